@@ -1,0 +1,226 @@
+"""The ledger: every numbered statement of the papers, and what we recorded about it.
+
+The file is TOML; docs/ledger.md describes it for people. Reading it needs no torch, no numpy
+and no pytest, so that listing stays quick.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+KINDS = (
+    "theorem",
+    "lemma",
+    "proposition",
+    "corollary",
+    "remark",
+    "definition",
+    "equation",
+    "section",
+    "table",
+    "figure",
+    "finding",
+)
+EVIDENCE = ("exact", "certified", "best-in-class", "construct", "train")  # strongest first
+RECORDED = ("holds", "holds-repaired", "refuted", "illustrated")
+STATUSES = (*RECORDED, "pending")
+SCOPES = ("finite", "limit")
+
+_ID = re.compile(r"(?P<paper>[a-z]+[0-9]{4}[a-z]?)/(?P<kind>[a-z]+)-(?P<name>[A-Za-z0-9]+([.-][A-Za-z0-9]+)*)")
+
+
+class LedgerError(ValueError):
+    """The ledger cannot be used; the message names the file, the entry and the field."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    key: str
+    title: str
+    authors: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One entry. `status` is what we recorded; the verdict is computed anew by every run."""
+
+    id: str
+    kind: str
+    number: str
+    section: str
+    title: str
+    statement: str
+    evidence: tuple[str, ...]
+    status: str
+    formula: str = ""
+    uses: tuple[str, ...] = ()
+    also: str = ""
+    scope: str = "finite"
+    data: str = ""
+    note: str = ""
+    reason: str = ""
+
+    @property
+    def paper(self) -> str:
+        return self.id.split("/")[0]
+
+    @property
+    def pending(self) -> bool:
+        return self.status == "pending"
+
+    @property
+    def stem(self) -> str:
+        """How the name of this statement's claim file begins: `test_lemma_3_1`."""
+        return "test_" + re.sub(r"[.-]", "_", self.id.split("/")[1])
+
+
+@dataclass(frozen=True)
+class Ledger:
+    path: Path
+    papers: dict[str, Paper]
+    statements: dict[str, Statement] = field(repr=False)
+
+    def of_file(self, path: Path) -> Statement | None:
+        """The statement that a claim file shows: by its folder (paper) and the start of its name."""
+        matches = [
+            s
+            for s in self.statements.values()
+            if s.paper == path.parent.name and (path.stem == s.stem or path.stem.startswith(s.stem + "_"))
+        ]
+        return max(matches, key=lambda s: len(s.stem), default=None)
+
+    def order(self) -> list[str]:
+        """All ids, each after everything it uses (ties in the order of the file)."""
+        done: dict[str, None] = {}
+
+        def visit(id: str) -> None:
+            if id not in done:
+                for used in self.statements[id].uses:
+                    visit(used)
+                done[id] = None
+
+        for id in self.statements:
+            visit(id)
+        return list(done)
+
+
+def read(path: Path) -> Ledger:
+    """Read and check a ledger; every defect is a LedgerError that says where it is."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LedgerError(f"{path}: there is no ledger here") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LedgerError(f"{path}: not a TOML file: {error}") from None
+    unknown = set(raw) - {"schema", "papers", "statement"}
+    if unknown:
+        raise LedgerError(f"{path}: unknown table {min(unknown)!r} (known: schema, papers, statement)")
+    if raw.get("schema") != 1:
+        raise LedgerError(f"{path}: field 'schema' must be 1, found {raw.get('schema')!r}")
+    papers = {key: _paper(path, key, entry) for key, entry in _table(path, raw, "papers").items()}
+    statements: dict[str, Statement] = {}
+    entries = raw.get("statement", [])
+    if not isinstance(entries, list):
+        raise LedgerError(f"{path}: field 'statement' must be an array of tables ([[statement]])")
+    for position, entry in enumerate(entries, start=1):
+        statement = _statement(path, position, entry)
+        if statement.id in statements:
+            raise LedgerError(f"{path}: entry {statement.id}: field 'id' stands twice")
+        if statement.paper not in papers:
+            raise LedgerError(f"{path}: entry {statement.id}: field 'id' names no paper of [papers]")
+        statements[statement.id] = statement
+    _check_uses(path, statements)
+    return Ledger(path, papers, statements)
+
+
+def _table(path: Path, raw: dict[str, Any], name: str) -> dict[str, Any]:
+    table = raw.get(name, {})
+    if not isinstance(table, dict) or not all(isinstance(entry, dict) for entry in table.values()):
+        raise LedgerError(f"{path}: field {name!r} must hold tables ([{name}.key])")
+    return table
+
+
+def _paper(path: Path, key: str, entry: dict[str, Any]) -> Paper:
+    where = f"{path}: paper {key}"
+    _check_fields(where, entry, Paper, ignore={"key"})
+    return Paper(key=key, **entry)
+
+
+def _statement(path: Path, position: int, entry: Any) -> Statement:
+    if not isinstance(entry, dict):
+        raise LedgerError(f"{path}: entry number {position}: must be a table")
+    where = f"{path}: entry {entry.get('id', f'number {position}')}"
+    _check_fields(where, entry, Statement)
+    lists = {name: tuple(entry[name]) for name in ("evidence", "uses") if name in entry}
+    statement = Statement(**{**entry, **lists})
+    matched = _ID.fullmatch(statement.id)
+    if not matched or len(statement.id) > 80:
+        raise LedgerError(f"{where}: field 'id' must read <paper>/<kind>-<number>")
+    if matched["kind"] != statement.kind:
+        raise LedgerError(f"{where}: field 'kind' is {statement.kind!r}, but the id says {matched['kind']!r}")
+    for name, value, known in [
+        ("kind", statement.kind, KINDS),
+        ("status", statement.status, STATUSES),
+        ("scope", statement.scope, SCOPES),
+        *[("evidence", value, EVIDENCE) for value in statement.evidence],
+    ]:
+        if value not in known:
+            raise LedgerError(f"{where}: field {name!r}: unknown value {value!r} (known: {', '.join(known)})")
+    if statement.status in ("holds-repaired", "refuted") and not statement.reason:
+        raise LedgerError(f"{where}: field 'reason' must say what is false as printed and how it is repaired")
+    return statement
+
+
+def _check_fields(where: str, entry: dict[str, Any], record: type, ignore: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    known = {f.name: f for f in fields(record) if f.name not in ignore}
+    for name in entry:
+        if name not in known:
+            raise LedgerError(f"{where}: unknown field {name!r} (known: {', '.join(known)})")
+    for name, spec in known.items():
+        required = spec.default is spec.default_factory  # both MISSING
+        if required and name not in entry:
+            raise LedgerError(f"{where}: field {name!r} is missing")
+        if name in entry:
+            _check_type(f"{where}: field {name!r}", entry[name], many=name in ("evidence", "uses"))
+            if required and not entry[name]:
+                raise LedgerError(f"{where}: field {name!r} is empty")
+
+
+def _check_type(where: str, value: Any, *, many: bool) -> None:
+    if many and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+        raise LedgerError(f"{where} must be a list of strings, found {value!r}")
+    if not many and not isinstance(value, str):
+        raise LedgerError(f"{where} must be a string, found {value!r}")
+
+
+def _check_uses(path: Path, statements: dict[str, Statement]) -> None:
+    for statement in statements.values():
+        for used in statement.uses:
+            if used not in statements:
+                raise LedgerError(f"{path}: entry {statement.id}: field 'uses' names {used!r}, which is no entry")
+    _check_acyclic(path, statements)
+
+
+def _check_acyclic(path: Path, statements: dict[str, Statement]) -> None:
+    finished: set[str] = set()
+    for start in statements:
+        trail: dict[str, None] = {}  # the path being walked, in order
+        stack = [(start, iter(statements[start].uses))]
+        trail[start] = None
+        while stack:
+            id, uses = stack[-1]
+            for used in uses:
+                if used in trail:
+                    cycle = [*list(trail)[list(trail).index(used) :], used]
+                    raise LedgerError(f"{path}: entry {id}: field 'uses' closes a cycle: {' -> '.join(cycle)}")
+                if used not in finished:
+                    trail[used] = None
+                    stack.append((used, iter(statements[used].uses)))
+                    break
+            else:
+                finished.add(id)
+                trail.pop(id)
+                stack.pop()
