@@ -1,0 +1,55 @@
+# make claims    verify every claim and write the page (the main job)
+# make test      test the package itself, then every claim at smoke scale
+# make bench     cost, as ratios           make data     data sets that claims need
+# make paper     the printed sizes (GPU)   make lint     ruff and pyright
+# make clean     remove what runs wrote; finished trainings in store/ stay
+#
+# Each target sets up what it needs, once. PYTEST_ARGS="-k lemma_3_1" reaches pytest.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.installed-from-lock
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: setup claims test bench data paper lint clean
+.DELETE_ON_ERROR:
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "this Python cannot make environments: apt-get install python3-venv"; exit 1; }
+	@echo "setting up .venv from requirements.lock (once; a few minutes)"
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+claims: $(READY)
+	$(PYTEST) claims -n auto --scale laptop $(PYTEST_ARGS)
+	@echo "$(CURDIR)/artifacts/index.html"
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PYTEST) tests -n auto $(PYTEST_ARGS)
+	$(PYTEST) claims -n auto --scale smoke --artifacts artifacts/smoke $(PYTEST_ARGS)
+
+bench: $(READY)
+	$(PYTEST) tests -m timing -p no:xdist --benchmark-enable --benchmark-only $(PYTEST_ARGS)
+
+data: $(READY)
+	$(BIN)/python -m repro data
+
+paper: $(READY)
+	$(PYTEST) claims --scale paper $(PYTEST_ARGS)
+	@echo "$(CURDIR)/artifacts/index.html"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+clean:
+	find artifacts -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	rm -rf .pytest_cache .ruff_cache .benchmarks .hypothesis

@@ -1,0 +1,9 @@
+"""How this repository uses the harness."""
+
+from pathlib import Path
+
+from repro.harness import Project
+
+
+def pytest_claims_project() -> Project:
+    return Project(root=Path(__file__).parent, title="What Transformers can approximate")

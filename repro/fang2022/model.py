@@ -1,0 +1,125 @@
+"""Section 2: the single-head self-attention encoder block, literally as printed.
+
+Paper                  Here                        Meaning
+Z = [z_1, ..., z_n]    Z      (..., n+q+2, n)      the tokens are the columns
+W^Q, W^K               W_Q, W_K    (n+1, n+q+2)    query and key matrix
+W^V                    W_V       (n+q+2, n+q+2)    value matrix
+alpha_i                alpha[..., i, :]  (n,)      attention vector of token i
+m-hat                  one_hot_maximum             keeps the largest value, sets the others to 0
+W_1, b_1, W_2, b_2     the same                    ReLU layer with two units
+
+There is one forward pass, for every arithmetic: torch tensors of any type on any device, and numpy
+arrays of objects (rationals, balls, polynomials), with any leading batch dimensions.
+
+Readings and departures:
+- z'_i = z-hat_i + W_2 sigma(W_1 z-hat_i + b_1) + b_2; Section 2.2 and the proof of Lemma 3.1 print
+  z-hat_1 inside sigma, which would give every token the product of the first.
+- k_i = W^K z_i, as Section 2.2 has it; the proof of Lemma 3.1 prints W^Q.
+- m-hat keeps ONE largest value, the first if there are several: "one hot". Section 2.2 does not
+  say what happens at a tie.
+- Indices count from 0 here, from 1 in the paper; `Layout` translates.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+Array = Any  # a torch tensor, or a numpy array of objects
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of a token z_i = [t_i, e_i, q slots, 1] in R^(n+q+2)."""
+
+    n: int
+    q: int
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.q < 1:
+            raise ValueError(f"Section 2.1 needs n >= 1 and q >= 1, got n={self.n}, q={self.q}")
+
+    @property
+    def size(self) -> int:
+        return self.n + self.q + 2
+
+    @property
+    def one(self) -> int:
+        """The last row, where every token has the constant 1."""
+        return self.n + self.q + 1
+
+    def slot(self, s: int) -> int:
+        """Row of the s-th storage slot, s = 1, ..., q."""
+        if not 1 <= s <= self.q:
+            raise ValueError(f"there are slots 1 to q={self.q}, not {s}")
+        return self.n + s
+
+    def tokens(self, t: Array, *slots: Array) -> Array:
+        """Z with t_i in the first row and the given values in the first slots; t: (..., n)."""
+        zero = 0 * t
+        filled = [*slots, *[zero] * (self.q - len(slots))]
+        if isinstance(t, torch.Tensor):
+            e = torch.eye(self.n, dtype=t.dtype, device=t.device)
+            return torch.stack([t, *(zero + row for row in e), *filled, zero + 1], -2)
+        e = np.eye(self.n, dtype=int).astype(object)
+        return np.stack([t, *(zero + row for row in e), *filled, zero + 1], -2)  # (..., n+q+2, n)
+
+
+def one_hot_maximum(alpha: Array) -> Array:
+    """m-hat of Section 2.2 for every row alpha_i: the largest entry stays, the others become 0."""
+    n = alpha.shape[-1]
+    if isinstance(alpha, torch.Tensor):
+        kept = alpha.argmax(-1, keepdim=True) == torch.arange(n, device=alpha.device)
+        return torch.where(kept, alpha, 0)
+    kept = np.argmax(alpha, -1)[..., None] == np.arange(n)
+    return np.where(kept, alpha, 0 * alpha)
+
+
+def relu(a: Array) -> Array:
+    return a.relu() if isinstance(a, torch.Tensor) else np.where(a > 0, a, 0 * a)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One transformer encoder block: its seven weights and its forward pass."""
+
+    W_Q: Array  # (n+1, n+q+2)
+    W_K: Array  # (n+1, n+q+2)
+    W_V: Array  # (n+q+2, n+q+2)
+    W_1: Array  # (2, n+q+2)
+    W_2: Array  # (n+q+2, 2)
+    b_1: Array  # (2,)
+    b_2: Array  # (n+q+2,)
+
+    def __call__(
+        self,
+        Z: Array,  # (..., n+q+2, n)
+        attend: Callable[[Array], Array] = one_hot_maximum,
+        activate: Callable[[Array], Array] = relu,
+    ) -> Array:
+        """B(A(Z)); another `attend` or `activate` is a control or a known branch of the printed one."""
+        Q, K = self.W_Q @ Z, self.W_K @ Z  # (..., n+1, n)
+        alpha = Q.mT @ K  # (..., n, n), alpha[i, j] = <q_i, k_j>
+        Z_hat = Z + self.W_V @ Z @ attend(alpha).mT  # z-hat_i = z_i + W^V Z m-hat(alpha_i)
+        hidden = activate(self.W_1 @ Z_hat + self.b_1[:, None])  # (..., 2, n)
+        return Z_hat + self.W_2 @ hidden + self.b_2[:, None]
+
+    def weights(self) -> dict[str, Array]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def nonzeros(self) -> int:
+        """Entries that are not 0, over all seven weights."""
+        return sum(int((weight != 0).sum()) for weight in self.weights().values())
+
+    def to(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> Self:
+        """The same block in floating point; every weight is rounded once."""
+        return type(self)(**{name: rounded(weight, dtype, device) for name, weight in self.weights().items()})
+
+
+def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:
+    """An array of exact numbers as a tensor; the entries must be convertible to float."""
+    from repro.numerics.exact import to_float
+
+    return torch.tensor(to_float(exact), dtype=torch.float64, device=device).to(dtype)

@@ -1,0 +1,67 @@
+"""Lemma 3.1: one fixed encoder block multiplies, for all n tokens at once.
+
+Paper            Here        Meaning
+x_i, y_i         slots 1, 2  the factors, |x_i|, |y_i| <= M
+-x_i y_i         slot 3      where the product goes; so q >= 3
+2 M^2            G           lifts the diagonal of alpha above all other entries
+(n+4)-th entry   slot 3      row n+3 when rows count from 0
+
+The proof, in its own order:
+1. q_i = [x_i, G e_i] and k_j = [y_j, e_j], so alpha_ii = x_i y_i + G and alpha_ij = x_i y_j.
+2. alpha_ii - alpha_ij = 2 M^2 + x_i (y_i - y_j) >= 0, since |x_i (y_i - y_j)| <= 2 M^2: m-hat keeps
+   alpha_ii. (At a tie it may keep alpha_ij = alpha_ii: the same value, so nothing changes.)
+3. W^V z_j is 1 in slot 3 for every j, so slot 3 receives a = x_i y_i + G, and a >= M^2 > 0.
+4. a - 2 sigma(a) + 2 sigma(-a) = -a for every a, and -a + G = -x_i y_i.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from repro.fang2022.model import Block, Layout
+from repro.numerics import roundoff
+
+
+def multiplication_block(n: int, q: int, M: Any) -> Block:
+    """The seven weights of the proof, in exact numbers; M may be any number, or a symbol."""
+    if q < 3:
+        raise ValueError(f"Lemma 3.1 stores x_i, y_i and -x_i y_i, so it needs q >= 3, got q={q}")
+    if isinstance(M, (int, float)) and M <= 0:
+        raise ValueError(f"Lemma 3.1 needs M > 0, got M={M}")
+    rows = Layout(n, q)
+    G = 2 * (M * M)
+    W_Q = zeros(n + 1, rows.size)
+    W_Q[0, rows.slot(1)] = 1
+    W_K = zeros(n + 1, rows.size)
+    W_K[0, rows.slot(2)] = 1
+    for i in range(1, n + 1):
+        W_Q[i, i] = G
+        W_K[i, i] = 1
+    W_V = zeros(rows.size, rows.size)
+    W_V[rows.slot(3), rows.one] = 1
+    W_1 = zeros(2, rows.size)
+    W_1[0, rows.slot(3)] = 1
+    W_1[1, rows.slot(3)] = -1
+    W_2 = zeros(rows.size, 2)
+    W_2[rows.slot(3), 0] = -2
+    W_2[rows.slot(3), 1] = 2
+    b_2 = zeros(rows.size)
+    b_2[rows.slot(3)] = G
+    return Block(W_Q, W_K, W_V, W_1, W_2, zeros(2), b_2)
+
+
+def zeros(*shape: int) -> np.ndarray:
+    return np.zeros(shape, dtype=int).astype(object)
+
+
+def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
+    """How far the stored -x_i y_i may be off in floating point: 4 u M^2 (1 + 2u), M as rounded.
+
+    Let m = fl(M^2), so that G = 2m in W^Q and in b_2 alike: its own rounding cancels. Rounding is
+    monotone, so |fl(xy)| <= m, and a = fl(fl(xy) + G) lies in [m, 3m]; it is off by at most
+    u |xy| + 3 u m <= u M^2 + 3u (1 + u) M^2. The rest is exact: 2a and a - 2a are scalings by powers
+    of 2, and so is G - a, by Sterbenz, since a/G lies in [1/2, 3/2].
+    """
+    u = roundoff.unit(dtype)
+    return 4 * u * roundoff.rounded(M, dtype) ** 2 * (1 + 2 * u)

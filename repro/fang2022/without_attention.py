@@ -1,0 +1,69 @@
+"""A control for Lemma 3.1: the block without its attention layer, and the ReLU layer trained.
+
+What is left of the block stores z-hat = W_2 sigma(W_1 z + b_1) + b_2 in the free slot: two ReLU
+units of x and y. It cannot multiply. On the diagonal x = y = s it is piecewise linear with at most
+three pieces, one of which covers a length h >= 2M/3 of [-M, M]; an affine function misses s^2 by at
+least h^2/8 on an interval of length h. So the error is at least M^2/18, however it is trained.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from repro.training import Adam, Cosine, Outcome, Spec, Workspace
+from repro.training.loop import fit, generator_at
+
+UNITS = 2  # rows of W_1, Section 2.2
+
+
+@dataclass(frozen=True)
+class WithoutAttention(Spec):
+    """Least squares for -x y on [-M, M]^2, fresh samples in every step."""
+
+    kind: ClassVar[str] = "fang2022-without-attention"
+    version: ClassVar[int] = 1
+
+    M: float
+    steps: int
+    seed: int
+    batch: int = 1024
+    optimizer: Adam = Adam(lr=0.02)
+
+
+def error_floor(M: float) -> float:
+    """No choice of the weights comes closer to the product than this (see above)."""
+    return M**2 / 18
+
+
+def network() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(2, UNITS), nn.ReLU(), nn.Linear(UNITS, 1))
+
+
+def train(spec: WithoutAttention, workspace: Workspace) -> Outcome:
+    model = network().to(workspace.device)
+    start = generator_at(spec.seed, -1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=start))
+
+    def loss(model: nn.Module, step: int) -> Tensor:
+        draw = torch.rand(spec.batch, 2, generator=generator_at(spec.seed, step))
+        xy = ((2 * draw - 1) * spec.M).to(workspace.device)
+        return (model(xy).squeeze(-1) + xy.prod(-1)).square().mean()
+
+    curves = fit(
+        model, loss, steps=spec.steps, optimizer=spec.optimizer, schedule=Cosine(), workspace=workspace, every=50
+    )
+    return Outcome({"sup error": sup_error(model, spec.M)}, curves, dict(model.state_dict()))
+
+
+@torch.no_grad()
+def sup_error(model: nn.Module, M: float, points: int = 201) -> float:
+    """The largest error on a square grid; the true one is at least that."""
+    axis = torch.linspace(-M, M, points)
+    xy = torch.cartesian_prod(axis, axis)
+    device = next(model.parameters()).device
+    stored = model(xy.to(device)).squeeze(-1).cpu()
+    return (stored + xy.prod(-1)).abs().max().item()

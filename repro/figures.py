@@ -1,0 +1,56 @@
+"""One look for all figures: a role has the same colour, line and marker in every claim.
+
+Colours are those of Okabe and Ito, which colour-blind readers tell apart; line and marker differ
+as well. matplotlib is imported when the first figure is made.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ROLES: dict[str, dict[str, Any]] = {
+    "construction": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    "best in class": {"color": "#009E73", "marker": "s", "linestyle": "-"},
+    "trained": {"color": "#E69F00", "marker": "^", "linestyle": "-"},
+    "control": {"color": "#D55E00", "marker": "x", "linestyle": "-"},
+    "bound": {"color": "#000000", "marker": "", "linestyle": "--"},
+    "floor": {"color": "#666666", "marker": "", "linestyle": ":"},
+}
+STYLE = {
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "savefig.dpi": 160,
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "svg.hashsalt": "attention-claims",  # the same figure gives the same bytes
+    "svg.fonttype": "path",
+}
+
+
+def panels(count: int, *, width: float = 4.6, height: float = 3.6) -> "tuple[Figure, list[Axes]]":
+    """A figure with `count` panels side by side."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update(STYLE)
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, count, figsize=(width * count, height), squeeze=False)
+    return figure, list(axes[0])
+
+
+def draw(axes: "Axes", role: str, x: Any, y: Any, label: str, **changes: Any) -> None:
+    """A curve in the look of its role."""
+    axes.plot(x, y, label=label, **{**ROLES[role], **changes})

@@ -1,0 +1,224 @@
+"""What a claim test has in hand: verbs that check and record, seeds, scale, device and store.
+
+    def test_error_within_bound(claim, n):
+        claim.at_most(error, bound, "sup error", equation="(4.3)", source="theorem: (4.3)")
+
+Every verb writes what it compared, with its equation and the source of its tolerance, into the
+test's record; a red one then raises ClaimFailed with all that is needed to judge it.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from repro.harness import checks
+from repro.harness.checks import Check, ClaimFailed
+from repro.harness.project import SCALES, TestName, claim_folder
+from repro.harness.progress import Reporter
+from repro.harness.records import Record
+from repro.harness.resources import Lease
+from repro.harness.seeds import seed_for
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from matplotlib.figure import Figure
+
+    from repro.training import Outcome, Spec, Store, Stored, Workspace
+
+    S = TypeVar("S", bound=Spec)
+
+T = TypeVar("T")
+
+
+class Claim:
+    """The fixture `claim`. Attributes: `statement` (the ledger's entry), `scale`, `params`."""
+
+    def __init__(
+        self,
+        name: TestName,
+        record: Record,
+        *,
+        artifacts: Path,
+        scale: str,
+        base_seed: int,
+        params: Mapping[str, Any],
+        lease: Lease,
+        store: "Callable[..., Store]",
+    ) -> None:
+        self.statement = name.statement
+        self.scale = scale
+        self.params = dict(params)
+        self.progress = Reporter(record.progress_path)
+        self._name, self._record, self._artifacts = name, record, artifacts
+        self._base_seed, self._lease, self._store = base_seed, lease, store
+
+    # --- what the test may ask for -------------------------------------------------------------
+
+    def at_scale(self, *, smoke: T, laptop: T, paper: T) -> T:
+        """The setting for the scale of this run."""
+        return dict(zip(SCALES, (smoke, laptop, paper), strict=True))[self.scale]
+
+    def seed(self, stream: str = "") -> int:
+        """A seed that depends on --seed, the claim's id and `stream`, and on nothing else."""
+        return seed_for(self._base_seed, self.statement.id, stream)
+
+    def rng(self, stream: str = "") -> "np.random.Generator":
+        import numpy as np
+
+        return np.random.default_rng(self.seed(stream))
+
+    @functools.cached_property
+    def device(self) -> "torch.device":
+        device = self._lease.device()
+        self._record.data["device"] = str(device)
+        return device
+
+    def train(self, spec: "S", train: "Callable[[S, Workspace], Outcome]") -> "Stored":
+        """The finished training of `spec`, from the store or made now; the record says which."""
+        from repro.training import NotComputed
+
+        store = self._store(device=self.device.type, progress=self.progress)
+        try:
+            stored = store.get(spec, train)
+        except NotComputed as missing:
+            pytest.skip(str(missing))
+        self._record.append("store", {"kind": spec.kind, "key": stored.key, "reason": stored.reason})
+        return stored
+
+    # --- what the test says ---------------------------------------------------------------------
+
+    def record(self, **numbers: Any) -> None:
+        """Keep numbers that the page should show; nothing is compared."""
+        self._record.data["records"].update(numbers)
+        self._record.changed()
+
+    def at_most(self, measured: Any, allowed: Any, name: str, *, equation: str, source: str) -> None:
+        __tracebackhide__ = True
+        self._check(checks.at_most(measured, allowed), name, equation, source)
+
+    def at_least(self, measured: Any, allowed: Any, name: str, *, equation: str, source: str) -> None:
+        __tracebackhide__ = True
+        self._check(checks.at_least(measured, allowed), name, equation, source)
+
+    def within(
+        self, measured: Any, expected: Any, tolerance: Any, name: str, *, equation: str, source: str
+    ) -> None:
+        __tracebackhide__ = True
+        self._check(checks.within(measured, expected, tolerance), name, equation, source)
+
+    def equals(self, measured: Any, expected: Any, name: str, *, equation: str) -> None:
+        """Exactly equal: integers, rationals, polynomials, words; a float is refused."""
+        __tracebackhide__ = True
+        self._check(checks.equals(measured, expected), name, equation, "exact: equality, no tolerance")
+
+    def for_all(self, cases: Any, difference: Callable[[Any], Any], name: str, *, equation: str, examples: int) -> None:
+        """`difference(case)` is exactly 0 for every case that hypothesis finds to try.
+
+        The search is seeded from the claim; a failure is shrunk to the smallest case found.
+        """
+        __tracebackhide__ = True
+        tried, worst = _search(cases, difference, self.seed(name), examples)
+        self._record.data["records"][f"cases tried: {name}"] = tried
+        shown = {} if worst is None else {"smallest failing case": repr(worst[0])}
+        self._check(checks.equals(0 if worst is None else worst[1], 0), name, equation, "exact: for all cases tried", shown)
+
+    def counterexample(
+        self,
+        refutes: str,
+        *,
+        input: Mapping[str, Any],
+        measured: Any,
+        expected: Any,
+        equation: str,
+        relation: str = "=",
+        printed: bool = True,
+        snippet: str = "",
+    ) -> None:
+        """Store an input for which `measured relation expected`, as the text has it, is false.
+
+        `printed=False` is for a reading of the text that fails while the statement stands. A
+        printed statement is never called wrong on a floating-point number.
+        """
+        __tracebackhide__ = True
+        if printed and not (checks.is_exact(measured) and checks.is_exact(expected)):
+            raise TypeError(f"counterexample to {refutes!r}: needs exact or certified numbers, not floats")
+        outcome = checks.RELATIONS[relation](measured, expected)
+        entry = {"refutes": refutes, "printed": printed, "input": dict(input), "measured": measured}
+        self._record.append("counterexamples", {**entry, "expected": expected, "snippet": snippet})
+        refuted = {**outcome, "ok": not outcome["ok"], "relation": f"not {relation}", "margin": None}
+        self._check(refuted, f"counterexample: {refutes}", equation, "exact: a single input refutes")
+
+    def table(self, row: str, column: str, *, paper: Any, ours: Any, note: str = "") -> None:
+        """A printed cell beside ours; the comparison, if any, is a check of its own."""
+        self._record.append("table", {"row": row, "column": column, "paper": paper, "ours": ours, "note": note})
+
+    def figure(self, figure: "Figure", name: str, *, caption: str, alt: str) -> None:
+        """Keep a figure as SVG and PNG; `alt` tells in words and numbers what it shows."""
+        folder = claim_folder(self._artifacts, self.statement.id)
+        entry = {"caption": caption, "alt": alt}
+        for suffix, metadata in (("svg", {"Date": None}), ("png", {})):
+            figure.savefig(folder / f"{name}.{suffix}", metadata=metadata)
+            entry[suffix] = f"claims/{self.statement.id}/{name}.{suffix}"
+        self._record.append("figures", entry)
+
+    # --- how a check is kept and told -------------------------------------------------------------
+
+    def _check(
+        self, outcome: dict[str, Any], name: str, equation: str, source: str, more: Mapping[str, Any] | None = None
+    ) -> None:
+        __tracebackhide__ = True
+        params = {**self.params, **(more or {})}
+        check = Check(name=name, equation=equation, source=checks.check_source(source), params=params, **outcome)
+        self._record.append("checks", vars(check))
+        if not check.ok:
+            raise ClaimFailed(self._failure(check))
+
+    def _failure(self, check: Check) -> str:
+        tolerance = "" if check.tolerance is None else f" ± {check.tolerance}"
+        rows = [
+            ("statement", self.statement.statement),
+            ("equation", check.equation),
+            ("measured", f"{check.measured}  ({check.name})"),
+            ("allowed", f"{check.relation} {check.allowed}{tolerance}  ({check.source})"),
+            ("ratio", "no factor" if check.ratio is None else f"{check.ratio:.4g}"),
+            ("setting", ", ".join(f"{key}={value}" for key, value in check.params.items()) or "no parameters"),
+            ("seed", f"--seed {self._base_seed}, so {self.seed()} for this claim"),
+            ("repeat", self._record.data["command"]),
+        ]
+        what = "the control did not fail as it must" if self._name.role == "control" else "not as recorded"
+        head = f"{self.statement.id}, {self.statement.title}: {what}: {check.name}"
+        return "\n".join([head, *(f"  {label:<10} {text}" for label, text in rows)])
+
+
+def _search(
+    cases: Any, difference: Callable[[Any], Any], seed: int, examples: int
+) -> tuple[int, tuple[Any, Any] | None]:
+    """How many cases hypothesis tried, and the smallest failing one with its difference, if any."""
+    import hypothesis
+
+    tried = 0
+    worst: tuple[Any, Any] | None = None
+
+    class Found(Exception):
+        pass
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(max_examples=examples, deadline=None, database=None, print_blob=False)
+    @hypothesis.given(cases)
+    def search(case: Any) -> None:
+        nonlocal tried, worst
+        tried += 1
+        found = difference(case)
+        if found != 0:
+            worst = (case, found)
+            raise Found
+
+    try:
+        search()
+    except Found:
+        pass
+    return tried, worst

@@ -1,0 +1,113 @@
+"""The controller's hooks: it hears what the workers do, keeps the journal, and closes the run.
+
+Registered in the process that the user started, with or without xdist, never in a worker.
+"""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from repro.harness import options, provenance, schedule
+from repro.harness.journal import Journal
+from repro.harness.options import Context
+from repro.harness.progress import Heartbeat
+
+LOST = 3  # exit code when a collected claim never reported
+DISAGREES = 1
+
+
+class Controller:
+    def __init__(self, config: pytest.Config, context: Context) -> None:
+        run = provenance.run_header(
+            context.project.root,
+            context.run,
+            scale=context.scale,
+            seed=context.seed,
+            device=context.device,
+            threads=context.threads,
+            workers=context.workers,
+            argv=list(config.invocation_params.args),
+        )
+        self.config, self.context = config, context
+        self.journal = Journal(context.project, context.ledger, context.artifacts, context.rootpath, run)
+        self.durations = schedule.read_durations(context.artifacts)
+        self.heartbeat: Heartbeat | None = None
+        self.notices: list[str] = []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        sent = {
+            "run": self.context.run,
+            "worker": node.workerinput["workerid"],
+            "workers": self.context.workers,
+            "durations": self.durations,
+        }
+        node.workerinput[options.SENT] = json.dumps(sent)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
+        self._begin(ids)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._begin([item.nodeid for item in session.items])
+
+    def _begin(self, nodeids: list[str]) -> None:
+        """The tests are known: the journal opens, if there are claims among them."""
+        if self.journal.expected:
+            return
+        self.journal.collected(nodeids)
+        if self.journal.expected:
+            self.journal.publish(None)
+            self.journal.publisher.start()
+            period = self.config.option.heartbeat
+            if period is None:
+                period = 10.0 if sys.stderr.isatty() else 60.0
+            if period > 0:
+                self.heartbeat = Heartbeat(period, self.journal.lines)
+                self.heartbeat.start()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.journal.started(nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if str(report.when) == "???":  # xdist's word for an item whose worker died
+            self.journal.crashed(report.nodeid, "the worker process died")
+        elif type(report) is pytest.TestReport and (report.when == "call" or not report.passed):
+            self.journal.finished(report.nodeid, report.outcome, report.duration)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)  # after xdist's workers are gone, before the summary
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Any:
+        result = yield
+        if self.heartbeat:
+            self.heartbeat.stop()
+        if not self.journal.expected:
+            return result
+        lost = self.journal.reconcile()
+        interrupted = bool(lost) or int(exitstatus) not in (0, 1)
+        try:
+            disagreements = self.journal.close(interrupted=interrupted)
+        except OSError as error:
+            self.notices.append(f"the page could not be written: {error}")
+            disagreements = []
+            session.exitstatus = session.exitstatus or LOST
+        if lost:
+            self.notices += [f"{len(lost)} claim tests were collected and did not report:", *lost]
+            session.exitstatus = session.exitstatus or LOST
+        if disagreements:
+            self.notices += disagreements
+            session.exitstatus = session.exitstatus or DISAGREES
+        return result
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self.journal.expected:
+            return
+        terminalreporter.section("claims")
+        for paper, row in self.journal.results.coverage().items():
+            verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(row["verdicts"].items()))
+            terminalreporter.line(f"{paper}: {row['with_claims']} of {row['statements']} statements have a claim ({verdicts})")
+        for message in [*self.journal.results.messages, *self.notices]:
+            terminalreporter.line(message, red=True)
+        terminalreporter.line(f"page: {self.context.artifacts / 'index.html'}")

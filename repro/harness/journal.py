@@ -1,0 +1,146 @@
+"""The controller's book of a run: what was collected, what runs, what has reported, and the page.
+
+Lives in the controlling process only (the only process without xdist). It reads the records that
+the workers write, never anything that crossed a process border except node ids and outcomes.
+"""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from repro import files, report
+from repro.harness import progress, provenance, records, verdicts
+from repro.harness.ledger import Ledger
+from repro.harness.project import Project, TestName, test_name
+from repro.harness.results import Results
+
+SHARE = 0.1  # of the time of a run that making the page may take
+
+
+class Journal:
+    def __init__(self, project: Project, ledger: Ledger, artifacts: Path, rootpath: Path, run: dict[str, Any]) -> None:
+        self.project, self.ledger, self.artifacts, self.rootpath, self.run = project, ledger, artifacts, rootpath, run
+        self.expected: dict[str, TestName] = {}
+        self.reported: dict[str, str] = {}
+        self.durations: dict[str, float] = {}
+        self.running: dict[str, float] = {}
+        self.results = Results(project, ledger, artifacts)
+        self.publisher = Publisher(self)
+
+    # --- what the hooks tell ---------------------------------------------------------------------
+
+    def collected(self, nodeids: list[str]) -> None:
+        for nodeid in nodeids:
+            name = test_name(self.project, self.ledger, self.rootpath, nodeid)
+            if name:
+                self.expected[nodeid] = name
+        self.run["collected"] = len(self.expected)
+
+    def started(self, nodeid: str) -> None:
+        if nodeid in self.expected:
+            self.running[nodeid] = time.monotonic()
+            self.publisher.changed(self.expected[nodeid].statement.id)
+
+    def finished(self, nodeid: str, outcome: str, seconds: float) -> None:
+        if nodeid in self.expected:
+            self.running.pop(nodeid, None)
+            self.reported[nodeid] = outcome
+            self.durations[f"{self.run['scale']} {nodeid}"] = round(seconds, 3)
+            self.run["reported"] = len(self.reported)
+            self.publisher.changed(self.expected[nodeid].statement.id)
+
+    def crashed(self, nodeid: str, message: str) -> None:
+        if nodeid in self.expected:
+            records.mark(self.expected[nodeid].record(self.artifacts), "crashed", message)
+            self.finished(nodeid, "crashed", 0.0)
+
+    def lines(self) -> list[str]:
+        """For the heartbeat: a few words on each running claim."""
+        return [
+            progress.line(
+                f"{name.statement.id} {name.test}",
+                time.monotonic() - since,
+                name.record(self.artifacts).with_suffix(".progress"),
+            )
+            for nodeid, since in list(self.running.items())
+            if (name := self.expected.get(nodeid))
+        ]
+
+    # --- the end -----------------------------------------------------------------------------------
+
+    def reconcile(self) -> list[str]:
+        """Tests that were collected and never reported; their records get their last state."""
+        lost = []
+        for nodeid, name in self.expected.items():
+            if nodeid in self.reported:
+                continue
+            path = name.record(self.artifacts)
+            records.mark(path, "interrupted", "the run ended while this was running")
+            found = records.read(path, self.results.messages)
+            of_this_run = found is not None and found["run"] == self.run["id"]
+            state = found["state"] if found and of_this_run else "not run"
+            lost.append(f"{nodeid}: {state}" + (" (unreported)" if state in ("passed", "failed") else ""))
+        return lost
+
+    def close(self, *, interrupted: bool) -> list[str]:
+        """Stop publishing, write everything once more; returns where ledger and run disagree."""
+        self.publisher.stop()
+        self.run["state"] = "interrupted" if interrupted else "finished"
+        self.run["finished"] = provenance.now()
+        if self.durations:
+            from repro.harness import schedule
+
+            known = schedule.read_durations(self.artifacts)
+            files.write_json(self.artifacts / schedule.FILE, {**known, **self.durations})
+        self.results.refresh(self.ledger.statements)
+        self.publish(None)
+        touched = {name.statement.id for name in self.expected.values()}
+        return [line for id in sorted(touched) for line in verdicts.disagreements(self.results.claim(id))]
+
+    def publish(self, changed: set[str] | None) -> None:
+        """Write results.json and the page; `changed` limits the work to these claims."""
+        ids = set(self.ledger.statements) if changed is None else changed
+        if changed is not None:
+            self.results.refresh(changed)
+        files.write_json(self.artifacts / "runs" / f"{self.run['id']}.json", self.run)
+        document = self.results.write(self.run, ids)
+        report.render(document, self.artifacts, None if changed is None else changed)
+
+
+class Publisher(threading.Thread):
+    """Makes the page again after every change, at once but never more than a tenth of the time."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(name="publisher", daemon=True)
+        self.journal = journal
+        self.failure: Exception | None = None
+        self._changed: set[str] = set()
+        self._wake = threading.Event()
+        self._stopped = threading.Event()
+        self._guard = threading.Lock()
+
+    def changed(self, id: str) -> None:
+        with self._guard:
+            self._changed.add(id)
+        self._wake.set()
+
+    def run(self) -> None:
+        while not self._stopped.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            with self._guard:
+                changed, self._changed = self._changed, set()
+            if changed and not self._stopped.is_set():
+                began = time.monotonic()
+                try:
+                    self.journal.publish(changed)
+                except Exception as failure:  # told at the end of the run, where it is seen
+                    self.failure = failure
+                self._stopped.wait((time.monotonic() - began) * (1 - SHARE) / SHARE)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._wake.set()
+        if self.is_alive():
+            self.join()

@@ -1,0 +1,138 @@
+"""Markers from place and ledger, and the form that every claim test must have."""
+
+from typing import Any
+
+import pytest
+
+from repro import files
+from repro.harness import imports
+from repro.harness.ledger import EVIDENCE, KINDS, Ledger
+from repro.harness.options import Context
+from repro.harness.project import SCALES, TestName, claim_folder, test_name
+
+EVIDENCE_MARKERS = {kind.replace("-", "_"): kind for kind in EVIDENCE}
+OTHER_MARKERS = {
+    "control": "one hypothesis is broken, and the claim must fail by a stated margin (from the name test_control_...)",
+    "erratum": "the printed form, or a reading of it, fails on a stored counterexample (from the names test_printed_..., test_reading_...)",
+    "data": "needs a data set: make data",
+    "slow": "takes minutes at laptop scale",
+    "timing": "a benchmark: ratios, run without xdist by make bench",
+    "needs(scale=, device=)": "not run below that scale or without that device, and counted as such",
+}
+
+
+def register(config: pytest.Config) -> None:
+    for kind in KINDS:
+        config.addinivalue_line("markers", f"{kind}: claims about statements of this kind (from the file's name)")
+    for marker, kind in EVIDENCE_MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: evidence of the kind {kind}")
+    for marker, meaning in OTHER_MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {meaning}")
+
+
+def register_papers(config: pytest.Config, ledger: Ledger) -> None:
+    for paper in ledger.papers.values():
+        config.addinivalue_line("markers", f"{paper.key}: claims of {paper.authors}, {paper.title}")
+
+
+def name_of(item: pytest.Item, context: Context) -> TestName | None:
+    return test_name(context.project, context.ledger, context.rootpath, item.nodeid)
+
+
+def mark(items: list[pytest.Item], context: Context) -> None:
+    for item in items:
+        name = name_of(item, context)
+        if name:
+            item.add_marker(name.statement.paper)
+            item.add_marker(name.statement.kind)
+            if name.role != "claim":
+                item.add_marker(name.role)
+            if name.statement.data:
+                item.add_marker("data")
+
+
+def note_collected(items: list[pytest.Item], config: pytest.Config, context: Context) -> None:
+    """Write down which tests each claim file has, before -m and -k choose among them.
+
+    Files of which only a part was asked for are left alone.
+    """
+    if getattr(config.option, "lf", False):
+        return
+    in_part = {argument.split("::")[0] for argument in config.args if "::" in argument}
+    tests: dict[str, list[str]] = {}
+    for item in items:
+        name = name_of(item, context)
+        if name and not any(str(name.file).endswith(part) for part in in_part):
+            tests.setdefault(name.statement.id, []).append(name.test)
+    keep = {name.record(context.artifacts).name for item in items if (name := name_of(item, context))}
+    for id, names in tests.items():
+        path = claim_folder(context.artifacts, id) / "collected.json"
+        try:
+            known = files.read_json(path)
+        except (FileNotFoundError, files.DamagedFile):
+            known = {}
+        if known.get("tests") != names:
+            files.write_json(path, {"tests": names})
+        for leftover in path.parent.glob("tests/*.json"):
+            if leftover.name not in keep:
+                leftover.unlink(missing_ok=True)
+
+
+def evidence_of(item: pytest.Item) -> str | None:
+    kinds = [kind for marker, kind in EVIDENCE_MARKERS.items() if item.get_closest_marker(marker)]
+    if len(kinds) > 1:
+        pytest.fail(f"one kind of evidence per test, this one has {', '.join(kinds)}", pytrace=False)
+    return kinds[0] if kinds else None
+
+
+def params(item: pytest.Item) -> dict[str, Any]:
+    callspec = getattr(item, "callspec", None)
+    return {} if callspec is None else {key: files.plain(value) for key, value in callspec.params.items()}
+
+
+def identity(item: pytest.Item, name: TestName, context: Context) -> dict[str, Any]:
+    """What a record says about the test before anything has been measured."""
+    device = "" if context.device == "auto" else f" --device {context.device}"
+    return {
+        "claim": name.statement.id,
+        "test": name.test,
+        "role": name.role,
+        "evidence": evidence_of(item),
+        "description": getattr(getattr(item, "function", None), "__doc__", None) or "",
+        "params": params(item),
+        "run": context.run,
+        "scale": context.scale,
+        "seed": context.seed,
+        "device": "cpu" if context.device == "auto" else context.device,
+        "threads": context.threads,
+        "worker": context.worker or "main",
+        "code": imports.fingerprint(name.file, context.project.root),
+        "command": f"pytest '{item.nodeid}' --scale {context.scale} --seed {context.seed}{device}",
+    }
+
+
+def check_form(item: pytest.Item, name: TestName) -> None:
+    """A claim test uses `claim`, and a test of the statement says what kind of evidence it gives."""
+    if "claim" not in getattr(item, "fixturenames", ()):
+        pytest.fail(f"{name.test} does not use the fixture `claim`, so it can record nothing", pytrace=False)
+    if name.role == "claim" and evidence_of(item) is None:
+        marks = ", ".join(f"@pytest.mark.{marker}" for marker in EVIDENCE_MARKERS)
+        pytest.fail(f"{name.test} must say what kind of evidence it gives: one of {marks}", pytrace=False)
+
+
+def unmet_needs(item: pytest.Item, context: Context) -> str:
+    """Why this test cannot run here, or an empty string."""
+    for marker in item.iter_markers("needs"):
+        scale = marker.kwargs.get("scale")
+        if scale and SCALES.index(context.scale) < SCALES.index(scale):
+            return f"needs --scale {scale}"
+        device = marker.kwargs.get("device")
+        if device and not _has(device, context):
+            return f"needs --device {device}"
+    return ""
+
+
+def _has(device: str, context: Context) -> bool:
+    from repro.harness import resources
+
+    return device == "cpu" or (device == "cuda" and bool(resources.visible_gpus(context.device)))

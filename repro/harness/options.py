@@ -1,0 +1,118 @@
+"""Command-line options of the plugin, and the checks that must come before any claim runs."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro.harness import provenance, resources
+from repro.harness.ledger import Ledger, LedgerError
+from repro.harness.project import SCALES, Project
+
+STORE_MODES = ("use", "refresh", "readonly")
+SENT = "attention_claims"  # what the controller tells its workers, one JSON string
+
+
+def add(parser: pytest.Parser) -> None:
+    group = parser.getgroup("claims", "claims: statements of papers, checked")
+    group.addoption(
+        "--scale", choices=SCALES, default="laptop",
+        help="how much work: smoke (minutes), laptop (default), paper (the printed sizes; wants a GPU)",
+    )  # fmt: skip
+    group.addoption("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:N or mps")
+    group.addoption("--seed", type=int, default=0, help="base of all seeds (default 0)")
+    group.addoption("--threads", default="1", metavar="N", help="threads per process, or auto: cores / workers (default 1)")
+    group.addoption("--artifacts", metavar="FOLDER", help="where results and the page go (default: the project's)")
+    group.addoption("--store", metavar="FOLDER", help="where finished trainings are kept (default: the project's)")
+    group.addoption(
+        "--store-mode", choices=STORE_MODES, default="use",
+        help="use finished trainings (default), refresh them, or readonly: train nothing",
+    )  # fmt: skip
+    group.addoption(
+        "--heartbeat", type=float, metavar="SECONDS",
+        help="how often to say what is running (default: 10 on a terminal, 60 elsewhere; 0: never)",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Context:
+    """All that the hooks need to know about this run, in every process the same."""
+
+    project: Project
+    ledger: Ledger
+    rootpath: Path
+    artifacts: Path
+    store: Path
+    scale: str
+    seed: int
+    device: str
+    threads: int
+    workers: int
+    listing: bool
+    worker: str | None
+    run: str
+    durations: dict[str, float]
+
+
+def read(config: pytest.Config, project: Project) -> Context:
+    """Everything at once, or a UsageError that says what to do."""
+    option = config.option
+    sent: dict[str, Any] = json.loads(getattr(config, "workerinput", {}).get(SENT, "{}"))
+    workers = sent.get("workers", len(getattr(option, "tx", None) or []))
+    try:
+        ledger = project.read_ledger()
+        _check_device_name(option.device)
+        threads = resources.thread_count(option.threads, workers)
+    except (LedgerError, ValueError) as error:
+        raise pytest.UsageError(str(error)) from None
+    return Context(
+        project=project,
+        ledger=ledger,
+        rootpath=config.rootpath,
+        artifacts=_folder(config, option.artifacts, project.artifacts, project),
+        store=_folder(config, option.store, project.store, project),
+        scale=option.scale,
+        seed=option.seed,
+        device=option.device,
+        threads=threads,
+        workers=workers,
+        listing=bool(option.collectonly),
+        worker=sent.get("worker"),
+        run=sent.get("run") or provenance.new_run(),
+        durations=sent.get("durations", {}),
+    )
+
+
+def check_machine(context: Context, store_mode: str) -> None:
+    """The device is there, and what must be written can be: before any claim runs."""
+    try:
+        resources.check_device(context.device)
+    except resources.NoSuchDevice as error:
+        raise pytest.UsageError(str(error)) from None
+    _check_writable(context.artifacts, "--artifacts")
+    if store_mode != "readonly":
+        _check_writable(context.store, "--store")
+
+
+def _check_writable(folder: Path, option: str) -> None:
+    probe = folder / ".writable"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise pytest.UsageError(
+            f"{folder} cannot be written ({error.strerror}): choose another folder with {option}"
+        ) from None
+
+
+def _check_device_name(name: str) -> None:
+    kind, _, index = name.partition(":")
+    if name not in ("auto", "cpu", "cuda", "mps") and not (kind == "cuda" and index.isdecimal()):
+        raise ValueError(f"--device {name}: unknown; there is auto, cpu, cuda, cuda:N, mps")
+
+
+def _folder(config: pytest.Config, given: str | None, default: str, project: Project) -> Path:
+    return config.invocation_params.dir / given if given else project.root / default

@@ -1,0 +1,180 @@
+"""The pytest plugin (entry point pytest11): hooks, and nothing but hooks.
+
+Every process reads the ledger and marks the tests. A worker (or the only process) runs claims and
+writes their records; the controller (or the only process) keeps the journal and makes the page.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from repro import files
+from repro.harness import hookspecs, marking, options, resources, schedule
+from repro.harness.checks import ClaimFailed
+from repro.harness.claim import Claim
+from repro.harness.controller import Controller
+from repro.harness.options import Context
+from repro.harness.records import Record
+
+CONTEXT = pytest.StashKey[Context]()
+LEASE = pytest.StashKey[resources.Lease]()
+RECORD = pytest.StashKey[Record]()
+OLD_SIGTERM = pytest.StashKey[Any]()
+
+
+# --- start ---------------------------------------------------------------------------------------
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    project = config.hook.pytest_claims_project()
+    if project is None:
+        return
+    if pytest.version_tuple < (9,):
+        raise pytest.UsageError(f"claims need pytest 9 or newer, this is {pytest.__version__}: pip install 'pytest>=9,<10'")
+    marking.register(config)
+    context = options.read(config, project)
+    config.stash[CONTEXT] = context
+    marking.register_papers(config, context.ledger)
+    resources.limit_threads(context.threads)
+    config.stash[LEASE] = resources.Lease(context.device)
+    if threading.current_thread() is threading.main_thread():
+        config.stash[OLD_SIGTERM] = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if OLD_SIGTERM in config.stash:
+        signal.signal(signal.SIGTERM, config.stash[OLD_SIGTERM])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    config = session.config
+    context = config.stash.get(CONTEXT, None)
+    if context is None or context.listing or context.worker:
+        return
+    options.check_machine(context, config.option.store_mode)
+    config.pluginmanager.register(Controller(config, context), "claims-controller")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    context = config.stash.get(CONTEXT, None)
+    if context is None:
+        return []
+    return [
+        f"claims: scale {context.scale}, seed {context.seed}, device {context.device}, "
+        f"{context.threads} thread(s) per process, artifacts in {context.artifacts}"
+    ]
+
+
+# --- workers ---------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    return resources.automatic_workers(config.option.device)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.stash.get(CONTEXT, None) and config.getoption("dist") == "load":
+        return schedule.one_at_a_time(config, log)
+    return None
+
+
+# --- collection ------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    context = config.stash.get(CONTEXT, None)
+    if context is None:
+        return
+    marking.mark(items, context)
+    if not context.listing and context.worker in (None, "gw0") and not session.testsfailed:
+        marking.note_collected(items, config, context)
+    if context.worker:
+        items.sort(key=lambda item: schedule.sort_key(item.nodeid, context.scale, context.durations))
+
+
+# --- running a claim -------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    context = item.config.stash.get(CONTEXT, None)
+    name = marking.name_of(item, context) if context else None
+    if context is None or name is None:
+        return
+    item.stash[RECORD] = Record(name.record(context.artifacts), **marking.identity(item, name, context))
+    marking.check_form(item, name)
+    resources.make_deterministic(context.threads)
+    unmet = marking.unmet_needs(item, context)
+    if unmet:
+        pytest.skip(unmet)
+
+
+@pytest.fixture
+def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
+    """The statement under test: verbs that check and record, seeds, scale, device, store."""
+    item = request.node
+    context = request.config.stash.get(CONTEXT, None)
+    name = marking.name_of(item, context) if context else None
+    if context is None or name is None:
+        pytest.fail("the fixture `claim` works in claim files only: claims/<paper>/test_<kind>_<number>_<words>.py")
+
+    def store(**settings: Any) -> Any:
+        from repro.training import Store
+
+        return Store(context.store, request.config.option.store_mode, run=context.run, **settings)
+
+    yield Claim(
+        name,
+        item.stash[RECORD],
+        artifacts=context.artifacts,
+        scale=context.scale,
+        base_seed=context.seed,
+        params=marking.params(item),
+        lease=request.config.stash[LEASE],
+        store=store,
+    )
+    resources.free_memory()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report: pytest.TestReport = yield
+    report.user_properties = [(str(key), files.plain(value)) for key, value in report.user_properties]
+    record = item.stash.get(RECORD, None)
+    if record is not None:
+        _settle(report, call, record)
+    return report
+
+
+def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], record: Record) -> None:
+    """Write the state that this phase of the test left behind."""
+    error = call.excinfo.value if call.excinfo else None
+    if report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        record.finish("not-run", reason.removeprefix("Skipped: "))
+    elif report.failed and isinstance(error, ClaimFailed):
+        record.finish("failed", str(error))
+    elif report.failed:
+        record.finish("error", f"{type(error).__name__}: {error}\n\n{report.longreprtext}")
+    elif report.when == "call" and not record.data["checks"]:
+        report.outcome = "failed"
+        report.longrepr = "this claim checked nothing: use at_most, at_least, within, equals or counterexample"
+        record.finish("error", report.longrepr)
+    elif report.when == "call":
+        record.finish("passed")

@@ -1,0 +1,66 @@
+"""Signs of life from long work: small files by the workers, one line now and then by the controller.
+
+Under xdist nothing that a worker prints is seen, and without xdist pytest captures it. So a claim
+writes how far it is into a file, and a thread of the controller prints it to a descriptor that was
+duplicated before the capturing began.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from repro import files
+
+BETWEEN_WRITES = 0.2
+
+
+class Reporter:
+    """The claim's side: at most five small writes a second, without waiting for the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._written = 0.0
+
+    def __call__(self, step: int, total: int, **numbers: Any) -> None:
+        if time.monotonic() - self._written < BETWEEN_WRITES:
+            return
+        self._written = time.monotonic()
+        temporary = self.path.with_suffix(".progress.new")
+        temporary.write_text(files.to_json({"step": step, "total": total, "numbers": numbers}))
+        os.replace(temporary, self.path)
+
+
+def line(label: str, seconds: float, path: Path) -> str:
+    """`fang2022/lemma-3.1 test_control_trained 300/2000 loss=0.08, 12 s`"""
+    text = label
+    with contextlib.suppress(FileNotFoundError, files.DamagedFile, KeyError):
+        found = files.read_json(path)
+        numbers = " ".join(f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
+                           for key, value in found["numbers"].items())  # fmt: skip
+        text += f" {found['step']}/{found['total']} {numbers}".rstrip()
+    return f"{text}, {seconds:.0f} s"
+
+
+class Heartbeat(threading.Thread):
+    """The controller's side: every `period` seconds one line that names all running claims."""
+
+    def __init__(self, period: float, running: Callable[[], list[str]]) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self.period, self.running = period, running
+        self._stop_now = threading.Event()
+        self._descriptor = os.dup(2)
+
+    def run(self) -> None:
+        while not self._stop_now.wait(self.period):
+            lines = self.running()
+            if lines:
+                os.write(self._descriptor, f"\n[running] {' | '.join(lines)}\n".encode())
+
+    def stop(self) -> None:
+        self._stop_now.set()
+        self.join(timeout=2)
+        os.close(self._descriptor)

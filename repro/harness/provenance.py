@@ -1,0 +1,63 @@
+"""The header of a run: what was asked for, by which code, on what."""
+
+import importlib.metadata
+import os
+import platform
+import secrets
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("torch", "numpy", "scipy", "python-flint", "pytest", "pytest-xdist", "hypothesis")
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def new_run() -> str:
+    """A name for a run that sorts by time and is nobody else's."""
+    return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
+
+
+def run_header(root: Path, run: str, **settings: Any) -> dict[str, Any]:
+    return {
+        "id": run,
+        "started": now(),
+        "finished": None,
+        "state": "running",
+        "pid": os.getpid(),
+        **settings,
+        **git_state(root),
+        "versions": versions(),
+        "collected": 0,
+        "reported": 0,
+    }
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_state(root: Path) -> dict[str, Any]:
+    """The commit and whether the work tree differs from it; both None outside a repository."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = git("rev-parse", "--short=12", "HEAD")
+    status = git("status", "--porcelain") if commit else None
+    return {"git": commit, "dirty": None if status is None else bool(status)}

@@ -1,0 +1,108 @@
+"""The record of one test: written before the work, during it, and after its end.
+
+These files are the truth from which results.json and the page are made. Each is replaced by an
+atomic rename, so that a killed process leaves what it had measured, marked as running.
+"""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from repro import files
+from repro.harness import provenance
+
+SCHEMA = 1
+FINAL = ("passed", "failed", "error", "not-run", "interrupted", "crashed")
+BETWEEN_WRITES = 0.2  # seconds; a killed test loses at most this much of its numbers
+
+
+class Record:
+    """What one test has measured so far."""
+
+    def __init__(self, path: Path, **identity: Any) -> None:
+        self.path = path
+        self.data: dict[str, Any] = {
+            "schema": SCHEMA,
+            **identity,
+            "state": "running",
+            "started": provenance.now(),
+            "seconds": 0.0,
+            "pid": os.getpid(),
+            "message": "",
+            "records": {},
+            "checks": [],
+            "table": [],
+            "counterexamples": [],
+            "figures": [],
+            "store": [],
+        }
+        self._began = time.perf_counter()
+        self._written = 0.0
+        self.write()
+
+    def write(self) -> None:
+        self.data["seconds"] = round(time.perf_counter() - self._began, 3)
+        files.write_json(self.path, self.data)
+        self._written = time.monotonic()
+
+    def changed(self) -> None:
+        """Write soon: at once if the last write is old enough, else with the next change."""
+        if time.monotonic() - self._written > BETWEEN_WRITES:
+            self.write()
+
+    def append(self, key: str, entry: dict[str, Any]) -> None:
+        self.data[key].append(entry)
+        self.changed()
+
+    def finish(self, state: str, message: str = "") -> None:
+        self.data["state"] = state
+        self.data["message"] = message
+        self.progress_path.unlink(missing_ok=True)
+        self.write()
+
+    @property
+    def progress_path(self) -> Path:
+        return self.path.with_suffix(".progress")
+
+
+def read(path: Path, messages: list[str]) -> dict[str, Any] | None:
+    """A test's record; a damaged one, or one of a newer version, is set aside and said."""
+    try:
+        data = files.read_json(path, schema=SCHEMA)
+        missing = {"claim", "test", "state", "role", "run", "checks"} - set(data)
+        if missing:
+            raise files.DamagedFile(f"{path} lacks {', '.join(sorted(missing))}")
+        if not all(isinstance(data[key], list) for key in ("checks", "table", "counterexamples", "figures", "store")):
+            raise files.DamagedFile(f"{path} holds something else where lists should be")
+        if not isinstance(data["records"], dict):
+            raise files.DamagedFile(f"{path} holds something else where its records should be")
+    except FileNotFoundError:
+        return None
+    except (files.DamagedFile, KeyError) as damage:
+        try:
+            aside = files.set_aside(path)
+        except OSError:  # another process was quicker
+            return None
+        messages.append(f"{damage}; set aside as {aside.name}")
+        return None
+    if data["state"] == "running" and not alive(data.get("pid")):
+        data["state"] = "interrupted"
+    return data
+
+
+def mark(path: Path, state: str, message: str) -> None:
+    """Give a record that its own process could not finish its last state."""
+    data = read(path, [])
+    if data is not None and data["state"] in ("running", "interrupted"):
+        files.write_json(path, {**data, "state": state, "message": message})
+
+
+def alive(pid: Any) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (TypeError, ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True

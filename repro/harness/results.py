@@ -1,0 +1,133 @@
+"""results.json: every entry of the ledger with what its tests found, put together from the records."""
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from repro import files
+from repro.harness import imports, records, verdicts
+from repro.harness.ledger import Ledger, Statement
+from repro.harness.project import Project, claim_folder
+
+SCHEMA = 1
+LEDGER_FIELDS = ("id", "paper", "kind", "number", "also", "section", "title", "statement", "formula", "note")
+MORE_LEDGER_FIELDS = ("scope", "data", "reason", "uses", "status", "pending")
+OF_A_TEST = ("test", "state", "role", "evidence", "seconds", "run", "scale", "seed", "device", "threads", "worker")
+MORE_OF_A_TEST = ("records", "store", "message", "command", "description")
+
+
+class Results:
+    """All claims of a project, as the files under artifacts/ tell them; re-reads only what changed."""
+
+    def __init__(self, project: Project, ledger: Ledger, artifacts: Path) -> None:
+        self.project, self.ledger, self.artifacts = project, ledger, artifacts
+        self.messages: list[str] = []
+        self._files = {s.id: file for file in project.claim_files() if (s := ledger.of_file(file))}
+        self._claims: dict[str, dict[str, Any]] = {}
+        self.refresh(ledger.statements)
+
+    def refresh(self, ids: Iterable[str]) -> None:
+        """Read the records of these claims again."""
+        for id in ids:
+            statement = self.ledger.statements[id]
+            self._claims[id] = claim_object(self.project, statement, self._files.get(id), self.artifacts, self.messages)
+        found = {id: claim["verdict"] for id, claim in self._claims.items()}
+        for id, is_solid in verdicts.solid(self.ledger, found).items():
+            self._claims[id]["solid"] = is_solid
+
+    def claim(self, id: str) -> dict[str, Any]:
+        return self._claims[id]
+
+    def document(self, run: dict[str, Any]) -> dict[str, Any]:
+        papers = {
+            paper.key: {"title": paper.title, "authors": paper.authors, "version": paper.version}
+            for paper in self.ledger.papers.values()
+        }
+        return {
+            "schema": SCHEMA,
+            "title": self.project.title,
+            "run": run,
+            "messages": list(self.messages),
+            "papers": papers,
+            "coverage": self.coverage(),
+            "claims": [self._claims[id] for id in self.ledger.statements],
+        }
+
+    def coverage(self) -> dict[str, dict[str, Any]]:
+        """Per paper: how many of its statements (findings of ours apart) have a claim, and how they stand."""
+        table: dict[str, dict[str, Any]] = {
+            key: {"statements": 0, "with_claims": 0, "verdicts": {}} for key in self.ledger.papers
+        }
+        for claim in self._claims.values():
+            if claim["kind"] != "finding":
+                row = table[claim["paper"]]
+                row["statements"] += 1
+                row["with_claims"] += claim["file"] is not None
+                row["verdicts"][claim["verdict"]] = row["verdicts"].get(claim["verdict"], 0) + 1
+        return table
+
+    def write(self, run: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
+        for id in changed:
+            files.write_json(claim_folder(self.artifacts, id) / "result.json", {"schema": SCHEMA, **self._claims[id]})
+        document = self.document(run)
+        files.write_json(self.artifacts / "results.json", document)
+        return document
+
+
+def claim_object(
+    project: Project, statement: Statement, file: Path | None, artifacts: Path, messages: list[str]
+) -> dict[str, Any]:
+    folder = claim_folder(artifacts, statement.id)
+    tests, unseen = read_tests(folder, messages) if file else ([], 0)
+    code = imports.fingerprint(file, project.root) if file else ""
+    for test in tests:
+        test["stale"] = test.get("code") != code
+    found = verdicts.verdict(statement, tests, unseen)
+    newest = max(tests, key=lambda test: str(test.get("started", "")), default={})
+    return {
+        **{name: getattr(statement, name) for name in (*LEDGER_FIELDS, *MORE_LEDGER_FIELDS)},
+        "aims": statement.evidence,
+        "verdict": found.verdict,
+        "why": found.why,
+        "solid": False,
+        "evidence": verdicts.evidence([test for test in tests if test["state"] == "passed"]),
+        "file": str(file.relative_to(project.root)) if file else None,
+        "description": (ast.get_docstring(ast.parse(file.read_bytes())) or "") if file else "",
+        "command": f"pytest {file.relative_to(project.root)} --scale {newest.get('scale', 'laptop')}" if file else "",
+        "scale": newest.get("scale"),
+        "seconds": round(sum(float(test["seconds"]) for test in tests), 3),
+        "run": newest.get("run"),
+        "stale": any(test["stale"] for test in tests),
+        "checks": gathered(tests, "checks", control=False),
+        "controls": gathered(tests, "checks", control=True),
+        **{key: gathered(tests, key) for key in ("table", "counterexamples", "figures")},
+        "tests": [{key: test.get(key) for key in (*OF_A_TEST, *MORE_OF_A_TEST, "stale")} for test in tests],
+    }
+
+
+def read_tests(folder: Path, messages: list[str]) -> tuple[list[dict[str, Any]], int]:
+    """The records of a claim's tests, in the order of the file, and how many tests have none.
+
+    `collected.json` lists the tests that the claim file has; records of other tests are left over
+    from an earlier version of the file and do not count.
+    """
+    found = {test["test"]: test for path in sorted(folder.glob("tests/*.json")) if (test := records.read(path, messages))}
+    try:
+        expected = files.read_json(folder / "collected.json")["tests"]
+    except FileNotFoundError:
+        return list(found.values()), 0
+    except (files.DamagedFile, KeyError) as damage:
+        messages.append(f"{damage}; set aside as {files.set_aside(folder / 'collected.json').name}")
+        return list(found.values()), 0
+    return [found[name] for name in expected if name in found], sum(name not in found for name in expected)
+
+
+def gathered(tests: list[dict[str, Any]], key: str, control: bool | None = None) -> list[dict[str, Any]]:
+    """What all tests (or only controls, or only the others) list under `key`, each with its test."""
+    return [
+        {**entry, "test": test["test"], "evidence": test["evidence"]}
+        for test in tests
+        if control is None or (test["role"] == "control") == control
+        for entry in test[key]
+    ]

@@ -1,0 +1,38 @@
+"""Order and distribution: the slowest claim first, one at a time to whichever worker is free.
+
+xdist's own schedulers hand out blocks, which ruins slowest-first; and its groups do nothing with
+pytest 9.2. The order must be the same in every worker, also in one that is started later: the
+controller reads the durations once and sends them along.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from repro import files
+
+FILE = "durations.json"
+
+
+def read_durations(artifacts: Path) -> dict[str, float]:
+    """Seconds by 'scale nodeid' of earlier runs; a damaged file costs only the order."""
+    try:
+        found = files.read_json(artifacts / FILE)
+    except (FileNotFoundError, files.DamagedFile):
+        return {}
+    return {key: float(value) for key, value in found.items() if isinstance(value, (int, float))}
+
+
+def sort_key(nodeid: str, scale: str, durations: Mapping[str, float]) -> tuple[float, str]:
+    """Slowest first; what has never run comes first of all, since it may be slow."""
+    return (-durations.get(f"{scale} {nodeid}", float("inf")), nodeid)
+
+
+def one_at_a_time(config: Any, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneClaimAtATime(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid
+
+    return OneClaimAtATime(config, log)

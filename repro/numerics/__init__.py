@@ -1,0 +1,11 @@
+"""Common rooms: rates with intervals, exact arithmetic, bounds on rounding. Knows no paper, no pytest."""
+
+from typing import TYPE_CHECKING
+
+from repro.lazy import submodules
+
+if TYPE_CHECKING:
+    from repro.numerics import exact, rates, roundoff
+
+__all__ = ["exact", "rates", "roundoff"]
+__getattr__ = submodules(__name__, *__all__)

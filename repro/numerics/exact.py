@@ -1,0 +1,59 @@
+"""Exact arithmetic with python-flint, in numpy arrays of objects: zero error that is zero."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+
+
+def rational(value: Any) -> flint.fmpq:
+    """An exact rational from an integer, a Fraction, a float (its exact value) or 'p/q'."""
+    if isinstance(value, flint.fmpq):
+        return value
+    if isinstance(value, str):
+        value = Fraction(value)
+    numerator, denominator = value.as_integer_ratio()
+    return flint.fmpq(int(numerator), int(denominator))
+
+
+def rationals(values: Any) -> np.ndarray:
+    """An array of exact rationals, of the shape of `values`."""
+    array = np.asarray(values, dtype=object)
+    return vector([rational(value) for value in array.ravel()]).reshape(array.shape)
+
+
+def vector(values: Sequence[Any]) -> np.ndarray:
+    """A one-dimensional array of these objects (numpy would take a polynomial for a list)."""
+    objects = np.empty(len(values), dtype=object)
+    for index, value in enumerate(values):
+        objects[index] = value
+    return objects
+
+
+def symbols(*names: str) -> list[flint.fmpq_mpoly]:
+    """Generators of the ring of polynomials with rational coefficients."""
+    return list(flint.fmpq_mpoly_ctx.get(names, "degrevlex").gens())
+
+
+def to_float(values: Any) -> np.ndarray:
+    """Exact numbers rounded to float64, each once."""
+
+    def rounded(value: Any) -> float:
+        if isinstance(value, flint.fmpq):  # int / int in Python is correctly rounded
+            return int(value.p) / int(value.q)
+        return float(value)
+
+    array = np.asarray(values, dtype=object)
+    return np.array([rounded(value) for value in array.ravel()], dtype=float).reshape(array.shape)
+
+
+def largest(values: np.ndarray) -> Any:
+    """The largest absolute value, exactly."""
+    return max(abs(value) for value in values.ravel())
+
+
+def count_nonzero(values: np.ndarray) -> int:
+    """How many entries differ from 0; the only question one can ask of polynomials."""
+    return sum(bool(value != 0) for value in values.ravel())

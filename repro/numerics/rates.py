@@ -1,0 +1,200 @@
+"""Exponents of measured curves: the slope of log y against log x, with an interval.
+
+Model: y = C x^p (1 + a x^-q), with errors in log y; q is `correction`. In u = log x, v = log y the
+least-squares slope is w.v, w = (u - mean) / sum (u - mean)^2. It misses p for four reasons; half
+the interval's width is the plain sum of an allowance for each.
+
+noise  Student's t times the standard error from the residuals, for independent errors.
+drift  A deterministic curve has curvature, not noise. Let d.v be the slope of the upper half of
+       the points minus that of the lower half. The curve g = log(1 + (x_0/x)^q), a correction as
+       large as the law itself at the head x_0 of the window, shifts the slope by w.g and makes
+       the drift d.g. So |d.v| |w.g / d.g| covers a x_0^-q = 1 exactly, and all of (-1, 1], where
+       the curve bends more for its miss. The head may be either end: the larger of the two.
+error  `floor` bounds the absolute error of y: sum |w_i log(1 - floor_i / y_i)|, and rounding.
+bias   What the caller knows besides; for a factor log x it is `abs(slope(x, np.log(x)).slope)`.
+
+Measured (tests): 0.98 of noisy laws at confidence 0.95, and every curve of the model without
+noise. Both at once is the weak spot: 10 % noise and a = x_0, 0.82 (0.92 at confidence 0.99). Not
+covered: a window wholly before the asymptotic regime (a >> x_0 looks like another exponent); a
+correction slower than x^-q, such as 1/log x, without a `bias`.
+
+Window: points leave it by two rules, neither of which knows the exponent hoped for: all from the
+first one at the floor on, in the direction in which y falls, and those outside `within`. No head
+is dropped automatically: to search over windows is to search for a result (the noise term of the
+narrowest of all tails covers 0.89, not 0.95), and the drift pays for a head that stays. A claim
+that drops one types `within`, and `reason` repeats it.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+FLOOR_FACTOR = 10.0  # so high log y is known to 0.11: 0.02 in a slope over 5 octaves, were it last
+STAYS = 3.0  # a plateau falls by less: round-off in a maximum over a grid scatters about so much
+WOULD_FALL = 12.0  # what the law before it must lose meanwhile: four times what may be scatter
+HEAD_POINTS, TAIL_POINTS = 4, 3  # a law that a slope can be read from; more than a coincidence
+LEAST_POINTS = 3  # for a slope: two fit any line and leave no residual
+DIGITS = 9  # of octaves, so that from 3 to 12 are two of them in floating point as well
+EPS = float(np.finfo(np.float64).eps)
+
+
+class TooFewPoints(ValueError):
+    """What is left in the window is too little for a slope."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """y ~ exp(intercept) x^slope; low and high are slope -+ (noise + drift + error + bias)."""
+
+    slope: float
+    low: float
+    high: float
+    confidence: float
+    intercept: float
+    noise: float
+    drift: float
+    error: float
+    bias: float
+    octaves: float  # of x, in the window
+    used: tuple[bool, ...]  # the points in the window, in the caller's order
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    reason: str  # why points were dropped, one clause per group
+
+    def contains(self, exponent: float) -> bool:
+        return self.low <= exponent <= self.high
+
+    def excludes(self, exponent: float) -> bool:
+        return exponent < self.low or exponent > self.high  # of nan neither is true
+
+    def __str__(self) -> str:
+        parts = (f"{k} {getattr(self, k):.2g}" for k in ("noise", "drift", "error", "bias"))
+        interval = f"[{self.low:.4g}, {self.high:.4g}] at {self.confidence:g} ({', '.join(parts)})"
+        window = f"{sum(self.used)} points, {self.octaves:.3g} octaves"
+        return f"slope {self.slope:.4g} in {interval}; {window}; {self.reason}"
+
+
+def slope(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    floor: ArrayLike | None = 0.0,
+    within: tuple[float, float] = (0.0, math.inf),
+    confidence: float = 0.95,
+    bias: float = 0.0,
+    correction: float = 1.0,
+    min_points: int = 4,
+    min_octaves: float = 2.0,
+) -> Rate:
+    """The exponent of y in x. `floor`: the error of y, one or per point; None: `floor_of`."""
+    if not (0 < confidence < 1 and 0 <= bias < math.inf and 0 < correction < math.inf):
+        raise ValueError(f"need 0 < {confidence=} < 1, 0 <= {bias=} < inf, 0 < {correction=} < inf")
+    x, y = _points(x, y)
+    floor = _floors(floor_of(x, y) if floor is None else floor, len(y))
+    used, reason = _window(x, y, floor, within)
+    octaves = round(float(np.ptp(np.log2(x[used]))), DIGITS) if used.any() else 0.0
+    if not (used.sum() >= max(min_points, LEAST_POINTS) and octaves >= min_octaves):
+        raise TooFewPoints(
+            f"a slope needs {max(min_points, LEAST_POINTS)} points over {min_octaves:g} octaves "
+            f"of x: {used.sum()} of {len(x)} over {octaves:.3g} octaves left; {reason}"
+        )
+    i = np.flatnonzero(used)[np.argsort(x[used])]
+    u, v, errors = np.log(x[i]), np.log(y[i]), -np.log1p(-floor[i] / y[i])
+    b, intercept, noise, error = _line(u, v, errors, confidence)
+    drift, bias = _drift(u, v, correction), float(bias)
+    half = noise + drift + error + bias
+    interval = b, b - half, b + half, confidence
+    points = tuple(used.tolist()), tuple(x.tolist()), tuple(y.tolist())
+    return Rate(*interval, intercept, noise, drift, error, bias, octaves, *points, reason)
+
+
+def floor_of(x: ArrayLike, y: ArrayLike) -> float:
+    """The highest value of the plateau on which a falling curve ends, 0.0 if it ends on none.
+
+    A plateau is a tail in which nothing falls below 1/STAYS of an earlier value, while the law
+    fitted to the points before would have fallen by WOULD_FALL. No power law has one, at any
+    spacing: what would fall is what falls. A law that slows down for good may count as ended.
+    """
+    x, y = _points(x, y)
+    order = _falling(x, y)
+    u, v = np.log(x[order]), np.log(y[order])
+    for j in range(HEAD_POINTS, len(v) - TAIL_POINTS + 1):
+        would_fall = -(_weights(u[:j]) @ v[:j]) * (u[-1] - u[j])
+        falls = np.max(np.maximum.accumulate(v[j:]) - v[j:])
+        if falls <= math.log(STAYS) and would_fall >= math.log(WOULD_FALL):
+            return float(y[order[j:]].max())
+    return 0.0
+
+
+def _weights(u) -> np.ndarray:
+    """w such that w @ v is the least-squares slope of v against u."""
+    centred = u - u.mean()
+    return centred / (centred @ centred)
+
+
+def _line(u, v, errors, confidence) -> tuple[float, float, float, float]:
+    """Slope, intercept, noise and error of the line through (u, v), each of v within `errors`."""
+    w, free = _weights(u), len(u) - 2  # a line takes two degrees of freedom
+    b = float(w @ v)
+    intercept = float(v.mean() - b * u.mean())
+    sigma = np.linalg.norm(v - intercept - b * u) / math.sqrt(free)
+    noise = float(stdtrit(free, (1 + confidence) / 2) * sigma * np.linalg.norm(w))
+    rounding = len(u) * EPS * (1 + np.abs(v) + abs(b) * np.abs(u))  # of n terms, u and v rounded
+    return b, intercept, noise, float(np.abs(w) @ (errors + rounding))
+
+
+def _drift(u, v, q) -> float:
+    """Half-to-half change of slope, scaled to the miss of the slope; u increasing."""
+    half = (len(u) + 1) // 2  # an odd number of points shares the middle one
+    w, d = _weights(u), np.zeros(len(u))
+    d[-half:] += _weights(u[-half:])
+    d[:half] -= _weights(u[:half])
+    heads = np.log1p(np.exp(-q * (u - u[0]))), np.log1p(np.exp(q * (u - u[-1])))
+    return float(abs(d @ v) * max(abs(w @ g) / abs(d @ g) for g in heads))
+
+
+def _falling(x, y) -> np.ndarray:
+    """Indices along x in the direction in which y falls, judged by the two end points."""
+    order = np.argsort(x)
+    return order if y[order[0]] >= y[order[-1]] else order[::-1]
+
+
+def _window(x, y, floor, within) -> tuple[np.ndarray, str]:
+    """The points to use, (n,) bool, and why the others are not."""
+    inside = (within[0] <= x) & (x <= within[1])
+    order = _falling(x, y)
+    low = (inside & (y <= FLOOR_FACTOR * floor))[order]
+    ended = np.zeros(len(x), dtype=bool)
+    ended[order] = np.logical_or.accumulate(low)
+    why = []
+    if count := (~inside).sum():
+        why.append(f"{count} points outside {within[0]:g} <= x <= {within[1]:g}")
+    if count := (inside & ended).sum():
+        k = order[np.argmax(low)]
+        where = f"from x={x[k]:g} on (y={y[k]:.2g}, floor {floor[k]:.2g})"
+        why.append(f"{count} points within {FLOOR_FACTOR:g} times the floor, {where}")
+    return inside & ~ended, "; ".join(why) or "no point dropped"
+
+
+def _points(x, y) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float64 (n,), every x and y positive and finite, no x twice."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape or not x.size:
+        raise ValueError(f"x and y must be lists of one length: got shapes {x.shape} and {y.shape}")
+    for name, values in (("x", x), ("y", y)):
+        for i in np.flatnonzero(~(np.isfinite(values) & (values > 0))):
+            raise ValueError(f"{name}[{i}]={values[i]} at x={x[i]:g}: must be positive and finite")
+    values, counts = np.unique(x, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"each x once, average repeated measurements first: {values[counts > 1]}")
+    return x, y
+
+
+def _floors(floor, n) -> np.ndarray:
+    floor = np.asarray(floor, dtype=np.float64)
+    if floor.shape not in ((), (n,)) or not np.all(np.isfinite(floor) & (floor >= 0)):
+        raise ValueError(f"floor must be finite, >= 0, one or one per point ({n}): got {floor}")
+    return np.broadcast_to(floor, n)

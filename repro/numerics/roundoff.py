@@ -1,0 +1,31 @@
+"""Bounds on rounding errors, derived and not guessed; products without rounding."""
+
+import torch
+
+
+def unit(dtype: torch.dtype | str) -> float:
+    """The unit round-off u: |fl(a) - a| <= u |a| when rounding to nearest (half of machine epsilon)."""
+    return torch.finfo(_type(dtype)).eps / 2
+
+
+def rounded(value: float, dtype: torch.dtype | str) -> float:
+    """fl(value): the number that a tensor of this type holds."""
+    return torch.tensor(value, dtype=torch.float64).to(_type(dtype)).item()
+
+
+def _type(dtype: torch.dtype | str) -> torch.dtype:
+    return getattr(torch, dtype) if isinstance(dtype, str) else dtype
+
+
+def two_product(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """xy as high + low, exactly, in float64 (Dekker 1971); high is the rounded product."""
+    high = x * y
+    (a, b), (c, d) = _split(x), _split(y)
+    return high, ((a * c - high) + a * d + b * c) + b * d
+
+
+def _split(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Veltkamp: x as the sum of two numbers of at most 26 bits, whose products are exact."""
+    scaled = (2.0**27 + 1) * x
+    top = scaled - (scaled - x)
+    return top, x - top

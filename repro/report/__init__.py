@@ -1,0 +1,26 @@
+"""results.json -> a static site: artifacts/index.html and a page for each claim.
+
+The pages need no network and no script. The report judges nothing: it shows what the results say.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from repro.files import write_atomically
+from repro.report.pages import Site
+
+
+def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = None) -> Path:
+    """Write artifacts/index.html and one page per claim; returns the path of index.html.
+
+    `only` limits the claim pages to these ids; the index is always written, and last, so that a
+    reader who reloads it finds the pages it links to. Pages of other claims keep the verdicts of
+    their neighbours as they were: finish a run with a render of everything.
+    """
+    site = Site(results)
+    for id in site.claims:
+        if only is None or id in only:
+            write_atomically(artifacts / "claims" / id / "index.html", site.claim_page(id))
+    index = artifacts / "index.html"
+    write_atomically(index, site.index())
+    return index

@@ -1,0 +1,181 @@
+"""Where the nodes of a directed acyclic graph go, and how its edges run: columns, left to right.
+
+The column of a node is the longest path that leads to it. An edge over several columns gets a
+waypoint in each column between, shared by all edges from the same node, so that edges never run
+through a box. Sweeps to the barycentre of the neighbours sort each column; the heights then solve
+a least-squares problem: as near as possible to the neighbours, in this order, without overlap.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from graphlib import TopologicalSorter
+from statistics import fmean
+
+PAGE = 1136.0  # the width to fill; a graph with many columns is wider
+BOX, ROW = 132.0, 40.0  # size of a box
+NARROW, WIDE = 34.0, 64.0  # between columns, at least and at most
+APART, LANE, RIM = 12.0, 8.0, 4.0  # between boxes, half the height of a waypoint, at the rim
+SWEEPS = 12
+
+Edge = tuple[str, str]
+Node = tuple[str, int]  # a name and a column: a box in its own column, elsewhere a waypoint
+Neighbours = dict[Node, list[Node]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    width: float
+    height: float
+    corners: dict[str, tuple[float, float]]  # left upper corner of each box
+    curves: dict[Edge, str]  # the path of each edge, in SVG's language
+
+
+@lru_cache(maxsize=64)
+def layout(names: tuple[str, ...], edges: tuple[Edge, ...]) -> Layout:
+    """Components one below the other; each name should be the end of an edge."""
+    column = _columns(names, edges)
+    last = max(column.values(), default=0)
+    gap = (PAGE - 2 * RIM - (last + 1) * BOX) / max(1, last)
+    lefts = [RIM + c * (BOX + min(max(gap, NARROW), WIDE)) for c in range(last + 1)]
+    heights: dict[Node, float] = {}
+    floor = RIM
+    for component in _components(names, edges):
+        placed = _placed([e for e in edges if e[0] in component], column)
+        top = min(y - _half(node, column) for node, y in placed.items())
+        heights |= {node: y - top + floor for node, y in placed.items()}
+        floor = max(heights[node] + _half(node, column) for node in placed) + 2 * APART
+    return Layout(
+        width=lefts[-1] + BOX + RIM,
+        height=floor - 2 * APART + RIM,
+        corners={n: (lefts[column[n]], heights[n, column[n]] - ROW / 2) for n in names},
+        curves={edge: _curve(_way(edge, column), lefts, heights) for edge in edges},
+    )
+
+
+def _columns(names: tuple[str, ...], edges: tuple[Edge, ...]) -> dict[str, int]:
+    before = {name: [u for u, v in edges if v == name] for name in names}
+    column: dict[str, int] = {}
+    for name in TopologicalSorter(before).static_order():
+        column[name] = max((column[u] + 1 for u in before[name]), default=0)
+    return column
+
+
+def _components(names: tuple[str, ...], edges: tuple[Edge, ...]) -> list[set[str]]:
+    """Largest first, then in the order of the names."""
+    component = {name: {name} for name in names}
+    for u, v in edges:
+        merged = component[u] | component[v]
+        component |= dict.fromkeys(merged, merged)
+    distinct = {id(members): members for members in component.values()}
+    return sorted(distinct.values(), key=len, reverse=True)
+
+
+def _way(edge: Edge, column: dict[str, int]) -> list[Node]:
+    """An edge from box to box, through its waypoints."""
+    used, user = edge
+    return [*[(used, c) for c in range(column[used], column[user])], (user, column[user])]
+
+
+def _placed(edges: list[Edge], column: dict[str, int]) -> dict[Node, float]:
+    """The height of every box and waypoint of one component."""
+    left: Neighbours = {}
+    right: Neighbours = {}
+    for a, b in dict.fromkeys(s for e in edges for s in _steps(_way(e, column))):
+        left.setdefault(b, []).append(a)
+        right.setdefault(a, []).append(b)
+    nodes = list(dict.fromkeys(node for edge in edges for node in _way(edge, column)))
+    last = max(c for _, c in nodes)
+    order = _sorted([[n for n in nodes if n[1] == c] for c in range(last + 1)], left, right)
+    return _heights(order, left, right, column)
+
+
+def _steps(way: list[Node]) -> zip:
+    return zip(way, way[1:], strict=False)
+
+
+def _sorted(order: list[list[Node]], left: Neighbours, right: Neighbours) -> list[list[Node]]:
+    """Each column in the order with the fewest crossings that the sweeps met."""
+    best, fewest = order, _crossings(order, left)
+    for sweep in range(SWEEPS):
+        order = _swept(order, left) if sweep % 2 == 0 else _swept(order[::-1], right)[::-1]
+        crossings = _crossings(order, left)
+        if crossings < fewest:
+            best, fewest = order, crossings
+    return best
+
+
+def _swept(order: list[list[Node]], towards: Neighbours) -> list[list[Node]]:
+    """Each column sorted by the mean place of its neighbours in the column before it."""
+    done: list[list[Node]] = []
+    place: dict[Node, float] = {}
+    for nodes in order:
+        wish = {n: i / len(nodes) for i, n in enumerate(nodes)}
+        wish |= {n: fmean(place[m] for m in towards[n]) for n in nodes if n in towards}
+        done.append(sorted(nodes, key=wish.__getitem__))
+        place |= {n: i / len(nodes) for i, n in enumerate(done[-1])}
+    return done
+
+
+def _crossings(order: list[list[Node]], left: Neighbours) -> int:
+    """Pairs of steps between two columns whose ends are in opposite order."""
+    total = 0
+    for before, nodes in zip(order, order[1:], strict=False):
+        place = {node: i for i, node in enumerate(before)}
+        ends = [end for node in nodes for end in sorted(place[a] for a in left.get(node, []))]
+        total += sum(ends[i] > end for j, end in enumerate(ends) for i in range(j))
+    return total
+
+
+def _heights(
+    order: list[list[Node]], left: Neighbours, right: Neighbours, column: dict[str, int]
+) -> dict[Node, float]:
+    """Sweeps to and fro; each moves a column towards the neighbours on both of its sides."""
+    stiff = {n: 1 if column[n[0]] == n[1] else 4 for nodes in order for n in nodes}
+    around = {n: left.get(n, []) + right.get(n, []) for n in stiff}
+    y = {n: place * (ROW + APART) for nodes in order for place, n in enumerate(nodes)}
+    for sweep in range(4 * SWEEPS):
+        for nodes in order if sweep % 2 == 0 else reversed(order):
+            wishes = [
+                fmean((y[m] for m in around[n]), [stiff[n] * stiff[m] for m in around[n]])
+                for n in nodes
+            ]
+            halves = [_half(n, column) for n in nodes]
+            y |= zip(nodes, _spread(wishes, halves, [stiff[n] for n in nodes]), strict=True)
+    return y
+
+
+def _spread(wishes: list[float], halves: list[float], weights: list[int]) -> list[float]:
+    """The heights nearest to the wishes (least squares) at which neighbours do not overlap.
+
+    With the room that the boxes above need subtracted, the heights must not decrease: isotonic
+    regression, solved by pooling adjacent violators.
+    """
+    room = [0.0]
+    for upper, lower in zip(halves, halves[1:], strict=False):
+        room.append(room[-1] + upper + lower + APART)
+    pools: list[tuple[float, float, int]] = []  # mean, weight, members
+    for wish, above, weight in zip(wishes, room, weights, strict=True):
+        mean, mass, members = wish - above, float(weight), 1
+        while pools and pools[-1][0] > mean:
+            other, other_mass, others = pools.pop()
+            mean = (mean * mass + other * other_mass) / (mass + other_mass)
+            mass, members = mass + other_mass, members + others
+        pools.append((mean, mass, members))
+    levels = [mean for mean, _, members in pools for _ in range(members)]
+    return [level + above for level, above in zip(levels, room, strict=True)]
+
+
+def _half(node: Node, column: dict[str, int]) -> float:
+    return ROW / 2 if column[node[0]] == node[1] else LANE
+
+
+def _curve(way: list[Node], lefts: list[float], heights: dict[Node, float]) -> str:
+    """From the right side of a box to the left side of another, level at every column."""
+    path = [f"M{lefts[way[0][1]] + BOX:.1f} {heights[way[0]]:.1f}"]
+    for a, b in _steps(way):
+        x, to, y, end = lefts[a[1]] + BOX, lefts[b[1]], heights[a], heights[b]
+        middle = (x + to) / 2
+        path.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {end:.1f} {to:.1f} {end:.1f}")
+        if b != way[-1]:
+            path.append(f"H{to + BOX:.1f}")
+    return " ".join(path)

@@ -1,0 +1,132 @@
+"""Numbers as a reader wants them: four digits, powers of ten raised, seconds as hours and minutes."""
+
+import json
+import math
+from datetime import datetime
+from typing import Any
+
+from jinja2 import Undefined
+from markupsafe import Markup, escape
+
+NOTHING = "–"
+LONGEST = 20_000  # characters of a stored input that a page shows
+_SPOKEN = {"nan": "not a number", "inf": "∞", "-inf": "−∞"}
+_SIGNS = {"<=": "≤", ">=": "≥"}
+
+
+def number(value: Any) -> Markup:
+    """Any value of results.json, readable; a rounded float carries all its digits as a tooltip."""
+    if value is None or isinstance(value, Undefined):
+        return Markup(NOTHING)
+    if isinstance(value, bool):
+        return Markup("yes" if value else "no")
+    if isinstance(value, int):
+        return _integer(value)
+    if isinstance(value, float):
+        return _real(value)
+    if isinstance(value, list):
+        return Markup(", ").join(number(item) for item in value)
+    if isinstance(value, dict):
+        return Markup(", ").join(Markup("{} = {}").format(k, number(v)) for k, v in value.items())
+    return escape(_SPOKEN.get(value, value))
+
+
+def printed(value: Any) -> Markup:
+    """A number of the paper: every digit that was printed, no more."""
+    if isinstance(value, float) and 1e-4 <= abs(value) < 1e7:
+        return Markup(repr(value).removesuffix(".0").replace("-", "−"))
+    return number(value)
+
+
+def margin(value: Any) -> Markup:
+    """A factor: 12.3×."""
+    if value is None or isinstance(value, Undefined):
+        return Markup(NOTHING)
+    if isinstance(value, float) and math.isfinite(value):
+        return _real(value, digits=3) + Markup("×")
+    return number(value)
+
+
+def relation(sign: str) -> str:
+    return _SIGNS.get(sign, sign)
+
+
+def seconds(value: Any) -> str:
+    """A duration in the unit in which a person would say it."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return NOTHING
+    if value < 0.01:
+        return "< 10 ms"
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 59.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def moment(value: Any) -> Markup:
+    """A time stamp in ISO 8601, said in words; anything else as it is."""
+    if not value:
+        return Markup(NOTHING)
+    try:
+        time = datetime.fromisoformat(str(value))
+    except ValueError:
+        return escape(value)
+    zone = f" {time.tzname()}" if time.tzinfo else ""
+    said = f"{time.day} {time:%B %Y, %H:%M}{zone}"
+    return Markup('<time datetime="{}">{}</time>').format(value, said)
+
+
+def indented(value: Any) -> str:
+    """A stored input as JSON for people: what is short, and every row of numbers, on one line."""
+    text = _lines(value, "")
+    if len(text) <= LONGEST:
+        return text
+    return text[:LONGEST] + "\n… (cut here: result.json has all of it)"
+
+
+def _lines(value: Any, pad: str) -> str:
+    flat = json.dumps(value, ensure_ascii=False)
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    nested = isinstance(value, dict) or any(isinstance(item, (list, dict)) for item in items)
+    if len(pad + flat) <= 80 or not nested:
+        return flat
+    inner = pad + "  "
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    lines = [inner + name + _lines(item, inner) for name, item in zip(names, items, strict=True)]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return "\n".join([opening, ",\n".join(lines), pad + closing])
+
+
+def _integer(value: int) -> Markup:
+    if abs(value) < 10_000:
+        return Markup(str(value).replace("-", "−"))
+    if abs(value) < 10**12:
+        return Markup(f"{value:,}".replace(",", "\u202f").replace("-", "−"))
+    return Markup(str(value).replace("-", "−"))
+
+
+def _real(value: float, digits: int = 4) -> Markup:
+    if not math.isfinite(value):
+        return Markup(_SPOKEN[str(value)])
+    if value != 0 and not 1e-3 <= abs(value) < 1e6:
+        shown, short = _scientific(value, digits)
+    else:
+        shown = f"{value:.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+        short = Markup(shown.replace("-", "−"))
+    if float(shown) == value:
+        return short
+    return Markup('<span class="number" title="{}">{}</span>').format(repr(value), short)
+
+
+def _scientific(value: float, digits: int) -> tuple[str, Markup]:
+    shown = f"{value:.{digits - 1}e}"
+    factor, exponent = shown.split("e")
+    factor = f"{float(factor):g}".replace("-", "−")
+    power = Markup(f"10<sup>{int(exponent)}</sup>".replace("-", "−"))
+    if factor in ("1", "−1"):
+        return shown, factor.removesuffix("1") + power
+    return shown, f"{factor}×" + power

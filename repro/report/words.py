@@ -1,0 +1,62 @@
+"""What the report calls things, and what they mean: the text of "How to read this"."""
+
+from typing import Any
+
+VERDICTS = {  # in the order of the bars and of the legend
+    "holds": ("holds", "Every check and every control passed, and nothing refutes the text."),
+    "holds-repaired": (
+        "holds, repaired",
+        "The printed form is false: a stored counterexample shows it. "
+        "A corrected form, stated on its page, passed every check.",
+    ),
+    "refuted": (
+        "refuted",
+        "A stored counterexample refutes the printed form, and no repaired form holds.",
+    ),
+    "illustrated": (
+        "illustrated",
+        "Consistent evidence, not proof: a limit or an existence that finite computation cannot "
+        "decide, or a theorem whose only evidence is training.",
+    ),
+    "failed": (
+        "failed",
+        "A check or a control came out red: our record was not reproduced. "
+        "That says nothing about the paper.",
+    ),
+    "error": ("error", "Our code raised an exception, or a worker died: no statement either way."),
+    "not-run": ("not run", "Needs data, scale or hardware that this run did not have."),
+    "pending": ("pending", "Listed for completeness; no claim has been written yet."),
+}
+EVIDENCE = {  # strongest first
+    "exact": "Rational arithmetic or polynomial identities: the difference is 0, not 10⁻¹⁵.",
+    "certified": "Ball arithmetic: the bound is proved for this instance, rounding included.",
+    "best-in-class": "The best error that any member of the class can reach (linear programming, "
+    "singular values, minimax), so that a rate has a floor to be compared with.",
+    "construct": "The weights that the proof writes down, run through the ordinary forward pass.",
+    "train": "Gradient descent found it: shows what happens, cannot show what is impossible.",
+}
+STATES = {  # of a test: the word, and the verdict whose colour and sign it borrows
+    "passed": ("passed", "holds"),
+    "failed": ("failed", "failed"),
+    "error": ("error", "error"),
+    "crashed": ("crashed", "error"),
+    "running": ("running", "running"),
+    "interrupted": ("interrupted", "interrupted"),
+    "not-run": ("not run", "not-run"),
+}
+
+
+def verdict_of(claim: dict[str, Any]) -> str:
+    """The verdict to show: a statement without a claim is pending rather than not run."""
+    return "pending" if claim.get("pending") else claim.get("verdict", "not-run")
+
+
+def label(claim: dict[str, Any]) -> str:
+    """`Lemma 3.1`; a range gets its dash, the name of a finding its spaces."""
+    number = str(claim.get("number", ""))
+    between = " " if claim.get("kind") == "finding" else "–"
+    return f"{claim.get('kind', '').capitalize()} {number.replace('-', between)}".strip()
+
+
+def counted(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,173 @@
+"""One finished training on disk: a folder that is there whole or not at all.
+
+    root/<kind>/<key>/spec.json           what was trained; its hash is the key
+    root/<kind>/<key>/result.json         numbers, curves, checksums, how it came about
+    root/<kind>/<key>/state.safetensors   tensors
+    root/<kind>/<key>.lock, .holder.json, .checkpoint.safetensors       while it is being trained
+    root/<kind>/.<key>.*                  unfinished; swept by the next who holds the lock
+
+A folder is prepared beside its final place and appears by one rename. Reading trusts nothing: the
+names of the files, their checksums, the checksum of result.json itself and the spec are compared.
+"""
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro.files import DamagedFile, plain, read_json, write_atomically, write_json
+from repro.training.outcome import Outcome, pack, revive, sha256, unpack
+from repro.training.spec import Spec, dump, identity, key
+
+SCHEMA = 1
+FILES = ("spec.json", "result.json", "state.safetensors")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The place of one training in a store, whether or not anything is there."""
+
+    root: Path
+    kind: str
+    key: str
+    identity: str
+
+    @classmethod
+    def of(cls, root: Path, spec: Spec, context: dict[str, str]) -> "Slot":
+        text = identity(spec, context)
+        return cls(root, spec.kind, key(spec, context), text)
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.key}"
+
+    @property
+    def directory(self) -> Path:
+        return self.root / self.kind / self.key
+
+    def beside(self, ending: str) -> Path:
+        return self.root / self.kind / f"{self.key}.{ending}"
+
+    def sweep(self) -> None:
+        """Remove what a killed process left half-written. Only for the holder of the lock."""
+        for leftover in self.directory.parent.glob(f".{self.key}.*"):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A sound entry as it was read."""
+
+    outcome: Outcome
+    seconds: float
+    when: str
+    versions: dict[str, str]
+    source: str
+    run: str
+
+
+def write(slot: Slot, outcome: Outcome, *, seconds: float, source: str, run: str) -> None:
+    """Put an entry in its place; one that is there is replaced (refresh)."""
+    parent = slot.directory.parent
+    prepared = Path(tempfile.mkdtemp(dir=parent, prefix=f".{slot.key}."))
+    try:
+        _prepare(prepared, slot, outcome, {"seconds": seconds, "source": source, "run": run})
+        _swap_in(prepared, slot.directory)
+        _fsync(parent)
+    finally:
+        shutil.rmtree(prepared, ignore_errors=True)  # there only if the rename did not happen
+
+
+def read(slot: Slot) -> Entry:
+    """The entry, checked. FileNotFoundError if there is none, DamagedFile if it is not sound."""
+    folder = slot.directory
+    if not os.path.lexists(folder):
+        raise FileNotFoundError(f"{slot} is not in the store")
+    _check_names(folder)
+    result = read_json(folder / "result.json", schema=SCHEMA)
+    if result.pop("checksum", None) != _checksum(result):
+        raise DamagedFile("checksum of result.json differs")
+    content = {name: (folder / name).read_bytes() for name in result["files"]}
+    for name, digest in result["files"].items():
+        if sha256(content[name]) != digest:
+            raise DamagedFile(f"checksum of {name} differs")
+    if dump(json.loads(content["spec.json"])) != slot.identity:  # as text: 1 == 1.0 == True
+        raise DamagedFile("spec.json is of another training")
+    return Entry(
+        Outcome(
+            revive(result["numbers"]),
+            revive(result["curves"]),
+            unpack(content["state.safetensors"]),
+        ),
+        **{name: result[name] for name in ("seconds", "when", "versions", "source", "run")},
+    )
+
+
+def _prepare(folder: Path, slot: Slot, outcome: Outcome, about: dict[str, Any]) -> None:
+    import torch
+
+    os.chmod(folder, 0o755)  # mkdtemp makes it private
+    write_json(folder / "spec.json", json.loads(slot.identity))
+    write_atomically(folder / "state.safetensors", pack(outcome.tensors))
+    names = ("spec.json", "state.safetensors")
+    result = {
+        "schema": SCHEMA,
+        "numbers": outcome.numbers,
+        "curves": {name: [float(x) for x in curve] for name, curve in outcome.curves.items()},
+        "files": {name: sha256((folder / name).read_bytes()) for name in names},
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": {"python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in ("torch", "numpy", "safetensors")},
+        "threads": torch.get_num_threads(),
+        **about,
+    }
+    write_json(folder / "result.json", {**result, "checksum": _checksum(result)})
+    _fsync(folder)
+
+
+def _swap_in(prepared: Path, final: Path) -> None:
+    """One rename, or two if an entry is replaced; the old one comes back if the second fails."""
+    old = prepared.with_name(f"{prepared.name}.old")
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(final, old)
+    try:
+        os.rename(prepared, final)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(old, final)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _check_names(folder: Path) -> None:
+    if not folder.is_dir():
+        raise DamagedFile("it is not a folder")
+    for name in FILES:
+        if not (folder / name).is_file():
+            raise DamagedFile(f"{name} is missing")
+    for path in folder.iterdir():
+        if path.name not in FILES and not path.name.startswith(
+            "."
+        ):  # .DS_Store, .nfs0001 are no one's fault
+            raise DamagedFile(f"foreign file {path.name}")
+
+
+def _checksum(result: dict[str, Any]) -> str:
+    return sha256(json.dumps(plain(result), sort_keys=True).encode())
+
+
+def _fsync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

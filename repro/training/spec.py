@@ -1,0 +1,114 @@
+"""A training is a frozen dataclass; its key is a hash of everything that decides the result.
+
+Two specs share a key exactly if they have the same kind and version and the same fields, value
+and type alike. So 1, 1.0 and True are three specs, and so are 0.0 and -0.0, although Python calls
+them equal: a training may tell them apart, and to train twice is waste while to share wrongly is
+an error. For the same reason a nested dataclass carries the name of its class: SGD(lr=0.1) is not
+Adam(lr=0.1).
+
+Not in the key: the source of the training code (the store records it and says when it differs) and
+the modules that classes live in, so neither a comment nor a move costs a training. When the code
+changes meaning, raise `version` by hand.
+"""
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+_KIND = re.compile(r"[a-z0-9][a-z0-9._-]*")  # it names a folder of the store
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Base of all specs.
+
+    Fields may be int, finite float, str, bool, None, and tuples and frozen dataclasses of these.
+    """
+
+    kind: ClassVar[str]
+    version: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        canonical(self)  # so that a bad field fails where it is written, not where it is trained
+
+
+def canonical(spec: Spec) -> str:
+    """The spec as JSON: one text per spec, the same in every process."""
+    return dump(_plain(spec, type(spec).__name__))
+
+
+def identity(spec: Spec, context: Mapping[str, str]) -> str:
+    """The text whose hash is the key: kind, version, canonical spec and context."""
+    kind, version = getattr(spec, "kind", None), getattr(spec, "version", None)
+    name = type(spec).__name__
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        raise TypeError(f"{name} needs a class variable kind that can name a folder, got {kind!r}")
+    if type(version) is not int:
+        raise TypeError(f"{name} needs a class variable version that is an int, got {version!r}")
+    content = json.loads(canonical(spec))
+    return dump({"kind": kind, "version": version, "spec": content, "context": dict(context)})
+
+
+def key(spec: Spec, context: Mapping[str, str]) -> str:
+    """20 hex digits: the name of this training in the store."""
+    return hashlib.sha256(identity(spec, context).encode()).hexdigest()[:20]
+
+
+def context_of(device: str) -> dict[str, str]:
+    """What changes results but is not the spec's to choose: class of device, torch's minor version.
+
+    No dtype: a training that has a choice of dtype has a field for it.
+    """
+    return {"device": device.split(":")[0], "torch": minor(importlib.metadata.version("torch"))}
+
+
+def minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def dump(value: Any) -> str:
+    """JSON in one form: sorted keys, no spaces, floats by repr. 1 and 1.0 stay apart."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _plain(value: Any, name: str) -> Any:
+    """`value` in what JSON has, or TypeError that names the field.
+
+    Types are exact: np.float64 is not float, though it inherits from it.
+    """
+    cls = type(value)
+    if value is None or cls in (bool, int):
+        return value
+    if cls is float and math.isfinite(value):
+        return value
+    if cls is str:
+        # Two lone surrogates and the character they would make together have the same JSON.
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise TypeError(f"{name} = {value!r} holds a lone surrogate")
+        return value
+    if cls is tuple:
+        return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if dataclasses.is_dataclass(cls):
+        _require_frozen(cls, name)
+        fields = dataclasses.fields(value)
+        content = {f.name: _plain(getattr(value, f.name), f"{name}.{f.name}") for f in fields}
+        return {"class": cls.__name__, **content}  # no field can have this name: it is a keyword
+    raise TypeError(
+        f"{name} = {value!r} is a {cls.__module__}.{cls.__qualname__}; "
+        "a spec is made of int, finite float, str, bool, None, tuples and frozen dataclasses"
+    )
+
+
+def _require_frozen(kind: type, name: str) -> None:
+    if "__dataclass_params__" not in vars(kind):  # its own annotations would be no fields
+        raise TypeError(
+            f"{name}: {kind.__name__} inherits from a dataclass but lacks @dataclass(frozen=True)"
+        )
+    if not vars(kind)["__dataclass_params__"].frozen:
+        raise TypeError(f"{name}: {kind.__name__} is a dataclass but not a frozen one")

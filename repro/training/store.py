@@ -1,0 +1,203 @@
+"""Finished trainings, kept by content: one training however many ask, and it says why it trained.
+
+An entry that is there and sound is read without a lock. Otherwise: lock, look again, train, rename
+into place. The lock is the operating system's, so it falls with its holder, and whoever waited
+goes on from the last checkpoint. Lock files are never unlinked: a waiter may have one open.
+
+What `get` returns is always read from the disk, also right after training, so that a claim sees
+the same whether its model was trained or found. A training that raises is not kept; its checkpoint
+stays only if it was interrupted (KeyboardInterrupt and the like, or a kill), not if it failed.
+"""
+
+import contextlib
+import functools
+import inspect
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from repro.files import DamagedFile, read_json, set_aside, write_json
+from repro.training import entry as entries
+from repro.training.entry import Entry, Slot
+from repro.training.outcome import Outcome, sha256
+from repro.training.spec import Spec, context_of, minor
+from repro.training.workspace import Progress, Workspace, silent
+
+Mode = Literal["use", "refresh", "readonly"]
+S = TypeVar("S", bound=Spec)
+
+
+class NotComputed(LookupError):
+    """A readonly store was asked for a training that it lacks."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An outcome and how it came here: `reason` is a sentence, `seconds` what training took."""
+
+    outcome: Outcome
+    key: str
+    directory: Path
+    reason: str
+    seconds: float
+
+
+class Store:
+    def __init__(
+        self,
+        root: Path,
+        mode: Mode = "use",
+        *,
+        device: str = "cpu",
+        run: str | None = None,
+        say: Callable[[str], None] = silent,
+        progress: Progress = silent,
+        say_every: float = 10.0,
+        checkpoint_every: float = 30.0,
+    ) -> None:
+        """`run` matters in mode refresh: an entry made by this run counts as fresh.
+
+        By default each Store is a run of its own; processes that work together pass one name.
+        `say_every` (while waiting) and `checkpoint_every` are in seconds.
+        """
+        if mode not in get_args(Mode):
+            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
+        self.root = Path(root)
+        self.mode = mode
+        self.device = device
+        self.run = run or uuid.uuid4().hex
+        self._say = say
+        self._progress = progress
+        self._say_every = say_every
+        self._checkpoint_every = checkpoint_every
+
+    def get(self, spec: S, train: Callable[[S, Workspace], Outcome]) -> Stored:
+        """The outcome of `spec`; `train` is called only if there is no sound entry to reuse."""
+        slot = Slot.of(self.root, spec, context_of(self.device))
+        source = _source(train)
+        entry, why = self._look(slot)
+        if entry is None and self.mode == "readonly":
+            raise NotComputed(
+                f"{slot} is not in the store {self.root} ({why}): run without --store-mode readonly"
+            )
+        if entry is None:
+            with self._hold(slot):
+                entry, why = self._look(slot, clear=True)
+                if entry is None:
+                    self._say(f"{slot}: training ({why})")
+                    entry, notes = self._compute(slot, source, functools.partial(train, spec))
+                    return _stored(slot, entry, "; ".join([f"computed: {why}", *notes]))
+        return _stored(slot, entry, _reused(entry, source))
+
+    def _look(self, slot: Slot, clear: bool = False) -> tuple[Entry | None, str]:
+        """The entry if it can be reused, otherwise why not; `clear` sets a damaged one aside."""
+        try:
+            entry = entries.read(slot)
+        except FileNotFoundError:
+            return None, "no entry"
+        except DamagedFile as error:
+            aside = f" and is set aside as {set_aside(slot.directory).name}" if clear else ""
+            return None, f"the entry was damaged ({error}){aside}"
+        if self.mode == "refresh" and entry.run != self.run:
+            return None, "--store-mode refresh"
+        return entry, ""
+
+    def _compute(
+        self, slot: Slot, source: str, train: Callable[[Workspace], Outcome]
+    ) -> tuple[Entry, list[str]]:
+        origin = {"spec": slot.identity, "training code": source}
+        if self.mode == "refresh":
+            origin["run"] = self.run  # what an earlier run began is to be trained anew as well
+        workspace = Workspace(
+            slot.beside("checkpoint.safetensors"),
+            device=self.device,
+            origin=origin,
+            pause=self._checkpoint_every,
+            progress=self._progress,
+            say=lambda message: self._say(f"{slot}: {message}"),
+        )
+        try:
+            outcome = train(workspace)
+        except Exception:
+            workspace.forget()
+            raise
+        entries.write(slot, outcome, seconds=workspace.seconds, source=source, run=self.run)
+        workspace.forget()
+        return entries.read(slot), workspace.notes
+
+    @contextlib.contextmanager
+    def _hold(self, slot: Slot) -> Iterator[None]:
+        """Hold the lock of one training; the operating system frees it if we are killed."""
+        slot.directory.parent.mkdir(parents=True, exist_ok=True)
+        holder = slot.beside("holder.json")
+        lock = FileLock(slot.beside("lock"))
+        self._acquire(lock, slot, holder)
+        try:
+            slot.sweep()
+            write_json(holder, {"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")})
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+            lock.release()
+
+    def _acquire(self, lock: BaseFileLock, slot: Slot, holder: Path) -> None:
+        patience = 0.0
+        while True:
+            try:
+                lock.acquire(timeout=patience, poll_interval=0.1)
+                return
+            except Timeout:
+                self._say(f"{slot}: waiting for {_name(holder)}")
+                patience = self._say_every
+
+
+def check_writable(root: Path) -> None:
+    """OSError with a clear message if trainings cannot be kept under `root`. Makes the folder."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root) as file:
+            file.write(b"x")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        message = f"the store {root} cannot be written ({error.strerror}): give another --store"
+        raise OSError(error.errno, message) from error
+
+
+def _stored(slot: Slot, entry: Entry, reason: str) -> Stored:
+    return Stored(entry.outcome, slot.key, slot.directory, reason, entry.seconds)
+
+
+def _reused(entry: Entry, source: str) -> str:
+    changed = entry.source and source and entry.source != source
+    although = (
+        " although the training code has changed since (version not bumped)" if changed else ""
+    )
+    torch = minor(entry.versions["torch"])
+    return f"reused{although}: computed {entry.when[:10]} by torch {torch} in {entry.seconds:.1f} s"
+
+
+def _name(holder: Path) -> str:
+    try:
+        content = read_json(holder)
+        return f"process {content['pid']}, which has it since {content['since']}"
+    except (OSError, DamagedFile, KeyError):
+        return "another process"
+
+
+def _source(train: Callable[..., Any]) -> str:
+    """Hash of the file that `train` is defined in; empty if there is none (interactive)."""
+    while isinstance(train, functools.partial):
+        train = train.func
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(train))
+        return sha256(Path(file).read_bytes()) if file else ""
+    except (TypeError, OSError):
+        return ""

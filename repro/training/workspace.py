@@ -1,0 +1,146 @@
+"""What a training is given besides its spec: a device, checkpoints, a place to report progress.
+
+`Workspace()` without arguments keeps no checkpoints and is silent, for training without a store.
+
+The checkpoint is ONE file, replaced atomically, so a kill at any moment leaves the previous one
+or the new one. It records its origin (spec, training code), and a checkpoint of another origin is
+dropped, not resumed: half a training by the old code and half by the new would be neither.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from repro.files import DamagedFile, set_aside, to_json, write_atomically
+from repro.training.outcome import pack_sealed, revive, unpack_sealed
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SCHEMA = 1
+
+
+class Progress(Protocol):
+    def __call__(self, step: int, total: int, **numbers: float) -> None: ...
+
+
+def silent(*_: Any, **__: Any) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A training after `step` of its `total` steps, which took `seconds` so far."""
+
+    step: int
+    total: int
+    tensors: "dict[str, Tensor]"
+    numbers: dict[str, Any]
+    curves: dict[str, list[float]]
+    seconds: float
+    origin: dict[str, str]
+
+
+class Workspace:
+    def __init__(
+        self,
+        file: Path | None = None,
+        *,
+        device: str = "cpu",
+        origin: Mapping[str, str] | None = None,
+        pause: float = 30.0,
+        progress: Progress = silent,
+        say: Callable[[str], None] = silent,
+    ) -> None:
+        """`file`: of the checkpoint, if one is to be kept; at most one every `pause` seconds."""
+        self.device = device
+        self.progress = progress
+        self.notes: list[str] = []  # what became of a checkpoint found here
+        self._file = file
+        self._origin = dict(origin or {})
+        self._pause = pause
+        self._say = say
+        self._began = self._saved = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long this training has taken, the time before a resume included."""
+        return time.monotonic() - self._began
+
+    def resume(self) -> Checkpoint | None:
+        """The checkpoint to go on from; None if there is none that can be used."""
+        if self._file is None:
+            return None
+        try:
+            found = _read(self._file)
+        except FileNotFoundError:
+            return None
+        except DamagedFile as error:
+            aside = set_aside(self._file).name
+            self._note(f"the checkpoint was damaged ({error}) and is set aside as {aside}")
+            return None
+        place = f"step {found.step} of {found.total}"
+        for what, value in self._origin.items():
+            if found.origin.get(what) != value:
+                self._note(f"a checkpoint at {place} was dropped (it is of another {what})")
+                self.forget()
+                return None
+        self._note(f"resumed from {place}")
+        self._began -= found.seconds
+        return found
+
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint: ask before collecting the tensors for one."""
+        return self._file is not None and time.monotonic() - self._saved >= self._pause
+
+    def checkpoint(
+        self,
+        step: int,
+        total: int,
+        tensors: "Mapping[str, Tensor]",
+        *,
+        numbers: Mapping[str, Any] | None = None,
+        curves: Mapping[str, list[float]] | None = None,
+    ) -> None:
+        """Replace the checkpoint by the state after `step` of `total` steps."""
+        if self._file is None:
+            return
+        note = {
+            "schema": SCHEMA,
+            "step": step,
+            "total": total,
+            "numbers": numbers or {},
+            "curves": curves or {},
+            "seconds": self.seconds,
+            "origin": self._origin,
+        }
+        write_atomically(self._file, pack_sealed(tensors, to_json(note)))
+        self._saved = time.monotonic()
+
+    def forget(self) -> None:
+        """Remove the checkpoint: the training is complete, or has failed."""
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+
+    def _note(self, message: str) -> None:
+        self.notes.append(message)
+        self._say(message)
+
+
+def _read(file: Path) -> Checkpoint:
+    tensors, text = unpack_sealed(file.read_bytes())
+    note = json.loads(text)
+    if note["schema"] != SCHEMA:
+        raise DamagedFile(f"it has schema {note['schema']}, this version reads {SCHEMA}")
+    return Checkpoint(
+        step=note["step"],
+        total=note["total"],
+        tensors=tensors,
+        numbers=revive(note["numbers"]),
+        curves=revive(note["curves"]),
+        seconds=note["seconds"],
+        origin=note["origin"],
+    )

@@ -1,0 +1,356 @@
+"""The slope test must find exponents, reject their neighbours, and never pass on bad points."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repro.numerics.rates import FLOOR_FACTOR, STAYS, Rate, TooFewPoints, floor_of, slope
+
+OCTAVES = 2.0 ** np.arange(6)  # the clean case of the design: 6 points over 5 octaves
+LONG = 2.0 ** np.arange(16)
+SEEDS = 400
+
+
+def coverage(covers, seeds=SEEDS):
+    return np.mean([covers(np.random.default_rng(seed)) for seed in range(seeds)])
+
+
+def nominal_less_three_standard_errors(nominal, seeds=SEEDS):
+    return nominal - 3 * math.sqrt(nominal * (1 - nominal) / seeds)
+
+
+def noisy(rng, x, sigma=0.1, a=0.0):
+    return x**-1.5 * (1 + a / x) * np.exp(sigma * rng.normal(size=len(x)))
+
+
+# Clean laws.
+
+
+@pytest.mark.parametrize("p", [-3, -1.5, -1, -0.5, -0.25, 0, 0.5, 1, 2, 3])
+def test_an_exact_law_is_recovered_and_its_neighbours_are_rejected(p):
+    rate = slope(OCTAVES, 7 * OCTAVES**p)
+    assert rate.slope == pytest.approx(p, abs=1e-13)
+    assert rate.contains(p)
+    assert rate.high - rate.low < 1e-11
+    assert math.exp(rate.intercept) == pytest.approx(7)
+    for neighbour in (p - 0.5, p + 0.5):
+        assert rate.excludes(neighbour)
+        assert not rate.contains(neighbour)
+
+
+def test_an_interval_has_two_sides_and_nan_has_none():
+    rate = slope(OCTAVES, 1 / OCTAVES, bias=0.25)
+    assert rate.contains(-1.2)
+    assert rate.contains(-0.8)
+    assert rate.excludes(-1.3)
+    assert rate.excludes(-0.7)
+    assert not rate.contains(math.nan)
+    assert not rate.excludes(math.nan)
+
+
+# What the interval must cover, and what it must not.
+
+
+@pytest.mark.parametrize("n", [4, 6, 10])
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_noisy_laws_are_covered_at_least_as_often_as_stated(n, confidence):
+    x = LONG[:n]
+    least = nominal_less_three_standard_errors(confidence)  # 0.917 for 0.95 and 400 seeds
+    rates = [
+        slope(x, noisy(np.random.default_rng(seed), x), confidence=confidence)
+        for seed in range(SEEDS)
+    ]
+    assert np.mean([rate.contains(-1.5) for rate in rates]) >= least
+    too_narrow = [abs(rate.slope + 1.5) <= rate.noise / 2 for rate in rates]
+    assert np.mean(too_narrow) < least, "half of the noise term would pass too"
+
+
+def test_the_noise_term_alone_is_exact_for_noise_and_blind_to_curvature():
+    def by_noise(rng, a):
+        rate = slope(OCTAVES, noisy(rng, OCTAVES, a=a))
+        return abs(rate.slope + 1.5) <= rate.noise
+
+    assert coverage(lambda rng: by_noise(rng, 0)) == pytest.approx(0.95, abs=0.033)  # 3 se
+    assert coverage(lambda rng: by_noise(rng, 1)) < 0.3
+
+
+def test_noise_and_curvature_together_are_the_stated_weak_spot():
+    def covered(confidence):
+        return coverage(
+            lambda g: slope(OCTAVES, noisy(g, OCTAVES, a=1), confidence=confidence).contains(-1.5)
+        )
+
+    assert covered(0.95) == pytest.approx(0.82, abs=0.06)  # 3 se
+    assert covered(0.99) == pytest.approx(0.92, abs=0.045)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(
+    steps=st.lists(st.floats(0.1, 1.5), min_size=3, max_size=11).filter(lambda s: sum(s) > 1.4),
+    a=st.floats(-0.99, 1.0),
+    q=st.sampled_from([0.5, 1.0, 2.0]),
+    toward_zero=st.booleans(),
+)
+def test_the_drift_covers_corrections_up_to_the_law_itself_at_any_spacing(steps, a, q, toward_zero):
+    x = np.exp(np.cumsum([0, *steps]))
+    y = x**-1.5 * (1 + a * x**-q)
+    rate = slope(1 / x if toward_zero else x, y, correction=q)
+    assert abs(rate.slope - (1.5 if toward_zero else -1.5)) <= rate.drift * (1 + 1e-9) + rate.error
+
+
+def test_a_correction_larger_than_promised_is_missed():
+    rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 100 / OCTAVES))
+    assert rate.excludes(-1.5)
+    assert rate.contains(-2.5)
+    slow = OCTAVES**-1.5 * (1 + OCTAVES**-0.5)
+    assert slope(OCTAVES, slow).excludes(-1.5)
+    assert slope(OCTAVES, slow, correction=0.5).contains(-1.5)
+
+
+def test_a_corrected_law_still_rejects_its_neighbours():
+    rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 0.5 / OCTAVES))
+    assert rate.contains(-1.5)
+    assert rate.excludes(-1)
+    assert rate.excludes(-2)
+
+
+def test_a_logarithm_is_no_power_and_needs_a_bias():
+    x = LONG[4:13]
+    assert slope(x, 1 / np.log(x)).excludes(-0.5)
+    assert slope(x, 1 / np.log(x)).excludes(0)
+    y = np.log(x) / x
+    bias = abs(slope(x, np.log(x)).slope)
+    assert bias == pytest.approx(0.19, abs=0.01)
+    assert slope(x, y).excludes(-1)
+    assert slope(x, y, bias=bias).contains(-1)
+    assert slope(x, y, bias=bias).excludes(-0.5)
+    assert slope(x, y, bias=bias).high == pytest.approx(slope(x, y).high + bias)
+
+
+# Floors and windows.
+
+
+@pytest.mark.parametrize("floor", [1e-6, np.full(16, 1e-6), None], ids=["one", "each", "detected"])
+@pytest.mark.parametrize("x", [LONG, 1 / LONG], ids=["x to infinity", "x to zero"])
+def test_a_sweep_stops_where_it_reaches_the_floor(x, floor):
+    sign = -1 if x is LONG else 1
+    y = LONG**-2 + 1e-6
+    rate = slope(x, y, floor=floor)
+    assert rate.contains(2 * sign)
+    assert rate.slope == pytest.approx(2 * sign, abs=0.01)
+    assert rate.used == tuple(range(16) < np.full(16, sum(rate.used)))
+    assert min(np.array(y)[list(rate.used)]) > FLOOR_FACTOR * 1e-6
+    assert "times the floor, from x=" in rate.reason
+    assert abs(slope(x, y).slope - 2 * sign) > 0.5, "without the floor it is not wrong"
+
+
+def test_nothing_after_the_first_point_at_the_floor_comes_back():
+    y = OCTAVES**-1.0
+    y[4] = 1e-9  # a dip at the floor; the point after it is high again, by luck
+    rate = slope(OCTAVES, y, floor=1e-9)
+    assert rate.used == (True,) * 4 + (False,) * 2
+    assert "2 points within 10 times the floor, from x=16 on (y=1e-09, floor 1e-09)" in rate.reason
+    assert slope(OCTAVES, y, floor=0.9e-10).used == (True,) * 6
+
+
+def test_a_floor_of_each_point_is_its_own():
+    floor = np.zeros(6)
+    floor[5] = OCTAVES[5] ** -1 / 9
+    assert slope(OCTAVES, 1 / OCTAVES, floor=floor).used == (True,) * 5 + (False,)
+    assert slope(OCTAVES[::-1], 1 / OCTAVES[::-1], floor=floor[::-1]).used == (False,) + (True,) * 5
+
+
+def test_the_floor_above_which_points_stay_widens_the_interval_by_its_worst_case():
+    floor = 0.9 / FLOOR_FACTOR / OCTAVES
+    worst = 1 / OCTAVES + floor * np.where(OCTAVES < 5, 1, -1)  # each off by its floor
+    assert slope(OCTAVES, worst).excludes(-1)
+    assert slope(OCTAVES, worst, floor=floor).contains(-1)
+    clean = slope(OCTAVES, 1 / OCTAVES, floor=floor)
+    assert clean.error == pytest.approx(-math.log(0.91) * 9 / 17.5 / math.log(2))
+
+
+def test_points_outside_the_stated_window_are_dropped_and_named():
+    y = OCTAVES**-1.0
+    y[0] = 9.0
+    rate = slope(OCTAVES, y, within=(2, math.inf))
+    assert rate.used == (False,) + (True,) * 5
+    assert rate.slope == pytest.approx(-1)
+    assert rate.octaves == 4
+    assert rate.reason == "1 points outside 2 <= x <= inf"
+    assert slope(OCTAVES, y).slope != pytest.approx(-1, abs=0.2)
+
+
+def test_a_window_that_is_searched_for_covers_less_than_one_that_is_stated():
+    x = LONG[:10]
+
+    def narrowest_tail(rng):
+        y = noisy(rng, x)
+        rates = [slope(x, y, within=(x[k], math.inf)) for k in range(7)]
+        best = min(rates, key=lambda rate: rate.high - rate.low)
+        return abs(best.slope + 1.5) <= best.noise
+
+    assert coverage(narrowest_tail) < nominal_less_three_standard_errors(0.95)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 6])
+@pytest.mark.parametrize("scatter", [0.0, 0.15])
+def test_a_plateau_is_found_at_its_level(p, scatter):
+    y = np.maximum(LONG ** -float(p), LONG[8] ** -float(p))
+    y[8:] *= np.exp(scatter * np.random.default_rng(p).normal(size=8))
+    level = floor_of(LONG, y)
+    assert y[8:].max() <= level <= STAYS * y[8:].min()  # the law's last point may count as well
+    assert floor_of(1 / LONG, y) == level
+    assert floor_of(LONG[:9], y[:9]) == 0.0, "one point is no plateau"
+    rising = np.where(LONG < 256, y, y * LONG / 256)  # round-off may grow with x
+    assert floor_of(LONG, rising) == rising[8:].max()
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.25, 0.5, 1, 3])
+@pytest.mark.parametrize(
+    "x", [OCTAVES, 2.0 ** np.arange(60), np.arange(1.0, 40), np.geomspace(1, 9, 50)]
+)
+def test_a_power_law_has_no_plateau_however_slow_or_spaced(x, p):
+    assert floor_of(x, x**-p) == 0.0
+    assert slope(x, x**-p, floor=None).used == (True,) * len(x)
+
+
+def test_a_slow_law_with_noise_is_seldom_called_a_plateau():
+    def found(rng, sigma):
+        return floor_of(LONG, LONG**-0.25 * np.exp(sigma * rng.normal(size=16))) > 0
+
+    assert coverage(lambda rng: found(rng, 0.1)) == 0
+    assert coverage(lambda rng: found(rng, 0.3)) < 0.05
+
+
+def test_a_plateau_needs_a_law_before_it_and_a_tail_that_stays():
+    steep = LONG[:8] ** -3.0
+    assert floor_of(LONG[:8], np.maximum(steep, steep[5])) == steep[5]
+    assert floor_of(LONG[:8], np.maximum(steep, steep[6])) == 0.0, "two points are no plateau"
+    assert floor_of(LONG[:6], np.maximum(steep, steep[3])[:6]) == 0.0, "three are no law"
+    with pytest.raises(TooFewPoints, match=r"2 of 8 .* 6 points within 10 times the floor"):
+        slope(LONG[:8], np.maximum(steep, steep[3]), floor=None)
+    dip = LONG**-2.0
+    dip[5] = dip[-1]  # one accidental zero of the error, after which it falls on
+    assert floor_of(LONG, dip) == 0.0
+
+
+# Errors: what cannot have a slope raises, and says why.
+
+
+@pytest.mark.parametrize("bad", [math.nan, 0.0, -1e-3, math.inf, -math.inf])
+@pytest.mark.parametrize("floor", [0.0, 1e-9, None])
+def test_a_value_that_has_no_logarithm_is_named(bad, floor):
+    y = 1 / OCTAVES
+    y[4] = bad
+    with pytest.raises(ValueError, match=rf"y\[4\]={bad} at x=16: must be positive and finite"):
+        slope(OCTAVES, y, floor=floor)
+    with pytest.raises(ValueError, match=rf"x\[4\]={bad} at x="):
+        slope(y, OCTAVES, floor=floor)
+    with pytest.raises(ValueError, match=r"y\[4\]"):
+        floor_of(OCTAVES, y)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (OCTAVES, OCTAVES[:5], r"one length: got shapes \(6,\) and \(5,\)"),
+        ([], [], r"one length: got shapes \(0,\)"),
+        (np.ones((2, 3)), np.ones((2, 3)), r"one length: got shapes \(2, 3\)"),
+        ([1, 2, 4, 4, 8], [8, 4, 2, 2, 1], r"each x once.*\[4\.\]"),
+    ],
+)
+def test_points_that_do_not_match_are_refused(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        slope(x, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": 1.0}, "confidence=1.0"),
+        ({"confidence": math.nan}, "confidence=nan"),
+        ({"bias": -0.1}, "bias=-0.1"),
+        ({"bias": math.nan}, "bias=nan"),
+        ({"correction": 0.0}, "correction=0.0"),
+        ({"floor": math.nan}, "floor must be finite"),
+        ({"floor": -1e-16}, "floor must be finite"),
+        ({"floor": [1e-16, 1e-16]}, r"one per point \(6\)"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        slope(OCTAVES, 1 / OCTAVES, **options)
+
+
+def test_too_few_points_or_octaves_say_how_many_were_left_and_why():
+    assert issubclass(TooFewPoints, ValueError)
+    with pytest.raises(
+        TooFewPoints,
+        match=r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 points "
+        r"within 10 times the floor, from x=8 on \(y=0\.12, floor 0\.02\)",
+    ):
+        slope(OCTAVES, 1 / OCTAVES, floor=0.02)
+    with pytest.raises(
+        TooFewPoints, match=r"over 2 octaves .*: 4 of 4 over 1\.58 octaves left; no "
+    ):
+        slope([2, 3, 4, 6], [6, 4, 3, 2])
+    with pytest.raises(
+        TooFewPoints, match=r"0 of 6 over 0 octaves left; 6 points outside 9 <= x <= "
+    ):
+        slope(OCTAVES, 1 / OCTAVES, within=(9, 1))
+    with pytest.raises(TooFewPoints, match="needs 3 points"):
+        slope([1, 4], [4, 1], min_points=2)
+    with pytest.raises(TooFewPoints, match="nan octaves"):
+        slope(OCTAVES, 1 / OCTAVES, min_octaves=math.nan)
+
+
+def test_from_three_to_twelve_are_two_octaves_although_logarithms_are_rounded():
+    for start in range(1, 200):
+        assert slope(start * np.array([1.0, 2, 3, 4]), [4, 3, 2, 1]).octaves == 2
+
+
+def test_fewer_points_are_enough_where_the_caller_says_so():
+    assert slope([1, 2, 3], [6, 3, 2], min_points=3, min_octaves=1).slope == pytest.approx(-1)
+
+
+# Invariance, and the record.
+
+curves = st.lists(st.floats(-2, 2), min_size=6, max_size=12)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(curves, st.floats(1e-6, 1e6), st.floats(1e-80, 1e80))
+def test_units_of_x_and_y_do_not_matter(bumps, a, c):
+    x = LONG[: len(bumps)]
+    y = x**-1.5 * np.exp(bumps)
+    one, other = slope(x, y, floor=1e-5), slope(a * x, c * y, floor=c * 1e-5)
+    assert one.used == other.used
+    for part in ("slope", "low", "high", "noise", "drift", "octaves"):
+        assert getattr(one, part) == pytest.approx(getattr(other, part), rel=1e-9, abs=1e-9), part
+    assert floor_of(a * x, c * y) == pytest.approx(c * floor_of(x, y))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(curves, st.randoms(use_true_random=False))
+def test_the_order_of_the_points_does_not_matter(bumps, random):
+    x = LONG[: len(bumps)]
+    y = x**-1.5 * np.exp(bumps)
+    order = random.sample(range(len(x)), len(x))
+    one, other = slope(x, y, floor=1e-5), slope(x[order], y[order], floor=1e-5)
+    assert other.used == tuple(one.used[i] for i in order)
+    assert dataclasses.replace(other, used=one.used, x=one.x, y=one.y) == one
+    assert floor_of(x[order], y[order]) == floor_of(x, y)
+
+
+def test_a_rate_tells_its_whole_story_in_plain_numbers():
+    rate = slope(list(OCTAVES), [1 / x for x in OCTAVES], floor=0.001, within=(2, 99), bias=0.1)
+    assert isinstance(rate, Rate)
+    assert rate.high - rate.slope == pytest.approx(rate.noise + rate.drift + rate.error + rate.bias)
+    assert all(type(value) in (float, str, tuple) for value in dataclasses.astuple(rate))
+    assert {type(v) for v in rate.used + rate.x + rate.y} == {bool, float}
+    assert str(rate).startswith("slope -1 in [-1.1")
+    assert str(rate).endswith("bias 0.1); 5 points, 4 octaves; 1 points outside 2 <= x <= 99")
