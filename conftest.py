@@ -6,4 +6,4 @@ from repro.harness import Project
 
 
 def pytest_claims_project() -> Project:
-    return Project(root=Path(__file__).parent, title="What Transformers can approximate")
+    return Project(root=Path(__file__).parent)

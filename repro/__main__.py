@@ -7,6 +7,7 @@
 """
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--artifacts", type=Path, metavar="FOLDER", help="where the results are (default: artifacts/)")
     parser.add_argument("--every", type=float, default=2.0, metavar="SECONDS", help="watch: how often (default 2)")
     options = parser.parse_args(arguments)
-    project = Project(options.project.resolve(), title="What Transformers can approximate")
+    project = Project(options.project.resolve())
     artifacts = options.artifacts or project.root / project.artifacts
     try:
         if options.command == "watch":
@@ -37,6 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 4
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def rebuild(results: Results) -> int:

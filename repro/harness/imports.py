@@ -32,20 +32,43 @@ def closure(file: Path, root: Path) -> set[Path]:
     return found
 
 
-def _imported(source: Path, root: Path) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(source.read_bytes())):
+@functools.lru_cache(maxsize=None)
+def uses_torch(file: Path, root: Path) -> bool:
+    """Whether a claim can come to import torch: then torch is set up before it runs."""
+    return any(name[0] == "torch" for source in closure(file, root) for name in _names(source))
+
+
+def docstring(file: Path) -> str:
+    return ast.get_docstring(_parsed(file)) or ""
+
+
+def _parsed(file: Path) -> ast.Module:
+    """A file that does not parse is pytest's to complain about; here it is empty."""
+    try:
+        return ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):
+        return ast.Module(body=[], type_ignores=[])
+
+
+def _names(source: Path) -> Iterator[list[str]]:
+    """Dotted names that a file imports; for `from a import b` that is a.b."""
+    for node in ast.walk(_parsed(source)):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _files(root, alias.name.split("."))
+            yield from (alias.name.split(".") for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            parts = node.module.split(".")
-            for alias in node.names:
-                as_module = list(_files(root, [*parts, alias.name]))
-                yield from as_module or _files(root, parts)
+            yield from ([*node.module.split("."), alias.name] for alias in node.names)
+
+
+def _imported(source: Path, root: Path) -> Iterator[Path]:
+    for parts in _names(source):
+        as_module = list(_files(root, parts))
+        yield from as_module or _files(root, parts[:-1])
 
 
 def _files(root: Path, parts: list[str]) -> Iterator[Path]:
     """The files behind a dotted name: the module, or every module of the package."""
+    if not parts:
+        return
     place = root.joinpath(*parts)
     if (place / "__init__.py").is_file():
         yield from place.rglob("*.py") if len(parts) > 1 else [place / "__init__.py"]

@@ -80,6 +80,7 @@ class Statement:
 @dataclass(frozen=True)
 class Ledger:
     path: Path
+    title: str
     papers: dict[str, Paper]
     statements: dict[str, Statement] = field(repr=False)
 
@@ -115,11 +116,12 @@ def read(path: Path) -> Ledger:
         raise LedgerError(f"{path}: there is no ledger here") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LedgerError(f"{path}: not a TOML file: {error}") from None
-    unknown = set(raw) - {"schema", "papers", "statement"}
+    unknown = set(raw) - {"schema", "title", "papers", "statement"}
     if unknown:
-        raise LedgerError(f"{path}: unknown table {min(unknown)!r} (known: schema, papers, statement)")
+        raise LedgerError(f"{path}: unknown field {min(unknown)!r} (known: schema, title, papers, statement)")
     if raw.get("schema") != 1:
         raise LedgerError(f"{path}: field 'schema' must be 1, found {raw.get('schema')!r}")
+    _check_type(f"{path}: field 'title'", raw.get("title"), many=False)
     papers = {key: _paper(path, key, entry) for key, entry in _table(path, raw, "papers").items()}
     statements: dict[str, Statement] = {}
     entries = raw.get("statement", [])
@@ -133,7 +135,7 @@ def read(path: Path) -> Ledger:
             raise LedgerError(f"{path}: entry {statement.id}: field 'id' names no paper of [papers]")
         statements[statement.id] = statement
     _check_uses(path, statements)
-    return Ledger(path, papers, statements)
+    return Ledger(path, raw["title"], papers, statements)
 
 
 def _table(path: Path, raw: dict[str, Any], name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from repro import files
-from repro.harness import hookspecs, marking, options, resources, schedule
+from repro.harness import hookspecs, imports, marking, options, resources, schedule
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.controller import Controller
@@ -119,7 +119,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return
     item.stash[RECORD] = Record(name.record(context.artifacts), **marking.identity(item, name, context))
     marking.check_form(item, name)
-    resources.make_deterministic(context.threads)
+    if imports.uses_torch(name.file, context.project.root):
+        resources.make_deterministic(context.threads)
     unmet = marking.unmet_needs(item, context)
     if unmet:
         pytest.skip(unmet)

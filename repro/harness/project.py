@@ -15,7 +15,6 @@ class Project:
     """What a conftest.py says about its repository; paths are relative to `root`."""
 
     root: Path
-    title: str
     claims: str = "claims"
     ledger: str = "claims/ledger.toml"
     artifacts: str = "artifacts"

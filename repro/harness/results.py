@@ -1,6 +1,5 @@
 """results.json: every entry of the ledger with what its tests found, put together from the records."""
 
-import ast
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,7 @@ class Results:
         }
         return {
             "schema": SCHEMA,
-            "title": self.project.title,
+            "title": self.ledger.title,
             "run": run,
             "messages": list(self.messages),
             "papers": papers,
@@ -93,7 +92,7 @@ def claim_object(
         "solid": False,
         "evidence": verdicts.evidence([test for test in tests if test["state"] == "passed"]),
         "file": str(file.relative_to(project.root)) if file else None,
-        "description": (ast.get_docstring(ast.parse(file.read_bytes())) or "") if file else "",
+        "description": imports.docstring(file) if file else "",
         "command": f"pytest {file.relative_to(project.root)} --scale {newest.get('scale', 'laptop')}" if file else "",
         "scale": newest.get("scale"),
         "seconds": round(sum(float(test["seconds"]) for test in tests), 3),

@@ -32,13 +32,16 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Graph:
-    width: float
-    height: float
-    box_width: float
-    box_height: float
-    boxes: list[Box]
-    arrows: list[Arrow]
-    alone: list[dict[str, Any]]  # claims of the paper that no arrow touches
+    """Equal graphs are drawn once: everything in it can be hashed."""
+
+    paper: str
+    width: int
+    height: int
+    box_width: int
+    box_height: int
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    alone: tuple[Box, ...]  # statements of the paper that no arrow touches
 
 
 def of_paper(paper: str, claims: dict[str, dict[str, Any]]) -> Graph:
@@ -55,20 +58,21 @@ def of_paper(paper: str, claims: dict[str, dict[str, Any]]) -> Graph:
     placed = layout.layout(ids, tuple(edges))
     place = {id: position for position, id in enumerate(ids)}
     return Graph(
-        width=placed.width,
-        height=placed.height,
-        box_width=layout.BOX,
-        box_height=layout.ROW,
-        boxes=[_box(claims[id], paper, placed.corners[id]) for id in ids],
-        arrows=[
+        paper=paper,
+        width=round(placed.width),
+        height=round(placed.height),
+        box_width=round(layout.BOX),
+        box_height=round(layout.ROW),
+        boxes=tuple(_box(claims[id], paper, placed.corners[id]) for id in ids),
+        arrows=tuple(
             Arrow(used, user, path, (place[used], place[user]))
             for (used, user), path in placed.curves.items()
-        ],
-        alone=[claim for claim in own if claim["id"] not in ends],
+        ),
+        alone=tuple(_box(claim, paper) for claim in own if claim["id"] not in ends),
     )
 
 
-def _box(claim: dict[str, Any], paper: str, corner: tuple[float, float]) -> Box:
+def _box(claim: dict[str, Any], paper: str, corner: tuple[float, float] = (0, 0)) -> Box:
     ours = claim["kind"] == "finding"
     name = label(claim).removeprefix("Finding ") if ours else label(claim)
     return Box(
@@ -78,6 +82,6 @@ def _box(claim: dict[str, Any], paper: str, corner: tuple[float, float]) -> Box:
         verdict=verdict_of(claim),
         solid=bool(claim.get("solid")),
         extra=claim["paper"] if claim["paper"] != paper else "finding" if ours else "",
-        left=corner[0],
-        top=corner[1],
+        left=round(corner[0], 1),
+        top=round(corner[1], 1),
     )

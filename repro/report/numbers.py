@@ -3,6 +3,7 @@
 import json
 import math
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from jinja2 import Undefined
@@ -25,10 +26,11 @@ def number(value: Any) -> Markup:
     if isinstance(value, float):
         return _real(value)
     if isinstance(value, list):
-        return Markup(", ").join(number(item) for item in value)
+        return Markup(", ".join(number(item) for item in value))
     if isinstance(value, dict):
-        return Markup(", ").join(Markup("{} = {}").format(k, number(v)) for k, v in value.items())
-    return escape(_SPOKEN.get(value, value))
+        return Markup(", ".join(f"{escape(k)}\u00a0=\u00a0{number(v)}" for k, v in value.items()))
+    text = _SPOKEN.get(value, str(value))
+    return escape(text) if len(text) <= 24 else Markup('<span class="long">{}</span>').format(text)
 
 
 def printed(value: Any) -> Markup:
@@ -49,6 +51,15 @@ def margin(value: Any) -> Markup:
 
 def relation(sign: str) -> str:
     return _SIGNS.get(sign, sign)
+
+
+@lru_cache(maxsize=1024)
+def origin(source: str) -> Markup:
+    """Where a tolerance comes from: `roundoff: 4 u M²`, its first word set apart."""
+    word, colon, rest = source.partition(":")
+    if not colon:
+        return escape(source)
+    return Markup('<span class="origin">{}</span> {}').format(word, rest.strip())
 
 
 def seconds(value: Any) -> str:
@@ -109,6 +120,7 @@ def _integer(value: int) -> Markup:
     return Markup(str(value).replace("-", "−"))
 
 
+@lru_cache(maxsize=16384)
 def _real(value: float, digits: int = 4) -> Markup:
     if not math.isfinite(value):
         return Markup(_SPOKEN[str(value)])

@@ -1,7 +1,7 @@
 """The two kinds of page: the index, and the page of a claim."""
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -9,11 +9,11 @@ from urllib.parse import quote
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader
 from markupsafe import Markup
 
-from repro.report import mathematics, numbers, views, words
+from repro.report import badges, mathematics, numbers, views, words
+from repro.report.graph import Graph
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way out of artifacts/
-_LATIN = str.maketrans({"/": "-"})
 
 
 class Site:
@@ -65,12 +65,17 @@ def _path(path: str) -> str:
 
 
 def _anchor(id: str) -> str:
-    return "claim-" + id.translate(_LATIN)
+    return "claim-" + id.replace("/", "-")
 
 
 def _test_name(test: str) -> str:
     """The part of a pytest node id that differs within a claim's file."""
     return test.rpartition("::")[2]
+
+
+@lru_cache(maxsize=64)
+def _drawing(graph: Graph) -> Markup:
+    return Markup(_GRAPH.render(graph=graph))
 
 
 def _environment() -> Environment:
@@ -84,18 +89,24 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "anchor": _anchor,
+        "badge": badges.badge,
+        "chips": badges.chips,
         "counted": words.counted,
+        "drawing": _drawing,
         "formula": mathematics.formula,
         "indented": numbers.indented,
         "label": words.label,
         "margin": numbers.margin,
         "moment": numbers.moment,
         "number": numbers.number,
+        "origin": numbers.origin,
         "path": _path,
         "printed": numbers.printed,
         "prose": mathematics.prose,
         "relation": numbers.relation,
         "seconds": numbers.seconds,
+        "spelled": words.spelled,
+        "state_badge": badges.state_badge,
         "test_name": _test_name,
         "unfinished": views.unfinished,
         "unmarked": mathematics.unmarked,
@@ -104,6 +115,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "css": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),
         "evidence_words": words.EVIDENCE,
+        "sign": badges.sign,
         "state_words": words.STATES,
         "verdict_words": words.VERDICTS,
     }
@@ -113,3 +125,4 @@ def _environment() -> Environment:
 _ENVIRONMENT = _environment()
 _INDEX = _ENVIRONMENT.get_template("index.html")
 _CLAIM = _ENVIRONMENT.get_template("claim.html")
+_GRAPH = _ENVIRONMENT.get_template("graph.html")

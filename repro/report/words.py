@@ -44,6 +44,7 @@ STATES = {  # of a test: the word, and the verdict whose colour and sign it borr
     "interrupted": ("interrupted", "interrupted"),
     "not-run": ("not run", "not-run"),
 }
+SIGNS = {*VERDICTS, "running", "interrupted", "solid", "hollow"}  # the glyphs of signs.html
 
 
 def verdict_of(claim: dict[str, Any]) -> str:
@@ -60,3 +61,8 @@ def label(claim: dict[str, Any]) -> str:
 
 def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def spelled(n: int) -> str:
+    """A small number as it stands in a sentence."""
+    return dict(enumerate("no one two three four five six seven eight nine".split())).get(n, str(n))

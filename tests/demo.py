@@ -1,0 +1,115 @@
+"""A small project of invented statements, for trying the harness in processes of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+CONFTEST = """
+from pathlib import Path
+from repro.harness import Project
+
+def pytest_claims_project():
+    return Project(root=Path(__file__).parent)
+"""
+PYPROJECT = """
+[tool.pytest]
+strict = true
+addopts = ["--import-mode=importlib", "-p", "no:cacheprovider"]
+"""
+HEAD = """
+schema = 1
+title = "Invented statements"
+[papers.demo2025]
+title = "A Demonstration"
+authors = "N. N."
+version = "none"
+"""
+PASSES = """
+import pytest
+
+@pytest.mark.construct
+def test_holds(claim):
+    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+"""
+CONTROL = """
+def test_control_of_it(claim):
+    claim.at_least(2.0, 1.0, "wrong", equation="(2)", source="theorem: invented")
+"""
+
+
+class Demo:
+    """Write statements and claim files, run pytest on them, read what it left."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.artifacts = root / "artifacts"
+        self._entries: dict[str, str] = {}
+        (root / "claims/demo2025").mkdir(parents=True)
+        (root / "conftest.py").write_text(CONFTEST)
+        (root / "pyproject.toml").write_text(PYPROJECT)
+        self.ledger()
+
+    def entry(self, id: str, **fields: object) -> None:
+        """Add a statement to the ledger, or change one."""
+        kind, _, number = id.partition("-")
+        known = {
+            "id": f"demo2025/{id}", "kind": kind, "number": number, "section": "1", "title": f"The {id}",
+            "statement": "It is so: $x = y$.", "evidence": ["construct"], "status": "holds", **fields,
+        }  # fmt: skip
+        self._entries[id] = "[[statement]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in known.items())
+        self.ledger()
+
+    def ledger(self, text: str | None = None) -> None:
+        (self.root / "claims/ledger.toml").write_text(text or HEAD + "\n".join(self._entries.values()))
+
+    def claim(self, id: str, body: str = PASSES, *, control: str = CONTROL, **fields: object) -> Path:
+        """A statement with its claim file; a control is added unless told otherwise."""
+        self.entry(id, **fields)
+        file = self.root / f"claims/demo2025/test_{id.replace('-', '_').replace('.', '_')}_demo.py"
+        file.write_text(f'"""Invented {id}."""\n' + textwrap.dedent(body) + control)
+        return file
+
+    def run(self, *arguments: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self._command(*arguments), cwd=self.root, env={**os.environ, **environment},
+            capture_output=True, text=True, timeout=timeout, check=False,
+        )  # fmt: skip
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """In a process group of its own, so that a signal reaches what Ctrl-C would reach."""
+        return subprocess.Popen(
+            self._command(*arguments), cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "pytest", *arguments]
+
+    def results(self) -> dict:
+        return json.loads((self.artifacts / "results.json").read_text())
+
+    def result(self, id: str) -> dict:
+        return next(claim for claim in self.results()["claims"] if claim["id"] == f"demo2025/{id}")
+
+    def page(self) -> str:
+        return (self.artifacts / "index.html").read_text()
+
+
+def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 60) -> None:
+    """Until a test has made this file; an error if the run ends before."""
+    give_up = time.monotonic() + seconds
+    while not path.exists():
+        if process.poll() is not None or time.monotonic() > give_up:
+            process.kill()
+            raise AssertionError(f"{path.name} never came: {process.stdout.read() if process.stdout else ''}")
+        time.sleep(0.05)
+
+
+def send(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """To the whole process group, as a terminal does."""
+    os.killpg(process.pid, number)

@@ -1,0 +1,245 @@
+"""One claim from the file to the page, in a small project of its own."""
+
+def test_a_passing_claim_holds_and_is_on_the_page(demo):
+    demo.claim("lemma-1")
+    done = demo.run("-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    claim = demo.result("lemma-1")
+    assert claim["verdict"] == "holds"
+    assert claim["evidence"] == ["construct"]
+    assert claim["checks"][0]["margin"] == 2.0
+    assert claim["controls"][0]["margin"] == 2.0
+    assert "Invented lemma-1." in claim["description"]
+    assert "demo2025: 1 of 1 statements have a claim (1 holds)" in done.stdout
+    assert f"page: {demo.artifacts / 'index.html'}" in done.stdout
+    assert "The lemma-1" in demo.page()
+
+
+def test_a_red_check_says_everything_needed_to_judge_it(demo):
+    body = """
+    import pytest
+
+    @pytest.mark.parametrize("n", [3], ids="n={}".format)
+    @pytest.mark.construct
+    def test_holds(n, claim):
+        claim.at_most(0.0561, 0.05, "sup error", equation="(4.3)", source="theorem: (4.3)")
+    """
+    demo.claim("lemma-1", body)
+    done = demo.run("--scale", "smoke", "--seed", "7")
+    assert done.returncode == 1
+    for part in [
+        "demo2025/lemma-1, The lemma-1: not as recorded: sup error",
+        "statement  It is so: $x = y$.",
+        "equation   (4.3)",
+        "measured   0.0561",
+        "allowed    <= 0.05  (theorem: (4.3))",
+        "ratio      1.122",
+        "setting    n=3",
+        "seed       --seed 7, so ",
+        "repeat     pytest 'claims/demo2025/test_lemma_1_demo.py::test_holds[n=3]' --scale smoke --seed 7",
+    ]:
+        assert part in done.stdout, part
+    claim = demo.result("lemma-1")
+    assert claim["verdict"] == "failed"
+    assert claim["checks"][0]["ok"] is False
+
+
+def test_an_exception_is_an_error_and_not_a_refutation(demo):
+    demo.claim("lemma-1", "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    1 / 0\n")
+    assert demo.run().returncode == 1
+    claim = demo.result("lemma-1")
+    assert claim["verdict"] == "error"
+    assert "ZeroDivisionError" in claim["why"]
+
+
+def test_a_claim_that_checks_nothing_fails(demo):
+    demo.claim("lemma-1", "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.record(x=1)\n")
+    done = demo.run()
+    assert done.returncode == 1
+    assert "checked nothing" in done.stdout
+
+
+def test_a_claim_test_must_use_the_fixture_and_name_its_evidence(demo):
+    demo.claim("lemma-1", "def test_holds():\n    pass\n")
+    assert "does not use the fixture `claim`" in demo.run().stdout
+    demo.claim("lemma-1", "def test_holds(claim):\n    claim.equals(1, 1, 'one', equation='(1)')\n")
+    assert "must say what kind of evidence" in demo.run().stdout
+
+
+def test_a_claim_without_control_is_an_error(demo):
+    body = "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.equals(1, 1, 'one', equation='(1)')\n"
+    demo.claim("lemma-1", body, control="", evidence=["exact"])
+    demo.run()
+    assert demo.result("lemma-1")["verdict"] == "error"
+    assert "no control" in demo.result("lemma-1")["why"]
+
+
+def test_a_verdict_that_differs_from_the_record_fails_the_run(demo):
+    body = """
+    import pytest
+
+    @pytest.mark.exact
+    def test_repaired(claim):
+        claim.equals(2, 2, "two", equation="(1)")
+
+    def test_printed_form_fails(claim):
+        claim.counterexample("one is two", input={"one": 1}, measured=1, expected=2, equation="(1)")
+    """
+    demo.claim("lemma-1", body, evidence=["exact"])
+    done = demo.run()
+    assert done.returncode == 1
+    assert "the ledger records 'holds', this run found 'holds-repaired'" in done.stdout
+    demo.entry("lemma-1", evidence=["exact"], status="holds-repaired", reason="one is not two")
+    assert demo.run().returncode == 0
+    assert demo.result("lemma-1")["verdict"] == "holds-repaired"
+
+
+def test_a_refutation_that_stops_refuting_fails(demo):
+    body = """
+    def test_printed_form_fails(claim):
+        claim.counterexample("one is one", input={}, measured=1, expected=1, equation="(1)")
+    """
+    demo.claim("lemma-1", body)
+    done = demo.run()
+    assert done.returncode == 1
+    assert demo.result("lemma-1")["verdict"] == "failed"
+
+
+def test_the_printed_form_is_never_refuted_on_a_float(demo):
+    body = """
+    def test_printed_form_fails(claim):
+        claim.counterexample("one is two", input={}, measured=1.0, expected=2.0, equation="(1)")
+    """
+    demo.claim("lemma-1", body)
+    assert "needs exact or certified numbers" in demo.run().stdout
+
+
+def test_evidence_aimed_at_and_not_shown_fails_the_run(demo):
+    demo.claim("lemma-1", evidence=["exact", "construct"])
+    done = demo.run()
+    assert done.returncode == 1
+    assert "evidence aimed at but not shown: exact" in done.stdout
+
+
+def test_for_all_finds_and_shrinks_a_counterexample(demo):
+    body = """
+    import pytest
+    from hypothesis import strategies as st
+
+    @pytest.mark.exact
+    def test_holds(claim):
+        claim.for_all(st.integers(0, 1000), lambda n: int(n >= 17), "n < 17", equation="(1)", examples=300)
+    """
+    demo.claim("lemma-1", body, evidence=["exact"])
+    done = demo.run()
+    assert "smallest failing case=17" in done.stdout
+
+
+def test_numpy_values_in_user_properties_do_not_make_a_claim_vanish(demo):
+    """Under xdist they used to end a worker, with the claim gone and exit code 0."""
+    body = """
+    import numpy as np, pathlib, pytest
+
+    @pytest.mark.construct
+    def test_holds(claim, record_property):
+        record_property("x", np.float64(1)); record_property("p", pathlib.Path("a")); record_property("a", np.eye(2))
+        claim.record(error=np.float32(0.25), shape=np.int64(3), missing=float("nan"))
+        claim.at_most(np.float64(0.5), np.float32(1), "error", equation="(1)", source="theorem: invented")
+    """
+    for number in (1, 2):
+        demo.claim(f"lemma-{number}", body)
+    done = demo.run("-n2")
+    assert done.returncode == 0, done.stdout
+    assert "4 passed" in done.stdout
+    records = demo.result("lemma-2")["tests"][0]["records"]
+    assert records == {"error": 0.25, "shape": 3, "missing": "nan"}
+
+
+def test_needs_are_counted_as_not_run_and_say_what_is_needed(demo):
+    body = """
+    import pytest
+
+    @pytest.mark.needs(scale="paper")
+    @pytest.mark.construct
+    def test_holds(claim):
+        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+    """
+    demo.claim("lemma-1", body)
+    done = demo.run("--scale", "laptop")
+    assert "1 passed, 1 skipped" in done.stdout
+    assert demo.result("lemma-1")["verdict"] == "not-run"
+    assert demo.result("lemma-1")["why"] == "needs --scale paper"
+    assert demo.run("--scale", "paper").returncode == 0
+    assert demo.result("lemma-1")["verdict"] == "holds"
+
+
+def test_a_run_of_a_subset_keeps_the_other_results_and_their_run(demo):
+    demo.claim("lemma-1")
+    demo.claim("lemma-2")
+    demo.run("--scale", "smoke")
+    first = demo.result("lemma-1")["run"]
+    demo.run("--scale", "laptop", "claims/demo2025/test_lemma_2_demo.py")
+    assert demo.result("lemma-1")["run"] == first
+    assert demo.result("lemma-1")["verdict"] == "holds"
+    assert demo.result("lemma-2")["run"] == demo.results()["run"]["id"] != first
+
+
+def test_a_part_of_a_claim_is_not_the_claim(demo):
+    demo.claim("lemma-1")
+    demo.run("-k", "control")
+    assert demo.result("lemma-1")["verdict"] == "not-run"
+    assert demo.result("lemma-1")["why"] == "1 of 2 tests have not been run"
+    demo.run("-k", "holds")
+    assert demo.result("lemma-1")["verdict"] == "holds"
+
+
+def test_results_of_tests_that_are_gone_do_not_count(demo):
+    file = demo.claim("lemma-1")
+    demo.run()
+    file.write_text(file.read_text().replace("test_holds", "test_is_so"))
+    demo.run()
+    assert [test["test"] for test in demo.result("lemma-1")["tests"]] == ["test_is_so", "test_control_of_it"]
+
+
+def test_a_result_is_stale_when_the_code_it_rests_on_changes(demo):
+    (demo.root / "science").mkdir()
+    (demo.root / "science/__init__.py").write_text("")
+    (demo.root / "science/numbers.py").write_text("ONE = 1\n")
+    body = """
+    import pytest
+    from science.numbers import ONE
+
+    @pytest.mark.exact
+    def test_holds(claim):
+        claim.equals(ONE, 1, "one", equation="(1)")
+    """
+    demo.claim("lemma-1", body, evidence=["exact"])
+    demo.claim("lemma-2")
+    demo.run()
+    assert not demo.result("lemma-1")["stale"]
+    (demo.root / "science/numbers.py").write_text("ONE = 2 - 1\n")
+    demo.run("claims/demo2025/test_lemma_2_demo.py")
+    assert demo.result("lemma-1")["stale"]
+    assert not demo.result("lemma-2")["stale"]
+    assert "code changed since" in demo.page()
+
+
+def test_a_figure_is_kept_as_svg_and_png_with_the_same_bytes_each_time(demo):
+    body = """
+    import pytest
+    from repro import figures
+
+    @pytest.mark.construct
+    def test_holds(claim):
+        figure, (axes,) = figures.panels(1)
+        figures.draw(axes, "bound", [1, 2], [3, 4], "a bound")
+        claim.figure(figure, "line", caption="A line.", alt="A rising line.")
+        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+    """
+    demo.claim("lemma-1", body)
+    demo.run()
+    svg = demo.artifacts / demo.result("lemma-1")["figures"][0]["svg"]
+    before = svg.read_bytes()
+    demo.run()
+    assert svg.read_bytes() == before
+    assert svg.with_suffix(".png").stat().st_size > 1000

@@ -1,0 +1,459 @@
+"""The training loop: it learns, it resumes to the same bits, it notices divergence.
+
+And what only a training that takes its time can show: waiting for one another, kills, checkpoints.
+Run as a script this file is the other process: `python test_training.py '{"root": ...}'`.
+"""
+
+import json
+import math
+import os
+import pickle
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+
+from repro.files import DamagedFile
+from repro.training import (
+    SGD,
+    Adam,
+    Constant,
+    Cosine,
+    Diverged,
+    NotComputed,
+    OneCycle,
+    Outcome,
+    Spec,
+    Store,
+    Workspace,
+    entry,
+    fit,
+    generator_at,
+    workspace,
+)
+from repro.training.outcome import pack_sealed, unpack_sealed
+from repro.training.spec import context_of
+
+ROOT = Path(entry.__file__).parents[2]
+ADAM, COSINE = Adam(lr=0.02), Cosine()
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Bits depend on the number of threads (batch statistics do), and the other process has one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@dataclass(frozen=True)
+class Curve(Spec):
+    """A small network with everything that has state: momentum, batch statistics, dropout."""
+
+    kind: ClassVar[str] = "curve"
+    version: ClassVar[int] = 1
+    seed: int = 0
+    steps: int = 40
+    optimizer: Adam | SGD = ADAM
+    schedule: Cosine | OneCycle = COSINE
+    clip: float | None = 1.0
+
+
+def train(spec, workspace, delay=0.0, stop_at=-1, stop: Any = KeyboardInterrupt):
+    model = torch.nn.Sequential(
+        torch.nn.Linear(2, 8),
+        torch.nn.BatchNorm1d(8),
+        torch.nn.Dropout(0.1),
+        torch.nn.Linear(8, 1),
+    )
+    for number, parameter in enumerate(model.parameters()):
+        torch.nn.init.normal_(parameter, generator=generator_at(spec.seed, -1 - number))
+    torch.manual_seed(spec.seed)  # dropout knows no other generator than torch's own
+
+    def loss(model, step):
+        time.sleep(delay)
+        if step == stop_at:
+            raise stop
+        x = torch.randn(32, 2, generator=generator_at(spec.seed, step))
+        return ((model(x).squeeze(1) - x.prod(1)) ** 2).mean()
+
+    curves = fit(
+        model,
+        loss,
+        steps=spec.steps,
+        optimizer=spec.optimizer,
+        schedule=spec.schedule,
+        clip=spec.clip,
+        workspace=workspace,
+        generators=[torch.default_generator],
+    )
+    return Outcome({"loss": curves["loss"][-1]}, curves, model.state_dict())
+
+
+def same(left, right):
+    """Bit for bit."""
+    return (left.numbers, left.curves) == (right.numbers, right.curves) and all(
+        torch.equal(left.tensors[name], right.tensors[name])
+        for name in left.tensors | right.tensors
+    )
+
+
+def interrupt(root, spec):
+    """A store in which the training of `spec` was interrupted, and the file of its checkpoint."""
+    store = Store(root, checkpoint_every=0.0)
+    with pytest.raises(KeyboardInterrupt):
+        store.get(spec, partial(train, stop_at=25))
+    return store, slot_of(store, spec).beside("checkpoint.safetensors")
+
+
+def slot_of(store, spec):
+    return entry.Slot.of(store.root, spec, context_of(store.device))
+
+
+# ---- the loop ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "optimizer", [SGD(lr=0.2), SGD(lr=0.1, momentum=0.5), Adam(lr=0.1)], ids=str
+)
+def test_fit_finds_the_coefficients_of_a_linear_function(optimizer):
+    truth = torch.tensor([0.5, -2.0, 1.0], dtype=torch.float64)
+    model = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
+
+    def loss(model, step):
+        x = torch.randn(16, 3, generator=generator_at(0, step), dtype=torch.float64)
+        return ((model(x).squeeze(1) - x @ truth) ** 2).mean()
+
+    curves = fit(model, loss, steps=300, optimizer=optimizer, schedule=Cosine(), every=100)
+    assert curves["step"] == [0, 100, 200, 299]
+    assert curves["loss"] == sorted(curves["loss"], reverse=True)
+    assert (model.weight.squeeze() - truth).abs().max() < 1e-3
+
+
+def test_the_gradient_is_clipped():
+    """One step of SGD moves by the gradient; with clip = 1/2 it has that norm."""
+    start, end = torch.tensor([3.0, 4.0]), {}
+    for clip in (None, 0.5):
+        model = torch.nn.ParameterList([start.clone()])
+        fit(model, lambda m, _: 10 * m[0].sum(), steps=1, optimizer=SGD(lr=1.0), clip=clip)
+        end[clip] = (model[0].detach() - start).norm().item()
+    assert end == pytest.approx({None: 10 * 2**0.5, 0.5: 0.5}, rel=1e-5)
+
+
+SPECS = {
+    "adam-cosine": Curve(),
+    "sgd-onecycle": Curve(optimizer=SGD(lr=0.05, momentum=0.9), schedule=OneCycle(), clip=0.1),
+    "adam-onecycle": Curve(schedule=OneCycle(), clip=None),
+}
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_an_interrupted_training_is_resumed_and_ends_with_the_same_bits(tmp_path, spec):
+    store, checkpoint = interrupt(tmp_path / "store", spec)
+    resumed = store.get(spec, train)
+    assert resumed.reason == "computed: no entry; resumed from step 25 of 40"
+    assert not checkpoint.exists()
+    assert same(resumed.outcome, Store(tmp_path / "elsewhere").get(spec, train).outcome)
+
+
+@pytest.mark.parametrize("lost", ["optimizer", "batch statistics", "generator"])
+def test_control_a_checkpoint_that_lost_something_does_not_give_the_same_bits(tmp_path, lost):
+    store, checkpoint = interrupt(tmp_path / "store", Curve())
+    tensors, note = unpack_sealed(checkpoint.read_bytes())
+    if lost == "optimizer":
+        tensors = {name: t for name, t in tensors.items() if not name.startswith("optimizer.")}
+    if lost == "batch statistics":
+        tensors["model.1.running_mean"].zero_()
+    if lost == "generator":
+        tensors["generator.0"] = torch.Generator().get_state()
+    checkpoint.write_bytes(pack_sealed(tensors, note))
+    resumed = store.get(Curve(), train)
+    assert "resumed from step 25" in resumed.reason
+    assert not same(resumed.outcome, Store(tmp_path / "elsewhere").get(Curve(), train).outcome)
+
+
+def test_every_step_has_its_own_generator():
+    """Also where seeds differ beyond 32 bits, of which torch's CPU generator knows nothing."""
+    one, other = (torch.Generator().manual_seed(7 + (high << 32)) for high in (0, 1))
+    assert torch.equal(torch.rand(4, generator=one), torch.rand(4, generator=other))
+    pairs = [(0, 0), (0, 1), (1, 0), (1 << 32, 0), (0, -1), (1, 11), (11, 1)]
+    draws = {tuple(torch.rand(4, generator=generator_at(*pair)).tolist()) for pair in pairs}
+    assert len(draws) == len(pairs)
+
+
+# ---- divergence ----------------------------------------------------------------------------------
+
+
+def descend(loss, lr, **options):
+    model = torch.nn.ParameterList([torch.ones(1)])
+    return fit(model, lambda m, step: loss(m[0], step).sum(), optimizer=SGD(lr=lr), **options)
+
+
+def test_a_loss_that_is_not_finite_is_divergence():
+    with pytest.raises(Diverged, match="diverged at step 3: the loss is nan") as caught:
+        descend(lambda w, step: w * (math.nan if step == 3 else 1), lr=0.1, steps=9)
+    assert caught.value.step == 3
+    assert math.isnan(caught.value.value)
+
+
+def test_a_loss_beyond_the_stated_factor_of_the_first_is_divergence():
+    """w -> -2w: the loss w^2 is 1, 4, 16, 64, 256, ..."""
+    with pytest.raises(Diverged, match="step 4: the loss 256 exceeds 100 x 1, the first") as caught:
+        descend(lambda w, _: w**2, lr=1.5, steps=9, diverges_at=100.0)
+    assert (caught.value.step, caught.value.value) == (4, 256.0)
+    assert descend(lambda w, _: w**2, lr=1.5, steps=9)["loss"][4] == 256.0
+
+
+def test_a_first_loss_of_zero_is_not_divergence():
+    """As when training starts from the weights of a proof."""
+    descend(lambda w, step: w * min(step, 1), lr=0.1, steps=3)
+
+
+def test_a_last_update_that_breaks_the_parameters_is_divergence():
+    with pytest.raises(Diverged, match="step 5: the last update"):
+        descend(lambda w, step: (w - w if step == 4 else w**2) ** 0.5, lr=0.1, steps=5)
+
+
+def test_a_training_that_raises_is_not_kept_and_leaves_no_checkpoint(tmp_path):
+    store = Store(tmp_path, checkpoint_every=0.0)
+    with pytest.raises(Diverged):
+        store.get(Curve(), partial(train, stop_at=20, stop=Diverged(20, math.nan, "on purpose")))
+    assert [path.suffix for path in (tmp_path / "curve").iterdir()] == [".lock"]
+    assert store.get(Curve(), train).reason == "computed: no entry"
+
+
+# ---- recipes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", [SGD(lr=0.3, momentum=0.9), Adam(lr=0.3)], ids=str)
+@pytest.mark.parametrize("steps", [20, 37])
+def test_one_cycle_is_the_one_of_torch(optimizer, steps):
+    engine = optimizer.build([torch.nn.Parameter(torch.ones(1))])
+    reference = torch.optim.lr_scheduler.OneCycleLR(engine, max_lr=0.3, total_steps=steps)
+    for step in range(steps):
+        (group,) = engine.param_groups
+        pace = OneCycle().pace(step, steps)
+        momentum = group["betas"][0] if "betas" in group else group["momentum"]
+        assert (0.3 * pace.factor, pace.momentum) == pytest.approx(
+            (group["lr"], momentum), rel=1e-12
+        )
+        engine.step()
+        reference.step() if step + 1 < steps else None
+
+
+def test_cosine_falls_from_one_to_zero_and_constant_does_not():
+    assert [Cosine().pace(step, 4).factor for step in (0, 2, 4)] == pytest.approx([1, 0.5, 0])
+    assert Constant().pace(3, 4).factor == 1
+    with pytest.raises(ValueError, match="0 < rise < 1: got 1"):
+        OneCycle(rise=1.0)
+    assert OneCycle(rise=0.1).pace(0, 10).factor == 1  # the rise is over before it began
+
+
+# ---- checkpoints ---------------------------------------------------------------------------------
+
+
+def test_a_workspace_without_a_store_keeps_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    alone = Workspace()
+    train(Curve(), alone)
+    alone.checkpoint(1, 2, {"w": torch.ones(1)})
+    assert (alone.resume(), alone.due(), list(tmp_path.iterdir())) == (None, False, [])
+
+
+def test_a_checkpoint_gives_back_what_it_was_given_and_adds_up_the_time(tmp_path, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(workspace.time, "monotonic", lambda: now)
+    first = Workspace(tmp_path / "c", pause=30.0)
+    assert not first.due()
+    now += 30
+    assert first.due()
+    first.checkpoint(3, 9, {"w": torch.ones(2)}, numbers={"best": math.nan}, curves={"loss": [1.0]})
+    assert not first.due()
+    now += 1000  # between the two nobody trains
+    second = Workspace(tmp_path / "c")
+    found = second.resume()
+    assert found is not None
+    assert (found.step, found.total, found.curves) == (3, 9, {"loss": [1.0]})
+    assert math.isnan(found.numbers["best"])
+    assert torch.equal(found.tensors["w"], torch.ones(2))
+    now += 5
+    assert second.seconds == 35
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "foreign", "newer"])
+def test_a_damaged_checkpoint_is_set_aside_and_training_starts_anew(tmp_path, damage):
+    store, checkpoint = interrupt(tmp_path, Curve())
+    data = checkpoint.read_bytes()
+    tensors, note = unpack_sealed(data)
+    broken = {
+        "truncated": data[: len(data) // 2],
+        "flipped": data[:-9] + bytes([data[-9] ^ 16]) + data[-8:],
+        "foreign": b"hello",
+        "newer": pack_sealed(tensors, json.dumps({**json.loads(note), "schema": 2})),
+    }
+    checkpoint.write_bytes(broken[damage])
+    why = "it has schema 2, this version reads 1" if damage == "newer" else "its checksum differs"
+    reason = store.get(Curve(), train).reason
+    said = f"computed: no entry; the checkpoint was damaged ({why}) and is set aside as "
+    assert reason.startswith(said)
+    assert checkpoint.with_name(reason.removeprefix(said)).exists()
+
+
+def test_no_flipped_byte_of_a_checkpoint_goes_unnoticed():
+    data = pack_sealed({"w": torch.arange(5.0)}, '{"step": 3}')
+    assert unpack_sealed(data)[1] == '{"step": 3}'
+    for place in range(len(data)):
+        broken = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+        with pytest.raises(DamagedFile, match="checksum"):
+            unpack_sealed(broken)
+
+
+def test_a_checkpoint_of_something_else_is_dropped(tmp_path, monkeypatch):
+    """Of another spec; of other code, as half by the old and half by the new is neither; stale."""
+    store, checkpoint = interrupt(tmp_path / "store", Curve())
+    elsewhere = slot_of(store, Curve(seed=1)).beside("checkpoint.safetensors")
+    shutil.copy(checkpoint, elsewhere)
+    shutil.copy(checkpoint, tmp_path)
+    dropped = "; a checkpoint at step 25 of 40 was dropped (it is of another {})"
+    assert store.get(Curve(seed=1), train).reason.endswith(dropped.format("spec"))
+    refresh = Store(store.root, "refresh")
+    assert refresh.get(Curve(), train).reason.endswith(dropped.format("run"))
+    shutil.rmtree(slot_of(store, Curve()).directory)
+    shutil.copy(tmp_path / checkpoint.name, checkpoint)
+    monkeypatch.setattr("repro.training.store._source", lambda _: "edited")
+    assert store.get(Curve(), train).reason.endswith(dropped.format("training code"))
+
+
+def test_progress_and_messages_reach_the_caller(tmp_path):
+    said, steps = [], []
+    report = lambda step, total, **numbers: steps.append((step, total, *numbers))  # noqa: E731
+    key = Store(tmp_path, say=said.append, progress=report).get(Curve(), train).key
+    assert said == [f"curve/{key}: training (no entry)"]
+    assert steps == [(step, 40, "loss") for step in range(1, 41)]
+
+
+def test_nothing_is_ever_unpickled(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("something was unpickled")
+
+    for module, name in [
+        (pickle, "load"),
+        (pickle, "loads"),
+        (pickle, "Unpickler"),
+        (torch, "load"),
+    ]:
+        monkeypatch.setattr(module, name, refuse)
+    with pytest.raises(AssertionError, match="unpickled"):
+        pickle.loads(b"N.")
+    store, _ = interrupt(tmp_path, Curve())
+    assert "resumed" in store.get(Curve(), train).reason
+    assert "reused" in store.get(Curve(), train).reason
+
+
+# ---- several processes ---------------------------------------------------------------------------
+
+
+def test_importing_the_package_does_not_import_torch():
+    code = "import sys, repro.training as t; print('torch' in sys.modules, t.fit)"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert re.fullmatch(r"False <function fit at \w+>", run.stdout.strip()), run.stderr
+
+
+def other_process(root, gate, delay=0.0, die_at_rename=False):
+    """What this file does as a script: wait for the gate, ask the store, print what it said."""
+
+    def say(message):
+        print(message, flush=True)
+
+    def logged(spec, workspace):
+        with open(Path(gate).with_name("trained.log"), "a") as log:
+            log.write(f"{os.getpid()}\n")
+        return train(spec, workspace, delay=delay)
+
+    if die_at_rename:
+        os.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    say("ready")
+    while not Path(gate).exists():
+        time.sleep(0.02)
+    say(Store(Path(root), say=say, say_every=0.2, checkpoint_every=0.0).get(Curve(), logged).reason)
+
+
+@pytest.fixture
+def processes(tmp_path):
+    """Start other processes on one store, let them go at once; at the end end those still alive."""
+    running = []
+    gate = tmp_path / "gate"
+
+    def start(count, **options):
+        job = json.dumps({"root": str(tmp_path / "store"), "gate": str(gate), **options})
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-W", "error", __file__, job]
+        for _ in range(count):
+            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env))
+        for process in running:
+            assert process.stdout.readline() == "ready\n"
+        gate.touch()
+        return running
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def test_three_processes_that_ask_at_once_train_once(processes, tmp_path):
+    outputs = [process.communicate(timeout=60)[0] for process in processes(3, delay=0.02)]
+    reasons = sorted(output.splitlines()[-1] for output in outputs)
+    assert len((tmp_path / "trained.log").read_text().splitlines()) == 1
+    assert reasons[0] == "computed: no entry"
+    assert [reason.startswith("reused: computed 20") for reason in reasons[1:]] == [True, True]
+    assert sum("waiting for process" in output for output in outputs) == 2
+
+
+def test_when_the_holder_is_killed_the_waiter_resumes_and_ends_with_the_same_bits(
+    processes, tmp_path
+):
+    store = Store(tmp_path / "store")
+    slot = slot_of(store, Curve())
+    first, second = processes(2, delay=0.05)
+    checkpoint = slot.beside("checkpoint.safetensors")
+    while not checkpoint.exists():
+        time.sleep(0.01)
+    pid = json.loads(slot.beside("holder.json").read_bytes())["pid"]
+    holder, waiter = (first, second) if first.pid == pid else (second, first)
+    assert f"waiting for process {pid}, which has it since 20" in waiter.stdout.readline()
+    holder.kill()
+    reason = waiter.communicate(timeout=60)[0].splitlines()[-1]
+    assert re.fullmatch(r"computed: no entry; resumed from step \d+ of 40", reason)
+    assert (tmp_path / "trained.log").read_text().split() == [str(holder.pid), str(waiter.pid)]
+    uninterrupted = Store(tmp_path / "elsewhere").get(Curve(), train)
+    assert same(store.get(Curve(), train).outcome, uninterrupted.outcome)
+    assert sorted(path.suffix for path in slot.directory.parent.iterdir()) == ["", ".lock"]
+
+
+def test_a_kill_just_before_the_rename_leaves_nothing_visible_and_is_swept(processes, tmp_path):
+    (killed,) = processes(1, die_at_rename=True)
+    assert killed.wait(60) == -signal.SIGKILL
+    store = Store(tmp_path / "store")
+    slot = slot_of(store, Curve())
+    (prepared,) = slot.directory.parent.glob(f".{slot.key}.*")
+    assert sorted(path.name for path in prepared.iterdir()) == sorted(entry.FILES)
+    with pytest.raises(NotComputed, match="no entry"):
+        Store(store.root, "readonly").get(Curve(), train)
+    assert "resumed from step 40 of 40" in store.get(Curve(), train).reason
+    assert sorted(path.suffix for path in slot.directory.parent.iterdir()) == ["", ".lock"]
+
+
+if __name__ == "__main__":
+    other_process(**json.loads(sys.argv[1]))
