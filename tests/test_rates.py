@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from repro.numerics.rates import FLOOR_FACTOR, STAYS, Rate, TooFewPoints, floor_of, slope
 
@@ -69,6 +70,16 @@ def test_noisy_laws_are_covered_at_least_as_often_as_stated(n, confidence):
     assert np.mean(too_narrow) < least, "half of the noise term would pass too"
 
 
+@pytest.mark.parametrize("n", [4, 5, 10])
+def test_the_noise_term_is_the_textbook_interval(n):
+    y = noisy(np.random.default_rng(n), LONG[:n])
+    (b, intercept), covariance = np.polyfit(np.log(LONG[:n]), np.log(y), 1, cov=True)
+    rate = slope(LONG[:n], y, confidence=0.9)
+    assert rate.slope == pytest.approx(b)
+    assert rate.intercept == pytest.approx(intercept)
+    assert rate.noise == pytest.approx(stats.t.ppf(0.95, n - 2) * math.sqrt(covariance[0, 0]))
+
+
 def test_the_noise_term_alone_is_exact_for_noise_and_blind_to_curvature():
     def by_noise(rng, a):
         rate = slope(OCTAVES, noisy(rng, OCTAVES, a=a))
@@ -95,6 +106,10 @@ def test_noise_and_curvature_together_are_the_stated_weak_spot():
     q=st.sampled_from([0.5, 1.0, 2.0]),
     toward_zero=st.booleans(),
 )
+@example(steps=[0.1, 0.1, 0.1, 1.5, 1.5], a=1.0, q=0.5, toward_zero=True)
+@example(steps=[0.1, 0.1, 0.1, 1.5, 1.5], a=1.0, q=0.5, toward_zero=False)
+@example(steps=[1.5, 1.5, 0.1, 0.1, 0.1], a=1.0, q=0.5, toward_zero=True)
+@example(steps=[1.5, 1.5, 0.1, 0.1, 0.1], a=1.0, q=0.5, toward_zero=False)
 def test_the_drift_covers_corrections_up_to_the_law_itself_at_any_spacing(steps, a, q, toward_zero):
     x = np.exp(np.cumsum([0, *steps]))
     y = x**-1.5 * (1 + a * x**-q)
@@ -154,7 +169,17 @@ def test_nothing_after_the_first_point_at_the_floor_comes_back():
     rate = slope(OCTAVES, y, floor=1e-9)
     assert rate.used == (True,) * 4 + (False,) * 2
     assert "2 points within 10 times the floor, from x=16 on (y=1e-09, floor 1e-09)" in rate.reason
-    assert slope(OCTAVES, y, floor=0.9e-10).used == (True,) * 6
+    assert slope(OCTAVES, y, floor=1e-10 * 0.999).used == (True,) * 6
+    y[4] = FLOOR_FACTOR * 1e-9
+    assert slope(OCTAVES, y, floor=1e-9).used == (True,) * 4 + (False,) * 2
+
+
+def test_points_outside_the_window_neither_end_the_sweep_nor_are_counted_twice():
+    x, y = LONG[:9], LONG[:9] ** -1.0
+    y[[1, 7, 8]] = 1e-9
+    rate = slope(x, y, floor=1e-9, within=(4, 128))
+    assert rate.used == (False,) * 2 + (True,) * 5 + (False,) * 2
+    assert rate.reason.startswith("3 points outside 4 <= x <= 128; 1 points within 10 times the ")
 
 
 def test_a_floor_of_each_point_is_its_own():
@@ -229,7 +254,9 @@ def test_a_slow_law_with_noise_is_seldom_called_a_plateau():
 def test_a_plateau_needs_a_law_before_it_and_a_tail_that_stays():
     steep = LONG[:8] ** -3.0
     assert floor_of(LONG[:8], np.maximum(steep, steep[5])) == steep[5]
-    assert floor_of(LONG[:8], np.maximum(steep, steep[6])) == 0.0, "two points are no plateau"
+    steeper = steep**3
+    assert floor_of(LONG[:8], np.maximum(steeper, steeper[5])) == steeper[5]
+    assert floor_of(LONG[:8], np.maximum(steeper, steeper[6])) == 0.0, "two points are no plateau"
     assert floor_of(LONG[:6], np.maximum(steep, steep[3])[:6]) == 0.0, "three are no law"
     with pytest.raises(TooFewPoints, match=r"2 of 8 .* 6 points within 10 times the floor"):
         slope(LONG[:8], np.maximum(steep, steep[3]), floor=None)
@@ -277,6 +304,7 @@ def test_points_that_do_not_match_are_refused(x, y, message):
         ({"bias": math.nan}, "bias=nan"),
         ({"correction": 0.0}, "correction=0.0"),
         ({"floor": math.nan}, "floor must be finite"),
+        ({"floor": math.inf}, "floor must be finite"),
         ({"floor": -1e-16}, "floor must be finite"),
         ({"floor": [1e-16, 1e-16]}, r"one per point \(6\)"),
     ],

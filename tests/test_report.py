@@ -1,298 +1,421 @@
 """The report: every page whole, every link good, everything said in words, nothing injected.
 
-The sample below has the shape of docs/results.md and about the size of the real thing: three
-papers, all verdicts, folded checks, counterexamples, a running test, pending statements.
+The sample has the shape of docs/results.md and about half the size of the real thing: three papers,
+all verdicts, folded checks, counterexamples, a running test, pending statements.
 """
 
 import json
 import re
+from html import escape
 from html.parser import HTMLParser
-from pathlib import Path
+from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from repro.report import render
-from repro.report.layout import layout
+from repro.report.layout import ROW, layout
 from repro.report.mathematics import formula, prose
 from repro.report.numbers import moment, number, printed, seconds
 from repro.report.words import EVIDENCE, VERDICTS
 
-PAPERS = {
-    "fang2022": {
-        "title": "Attention Enables Zero Approximation Error",
-        "authors": "Z. Fang, Y. Ouyang, D.-X. Zhou, G. Cheng",
-        "version": "arXiv:2202.12166, 25 February 2022",
-    },
-    "jiang2024": {
-        "title": "Approximation Rate of the Transformer Architecture for Sequence Modeling",
-        "authors": "H. Jiang, Q. Li",
-        "version": "arXiv:2305.18475",
-    },
-    "wang2024": {
-        "title": "Understanding the Expressive Power and Mechanisms of Transformer "
-        "for Sequence Modeling",
-        "authors": "M. Wang, W. E",
-        "version": "arXiv:2402.00522",
-    },
+SHAPE = json.loads(r"""{
+"papers": {
+  "fang2022": {"title": "Attention Enables Zero Approximation Error", "version": "arXiv, 2022"},
+  "jiang2024": {"title": "Approximation Rate of the Transformer Architecture", "authors": "H. J."},
+  "wang2024": {"title": "Understanding the Expressive Power of Transformers"}},
+"run": {"id": "now", "started": "2026-01-15T10:15:00+00:00", "finished": null, "state": "running",
+  "scale": "laptop", "seed": 0, "device": "cpu", "threads": 1, "workers": 2, "git": "0123456789ab",
+  "dirty": true, "versions": {"python": "3.11.9", "torch": "2.13.0"}, "argv": ["pytest", "-n", "2"],
+  "collected": 120, "reported": 87},
+"check": {"equation": "(3.4)", "measured": 3.1234567e-16, "relation": "<=", "allowed": 8.8817e-16,
+  "tolerance": null, "source": "roundoff: 4 u M²", "margin": 2.8435, "ok": true,
+  "evidence": "construct", "test": "claims/x.py::test_product", "params": {"n": 4, "M": 1.5}},
+"exact": {"measured": "1/3", "relation": "=", "allowed": "1/3", "margin": null, "params": {}},
+"slope": {"measured": -3.17, "relation": "≈", "allowed": -3, "tolerance": 0.2, "margin": 1.18},
+"red": {"measured": 0.31, "margin": 0.08, "ok": false},
+"control": {"measured": 1.49, "relation": ">=", "allowed": 0.5},
+"test": {"test": "claims/x.py::test_product", "state": "passed", "role": "claim", "seconds": 4.217,
+  "run": "now", "scale": "laptop", "seed": 7, "device": "cpu", "threads": 2, "worker": "gw0",
+  "records": {"condition": 1.2e9, "errors": [0.1, 0.01], "winner": {"a": [2]}},
+  "store": ["taken from the store"], "message": "", "command": "pytest x", "stale": false},
+"claim": {"section": "3, proof in 6", "also": "Theorem 4.2 in v2", "reason": "", "stale": false,
+  "statement": "For all $x < 1$ there is an $n$.", "note": "We read $\\hat z_1$ as $\\hat z_i$.",
+  "formula": "\\lim_{q \\to \\infty} \\max_{\\lVert x \\rVert \\le 1} |C^q(x) - f(x)| = 0",
+  "aims": ["exact", "construct", "train"], "scale": "laptop", "seconds": 4.2, "run": "now",
+  "file": "claims/x.py", "command": "pytest claims/x.py", "evidence": [], "checks": [],
+  "controls": [], "table": [], "counterexamples": [], "figures": [], "tests": []},
+"table": [{"row": "ATTENTION", "column": "MSE", "paper": 0.109, "ours": 0.1043, "note": ""},
+  {"row": "NN_width", "column": "MSE", "paper": 35.662, "ours": 36.1, "note": ""},
+  {"row": "NN_depth", "column": "MSE", "paper": 10237.27, "ours": 9.0, "note": ""}],
+"counterexample": {"refutes": "the wrong token wins for $B < 1$", "printed": true, "measured": 2.8,
+  "expected": 0, "input": {"B": 0.5, "x": [[0.3, 0.4], [1, 0]]}, "test": "x.py::test_y"},
+"figure": {"caption": "Error against $m_h$.", "alt": "A falling line", "test": "x.py::test_y"}
+}""")
+PAPERS = SHAPE["papers"]
+LEDGER = {  # name, what it uses, = verdict
+    "fang2022": """section-2 = holds; lemma-3.1 section-2 = holds; remark-3.2 lemma-3.1 = holds;
+        lemma-3.3 = holds; remark-3.4 lemma-3.3 = refuted; table-2 lemma-3.3 = refuted;
+        theorem-3.5 lemma-3.1 lemma-3.3 = holds-repaired; remark-3.6 theorem-3.5 = holds;
+        corollary-3.7 theorem-3.5 = illustrated; table-1 theorem-3.5 table-3 = holds;
+        table-3 lemma-3.3 = holds-repaired; figure-2 theorem-3.5 table-2 = failed;
+        figure-3 table-1 = not-run; finding-fewer-blocks lemma-3.1 theorem-3.5 = holds""",
+    "jiang2024": """equation-5 = holds; equation-8-9 equation-5 = holds; theorem-A.1 = illustrated;
+        proposition-A.2 theorem-A.1 equation-8-9 = illustrated; equation-10-11 = holds;
+        theorem-A.3 proposition-A.2 = holds-repaired; lemma-A.4 = holds;
+        theorem-4.1 equation-5 equation-10-11 equation-12-15 lemma-A.4 = holds-repaired;
+        equation-12-15 equation-10-11 = holds; figure-1 theorem-4.1 = holds;
+        figure-2 equation-10-11 = not-run; figure-3 figure-2 theorem-4.1 = pending;
+        figure-4 theorem-4.1 = pending; figure-5 theorem-4.1 = pending; table-1 = pending;
+        proposition-B.1 equation-5 = refuted; proposition-6.2 equation-12-15 = holds-repaired;
+        proposition-6.1 equation-5 = holds; proposition-6.3 equation-12-15 = error;
+        table-2 proposition-6.1 proposition-6.3 = holds; table-3 proposition-6.3 = pending;
+        finding-trace theorem-4.1 equation-10-11 = holds""",
+    "wang2024": "section-3.2 = holds; remark-5.9 = pending; lemma-E.0 section-3.2 = holds; "
+    + "".join(f"lemma-E.{i + 1} lemma-E.{i // 2} = illustrated;" for i in range(9))
+    + "".join(f"theorem-5.{i} lemma-E.{i} lemma-E.{i + 1} = pending;" for i in range(9))
+    + "finding-constant-one theorem-5.4 = holds-repaired",
 }
-
-# paper: name, what it uses, verdict, title, statement, formula
-LEDGER = {
-    "fang2022": r"""
-section-2 | | holds | The model | Attention keeps the largest score of each row: $\hat m(\alpha)$ is one-hot at the maximum. | z_i' = \hat z_i + W_2\,\sigma(W_1 \hat z_i + b_1) + b_2
-lemma-3.1 | section-2 | holds | One block multiplies | One fixed encoder block turns the stored $x_i, y_i$, bounded by $M$, into $-x_i y_i$, for all $n$ tokens at once. | z_i = [t_i, e_i, x_i, y_i, 0, \dots, 0, 1]^\top \mapsto z_i^\prime = [t_i, e_i, x_i, y_i, -x_i y_i, 0, \dots, 0, 1]^\top
-remark-3.2 | lemma-3.1 | holds | All products at once | The same two entries of every token are multiplied into the same third entry, and no gradient reaches the block. |
-lemma-3.3 | | holds | Ridge powers span the polynomials | One set of $n_q = \binom{d-1+q}{q}$ unit vectors serves every polynomial of degree at most $q$. | Q(x) = \sum_{k=1}^{n_q} \sum_{s=0}^{q} \beta_{k,s} \langle \xi_k, x \rangle^s, \qquad n_q = \binom{d-1+q}{q}
-remark-3.4 | lemma-3.3 | refuted | The representation is unique | The coefficients $\beta_{k,s}$ determine $Q$ and are determined by it. |
-theorem-3.5 | lemma-3.1 lemma-3.3 | holds-repaired | A polynomial of degree q needs q blocks | A Transformer with $q$ fixed blocks and $n_q$ tokens equals $Q$ on $\{ \lVert x\rVert \le B \}$ with error zero. | \mathcal{C}^q(x) = Q(x) \quad \text{for all } \lVert x \rVert \le B, \qquad M = B^{i-1}
-remark-3.6 | theorem-3.5 | holds | ReLU networks cannot | A ReLU network with $k$ pieces is at least $\frac{1}{8k^2}$ away from $x^2$ on $[0, 1]$. | \inf_{f \in \mathcal{P}_k} \sup_{x \in [0,1]} |f(x) - x^2| = \frac{1}{8 k^2}
-corollary-3.7 | theorem-3.5 | illustrated | Universal approximation | For continuous $f$, $\lim_{q\to\infty} \lVert \mathcal{C}^q - f \rVert_\infty = 0$. | \lim_{q \to \infty} \max_{\lVert x \rVert \le 1} |\mathcal{C}^q(x) - f(x)| = 0
-table-1 | theorem-3.5 table-3 | holds | Regression of degree five | The attention network reaches a test error of 0.109 where ReLU networks stay above 30. |
-table-2 | lemma-3.3 | refuted | Architecture for two variables | The network for $f_1^*$ has 41 free parameters. |
-table-3 | lemma-3.3 | holds-repaired | Architecture for ten variables | The network for $f_2^*$ has hidden width $n_q$. |
-figure-2 | theorem-3.5 table-2 | failed | Three surfaces | Mean squared error 0.02 for attention, 134.23 and 10237.27 for the two ReLU networks. |
-figure-3 | table-1 | not-run | Training curves | The generalisation gap of attention closes first. |
-finding-fewer-blocks | lemma-3.1 theorem-3.5 | holds | Logarithmically many blocks suffice | $\lceil \log_2 (q+1) \rceil - 1$ fixed blocks suffice, and for $d = 1$ no fewer do. | L(q) = \lceil \log_2 (q+1) \rceil - 1
-""",
-    "jiang2024": r"""
-equation-5 | | holds | The model | $\hat H_t(x) = \sum_s \sigma(\rho(x_t, x_s)) f(x_s)$ is equivariant under permutations. | \mathbf{H}(\mathbf{x} \circ p) = \mathbf{H}(\mathbf{x}) \circ p
-equation-8-9 | equation-5 | holds | Superposition form | Targets that are a function of a sum over tokens. |
-theorem-A.1 | | illustrated | Kolmogorov's theorem | Every continuous function of $d$ variables is a superposition of functions of one. | f(x_1, \dots, x_d) = \sum_{q=0}^{2d} \Phi_q \Bigl( \sum_{p=1}^{d} \psi_{p,q}(x_p) \Bigr)
-proposition-A.2 | theorem-A.1 equation-8-9 | illustrated | One inner function | The inner function can be shared by all $t$. |
-theorem-A.3 | proposition-A.2 | holds-repaired | Representation | Every target is represented exactly with $n = 2\tau d + 1$. | n = \tau (2 \tau d + 1) + 1
-equation-10-11 | | holds | Proper orthogonal decomposition | The kernel's singular values fall like $i^{-\alpha}$, and truncation is optimal (Eckart and Young). | \rho(u, v) = \sum_{i=1}^{\infty} \sigma_i\, \phi_i(u)\, \psi_i(v), \qquad \sigma_i \le C_0\, i^{-\alpha}
-equation-12-15 | equation-10-11 | holds | The complexity measures | $C_0$, $C_1$ and $C_2$ are finite for the synthetic targets. |
-lemma-A.4 | | holds | Softmax is Lipschitz | Softmax is Lipschitz with constant 1 in the maximum norm. | \lVert \operatorname{softmax}(a) - \operatorname{softmax}(b) \rVert_1 \le 2 \lVert a - b \rVert_\infty
-theorem-4.1 | equation-5 equation-10-11 equation-12-15 lemma-A.4 theorem-A.3 | holds-repaired | The rate in the head size | The error falls like $m_h^{-(2\alpha-1)}$ in the head size, and like $m_{FF}^{-\beta}$ in the width. | \int_{\mathcal{X}} \sum_{t=1}^{\tau} \lvert H_t(x) - \hat H_t(x) \rvert \, dx \le \tau^2 C_0 \Bigl( \frac{C_1}{m_h^{2\alpha-1}} + \frac{C_2}{m_{FF}^{\beta}} (k m_h)^{\beta+1} \Bigr)
-figure-1 | theorem-4.1 | holds | Error against head size | Rank two, six and infinity. |
-figure-2 | equation-10-11 | not-run | Spectra in a vision Transformer | The singular values of attention before softmax fall quickly. |
-figure-3 | figure-2 theorem-4.1 | pending | Error of a vision Transformer | A power law plus a constant. |
-figure-4 | theorem-4.1 | pending | Nearest point | The attention matrix recovers $\rho$. |
-figure-5 | theorem-4.1 | pending | Weighted average by weight | |
-proposition-B.1 | equation-5 | refuted | Identifiability | $\rho$ and $f$ are determined by the target. |
-proposition-6.1 | equation-5 | holds | Recurrent networks and order | A permuted target is not a causal convolution. |
-proposition-6.2 | equation-12-15 | holds-repaired | Permutations keep the complexity | $C_0$, $C_1$ and $C_2$ are unchanged when the pieces are permuted. |
-proposition-6.3 | equation-12-15 | error | Mixing costs the recurrent network | $C_{\mathrm{RNN}} \le \gamma$. |
-table-1 | proposition-6.2 | pending | Permuted images and sentences | |
-table-2 | proposition-6.1 proposition-6.3 | holds | Ordering | |
-table-3 | proposition-6.1 proposition-6.3 | pending | Mixing | |
-finding-trace | theorem-4.1 equation-10-11 | holds | Keeping the trace repairs the rate | Adding $\frac{1}{m}\sum_{i>m}\sigma_i$ to each kept $\sigma_i$ restores the slope $-(2\alpha - 1)$. |
-""",
-    "wang2024": r"""
-section-3.2 | | holds | The model | Heads with relative position encoding. |
-remark-3.1 | section-3.2 | holds | Length | |
-definition-F.1 | | holds | Barron space | |
-lemma-E.1 | section-3.2 | illustrated | Exponentials resolve a delta | $H$ exponentials come within $C(n) e^{nT} H^{-n}$ of $\mathbb{1}\{t = T\}$. |
-lemma-E.2 | lemma-E.1 | illustrated | A slot that moves | |
-lemma-E.3 | section-3.2 | holds | Kernels that decay | |
-lemma-E.4 | section-3.2 | not-run | Powers resolve a delta | |
-lemma-E.5 | lemma-E.4 | pending | A slot that moves, with powers | |
-lemma-E.6 | section-3.2 | pending | Kernels with power tails | |
-lemma-F.5 | | holds | Jackson's theorem | |
-lemma-F.6 | definition-F.1 | holds | Barron networks | |
-proposition-F.2 | definition-F.1 | holds | One norm for all p | |
-theorem-4.1 | lemma-E.1 lemma-E.4 lemma-F.6 | holds-repaired | Fixed sparse memories | |
-proposition-B.1 | | holds | Softmax near the maximum | |
-theorem-5.1 | theorem-4.1 lemma-E.2 lemma-E.5 lemma-F.6 | pending | Memories that adapt | |
-proposition-5.2 | section-3.2 | holds | Without dot products | |
-definition-B.5 | section-3.2 | holds | TMX | |
-proposition-5.3 | definition-B.5 theorem-5.1 | pending | A cheaper substitute | |
-theorem-5.4 | theorem-5.1 proposition-B.1 | pending | Nested memories | |
-proposition-5.5 | theorem-5.4 | pending | Depth against width | |
-theorem-6.1 | lemma-E.3 lemma-E.6 lemma-F.5 | pending | Long range | |
-table-1 | theorem-5.4 | pending | Thirty-one sums | |
-section-6 | theorem-6.1 theorem-5.4 | pending | Roles of depth, heads and width | |
-finding-constant-one | proposition-5.2 | holds | The constant is one | |
-""",
-}
-PENDING = "Nothing ran: no claim has been written yet."
-WHY = {
-    "holds": "All checks and controls passed.",
-    "holds-repaired": "A stored counterexample refutes the printed form; the repaired form passed.",
-    "refuted": "A stored counterexample refutes the printed form.",
-    "illustrated": "The checks passed, but a finite computation cannot decide a limit.",
-    "failed": "1 of 60 checks came out red: mean squared error 0.31 > 0.025 (12×).",
-    "error": "test_constants raised ZeroDivisionError.",
-    "not-run": "Needs --scale paper and a GPU.",
-}
-STATE = {"failed": "failed", "error": "error", "not-run": "not-run"}
+FALSE = ("holds-repaired", "refuted")
 
 
-def check(name, n, *, ok=True, **others):
-    return {
-        "name": name,
-        "equation": "(3.4)",
-        "measured": 3.1234567e-16 * n if ok else 0.31,
-        "relation": "<=",
-        "allowed": 8.881784197001252e-16 * n,
-        "tolerance": None,
-        "source": "roundoff: 4 u M² for one product and one difference",
-        "margin": 2.8435 if ok else 0.0806,
-        "ok": ok,
-        "evidence": "construct",
-        "test": "claims/x.py::test_y",
-        "params": {"n": n, "M": 1.5},
-        **others,
-    }
-
-
-def checks_of(verdict):
-    exact = {"measured": "1/3", "relation": "=", "allowed": "1/3", "source": "exact: rationals"}
-    slope = {"measured": -3.17, "relation": "≈", "allowed": -3, "tolerance": 0.2, "margin": 1.18}
-    return [
-        check("the product is exact", 4, **exact, evidence="exact", margin=None, params={}),
-        check("slope of the error", 8, **slope, source="spread: five seeds", evidence="train"),
-        check("free parameters", 4, measured=2002, allowed="inf", margin="inf"),
-        *[check("error within the derived round-off", n, ok=True) for n in range(1, 60)],
-        *[check("mean squared error as printed", n, ok=n > 1) for n in (1, 2, 3)][
-            : 3 * (verdict == "failed")
-        ],
-    ]
-
-
-def test_of(name, verdict, **others):
-    return {
-        "test": f"claims/x.py::test_{name}",
-        "state": STATE.get(verdict, "passed"),
-        "role": "claim",
-        "evidence": ["exact"],
-        "seconds": 4.217,
-        "run": "20260115T101500",
-        "scale": "laptop",
-        "seed": 1234567,
-        "device": "cpu",
-        "threads": 2,
-        "worker": "gw0",
-        "records": {"condition": 1.2e9, "errors": [0.1, 0.01, 1e-3], "winner": {"a": 1, "b": [2]}},
-        "store": ["taken from the store: same specification, trained on 3 January"],
-        "message": {"failed": "measured 0.31 > allowed 0.025 (12×)\n  at n=1"}.get(verdict, ""),
-        "command": f"pytest claims/x.py::test_{name}",
-        "stale": False,
-        **others,
-    }
-
-
-def ran(id, verdict, kind):
-    printed_cells = [("ATTENTION", "test MSE", 0.109, 0.1043), ("NN_width", "test MSE", 35.662, 36.1)]
-    example = {"B": 0.5, "q": 5, "directions": [[0.6, 0.8], [1, 0]], "x": [0.3, -0.4] * 12}
+def what_ran(id, verdict, kind):
+    check, test = SHAPE["check"], SHAPE["test"]
+    state = verdict if verdict in ("failed", "error", "not-run") else "passed"
+    many = [check | {"name": "round-off", "params": {"n": n}} for n in range(59)]
+    red = check | SHAPE["red"] | {"name": "error as printed"}
+    exact = check | SHAPE["exact"] | {"name": "the product"}
+    slope = check | SHAPE["slope"] | {"name": "slope of the error"}
     return {
         "evidence": ["exact", "construct"],
-        "description": f"{id}.\n\nFor a < b,\n    |f(x) - g(x)| <= 1.      (3.4)\nNot checked: more.",
-        "checks": checks_of(verdict),
-        "controls": [check("M too small", 2, measured=1.49, relation=">=", allowed=0.5)],
-        "table": [
-            {"row": r, "column": c, "paper": p, "ours": o, "note": ""}
-            for r, c, p, o in [*printed_cells, ("NN_depth", "epochs", 10237.27, 10240.1)]
-        ][: 3 * (kind == "table")],
-        "counterexamples": [
-            {
-                "refutes": "the wrong token wins for $B < 1$",
-                "printed": True,
-                "input": example,
-                "measured": 2.8,
-                "expected": 0,
-                "test": "claims/x.py::test_y",
-            }
-        ][: verdict in ("holds-repaired", "refuted")],
-        "figures": [
-            {
-                "svg": f"claims/{id}/digits.svg",
-                "png": f"claims/{id}/digits.png",
-                "caption": "Error against $m_h$.",
-                "alt": "A falling line under a bound",
-                "test": "t",
-            }
-        ][: kind in ("theorem", "figure")],
-        "tests": [
-            test_of("product", verdict),
-            test_of("control_small_m", "holds", role="control", seconds=0.004),
-        ],
-    }
+        "description": "For a < b,\n    |f(x) - g(x)| <= 1.      (3.4)\nNot checked: more.",
+        "checks": [exact, slope, *(many if kind == "theorem" else many[:3])],
+        "controls": [check | SHAPE["control"] | {"name": "M too small"}],
+        "tests": [test | {"state": state}, test | {"test": "x.py::test_c", "role": "control"}],
+        "table": SHAPE["table"] if kind == "table" else [],
+        "counterexamples": [SHAPE["counterexample"]] if verdict in FALSE else [],
+        "figures": [SHAPE["figure"] | {f: f"claims/{id}/digits.{f}" for f in ("svg", "png")}],
+    } | ({"checks": [exact, red, *many]} if verdict == "failed" else {})
 
 
-def claim_of(paper, line):
-    name, uses, verdict, title, statement, latex = (part.strip() for part in line.split("|", 5))
-    kind, _, number_ = name.partition("-")
-    pending = verdict == "pending"
-    id = f"{paper}/{name}"
-    seldom = {"also": "Theorem 4.2 in v2", "note": "We read $\\hat z_1$ as $\\hat z_i$."}
-    return {
-        "id": id,
-        "paper": paper,
-        "kind": kind,
-        "number": number_,
-        "section": "3, proof in 6",
-        "title": title,
-        "statement": statement or f"{title}, in one sentence of our own with $H^{{-n}}$ in it.",
-        "formula": latex,
-        "reason": "False for $B < 1$: repair with $M^2 \\ge B^i$." if verdict in WHY_FALSE else "",
-        "uses": [f"{paper}/{used}" for used in uses.split()],
-        "aims": ["exact", "construct", "train"],
-        "status": verdict,
-        "verdict": "not-run" if pending else verdict,
-        "why": PENDING if pending else WHY[verdict],
-        "pending": pending,
-        "solid": verdict in ("holds", "holds-repaired") and "lemma" in name,
-        "evidence": [],
-        "description": "",
-        "file": "" if pending else f"claims/{paper}/test_{kind}.py",
-        "command": "" if pending else f"pytest claims/{paper}/test_{kind}.py --scale laptop",
-        "scale": "laptop",
-        "seconds": None if pending else 4.221,
-        "run": "" if pending else "20260115T101500",
-        "stale": False,
-        **{key: [] for key in LISTS},
-        **(seldom if kind == "theorem" else {}),
-        **({} if pending else ran(id, verdict, kind)),
-    }
+def a_claim(paper, entry):
+    (name, *uses), verdict = entry.split("=")[0].split(), entry.split("=")[1].strip()
+    kind, _, place = name.partition("-")
+    pending, id = verdict == "pending", f"{paper}/{name}"
+    claim = SHAPE["claim"] | {"id": id, "paper": paper, "kind": kind, "number": place}
+    claim |= {"title": f"About {place}", "uses": [f"{paper}/{used}" for used in uses]}
+    claim |= {"reason": "False for $B < 1$; take $M^2$."} if verdict in FALSE else {}
+    claim |= {"verdict": "not-run" if pending else verdict, "why": f"It {verdict}."}
+    claim |= {"status": verdict, "pending": pending, "solid": verdict == "holds"}
+    return claim if pending else claim | what_ran(id, verdict, kind)
 
 
-WHY_FALSE = ("holds-repaired", "refuted")
-LISTS = ("checks", "controls", "table", "counterexamples", "figures", "tests")
+def coverage_of(claims):
+    verdicts = [claim["verdict"] for claim in claims if claim["kind"] != "finding"]
+    with_claims = sum(not c["pending"] for c in claims if c["kind"] != "finding")
+    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+    return {"statements": len(verdicts), "with_claims": with_claims, "verdicts": counts}
 
 
 def sample():
     """A run in progress, in the format of docs/results.md."""
-    claims = [
-        claim_of(paper, line) for paper, lines in LEDGER.items() for line in lines.strip().splitlines()
-    ]
-    by_id = {claim["id"]: claim for claim in claims}
-    by_id["fang2022/remark-3.6"]["tests"].append(test_of("floor", "", state="running", seconds=None))
+    claims = {p: [a_claim(p, entry) for entry in text.split(";")] for p, text in LEDGER.items()}
+    by_id = {claim["id"]: claim for own in claims.values() for claim in own}
+    by_id["fang2022/remark-3.6"]["tests"].append(SHAPE["test"] | {"state": "running"})
     by_id["fang2022/figure-3"]["tests"][0]["state"] = "interrupted"
+    by_id["fang2022/figure-2"]["tests"][0]["message"] = "0.31 > 0.025\n  at n=1"
     by_id["fang2022/lemma-3.3"]["stale"] = True
-    by_id["jiang2024/lemma-A.4"] |= {"run": "20260101T090000", "scale": "smoke"}
-    return {
-        "schema": 1,
-        "run": {
-            "id": "20260115T101500",
-            "started": "2026-01-15T10:15:00+00:00",
-            "finished": None,
-            "state": "running",
-            "scale": "laptop",
-            "seed": 0,
-            "device": "cpu",
-            "threads": 1,
-            "workers": 2,
-            "git": "0123456789abcdef0123456789abcdef01234567",
-            "dirty": True,
-            "versions": {"python": "3.11.9", "torch": "2.13.0", "numpy": "2.4.0"},
-            "argv": ["pytest", "-n", "2", "--scale", "laptop"],
-            "collected": 120,
-            "reported": 87,
-        },
-        "messages": ["claims/fang2022/lemma-3.1/tests/a.json was damaged and is set aside as a.json.1"],
-        "papers": PAPERS,
-        "coverage": {paper: coverage_of(paper, claims) for paper in PAPERS},
-        "claims": claims,
-    }
+    by_id["jiang2024/lemma-A.4"] |= {"run": "before", "scale": "smoke"}
+    messages = ["a.json was damaged and is set aside as a.json.1"]
+    coverage = {paper: coverage_of(own) for paper, own in claims.items()}
+    results = {"schema": 1, "run": dict(SHAPE["run"]), "messages": messages, "papers": PAPERS}
+    return results | {"coverage": coverage, "claims": list(by_id.values())}
 
 
-def coverage_of(paper, claims):
-    own = [c for c in claims if c["paper"] == paper and c["kind"] != "finding"]
-    verdicts = [c["verdict"] for c in own]
-    return {
-        "statements": len(own),
-        "with_claims": sum(not c["pending"] for c in own),
-        "verdicts": {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)},
+class Page(HTMLParser):
+    """A page read back: its words, ids and links; badly nested tags are an error."""
+
+    VOID = frozenset(["meta", "br", "img", "col"])
+
+    def __init__(self, path):
+        super().__init__(convert_charrefs=True)
+        self.path, self.source = path, path.read_text(encoding="utf-8")
+        self.open, self.ids, self.tags, self.words = [], set(), [], []
+        self.feed(self.source)
+        self.close()
+        assert not self.open, f"{path}: never closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
+        if "id" in attributes:
+            assert attributes["id"] not in self.ids, f"{self.path}: {attributes['id']} stands twice"
+            self.ids.add(attributes["id"])
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"{self.path}: </{tag}> closes nothing"
+        assert self.open.pop() == tag, f"{self.path}: </{tag}> closes something else"
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+    @property
+    def links(self):
+        return [a[name] for _, a in self.tags for name in ("href", "src") if name in a]
+
+    def all(self, tag, **wanted):
+        return [a for t, a in self.tags if t == tag and wanted.items() <= a.items()]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The sample's pages, read back, by their paths below artifacts/."""
+    artifacts = tmp_path_factory.mktemp("artifacts")
+    results = sample()
+    assert render(results, artifacts) == artifacts / "index.html"
+    for figure in [figure for claim in results["claims"] for figure in claim["figures"]]:
+        (artifacts / figure["svg"]).touch()
+        (artifacts / figure["png"]).touch()
+    return {p.relative_to(artifacts).as_posix(): Page(p) for p in artifacts.rglob("*.html")}
+
+
+@pytest.fixture(scope="module")
+def index(site):
+    return site["index.html"]
+
+
+def test_every_claim_has_a_page(site):
+    claims = {f"claims/{claim['id']}/index.html" for claim in sample()["claims"]}
+    assert set(site) == {"index.html", *claims}
+
+
+def test_every_link_and_image_resolves(site):
+    ids = {page.path.resolve(): page.ids for page in site.values()}
+    for name, page in site.items():
+        for link in set(page.links):
+            parts = urlsplit(link)
+            assert not parts.scheme + parts.netloc, f"{name}: {link}"
+            target = (page.path.parent / unquote(parts.path)) if parts.path else page.path
+            assert target.exists(), f"{name}: {link}"
+            assert not parts.fragment or parts.fragment in ids[target.resolve()], f"{name}: {link}"
+
+
+def test_pages_need_no_network_and_no_script(site):
+    for page in site.values():
+        assert not page.all("script") + page.all("link")
+        assert not re.search(r"https?://|@import|url\((?!#)", page.source)
+        assert not [name for _, a in page.tags for name in a if name.startswith("on")]
+
+
+def test_pages_can_be_walked_without_a_mouse_and_read_aloud(site):
+    for page in site.values():
+        assert len(page.all("html", lang="en")) == len(page.all("main", id="main")) == 1
+        assert len(page.all("a", href="#main")) == len(page.all("h1")) == 1
+        assert all("alt" in a for a in page.all("img"))
+        assert all("scope" in a for a in page.all("th"))
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_every_verdict_is_a_sign_and_a_word_and_not_only_a_colour(index, verdict):
+    sign = f'<svg class="sign" aria-hidden="true"><use href="#sign-{verdict}"/></svg>'
+    assert f"{sign}{VERDICTS[verdict][0]}</span>" in index.source
+    assert f"sign-{verdict}" in index.ids
+
+
+def test_the_index_says_it_all_and_first_what_is_not_as_it_should_be(index):
+    for words in (
+        "This run is still going. 87 of 120 tests have reported",
+        "a.json was damaged and is set aside as a.json.1",
+        "1 test running",
+        "1 test interrupted",
+        "code changed since",
+        "earlier run, smoke scale",
+        "2 statements need attention",
+        "8 statements are false as printed",
+        "with changes not committed",
+        "ATTENTION, MSE 0.109 vs 0.1043 NN_width, MSE 35.662 vs 36.1 1 more",
+        "Connected to nothing else: Remark 5.9",
+        *EVIDENCE.values(),
+    ):
+        assert words in index.text
+
+
+@pytest.mark.parametrize("state", ["interrupted", "finished"])
+def test_a_run_that_was_interrupted_says_so_and_a_finished_one_does_not(tmp_path, state):
+    results = sample()
+    results["run"]["state"] = state
+    page = Page(render(results, tmp_path, only=set()))
+    assert ("This run was interrupted" in page.text) == (state == "interrupted")
+    assert len(page.all("p", role="status")) == (state == "interrupted")
+
+
+def test_coverage_is_a_bar_and_the_same_in_words(index):
+    (bar,) = [a for a in index.all("div", role="img") if "jiang" in a["aria-label"]]
+    words = "8 holds, 3 holds, repaired, 1 refuted, 2 illustrated, 1 error, 1 not run, 5 pending"
+    assert bar["aria-label"] == f"jiang2024: {words}"
+    assert "16 of 21 statements have a claim: 8 holds · 3 holds, repaired" in index.text
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_graph_has_every_connected_statement_and_exactly_the_uses(index, paper):
+    own = [claim for claim in sample()["claims"] if claim["paper"] == paper]
+    uses = {(used, claim["id"]) for claim in own for used in claim["uses"]}
+    drawn = [(a["data-used"], a["data-user"]) for a in index.all("path") if "data-used" in a]
+    assert {edge for edge in drawn if edge[1].startswith(paper)} == uses
+    assert len(drawn) == len(set(drawn))
+    nodes = {
+        a["data-id"]: a["href"] for a in index.all("a") if a.get("data-id", "").startswith(paper)
     }
+    assert nodes == {id: f"claims/{id}/index.html" for edge in uses for id in edge}
+
+
+def test_boxes_do_not_overlap_and_arrows_lead_to_the_right():
+    names = tuple(f"n{i}" for i in range(45))
+    edges = tuple((f"n{i}", f"n{j}") for j in range(45) for i in {j // 2, j // 3 + 1} if i < j)
+    placed = layout(names, edges)
+    assert set(placed.curves) == set(edges)
+    assert all(placed.corners[u][0] < placed.corners[v][0] for u, v in edges)
+    for column in {left for left, _ in placed.corners.values()}:
+        tops = sorted(top for left, top in placed.corners.values() if left == column)
+        assert all(below - above > ROW for above, below in pairwise(tops))
+        assert tops[0] >= 0
+        assert tops[-1] + ROW <= placed.height
+
+
+TOLD = {
+    "fang2022/theorem-3.5": """Theorem 3.5 · also Theorem 4.2 in v2 · Section 3, proof in 6
+        It holds-repaired.
+        For a < b, |f(x) - g(x)| <= 1.
+        Refutes the statement as printed.
+        59 rows, all in order, tightest margin 2.84
+        breaks exactly one hypothesis
+        Lemma 3.1 holds Lemma 3.3 holds Used by Remark 3.6 holds Corollary 3.7 illustrated
+        taken from the store
+        1.2×10 9
+        torch 2.13.0""",
+    "fang2022/figure-2": """error as printed (3.4) n = 4, M = 1.5 0.31 ≤
+        0.31 > 0.025 at n=1""",
+    "fang2022/table-1": "NN_depth MSE 10237.27 9",
+    "wang2024/theorem-5.4": "No claim has been written for this statement yet",
+    "jiang2024/lemma-A.4": "Measured in the earlier run before at smoke scale",
+}
+
+
+@pytest.mark.parametrize("id", TOLD)
+def test_the_page_of_a_claim_tells_everything(site, id):
+    page = site[f"claims/{id}/index.html"]
+    assert all(words.strip() in page.text for words in TOLD[id].splitlines())
+
+
+def test_formulas_are_displayed_figures_shown_and_many_checks_folded(site):
+    page = site["claims/fang2022/theorem-3.5/index.html"]
+    assert page.all("math", display="block")
+    assert page.all("img", src="../../../claims/fang2022/theorem-3.5/digits.svg")
+    assert len(page.all("details", **{"class": "folded"})) == 1
+
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+
+
+def hostile(value):
+    """The same object with every text, except what names files and choices, made hostile."""
+    if isinstance(value, dict):
+        kept = ("id", "paper", "kind", "uses", "verdict", "state", "svg", "png")
+        return {key: item if key in kept else hostile(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [hostile(item) for item in value]
+    return HOSTILE + value if isinstance(value, str) else value
+
+
+def test_hostile_text_comes_out_as_text(tmp_path):
+    results = sample()
+    results |= {name: hostile(results[name]) for name in ("run", "messages", "claims", "papers")}
+    results["claims"][1]["verdict"] = results["claims"][1]["tests"][0]["state"] = HOSTILE
+    chosen = {"fang2022/lemma-3.1", "fang2022/theorem-3.5", "fang2022/table-3", "fang2022/figure-2"}
+    render(results, tmp_path, only=chosen)
+    for path in tmp_path.rglob("*.html"):
+        page = Page(path)
+        assert not page.all("script")
+        assert not [a for a in page.all("img") if "onerror" in a]
+        assert HOSTILE in page.text
+
+
+HOSTILE_LATEX = r"""
+<script>alert(1)</script>
+\text{<script>alert(1)</script>}
+\text{&lt;script&gt;}
+\href{javascript:alert(1)}{x}
+\class{a" onclick="x}{y}
+\style{background:url(x)}{y}
+\color{"><script>}{y}
+"""
+
+
+@pytest.mark.parametrize("latex", HOSTILE_LATEX.split())
+def test_a_formula_cannot_bring_markup_of_its_own(latex):
+    for markup in (formula(latex), formula(latex, display=True), prose(f"a ${latex}$ b")):
+        assert not re.search(r"<(?!/?(m[a-z]+|code)\b)|(?<=[ \"])(on\w+|href|style)=", markup)
+
+
+@pytest.mark.parametrize("latex", [r"\frac{", r"\nosuch{x<y}", r"\begin{aligned}a&b", "^", ""])
+def test_a_formula_that_cannot_be_set_is_shown_as_latex(latex):
+    assert formula(latex) == f'<code class="latex">{escape(latex)}</code>'
+
+
+def test_prose_sets_what_stands_between_dollars():
+    assert prose("a < $x$") == 'a &lt; <math display="inline"><mrow><mi>x</mi></mrow></math>'
+    assert prose(r"costs \$5 or $5") == "costs $5 or $5"
+    assert '<mo lspace="0.167em" rspace="0.167em">log</mo>' in formula(r"2\log n")
+    assert "𝐱" in formula(r"\mathbf{x}")
+    assert "𝟙" in formula(r"\mathbb{1}")
+
+
+def test_a_ledger_entry_that_never_ran_needs_only_its_own_keys(tmp_path):
+    bare = {"id": "p/lemma-1", "paper": "p", "kind": "lemma", "number": "1", "title": "T"}
+    bare |= {"statement": "S", "verdict": "not-run", "pending": False}
+    assert "Lemma 1" in Page(render({"papers": {"p": {}}, "claims": [bare]}, tmp_path)).text
+    assert "Nothing has been run" in Page(tmp_path / "claims/p/lemma-1/index.html").text
+    assert Page(render({}, tmp_path / "empty"))
+
+
+def test_an_id_that_leaves_the_folder_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="claim id must read"):
+        render({"claims": [{"id": "../../x", "paper": "p", "kind": "lemma"}]}, tmp_path)
+
+
+def test_rendering_twice_gives_the_same_bytes(tmp_path):
+    results, chosen = sample(), {"fang2022/theorem-3.5", "jiang2024/table-2"}
+    for folder in ("a", "b"):
+        render(json.loads(json.dumps(results)), tmp_path / folder, only=chosen)
+    for path in (tmp_path / "a").rglob("*.html"):
+        assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()
+
+
+def test_only_writes_only_these_pages_and_the_index(tmp_path):
+    render(sample(), tmp_path, only={"fang2022/lemma-3.1", "nothing/else-1"})
+    written = {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()}
+    assert written == {"index.html", "claims/fang2022/lemma-3.1/index.html"}
+
+
+def test_numbers_are_readable():
+    shown = [number(value) for value in (0.5, 1.0, -3, 123456, 1e-16, 1.25e-16, True, None)]
+    assert shown[:4] == ["0.5", "1", "−3", "123\u202f456"]
+    assert shown[4:] == ["10<sup>−16</sup>", "1.25×10<sup>−16</sup>", "yes", "–"]
+    assert [number(value) for value in ("1/3", "nan", "-inf")] == ["1/3", "not a number", "−∞"]
+    assert number(0.123456) == '<span class="number" title="0.123456">0.1235</span>'
+    assert number({"n": 4, "x": [1, 0.5]}) == "n\u00a0=\u00a04, x\u00a0=\u00a01, 0.5"
+    assert [printed(10237.27), printed("3.57e-2")] == ["10237.27", "3.57e-2"]
+
+
+def test_times_are_readable():
+    shown = [seconds(value) for value in (0.004, 0.34, 4.21, 59.97, 192, 7500, None)]
+    assert shown == ["< 10 ms", "340 ms", "4.2 s", "1 min 00 s", "3 min 12 s", "2 h 05 min", "–"]
+    assert ">15 January 2026, 10:15 UTC<" in moment("2026-01-15T10:15:00+00:00")
+    assert moment("soon & later") == "soon &amp; later"

@@ -93,8 +93,7 @@ class Claim:
 
     def record(self, **numbers: Any) -> None:
         """Keep numbers that the page should show; nothing is compared."""
-        self._record.data["records"].update(numbers)
-        self._record.changed()
+        self._record.note("records", numbers)
 
     def at_most(self, measured: Any, allowed: Any, name: str, *, equation: str, source: str) -> None:
         __tracebackhide__ = True
@@ -122,7 +121,7 @@ class Claim:
         """
         __tracebackhide__ = True
         tried, worst = _search(cases, difference, self.seed(name), examples)
-        self._record.data["records"][f"cases tried: {name}"] = tried
+        self._record.note("records", {f"cases tried: {name}": tried})
         shown = {} if worst is None else {"smallest failing case": repr(worst[0])}
         self._check(checks.equals(0 if worst is None else worst[1], 0), name, equation, "exact: for all cases tried", shown)
 

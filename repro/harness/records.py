@@ -4,7 +4,9 @@ These files are the truth from which results.json and the page are made. Each is
 atomic rename, so that a killed process leaves what it had measured, marked as running.
 """
 
+import contextlib
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -39,23 +41,45 @@ class Record:
         }
         self._began = time.perf_counter()
         self._written = 0.0
+        self._guard = threading.Lock()
+        self._later: threading.Timer | None = None
         self.write()
 
     def write(self) -> None:
-        self.data["seconds"] = round(time.perf_counter() - self._began, 3)
-        files.write_json(self.path, self.data)
-        self._written = time.monotonic()
-
-    def changed(self) -> None:
-        """Write soon: at once if the last write is old enough, else with the next change."""
-        if time.monotonic() - self._written > BETWEEN_WRITES:
-            self.write()
+        with self._guard:
+            self._later = None
+            self.data["seconds"] = round(time.perf_counter() - self._began, 3)
+            files.write_json(self.path, self.data)
+            self._written = time.monotonic()
 
     def append(self, key: str, entry: dict[str, Any]) -> None:
-        self.data[key].append(entry)
-        self.changed()
+        with self._guard:
+            self.data[key].append(entry)
+        self._write_soon()
+
+    def note(self, key: str, values: dict[str, Any]) -> None:
+        with self._guard:
+            self.data[key].update(values)
+        self._write_soon()
+
+    def _write_soon(self) -> None:
+        """At once if the last write is old enough, else a moment later; never more than one waits."""
+        wait = self._written + BETWEEN_WRITES - time.monotonic()
+        if wait <= 0:
+            self.write()
+        elif self._later is None:
+            self._later = threading.Timer(wait, self._write_late)
+            self._later.daemon = True
+            self._later.start()
+
+    def _write_late(self) -> None:
+        with contextlib.suppress(OSError):  # a full disk is told by the next write of the test itself
+            if self.data["state"] == "running":
+                self.write()
 
     def finish(self, state: str, message: str = "") -> None:
+        if self._later is not None:
+            self._later.cancel()
         self.data["state"] = state
         self.data["message"] = message
         self.progress_path.unlink(missing_ok=True)
@@ -99,10 +123,14 @@ def mark(path: Path, state: str, message: str) -> None:
 
 
 def alive(pid: Any) -> bool:
+    """Whether that process still works; one that is dead and not yet buried does not."""
     try:
         os.kill(int(pid), 0)
     except (TypeError, ValueError, ProcessLookupError):
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        return Path(f"/proc/{int(pid)}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:  # no /proc here, or gone by now
+        return True

@@ -32,7 +32,25 @@ def one_at_a_time(config: Any, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class OneClaimAtATime(LoadScopeScheduling):
+        """Every test is a scope of its own, and a test that killed its worker is not run again."""
+
         def _split_scope(self, nodeid: str) -> str:
             return nodeid
+
+        def _reschedule(self, node: Any) -> None:
+            """A worker starts a test only when it knows the next: one at work, one waiting."""
+            if not self.workqueue or self._pending_of(self.assigned_work[node]) < 2:
+                super()._reschedule(node)
+
+        def remove_node(self, node: Any) -> str | None:
+            """The test at which the worker died; those that waited behind it go to the others."""
+            units = self.assigned_work.pop(node).values()
+            waiting = [nodeid for unit in units for nodeid, done in unit.items() if not done]
+            for nodeid in reversed(waiting[1:]):
+                self.workqueue[nodeid] = {nodeid: False}
+                self.workqueue.move_to_end(nodeid, last=False)
+            for other in self.assigned_work:
+                self._reschedule(other)
+            return waiting[0] if waiting else None
 
     return OneClaimAtATime(config, log)

@@ -9,6 +9,7 @@ a least-squares problem: as near as possible to the neighbours, in this order, w
 from dataclasses import dataclass
 from functools import lru_cache
 from graphlib import TopologicalSorter
+from itertools import pairwise
 from statistics import fmean
 
 PAGE = 1136.0  # the width to fill; a graph with many columns is wider
@@ -80,17 +81,13 @@ def _placed(edges: list[Edge], column: dict[str, int]) -> dict[Node, float]:
     """The height of every box and waypoint of one component."""
     left: Neighbours = {}
     right: Neighbours = {}
-    for a, b in dict.fromkeys(s for e in edges for s in _steps(_way(e, column))):
+    for a, b in dict.fromkeys(s for e in edges for s in pairwise(_way(e, column))):
         left.setdefault(b, []).append(a)
         right.setdefault(a, []).append(b)
     nodes = list(dict.fromkeys(node for edge in edges for node in _way(edge, column)))
     last = max(c for _, c in nodes)
     order = _sorted([[n for n in nodes if n[1] == c] for c in range(last + 1)], left, right)
     return _heights(order, left, right, column)
-
-
-def _steps(way: list[Node]) -> zip:
-    return zip(way, way[1:], strict=False)
 
 
 def _sorted(order: list[list[Node]], left: Neighbours, right: Neighbours) -> list[list[Node]]:
@@ -119,7 +116,7 @@ def _swept(order: list[list[Node]], towards: Neighbours) -> list[list[Node]]:
 def _crossings(order: list[list[Node]], left: Neighbours) -> int:
     """Pairs of steps between two columns whose ends are in opposite order."""
     total = 0
-    for before, nodes in zip(order, order[1:], strict=False):
+    for before, nodes in pairwise(order):
         place = {node: i for i, node in enumerate(before)}
         ends = [end for node in nodes for end in sorted(place[a] for a in left.get(node, []))]
         total += sum(ends[i] > end for j, end in enumerate(ends) for i in range(j))
@@ -151,7 +148,7 @@ def _spread(wishes: list[float], halves: list[float], weights: list[int]) -> lis
     regression, solved by pooling adjacent violators.
     """
     room = [0.0]
-    for upper, lower in zip(halves, halves[1:], strict=False):
+    for upper, lower in pairwise(halves):
         room.append(room[-1] + upper + lower + APART)
     pools: list[tuple[float, float, int]] = []  # mean, weight, members
     for wish, above, weight in zip(wishes, room, weights, strict=True):
@@ -172,7 +169,7 @@ def _half(node: Node, column: dict[str, int]) -> float:
 def _curve(way: list[Node], lefts: list[float], heights: dict[Node, float]) -> str:
     """From the right side of a box to the left side of another, level at every column."""
     path = [f"M{lefts[way[0][1]] + BOX:.1f} {heights[way[0]]:.1f}"]
-    for a, b in _steps(way):
+    for a, b in pairwise(way):
         x, to, y, end = lefts[a[1]] + BOX, lefts[b[1]], heights[a], heights[b]
         middle = (x + to) / 2
         path.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {end:.1f} {to:.1f} {end:.1f}")

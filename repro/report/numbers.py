@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: four digits, powers of ten raised, seconds as hours and minutes."""
+"""Numbers as a reader wants them: four digits, raised powers of ten, seconds as minutes."""
 
 import json
 import math
@@ -25,7 +25,7 @@ def number(value: Any) -> Markup:
         return _integer(value)
     if isinstance(value, float):
         return _real(value)
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return Markup(", ".join(number(item) for item in value))
     if isinstance(value, dict):
         return Markup(", ".join(f"{escape(k)}\u00a0=\u00a0{number(v)}" for k, v in value.items()))
@@ -106,7 +106,11 @@ def _lines(value: Any, pad: str) -> str:
     if len(pad + flat) <= 80 or not nested:
         return flat
     inner = pad + "  "
-    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    names = (
+        [f"{json.dumps(name)}: " for name in value]
+        if isinstance(value, dict)
+        else [""] * len(value)
+    )
     lines = [inner + name + _lines(item, inner) for name, item in zip(names, items, strict=True)]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return "\n".join([opening, ",\n".join(lines), pad + closing])
@@ -140,5 +144,5 @@ def _scientific(value: float, digits: int) -> tuple[str, Markup]:
     factor = f"{float(factor):g}".replace("-", "−")
     power = Markup(f"10<sup>{int(exponent)}</sup>".replace("-", "−"))
     if factor in ("1", "−1"):
-        return shown, factor.removesuffix("1") + power
-    return shown, f"{factor}×" + power
+        return shown, Markup(factor.removesuffix("1")) + power
+    return shown, Markup(f"{factor}×") + power

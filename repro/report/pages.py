@@ -31,6 +31,7 @@ class Site:
         papers = views.papers(self.results, self.claims)
         return _INDEX.render(
             root="",
+            title=self.results.get("title") or "Every numbered statement, put to the test",
             run=self.results.get("run", {}),
             messages=self.results.get("messages", []),
             papers=papers,

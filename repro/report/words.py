@@ -1,5 +1,6 @@
 """What the report calls things, and what they mean: the text of "How to read this"."""
 
+import re
 from typing import Any
 
 VERDICTS = {  # in the order of the bars and of the legend
@@ -53,10 +54,9 @@ def verdict_of(claim: dict[str, Any]) -> str:
 
 
 def label(claim: dict[str, Any]) -> str:
-    """`Lemma 3.1`; a range gets its dash, the name of a finding its spaces."""
-    number = str(claim.get("number", ""))
-    between = " " if claim.get("kind") == "finding" else "–"
-    return f"{claim.get('kind', '').capitalize()} {number.replace('-', between)}".strip()
+    """`Lemma 3.1`; a range of numbers gets its dash, the name of a finding its spaces."""
+    number = re.sub(r"(?<=\d)-(?=\d)", "–", str(claim.get("number", "")))
+    return f"{claim.get('kind', '').capitalize()} {number.replace('-', ' ')}".strip()
 
 
 def counted(n: int, noun: str) -> str:
@@ -65,4 +65,5 @@ def counted(n: int, noun: str) -> str:
 
 def spelled(n: int) -> str:
     """A small number as it stands in a sentence."""
-    return dict(enumerate("no one two three four five six seven eight nine".split())).get(n, str(n))
+    small = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    return small[n] if n < len(small) else str(n)

@@ -1,9 +1,9 @@
 """The loop for one model: step, watch, save.
 
-On a CPU a resumed run gives the same bits as an uninterrupted one. It can, because everything a
-step depends on is either saved (parameters and buffers, the optimiser's state, generators handed
-to `fit`) or a function of the step alone (the schedule, and the batch, if the caller draws it from
-`generator_at(seed, step)`).
+On a CPU, with the same number of threads, a resumed run gives the same bits as an uninterrupted
+one. It can, because everything a step depends on is either saved (parameters and buffers, the
+optimiser's state, generators handed to `fit`) or a function of the step alone (the schedule, and
+the batch, if the caller draws it from `generator_at(seed, step)`).
 """
 
 import hashlib

@@ -148,7 +148,7 @@ class Store:
             lock.release()
 
     def _acquire(self, lock: BaseFileLock, slot: Slot, holder: Path) -> None:
-        patience = 0.0
+        patience = min(1.0, self._say_every)  # a short wait is not worth a word
         while True:
             try:
                 lock.acquire(timeout=patience, poll_interval=0.1)

@@ -63,6 +63,7 @@ class Workspace:
         self._origin = dict(origin or {})
         self._pause = pause
         self._say = say
+        self._resumed = False
         self._began = self._saved = time.monotonic()
 
     @property
@@ -71,7 +72,12 @@ class Workspace:
         return time.monotonic() - self._began
 
     def resume(self) -> Checkpoint | None:
-        """The checkpoint to go on from; None if there is none that can be used."""
+        """The checkpoint to go on from; None if there is none that can be used. Once only."""
+        if self._resumed:  # a second fit would take the first one's checkpoint for its own
+            raise RuntimeError(
+                "a workspace serves one fit: make each its own spec, or give one a Workspace()"
+            )
+        self._resumed = True
         if self._file is None:
             return None
         try:

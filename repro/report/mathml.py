@@ -1,0 +1,108 @@
+"""A tree of MathML written out: known tags and attributes only, every text escaped.
+
+latex2mathml passes on whatever it is given (`\\text{<b>}`, `\\href{...}`), so nothing of its output
+is copied. On the way, its slips are mended: signs that it takes for letters and the reverse,
+spaces that TeX would set otherwise, alphabets that browsers do not know by name.
+"""
+
+import html
+import re
+import unicodedata
+from xml.etree.ElementTree import Element
+
+from markupsafe import escape
+
+_TAG = re.compile(
+    "math|mrow|mi|mo|mn|mtext|mspace|mfrac|msqrt|mroot|mstyle|mpadded|mphantom|msub|msup|msubsup|"
+    "munder|mover|munderover|mmultiscripts|mprescripts|none|mtable|mtr|mtd"
+)
+_ATTRIBUTE = re.compile(
+    "display|displaystyle|scriptlevel|stretchy|fence|form|separator|symmetric|largeop|accent|"
+    "accentunder|movablelimits|lspace|rspace|minsize|maxsize|linethickness|width|height|depth|"
+    "columnalign"
+)
+_VARIANTS = {  # browsers know only `normal`; the other alphabets are characters of their own
+    "bold": "BOLD",
+    "bold-italic": "BOLD ITALIC",
+    "double-struck": "DOUBLE-STRUCK",
+    "script": "SCRIPT",
+    "fraktur": "FRAKTUR",
+    "sans-serif": "SANS-SERIF",
+    "monospace": "MONOSPACE",
+}
+_ACCENTS = set("^~¯˙¨→ˇ˘")
+_LETTERS = set("∞∅⊤⊥∂…⋯′†•")  # no operators: they bring no space of their own
+_SIGNS = ("Sm", "Po", "Ps", "Pe")  # Unicode's categories of operators and brackets
+_TIGHT = set("|‖⌊⌋⌈⌉⟨⟩/")  # without space, and as high as a letter unless after \left and \right
+
+
+class Unconvertible(ValueError):
+    """This formula has something that MathML, or the converter, does not know."""
+
+
+def written(element: Element, before: Element | None = None, after: Element | None = None) -> str:
+    """The element as text; its neighbours decide the space around a named operator."""
+    if not _TAG.fullmatch(element.tag) or "linebreak" in element.attrib:
+        raise Unconvertible(element.tag)
+    tag, text = _mended(element.tag, _text(element))
+    attributes = {k: v for k, v in element.attrib.items() if _ATTRIBUTE.fullmatch(k)}
+    if tag == "mi" and element.get("mathvariant") == "normal":
+        attributes["mathvariant"] = "normal"
+    if tag == "mo" and _is_name(text):
+        attributes |= _space_of_name(before, after)
+    if tag == "mo" and text in _TIGHT:
+        attributes = {"stretchy": "false", "lspace": "0", "rspace": "0"} | attributes
+    if tag == "mover" and _text(element[-1]) in _ACCENTS:
+        attributes["accent"] = "true"
+    opening = tag + "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<{opening}>{escape(text)}{_children(element)}</{tag}>"
+
+
+def _children(parent: Element) -> str:
+    row = [None, *parent, None]
+    triples = zip(parent, row, row[2:], strict=False)
+    return "".join(written(child, before, after) for child, before, after in triples)
+
+
+def _text(element: Element) -> str:
+    raw = element.text or ""
+    if re.match(r"\\[A-Za-z]", raw) or raw == "&":  # a command or a tabulator left over
+        raise Unconvertible(raw)
+    text = html.unescape(raw)
+    alphabet = _VARIANTS.get(element.get("mathvariant", ""))
+    return "".join(_in_alphabet(c, alphabet) for c in text) if alphabet else text
+
+
+def _in_alphabet(character: str, alphabet: str) -> str:
+    """The character in one of Unicode's mathematical alphabets, where it has it."""
+    name = re.sub(
+        r"^(LATIN|GREEK) (SMALL|CAPITAL) LETTER ", r"\2 ", unicodedata.name(character, "")
+    )
+    try:
+        return unicodedata.lookup(f"MATHEMATICAL {alphabet} {name}")
+    except KeyError:
+        return character
+
+
+def _mended(tag: str, text: str) -> tuple[str, str]:
+    if tag not in ("mi", "mo"):
+        return tag, text
+    if text in _LETTERS:
+        return "mi", text
+    if _is_name(text):
+        return "mo", text
+    if tag == "mi" and len(text) == 1 and unicodedata.category(text) in _SIGNS:
+        return "mo", "∼" if text == "~" else text
+    return tag, text
+
+
+def _is_name(text: str) -> bool:
+    """log, max, softmax, lim sup: a function written out."""
+    return len(text) > 1 and re.sub("[\u2006\u2009]", "", text).isalpha()
+
+
+def _space_of_name(before: Element | None, after: Element | None) -> dict[str, str]:
+    """TeX's thin space beside log, max, ...: none at a row's start, none before a bracket."""
+    starts = before is None or before.tag == "mo"
+    applied = after is None or html.unescape(after.text or "") in ("(", "[")
+    return {"lspace": "0" if starts else "0.167em", "rspace": "0" if applied else "0.167em"}
