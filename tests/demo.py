@@ -61,20 +61,28 @@ class Demo:
             "id": f"demo2025/{id}", "kind": kind, "number": number, "section": "1", "title": f"The {id}",
             "statement": "It is so: $x = y$.", "evidence": ["construct"], "status": "holds", **fields,
         }  # fmt: skip
-        self._entries[id] = "[[statement]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in known.items())
+        self._entries[id] = "[[statement]]\n" + "".join(
+            f"{key} = {json.dumps(value)}\n" for key, value in known.items()
+        )
         self.ledger()
 
     def ledger(self, text: str | None = None) -> None:
-        (self.root / "claims/ledger.toml").write_text(text or HEAD + "\n".join(self._entries.values()))
+        (self.root / "claims/ledger.toml").write_text(
+            text or HEAD + "\n".join(self._entries.values())
+        )
 
-    def claim(self, id: str, body: str = PASSES, *, control: str = CONTROL, **fields: object) -> Path:
+    def claim(
+        self, id: str, body: str = PASSES, *, control: str = CONTROL, **fields: object
+    ) -> Path:
         """A statement with its claim file; a control is added unless told otherwise."""
         self.entry(id, **fields)
         file = self.root / f"claims/demo2025/test_{id.replace('-', '_').replace('.', '_')}_demo.py"
         file.write_text(f'"""Invented {id}."""\n' + textwrap.dedent(body) + control)
         return file
 
-    def run(self, *arguments: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, timeout: float = 120, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self._command(*arguments), cwd=self.root, env={**os.environ, **environment},
             capture_output=True, text=True, timeout=timeout, check=False,
@@ -106,7 +114,9 @@ def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 60) ->
     while not path.exists():
         if process.poll() is not None or time.monotonic() > give_up:
             process.kill()
-            raise AssertionError(f"{path.name} never came: {process.stdout.read() if process.stdout else ''}")
+            raise AssertionError(
+                f"{path.name} never came: {process.stdout.read() if process.stdout else ''}"
+            )
         time.sleep(0.05)
 
 

@@ -1,5 +1,6 @@
 """One claim from the file to the page, in a small project of its own."""
 
+
 def test_a_passing_claim_holds_and_is_on_the_page(demo):
     demo.claim("lemma-1")
     done = demo.run("-q")
@@ -45,7 +46,9 @@ def test_a_red_check_says_everything_needed_to_judge_it(demo):
 
 
 def test_an_exception_is_an_error_and_not_a_refutation(demo):
-    demo.claim("lemma-1", "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    1 / 0\n")
+    demo.claim(
+        "lemma-1", "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    1 / 0\n"
+    )
     assert demo.run().returncode == 1
     claim = demo.result("lemma-1")
     assert claim["verdict"] == "error"
@@ -53,7 +56,10 @@ def test_an_exception_is_an_error_and_not_a_refutation(demo):
 
 
 def test_a_claim_that_checks_nothing_fails(demo):
-    demo.claim("lemma-1", "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.record(x=1)\n")
+    demo.claim(
+        "lemma-1",
+        "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.record(x=1)\n",
+    )
     done = demo.run()
     assert done.returncode == 1
     assert "checked nothing" in done.stdout
@@ -198,7 +204,10 @@ def test_results_of_tests_that_are_gone_do_not_count(demo):
     demo.run()
     file.write_text(file.read_text().replace("test_holds", "test_is_so"))
     demo.run()
-    assert [test["test"] for test in demo.result("lemma-1")["tests"]] == ["test_is_so", "test_control_of_it"]
+    assert [test["test"] for test in demo.result("lemma-1")["tests"]] == [
+        "test_is_so",
+        "test_control_of_it",
+    ]
 
 
 def test_a_result_is_stale_when_the_code_it_rests_on_changes(demo):

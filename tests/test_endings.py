@@ -140,4 +140,8 @@ def test_the_next_run_finishes_what_was_interrupted(demo):
 
 
 def rebuild(demo):
-    subprocess.run([sys.executable, "-m", "repro", "report", "--project", str(demo.root)], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-m", "repro", "report", "--project", str(demo.root)],
+        check=True,
+        timeout=60,
+    )

@@ -168,7 +168,7 @@ def test_nothing_after_the_first_point_at_the_floor_comes_back():
     y[4] = 1e-9  # a dip at the floor; the point after it is high again, by luck
     rate = slope(OCTAVES, y, floor=1e-9)
     assert rate.used == (True,) * 4 + (False,) * 2
-    assert "2 points within 10 times the floor, from x=16 on (y=1e-09, floor 1e-09)" in rate.reason
+    assert "2 dropped within 10 times the floor, from x=16 on (y=1e-09, floor 1e-09)" in rate.reason
     assert slope(OCTAVES, y, floor=1e-10 * 0.999).used == (True,) * 6
     y[4] = FLOOR_FACTOR * 1e-9
     assert slope(OCTAVES, y, floor=1e-9).used == (True,) * 4 + (False,) * 2
@@ -179,7 +179,7 @@ def test_points_outside_the_window_neither_end_the_sweep_nor_are_counted_twice()
     y[[1, 7, 8]] = 1e-9
     rate = slope(x, y, floor=1e-9, within=(4, 128))
     assert rate.used == (False,) * 2 + (True,) * 5 + (False,) * 2
-    assert rate.reason.startswith("3 points outside 4 <= x <= 128; 1 points within 10 times the ")
+    assert rate.reason.startswith("3 dropped outside 4 <= x <= 128; 1 dropped within 10 times the ")
 
 
 def test_a_floor_of_each_point_is_its_own():
@@ -205,7 +205,7 @@ def test_points_outside_the_stated_window_are_dropped_and_named():
     assert rate.used == (False,) + (True,) * 5
     assert rate.slope == pytest.approx(-1)
     assert rate.octaves == 4
-    assert rate.reason == "1 points outside 2 <= x <= inf"
+    assert rate.reason == "1 dropped outside 2 <= x <= inf"
     assert slope(OCTAVES, y).slope != pytest.approx(-1, abs=0.2)
 
 
@@ -258,7 +258,7 @@ def test_a_plateau_needs_a_law_before_it_and_a_tail_that_stays():
     assert floor_of(LONG[:8], np.maximum(steeper, steeper[5])) == steeper[5]
     assert floor_of(LONG[:8], np.maximum(steeper, steeper[6])) == 0.0, "two points are no plateau"
     assert floor_of(LONG[:6], np.maximum(steep, steep[3])[:6]) == 0.0, "three are no law"
-    with pytest.raises(TooFewPoints, match=r"2 of 8 .* 6 points within 10 times the floor"):
+    with pytest.raises(TooFewPoints, match=r"2 of 8 .* 6 dropped within 10 times the floor"):
         slope(LONG[:8], np.maximum(steep, steep[3]), floor=None)
     dip = LONG**-2.0
     dip[5] = dip[-1]  # one accidental zero of the error, after which it falls on
@@ -318,7 +318,7 @@ def test_too_few_points_or_octaves_say_how_many_were_left_and_why():
     assert issubclass(TooFewPoints, ValueError)
     with pytest.raises(
         TooFewPoints,
-        match=r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 points "
+        match=r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 dropped "
         r"within 10 times the floor, from x=8 on \(y=0\.12, floor 0\.02\)",
     ):
         slope(OCTAVES, 1 / OCTAVES, floor=0.02)
@@ -327,7 +327,7 @@ def test_too_few_points_or_octaves_say_how_many_were_left_and_why():
     ):
         slope([2, 3, 4, 6], [6, 4, 3, 2])
     with pytest.raises(
-        TooFewPoints, match=r"0 of 6 over 0 octaves left; 6 points outside 9 <= x <= "
+        TooFewPoints, match=r"0 of 6 over 0 octaves left; 6 dropped outside 9 <= x <= "
     ):
         slope(OCTAVES, 1 / OCTAVES, within=(9, 1))
     with pytest.raises(TooFewPoints, match="needs 3 points"):
@@ -381,4 +381,4 @@ def test_a_rate_tells_its_whole_story_in_plain_numbers():
     assert all(type(value) in (float, str, tuple) for value in dataclasses.astuple(rate))
     assert {type(v) for v in rate.used + rate.x + rate.y} == {bool, float}
     assert str(rate).startswith("slope -1 in [-1.1")
-    assert str(rate).endswith("bias 0.1); 5 points, 4 octaves; 1 points outside 2 <= x <= 99")
+    assert str(rate).endswith("bias 0.1); 5 points, 4 octaves; 1 dropped outside 2 <= x <= 99")

@@ -16,6 +16,7 @@ import pytest
 from repro.report import render
 from repro.report.layout import ROW, layout
 from repro.report.mathematics import formula, prose
+from repro.report.measurements import records, rows_of_tests
 from repro.report.numbers import moment, number, printed, seconds
 from repro.report.words import EVIDENCE, VERDICTS
 
@@ -38,7 +39,8 @@ SHAPE = json.loads(r"""{
 "test": {"test": "claims/x.py::test_product", "state": "passed", "role": "claim", "seconds": 4.217,
   "run": "now", "scale": "laptop", "seed": 7, "device": "cpu", "threads": 2, "worker": "gw0",
   "records": {"condition": 1.2e9, "errors": [0.1, 0.01], "winner": {"a": [2]}},
-  "store": ["taken from the store"], "message": "", "command": "pytest x", "stale": false},
+  "store": [{"kind": "relu", "key": "0f5d", "reason": "reused: computed yesterday"}],
+  "description": "M/2 in place of M.", "message": "", "command": "pytest x", "stale": false},
 "claim": {"section": "3, proof in 6", "also": "Theorem 4.2 in v2", "reason": "", "stale": false,
   "statement": "For all $x < 1$ there is an $n$.", "note": "We read $\\hat z_1$ as $\\hat z_i$.",
   "formula": "\\lim_{q \\to \\infty} \\max_{\\lVert x \\rVert \\le 1} |C^q(x) - f(x)| = 0",
@@ -250,7 +252,7 @@ def test_the_index_says_it_all_and_first_what_is_not_as_it_should_be(index):
 @pytest.mark.parametrize("state", ["interrupted", "finished"])
 def test_a_run_that_was_interrupted_says_so_and_a_finished_one_does_not(tmp_path, state):
     results = sample()
-    results["run"]["state"] = state
+    results["run"] |= {"state": state, "reported": 120}
     page = Page(render(results, tmp_path, only=set()))
     assert ("This run was interrupted" in page.text) == (state == "interrupted")
     assert len(page.all("p", role="status")) == (state == "interrupted")
@@ -297,7 +299,8 @@ TOLD = {
         59 rows, all in order, tightest margin 2.84
         breaks exactly one hypothesis
         Lemma 3.1 holds Lemma 3.3 holds Used by Remark 3.6 holds Corollary 3.7 illustrated
-        taken from the store
+        the product (3.4) M/2 in place of M.
+        Training relu reused: computed yesterday
         1.2×10 9
         torch 2.13.0""",
     "fang2022/figure-2": """error as printed (3.4) n = 4, M = 1.5 0.31 ≤
@@ -372,6 +375,7 @@ def test_a_formula_that_cannot_be_set_is_shown_as_latex(latex):
 def test_prose_sets_what_stands_between_dollars():
     assert prose("a < $x$") == 'a &lt; <math display="inline"><mrow><mi>x</mi></mrow></math>'
     assert prose(r"costs \$5 or $5") == "costs $5 or $5"
+    assert prose("`a<b` is code") == "<code>a&lt;b</code> is code"
     assert '<mo lspace="0.167em" rspace="0.167em">log</mo>' in formula(r"2\log n")
     assert "𝐱" in formula(r"\mathbf{x}")
     assert "𝟙" in formula(r"\mathbb{1}")
@@ -402,6 +406,21 @@ def test_only_writes_only_these_pages_and_the_index(tmp_path):
     render(sample(), tmp_path, only={"fang2022/lemma-3.1", "nothing/else-1"})
     written = {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()}
     assert written == {"index.html", "claims/fang2022/lemma-3.1/index.html"}
+
+
+def test_one_test_at_many_values_is_one_row_unless_something_happened():
+    states = {
+        "test_a[1]": "passed",
+        "test_a[2]": "passed",
+        "test_a[3]": "failed",
+        "test_b": "passed",
+    }
+    tests = [{"test": t, "state": s, "records": {"x": 1}} for t, s in states.items()]
+    assert [len(row) for row in rows_of_tests(tests)] == [2, 1, 1]
+    assert [group.rows for group in records(tests)] == [
+        [("1", [1]), ("2", [1]), ("3", [1])],
+        [("", [1])],
+    ]
 
 
 def test_numbers_are_readable():

@@ -217,7 +217,13 @@ def test_what_was_just_computed_is_as_if_it_had_been_read(tmp_path):
             "none": None,
         },
         {"loss": [np.float64(0.1), math.inf, 2]},
-        {"tied": weight, "view": weight.T, "zero": torch.tensor(-0.0), "half": weight.bfloat16()},
+        {
+            "w": weight,
+            "tied": weight,
+            "view": weight.T,
+            "zero": torch.tensor(-0.0),
+            "half": weight.bfloat16(),
+        },
     )
     store = Store(tmp_path)
     computed, reused = (store.get(Free(), lambda *_: odd).outcome for _ in range(2))

@@ -129,6 +129,7 @@ def slot_of(store, spec):
 def test_fit_finds_the_coefficients_of_a_linear_function(optimizer):
     truth = torch.tensor([0.5, -2.0, 1.0], dtype=torch.float64)
     model = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
+    torch.nn.init.zeros_(model.weight)
 
     def loss(model, step):
         x = torch.randn(16, 3, generator=generator_at(0, step), dtype=torch.float64)
@@ -136,7 +137,7 @@ def test_fit_finds_the_coefficients_of_a_linear_function(optimizer):
 
     curves = fit(model, loss, steps=300, optimizer=optimizer, schedule=Cosine(), every=100)
     assert curves["step"] == [0, 100, 200, 299]
-    assert curves["loss"] == sorted(curves["loss"], reverse=True)
+    assert curves["loss"][-1] < 1e-6 * curves["loss"][0]
     assert (model.weight.squeeze() - truth).abs().max() < 1e-3
 
 

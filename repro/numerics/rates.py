@@ -171,11 +171,11 @@ def _window(x, y, floor, within) -> tuple[np.ndarray, str]:
     ended[order] = np.logical_or.accumulate(low)
     why = []
     if count := (~inside).sum():
-        why.append(f"{count} points outside {within[0]:g} <= x <= {within[1]:g}")
+        why.append(f"{count} dropped outside {within[0]:g} <= x <= {within[1]:g}")
     if count := (inside & ended).sum():
         k = order[np.argmax(low)]
         where = f"from x={x[k]:g} on (y={y[k]:.2g}, floor {floor[k]:.2g})"
-        why.append(f"{count} points within {FLOOR_FACTOR:g} times the floor, {where}")
+        why.append(f"{count} dropped within {FLOOR_FACTOR:g} times the floor, {where}")
     return inside & ~ended, "; ".join(why) or "no point dropped"
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from repro.report import layout
 from repro.report.mathematics import unmarked
-from repro.report.words import label, verdict_of
+from repro.report.words import label, short, verdict_of
 
-LONGEST = 16  # characters of a name that fit into a box
+LONGEST = 17  # characters of a name that fit into a box
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Arrow:
     used: str
     user: str
     path: str
+    implied: bool  # by other arrows
     ends: tuple[int, int]  # places of the two boxes in `boxes`
 
 
@@ -65,7 +66,7 @@ def of_paper(paper: str, claims: dict[str, dict[str, Any]]) -> Graph:
         box_height=round(layout.ROW),
         boxes=tuple(_box(claims[id], paper, placed.corners[id]) for id in ids),
         arrows=tuple(
-            Arrow(used, user, path, (place[used], place[user]))
+            Arrow(used, user, path, (used, user) in placed.implied, (place[used], place[user]))
             for (used, user), path in placed.curves.items()
         ),
         alone=tuple(_box(claim, paper) for claim in own if claim["id"] not in ends),
@@ -74,7 +75,7 @@ def of_paper(paper: str, claims: dict[str, dict[str, Any]]) -> Graph:
 
 def _box(claim: dict[str, Any], paper: str, corner: tuple[float, float] = (0, 0)) -> Box:
     ours = claim["kind"] == "finding"
-    name = label(claim).removeprefix("Finding ") if ours else label(claim)
+    name = short(claim)
     return Box(
         id=claim["id"],
         name=name if len(name) <= LONGEST else name[: LONGEST - 1].rstrip() + "…",

@@ -1,26 +1,29 @@
 """Where the nodes of a directed acyclic graph go, and how its edges run: columns, left to right.
 
 The column of a node is the longest path that leads to it. An edge over several columns gets a
-waypoint in each column between, shared by all edges from the same node, so that edges never run
-through a box. Sweeps to the barycentre of the neighbours sort each column; the heights then solve
-a least-squares problem: as near as possible to the neighbours, in this order, without overlap.
+waypoint in each column between, shared by all edges from the same node, so that it runs through no
+box. An edge that a longer path implies has no say: it is drawn straight across, behind the boxes.
+The heights solve a least-squares problem: as near as possible to the neighbours, in the order that
+ordering.py found, without overlap.
 """
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from statistics import fmean
 
-PAGE = 1136.0  # the width to fill; a graph with many columns is wider
-BOX, ROW = 132.0, 40.0  # size of a box
-NARROW, WIDE = 34.0, 64.0  # between columns, at least and at most
-APART, LANE, RIM = 12.0, 8.0, 4.0  # between boxes, half the height of a waypoint, at the rim
-SWEEPS = 12
+from repro.report.ordering import Neighbours, Node, Order, few_crossings
 
-Edge = tuple[str, str]
-Node = tuple[str, int]  # a name and a column: a box in its own column, elsewhere a waypoint
-Neighbours = dict[Node, list[Node]]
+PAGE = 1136.0  # the width to fill; a graph with many columns is wider
+BOX, ROW = 136.0, 40.0  # size of a box
+NARROW, WIDE = 34.0, 96.0  # between columns, at least and at most
+APART, LANE, RIM = 12.0, 8.0, 4.0  # between boxes, half the height of a waypoint, at the rim
+SWEEPS = 48
+
+Edge = tuple[str, str]  # from what is used to what uses it
 
 
 @dataclass(frozen=True)
@@ -28,28 +31,31 @@ class Layout:
     width: float
     height: float
     corners: dict[str, tuple[float, float]]  # left upper corner of each box
-    curves: dict[Edge, str]  # the path of each edge, in SVG's language
+    curves: dict[Edge, str]  # the path of each edge, in SVG's language; implied edges first
+    implied: frozenset[Edge]
 
 
 @lru_cache(maxsize=64)
 def layout(names: tuple[str, ...], edges: tuple[Edge, ...]) -> Layout:
     """Components one below the other; each name should be the end of an edge."""
     column = _columns(names, edges)
-    last = max(column.values(), default=0)
-    gap = (PAGE - 2 * RIM - (last + 1) * BOX) / max(1, last)
-    lefts = [RIM + c * (BOX + min(max(gap, NARROW), WIDE)) for c in range(last + 1)]
+    implied = _implied(edges, column)
+    ways = {e: _way(e, column) for e in edges if e not in implied}
     heights: dict[Node, float] = {}
     floor = RIM
     for component in _components(names, edges):
-        placed = _placed([e for e in edges if e[0] in component], column)
+        placed = _placed([way for (used, _), way in ways.items() if used in component], column)
         top = min(y - _half(node, column) for node, y in placed.items())
         heights |= {node: y - top + floor for node, y in placed.items()}
         floor = max(heights[node] + _half(node, column) for node in placed) + 2 * APART
+    lefts = _lefts(list(ways.values()), max(column.values(), default=0) + 1)
+    direct = {e: [(name, column[name]) for name in e] for e in edges if e in implied}
     return Layout(
         width=lefts[-1] + BOX + RIM,
         height=floor - 2 * APART + RIM,
         corners={n: (lefts[column[n]], heights[n, column[n]] - ROW / 2) for n in names},
-        curves={edge: _curve(_way(edge, column), lefts, heights) for edge in edges},
+        curves={edge: _curve(way, lefts, heights) for edge, way in (direct | ways).items()},
+        implied=implied,
     )
 
 
@@ -59,6 +65,17 @@ def _columns(names: tuple[str, ...], edges: tuple[Edge, ...]) -> dict[str, int]:
     for name in TopologicalSorter(before).static_order():
         column[name] = max((column[u] + 1 for u in before[name]), default=0)
     return column
+
+
+def _implied(edges: tuple[Edge, ...], column: dict[str, int]) -> frozenset[Edge]:
+    """Edges to what is used anyway, by something else that is used."""
+    below: dict[str, set[str]] = {name: set() for name in column}  # all that a name rests on
+    found: set[Edge] = set()
+    for name in sorted(column, key=column.__getitem__):
+        used = [u for u, v in edges if v == name]
+        found |= {(u, name) for u in used if any(u in below[other] for other in used)}
+        below[name].update(used, *(below[u] for u in used))
+    return frozenset(found)
 
 
 def _components(names: tuple[str, ...], edges: tuple[Edge, ...]) -> list[set[str]]:
@@ -77,60 +94,26 @@ def _way(edge: Edge, column: dict[str, int]) -> list[Node]:
     return [*[(used, c) for c in range(column[used], column[user])], (user, column[user])]
 
 
-def _placed(edges: list[Edge], column: dict[str, int]) -> dict[Node, float]:
+def _placed(ways: list[list[Node]], column: dict[str, int]) -> dict[Node, float]:
     """The height of every box and waypoint of one component."""
     left: Neighbours = {}
     right: Neighbours = {}
-    for a, b in dict.fromkeys(s for e in edges for s in pairwise(_way(e, column))):
+    for a, b in dict.fromkeys(step for way in ways for step in pairwise(way)):
         left.setdefault(b, []).append(a)
         right.setdefault(a, []).append(b)
-    nodes = list(dict.fromkeys(node for edge in edges for node in _way(edge, column)))
-    last = max(c for _, c in nodes)
-    order = _sorted([[n for n in nodes if n[1] == c] for c in range(last + 1)], left, right)
-    return _heights(order, left, right, column)
-
-
-def _sorted(order: list[list[Node]], left: Neighbours, right: Neighbours) -> list[list[Node]]:
-    """Each column in the order with the fewest crossings that the sweeps met."""
-    best, fewest = order, _crossings(order, left)
-    for sweep in range(SWEEPS):
-        order = _swept(order, left) if sweep % 2 == 0 else _swept(order[::-1], right)[::-1]
-        crossings = _crossings(order, left)
-        if crossings < fewest:
-            best, fewest = order, crossings
-    return best
-
-
-def _swept(order: list[list[Node]], towards: Neighbours) -> list[list[Node]]:
-    """Each column sorted by the mean place of its neighbours in the column before it."""
-    done: list[list[Node]] = []
-    place: dict[Node, float] = {}
-    for nodes in order:
-        wish = {n: i / len(nodes) for i, n in enumerate(nodes)}
-        wish |= {n: fmean(place[m] for m in towards[n]) for n in nodes if n in towards}
-        done.append(sorted(nodes, key=wish.__getitem__))
-        place |= {n: i / len(nodes) for i, n in enumerate(done[-1])}
-    return done
-
-
-def _crossings(order: list[list[Node]], left: Neighbours) -> int:
-    """Pairs of steps between two columns whose ends are in opposite order."""
-    total = 0
-    for before, nodes in pairwise(order):
-        place = {node: i for i, node in enumerate(before)}
-        ends = [end for node in nodes for end in sorted(place[a] for a in left.get(node, []))]
-        total += sum(ends[i] > end for j, end in enumerate(ends) for i in range(j))
-    return total
+    nodes = list(dict.fromkeys(node for way in ways for node in way))
+    columns = [[n for n in nodes if n[1] == c] for c in range(1 + max(c for _, c in nodes))]
+    return _heights(few_crossings(columns, left, right), left, right, column)
 
 
 def _heights(
-    order: list[list[Node]], left: Neighbours, right: Neighbours, column: dict[str, int]
+    order: Order, left: Neighbours, right: Neighbours, column: dict[str, int]
 ) -> dict[Node, float]:
     """Sweeps to and fro; each moves a column towards the neighbours on both of its sides."""
     stiff = {n: 1 if column[n[0]] == n[1] else 4 for nodes in order for n in nodes}
     around = {n: left.get(n, []) + right.get(n, []) for n in stiff}
     y = {n: place * (ROW + APART) for nodes in order for place, n in enumerate(nodes)}
-    for sweep in range(4 * SWEEPS):
+    for sweep in range(SWEEPS):
         for nodes in order if sweep % 2 == 0 else reversed(order):
             wishes = [
                 fmean((y[m] for m in around[n]), [stiff[n] * stiff[m] for m in around[n]])
@@ -166,8 +149,17 @@ def _half(node: Node, column: dict[str, int]) -> float:
     return ROW / 2 if column[node[0]] == node[1] else LANE
 
 
+def _lefts(ways: list[list[Node]], columns: int) -> list[float]:
+    """Where the columns begin: the more steps cross a gap, the wider it is."""
+    steps = Counter(a[1] for a, _ in {step for way in ways for step in pairwise(way)})
+    crowds = [math.sqrt(steps[c]) for c in range(columns - 1)]
+    spare = max(0, PAGE - 2 * RIM - columns * BOX - (columns - 1) * NARROW)
+    gaps = [NARROW + min(spare * crowd / sum(crowds), WIDE - NARROW) for crowd in crowds]
+    return [RIM + sum(gaps[:c]) + c * BOX for c in range(columns)]
+
+
 def _curve(way: list[Node], lefts: list[float], heights: dict[Node, float]) -> str:
-    """From the right side of a box to the left side of another, level at every column."""
+    """From the right side of a box to the left side of another, level at every node."""
     path = [f"M{lefts[way[0][1]] + BOX:.1f} {heights[way[0]]:.1f}"]
     for a, b in pairwise(way):
         x, to, y, end = lefts[a[1]] + BOX, lefts[b[1]], heights[a], heights[b]

@@ -40,4 +40,4 @@ def unmarked(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    return _CODE.sub(r"<code>\1</code>", escape(text.replace(r"\$", "$")))
+    return _CODE.sub(r"<code>\1</code>", str(escape(text.replace(r"\$", "$"))))

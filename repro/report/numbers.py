@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 NOTHING = "–"
 LONGEST = 20_000  # characters of a stored input that a page shows
 _SPOKEN = {"nan": "not a number", "inf": "∞", "-inf": "−∞"}
-_SIGNS = {"<=": "≤", ">=": "≥"}
+_SIGNS = {"<=": "≤", ">=": "≥", "not =": "≠"}
 
 
 def number(value: Any) -> Markup:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader
 from markupsafe import Markup
 
-from repro.report import badges, mathematics, numbers, views, words
+from repro.report import badges, mathematics, measurements, numbers, overview, rows, words
 from repro.report.graph import Graph
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -25,19 +25,19 @@ class Site:
 
     @cached_property
     def users(self) -> dict[str, list[str]]:
-        return views.users(self.claims)
+        return overview.users(self.claims)
 
     def index(self) -> str:
-        papers = views.papers(self.results, self.claims)
+        papers = overview.papers(self.results, self.claims)
         return _INDEX.render(
             root="",
             title=self.results.get("title") or "Every numbered statement, put to the test",
             run=self.results.get("run", {}),
             messages=self.results.get("messages", []),
             papers=papers,
-            total=views.total(papers),
+            total=overview.total(papers),
             claims=self.claims,
-            findings=[c for c in self.claims.values() if c["kind"] == "finding"],
+            findings=overview.findings(self.results, self.claims),
         )
 
     def claim_page(self, id: str) -> str:
@@ -47,10 +47,13 @@ class Site:
             run=self.results.get("run", {}),
             paper=self.results.get("papers", {}).get(claim["paper"], {}),
             claim=claim,
+            marks=rows.marks(claim, self.results.get("run", {})),
             claims=self.claims,
             users=self.users[id],
-            checks=views.groups(claim.get("checks", [])),
-            controls=views.groups(claim.get("controls", [])),
+            checks=measurements.groups(claim.get("checks", []), claim.get("tests", [])),
+            controls=measurements.groups(claim.get("controls", []), claim.get("tests", [])),
+            records=measurements.records(claim.get("tests", [])),
+            rows_of_tests=measurements.rows_of_tests(claim.get("tests", [])),
         )
 
 
@@ -69,14 +72,12 @@ def _anchor(id: str) -> str:
     return "claim-" + id.replace("/", "-")
 
 
-def _test_name(test: str) -> str:
-    """The part of a pytest node id that differs within a claim's file."""
-    return test.rpartition("::")[2]
-
-
-@lru_cache(maxsize=64)
-def _drawing(graph: Graph) -> Markup:
-    return Markup(_GRAPH.render(graph=graph))
+@lru_cache(maxsize=2048)
+def _drawn(part: Graph | rows.Row) -> Markup:
+    """A part of the index that is seldom another one than before."""
+    if isinstance(part, Graph):
+        return Markup(_GRAPH.render(graph=part))
+    return Markup(_ROW.render(row=part))
 
 
 def _environment() -> Environment:
@@ -84,6 +85,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=ChainableUndefined,
+        finalize=lambda value: "" if value is None else value,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
@@ -91,9 +93,10 @@ def _environment() -> Environment:
     environment.filters |= {
         "anchor": _anchor,
         "badge": badges.badge,
+        "base_name": measurements.base_name,
         "chips": badges.chips,
         "counted": words.counted,
-        "drawing": _drawing,
+        "drawn": _drawn,
         "formula": mathematics.formula,
         "indented": numbers.indented,
         "label": words.label,
@@ -106,10 +109,10 @@ def _environment() -> Environment:
         "prose": mathematics.prose,
         "relation": numbers.relation,
         "seconds": numbers.seconds,
+        "solidity": rows.solidity,
         "spelled": words.spelled,
         "state_badge": badges.state_badge,
-        "test_name": _test_name,
-        "unfinished": views.unfinished,
+        "test_name": measurements.test_name,
         "unmarked": mathematics.unmarked,
         "verdict": words.verdict_of,
     }
@@ -127,3 +130,4 @@ _ENVIRONMENT = _environment()
 _INDEX = _ENVIRONMENT.get_template("index.html")
 _CLAIM = _ENVIRONMENT.get_template("claim.html")
 _GRAPH = _ENVIRONMENT.get_template("graph.html")
+_ROW = _ENVIRONMENT.get_template("row.html")

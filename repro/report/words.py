@@ -59,6 +59,11 @@ def label(claim: dict[str, Any]) -> str:
     return f"{claim.get('kind', '').capitalize()} {number.replace('-', ' ')}".strip()
 
 
+def short(claim: dict[str, Any]) -> str:
+    """The label where it is plain that a finding is one."""
+    return label(claim).removeprefix("Finding ")
+
+
 def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 

@@ -1,0 +1,369 @@
+"""Checks: green and red, nan and infinity, what is refused, margins as docs/results.md has them."""
+
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.harness import checks
+from repro.harness.checks import (
+    ClaimFailed,
+    at_least,
+    at_most,
+    check_source,
+    equals,
+    is_exact,
+    within,
+)
+from repro.harness.claim import Claim
+from repro.harness.ledger import Statement
+from repro.harness.project import TestName
+from repro.harness.records import Record
+
+nan, inf = math.nan, math.inf
+q = flint.fmpq
+x, y = flint.fmpq_mpoly_ctx.get(("x", "y"), "lex").gens()
+
+
+def named(*cases):
+    """Parameters whose ids show the call: at_most(1.0, 2.0)."""
+    return [
+        pytest.param(check, values, wanted, id=f"{check.__name__}{values}")
+        for check, values, wanted in cases
+    ]
+
+
+# --- green and red -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "ok"),
+    named(
+        (at_most, (1.0, 2.0), True),
+        (at_most, (2.0, 2.0), True),
+        (at_most, (np.nextafter(2.0, 3.0), 2.0), False),
+        (at_most, (-3, -2), True),
+        (at_most, (Fraction(1, 3), Fraction(1, 3)), True),
+        (at_most, (q(34, 100), q(1, 3)), False),
+        (at_least, (2.0, 1.0), True),
+        (at_least, (2.0, 2.0), True),
+        (at_least, (np.nextafter(2.0, 1.0), 2.0), False),
+        (at_least, (-3, -2), False),
+        (at_least, (q(1, 3), q(1, 3)), True),
+        (within, (1.5, 2.0, 0.5), True),
+        (within, (2.5, 2.0, 0.5), True),
+        (within, (1.25, 2.0, 0.5), False),
+        (within, (2.75, 2.0, 0.5), False),
+        (within, (3, 3, 0), True),
+        (within, (q(1, 2), q(1, 3), q(1, 6)), True),
+        (within, (q(1, 2), q(1, 3), q(1, 7)), False),
+        (equals, (3, 3), True),
+        (equals, (3, 4), False),
+        (equals, ("word", "word"), True),
+        (equals, ("word", "words"), False),
+    ),
+)
+def test_a_check_is_green_or_red_as_the_numbers_say(check, values, ok):
+    assert check(*values)["ok"] is ok
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "relation"),
+    named(
+        (at_most, (1, 2), "<="),
+        (at_least, (1, 2), ">="),
+        (within, (1, 2, 3), "≈"),
+        (equals, (1, 2), "="),
+    ),
+)
+def test_an_outcome_says_what_was_compared_and_how(check, values, relation):
+    outcome = check(*values)
+    assert (outcome["relation"], outcome["measured"], outcome["allowed"]) == (relation, 1, 2)
+    assert outcome.get("tolerance") == (3 if check is within else None)
+
+
+@pytest.mark.parametrize(
+    "bad", [nan, np.float32("nan"), torch.tensor(nan)], ids=["float", "numpy", "torch"]
+)
+def test_a_nan_is_never_within_anything(bad):
+    outcomes = [
+        at_most(bad, 1.0), at_most(1.0, bad), at_most(bad, inf), at_most(bad, bad),
+        at_least(bad, 1.0), at_least(1.0, bad), at_least(bad, -inf), at_least(bad, bad),
+        within(bad, 1.0, 1.0), within(1.0, bad, 1.0), within(1.0, 1.0, bad), within(bad, bad, inf),
+    ]  # fmt: skip
+    assert [outcome["ok"] for outcome in outcomes] == [False] * 12
+    assert [outcome["margin"] for outcome in outcomes] == [None] * 12
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "ok"),
+    named(
+        (at_most, (1e308, inf), True),
+        (at_most, (inf, 1e308), False),
+        (at_most, (-inf, 0.0), True),
+        (at_least, (inf, 1e308), True),
+        (at_least, (-inf, 0.0), False),
+        (within, (inf, 1.0, 1e308), False),
+        (within, (1.0, 2.0, inf), True),
+        (within, (inf, inf, 1.0), False),
+    ),
+)
+def test_infinity_is_compared_as_what_it_is(check, values, ok):
+    assert check(*values)["ok"] is ok
+
+
+# --- refused -------------------------------------------------------------------------------------
+
+SEVERAL = {
+    "numpy": np.array([1.0, 2.0]),
+    "numpy of one": np.array([1.0]),
+    "torch": torch.ones(2),
+    "torch of one": torch.ones(1),
+    "objects": np.array([q(1)], dtype=object),
+    "list": [1.0],
+    "tuple": (1.0, 2.0),
+    "set": {1.0},
+    "dict": {"error": 1.0},
+}
+
+
+@pytest.mark.parametrize("several", SEVERAL.values(), ids=SEVERAL)
+@pytest.mark.parametrize(
+    "check", [at_most, at_least, within], ids=["at most", "at least", "within"]
+)
+def test_several_numbers_in_one_check_are_refused(check, several):
+    rest = (1.0,) if check is within else ()
+    for values in [(several, 1.0, *rest), (1.0, several, *rest)]:
+        with pytest.raises(TypeError, match=r"compares one number, got .*: reduce it first"):
+            check(*values)
+
+
+def test_a_tolerance_per_entry_is_refused():
+    with pytest.raises(TypeError, match="compares one number, got ndarray"):
+        within(1.0, 1.0, np.array([0.1, 0.2]))
+
+
+INEXACT = {
+    "float": 0.5,
+    "nan": nan,
+    "complex": 1j,
+    "float64": np.float64(0.5),
+    "float32": np.float32(0.5),
+    "0-d array": np.array(0.5),
+    "torch": torch.tensor(0.5),
+    "bfloat16": torch.tensor(0.5, dtype=torch.bfloat16),
+    "array": np.array([1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("float_", INEXACT.values(), ids=INEXACT)
+def test_equals_refuses_floating_point_numbers_on_either_side(float_):
+    assert not is_exact(float_)
+    for pair in [(float_, 1), (1, float_)]:
+        with pytest.raises(TypeError, match=r"compares exact values, got the .* needs `within`"):
+            equals(*pair)
+
+
+EXACT = {
+    "int": (3, 3, 4),
+    "large int": (10**400, 10**400, 10**400 + 1),
+    "bool": (True, True, False),
+    "word": ("a", "a", "b"),
+    "Fraction": (Fraction(1, 3), Fraction(2, 6), Fraction(1, 4)),
+    "Fraction and int": (Fraction(4, 2), 2, 3),
+    "fmpq": (q(1, 3), q(2, 6), q(1, 4)),
+    "fmpq and int": (q(4, 2), 2, 3),
+    "fmpz": (flint.fmpz(3), 3, 4),
+    "polynomial": (flint.fmpq_poly([1, 2]), flint.fmpq_poly([1, 2]), flint.fmpq_poly([1])),
+    "polynomial in two": ((x + y) ** 2, x**2 + 2 * x * y + y**2, x**2 + y**2),
+    "polynomial and 0": (x - x, 0, 1),
+}
+
+
+@pytest.mark.parametrize(("value", "same", "other"), EXACT.values(), ids=EXACT)
+def test_equals_takes_exact_values_and_tells_them_apart(value, same, other):
+    assert is_exact(value)
+    assert equals(value, same)["ok"] is True
+    assert equals(value, other)["ok"] is False
+    assert equals(value, same)["margin"] is None
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="bug: fmpq == Fraction is False in flint")
+def test_equal_rationals_of_two_libraries_are_equal():
+    assert equals(q(1, 2), Fraction(1, 2))["ok"]
+
+
+@pytest.mark.xfail(raises=TypeError, reason="bug: flint compares with int and fmpz only")
+@pytest.mark.parametrize("other", [0.5, Fraction(1, 2)], ids=["float", "Fraction"])
+def test_a_rational_is_compared_with_numbers_of_other_types(other):
+    assert at_most(q(1, 3), other)["ok"]
+
+
+TRUE = {
+    "1/2 = 1/2": (q(1, 2), "=", Fraction(1, 2)),
+    "pi = pi": (flint.arb.pi(), "=", flint.arb.pi()),
+    "pi <= pi": (flint.arb.pi(), "<=", flint.arb.pi()),
+    "pi >= pi": (flint.arb.pi(), ">=", flint.arb.pi()),
+}
+
+
+@pytest.mark.xfail(raises=pytest.fail.Exception, reason="bug: `not decided` is taken for `false`")
+@pytest.mark.parametrize(("measured", "relation", "expected"), TRUE.values(), ids=TRUE)
+def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_path):
+    statement = Statement("demo2025/lemma-1", "lemma", "1", "1", "It", "So.", ("exact",), "refuted")
+    name = TestName(statement, tmp_path / "test_lemma_1.py", "test_printed_form_fails")
+    record = Record(tmp_path / "record.json", command="pytest")
+    settings = {"scale": "smoke", "base_seed": 0, "params": {}, "lease": None, "store": None}
+    claim = Claim(name, record, artifacts=tmp_path, **settings)
+    with pytest.raises((ClaimFailed, TypeError), match="counterexample"):
+        claim.counterexample(
+            "itself",
+            input={},
+            measured=measured,
+            relation=relation,
+            expected=expected,
+            equation="(1)",
+        )
+
+
+@pytest.mark.xfail(raises=pytest.fail.Exception, reason="bug: containers are not looked into")
+def test_equals_refuses_floats_in_a_list():
+    with pytest.raises(TypeError, match="equals compares exact values"):
+        equals([0.5], [0.5])
+
+
+@pytest.mark.xfail(raises=TypeError, reason="bug: anything with a dtype is called floating-point")
+@pytest.mark.parametrize("three", [np.int64(3), torch.tensor(3)], ids=["numpy", "torch"])
+def test_equals_takes_integers_of_numpy_and_torch(three):
+    assert equals(three, 3)["ok"]
+
+
+@pytest.mark.xfail(
+    raises=(OverflowError, AssertionError), reason="bug: margins pass through floats"
+)
+@pytest.mark.parametrize("scale", [10**400, q(1, 10**400)], ids=["huge", "tiny"])
+def test_margins_of_exact_numbers_beyond_the_floats_are_right(scale):
+    assert at_most(scale, 10 * scale)["margin"] == 10.0
+
+
+# --- unwrapping ----------------------------------------------------------------------------------
+
+
+HALVES = {
+    "float64": np.float64(0.5),
+    "float32": np.float32(0.5),
+    "0-d array": np.array(0.5),
+    "torch": torch.tensor(0.5),
+    "bfloat16": torch.tensor(0.5, dtype=torch.bfloat16),
+    "with gradient": torch.tensor(0.5, requires_grad=True),
+}
+
+
+@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+def test_scalars_of_numpy_and_torch_become_python_numbers(half):
+    for outcome in [at_most(half, half), at_least(half, half), within(half, half, half)]:
+        assert type(outcome["measured"]) is float
+        assert type(outcome["allowed"]) is float
+        assert outcome["measured"] == 0.5
+        assert outcome["ok"] is True
+    assert type(within(half, half, half)["tolerance"]) is float
+
+
+def test_an_outcome_is_a_plain_truth_value_also_for_numpy():
+    assert type(at_most(np.float64(1), np.float64(2))["ok"]) is bool
+    assert type(equals(x, y)["ok"]) is bool
+
+
+# --- margins -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "margin"),
+    named(
+        (at_most, (0.5, 2.0), 4.0),
+        (at_most, (2.0, 0.5), 0.25),
+        (at_most, (0, 1), inf),
+        (at_most, (0, 0), None),
+        (at_most, (1, 0), 0.0),
+        (at_most, (-1, 1), None),
+        (at_most, (-2, -1), None),
+        (at_most, (1, -1), None),
+        (at_most, (1.0, inf), inf),
+        (at_most, (inf, 1.0), 0.0),
+        (at_most, (inf, inf), None),
+        (at_most, (q(1, 3), q(1, 2)), 1.5),
+        (at_most, (Fraction(1, 3), Fraction(1, 2)), 1.5),
+        (at_most, (q(1, 3), 1), 3.0),
+        (at_most, (flint.fmpz(2), 3), 1.5),
+        (at_least, (2.0, 0.5), 4.0),
+        (at_least, (0.5, 2.0), 0.25),
+        (at_least, (1, 0), inf),
+        (at_least, (0, 1), 0.0),
+        (at_least, (0, 0), None),
+        (at_least, (-1, -2), None),
+        (at_least, (1, -1), None),
+        (at_least, (q(1, 2), q(1, 3)), 1.5),
+        (within, (1.75, 2.0, 0.5), 2.0),
+        (within, (2.25, 2.0, 0.5), 2.0),
+        (within, (3.0, 2.0, 0.5), 0.5),
+        (within, (-2.25, -2.0, 0.5), 2.0),
+        (within, (2.0, 2.0, 0.5), inf),
+        (within, (2, 2, 0), None),
+        (within, (2.5, 2.0, 0.0), 0.0),
+        (within, (2.5, 2.0, -1.0), None),
+        (within, (q(1, 2), q(1, 3), q(1, 4)), 1.5),
+        (equals, (2, 2), None),
+        (equals, (2, 3), None),
+    ),
+)
+def test_the_margin_is_the_factor_by_which_it_holds(check, values, margin):
+    assert check(*values)["margin"] == margin
+
+
+def test_a_margin_below_one_is_exactly_a_red_check():
+    numbers = [0.1, 0.5, 1.0, 1.5, 7.0]
+    for outcome in [check(a, b) for check in (at_most, at_least) for a in numbers for b in numbers]:
+        assert (outcome["margin"] >= 1) is outcome["ok"]
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "ratio"),
+    named(
+        (at_most, (0.0625, 0.05), 1.25),
+        (at_most, (0.05, 0.1), 0.5),
+        (at_most, (0, 1), 0.0),
+        (at_most, (-1, 1), None),
+    ),
+)
+def test_the_ratio_says_how_far_off(check, values, ratio):
+    found = checks.Check(name="error", equation="(1)", source="theorem: x", **check(*values)).ratio
+    assert found == (None if ratio is None else pytest.approx(ratio, rel=1e-12))
+
+
+# --- sources -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind", ["theorem", "roundoff", "printed", "stderr", "grid", "spread", "exact"]
+)
+def test_every_documented_kind_of_source_is_taken(kind):
+    assert check_source(f"{kind}: why") == f"{kind}: why"
+
+
+def test_there_are_no_undocumented_kinds_of_source():
+    assert len(checks.SOURCES) == 7
+
+
+NO_SOURCES = [
+    "", "theorem", "theorem:", "theorem:  ", ":", ": why", "Theorem: 3.1", " theorem: 3.1",
+    "guess: 1e-6", "1e-6",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", NO_SOURCES, ids=repr)
+def test_a_source_without_known_kind_or_without_reason_is_refused(source):
+    with pytest.raises(ValueError, match="must read '<kind>: <why>' with a kind of theorem"):
+        check_source(source)

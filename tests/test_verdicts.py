@@ -1,0 +1,360 @@
+"""Verdicts: each row of the table in docs/results.md, what is solid, what the ledger disputes."""
+
+from pathlib import Path
+
+import pytest
+
+from repro.harness.ledger import Ledger, Statement
+from repro.harness.verdicts import disagreements, evidence, solid, verdict
+
+
+def statement(id="demo2025/theorem-1", *, status="holds", scope="finite", uses=()):
+    kind, _, number = id.partition("/")[2].partition("-")
+    uses = tuple(uses)
+    return Statement(id, kind, number, "1", "It", "So.", ("exact",), status, uses=uses, scope=scope)
+
+
+def record(
+    state="passed",
+    role="claim",
+    evidence="exact",
+    *,
+    checks=1,
+    message="",
+    refutes=None,
+    printed=True,
+):
+    """The part of a test's record that verdicts look at."""
+    names = {"claim": "test_holds", "control": "test_control_of_it", "erratum": "test_printed_form"}
+    found = [{"refutes": refutes, "printed": printed}] if refutes else []
+    return {
+        "test": names[role], "state": state, "role": role, "message": message,
+        "evidence": evidence if role == "claim" else None,
+        "checks": [{"name": "error", "ok": state == "passed"}] * checks, "counterexamples": found,
+    }  # fmt: skip
+
+
+CLAIM = record()
+CONTROL = record(role="control")
+ERRATUM = record(role="erratum", refutes="one is two")
+READING = record(role="erratum", refutes="another reading", printed=False)
+NEEDS = record("not-run", checks=0, message="needs --scale paper")
+
+
+def of(*tests, unseen=0, **changes):
+    return verdict(statement(**changes), tests, unseen)
+
+
+# --- each verdict --------------------------------------------------------------------------------
+
+
+TRAINED = record(evidence="train")
+NOTHING_ELSE = record(checks=0, refutes="one is two")
+VERDICTS = {
+    "passed": ([CLAIM, CONTROL], "holds", "1 checks passed"),
+    "two checks": ([CLAIM, CLAIM, CONTROL], "holds", "2 checks passed"),
+    "a reading refuted": ([CLAIM, CONTROL, READING], "holds", "1 checks passed"),
+    "printed form refuted": (
+        [CLAIM, CONTROL, ERRATUM],
+        "holds-repaired",
+        "as printed, refuted: one is two; repaired: 1 checks passed",
+    ),
+    "counterexample alone": ([NOTHING_ELSE, CONTROL], "refuted", "counterexample: one is two"),
+    "theorem, trained only": (
+        [TRAINED, CONTROL],
+        "illustrated",
+        "1 checks passed, all of them on trained models",
+    ),
+    "red check": (
+        [record("failed", message="red\nand more"), CONTROL],
+        "failed",
+        "test_holds failed: red",
+    ),
+    "red control": (
+        [CLAIM, record("failed", "control", message="red")],
+        "failed",
+        "test_control_of_it failed: red",
+    ),
+    "counterexample that stopped refuting": (
+        [CLAIM, CONTROL, record("failed", "erratum")],
+        "failed",
+        "test_printed_form failed",
+    ),
+    "exception": (
+        [record("error", message="ZeroDivisionError: x"), CONTROL],
+        "error",
+        "test_holds error: ZeroDivisionError: x",
+    ),
+    "dead worker": (
+        [record("crashed", message="the worker process died"), CONTROL],
+        "error",
+        "test_holds crashed: the worker process died",
+    ),
+    "exception in a control": (
+        [CLAIM, record("error", "control")],
+        "error",
+        "test_control_of_it error",
+    ),
+    "no control": (
+        [CLAIM, CLAIM],
+        "error",
+        "no control has run: nothing shows that the checks can fail",
+    ),
+    "control still running": (
+        [CLAIM, record("running", "control")],
+        "not-run",
+        "test_control_of_it running",
+    ),
+    "interrupted": (
+        [record("interrupted", message="the run ended"), CONTROL],
+        "not-run",
+        "test_holds interrupted: the run ended",
+    ),
+    "needs more": ([NEEDS, CONTROL], "not-run", "needs --scale paper"),
+    "control alone": ([CONTROL], "not-run", "no test of the statement itself has run"),
+    "nothing": ([], "not-run", "no test of the statement itself has run"),
+}
+
+
+@pytest.mark.parametrize(("tests", "wanted", "why"), VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_and_its_reason(tests, wanted, why):
+    found = of(*tests)
+    assert (found.verdict, found.why) == (wanted, why)
+
+
+def test_a_pending_statement_without_tests_has_not_run():
+    assert of(status="pending").why == "no claim has been written yet"
+    assert of(status="pending").verdict == "not-run"
+
+
+def test_a_pending_statement_with_tests_is_judged_like_any_other():
+    assert of(CLAIM, CONTROL, status="pending").verdict == "holds"
+
+
+@pytest.mark.parametrize("status", ["holds", "refuted", "holds-repaired"])
+@pytest.mark.parametrize(
+    "others", [[], [ERRATUM], [READING]], ids=["alone", "with erratum", "with reading"]
+)
+def test_a_red_check_never_refutes(status, others):
+    for role in ("claim", "control", "erratum"):
+        red = record("failed", role, refutes="one is two")
+        assert of(red, CLAIM, CONTROL, *others, status=status).verdict == "failed"
+
+
+@pytest.mark.parametrize("status", ["holds", "holds-repaired", "refuted", "illustrated", "pending"])
+def test_the_verdict_does_not_depend_on_what_the_ledger_recorded(status):
+    assert of(CLAIM, CONTROL, status=status).verdict == "holds"
+    assert of(CLAIM, CONTROL, ERRATUM, status=status).verdict == "holds-repaired"
+
+
+def test_what_is_worse_is_told_first():
+    order = ["error", "crashed", "failed", "running", "interrupted", "not-run", "passed"]
+    verdicts = ["error", "error", "failed", "not-run", "not-run", "holds", "holds"]
+    tests = [record(state) for state in order]
+    found = [of(*tests[i:], CLAIM, CONTROL) for i in range(len(tests))]
+    assert [v.verdict for v in found] == verdicts
+    assert [v.why.split()[1] for v in found[:5]] == order[:5]
+
+
+def test_several_tests_in_a_bad_state_are_counted():
+    assert of(*[record("error", message="first")] * 3).why == "test_holds error (and 2 more): first"
+
+
+# --- scope and evidence --------------------------------------------------------------------------
+
+
+def test_a_limit_is_only_illustrated_by_what_passes():
+    found = of(CLAIM, CONTROL, scope="limit")
+    assert found.verdict == "illustrated"
+    assert found.why == "1 checks passed; a limit or an existence is not decided by finitely many"
+
+
+def test_a_limit_whose_printed_form_is_refuted_says_so():
+    found = of(CLAIM, CONTROL, ERRATUM, scope="limit")
+    assert found.verdict == "illustrated"
+    assert found.why.startswith("as printed, refuted: one is two; repaired: 1 checks passed")
+
+
+def test_a_limit_can_be_refuted_by_one_counterexample():
+    assert of(NOTHING_ELSE, CONTROL, scope="limit").verdict == "refuted"
+
+
+@pytest.mark.parametrize("state", ["failed", "error", "not-run"])
+def test_a_limit_excuses_nothing(state):
+    assert of(record(state), CONTROL, scope="limit").verdict == state
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        ("theorem", "illustrated"),
+        ("remark", "illustrated"),
+        ("finding", "illustrated"),
+        ("table", "holds"),
+        ("figure", "holds"),
+    ],
+)
+def test_training_alone_shows_a_table_and_illustrates_a_theorem(kind, wanted):
+    assert of(TRAINED, CONTROL, id=f"demo2025/{kind}-1").verdict == wanted
+    assert of(TRAINED, CLAIM, CONTROL, id=f"demo2025/{kind}-1").verdict == "holds"
+
+
+def test_evidence_comes_from_passing_claims_with_checks_strongest_first():
+    kinds = ["train", "construct", "exact", "best-in-class", "certified", "exact"]
+    tests = [*(record(evidence=kind) for kind in kinds), CONTROL, ERRATUM]
+    assert evidence(tests) == ["exact", "certified", "best-in-class", "construct", "train"]
+    assert evidence([record(evidence="exact", checks=0), record(evidence="train")]) == ["train"]
+    assert evidence([{**CONTROL, "evidence": "exact"}, {**ERRATUM, "evidence": "exact"}]) == []
+
+
+# --- tests that did not run ----------------------------------------------------------------------
+
+
+def test_tests_without_a_record_keep_the_verdict_open():
+    found = of(CLAIM, CONTROL, unseen=3)
+    assert (found.verdict, found.why) == ("not-run", "3 of 5 tests have not been run")
+
+
+@pytest.mark.parametrize(("state", "wanted"), [("failed", "failed"), ("error", "error")])
+def test_a_bad_end_counts_though_others_were_not_run(state, wanted):
+    assert of(record(state), unseen=3).verdict == wanted
+
+
+@pytest.mark.parametrize(
+    ("tests", "wanted"),
+    [
+        ([CLAIM, CONTROL], "holds"),
+        ([CLAIM, CONTROL, ERRATUM], "holds-repaired"),
+        ([TRAINED, CONTROL], "illustrated"),
+        ([NOTHING_ELSE, CONTROL], "refuted"),
+    ],
+    ids=["holds", "repaired", "trained", "refuted"],
+)
+def test_an_excused_test_changes_no_verdict_but_is_told(tests, wanted):
+    found = of(*tests, NEEDS, NEEDS)
+    assert found.verdict == wanted
+    assert found.why.endswith("; 2 tests not run (needs --scale paper)")
+
+
+# --- known bugs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(
+    raises=AssertionError, reason="bug: `not-run`; no real record can give `refuted`"
+)
+def test_a_stored_counterexample_without_a_repaired_form_refutes():
+    """What the plugin leaves of a test_printed_ test: the counterexample and the check it makes."""
+    assert of(ERRATUM, CONTROL).verdict == "refuted"
+
+
+@pytest.mark.xfail(
+    raises=AssertionError, reason="bug: `holds-repaired`, by the counterexample itself"
+)
+def test_the_check_of_a_counterexample_is_no_repaired_form():
+    only = record(refutes="one is two")
+    only["checks"] = [{"name": "counterexample: one is two", "relation": "not =", "ok": True}]
+    assert of(only, CONTROL).verdict == "refuted"
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="bug: an excused control is called an error")
+def test_a_control_that_needs_more_is_not_an_error():
+    found = of(CLAIM, record("not-run", "control", checks=0, message="needs --device cuda"))
+    assert (found.verdict, found.why) == ("not-run", "needs --device cuda")
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="bug: a state that nobody knows is passed over")
+def test_an_unknown_state_is_not_ignored():
+    assert of(CLAIM, CONTROL, record("exploded")).verdict != "holds"
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="bug: the reason drops the counterexample")
+def test_a_theorem_trained_only_still_says_that_its_printed_form_is_refuted():
+    assert "one is two" in of(TRAINED, CONTROL, ERRATUM).why
+
+
+# --- solid ---------------------------------------------------------------------------------------
+
+
+def ledger(**uses):
+    """Lemmas by letter: ledger(a="", b="a") has b use a."""
+    name = "demo2025/lemma-{}".format
+    made = [statement(name(key), uses=map(name, used)) for key, used in uses.items()]
+    return Ledger(Path("ledger.toml"), "x", {}, {s.id: s for s in made})
+
+
+def solid_letters(book, **verdicts):
+    named = {f"demo2025/lemma-{key}": found for key, found in verdicts.items()}
+    return "".join(id[-1] for id, is_solid in solid(book, named).items() if is_solid)
+
+
+CHAIN = {"c": "b", "b": "a", "a": "", "d": ""}
+
+
+@pytest.mark.parametrize("a", ["holds", "holds-repaired"])
+def test_what_holds_on_what_holds_is_solid(a):
+    assert solid_letters(ledger(**CHAIN), a=a, b="holds-repaired", c="holds", d="holds") == "abcd"
+
+
+@pytest.mark.parametrize("a", ["refuted", "illustrated", "not-run", "failed", "error"])
+def test_whatever_does_not_hold_makes_all_that_uses_it_unsolid(a):
+    assert solid_letters(ledger(**CHAIN), a=a, b="holds", c="holds", d="holds") == "d"
+
+
+def test_a_statement_without_verdict_blocks_like_one_that_has_not_run():
+    assert solid_letters(ledger(**CHAIN), b="holds", c="holds", d="holds") == "d"
+
+
+def test_what_holds_in_the_middle_of_a_diamond_does_not_save_the_top():
+    book = ledger(top="lr", l="x", r="x", x="")
+    wanted = {
+        "demo2025/lemma-x": True,
+        "demo2025/lemma-l": True,
+        "demo2025/lemma-r": False,
+        "demo2025/lemma-top": False,
+    }
+    verdicts = {"demo2025/lemma-r": "illustrated"}
+    assert solid(book, {**dict.fromkeys(book.statements, "holds"), **verdicts}) == wanted
+
+
+# --- disagreements -------------------------------------------------------------------------------
+
+
+def claim(verdict="holds", status="holds", aims=("exact",), shown=("exact",), states=("passed",)):
+    tests = [{"state": state} for state in states]
+    found = {"verdict": verdict, "status": status, "aims": aims, "evidence": shown, "tests": tests}
+    return {"id": "demo2025/lemma-1", **found}
+
+
+@pytest.mark.parametrize("verdict", ["holds", "holds-repaired", "refuted", "illustrated"])
+@pytest.mark.parametrize("status", ["holds", "holds-repaired", "refuted", "illustrated", "pending"])
+def test_a_verdict_disagrees_with_every_other_record(verdict, status):
+    said = f"demo2025/lemma-1: the ledger records {status!r}, this run found {verdict!r}"
+    assert disagreements(claim(verdict, status)) == ([] if verdict == status else [said])
+
+
+@pytest.mark.parametrize("verdict", ["not-run", "failed", "error"])
+def test_what_came_to_no_verdict_disagrees_with_nothing(verdict):
+    assert disagreements(claim(verdict, "refuted", shown=())) == []
+
+
+def test_evidence_aimed_at_and_not_shown_is_told():
+    found = disagreements(claim(aims=("exact", "construct", "train"), shown=("construct",)))
+    assert found == ["demo2025/lemma-1: evidence aimed at but not shown: exact, train"]
+
+
+def test_more_evidence_than_aimed_at_is_welcome():
+    assert disagreements(claim(shown=("exact", "construct"))) == []
+
+
+def test_evidence_is_not_missed_while_a_test_is_excused():
+    assert disagreements(claim(shown=(), states=("passed", "not-run"))) == []
+
+
+def test_both_disagreements_are_told():
+    assert len(disagreements(claim("holds", "refuted", shown=()))) == 2
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="bug: docs say `a claim whose tests all ran`")
+def test_a_verdict_disagrees_only_if_all_tests_ran():
+    """The erratum needs --scale paper; without it the repaired form alone looks like `holds`."""
+    assert disagreements(claim("holds", "holds-repaired", states=("passed", "not-run"))) == []
