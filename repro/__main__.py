@@ -1,12 +1,14 @@
 """python -m repro: what one wants besides pytest.
 
-    report   make results.json and the page again from the files that the tests wrote
-    watch    say every few seconds what is running (in a second terminal)
-    list     every statement of the ledger with its claim file and its latest verdict
-    data     the data sets that claims need
+report   make results.json and the page again from the files that the tests wrote
+watch    say every few seconds what is running (in a second terminal)
+list     every statement of the ledger with its claim file and its latest verdict
+data     the data sets that claims need
+snapshot keep this run's results in artifacts/reference/ and put them into README.md
 """
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -17,14 +19,32 @@ from repro.harness import progress, records
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
 from repro.harness.results import Results
+from repro.report import readme
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m repro", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("report", "watch", "list", "data"))
-    parser.add_argument("--project", type=Path, default=Path(), metavar="FOLDER", help="where claims/ is (default: here)")
-    parser.add_argument("--artifacts", type=Path, metavar="FOLDER", help="where the results are (default: artifacts/)")
-    parser.add_argument("--every", type=float, default=2.0, metavar="SECONDS", help="watch: how often (default 2)")
+    parser = argparse.ArgumentParser(
+        prog="python -m repro",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=("report", "watch", "list", "data", "snapshot"))
+    parser.add_argument(
+        "--project",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="where claims/ is (default: here)",
+    )
+    parser.add_argument(
+        "--artifacts",
+        type=Path,
+        metavar="FOLDER",
+        help="where the results are (default: artifacts/)",
+    )
+    parser.add_argument(
+        "--every", type=float, default=2.0, metavar="SECONDS", help="watch: how often (default 2)"
+    )
     options = parser.parse_args(arguments)
     project = Project(options.project.resolve())
     artifacts = options.artifacts or project.root / project.artifacts
@@ -32,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "watch":
             return watch(artifacts, options.every)
         results = Results(project, project.read_ledger(), artifacts)
-        return {"report": rebuild, "list": show_list, "data": show_data}[options.command](results)
+        return COMMANDS[options.command](results)
     except LedgerError as error:
         print(error, file=sys.stderr)
         return 4
@@ -71,7 +91,11 @@ def watch(artifacts: Path, every: float) -> int:
             found = records.read(path, [])
             if found and found["state"] == "running":
                 label = f"{found['worker']} {found['claim']} {found['test']}"
-                lines.append(progress.line(label, time.time() - path.stat().st_mtime, path.with_suffix(".progress")))
+                lines.append(
+                    progress.line(
+                        label, time.time() - path.stat().st_mtime, path.with_suffix(".progress")
+                    )
+                )
         print(" | ".join(sorted(lines)) or "nothing is running", flush=True)
         time.sleep(every)
 
@@ -88,13 +112,45 @@ def show_data(results: Results) -> int:
     needs: dict[str, list[str]] = {}
     for statement in results.ledger.statements.values():
         for name in filter(None, (part.strip() for part in statement.data.split(","))):
-            needs.setdefault(name, []).append(statement.id + (" (pending)" if statement.pending else ""))
+            needs.setdefault(name, []).append(
+                statement.id + (" (pending)" if statement.pending else "")
+            )
     for name, ids in sorted(needs.items()):
         print(f"{name}: {', '.join(ids)}")
     if all(s.pending for s in results.ledger.statements.values() if s.data):
         print("No claim that is written so far needs data: there is nothing to fetch.")
     return 0
 
+
+def take_snapshot(results: Results) -> int:
+    """Only finished claims go in; the figures that README shows are copied beside them."""
+    root, artifacts = results.project.root, results.artifacts
+    document = results.document(_latest_run(artifacts))
+    document["claims"] = [claim for claim in document["claims"] if claim["file"]]
+    unfinished = [
+        claim["id"]
+        for claim in document["claims"]
+        if claim["verdict"] != claim["status"] or claim["stale"]
+    ]
+    if unfinished:
+        print(
+            f"not as the ledger records, or stale: {', '.join(unfinished)}; run make claims first",
+            file=sys.stderr,
+        )
+        return 1
+    reference = artifacts / "reference"
+    files.write_json(reference / "results.json", document)
+    for figure in (figure for claim in document["claims"] for figure in claim["figures"]):
+        files.write_atomically(reference / figure["svg"], (artifacts / figure["svg"]).read_bytes())
+    page = root / "README.md"
+    folder = str(reference.relative_to(root))
+    text = readme.filled(page.read_text(), json.loads(files.to_json(document)), folder)
+    files.write_atomically(page, text)
+    print(f"{reference / 'results.json'}\n{page}")
+    return 0
+
+
+COMMANDS = {"report": rebuild, "list": show_list, "data": show_data, "snapshot": take_snapshot}
 
 if __name__ == "__main__":
     sys.exit(main())

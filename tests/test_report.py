@@ -237,7 +237,7 @@ def test_the_index_says_it_all_and_first_what_is_not_as_it_should_be(index):
         "a.json was damaged and is set aside as a.json.1",
         "1 test running",
         "1 test interrupted",
-        "code changed since",
+        "solid code changed since",
         "earlier run, smoke scale",
         "2 statements need attention",
         "8 statements are false as printed",

@@ -1,4 +1,4 @@
-"""Cores, memory, threads, devices; and the small things beside them: seeds, order, signs of life."""
+"""Cores, memory, threads, devices; and small things beside them: seeds, order, signs of life."""
 
 import os
 import signal
@@ -98,8 +98,16 @@ def test_where_memory_is_not_told_every_core_may_work(machine, monkeypatch):
 
 @pytest.mark.parametrize(
     ("option", "workers", "threads"),
-    [("1", 4, 1), ("3", 4, 3), ("16", 0, 16), ("auto", 2, 4), ("auto", 3, 2), ("auto", 100, 1), ("auto", 0, 8)],
-)  # fmt: skip
+    [
+        ("1", 4, 1),
+        ("3", 4, 3),
+        ("16", 0, 16),
+        ("auto", 2, 4),
+        ("auto", 3, 2),
+        ("auto", 100, 1),
+        ("auto", 0, 8),
+    ],
+)
 def test_threads_are_a_number_or_a_share_of_the_cores(machine, option, workers, threads):
     machine(cores=8)
     assert thread_count(option, workers) == threads
@@ -227,20 +235,18 @@ def test_a_free_device_needs_no_patience(tmp_path):
     assert Lease("cuda", tmp_path).take(["cuda:0"], patience=0) == "cuda:0"
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, reason="bug: a missing GPU becomes the processor, silently"
-)
+@pytest.mark.xfail(raises=pytest.fail.Exception, reason="bug: it gives the processor, silently")
 def test_a_lease_does_not_give_another_device_than_asked_for(machine, tmp_path):
     machine(gpus=0)
-    assert Lease("cuda:1", tmp_path).device().type == "cuda"
+    with pytest.raises(NoSuchDevice, match="cuda:1"):
+        Lease("cuda:1", tmp_path).device()
 
 
 @pytest.mark.xfail(raises=TimeoutError, reason="bug: locks are named by the index that torch sees")
 def test_two_runs_with_different_visible_devices_do_not_wait_for_each_other(tmp_path, monkeypatch):
-    for visible in ("0", "1"):
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        lease = Lease("cuda", tmp_path)
-        monkeypatch.setattr(sys.modules[__name__], f"_kept_{visible}", lease, raising=False)
+    leases = [Lease("cuda", tmp_path) for _ in range(2)]
+    for physical, lease in enumerate(leases):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", str(physical))
         assert lease.take(["cuda:0"], patience=0.3) == "cuda:0"
 
 
@@ -248,7 +254,7 @@ def test_two_runs_with_different_visible_devices_do_not_wait_for_each_other(tmp_
 
 
 def test_seeds_are_the_same_on_every_machine_and_differ_by_name():
-    assert seed_for(0, "fang2022/lemma-3.1") == 0
+    assert seed_for(0, "fang2022/lemma-3.1") == 936518239035230644
     names = [
         (base, claim, stream)
         for base in (0, 1)

@@ -446,10 +446,12 @@ def test_three_processes_that_ask_at_once_train_once(processes, tmp_path):
     assert any(waiting in line for line in waiter.stdout)
 
     def say(message):
-        assert waiting in message
+        said.append(message)
         hang.unlink(missing_ok=True)
 
+    said = []
     here = Store(tmp_path / "store", say=say, say_every=0.2).get(Curve(), train).reason
+    assert waiting in said[0]
     there, too = (
         process.communicate(timeout=60)[0].splitlines()[-1] for process in (trainer, waiter)
     )

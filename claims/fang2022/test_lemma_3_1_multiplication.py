@@ -23,15 +23,15 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import fang2022, figures, numerics
+from repro import fang2022, numerics
 
 SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]
 shapes = pytest.mark.parametrize(("n", "q"), SHAPES, ids=[f"n={n}-q={q}" for n, q in SHAPES])
-STORED = "largest error of the stored −xy"
+ERROR = "largest error of the stored −xy"
 
 
 def wrong_entries(Z, t, x, y):
-    """Entries of Z' that differ from the lemma's z'_i = [t_i, e_i, x_i, y_i, -x_i y_i, 0, ..., 1]."""
+    """Entries of Z' unlike the lemma's z'_i = [t_i, e_i, x_i, y_i, -x_i y_i, 0, ..., 0, 1]."""
     rows, n = Z.shape
     unit = [[int(i == j) for j in range(n)] for i in range(n)]
     product = [-a * b for a, b in zip(x, y, strict=True)]
@@ -45,22 +45,21 @@ def cases(draw):
     n, q = draw(st.integers(1, 6)), draw(st.integers(3, 7))
     M = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100))
     factor = st.sampled_from([-M, M, 0 * M]) | st.fractions(-M, M, max_denominator=1000)
-    any_number = st.fractions(-(10**6), 10**6, max_denominator=9)
-    return n, q, M, *(draw(st.lists(s, min_size=n, max_size=n)) for s in (any_number, factor, factor))
+    number = st.fractions(-(10**6), 10**6, max_denominator=9)
+    t, x, y = (draw(st.lists(s, min_size=n, max_size=n)) for s in (number, factor, factor))
+    return n, q, M, t, x, y
 
 
 @pytest.mark.exact
 def test_no_entry_is_wrong_for_any_rational_input(claim):
-    def difference(case):
+    def wrong(case):
         n, q, M, *values = case
         t, x, y = (numerics.exact.rationals(v) for v in values)
         block = fang2022.multiplication.multiplication_block(n, q, numerics.exact.rational(M))
         return wrong_entries(block(fang2022.model.Layout(n, q).tokens(t, x, y)), t, x, y)
 
-    claim.for_all(
-        cases(), difference, "wrong entries of Z′", equation="Lemma 3.1",
-        examples=claim.at_scale(smoke=200, laptop=2000, paper=20000),
-    )  # fmt: skip
+    examples = claim.at_scale(smoke=200, laptop=2000, paper=20000)
+    claim.for_all(cases(), wrong, "wrong entries of Z′", equation="Lemma 3.1", examples=examples)
 
 
 @shapes
@@ -72,15 +71,17 @@ def test_identity_in_symbols_on_both_branches_of_the_relu(n, q, claim):
     block = fang2022.multiplication.multiplication_block(n, q, M)
     Z = fang2022.model.Layout(n, q).tokens(t, x, y)
     diagonal = np.eye(n, dtype=int).astype(object)
-    for first, second in [(1, 0), (0, 1)]:  # which of the two ReLU units lets its input pass
-        passes = np.array([[first], [second]], dtype=object)
-        out = block(Z, attend=lambda alpha: alpha * diagonal, activate=lambda a, passes=passes: a * passes)
-        name = f"wrong polynomials when ReLU unit {1 if first else 2} is active"
+    for active, passes in [(1, [[1], [0]]), (2, [[0], [1]])]:
+        out = block(
+            Z, attend=lambda a: a * diagonal, activate=lambda a, on=passes: a * np.array(on)
+        )
+        name = f"wrong polynomials while ReLU unit {active} is active"
         claim.equals(wrong_entries(out, t, x, y), 0, name, equation="Lemma 3.1")
     alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
-    wins_by = [[alpha[i, i] - alpha[i, j] for j in range(n)] for i in range(n)]
-    wrong = sum(wins_by[i][j] != 2 * M**2 + x[i] * (y[i] - y[j]) for i in range(n) for j in range(n) if i != j)
-    claim.equals(wrong, 0, "pairs whose margin is not 2M² + x_i(y_i − y_j)", equation="proof, α_ii > α_ij")
+    others = [(i, j) for i in range(n) for j in range(n) if i != j]
+    wrong = sum(alpha[i, i] - alpha[i, j] != 2 * M**2 + x[i] * (y[i] - y[j]) for i, j in others)
+    name = "pairs (i, j) whose margin is not 2M² + x_i(y_i − y_j)"
+    claim.equals(wrong, 0, name, equation="proof: α_ii against α_ij")
 
 
 @shapes
@@ -90,7 +91,7 @@ def test_the_block_has_2n_plus_8_nonzero_weights(n, q, claim):
     ours = {name: int((weight != 0).sum()) for name, weight in block.weights().items()}
     claim.record(**ours)
     claim.table(f"n = {n}", "non-zero entries", paper=2 * n + 8, ours=sum(ours.values()))
-    claim.equals(sum(ours.values()), 2 * n + 8, "non-zero weights", equation="Lemma 3.1, last sentence")
+    claim.equals(sum(ours.values()), 2 * n + 8, "non-zero weights", equation="Lemma 3.1, last line")
 
 
 def floating_error(claim, M, dtype, spread, attend=None, draws=5000, n=4):
@@ -113,43 +114,44 @@ def test_floating_point_error_within_the_derived_bound(M, dtype, claim):
     draws = claim.at_scale(smoke=5000, laptop=50_000, paper=500_000)
     error = floating_error(claim, M, dtype, spread=M, draws=draws)
     bound = fang2022.multiplication.roundoff_bound(M, dtype)
-    source = "roundoff: 4uM²(1+2u), derived above roundoff_bound"
-    claim.at_most(error, bound, STORED, equation="Lemma 3.1", source=source)
-    # Where xy > 0, a >= 2M^2, and half a unit in its last place is more than u M^2: a quarter of the bound.
-    claim.at_least(error, bound / 4, STORED, equation="the bound is tight", source="roundoff: half an ulp of a ≥ 2M²")
+    derived = "roundoff: 4uM²(1+2u), derived above roundoff_bound"
+    claim.at_most(error, bound, ERROR, equation="Lemma 3.1", source=derived)
+    # Where xy > 0, a >= 2M^2, and half a unit in its last place is more than uM^2.
+    half_ulp = "roundoff: half an ulp of a ≥ 2M²"
+    claim.at_least(error, bound / 4, ERROR, equation="the bound is tight", source=half_ulp)
 
 
 @pytest.mark.construct
 def test_rate_the_error_grows_like_M_squared(claim):
-    """The same x, y in [-1, 1], a larger M: digits are lost because 2M^2 is added and taken away."""
-    Ms = [3.0**k for k in range(7)]
-    curves = {dtype: [floating_error(claim, M, dtype, 1.0) for M in Ms] for dtype in ("float64", "float32")}
-    softmax = [floating_error(claim, M, "float64", 1.0, attend=lambda alpha: alpha.softmax(-1)) for M in Ms]
-    for dtype, errors in curves.items():
-        rate = numerics.rates.slope(Ms, errors)
-        source = f"spread: interval [{rate.low:.3f}, {rate.high:.3f}] of the fitted slope"
-        claim.within(rate.slope, 2, (rate.high - rate.low) / 2, f"exponent of M, {dtype}", equation="error ~ uM²", source=source)
-        claim.at_most(rate.high, 2.5, f"upper end for the exponent of M, {dtype}", equation="not M³", source=source)
-        claim.at_least(rate.low, 1.5, f"lower end for the exponent of M, {dtype}", equation="not M", source=source)
-    figure, (axes,) = figures.panels(1, width=7, height=3.8)
-    figures.draw(axes, "control", Ms, softmax, "control: softmax for the maximum")
-    for (dtype, errors), marker in zip(curves.items(), "os", strict=True):
-        bounds = [fang2022.multiplication.roundoff_bound(M, dtype) for M in Ms]
-        figures.draw(axes, "bound", Ms, bounds, f"derived bound 4uM², {dtype}")
-        figures.draw(axes, "construction", Ms, errors, f"measured, {dtype}", marker=marker)
-    axes.set(xscale="log", yscale="log", xlabel="M, the known bound on |x| and |y|", ylabel=STORED)
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    """The same x, y in [-1, 1], a larger M: digits are lost, for 2M^2 is added and taken away."""
+    Ms, dtypes = [3.0**k for k in range(7)], ("float64", "float32")
+    errors = {dtype: [floating_error(claim, M, dtype, 1.0) for M in Ms] for dtype in dtypes}
+    bounds = {d: [fang2022.multiplication.roundoff_bound(M, d) for M in Ms] for d in dtypes}
+    softmax = [floating_error(claim, M, "float64", 1.0, lambda a: a.softmax(-1)) for M in Ms]
+    for dtype in dtypes:
+        rate = numerics.rates.slope(Ms, errors[dtype])
+        name, width = f"exponent of M, {dtype}", (rate.high - rate.low) / 2
+        interval = (
+            f"spread: interval [{rate.low:.2f}, {rate.high:.2f}] of the slope, {len(Ms)} points"
+        )
+        claim.within(rate.slope, 2, width, name, equation="error ~ uM²", source=interval)
+        claim.at_least(rate.low, 1.5, name + ", lower end", equation="not M", source=interval)
+        claim.at_most(rate.high, 2.5, name + ", upper end", equation="not M³", source=interval)
+    (low, high), top = errors["float64"][:: len(Ms) - 1], Ms[-1]
     claim.figure(
-        figure, "round-off",
-        caption="In rationals the error is 0. In floating point the stored product of |x|, |y| ≤ 1 loses digits like M² (n = 4).",
-        alt=f"Error against M from 1 to {Ms[-1]:g}, both logarithmic. float64 rises from {curves['float64'][0]:.1e} to "
-        f"{curves['float64'][-1]:.1e} and float32 from {curves['float32'][0]:.1e} to {curves['float32'][-1]:.1e}, each just below "
-        f"its bound 4uM²; the softmax control lies far above, at {softmax[0]:.1f} to {softmax[-1]:.1e}.",
-    )  # fmt: skip
+        fang2022.pictures.roundoff(Ms, errors, bounds, softmax),
+        "round-off",
+        caption="In rationals the error is 0. In floating point the stored product of |x|, |y| ≤ 1 "
+        "loses digits like M² (n = 4).",
+        alt=f"Error against M from 1 to {top:g}, both axes logarithmic. In float64 it rises from "
+        f"{low:.1e} to {high:.1e}, in float32 from {errors['float32'][0]:.1e} to "
+        f"{errors['float32'][-1]:.1e}, each just below its bound 4uM². The softmax control lies far "
+        f"above, from {softmax[0]:.1f} to {softmax[-1]:.1e}.",
+    )
 
 
 def stored(block, x, y, **changes):
-    """What a (broken) block stores in rationals, for n = len(x) tokens and q = 3; and how far off."""
+    """What a block stores, in rationals, for n = len(x) tokens and q = 3; and how far off it is."""
     t, x, y = (numerics.exact.rationals(v) for v in ([0] * len(x), x, y))
     slot = block(fang2022.model.Layout(len(x), 3).tokens(t, x, y), **changes)[len(x) + 3]
     return slot, abs(slot + x * y)
@@ -159,17 +161,19 @@ def test_reading_that_keeps_every_maximum_fails_at_a_tie(claim):
     """Section 2.2 leaves m-hat open at a tie, and the lemma allows |x_i| = M, where ties happen."""
     x, y = [1, 1], [-1, 1]
     block = fang2022.multiplication.multiplication_block(2, 3, 1)
-    every, _ = stored(block, x, y, attend=lambda a: np.where(a == a.max(-1, keepdims=True), a, 0 * a))
+
+    def keep_all(alpha):
+        return np.where(alpha == alpha.max(-1, keepdims=True), alpha, 0 * alpha)
+
     claim.counterexample(
         "the lemma, if m-hat keeps every largest value",
-        printed=False,
-        equation="Section 2.2, m-hat",
         input={"n": 2, "q": 3, "M": 1, "x": x, "y": y, "alpha_1": [1, 1]},
-        measured=every[0],
+        measured=stored(block, x, y, attend=keep_all)[0][0],
         expected=1,
+        equation="Section 2.2, m-hat",
+        printed=False,
     )
-    one, _ = stored(block, x, y)
-    claim.equals(one[0], 1, "stored when one index is kept", equation="Lemma 3.1")
+    claim.equals(stored(block, x, y)[0][0], 1, "stored if one index is kept", equation="Lemma 3.1")
 
 
 @pytest.mark.parametrize("r", ["11/10", "2", "10"], ids="r={}".format)
@@ -177,44 +181,50 @@ def test_control_a_bound_that_is_too_small_lets_another_token_win(r, claim):
     """M/r in place of M: the error is max_j x_i(y_j - y_i) - 2(M/r)^2, here 2M^2 (1 - 1/r^2)."""
     M, r = 3, numerics.exact.rational(r)
     block = fang2022.multiplication.multiplication_block(2, 3, M / r)
-    _, errors = stored(block, [M, -M], [-M, M])
-    broken = "Lemma 3.1 without |x|, |y| ≤ M"
-    claim.equals(max(errors), 2 * M**2 * (1 - 1 / r**2), STORED, equation=broken)
-    claim.at_least(max(errors), M**2 / numerics.exact.rational(10), STORED, equation=broken, source="theorem: 2M²(1 − r⁻²) > M²/10 for r ≥ 1.1")
+    error = max(stored(block, [M, -M], [-M, M])[1])
+    broken, tenth = "Lemma 3.1 without |x|, |y| ≤ M", numerics.exact.rational("1/10") * M**2
+    claim.equals(error, 2 * M**2 * (1 - 1 / r**2), ERROR, equation=broken)
+    claim.at_least(error, tenth, ERROR, equation=broken, source="theorem: r ≥ 1.1 costs M²/10")
 
 
 def test_control_softmax_makes_the_block_constant(claim):
-    """Softmax for the one-hot maximum: its weights sum to 1, so the block stores 2M^2 - 1, always."""
+    """Softmax for the one-hot maximum: its weights sum to 1, so the block stores 2M^2 - 1."""
     import torch
 
     M = 2.0
-    x, y = (torch.tensor(v, dtype=torch.float64) for v in ([M, M, 1.0, 0.0], [M, -M, 0.5, M]))
+    x, y = torch.tensor([[M, M, 1.0, 0.0], [M, -M, 0.5, M]], dtype=torch.float64)
     block = fang2022.multiplication.multiplication_block(4, 3, M).to(torch.float64)
-    slot = block(fang2022.model.Layout(4, 3).tokens(0 * x, x, y), attend=lambda a: a.softmax(-1))[7]
-    off = (slot - (2 * M**2 - 1)).abs().max()
-    u = numerics.roundoff.unit("float64")
-    claim.at_most(off, 16 * u * M**2, "distance from 2M² − 1", equation="softmax sums to 1", source="roundoff: sum of 4 weights off by 8u, then 2M² added")
-    claim.at_least((slot + x * y).abs().max(), M**2, STORED, equation="Lemma 3.1 with softmax", source="theorem: no constant is nearer than M² to both M² and −M²")
+    Z = fang2022.model.Layout(4, 3).tokens(0 * x, x, y)
+    slot = block(Z, attend=lambda alpha: alpha.softmax(-1))[7]
+    off, error = (slot - (2 * M**2 - 1)).abs().max(), (slot + x * y).abs().max()
+    allowed = 16 * numerics.roundoff.unit("float64") * M**2
+    sums = "roundoff: 4 weights summed, off by at most 8u, then 2M² added"
+    claim.at_most(off, allowed, "distance from 2M² − 1", equation="Σ softmax = 1", source=sums)
+    far = "theorem: no constant is nearer than M² to both M² and −M²"
+    claim.at_least(error, M**2, ERROR, equation="Lemma 3.1 with softmax", source=far)
 
 
-@pytest.mark.parametrize(("weight", "least"), [("W_2", 4), ("W_V", 1)], ids=["sign of W_2", "index of W_V"])
-def test_control_one_changed_weight_breaks_every_product(weight, least, claim):
-    """-2 becomes 2 in W_2: 4xy + 8M^2 too much. W^V reads slot 3 for the constant: 2M^2 + xy."""
+@pytest.mark.parametrize("weight", ["W_2", "W_V"], ids=["sign of W_2", "index of W_V"])
+def test_control_one_changed_weight_breaks_every_product(weight, claim):
+    """-2 becomes 2 in W_2: 4xy + 8M^2 too much. W^V reads slot 3, not the constant: 2M^2 + xy."""
     M, rows = 3, fang2022.model.Layout(3, 3)
     block = fang2022.multiplication.multiplication_block(3, 3, M)
     if weight == "W_2":
-        block.W_2[rows.slot(3), 0] = 2
+        least, block.W_2[rows.slot(3), 0] = 4 * M**2, 2
     else:
-        block.W_V[rows.slot(3), rows.one], block.W_V[rows.slot(3), rows.slot(3)] = 0, 1
-    _, errors = stored(block, [1, -2, 3], [3, 2, -3])
-    claim.at_least(min(errors), least * M**2, "smallest error over the tokens", equation=f"Lemma 3.1, {weight} changed", source=f"theorem: at least {least}M², see the docstring")
+        least, block.W_V[rows.slot(3)] = M**2, np.roll(block.W_V[rows.slot(3)], -1)
+    error = min(stored(block, [1, -2, 3], [3, 2, -3])[1])
+    name, source = "smallest error over the tokens", "theorem: the docstring's, |xy| ≤ M²"
+    claim.at_least(error, least, name, equation=f"Lemma 3.1, {weight} changed", source=source)
 
 
 def test_control_without_attention_a_trained_relu_layer_cannot_multiply(claim):
-    """The attention layer is left out, its two ReLU units are trained: the error is M^2/18 or more."""
+    """The attention layer is left out, its two ReLU units are trained: the floor is M^2/18."""
     without, M = fang2022.without_attention, 1.0
     steps = claim.at_scale(smoke=1000, laptop=4000, paper=4000)
-    trained = claim.train(without.WithoutAttention(M=M, steps=steps, seed=claim.seed() % 2**31), without.train)
-    error = trained.outcome.numbers["sup error"]
-    claim.record(final_loss=trained.outcome.curves["loss"][-1])
-    claim.at_least(error, without.error_floor(M), STORED, equation="Lemma 3.1 without attention", source="theorem: three linear pieces miss s² by M²/18")
+    spec = without.WithoutAttention(M=M, steps=steps, seed=claim.seed() % 2**31)
+    outcome = claim.train(spec, without.train).outcome
+    claim.record(final_loss=outcome.curves["loss"][-1])
+    error, floor = outcome.numbers["sup error"], without.error_floor(M)
+    pieces = "theorem: three linear pieces miss s² by M²/18"
+    claim.at_least(error, floor, ERROR, equation="Lemma 3.1 without attention", source=pieces)

@@ -115,7 +115,9 @@ class Block:
 
     def to(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> Self:
         """The same block in floating point; every weight is rounded once."""
-        return type(self)(**{name: rounded(weight, dtype, device) for name, weight in self.weights().items()})
+        return type(self)(
+            **{name: rounded(weight, dtype, device) for name, weight in self.weights().items()}
+        )
 
 
 def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:

@@ -54,7 +54,13 @@ def train(spec: WithoutAttention, workspace: Workspace) -> Outcome:
         return (model(xy).squeeze(-1) + xy.prod(-1)).square().mean()
 
     curves = fit(
-        model, loss, steps=spec.steps, optimizer=spec.optimizer, schedule=Cosine(), workspace=workspace, every=50
+        model,
+        loss,
+        steps=spec.steps,
+        optimizer=spec.optimizer,
+        schedule=Cosine(),
+        workspace=workspace,
+        every=50,
     )
     return Outcome({"sup error": sup_error(model, spec.M)}, curves, dict(model.state_dict()))
 

@@ -46,7 +46,9 @@ class Check:
 def check_source(source: str) -> str:
     kind, colon, why = source.partition(":")
     if kind not in SOURCES or not colon or not why.strip():
-        raise ValueError(f"source {source!r} must read '<kind>: <why>' with a kind of {', '.join(SOURCES)}")
+        raise ValueError(
+            f"source {source!r} must read '<kind>: <why>' with a kind of {', '.join(SOURCES)}"
+        )
     return source
 
 
@@ -92,14 +94,25 @@ def equals(measured: Any, expected: Any) -> dict[str, Any]:
 RELATIONS = {"<=": at_most, ">=": at_least, "=": equals}
 
 
-def _outcome(measured: Any, relation: str, allowed: Any, ok: Any, margin: float | None) -> dict[str, Any]:
-    return {"measured": measured, "relation": relation, "allowed": allowed, "ok": bool(ok), "margin": margin}
+def _outcome(
+    measured: Any, relation: str, allowed: Any, ok: Any, margin: float | None
+) -> dict[str, Any]:
+    return {
+        "measured": measured,
+        "relation": relation,
+        "allowed": allowed,
+        "ok": bool(ok),
+        "margin": margin,
+    }
 
 
 def _factor(large: Any, small: Any) -> float | None:
     """large/small as a float; None where no factor makes sense (signs, nan, both zero)."""
     try:
-        large, small = (float(Fraction(int(v.p), int(v.q))) if hasattr(v, "q") else float(v) for v in (large, small))
+        large, small = (
+            float(Fraction(int(v.p), int(v.q))) if hasattr(v, "q") else float(v)
+            for v in (large, small)
+        )
     except (TypeError, ValueError):
         return None
     if large < 0 or small < 0 or math.isnan(large) or math.isnan(small) or large == small == 0:

@@ -16,8 +16,8 @@ import pytest
 
 from repro.harness import checks
 from repro.harness.checks import Check, ClaimFailed
-from repro.harness.project import SCALES, TestName, claim_folder
 from repro.harness.progress import Reporter
+from repro.harness.project import SCALES, TestName, claim_folder
 from repro.harness.records import Record
 from repro.harness.resources import Lease
 from repro.harness.seeds import seed_for
@@ -86,7 +86,9 @@ class Claim:
             stored = store.get(spec, train)
         except NotComputed as missing:
             pytest.skip(str(missing))
-        self._record.append("store", {"kind": spec.kind, "key": stored.key, "reason": stored.reason})
+        self._record.append(
+            "store", {"kind": spec.kind, "key": stored.key, "reason": stored.reason}
+        )
         return stored
 
     # --- what the test says ---------------------------------------------------------------------
@@ -95,11 +97,15 @@ class Claim:
         """Keep numbers that the page should show; nothing is compared."""
         self._record.note("records", numbers)
 
-    def at_most(self, measured: Any, allowed: Any, name: str, *, equation: str, source: str) -> None:
+    def at_most(
+        self, measured: Any, allowed: Any, name: str, *, equation: str, source: str
+    ) -> None:
         __tracebackhide__ = True
         self._check(checks.at_most(measured, allowed), name, equation, source)
 
-    def at_least(self, measured: Any, allowed: Any, name: str, *, equation: str, source: str) -> None:
+    def at_least(
+        self, measured: Any, allowed: Any, name: str, *, equation: str, source: str
+    ) -> None:
         __tracebackhide__ = True
         self._check(checks.at_least(measured, allowed), name, equation, source)
 
@@ -112,9 +118,19 @@ class Claim:
     def equals(self, measured: Any, expected: Any, name: str, *, equation: str) -> None:
         """Exactly equal: integers, rationals, polynomials, words; a float is refused."""
         __tracebackhide__ = True
-        self._check(checks.equals(measured, expected), name, equation, "exact: equality, no tolerance")
+        self._check(
+            checks.equals(measured, expected), name, equation, "exact: equality, no tolerance"
+        )
 
-    def for_all(self, cases: Any, difference: Callable[[Any], Any], name: str, *, equation: str, examples: int) -> None:
+    def for_all(
+        self,
+        cases: Any,
+        difference: Callable[[Any], Any],
+        name: str,
+        *,
+        equation: str,
+        examples: int,
+    ) -> None:
         """`difference(case)` is exactly 0 for every case that hypothesis finds to try.
 
         The search is seeded from the claim; a failure is shrunk to the smallest case found.
@@ -123,7 +139,13 @@ class Claim:
         tried, worst = _search(cases, difference, self.seed(name), examples)
         self._record.note("records", {f"cases tried: {name}": tried})
         shown = {} if worst is None else {"smallest failing case": repr(worst[0])}
-        self._check(checks.equals(0 if worst is None else worst[1], 0), name, equation, "exact: for all cases tried", shown)
+        self._check(
+            checks.equals(0 if worst is None else worst[1], 0),
+            name,
+            equation,
+            "exact: for all cases tried",
+            shown,
+        )
 
     def counterexample(
         self,
@@ -144,16 +166,27 @@ class Claim:
         """
         __tracebackhide__ = True
         if printed and not (checks.is_exact(measured) and checks.is_exact(expected)):
-            raise TypeError(f"counterexample to {refutes!r}: needs exact or certified numbers, not floats")
+            raise TypeError(
+                f"counterexample to {refutes!r}: needs exact or certified numbers, not floats"
+            )
         outcome = checks.RELATIONS[relation](measured, expected)
         entry = {"refutes": refutes, "printed": printed, "input": dict(input), "measured": measured}
         self._record.append("counterexamples", {**entry, "expected": expected, "snippet": snippet})
-        refuted = {**outcome, "ok": not outcome["ok"], "relation": f"not {relation}", "margin": None}
-        self._check(refuted, f"counterexample: {refutes}", equation, "exact: a single input refutes")
+        refuted = {
+            **outcome,
+            "ok": not outcome["ok"],
+            "relation": f"not {relation}",
+            "margin": None,
+        }
+        self._check(
+            refuted, f"counterexample: {refutes}", equation, "exact: a single input refutes"
+        )
 
     def table(self, row: str, column: str, *, paper: Any, ours: Any, note: str = "") -> None:
         """A printed cell beside ours; the comparison, if any, is a check of its own."""
-        self._record.append("table", {"row": row, "column": column, "paper": paper, "ours": ours, "note": note})
+        self._record.append(
+            "table", {"row": row, "column": column, "paper": paper, "ours": ours, "note": note}
+        )
 
     def figure(self, figure: "Figure", name: str, *, caption: str, alt: str) -> None:
         """Keep a figure as SVG and PNG; `alt` tells in words and numbers what it shows."""
@@ -167,11 +200,22 @@ class Claim:
     # --- how a check is kept and told -------------------------------------------------------------
 
     def _check(
-        self, outcome: dict[str, Any], name: str, equation: str, source: str, more: Mapping[str, Any] | None = None
+        self,
+        outcome: dict[str, Any],
+        name: str,
+        equation: str,
+        source: str,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         __tracebackhide__ = True
         params = {**self.params, **(more or {})}
-        check = Check(name=name, equation=equation, source=checks.check_source(source), params=params, **outcome)
+        check = Check(
+            name=name,
+            equation=equation,
+            source=checks.check_source(source),
+            params=params,
+            **outcome,
+        )
         self._record.append("checks", vars(check))
         if not check.ok:
             raise ClaimFailed(self._failure(check))
@@ -184,11 +228,19 @@ class Claim:
             ("measured", f"{check.measured}  ({check.name})"),
             ("allowed", f"{check.relation} {check.allowed}{tolerance}  ({check.source})"),
             ("ratio", "no factor" if check.ratio is None else f"{check.ratio:.4g}"),
-            ("setting", ", ".join(f"{key}={value}" for key, value in check.params.items()) or "no parameters"),
+            (
+                "setting",
+                ", ".join(f"{key}={value}" for key, value in check.params.items())
+                or "no parameters",
+            ),
             ("seed", f"--seed {self._base_seed}, so {self.seed()} for this claim"),
             ("repeat", self._record.data["command"]),
         ]
-        what = "the control did not fail as it must" if self._name.role == "control" else "not as recorded"
+        what = (
+            "the control did not fail as it must"
+            if self._name.role == "control"
+            else "not as recorded"
+        )
         head = f"{self.statement.id}, {self.statement.title}: {what}: {check.name}"
         return "\n".join([head, *(f"  {label:<10} {text}" for label, text in rows)])
 

@@ -31,7 +31,9 @@ class Controller:
             argv=list(config.invocation_params.args),
         )
         self.config, self.context = config, context
-        self.journal = Journal(context.project, context.ledger, context.artifacts, context.rootpath, run)
+        self.journal = Journal(
+            context.project, context.ledger, context.artifacts, context.rootpath, run
+        )
         self.durations = schedule.read_durations(context.artifacts)
         self.heartbeat: Heartbeat | None = None
         self.notices: list[str] = []
@@ -78,7 +80,9 @@ class Controller:
         elif type(report) is pytest.TestReport and (report.when == "call" or not report.passed):
             self.journal.finished(report.nodeid, report.outcome, report.duration)
 
-    @pytest.hookimpl(wrapper=True, trylast=True)  # after xdist's workers are gone, before the summary
+    @pytest.hookimpl(
+        wrapper=True, trylast=True
+    )  # after xdist's workers are gone, before the summary
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Any:
         result = yield
         if self.heartbeat:
@@ -106,8 +110,12 @@ class Controller:
             return
         terminalreporter.section("claims")
         for paper, row in self.journal.results.coverage().items():
-            verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(row["verdicts"].items()))
-            terminalreporter.line(f"{paper}: {row['with_claims']} of {row['statements']} statements have a claim ({verdicts})")
+            verdicts = ", ".join(
+                f"{count} {verdict}" for verdict, count in sorted(row["verdicts"].items())
+            )
+            terminalreporter.line(
+                f"{paper}: {row['with_claims']} of {row['statements']} statements have a claim ({verdicts})"
+            )
         for message in [*self.journal.results.messages, *self.notices]:
             terminalreporter.line(message, red=True)
         terminalreporter.line(f"page: {self.context.artifacts / 'index.html'}")

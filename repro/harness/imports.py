@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def fingerprint(file: Path, root: Path) -> str:
     """A digest of the claim file and of everything of the project that it imports."""
     digest = hashlib.sha256()
@@ -32,7 +32,7 @@ def closure(file: Path, root: Path) -> set[Path]:
     return found
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def uses_torch(file: Path, root: Path) -> bool:
     """Whether a claim can come to import torch: then torch is set up before it runs."""
     return any(name[0] == "torch" for source in closure(file, root) for name in _names(source))

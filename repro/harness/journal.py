@@ -19,8 +19,16 @@ SHARE = 0.1  # of the time of a run that making the page may take
 
 
 class Journal:
-    def __init__(self, project: Project, ledger: Ledger, artifacts: Path, rootpath: Path, run: dict[str, Any]) -> None:
-        self.project, self.ledger, self.artifacts, self.rootpath, self.run = project, ledger, artifacts, rootpath, run
+    def __init__(
+        self, project: Project, ledger: Ledger, artifacts: Path, rootpath: Path, run: dict[str, Any]
+    ) -> None:
+        self.project, self.ledger, self.artifacts, self.rootpath, self.run = (
+            project,
+            ledger,
+            artifacts,
+            rootpath,
+            run,
+        )
         self.expected: dict[str, TestName] = {}
         self.reported: dict[str, str] = {}
         self.durations: dict[str, float] = {}
@@ -80,7 +88,9 @@ class Journal:
             found = records.read(path, self.results.messages)
             of_this_run = found is not None and found["run"] == self.run["id"]
             state = found["state"] if found and of_this_run else "not run"
-            lost.append(f"{nodeid}: {state}" + (" (unreported)" if state in ("passed", "failed") else ""))
+            lost.append(
+                f"{nodeid}: {state}" + (" (unreported)" if state in ("passed", "failed") else "")
+            )
         return lost
 
     def close(self, *, interrupted: bool) -> list[str]:
@@ -96,7 +106,11 @@ class Journal:
         self.results.refresh(self.ledger.statements)
         self.publish(None)
         touched = {name.statement.id for name in self.expected.values()}
-        return [line for id in sorted(touched) for line in verdicts.disagreements(self.results.claim(id))]
+        return [
+            line
+            for id in sorted(touched)
+            for line in verdicts.disagreements(self.results.claim(id))
+        ]
 
     def publish(self, changed: set[str] | None) -> None:
         """Write results.json and the page; `changed` limits the work to these claims."""

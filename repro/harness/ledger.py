@@ -28,7 +28,9 @@ RECORDED = ("holds", "holds-repaired", "refuted", "illustrated")
 STATUSES = (*RECORDED, "pending")
 SCOPES = ("finite", "limit")
 
-_ID = re.compile(r"(?P<paper>[a-z]+[0-9]{4}[a-z]?)/(?P<kind>[a-z]+)-(?P<name>[A-Za-z0-9]+([.-][A-Za-z0-9]+)*)")
+_ID = re.compile(
+    r"(?P<paper>[a-z]+[0-9]{4}[a-z]?)/(?P<kind>[a-z]+)-(?P<name>[A-Za-z0-9]+([.-][A-Za-z0-9]+)*)"
+)
 
 
 class LedgerError(ValueError):
@@ -89,7 +91,8 @@ class Ledger:
         matches = [
             s
             for s in self.statements.values()
-            if s.paper == path.parent.name and (path.stem == s.stem or path.stem.startswith(s.stem + "_"))
+            if s.paper == path.parent.name
+            and (path.stem == s.stem or path.stem.startswith(s.stem + "_"))
         ]
         return max(matches, key=lambda s: len(s.stem), default=None)
 
@@ -118,7 +121,9 @@ def read(path: Path) -> Ledger:
         raise LedgerError(f"{path}: not a TOML file: {error}") from None
     unknown = set(raw) - {"schema", "title", "papers", "statement"}
     if unknown:
-        raise LedgerError(f"{path}: unknown field {min(unknown)!r} (known: schema, title, papers, statement)")
+        raise LedgerError(
+            f"{path}: unknown field {min(unknown)!r} (known: schema, title, papers, statement)"
+        )
     if raw.get("schema") != 1:
         raise LedgerError(f"{path}: field 'schema' must be 1, found {raw.get('schema')!r}")
     _check_type(f"{path}: field 'title'", raw.get("title"), many=False)
@@ -132,7 +137,9 @@ def read(path: Path) -> Ledger:
         if statement.id in statements:
             raise LedgerError(f"{path}: entry {statement.id}: field 'id' stands twice")
         if statement.paper not in papers:
-            raise LedgerError(f"{path}: entry {statement.id}: field 'id' names no paper of [papers]")
+            raise LedgerError(
+                f"{path}: entry {statement.id}: field 'id' names no paper of [papers]"
+            )
         statements[statement.id] = statement
     _check_uses(path, statements)
     return Ledger(path, raw["title"], papers, statements)
@@ -162,7 +169,9 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
     if not matched or len(statement.id) > 80:
         raise LedgerError(f"{where}: field 'id' must read <paper>/<kind>-<number>")
     if matched["kind"] != statement.kind:
-        raise LedgerError(f"{where}: field 'kind' is {statement.kind!r}, but the id says {matched['kind']!r}")
+        raise LedgerError(
+            f"{where}: field 'kind' is {statement.kind!r}, but the id says {matched['kind']!r}"
+        )
     for name, value, known in [
         ("kind", statement.kind, KINDS),
         ("status", statement.status, STATUSES),
@@ -170,13 +179,19 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
         *[("evidence", value, EVIDENCE) for value in statement.evidence],
     ]:
         if value not in known:
-            raise LedgerError(f"{where}: field {name!r}: unknown value {value!r} (known: {', '.join(known)})")
+            raise LedgerError(
+                f"{where}: field {name!r}: unknown value {value!r} (known: {', '.join(known)})"
+            )
     if statement.status in ("holds-repaired", "refuted") and not statement.reason:
-        raise LedgerError(f"{where}: field 'reason' must say what is false as printed and how it is repaired")
+        raise LedgerError(
+            f"{where}: field 'reason' must say what is false as printed and how it is repaired"
+        )
     return statement
 
 
-def _check_fields(where: str, entry: dict[str, Any], record: type, ignore: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def _check_fields(
+    where: str, entry: dict[str, Any], record: type, ignore: set[str] = frozenset()
+) -> None:  # type: ignore[assignment]
     known = {f.name: f for f in fields(record) if f.name not in ignore}
     for name in entry:
         if name not in known:
@@ -202,7 +217,9 @@ def _check_uses(path: Path, statements: dict[str, Statement]) -> None:
     for statement in statements.values():
         for used in statement.uses:
             if used not in statements:
-                raise LedgerError(f"{path}: entry {statement.id}: field 'uses' names {used!r}, which is no entry")
+                raise LedgerError(
+                    f"{path}: entry {statement.id}: field 'uses' names {used!r}, which is no entry"
+                )
     _check_acyclic(path, statements)
 
 
@@ -217,7 +234,9 @@ def _check_acyclic(path: Path, statements: dict[str, Statement]) -> None:
             for used in uses:
                 if used in trail:
                     cycle = [*list(trail)[list(trail).index(used) :], used]
-                    raise LedgerError(f"{path}: entry {id}: field 'uses' closes a cycle: {' -> '.join(cycle)}")
+                    raise LedgerError(
+                        f"{path}: entry {id}: field 'uses' closes a cycle: {' -> '.join(cycle)}"
+                    )
                 if used not in finished:
                     trail[used] = None
                     stack.append((used, iter(statements[used].uses)))

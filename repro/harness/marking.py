@@ -23,7 +23,9 @@ OTHER_MARKERS = {
 
 def register(config: pytest.Config) -> None:
     for kind in KINDS:
-        config.addinivalue_line("markers", f"{kind}: claims about statements of this kind (from the file's name)")
+        config.addinivalue_line(
+            "markers", f"{kind}: claims about statements of this kind (from the file's name)"
+        )
     for marker, kind in EVIDENCE_MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: evidence of the kind {kind}")
     for marker, meaning in OTHER_MARKERS.items():
@@ -64,7 +66,9 @@ def note_collected(items: list[pytest.Item], config: pytest.Config, context: Con
         name = name_of(item, context)
         if name and not any(str(name.file).endswith(part) for part in in_part):
             tests.setdefault(name.statement.id, []).append(name.test)
-    keep = {name.record(context.artifacts).name for item in items if (name := name_of(item, context))}
+    keep = {
+        name.record(context.artifacts).name for item in items if (name := name_of(item, context))
+    }
     for id, names in tests.items():
         path = claim_folder(context.artifacts, id) / "collected.json"
         try:
@@ -81,13 +85,19 @@ def note_collected(items: list[pytest.Item], config: pytest.Config, context: Con
 def evidence_of(item: pytest.Item) -> str | None:
     kinds = [kind for marker, kind in EVIDENCE_MARKERS.items() if item.get_closest_marker(marker)]
     if len(kinds) > 1:
-        pytest.fail(f"one kind of evidence per test, this one has {', '.join(kinds)}", pytrace=False)
+        pytest.fail(
+            f"one kind of evidence per test, this one has {', '.join(kinds)}", pytrace=False
+        )
     return kinds[0] if kinds else None
 
 
 def params(item: pytest.Item) -> dict[str, Any]:
     callspec = getattr(item, "callspec", None)
-    return {} if callspec is None else {key: files.plain(value) for key, value in callspec.params.items()}
+    return (
+        {}
+        if callspec is None
+        else {key: files.plain(value) for key, value in callspec.params.items()}
+    )
 
 
 def identity(item: pytest.Item, name: TestName, context: Context) -> dict[str, Any]:
@@ -114,10 +124,14 @@ def identity(item: pytest.Item, name: TestName, context: Context) -> dict[str, A
 def check_form(item: pytest.Item, name: TestName) -> None:
     """A claim test uses `claim`, and a test of the statement says what kind of evidence it gives."""
     if "claim" not in getattr(item, "fixturenames", ()):
-        pytest.fail(f"{name.test} does not use the fixture `claim`, so it can record nothing", pytrace=False)
+        pytest.fail(
+            f"{name.test} does not use the fixture `claim`, so it can record nothing", pytrace=False
+        )
     if name.role == "claim" and evidence_of(item) is None:
         marks = ", ".join(f"@pytest.mark.{marker}" for marker in EVIDENCE_MARKERS)
-        pytest.fail(f"{name.test} must say what kind of evidence it gives: one of {marks}", pytrace=False)
+        pytest.fail(
+            f"{name.test} must say what kind of evidence it gives: one of {marks}", pytrace=False
+        )
 
 
 def unmet_needs(item: pytest.Item, context: Context) -> str:

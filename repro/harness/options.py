@@ -21,11 +21,26 @@ def add(parser: pytest.Parser) -> None:
         "--scale", choices=SCALES, default="laptop",
         help="how much work: smoke (minutes), laptop (default), paper (the printed sizes; wants a GPU)",
     )  # fmt: skip
-    group.addoption("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:N or mps")
+    group.addoption(
+        "--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:N or mps"
+    )
     group.addoption("--seed", type=int, default=0, help="base of all seeds (default 0)")
-    group.addoption("--threads", default="1", metavar="N", help="threads per process, or auto: cores / workers (default 1)")
-    group.addoption("--artifacts", metavar="FOLDER", help="where results and the page go (default: the project's)")
-    group.addoption("--store", metavar="FOLDER", help="where finished trainings are kept (default: the project's)")
+    group.addoption(
+        "--threads",
+        default="1",
+        metavar="N",
+        help="threads per process, or auto: cores / workers (default 1)",
+    )
+    group.addoption(
+        "--artifacts",
+        metavar="FOLDER",
+        help="where results and the page go (default: the project's)",
+    )
+    group.addoption(
+        "--store",
+        metavar="FOLDER",
+        help="where finished trainings are kept (default: the project's)",
+    )
     group.addoption(
         "--store-mode", choices=STORE_MODES, default="use",
         help="use finished trainings (default), refresh them, or readonly: train nothing",

@@ -42,7 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if project is None:
         return
     if pytest.version_tuple < (9,):
-        raise pytest.UsageError(f"claims need pytest 9 or newer, this is {pytest.__version__}: pip install 'pytest>=9,<10'")
+        raise pytest.UsageError(
+            f"claims need pytest 9 or newer, this is {pytest.__version__}: pip install 'pytest>=9,<10'"
+        )
     marking.register(config)
     context = options.read(config, project)
     config.stash[CONTEXT] = context
@@ -97,7 +99,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     context = config.stash.get(CONTEXT, None)
     if context is None:
         return
@@ -105,7 +109,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     if not context.listing and context.worker in (None, "gw0") and not session.testsfailed:
         marking.note_collected(items, config, context)
     if context.worker:
-        items.sort(key=lambda item: schedule.sort_key(item.nodeid, context.scale, context.durations))
+        items.sort(
+            key=lambda item: schedule.sort_key(item.nodeid, context.scale, context.durations)
+        )
 
 
 # --- running a claim -------------------------------------------------------------------------------
@@ -117,7 +123,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     name = marking.name_of(item, context) if context else None
     if context is None or name is None:
         return
-    item.stash[RECORD] = Record(name.record(context.artifacts), **marking.identity(item, name, context))
+    item.stash[RECORD] = Record(
+        name.record(context.artifacts), **marking.identity(item, name, context)
+    )
     marking.check_form(item, name)
     if imports.uses_torch(name.file, context.project.root):
         resources.make_deterministic(context.threads)
@@ -133,7 +141,9 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
     context = request.config.stash.get(CONTEXT, None)
     name = marking.name_of(item, context) if context else None
     if context is None or name is None:
-        pytest.fail("the fixture `claim` works in claim files only: claims/<paper>/test_<kind>_<number>_<words>.py")
+        pytest.fail(
+            "the fixture `claim` works in claim files only: claims/<paper>/test_<kind>_<number>_<words>.py"
+        )
 
     def store(**settings: Any) -> Any:
         from repro.training import Store
@@ -156,7 +166,9 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report: pytest.TestReport = yield
-    report.user_properties = [(str(key), files.plain(value)) for key, value in report.user_properties]
+    report.user_properties = [
+        (str(key), files.plain(value)) for key, value in report.user_properties
+    ]
     record = item.stash.get(RECORD, None)
     if record is not None:
         _settle(report, call, record)
@@ -175,7 +187,9 @@ def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], record: Reco
         record.finish("error", f"{type(error).__name__}: {error}\n\n{report.longreprtext}")
     elif report.when == "call" and not record.data["checks"]:
         report.outcome = "failed"
-        report.longrepr = "this claim checked nothing: use at_most, at_least, within, equals or counterexample"
+        report.longrepr = (
+            "this claim checked nothing: use at_most, at_least, within, equals or counterexample"
+        )
         record.finish("error", report.longrepr)
     elif report.when == "call":
         record.finish("passed")

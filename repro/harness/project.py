@@ -40,7 +40,9 @@ class Project:
                     f"with an id such as {file.parent.name}/{_suggested(file)}, or rename the file"
                 )
             if statement.id in shown:
-                raise LedgerError(f"{where}: {shown[statement.id].name} already shows {statement.id}")
+                raise LedgerError(
+                    f"{where}: {shown[statement.id].name} already shows {statement.id}"
+                )
             shown[statement.id] = file
         return ledger
 
@@ -72,7 +74,9 @@ class TestName:
     def role(self) -> str:
         if self.function.startswith("test_control_"):
             return "control"
-        return "erratum" if self.function.startswith(("test_printed_", "test_reading_")) else "claim"
+        return (
+            "erratum" if self.function.startswith(("test_printed_", "test_reading_")) else "claim"
+        )
 
     def record(self, artifacts: Path) -> Path:
         """Where this test writes its results: a readable name made safe, a digest against clashes."""

@@ -37,7 +37,10 @@ def run_header(root: Path, run: str, **settings: Any) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
+    found = {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
     for name in PACKAGES:
         try:
             found[name] = importlib.metadata.version(name)
@@ -52,7 +55,11 @@ def git_state(root: Path) -> dict[str, Any]:
     def git(*arguments: str) -> str | None:
         try:
             done = subprocess.run(
-                ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10, check=False
+                ["git", "-C", str(root), *arguments],
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
             return None

@@ -73,7 +73,9 @@ class Record:
             self._later.start()
 
     def _write_late(self) -> None:
-        with contextlib.suppress(OSError):  # a full disk is told by the next write of the test itself
+        with contextlib.suppress(
+            OSError
+        ):  # a full disk is told by the next write of the test itself
             if self.data["state"] == "running":
                 self.write()
 
@@ -97,7 +99,10 @@ def read(path: Path, messages: list[str]) -> dict[str, Any] | None:
         missing = {"claim", "test", "state", "role", "run", "checks"} - set(data)
         if missing:
             raise files.DamagedFile(f"{path} lacks {', '.join(sorted(missing))}")
-        if not all(isinstance(data[key], list) for key in ("checks", "table", "counterexamples", "figures", "store")):
+        if not all(
+            isinstance(data[key], list)
+            for key in ("checks", "table", "counterexamples", "figures", "store")
+        ):
             raise files.DamagedFile(f"{path} holds something else where lists should be")
         if not isinstance(data["records"], dict):
             raise files.DamagedFile(f"{path} holds something else where its records should be")

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     import filelock
     import torch
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
 WORKER_BYTES = 2**30  # a torch worker on a CPU holds 330 MB before it works
 
 
@@ -31,7 +36,9 @@ class NoSuchDevice(ValueError):
 
 def cores() -> int:
     """Cores that this process may use: its affinity, and the quota of its control group."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    available = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         return max(1, min(available, int(quota) // int(period)))
@@ -92,7 +99,9 @@ def check_device(device: str) -> None:
         present.append("mps")
     asked = "cuda:0" if device == "cuda" else device
     if asked not in present:
-        raise NoSuchDevice(f"--device {device}: not on this machine; there is {', '.join(present)} (or auto)")
+        raise NoSuchDevice(
+            f"--device {device}: not on this machine; there is {', '.join(present)} (or auto)"
+        )
 
 
 class Lease:
@@ -100,7 +109,9 @@ class Lease:
 
     def __init__(self, option: str, folder: Path | None = None) -> None:
         self.option = option
-        self.folder = folder or Path(tempfile.gettempdir()) / f"attention-claims-{os.getuid()}-devices"
+        self.folder = (
+            folder or Path(tempfile.gettempdir()) / f"attention-claims-{os.getuid()}-devices"
+        )
         self._device: torch.device | None = None
         self._lock: filelock.BaseFileLock | None = None
 

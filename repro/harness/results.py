@@ -10,9 +10,32 @@ from repro.harness.ledger import Ledger, Statement
 from repro.harness.project import Project, claim_folder
 
 SCHEMA = 1
-LEDGER_FIELDS = ("id", "paper", "kind", "number", "also", "section", "title", "statement", "formula", "note")
+LEDGER_FIELDS = (
+    "id",
+    "paper",
+    "kind",
+    "number",
+    "also",
+    "section",
+    "title",
+    "statement",
+    "formula",
+    "note",
+)
 MORE_LEDGER_FIELDS = ("scope", "data", "reason", "uses", "status", "pending")
-OF_A_TEST = ("test", "state", "role", "evidence", "seconds", "run", "scale", "seed", "device", "threads", "worker")
+OF_A_TEST = (
+    "test",
+    "state",
+    "role",
+    "evidence",
+    "seconds",
+    "run",
+    "scale",
+    "seed",
+    "device",
+    "threads",
+    "worker",
+)
 MORE_OF_A_TEST = ("records", "store", "message", "command", "description")
 
 
@@ -30,7 +53,9 @@ class Results:
         """Read the records of these claims again."""
         for id in ids:
             statement = self.ledger.statements[id]
-            self._claims[id] = claim_object(self.project, statement, self._files.get(id), self.artifacts, self.messages)
+            self._claims[id] = claim_object(
+                self.project, statement, self._files.get(id), self.artifacts, self.messages
+            )
         found = {id: claim["verdict"] for id, claim in self._claims.items()}
         for id, is_solid in verdicts.solid(self.ledger, found).items():
             self._claims[id]["solid"] = is_solid
@@ -68,7 +93,10 @@ class Results:
 
     def write(self, run: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
         for id in changed:
-            files.write_json(claim_folder(self.artifacts, id) / "result.json", {"schema": SCHEMA, **self._claims[id]})
+            files.write_json(
+                claim_folder(self.artifacts, id) / "result.json",
+                {"schema": SCHEMA, **self._claims[id]},
+            )
         document = self.document(run)
         files.write_json(self.artifacts / "results.json", document)
         return document
@@ -93,7 +121,9 @@ def claim_object(
         "evidence": verdicts.evidence([test for test in tests if test["state"] == "passed"]),
         "file": str(file.relative_to(project.root)) if file else None,
         "description": imports.docstring(file) if file else "",
-        "command": f"pytest {file.relative_to(project.root)} --scale {newest.get('scale', 'laptop')}" if file else "",
+        "command": f"pytest {file.relative_to(project.root)} --scale {newest.get('scale', 'laptop')}"
+        if file
+        else "",
         "scale": newest.get("scale"),
         "seconds": round(sum(float(test["seconds"]) for test in tests), 3),
         "run": newest.get("run"),
@@ -101,7 +131,9 @@ def claim_object(
         "checks": gathered(tests, "checks", control=False),
         "controls": gathered(tests, "checks", control=True),
         **{key: gathered(tests, key) for key in ("table", "counterexamples", "figures")},
-        "tests": [{key: test.get(key) for key in (*OF_A_TEST, *MORE_OF_A_TEST, "stale")} for test in tests],
+        "tests": [
+            {key: test.get(key) for key in (*OF_A_TEST, *MORE_OF_A_TEST, "stale")} for test in tests
+        ],
     }
 
 
@@ -111,7 +143,11 @@ def read_tests(folder: Path, messages: list[str]) -> tuple[list[dict[str, Any]],
     `collected.json` lists the tests that the claim file has; records of other tests are left over
     from an earlier version of the file and do not count.
     """
-    found = {test["test"]: test for path in sorted(folder.glob("tests/*.json")) if (test := records.read(path, messages))}
+    found = {
+        test["test"]: test
+        for path in sorted(folder.glob("tests/*.json"))
+        if (test := records.read(path, messages))
+    }
     try:
         expected = files.read_json(folder / "collected.json")["tests"]
     except FileNotFoundError:
@@ -119,10 +155,14 @@ def read_tests(folder: Path, messages: list[str]) -> tuple[list[dict[str, Any]],
     except (files.DamagedFile, KeyError) as damage:
         messages.append(f"{damage}; set aside as {files.set_aside(folder / 'collected.json').name}")
         return list(found.values()), 0
-    return [found[name] for name in expected if name in found], sum(name not in found for name in expected)
+    return [found[name] for name in expected if name in found], sum(
+        name not in found for name in expected
+    )
 
 
-def gathered(tests: list[dict[str, Any]], key: str, control: bool | None = None) -> list[dict[str, Any]]:
+def gathered(
+    tests: list[dict[str, Any]], key: str, control: bool | None = None
+) -> list[dict[str, Any]]:
     """What all tests (or only controls, or only the others) list under `key`, each with its test."""
     return [
         {**entry, "test": test["test"], "evidence": test["evidence"]}

@@ -39,13 +39,18 @@ def verdict(statement: Statement, tests: Sequence[Mapping[str, Any]], unseen: in
     if unseen:
         return Verdict("not-run", f"{unseen} of {unseen + len(tests)} tests have not been run")
     if not any(test["role"] == "claim" for test in passed):
-        return Verdict("not-run", excused[0]["message"] if excused else "no test of the statement itself has run")
+        return Verdict(
+            "not-run",
+            excused[0]["message"] if excused else "no test of the statement itself has run",
+        )
     if not any(test["role"] == "control" for test in passed):
         return Verdict("error", "no control has run: nothing shows that the checks can fail")
     return _of_passed(statement, passed, excused)
 
 
-def _of_passed(statement: Statement, passed: Sequence[Mapping[str, Any]], excused: Sequence[Mapping[str, Any]]) -> Verdict:
+def _of_passed(
+    statement: Statement, passed: Sequence[Mapping[str, Any]], excused: Sequence[Mapping[str, Any]]
+) -> Verdict:
     checks = [check for test in passed if test["role"] == "claim" for check in test["checks"]]
     refuting = [entry for test in passed for entry in test["counterexamples"] if entry["printed"]]
     also = f"; {len(excused)} tests not run ({excused[0]['message']})" if excused else ""
@@ -57,7 +62,10 @@ def _of_passed(statement: Statement, passed: Sequence[Mapping[str, Any]], excuse
         return Verdict("illustrated", f"{count}, all of them on trained models{also}")
     printed = f"as printed, refuted: {refuting[0]['refutes']}; repaired: " if refuting else ""
     if statement.scope == "limit":
-        return Verdict("illustrated", f"{printed}{count}; a limit or an existence is not decided by finitely many{also}")
+        return Verdict(
+            "illustrated",
+            f"{printed}{count}; a limit or an existence is not decided by finitely many{also}",
+        )
     if refuting:
         return Verdict("holds-repaired", f"{printed}{count}{also}")
     return Verdict("holds", f"{count}{also}")
@@ -90,7 +98,9 @@ def disagreements(claim: Mapping[str, Any]) -> list[str]:
         return []
     found = []
     if claim["verdict"] != claim["status"]:
-        found.append(f"{claim['id']}: the ledger records {claim['status']!r}, this run found {claim['verdict']!r}")
+        found.append(
+            f"{claim['id']}: the ledger records {claim['status']!r}, this run found {claim['verdict']!r}"
+        )
     missing = [kind for kind in claim["aims"] if kind not in claim["evidence"]]
     if missing and all(test["state"] == "passed" for test in claim["tests"]):
         found.append(f"{claim['id']}: evidence aimed at but not shown: {', '.join(missing)}")

@@ -31,7 +31,7 @@ class Site:
         papers = overview.papers(self.results, self.claims)
         return _INDEX.render(
             root="",
-            title=self.results.get("title") or "Every numbered statement, put to the test",
+            title=self.results.get("title", ""),
             run=self.results.get("run", {}),
             messages=self.results.get("messages", []),
             papers=papers,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from repro.files import DamagedFile, read_json, set_aside, write_json
 from repro.training import entry as entries
@@ -123,11 +123,12 @@ class Store:
             progress=self._progress,
             say=lambda message: self._say(f"{slot}: {message}"),
         )
-        try:
-            outcome = train(workspace)
-        except Exception:
-            workspace.forget()
-            raise
+        with _signed(slot):
+            try:
+                outcome = train(workspace)
+            except Exception:
+                workspace.forget()
+                raise
         entries.write(slot, outcome, seconds=workspace.seconds, source=source, run=self.run)
         workspace.forget()
         return entries.read(slot), workspace.notes
@@ -136,26 +137,19 @@ class Store:
     def _hold(self, slot: Slot) -> Iterator[None]:
         """Hold the lock of one training; the operating system frees it if we are killed."""
         slot.directory.parent.mkdir(parents=True, exist_ok=True)
-        holder = slot.beside("holder.json")
         lock = FileLock(slot.beside("lock"))
-        self._acquire(lock, slot, holder)
-        try:
-            slot.sweep()
-            write_json(holder, {"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")})
-            yield
-        finally:
-            holder.unlink(missing_ok=True)
-            lock.release()
-
-    def _acquire(self, lock: BaseFileLock, slot: Slot, holder: Path) -> None:
         patience = min(1.0, self._say_every)  # a short wait is not worth a word
-        while True:
+        while not lock.is_locked:
             try:
                 lock.acquire(timeout=patience, poll_interval=0.1)
-                return
             except Timeout:
-                self._say(f"{slot}: waiting for {_name(holder)}")
+                self._say(f"{slot}: waiting for {_holder(slot)}")
                 patience = self._say_every
+        try:
+            slot.sweep()
+            yield
+        finally:
+            lock.release()
 
 
 def check_writable(root: Path) -> None:
@@ -184,9 +178,20 @@ def _reused(entry: Entry, source: str) -> str:
     return f"reused{although}: computed {entry.when[:10]} by torch {torch} in {entry.seconds:.1f} s"
 
 
-def _name(holder: Path) -> str:
+@contextlib.contextmanager
+def _signed(slot: Slot) -> Iterator[None]:
+    """While we train, those who wait can read who we are."""
+    name = {"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    write_json(slot.beside("holder.json"), name)
     try:
-        content = read_json(holder)
+        yield
+    finally:
+        slot.beside("holder.json").unlink(missing_ok=True)
+
+
+def _holder(slot: Slot) -> str:
+    try:
+        content = read_json(slot.beside("holder.json"))
         return f"process {content['pid']}, which has it since {content['since']}"
     except (OSError, DamagedFile, KeyError):
         return "another process"

@@ -1,0 +1,69 @@
+"""The part of README.md that is made from results: coverage, a row per claim, one figure.
+
+A test compares README.md with the committed snapshot in artifacts/reference/, so that no number in
+it can drift from what was measured.
+"""
+
+import re
+from typing import Any
+
+BEGIN, END = "<!-- made by `python -m repro snapshot`: begin -->", "<!-- end -->"
+
+
+def filled(readme: str, results: dict[str, Any], figures: str) -> str:
+    """README with its generated part made anew; `figures` is where the snapshot's figures are."""
+    if BEGIN not in readme or END not in readme:
+        raise ValueError(f"README.md lacks the lines {BEGIN} and {END}")
+    head, rest = readme.split(BEGIN, 1)
+    return head + BEGIN + "\n" + _generated(results, figures) + END + rest.split(END, 1)[1]
+
+
+def _generated(results: dict[str, Any], figures: str) -> str:
+    run = results["run"]
+    shown = [claim for claim in results["claims"] if claim["file"]]
+    lines = [
+        "| statement | what it says | what we found | verdict | evidence |",
+        "|---|---|---|---|---|",
+        *[_row(claim) for claim in shown],
+        "",
+        *[_coverage(paper, row) for paper, row in results["coverage"].items()],
+        "",
+        f"Scale {run['scale']}, seed {run['seed']}, torch {run['versions'].get('torch', '?')} on {run['versions']['platform']}.",
+        "",
+        *_figure(shown, figures),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(claim: dict[str, Any]) -> str:
+    name = f"[{claim['paper']}, {claim['kind']} {claim['number']}]({claim['file']})"
+    verdict = f"**{claim['verdict']}**" + (", solid" if claim["solid"] else "")
+    cells = (name, claim["title"], _found(claim), verdict, ", ".join(claim["evidence"]))
+    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+
+
+def _found(claim: dict[str, Any]) -> str:
+    """How many checks and controls, and the narrowest factor by which one of them holds."""
+    margins = [m for c in claim["checks"] if isinstance(m := c["margin"], (int, float))]
+    narrowest = f", the narrowest by a factor of {min(margins):.2f}" if margins else ""
+    failing = f"{len(claim['controls'])} controls fail as they must"
+    return f"{len(claim['checks'])} checks hold{narrowest}; {failing}"
+
+
+def _coverage(paper: str, row: dict[str, Any]) -> str:
+    return f"- {paper}: {row['with_claims']} of {row['statements']} statements have a claim so far"
+
+
+def _figure(claims: list[dict[str, Any]], folder: str) -> list[str]:
+    for claim in claims:
+        for figure in claim["figures"]:
+            return [
+                f"![{_plain(figure['alt'])}]({folder}/{figure['svg']})",
+                "",
+                f"*{figure['caption']}*",
+            ]
+    return []
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text.replace("|", "\\|"))

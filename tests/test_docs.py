@@ -1,0 +1,116 @@
+"""README and docs are executed, not trusted."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repro.harness.ledger import read
+from repro.report import readme
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)
+
+
+def commands():
+    for page in PAGES:
+        for block in blocks(page, "sh"):
+            for line in block.splitlines():
+                yield pytest.param(
+                    line.split("  #")[0].strip(), id=f"{page.name}: {line.split('  #')[0].strip()}"
+                )
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_of_the_docs_works(command):
+    """pytest is asked to list, make to say what it would do; the rest is run as it stands."""
+    program, *arguments = shlex.split(command)
+    if program == "pip":
+        assert arguments == ["install", "-e", ".[dev]"]
+        return
+    run = {
+        "pytest": [sys.executable, "-m", "pytest", *arguments, "--co", "-q"],
+        "make": ["make", "--dry-run", *arguments],
+        "python": [sys.executable, *arguments],
+    }[program]
+    if arguments[-1:] == ["watch"]:
+        run.append("--help")
+    if arguments[-1:] in (["report"], ["snapshot"]):
+        run += ["--artifacts", "no-such-folder", "--help"]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_option_of_the_readme_exists():
+    options = set(re.findall(r"`(--[a-z-]+)", (ROOT / "README.md").read_text()))
+    assert len(options) >= 7
+    shown = subprocess.run(
+        [sys.executable, "-m", "pytest", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert not {option for option in options if option not in shown}
+
+
+def test_links_between_the_docs_lead_somewhere():
+    links = [
+        (page, link)
+        for page in PAGES
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text())
+        if "://" not in link
+    ]
+    assert links
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_worked_example_of_a_theorem_of_your_own_runs(tmp_path):
+    claim, conftest = blocks(ROOT / "docs/claims.md", "python")
+    (tmp_path / "claims/demo2025").mkdir(parents=True)
+    (tmp_path / "conftest.py").write_text(conftest)
+    (tmp_path / "claims/demo2025/test_lemma_1_trapezoid.py").write_text(claim)
+    (tmp_path / "claims/ledger.toml").write_text(
+        'schema = 1\ntitle = "Mine"\n[papers.demo2025]\ntitle = "A"\nauthors = "N"\nversion = "1"\n[[statement]]\nid = "demo2025/lemma-1"\n'
+        'kind = "lemma"\nnumber = "1"\nsection = "1"\ntitle = "t"\nstatement = "s"\nevidence = ["exact"]\nstatus = "holds"\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "demo2025: 1 of 1 statements have a claim (1 holds)" in done.stdout
+    assert (tmp_path / "artifacts/index.html").exists()
+
+
+def test_the_example_of_the_ledger_page_is_a_ledger(tmp_path):
+    (example,) = blocks(ROOT / "docs/ledger.md", "toml")
+    (tmp_path / "ledger.toml").write_text(example.replace('uses = ["fang2022/section-2"]\n', ""))
+    assert list(read(tmp_path / "ledger.toml").statements) == ["fang2022/lemma-3.1"]
+
+
+def test_the_readme_shows_what_the_snapshot_holds():
+    results = json.loads((ROOT / "artifacts/reference/results.json").read_text())
+    text = (ROOT / "README.md").read_text()
+    assert readme.filled(text, results, "artifacts/reference") == text, (
+        "run: python -m repro snapshot"
+    )
+
+
+def test_the_snapshot_agrees_with_the_ledger():
+    results = json.loads((ROOT / "artifacts/reference/results.json").read_text())
+    ledger = read(ROOT / "claims/ledger.toml")
+    recorded = {s.id: s.status for s in ledger.statements.values() if not s.pending}
+    assert {claim["id"]: claim["verdict"] for claim in results["claims"]} == recorded
