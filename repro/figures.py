@@ -18,7 +18,7 @@ ROLES: dict[str, dict[str, Any]] = {
     "bound": {"color": "#000000", "marker": "", "linestyle": "--"},
     "floor": {"color": "#666666", "marker": "", "linestyle": ":"},
 }
-STYLE = {
+STYLE: dict[Any, Any] = {
     "figure.constrained_layout.use": True,
     "figure.dpi": 100,
     "savefig.dpi": 160,

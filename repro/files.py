@@ -38,9 +38,7 @@ def plain(value: Any) -> Any:
 
     numpy and torch scalars are numbers, arrays and tensors are lists.
     """
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, int) and type(value) is int:
+    if value is None or isinstance(value, (bool, str)) or type(value) is int:
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(float(value))
@@ -66,7 +64,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path, *, schema: int | None = None) -> dict[str, Any]:
-    """An object from a JSON file, or DamagedFile with the reason; FileNotFoundError if there is none."""
+    """An object from a JSON file, or DamagedFile with the reason, or FileNotFoundError."""
     try:
         value = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:

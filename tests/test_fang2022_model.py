@@ -302,8 +302,8 @@ def best_affine(s):
 def best_error():
     """Of functions with so many linear pieces, joined or not, against s² on 25 points of [-1, 1].
 
-    The ends of the pieces are among the points, and every choice of them is tried. The best ends for
-    two, three and four pieces are multiples of 1/12, so they are among those tried.
+    The ends of the pieces are among the points, and every choice of them is tried; the best ends of
+    two, three and four pieces, being multiples of 1/12, too.
     """
     s = np.linspace(-1, 1, 25)
     one = {(i, j): best_affine(s[i : j + 1]) for i in range(25) for j in range(i + 1, 25)}
@@ -331,12 +331,14 @@ def test_the_floor_grows_like_the_square_of_M():
 
 def two_units(a, b, c):
     """The network that stores c + a relu(x + y - b) + a relu(-x - y - b)."""
+    weights = {
+        "0.weight": [[1, 1], [-1, -1]],
+        "0.bias": [-b, -b],
+        "2.weight": [[a, a]],
+        "2.bias": [c],
+    }
     model = network()
-    with torch.no_grad():
-        model[0].weight[:] = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
-        model[0].bias[:] = -b
-        model[2].weight[:] = a
-        model[2].bias[:] = c
+    model.load_state_dict({name: torch.tensor(value) for name, value in weights.items()})
     return model
 
 

@@ -84,24 +84,31 @@ def test_a_change_after_a_long_time_is_written_at_once(tmp_path, monkeypatch):
     assert json.loads(record.path.read_text())["records"] == {"x": 1}
 
 
+def whole(path):
+    """A record that can be read."""
+    found = read(path, [])
+    assert found is not None
+    return found
+
+
 def changed(record, **fields):
     """What a damaged or foreign file would hold."""
-    whole = json.loads(record.path.read_text())
-    record.path.write_text(json.dumps({**whole, **fields}))
+    known = json.loads(record.path.read_text())
+    record.path.write_text(json.dumps({**known, **fields}))
     return record.path
 
 
 def test_running_means_running_only_while_its_process_lives(record):
-    assert read(record.path, [])["state"] == "running"
-    assert read(changed(record, pid=NOBODY), [])["state"] == "interrupted"
-    assert read(changed(record, pid=None), [])["state"] == "interrupted"
+    assert whole(record.path)["state"] == "running"
+    assert whole(changed(record, pid=NOBODY))["state"] == "interrupted"
+    assert whole(changed(record, pid=None))["state"] == "interrupted"
     assert json.loads(record.path.read_text())["state"] == "running", "reading changes nothing"
 
 
 @pytest.mark.parametrize("state", ["passed", "failed", "error", "not-run", "crashed"])
 def test_a_final_state_stays_when_the_process_is_gone(record, state):
     record.finish(state)
-    assert read(changed(record, pid=NOBODY), [])["state"] == state
+    assert whole(changed(record, pid=NOBODY))["state"] == state
 
 
 def test_a_process_is_alive_until_it_has_ended(monkeypatch):
@@ -130,10 +137,10 @@ def test_what_can_be_no_process_is_not_alive(pid):
 
 def test_a_mark_is_for_records_that_could_not_end_by_themselves(record):
     mark(record.path, "crashed", "the worker died")
-    found = read(record.path, [])
+    found = whole(record.path)
     assert (found["state"], found["message"]) == ("crashed", "the worker died")
     mark(record.path, "interrupted", "again")
-    assert read(record.path, [])["message"] == "the worker died"
+    assert whole(record.path)["message"] == "the worker died"
     mark(record.path.with_name("none.json"), "crashed", "x")
     assert not record.path.with_name("none.json").exists()
 
@@ -141,16 +148,16 @@ def test_a_mark_is_for_records_that_could_not_end_by_themselves(record):
 # --- damage --------------------------------------------------------------------------------------
 
 DAMAGE = {
-    "truncated": (lambda whole: json.dumps(whole)[:50], "is not JSON"),
-    "empty": (lambda whole: "", "is not JSON"),
-    "a list": (lambda whole: json.dumps([whole]), "does not hold an object"),
+    "truncated": (lambda known: json.dumps(known)[:50], "is not JSON"),
+    "empty": (lambda known: "", "is not JSON"),
+    "a list": (lambda known: json.dumps([known]), "does not hold an object"),
     "newer": (
-        lambda whole: json.dumps({**whole, "schema": 2}),
+        lambda known: json.dumps({**known, "schema": 2}),
         "has schema 2, this version reads 1",
     ),
-    "foreign": (lambda whole: '{"schema": 1}', "lacks checks, claim, role, run, state, test"),
-    "no list": (lambda whole: json.dumps({**whole, "checks": {}}), "where lists should be"),
-    "no numbers": (lambda whole: json.dumps({**whole, "records": []}), "where its records should"),
+    "foreign": (lambda known: '{"schema": 1}', "lacks checks, claim, role, run, state, test"),
+    "no list": (lambda known: json.dumps({**known, "checks": {}}), "where lists should be"),
+    "no numbers": (lambda known: json.dumps({**known, "records": []}), "where its records should"),
 }
 
 
@@ -185,9 +192,9 @@ def test_a_record_that_another_process_sets_aside_first_is_not_said(record, monk
 
 @pytest.mark.xfail(raises=AssertionError, reason="bug: the message is a KeyError's, just 'table'")
 def test_the_message_names_the_file_also_when_a_list_is_missing(record):
-    whole = json.loads(record.path.read_text())
-    del whole["table"]
-    record.path.write_text(json.dumps(whole))
+    known = json.loads(record.path.read_text())
+    del known["table"]
+    record.path.write_text(json.dumps(known))
     messages = []
     read(record.path, messages)
     assert messages[0].startswith(f"{record.path} ")
@@ -250,8 +257,8 @@ def test_results_json_is_strict_and_has_every_entry_in_the_order_of_the_ledger(d
     demo.claim("lemma-1")
     leave_all(demo, "lemma-1")
     path = leave(demo, "theorem-2")
-    whole = json.loads(path.read_text())
-    path.write_text(json.dumps({**whole, "records": {"x": float("nan"), "y": float("inf")}}))
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, "records": {"x": float("nan"), "y": float("inf")}}))
     run = {"id": "1", "state": "finished"}
     results(demo).write(run, ["demo2025/lemma-1"])
     text = (demo.artifacts / "results.json").read_text()
@@ -277,8 +284,8 @@ def test_a_claim_shows_what_its_tests_left(demo):
     demo.claim("lemma-1", evidence=["exact", "construct"])
     leave(demo, "lemma-1", run="2", scale="laptop")
     path = leave(demo, "lemma-1", "test_control_of_it")
-    whole = json.loads(path.read_text())
-    path.write_text(json.dumps({**whole, "started": "2000-01-01T00:00:00Z", "seconds": 1000.5}))
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, "started": "2000-01-01T00:00:00Z", "seconds": 1000.5}))
     claim = results(demo).claim("demo2025/lemma-1")
     assert (claim["verdict"], claim["solid"], claim["pending"]) == ("holds", True, False)
     assert claim["evidence"] == ["construct"]

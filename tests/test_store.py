@@ -95,7 +95,7 @@ def listing(root):
 # ---- keys ----------------------------------------------------------------------------------------
 
 # A few leaves that look alike, so that equal pairs and near misses both come up often.
-ALIKE = [0, 0.0, -0.0, False, None, (), "", "0", "null", "[]", 1, 1.0, True, "1", "true", "é", "e\u0301"]  # fmt: skip
+ALIKE = [0, 0.0, -0.0, False, None, (), "", "0", "null", "[]", 1, 1.0, True, "1", "true", "é"]  # fmt: skip
 leaves = (
     st.sampled_from(ALIKE)
     | st.integers()

@@ -145,8 +145,8 @@ def test_rate_the_error_grows_like_M_squared(claim):
         "loses digits like M² (n = 4).",
         alt=f"Error against M from 1 to {top:g}, both axes logarithmic. In float64 it rises from "
         f"{low:.1e} to {high:.1e}, in float32 from {errors['float32'][0]:.1e} to "
-        f"{errors['float32'][-1]:.1e}, each just below its bound 4uM². The softmax control lies far "
-        f"above, from {softmax[0]:.1f} to {softmax[-1]:.1e}.",
+        f"{errors['float32'][-1]:.1e}, each just below its bound 4uM². The softmax control lies "
+        f"far above, from {softmax[0]:.1f} to {softmax[-1]:.1e}.",
     )
 
 

@@ -99,7 +99,7 @@ class Block:
         attend: Callable[[Array], Array] = one_hot_maximum,
         activate: Callable[[Array], Array] = relu,
     ) -> Array:
-        """B(A(Z)); another `attend` or `activate` is a control or a known branch of the printed one."""
+        """B(A(Z)). Another `attend` or `activate` is a control, or a known branch of these."""
         Q, K = self.W_Q @ Z, self.W_K @ Z  # (..., n+1, n)
         alpha = Q.mT @ K  # (..., n, n), alpha[i, j] = <q_i, k_j>
         Z_hat = Z + self.W_V @ Z @ attend(alpha).mT  # z-hat_i = z_i + W^V Z m-hat(alpha_i)

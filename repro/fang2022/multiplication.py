@@ -60,8 +60,8 @@ def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
 
     Let m = fl(M^2), so that G = 2m in W^Q and in b_2 alike: its own rounding cancels. Rounding is
     monotone, so |fl(xy)| <= m, and a = fl(fl(xy) + G) lies in [m, 3m]; it is off by at most
-    u |xy| + 3 u m <= u M^2 + 3u (1 + u) M^2. The rest is exact: 2a and a - 2a are scalings by powers
-    of 2, and so is G - a, by Sterbenz, since a/G lies in [1/2, 3/2].
+    u |xy| + 3 u m <= u M^2 + 3u (1 + u) M^2. The rest is exact: 2a and a - 2a are scalings by
+    powers of 2, and G - a is exact by Sterbenz, since a/G lies in [1/2, 3/2].
     """
     u = roundoff.unit(dtype)
     return 4 * u * roundoff.rounded(M, dtype) ** 2 * (1 + 2 * u)

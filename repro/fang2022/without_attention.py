@@ -29,7 +29,7 @@ class WithoutAttention(Spec):
     steps: int
     seed: int
     batch: int = 1024
-    optimizer: Adam = Adam(lr=0.02)
+    lr: float = 0.02
 
 
 def error_floor(M: float) -> float:
@@ -57,7 +57,7 @@ def train(spec: WithoutAttention, workspace: Workspace) -> Outcome:
         model,
         loss,
         steps=spec.steps,
-        optimizer=spec.optimizer,
+        optimizer=Adam(lr=spec.lr),
         schedule=Cosine(),
         workspace=workspace,
         every=50,

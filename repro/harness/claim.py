@@ -7,6 +7,7 @@ Every verb writes what it compared, with its equation and the source of its tole
 test's record; a red one then raises ClaimFailed with all that is needed to judge it.
 """
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -56,11 +57,11 @@ class Claim:
         self._name, self._record, self._artifacts = name, record, artifacts
         self._base_seed, self._lease, self._store = base_seed, lease, store
 
-    # --- what the test may ask for -------------------------------------------------------------
+    # --- what the test may ask for ---------------------------------------------------------------
 
     def at_scale(self, *, smoke: T, laptop: T, paper: T) -> T:
         """The setting for the scale of this run."""
-        return dict(zip(SCALES, (smoke, laptop, paper), strict=True))[self.scale]
+        return (smoke, laptop, paper)[SCALES.index(self.scale)]
 
     def seed(self, stream: str = "") -> int:
         """A seed that depends on --seed, the claim's id and `stream`, and on nothing else."""
@@ -91,7 +92,7 @@ class Claim:
         )
         return stored
 
-    # --- what the test says ---------------------------------------------------------------------
+    # --- what the test says ----------------------------------------------------------------------
 
     def record(self, **numbers: Any) -> None:
         """Keep numbers that the page should show; nothing is compared."""
@@ -197,7 +198,7 @@ class Claim:
             entry[suffix] = f"claims/{self.statement.id}/{name}.{suffix}"
         self._record.append("figures", entry)
 
-    # --- how a check is kept and told -------------------------------------------------------------
+    # --- how a check is kept and told ------------------------------------------------------------
 
     def _check(
         self,
@@ -268,8 +269,6 @@ def _search(
             worst = (case, found)
             raise Found
 
-    try:
+    with contextlib.suppress(Found):
         search()
-    except Found:
-        pass
     return tried, worst

@@ -114,7 +114,8 @@ class Controller:
                 f"{count} {verdict}" for verdict, count in sorted(row["verdicts"].items())
             )
             terminalreporter.line(
-                f"{paper}: {row['with_claims']} of {row['statements']} statements have a claim ({verdicts})"
+                f"{paper}: {row['with_claims']} of {row['statements']} statements have a claim "
+                f"({verdicts})"
             )
         for message in [*self.journal.results.messages, *self.notices]:
             terminalreporter.line(message, red=True)

@@ -75,7 +75,7 @@ class Journal:
             if (name := self.expected.get(nodeid))
         ]
 
-    # --- the end -----------------------------------------------------------------------------------
+    # --- the end ---------------------------------------------------------------------------------
 
     def reconcile(self) -> list[str]:
         """Tests that were collected and never reported; their records get their last state."""

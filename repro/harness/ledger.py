@@ -87,7 +87,7 @@ class Ledger:
     statements: dict[str, Statement] = field(repr=False)
 
     def of_file(self, path: Path) -> Statement | None:
-        """The statement that a claim file shows: by its folder (paper) and the start of its name."""
+        """The statement that a claim file shows, by its folder and the start of its name."""
         matches = [
             s
             for s in self.statements.values()
@@ -154,7 +154,7 @@ def _table(path: Path, raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _paper(path: Path, key: str, entry: dict[str, Any]) -> Paper:
     where = f"{path}: paper {key}"
-    _check_fields(where, entry, Paper, ignore={"key"})
+    _check_fields(where, entry, Paper, ignore=frozenset({"key"}))
     return Paper(key=key, **entry)
 
 
@@ -190,8 +190,8 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
 
 
 def _check_fields(
-    where: str, entry: dict[str, Any], record: type, ignore: set[str] = frozenset()
-) -> None:  # type: ignore[assignment]
+    where: str, entry: dict[str, Any], record: type, ignore: frozenset[str] = frozenset()
+) -> None:
     known = {f.name: f for f in fields(record) if f.name not in ignore}
     for name in entry:
         if name not in known:

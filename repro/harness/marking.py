@@ -12,12 +12,12 @@ from repro.harness.project import SCALES, TestName, claim_folder, test_name
 
 EVIDENCE_MARKERS = {kind.replace("-", "_"): kind for kind in EVIDENCE}
 OTHER_MARKERS = {
-    "control": "one hypothesis is broken, and the claim must fail by a stated margin (from the name test_control_...)",
-    "erratum": "the printed form, or a reading of it, fails on a stored counterexample (from the names test_printed_..., test_reading_...)",
+    "control": "test_control_...: one hypothesis is broken, and the claim must fail by a margin",
+    "erratum": "test_printed_..., test_reading_...: a form that fails on a stored counterexample",
     "data": "needs a data set: make data",
     "slow": "takes minutes at laptop scale",
     "timing": "a benchmark: ratios, run without xdist by make bench",
-    "needs(scale=, device=)": "not run below that scale or without that device, and counted as such",
+    "needs(scale=, device=)": "not run below that scale or without that device, and counted so",
 }
 
 
@@ -122,7 +122,7 @@ def identity(item: pytest.Item, name: TestName, context: Context) -> dict[str, A
 
 
 def check_form(item: pytest.Item, name: TestName) -> None:
-    """A claim test uses `claim`, and a test of the statement says what kind of evidence it gives."""
+    """A claim test uses `claim`, and one of the statement itself names its kind of evidence."""
     if "claim" not in getattr(item, "fixturenames", ()):
         pytest.fail(
             f"{name.test} does not use the fixture `claim`, so it can record nothing", pytrace=False

@@ -19,7 +19,7 @@ def add(parser: pytest.Parser) -> None:
     group = parser.getgroup("claims", "claims: statements of papers, checked")
     group.addoption(
         "--scale", choices=SCALES, default="laptop",
-        help="how much work: smoke (minutes), laptop (default), paper (the printed sizes; wants a GPU)",
+        help="how much work: smoke (minutes), laptop (default), paper (printed sizes; wants a GPU)",
     )  # fmt: skip
     group.addoption(
         "--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:N or mps"

@@ -43,7 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if pytest.version_tuple < (9,):
         raise pytest.UsageError(
-            f"claims need pytest 9 or newer, this is {pytest.__version__}: pip install 'pytest>=9,<10'"
+            f"claims need pytest 9 or newer, this is {pytest.__version__}: "
+            "pip install 'pytest>=9,<10'"
         )
     marking.register(config)
     context = options.read(config, project)
@@ -80,7 +81,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     ]
 
 
-# --- workers ---------------------------------------------------------------------------------------
+# --- workers -------------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -95,7 +96,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return None
 
 
-# --- collection ------------------------------------------------------------------------------------
+# --- collection ----------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -114,7 +115,7 @@ def pytest_collection_modifyitems(
         )
 
 
-# --- running a claim -------------------------------------------------------------------------------
+# --- running a claim -----------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -142,7 +143,8 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
     name = marking.name_of(item, context) if context else None
     if context is None or name is None:
         pytest.fail(
-            "the fixture `claim` works in claim files only: claims/<paper>/test_<kind>_<number>_<words>.py"
+            "the fixture `claim` works in claim files only: "
+            "claims/<paper>/test_<kind>_<number>_<words>.py"
         )
 
     def store(**settings: Any) -> Any:

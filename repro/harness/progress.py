@@ -1,4 +1,4 @@
-"""Signs of life from long work: small files by the workers, one line now and then by the controller.
+"""Signs of life from long work: small files by the workers, now and then a line by the controller.
 
 Under xdist nothing that a worker prints is seen, and without xdist pytest captures it. So a claim
 writes how far it is into a file, and a thread of the controller prints it to a descriptor that was

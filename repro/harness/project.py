@@ -36,8 +36,9 @@ class Project:
             where = file.relative_to(self.root)
             if statement is None:
                 raise LedgerError(
-                    f"{where}: no entry of {self.ledger} belongs to this claim file; add a [[statement]] "
-                    f"with an id such as {file.parent.name}/{_suggested(file)}, or rename the file"
+                    f"{where}: no entry of {self.ledger} belongs to this claim file; add a "
+                    f"[[statement]] with an id such as {file.parent.name}/{_suggested(file)}, "
+                    "or rename the file"
                 )
             if statement.id in shown:
                 raise LedgerError(
@@ -79,7 +80,7 @@ class TestName:
         )
 
     def record(self, artifacts: Path) -> Path:
-        """Where this test writes its results: a readable name made safe, a digest against clashes."""
+        """Where this test writes: a readable name made safe, and a digest against clashes."""
         safe = re.sub(r"[^A-Za-z0-9=.,+-]+", "_", self.test)[:80].strip("_.")
         digest = hashlib.sha256(self.test.encode()).hexdigest()[:8]
         return claim_folder(artifacts, self.statement.id) / "tests" / f"{safe}-{digest}.json"

@@ -63,7 +63,7 @@ class Record:
         self._write_soon()
 
     def _write_soon(self) -> None:
-        """At once if the last write is old enough, else a moment later; never more than one waits."""
+        """At once if the last write is old enough, else in a moment; at most one write waits."""
         wait = self._written + BETWEEN_WRITES - time.monotonic()
         if wait <= 0:
             self.write()

@@ -1,4 +1,4 @@
-"""results.json: every entry of the ledger with what its tests found, put together from the records."""
+"""results.json: every entry of the ledger with what its tests found, made from the records."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,7 +40,7 @@ MORE_OF_A_TEST = ("records", "store", "message", "command", "description")
 
 
 class Results:
-    """All claims of a project, as the files under artifacts/ tell them; re-reads only what changed."""
+    """All claims of a project, as the files under artifacts/ tell; reads again what changed."""
 
     def __init__(self, project: Project, ledger: Ledger, artifacts: Path) -> None:
         self.project, self.ledger, self.artifacts = project, ledger, artifacts
@@ -79,7 +79,7 @@ class Results:
         }
 
     def coverage(self) -> dict[str, dict[str, Any]]:
-        """Per paper: how many of its statements (findings of ours apart) have a claim, and how they stand."""
+        """Per paper, findings of ours apart: statements, those with a claim, and how they stand."""
         table: dict[str, dict[str, Any]] = {
             key: {"statements": 0, "with_claims": 0, "verdicts": {}} for key in self.ledger.papers
         }
@@ -111,6 +111,7 @@ def claim_object(
     for test in tests:
         test["stale"] = test.get("code") != code
     found = verdicts.verdict(statement, tests, unseen)
+    where = str(file.relative_to(project.root)) if file else None
     newest = max(tests, key=lambda test: str(test.get("started", "")), default={})
     return {
         **{name: getattr(statement, name) for name in (*LEDGER_FIELDS, *MORE_LEDGER_FIELDS)},
@@ -119,11 +120,9 @@ def claim_object(
         "why": found.why,
         "solid": False,
         "evidence": verdicts.evidence([test for test in tests if test["state"] == "passed"]),
-        "file": str(file.relative_to(project.root)) if file else None,
+        "file": where,
         "description": imports.docstring(file) if file else "",
-        "command": f"pytest {file.relative_to(project.root)} --scale {newest.get('scale', 'laptop')}"
-        if file
-        else "",
+        "command": f"pytest {where} --scale {newest.get('scale', 'laptop')}" if where else "",
         "scale": newest.get("scale"),
         "seconds": round(sum(float(test["seconds"]) for test in tests), 3),
         "run": newest.get("run"),
@@ -163,7 +162,7 @@ def read_tests(folder: Path, messages: list[str]) -> tuple[list[dict[str, Any]],
 def gathered(
     tests: list[dict[str, Any]], key: str, control: bool | None = None
 ) -> list[dict[str, Any]]:
-    """What all tests (or only controls, or only the others) list under `key`, each with its test."""
+    """What all tests, or only controls, or only the others, list under `key`."""
     return [
         {**entry, "test": test["test"], "evidence": test["evidence"]}
         for test in tests

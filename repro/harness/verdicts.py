@@ -54,7 +54,9 @@ def _of_passed(
     checks = [check for test in passed if test["role"] == "claim" for check in test["checks"]]
     refuting = [entry for test in passed for entry in test["counterexamples"] if entry["printed"]]
     also = f"; {len(excused)} tests not run ({excused[0]['message']})" if excused else ""
-    count = f"{len(checks)} checks passed"
+    count = (
+        f"{sum(len(test['checks']) for test in passed if test['role'] != 'control')} checks passed"
+    )
     if refuting and not checks:
         return Verdict("refuted", f"counterexample: {refuting[0]['refutes']}{also}")
     strongest = evidence(passed)[:1]
@@ -99,7 +101,8 @@ def disagreements(claim: Mapping[str, Any]) -> list[str]:
     found = []
     if claim["verdict"] != claim["status"]:
         found.append(
-            f"{claim['id']}: the ledger records {claim['status']!r}, this run found {claim['verdict']!r}"
+            f"{claim['id']}: the ledger records {claim['status']!r}, "
+            f"this run found {claim['verdict']!r}"
         )
     missing = [kind for kind in claim["aims"] if kind not in claim["evidence"]]
     if missing and all(test["state"] == "passed" for test in claim["tests"]):

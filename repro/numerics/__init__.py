@@ -1,4 +1,4 @@
-"""Common rooms: rates with intervals, exact arithmetic, bounds on rounding. Knows no paper, no pytest."""
+"""Common rooms: rates, exact arithmetic, bounds on rounding. Knows no paper and no pytest."""
 
 from typing import TYPE_CHECKING
 

@@ -4,7 +4,7 @@ import torch
 
 
 def unit(dtype: torch.dtype | str) -> float:
-    """The unit round-off u: |fl(a) - a| <= u |a| when rounding to nearest (half of machine epsilon)."""
+    """The unit round-off u, half of machine epsilon: |fl(a) - a| <= u |a|, rounding to nearest."""
     return torch.finfo(_type(dtype)).eps / 2
 
 

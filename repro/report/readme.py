@@ -28,7 +28,8 @@ def _generated(results: dict[str, Any], figures: str) -> str:
         "",
         *[_coverage(paper, row) for paper, row in results["coverage"].items()],
         "",
-        f"Scale {run['scale']}, seed {run['seed']}, torch {run['versions'].get('torch', '?')} on {run['versions']['platform']}.",
+        f"Scale {run['scale']}, seed {run['seed']}, torch {run['versions'].get('torch', '?')} "
+        f"on {run['versions']['platform']}.",
         "",
         *_figure(shown, figures),
     ]
