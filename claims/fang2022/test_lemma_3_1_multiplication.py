@@ -58,7 +58,7 @@ def test_no_entry_is_wrong_for_any_rational_input(claim):
         block = fang2022.multiplication.multiplication_block(n, q, numerics.exact.rational(M))
         return wrong_entries(block(fang2022.model.Layout(n, q).tokens(t, x, y)), t, x, y)
 
-    examples = claim.at_scale(smoke=200, laptop=2000, paper=20000)
+    examples = claim.at_scale(smoke=200, laptop=1000, paper=20000)
     claim.for_all(cases(), wrong, "wrong entries of Z′", equation="Lemma 3.1", examples=examples)
 
 

@@ -15,7 +15,6 @@ from repro import files
 from repro.harness import hookspecs, imports, marking, options, resources, schedule
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
-from repro.harness.controller import Controller
 from repro.harness.options import Context
 from repro.harness.records import Record
 
@@ -68,6 +67,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if context is None or context.listing or context.worker:
         return
     options.check_machine(context, config.option.store_mode)
+    from repro.harness.controller import Controller  # only here: it compiles the templates
+
     config.pluginmanager.register(Controller(config, context), "claims-controller")
 
 

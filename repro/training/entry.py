@@ -154,11 +154,10 @@ def _check_names(folder: Path) -> None:
     for name in FILES:
         if not (folder / name).is_file():
             raise DamagedFile(f"{name} is missing")
-    for path in folder.iterdir():
-        if path.name not in FILES and not path.name.startswith(
-            "."
-        ):  # .DS_Store, .nfs0001 are no one's fault
-            raise DamagedFile(f"foreign file {path.name}")
+    names = {path.name for path in folder.iterdir()}
+    for name in sorted(names - set(FILES)):
+        if not name.startswith("."):  # .DS_Store and .nfs0001 are no one's doing
+            raise DamagedFile(f"foreign file {name}")
 
 
 def _checksum(result: dict[str, Any]) -> str:

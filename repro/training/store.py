@@ -170,10 +170,9 @@ def _stored(slot: Slot, entry: Entry, reason: str) -> Stored:
 
 
 def _reused(entry: Entry, source: str) -> str:
-    changed = entry.source and source and entry.source != source
-    although = (
-        " although the training code has changed since (version not bumped)" if changed else ""
-    )
+    known = entry.source and source
+    changed = " although the training code has changed since (version not bumped)"
+    although = changed if known and entry.source != source else ""
     torch = minor(entry.versions["torch"])
     return f"reused{although}: computed {entry.when[:10]} by torch {torch} in {entry.seconds:.1f} s"
 
