@@ -7,8 +7,11 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+LONGEST_INTEGER = 10**4000  # Python writes and reads no longer ones in decimal
 
 
 class DamagedFile(ValueError):
@@ -27,10 +30,21 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
+        _sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that after a power cut the new name is there; not every file system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def plain(value: Any) -> Any:
@@ -38,21 +52,34 @@ def plain(value: Any) -> Any:
 
     numpy and torch scalars are numbers, arrays and tensors are lists.
     """
-    if value is None or isinstance(value, (bool, str)) or type(value) is int:
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, int):
+        return int(value) if abs(value) < LONGEST_INTEGER else hex(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(float(value))
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return _plain_mapping(value)
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, (set, frozenset)):
         return sorted((plain(item) for item in value), key=str)
-    if hasattr(value, "tolist"):  # numpy and torch
+    if isinstance(value, Fraction):
+        return f"{plain(value.numerator)}/{plain(value.denominator)}"
+    if hasattr(value, "tolist") and type(value.tolist()) is not type(value):  # numpy and torch
         return plain(value.tolist())
-    if isinstance(value, int):
-        return int(value)
-    return str(value)
+    if hasattr(value, "dtype"):  # numpy's long double is its own list
+        return plain(float(value))
+    return plain(str(value))
+
+
+def _plain_mapping(mapping: Mapping[Any, Any]) -> dict[str, Any]:
+    named = {plain(str(key)): plain(item) for key, item in mapping.items()}
+    if len(named) < len(mapping):
+        raise ValueError(f"two keys read alike as text: {sorted(map(str, mapping))}")
+    return named
 
 
 def to_json(value: Any) -> str:
@@ -66,14 +93,18 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path, *, schema: int | None = None) -> dict[str, Any]:
     """An object from a JSON file, or DamagedFile with the reason, or FileNotFoundError."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(path.read_bytes(), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"{path} is not JSON ({error})") from None
     if not isinstance(value, dict):
         raise DamagedFile(f"{path} does not hold an object")
-    if schema is not None and value.get("schema") != schema:
+    if schema is not None and (type(value.get("schema")), value.get("schema")) != (int, schema):
         raise DamagedFile(f"{path} has schema {value.get('schema')!r}, this version reads {schema}")
     return value
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def set_aside(path: Path) -> Path:

@@ -1,7 +1,7 @@
 """One check: a measured number, what was allowed, and where the tolerance comes from.
 
-A check is made by comparing; it never raises on a bad value, it comes out red. In particular a
-nan is never within anything.
+A measurement that is not a finite number comes out red, whatever it is compared with; a bound that
+is not finite is refused, since a check that cannot fail is none.
 """
 
 import math
@@ -59,23 +59,45 @@ def scalar(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
+def _finite(measured: Any) -> bool:
+    """An infinite or undefined measurement is never as recorded, not even beyond a lower bound."""
+    return not isinstance(measured, float) or math.isfinite(measured)
+
+
+def _check_allowed(*values: Any) -> None:
+    for value in values:
+        if not _finite(value):
+            raise ValueError(f"allowed is {value}: such a check could not fail, or not pass")
+
+
 def is_exact(value: Any) -> bool:
     """Integers, rationals, polynomials and words are exact; floating-point numbers are not."""
-    return not isinstance(value, (float, complex)) and not hasattr(value, "dtype")
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(is_exact(item) for item in value)
+    if isinstance(value, dict):
+        return all(is_exact(item) for item in value.values())
+    if hasattr(value, "dtype"):  # numpy and torch
+        return "int" in str(value.dtype) or "bool" in str(value.dtype)
+    return not isinstance(value, (float, complex))
 
 
 def at_most(measured: Any, allowed: Any) -> dict[str, Any]:
     measured, allowed = scalar(measured), scalar(allowed)
-    return _outcome(measured, "<=", allowed, measured <= allowed, _factor(allowed, measured))
+    _check_allowed(allowed)
+    ok = _finite(measured) and measured <= allowed
+    return _outcome(measured, "<=", allowed, ok, _factor(allowed, measured))
 
 
 def at_least(measured: Any, allowed: Any) -> dict[str, Any]:
     measured, allowed = scalar(measured), scalar(allowed)
-    return _outcome(measured, ">=", allowed, measured >= allowed, _factor(measured, allowed))
+    _check_allowed(allowed)
+    ok = _finite(measured) and measured >= allowed
+    return _outcome(measured, ">=", allowed, ok, _factor(measured, allowed))
 
 
 def within(measured: Any, expected: Any, tolerance: Any) -> dict[str, Any]:
     measured, expected, tolerance = scalar(measured), scalar(expected), scalar(tolerance)
+    _check_allowed(expected, tolerance)
     distance = abs(measured - expected)
     outcome = _outcome(measured, "≈", expected, distance <= tolerance, _factor(tolerance, distance))
     return {**outcome, "tolerance": tolerance}
@@ -107,16 +129,21 @@ def _outcome(
 
 
 def _factor(large: Any, small: Any) -> float | None:
-    """large/small as a float; None where no factor makes sense (signs, nan, both zero)."""
+    """large/small; None where no factor makes sense (signs, nan, both zero, not numbers)."""
     try:
-        large, small = (
-            float(Fraction(int(v.p), int(v.q))) if hasattr(v, "q") else float(v)
-            for v in (large, small)
-        )
-    except (TypeError, ValueError):
+        above, below = _fraction(large), _fraction(small)
+    except (TypeError, ValueError, OverflowError):
         return None
-    if large < 0 or small < 0 or math.isnan(large) or math.isnan(small) or large == small == 0:
+    if above < 0 or below < 0 or above == below == 0:
         return None
-    if math.isinf(large) and math.isinf(small):
-        return None
-    return math.inf if small == 0 else large / small
+    try:
+        return math.inf if below == 0 else float(above / below)
+    except OverflowError:
+        return math.inf
+
+
+def _fraction(value: Any) -> Fraction:
+    """A finite number, exactly; OverflowError or ValueError for inf and nan."""
+    if hasattr(value, "p") and hasattr(value, "q"):  # python-flint's rationals
+        return Fraction(int(value.p), int(value.q))
+    return Fraction(value if isinstance(value, (int, Fraction)) else float(value))

@@ -9,12 +9,14 @@ test's record; a red one then raises ClaimFailed with all that is needed to judg
 
 import contextlib
 import functools
+import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from repro import files
 from repro.harness import checks
 from repro.harness.checks import Check, ClaimFailed
 from repro.harness.progress import Reporter
@@ -170,6 +172,8 @@ class Claim:
             raise TypeError(
                 f"counterexample to {refutes!r}: needs exact or certified numbers, not floats"
             )
+        if measured != measured:
+            raise ValueError(f"counterexample to {refutes!r}: nan refutes nothing")
         outcome = checks.RELATIONS[relation](measured, expected)
         entry = {"refutes": refutes, "printed": printed, "input": dict(input), "measured": measured}
         self._record.append("counterexamples", {**entry, "expected": expected, "snippet": snippet})
@@ -194,7 +198,9 @@ class Claim:
         folder = claim_folder(self._artifacts, self.statement.id)
         entry = {"caption": caption, "alt": alt}
         for suffix, metadata in (("svg", {"Date": None}), ("png", {})):
-            figure.savefig(folder / f"{name}.{suffix}", metadata=metadata)
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=suffix, metadata=metadata)
+            files.write_atomically(folder / f"{name}.{suffix}", drawn.getvalue())
             entry[suffix] = f"claims/{self.statement.id}/{name}.{suffix}"
         self._record.append("figures", entry)
 

@@ -97,6 +97,10 @@ class Controller:
             self.notices.append(f"the page could not be written: {error}")
             disagreements = []
             session.exitstatus = session.exitstatus or LOST
+        if self.journal.publisher.failure:
+            self.notices.append(
+                f"while running, the page could not be made: {self.journal.publisher.failure!r}"
+            )
         if lost:
             self.notices += [f"{len(lost)} claim tests were collected and did not report:", *lost]
             session.exitstatus = session.exitstatus or LOST

@@ -105,12 +105,22 @@ class Journal:
             files.write_json(self.artifacts / schedule.FILE, {**known, **self.durations})
         self.results.refresh(self.ledger.statements)
         self.publish(None)
+        self._forget_old_runs()
         touched = {name.statement.id for name in self.expected.values()}
         return [
             line
             for id in sorted(touched)
             for line in verdicts.disagreements(self.results.claim(id))
         ]
+
+    def _forget_old_runs(self) -> None:
+        """Headers of runs of which nothing is shown any more."""
+        shown = {
+            test["run"] for id in self.ledger.statements for test in self.results.claim(id)["tests"]
+        }
+        for path in self.artifacts.glob("runs/*.json"):
+            if path.stem not in shown | {self.run["id"]}:
+                path.unlink(missing_ok=True)
 
     def publish(self, changed: set[str] | None) -> None:
         """Write results.json and the page; `changed` limits the work to these claims."""
