@@ -29,7 +29,7 @@ def commands():
                 )
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", list(commands()))
 def test_every_command_of_the_docs_works(command):
     """pytest is asked to list, make to say what it would do; the rest is run as it stands."""
     program, *arguments = shlex.split(command)

@@ -40,8 +40,11 @@ def verdict(statement: Statement, tests: Sequence[Mapping[str, Any]], unseen: in
         return Verdict("error", "a test is in a state that this version does not know")
     if unseen:
         return Verdict("not-run", f"{unseen} of {unseen + len(tests)} tests have not been run")
-    if tests and not any(test["role"] == "control" for test in tests):
+    controls = {test["state"]: test for test in tests if test["role"] == "control"}
+    if tests and not controls:
         return Verdict("error", "there is no control: nothing shows that the checks can fail")
+    if tests and "passed" not in controls:
+        return Verdict("not-run", controls["not-run"]["message"])
     return _of_passed(statement, passed, excused)
 
 
