@@ -37,6 +37,7 @@ test: $(READY)
 
 bench: $(READY)
 	$(PYTEST) tests -m timing -p no:xdist --benchmark-enable --benchmark-only $(PYTEST_ARGS)
+	@echo "$(CURDIR)/artifacts/benchmarks.json"
 
 data: $(READY)
 	$(BIN)/python -m repro data

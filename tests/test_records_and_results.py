@@ -203,7 +203,7 @@ def test_the_message_names_the_file_also_when_a_list_is_missing(record):
 # --- results -------------------------------------------------------------------------------------
 
 
-def leave(demo, id, test="test_holds", state="passed", **identity):
+def leave(demo, id, test="test_holds", state="passed", numbers=None, **identity):
     """A record as the plugin would leave it, finished; returns its path."""
     project = Project(demo.root)
     statement = project.read_ledger().statements[f"demo2025/{id}"]
@@ -215,6 +215,7 @@ def leave(demo, id, test="test_holds", state="passed", **identity):
     known = {**known, "evidence": evidence, "scale": "smoke", "seed": 0, **identity}
     record = Record(name.record(demo.artifacts), **known)
     record.append("checks", CHECK)
+    record.note("records", numbers or {})
     record.finish(state)
     return record.path
 
@@ -246,7 +247,7 @@ DOCUMENTED = """
     checks controls table counterexamples figures tests"""
 OF_A_TEST = """
     test state role evidence seconds run scale seed device threads worker records store message
-    command stale"""
+    command description stale"""
 OF_A_CHECK = """
     name equation measured relation allowed tolerance source margin ok evidence test params"""
 
@@ -256,9 +257,7 @@ def test_results_json_is_strict_and_has_every_entry_in_the_order_of_the_ledger(d
     demo.entry("lemma-9", status="pending")
     demo.claim("lemma-1")
     leave_all(demo, "lemma-1")
-    path = leave(demo, "theorem-2")
-    known = json.loads(path.read_text())
-    path.write_text(json.dumps({**known, "records": {"x": float("nan"), "y": float("inf")}}))
+    leave(demo, "theorem-2", numbers={"x": float("nan"), "y": float("inf")})
     run = {"id": "1", "state": "finished"}
     results(demo).write(run, ["demo2025/lemma-1"])
     text = (demo.artifacts / "results.json").read_text()
@@ -273,7 +272,7 @@ def test_results_json_is_strict_and_has_every_entry_in_the_order_of_the_ledger(d
     assert found["claims"][0]["tests"][0]["records"] == {"x": "nan", "y": "inf"}
     for claim in found["claims"]:
         assert set(claim) == set(DOCUMENTED.split())
-    assert set(found["claims"][2]["tests"][0]) - {"description"} == set(OF_A_TEST.split())
+    assert set(found["claims"][2]["tests"][0]) == set(OF_A_TEST.split())
     assert set(found["claims"][2]["checks"][0]) == set(OF_A_CHECK.split())
     one = json.loads((demo.artifacts / "claims/demo2025/lemma-1/result.json").read_text())
     assert one == {"schema": 1, **found["claims"][2]}
@@ -406,7 +405,7 @@ def test_a_list_of_tests_that_is_none_does_not_end_everything(demo, names):
     assert len(results(demo).messages) == 1
 
 
-@pytest.mark.xfail(raises=(KeyError, TypeError), reason="bug: one odd record ends results and page")
+@pytest.mark.xfail(raises=(AttributeError, KeyError, TypeError), reason="bug: one ends them all")
 @pytest.mark.parametrize(
     "odd",
     [{"seconds": None}, {"evidence": None, "checks": [1]}, {"counterexamples": [{}]}],

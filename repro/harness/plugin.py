@@ -21,6 +21,7 @@ from repro.harness.records import Record
 CONTEXT = pytest.StashKey[Context]()
 LEASE = pytest.StashKey[resources.Lease]()
 RECORD = pytest.StashKey[Record]()
+MOST_RESTARTS = 4  # of workers in a run: a claim that kills its worker is not run again
 OLD_SIGTERM = pytest.StashKey[Any]()
 
 
@@ -50,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CONTEXT] = context
     marking.register_papers(config, context.ledger)
     resources.limit_threads(context.threads)
+    if getattr(config.option, "maxworkerrestart", 0) is None:  # xdist's own default is 4 per worker
+        config.option.maxworkerrestart = str(MOST_RESTARTS)
     config.stash[LEASE] = resources.Lease(context.device)
     if threading.current_thread() is threading.main_thread():
         config.stash[OLD_SIGTERM] = signal.signal(signal.SIGTERM, signal.default_int_handler)
