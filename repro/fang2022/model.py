@@ -58,6 +58,8 @@ class Layout:
 
     def tokens(self, t: Array, *slots: Array) -> Array:
         """Z with t_i in the first row and the given values in the first slots; t: (..., n)."""
+        if len(slots) > self.q:
+            raise ValueError(f"there are q={self.q} slots, got values for {len(slots)}")
         zero = 0 * t
         filled = [*slots, *[zero] * (self.q - len(slots))]
         if isinstance(t, torch.Tensor):
@@ -124,4 +126,4 @@ def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu"
     """An array of exact numbers as a tensor; the entries must be convertible to float."""
     from repro.numerics.exact import to_float
 
-    return torch.tensor(to_float(exact), dtype=torch.float64, device=device).to(dtype)
+    return torch.from_numpy(to_float(exact, to_odd=dtype != torch.float64)).to(device, dtype)

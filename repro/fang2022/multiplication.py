@@ -27,7 +27,7 @@ def multiplication_block(n: int, q: int, M: Any) -> Block:
     """The seven weights of the proof, in exact numbers; M may be any number, or a symbol."""
     if q < 3:
         raise ValueError(f"Lemma 3.1 stores x_i, y_i and -x_i y_i, so it needs q >= 3, got q={q}")
-    if isinstance(M, (int, float)) and M <= 0:
+    if not _positive(M):
         raise ValueError(f"Lemma 3.1 needs M > 0, got M={M}")
     rows = Layout(n, q)
     G = 2 * (M * M)
@@ -49,6 +49,13 @@ def multiplication_block(n: int, q: int, M: Any) -> Block:
     b_2 = zeros(rows.size)
     b_2[rows.slot(3)] = G
     return Block(W_Q, W_K, W_V, W_1, W_2, zeros(2), b_2)
+
+
+def _positive(M: Any) -> bool:
+    try:
+        return bool(M > 0)
+    except TypeError:  # a symbol: its sign is the reader's
+        return True
 
 
 def zeros(*shape: int) -> np.ndarray:

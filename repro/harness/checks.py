@@ -54,14 +54,32 @@ def check_source(source: str) -> str:
 
 def scalar(value: Any) -> Any:
     """The one number in `value`; several numbers in one check would hide the worst of them."""
-    if getattr(value, "shape", ()) != () or isinstance(value, (list, tuple, set, dict)):
+    if isinstance(value, (list, tuple, set, dict)):
         raise TypeError(f"a check compares one number, got {type(value).__name__}: reduce it first")
+    return _no_array(value)
+
+
+def _no_array(value: Any) -> Any:
+    if getattr(value, "shape", ()) != ():
+        what = f"an array of shape {tuple(value.shape)}"
+        raise TypeError(f"a check compares one number, got {what}: reduce it first")
     return value.item() if hasattr(value, "item") else value
 
 
-def _finite(measured: Any) -> bool:
+def _comparable(value: Any) -> Any:
+    """python-flint compares its rationals with integers only: make them Python's."""
+    is_rational = hasattr(value, "p") and hasattr(value, "q")
+    return Fraction(int(value.p), int(value.q)) if is_rational else value
+
+
+def _finite(value: Any) -> bool:
     """An infinite or undefined measurement is never as recorded, not even beyond a lower bound."""
-    return not isinstance(measured, float) or math.isfinite(measured)
+    if hasattr(value, "is_finite"):  # balls and decimals
+        return bool(value.is_finite())
+    try:
+        return math.isfinite(value)
+    except (TypeError, OverflowError):  # not a float at all, or an integer beyond the floats
+        return True
 
 
 def _check_allowed(*values: Any) -> None:
@@ -84,36 +102,45 @@ def is_exact(value: Any) -> bool:
 def at_most(measured: Any, allowed: Any) -> dict[str, Any]:
     measured, allowed = scalar(measured), scalar(allowed)
     _check_allowed(allowed)
-    ok = _finite(measured) and measured <= allowed
+    ok = _finite(measured) and _comparable(measured) <= _comparable(allowed)
     return _outcome(measured, "<=", allowed, ok, _factor(allowed, measured))
 
 
 def at_least(measured: Any, allowed: Any) -> dict[str, Any]:
     measured, allowed = scalar(measured), scalar(allowed)
     _check_allowed(allowed)
-    ok = _finite(measured) and measured >= allowed
+    ok = _finite(measured) and _comparable(measured) >= _comparable(allowed)
     return _outcome(measured, ">=", allowed, ok, _factor(measured, allowed))
 
 
 def within(measured: Any, expected: Any, tolerance: Any) -> dict[str, Any]:
     measured, expected, tolerance = scalar(measured), scalar(expected), scalar(tolerance)
     _check_allowed(expected, tolerance)
-    distance = abs(measured - expected)
-    outcome = _outcome(measured, "≈", expected, distance <= tolerance, _factor(tolerance, distance))
+    distance = abs(_comparable(measured) - _comparable(expected))
+    ok = _finite(measured) and distance <= _comparable(tolerance)
+    outcome = _outcome(measured, "≈", expected, ok, _factor(tolerance, distance))
     return {**outcome, "tolerance": tolerance}
 
 
 def equals(measured: Any, expected: Any) -> dict[str, Any]:
+    measured, expected = _no_array(measured), _no_array(expected)
     for value in (measured, expected):
         if not is_exact(value):
             raise TypeError(
                 f"equals compares exact values, got the {type(value).__name__} {value!r}; "
                 "a floating-point number needs `within` and the source of its tolerance"
             )
-    return _outcome(measured, "=", expected, measured == expected, None)
+    ok = _comparable(measured) == _comparable(expected)
+    return _outcome(measured, "=", expected, ok, None)
 
 
-RELATIONS = {"<=": at_most, ">=": at_least, "=": equals}
+def refutes(measured: Any, relation: str, expected: Any) -> dict[str, Any]:
+    """Whether `measured relation expected` is false; what a ball leaves undecided is not."""
+    if not (_finite(measured) and _finite(expected)):
+        raise ValueError(f"{measured} {relation} {expected}: what is not finite refutes nothing")
+    a, b = _comparable(_no_array(measured)), _comparable(_no_array(expected))
+    ok = {"<=": lambda: a > b, ">=": lambda: a < b, "=": lambda: a != b}[relation]()
+    return _outcome(measured, f"not {relation}", expected, ok, None)
 
 
 def _outcome(
@@ -144,6 +171,5 @@ def _factor(large: Any, small: Any) -> float | None:
 
 def _fraction(value: Any) -> Fraction:
     """A finite number, exactly; OverflowError or ValueError for inf and nan."""
-    if hasattr(value, "p") and hasattr(value, "q"):  # python-flint's rationals
-        return Fraction(int(value.p), int(value.q))
+    value = _comparable(value)
     return Fraction(value if isinstance(value, (int, Fraction)) else float(value))

@@ -35,7 +35,9 @@ def closure(file: Path, root: Path) -> set[Path]:
 @functools.cache
 def uses_torch(file: Path, root: Path) -> bool:
     """Whether a claim can come to import torch: then torch is set up before it runs."""
-    return any(name[0] == "torch" for source in closure(file, root) for name in _names(source))
+    return any(
+        name[0] == "torch" for source in closure(file, root) for name in _names(source, root)
+    )
 
 
 def docstring(file: Path) -> str:
@@ -50,27 +52,33 @@ def _parsed(file: Path) -> ast.Module:
         return ast.Module(body=[], type_ignores=[])
 
 
-def _names(source: Path) -> Iterator[list[str]]:
+def _names(source: Path, root: Path) -> Iterator[list[str]]:
     """Dotted names that a file imports; for `from a import b` that is a.b."""
     for node in ast.walk(_parsed(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from ([*node.module.split("."), alias.name] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module.split(".") if node.module else []
+            if node.level and source.is_relative_to(root):
+                base = [*source.relative_to(root).parts[: -node.level], *base]
+            yield from ([*base, alias.name] for alias in node.names)
 
 
 def _imported(source: Path, root: Path) -> Iterator[Path]:
-    for parts in _names(source):
-        as_module = list(_files(root, parts))
-        yield from as_module or _files(root, parts[:-1])
+    for parts in _names(source, root):
+        yield from _files(root, parts) or _files(root, parts[:-1])
 
 
-def _files(root: Path, parts: list[str]) -> Iterator[Path]:
-    """The files behind a dotted name: the module, or every module of the package."""
+def _files(root: Path, parts: list[str]) -> list[Path]:
+    """The files behind a dotted name: the module, or every module of the package; and the
+    `__init__` of each package on the way, which Python runs before."""
     if not parts:
-        return
+        return []
     place = root.joinpath(*parts)
     if (place / "__init__.py").is_file():
-        yield from place.rglob("*.py") if len(parts) > 1 else [place / "__init__.py"]
+        found = list(place.rglob("*.py"))
     elif place.with_suffix(".py").is_file():
-        yield place.with_suffix(".py")
+        found = [place.with_suffix(".py")]
+    else:
+        return []
+    return found + [root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts))]

@@ -4,6 +4,7 @@ The file is TOML; docs/ledger.md describes it for people. Reading it needs no to
 and no pytest, so that listing stays quick.
 """
 
+import graphlib
 import re
 import tomllib
 from dataclasses import dataclass, field, fields
@@ -97,18 +98,12 @@ class Ledger:
         return max(matches, key=lambda s: len(s.stem), default=None)
 
     def order(self) -> list[str]:
-        """All ids, each after everything it uses (ties in the order of the file)."""
-        done: dict[str, None] = {}
+        """All ids, each after everything that it uses."""
+        return list(_sorted(self.statements).static_order())
 
-        def visit(id: str) -> None:
-            if id not in done:
-                for used in self.statements[id].uses:
-                    visit(used)
-                done[id] = None
 
-        for id in self.statements:
-            visit(id)
-        return list(done)
+def _sorted(statements: dict[str, Statement]) -> graphlib.TopologicalSorter[str]:
+    return graphlib.TopologicalSorter({id: statement.uses for id, statement in statements.items()})
 
 
 def read(path: Path) -> Ledger:
@@ -117,6 +112,8 @@ def read(path: Path) -> Ledger:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise LedgerError(f"{path}: there is no ledger here") from None
+    except OSError as error:
+        raise LedgerError(f"{path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LedgerError(f"{path}: not a TOML file: {error}") from None
     unknown = set(raw) - {"schema", "title", "papers", "statement"}
@@ -124,11 +121,12 @@ def read(path: Path) -> Ledger:
         raise LedgerError(
             f"{path}: unknown field {min(unknown)!r} (known: schema, title, papers, statement)"
         )
-    if raw.get("schema") != 1:
+    if type(raw.get("schema")) is not int or raw["schema"] != 1:
         raise LedgerError(f"{path}: field 'schema' must be 1, found {raw.get('schema')!r}")
     _check_type(f"{path}: field 'title'", raw.get("title"), many=False)
     papers = {key: _paper(path, key, entry) for key, entry in _table(path, raw, "papers").items()}
     statements: dict[str, Statement] = {}
+    stems: dict[tuple[str, str], str] = {}
     entries = raw.get("statement", [])
     if not isinstance(entries, list):
         raise LedgerError(f"{path}: field 'statement' must be an array of tables ([[statement]])")
@@ -139,6 +137,11 @@ def read(path: Path) -> Ledger:
         if statement.paper not in papers:
             raise LedgerError(
                 f"{path}: entry {statement.id}: field 'id' names no paper of [papers]"
+            )
+        twin = stems.setdefault((statement.paper, statement.stem), statement.id)
+        if twin != statement.id:
+            raise LedgerError(
+                f"{path}: entry {statement.id}: field 'id' reads like {twin} in a file's name"
             )
         statements[statement.id] = statement
     _check_uses(path, statements)
@@ -220,28 +223,10 @@ def _check_uses(path: Path, statements: dict[str, Statement]) -> None:
                 raise LedgerError(
                     f"{path}: entry {statement.id}: field 'uses' names {used!r}, which is no entry"
                 )
-    _check_acyclic(path, statements)
-
-
-def _check_acyclic(path: Path, statements: dict[str, Statement]) -> None:
-    finished: set[str] = set()
-    for start in statements:
-        trail: dict[str, None] = {}  # the path being walked, in order
-        stack = [(start, iter(statements[start].uses))]
-        trail[start] = None
-        while stack:
-            id, uses = stack[-1]
-            for used in uses:
-                if used in trail:
-                    cycle = [*list(trail)[list(trail).index(used) :], used]
-                    raise LedgerError(
-                        f"{path}: entry {id}: field 'uses' closes a cycle: {' -> '.join(cycle)}"
-                    )
-                if used not in finished:
-                    trail[used] = None
-                    stack.append((used, iter(statements[used].uses)))
-                    break
-            else:
-                finished.add(id)
-                trail.pop(id)
-                stack.pop()
+    try:
+        _sorted(statements).prepare()
+    except graphlib.CycleError as error:
+        cycle = error.args[1][::-1]  # from a statement to what it uses, and so on back to it
+        raise LedgerError(
+            f"{path}: entry {cycle[0]}: field 'uses' closes a cycle: {' -> '.join(cycle)}"
+        ) from None

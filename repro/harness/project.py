@@ -69,7 +69,7 @@ class TestName:
 
     @property
     def function(self) -> str:
-        return self.test.split("::")[-1].split("[")[0]
+        return self.test.split("[")[0].split("::")[-1]
 
     @property
     def role(self) -> str:

@@ -15,7 +15,13 @@ from repro import files
 from repro.harness import provenance
 
 SCHEMA = 1
-FINAL = ("passed", "failed", "error", "not-run", "interrupted", "crashed")
+LISTS = {  # what a record lists, and what each entry must have
+    "checks": {"name", "equation", "measured", "relation", "allowed", "source", "margin", "ok"},
+    "table": {"row", "column", "paper", "ours"},
+    "counterexamples": {"refutes", "printed", "input", "measured", "expected"},
+    "figures": {"svg", "png", "caption", "alt"},
+    "store": {"kind", "key", "reason"},
+}
 BETWEEN_WRITES = 0.2  # seconds; a killed test loses at most this much of its numbers
 
 
@@ -96,19 +102,12 @@ def read(path: Path, messages: list[str]) -> dict[str, Any] | None:
     """A test's record; a damaged one, or one of a newer version, is set aside and said."""
     try:
         data = files.read_json(path, schema=SCHEMA)
-        missing = {"claim", "test", "state", "role", "run", "checks"} - set(data)
-        if missing:
-            raise files.DamagedFile(f"{path} lacks {', '.join(sorted(missing))}")
-        if not all(
-            isinstance(data[key], list)
-            for key in ("checks", "table", "counterexamples", "figures", "store")
-        ):
-            raise files.DamagedFile(f"{path} holds something else where lists should be")
-        if not isinstance(data["records"], dict):
-            raise files.DamagedFile(f"{path} holds something else where its records should be")
+        defect = _defect(data)
+        if defect:
+            raise files.DamagedFile(f"{path}: {defect}")
     except FileNotFoundError:
         return None
-    except (files.DamagedFile, KeyError) as damage:
+    except files.DamagedFile as damage:
         try:
             aside = files.set_aside(path)
         except OSError:  # another process was quicker
@@ -120,6 +119,22 @@ def read(path: Path, messages: list[str]) -> dict[str, Any] | None:
     return data
 
 
+def _defect(data: dict[str, Any]) -> str:
+    """What keeps an object from being a record, or nothing."""
+    for key in ("claim", "test", "state", "role", "run"):
+        if not isinstance(data.get(key), str):
+            return f"{key!r} is missing or not a word"
+    for key, needed in LISTS.items():
+        entries = data.get(key)
+        if not isinstance(entries, list):
+            return f"{key!r} is missing or not a list"
+        if not all(isinstance(entry, dict) and needed <= set(entry) for entry in entries):
+            return f"{key!r} holds something odd"
+    if not isinstance(data.get("records"), dict) or type(data.get("seconds")) not in (int, float):
+        return "'records' or 'seconds' is missing or odd"
+    return ""
+
+
 def mark(path: Path, state: str, message: str) -> None:
     """Give a record that its own process could not finish its last state."""
     data = read(path, [])
@@ -129,13 +144,15 @@ def mark(path: Path, state: str, message: str) -> None:
 
 def alive(pid: Any) -> bool:
     """Whether that process still works; one that is dead and not yet buried does not."""
+    if type(pid) is not int or not 0 < pid < 2**31:
+        return False
     try:
-        os.kill(int(pid), 0)
-    except (TypeError, ValueError, ProcessLookupError):
+        os.kill(pid, 0)
+    except ProcessLookupError:
         return False
     except PermissionError:
         return True
     try:
-        return Path(f"/proc/{int(pid)}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:  # no /proc here, or gone by now
         return True

@@ -10,6 +10,7 @@ worker dies; a worker's name would not do, since a replacement of gw0 is called 
 
 import gc
 import os
+import re
 import sys
 import tempfile
 import time
@@ -120,11 +121,11 @@ class Lease:
             import torch
 
             gpus = visible_gpus(self.option)
-            self._device = torch.device(self.take(gpus) if gpus else self._without_gpu())
+            if not gpus:
+                check_device(self.option)  # nothing else is given in place of what was asked for
+            without = "mps" if self.option == "mps" else "cpu"
+            self._device = torch.device(self.take(gpus) if gpus else without)
         return self._device
-
-    def _without_gpu(self) -> str:
-        return "mps" if self.option == "mps" else "cpu"
 
     def take(self, names: Sequence[str], patience: float = 600.0) -> str:
         """Lock the first free one of `names`; wait for one if all are taken."""
@@ -132,17 +133,27 @@ class Lease:
 
         self.folder.mkdir(parents=True, exist_ok=True)
         give_up = time.monotonic() + patience
-        while time.monotonic() < give_up:
+        while True:
             for name in names:
-                lock = filelock.FileLock(self.folder / f"{name.replace(':', '-')}.lock")
+                lock = filelock.FileLock(self.folder / f"{physical(name)}.lock")
                 try:
                     lock.acquire(timeout=0)
                 except filelock.Timeout:
                     continue
                 self._lock = lock
                 return name
+            if time.monotonic() >= give_up:
+                raise TimeoutError(f"no device of {', '.join(names)} became free in {patience:g} s")
             time.sleep(0.2)
-        raise TimeoutError(f"no device of {', '.join(names)} became free in {patience:g} s")
+
+
+def physical(name: str) -> str:
+    """A device's name whatever CUDA_VISIBLE_DEVICES calls it, as the name of a file."""
+    kind, _, index = name.partition(":")
+    visible = [entry.strip() for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
+    if kind == "cuda" and index.isdecimal() and any(visible) and int(index) < len(visible):
+        index = visible[int(index)]
+    return re.sub(r"[^A-Za-z0-9-]", "-", f"{kind}-{index}")
 
 
 def make_deterministic(threads: int) -> None:

@@ -106,7 +106,7 @@ def claim_object(
     project: Project, statement: Statement, file: Path | None, artifacts: Path, messages: list[str]
 ) -> dict[str, Any]:
     folder = claim_folder(artifacts, statement.id)
-    tests, unseen = read_tests(folder, messages) if file else ([], 0)
+    tests, unseen = read_tests(folder, statement.id, messages) if file else ([], 0)
     code = imports.fingerprint(file, project.root) if file else ""
     for test in tests:
         test["stale"] = test.get("code") != code
@@ -136,27 +136,25 @@ def claim_object(
     }
 
 
-def read_tests(folder: Path, messages: list[str]) -> tuple[list[dict[str, Any]], int]:
+def read_tests(folder: Path, id: str, messages: list[str]) -> tuple[list[dict[str, Any]], int]:
     """The records of a claim's tests, in the order of the file, and how many tests have none.
 
     `collected.json` lists the tests that the claim file has; records of other tests are left over
     from an earlier version of the file and do not count.
     """
-    found = {
-        test["test"]: test
-        for path in sorted(folder.glob("tests/*.json"))
-        if (test := records.read(path, messages))
-    }
+    read = (records.read(path, messages) for path in sorted(folder.glob("tests/*.json")))
+    found = {test["test"]: test for test in read if test and test["claim"] == id}
+    path = folder / "collected.json"
     try:
-        expected = files.read_json(folder / "collected.json")["tests"]
+        expected = files.read_json(path).get("tests")
+        if not isinstance(expected, list) or not all(isinstance(name, str) for name in expected):
+            raise files.DamagedFile(f"{path} does not list tests")
     except FileNotFoundError:
         return list(found.values()), 0
-    except (files.DamagedFile, KeyError) as damage:
-        messages.append(f"{damage}; set aside as {files.set_aside(folder / 'collected.json').name}")
+    except files.DamagedFile as damage:
+        messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
         return list(found.values()), 0
-    return [found[name] for name in expected if name in found], sum(
-        name not in found for name in expected
-    )
+    return [found[name] for name in expected if name in found], len(set(expected) - set(found))
 
 
 def gathered(

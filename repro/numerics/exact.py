@@ -1,5 +1,6 @@
 """Exact arithmetic with python-flint, in numpy arrays of objects: zero error that is zero."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,10 @@ def rational(value: Any) -> flint.fmpq:
         return value
     if isinstance(value, str):
         value = Fraction(value)
+    if hasattr(value, "item"):  # numpy and torch
+        value = value.item()
+    if isinstance(value, flint.fmpz):
+        return flint.fmpq(value)
     numerator, denominator = value.as_integer_ratio()
     return flint.fmpq(int(numerator), int(denominator))
 
@@ -37,16 +42,28 @@ def symbols(*names: str) -> list[flint.fmpq_mpoly]:
     return list(flint.fmpq_mpoly_ctx.get(names, "degrevlex").gens())
 
 
-def to_float(values: Any) -> np.ndarray:
-    """Exact numbers rounded to float64, each once."""
+def to_float(values: Any, *, to_odd: bool = False) -> np.ndarray:
+    """Exact numbers rounded to float64, each once.
 
-    def rounded(value: Any) -> float:
-        if isinstance(value, flint.fmpq):  # int / int in Python is correctly rounded
-            return int(value.p) / int(value.q)
-        return float(value)
-
+    With `to_odd`, what is not a float64 goes to the neighbour whose last bit is odd. Rounded again,
+    to a type with at most 51 bits, it is then as if rounded once (Boldo and Melquiond 2008).
+    """
     array = np.asarray(values, dtype=object)
-    return np.array([rounded(value) for value in array.ravel()], dtype=float).reshape(array.shape)
+    rounded = [_odd(value) if to_odd else _nearest(value) for value in array.ravel()]
+    return np.array(rounded, dtype=float).reshape(array.shape)
+
+
+def _nearest(value: Any) -> float:
+    if isinstance(value, flint.fmpq):  # int / int in Python is correctly rounded
+        return int(value.p) / int(value.q)
+    return float(value)
+
+
+def _odd(value: Any) -> float:
+    nearest, value = _nearest(value), rational(value)
+    if rational(nearest) == value or int(math.frexp(nearest)[0] * 2**53) % 2:
+        return nearest
+    return math.nextafter(nearest, math.inf if value > rational(nearest) else -math.inf)
 
 
 def largest(values: np.ndarray) -> Any:
