@@ -131,9 +131,6 @@ def test_a_bound_that_is_no_number_is_refused(check, values, word):
         check(*values)
 
 
-@pytest.mark.xfail(
-    raises=pytest.fail.Exception, reason="bug: only Python's own floats are looked at"
-)
 @pytest.mark.parametrize(
     "bound",
     [flint.arb("inf"), np.longdouble("inf"), Decimal("inf")],
@@ -171,7 +168,7 @@ def test_several_numbers_in_one_check_are_refused(check, several):
 
 
 def test_a_tolerance_per_entry_is_refused():
-    with pytest.raises(TypeError, match="compares one number, got ndarray"):
+    with pytest.raises(TypeError, match="compares one number, got an array"):
         within(1.0, 1.0, np.array([0.1, 0.2]))
 
 
@@ -184,7 +181,6 @@ INEXACT = {
     "0-d array": np.array(0.5),
     "torch": torch.tensor(0.5),
     "bfloat16": torch.tensor(0.5, dtype=torch.bfloat16),
-    "array": np.array([1.0, 2.0]),
 }
 
 
@@ -220,12 +216,10 @@ def test_equals_takes_exact_values_and_tells_them_apart(value, same, other):
     assert equals(value, same)["margin"] is None
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="bug: fmpq == Fraction is False in flint")
 def test_equal_rationals_of_two_libraries_are_equal():
     assert equals(q(1, 2), Fraction(1, 2))["ok"]
 
 
-@pytest.mark.xfail(raises=TypeError, reason="bug: flint compares with int and fmpz only")
 @pytest.mark.parametrize("other", [0.5, Fraction(1, 2)], ids=["float", "Fraction"])
 def test_a_rational_is_compared_with_numbers_of_other_types(other):
     assert at_most(q(1, 3), other)["ok"]
@@ -239,7 +233,6 @@ TRUE = {
 }
 
 
-@pytest.mark.xfail(raises=pytest.fail.Exception, reason="bug: `not decided` is taken for `false`")
 @pytest.mark.parametrize(("measured", "relation", "expected"), TRUE.values(), ids=TRUE)
 def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_path):
     statement = Statement("demo2025/lemma-1", "lemma", "1", "1", "It", "So.", ("exact",), "refuted")
@@ -271,9 +264,6 @@ def test_equals_takes_integers_of_numpy_and_torch(three):
     assert equals(three, 4)["ok"] is False
 
 
-@pytest.mark.xfail(
-    raises=(ValueError, RuntimeError, pytest.fail.Exception), reason="bug: no scalar()"
-)
 @pytest.mark.parametrize(
     "several", [np.array([3, 3]), np.array([3]), torch.tensor([3, 3])], ids=["two", "one", "torch"]
 )

@@ -177,7 +177,6 @@ def test_without_a_gpu_the_lease_is_on_the_processor_and_takes_no_lock(machine, 
     machine(gpus=0)
     assert Lease("auto", tmp_path / "locks").device() == torch.device("cpu")
     assert Lease("cpu", tmp_path / "locks").device() == torch.device("cpu")
-    assert Lease("mps", tmp_path / "locks").device() == torch.device("mps")
     assert not (tmp_path / "locks").is_dir()
 
 
@@ -230,19 +229,16 @@ def test_only_visible_devices_are_leased(machine, tmp_path):
     assert Lease("cuda:2", tmp_path).device() == torch.device("cuda:2")
 
 
-@pytest.mark.xfail(raises=TimeoutError, reason="bug: a free device is not even tried")
 def test_a_free_device_needs_no_patience(tmp_path):
     assert Lease("cuda", tmp_path).take(["cuda:0"], patience=0) == "cuda:0"
 
 
-@pytest.mark.xfail(raises=pytest.fail.Exception, reason="bug: it gives the processor, silently")
 def test_a_lease_does_not_give_another_device_than_asked_for(machine, tmp_path):
     machine(gpus=0)
     with pytest.raises(NoSuchDevice, match="cuda:1"):
         Lease("cuda:1", tmp_path).device()
 
 
-@pytest.mark.xfail(raises=TimeoutError, reason="bug: locks are named by the index that torch sees")
 def test_two_runs_with_different_visible_devices_do_not_wait_for_each_other(tmp_path, monkeypatch):
     leases = [Lease("cuda", tmp_path) for _ in range(2)]
     for physical, lease in enumerate(leases):

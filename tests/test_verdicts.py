@@ -308,7 +308,7 @@ def ledger(**uses):
 
 def solid_letters(book, **verdicts):
     named = {f"demo2025/lemma-{key}": found for key, found in verdicts.items()}
-    return "".join(id[-1] for id, is_solid in solid(book, named).items() if is_solid)
+    return "".join(sorted(id[-1] for id, is_solid in solid(book, named).items() if is_solid))
 
 
 CHAIN = {"c": "b", "b": "a", "a": "", "d": ""}

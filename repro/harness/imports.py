@@ -66,17 +66,17 @@ def _names(source: Path, root: Path) -> Iterator[list[str]]:
 
 def _imported(source: Path, root: Path) -> Iterator[Path]:
     for parts in _names(source, root):
-        yield from _files(root, parts) or _files(root, parts[:-1])
+        yield from _files(root, parts) or _files(root, parts[:-1], whole=len(parts) > 2)
 
 
-def _files(root: Path, parts: list[str]) -> list[Path]:
-    """The files behind a dotted name: the module, or every module of the package; and the
-    `__init__` of each package on the way, which Python runs before."""
+def _files(root: Path, parts: list[str], *, whole: bool = True) -> list[Path]:
+    """The files behind a dotted name: the module, or every module of the package (only its
+    `__init__`, unless as a `whole`); and the `__init__` of each package on the way."""
     if not parts:
         return []
     place = root.joinpath(*parts)
     if (place / "__init__.py").is_file():
-        found = list(place.rglob("*.py"))
+        found = list(place.rglob("*.py")) if whole else [place / "__init__.py"]
     elif place.with_suffix(".py").is_file():
         found = [place.with_suffix(".py")]
     else:

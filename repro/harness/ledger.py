@@ -113,7 +113,7 @@ def read(path: Path) -> Ledger:
     except FileNotFoundError:
         raise LedgerError(f"{path}: there is no ledger here") from None
     except OSError as error:
-        raise LedgerError(f"{path}: cannot be read ({error.strerror})") from None
+        raise LedgerError(f"{path}: the ledger cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LedgerError(f"{path}: not a TOML file: {error}") from None
     unknown = set(raw) - {"schema", "title", "papers", "statement"}

@@ -104,7 +104,7 @@ def read(path: Path, messages: list[str]) -> dict[str, Any] | None:
         data = files.read_json(path, schema=SCHEMA)
         defect = _defect(data)
         if defect:
-            raise files.DamagedFile(f"{path}: {defect}")
+            raise files.DamagedFile(f"{path} is no record: {defect}")
     except FileNotFoundError:
         return None
     except files.DamagedFile as damage:

@@ -96,7 +96,7 @@ def solid(ledger: Ledger, verdicts: Mapping[str, str]) -> dict[str, bool]:
     for id in ledger.order():
         uses = ledger.statements[id].uses
         result[id] = verdicts.get(id) in SOLID and all(result[used] for used in uses)
-    return result
+    return {id: result[id] for id in ledger.statements}
 
 
 def disagreements(claim: Mapping[str, Any]) -> list[str]:
