@@ -43,7 +43,8 @@ def compare(benchmark, ratios):
 
     def compare(name, *, fast, slow, against, target, rounds=7, **params):
         if benchmark.stats is None and not benchmark.enabled:
-            fast(), slow()
+            fast()
+            slow()
             benchmark(lambda: None)
             return
         pairs = [(_seconds(fast), _seconds(slow)) for _ in range(rounds)]

@@ -21,7 +21,7 @@ from repro.harness.checks import (
 )
 from repro.harness.claim import Claim
 from repro.harness.ledger import Statement
-from repro.harness.project import TestName
+from repro.harness.project import ClaimTest
 from repro.harness.records import Record
 
 nan, inf = math.nan, math.inf
@@ -236,7 +236,7 @@ TRUE = {
 @pytest.mark.parametrize(("measured", "relation", "expected"), TRUE.values(), ids=TRUE)
 def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_path):
     statement = Statement("demo2025/lemma-1", "lemma", "1", "1", "It", "So.", ("exact",), "refuted")
-    name = TestName(statement, tmp_path / "test_lemma_1.py", "test_printed_form_fails")
+    name = ClaimTest(statement, tmp_path / "test_lemma_1.py", "test_printed_form_fails")
     record = Record(tmp_path / "record.json", command="pytest")
     settings = {"scale": "smoke", "base_seed": 0, "params": {}, "lease": None, "store": None}
     claim = Claim(name, record, artifacts=tmp_path, **settings)

@@ -40,7 +40,9 @@ def interrupted_test(demo):
     from repro.harness import records
 
     path = next(demo.artifacts.glob("claims/demo2025/lemma-2/tests/test_holds*.json"))
-    return records.read(path, [])
+    found = records.read(path, [])
+    assert found is not None
+    return found
 
 
 def finished_claim_is_kept(demo):

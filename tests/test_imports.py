@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from repro.harness.imports import closure, docstring, fingerprint, uses_torch
-from repro.harness.project import Project, TestName, test_name
+from repro.harness.project import ClaimTest, Project, claim_test
 
 ROOT = Path(__file__).parents[1]
 LEMMA_3_1 = ROOT / "claims/fang2022/test_lemma_3_1_multiplication.py"
@@ -238,7 +238,7 @@ def test_a_claim_uses_torch_if_anything_it_rests_on_imports_it(tree, source, use
 def test_the_name_of_a_test_tells_its_role(demo, test, role):
     file = demo.claim("lemma-1").relative_to(demo.root)
     project = Project(demo.root)
-    name = test_name(project, project.read_ledger(), demo.root, f"{file}::{test}")
+    name = claim_test(project, project.read_ledger(), demo.root, f"{file}::{test}")
     assert name is not None
     assert (name.statement.id, name.test, name.role) == ("demo2025/lemma-1", test, role)
 
@@ -256,7 +256,7 @@ NO_CLAIMS = {
 def test_what_is_no_test_of_a_claim_has_no_name(demo, nodeid):
     demo.claim("lemma-1")
     project = Project(demo.root)
-    assert test_name(project, project.read_ledger(), demo.root, nodeid) is None
+    assert claim_test(project, project.read_ledger(), demo.root, nodeid) is None
 
 
 def test_records_have_safe_names_that_never_clash(demo):
@@ -264,7 +264,7 @@ def test_records_have_safe_names_that_never_clash(demo):
     statement = Project(demo.root).read_ledger().statements["demo2025/lemma-1"]
     tests = ["test_a[x]", "test_a[X]", "test_a_x_", "test_a[../../x]", "test_a[é]"]
     tests += [f"test_a[{'n' * 300}{last}]" for last in "xy"]
-    paths = [TestName(statement, Path("x.py"), test).record(demo.artifacts) for test in tests]
+    paths = [ClaimTest(statement, Path("x.py"), test).record(demo.artifacts) for test in tests]
     assert {path.parent for path in paths} == {demo.artifacts / "claims/demo2025/lemma-1/tests"}
     assert len({path.name.lower() for path in paths}) == len(tests)
     assert all(path.name.isascii() and len(path.name) < 100 for path in paths)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from repro.harness import imports, records
-from repro.harness.project import Project, TestName
+from repro.harness.project import ClaimTest, Project
 from repro.harness.records import Record, alive, mark, read
 from repro.harness.results import Results
 
@@ -211,7 +211,7 @@ def leave(demo, id, test="test_holds", state="passed", numbers=None, **identity)
     project = Project(demo.root)
     statement = project.read_ledger().statements[f"demo2025/{id}"]
     file = next(demo.root.glob(f"claims/demo2025/{statement.stem}_*.py"))
-    name = TestName(statement, file, test)
+    name = ClaimTest(statement, file, test)
     code = imports.fingerprint(file, demo.root)
     known = {"claim": statement.id, "test": test, "role": name.role, "code": code, "run": "1"}
     evidence = "construct" if name.role == "claim" else None

@@ -20,7 +20,7 @@ from repro import files
 from repro.harness import checks
 from repro.harness.checks import Check, ClaimFailed
 from repro.harness.progress import Reporter
-from repro.harness.project import SCALES, TestName, claim_folder
+from repro.harness.project import SCALES, ClaimTest, claim_folder
 from repro.harness.records import Record
 from repro.harness.resources import Lease
 from repro.harness.seeds import seed_for
@@ -42,7 +42,7 @@ class Claim:
 
     def __init__(
         self,
-        name: TestName,
+        name: ClaimTest,
         record: Record,
         *,
         artifacts: Path,

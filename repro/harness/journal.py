@@ -12,7 +12,7 @@ from typing import Any
 from repro import files, report
 from repro.harness import progress, provenance, records, verdicts
 from repro.harness.ledger import Ledger
-from repro.harness.project import Project, TestName, test_name
+from repro.harness.project import ClaimTest, Project, claim_test
 from repro.harness.results import Results
 
 SHARE = 0.1  # of the time of a run that making the page may take
@@ -29,7 +29,7 @@ class Journal:
             rootpath,
             run,
         )
-        self.expected: dict[str, TestName] = {}
+        self.expected: dict[str, ClaimTest] = {}
         self.reported: dict[str, str] = {}
         self.durations: dict[str, float] = {}
         self.running: dict[str, float] = {}
@@ -40,7 +40,7 @@ class Journal:
 
     def collected(self, nodeids: list[str]) -> None:
         for nodeid in nodeids:
-            name = test_name(self.project, self.ledger, self.rootpath, nodeid)
+            name = claim_test(self.project, self.ledger, self.rootpath, nodeid)
             if name:
                 self.expected[nodeid] = name
         self.run["collected"] = len(self.expected)

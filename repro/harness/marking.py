@@ -8,7 +8,7 @@ from repro import files
 from repro.harness import imports
 from repro.harness.ledger import EVIDENCE, KINDS, Ledger
 from repro.harness.options import Context
-from repro.harness.project import SCALES, TestName, claim_folder, test_name
+from repro.harness.project import SCALES, ClaimTest, claim_folder, claim_test
 
 EVIDENCE_MARKERS = {kind.replace("-", "_"): kind for kind in EVIDENCE}
 OTHER_MARKERS = {
@@ -37,8 +37,8 @@ def register_papers(config: pytest.Config, ledger: Ledger) -> None:
         config.addinivalue_line("markers", f"{paper.key}: claims of {paper.authors}, {paper.title}")
 
 
-def name_of(item: pytest.Item, context: Context) -> TestName | None:
-    return test_name(context.project, context.ledger, context.rootpath, item.nodeid)
+def name_of(item: pytest.Item, context: Context) -> ClaimTest | None:
+    return claim_test(context.project, context.ledger, context.rootpath, item.nodeid)
 
 
 def mark(items: list[pytest.Item], context: Context) -> None:
@@ -100,7 +100,7 @@ def params(item: pytest.Item) -> dict[str, Any]:
     )
 
 
-def identity(item: pytest.Item, name: TestName, context: Context) -> dict[str, Any]:
+def identity(item: pytest.Item, name: ClaimTest, context: Context) -> dict[str, Any]:
     """What a record says about the test before anything has been measured."""
     device = "" if context.device == "auto" else f" --device {context.device}"
     return {
@@ -121,7 +121,7 @@ def identity(item: pytest.Item, name: TestName, context: Context) -> dict[str, A
     }
 
 
-def check_form(item: pytest.Item, name: TestName) -> None:
+def check_form(item: pytest.Item, name: ClaimTest) -> None:
     """A claim test uses `claim`, and one of the statement itself names its kind of evidence."""
     if "claim" not in getattr(item, "fixturenames", ()):
         pytest.fail(

@@ -58,10 +58,8 @@ def _suggested(file: Path) -> str:
 
 
 @dataclass(frozen=True)
-class TestName:
+class ClaimTest:
     """A test of a claim: the statement it belongs to, and its own name with parameters."""
-
-    __test__ = False  # not a test class, whatever pytest thinks of its name
 
     statement: Statement
     file: Path
@@ -90,14 +88,11 @@ def claim_folder(artifacts: Path, id: str) -> Path:
     return artifacts / "claims" / id
 
 
-def test_name(project: Project, ledger: Ledger, root: Path, nodeid: str) -> TestName | None:
+def claim_test(project: Project, ledger: Ledger, root: Path, nodeid: str) -> ClaimTest | None:
     """The claim test behind a pytest node id, or None for any other test."""
     path, _, test = nodeid.partition("::")
     file = root / path
     if not test or not project.is_claim(file):
         return None
     statement = ledger.of_file(file)
-    return TestName(statement, file, test) if statement else None
-
-
-test_name.__test__ = False  # type: ignore[attr-defined]
+    return ClaimTest(statement, file, test) if statement else None
