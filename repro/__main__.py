@@ -88,7 +88,7 @@ def watch(artifacts: Path, every: float) -> int:
     while True:
         lines = []
         for path in artifacts.glob("claims/*/*/tests/*.json"):
-            found = records.read(path, [])
+            found = records.read(path)
             if found and found["state"] == "running":
                 label = f"{found['worker']} {found['claim']} {found['test']}"
                 lines.append(

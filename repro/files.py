@@ -67,11 +67,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted((plain(item) for item in value), key=str)
     if isinstance(value, Fraction):
-        return f"{plain(value.numerator)}/{plain(value.denominator)}"
-    if hasattr(value, "tolist") and type(value.tolist()) is not type(value):  # numpy and torch
-        return plain(value.tolist())
-    if hasattr(value, "dtype"):  # numpy's long double is its own list
-        return plain(float(value))
+        over = "" if value.denominator == 1 else f"/{plain(value.denominator)}"
+        return f"{plain(value.numerator)}{over}"
+    if hasattr(value, "tolist"):  # numpy and torch
+        listed = value.tolist()
+        if type(listed) is not type(value):
+            return plain(listed)
+        if getattr(value, "dtype", None) is not None and value.dtype.kind == "f":
+            return plain(float(value))  # numpy's long double is its own list
     return plain(str(value))
 
 

@@ -251,6 +251,29 @@ def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_pat
         )
 
 
+ALIKE = {
+    "ball and fmpq": (flint.arb(0.5), q(1, 2)),
+    "ball and Fraction": (flint.arb(0.5), Fraction(1, 2)),
+    "fmpz and Fraction": (flint.fmpz(1), Fraction(1)),
+    "polynomial and fmpq": (x - x + q(1, 2), q(1, 2)),
+    "polynomial and Fraction": (x - x + q(1, 2), Fraction(1, 2)),
+    "in lists": ([q(1, 2)], [Fraction(1, 2)]),
+}
+
+
+@pytest.mark.parametrize(("a", "b"), ALIKE.values(), ids=ALIKE)
+def test_equal_numbers_of_different_types_do_not_refute_each_other(a, b):
+    for pair in [(a, b), (b, a)]:
+        assert not checks.refutes(pair[0], "=", pair[1])["ok"]
+        assert equals(*pair)["ok"]
+
+
+def test_a_ball_is_compared_with_rationals():
+    assert at_most(flint.arb.pi(), q(22, 7))["ok"] is True
+    assert at_least(flint.arb.pi(), q(22, 7))["ok"] is False
+    assert at_most(q(3), flint.arb.pi())["ok"] is True
+
+
 @pytest.mark.parametrize("holder", [[1, 0.5], (0.5,), {0.5}, {"x": [0.5]}, [[1], [0.5]]], ids=repr)
 def test_equals_refuses_floats_in_containers(holder):
     with pytest.raises(TypeError, match="equals compares exact values"):

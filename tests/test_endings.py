@@ -40,7 +40,7 @@ def interrupted_test(demo):
     from repro.harness import records
 
     path = next(demo.artifacts.glob("claims/demo2025/lemma-2/tests/test_holds*.json"))
-    found = records.read(path, [])
+    found = records.read(path)
     assert found is not None
     return found
 

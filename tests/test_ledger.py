@@ -51,7 +51,13 @@ def folder(tmp_path_factory):
 
 
 def test_a_good_ledger_is_read_as_it_stands(folder):
-    second = entry("demo2025/theorem-A.2", uses=["demo2025/lemma-1"], scope="limit", also="B.1")
+    second = entry(
+        "demo2025/theorem-A.2",
+        uses=["demo2025/lemma-1"],
+        scope="limit",
+        also="B.1",
+        status="illustrated",
+    )
     ledger = read(write(folder, entry(), second))
     assert ledger.title == "Invented"
     assert ledger.papers["demo2025"].authors == "N. N."
@@ -139,7 +145,7 @@ OF_THE_FILE = {
     "no schema": ({"head": {"title": "x"}}, "field 'schema' must be 1, found None"),
     "another schema": ({"head": {**HEAD, "schema": 2}}, "field 'schema' must be 1, found 2"),
     "schema as a word": ({"head": {**HEAD, "schema": "1"}}, "field 'schema' must be 1, found '1'"),
-    "no title": ({"head": {"schema": 1}}, "field 'title' must be a string, found None"),
+    "no title": ({"head": {"schema": 1}}, "field 'title' must be a few words"),
     "statement no table": ({"head": {**HEAD, "statement": "x"}}, "field 'statement' must be an"),
     "statements no tables": ({"head": {**HEAD, "statement": ["x"]}}, "entry number 1: must be a"),
     "papers no table": ({"head": {**HEAD, "papers": ["x"]}, "papers": {}}, "field 'papers' must"),
@@ -398,3 +404,16 @@ def test_every_formula_of_our_ledger_becomes_mathml(ours):
 def test_a_command_that_mathml_does_not_know_is_found():
     assert left_over(r"\hat z_i + \nonsense x") == ["\\nonsense"]
     assert left_over(r"\hat z_i + \frac{1}{2} x") == []
+
+
+@pytest.mark.parametrize("status", ["holds", "holds-repaired"])
+def test_a_record_that_no_run_could_reproduce_is_refused(status, folder):
+    limit = entry(scope="limit", status=status, reason="a limit is not decided")
+    with pytest.raises(LedgerError, match="field 'status': a limit is at most 'illustrated'"):
+        read(write(folder, limit))
+
+
+def test_naming_something_twice_is_refused(folder):
+    twice = entry("demo2025/lemma-2", uses=["demo2025/lemma-1"] * 2)
+    with pytest.raises(LedgerError, match="entry demo2025/lemma-2: field 'uses' names something"):
+        read(write(folder, entry(), twice))

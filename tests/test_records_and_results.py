@@ -429,3 +429,10 @@ def test_the_record_of_another_claim_does_not_count(demo):
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(path.read_text())
     assert results(demo).claim("demo2025/lemma-2")["verdict"] == "not-run"
+
+
+def test_who_only_looks_moves_nothing(tmp_path):
+    damaged = tmp_path / "a.json"
+    damaged.write_text("{")
+    assert read(damaged) is None
+    assert damaged.exists()

@@ -40,7 +40,8 @@ def machine(monkeypatch):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
         monkeypatch.setattr(os, "sysconf", pages.__getitem__)
         monkeypatch.setattr(Path, "read_text", read_text)
-        monkeypatch.setattr(Path, "exists", lambda path: gpus > 0)
+        cards = [Path(f"/dev/nvidia{number}") for number in range(gpus)]
+        monkeypatch.setattr(Path, "glob", lambda path, pattern: iter(cards))
         monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
@@ -178,6 +179,12 @@ def test_without_a_gpu_the_lease_is_on_the_processor_and_takes_no_lock(machine, 
     assert Lease("auto", tmp_path / "locks").device() == torch.device("cpu")
     assert Lease("cpu", tmp_path / "locks").device() == torch.device("cpu")
     assert not (tmp_path / "locks").is_dir()
+
+
+def test_a_lease_of_mps_is_on_mps_where_there_is_one(machine, tmp_path):
+    machine(mps=True)
+    assert Lease("mps", tmp_path).device() == torch.device("mps")
+    assert Lease("auto", tmp_path).device() == torch.device("cpu"), "mps is never chosen by itself"
 
 
 def test_two_leases_get_two_devices_and_the_third_waits_in_vain(tmp_path):

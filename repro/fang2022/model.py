@@ -60,6 +60,8 @@ class Layout:
         """Z with t_i in the first row and the given values in the first slots; t: (..., n)."""
         if len(slots) > self.q:
             raise ValueError(f"there are q={self.q} slots, got values for {len(slots)}")
+        if any(values.shape[-1:] != (self.n,) for values in (t, *slots)):
+            raise ValueError(f"Section 2.1 has n={self.n} tokens, got {t.shape[-1:]} values")
         zero = 0 * t
         filled = [*slots, *[zero] * (self.q - len(slots))]
         if isinstance(t, torch.Tensor):

@@ -66,10 +66,35 @@ def _no_array(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _comparable(value: Any) -> Any:
-    """python-flint compares its rationals with integers only: make them Python's."""
-    is_rational = type(value).__name__ == "fmpq"  # without importing flint
-    return Fraction(int(value.p), int(value.q)) if is_rational else value
+def _pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both in types that compare exactly: python-flint knows none of Python's but integers."""
+    if not (_of_flint(a) or _of_flint(b)):
+        return a, b
+    return _to_flint(a), _to_flint(b)
+
+
+def _of_flint(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_of_flint(item) for item in value)
+    return type(value).__module__.startswith("flint")
+
+
+def _to_flint(value: Any) -> Any:
+    import flint
+
+    if isinstance(value, (list, tuple)):
+        return [_to_flint(item) for item in value]
+    if isinstance(value, (int, float, Fraction)) and _finite(value):
+        return flint.fmpq(*value.as_integer_ratio())
+    return flint.fmpq(value) if isinstance(value, flint.fmpz) else value
+
+
+def _same(a: Any, b: Any) -> bool:
+    """a == b, where the two can be compared at all: what cannot is neither equal nor different."""
+    a, b = _pair(a, b)
+    if a.__eq__(b) is NotImplemented and b.__eq__(a) is NotImplemented:
+        raise TypeError(f"{type(a).__name__} and {type(b).__name__} cannot be compared")
+    return bool(a == b)
 
 
 def _finite(value: Any) -> bool:
@@ -94,6 +119,8 @@ def is_exact(value: Any) -> bool:
         return all(is_exact(item) for item in value)
     if isinstance(value, dict):
         return all(is_exact(item) for item in value.values())
+    if type(value).__name__ in ("arf", "Decimal"):  # floating point by other names
+        return False
     if hasattr(value, "dtype"):  # numpy and torch
         return "int" in str(value.dtype) or "bool" in str(value.dtype)
     return not isinstance(value, (float, complex))
@@ -102,22 +129,26 @@ def is_exact(value: Any) -> bool:
 def at_most(measured: Any, allowed: Any) -> dict[str, Any]:
     measured, allowed = scalar(measured), scalar(allowed)
     _check_allowed(allowed)
-    ok = _finite(measured) and _comparable(measured) <= _comparable(allowed)
+    a, b = _pair(measured, allowed)
+    ok = _finite(measured) and a <= b
     return _outcome(measured, "<=", allowed, ok, _factor(allowed, measured))
 
 
 def at_least(measured: Any, allowed: Any) -> dict[str, Any]:
     measured, allowed = scalar(measured), scalar(allowed)
     _check_allowed(allowed)
-    ok = _finite(measured) and _comparable(measured) >= _comparable(allowed)
+    a, b = _pair(measured, allowed)
+    ok = _finite(measured) and a >= b
     return _outcome(measured, ">=", allowed, ok, _factor(measured, allowed))
 
 
 def within(measured: Any, expected: Any, tolerance: Any) -> dict[str, Any]:
     measured, expected, tolerance = scalar(measured), scalar(expected), scalar(tolerance)
     _check_allowed(expected, tolerance)
-    distance = abs(_comparable(measured) - _comparable(expected))
-    ok = _finite(measured) and distance <= _comparable(tolerance)
+    a, b = _pair(measured, expected)
+    distance = abs(a - b)
+    near, tolerated = _pair(distance, tolerance)
+    ok = _finite(measured) and near <= tolerated
     outcome = _outcome(measured, "≈", expected, ok, _factor(tolerance, distance))
     return {**outcome, "tolerance": tolerance}
 
@@ -130,16 +161,20 @@ def equals(measured: Any, expected: Any) -> dict[str, Any]:
                 f"equals compares exact values, got the {type(value).__name__} {value!r}; "
                 "a floating-point number needs `within` and the source of its tolerance"
             )
-    ok = _comparable(measured) == _comparable(expected)
-    return _outcome(measured, "=", expected, ok, None)
+    return _outcome(measured, "=", expected, _same(measured, expected), None)
+
+
+def _different(a: Any, b: Any) -> bool:
+    """Certainly different: two overlapping balls are neither equal nor different."""
+    return not _same(a, b) and bool(a != b)
 
 
 def refutes(measured: Any, relation: str, expected: Any) -> dict[str, Any]:
     """Whether `measured relation expected` is false; what a ball leaves undecided is not."""
     if not (_finite(measured) and _finite(expected)):
         raise ValueError(f"{measured} {relation} {expected}: what is not finite refutes nothing")
-    a, b = _comparable(_no_array(measured)), _comparable(_no_array(expected))
-    ok = {"<=": lambda: a > b, ">=": lambda: a < b, "=": lambda: a != b}[relation]()
+    a, b = _pair(_no_array(measured), _no_array(expected))
+    ok = {"<=": lambda: a > b, ">=": lambda: a < b, "=": lambda: _different(a, b)}[relation]()
     return _outcome(measured, f"not {relation}", expected, ok, None)
 
 
@@ -171,5 +206,6 @@ def _factor(large: Any, small: Any) -> float | None:
 
 def _fraction(value: Any) -> Fraction:
     """A finite number, exactly; OverflowError or ValueError for inf and nan."""
-    value = _comparable(value)
+    if type(value).__name__ == "fmpq":
+        return Fraction(int(value.p), int(value.q))
     return Fraction(value if isinstance(value, (int, Fraction)) else float(value))

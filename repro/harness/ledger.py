@@ -123,7 +123,8 @@ def read(path: Path) -> Ledger:
         )
     if type(raw.get("schema")) is not int or raw["schema"] != 1:
         raise LedgerError(f"{path}: field 'schema' must be 1, found {raw.get('schema')!r}")
-    _check_type(f"{path}: field 'title'", raw.get("title"), many=False)
+    if not isinstance(raw.get("title"), str) or not raw["title"].strip():
+        raise LedgerError(f"{path}: field 'title' must be a few words")
     papers = {key: _paper(path, key, entry) for key, entry in _table(path, raw, "papers").items()}
     statements: dict[str, Statement] = {}
     stems: dict[tuple[str, str], str] = {}
@@ -185,6 +186,10 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
             raise LedgerError(
                 f"{where}: field {name!r}: unknown value {value!r} (known: {', '.join(known)})"
             )
+    if len(set(statement.uses)) < len(statement.uses):
+        raise LedgerError(f"{where}: field 'uses' names something twice")
+    if statement.scope == "limit" and statement.status in ("holds", "holds-repaired"):
+        raise LedgerError(f"{where}: field 'status': a limit is at most 'illustrated'")
     if statement.status in ("holds-repaired", "refuted") and not statement.reason:
         raise LedgerError(
             f"{where}: field 'reason' must say what is false as printed and how it is repaired"

@@ -37,7 +37,7 @@ class Reporter:
 def line(label: str, seconds: float, path: Path) -> str:
     """`fang2022/lemma-3.1 test_control_trained 300/2000 loss=0.08, 12 s`"""
     text = label
-    with contextlib.suppress(FileNotFoundError, files.DamagedFile, KeyError):
+    with contextlib.suppress(FileNotFoundError, files.DamagedFile, KeyError, AttributeError):
         found = files.read_json(path)
         numbers = " ".join(f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
                            for key, value in found["numbers"].items())  # fmt: skip
@@ -62,5 +62,5 @@ class Heartbeat(threading.Thread):
 
     def stop(self) -> None:
         self._stop_now.set()
-        self.join(timeout=2)
+        self.join()
         os.close(self._descriptor)

@@ -98,8 +98,8 @@ class Record:
         return self.path.with_suffix(".progress")
 
 
-def read(path: Path, messages: list[str]) -> dict[str, Any] | None:
-    """A test's record; a damaged one, or one of a newer version, is set aside and said."""
+def read(path: Path, messages: list[str] | None = None) -> dict[str, Any] | None:
+    """A test's record, or None. With `messages`, a damaged one is set aside and said there."""
     try:
         data = files.read_json(path, schema=SCHEMA)
         defect = _defect(data)
@@ -108,6 +108,8 @@ def read(path: Path, messages: list[str]) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except files.DamagedFile as damage:
+        if messages is None:
+            return None
         try:
             aside = files.set_aside(path)
         except OSError:  # another process was quicker
@@ -137,7 +139,7 @@ def _defect(data: dict[str, Any]) -> str:
 
 def mark(path: Path, state: str, message: str) -> None:
     """Give a record that its own process could not finish its last state."""
-    data = read(path, [])
+    data = read(path)
     if data is not None and data["state"] in ("running", "interrupted"):
         files.write_json(path, {**data, "state": state, "message": message})
 

@@ -48,10 +48,15 @@ def cores() -> int:
 
 
 def memory_bytes() -> int:
+    """Memory that this process may use: the machine's, or the limit of its control group."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return cores() * WORKER_BYTES
+        machine = cores() * WORKER_BYTES
+    try:
+        return min(machine, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no limit here
+        return machine
 
 
 def automatic_workers(device: str) -> int:
@@ -79,7 +84,9 @@ def limit_threads(count: int) -> None:
 
 def visible_gpus(device: str) -> list[str]:
     """The CUDA devices that `device` allows; torch is imported only where there may be one."""
-    if device in ("cpu", "mps") or (device == "auto" and not Path("/dev/nvidia0").exists()):
+    if device in ("cpu", "mps") or (
+        device == "auto" and not list(Path("/dev").glob("nvidia[0-9]*"))
+    ):
         return []
     import torch
 

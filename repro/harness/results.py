@@ -1,5 +1,6 @@
 """results.json: every entry of the ledger with what its tests found, made from the records."""
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -142,8 +143,13 @@ def read_tests(folder: Path, id: str, messages: list[str]) -> tuple[list[dict[st
     `collected.json` lists the tests that the claim file has; records of other tests are left over
     from an earlier version of the file and do not count.
     """
-    read = (records.read(path, messages) for path in sorted(folder.glob("tests/*.json")))
-    found = {test["test"]: test for test in read if test and test["claim"] == id}
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("tests/*.json")):
+        test = records.read(path, messages)
+        if test and test["claim"] == id:
+            found[test["test"]] = test
+        elif test:
+            messages.append(f"{path} is a record of {test['claim']} and does not count here")
     path = folder / "collected.json"
     try:
         expected = files.read_json(path).get("tests")
@@ -152,7 +158,8 @@ def read_tests(folder: Path, id: str, messages: list[str]) -> tuple[list[dict[st
     except FileNotFoundError:
         return list(found.values()), 0
     except files.DamagedFile as damage:
-        messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
+        with contextlib.suppress(OSError):  # another process may be quicker
+            messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
         return list(found.values()), 0
     return [found[name] for name in expected if name in found], len(set(expected) - set(found))
 

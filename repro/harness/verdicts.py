@@ -58,7 +58,8 @@ def _of_passed(
             return Verdict("refuted", f"counterexample: {refuting[0]['refutes']}{also}")
         missing = excused[0]["message"] if excused else "no test of the statement itself has run"
         return Verdict("not-run", missing)
-    count = sum(len(test["checks"]) for test in passed if test["role"] != "control")
+    checks = [check for test in passed if test["role"] != "control" for check in test["checks"]]
+    count = sum(not _refutes(check) for check in checks)
     printed = f"as printed, refuted: {refuting[0]['refutes']}; repaired: " if refuting else ""
     why = f"{printed}{count} checks passed"
     if evidence(passed) == ["train"] and statement.kind not in MEASUREMENTS:
@@ -76,6 +77,11 @@ def _first(tests: Sequence[Mapping[str, Any]]) -> str:
     return f"{tests[0]['test']} {tests[0]['state']}{more}" + (f": {message[0]}" if message else "")
 
 
+def _refutes(check: Mapping[str, Any]) -> bool:
+    """Whether this is the check of a counterexample."""
+    return str(check.get("relation")).startswith("not ")
+
+
 def evidence(passed: Sequence[Mapping[str, Any]]) -> list[str]:
     """The kinds of evidence that passing tests of the statement gave, strongest first.
 
@@ -84,8 +90,7 @@ def evidence(passed: Sequence[Mapping[str, Any]]) -> list[str]:
     given = {
         test["evidence"]
         for test in passed
-        if test["role"] == "claim"
-        and any(not str(check.get("relation")).startswith("not ") for check in test["checks"])
+        if test["role"] == "claim" and any(not _refutes(check) for check in test["checks"])
     }
     return [kind for kind in EVIDENCE if kind in given]
 

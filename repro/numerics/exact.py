@@ -11,12 +11,12 @@ import numpy as np
 
 def rational(value: Any) -> flint.fmpq:
     """An exact rational from an integer, a Fraction, a float (its exact value) or 'p/q'."""
+    if hasattr(value, "item"):  # numpy and torch
+        value = value.item()
     if isinstance(value, flint.fmpq):
         return value
     if isinstance(value, str):
         value = Fraction(value)
-    if hasattr(value, "item"):  # numpy and torch
-        value = value.item()
     if isinstance(value, flint.fmpz):
         return flint.fmpq(value)
     numerator, denominator = value.as_integer_ratio()
