@@ -252,3 +252,21 @@ def test_a_figure_is_kept_as_svg_and_png_with_the_same_bytes_each_time(demo):
     demo.run()
     assert svg.read_bytes() == before
     assert svg.with_suffix(".png").stat().st_size > 1000
+
+
+def test_global_generators_draw_the_same_in_any_order(demo):
+    body = """
+    import random, numpy as np, pytest
+
+    @pytest.mark.construct
+    def test_holds(claim):
+        claim.record(python=random.random(), numpy=np.random.rand(), own=claim.rng().random())
+        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+    """
+    demo.claim("lemma-1", body)
+    demo.claim("lemma-2", body)
+    demo.run("-p", "no:randomly")
+    drawn = [demo.result(f"lemma-{number}")["tests"][0]["records"] for number in (1, 2)]
+    demo.run("claims/demo2025/test_lemma_2_demo.py")
+    assert demo.result("lemma-2")["tests"][0]["records"] == drawn[1]
+    assert drawn[0] != drawn[1], "each claim has a seed of its own"

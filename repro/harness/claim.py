@@ -219,25 +219,19 @@ class Claim:
 
     def _failure(self, check: Check) -> str:
         tolerance = "" if check.tolerance is None else f" ± {check.tolerance}"
+        setting = ", ".join(f"{key}={value}" for key, value in check.params.items())
         rows = [
             ("statement", self.statement.statement),
             ("equation", check.equation),
             ("measured", f"{check.measured}  ({check.name})"),
             ("allowed", f"{check.relation} {check.allowed}{tolerance}  ({check.source})"),
             ("ratio", "no factor" if check.ratio is None else f"{check.ratio:.4g}"),
-            (
-                "setting",
-                ", ".join(f"{key}={value}" for key, value in check.params.items())
-                or "no parameters",
-            ),
+            ("setting", setting or "no parameters"),
             ("seed", f"--seed {self._base_seed}, so {self.seed()} for this claim"),
             ("repeat", self._record.data["command"]),
         ]
-        what = (
-            "the control did not fail as it must"
-            if self._name.role == "control"
-            else "not as recorded"
-        )
+        control = self._name.role == "control"
+        what = "the control did not fail as it must" if control else "not as recorded"
         head = f"{self.statement.id}, {self.statement.title}: {what}: {check.name}"
         return "\n".join([head, *(f"  {label:<10} {text}" for label, text in rows)])
 

@@ -80,9 +80,8 @@ class Controller:
         elif type(report) is pytest.TestReport and (report.when == "call" or not report.passed):
             self.journal.finished(report.nodeid, report.outcome, report.duration)
 
-    @pytest.hookimpl(
-        wrapper=True, trylast=True
-    )  # after xdist's workers are gone, before the summary
+    # After xdist's workers are gone, before the summary is printed.
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Any:
         result = yield
         if self.heartbeat:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from repro import files, report
-from repro.harness import progress, provenance, records, verdicts
+from repro.harness import progress, provenance, records, schedule, verdicts
 from repro.harness.ledger import Ledger
 from repro.harness.project import ClaimTest, Project, claim_test
 from repro.harness.results import Results
@@ -22,13 +22,8 @@ class Journal:
     def __init__(
         self, project: Project, ledger: Ledger, artifacts: Path, rootpath: Path, run: dict[str, Any]
     ) -> None:
-        self.project, self.ledger, self.artifacts, self.rootpath, self.run = (
-            project,
-            ledger,
-            artifacts,
-            rootpath,
-            run,
-        )
+        self.project, self.ledger, self.artifacts = project, ledger, artifacts
+        self.rootpath, self.run = rootpath, run
         self.expected: dict[str, ClaimTest] = {}
         self.reported: dict[str, str] = {}
         self.durations: dict[str, float] = {}
@@ -99,8 +94,6 @@ class Journal:
         self.run["state"] = "interrupted" if interrupted else "finished"
         self.run["finished"] = provenance.now()
         if self.durations:
-            from repro.harness import schedule
-
             known = schedule.read_durations(self.artifacts)
             files.write_json(self.artifacts / schedule.FILE, {**known, **self.durations})
         self.results.refresh(self.ledger.statements)
@@ -129,7 +122,7 @@ class Journal:
             self.results.refresh(changed)
         files.write_json(self.artifacts / "runs" / f"{self.run['id']}.json", self.run)
         document = self.results.write(self.run, ids)
-        report.render(document, self.artifacts, None if changed is None else changed)
+        report.render(document, self.artifacts, changed)
 
 
 class Publisher(threading.Thread):

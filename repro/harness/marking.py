@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from repro import files
-from repro.harness import imports
+from repro.harness import imports, resources
 from repro.harness.ledger import EVIDENCE, KINDS, Ledger
 from repro.harness.options import Context
 from repro.harness.project import SCALES, ClaimTest, claim_folder, claim_test
@@ -83,21 +83,14 @@ def note_collected(items: list[pytest.Item], config: pytest.Config, context: Con
 
 
 def evidence_of(item: pytest.Item) -> str | None:
-    kinds = [kind for marker, kind in EVIDENCE_MARKERS.items() if item.get_closest_marker(marker)]
-    if len(kinds) > 1:
-        pytest.fail(
-            f"one kind of evidence per test, this one has {', '.join(kinds)}", pytrace=False
-        )
-    return kinds[0] if kinds else None
+    """The kind of evidence that a test's marker names; the strongest, should there be several."""
+    kinds = (kind for marker, kind in EVIDENCE_MARKERS.items() if item.get_closest_marker(marker))
+    return next(kinds, None)
 
 
 def params(item: pytest.Item) -> dict[str, Any]:
-    callspec = getattr(item, "callspec", None)
-    return (
-        {}
-        if callspec is None
-        else {key: files.plain(value) for key, value in callspec.params.items()}
-    )
+    given = item.callspec.params if hasattr(item, "callspec") else {}  # type: ignore[attr-defined]
+    return {key: files.plain(value) for key, value in given.items()}
 
 
 def identity(item: pytest.Item, name: ClaimTest, context: Context) -> dict[str, Any]:
@@ -127,7 +120,8 @@ def check_form(item: pytest.Item, name: ClaimTest) -> None:
         pytest.fail(
             f"{name.test} does not use the fixture `claim`, so it can record nothing", pytrace=False
         )
-    if name.role == "claim" and evidence_of(item) is None:
+    named = [marker for marker in EVIDENCE_MARKERS if item.get_closest_marker(marker)]
+    if len(named) > 1 or (name.role == "claim" and not named):
         marks = ", ".join(f"@pytest.mark.{marker}" for marker in EVIDENCE_MARKERS)
         pytest.fail(
             f"{name.test} must say what kind of evidence it gives: one of {marks}", pytrace=False
@@ -147,6 +141,4 @@ def unmet_needs(item: pytest.Item, context: Context) -> str:
 
 
 def _has(device: str, context: Context) -> bool:
-    from repro.harness import resources
-
     return device == "cpu" or (device == "cuda" and bool(resources.visible_gpus(context.device)))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from repro import files
-from repro.harness import hookspecs, imports, marking, options, resources, schedule
+from repro.harness import hookspecs, imports, marking, options, resources, schedule, seeds
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.options import Context
@@ -156,6 +156,7 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
 
         return Store(context.store, request.config.option.store_mode, run=context.run, **settings)
 
+    seeds.seed_global_state(seeds.seed_for(context.seed, name.statement.id))
     yield Claim(
         name,
         item.stash[RECORD],
