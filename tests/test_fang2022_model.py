@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.optimize import linprog
 
-from repro.fang2022.model import Block, Layout, one_hot_maximum, relu
+from repro.fang2022.model import Block, Layout, Transformer, one_hot_maximum, relu
 from repro.fang2022.multiplication import multiplication_block, roundoff_bound
 from repro.fang2022.without_attention import error_floor, network, sup_error
 from repro.numerics.exact import rational, rationals, symbols, to_float, vector
@@ -360,3 +360,27 @@ def test_the_sup_error_is_the_largest_on_the_grid():
     assert sup_error(constant, 2.0) == pytest.approx(4.25, rel=1e-6)
     assert sup_error(constant, 2.0, points=2) == pytest.approx(4.25, rel=1e-6)
     assert sup_error(constant, 2.0, points=1) == pytest.approx(4.25, rel=1e-6)
+
+
+def test_a_block_of_other_shapes_than_printed_is_refused():
+    whole = multiplication_block(2, 3, 1).weights()
+    for name in whole:
+        with pytest.raises(ValueError, match=r"Section 2\.2 has shapes"):
+            Block(**{**whole, name: whole[name][..., :-1]})
+
+
+def test_a_transformer_whose_parts_do_not_fit_is_refused():
+    block, F = multiplication_block(2, 3, 1), np.eye(2, dtype=object)
+    with pytest.raises(ValueError, match=r"beta in R\^\(n\(n\+q\+2\)\), got 13 entries, n=2"):
+        Transformer(F, (block,), np.zeros(13, dtype=object), 0)
+    with pytest.raises(ValueError, match="tokens have 8 rows, a block wants 7"):
+        Transformer(F, (block,), np.zeros(16, dtype=object), 0)
+
+
+def test_a_batch_goes_through_the_transformer_like_its_samples():
+    block = multiplication_block(2, 3, 3)
+    beta = np.arange(14).astype(object)
+    model = Transformer(np.array([[1, 2], [0, 1]], dtype=object), (block, block), beta, 5)
+    xs = np.array([[[1, 0], [0, 1], [1, 1]]] * 2, dtype=object)
+    assert model(xs).shape == (2, 3)
+    assert model(xs).tolist() == [[model(x) for x in row] for row in xs]

@@ -97,6 +97,21 @@ class Block:
     b_1: Array  # (2,)
     b_2: Array  # (n+q+2,)
 
+    def __post_init__(self) -> None:
+        heads, size = self.W_Q.shape
+        printed = {
+            "W_Q": (heads, size),
+            "W_K": (heads, size),
+            "W_V": (size, size),
+            "W_1": (2, size),
+            "W_2": (size, 2),
+            "b_1": (2,),
+            "b_2": (size,),
+        }
+        found = {name: tuple(weight.shape) for name, weight in self.weights().items()}
+        if found != printed or size < heads + 2:
+            raise ValueError(f"Section 2.2 has shapes {printed} with q >= 1, got {found}")
+
     def __call__(
         self,
         Z: Array,  # (..., n+q+2, n)
@@ -122,6 +137,37 @@ class Block:
         return type(self)(
             **{name: rounded(weight, dtype, device) for name, weight in self.weights().items()}
         )
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """C^l(x) = beta . concat(T^l(x)) + b, with T^l = B^l A^l ... B^1 A^1 F(x)."""
+
+    F: Array  # (n, d), rows xi_i
+    blocks: tuple[Block, ...]
+    beta: Array  # (n (n+q+2),)
+    b: Any
+
+    @property
+    def layout(self) -> Layout:
+        n = self.F.shape[0]
+        return Layout(n, self.beta.shape[0] // n - n - 2)
+
+    def __post_init__(self) -> None:
+        n = self.F.shape[0]
+        if self.beta.shape[0] != n * self.layout.size:
+            found = self.beta.shape[0]
+            raise ValueError(f"Section 2.2 has beta in R^(n(n+q+2)), got {found} entries, n={n}")
+        sizes = {block.W_V.shape[0] for block in self.blocks} - {self.layout.size}
+        if sizes:
+            raise ValueError(f"tokens have {self.layout.size} rows, a block wants {min(sizes)}")
+
+    def __call__(self, x: Array) -> Array:  # (..., d) -> (...)
+        Z = self.layout.tokens(x @ self.F.mT)  # F(x) = [z_1, ..., z_n], t_i = <xi_i, x>
+        for block in self.blocks:
+            Z = block(Z)
+        columns = Z.mT  # concat: z_1 above z_2 above ...
+        return columns.reshape(*columns.shape[:-2], -1) @ self.beta + self.b
 
 
 def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:
