@@ -8,6 +8,7 @@ snapshot keep this run's results in artifacts/reference/ and put them into READM
 """
 
 import argparse
+import calendar
 import json
 import os
 import sys
@@ -92,18 +93,21 @@ def watch(artifacts: Path, every: float) -> int:
             if found and found["state"] == "running":
                 label = f"{found['worker']} {found['claim']} {found['test']}"
                 lines.append(
-                    progress.line(
-                        label, time.time() - path.stat().st_mtime, path.with_suffix(".progress")
-                    )
+                    progress.line(label, _since(found["started"]), path.with_suffix(".progress"))
                 )
         print(" | ".join(sorted(lines)) or "nothing is running", flush=True)
         time.sleep(every)
 
 
+def _since(moment: str) -> float:
+    return time.time() - calendar.timegm(time.strptime(moment, "%Y-%m-%dT%H:%M:%SZ"))
+
+
 def show_list(results: Results) -> int:
     for id in results.ledger.statements:
         claim = results.claim(id)
-        print(f"{claim['verdict']:<15} {id:<40} {claim['file'] or '(no claim yet)'}")
+        verdict = "pending" if claim["pending"] else claim["verdict"]
+        print(f"{verdict:<15} {id:<40} {claim['file'] or '(no claim yet)'}")
     return 0
 
 
@@ -126,6 +130,12 @@ def take_snapshot(results: Results) -> int:
     """Only finished claims go in; the figures that README shows are copied beside them."""
     root, artifacts = results.project.root, results.artifacts
     document = results.document(_latest_run(artifacts))
+    if document["run"].get("dirty"):
+        print(
+            "the latest run was made with uncommitted changes: commit, then make claims",
+            file=sys.stderr,
+        )
+        return 1
     document["claims"] = [claim for claim in document["claims"] if claim["file"]]
     unfinished = [
         claim["id"]

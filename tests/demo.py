@@ -42,12 +42,18 @@ def test_control_of_it(claim):
 """
 
 
+def _listen_to_ctrl_c() -> None:
+    """Background jobs of some shells ignore SIGINT, and so would their children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Demo:
     """Write statements and claim files, run pytest on them, read what it left."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.artifacts = root / "artifacts"
+        self.started: list[subprocess.Popen[str]] = []
         self._entries: dict[str, str] = {}
         (root / "claims/demo2025").mkdir(parents=True)
         (root / "conftest.py").write_text(CONFTEST)
@@ -90,10 +96,20 @@ class Demo:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """In a process group of its own, so that a signal reaches what Ctrl-C would reach."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self._command(*arguments), cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             start_new_session=True,
+            preexec_fn=_listen_to_ctrl_c,
         )  # fmt: skip
+        self.started.append(process)
+        return process
+
+    def end(self) -> None:
+        """Nothing that a test started outlives it."""
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "pytest", *arguments]

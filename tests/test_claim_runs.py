@@ -75,7 +75,7 @@ def test_a_claim_test_must_use_the_fixture_and_name_its_evidence(demo):
 def test_a_claim_without_control_is_an_error(demo):
     body = "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.equals(1, 1, 'one', equation='(1)')\n"
     demo.claim("lemma-1", body, control="", evidence=["exact"])
-    demo.run()
+    assert demo.run().returncode == 1
     assert demo.result("lemma-1")["verdict"] == "error"
     assert "no control" in demo.result("lemma-1")["why"]
 
@@ -270,3 +270,26 @@ def test_global_generators_draw_the_same_in_any_order(demo):
     demo.run("claims/demo2025/test_lemma_2_demo.py")
     assert demo.result("lemma-2")["tests"][0]["records"] == drawn[1]
     assert drawn[0] != drawn[1], "each claim has a seed of its own"
+
+
+def test_a_part_asked_for_by_another_spelling_of_the_path_loses_nothing(demo):
+    file = demo.claim("lemma-1").relative_to(demo.root)
+    demo.run()
+    for spelling in (f"./{file}", f"claims/../{file}", str(demo.root / file)):
+        assert demo.run(f"{spelling}::test_holds").returncode == 0
+        assert demo.result("lemma-1")["verdict"] == "holds"
+        assert len(demo.result("lemma-1")["tests"]) == 2
+
+
+def test_results_of_a_newer_version_are_set_aside_and_not_written_over(demo):
+    demo.claim("lemma-1")
+    demo.run()
+    for path in (
+        demo.artifacts / "results.json",
+        demo.artifacts / "claims/demo2025/lemma-1/result.json",
+    ):
+        path.write_text('{"schema": 99}')
+    done = demo.run()
+    assert done.stdout.count("has schema 99, this version reads 1; set aside as") == 2
+    assert len(list(demo.artifacts.rglob("result*.json.set-aside-*"))) == 2
+    assert demo.result("lemma-1")["verdict"] == "holds"

@@ -65,3 +65,11 @@ def test_listing_writes_nothing(demo):
     assert demo.run("--co", "-q").returncode == 0
     assert not demo.artifacts.exists()
     assert not (demo.root / "store").exists()
+
+
+def test_a_misspelt_marker_is_no_interrupted_run(demo):
+    demo.claim("lemma-1")
+    done = demo.run("-m", "lema")
+    assert done.returncode == 4
+    assert "did not report" not in done.stdout
+    assert not (demo.artifacts / "results.json").exists()

@@ -356,9 +356,14 @@ def test_a_verdict_disagrees_with_every_other_record(verdict, status):
     assert disagreements(claim(verdict, status)) == ([] if verdict == status else [said])
 
 
-@pytest.mark.parametrize("verdict", ["not-run", "failed", "error"])
+@pytest.mark.parametrize("verdict", ["not-run", "failed"])
 def test_what_came_to_no_verdict_disagrees_with_nothing(verdict):
     assert disagreements(claim(verdict, "refuted", shown=())) == []
+
+
+def test_an_error_is_told_whatever_the_ledger_records():
+    broken = {**claim("error", "holds", shown=()), "why": "there is no control"}
+    assert disagreements(broken) == ["demo2025/lemma-1: error: there is no control"]
 
 
 def test_evidence_aimed_at_and_not_shown_is_told():

@@ -66,9 +66,9 @@ def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
     """How far the stored -x_i y_i may be off in floating point: 4 u M^2 (1 + 2u), M as rounded.
 
     Let m = fl(M^2), so that G = 2m in W^Q and in b_2 alike: its own rounding cancels. Rounding is
-    monotone, so |fl(xy)| <= m, and a = fl(fl(xy) + G) lies in [m, 3m]; it is off by at most
+    monotone, so |fl(xy)| <= m, and fl(xy) + G lies in [m, 3m]; its rounding a is off by at most
     u |xy| + 3 u m <= u M^2 + 3u (1 + u) M^2. The rest is exact: 2a and a - 2a are scalings by
-    powers of 2, and G - a is exact by Sterbenz, since a/G lies in [1/2, 3/2].
+    powers of 2, and G - a is exact by Sterbenz, since a/G lies in [1/2, 2].
     """
     u = roundoff.unit(dtype)
     return 4 * u * roundoff.rounded(M, dtype) ** 2 * (1 + 2 * u)

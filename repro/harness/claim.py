@@ -84,7 +84,7 @@ class Claim:
         """The finished training of `spec`, from the store or made now; the record says which."""
         from repro.training import NotComputed
 
-        store = self._store(device=self.device.type, progress=self.progress)
+        store = self._store(device=self.device.type, progress=self.progress, say=self.progress.say)
         try:
             stored = store.get(spec, train)
         except NotComputed as missing:
@@ -139,7 +139,7 @@ class Claim:
         The search is seeded from the claim; a failure is shrunk to the smallest case found.
         """
         __tracebackhide__ = True
-        tried, worst = _search(cases, difference, self.seed(name), examples)
+        tried, worst = _search(cases, difference, self.seed(name), examples, self.progress)
         self._record.note("records", {f"cases tried: {name}": tried})
         shown = {} if worst is None else {"smallest failing case": repr(worst[0])}
         self._check(
@@ -237,7 +237,7 @@ class Claim:
 
 
 def _search(
-    cases: Any, difference: Callable[[Any], Any], seed: int, examples: int
+    cases: Any, difference: Callable[[Any], Any], seed: int, examples: int, progress: Reporter
 ) -> tuple[int, tuple[Any, Any] | None]:
     """How many cases hypothesis tried, and the smallest failing one with its difference, if any."""
     import hypothesis
@@ -254,6 +254,7 @@ def _search(
     def search(case: Any) -> None:
         nonlocal tried, worst
         tried += 1
+        progress(tried, examples)
         found = difference(case)
         if found != 0:
             worst = (case, found)

@@ -35,6 +35,7 @@ class Controller:
             context.project, context.ledger, context.artifacts, context.rootpath, run
         )
         self.durations = schedule.read_durations(context.artifacts)
+        self.opened = False
         self.heartbeat: Heartbeat | None = None
         self.notices: list[str] = []
 
@@ -50,29 +51,32 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
-        self._begin(ids)
+        self._collected(ids)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._begin([item.nodeid for item in session.items])
+        self._collected([item.nodeid for item in session.items])
 
-    def _begin(self, nodeids: list[str]) -> None:
-        """The tests are known: the journal opens, if there are claims among them."""
-        if self.journal.expected:
-            return
-        self.journal.collected(nodeids)
-        if self.journal.expected:
-            self.journal.publish(None)
-            self.journal.publisher.start()
-            period = self.config.option.heartbeat
-            if period is None:
-                period = 10.0 if sys.stderr.isatty() else 60.0
-            if period > 0:
-                self.heartbeat = Heartbeat(period, self.journal.lines)
-                self.heartbeat.start()
+    def _collected(self, nodeids: list[str]) -> None:
+        if not self.journal.expected:
+            self.journal.collected(nodeids)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if not self.opened and self.journal.expected:
+            self._open()
         self.journal.started(nodeid)
+
+    def _open(self) -> None:
+        """The first test starts: whatever was wrong with the command line has been said by now."""
+        self.opened = True
+        self.journal.publish(None)
+        self.journal.publisher.start()
+        period = self.config.option.heartbeat
+        if period is None:
+            period = 10.0 if sys.stderr.isatty() else 60.0
+        if period > 0:
+            self.heartbeat = Heartbeat(period, self.journal.lines)
+            self.heartbeat.start()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if str(report.when) == "???":  # xdist's word for an item whose worker died
@@ -86,7 +90,7 @@ class Controller:
         result = yield
         if self.heartbeat:
             self.heartbeat.stop()
-        if not self.journal.expected:
+        if not self.journal.expected or (exitstatus and not self.opened):
             return result
         lost = self.journal.reconcile()
         interrupted = bool(lost) or int(exitstatus) not in (0, 1)
@@ -109,16 +113,17 @@ class Controller:
         return result
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self.journal.expected:
+        if not self.opened:
             return
         terminalreporter.section("claims")
         for paper, row in self.journal.results.coverage().items():
-            verdicts = ", ".join(
-                f"{count} {verdict}" for verdict, count in sorted(row["verdicts"].items())
-            )
+            found = dict(row["verdicts"])
+            pending = row["statements"] - row["with_claims"]
+            found["not-run"] = found.get("not-run", 0) - pending
+            counts = [f"{count} {verdict}" for verdict, count in sorted(found.items()) if count]
             terminalreporter.line(
                 f"{paper}: {row['with_claims']} of {row['statements']} statements have a claim "
-                f"({verdicts})"
+                f"({', '.join([*counts, f'{pending} pending'] if pending else counts)})"
             )
         for message in [*self.journal.results.messages, *self.notices]:
             terminalreporter.line(message, red=True)

@@ -8,7 +8,7 @@ from repro import files
 from repro.harness import imports, resources
 from repro.harness.ledger import EVIDENCE, KINDS, Ledger
 from repro.harness.options import Context
-from repro.harness.project import SCALES, ClaimTest, claim_folder, claim_test
+from repro.harness.project import SCALES, ClaimTest, claim_test
 
 EVIDENCE_MARKERS = {kind.replace("-", "_"): kind for kind in EVIDENCE}
 OTHER_MARKERS = {
@@ -51,35 +51,6 @@ def mark(items: list[pytest.Item], context: Context) -> None:
                 item.add_marker(name.role)
             if name.statement.data:
                 item.add_marker("data")
-
-
-def note_collected(items: list[pytest.Item], config: pytest.Config, context: Context) -> None:
-    """Write down which tests each claim file has, before -m and -k choose among them.
-
-    Files of which only a part was asked for are left alone.
-    """
-    if getattr(config.option, "lf", False):
-        return
-    in_part = {argument.split("::")[0] for argument in config.args if "::" in argument}
-    tests: dict[str, list[str]] = {}
-    for item in items:
-        name = name_of(item, context)
-        if name and not any(str(name.file).endswith(part) for part in in_part):
-            tests.setdefault(name.statement.id, []).append(name.test)
-    keep = {
-        name.record(context.artifacts).name for item in items if (name := name_of(item, context))
-    }
-    for id, names in tests.items():
-        path = claim_folder(context.artifacts, id) / "collected.json"
-        try:
-            known = files.read_json(path)
-        except (FileNotFoundError, files.DamagedFile):
-            known = {}
-        if known.get("tests") != names:
-            files.write_json(path, {"tests": names})
-        for leftover in path.parent.glob("tests/*.json"):
-            if leftover.name not in keep:
-                leftover.unlink(missing_ok=True)
 
 
 def evidence_of(item: pytest.Item) -> str | None:
@@ -141,4 +112,10 @@ def unmet_needs(item: pytest.Item, context: Context) -> str:
 
 
 def _has(device: str, context: Context) -> bool:
-    return device == "cpu" or (device == "cuda" and bool(resources.visible_gpus(context.device)))
+    if context.device not in ("auto", device):
+        return False
+    try:
+        resources.check_device(device)
+    except resources.NoSuchDevice:
+        return False
+    return True

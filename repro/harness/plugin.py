@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from repro import files
-from repro.harness import hookspecs, imports, marking, options, resources, schedule, seeds
+from repro.harness import (
+    collected,
+    hookspecs,
+    imports,
+    marking,
+    options,
+    resources,
+    schedule,
+    seeds,
+)
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.options import Context
@@ -112,7 +121,7 @@ def pytest_collection_modifyitems(
         return
     marking.mark(items, context)
     if not context.listing and context.worker in (None, "gw0") and not session.testsfailed:
-        marking.note_collected(items, config, context)
+        collected.note(items, config, context)
     if context.worker:
         items.sort(
             key=lambda item: schedule.sort_key(item.nodeid, context.scale, context.durations)

@@ -29,8 +29,15 @@ class Reporter:
         if time.monotonic() - self._written < BETWEEN_WRITES:
             return
         self._written = time.monotonic()
+        self._write({"words": f"{step}/{total}", "numbers": numbers})
+
+    def say(self, message: str) -> None:
+        """Words in place of a step: what is waited for, why something is trained."""
+        self._write({"words": message, "numbers": {}})
+
+    def _write(self, state: dict[str, Any]) -> None:
         temporary = self.path.with_suffix(".progress.new")
-        temporary.write_text(files.to_json({"step": step, "total": total, "numbers": numbers}))
+        temporary.write_text(files.to_json(state))
         os.replace(temporary, self.path)
 
 
@@ -41,7 +48,7 @@ def line(label: str, seconds: float, path: Path) -> str:
         found = files.read_json(path)
         numbers = " ".join(f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
                            for key, value in found["numbers"].items())  # fmt: skip
-        text += f" {found['step']}/{found['total']} {numbers}".rstrip()
+        text += f" {found['words']} {numbers}".rstrip()
     return f"{text}, {seconds:.0f} s"
 
 

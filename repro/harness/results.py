@@ -46,6 +46,7 @@ class Results:
     def __init__(self, project: Project, ledger: Ledger, artifacts: Path) -> None:
         self.project, self.ledger, self.artifacts = project, ledger, artifacts
         self.messages: list[str] = []
+        self._ours: set[Path] = set()  # files known to be of this version
         self._files = {s.id: file for file in project.claim_files() if (s := ledger.of_file(file))}
         self._claims: dict[str, dict[str, Any]] = {}
         self.refresh(ledger.statements)
@@ -94,13 +95,27 @@ class Results:
 
     def write(self, run: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
         for id in changed:
+            self._make_way(claim_folder(self.artifacts, id) / "result.json")
             files.write_json(
                 claim_folder(self.artifacts, id) / "result.json",
                 {"schema": SCHEMA, **self._claims[id]},
             )
+        self._make_way(self.artifacts / "results.json")
         document = self.document(run)
         files.write_json(self.artifacts / "results.json", document)
         return document
+
+    def _make_way(self, path: Path) -> None:
+        """What a newer version wrote, or what is damaged, is set aside and not written over."""
+        if path in self._ours:
+            return
+        self._ours.add(path)
+        try:
+            files.read_json(path, schema=SCHEMA)
+        except FileNotFoundError:
+            return
+        except files.DamagedFile as damage:
+            self.messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
 
 
 def claim_object(
@@ -128,7 +143,11 @@ def claim_object(
         "seconds": round(sum(float(test["seconds"]) for test in tests), 3),
         "run": newest.get("run"),
         "stale": any(test["stale"] for test in tests),
-        "checks": gathered(tests, "checks", control=False),
+        "checks": [
+            check
+            for check in gathered(tests, "checks", control=False)
+            if not (verdicts.refutes(check) and check["ok"])  # told under counterexamples
+        ],
         "controls": gathered(tests, "checks", control=True),
         **{key: gathered(tests, key) for key in ("table", "counterexamples", "figures")},
         "tests": [

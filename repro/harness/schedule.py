@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from repro import files
+from repro.harness.project import SCALES
 
 FILE = "durations.json"
 
@@ -24,8 +25,11 @@ def read_durations(artifacts: Path) -> dict[str, float]:
 
 
 def sort_key(nodeid: str, scale: str, durations: Mapping[str, float]) -> tuple[float, str]:
-    """Slowest first; what has never run comes first of all, since it may be slow."""
-    return (-durations.get(f"{scale} {nodeid}", float("inf")), nodeid)
+    """Slowest first, by this scale or else by another; what has never run may be slow: before."""
+    known = [
+        durations[key] for key in (f"{s} {nodeid}" for s in (scale, *SCALES)) if key in durations
+    ]
+    return (-known[0] if known else -float("inf"), nodeid)
 
 
 def one_at_a_time(config: Any, log: Any) -> Any:

@@ -59,7 +59,7 @@ def _of_passed(
         missing = excused[0]["message"] if excused else "no test of the statement itself has run"
         return Verdict("not-run", missing)
     checks = [check for test in passed if test["role"] != "control" for check in test["checks"]]
-    count = sum(not _refutes(check) for check in checks)
+    count = sum(not refutes(check) for check in checks)
     printed = f"as printed, refuted: {refuting[0]['refutes']}; repaired: " if refuting else ""
     why = f"{printed}{count} checks passed"
     if evidence(passed) == ["train"] and statement.kind not in MEASUREMENTS:
@@ -77,7 +77,7 @@ def _first(tests: Sequence[Mapping[str, Any]]) -> str:
     return f"{tests[0]['test']} {tests[0]['state']}{more}" + (f": {message[0]}" if message else "")
 
 
-def _refutes(check: Mapping[str, Any]) -> bool:
+def refutes(check: Mapping[str, Any]) -> bool:
     """Whether this is the check of a counterexample."""
     return str(check.get("relation")).startswith("not ")
 
@@ -90,7 +90,7 @@ def evidence(passed: Sequence[Mapping[str, Any]]) -> list[str]:
     given = {
         test["evidence"]
         for test in passed
-        if test["role"] == "claim" and any(not _refutes(check) for check in test["checks"])
+        if test["role"] == "claim" and any(not refutes(check) for check in test["checks"])
     }
     return [kind for kind in EVIDENCE if kind in given]
 
@@ -105,7 +105,9 @@ def solid(ledger: Ledger, verdicts: Mapping[str, str]) -> dict[str, bool]:
 
 
 def disagreements(claim: Mapping[str, Any]) -> list[str]:
-    """What differs between a claim whose tests all ran and the ledger's record of it."""
+    """An error, or what differs between a claim whose tests all ran and the ledger's record."""
+    if claim["verdict"] == "error":
+        return [f"{claim['id']}: error: {claim['why']}"]
     if claim["verdict"] not in RECORDED or any(t["state"] != "passed" for t in claim["tests"]):
         return []
     found = []
