@@ -21,7 +21,7 @@ def roundoff(
         bound = "" if dtype == next(iter(errors)) else "derived bounds 4uM²"
         figures.draw(axes, "bound", Ms, bounds[dtype], bound)
         figures.draw(axes, "construction", Ms, errors[dtype], f"measured, {dtype}", marker=marker)
-        axes.annotate(dtype, (Ms[0], errors[dtype][0]), (6, -10), textcoords="offset points")
+        axes.annotate(dtype, (Ms[-3], errors[dtype][-3]), (8, -16), textcoords="offset points")
     axes.set(xscale="log", yscale="log")
     axes.set(xlabel="M, the known bound on |x| and |y|", ylabel="largest error of the stored −xy")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
