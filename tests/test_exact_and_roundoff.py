@@ -13,8 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro.numerics.exact import (
-    count_nonzero,
-    largest,
     rational,
     rationals,
     symbols,
@@ -157,17 +155,6 @@ def test_to_float_keeps_shapes_and_takes_mixed_numbers():
 def test_to_float_refuses_a_polynomial():
     with pytest.raises(TypeError, match="must be a string or a real number"):
         to_float(vector(symbols("x")))
-
-
-def test_the_largest_absolute_value_is_exact():
-    assert largest(rationals([["1/3", -1], ["-4/3", "4/5"]])) == q(4, 3)
-    assert largest(rationals([0.1, 0.1 + 2**-56])) == q(*(0.1 + 2**-56).as_integer_ratio())
-
-
-def test_nonzeros_are_counted_in_numbers_and_polynomials():
-    x, y = symbols("x", "y")
-    assert count_nonzero(vector([x - x, x * y - y * x, x, 0, 1, q(0), q(1, 10**400)])) == 3
-    assert count_nonzero(rationals([[0, 0], [0, 0]])) == 0
 
 
 # --- round-off -----------------------------------------------------------------------------------

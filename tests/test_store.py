@@ -29,7 +29,6 @@ from repro.training import (
     Spec,
     Store,
     canonical,
-    check_writable,
     key,
 )
 from repro.training import entry as entries
@@ -452,14 +451,3 @@ def test_changed_training_code_is_said_but_does_not_cost_a_training(tmp_path):
     assert reason.startswith(
         "reused although the training code has changed since (version not bumped): computed 20"
     )
-
-
-def test_a_store_that_cannot_be_written_is_found_out_early(tmp_path):
-    check_writable(tmp_path / "a" / "store")
-    assert not list((tmp_path / "a" / "store").iterdir())
-    (tmp_path / "file").touch()
-    for root in (tmp_path / "file", tmp_path / "file" / "store"):
-        with pytest.raises(
-            OSError, match=r"the store .*file.* cannot be written \(.*\): give another"
-        ):
-            check_writable(root)

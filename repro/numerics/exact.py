@@ -64,13 +64,3 @@ def _odd(value: Any) -> float:
     if rational(nearest) == value or int(math.frexp(nearest)[0] * 2**53) % 2:
         return nearest
     return math.nextafter(nearest, math.inf if value > rational(nearest) else -math.inf)
-
-
-def largest(values: np.ndarray) -> Any:
-    """The largest absolute value, exactly."""
-    return max(abs(value) for value in values.ravel())
-
-
-def count_nonzero(values: np.ndarray) -> int:
-    """How many entries differ from 0; the only question one can ask of polynomials."""
-    return sum(bool(value != 0) for value in values.ravel())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from repro.training.outcome import Outcome
 from repro.training.recipes import SGD, Adam, Constant, Cosine, OneCycle
 from repro.training.spec import Spec, canonical, key
-from repro.training.store import NotComputed, Store, Stored, check_writable
+from repro.training.store import NotComputed, Store, Stored
 from repro.training.workspace import Checkpoint, Workspace
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ __all__ = [
     "Stored",
     "Workspace",
     "canonical",
-    "check_writable",
     "fit",
     "generator_at",
     "key",

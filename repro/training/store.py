@@ -13,7 +13,6 @@ import contextlib
 import functools
 import inspect
 import os
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -150,19 +149,6 @@ class Store:
             yield
         finally:
             lock.release()
-
-
-def check_writable(root: Path) -> None:
-    """OSError with a clear message if trainings cannot be kept under `root`. Makes the folder."""
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=root) as file:
-            file.write(b"x")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        message = f"the store {root} cannot be written ({error.strerror}): give another --store"
-        raise OSError(error.errno, message) from error
 
 
 def _stored(slot: Slot, entry: Entry, reason: str) -> Stored:
