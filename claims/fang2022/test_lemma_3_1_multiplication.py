@@ -116,9 +116,9 @@ def test_floating_point_error_within_the_derived_bound(M, dtype, claim):
     bound = fang2022.multiplication.roundoff_bound(M, dtype)
     derived = "roundoff: 4uM²(1+2u), derived above roundoff_bound"
     claim.at_most(error, bound, ERROR, equation="Lemma 3.1", source=derived)
-    # Where xy > 0, a >= 2M^2, and half a unit in its last place is more than uM^2: some of the
-    # thousands of draws come that near to the middle between two numbers.
-    half_ulp = "roundoff: half an ulp of a ≥ 2M², reached up to a quarter by the draws"
+    # Where xy > 0, a >= 2M^2, and half a unit in its last place is more than uM^2. That some draw
+    # comes so near to the middle between two numbers is likely, not proved: 2.0 to 3.5 were seen.
+    half_ulp = "spread: half an ulp of a ≥ 2M² exceeds uM²; thousands of seeded draws reach that"
     claim.at_least(error, bound / 4, ERROR, equation="the bound is tight", source=half_ulp)
 
 
@@ -198,8 +198,10 @@ def test_control_softmax_makes_the_block_constant(claim):
     Z = fang2022.model.Layout(4, 3).tokens(0 * x, x, y)
     slot = block(Z, attend=lambda alpha: alpha.softmax(-1))[7]
     off, error = (slot - (2 * M**2 - 1)).abs().max(), (slot + x * y).abs().max()
+    # Whatever exp gives, e_j / S has S = sum e_j to 3u and one or two roundings: the weights sum to
+    # 1 within 5u; adding them in W^V Z m-hat costs 3u; G - a is rounded once, u (2M^2 - 1) at most.
     allowed = (8 + 2 * M**2) * numerics.roundoff.unit("float64")
-    sums = "roundoff: 4 weights sum to 1 within 8u, then 2M² − 1 is rounded: u 2M²"
+    sums = "roundoff: 8u for the sum of 4 weights and u 2M² for 2M² − 1, derived above"
     claim.at_most(off, allowed, "distance from 2M² − 1", equation="Σ softmax = 1", source=sums)
     far = "theorem: no constant is nearer than M² to both M² and −M²"
     claim.at_least(error, M**2, ERROR, equation="Lemma 3.1 with softmax", source=far)
