@@ -293,3 +293,32 @@ def test_results_of_a_newer_version_are_set_aside_and_not_written_over(demo):
     assert done.stdout.count("has schema 99, this version reads 1; set aside as") == 2
     assert len(list(demo.artifacts.rglob("result*.json.set-aside-*"))) == 2
     assert demo.result("lemma-1")["verdict"] == "holds"
+
+
+def test_a_training_that_a_readonly_store_lacks_is_not_run_and_says_so(demo):
+    body = """
+    from dataclasses import dataclass
+    from typing import ClassVar
+    import pytest
+    from repro.training import Outcome, Spec
+
+    @dataclass(frozen=True)
+    class Small(Spec):
+        kind: ClassVar[str] = "demo"
+        version: ClassVar[int] = 1
+        seed: int
+
+    @pytest.mark.train
+    def test_holds(claim):
+        stored = claim.train(Small(seed=3), lambda spec, workspace: Outcome({"value": spec.seed}))
+        claim.equals(stored.outcome.numbers["value"], 3, "value", equation="(1)")
+    """
+    demo.claim("table-1", body, evidence=["train"])
+    assert demo.run("--store-mode", "readonly").returncode == 0
+    assert demo.result("table-1")["verdict"] == "not-run"
+    assert "run without --store-mode readonly" in demo.result("table-1")["why"]
+    for said in ("computed: no entry", "reused: computed"):
+        assert demo.run().returncode == 0
+        assert demo.result("table-1")["tests"][0]["store"][0]["reason"].startswith(said)
+    assert demo.run("--store-mode", "readonly").returncode == 0
+    assert demo.result("table-1")["verdict"] == "holds"
