@@ -117,7 +117,7 @@ def test_floating_point_error_within_the_derived_bound(M, dtype, claim):
     derived = "roundoff: 4uM²(1+2u), derived above roundoff_bound"
     claim.at_most(error, bound, ERROR, equation="Lemma 3.1", source=derived)
     # Where xy > 0, a >= 2M^2, and half a unit in its last place is more than uM^2. That some draw
-    # comes so near to the middle between two numbers is likely, not proved: 2.0 to 3.5 were seen.
+    # comes so near to the middle between two numbers is likely, not proved: 1.76 to 3.47 uM^2 seen.
     half_ulp = "spread: half an ulp of a ≥ 2M² exceeds uM²; thousands of seeded draws reach that"
     claim.at_least(error, bound / 4, ERROR, equation="the bound is tight", source=half_ulp)
 
