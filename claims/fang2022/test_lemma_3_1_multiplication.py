@@ -140,7 +140,7 @@ def test_rate_the_error_grows_like_M_squared(claim):
         claim.at_most(rate.high, 2.5, name + ", upper end", equation="not M³", source=interval)
     (low, high), top = errors["float64"][:: len(Ms) - 1], Ms[-1]
     claim.figure(
-        fang2022.pictures.roundoff(Ms, errors, bounds, softmax),
+        fang2022.pictures.products.roundoff(Ms, errors, bounds, softmax),
         "round-off",
         caption="In rationals the error is 0. In floating point the stored product of |x|, |y| ≤ 1 "
         "loses digits like M² (n = 4).",

@@ -1,8 +1,13 @@
 """Fang, Ouyang, Zhou, Cheng: Attention Enables Zero Approximation Error (arXiv:2202.12166).
 
-Section 2            model.py
-Lemma 3.1            multiplication.py
-its trained control  without_attention.py
+Section 2             model.py
+Lemma 3.1             multiplication.py, and its trained control without_attention.py
+Lemma 3.3             polynomials.py, ridge.py
+Theorem 3.5           powers.py, network.py (polynomial_transformer), tower.py (precision)
+Remark 3.6            piecewise.py
+Corollary 3.7         approximation.py
+Section 5, Tables     comparison.py, experiments.py, least_squares.py, variable_projection.py, fused.py
+Findings of our own   fewer_blocks.py
 """
 
 from typing import TYPE_CHECKING
@@ -10,7 +15,43 @@ from typing import TYPE_CHECKING
 from repro.lazy import submodules
 
 if TYPE_CHECKING:
-    from repro.fang2022 import model, multiplication, pictures, without_attention
+    from repro.fang2022 import (
+        approximation,
+        comparison,
+        experiments,
+        fewer_blocks,
+        fused,
+        least_squares,
+        model,
+        multiplication,
+        network,
+        pictures,
+        piecewise,
+        polynomials,
+        powers,
+        ridge,
+        tower,
+        variable_projection,
+        without_attention,
+    )
 
-__all__ = ["model", "multiplication", "pictures", "without_attention"]
+__all__ = [
+    "approximation",
+    "comparison",
+    "experiments",
+    "fewer_blocks",
+    "fused",
+    "least_squares",
+    "model",
+    "multiplication",
+    "network",
+    "pictures",
+    "piecewise",
+    "polynomials",
+    "powers",
+    "ridge",
+    "tower",
+    "variable_projection",
+    "without_attention",
+]
 __getattr__ = submodules(__name__, *__all__)

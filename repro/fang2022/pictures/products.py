@@ -1,4 +1,4 @@
-"""The figures of fang2022's claims: they draw what they are given and measure nothing."""
+"""Lemma 3.1: the round-off of a product."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

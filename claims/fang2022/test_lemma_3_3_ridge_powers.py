@@ -1,0 +1,216 @@
+"""Lemma 3.3 (fang2022, p. 4; quoted from Zhou 2018): polynomials are sums of ridge powers.
+
+There are n_q = C(d-1+q, q) unit vectors xi_k in R^d such that every polynomial Q of degree at most
+q is Q(0) + sum over k and s of beta_{k,s} (xi_k . x)^s.
+
+Checked: rational unit vectors written down for all d and q, with a proof that they serve
+(repro/fang2022/ridge.py). Their norms are exactly 1; the coefficients are found without a matrix
+inverse, and the polynomial that they give, expanded in symbols, is Q: every coefficient, for all Q
+that a search finds to try, and for d = 10, q = 5 with its 2002 directions. A Gauss elimination in
+rationals finds the same coefficients. In float64, for four families of directions, the residual is
+that of a backward stable solver; the condition number for equispaced angles in the plane is the
+sqrt C(q, q/2) that a circulant matrix predicts.
+Controls: n_q - 1 directions, and n_q directions two of which are opposite, miss some form wholly.
+
+Not checked: that these directions are well conditioned for large d (3e5 at d = 10, q = 5).
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import fang2022, numerics
+
+SHAPES = [(1, 4), (2, 2), (2, 7), (3, 5), (5, 3)]
+shapes = pytest.mark.parametrize(("d", "q"), SHAPES, ids=[f"d={d}-q={q}" for d, q in SHAPES])
+
+
+def wrong_terms(Q, xi, beta):
+    """Coefficients in which Q(0) + sum beta_{k,s} (xi_k . x)^s, expanded in symbols, is not Q."""
+    x = numerics.exact.symbols(*(f"x{i + 1}" for i in range(Q.d)))
+    difference = Q.at_zero() - Q(numerics.exact.vector(x))
+    for direction, row in zip(xi, beta, strict=True):
+        t = sum(c * symbol for c, symbol in zip(direction, x, strict=True))
+        value = 0 * t
+        for b in row[::-1]:  # Horner: ((beta_q t + ...) t + beta_1) t
+            value = (value + b) * t
+        difference = difference + value
+    return len(difference)
+
+
+def dense(d, q, rng):
+    """A polynomial with every coefficient of degree at most q, integers from -9 to 9."""
+    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
+    values = rng.integers(-9, 10, len(exponents)).tolist()
+    return fang2022.polynomials.Polynomial(d, dict(zip(exponents, values, strict=True)))
+
+
+@st.composite
+def polynomials(draw):
+    """d, q and a polynomial of degree at most q: sparse or dense, rational coefficients."""
+    d = draw(st.integers(1, 4))
+    q = draw(st.integers(1, {1: 8, 2: 6, 3: 5, 4: 3}[d]))
+    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
+    number = st.fractions(-100, 100, max_denominator=30)
+    terms = draw(st.dictionaries(st.sampled_from(exponents), number, max_size=len(exponents)))
+    return q, fang2022.polynomials.Polynomial(d, terms)
+
+
+@pytest.mark.exact
+def test_one_set_of_directions_serves_every_polynomial(claim):
+    def wrong(case):
+        q, Q = case
+        xi = fang2022.ridge.directions(Q.d, q)
+        return wrong_terms(Q, xi, fang2022.ridge.coefficients(Q, q))
+
+    examples = claim.at_scale(smoke=60, laptop=400, paper=4000)
+    claim.for_all(polynomials(), wrong, "wrong coefficients", equation="(1)", examples=examples)
+
+
+@pytest.mark.parametrize(("d", "q"), [*SHAPES, (5, 5), (10, 5)], ids="{}".format)
+@pytest.mark.exact
+def test_the_directions_are_unit_vectors_and_as_many_as_stated(d, q, claim):
+    xi = fang2022.ridge.directions(d, q)
+    norms = (xi * xi).sum(-1)
+    claim.equals(len(xi), math.comb(d - 1 + q, q), "directions", equation="n_q = C(d−1+q, q)")
+    claim.equals(sum(norm != 1 for norm in norms), 0, "norms that are not 1", equation="‖ξ_k‖ = 1")
+    lines = {tuple(v) for v in xi.tolist()} | {tuple(-c for c in v) for v in xi.tolist()}
+    claim.equals(len(lines), 2 * len(xi), "directions and their opposites", equation="distinct")
+
+
+@pytest.mark.exact
+def test_ten_variables_and_degree_five(claim):
+    """The size of the paper's second experiment, n_q = 2002, at laptop scale; else degree 3."""
+    q = claim.at_scale(smoke=3, laptop=5, paper=5)
+    f_2 = fang2022.polynomials.F_2_STAR
+    low = fang2022.polynomials.Polynomial(
+        10, {a: c for a, c in f_2.coefficients.items() if sum(a) <= q}
+    )
+    xi = fang2022.ridge.directions(10, q)
+    for name, Q in {"f_2*": low, "dense": dense(10, q, claim.rng("dense"))}.items():
+        claim.progress(0, 1)
+        beta = fang2022.ridge.coefficients(Q, q)
+        bits = max(max(int(b.p).bit_length(), int(b.q).bit_length()) for b in beta.ravel())
+        claim.record(**{f"bits of β, {name}": bits, f"β ≠ 0, {name}": int((beta != 0).sum())})
+        label = f"wrong coefficients, {name}, degree {q}, {len(xi)} directions"
+        claim.equals(wrong_terms(Q, xi, beta), 0, label, equation="(1)")
+
+
+@shapes
+@pytest.mark.exact
+def test_gauss_elimination_finds_the_same_coefficients(d, q, claim):
+    """A second solver: rows are moments, columns directions; for s = q the solution is unique."""
+    Q, xi = dense(d, q, claim.rng("gauss")), fang2022.ridge.directions(d, q)
+    ours, other = fang2022.ridge.coefficients(Q, q), fang2022.ridge.solve(Q, xi, q)
+    name = "coefficients on which the two solvers disagree"
+    claim.equals(int((ours != other).sum()), 0, name, equation="(1)")
+    drawn = fang2022.ridge.random_rational(d, len(xi), claim.rng("rational")) if d > 1 else xi
+    wrong = wrong_terms(Q, drawn, fang2022.ridge.solve(Q, drawn, q))
+    claim.equals(wrong, 0, "wrong coefficients with random rational directions", equation="(1)")
+
+
+def families(claim, d, q):
+    n, rng = fang2022.polynomials.dimension(d, q), claim.rng("directions")
+    named = {
+        "ours": numerics.exact.to_float(fang2022.ridge.directions(d, q)),
+        "lattice": fang2022.ridge.lattice(d, q),
+        "random": fang2022.ridge.random(d, n, rng),
+    }
+    return named | ({"equispaced": fang2022.ridge.equispaced(n)} if d == 2 else {})
+
+
+FLOATING = [(2, 2), (2, 5), (2, 10), (3, 5), (5, 3), (5, 5)]
+
+
+@pytest.mark.parametrize(("d", "q"), FLOATING, ids=[f"d={d}-q={q}" for d, q in FLOATING])
+@pytest.mark.construct
+def test_float64_finds_coefficients_with_a_small_residual(d, q, claim):
+    Q, points = dense(d, q, claim.rng("float64")), claim.rng("points").normal(size=(50, d))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    exact = numerics.exact.to_float(Q(numerics.exact.rationals(points)))
+    for name, xi in families(claim, d, q).items():
+        beta, condition = fang2022.ridge.solve_float(Q, xi, q)
+        t, size = points @ xi.T, np.abs(beta).sum()
+        constant = numerics.exact.to_float(Q.at_zero())
+        values = constant + sum(t ** (s + 1) @ beta[:, s] for s in range(q))
+        # Backward stable: (A_s + E) beta_s = m_s with ||E|| <= 10 n u ||A_s||, ||A_s|| <= sqrt(n),
+        # and a form of Bombieri norm r is at most r on the sphere. Each term is off by (d + q) u
+        # from its powers, the sum by n q u.
+        n, u = len(xi), numerics.roundoff.unit("float64")
+        solved = 10 * n * math.sqrt(n) * np.linalg.norm(beta, axis=0).sum()
+        summed = (n * q + 4 * (d + q)) * (size + abs(exact).max())
+        claim.record(**{f"condition, {name}": condition, f"|β|₁, {name}": size})
+        source = "roundoff: backward stability 10nu‖A‖‖β‖, and (nq + 4(d + q))u of each term"
+        off, label = np.abs(values - exact).max(), f"largest residual on the sphere, {name}"
+        claim.at_most(off, u * (solved + summed), label, equation="(1)", source=source)
+
+
+@pytest.mark.construct
+def test_rate_the_condition_number_in_the_plane(claim):
+    """Equispaced angles: the Gram matrix cos^q((j-k) pi/n) is circulant up to signs, n = q + 1, and
+    its eigenvalues are n 2^-q C(q, m), m = 0, ..., q; the condition number is the root of a ratio.
+    """
+    degrees = list(range(1, claim.at_scale(smoke=9, laptop=15, paper=15)))
+    found = {name: [] for name in ("ours", "lattice", "random", "equispaced")}
+    for q in degrees:
+        for name, xi in families(claim, 2, q).items():
+            found[name].append(fang2022.ridge.condition(xi, q))
+        predicted = math.sqrt(math.comb(q, q // 2))
+        # A singular value is off by a few u sigma_1: the ratio by u cond^2, times a factor ~ n.
+        allowed = 10 * (q + 1) * numerics.roundoff.unit("float64") * predicted**2
+        name, source = f"condition number, q = {q}", "roundoff: 10nu‖A‖ in each singular value"
+        measured = found["equispaced"][-1]
+        claim.within(measured, predicted, allowed, name, equation="√C(q, q/2)", source=source)
+    predictions = [math.sqrt(math.comb(q, q // 2)) for q in degrees]
+    claim.figure(
+        fang2022.pictures.precision.conditions(degrees, found, predictions),
+        "condition",
+        caption="How much a solver loses: the condition number of β ↦ Σ β_k (ξ_k·x)^q for d = 2. "
+        "Any directions in general position serve; equispaced angles serve best.",
+        alt=f"Condition number against the degree from 1 to {degrees[-1]}, logarithmic. Equispaced "
+        f"angles follow the prediction up to {found['equispaced'][-1]:.0f}; ours, rational, reach "
+        f"{found['ours'][-1]:.1e}, the lattice {found['lattice'][-1]:.1e}, random directions "
+        f"{found['random'][-1]:.1e}.",
+    )
+
+
+@pytest.mark.parametrize("broken", ["one direction fewer", "two opposite directions"])
+@pytest.mark.parametrize(
+    ("d", "q"), [(2, 3), (3, 3), (3, 4)], ids=["d=2-q=3", "d=3-q=3", "d=3-q=4"]
+)
+def test_control_a_form_that_vanishes_at_all_directions_is_missed(d, q, broken, claim):
+    """Take p with p(xi_k) = 0 for all k. Since <p, (xi . x)^q> = p(xi), p is orthogonal to all that
+    the directions can make: the best they do against Q = p is 0, and the distance is all of p.
+    """
+    import flint
+
+    xi = fang2022.ridge.directions(d, q)
+    xi = xi[:-1] if broken == "one direction fewer" else np.concatenate([xi[:-1], -xi[:1]])
+    rows = fang2022.polynomials.monomials(xi, q)  # (n_q, n)
+    chosen = rows[:, fang2022.ridge.independent(rows)]
+    p = vanishing(chosen)
+    weights = [fang2022.polynomials.bombieri(a) for a in fang2022.polynomials.exponents(d, q)]
+    norm = sum(c * c * w for c, w in zip(p, weights, strict=True))
+    kept = len(chosen[0])
+    gram = flint.fmpq_mat(kept, kept, [(u @ v) ** q for u in xi[:kept] for v in xi[:kept]])
+    inner = flint.fmpq_mat(kept, 1, (p @ chosen).tolist())
+    projected = (inner.transpose() * gram.solve(inner))[0, 0]  # ||projection of p||^2
+    name, source = "distance² of p from the span, over ‖p‖²", "theorem: p ⟂ the span"
+    claim.at_least((norm - projected) / norm, 1, name, equation="(1), broken", source=source)
+    claim.equals(kept, len(rows) - 1, "independent powers", equation="n_q − 1")
+
+
+def vanishing(columns):
+    """Coefficients of the form of degree q that is 0 at all the columns' points; exact, not 0."""
+    import flint
+
+    n_q, n = columns.shape
+    reduced, rank = flint.fmpq_mat(n, n_q, columns.T.ravel().tolist()).rref()
+    pivots = [next(j for j in range(n_q) if reduced[i, j] != 0) for i in range(rank)]
+    free = next(j for j in range(n_q) if j not in pivots)
+    p = numerics.exact.rationals([int(j == free) for j in range(n_q)])
+    for i, j in enumerate(pivots):
+        p[j] = -reduced[i, free]
+    return p

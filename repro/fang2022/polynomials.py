@@ -1,0 +1,113 @@
+"""Polynomials Q in P_q(R^d) with rational coefficients, and the two targets of Section 5."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.numerics.exact import rational
+
+Exponents = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Q(x) = sum over a of coefficients[a] x_1^a_1 ... x_d^a_d; the coefficients are kept exactly.
+
+    >>> Polynomial(2, {(2, 0): 1, (0, 2): 1})      # x_1^2 + x_2^2
+    """
+
+    d: int
+    coefficients: Mapping[Exponents, Any]
+
+    def __post_init__(self) -> None:
+        if self.d < 1:
+            raise ValueError(f"Lemma 3.3 needs d >= 1 variables, got d={self.d}")
+        for a in self.coefficients:
+            if len(a) != self.d or any(type(e) is not int or e < 0 for e in a):
+                raise ValueError(f"an exponent is {self.d} integers >= 0 here, got {a}")
+        exact = {a: rational(c) for a, c in self.coefficients.items()}
+        object.__setattr__(self, "coefficients", {a: c for a, c in exact.items() if c != 0})
+
+    @property
+    def degree(self) -> int:
+        """The largest degree of a term; 0 for constants, the constant 0 included."""
+        return max((sum(a) for a in self.coefficients), default=0)
+
+    def part(self, s: int) -> "Polynomial":
+        """The terms of degree s: Q is the sum of its parts."""
+        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) == s})
+
+    def at_zero(self) -> flint.fmpq:
+        return self.coefficients.get((0,) * self.d, flint.fmpq(0))
+
+    def __call__(self, x: Any) -> Any:  # (..., d) -> (...), tensors or arrays of exact numbers
+        if x.shape[-1] != self.d:
+            raise ValueError(f"Q has d={self.d} variables, x has {x.shape[-1]}")
+        floating = isinstance(x, torch.Tensor)
+        total = 0 * x[..., 0]
+        for a, c in self.coefficients.items():
+            term = 0 * x[..., 0] + (int(c.p) / int(c.q) if floating else c)
+            for i, e in enumerate(a):
+                term = term * x[..., i] ** e if e else term
+            total = total + term
+        return total
+
+
+def exponents(d: int, s: int) -> Iterator[Exponents]:
+    """All a in N^d with |a| = s: the monomials of P_s^h(R^d), n_s of them."""
+    if d == 1:
+        yield (s,)
+        return
+    for first in range(s, -1, -1):
+        yield from ((first, *rest) for rest in exponents(d - 1, s - first))
+
+
+def dimension(d: int, s: int) -> int:
+    """n_s = C(d-1+s, s), the dimension of P_s^h(R^d)."""
+    return math.comb(d - 1 + s, s)
+
+
+def bombieri(a: Exponents) -> flint.fmpq:
+    """<x^a, x^a> = a! / s!, s = |a|, in the inner product with <p, (xi . x)^s> = p(xi)."""
+    return flint.fmpq(math.prod(map(math.factorial, a)), math.factorial(sum(a)))
+
+
+def monomials(x: np.ndarray, s: int) -> np.ndarray:
+    """All monomials of degree s at the rows of x: (n, d) -> (n_s, n), in the order of exponents."""
+    one = 0 * x[:, 0] + 1
+    powers = [[one] for _ in range(x.shape[1])]
+    for i, row in enumerate(powers):
+        for _ in range(s):
+            row.append(row[-1] * x[:, i])
+    rows = []
+    for a in exponents(x.shape[1], s):
+        row = one
+        for i, e in enumerate(a):
+            row = row * powers[i][e] if e else row
+        rows.append(row)
+    return np.stack(rows)
+
+
+def _sparse(d: int, *terms: tuple[int, dict[int, int]]) -> Polynomial:
+    """Terms (coefficient, {variable: power}), the variables counted from 1 as in the paper."""
+    return Polynomial(
+        d, {tuple(powers.get(i, 0) for i in range(1, d + 1)): c for c, powers in terms}
+    )
+
+
+F_1_STAR = _sparse(2, (1, {1: 2}), (1, {2: 2}))  # Section 5: x_1^2 + x_2^2, d = q = 2
+F_2_STAR = _sparse(  # Section 5: d = 10, q = 5
+    10,
+    (1, {1: 5}),
+    (3, {2: 4}),
+    (2, {3: 3}),
+    (5, {3: 1, 4: 1}),
+    (3, {5: 2}),
+    (2, {6: 1, 7: 1, 8: 1}),
+    (2, {9: 1}),
+)
