@@ -230,6 +230,9 @@ TRUE = {
     "pi = pi": (flint.arb.pi(), "=", flint.arb.pi()),
     "pi <= pi": (flint.arb.pi(), "<=", flint.arb.pi()),
     "pi >= pi": (flint.arb.pi(), ">=", flint.arb.pi()),
+    "2 < 3": (2, "<", 3),
+    "3 > 2": (q(3), ">", 2),
+    "pi < pi, undecided": (flint.arb.pi(), "<", flint.arb.pi()),
 }
 
 
@@ -249,6 +252,12 @@ def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_pat
             expected=expected,
             equation="(1)",
         )
+
+
+@pytest.mark.parametrize("relation", ["<", ">"])
+def test_equality_refutes_what_is_strict(relation):
+    assert checks.refutes(3, relation, q(3))["ok"] is True
+    assert checks.refutes(*((3, "<", 2) if relation == "<" else (2, ">", 3)))["ok"] is True
 
 
 ALIKE = {

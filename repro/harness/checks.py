@@ -174,8 +174,14 @@ def refutes(measured: Any, relation: str, expected: Any) -> dict[str, Any]:
     if not (_finite(measured) and _finite(expected)):
         raise ValueError(f"{measured} {relation} {expected}: what is not finite refutes nothing")
     a, b = _pair(_no_array(measured), _no_array(expected))
-    ok = {"<=": lambda: a > b, ">=": lambda: a < b, "=": lambda: _different(a, b)}[relation]()
-    return _outcome(measured, f"not {relation}", expected, ok, None)
+    false = {
+        "<": lambda: a >= b,
+        "<=": lambda: a > b,
+        "=": lambda: _different(a, b),
+        ">=": lambda: a < b,
+        ">": lambda: a <= b,
+    }
+    return _outcome(measured, f"not {relation}", expected, false[relation](), None)
 
 
 def _outcome(
