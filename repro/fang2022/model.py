@@ -119,9 +119,19 @@ class Block:
         activate: Callable[[Array], Array] = relu,
     ) -> Array:
         """B(A(Z)). Another `attend` or `activate` is a control, or a known branch of these."""
+        return self.fully_connected(self.attention(Z, attend), activate)
+
+    def attention(self, Z: Array, attend: Callable[[Array], Array] = one_hot_maximum) -> Array:
+        """A(Z) = [z-hat_1, ..., z-hat_n], z-hat_i = z_i + W^V Z m-hat(alpha_i)."""
+        return Z + self.W_V @ Z @ attend(self.scores(Z)).mT
+
+    def scores(self, Z: Array) -> Array:
+        """alpha[..., i, j] = <q_i, k_j>; (..., n, n)."""
         Q, K = self.W_Q @ Z, self.W_K @ Z  # (..., n+1, n)
-        alpha = Q.mT @ K  # (..., n, n), alpha[i, j] = <q_i, k_j>
-        Z_hat = Z + self.W_V @ Z @ attend(alpha).mT  # z-hat_i = z_i + W^V Z m-hat(alpha_i)
+        return Q.mT @ K
+
+    def fully_connected(self, Z_hat: Array, activate: Callable[[Array], Array] = relu) -> Array:
+        """B(Z-hat) = [z'_1, ..., z'_n]."""
         hidden = activate(self.W_1 @ Z_hat + self.b_1[:, None])  # (..., 2, n)
         return Z_hat + self.W_2 @ hidden + self.b_2[:, None]
 
@@ -162,12 +172,29 @@ class Transformer:
         if sizes:
             raise ValueError(f"tokens have {self.layout.size} rows, a block wants {min(sizes)}")
 
-    def __call__(self, x: Array) -> Array:  # (..., d) -> (...)
+    def __call__(self, x: Array, **branch: Callable[[Array], Array]) -> Array:  # (..., d) -> (...)
         Z = self.layout.tokens(x @ self.F.mT)  # F(x) = [z_1, ..., z_n], t_i = <xi_i, x>
         for block in self.blocks:
-            Z = block(Z)
+            Z = block(Z, **branch)
+        return self.read(Z)
+
+    def read(self, Z: Array) -> Array:
         columns = Z.mT  # concat: z_1 above z_2 above ...
         return columns.reshape(*columns.shape[:-2], -1) @ self.beta + self.b
+
+    def nonzeros(self) -> int:
+        """Entries that are not 0, over F, all blocks, beta and b."""
+        ends = sum(int((weight != 0).sum()) for weight in (self.F, self.beta))
+        return ends + sum(block.nonzeros() for block in self.blocks) + int(bool(self.b != 0))
+
+    def to(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> Self:
+        """The same model in floating point; every weight is rounded once."""
+        return type(self)(
+            rounded(self.F, dtype, device),
+            tuple(block.to(dtype, device) for block in self.blocks),
+            rounded(self.beta, dtype, device),
+            rounded(self.b, dtype, device),
+        )
 
 
 def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:

@@ -30,24 +30,32 @@ def multiplication_block(n: int, q: int, M: Any) -> Block:
     if not _positive(M):
         raise ValueError(f"Lemma 3.1 needs M > 0, got M={M}")
     rows = Layout(n, q)
-    G = 2 * (M * M)
+    return product_block(rows, rows.slot(1), rows.slot(2), rows.slot(3), 2 * (M * M))
+
+
+def product_block(rows: Layout, x: int, y: int, product: int, G: Any) -> Block:
+    """The block that reads x_i and y_i from these rows, lifts by G, and adds -x_i y_i to a third.
+
+    The lemma has the first three slots and G = 2 M^2; Theorem 3.5 "adjusts the position".
+    """
+    n = rows.n
     W_Q = zeros(n + 1, rows.size)
-    W_Q[0, rows.slot(1)] = 1
+    W_Q[0, x] = 1
     W_K = zeros(n + 1, rows.size)
-    W_K[0, rows.slot(2)] = 1
+    W_K[0, y] = 1
     for i in range(1, n + 1):
         W_Q[i, i] = G
         W_K[i, i] = 1
     W_V = zeros(rows.size, rows.size)
-    W_V[rows.slot(3), rows.one] = 1
+    W_V[product, rows.one] = 1
     W_1 = zeros(2, rows.size)
-    W_1[0, rows.slot(3)] = 1
-    W_1[1, rows.slot(3)] = -1
+    W_1[0, product] = 1
+    W_1[1, product] = -1
     W_2 = zeros(rows.size, 2)
-    W_2[rows.slot(3), 0] = -2
-    W_2[rows.slot(3), 1] = 2
+    W_2[product, 0] = -2
+    W_2[product, 1] = 2
     b_2 = zeros(rows.size)
-    b_2[rows.slot(3)] = G
+    b_2[product] = G
     return Block(W_Q, W_K, W_V, W_1, W_2, zeros(2), b_2)
 
 

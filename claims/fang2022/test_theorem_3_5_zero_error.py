@@ -1,0 +1,448 @@
+"""Theorem 3.5 (fang2022, p. 5; proof in Section 6): every polynomial, with zero error.
+
+For every B > 0 and every polynomial Q of degree at most q on R^d there is a model with q blocks
+such that C^q(x) = Q(x) for all ||x|| <= B. It has fewer than d^(q+1) + q d^q + 1 free parameters
+and fewer than d^(q+1) + 3q d^q + 8q + 1 non-zero entries.
+
+Checked: the literal blocks, with the lifts and the signs repaired (repro/fang2022/powers.py). In
+rationals, for all d, q, B, Q and x that a search finds to try, the ends of the ball included, the
+output differs from Q(x) by exactly 0. In symbols, the output is the polynomial Q, and each token
+wins by exactly G + y_i t_i - y_j t_i; the lifts G are the least possible, up to a factor 2, for
+every B. The same for f_1* and f_2* of Section 5. As an ordinary module in float64, within a derived
+bound; for f_2* with all 2002 tokens at laptop scale. Weights are counted in the built model.
+Controls: q - 1 of these blocks (best possible error 2 (B/2)^q), lifts 2 % below the least.
+
+False as printed, and repaired:
+- M = B^(i-1) in block i >= 3 is too small: for q = 3 if B < 1/2, for q >= 4 if B < 1. The repair
+  is M^2 = B^i.
+- beta holds beta_{k,s}, but slot s holds (-1)^s t^s: C = -x for Q = x. The repair is the sign.
+- "less than" is equality if and only if d = 1 or q = 1. The repair is "at most".
+
+Not checked: whether fewer than q blocks of another kind suffice (they do: finding-fewer-blocks).
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import fang2022, numerics
+
+ZERO = "C^q(x) = Q(x)"
+
+
+def dense(d, q, rng):
+    """A polynomial with every coefficient of degree at most q: integers from 1 to 9, any sign."""
+    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
+    values = rng.integers(1, 10, len(exponents)) * rng.choice([-1, 1], len(exponents))
+    terms = dict(zip(exponents, values.tolist(), strict=True))
+    return fang2022.polynomials.Polynomial(d, terms)
+
+
+@st.composite
+def cases(draw):
+    """q, B, a sparse or dense Q, and points of the ball: some on its surface, along directions."""
+    d = draw(st.integers(1, 3))
+    q = draw(st.integers(1, {1: 7, 2: 5, 3: 3}[d]))
+    B = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100).filter(lambda B: B > 0))
+    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
+    number = st.fractions(-100, 100, max_denominator=30)
+    Q = draw(st.dictionaries(st.sampled_from(exponents), number, max_size=len(exponents)))
+    along = st.integers(0, fang2022.polynomials.dimension(d, q) - 1)
+    share = st.sampled_from([-1, 1, 0]) | st.fractions(-1, 1, max_denominator=1000)
+    points = draw(st.lists(st.tuples(along, share), min_size=1, max_size=4))
+    return d, q, B, Q, points
+
+
+@pytest.mark.exact
+def test_no_error_for_any_polynomial_at_any_point(claim):
+    def wrong(case):
+        d, q, B, terms, points = case
+        Q, B = fang2022.polynomials.Polynomial(d, terms), numerics.exact.rational(B)
+        model = fang2022.powers.construction(Q, B, q=q)
+        shares = numerics.exact.rationals([[share] for _, share in points])
+        x = model.F[[k for k, _ in points]] * shares * B  # ||x|| = |share| B
+        return sum(bool(a != b) for a, b in zip(model(x), Q(x), strict=True))
+
+    examples = claim.at_scale(smoke=40, laptop=300, paper=3000)
+    claim.for_all(cases(), wrong, "points with C(x) ≠ Q(x)", equation=ZERO, examples=examples)
+
+
+SHAPES = [(1, 5), (2, 2), (2, 4), (3, 3)]
+shapes = pytest.mark.parametrize(("d", "q"), SHAPES, ids=[f"d={d}-q={q}" for d, q in SHAPES])
+
+
+@shapes
+@pytest.mark.exact
+def test_identity_of_polynomials_with_the_winner_known(d, q, claim):
+    """Each token keeps itself: then C^q is a polynomial in x. Not a number, the polynomial Q."""
+    Q, B = dense(d, q, claim.rng("identity")), numerics.exact.rational(3)
+    model = fang2022.powers.construction(Q, B)
+    x = numerics.exact.vector(numerics.exact.symbols(*(f"x{i}" for i in range(d))))
+    diagonal = np.eye(len(model.F), dtype=int).astype(object)
+    for unit, passes in [(1, [[1], [0]]), (2, [[0], [1]])]:
+        C = model(x, attend=lambda a: a * diagonal, activate=lambda a, on=passes: a * np.array(on))
+        name = f"C − Q while ReLU unit {unit} is active, terms"
+        claim.equals(len(C - Q(x)), 0, name, equation=ZERO)
+
+
+@pytest.mark.parametrize("q", [2, 3, 5, 8], ids="q={}".format)
+@pytest.mark.exact
+def test_each_token_wins_and_the_lifts_cannot_be_smaller(q, claim):
+    """In block i the score of token 1 exceeds that of token 2 by G + t_1 (y_1 - y_2), where slot
+    i-1 holds y = (-1)^(i-1) t^(i-1). At the pair named in powers.py this is 0 for the least lift.
+    """
+    t1, t2, B = numerics.exact.symbols("t1", "t2", "B")
+    lifts, least = fang2022.powers.repaired(q, B), fang2022.powers.least(q, B)
+    blocks = fang2022.powers.power_blocks(2, q, lifts)
+    Z = fang2022.model.Layout(2, q).tokens(numerics.exact.vector([t1, t2]))
+    wrong = below = 0
+    for i, block in enumerate(blocks, 1):
+        alpha, sign = block.scores(Z), (-1) ** (i - 1)
+        stored = [sign * t ** (i - 1) for t in (t1, t2)]
+        margin = alpha[0, 0] - alpha[0, 1]
+        wrong += margin != lifts[i - 1] + t1 * (stored[0] - stored[1])
+        worst = {1: (B, B)}.get(i, (B, -B) if i % 2 == 0 else (-B, 0 * B))
+        at_worst = margin.compose(*worst, B) - lifts[i - 1] + least[i - 1]
+        below += at_worst != 0
+        Z = block(Z, attend=lambda a: a * np.eye(2, dtype=int).astype(object), activate=positive)
+    claim.equals(wrong, 0, "margins that are not G + t_1(y_1 − y_2)", equation="proof, block i")
+    claim.equals(below, 0, "blocks whose least lift leaves a margin", equation="least lifts")
+
+
+def positive(a):
+    """The ReLU layer while its first unit is active, its second not."""
+    return a * np.array([[1], [0]])
+
+
+@pytest.mark.exact
+def test_the_first_target_of_section_5(claim):
+    """f_1* = x_1^2 + x_2^2: three tokens, two blocks, all of a grid in the disc of radius 30."""
+    Q, B = fang2022.polynomials.F_1_STAR, numerics.exact.rational(30)
+    model = fang2022.powers.construction(Q, B)
+    grid = [(a, b) for a in range(-30, 31, 3) for b in range(-30, 31, 3) if a * a + b * b <= 900]
+    x = numerics.exact.rationals(grid)
+    wrong = sum(bool(a != b) for a, b in zip(model(x), Q(x), strict=True))
+    claim.equals(wrong, 0, f"points of {len(grid)} with C ≠ f_1*", equation=ZERO)
+    claim.equals(model.layout.n, 3, "tokens", equation="n_q, d = q = 2")
+
+
+@pytest.mark.exact
+def test_the_second_target_of_section_5(claim):
+    """f_2*, n_q = 2002 (degree 3 and 220 at smoke scale): beta and F from the construction, and the
+    powers that the tokens store, exactly, at points of the ball of radius 5.
+
+    The literal blocks store (-1)^s t^s in slot s (checked above in symbols, for any t); with 2002
+    tokens they are run in float64 below, since in rationals one block takes 10^10 operations.
+    """
+    q = claim.at_scale(smoke=3, laptop=5, paper=5)
+    terms = fang2022.polynomials.F_2_STAR.coefficients
+    Q = fang2022.polynomials.Polynomial(10, {a: c for a, c in terms.items() if sum(a) <= q})
+    F, beta = fang2022.ridge.directions(10, q), fang2022.ridge.coefficients(Q, q)
+    x = numerics.exact.rationals(claim.rng("points").integers(-15, 16, (20, 10)).tolist()) / 10
+    t = x @ F.T  # (20, n)
+    stored = [(-1) ** s * t**s for s in range(1, q + 1)]
+    signs = [(-1) ** s * beta[:, s - 1] for s in range(1, q + 1)]
+    C = Q.at_zero() + sum(a @ b for a, b in zip(stored, signs, strict=True))
+    wrong = sum(bool(a != b) for a, b in zip(C, Q(x), strict=True))
+    claim.record(tokens=len(F), degree=q)
+    claim.equals(wrong, 0, f"points of 20 with C ≠ f_2*, {len(F)} tokens", equation=ZERO)
+
+
+@pytest.mark.construct
+def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
+    """One sample, dense, float64: at laptop scale 2002 tokens of 2009 rows, through 5 blocks."""
+    import torch
+
+    q = claim.at_scale(smoke=2, laptop=5, paper=5)
+    n, B = fang2022.polynomials.dimension(10, q), 2.0
+    rows, lifts = fang2022.model.Layout(n, q), fang2022.powers.repaired(q, B)
+    F = torch.tensor(fang2022.ridge.lattice(10, q), device=claim.device)
+    x = torch.tensor(claim.rng("sample").normal(size=10), device=claim.device)
+    t = F @ (x * (B / x.norm()))
+    Z = rows.tokens(t)
+    for i, G in enumerate(lifts):
+        claim.progress(i, q)
+        factor = rows.one if i == 0 else rows.slot(i)
+        block = fang2022.multiplication.product_block(rows, 0, factor, rows.slot(i + 1), G)
+        Z = fang2022.model.Block(
+            **{k: torch.tensor(w.astype(float)).to(t) for k, w in block.weights().items()}
+        )(Z)
+    off = (Z[rows.slot(q)] - (-t) ** q).abs().max().item()
+    bound = (
+        fang2022.tower.error_bound("float64", B, q, fang2022.powers.repaired) + q * 2**-53
+    ) * B**q
+    source = "roundoff: the recursion of repro/fang2022/tower.py, and q roundings of t^q itself"
+    name = f"largest error of the stored t^{q}, {n} tokens"
+    claim.at_most(off, bound, name, equation="slot q holds (−t)^q", source=source)
+
+
+@shapes
+@pytest.mark.construct
+def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
+    import torch
+
+    Q, B = dense(d, q, claim.rng("module")), 2
+    model = fang2022.network.polynomial_transformer(Q, B, device=claim.device)
+    x = claim.rng("inputs").normal(size=(200, d))
+    x *= B / np.linalg.norm(x, axis=1, keepdims=True) * claim.rng("radii").uniform(size=(200, 1))
+    exact = Q(numerics.exact.rationals(x))
+    ours = model(torch.tensor(x, device=claim.device)).detach().cpu().numpy()
+    off = max(abs(numerics.exact.rational(a) - b) for a, b in zip(ours, exact, strict=True))
+    bound = fang2022.tower.output_bound(fang2022.powers.construction(Q, B), B, "float64")
+    source = "roundoff: tower.output_bound, derived there"
+    claim.at_most(off, bound, "largest |C(x) − Q(x)|", equation=ZERO, source=source)
+    zero = fang2022.polynomials.Polynomial(d, {})
+    again = fang2022.network.polynomial_transformer(zero, B, q=q, device=claim.device)
+    again.load_state_dict(model.state_dict())
+    differ = int((again(torch.tensor(x, device=claim.device)).detach().cpu().numpy() != ours).sum())
+    claim.equals(differ, 0, "outputs changed by saving and loading", equation="state_dict")
+
+
+COUNTED = [(1, 1), (1, 4), (2, 1), (3, 1), (2, 2), (2, 4), (3, 3)]
+counted = pytest.mark.parametrize(("d", "q"), COUNTED, ids=[f"d={d}-q={q}" for d, q in COUNTED])
+
+
+def generic(d, q, rng):
+    """A model none of whose free entries is 0: a dense Q, directions with no zero coordinate."""
+    n, Q = fang2022.polynomials.dimension(d, q), dense(d, q, rng)
+    while True:
+        xi = numerics.exact.rationals([[1]])
+        if d > 1:
+            xi = fang2022.ridge.random_rational(d, n, rng)
+        try:
+            model = fang2022.powers.construction(Q, 2, q=q, directions=xi)
+        except ValueError:  # not independent: draw again
+            continue
+        slots = model.beta.reshape(n, -1)[:, n + 1 : -1]
+        if (xi != 0).all() and (slots[:, -1] != 0).all():
+            return model
+
+
+@counted
+@pytest.mark.construct
+def test_counts_of_parameters_and_nonzero_entries(d, q, claim):
+    """n_q (d + q) + 1 free parameters, n_q d + 3q n_q + 8q + 1 places that may be non-zero."""
+    import torch
+
+    model = generic(d, q, claim.rng("counts"))
+    module = fang2022.network.PolynomialTransformer(model, 2.0, torch.float64)
+    n = math.comb(d - 1 + q, q)
+    free = sum(p.numel() for p in module.parameters())
+    unused = sum(n - fang2022.polynomials.dimension(d, s) for s in range(1, q))  # zeros in beta
+    places = model.nonzeros() + unused
+    printed = {
+        "free parameters": (free, n * (d + q) + 1, d ** (q + 1) + q * d**q + 1),
+        "non-zero": (
+            places,
+            n * d + 3 * q * n + 8 * q + 1,
+            d ** (q + 1) + 3 * q * d**q + 8 * q + 1,
+        ),
+    }
+    for name, (ours, formula, bound) in printed.items():
+        equal = "equal, not less" if ours == bound else ""
+        claim.table(f"d = {d}, q = {q}", f"{name}, fewer than", paper=bound, ours=ours, note=equal)
+        claim.equals(ours, formula, name, equation="counted in F, β, b and the blocks")
+        claim.at_most(ours, bound, name, equation="Theorem 3.5", source="theorem: n_q ≤ d^q")
+        claim.equals(ours == bound, d == 1 or q == 1, f"{name}: equality", equation="d=1 or q=1")
+
+
+def test_printed_counts_are_reached(claim):
+    """'Less than' is false for d = q = 1: three parameters (xi, beta, b) where 3 is the bound."""
+    import torch
+
+    Q = fang2022.polynomials.Polynomial(1, {(0,): 1, (1,): 1})
+    model = fang2022.powers.construction(Q, 1)
+    module = fang2022.network.PolynomialTransformer(model, 1.0, torch.float64)
+    counts = {"free parameters": sum(p.numel() for p in module.parameters())}
+    counts["non-zero entries"] = model.nonzeros()
+    for (name, ours), bound in zip(counts.items(), (1 + 1 + 1, 1 + 3 + 8 + 1), strict=True):
+        claim.counterexample(
+            f"the number of {name} is less than the bound",
+            input={"d": 1, "q": 1, "Q": "1 + x", "B": 1},
+            measured=ours,
+            expected=bound,
+            relation="<",
+            equation="Theorem 3.5, last two sentences",
+            snippet="from repro.fang2022 import network, polynomials, powers\n"
+            "Q = polynomials.Polynomial(1, {(0,): 1, (1,): 1})\n"
+            "module, exact = network.polynomial_transformer(Q, 1), powers.construction(Q, 1)\n"
+            "d = q = 1\n"
+            "free = sum(p.numel() for p in module.parameters())\n"
+            "print(free, 'is not less than', d ** (q + 1) + q * d**q + 1)\n"
+            "print(exact.nonzeros(), 'is not less than', d ** (q + 1) + 3*q * d**q + 8*q + 1)\n",
+        )
+
+
+def test_printed_sign_of_beta_gives_the_negative(claim):
+    """'Set elements of beta as those beta_{k,s}': slot 1 holds -t, so Q = x comes out as -x."""
+    Q = fang2022.polynomials.Polynomial(1, {(1,): 1})
+    model = fang2022.powers.construction(Q, 1)
+    unsigned = abs(model.beta)
+    literal = fang2022.model.Transformer(model.F, model.blocks, unsigned, model.b)
+    x = numerics.exact.rationals([1])
+    claim.counterexample(
+        "beta consists of the beta_{k,s} of Lemma 3.3",
+        input={"d": 1, "q": 1, "B": 1, "Q": "x", "beta": "1 for slot 1", "x": 1},
+        measured=literal(x),
+        expected=1,
+        equation="proof of Theorem 3.5, choice of β",
+        snippet="B, x, M = 1, 1, 1\n"
+        "alpha = x * 1 + 2 * M**2            # block 1 multiplies t = x by the constant 1\n"
+        "stored = alpha - 2 * max(alpha, 0) + 2 * max(-alpha, 0) + 2 * M**2\n"
+        "print(1 * stored, 'should be', x)   # beta_{1,1} = 1, b = 0\n",
+    )
+    claim.equals(model(x), 1, "C(1) with the sign (−1)^s", equation=ZERO)
+
+
+def rational_points(*vectors):
+    return numerics.exact.rationals([[Fraction(c) for c in v] for v in vectors])
+
+
+NARROW = ("-9999/10001", "200/10001")  # almost opposite to (1, 0), and a unit vector
+FAILURES = {
+    "q=3-B=1/4": (3, "1/4", [("1", "0"), ("0", "1"), ("3/5", "4/5"), ("4/5", "3/5")], -1),
+    "q=4-B=1/2": (
+        4,
+        "1/2",
+        [("1", "0"), ("0", "1"), ("3/5", "4/5"), ("4/5", "3/5"), ("4/5", "-3/5")],
+        1,
+    ),
+    "q=4-B=99/100": (
+        4,
+        "99/100",
+        [("1", "0"), NARROW, ("0", "1"), ("3/5", "4/5"), ("4/5", "3/5")],
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_printed_lifts_let_another_token_win(case, claim):
+    """Q = x_1^q and x = +-B e_1: the printed M = B^(i-1), against M^2 = B^i."""
+    q, B, vectors, sign = FAILURES[case]
+    B, xi = numerics.exact.rational(B), rational_points(*vectors)
+    Q = fang2022.polynomials.Polynomial(2, {(q, 0): 1})
+    x = numerics.exact.rationals([sign * B, 0])
+    built = {
+        lifts: fang2022.powers.construction(Q, B, directions=xi, lifts=lifts)
+        for lifts in (fang2022.powers.printed, fang2022.powers.repaired)
+    }
+    claim.counterexample(
+        "C^q = Q with M = B^(i-1) in block i >= 3",
+        input={"d": 2, "q": q, "B": B, "Q": f"x_1^{q}", "xi": vectors, "x": [sign * B, 0]},
+        measured=built[fang2022.powers.printed](x),
+        expected=Q(x),
+        equation="proof of Theorem 3.5, choice of M",
+        snippet=_snippet(q, B, sign, vectors),
+    )
+    claim.equals(built[fang2022.powers.repaired](x), Q(x), "C(x) with M² = B^i", equation=ZERO)
+
+
+def _snippet(q, B, sign, vectors):
+    """Block by block in plain Python, for token 1."""
+    return f"""from fractions import Fraction as R
+B, q = R({int(B.p)}, {int(B.q)}), {q}
+x = ({sign} * B, 0)
+xi = [{", ".join(f"(R('{a}'), R('{b}'))" for a, b in vectors)}]
+t = [u * x[0] + v * x[1] for u, v in xi]
+y = [R(1)] * len(t)
+for i in range(1, q + 1):
+    M = B if i <= 2 else B ** (i - 1)        # as printed
+    scores = [[t[k] * y[j] + 2 * M**2 * (j == k) for j in range(len(t))] for k in range(len(t))]
+    y = [2 * M**2 - max(row) for row in scores]
+print(y[0], 'should be', (-t[0]) ** q)
+"""
+
+
+@pytest.mark.exact
+def test_the_printed_lifts_fail_exactly_below_the_thresholds(claim):
+    """A grid of t in [-B, B]^2, through the blocks: M = B^(i-1) is wrong for q = 3 if and only if
+    B < 1/2, for q >= 4 if and only if B < 1; M^2 = B^i never.
+    """
+    half = claim.at_scale(smoke=3, laptop=10, paper=20)
+    scanned = {3: ["2/5", "9/20", "49/100", "1/2", "51/100", "1"], 4: ["9/10", "99/100", "1", "2"]}
+    if claim.scale != "smoke":
+        scanned |= {5: ["9/10", "99/100", "1", "2"], 6: ["99/100", "1"]}
+    for q, Bs in scanned.items():
+        threshold = numerics.exact.rational("1/2" if q == 3 else 1)
+        for B in map(numerics.exact.rational, Bs):
+            wrong = {name: wrong_pairs(q, B, name, half) for name in ("printed", "repaired")}
+            claim.record(**{f"wrong pairs (t_1, t_2), q = {q}, B = {B}": wrong["printed"]})
+            name = f"printed M wrong somewhere, q = {q}, B = {B}"
+            claim.equals(wrong["printed"] > 0, bool(threshold > B), name, equation="thresholds")
+            claim.equals(
+                wrong["repaired"], 0, f"wrong with M² = B^i, q = {q}, B = {B}", equation=ZERO
+            )
+
+
+def wrong_pairs(q, B, lifts, half):
+    """Pairs (t_1, t_2) of multiples of B/half for which some slot does not hold (-1)^s t^s."""
+    blocks = fang2022.powers.power_blocks(2, q, getattr(fang2022.powers, lifts)(q, B))
+    steps = [k * B / half for k in range(-half, half + 1)]
+    t = numerics.exact.rationals(list(itertools.product(steps, steps)))
+    Z = fang2022.model.Layout(2, q).tokens(t)
+    for block in blocks:
+        Z = block(Z)
+    stored = np.stack([(-1) ** s * t**s for s in range(1, q + 1)], axis=-2)
+    return int((Z[:, 3 : 3 + q] != stored).any(axis=(-2, -1)).sum())
+
+
+@pytest.mark.parametrize("q", [2, 3, 5, 8], ids="q={}".format)
+def test_control_one_block_fewer_leaves_chebyshevs_error(q, claim):
+    """With q - 1 of these blocks the slots hold t, ..., t^(q-1), so C is of degree < q, whatever
+    beta is. For Q = x^q, d = 1, the best of those is x^q - 2 (B/2)^q T_q(x/B), off by 2 (B/2)^q.
+
+    For any p of degree < q and any nodes, sum_k w_k (x_k^q - p(x_k)) = 1 with the weights w of the
+    divided difference; so the error is at least 1 / sum |w_k|. Nodes near Chebyshev's extrema,
+    rational, prove all but 1 % of it.
+    """
+    B = numerics.exact.rational(3)
+    optimum = 2 * (B / 2) ** q
+    nodes = [
+        B * numerics.exact.rational(round(1000 * math.cos(k * math.pi / q))) / 1000
+        for k in range(q + 1)
+    ]
+    weights = [1 / math.prod((a - b for b in nodes if b != a), start=B / B) for a in nodes]
+    floor = 1 / sum(abs(w) for w in weights)
+    best = fang2022.polynomials.Polynomial(1, below_chebyshev(q, B))
+    model = fang2022.powers.construction(best, B, q=q)
+    fewer = fang2022.model.Transformer(model.F, model.blocks[:-1], model.beta, model.b)
+    x = numerics.exact.rationals([[node] for node in nodes])
+    error = max(abs(fewer(x) - x[:, 0] ** q))
+    source = "theorem: divided difference at q + 1 rational nodes, for all β"
+    claim.at_least(error, floor, "error with q − 1 blocks", equation="Chebyshev", source=source)
+    share = "theorem: 2(B/2)^q, the divided difference at Chebyshev's own nodes"
+    claim.at_least(floor, optimum * 99 / 100, "proved part", equation="2(B/2)^q", source=share)
+    claim.equals(error, optimum, "error of the best β, at x = B", equation="2(B/2)^q")
+    whole = fang2022.powers.construction(fang2022.polynomials.Polynomial(1, {(q,): 1}), B)
+    claim.equals(max(abs(whole(x) - x[:, 0] ** q)), 0, "error with q blocks", equation=ZERO)
+
+
+def below_chebyshev(q, B):
+    """Coefficients of x^q - 2 (B/2)^q T_q(x/B), which is of degree q - 2."""
+    last, T = {0: 1}, {1: 1}
+    for _ in range(q - 1):
+        doubled = {a + 1: 2 * c for a, c in T.items()}
+        last, T = T, {a: doubled.get(a, 0) - last.get(a, 0) for a in {*doubled, *last}}
+    return {(a,): -2 * (B / 2) ** q * c / B**a for a, c in T.items() if a < q}
+
+
+@pytest.mark.parametrize("i", [2, 3, 4, 5], ids="block={}".format)
+def test_control_a_lift_below_the_least_stores_the_wrong_power(i, claim):
+    """2 % below: at the worst pair of tokens slot i is off by exactly those 2 %."""
+    B = numerics.exact.rational(3)
+    lifts = fang2022.powers.least(i, B)
+    lack = lifts[-1] / 50
+    lifts[-1] -= lack
+    t = numerics.exact.rationals([B, -B] if i % 2 == 0 else [-B, 0])
+    Z = fang2022.model.Layout(2, i).tokens(t)
+    for block in fang2022.powers.power_blocks(2, i, lifts):
+        Z = block(Z)
+    error = abs(Z[2 + i, 0] - (-t[0]) ** i)
+    source = "theorem: the block stores G − max α, so the lack of G is the error"
+    claim.at_least(error, lack, "error of the stored power", equation="least lifts", source=source)
+    claim.equals(error, lack, "error of the stored power", equation="least lifts − 2 %")

@@ -1,0 +1,93 @@
+"""Theorem 3.5 as an ordinary torch module: F, beta and b are parameters, the blocks are fixed.
+
+>>> from repro.fang2022.polynomials import Polynomial
+>>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
+>>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64))      # 1 + 3/2
+tensor([2.5000], dtype=torch.float64, grad_fn=...)
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from repro.fang2022 import powers, tower
+from repro.fang2022.model import Block, Layout, Transformer, rounded
+from repro.fang2022.polynomials import Polynomial
+
+
+def polynomial_transformer(
+    Q: Polynomial,
+    B: Any,
+    *,
+    q: int | None = None,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+    lifts: powers.Lifts = powers.repaired,
+) -> "PolynomialTransformer":
+    """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5."""
+    exact = powers.construction(Q, B, q=q, lifts=lifts)
+    tower.require(dtype, B, exact.layout.q, lifts)
+    return PolynomialTransformer(exact, float(B), dtype, device)
+
+
+class PolynomialTransformer(nn.Module):
+    """The forward pass is that of model.Transformer; only F, beta and b can be trained.
+
+    Named dimensions: d, n, q (with `layout` for the rows of a token) and the bound B.
+    """
+
+    def __init__(
+        self, exact: Transformer, B: float, dtype: torch.dtype, device: torch.device | str = "cpu"
+    ) -> None:
+        super().__init__()
+        self.layout, self.B = exact.layout, B
+        self.n, self.d = exact.F.shape
+        self.q = self.layout.q
+        self.F = nn.Parameter(rounded(exact.F, dtype, device))
+        self.beta = nn.Parameter(rounded(_slots(exact.beta, self.layout), dtype, device))  # (n, q)
+        self.b = nn.Parameter(rounded(exact.b, dtype, device))
+        self.blocks = nn.ModuleList(FixedBlock(block.to(dtype, device)) for block in exact.blocks)
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d) -> (...)
+        self._check(x)
+        return self.transformer()(x)
+
+    def transformer(self) -> Transformer:
+        """The weights as Section 2 has them; beta with its zeros."""
+        blocks = tuple(block.block() for block in self.blocks)
+        before = self.beta.new_zeros(self.n, self.layout.slot(1))
+        after = self.beta.new_zeros(self.n, 1)
+        places = torch.cat([before, self.beta, after], dim=1)
+        return Transformer(self.F, blocks, places.flatten(), self.b)
+
+    def extra_repr(self) -> str:
+        return f"d={self.d}, n={self.n}, q={self.q}, B={self.B:g}"
+
+    def _check(self, x: Tensor) -> None:
+        if x.shape[-1:] != (self.d,) or x.dtype != self.F.dtype:
+            wanted, got = f"(..., {self.d}) in {self.F.dtype}", f"{tuple(x.shape)} in {x.dtype}"
+            raise ValueError(f"this model takes x of shape {wanted}, got {got}")
+        room = 1 + 4 * torch.finfo(x.dtype).eps  # the norm itself is rounded
+        largest = torch.linalg.vector_norm(x.detach(), dim=-1).max().item() if x.numel() else 0.0
+        if not largest <= self.B * room:
+            raise ValueError(
+                f"Theorem 3.5 holds for ||x|| <= B = {self.B:g}, got ||x|| = {largest:g}; "
+                f"build the model with B >= {largest:g}"
+            )
+
+
+def _slots(beta: Any, layout: Layout) -> Any:
+    return beta.reshape(layout.n, layout.size)[:, layout.slot(1) : layout.one]
+
+
+class FixedBlock(nn.Module):
+    """The seven weights of a block as buffers: saved and moved with the model, never trained."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        for name, weight in block.weights().items():
+            self.register_buffer(name, weight)
+
+    def block(self) -> Block:
+        return Block(**dict(self.named_buffers()))

@@ -1,0 +1,103 @@
+"""Theorem 3.5: a model with q blocks whose output is the polynomial Q.
+
+Paper                        Here                        Meaning
+t_i = xi_i . x               row 0 of token i            |t_i| <= B, since ||xi_i|| = 1, ||x|| <= B
+-t_i, t_i^2, ..., -+t_i^q    slots 1, ..., q             stored by blocks 1, ..., q
+M for the i-th block         lifts[i-1] = 2 M^2          lifts the diagonal of the scores
+beta_{k,s}                   readout(beta)               the entry of beta for slot s of token k
+
+The proof, in its own order:
+1. Lemma 3.3 gives F = [xi_1, ..., xi_n]^T and beta_{k,s}.
+2. Block i multiplies t by what slot i-1 holds (block 1: by the constant 1) and puts the negative
+   product into slot i (Lemma 3.1, positions adjusted): slot s holds (-1)^s t^s.
+3. beta reads slot s of token k with weight (-1)^s beta_{k,s}; b = Q(0).
+
+Two departures, each forced by a counterexample in the claim:
+- The proof sets beta to the beta_{k,s} themselves; the sign (-1)^s is missing there.
+- The proof takes M = B for i <= 2 and M = B^(i-1) for i >= 3. Token i keeps itself if and only if
+  2 M^2 >= max over j of t_i (y_j - y_i), where |y| <= B^(i-1). That maximum, over |t| <= B, is
+      2 B^i for even i (t_i = B, t_j = -B),  B^i for odd i >= 3 (t_i = -B, t_j = 0),  0 for i = 1,
+  and M = B^(i-1) gives 2 B^(2i-2), less than that for q = 3 if B < 1/2 and for q >= 4 if B < 1.
+  M^2 = B^i, here `repaired`, is enough for every i and B. For B > 1 it is also far smaller than
+  the printed one, which in floating point is what counts (tower.py).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from repro.fang2022 import ridge
+from repro.fang2022.model import Array, Block, Layout, Transformer
+from repro.fang2022.multiplication import product_block
+from repro.fang2022.polynomials import Polynomial
+from repro.numerics.exact import rational, rationals
+
+Lifts = Callable[[int, Any], list[Any]]
+
+
+def printed(q: int, B: Any) -> list[Any]:
+    """2 M^2 for the blocks 1, ..., q as the proof has it: M = B, B, B^2, ..., B^(q-1)."""
+    return [2 * B ** (2 * max(1, i - 1)) for i in range(1, q + 1)]
+
+
+def repaired(q: int, B: Any) -> list[Any]:
+    """2 M^2 with M^2 = B^i."""
+    return [2 * B**i for i in range(1, q + 1)]
+
+
+def least(q: int, B: Any) -> list[Any]:
+    """The smallest lifts with which every token keeps itself, for all |t| <= B."""
+    return [0 if i == 1 else (1 + (i + 1) % 2) * B**i for i in range(1, q + 1)]
+
+
+def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
+    """One block for each lift; the i-th adds (-1)^i t^i to slot i."""
+    rows = Layout(n, q)
+    factors = [rows.one, *(rows.slot(i) for i in range(1, q))]
+    return tuple(
+        product_block(rows, 0, factors[i], rows.slot(i + 1), G) for i, G in enumerate(lifts)
+    )
+
+
+def construction(
+    Q: Polynomial,
+    B: Any,
+    *,
+    q: int | None = None,
+    directions: Array | None = None,
+    lifts: Lifts = repaired,
+) -> Transformer:
+    """The model of the theorem, in exact numbers: C^q = Q for all ||x|| <= B.
+
+    Without `directions` those of ridge.py are taken; others must be unit vectors that serve.
+    """
+    q = max(1, Q.degree) if q is None else q
+    if q < 1 or B <= 0:
+        raise ValueError(f"Theorem 3.5 needs B > 0 and q >= 1, got B={B}, q={q}")
+    if Q.degree > q:
+        raise ValueError(f"Theorem 3.5 with q={q} needs a Q of degree <= {q}, got {Q.degree}")
+    if directions is None:
+        F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)
+    else:
+        _check_unit(directions)
+        F, beta = directions, ridge.solve(Q, directions, q)
+    blocks = power_blocks(len(F), q, lifts(q, rational(B)))
+    return Transformer(F, blocks, readout(beta), Q.at_zero())
+
+
+def _check_unit(directions: Array) -> None:
+    for k, xi in enumerate(directions, 1):
+        square = sum(c * c for c in xi)
+        if square != 1:
+            raise ValueError(f"Lemma 3.3 needs ||xi_k|| = 1, got ||xi_{k}||^2 = {square}")
+
+
+def readout(beta: Array) -> Array:
+    """beta_{k,s} (n, q) in their places in beta of Section 2.2 (n (n+q+2),), with (-1)^s."""
+    n, q = beta.shape
+    rows = Layout(n, q)
+    places = rationals(np.zeros((n, rows.size), dtype=int))
+    for s in range(1, q + 1):
+        places[:, rows.slot(s)] = (-1) ** s * beta[:, s - 1]
+    return places.ravel()

@@ -1,0 +1,86 @@
+"""How many digits Theorem 3.5's construction keeps in floating point, and which (B, q) it carries.
+
+Let e_i bound the error of slot i, A_i = B^i + e_i what it holds at most, G the lift of block i, as
+rounded: the same number in W^Q and in b_2, so that its own rounding cancels. Block i computes
+    p = fl(t y),  a = fl(p + G),  fl(G - a),
+since all other terms of its sums are 0 and 2a, a - 2a are exact. With |t| <= B and |y| <= A_(i-1),
+    e_i <= B e_(i-1) + u B A_(i-1) + u (P + G) + u R,   P = (1 + u) B A_(i-1),
+where R = 0 if P <= G/2 (then G - a is exact, by Sterbenz) and else R = P + u (P + G).
+Block 1 starts from the constant 1: e_0 = 0. This supposes that token i keeps itself, as it does in
+exact numbers; a token that rounding lets win differs from it by rounding only, but B A_(i-1)
+instead of B^i then counts twice, and e_i grows by up to 2 B e_(i-1) for even i: so the claim counts
+the winners as well.
+
+For the printed M = B^(i-1) and B > 1 the last lift, 2 B^(2q-2), dominates: e_q / B^q is about
+2 u B^(q-2), a loss of (q-2) log10 B digits. With M^2 = B^i it is about 5 q u, whatever B is.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from repro.fang2022 import powers
+from repro.fang2022.model import Transformer
+from repro.numerics import roundoff
+from repro.numerics.exact import to_float
+
+CARRIED = 1e-2  # relative error of t^q up to which a type "carries" (B, q)
+
+
+def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -> float:
+    """e_q / B^q: the largest error of the stored t^q, relative to the largest t^q."""
+    u, B = roundoff.unit(dtype), float(B)
+    try:
+        e, power = 0.0, 1.0
+        for G in lifts(q, B):
+            A = power + e
+            P = (1 + u) * B * A
+            R = 0.0 if 2 * P <= G else P + u * (P + G)
+            e = B * e + u * (B * A + P + G + R)
+            power *= B
+        return e / power if power > 0 and math.isfinite(e) else math.inf
+    except OverflowError:
+        return math.inf
+
+
+def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
+    """How far C(x) of an exact model, its weights rounded, may be from Q(x) for ||x|| <= B.
+
+    t = fl(xi . x) is off by (d+1) u B: d roundings, and that of xi. So t^s is off by s B^(s-1)
+    times that, and its slot by e_s more; beta is rounded, and its product; the sum over n q
+    terms that are not 0, and b, costs (nq + 1) u of the sum of moduli. The factor 1 + 2^-6 pays for
+    products of these small numbers, while (nq + d + q) u < 2^-7.
+    """
+    u, B, (n, d), q = roundoff.unit(dtype), float(B), model.F.shape, model.layout.q
+    beta = abs(to_float(model.beta.reshape(n, -1))[:, n + 1 : -1])
+    t = (d + 1) * u * B
+    e = [error_bound(dtype, B, s, powers.repaired) * B**s for s in range(1, q + 1)]
+    slots = np.array([s * B ** (s - 1) * t + e[s - 1] for s in range(1, q + 1)])
+    sizes = np.array([B**s for s in range(1, q + 1)])
+    summed = (n * q + 3) * u * ((beta * sizes).sum() + abs(to_float(model.b)))
+    return float((1 + 2**-6) * ((beta * slots).sum() + summed))
+
+
+def loss_of_digits(B: float, q: int) -> float:
+    """Decimal digits of t^q that the printed lifts cost, by the leading term; 0 if B <= 1."""
+    return max(0.0, (q - 2) * math.log10(B))
+
+
+def largest_bound(dtype: torch.dtype | str, q: int) -> float:
+    """The largest B that the type carries with the printed M, by the leading term 2 u B^(q-2)."""
+    return (CARRIED / (2 * roundoff.unit(dtype))) ** (1 / (q - 2))
+
+
+def require(dtype: torch.dtype, B: Any, q: int, lifts: powers.Lifts) -> None:
+    """Refuse a model whose rounding errors would swallow t^q, or whose weights overflow."""
+    bound = error_bound(dtype, B, q, lifts)
+    largest = max([*lifts(q, float(B)), float(B) ** q])
+    if bound > CARRIED or largest > torch.finfo(dtype).max:
+        name = str(dtype).removeprefix("torch.")
+        raise ValueError(
+            f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: t^q would be known to "
+            f"{bound:.1g} of B^q where {CARRIED:g} is needed (largest lift {largest:.1g}); "
+            "take a wider type, or lifts=powers.repaired"
+        )
