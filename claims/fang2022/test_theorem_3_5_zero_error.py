@@ -144,9 +144,10 @@ def test_the_second_target_of_section_5(claim):
     F, beta = fang2022.ridge.directions(10, q), fang2022.ridge.coefficients(Q, q)
     x = numerics.exact.rationals(claim.rng("points").integers(-15, 16, (20, 10)).tolist()) / 10
     t = x @ F.T  # (20, n)
-    stored = [(-1) ** s * t**s for s in range(1, q + 1)]
-    signs = [(-1) ** s * beta[:, s - 1] for s in range(1, q + 1)]
-    C = Q.at_zero() + sum(a @ b for a, b in zip(stored, signs, strict=True))
+    C = numerics.exact.vector([Q.at_zero()] * len(x))
+    for s in range(1, q + 1):
+        stored, read = (-1) ** s * t**s, (-1) ** s * beta[:, s - 1]
+        C = C + stored @ read
     wrong = sum(bool(a != b) for a, b in zip(C, Q(x), strict=True))
     claim.record(tokens=len(F), degree=q)
     claim.equals(wrong, 0, f"points of 20 with C ≠ f_2*, {len(F)} tokens", equation=ZERO)
@@ -159,7 +160,7 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
 
     q = claim.at_scale(smoke=2, laptop=5, paper=5)
     n, B = fang2022.polynomials.dimension(10, q), 2.0
-    rows, lifts = fang2022.model.Layout(n, q), fang2022.powers.repaired(q, B)
+    rows, lifts = fang2022.model.Layout(n, q), fang2022.powers.roomy(q, B)
     F = torch.tensor(fang2022.ridge.lattice(10, q), device=claim.device)
     x = torch.tensor(claim.rng("sample").normal(size=10), device=claim.device)
     t = F @ (x * (B / x.norm()))
@@ -172,9 +173,8 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
             **{k: torch.tensor(w.astype(float)).to(t) for k, w in block.weights().items()}
         )(Z)
     off = (Z[rows.slot(q)] - (-t) ** q).abs().max().item()
-    bound = (
-        fang2022.tower.error_bound("float64", B, q, fang2022.powers.repaired) + q * 2**-53
-    ) * B**q
+    relative = fang2022.tower.error_bound("float64", B, q, fang2022.powers.roomy)
+    bound = (relative + q * numerics.roundoff.unit("float64")) * B**q
     source = "roundoff: the recursion of repro/fang2022/tower.py, and q roundings of t^q itself"
     name = f"largest error of the stored t^{q}, {n} tokens"
     claim.at_most(off, bound, name, equation="slot q holds (−t)^q", source=source)
@@ -192,7 +192,9 @@ def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     exact = Q(numerics.exact.rationals(x))
     ours = model(torch.tensor(x, device=claim.device)).detach().cpu().numpy()
     off = max(abs(numerics.exact.rational(a) - b) for a, b in zip(ours, exact, strict=True))
-    bound = fang2022.tower.output_bound(fang2022.powers.construction(Q, B), B, "float64")
+    bound = fang2022.tower.output_bound(
+        fang2022.powers.construction(Q, B), B, "float64", fang2022.powers.roomy
+    )
     source = "roundoff: tower.output_bound, derived there"
     claim.at_most(off, bound, "largest |C(x) − Q(x)|", equation=ZERO, source=source)
     zero = fang2022.polynomials.Polynomial(d, {})

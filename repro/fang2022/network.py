@@ -23,7 +23,7 @@ def polynomial_transformer(
     q: int | None = None,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
-    lifts: powers.Lifts = powers.repaired,
+    lifts: powers.Lifts = powers.roomy,
 ) -> "PolynomialTransformer":
     """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5."""
     exact = powers.construction(Q, B, q=q, lifts=lifts)
@@ -55,7 +55,7 @@ class PolynomialTransformer(nn.Module):
 
     def transformer(self) -> Transformer:
         """The weights as Section 2 has them; beta with its zeros."""
-        blocks = tuple(block.block() for block in self.blocks)
+        blocks = tuple(Block(**dict(fixed.named_buffers())) for fixed in self.blocks)
         before = self.beta.new_zeros(self.n, self.layout.slot(1))
         after = self.beta.new_zeros(self.n, 1)
         places = torch.cat([before, self.beta, after], dim=1)
@@ -88,6 +88,3 @@ class FixedBlock(nn.Module):
         super().__init__()
         for name, weight in block.weights().items():
             self.register_buffer(name, weight)
-
-    def block(self) -> Block:
-        return Block(**dict(self.named_buffers()))

@@ -46,6 +46,11 @@ def repaired(q: int, B: Any) -> list[Any]:
     return [2 * B**i for i in range(1, q + 1)]
 
 
+def roomy(q: int, B: Any) -> list[Any]:
+    """2 M^2 with M^2 = 9/8 B^i: for floating point, where at |t| = B rounding would break ties."""
+    return [B**i * 9 / 4 for i in range(1, q + 1)]
+
+
 def least(q: int, B: Any) -> list[Any]:
     """The smallest lifts with which every token keeps itself, for all |t| <= B."""
     return [0 if i == 1 else (1 + (i + 1) % 2) * B**i for i in range(1, q + 1)]

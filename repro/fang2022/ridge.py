@@ -124,7 +124,8 @@ def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
 
 
 def _matrix(entries: np.ndarray) -> flint.fmpq_mat:
-    return flint.fmpq_mat(*entries.shape, entries.ravel().tolist())
+    rows, columns = entries.shape
+    return flint.fmpq_mat(rows, columns, entries.ravel().tolist())
 
 
 # --- any directions ------------------------------------------------------------------------------

@@ -1,18 +1,21 @@
 """How many digits Theorem 3.5's construction keeps in floating point, and which (B, q) it carries.
 
-Let e_i bound the error of slot i, A_i = B^i + e_i what it holds at most, G the lift of block i, as
-rounded: the same number in W^Q and in b_2, so that its own rounding cancels. Block i computes
+Let e_i bound the error of slot i, A = B^(i-1) + e_(i-1) what slot i-1 holds at most, G the lift of
+block i, as rounded: the same number in W^Q and in b_2, so that its own rounding cancels. Block i
+computes
     p = fl(t y),  a = fl(p + G),  fl(G - a),
-since all other terms of its sums are 0 and 2a, a - 2a are exact. With |t| <= B and |y| <= A_(i-1),
-    e_i <= B e_(i-1) + u B A_(i-1) + u (P + G) + u R,   P = (1 + u) B A_(i-1),
-where R = 0 if P <= G/2 (then G - a is exact, by Sterbenz) and else R = P + u (P + G).
-Block 1 starts from the constant 1: e_0 = 0. This supposes that token i keeps itself, as it does in
-exact numbers; a token that rounding lets win differs from it by rounding only, but B A_(i-1)
-instead of B^i then counts twice, and e_i grows by up to 2 B e_(i-1) for even i: so the claim counts
-the winners as well.
+since all other terms of its sums are 0 and 2a, a - 2a are exact. With |t| <= B and P = (1+u) B A,
+    e_i <= B e_(i-1) + u B A + u (P + G) + u R + E.
+R = 0 if P <= G/2 (then G - a is exact, by Sterbenz), and else R = P + u (P + G).
+E is what another token may add when it wins. m-hat keeps the largest score, so E is at most
+W + 2u (P + G) - G, if that is positive, where W bounds t_i (y_j - y_i): 0 in block 1 (all y are 1),
+2P for even i, and P + B e_(i-1) for odd i, since even powers are not negative.
+Block 1 starts from the constant 1: e_0 = 0.
 
 For the printed M = B^(i-1) and B > 1 the last lift, 2 B^(2q-2), dominates: e_q / B^q is about
-2 u B^(q-2), a loss of (q-2) log10 B digits. With M^2 = B^i it is about 5 q u, whatever B is.
+2 u B^(q-2), a loss of (q-2) log10 B digits. With M^2 = B^i there is no loss in B, but W is within
+rounding of G: E triples e in every other block. An eighth more, `powers.roomy`, makes E = R = 0,
+and e_q / B^q about 4.25 q u.
 """
 
 import math
@@ -34,18 +37,22 @@ def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -
     u, B = roundoff.unit(dtype), float(B)
     try:
         e, power = 0.0, 1.0
-        for G in lifts(q, B):
+        for i, G in enumerate(lifts(q, B), 1):
             A = power + e
             P = (1 + u) * B * A
             R = 0.0 if 2 * P <= G else P + u * (P + G)
-            e = B * e + u * (B * A + P + G + R)
+            W = 0.0 if i == 1 else (P + B * e if i % 2 else 2 * P)
+            E = max(0.0, W + 2 * u * (P + G) - G) if i > 1 else 0.0
+            e = B * e + u * (B * A + P + G + R) + E
             power *= B
         return e / power if power > 0 and math.isfinite(e) else math.inf
     except OverflowError:
         return math.inf
 
 
-def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
+def output_bound(
+    model: Transformer, B: Any, dtype: torch.dtype | str, lifts: powers.Lifts
+) -> float:
     """How far C(x) of an exact model, its weights rounded, may be from Q(x) for ||x|| <= B.
 
     t = fl(xi . x) is off by (d+1) u B: d roundings, and that of xi. So t^s is off by s B^(s-1)
@@ -56,7 +63,7 @@ def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
     u, B, (n, d), q = roundoff.unit(dtype), float(B), model.F.shape, model.layout.q
     beta = abs(to_float(model.beta.reshape(n, -1))[:, n + 1 : -1])
     t = (d + 1) * u * B
-    e = [error_bound(dtype, B, s, powers.repaired) * B**s for s in range(1, q + 1)]
+    e = [error_bound(dtype, B, s, lifts) * B**s for s in range(1, q + 1)]
     slots = np.array([s * B ** (s - 1) * t + e[s - 1] for s in range(1, q + 1)])
     sizes = np.array([B**s for s in range(1, q + 1)])
     summed = (n * q + 3) * u * ((beta * sizes).sum() + abs(to_float(model.b)))
@@ -82,5 +89,5 @@ def require(dtype: torch.dtype, B: Any, q: int, lifts: powers.Lifts) -> None:
         raise ValueError(
             f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: t^q would be known to "
             f"{bound:.1g} of B^q where {CARRIED:g} is needed (largest lift {largest:.1g}); "
-            "take a wider type, or lifts=powers.repaired"
+            "take a wider type, or lifts=powers.roomy"
         )

@@ -22,3 +22,24 @@ def conditions(
     axes.set(yscale="log", xlabel="degree q (d = 2, q + 1 directions)", ylabel="condition number")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
+
+
+def digits(
+    Bs: Sequence[float],
+    found: Mapping[str, Mapping[str, Sequence[float]]],
+    bounds: Mapping[str, Mapping[str, Sequence[float]]],
+) -> "Figure":
+    """Error of the stored power against B, by type: the printed lifts and the roomy ones."""
+    figure, panels = figures.panels(2, width=4.8, height=4)
+    titles = {"printed": "printed, M = B^(i−1)", "roomy": "repaired, M² = 9/8 B^i"}
+    for axes, (lifts, title) in zip(panels, titles.items(), strict=True):
+        role = "control" if lifts == "printed" else "construction"
+        for dtype, marker in zip(found, "os^", strict=True):
+            bound = "derived bound" if dtype == next(iter(found)) else ""
+            figures.draw(axes, "bound", Bs, bounds[dtype][lifts], bound)
+            figures.draw(axes, role, Bs, found[dtype][lifts], dtype, marker=marker)
+        axes.axvline(1, color="#bbbbbb", linewidth=0.8)
+        axes.set(xscale="log", yscale="log", ylim=(1e-17, 1e3), title=title)
+        axes.set(xlabel="B, the radius of the ball", ylabel="error of the stored t⁵, over B⁵")
+        axes.legend(loc="center right")
+    return figure
