@@ -1,6 +1,7 @@
 """Theorem 3.5 as an ordinary torch module: F, beta and b are parameters, the blocks are fixed.
 
 >>> from repro.fang2022.polynomials import Polynomial
+from repro.numerics.exact import rational, to_float
 >>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
 >>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64))      # 1 + 3/2
 tensor([2.5000], dtype=torch.float64, grad_fn=...)
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from repro.fang2022 import powers, tower
 from repro.fang2022.model import Block, Layout, Transformer, rounded
 from repro.fang2022.polynomials import Polynomial
+from repro.numerics.exact import rational, to_float
 
 
 def polynomial_transformer(
@@ -27,8 +29,9 @@ def polynomial_transformer(
 ) -> "PolynomialTransformer":
     """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5."""
     exact = powers.construction(Q, B, q=q, lifts=lifts)
-    tower.require(dtype, B, exact.layout.q, lifts)
-    return PolynomialTransformer(exact, float(B), dtype, device)
+    bound = float(to_float(rational(B)))
+    tower.require(dtype, bound, exact.layout.q, lifts)
+    return PolynomialTransformer(exact, bound, dtype, device)
 
 
 class PolynomialTransformer(nn.Module):

@@ -77,7 +77,7 @@ def construction(
 
     Without `directions` those of ridge.py are taken; others must be unit vectors that serve.
     """
-    q = max(1, Q.degree) if q is None else q
+    q, B = (max(1, Q.degree) if q is None else q), rational(B)
     if q < 1 or B <= 0:
         raise ValueError(f"Theorem 3.5 needs B > 0 and q >= 1, got B={B}, q={q}")
     if Q.degree > q:
@@ -87,7 +87,7 @@ def construction(
     else:
         _check_unit(directions)
         F, beta = directions, ridge.solve(Q, directions, q)
-    blocks = power_blocks(len(F), q, lifts(q, rational(B)))
+    blocks = power_blocks(len(F), q, lifts(q, B))
     return Transformer(F, blocks, readout(beta), Q.at_zero())
 
 

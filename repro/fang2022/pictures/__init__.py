@@ -7,6 +7,7 @@ from repro.lazy import submodules
 if TYPE_CHECKING:
     from repro.fang2022.pictures import (
         approximations,
+        architecture,
         blocks,
         experiments,
         pieces,
@@ -14,5 +15,13 @@ if TYPE_CHECKING:
         products,
     )
 
-__all__ = ["approximations", "blocks", "experiments", "pieces", "precision", "products"]
+__all__ = [
+    "approximations",
+    "architecture",
+    "blocks",
+    "experiments",
+    "pieces",
+    "precision",
+    "products",
+]
 __getattr__ = submodules(__name__, *__all__)

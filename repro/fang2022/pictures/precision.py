@@ -41,5 +41,5 @@ def digits(
         axes.axvline(1, color="#bbbbbb", linewidth=0.8)
         axes.set(xscale="log", yscale="log", ylim=(1e-17, 1e3), title=title)
         axes.set(xlabel="B, the radius of the ball", ylabel="error of the stored t⁵, over B⁵")
-        axes.legend(loc="center right")
+    panels[1].legend(loc="center right", bbox_to_anchor=(1, 0.33))
     return figure

@@ -1,0 +1,129 @@
+"""Figure 1 (fang2022, p. 2): the architecture, as drawn.
+
+x goes through the pre-processing F; then, for each block, W^Q, W^K and W^V are applied, queries
+meet keys (MatMul), the maximum is kept, values are taken (MatMul), the input is added, a fully
+connected layer follows with its own addition; at the end all tokens are read out linearly.
+
+Checked: the model run box by box. For random weights of the printed shapes and one to three blocks
+the composition F, A^1, B^1, ..., readout is the model's output, exactly; every stage has shape
+(n+q+2) x n; the additions are there: with W^V = 0 the attention layer passes its input on, with
+W_2 = 0 and b_2 = 0 the fully connected layer does. The figure shows what the boxes do to the tokens
+for f_1* of Section 5. Controls: fully connected layer before attention; no addition.
+
+Not checked: the drawing itself is not in the text at hand; the boxes are those that its caption and
+Section 2 name.
+"""
+
+import numpy as np
+import pytest
+
+from repro import fang2022, numerics
+
+
+def random_model(rng, d, n, q, blocks):
+    """Integer weights from -2 to 2 in all printed shapes."""
+    size = n + q + 2
+
+    def draw(*shape):
+        return numerics.exact.rationals(rng.integers(-2, 3, shape).tolist())
+
+    shapes = [(n + 1, size), (n + 1, size), (size, size), (2, size), (size, 2), (2,), (size,)]
+    built = [fang2022.model.Block(*(draw(*shape) for shape in shapes)) for _ in range(blocks)]
+    return fang2022.model.Transformer(draw(n, d), tuple(built), draw(n * size), draw(1)[0])
+
+
+def boxes(model, x):
+    """What the drawing shows, one box after the other; yields every Z, then the output."""
+    n = len(model.F)
+    t = [sum(a * b for a, b in zip(xi, x, strict=True)) for xi in model.F]
+    Z = model.layout.tokens(numerics.exact.vector(t))
+    yield Z
+    for block in model.blocks:
+        queries, keys, values = block.W_Q @ Z, block.W_K @ Z, block.W_V @ Z  # three boxes
+        alpha = queries.T @ keys  # MatMul
+        kept = numerics.exact.rationals(np.zeros((n, n), dtype=int))
+        for i in range(n):  # one-hot maximum
+            winner = alpha[i].tolist().index(max(alpha[i]))
+            kept[winner, i] = alpha[i, winner]
+        Z = Z + values @ kept  # MatMul, addition
+        yield Z
+        hidden = block.W_1 @ Z + block.b_1[:, None]
+        Z = Z + block.W_2 @ np.where(hidden > 0, hidden, 0 * hidden) + block.b_2[:, None]
+        yield Z
+    yield sum(b * z for b, z in zip(model.beta, Z.T.ravel(), strict=True)) + model.b
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3], ids="blocks={}".format)
+@pytest.mark.construct
+def test_the_model_is_the_boxes_in_the_order_drawn(blocks, claim):
+    rng, wrong, shapes, cases = claim.rng("boxes"), 0, set(), 0
+    for _ in range(claim.at_scale(smoke=10, laptop=50, paper=500)):
+        d, n, q = rng.integers(1, 4, 3).tolist()
+        model = random_model(rng, d, n, q, blocks)
+        x = numerics.exact.rationals(rng.integers(-3, 4, d).tolist())
+        *stages, output = boxes(model, x)
+        wrong += bool(model(x) != output)
+        shapes |= {Z.shape == (n + q + 2, n) for Z in stages}
+        cases += len(stages) == 1 + 2 * blocks
+    claim.record(models=cases)
+    claim.equals(wrong, 0, "models whose output is not that of the boxes", equation="Figure 1")
+    claim.equals(sorted(shapes), [True], "all stages are (n+q+2) × n", equation="Section 2.2")
+
+
+@pytest.mark.construct
+def test_the_additions_pass_the_input_on(claim):
+    """Without values the attention layer is the identity, without W_2, b_2 the other layer is."""
+    model = random_model(claim.rng("additions"), 2, 3, 2, 1)
+    Z = model.layout.tokens(numerics.exact.rationals([1, -2, 3]))
+    weights = model.blocks[0].weights()
+    zero = {name: 0 * weights[name] for name in ("W_V", "W_2", "b_2")}
+    silent = fang2022.model.Block(**{**weights, **zero})
+    claim.equals(
+        int((silent.attention(Z) != Z).sum()), 0, "entries changed by A", equation="W^V = 0"
+    )
+    name = "entries changed by B"
+    claim.equals(int((silent.fully_connected(Z) != Z).sum()), 0, name, equation="W_2 = 0, b_2 = 0")
+
+
+@pytest.mark.construct
+def test_what_each_box_does_to_the_tokens(claim):
+    """f_1* = x_1^2 + x_2^2 at x = (2, -1), B = 3: three tokens, two blocks, output 5."""
+    model = fang2022.powers.construction(fang2022.polynomials.F_1_STAR, 3)
+    x = numerics.exact.rationals([2, -1])
+    *stages, output = boxes(model, x)
+    names = ["F(x)", "after A¹", "after B¹", "after A²", "after B²"]
+    tables = {
+        name: numerics.exact.to_float(Z).tolist() for name, Z in zip(names, stages, strict=True)
+    }
+    t = " , ".join(f"{v:g}" for v in tables["F(x)"][0])
+    claim.equals(output, 5, "output at (2, −1)", equation="2² + 1²")
+    claim.figure(
+        fang2022.pictures.architecture.stages(
+            tables,
+            ["t", "e₁", "e₂", "e₃", "slot 1", "slot 2", "1"],
+            "f₁* = x₁² + x₂² at x = (2, −1): the readout of the last table is 5, exactly",
+        ),
+        "stages",
+        caption="Figure 1, run: what the three tokens hold after each box. Framed entries have "
+        "just been written: attention puts the product plus 2M² into a slot, the ReLU layer makes "
+        "it −t, then t². Nothing else changes.",
+        alt=f"Five tables of 7 rows and 3 tokens. The first row holds t = {t} throughout; the "
+        "one-hot rows and the last row do not change. Slot 1 is written by the first block "
+        "and ends as −t, slot 2 by the second block and ends as t squared.",
+    )
+
+
+@pytest.mark.parametrize("broken", ["fully connected layer first", "no addition"])
+def test_control_another_drawing_is_another_model(broken, claim):
+    rng, wrong = claim.rng("control"), 0
+    for _ in range(40):
+        model = random_model(rng, 2, 3, 2, 1)
+        x, block = numerics.exact.rationals(rng.integers(-3, 4, 2).tolist()), model.blocks[0]
+        Z = model.layout.tokens(x @ model.F.T)
+        if broken == "no addition":
+            other = model.read(block.fully_connected(block.attention(Z) - Z))
+        else:
+            other = model.read(block.attention(block.fully_connected(Z)))
+        wrong += bool(other != model(x))
+    source = "spread: 40 seeded models with weights from -2 to 2, over half"
+    claim.at_least(wrong, 21, "models of 40 with another output", equation=broken, source=source)
