@@ -1,0 +1,315 @@
+"""Finding (about fang2022, Theorem 3.5, abstract, Remark 3.6, conclusion): blocks ~ log degree.
+
+The paper spends q blocks on degree q. Its own blocks (Section 2.2, single head, one-hot maximum,
+fixed weights) do it with far fewer; the proofs stand in repro/fang2022/fewer_blocks.py.
+A. floor(log2 q) = ceil(log2(q+1)) - 1 fixed blocks store t_i, ..., t_i^q in every token: W^V may
+   move many rows at once, and all of them are multiplied by the score t_i^(2p).
+B. For one token (d = n = 1) no fewer fixed blocks do. Proof: near 0, S_(k+1) is within
+   S_k + alpha_k S_k, so that l blocks store at most 2^(l+1) independent functions. With a W^V of
+   rank one, as printed, they store l + 2: then q - 1 blocks are needed, and enough.
+C. With tokens r xi of several lengths r for each direction xi, ceil(log3 q) fixed blocks serve
+   every polynomial of degree q, in any number of variables; and no model with fewer blocks, fixed
+   or trained, with however many tokens, equals any polynomial of degree q: a block at most triples
+   the degree.
+So the sentence of the abstract, "the number of transformer encoder blocks is the same as the degree
+of the target polynomial", describes the construction, not what such blocks need.
+
+Checked: A in rationals for all cases that a search finds to try, and in symbols, with the margin of
+the winner as a sum of squares; blocks and weights counted; whole models against random polynomials.
+B: exact ranks for random integer weights, never above the bound; the constructions attain it. C:
+exact ranks, exact values of whole models, degrees of random models.
+Controls: position scores too weak, one block fewer, two tokens where B speaks of one.
+
+Not checked: the least number of blocks for d >= 2 with the paper's n_q tokens; it lies between C's
+and A's.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import fang2022, numerics
+
+SHAPES = [(1, 5), (2, 7), (3, 10), (2, 16)]
+shapes = pytest.mark.parametrize(("n", "q"), SHAPES, ids=[f"n={n}-q={q}" for n, q in SHAPES])
+some_blocks = pytest.mark.parametrize("l", [1, 2, 3], ids="l={}".format)
+
+
+def wrong_entries(Z, t, sign=1):
+    """Entries unlike [t_i, e_i, 0, t_i^2, ..., t_i^q, 1]; the paper's blocks give sign = -1."""
+    rows, n = Z.shape
+    unit = [[int(i == j) for j in range(n)] for i in range(n)]
+    powers = [[sign ** (s - 1) * v**s for v in t] for s in range(2, rows - n - 1)]
+    stated = [t, *unit, [0] * n, *powers, [1] * n]
+    return sum(bool(Z[r, i] != stated[r][i]) for r in range(rows) for i in range(n))
+
+
+@st.composite
+def cases(draw):
+    """n, q, B > 0 and |t_i| <= B, with the ends and the middle that are hardest for the winner."""
+    n, q = draw(st.integers(1, 5)), draw(st.integers(1, 17))
+    B = draw(st.fractions(Fraction(1, 20), 100, max_denominator=20))
+    t = st.sampled_from([-B, B, 0 * B, B / 2, -B / 2]) | st.fractions(-B, B, max_denominator=100)
+    t = numerics.exact.rationals(draw(st.lists(t, min_size=n, max_size=n)))
+    return n, q, numerics.exact.rational(B), t
+
+
+@pytest.mark.exact
+def test_every_token_stores_all_powers_for_any_rational_input(claim):
+    def wrong(case):
+        n, q, B, t = case
+        Z = fang2022.model.Layout(n, q).tokens(t)
+        for block in fang2022.fewer_blocks.doubling_blocks(n, q, B):
+            Z = block(Z)
+        return wrong_entries(Z, t)
+
+    examples = claim.at_scale(smoke=80, laptop=500, paper=5000)
+    claim.for_all(cases(), wrong, "wrong entries of Z", equation="A", examples=examples)
+
+
+@shapes
+@pytest.mark.exact
+def test_identity_in_symbols_and_a_sum_of_squares_for_the_winner(n, q, claim):
+    """alpha_ii - alpha_ij = (c - t_j^2p / 4) + (t_i^p - t_j^p / 2)^2 with c = B^2p: positive."""
+    t = numerics.exact.vector(numerics.exact.symbols(*(f"t{i}" for i in range(n))))
+    B, Z = numerics.exact.rational("7/3"), fang2022.model.Layout(n, q).tokens(t)
+    diagonal, wrong = np.eye(n, dtype=int).astype(object), 0
+    for k, block in enumerate(fang2022.fewer_blocks.doubling_blocks(n, q, B)):
+        alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
+        for i, j in ((i, j) for i in range(n) for j in range(n) if i != j):
+            mine, other = t[i] ** 2**k, t[j] ** 2**k
+            margin = B**2 ** (k + 1) - other**2 / 4 + (mine - other / 2) ** 2
+            wrong += bool(alpha[i, i] - alpha[i, j] != margin)
+        Z = block(Z, attend=lambda a: a * diagonal, activate=lambda a: 0 * a)
+    claim.equals(wrong, 0, "margins unlike the sum of squares", equation="A, the diagonal wins")
+    claim.equals(wrong_entries(Z, t), 0, "wrong polynomials in Z", equation="A")
+
+
+SIZES = [
+    ("A", 1, 7, 2), ("A", 2, 5, 2), ("A", 3, 3, 1), ("C", 1, 9, 2), ("C", 2, 4, 2), ("C", 3, 3, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("theorem", "d", "q", "blocks"), SIZES, ids=[f"{a}-d={d}-q={q}" for a, d, q, _ in SIZES]
+)
+@pytest.mark.exact
+def test_a_whole_model_equals_a_random_polynomial(theorem, d, q, blocks, claim):
+    """F, blocks, beta and b, in the ball ||x|| <= B and on its surface."""
+    rng, B, wrong = claim.rng(f"{theorem} {d} {q}"), numerics.exact.rational("3/2"), 0
+    few = fang2022.fewer_blocks
+    build = {"A": few.doubling_transformer, "C": few.tripling_transformer}[theorem]
+    terms = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
+    for _ in range(claim.at_scale(smoke=2, laptop=10, paper=100)):
+        values = rng.integers(1, 10, len(terms)) * rng.choice([-1, 1], len(terms))
+        Q = fang2022.polynomials.Polynomial(d, dict(zip(terms, values.tolist(), strict=True)))
+        model = build(Q, B)
+        surface = fang2022.ridge.random_rational(d, 2, rng) if d > 1 else [[1], [-1]]
+        inside = numerics.exact.rationals(rng.integers(-6, 7, (3, d)).tolist()) / (6 * d)
+        x = np.concatenate([surface, inside]) * B
+        wrong += int((model(x) != Q(x)).sum())
+    claim.record(tokens=model.F.shape[0])
+    claim.equals(len(model.blocks), blocks, "blocks", equation=f"{theorem}, q = {q}")
+    claim.equals(wrong, 0, "values unlike Q(x)", equation=f"{theorem}: C(x) = Q(x)")
+
+
+def random_blocks(rng, n, slots, l, rank_one=False):
+    """Integer weights from -2 to 2, of the printed shapes; W^V of rank one if asked for."""
+    size = n + slots + 2
+
+    def draw(*shape):
+        return rng.integers(-2, 3, shape).astype(object)
+
+    def block():
+        return fang2022.model.Block(
+            W_Q=draw(n + 1, size),
+            W_K=draw(n + 1, size),
+            W_V=draw(size, 1) * draw(1, size) if rank_one else draw(size, size),
+            W_1=draw(2, size),
+            W_2=draw(size, 2),
+            b_1=draw(2),
+            b_2=draw(size),
+        )
+
+    return [block() for _ in range(l)]
+
+
+def stored(blocks, slots, lengths=(1,)):
+    """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0."""
+    import flint
+
+    rows = fang2022.model.Layout(len(lengths), slots)
+    t = [flint.fmpq_poly([0, r]) for r in lengths]
+    return [flint.fmpq_poly([1]), *fang2022.fewer_blocks.germs(rows, t, blocks).ravel()]
+
+
+def printed_products(n, q, B):
+    """Blocks 2, ..., q of the paper, the second with t t for t (-t), so that the first can go."""
+    rows, product = fang2022.model.Layout(n, q), fang2022.multiplication.product_block
+    factor = [0, *(rows.slot(s) for s in range(2, q))]
+    return [product(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factor[: q - 1], 2)]
+
+
+@some_blocks
+@pytest.mark.exact
+def test_one_token_stores_at_most_2_to_the_l_plus_1_functions(l, claim):
+    """B, for random weights of all layers. With the printed rank of W^V, one, it is l + 2."""
+    rng, slots, q = claim.rng(f"l={l}"), 2 ** (l + 1), 2 ** (l + 1) - 1
+    draws, dimension = (
+        claim.at_scale(smoke=8, laptop=30, paper=300),
+        fang2022.fewer_blocks.dimension,
+    )
+    for rank_one, most in [(False, 2 ** (l + 1)), (True, l + 2)]:
+        models = (random_blocks(rng, 1, slots, l, rank_one) for _ in range(draws))
+        largest = max(dimension(stored(blocks, slots)) for blocks in models)
+        name = "independent functions stored" + rank_one * ", W^V of rank one"
+        claim.at_most(largest, most, name, equation="B", source="theorem: dim S_l of B")
+    doubling = dimension(stored(fang2022.fewer_blocks.doubling_blocks(1, q, 1), q))
+    claim.equals(doubling, q + 1, "of A, with l blocks", equation="B, attained: 2^(l+1)")
+    products = dimension(stored(printed_products(1, q, 1)[:l], q))
+    claim.equals(products, l + 2, "of the printed products", equation="B, attained: l + 2")
+
+
+@pytest.mark.exact
+def test_the_first_printed_block_can_go(claim):
+    """q - 1 printed products store -t^2, t^3, ... in the slots 2, 3, ...; row 0 has t anyway."""
+
+    def wrong(case):
+        n, q, B, t = case
+        Z = fang2022.model.Layout(n, q).tokens(t)
+        for block in printed_products(n, q, B):
+            Z = block(Z)
+        return wrong_entries(Z, t, sign=-1)
+
+    examples = claim.at_scale(smoke=30, laptop=200, paper=2000)
+    claim.for_all(cases(), wrong, "wrong entries of Z", equation="q − 1 blocks", examples=examples)
+
+
+@some_blocks
+@pytest.mark.exact
+def test_l_blocks_reach_degree_3_to_the_l_and_not_beyond(l, claim):
+    """C. Random models with up to three tokens; x^(3^l) by cubing; all of P_(3^l) by tripling."""
+    few, rng = fang2022.fewer_blocks, claim.rng(f"degree, l={l}")
+    draws = claim.at_scale(smoke=8, laptop=30, paper=300)
+    lengths = [numerics.exact.rational(v) for v in ("1", "-1/2", "1/3")]
+    models = ((random_blocks(rng, n, 3, l), lengths[:n]) for n in (1, 2, 3) for _ in range(draws))
+    largest = max(p.degree() for blocks, r in models for p in stored(blocks, 3, r))
+    name, source = "largest degree of random models", "theorem: α has degree 2D, αW^V z degree 3D"
+    claim.at_most(largest, 3**l, name, equation="C, at least log₃ q blocks", source=source)
+    rows = fang2022.model.Layout(1, l)
+    steps = itertools.pairwise([0, *(rows.slot(k) for k in range(1, l + 1))])
+    cubing = [few.products_block(rows, g, g, [(g, cube)], 1) for g, cube in steps]
+    x = stored([], 1)[1]
+    claim.equals(stored(cubing, l)[1 + rows.slot(l)], x**3**l, "x^(3^l) by l blocks", equation="C")
+    r = few.lengths(l)
+    rows = fang2022.model.Layout(len(r), 2 ** (l + 1) - 2)
+    span = few.dimension(stored(few.tripling_blocks(rows, l, 1), rows.q, r))
+    claim.record(tokens_for_one_direction=len(r))
+    claim.equals(span, 3**l + 1, "independent functions stored", equation="C: all of degree 3^l")
+
+
+@pytest.mark.construct
+def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
+    """Counted from the weights; of C also that the model for x^q, d = 1, gives (3/2)^q at 3/2."""
+    few, powers, n, B = fang2022.fewer_blocks, fang2022.powers, 4, numerics.exact.rational("3/2")
+    qs = list(range(1, claim.at_scale(smoke=17, laptop=33, paper=82)))
+    doubling = [few.doubling_blocks(n, q, B) for q in qs]
+    printed = [powers.power_blocks(n, q, powers.printed(q, B)) for q in qs]
+    power = [fang2022.polynomials.Polynomial(1, {(q,): 1}) for q in qs]
+    tripling = [few.tripling_transformer(Q, B) for Q in power]
+    ours, triples = [len(b) for b in doubling], [len(model.blocks) for model in tripling]
+    least = [math.ceil(math.log2(q + 1)) - 1 for q in qs]
+    claim.equals(ours, least, "numbers of blocks", equation="A: ⌈log₂(q+1)⌉ − 1")
+    least = [next(l for l in range(q) if 3**l >= q) for q in qs]
+    claim.equals(triples, least, "numbers of blocks", equation="C: ⌈log₃ q⌉")
+    values = [model(numerics.exact.vector([B])) for model in tripling]
+    wrong = sum(bool(v != B**q) for q, v in zip(qs, values, strict=True))
+    claim.equals(wrong, 0, "powers that the model misses", equation="C(x) = x^q at x = B")
+    weights = [[sum(block.nonzeros() for block in b) for b in side] for side in (doubling, printed)]
+    formula = [L * (3 * n + 2) + q - 1 for q, L in zip(qs, ours, strict=True)]
+    claim.equals(weights[0], formula, "non-zero weights", equation="A: (3n+2)L + q − 1")
+    saved = min(theirs - mine for mine, theirs in zip(*weights, strict=True))
+    source = "theorem: (2n+8)q > (3n+2)L + q − 1"
+    claim.at_least(saved, 1, "non-zero weights saved", equation="A", source=source)
+    for q in (2, 5, 9, 16):
+        claim.table(f"degree {q}", "blocks, A", paper=q, ours=ours[q - 1])
+        claim.table(f"degree {q}", "blocks, C", paper=q, ours=triples[q - 1])
+    claim.figure(
+        fang2022.pictures.blocks.counts(qs, [len(b) for b in printed], ours, triples),
+        "blocks",
+        caption="Blocks for all polynomials of degree q: q as printed, ⌊log₂ q⌋ with the same "
+        "tokens, ⌈log₃ q⌉ with several tokens for a direction; no model whatever has fewer.",
+        alt=f"Blocks against the degree q from 1 to {qs[-1]}. As printed the line y = q, which "
+        f"soon leaves the picture; the doubling steps reach {ours[-1]} blocks at q = {qs[-1]}, the "
+        f"tripling steps {triples[-1]}.",
+    )
+
+
+def first_block(c):
+    """The block of A that stores t^2 and t^3 for two tokens, with any c."""
+    rows = fang2022.model.Layout(2, 3)
+    moves = [(rows.one, rows.slot(2)), (0, rows.slot(3))]
+    return rows, fang2022.fewer_blocks.products_block(rows, 0, 0, moves, c)
+
+
+@pytest.mark.exact
+def test_a_quarter_of_c_and_a_little_is_enough(claim):
+    """c = 26/100 B^2 for B^2: no wrong entry for t on a grid with the worst case (B/2, B)."""
+    B, grid = numerics.exact.rational("3/2"), range(-8, 9)
+    rows, block = first_block(numerics.exact.rational("26/100") * B**2)
+    tokens = (numerics.exact.rationals(t) * B / 8 for t in itertools.product(grid, grid))
+    wrong = sum(wrong_entries(block(rows.tokens(t)), t) for t in tokens)
+    claim.equals(wrong, 0, "wrong entries of Z", equation="A: c > B^(2p)/4")
+
+
+@pytest.mark.parametrize("factor", ["0", "1/8", "24/100"], ids="c={} B^2".format)
+def test_control_less_than_a_quarter_of_c_lets_another_token_win(factor, claim):
+    """With t = (B/2, B) token 1 keeps token 2: it stores B^2/2 - c for B^2/4."""
+    B, broken = numerics.exact.rational("3/2"), "A with c < B^(2p)/4"
+    c, t = numerics.exact.rational(factor) * B**2, numerics.exact.rationals([1, 2]) * B / 2
+    rows, block = first_block(c)
+    square, cube = block(rows.tokens(t))[[rows.slot(2), rows.slot(3)], 0]
+    claim.equals(square - t[0] ** 2, B**2 / 4 - c, "error of the stored t²", equation=broken)
+    claim.equals(cube - t[0] ** 3, (B**2 / 2 - c) * B - B**3 / 8, "error of t³", equation=broken)
+    source = "theorem: B²/4 − c with c ≤ 24/100 B²"
+    claim.at_least(square - t[0] ** 2, B**2 / 100, "error of t²", equation=broken, source=source)
+
+
+@pytest.mark.parametrize("q", [2, 4, 8], ids="q={}".format)
+def test_control_one_block_fewer_misses_a_power(q, claim):
+    """At q + 1 points near Chebyshev's, w . z = 0 for every stored entry z: then no beta and b come
+    nearer to x^q than |w . x^q| / |w|_1, which is about 2 (B/2)^q."""
+    import flint
+
+    B, rows = numerics.exact.rational("3/2"), fang2022.model.Layout(1, q)
+    points = [Fraction(math.cos(k * math.pi / q)).limit_denominator(50) for k in range(q + 1)]
+    t = numerics.exact.rationals(points) * B
+    Z = rows.tokens(t[:, None])  # (q+1, q+3, 1)
+    *blocks, last = fang2022.fewer_blocks.doubling_blocks(1, q, B)
+    for block in blocks:
+        Z = block(Z)
+    reduced, rank = flint.fmpq_mat(Z[..., 0].T.tolist()).rref()
+    claim.equals(rank, q, "independent functions on q + 1 points", equation="A, one block fewer")
+    w = [*(-reduced[i, q] for i in range(q)), 1]
+    distance = abs(sum(a * x**q for a, x in zip(w, t, strict=True))) / sum(abs(a) for a in w)
+    chebyshev, near = 2 * (B / 2) ** q, numerics.exact.rational("99/100")
+    source = "theorem: 2(B/2)^q at Chebyshev's points; these, of denominator 50, lose less than 1 %"
+    name = "distance of x^q from all models"
+    claim.at_least(distance, near * chebyshev, name, equation="A, one block fewer", source=source)
+    full = flint.fmpq_mat(last(Z)[..., 0].T.tolist()).rank()
+    claim.equals(full, q + 1, "independent functions with the last block", equation="A")
+
+
+@pytest.mark.parametrize("l", [2, 3], ids="l={}".format)
+def test_control_two_tokens_store_more_than_one_can(l, claim):
+    """B without n = 1: t and -t in two tokens of the tripling blocks pass 2^(l+1)."""
+    rows = fang2022.model.Layout(2, 2 ** (l + 1) - 2)
+    blocks = fang2022.fewer_blocks.tripling_blocks(rows, l, 1)
+    found = fang2022.fewer_blocks.dimension(stored(blocks, rows.q, (1, -1)))
+    source = "theorem: one token has 2^(l+1); two hold at most 2 + 2 (2^(l+1) − 2)"
+    name = "independent functions stored"
+    claim.at_least(found, 2 ** (l + 1) + 2, name, equation="B with n = 2", source=source)

@@ -1,0 +1,163 @@
+"""Finding (sharpens fang2022, Lemma 3.1): the ReLU layer is not needed.
+
+With W_1 = W_2 = 0 and b_2 = -2M^2 in the storage row, and all else as in the proof of Lemma 3.1,
+the block stores +x_i y_i with 2n + 4 non-zero weights, instead of -x_i y_i with 2n + 8.
+Proof. As in the lemma, the diagonal wins, since alpha_ii - alpha_ij = 2M^2 + x_i (y_i - y_j) >= 0,
+and slot 3 receives x_i y_i + 2M^2. The ReLU layer of the lemma turns this a into -a, and adds 2M^2:
+all it does is to change the sign. With W_2 = 0, z' = z-hat + b_2 holds x_i y_i.
+So Theorem 3.5 holds with the beta_{k,s} that its proof prints: its sign (-1)^s, which they lack,
+comes from the ReLU layer alone.
+
+Checked: in rationals, for all cases that a search finds to try, the whole output; in symbols; the
+weights counted; in floating point the bound 4uM^2 of the lemma, whose proof needs no change: xy + G
+is rounded as there, and taking G away is exact (Sterbenz). Whole models with the printed beta.
+Controls: M too small, the sign of b_2, b_2 left out.
+
+Not checked: that 2n + 4 is the least. It is not for n = 1, where G = 0 serves, with 3 weights.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import fang2022, numerics
+
+SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]
+shapes = pytest.mark.parametrize(("n", "q"), SHAPES, ids=[f"n={n}-q={q}" for n, q in SHAPES])
+ERROR = "largest error of the stored xy"
+
+
+def block_for(n, q, M):
+    """From slots 1 and 2 into slot 3, as in Lemma 3.1."""
+    rows = fang2022.model.Layout(n, q)
+    make = fang2022.fewer_blocks.product_block_without_relu
+    return make(rows, rows.slot(1), rows.slot(2), rows.slot(3), 2 * M**2)
+
+
+def wrong_entries(Z, t, x, y):
+    """Entries of Z' unlike z'_i = [t_i, e_i, x_i, y_i, x_i y_i, 0, ..., 0, 1]."""
+    rows, n = Z.shape
+    unit = [[int(i == j) for j in range(n)] for i in range(n)]
+    product = [a * b for a, b in zip(x, y, strict=True)]
+    stated = [t, *unit, x, y, product, *[[0] * n] * (rows - n - 5), [1] * n]
+    return sum(bool(Z[r, i] != stated[r][i]) for r in range(rows) for i in range(n))
+
+
+@st.composite
+def cases(draw):
+    """n, q, M > 0, any t, and x, y with |x_i|, |y_i| <= M, the ends of the interval included."""
+    n, q = draw(st.integers(1, 6)), draw(st.integers(3, 7))
+    M = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100))
+    factor = st.sampled_from([-M, M, 0 * M]) | st.fractions(-M, M, max_denominator=1000)
+    number = st.fractions(-(10**6), 10**6, max_denominator=9)
+    values = [draw(st.lists(s, min_size=n, max_size=n)) for s in (number, factor, factor)]
+    return n, q, numerics.exact.rational(M), *map(numerics.exact.rationals, values)
+
+
+@pytest.mark.exact
+def test_no_entry_is_wrong_for_any_rational_input(claim):
+    def wrong(case):
+        n, q, M, t, x, y = case
+        Z = fang2022.model.Layout(n, q).tokens(t, x, y)
+        return wrong_entries(block_for(n, q, M)(Z), t, x, y)
+
+    examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
+    claim.for_all(cases(), wrong, "wrong entries of Z′", equation="z′ = ẑ + b₂", examples=examples)
+
+
+@shapes
+@pytest.mark.exact
+def test_identity_in_symbols(n, q, claim):
+    """With the winner known (token i itself) the block is a polynomial map: the stated one."""
+    *gens, M = numerics.exact.symbols(*(f"{letter}{i}" for letter in "txy" for i in range(n)), "M")
+    t, x, y = (numerics.exact.vector(gens[k * n : (k + 1) * n]) for k in range(3))
+    diagonal = np.eye(n, dtype=int).astype(object)
+    Z = fang2022.model.Layout(n, q).tokens(t, x, y)
+    Z = block_for(n, q, M)(Z, attend=lambda a: a * diagonal, activate=lambda a: 0 * a)
+    claim.equals(wrong_entries(Z, t, x, y), 0, "wrong polynomials", equation="z′ = ẑ + b₂")
+
+
+@shapes
+@pytest.mark.construct
+def test_the_block_has_2n_plus_4_nonzero_weights(n, q, claim):
+    import torch
+
+    block = block_for(n, q, 3)
+    printed = fang2022.multiplication.multiplication_block(n, q, 3).nonzeros()
+    for kind, counted in [("integers", block), ("float32", block.to(torch.float32))]:
+        name = f"non-zero weights, {kind}"
+        claim.equals(counted.nonzeros(), 2 * n + 4, name, equation="2n + 4")
+    claim.table(f"n = {n}", "non-zero weights", paper=2 * n + 8, ours=block.nonzeros())
+    claim.equals(printed - block.nonzeros(), 4, "weights saved", equation="W₁ and W₂")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("M", [0.3, 1.0, 7.3, 1000.0], ids="M={}".format)
+@pytest.mark.construct
+def test_floating_point_error_within_the_bound_of_the_lemma(M, dtype, claim):
+    import torch
+
+    draws = claim.at_scale(smoke=5000, laptop=50_000, paper=500_000)
+    factors = claim.rng("floating point").uniform(-M, M, (2, draws, 4))
+    x, y = torch.tensor(factors, device=claim.device).to(getattr(torch, dtype))
+    block = block_for(4, 3, numerics.roundoff.rounded(M, dtype)).to(x.dtype, claim.device)
+    stored = block(fang2022.model.Layout(4, 3).tokens(0 * x, x, y))[..., 7, :].double()
+    high, low = numerics.roundoff.two_product(x.double(), y.double())  # xy = high + low, exactly
+    error, bound = (
+        ((stored - high) - low).abs().max(),
+        fang2022.multiplication.roundoff_bound(M, dtype),
+    )
+    derived = "roundoff: 4uM²(1+2u), derived above multiplication.roundoff_bound"
+    claim.at_most(error, bound, ERROR, equation="fl(xy + G) − G", source=derived)
+    half_ulp = "spread: half an ulp of a ≥ 2M² exceeds uM²; thousands of seeded draws reach that"
+    claim.at_least(error, bound / 4, ERROR, equation="the bound is tight", source=half_ulp)
+
+
+@pytest.mark.parametrize(("d", "q"), [(1, 4), (2, 3)], ids=["d=1-q=4", "d=2-q=3"])
+@pytest.mark.exact
+def test_theorem_3_5_holds_with_the_printed_beta(d, q, claim):
+    """q such blocks store t, t^2, ..., t^q: beta_{k,s} itself belongs to slot s, as printed."""
+    rng, B, wrong = claim.rng(f"{d} {q}"), numerics.exact.rational("1/2"), 0
+    terms = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
+    F = fang2022.ridge.directions(d, q)
+    rows = fang2022.model.Layout(len(F), q)
+    factors = [rows.one, *(rows.slot(s) for s in range(1, q))]
+    product = fang2022.fewer_blocks.product_block_without_relu
+    blocks = tuple(product(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factors, 1))
+    for _ in range(claim.at_scale(smoke=2, laptop=10, paper=100)):
+        values = rng.integers(-9, 10, len(terms)).tolist()
+        Q = fang2022.polynomials.Polynomial(d, dict(zip(terms, values, strict=True)))
+        places = 0 * numerics.exact.rationals(np.ones((rows.n, rows.size), dtype=int))
+        places[:, rows.slot(1) : rows.one] = fang2022.ridge.coefficients(Q, q)
+        model = fang2022.model.Transformer(F, blocks, places.ravel(), Q.at_zero())
+        x = numerics.exact.rationals(rng.integers(-6, 7, (4, d)).tolist()) / (6 * d) * B
+        wrong += int((model(x) != Q(x)).sum())
+    claim.equals(wrong, 0, "values unlike Q(x)", equation="Theorem 3.5, β_(k,s) without a sign")
+
+
+def error_of(block, x, y):
+    """How far what the block stores is from xy, in rationals, n = len(x) tokens, q = 3."""
+    t, x, y = (numerics.exact.rationals(v) for v in ([0] * len(x), x, y))
+    return abs(block(fang2022.model.Layout(len(x), 3).tokens(t, x, y))[len(x) + 3] - x * y)
+
+
+@pytest.mark.parametrize("r", ["11/10", "2", "10"], ids="r={}".format)
+def test_control_a_bound_that_is_too_small_lets_another_token_win(r, claim):
+    """M/r in place of M: the error is max_j x_i (y_j - y_i) - 2(M/r)^2, here 2M^2 (1 - 1/r^2)."""
+    M, r = 3, numerics.exact.rational(r)
+    error = max(error_of(block_for(2, 3, M / r), [M, -M], [-M, M]))
+    broken, tenth = "without |x|, |y| ≤ M", numerics.exact.rational("1/10") * M**2
+    claim.equals(error, 2 * M**2 * (1 - 1 / r**2), ERROR, equation=broken)
+    claim.at_least(error, tenth, ERROR, equation=broken, source="theorem: r ≥ 1.1 costs M²/10")
+
+
+@pytest.mark.parametrize(("factor", "share"), [(-1, 4), (0, 2)], ids=["sign of b_2", "no b_2"])
+def test_control_another_b_2_leaves_the_lift_in_place(factor, share, claim):
+    """b_2 = +2M^2 leaves 4M^2 too much in every token, b_2 = 0 leaves 2M^2."""
+    M, block = 3, block_for(3, 3, 3)
+    block.b_2[:] = factor * block.b_2
+    error = min(error_of(block, [1, -2, 3], [3, 2, -3]))
+    name, source = "smallest error over the tokens", "theorem: G − b₂ stays"
+    claim.at_least(error, share * M**2, name, equation="b₂ changed", source=source)

@@ -1,0 +1,202 @@
+"""Findings of our own: the blocks of fewer_blocks.py, and the steps of their proofs."""
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.fang2022 import fewer_blocks as few
+from repro.fang2022.model import Block, Layout
+from repro.fang2022.multiplication import product_block
+from repro.fang2022.polynomials import Polynomial
+from repro.numerics.exact import rational, rationals
+
+HALF = flint.fmpq(1, 2)
+
+
+def integers(*shape, seed=0, low=-3, high=4):
+    return np.random.default_rng(seed).integers(low, high, shape).astype(object)
+
+
+def through(blocks, Z):
+    for block in blocks:
+        Z = block(Z)
+    return Z
+
+
+# --- one score, many products --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_the_position_scores_are_0_on_the_diagonal_and_minus_c_off_it(n):
+    rows = Layout(n, 3)
+    block = few.products_block(rows, 0, 0, [], 7)
+    Z = rows.tokens(rationals([0] * n))
+    alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
+    assert (alpha == -7 * (1 - np.eye(n, dtype=int))).all()
+
+
+@pytest.mark.parametrize("h", [0, 2, -3])
+def test_every_move_is_multiplied_by_the_score_and_the_rest_stays(h):
+    rows = Layout(3, 4)
+    t, x = rationals([5, -2, 3]), rationals([1, 4, -6])
+    Z = rows.tokens(t, x)
+    moves = [(rows.one, rows.slot(2)), (0, rows.slot(3)), (rows.slot(1), rows.slot(4))]
+    out = few.products_block(rows, 0, rows.slot(1), moves, 1000, h)(Z)
+    score = (t + h) * x
+    assert (out[: rows.slot(2)] == Z[: rows.slot(2)]).all()
+    assert (out[rows.one] == 1).all()
+    assert (out[rows.slot(2) : rows.one] == np.stack([score, score * t, score * x])).all()
+
+
+def test_the_weights_of_a_products_block_are_counted():
+    rows = Layout(4, 3)
+    assert few.products_block(rows, 0, 0, [(0, rows.slot(1))], 2).nonzeros() == 3 * 4 + 2 + 1
+    assert few.products_block(rows, 0, 0, [(0, rows.slot(1))], 2, 1).nonzeros() == 3 * 4 + 2 + 2
+
+
+# --- Theorem A -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("q", "blocks"), [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4)])
+def test_doubling_takes_as_many_blocks_as_q_has_further_binary_digits(q, blocks):
+    assert len(few.doubling_blocks(2, q, 1)) == blocks
+
+
+@pytest.mark.parametrize("make", [few.doubling_blocks, few.single_blocks])
+@pytest.mark.parametrize("q", [1, 2, 3, 6, 9])
+@pytest.mark.parametrize("B", ["1/10", "1", "5"])
+def test_the_powers_stand_in_their_rows(make, q, B):
+    B, rows = rational(B), Layout(5, q)
+    t = rationals([-1, 1, 0, HALF, -HALF]) * B
+    Z = through(make(5, q, B), rows.tokens(t))
+    for s, row in enumerate(few.power_rows(rows)):
+        assert (Z[row] == t**s).all()
+    assert len(make(5, q, B)) == (q - 1 if make is few.single_blocks else q.bit_length() - 1)
+
+
+@pytest.mark.parametrize("make", [few.doubling_blocks, few.single_blocks])
+@pytest.mark.parametrize(("q", "B"), [(0, 1), (3, 0), (3, -1), (3, float("nan"))])
+def test_a_degree_or_a_bound_that_is_not_positive_is_refused(make, q, B):
+    with pytest.raises(ValueError, match=rf"needs q >= 1 and B > 0, got q={q}, B={B}"):
+        make(2, q, B)
+
+
+def test_floats_store_the_same_small_integers():
+    t, rows = torch.tensor([3.0, -2.0, 1.0], dtype=torch.float64), Layout(3, 7)
+    blocks = [block.to(torch.float64) for block in few.doubling_blocks(3, 7, 3)]
+    Z = through(blocks, rows.tokens(t))
+    assert Z[rows.slot(7)].tolist() == [3.0**7, -(2.0**7), 1.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("q", [1, 2, 15])
+def test_the_round_off_bound_is_the_formula(q, dtype):
+    u = Fraction(torch.finfo(dtype).eps) / 2
+    assert few.roundoff_bound(q, dtype) == pytest.approx(float((1 + u) ** (q - 1) - 1), rel=1e-12)
+
+
+# --- Theorem C -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("l", [0, 1, 2, 3])
+def test_tripling_blocks_store_the_functions_held(l):
+    rows = Layout(4, max(1, 2 ** (l + 1) - 2))
+    t = rationals([2, -2, HALF, 0])
+    Z = through(few.tripling_blocks(rows, l, 2), rows.tokens(t))
+    places, held = few.held_rows(rows, l), few.held_functions(l)
+    assert len(places) == len(set(places)) == len(held) == 2 ** (l + 1)
+    for row, f in zip(places, held, strict=True):
+        assert Z[row].tolist() == [f(value) for value in t]
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 4])
+def test_the_last_function_has_positive_coefficients_from_2_to_the_k_to_3_to_the_k(k):
+    G = few.held_functions(k)[-1]
+    assert G.degree() == 3**k
+    assert [s for s, c in enumerate(G.coeffs()) if c != 0] == list(range(2**k, 3**k + 1))
+    assert all(c >= 0 for c in G.coeffs())
+
+
+@pytest.mark.parametrize(("l", "tokens"), [(0, 1), (1, 1), (2, 2), (3, 3), (4, 4)])
+def test_few_lengths_span_all_polynomials(l, tokens):
+    r = few.lengths(l)
+    assert len(r) == len(set(r)) == tokens
+    assert all(0 < abs(length) <= 1 for length in r)
+
+
+@pytest.mark.parametrize(("d", "q"), [(1, 1), (1, 2), (1, 10), (2, 3), (2, 4), (3, 2)])
+@pytest.mark.parametrize("build", [few.doubling_transformer, few.tripling_transformer])
+def test_a_model_equals_its_polynomial(build, d, q):
+    Q = Polynomial(d, {(q, *[0] * (d - 1)): 3, (1,) * d: -2, (0,) * d: 5, (*[0] * (d - 1), q): 7})
+    model = build(Q, 2)
+    x = rationals([[2] + [0] * (d - 1), [-1] * d, [HALF, *[1] * (d - 1)]])
+    assert (model(x) == Q(x)).all()
+    assert all(sum(c * c for c in xi) <= 1 for xi in model.F)
+
+
+def test_too_few_slots_for_tripling_are_refused():
+    with pytest.raises(ValueError, match="2 tripling blocks fill 6 slots, the layout has q=5"):
+        few.tripling_blocks(Layout(1, 5), 2, 1)
+    with pytest.raises(ValueError, match="B > 0"):
+        few.tripling_blocks(Layout(1, 6), 2, 0)
+
+
+# --- polynomials near 0 --------------------------------------------------------------------------
+
+
+def random_block(n, slots, seed):
+    size = n + slots + 2
+    shapes = [(n + 1, size), (n + 1, size), (size, size), (2, size), (size, 2), (2,), (size,)]
+    return Block(*(integers(*shape, seed=100 * seed + i) for i, shape in enumerate(shapes)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_near_0_a_model_with_any_weights_is_its_polynomials(n, seed):
+    """Integer weights: a coefficient that is not 0 is at least 1, all are far below 2^500."""
+    rows, lengths = Layout(n, 3), [1, -2, 3][:n]
+    blocks = [random_block(n, 3, seed), random_block(n, 3, seed + 50)]
+    polynomials = few.germs(rows, [flint.fmpq_poly([0, r]) for r in lengths], blocks)
+    assert max(abs(c) for p in polynomials.ravel() for c in p.coeffs()) < 2**100
+    x = flint.fmpq(1, 2**500)
+    Z = through(blocks, rows.tokens(rationals(lengths) * x))
+    assert Z.ravel().tolist() == [p(x) for p in polynomials.ravel()]
+
+
+def test_signs_near_0_are_those_of_the_lowest_coefficient():
+    """t - 9 t^2 wins against 0 and t - 10 t^2, and passes the ReLU; -t + 9 t^2 does not."""
+    p = [flint.fmpq_poly(c) for c in ([0, 1, -10], [0], [0, 1, -9], [0, -1, 9])]
+    alpha = np.empty((1, 4), dtype=object)
+    alpha[0] = p
+    assert few._largest_near_zero(alpha)[0].tolist() == [0, 0, p[2], 0]
+    assert few._relu_near_zero(alpha)[0].tolist() == [p[0], 0, p[2], 0]
+
+
+def test_the_dimension_of_a_span_is_exact():
+    one, x = flint.fmpq_poly([1]), flint.fmpq_poly([0, 1])
+    tiny = flint.fmpq(1, 10**300)
+    assert few.dimension([one, x, one + x, 0 * x]) == 2
+    assert few.dimension([one, one + tiny * x]) == 2
+    assert few.dimension([0 * x]) == 0
+
+
+# --- no ReLU -------------------------------------------------------------------------------------
+
+
+def test_without_relu_the_product_has_its_own_sign_and_four_weights_fewer():
+    rows = Layout(3, 4)
+    places = rows.slot(1), rows.slot(2), rows.slot(4)
+    x, y = rationals([3, -3, 1]), rationals([-3, 3, 2])
+    Z = rows.tokens(0 * x, x, y)
+    ours, printed = (
+        few.product_block_without_relu(rows, *places, 18),
+        product_block(rows, *places, 18),
+    )
+    assert (ours(Z)[rows.slot(4)] == x * y).all()
+    assert (printed(Z)[rows.slot(4)] == -x * y).all()
+    assert printed.nonzeros() - ours.nonzeros() == 4
+    assert not (ours.W_1 != 0).any()
+    assert not (ours.W_2 != 0).any()
