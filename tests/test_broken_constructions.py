@@ -1,4 +1,7 @@
-"""Break the construction of Lemma 3.1 in one place: its claim must go red."""
+"""Change one sign, index or constant of a construction: its claim must go red.
+
+A plugin hands pytest a changed source of one module; nothing on disk is touched.
+"""
 
 import os
 import subprocess
@@ -8,45 +11,66 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CLAIM = "claims/fang2022/test_lemma_3_1_multiplication.py"
 SABOTAGE = """
-import dataclasses
-from repro.fang2022 import model, multiplication
+import importlib.machinery, sys
+NAME, OLD, NEW = {module!r}, {old!r}, {new!r}
 
-whole = multiplication.multiplication_block
+class Broken(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname):
+        source = self.get_data(self.path).decode()
+        if source.count(OLD) != 1:
+            sys.exit(f"{{OLD!r}} occurs {{source.count(OLD)}} times in {{NAME}}, not once")
+        return compile(source.replace(OLD, NEW), self.path, "exec")
 
-def broken(n, q, M):
-    block = whole(n, q, M)
-    rows = model.Layout(n, q)
-    slot, one, first, second = rows.slot(3), rows.one, rows.slot(1), rows.slot(2)
-    {change}
-    return block
+class Finder(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, fullname, path=None, target=None):
+        if fullname != NAME:
+            return None
+        spec = super().find_spec(fullname, path, target)
+        spec.loader = Broken(fullname, spec.origin)
+        return spec
 
-multiplication.multiplication_block = broken
+sys.meta_path.insert(0, Finder)
 """
-CHANGES = {
-    "nothing": "pass",
-    "sign in W_2, first unit": "block.W_2[slot, 0] = 2",
-    "sign in W_2, second unit": "block.W_2[slot, 1] = -2",
-    "row in W_V": "block.W_V[slot, one], block.W_V[first, one] = 0, 1",
-    "column in W_V": "block.W_V[slot, one], block.W_V[slot, second] = 0, 1",
-    "sign in W_1": "block.W_1[0, slot] = -1",
-    "key reads x": "block.W_K[0, second], block.W_K[0, first] = 0, 1",
-    "bias lost": "block.b_2[slot] = 0",
-    "lift halved": "[block.W_Q.__setitem__((i, i), block.W_Q[i, i] / 2) for i in range(1, n + 1)]",
-    "one key lost": "block.W_K[n, n] = 0",
-    "one weight too many": "block.b_1[1] = -1",
-}
+LEMMA_3_1 = "test_lemma_3_1_multiplication.py"
+LEMMA_3_3 = "test_lemma_3_3_ridge_powers.py"
+THEOREM_3_5 = "test_theorem_3_5_zero_error.py"
+TOWER = "test_finding_exactness_tower.py"
+CHANGES = {  # claim, module of repro/fang2022, from, to
+    "nothing": (LEMMA_3_1, "multiplication", "W_Q[0, x] = 1", "W_Q[0, x] = 1"),
+    "sign in W_2, first unit": (LEMMA_3_1, "multiplication", "W_2[product, 0] = -2", "W_2[product, 0] = 2"),
+    "sign in W_2, second unit": (LEMMA_3_1, "multiplication", "W_2[product, 1] = 2", "W_2[product, 1] = -2"),
+    "row in W_V": (LEMMA_3_1, "multiplication", "W_V[product, rows.one]", "W_V[product - 1, rows.one]"),
+    "column in W_V": (LEMMA_3_1, "multiplication", "W_V[product, rows.one]", "W_V[product, y]"),
+    "sign in W_1": (LEMMA_3_1, "multiplication", "W_1[0, product] = 1", "W_1[0, product] = -1"),
+    "key reads x": (LEMMA_3_1, "multiplication", "W_K[0, y] = 1", "W_K[0, x] = 1"),
+    "bias lost": (LEMMA_3_1, "multiplication", "b_2[product] = G", "b_2[product] = 0"),
+    "lift halved": (LEMMA_3_1, "multiplication", "W_Q[i, i] = G", "W_Q[i, i] = G / 2"),
+    "one key lost": (LEMMA_3_1, "multiplication", "W_K[i, i] = 1", "W_K[i, i] = int(i < n)"),
+    "one weight too many": (LEMMA_3_1, "multiplication", "W_2, zeros(2), b_2)", "W_2, zeros(2) - 1, b_2)"),
+    "sign in the test with l r": (LEMMA_3_3, "ridge", "- s * m[_raised(a, -2)]", "+ s * m[_raised(a, -2)]"),
+    "power of the sine": (LEMMA_3_3, "ridge", "/ s ** a[-1]", "/ s ** (a[-1] + 1)"),
+    "Bombieri's weights": (LEMMA_3_3, "polynomials", "map(math.factorial, a)), math", "a), math"),
+    "sign of beta": (THEOREM_3_5, "powers", "(-1) ** s * beta", "beta"),
+    "repaired lift, exponent": (THEOREM_3_5, "powers", "2 * B**i for i", "2 * B ** (i + 1) for i"),
+    "least lift, parity": (THEOREM_3_5, "powers", "(i + 1) % 2", "i % 2"),
+    "factor one slot too far": (THEOREM_3_5, "powers", "for i in range(1, q))", "for i in range(2, q + 1))"),
+    "constant lost": (THEOREM_3_5, "powers", "readout(beta), Q.at_zero()", "readout(beta), 0 * B"),
+    "recursion without G": (TOWER, "tower", "(B * A + P + G + R) + E", "(B * A + P + R) + E"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_claim_goes_red_when_this_is_broken(change, tmp_path):
-    (tmp_path / "sabotage.py").write_text(SABOTAGE.format(change=CHANGES[change]))
+    claim, module, old, new = CHANGES[change]
+    plugin = SABOTAGE.format(module=f"repro.fang2022.{module}", old=old, new=new)
+    (tmp_path / "sabotage.py").write_text(plugin)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", CLAIM, "-q", "-x", "-m", "not control", "--scale", "smoke", "-p", "sabotage",
-         "-p", "no:cacheprovider", "--artifacts", str(tmp_path / "artifacts"), "--store", str(tmp_path / "store")],
+        [sys.executable, "-m", "pytest", f"claims/fang2022/{claim}", "-q", "-x", "-m", "not control", "--scale", "smoke",
+         "-p", "sabotage", "-p", "no:cacheprovider", "--artifacts", str(tmp_path / "artifacts"), "--store", str(tmp_path / "store")],
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=False,
     )  # fmt: skip
     assert done.returncode == (0 if change == "nothing" else 1), done.stdout + done.stderr
     if change != "nothing":
-        assert "fang2022/lemma-3.1, One block multiplies: not as recorded" in done.stdout
+        assert ": not as recorded: " in done.stdout, done.stdout

@@ -1,7 +1,6 @@
 """Theorem 3.5 as an ordinary torch module: F, beta and b are parameters, the blocks are fixed.
 
 >>> from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, to_float
 >>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
 >>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64))      # 1 + 3/2
 tensor([2.5000], dtype=torch.float64, grad_fn=...)
