@@ -1,74 +1,20 @@
 """Cost as ratios of two things run in the same process, by `make bench`; never an assertion on a time.
 
-In an ordinary test run the bodies are executed once, so that they cannot rot.
+In an ordinary test run the bodies are executed once, so that they cannot rot. `compare` is in
+conftest.py.
 """
 
-import os
-import platform
-import statistics
-import time
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from demo import PASSES
 
-from repro import files
 from repro.fang2022 import model, multiplication
 from repro.numerics import exact
 
 pytestmark = pytest.mark.timing
-FILE = Path(__file__).parent.parent / "artifacts/benchmarks.json"
-
-
-@pytest.fixture(scope="module")
-def ratios():
-    """What the benchmarks found; written when the last has run, if they were switched on."""
-    found = []
-    yield found
-    if found:
-        machine = {
-            "cores": os.cpu_count(),
-            "platform": platform.machine(),
-            "torch": torch.__version__,
-        }
-        files.write_json(FILE, {"ratios": found, "machine": machine})
-
-
-@pytest.fixture
-def compare(benchmark, ratios):
-    """Time `slow` and `fast` in turns; how many times faster `fast` is, in the median of the turns."""
-
-    def compare(name, *, fast, slow, against, target, rounds=7, **params):
-        if benchmark.stats is None and not benchmark.enabled:
-            fast()
-            slow()
-            benchmark(lambda: None)
-            return
-        pairs = [(_seconds(fast), _seconds(slow)) for _ in range(rounds)]
-        ratio = statistics.median(s / f for f, s in pairs)
-        benchmark.pedantic(fast, rounds=3, iterations=1)
-        ratios.append(
-            {
-                "name": name,
-                "ratio": ratio,
-                "target": target,
-                "against": against,
-                "limit_ratio": None,
-                "params": params,
-                "note": "",
-            }
-        )
-
-    return compare
-
-
-def _seconds(function):
-    began = time.perf_counter()
-    function()
-    return time.perf_counter() - began
 
 
 def test_a_batch_goes_through_the_block_at_once(compare):

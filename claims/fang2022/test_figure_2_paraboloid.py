@@ -1,0 +1,169 @@
+"""Figure 2 (fang2022, Section 5): three surfaces for f_1*(x) = x_1^2 + x_2^2.
+
+From 9000 noisy samples the attention model with 41 parameters reaches test MSE 0.02; NN_depth and
+NN_width of Table 2 reach 134.23 and 10237.27, "due to the nature of piece-wise linear output".
+
+Checked: the printed training (SGD, one cycle, 600 epochs of batches of 5000) for clipping bounds
+from 1 to 100, since the paper's is not given: for every one of them and every seed the attention
+model is at 0.02 or below and each ReLU network at 100 or above, and the factor between them is at
+least the printed one. n_q = 3 directions, 13 parameters, do as well as 10.
+Of the reason given: a ReLU network with one hidden layer of 10 units cannot go below 0.22 (proved,
+`shallow_floor`), so that it stays above 0.02 is indeed its nature; but 10237 is not. With L-BFGS
+the same 41 parameters reach a few hundred or less: SGD has not finished.
+Control: the y in random order.
+
+Not checked: which of the two ReLU networks is better; that depends on the clipping (the table).
+
+Readings: the test error is against f_1*, without noise, for 0.02 is below the noise's variance 1.
+n = 10, as Table 2 implies (its claim). Clipping, momentum, start: repro/fang2022/experiments.py.
+"""
+
+import statistics
+
+import pytest
+
+from repro import fang2022
+
+SIZES = {"ATTENTION": 10, "NN_depth": 4, "NN_width": 10}  # Table 2
+PRINTED = {"ATTENTION": 0.02, "NN_depth": 134.23, "NN_width": 10237.27}  # Figure 2
+TEST = "test MSE"
+
+
+def spec(claim, model, clip, seed, size=None, **changes):
+    """As printed; at smoke scale a sixth of the epochs."""
+    epochs = claim.at_scale(smoke=100, laptop=600, paper=600)
+    return fang2022.experiments.paraboloid(
+        model, size or SIZES[model], clip=clip, seed=seed, epochs=epochs, **changes
+    )
+
+
+def errors_of(claim, model, clip, seeds, **changes):
+    specs = [spec(claim, model, clip, seed, **changes) for seed in range(seeds)]
+    trained = [claim.train(each, fang2022.experiments.train) for each in specs]
+    return [stored.outcome.numbers["MSE_Te"] for stored in trained]
+
+
+@pytest.mark.train
+def test_attention_below_and_relu_networks_far_above_for_every_clipping(claim):
+    seeds = claim.at_scale(smoke=1, laptop=3, paper=5)
+    clips = claim.at_scale(
+        smoke=(10.0,), laptop=(1.0, 10.0, 100.0), paper=(1.0, 3.0, 10.0, 30.0, 100.0)
+    )
+    for clip in clips:
+        errors = {model: errors_of(claim, model, clip, seeds) for model in SIZES}
+        for model, found in errors.items():
+            claim.table(
+                model,
+                f"{TEST}, clipped at {clip:g}",
+                paper=PRINTED[model],
+                ours=statistics.median(found),
+                note=f"median of {seeds} seeds, from {min(found):.3g} to {max(found):.3g}",
+            )
+        where, worst = f"Figure 2, clipped at {clip:g}", max(errors["ATTENTION"])
+        printed = "printed: 0.02 in Figure 2 (a)"
+        claim.at_most(worst, 0.02, f"{TEST}, ATTENTION", equation=where, source=printed)
+        for model in ("NN_depth", "NN_width"):
+            best, name = min(errors[model]), f"{TEST}, {model}"
+            spread = "spread: a fifth of 525, the least of 18 trainings (3 seeds, bounds 1, 10, 100)"
+            claim.at_least(best, 100, name, equation=where, source=spread)
+            ratios = [
+                net / ours for net, ours in zip(errors[model], errors["ATTENTION"], strict=True)
+            ]
+            claim.at_least(
+                min(ratios),
+                134.23 / 0.02,
+                f"{name} over that of ATTENTION, same data",
+                equation=where,
+                source="printed: 134.23 / 0.02, Figure 2 (b) over (a)",
+            )
+
+
+@pytest.mark.train
+def test_three_directions_do_as_well_as_ten(claim):
+    """n_q = C(d-1+q, q) = 3, as Theorem 3.5 has it: 13 free parameters."""
+    seeds = claim.at_scale(smoke=1, laptop=3, paper=5)
+    found = errors_of(claim, "ATTENTION", 10.0, seeds, size=3)
+    note = f"13 parameters; {seeds} seeds, from {min(found):.3g} to {max(found):.3g}"
+    claim.table("ATTENTION, n = 3", TEST, paper=0.02, ours=statistics.median(found), note=note)
+    printed = "printed: 0.02 in Figure 2 (a), with n = 10"
+    claim.at_most(max(found), 0.02, TEST, equation="Theorem 3.5, n = n_q", source=printed)
+
+
+@pytest.mark.train
+def test_the_wide_network_can_do_much_better_than_printed(claim):
+    """L-BFGS on the same data and network: piecewise linearity is not what keeps it at 10237."""
+    seeds = claim.at_scale(smoke=1, laptop=3, paper=10)
+    for model in ("NN_width", "NN_depth"):
+        specs = [
+            fang2022.experiments.SecondOrder(model, SIZES[model], seed, iterations=1000)
+            for seed in range(seeds)
+        ]
+        trained = [claim.train(spec, fang2022.experiments.train_second_order) for spec in specs]
+        found = [stored.outcome.numbers["MSE_Te"] for stored in trained]
+        note = f"L-BFGS, best of {seeds} seeds; the largest is {max(found):.3g}"
+        claim.table(model, f"{TEST}, L-BFGS", paper=PRINTED[model], ours=min(found), note=note)
+        if model == "NN_width":
+            tenth = "printed: a tenth of 10237.27, Figure 2 (c)"
+            claim.at_most(max(found), 1023.727, TEST, equation="41 parameters", source=tenth)
+            floor = fang2022.experiments.shallow_floor(SIZES[model])
+            claim.record(floor=floor, printed_over_floor=PRINTED[model] / floor)
+            pieces = "theorem: 11 linear pieces miss a square, shallow_floor"
+            claim.at_least(min(found), floor, TEST, equation="41 parameters", source=pieces)
+            attention = "theorem: the floor is above the 0.02 of ATTENTION, Figure 2 (a)"
+            claim.at_least(floor, 0.02, "floor of NN_width", equation="11 pieces", source=attention)
+
+
+@pytest.mark.train
+def test_the_surfaces_look_like_the_printed_ones(claim):
+    """One seed, clipped at 10: largest distance from f_1* over the square [-20, 20]^2."""
+    import torch
+
+    axis = torch.linspace(-20, 20, 33)
+    grid = torch.cartesian_prod(axis, axis)
+    truth = grid.square().sum(1)
+    outputs, farthest = {}, {}
+    for model in SIZES:
+        chosen = spec(claim, model, clip=10.0, seed=0)
+        outcome = claim.train(chosen, fang2022.experiments.train).outcome
+        with torch.no_grad():
+            surface = fang2022.experiments.trained(chosen, outcome)(grid)
+        error = outcome.numbers["MSE_Te"]
+        farthest[model] = (surface - truth).abs().max().item()
+        shown = f"{error:.0f}" if error > 100 else f"{error:.2g}"
+        title = f"{model}\nMSE {shown} (paper: {PRINTED[model]})"
+        outputs[title] = surface.reshape(33, 33).numpy()
+    claim.record(**{f"largest error on the square, {m}": e for m, e in farthest.items()})
+    claim.figure(
+        fang2022.pictures.experiments.surfaces(
+            axis.numpy(), truth.reshape(33, 33).numpy(), outputs
+        ),
+        "surfaces",
+        caption="Outputs after training, above [−20, 20]² (clipped at 10); wire: x₁² + x₂².",
+        alt="Three surfaces. "
+        + "; ".join(
+            f"{model} is at most {error:.3g} away from the paraboloid"
+            for model, error in farthest.items()
+        )
+        + ".",
+    )
+    # On the square |x_i| <= 2 deviations; 0.02 is a mean over the data, most of which lie in it.
+    least = "theorem: on a segment of length 40, eleven lines miss a square by 40²/(8·121)"
+    name = "largest error on the square"
+    claim.at_least(farthest["NN_width"], 40**2 / (8 * 121), name, equation="(c)", source=least)
+    for model in ("NN_depth", "NN_width"):
+        ratio = farthest[model] / farthest["ATTENTION"]
+        spread = "spread: a factor of 20; hundreds in all seeds"
+        claim.at_least(
+            ratio, 20, f"{name}, {model} over ATTENTION", equation="Figure 2", source=spread
+        )
+
+
+def test_control_with_shuffled_targets_nothing_is_learnt(claim):
+    """The y in random order: what is left of them is their mean, 200.
+
+    The constant 200 misses f_1* by its variance 40000. While b is on its way there, the model leans
+    on c |x|^2: c = 1/2 is the nearest to 200, and misses f_1* by E |x|^4 / 4 = 20000.
+    """
+    (error,) = errors_of(claim, "ATTENTION", 10.0, 1, shuffled=True)
+    source = "theorem: half of the 20000 of |x|²/2, the nearest to f_1* that shuffled y lead to"
+    claim.at_least(error, 10000, f"{TEST}, ATTENTION", equation="y shuffled", source=source)

@@ -1,0 +1,128 @@
+"""Table 3 (fang2022, A.1): the ReLU networks that f_2* is compared on, d = 10 and q = 5.
+
+NN_width has one hidden layer of 4368 units, NN_depth has q + 1 = 6 hidden layers of 120 units, and
+both have about as many free parameters as the attention model.
+
+Checked: every printed row beside the network we train; the numbers of free parameters; that six is
+the only number of hidden layers that leads to the printed row number 13.
+Controls: another shift of the binomial, and a hidden layer more or less.
+
+Not checked: where the 120 comes from; the paper does not say.
+
+Readings: how often the inner pair is repeated is damaged in the text at hand; q + 1 (Section 5) and
+the number 13 of the last row both give six hidden layers. The printed 4368 is C(d+1+q, q), while
+Section 5 and A.1 say n_q = C(d-1+q, q) = 2002. Repaired: n = 4368 for both models.
+"""
+
+from math import comb
+
+import pytest
+
+from repro import fang2022
+
+D, Q = 10, 5  # of f_2*, Section 5
+UNITS, DEPTH_UNITS = 4368, 120  # Table 3
+PRINTED = {
+    "NN_width": {1: "LINEAR(IN=10,OUT=4368)", 2: "RELU", 3: "LINEAR(IN=4368,OUT=1)"},
+    "NN_depth": {
+        1: "LINEAR(IN=10,OUT=120)",
+        2: "RELU",
+        3: "LINEAR(IN=120,OUT=120)",  # these two in a bracket with a damaged number
+        4: "RELU",
+        13: "LINEAR(IN=120,OUT=1)",
+    },
+}
+
+
+def networks(units=UNITS, hidden=Q + 1):
+    return {
+        "NN_width": fang2022.comparison.Width(D, units),
+        "NN_depth": fang2022.comparison.Depth(D, DEPTH_UNITS, hidden),
+    }
+
+
+def unlike_the_table(name, network):
+    """Printed rows that are not ours, and rows of ours beyond the last printed one."""
+    ours = dict(enumerate(fang2022.comparison.layers(network), start=1))
+    wrong = [row for row, printed in PRINTED[name].items() if ours.get(row) != printed]
+    return wrong + [row for row in ours if row > max(PRINTED[name])]
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.construct
+def test_every_printed_layer_is_ours(name, claim):
+    network = networks()[name]
+    ours = fang2022.comparison.layers(network)
+    for row, printed in PRINTED[name].items():
+        claim.table(f"layer {row}", name, paper=printed, ours=ours[row - 1])
+    claim.equals(unlike_the_table(name, network), [], "rows that differ", equation="Table 3")
+
+
+@pytest.mark.construct
+def test_only_six_hidden_layers_end_in_row_13(claim):
+    fits = [
+        hidden
+        for hidden in range(1, 12)
+        if not unlike_the_table("NN_depth", networks(hidden=hidden)["NN_depth"])
+    ]
+    claim.table("hidden layers", "NN_depth", paper="q + 1 = 6", ours=fits[0])
+    claim.equals(fits, [Q + 1], "hidden layers that fit Table 3", equation="last row 13")
+
+
+@pytest.mark.construct
+def test_the_three_models_have_65521_52417_and_74041_free_parameters(claim):
+    attention = fang2022.comparison.Attention(D, Q, UNITS)
+    ours = {
+        name: fang2022.comparison.parameters(model)
+        for name, model in {"ATTENTION": attention, **networks()}.items()
+    }
+    for name, count in ours.items():
+        claim.table("free parameters", name, paper="comparable", ours=count)
+    expected = {
+        "ATTENTION": 4368 * 10 + 4368 * 5 + 1,
+        "NN_width": (10 * 4368 + 4368) + (4368 + 1),
+        "NN_depth": (10 * 120 + 120) + 5 * (120 * 120 + 120) + (120 + 1),
+    }
+    for name, count in expected.items():
+        claim.equals(ours[name], count, f"free parameters, {name}", equation="Table 3")
+
+
+@pytest.mark.construct
+def test_the_width_is_the_binomial_of_table_2(claim):
+    """Table 2's 10 is C(d+1+q, q) too (its claim): the same slip, d + 1 for d - 1."""
+    ours = fang2022.comparison.layers(networks(units=comb(D + 1 + Q, Q))["NN_width"])[0]
+    claim.equals(ours, PRINTED["NN_width"][1], "layer 1 of NN_width", equation="C(d+1+q, q)")
+
+
+def test_printed_number_of_units_is_not_n_q(claim):
+    n_q = comb(D - 1 + Q, Q)
+    claim.counterexample(
+        "NN_width has n_q units in the hidden layer (Section 5; A.1 the same of both models)",
+        input={"d": D, "q": Q, "n_q": "C(d-1+q, q)", "Table 3, layer 1": "OUT=4368"},
+        measured=UNITS,
+        expected=n_q,
+        equation="n_q = C(d−1+q, q) against Table 3",
+        snippet="from math import comb\nd, q = 10, 5\nassert comb(d - 1 + q, q) == 2002 != 4368\n"
+        "assert comb(d + 1 + q, q) == 4368",
+    )
+    free = fang2022.comparison.parameters(fang2022.comparison.Attention(D, Q, n_q))
+    claim.table("free parameters, n = n_q", "ATTENTION", paper="not printed", ours=free)
+    claim.equals(free, 30031, "free parameters with n = n_q", equation="n_q(d + q) + 1")
+
+
+@pytest.mark.parametrize("shift", [-1, 0, 2], ids="d+q+{}".format)
+def test_control_another_binomial_is_another_table(shift, claim):
+    """C(d+q+a, q) units for a = -1 (the stated n_q), 0 and 2: off by over 1000 units."""
+    units = comb(D + Q + shift, Q)
+    layer = networks(units=units)["NN_width"][0]
+    name, source = "units too many or too few", "theorem: C(16, 5) = 4368 against its neighbours"
+    claim.at_least(
+        abs(layer.out_features - UNITS), 1000, name, equation="Table 3, NN_width", source=source
+    )
+
+
+@pytest.mark.parametrize("hidden", [Q, Q + 2], ids="hidden={}".format)
+def test_control_another_number_of_hidden_layers_is_another_table(hidden, claim):
+    wrong = unlike_the_table("NN_depth", networks(hidden=hidden)["NN_depth"])
+    name, source = "rows that differ", "theorem: a layer more or less moves the last row by two"
+    claim.at_least(len(wrong), 1, name, equation="Table 3, NN_depth", source=source)

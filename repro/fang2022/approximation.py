@@ -1,0 +1,301 @@
+"""Corollary 3.7: every continuous function on the cube is a uniform limit of such models.
+
+The corollary is Theorem 3.5 together with Weierstrass' theorem. Here is how fast, and how far
+floating point follows. Every polynomial goes through the weights of Theorem 3.5, never around them.
+
+How fast (Jackson). Let f have Lipschitz constant L_i in x_i on a cube with edges of length 2r. Then
+    d = 1:   E_q(f)  <= (pi/2) r L / (q + 1)                   (Favard; Akhiezer and Krein 1937),
+    any d:   E_dm(f) <= (pi^2/2) r (L_1 + ... + L_d) / (m + 2).
+Proof of the second. The kernel K >= 0 of Fejer and Korovkin is an even trigonometric polynomial of
+degree m with mean 1 and first Fourier coefficient cos(pi / (m+2)). Put x_i = centre + r cos t_i and
+convolve with K in every t_i, one after the other. Each convolution makes f a polynomial of degree m
+in its x_i, keeps the Lipschitz constants in the others, since K >= 0 has mean 1, and moves f by at
+most r L_i times the mean of |s| K(s). By s^2 <= (pi^2/2)(1 - cos s) and Cauchy-Schwarz that mean is
+at most (pi^2/2)^(1/2) (1 - cos(pi / (m+2)))^(1/2) <= pi^2 / (2 (m+2)). The total degree is dm. And
+a continuous f is a uniform limit of Lipschitz ones: this proves the corollary.
+
+Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
+    |x|             E_q ~ 0.28017 / q                                   (Bernstein 1914)
+    1/(1 + 25 x^2)  E_q = (25/52) rho^-q for even q, rho = (1 + sqrt 26) / 5: with y = 2 x^2 - 1 it
+                    is (2/25) / (y + 27/25), and Chebyshev's closed form for 1/(y + a) applies,
+                    E_m = (a - (a^2 - 1)^(1/2))^m / (a^2 - 1), a = 27/25, m = q/2
+    exp(sin 3x)     entire: E_q falls faster than every geometric sequence
+
+How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an error of about
+u sum_s |c_s|, never of more than `roundoff_bound`. The coefficients of polynomials bounded by 1 can
+grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do), and
+t = xi . x has no constant term that would centre the cube. So float64 ends where u sum |c_s| passes
+E_q: near q = 21 on [0, 1] and near q = 42 on [-1, 1]. Rationals have no end.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+from numpy.polynomial import chebyshev
+
+from repro.fang2022 import powers, tower
+from repro.fang2022.model import Transformer
+from repro.fang2022.polynomials import Polynomial
+from repro.numerics import minimax, roundoff
+from repro.numerics.exact import rationals, to_float, vector
+from repro.numerics.minimax import Target
+
+BITS = 512  # for values of f where float64 has no digits left
+
+
+@dataclass(frozen=True)
+class Example:
+    """A continuous function on [-1, 1], in words for a figure, with its Lipschitz constant."""
+
+    title: str
+    target: Target
+    lipschitz: float
+
+
+GOLDEN = (math.sqrt(5) - 1) / 2  # where cos y e^(sin y) is largest, cos^2 y = sin y = GOLDEN
+EXAMPLES = {
+    "kink": Example("a kink, |2x − 1|", Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x)), 1.0),
+    "Runge": Example(
+        "Runge, 1/(1 + 25(2x − 1)²)",
+        Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),)),
+        15 * math.sqrt(3) / 8,
+    ),
+    "smooth": Example(
+        "smooth, exp(sin 3(2x − 1))",
+        Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),)),
+        3 * math.sqrt(GOLDEN) * math.exp(GOLDEN),
+    ),
+}
+RHO = (1 + math.sqrt(26)) / 5
+
+
+def runge_error(q: int) -> float:
+    """E_q(1/(1 + 25 x^2)) on [-1, 1], in closed form; an even function gains nothing at odd q."""
+    return 25 / 52 * RHO ** -(q // 2 * 2)
+
+
+def jackson_bound(q: int, radius: float, *lipschitz: float) -> float:
+    """No E_q of a function with these Lipschitz constants on a cube exceeds this."""
+    d = len(lipschitz)
+    if d == 1:
+        return math.pi / 2 * radius * lipschitz[0] / (q + 1)
+    return math.pi**2 / 2 * radius * sum(lipschitz) / (q // d + 2)
+
+
+# --- one variable --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Approximant:
+    """The best polynomial of degree q for a target on [-1, 1], in rationals.
+
+    No polynomial of degree q has an error below `lower`; this one has none above `upper`, which is
+    None where that was not proved. At `points` its error alternates between +-lower.
+    """
+
+    polynomial: flint.fmpq_poly
+    points: np.ndarray  # (q+2,)
+    lower: float
+    upper: float | None
+
+
+@functools.cache
+def approximant(target: Target, q: int) -> Approximant:
+    """Remez's polynomial with its float64 coefficients; from balls where those have no digits."""
+    try:
+        best = minimax.best(target, q)
+    except ArithmeticError:
+        points = minimax.fine_alternation(target, q, bits=BITS)
+        lower = minimax.lower_end(abs(minimax.level(target, points, bits=BITS)))
+        return Approximant(minimax.levelled(target, points, bits=BITS), points, lower, None)
+    return Approximant(best.polynomial(), best.points, best.lower, best.upper)
+
+
+def on_unit_interval(p: flint.fmpq_poly) -> flint.fmpq_poly:
+    """p(2x - 1)."""
+    return p(flint.fmpq_poly([-1, 2]))
+
+
+def transformer(p: flint.fmpq_poly, q: int) -> Transformer:
+    """Theorem 3.5's model of p for |x| <= 1, with q blocks."""
+    return powers.construction(Polynomial(1, {(s,): c for s, c in enumerate(p.coeffs())}), 1, q=q)
+
+
+@functools.cache
+def error_in_rationals(target: Target, q: int, checked: int = 5) -> float:
+    """max |C^q - f(2x - 1)| for the exact model, at alternation points and between some of them."""
+    found = approximant(target, q)
+    model = transformer(on_unit_interval(found.polynomial), q)
+    some = np.unique(np.linspace(0, q + 1, min(q + 2, checked)).astype(int))
+    between = (found.points[some[1:]] + found.points[some[1:] - 1]) / 2
+    y = np.concatenate([found.points[some], between])  # in [-1, 1]
+    out = model((1 + rationals(y)[:, None]) / 2)
+    with flint.ctx.workprec(BITS):
+        off = [abs(f - flint.arb(C)) for f, C in zip(target.balls(y), out, strict=True)]
+    return max(map(minimax.upper_end, off))
+
+
+@dataclass(frozen=True)
+class InFloat64:
+    """Largest errors of a model in float64, and how large its round-off may be."""
+
+    error: float  # against f
+    rounding: float  # against the same polynomial in rationals
+    bound: float  # of the round-off, proved
+    estimate: float  # of the round-off: u sum |c_s|
+
+
+@functools.cache
+def in_float64(target: Target, q: int, cube: str, device: str, points: int = 256) -> InFloat64:
+    """On Chebyshev's grid of [0, 1] or [-1, 1], in multiples of 2^-20, so that no x is rounded."""
+    p = approximant(target, q).polynomial
+    y = np.round(2**20 * np.cos(np.arange(points + 1) * math.pi / points)) / 2**20
+    p, x = {"[0, 1]": (on_unit_interval(p), (1 + y) / 2), "[-1, 1]": (p, y)}[cube]
+    model = transformer(p, q)
+    out = _float64(model, x[:, None], device)
+    exact = to_float([p(value) for value in rationals(x[::4])])
+    sizes = roundoff_bound(model, 1), roundoff_estimate(model, 1)
+    return InFloat64(_largest(out - target(y)), _largest(out[::4] - exact), *sizes)
+
+
+def _float64(model: Transformer, x: np.ndarray, device: str) -> np.ndarray:
+    return model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
+
+
+def _largest(error: np.ndarray) -> float:
+    return float(np.abs(error).max())
+
+
+# --- two variables -------------------------------------------------------------------------------
+
+PLANE_TITLE = "two variables, exp(xy − x² − 2y²) cos(2x + y)"
+# |f_x| <= e^g ((y - 2x)^2 + 4)^(1/2), g = -(y - 2x)^2/4 - 7 y^2/4, and e^-s (1 + s)^(1/2) <= 1;
+# |f_y| <= e^g ((x - 4y)^2 + 1)^(1/2), g = -(x - 4y)^2/8 - 7 x^2/8, is largest for (x - 4y)^2 = 3.
+PLANE_LIPSCHITZ = 2.0, 2 * math.exp(-3 / 8)
+PLANE_B = flint.fmpq(99, 70)  # the square root of 2, rounded up: [0, 1]^2 lies in the ball
+
+
+def plane_values(points: np.ndarray) -> np.ndarray:
+    """f(x, y) = exp(xy - x^2 - 2 y^2) cos(2x + y); (N, 2) -> (N,), floats or balls."""
+    x, y = points[:, 0], points[:, 1]
+    return np.exp(x * y - x * x - 2 * y * y) * np.cos(2 * x + y)
+
+
+def plane_grid(cells: int) -> np.ndarray:
+    """Chebyshev's grid of [0, 1]^2, dense at the edges, in multiples of 1/1024; (N, 2)."""
+    axis = np.round(512 - 512 * np.cos(np.arange(cells + 1) * math.pi / cells)) / 1024
+    return np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+
+
+@dataclass(frozen=True)
+class PlaneApproximant:
+    """A polynomial of degree q in two variables, within 2 % of the best on the grid.
+
+    No polynomial of degree q has an error below `lower` on the square: at `points`, one more than
+    there are monomials, that of this one is +-lower.
+    """
+
+    polynomial: Polynomial
+    points: np.ndarray  # (n+1, 2)
+    lower: float
+
+
+@functools.cache
+def plane_approximant(q: int, cells: int) -> PlaneApproximant:
+    """By linear programs; `lower` from the points that the last one found, in exact numbers."""
+    points = plane_grid(cells)
+    degrees = [(i, j) for i in range(q + 1) for j in range(q + 1 - i)]
+    one, other = chebyshev.chebvander(2 * points.T - 1, q)  # (N, q+1) each
+    columns = np.stack([one[:, i] * other[:, j] for i, j in degrees], axis=1)
+    coarse = np.arange(len(points)).reshape(cells + 1, -1)[::2, ::2].ravel()
+    found, rows = minimax.best_on_grid(columns, plane_values(points), coarse, close=0.02)
+    active = points[rows[np.abs(found.weights) > 1e-9]]
+    polynomial = _polynomial(found.coefficients, degrees, q)
+    return PlaneApproximant(polynomial, active, _certified(active, degrees))
+
+
+@functools.cache
+def plane_float64(q: int, cells: int, device: str) -> InFloat64:
+    """The model of two variables in float64, on the grid."""
+    found, points = plane_approximant(q, cells), plane_grid(cells)
+    model = powers.construction(found.polynomial, PLANE_B, q=q)
+    out = _float64(model, points, device)
+    exact = to_float(found.polynomial(rationals(points[::101])))
+    sizes = roundoff_bound(model, PLANE_B), roundoff_estimate(model, PLANE_B)
+    return InFloat64(_largest(out - plane_values(points)), _largest(out[::101] - exact), *sizes)
+
+
+@functools.cache
+def plane_error_in_rationals(q: int, cells: int, checked: int = 4) -> float:
+    """max |C^q - f| for the exact model, at some of the points where the error alternates."""
+    found = plane_approximant(q, cells)
+    some = found.points[:: len(found.points) // checked]
+    out = powers.construction(found.polynomial, PLANE_B, q=q)(rationals(some))
+    return _largest(to_float(out) - plane_values(some))
+
+
+def _certified(active: np.ndarray, degrees: list[tuple[int, int]]) -> float:
+    """|sum w_i f(x_i)| / sum |w_i|, in balls, for the one w that annihilates all monomials."""
+    k, l = rationals(active * 1024).T
+    w = minimax.annihilator(np.stack([k**i * l**j for i, j in degrees], axis=1))
+    with flint.ctx.workprec(BITS):
+        balls = vector([flint.arb(value) for value in active.ravel().tolist()]).reshape(-1, 2)
+        bound = abs(w @ plane_values(balls)) / np.abs(w).sum()
+    return minimax.lower_end(bound)
+
+
+def _polynomial(coefficients: np.ndarray, degrees: list[tuple[int, int]], q: int) -> Polynomial:
+    """sum c_ij T_i(2x - 1) T_j(2y - 1), multiplied out in rationals."""
+    T = [p.coeffs() for p in minimax.chebyshev_polynomials(q, flint.fmpq_poly([-1, 2]))]
+    total: dict[tuple[int, int], Any] = {}
+    for c, (i, j) in zip(rationals(coefficients), degrees, strict=True):
+        for a, p in enumerate(T[i]):
+            for b, r in enumerate(T[j]):
+                total[a, b] = total.get((a, b), 0) + c * p * r
+    return Polynomial(2, total)
+
+
+# --- round-off -----------------------------------------------------------------------------------
+
+
+def roundoff_bound(model: Transformer, B: Any) -> float:
+    """|C^q in float64 - C^q| on ||x|| <= B, for the exact model of Theorem 3.5 with M^2 = B^i.
+
+    Let N be the number of beta_{k,s} and g_j = j u / (1 - j u).
+    1. t = xi . x: exact for d = 1 (xi = 1); else off by g_(d+1) B, which changes t^s by at most
+       s g_(d+1) B^s (1 + g_(d+1))^s.
+    2. Slot s holds t^s up to e_s = B^s `tower.error_bound`, if every token keeps itself. For d = 1
+       there is one token. On [0, 1]^2 with the directions of ridge.py, whose last entry is
+       positive, t_j >= -1, and alpha_ii - alpha_ij >= B^2 - B > 1/2 in every block i >= 2 (in the
+       first, where all y_j = 1, it is 2 B).
+    3. beta_{k,s} is rounded, multiplied, and added up with N others, in any order: g_(N+2) times
+       the sum of all |beta_{k,s}| |slot| and |b|.
+    """
+    n, d = model.F.shape
+    rows, u, b = model.layout, roundoff.unit("float64"), float(B)
+    sizes = np.abs(to_float(model.beta).reshape(n, rows.size)).sum(axis=0)
+    shift = 0.0 if d == 1 else _gamma(d + 1, u)
+    off = held = 0.0
+    for s in range(1, rows.q + 1):
+        stored = tower.error_bound("float64", B, s, powers.repaired) + s * shift * (1 + shift) ** s
+        off += sizes[rows.slot(s)] * b**s * stored
+        held += sizes[rows.slot(s)] * b**s * (1 + stored)
+    total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
+    return total * (1 + 1e-9)  # the sums above are rounded as well
+
+
+def roundoff_estimate(model: Transformer, B: Any) -> float:
+    """u times the sum of all |beta_{k,s}| B^s and |b|: no bound, but about what is seen (d = 1)."""
+    rows = model.layout
+    sizes = np.abs(to_float(model.beta).reshape(rows.n, rows.size)).sum(axis=0)
+    held = sum(sizes[rows.slot(s)] * float(B) ** s for s in range(1, rows.q + 1))
+    return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
+
+
+def _gamma(j: int, u: float) -> float:
+    return j * u / (1 - j * u)

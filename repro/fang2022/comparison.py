@@ -1,0 +1,101 @@
+"""Section 5 and Appendix A.1: the three models that the experiments compare.
+
+Paper             Here                     Output
+ATTENTION         Attention(d, q, n)       b + sum_k sum_s beta_{k,s} (xi_k . x)^s
+NN_width          Width(d, units)          b + sum_k v_k sigma(xi_k . x + c_k)
+NN_depth          Depth(d, units, hidden)  a linear layer on `hidden` ReLU layers, one on another
+
+ATTENTION is the model of Section 2 with the blocks of Theorem 3.5. These are fixed and store
+(-1)^s (xi_k . x)^s in slot s of token k, so what is trained is F = [xi_1, ..., xi_n]^T, the n q
+entries of beta that meet a stored power (their signs absorbed) and b: n (d + q) + 1 numbers. The
+sum above is what blocks and readout together give; `fused` evaluates it without building a token.
+
+Readings:
+- Table 2 has 3 hidden layers ("x 2" at the inner pair). In Table 3 the number at that bracket is
+  damaged; Section 5 says q + 1 layers, and the last row is numbered 13 = 2 * 6 + 1: 6 hidden ones.
+- The start is not printed. The xi_k start as independent uniform unit vectors, since Lemma 3.3 has
+  unit vectors, beta and b at 0: the model starts as the zero function. The ReLU networks start as
+  torch's nn.Linear does: weights and biases uniform in +-1/sqrt(inputs).
+- Nothing keeps the xi_k at norm 1 during training: Section 5 does not mention it.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from repro.fang2022 import fused, powers
+from repro.fang2022.model import Transformer
+from repro.numerics.exact import rational, rationals
+
+
+class Attention(nn.Module):
+    """The model of Theorem 3.5 with n directions, as it is trained."""
+
+    def __init__(self, d: int, q: int, n: int, start: torch.Generator | None = None) -> None:
+        super().__init__()
+        directions = torch.randn(n, d, generator=start)
+        self.F = nn.Parameter(directions / directions.norm(dim=1, keepdim=True))  # rows xi_k
+        self.beta = nn.Parameter(torch.zeros(n, q))
+        self.b = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
+        return fused.ridge_polynomial(x, self.F, self.beta) + self.b
+
+    def literal(self, B: Any) -> Transformer:
+        """The same model as Section 2 has it, in exact numbers; right while |xi_k . x| <= B."""
+        n, q = self.beta.shape
+        F, beta, b = (rationals(p.detach().cpu().numpy()) for p in (self.F, self.beta, self.b))
+        blocks = powers.power_blocks(n, q, powers.repaired(q, rational(B)))
+        return Transformer(F, blocks, powers.readout(beta), b.item())
+
+
+class Depth(nn.Sequential):
+    """NN_depth: `hidden` ReLU layers of `units` units each, then the linear combination."""
+
+    def __init__(
+        self, d: int, units: int, hidden: int, start: torch.Generator | None = None
+    ) -> None:
+        inner = [part for _ in range(hidden - 1) for part in (nn.Linear(units, units), nn.ReLU())]
+        super().__init__(nn.Linear(d, units), nn.ReLU(), *inner, nn.Linear(units, 1))
+        _restart(self, start)
+
+    def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
+        return super().forward(x).squeeze(-1)
+
+
+class Width(nn.Sequential):
+    """NN_width: one ReLU layer; evaluated like the attention model, without an N x units array."""
+
+    def __init__(self, d: int, units: int, start: torch.Generator | None = None) -> None:
+        super().__init__(nn.Linear(d, units), nn.ReLU(), nn.Linear(units, 1))
+        _restart(self, start)
+
+    def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
+        (weight, bias), (readout, b) = self[0].parameters(), self[2].parameters()
+        return fused.ridge_relu(x, weight, bias, readout[0]) + b
+
+
+def _restart(network: nn.Sequential, start: torch.Generator | None) -> None:
+    """torch's own start of nn.Linear, drawn from a generator of ours."""
+    for layer in network:
+        if isinstance(layer, nn.Linear):
+            bound = 1 / math.sqrt(layer.in_features)
+            nn.init.uniform_(layer.weight, -bound, bound, generator=start)
+            nn.init.uniform_(layer.bias, -bound, bound, generator=start)
+
+
+def layers(network: nn.Sequential) -> list[str]:
+    """The rows of Tables 2 and 3: LINEAR(IN=2,OUT=4), RELU, ..."""
+    return [
+        f"LINEAR(IN={part.in_features},OUT={part.out_features})"
+        if isinstance(part, nn.Linear)
+        else type(part).__name__.upper()
+        for part in network
+    ]
+
+
+def parameters(model: nn.Module) -> int:
+    """Free parameters: everything that is trained."""
+    return sum(parameter.numel() for parameter in model.parameters())

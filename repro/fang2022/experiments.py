@@ -1,0 +1,305 @@
+"""Section 5: the data, the trainings as printed, and the convergence rule of Table 1.
+
+            d   q   x           samples   train + test   batch   epochs
+f_1*        2   2   N(0, 100)   10000     9000 + 1000     5000      600
+f_2*       10   5   N(0, 1)     50000     45000 + 5000   25000     2000
+
+y = f*(x) + e, e ~ N(0, 1). SGD with one cycle of the learning rate, from 0.0001 to 0.001, and the
+gradient clipped. An epoch goes once through the training data in a new random order, in steps of
+`batch`, the last one smaller: 5000 + 4000 and 25000 + 20000.
+
+Readings:
+- The bound of the clipping is not printed. It is a field of the spec, and claims vary it.
+- The one cycle is torch's OneCycleLR with its defaults: 30 % of the steps up, then down to almost
+  0, the momentum from 0.95 to 0.85 and back.
+- MSE_Tr is against the noisy y, MSE_Te against f*(x): the printed 0.109 and 0.02 are below the
+  variance 1 of the noise, which no prediction of a noisy y can be.
+- MSE_Tr of an epoch is the mean over its steps, each before its update; the last number is
+  evaluated after the training.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from repro.fang2022 import comparison
+from repro.fang2022.polynomials import F_1_STAR, F_2_STAR
+from repro.training import SGD, OneCycle, Outcome, Spec, Workspace
+from repro.training.loop import fit, generator_at
+
+TARGETS = {"f_1*": (F_1_STAR, 10.0), "f_2*": (F_2_STAR, 1.0)}  # and the deviation of each x_i
+VARIANCES = {"f_1*": 40000.0, "f_2*": 1920.0}  # of f*(x): the test error of the best constant
+TEST_LOOKS = 200  # points of a test curve, about
+DATA, START, SPLIT, SHUFFLE = -1, -2, -3, -4  # streams of a seed; epochs count from 0
+
+
+@dataclass(frozen=True)
+class Experiment(Spec):
+    """One training of Section 5; the functions below fill in the printed numbers."""
+
+    kind: ClassVar[str] = "fang2022-section-5"
+    version: ClassVar[int] = 1
+
+    target: str  # f_1* or f_2*
+    model: str  # ATTENTION, NN_depth or NN_width
+    size: int  # n, or the units of a hidden layer
+    clip: float
+    seed: int  # of data, split, start and order of the samples
+    train: int
+    test: int
+    batch: int
+    epochs: int
+    shuffled: bool = False  # a control: the y of the training data in random order
+
+
+# The comparison on f_2*, equal for all three models: what smoke, laptop and paper scale can afford.
+# The batch stays 5/9 of the data; fewer steps end with larger errors, for all three.
+LIGHT = {"train": 1800, "test": 1000, "batch": 1000, "epochs": 60}
+REDUCED = {"train": 4500, "test": 5000, "batch": 2500, "epochs": 400}
+FULL = {"train": 45000, "test": 5000, "batch": 25000, "epochs": 2000}  # as printed
+
+
+def paraboloid(model: str, size: int, *, clip: float, seed: int, **changes: Any) -> Experiment:
+    """The training on f_1* as printed, but for the fields in `changes`."""
+    printed = {"train": 9000, "test": 1000, "batch": 5000, "epochs": 600}
+    return Experiment("f_1*", model, size, clip, seed, **{**printed, **changes})
+
+
+def quintic(model: str, size: int, *, clip: float, seed: int, **changes: Any) -> Experiment:
+    """The training on f_2* as printed, but for the fields in `changes`."""
+    return Experiment("f_2*", model, size, clip, seed, **{**FULL, **changes})
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples of y = f*(x) + e, split at random; `truth` is f*(x) at the test points."""
+
+    x: Tensor  # (train, d)
+    y: Tensor  # (train,)
+    x_test: Tensor  # (test, d)
+    y_test: Tensor  # (test,)
+    truth: Tensor  # (test,)
+
+
+def sample(target: str, train: int, test: int, seed: int, shuffled: bool = False) -> Data:
+    """The data in float32; f* is evaluated in float64, at the float32 points."""
+    f, deviation = TARGETS[target]
+    draw = generator_at(seed, DATA)
+    x = deviation * torch.randn(train + test, f.d, generator=draw)
+    truth = f(x.double())
+    y = truth + torch.randn(train + test, generator=draw, dtype=torch.float64)
+    order = torch.randperm(train + test, generator=generator_at(seed, SPLIT))
+    chosen, left = order[:train], order[train:]
+    if shuffled:
+        other = torch.randperm(train, generator=generator_at(seed, SHUFFLE))
+        y[chosen] = y[chosen][other]
+    return Data(x[chosen], y[chosen].float(), x[left], y[left].float(), truth[left].float())
+
+
+def build(target: str, model: str, size: int, seed: int) -> nn.Module:
+    """A model at its start."""
+    f, _ = TARGETS[target]
+    start = generator_at(seed, START)
+    if model == "ATTENTION":
+        return comparison.Attention(f.d, f.degree, size, start)
+    if model == "NN_width":
+        return comparison.Width(f.d, size, start)
+    if model == "NN_depth":
+        return comparison.Depth(f.d, size, f.degree + 1, start)
+    raise ValueError(f"Section 5 has ATTENTION, NN_depth and NN_width, not {model!r}")
+
+
+class _Watched(nn.Module):
+    """A model and its test curve: a buffer, so that a checkpoint keeps it."""
+
+    def __init__(self, model: nn.Module, looks: int) -> None:
+        super().__init__()
+        self.model = model
+        self.test: Tensor
+        self.register_buffer("test", torch.full((looks,), math.nan, dtype=torch.float64))
+
+
+def train(spec: Experiment, workspace: Workspace) -> Outcome:
+    """Numbers: MSE_Tr, MSE_Te. Curves: train (per epoch), test (after the epochs in test_epoch)."""
+    data = _to(
+        sample(spec.target, spec.train, spec.test, spec.seed, spec.shuffled), workspace.device
+    )
+    every = max(1, spec.epochs // TEST_LOOKS)
+    model = build(spec.target, spec.model, spec.size, spec.seed)
+    watched = _Watched(model, math.ceil(spec.epochs / every)).to(workspace.device)
+    batches = math.ceil(spec.train / spec.batch)
+    orders: dict[int, Tensor] = {}  # of the current epoch only
+
+    def loss(_: nn.Module, step: int) -> Tensor:
+        epoch, part = divmod(step, batches)
+        if epoch not in orders:
+            orders.clear()
+            order = torch.randperm(spec.train, generator=generator_at(spec.seed, epoch))
+            orders[epoch] = order.to(data.x.device)
+        if part == 0 and epoch % every == 0:
+            watched.test[epoch // every] = mean_square(model, data.x_test, data.truth)
+        chosen = orders[epoch][part * spec.batch : (part + 1) * spec.batch]
+        x, y = (values.index_select(0, chosen) for values in (data.x, data.y))
+        return (model(x) - y).square().mean()
+
+    curves = fit(
+        watched,
+        loss,
+        steps=spec.epochs * batches,
+        optimizer=SGD(lr=0.001),
+        schedule=OneCycle(start=0.1),
+        workspace=workspace,
+        clip=spec.clip,
+    )
+    numbers = errors(model, data)
+    looked = [float(epoch) for epoch in range(0, spec.epochs, every)]
+    return Outcome(
+        numbers,
+        {
+            "train": _by_epoch(curves["loss"], spec),
+            "test": [*watched.test.tolist(), numbers["MSE_Te"]],
+            "test_epoch": [*looked, float(spec.epochs)],
+        },
+        dict(model.state_dict()),
+    )
+
+
+def trained(spec: Experiment, outcome: Outcome) -> nn.Module:
+    """The model that `train` left."""
+    model = build(spec.target, spec.model, spec.size, spec.seed)
+    model.load_state_dict(outcome.tensors)
+    return model
+
+
+def _to(data: Data, device: str) -> Data:
+    return Data(**{name: tensor.to(device) for name, tensor in vars(data).items()})
+
+
+def errors(model: nn.Module, data: Data) -> dict[str, float]:
+    return {
+        "MSE_Tr": mean_square(model, data.x, data.y),
+        "MSE_Te": mean_square(model, data.x_test, data.truth),
+        "MSE_Te, noisy": mean_square(model, data.x_test, data.y_test),
+    }
+
+
+@torch.no_grad()
+def mean_square(model: nn.Module, x: Tensor, y: Tensor) -> float:
+    parts = zip(x.split(25000), y.split(25000), strict=True)
+    return sum((model(a) - b).double().square().sum().item() for a, b in parts) / len(y)
+
+
+def _by_epoch(losses: Sequence[float], spec: Experiment) -> list[float]:
+    """The losses of the steps, averaged over each epoch, in proportion to their samples."""
+    starts = range(0, spec.train, spec.batch)
+    weights = [min(spec.batch, spec.train - start) / spec.train for start in starts]
+    steps = len(weights)
+    return [
+        sum(w * loss for w, loss in zip(weights, losses[e * steps : (e + 1) * steps], strict=True))
+        for e in range(spec.epochs)
+    ]
+
+
+# --- how far the ReLU networks of Figure 2 can go ------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SecondOrder(Spec):
+    """A network of Table 2 on the data of f_1*, trained by L-BFGS."""
+
+    kind: ClassVar[str] = "fang2022-second-order"
+    version: ClassVar[int] = 1
+
+    model: str
+    size: int
+    seed: int
+    iterations: int
+
+
+def train_second_order(spec: SecondOrder, workspace: Workspace) -> Outcome:
+    """All samples at once, in float64; x and y divided by their deviations, 10 and 200.
+
+    The factors are then put into the first and the last layer: it is a network of Table 2.
+    """
+    data = sample("f_1*", 9000, 1000, spec.seed)
+    _, deviation = TARGETS["f_1*"]
+    unit = math.sqrt(VARIANCES["f_1*"])
+    x, y = data.x.double() / deviation, data.y.double() / unit
+    model = build("f_1*", spec.model, spec.size, spec.seed).double()
+    engine = torch.optim.LBFGS(
+        model.parameters(),
+        max_iter=spec.iterations,
+        max_eval=2 * spec.iterations,
+        history_size=50,
+        tolerance_grad=1e-9,
+        tolerance_change=1e-12,
+        line_search_fn="strong_wolfe",
+    )
+    losses: list[float] = []
+
+    def closure() -> Tensor:
+        engine.zero_grad()
+        loss = (model(x) - y).square().mean()
+        loss.backward()
+        losses.append(loss.item())
+        workspace.progress(len(losses), 2 * spec.iterations, loss=losses[-1])
+        return loss
+
+    engine.step(closure)  # pyright: ignore[reportArgumentType]
+    first, *_, last = [part for part in model if isinstance(part, nn.Linear)]  # pyright: ignore
+    first.weight.data /= deviation
+    last.weight.data *= unit
+    last.bias.data *= unit
+    model = model.float()
+    return Outcome(errors(model, data), {"loss": losses}, dict(model.state_dict()))
+
+
+def shallow_floor(units: int, deviation: float = 10.0) -> float:
+    """No ReLU network with one hidden layer has a smaller E (f_1*(x) - NN(x))^2.
+
+    For fixed x_2 it is linear in x_1 on each of k <= units + 1 pieces, and misses x_1^2 (plus a
+    constant) there: on an interval of length h a line misses x^2 by at least h^5 / 180 in the
+    integral of the square, and h^5 is convex, so k pieces miss it on [-R, R] by k (2R/k)^5 / 180 =
+    8 R^5 / (45 k^4) or more. The density is at least that at R, exp(-R^2/2s^2) / (s sqrt(2 pi)),
+    s the deviation; R = s sqrt(5) gives the most.
+    """
+    R = deviation * math.sqrt(5)
+    density = math.exp(-2.5) / (deviation * math.sqrt(2 * math.pi))
+    return density * 8 * R**5 / (45 * (units + 1) ** 4)
+
+
+# --- convergence, by the rule of Table 1 and by others -------------------------------------------
+
+STILL = 0.01  # Table 1: "the absolute difference of MSE_Tr of two consecutive epochs"
+
+
+def first_still_epoch(train: Sequence[float], change: float = STILL, run: int = 1) -> int | None:
+    """The first epoch that ends a run of `run` changes below `change`; Table 1 has a run of one.
+
+    Epochs count from 1, so the earliest possible answer is 1 + run; None if there is no such run.
+    """
+    still = 0
+    for epoch, (before, after) in enumerate(pairwise(train), start=2):
+        still = still + 1 if abs(after - before) < change else 0
+        if still == run:
+            return epoch
+    return None
+
+
+def last_moving_epoch(train: Sequence[float], change: float = STILL) -> int:
+    """The last epoch whose MSE_Tr differs by `change` or more from the one before; 1 if none."""
+    moving = [
+        epoch
+        for epoch, (before, after) in enumerate(pairwise(train), start=2)
+        if abs(after - before) >= change
+    ]
+    return max(moving, default=1)
+
+
+def first_epoch_below(curve: Sequence[float], level: float) -> int | None:
+    return next((epoch for epoch, value in enumerate(curve, start=1) if value < level), None)

@@ -1,0 +1,272 @@
+"""Section 5 at its printed size: sums of n ridge functions, with gradients, in O(N + n) memory.
+
+The blocks of Theorem 3.5 are fixed and only compute powers, so what is trained is, up to b,
+
+    y_i = sum_k g_k(t_ik),   t_ik = <xi_k, x_i>,   g_k(t) = sum_s beta_{k,s} t^s,   s = 1, ..., q,
+
+for N samples x_i in R^d and n directions xi_k, the rows of F. NN_width of Table 3 is the same sum
+with g_k(t) = v_k relu(t + c_k). Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Then
+
+    dL/dxi_k = sum_i u_ik x_i,   dL/dbeta_{k,s} = sum_i w_i t_ik^s,
+    dL/dc_k = sum_i u_ik,        dL/dv_k = sum_i w_i relu(t_ik + c_k).
+
+A literal block costs about n^2 (n+q+2) per sample. Autograd on the sum costs n (d+q), but keeps
+arrays of N x n numbers, 200 MB each in Table 1, for the sake of t, which d multiplications give
+back. Here t is computed in the forward pass and again in the backward pass, for a few samples at a
+time, and forgotten: beyond y and the gradients there are a chunk of fixed size and some sums.
+
+Backend   What                                            Where
+c         fused.c, compiled at its first use; t never     float32 and float64 on a CPU, if there is
+          leaves the registers                            a C compiler
+chunks    torch, for CHUNK entries of t at a time         every float type, every device
+
+Both give the same numbers up to round-off; `backend()` says which is used and why, and
+REPRO_NO_COMPILER=1 in the environment forbids the kernel. (torch.compile is no third: on a CPU it
+needs a compiler too, for 10 s and more, and what it made of a chunk was no faster.)
+
+The library lies in the user's cache folder, under a hash of the source, the flags and what the
+compiler says of itself and the processor. The flags leave out -ffast-math, which in older gcc
+flushes denormal numbers to zero in the whole process: fused.c writes the order of its sums down.
+So its bits do not depend on the number of threads.
+"""
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from repro import files
+
+CHUNK = 2**17  # with it the arrays of a chunk, half a megabyte each, stay in the caches
+PER_THREAD = 2**20  # pairs of a sample and a direction that are worth a thread
+REAL = {torch.float32: "float", torch.float64: "double"}
+SOURCE = Path(__file__).with_suffix(".c")
+NATIVE = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
+FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")
+FORBIDDEN = "REPRO_NO_COMPILER"
+
+
+def ridge_polynomial(x: Tensor, F: Tensor, beta: Tensor, *, backend: str | None = None) -> Tensor:
+    """sum_k sum_s beta[k, s-1] <xi_k, x>^s, differentiable (once) in F and beta.
+
+    x (N, d), F (n, d), beta (n, q) -> (N,)
+    """
+    if beta.ndim != 2 or beta.shape[1] < 1:
+        raise ValueError(f"Section 5 needs beta (n, q) with q >= 1, got {_described(beta)}")
+    return _ridge(x, F, beta, relu=False, backend=backend)
+
+
+def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | None = None) -> Tensor:
+    """sum_k v_k relu(<xi_k, x> + c_k), differentiable (once) in F, c and v; relu'(0) = 0.
+
+    x (N, d), F (n, d), c (n,), v (n,) -> (N,)
+    """
+    if c.ndim != 1 or c.shape != v.shape:
+        raise ValueError(f"Table 3 needs c (n,) and v (n,), got {_described(c, v)}")
+    return _ridge(x, F, torch.stack([c, v], 1), relu=True, backend=backend)
+
+
+@dataclass(frozen=True)
+class Backend:
+    name: str  # "c" or "chunks"
+    why: str
+
+
+def backend(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Backend:
+    """What computes for tensors of this kind; the first call compiles."""
+    if torch.device(device).type != "cpu" or dtype not in REAL:
+        return Backend("chunks", f"the kernel is for {' and '.join(REAL.values())} on a CPU")
+    if os.environ.get(FORBIDDEN, "0") not in ("", "0"):
+        return Backend("chunks", f"{FORBIDDEN} is set")
+    library, why = _library(dtype)
+    return Backend("c" if library else "chunks", why)
+
+
+def _ridge(x: Tensor, F: Tensor, p: Tensor, *, relu: bool, backend: str | None) -> Tensor:
+    """The sum of g_k with parameters in row k of p: beta_k, or (c_k, v_k)."""
+    if x.ndim != 2 or F.ndim != 2 or x.shape[1] != F.shape[1] or len(F) != len(p) or not F.numel():
+        needed = "x (N, d), F (n, d), parameters (n, ...), n, d >= 1"
+        raise ValueError(f"need {needed}; got {_described(x, F, p)}")
+    if len({(a.dtype, a.device) for a in (x, F, p)}) > 1 or not x.dtype.is_floating_point:
+        raise TypeError(f"need one float type and one device, got {_described(x, F, p)}")
+    if x.requires_grad:
+        raise ValueError("x are the samples, there is no gradient in them: pass x.detach()")
+    return _Ridge.apply(x, F, p, relu, _chosen(x, backend))  # pyright: ignore[reportReturnType]
+
+
+def _described(*tensors: Tensor) -> str:
+    return ", ".join(f"{tuple(a.shape)} {a.dtype} on {a.device}" for a in tensors)
+
+
+def _chosen(x: Tensor, asked: str | None) -> str:
+    if asked == "chunks":
+        return asked
+    best = backend(x.dtype, x.device)
+    if asked not in (None, best.name):
+        raise ValueError(f"backend={asked!r} cannot be had: this is {best.name!r}, as {best.why}")
+    return best.name
+
+
+class _Ridge(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, F: Tensor, p: Tensor, relu: bool, name: str) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx.save_for_backward(x, F, p)
+        value, gradient = BACKENDS[name]
+        ctx.gradient = functools.partial(gradient, relu)
+        return value(relu, x, F, p)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, w: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        _, F, p = ctx.saved_tensors
+        grad_F, grad_p = ctx.gradient(*ctx.saved_tensors, w)
+        return None, grad_F.to(F), grad_p.to(p), None, None
+
+
+# --- chunks: in torch ----------------------------------------------------------------------------
+
+
+def _chunks_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
+    value, p, rows = _relu_value if relu else _polynomial_value, p.T.contiguous(), _rows(F)
+    y = x.new_empty(len(x))
+    for part, target in zip(x.split(rows), y.split(rows), strict=True):
+        target.copy_(value(part, F, p))
+    return y
+
+
+def _chunks_gradient(relu: bool, x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> list[Tensor]:
+    gradient, p, rows = _relu_gradient if relu else _polynomial_gradient, p.T.contiguous(), _rows(F)
+    wide = torch.float32 if x.device.type == "mps" else torch.float64  # which mps does not have
+    grad_F, grad_p = (torch.zeros_like(a, dtype=wide) for a in (F, p))
+    for part, weights in zip(x.split(rows), w.split(rows), strict=True):
+        u, sums = gradient(part, F, p, weights)
+        grad_F += u.T @ part
+        grad_p += sums
+    return [grad_F, grad_p.T]
+
+
+def _rows(F: Tensor) -> int:
+    return max(1, CHUNK // len(F))
+
+
+def _polynomial_value(x: Tensor, F: Tensor, beta: Tensor) -> Tensor:  # beta: (q, n)
+    t = x @ F.T
+    h = beta[-1].repeat(len(t), 1)
+    for row in reversed(beta[:-1]):
+        torch.addcmul(row, h, t, out=h)
+    return h.mul_(t).sum(1)
+
+
+def _polynomial_gradient(x: Tensor, F: Tensor, beta: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    t, q = x @ F.T, len(beta)
+    u = (q * beta[-1]).repeat(len(t), 1)
+    for s in range(q - 1, 0, -1):
+        torch.addcmul(s * beta[s - 1], u, t, out=u)
+    power, sums = t.clone(), [w @ t]
+    for _ in range(q - 1):
+        sums.append(w @ power.mul_(t))
+    return u.mul_(w[:, None]), torch.stack(sums)
+
+
+def _relu_value(x: Tensor, F: Tensor, p: Tensor) -> Tensor:  # p: (2, n)
+    c, v = p
+    return torch.addmm(c, x, F.T).relu_() @ v
+
+
+def _relu_gradient(x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    c, v = p
+    a = torch.addmm(c, x, F.T).relu_()
+    u = torch.where(a > 0, w[:, None], 0).mul_(v)
+    return u, torch.stack([u.sum(0), w @ a])
+
+
+# --- c: in fused.c -------------------------------------------------------------------------------
+
+
+def _c_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
+    x, F, p = (a.contiguous() for a in (x, F, p))
+    y, forward = x.new_empty(len(x)), _library(x.dtype)[0].forward
+
+    def part(i: int, j: int) -> int:
+        places = (a.data_ptr() for a in (x[i:j], F, p, y[i:j]))
+        return forward(relu, j - i, *F.shape, p.shape[1], *places)
+
+    _in_threads(part, len(x), len(F))
+    return y
+
+
+def _c_gradient(relu: bool, x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> list[Tensor]:
+    x, F, p, w = (a.contiguous() for a in (x, F, p, w))
+    grads = [torch.zeros_like(a, dtype=torch.float64) for a in (F, p)]
+    backward = _library(x.dtype)[0].backward
+
+    def part(k: int, l: int) -> int:
+        places = (a.data_ptr() for a in (x, F[k:l], p[k:l], w, *(grad[k:l] for grad in grads)))
+        return backward(relu, len(x), l - k, F.shape[1], p.shape[1], *places)
+
+    _in_threads(part, len(F), len(x))
+    return grads
+
+
+def _in_threads(part: Callable[[int, int], int], length: int, times: int) -> None:
+    """part(i, j) on parts of range(length), in torch's number of threads: ctypes lets them run."""
+    threads = max(1, min(torch.get_num_threads(), length, length * times // PER_THREAD))
+    cuts = [length * i // threads for i in range(threads + 1)]
+    if threads == 1:
+        failed = [part(0, length)]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            failed = list(pool.map(part, cuts[:-1], cuts[1:]))
+    if any(failed):
+        raise MemoryError("fused.c found no memory for a block of samples")
+
+
+@functools.cache
+def _library(dtype: torch.dtype) -> tuple[Any, str]:
+    """The compiled kernel, and where it is; or None, and why there is none."""
+    wanted = [name for name in (os.environ.get("CC"), "cc", "gcc", "clang") if name]
+    compiler = next(filter(None, map(shutil.which, wanted)), None)
+    if compiler is None:
+        return None, f"no C compiler is on PATH: {', '.join(wanted)}"
+    try:
+        path = _compiled(compiler, (*FLAGS, f"-DREAL={REAL[dtype]}"))
+        library = ctypes.CDLL(os.fspath(path))
+    except subprocess.CalledProcessError as error:
+        return None, f"{compiler} failed: {error.stderr.decode(errors='replace').strip()}"
+    except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
+        return None, f"the kernel cannot be kept or loaded ({error}); see XDG_CACHE_HOME"
+    sizes = [ctypes.c_int, *[ctypes.c_long] * 4]
+    library.forward.argtypes = [*sizes, *[ctypes.c_void_p] * 4]
+    library.backward.argtypes = [*sizes, *[ctypes.c_void_p] * 6]
+    return library, f"{path}, compiled by {compiler}"
+
+
+def _compiled(compiler: str, flags: tuple[str, ...]) -> Path:
+    """The shared library, found or made; several processes may make it at the same time."""
+    run = functools.partial(subprocess.run, check=True, capture_output=True, timeout=120)
+    macros = run([compiler, *flags, "-dM", "-E", "-x", "c", os.devnull]).stdout
+    known = b"\0".join([SOURCE.read_bytes(), " ".join(flags).encode(), macros])
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    path = cache / "attention-claims" / f"fused-{hashlib.sha256(known).hexdigest()[:16]}.so"
+    if not path.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder, path.name)
+            run([compiler, *flags, SOURCE, "-o", made])
+            files.write_atomically(path, made.read_bytes())
+    return path
+
+
+BACKENDS = {"c": (_c_value, _c_gradient), "chunks": (_chunks_value, _chunks_gradient)}

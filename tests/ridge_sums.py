@@ -1,0 +1,46 @@
+"""The sums that repro.fang2022.fused computes, done plainly: the reference of its tests."""
+
+import torch
+
+from repro.fang2022.model import Layout, Transformer
+from repro.fang2022.multiplication import product_block
+
+
+def plain_polynomial(x, F, beta):
+    """Horner on the whole N x n array of t = <xi_k, x_i>, for autograd."""
+    t = x @ F.T
+    h = beta[:, -1] * t
+    for s in reversed(range(beta.shape[1] - 1)):
+        h = (h + beta[:, s]) * t
+    return h.sum(1)
+
+
+def plain_relu(x, F, c, v):
+    return (x @ F.T + c).relu() @ v
+
+
+def literal_blocks(n, q, B, dtype):
+    """Theorem 3.5: block i puts (-1)^i t^i into slot i, the product of t and slot i-1; G_i = 2 B^i."""
+    rows = Layout(n, q)
+    factors = [rows.one, *map(rows.slot, range(1, q))]
+    blocks = [
+        product_block(rows, 0, factor, rows.slot(i), 2 * B**i).to(dtype)
+        for i, factor in enumerate(factors, 1)
+    ]
+    return tuple(blocks)
+
+
+def literal_model(F, beta, B):
+    """The model of Section 5, block by block; beta_s takes the sign of the stored (-1)^s t^s."""
+    n, q = beta.shape
+    rows = Layout(n, q)
+    head = beta.new_zeros(n, rows.size)
+    head[:, rows.slot(1) : rows.one] = beta * (-1.0) ** torch.arange(1, q + 1)
+    return Transformer(F, literal_blocks(n, q, B, F.dtype), head.flatten(), 0.0)
+
+
+def value_and_gradients(function, x, *parameters, w):
+    """y, and what <w, y> gives in every parameter."""
+    leaves = [parameter.detach().clone().requires_grad_() for parameter in parameters]
+    y = function(x, *leaves)
+    return [y.detach(), *torch.autograd.grad(y, leaves, w)]

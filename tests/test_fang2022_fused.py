@@ -1,0 +1,521 @@
+"""The fused sums of Section 5: the same numbers as autograd and as the literal blocks, in less memory."""
+
+import functools
+import importlib.resources
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from ridge_sums import literal_model, plain_polynomial, plain_relu, value_and_gradients
+
+from repro.fang2022 import fused
+from repro.fang2022.fused import ridge_polynomial, ridge_relu
+from repro.numerics import roundoff
+
+HAVE_KERNEL = pytest.mark.skipif(
+    fused.backend().name != "c", reason=f"no kernel: {fused.backend().why}"
+)
+BACKENDS = [pytest.param("c", marks=HAVE_KERNEL), "chunks"]
+backends = pytest.mark.parametrize("backend", BACKENDS)
+dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
+
+#           N     n    d  q
+SHAPES = [
+    (1, 1, 1, 1),
+    (2, 1, 3, 10),
+    (31, 7, 1, 2),
+    (480, 64, 4, 3),
+    (481, 65, 10, 5),
+    (1500, 130, 10, 5),
+]
+shapes = pytest.mark.parametrize("shape", SHAPES, ids="N={0[0]}-n={0[1]}-d={0[2]}-q={0[3]}".format)
+
+
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def table_1(N, n, d=10, q=5):
+    """Data as in Table 1: x normal, |xi_k| about 1; values of order 1."""
+    F, beta = normal(n, d, seed=1) / d**0.5, normal(n, q, seed=2) / n**0.5
+    return normal(N, d), F, beta, normal(N, seed=3) / N
+
+
+# --- the right numbers ---------------------------------------------------------------------------
+
+
+def integers(N, n, columns, seed, low=-1, high=2):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(low, high, (N, columns), generator=generator), torch.randint(
+        low, high, (n, columns), generator=generator
+    )
+
+
+def magnitude(function, x, *parameters, w):
+    """No sum of `function` and of its gradients, in whatever order, exceeds this."""
+    sizes = [a.abs().double() for a in (x, *parameters)]
+    return max(float(a.max()) for a in value_and_gradients(function, *sizes, w=w.abs().double()))
+
+
+@backends
+@dtypes
+@given(
+    st.integers(1, 1100), st.integers(1, 140), st.integers(1, 6), st.integers(1, 10), st.integers()
+)
+@example(1, 1, 1, 1, 0)
+@example(480, 64, 2, 2, 1)
+@example(481, 65, 3, 3, 2)
+@example(961, 129, 1, 4, 3)
+@example(49, 3, 1, 10, 4)
+@settings(max_examples=40, deadline=None)
+def test_on_integers_every_number_is_exact(backend, dtype, N, n, d, q, seed):
+    """Whatever the order of the sums: no rounding below 2^24. So a wrong index cannot hide."""
+    seed %= 2**32
+    x, F = integers(N, n, d, seed)
+    w, beta = integers(N, n, q, seed + 1)
+    w, c, v = w[:, 0], *integers(n, n, 2, seed + 2)[0].T
+    for function, reference, parameters in (
+        (ridge_polynomial, plain_polynomial, (F, beta)),
+        (ridge_relu, plain_relu, (F, c, v)),
+    ):
+        assume(magnitude(reference, x, *parameters, w=w) < 2**24)
+        exact = value_and_gradients(
+            reference, *(a.double() for a in (x, *parameters)), w=w.double()
+        )
+        found = value_and_gradients(
+            functools.partial(function, backend=backend),
+            *(a.to(dtype) for a in (x, *parameters)),
+            w=w.to(dtype),
+        )
+        for a, b in zip(found, exact, strict=True):
+            assert a.dtype == dtype
+            assert torch.equal(a.double(), b)
+
+
+def gamma(m, dtype):
+    """m roundings in a row: a relative error of at most m u / (1 - m u)."""
+    u = roundoff.unit(dtype)
+    return m * u / (1 - m * u)
+
+
+@backends
+@dtypes
+@shapes
+def test_rounding_errors_stay_in_their_bounds(backend, dtype, shape):
+    """Entry by entry, against autograd in float64, the error is at most gamma_m times the same sum
+    of absolute values. t is off by gamma_d, so t^s by gamma_(s d + s); Horner and the weight add
+    at most 2q + 2 roundings, the sum over k or i at most n + N, and the result is rounded once.
+    In float64 the reference itself may be as far off: twice that."""
+    N, n, d, q = shape
+    x, F, beta, w = (a.to(dtype) for a in table_1(*shape))
+    found = value_and_gradients(
+        functools.partial(ridge_polynomial, backend=backend), x, F, beta, w=w
+    )
+    x, F, beta, w = (a.double() for a in (x, F, beta, w))
+    exact = value_and_gradients(plain_polynomial, x, F, beta, w=w)
+    sizes = value_and_gradients(plain_polynomial, x.abs(), F.abs(), beta.abs(), w=w.abs())
+    m = q * d + 3 * q + 3 + n + N
+    allowed = (2 if dtype == torch.float64 else 1) * gamma(m, dtype)
+    for a, b, size in zip(found, exact, sizes, strict=True):
+        assert ((a.double() - b).abs() <= allowed * size).all()
+
+
+def relative(a, b):
+    return float((a.double() - b).norm() / b.norm())
+
+
+@backends
+@pytest.mark.parametrize("n", [100, 2002, 4368], ids="n={}".format)
+def test_float32_agrees_with_float64_autograd_to_2e_6(backend, n):
+    """Loss and gradients of a step like those of Table 1; measured: at most 5e-7."""
+    x, F, beta, target = table_1(1000, n)
+
+    def step(function, x, F, beta, target):
+        F, beta = F.clone().requires_grad_(), beta.clone().requires_grad_()
+        loss = (function(x, F, beta) - target).square().mean()
+        return [loss.detach(), *torch.autograd.grad(loss, (F, beta))]
+
+    found = step(functools.partial(ridge_polynomial, backend=backend), x, F, beta, target)
+    exact = step(plain_polynomial, *(a.double() for a in (x, F, beta, target)))
+    errors = [relative(a, b) for a, b in zip(found, exact, strict=True)]
+    assert max(errors) <= 2e-6, f"loss, F, beta: {errors}"
+
+
+@backends
+def test_the_relu_sum_agrees_with_float64_autograd_to_2e_6(backend):
+    """Away from the kinks: where the sign of t + c is lost in rounding, no gradient is right."""
+    x, F, _, w = table_1(1000, 300)
+    c, v = normal(300, seed=4), normal(300, seed=5) / 300**0.5
+    t = x.double() @ F.double().T + c
+    F = F[(keep := t.abs().min(0).values > 1e-5)]
+    c, v = c[keep], v[keep]
+    assert len(F) > 200
+    found = value_and_gradients(functools.partial(ridge_relu, backend=backend), x, F, c, v, w=w)
+    exact = value_and_gradients(plain_relu, *(a.double() for a in (x, F, c, v)), w=w.double())
+    assert max(relative(a, b) for a, b in zip(found, exact, strict=True)) <= 2e-6
+
+
+@backends
+@pytest.mark.parametrize("q", [1, 2, 5], ids="q={}".format)
+def test_the_gradient_of_the_polynomial_is_that_of_finite_differences(backend, q):
+    x, F, beta, _ = (a.double() for a in table_1(17, 3, d=2, q=q))
+    F, beta = F.requires_grad_(), beta.requires_grad_()
+    call = functools.partial(ridge_polynomial, x, backend=backend)
+    assert torch.autograd.gradcheck(call, (F, beta))
+
+
+@backends
+def test_the_gradient_of_the_relu_sum_is_that_of_finite_differences(backend):
+    x, F, cv, _ = (a.double() for a in table_1(17, 3, d=2, q=2))
+    F, c, v = F.requires_grad_(), cv[:, 0].clone().requires_grad_(), cv[:, 1].clone()
+    assert (x @ F.T + c).abs().min() > 1e-3
+    call = functools.partial(ridge_relu, x, backend=backend)
+    assert torch.autograd.gradcheck(call, (F, c, v.requires_grad_()))
+
+
+@backends
+@pytest.mark.parametrize("B", [0.5, 1.0, 3.0], ids="B={}".format)
+@pytest.mark.parametrize("q", [1, 3, 5], ids="q={}".format)
+def test_the_literal_blocks_compute_the_same(backend, q, B):
+    """|literal - fused| <= sum_ks |beta_ks| (e_s + B^s (2 s gamma_d + gamma_2q + gamma_nq + gamma_n)).
+
+    Block i computes a = fl(fl(t s) + G), s the stored power before it, and stores G - a, exactly
+    (Sterbenz: a/G lies in [1/2, 3/2]). So e_i, the error of the stored power, is at most
+    B e_(i-1) + u (2 B^i + G_i) up to terms in u^2, for which there is a factor 1 + 10 u in every
+    block. The rest: both compute t, with errors gamma_d B each; Horner has 2q roundings, the sum of
+    the literal model n q terms other than 0, the fused one n.
+    """
+    n, d = 6, 3
+    x, F, beta, _ = (a.double() for a in table_1(200, n, d, q))
+    F = F / F.norm(dim=1, keepdim=True)
+    x = 0.99 * B * x / x.norm(dim=1).max()
+    gap = (literal_model(F, beta, B)(x) - ridge_polynomial(x, F, beta, backend=backend)).abs().max()
+    u, allowed, e = roundoff.unit("float64"), 0.0, 0.0
+    small = functools.partial(gamma, dtype=torch.float64)
+    for s in range(1, q + 1):
+        e = (B * e + u * (2 * B**s + 2 * B**s)) * (1 + 10 * u)
+        each = e + B**s * (2 * s * small(d) + small(2 * q) + small(n * q) + small(n))
+        allowed += float(beta[:, s - 1].abs().sum()) * each
+    assert gap <= allowed
+    assert gap >= allowed / 1000, "a bound far above the truth would let a wrong power pass"
+
+
+@backends
+def test_sums_over_blocks_of_samples_do_not_lose_small_terms(monkeypatch, backend):
+    """2^24 + 1 is 2^24 in float32: of 50 ones, each in a block of its own, none may be lost."""
+    monkeypatch.setattr(fused, "CHUNK", 1000)
+    w = torch.zeros(51 * 1000)
+    w[::1000] = 1
+    w[0] = 2**24
+    call = functools.partial(ridge_polynomial, torch.ones(len(w), 1), backend=backend)
+    F, beta = torch.ones(1, 1, requires_grad=True), torch.ones(1, 1, requires_grad=True)
+    for gradient in torch.autograd.grad(call(F, beta), (F, beta), w):
+        assert gradient.item() == 2**24 + 50
+
+
+@HAVE_KERNEL
+def test_the_kernel_does_not_lose_small_terms_among_many_directions():
+    beta = torch.zeros(51 * 1000, 1)
+    beta[::1000] = 1
+    beta[0] = 2**24
+    assert (
+        ridge_polynomial(torch.ones(1, 1), torch.ones_like(beta), beta, backend="c") == 2**24 + 50
+    )
+
+
+@dtypes
+def test_backends_agree_up_to_rounding(dtype):
+    x, F, beta, w = (a.to(dtype) for a in table_1(700, 90))
+    results = [
+        value_and_gradients(functools.partial(ridge_polynomial, backend=b), x, F, beta, w=w)
+        for b in (fused.backend(dtype).name, "chunks")
+    ]
+    for a, b in zip(*results, strict=True):
+        assert relative(a, b.double()) <= 32 * roundoff.unit(dtype)
+
+
+# --- any tensor ----------------------------------------------------------------------------------
+
+
+@backends
+@pytest.mark.parametrize("function", [ridge_polynomial, ridge_relu])
+def test_an_empty_batch_has_no_values_and_no_gradient(backend, function):
+    x, F, beta, _ = table_1(0, 5, q=2)
+    parameters = (F, beta) if function is ridge_polynomial else (F, *beta.T)
+    y, *gradients = value_and_gradients(
+        functools.partial(function, backend=backend), x, *parameters, w=torch.empty(0)
+    )
+    assert y.shape == (0,)
+    for gradient, parameter in zip(gradients, parameters, strict=True):
+        assert torch.equal(gradient, torch.zeros_like(parameter))
+
+
+@backends
+def test_tensors_need_not_be_contiguous(backend):
+    x, F, beta, w = table_1(600, 70)
+    call = functools.partial(ridge_polynomial, backend=backend)
+    expected = value_and_gradients(call, x, F, beta, w=w)
+    strided = [a.T.contiguous().T for a in (x, F, beta)]
+    assert not any(a.is_contiguous() for a in strided)
+    for a, b in zip(value_and_gradients(call, *strided, w=w), expected, strict=True):
+        torch.testing.assert_close(a, b)
+    constant = torch.ones(()).expand(600)  # what y.sum().backward() sends: stride 0
+    for a, b in zip(
+        value_and_gradients(call, x, F, beta, w=constant),
+        value_and_gradients(call, x, F, beta, w=torch.ones(600)),
+        strict=True,
+    ):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_short_floats_go_in_chunks_and_keep_their_type(dtype):
+    x, F = integers(40, 4, 2, seed=0)
+    w, beta = integers(40, 4, 2, seed=1)
+    w = w[:, 0] * (torch.arange(40) < 8)  # few terms: sums below 2^8 are exact
+    exact = value_and_gradients(plain_polynomial, *(a.double() for a in (x, F, beta)), w=w.double())
+    found = value_and_gradients(
+        ridge_polynomial, *(a.to(dtype) for a in (x, F, beta)), w=w.to(dtype)
+    )
+    assert fused.backend(dtype).name == "chunks"
+    for a, b in zip(found, exact, strict=True):
+        assert a.dtype == dtype
+        assert torch.equal(a.double(), b)
+
+
+@pytest.mark.parametrize("size", [1, 100, 10**6], ids="CHUNK={}".format)
+def test_the_size_of_a_chunk_does_not_matter(monkeypatch, size):
+    x, F, beta, w = (a.double() for a in table_1(50, 7))
+    call = functools.partial(ridge_polynomial, backend="chunks")
+    expected = value_and_gradients(call, x, F, beta, w=w)
+    monkeypatch.setattr(fused, "CHUNK", size)
+    for a, b in zip(value_and_gradients(call, x, F, beta, w=w), expected, strict=True):
+        assert relative(a, b) <= 32 * roundoff.unit("float64")
+
+
+@HAVE_KERNEL
+@dtypes
+@pytest.mark.parametrize("threads", [2, 3, 7], ids="threads={}".format)
+def test_the_kernel_gives_the_same_bits_with_any_number_of_threads(monkeypatch, dtype, threads):
+    x, F, beta, w = (a.to(dtype) for a in table_1(1100, 150))
+    call = functools.partial(ridge_polynomial, backend="c")
+    monkeypatch.setattr(fused, "PER_THREAD", 1)
+    started = []
+    pool = fused.ThreadPoolExecutor
+    monkeypatch.setattr(fused, "ThreadPoolExecutor", lambda k: started.append(k) or pool(k))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    expected = value_and_gradients(call, x, F, beta, w=w)
+    assert started == []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    found = value_and_gradients(call, x, F, beta, w=w)
+    assert started == [threads, threads]
+    for a, b in zip(found, expected, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_it_can_be_differentiated_only_once():
+    x, F, beta, _ = table_1(5, 2)
+    F.requires_grad_()
+    (gradient,) = torch.autograd.grad(
+        ridge_polynomial(x, F, beta).square().sum(), F, create_graph=True
+    )
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+x, F, beta, c = torch.ones(4, 3), torch.ones(2, 3), torch.ones(2, 5), torch.ones(2)
+MISTAKES = {
+    "x has other columns": (lambda: ridge_polynomial(x[:, :2], F, beta), "need x .N, d., F .n, d."),
+    "x is one sample": (lambda: ridge_polynomial(x[0], F, beta), "need x .N, d., F .n, d."),
+    "beta has other rows": (lambda: ridge_polynomial(x, F, beta[:1]), "parameters .n, ...."),
+    "no directions": (lambda: ridge_polynomial(x, F[:0], beta[:0]), "n, d >= 1"),
+    "no coordinates": (lambda: ridge_polynomial(x[:, :0], F[:, :0], beta), "n, d >= 1"),
+    "no powers": (lambda: ridge_polynomial(x, F, beta[:, :0]), "q >= 1"),
+    "beta is flat": (lambda: ridge_polynomial(x, F, c), r"beta \(n, q\)"),
+    "c is a matrix": (lambda: ridge_relu(x, F, beta, c), r"c \(n,\) and v \(n,\)"),
+    "c has other entries": (lambda: ridge_relu(x, F, c[:1], c), r"c \(n,\) and v \(n,\)"),
+    "n of F and c differ": (lambda: ridge_relu(x, F[:1], c, c), "parameters .n, ...."),
+    "two types": (lambda: ridge_polynomial(x.double(), F, beta), "one float type.*float64"),
+    "integers": (
+        lambda: ridge_polynomial(x.long(), F.long(), beta.long()),
+        "one float type.*int64",
+    ),
+    "two devices": (lambda: ridge_polynomial(x, F.to("meta"), beta), "one device.*meta"),
+    "x has a gradient": (
+        lambda: ridge_polynomial(x.clone().requires_grad_(), F, beta),
+        "pass x.detach",
+    ),
+    "no such backend": (
+        lambda: ridge_polynomial(x, F, beta, backend="fortran"),
+        "'fortran' cannot",
+    ),
+    "no kernel for it": (
+        lambda: ridge_polynomial(x.bfloat16(), F.bfloat16(), beta.bfloat16(), backend="c"),
+        "float and double on a CPU",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_bad_input_is_told_what_is_needed(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
+
+
+# --- the compiler --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def first_use(monkeypatch, tmp_path):
+    """As in a new process of a user without a cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(fused.FORBIDDEN, raising=False)
+    monkeypatch.delenv("CC", raising=False)
+    fused._library.cache_clear()
+    yield tmp_path / "attention-claims"
+    fused._library.cache_clear()
+
+
+def broken_compiler(folder: Path) -> None:
+    compiler = folder / "cc"
+    compiler.write_text("#!/bin/sh\necho 'unknown option' >&2\nexit 1\n")
+    compiler.chmod(0o755)
+
+
+MISSING = {
+    "forbidden": ({"REPRO_NO_COMPILER": "1"}, "REPRO_NO_COMPILER is set"),
+    "no compiler": ({"PATH": ""}, "no C compiler is on PATH: cc, gcc, clang"),
+    "broken compiler": ({"PATH": "{tmp_path}"}, "cc failed: unknown option"),
+    "no place to keep it": ({"XDG_CACHE_HOME": os.devnull}, "cannot be kept or loaded"),
+}
+
+
+@pytest.mark.parametrize(("environment", "why"), MISSING.values(), ids=MISSING)
+def test_without_the_kernel_chunks_take_over_and_say_why(
+    first_use, monkeypatch, tmp_path, environment, why
+):
+    if fused.backend().name != "c" and "XDG_CACHE_HOME" in environment:
+        pytest.skip("there is nothing to keep")
+    fused._library.cache_clear()
+    broken_compiler(tmp_path)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value.format(tmp_path=tmp_path))
+    assert fused.backend().name == "chunks"
+    assert why in fused.backend().why
+    a, b, w = normal(40, 3), normal(6, 3, seed=1), normal(40, seed=2)
+    beta = normal(6, 4, seed=3)
+    for one, other in zip(
+        value_and_gradients(ridge_polynomial, a, b, beta, w=w),
+        value_and_gradients(functools.partial(ridge_polynomial, backend="chunks"), a, b, beta, w=w),
+        strict=True,
+    ):
+        assert torch.equal(one, other)
+    with pytest.raises(ValueError, match="backend='c' cannot be had: this is 'chunks', as "):
+        ridge_polynomial(a, b, beta, backend="c")
+
+
+@HAVE_KERNEL
+@pytest.mark.parametrize("change", ["FLAGS", "SOURCE"])
+def test_other_flags_or_another_source_make_another_library(
+    first_use, monkeypatch, tmp_path, change
+):
+    source = tmp_path / "source.c"
+    source.write_text(fused.SOURCE.read_text().replace("GROUP = 64", "GROUP = 32"))
+    changed = {"FLAGS": (*fused.FLAGS, "-funroll-loops"), "SOURCE": source}[change]
+    with monkeypatch.context() as patch:
+        patch.setattr(fused, change, changed)
+        value = ridge_polynomial(*table_1(20, 300)[:3], backend="c")
+    fused._library.cache_clear()
+    again = ridge_polynomial(*table_1(20, 300)[:3], backend="c")
+    assert len(list(first_use.iterdir())) == 2
+    torch.testing.assert_close(value, again)
+
+
+def in_process(program, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+COMPILES = """
+import torch
+from repro.fang2022 import fused
+x = torch.linspace(-1, 1, 600).reshape(200, 3)
+y = fused.ridge_polynomial(x, x[:7], x[:7])
+print(fused.backend().name, y.double().sum().item().hex())
+"""
+
+
+@HAVE_KERNEL
+def test_processes_may_compile_at_the_same_time(tmp_path):
+    started = [in_process(COMPILES, XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)]
+    said = [process.communicate(timeout=300)[0] for process in started]
+    assert all(process.returncode == 0 for process in started)
+    assert len(set(said)) == 1
+    assert said[0].startswith("c ")
+    (library,) = (tmp_path / "attention-claims").iterdir()  # and nothing half done beside it
+    assert library.suffix == ".so"
+
+
+@HAVE_KERNEL
+def test_the_kernel_leaves_denormal_numbers_alone():
+    assert fused.backend().name == "c"
+    tiny = torch.full((3,), 1e-40)
+    assert (tiny * 0.5 > 0).all()
+    one = torch.ones(1, 1)
+    assert ridge_polynomial(one * 1e-20, one, torch.tensor([[0.0, 1.0]]), backend="c").item() > 0
+
+
+def test_the_source_is_part_of_the_package():
+    assert (importlib.resources.files("repro.fang2022") / "fused.c").is_file()
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+MEASURES = """
+import contextlib, functools, json, re, sys
+from pathlib import Path
+import torch
+from repro.fang2022 import fused
+sys.path.insert(0, {tests!r})
+from ridge_sums import plain_polynomial, value_and_gradients
+
+N, n, d, q = 8000, 1000, 10, 5
+x, F, beta, w = torch.randn(N, d), torch.randn(n, d), torch.randn(n, q), torch.randn(N)
+
+def memory(kind):
+    return 1024 * int(re.search(kind + r":\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
+
+def extra(function):
+    value_and_gradients(function, x[:64], F, beta, w=w[:64])  # loads what has to be loaded
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    before = memory("VmRSS")
+    value_and_gradients(function, x, F, beta, w=w)
+    return (memory("VmHWM") - before) / (4 * N * n)
+
+fused_sum = functools.partial(fused.ridge_polynomial, backend={backend!r})
+print(json.dumps([extra(fused_sum), extra(plain_polynomial)]))
+"""
+
+
+@backends
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
+def test_no_array_of_n_times_N_is_made(backend):
+    """Peak memory of a step beyond what it began with, in float32 arrays of N x n (32 MB)."""
+    program = MEASURES.format(tests=str(Path(__file__).parent), backend=backend)
+    process = in_process(program)
+    here, in_autograd = json.loads(process.communicate(timeout=300)[0])
+    assert here < 0.25
+    assert in_autograd > 5
