@@ -75,9 +75,9 @@ def compare(benchmark, ratios, switched_on):
 
 @pytest.fixture
 def growth(benchmark, ratios, switched_on):
-    """Time `run` at several sizes, in turns; the exponent p of time ~ size^p, from the fastest turns.
+    """Time what `prepare(size)` gives, all sizes in turns; p in time ~ size^p, from the fastest turns.
 
-    `prepare(size)` gives what to run. The entry's ratio is the time's factor per doubling, 2^p.
+    The first turn does not count. The entry's ratio is the factor of a doubling, 2^p.
     """
 
     def growth(name, sizes, prepare, *, of, rounds=7, **params):

@@ -85,14 +85,15 @@ def test_a_step_of_NN_width_against_autograd(compare, batch, backend):
     )  # fmt: skip
 
 
-def test_the_sum_against_the_literal_blocks(compare, switched_on):
-    n, N = (160, 16) if switched_on else (6, 2)
+@pytest.mark.parametrize("n", [160, 256], ids="n={}".format)
+def test_the_sum_against_the_literal_blocks(compare, switched_on, n):
+    n, N, calls = (n, 16, 1000) if switched_on else (6, 2, 1)
     x, F, beta, _ = data(N, n)
     x = 7 * x / x.norm(dim=1).max()  # B = 7, about the largest |x| of Section 5
     literal = literal_model(F, beta, 7.0)
     compare(
-        "the model's value", fast=lambda: fused.ridge_polynomial(x, F, beta), slow=lambda: literal(x),
-        against="the literal blocks of Theorem 3.5", target=1000, calls=100, batch=N, d=10, q=5, n=n,
+        f"the model's value, n={n}", fast=lambda: fused.ridge_polynomial(x, F, beta), slow=lambda: literal(x),
+        against="the literal blocks of Theorem 3.5", target=1000, calls=calls, batch=N, d=10, q=5, n=n,
     )  # fmt: skip
 
 

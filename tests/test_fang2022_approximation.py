@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repro.fang2022 import approximation, piecewise, powers, ridge
+from repro.fang2022 import approximation, piecewise, powers, tower
 from repro.fang2022.piecewise import Piece, ReluFit, ReluNetwork
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics.exact import rational, rationals, to_float
@@ -251,29 +251,12 @@ def test_no_model_is_off_by_more_than_the_bound(d, degree, seed):
         d, {a: float(c) for a, c in zip(exponents, rng.normal(size=len(exponents)), strict=True)}
     )
     B = 1 if d == 1 else approximation.PLANE_B
-    model = powers.construction(Q, B, q=degree)
+    model = powers.construction(Q, B, q=degree, lifts=powers.roomy)
     x = rng.uniform(0, 1, (200, d))
     off = to_float(rationals(model.to(torch.float64)(torch.tensor(x)).numpy()) - Q(rationals(x)))
-    bound = approximation.roundoff_bound(model, B)
+    bound = tower.output_bound(model, B, "float64", powers.roomy)
     assert np.abs(off).max() <= bound
     assert np.abs(off).max() >= 1e-4 * bound
-
-
-@pytest.mark.parametrize("degree", [2, 3, 6])
-def test_every_token_wins_in_the_square_by_the_margin_of_the_proof(degree):
-    """roundoff_bound, step 2: alpha_ii - alpha_ij >= B^2 - B in every block but the first."""
-    B = float(approximation.PLANE_B)
-    model = powers.construction(Polynomial(2, {(degree, 0): 1}), approximation.PLANE_B).to(
-        torch.float64
-    )
-    assert all(xi[1] > 0 for xi in ridge.directions(2, degree))
-    Z = model.layout.tokens(torch.tensor(approximation.plane_grid(12)) @ model.F.mT)
-    for i, block in enumerate(model.blocks):
-        alpha = block.scores(Z)
-        margin = alpha.diagonal(dim1=-2, dim2=-1)[..., None] - alpha
-        margin = margin + 10 * torch.eye(model.layout.n)
-        assert margin.min() >= (B * B - B if i else 2 * B) - 1e-12
-        Z = block(Z)
 
 
 # --- two variables -------------------------------------------------------------------------------

@@ -1,22 +1,24 @@
 """A finding about Table 1 (fang2022, Section 5): its convergence rule is a chance crossing.
 
-Table 1 counts the epochs until |MSE_e - MSE_(e-1)| < 0.01 for the first time. SGD with clipping
-moves up and down, so the difference changes its sign, and is small when it does, now and then,
-long before the error has settled.
+Table 1 counts the epochs until |MSE_e - MSE_(e-1)| < 0.01 for the first time. A small change has
+two causes that have nothing to do with convergence: SGD with clipping goes up and down, and where
+the change passes from one sign to the other it is small by chance; and small steps make small
+changes, wherever one is.
 
 Checked, on trainings of the attention model on f_2* (n = 64), several seeds and clipping bounds:
-- the same training with another seed gives an epoch at least twice as late;
-- at that epoch the error is at least 1.5 times the one at the end, and it goes on changing by 0.01
-  or more for hundreds of epochs;
-- a rule that asks for 20 such changes in a row ends within a factor 1.5 of the last error.
+- the rule is met at epochs that differ by a factor of two or more between the trainings;
+- the error at that epoch is 1.5 times the last one or more, in the median (single trainings reach
+  from 1.1 to 25); a rule that asks for 20 small changes in a row stops within a factor 1.25 of it;
+- after the rule has been met, at least a quarter of the epochs change by 0.01 or more.
+And on NN_depth with a small clipping bound: the rule is met in epoch 2, with nothing learnt.
 Control: a curve that decays like an exponential, where the first small change is the last word.
 
-Not checked: that 20 is a good number; with a larger step it would need to be larger. What any rule
-of this kind measures is the step: at the end of a one-cycle schedule, when the learning rate is
-almost 0, each of them is met by every model, however far it is from the target.
+Not checked: that 20 is a good number. The epochs themselves are chaotic: another processor, which
+rounds sums in another order, gets others, so only medians and factors are asserted.
 """
 
 import math
+import statistics
 
 import pytest
 
@@ -26,12 +28,12 @@ RUN = 20
 
 
 def curves(claim):
-    """{(clip, seed): train MSE by epoch}; 4500 samples, 2000 epochs (smoke: 900 and 1000)."""
+    """{(clip, seed): train MSE by epoch}; 4500 samples, 2000 epochs (smoke: 900 and 800)."""
     of = fang2022.experiments
     clips, seeds = claim.at_scale(
-        smoke=((100.0,), 2), laptop=((1.0, 10.0, 100.0), 3), paper=((1.0, 10.0, 100.0), 8)
+        smoke=((10.0,), 2), laptop=((1.0, 10.0, 100.0), 3), paper=((1.0, 10.0, 100.0), 8)
     )
-    smoke = {"train": 900, "test": 1000, "batch": 500, "epochs": 1000}
+    smoke = {"train": 900, "test": 1000, "batch": 500, "epochs": 800}
     longer = {**of.REDUCED, "epochs": 2000}
     setting = claim.at_scale(smoke=smoke, laptop=longer, paper=longer)
     specs = {
@@ -49,46 +51,80 @@ def met(train, run=1):
 
 
 @pytest.mark.train
-def test_another_seed_gives_another_epoch(claim):
-    """The bound for which the seeds differ most: same data size, same schedule, same model."""
-    first = {key: met(train) for key, train in curves(claim).items()}
-    by_clip = {}
-    for (clip, _), epoch in first.items():
-        by_clip.setdefault(clip, []).append(epoch)
-    for clip, epochs in by_clip.items():
-        claim.record(**{f"epochs by Table 1's rule, clipped at {clip:g}": epochs})
-    apart = max(max(epochs) / min(epochs) for epochs in by_clip.values())
-    spread = "spread: twice as late with another seed"
-    name = "latest over earliest epoch"
-    claim.at_least(apart, 2, name, equation="Table 1, # EPOCHS", source=spread)
+def test_at_the_first_small_change_the_error_is_far_from_its_end(claim):
+    of, found = fang2022.experiments, curves(claim)
+    early, late, moving = [], [], []
+    for (clip, seed), train in found.items():
+        first, settled, last = met(train), met(train, run=RUN), of.last_moving_epoch(train)
+        early.append(train[first - 1] / train[-1])
+        late.append(train[settled - 1] / train[-1])
+        changes = [abs(train[e] - train[e - 1]) for e in range(first, len(train))]
+        moving.append(sum(change >= of.STILL for change in changes) / len(changes))
+        epochs = {"first": first, "20 in a row": settled, "last change of 0.01": last}
+        claim.record(**{f"clipped at {clip:g}, seed {seed}": epochs | {"error ratio": early[-1]}})
+    medians = f"spread: median of {len(found)} trainings"
+    name, rule = "train MSE over the last one", "Table 1, # EPOCHS"
+    claim.at_least(statistics.median(early), 1.5, f"{name}, first", equation=rule, source=medians)
+    claim.at_most(
+        statistics.median(late), 1.25, f"{name}, {RUN} in a row", equation=rule, source=medians
+    )
+    name = "part of the later epochs with changes of 0.01"
+    claim.at_least(statistics.median(moving), 0.25, name, equation=rule, source=medians)
 
 
 @pytest.mark.train
-def test_at_the_first_small_change_the_error_is_far_from_its_end(claim):
-    of = fang2022.experiments
-    for (clip, seed), train in curves(claim).items():
-        first, settled = met(train), met(train, run=RUN)
-        last = of.last_moving_epoch(train)
-        where = f"clipped at {clip:g}, seed {seed}"
-        claim.record(
-            **{where: {"first": first, "20 in a row": settled, "last change of 0.01": last}}
+def test_the_epoch_differs_between_trainings_and_between_rules(claim):
+    found = curves(claim)
+    first = {key: met(train) for key, train in found.items()}
+    apart = [met(train, run=RUN) / first[key] for key, train in found.items()]
+    medians = f"spread: median of {len(found)} trainings"
+    name = f"epoch of {RUN} in a row over the first"
+    claim.at_least(
+        statistics.median(apart), 1.5, name, equation="Table 1, # EPOCHS", source=medians
+    )
+    clips = sorted({clip for clip, _ in found})
+    for clip in clips:
+        epochs = [epoch for (c, _), epoch in first.items() if c == clip]
+        claim.table(
+            "ATTENTION",
+            f"# EPOCHS, clipped at {clip:g}",
+            paper=212,
+            ours=statistics.median(epochs),
+            note=f"n = 64; by seed: {', '.join(map(str, epochs))}",
         )
-        too_early = "spread: 1.5 lies between the two rules in every training"
-        name = "train MSE over the last one"
-        early, late = (train[epoch - 1] / train[-1] for epoch in (first, settled))
-        claim.at_least(early, 1.5, f"{name}, first small change", equation=where, source=too_early)
-        claim.at_most(late, 1.5, f"{name}, {RUN} in a row", equation=where, source=too_early)
-        moving = sum(abs(train[e] - train[e - 1]) >= of.STILL for e in range(first, len(train)))
-        more = "spread: a hundred epochs with changes of 0.01 or more after the rule was met"
-        name = "epochs that still change"
-        claim.at_least(moving, 100, name, equation=where, source=more)
+    if len(clips) > 1:
+        factor = max(first.values()) / min(first.values())
+        source = f"spread: {len(first)} trainings, bounds {clips[0]:g} to {clips[-1]:g}"
+        name = "latest over earliest epoch"
+        claim.at_least(factor, 2, name, equation="Table 1, # EPOCHS", source=source)
+
+
+@pytest.mark.train
+def test_small_steps_meet_the_rule_before_anything_is_learnt(claim):
+    """NN_depth of Table 3, clipped at 0.1 and at 100; the same data, start and order of samples."""
+    of = fang2022.experiments
+    small, usual = (
+        claim.train(of.quintic("NN_depth", 120, clip=clip, seed=0, **of.LIGHT), of.train).outcome
+        for clip in (0.1, 100.0)
+    )
+    curve = small.curves["train"]
+    epoch = met(curve)
+    claim.table(
+        "NN_depth, clipped at 0.1", "# EPOCHS", paper="not readable", ours=epoch, note="60 epochs"
+    )
+    steps = "theorem: a step is at most 0.1 times the learning rate, here 1e-4 at the start"
+    claim.at_most(epoch, 2, "epoch at which the rule is met", equation="clip 0.1", source=steps)
+    other = "spread: the same network with the bound 100 ends at less than half of that"
+    name = "train MSE there over what the bound 100 reaches"
+    ratio = curve[epoch - 1] / usual.numbers["MSE_Tr"]
+    claim.at_least(ratio, 2, name, equation="clip 0.1 against 100", source=other)
 
 
 @pytest.mark.train
 def test_the_rule_in_a_picture(claim):
     found = curves(claim)
     clip = max(clip for clip, _ in found)
-    shown = {seed: train for (c, seed), train in found.items() if c == clip}
+    shown = {seed: train for (c, seed), train in found.items() if c == clip and seed < 3}
     first = {seed: met(train) for seed, train in shown.items()}
     settled = {seed: met(train, run=RUN) for seed, train in shown.items()}
     claim.figure(
@@ -102,9 +138,9 @@ def test_the_rule_in_a_picture(claim):
         + ", ".join(str(epoch) for epoch in settled.values())
         + ".",
     )
-    latest = max(first.values())
-    name, after = "earliest settled epoch over the latest first one", "spread: never before it"
-    claim.at_least(min(settled.values()) / latest, 1, name, equation="20 in a row", source=after)
+    name, source = "the later rule over the earlier, least", "theorem: 20 include the first"
+    least = min(settled[seed] / first[seed] for seed in shown)
+    claim.at_least(least, 1, name, equation="20 in a row", source=source)
 
 
 @pytest.mark.parametrize("decay", [5, 30, 200], ids="decay={}".format)

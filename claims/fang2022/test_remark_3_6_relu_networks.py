@@ -33,7 +33,8 @@ ERROR = "largest |x² − network|"
 
 def square():
     """The model of Theorem 3.5 for Q(x) = x^2, |x| <= 1."""
-    return fang2022.powers.construction(fang2022.polynomials.Polynomial(1, {(2,): 1}), 1)
+    Q = fang2022.polynomials.Polynomial(1, {(2,): 1})
+    return fang2022.powers.construction(Q, 1, lifts=fang2022.powers.roomy)
 
 
 def one_layer(k):
@@ -169,8 +170,8 @@ def test_float64_attention_is_far_below_every_network(claim):
     t = torch.tensor(x[:, None], device=claim.device)
     out = square().to(torch.float64, claim.device)(t).cpu().numpy()
     attention = numerics.exact.to_float(abs(numerics.exact.rationals(out) - exact)).max()
-    bound = fang2022.approximation.roundoff_bound(square(), 1)
-    derived = "roundoff: roundoff_bound of Theorem 3.5's model, derived in approximation.py"
+    bound = fang2022.tower.output_bound(square(), 1, "float64", fang2022.powers.roomy)
+    derived = "roundoff: tower.output_bound of Theorem 3.5's model, derived there"
     claim.at_most(attention, bound, "largest |x² − C²(x)|", equation="float64", source=derived)
     runs = {shape: list(trained(claim, widths)) for shape, widths in WIDTHS.items()}
     points = {

@@ -22,8 +22,8 @@ Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
     exp(sin 3x)     entire: E_q falls faster than every geometric sequence
 
 How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an error of about
-u sum_s |c_s|, never of more than `roundoff_bound`. The coefficients of polynomials bounded by 1 can
-grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do), and
+u sum_s |c_s|, never of more than `tower.output_bound`. The coefficients of polynomials bounded by
+1 can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do), and
 t = xi . x has no constant term that would centre the cube. So float64 ends where u sum |c_s| passes
 E_q: near q = 21 on [0, 1] and near q = 42 on [-1, 1]. Rationals have no end.
 """
@@ -123,7 +123,8 @@ def on_unit_interval(p: flint.fmpq_poly) -> flint.fmpq_poly:
 
 def transformer(p: flint.fmpq_poly, q: int) -> Transformer:
     """Theorem 3.5's model of p for |x| <= 1, with q blocks."""
-    return powers.construction(Polynomial(1, {(s,): c for s, c in enumerate(p.coeffs())}), 1, q=q)
+    Q = Polynomial(1, {(s,): c for s, c in enumerate(p.coeffs())})
+    return powers.construction(Q, 1, q=q, lifts=powers.roomy)
 
 
 @functools.cache
@@ -159,7 +160,7 @@ def in_float64(target: Target, q: int, cube: str, device: str, points: int = 256
     model = transformer(p, q)
     out = _float64(model, x[:, None], device)
     exact = to_float([p(value) for value in rationals(x[::4])])
-    sizes = roundoff_bound(model, 1), roundoff_estimate(model, 1)
+    sizes = _bound(model, 1), roundoff_estimate(model, 1)
     return InFloat64(_largest(out - target(y)), _largest(out[::4] - exact), *sizes)
 
 
@@ -223,10 +224,10 @@ def plane_approximant(q: int, cells: int) -> PlaneApproximant:
 def plane_float64(q: int, cells: int, device: str) -> InFloat64:
     """The model of two variables in float64, on the grid."""
     found, points = plane_approximant(q, cells), plane_grid(cells)
-    model = powers.construction(found.polynomial, PLANE_B, q=q)
+    model = powers.construction(found.polynomial, PLANE_B, q=q, lifts=powers.roomy)
     out = _float64(model, points, device)
     exact = to_float(found.polynomial(rationals(points[::101])))
-    sizes = roundoff_bound(model, PLANE_B), roundoff_estimate(model, PLANE_B)
+    sizes = _bound(model, PLANE_B), roundoff_estimate(model, PLANE_B)
     return InFloat64(_largest(out - plane_values(points)), _largest(out[::101] - exact), *sizes)
 
 
@@ -235,7 +236,8 @@ def plane_error_in_rationals(q: int, cells: int, checked: int = 4) -> float:
     """max |C^q - f| for the exact model, at some of the points where the error alternates."""
     found = plane_approximant(q, cells)
     some = found.points[:: len(found.points) // checked]
-    out = powers.construction(found.polynomial, PLANE_B, q=q)(rationals(some))
+    model = powers.construction(found.polynomial, PLANE_B, q=q, lifts=powers.roomy)
+    out = model(rationals(some))
     return _largest(to_float(out) - plane_values(some))
 
 
@@ -263,30 +265,8 @@ def _polynomial(coefficients: np.ndarray, degrees: list[tuple[int, int]], q: int
 # --- round-off -----------------------------------------------------------------------------------
 
 
-def roundoff_bound(model: Transformer, B: Any) -> float:
-    """|C^q in float64 - C^q| on ||x|| <= B, for the exact model of Theorem 3.5 with M^2 = B^i.
-
-    Let N be the number of beta_{k,s} and g_j = j u / (1 - j u).
-    1. t = xi . x: exact for d = 1 (xi = 1); else off by g_(d+1) B, which changes t^s by at most
-       s g_(d+1) B^s (1 + g_(d+1))^s.
-    2. Slot s holds t^s up to e_s = B^s `tower.error_bound`, if every token keeps itself. For d = 1
-       there is one token. On [0, 1]^2 with the directions of ridge.py, whose last entry is
-       positive, t_j >= -1, and alpha_ii - alpha_ij >= B^2 - B > 1/2 in every block i >= 2 (in the
-       first, where all y_j = 1, it is 2 B).
-    3. beta_{k,s} is rounded, multiplied, and added up with N others, in any order: g_(N+2) times
-       the sum of all |beta_{k,s}| |slot| and |b|.
-    """
-    n, d = model.F.shape
-    rows, u, b = model.layout, roundoff.unit("float64"), float(B)
-    sizes = np.abs(to_float(model.beta).reshape(n, rows.size)).sum(axis=0)
-    shift = 0.0 if d == 1 else _gamma(d + 1, u)
-    off = held = 0.0
-    for s in range(1, rows.q + 1):
-        stored = tower.error_bound("float64", B, s, powers.repaired) + s * shift * (1 + shift) ** s
-        off += sizes[rows.slot(s)] * b**s * stored
-        held += sizes[rows.slot(s)] * b**s * (1 + stored)
-    total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
-    return total * (1 + 1e-9)  # the sums above are rounded as well
+def _bound(model: Transformer, B: Any) -> float:
+    return tower.output_bound(model, B, "float64", powers.roomy)
 
 
 def roundoff_estimate(model: Transformer, B: Any) -> float:
@@ -295,7 +275,3 @@ def roundoff_estimate(model: Transformer, B: Any) -> float:
     sizes = np.abs(to_float(model.beta).reshape(rows.n, rows.size)).sum(axis=0)
     held = sum(sizes[rows.slot(s)] * float(B) ** s for s in range(1, rows.q + 1))
     return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
-
-
-def _gamma(j: int, u: float) -> float:
-    return j * u / (1 - j * u)

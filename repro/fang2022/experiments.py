@@ -121,7 +121,7 @@ class _Watched(nn.Module):
         super().__init__()
         self.model = model
         self.test: Tensor
-        self.register_buffer("test", torch.full((looks,), math.nan, dtype=torch.float64))
+        self.register_buffer("test", torch.full((looks,), math.nan))
 
 
 def train(spec: Experiment, workspace: Workspace) -> Outcome:
@@ -191,7 +191,7 @@ def errors(model: nn.Module, data: Data) -> dict[str, float]:
 @torch.no_grad()
 def mean_square(model: nn.Module, x: Tensor, y: Tensor) -> float:
     parts = zip(x.split(25000), y.split(25000), strict=True)
-    return sum((model(a) - b).double().square().sum().item() for a, b in parts) / len(y)
+    return sum((model(a) - b).cpu().double().square().sum().item() for a, b in parts) / len(y)
 
 
 def _by_epoch(losses: Sequence[float], spec: Experiment) -> list[float]:

@@ -1,9 +1,10 @@
 """Remark 3.6: ReLU networks are piecewise linear, and how near to x^2 that lets them come.
 
-No ReLU network of any size equals a polynomial Q of degree s >= 2 on an open set. On a line along
-which Q still has degree s, the network has finitely many linear pieces, one of them on an interval;
-there Q would be a polynomial in one variable equal to an affine one, so of degree <= 1. (The remark
-says "a polynomial", and for degree <= 1 that is false: x = relu(x) - relu(-x).)
+No ReLU network of any size equals a polynomial Q of degree s >= 2 on an open set. On a line through
+that set along which Q still has degree s (almost every direction will do) the network has finitely
+many linear pieces, one of them on an interval; there Q would be a polynomial in one variable equal
+to an affine one, so of degree <= 1. (The remark says "a polynomial", and for degree <= 1 that is
+false: x = relu(x) - relu(-x).)
 
 How many pieces, k. Restricted to a line, the units of the first layer have one zero each, so w_1
 units cut it into at most w_1 + 1 pieces. On each of them every unit of the next layer is affine
@@ -57,7 +58,7 @@ def least_mean_square(k: int) -> flint.fmpq:
 
 
 def most_pieces(widths: Sequence[int]) -> int:
-    """The largest number of linear pieces that hidden layers of these widths can have on a line."""
+    """No network with hidden layers of these widths has more linear pieces on a line."""
     return int(np.prod([w + 1 for w in widths]))
 
 

@@ -53,21 +53,30 @@ def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -
 def output_bound(
     model: Transformer, B: Any, dtype: torch.dtype | str, lifts: powers.Lifts
 ) -> float:
-    """How far C(x) of an exact model, its weights rounded, may be from Q(x) for ||x|| <= B.
+    """|C in floating point - C| on ||x|| <= B, for an exact model of Theorem 3.5 with these lifts.
 
-    t = fl(xi . x) is off by (d+1) u B: d roundings, and that of xi. So t^s is off by s B^(s-1)
-    times that, and its slot by e_s more; beta is rounded, and its product; the sum over n q
-    terms that are not 0, and b, costs (nq + 1) u of the sum of moduli. The factor 1 + 2^-6 pays for
-    products of these small numbers, while (nq + d + q) u < 2^-7.
+    Let N = nq be the number of beta_{k,s} and g_j = j u / (1 - j u).
+    1. t = xi . x is exact for d = 1 (xi = 1), and else off by g_(d+1) B: xi is rounded, and d
+       products are summed. This changes t^s by at most s g_(d+1) B^s (1 + g_(d+1))^s.
+    2. Slot s holds t^s up to e_s.
+    3. beta_{k,s} is rounded, multiplied, and added up with N others, in any order: g_(N+2) times
+       the sum of all |beta_{k,s}| |slot| and |b|.
+    The last factor pays for |t| <= (1 + g) B in step 2, and for the rounding of these sums.
     """
-    u, B, (n, d), q = roundoff.unit(dtype), float(B), model.F.shape, model.layout.q
-    beta = abs(to_float(model.beta.reshape(n, -1))[:, n + 1 : -1])
-    t = (d + 1) * u * B
-    e = [error_bound(dtype, B, s, lifts) * B**s for s in range(1, q + 1)]
-    slots = np.array([s * B ** (s - 1) * t + e[s - 1] for s in range(1, q + 1)])
-    sizes = np.array([B**s for s in range(1, q + 1)])
-    summed = (n * q + 3) * u * ((beta * sizes).sum() + abs(to_float(model.b)))
-    return float((1 + 2**-6) * ((beta * slots).sum() + summed))
+    (n, d), rows, u = model.F.shape, model.layout, roundoff.unit(dtype)
+    sizes = np.abs(to_float(model.beta).reshape(n, rows.size)).sum(axis=0)
+    shift = 0.0 if d == 1 else _gamma(d + 1, u)
+    off = held = 0.0
+    for s in range(1, rows.q + 1):
+        stored = error_bound(dtype, B, s, lifts) + s * shift * (1 + shift) ** s
+        size = sizes[rows.slot(s)] * float(B) ** s
+        off, held = off + size * stored, held + size * (1 + stored)
+    total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
+    return total * (1 + 2**-10)
+
+
+def _gamma(j: int, u: float) -> float:
+    return j * u / (1 - j * u)
 
 
 def loss_of_digits(B: float, q: int) -> float:

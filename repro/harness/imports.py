@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+SOURCES = (".py", ".c")  # a module may compile the C file beside it
+
 
 @functools.cache
 def fingerprint(file: Path, root: Path) -> str:
@@ -76,9 +78,11 @@ def _files(root: Path, parts: list[str], *, whole: bool = True) -> list[Path]:
         return []
     place = root.joinpath(*parts)
     if (place / "__init__.py").is_file():
-        found = list(place.rglob("*.py")) if whole else [place / "__init__.py"]
+        found = (
+            [f for s in SOURCES for f in place.rglob(f"*{s}")] if whole else [place / "__init__.py"]
+        )
     elif place.with_suffix(".py").is_file():
-        found = [place.with_suffix(".py")]
+        found = [f for suffix in SOURCES if (f := place.with_suffix(suffix)).is_file()]
     else:
         return []
     return found + [root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts))]
