@@ -49,6 +49,13 @@ def test_every_command_of_the_docs_works(command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_example_of_the_readme_prints_what_it_says(capsys):
+    (example,) = blocks(ROOT / "README.md", "python")
+    exec(example, {})
+    first, second = map(float, re.findall(r"-?[0-9]+\.[0-9]+", capsys.readouterr().out)[:2])
+    assert (first, second) == pytest.approx((1.5, -4.5), abs=1e-9)
+
+
 def test_every_option_of_the_readme_exists():
     options = set(re.findall(r"`(--[a-z-]+)", (ROOT / "README.md").read_text()))
     assert len(options) >= 7

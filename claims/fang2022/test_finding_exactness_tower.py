@@ -114,11 +114,11 @@ def certain(alpha):
     return alpha * np.eye(n, dtype=int).astype(object)
 
 
-def stored(claim, dtype, B, q, lifts, draws=500, n=4):
+def stored(claim, dtype, B, q, lifts, n=4):
     """Error of slot q over B^q, and tokens that lost, for t in [-B, B], the ends included."""
     import torch
 
-    kind = getattr(torch, dtype)
+    kind, draws = getattr(torch, dtype), claim.at_scale(smoke=100, laptop=500, paper=2000)
     t = torch.tensor(claim.rng("t").uniform(-B, B, (draws, n)), device=claim.device)
     t[0] = torch.tensor([B, -B, B, -B])
     t = t.to(kind).clamp(-B, B)
@@ -157,7 +157,7 @@ def test_floating_point_error_within_the_recursion(dtype, q, lifts, claim):
         name = f"{ERROR}, B = {B:g}"
         claim.at_most(error, allowed + q * u, name, equation="e_q / B^q", source=source)
         if (lifts == "printed" and B >= 10) or (lifts == "roomy" and dtype != "bfloat16"):
-            tight = "spread: 500 draws come within a factor 10 of the worst case"
+            tight = "spread: seeded draws come within a factor 10 of the worst case"
             claim.at_least(error, allowed / 10, name, equation="the bound is tight", source=tight)
     claim.record(tokens_that_lost_by_rounding=all_lost)
     if lifts == "roomy":
@@ -247,7 +247,7 @@ def test_bfloat16_carries_nothing(claim):
     """q = 3 at B = 1, where all lifts are small: u = 2^-8, and 1 % is two and a half of it."""
     error = stored(claim, "bfloat16", 1.0, 3, "roomy")[0]
     claim.record(bound=bound("bfloat16", 1.0, 3, "roomy"))
-    source = "spread: 500 seeded draws, about a third of the bound 4.25 * 3 * 2^-8"
+    source = "spread: seeded draws, about a third of the bound 4.25 * 3 * 2^-8"
     claim.at_least(error, 0.01, "error of t³ over B³", equation="4.25qu", source=source)
 
 

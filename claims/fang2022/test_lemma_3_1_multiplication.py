@@ -58,7 +58,7 @@ def test_no_entry_is_wrong_for_any_rational_input(claim):
         block = fang2022.multiplication.multiplication_block(n, q, numerics.exact.rational(M))
         return wrong_entries(block(fang2022.model.Layout(n, q).tokens(t, x, y)), t, x, y)
 
-    examples = claim.at_scale(smoke=200, laptop=1000, paper=20000)
+    examples = claim.at_scale(smoke=100, laptop=1000, paper=20000)
     claim.for_all(cases(), wrong, "wrong entries of Z′", equation="Lemma 3.1", examples=examples)
 
 
@@ -173,6 +173,10 @@ def test_reading_that_keeps_every_maximum_fails_at_a_tie(claim):
         expected=1,
         equation="Section 2.2, m-hat",
         printed=False,
+        snippet="M, x, y = 1, [1, 1], [-1, 1]\n"
+        "alpha = [x[0] * y[j] + 2 * M**2 * (j == 0) for j in range(2)]   # token 1: a tie\n"
+        "kept = sum(a for a in alpha if a == max(alpha))                # both maxima kept\n"
+        "print(2 * M**2 - kept, 'should be', -x[0] * y[0])\n",
     )
     claim.equals(stored(block, x, y)[0][0], 1, "stored if one index is kept", equation="Lemma 3.1")
 

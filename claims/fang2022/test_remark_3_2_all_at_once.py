@@ -32,7 +32,7 @@ def test_one_block_gives_all_products_of_all_batches(n, claim):
     block = fang2022.multiplication.multiplication_block(n, 3, M)
     before = {name: weight.tolist() for name, weight in block.weights().items()}
     wrong = 0
-    for _ in range(claim.at_scale(smoke=2, laptop=10, paper=50)):
+    for _ in range(claim.at_scale(smoke=1, laptop=10, paper=50)):
         t, x, y = factors(rng, n, M)
         Z = block(rows.tokens(t, x, y))
         wrong += int((Z[:, rows.slot(3)] != -x * y).sum())

@@ -135,6 +135,10 @@ def test_reading_with_the_printed_index_breaks_lemma_3_1(claim):
         expected=-2,
         equation="Section 2.2, z′_i as printed",
         printed=False,
+        snippet="M, x, y = 2, [1, 2], [1, 1]\n"
+        "first, second = (a * b + 2 * M**2 for a, b in zip(x, y))   # after attention\n"
+        "stored = second - 2 * max(first, 0) + 2 * max(-first, 0) + 2 * M**2   # z-hat_1\n"
+        "print(stored, 'should be', -x[1] * y[1])\n",
     )
     claim.equals(block(Z)[n + 3, 1], -2, "stored when the index is i", equation="Lemma 3.1")
 

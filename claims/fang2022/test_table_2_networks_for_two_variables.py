@@ -110,8 +110,8 @@ def test_printed_number_of_units_is_not_n_q(claim):
         measured=UNITS,
         expected=comb(D - 1 + Q, Q),
         equation="n_q = C(d−1+q, q) against Table 2",
-        snippet="from math import comb\nd, q = 2, 2\nassert comb(d - 1 + q, q) == 3 != 10\n"
-        "assert comb(d + 1 + q, q) == 10",
+        snippet="from math import comb\nd, q = 2, 2\n"
+        "print('n_q =', comb(d - 1 + q, q), 'but Table 2 has 10 units =', comb(d + 1 + q, q))\n",
     )
     claim.equals(comb(D + 1 + Q, Q), UNITS, "units, repaired", equation="C(d+1+q, q)")
 
@@ -132,7 +132,7 @@ def test_reading_of_41_with_n_q_directions(claim):
         printed=False,
         snippet="from repro import fang2022\n"
         "model = fang2022.comparison.Attention(d=2, q=2, n=3)\n"
-        "assert fang2022.comparison.parameters(model) == 13 != 41",
+        "print(fang2022.comparison.parameters(model), 'free parameters, not 41')\n",
     )
     model = fang2022.comparison.Attention(D, Q, n_q)
     for parameter in model.parameters():

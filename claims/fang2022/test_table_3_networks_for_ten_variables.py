@@ -102,8 +102,8 @@ def test_printed_number_of_units_is_not_n_q(claim):
         measured=UNITS,
         expected=n_q,
         equation="n_q = C(d−1+q, q) against Table 3",
-        snippet="from math import comb\nd, q = 10, 5\nassert comb(d - 1 + q, q) == 2002 != 4368\n"
-        "assert comb(d + 1 + q, q) == 4368",
+        snippet="from math import comb\nd, q = 10, 5\n"
+        "print('n_q =', comb(d - 1 + q, q), 'but Table 3 has 4368 units =', comb(d + 1 + q, q))\n",
     )
     free = fang2022.comparison.parameters(fang2022.comparison.Attention(D, Q, n_q))
     claim.table("free parameters, n = n_q", "ATTENTION", paper="not printed", ours=free)

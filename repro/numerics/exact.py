@@ -49,8 +49,14 @@ def to_float(values: Any, *, to_odd: bool = False) -> np.ndarray:
     to a type with at most 51 bits, it is then as if rounded once (Boldo and Melquiond 2008).
     """
     array = np.asarray(values, dtype=object)
-    rounded = [_odd(value) if to_odd else _nearest(value) for value in array.ravel()]
+    chosen = _odd if to_odd else _nearest
+    rounded = [float(v) if _fits(v) else chosen(v) for v in array.ravel()]
     return np.array(rounded, dtype=float).reshape(array.shape)
+
+
+def _fits(value: Any) -> bool:
+    """Most weights are small integers, and are floats already."""
+    return type(value) is int and -(2**53) <= value <= 2**53
 
 
 def _nearest(value: Any) -> float:
