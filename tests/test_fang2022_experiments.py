@@ -1,9 +1,6 @@
 """Section 5 of fang2022: models, data, trainings, the least-squares floor, variable projection."""
 
-import ast
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +26,6 @@ from repro.numerics.exact import rationals
 from repro.training import Store, Workspace
 from repro.training.loop import generator_at
 
-CLAIMS = Path(__file__).parent.parent / "claims" / "fang2022"
 TINY = {"train": 90, "test": 20, "batch": 50, "epochs": 12}
 
 
@@ -373,22 +369,3 @@ def test_hermite_coefficients_become_an_attention_model():
     model = variable_projection.to_attention(xi, c, q)
     outputs = model(torch.tensor(x).float()).detach().numpy()
     assert np.allclose(outputs, Phi @ c, rtol=1e-4, atol=1e-4)
-
-
-# --- what the claims tell a reader to paste ------------------------------------------------------
-
-
-@pytest.mark.parametrize("table", ["table_2", "table_3"])
-def test_snippets_run(table):
-    (file,) = CLAIMS.glob(f"test_{table}_*.py")
-    snippets = [
-        ast.literal_eval(keyword.value)
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.Call)
-        for keyword in node.keywords
-        if keyword.arg == "snippet"
-    ]
-    assert snippets
-    for snippet in snippets:
-        assert re.search(r"^assert ", snippet, re.MULTILINE)
-        exec(compile(snippet, table, "exec"), {})

@@ -146,13 +146,12 @@ def test_the_surfaces_look_like_the_printed_ones(claim):
         )
         + ".",
     )
-    # On the square |x_i| <= 2 deviations; 0.02 is a mean over the data, most of which lie in it.
     least = "theorem: on a segment of length 40, eleven lines miss a square by 40²/(8·121)"
     name = "largest error on the square"
     claim.at_least(farthest["NN_width"], 40**2 / (8 * 121), name, equation="(c)", source=least)
     for model in ("NN_depth", "NN_width"):
         ratio = farthest[model] / farthest["ATTENTION"]
-        spread = "spread: a factor of 20; hundreds in all seeds"
+        spread = "spread: a factor of 20; it was about 1000 when recorded"
         claim.at_least(
             ratio, 20, f"{name}, {model} over ATTENTION", equation="Figure 2", source=spread
         )
