@@ -246,6 +246,21 @@ def test_the_floor_of_the_shallow_network_is_below_the_best_of_many_pieces():
             total += rest.item() * (x[1] - x[0])
         best = min(best, total)
     assert shallow_floor(k - 1, s) < best < 40 * shallow_floor(k - 1, s)
+    # the formula itself, by another road: k equal pieces of [-R, R], each fitted, times the density at R
+    R = s * math.sqrt(5)
+    y = np.linspace(-R / k, R / k, 20001)
+    left = np.mean((y**2 - np.mean(y**2)) ** 2) * 2 * R  # a line leaves y^2 minus its mean
+    weight = math.exp(-2.5) / (s * math.sqrt(2 * math.pi))
+    assert shallow_floor(k - 1, s) == pytest.approx(left * weight, rel=1e-3)
+
+
+def test_the_floor_of_table_1_is_one_minus_p_over_N():
+    """f_1*, degree 2, p = 6 columns, N = 60 samples: 0.9, with deviation sqrt(2 * 54) / 60."""
+    spec = least_squares.LeastSquares("f_1*", degree=2, train=60, test=30, seed=0)
+    found = least_squares.train(spec, Workspace()).numbers
+    assert (found["columns"], found["MSE_Tr, mean"]) == (6, pytest.approx(0.9))
+    assert found["MSE_Tr, deviation"] == pytest.approx(math.sqrt(108) / 60)
+    assert abs(found["MSE_Tr"] - 0.9) < 4 * found["MSE_Tr, deviation"]
 
 
 # --- convergence ---------------------------------------------------------------------------------

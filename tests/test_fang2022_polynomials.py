@@ -191,6 +191,16 @@ def test_the_recursion_is_what_the_docstring_says_to_leading_order():
     assert tower.loss_of_digits(0.5, 5) == 0
 
 
+def test_the_bound_on_the_output_to_leading_order():
+    """Q = x_1 + 7, d = 2, q = 1, B = 3: e_1 = 4.25 u B, t is off by (d+1) u B, nq + 2 roundings."""
+    model = powers.construction(Polynomial(2, {(1, 0): 1, (0, 0): 7}), 3)
+    size, u = float(np.abs(to_float(powers.slots_of(model))).sum()) * 3, 2.0**-53
+    expected = u * ((4.25 + 3) * size + 4 * (size + 7))
+    assert tower.output_bound(model, 3, "float64", powers.roomy) == pytest.approx(
+        expected, rel=2e-3
+    )
+
+
 # --- bad input ---------------------------------------------------------------------------------------
 
 BAD = {
@@ -232,8 +242,19 @@ BAD = {
     ),
     "float32 overflows": (
         lambda: network.polynomial_transformer(PARABOLOID, 1e30, dtype=torch.float32),
-        "float32 does not carry Theorem 3.5",
+        r"float32 does not carry Theorem 3.5 at B=1e\+30, q=2: B\^q leaves its range; it needs 1.1e-19 <= B <= 1.2e\+19",
     ),
+    "float32 underflows": (
+        lambda: network.polynomial_transformer(Polynomial(1, {(5,): 1}), 1e-10, dtype=torch.float32),
+        "float32 does not carry Theorem 3.5 at B=1e-10, q=5: B\\^q leaves its range",
+    ),
+    "coefficients overflow": (
+        lambda: network.polynomial_transformer(Polynomial(1, {(1,): 10**60}), 1, dtype=torch.float32),
+        "a coefficient of Lemma 3.3 is too large for torch.float32",
+    ),
+    "bound not a number": (lambda: powers.construction(PARABOLOID, math.nan), "needs a finite B > 0, got B=nan"),
+    "bound infinite": (lambda: powers.construction(PARABOLOID, math.inf), "needs a finite B > 0, got B=inf"),
+    "degree not whole": (lambda: powers.construction(PARABOLOID, 1, q=2.5), "needs B > 0 and q >= 1, got B=1, q=2.5"),
 }  # fmt: skip
 
 

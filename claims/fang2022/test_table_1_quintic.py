@@ -108,22 +108,6 @@ def test_least_squares_ends_where_theory_says(claim):
                 )
 
 
-@pytest.mark.best_in_class
-def test_the_printed_train_error_is_that_of_3003_free_columns(claim):
-    """1 - p/N with p = C(15, 5) = 3003: what fitting the noise takes away, whatever the x are."""
-    p, N = 3003, 45000
-    deviation = (2 * (N - p)) ** 0.5 / N
-    source = "stderr: four standard deviations of chi² with N − p degrees of freedom, over N"
-    claim.within(
-        PRINTED["ATTENTION"][0],
-        1 - p / N,
-        4 * deviation,
-        "MSE_Tr",
-        equation="1 − p/N",
-        source=source,
-    )
-
-
 # --- the comparison ------------------------------------------------------------------------------
 
 

@@ -8,13 +8,14 @@ Checked: the literal blocks, with the lifts and the signs repaired (repro/fang20
 rationals, for all d, q, B, Q and x that a search finds to try, the ends of the ball included, the
 output differs from Q(x) by exactly 0. In symbols, the output is the polynomial Q, and each token
 wins by exactly G + y_i t_i - y_j t_i; the lifts G are the least possible, up to a factor 2, for
-every B. The same for f_1* and f_2* of Section 5. As an ordinary module in float64, within a derived
-bound; for f_2* with all 2002 tokens at laptop scale. Weights are counted in the built model.
+every B. f_1* and f_2* of Section 5, the latter with all its 2002 tokens at laptop scale: in
+rationals, and through the dense blocks in float64. As an ordinary module in float64, within a
+derived bound. Weights are counted in the built model.
 Controls: q - 1 of these blocks (best possible error 2 (B/2)^q), lifts 2 % below the least.
 
 False as printed, and repaired:
-- M = B^(i-1) in block i >= 3 is too small: for q = 3 if B < 1/2, for q >= 4 if B < 1. The repair
-  is M^2 = B^i.
+- M = B^(i-1) in block i >= 3 is too small: for q = 3 if B < 1/2, for q >= 4 if B < 1 (if there
+  are two tokens, so not for d = 1). The repair is M^2 = B^i.
 - beta holds beta_{k,s}, but slot s holds (-1)^s t^s: C = -x for Q = x. The repair is the sign.
 - "less than" is equality if and only if d = 1 or q = 1. The repair is "at most".
 
@@ -130,54 +131,87 @@ def test_the_first_target_of_section_5(claim):
     claim.equals(model.layout.n, 3, "tokens", equation="n_q, d = q = 2")
 
 
-@pytest.mark.exact
-def test_the_second_target_of_section_5(claim):
-    """f_2*, n_q = 2002 (degree 3 and 220 at smoke scale): beta and F from the construction, and the
-    powers that the tokens store, exactly, at points of the ball of radius 5.
+def second_target(claim, smoke):
+    """f_2* up to degree q, with the directions and coefficients of the construction.
 
-    The literal blocks store (-1)^s t^s in slot s (checked above in symbols, for any t); with 2002
-    tokens they are run in float64 below, since in rationals one block takes 10^10 operations.
+    All of f_2*, 2002 tokens, but at smoke scale, where q is `smoke`.
     """
-    q = claim.at_scale(smoke=3, laptop=5, paper=5)
+    q = claim.at_scale(smoke=smoke, laptop=5, paper=5)
     terms = fang2022.polynomials.F_2_STAR.coefficients
     Q = fang2022.polynomials.Polynomial(10, {a: c for a, c in terms.items() if sum(a) <= q})
-    F, beta = fang2022.ridge.directions(10, q), fang2022.ridge.coefficients(Q, q)
-    x = numerics.exact.rationals(claim.rng("points").integers(-15, 16, (20, 10)).tolist()) / 10
-    t = x @ F.T  # (20, n)
-    C = numerics.exact.vector([Q.at_zero()] * len(x))
-    for s in range(1, q + 1):
-        stored, read = (-1) ** s * t**s, (-1) ** s * beta[:, s - 1]
-        C = C + stored @ read
+    return q, Q, fang2022.ridge.directions(10, q), fang2022.ridge.coefficients(Q, q)
+
+
+@pytest.mark.exact
+def test_the_second_target_of_section_5(claim):
+    """f_2* through all blocks in rationals, every winner found, at points with ||x|| <= 5.
+
+    In rationals one dense block of 2002 tokens takes 10^10 operations, most of them on zeros;
+    `stored` leaves these out (below it is compared with the blocks).
+    """
+    q, Q, F, beta = second_target(claim, smoke=3)
+    points = claim.at_scale(smoke=20, laptop=5, paper=50)
+    x = numerics.exact.rationals(claim.rng("points").integers(-15, 16, (points, 10)).tolist()) / 10
+    slots = fang2022.powers.stored(
+        x @ F.T, fang2022.powers.repaired(q, numerics.exact.rational(5))
+    )  # (q, points, n)
+    model = fang2022.model.Transformer(F, (), fang2022.powers.readout(beta), Q.at_zero())
+    read = fang2022.powers.slots_of(model)  # (n, q)
+    C = numerics.exact.vector([model.b] * points)
+    for s in range(q):
+        C = C + slots[s] @ read[:, s]
     wrong = sum(bool(a != b) for a, b in zip(C, Q(x), strict=True))
     claim.record(tokens=len(F), degree=q)
-    claim.equals(wrong, 0, f"points of 20 with C ≠ f_2*, {len(F)} tokens", equation=ZERO)
+    claim.equals(wrong, 0, f"points of {points} with C ≠ f_2*, {len(F)} tokens", equation=ZERO)
+
+
+@pytest.mark.parametrize("lifts", ["printed", "repaired", "least"])
+@pytest.mark.exact
+def test_what_the_blocks_store_can_be_found_without_their_zeros(lifts, claim):
+    """`stored` against the literal blocks, right or wrong: the printed lifts fail at B = 1/2."""
+    n, q, B = 4, 5, numerics.exact.rational("1/2")
+    G = getattr(fang2022.powers, lifts)(q, B)
+    t = numerics.exact.rationals(claim.rng("t").integers(-9, 10, (30, n)).tolist()) * B / 9
+    Z = fang2022.model.Layout(n, q).tokens(t)
+    for block in fang2022.powers.power_blocks(n, q, G):
+        Z = block(Z)
+    slots = np.moveaxis(Z[:, n + 1 : -1], 1, 0)  # (q, 30, n)
+    differ = int((slots != fang2022.powers.stored(t, G)).sum())
+    claim.equals(differ, 0, "slots that differ", equation="slot i receives G − max α")
 
 
 @pytest.mark.construct
 def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
-    """One sample, dense, float64: at laptop scale 2002 tokens of 2009 rows, through 5 blocks."""
+    """f_2* at one point, dense matrices, float64: at laptop scale 2002 tokens of 2009 rows."""
     import torch
 
-    q = claim.at_scale(smoke=2, laptop=5, paper=5)
-    n, B = fang2022.polynomials.dimension(10, q), 2.0
-    rows, lifts = fang2022.model.Layout(n, q), fang2022.powers.roomy(q, B)
-    F = torch.tensor(fang2022.ridge.lattice(10, q), device=claim.device)
-    x = torch.tensor(claim.rng("sample").normal(size=10), device=claim.device)
-    t = F @ (x * (B / x.norm()))
-    Z = rows.tokens(t)
-    for i, G in enumerate(lifts):
+    q, Q, F, beta = second_target(claim, smoke=2)
+    n, B, place = len(F), 2, claim.rng("sample").normal(size=10)
+    model = fang2022.model.Transformer(F, (), fang2022.powers.readout(beta), Q.at_zero())
+    x = torch.tensor(place * (B / np.linalg.norm(place) / 1.01), device=claim.device)
+
+    def rounded(weights):
+        return fang2022.model.rounded(weights, torch.float64, claim.device)
+
+    rows = model.layout
+    Z = rows.tokens(rounded(F) @ x)
+    for i, G in enumerate(fang2022.powers.roomy(q, numerics.exact.rational(B))):
         claim.progress(i, q)
         factor = rows.one if i == 0 else rows.slot(i)
         block = fang2022.multiplication.product_block(rows, 0, factor, rows.slot(i + 1), G)
-        Z = fang2022.model.Block(
-            **{k: torch.tensor(w.astype(float)).to(t) for k, w in block.weights().items()}
-        )(Z)
-    off = (Z[rows.slot(q)] - (-t) ** q).abs().max().item()
+        Z = block.to(torch.float64, claim.device)(Z)
+    C = (Z[rows.slot(1) : rows.one].mT * rounded(fang2022.powers.slots_of(model))).sum()
+    exact = numerics.exact.to_float(Q(numerics.exact.rationals(x.cpu().numpy())))
+    off = abs(C.item() + float(numerics.exact.to_float(model.b)) - float(exact))
+    bound = fang2022.tower.output_bound(model, B, "float64", fang2022.powers.roomy)
+    source = "roundoff: tower.output_bound, derived there; the sum of |β| is large"
+    claim.at_most(off, bound, f"|C(x) − f_2*(x)|, {n} tokens", equation=ZERO, source=source)
+    last = (Z[rows.slot(q)] - (-Z[0]) ** q).abs().max().item()
     relative = fang2022.tower.error_bound("float64", B, q, fang2022.powers.roomy)
-    bound = (relative + q * numerics.roundoff.unit("float64")) * B**q
+    allowed = (relative + q * numerics.roundoff.unit("float64")) * B**q
     source = "roundoff: the recursion of repro/fang2022/tower.py, and q roundings of t^q itself"
     name = f"largest error of the stored t^{q}, {n} tokens"
-    claim.at_most(off, bound, name, equation="slot q holds (−t)^q", source=source)
+    claim.at_most(last, allowed, name, equation="slot q holds (−t)^q", source=source)
 
 
 @shapes
@@ -236,6 +270,7 @@ def test_counts_of_parameters_and_nonzero_entries(d, q, claim):
     free = sum(p.numel() for p in module.parameters())
     unused = sum(n - fang2022.polynomials.dimension(d, s) for s in range(1, q))  # zeros in beta
     places = model.nonzeros() + unused
+    claim.record(counted=model.nonzeros(), zeros_where_a_beta_may_stand=unused)
     printed = {
         "free parameters": (free, n * (d + q) + 1, d ** (q + 1) + q * d**q + 1),
         "non-zero": (
@@ -305,8 +340,14 @@ def rational_points(*vectors):
 
 
 NARROW = ("-9999/10001", "200/10001")  # almost opposite to (1, 0), and a unit vector
-FAILURES = {
+FAILURES = {  # q, B, directions, and x = +-B e_1; just below both thresholds, and in small numbers
     "q=3-B=1/4": (3, "1/4", [("1", "0"), ("0", "1"), ("3/5", "4/5"), ("4/5", "3/5")], -1),
+    "q=3-B=49/100": (
+        3,
+        "49/100",
+        [("1", "0"), ("0", "1"), ("3/5", "4/5"), ("4/5", "3/5")],
+        -1,
+    ),
     "q=4-B=1/2": (
         4,
         "1/2",
@@ -356,7 +397,8 @@ for i in range(1, q + 1):
     M = B if i <= 2 else B ** (i - 1)        # as printed
     scores = [[t[k] * y[j] + 2 * M**2 * (j == k) for j in range(len(t))] for k in range(len(t))]
     y = [2 * M**2 - max(row) for row in scores]
-print(y[0], 'should be', (-t[0]) ** q)
+
+print((-1) ** q * y[0], 'should be', t[0] ** q)      # beta reads slot q of token 1 with (-1)^q
 """
 
 

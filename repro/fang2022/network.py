@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from repro.fang2022 import powers, tower
-from repro.fang2022.model import Block, Layout, Transformer, rounded
+from repro.fang2022.model import Block, Transformer, rounded
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics.exact import rational, to_float
 
@@ -47,9 +47,13 @@ class PolynomialTransformer(nn.Module):
         self.n, self.d = exact.F.shape
         self.q = self.layout.q
         self.F = nn.Parameter(rounded(exact.F, dtype, device))
-        self.beta = nn.Parameter(rounded(_slots(exact.beta, self.layout), dtype, device))  # (n, q)
+        self.beta = nn.Parameter(rounded(powers.slots_of(exact), dtype, device))  # (n, q)
         self.b = nn.Parameter(rounded(exact.b, dtype, device))
         self.blocks = nn.ModuleList(FixedBlock(block.to(dtype, device)) for block in exact.blocks)
+        if not all(weight.isfinite().all() for weight in self.state_dict().values()):
+            raise ValueError(
+                f"a coefficient of Lemma 3.3 is too large for {dtype}; take a wider type"
+            )
 
     def forward(self, x: Tensor) -> Tensor:  # (..., d) -> (...)
         self._check(x)
@@ -77,10 +81,6 @@ class PolynomialTransformer(nn.Module):
                 f"Theorem 3.5 holds for ||x|| <= B = {self.B:g}, got ||x|| = {largest:g}; "
                 f"build the model with B >= {largest:g}"
             )
-
-
-def _slots(beta: Any, layout: Layout) -> Any:
-    return beta.reshape(layout.n, layout.size)[:, layout.slot(1) : layout.one]
 
 
 class FixedBlock(nn.Module):

@@ -22,6 +22,7 @@ Two departures, each forced by a counterexample in the claim:
   the printed one, which in floating point is what counts (tower.py).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -65,6 +66,21 @@ def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     )
 
 
+def stored(t: Array, lifts: Sequence[Any]) -> Array:
+    """What the slots 1, ..., q of all tokens hold after the blocks with these lifts; (q, ..., n).
+
+    Since m-hat keeps the largest score, slot i receives G - max over j of alpha_ij, right or wrong,
+    and t_i y_j is largest where y_j is largest, or smallest if t_i < 0. So no matrix is formed.
+    """
+    y, slots = 0 * t + 1, []
+    for G in lifts:
+        top, low = y.max(-1, keepdims=True), y.min(-1, keepdims=True)
+        others = np.where(t > 0, t * top, t * low)
+        y = G - np.maximum(others, t * y + G)
+        slots.append(y)
+    return np.stack(slots)
+
+
 def construction(
     Q: Polynomial,
     B: Any,
@@ -77,8 +93,11 @@ def construction(
 
     Without `directions` those of ridge.py are taken; others must be unit vectors that serve.
     """
-    q, B = (max(1, Q.degree) if q is None else q), rational(B)
-    if q < 1 or B <= 0:
+    q = max(1, Q.degree) if q is None else q
+    if isinstance(B, float) and not math.isfinite(B):
+        raise ValueError(f"Theorem 3.5 needs a finite B > 0, got B={B}")
+    B = rational(B)
+    if type(q) is not int or q < 1 or B <= 0:
         raise ValueError(f"Theorem 3.5 needs B > 0 and q >= 1, got B={B}, q={q}")
     if Q.degree > q:
         raise ValueError(f"Theorem 3.5 with q={q} needs a Q of degree <= {q}, got {Q.degree}")
@@ -96,6 +115,12 @@ def _check_unit(directions: Array) -> None:
         square = sum(c * c for c in xi)
         if square != 1:
             raise ValueError(f"Lemma 3.3 needs ||xi_k|| = 1, got ||xi_{k}||^2 = {square}")
+
+
+def slots_of(model: Transformer) -> Array:
+    """The entries of beta that meet a stored power; (n, q)."""
+    rows = model.layout
+    return model.beta.reshape(rows.n, rows.size)[:, rows.slot(1) : rows.one]
 
 
 def readout(beta: Array) -> Array:

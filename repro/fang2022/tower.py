@@ -64,12 +64,12 @@ def output_bound(
     The last factor pays for |t| <= (1 + g) B in step 2, and for the rounding of these sums.
     """
     (n, d), rows, u = model.F.shape, model.layout, roundoff.unit(dtype)
-    sizes = np.abs(to_float(model.beta).reshape(n, rows.size)).sum(axis=0)
+    sizes = np.abs(to_float(powers.slots_of(model))).sum(axis=0)
     shift = 0.0 if d == 1 else _gamma(d + 1, u)
     off = held = 0.0
     for s in range(1, rows.q + 1):
         stored = error_bound(dtype, B, s, lifts) + s * shift * (1 + shift) ** s
-        size = sizes[rows.slot(s)] * float(B) ** s
+        size = sizes[s - 1] * float(B) ** s
         off, held = off + size * stored, held + size * (1 + stored)
     total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
     return total * (1 + 2**-10)
@@ -89,14 +89,25 @@ def largest_bound(dtype: torch.dtype | str, q: int) -> float:
     return (CARRIED / (2 * roundoff.unit(dtype))) ** (1 / (q - 2))
 
 
+def bounds_without_overflow(dtype: torch.dtype, q: int) -> tuple[float, float]:
+    """The B between which B^q, and the roomy lift 9/4 B^q, are normal numbers of the type."""
+    kind = torch.finfo(dtype)
+    return kind.tiny ** (1 / q), (kind.max * 4 / 9) ** (1 / q)
+
+
 def require(dtype: torch.dtype, B: Any, q: int, lifts: powers.Lifts) -> None:
-    """Refuse a model whose rounding errors would swallow t^q, or whose weights overflow."""
+    """Refuse a model whose rounding errors would swallow t^q, or whose numbers leave the range."""
+    name = str(dtype).removeprefix("torch.")
+    low, high = bounds_without_overflow(dtype, q)
+    if not low <= float(B) <= high:
+        raise ValueError(
+            f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: B^q leaves its range; it "
+            f"needs {low:.2g} <= B <= {high:.2g}, or a wider type"
+        )
     bound = error_bound(dtype, B, q, lifts)
-    largest = max([*lifts(q, float(B)), float(B) ** q])
-    if bound > CARRIED or largest > torch.finfo(dtype).max:
-        name = str(dtype).removeprefix("torch.")
+    if bound > CARRIED:
+        advice = "take a wider type" + (", or roomy lifts" if lifts is not powers.roomy else "")
         raise ValueError(
             f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: t^q would be known to "
-            f"{bound:.1g} of B^q where {CARRIED:g} is needed (largest lift {largest:.1g}); "
-            "take a wider type, or lifts=powers.roomy"
+            f"{bound:.1g} of B^q where {CARRIED:g} is needed; {advice}"
         )
