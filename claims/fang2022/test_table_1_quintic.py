@@ -15,8 +15,10 @@ Controls: shuffled y; softmax in place of the one-hot maximum.
 
 Reduced at laptop scale: the comparison has 4500 samples, batches of 2500 and 400 epochs, equal for
 all three, and n = 64 directions (961 parameters, where the networks have 74041 and 52417). The
-printed schedule is run in full with n = 64. At paper scale all is as printed, n = 2002 and 4368.
-Not checked: RUN TIME, which is of another machine; the cells that cannot be read.
+printed schedule is run in full with n = 64. At paper scale all is as printed, with n = 2002; of
+that, one seed of ATTENTION has been run so far (0.948 / 0.0955), the comparison has not.
+Not checked: n = 4368, which Table 3 implies; RUN TIME, which is of another machine; the cells that
+cannot be read.
 
 Readings: MSE_Te is against f_2*, without the noise: 0.109 is below its variance 1. In the text at
 hand the table is damaged: "0.938 5 994" in one cell is read as ATTENTION's 0.938 above NN_depth's
@@ -169,15 +171,14 @@ def test_variable_projection_needs_a_fiftieth_of_the_parameters(claim):
     claim.at_most(worst, 0.109, f"{TEST}, ATTENTION", equation="Table 1", source=printed)
 
 
-@pytest.mark.parametrize("n", [2002, 4368], ids="n={}".format)
 @pytest.mark.needs(scale="paper")
 @pytest.mark.train
-def test_attention_as_printed(n, claim):
-    """n = n_q as the text says, and n = 4368 as Table 3 implies: data and schedule as printed."""
+def test_attention_as_printed_with_n_q_directions(claim):
+    """n = n_q = 2002, as Section 5 says: 30031 parameters; data and schedule as printed."""
     of = fang2022.experiments
-    specs = [of.quintic("ATTENTION", n, clip=CLIP, seed=seed) for seed in range(3)]
+    specs = [of.quintic("ATTENTION", 2002, clip=CLIP, seed=seed) for seed in range(3)]
     stored = [claim.train(spec, of.train) for spec in specs]
-    tabulate(claim, f"ATTENTION, n = {n}", stored, PRINTED["ATTENTION"], "as printed")
+    tabulate(claim, "ATTENTION, n = 2002", stored, PRINTED["ATTENTION"], "as printed")
     worst = max(errors_on_test_data(stored))
     twice = "printed: twice MSE_Te 0.109, since the clipping is not known"
     claim.at_most(worst, 0.218, f"{TEST}, ATTENTION", equation="Table 1", source=twice)

@@ -90,9 +90,12 @@ def largest_bound(dtype: torch.dtype | str, q: int) -> float:
 
 
 def bounds_without_overflow(dtype: torch.dtype, q: int) -> tuple[float, float]:
-    """The B between which B^q, and the roomy lift 9/4 B^q, are normal numbers of the type."""
+    """The B between which all numbers of block q are normal ones, with roomy lifts.
+
+    The smallest is B^q, the largest is 2a <= 2 (1 + 9/4) B^q in the ReLU layer.
+    """
     kind = torch.finfo(dtype)
-    return kind.tiny ** (1 / q), (kind.max * 4 / 9) ** (1 / q)
+    return kind.tiny ** (1 / q), (kind.max / 6.5) ** (1 / q)
 
 
 def require(dtype: torch.dtype, B: Any, q: int, lifts: powers.Lifts) -> None:

@@ -71,6 +71,19 @@ class Context:
     durations: dict[str, float]
 
 
+def refuse_values_that_look_like_paths(config: pytest.Config) -> None:
+    """`pytest --artifacts DIR`, without a path to test, makes pytest look for its settings in DIR.
+
+    It reads them before it knows our options. Then xdist's workers would find no claims at all.
+    """
+    split = [o for o in ("--artifacts", "--store") if o in config.invocation_params.args]
+    chosen = config.args_source is pytest.Config.ArgsSource.ARGS
+    if split and not chosen and not hasattr(config, "workerinput"):
+        raise pytest.UsageError(
+            f"write {split[0]}=DIR, with '=', or name a path: pytest claims {split[0]} DIR"
+        )
+
+
 def read(config: pytest.Config, project: Project) -> Context:
     """Everything at once, or a UsageError that says what to do."""
     option = config.option

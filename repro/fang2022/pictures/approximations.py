@@ -75,7 +75,7 @@ def _draw(axes: "Axes", panel: Panel) -> None:
             degrees, errors = zip(*panel.curves[name], strict=True)
             figures.draw(axes, role, degrees, errors, label, **changes)
             if name in BESIDE and BESIDE.keys() <= panel.curves.keys():
-                at = max((q, error) for q, error in panel.curves[name] if error < HIGHEST)
+                at = max((q, error) for q, error in panel.curves[name] if error < HIGHEST / 5)
                 axes.annotate(
                     BESIDE[name], at, (-5, 5), **SMALL, color=figures.ROLES[role]["color"]
                 )
