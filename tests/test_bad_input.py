@@ -95,6 +95,16 @@ def test_a_folder_that_cannot_be_written_is_said_before_any_claim_runs(demo, opt
     assert f"choose another folder with {option}" in said
 
 
+@pytest.mark.parametrize("option", ["--artifacts", "--store"])
+def test_a_folder_elsewhere_that_pytest_would_take_for_a_path_is_refused(demo, option, tmp_path):
+    demo.claim("lemma-1")
+    elsewhere = tmp_path.parent / "elsewhere"
+    said = refused(demo, option, str(elsewhere))
+    assert f"write {option}={elsewhere}, with '=', or name a path" in said
+    assert demo.run(f"{option}={elsewhere}").returncode == 0
+    assert demo.run("claims", option, str(elsewhere)).returncode == 0
+
+
 def test_a_readonly_store_need_not_be_writable(demo):
     demo.claim("lemma-1")
     (demo.root / "file").write_text("not a folder")

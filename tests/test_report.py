@@ -51,7 +51,7 @@ SHAPE = json.loads(r"""{
   {"row": "NN_width", "column": "MSE", "paper": 35.662, "ours": 36.1, "note": ""},
   {"row": "NN_depth", "column": "MSE", "paper": 10237.27, "ours": 9.0, "note": ""}],
 "counterexample": {"refutes": "the wrong token wins for $B < 1$", "printed": true, "measured": 2.8,
-  "expected": 0, "input": {"B": 0.5, "x": [[0.3, 0.4], [1, 0]]}, "test": "x.py::test_y"},
+  "relation": "<=", "expected": 0, "input": {"B": 0.5, "x": [[0.3, 0.4], [1, 0]]}, "test": "x.py::test_y"},
 "figure": {"caption": "Error against $m_h$.", "alt": "A falling line", "test": "x.py::test_y"}
 }""")
 PAPERS = SHAPE["papers"]

@@ -174,7 +174,8 @@ class Claim:
             )
         outcome = checks.refutes(measured, relation, expected)
         entry = {"refutes": refutes, "printed": printed, "input": dict(input), "measured": measured}
-        self._record.append("counterexamples", {**entry, "expected": expected, "snippet": snippet})
+        said = {"relation": relation, "expected": expected, "snippet": snippet}
+        self._record.append("counterexamples", {**entry, **said})
         self._check(outcome, f"counterexample: {refutes}", equation, "exact: one input refutes")
 
     def table(self, row: str, column: str, *, paper: Any, ours: Any, note: str = "") -> None:

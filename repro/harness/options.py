@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,17 +72,21 @@ class Context:
     durations: dict[str, float]
 
 
-def refuse_values_that_look_like_paths(config: pytest.Config) -> None:
+def refuse_values_that_look_like_paths(config: pytest.Config, root: Path) -> None:
     """`pytest --artifacts DIR`, without a path to test, makes pytest look for its settings in DIR.
 
-    It reads them before it knows our options. Then xdist's workers would find no claims at all.
+    It reads them before it knows our options. With a DIR outside of the project xdist's workers
+    would then find no claims at all.
     """
-    split = [o for o in ("--artifacts", "--store") if o in config.invocation_params.args]
-    chosen = config.args_source is pytest.Config.ArgsSource.ARGS
-    if split and not chosen and not hasattr(config, "workerinput"):
-        raise pytest.UsageError(
-            f"write {split[0]}=DIR, with '=', or name a path: pytest claims {split[0]} DIR"
-        )
+    words = config.invocation_params.args
+    for option, value in pairwise(words):
+        if option not in ("--artifacts", "--store") or hasattr(config, "workerinput"):
+            continue
+        outside = not Path(value).resolve().is_relative_to(root.resolve())
+        if outside and config.args_source is not pytest.Config.ArgsSource.ARGS:
+            raise pytest.UsageError(
+                f"write {option}={value}, with '=', or name a path: pytest claims {option} {value}"
+            )
 
 
 def read(config: pytest.Config, project: Project) -> Context:

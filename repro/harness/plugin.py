@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
             f"claims need pytest 9 or newer, this is {pytest.__version__}: "
             "pip install 'pytest>=9,<10'"
         )
-    options.refuse_values_that_look_like_paths(config)
+    options.refuse_values_that_look_like_paths(config, project.root)
     marking.register(config)
     context = options.read(config, project)
     config.stash[CONTEXT] = context
