@@ -29,6 +29,8 @@ def numbers(tmp_path, name, arguments):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     claims = json.loads((artifacts / "results.json").read_text())["claims"]
+    for claim in claims:  # the one column that is a time
+        claim["table"] = [cell for cell in claim["table"] if cell["column"] != "RUN TIME"]
     measured = {
         claim["id"]: [
             claim[key] for key in ("verdict", "checks", "controls", "table", "counterexamples")

@@ -254,7 +254,8 @@ def generic(d, q, rng):
         except ValueError:  # not independent: draw again
             continue
         slots = model.beta.reshape(n, -1)[:, n + 1 : -1]
-        if (xi != 0).all() and (slots[:, -1] != 0).all():
+        used = sum(fang2022.polynomials.dimension(d, s) for s in range(1, q + 1))
+        if (xi != 0).all() and int((slots != 0).sum()) == used:
             return model
 
 

@@ -7,9 +7,11 @@ package that is imported as a whole stands for all its modules.
 import ast
 import functools
 import hashlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+_PARSER = threading.Lock()
 SOURCES = (".py", ".c")  # a module may compile the C file beside it
 
 
@@ -47,9 +49,13 @@ def docstring(file: Path) -> str:
 
 
 def _parsed(file: Path) -> ast.Module:
-    """A file that does not parse is pytest's to complain about; here it is empty."""
+    """A file that does not parse is pytest's to complain about; here it is empty.
+
+    One at a time: Python 3.11 counts the depth of recursion for all threads together.
+    """
     try:
-        return ast.parse(file.read_bytes())
+        with _PARSER:
+            return ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
         return ast.Module(body=[], type_ignores=[])
 
