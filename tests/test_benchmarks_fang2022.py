@@ -4,6 +4,7 @@ Ratios and exponents by `make bench`, as in test_benchmarks.py. One thread; floa
 """
 
 import functools
+import shutil
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from repro.fang2022.model import Layout
 
 pytestmark = pytest.mark.timing
 WIDTHS = pytest.mark.parametrize("n", [2002, 4368], ids="n={}".format)  # n_q, and what Table 3 has
-KERNEL = pytest.mark.skipif(fused.backend().name != "c", reason=fused.backend().why)
+KERNEL = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
 
 
 @pytest.fixture(autouse=True)

@@ -53,7 +53,7 @@ def test_the_example_of_the_readme_prints_what_it_says(capsys):
     (example,) = blocks(ROOT / "README.md", "python")
     exec(example, {})
     first, second = map(float, re.findall(r"-?[0-9]+\.[0-9]+", capsys.readouterr().out)[:2])
-    assert (first, second) == pytest.approx((1.5, -4.5), abs=1e-9)
+    assert (first, second) == (1.5, -4.5)  # torch prints four digits
 
 
 def test_every_option_of_the_readme_exists():

@@ -35,16 +35,13 @@ ERROR = "largest error of the stored t^q, over B^q"
 def test_rationals_and_polynomials_leave_nothing(claim):
     """A dense Q of degree 3 in two variables, B = 5: at rational points, and as a polynomial."""
     rng = claim.rng("Q")
-    exponents = [a for s in range(4) for a in fang2022.polynomials.exponents(2, s)]
-    terms = dict(zip(exponents, rng.integers(-9, 10, len(exponents)).tolist(), strict=True))
-    Q = fang2022.polynomials.Polynomial(2, terms)
+    Q = fang2022.polynomials.random_polynomial(2, 3, rng)
     model = fang2022.powers.construction(Q, 5, q=3)
     points = claim.at_scale(smoke=30, laptop=300, paper=3000)
     x = numerics.exact.rationals(rng.integers(-35, 36, (points, 2)).tolist()) / 10
     claim.equals(max(abs(model(x) - Q(x))), 0, "largest |C − Q|, rationals", equation="C^q = Q")
     x = numerics.exact.vector(numerics.exact.symbols("x1", "x2"))
-    diagonal = np.eye(len(model.F), dtype=int).astype(object)
-    C = model(x, attend=lambda a: a * diagonal, activate=lambda a: a * np.array([[1], [0]]))
+    C = model(x, attend=fang2022.model.keep_own, activate=fang2022.model.only_unit(1))
     claim.equals(len(C - Q(x)), 0, "terms of C − Q, polynomials in x", equation="C^q = Q")
 
 
@@ -111,7 +108,7 @@ def certain(alpha):
     n = alpha.shape[-1]
     if not all(bool(alpha[i, i] > alpha[i, j]) for i in range(n) for j in range(n) if i != j):
         raise ArithmeticError("a winner is not certain at this precision")
-    return alpha * np.eye(n, dtype=int).astype(object)
+    return fang2022.model.keep_own(alpha)
 
 
 def stored(claim, dtype, B, q, lifts, n=4):

@@ -16,11 +16,8 @@ Controls: M too small, the sign of b_2, b_2 left out.
 Not checked: that 2n + 4 is the least. It is not for n = 1, where G = 0 serves, with 3 weights.
 """
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from repro import fang2022, numerics
 
@@ -45,17 +42,6 @@ def wrong_entries(Z, t, x, y):
     return sum(bool(Z[r, i] != stated[r][i]) for r in range(rows) for i in range(n))
 
 
-@st.composite
-def cases(draw):
-    """n, q, M > 0, any t, and x, y with |x_i|, |y_i| <= M, the ends of the interval included."""
-    n, q = draw(st.integers(1, 6)), draw(st.integers(3, 7))
-    M = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100))
-    factor = st.sampled_from([-M, M, 0 * M]) | st.fractions(-M, M, max_denominator=1000)
-    number = st.fractions(-(10**6), 10**6, max_denominator=9)
-    values = [draw(st.lists(s, min_size=n, max_size=n)) for s in (number, factor, factor)]
-    return n, q, numerics.exact.rational(M), *map(numerics.exact.rationals, values)
-
-
 @pytest.mark.exact
 def test_no_entry_is_wrong_for_any_rational_input(claim):
     def wrong(case):
@@ -64,7 +50,8 @@ def test_no_entry_is_wrong_for_any_rational_input(claim):
         return wrong_entries(block_for(n, q, M)(Z), t, x, y)
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    claim.for_all(cases(), wrong, "wrong entries of Z′", equation="z′ = ẑ + b₂", examples=examples)
+    cases, name = fang2022.inputs.factors(), "wrong entries of Z′"
+    claim.for_all(cases, wrong, name, equation="z′ = ẑ + b₂", examples=examples)
 
 
 @shapes
@@ -73,9 +60,8 @@ def test_identity_in_symbols(n, q, claim):
     """With the winner known (token i itself) the block is a polynomial map: the stated one."""
     *gens, M = numerics.exact.symbols(*(f"{letter}{i}" for letter in "txy" for i in range(n)), "M")
     t, x, y = (numerics.exact.vector(gens[k * n : (k + 1) * n]) for k in range(3))
-    diagonal = np.eye(n, dtype=int).astype(object)
     Z = fang2022.model.Layout(n, q).tokens(t, x, y)
-    Z = block_for(n, q, M)(Z, attend=lambda a: a * diagonal, activate=lambda a: 0 * a)
+    Z = block_for(n, q, M)(Z, fang2022.model.keep_own, fang2022.model.only_unit(1))
     claim.equals(wrong_entries(Z, t, x, y), 0, "wrong polynomials", equation="z′ = ẑ + b₂")
 
 
@@ -120,15 +106,13 @@ def test_floating_point_error_within_the_bound_of_the_lemma(M, dtype, claim):
 def test_theorem_3_5_holds_with_the_printed_beta(d, q, claim):
     """q such blocks store t, t^2, ..., t^q: beta_{k,s} itself belongs to slot s, as printed."""
     rng, B, wrong = claim.rng(f"{d} {q}"), numerics.exact.rational("1/2"), 0
-    terms = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
     F = fang2022.ridge.directions(d, q)
     rows = fang2022.model.Layout(len(F), q)
     factors = [rows.one, *(rows.slot(s) for s in range(1, q))]
     product = fang2022.fewer_blocks.product_block_without_relu
     blocks = tuple(product(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factors, 1))
     for _ in range(claim.at_scale(smoke=2, laptop=10, paper=100)):
-        values = rng.integers(-9, 10, len(terms)).tolist()
-        Q = fang2022.polynomials.Polynomial(d, dict(zip(terms, values, strict=True)))
+        Q = fang2022.polynomials.random_polynomial(d, q, rng)
         places = 0 * numerics.exact.rationals(np.ones((rows.n, rows.size), dtype=int))
         places[:, rows.slot(1) : rows.one] = fang2022.ridge.coefficients(Q, q)
         model = fang2022.model.Transformer(F, blocks, places.ravel(), Q.at_zero())

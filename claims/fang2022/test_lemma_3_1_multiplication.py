@@ -17,11 +17,8 @@ Readings: z-hat_i for the printed z-hat_1, and k_i = W^K z_i for the printed W^Q
 (repro/fang2022/model.py); one index is kept at a tie; q >= 3, since three slots are named.
 """
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from repro import fang2022, numerics
 
@@ -39,27 +36,16 @@ def wrong_entries(Z, t, x, y):
     return sum(bool(Z[r, i] != stated[r][i]) for r in range(rows) for i in range(n))
 
 
-@st.composite
-def cases(draw):
-    """n, q, M > 0, any t, and x, y with |x_i|, |y_i| <= M, the ends of the interval included."""
-    n, q = draw(st.integers(1, 6)), draw(st.integers(3, 7))
-    M = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100))
-    factor = st.sampled_from([-M, M, 0 * M]) | st.fractions(-M, M, max_denominator=1000)
-    number = st.fractions(-(10**6), 10**6, max_denominator=9)
-    t, x, y = (draw(st.lists(s, min_size=n, max_size=n)) for s in (number, factor, factor))
-    return n, q, M, t, x, y
-
-
 @pytest.mark.exact
 def test_no_entry_is_wrong_for_any_rational_input(claim):
     def wrong(case):
-        n, q, M, *values = case
-        t, x, y = (numerics.exact.rationals(v) for v in values)
-        block = fang2022.multiplication.multiplication_block(n, q, numerics.exact.rational(M))
+        n, q, M, t, x, y = case
+        block = fang2022.multiplication.multiplication_block(n, q, M)
         return wrong_entries(block(fang2022.model.Layout(n, q).tokens(t, x, y)), t, x, y)
 
     examples = claim.at_scale(smoke=100, laptop=1000, paper=20000)
-    claim.for_all(cases(), wrong, "wrong entries of Z′", equation="Lemma 3.1", examples=examples)
+    cases, name = fang2022.inputs.factors(), "wrong entries of Z′"
+    claim.for_all(cases, wrong, name, equation="Lemma 3.1", examples=examples)
 
 
 @shapes
@@ -70,11 +56,8 @@ def test_identity_in_symbols_on_both_branches_of_the_relu(n, q, claim):
     t, x, y = (numerics.exact.vector(gens[k * n : (k + 1) * n]) for k in range(3))
     block = fang2022.multiplication.multiplication_block(n, q, M)
     Z = fang2022.model.Layout(n, q).tokens(t, x, y)
-    diagonal = np.eye(n, dtype=int).astype(object)
-    for active, passes in [(1, [[1], [0]]), (2, [[0], [1]])]:
-        out = block(
-            Z, attend=lambda a: a * diagonal, activate=lambda a, on=passes: a * np.array(on)
-        )
+    for active in (1, 2):
+        out = block(Z, fang2022.model.keep_own, fang2022.model.only_unit(active))
         name = f"wrong polynomials while ReLU unit {active} is active"
         claim.equals(wrong_entries(out, t, x, y), 0, name, equation="Lemma 3.1")
     alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)

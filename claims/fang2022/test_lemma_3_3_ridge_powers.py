@@ -19,7 +19,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from repro import fang2022, numerics
 
@@ -40,24 +39,6 @@ def wrong_terms(Q, xi, beta):
     return len(difference)
 
 
-def dense(d, q, rng):
-    """A polynomial with every coefficient of degree at most q, integers from -9 to 9."""
-    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
-    values = rng.integers(-9, 10, len(exponents)).tolist()
-    return fang2022.polynomials.Polynomial(d, dict(zip(exponents, values, strict=True)))
-
-
-@st.composite
-def polynomials(draw):
-    """d, q and a polynomial of degree at most q: sparse or dense, rational coefficients."""
-    d = draw(st.integers(1, 4))
-    q = draw(st.integers(1, {1: 8, 2: 6, 3: 5, 4: 3}[d]))
-    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
-    number = st.fractions(-100, 100, max_denominator=30)
-    terms = draw(st.dictionaries(st.sampled_from(exponents), number, max_size=len(exponents)))
-    return q, fang2022.polynomials.Polynomial(d, terms)
-
-
 @pytest.mark.exact
 def test_one_set_of_directions_serves_every_polynomial(claim):
     def wrong(case):
@@ -66,7 +47,8 @@ def test_one_set_of_directions_serves_every_polynomial(claim):
         return wrong_terms(Q, xi, fang2022.ridge.coefficients(Q, q))
 
     examples = claim.at_scale(smoke=60, laptop=400, paper=4000)
-    claim.for_all(polynomials(), wrong, "wrong coefficients", equation="(1)", examples=examples)
+    cases = fang2022.inputs.polynomials({1: 8, 2: 6, 3: 5, 4: 3})
+    claim.for_all(cases, wrong, "wrong coefficients", equation="(1)", examples=examples)
 
 
 @pytest.mark.parametrize(("d", "q"), [*SHAPES, (5, 5), (10, 5)], ids="{}".format)
@@ -89,7 +71,10 @@ def test_ten_variables_and_degree_five(claim):
         10, {a: c for a, c in f_2.coefficients.items() if sum(a) <= q}
     )
     xi = fang2022.ridge.directions(10, q)
-    for name, Q in {"f_2*": low, "dense": dense(10, q, claim.rng("dense"))}.items():
+    for name, Q in {
+        "f_2*": low,
+        "dense": fang2022.polynomials.random_polynomial(10, q, claim.rng("dense")),
+    }.items():
         claim.progress(0, 1)
         beta = fang2022.ridge.coefficients(Q, q)
         bits = max(max(int(b.p).bit_length(), int(b.q).bit_length()) for b in beta.ravel())
@@ -102,7 +87,10 @@ def test_ten_variables_and_degree_five(claim):
 @pytest.mark.exact
 def test_gauss_elimination_finds_the_same_coefficients(d, q, claim):
     """A second solver: rows are moments, columns directions; for s = q the solution is unique."""
-    Q, xi = dense(d, q, claim.rng("gauss")), fang2022.ridge.directions(d, q)
+    Q, xi = (
+        fang2022.polynomials.random_polynomial(d, q, claim.rng("gauss")),
+        fang2022.ridge.directions(d, q),
+    )
     ours, other = fang2022.ridge.coefficients(Q, q), fang2022.ridge.solve(Q, xi, q)
     name = "coefficients on which the two solvers disagree"
     claim.equals(int((ours != other).sum()), 0, name, equation="(1)")
@@ -127,7 +115,10 @@ FLOATING = [(2, 2), (2, 5), (2, 10), (3, 5), (5, 3), (5, 5)]
 @pytest.mark.parametrize(("d", "q"), FLOATING, ids=[f"d={d}-q={q}" for d, q in FLOATING])
 @pytest.mark.construct
 def test_float64_finds_coefficients_with_a_small_residual(d, q, claim):
-    Q, points = dense(d, q, claim.rng("float64")), claim.rng("points").normal(size=(50, d))
+    Q, points = (
+        fang2022.polynomials.random_polynomial(d, q, claim.rng("float64")),
+        claim.rng("points").normal(size=(50, d)),
+    )
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     exact = numerics.exact.to_float(Q(numerics.exact.rationals(points)))
     for name, xi in families(claim, d, q).items():

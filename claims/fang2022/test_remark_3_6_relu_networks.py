@@ -61,15 +61,9 @@ def test_the_attention_model_has_no_error(claim):
 @pytest.mark.exact
 def test_the_blocks_do_not_depend_on_the_polynomial(claim):
     """Ten polynomials of degree 3 in two variables: F, beta and b differ, no block does."""
-    rng, d, q = claim.rng("polynomials"), 2, 3
-    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
-    drawn = rng.integers(-9, 10, (10, len(exponents))).tolist()
-    models = [
-        fang2022.powers.construction(
-            fang2022.polynomials.Polynomial(d, dict(zip(exponents, c, strict=True))), 2, q=q
-        )
-        for c in drawn
-    ]
+    rng = claim.rng("polynomials")
+    drawn = [fang2022.polynomials.random_polynomial(2, 3, rng) for _ in range(10)]
+    models = [fang2022.powers.construction(Q, 2) for Q in drawn]
     first = models[0].blocks
     other = sum(
         bool((ours.weights()[name] != weight).any())

@@ -35,37 +35,23 @@ from repro import fang2022, numerics
 ZERO = "C^q(x) = Q(x)"
 
 
-def dense(d, q, rng):
-    """A polynomial with every coefficient of degree at most q: integers from 1 to 9, any sign."""
-    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
-    values = rng.integers(1, 10, len(exponents)) * rng.choice([-1, 1], len(exponents))
-    terms = dict(zip(exponents, values.tolist(), strict=True))
-    return fang2022.polynomials.Polynomial(d, terms)
-
-
 @st.composite
 def cases(draw):
-    """q, B, a sparse or dense Q, and points of the ball: some on its surface, along directions."""
-    d = draw(st.integers(1, 3))
-    q = draw(st.integers(1, {1: 7, 2: 5, 3: 3}[d]))
-    B = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100).filter(lambda B: B > 0))
-    exponents = [a for s in range(q + 1) for a in fang2022.polynomials.exponents(d, s)]
-    number = st.fractions(-100, 100, max_denominator=30)
-    Q = draw(st.dictionaries(st.sampled_from(exponents), number, max_size=len(exponents)))
-    along = st.integers(0, fang2022.polynomials.dimension(d, q) - 1)
+    """q, a polynomial, B, and points of the ball: some on its surface, along directions."""
+    q, Q = draw(fang2022.inputs.polynomials({1: 7, 2: 5, 3: 3}))
+    B = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100))
+    along = st.integers(0, fang2022.polynomials.dimension(Q.d, q) - 1)
     share = st.sampled_from([-1, 1, 0]) | st.fractions(-1, 1, max_denominator=1000)
-    points = draw(st.lists(st.tuples(along, share), min_size=1, max_size=4))
-    return d, q, B, Q, points
+    return q, Q, B, draw(st.lists(st.tuples(along, share), min_size=1, max_size=4))
 
 
 @pytest.mark.exact
 def test_no_error_for_any_polynomial_at_any_point(claim):
     def wrong(case):
-        d, q, B, terms, points = case
-        Q, B = fang2022.polynomials.Polynomial(d, terms), numerics.exact.rational(B)
+        q, Q, B, points = case
         model = fang2022.powers.construction(Q, B, q=q)
         shares = numerics.exact.rationals([[share] for _, share in points])
-        x = model.F[[k for k, _ in points]] * shares * B  # ||x|| = |share| B
+        x = model.F[[k for k, _ in points]] * shares * numerics.exact.rational(B)  # |share| B
         return sum(bool(a != b) for a, b in zip(model(x), Q(x), strict=True))
 
     examples = claim.at_scale(smoke=40, laptop=300, paper=3000)
@@ -80,12 +66,15 @@ shapes = pytest.mark.parametrize(("d", "q"), SHAPES, ids=[f"d={d}-q={q}" for d, 
 @pytest.mark.exact
 def test_identity_of_polynomials_with_the_winner_known(d, q, claim):
     """Each token keeps itself: then C^q is a polynomial in x. Not a number, the polynomial Q."""
-    Q, B = dense(d, q, claim.rng("identity")), numerics.exact.rational(3)
+    Q, B = (
+        fang2022.polynomials.random_polynomial(d, q, claim.rng("identity")),
+        numerics.exact.rational(3),
+    )
     model = fang2022.powers.construction(Q, B)
     x = numerics.exact.vector(numerics.exact.symbols(*(f"x{i}" for i in range(d))))
-    diagonal = np.eye(len(model.F), dtype=int).astype(object)
-    for unit, passes in [(1, [[1], [0]]), (2, [[0], [1]])]:
-        C = model(x, attend=lambda a: a * diagonal, activate=lambda a, on=passes: a * np.array(on))
+    for unit in (1, 2):
+        own = fang2022.model.keep_own
+        C = model(x, attend=own, activate=fang2022.model.only_unit(unit))
         name = f"C − Q while ReLU unit {unit} is active, terms"
         claim.equals(len(C - Q(x)), 0, name, equation=ZERO)
 
@@ -109,14 +98,9 @@ def test_each_token_wins_and_the_lifts_cannot_be_smaller(q, claim):
         worst = {1: (B, B)}.get(i, (B, -B) if i % 2 == 0 else (-B, 0 * B))
         at_worst = margin.compose(*worst, B) - lifts[i - 1] + least[i - 1]
         below += at_worst != 0
-        Z = block(Z, attend=lambda a: a * np.eye(2, dtype=int).astype(object), activate=positive)
+        Z = block(Z, fang2022.model.keep_own, fang2022.model.only_unit(1))
     claim.equals(wrong, 0, "margins that are not G + t_1(y_1 − y_2)", equation="proof, block i")
     claim.equals(below, 0, "blocks whose least lift leaves a margin", equation="least lifts")
-
-
-def positive(a):
-    """The ReLU layer while its first unit is active, its second not."""
-    return a * np.array([[1], [0]])
 
 
 @pytest.mark.exact
@@ -219,7 +203,7 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
 def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     import torch
 
-    Q, B = dense(d, q, claim.rng("module")), 2
+    Q, B = fang2022.polynomials.random_polynomial(d, q, claim.rng("module")), 2
     model = fang2022.network.polynomial_transformer(Q, B, device=claim.device)
     x = claim.rng("inputs").normal(size=(200, d))
     x *= B / np.linalg.norm(x, axis=1, keepdims=True) * claim.rng("radii").uniform(size=(200, 1))
@@ -244,7 +228,7 @@ counted = pytest.mark.parametrize(("d", "q"), COUNTED, ids=[f"d={d}-q={q}" for d
 
 def generic(d, q, rng):
     """A model none of whose free entries is 0: a dense Q, directions with no zero coordinate."""
-    n, Q = fang2022.polynomials.dimension(d, q), dense(d, q, rng)
+    n, Q = fang2022.polynomials.dimension(d, q), fang2022.polynomials.random_polynomial(d, q, rng)
     while True:
         xi = numerics.exact.rationals([[1]])
         if d > 1:

@@ -81,8 +81,18 @@ def one_hot_maximum(alpha: Array) -> Array:
     return np.where(kept, alpha, 0 * alpha)
 
 
+def keep_own(alpha: Array) -> Array:
+    """m-hat where every token is known to win its own row: it needs no order, only symbols."""
+    return alpha * np.eye(alpha.shape[-1], dtype=int).astype(object)
+
+
 def relu(a: Array) -> Array:
     return a.relu() if isinstance(a, torch.Tensor) else np.where(a > 0, a, 0 * a)
+
+
+def only_unit(active: int) -> Callable[[Array], Array]:
+    """The ReLU layer where unit 1 or 2 is known to be active, and the other is not."""
+    return lambda a: a * np.array([[int(active == 1)], [int(active == 2)]])
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,18 @@ def exponents(d: int, s: int) -> Iterator[Exponents]:
         yield from ((first, *rest) for rest in exponents(d - 1, s - first))
 
 
+def exponents_up_to(d: int, q: int) -> list[Exponents]:
+    """All a in N^d with |a| <= q: the monomials of P_q(R^d)."""
+    return [a for s in range(q + 1) for a in exponents(d, s)]
+
+
+def random_polynomial(d: int, q: int, rng: np.random.Generator) -> Polynomial:
+    """Every coefficient up to degree q is one of -9, ..., -1, 1, ..., 9: none is 0."""
+    terms = exponents_up_to(d, q)
+    values = rng.integers(1, 10, len(terms)) * rng.choice([-1, 1], len(terms))
+    return Polynomial(d, dict(zip(terms, values.tolist(), strict=True)))
+
+
 def dimension(d: int, s: int) -> int:
     """n_s = C(d-1+s, s), the dimension of P_s^h(R^d)."""
     return math.comb(d - 1 + s, s)
