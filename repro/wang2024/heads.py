@@ -1,0 +1,274 @@
+"""Heads that add up to a kernel: the attention step in the proofs of Theorems A.1 and D.1.
+
+Paper                        Here                Meaning
+phi_m(s)                     Heads.kernel        sum_h alpha_h e^{p_h phi(s)}, the kernel built
+alpha_h, beta_h = p_h        alphas, exponents   e^{-beta_h s} with lin-RPE, s^{-beta_h} with log
+sum_j e^{-beta_h phi(j)}     normalisers         what the softmax divides by
+W_V^(h)                      values              alpha_h times the normaliser
+delta^(k,1)                  to_block            the d x d block into which the heads write
+
+A dot-product-free layer with these weights adds sum_s phi_m(s) x_{t-s} to block k of the token. For
+scalar tokens |x_t| <= 1 its distance from the target is the l1 distance of the kernels, attained at
+x_{t-s} = sign of their difference (`worst_input`).
+
+In float64 the weights A = sum_h |W_V^(h)| decide: the heads cancel, and rounding leaves about
+eps A. So `fit` bounds A from the start, for a row of bounds, and keeps the best of l1 error plus
+eps A. Its columns are rows of softmax, of sum 1, so that the program is well scaled.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.numerics import l1
+from repro.numerics.exact import rational, rationals
+from repro.numerics.logarithms import Log, ball
+from repro.wang2024.model import SMALLEST, Attention, Head
+
+EPS = 2.0**-53
+CAPS = (1e2, 1e4, 1e6, 1e8, 1e9, 1e10, 1e11, 1e12)
+
+
+def family(rpe: str, exponents: Sequence[Any]) -> l1.Family:
+    """The functions of the distance that heads with this RPE can weigh tokens by."""
+    if rpe not in SMALLEST:
+        raise ValueError(f"Section 3.2 has the RPE types lin and log, got {rpe!r}")
+    return (l1.Exponentials if rpe == "lin" else l1.Powers)(tuple(exponents))
+
+
+@dataclass(frozen=True)
+class Heads:
+    """sum_h alpha_h e^{p_h phi(s)}, with exact exponents, and exact weights or balls."""
+
+    rpe: str
+    exponents: tuple[Any, ...]
+    alphas: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exponents", self.family.exponents)
+        if len(self.alphas) != len(self.exponents):
+            found = f"{len(self.alphas)} weights for {len(self.exponents)} exponents"
+            raise ValueError(f"Theorem A.1 has one alpha_h for each head, got {found}")
+
+    @cached_property
+    def family(self) -> l1.Family:
+        return family(self.rpe, self.exponents)
+
+    def normalisers(self, length: int | None = None) -> list[Any]:
+        """What softmax divides by at the last of `length` tokens; None: of infinitely many."""
+        if length is None:
+            return [self._exactly(beta) for beta in self.exponents]
+        distances = range(SMALLEST[self.rpe], length)
+        if not distances:
+            raise ValueError(f"{self.rpe}-RPE has no key in a window of {length} tokens")
+        return [_sum(self._weight(beta, s) for s in distances) for beta in self.exponents]
+
+    def values(self, length: int | None = None) -> list[Any]:
+        """W_V^(h) = alpha_h sum_j e^{p_h phi(j)}."""
+        pairs = zip(self.alphas, self.normalisers(length), strict=True)
+        return [alpha * normaliser for alpha, normaliser in pairs]
+
+    def attention(
+        self,
+        length: int | None = None,
+        *,
+        D: int = 1,
+        d: int = 1,
+        to_block: int = 0,
+        from_block: int = 0,
+    ) -> Attention:
+        """The layer that adds phi_m * x from one d x d block to another, with softmax.
+
+        Its weights are exact if alphas are rational and the exponents logarithms (lin) or
+        integers (log); balls otherwise.
+        """
+        heads = [
+            Head(block(value, D, d, to_block, from_block), beta)
+            for value, beta in zip(self.values(length), self.exponents, strict=True)
+        ]
+        return Attention(tuple(heads), rationals(np.eye(D, dtype=int)), self.rpe)
+
+    def _exactly(self, beta: Any) -> Any:
+        if self.rpe == "lin" and isinstance(beta, Log):
+            return 1 / (1 - 1 / beta.of)
+        return family(self.rpe, [beta]).tails(SMALLEST[self.rpe])[0]
+
+    def _weight(self, beta: Any, s: int) -> Any:
+        if self.rpe == "lin" and isinstance(beta, Log):
+            return (1 / beta.of) ** s
+        if self.rpe == "log" and not isinstance(beta, Log) and beta.q == 1:
+            return 1 / rational(s) ** int(beta.p)
+        return family(self.rpe, [beta]).balls([s])[0][0]
+
+
+def block(value: Any, D: int, d: int, to_block: int, from_block: int) -> np.ndarray:
+    """value times delta^(to, from) in R^(D x D): the identity in one d x d block, 0 elsewhere."""
+    if D % d or not (0 <= to_block < D // d and 0 <= from_block < D // d):
+        raise ValueError(f"D={D} has no d x d blocks ({to_block}, {from_block}) with d={d}")
+    W = rationals(np.zeros((D, D), dtype=int))
+    for i in range(d):
+        W[to_block * d + i, from_block * d + i] = value
+    return W
+
+
+def _sum(terms: Any) -> Any:
+    return sum(terms, start=flint.fmpq(0))
+
+
+# In float64
+
+
+class TooHeavy(ArithmeticError):
+    """The floor eps A of float64 is above the l1 error of the fit: more heads cannot be seen."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Float64 heads for windows of `length` tokens, and what they leave.
+
+    `error` is the l1 distance of the kernels on the window; `beyond` bounds what the target kernel
+    has beyond it.
+    """
+
+    rpe: str
+    exponents: tuple[float, ...]
+    values: np.ndarray
+    length: int
+    error: float
+    beyond: float
+
+    @property
+    def weight(self) -> float:
+        """A = sum_h |W_V^(h)|."""
+        return float(np.abs(self.values).sum())
+
+    @property
+    def floor(self) -> float:
+        """eps A: what rounding leaves in float64."""
+        return EPS * self.weight
+
+    def seen(self) -> "Fit":
+        """This fit, or an error if rounding hides its l1 error."""
+        if self.floor > self.error:
+            found = f"eps A = {self.floor:.2g} > l1 error {self.error:.2g}, A = {self.weight:.2g}"
+            raise TooHeavy(f"{len(self.values)} {self.rpe} heads in float64: {found}")
+        return self
+
+    def attention(
+        self,
+        *,
+        D: int = 1,
+        d: int = 1,
+        to_block: int = 0,
+        from_block: int = 0,
+        device: torch.device | str = "cpu",
+    ) -> Attention:
+        """The layer in float64: what is rounded is what was fitted."""
+        exact = [
+            Head(block(rational(value), D, d, to_block, from_block), rational(beta))
+            for value, beta in zip(self.values, self.exponents, strict=True)
+        ]
+        whole = Attention(tuple(exact), rationals(np.eye(D, dtype=int)), self.rpe)
+        return whole.to(torch.float64, device)
+
+    def kernel(self) -> np.ndarray:
+        """The kernel that the values are meant to make, in float64; distance s = 0, ..., n-1."""
+        return columns(self.rpe, self.exponents, self.length) @ self.values
+
+
+def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
+    """Rows of softmax, as columns: (length, H), the weight of distance s, of sum 1 over s."""
+    distances = range(SMALLEST[rpe], length)
+    rows = family(rpe, exponents).values(distances)
+    table = np.zeros((length, len(exponents)))
+    table[SMALLEST[rpe] :] = rows / rows.sum(0)
+    return table
+
+
+def fit(
+    rpe: str,
+    kernel: l1.Kernel,
+    exponents: Sequence[Any],
+    length: int,
+    caps: Sequence[float] = CAPS,
+) -> Fit:
+    """The heads with least l1 error + eps A on a window, over the bounds on A."""
+    floats, first = tuple(float(ball(beta)) for beta in exponents), SMALLEST[rpe]
+    table = columns(rpe, floats, length)[first:]
+    target = np.array([kernel(s) for s in range(first, length)])
+    kept = lightest([(table, target)], caps)
+    beyond = float(kernel.beyond(length).upper())
+    return Fit(rpe, floats, kept.weights, length, kept.error, beyond)
+
+
+def lightest(
+    problems: Sequence[tuple[np.ndarray, np.ndarray]], caps: Sequence[float] = CAPS
+) -> l1.Capped:
+    """Of the best weights under each bound, those with least l1 error + eps A.
+
+    Bounds that are too large for the solver are passed over; an error if all are.
+    """
+    found, refused = [], []
+    for cap in caps:
+        try:
+            found.append(l1.capped(problems, cap))
+        except l1.NotConverged as error:
+            refused.append(str(error))
+    if not found:
+        raise l1.NotConverged("; ".join(refused))
+    return min(found, key=lambda one: one.error + EPS * one.total)
+
+
+# Measured through the layer itself
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Errors of a layer against a kernel, at the last token of a window of scalar tokens."""
+
+    impulses: float  # sum over s of the error on a unit impulse at distance s: l1, by measurement
+    random: float  # largest over random signs
+    worst: float  # at the input of the worst signs
+
+    @property
+    def sup(self) -> float:
+        return max(self.random, self.worst)
+
+
+def worst_input(difference: np.ndarray) -> np.ndarray:
+    """x_{t-s} = sign of the difference of the kernels at s, for a window that ends at t."""
+    return np.where(difference[::-1] < 0, -1.0, 1.0)
+
+
+def measure(
+    attention: Attention, kernel: np.ndarray, rng: np.random.Generator, *, draws: int = 64
+) -> Measured:
+    """Drive a float64 layer (D = 1) with impulses, random signs and the worst signs.
+
+    `kernel` has the target's values at s = 0, ..., n-1. The worst signs are those of the
+    difference that the impulses show.
+    """
+    n = len(kernel)
+    inputs = np.vstack([np.eye(n), rng.choice([-1.0, 1.0], (draws, n))])
+    errors = _errors(attention, inputs, kernel)
+    difference = errors[:n][::-1]
+    worst = abs(_errors(attention, worst_input(difference)[None], kernel)[0])
+    return Measured(
+        math.fsum(abs(error) for error in difference), float(np.abs(errors[n:]).max()), float(worst)
+    )
+
+
+def _errors(attention: Attention, inputs: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Output minus target at the last token, for each input (batch, n)."""
+    tokens = torch.tensor(inputs, dtype=torch.float64, device=attention.W_O.device)[..., None]
+    outputs = attention(tokens, queries=1)[:, 0, 0].cpu().numpy()
+    if not np.isfinite(outputs).all():
+        raise ArithmeticError("the layer gave an output that is not finite")
+    exact = np.array([math.fsum(row[::-1] * kernel) for row in inputs])
+    return outputs - exact

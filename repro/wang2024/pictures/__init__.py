@@ -1,0 +1,18 @@
+"""The figures of wang2024's claims: they draw what they are given and measure nothing."""
+
+from typing import TYPE_CHECKING
+
+from repro.lazy import submodules
+
+if TYPE_CHECKING:
+    from repro.wang2024.pictures import (
+        barron,
+        essential,
+        exponentials,
+        kernels,
+        model,
+        powers,
+    )
+
+__all__ = ["barron", "essential", "exponentials", "kernels", "model", "powers"]
+__getattr__ = submodules(__name__, *__all__)
