@@ -55,6 +55,8 @@ class Heads:
         if len(self.alphas) != len(self.exponents):
             found = f"{len(self.alphas)} weights for {len(self.exponents)} exponents"
             raise ValueError(f"Theorem A.1 has one alpha_h for each head, got {found}")
+        exact = [a if isinstance(a, flint.arb) else rational(a) for a in self.alphas]
+        object.__setattr__(self, "alphas", tuple(exact))
 
     @cached_property
     def family(self) -> l1.Family:

@@ -1,0 +1,122 @@
+"""Heads as kernels: exact and float64 layers make the kernel that their weights were chosen for."""
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.numerics import l1
+from repro.numerics.exact import rationals
+from repro.numerics.logarithms import Log
+from repro.wang2024 import heads
+
+
+def test_an_exact_layer_of_lin_heads_makes_the_sum_of_exponentials():
+    built = heads.Heads("lin", (Log(2), Log(3)), (5, -7))
+    layer = built.attention(6)
+    outputs = layer(rationals(np.eye(6, dtype=int))[..., None])[:, -1, 0]  # unit impulses
+    expected = [Fraction(5, 2**s) - Fraction(7, 3**s) for s in range(6)]
+    assert [Fraction(int(x.p), int(x.q)) for x in outputs[::-1]] == expected
+
+
+def test_an_exact_layer_of_log_heads_makes_the_sum_of_powers_and_skips_the_present():
+    built = heads.Heads("log", (2, 4), (Fraction(1, 3), -1))
+    layer = built.attention(6)
+    outputs = layer(rationals(np.eye(6, dtype=int))[..., None])[:, -1, 0]
+    expected = [0, *(Fraction(1, 3 * s**2) - Fraction(1, s**4) for s in range(1, 6))]
+    assert [Fraction(int(x.p), int(x.q)) for x in outputs[::-1]] == expected
+
+
+def test_infinite_normalisers_in_closed_form():
+    assert heads.Heads("lin", (Log(4),), (1,)).normalisers() == [flint.fmpq(4, 3)]
+    (lin,) = heads.Heads("lin", (Fraction(1, 2),), (1,)).normalisers()
+    assert float(lin) == pytest.approx(1 / (1 - np.exp(-0.5)), rel=1e-14)
+    (log,) = heads.Heads("log", (2,), (1,)).normalisers()
+    assert float(log) == pytest.approx(np.pi**2 / 6, rel=1e-14)
+    long = heads.Heads("log", (2,), (1,)).normalisers(4000)[0]
+    assert 0 < np.pi**2 / 6 - long.p / long.q < 1 / 3999
+
+
+def test_the_layer_writes_from_one_block_to_another():
+    layer = heads.Heads("lin", (Log(2),), (1,)).attention(3, D=6, d=2, to_block=2, from_block=1)
+    tokens = rationals(np.arange(18).reshape(3, 6))
+    out = layer(tokens)[-1]
+    assert [int(x) for x in out[:4]] == [0] * 4
+    expected = [tokens[2, i] + tokens[1, i] / 2 + tokens[0, i] / 4 for i in (2, 3)]
+    assert list(out[4:]) == expected
+
+
+@pytest.mark.parametrize(("rpe", "step"), [("lin", Fraction(1)), ("log", Fraction(1))])
+def test_a_float64_fit_does_what_it_says(rpe, step):
+    exponents = [2 + step * h for h in range(8)]
+    fit = heads.fit(rpe, l1.indicator(2), exponents, 80)
+    target = np.eye(80)[2]
+    assert fit.error == pytest.approx(np.abs(fit.kernel() - target)[1 - (rpe == "lin") :].sum())
+    measured = heads.measure(fit.attention(), target, np.random.default_rng(0))
+    assert measured.worst == pytest.approx(fit.error, rel=1e-3, abs=5 * fit.floor)
+    assert measured.random <= measured.impulses + 5 * fit.floor
+    assert fit.beyond == 0
+    best = l1.best(l1.indicator(2), heads.family(rpe, exponents), window=80)
+    assert fit.error >= best.floor - 2e-2  # the window cuts the sum off
+
+
+def test_a_fit_that_float64_cannot_show_says_so():
+    exponents = [Fraction(3, 4) * h for h in range(1, 17)]
+    few = heads.fit("lin", l1.indicator(2), exponents[:4], 60)
+    assert few.seen() is few
+    many = heads.fit("lin", l1.indicator(2), exponents, 60)
+    with pytest.raises(heads.TooHeavy, match="16 lin heads in float64: eps A"):
+        many.seen()
+
+
+def test_a_layer_that_is_not_finite_is_an_error_and_not_a_nan_that_passes():
+    good = heads.fit("lin", l1.indicator(1), [1, 2, 3], 20).attention()
+    broken = good.map(lambda weight: weight * float("nan") if weight.ndim == 2 else weight)
+    with pytest.raises(ArithmeticError, match="not finite"):
+        heads.measure(broken, np.eye(20)[1], np.random.default_rng(0))
+
+
+def test_bounds_too_large_for_the_solver_are_passed_over_unless_all_are(monkeypatch):
+    problem = [(np.ones((3, 1)), np.ones(3))]
+    assert heads.lightest(problem, (1.0, 2.0)).error == pytest.approx(0, abs=1e-9)
+
+    def refuse(problems, cap):
+        raise l1.NotConverged(f"cap {cap:g}")
+
+    monkeypatch.setattr(heads.l1, "capped", refuse)
+    with pytest.raises(l1.NotConverged, match="cap 1; cap 2"):
+        heads.lightest(problem, (1.0, 2.0))
+
+
+def test_bad_heads_are_named():
+    with pytest.raises(ValueError, match="RPE types lin and log"):
+        heads.family("sin", [1])
+    with pytest.raises(ValueError, match="one alpha_h for each head"):
+        heads.Heads("lin", (1, 2), (1,))
+    with pytest.raises(ValueError, match="above 1"):
+        heads.Heads("log", (1,), (1,))
+    with pytest.raises(ValueError, match="no key"):
+        heads.Heads("log", (2,), (1,)).normalisers(1)
+    with pytest.raises(ValueError, match="no d x d blocks"):
+        heads.block(1, 4, 3, 0, 0)
+    with pytest.raises(ValueError, match="no d x d blocks"):
+        heads.block(1, 4, 2, 2, 0)
+
+
+def test_the_worst_input_attains_the_l1_norm():
+    difference = np.array([0.5, -0.25, 0.125])
+    x = heads.worst_input(difference)
+    assert (x[::-1] * difference).sum() == np.abs(difference).sum()
+
+
+def test_balls_when_the_weights_are_not_rational():
+    built = heads.Heads("lin", (Fraction(1, 3), 1), (flint.arb(2), flint.arb(-1)))
+    with flint.ctx.workprec(200):
+        layer = built.attention(5).balls(200)
+        out = layer(rationals(np.eye(5, dtype=int))[..., None])[:, -1, 0]
+    expected = [2 * np.exp(-s / 3) - np.exp(-s) for s in range(5)]
+    assert [float(x) for x in out[::-1]] == pytest.approx(expected, rel=1e-13)
+    floats = built.attention(5).to(torch.float64)(torch.eye(5, dtype=torch.float64)[..., None])
+    assert floats[:, -1, 0].flip(0).numpy() == pytest.approx(expected, rel=1e-13)
