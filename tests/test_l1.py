@@ -98,7 +98,7 @@ def test_bad_kernels_and_windows_are_named():
     with pytest.raises(ValueError, match="integer T >= 0"):
         l1.indicator(-1)
     with pytest.raises(ValueError, match="integer T >= 0"):
-        l1.indicator(1.5)
+        l1.indicator(1.5)  # pyright: ignore
     harmonic = l1.Kernel(lambda t: 1 / flint.arb(t), lambda start: flint.arb("inf"))
     with pytest.raises(ValueError, match="not summable"):
         l1.best(harmonic, l1.Powers((2, 3)), window=10)

@@ -39,6 +39,7 @@ from repro.numerics.logarithms import Log, ball
 BITS, EACH = 512, 24  # to begin with, and for each function; doubled until they are independent
 MOST_BITS = 1 << 15
 SPARE = 128  # bits by which a pivot must exceed its own uncertainty
+ORTHONORMAL = 1e-12  # within which Q^T Q must be the identity
 EXCHANGES = 400  # of one interpolation time for another
 GROWTH, REACH = 1.12, 1e6  # of the blocks of powers: from the window to here
 FINER = 12  # points between two times at which zeros are looked for, where they are missed
@@ -100,7 +101,7 @@ class Exponentials:
     def __len__(self) -> int:
         return len(self.exponents)
 
-    def values(self, times: Sequence[int]) -> np.ndarray:
+    def values(self, times: Any) -> np.ndarray:
         """In float64: one row for each time, one column for each exponent."""
         beta = np.array([float(ball(b)) for b in self.exponents])
         return np.exp(-beta * (np.asarray(times, dtype=float)[:, None] - self.shift))
@@ -139,7 +140,7 @@ class Powers:
     def __len__(self) -> int:
         return len(self.exponents)
 
-    def values(self, times: Sequence[int]) -> np.ndarray:
+    def values(self, times: Any) -> np.ndarray:
         """In float64: one row for each time, one column for each exponent."""
         _after_zero(times)
         beta = np.array([float(ball(b)) for b in self.exponents])
@@ -396,10 +397,9 @@ def _zeros_at_least(times: Sequence[Any], phi: Sequence[flint.arb], known: Seque
 
 @dataclass(frozen=True)
 class _Basis:
-    """Q = rows R^-1 with orthonormal columns: Q in float64, R^-1 in balls of so many bits."""
+    """Orthonormal columns that span those of the rows, in float64, found with so many bits."""
 
     Q: np.ndarray
-    R_inverse: flint.arb_mat
     bits: int
 
 
@@ -423,9 +423,11 @@ def _basis(rows: list[list[flint.arb]]) -> _Basis | None:
     R = _cholesky(matrix.transpose() * matrix)
     if R is None:
         return None
-    R_inverse = R.inv()
-    Q = np.array([float(entry) for entry in (matrix * R_inverse).entries()])
-    return _Basis(Q.reshape(len(rows), -1), R_inverse, flint.ctx.prec)
+    entries = (matrix * R.inv()).entries()
+    Q = np.array([float(entry) for entry in entries]).reshape(len(rows), -1)
+    if not np.abs(Q.T @ Q - np.eye(Q.shape[1])).max() < ORTHONORMAL:
+        return None
+    return _Basis(Q, flint.ctx.prec)
 
 
 def _cholesky(gram: flint.arb_mat) -> flint.arb_mat | None:

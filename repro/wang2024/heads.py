@@ -189,7 +189,7 @@ def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
     distances = range(SMALLEST[rpe], length)
     rows = family(rpe, exponents).values(distances)
     table = np.zeros((length, len(exponents)))
-    table[SMALLEST[rpe] :] = rows / rows.sum(0)
+    table[SMALLEST[rpe] :] = rows / [math.fsum(column) for column in rows.T]
     return table
 
 
