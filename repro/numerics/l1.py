@@ -42,6 +42,7 @@ SPARE = 128  # bits by which a pivot must exceed its own uncertainty
 ORTHONORMAL = 1e-12  # within which Q^T Q must be the identity
 EXCHANGES = 400  # of one interpolation time for another
 GROWTH, REACH = 1.12, 1e6  # of the blocks of powers: from the window to here
+SHARE = 1e-9  # below which a kernel does not take part in the worst case
 FINER = 12  # points between two times at which zeros are looked for, where they are missed
 LP = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -293,8 +294,11 @@ def l1_error(
     """
     times, alpha = _times(family, window), [ball(a) for a in coefficients]
     starts = family.blocks(times[-1] + 1)
+    tail = kernel.beyond(starts[0])
     phi = _phi(family, alpha, [*times, *starts])
     inside = sum((abs(kernel.ball(t) - p) for t, p in zip(times, phi, strict=False)), flint.arb(0))
+    if all(a == 0 for a in alpha):
+        return inside if tail == 0 else inside.union(inside + tail)
     if complete := _all_zeros_found(family, alpha, [*times, *starts], phi, zeros):
         sums = [_dot(alpha, family.tails(t)) for t in _split(family, alpha, starts)]
         beyond = sum(
@@ -302,7 +306,6 @@ def l1_error(
         )
     else:
         beyond = _dot([abs(a) for a in alpha], family.tails(starts[0]))
-    tail = kernel.beyond(starts[0])
     if complete and tail == 0:
         return inside + beyond
     return inside.union(inside + beyond + tail)
@@ -311,18 +314,26 @@ def l1_error(
 def _split(family: Family, alpha: list[flint.arb], starts: list[int]) -> list[int]:
     """The first of the starts, and each time beyond at which phi has changed its sign."""
     found = [starts[0]]
-    for low, high in itertools.pairwise(starts):
-        sign_low, sign_high = (_phi(family, alpha, [t])[0] > 0 for t in (low, high))
-        if sign_low == sign_high:
+    signs = [_sign(value) for value in _phi(family, alpha, starts)]
+    for (low, high), (before, after) in zip(
+        itertools.pairwise(starts), itertools.pairwise(signs), strict=True
+    ):
+        if before == after:
             continue
         while high - low > 1:
             middle = (low + high) // 2
-            if (_phi(family, alpha, [middle])[0] > 0) == sign_low:
+            if _sign(_phi(family, alpha, [middle])[0]) == before:
                 low = middle
             else:
                 high = middle
         found.append(high)
     return found
+
+
+def _sign(value: flint.arb) -> int:
+    if value.contains(0):
+        raise NotConverged(f"the precision does not tell the sign of {value}")
+    return 1 if value > 0 else -1
 
 
 def _phi(family: Family, alpha: list[flint.arb], times: Sequence[Any]) -> list[flint.arb]:
@@ -385,7 +396,7 @@ def _zeros_at_least(times: Sequence[Any], phi: Sequence[flint.arb], known: Seque
                 break
         else:
             if not value.contains(0):
-                sign = 1 if value > 0 else -1
+                sign = _sign(value)
                 if last and (sign == last) == (between % 2 == 1):
                     between += 1  # the signs at both ends tell the parity
                 count, between, last = count + between, 0, sign
@@ -466,7 +477,7 @@ def _optimum(
         worst = max(range(len(chosen)), key=lambda k: abs(float(z[k])))
         if abs(float(z[worst])) <= 1 + 2.0**-40:
             return chosen, alpha.entries(), _feasible(signs, chosen, z)
-        leave = 1 if z[worst] > 0 else -1
+        leave = _sign(z[worst])
         unit = [flint.arb(-leave if k == worst else 0) for k in range(len(chosen))]
         slope = (matrix * square.solve(_column(unit))).entries()
         entering, passed = _stop(residual, slope, signs, abs(float(z[worst])))
@@ -502,7 +513,7 @@ def _follow(signs: np.ndarray, residual: list[flint.arb]) -> None:
     """Signs are those of the residual where it is not 0; where it is, they are free."""
     for i, value in enumerate(residual):
         if signs[i] and not value.contains(0):
-            signs[i] = 1 if value > 0 else -1
+            signs[i] = _sign(value)
 
 
 def _stop(
@@ -546,37 +557,38 @@ def _least_worst(
     """
     H, size = len(rows[0]), len(rows) // count
     z, lam = _worst_case(basis.Q, np.array([float(v) for v in values]), count)
-    active = [B for B in range(count) if lam[B] > 1e-9]
-    inside = [max(0.0, 1 - abs(z[i]) / lam[i // size]) if lam[i // size] > 1e-9 else 0.0
-              for i in range(len(rows))]  # fmt: skip
-    order = _pivots(np.maximum(inside, 1e-12), basis.Q)
-    chosen = [int(i) for i in order[: H + 1 - len(active)]]
-    signs = [0 if i in chosen or lam[i // size] <= 1e-9 else int(np.sign(z[i]))
-             for i in range(len(rows))]  # fmt: skip
+    active, chosen, signs = _vertex(z, lam, basis.Q)
     system = [[*rows[i], flint.arb(0)] for i in chosen]
     right = [values[i] for i in chosen]
     for B in active:
         part = range(B * size, (B + 1) * size)
-        total = [
-            _dot([flint.arb(signs[i]) for i in part], [rows[i][h] for i in part]) for h in range(H)
-        ]
-        system.append([*total, flint.arb(1)])
-        right.append(_dot([flint.arb(signs[i]) for i in part], [values[i] for i in part]))
+        s = flint.arb_mat([[flint.arb(int(signs[i])) for i in part]])
+        system.append([*(s * flint.arb_mat([rows[i] for i in part])).entries(), flint.arb(1)])
+        right.append((s * _column([values[i] for i in part]))[0, 0])
     square = flint.arb_mat(system)
     alpha = square.solve(_column(right)).entries()[:-1]
-    unit = [flint.arb(0)] * H + [flint.arb(1)]
-    solved = square.transpose().solve(_column(unit)).entries()
-    found = [flint.arb(0)] * count
-    for B, share in zip(active, solved[len(chosen) :], strict=True):
-        found[B] = share
-    whole = [found[i // size] * signs[i] for i in range(len(rows))]
+    solved = square.transpose().solve(_column([*[flint.arb(0)] * H, flint.arb(1)])).entries()
+    shares = dict(zip(active, solved[len(chosen) :], strict=True))
+    whole = [shares.get(i // size, flint.arb(0)) * int(signs[i]) for i in range(len(rows))]
     for i, entry in zip(chosen, solved, strict=False):
         whole[i] = entry
-    largest = [
-        max((abs(entry).upper() for entry in whole[B * size : (B + 1) * size]), key=float)
-        for B in range(count)
-    ]
+    parts = (whole[B * size : (B + 1) * size] for B in range(count))
+    largest = [max((abs(entry).upper() for entry in part), key=float) for part in parts]
     return chosen, alpha, whole, largest
+
+
+def _vertex(
+    z: np.ndarray, lam: np.ndarray, Q: np.ndarray
+) -> tuple[list[int], list[int], np.ndarray]:
+    """Which kernels have the worst error, which rows are met, and the signs of the others."""
+    active = [B for B, share in enumerate(lam) if share > SHARE]
+    bounds = np.repeat(lam, len(z) // len(lam))
+    inside = np.where(bounds > SHARE, 1 - np.abs(z) / np.maximum(bounds, SHARE), 0)
+    order = _pivots(np.maximum(inside, 1e-12), Q)
+    chosen = [int(i) for i in order[: Q.shape[1] + 1 - len(active)]]
+    signs = np.where(bounds > SHARE, np.sign(z), 0).astype(int)
+    signs[chosen] = 0
+    return active, chosen, signs
 
 
 def _worst_case(Q: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -630,10 +642,8 @@ def capped(problems: Sequence[tuple[np.ndarray, np.ndarray]], cap: float) -> Cap
     stacked, count = cap * np.vstack([c for c, _ in problems]), len(problems)
     values = np.concatenate([v for _, v in problems])
     (R, H), columns = stacked.shape, sparse.csr_array(stacked)
-    one, groups = (
-        sparse.eye_array(R),
-        sparse.block_diag([np.ones((1, len(v))) for _, v in problems]),
-    )
+    one = sparse.eye_array(R)
+    groups = sparse.block_diag([np.ones((1, len(v))) for _, v in problems])
     constraints = sparse.block_array(
         [
             [columns, -columns, -one, None],
