@@ -1,0 +1,145 @@
+"""Definition F.1 (wang2024, Appendix F.2): Barron functions and their norms.
+
+f(x) = E_rho[a relu(b.x + c)] for a probability measure rho, and |f|_(B_p) is the infimum of
+(E_rho[|a|^p (|b|_1 + |c|)^p])^(1/p) over all rho that represent f.
+
+Checked: in rationals, for measures on finitely many neurons (repro/numerics/barron.py). For one
+measure the p-means grow with p; the infimum is needed, one function has many; it is 1 for relu(x)
+and |b|_1 for relu(b.x), by a lower bound that holds for every rho: f changes by at most
+B_1 |x - y|_inf, and on |x|_inf <= 1 it is at most B_1. B_1 of a sum is at most the sum.
+Control: the square root, whose slopes no B_1 bounds.
+
+Not checked: measures with infinitely many neurons.
+
+Readings: for p = infinity the mean is the essential supremum. The domain X is left open, and the
+norm depends on it: |x| has norm 1 on [0, 1] and 2 on [-1, 1].
+"""
+
+import numpy as np
+import pytest
+
+from repro import numerics
+
+
+def measure(*atoms):
+    return numerics.barron.Measure.of(atoms)
+
+
+def drawn(rng, d, atoms=5):
+    """Neurons with small rational weights and probabilities."""
+    shares = rng.integers(1, 10, atoms).tolist()
+    p = [numerics.exact.rational(share) / sum(shares) for share in shares]
+    a, c = (rng.integers(-6, 7, atoms).tolist() for _ in range(2))
+    return measure(*zip(p, a, rng.integers(-6, 7, (atoms, d)).tolist(), c, strict=True))
+
+
+@pytest.mark.exact
+def test_the_means_grow_with_p(claim):
+    rng, wrong = claim.rng("measures"), 0
+    for _ in range(claim.at_scale(smoke=20, laptop=200, paper=5000)):
+        rho = drawn(rng, 2)
+        for p in range(1, 7):  # B_p <= B_(p+1), both to the power p(p+1); then B_p <= B_inf
+            wrong += rho.moment(p) ** (p + 1) > rho.moment(p + 1) ** p
+            wrong += rho.moment(p) > rho.largest() ** p
+    claim.equals(wrong, 0, "pairs p < p′ with B_p > B_p′", equation="Jensen")
+
+
+@pytest.mark.exact
+def test_no_measure_has_less_than_the_slopes_of_f(claim):
+    """|f(x) - f(y)| <= B_1 |x - y|_inf, and |f(x)| <= B_1 max(1, |x|_inf)."""
+    rng, wrong = claim.rng("slopes"), 0
+    for _ in range(claim.at_scale(smoke=50, laptop=500, paper=10_000)):
+        rho = drawn(rng, 3, atoms=2)
+        x, y = numerics.exact.rationals(rng.integers(-4, 5, (2, 3)).tolist()) / 2
+        bound = rho.moment(1)
+        wrong += abs(rho(x) - rho(y)) > bound * max(abs(x - y))
+        wrong += abs(rho(x)) > bound * max(1, *abs(x))
+    claim.equals(wrong, 0, "violations", equation="Lip f ≤ B_1")
+
+
+@pytest.mark.exact
+def test_one_function_has_many_measures_and_the_infimum_is_attained(claim):
+    """relu(x) on [0, 1]: alone, split in two scales, and with a part that cancels."""
+    half = "1/2"
+    measures = {
+        "alone": measure((1, 1, [1], 0)),
+        "another scale": measure((half, half, [2], 0), (half, 3, ["1/3"], 0)),
+        "one heavy neuron": measure(("1/10", 10, [1], 0), ("9/10", 0, [1], 0)),
+        "with cancellation": measure((half, 3, [1], 0), (half, -1, [1], 0)),
+    }
+    norms = {"alone": 1, "another scale": 1, "one heavy neuron": 1, "with cancellation": 2}
+    largest = {"alone": 1, "another scale": 1, "one heavy neuron": 10, "with cancellation": 3}
+    points = numerics.exact.rationals([[-1], [0], ["1/3"], [1]])
+    for name, rho in measures.items():
+        values, first = [rho(x) for x in points], [max(x[0], 0) for x in points]
+        claim.equals(values, first, f"values at −1, 0, 1/3, 1, {name}", equation="relu(x)")
+        claim.equals(rho.moment(1), norms[name], f"B_1, {name}", equation="E|a|(|b|₁ + |c|)")
+        claim.equals(rho.largest(), largest[name], f"B_∞, {name}", equation="sup |a|(|b|₁ + |c|)")
+    lower = measures["alone"]([1]) - measures["alone"]([0])
+    least = min(rho.moment(1) for rho in measures.values())
+    claim.equals(lower, least, "f(1) − f(0), which no B_1 is below", equation="the norm is 1")
+
+
+@pytest.mark.exact
+def test_the_norm_of_one_neuron(claim):
+    """relu(b.x) has norm |b|_1: at x = sign(b) it is |b|_1, at 0 it is 0."""
+    rng = claim.rng("neurons")
+    for d in (1, 2, 5):
+        b = rng.integers(-9, 10, d).tolist()
+        rho = measure((1, 1, b, 0))
+        lower = rho(np.sign(b).tolist()) - rho([0] * d)
+        claim.equals(lower, rho.moment(1), f"f(sign b) − f(0), b = {b}", equation="= B_1 = |b|₁")
+
+
+@pytest.mark.exact
+def test_a_sum_has_at_most_the_sum_of_the_norms(claim):
+    """Half of the neurons of each, with 2a for a: B_1 adds up exactly, and so do the functions."""
+    rng, wrong = claim.rng("sums"), 0
+    for _ in range(claim.at_scale(smoke=20, laptop=200, paper=2000)):
+        f, g = drawn(rng, 2), drawn(rng, 2)
+        both = numerics.barron.Measure(
+            np.concatenate([f.probabilities, g.probabilities]) / 2,
+            2 * np.concatenate([f.a, g.a]),
+            np.concatenate([f.b, g.b]),
+            np.concatenate([f.c, g.c]),
+        )
+        x = numerics.exact.rationals(rng.integers(-9, 10, 2).tolist()) / 4
+        wrong += both(x) != f(x) + g(x)
+        wrong += both.moment(1) != f.moment(1) + g.moment(1)
+    claim.equals(wrong, 0, "sums that do not add up", equation="B_1(f + g) ≤ B_1(f) + B_1(g)")
+
+
+def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
+    """f(1) + f(-1) - 2 f(0) = 2 for |x|. For a neuron the same is at most |a| |b|: relu(c + b) +
+    relu(c - b) - 2 relu(c) is relu(|b| - |c|). So no measure on [-1, 1] has B_1 < 2; on [0, 1],
+    |x| = relu(x).
+    """
+    both = measure(("1/2", 2, [1], 0), ("1/2", 2, [-1], 0))
+    second = both([1]) + both([-1]) - 2 * both([0])
+    claim.equals(second, both.moment(1), "f(1) + f(−1) − 2f(0)", equation="norm on [−1, 1]")
+    alone = measure((1, 1, [1], 0))
+    same = [both(x) == alone(x) for x in ([0], ["1/3"], [1])]
+    claim.equals(same, [True] * 3, "equal at 0, 1/3, 1", equation="|x| = relu(x) on [0, 1]")
+    claim.counterexample(
+        "the Barron norm of a function does not depend on the domain",
+        input={"f": "|x|", "X": "[-1, 1]", "other X": "[0, 1], where the norm is 1"},
+        measured=both.moment(1),
+        expected=alone.moment(1),
+        equation="Definition F.1, x ∈ X",
+        printed=False,
+        snippet="relu = lambda t: max(t, 0)\n"
+        "f = abs\n"
+        "print(f(1) + f(-1) - 2 * f(0), 'is what no B_1 on [-1, 1] is below:')\n"
+        "size = lambda b, c: relu(c + b) + relu(c - b) - 2 * relu(c)\n"
+        "print(all(size(b, c) <= abs(b) for b in range(-9, 10) for c in range(-9, 10)))\n"
+        "print(all(f(x / 9) == relu(x / 9) for x in range(10)), 'on [0, 1], B_1 = 1')\n",
+    )
+
+
+@pytest.mark.parametrize("Q", [1, 10, 1000], ids="Q={}".format)
+def test_control_the_square_root_has_no_norm(Q, claim):
+    """Continuous, but between 0 and h = 1/(4 Q^2) its slope is 2Q: no measure with B_1 <= Q."""
+    root, h = numerics.exact.rational(1) / (2 * Q), numerics.exact.rational(1) / (4 * Q**2)
+    claim.equals(root**2, h, "√h squared", equation="h")
+    slope, twice = root / h, "theorem: |f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2"
+    claim.at_least(slope, 2 * Q, "(√h − √0)/h", equation="Lip f ≤ B_1 ≤ Q", source=twice)

@@ -1,0 +1,133 @@
+"""Equation (15) (wang2024, Appendix B): the feed-forward layer with precision.
+
+FFN-tilde(x) = [FFN(x)] for lin-RPE, log[exp(FFN(x))] for log-RPE, [.] being the nearest integer; so
+that, for an integer g in {1, ..., T},
+    |FFN(x) - g| < 1/2  =>  [FFN(x)] = g,        |FFN(x) - log g| < 1/(4T)  =>  [exp FFN(x)] = g.
+
+Checked: the first in rationals, for all cases that a search finds to try, through the model's own
+layer. The second by the proof's chain: exp FFN(x) is off g by at most g (e^{1/(4T)} - 1), which is
+at most T (e^{1/(4T)} - 1) <= e^{1/4} - 1 = 0.284 < 1/2 (it falls with T: (e^x - 1)/x rises with x);
+in balls for every T up to 2000. Through the model's layer, at nearly the full 1/(4T) above and
+below every log g: in rationals Log(g) comes out, in balls one that holds log g, in float64 what
+torch has for log g.
+Controls: 1/(2T) for 1/(4T); 1/2 itself for "< 1/2"; a g that jumps on a connected set of tokens,
+where no continuous FFN stays within 1/2: near the jump it would have to be below and above 3/2. So
+the premise can hold on separated tokens only, if g is not constant.
+
+Not checked: that a network of some width meets the premises (Lemma F.6, Theorem 5.1).
+
+Readings: at half an odd integer argmin is not unique, and the even integer is taken; no premise
+leads there. The proofs do not round the last layer. Where e^z <= 1/2 the log form is log 0: here an
+error. Where the proof prints |g_r - f|, |log g_r - f| is meant.
+"""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+BITS = 200
+
+
+def identity(rounding):
+    """FFN(x) = relu(x + 64) - 64 relu(1) = x for x >= -64, and then (15)."""
+    a, b, c = (numerics.exact.rationals(w) for w in ([[1, -64]], [[1], [0]], [64, 1]))
+    return wang2024.model.FeedForward(a, b, c, rounding)
+
+
+def near(g, offset):
+    """A rational within 1e-50 of log g + offset."""
+    import flint
+
+    with flint.ctx.workprec(BITS):
+        return wang2024.rounding.midpoint(flint.arb(g).log()) + numerics.exact.rational(offset)
+
+
+@pytest.mark.exact
+def test_within_a_half_the_integer_comes_out(claim):
+    layer, half = identity("lin"), Fraction(1, 2)
+
+    def wrong(case):
+        g, off = case
+        return layer(numerics.exact.rationals([[g + off]]))[0, 0] - g
+
+    offsets = st.fractions(-half, half).filter(lambda off: abs(off) < half)
+    cases = st.tuples(st.integers(1, 60), offsets)
+    examples = claim.at_scale(smoke=60, laptop=300, paper=10_000)
+    claim.for_all(cases, wrong, "[FFN(x)] − g", equation="(15), lin", examples=examples)
+
+
+@pytest.mark.certified
+def test_within_a_quarter_of_1_over_T_the_exponential_rounds_to_g(claim):
+    """T (e^{1/(4T)} - 1) < 1/2 above g = T, T (1 - e^{-1/(4T)}) < 1/2 below, and less for g < T."""
+    import flint
+
+    half, wrong, last = flint.fmpq(1, 2), 0, flint.fmpq(1, 2)
+    with flint.ctx.workprec(BITS):
+        for T in range(1, 2001):
+            x = flint.arb(1) / (4 * T)
+            above, below = T * x.expm1(), -T * (-x).expm1()
+            wrong += not (below < above < last)
+            last = above
+        first = flint.arb("1/4").expm1()
+    claim.equals(wrong, 0, "T for which the error does not fall", equation="(15), log")
+    name, chain = "largest |exp FFN(x) − g|, T = 1", "theorem: e^{1/4} − 1 < 1/2"
+    claim.at_most(first, half, name, equation="(15), log", source=chain)
+
+
+OFFSETS = {"above": Fraction(999_999, 1_000_000), "below": Fraction(-999_999, 1_000_000)}
+
+
+@pytest.mark.parametrize("T", [1, 2, 7, 40], ids="T={}".format)
+@pytest.mark.parametrize("side", OFFSETS)
+@pytest.mark.exact
+def test_the_layer_gives_the_logarithm_in_every_arithmetic(side, T, claim):
+    import flint
+    import torch
+
+    layer, Log = identity("log"), numerics.logarithms.Log
+    z = numerics.exact.vector([near(g, OFFSETS[side] / (4 * T)) for g in range(1, T + 1)])[:, None]
+    wrong = sum(out != Log(g) for g, out in enumerate(layer(z)[:, 0], start=1))
+    claim.equals(wrong, 0, "g whose logarithm is another, rationals", equation="(15), log")
+    with flint.ctx.workprec(BITS):
+        out = layer.balls(BITS)(z)[:, 0]
+        wrong = sum(not ball.overlaps(flint.arb(g).log()) for g, ball in enumerate(out, start=1))
+        widest = max(ball.rad() for ball in out)
+    claim.equals(wrong, 0, "g whose logarithm is another, balls", equation="(15), log")
+    sharp = "roundoff: 200 bits"
+    claim.at_most(widest, flint.arb("1e-50"), "radius", equation="(15), log", source=sharp)
+    floats = layer.to(torch.float64, claim.device)
+    out = floats(wang2024.model.rounded(z, torch.float64, claim.device))[:, 0]
+    right = torch.arange(1, T + 1, dtype=torch.float64, device=claim.device).log()
+    wrong = int((out != right).sum())
+    claim.equals(wrong, 0, "g whose logarithm is another, float64", equation="(15), log")
+
+
+@pytest.mark.parametrize("T", [2, 7, 40], ids="T={}".format)
+def test_control_twice_the_distance_is_too_much(T, claim):
+    """1/(2T) for 1/(4T): T e^{1/(2T)} > T + 1/2, and T + 1 comes out."""
+    z = near(T, OFFSETS["above"] / (2 * T))
+    out = identity("log")(numerics.exact.vector([z])[:, None])[0, 0]
+    source = "theorem: T e^{1/(2T)} − T > 1/2 + 1/(8T)"
+    claim.at_least(abs(out.of - T), 1, "|[exp FFN(x)] − T|", equation="(15), 1/(2T)", source=source)
+
+
+def test_control_at_a_half_another_integer_is_as_near(claim):
+    """|FFN(x) - g| = 1/2 for "< 1/2", g = 1: both 1 and 2 are nearest, and 2 is taken."""
+    out = identity("lin")(numerics.exact.rationals([["3/2"]]))[0, 0]
+    tie = "exact: [3/2] = 2 where ties go to even"
+    claim.at_least(abs(out - 1), 1, "|[FFN(x)] − g|", equation="(15), lin", source=tie)
+
+
+@pytest.mark.parametrize("slope", [1, 10**3, 10**9], ids="slope={}".format)
+def test_control_a_jump_on_an_interval_is_not_met(slope, claim):
+    """g = 1 for x <= 0 and 2 for x > 0 on [-1, 1]; FFN(x) = 1 + relu(s x) - relu(s x - 1)."""
+    weights = ([[1, 1, -1]], [[0], [slope], [slope]], [1, 0, -1])
+    ramp = wang2024.model.FeedForward(*map(numerics.exact.rationals, weights), rounding="lin")
+    x = numerics.exact.rationals([[-1], [0], [Fraction(1, 4 * slope)], [1]])
+    off = abs(ramp(x)[:, 0] - numerics.exact.rationals([1, 1, 2, 2]))
+    claim.equals(int((off == 0).sum()), 3, "of four tokens, those that are right", equation="(15)")
+    source = "theorem: a continuous function takes the value 3/2 near the jump"
+    claim.at_least(off.max(), 1, "largest |[FFN(x)] − g|", equation="(15), g jumps", source=source)

@@ -1,0 +1,212 @@
+"""Finding (on wang2024, Lemmas E.3 and E.6, Theorem 6.1): a kernel that no few heads can follow.
+
+For rho(t) = (-1)^t t^-beta, beta > 1, every sum phi of H exponentials, and every sum of H powers,
+whatever its exponents and weights, satisfies
+    ||rho - phi|| >= sum_{t > H} t^-beta >= (H + 1)^-(beta-1) / (beta - 1)        in l1(N_+),
+and for either kind of RPE some such sums come as near to sum_{t > H} t^-beta as one likes. So the
+error of the best H heads is the tail, exactly; beta - 1 is the right exponent for both. The same
+holds for every kernel that alternates in sign. Proof in repro/wang2024/kernels.py: from below a
+certificate z, |z_t| <= 1, orthogonal to all H functions, (-1)^t beyond H; from above interpolation.
+
+Checked: the certificate in rationals for all sets of exponentials that a search finds to try, in
+balls for powers; interpolation in balls, less than 4 % above the tail for H up to 64. The best
+weights for exponents h (lin) and 1/2 + h (log), certified from below and above: slopes -(beta - 1)
+for beta = 2.5, 4, 5, never below the tail, and equal to what the certificate gives where they
+interpolate at 1, ..., H.
+Control: a kernel that does not alternate.
+
+Not checked: the infimum itself, which is not attained.
+"""
+
+import functools
+from fractions import Fraction
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+BETAS = ["5/2", "4", "5"]
+betas = pytest.mark.parametrize("beta", BETAS, ids=["beta=2.5", "beta=4", "beta=5"])
+rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
+FLOOR = "‖ρ − φ‖ ≥ Σ_{t>H} t^−β"
+PROVED = "theorem: the certificate, proof in repro/wang2024/kernels.py"
+
+
+def alternating(beta):
+    return wang2024.kernels.alternating(wang2024.kernels.power(beta))
+
+
+def floor(beta, H):
+    return wang2024.kernels.alternating_floor(alternating(beta), H, first=1)
+
+
+@pytest.mark.exact
+def test_the_certificate_for_any_exponentials_in_rationals(claim):
+    """What sum_t z_t u_h^t and the sizes |z_t| <= 1 are off by; beyond H a geometric series."""
+    import flint
+
+    def off(numerators):
+        u, H = [flint.fmpq(b, 1009) for b in numerators], len(numerators)
+        z = wang2024.kernels.certificate(u)
+        inner = (sum(z_t * u_h**t for t, z_t in enumerate(z, 1)) for u_h in u)
+        beyond = ((-u_h) ** (H + 1) / (1 + u_h) for u_h in u)
+        missed = sum(abs(a + b) for a, b in zip(inner, beyond, strict=True))
+        return missed + sum(z_t * (-1) ** t < 0 or abs(z_t) > 1 for t, z_t in enumerate(z, 1))
+
+    cases = st.lists(st.integers(1, 1008), min_size=1, max_size=12, unique=True)
+    examples = claim.at_scale(smoke=60, laptop=1000, paper=20000)
+    claim.for_all(cases, off, "defect of z", equation="Σ z_t u_h^t = 0", examples=examples)
+
+
+@pytest.mark.certified
+def test_the_certificate_for_powers_in_balls(claim):
+    """z_1, ..., z_H from sum_t z_t t^-b_h = 0, for random b_h; each has the sign (-1)^t."""
+    import flint
+
+    rng, draws = claim.rng("exponents"), claim.at_scale(smoke=10, laptop=60, paper=1000)
+    sizes = []
+    for _ in range(draws):
+        H = int(rng.integers(1, 13))
+        drawn = sorted(rng.choice(range(9, 200), H, replace=False).tolist())
+        with flint.ctx.workprec(1500):
+            b = [flint.arb(k) / 8 for k in drawn]
+            rows = flint.arb_mat([[flint.arb(t) ** -b_h for t in range(1, H + 1)] for b_h in b])
+            half = [b_h.zeta(flint.arb(H + 1) / 2) - b_h.zeta(flint.arb(H + 2) / 2) for b_h in b]
+            even = [flint.arb(2) ** -b_h * d for b_h, d in zip(b, half, strict=True)]
+            beyond = flint.arb_mat([[(-1) ** H * e] for e in even])  # −Σ_{t>H} (−1)^t t^−b
+            z = rows.solve(beyond).entries()
+        sizes += [(-1) ** t * z_t for t, z_t in enumerate(z, 1)]
+    least, largest = min(sizes, key=float), max(sizes, key=float)
+    claim.record(systems=draws, least=least, largest=largest)
+    claim.at_most(largest, 1, "largest |z_t|", equation="|z_t| ≤ 1", source=PROVED)
+    claim.at_least(least, 0, "least (−1)^t z_t", equation="z_t ρ(t) ≥ 0", source=PROVED)
+
+
+def interpolation(rpe, beta, H):
+    """Exponents h log 1000 (lin, which sees t = 1 as 0), or 64 H h (log)."""
+    kernel, make = alternating(beta), wang2024.kernels.Interpolation
+    if rpe == "log":
+        return make(kernel, "log", H, 64)
+    return make(wang2024.kernels.later(kernel), "lin", H, numerics.logarithms.Log(1000))
+
+
+@rpes
+@betas
+@pytest.mark.certified
+def test_interpolation_comes_near_to_the_tail(rpe, beta, claim):
+    import flint
+
+    for H in claim.at_scale(smoke=(8, 16), laptop=(4, 8, 16, 32, 64), paper=(8, 16, 32, 64, 128)):
+        phi, name = interpolation(rpe, beta, H), f"error / tail − 1, H={H}"
+        with flint.ctx.workprec(wang2024.kernels.BITS):
+            excess, bound = (x / floor(beta, H) - 1 for x in (phi.error(), phi.bound()))
+        claim.at_least(excess, 0, name, equation=FLOOR, source=PROVED)
+        claim.at_most(excess, bound, name, equation="interpolation", source="theorem: its bound")
+        near = "theorem: O(q) or O(1/64H), the bound for q = 1/1000 or e^−64"
+        claim.at_most(bound, Fraction(4, 100), name + ", bound", equation="→ 0", source=near)
+
+
+def optimum(rpe, beta, H, window):
+    """The best coefficients for the exponents 1, ..., H (lin) or 3/2, ..., H + 1/2 (log)."""
+    l1, kernel = numerics.l1, alternating(beta)
+    if rpe == "log":
+        family = l1.Powers(tuple(Fraction(1, 2) + h for h in range(1, H + 1)))
+        return l1.best(kernel, family, window=window)
+    family = l1.Exponentials(tuple(range(1, H + 1)))
+    return l1.best(wang2024.kernels.later(kernel), family, window=window)
+
+
+HEADS = {  # laptop and paper scale
+    "lin": ((8, 12, 20, 32), (8, 16, 32, 48)),
+    "log": ((8, 12, 24, 48), (8, 16, 32, 48)),
+}
+WINDOWS = {"5/2": 400, "4": 150, "5": 100}  # beyond which the tail is a few % of the error
+
+
+@functools.cache
+def curve(rpe, beta, scale):
+    """H and the optimum for each: computed once, for the rate and for the figure."""
+    Hs = (4, 6, 9, 16) if scale == "smoke" else HEADS[rpe][scale == "paper"]
+    window = 4000 if scale == "paper" else WINDOWS[beta]
+    return Hs, [optimum(rpe, beta, H, window) for H in Hs]
+
+
+@rpes
+@betas
+@pytest.mark.best_in_class
+def test_rate_the_best_coefficients_have_the_exponent_beta_minus_one(rpe, beta, claim):
+    (Hs, best), exponent = curve(rpe, beta, claim.scale), 1 - float(Fraction(beta))
+    for H, found in zip(Hs, best, strict=True):
+        ratio, label = found.error / floor(beta, H), f"best error / tail, H={H}"
+        claim.at_least(ratio, 1, label, equation=FLOOR, source=PROVED)
+        proved, label = "theorem: both bounds are proved; tails make the gap", f"upper/lower, H={H}"
+        claim.at_most(found.error / found.floor, 1.15, label, equation="E_H", source=proved)
+    rate = numerics.rates.slope(Hs, [found.error for found in best])
+    over = [float(found.error / floor(beta, H)) for H, found in zip(Hs, best, strict=True)]
+    claim.record(low=rate.low, high=rate.high, over_the_tail=over, weight=best[-1].weight)
+    allowed = claim.at_scale(smoke=0.6, laptop=0.15, paper=0.15)
+    finite = "spread: at most 0.09 off from H = 8 on, 0.55 from H = 4 on (smoke); finite H"
+    claim.within(rate.slope, exponent, allowed, "exponent", equation="H^−(β−1)", source=finite)
+
+
+@betas
+@pytest.mark.best_in_class
+def test_the_certificate_is_the_optimum_for_sixteen_exponentials(beta, claim):
+    """The program chooses 1, ..., H to interpolate at; then sum |z_t rho(t)| is its value."""
+    import flint
+
+    H, kernel = 16, alternating(beta)
+    with flint.ctx.workprec(200):
+        z = wang2024.kernels.certificate([flint.arb(-h).exp() for h in range(1, H + 1)])
+        first = sum(z_t * kernel.ball(t) for t, z_t in enumerate(z, 1))
+        value = first + kernel.tail(H + 1)
+    found = optimum("lin", beta, H, WINDOWS[beta])
+    claim.equals(found.times, tuple(range(H)), "times of interpolation, from 0", equation="1, …, H")
+    bounds = "theorem: the enclosure by numerics.l1, which knows nothing of z"
+    claim.at_most(value, found.error, "Σ z_t ρ(t)", equation="E_H", source=bounds)
+    claim.at_least(value, found.floor, "Σ z_t ρ(t)", equation="E_H", source=bounds)
+
+
+@pytest.mark.best_in_class
+def test_three_curves_for_each_beta(claim):
+    """Tail, interpolation, best weights: these for exponents that do not grow with H."""
+    panels, last = {}, {}
+    for rpe in ("lin", "log"):
+        panels[rpe] = {}
+        for beta in BETAS:
+            Hs, best = curve(rpe, beta, claim.scale)
+            least = [float(floor(beta, H)) for H in Hs]
+            ours = [float(interpolation(rpe, beta, H).error()) for H in Hs]
+            errors = [found.error for found in best]
+            name = f"{float(Fraction(beta)):g}"
+            panels[rpe][name] = wang2024.pictures.kernels.Sandwich(Hs, least, ours, errors)
+            last[rpe, name] = errors[-1] / least[-1]
+            label = f"best / interpolation, {rpe}, β={name}, H={Hs[-1]}"
+            near = "theorem: interpolation is less than 4 % above the tail"
+            claim.at_least(errors[-1] / ours[-1], 0.96, label, equation=FLOOR, source=near)
+    worst = ", ".join(f"{ratio:.1f} ({rpe}, β = {beta})" for (rpe, beta), ratio in last.items())
+    claim.figure(
+        wang2024.pictures.kernels.alternating(panels),
+        "alternating",
+        caption="l1 error against (−1)^t t^−β: nothing is below the tail Σ_{t>H} t^−β, and "
+        "interpolation comes near to it, with exponents that are far apart. Fixed exponents h "
+        "(lin) and 1/2 + h (log) have the same slope.",
+        alt=f"For both kinds of RPE and β = 2.5, 4, 5 lines over H on logarithmic axes, of slope "
+        f"−(β − 1). Interpolation lies on the tail. Best weights for fixed exponents, over the "
+        f"tail, at the largest H: {worst}.",
+    )
+
+
+@rpes
+def test_control_a_kernel_that_does_not_alternate_is_followed_below_its_floor(rpe, claim):
+    """(1+t)^-2.5 for (-1)^t (1+t)^-2.5: 8 geometric exponentials, or 6 powers, are far below."""
+    l1, kernel = numerics.l1, wang2024.kernels.later(wang2024.kernels.power("5/2"))
+    if rpe == "lin":
+        family = l1.Exponentials(tuple(Fraction(4) / 2**h for h in reversed(range(8))))
+    else:
+        family = l1.Powers(tuple(Fraction(1, 2) + h for h in range(1, 7)))
+    error = l1.best(kernel, family, window=600).error
+    least = wang2024.kernels.alternating_floor(kernel, len(family), first=family.first)
+    label, source = "floor / error", "theorem: the error is certified from above"
+    claim.at_least(least / error, 10, label, equation="(−1)^t left out", source=source)

@@ -1,0 +1,206 @@
+"""Finding (converse of finding heads-equal-T): with T heads or fewer, nothing beats silence.
+
+At most T exponentials (lin-RPE), or at most T - 1 powers (log-RPE), of any exponents and weights,
+differ from the indicator of T by at least 1 in l1; phi = 0 differs by exactly 1. One head more
+makes the error as small as one likes: T + 1 exponentials, or T powers.
+
+Proof (written out in repro/wang2024/necessity.py). For real u_1, ..., u_k, k <= N, the coefficients
+of x^(N-k) prod_i (x - u_i)(1 - u_i x) are the autocorrelation of those of prod_i (x - u_i), so the
+N-th is the largest. Divided by it they are a sequence z with z_N = 1 and |z| <= 1.
+Exponentials: with N = T and the u_h of phi, sum_t z_t phi(t) = 0, so the error is at least z_T = 1.
+Powers: phi(s) = int_0^1 v^(s-1) w(v) dv, where w changes sign at most H - 1 times. With N = T - 1,
+and the u_i at these places, and perhaps at 1, sum_s z_s phi(s) <= 0: the error is at least 1 again.
+
+Checked: in rationals, such a sequence z for every set of bases or integer exponents that a search
+finds to try: orthogonal to all heads at once, whatever their weights. In balls, the best weights
+for real exponents: the optimum is 1. One head more: exact errors below 1e-6. The other proof, by
+Rouche: a kernel with an error below 1 has T zeros in the unit disc, counted.
+Controls: one head more; the l2 norm, in which a single head already beats silence.
+
+Not checked: all real exponents of powers (the proof covers them).
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+ERROR = "ℓ₁ error"
+TINY = Fraction(1, 10**6)
+
+
+def defects(z, T, heads):
+    """How often z fails: z_T = 1, |z| <= 1, sum_t z_t f(t) = 0 for the function f of each head."""
+    unbounded = sum(abs(entry) > 1 for entry in z.values())
+    not_orthogonal = sum(sum(z[t] * f(t) for t in z) != 0 for f in heads)
+    return unbounded + not_orthogonal + (z[T] != 1)
+
+
+@st.composite
+def few_exponentials(draw):
+    T = draw(st.integers(1, 12))
+    bases = st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50)
+    return T, draw(st.lists(bases, min_size=1, max_size=T, unique=True))
+
+
+@st.composite
+def few_powers(draw):
+    T = draw(st.integers(2, 7))
+    return T, draw(st.lists(st.integers(2, 40), min_size=1, max_size=T - 1, unique=True))
+
+
+@pytest.mark.exact
+def test_no_weights_of_t_exponentials_beat_silence(claim):
+    def wrong(case):
+        T, u = case
+        z = wang2024.necessity.against_exponentials(T, u)
+        heads = [lambda t, v=v: v**t for v in numerics.exact.rationals(u)]
+        return defects(z, T, heads) + (min(z) < 0)
+
+    examples = claim.at_scale(smoke=40, laptop=150, paper=5000)
+    name = "defects of the test sequence, lin"
+    claim.for_all(few_exponentials(), wrong, name, equation="H ≤ T ⇒ error ≥ 1", examples=examples)
+
+
+@pytest.mark.exact
+def test_no_weights_of_t_minus_1_powers_beat_silence(claim):
+    def wrong(case):
+        T, exponents = case
+        z = wang2024.necessity.against_powers(T, exponents)
+        heads = [lambda s, b=b: 1 / numerics.exact.rational(s) ** b for b in exponents]
+        return defects(z, T, heads) + (min(z) < 1)
+
+    examples = claim.at_scale(smoke=30, laptop=150, paper=2000)
+    name = "defects of the test sequence, log"
+    claim.for_all(few_powers(), wrong, name, equation="H ≤ T − 1 ⇒ error ≥ 1", examples=examples)
+
+
+@pytest.mark.parametrize("T", [10, 20], ids="T={}".format)
+@pytest.mark.exact
+def test_far_back_as_well(T, claim):
+    """As many heads as the finding allows: exponents 2, 3, ..., and bases 1/2, 2/3, 3/4, ..."""
+    exponents = list(range(2, min(T, 12) + 1))
+    z = wang2024.necessity.against_powers(T, exponents)
+    heads = [lambda s, b=b: 1 / numerics.exact.rational(s) ** b for b in exponents]
+    claim.equals(defects(z, T, heads), 0, "defects, log", equation="H ≤ T − 1")
+    u = [numerics.exact.rational(Fraction(h, h + 1)) for h in range(1, T + 1)]
+    z = wang2024.necessity.against_exponentials(T, u)
+    claim.equals(
+        defects(z, T, [lambda t, v=v: v**t for v in u]), 0, "defects, lin", equation="H ≤ T"
+    )
+
+
+@pytest.mark.parametrize("T", [1, 2, 5, 20], ids="T={}".format)
+@pytest.mark.exact
+def test_one_exponential_more_is_enough(T, claim):
+    """u_h = q^h, h = 1, ..., T + 1, with q = 10^-7: zero before T, 1 at T, a small sum after."""
+    q = numerics.exact.rational(Fraction(1, 10**7))
+    u = [q**h for h in range(1, T + 2)]
+    alpha = wang2024.necessity.shortest(T, u)
+    before = [sum(a * v**t for a, v in zip(alpha, u, strict=True)) for t in range(T + 1)]
+    claim.equals(before, [0] * T + [1], "φ(0), ..., φ(T)", equation="G(x) = x^T Π 1/(1 − u_h x)")
+    total = sum(a / (1 - v) for a, v in zip(alpha, u, strict=True))
+    error = wang2024.necessity.shortest_error(u)
+    claim.equals(total - 1, error, "Σ φ(t) over t > T", equation="G(1) − 1")
+    small = "theorem: 1/(q; q)∞ − 1 < 2q for every T"
+    claim.at_most(error, 2 * q, ERROR, equation="H = T + 1", source=small)
+    claim.at_most(error, TINY, ERROR, equation="H = T + 1, the infimum is 0", source=small)
+
+
+@pytest.mark.parametrize("T", [1, 2, 5, 10], ids="T={}".format)
+@pytest.mark.exact
+def test_one_power_more_is_enough(T, claim):
+    """Exponents cT, 2cT, ..., T cT with c = 22 (powers.py): zero before T, 1 at T, little after."""
+    c = 22
+    phi = wang2024.powers.fixed(T, T, first=c * T, step=c * T)
+    claim.equals(len(phi.exponents), T, "powers", equation="H = T")
+    values = [phi(s) for s in range(1, T + 1)]
+    claim.equals(values, [0] * (T - 1) + [1], "φ(1), ..., φ(T)", equation="H = T")
+    proved = "theorem: (2) in repro/wang2024/powers.py, for every T"
+    bound = wang2024.powers.error_bound(0, c)
+    claim.at_most(phi.error(), bound, ERROR, equation="H = T", source=proved)
+    claim.at_most(bound, TINY, ERROR, equation="H = T, the infimum is 0", source=proved)
+
+
+EXPONENTS = {
+    "lin": {"equispaced": lambda h: Fraction(3, 10) * h, "geometric": lambda h: Fraction(1, 2**h)},
+    "log": {"1.5 + h/2": lambda h: 1 + Fraction(h, 2) + Fraction(1, 2), "2h": lambda h: 2 * h},
+}
+CASES = [(rpe, name, T) for rpe in EXPONENTS for name in EXPONENTS[rpe] for T in (2, 3, 4, 6, 10)]
+WINDOW = 60
+
+
+def optimum(rpe, exponents, T):
+    l1 = numerics.l1
+    family = (l1.Exponentials if rpe == "lin" else l1.Powers)(exponents)
+    return l1.best(l1.indicator(T), family, window=WINDOW)
+
+
+@pytest.mark.parametrize(("rpe", "name", "T"), CASES, ids=lambda value: str(value))
+@pytest.mark.best_in_class
+def test_the_best_weights_of_real_exponents_leave_exactly_1(rpe, name, T, claim):
+    """All the heads that the finding allows; the dual solution is feasible in balls."""
+    heads = T if rpe == "lin" else T - 1
+    found = optimum(rpe, [EXPONENTS[rpe][name](h) for h in range(1, heads + 1)], T)
+    rounding = "roundoff: the balls of numerics.l1, 512 bits and more, shown in double precision"
+    least = f"least {ERROR}, H={heads}"
+    claim.within(found.floor, 1, 1e-12, least, equation="H few ⇒ error ≥ 1", source=rounding)
+    claim.within(found.error, 1, 1e-12, least, equation="φ = 0 attains it", source=rounding)
+
+
+@pytest.mark.parametrize("rpe", EXPONENTS)
+@pytest.mark.best_in_class
+def test_the_best_weights_of_random_exponents_leave_exactly_1(rpe, claim):
+    """Sets of T (lin) or T - 1 (log) exponents, drawn from an exponential law, to three digits."""
+    rng, sets = claim.rng(rpe), claim.at_scale(smoke=3, laptop=12, paper=200)
+    floors = []
+    for _ in range(sets):
+        T = int(rng.integers(2, 7))
+        heads, least = (T, 0) if rpe == "lin" else (T - 1, 1)
+        drawn = 1 + np.ceil(1000 * rng.exponential(2, heads)).astype(int).cumsum()
+        floors.append(optimum(rpe, [least + Fraction(int(k), 1000) for k in drawn], T).floor)
+    rounding = "roundoff: the balls of numerics.l1, 512 bits and more, shown in double precision"
+    name = f"least {ERROR}, smallest of {sets} sets"
+    claim.within(min(floors), 1, 1e-12, name, equation="H few ⇒ error ≥ 1", source=rounding)
+
+
+@pytest.mark.parametrize("T", [1, 3, 5], ids="T={}".format)
+@pytest.mark.best_in_class
+def test_a_kernel_better_than_silence_has_T_zeros_in_the_disc(T, claim):
+    """Rouche: the best weights of T + 2 and T + 4 exponentials 3^-ht, as rationals nearby."""
+    for heads in (T + 2, T + 4):
+        found = optimum("lin", [numerics.logarithms.Log(3) * h for h in range(1, heads + 1)], T)
+        claim.at_most(
+            found.error, 0.9, f"{ERROR}, H={heads}", equation="error < 1", source="theorem: Rouché"
+        )
+        u = [Fraction(1, 3**h) for h in range(1, heads + 1)]
+        weights = [a.mid().fmpq() for a in found.coefficients]
+        count = wang2024.necessity.zeros_in_disc(u, weights)
+        claim.equals(count, T, f"zeros of G in |x| < 1, H={heads}", equation="Rouché")
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_control_one_head_more_beats_silence(rpe, claim):
+    """H = T + 1 exponentials, or T powers, T = 5: the hypothesis on H is the only one broken."""
+    T = 5
+    if rpe == "lin":
+        error = wang2024.necessity.shortest_error([Fraction(1, 100**h) for h in range(1, T + 2)])
+    else:
+        error = wang2024.powers.fixed(T, T, first=40, step=40).error()
+    better = "theorem: the construction's own error, 0.0103 (lin) or 0.00068 (log)"
+    gain = "what one head more gains on silence"
+    claim.at_least(1 - error, Fraction(98, 100), gain, equation="H ≤ T left out", source=better)
+
+
+def test_control_in_l2_a_single_head_beats_silence(claim):
+    """The best multiple of 2^-t leaves 1 - (1 - u^2) u^(2T) of the square, T = 3: l1 is needed."""
+    T, u = 3, Fraction(1, 2)
+    norm = 1 / (1 - u**2)  # of u^t, squared
+    left = 1 - u ** (2 * T) / norm
+    gain = "what one head gains on silence, of the squared ℓ₂ error"
+    projection = "theorem: the projection onto u^t, (1 − u²) u^{2T} = 3/256"
+    claim.equals(1 - left, Fraction(3, 256), gain, equation="ℓ₂ for ℓ₁")
+    claim.at_least(1 - left, Fraction(1, 100), gain, equation="ℓ₂ for ℓ₁", source=projection)

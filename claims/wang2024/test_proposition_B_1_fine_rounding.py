@@ -1,0 +1,167 @@
+"""Proposition B.1 (wang2024, Appendix B, without proof): rounding the exponential is finer.
+
+For z >= 1: (i) |log[exp z] - z| <= 1 / (2 min{e^z, [e^z]}), whereas (ii) |[z] - z| <= 1/2.
+
+Checked: with y = e^z and k = [y], (i) reads |log k - log y| <= 1 / (2 min{y, k}) where y is between
+k - 1/2 and k + 1/2. In balls, on all of these intervals for k = 1, ..., 400 (z from log(1/2) to
+5.99), cut until each piece is decided: so z >= 1 is not needed, e^z > 1/2 is enough. For larger k
+the proof of two lines in repro/wang2024/rounding.py; and for what the model's own rounding makes of
+rational z and rational e^z. (ii) in rationals. Sharp: at y just below k + 1/2 the sides' ratio is
+above 0.9999 for k = 10000; (ii) is attained. Finer: at z = 9.2 the first moves z by at most 1e-4 of
+what the second may.
+Controls: the maximum for the minimum; 0.49 for 1/2; below z = log(1/2) there is no [e^z] >= 1.
+
+Readings: at a tie either neighbour may be meant; the intervals include both of their ends.
+"""
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+
+def pieces(k):
+    """How many pieces of [k - 1/2, k + 1/2] balls need to decide (i) there; 0 if they cannot."""
+    import flint
+
+    rounding, decided = wang2024.rounding, 0
+    ends = [(flint.fmpq(2 * k - 1, 2), flint.fmpq(2 * k + 1, 2))]
+    while ends:
+        low, high = ends.pop()
+        y = flint.arb(low).union(flint.arb(high))
+        if rounding.movement(k, y) <= rounding.bound(k, y):
+            decided += 1
+        elif high - low < flint.fmpq(1, 2**40):
+            return 0
+        else:
+            ends += [(low, (low + high) / 2), ((low + high) / 2, high)]
+    return decided
+
+
+@pytest.mark.certified
+def test_the_bound_holds_on_every_interval(claim):
+    cells = claim.at_scale(smoke=25, laptop=400, paper=4000)
+    found = [pieces(k) for k in range(1, cells + 1)]
+    claim.record(intervals=cells, pieces=sum(found))
+    claim.equals(found.count(0), 0, "intervals on which it may fail", equation="(i)")
+
+
+def sides(z):
+    """Both sides of (i), the integer being the model's; z is rational or the log of a rational."""
+    import flint
+
+    log = numerics.logarithms
+    (out,) = wang2024.rounding.nearest_logarithm(numerics.exact.vector([z]))
+    k = int(log.exp(out).p)
+    with flint.ctx.workprec(200):
+        y = log.ball(z).exp()
+        return wang2024.rounding.movement(k, y), wang2024.rounding.bound(k, y)
+
+
+def log(y):
+    return numerics.logarithms.Log(y)
+
+
+@pytest.mark.certified
+def test_the_bound_holds_for_what_the_model_rounds(claim):
+    """z rational, e^z rational, and e^z half an odd integer."""
+
+    def beyond(z):
+        moved, bound = sides(z)
+        return 0 if moved <= bound else 1
+
+    rational, halves = st.fractions(1, 12), st.integers(6, 10**4).map(lambda n: log(f"{n}/2"))
+    cases = rational.map(numerics.exact.rational) | st.fractions(3, 10**6).map(log) | halves
+    examples = claim.at_scale(smoke=60, laptop=500, paper=10_000)
+    claim.for_all(cases, beyond, "z beyond the bound", equation="(i)", examples=examples)
+
+
+@pytest.mark.exact
+def test_plain_rounding_moves_by_at_most_a_half(claim):
+    def beyond(z):
+        z = numerics.exact.rational(z)
+        (k,) = wang2024.rounding.nearest(numerics.exact.vector([z]))
+        return 0 if abs(k - z) <= numerics.exact.rational("1/2") else abs(k - z)
+
+    cases = st.fractions(1, 1000) | st.integers(2, 2000).map(lambda n: f"{n}/2")
+    examples = claim.at_scale(smoke=60, laptop=500, paper=10_000)
+    claim.for_all(cases, beyond, "|[z] − z| beyond 1/2", equation="(ii)", examples=examples)
+    (k,) = wang2024.rounding.nearest(numerics.exact.rationals(["7/2"]))
+    half = numerics.exact.rational("1/2")
+    claim.equals(abs(k - numerics.exact.rational("7/2")), half, "|[7/2] − 7/2|", equation="(ii)")
+
+
+@pytest.mark.certified
+def test_the_bound_is_sharp_and_finer_than_a_half(claim):
+    """At y = k + 1/2 - 1e-9 the ratio is 2k log(1 + 1/(2k)) but for 1e-9: 1 - 1/(4k) and more."""
+    import flint
+
+    ks, just_below = [3, 10, 100, 1000, 10_000], flint.fmpq(1, 2) - flint.fmpq(1, 10**9)
+    found = [sides(log(k + just_below)) for k in ks]
+    ratios = [moved / bound for moved, bound in found]
+    claim.record(**{f"ratio at k = {k}": float(r) for k, r in zip(ks, ratios, strict=True)})
+    source = "theorem: log(1 + x) > x (1 − x/2), x = 1/(2k), k = 10⁴"
+    name, least = "left side over right side", flint.fmpq(9999, 10_000)
+    claim.at_least(ratios[-1], least, name, equation="(i) is sharp", source=source)
+    moved, _ = found[-1]
+    name, most = "|log[exp z] − z| at z = 9.2, over 1/2", flint.fmpq(1, 10_000)
+    claim.at_most(2 * moved, most, name, equation="(i) against (ii)", source="theorem: (i), 1/k")
+
+
+@pytest.mark.construct
+def test_the_sawtooth_stays_below_its_bound_in_float64(claim):
+    import torch
+
+    z = torch.linspace(-0.65, 5, 2261, dtype=torch.float64)  # steps of 1/400
+    y = z.exp()
+    fine = (wang2024.rounding.nearest_logarithm(z) - z).abs()
+    bound, plain = 1 / (2 * y.minimum(y.round())), (wang2024.rounding.nearest(z) - z).abs()
+    largest = (fine / bound).max().item()
+    below = "roundoff: 1e-12 (2 ulp of log k over the bound); 2k log(1 + 1/(2k)) leaves 1e-3"
+    claim.at_most(largest, 1, "left side over right side", equation="(i)", source=below)
+    one, five = bound[660].item(), bound[-1].item()
+    claim.figure(
+        wang2024.pictures.model.sawtooth(*(v.tolist() for v in (z, fine, bound, plain))),
+        "sawtooth",
+        caption="How far the two roundings of (15) move z: by at most 1/2, or by less and less.",
+        alt="Movement against z from -0.65 to 5, logarithmic axis. Plain rounding moves z by up "
+        f"to 1/2 everywhere. The logarithm of the rounded exponential moves it by a sawtooth below "
+        f"the bound, which falls like exp(-z)/2, from {one:.2f} at z = 1 to {five:.1e} at z = 5; "
+        f"at its nearest the ratio is {largest:.4f}.",
+    )
+
+
+@pytest.mark.parametrize("k", [3, 5, 50], ids="k={}".format)
+def test_control_the_maximum_for_the_minimum_fails(k, claim):
+    """At y just below k + 1/2: log(1 + 1/(2k)) > 1/(2k + 1), by 1/(4k) of it and more at k = 50."""
+    import flint
+
+    y = k + flint.fmpq(1, 2) - flint.fmpq(1, 10**9)
+    moved, _ = sides(log(y))
+    excess, least = 2 * y * moved - 1, flint.fmpq(1, 5 * k)
+    source = "theorem: (1 + x) log(1 + x) > x + x²/2 − x³/6, so an excess above 1/(5k)"
+    name = "left side over 1 / (2 max{e^z, [e^z]}), less 1"
+    claim.at_least(excess, least, name, equation="(i) with max", source=source)
+
+
+def test_control_a_smaller_constant_fails(claim):
+    """0.49 for 1/2, at k = 100: the ratio 2k log(1 + 1/(2k)) is 0.9975, not 0.98."""
+    import flint
+
+    moved, bound = sides(log(100 + flint.fmpq(1, 2) - flint.fmpq(1, 10**9)))
+    name, source = "left side over 0.49 / min", "theorem: (1 − 1/(4k))·0.50/0.49, k = 100"
+    ratio, least = moved / bound * 50 / 49, flint.fmpq(1017, 1000)
+    claim.at_least(ratio, least, name, equation="(i) with 0.49", source=source)
+
+
+def test_control_below_log_one_half_there_is_no_integer_to_take(claim):
+    """e^z = 0.49 for z >= 1: [e^z] = 0, and the right side is 1/0; at 0.51 all is well."""
+    low, high = numerics.exact.rationals(["49/100", "51/100"])
+    (k,) = wang2024.rounding.nearest(numerics.exact.vector([low]))
+    claim.equals(k, 0, "[e^z] at e^z = 0.49", equation="(i), z < log(1/2)")
+    with pytest.raises(ValueError, match=r"integer >= 1: z = Log\(49/100\) gives 0"):
+        sides(log(low))
+    name, source = "how far below 1 [e^z] is", "exact: [0.49] = 0"
+    claim.at_least(1 - k, 1, name, equation="(i), z < log(1/2)", source=source)
+    moved, bound = sides(log(high))
+    claim.at_most(moved, bound, "left side at e^z = 0.51", equation="(i)", source="theorem: (i)")

@@ -1,0 +1,125 @@
+"""Proposition F.2 (wang2024, Appendix F.2): B_p = B_infinity, with equal norms, for all p >= 1.
+
+Proof in repro/numerics/barron.py: relu(t z) = t relu(z), so each neuron can be scaled to
+|b|_1 + |c| = 1 and given a probability in proportion to its size. That leaves f and B_1 as they
+are and makes all sizes equal, so that B_infinity of the new measure is B_1 of the old one; and
+B_1 <= B_p <= B_infinity for every measure.
+
+Checked: in rationals, for all measures on finitely many neurons that a search finds to try: each
+rebalanced neuron times its probability is the old product, so f is the same everywhere; f agrees at
+a point; every moment E s^p is S^p. For an example, the four norms before and after.
+Controls: a measure left as it is; rebalancing with relu^2 in place of relu.
+
+Not checked: measures with infinitely many neurons, for which the same formula is a density.
+"""
+
+import math
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics
+
+weights = st.integers(-20, 20).map(lambda k: numerics.exact.rational(k) / 4)
+
+
+@st.composite
+def measures(draw):
+    """(measure, point): one to five neurons in R^1 to R^3; weights may be 0, neurons may agree."""
+    d = draw(st.integers(1, 3))
+    vectors = st.lists(weights, min_size=d, max_size=d)
+    neurons = draw(st.lists(st.tuples(weights, vectors, weights), min_size=1, max_size=5))
+    shares = [draw(st.integers(0, 9)) for _ in neurons]
+    shares[0] += 1
+    total = sum(shares)
+    atoms = [(numerics.exact.rational(k) / total, *n) for k, n in zip(shares, neurons, strict=True)]
+    return numerics.barron.Measure.of(atoms), draw(vectors)
+
+
+def examples(claim):
+    return claim.at_scale(smoke=60, laptop=300, paper=10_000)
+
+
+def products(rho):
+    """p a (b, c) of each neuron that is not 0; with its ray, all that matters to f."""
+    kept = rho.probabilities * rho.sizes() > 0
+    p, a, b, c = (part[kept] for part in (rho.probabilities, rho.a, rho.b, rho.c))
+    return [[q * w * v for v in (*row, e)] for q, w, row, e in zip(p, a, b, c, strict=True)]
+
+
+def rays(rho):
+    """(b, c) of each neuron that is not 0, scaled to |b|_1 + |c| = 1."""
+    kept = rho.probabilities * rho.sizes() > 0
+    rows = [(*b, c) for b, c in zip(rho.b[kept], rho.c[kept], strict=True)]
+    return [[v / sum(map(abs, row)) for v in row] for row in rows]
+
+
+@pytest.mark.exact
+def test_rebalancing_does_not_change_the_function(claim):
+    def changed(case):
+        rho, x = case
+        new = rho.rebalanced()
+        if rho.moment(1) == 0:
+            return rho(x) - new(x)
+        moved = products(rho) != products(new) or rays(rho) != rays(new)
+        return int(moved) + abs(rho(x) - new(x))
+
+    name = "neurons that moved, and f(x) after − before"
+    claim.for_all(measures(), changed, name, equation="F.2", examples=examples(claim))
+
+
+@pytest.mark.exact
+def test_after_rebalancing_all_norms_are_the_first(claim):
+    def wrong(case):
+        rho, _ = case
+        new, S = rho.rebalanced(), rho.moment(1)
+        unequal = sum(new.moment(p) != S**p for p in range(1, 7)) + (new.largest() != S)
+        return unequal + (sum(new.probabilities) != 1)
+
+    name = "norms of the new measure that are not B_1 of the old"
+    claim.for_all(measures(), wrong, name, equation="B_p = S", examples=examples(claim))
+
+
+def example():
+    atoms = [("3/10", 1, [1, 1], 0), ("1/2", -2, ["1/2", 0], "1/4"), ("1/5", 3, [0, -2], 1)]
+    return numerics.barron.Measure.of(atoms)
+
+
+@pytest.mark.exact
+def test_norms_before_and_after_of_an_example(claim):
+    """Sizes 2, 3/2, 9 with probabilities 3/10, 1/2, 1/5: S = 63/20."""
+    rho = example()
+    new = rho.rebalanced()
+    for p in (1, 2, 4, math.inf):
+        claim.record(**{f"B_{p} before": rho.norm(p), f"B_{p} after": new.norm(p)})
+    claim.equals(
+        rho.sizes().tolist(),
+        numerics.exact.rationals([2, "3/2", 9]).tolist(),
+        "sizes",
+        equation="|a|(|b|₁ + |c|)",
+    )
+    S = numerics.exact.rational("63/20")
+    claim.equals(rho.moment(1), S, "B_1 before", equation="3/10·2 + 1/2·3/2 + 1/5·9")
+    claim.equals(new.largest(), S, "B_∞ after", equation="B_∞ = B_1")
+    shares = numerics.exact.rationals(["4/21", "5/21", "12/21"]).tolist()
+    claim.equals(new.probabilities.tolist(), shares, "probabilities after", equation="p s / S")
+
+
+def test_control_without_rebalancing_the_norms_differ(claim):
+    """The measure as it is: B_inf = 9 and B_1 = 63/20, a factor of more than 2."""
+    ratio, least = example().largest() / example().moment(1), numerics.exact.rational(2)
+    source = "exact: 9 / (63/20) = 20/7"
+    claim.at_least(ratio, least, "B_∞ / B_1", equation="F.2 for one ρ", source=source)
+
+
+def test_control_an_activation_that_is_not_homogeneous(claim):
+    """relu^2 in place of relu: t^2 relu^2 is not t relu^2, and rebalancing changes the function."""
+
+    def squares(rho, x):
+        z = rho.b @ numerics.exact.rationals(x) + rho.c
+        return rho.probabilities @ (rho.a * [max(v, 0) ** 2 for v in z])
+
+    rho, x = example(), [1, -1]
+    change = abs(squares(rho, x) - squares(rho.rebalanced(), x))
+    source = "exact: 387/80 becomes 21/20"
+    claim.at_least(change, 3, "change of f(1, −1)", equation="F.2 with relu²", source=source)

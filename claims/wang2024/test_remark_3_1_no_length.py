@@ -1,0 +1,99 @@
+"""Remark 3.1 (wang2024, Section 3.2): the number of parameters does not depend on the length.
+
+The parameters are W_E, the a_k, b_k, c_k of the feed-forward layers, and W_Q, W_K, W_V, one p per
+head and W_O of the attention layers: so one set of weights runs on sequences of every length.
+
+Checked: the model's weights, counted, are D d + D + sum over the layers of
+    H (D^2 + 2 r D + 1) + D^2 + m (D_out + D + 1),
+which has no n in it; one exact network runs on windows of every length up to 9, and of 30, and its
+first outputs on a longer window are, exactly, those on the shorter one.
+Control: with absolute positions in the embedding there are D numbers more for each token, and what
+fits 3 tokens refuses 8.
+
+Readings: the printed list leaves out the bias b_E of the embedding, D numbers, constant in length
+as well.
+"""
+
+import numpy as np
+import pytest
+
+from repro import numerics, wang2024
+
+d, D, D_out, H, m, r = 2, 3, 1, 2, 4, 2
+LENGTHS = [*range(2, 10), 30]
+
+
+def random_model(rng, rpe, L):
+    exact, model, Log = numerics.exact.rationals, wang2024.model, numerics.logarithms.Log
+
+    def draw(*shape):
+        return exact(rng.integers(-2, 3, shape).tolist())
+
+    def head():
+        W_Q, W_K = exact([[0] * D] * r), draw(r, D)
+        W_Q[0, D - 1], W_K[:, : D - 1] = Log(3), 0  # they read the constant, row D - 1
+        return model.Head(draw(D, D), Log(2) if rpe == "lin" else 2, W_Q, W_K)
+
+    def layer(last):
+        W_O, a = draw(D, D), draw(D_out if last else D, m)
+        W_O[D - 1] = 0
+        if not last:
+            a[D - 1] = 0
+        attention = model.Attention([head() for _ in range(H)], W_O, rpe)
+        return model.Layer(attention, model.FeedForward(a, draw(m, D), draw(m)))
+
+    W_E, b_E = draw(D, d), exact([0, 0, 1])
+    W_E[D - 1] = 0
+    return model.Transformer(W_E, b_E, [layer(number == L) for number in range(1, L + 1)])
+
+
+def listed(L):
+    """The parameters that Remark 3.1 lists, without b_E."""
+    layers = [H * (D**2 + 2 * r * D + 1) + D**2 + m * (D + D + 1) for _ in range(L - 1)]
+    return D * d + sum(layers) + H * (D**2 + 2 * r * D + 1) + D**2 + m * (D_out + D + 1)
+
+
+@pytest.mark.parametrize("L", [1, 2, 3], ids="L={}".format)
+@pytest.mark.exact
+def test_the_parameters_are_those_of_the_list_and_the_embedding_bias(L, claim):
+    model = random_model(claim.rng("weights"), "lin", L)
+    claim.record(parameters=model.parameters_count(), listed=listed(L))
+    claim.equals(model.parameters_count(), listed(L) + D, "parameters", equation="Remark 3.1, b_E")
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.exact
+def test_one_set_of_weights_runs_at_every_length(rpe, claim):
+    """And a longer window only adds outputs: the first ones stay exactly what they were."""
+    rng = claim.rng("tokens")
+    model = random_model(rng, rpe, 2)
+    x = numerics.exact.rationals(rng.integers(-3, 4, (LENGTHS[-1], d)).tolist())
+    whole, counts, changed = model(x), set(), 0
+    lengths = [n for n in LENGTHS if n > model.first]
+    for n in lengths:
+        y = model(x[:n])
+        counts.add(model.parameters_count())
+        changed += len(y) != n - model.first or bool((y != whole[: len(y)]).any())
+    claim.record(lengths=len(lengths))
+    claim.equals(changed, 0, "lengths at which an output is another", equation="Remark 3.1")
+    claim.equals(len(counts), 1, "numbers of parameters", equation="Remark 3.1")
+
+
+def test_control_a_table_of_positions_grows_with_the_length(claim):
+    """Tokens (x_t, e_t) with absolute positions e_t: W_E has a column more for each position."""
+    model = random_model(claim.rng("weights"), "lin", 2)
+
+    def with_positions(n):
+        positions = numerics.exact.rationals(np.ones((D, n), dtype=int).tolist())
+        W_E = np.concatenate([model.W_E, positions], axis=1)
+        x = np.concatenate([np.ones((n, d), dtype=int), np.eye(n, dtype=int)], axis=1)
+        longer = wang2024.model.Transformer(W_E, model.b_E, model.layers)
+        return longer, numerics.exact.rationals(x.tolist())
+
+    (short, x), (long, more) = with_positions(3), with_positions(8)
+    claim.equals(len(short(x)), 3, "outputs for 3 tokens", equation="absolute positions")
+    with pytest.raises(ValueError, match="d=5, got shape"):
+        short(more)
+    name, source = "parameters that 5 more tokens need", "theorem: D = 3 for each position"
+    extra = long.parameters_count() - short.parameters_count()
+    claim.at_least(extra, 5 * D, name, equation="absolute positions", source=source)

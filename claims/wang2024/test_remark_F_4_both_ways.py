@@ -1,0 +1,109 @@
+"""Remark F.4 (wang2024, Appendix F.2): direct and inverse approximation by finite networks.
+
+Direct is Lemma F.6. Inverse, in our words: if networks of path norm at most Q converge pointwise to
+f, then f is a Barron function with norm at most Q. Proof: rebalanced, the networks are measures on
+the compact set |a| <= Q, |b|_1 + |c| = 1; some of them converge weakly, a relu(b.x + c) is
+continuous there, and the limit represents f.
+
+Illustrated: in rationals, the interpolants of x^2 at k/m have m neurons, the path norm 3 - 2/m and
+the error 1/(4 m^2); their measures have all moments of the limit 2 dt on relu(x - t), whose norm is
+3, up to O(1/m). Well-spread networks for |y|_2 have path norms that tend to 2d, its norm.
+Control: networks whose path norms grow converge to a step, which is no Barron function.
+
+Not checked: the inverse theorem itself, a statement about all sequences.
+"""
+
+from fractions import Fraction
+
+import pytest
+
+from repro import numerics
+
+
+def interpolant(m):
+    """x^2 at 0, 1/m, ..., 1: slope 1/m from 0 on, and 2/m more from each k/m on."""
+    k = numerics.exact.rationals(range(m))
+    a = numerics.exact.rationals([1] + [2] * (m - 1)) / m
+    return numerics.barron.Network(a, 0 * k[:, None] + 1, -k / m)
+
+
+SIZES = pytest.mark.parametrize("m", [1, 2, 7, 64, 200], ids="m={}".format)
+
+
+@SIZES
+@pytest.mark.construct
+def test_bounded_path_norms_and_their_limit(m, claim):
+    network = interpolant(m)
+    norm, three = numerics.barron.path_norm(network), numerics.exact.rational(3)
+    claim.equals(norm, three - numerics.exact.rational(2) / m, "path norm", equation="3 − 2/m")
+    # Between two knots x^2 minus its interpolant is largest in the middle.
+    x = numerics.exact.rationals(range(2 * m + 1))[:, None] / (2 * m)
+    errors = abs(x[:, 0] ** 2 - numerics.barron.value(network, x))
+    least = numerics.exact.rational(1) / (4 * m**2)
+    claim.equals(max(errors), least, "largest |x² − f_m|", equation="1/(4m²)")
+
+
+@SIZES
+@pytest.mark.construct
+def test_the_measures_converge_to_that_of_the_limit(m, claim):
+    """The limit has 2 dt on the kinks t in [0, 1]: its moments are 2/(j+1), its norm 2 + 1 = 3."""
+    a, _, c = interpolant(m)
+    for j in range(5):
+        found, limit = (a * (-c) ** j).sum(), numerics.exact.rational(2) / (j + 1)
+        source = "theorem: a sum of m terms for an integral of a monotone function, off by 2/m"
+        name = f"moment {j} of the kinks, off by"
+        allowed = numerics.exact.rational(2) / m
+        claim.at_most(abs(found - limit), allowed, name, equation="2/(j+1)", source=source)
+
+
+@pytest.mark.construct
+def test_the_limit_represents_the_square(claim):
+    """The integral of 2 (x - t) over [0, x] is x^2, and that of 2 (1 + t) over [0, 1] is 3."""
+    import flint
+
+    t = flint.fmpq_poly([0, 1])
+    for x in (Fraction(1, 3), Fraction(1), Fraction(0)):
+        point = numerics.exact.rational(x)
+        found = (2 * (point - t)).integral()(point)
+        claim.equals(found, point**2, f"∫ 2 relu(x − t) dt, x = {x}", equation="x²")
+    claim.equals((2 * (1 + t)).integral()(1), 3, "∫ 2 (|b| + |c|) dt", equation="norm at most 3")
+
+
+@pytest.mark.parametrize("d", [2, 3], ids="d={}".format)
+@pytest.mark.construct
+def test_networks_for_the_euclidean_norm(d, claim):
+    """Path norms tend to c_d E|b|_1 = 2d while the errors tend to 0."""
+    limit = numerics.barron.barron_norm_of_norm(d)
+    sizes = [15, 63, 255]
+    networks = [numerics.barron.norm_network(d, m) for m in sizes]
+    norms = [float(numerics.barron.path_norm(network)) for network in networks]
+    errors = [numerics.barron.sup_error(network, 1.0).upper for network in networks]
+    off = [abs(norm - limit) for norm in norms]
+    claim.record(path_norms=norms, errors=errors)
+    for m, error, miss in zip(sizes, errors, off, strict=True):
+        name, source = f"|path norm − 2d|, m = {m}", "theorem: Σ_j of the error at ±e_j, d terms"
+        # sum_k a_k |b_kj| is f_m(e_j) + f_m(-e_j), and both are within the error of 1.
+        claim.at_most(miss, 2 * d * error, name, equation="2d", source=source)
+    name, falls = "error at m = 255 over that at m = 15", "spread: at least like 1/m"
+    claim.at_most(errors[-1] / errors[0], 15 / 255, name, equation="limit |y|₂", source=falls)
+
+
+@pytest.mark.parametrize("m", [4, 64, 1024], ids="m={}".format)
+def test_control_unbounded_path_norms_leave_the_space(m, claim):
+    """relu(m(x - 1/2)) - relu(m(x - 1/2) - 1) tends to a step at 1/2; its path norm is 3m + 1."""
+    one, half = numerics.exact.rational(1), numerics.exact.rational("1/2")
+    step = numerics.barron.Network(
+        numerics.exact.rationals([1, -1]),
+        numerics.exact.rationals([[m], [m]]),
+        numerics.exact.rationals([-half * m, -half * m - 1]),
+    )
+    claim.equals(numerics.barron.path_norm(step), 3 * m + 1, "path norm", equation="3m + 1")
+    ends = numerics.barron.value(step, numerics.exact.vector([half, half + one / m])[:, None])
+    slope = (ends[1] - ends[0]) * m
+    name, source = "slope, which no norm is below", "theorem: Lip f ≤ B_1; the limit has a jump"
+    claim.at_least(slope, m, name, equation="F.4 without a bound Q", source=source)
+    # A function of norm Q = m/2 changes by 1/2 while the step changes by 1: it misses by 1/4.
+    least = (1 - half * m * (one / m)) / 2
+    far = "theorem: any g with Lip g ≤ m/2, at 1/2 and 1/2 + 1/m"
+    name = "error of every network of path norm m/2"
+    claim.at_least(least, one / 4, name, equation="F.4 without a bound Q", source=far)

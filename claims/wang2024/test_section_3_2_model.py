@@ -1,0 +1,340 @@
+"""Section 3.2 (wang2024, equations (2)-(4)): the Transformer with lin- or log-RPE.
+
+x^(0)_t = W_E x_t + b_E; layer l adds an attention of H heads and then a ReLU network of m neurons,
+the last network replacing the token; token t takes from token t - s, of each head, the share
+    e^{<W_Q x_t, W_K x_{t-s}> + p phi(s)} / sum_j e^{<W_Q x_t, W_K x_{t-j}> + p phi(j)},
+with phi_lin(s) = -s for s >= 0, phi_log(s) = -log s for s >= 1, and -inf elsewhere.
+
+Checked: the one forward pass of this package (repro/wang2024/model.py), for lin and log, with dot
+product, without, and TMX (Definition B.5), normalised or not, two layers, the first feed-forward
+layer rounding as (15) has it. The same weights are run in rationals, in balls and in float64. The
+rationals lie in balls of radius below 1e-50 that the displayed formulas give, written out number by
+number with exp and log; and in the model's own balls; float64 is within a derived round-off. Exact:
+future tokens do not matter; under log-RPE no token attends to itself; the softmax cancels the
+second term of TMX, since e^{-p phi(w . x_t)} does not depend on s.
+Controls: a key from the future, distance 0 under log, no residual, a readout that adds; float32;
+TMX without softmax; tokens of the past.
+
+Not checked: infinite sequences. Here the sums end where the window does; for dot-product-free heads
+the infinite normaliser is finite for p > 0 (lin) and p > 1 (log) only.
+
+Readings: repro/wang2024/model.py. The first token of a window has no key under log-RPE: a softmax
+has no output there.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from repro import numerics, wang2024
+
+KINDS = ["dot product", "dot-product-free", "TMX"]
+MODELS = list(itertools.product(["lin", "log"], KINDS, [True, False]))
+names = [
+    f"{rpe}-{kind}-{'softmax' if soft else 'normalisation-free'}" for rpe, kind, soft in MODELS
+]
+models = pytest.mark.parametrize(("rpe", "kind", "normalised"), MODELS, ids=names)
+n, d, D, H, m, r = 6, 3, 5, 2, 4, 2
+DIGITS, BITS = "1e-50", 512
+
+
+def random_model(seed, rpe, kind, normalised):
+    """Two layers; rows 0, 1: any rationals, 2: integers >= 1, 3: the constant 1, 4: log of (15).
+
+    Logits read rows 2 to 4, which attention does not write: they are logarithms of rationals.
+    """
+    rng = np.random.default_rng(seed)
+    Log, exact, model = numerics.logarithms.Log, numerics.exact.rationals, wang2024.model
+
+    def draw(*shape, low=-2, high=3):
+        return exact(rng.integers(low, high, shape).tolist())
+
+    def head(layer):
+        W_V = draw(D, D)
+        W_V[:, 4] = 0
+        p = Log(int(rng.integers(2, 5))) if rpe == "lin" else int(rng.integers(0, 4))
+        if kind == "dot-product-free":
+            return model.Head(W_V, p)
+        if kind == "TMX":
+            return model.Head(W_V, p, w=exact([0, 0, 1, 0, 0]))
+        W_Q, W_K = exact([[0] * D] * r), exact([[0] * D] * r)
+        W_Q[0, 2], W_Q[1, 3] = Log(int(rng.integers(2, 4))), Log("2/3")
+        W_K[:, 2:4] = draw(r, 2, low=-1, high=2)
+        if layer == 2:
+            W_Q[1, 3], W_Q[1, 4], W_K[1] = 0, int(rng.integers(1, 3)), exact([0, 0, 0, 1, 0])
+        return model.Head(W_V, p, W_Q, W_K)
+
+    def attention(layer):
+        W_O = draw(D, D)
+        W_O[2:] = 0
+        return model.Attention([head(layer) for _ in range(H)], W_O, rpe, normalised)
+
+    W_E = draw(D, d)
+    W_E[2:] = exact([[0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    b_E = exact([*rng.integers(-2, 3, 2).tolist(), 0, 1, 0])
+    a, b, off = draw(D, m, low=-1, high=2), draw(m, D, low=-1, high=2), exact([1, 2, 4, 8]) / 101
+    a[2], a[3:], b[:, 4] = abs(a[2]), 0, 0
+    if not normalised:  # sums of e^logit are large, and positions must stay small
+        b[:, :2] = 0
+    if rpe == "log":
+        a[4], a[:4], b = abs(a[1]), 0, b / 4
+    first = model.FeedForward(a, b, draw(m) / 3 + off, rounding=rpe)
+    readout = model.FeedForward(draw(1, m), draw(m, D), draw(m))
+    readout.b[:, 4] = 0
+    layers = [model.Layer(attention(1), first), model.Layer(attention(2), readout)]
+    return model.Transformer(W_E, b_E, layers), tokens(rng)
+
+
+def tokens(rng):
+    some = numerics.exact.rationals(rng.integers(-2, 3, (n, d)).tolist()) / 2
+    some[:, 2] = numerics.exact.rationals(rng.integers(1, 4, n).tolist())
+    return some
+
+
+# --- the displayed formulas, one number after the other, in balls --------------------------------
+
+
+def times(W, x):
+    ball = numerics.logarithms.ball
+    return [sum((ball(w) * a for w, a in zip(row, x, strict=True)), ball(0)) for row in W]
+
+
+def plus(x, y):
+    return [a + numerics.logarithms.ball(b) for a, b in zip(x, y, strict=True)]
+
+
+def rounded(z, rpe):
+    """Equation (15)."""
+    ball = numerics.logarithms.ball
+    k = ((z if rpe == "lin" else z.exp()) + ball("1/2")).floor().unique_fmpz()
+    return ball(k) if rpe == "lin" else ball(k).log()
+
+
+def logit(head, rpe, window, t, key):
+    ball = numerics.logarithms.ball
+
+    def phi(z):
+        return -z if rpe == "lin" else -z.max(ball(1)).log()
+
+    bias = ball(head.p) * phi(ball(t - key))
+    if head.w is not None:
+        return bias - ball(head.p) * phi(times([head.w], window[t])[0])
+    if head.W_Q is None:
+        return bias
+    q, k = times(head.W_Q, window[t]), times(head.W_K, window[key])
+    return sum((a * b for a, b in zip(q, k, strict=True)), bias)
+
+
+def attended(attention, window, t, smallest):
+    """Attn(x_t), or None where a softmax has no key."""
+    keys = [t - s for s in range(smallest, t + 1) if t - s in window]
+    total = [numerics.logarithms.ball(0)] * D
+    if attention.normalised and not keys:
+        return None
+    for head in attention.heads:
+        e = {key: logit(head, attention.rpe, window, t, key).exp() for key in keys}
+        denominator = sum(e.values()) if attention.normalised else 1
+        for key in keys:
+            value = times(head.W_V, window[key])
+            total = plus(total, [v * e[key] / denominator for v in value])
+    return times(attention.W_O, total)
+
+
+def displayed(model, xs, broken=""):
+    """{position: output}, by (2) and (3)."""
+    window = {t: plus(times(model.W_E, x), model.b_E) for t, x in enumerate(xs)}
+    for number, layer in enumerate(model.layers, start=1):
+        after, ffn = {}, layer.feed_forward
+        printed = 0 if layer.attention.rpe == "lin" else 1
+        smallest = {"a key from the future": -n, "distance 0 under log": 0}.get(broken, printed)
+        for t, x in window.items():
+            change = attended(layer.attention, window, t, smallest)
+            if change is not None:
+                x = change if broken == "no residual" else plus(x, change)
+                hidden = [a.max(0 * a) for a in plus(times(ffn.b, x), ffn.c)]
+                out = times(ffn.a, hidden)
+                if number < len(model.layers):
+                    after[t] = plus(x, [rounded(z, ffn.rounding) for z in out])
+                else:
+                    after[t] = [out[0] + x[0]] if broken == "the readout adds" else out
+        window = after
+    return window
+
+
+@models
+@pytest.mark.certified
+def test_the_forward_pass_is_the_displayed_formula(rpe, kind, normalised, claim):
+    """Every rational output lies in the ball of the formula, and so do the model's own balls."""
+    import flint
+
+    wrong, widest = 0, flint.arb(0)
+    for seed in range(claim.at_scale(smoke=1, laptop=8, paper=100)):
+        model, xs = random_model(seed, rpe, kind, normalised)
+        with flint.ctx.workprec(BITS):
+            formula, balls = displayed(model, xs), model.balls(BITS)(xs)
+            for t, exact, ball in zip(range(model.first, n), model(xs), balls, strict=True):
+                ours, (theirs,) = flint.arb(ball[0]), formula.pop(t)
+                wrong += not (theirs.contains(exact[0]) and ours.contains(exact[0]))
+                widest = max(widest, theirs.rad(), ours.rad())
+        wrong += len(formula)
+    claim.equals(wrong, 0, "outputs outside the balls", equation="(2)-(4)")
+    name, radius = "largest radius", flint.arb(DIGITS)
+    claim.at_most(widest, radius, name, equation="(2)-(4)", source="roundoff: 512 bits")
+
+
+def roundoff(model, xs):
+    """K A, such that float64 is off by at most u K A (1.01 for u^2), for each output.
+
+    Every number in the network is a sum of products. With |weights| and |tokens| for the signed
+    ones the same sums have a size A, and an error of at most u K A if K relative errors of size u
+    meet on the way (Higham 2002, Section 3; ReLU does not enlarge an error). A scalar product of k
+    terms costs k, and 1 for its rounded weights. Logits read rows 2 to 4, integers and log k, so
+    that a logit whose terms have size L is off by at most (2(1+D) + r + 4 + 4 + 3) L u: 4 for log k
+    and for phi, which are right to 2 ulp; subtracting the maximum costs 2 L u, exp 2 ulp. In
+    e / sum e all of this counts twice, and n + 1 is added.
+    """
+    inner, last = wang2024.model.inner, model.layers[-1]
+    z, A = inner(xs, model.W_E) + model.b_E, inner(abs(xs), abs(model.W_E)) + abs(model.b_E)
+    K = d + 2
+    for layer in model.layers:
+        attention, ffn = layer.attention, layer.feed_forward
+        L = max(logit_size(head, z, attention.rpe) for head in attention.heads)
+        shares = [(attention.scores(head, z), abs(head.W_V)) for head in attention.heads]
+        moved = sum(inner(share, inner(A, W_V).T) for share, W_V in shares)
+        A = A[attention.first :] + inner(moved, abs(attention.W_O))
+        K += 2 * (1 + D) + 2 * ((2 * (1 + D) + r + 13) * L + 4) + 2 * n + H + 3
+        z = z[attention.first :] + attention(z)
+        if layer is not last:  # what is rounded is then what it should be, without error
+            out = ffn(z)
+            z, A[:, :4] = z + out, A[:, :4] + abs(out[:, :4])
+    hidden = inner(A, abs(last.feed_forward.b)) + abs(last.feed_forward.c)
+    A, K = inner(hidden, abs(last.feed_forward.a)), K + 4 + D + m
+    return 1.01 * K * numerics.exact.to_float(A)
+
+
+def logit_size(head, z, rpe):
+    """At least the sum of the absolute terms of every logit."""
+    to_float = numerics.exact.to_float
+    z, p, far = abs(to_float(z)), float(head.p), n if rpe == "lin" else np.log(n)
+    if head.w is not None:
+        centre = (z @ abs(to_float(head.w))).max()
+        return p * (far + (centre if rpe == "lin" else np.log(centre)))
+    if head.W_Q is None:
+        return p * far
+    q, k = (z @ abs(to_float(W)).T for W in (head.W_Q, head.W_K))
+    return (q.max(0) * k.max(0)).sum() + p * far
+
+
+def error_over_bound(claim, rpe, kind, normalised, dtype, seed):
+    """Largest |floating point - exact| over u K A, u being that of float64."""
+    import torch
+
+    model, xs = random_model(seed, rpe, kind, normalised)
+    floats = model.to(getattr(torch, dtype), claim.device)
+    ours = floats(wang2024.model.rounded(xs, getattr(torch, dtype), claim.device))
+    off = abs(numerics.exact.rationals(ours.double().cpu().numpy()) - model(xs))
+    bound = numerics.roundoff.unit("float64") * roundoff(model, xs)
+    return (numerics.exact.to_float(off) / np.maximum(bound, 1e-300)).max()
+
+
+@models
+@pytest.mark.construct
+def test_float64_is_within_the_derived_round_off(rpe, kind, normalised, claim):
+    seeds = range(claim.at_scale(smoke=1, laptop=8, paper=100))
+    worst = max(error_over_bound(claim, rpe, kind, normalised, "float64", s) for s in seeds)
+    derived = "roundoff: uKA, derived above roundoff"
+    claim.at_most(worst, 1, "error over its bound", equation="(2)-(4)", source=derived)
+
+
+@models
+@pytest.mark.exact
+def test_the_future_does_not_matter(rpe, kind, normalised, claim):
+    """All tokens after t are replaced; the outputs up to t stay what they were, exactly."""
+    model, xs = random_model(11, rpe, kind, normalised)
+    before, changed = model(xs), 0
+    for t in range(model.first, n - 1):
+        other = np.concatenate([xs[: t + 1], tokens(claim.rng(f"future of {t}"))[t + 1 :]])
+        upto = t + 1 - model.first
+        changed += int((model(other)[:upto] != before[:upto]).sum())
+    claim.equals(changed, 0, "outputs that changed", equation="R_{t,s} = −∞ for t < s")
+
+
+@models
+@pytest.mark.exact
+def test_a_token_attends_to_itself_under_lin_and_never_under_log(rpe, kind, normalised, claim):
+    model, xs = random_model(12, rpe, kind, normalised)
+    attention, x = model.layers[0].attention, wang2024.model.inner(xs, model.W_E) + model.b_E
+    diagonals = [np.diagonal(attention.scores(h, x), attention.first) for h in attention.heads]
+    own = sum(int((share > 0).sum()) for share in diagonals)
+    every = {"lin": H * n, "log": 0}[rpe]
+    claim.equals(own, every, "positive shares of x_t in Attn(x_t)", equation="φ_log(0) = −∞")
+
+
+def tmx_against_free(rpe, normalised):
+    """Shares of TMX heads over those of the same heads without w, and e^{-p phi(w . x_t)}."""
+    model, xs = random_model(13, rpe, "TMX", normalised)
+    attention, x = model.layers[0].attention, wang2024.model.inner(xs, model.W_E) + model.b_E
+    for head in attention.heads:
+        free = attention.scores(wang2024.model.Head(head.W_V, head.p), x)
+        tmx, first = attention.scores(head, x), attention.first
+        powers = [head.p.of ** int(g.p) if rpe == "lin" else g**head.p for g in x[first:, 2]]
+        yield tmx, free, numerics.exact.vector(powers)[:, None]
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.exact
+def test_the_softmax_cancels_the_second_term_of_tmx(rpe, claim):
+    differ = sum(int((tmx != free).sum()) for tmx, free, _ in tmx_against_free(rpe, True))
+    claim.equals(differ, 0, "shares that differ from those without w", equation="Definition B.5")
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_control_without_softmax_the_second_term_of_tmx_stays(rpe, claim):
+    """No denominator: every share has the factor e^{-p phi(w . x_t)}, u^-g (lin) or g^p (log)."""
+    largest = 0
+    for tmx, free, factors in tmx_against_free(rpe, False):
+        wrong = int((tmx != factors * free).sum())
+        claim.equals(wrong, 0, "shares without the factor", equation="Definition B.5, no softmax")
+        largest = max(largest, factors.max())
+    source = "theorem: u⁻ᵍ ≥ 2 for u ≤ 1/2, g ≥ 1; gᵖ ≥ 2 for g ≥ 2, p ≥ 1"
+    claim.at_least(largest, 2, "largest factor", equation="Definition B.5", source=source)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_control_float32_exceeds_the_bound_of_float64(kind, claim):
+    worst = max(error_over_bound(claim, "lin", kind, True, "float32", seed) for seed in range(4))
+    far = "spread: 4 seeded models; the units differ by 2²⁹ = 5e8, the bound is pessimistic"
+    claim.at_least(worst, 100, "error over the bound", equation="(2)-(4), float32", source=far)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_control_tokens_of_the_past_matter(kind, claim):
+    """Not the future but token 0 is replaced: a later output moves."""
+    moved = 0
+    for seed in range(10):
+        model, xs = random_model(seed, "log", kind, True)
+        other = xs.copy()
+        other[0] = other[0] + 3
+        moved += bool((model(other)[1:] != model(xs)[1:]).any())
+    seen = "spread: 10 seeded models, over half; a ReLU readout may be 0 at every token"
+    claim.at_least(moved, 6, "models whose later outputs move", equation="(3)", source=seen)
+
+
+BROKEN = ["a key from the future", "distance 0 under log", "no residual", "the readout adds"]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_control_another_formula_gives_other_outputs(broken, claim):
+    """One change to the formula; of 10 random models over half must come out elsewhere."""
+    import flint
+
+    outside = 0
+    for seed in range(10):
+        model, xs = random_model(seed, "log" if "log" in broken else "lin", KINDS[seed % 3], True)
+        with flint.ctx.workprec(BITS):
+            formula = displayed(model, xs, broken)
+            pairs = zip(range(model.first, n), model(xs), strict=True)
+            outside += any(not formula[t][0].overlaps(flint.arb(y[0])) for t, y in pairs)
+    name, spread = "models out of 10 with another output", "spread: 10 seeded models, over half"
+    claim.at_least(outside, 6, name, equation=f"Section 3.2, {broken}", source=spread)

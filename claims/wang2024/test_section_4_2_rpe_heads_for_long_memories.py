@@ -1,0 +1,235 @@
+"""Section 4.2, effect of RPE types (wang2024, p. 6): how many heads a long memory needs.
+
+"With increasing memory length, the necessary number of Attn heads grows at a small exponential rate
+for lin-RPE and at a polynomial rate for log-RPE." Theorem 4.1 bounds the error by multiples of
+e^{0.01 (n+1) T} / H^n and T^{1.01 (n+1)} / H^n. These are upper bounds, and how they grow is not
+how the need grows. Repaired: to come as near to the indicator of T as any given number between 0
+and 1, in l1,
+
+    exactly T + 1 heads are necessary with lin-RPE, and exactly T with log-RPE,
+
+if exponents and weights are free (not fewer: finding heads-necessary; enough: necessity.py and
+powers.py). Both grow linearly, and neither type of RPE has an advantage.
+
+Checked: in exact numbers, T + 1 exponentials for T up to 60 and for T = 1001, and that T are too
+few; T powers in balls. The exponents of the proof, 0.01, 0.02, ... and 1.01, 1.02, ..., with the
+best weights: at T = 2 lin needs 35 heads for an error of 1/2 and log more than 38.
+Controls: T heads, or T + 1 with the exponents of the proof, are no better than none.
+
+Not checked: the heads that a whole network needs for a target (5). Its feed-forward layers can only
+reduce them, which makes the printed sentence no truer.
+
+Reading: the number of heads for a given accuracy, as a function of T.
+"""
+
+import math
+from fractions import Fraction
+
+import flint
+import pytest
+
+from repro import numerics, wang2024
+
+ERROR = "ℓ₁ error"
+BASES = {
+    "1/2": "1/4",
+    "1/10": "1/12",
+    "1/1000": "1/1002",
+}  # accuracy: q of the heads q^t, q^{2t}, ...
+
+
+@pytest.mark.parametrize("accuracy", BASES, ids="error={}".format)
+@pytest.mark.exact
+def test_lin_needs_exactly_T_plus_1_heads(accuracy, claim):
+    """u_h = q^h: T + 1 heads have the error prod 1/(1 - q^h) - 1, T heads at least 1."""
+    q, level = numerics.exact.rational(BASES[accuracy]), numerics.exact.rational(accuracy)
+    last = claim.at_scale(smoke=20, laptop=60, paper=120)
+    worst = flint.fmpq(0)
+    for T in range(1, last + 1):
+        error = wang2024.necessity.shortest_error([q**h for h in range(1, T + 2)])
+        worst = max(worst, error)
+        if T in (1, 5, 20):
+            other = wang2024.exponentials.Interpolant(T, T + 1, q).error
+            claim.equals(error, other, f"{ERROR} by two routes, T={T}", equation="H = T + 1")
+            z = wang2024.necessity.against_exponentials(T, [q**h for h in range(1, T + 1)])
+            hits = {sum(z[t] * q ** (h * t) for t in z) for h in range(1, T + 1)}
+            claim.equals(hits, {0}, f"Σ z_t u_h^t, T={T}", equation="H = T")
+            least = z[T] / max(map(abs, z.values()))
+            claim.equals(least, 1, f"least {ERROR}, T={T}", equation="H = T")
+    claim.at_most(
+        flint.arb(worst),
+        level,
+        f"{ERROR}, T = 1, ..., {last}",
+        equation="H = T + 1",
+        source="theorem: 1/(q; q)∞ − 1, for every T",
+    )
+    limit = 1 / wang2024.powers.euler_product(flint.arb(q)) - 1
+    claim.at_most(
+        limit,
+        level,
+        f"{ERROR}, every T",
+        equation="H = T + 1",
+        source="theorem: 1/(q; q)∞ − 1, for every T",
+    )
+
+
+@pytest.mark.exact
+def test_lin_with_q_one_half_and_T_plus_3_heads(claim):
+    """The interpolants of finding heads-equal-T: below 0.2 for every T."""
+    last = claim.at_scale(smoke=20, laptop=60, paper=120)
+    worst = max(
+        wang2024.exponentials.Interpolant(T, T + 3, "1/2").error for T in range(1, last + 1)
+    )
+    bound = wang2024.exponentials.interpolation_limit(3, "1/2")
+    fifth, source = Fraction(1, 5), "theorem: the supremum over T, finding heads-equal-T"
+    name = f"{ERROR}, T = 1, ..., {last}"
+    claim.at_most(flint.arb(worst), fifth, name, equation="H = T + 3", source=source)
+    claim.at_most(bound, fifth, f"{ERROR}, every T", equation="H = T + 3", source=source)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "c"),
+    [("1/2", 3), ("1/10", 5), ("1/1000", 11)],
+    ids=["error=1/2", "error=1/10", "error=1/1000"],
+)
+@pytest.mark.certified
+def test_log_needs_exactly_T_heads(accuracy, c, claim):
+    """Exponents cT, 2cT, ..., T cT; and that T - 1 of them leave 1."""
+    level = numerics.exact.rational(accuracy)
+    proved = "theorem: (2) in repro/wang2024/powers.py, for every T"
+    claim.at_most(
+        wang2024.powers.error_bound(0, c),
+        level,
+        f"{ERROR}, every T",
+        equation="H = T",
+        source=proved,
+    )
+    for T in (1, 2, 4, 8, 16):
+        error = wang2024.powers.fixed(T, T, first=c * T, step=c * T).error()
+        claim.at_most(error, level, f"{ERROR}, T={T}", equation="H = T", source=proved)
+        if 1 < T <= 4:
+            exponents = [c * T * (k + 1) for k in range(T - 1)]
+            z = wang2024.necessity.against_powers(T, exponents)
+            hits = {sum(z[s] / flint.fmpq(s) ** b for s in z) for b in exponents}
+            claim.equals(hits, {0}, f"Σ z_s s^-β, T={T}", equation="H = T − 1")
+            claim.equals(
+                max(map(abs, z.values())), z[T], f"largest |z|, T={T}", equation="H = T − 1"
+            )
+
+
+LITERAL = {"lin": {1: 28, 2: 35, 3: 41}, "log": {1: 20, 2: 39}}  # heads for an error of 1/2
+CASES = [
+    pytest.param(rpe, T, id=f"{rpe}-T={T}", marks=[pytest.mark.needs(scale="laptop")] * (T > 1))
+    for rpe in LITERAL
+    for T in LITERAL[rpe]
+]
+
+
+def literal(rpe, T, heads):
+    """The best weights for the exponents of the proofs, alpha = gamma = 0.01."""
+    steps = tuple(Fraction(h, 100) for h in range(1, heads + 1))
+    family = (
+        numerics.l1.Exponentials(steps)
+        if rpe == "lin"
+        else wang2024.powers.SlowPowers(tuple(1 + step for step in steps))
+    )
+    window = 700 if rpe == "lin" else 40
+    return numerics.l1.best(numerics.l1.indicator(T), family, window=window)
+
+
+@pytest.mark.parametrize(("rpe", "T"), CASES)
+@pytest.mark.best_in_class
+def test_with_the_exponents_of_the_proof(rpe, T, claim):
+    """Far more than T + 1 heads, though the weights are the best; T = 2: lin 35, log 39 or more."""
+    heads = LITERAL[rpe][T]
+    both = "theorem: certified from below (and, for lin, from above)"
+    few = literal(rpe, T, heads - 1)
+    claim.at_least(
+        few.floor, 0.5, f"least {ERROR}, H={heads - 1}", equation="0.01, 0.02, ...", source=both
+    )
+    if rpe == "lin":
+        enough = literal(rpe, T, heads)
+        claim.at_most(
+            enough.error, 0.5, f"least {ERROR}, H={heads}", equation="0.01, 0.02, ...", source=both
+        )
+        claim.record(weight=float(enough.weight))
+
+
+def test_printed_growth_of_the_need_is_not_exponential(claim):
+    """H_lin(T) = T + 1 for an error of 1/2: from T = 1 to 1001 it grows 501-fold, not e^10-fold.
+
+    (C(n)/eps)^{1/n} e^{0.01 T (n+1)/n} would grow by e^{10 (n+1)/n} > e^10 > 2^10, whatever C(n).
+    The error of the heads u_h = 4^-h is prod 1/(1 - 4^-h) - 1; it is below 1/2 if and only if
+    2 * 4^(1 + ... + (T+1)) < 3 prod (4^h - 1), in integers.
+    """
+    T, heads = 1001, range(1, 1003)
+    left, right = 2 * 4 ** sum(heads), 3 * math.prod(4**h - 1 for h in heads)
+    claim.equals(left < right, True, "2 Π 4^h < 3 Π (4^h − 1)", equation="T + 1 heads: error < 1/2")
+    claim.counterexample(
+        "the necessary number of heads grows at a small exponential rate for lin-RPE",
+        input={"error": Fraction(1, 2), "T": [1, T], "necessary heads": [2, T + 1]},
+        measured=Fraction(T + 1, 2),
+        expected=2**10,
+        relation=">=",
+        equation="H(1001) / H(1) ≥ e^{0.01 · 1000}",
+        snippet="import math\n"
+        "T = 1001; heads = range(1, T + 2)   # u_h = 4^-h: the l1 error is prod 1/(1 - 4^-h) - 1\n"
+        "print(2 * 4 ** sum(heads) < 3 * math.prod(4**h - 1 for h in heads))   # it is below 1/2\n"
+        "print('grown', (T + 1) / 2, 'fold, not', math.exp(0.01 * (T - 1)))\n",
+    )
+
+
+@pytest.mark.exact
+def test_figure_heads_against_T(claim):
+    """What is needed, what the exponents of the proof need, and where its bounds fall below 1/2."""
+    pictures, bounds = wang2024.pictures.powers, wang2024.printed_bounds
+    Ts = [1, 3, 10, 50]
+    proofs = {
+        "lin": [bounds.exponential_delta(T).heads("1/2") for T in Ts],
+        "log": [bounds.power_delta(T).heads("1/2") for T in Ts],
+    }
+    for rpe, heads in proofs.items():
+        more = [found - (T + 1) for T, found in zip(Ts, heads, strict=True)]
+        name = f"heads of the proof beyond T + 1, {rpe}"
+        claim.at_least(
+            min(more), 3000, name, equation="bound < 1/2", source="theorem: the proofs' constants"
+        )
+        claim.equals(len(set(heads)), len(Ts), name, equation="they grow with T")
+    shown = {
+        r: {T: h for T, h in LITERAL[r].items() if claim.scale != "smoke" or T == 1}
+        for r in LITERAL
+    }
+    numbers = {
+        rpe: ", ".join(f"{heads} at T = {T}" for T, heads in shown[rpe].items()) for rpe in shown
+    }
+    claim.figure(
+        pictures.heads_needed(Ts, proofs, shown),
+        "heads",
+        caption="Heads for an ℓ₁ error of 1/2 against the distance T. Necessary and enough are "
+        "T + 1 (lin) and T (log). With the exponents of the proof and the best weights it takes "
+        "more; the bounds of the proof need thousands.",
+        alt=f"Heads against T from 1 to {Ts[-1]}, both axes logarithmic. Two lines, T + 1 and T, "
+        f"rise from 2 and 1 to {Ts[-1] + 1} and {Ts[-1]}. The exponents of the proof need "
+        f"{numbers['lin']} (lin) and at least {numbers['log']} (log). The bounds of the proof need "
+        f"{proofs['lin'][0]} to {proofs['lin'][-1]} (lin) and {proofs['log'][0]} to "
+        f"{proofs['log'][-1]} (log).",
+    )
+
+
+@pytest.mark.parametrize("T", [1, 2, 5], ids="T={}".format)
+def test_control_T_plus_1_heads_with_the_exponents_of_the_proof(T, claim):
+    """0.01, ..., 0.01 (T + 1): exponents that are not free; the zero kernel is the best."""
+    found = literal("lin", T, T + 1)
+    certified = "theorem: certified from below; balls shown in double precision"
+    claim.at_least(found.floor, 1 - 1e-12, f"least {ERROR}", equation="H = T + 1", source=certified)
+
+
+@pytest.mark.parametrize("T", [2, 10], ids="T={}".format)
+def test_control_T_heads(T, claim):
+    """u_h = 4^-h, h = 1, ..., T: one head less than necessary, whatever the weights."""
+    u = [flint.fmpq(1, 4**h) for h in range(1, T + 1)]
+    z = wang2024.necessity.against_exponentials(T, u)
+    claim.equals({sum(z[t] * v**t for t in z) for v in u}, {0}, "Σ z_t u_h^t", equation="H = T")
+    least = z[T] / max(map(abs, z.values()))
+    bounded = "theorem: |z| ≤ 1, so that the error is at least z_T"
+    claim.at_least(least, 1, f"least {ERROR}", equation="H = T", source=bounded)

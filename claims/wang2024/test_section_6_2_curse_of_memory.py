@@ -1,0 +1,274 @@
+"""Section 6.2, curse of memory (wang2024): is it lifted by log-RPE?
+
+Printed: recurrent networks need exponentially many neurons for kernels that decay like a power;
+log-RPE heads need polynomially many, by Theorem 6.1.
+
+Checked. (1) In rationals: lin-RPE heads are a diagonal linear recurrent network. (2) The contrast
+is false as printed, in this paper's discrete time: N units leave exactly the tail of the kernel
+beyond N, a power of N, and lin-RPE heads with the best weights follow the alternating kernel like
+log-RPE heads and N^-(beta-1), which is proved to be the least possible for both. Kernels such as
+(1 + t)^-4 they follow root-exponentially, even with positive weights of sum 1. (3) What is true: if
+the responses stay within A e^{-bs}, the error stays above sum (|rho(s)| - A e^{-bs})_+ for every
+number of units, while one log-RPE head has t^-4 exactly, with weight 1. Bounds on weights and on
+exponents are both needed. (4) Log-RPE heads have the blow-up by which the curse is defined
+elsewhere: for a kernel of order t^-beta their number grows like eps^(-1/(beta-1)).
+Controls: either bound left out; a log head, which no finite linear recurrence is.
+
+Not checked: the theorems on recurrent networks that are cited (continuous time, other hypotheses).
+The sentences on length generalisation and on T5's choice do not follow from Theorem 6.1.
+
+Reading: "exponentially" is not said in what; in 1/eps it is refuted, in 1/(beta - 1) it is as true
+of log heads. With Theorem 6.1's own bound log heads have no rate at all for beta < 2/0.99.
+"""
+
+import functools
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+BETA = 4
+UNITS = [4, 8, 16, 32]
+ERROR = "l1 error"
+
+
+def rough():
+    """(-1)^t t^-4, t >= 1."""
+    return wang2024.kernels.alternating(wang2024.kernels.power(BETA))
+
+
+def smooth():
+    """(1 + t)^-4, t >= 0."""
+    return wang2024.kernels.later(wang2024.kernels.power(BETA))
+
+
+def units(claim):
+    return claim.at_scale(smoke=UNITS[:3], laptop=UNITS, paper=UNITS)
+
+
+@pytest.mark.exact
+def test_lin_heads_are_a_diagonal_linear_recurrence(claim):
+    """Attention without normalisation, and with alpha_h times the normaliser, against the loop."""
+    ninths = st.integers(-20, 20).map(lambda k: Fraction(k, 9))
+    below_one = st.integers(1, 8).map(lambda k: Fraction(k, 9))
+    heads = st.lists(st.tuples(below_one, ninths), min_size=1, max_size=3)
+    tokens = st.lists(st.integers(-3, 3), min_size=2, max_size=6)
+
+    def difference(case):
+        pairs, x = case
+        exact, model = numerics.exact, wang2024.model
+        X, one, Log = exact.rationals(x)[:, None], exact.rationals([[1]]), numerics.logarithms.Log
+        u, alphas = ([exact.rational(pair[i]) for pair in pairs] for i in range(2))
+        p = tuple(Log(1 / factor) for factor in u)
+        plain = [model.Head(one * a, p_h) for a, p_h in zip(alphas, p, strict=True)]
+        sums = wang2024.essential.normalisers("lin", p, len(x))
+        softmax = [model.Head(one * a * s, q) for a, s, q in zip(alphas, sums, p, strict=True)]
+        recurrent = wang2024.recurrent.diagonal(u, alphas)(X)
+        unlike = (model.Attention(tuple(plain), one, "lin", normalised=False)(X) != recurrent).sum()
+        return int(unlike) + int(
+            model.Attention(tuple(softmax), one, "lin")(X)[-1, 0] != recurrent[-1, 0]
+        )
+
+    examples = claim.at_scale(smoke=20, laptop=80, paper=3000)
+    cases, name = st.tuples(heads, tokens), "unlike outputs"
+    claim.for_all(cases, difference, name, equation="Lambda = diag(e^-p)", examples=examples)
+
+
+def telescoping(t):
+    """1/((t + 1)(t + 2)) = 1/(t + 1) - 1/(t + 2), of order t^-2; the tail from N on is 1/(N+1)."""
+    return numerics.exact.rational(1) / ((t + 1) * (t + 2))
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("N", [1, 10, 100], ids="N={}".format)
+def test_a_shift_with_N_units_leaves_exactly_the_tail(N, claim):
+    values = [telescoping(t) for t in range(N)]
+    response = wang2024.recurrent.shift(values).response(2 * N)
+    left = [telescoping(t) - r for t, r in enumerate(response)]
+    claim.equals(sum(left), sum(map(abs, left)), "sum of the errors, of one sign", equation="rho")
+    beyond = 1 / numerics.exact.rational(2 * N + 1)  # the tail from 2N on
+    claim.equals(sum(left) + beyond, 1 / numerics.exact.rational(N + 1), ERROR, equation="1/(N+1)")
+
+
+def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim):
+    """1/((t+1)(t+2)), eps = 10^-4: 9999 units suffice, and 1.01^(1/eps) is 1.6 10^43."""
+    eps = numerics.exact.rational("1/10000")
+    N = 9999
+    claim.equals(1 / numerics.exact.rational(N + 1), eps, "error of the shift", equation="tail")
+    claim.counterexample(
+        "an RNN needs exponentially many neurons for a polynomially decaying kernel",
+        input={"rho(t)": "1/((t+1)(t+2))", "eps": eps, "exponential": "1.01^(1/eps)"},
+        measured=N,
+        expected=int(Fraction(101, 100) ** 10000),
+        relation=">=",
+        equation="Section 6.2, overcoming the curse of memory",
+        snippet="from fractions import Fraction\n"
+        "rho = lambda t: Fraction(1, (t + 1) * (t + 2))   # tail from N on: 1/(N + 1)\n"
+        "c = [rho(t) for t in range(9999)]                # h <- shift(h) + x e_1, y = c.h\n"
+        "print('error', 1 - sum(c), 'with', len(c), 'units; 1.01^(1/error) is', 1.01**9999)\n",
+    )
+
+
+@functools.cache
+def best(rpe, N):
+    l1, kernel = numerics.l1, rough()
+    if rpe == "log":
+        return l1.best(kernel, l1.Powers(tuple(range(2, 2 + N))), window=300)
+    exponents = tuple(range(1, N + 1))
+    return l1.best(wang2024.kernels.later(kernel), l1.Exponentials(exponents), window=300)
+
+
+def sign_changes(N):
+    """sum_{j >= N} (2j)^-4: no N exponentials or powers are nearer (finding alternating-kernel)."""
+    return flint.arb(2) ** -BETA * flint.arb(BETA).zeta(flint.arb(N))
+
+
+@pytest.mark.best_in_class
+def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(claim):
+    Ns = units(claim)
+    curves = {rpe: [best(rpe, N).error for N in Ns] for rpe in ("lin", "log")}
+    curves["shift"] = [float(rough().beyond(N + 1).upper()) for N in Ns]
+    curves["least"] = [float(sign_changes(N).lower()) for N in Ns]
+    for rpe in ("lin", "log"):
+        for N, least in zip(Ns, curves["least"], strict=True):
+            name, why = f"{ERROR}, {rpe}, {N} units", "theorem: N - 1 changes of sign"
+            claim.at_least(best(rpe, N).floor, least, name, equation="(2j)^-4", source=why)
+    seen = "spread: slopes between N = 8, 16 and 32 lie between -2.90 and -3.06"
+    for name in ("lin", "log", "shift"):
+        exponent = np.log(curves[name][-1] / curves[name][1]) / np.log(Ns[-1] / Ns[1])
+        label, rate = f"exponent of N from 8 on, {name}", "N^-(beta-1)"
+        claim.within(exponent, 1 - BETA, 0.15, label, equation=rate, source=seen)
+    faster = "spread: at every N measured the lin optimum is below the log optimum"
+    for lin, log, N in zip(curves["lin"], curves["log"], Ns, strict=True):
+        claim.at_most(lin, log, f"lin error, {N} units", equation="no separation", source=faster)
+    mixed, (caps, floors, capped) = [mixture_error(N)[2] for N in Ns], bounded(claim)
+    claim.figure(
+        wang2024.pictures.essential.memory(Ns, curves, mixed, caps, floors, capped),
+        "curse-of-memory",
+        caption="Left: the alternating kernel (−1)^t t⁻⁴ by N heads or units. Middle: (1+t)⁻⁴ by a "
+        "linear recurrence with positive weights of sum 1. Right: what bounded weights leave.",
+        alt=f"Left, from N = {Ns[0]} to {Ns[-1]}: log heads {curves['log'][0]:.1e} to "
+        f"{curves['log'][-1]:.1e}, lin heads {curves['lin'][0]:.1e} to {curves['lin'][-1]:.1e}, "
+        f"a shift {curves['shift'][0]:.1e} to {curves['shift'][-1]:.1e}, nothing below "
+        f"{curves['least'][0]:.1e} to {curves['least'][-1]:.1e}. Middle: {mixed[0]:.1e} to "
+        f"{mixed[-1]:.1e}. Right, A from {caps[0]:g} to {caps[-1]:g}: floor {floors[0]:.1e} to "
+        f"{floors[-1]:.1e}, reached {capped[0]:.1e} to {capped[-1]:.1e}.",
+    )
+
+
+@functools.cache
+def mixture_error(N):
+    """Exponents, weights and the proved l1 error of the trapezoidal rule with N units."""
+    exponents, alphas = wang2024.recurrent.mixture(BETA, N)
+    with flint.ctx.workprec(128):
+        family = numerics.l1.Exponentials(tuple(exponents))
+        error = numerics.l1.l1_error(smooth(), family, alphas, window=1500)
+    return exponents, alphas, float(error.upper())
+
+
+@pytest.mark.certified
+def test_geometric_exponents_and_positive_weights_follow_a_smooth_kernel(claim):
+    """e^(-pi sqrt(3N)) up to powers of N: fourfold N about squares the error; sum alpha is 1."""
+    errors = {N: mixture_error(N) for N in units(claim)}
+    for N, (_, alphas, error) in errors.items():
+        positive, one = (
+            "theorem: alpha > 0, so sum alpha = phi(0) is within the error of rho(0)",
+            1.0,
+        )
+        claim.at_least(
+            min(alphas), 0.0, f"least weight, N = {N}", equation="alpha", source=positive
+        )
+        name = f"sum of the weights, N = {N}"
+        claim.within(sum(alphas), one, error + 1e-12, name, equation="alpha", source=positive)
+        if 4 * N in errors:
+            power = np.log(errors[4 * N][2]) / np.log(error)
+            root = "theorem: e^(-c sqrt N) has 2; factors of N leave 1.7"
+            claim.at_least(
+                power, 1.7, f"log error at {4 * N} over that at {N}", equation="root", source=root
+            )
+
+
+CAPS = [1, 10, 100, 1e4, 1e6]
+SLOWEST = 1  # b: no exponent is below
+
+
+def floor(A):
+    found = wang2024.recurrent.floor(smooth(), A, SLOWEST, window=1500)
+    return float(found.lower())
+
+
+def bounded(claim):
+    """The caps A, the floors, and what the best of 40 exponents >= b leave under each cap."""
+    times = np.arange(200)
+    columns = np.exp(-np.outer(times, SLOWEST * np.geomspace(1, 40, 40)))
+    rho = np.array([smooth()(int(t)) for t in times])
+    caps = CAPS[:3] if claim.scale == "smoke" else CAPS
+    found = [numerics.l1.capped([(columns, rho)], A).error for A in caps]
+    return caps, [floor(A) for A in caps], found
+
+
+@pytest.mark.certified
+def test_bounded_weights_and_exponents_leave_a_floor_that_units_do_not_lower(claim):
+    """No response within A e^-s is nearer; a log head with weight 1 has t^-4 without error."""
+    for A, least, found in zip(*bounded(claim), strict=True):
+        proved = "theorem: |rho - rho_N| >= |rho| - A e^{-bs}, summed in balls"
+        name = f"{ERROR} of 40 units, A = {A:g}"
+        tail = float(smooth().beyond(200).upper())
+        claim.at_least(found + tail, least, name, equation="floor", source=proved)
+        seen = "spread: the floor is within a factor 40 of what 40 units reach"
+        claim.at_least(least, found / 40, f"floor, A = {A:g}", equation="floor", source=seen)
+    one, exact = numerics.exact.rationals([[1]]), numerics.exact
+    head = wang2024.model.Attention((wang2024.model.Head(one, BETA),), one, "log", normalised=False)
+    impulses = exact.rationals(np.eye(6, dtype=int))[:, :, None]
+    stored = head(impulses)[:, -1, 0][::-1][1:]
+    unlike = sum(stored[s - 1] != 1 / exact.rational(s) ** BETA for s in range(1, 6))
+    claim.equals(unlike, 0, "values of a log head unlike t^-4", equation="one head, weight 1")
+
+
+@pytest.mark.certified
+def test_log_heads_have_the_blow_up_too(claim):
+    """A tenth of the norm of (-1)^t t^-beta: at least (2^-beta / ((beta-1) eps))^(1/(beta-1))."""
+    needed = []
+    for beta in ("3/2", "6/5", "11/10"):
+        b = flint.arb(numerics.exact.rational(beta))
+        eps = b.zeta() / 10
+        heads = (2**-b / ((b - 1) * eps)) ** (1 / (b - 1))
+        claim.record(**{f"heads for beta = {beta}, at least": float(heads.lower())})
+        needed.append(heads)
+    source = "theorem: finding alternating-kernel, solved for H"
+    for heads, least, beta in zip(needed, (5, 800, 10**6), ("3/2", "6/5", "11/10"), strict=True):
+        name = f"heads for beta = {beta}"
+        claim.at_least(heads, least, name, equation="eps^(-1/(beta-1))", source=source)
+
+
+def test_control_without_the_bound_on_the_weights(claim):
+    """The exponents 1, 2, ..., 32 are still >= b = 1; the best weights come below the floor."""
+    family = numerics.l1.Exponentials(tuple(SLOWEST * (h + 1) for h in range(32)))
+    found = numerics.l1.best(smooth(), family, window=300)
+    claim.record(sum_of_weights=float(found.weight))
+    below = "spread: ten times below the floor for A = 1"
+    claim.at_least(floor(1) / found.error, 10, "floor over error", equation="A free", source=below)
+
+
+def test_control_without_the_bound_on_the_exponents(claim):
+    """16 units, sum alpha = 1 as in the floor for A = 1, but the slowest exponent is below 1/40."""
+    exponents, _, error = mixture_error(16)
+    claim.record(slowest=min(exponents))
+    below = "spread: ten times below the floor for A = 1"
+    claim.at_least(floor(1) / error, 10, "floor over error", equation="b free", source=below)
+
+
+def test_control_a_log_head_is_no_finite_linear_recurrence(claim):
+    """log for lin: N units have Hankel matrices (rho(i + j)) of rank N at most; t^-2 has more."""
+    entries = [flint.fmpq(1, (i + j + 1) ** 2) for i in range(8) for j in range(8)]
+    rank = flint.fmpq_mat(8, 8, entries).rank()
+    lin = [sum(flint.fmpq(1, b) ** (i + j) for b in (2, 3, 5)) for i in range(8) for j in range(8)]
+    claim.equals(
+        flint.fmpq_mat(8, 8, lin).rank(), 3, "rank for 3 lin heads", equation="c Lambda^s B"
+    )
+    source = "theorem: det (1/(i+j+1)^2) > 0, t^-2 being a moment sequence"
+    claim.at_least(rank, 8, "rank for one log head", equation="c Lambda^s B", source=source)

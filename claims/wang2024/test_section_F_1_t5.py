@@ -1,0 +1,115 @@
+"""Section F.1 (wang2024, Appendix F): how T5 counts distance.
+
+    -r(n) = n for n < B,  B + floor(B log(n/B) / log(D/B)) for B <= n < D,  2B - 1 for n >= D,
+said to be linear, then logarithmic, and logarithmic on the whole.
+
+Checked: the formula in integers (repro/wang2024/t5.py: the floor is the largest k with
+(D/B)^k <= (n/B)^B) against its logarithms in balls, for all B <= 12, D <= 40 and more; where a ball
+holds an integer, which no number of bits resolves, (D/B)^k = (n/B)^B is checked in integers. It is
+n below B; between B and D it is at most B + B log(n/B)/log(D/B), and less than 1 below that (exact:
+two inequalities between integers); it never falls, and takes no value beyond 2B - 1.
+Controls: rounding to the nearest integer for the floor; log n for log(n/B).
+
+Readings: "logarithmic on the whole" is about n < D, D being "the longest distance of concern": from
+D on r is constant, as the stored example shows. "Polynomial" decay below B is linear. In T5 itself
+(Raffel et al. 2020) this number is the index of a bucket, and the bias is a scalar that each head
+learns for each bucket: that r decreases is a choice of this paper, not of T5. T5 has 2B buckets for
+each direction: B = 8, D = 128 where both directions are looked at, B = 16 in a causal decoder.
+"""
+
+import pytest
+
+from repro import numerics, wang2024
+
+
+def pairs(claim):
+    small = claim.at_scale(smoke=5, laptop=12, paper=16)
+    some = [(B, D) for B in range(1, small + 1) for D in range(B + 1, 41)]
+    return [*some, (8, 128), (16, 128), (32, 1000)]
+
+
+def by_logarithms(n, B, D):
+    """-r(n) as printed, in balls; None where a ball holds an integer."""
+    import flint
+
+    if not B <= n < D:
+        return n if n < B else 2 * B - 1
+    with flint.ctx.workprec(200):
+        ball = numerics.logarithms.ball
+        k = (B * (ball(n) / B).log() / (ball(D) / B).log()).floor().unique_fmpz()
+    return None if k is None else B + int(k)
+
+
+@pytest.mark.exact
+def test_integers_and_logarithms_agree(claim):
+    wrong = tried = undecided = 0
+    for B, D in pairs(claim):
+        for n in range(D + 3):
+            exact, ball = wang2024.t5.staircase(n, B, D), by_logarithms(n, B, D)
+            tried += 1
+            if ball is None:
+                undecided += 1
+                wrong += n**B * B ** (exact - B) != D ** (exact - B) * B**B
+            else:
+                wrong += exact != ball
+    claim.record(**{"distances tried": tried, "decided by integers alone": undecided})
+    claim.equals(wrong, 0, "distances that differ", equation="Section F.1, −r(n)")
+    claim.at_least(
+        undecided, 3, "floors of an integer", equation="F.1", source="exact: n = 16, 32, 64, B = 8"
+    )
+
+
+@pytest.mark.exact
+def test_linear_then_within_one_of_the_logarithm_then_constant(claim):
+    """k <= B log(n/B)/log(D/B) < k + 1 is D^k B^B <= n^B B^k and D^(k+1) B^B > n^B B^(k+1)."""
+    linear = logarithmic = constant = falls = 0
+    for B, D in pairs(claim):
+        r = [wang2024.t5.staircase(n, B, D) for n in range(2 * D)]
+        linear += r[:B] != list(range(B))
+        constant += set(r[D:]) != {2 * B - 1} or max(r) > 2 * B - 1
+        falls += r != sorted(r)
+        for n in range(B, D):
+            k = r[n] - B
+            below = D**k * B**B <= n**B * B**k
+            above = D ** (k + 1) * B**B > n**B * B ** (k + 1)
+            logarithmic += not (below and above)
+    claim.equals(linear, 0, "pairs (B, D) not linear below B", equation="−r(n) = n")
+    claim.equals(logarithmic, 0, "distances not within 1 of the logarithm", equation="B ≤ n < D")
+    claim.equals(constant, 0, "pairs not constant from D on", equation="−r(n) = 2B − 1")
+    claim.equals(falls, 0, "pairs whose staircase falls somewhere", equation="−r")
+
+
+def test_reading_of_logarithmic_on_the_whole_fails_beyond_D(claim):
+    """A logarithm gains B log(10) / log(D/B) = 6.6 with each factor 10; r gains nothing."""
+    claim.counterexample(
+        "−r(n) grows like log n for all n",
+        input={"B": 8, "D": 128, "n": [128, 1280]},
+        measured=wang2024.t5.staircase(1280, 8, 128) - wang2024.t5.staircase(128, 8, 128),
+        expected=6,
+        equation="overall decay rate, n ≥ D",
+        relation=">=",
+        printed=False,
+        snippet="from repro.wang2024.t5 import staircase\n"
+        "print([staircase(n, B=8, D=128) for n in (64, 128, 1280, 10**100)])\n",
+    )
+    within = wang2024.t5.staircase(127, 8, 128) - wang2024.t5.staircase(13, 8, 128)
+    claim.equals(within, 6, "gain from 13 to 127", equation="n < D")
+
+
+CHANGES = {
+    "nearest for floor": lambda n, B, D, log: B + round(B * log(n / B) / log(D / B)),
+    "log n for log(n/B)": lambda n, B, D, log: B + int(B * log(n) / log(D)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_control_another_formula_gives_other_distances(change, claim):
+    """Of the 120 distances from 8 to 127, with B = 8 and D = 128."""
+    import math
+
+    formula = CHANGES[change]
+    other = sum(
+        formula(n, 8, 128, math.log) != wang2024.t5.staircase(n, 8, 128) for n in range(8, 128)
+    )
+    name, source = "distances with another value", "spread: a third of the 120 distances"
+    claim.at_least(other, 40, name, equation=f"Section F.1, {change}", source=source)

@@ -1,0 +1,108 @@
+"""Table 1 (wang2024, Appendix F.1): the T5 encoding for the distances 0 to 30.
+
+Minus the bias is the distance up to 7, then 8 up to 11, 9 up to 15, 10 up to 22 and 11 up to 30.
+
+Checked: all 31 entries, by the formula of Section F.1 in integers with B = 8 and D = 128 (neither
+is printed). Of all 1 <= B <= 30 and B < D < 400, exactly B = 8 with D = 119, ..., 128 give the
+table: it determines B and not D. float64 and float32 compute every entry right.
+Controls: D = 118 and D = 129 miss an entry; bfloat16 puts distance 16, where B times the quotient
+of the logarithms is the integer 2, on the wrong side of the floor, and float16 distance 32.
+
+Not checked: what a trained T5 adds to its logits at these distances. The entries are indices of
+buckets (Section F.1's claim).
+"""
+
+import pytest
+
+from repro import wang2024
+
+PRINTED = [*range(8), *[8] * 4, *[9] * 4, *[10] * 7, *[11] * 8]  # Table 1, distances 0, ..., 30
+B, D = 8, 128  # ours; T5's own for both directions: 32 buckets, half of them for the past
+
+
+def wrong(B, D):
+    return sum(wang2024.t5.staircase(n, B, D) != value for n, value in enumerate(PRINTED))
+
+
+@pytest.mark.exact
+def test_all_31_entries_are_right(claim):
+    ours = [wang2024.t5.staircase(n, B, D) for n in range(len(PRINTED))]
+    for n, (paper, value) in enumerate(zip(PRINTED, ours, strict=True)):
+        claim.table(f"t − s = {n}", "−r(t − s)", paper=paper, ours=value)
+    claim.equals(len(PRINTED), 31, "entries of the table", equation="Table 1")
+    claim.equals(wrong(B, D), 0, "entries that differ", equation="Table 1, B = 8, D = 128")
+
+
+@pytest.mark.exact
+def test_the_table_determines_B_and_not_D(claim):
+    fits = [(B, D) for B in range(1, 31) for D in range(B + 1, 400) if wrong(B, D) == 0]
+    claim.record(**{"pairs (B, D) tried": sum(399 - B for B in range(1, 31))})
+    claim.equals(fits, [(8, D) for D in range(119, 129)], "pairs that fit", equation="Table 1")
+    Ds, distances = [118, *range(119, 129), 129], list(range(160))
+    stairs = {D: [wang2024.t5.staircase(n, 8, D) for n in distances] for D in Ds}
+    apart = [n for n in distances if len({stairs[D][n] for D in range(119, 129)}) > 1]
+    claim.record(**{"first distance at which the ten differ": apart[0]})
+    claim.figure(
+        wang2024.pictures.model.staircases(distances, stairs, PRINTED),
+        "staircase",
+        caption="Table 1 fits B = 8 and each of ten values of D; they part after the table ends. "
+        "Beside it the two encodings that the paper studies.",
+        alt=f"Left: minus the T5 bias against distance from 0 to {distances[-1]}: n up to 7, then "
+        f"steps that get longer, 8 to 15, constant from D on. The curves for D = 119 and D = 128 "
+        f"agree on the 31 printed points and first differ at distance {apart[0]}. Right: the "
+        "staircase, 15 at 128, between the straight line of minus phi_lin and minus phi_log, "
+        "which is 4.9 at 128.",
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("difference", [False, True], ids=["quotient", "difference"])
+@pytest.mark.construct
+def test_double_and_single_precision_compute_every_distance_right(dtype, difference, claim):
+    name = "distances below 400 that are wrong"
+    claim.equals(mistakes(dtype, difference), [], name, equation="Section F.1")
+
+
+def mistakes(dtype, difference):
+    import torch
+
+    t5, type_ = wang2024.t5, getattr(torch, dtype)
+    return [
+        n
+        for n in range(400)
+        if t5.floating(n, B, D, type_, difference=difference) != t5.staircase(n, B, D)
+    ]
+
+
+@pytest.mark.parametrize(("broken", "entry"), [(118, 22), (129, 16)], ids=["D=118", "D=129"])
+def test_control_one_less_or_more_for_D_misses_an_entry(broken, entry, claim):
+    ours = wang2024.t5.staircase(entry, B, broken)
+    claim.record(distance=entry, printed=PRINTED[entry], ours=ours)
+    one, what = "exact: integers", f"entries that differ, D = {broken}"
+    claim.at_least(wrong(B, broken), 1, what, equation="Table 1", source=one)
+    claim.at_least(
+        abs(ours - PRINTED[entry]), 1, f"−r({entry}), off by", equation="F.1", source=one
+    )
+
+
+LOW = [
+    ("bfloat16", False, [45, 90, 127]),
+    ("bfloat16", True, [16, 45, 63, 89, 90, 125, 126, 127]),
+    ("float16", True, [32]),
+]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "difference", "expected"), LOW, ids=["bfloat16", "bfloat16-difference", "float16"]
+)
+def test_control_low_precision_falls_on_the_wrong_side_of_the_floor(
+    dtype, difference, expected, claim
+):
+    """Which distances go wrong depends on the logarithm of the library, here torch on a CPU."""
+    found = mistakes(dtype, difference)
+    claim.record(**{"wrong distances": str(found), "when written down": str(expected)})
+    some = "exact: integers beside the computed floor"
+    claim.at_least(len(found), 1, "wrong distances", equation="Section F.1", source=some)
+    if (dtype, difference) == ("bfloat16", True):
+        inside = sum(n < len(PRINTED) for n in found)
+        claim.at_least(inside, 1, "wrong entries of the table", equation="Table 1", source=some)

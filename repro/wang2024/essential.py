@@ -1,0 +1,407 @@
+"""Theorem 6.1 (proof: D.1): heads add up to the kernels, one ReLU layer reads them out.
+
+Paper                 Here                    Meaning
+rho_1, ..., rho_M     rho (M, n), at_zero     kernels; their values at s = 0
+phi_k                 alphas (H, M)           phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
+p^(1,h)               exponents               slopes of the RPE
+D, P^(k)              D = (M + 1) d           the token x_t in block 0, memory k in block k
+f, FFN^(1)            readout                 f of the M d numbers, and its network with m neurons
+E_Attn, E_FFN         attention_error, ...    sum_k |rho_k - phi_k|_1, and sup |f - FFN| on a box
+
+Proof, for both types of RPE.
+1. W_E puts x_t into block 0 and 0 elsewhere. Head h has p = p_h and W_V = (v_h1, ..., v_hM) as a
+   column of multiples of I_d, from block 0 to blocks 1, ..., M, with v_hk = alphas[h, k] times the
+   normaliser sum_j e^{p_h phi_type(j)}. With W_O = I block k holds sum_s phi_k(s) x_{t-s}. Here s
+   runs from 0 for lin and from 1 for log; put phi_k(0) = 0 for log.
+2. The residual keeps x_t in block 0. The ReLU layer reads y_k = block_k + r_k x_t with
+   r_k = rho_k(0) - phi_k(0), so y_k - (X * rho_k)(t) = sum_{s >= 1} (phi_k - rho_k)(s) x_{t-s}: at
+   most |rho_k - phi_k|_1 on N_+, since |x_t| <= 1. E_Attn is their sum over k.
+3. |X * rho_k| <= |rho_k|_1, so y stays in the box of half-width max_k |rho_k|_1 + E_Attn. On it
+   |FFN - f| <= E_FFN (Lemma F.6). So the error is at most E_FFN + |f|_Lip E_Attn.
+4. H_k heads for kernel k, and Lemma E.3 or E.6: E_Attn <= sum_k C(n, rho_k) H_k^-n.
+
+Departures from D.1:
+- D = M d and no residual are printed. Then x_t is lost under log-RPE (s = 0 has no weight), and the
+  network is not in class (7). With D = M d and the residual x_t lands in block 1.
+- The box is printed with half-width 2: that needs |rho_k|_1 <= 1.
+- H_k = H/M is printed; here integers that differ by at most 1, and H >= M.
+- C depends on the kernels: for lambda rho it is lambda times as large.
+
+Heads can be shared. Nothing in (3) makes a head write to one block only. If the exponents do not
+depend on the kernel, as in Lemmas E.3 and E.6, all H heads serve all M kernels, and C M H^-n
+replaces the printed C M^{n+1} H^-n.
+
+No network of class (7) with these exponents does better, whatever its values, its width and its
+readout. For d = 1 all it sees of the past are x_t and the sums of e^{p_h phi_type(s)} x_{t-s} over
+s. If z_0 = 0, |z_s| <= 1 and the sums of e^{p_h phi_type(s)} z_s are 0 for all h, it cannot tell
+the pasts z, 0 and -z apart. So its error is at least |sum_s rho(s) z_s| for f(y) = y, and half the
+length of the vector of these sums for f(y) = |y|_2. The largest sum_s rho(s) z_s is the l1 distance
+on N_+ of rho from the span of the heads (linear programming duality, numerics/l1.py).
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import flint
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from repro.numerics import l1
+from repro.numerics.barron import Network
+from repro.numerics.exact import rationals, vector
+from repro.numerics.l1 import Best, Exponentials, Kernel, Powers
+from repro.numerics.logarithms import ball
+from repro.numerics.roundoff import unit
+from repro.training import Adam, Cosine, Outcome, Spec, Workspace
+from repro.training.loop import fit, generator_at
+from repro.wang2024.heads import Heads
+from repro.wang2024.kernels import cosine, exponential, later, log_cosine, power
+from repro.wang2024.model import (
+    SMALLEST,
+    Array,
+    Attention,
+    FeedForward,
+    Head,
+    Layer,
+    Transformer,
+    phi,
+)
+
+BITS = 256  # of the weights, before they are rounded
+DIRECTIONS = 64  # in which the adversary looks
+STEERING = (0.0, 0.01, 0.1, 1.0, 10.0, -0.01, -0.1, -1.0, -10.0)
+
+
+def split(H: int, M: int) -> list[int]:
+    """H_1, ..., H_M: integers with the sum H that differ by at most 1 (printed: H/M)."""
+    if not H >= M >= 1:
+        raise ValueError(f"Theorem 6.1 needs a head for each kernel, H >= M: got {H=}, {M=}")
+    return [H // M + (k < H % M) for k in range(M)]
+
+
+def apart(alphas: Sequence[Sequence[Any]]) -> np.ndarray:
+    """Heads of their own for each kernel, one kernel after the other, as D.1 has it: (H, M)."""
+    rows = [
+        [alpha if k == own else 0 for k in range(len(alphas))]
+        for own, of_kernel in enumerate(alphas)
+        for alpha in of_kernel
+    ]
+    return np.array(rows, dtype=object)
+
+
+def network(
+    rpe: str,
+    exponents: Sequence[Any],  # (H,)
+    alphas: np.ndarray,  # (H, M)
+    at_zero: Sequence[Any] | np.ndarray,  # rho_k(0), (M,)
+    readout: FeedForward,  # of M d numbers
+    *,
+    length: int,
+    d: int = 1,
+) -> Transformer:
+    """The Transformer of the proof, in the arithmetic of its arguments, for windows of `length`.
+
+    The normalisers are those of the window, so it is meant for the last of `length` positions.
+    """
+    H, M = alphas.shape
+    if len(exponents) != H or len(at_zero) != M:
+        found = f"{len(exponents)} exponents, {len(at_zero)} values at 0"
+        raise ValueError(f"Theorem 6.1: alphas of shape ({H}, {M}) need H and M of them: {found}")
+    with flint.ctx.workprec(BITS):
+        values = alphas * normalisers(rpe, tuple(exponents), length)[:, None]  # v_hk
+        r = np.asarray(at_zero, dtype=object) - (alphas.sum(0) if rpe == "lin" else 0)
+        reads = blocks(np.concatenate([r[:, None], _identity(M)], axis=1), d)  # (M d, D)
+        feed_forward = FeedForward(readout.a, readout.b @ reads, readout.c)
+    heads = [Head(blocks(_write(v), d), p) for v, p in zip(values, exponents, strict=True)]
+    attention = Attention(tuple(heads), blocks(_identity(M + 1), d), rpe)
+    W_E = blocks(_identity(M + 1)[:, :1], d)
+    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, feed_forward),))
+
+
+@functools.cache
+def normalisers(rpe: str, exponents: tuple[Any, ...], length: int) -> np.ndarray:
+    """sum_j e^{p_h phi_type(j)} over the window, for exponents of which some may be the same."""
+    with flint.ctx.workprec(BITS):
+        return vector([Heads(rpe, (p,), (1,)).normalisers(length)[0] for p in exponents])
+
+
+def blocks(pattern: np.ndarray, d: int) -> np.ndarray:
+    """Each entry times I_d."""
+    return np.kron(pattern, _identity(d))
+
+
+def _write(v: np.ndarray) -> np.ndarray:
+    """From block 0 to block k with weight v_k, for k = 1, ..., M."""
+    W_V = 0 * _identity(len(v) + 1)
+    W_V[1:, 0] = v
+    return W_V
+
+
+def _identity(size: int) -> np.ndarray:
+    return rationals(np.eye(size, dtype=int))
+
+
+# --- the readout ---------------------------------------------------------------------------------
+
+
+def identity_readout(size: int) -> FeedForward:
+    """f(y) = y = relu(y) - relu(-y), without error: shows what the attention has stored."""
+    one = _identity(size)
+    a, b = np.concatenate([one, -one], axis=1), np.concatenate([one, -one])
+    return FeedForward(a, b, b[:, 0] * 0)
+
+
+def scalar_readout(neurons: Network) -> FeedForward:
+    """The m neurons of Lemma F.6 as a feed-forward network with one output."""
+    a, b, c = (rationals(weight) for weight in neurons)
+    return FeedForward(a[None, :], b, c)
+
+
+def box(norms: Sequence[Any], attention_error: Any = 1) -> Any:
+    """Half-width of the box on which the readout is needed: E_Attn + max |rho_k|_1."""
+    return attention_error + max(norms)
+
+
+# --- the kernels ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Memories:
+    """Kernels rho_1, ..., rho_M on N for one type of RPE, and the exponents meant for them."""
+
+    rpe: str
+    kernels: tuple[Kernel, ...]
+    exponents: Callable[[int], tuple[Any, ...]]  # of H heads
+    window: int  # times at which the optimum is sought; the rest is bounded
+
+    def values(self, length: int) -> np.ndarray:
+        """rho_k(s) in float64; (M, length)."""
+        return np.array([[kernel(s) for s in range(length)] for kernel in self.kernels])
+
+    def norms(self) -> list[float]:
+        """Upper bounds of |rho_k|_1."""
+        inside = [sum(abs(k.ball(t)) for t in range(100)) + k.beyond(100) for k in self.kernels]
+        return [float(flint.arb(norm).upper()) for norm in inside]
+
+    def best(self, k: int, H: int) -> Best:
+        """The phi_k nearest to rho_k in l1(N_+): s = 0 is the residual's."""
+        exponents, kernel = self.exponents(H), self.kernels[k]
+        if self.rpe == "lin":
+            return l1.best(later(kernel), Exponentials(exponents, shift=-1), window=self.window)
+        return l1.best(kernel, Powers(exponents), window=self.window)
+
+
+def starting_with(value: Any, kernel: Kernel) -> Kernel:
+    """rho(0) = value, and the given kernel from t = 1 on."""
+    return Kernel(
+        lambda t: kernel.ball(t) if t else ball(value),
+        lambda start: kernel.tail(start) if start else abs(ball(value)) + kernel.tail(1),
+    )
+
+
+def _halves(H: int) -> tuple[Fraction, ...]:
+    return tuple(Fraction(h + 1, 2) for h in range(H))
+
+
+EXAMPLES = {
+    # e^-t cos t and e^-t cos 3t
+    "lin": Memories(
+        "lin", (cosine(exponential(1), 1), cosine(exponential(1), 3)), _halves, window=100
+    ),
+    # (1 + t)^-4, and t^-4 cos(log t) after rho(0) = 1
+    "log": Memories(
+        "log",
+        (later(power(4)), starting_with(1, log_cosine(power(4)))),
+        lambda H: tuple(range(2, 2 + H)),
+        window=1000,
+    ),
+    # the same with 5/2 for 4: a tail so heavy that only n = 1 is admitted
+    "log, heavy": Memories(
+        "log",
+        (later(power("5/2")), starting_with(1, log_cosine(power("5/2")))),
+        lambda H: tuple(1 + half for half in _halves(H)),
+        window=1000,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Construction:
+    """The heads of the proof: `shared` by all kernels, or H_k of their own for each, as printed."""
+
+    memories: Memories
+    best: tuple[Best, ...]  # of each kernel
+    shared: bool
+
+    @classmethod
+    def of(cls, memories: Memories, H: int, *, shared: bool) -> "Construction":
+        M = len(memories.kernels)
+        counts = [H] * M if shared else split(H, M)
+        best = tuple(memories.best(k, count) for k, count in enumerate(counts))
+        return cls(memories, best, shared)
+
+    @property
+    def attention_error(self) -> float:
+        """E_Attn, the sum over k of |rho_k - phi_k|_1 on N_+, proved."""
+        return sum(best.error for best in self.best)
+
+    @property
+    def exponents(self) -> list[Any]:
+        own = [p for best in self.best for p in best.family.exponents]
+        return own[: len(self.best[0].family)] if self.shared else own
+
+    @property
+    def alphas(self) -> np.ndarray:  # (H, M)
+        columns = [best.coefficients for best in self.best]
+        return np.array(columns, dtype=object).T if self.shared else apart(columns)
+
+    def values(self, length: int) -> np.ndarray:
+        """rho_k(0) and phi_k(s), s >= 1, in float64; (M, length)."""
+        present = self.memories.values(1)
+        times = range(length - 1) if self.memories.rpe == "lin" else range(1, length)
+        with flint.ctx.workprec(BITS):
+            tables = [np.array(best.family.balls(times), dtype=object) for best in self.best]
+            past = [t @ np.array(b.coefficients) for t, b in zip(tables, self.best, strict=True)]
+        return np.hstack([present, np.array(past, dtype=float)])
+
+    def transformer(self, readout: FeedForward, length: int) -> Transformer:
+        """The network of the proof, with weights in balls."""
+        rpe, kernels = self.memories.rpe, self.memories.kernels
+        with flint.ctx.workprec(BITS):
+            at_zero = [kernel.ball(0) for kernel in kernels]
+        return network(rpe, self.exponents, self.alphas, at_zero, readout, length=length)
+
+    def weight(self, length: int) -> float:
+        """sum_h |v_h|_1, and the present's |r_k|: what rounding errors are proportional to."""
+        with flint.ctx.workprec(BITS):
+            sums = normalisers(self.memories.rpe, tuple(self.exponents), length)
+            values = np.abs(self.alphas).sum(1)
+            present = np.abs(self.alphas.sum(0)).sum() if self.memories.rpe == "lin" else 0
+            return float(values @ sums + present) + sum(self.memories.norms())
+
+
+# --- the worst input -----------------------------------------------------------------------------
+
+
+def convolutions(rho: Array, X: Array) -> Array:
+    """(X * rho_k)(t) at the last token of X (..., n, d) for kernels rho (M, S); (..., M, d)."""
+    n = min(rho.shape[1], X.shape[-2])
+    return rho[:, :n] @ X[..., ::-1, :][..., :n, :]
+
+
+def adversary(
+    rho: np.ndarray, found: np.ndarray, read: Callable[[np.ndarray], np.ndarray]
+) -> Array:
+    """A past of +-1, (n, 1), the last token last, that makes |read(X * found) - |X * rho|_2| large.
+
+    For a small error e = found - rho the best past, if y = X * rho has the direction theta, is the
+    sign of theta.e; adding a multiple of rho steers y. The best is improved one token at a time.
+    """
+    if rho.shape != found.shape or rho.shape[0] != 2:
+        raise ValueError(f"the adversary knows M = 2 kernels, got {rho.shape} and {found.shape}")
+
+    def gap(by_found: np.ndarray, by_rho: np.ndarray) -> np.ndarray:
+        return np.abs(read(by_found) - np.linalg.norm(by_rho, axis=-1))
+
+    angles = np.pi * np.arange(2 * DIRECTIONS) / DIRECTIONS
+    theta = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    steered = [theta @ (found - rho + steer * rho) for steer in STEERING]
+    pasts = np.where(np.concatenate(steered) >= 0, 1.0, -1.0)  # (many, n), by distance
+    past = pasts[gap(pasts @ found.T, pasts @ rho.T).argmax()]
+    while True:
+        by_found, by_rho = found @ past, rho @ past
+        # (n,): what it would be with one token changed
+        changed = gap(by_found - 2 * (found * past).T, by_rho - 2 * (rho * past).T)
+        if not changed.max() > gap(by_found, by_rho):
+            return past[::-1, None].copy()
+        past[changed.argmax()] *= -1
+
+
+def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
+    """How far rounding may move the stored memories, if sum |W_V| = total: (3n + H + 30) u total.
+
+    Per head, in units of u |W_V|: a logit is off by 2 of its size, whose mean over the softmax is
+    at most 1 for lin and 2.3 for log with p >= 3/2; exp, the sum of n terms and the quotient add
+    n + 4, the sum of n values n + 1, the rounding of W_V 1; n + 19 are left for second order. The
+    sum over the heads adds H.
+    """
+    return (3 * n + H + 30) * unit(dtype) * total
+
+
+# --- the same layer, trained ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TrainedHeads(Spec):
+    """Least squares for rho_1, ..., rho_M of an example: exponents, values and r_k from a seed.
+
+    The mean square error over tokens that are independent signs is sum_s |rho(s) - phi(s)|^2, so
+    there is nothing to sample. With rpe = "lin" this is a diagonal linear recurrent network.
+    """
+
+    kind: ClassVar[str] = "wang2024-heads"
+    version: ClassVar[int] = 1
+
+    example: str
+    rpe: str
+    H: int
+    steps: int
+    seed: int
+    length: int = 100
+    lr: float = 0.03
+
+
+class _Layer(nn.Module):
+    """H heads that all kernels share; p = e^theta, above 1 for log-RPE."""
+
+    def __init__(self, spec: TrainedHeads, M: int) -> None:
+        super().__init__()
+        start, dtype = generator_at(spec.seed, -1), torch.float64
+        self.rpe, self.length = spec.rpe, spec.length
+        self.theta = nn.Parameter(torch.randn(spec.H, generator=start, dtype=dtype))
+        self.V = nn.Parameter(torch.randn(spec.H, M, generator=start, dtype=dtype) / spec.H)
+        self.r = nn.Parameter(torch.zeros(M, dtype=dtype))
+        self.bias = phi(spec.rpe, torch.arange(SMALLEST[spec.rpe], spec.length, dtype=dtype))
+
+    @property
+    def p(self) -> Tensor:
+        return self.theta.exp() + SMALLEST[self.rpe]
+
+    def forward(self) -> Tensor:
+        """phi_k(s), with r_k at s = 0; (M, length)."""
+        table = torch.softmax(self.p[:, None] * self.bias, -1)  # (H, length), as (3) has it
+        return self.responses(nn.functional.pad(table, (SMALLEST[self.rpe], 0)))
+
+    def responses(self, table: Tensor) -> Tensor:
+        present = torch.eye(self.length, dtype=table.dtype)[0]
+        return self.V.mT @ table + self.r[:, None] * present
+
+    @torch.no_grad()
+    def judged(self) -> Tensor:
+        """The same through the shared model."""
+        one = torch.ones(1, 1, dtype=torch.float64)
+        attention = Attention(tuple(Head(one, p) for p in self.p), one, self.rpe)
+        return self.responses(attention.kernel(self.length))
+
+
+def train(spec: TrainedHeads, workspace: Workspace) -> Outcome:
+    """The layer after training, its kernels, and E_Attn on the window before and after."""
+    rho = torch.from_numpy(EXAMPLES[spec.example].values(spec.length))
+    model = _Layer(spec, len(rho))
+    before = (model.judged() - rho).abs().sum().item()
+    curves = fit(
+        model,
+        lambda layer, step: (layer() - rho).square().sum(),
+        steps=spec.steps,
+        optimizer=Adam(lr=spec.lr),
+        schedule=Cosine(),
+        workspace=workspace,
+        every=50,
+    )
+    found = model.judged()
+    numbers = {"E_Attn at the start": before, "E_Attn": (found - rho).abs().sum().item()}
+    return Outcome(numbers, curves, {**model.state_dict(), "phi": found})

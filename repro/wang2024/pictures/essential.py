@@ -1,0 +1,95 @@
+"""Theorem 6.1, end to end, and what is true of the curse of memory."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from repro import figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Points = Sequence[tuple[float, float]]
+
+
+def heads(target: str, curves: Mapping[str, Points]) -> "Figure":
+    """Error of the layer against the number of heads."""
+    looks = {
+        "bound": ("bound", "proved bound, heads apart", {}),
+        "apart": ("construction", "heads apart, as printed", {}),
+        "shared": (
+            "construction",
+            "heads shared by both kernels",
+            {"marker": "D", "linestyle": ":"},
+        ),
+        "floor": ("best in class", "no network with the shared exponents", {"linestyle": "--"}),
+        "trained": ("trained", "trained, heads shared", {}),
+    }
+    figure, (axes,) = figures.panels(1, width=7.6, height=3.8)
+    for name, (role, label, changes) in looks.items():
+        x, y = zip(*curves[name], strict=True)
+        figures.draw(axes, role, x, y, label, **changes)
+    axes.set(yscale="log", xlabel="number of heads H", ylabel="largest error found")
+    axes.set_title({"lin": "lin-RPE: e⁻ᵗ cos t and e⁻ᵗ cos 3t"}.get(target, _powers(target)))
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def _powers(target: str) -> str:
+    beta = "2.5" if "heavy" in target else "4"
+    return f"log-RPE: $(1+t)^{{-{beta}}}$ and $t^{{-{beta}}}\\cos(\\log t)$"
+
+
+def width(
+    widths: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    bounds: Mapping[str, Sequence[float]],
+    attention_error: float,
+) -> "Figure":
+    """Error of the layer against the width of its readout."""
+    figure, (axes,) = figures.panels(1, width=7.6, height=3.8)
+    looks = {
+        "drawn": ("neurons drawn at random (mean)", "o"),
+        "spread": ("neurons spread evenly", "s"),
+    }
+    for name, (label, marker) in looks.items():
+        figures.draw(axes, "construction", widths, curves[name], label, marker=marker)
+        proved = "proved bounds" if name == "drawn" else ""
+        figures.draw(axes, "bound", widths, bounds[name], proved)
+    figures.draw(
+        axes, "floor", widths, [attention_error] * len(widths), "attention error, 16 heads"
+    )
+    axes.set(xscale="log", yscale="log", xlabel="width m of the readout")
+    axes.set(ylabel="largest error found")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def memory(
+    Ns: Sequence[int],
+    rough: Mapping[str, Sequence[float]],
+    mixed: Sequence[float],
+    caps: Sequence[float],
+    floors: Sequence[float],
+    capped: Sequence[float],
+) -> "Figure":
+    """Heads and linear recurrences: a rough kernel, a smooth one, and bounded weights."""
+    figure, (left, middle, right) = figures.panels(3, width=4.3, height=4.2)
+    figures.draw(left, "best in class", Ns, rough["log"], "log heads, best weights")
+    label = "lin heads = diagonal RNN, best weights"
+    figures.draw(left, "best in class", Ns, rough["lin"], label, marker="D", linestyle=":")
+    figures.draw(left, "construction", Ns, rough["shift"], "RNN that shifts")
+    figures.draw(left, "bound", Ns, rough["least"], "no heads of either type")
+    left.set(xscale="log", yscale="log", xlabel="heads or units N", ylabel="l1 error")
+    left.set_title("(−1)$^t$ $t^{-4}$: both like $N^{-3}$")
+    figures.draw(middle, "construction", Ns, mixed, "RNN, weights > 0 of sum 1")
+    middle.set(yscale="log", xlabel="units N", title="$(1+t)^{-4}$: root-exponential")
+    figures.draw(right, "floor", caps, floors, "proved floor, any number of units")
+    figures.draw(right, "best in class", caps, capped, "40 units, best weights")
+    right.set(xscale="log", yscale="log", xlabel="bound A on the sum of |weights|")
+    right.set_title("$(1+t)^{-4}$: exponents at least 1")
+    for axes in (left, middle, right):
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    for axes in (left, middle):
+        axes.set_xticks(Ns, [str(N) for N in Ns])
+        axes.set_xticks([], minor=True)
+    return figure

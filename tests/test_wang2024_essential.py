@@ -1,0 +1,222 @@
+"""Theorem 6.1 of wang2024 and linear recurrent networks: weights, worst inputs, bad input."""
+
+import itertools
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.numerics import barron, l1
+from repro.numerics.exact import rational, rationals
+from repro.numerics.logarithms import Log
+from repro.training import Workspace
+from repro.wang2024 import essential, kernels, recurrent
+from repro.wang2024.model import Attention, Head
+
+EXPONENTS = {"lin": [Log(2), Log(3), Log(Fraction(3, 2))], "log": [2, 3, 5]}
+
+
+def weight(rpe, p, s):
+    return 1 / p.of**s if rpe == "lin" else 1 / rational(s) ** p
+
+
+# --- the construction ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_network_stores_the_convolutions_in_rationals(rpe, d):
+    rng, n, M = np.random.default_rng(d), 6, 2
+    alphas, at_zero = (rationals(rng.integers(-5, 6, shape)) for shape in ((3, M), M))
+    X = rationals(rng.integers(-3, 4, (n, d)))
+    readout = essential.identity_readout(M * d)
+    network = essential.network(rpe, EXPONENTS[rpe], alphas, at_zero, readout, length=n, d=d)
+    stored = network(X)[-1].reshape(M, d)
+    for k in range(M):
+        rho = [at_zero[k]]
+        for s in range(1, n):
+            weights = [weight(rpe, p, s) for p in EXPONENTS[rpe]]
+            rho.append(
+                sum((a * w for a, w in zip(alphas[:, k], weights, strict=True)), rational(0))
+            )
+        stated = sum(r * X[n - 1 - s] for s, r in enumerate(rho))
+        assert all(stored[k] == stated)
+        assert all(essential.convolutions(rationals([rho]), X)[0] == stated)
+
+
+def test_heads_apart_are_heads_shared_with_zeros():
+    together = essential.apart([[1, 2], [3]])
+    assert together.tolist() == [[1, 0], [2, 0], [0, 3]]
+
+
+def test_heads_are_split_into_integers():
+    assert essential.split(7, 3) == [3, 2, 2]
+    assert [sum(essential.split(H, 4)) for H in range(4, 20)] == list(range(4, 20))
+    with pytest.raises(ValueError, match=r"Theorem 6\.1 needs a head for each kernel, H >= M"):
+        essential.split(2, 3)
+
+
+def test_weights_and_kernels_must_agree_in_number():
+    readout = essential.identity_readout(1)
+    with pytest.raises(ValueError, match=r"alphas of shape \(1, 1\) need H and M of them"):
+        essential.network("lin", [Log(2), Log(3)], rationals([[1]]), [1], readout, length=4)
+
+
+def test_log_heads_have_no_normaliser_on_a_window_of_one_token():
+    with pytest.raises(ValueError, match="no key in a window of 1"):
+        essential.normalisers("log", (2,), 1)
+
+
+@pytest.mark.parametrize("example", list(essential.EXAMPLES))
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_layer_stores_what_the_construction_says(example, shared):
+    heads, n = essential.Construction.of(essential.EXAMPLES[example], 4, shared=shared), 40
+    network = heads.transformer(essential.identity_readout(2), n).to(torch.float64)
+    stored = network(torch.eye(n, dtype=torch.float64)[:, :, None])[:, -1].numpy()[::-1].T
+    room = essential.roundoff(heads.weight(n), n, 4)
+    assert 0 < room < 1e-11
+    assert np.abs(stored - heads.values(n)).sum(1).max() <= room
+    assert len(heads.exponents) == len(heads.alphas) == 4
+
+
+def test_the_best_weights_do_not_pay_for_the_present():
+    """rho(0) may be anything: E_Attn counts from s = 1 on."""
+    plain = essential.Memories("lin", (kernels.exponential(Log(2)),), lambda H: (Log(2),), 20)
+    moved = essential.starting_with(7, kernels.exponential(Log(2)))
+    other = essential.Memories("lin", (moved,), lambda H: (Log(2),), 20)
+    unknown = 2.01 * 2.0**-20  # the tails of kernel and head, which balls do not subtract
+    assert max(plain.best(0, 1).error, other.best(0, 1).error) <= unknown
+    assert [moved(t) for t in range(3)] == [7, 0.5, 0.25]
+    assert float(moved.tail(0)) == pytest.approx(8.0)
+
+
+def test_a_kernel_that_is_not_summable_is_refused():
+    endless = l1.Kernel(lambda t: flint.arb(1), lambda start: flint.arb("inf"))
+    with pytest.raises(ValueError, match="not summable"):
+        essential.Memories("log", (endless,), lambda H: (2, 3), 20).best(0, 2)
+
+
+@pytest.mark.parametrize(
+    ("rpe", "exponents", "match"),
+    [("lin", (1, 1), "distinct"), ("lin", (0, 1), "above 0"), ("log", (1, 2), "above 1")],
+)
+def test_bad_exponents_are_refused(rpe, exponents, match):
+    memories = essential.Memories(rpe, (kernels.later(kernels.power(4)),), lambda H: exponents, 20)
+    with pytest.raises(ValueError, match=match):
+        memories.best(0, 2)
+
+
+# --- the worst input -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_adversary_is_close_to_trying_all_signs(seed):
+    rng, n = np.random.default_rng(seed), 9
+    rho = rng.standard_normal((2, n))
+    found = rho + 0.05 * rng.standard_normal((2, n))
+    norm = lambda y: np.linalg.norm(y, axis=-1)  # noqa: E731
+    every = np.array(list(itertools.product([-1.0, 1.0], repeat=n)))
+    gaps = np.abs(norm(every @ found.T) - norm(every @ rho.T))
+    X = essential.adversary(rho, found, norm)[::-1, 0]
+    reached = abs(norm(found @ X) - norm(rho @ X))
+    assert set(X) <= {-1.0, 1.0}
+    assert 0.9 * gaps.max() <= reached <= gaps.max() + 1e-12
+
+
+def test_the_adversary_knows_two_kernels():
+    with pytest.raises(ValueError, match="M = 2 kernels"):
+        essential.adversary(np.zeros((3, 4)), np.zeros((3, 4)), lambda y: y[..., 0])
+
+
+def test_convolutions_are_numpys():
+    rho, x = np.random.default_rng(0).standard_normal((2, 7))
+    mine = essential.convolutions(rho[None], x[:, None])[0, 0]
+    assert mine == pytest.approx(np.convolve(x, rho)[6])
+    assert essential.convolutions(rho[None, :3], x[:, None])[0, 0] == pytest.approx(
+        x[6] * rho[0] + x[5] * rho[1] + x[4] * rho[2]
+    )
+
+
+def test_the_mean_logit_of_a_softmax_is_as_small_as_the_round_off_bound_says():
+    s = np.arange(1.0, 1e5)
+    for p in (1.5, 2.0, 4.0, 12.0):
+        assert (s**-p * p * np.log(s)).sum() / (s**-p).sum() <= 2.3
+    for p in (0.01, 0.5, 1.0, 8.0):
+        assert (np.exp(-p * s) * p * s).sum() / np.exp(-p * (s - 1)).sum() <= 1
+
+
+def test_the_readout_has_the_neurons_it_is_given():
+    neurons = barron.norm_network(2, 5)
+    y = rationals([[3, -4]])
+    out = essential.scalar_readout(neurons)(y)
+    assert float(out[0, 0]) == pytest.approx(float(barron.value(neurons, np.array([3.0, -4.0]))))
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_the_trained_layer_is_the_layer_of_the_model(rpe):
+    spec = essential.TrainedHeads(example="log", rpe=rpe, H=3, steps=30, seed=1, length=20)
+    layer = essential._Layer(spec, 2)
+    assert torch.allclose(layer(), layer.judged(), rtol=0, atol=1e-14)
+    outcome = essential.train(spec, Workspace())
+    assert outcome.numbers["E_Attn"] < outcome.numbers["E_Attn at the start"]
+    assert outcome.tensors["phi"].shape == (2, 20)
+
+
+# --- recurrent networks --------------------------------------------------------------------------
+
+
+def test_lin_heads_are_a_diagonal_recurrence():
+    u, alphas = rationals(["1/2", "1/3"]), rationals([3, -2])
+    X, one = rationals([[1], [-1], [4], [2]]), rationals([[1]])
+    heads = tuple(Head(one * a, Log(1 / f)) for a, f in zip(alphas, u, strict=True))
+    attention = Attention(heads, one, "lin", normalised=False)
+    assert np.all(attention(X) == recurrent.diagonal(u, alphas)(X))
+
+
+def test_the_response_is_c_times_powers_of_Lambda_times_B():
+    rng = np.random.default_rng(3)
+    Lambda, B, c = (rationals(rng.integers(-2, 3, shape)) for shape in ((3, 3), 3, 3))
+    network = recurrent.LinearRNN(Lambda, B, c)
+    state, stated = B, []
+    for _ in range(6):
+        stated.append(c @ state)
+        state = Lambda @ state
+    assert network.response(6).tolist() == stated
+    X = rationals(rng.integers(-2, 3, (6, 2)))
+    assert np.all(network(X)[-1] == sum(stated[s] * X[5 - s] for s in range(6)))
+
+
+def test_a_shift_answers_with_its_values():
+    assert recurrent.shift([5, -7, 2]).response(5).tolist() == [5, -7, 2, 0, 0]
+
+
+def test_a_mixture_is_positive_and_near_the_power():
+    for beta in (2.5, 4.0):
+        exponents, alphas = recurrent.mixture(beta, 16)
+        t = np.arange(20_000.0)
+        phi = np.exp(-np.outer(t, exponents)) @ alphas
+        assert min(alphas) > 0
+        assert np.abs(phi - (1 + t) ** -beta).sum() < 1e-4
+    with pytest.raises(ValueError, match="beta > 1"):
+        recurrent.mixture(1.0, 4)
+
+
+def test_the_floor_is_the_sum_of_what_sticks_out():
+    kernel, A = kernels.later(kernels.power(2)), 2
+    stated = sum(max(0.0, (1 + s) ** -2.0 - A * 2.0**-s) for s in range(50))
+    assert float(recurrent.floor(kernel, A, Log(2), window=50)) == pytest.approx(stated, rel=1e-12)
+    with pytest.raises(ValueError, match="A >= 0 and b > 0"):
+        recurrent.floor(kernel, 1, 0, window=50)
+
+
+def test_bad_networks_are_refused():
+    one = rationals([1])
+    with pytest.raises(ValueError, match="N units have Lambda"):
+        recurrent.LinearRNN(one, one, rationals([1, 2]))
+    with pytest.raises(ValueError, match="factors between 0 and 1"):
+        recurrent.diagonal([Fraction(3, 2)], [1])

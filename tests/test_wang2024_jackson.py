@@ -1,0 +1,109 @@
+"""Lemma F.5: the functions are in the class, and the bounds enclose the best errors."""
+
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from repro.numerics import minimax
+from repro.numerics.exact import vector
+from repro.wang2024 import jackson
+
+
+def derivatives(member, x, order, branch):
+    """f(x), f'(x), ..., of one branch."""
+    cap, flint.ctx.cap = flint.ctx.cap, order + 1
+    try:
+        (series,) = member.f.branches[branch](vector([flint.arb_series([x, 1])]))
+        return [float(series[k]) * math.factorial(k) for k in range(order + 1)]
+    finally:
+        flint.ctx.cap = cap
+
+
+MEMBERS = {
+    "power": jackson.power,
+    "ramp": lambda n: jackson.ramp(n, 0.25),
+    "switching": lambda n: jackson.switching(n, [0.25, 0.75], 0.125),
+    "wave": lambda n: jackson.wave(n, 5),
+    "flat": jackson.flat,
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("name", MEMBERS)
+def test_members_vanish_at_zero_and_keep_to_their_bound(name, n):
+    member = MEMBERS[name](n)
+    assert derivatives(member, 0.0, n, 0) == [0.0] * (n + 1)
+    largest = 0.0
+    for branch, (left, right) in enumerate(zip(member.f.breaks, member.f.breaks[1:], strict=False)):
+        for x in np.linspace(left, right, 33)[1:]:
+            found = np.abs(derivatives(member, float(x), n, branch))
+            assert found.max() <= member.M * (1 + 1e-3)  # from 257 points, for two of them
+            largest = max(largest, found[n])
+    assert largest >= 0.9 * member.M
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_splines_are_n_times_continuous(n):
+    member = jackson.switching(n, [0.25, 0.75], 0.125)
+    for branch, knot in enumerate(member.f.breaks[1:-1]):
+        left, right = (derivatives(member, knot, n, branch + side) for side in (0, 1))
+        assert left == pytest.approx(right, abs=1e-12 * member.M)
+
+
+def test_the_sign_changes_where_it_was_asked_to():
+    member = jackson.switching(2, [0.25, 0.75], 0.125)
+    middles = [(a + b) / 2 for a, b in zip(member.f.breaks, member.f.breaks[1:], strict=False)]
+    last = [derivatives(member, x, 2, i)[2] / member.M for i, x in enumerate(middles)]
+    assert last == pytest.approx([0.5, 1, 0, -1, 0, 1])
+
+
+def test_the_flat_function_has_a_known_slope():
+    slope = 4 * math.exp(-2)  # exp(-1/x) / x^2 at 1/2
+    assert abs(jackson.flat(1).M - slope) <= 1e-4
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 1), (3, 2), (6, 4), (9, 5), (12, 12)])
+def test_the_best_error_of_a_power_lies_between_its_bounds(n, m):
+    lower, upper = jackson.least_error_of_power(n, m)
+    found = minimax.best(minimax.Target((0.0, 1.0), (lambda x: x**n,)), m - 1)
+    assert float(lower) <= found.upper
+    assert found.lower <= float(upper)
+    assert lower <= upper <= 1.5 * lower or m < n / 2
+
+
+def test_bounds_are_chebyshevs_where_he_has_them():
+    for n in (1, 2, 7):
+        assert jackson.least_error_of_power(n, n) == (Fraction(2, 4**n),) * 2
+        assert jackson.least_error_of_power(n, n + 1) == (0, 0)
+    assert jackson.least_error_of_power(3, 1)[1] == Fraction(2 * (15 + 6 + 1), 64)
+    assert jackson.power_ratio(2, 2)[0] == Fraction(1, 4)
+
+
+def test_where_the_constant_one_ends():
+    assert jackson.largest_power_ratio(35)[1] < 1
+    assert jackson.largest_power_ratio(38)[0] > 1
+
+
+def test_for_large_m_the_bounds_tend_to_favards():
+    for n in (1, 2, 4):
+        assert float(jackson.elementary_ratio(n, 10**6)) == pytest.approx(
+            (math.pi / 4) ** n, rel=1e-4
+        )
+        assert float(jackson.ratio_by_sinwel(n, 10**6)) == pytest.approx(
+            math.pi / 2 / 2**n, rel=1e-4
+        )
+    assert jackson.elementary_ratio(3, 3) == Fraction(2 * 27, 64 * 6)
+
+
+def test_bad_input_is_named():
+    for call in (
+        lambda: jackson.least_error_of_power(0, 1),
+        lambda: jackson.least_error_of_power(3, 0),
+        lambda: jackson.power(0),
+        lambda: jackson.flat(0),
+    ):
+        with pytest.raises(ValueError, match=r"Lemma F\.5 needs n >= 1 and m >= 1"):
+            call()

@@ -1,0 +1,197 @@
+"""Target kernels of wang2024: values, tails, the bounds on what few and enough heads do, bumps."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from repro.numerics import l1
+from repro.numerics.logarithms import Log
+from repro.wang2024 import kernels as k
+from repro.wang2024.pictures.kernels import formula
+
+VALUES = {
+    "e^-t cos 3t": (k.EXPONENTIAL, lambda t: math.exp(-t) * math.cos(3 * t)),
+    "(-1)^t e^-t": (k.EXPONENTIAL, lambda t: (-1) ** t * math.exp(-t)),
+    "e^-0.3t cos t": (k.EXPONENTIAL, lambda t: math.exp(-0.3 * t) * math.cos(t)),
+    "(1+t)^-2.5": (k.POLYNOMIAL, lambda t: (1 + t) ** -2.5),
+    "t^-2.5 cos(log t)": (k.POLYNOMIAL, lambda t: t**-2.5 * math.cos(math.log(t))),
+    "(-1)^t t^-4": (k.POLYNOMIAL, lambda t: (-1) ** t * t**-4.0),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values(name):
+    table, value = VALUES[name]
+    for t in (1, 2, 3, 10, 50):
+        assert table[name][0](t) == pytest.approx(value(t), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [*k.EXPONENTIAL, *k.POLYNOMIAL])
+def test_tails_bound_the_sum_and_envelopes_hold(name):
+    kernel, beta = (k.EXPONENTIAL | k.POLYNOMIAL)[name]
+    sums = [sum(abs(kernel.ball(t)) for t in range(start, 400)) for start in (1, 5, 20)]
+    for start, total in zip((1, 5, 20), sums, strict=True):
+        assert float(kernel.tail(start)) * (1 + 1e-12) >= float(total)
+        assert kernel.tail(start) <= 30 * (total + kernel.tail(400))
+    for t in (1, 2, 7, 30):
+        envelope = math.exp(-beta * t) if name in k.EXPONENTIAL else t ** -float(beta)
+        assert abs(kernel(t)) <= envelope * (1 + 1e-12)
+
+
+def test_the_tail_of_an_alternating_kernel_is_the_sum_itself():
+    power = k.alternating(k.power(4))
+    assert float(power.tail(3)) == pytest.approx(math.pi**4 / 90 - 1 - 1 / 16, rel=1e-12)
+    assert float(k.exponential(1).tail(2)) == pytest.approx(math.exp(-2) / (1 - math.exp(-1)))
+
+
+def test_changes_of_a_kernel():
+    power = k.power(2)
+    assert k.later(power)(0) == 1
+    assert float(k.later(power).tail(0)) == float(power.tail(1))
+    assert k.scaled(power, -3)(2) == -0.75
+    assert k.scaled(power, -3).tail(1) > 4
+    signs = [k.random_signs(power, seed=1)(t) > 0 for t in range(1, 60)]
+    assert signs == [k.random_signs(power, seed=1)(t) > 0 for t in range(1, 60)]
+    assert signs != [k.random_signs(power, seed=2)(t) > 0 for t in range(1, 60)]
+    assert 15 < sum(signs) < 45
+
+
+BAD = {
+    "a flat exponential": (lambda: k.exponential(0), "summable for beta > 0"),
+    "a power too flat": (lambda: k.power(1), "summable for beta > 1, got beta = 1"),
+    "a power at 0": (lambda: k.power(2)(0), "from t = 1 on, got t = 0"),
+    "a power's tail from 0": (lambda: k.power(2).tail(0), "from t = 1 on"),
+    "log 0": (lambda: k.log_cosine(k.exponential(1))(0), "from t = 1 on"),
+    "no such RPE": (lambda: k.Interpolation(k.power(2), "sin", 4, 1), "got 'sin'"),
+    "one power": (lambda: k.Interpolation(k.power(2), "log", 1, 1), "needs sH > 1 and H >= 2"),
+    "sH = 1": (lambda: k.Interpolation(k.power(2), "log", 2, Fraction(1, 2)), "needs sH > 1"),
+    "equal exponents": (lambda: k.Interpolation(k.power(2), "lin", 4, 0), "s > 0 and H >= 1"),
+    "no constant": (lambda: k.power_bound(2, 1, 1), "H >= 2 and s > 1/2"),
+    "a bump at 0": (lambda: k.Bumps(k.power(2), "log", 1, 1, first=0).ball(1), "no bump at T = 0"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_named(what):
+    make, message = BAD[what]
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_kernel_that_is_not_summable_is_refused_by_every_bound():
+    endless = l1.Kernel(lambda t: flint.arb(1), lambda start: flint.arb("inf"))
+    for what in ("bound", "error"):
+        with pytest.raises(ValueError, match="not summable"):
+            getattr(k.Interpolation(endless, "lin", 4, 1), what)()
+
+
+def coefficients(phi):
+    """Of an interpolant, from the linear system, at any precision: a second way to phi."""
+    times = range(phi.first, phi.first + phi.heads)
+    rows = flint.arb_mat(phi.family.balls(times))
+    return rows.solve(flint.arb_mat([[phi.kernel.ball(t)] for t in times])).entries()
+
+
+@pytest.mark.parametrize(
+    ("rpe", "heads", "step"), [("lin", 5, Log(2)), ("lin", 9, 1), ("log", 3, 2), ("log", 5, 2)]
+)
+@pytest.mark.parametrize("name", ["(1+t)^-2.5", "(-1)^t t^-4"])
+def test_the_error_of_an_interpolant_agrees_with_the_l1_error_of_its_coefficients(
+    name, rpe, heads, step
+):
+    kernel = k.POLYNOMIAL[name][0]
+    phi = k.Interpolation(k.later(kernel) if rpe == "lin" else kernel, rpe, heads, step)
+    with flint.ctx.workprec(2000):
+        other = l1.l1_error(phi.kernel, phi.family, coefficients(phi), window=1200)
+    rest = float(phi.kernel.tail(1000))
+    assert float(phi.error()) == pytest.approx(float(other.lower()), rel=1e-6, abs=rest)
+    assert phi.error() <= phi.bound()
+
+
+def test_the_bound_of_an_interpolant_is_its_formula():
+    """By hand, in floats: H = 2, rho = (1, 1/2, 1/4, ...), q = 1/2."""
+    kernel, q = k.exponential(Log(2)), 0.5
+    euler = math.prod(1 - q**i for i in range(1, 60))
+    C = q / ((1 - q) * euler**2)
+    by_hand = 0.5 + C * (0.5 + q**2)  # tail from t = 2; k = 0: rho(1); k = 1: q^2 rho(0)
+    assert float(k.Interpolation(kernel, "lin", 2, Log(2)).bound()) == pytest.approx(by_hand)
+    q = math.exp(-1)
+    euler = math.prod(1 - q**i for i in range(1, 60))
+    by_hand = math.pi**2 / 6 - 1.25 + 2 / euler**2 * (1 / 4 + q**2)
+    assert float(k.Interpolation(k.power(2), "log", 2, 1).bound()) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("H", [1, 2, 5, 20])
+def test_closed_bounds_cover_the_bounds_of_all_interpolants(H):
+    for beta, step in itertools.product((Fraction(1, 10), 1), (Log(2), Log(16))):
+        ours = k.Interpolation(k.exponential(beta), "lin", H, step).bound()
+        closed = k.exponential_bound(beta, H, step)
+        assert float(ours) <= float(closed) * (1 + 1e-12)
+        assert H < 5 or float(closed) <= 1.01 * float(ours)  # all that was added is k >= H
+    for beta, step in itertools.product((Fraction(3, 2), 4), (1, 3)):
+        if H >= 2:
+            ours = k.Interpolation(k.power(beta), "log", H, step).bound()
+            assert ours <= k.power_bound(beta, H, step)
+
+
+def test_certificate_of_one_and_two_exponentials_by_hand():
+    """u = 1/2: one trial, P(N >= 1) = 1/3. u = 1/2 and 1/3: 1/12 for both, 1/2 for one or both."""
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    assert k.certificate([half]) == [-Fraction(1, 3)]
+    assert k.certificate([half, third]) == [-Fraction(1, 12), Fraction(1, 2)]
+
+
+def test_the_floor_of_an_alternating_kernel_is_below_every_optimum():
+    """Random exponents, both kinds."""
+    rng, kernel = np.random.default_rng(5), k.alternating(k.power(3))
+    for H in (1, 2, 4):
+        exponents = tuple(Fraction(int(b), 8) for b in rng.choice(range(9, 60), H, replace=False))
+        lin = l1.best(k.later(kernel), l1.Exponentials(exponents), window=60)
+        log = l1.best(kernel, l1.Powers(exponents), window=60)
+        floor = k.alternating_floor(kernel, H, first=1)
+        assert floor <= lin.lower
+        assert floor <= log.lower
+        assert float(floor) == pytest.approx(float(flint.arb(3).zeta(flint.arb(H + 1))))
+
+
+def test_bounded_weights_floor_is_the_best_of_its_starts():
+    kernel = k.later(k.power(2))
+
+    def by_hand(start):
+        return float(kernel.tail(start)) - 5 * math.exp(-start / 2) / (1 - math.exp(-0.5))
+
+    floor = float(k.bounded_weights_floor(kernel, "1/2", 5))
+    assert floor == pytest.approx(max(map(by_hand, range(60))))
+    assert floor > 0
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_bumps_are_rho_at_the_integers_and_vanish_between(rpe):
+    kernel = k.alternating(k.later(k.power(3)))
+    bumps = k.Bumps(kernel, rpe, Fraction(1, 3), Fraction(1, 4), first=1 if rpe == "log" else 0)
+    for t in range(bumps.first, 12):
+        assert float(bumps.ball(t)) == pytest.approx(kernel(t), rel=1e-12)
+        x = float(bumps.centre(t))
+        height = float(bumps.scale(t)) * kernel(t)
+        assert bumps(np.array([x]))[0] == pytest.approx(height, rel=1e-12)
+        half = (x - float(bumps.centre(t + 1))) / 2
+        assert bumps(np.array([x - half * 0.999, x - half]))[1] == 0
+        quarter = bumps(np.array([x - half / 2]))[0]
+        assert quarter == pytest.approx(height * math.exp(1 - 1 / (1 - 0.25)), rel=1e-9)
+
+
+def test_the_printed_bumps_vanish_at_zero_only():
+    kernel = k.cosine(k.exponential(1), 1)
+    printed = k.Bumps(kernel, "lin", Fraction(1, 200), Fraction(1, 100))
+    assert printed.ball(0) == 0
+    assert all(float(printed.ball(t)) == pytest.approx(kernel(t)) for t in range(1, 5))
+
+
+def test_names_become_formulas():
+    assert formula("t^-2.5 cos(log t)") == r"$t^{-2.5} \cos(\log t)$"
+    assert formula("e^-0.3t cos t") == r"$e^{-0.3t} \cos t$"
+    assert formula("+-t^-2.5") == r"$\pm t^{-2.5}$"

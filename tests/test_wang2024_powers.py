@@ -1,0 +1,144 @@
+"""Lemmas E.4 and E.5, and test sequences: against plain sums, other ways, and bad input."""
+
+import math
+from fractions import Fraction
+
+import flint
+import pytest
+
+from repro.numerics import l1
+from repro.numerics.exact import rational
+from repro.wang2024 import necessity, powers
+
+
+def number(value):
+    return float(flint.arb(value))
+
+
+def test_an_interpolant_is_the_product_that_defines_it():
+    phi = powers.Interpolant(rational("3/2"), (rational("1/2"), rational(4)), 3, 2)
+    y = Fraction(5, 7)
+    peak, zeros = Fraction(3, 2), (Fraction(1, 2), Fraction(4))
+    direct = (peak / y) ** 3 * math.prod((y**-2 - z**-2) / (peak**-2 - z**-2) for z in zeros)
+    assert phi(rational(y)) == rational(direct)
+    assert phi.exponents == (3, 5, 7)
+    assert phi(phi.peak) == 1
+
+
+@pytest.mark.parametrize(
+    ("T", "heads", "first", "step"), [(1, 1, 3, 3), (2, 5, 2, 1), (3, 4, 6, 6)]
+)
+def test_the_error_is_that_of_a_long_plain_sum(T, heads, first, step):
+    phi = powers.fixed(T, heads, first=first, step=step)
+    near = sum(abs(number(phi(t)) - (t == T)) for t in range(1, 400))
+    left_out = sum(
+        abs(number(a)) * 399.0 ** (1 - b)
+        for a, b in zip(phi.coefficients, phi.exponents, strict=True)
+    )
+    assert near <= float(phi.error()) + 1e-12
+    assert float(phi.error()) <= near + left_out + 1e-12
+
+
+def test_the_error_of_a_moved_interpolant_is_that_of_a_plain_sum():
+    phi = powers.adaptive(3, step=12)
+    for B in (1, 2, 3):
+        near = sum(abs(number(phi(rational(Fraction(t, B)))) - (t == B)) for t in range(1, 200))
+        assert float(phi.error(B)) == pytest.approx(near, rel=1e-9)
+
+
+def test_one_power_is_the_zeta_function():
+    assert powers.fixed(1, 1, first=4, step=4).error().overlaps(flint.arb(4).zeta() - 1)
+
+
+def test_the_bound_covers_and_falls():
+    for c in (2, 3, 6):
+        found = powers.fixed(4, 4, first=4 * c, step=4 * c).error()
+        assert found < powers.error_bound(0, c)
+    assert powers.error_bound(0, 20) < powers.error_bound(0, 10) / 500
+    assert powers.error_bound(3, 4) < powers.error_bound(2, 4) < powers.error_bound(0, 4)
+
+
+def test_eulers_product_is_bounded_from_below():
+    pentagonal = sum((-1) ** k * 0.5 ** (k * (3 * k - 1) / 2) for k in range(-8, 9))
+    assert float(powers.euler_product(flint.arb(1) / 2)) == pytest.approx(pentagonal, rel=1e-15)
+    assert powers.euler_product(flint.arb(1) / 2, factors=3) < powers.euler_product(
+        flint.arb(1) / 2
+    )
+
+
+def test_fractions_are_counted_by_eulers_totient():
+    totients = [sum(math.gcd(t, B) == 1 for t in range(1, B + 1)) for B in range(1, 9)]
+    assert [len(powers.farey(T)) + 1 for T in range(1, 9)] == [
+        sum(totients[:T]) for T in range(1, 9)
+    ]
+    assert list(powers.farey(4)) == [rational(f) for f in ("1/4", "1/3", "1/2", "2/3", "3/4")]
+
+
+def test_slow_powers_see_far():
+    slow = powers.SlowPowers((Fraction(101, 100), Fraction(102, 100)))
+    assert slow.blocks(50)[-1] >= 10**170
+    assert l1.best(l1.indicator(1), slow, window=20).floor == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: powers.fixed(0, 3), "Lemma E.4 needs T >= 1"),
+        (lambda: powers.fixed(4, 3), "T heads or more: T=4, heads=3"),
+        (lambda: powers.fixed(2, 3, first=1), "exponents above 1"),
+        (lambda: powers.fixed(2, 3, step=0), "distinct"),
+        (
+            lambda: powers.Interpolant(rational(2), (rational(2),), 2, 1),
+            "distinct positive points, got",
+        ),
+        (lambda: powers.Interpolant(rational(2), (rational(0),), 2, 1), "distinct positive points"),
+        (lambda: powers.adaptive(0, step=4), "Lemma E.5 needs T >= 1"),
+        (lambda: powers.error_bound(0, 1), "c > 1"),
+        (lambda: powers.error_bound(-1, 3), "extra >= 0"),
+        (lambda: necessity.against_exponentials(2, ["1/2", "1/3", "1/4"]), "1 to T=2 of them"),
+        (lambda: necessity.against_powers(3, [2, 3, 4]), "1 to T-1=2 of them"),
+        (lambda: necessity.against_powers(3, []), "0 powers"),
+        (lambda: necessity.against_powers(4, [2, 2]), "distinct integers above 1"),
+        (lambda: necessity.against_powers(4, [1, 2]), r"above 1, got \[1, 2\]"),
+        (lambda: necessity.shortest(2, ["1/2", "1/3"]), r"T \+ 1 exponentials are needed, got 2"),
+        (lambda: necessity.shortest(1, ["1/2", "1/2"]), "distinct 0 < u < 1"),
+        (lambda: necessity.shortest(1, ["1/2", "3/2"]), "0 < u < 1, got"),
+    ],
+)
+def test_bad_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_test_sequence_is_an_autocorrelation():
+    z = necessity.against_exponentials(3, ["1/2", "1/3"])
+    p = [Fraction(1, 6), Fraction(-5, 6), Fraction(1)]  # (x - 1/2)(x - 1/3)
+    a = [sum(x * y for x, y in zip(p, p[k:], strict=False)) for k in range(3)]
+    assert z == {3 + k: rational(a[abs(k)] / a[0]) for k in range(-2, 3)}
+
+
+def test_a_test_sequence_proves_what_the_program_finds():
+    u = [rational(Fraction(1, 2)), rational(Fraction(2, 3)), rational(Fraction(3, 4))]
+    z = necessity.against_exponentials(3, u)
+    weights = [rational(w) for w in (-7, 11, "5/3")]
+    phi = {t: sum(w * v**t for w, v in zip(weights, u, strict=True)) for t in z}
+    assert sum(z[t] * ((t == 3) - phi[t]) for t in z) == 1
+
+
+def test_the_shortest_kernel_counts_monomials():
+    """sum_h alpha_h u_h^t is the complete symmetric polynomial of degree t - T in the u_h."""
+    u = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]
+    alpha = necessity.shortest(2, u)
+    values = [sum(a * rational(v) ** t for a, v in zip(alpha, u, strict=True)) for t in range(5)]
+    h2 = sum(x * y for i, x in enumerate(u) for y in u[i:])
+    assert values == [0, 0, 1, rational(sum(u)), rational(h2)]
+    assert necessity.shortest_error(u) == rational(2 * Fraction(3, 2) * Fraction(5, 4) - 1)
+
+
+def test_zeros_are_counted_on_either_side_of_the_circle():
+    """a/(1 - x/2) + b/(1 - x/4) is 0 at x = (a + b) / (a/4 + b/2)."""
+    u = ["1/2", "1/4"]
+    assert necessity.zeros_in_disc(u, [1, -4]) == 0  # 12/7
+    assert necessity.zeros_in_disc(u, [1, "-9/10"]) == 1  # -1/2
+    with pytest.raises(ArithmeticError, match="too near to the unit circle"):
+        necessity.zeros_in_disc(u, [1, "-5/6"])  # -1
