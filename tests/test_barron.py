@@ -136,6 +136,24 @@ def test_the_positive_cube_is_part_of_the_whole():
     assert error(network, y).max() <= part.upper
 
 
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("m", [1, 2, 10])
+def test_no_point_of_a_cell_exceeds_its_bound(m, d):
+    """With points at the corners of the cells, and cells so large that most neurons bend in them."""
+    rng, h = np.random.default_rng(m), 1 / 8
+    closest = 0.0
+    for network in (signed(d, m, seed) for seed in range(20)):
+        for face in (barron.Face(0, 1, -1.0), barron.Face(d - 1, -1, -1.0)):
+            x = face.centres(d, h)
+            errors, bounds = barron.on_face(network, face, x, h)
+            assert errors == pytest.approx(error(network, x))
+            for _ in range(20):
+                moved = x + h * rng.choice([-1, 0, 1], size=x.shape) * (np.arange(d) != face.axis)
+                assert np.all(error(network, moved) <= bounds + 1e-12)
+                closest = max(closest, np.max((error(network, moved) - errors) / (bounds - errors)))
+    assert closest > 0.9
+
+
 def test_little_work_gives_a_wide_enclosure_not_a_wrong_one():
     network = barron.norm_network(3, 300)
     wide, narrow = barron.on_cells(network, work=1e6), barron.on_cells(network)

@@ -127,6 +127,20 @@ def test_one_token_has_itself_under_lin_and_nothing_under_log():
             layer(tokens)
 
 
+def test_values_come_first_and_the_output_matrix_last():
+    """W_O W_V x with W_V = e_0 e_1^T and W_O = 3 e_1 e_0^T puts 3 x[1] into entry 1."""
+    W_V, W_O = rationals([[0, 1], [0, 0]]), rationals([[0, 0], [3, 0]])
+    assert Attention(heads("lin", W_V), W_O, "lin")(rationals([[5, 7]])).tolist() == [[0, 21]]
+
+
+def test_a_feed_forward_network_is_rounded_as_its_name_says():
+    weights = (rationals([["4/5"]]), ONE, rationals([0]))
+    x = rationals([[2], [-3]])  # 8/5 and 0
+    assert FeedForward(*weights)(x).tolist() == [[q(8, 5)], [0]]
+    assert FeedForward(*weights, "lin")(x).tolist() == [[2], [0]]
+    assert FeedForward(*weights, "log")(x).tolist() == [[Log(5)], [0]]  # e^1.6 = 4.95
+
+
 def test_the_last_outputs_alone_are_the_last_of_all():
     x, W = random(6, 2), random(2, 2, seed=5)
     layer = Attention(heads("log", W, W), W, "log")

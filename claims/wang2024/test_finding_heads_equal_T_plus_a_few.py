@@ -110,7 +110,7 @@ def test_interpolation_sign_and_size_of_the_tail_for_any_q(claim):
         size = q ** (j * (j + 1) // 2 + s) * gauss(T + j + s, T, q) * gauss(j - 1 + s, s, q)
         return missed + int(phi(T + j + s) != (-1) ** (j - 1) * size)
 
-    examples = claim.at_scale(smoke=60, laptop=400, paper=4000)
+    examples = claim.at_scale(smoke=30, laptop=300, paper=4000)
     claim.for_all(cases, wrong, "wrong values of phi", equation="the proof", examples=examples)
 
 

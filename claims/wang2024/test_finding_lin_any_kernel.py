@@ -85,6 +85,28 @@ def test_error_within_the_bound(name, claim):
         claim.at_most(error, bound, label, equation=BOUND, source=PROVED)
 
 
+@pytest.mark.parametrize("name", [*EXPONENTIAL, *POLYNOMIAL])
+@pytest.mark.certified
+def test_error_and_bound_agree_with_other_ways_to_compute_them(name, claim):
+    """The coefficients from a linear system, and the bound as a sum over indicators, H = 8."""
+    import flint
+
+    H, phi = 8, interpolation(name, 8)
+    with flint.ctx.workprec(1000):
+        rows = flint.arb_mat(phi.family.balls(range(H)))
+        alpha = rows.solve(flint.arb_mat([[phi.kernel.ball(t)] for t in range(H)])).entries()
+        other = numerics.l1.l1_error(phi.kernel, phi.family, alpha, window=208)  # H + 200, as there
+    balls = "roundoff: 192 bits against 1000"
+    low, high = float(other.lower()) * (1 - 1e-12), float(other.upper()) * (1 + 1e-12)
+    claim.at_least(phi.error(), low, ERROR, equation="φ = Σ α_h q^ht", source=balls)
+    claim.at_most(phi.error(), high, ERROR, equation="φ = Σ α_h q^ht", source=balls)
+    single = wang2024.exponentials.interpolation_bound
+    terms = (abs(phi.kernel.ball(T)) * single(H - T, Fraction(1, 2)) for T in range(H))
+    whole = float(phi.kernel.tail(H) + sum(terms))
+    rounded = "roundoff: each term is rounded up to 64 bits"
+    claim.within(phi.bound(), whole, 1e-12 * whole, "bound", equation=BOUND, source=rounded)
+
+
 @pytest.mark.parametrize("name", POLYNOMIAL)
 @pytest.mark.certified
 def test_rate_polynomial_kernels_with_the_exponent_beta_minus_one(name, claim):

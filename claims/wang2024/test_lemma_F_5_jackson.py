@@ -10,7 +10,7 @@ repair is a factor 1.12^n. Lemmas E.1 to E.6 are not touched: their C(n) may abs
 
 Checked: in rationals, m^n E_(m-1)(x^n)/n! < 1 for all m <= n <= 35, and for m >= n the bounds of
 the proof; in balls, n = 36 and 37. Best polynomials by Remez with proved bounds, for six families
-and n <= 6: the error alternates, a linear program agrees, the largest m^n E / M is 0.5, and never
+and n <= 6: the error alternates, a linear program agrees, the largest m^n E / M is 0.50, and never
 above what is proved. The counterexamples are x^101/101! with m = 65, and one with n = 38.
 Control: the sine, whose first derivative does not vanish at 0.
 
@@ -35,9 +35,7 @@ def member(family, n, m):
         return jackson.power(n)
     if family == "ramp":
         return jackson.ramp(n, 2.0**-6)
-    if (
-        family == "perfect spline"
-    ):  # m - n changes of sign, at the extrema of Chebyshev's polynomial
+    if family == "perfect spline":  # m - n changes of sign, near the extrema of T_(m-n+1)
         angles = math.pi * np.arange(max(m - n, 0), 0, -1) / (max(m - n, 0) + 1)
         places = np.round(128 * (1 + np.cos(angles))) / 256
         return jackson.switching(n, places.tolist(), 2.0**-7)
@@ -121,9 +119,16 @@ def test_for_m_from_n_on_the_constant_is_right(claim):
         (5, jackson.elementary_ratio, "interpolation and Favard's steps, n ≤ 5"),
         (60, jackson.ratio_by_sinwel, "interpolation or Sinwel's inequality, n ≤ 60"),
     ]:
-        worst = max(bound(n, m) for n in range(1, last + 1) for m in range(n, 4 * n + 1))
+        worst = max(bound(n, m) for n in range(1, last + 1) for m in range(n, 4 * n))
         label, source = f"largest bound of mⁿE/M(n): {name}", "theorem: the lemma itself"
         claim.at_most(worst, Fraction(1), label, equation="Lemma F.5, m ≥ n", source=source)
+    beyond = {n: Fraction((4 * n) ** n, math.perm(4 * n, n)) for n in range(1, 61)}
+    steps = max(beyond[n] * Fraction(355, 452) ** n for n in range(1, 6))
+    label, source = "n steps at m = 4n, n ≤ 5", "theorem: (π/4)ⁿ mⁿ / (m ⋯ (m − n + 1)) falls"
+    claim.at_most(steps, Fraction(1), label, equation="all m ≥ 4n", source=source)
+    steps = max(beyond[n] * Fraction(355, 226) / 2**n for n in beyond)
+    label = "Sinwel's inequality at m = 4n, n ≤ 60"
+    claim.at_most(steps, Fraction(1), label, equation="all m ≥ 4n", source=source)
 
 
 @pytest.mark.exact

@@ -1,7 +1,7 @@
 """Lemma F.6 (wang2024, Appendix F.3, after Ma et al. 2020): Barron functions at rate 1/sqrt(m).
 
 For every f in B and m there are m ReLU neurons with a supremum error of O-tilde(|f|_B / sqrt(m)) on
-[0, 1]^d; by Section 3.1 the symbol hides absolute constants and logarithms.
+[0, 1]^d; by the notation of Section 3 it hides absolute constants and logarithms.
 
 As printed this is false: in the supremum the constant grows like sqrt(d). With d = 2m and
 f = 1/d sum |2 x_j - 1|, of norm at most 6, no m neurons come nearer than 1/4. Repaired, on

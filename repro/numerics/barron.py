@@ -287,7 +287,7 @@ def on_cells(
     h, lower, upper = 1 / FIRST, 0.0, 0.0
     cells = [(face, face.centres(d, h)) for face in _faces(d, positive)]
     while True:
-        found = [(face, x, *_on_face(network, face, x, h)) for face, x in cells]
+        found = [(face, x, *on_face(network, face, x, h)) for face, x in cells]
         lower = max(lower, *(errors.max() for *_, errors, _ in found))
         work -= m * sum(len(x) for _, x in cells)
         far = [(face, x, bounds, bounds > (1 + close) * lower) for face, x, _, bounds in found]
@@ -300,7 +300,7 @@ def on_cells(
         cells = [(face, face.divided(x[more], h)) for face, x, _, more in far if more.any()]
 
 
-def _on_face(
+def on_face(
     network: Network, face: "Face", x: np.ndarray, h: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """|error| at the centres of the cells, and its bound on them; both (N,)."""

@@ -2,12 +2,14 @@
 
 Section 3.2           model.py
 Equation (15), B.1    rounding.py
-Section 6, D.1        essential.py (Theorem 6.1), kernels.py (its targets), recurrent.py (RNNs)
-Lemmas E.1 to E.3     exponentials.py
-Lemmas E.4 to E.6     powers.py
-Both, as heads        heads.py; the constants of the proofs: printed_bounds.py
+Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (linear RNNs)
+Lemmas E.1, E.2       exponentials.py, and trained: trained_delta.py
+Lemmas E.4, E.5       powers.py
+Lemmas E.3, E.6       kernels.py
+All of E, as heads    heads.py; the constants of the proofs: printed_bounds.py
 Section F.1, Table 1  t5.py
-Lemma F.5             jackson.py (Lemma F.6: repro/numerics/barron.py)
+Lemma F.5             jackson.py
+Definition F.1, F.6   repro/numerics/barron.py, and trained: trained_norm.py
 Findings of our own   necessity.py
 """
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
         recurrent,
         rounding,
         t5,
+        trained_delta,
+        trained_norm,
     )
 
 __all__ = [
@@ -46,5 +50,7 @@ __all__ = [
     "recurrent",
     "rounding",
     "t5",
+    "trained_delta",
+    "trained_norm",
 ]
 __getattr__ = submodules(__name__, *__all__)

@@ -190,9 +190,7 @@ def interpolation_bound(j: int, q: Any) -> flint.fmpq:
     """q^{j(j+1)/2} / ((1 - q) (q; q)_inf^2), rounded up: for every T, with H = T + j heads."""
     q = rational(q)
     if j < 1 or not 0 < q < 1:
-        raise ValueError(
-            f"finding heads-equal-T needs j = H - T >= 1 and 0 < q < 1, got {j=}, {q=}"
-        )
+        raise ValueError(f"the bound needs j = H - T >= 1 and 0 < q < 1, got j = {j}, q = {q}")
     with flint.ctx.workprec(BITS):
         bound = flint.arb(q ** (j * (j + 1) // 2) / (1 - q)) / infinite_factorial(q) ** 2
     with flint.ctx.workprec(64):

@@ -14,7 +14,7 @@ LOOKS = {  # role, label, changes
     "control": ("control", "control: half of the sphere", {}),
     "drawn": ("construction", "drawn neurons (mean)", {}),
     "spread": ("construction", "well-spread neurons", {"marker": "D", "linestyle": "--"}),
-    "best": ("best in class", "best in class", {}),
+    "best": ("best in class", "best in its class (see title)", {}),
     "trained": ("trained", "trained", {}),
 }
 

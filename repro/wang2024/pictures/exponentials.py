@@ -62,12 +62,12 @@ def singled_out(
     _curve(right, "floor", floors, "its floor eps A")
     right.set(yscale="log", ylim=(1e-14, 30), title="exponents k log(5/3), T = 3")
     right.set(xlabel="heads m", ylabel="l1 error")
-    right.legend(loc="center right", bbox_to_anchor=(1.02, 0.7))
+    right.legend(loc="center right", bbox_to_anchor=(1.02, 0.74))
     return figure
 
 
 def _curve(
-    axes: "Axes", role: str, points: Mapping[int, float], label: str, **changes: Any
+    axes: "Axes", role: str, points: Mapping[Any, float], label: str, **changes: Any
 ) -> None:
     shown = {x: y for x, y in points.items() if y > 0}
     figures.draw(axes, role, list(shown), list(shown.values()), label, **changes)
@@ -101,14 +101,17 @@ def weights(
     _curve(left, "best in class", needed, "best coefficients, error ≤ 1/2")
     _curve(left, "construction", built, "interpolation with T + 3 heads", markersize=3)
     left.axhline(2.0**53, **figures.ROLES["floor"], label="1 / eps in float64")
-    left.set(yscale="log", xlabel="T", ylabel="sum of |weights|")
+    left.set(
+        yscale="log", xlabel="T", ylabel="sum of |weights|", xticks=range(0, max(built) + 1, 5)
+    )
     left.legend(loc="upper left")
-    for T, marker in zip(capped, "os^v", strict=False):
-        _curve(right, "best in class", capped[T], f"T = {T}", marker=marker)
-        label = "proved" if min(capped) == T else ""
-        figures.draw(right, "bound", list(forced[T]), list(forced[T].values()), label)
-        caps = list(capped[T])
-        right.text(caps[-1] * 1.3, capped[T][caps[-1]], f"T = {T}", va="center", fontsize=8)
+    for T, values in capped.items():
+        first = min(capped) == T
+        _curve(right, "best in class", values, "least error" if first else "")
+        _curve(right, "bound", forced[T], "forced by the inequality" if first else "")
+        cap = next((cap for cap, error in values.items() if error < 0.75), max(values))
+        right.text(1.3 * cap, values[cap], f"T = {T}", fontsize=9)
     right.set(xscale="log", ylim=(0, 1.05), xlabel="bound on the sum of |weights|")
-    right.set(ylabel="least l1 error, any heads")
+    right.set(ylabel="l1 error, any heads")
+    right.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
     return figure

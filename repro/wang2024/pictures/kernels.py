@@ -52,12 +52,16 @@ def alternating(panels: "Mapping[str, Mapping[str, Sandwich]]") -> "Figure":
 
 
 def _sandwich(axes: "Axes", found: Sandwich, beta: str, marker: str, *, first: bool) -> None:
-    for role, values, label in (
-        ("best in class", found.optimum, "best coefficients, fixed exponents"),
-        ("construction", found.interpolation, "interpolation at $1, …, H$"),
-        ("floor", found.floor, "the tail: nothing is below"),
+    for role, values, label, look in (
+        ("best in class", found.optimum, "best coefficients, fixed exponents", {"marker": marker}),
+        ("floor", found.floor, "the tail: nothing is below", {}),
+        (
+            "construction",
+            found.interpolation,
+            "interpolation at $1, …, H$",
+            {"marker": marker, "linestyle": ""},
+        ),
     ):
-        look = {} if role == "floor" else {"marker": marker}
         figures.draw(axes, role, found.heads, values, label if first else "", **look)
     beside = {"textcoords": "offset points", "va": "center", "fontsize": 9}
     ends = {"construction": found.interpolation[-1]}

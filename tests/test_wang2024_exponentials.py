@@ -1,0 +1,262 @@
+"""Sums of exponentials and the constants of the proofs (Appendix E of wang2024)."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.numerics import l1, minimax
+from repro.numerics.exact import rational, rationals
+from repro.training import Workspace
+from repro.wang2024 import exponentials, heads, printed_bounds, trained_delta
+from repro.wang2024.exponentials import Interpolant
+
+# The bump and its derivatives
+
+
+def bump_derivative(k, x):
+    """Psi^(k)(x) from a power series around x: no numerator P_k, no zeros."""
+    x = flint.arb_series([x, 1], k + 1)
+    return (-1 / (1 - x**2)).exp()[k] * math.factorial(k)
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 6])
+def test_peaks_of_the_bump_against_a_grid_and_a_lipschitz_constant(k):
+    cells = 4000
+    with flint.ctx.workprec(128):
+        grid = [flint.arb(i) / cells for i in range(cells)]
+        largest = max(float(abs(bump_derivative(k, x))) for x in grid)
+    height, steepest = (float(printed_bounds.peak(i).height) for i in (k, k + 1))
+    assert largest <= height * (1 + 1e-12)
+    assert height <= largest + steepest / (
+        2 * cells
+    )  # the grid reaches 1 - 1/cells, where Psi is 0
+
+
+def test_a_peak_is_attained_where_it_is_said_to_be():
+    for k in range(1, 10):  # a series has ten terms unless told otherwise
+        peak = printed_bounds.peak(k)
+        with flint.ctx.workprec(printed_bounds.BITS):
+            there = abs(bump_derivative(k, 1 - peak.distance))
+        assert there.overlaps(peak.height)
+        assert peak.height.rel_accuracy_bits() > 150
+
+
+def test_derivatives_grow_so_that_the_largest_is_the_last():
+    heights = [printed_bounds.peak(k).height for k in range(20)]
+    assert all(a < b for a, b in itertools.pairwise(heights))
+    assert printed_bounds.largest_derivative(19).overlaps(heights[19])
+
+
+# The bounds of the proofs
+
+
+def test_explicit_constant_of_lemma_E_1_by_hand():
+    M_3 = 186.39992  # max |Psi'''|, the grid above agrees
+    for printed, step in ((True, 1 - math.exp(-1)), (False, 1 - math.exp(-0.01))):
+        bound = printed_bounds.exponential_delta(2, printed=printed)
+        by_hand = M_3 * math.e / step**3 * math.exp(0.01 * 4 * 2) / 50**3 / (1 - math.exp(-0.01))
+        assert float(bound(50, 3)) == pytest.approx(by_hand, rel=1e-6)
+
+
+def test_explicit_constants_of_the_other_lemmas_by_hand():
+    M_2, zeta = 7.7497049, float(flint.arb("1.01").zeta())
+    E_4 = printed_bounds.power_delta(3)
+    by_hand = M_2 * math.e * 2**2.02 / 0.01**2 * 3 ** (1.01 + 2.02) * zeta / 40**2
+    assert float(E_4(40, 2)) == pytest.approx(by_hand, rel=1e-6)
+    E_3 = printed_bounds.exponential_kernel(5, 2)
+    by_hand = 5 * M_2 * math.e * (2 / (1 - math.exp(-0.005)) / 40) ** 2 / (1 - math.exp(-0.02))
+    assert float(E_3(40, 2)) == pytest.approx(by_hand, rel=1e-6)
+    assert E_3.last == 198
+    E_6 = printed_bounds.power_kernel(5, "7/2")
+    by_hand = 5 * M_2 * math.e * (2**2.01 / 0.01 / 40) ** 2 * float(flint.arb("1.0001").zeta())
+    assert float(E_6(40, 2)) == pytest.approx(by_hand, rel=1e-6)
+    assert E_6.last == 2
+
+
+@pytest.mark.parametrize("m", [30, 85, 400])
+def test_least_bound_is_the_minimum_over_many_n(m):
+    bound = printed_bounds.exponential_delta(20, printed=True)
+    values = [float(bound(m, n)) for n in range(1, 25)]
+    assert float(bound.least(m)) == min(values)
+    assert bound.best_n(m) == 1 + int(np.argmin(values))
+
+
+def test_heads_are_the_first_at_which_the_bound_is_below_the_level():
+    for bound, level in (
+        (printed_bounds.exponential_delta(1, printed=True), 1),
+        (printed_bounds.exponential_delta(7), "1/3"),
+        (printed_bounds.power_delta(10, printed=True), 1),
+        (printed_bounds.power_kernel(1, 5), 1),
+    ):
+        m = bound.heads(level)
+        assert bound.least(m) < rational(level) <= bound.least(m - 1)
+
+
+def test_numbers_of_the_audit():
+    deltas = [printed_bounds.exponential_delta(T).heads() for T in (1, 10, 20)]
+    assert deltas == [3776, 4257, 4864]
+    assert [printed_bounds.power_delta(T, printed=True).heads() for T in (1, 10)] == [7415, 142137]
+
+
+def test_constants_refuse_what_the_lemmas_do_not_admit():
+    with pytest.raises(ValueError, match=r"E\.1 and E\.2 need T >= 1, got T = 0"):
+        printed_bounds.exponential_delta(0)
+    with pytest.raises(ValueError, match=r"E\.4 and E\.5 need T >= 1"):
+        printed_bounds.power_delta(0)
+    with pytest.raises(ValueError, match=r"Lemma E\.3 admits n <= 99 beta, none for beta = 1/100"):
+        printed_bounds.exponential_kernel(1, "1/100")
+    with pytest.raises(
+        ValueError, match=r"Lemma E\.6 admits n <= \.99 beta - 1, none for beta = 2"
+    ):
+        printed_bounds.power_kernel(1, 2)
+    with pytest.raises(ValueError, match="1 <= n <= 3, got m=10, n=4"):
+        printed_bounds.power_kernel(1, 5)(10, 4)
+
+
+# The construction of the proof
+
+
+def test_bump_of_the_proof_is_the_indicator_at_the_instants():
+    t = np.arange(12)
+    for alpha, gamma in ((0.01, 0.01), (0.5, 0.2)):
+        values = np.exp(-gamma * t) * exponentials.bump(np.exp(-alpha * t), 3, alpha, gamma)
+        assert values == pytest.approx(1.0 * (t == 3), abs=1e-14)
+
+
+def test_error_of_the_bump_polynomial_against_its_coefficients_in_balls():
+    """The Chebyshev coefficients are rationals, so the alpha_k are too: the l1 error, certified."""
+    T, m, alpha = 2, 14, Fraction(1, 2)
+    Q = exponentials.bump_polynomial(T, m, 0.5, 0.5)
+    inner = flint.fmpq_poly([-1, 2])  # [0, 1] -> [-1, 1]
+    basis = minimax.chebyshev_polynomials(m - 1, inner)
+    monomials = sum(
+        (rational(c) * p for c, p in zip(Q.coef, basis, strict=True)), flint.fmpq_poly([])
+    )
+    family = l1.Exponentials(tuple(alpha * (k + 1) for k in range(m)))
+    with flint.ctx.workprec(256):
+        weights = [monomials[k] for k in range(m)]
+        certified = l1.l1_error(l1.indicator(T), family, weights, window=300)
+    error = exponentials.bump_error(T, m, alpha=0.5, gamma=0.5)
+    assert certified.lower() <= error <= float(certified.upper()) + 1e-10
+
+
+def test_smallest_constant_is_the_maximum_over_T():
+    for n in (1, 2, 3, 7):
+        needed = [T**n * math.exp(-0.01 * (n + 1) * T) for T in range(1, 400)]
+        assert float(exponentials.smallest_constant(n)) == pytest.approx(max(needed), rel=1e-12)
+
+
+# Interpolation
+
+
+def test_interpolant_solves_the_linear_system():
+    T, H, q = 2, 5, Fraction(2, 5)
+    rows = [[q ** (h * t) for h in range(1, H + 1)] for t in range(H)]
+    system = flint.fmpq_mat(rationals(rows).tolist())
+    solved = system.solve(flint.fmpq_mat([[flint.fmpq(int(t == T))] for t in range(H)]))
+    assert list(Interpolant(T, H, q).alphas) == solved.entries()
+
+
+def test_error_of_an_interpolant_against_balls():
+    phi = Interpolant(4, 9, "3/5")
+    family, zeros = l1.Exponentials(phi.exponents), [t for t in range(9) if t != 4]
+    with flint.ctx.workprec(256):
+        error = l1.l1_error(l1.indicator(4), family, phi.alphas, window=60, zeros=zeros)
+        assert abs(error - phi.error) < flint.fmpq(1, 10**60)
+    assert float(phi.weight) == pytest.approx(sum(abs(float(a)) for a in phi.alphas))
+
+
+def test_accurate_takes_the_largest_power_of_one_half_that_serves():
+    phi = exponentials.accurate(6, 7, "1/10")
+    assert phi.error <= rational("1/10") < Interpolant(6, 7, 2 * phi.q).error
+
+
+def test_limit_and_bound_of_the_error():
+    for q in ("1/3", "1/2", "3/4"):
+        infinite = math.prod(1 - float(Fraction(q)) ** k for k in range(1, 400))
+        assert float(exponentials.infinite_factorial(q)) == pytest.approx(infinite, rel=1e-12)
+        for j in (1, 2, 5):
+            limit = exponentials.interpolation_limit(j, q)
+            assert 0 < limit < exponentials.interpolation_bound(j, q)
+            T = 30 if q != "3/4" else 60
+            assert float(limit) == pytest.approx(float(Interpolant(T, T + j, q).error), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ((0, 3, "1/2"), "Lemma E.1 needs an integer T >= 1, got T = 0"),
+        ((3, 3, "1/2"), "needs T = 3 among the instants 0, ..., H - 1: H > T, got H = 3"),
+        ((3, 6, 1), "0 < q < 1, got q = 1"),
+        ((3, 6, 0), "0 < q < 1, got q = 0"),
+        ((3, 6, "-1/2"), "0 < q < 1, got q = -1/2"),
+    ],
+)
+def test_interpolants_refuse(wrong, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        Interpolant(*wrong)
+
+
+def test_other_refusals():
+    with pytest.raises(ValueError, match="level must be positive, got 0"):
+        exponentials.accurate(3, 4, 0)
+    with pytest.raises(ValueError, match="j = H - T >= 1 and 0 < q < 1, got j = 0"):
+        exponentials.interpolation_bound(0, "1/2")
+    for function in (exponentials.weight_bound, exponentials.error_bound):
+        with pytest.raises(ValueError, match="needs an integer T >= 1, got T = 0"):
+            function(0, "1/2")
+    with pytest.raises(ValueError, match="needs an integer T >= 1"):
+        exponentials.bump_error(0, 8)
+
+
+# Lemma E.2 as a layer
+
+
+def test_moving_layer_reads_B_at_the_query_only():
+    phi = Interpolant(2, 5, "1/2")
+    layer = exponentials.moving_attention(phi.exponents, phi.moved())
+    x, B = [1, 2, -1, 3, 5], [0, 7, 9, 4, 2]  # only the last B counts for the last output
+    (out,) = layer(rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]), queries=1)[:, 0]
+    assert out == sum((phi(s) * x[4 - s] for s in range(5)), flint.fmpq(0)) == -1
+    assert not layer.normalised
+
+
+# Weights
+
+
+def test_weight_bound_and_error_bound_are_inverse():
+    for T in (1, 3, 6):
+        for error in (Fraction(1, 2), Fraction(1, 10)):
+            bound = exponentials.weight_bound(T, error)
+            assert exponentials.error_bound(T, bound.weight) == rational(error)
+            assert T <= bound.N <= 3 * T + 3
+        assert exponentials.error_bound(T, 10**30) == 0
+
+
+def test_degree_is_the_largest_with_its_peak_at_T():
+    for T in range(1, 80):
+        N = exponentials.degree(T)
+        sizes, next_ones = (
+            [abs(p) for p in exponentials.chebyshev_coefficients(n)] for n in (N, N + 1)
+        )
+        assert sizes[T] == max(sizes)
+        assert next_ones[T] < max(next_ones)
+        assert 2 * (2 * N + 1) ** 2 > (4 * T) ** 2  # N > sqrt(2) T - 1/2
+
+
+# Trained
+
+
+def test_trained_heads_are_the_layer_they_were_trained_as():
+    spec = trained_delta.DeltaFit(T=2, m=3, steps=3, seed=1, length=12)
+    outcome = trained_delta.train(spec, Workspace())
+    fit = trained_delta.layer(spec, outcome)
+    seen = heads.measure(fit.attention(), np.eye(12)[2], np.random.default_rng(0))
+    assert seen.worst == pytest.approx(outcome.numbers["l1 error"], rel=1e-12)
+    again = trained_delta.train(spec, Workspace())
+    assert torch.equal(again.tensors["W"], outcome.tensors["W"])
