@@ -42,6 +42,7 @@ SPARE = 128  # bits by which a pivot must exceed its own uncertainty
 ORTHONORMAL = 1e-12  # within which Q^T Q must be the identity
 EXCHANGES = 400  # of one interpolation time for another
 GROWTH, REACH = 1.12, 1e6  # of the blocks of powers: from the window to here
+NOTHING = 2.0**-200  # below which the sum of |alpha_h f_h| beyond the window needs no argument
 SHARE = 1e-9  # below which a kernel does not take part in the worst case
 FINER = 12  # points between two times at which zeros are looked for, where they are missed
 LP = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -49,6 +50,10 @@ LP = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10
 
 class NotConverged(ArithmeticError):
     """A linear program that the solver gave up, or exchanges that did not come to an end."""
+
+
+class Undecided(NotConverged):
+    """A sign that the precision in force does not tell."""
 
 
 # The functions
@@ -244,15 +249,25 @@ class Best:
 
 def best(kernel: Kernel, family: Family, *, window: int) -> Best:
     """The least l1 distance of the kernel from the span of the family."""
-    times = _times(family, window)
-    rows, basis = _independent(lambda: _rows(family, times), len(family))
-    with flint.ctx.workprec(basis.bits):
-        values = _values(kernel, times, len(rows))
-        chosen, alpha, z = _optimum(rows, values, basis)
-        lower = _dot(z, values) - kernel.beyond(times[-1] + 1)
-        met = [i for i in sorted(chosen) if i < len(times)]
-        zeros = [times[i] for i in met if values[i] == 0]
-        upper = l1_error(kernel, family, alpha, window=window, zeros=zeros)
+    times, bits = _times(family, window), 0
+    while True:
+        rows, basis = _independent(lambda: _rows(family, times), len(family), bits)
+        try:
+            with flint.ctx.workprec(basis.bits):
+                return _best(kernel, family, times, rows, basis)
+        except Undecided:
+            bits = 2 * basis.bits
+
+
+def _best(
+    kernel: Kernel, family: Family, times: range, rows: list[list[flint.arb]], basis: "_Basis"
+) -> Best:
+    values = _values(kernel, times, len(rows))
+    chosen, alpha, z = _optimum(rows, values, basis)
+    lower = _dot(z, values) - kernel.beyond(times[-1] + 1)
+    met = [i for i in sorted(chosen) if i < len(times)]
+    zeros = [times[i] for i in met if values[i] == 0]
+    upper = l1_error(kernel, family, alpha, window=len(times), zeros=zeros)
     return Best(family, tuple(alpha), lower, upper, tuple(times[i] for i in met))
 
 
@@ -297,16 +312,13 @@ def l1_error(
     tail = kernel.beyond(starts[0])
     phi = _phi(family, alpha, [*times, *starts])
     inside = sum((abs(kernel.ball(t) - p) for t, p in zip(times, phi, strict=False)), flint.arb(0))
-    if all(a == 0 for a in alpha):
-        return inside if tail == 0 else inside.union(inside + tail)
-    if complete := _all_zeros_found(family, alpha, [*times, *starts], phi, zeros):
+    beyond = _dot([abs(a) for a in alpha], family.tails(starts[0]))
+    exact = beyond < NOTHING
+    if not exact and _all_zeros_found(family, alpha, [*times, *starts], phi, zeros):
         sums = [_dot(alpha, family.tails(t)) for t in _split(family, alpha, starts)]
-        beyond = sum(
-            (abs(a - b) for a, b in itertools.pairwise([*sums, flint.arb(0)])), flint.arb(0)
-        )
-    else:
-        beyond = _dot([abs(a) for a in alpha], family.tails(starts[0]))
-    if complete and tail == 0:
+        pairs = itertools.pairwise([*sums, flint.arb(0)])
+        beyond, exact = sum((abs(a - b) for a, b in pairs), flint.arb(0)), True
+    if exact and tail == 0:
         return inside + beyond
     return inside.union(inside + beyond + tail)
 
@@ -332,7 +344,7 @@ def _split(family: Family, alpha: list[flint.arb], starts: list[int]) -> list[in
 
 def _sign(value: flint.arb) -> int:
     if value.contains(0):
-        raise NotConverged(f"the precision does not tell the sign of {value}")
+        raise Undecided(f"the precision does not tell the sign of {value}")
     return 1 if value > 0 else -1
 
 
@@ -415,10 +427,10 @@ class _Basis:
 
 
 def _independent(
-    make: Callable[[], list[list[flint.arb]]], count: int
+    make: Callable[[], list[list[flint.arb]]], count: int, least: int = 0
 ) -> tuple[list[list[flint.arb]], _Basis]:
     """The rows, at the first precision at which their columns are seen to be independent."""
-    bits = max(BITS, EACH * count)
+    bits = max(BITS, EACH * count, least)
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
             rows = make()

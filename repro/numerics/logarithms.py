@@ -14,6 +14,8 @@ import flint
 
 from repro.numerics.exact import rational
 
+MOST_BITS = 1 << 26  # of a numerator or denominator
+
 
 @dataclass(frozen=True, eq=False)
 class Log:
@@ -31,7 +33,9 @@ class Log:
             raise ValueError(f"log r needs r > 0, got r = {self.of}")
 
     def __add__(self, other: Any) -> "Log":
-        return Log(self.of * exp(other)) if _is_logarithm(other) else NotImplemented
+        if not _is_logarithm(other):
+            raise TypeError(f"{self} + {other} is not the logarithm of a rational: use balls")
+        return Log(self.of * exp(other))
 
     __radd__ = __add__
 
@@ -50,6 +54,9 @@ class Log:
         factor = rational(factor)
         if factor.q != 1:
             raise ValueError(f"{factor} log r is not the logarithm of a rational: use balls")
+        size = max(abs(self.of.p), self.of.q)
+        if abs(factor.p) * size.bit_length() > MOST_BITS:
+            raise OverflowError(f"e^({factor} {self}) has more than {MOST_BITS} bits")
         return Log(self.of ** int(factor.p))
 
     __rmul__ = __mul__
