@@ -134,6 +134,9 @@ def test_the_positive_cube_is_part_of_the_whole():
     assert part.lower <= whole.upper
     y = np.abs(np.random.default_rng(1).uniform(-1, 1, (50_000, 3)))
     assert error(network, y).max() <= part.upper
+    spike = Network(np.array([5.0]), np.array([[1.0, -1.0, -1.0]]), np.zeros(1))  # 4 at (1, 0, 0)
+    lower, upper = barron.sup_error(spike, 1.0, positive=True)
+    assert lower <= 4 <= upper <= 1.06 * lower
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -135,6 +135,8 @@ BUMPS = [8, 16, 32, 64, 128, 256, 512]
 @pytest.mark.construct
 def test_rate_the_construction_converges_if_the_bumps_begin_at_zero(name, claim):
     """Polynomials in e^{-t/4} through m Chebyshev points of varphi, times e^{-t/4}."""
+    import numpy as np
+
     errors = bumps(name, 0).errors(BUMPS, 200)
     rate = numerics.rates.slope(BUMPS, errors, within=(32, 512))
     claim.record(low=rate.low, high=rate.high, last=errors[-1])
@@ -144,6 +146,10 @@ def test_rate_the_construction_converges_if_the_bumps_begin_at_zero(name, claim)
         off = abs(bumps(name, 0).ball(t) - example(name)[0].ball(t))
         rounding, label = "roundoff: balls of 53 bits", f"|Φ − ρ| at t={t}"
         claim.at_most(off, 1e-14, label, equation="Φ = ρ on ℕ", source=rounding)
+        height = bumps(name, 0)(np.array([math.exp(-t / 4)]))[0]
+        stated, label = math.exp(t / 4) * example(name)[0](t), f"Ψ_T at e^−αT, T={t}"
+        few = "roundoff: float64, a few u"
+        claim.within(height, stated, 1e-12, label, equation="Ψ_T = e^γT ρ(T)", source=few)
 
 
 @pytest.mark.best_in_class

@@ -120,6 +120,8 @@ def bumps(name, alpha=Fraction(1, 2)):
 @pytest.mark.construct
 def test_rate_the_construction_converges(name, claim):
     """Polynomials in t^-1/2 through m Chebyshev points of varphi, times t^-3/2."""
+    import numpy as np
+
     ms, window = [16, 32, 64, 128, 256], claim.at_scale(smoke=2000, laptop=5000, paper=20000)
     errors = bumps(name).errors(ms, window)
     rate = numerics.rates.slope(ms, errors)
@@ -131,6 +133,10 @@ def test_rate_the_construction_converges(name, claim):
         off = abs(bumps(name).ball(t) - example(name)[0].ball(t))
         rounding, label = "roundoff: balls of 53 bits", f"|Φ − ρ| at t={t}"
         claim.at_most(off, 1e-14, label, equation="Φ = ρ on ℕ₊", source=rounding)
+        height = bumps(name)(np.array([t**-0.5]))[0]
+        stated, label = t**1.5 * example(name)[0](t), f"Ψ_T at T^−α, T={t}"
+        few = "roundoff: float64, a few u"
+        claim.within(height, stated, 1e-12, label, equation="Ψ_T = T^{1+γ} ρ(T)", source=few)
 
 
 def rough_curves(claim):

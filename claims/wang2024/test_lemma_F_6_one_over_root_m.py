@@ -322,6 +322,12 @@ def test_the_error_grows_with_the_domain(d, claim):
     name = "largest error on [−2, 2]^d, at random points"
     claim.at_most(found, enclosure.upper, name, equation="r = 2", source=inside)
     claim.at_least(found, enclosure.lower * 0.8, name, equation="r = 2", source=inside)
+    cube = numerics.barron.sup_error(network, 1.0, positive=True)
+    part, name = (
+        "theorem: [0, 1]^d is a part of [−2, 2]^d, half as wide",
+        "largest error on [0, 1]^d",
+    )
+    claim.at_most(cube.lower, enclosure.upper / 2, name, equation="F.6's domain", source=part)
     bound = numerics.barron.sampling_bound(numerics.barron.norm_constant(d) ** 2, d, m, 2.0)
     factor = "theorem: 4 max(1, r) √((d+1)/m) c_d, barron.py"
     claim.at_most(enclosure.upper, bound, "largest error", equation="r = 2", source=factor)

@@ -7,14 +7,17 @@ continuous there, and the limit represents f.
 
 Illustrated: in rationals, the interpolants of x^2 at k/m have m neurons, the path norm 3 - 2/m and
 the error 1/(4 m^2); their measures have all moments of the limit 2 dt on relu(x - t), whose norm is
-3, up to O(1/m). Well-spread networks for |y|_2 have path norms that tend to 2d, its norm.
+3, up to O(1/m). Neurons drawn from them keep to the bound of Lemma F.6. Well-spread networks for
+|y|_2 have path norms that tend to 2d, the bound of its norm.
 Control: networks whose path norms grow converge to a step, which is no Barron function.
 
 Not checked: the inverse theorem itself, a statement about all sequences.
 """
 
+import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from repro import numerics
@@ -67,6 +70,27 @@ def test_the_limit_represents_the_square(claim):
         found = (2 * (point - t)).integral()(point)
         claim.equals(found, point**2, f"∫ 2 relu(x − t) dt, x = {x}", equation="x²")
     claim.equals((2 * (1 + t)).integral()(1), 3, "∫ 2 (|b| + |c|) dt", equation="norm at most 3")
+
+
+@pytest.mark.construct
+def test_direct_neurons_drawn_from_the_measure(claim):
+    """n neurons of the rebalanced measure of interpolant(64); the error is largest at a knot."""
+    a, b, c = interpolant(64)
+    f = numerics.barron.Measure(0 * a + numerics.exact.rational("1/64"), 64 * a, b, c).rebalanced()
+    S, knots = float(f.moment(1)), np.arange(65)[:, None] / 64
+    target, rng = knots[:, 0] ** 2, claim.rng("neurons")
+    for n in (16, 64, 256):
+        drawn = (f.sample(n, rng) for _ in range(claim.at_scale(smoke=20, laptop=100, paper=1000)))
+        networks = [numerics.barron.Network(*map(numerics.exact.to_float, one)) for one in drawn]
+        off = np.array([numerics.barron.value(network, knots) - target for network in networks])
+        mean, bound = np.abs(off).max(1).mean(), numerics.barron.sampling_bound(S**2, 1, n, 1.0)
+        name, source = f"mean of the largest error, n = {n}", "theorem: 4√(2/n) S, barron.py"
+        claim.at_most(mean, bound, name, equation="F.6, d = 1", source=source)
+        at_one = off[:, -1].mean()
+        spread = 4 * off[:, -1].std() / math.sqrt(len(off))
+        stderr = "stderr: 4 standard errors of the mean"
+        name = f"mean of f_n(1) − f(1), n = {n}"
+        claim.within(at_one, 0, spread, name, equation="E f_n = f", source=stderr)
 
 
 @pytest.mark.parametrize("d", [2, 3], ids="d={}".format)
