@@ -86,6 +86,13 @@ def test_least_bound_is_the_minimum_over_many_n(m):
     assert bound.best_n(m) == 1 + int(np.argmin(values))
 
 
+def test_a_minimum_over_all_n_is_not_called_settled_too_early():
+    """For 400 heads n = 3 excludes nothing: d m / growth is 13, and 13! / 13^13 is 2e-5."""
+    bound = printed_bounds.exponential_delta(20, printed=True)
+    assert not bound._settled(400, 3, bound(400, 3) / 2)
+    assert bound._settled(400, 3, bound(400, 3) / 10**6)
+
+
 def test_heads_are_the_first_at_which_the_bound_is_below_the_level():
     for bound, level in (
         (printed_bounds.exponential_delta(1, printed=True), 1),

@@ -87,6 +87,11 @@ def test_where_the_constant_one_ends():
     assert jackson.largest_power_ratio(38)[0] > 1
 
 
+def test_the_repaired_constant_is_enough_and_little_less_is_not():
+    lower, upper = jackson.power_ratio(2000, 1296)
+    assert Fraction(111, 100) ** 2000 < lower < upper < jackson.repaired_constant(2000)
+
+
 def test_for_large_m_the_bounds_tend_to_favards():
     for n in (1, 2, 4):
         assert float(jackson.elementary_ratio(n, 10**6)) == pytest.approx(

@@ -19,6 +19,8 @@ heads-necessary.
 """
 
 import itertools
+from fractions import Fraction
+from typing import Any
 
 import flint
 import pytest
@@ -28,6 +30,7 @@ from repro import numerics, wang2024
 
 EXTRA = {"1/4": range(1, 6), "1/2": range(1, 9), "3/4": (3, 6, 10, 14)}  # q: values of j = H - T
 CASES = [(q, j) for q, js in EXTRA.items() for j in js]
+HALF = Fraction(1, 2)
 ERROR = "l1 error"
 BOUND = "q^(j(j+1)/2) / ((1−q) (q;q)_∞²)"
 
@@ -37,7 +40,7 @@ def ball(value):
     return numerics.logarithms.ball(value)
 
 
-def interpolant(T, H, q="1/2"):
+def interpolant(T, H, q: Any = HALF):
     return wang2024.exponentials.Interpolant(T, H, q)
 
 
@@ -136,8 +139,7 @@ def worst_output(alphas, exponents, T, length):
     """Output minus x_{t-T} at the last of `length` tokens, x being the worst signs; exact."""
     heads = wang2024.heads.Heads("lin", exponents, alphas)
     attention = heads.attention(length)
-    values = attention.kernel(length)  # (H, length), in rationals
-    kernel = sum(W * row for W, row in zip(heads.values(length), values, strict=True))
+    kernel = numerics.exact.vector(heads.values(length)) @ attention.kernel(length)
     difference = [k - int(s == T) for s, k in enumerate(kernel)]
     x = [-1 if d < 0 else 1 for d in reversed(difference)]
     (output,) = attention(numerics.exact.rationals(x)[:, None], queries=1)[:, 0]

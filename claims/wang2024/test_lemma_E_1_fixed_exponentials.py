@@ -86,7 +86,7 @@ def worst_output(found, T, length):
         rationals([[1], [0]]), rationals([0, 0]), [model.Layer(layer, reads)]
     ).balls(flint.ctx.prec)
     table = whole.layers[0].attention.kernel(length)  # (H, length)
-    kernel = sum(W * row for W, row in zip(heads.values(length), table, strict=True))
+    kernel = numerics.exact.vector(heads.values(length)) @ table
     signs = [-1 if k - int(s == T) < 0 else 1 for s, k in enumerate(kernel)][::-1]
     return whole(rationals(signs)[:, None])[-1, 0] - signs[-1 - T]
 

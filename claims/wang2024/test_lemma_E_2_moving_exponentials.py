@@ -86,7 +86,7 @@ def test_from_B_minus_1_to_B_the_error_grows_by_one_term(claim):
         return error(B) - error(B - 1) - abs(psi(-B))
 
     cases = st.tuples(terms, st.integers(1, 8))
-    examples = claim.at_scale(smoke=50, laptop=300, paper=5000)
+    examples = claim.at_scale(smoke=25, laptop=150, paper=5000)
     name = "growth of the error less |psi(−B)|"
     claim.for_all(cases, difference, name, equation="worst B is T", examples=examples)
 

@@ -227,7 +227,7 @@ def test_balls_agree_with_the_closed_bounds(claim):
         caption="The largest mⁿE over the class with M(n) = 1 and m ≤ n. The lemma says that it is "
         "at most 1; it is for n ≤ 37.",
         alt="Left: bounds of the largest ratio against n, logarithmic. They fall from 0.5 at n = 1 "
-        "to 0.2 near n = 8, cross 1 between 37 and 38, and reach {curves['lower'][-1]:.3g} and "
+        f"to 0.2 near n = 8, cross 1 between 37 and 38, and reach {curves['lower'][-1]:.3g} and "
         f"{curves['upper'][-1]:.3g} at n = {orders[-1]}; the repaired constant is above them, "
         f"{curves['repaired'][-1]:.3g}. Right: lower bound against m/n for n = 10, 37 and 60, "
         "largest near m = 0.65 n.",

@@ -338,3 +338,27 @@ def test_control_another_formula_gives_other_outputs(broken, claim):
             outside += any(not formula[t][0].overlaps(flint.arb(y[0])) for t, y in pairs)
     name, spread = "models out of 10 with another output", "spread: 10 seeded models, over half"
     claim.at_least(outside, 6, name, equation=f"Section 3.2, {broken}", source=spread)
+
+
+def test_reading_the_sums_of_log_heads_from_s_0_on(claim):
+    """The proof of Theorem B.2 prints sum_{s >= 0} (s/g)^-beta for log heads. By (3) the weight w
+    of s = 0 is 0, since phi_log(0) = -inf; were it 0^-beta, then w 0^beta = 1. It begins at s = 1.
+    """
+    rationals = numerics.exact.rationals
+    head = wang2024.model.Head(rationals([[1]]), numerics.exact.rational(2))
+    layer = wang2024.model.Attention((head,), rationals([[1]]), "log", normalised=False)
+    w = layer(rationals([[0], [0], [1]]))[-1, 0]  # the present token alone is not 0
+    claim.counterexample(
+        "the sum over s of (s/g)^-beta in the proof of Theorem B.2 begins at s = 0",
+        input={"tokens": [0, 0, 1], "p": 2, "g": 1},
+        measured=w * 0**2,
+        expected=1,
+        equation="w 0^β = 1",
+        printed=False,
+        snippet="from repro.numerics.exact import rationals as R\n"
+        "from repro.wang2024.model import Attention, Head\n"
+        "log = Attention((Head(R([[1]]), 2),), R([[1]]), 'log', normalised=False)\n"
+        "log(R([[0], [0], [1]]))[-1], log(R([[0], [1], [0]]))[-1]   # weights of s = 0 and s = 1\n",
+    )
+    before = layer(rationals([[0], [1], [0]]))[-1, 0]
+    claim.equals(before, 1, "weight of s = 1", equation="1^−β")

@@ -232,8 +232,10 @@ def sup_error(
     _, b, c = network
     if np.any(c):
         raise ValueError("the error is homogeneous only without biases, got some c_k != 0")
-    if half_width <= 0:
+    if not 0 < half_width < math.inf:
         raise ValueError(f"a box needs a half-width above 0, got {half_width}")
+    if not all(np.isfinite(weight).all() for weight in network):
+        raise ValueError("a network with weights that are not finite has no error")
     norm_constant(b.shape[1])
     if b.shape[1] == 2:
         lower, upper = on_edges(network, positive=positive)

@@ -43,6 +43,7 @@ ORTHONORMAL = 1e-12  # within which Q^T Q must be the identity
 EXCHANGES = 400  # of one interpolation time for another
 GROWTH, REACH = 1.12, 1e6  # of the blocks of powers: from the window to here
 NOTHING = 2.0**-200  # below which the sum of |alpha_h f_h| beyond the window needs no argument
+OVER = 1e-6  # by which the solver may exceed a bound on the weights, relatively
 SHARE = 1e-9  # below which a kernel does not take part in the worst case
 FINER = 12  # points between two times at which zeros are looked for, where they are missed
 LP = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -673,4 +674,6 @@ def capped(problems: Sequence[tuple[np.ndarray, np.ndarray]], cap: float) -> Cap
     if found.x is None:
         raise NotConverged(f"{H} weights of at most {cap:g} in sum: {found.message}")
     w = cap * (found.x[:H] - found.x[H : 2 * H])
+    if not np.abs(w).sum() <= cap * (1 + OVER):
+        raise NotConverged(f"{H} weights exceed their bound {cap:g}: {np.abs(w).sum():g}")
     return Capped(w, tuple(float(np.abs(v - c @ w).sum()) for c, v in problems))

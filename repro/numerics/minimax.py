@@ -346,7 +346,9 @@ def best_on_points(columns: np.ndarray, values: np.ndarray) -> BestOnPoints:
     start = np.linalg.lstsq(columns, values)[0]
     left = values - columns @ start
     scale = np.abs(left).max()
-    if not scale > 0:
+    if not np.isfinite(scale):
+        raise ValueError("a best approximation needs finite columns and values")
+    if scale == 0:
         return BestOnPoints(start, 0.0, np.zeros(len(values)))
     ones = np.ones((len(values), 1))
     solved = linprog(

@@ -157,7 +157,7 @@ class Fit:
 
     def seen(self) -> "Fit":
         """This fit, or an error if rounding hides its l1 error."""
-        if self.floor > self.error:
+        if not self.floor <= self.error:
             found = f"eps A = {self.floor:.2g} > l1 error {self.error:.2g}, A = {self.weight:.2g}"
             raise TooHeavy(f"{len(self.values)} {self.rpe} heads in float64: {found}")
         return self
@@ -187,6 +187,8 @@ class Fit:
 def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
     """Rows of softmax, as columns: (length, H), the weight of distance s, of sum 1 over s."""
     distances = range(SMALLEST[rpe], length)
+    if not distances:
+        raise ValueError(f"{rpe}-RPE has no key in a window of {length} tokens")
     rows = family(rpe, exponents).values(distances)
     table = np.zeros((length, len(exponents)))
     table[SMALLEST[rpe] :] = rows / [math.fsum(column) for column in rows.T]
@@ -202,11 +204,23 @@ def fit(
 ) -> Fit:
     """The heads with least l1 error + eps A on a window, over the bounds on A."""
     floats, first = tuple(float(ball(beta)) for beta in exponents), SMALLEST[rpe]
+    if rpe == "log" and _at_zero(kernel) != 0:
+        raise ValueError(
+            "log-RPE does not see s = 0: the kernel has to vanish there, as the heads do"
+        )
     table = columns(rpe, floats, length)[first:]
     target = np.array([kernel(s) for s in range(first, length)])
     kept = lightest([(table, target)], caps)
     beyond = float(kernel.beyond(length).upper())
     return Fit(rpe, floats, kept.weights, length, kept.error, beyond)
+
+
+def _at_zero(kernel: l1.Kernel) -> float:
+    """rho(0), or 0 for a kernel that begins at t = 1."""
+    try:
+        return kernel(0)
+    except (ValueError, ZeroDivisionError):
+        return 0.0
 
 
 def lightest(

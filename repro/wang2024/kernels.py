@@ -176,6 +176,9 @@ def bounded_weights_floor(kernel: Kernel, least_exponent: Any, weight: Any) -> f
     The kernel's tail must be the sum itself, not a bound.
     """
     beta = ball(least_exponent)
+    if not (beta > 0 and ball(weight) >= 0):
+        found = f"least exponent {least_exponent}, weight {weight}"
+        raise ValueError(f"bounded weights need an exponent > 0 and a weight >= 0, got {found}")
 
     def floor(start: int) -> flint.arb:
         heads = ball(weight) * (-beta * start).exp() / -(-beta).expm1()

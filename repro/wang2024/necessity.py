@@ -60,8 +60,9 @@ Test = Mapping[int, flint.fmpq]  # z_t by t, 0 elsewhere
 
 def against_exponentials(T: int, u: Sequence[Any]) -> Test:
     """z orthogonal to every u_h^t, t = 0, 1, ..., with z_T = 1 and |z| <= 1."""
-    if not 1 <= len(u) <= T:
+    if int(T) != T or not 1 <= len(u) <= T:
         raise ValueError(f"{len(u)} exponentials: the finding is about 1 to T={T} of them")
+    _check_bases(u)
     p = _monic(u)
     return _normalised(p, p, T)
 
@@ -81,6 +82,12 @@ def against_powers(T: int, exponents: Sequence[int]) -> Test:
             return z
         p = [_rounded(c) for c in solved]
     raise ArithmeticError(f"no test sequence against {list(exponents)} after {STEPS} steps")
+
+
+def _check_bases(u: Sequence[Any]) -> None:
+    bases = rationals(u)
+    if not all(0 < v < 1 for v in bases) or len(set(bases)) < len(bases):
+        raise ValueError(f"decaying exponentials need distinct 0 < u < 1, got {list(u)}")
 
 
 def _monic(zeros: Sequence[Any]) -> list[flint.fmpq]:
@@ -121,8 +128,7 @@ def shortest(T: int, u: Sequence[Any]) -> tuple[flint.fmpq, ...]:
     if T < 0 or len(u) != T + 1:
         raise ValueError(f"T + 1 exponentials are needed, got {len(u)} for T={T}")
     bases = rationals(u)
-    if not all(0 < v < 1 for v in bases) or len(set(bases)) < len(bases):
-        raise ValueError(f"decaying exponentials need distinct 0 < u < 1, got {list(u)}")
+    _check_bases(u)
     one = flint.fmpq(1)
     return tuple(v**-T / math.prod((1 - w / v for w in bases if w != v), start=one) for v in bases)
 

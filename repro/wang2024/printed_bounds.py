@@ -160,8 +160,8 @@ def _hundredth() -> flint.arb:
 
 
 def _check_instant(T: int, lemmas: str) -> None:
-    if T < 1:
-        raise ValueError(f"{lemmas} need T >= 1, got T = {T}")
+    if int(T) != T or T < 1:
+        raise ValueError(f"{lemmas} need an integer T >= 1, got T = {T}")
 
 
 @precisely

@@ -21,7 +21,11 @@ def heads(target: str, curves: Mapping[str, Points]) -> "Figure":
             "heads shared by both kernels",
             {"marker": "D", "linestyle": ":"},
         ),
-        "floor": ("best in class", "no network with the shared exponents", {"linestyle": "--"}),
+        "floor": (
+            "best in class",
+            "no network with these exponents errs less",
+            {"linestyle": "--"},
+        ),
         "trained": ("trained", "trained, heads shared", {}),
     }
     figure, (axes,) = figures.panels(1, width=7.6, height=3.8)
@@ -60,6 +64,8 @@ def width(
     )
     axes.set(xscale="log", yscale="log", xlabel="width m of the readout")
     axes.set(ylabel="largest error found")
+    axes.set_xticks(widths, [str(m) for m in widths])
+    axes.set_xticks([], minor=True)
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
