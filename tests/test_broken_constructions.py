@@ -37,7 +37,7 @@ LEMMA_3_1 = "test_lemma_3_1_multiplication.py"
 LEMMA_3_3 = "test_lemma_3_3_ridge_powers.py"
 THEOREM_3_5 = "test_theorem_3_5_zero_error.py"
 TOWER = "test_finding_exactness_tower.py"
-CHANGES = {  # claim, module of repro/fang2022, from, to
+FANG2022 = {  # claim, module of repro/fang2022, from, to
     "nothing": (LEMMA_3_1, "multiplication", "W_Q[0, x] = 1", "W_Q[0, x] = 1"),
     "sign in W_2, first unit": (LEMMA_3_1, "multiplication", "W_2[product, 0] = -2", "W_2[product, 0] = 2"),
     "sign in W_2, second unit": (LEMMA_3_1, "multiplication", "W_2[product, 1] = 2", "W_2[product, 1] = -2"),
@@ -59,18 +59,35 @@ CHANGES = {  # claim, module of repro/fang2022, from, to
     "constant lost": (THEOREM_3_5, "powers", "readout(beta), Q.at_zero()", "readout(beta), 0 * B"),
     "recursion without G": (TOWER, "tower", "(B * A + P + G + R) + E", "(B * A + P + R) + E"),
 }  # fmt: skip
+EQUAL_T = "test_finding_heads_equal_T_plus_a_few.py"
+NECESSARY = "test_finding_heads_necessary_silence.py"
+WANG2024 = {  # the same of repro/wang2024
+    "T5, a step too early": ("test_table_1_distances.py", "t5", "while D ** (k + 1)", "while D**k"),
+    "Interpolant, one node too few": (EQUAL_T, "exponentials", "[i for i in range(self.H) if i != self.T]", "[i for i in range(1, self.H) if i != self.T]"),
+    "Interpolant, its tail": (EQUAL_T, "exponentials", "* start) / (1 - self.q**h)", "* start) / (1 + self.q**h)"),
+    "test sequence, its place": (NECESSARY, "necessity", "{N - k + i: c", "{N - k + i + 1: c"),
+    "test sequence, reversed factor": (NECESSARY, "necessity", "flint.fmpq_poly(p[::-1])", "flint.fmpq_poly(p)"),
+    "Barrier of powers, a zero lost": ("test_lemma_E_5_moving_powers.py", "powers", "for t in range(1, B)}", "for t in range(2, B)}"),
+    "Jackson, a factor 2": ("test_lemma_F_5_jackson.py", "jackson", "Fraction(2 * sum(", "Fraction(4 * sum("),
+    "the shift, one step late": ("test_section_6_2_curse_of_memory.py", "recurrent", "k=-1, dtype=int)", "k=-2, dtype=int)"),
+    "the residual not read": ("test_theorem_6_1_decaying_kernels.py", "essential", "(alphas.sum(0) if rpe == \"lin\" else 0)", "alphas.sum(0)"),
+    "rounding, half too low": ("test_equation_15_precision.py", "rounding", "k = (x + HALF).floor()\n    return k - 1", "k = x.floor()\n    return k - 1"),
+}  # fmt: skip
+CHANGES = {**{f"fang2022: {name}": ("fang2022", *what) for name, what in FANG2022.items()},
+           **{f"wang2024: {name}": ("wang2024", *what) for name, what in WANG2024.items()}}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_claim_goes_red_when_this_is_broken(change, tmp_path):
-    claim, module, old, new = CHANGES[change]
-    plugin = SABOTAGE.format(module=f"repro.fang2022.{module}", old=old, new=new)
+    paper, claim, module, old, new = CHANGES[change]
+    plugin = SABOTAGE.format(module=f"repro.{paper}.{module}", old=old, new=new)
     (tmp_path / "sabotage.py").write_text(plugin)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", f"claims/fang2022/{claim}", "-q", "-x", "-m", "not control", "--scale", "smoke",
+        [sys.executable, "-m", "pytest", f"claims/{paper}/{claim}", "-q", "-x", "-m", "not control", "--scale", "smoke",
          "-p", "sabotage", "-p", "no:cacheprovider", "--artifacts", str(tmp_path / "artifacts"), "--store", str(tmp_path / "store")],
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=False,
     )  # fmt: skip
-    assert done.returncode == (0 if change == "nothing" else 1), done.stdout + done.stderr
-    if change != "nothing":
+    broken = not change.endswith("nothing")
+    assert done.returncode == int(broken), done.stdout + done.stderr
+    if broken:
         assert ": not as recorded: " in done.stdout, done.stdout
