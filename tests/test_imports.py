@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.harness.imports import closure, docstring, fingerprint, uses_torch
+from repro.harness.imports import closure, docstring, fingerprint, forget, uses_torch
 from repro.harness.project import ClaimTest, Project, claim_test
 
 ROOT = Path(__file__).parents[1]
@@ -13,8 +13,7 @@ LEMMA_3_1 = ROOT / "claims/fang2022/test_lemma_3_1_multiplication.py"
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    fingerprint.cache_clear()
-    uses_torch.cache_clear()
+    forget()
 
 
 class Tree:
@@ -130,7 +129,7 @@ def test_a_package_imported_as_a_whole_stands_for_all_its_modules(tree):
 
 
 def prints(tree):
-    fingerprint.cache_clear()
+    forget()
     return fingerprint(tree.claim, tree.root)
 
 

@@ -350,3 +350,9 @@ def test_all_known_optima_are_distinct():
     """A guard for the tests above: a stuck exchange would give the same error for every degree."""
     errors = [minimax.best(WAVE, q).lower for q in (2, 4, 8, 16)]
     assert all(a > 2 * b for a, b in itertools.pairwise(errors))
+
+
+def test_values_that_are_not_finite_are_refused():
+    for columns, values in [([[1.0], [1.0]], [np.nan, 1.0]), ([[np.inf], [1.0]], [1.0, 1.0])]:
+        with pytest.raises((ValueError, np.linalg.LinAlgError)):
+            minimax.best_on_points(np.array(columns), np.array(values))

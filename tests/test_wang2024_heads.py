@@ -1,5 +1,6 @@
 """Heads as kernels: exact and float64 layers make the kernel that their weights were chosen for."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -69,6 +70,8 @@ def test_a_fit_that_float64_cannot_show_says_so():
     many = heads.fit("lin", l1.indicator(2), exponents, 60)
     with pytest.raises(heads.TooHeavy, match="16 lin heads in float64: eps A"):
         many.seen()
+    with pytest.raises(heads.TooHeavy, match="nan"):
+        replace(few, error=float("nan")).seen()
 
 
 def test_a_layer_that_is_not_finite_is_an_error_and_not_a_nan_that_passes():
@@ -99,6 +102,14 @@ def test_bad_heads_are_named():
         heads.Heads("log", (1,), (1,))
     with pytest.raises(ValueError, match="no key"):
         heads.Heads("log", (2,), (1,)).normalisers(1)
+    with pytest.raises(ValueError, match="no key"):
+        heads.columns("log", [2.0], 1)
+    for unseen in (
+        l1.indicator(0),
+        l1.Kernel(lambda t: flint.arb(2) ** -t, lambda t: flint.arb(2)),
+    ):
+        with pytest.raises(ValueError, match="does not see s = 0"):
+            heads.fit("log", unseen, [2, 3], 30)
     with pytest.raises(ValueError, match="no d x d blocks"):
         heads.block(1, 4, 3, 0, 0)
     with pytest.raises(ValueError, match="no d x d blocks"):

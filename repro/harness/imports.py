@@ -25,6 +25,12 @@ def fingerprint(file: Path, root: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def forget() -> None:
+    """Look at the files anew: until then they are taken to be as they were found first."""
+    for known in (fingerprint, uses_torch, _files):
+        known.cache_clear()
+
+
 def closure(file: Path, root: Path) -> set[Path]:
     found: set[Path] = set()
     waiting = [file]
@@ -60,8 +66,17 @@ def _parsed(file: Path) -> ast.Module:
         return ast.Module(body=[], type_ignores=[])
 
 
-def _names(source: Path, root: Path) -> Iterator[list[str]]:
-    """Dotted names that a file imports; for `from a import b` that is a.b."""
+def _names(source: Path, root: Path) -> tuple[tuple[str, ...], ...]:
+    """Dotted names that a file imports; for `from a import b` that is a.b. Parsed once."""
+    return _names_of(source, root, hashlib.sha256(source.read_bytes()).digest())
+
+
+@functools.cache
+def _names_of(source: Path, root: Path, content: bytes) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(name) for name in _each_name(source, root))
+
+
+def _each_name(source: Path, root: Path) -> Iterator[list[str]]:
     for node in ast.walk(_parsed(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".") for alias in node.names)
@@ -77,7 +92,8 @@ def _imported(source: Path, root: Path) -> Iterator[Path]:
         yield from _files(root, parts) or _files(root, parts[:-1], whole=len(parts) > 2)
 
 
-def _files(root: Path, parts: list[str], *, whole: bool = True) -> list[Path]:
+@functools.cache
+def _files(root: Path, parts: tuple[str, ...], *, whole: bool = True) -> list[Path]:
     """The files behind a dotted name: the module, or every module of the package (only its
     `__init__`, unless as a `whole`); and the `__init__` of each package on the way."""
     if not parts:
