@@ -169,7 +169,8 @@ def make_deterministic(threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # use_deterministic_algorithms would do the same and import torch's compiler, some seconds
+    torch.set_deterministic_debug_mode("warn")
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
