@@ -438,3 +438,13 @@ def test_times_are_readable():
     assert shown == ["< 10 ms", "340 ms", "4.2 s", "1 min 00 s", "3 min 12 s", "2 h 05 min", "–"]
     assert ">15 January 2026, 10:15 UTC<" in moment("2026-01-15T10:15:00+00:00")
     assert moment("soon & later") == "soon &amp; later"
+
+
+def test_a_long_exact_number_is_shown_rounded_with_all_its_digits_at_hand():
+    third = f"{10**60 + 1}/{3 * 10**60}"
+    assert number(third).startswith(f'<span title="{third}">≈ ')
+    assert ">0.3333<" in number(third)
+    assert "×10<sup>2000</sup>" in number(7 * 10**2000)
+    assert number("22/7") == "22/7"
+    assert number("a text of more than forty-eight characters, which is no number") != ""
+    assert "≈" not in number("a text of more than forty-eight characters, which is no number")

@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from datetime import datetime
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +13,8 @@ from markupsafe import Markup, escape
 
 NOTHING = "–"
 LONGEST = 20_000  # characters of a stored input that a page shows
+EXACT = 48  # characters of an exact number beyond which it is shown rounded
+_EXACT = re.compile(r"-?[0-9]+(/[0-9]+)?")
 _SPOKEN = {"nan": "not a number", "inf": "∞", "-inf": "−∞"}
 _SIGNS = {"<=": "≤", ">=": "≥", "not =": "≠"}
 
@@ -21,7 +25,7 @@ def number(value: Any) -> Markup:
         return Markup(NOTHING)
     if isinstance(value, bool):
         return Markup("yes" if value else "no")
-    if isinstance(value, int):
+    if isinstance(value, int) and len(str(value)) <= EXACT:
         return _integer(value)
     if isinstance(value, float):
         return _real(value)
@@ -30,7 +34,18 @@ def number(value: Any) -> Markup:
     if isinstance(value, dict):
         return Markup(", ".join(f"{escape(k)}\u00a0=\u00a0{number(v)}" for k, v in value.items()))
     text = _SPOKEN.get(value, str(value))
+    if len(text) > EXACT and _EXACT.fullmatch(text):
+        return Markup('<span title="{}">≈ {}</span>').format(text, _nearly(Fraction(text)))
     return escape(text) if len(text) <= 24 else Markup('<span class="long">{}</span>').format(text)
+
+
+def _nearly(value: Fraction) -> Markup:
+    """Four digits of an exact number, which may be too large or too small for a float."""
+    try:
+        return _real(float(value))
+    except OverflowError:
+        digits = len(str(abs(value.numerator) // value.denominator)) - 1
+        return _real(float(value / 10**digits)) + Markup("×10<sup>{}</sup>").format(digits)
 
 
 def printed(value: Any) -> Markup:
