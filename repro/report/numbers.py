@@ -25,7 +25,7 @@ def number(value: Any) -> Markup:
         return Markup(NOTHING)
     if isinstance(value, bool):
         return Markup("yes" if value else "no")
-    if isinstance(value, int) and len(str(value)) <= EXACT:
+    if isinstance(value, int) and abs(value) < 10**EXACT:
         return _integer(value)
     if isinstance(value, float):
         return _real(value)
@@ -33,7 +33,7 @@ def number(value: Any) -> Markup:
         return Markup(", ".join(number(item) for item in value))
     if isinstance(value, dict):
         return Markup(", ".join(f"{escape(k)}\u00a0=\u00a0{number(v)}" for k, v in value.items()))
-    text = _SPOKEN.get(value, str(value))
+    text = _SPOKEN.get(str(value), str(value))
     if len(text) > EXACT and _EXACT.fullmatch(text):
         return Markup('<span title="{}">≈ {}</span>').format(text, _nearly(Fraction(text)))
     return escape(text) if len(text) <= 24 else Markup('<span class="long">{}</span>').format(text)
