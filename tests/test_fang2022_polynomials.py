@@ -254,7 +254,7 @@ BAD = {
     ),
     "bound not a number": (lambda: powers.construction(PARABOLOID, math.nan), "needs a finite B > 0, got B=nan"),
     "bound infinite": (lambda: powers.construction(PARABOLOID, math.inf), "needs a finite B > 0, got B=inf"),
-    "degree not whole": (lambda: powers.construction(PARABOLOID, 1, q=2.5), "needs B > 0 and q >= 1, got B=1, q=2.5"),
+    "degree not whole": (lambda: powers.construction(PARABOLOID, 1, q=2.5), "needs B > 0 and q >= 1, got B=1, q=2.5"),  # pyright: ignore
 }  # fmt: skip
 
 
