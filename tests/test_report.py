@@ -444,7 +444,8 @@ def test_a_long_exact_number_is_shown_rounded_with_all_its_digits_at_hand():
     third = f"{10**60 + 1}/{3 * 10**60}"
     assert number(third).startswith(f'<span title="{third}">≈ ')
     assert ">0.3333<" in number(third)
-    assert "×10<sup>2000</sup>" in number(7 * 10**2000)
+    assert "7.000×10<sup>2000</sup>" in number(7 * 10**2000)
+    assert "≈ −1.000×10<sup>-6000</sup>" in number("-1/1" + "0" * 6000)  # beyond str of an int
     assert number("22/7") == "22/7"
     assert number("a text of more than forty-eight characters, which is no number") != ""
     assert "≈" not in number("a text of more than forty-eight characters, which is no number")

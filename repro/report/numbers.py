@@ -4,7 +4,7 @@ import json
 import math
 import re
 from datetime import datetime
-from fractions import Fraction
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -35,17 +35,18 @@ def number(value: Any) -> Markup:
         return Markup(", ".join(f"{escape(k)}\u00a0=\u00a0{number(v)}" for k, v in value.items()))
     text = _SPOKEN.get(str(value), str(value))
     if len(text) > EXACT and _EXACT.fullmatch(text):
-        return Markup('<span title="{}">≈ {}</span>').format(text, _nearly(Fraction(text)))
+        return Markup('<span title="{}">≈ {}</span>').format(text, _nearly(text))
     return escape(text) if len(text) <= 24 else Markup('<span class="long">{}</span>').format(text)
 
 
-def _nearly(value: Fraction) -> Markup:
+def _nearly(exact: str) -> Markup:
     """Four digits of an exact number, which may be too large or too small for a float."""
-    try:
+    numerator, _, denominator = exact.partition("/")
+    value = Decimal(numerator) / Decimal(denominator or 1)
+    if value == 0 or -300 < value.adjusted() < 300:
         return _real(float(value))
-    except OverflowError:
-        digits = len(str(abs(value.numerator) // value.denominator)) - 1
-        return _real(float(value / 10**digits)) + Markup("×10<sup>{}</sup>").format(digits)
+    factor, exponent = f"{value:.3e}".split("e")
+    return Markup("{}×10<sup>{}</sup>").format(factor.replace("-", "−"), int(exponent))
 
 
 def printed(value: Any) -> Markup:
