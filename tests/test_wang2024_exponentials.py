@@ -113,7 +113,7 @@ def test_numbers_of_the_audit():
 def test_constants_refuse_what_the_lemmas_do_not_admit():
     with pytest.raises(ValueError, match=r"E\.1 and E\.2 need an integer T >= 1, got T = 0"):
         printed_bounds.exponential_delta(0)
-    with pytest.raises(ValueError, match=r"E\.4 and E\.5 need T >= 1"):
+    with pytest.raises(ValueError, match=r"E\.4 and E\.5 need an integer T >= 1"):
         printed_bounds.power_delta(0)
     with pytest.raises(ValueError, match=r"Lemma E\.3 admits n <= 99 beta, none for beta = 1/100"):
         printed_bounds.exponential_kernel(1, "1/100")
