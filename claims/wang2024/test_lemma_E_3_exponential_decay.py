@@ -247,7 +247,7 @@ def test_control_bumps_from_one_on_keep_the_error_at_zero(claim):
     """As printed, for e^-t cos t, (-1)^t e^-t: whatever m, what is left is |rho(0)| = 1."""
     literal = {name: bumps(name, 1).errors(BUMPS, 200) for name in NAMES[:3]}
     for name, errors in literal.items():
-        zero = "theorem: P_m(0) → Φ(0) = 0, less 2 % for finite m"
+        zero = "spread: P_m(0) → Φ(0) = 0; at most 2 % less was seen"
         label = f"smallest l1 error, {name}"
         claim.at_least(min(errors), 0.96, label, equation="Σ from T = 1", source=zero)
     name, ms = (

@@ -185,7 +185,7 @@ def test_geometric_exponents_and_positive_weights_follow_a_smooth_kernel(claim):
         claim.within(sum(alphas), one, error + 1e-12, name, equation="alpha", source=positive)
         if 4 * N in errors:
             power = np.log(errors[4 * N][2]) / np.log(error)
-            root = "theorem: e^(-c sqrt N) has 2; factors of N leave 1.7"
+            root = "spread: e^(-c sqrt N) has 2; factors of N leave 1.7 at least"
             claim.at_least(
                 power, 1.7, f"log error at {4 * N} over that at {N}", equation="root", source=root
             )
