@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from repro.numerics import l1
+from repro.numerics import l1, vertices
 from repro.numerics.logarithms import Log, ball, exp
 
 HALVES = tuple(Log(2**k) for k in range(1, 6))  # u = 1/2, 1/4, ..., 1/32
@@ -117,7 +117,8 @@ def test_a_program_that_is_given_up_is_an_error(monkeypatch):
     class Lost:
         x, message = None, "lost"
 
-    monkeypatch.setattr(l1, "linprog", lambda *_, **__: Lost())
+    for module in (l1, vertices):
+        monkeypatch.setattr(module, "linprog", lambda *_, **__: Lost())
     for ask in (
         lambda: l1.best(l1.indicator(1), l1.Exponentials(HALVES[:2]), window=9),
         lambda: l1.best_for_all([(l1.indicator(1), l1.Exponentials(HALVES[:2]))], window=9),
