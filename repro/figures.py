@@ -42,13 +42,11 @@ STYLE: dict[Any, Any] = {
 def panels(count: int, *, width: float = 4.6, height: float = 3.6) -> "tuple[Figure, list[Axes]]":
     """A figure with `count` panels side by side."""
     import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
     matplotlib.rcParams.update(STYLE)
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, count, figsize=(width * count, height), squeeze=False)
-    return figure, list(axes[0])
+    figure = Figure(figsize=(width * count, height))
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
 def draw(axes: "Axes", role: str, x: Any, y: Any, label: str, **changes: Any) -> None:

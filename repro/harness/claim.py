@@ -188,6 +188,8 @@ class Claim:
         """Keep a figure as SVG and PNG; `alt` tells in words and numbers what it shows."""
         folder = claim_folder(self._artifacts, self.statement.id)
         entry = {"caption": caption, "alt": alt}
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # it is laid out now; each savefig would do it again
         for suffix, metadata in (("svg", {"Date": None}), ("png", {})):
             drawn = io.BytesIO()
             figure.savefig(drawn, format=suffix, metadata=metadata)

@@ -4,6 +4,7 @@ The file is TOML; docs/ledger.md describes it for people. Reading it needs no to
 and no pytest, so that listing stays quick.
 """
 
+import functools
 import graphlib
 import re
 import tomllib
@@ -87,15 +88,16 @@ class Ledger:
     papers: dict[str, Paper]
     statements: dict[str, Statement] = field(repr=False)
 
+    @functools.cached_property
+    def _by_stem(self) -> dict[tuple[str, str], Statement]:
+        return {(s.paper, s.stem): s for s in self.statements.values()}
+
     def of_file(self, path: Path) -> Statement | None:
         """The statement that a claim file shows, by its folder and the start of its name."""
-        matches = [
-            s
-            for s in self.statements.values()
-            if s.paper == path.parent.name
-            and (path.stem == s.stem or path.stem.startswith(s.stem + "_"))
-        ]
-        return max(matches, key=lambda s: len(s.stem), default=None)
+        words = path.stem.split("_")
+        starts = ("_".join(words[:end]) for end in range(len(words), 0, -1))
+        found = (self._by_stem.get((path.parent.name, start)) for start in starts)
+        return next(filter(None, found), None)
 
     def order(self) -> list[str]:
         """All ids, each after everything that it uses."""
