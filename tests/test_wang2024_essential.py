@@ -12,7 +12,7 @@ from repro.numerics import barron, l1
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 from repro.training import Workspace
-from repro.wang2024 import essential, kernels, recurrent
+from repro.wang2024 import essential, fixed, kernels, recurrent
 from repro.wang2024.model import Attention, Head
 
 EXPONENTS = {"lin": [Log(2), Log(3), Log(Fraction(3, 2))], "log": [2, 3, 5]}
@@ -47,7 +47,7 @@ def test_the_network_stores_the_convolutions_in_rationals(rpe, d):
 
 
 def test_heads_apart_are_heads_shared_with_zeros():
-    together = essential.apart([[1, 2], [3]])
+    together = fixed.apart([[1, 2], [3]])
     assert together.tolist() == [[1, 0], [2, 0], [0, 3]]
 
 
@@ -66,7 +66,7 @@ def test_weights_and_kernels_must_agree_in_number():
 
 def test_log_heads_have_no_normaliser_on_a_window_of_one_token():
     with pytest.raises(ValueError, match="no key in a window of 1"):
-        essential.normalisers("log", (2,), 1)
+        fixed.normalisers("log", (2,), 1)
 
 
 @pytest.mark.parametrize("example", list(essential.EXAMPLES))
@@ -150,7 +150,7 @@ def test_the_mean_logit_of_a_softmax_is_as_small_as_the_round_off_bound_says():
 def test_the_readout_has_the_neurons_it_is_given():
     neurons = barron.norm_network(2, 5)
     y = rationals([[3, -4]])
-    out = essential.scalar_readout(neurons)(y)
+    out = fixed.scalar_readout(neurons)(y)
     assert float(out[0, 0]) == pytest.approx(float(barron.value(neurons, np.array([3.0, -4.0]))))
 
 

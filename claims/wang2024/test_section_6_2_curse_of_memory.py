@@ -65,7 +65,7 @@ def test_lin_heads_are_a_diagonal_linear_recurrence(claim):
         u, alphas = ([exact.rational(pair[i]) for pair in pairs] for i in range(2))
         p = tuple(Log(1 / factor) for factor in u)
         plain = [model.Head(one * a, p_h) for a, p_h in zip(alphas, p, strict=True)]
-        sums = wang2024.essential.normalisers("lin", p, len(x))
+        sums = wang2024.fixed.normalisers("lin", p, len(x))
         softmax = [model.Head(one * a * s, q) for a, s, q in zip(alphas, sums, p, strict=True)]
         recurrent = wang2024.recurrent.diagonal(u, alphas)(X)
         unlike = (model.Attention(tuple(plain), one, "lin", normalised=False)(X) != recurrent).sum()

@@ -83,7 +83,7 @@ def measure(claim, heads, n, neurons, read):
 
 
 def scalar(neurons):
-    return wang2024.essential.scalar_readout(neurons)
+    return wang2024.fixed.scalar_readout(neurons)
 
 
 def readout_error(heads, neurons):
@@ -356,7 +356,7 @@ def test_reading_with_the_residual_but_without_its_block_adds_the_token(claim):
     model, rationals = wang2024.model, numerics.exact.rationals
     one, Log = rationals([[1]]), numerics.logarithms.Log
     X, n = [1, -1, 1], 3
-    value = wang2024.essential.normalisers("lin", (Log(2),), n)[0]
+    value = wang2024.fixed.normalisers("lin", (Log(2),), n)[0]
     attention = model.Attention((model.Head(one * value, Log(2)),), one, "lin")
     ffn = wang2024.essential.identity_readout(1)
     network = model.Transformer(one, one[0] * 0, (model.Layer(attention, ffn),))

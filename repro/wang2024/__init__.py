@@ -2,6 +2,9 @@
 
 Section 3.2           model.py
 Equation (15), B.1    rounding.py
+Sections 4.1, 5.1     targets.py
+Section 4, A.1        fixed.py (Theorem 4.1)
+Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), moving.py
 Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (linear RNNs)
 Lemmas E.1, E.2       exponentials.py, and trained: trained_delta.py
 Lemmas E.4, E.5       powers.py
@@ -19,12 +22,15 @@ from repro.lazy import submodules
 
 if TYPE_CHECKING:
     from repro.wang2024 import (
+        adaptive,
         essential,
         exponentials,
+        fixed,
         heads,
         jackson,
         kernels,
         model,
+        moving,
         necessity,
         pictures,
         powers,
@@ -32,17 +38,21 @@ if TYPE_CHECKING:
         recurrent,
         rounding,
         t5,
+        targets,
         trained_delta,
         trained_norm,
     )
 
 __all__ = [
+    "adaptive",
     "essential",
     "exponentials",
+    "fixed",
     "heads",
     "jackson",
     "kernels",
     "model",
+    "moving",
     "necessity",
     "pictures",
     "powers",
@@ -50,6 +60,7 @@ __all__ = [
     "recurrent",
     "rounding",
     "t5",
+    "targets",
     "trained_delta",
     "trained_norm",
 ]

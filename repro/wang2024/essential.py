@@ -39,7 +39,6 @@ length of the vector of these sums for f(y) = |y|_2. The largest sum_s rho(s) z_
 on N_+ of rho from the span of the heads (linear programming duality, numerics/l1.py).
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,14 +50,12 @@ import torch
 from torch import Tensor, nn
 
 from repro.numerics import l1
-from repro.numerics.barron import Network
-from repro.numerics.exact import rationals, vector
 from repro.numerics.l1 import Best, Exponentials, Kernel, Powers
 from repro.numerics.logarithms import ball
 from repro.numerics.roundoff import unit
 from repro.training import Adam, Cosine, Outcome, Spec, Workspace
 from repro.training.loop import fit, generator_at
-from repro.wang2024.heads import Heads
+from repro.wang2024.fixed import apart, blocks, extraction, identity, normalisers
 from repro.wang2024.kernels import cosine, exponential, later, log_cosine, power
 from repro.wang2024.model import (
     SMALLEST,
@@ -83,16 +80,6 @@ def split(H: int, M: int) -> list[int]:
     return [H // M + (k < H % M) for k in range(M)]
 
 
-def apart(alphas: Sequence[Sequence[Any]]) -> np.ndarray:
-    """Heads of their own for each kernel, one kernel after the other, as D.1 has it: (H, M)."""
-    rows = [
-        [alpha if k == own else 0 for k in range(len(alphas))]
-        for own, of_kernel in enumerate(alphas)
-        for alpha in of_kernel
-    ]
-    return np.array(rows, dtype=object)
-
-
 def network(
     rpe: str,
     exponents: Sequence[Any],  # (H,)
@@ -112,37 +99,12 @@ def network(
         found = f"{len(exponents)} exponents, {len(at_zero)} values at 0"
         raise ValueError(f"Theorem 6.1: alphas of shape ({H}, {M}) need H and M of them: {found}")
     with flint.ctx.workprec(BITS):
-        values = alphas * normalisers(rpe, tuple(exponents), length)[:, None]  # v_hk
         r = np.asarray(at_zero, dtype=object) - (alphas.sum(0) if rpe == "lin" else 0)
-        reads = blocks(np.concatenate([r[:, None], _identity(M)], axis=1), d)  # (M d, D)
+        reads = blocks(np.concatenate([r[:, None], identity(M)], axis=1), d)  # (M d, D)
         feed_forward = FeedForward(readout.a, readout.b @ reads, readout.c)
-    heads = [Head(blocks(_write(v), d), p) for v, p in zip(values, exponents, strict=True)]
-    attention = Attention(tuple(heads), blocks(_identity(M + 1), d), rpe)
-    W_E = blocks(_identity(M + 1)[:, :1], d)
+    attention = extraction(rpe, exponents, alphas, length=length, d=d)
+    W_E = blocks(identity(M + 1)[:, :1], d)
     return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, feed_forward),))
-
-
-@functools.cache
-def normalisers(rpe: str, exponents: tuple[Any, ...], length: int) -> np.ndarray:
-    """sum_j e^{p_h phi_type(j)} over the window, for exponents of which some may be the same."""
-    with flint.ctx.workprec(BITS):
-        return vector([Heads(rpe, (p,), (1,)).normalisers(length)[0] for p in exponents])
-
-
-def blocks(pattern: np.ndarray, d: int) -> np.ndarray:
-    """Each entry times I_d."""
-    return np.kron(pattern, _identity(d))
-
-
-def _write(v: np.ndarray) -> np.ndarray:
-    """From block 0 to block k with weight v_k, for k = 1, ..., M."""
-    W_V = 0 * _identity(len(v) + 1)
-    W_V[1:, 0] = v
-    return W_V
-
-
-def _identity(size: int) -> np.ndarray:
-    return rationals(np.eye(size, dtype=int))
 
 
 # --- the readout ---------------------------------------------------------------------------------
@@ -150,15 +112,9 @@ def _identity(size: int) -> np.ndarray:
 
 def identity_readout(size: int) -> FeedForward:
     """f(y) = y = relu(y) - relu(-y), without error: shows what the attention has stored."""
-    one = _identity(size)
+    one = identity(size)
     a, b = np.concatenate([one, -one], axis=1), np.concatenate([one, -one])
     return FeedForward(a, b, b[:, 0] * 0)
-
-
-def scalar_readout(neurons: Network) -> FeedForward:
-    """The m neurons of Lemma F.6 as a feed-forward network with one output."""
-    a, b, c = (rationals(weight) for weight in neurons)
-    return FeedForward(a[None, :], b, c)
 
 
 def box(norms: Sequence[Any], attention_error: Any = 1) -> Any:

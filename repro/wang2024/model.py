@@ -44,7 +44,7 @@ Readings and departures:
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 from operator import add
@@ -293,19 +293,26 @@ class Transformer(Network):
         return sum(layer.attention.first for layer in self.layers)
 
     def __call__(self, tokens: Array) -> Array:  # (..., n, d) -> (..., n - first, D_out)
+        *_, x = self.states(tokens)
+        if isinstance(x, torch.Tensor) and not bool(x.isfinite().all()):
+            raise ValueError(f"Section 3.2: an output is not finite in {x.dtype}")
+        return x
+
+    def states(self, tokens: Array) -> Iterator[Array]:
+        """x^(0), x^(1/2), x^(1), ..., x^(L), after each half of a layer."""
         if tokens.shape[-1] != self.W_E.shape[1] or len(tokens.shape) < 2:
             raise ValueError(
                 f"Section 3.2 embeds (..., n, d) tokens with d={self.W_E.shape[1]}, "
                 f"got shape {tuple(tokens.shape)}"
             )
         x = inner(tokens, self.W_E) + self.b_E
+        yield x
         for number, layer in enumerate(self.layers, start=1):
             x = x[..., layer.attention.first :, :] + layer.attention(x)
+            yield x
             out = layer.feed_forward(x)
             x = out if number == len(self.layers) else x + out
-        if isinstance(x, torch.Tensor) and not bool(x.isfinite().all()):
-            raise ValueError(f"Section 3.2: an output is not finite in {x.dtype}")
-        return x
+            yield x
 
 
 def inner(a: Array, b: Array) -> Array:

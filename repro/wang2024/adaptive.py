@@ -1,0 +1,259 @@
+"""Theorems 5.1, 5.4 and Propositions 5.3, 5.5 (proofs: B.1, B.3, C.1, C.2): pointers and fetching.
+
+Paper                       Here                  Meaning
+D = (M+1)(d+1)              Layout.D              M + 1 blocks of d, then M pointers, then a 1
+P^(k)                       Layout.block(k)       block k: memory k, block 0 being x_t
+e_{D-M+k-1}, e_D            .pointer(k), .last    where t_k (log: log t_k) and 1 (log 2) are kept
+g_k, log g_k                memory_networks       two-layer networks, rounded as (15) says
+phi_k(s; B)                 moving (Moving)       heads that follow the pointer, moving.py
+f_(2)^2NN                   readout               the last feed-forward network
+-                           stages                which memories are fetched in which layer
+
+One construction serves all. In stage j = 1, ..., L - 1 a set of memories is handled, whose
+functions g_k read only tokens that are already there:
+    Theorem 5.1     {1, ..., M}                                                 L = 2
+    Theorem 5.4     {1}, {2}, ..., {K}, and {K+1, ..., M} if M > K              L = K+1+1{M >= K+1}
+    Proposition 5.5 {1}, {2}, ..., {M}                                          L = M + 1
+
+Proof, in the order of C.1 (of B.1 if there is one stage).
+1. W_E puts x_t into block 0. The first attention is idle, W_O = 0.
+2. FFN^(j) writes t_k = [network for g_k] into pointer k, for the memories of stage j, rounded. The
+   first one also writes 1 (log: log 2, since (15) would turn 1 into log 3) into the last place.
+   If the network is within 1/2 of g_k (log: within 1/(4 T_k) of log g_k) at what block 0, 1, ...
+   hold, then t_k is exact. For blocks with an error e this follows from |network - g_k| < 1/4 and
+   Lip(g_k) e <= 1/4 (log: 1/(8 T_k) twice).
+3. Attention j + 1, head h of memory k: W_Q x_t = beta_h t_k, W_K x_{t-s} = 1, p = beta_h, so that
+       logit = beta_h t_k - beta_h s  (lin),    beta_h log t_k - beta_h log s  (log),
+   and W_V = alpha_h from block 0 to block k: it adds sum_s psi_k(s; t_k) x_{t-s} there, which is
+   within sup_B |I{. = B} - psi_k(.; B)|_1 of x_{t-t_k}, as |x_t|_2 <= 1.
+4. The last FFN reads the M + 1 blocks: error at most E_FFN + |f|_Lip E_Attn with
+   E_Attn^2 = sum_k (error of memory k)^2, the blocks being orthogonal.
+
+Head counts, for every n and H (`constant_lin`). Let lin. With T_k + 1 heads for memory k its error
+is as small as one likes, so that also Lip(g) e <= 1/4: no threshold beyond H > T_k remains.
+If H < sum_k (T_k + 1) in one stage, serve memories by increasing T_k while heads last, and let the
+other p blocks be 0, which costs |f|_Lip sqrt(p). With y_k = T_k + 1, j the first memory not served
+and y_k <= c^{1/n} a_k^{(n+1)/n}, where a_k = e^{0.01 T_k} and c = max_T (T+1)^n e^{-0.01 (n+1) T},
+    c (sum_k a_k)^{n+1} / H^n >= (sum_k y_k^{n/(n+1)})^{n+1} / H^n
+                              >= (sum_{k<j} y_k + p y_j)^{n+1} / (y_j H^n) >= p,
+since y_k^{n/(n+1)} >= y_k y_j^{-1/(n+1)} for k <= j and sum_{k<=j} y_k > H. So Theorem 5.1 holds
+for lin-RPE and all H, M, T_k with C(n) = c. In Theorem 5.4 a memory that is not fetched spoils
+those that depend on it: all M blocks may be 0, and the constant is c sqrt(M).
+
+Departures from the proofs:
+- W_Q and W_K are rows in R^{1 x D}. Printed are D x D matrices delta_(p,1), of which W x has x_1 in
+  row p, so that <W_Q x, W_K x> = 0 for p != D; and D x (D/H), which cannot be kept as H grows.
+- beta_h stands in W_Q and 1 in W_K (log: 1/log 2, which C.1 forgets); printed is sqrt(beta_h) in
+  both. The dot product is the same number, with less rounding.
+- C.1 reads the pointer at D-M+l, one too far; it is written at D-M+l-1.
+- Errors are measured against (x_t, x_{t-t_1}, ...), not against x_t^(0) as in (E3).
+- W_O^(2) = I in step III of B.1, printed W_O^(1), which step I made 0.
+- TMX, log (B.3): the pointer holds g_k itself, rounded plainly. Printed is log g_k, of which
+  phi_log would be taken once more: -inf for g_k = 1, 2.
+- A layer may have fewer than H heads: the others have W_V = 0. The idle layer has one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.numerics.barron import Network
+from repro.numerics.exact import rational, rationals
+from repro.numerics.logarithms import Log
+from repro.wang2024.fixed import scalar_readout
+from repro.wang2024.heads import block
+from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
+from repro.wang2024.moving import Moving
+from repro.wang2024.targets import Target
+
+BITS = 256
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the coordinates of a token are; indices count from 0."""
+
+    M: int
+    d: int
+
+    @property
+    def D(self) -> int:
+        return (self.M + 1) * (self.d + 1)
+
+    def block(self, k: int) -> slice:
+        return slice(k * self.d, (k + 1) * self.d)
+
+    def pointer(self, k: int) -> int:
+        """Of memory k = 1, ..., M."""
+        return (self.M + 1) * self.d + k - 1
+
+    @property
+    def last(self) -> int:
+        return self.D - 1
+
+    def row(self, index: int, value: Any) -> np.ndarray:
+        """value times e_index, as a row; (1, D)."""
+        out = rationals(np.zeros((1, self.D), dtype=int))
+        out[0, index] = value
+        return out
+
+
+def two_layers(target: Target) -> list[list[int]]:
+    """Theorem 5.1: all memories at once."""
+    return [list(range(1, target.M + 1))]
+
+
+def nested(target: Target) -> list[list[int]]:
+    """Theorem 5.4: the first K one by one, the others together."""
+    rest = list(range(target.K + 1, target.M + 1))
+    return [[k] for k in range(1, target.K + 1)] + ([rest] if rest else [])
+
+
+def one_by_one(target: Target) -> list[list[int]]:
+    """Proposition 5.5."""
+    return [[k] for k in range(1, target.M + 1)]
+
+
+def transformer(
+    target: Target,
+    moving: Sequence[Moving],
+    stages: Sequence[Sequence[int]],
+    *,
+    tmx: bool = False,
+    memory_networks: Sequence[Network] | None = None,
+    readout: Network | None = None,
+) -> Transformer:
+    """The network of the proof, in the arithmetic of the heads.
+
+    `moving` has one set of heads for each memory. `memory_networks` and `readout` take the place
+    of the networks that equal g_k (log: log g_k) and f.
+    """
+    rpe, layout = _one_type(moving), Layout(target.M, target.d)
+    _check_stages(target, moving, stages)
+    stored = "lin" if tmx else rpe  # what the pointers hold: t_k, or log t_k
+    g = memory_networks or [getattr(memory, stored) for memory in target.memories]
+    f = readout or target.readout.network
+    if f is None:
+        raise ValueError(f"{target.readout.name} is no finite network: give one as readout")
+    attentions = [_idle(layout, rpe)]
+    attentions += [_fetch(layout, rpe, {k: moving[k - 1] for k in ks}, tmx) for ks in stages]
+    ffns = [_point(layout, {k: g[k - 1] for k in ks}, stored, ks is stages[0]) for ks in stages]
+    pairs = zip(attentions, [*ffns, _read(layout, f)], strict=True)
+    W_E = rationals(np.eye(layout.D, target.d, dtype=int))
+    return Transformer(W_E, W_E[:, 0] * 0, tuple(Layer(*pair) for pair in pairs))
+
+
+def _one_type(moving: Sequence[Moving]) -> str:
+    types = {one.rpe for one in moving}
+    if len(types) != 1:
+        raise ValueError(f"class (12) has one type of RPE, got {sorted(types)}")
+    return types.pop()
+
+
+def _check_stages(
+    target: Target, moving: Sequence[Moving], stages: Sequence[Sequence[int]]
+) -> None:
+    order = [k for stage in stages for k in stage]
+    if sorted(order) != list(range(1, target.M + 1)) or len(moving) != target.M:
+        found = f"stages {[list(s) for s in stages]} and {len(moving)} sets of heads"
+        raise ValueError(f"each of the M={target.M} memories is fetched once, got {found}")
+    for k, one in enumerate(moving, start=1):
+        if one.T < target.memories[k - 1].T:
+            found = f"heads for T={one.T}"
+            raise ValueError(f"memory {k} reaches T={target.memories[k - 1].T}, got {found}")
+    for stage in stages:
+        before = order[: order.index(stage[0])]
+        for k in stage:
+            missing = set(range(1, target.reads(k))) - set(before)
+            if missing:
+                raise ValueError(f"g_{k} reads the memories {sorted(missing)}, not fetched before")
+
+
+def _idle(layout: Layout, rpe: str) -> Attention:
+    nothing = rationals(np.zeros((layout.D, layout.D), dtype=int))
+    return Attention((Head(nothing, rational(0)),), nothing, rpe, normalised=False)
+
+
+def _point(layout: Layout, networks: dict[int, Network], stored: str, first: bool) -> FeedForward:
+    """FFN^(j): g_k of the blocks into pointer k, and the constant the first time."""
+    a, b, c = [], [], []
+    for k, network in networks.items():
+        for weight, direction, bias in zip(*network, strict=True):
+            a.append(layout.row(layout.pointer(k), weight)[0])
+            b.append(_padded(direction, layout))
+            c.append(bias)
+    if first:
+        a.append(layout.row(layout.last, 1 if stored == "lin" else Log(2))[0])
+        b.append(_padded([], layout))
+        c.append(rational(1))
+    return FeedForward(np.stack(a, axis=-1), np.stack(b), np.array(c, dtype=object), stored)
+
+
+def _padded(direction: Any, layout: Layout) -> np.ndarray:
+    """b-bar = (b, 0) in R^D."""
+    row = rationals(np.zeros(layout.D, dtype=int))
+    row[: len(direction)] = direction
+    return row
+
+
+def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> Attention:
+    """Attention j + 1: the memories that the pointers name, into their blocks."""
+    with flint.ctx.workprec(BITS):
+        one = rational(1) if rpe == "lin" else 1 / flint.arb(2).log()
+    W_K, heads = layout.row(layout.last, one), []
+    for k, psi in moving.items():
+        for alpha, beta in zip(psi.alphas, psi.exponents, strict=True):
+            W_V = _from_token(alpha, k, layout)
+            if tmx:
+                heads.append(Head(W_V, beta, w=layout.row(layout.pointer(k), rational(1))[0]))
+            else:
+                W_Q = layout.row(layout.pointer(k), beta)
+                heads.append(Head(W_V, beta, W_Q=W_Q, W_K=W_K))
+    identity = rationals(np.eye(layout.D, dtype=int))
+    return Attention(tuple(heads), identity, rpe, normalised=False)
+
+
+def _from_token(alpha: Any, k: int, layout: Layout) -> np.ndarray:
+    """alpha delta_(k+1,1) of d x d blocks; the rows of pointers are 0."""
+    W = rationals(np.zeros((layout.D, layout.D), dtype=int))
+    size = (layout.M + 1) * layout.d
+    exact = alpha if isinstance(alpha, (flint.arb, flint.fmpq)) else rational(alpha)
+    W[:size, :size] = block(exact, size, layout.d, k, 0)
+    return W
+
+
+def _read(layout: Layout, f: Network) -> FeedForward:
+    """The last FFN: f of the M + 1 blocks."""
+    of_blocks = scalar_readout(f)
+    b = np.stack([_padded(row, layout) for row in of_blocks.b])
+    return FeedForward(of_blocks.a, b, of_blocks.c)
+
+
+# --- what it does --------------------------------------------------------------------------------
+
+
+def attention_error(moving: Sequence[Moving]) -> float:
+    """E_Attn: the root of the sum of squares, since the blocks are orthogonal."""
+    errors = [float(flint.arb(one.error).upper()) for one in moving]
+    return float(np.sqrt(sum(error**2 for error in errors)))
+
+
+def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
+    """|output - target| in float64 at every position that the window determines."""
+    x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
+    outputs = network(x)[..., target.reach :, 0].cpu().numpy()
+    return np.abs(outputs - target(tokens))
+
+
+def constant_lin(n: int) -> flint.arb:
+    """max over T >= 1 of (T + 1)^n e^{-0.01 (n+1) T}; the maximum is near T + 1 = 100 n / (n+1)."""
+    top = max(1, 100 * n // (n + 1) - 1)
+    with flint.ctx.workprec(BITS):
+        near = [
+            flint.arb(T + 1) ** n * (-flint.arb((n + 1) * T) / 100).exp() for T in (top, top + 1)
+        ]
+        return near[0].max(near[1])

@@ -1,0 +1,153 @@
+"""Theorem 4.1 (proof: A.1): one dot-product-free layer remembers fixed distances.
+
+Paper                 Here                    Meaning
+T_1 < ... < T_M       Target.distances        where the memories are
+D = (M+1) d, P^(k)    block k of d numbers    x_t in block 0, memory k in block k
+phi_k(s)              alphas (H, M)           phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
+p^(1,h), W_V^(1,h)    exponents, extraction   slopes; alpha times the normaliser, from block 0 to k
+H_1, ..., H_M         moving.allocate, apart  heads of their own for each memory
+f, FFN^(1)            readout                 a network of (M+1) d numbers
+
+Proof, for both types of RPE.
+I.  W_E puts x_t into block 0. Head h has p = p_h and v_hk I_d from block 0 to block k, with
+    v_hk = alphas[h, k] sum_j e^{p_h phi_type(j)}. The residual keeps x_t, and W_O = I, so block k
+    holds sum_s phi_k(s) x_{t-s}, within |phi_k - I{. = T_k}|_1 of x_{t-T_k}, as |x_t|_2 <= 1.
+II. The readout is within E_FFN of f on |x|_inf <= 1 + E_Attn. So the error is at most
+    E_FFN + |f|_Lip E_Attn, with E_Attn^2 = sum_k |phi_k - I{. = T_k}|_1^2 (A.1 has the sum).
+
+Heads can be shared: nothing in (3) makes a head write to one block only. With H exponents that do
+not depend on k, all memories with T_k < H (lin) or T_k <= H (log) are fetched to any accuracy
+(finding heads-equal-T, powers.py).
+
+The theorem for every H, with its constant. If H heads do not reach memory k, leave its block 0:
+that costs at most |x_{t-T_k}| <= 1. With p such memories the error is at most E_FFN + |f|_Lip
+sqrt(p) and as little more as one likes. For each of them T_k >= H (lin), so that with
+C(n) = max_T T^n e^{-0.01 (n+1) T} (exponentials.smallest_constant)
+    C(n) (sum_i e^{0.01 T_i})^{n+1} / H^n >= sum over the p of C(n) e^{0.01 (n+1) T_k} / H^n >= p,
+and for log, T_k > H gives (sum_i T_i^1.01)^{n+1} / H^n >= p with C(n) = 1. So
+E_Attn <= C(n) (...)^{n+1} / H^n holds for all n, H, M and T_1, ..., T_M, and C depends on n alone.
+E_FFN is Lemma F.6 on a box of half-width 2, with its factor sqrt(D + 1).
+
+Departures from A.1: H_k integers (moving.allocate), or heads shared; E_Attn <= 1 is not assumed but
+chosen; the normaliser is that of the window, so the network is meant for its last position.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.numerics import l1
+from repro.numerics.barron import Network
+from repro.numerics.exact import rational, rationals, vector
+from repro.numerics.logarithms import Log
+from repro.wang2024.heads import Heads, family, fit
+from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
+from repro.wang2024.rounding import each
+from repro.wang2024.targets import Target
+
+BITS = 256  # of the weights, before they are rounded
+
+
+def apart(alphas: Sequence[Sequence[Any]]) -> np.ndarray:
+    """Heads of their own for each memory, one memory after the other, as A.1 has it: (H, M)."""
+    rows = [
+        [alpha if k == own else 0 for k in range(len(alphas))]
+        for own, of_memory in enumerate(alphas)
+        for alpha in of_memory
+    ]
+    return np.array(rows, dtype=object)
+
+
+def extraction(
+    rpe: str, exponents: Sequence[Any], alphas: np.ndarray, *, length: int, d: int = 1
+) -> Attention:
+    """The attention of step I for windows of `length` tokens; alphas (H, M), D = (M + 1) d."""
+    H, M = alphas.shape
+    if len(exponents) != H:
+        found = f"{len(exponents)} exponents for {H} heads"
+        raise ValueError(f"Theorem 4.1 has one slope for each head, got {found}")
+    with flint.ctx.workprec(BITS):
+        values = alphas * normalisers(rpe, tuple(exponents), length)[:, None]  # v_hk
+    heads = [Head(blocks(_write(v), d), p) for v, p in zip(values, exponents, strict=True)]
+    return Attention(tuple(heads), blocks(identity(M + 1), d), rpe)
+
+
+@functools.cache
+def normalisers(rpe: str, exponents: tuple[Any, ...], length: int) -> np.ndarray:
+    """sum_j e^{p_h phi_type(j)} over the window, for exponents of which some may be the same."""
+    with flint.ctx.workprec(BITS):
+        return vector([Heads(rpe, (p,), (1,)).normalisers(length)[0] for p in exponents])
+
+
+def blocks(pattern: np.ndarray, d: int) -> np.ndarray:
+    """Each entry times I_d."""
+    return np.kron(pattern, identity(d))
+
+
+def identity(size: int) -> np.ndarray:
+    return rationals(np.eye(size, dtype=int))
+
+
+def _write(v: np.ndarray) -> np.ndarray:
+    """From block 0 to block k with weight v_k, for k = 1, ..., M."""
+    W_V = 0 * identity(len(v) + 1)
+    W_V[1:, 0] = v
+    return W_V
+
+
+def transformer(
+    target: Target,
+    rpe: str,
+    exponents: Sequence[Any],
+    alphas: np.ndarray,
+    *,
+    length: int,
+    readout: Network | None = None,
+) -> Transformer:
+    """The network of the proof; `readout` takes the place of a network that equals f."""
+    if alphas.shape[1] != target.M:
+        raise ValueError(f"{target.M} memories need as many columns of alphas: {alphas.shape}")
+    neurons = readout or target.readout.network
+    if neurons is None:
+        raise ValueError(f"{target.readout.name} is no finite network: give one as readout")
+    attention = extraction(rpe, exponents, alphas, length=length, d=target.d)
+    W_E = blocks(identity(target.M + 1)[:, :1], target.d)
+    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, scalar_readout(neurons)),))
+
+
+def scalar_readout(neurons: Network) -> FeedForward:
+    """The m neurons of Lemma F.6 as a feed-forward network with one output."""
+    a, b, c = (each(_exact, np.asarray(weight, dtype=object)) for weight in neurons)
+    return FeedForward(a[None, :], b, c)
+
+
+def _exact(weight: Any) -> Any:
+    return weight if isinstance(weight, (Log, flint.arb)) else rational(weight)
+
+
+# --- coefficients --------------------------------------------------------------------------------
+
+
+def optimal(rpe: str, T: int, exponents: Sequence[Any], *, window: int = 60) -> l1.Best:
+    """The best coefficients for one memory, with a proof (numerics/l1.py)."""
+    return l1.best(l1.indicator(T), family(rpe, exponents), window=window)
+
+
+def fitted(rpe: str, T: int, exponents: Sequence[Any], *, length: int) -> tuple[np.ndarray, float]:
+    """Float64 coefficients for windows of `length` tokens, and their l1 error."""
+    found = fit(rpe, l1.indicator(T), exponents, length)
+    sums = np.array([float(s) for s in normalisers(rpe, tuple(exponents), length)])
+    return found.values / sums, found.error
+
+
+# --- what it does --------------------------------------------------------------------------------
+
+
+def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
+    """|output - target| in float64 at the last position of each window."""
+    x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
+    return np.abs(network(x)[..., -1, 0].cpu().numpy() - target(tokens)[..., -1])

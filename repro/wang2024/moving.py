@@ -1,0 +1,161 @@
+"""Heads that follow a pointer B in 1, ..., T: Lemmas E.2 and E.5, in three arithmetics.
+
+Paper                             Here               Meaning
+alpha_h, beta_h                   alphas, exponents  psi(s; B) = sum_h alpha_h e^{-beta_h (s - B)}
+                                                     (lin) or sum_h alpha_h (s / B)^{-beta_h} (log)
+sup_B |I{s = B} - psi(.; B)|_1    error              at most this, for every B
+
+Three ways to choose the coefficients.
+interpolated    exact rationals. For every level > 0 there are coefficients with that error, from
+                T + 1 exponentials on (exponentials.py), and from one power for each fraction
+                t/B <= 1, B <= T, on (powers.py). The error is known exactly, or in a ball.
+optimal         the best coefficients for given exponents, in balls, with a proof that none are
+                better (numerics/l1.py).
+fitted          float64, least error + eps A on a window, A being the weight of the heads.
+
+In float64, a layer without normalisation forms e^{beta B - beta s} from two rounded numbers of size
+at most beta_max T or so where it matters, and its terms add up to A: the rounding that is left is
+of the order eps A (1 + beta_max T), the `floor`.
+"""
+
+import functools
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+
+from repro.numerics import l1
+from repro.numerics.exact import rational
+from repro.numerics.logarithms import ball
+from repro.wang2024 import exponentials, powers
+from repro.wang2024.heads import EPS, columns, family, lightest
+from repro.wang2024.model import SMALLEST
+
+WINDOW = 60  # times at which an optimum is sought; beyond them it is bounded
+
+
+@dataclass(frozen=True)
+class Moving:
+    """One set of heads for every B in 1, ..., T."""
+
+    rpe: str
+    T: int
+    exponents: tuple[Any, ...]
+    alphas: tuple[Any, ...]
+    error: Any  # fmpq, arb or float
+
+    @property
+    def H(self) -> int:
+        return len(self.alphas)
+
+    def kernel(self, B: int, length: int) -> np.ndarray:
+        """psi(s; B) in float64, s = 0, ..., length - 1; 0 at s = 0 for log."""
+        beta = np.array([float(ball(b)) for b in self.exponents])
+        alpha = np.array([float(ball(a)) for a in self.alphas])
+        s = np.arange(SMALLEST[self.rpe], length)[:, None]
+        rows = np.exp(-beta * (s - B)) if self.rpe == "lin" else (s / B) ** -beta
+        return np.concatenate([np.zeros(SMALLEST[self.rpe]), rows @ alpha])
+
+    @property
+    def weight(self) -> float:
+        """A: the sum over the heads of their largest total weight, that at B = T."""
+        sizes = zip(self.alphas, self.exponents, strict=True)
+        with flint.ctx.workprec(256):
+            terms = [abs(ball(a)) * _total(self.rpe, b, self.T) for a, b in sizes]
+            return float(sum(terms, flint.arb(0)))
+
+    @property
+    def floor(self) -> float:
+        return EPS * self.weight * (1 + max(float(ball(b)) for b in self.exponents) * self.T)
+
+
+def _total(rpe: str, beta: Any, T: int) -> flint.arb:
+    """The sum over s of e^{-beta (s - T)}, or of (s / T)^-beta."""
+    b = ball(beta)
+    if rpe == "lin":
+        return (b * T).exp() / (1 - (-b).exp())
+    return flint.arb(T) ** b * b.zeta()
+
+
+def heads_needed(rpe: str, T: int) -> int:
+    """With so many heads `interpolated` reaches every level."""
+    return T + 1 if rpe == "lin" else 1 + len(powers.farey(T))
+
+
+def interpolated(rpe: str, T: int, level: Any, H: int | None = None) -> Moving:
+    """Exact coefficients with an error of at most `level`; lin may use more heads than needed."""
+    if rpe == "lin":
+        phi = exponentials.accurate(T, H or heads_needed(rpe, T), level)
+        return Moving(rpe, T, phi.exponents, phi.moved(), phi.error)
+    if H not in (None, heads_needed(rpe, T)):
+        raise ValueError(f"this interpolant has {heads_needed(rpe, T)} powers for {T=}, not {H}")
+    for step in itertools.count(2):
+        phi = powers.adaptive(T, step=step)
+        error = max((phi.error(B) for B in range(1, T + 1)), key=lambda e: float(e.upper()))
+        if error <= ball(rational(level)):
+            exponents = tuple(rational(b) for b in phi.exponents)
+            return Moving(rpe, T, exponents, phi.coefficients, error)
+    raise AssertionError  # the error tends to 0 as the step grows
+
+
+def usual_exponents(rpe: str, H: int) -> tuple[Fraction, ...]:
+    """3/2, 3, 9/2, ... for lin and 2, 4, 6, ... for log.
+
+    Printed are 0.01, 0.02, ... (lin) and 1.01, 1.02, ... (log), which need huge H: see Lemma E.1.
+    """
+    step = Fraction(3, 2) if rpe == "lin" else Fraction(2)
+    return tuple(step * (k + 1) for k in range(H))
+
+
+@functools.cache
+def optimal(rpe: str, T: int, H: int) -> Moving:
+    """The best coefficients for the usual exponents, for all B <= T at once; `error` is proved."""
+    exponents = usual_exponents(rpe, H)
+    if rpe == "lin":  # the worst B is T: the coefficients of Lemma E.1, moved
+        best = l1.best(l1.indicator(T), l1.Exponentials(exponents), window=WINDOW)
+        with flint.ctx.workprec(256):
+            pairs = zip(best.coefficients, best.family.exponents, strict=True)
+            alphas = tuple(a * (-ball(b) * T).exp() for a, b in pairs)
+    else:
+        cases = [(l1.indicator(B), l1.Powers(exponents, scale=B)) for B in range(1, T + 1)]
+        best = l1.best_for_all(cases, window=WINDOW)
+        alphas = best.coefficients
+    return Moving(rpe, T, tuple(best.family.exponents), alphas, best.upper)
+
+
+@functools.cache
+def fitted(rpe: str, T: int, H: int, length: int = WINDOW) -> Moving:
+    """Float64 coefficients with the usual exponents, for windows of at most `length` tokens.
+
+    The unknowns are v_h = alpha_h times the total weight of head h at B = T, so that the columns
+    are rows of softmax there. For lin the worst B is T; for log all B <= T are looked at.
+    """
+    exponents = usual_exponents(rpe, H)
+    beta, rows = np.array(exponents, dtype=float), family(rpe, exponents)
+    table, totals = columns(rpe, beta.tolist(), length), rows.values(range(1, length)).sum(0)
+    moves = {T: np.exp(-beta * T)} if rpe == "lin" else {B: B**-beta for B in range(1, T + 1)}
+    problems = [(table * (moves[T] / move), np.eye(length)[B]) for B, move in moves.items()]
+    v = lightest(problems)
+    alphas = v.weights / (totals + (rpe == "lin")) * moves[T]
+    return Moving(rpe, T, tuple(map(rational, exponents)), tuple(alphas.tolist()), v.error)
+
+
+def allocate(H: int, costs: Sequence[float], n: int) -> list[int]:
+    """H_1, ..., H_M >= 1 with the sum H that make sum_k costs_k^(n+1) / H_k^n least.
+
+    The proof of Theorem A.1 takes H_k = H costs_k / sum(costs), which is the minimum over the real
+    numbers. Over the integers it is found by giving one head after the other to the memory that
+    gains most by it, since each term is convex in H_k.
+    """
+    M = len(costs)
+    if not H >= M >= 1:
+        raise ValueError(f"Theorem A.1 needs a head for each memory, H >= M: got {H=}, {M=}")
+    shares = [1] * M
+    for _ in range(H - M):
+        gains = [c ** (n + 1) * (h**-n - (h + 1) ** -n) for c, h in zip(costs, shares, strict=True)]
+        shares[int(np.argmax(gains))] += 1
+    return shares
