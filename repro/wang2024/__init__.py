@@ -5,6 +5,7 @@ Equation (15), B.1    rounding.py
 Sections 4.1, 5.1     targets.py
 Section 4, A.1        fixed.py (Theorem 4.1)
 Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), moving.py
+                      pointer.py (Proposition 5.2), depth.py (C.2), trained: trained_transformer.py
 Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (linear RNNs)
 Lemmas E.1, E.2       exponentials.py, and trained: trained_delta.py
 Lemmas E.4, E.5       powers.py
@@ -23,6 +24,7 @@ from repro.lazy import submodules
 if TYPE_CHECKING:
     from repro.wang2024 import (
         adaptive,
+        depth,
         essential,
         exponentials,
         fixed,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         moving,
         necessity,
         pictures,
+        pointer,
         powers,
         printed_bounds,
         recurrent,
@@ -41,10 +44,12 @@ if TYPE_CHECKING:
         targets,
         trained_delta,
         trained_norm,
+        trained_transformer,
     )
 
 __all__ = [
     "adaptive",
+    "depth",
     "essential",
     "exponentials",
     "fixed",
@@ -55,6 +60,7 @@ __all__ = [
     "moving",
     "necessity",
     "pictures",
+    "pointer",
     "powers",
     "printed_bounds",
     "recurrent",
@@ -63,5 +69,6 @@ __all__ = [
     "targets",
     "trained_delta",
     "trained_norm",
+    "trained_transformer",
 ]
 __getattr__ = submodules(__name__, *__all__)
