@@ -202,7 +202,7 @@ def test_figure_error_against_B(claim):
     unmoved = [optimal_error(found, T, B, moved=False) for B in Bs]
     falls = sum(errors[B] < errors[B - 1] for B in Bs if B)
     claim.equals(falls, 0, "B at which the error falls for certain", equation="worst B is T")
-    least = "theorem: what B = T + 1 sees besides is not controlled"
+    least = "spread: B = T + 1 sees a value that nothing bounds: ten million times as much"
     claim.at_least(errors[T + 1], 100 * found.upper, ERROR, equation="B = T + 1", source=least)
     moved, fixed = ({B: float(e) for B, e in enumerate(es)} for es in (errors, unmoved))
     claim.figure(

@@ -286,5 +286,5 @@ def test_control_a_power_law_does_not_fall_like_any_m_to_the_minus_two(claim):
     m^2 times the error grows without end, like m^(1/2)."""
     kernel = wang2024.kernels.later(wang2024.kernels.POLYNOMIAL["(-1)^t t^-2.5"][0])
     growth = 64**2 * floor(kernel, 64) / (4**2 * floor(kernel, 4))
-    source = "theorem: the tail, about m^−3/2, so 16^½ = 4 from m = 4 to 64, a little more"
+    source = "spread: the floor is the tail, about m^−3/2, so 16^½ = 4 from m = 4 to 64 and more"
     claim.at_least(growth, 4, "m² floor, m = 64 over m = 4", equation="n = 2", source=source)

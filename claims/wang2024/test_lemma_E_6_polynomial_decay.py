@@ -244,5 +244,5 @@ def test_control_a_rate_above_beta_minus_one_is_not_reached(claim):
     """(-1)^t t^-1.5 and n = 1 > beta - 1 = 1/2: m times the error grows, whatever the exponents."""
     kernel = example("(-1)^t t^-1.5")[0]
     growth = 128 * floor(kernel, 128) / (8 * floor(kernel, 8))
-    source = "theorem: the tail, about m^−1/2, so 16^½ = 4 from m = 8 to 128, a little more"
+    source = "spread: the floor is the tail, about m^−1/2, so 16^½ = 4 from m = 8 to 128 and more"
     claim.at_least(growth, 4, "m floor, m = 128 over m = 8", equation="n = 1", source=source)

@@ -196,7 +196,7 @@ def test_no_network_with_these_exponents_does_better_for_a_linear_readout(target
         for k, best in enumerate(heads.best):
             name = f"kernel {k + 1}, H = {H}"
             claim.record(**{f"no network errs less, {name}": best.floor})
-            dual = "theorem: duality; 1.05 for the tail beyond the window, 1.02 measured"
+            dual = "spread: equal by duality but for the tail beyond the window, 2 % of it seen"
             most, meets = 1.05 * best.floor, "E_Attn = distance"
             claim.at_most(best.error, most, f"E_Attn, {name}", equation=meets, source=dual)
             proved = "theorem: at most E_Attn, and (3n + H + 30) u A for rounding"
