@@ -5,7 +5,27 @@ from typing import TYPE_CHECKING
 from repro.lazy import submodules
 
 if TYPE_CHECKING:
-    from repro.numerics import barron, exact, l1, logarithms, minimax, rates, roundoff, vertices
+    from repro.numerics import (
+        arrays,
+        barron,
+        exact,
+        l1,
+        logarithms,
+        minimax,
+        rates,
+        roundoff,
+        vertices,
+    )
 
-__all__ = ["barron", "exact", "l1", "logarithms", "minimax", "rates", "roundoff", "vertices"]
+__all__ = [
+    "arrays",
+    "barron",
+    "exact",
+    "l1",
+    "logarithms",
+    "minimax",
+    "rates",
+    "roundoff",
+    "vertices",
+]
 __getattr__ = submodules(__name__, *__all__)

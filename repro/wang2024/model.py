@@ -54,11 +54,11 @@ import flint
 import numpy as np
 import torch
 
+from repro.numerics.arrays import Array, each, exponentials, inner, relu
 from repro.numerics.exact import to_float, vector
-from repro.numerics.logarithms import Log, ball, exp
-from repro.wang2024.rounding import PRECISION, each, midpoint
+from repro.numerics.logarithms import Log, ball
+from repro.wang2024.rounding import PRECISION, midpoint
 
-Array = Any  # a torch tensor, or a numpy array of objects
 SMALLEST = {"lin": 0, "log": 1}  # the distance from which on phi is finite
 
 
@@ -313,53 +313,6 @@ class Transformer(Network):
             out = layer.feed_forward(x)
             x = out if number == len(self.layers) else x + out
             yield x
-
-
-def inner(a: Array, b: Array) -> Array:
-    """All inner products of the rows of a (..., n, k) and of b (..., m, k); (..., n, m).
-
-    With objects, products with an exact 0 are left out: 0 times a logarithm is nothing to add.
-    """
-    if isinstance(a, torch.Tensor):
-        return a @ b.mT
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    out = np.empty((*batch, a.shape[-2], b.shape[-2]), dtype=object)
-    a, b = (np.broadcast_to(c, (*batch, *c.shape[-2:])) for c in (a, b))
-    for place in np.ndindex(*batch):
-        rows, others = a[place].tolist(), b[place].tolist()
-        out[place] = [[_dot(u, v) for v in others] for u in rows]
-    return out
-
-
-def _dot(a: list[Any], b: list[Any]) -> Any:
-    pairs = zip(a, b, strict=True)
-    return sum((u * v for u, v in pairs if not (u == 0 or v == 0)), start=flint.fmpq(0))
-
-
-def exponentials(logits: Array, admissible: Array, normalised: bool) -> Array:
-    """e^logit at the admissible keys, divided by their sum over the row if normalised; else 0."""
-    if isinstance(logits, torch.Tensor):
-        if normalised:  # the same quotient, and no overflow
-            least = torch.finfo(logits.dtype).min
-            logits = logits - logits.masked_fill(~admissible, least).amax(-1, keepdim=True)
-        e = logits.masked_fill(~admissible, 0).exp().masked_fill(~admissible, 0)
-        return e / e.sum(-1, keepdim=True) if normalised else e
-    e = np.where(admissible, each(_exp, np.where(admissible, logits, 0)), 0)
-    return e / e.sum(-1, keepdims=True) if normalised else e
-
-
-def _exp(x: Any) -> Any:
-    return x.exp() if isinstance(x, flint.arb) else exp(x)
-
-
-def relu(a: Array) -> Array:
-    return a.relu() if isinstance(a, torch.Tensor) else each(_relu, a)
-
-
-def _relu(a: Any) -> Any:
-    if isinstance(a, flint.arb):
-        return a.max(flint.arb(0))
-    return a if a > 0 else flint.fmpq(0)
 
 
 def _distances(n: int, x: Array) -> Array:

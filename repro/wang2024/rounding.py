@@ -27,18 +27,12 @@ from collections.abc import Callable
 from typing import Any
 
 import flint
-import numpy as np
 import torch
 
+from repro.numerics.arrays import Array, each
 from repro.numerics.logarithms import Log
 
-Array = Any  # a torch tensor, or a numpy array of objects
 HALF = flint.fmpq(1, 2)
-
-
-def each(function: Callable[[Any], Any], values: Any) -> Any:
-    """`function` of every entry of an array of objects, or of one object."""
-    return np.frompyfunc(function, 1, 1)(values)
 
 
 def nearest(x: Array) -> Array:

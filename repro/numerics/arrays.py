@@ -1,0 +1,68 @@
+"""Arithmetic that serves every paper's model: torch tensors, and numpy arrays of exact objects.
+
+Objects are balls (flint.arb), or exact: rationals (flint.fmpq) and logarithms of rationals
+(numerics.logarithms.Log), of which the exponential is rational.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.numerics.logarithms import exp
+
+Array = Any  # a torch tensor, or a numpy array of objects
+
+
+def each(function: Callable[[Any], Any], values: Any) -> Any:
+    """`function` of every entry of an array of objects, or of one object."""
+    return np.frompyfunc(function, 1, 1)(values)
+
+
+def inner(a: Array, b: Array) -> Array:
+    """All inner products of the rows of a (..., n, k) and of b (..., m, k); (..., n, m).
+
+    With objects, products with an exact 0 are left out: 0 times a logarithm is nothing to add.
+    """
+    if isinstance(a, torch.Tensor):
+        return a @ b.mT
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    out = np.empty((*batch, a.shape[-2], b.shape[-2]), dtype=object)
+    a, b = (np.broadcast_to(c, (*batch, *c.shape[-2:])) for c in (a, b))
+    for place in np.ndindex(*batch):
+        rows, others = a[place].tolist(), b[place].tolist()
+        out[place] = [[_dot(u, v) for v in others] for u in rows]
+    return out
+
+
+def _dot(a: list[Any], b: list[Any]) -> Any:
+    pairs = zip(a, b, strict=True)
+    return sum((u * v for u, v in pairs if not (u == 0 or v == 0)), start=flint.fmpq(0))
+
+
+def exponentials(logits: Array, admissible: Array, normalised: bool) -> Array:
+    """e^logit at the admissible keys, divided by their sum over the row if normalised; else 0."""
+    if isinstance(logits, torch.Tensor):
+        if normalised:  # the same quotient, and no overflow
+            least = torch.finfo(logits.dtype).min
+            logits = logits - logits.masked_fill(~admissible, least).amax(-1, keepdim=True)
+        e = logits.masked_fill(~admissible, 0).exp().masked_fill(~admissible, 0)
+        return e / e.sum(-1, keepdim=True) if normalised else e
+    e = np.where(admissible, each(_exp, np.where(admissible, logits, 0)), 0)
+    return e / e.sum(-1, keepdims=True) if normalised else e
+
+
+def _exp(x: Any) -> Any:
+    return x.exp() if isinstance(x, flint.arb) else exp(x)
+
+
+def relu(a: Array) -> Array:
+    return a.relu() if isinstance(a, torch.Tensor) else each(_relu, a)
+
+
+def _relu(a: Any) -> Any:
+    if isinstance(a, flint.arb):
+        return a.max(flint.arb(0))
+    return a if a > 0 else flint.fmpq(0)
