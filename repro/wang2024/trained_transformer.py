@@ -114,8 +114,7 @@ def network(spec: FitTransformer, outcome: Outcome) -> Transformer:
     """The trained network."""
     model = Trainable(*beginning(spec))
     model.load_state_dict(outcome.tensors)
-    with torch.no_grad():
-        return model.network()
+    return model.network().map(Tensor.detach)
 
 
 def _windows(spec: FitTransformer, step: int) -> np.ndarray:
