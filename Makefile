@@ -1,5 +1,5 @@
 # make claims    verify every claim and write the page (the main job)
-# make test      test the package itself, then every claim at smoke scale
+# make test      every claim at smoke scale, then the tests of the package itself
 # make bench     cost, as ratios           make data     data sets that claims need
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
 # make clean     remove what runs wrote; finished trainings in store/ stay
@@ -32,8 +32,8 @@ claims: $(READY)
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) tests -n auto $(PYTEST_ARGS)
 	$(PYTEST) claims -n auto --scale smoke --artifacts artifacts/smoke $(PYTEST_ARGS)
+	$(PYTEST) tests -n auto $(PYTEST_ARGS)
 
 bench: $(READY)
 	$(PYTEST) tests -m timing -p no:xdist --benchmark-enable --benchmark-only $(PYTEST_ARGS)
