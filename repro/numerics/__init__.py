@@ -11,9 +11,12 @@ if TYPE_CHECKING:
         exact,
         l1,
         logarithms,
+        lowrank,
         minimax,
+        pod,
         rates,
         roundoff,
+        superposition,
         vertices,
     )
 
@@ -23,9 +26,12 @@ __all__ = [
     "exact",
     "l1",
     "logarithms",
+    "lowrank",
     "minimax",
+    "pod",
     "rates",
     "roundoff",
+    "superposition",
     "vertices",
 ]
 __getattr__ = submodules(__name__, *__all__)

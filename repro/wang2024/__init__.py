@@ -2,10 +2,11 @@
 
 Section 3.2           model.py
 Equation (15), B.1    rounding.py
-Sections 4.1, 5.1     targets.py
-Section 4, A.1        fixed.py (Theorem 4.1)
+Sections 4.1, 5.1     targets.py, tables.py (every finite function), chains.py (nested), circle.py
+Section 4, A.1        fixed.py (Theorem 4.1), fixed_heads.py
 Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), moving.py
-                      pointer.py (Proposition 5.2), depth.py (C.2), trained: trained_transformer.py
+                      pointer.py (Proposition 5.2), depth.py (C.2), printed_weights.py (C.1)
+Both, trained         trained_transformer.py
 Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (linear RNNs)
 Lemmas E.1, E.2       exponentials.py, and trained: trained_delta.py
 Lemmas E.4, E.5       powers.py
@@ -24,10 +25,13 @@ from repro.lazy import submodules
 if TYPE_CHECKING:
     from repro.wang2024 import (
         adaptive,
+        chains,
+        circle,
         depth,
         essential,
         exponentials,
         fixed,
+        fixed_heads,
         heads,
         jackson,
         kernels,
@@ -38,9 +42,11 @@ if TYPE_CHECKING:
         pointer,
         powers,
         printed_bounds,
+        printed_weights,
         recurrent,
         rounding,
         t5,
+        tables,
         targets,
         trained_delta,
         trained_norm,
@@ -49,10 +55,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "adaptive",
+    "chains",
+    "circle",
     "depth",
     "essential",
     "exponentials",
     "fixed",
+    "fixed_heads",
     "heads",
     "jackson",
     "kernels",
@@ -63,9 +72,11 @@ __all__ = [
     "pointer",
     "powers",
     "printed_bounds",
+    "printed_weights",
     "recurrent",
     "rounding",
     "t5",
+    "tables",
     "targets",
     "trained_delta",
     "trained_norm",

@@ -71,7 +71,8 @@ def extraction(
         found = f"{len(exponents)} exponents for {H} heads"
         raise ValueError(f"Theorem 4.1 has one slope for each head, got {found}")
     with flint.ctx.workprec(BITS):
-        values = alphas * normalisers(rpe, tuple(exponents), length)[:, None]  # v_hk
+        sums = normalisers(rpe, tuple(exponents), length)
+        values = each(_exact, alphas) * sums[:, None]  # v_hk
     heads = [Head(blocks(_write(v), d), p) for v, p in zip(values, exponents, strict=True)]
     return Attention(tuple(heads), blocks(identity(M + 1), d), rpe)
 

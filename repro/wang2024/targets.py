@@ -13,8 +13,8 @@ A target is called with tokens (..., n, d) and gives y_t for t = reach, ..., n -
 the largest distance: from there on the window holds all that f reads.
 
 Barron norms. The path norm of a network that equals f bounds |f|_B from above; sup |f| over
-|x|_inf <= 1 bounds it from below, since |relu(b.x + c)| <= |b|_1 + |c| there. For the memory
-functions here both agree, so that their norms are known.
+|x|_inf <= 1 bounds it from below, since |relu(b.x + c)| <= |b|_1 + |c| there. Where both agree, as
+for `by_sign`, `by_value` and `constant`, the norm is known.
 
 A Barron function is Lipschitz: |f(x) - f(y)| <= sum_k |a_k| |b_k|_1 |x - y|_inf.
 """
@@ -98,10 +98,10 @@ def majority(size: int) -> Readout:
 
 
 def coordinate(size: int, index: int) -> Readout:
-    """f(x) = x_index."""
+    """f(x) = x_index = relu(x_index) - relu(-x_index), of norm 2 = f(1) - f(-1)."""
     unit = [int(i == index) for i in range(size)]
     network = neurons((1, unit, 2), (-2, [0] * size, 1))
-    return Readout(f"x_{index}", size, lambda x: x[..., index], 1.0, 1.0, network)
+    return Readout(f"x_{index}", size, lambda x: x[..., index], 1.0, 2.0, network)
 
 
 def length(size: int) -> Readout:
@@ -121,7 +121,7 @@ class Memory:
     g: Function  # (..., reads d) -> integers in 1, ..., T
     lin: Network
     log: Network
-    barron: float  # of g, on the tokens
+    barron: float  # an upper bound of the Barron norm of g, on the tokens
     lipschitz: float  # of the network for g, in the Euclidean norm
 
 
@@ -151,20 +151,16 @@ def by_last_sign(reads: int) -> Memory:
 
 
 def by_product() -> Memory:
-    """1 if two signs agree, else 2: 2 - |u|/2 with u = x + x'.
+    """1 if two signs agree, else 2: 1 + |u|/2 with u = x - x', of norm at most 3.
 
-    2 - |u|/2 = 2 relu(1) - relu(u)/2 - relu(-u)/2; log g = log 2 (1 - relu(u/2) - relu(-u/2)).
+    1 + |u|/2 = relu(1) + relu(u)/2 + relu(-u)/2; log g = log 2 (relu(u/2) + relu(-u/2)).
     """
     return Memory(
         2,
         lambda x: np.where(x[..., 0] * x[..., 1] > 0, 1, 2),
-        neurons((2, [0, 0], 1), ("-1/2", [1, 1], 0), ("-1/2", [-1, -1], 0)),
-        neurons(
-            (Log(2), [0, 0], 1),
-            (-Log(2), ["1/2", "1/2"], 0),
-            (-Log(2), ["-1/2", "-1/2"], 0),
-        ),
-        barron=4.0,
+        neurons((1, [0, 0], 1), ("1/2", [1, -1], 0), ("1/2", [-1, 1], 0)),
+        neurons((Log(2), ["1/2", "-1/2"], 0), (Log(2), ["-1/2", "1/2"], 0)),
+        barron=3.0,
         lipschitz=math.sqrt(0.5),
     )
 

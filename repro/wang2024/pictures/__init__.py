@@ -6,13 +6,28 @@ from repro.lazy import submodules
 
 if TYPE_CHECKING:
     from repro.wang2024.pictures import (
+        adaptive,
         barron,
         essential,
         exponentials,
+        fixed,
         kernels,
         model,
+        nested,
+        pointer,
         powers,
     )
 
-__all__ = ["barron", "essential", "exponentials", "kernels", "model", "powers"]
+__all__ = [
+    "adaptive",
+    "barron",
+    "essential",
+    "exponentials",
+    "fixed",
+    "kernels",
+    "model",
+    "nested",
+    "pointer",
+    "powers",
+]
 __getattr__ = submodules(__name__, *__all__)

@@ -1,0 +1,256 @@
+"""Equations (10) and (11) (jiang2024, Section 4.3): a singular value decomposition for couplings.
+
+rho(u, v) = sum_k sigma_k phi_k(u) psi_k(v) with orthonormal phi_k, psi_k, and no rho^ of rank r has
+|rho - rho^|_2^2 below sum_{k > r} sigma_k^2, which the truncation attains.
+
+Checked: singular values by Gauss quadrature in balls that contain what is known of four kernels,
+min(u, v) with sigma_k = 1 / ((k - 1/2) pi)^2, sines and sines against cosines with chosen sigma_k,
+and the mixed kernel of D.3 with (sqrt 11 + sqrt 3)/4, 1/2, (sqrt 11 - sqrt 3)/4; the balls shrink
+as they should. Orthonormal functions and a truncation that leaves the tail, also in balls. Best in
+class: alternating least squares from random starts ends at the tail and never below its ball.
+Controls: quadrature weights left out; the smallest terms kept in place of the largest.
+
+Not checked: kernels that are square integrable only. (11) for all rho^ is the theorem of Schmidt.
+
+Readings: Lebesgue measure; orthonormal systems, which need not be bases; [0, 1] for I, a piece of
+unit length.
+"""
+
+import itertools
+
+import flint
+import numpy as np
+import pytest
+
+from repro import jiang2024, numerics
+
+KERNELS = ["minimum", "sines", "sines and cosines", "D.3"]
+kernels = pytest.mark.parametrize("name", KERNELS)
+SIGMA = (flint.fmpq(1), flint.fmpq(1, 2), flint.fmpq(1, 5), flint.fmpq(1, 10))
+
+
+def known(name, k):
+    """sigma_k, k = 0, 1, ..., in balls."""
+    if name == "minimum":
+        return 1 / ((2 * k + 1) * flint.arb.pi() / 2) ** 2
+    if name == "D.3":
+        a, b = flint.arb(11).sqrt(), flint.arb(3).sqrt()
+        return [(a + b) / 4, flint.arb(1) / 2, (a - b) / 4, *[flint.arb(0)] * 9][k]
+    return flint.arb(SIGMA[k] if k < len(SIGMA) else 0)
+
+
+def waves(name):
+    """sum sigma_i 2 sin(2 pi i u) sin or cos(2 pi i v), in balls."""
+    wave = "cos_pi" if "cosines" in name else "sin_pi"
+
+    def kernel(u, v):
+        terms = enumerate(SIGMA, start=1)
+        return sum(
+            (2 * s * (2 * i * u).sin_pi() * getattr(2 * i * v, wave)() for i, s in terms),
+            flint.arb(0),
+        )
+
+    return kernel
+
+
+def mixed(u, v):
+    """1 + 2 sin(2 pi u) sin(2 pi (u + v)) = 1 + cos(2 pi v) - cos(2 pi (2u + v))."""
+    return 1 + 2 * (2 * u).sin_pi() * (2 * (u + v)).sin_pi()
+
+
+def decomposition(name, points):
+    """The POD from about `points` nodes: cells where there is a kink, one cell where there is none.
+
+    For waves |d^q rho| <= sum 2 sigma_i (2 pi i)^q; for D.3 it is (4 pi)^q and 2 (2 pi)^q.
+    """
+    pod, pi = numerics.pod, flint.arb.pi()
+    if name == "minimum":
+        cells = points // 4
+        return pod.decompose(lambda u, v: u.min(v), cells, 4, pod.minimum_error(cells, 4))
+    if name == "D.3":
+        error = pod.smooth_error(1, points, ((4 * pi) ** points, 2 * (2 * pi) ** points))
+        return pod.decompose(mixed, 1, points, error)
+    steep = sum(((2 * pi * i) ** points * 2 * s for i, s in enumerate(SIGMA, 1)), flint.arb(0))
+    return pod.decompose(waves(name), 1, points, pod.smooth_error(1, points, (steep, steep)))
+
+
+def points_of(name):
+    return {"minimum": 64, "D.3": 24}.get(name, 40)
+
+
+@kernels
+@pytest.mark.certified
+def test_known_singular_values_lie_in_the_balls(name, claim):
+    found = decomposition(name, points_of(name))
+    for k in range(4):
+        radius = flint.arb(found.values[k].rad())
+        claim.record(**{f"σ_{k + 1}": found.values[k]})
+        claim.at_most(
+            abs(flint.arb(found.values[k].mid()) - known(name, k)),
+            radius,
+            f"distance of σ_{k + 1}",
+            equation="(10)",
+            source="theorem: Mirsky, |ρ − ρ_N|, and the residual of the SVD",
+        )
+    allowed = flint.fmpq(1, 1000) if name == "minimum" else flint.fmpq(1, 10**7)
+    small = "spread: what 64 points give at a kink (3.7e-4), and 24 or 40 for waves (below 1e-8)"
+    claim.at_most(radius, allowed, "radius of the balls", equation="(10)", source=small)
+
+
+@pytest.mark.certified
+def test_rate_the_balls_shrink_like_the_error_of_interpolation(claim):
+    """min(u, v): |rho - rho_N| is a constant times h^(3/2); the values are off by h^2."""
+    sizes = claim.at_scale(smoke=(16, 32, 64), laptop=(16, 32, 64, 128), paper=(16, 32, 64, 128))
+    found = [decomposition("minimum", N) for N in sizes]
+    for before, after in itertools.pairwise(found):
+        ratio = after.error / before.error
+        claim.within(
+            ratio,
+            flint.arb(2) ** flint.arb(-1.5),
+            flint.fmpq(1, 10**6),
+            "error, halved h",
+            equation="h^(3/2)",
+            source="theorem: n h^4 for n = 1/h diagonal cells",
+        )
+        off = [abs(float(d.interpolant[0] - known("minimum", 0))) for d in (before, after)]
+        claim.within(
+            off[1] / off[0],
+            0.25,
+            0.01,
+            "true error of σ_1, halved h",
+            equation="h²",
+            source="spread: 0.2500 seen, from second order on",
+        )
+
+
+@kernels
+@pytest.mark.certified
+def test_functions_are_orthonormal_and_the_truncation_leaves_the_tail(name, claim):
+    """In balls, with float64 functions: sums over the nodes are the integrals of interpolants."""
+    found, r = decomposition(name, points_of(name)), 2
+    _, w = numerics.pod.gauss(*((16, 4) if name == "minimum" else (1, points_of(name))))
+    weights = np.array([float(value) for value in w])
+    for side in (found.left, found.right):
+        gram = (side[:, :4] * weights[:, None]).T @ side[:, :4]
+        u = numerics.roundoff.unit("float64")
+        derived = "roundoff: 20 N u, an orthogonal U to N u and N products of 5 roundings"
+        claim.at_most(
+            abs(gram - np.eye(4)).max(),
+            20 * len(w) * u,
+            "distance from orthonormal",
+            equation="(10)",
+            source=derived,
+        )
+    sigma = np.array([float(s) for s in found.interpolant])
+    kept = (found.left[:, :r] * sigma[:r]) @ found.right[:, :r].T
+    whole = (found.left * sigma) @ found.right.T
+    left = float((weights[:, None] * weights * (whole - kept) ** 2).sum())
+    tail, slack = found.tail(r), 1e-12
+    claim.within(
+        left,
+        tail,
+        tail.rad() + slack,
+        f"squared error of {r} terms",
+        equation="(11)",
+        source="theorem: the tail's ball; and 1e-12 for N² products below 2",
+    )
+
+
+@kernels
+@pytest.mark.parametrize("r", [1, 2], ids="r={}".format)
+@pytest.mark.best_in_class
+def test_least_squares_from_random_starts_ends_at_the_tail(name, r, claim):
+    """Equispaced grid, so that waves are exact; for the others the tail of the grid's matrix."""
+    N, lowrank = 48, numerics.lowrank
+    x = (np.arange(N) + 0.5) / N
+    A = np.array([[float(kernel_at(name)(flint.arb(u), flint.arb(v))) for v in x] for u in x])
+    tail = (np.linalg.svd(A, compute_uv=False)[r:] ** 2).sum() / N**2
+    cost = lowrank.Cost(pairs=1, diagonal=0)
+    rng = claim.rng("starts")
+    costs = [lowrank.fit(A, rng.standard_normal((N, r)), cost).cost for _ in range(4)]
+    claim.at_least(
+        min(costs),
+        tail * (1 - 1e-9),
+        "least cost found",
+        equation="(11)",
+        source="theorem: Eckart and Young; 1e-9 for rounding",
+    )
+    claim.at_most(
+        max(costs),
+        tail * (1 + 1e-6) + 1e-14,
+        "largest cost found",
+        equation="(11)",
+        source="spread: all starts end at the tail, to the 1e-8 of the stopping rule",
+    )
+    if name != "minimum":
+        certified = decomposition(name, points_of(name)).tail(r)
+        claim.within(
+            tail,
+            certified,
+            certified.rad() + 1e-9,
+            "tail on the grid",
+            equation="(11)",
+            source="theorem: N > 2R points see waves exactly; 1e-9 for rounding",
+        )
+
+
+def kernel_at(name):
+    return {"minimum": lambda u, v: u.min(v), "D.3": mixed}.get(name) or waves(name)
+
+
+def test_control_without_the_weights_the_values_are_those_of_no_kernel(claim):
+    """The bare matrix [rho(x_i, x_j)] has values about N times too large."""
+    N = 24
+    x, _ = numerics.pod.gauss(1, N)
+    A = np.array([[float(mixed(u, v)) for v in x] for u in x])
+    largest = np.linalg.svd(A, compute_uv=False)[0]
+    claim.at_least(
+        largest,
+        N,
+        "largest singular value, no weights",
+        equation="(10), w_i left out",
+        source="spread: 28.3 seen, 24 points and σ_1 = 1.26",
+    )
+
+
+def test_control_keeping_the_smallest_terms_costs_the_largest(claim):
+    """r = 2 of the four sines: the tail is 1/25 + 1/100, the other two leave 1 + 1/4."""
+    squares = [s * s for s in SIGMA]
+    wrong, right = sum(squares[:2], flint.fmpq(0)), sum(squares[2:], flint.fmpq(0))
+    found = decomposition("sines", 40).tail(2)
+    claim.within(
+        right,
+        found,
+        flint.fmpq(1, 10**7),
+        "tail",
+        equation="(11)",
+        source="theorem: the ball of the tail, of a radius below 1e-7",
+    )
+    claim.at_least(
+        wrong,
+        20 * right,
+        "squared error of the two smallest",
+        equation="(11), σ_k rising",
+        source="exact: 5/4 against 1/20",
+    )
+
+
+@pytest.mark.certified
+def test_the_coupling_of_section_5_1_has_the_singular_values_that_were_chosen(claim):
+    """couplings.Coupling, both kinds, and glued over three pieces; its waves are orthonormal on an
+    equispaced grid of more than 2R points, whatever the sigma_i."""
+    for key, pieces in (("sin", 0), ("cos", 0), ("sin", 3)):
+        coupling = jiang2024.couplings.Coupling(numerics.exact.vector(SIGMA), key, pieces)
+        n = 12
+        grid = numerics.exact.rationals([flint.fmpq(2 * j + 1, 2 * n) for j in range(n)])[:, None]
+        x = np.concatenate([grid + 2 * t for t in range(1, pieces + 1)]) if pieces else grid
+        values = numerics.pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
+        for k, sigma in enumerate(SIGMA):
+            off = abs(values[k] / n - flint.arb(sigma))
+            claim.at_most(
+                off,
+                flint.fmpq(1, 10**12),
+                f"distance of σ_{k + 1}, {key}, {pieces}",
+                equation="(68)",
+                source="theorem: discrete orthogonality; balls",
+            )

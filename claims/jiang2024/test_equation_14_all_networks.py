@@ -1,0 +1,128 @@
+"""Equation (14) (jiang2024, Section 4.3): the bill for all networks together.
+
+C_2(H, k) adds C_FF of F, of f and of the first k pairs of basis functions, and takes the infimum
+over all representations of H.
+
+Checked, for the representation of Section 5.1 (sines, F = f = id, so that only the pairs count):
+closed forms in balls, which grow like k^3 for interpolation and like k^2 for Barron's measure; the
+errors of 2k interpolated waves add up to at most C_2 / w^2, and to nearly as much.
+Control: one function of each pair forgotten.
+
+Reading: H in the approximation space for the printed "H in H". The infimum is not what is meant:
+rescaling (F, f) makes C_FF(f) as small as one likes, as an example shows. We use C_2 of the
+representation at hand.
+"""
+
+import flint
+import pytest
+
+from repro import jiang2024, numerics
+
+KS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+@pytest.mark.parametrize("scheme", ["interpolation", "Barron"])
+@pytest.mark.certified
+def test_closed_forms_and_exponents(scheme, claim):
+    """sqrt2 pi^2 k(k+1)(2k+1)/6 and 2 sqrt2 pi k(k+1): between k and 2k the exponent is below 3, 2
+    and comes within 1 % of it."""
+    complexity = jiang2024.complexity
+    pi, root = flint.arb.pi(), flint.arb(2).sqrt()
+    by_hand, exponent = {
+        "interpolation": (lambda k: root * pi**2 * k * (k + 1) * (2 * k + 1) / 6, 3),
+        "Barron": (lambda k: 2 * root * pi * k * (k + 1), 2),
+    }[scheme]
+    instance = {"interpolation": complexity.INTERPOLATION, "Barron": complexity.BARRON}[scheme]
+    for k in KS:
+        found = complexity.C_2(instance, k)
+        claim.record(**{f"C_2 at k = {k}": found})
+        off, tiny = abs(found / by_hand(k) - 1), flint.fmpq(1, 10**12)
+        balls = "theorem: sums of i and of i²; balls of 53 bits"
+        claim.at_most(off, tiny, f"relative distance, k = {k}", equation="(14)", source=balls)
+    last = (complexity.C_2(instance, 128) / complexity.C_2(instance, 64)).log() / flint.arb(2).log()
+    name, near = "exponent from k = 64 to 128", "theorem: k(k + 1)(2k + 1) and k(k + 1), doubled"
+    claim.at_most(last, exponent, name, equation="(14)", source=near)
+    claim.at_least(last, exponent - flint.fmpq(3, 100), name, equation="(14)", source=near)
+
+
+@pytest.mark.certified
+def test_no_smaller_bill_pays_for_the_sines(claim):
+    """With w = 54 i cells sine i has its error at a crest: w^2 times all of them, summed, is nearly
+    what the sines contribute to C_2."""
+    complexity, k = jiang2024.complexity, 8
+    needed = [complexity.error_at_a_crest(i, 54 * i) * (54 * i) ** 2 for i in range(1, k + 1)]
+    total, bill = sum(needed, flint.arb(0)), complexity.C_2(complexity.INTERPOLATION, k) / 2
+    name, z = "sum of w² times the errors of 8 sines", flint.arb.pi() / 54
+    proved = "theorem: each error is at most C_FF / w², and (1 − z²/12) times it at a crest"
+    claim.at_most(total, bill, name, equation="(14)", source=proved)
+    claim.at_least(total, (1 - z**2 / 12) * bill, name, equation="(14)", source=proved)
+
+
+def largest_errors(k, w):
+    """sup |phi_i - phi^_i| and sup |psi_i - psi^_i|, i <= k, of the ReLU layer in float64."""
+    import torch
+
+    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers(2, k), "cos")
+    x = torch.linspace(0, 1, 8 * w + 1, dtype=torch.float64)[:, None]
+    kept = numerics.exact.vector([flint.fmpq(1)] * k)
+    exact = jiang2024.rate.truncated(coupling, kept, x)
+    layer = jiang2024.rate.interpolated(coupling, kept, w, x)
+    return (layer.f(x) - exact.f(x)).abs().amax(0)[: 2 * k]
+
+
+@pytest.mark.certified
+def test_one_layer_pays_the_bill_of_all_pairs(claim):
+    """The 2k waves share w neurons: their errors sum to C_2 / w^2 at most, and to 0.9 of it."""
+    k, w = 8, 512
+    total = largest_errors(k, w).sum().item()
+    bill = float(jiang2024.complexity.C_2(jiang2024.complexity.INTERPOLATION, k)) / w**2
+    name, proved = (
+        "sum of the errors of 16 waves",
+        "theorem: (13) for each; rounding is below 1e-10",
+    )
+    claim.at_most(total, bill + 1e-10, name, equation="(14)", source=proved)
+    seen = "spread: a crest lies within a quarter of a cell of a middle; 0.98 seen"
+    claim.at_least(total, 0.9 * bill, name, equation="(14)", source=seen)
+
+
+def test_reading_as_an_infimum_forgets_what_f_costs(claim):
+    """F = id and f = x(1 - x), C_FF = 1/4: (F(100 z), f / 100) is the same H, and C_FF is 1/400."""
+    rationals = numerics.exact.rationals
+    x = rationals(["1/3", "1/4", "1/2"])[:, None]
+
+    def target(scale):
+        return jiang2024.model.Target(
+            lambda z: z[..., 0] * scale,
+            lambda x: x * (1 - x) / scale,
+            lambda u, v: rationals([[0] * 3] * 3),
+        )
+
+    same = [a - b for a, b in zip(target(1)(x), target(100)(x), strict=True)]
+    claim.equals(max(map(abs, same)), 0, "difference of the two targets", equation="(8)")
+    second = flint.fmpq_poly([0, 1, -1]).derivative().derivative()
+    claim.counterexample(
+        "C_2(H, k) is at least C_FF of the f in which H was given",
+        input={"F": "z", "f": "x(1 − x)", "rho": 0, "the same H": "F = 100 z, f = x(1 − x)/100"},
+        measured=abs(second[0]) / 100 / 8,
+        expected=abs(second[0]) / 8,
+        relation=">=",
+        equation="(14)",
+        printed=False,
+        snippet="from fractions import Fraction\n"
+        "C_FF = lambda scale: Fraction(2, scale) / 8      # sup |f''| / 8 of f = x(1 - x) / scale\n"
+        "H = lambda x, scale: scale * (x * (1 - x) / scale)\n"
+        "print(H(Fraction(1, 3), 1) == H(Fraction(1, 3), 100), C_FF(100), '<', C_FF(1))\n",
+    )
+
+
+def test_control_without_the_keys_the_bill_is_too_small(claim):
+    """Only the phi_i counted: the errors of the 2k waves are nearly twice that."""
+    k, w = 8, 512
+    half = float(jiang2024.complexity.C_2(jiang2024.complexity.INTERPOLATION, k)) / 2 / w**2
+    claim.at_least(
+        largest_errors(k, w).sum().item(),
+        1.8 * half,
+        "sum of the errors of 16 waves",
+        equation="(14) without ψ_i",
+        source="spread: 1.96 seen, 2 for large w",
+    )

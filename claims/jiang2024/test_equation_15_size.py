@@ -1,0 +1,127 @@
+"""Equation (15) (jiang2024, Section 4.3): the size of the target.
+
+C_0(H) = inf {K_F |f| (sup_i |psi_i| + |phi_i|), 1}, printed with an infimum over the pair.
+
+Checked: with the larger of product and 1, before any infimum over representations, C_0 is 2 sqrt2
+for the sines of Section 5.1, exactly; it does not change when (F, f) becomes (F(z/eps), eps f), and
+it is multiplied by K when H is. As printed it never exceeds 1, whatever H is: the proof's own
+network then breaks its bound, in exact arithmetic.
+Control: without the 1 the error of F^ is not paid for.
+
+Not checked: the infimum over all representations, of which rescaling is only one.
+"""
+
+import flint
+import numpy as np
+import pytest
+
+from repro import jiang2024, numerics
+
+ROOT = flint.arb(2).sqrt()
+
+
+@pytest.mark.exact
+def test_size_of_the_sines_is_two_root_two(claim):
+    """C_0^2 = 8 in rationals: sup |phi_i|^2 = 2 at a quarter of the wave, K_F = |f| = 1."""
+    at = {"sin": flint.fmpq(1, 4), "cos": flint.fmpq(0)}
+    for key, crest in at.items():
+        coupling = jiang2024.couplings.Coupling(numerics.exact.vector([flint.fmpq(1)]), key)
+        height = coupling.keys(numerics.exact.rationals([[crest]]))[0, 0]
+        claim.equals((height**2).unique_fmpz(), 2, f"sup |ψ|², {key}", equation="(68)")
+        size = ((1 * 1 * 2 * height) ** 2).unique_fmpz()
+        claim.equals(size, 8, f"(K_F |f| (sup |ψ| + |φ|))², {key}", equation="(15)")
+    off = abs(jiang2024.complexity.C_0(1, 1, 2 * ROOT) ** 2 - 8)
+    claim.at_most(
+        off,
+        flint.fmpq(1, 10**12),
+        "distance of C_0² from 8",
+        equation="(15)",
+        source="theorem: balls of 53 bits",
+    )
+
+
+@pytest.mark.exact
+def test_size_survives_rescaling_and_grows_with_the_target(claim):
+    """K_F = K / eps and |f| = eps sup: all products are rational."""
+    C_0 = jiang2024.complexity.C_0
+    for K in (1, 3, 100):
+        for eps in ("1/2", "1/1000"):
+            e = numerics.exact.rational(eps)
+            found = C_0(K / e, e, 2).unique_fmpz()
+            claim.equals(found, 2 * K, f"C_0, K = {K}, eps = {eps}", equation="(15)")
+    claim.equals(
+        C_0(flint.fmpq(1, 100), 1, 2).unique_fmpz(), 1, "C_0 of a small H", equation="(15)"
+    )
+
+
+def blocks(K, a, b, kept):
+    """tau = 2, encoded: rho = log a on I_1 x I_1 and log b on I_2 x I_2, else 0; f = 1 on I_2, else
+    0; F(z) = K z. The outputs, in rationals; `kept` says which of the two terms are there."""
+    logs = [
+        numerics.logarithms.Log(value) if keep else flint.fmpq(0)
+        for value, keep in zip((a, b), kept, strict=True)
+    ]
+
+    def rho(u, v):
+        return np.array([[logs[0], flint.fmpq(0)], [flint.fmpq(0), logs[1]]], dtype=object)
+
+    def f(x):
+        return numerics.exact.rationals([[0], [1]])
+
+    x = jiang2024.encodings.shifted(numerics.exact.rationals([["1/2"], ["1/2"]]))
+    return jiang2024.model.Target(lambda z: K * z[..., 0], f, rho)(x)
+
+
+def test_printed_infimum_never_exceeds_one(claim):
+    """K = 100, b = 33/32, a = b^2: sigma = (2 log b, log b), so that C_1 = 2 log b for alpha = 1.
+    The truncation to m_h = 1 is off by 100/130 at t = 2; (17) with C_0 = 1 allows 8 log b."""
+    K, b = 100, flint.fmpq(33, 32)
+    whole, cut = (blocks(K, b**2, b, kept) for kept in ((True, True), (True, False)))
+    error = sum(abs(whole - cut))
+    claim.equals(error, flint.fmpq(K, 130), "summed error of the truncation", equation="(17), left")
+    C_1 = 2 * flint.arb(b).log()
+    literal, meant = (
+        4 * size(K, 1, 2) * C_1
+        for size in (jiang2024.complexity.C_0_as_printed, jiang2024.complexity.C_0)
+    )
+    claim.counterexample(
+        "C_0 is at least K_F |f| (sup |ψ| + |φ|)",
+        input={"tau": 2, "K_F": K, "sup |f|": 1, "phi_1 = psi_1": "1 on I_1", "sup": 1},
+        measured=jiang2024.complexity.C_0_as_printed(K, 1, 2),
+        expected=2 * K,
+        relation=">=",
+        equation="(15)",
+        snippet="K, sup_f, sup_bases = 100, 1, 2\n"
+        "print(min(K * sup_f * sup_bases, 1), 'is not', max(K * sup_f * sup_bases, 1))\n",
+    )
+    claim.counterexample(
+        "(17) for the truncation of the proof, with C_0 = inf{200, 1} = 1",
+        input={"tau": 2, "m_h": 1, "K_F": K, "sigma": "2 log(33/32), log(33/32)", "alpha": 1},
+        measured=error,
+        expected=literal,
+        relation="<=",
+        equation="(17)",
+        snippet="from fractions import Fraction\n"
+        "from math import log\n"
+        "print(Fraction(100, 130), 'is not <=', 4 * 1 * 2 * log(33 / 32))\n",
+    )
+    source = "theorem: (17) with the maximum, 1600 log(33/32)"
+    claim.at_most(error, meant, "the same error", equation="(15), repaired", source=source)
+
+
+def test_control_without_the_one_the_outer_network_is_not_paid_for(claim):
+    """F = z/100 and F^ = F + 1: tau = 2 outputs are off by 2, and tau^2 C_0 |F - F^| with the bare
+    product 2/100 is 0.08."""
+    right = blocks(flint.fmpq(1, 100), 2, 3, (True, True))
+    error = sum(abs((right + 1) - right))
+    bare, meant = 4 * flint.fmpq(2, 100), 4 * jiang2024.complexity.C_0(flint.fmpq(1, 100), 1, 2)
+    claim.at_most(
+        error, meant, "summed error of F^ = F + 1", equation="(15)", source="theorem: 4 · 1 · 1"
+    )
+    claim.at_least(
+        error,
+        20 * bare,
+        "summed error of F^ = F + 1",
+        equation="(15) without the 1",
+        source="exact: 2 against 2/25",
+    )

@@ -1,0 +1,179 @@
+"""Equation (18) (jiang2024, Section 4.3): queries times keys is a coupling of low rank.
+
+If f^ carries phi_1, ..., phi_{m_h} and psi_1, ..., psi_{m_h} among its coordinates and the rows of
+W_Q and W_K select them, then (W_Q f^(u)) . W_K f^(v) = sum_k phi_k(u) psi_k(v).
+
+Checked, in rationals: the identity for the repaired rows (repro/jiang2024/selection.py), for all
+bases and tokens that a search finds to try; the values pass W_V unchanged; n = 2 m_h + n' as in
+Theorem 4.1. For any W_Q, W_K of m_h rows the scores of any tokens have rank at most m_h, by
+elimination; as a rule it is m_h. The Transformer is the target (8) with this coupling.
+Control: with one row less, a coupling of rank m_h is missed by exactly its last singular value.
+
+Refuted as printed: the key row e_{k+m_h+1} takes for k = m_h the first value instead of psi_{m_h},
+and misses psi_1.
+"""
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+integers = st.integers(-3, 3)
+
+
+def shapes(m_h, n_values, width=3):
+    """Coefficients of polynomials of degree < width for phi, psi and f, and tokens."""
+    table = st.lists(integers, min_size=width, max_size=width)
+    return st.tuples(
+        st.lists(table, min_size=m_h, max_size=m_h),
+        st.lists(table, min_size=m_h, max_size=m_h),
+        st.lists(table, min_size=n_values, max_size=n_values),
+        st.lists(integers, min_size=1, max_size=4),
+    )
+
+
+cases = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(lambda shape: shapes(*shape))
+
+
+def powers(x, width):
+    """1, x, x^2, ... as columns."""
+    return np.concatenate([x**k for k in range(width)], axis=-1)
+
+
+def polynomials(table):
+    coefficients = numerics.exact.rationals(table)
+    return lambda x: powers(x, coefficients.shape[1]) @ coefficients.T
+
+
+def value(coefficients, x):
+    return sum(c * x**k for k, c in enumerate(coefficients))
+
+
+def built(phi, psi, f, x):
+    x = numerics.exact.rationals(x)[:, None]
+    bases, values = (polynomials(phi), polynomials(psi)), polynomials(f)
+    return jiang2024.selection.transformer(*bases, values, lambda z: z[..., 0], x), x
+
+
+@pytest.mark.exact
+def test_the_scores_are_the_sum_of_products(claim):
+    """All scores and values, against sums of integers."""
+
+    def wrong(case):
+        (phi, psi, f, x), (network, tokens) = case, built(*case)
+        target = network.target()
+        scores, values = target.logits(tokens), target.f(tokens)
+        stated = [[sum(value(a, u) * value(b, v) for a, b in zip(phi, psi, strict=True))
+                   for v in x] for u in x]  # fmt: skip
+        carried = [[value(c, v) for c in f] for v in x]
+        return int((scores != np.array(stated)).sum() + (values != np.array(carried)).sum())
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    name = "wrong scores and values"
+    claim.for_all(cases, wrong, name, equation="(18)", examples=examples)
+
+
+@pytest.mark.exact
+def test_no_weight_is_wasted(claim):
+    """Every coordinate of f^ is selected once: n = 2 m_h + m_v, as Theorem 4.1 has it."""
+    for m_h, n_values in [(1, 1), (3, 2), (8, 5)]:
+        rows = jiang2024.selection.rows(m_h, n_values)
+        shapes = [W.shape for W in rows]
+        n = 2 * m_h + n_values
+        printed = [(m_h, n), (m_h, n), (n_values, n)]
+        claim.equals(shapes, printed, f"shapes, m_h = {m_h}", equation="(5), Theorem 4.1")
+        used = np.concatenate(rows).sum(0).tolist()
+        claim.equals(used, [1] * n, f"times selected, m_h = {m_h}", equation="(18)")
+
+
+def rank(matrix):
+    return flint.fmpq_mat([list(row) for row in matrix]).rank()
+
+
+@pytest.mark.parametrize("m_h", [1, 2, 3, 5], ids="m_h={}".format)
+@pytest.mark.exact
+def test_scores_have_rank_at_most_m_h_whatever_the_weights(m_h, claim):
+    """12 tokens, random W_Q and W_K, f^ of 8 monomials: the rank by rational elimination."""
+    rng, n, ranks = claim.rng("weights"), 8, []
+    for _ in range(claim.at_scale(smoke=5, laptop=25, paper=200)):
+        W_Q, W_K = (numerics.exact.rationals(rng.integers(-4, 5, (m_h, n))) for _ in range(2))
+        network = jiang2024.model.Transformer(
+            lambda x: powers(x, n), W_Q, W_K, W_Q, lambda z: z[..., 0]
+        )
+        x = numerics.exact.rationals(np.arange(12))[:, None] / 6
+        ranks.append(rank(network.target().logits(x)))
+    source = "theorem: a product of (12, m_h) and (m_h, 12)"
+    claim.at_most(max(ranks), m_h, "largest rank", equation="(18)", source=source)
+    claim.equals(max(ranks), m_h, "largest rank, attained", equation="(18)")
+
+
+@pytest.mark.construct
+def test_the_transformer_is_the_target_with_this_coupling(claim):
+    """e^rho = 2^(u v) 3^(u^2 v): two terms with logarithms, F a square; sums written out."""
+    Log, exact = numerics.logarithms.Log, numerics.exact.rationals
+
+    def wrong(x):
+        tokens = exact(x)[:, None]
+        logs = np.array([Log(2), Log(3)], dtype=object)
+        network = jiang2024.selection.transformer(
+            lambda u: np.concatenate([u, u**2], axis=-1),
+            lambda v: v * logs,
+            lambda v: v / 5,
+            lambda z: z[..., 0] ** 2,
+            tokens,
+        )
+        ours, wrong = network(tokens), 0
+        for u, y in zip(x, ours, strict=True):
+            e = [flint.fmpq(2) ** (u * v) * flint.fmpq(3) ** (u * u * v) for v in x]
+            average = sum(a * v for a, v in zip(e, x, strict=True)) / (5 * sum(e))
+            wrong += y != average**2
+        return wrong
+
+    tokens = st.lists(st.integers(0, 5), min_size=1, max_size=5)
+    examples = claim.at_scale(smoke=15, laptop=100, paper=2000)
+    claim.for_all(tokens, wrong, "wrong outputs", equation="(5), (8)", examples=examples)
+
+
+def test_printed_key_rows_take_a_value_for_a_basis_function(claim):
+    """m_h = 1, f^ = (phi, psi, f) = (1, 5, 0): the printed key row is e_3, the score 0, not 5."""
+    exact = numerics.exact.rationals
+    W_Q, W_K, W_V = (exact(W) for W in jiang2024.selection.rows(1, 1))
+    printed = np.roll(W_K, 1, axis=1)
+    claim.equals(list(printed[0]), [0, 0, 1], "printed row", equation="e_{k+m_h+1}, k = m_h = 1")
+
+    def score(keys):
+        model = jiang2024.model.Transformer(
+            lambda x: exact([[1, 5, 0]]), W_Q, keys, W_V, lambda z: z[..., 0]
+        )
+        return model.target().logits(exact([[0]]))[0, 0]
+
+    claim.counterexample(
+        "[W_K]_k = e_{k + m_h + 1} gives the sum of phi_k psi_k",
+        input={"m_h": 1, "phi": 1, "psi": 5, "f": 0},
+        measured=score(printed),
+        expected=5,
+        equation="(18)",
+        snippet="phi, psi, f = 1, 5, 0\n"
+        "carried = [phi, psi, f]         # n = 2 m_h + m_v = 3 coordinates, m_h = 1\n"
+        "key = carried[1 + 1 + 1 - 1]    # e_(k + m_h + 1), counted from 1, for k = 1\n"
+        "print(carried[0] * key, 'should be', phi * psi)\n",
+    )
+    claim.equals(score(W_K), 5, "score with e_{k+m_h}", equation="(18), repaired")
+
+
+@pytest.mark.parametrize("r", [2, 3, 5], ids="r={}".format)
+def test_control_one_row_less_misses_the_last_singular_value(r, claim):
+    """On r points the coupling is the identity matrix, of singular values 1, ..., 1. Every matrix
+    of rank r - 1 is at least 1 away in the Frobenius norm (Eckart and Young); the cut one is 1."""
+    table = np.eye(r, dtype=int).tolist()  # phi_k = psi_k = 1 at point k, 0 at the others
+    points = numerics.exact.rationals(np.eye(r, dtype=int))
+    cut = jiang2024.selection.transformer(
+        lambda x: x[:, : r - 1], lambda x: x[:, : r - 1], lambda x: x, lambda z: z[..., 0], points
+    )
+    scores = cut.target().logits(points)
+    claim.equals(rank(scores), r - 1, "rank with m_h = r − 1", equation="(18)")
+    off = ((scores - numerics.exact.rationals(table)) ** 2).sum()
+    source = "theorem: Eckart and Young, the last singular value is 1"
+    claim.at_least(off, 1, "squared Frobenius error", equation="m_h = r − 1", source=source)

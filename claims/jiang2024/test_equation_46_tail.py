@@ -1,0 +1,235 @@
+"""Equations (46) and (47) (jiang2024, Appendix A.3): the tail, seen by a sequence.
+
+int sum_{t,s} |rho(x_t, x_s) - rho~(x_t, x_s)|^2 dx = tau^2 |rho - rho~|_2^2
+                                                    <= tau^2 sum_{i > m_h} sigma_i^2.
+
+False as printed, for the terms s = t see the diagonal: one sine on both sides, tau = 2, gives 5 and
+not 4; under an encoding the left side has no bound in terms of the tail at all.
+Repaired: tau (tau - 1) |delta|_2^2 + tau int delta(u, u)^2 du for independent tokens of one law;
+with delta = sum_i d_i phi_i psi_i this is tau (c sum d_i^2 + (sum d_i)^2), c = tau - 1/2, for sines
+on both sides, and tau c sum d_i^2 for sines against cosines. For encoded tokens on pieces of unit
+length the pairs s != t cost at most the tail itself, without tau^2.
+
+Checked: the two closed forms exactly, as constant terms of trigonometric polynomials, for whatever
+rational d_i a search tries; in balls for tails of i^-alpha; against sampled sequences. The encoded
+pairs in balls. The counterexamples in rationals.
+Control: tokens that are all equal.
+
+Reading: rho~ for the printed rho^ on the right; the integral over all x, of volume 1.
+"""
+
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+SUM = "expected squared error, summed over all pairs"
+both = pytest.mark.parametrize("key", ["sin", "cos"])
+
+
+def polynomial(d, key):
+    """delta(u, v) as a dictionary: exponents (of e^{2 pi i u}, of e^{2 pi i v}) -> (re, im)."""
+    half, terms = Fraction(1, 2), {}
+    for i, value in enumerate(d, start=1):
+        if key == "sin":  # 2 sin a sin b = cos(a - b) - cos(a + b)
+            some = {(i, -i): (1, 0), (-i, i): (1, 0), (i, i): (-1, 0), (-i, -i): (-1, 0)}
+        else:  # 2 sin a cos b = sin(a + b) + sin(a - b)
+            some = {(i, i): (0, -1), (-i, -i): (0, 1), (i, -i): (0, -1), (-i, i): (0, 1)}
+        terms |= {k: (half * a * value, half * b * value) for k, (a, b) in some.items()}
+    return terms
+
+
+def mean_square(terms):
+    """The constant term of the square of a real trigonometric polynomial."""
+    found = {}
+    for place, (a, b) in terms.items():
+        x, y = found.get(place, (0, 0))
+        found[place] = (x + a, y + b)
+    return sum(a * a + b * b for a, b in found.values())
+
+
+def on_the_diagonal(terms):
+    """The same polynomial at v = u, terms of one frequency added up."""
+    found = {}
+    for (j, k), (a, b) in terms.items():
+        x, y = found.get(j + k, (0, 0))
+        found[j + k] = (x + a, y + b)
+    return found
+
+
+def left_side(d, key, tau):
+    """(46) for independent tokens: pairs s != t, and s = t."""
+    delta = polynomial(d, key)
+    pairs = tau * (tau - 1) * mean_square(delta)
+    return pairs + tau * mean_square(on_the_diagonal(delta))
+
+
+@both
+@pytest.mark.exact
+def test_closed_form_for_any_coefficients(key, claim):
+    fractions = st.fractions(min_value=-3, max_value=3, max_denominator=20)
+    cases = st.tuples(st.lists(fractions, min_size=1, max_size=6), st.integers(1, 20))
+
+    def difference(case):
+        d, tau = case
+        sigma = numerics.exact.rationals(d)
+        closed = jiang2024.rate.row_error(sigma, sigma[:0], tau, key)
+        return numerics.exact.rational(left_side(d, key, tau)) - tau * closed
+
+    examples = claim.at_scale(smoke=40, laptop=200, paper=2000)
+    name = f"left side of (46) minus its closed form, {key}"
+    claim.for_all(cases, difference, name, equation="(46), repaired", examples=examples)
+
+
+@both
+@pytest.mark.certified
+def test_closed_form_for_the_tails_of_powers(key, claim):
+    """alpha = 3/2, m_h = 2, R = 7, in balls: sums over more than 4R equispaced points are the
+    integrals of these trigonometric polynomials, on the diagonal too."""
+    R, m, tau, n = 7, 2, 5, 29
+    sigma = jiang2024.couplings.powers("3/2", R)
+    tail = np.concatenate([0 * sigma[:m], sigma[m:]])
+    coupling = jiang2024.couplings.Coupling(tail, key)
+    x = numerics.exact.rationals([flint.fmpq(j, n) for j in range(n)])[:, None]
+    delta = coupling.rho(x, x)
+    pairs, diagonal = (delta * delta).sum() / n**2, (delta.diagonal() ** 2).sum() / n
+    left = tau * (tau - 1) * pairs + tau * diagonal
+    closed = tau * jiang2024.rate.row_error(sigma, sigma[:m], tau, key)
+    source = "theorem: aliasing begins at 4R + 1 > 28; balls"
+    claim.at_most(
+        abs(left - closed),
+        flint.fmpq(1, 10**12),
+        f"distance from the closed form, {key}",
+        equation="(46), repaired",
+        source=source,
+    )
+    S, T = (part[m] for part in jiang2024.couplings.tails(sigma))
+    by_hand = tau * ((tau - flint.fmpq(1, 2)) * T + (S**2 if key == "sin" else 0))
+    claim.at_most(
+        abs(left - by_hand),
+        flint.fmpq(1, 10**12),
+        f"distance from c T + S², {key}",
+        equation="(46), repaired",
+        source=source,
+    )
+
+
+@both
+@pytest.mark.construct
+def test_sampled_sequences_agree(key, claim):
+    import torch
+
+    tau, m, draws = 16, 4, claim.at_scale(smoke=400, laptop=4000, paper=40000)
+    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers(2, 64), key)
+    x = torch.tensor(claim.rng("tokens").random((draws, tau, 1)), device=claim.device)
+    network = jiang2024.rate.truncated(coupling, coupling.sigma[:m], x)
+    delta = coupling.target().logits(x) - network.target().logits(x)
+    sums = (delta**2).sum((-1, -2))
+    error = 4 * (sums.std() / math.sqrt(draws)).item()
+    closed = tau * float(jiang2024.rate.row_error(coupling.sigma, coupling.sigma[:m], tau, key))
+    noise = f"stderr: 4 standard errors of {draws} sequences"
+    claim.within(sums.mean().item(), closed, error, SUM, equation="(46), repaired", source=noise)
+
+
+@both
+@pytest.mark.certified
+def test_encoded_pairs_cost_no_more_than_the_tail(key, claim):
+    """tau = 3 pieces, glued waves: the blocks I_t x I_s partition I x I, so that the pairs s != t
+    have a part of |delta|_2^2 = T_m. In balls, on 29 points of each piece."""
+    R, m, tau, n = 5, 1, 3, 29
+    sigma = jiang2024.couplings.powers("3/2", R)
+    tail = np.concatenate([0 * sigma[:m], sigma[m:]])
+    coupling = jiang2024.couplings.Coupling(tail, key, pieces=tau)
+    grid = numerics.exact.rationals([flint.fmpq(2 * j + 1, 2 * n) for j in range(n)])[:, None]
+    x = np.concatenate([grid + 2 * t for t in range(1, tau + 1)])
+    delta = coupling.rho(x, x)
+    square = (delta * delta).reshape(tau, n, tau, n).sum((1, 3)) / n**2  # of block (t, s)
+    T = jiang2024.couplings.tails(sigma)[1][m]
+    everything, blocks = square.sum(), square.sum() - square.diagonal().sum()
+    source = "theorem: waves of frequency 5 on 87 points; balls"
+    claim.at_most(
+        abs(everything - T),
+        flint.fmpq(1, 10**12),
+        f"all blocks minus the tail, {key}",
+        equation="|δ|² = T_m",
+        source=source,
+    )
+    claim.at_most(
+        blocks,
+        T,
+        f"pairs s ≠ t, {key}",
+        equation="(47) without τ²",
+        source="theorem: the blocks partition I × I",
+    )
+    claim.record(**{f"pairs over tail, {key}": blocks / T})
+
+
+def test_printed_equation_forgets_the_diagonal(claim):
+    """sigma = (2, 1) on sines, m_h = 1: delta = 2 sin(4 pi u) sin(4 pi v), |delta|_2^2 = 1. Two
+    pairs s != t cost 1 each, two pairs s = t cost 3/2 each."""
+    tau = 2
+    left = left_side([0, 1], "sin", tau)
+    claim.equals(mean_square(polynomial([0, 1], "sin")), 1, "|ρ − ρ~|²", equation="(46)")
+    snippet = (
+        "from fractions import Fraction\n"
+        "apart = Fraction(1)        # mean of (2 sin a sin b)^2\n"
+        "equal = Fraction(3, 2)     # mean of (2 sin^2 a)^2\n"
+        "print(2 * apart + 2 * equal, 'is neither = nor <=', 2**2 * apart)\n"
+    )
+    for relation, equation in (("=", "(46)"), ("<=", "(46)-(47)")):
+        claim.counterexample(
+            f"the summed squared error {relation} τ²|ρ − ρ~|²",
+            input={"tau": tau, "m_h": 1, "sigma": [2, 1], "phi = psi": "√2 sin 2πix"},
+            measured=left,
+            expected=tau**2,
+            relation=relation,
+            equation=equation,
+            snippet=snippet,
+        )
+
+
+def test_printed_inequality_fails_under_an_encoding_too(claim):
+    """A tail of one term, phi_2 = psi_2 a hat on I_1 of height h and half-width e, h^2 = 3 / (2e):
+    |delta|_2 = 1, and the pair t = s = 1 alone costs int phi^4 = 9 / (10 e)."""
+    e, tau = flint.fmpq(1, 100), 2
+    line = flint.fmpq_poly([1, -1])
+    norm, fourth = (2 * e * (line**p).integral()(1) for p in (2, 4))
+    height = 1 / norm  # h^2
+    claim.equals(height * norm, 1, "|φ_2|²", equation="(10)")
+    claim.counterexample(
+        "the summed squared error of encoded tokens <= τ² times the tail",
+        input={
+            "tau": tau,
+            "m_h": 1,
+            "phi_2 = psi_2": "hat of half-width 1/100 in I_1",
+            "sigma_2": 1,
+        },
+        measured=height**2 * fourth,
+        expected=tau**2,
+        relation="<=",
+        equation="(46)-(47)",
+        snippet="from fractions import Fraction\n"
+        "e = Fraction(1, 100)              # half-width; height^2 = 3 / (2e) makes the norm 1\n"
+        "h2 = Fraction(3, 2) / e\n"
+        "print(h2**2 * 2 * e / 5, 'is not <=', 2**2)    # int phi^4 over one diagonal\n",
+    )
+
+
+def test_control_equal_tokens_see_nothing_but_the_diagonal(claim):
+    """x_1 = ... = x_tau: tau^2 times the diagonal, far above what independent tokens have."""
+    d, tau = [Fraction(1, i) for i in range(3, 30)], 16
+    delta = polynomial(d, "sin")
+    equal = tau**2 * mean_square(on_the_diagonal(delta))
+    independent = left_side(d, "sin", tau)
+    claim.at_least(
+        equal,
+        5 * independent,
+        SUM,
+        equation="(46), tokens not independent",
+        source="exact: 8.9 times as much for these coefficients",
+    )

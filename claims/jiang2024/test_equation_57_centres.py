@@ -1,0 +1,210 @@
+"""Equations (57)-(62) (jiang2024, Appendix B.1, task two): centres of gravity.
+
+Tokens are points x_s with masses m_s, or x_pred, which begins a segment. The output at x_pred is
+the norm of the mean of its segment, weighted by mass, at every other token the norm of the token.
+(62): this is of form (8), with the normalised masses of the segment, or 1_{s=t}, as weights.
+
+Refuted as printed, if there are several segments. The quotient of two weights in row t of (8) is
+e^(rho(x(t), x(s)) - rho(x(t), x(s'))): three tokens fix it, and a token between them that ends the
+segment cannot change it. It must be 1 in one sequence and 0 in another below, although the three
+tokens are the same, their positions included. Without positions two prediction tokens are equal and
+have one output.
+Repaired, and checked: with the number of the segment in every token, (62) is a limit of targets of
+form (8): rho = log m - L (difference of labels)^2 for prediction tokens, -L |x - y|^2 for others
+(repro/jiang2024/tasks.py). In rationals, e^L = 2^k: the displayed weights are those of the
+definition, and the averages are within a stated multiple of 2^-k of them.
+Control: equal labels; an average over all segments.
+
+Not said here: that no F, f, rho of any kind represent the task. On encoded inputs Theorem A.3 gives
+some, but not the displayed ones.
+Slip: Figure 5 has segments of lengths 3 and 5 in 10 tokens, so that the second prediction token is
+x(4), not x(5); counted with their prediction tokens the two would have 8 tokens, not 10.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+coordinates = st.integers(-4, 4)
+points = st.tuples(coordinates, coordinates, st.integers(1, 5))
+segments = st.lists(st.lists(points, min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+def tokens(segments, *, labelled=True):
+    """(x, x', mass, is it x_pred, label) for every token, and an x_pred before every segment."""
+    rows = []
+    for label, segment in enumerate(segments):
+        mark = label if labelled else 0
+        rows += [[0, 0, 0, 1, mark], *([*point, 0, mark] for point in segment)]
+    return numerics.exact.rationals(rows)
+
+
+def centres(segments):
+    """(59): what is averaged at each token, by definition."""
+    for segment in segments:
+        mass = sum(m for *_, m in segment)
+        yield [Fraction(sum(m * p[i] for *p, m in segment), mass) for i in range(2)]
+        yield from ([Fraction(a), Fraction(b)] for a, b, _ in segment)
+
+
+@pytest.mark.exact
+def test_the_displayed_weights_give_the_centres(claim):
+    """(62), for all segments; rows add up to 1."""
+
+    def wrong(segments):
+        x = tokens(segments)
+        weights = jiang2024.tasks.Gravity().weights(x)
+        stated = numerics.exact.rationals(list(centres(segments)))
+        return int((weights @ x[:, :2] != stated).sum() + (weights.sum(1) != 1).sum())
+
+    examples = claim.at_scale(smoke=15, laptop=120, paper=3000)
+    name = "wrong coordinates and rows"
+    claim.for_all(segments, wrong, name, equation="(59), (62)", examples=examples)
+
+
+@pytest.mark.exact
+def test_the_example_of_60_and_61(claim):
+    """Three points and two, d = 1: norms of the centres and of the points."""
+    x, m = [3, -1, 2, -5, 1], [1, 2, 1, 3, 1]
+    rows = [[0, 0, 1, 0], *([a, b, 0, 0] for a, b in zip(x[:3], m[:3], strict=True)),
+            [0, 0, 1, 1], *([a, b, 0, 1] for a, b in zip(x[3:], m[3:], strict=True))]  # fmt: skip
+    tokens = numerics.exact.rationals(rows)
+    task = jiang2024.tasks.Gravity(d=1, length=7)
+    y = abs(task.weights(tokens) @ tokens[:, :1])[:, 0]
+    stated = [Fraction(3, 4), 3, 1, 2, Fraction(14, 4), 5, 1]
+    claim.equals(list(y), list(numerics.exact.rationals(stated)), "y", equation="(61)")
+    limit = task.target(numerics.logarithms.Log(2**80))(tokens)
+    worst = max(abs(a - b) for a, b in zip(limit, numerics.exact.rationals(stated), strict=True))
+    source = "theorem: of order 2^−80, see the next test"
+    allowed = numerics.exact.rational(Fraction(1, 2**70))
+    claim.at_most(worst, allowed, "error at e^L = 2^80", equation="(61)", source=source)
+
+
+def bounds(segments, k):
+    """2^-k times the mass elsewhere, over the mass of the segment, times the spread of all points.
+
+    Prediction tokens count as mass 1, points in the row of a point as 1 over 1.
+    """
+    masses = [sum(m for *_, m in segment) for segment in segments]
+    everything, tau = sum(masses) + len(segments), sum(len(s) + 1 for s in segments)
+    values = [0, *(c for segment in segments for point in segment for c in point[:2])]
+    spread = max(values) - min(values)
+    for segment, mass in zip(segments, masses, strict=True):
+        yield Fraction(spread * (everything - mass), mass * 2**k)
+        yield from [Fraction(spread * tau, 2**k)] * len(segment)
+
+
+@pytest.mark.exact
+def test_with_labels_it_is_a_limit_of_targets_of_form_8(claim):
+    def excess(case):
+        segments, k = case
+        target = jiang2024.tasks.Gravity().target(numerics.logarithms.Log(2**k))
+        stated = numerics.exact.rationals(list(centres(segments)))
+        off = abs(target.averages(tokens(segments)) - stated).max(1)
+        allowed = numerics.exact.rationals(list(bounds(segments, k)))
+        return int((off > allowed).sum())
+
+    cases = st.tuples(segments, st.sampled_from([1, 4, 20]))
+    examples = claim.at_scale(smoke=15, laptop=120, paper=3000)
+    name = "averages beyond the rate"
+    claim.for_all(cases, excess, name, equation="(62), L → ∞", examples=examples)
+
+
+TWO = [[(1, 0, 1), (1, 0, 1)], [(4, 0, 1), (4, 0, 1)]]  # a, a and c, c
+ONE = [[(1, 0, 1), (1, 0, 1), (2, 0, 1), (4, 0, 1), (4, 0, 1)]]  # a point b in place of x_pred
+
+
+def test_printed_a_coupling_of_pairs_does_not_see_a_separator(claim):
+    """x_pred, a, a, b, c, c against x_pred, a, a, x_pred, c, c: in row 1 the weights of c and a."""
+    weights = [jiang2024.tasks.Gravity().weights(tokens(s, labelled=False)) for s in (ONE, TWO)]
+    same = tokens(ONE, labelled=False)[[0, 1, 4]] == tokens(TWO, labelled=False)[[0, 1, 4]]
+    claim.equals(bool(same.all()), True, "tokens 1, 2 and 5 are the same", equation="(57)")
+    one, two = (w[0, 4] / w[0, 1] for w in weights)
+    claim.counterexample(
+        "the weights of (62) are softmax weights of a coupling ρ(x(t), x(s)), positions included",
+        input={"first": "x_pred, a, a, b, c, c", "second": "x_pred, a, a, x_pred, c, c",
+               "masses": 1, "weights of": "c over a, row 1"},
+        measured=one,
+        expected=two,
+        equation="(62): the quotient is e^(ρ(x(1), x(5)) − ρ(x(1), x(2))) in both",
+        snippet="def weights(tokens):      # row 1 of (62), all masses 1\n"
+        "    end = tokens.index('x_pred', 1) if 'x_pred' in tokens[1:] else len(tokens)\n"
+        "    return [1 if 0 < s < end else 0 for s in range(len(tokens))]\n\n"
+        "one, two = 'x_pred a a b c c'.split(), 'x_pred a a x_pred c c'.split()\n"
+        "for x in (one, two): print(x, 'c over a:', weights(x)[4] / weights(x)[1])\n",
+    )  # fmt: skip
+    label = jiang2024.tasks.Gravity().target(numerics.logarithms.Log(2**40))
+    repaired = [label.weights(tokens(s))[0] for s in (ONE, TWO)]
+    claim.equals(repaired[0][4] / repaired[0][1], 1, "c over a, one segment", equation="repaired")
+    source = "theorem: e^−L with e^L = 2^40"
+    allowed = numerics.exact.rational(Fraction(1, 2**40))
+    name = "c over a, two segments"
+    claim.at_most(
+        repaired[1][4] / repaired[1][1], allowed, name, equation="repaired", source=source
+    )
+
+
+def test_reading_without_positions_two_prediction_tokens_have_one_output(claim):
+    """x_pred, 1, x_pred, 4 in d = 1: outputs 1 and 4 are asked for at two equal tokens."""
+    x = numerics.exact.rationals([[0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0], [4, 1, 0, 0]])
+    y = jiang2024.tasks.Gravity(d=1).target(numerics.logarithms.Log(2))(x)
+    claim.equals(y[0], y[2], "outputs of a target of form (8) at both", equation="(8)")
+    asked = jiang2024.tasks.Gravity(d=1).weights(x) @ x[:, :1]
+    claim.counterexample(
+        "(57)–(62) without positions in the tokens",
+        input={"x": ["x_pred", 1, "x_pred", 4], "masses": 1},
+        measured=asked[0, 0],
+        expected=asked[2, 0],
+        equation="(8): equal tokens have equal outputs",
+        printed=False,
+        snippet="x = ['x_pred', 1, 'x_pred', 4]\n"
+        "y = {0: x[1], 2: x[3]}     # the centre of gravity of one point is that point\n"
+        "print(x[0] == x[2], 'but', y[0], 'is not', y[2])\n",
+    )
+
+
+def test_printed_the_second_prediction_token_of_figure_5(claim):
+    """Segments of 3 and 5 points and a prediction token before each: 0 and 4, ten tokens in all."""
+    lengths = [3, 5]
+    places = [0, lengths[0] + 1]
+    claim.equals(sum(lengths) + len(lengths), 10, "tokens", equation="input of length 10")
+    claim.counterexample(
+        "x(0) and x(5) are the prediction tokens of segments of lengths 3 and 5",
+        input={"lengths": lengths, "tokens": 10},
+        measured=places[1],
+        expected=5,
+        equation="text on Figure 5",
+        snippet="lengths = [3, 5]\n"
+        "print('x(0) and x(%d), of %d tokens' % (lengths[0] + 1, sum(lengths) + len(lengths)))\n",
+    )
+
+
+def test_control_equal_labels_mix_the_segments(claim):
+    """Points 1 and 4: with one label for both, 5/2 is seen in place of 1 and of 4."""
+    target = jiang2024.tasks.Gravity().target(numerics.logarithms.Log(2**40))
+    seen = target.averages(tokens(TWO, labelled=False))[:, 0]
+    off = min(abs(seen[0] - 1), abs(seen[3] - 4))
+    source = "theorem: 3/2 less a multiple of 2^−40"
+    least = numerics.exact.rational("149/100")
+    claim.at_least(off, least, "error at x_pred", equation="one label", source=source)
+
+
+@pytest.mark.exact
+def test_the_inputs_drawn_are_as_described(claim):
+    """Length 10, segments of at least 2 points: nine layouts, each drawn."""
+    import torch
+
+    task, seen, wrong = jiang2024.tasks.Gravity(), set(), 0
+    x = task.inputs(torch.Generator().manual_seed(claim.seed("layouts")), 400).numpy()
+    for flags, labels in zip(x[..., 3], x[..., 4], strict=True):
+        ends = np.append(np.flatnonzero(flags), 10)
+        seen.add(tuple((np.diff(ends) - 1).tolist()))
+        wrong += int((labels != np.cumsum(flags) - 1).sum())
+    claim.equals(wrong, 0, "wrong labels", equation="(60)")
+    claim.equals(sorted(seen), sorted(task.layouts(10)), "layouts drawn", equation="(60)")
+    smallest = min(min(layout) for layout in seen)
+    claim.equals(smallest, 2, "points of the shortest segment", equation="text below (62)")

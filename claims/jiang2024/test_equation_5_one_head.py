@@ -1,0 +1,165 @@
+"""Equations (5)-(6) (jiang2024, Section 3): the Transformer with one layer and one head.
+
+h^(s) = f^(x(s)), and H^_t(x) = F^( sum_s sigma[(W_Q h^(t)) . W_K h^(.)](s) W_V h^(s) ), with two
+feed-forward networks f^ : R^d -> R^n and F^ : R^{d_v} -> R, W_Q, W_K in R^{m_h x n}, W_V in
+R^{d_v x n}, sigma the softmax; no residual, no normalisation.
+
+Checked: the one forward pass of this package (repro/jiang2024/model.py), with ReLU networks, for
+every shape and weights that a search finds to try, in rationals: it is the displayed formula,
+written out number by number. The hard maximum of Appendix B.1, the same. In float64, batched, the
+outputs are within a derived round-off of the rationals.
+Controls: four other formulas; float32.
+
+Not checked: feed-forward networks with other activations; model.py takes any functions.
+Readings: W_o is declared and never used: left out. m_v and d_v are one number.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+# --- the displayed formula, in Python's integers and fractions -----------------------------------
+
+
+def fraction(value):
+    value = getattr(value, "of", value)  # a logarithm, by what it is the logarithm of
+    return Fraction(int(value.p), int(value.q))
+
+
+def listed(array) -> Any:
+    return [fraction(v) if not np.ndim(v) else listed(v) for v in array]
+
+
+def times(W, x, b=None):
+    offsets = [0] * len(W) if b is None else listed(b)
+    rows = zip(listed(W), offsets, strict=True)
+    return [sum((w * a for w, a in zip(row, x, strict=True)), start=c) for row, c in rows]
+
+
+def network(net, x):
+    hidden = [max(a, 0) for a in times(net.W_1, x, net.b_1)]
+    return times(net.W_2, hidden, net.b_2)
+
+
+def exponential(net, h_t, h_s):
+    """e^{(W_Q h(t)) . W_K h(s)}, W_Q being of logarithms log r: a product of powers of these r."""
+    out = Fraction(1)
+    for row, k in zip(listed(net.W_Q), times(net.W_K, h_s), strict=True):
+        for r, h in zip(row, h_t, strict=True):
+            out *= r ** int(h * k)
+    return out
+
+
+def displayed(net, xs, broken=""):
+    """(5), for t = 1, ..., tau; or what a reader might take for it."""
+    h = [network(net.f, x) for x in listed(xs)]
+    out = []
+    for h_t in h:
+        pairs = [(s, h_t) if broken == "queries for keys" else (h_t, s) for s in h]
+        e = [exponential(net, *pair) for pair in pairs]
+        if broken == "hard maximum":
+            e = [Fraction(value == max(e)) for value in e]
+        total = 1 if broken == "no denominator" else sum(e)
+        values = zip(*(times(net.W_V, h_s) for h_s in h), strict=True)
+        average = [sum(w * v for w, v in zip(e, c, strict=True)) / total for c in values]
+        if broken == "a residual":
+            average = [a + v for a, v in zip(average, times(net.W_V, h_t), strict=True)]
+        out.append(network(net.F, average)[0])
+    return out
+
+
+small = st.integers(1, 3)
+seeds = st.integers(0, 2**32 - 1)
+cases = st.tuples(seeds, small, small, small, small, st.integers(1, 4))
+
+
+def drawn(case):
+    seed, d, n, m_h, d_v, tau = case
+    rng = np.random.default_rng(seed)
+    net = jiang2024.networks.drawn(rng, d, n, m_h, d_v)
+    return net, jiang2024.networks.tokens(rng, tau, d)
+
+
+@pytest.mark.exact
+def test_the_forward_pass_is_the_displayed_formula(claim):
+    def wrong(case):
+        net, xs = drawn(case)
+        pairs = zip(net.transformer()(xs), displayed(net, xs), strict=True)
+        return sum(fraction(ours) != stated for ours, stated in pairs)
+
+    examples = claim.at_scale(smoke=15, laptop=120, paper=4000)
+    claim.for_all(cases, wrong, "wrong outputs", equation="(5)", examples=examples)
+
+
+@pytest.mark.exact
+def test_the_hard_maximum_takes_the_place_of_the_softmax(claim):
+    """Logits are then rationals: W_Q of logarithms is read as their integers."""
+
+    def wrong(case):
+        net, xs = drawn(case)
+        integers = numerics.arrays.each(lambda log: log.of, net.W_Q)
+        model = jiang2024.networks.Networks(net.f, integers, net.W_K, net.W_V, net.F)
+        ours = model.transformer(jiang2024.model.hard_max)(xs)
+        return sum(fraction(a) != b for a, b in zip(ours, hard(net, xs), strict=True))
+
+    examples = claim.at_scale(smoke=15, laptop=120, paper=4000)
+    claim.for_all(cases, wrong, "wrong outputs", equation="(5), σ_H", examples=examples)
+
+
+def hard(net, xs):
+    """(5) with all weight on the largest (W_Q h(t)) . W_K h(s), in equal parts at ties."""
+    h = [network(net.f, x) for x in listed(xs)]
+    for h_t in h:
+        q = times(net.W_Q, h_t)
+        logits = [sum(a * b for a, b in zip(q, times(net.W_K, h_s), strict=True)) for h_s in h]
+        top = [times(net.W_V, h_s) for h_s, l in zip(h, logits, strict=True) if l == max(logits)]
+        yield network(net.F, [sum(column) / len(top) for column in zip(*top, strict=True)])[0]
+
+
+def error_over_bound(claim, dtype, seed):
+    """Largest |floating point - exact| over the bound of float64, for four sequences at once."""
+    import torch
+
+    rng = np.random.default_rng(seed)
+    net = jiang2024.networks.drawn(rng, 2, 3, 2, 2)
+    xs = np.stack([jiang2024.networks.tokens(rng, 5, 2) for _ in range(4)])
+    tokens = torch.tensor(numerics.exact.to_float(xs), device=claim.device)
+    bound = net.to(torch.float64, claim.device).roundoff(tokens).cpu().numpy()
+    floats = net.to(getattr(torch, dtype), claim.device).transformer()
+    ours = floats(tokens.to(getattr(torch, dtype))).double().cpu().numpy()
+    exact = numerics.exact.rationals([displayed(net, x) for x in xs])
+    off = numerics.exact.to_float(abs(numerics.exact.rationals(ours) - exact))
+    return float((off / bound).max())
+
+
+@pytest.mark.construct
+def test_float64_is_within_the_derived_round_off(claim):
+    worst = max(error_over_bound(claim, "float64", seed) for seed in range(4))
+    derived = "roundoff: u K A, derived in repro/jiang2024/networks.py"
+    claim.at_most(worst, 1, "error over its bound", equation="(5)", source=derived)
+
+
+def test_control_float32_exceeds_the_bound_of_float64(claim):
+    worst = max(error_over_bound(claim, "float32", seed) for seed in range(4))
+    far = "spread: 4 seeded models; the units differ by 2²⁹ = 5e8, the bound is pessimistic"
+    claim.at_least(worst, 10, "error over the bound", equation="(5), float32", source=far)
+
+
+BROKEN = ["queries for keys", "hard maximum", "no denominator", "a residual"]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_control_another_formula_gives_other_outputs(broken, claim):
+    """One change to the formula; of 20 random models over half must come out elsewhere."""
+    outside = 0
+    for seed in range(20):
+        net, xs = drawn((seed, 2, 3, 2, 2, 4))
+        ours = [fraction(y) for y in net.transformer()(xs)]
+        outside += ours != displayed(net, xs, broken)
+    name, spread = "models out of 20 with another output", "spread: 20 seeded models, over half"
+    claim.at_least(outside, 11, name, equation=f"(5), {broken}", source=spread)

@@ -1,0 +1,208 @@
+"""Equations (63)-(66) (jiang2024, Appendix B.1, task three): averages of chosen points.
+
+y(t) = 1/k sum_{s in s(t)} v_s, where the token x(t) = (v_t, s(t)) names k indices; of form (8) with
+F o f the projection to v and weights in {0, 1/k, ..., 1} that count how often an index is named.
+
+Checked, in rationals: the weights, the output and the example (65), for all indices that a search
+finds to try; the weights of k indices are all the multiples of 1/k and nothing else. With the own
+index in the token it is a limit of targets of form (8): rho = log(count), and -L where an index is
+not named; the error is at most tau e^-L / k times the spread of v, exactly for e^L = 2^j. What the
+text says of the s of (66) is right if indices count from 0.
+Control: indices of (66) counted from 1.
+
+Refuted as printed: for k = 3 the set is not {0, 1/2, 2/3, 1}; (64) calls the weights rho, whose
+softmax they are not; [tau] = {1, ..., tau}, but (66) names index 0.
+Reading: the token must carry its own index; without it the target is not permutation equivariant,
+and a target of form (8) is. F o f is the projection (v, s) -> v.
+"""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+PRINTED_SET = {Fraction(0), Fraction(1, 2), Fraction(2, 3), Fraction(1)}  # text below (65), k = 3
+
+
+@st.composite
+def inputs(draw):
+    tau, k = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    coordinate, index = st.integers(-5, 5), st.integers(0, tau - 1)
+    v = draw(st.lists(st.tuples(coordinate, coordinate), min_size=tau, max_size=tau))
+    s = draw(st.lists(st.lists(index, min_size=k, max_size=k), min_size=tau, max_size=tau))
+    return v, s
+
+
+def task(v, s):
+    selection = jiang2024.tasks.Selection(d=len(v[0]), k=len(s[0]), tau=len(v))
+    return selection, selection.tokens(*map(numerics.exact.rationals, (v, s)))
+
+
+def chosen(v, s):
+    """(63) by definition."""
+    picked = [zip(*(v[i] for i in named), strict=True) for named in s]
+    return [[Fraction(sum(column), len(column)) for column in columns] for columns in picked]
+
+
+@pytest.mark.exact
+def test_counting_indices_gives_the_mean(claim):
+    def wrong(case):
+        v, s = case
+        selection, x = task(v, s)
+        weights, stated = selection.weights(x), numerics.exact.rationals(chosen(v, s))
+        return int((weights @ x[:, : len(v[0])] != stated).sum())
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    claim.for_all(inputs(), wrong, "wrong coordinates", equation="(63)", examples=examples)
+
+
+@pytest.mark.exact
+def test_the_example_of_65(claim):
+    """v = (1, 10, 100); its indices count from 1."""
+    v, s = [[1], [10], [100]], [[1, 1, 2], [1, 2, 3], [3, 3, 3]]
+    selection, x = task(v, [[i - 1 for i in named] for named in s])
+    y = [entry * 3 for entry in (selection.weights(x) @ x[:, :1])[:, 0]]
+    claim.equals(y, [12, 111, 300], "3 y", equation="(65)")
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4], ids="k={}".format)
+@pytest.mark.exact
+def test_the_weights_are_the_multiples_of_one_over_k(k, claim):
+    """All choices of k indices out of three."""
+    found = set()
+    for named in itertools.product(range(3), repeat=k):
+        selection, x = task([[0]] * 3, [named] * 3)
+        found |= {Fraction(int(w.p), int(w.q)) for w in selection.weights(x)[0]}
+    stated = [Fraction(i, k) for i in range(k + 1)]
+    claim.equals(sorted(found), stated, "weights that occur", equation="(64)")
+
+
+@pytest.mark.exact
+def test_with_its_own_index_it_is_a_limit_of_targets_of_form_8(claim):
+    def excess(case):
+        (v, s), j = case
+        selection, x = task(v, s)
+        target = selection.target(numerics.logarithms.Log(2**j))
+        off = abs(target(x) - numerics.exact.rationals(chosen(v, s))).max()
+        values = [c for vector in v for c in vector]
+        spread = max(values) - min(values)
+        bound = Fraction(len(v) * spread, selection.k * 2**j)
+        return int(off > numerics.exact.rational(bound))
+
+    cases = st.tuples(inputs(), st.sampled_from([1, 5, 30]))
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    name = "outputs beyond the rate"
+    claim.for_all(cases, excess, name, equation="τ e^−L / k", examples=examples)
+
+
+@pytest.mark.exact
+def test_what_the_text_says_of_66(claim):
+    """y(1), y(3), y(6) rely on one input, y(0), y(2) on two, y(4), y(5), y(7) on three."""
+    s = jiang2024.tasks.PRINTED_SELECTION
+    selection, x = task([[i] for i in range(8)], s)
+    relied = (selection.weights(x) > 0).sum(1)
+    by_count = {n: [t for t in range(8) if relied[t] == n] for n in (1, 2, 3)}
+    claim.equals(by_count, {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}, "outputs", equation="(66)")
+
+
+def test_printed_the_set_for_k_3(claim):
+    """s(4) = (0, 3, 7) of (66): every weight is 0 or 1/3; 1/2 never occurs."""
+    s = jiang2024.tasks.PRINTED_SELECTION
+    selection, x = task([[0]] * 8, s)
+    weights = {Fraction(int(w.p), int(w.q)) for w in selection.weights(x).ravel()}
+    claim.counterexample(
+        "for k = 3 the weights lie in {0, 1/2, 2/3, 1}",
+        input={"s(4)": s[4], "k": 3},
+        measured=sorted(weights - PRINTED_SET),
+        expected=[],
+        equation="text below (65)",
+        snippet="from collections import Counter\nfrom fractions import Fraction\n"
+        "named = (0, 3, 7)                                   # s(4) of (66)\n"
+        "print({Fraction(n, 3) for n in Counter(named).values()}, 'is not in {0, 1/2, 2/3, 1}')\n",
+    )
+    claim.equals(sorted(weights), [Fraction(i, 3) for i in range(4)], "weights", equation="(66)")
+
+
+def test_printed_the_weights_are_not_the_coupling(claim):
+    """k = 1, two tokens, s(1) = 1 of (0, 1): with rho = (0, 1) the softmax gives e/(1 + e)."""
+    with flint.ctx.workprec(100):
+        weights = jiang2024.model.softmax(np.array([flint.arb(0), flint.arb(1)], dtype=object))
+        claim.counterexample(
+            "ρ(x(t), x(s)) ∈ {0, 1/k, ..., 1} gives the weights 0, 1/k, ..., 1",
+            input={"k": 1, "tau": 2, "rho": [0, 1]},
+            measured=weights[1],
+            expected=1,
+            equation="(64)",
+            snippet="from math import e\n"
+            "print('softmax of rho = (0, 1):', (1 / (1 + e), e / (1 + e)), 'should be (0, 1)')\n",
+        )
+    selection, x = task([[0], [1]], [[1], [1]])
+    claim.equals(list(selection.weights(x)[0]), [0, 1], "weights asked for", equation="(63)")
+
+
+def test_printed_indices_are_not_in_1_to_tau(claim):
+    """s is in [tau]^(k x tau), [tau] = {1, ..., tau} below (3); (66) has 0 and no 8, of tau = 8."""
+    indices = {i for named in jiang2024.tasks.PRINTED_SELECTION for i in named}
+    claim.counterexample(
+        "the indices of (66) lie in [τ] = {1, ..., τ}",
+        input={"s(4)": jiang2024.tasks.PRINTED_SELECTION[4], "tau": 8},
+        measured=min(indices),
+        expected=1,
+        relation=">=",
+        equation="(66)",
+        snippet="s = [(4, 5, 5), (4, 4, 4), (1, 1, 7), (5, 5, 5), (0, 3, 7), (0, 6, 7), "
+        "(2, 2, 2), (2, 3, 4)]\n"
+        "print('smallest', min(map(min, s)), 'largest', max(map(max, s)), 'of 1, ..., 8')\n",
+    )
+    claim.equals(sorted(indices), list(range(8)), "indices of (66)", equation="(66), from 0")
+
+
+def test_reading_without_its_own_index_the_target_is_not_of_form_8(claim):
+    """Tokens (v, s) = (0, 1), (5, 1), counted from 0: y = (5, 5). Shuffled it is (0, 0); a target
+    of form (8) gives the shuffled outputs, (5, 5), for tokens that carry nothing else."""
+    v, s = [[0], [5]], [[1], [1]]
+    before, after = chosen(v, s), chosen(v[::-1], s[::-1])
+    claim.counterexample(
+        "(63) is of form (8) for tokens x(t) = (v_t, s(t)) without their own index",
+        input={"v": [0, 5], "s": [1, 1]},
+        measured=after[0][0],
+        expected=before[1][0],
+        equation="(8): shuffled in, shuffled out",
+        printed=False,
+        snippet="def y(tokens): return [tokens[s][0] for v, s in tokens]   # k = 1, from 0\n\n"
+        "x = [(0, 1), (5, 1)]\n"
+        "print(y(x[::-1]), 'should be', y(x)[::-1])\n",
+    )
+    selection, x = task(v, s)
+    repaired = selection.weights(x) @ x[:, :1]
+    claim.equals([int(y.p) for y in repaired[:, 0]], [5, 5], "with its index", equation="(63)")
+
+
+@pytest.mark.exact
+def test_the_inputs_drawn_are_as_described(claim):
+    """tau = 8, d = 2, k = 3: every index from 0 to 7 is drawn, the own index stands last."""
+    import torch
+
+    selection = jiang2024.tasks.Selection()
+    x = selection.inputs(torch.Generator().manual_seed(claim.seed("indices")), 100)
+    drawn = Counter(int(i) for i in x[..., 2:5].flatten())
+    claim.equals(sorted(drawn), list(range(8)), "indices drawn", equation="(63)")
+    claim.equals(x[0, :, 5].int().tolist(), list(range(8)), "own indices", equation="(63)")
+    sums = selection.weights(x).sum(-1) * 3
+    claim.equals(sums.round().int().unique().tolist(), [3], "counts add up to k", equation="(64)")
+
+
+def test_control_indices_of_66_counted_from_1(claim):
+    """v_s = s: every mean falls by 1 (index 0, which does not exist then, wraps around)."""
+    s, v = jiang2024.tasks.PRINTED_SELECTION, [[i] for i in range(8)]
+    shifted = [tuple((i - 1) % 8 for i in named) for named in s]
+    differences = [abs(a[0] - b[0]) for a, b in zip(chosen(v, s), chosen(v, shifted), strict=True)]
+    source = "theorem: each index is off by one, 0 becomes 7"
+    name = "least difference of an output"
+    claim.at_least(min(differences), 1, name, equation="(66), from 1", source=source)

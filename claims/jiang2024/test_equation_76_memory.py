@@ -1,0 +1,177 @@
+"""Equations (76)-(79) (jiang2024, D.1): the complexity of a kernel, for an RNN.
+
+    C_1 = 1 + inf{beta > 0 : e^{t/beta} |rho(t)| -> 0},  C_2 = sup_t e^{t/C_1} |rho(t)|,
+    C_RNN = C_1 C_2.
+
+Checked: C_1, C_2 and C_RNN of e^{-t/gamma} in rationals: 1 + gamma, 1 and 1 + gamma; of delta_T and
+of sums of exponentials in balls, against the largest of the first 400 values. The infimum, in
+rationals, for all sums of exponentials that a search finds to try: for factors b on either side of
+e^{1/beta} the products b^t |rho(t)| vanish or explode. The kernels of stable RNNs have a finite
+C_RNN.
+Controls: a power of t has no C_1; without the 1 in C_1, C_2 can be infinite.
+
+Readings: the two numbers are not those of (12) and (14). "C_2 is small if rho has no large value
+far from the origin" is not so, and C_RNN is not monotone: a spike of height e^-10 at t = 20 has
+C_RNN = e^10, the larger kernel e^{-t/2} has 3. Finding joint-rnn-complexity repairs it.
+"""
+
+from fractions import Fraction
+
+import flint
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+
+def geometric(gamma):
+    memory = jiang2024.memory
+    return memory.Kernel(terms=(memory.Exponential(1, 1 / numerics.exact.rational(gamma)),))
+
+
+@pytest.mark.parametrize("gamma", ["1/2", "1", "2", "5", "50"], ids="gamma={}".format)
+@pytest.mark.exact
+def test_of_one_exponential_in_rationals(gamma, claim):
+    memory, kernel, expected = jiang2024.memory, geometric(gamma), Fraction(gamma) + 1
+    claim.equals(memory.C_1(kernel), expected, "C_1", equation="(76)")
+    claim.equals(memory.C_2(kernel), 1, "C_2", equation="(77)")
+    claim.equals(memory.C_RNN(kernel), expected, "C_RNN", equation="(78)")
+
+
+def sums():
+    memory, Log = jiang2024.memory, numerics.logarithms.Log
+    term = memory.Exponential
+    return {
+        "box of 10": memory.Kernel([1] * 10),
+        "delta_3": memory.spike(3),
+        "3 2^-t - 2 (-3)^-t": memory.Kernel(terms=(term(3, Log(2)), term(-2, Log(3), -1))),
+        "delayed": memory.Kernel([-1, 0, 4], (term(1, Fraction(1, 7)), term(-1, Fraction(1, 3)))),
+        "8 exponentials": memory.Kernel(terms=tuple(term(1, Fraction(k, 8)) for k in range(1, 9))),
+    }
+
+
+RATES = {  # the slowest; where there is none the decay time is 0
+    "box of 10": None,
+    "delta_3": None,
+    "3 2^-t - 2 (-3)^-t": lambda: flint.arb(2).log(),
+    "delayed": lambda: flint.arb(1) / 7,
+    "8 exponentials": lambda: flint.arb(1) / 8,
+}
+
+
+@pytest.mark.parametrize("name", list(RATES))
+@pytest.mark.certified
+def test_of_sums_of_exponentials_in_balls(name, claim):
+    """C_1 from the slowest rate; C_2 against the largest of 400 values, written out."""
+    kernel, rate = sums()[name], RATES[name]
+    with flint.ctx.workprec(128):
+        c = 1 + (1 / rate() if rate else flint.arb(0))
+        C_1 = numerics.logarithms.ball(jiang2024.memory.C_1(kernel))
+        values = [(t / c).exp() * abs(kernel.ball(t)) for t in range(400)]
+        C_2, largest = jiang2024.memory.C_2(kernel), max(values, key=float)
+        claim.record(C_1=C_1, C_2=C_2, C_RNN=jiang2024.memory.C_RNN(kernel))
+        radius, tiny = "roundoff: radii of balls of 128 bits", 1e-25
+        claim.at_most(abs(C_1 - c), tiny, "|C_1 − expected|", equation="(76)", source=radius)
+        claim.at_most(abs(C_2 - largest), tiny, "|C_2 − largest|", equation="(77)", source=radius)
+
+
+@pytest.mark.parametrize("T", [0, 1, 3, 10], ids="T={}".format)
+@pytest.mark.certified
+def test_of_one_spike(T, claim):
+    kernel = jiang2024.memory.spike(T)
+    claim.equals(jiang2024.memory.C_1(kernel), 1, "C_1", equation="(76)")
+    with flint.ctx.workprec(128):
+        off = abs(jiang2024.memory.C_RNN(kernel) - flint.arb(1).exp() ** T)
+    radius = "roundoff: radii of balls of 128 bits"
+    claim.at_most(off, 1e-30, "|C_RNN − e^T|", equation="(78)", source=radius)
+
+
+@pytest.mark.exact
+def test_the_infimum_separates_what_vanishes_from_what_explodes(claim):
+    """sum_i a_i r_i^t, r_1 = 9/10 the largest modulus: b = 10/9 is the border, e^{1/beta} = b."""
+    t = 400
+    r = st.lists(st.integers(-7, 7).filter(bool), min_size=0, max_size=3, unique=True)
+    a = st.integers(1, 9)
+
+    def wrong(case):
+        coefficients, slower = case
+        factors = [Fraction(9, 10), *(Fraction(k, 10) for k in slower)]
+        terms = list(zip(coefficients, factors, strict=False))
+        value = abs(sum(c * f**t for c, f in terms))
+        below, above = (Fraction(10, 9) * (1 + Fraction(d, 10)) for d in (-1, 1))
+        vanishes, explodes = below**t * value, above**t * value
+        return (vanishes > Fraction(1, 10**15)) + (explodes < 10**15)
+
+    examples = claim.at_scale(smoke=20, laptop=100, paper=2000)
+    cases = st.tuples(st.tuples(a, a, a, a), r)
+    name = "sides on which b^400 |ρ(400)| is as it should not be"
+    claim.for_all(cases, wrong, name, equation="(76), inf", examples=examples)
+    memory, Log = jiang2024.memory, numerics.logarithms.Log
+    terms = (memory.Exponential(1, Log(Fraction(10, 9))), memory.Exponential(5, Log(2), -1))
+    border = (1 / memory.decay_time(memory.Kernel(terms=terms))).exp()
+    off = abs(border - numerics.logarithms.ball(Fraction(10, 9)))
+    radius = "roundoff: radii of balls of 53 bits"
+    claim.at_most(off, 1e-14, "|e^(1/β) − 10/9|", equation="(76), inf", source=radius)
+
+
+@pytest.mark.certified
+def test_the_kernel_of_a_stable_network_is_in_the_space(claim):
+    """|c W^s U|^2 <= A q^s: C_1 <= 1 + 2/log(1/q); here the exact C_1 is known besides."""
+    W = numerics.exact.rationals([["1/2", 5], [0, "-2/3"]])
+    U, c = numerics.exact.rationals([[1], [1]]), numerics.exact.rationals([1, 1])
+    rnn = jiang2024.recurrent.LinearRNN(W, U, c)
+    bound = jiang2024.recurrent.decay(rnn)
+    memory, Log = jiang2024.memory, numerics.logarithms.Log
+    slow, fast = numerics.exact.rational("-23/7"), numerics.exact.rational("37/7")
+    terms = (memory.Exponential(slow, Log("3/2"), -1), memory.Exponential(fast, Log(2)))
+    wrong = sum(
+        value
+        != slow * numerics.exact.rational("-2/3") ** s + fast / numerics.exact.rational(2) ** s
+        for s, value in enumerate(rnn.kernel(20)[:, 0])
+    )
+    claim.equals(wrong, 0, "values of the kernel unlike", equation="(74), diagonalised")
+    C_1 = memory.C_1(memory.Kernel(terms=terms))
+    allowed, source = 1 + 2 / -flint.arb(bound.q).log(), "theorem: |c W^s U|² ≤ A q^s"
+    claim.record(C_1=C_1, C_RNN=memory.C_RNN(memory.Kernel(terms=terms)), bound=allowed)
+    claim.at_most(C_1, allowed, "C_1 of a stable RNN", equation="(79)", source=source)
+
+
+def test_reading_a_kernel_that_is_smaller_everywhere_is_not_simpler(claim):
+    """e^{-T/2} delta_T <= e^{-t/2}, T = 20; C_1 drops from 3 to 1, and e^{t/C_1} grows faster."""
+    memory, T = jiang2024.memory, 20
+    spike = memory.spike(T, flint.arb(-T // 2).exp())
+    claim.counterexample(
+        "C_2 is small if rho has no large value far from the origin; C_RNN is monotone in |rho|",
+        input={"rho": "e^-10 at t = 20, else 0", "larger kernel": "e^(-t/2)"},
+        measured=memory.C_RNN(spike),
+        expected=memory.C_RNN(geometric(2)),
+        relation="<=",
+        equation="(76)-(78)",
+        printed=False,
+        snippet="import math\n"
+        "spike = math.exp(20 / 1) * math.exp(-20 / 2)   # e^(t/C_1) rho(t) at t = 20, C_1 = 1\n"
+        "print(1 * spike, 'for the spike,', 3 * 1, 'for e^(-t/2), which is nowhere smaller')\n",
+    )
+
+
+def test_control_a_power_has_no_decay_time(claim):
+    """rho(t) = (1 + t)^-2: e^{t/beta} rho(t) grows without end for every beta."""
+    for beta in (1, 10, 100):
+        t = 40 * beta
+        value = flint.arb(40).exp() / (1 + t) ** 2
+        far = "theorem: e^40 / (1 + 40β)² > 10⁹ for β ≤ 100"
+        name = f"e^(t/β) ρ(t) at t = {t}, β = {beta}"
+        claim.at_least(value, 10**9, name, equation="(76), (1+t)⁻²", source=far)
+
+
+def test_control_without_the_one_the_supremum_can_be_infinite(claim):
+    """rho(t) = t 2^-t has the decay time 1/log 2, and 2^t rho(t) = t; with C_1, C_2 < 1.4."""
+    t, half = 1000, numerics.exact.rational("1/2")
+    claim.at_least(
+        2**t * t * half**t, t, "e^(t/β) ρ(t) at t = 1000", equation="(77), 1 left out",
+        source="theorem: 2^t t 2^−t = t",
+    )  # fmt: skip
+    C_1 = 1 + 1 / flint.arb(2).log()
+    largest = max(((t / C_1).exp() * t / flint.arb(2) ** t for t in range(1, 400)), key=float)
+    small = "theorem: t e^(−at) ≤ 1/(ea), a = log 2 − 1/C_1 > 0.28"
+    claim.at_most(largest, 1.4, "C_2 with the 1", equation="(77)", source=small)

@@ -1,0 +1,179 @@
+"""Equation (7) (jiang2024, Section 4.1): an encoded position has a room of its own.
+
+x(t) -> A x(t) + e(t), x(t) in [0, 1]^d, puts the tokens into compact sets I_1, ..., I_tau, any two
+of which are disjoint. Then no admissible sequence is a rearrangement of another one, and
+equivariance no longer limits what can be represented.
+
+Checked, in rationals: for A = (I, 0), e(t) = (0, t) and for A = I, e(t) = 2t (1, ..., 1) that every
+token tells its t, that rooms are at least 1 apart, and that of all rearrangements of an encoded
+sequence only the identity is admissible, for all sequences that a search finds to try. On encoded
+tokens a Transformer (5) gives H_t(x) = sum_s M_ts x(s) for any positive M with rows of sum 1,
+exactly: f^ carries a unit vector e_t, the logarithms of column s of M and the token; m_h = tau.
+This is no equivariant map.
+Controls: without encoding, and with rooms that overlap (e(t) = t/2), one input is a rearrangement
+of another, and every model errs by half of what the two outputs differ.
+
+Readings: printed for all i, j, which for i = j would ask for empty sets; i != j is meant. Sets
+become disjoint if e(t) - e(s) leaves [-1, 1]^d; an encoding that is merely different for every t,
+as e(t) = t/2, does not do.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+ENCODINGS = ["appended", "shifted"]
+encodings = pytest.mark.parametrize("encoding", ENCODINGS)
+
+
+def position(encoding, token):
+    """The t of an encoded token; None outside of all rooms."""
+    values = [Fraction(int(a.p), int(a.q)) for a in token]
+    if encoding == "appended":
+        t, rest = values[-1], values[:-1]
+    else:
+        t = values[0] // 2
+        rest = [v - 2 * t for v in values]
+    return int(t) if t == int(t) and all(0 <= v <= 1 for v in rest) else None
+
+
+fractions = st.integers(0, 8).map(lambda k: Fraction(k, 8))
+sequences = st.integers(1, 2).flatmap(
+    lambda d: st.lists(st.lists(fractions, min_size=d, max_size=d), min_size=2, max_size=4)
+)
+
+
+@encodings
+@pytest.mark.exact
+def test_every_token_tells_its_position(encoding, claim):
+    encode = getattr(jiang2024.encodings, encoding)
+
+    def wrong(x):
+        rooms = [position(encoding, token) for token in encode(numerics.exact.rationals(x))]
+        return sum(room != t for t, room in enumerate(rooms, start=1))
+
+    examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
+    claim.for_all(sequences, wrong, "tokens elsewhere", equation="(7)", examples=examples)
+
+
+@encodings
+@pytest.mark.exact
+def test_no_rearrangement_is_admissible(encoding, claim):
+    """All rearrangements but the identity have a token in another's room."""
+    encode = getattr(jiang2024.encodings, encoding)
+
+    def admissible(x):
+        z, found = encode(numerics.exact.rationals(x)), 0
+        for p in itertools.permutations(range(len(x))):
+            rooms = [position(encoding, token) for token in z[list(p)]]
+            found += rooms == list(range(1, len(x) + 1))
+        return found - 1
+
+    examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
+    name = "admissible rearrangements besides the identity"
+    claim.for_all(sequences, admissible, name, equation="(7)", examples=examples)
+
+
+@encodings
+@pytest.mark.exact
+def test_rooms_are_one_apart(encoding, claim):
+    """In the largest coordinate; boxes are closest in their corners."""
+    encode, tau, d = getattr(jiang2024.encodings, encoding), 4, 2
+    corners = numerics.exact.rationals(list(itertools.product([0, 1], repeat=d)))
+    rooms = np.stack([encode(np.stack([c] * tau)) for c in corners])  # (corners, tau, d')
+    nearest = min(
+        max(abs(a - b) for a, b in zip(rooms[i, s], rooms[j, t], strict=True))
+        for s, t in itertools.combinations(range(tau), 2)
+        for i, j in itertools.product(range(len(corners)), repeat=2)
+    )
+    claim.equals(nearest, 1, "least distance of two rooms", equation="(7): disjoint")
+
+
+# --- what encoded tokens allow -------------------------------------------------------------------
+
+
+def mixing(M, room):
+    """(5) for H_t(x) = sum_s M_ts x(s), tokens shifted by twice their position."""
+    tau = len(M)
+    columns = numerics.arrays.each(numerics.logarithms.Log, M.T)
+    unit = numerics.exact.rationals(np.eye(tau, dtype=int))
+
+    def phi(x):
+        return unit[[t - 1 for t in room(x)]]
+
+    def psi(x):
+        return columns[[s - 1 for s in room(x)]]
+
+    def value(x):
+        return x - 2 * numerics.exact.rationals(room(x))[:, None]
+
+    sample = jiang2024.encodings.shifted(numerics.exact.rationals([0] * tau)[:, None])
+    return jiang2024.selection.transformer(phi, psi, value, lambda z: z[..., 0], sample)
+
+
+def shifted_room(x):
+    return [position("shifted", token) for token in x]
+
+
+def stochastic(rng, tau):
+    M = numerics.exact.rationals(rng.integers(1, 9, (tau, tau)))
+    return M / M.sum(1, keepdims=True)
+
+
+seeded = st.tuples(st.integers(0, 2**32 - 1), st.integers(2, 5))
+
+
+@pytest.mark.construct
+def test_any_positive_mixing_is_represented(claim):
+    def wrong(case):
+        seed, tau = case
+        rng = np.random.default_rng(seed)
+        M, x = stochastic(rng, tau), numerics.exact.rationals(rng.integers(0, 9, tau)) / 8
+        out = mixing(M, shifted_room)(jiang2024.encodings.shifted(x[:, None]))
+        stated = [sum(m * v for m, v in zip(row, x, strict=True)) for row in M]
+        return sum(a != b for a, b in zip(out, stated, strict=True))
+
+    examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
+    claim.for_all(seeded, wrong, "wrong outputs", equation="Σ M_ts x(s)", examples=examples)
+
+
+M_CONTROL = [["1/4", "3/4"], ["1/2", "1/2"]]
+
+
+def forced_error(x, other):
+    """Tokens 1, 2 of x are tokens 2, 1 of the other sequence: H_1(x) = H_2(other) for every model,
+    which therefore errs by half of the difference of the two targets somewhere."""
+    M = numerics.exact.rationals(M_CONTROL)
+    first, second = (M @ numerics.exact.rationals(v) for v in (x, other))
+    return abs(first[0] - second[1]) / 2
+
+
+def test_control_without_encoding_rearrangements_are_inputs(claim):
+    """x = (0, 1) and (1, 0): any equivariant map has H_1(0, 1) = H_2(1, 0); M asks for 3/4, 1/2."""
+    sequences = numerics.exact.rationals([[0, 1], [1, 0]])[..., None]
+    H = mixing(numerics.exact.rationals(M_CONTROL), lambda x: [1] * len(x))  # one room for all
+    worst = max(
+        abs(y - stated)
+        for x in sequences
+        for y, stated in zip(H(x + 2), numerics.exact.rationals(M_CONTROL) @ x[:, 0], strict=True)
+    )
+    least = forced_error([0, 1], [1, 0])
+    claim.equals(least, numerics.exact.rational("1/8"), "forced error", equation="A.1")
+    source = "theorem: half of |3/4 − 1/2|, for every equivariant map"
+    claim.at_least(worst, least, "error of one of them", equation="no encoding", source=source)
+
+
+def test_control_rooms_that_overlap_admit_a_rearrangement(claim):
+    """e(t) = t/2: (1/2, 1/4) and (3/4, 0) become (1, 5/4) and (5/4, 1)."""
+    half = numerics.exact.rationals(["1/2", 1])
+    x, other = ["1/2", "1/4"], ["3/4", 0]
+    z, w = (numerics.exact.rationals(v) + half for v in (x, other))
+    claim.equals(list(z[::-1] - w), [0, 0], "encoded and rearranged, difference", equation="(7)")
+    source = "theorem: half of what M asks of the two, for every model"
+    least = numerics.exact.rational("1/32")
+    claim.at_least(forced_error(x, other), least, "forced error", equation="overlap", source=source)

@@ -1,0 +1,190 @@
+"""Equations (8)-(9) (jiang2024, Section 4.2): the shape of a target.
+
+H_t(x) = F( sum_s sigma[rho(x(t), x(.))](s) f(x(s)) ) with continuous F : [0, 1]^n -> R,
+f : I -> [0, 1]^n and rho : I x I -> R, the same for all t.
+
+Checked: repro/jiang2024/model.py evaluates this formula, in rationals, for couplings e^rho =
+(a + b u + c v)^2 / (1 + v)^2, rational f and polynomial F, against the sum written out, for all
+cases that a search finds to try. Averages of f stay in [0, 1]^n, where F is given. A function of u
+added to rho changes nothing. Every Transformer (5) is of this form with rho = (W_Q f^) . (W_K f^)
+and f = W_V f^; conversely a target with rho = sum_k phi_k psi_k of m_h terms is a Transformer (5)
+with the rows of (18). Outputs are continuous: they move by no more than L_F (L_f + L_rho / 2)
+times the largest step of a token, with the Lipschitz constants of F, f and rho.
+Control: with the hard maximum, as in (55), outputs jump while the tokens hardly move.
+
+Readings: the values of (5) need not lie in [0, 1]; an affine change of f that F undoes puts them
+there.
+Not checked: that these targets are dense; that is Theorem A.3.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
+coefficients = st.tuples(*[st.integers(1, 5)] * 3)
+polynomials = st.lists(st.integers(-3, 3), min_size=1, max_size=3)
+cases = st.tuples(coefficients, polynomials, st.lists(unit, min_size=1, max_size=5))
+
+
+def target(coefficients, polynomial, shift=None):
+    """f = (v, 1/(1+v)); F is a polynomial of the sum; e^rho = ((a + b u + c v) / (1 + v))^2."""
+    (a, b, c), model = coefficients, jiang2024.model
+    Log, each = numerics.logarithms.Log, numerics.arrays.each
+
+    def rho(u, v):
+        v = v[..., 0]
+        logits = each(Log, ((a + b * u + c * v) / (1 + v)) ** 2)
+        return logits if shift is None else logits + each(Log, shift(u))
+
+    def f(x):
+        return np.concatenate([x, 1 / (1 + x)], axis=-1)
+
+    return model.Target(lambda z: sum(q * z.sum(-1) ** k for k, q in enumerate(polynomial)), f, rho)
+
+
+def written_out(coefficients, polynomial, x):
+    """The same in Python's fractions, sum by sum."""
+    a, b, c = coefficients
+    for u in x:
+        e = [((a + b * u + c * v) / (1 + v)) ** 2 for v in x]
+        first = sum(w * v for w, v in zip(e, x, strict=True)) / sum(e)
+        second = sum(w / (1 + v) for w, v in zip(e, x, strict=True)) / sum(e)
+        yield sum(q * (first + second) ** k for k, q in enumerate(polynomial))
+
+
+def column(x):
+    return numerics.exact.rationals(x)[:, None]
+
+
+def fraction(value):
+    value = numerics.exact.rational(value)
+    return Fraction(int(value.p), int(value.q))
+
+
+@pytest.mark.exact
+def test_the_formula_is_evaluated_as_displayed(claim):
+    def wrong(case):
+        some, polynomial, x = case
+        pairs = zip(target(some, polynomial)(column(x)), written_out(*case), strict=True)
+        return sum(fraction(ours) != stated for ours, stated in pairs)
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    claim.for_all(cases, wrong, "wrong outputs", equation="(8)", examples=examples)
+
+
+@pytest.mark.exact
+def test_averages_stay_where_F_is_given(claim):
+    def outside(case):
+        averages = target(*case[:2]).averages(column(case[2]))
+        return sum(not 0 <= a <= 1 for a in averages.ravel())
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    name = "averages outside of [0, 1]"
+    claim.for_all(cases, outside, name, equation="F ∈ C([0, 1]ⁿ)", examples=examples)
+
+
+@pytest.mark.exact
+def test_a_function_of_the_query_changes_nothing(claim):
+    """rho(u, v) + log(1 + u^2)."""
+
+    def differ(case):
+        moved = target(*case[:2], shift=lambda u: 1 + u**2)(column(case[2]))
+        return int((moved != target(*case[:2])(column(case[2]))).sum())
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    name = "outputs that differ"
+    claim.for_all(cases, differ, name, equation="ρ(u, v) + c(u)", examples=examples)
+
+
+@pytest.mark.exact
+def test_a_transformer_is_a_target(claim):
+    """rho and f are written by hand from the weights; the two forward passes agree."""
+
+    def wrong(seed):
+        rng = np.random.default_rng(seed)
+        net = jiang2024.networks.drawn(rng, 2, 3, 2, 2)
+        x = jiang2024.networks.tokens(rng, 4, 2)
+
+        def rho(u, v):
+            q, k = net.f(u) @ net.W_Q.T, net.f(v) @ net.W_K.T
+            return q @ k.T
+
+        by_hand = jiang2024.model.Target(
+            lambda z: net.F(z)[..., 0], lambda x: net.f(x) @ net.W_V.T, rho
+        )
+        return int((by_hand(x) != net.transformer()(x)).sum())
+
+    seeds, examples = st.integers(0, 2**32 - 1), claim.at_scale(smoke=20, laptop=100, paper=2000)
+    claim.for_all(seeds, wrong, "outputs that differ", equation="(5) = (8)", examples=examples)
+
+
+@pytest.mark.construct
+def test_a_target_of_rank_m_h_is_a_transformer(claim):
+    """rho = log(2) u^2 v + log(3) (1 + v): two terms, m_h = 2, n = 4 + 1, rows as in (18)."""
+    exact, Log, model = numerics.exact.rationals, numerics.logarithms.Log, jiang2024.model
+    logs = np.array([[Log(2), Log(3)]], dtype=object)
+
+    def wrong(x):
+        x = exact(x)[:, None]
+
+        def psi(v):
+            return np.concatenate([v * logs[:, :1], (1 + v) * logs[:, 1:]], axis=-1)
+
+        def phi(u):
+            return np.concatenate([u**2, u**0], axis=-1)
+
+        def rho(u, v):
+            return u**2 * (v[:, 0] * Log(2)) + (1 + v[:, 0]) * Log(3)
+
+        F, f = (lambda z: z[..., 0] ** 2), (lambda x: x / 9)
+        network = jiang2024.selection.transformer(phi, psi, f, F, x)
+        return int((network(x) != model.Target(F, f, rho)(x)).sum()) + (network.m_h != 2)
+
+    tokens = st.lists(st.integers(0, 9), min_size=1, max_size=5)
+    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
+    claim.for_all(tokens, wrong, "outputs that differ", equation="(8) = (5)", examples=examples)
+
+
+@pytest.mark.construct
+def test_outputs_are_continuous(claim):
+    """F(z) = sin 3z, f(v) = v^2, rho = 4 cos(u + 2v): L_F = 3, L_f = 2, |rho(u, v) - rho(u', v')|
+    <= 4 |u - u'| + 8 |v - v'| <= 12 step; a change of the logits by at most 12 step, of oscillation
+    24 step, moves an average of numbers in [0, 1] by at most 6 step."""
+    import torch
+
+    H = jiang2024.model.Target(
+        lambda z: (3 * z[..., 0]).sin(),
+        lambda x: x**2,
+        lambda u, v: 4 * (u + 2 * v[..., 0][..., None, :]).cos(),
+    )
+    generator = torch.Generator().manual_seed(claim.seed("steps"))
+    x = torch.rand((200, 8, 1), generator=generator, dtype=torch.float64)
+    way = 2 * torch.rand((200, 8, 1), generator=generator, dtype=torch.float64) - 1
+    for step in (1e-1, 1e-3, 1e-6):
+        near = (x + step * way).clamp(0, 1)
+        moved = (H(near.to(claim.device)) - H(x.to(claim.device))).abs().max()
+        source = "theorem: L_F (L_f + 24/4), softmax.py; round-off is below 1e-13"
+        name, allowed = f"largest move, step {step:g}", 3 * (2 + 6) * step + 1e-13
+        claim.at_most(float(moved), allowed, name, equation="H ∈ C", source=source)
+
+
+def test_control_the_hard_maximum_jumps(claim):
+    """Tokens (0, 1/2, 1), rho = -(u - v - 1/4)^2 read by F = id: the query 1/2 sees 0 or 1/2."""
+    exact, model = numerics.exact.rationals, jiang2024.model
+    H = model.Target(
+        lambda z: z[..., 0], lambda x: x, lambda u, v: -((u - v[..., 0] - exact("1/4")) ** 2),
+        model.hard_max,
+    )  # fmt: skip
+    step = numerics.exact.rational("1/1000000")
+    x = exact([0, "1/2", 1])[:, None]
+    near = x + np.array([[0], [step], [0]], dtype=object)
+    far = x - np.array([[0], [step], [0]], dtype=object)
+    jump = abs(H(near)[1] - H(far)[1])
+    name, source = "move of H_2 for a step of 2e-6", "theorem: from the token 0 to the token 1/2"
+    least = numerics.exact.rational("49/100")
+    claim.at_least(jump, least, name, equation="σ_H for σ", source=source)

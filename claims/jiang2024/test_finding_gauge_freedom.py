@@ -1,0 +1,232 @@
+"""Finding (ours, on jiang2024, Appendix B.1): attention has a gauge.
+
+For every continuous g >= 1, rho + log g(v), f' = (f/g, 1/g) and F'(z, z') = F(z/z') give the same H
+and the same F o f: where attention is largest is not determined. But if F and f are the same, f is
+injective, F is injective on the convex hull of f(I), and all sequences of tau >= 2 tokens are
+admissible, then rho is determined up to a function of u, and so is where it is largest. Both proofs
+stand in repro/jiang2024/gauge.py.
+
+Checked, in rationals: H' = H, F' o f' = F o f and f' in [0, 1]^(n+1), for all targets, g and tokens
+that a search finds to try; rho(u, v) - rho(u, u) recovered exactly from one output of
+(u, v, u, ..., u); in float64 too. For the nearest point (54) the gauge moves attention to a farther
+point while the output stays.
+Controls: F' without its division; F not injective on the hull, where two couplings that differ in
+more than a function of u give one target.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
+coefficients = st.tuples(*[st.integers(1, 5)] * 3)
+cases = st.tuples(coefficients, coefficients, st.lists(unit, min_size=1, max_size=4))
+
+
+def column(x):
+    return numerics.exact.rationals(x)[:, None]
+
+
+def target(coefficients):
+    """F = cube of the sum, f = (v, 1 - v^2), e^rho = a + b u v + c v^2."""
+    a, b, c = coefficients
+
+    def rho(u, v):
+        v = v[..., 0]
+        return numerics.arrays.each(numerics.logarithms.Log, a + b * u * v + c * v**2)
+
+    def f(x):
+        return np.concatenate([x, 1 - x**2], axis=-1)
+
+    return jiang2024.model.Target(lambda z: z.sum(-1) ** 3, f, rho)
+
+
+def gauge_of(coefficients):
+    a, b, c = coefficients
+    return lambda x: (a + b * x[..., 0] + c * x[..., 0] ** 2) / a
+
+
+@pytest.mark.exact
+def test_the_gauge_changes_neither_H_nor_F_of_f(claim):
+    def differ(case):
+        some, other, x = case
+        H, x = target(some), column(x)
+        moved = jiang2024.gauge.gauged(H, gauge_of(other))
+        outputs = int((H(x) != moved(x)).sum())
+        return outputs + int((H.F(H.f(x)) != moved.F(moved.f(x))).sum())
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    name = "outputs and F(f(v)) that differ"
+    claim.for_all(cases, differ, name, equation="H′ = H", examples=examples)
+
+
+@pytest.mark.exact
+def test_the_gauged_values_stay_in_the_unit_cube(claim):
+    def outside(case):
+        moved = jiang2024.gauge.gauged(target(case[0]), gauge_of(case[1]))
+        values = moved.f(column(case[2]))
+        return sum(not 0 <= v <= 1 for v in values.ravel()) + (values.shape[1] != 3)
+
+    examples = claim.at_scale(smoke=20, laptop=150, paper=5000)
+    name = "values outside of [0, 1], n + 1 coordinates"
+    claim.for_all(cases, outside, name, equation="f′ ∈ [0, 1]ⁿ⁺¹", examples=examples)
+
+
+def first_average(rho, x):
+    """Of the tokens themselves: F and f are the identity."""
+    model = jiang2024.model
+    return model.Target(lambda z: z[..., 0], lambda x: x, rho)(x)[0]
+
+
+@pytest.mark.exact
+def test_the_coupling_is_recovered_up_to_a_function_of_u(claim):
+    """e^(rho(u, v) - rho(u, u)) from H_1(u, v, u, ..., u), F = f = id; rho + log(1 + 7u) alike."""
+
+    def off(case):
+        (a, b, c), (u, v), tau = case
+        log = numerics.logarithms.Log
+
+        def rho(u, v, factor=lambda u: 1):
+            v = v[..., 0]
+            return numerics.arrays.each(log, (a + b * u * v + c * v**2) * factor(u))
+
+        x = column([u, v, *[u] * (tau - 2)])
+        stated = (a + b * u * v + c * v * v) / (a + b * u * u + c * u * u)
+        wrong = 0
+        for coupling in (rho, lambda q, k: rho(q, k, lambda u: 1 + 7 * u)):
+            h = first_average(coupling, x)
+            found = jiang2024.gauge.recovered(h, x[0, 0], x[1, 0], tau)
+            wrong += found != numerics.exact.rational(stated)
+        return wrong
+
+    pairs = st.lists(unit, min_size=2, max_size=2, unique=True)
+    cases = st.tuples(coefficients, pairs, st.integers(2, 5))
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    name = "recovered differences that are wrong"
+    claim.for_all(cases, off, name, equation="D = log(w(τ − 1)/(1 − w))", examples=examples)
+
+
+@pytest.mark.construct
+def test_the_coupling_is_recovered_in_float64(claim):
+    """rho = sin 3u + cos(u + 2v), tau = 6, 200 pairs at least 1/10 apart, F = exp, inverted."""
+    import torch
+
+    generator = torch.Generator().manual_seed(claim.seed("pairs"))
+    u, v = torch.rand((2, 400), generator=generator, dtype=torch.float64)
+    far = (u - v).abs() > 0.1
+    u, v, tau = u[far], v[far], 6
+
+    def rho(a, b):
+        return torch.sin(3 * a) + torch.cos(a + 2 * b)
+
+    H = jiang2024.model.Target(
+        lambda z: z[..., 0].exp(), lambda x: x, lambda q, k: rho(q, k[..., 0][..., None, :])
+    )
+    x = torch.stack([u, v, *[u] * (tau - 2)], dim=1)[..., None]
+    h = H(x.to(claim.device))[:, 0].log().cpu()
+    w = (h - u) / (v - u)
+    found = (w * (tau - 1) / (1 - w)).log()
+    off = (found - (rho(u, v) - rho(u, u))).abs().max()
+    claim.equals(bool(torch.isfinite(found).all()), True, "all are finite", equation="log")
+    source = "spread: 1.4e-14 was seen; 1/|u − v| < 10 and 1/w < 50 enlarge the round-off of h"
+    claim.at_most(float(off), 1e-12, "largest error of D", equation="recovered", source=source)
+
+
+U, V = Fraction(1, 2), [Fraction(98, 100), Fraction(5, 100)]
+
+
+def test_reading_the_nearest_point_need_not_get_the_most_attention(claim):
+    """u = 1/2, v = (98/100, 5/100): the nearer is 5/100. e^rho = 1/|u - v|, and g = 1 + v."""
+    distances = [abs(U - v) for v in V]
+    plain = [1 / d for d in distances]
+    moved = [(1 + v) / d for v, d in zip(V, distances, strict=True)]
+    claim.equals(plain[1] > plain[0], True, "ρ_1 is larger at 5/100", equation="1/0.48 < 1/0.45")
+    average = sum(e * v for e, v in zip(plain, V, strict=True)) / sum(plain)
+    quotient = sum(e * v / (1 + v) for e, v in zip(moved, V, strict=True)) / sum(
+        e / (1 + v) for e, v in zip(moved, V, strict=True)
+    )
+    claim.equals(quotient, average, "output of both", equation="H′ = H")
+    claim.counterexample(
+        "equal outputs and equal F ∘ f make attention largest at the nearest point",
+        input={"u": U, "v": V, "g": "1 + v"},
+        measured=moved[1],
+        expected=moved[0],
+        relation=">=",
+        equation="e^ρ′ = (1 + v)/|u − v|",
+        printed=False,
+        snippet="from fractions import Fraction\n"
+        "u, V = Fraction(1, 2), [Fraction(98, 100), Fraction(5, 100)]\n"
+        "plain, moved = [1 / abs(u - v) for v in V], [(1 + v) / abs(u - v) for v in V]\n"
+        "print('largest at', V[plain.index(max(plain))], 'and at', V[moved.index(max(moved))])\n",
+    )
+
+
+@pytest.mark.construct
+def test_figure_two_attentions_of_one_target(claim):
+    """Six points u and v in [0, 1], e^rho = 1/|u - v|, and its gauge g = (1 + v)^8, in float64."""
+    import torch
+
+    generator = torch.Generator().manual_seed(claim.seed("points"))
+    x = torch.rand((6, 2), generator=generator, dtype=torch.float64)
+
+    def rho(q, k):
+        return -(q[..., :1] - k[..., 1][..., None, :]).abs().log()
+
+    H = jiang2024.model.Target(lambda z: z[..., 0], lambda x: x[..., 1:], rho)
+    moved = jiang2024.gauge.gauged(H, lambda x: (1 + x[..., 1]) ** 8)
+    off = float((H(x) - moved(x)).abs().max())
+    source = "spread: 2e-16 was seen; logits up to 13 and quotients cost some hundred units"
+    claim.at_most(off, 1e-13, "largest |H′ − H|", equation="H′ = H", source=source)
+    weights = {"ρ = −log |u − v|": H.weights(x), "ρ + 8 log(1 + v)": moved.weights(x)}
+    largest = {name: w.argmax(-1).tolist() for name, w in weights.items()}
+    plain, changed = largest.values()
+    rows = sum(a != b for a, b in zip(plain, changed, strict=True))
+    seen = "spread: of 6 rows at least one; the gauge prefers the largest v 256 times"
+    claim.at_least(rows, 1, "rows with another maximum", equation="argmax", source=seen)
+    claim.figure(
+        jiang2024.pictures.shape.two_attentions(
+            {name: w.numpy() for name, w in weights.items()}, largest
+        ),
+        "attentions",
+        caption="Two attention matrices of one target: the same outputs for all inputs and the "
+        "same F∘f, the largest weight of each row (framed) elsewhere.",
+        alt=f"Six queries and six keys. In {rows} of 6 rows the largest weight is at another key; "
+        f"the outputs differ by {off:.0e}.",
+    )
+
+
+def test_control_without_the_division(claim):
+    """F'(z, z') = F(z): constant sequences give F(f/g), at v = 1 with g = 1 + v: 1/2 for 1."""
+    model = jiang2024.model
+    log = numerics.logarithms.Log
+    H = model.Target(lambda z: z[..., 0], lambda x: x,
+                     lambda u, v: numerics.arrays.each(log, 1 + 0 * u + 0 * v[..., 0]))  # fmt: skip
+    moved = jiang2024.gauge.gauged(H, lambda x: 1 + x[..., 0])
+    broken = model.Target(lambda z: z[..., 0], moved.f, moved.rho)
+    off = abs(broken(column([1]))[0] - 1)
+    source, least = "theorem: 1 − 1/2", numerics.exact.rational("1/2")
+    claim.at_least(off, least, "error of H at v = 1", equation="F′(z, z′) = F(z)", source=source)
+
+
+def test_control_F_not_injective_on_the_hull(claim):
+    """I = {0, 1}, tau = 2, F = z(1 - z): e^D = 3 and 1/3 at u = 0 give one target, two maxima."""
+    model, log = jiang2024.model, numerics.logarithms.Log
+
+    def with_odds(r):
+        def rho(u, v):
+            return numerics.arrays.each(log, 1 + (r - 1) * (1 - u) * v[..., 0])
+
+        return model.Target(lambda z: z[..., 0] * (1 - z[..., 0]), lambda x: x, rho)
+
+    targets = [with_odds(numerics.exact.rational(r)) for r in ("3", "1/3")]
+    sequences = [column(x) for x in ([0, 0], [0, 1], [1, 0], [1, 1])]
+    differ = sum(int((targets[0](x) != targets[1](x)).sum()) for x in sequences)
+    claim.equals(differ, 0, "outputs that differ", equation="H_1 = H_2")
+    apart = abs(targets[0].weights(sequences[1])[0, 1] - targets[1].weights(sequences[1])[0, 1])
+    source = "theorem: weights 3/4 and 1/4"
+    least = numerics.exact.rational("1/2")
+    claim.at_least(apart, least, "weights of token 2 apart", equation="ρ_1 − ρ_2", source=source)

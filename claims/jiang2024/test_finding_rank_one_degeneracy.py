@@ -1,0 +1,148 @@
+"""Finding, on Section 4.3 (jiang2024): a coupling of rank one, of any size, is enough.
+
+For every continuous target H on encoded inputs and every eps > 0 there is a representation (8) with
+n = tau d and rho(u, v) = eps t s for u in I_t, v in I_s. On rooms of volume 1 its only singular
+value is eps sum_t t^2. So C_1 of (12), an infimum over all representations, is 0 for every target,
+and m_h = 1 is enough. The price is paid by F: for any f, rho and input,
+
+    |H_t - H_t'| <= K_F diam(f) / 4 * osc_s(rho_ts - rho_t's),
+
+since a softmax average moves by at most diam(f)/4 times the oscillation of what is added to the
+logits (finding-softmax-perturbation). Here that is K_F >= 4 |H_t - H_t'| / (diam f eps (tau - 1)).
+
+Checked: with e^eps = 1 + 10^-k the weights are rational, and the error is exactly 0, in form (8)
+and as a Transformer (5) with m_h = 1; the spectrum, exactly; the Lipschitz constant from both
+sides.
+Controls: eps = 0, and a coupling eps s that does not know t.
+
+Not checked: other couplings. The proof stands in repro/jiang2024/representation.py.
+"""
+
+import flint
+import numpy as np
+import pytest
+
+from repro import jiang2024, numerics
+
+TAU = 8
+ERROR = "largest |H_t − Ĥ_t|"
+SQUARES = sum(t**2 for t in range(1, TAU + 1))  # 204
+
+
+def growth(k):
+    """e^eps."""
+    return 1 + flint.fmpq(1, 10**k)
+
+
+def H(z):
+    """The t-th smallest place, minus the distance to the next: sup 1, Lipschitz constant 3."""
+    return np.sort(z[..., 0], axis=-1) - abs(z - np.roll(z, -1, axis=-2))[..., 0]
+
+
+def form(k):
+    """a = 1/2, and the b for which delta = 1."""
+    forms, half = jiang2024.representation, flint.fmpq(1, 2)
+    w = forms.rank_one(TAU, growth(k))
+    return forms.Representation(H, w, a=half, b=min(half, forms.spread(w, half)))
+
+
+@pytest.mark.parametrize("k", [1, 3, 6], ids="eps=1e-{}".format)
+@pytest.mark.exact
+def test_the_error_is_zero_with_a_head_of_size_one(k, claim):
+    forms, found = jiang2024.representation, form(k)
+    count = claim.at_scale(smoke=2, laptop=10, paper=100)
+    z = numerics.exact.rationals(claim.rng("places").integers(0, 8, (count, TAU, 1))) / 7
+    x = forms.SHIFTED.encode(z)
+    claim.equals(abs(found.target()(x) - H(z)).max(), 0, ERROR, equation="(8), rank one")
+    attention = forms.one_dimensional_head(found, growth(k))
+    claim.equals(attention.m_h, 1, "m_h", equation="(5)")
+    claim.equals(abs(attention(x) - H(z)).max(), 0, ERROR, equation="(5), m_h = 1")
+    claim.equals(found.n, TAU, "n", equation="n = τd")
+
+
+@pytest.mark.exact
+def test_the_only_singular_value_is_eps_times_204(claim):
+    """R = (t s) on rooms of length 1: x^7 (x - 204^2) is the polynomial of the squares."""
+    R = [[t * s for s in range(1, TAU + 1)] for t in range(1, TAU + 1)]
+    ones = [flint.fmpq(1)] * TAU
+    x = flint.fmpq_poly([0, 1])
+    found = jiang2024.mixing.squares(R, ones, ones)
+    claim.equals(found, x ** (TAU - 1) * (x - SQUARES**2), "squares of σ / ε", equation="(10)")
+
+
+def lipschitz(k):
+    """K_F from below and from above, for the f and rho of `form`; sup norms.
+
+    Below: inputs z with H_t(z) - H_t'(z) = 1 in which u_t and u_t' are as close as they get.
+    """
+    found, z = form(k), numerics.exact.rationals([[0]] * (TAU // 2) + [[1]] * (TAU // 2))
+    u = found.target().averages(jiang2024.representation.SHIFTED.encode(z))
+    values = H(z)
+    quotients = [
+        abs(values[t] - values[t + 1]) / abs(u[t] - u[t + 1]).max() for t in range(TAU - 1)
+    ]
+    return max(quotients), found.lipschitz_bound(sup=1, lipschitz=3)
+
+
+@pytest.mark.construct
+def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
+    ks = [1, 2, 3, 4, 5, 6, 7]
+    eps = [numerics.logarithms.ball(numerics.logarithms.Log(growth(k))) for k in ks]
+    sigma = [e * SQUARES for e in eps]
+    least, most = zip(*(lipschitz(k) for k in ks), strict=True)
+    for k, e, low, high in zip(ks, eps, least, most, strict=True):
+        claim.at_most(
+            low,
+            high,
+            f"K_F from below, ε = 1e-{k}",
+            equation="K_F",
+            source="theorem: the bound of lipschitz_bound",
+        )
+        moved = "theorem: |H_t − H_{t+1}| = 1 somewhere, diam f ≤ 1, osc = ε (τ − 1)"
+        claim.at_least(
+            low, 4 / (e * (TAU - 1)), "K_F from below", equation="K_F ≥ 4/7ε", source=moved
+        )
+        claim.table(f"ε = 1e-{k}", "σ₁", paper="—", ours=float(sigma[k - 1]))
+        claim.table(f"ε = 1e-{k}", "K_F", paper="—", ours=f"{float(low):.1e} to {float(high):.1e}")
+    x = [float(e) for e in eps]
+    for name, values in (("from below", least), ("from above", most)):
+        rate = numerics.rates.slope(x, [float(v) for v in values], within=(0, 2e-3))
+        far = "spread: ε K_F changes by e^(±64ε) at most, 0.02 over the 4 decades below 1e-3"
+        name = f"exponent of ε in K_F, {name}"
+        claim.within(rate.slope, -1, 0.02, name, equation="K_F ~ 1/ε", source=far)
+    claim.at_most(
+        sigma[-1],
+        flint.fmpq(21, 10**6),
+        "σ₁ at ε = 1e-7",
+        equation="C_1 = 0",
+        source="theorem: 204 log(1 + 1e-7) < 204e-7",
+    )
+    claim.figure(
+        jiang2024.pictures.representation.degeneracy(
+            x, [float(s) for s in sigma], [float(v) for v in least], [float(v) for v in most]
+        ),
+        "price",
+        caption="The same target, τ = 8, always with error 0. The coupling may be as small as one "
+        "likes; what it saves is charged to F.",
+        alt=f"Against ε from 0.095 to 1e-7, both axes logarithmic: σ₁ falls from "
+        f"{float(sigma[0]):.0f} to {float(sigma[-1]):.1e}; the Lipschitz constant of F rises from "
+        f"between {float(least[0]):.0f} and {float(most[0]):.1e} to between {float(least[-1]):.1e} "
+        f"and {float(most[-1]):.1e}.",
+    )
+
+
+@pytest.mark.parametrize("coupling", ["eps = 0", "eps s"])
+def test_control_a_coupling_that_does_not_know_t(coupling, claim):
+    """All rows of weights agree, so do all u_t: F is off by half of |H_1 - H_tau| at least."""
+    forms = jiang2024.representation
+    row = forms.rank_one(TAU, 1 if coupling == "eps = 0" else growth(1))[:1]
+    w = np.repeat(row, TAU, axis=0)
+    z = numerics.exact.rationals([[0], [1]] * (TAU // 2))
+    target = jiang2024.model.Target(form(1).F, form(1).f, forms.by_position(w))
+    u = target.averages(forms.SHIFTED.encode(z))
+    claim.equals(abs(u[0] - u[-1]).max(), 0, "|u_1 − u_8|", equation=f"(8), {coupling}")
+    error = abs(H(z)[0] - H(z)[-1]) / 2
+    one_value = "theorem: one F, one value; half of the distance of the two targets"
+    claim.at_least(error, flint.fmpq(1, 2), ERROR, equation=f"(8), {coupling}", source=one_value)
+    with pytest.raises(ValueError, match="needs delta > 0"):
+        forms.Representation(H, w)

@@ -1,0 +1,201 @@
+"""Finding (ours, on jiang2024, Appendix A.3): how far a softmax average can move.
+
+Adding delta, of oscillation omega = max delta - min delta, to the logits moves an average of values
+f_1, ..., f_tau of diameter D (in any norm) by
+    |sum_s (sigma[rho + delta](s) - sigma[rho](s)) f_s| <= D tanh(omega / 4) <= D omega / 4
+                                                        <= D |delta|_2 / (2 sqrt 2),
+and sum_s |sigma[rho + delta](s) - sigma[rho](s)| <= omega / 2 <= min(|delta|_1 / 2, |delta|_inf).
+None of the constants can be lowered. Proof: repro/jiang2024/softmax.py.
+
+Checked: the first inequality exactly. With e^rho and e^delta rational the weights are, R = e^omega
+is, and M <= D tanh(omega / 4) reads ((D + M) / (D - M))^2 <= R, in the largest norm on R^n; for all
+cases that a search finds to try. It is an equality for two tokens, whatever omega. The others in
+balls, in the Euclidean norm. The constants 1/4, 1/(2 sqrt 2), 1/2, 1 are approached to 1e-8.
+Controls: a smaller constant (each is 1 % too low somewhere); exponentials that are not normalised.
+"""
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+arb = flint.arb
+positive = st.integers(1, 60).map(lambda k: Fraction(k, 6))
+values = st.integers(-15, 15).map(lambda k: Fraction(k, 5))
+tokens = st.tuples(positive, positive, values, values)  # e^rho, e^delta, two coordinates of f
+cases = st.lists(tokens, min_size=1, max_size=5)
+
+
+def weights(exponentials):
+    return [e / sum(exponentials) for e in exponentials]
+
+
+def move(case):
+    """The change of the weights, and of the two averages, in fractions."""
+    a, r, *f = zip(*case, strict=True)
+    before, after = weights(a), weights([x * y for x, y in zip(a, r, strict=True)])
+    change = [q - p for p, q in zip(before, after, strict=True)]
+    return change, [sum(c * v for c, v in zip(change, row, strict=True)) for row in f]
+
+
+@pytest.mark.exact
+def test_the_move_is_at_most_the_diameter_times_tanh(claim):
+    """M <= D tanh(omega/4), squared and solved for R = e^omega; the same for the weights, D = 2."""
+
+    def excess(case):
+        change, moves = move(case)
+        R = max(r for _, r, *_ in case) / min(r for _, r, *_ in case)
+        _, _, *f = zip(*case, strict=True)
+        M, D = max(map(abs, moves)), max(max(row) - min(row) for row in f)
+        total = sum(abs(c) for c in change)
+        return ((D + M) ** 2 > R * (D - M) ** 2) + ((2 + total) ** 2 > R * (2 - total) ** 2)
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=20000)
+    name = "moves above their bound"
+    claim.for_all(cases, excess, name, equation="D tanh(ω/4)", examples=examples)
+
+
+@pytest.mark.parametrize("a", ["11/10", "2", "100"], ids="a={}".format)
+@pytest.mark.exact
+def test_two_tokens_attain_it(a, claim):
+    """omega = 4 log a: the average of 0 and 1 moves by tanh(log a) = (a^2 - 1) / (a^2 + 1)."""
+    quarter = numerics.logarithms.Log(a)
+    (moved,) = jiang2024.softmax.moved(*jiang2024.softmax.extremal(quarter))
+    square = numerics.exact.rational(a) ** 2
+    claim.equals(moved, (square - 1) / (square + 1), "move", equation="D tanh(ω/4), attained")
+
+
+def ball(value):
+    return numerics.logarithms.ball(value)
+
+
+def norm(values):
+    return sum((ball(v) ** 2 for v in values), arb(0)).sqrt()
+
+
+@pytest.mark.certified
+def test_the_bounds_by_oscillation_and_by_norms_in_balls(claim):
+    """Euclidean norm on R^2; every inequality decided in balls of 200 bits."""
+
+    def undecided_or_false(case):
+        with flint.ctx.workprec(200):
+            change, moves = move(case)
+            delta = [ball(r).log() for _, r, *_ in case]
+            top = max(r for _, r, *_ in case) / min(r for _, r, *_ in case)
+            omega, M, total = ball(top).log(), norm(moves), ball(sum(abs(c) for c in change))
+            points = [f for _, _, *f in case]
+            D = max(
+                (norm([x - y for x, y in zip(p, q, strict=True)]) for p in points for q in points),
+                key=lambda distance: float(distance),
+            )
+            length = sum((d**2 for d in delta), arb(0)).sqrt()
+            one, largest = sum((abs(d) for d in delta), arb(0)), max(map(abs, delta), key=float)
+            sides = [
+                (M, D * (omega / 4).tanh()), (M, D * omega / 4), (M, D * length / arb(8).sqrt()),
+                (total, omega / 2), (total, one / 2), (total, largest),
+            ]  # fmt: skip
+            return sum(not (low <= high or low - high < arb("1e-40")) for low, high in sides)
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    name = "inequalities that fail by more than 1e-40"
+    claim.for_all(cases, undecided_or_false, name, equation="ω/4, |δ|₂", examples=examples)
+
+
+CONSTANTS = {"D ω/4": "1/4", "D |δ|₂/√8": None, "Σ|σ − σ̂| ≤ |δ|₁/2": "1/2", "Σ|σ − σ̂| ≤ |δ|∞": "1"}
+
+
+def least_constant(name, omega):
+    """What the constant must be for the example with this omega, in balls."""
+    l1 = name.endswith("|δ|₁/2")  # delta = (0, omega) there, (-omega/2, omega/2) otherwise
+    if l1:
+        logits, delta = np.array([omega / 2, arb(0)]), np.array([arb(0), omega])
+        values = np.array([[arb(0)], [arb(1)]])
+    else:
+        logits, delta, values = jiang2024.softmax.extremal(omega / 4)
+    (moved,) = jiang2024.softmax.moved(logits, delta, values)
+    size = {
+        "D ω/4": omega,
+        "D |δ|₂/√8": norm(delta),
+        "Σ|σ − σ̂| ≤ |δ|₁/2": omega / 2,
+        "Σ|σ − σ̂| ≤ |δ|∞": omega / 4,
+    }[name]
+    return moved / size
+
+
+@pytest.mark.parametrize("name", list(CONSTANTS))
+@pytest.mark.certified
+def test_no_constant_can_be_lowered(name, claim):
+    """omega = 1e-4: tanh z / z > 1 - z^2 / 3; sums of absolute values are twice the move."""
+    with flint.ctx.workprec(200):
+        constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
+        found = least_constant(name, arb("1e-4"))
+        source = "theorem: 1 − ω²/12 times the constant is needed for ω = 1e-4"
+        allowed = constant * (1 - arb("1e-8"))
+        claim.at_least(found, allowed, f"constant needed: {name}", equation=name, source=source)
+        claim.at_most(found, constant, f"constant needed: {name}", equation=name, source=source)
+
+
+@pytest.mark.parametrize("name", list(CONSTANTS))
+def test_control_a_constant_lower_by_one_percent_fails(name, claim):
+    with flint.ctx.workprec(200):
+        constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
+        found = least_constant(name, arb("1e-2"))
+        source = "theorem: the constant is approached as ω → 0"
+        allowed = constant * (1 - arb("1e-2"))
+        claim.at_least(found, allowed, f"constant needed: {name}", equation=name, source=source)
+
+
+def test_control_exponentials_that_are_not_normalised(claim):
+    """e^rho for sigma: rho = (log 10, log 10), delta = (0, log 2), f = (0, 1) moves by 10."""
+    moved = 10 * 2 - 10
+    source = "theorem: 20 − 10; D tanh(ω/4) is below 1"
+    claim.at_least(moved, 10, "move", equation="e^ρ for σ", source=source)
+
+
+@pytest.mark.construct
+def test_figure_random_averages_stay_below(claim):
+    """Six values in R^2, logits and delta of every size; float64, so the bounds have a margin."""
+    import torch
+
+    generator = torch.Generator().manual_seed(claim.seed("random averages"))
+    count = claim.at_scale(smoke=1500, laptop=4000, paper=20000)
+
+    def normal(*shape):
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    logits, values = 3 * normal(count, 6), normal(count, 6, 2)
+    sizes = 10 ** (3 * torch.rand((count, 1), generator=generator, dtype=torch.float64) - 2.5)
+    delta = sizes * torch.where(normal(count, 6) > 0, 1.0, -1.0) * normal(count, 1).abs().sqrt()
+    softmax = jiang2024.softmax
+    moves = softmax.moved(logits, delta, values).norm(dim=-1)
+    bounds = {
+        "D tanh(ω/4)": softmax.by_tanh(values, delta),
+        "D ω/4": softmax.by_oscillation(values, delta),
+        "D |δ|₂/√8": softmax.by_norm(values, delta),
+        "sup|f| |δ|₁/2": softmax.by_sum(values, delta),
+    }
+    claim.equals(bool(moves.isfinite().all()), True, "moves are finite", equation="σ")
+    for name, bound in bounds.items():
+        worst = float(((moves - 1e-14) / bound.clamp(min=1e-300)).max())
+        source = "theorem: repro/jiang2024/softmax.py; 1e-14 for round-off"
+        claim.at_most(worst, 1, f"largest move over {name}", equation=name, source=source)
+    omega, relative = softmax.oscillation(delta), moves / softmax.diameter(values)
+    seen = (omega > 0) & (relative > 1e-5)
+    grid = 10 ** np.linspace(-2.5, 1.3, 24)
+    reached = [float(softmax.moved(*softmax.extremal(arb(w / 4)))[0]) for w in grid]
+    claim.figure(
+        jiang2024.pictures.shape.softmax_moves(
+            (omega[seen].tolist(), relative[seen].tolist()), (grid.tolist(), reached)
+        ),
+        "moves",
+        caption="How far a softmax average moves, over the diameter of what is averaged, against "
+        "the oscillation of what is added to the logits. Two tokens reach tanh(osc/4); nothing "
+        "exceeds it.",
+        alt=f"{int(seen.sum())} random averages lie below the two-token curve, which is "
+        f"{reached[0]:.1e} at oscillation {grid[0]:.1e}, follows a quarter of the oscillation "
+        f"and levels off at 1 ({reached[-1]:.2f} at {grid[-1]:.0f}).",
+    )

@@ -1,0 +1,68 @@
+"""Lemma A.4 (jiang2024, Appendix A.3, (31)-(32)): errors of a product.
+
+|a b - a^ b^| <= |a| |b - b^| + |b^| |a - a^| <= |a| |b - b^| + |b| |a - a^| + |a - a^| |b - b^|.
+
+a b - a^ b^ = a (b - b^) + b^ (a - a^), and |b^| <= |b| + |b - b^|: two triangle inequalities. So
+(31) is an equality if and only if the two terms do not have opposite signs, and (32) if and only if
+a = a^ or b (b^ - b) >= 0.
+
+Checked: both inequalities and both conditions for equality, for all rationals that a search finds
+to try.
+Control: (32) without the product of the errors, which is (31) with |b| for |b^|.
+"""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import strategies as st
+
+numbers = st.integers(-27, 27).map(lambda k: Fraction(k, 3))
+cases = st.tuples(numbers, numbers, numbers, numbers)
+
+
+def sides(case):
+    a, b, a_hat, b_hat = case
+    left = abs(a * b - a_hat * b_hat)
+    middle = abs(a) * abs(b - b_hat) + abs(b_hat) * abs(a - a_hat)
+    right = abs(a) * abs(b - b_hat) + abs(b) * abs(a - a_hat) + abs(a - a_hat) * abs(b - b_hat)
+    return left, middle, right
+
+
+@pytest.mark.exact
+def test_both_inequalities(claim):
+    def broken(case):
+        left, middle, right = sides(case)
+        return (left > middle) + (middle > right)
+
+    examples = claim.at_scale(smoke=30, laptop=400, paper=20000)
+    claim.for_all(cases, broken, "inequalities that fail", equation="(31), (32)", examples=examples)
+
+
+@pytest.mark.exact
+def test_where_they_are_equalities(claim):
+    def unlike(case):
+        (a, b, a_hat, b_hat), (left, middle, right) = case, sides(case)
+        no_opposite_signs = a * (b - b_hat) * b_hat * (a - a_hat) >= 0
+        away_from_0 = a == a_hat or b * (b_hat - b) >= 0
+        return ((left == middle) != no_opposite_signs) + ((middle == right) != away_from_0)
+
+    examples = claim.at_scale(smoke=30, laptop=400, paper=20000)
+    name = "equalities that are not where they should be"
+    claim.for_all(cases, unlike, name, equation="(31), (32)", examples=examples)
+
+
+@pytest.mark.exact
+def test_all_three_sides_can_be_equal(claim):
+    left, middle, right = sides((3, 5, 2, 7))
+    claim.equals((left, middle, right), (1, 13, 13), "sides at 3 · 5, 2 · 7", equation="(32)")
+    left, middle, right = sides((3, 5, 4, 7))
+    claim.equals((left, middle, right), (13, 13, 13), "sides at 3 · 5, 4 · 7", equation="(31)")
+
+
+def test_control_without_the_product_of_the_errors(claim):
+    """(32) with two terms, or (31) with |b| for |b^|: 0 and 0 become 1 and 3, both terms are 0."""
+    a, b, a_hat, b_hat = 0, 0, 1, 3
+    kept = abs(a) * abs(b - b_hat) + abs(b) * abs(a - a_hat)
+    excess = sides((a, b, a_hat, b_hat))[0] - kept
+    source = "theorem: the product of the errors itself, 1 · 3"
+    claim.at_least(excess, 3, "left side above", equation="(32), two terms", source=source)

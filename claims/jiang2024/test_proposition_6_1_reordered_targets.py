@@ -1,0 +1,186 @@
+"""Proposition 6.1 (jiang2024, 6.1; proof in D.2): a reordered target leaves the reach of RNNs.
+
+Printed: if H is a convolution (75) with finite C_RNN, p a permutation of the times with some
+p(t') > t', and H~_t(x o p) = H_t(x), then H~ is not in the RNN's space.
+
+False for rho = 0, where H~ = H = 0. True for every rho != 0 and p != id, but by time invariance: if
+s_0 is the first s with rho(s) != 0, column j of H~ begins at p(j) + s_0; in a convolution it begins
+at j + const; so p(j) - j is constant, hence 0. (Then p != id has a t' with p(t') > t' anyway.) The
+printed argument, that H~ is no longer causal, needs rho(0) != 0. Proofs in
+repro/jiang2024/ordering.py.
+
+Checked, exactly: for all permutations of up to 5 or 6 times and kernels with every s_0, which H~
+are convolutions on that horizon: those of the s_0! permutations that move the last s_0 times alone,
+which no output sees; and which are causal: (s_0 + 1)^(tau - s_0) s_0!. For all permutations of a
+beginning of N that a search finds to try, none is a convolution once the horizon shows the rest.
+The exact distance from all convolutions, for all permutations of 5 times and rho = 2^-s.
+Controls: p = id; time invariance left out.
+
+Reading: times 0, 1, 2, ... without end, as in D.1. On a horizon it is false for some rho != 0.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+DISTANCE = "least mean square error of a convolution"
+
+
+def kernels(tau, first):
+    """Three kernels of `tau` values that begin at s_0 = first: a spike, a constant, a wild one."""
+    zeros, rest = [0] * first, tau - first
+    wild = [(-3) ** s + s * s for s in range(rest)]  # 1, -2, 13, -18, ...
+    return [zeros + [1] + [0] * (rest - 1), zeros + [1] * rest, zeros + wild]
+
+
+def sizes(claim):
+    return claim.at_scale(smoke=range(1, 6), laptop=range(1, 7), paper=range(1, 8))
+
+
+@pytest.mark.exact
+def test_on_a_horizon_only_the_last_inputs_may_be_reordered(claim):
+    wrong = 0
+    for tau in sizes(claim):
+        for first in range(tau):
+            for rho in kernels(tau, first):
+                for p in itertools.permutations(range(tau)):
+                    stays = all(p[j] == j for j in range(tau - first))
+                    M = jiang2024.ordering.permuted(rho, p)
+                    wrong += jiang2024.ordering.is_convolution(M) != stays
+    name = "permutations, of all and all s_0, for which only one is true"
+    claim.equals(wrong, 0, name, equation="H̃ convolution ⇔ p(j) = j for j < τ − s_0")
+
+
+@pytest.mark.exact
+def test_causality_alone_leaves_many_permutations(claim):
+    wrong = 0
+    for tau in sizes(claim):
+        for first in range(tau):
+            for rho in kernels(tau, first):
+                permutations = itertools.permutations(range(tau))
+                targets = (jiang2024.ordering.permuted(rho, p) for p in permutations)
+                causal = sum(jiang2024.ordering.is_causal(M) for M in targets)
+                wrong += causal != (first + 1) ** (tau - first) * math.factorial(first)
+    name = "kernels with another number of causal permutations"
+    claim.equals(wrong, 0, name, equation="(s_0 + 1)^(τ−s_0) s_0!")
+
+
+@pytest.mark.exact
+def test_on_N_no_permutation_is_compatible_with_a_kernel_that_is_not_zero(claim):
+    """p moves some of the first k times; the horizon k + s_0 + 1 shows what it did."""
+    values = st.lists(st.integers(-3, 3), min_size=1, max_size=5).filter(any)
+    moves = st.integers(2, 6).flatmap(lambda k: st.permutations(range(k)))
+    cases = st.tuples(values, moves.filter(lambda p: p != sorted(p)))
+
+    def compatible(case):
+        values, p = case
+        horizon = len(p) + len(values) + 1
+        rho = values + [0] * (horizon - len(values))
+        M = jiang2024.ordering.permuted(rho, [*p, *range(len(p), horizon)])
+        upward = any(p[t] > t for t in range(len(p)))
+        return int(jiang2024.ordering.is_convolution(M)) + int(not upward)
+
+    examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
+    name = "convolutions, or p ≠ id without p(t′) > t′"
+    claim.for_all(cases, compatible, name, equation="Proposition 6.1, ρ ≠ 0", examples=examples)
+
+
+def halves(tau):
+    return [numerics.exact.rational("1/2") ** s for s in range(tau)]
+
+
+@pytest.mark.best_in_class
+def test_every_permutation_of_five_times_has_its_distance(claim):
+    """The least is 71/3200, for the first input put last: y(j) = x(j+1) asks for a delay more, but
+    x(0) is still to come: 85/64 from the future, 1 + 1/4 + 1/16 + 1/64, and 1/320 from the diagonal
+    (0, 0, 0, 0, 1/16), over 12 tau = 60."""
+    rho, found = halves(5), {}
+    for p in itertools.permutations(range(5)):
+        found[p] = jiang2024.ordering.floor(jiang2024.ordering.permuted(rho, p), "free")
+    claim.equals(found.pop(tuple(range(5))), 0, "distance for p = id", equation="(75)")
+    least = min(found, key=lambda p: found[p])
+    claim.record(permutations=len(found), least=found[least], largest=max(found.values()))
+    claim.equals(found[least], Fraction(71, 3200), DISTANCE, equation="Proposition 6.1")
+    claim.equals(least, (1, 2, 3, 4, 0), "the nearest permutation", equation="Proposition 6.1")
+
+
+SNIPPET = (
+    "get = lambda s: rho[s] if 0 <= s < len(rho) else 0\n"
+    "M = [[get(t - p[j]) for j in range(len(p))] for t in range(len(p))]\n"
+)
+
+
+def test_printed_a_kernel_that_is_zero(claim):
+    """rho = 0 has C_1 = 1, C_2 = 0 and lies in the space; so does H~ = 0, whatever p."""
+    memory, ordering = jiang2024.memory, jiang2024.ordering
+    claim.equals(memory.C_RNN(memory.Kernel([0, 0])), 0, "C_RNN of ρ = 0", equation="(78)")
+    claim.counterexample(
+        "the reordered target is not in the space of the RNN",
+        input={"rho": [0, 0], "p": "exchanges times 0 and 1"},
+        measured=ordering.floor(
+            ordering.permuted(numerics.exact.rationals([0, 0]), [1, 0]), "none"
+        ),
+        expected=0,
+        relation=">",
+        equation="Proposition 6.1",
+        snippet=f"rho, p = [0, 0], [1, 0]\n{SNIPPET}print(M, 'is again the convolution with 0')\n",
+    )
+
+
+def test_printed_the_reordered_target_can_be_causal(claim):
+    """rho = delta_1, times 0 and 1 exchanged: H~_1 = y(1), H~_2 = y(0), H~_t = y(t-1) later."""
+    rho, p = [0, 1, 0, 0, 0], [1, 0, 2, 3, 4]
+    M = jiang2024.ordering.permuted(rho, p)
+    future = sum(M[t, j] != 0 for t in range(5) for j in range(t + 1, 5))
+    claim.counterexample(
+        "the reordered target is no longer causal: it depends on a future input",
+        input={"rho": "delta_1", "p": "exchanges times 0 and 1"},
+        measured=future,
+        expected=1,
+        relation=">=",
+        equation="(84)-(85), Section 6.1",
+        snippet=f"rho, p = [0, 1], [1, 0, 2, 3, 4]\n{SNIPPET}"
+        "print(M, 'has nothing above the diagonal; later rows are y(t-1)')\n",
+    )
+    still = jiang2024.ordering.is_convolution(M)
+    claim.equals(still, False, "it is a convolution", equation="Proposition 6.1, time invariance")
+
+
+def test_reading_on_a_horizon_a_reordering_may_not_be_seen(claim):
+    """Three times, rho = delta_2, the last two exchanged: H_t sees x(0) alone, and H~ = H."""
+    rho, p = numerics.exact.rationals([0, 0, 1]), [0, 2, 1]
+    ordering = jiang2024.ordering
+    claim.counterexample(
+        "on a finite horizon the reordered target is not in the space of the RNN",
+        input={"tau": 3, "rho": [0, 0, 1], "p": "exchanges the second and the third time"},
+        measured=ordering.floor(ordering.permuted(rho, p), "none"),
+        expected=0,
+        relation=">",
+        equation="Proposition 6.1, t < tau",
+        printed=False,
+        snippet=f"rho, p = [0, 0, 1], [0, 2, 1]\n{SNIPPET}print(M, 'is the matrix of rho')\n",
+    )
+
+
+def test_control_the_identity_leaves_the_target_where_it_is(claim):
+    """p = id for p != id: the distance 71/3200 is missing."""
+    ordering, least = jiang2024.ordering, numerics.exact.rational("71/3200")
+    distance = ordering.floor(ordering.permuted(halves(5), range(5)), "none")
+    source = "theorem: 71/3200, the least distance for p ≠ id"
+    claim.at_least(least - distance, least, "distance missing", equation="p = id", source=source)
+
+
+def test_control_without_time_invariance_some_reorderings_can_be_followed(claim):
+    """rho = delta_1, times 0 and 1 exchanged: a causal model has no error, a convolution has."""
+    ordering = jiang2024.ordering
+    M = ordering.permuted(numerics.exact.rationals([0, 1, 0, 0]), [1, 0, 2, 3])
+    causal, invariant = ordering.causal_floor(M), ordering.floor(M, "free")
+    claim.equals(causal, 0, "least mean square error of a causal model", equation="j ≤ t")
+    # Diagonal (0, 1, 0, 0): 3/4. Next (0, 0, 1): 2/3. Next (1, 0): 1/2. Over 12 tau = 48.
+    expected, source = numerics.exact.rational("23/576"), "exact: (3/4 + 2/3 + 1/2)/48"
+    claim.at_least(invariant - causal, expected, DISTANCE, equation="p(j) − j", source=source)

@@ -1,0 +1,284 @@
+"""Proposition B.1 (jiang2024, Appendix B.1): what the data pin down.
+
+If two targets of form (8) agree on all inputs, then (1) F_1 o f_1 = F_2 o f_2; and, if they are not
+constant, the argmax is unique and F_i o f_i are injective, rho_1 and rho_2 are largest at the same
+token, both (2) with the hard maximum and (3) with the softmax and unbounded couplings.
+
+(1) stands where constant sequences are admissible: on them every average is f(x). Under position
+encoding (7) there are none, and it is false: two rooms, two tokens, below.
+(2) stands, with injectivity and uniqueness: H_t(x) is then F o f of the one token chosen, and one
+injection by (1). Under (7) too, if no room has an isolated point: where rho_1 chooses x(s) and
+rho_2 chooses x(s'), s != s', an open set, H_t would depend on x(s) alone and on x(s') alone, so on
+neither, against injectivity. (Hard maxima jump: few of them are in the space of the statement.)
+(3) is false: adding log g(v) to rho is undone by f and F (the gauge of repro/jiang2024/gauge.py);
+the harmonic mean is the softmax average of v with e^rho = 1/v and with e^rho = 1/v + 8v. Both are
+unbounded on (0, 1] - on the compact sets of (7) no continuous rho is. Repaired: with the same F and
+f, both injective, see the finding on the gauge.
+
+Checked, in rationals: (1) for all targets and tokens that a search finds to try; (2) for all pairs
+of strict orders on three letters, 216^2 of them, and all sequences of three; the counterexamples.
+Controls: (2) without injectivity, over the letters and at x = (-9/10, -2/5); (3) as repaired.
+
+Readings: F o rho in the proof of (2) is F o f. "Argmax" is the token, not its index.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
+coefficients = st.tuples(*[st.integers(1, 5)] * 3)
+sigmas = st.sampled_from(["softmax", "hard_max"])
+cases = st.tuples(sigmas, coefficients, st.lists(st.integers(-3, 3), max_size=3), unit)
+
+
+def rationals(values):
+    return numerics.exact.rationals(values)
+
+
+def target(sigma, coefficients, polynomial):
+    """f = (v, v^2), F a polynomial of the sum, e^rho or rho = a + b u + c v^2."""
+    (a, b, c), model = coefficients, jiang2024.model
+
+    def rho(u, v):
+        values = a + b * u + c * v[..., 0] ** 2
+        log = numerics.logarithms.Log
+        return numerics.arrays.each(log, values) if sigma == "softmax" else values
+
+    def F(z):
+        return sum((q * z.sum(-1) ** k for k, q in enumerate(polynomial)), 0 * z[..., 0])
+
+    def f(x):
+        return np.concatenate([x, x**2], axis=-1)
+
+    return model.Target(F, f, rho, getattr(model, sigma))
+
+
+@pytest.mark.exact
+def test_part_1_a_constant_sequence_shows_F_of_f(claim):
+    """All outputs on (x, ..., x) are F(f(x)), so that H_1 = H_2 leaves F_1 o f_1 = F_2 o f_2."""
+
+    def differ(case):
+        sigma, some, polynomial, x = case
+        y = target(sigma, some, polynomial)(rationals([[x]] * 3))
+        stated = sum((q * (x + x * x) ** k for k, q in enumerate(polynomial)), Fraction(0))
+        return sum(out != numerics.exact.rational(stated) for out in y)
+
+    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
+    claim.for_all(cases, differ, "outputs unlike F(f(x))", equation="B.1 (1)", examples=examples)
+
+
+# --- (2): all strict orders on three letters -----------------------------------------------------
+
+LETTERS = (0, 1, 2)
+
+
+def index(letters):
+    return np.vectorize(lambda q: int(q.p), otypes=[int])(letters[..., 0])
+
+
+def by_letters(G):
+    """{all outputs: all tables of chosen letters} over the 216 couplings with strict orders."""
+    orders = list(itertools.permutations(LETTERS))
+    multisets = itertools.combinations_with_replacement(LETTERS, 3)  # order does not matter
+    sequences = rationals(list(multisets))[..., None]
+    found = {}
+    for chosen in itertools.product(orders, repeat=3):
+        table = rationals(chosen)  # rho(u, v)
+
+        def rho(u, v, table=table):
+            return table[index(u)[..., :, None], index(v)[..., None, :]]
+
+        H = jiang2024.model.Target(lambda z: z[..., 0], G, rho, jiang2024.model.hard_max)
+        letters = jiang2024.model.Target(lambda z: z[..., 0], lambda x: x, rho, H.sigma)
+        outputs, argmax = (tuple(map(str, T(sequences).ravel())) for T in (H, letters))
+        found.setdefault(outputs, set()).add(argmax)
+    return found
+
+
+def injective(x):
+    return 3 * x + 1
+
+
+def not_injective(x):
+    """Letters 0 and 1 look the same."""
+    return numerics.arrays.relu(x - 1)
+
+
+@pytest.mark.exact
+def test_part_2_equal_outputs_have_equal_maxima(claim):
+    """G = F o f is 3x + 1. For a query u an order of three letters can be told from the others if u
+    is not its top; if u is, the rest is never seen: 5 cases, and 5^3 tables of maxima."""
+    found = by_letters(injective)
+    several = sum(len(tables) > 1 for tables in found.values())
+    claim.equals(several, 0, "outputs with two tables of maxima", equation="B.1 (2)")
+    claim.equals(len(found), 5**3, "different outputs", equation="B.1 (2)")
+
+
+def test_control_part_2_without_injectivity_over_letters(claim):
+    found = by_letters(not_injective)
+    several = sum(len(tables) > 1 for tables in found.values())
+    source = "theorem: where letter 2 is below both, 0 or 1 may be on top, and G does not tell"
+    claim.at_least(several, 1, "outputs with two tables", equation="G(0) = G(1)", source=source)
+
+
+def relu_pair():
+    """F o f = relu on [-1, 1]; rho_1 = v, and rho_2 = v or, below 0, -1/2 + |v + 1/2|."""
+    relu, model = numerics.arrays.relu, jiang2024.model
+
+    def target(of_key):
+        return model.Target(
+            lambda z: z[..., 0], relu, lambda u, v: 0 * u + of_key(v[..., 0]), model.hard_max
+        )
+
+    half = numerics.exact.rational("1/2")
+    return target(lambda v: v), target(lambda v: np.where(v >= 0, v, abs(v + half) - half))
+
+
+def test_control_part_2_without_injectivity_at_two_numbers(claim):
+    """x = (-9/10, -2/5): rho_1 chooses -2/5, rho_2 -9/10; both outputs are 0, as on all inputs."""
+    first, second = relu_pair()
+    tenths = st.integers(-10, 10).map(lambda k: Fraction(k, 10))
+    pairs = st.lists(tenths, min_size=1, max_size=4)
+
+    def differ(x):
+        column = rationals(x)[:, None]
+        return int((first(column) != second(column)).sum())
+
+    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
+    claim.for_all(pairs, differ, "outputs that differ", equation="H_1 = H_2", examples=examples)
+    x = rationals(["-9/10", "-2/5"])[:, None]
+    chosen = [T.weights(x)[0] @ x[:, 0] for T in (first, second)]
+    source, least = "theorem: −2/5 − (−9/10)", numerics.exact.rational("1/2")
+    name = "distance of the maxima"
+    claim.at_least(chosen[0] - chosen[1], least, name, equation="B.1 (2)", source=source)
+
+
+# --- what is false as printed --------------------------------------------------------------------
+
+
+def test_printed_part_1_under_position_encoding(claim):
+    """I_1 = [0, 1], I_2 = [2, 3], rho = 0, F = 6z; f_1 = x/3, f_2 = (x + 1)/3 on I_1, (x - 1)/3 on
+    I_2: what one room gains the other loses, and H_1 = H_2 = x_1 + x_2."""
+    model = jiang2024.model
+
+    def sums(f):
+        return model.Target(lambda z: 6 * z[..., 0], f, lambda u, v: 0 * u + 0 * v[..., 0])
+
+    def f_2(x):
+        return np.where(x < 2, x + 1, x - 1) / 3
+
+    first, second = sums(lambda x: x / 3), sums(f_2)
+    rooms = st.tuples(unit, unit.map(lambda v: v + 2))
+
+    def differ(pair):
+        x = rationals(pair)[:, None]
+        return int((first(x) != second(x)).sum())
+
+    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
+    claim.for_all(rooms, differ, "outputs that differ", equation="H_1 = H_2", examples=examples)
+    zero = rationals([[0]])
+    composed = [T.F(T.f(zero))[0] for T in (first, second)]
+    claim.counterexample(
+        "(1): H_1 = H_2 implies F_1 ∘ f_1 = F_2 ∘ f_2, for inputs that satisfy (7)",
+        input={"I_1": "[0, 1]", "I_2": "[2, 3]", "rho": 0, "F": "6z", "f_1": "x/3",
+               "f_2": "(x + 1)/3 on I_1, (x - 1)/3 on I_2", "x": 0},
+        measured=composed[1],
+        expected=composed[0],
+        equation="B.1 (1)",
+        snippet="from fractions import Fraction\n"
+        "def F(z): return 6 * z\n\n"
+        "def f_1(x): return Fraction(x, 3)\n\n"
+        "def f_2(x): return Fraction(x + 1, 3) if x < 2 else Fraction(x - 1, 3)\n\n"
+        "for x in [(0, 2), (1, 3), (0, 3)]:            # rho = 0: both weights are 1/2\n"
+        "    print(x, F((f_1(x[0]) + f_1(x[1])) / 2), F((f_2(x[0]) + f_2(x[1])) / 2))\n\n"
+        "print('but F(f(0)) =', F(f_1(0)), 'and', F(f_2(0)))\n",
+    )  # fmt: skip
+
+
+def harmonic():
+    """The harmonic mean of tau numbers in (0, 1], e^rho = 1/v; and its gauge g = 1 + 8v^2."""
+    each, Log = numerics.arrays.each, numerics.logarithms.Log
+    first = jiang2024.model.Target(
+        lambda z: z[..., 0], lambda x: x, lambda u, v: each(Log, 1 / (0 * u + v[..., 0]))
+    )
+    return first, jiang2024.gauge.gauged(first, lambda x: 1 + 8 * x[..., 0] ** 2)
+
+
+def test_printed_part_3_is_undone_by_a_gauge(claim):
+    """x = (1/2, 1): e^rho_1 = 1/v is 2 and 1, e^rho_2 = 1/v + 8v is 6 and 9; H is 2/3 for both."""
+    first, second = harmonic()
+    positive = st.integers(1, 60).map(lambda k: Fraction(k, 60))
+    tokens = st.lists(positive, min_size=1, max_size=4)
+
+    def differ(x):
+        column = rationals(x)[:, None]
+        mean = numerics.exact.rational(len(x) / sum(1 / v for v in x))
+        composed = second.F(second.f(column)) != column[:, 0]
+        wrong = [first(column) != mean, second(column) != mean, composed]
+        return int(np.sum(wrong))
+
+    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
+    name = "outputs unlike the harmonic mean, F(f(v)) unlike v"
+    claim.for_all(tokens, differ, name, equation="H_1 = H_2", examples=examples)
+    x = rationals(["1/2", 1])[:, None]
+    rows = [T.weights(x)[0] for T in (first, second)]
+    claim.equals([str(w) for w in (*rows[0], *rows[1])], ["2/3", "1/3", "2/5", "3/5"], "weights",
+                 equation="(8)")  # fmt: skip
+    chosen = [x[int(np.argmax(row)), 0] for row in rows]
+    claim.counterexample(
+        "(3): H_1 = H_2 with unbounded couplings implies that ρ_1 and ρ_2 are largest together",
+        input={"x": ["1/2", "1"], "e^rho_1": "1/v", "e^rho_2": "1/v + 8v", "F_1 o f_1": "v",
+               "f_2": "(v, 1) / (1 + 8v^2)", "F_2": "z_1 / z_2"},
+        measured=chosen[1],
+        expected=chosen[0],
+        equation="B.1 (3)",
+        snippet="from fractions import Fraction\n"
+        "x = [Fraction(1, 2), Fraction(1)]\n"
+        "e_1, e_2 = [1 / v for v in x], [1 / v + 8 * v for v in x]\n"
+        "h_1 = sum(e * v for e, v in zip(e_1, x)) / sum(e_1)\n"
+        "z = [sum(e * f for e, f in zip(e_2, column)) / sum(e_2)\n"
+        "     for column in ([v / (1 + 8 * v * v) for v in x], [1 / (1 + 8 * v * v) for v in x])]\n"
+        "print('H:', h_1, z[0] / z[1], ' largest at', x[e_1.index(max(e_1))], "
+        "'and', x[e_2.index(max(e_2))])\n",
+    )  # fmt: skip
+
+
+@pytest.mark.exact
+def test_part_3_repaired_the_same_F_and_f_leave_only_a_function_of_u(claim):
+    """rho + log c(u) gives the same outputs and the same maxima; rho + log(1 + v) does not."""
+    first, _ = harmonic()
+    each, Log = numerics.arrays.each, numerics.logarithms.Log
+
+    def added(values):
+        return jiang2024.model.Target(
+            first.F, first.f, lambda u, v: first.rho(u, v) + each(Log, values(u, v[..., 0]))
+        )
+
+    free, other = added(lambda u, v: 1 + u**2 + 0 * v), added(lambda u, v: 1 + v + 0 * u)
+    distinct = st.lists(unit.filter(lambda v: v > 0), min_size=2, max_size=4, unique=True)
+
+    def wrong(x):
+        column = rationals(x)[:, None]
+        moved, unmoved = first(column) != free(column), first(column) == other(column)
+        weights = first.weights(column) != free.weights(column)
+        return int(moved.sum() + unmoved.sum() + weights.sum())
+
+    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
+    name = "outputs that differ for c(u), or agree for 1 + v"
+    claim.for_all(distinct, wrong, name, equation="B.1 (3), repaired", examples=examples)
+
+
+def test_control_part_3_with_the_same_F_and_f_the_gauge_shows(claim):
+    """rho_2 of the counterexample with F_1 and f_1 kept: at (1/2, 1) 4/5 in place of 2/3."""
+    first, second = harmonic()
+    kept = jiang2024.model.Target(first.F, first.f, second.rho)
+    x = rationals(["1/2", 1])[:, None]
+    off = abs(kept(x)[0] - first(x)[0])
+    source, least = "theorem: 4/5 − 2/3", numerics.exact.rational("2/15")
+    claim.at_least(off, least, "difference of H", equation="B.1 (3), repaired", source=source)

@@ -1,0 +1,190 @@
+"""Section 5.2 (jiang2024): a spectrum from samples.
+
+The singular values of the tau x tau matrix of scores of one input are to follow those of the
+coupling, so that averages over inputs estimate them (after Braun 2005).
+
+Checked: divided by tau they do. With Phi = [phi_i(x_t)] / sqrt(tau), Psi likewise, the matrix over
+tau is Phi diag(sigma) Psi^T, so by Ostrowski's inequality its k-th value is sigma_k up to a factor
+between the products of the smallest and of the largest singular values of Phi and Psi: in balls,
+for given samples. On equispaced tokens the factor is 1. The mean relative error falls like
+tau^(-1/2) for equal sines, like 1/tau for sines against cosines.
+What averaging cannot cure: E |matrix|^2 / tau^2 exceeds |rho|^2 by (E rho(x,x)^2 - |rho|^2) / tau,
+an identity, checked on samples.
+False as printed: without the division the values grow like tau.
+Control: one token repeated, whose matrix has rank 1.
+
+Not checked: Braun's theorem, for symmetric positive semidefinite kernels and infinite rank; images.
+"""
+
+import math
+
+import flint
+import numpy as np
+import pytest
+
+from repro import jiang2024, numerics
+
+SIGMA = (1.0, 0.5, 0.25, 0.125)
+R = len(SIGMA)
+
+
+def waves(x, key):
+    """phi_i or psi_i at tokens x (..., tau): (..., tau, R)."""
+    angles = 2 * np.pi * x[..., None] * np.arange(1, R + 1)
+    return np.sqrt(2) * (np.sin(angles) if key == "sin" else np.cos(angles))
+
+
+def sampled(x, key):
+    """The R largest singular values of [rho(x_t, x_s)] / tau, from triangles of size R."""
+    left, right = (np.linalg.qr(waves(x, name), mode="r") for name in ("sin", key))
+    scores = (left * np.array(SIGMA)) @ np.swapaxes(right, -1, -2)
+    return np.linalg.svd(scores / x.shape[-1], compute_uv=False)
+
+
+@pytest.mark.parametrize("key", ["sin", "cos"])
+@pytest.mark.certified
+def test_equispaced_tokens_have_the_spectrum_itself(key, claim):
+    """More than 2R tokens (j + theta) / tau: in balls, distance from sigma_k below 1e-12."""
+    tau = 11
+    coupling = jiang2024.couplings.Coupling(numerics.exact.rationals(SIGMA), key)
+    x = numerics.exact.rationals([flint.fmpq(3 * j + 1, 3 * tau) for j in range(tau)])[:, None]
+    values = numerics.pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
+    for k, sigma in enumerate(SIGMA):
+        claim.at_most(
+            abs(values[k] / tau - sigma),
+            flint.fmpq(1, 10**12),
+            f"distance of σ_{k + 1}",
+            equation="σ_k(ρ(x)) / τ",
+            source="theorem: discrete orthogonality; balls",
+        )
+
+
+@pytest.mark.parametrize("key", ["sin", "cos"])
+@pytest.mark.certified
+def test_sampled_values_lie_within_the_factors_of_their_gram_matrices(key, claim):
+    """Random rational tokens; all singular values in balls."""
+    coupling = jiang2024.couplings.Coupling(numerics.exact.rationals(SIGMA), key)
+    rng = claim.rng("tokens")
+    for tau in claim.at_scale(smoke=(16, 32), laptop=(16, 32, 64), paper=(16, 64, 128)):
+        drawn = rng.integers(0, 10**6, tau)
+        x = numerics.exact.rationals([flint.fmpq(int(k), 10**6) for k in drawn])[:, None]
+        values = numerics.pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
+        factors = [gram_factors(f(x), tau) for f in (coupling.queries, coupling.keys)]
+        low, high = (a * b for a, b in zip(*factors, strict=True))
+        for k, sigma in enumerate(SIGMA):
+            ratio, name = values[k] / tau / sigma, f"σ_{k + 1}, sampled over true, τ = {tau}"
+            claim.at_least(
+                ratio, low, name, equation="Ostrowski", source="theorem: s_min(Φ) s_min(Ψ)"
+            )
+            claim.at_most(
+                ratio, high, name, equation="Ostrowski", source="theorem: s_max(Φ) s_max(Ψ)"
+            )
+
+
+def gram_factors(features, tau):
+    """The smallest and the largest singular value of [phi_i(x_t)] / sqrt(tau), through its Gram
+    matrix, R x R; with room for the balls."""
+    gram = features.T @ features / tau
+    values = numerics.pod.singular_values(flint.arb_mat(gram.tolist()))[0]
+    least, most = (flint.arb(value) for value in (values[-1].lower(), values[0].upper()))
+    return least.max(flint.arb(0)).sqrt(), most.sqrt()
+
+
+@pytest.mark.parametrize(("key", "power"), [("sin", -0.5), ("cos", -1)], ids=["sin", "cos"])
+@pytest.mark.certified
+def test_rate_the_error_falls_with_the_length(key, power, claim):
+    """Mean over samples of max_k |sampled / sigma_k - 1|: like tau^(-1/2) for equal sines. Against
+    cosines the first order cancels, by sin^2 + cos^2 = 1, and it falls like 1/tau."""
+    taus, draws = (64, 128, 256, 512, 1024), claim.at_scale(smoke=60, laptop=400, paper=4000)
+    rng, errors, bounds, seen, relative = claim.rng("rate"), [], [], {}, []
+    for tau in taus:
+        x = rng.random((draws, tau))
+        values = sampled(x, key)
+        off = abs(values / np.array(SIGMA) - 1).max(-1)
+        grams = [
+            np.linalg.svd(waves(x, name), compute_uv=False) / tau**0.5 for name in ("sin", key)
+        ]
+        high = grams[0][:, 0] * grams[1][:, 0] - 1
+        low = 1 - grams[0][:, -1] * grams[1][:, -1]
+        bound = np.maximum(high, low)
+        name, proved = f"error minus bound, τ = {tau}", "theorem: two factors; 1e-12 for rounding"
+        claim.at_most((off - bound).max(), 1e-12, name, equation="Ostrowski", source=proved)
+        errors.append(off.mean())
+        bounds.append(bound.mean())
+        relative.append(off.std(ddof=1) / off.mean() / math.sqrt(draws))
+        if tau in (taus[0], taus[-1]):
+            seen[tau] = values[0]
+    octaves = math.log(taus[-1] / taus[0])
+    exponent = math.log(errors[-1] / errors[0]) / octaves
+    error = 3 * math.hypot(relative[0], relative[-1]) / octaves + 0.1
+    noise = f"stderr: 3 standard errors of {draws} draws at both ends, and 0.1 for τ = {taus[0]}"
+    claim.within(exponent, power, error, "exponent of τ", equation=f"τ^{power}", source=noise)
+    claim.at_most(error, 0.24, "its tolerance", equation="−1/2 is not −1", source=noise)
+    if key == "sin":
+        claim.figure(
+            jiang2024.pictures.rate.spectrum(taus, errors, bounds, SIGMA, seen),
+            "spectrum",
+            caption="Singular values of sampled score matrices, divided by τ, against those of the "
+            "kernel (four equal sines).",
+            alt=f"Mean of the largest relative error: {errors[0]:.2f} at τ = {taus[0]}, "
+            f"{errors[-1]:.3f} at τ = {taus[-1]}; the bound from Gram matrices: {bounds[0]:.2f} to "
+            f"{bounds[-1]:.2f}.",
+        )
+
+
+@pytest.mark.certified
+def test_averaging_over_inputs_keeps_a_bias_of_one_over_tau(claim):
+    """Equal sines: E |scores|^2 / tau^2 - |rho|^2 = ((sum sigma)^2 - 1/2 sum sigma^2) / tau."""
+    tau, draws = 16, claim.at_scale(smoke=4000, laptop=40000, paper=400000)
+    sigma = numerics.exact.rationals(SIGMA)
+    total, square = sigma.sum(), (sigma * sigma).sum()
+    bias = (total**2 - square / 2) / tau
+    row = jiang2024.rate.row_error(sigma, sigma[:0], tau, "sin")
+    claim.equals(
+        row / tau - square, bias, "bias from the closed form of a row", equation="E |·|² / τ²"
+    )
+    x = claim.rng("bias").random((draws, tau))
+    squares = (sampled(x, "sin") ** 2).sum(-1)
+    error = 4 * squares.std(ddof=1) / math.sqrt(draws)
+    noise = f"stderr: 4 standard errors of {draws} inputs"
+    name = "mean of Σ σ_k² of the samples minus Σ σ_k²"
+    claim.within(
+        squares.mean() - float(square),
+        float(bias),
+        error,
+        name,
+        equation="E |·|² / τ²",
+        source=noise,
+    )
+    claim.at_least(squares.mean() - float(square), 5 * error, name, equation="not 0", source=noise)
+
+
+def test_printed_values_grow_with_the_length(claim):
+    """rho = 1 has sigma_1 = 1; its matrix of scores is all ones, with the singular value tau."""
+    tau = 16
+    ones = flint.fmpq_mat(tau, tau, [1] * tau**2)
+    largest = ones * flint.fmpq_mat(tau, 1, [1] * tau)  # an eigenvector, of a symmetric matrix
+    claim.counterexample(
+        "singular values of [ρ(x_t, x_s)] approximate those of ρ",
+        input={"rho": 1, "tau": tau, "sigma_1": 1},
+        measured=largest[0, 0],
+        expected=1,
+        equation="Section 5.2",
+        snippet="ones = [[1] * 16 for _ in range(16)]          # rho = 1 at 16 tokens\n"
+        "print(sum(ones[0]), 'is its singular value, for (1, ..., 1); that of rho is 1')\n",
+    )
+    claim.equals(
+        largest[0, 0] / tau, flint.fmpq(1), "divided by τ", equation="Section 5.2, repaired"
+    )
+
+
+def test_control_equal_tokens_show_one_singular_value_only(claim):
+    """x_1 = ... = x_tau: the second value is 0 where sigma_2 = 1/2."""
+    values = sampled(np.full(64, 0.1), "sin")
+    claim.at_least(
+        abs(values[1] - SIGMA[1]),
+        0.49,
+        "distance of σ_2",
+        equation="independent tokens",
+        source="theorem: a matrix of rank 1; 0.01 for rounding and more",
+    )

@@ -1,0 +1,163 @@
+"""Section A.1 (jiang2024, equations (19)-(21)): shuffle in, shuffle out.
+
+For every permutation p of [tau] and every Transformer (5) without position encoding,
+    H^_t(x o p) = H^_{p(t)}(x),    where (x o p)(t) = x(p(t)).
+
+The proof: token t of x o p is x(p(t)); its logits are those of p(t) in another order, and a sum
+does not depend on the order of its terms. Nothing of f^, F^ and the coupling is used, so that it
+holds for every target of form (8), and for the hard maximum too.
+
+Checked: in rationals, for all permutations, shapes and weights that a search finds to try, and for
+all 24 permutations of 4 tokens. In float64, where a sum does depend on the order, the two sides
+differ by no more than the derived round-off of both (repro/jiang2024/networks.py).
+Controls: the encoding (x, t) added after the shuffle; the inverse permutation on the right.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+EQUIVARIANCE = "(19)–(21)"
+
+
+def drawn(seed, d=2, n=3, m_h=2, d_v=2, tau=4):
+    rng = np.random.default_rng(seed)
+    net = jiang2024.networks.drawn(rng, d, n, m_h, d_v)
+    return net, jiang2024.networks.tokens(rng, tau, d)
+
+
+small = st.integers(1, 3)
+seeds = st.integers(0, 2**32 - 1)
+permutations = st.integers(1, 5).flatmap(lambda tau: st.permutations(range(tau)))
+cases = st.tuples(seeds, small, small, small, small, permutations)
+
+
+@pytest.mark.exact
+def test_outputs_are_shuffled_like_inputs(claim):
+    def wrong(case):
+        *shape, p = case
+        net, x = drawn(*shape, tau=len(p))
+        H = net.transformer()
+        return int((H(x[p]) != H(x)[p]).sum())
+
+    examples = claim.at_scale(smoke=15, laptop=120, paper=4000)
+    claim.for_all(cases, wrong, "outputs that differ", equation=EQUIVARIANCE, examples=examples)
+
+
+@pytest.mark.parametrize("sigma", ["softmax", "hard_max"])
+@pytest.mark.exact
+def test_all_permutations_of_four_tokens_for_a_target_of_form_8(sigma, claim):
+    """e^rho = 1 + 2u + 3v^2 for the softmax, rho = u v - v^2 for the hard maximum; F a cubic."""
+    Log, each = numerics.logarithms.Log, numerics.arrays.each
+
+    def rho(u, v):
+        if sigma == "hard_max":
+            return u * v[..., 0] - v[..., 0] ** 2
+        return each(Log, 1 + 2 * u + 3 * v[..., 0] ** 2)
+
+    H = jiang2024.model.Target(
+        lambda z: z[..., 0] ** 3 - z[..., 0], lambda x: x / 7, rho, getattr(jiang2024.model, sigma)
+    )
+    x = numerics.exact.rationals([1, "1/2", 6, "5/3"])[:, None]
+    y, differ = H(x), 0
+    for p in itertools.permutations(range(4)):
+        differ += int((H(x[list(p)]) != y[list(p)]).sum())
+    different = {"softmax": 4, "hard_max": 3}[sigma]
+    claim.equals(len(set(map(str, y))), different, "different outputs", equation="(8)")
+    claim.equals(differ, 0, "outputs that differ, of 96", equation=EQUIVARIANCE)
+
+
+def floats(claim, stream, tau, count, d=2, n=16, m_h=4, d_v=3):
+    """A network with normal weights, `count` sequences and a permutation, in float64."""
+    import torch
+
+    networks, generator = jiang2024.networks, torch.Generator().manual_seed(claim.seed(stream))
+
+    def normal(*shape):
+        draw = torch.randn(shape, generator=generator, dtype=torch.float64)
+        return (draw / np.sqrt(shape[-1])).to(claim.device)
+
+    def network(inputs, outputs):
+        return networks.FeedForward(
+            normal(32, inputs), normal(32), normal(outputs, 32), normal(outputs)
+        )
+
+    net = networks.Networks(
+        network(d, n), normal(m_h, n), normal(m_h, n), normal(d_v, n), network(d_v, 1)
+    )
+    x = torch.rand((count, tau, d), generator=generator, dtype=torch.float64).to(claim.device)
+    return net, x, torch.randperm(tau, generator=generator)
+
+
+def encoded(x):
+    return jiang2024.encodings.appended(x) / x.shape[-2]
+
+
+@pytest.mark.construct
+def test_float64_differs_by_no_more_than_round_off(claim):
+    lengths, count = claim.at_scale(smoke=(4, 64), laptop=(4, 16, 64, 256), paper=(4, 64, 1024)), 8
+    points = {"shuffled": [], "encoded": []}
+    for tau in lengths:
+        net, x, p = floats(claim, f"plain {tau}", tau, count)
+        H = net.transformer()
+        off = (H(x[:, p]) - H(x)[:, p]).abs()
+        bound = net.roundoff(x[:, p]) + net.roundoff(x)[:, p]
+        claim.equals(bool(off.isfinite().all()), True, "outputs are finite", equation="(5)")
+        derived = "roundoff: twice u K A, derived in repro/jiang2024/networks.py"
+        name = f"difference over its bound, tau = {tau}"
+        claim.at_most(float((off / bound).max()), 1, name, equation=EQUIVARIANCE, source=derived)
+        points["shuffled"].append((tau, float(off.max()), float(bound.max())))
+        net, x, p = floats(claim, f"encoded {tau}", tau, count, d=3)
+        H, plain = net.transformer(), x[..., :2]
+        off = (H(encoded(plain[:, p])) - H(encoded(plain))[:, p]).abs()
+        points["encoded"].append((tau, float(off.max())))
+    claim.record(largest=max(off for _, off, _ in points["shuffled"]))
+    (tau, off, bound), *_, (last, last_off, last_bound) = points["shuffled"]
+    claim.figure(
+        jiang2024.pictures.shape.equivariance(points["shuffled"], points["encoded"]),
+        "equivariance",
+        caption="Largest difference between the outputs of a shuffled sequence and the shuffled "
+        "outputs, in float64, random weights. Without position encoding it is round-off; encoding "
+        "the positions after the shuffle makes it a property of the model.",
+        alt=f"Without encoding {off:.1e} at tau = {tau} and {last_off:.1e} at tau = {last}, below "
+        f"the bounds {bound:.1e} and {last_bound:.1e}; with encoding {points['encoded'][0][1]:.1e} "
+        f"and {points['encoded'][-1][1]:.1e}.",
+    )
+
+
+def test_control_encoded_positions_break_it(claim):
+    """Tokens (x, t), logits t x(s) log 2, values x: outputs 2/3 and 4/5 for (0, 1) and (1, 0)."""
+    exact, Log = numerics.exact.rationals, numerics.logarithms.Log
+    model, W_K = jiang2024.model, np.array([[Log(2), 0]], dtype=object)
+    H = model.Transformer(lambda x: x, exact([[0, 1]]), W_K, exact([[1, 0]]), lambda z: z[..., 0])
+    x = exact([0, 1])[:, None]
+    encode = jiang2024.encodings.appended
+    before, after = H(encode(x)), H(encode(x[::-1]))
+    claim.equals([str(y) for y in before], ["2/3", "4/5"], "outputs", equation="(5)")
+    off = abs(after[0] - before[1])
+    least, source = numerics.exact.rational("2/15"), "theorem: 4/5 − 2/3, by hand"
+    claim.at_least(off, least, "difference", equation="(7)", source=source)
+
+
+def test_control_encoded_positions_break_it_for_random_weights(claim):
+    net, x, p = floats(claim, "encoded", 16, 8, d=3)
+    H, plain = net.transformer(), x[..., :2]
+    off = (H(encoded(plain[:, p])) - H(encoded(plain))[:, p]).abs().max()
+    bound = float(2 * net.roundoff(encoded(plain)).max())
+    source = "spread: a million times the round-off; 8e9 times was seen"
+    claim.at_least(float(off), 1e6 * bound, "difference", equation="(7)", source=source)
+
+
+def test_control_the_inverse_permutation_is_another(claim):
+    """H(x o p) = H(x) o p^-1 for a cycle of three tokens: over half of 20 models differ."""
+    p, inverse, wrong = [1, 2, 0], [2, 0, 1], 0
+    for seed in range(20):
+        net, x = drawn(seed, tau=3)
+        H = net.transformer()
+        wrong += bool((H(x[p]) != H(x)[inverse]).any())
+    spread = "spread: 20 seeded models, over half"
+    claim.at_least(wrong, 11, "models that differ", equation="p⁻¹ for p", source=spread)

@@ -1,0 +1,226 @@
+"""Section D.2 (jiang2024, equations (88)-(91)): pieces in another order.
+
+Permuting the pieces of a function on disjoint sets is said to leave its feed-forward complexity
+unchanged: for polynomials, measured by derivatives, and for ReLU networks on Hoelder functions,
+measured by C and alpha of (91); Tietze's theorem is said to extend with the same C and alpha.
+
+Checked: least Hoelder constants of piecewise linear functions, exactly (repro/jiang2024/pieces.py),
+against all pairs of a grid. False as printed: values 0, 1, 2 on rooms a distance 1 apart have C =
+1, in the order 0, 2, 1 they have C = 2; the exchange of Appendix C turns 1 into 21, a far piece
+moved near 10/97 into 10. The derivative of every extension is at least as large, while the original
+order has an extension with 3/2. Repaired: C~ <= C (D/g)^alpha with diameter D and smallest gap g;
+sup norm and slopes do stay; McShane's extension keeps C, Tietze's theorem speaks of the sup norm
+only.
+Control: pieces without a gap.
+
+Not checked: other complexities C_FF, and networks.
+
+Readings: C_FF(phi_i) = max_r |phi_i^(r)| for the printed max_r |phi_i|, which has no derivative and
+literally does not change. "Small C, alpha" are said to be easier: a large alpha is.
+"""
+
+import itertools
+
+import flint
+import numpy as np
+import pytest
+
+from repro import jiang2024, numerics
+
+SWAP = [*range(22, 32), *range(10, 22), *range(10)]  # Appendix C, tau = 32
+CONSTANT = "Hölder constant to the power 1/α"
+
+
+def random_pieces(rng, count):
+    """Linear pieces with random rational ends, gaps and values."""
+    lengths, gaps = (rng.integers(1, 9, count) for _ in range(2))
+    intervals, at = [], flint.fmpq(0)
+    for length, gap in zip(lengths.tolist(), gaps.tolist(), strict=True):
+        at += flint.fmpq(gap, 4)
+        intervals.append((at, at + flint.fmpq(length, 4)))
+        at += flint.fmpq(length, 4)
+    values = numerics.exact.rationals(rng.integers(-5, 6, (count, 2)))
+    return jiang2024.pieces.Pieces(intervals, [tuple(row) for row in values])
+
+
+def on_a_grid(pieces, count):
+    """(x, f(x)) at `count` + 1 equidistant places of every piece."""
+    found = []
+    for (low, high), (a, b) in zip(pieces.intervals, pieces.values, strict=True):
+        steps = [flint.fmpq(k, count) for k in range(count + 1)]
+        found += [(low + (high - low) * step, a + (b - a) * step) for step in steps]
+    return found
+
+
+def largest_quotient(points, p):
+    pairs = itertools.combinations(points, 2)
+    return max(abs(fx - fy) ** p / abs(x - y) for (x, fx), (y, fy) in pairs)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3], ids="alpha=1/{}".format)
+@pytest.mark.exact
+def test_the_constant_is_taken_at_ends(p, claim):
+    draws = claim.at_scale(smoke=4, laptop=30, paper=200)
+    for draw in range(draws):
+        pieces = random_pieces(claim.rng(f"pieces {draw}"), 4)
+        found = largest_quotient(on_a_grid(pieces, 8), p)
+        claim.equals(pieces.hoelder(p), found, f"{CONSTANT}, draw {draw}", equation="(91)")
+
+
+@pytest.mark.parametrize("p", [1, 2, 3], ids="alpha=1/{}".format)
+@pytest.mark.exact
+def test_repaired_the_constant_grows_by_the_reach_at_most(p, claim):
+    """C~^p <= C^p D/g, for all 24 orders of four pieces of one length; sup norm and slopes stay."""
+    draws = claim.at_scale(smoke=4, laptop=30, paper=200)
+    for draw in range(draws):
+        rng = claim.rng(f"values {draw}")
+        values = numerics.exact.rationals(rng.integers(-5, 6, (4, 2)))
+        ends = np.cumsum(rng.integers(2, 9, 4)).tolist()
+        intervals = [(flint.fmpq(end - 1), flint.fmpq(end)) for end in ends]
+        pieces = jiang2024.pieces.Pieces(intervals, [tuple(row) for row in values])
+        orders = [pieces.permuted(order) for order in itertools.permutations(range(4))]
+        worst = max(order.hoelder(p) for order in orders)
+        bound, why = pieces.hoelder(p) * pieces.reach(), "theorem: g ≤ |x − y| ≤ D"
+        claim.at_most(worst, bound, f"{CONSTANT}, worst order", equation="repaired", source=why)
+        sups = {str(order.sup()) for order in orders}
+        claim.equals(len(sups), 1, "different sup norms", equation="Tietze")
+
+
+EXAMPLES = {
+    "0, 1, 2": (lambda: jiang2024.pieces.staircase([0, 1, 2]), [0, 2, 1], 1, 2),
+    "exchange of Appendix C": (lambda: jiang2024.pieces.staircase(range(1, 33)), SWAP, 1, 21),
+    "a far piece": (lambda: far_piece(), [0, 2, 1], flint.fmpq(10, 97), 10),
+}
+
+
+def far_piece():
+    """0, 0, 1 on [0, .1], [.2, .3], [10, 10.1]."""
+    ends = [(0, 1), (2, 3), (100, 101)]
+    return jiang2024.pieces.Pieces(
+        [(flint.fmpq(a, 10), flint.fmpq(b, 10)) for a, b in ends],
+        [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)],
+    )
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_printed_the_hoelder_constant_changes(example, claim):
+    make, order, before, after = EXAMPLES[example]
+    pieces = make()
+    claim.equals(pieces.hoelder(), before, "Lipschitz constant in order", equation="(91)")
+    claim.equals(pieces.permuted(order).hoelder(), after, "permuted", equation="(91)")
+    values = [str(v) for v, _ in pieces.values][:4]
+    claim.counterexample(
+        "the Hoelder constant of permuted pieces is unchanged",
+        input={"pieces": example, "first values": values, "order": order[:4], "alpha": 1},
+        measured=pieces.permuted(order).hoelder(),
+        expected=pieces.hoelder(),
+        equation="(91)",
+        snippet="import itertools\n"
+        "from fractions import Fraction\n"
+        f"rooms = {[[str(end) for end in room] for room in pieces.intervals]}\n"
+        f"before = {[str(v) for v, _ in pieces.values]}\n"
+        f"after = {[str(pieces.values[t][0]) for t in order]}\n"
+        "ends = lambda v: [(Fraction(x), Fraction(y)) for r, y in zip(rooms, v) for x in r]\n"
+        "C = lambda v: max(abs(p[1] - q[1]) / abs(p[0] - q[0])"
+        " for p, q in itertools.combinations(ends(v), 2))\n"
+        "print('before', C(before), ' after', C(after))\n",
+    )
+
+
+def test_printed_derivatives_of_extensions_change(claim):
+    """In order: steps 3x^2 - 2x^3 between rooms, derivative 3/2. Exchanged: 21 by mean value."""
+    pieces = jiang2024.pieces.staircase(range(1, 33))
+    slope = flint.fmpq_poly([0, 0, 3, -2]).derivative()  # of the step: 6x - 6x^2, largest at 1/2
+    steepest = slope(flint.fmpq(1, 2))
+    claim.equals(
+        slope - steepest,
+        -6 * flint.fmpq_poly([-flint.fmpq(1, 2), 1]) ** 2,
+        "6x(1−x) − 3/2",
+        equation="≤ 0",
+    )
+    claim.counterexample(
+        "C_FF of the permuted pieces, by derivatives of an extension, is that of the original",
+        input={"pieces": "t on [2t, 2t+1], t <= 32", "order": "first and last ten exchanged"},
+        measured=pieces.permuted(SWAP).hoelder(),
+        expected=steepest,
+        relation="<=",
+        equation="D.2: max_r |Φ^(r)|",
+        snippet="values = [*range(23, 33), *range(11, 23), *range(1, 11)]   # gaps of length 1\n"
+        "print(max(abs(a - b) for a, b in zip(values, values[1:])), 'is not <=', 3 / 2)\n",
+    )
+
+
+def test_printed_a_small_alpha_is_not_easier(claim):
+    """x^alpha by constants on 64 equal cells: half of its change on the first, 64^-alpha / 2."""
+    errors = {alpha: flint.fmpq(1, root) / 2 for alpha, root in (("1/2", 8), ("1", 64))}
+    claim.counterexample(
+        "functions with a small alpha are approximated more effectively",
+        input={"f": "x^alpha on [0, 1], C = 1", "constants on": "64 cells"},
+        measured=errors["1/2"],
+        expected=errors["1"],
+        relation="<=",
+        equation="after (91)",
+        snippet="h = 1 / 64\nprint('alpha = 1/2:', h**.5 / 2, ' alpha = 1:', h / 2)\n",
+    )
+
+
+@pytest.mark.exact
+def test_mcshane_keeps_the_constant_and_tietze_need_not(claim):
+    for name, (make, order, _, _) in EXAMPLES.items():
+        pieces = make().permuted(order)
+        low, high = pieces.intervals[0][0], pieces.intervals[-1][1]
+        grid = [low + (high - low) * flint.fmpq(k, 60) for k in range(61)]
+        points = [(x, pieces.mcshane(x)) for x in grid]
+        why = "theorem: a minimum of functions with this constant"
+        claim.at_most(
+            largest_quotient(points, 1),
+            pieces.hoelder(),
+            f"{name}: quotients of McShane",
+            equation="(91)",
+            source=why,
+        )
+        claim.at_most(
+            max(abs(v) for _, v in points),
+            pieces.sup(),
+            f"{name}: sup",
+            equation="Tietze",
+            source="theorem: clipped at sup |f|",
+        )
+        wrong = sum(pieces.mcshane(x) != value for x, value in pieces.ends)
+        claim.equals(wrong, 0, f"{name}: ends at which it differs from f", equation="extension")
+    # 0 on [2, 3], 1 on [4, 5]: the extension that rises within [3, 3 + h] has sup norm 1 and 1/h.
+    h = flint.fmpq(1, 1000)
+    steep = largest_quotient([(flint.fmpq(3), 0), (3 + h, flint.fmpq(1)), (flint.fmpq(4), 1)], 1)
+    claim.equals(
+        steep, 1000, "Lipschitz constant of a Tietze extension", equation="sup |Φ| = sup |φ|"
+    )
+
+
+@pytest.mark.construct
+def test_figure_the_exchange_of_appendix_C(claim):
+    pieces = jiang2024.pieces.staircase(range(1, 33))
+    after = pieces.permuted(SWAP)
+    constants = int(pieces.hoelder().p), int(after.hoelder().p)
+    claim.equals(constants, (1, 21), "Lipschitz constants", equation="(91)")
+    claim.figure(
+        jiang2024.pictures.representation.staircases(
+            [float(v) for v, _ in pieces.values], [float(v) for v, _ in after.values], constants
+        ),
+        "pieces",
+        caption="One function in pieces, before and after the exchange of Appendix C. What stands "
+        "in the rooms is the same; what lies between them must climb 21 times as steeply.",
+        alt="Left: values 1 to 32 on 32 rooms, in order, Lipschitz constant 1. Right: the first "
+        "ten and the last ten exchanged, with two jumps of 21 between neighbouring rooms.",
+    )
+
+
+@pytest.mark.parametrize("gap", [10, 1000, 100_000], ids="g=1/{}".format)
+def test_control_without_a_gap_there_is_no_bound(gap, claim):
+    """0, 0, 1 on rooms of which the first two nearly touch, the third is a distance 1 away."""
+    g = flint.fmpq(1, gap)
+    intervals = [(flint.fmpq(0), flint.fmpq(1)), (1 + g, 2 + g), (3 + g, 4 + g)]
+    values = [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)]
+    pieces = jiang2024.pieces.Pieces(intervals, values)
+    ratio = pieces.permuted([0, 2, 1]).hoelder() / pieces.hoelder()
+    exact = "exact: 1/g, since C = 1 in order and 1/g after"
+    claim.at_least(ratio, gap, "C̃ / C", equation="g → 0", source=exact)

@@ -1,0 +1,206 @@
+"""Section D.3 (jiang2024, example for Section 6.2): mixing raises a rank.
+
+The coupling 1 + 2 sin(2 pi x_1) sin(2 pi x_2) on [0,1]^2 has rank 2 with both singular values 1.
+After (x_1, x_2) -> (x_1, x_1 + x_2) its rank is 3, with singular values estimated as 1.265, 0.5,
+0.4.
+
+Checked: both spectra in closed form (repro/jiang2024/mixing.py): eigenvalues of a rational 3x3
+matrix, so that the squared singular values are roots of a rational polynomial: (sqrt 11 + sqrt
+3)/4, 1/2, (sqrt 11 - sqrt 3)/4, that is 1.2622, 0.5000, 0.3961, certified in balls. The expansion
+behind the matrix, in balls; independently, the singular values of the sampled matrix, for which the
+trapezoidal rule is exact from 5 points on. The printed 1.265 is not the value: a grid with both
+ends of [0, 1], where two points are one, has it for 221 to 316 points, together with 0.498 and
+0.397.
+Controls: no mixing, the constant 1 left out.
+
+Not checked: other representations of the same target; the paper leaves them open as well, and
+finding-rank-one-degeneracy has one of rank 1 if positions are encoded.
+
+Reading: x_1 + x_2 for the (x_1, x) of (101).
+"""
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from repro import jiang2024, numerics
+
+PRINTED = ("1.265", "0.5", "0.4")  # D.3, after (101)
+
+
+def spectrum(A):
+    mixing = jiang2024.mixing
+    return mixing.singular_values(A, mixing.HARMONICS, mixing.HARMONICS)
+
+
+def closed_form():
+    eleven, three = flint.arb(11).sqrt(), flint.arb(3).sqrt()
+    return [(eleven + three) / 4, flint.arb(1) / 2, (eleven - three) / 4]
+
+
+@pytest.mark.exact
+def test_rank_two_with_both_values_one_before(claim):
+    mixing, x = jiang2024.mixing, flint.fmpq_poly([0, 1])
+    found = mixing.squares(mixing.ORIGINAL, mixing.HARMONICS, mixing.HARMONICS)
+    claim.equals(found, x * (x - 1) ** 2, "polynomial of the squares", equation="(100)")
+    claim.equals(len(spectrum(mixing.ORIGINAL)), 2, "rank", equation="(100)")
+
+
+@pytest.mark.exact
+def test_rank_three_in_closed_form_after(claim):
+    """(x - 1/4)(x^2 - 7x/4 + 1/4): its roots are 1/4 and (7 +- sqrt 33)/8."""
+    mixing = jiang2024.mixing
+    found = mixing.squares(mixing.MIXED, mixing.HARMONICS, mixing.HARMONICS)
+    quarter = flint.fmpq(1, 4)
+    stated = flint.fmpq_poly([-quarter, 1]) * flint.fmpq_poly([quarter, -7 * quarter, 1])
+    claim.equals(found, stated, "polynomial of the squares", equation="(101)")
+    sigma = spectrum(mixing.MIXED)
+    claim.equals(len(sigma), 3, "rank", equation="(101)")
+    for i, (value, exact) in enumerate(zip(sigma, closed_form(), strict=True), start=1):
+        claim.equals(
+            bool(value.overlaps(exact)), True, f"σ_{i} is the closed form", equation="(101)"
+        )
+
+
+@pytest.mark.certified
+def test_four_digits_and_more_beside_the_printed_ones(claim):
+    ours = ("1.2622", "0.5000", "0.3961")
+    for i, (value, digits, printed) in enumerate(
+        zip(spectrum(jiang2024.mixing.MIXED), ours, PRINTED, strict=True), start=1
+    ):
+        claim.table(f"σ_{i}", "after the mixing", paper=printed, ours=f"{float(value):.6f}")
+        half = "printed: half a unit of the fourth digit, in balls"
+        claim.within(
+            value, Fraction(digits), Fraction(1, 20000), f"σ_{i}", equation="(101)", source=half
+        )
+        radius = "theorem: the radius of the ball"
+        claim.at_most(
+            float(value.rad()), 1e-12, f"radius of σ_{i}", equation="(101)", source=radius
+        )
+
+
+@pytest.mark.certified
+def test_the_expansion_behind_the_matrix(claim):
+    """1 + 2 sin a sin(a + b) = 1 + cos b - cos 2a cos b + sin 2a sin b, at rationals, in balls."""
+    mixing = jiang2024.mixing
+    draws = claim.rng("points").integers(
+        0, 1000, (claim.at_scale(smoke=20, laptop=200, paper=200), 2)
+    )
+    for function, A, twice in (
+        (mixing.original, mixing.ORIGINAL, 1),
+        (mixing.mixed, mixing.MIXED, 2),
+    ):
+        worst = max((off(function, A, twice, *pair) for pair in draws.tolist()), key=float)
+        name = f"|ρ − Σ A_ij e_i e_j|, {function.__name__}"
+        balls = "roundoff: the width of balls of 53 bits around numbers of size 3"
+        claim.at_most(worst.upper(), flint.arb(1e-13), name, equation="(100), (101)", source=balls)
+
+
+def off(function, A, twice, i, j):
+    """Their distance at (i/1000, j/1000)."""
+    alpha, beta = (2 * flint.arb.pi() * flint.fmpq(k, 1000) for k in (i, j))
+    rows, columns = ([1, angle.cos(), angle.sin()] for angle in (twice * alpha, beta))
+    expansion = sum(A[a][b] * rows[a] * columns[b] for a in range(3) for b in range(3))
+    return abs(function(alpha, beta) - expansion)
+
+
+@pytest.mark.parametrize("N", [5, 8, 64], ids="N={}".format)
+@pytest.mark.certified
+def test_the_sampled_matrix_has_the_same_spectrum(N, claim):
+    """On i/N, N >= 5, the trapezoidal rule integrates products of these harmonics exactly."""
+    mixing = jiang2024.mixing
+    found = mixing.sampled(mixing.mixed, np.arange(N) / N)
+    u = numerics.roundoff.unit("float64")
+    # 2 pi x and a + b are off by 4u and 5u times 4 pi at most, so an entry by 2 (50 + 63 + 6) u.
+    rounding = "roundoff: Weyl; entries off by 240u, and 32 N u times 3 for the decomposition"
+    for i, exact in enumerate(closed_form()):
+        claim.within(
+            found[i],
+            float(exact),
+            (240 + 96 * N) * u,
+            f"σ_{i + 1}",
+            equation="quadrature",
+            source=rounding,
+        )
+    claim.at_most(found[3:].max(), (240 + 96 * N) * u, "σ_4", equation="rank 3", source=rounding)
+
+
+def test_printed_first_singular_value(claim):
+    sigma = spectrum(jiang2024.mixing.MIXED)
+    claim.counterexample(
+        "sigma_1 = 1.265 to its last digit",
+        input={"rho": "1 + 2 sin(2 pi x_1) sin(2 pi (x_1 + x_2))", "printed": PRINTED[0]},
+        measured=sigma[0],
+        expected=Fraction("1.2645"),
+        relation=">=",
+        equation="after (101)",
+        snippet="from fractions import Fraction\n"
+        "x = Fraction('1.2645')**2            # sigma_1^2 solves x^2 - 7x/4 + 1/4 = 0\n"
+        "print(x**2 - 7 * x / 4 + Fraction(1, 4) > 0, 'so sigma_1 is below 1.2645')\n",
+    )
+
+
+@pytest.mark.construct
+def test_where_the_printed_value_may_come_from(claim):
+    """x_i = i/(N - 1), i = 0, ..., N - 1, and the matrix divided by N: 0 and 1 count twice."""
+    mixing = jiang2024.mixing
+    sizes = (32, 64, 128, 256, 512)
+    found = {N: mixing.sampled(mixing.mixed, np.linspace(0, 1, N)) for N in sizes}
+    claim.record(**{f"N = {N}": values[:3].tolist() for N, values in found.items()})
+    half = "printed: half a unit of the last printed digit"
+    for i, (value, printed) in enumerate(zip(found[256], PRINTED, strict=False), start=1):
+        unit = 0.0005 if i == 1 else 0.05
+        claim.within(
+            value, float(printed), unit, f"σ_{i}, N = 256", equation="both ends", source=half
+        )
+    ours = [float(value) for value in spectrum(mixing.MIXED)]
+    claim.figure(
+        jiang2024.pictures.representation.spectra(
+            {"original": [1.0, 1.0], "mixed": ours},
+            [float(value) for value in PRINTED],
+            (sizes, [found[N][0] for N in sizes]),
+        ),
+        "spectrum",
+        caption="Left: the mixing raises the rank from 2 to 3. Right: the first value from N "
+        "points of a grid with both ends of the period; at N = 256 it is the printed 1.265.",
+        alt=f"Singular values before: 1, 1. After: {ours[0]:.4f}, {ours[1]:.4f}, {ours[2]:.4f}; "
+        f"printed 1.265, 0.5, 0.4. On a grid with both ends the first is {found[32][0]:.3f} at "
+        f"N = 32, {found[256][0]:.4f} at 256, {found[512][0]:.4f} at 512.",
+    )
+
+
+def test_control_without_mixing_there_is_no_third_value(claim):
+    mixing = jiang2024.mixing
+    found = mixing.sampled(mixing.original, np.arange(8) / 8)
+    distance = abs(found[2] - float(closed_form()[2]))
+    third = "theorem: σ_3 = 0 without the mixing, (√11 − √3)/4 with it"
+    claim.at_least(distance, 0.39, "distance of σ_3 from 0.3961", equation="(100)", source=third)
+
+
+def test_control_without_the_constant_the_values_are_equal(claim):
+    """2 sin a sin(a + b) alone: A without its 1 has sigma = sqrt 3 / 2, 1/2 and rank 2."""
+    A = [[0, 1, 0], [0, -1, 0], [0, 0, 1]]
+    sigma = spectrum(A)
+    claim.equals(len(sigma), 2, "rank", equation="(101) without 1")
+    closed = "theorem: σ_1² = 3/4"
+    claim.at_least(
+        closed_form()[0] - sigma[0],
+        flint.fmpq(39, 100),
+        "σ_1 lost",
+        equation="(101)",
+        source=closed,
+    )
+    claim.equals(
+        bool((sigma[0] ** 2).contains(flint.fmpq(3, 4))), True, "σ_1² = 3/4", equation="(101)"
+    )
+
+
+def test_control_a_grid_too_coarse(claim):
+    """N = 4 cannot tell cos(4 pi x) from a constant."""
+    mixing = jiang2024.mixing
+    found = mixing.sampled(mixing.mixed, np.arange(4) / 4)
+    worst = np.abs(found[:3] - [float(v) for v in closed_form()]).max()
+    aliased = "theorem: sin(4 pi x) vanishes on the grid, so that σ_3 = 0"
+    claim.at_least(worst, 0.39, "error of σ", equation="N = 4", source=aliased)

@@ -1,0 +1,303 @@
+"""Theorem A.3 (jiang2024, A.2; later version: Theorem 4.1): every continuous target has form (8).
+
+On d-dimensional encoded inputs of length tau, every continuous map equals a target of form (8) with
+n = tau (2 tau d + 1) + 1; the later version says n = 2 tau d + 1.
+
+Checked: the statement itself follows from finding-representation-n-tau-d (n = tau d, and zeros for
+further coordinates). Here the printed proof, repaired: for targets with a known superposition (22)
+of 2 tau d + 1 terms, the representation of the printed width has an error of exactly 0, for the
+weights of (25) and for random positive ones. As printed the proof fails: F_1 of (28) subtracts
+psi_qt(x_t), which is not a function of u, and the f of (26) has 2 tau d + 2 coordinates only. For n
+= 2 tau d + 1 and inner functions that are sines, the least distance of all u_t on a grid of k
+points per variable, times k - 1, stays bounded as k grows; for n = 1 it collapses. (That no two u_t
+coincide on a grid says nothing: it is so for n = 1 as well.)
+Controls: no encoding, (26) without the pairs (q, t'), the weights of another t, n = 1.
+
+Not checked: Theorem A.1, on which the printed proof rests (see its claim). For Sprecher's inner
+functions lam_s psi_q the doubled sums of (27) are superpositions of the same kind, 2 lam_t for
+lam_t, so that n = 2 tau d + 2 would do without any subtraction.
+"""
+
+import flint
+import numpy as np
+import pytest
+
+from repro import jiang2024, numerics
+
+ERROR = "largest |H_t − Ĥ_t|"
+rational = numerics.exact.rational
+
+
+def ridges(directions, outer):
+    """(22) with psi_qs(z) = the part of (D_q . z) that belongs to s, moved into [0, 1].
+
+    D: (Q, tau, d) with entries -1, 0, 1; z counts as 1 - z where D = -1, and d divides. So the sums
+    over s are (D_q . z + N_q)/d with N_q entries -1 in D_q; `outer` gets all D_q . z.
+    """
+    D, d = np.array(directions), np.shape(directions)[-1]
+
+    def inner(s):
+        return lambda z: (
+            sum(
+                z[..., [j]] * (D[:, s, j] == 1) + (1 - z[..., [j]]) * (D[:, s, j] == -1)
+                for j in range(d)
+            )
+            / rational(d)
+        )
+
+    negative = (D == -1).sum((1, 2))
+    return jiang2024.representation.Superposition(
+        [inner(s) for s in range(D.shape[1])], lambda v: outer(v * d - negative), len(D)
+    )
+
+
+def two_tokens():
+    """z_1 z_2 and |z_1 - z_2|, with 5 = 2 tau d + 1 terms."""
+    D = [[[1], [1]], [[1], [0]], [[0], [1]], [[1], [-1]], [[0], [0]]]
+
+    def outer(v):
+        product = (v[..., 0] ** 2 - v[..., 1] ** 2 - v[..., 2] ** 2) / 2
+        return np.stack([product, abs(v[..., 3])], axis=-1)
+
+    def stated(z):
+        return np.stack([z[..., 0, 0] * z[..., 1, 0], abs(z[..., 0, 0] - z[..., 1, 0])], axis=-1)
+
+    return ridges(D, outer), stated
+
+
+def three_tokens():
+    """z_1 z_2 + z_2 z_3, max(z_1, z_3) and (z_1 + z_2 + z_3)^3, with 7 terms."""
+    D = [[[1], [1], [0]], [[0], [1], [1]], [[1], [0], [0]], [[0], [1], [0]], [[0], [0], [1]],
+         [[1], [0], [-1]], [[1], [1], [1]]]  # fmt: skip
+
+    def outer(v):
+        squares = v**2
+        pairs = squares[..., 0] + squares[..., 1] - squares[..., 2] - 2 * squares[..., 3]
+        largest = (v[..., 2] + v[..., 4] + abs(v[..., 5])) / 2
+        return np.stack([(pairs - squares[..., 4]) / 2, largest, v[..., 6] ** 3], axis=-1)
+
+    def stated(z):
+        a, b, c = (z[..., s, 0] for s in range(3))
+        return np.stack([a * b + b * c, np.maximum(a, c), (a + b + c) ** 3], axis=-1)
+
+    return ridges(D, outer), stated
+
+
+def two_points_of_the_plane():
+    """The inner product of two tokens, and their distance in the largest coordinate; 9 terms."""
+    one, two = [1, 0], [0, 1]
+    D = [[one, one], [two, two], [one, [0, 0]], [two, [0, 0]], [[0, 0], one], [[0, 0], two],
+         [[1, 1], [-1, -1]], [[1, -1], [-1, 1]], [[0, 0], [0, 0]]]  # fmt: skip
+
+    def outer(v):
+        squares = v**2
+        inner = (squares[..., 0] + squares[..., 1] - squares[..., 2:6].sum(-1)) / 2
+        return np.stack([inner, (abs(v[..., 6]) + abs(v[..., 7])) / 2], axis=-1)
+
+    def stated(z):
+        x, y = z[..., 0, :], z[..., 1, :]
+        return np.stack([(x * y).sum(-1), abs(x - y).max(-1)], axis=-1)
+
+    return ridges(D, outer), stated
+
+
+CASES = {"tau=2-d=1": two_tokens, "tau=3-d=1": three_tokens, "tau=2-d=2": two_points_of_the_plane}
+cases = pytest.mark.parametrize("case", CASES)
+SIZES = {"tau=2-d=1": (2, 1), "tau=3-d=1": (3, 1), "tau=2-d=2": (2, 2)}
+
+
+def places(claim, case):
+    count = claim.at_scale(smoke=20, laptop=200, paper=2000)
+    return numerics.exact.rationals(claim.rng("places").integers(0, 8, (count, *SIZES[case]))) / 7
+
+
+@cases
+@pytest.mark.exact
+def test_the_printed_width_with_the_repaired_proof(case, claim):
+    H, stated = CASES[case]()
+    tau, d = SIZES[case]
+    forms, z = jiang2024.representation, places(claim, case)
+    x = forms.SHIFTED.encode(z)
+    form = forms.Superposed(H, forms.doubled_diagonal(tau))
+    claim.equals(form.n, tau * (2 * tau * d + 1) + 1, "n", equation="n = τ(2τd+1) + 1")
+    claim.equals(abs(H(z) - stated(z)).max(), 0, "|(22) − target|", equation="(22)")
+    claim.equals(abs(form.target()(x) - stated(z)).max(), 0, ERROR, equation="(30)")
+    f = form.f(x)
+    claim.equals(int(((f < 0) | (f > 1)).sum()), 0, "entries of f outside [0, 1]", equation="(26)")
+
+
+@cases
+@pytest.mark.construct
+def test_any_positive_weights_serve(case, claim):
+    """The repaired f divides by the weights: nothing depends on 2/(tau + 1) and 1/(tau + 1)."""
+    H, stated = CASES[case]()
+    forms, z, tau = jiang2024.representation, places(claim, case), SIZES[case][0]
+    for draw in range(claim.at_scale(smoke=3, laptop=10, paper=50)):
+        w = numerics.exact.rationals(claim.rng(f"weights {draw}").integers(1, 1000, (tau, tau)))
+        form = forms.Superposed(H, w / w.sum(-1, keepdims=True))
+        error = abs(form.target()(forms.SHIFTED.encode(z)) - stated(z)).max()
+        claim.equals(error, 0, f"{ERROR}, weights {draw}", equation="(8)")
+
+
+def doubled_sum(z, t):
+    """(27) for tau = 2, psi_qs(x) = x: u_q = psi_t(x_t) + sum_s psi_s(x_s); and b = (1/2, 1)."""
+    f = np.stack([z, numerics.exact.rationals(["1/2", "1"])], axis=-1)
+    return f[t - 1] + f.sum(0)
+
+
+def test_printed_equation_28_subtracts_what_u_does_not_show(claim):
+    """H_t(x) = x_1 + x_2, in form (22) with psi_qs(x) = x: u_1 = 2 x_1 + x_2, H_1 = x_1 + x_2."""
+    z, y = numerics.exact.rationals([[0, 1], ["1/2", 0]])
+    claim.equals(doubled_sum(z, 1).tolist(), doubled_sum(y, 1).tolist(), "u(1)", equation="(27)")
+    snippet = (
+        "from fractions import Fraction\n"
+        "x, y = (0, 1), (Fraction(1, 2), 0)          # H = x_1 + x_2, psi(x) = x\n"
+        "u = [2 * z[0] + z[1] for z in (x, y)]       # (27) at t = 1\n"
+        "print('u:', *u, ' psi(x_1):', x[0], y[0], ' H:', sum(x), sum(y))\n"
+    )
+    claim.counterexample(
+        "F_1 of (28), which subtracts psi_qt(x_t), is a function of u",
+        input={"tau": 2, "d": 1, "t": 1, "psi_qs(x)": "x", "x": [0, 1], "y": ["1/2", 0]},
+        measured=z[0],
+        expected=y[0],
+        equation="(28)",
+        snippet=snippet,
+    )
+    claim.counterexample(
+        "some F gives H_1 = x_1 + x_2 from the f of (26)",
+        input={"tau": 2, "d": 1, "t": 1, "psi_qs(x)": "x", "x": [0, 1], "y": ["1/2", 0]},
+        measured=z.sum(),
+        expected=y.sum(),
+        equation="(29)-(30)",
+        snippet=snippet,
+    )
+    sum_of_two = ridges([[[1], [1]]], lambda v: np.concatenate([v, v], axis=-1))
+    form = jiang2024.representation.Superposed(
+        sum_of_two, jiang2024.representation.doubled_diagonal(2)
+    )
+    both = np.stack([z, y])[..., None]
+    found = form.target()(jiang2024.representation.SHIFTED.encode(both))[:, 0]
+    claim.equals(found.tolist(), [z.sum(), y.sum()], "H_1 with (q, t')", equation="repaired")
+
+
+def sines(rng, tau, n):
+    """f on I_s: n sines of random frequency and phase, on a grid of k places; (tau, k, n)."""
+    frequency, phase = rng.uniform(1, 6, (tau, 1, n)), rng.uniform(0, 2 * np.pi, (tau, 1, n))
+    return lambda k: (1 + np.sin(frequency * np.linspace(0, 1, k)[:, None] + phase)) / 2
+
+
+def scaled(f, tau, grid):
+    """(k - 1) times the least distance of the u_t, for every k."""
+    forms = jiang2024.representation
+    w = forms.doubled_diagonal(tau)
+    return [(k - 1) * forms.separation(forms.on_a_grid(f(k), w)) for k in grid]
+
+
+GRIDS = {2: (5, 9, 17, 33), 3: (4, 7, 13)}
+
+
+@pytest.mark.parametrize("tau", GRIDS, ids="tau={}".format)
+@pytest.mark.construct
+def test_generic_functions_separate_from_two_tau_plus_one_on(tau, claim):
+    """Medians over draws. An embedding has |u(x) - u(y)| >= c |x - y|, so at least c/(k - 1)."""
+    draws = claim.at_scale(smoke=7, laptop=25, paper=200)
+    grid, rng = GRIDS[tau], claim.rng("sines")
+    found = {
+        n: np.median([scaled(sines(rng, tau, n), tau, grid) for _ in range(draws)], axis=0)
+        for n in (1, tau, 2 * tau + 1)
+    }
+    w, b = 1 / (tau + 1), 0.2
+    ours = scaled(lambda k: affine_values(tau, k), tau, grid)
+    claim.record(**{f"n = {n}": values.tolist() for n, values in found.items()}, affine=ours)
+    for value in ours:
+        claim.within(
+            value,
+            w * b,
+            1e-13,
+            "n = τd, affine",
+            equation="b min w",
+            source="roundoff: 8u for a distance of sums of tau numbers below 1, times k − 1 ≤ 32",
+        )
+    bounded, collapse = found[2 * tau + 1], found[1]
+    seen = "spread: medians of 15 draws, 3 seeds: 0.34 to 0.51 on every grid"
+    claim.at_least(bounded.min(), 0.2, "scaled distance, n = 2τ+1", equation="bounded", source=seen)
+    few = "spread: medians of 15 draws, 3 seeds: 0.002 to 0.007"
+    claim.at_most(
+        collapse[-1] / collapse[0], 0.05, "last over first, n = 1", equation="collapses", source=few
+    )
+    claim.at_least(
+        collapse[-1],
+        1e-12,
+        "it is not 0: bare injectivity is vacuous",
+        equation="n = 1",
+        source="roundoff: distances of numbers of size 1 are off by 1e-15",
+    )
+    if tau == 2:
+        curves = {
+            "n = 1, sines": collapse.tolist(),
+            "n = 2 = τd, sines": found[2].tolist(),
+            "n = 2 = τd, affine f": ours,
+            "n = 5 = 2τd + 1, sines": bounded.tolist(),
+        }
+        claim.figure(
+            jiang2024.pictures.representation.separations(grid, curves, "τ = 2, d = 1"),
+            "separation",
+            caption="How far apart f keeps all inputs and all t, scaled by the grid. A width of "
+            "2τd + 1 is safe for generic f, a width of τd for the right f, a width of 1 for none.",
+            alt=f"Against k = 5 to 33, both axes logarithmic: n = 1 falls from {collapse[0]:.0e} "
+            f"to {collapse[-1]:.0e}, two sines from {found[2][0]:.2f} to {found[2][-1]:.3f}; the "
+            f"affine f stays at {ours[0]:.3f}, five sines between {bounded.min():.2f} and "
+            f"{bounded.max():.2f}.",
+        )
+
+
+def affine_values(tau, k):
+    """e_s (x) (0.6 + 0.2 z) on the grid, (tau, k, tau)."""
+    z = np.linspace(0, 1, k)
+    return np.eye(tau)[:, None, :] * (0.6 + 0.2 * z)[None, :, None]
+
+
+@pytest.mark.parametrize("n", [1, 5, 11], ids="n={}".format)
+def test_control_without_encoding_nothing_separates(n, claim):
+    """The same f for all s, x -> (x, ..., x^n): u_1(a, b) = u_2(b, a), whatever n is."""
+
+    def f(x):
+        return np.concatenate([x**q for q in range(1, n + 1)], axis=-1)
+
+    def rho(u, v):
+        return numerics.arrays.each(
+            lambda same: numerics.logarithms.Log(2 if same else 1), u == v[:, 0]
+        )
+
+    target = jiang2024.model.Target(np.sum, f, rho)
+    z = numerics.exact.rationals([[0], [1]])
+    apart = abs(target.averages(z)[0] - target.averages(z[::-1])[1]).max()
+    claim.equals(apart, 0, "|u_1(a, b) − u_2(b, a)|", equation="(8) without (7)")
+    error = abs(z[0, 0] - z[::-1][0, 0]) / 2
+    half = "theorem: F has one value for H_1(a, b) = a and H_2(b, a) = b"
+    claim.at_least(error, flint.fmpq(1, 2), ERROR, equation="H_t(x) = x_1", source=half)
+
+
+def test_control_the_last_coordinate_must_tell_t(claim):
+    """Rows of weights with the same mean of s: refused, and F would mix two targets."""
+    forms = jiang2024.representation
+    H, stated = three_tokens()
+    w = numerics.exact.rationals([[2, 4, 2], [3, 2, 3], [2, 2, 4]]) / 8
+    with pytest.raises(ValueError, match="the last coordinate must tell t"):
+        forms.Superposed(H, w)
+    form = forms.Superposed(H, forms.doubled_diagonal(3))
+    z = numerics.exact.rationals([[1], [1], [1]])
+    u = form.target().averages(forms.SHIFTED.encode(z))
+    u[0, -1] = u[2, -1]  # t = 1 with the code of t = 3
+    error = abs(form.F(u)[0] - stated(z)[0])
+    claim.at_least(error, 1, ERROR, equation="b_1 for b_3", source="exact: 27 is read for 2")
+
+
+def test_control_the_f_of_26_is_off_by_a_quarter(claim):
+    """psi_qs(x) = x, no pairs (q, t'): F(u) has one value where H_1 is 1 and 1/2."""
+    z, y = numerics.exact.rationals([[0, 1], ["1/2", 0]])
+    apart = abs(doubled_sum(z, 1) - doubled_sum(y, 1)).max()
+    claim.equals(apart, 0, "|u(x) − u(y)|", equation="(27)")
+    error = abs(z.sum() - y.sum()) / 2
+    half = "theorem: F has one value for two targets"
+    claim.at_least(error, flint.fmpq(1, 4), ERROR, equation="(26) as printed", source=half)

@@ -1,0 +1,200 @@
+"""Definition B.5 (wang2024, Appendix B.3, class (17)): TMX, time minus token.
+
+The logit <W_Q x_t, W_K x_{t-s}> + p phi(s) of every head is replaced by
+    p (phi(s) - phi(w . x_t)),    w in R^D:
+O(D) parameters where the dot product has O(D^2).
+
+Checked, in rationals and for all inputs that a search finds to try: without normalisation the share
+of x_{t-s} is u^(s - w.x_t) (lin, p = log 1/u) and (w.x_t / s)^p (log). Parameters of a head besides
+W_V, counted in built models: D + 1 for TMX, 2D^2 + 1 for W_Q, W_K in R^(D x D), and 2D + 1 for the
+rows that the constructions of this package have for them: of rank one the dot product is O(D) too.
+Under softmax the second term cancels exactly: outputs do not depend on w.
+Controls: with softmax TMX misses the pointer of Proposition 5.2 by 1; without, w matters.
+
+Readings: class (17) is without normalisation, though the definition starts from (2), which has it.
+phi(w . x_t) is finite for w . x_t >= 0 (lin) and >= 1 (log) only: elsewhere the model refuses.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+types = pytest.mark.parametrize("rpe", ["lin", "log"])
+DIMENSIONS = [4, 6, 8, 16, 32, 64]
+tokens = st.lists(st.tuples(*[st.integers(0, 3)] * 2), min_size=3, max_size=6)
+weights = st.tuples(st.integers(1, 3), st.integers(0, 2))
+
+
+def head(rpe, w=None, size=3, W_V=((1, 2), (-1, 1))):
+    """p = log `size` or p = `size`."""
+    exact = numerics.exact.rationals
+    p = numerics.logarithms.Log(size) if rpe == "lin" else size
+    return wang2024.model.Head(exact(W_V), p, w=None if w is None else exact(w))
+
+
+def layer(rpe, normalised, *heads):
+    identity = numerics.exact.rationals([[1, 0], [0, 1]])
+    return wang2024.model.Attention(heads, identity, rpe, normalised)
+
+
+@types
+@pytest.mark.exact
+def test_the_share_is_a_power_of_time_minus_token(rpe, claim):
+    """Token entries are integers, the first of them at least 1, so that w . x >= 1."""
+
+    def differ(case):
+        x, w, size = case
+        exact = numerics.exact.rationals([(a + 1, b) for a, b in x])
+        scores = layer(rpe, False, one := head(rpe, w, size)).scores(one, exact)
+        wrong = 0
+        for t in range(len(x)):
+            g = w[0] * (x[t][0] + 1) + w[1] * x[t][1]
+            for s in range(t + 1):
+                if rpe == "lin":
+                    stated = Fraction(size) ** (g - s)
+                else:
+                    stated = Fraction(g, s) ** size if s else 0
+                wrong += scores[t, t - s] != numerics.exact.rational(stated)
+        return wrong
+
+    cases = st.tuples(tokens, weights, st.integers(1, 4))
+    examples = claim.at_scale(smoke=30, laptop=200, paper=3000)
+    claim.for_all(cases, differ, "shares that differ", equation="Definition B.5", examples=examples)
+
+
+def count(D, **logit):
+    """Parameters of a head besides W_V."""
+    one = wang2024.model.Head(np.zeros((D, D)), 1, **logit)
+    return one.parameters_count() - D * D
+
+
+@pytest.mark.exact
+def test_parameters_of_a_head(claim):
+    counts = {"dot product, D x D": {}, "dot product, 1 x D": {}, "TMX": {}}
+    for D in DIMENSIONS:
+        full, row = np.zeros((D, D)), np.zeros((1, D))
+        found = [count(D, W_Q=full, W_K=full), count(D, W_Q=row, W_K=row), count(D, w=row[0])]
+        for points, number, stated in zip(
+            counts.values(), found, [2 * D * D + 1, 2 * D + 1, D + 1], strict=True
+        ):
+            points[D] = number
+            claim.equals(number, stated, f"parameters, D = {D}", equation="O(D) or O(D²)")
+    for label, order in zip(counts, (2, 1, 1), strict=True):
+        growth = (counts[label][64] - 1, 2**order * (counts[label][32] - 1))
+        claim.equals(*growth, f"from D = 32 to 64, {label}", equation=f"order {order}")
+    claim.figure(
+        wang2024.pictures.pointer.parameters(counts),
+        "parameters",
+        caption="What one head needs for its logits: TMX, dot products as printed, and dot "
+        "products of rank one, which are all that the constructions use.",
+        alt="; ".join(f"{k}: {p[4]} at D = 4, {p[64]} at D = 64" for k, p in counts.items()),
+    )
+
+
+@pytest.mark.parametrize("name", ["FOLLOW", "TWO_POINTERS", "NESTED", "BRANCHED"])
+@pytest.mark.exact
+def test_parameters_of_the_heads_of_built_networks(name, claim):
+    """The networks of Theorems 5.1, 5.4 and of Proposition 5.3: D = 4, 6, 6, 8."""
+    target = getattr(wang2024.targets, name)
+    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in target.distances]
+    D = wang2024.adaptive.Layout(target.M, target.d).D
+    for tmx, stated in ((True, D + 1), (False, 2 * D + 1)):
+        stages = wang2024.adaptive.nested(target)
+        network = wang2024.adaptive.transformer(target, heads, stages, tmx=tmx)
+        working = [h for one in network.layers[1:] for h in one.attention.heads]
+        found = {h.parameters_count() - D * D for h in working}
+        what = "TMX" if tmx else "dot product of rank one"
+        claim.equals(found, {stated}, f"parameters of a head, {what}", equation=f"D = {D}")
+
+
+@types
+@pytest.mark.exact
+def test_under_softmax_the_token_cancels(rpe, claim):
+    """Two heads, any w and another: the same outputs, exactly, and those without w."""
+
+    def differ(case):
+        x, w, other = case
+        exact = numerics.exact.rationals([(a + 1, b) for a, b in x])
+        outputs = [
+            layer(rpe, True, head(rpe, v), head(rpe, v, 2, ((0, 1), (1, 0))))(exact)
+            for v in (w, other, None)
+        ]
+        return sum(int((one != outputs[0]).sum()) for one in outputs[1:])
+
+    cases = st.tuples(tokens, weights, weights)
+    examples = claim.at_scale(smoke=20, laptop=100, paper=1000)
+    claim.for_all(cases, differ, "outputs that differ", equation="softmax", examples=examples)
+
+
+def errors_on_four_windows(rpe, normalised):
+    """Heads that follow g = 1, 2, 3 without softmax, on the certificate of Proposition 5.2."""
+    pointer, exact = wang2024.pointer.SHIFTED, numerics.exact.rationals
+    x, _ = wang2024.pointer.certificate(pointer, 6)
+    psi = wang2024.moving.interpolated(rpe, 3, "1/100")
+    heads = [
+        wang2024.model.Head(wang2024.heads.block(alpha, 2, 1, 0, 0), beta, w=exact([1, 2]))
+        for alpha, beta in zip(psi.alphas, psi.exponents, strict=True)
+    ]
+    outputs = layer(rpe, normalised, *heads)(wang2024.pointer.embedded(x), queries=1)[:, 0, 0]
+    return max(abs(outputs - pointer(x)))
+
+
+@types
+def test_control_with_softmax_the_pointer_is_lost(rpe, claim):
+    proved = "theorem: it is a layer without dot product then, Proposition 5.2 (B)"
+    error = numerics.logarithms.ball(errors_on_four_windows(rpe, True))
+    claim.at_least(error, 1, "largest error with softmax", equation="class (17)", source=proved)
+    built = numerics.logarithms.ball(errors_on_four_windows(rpe, False))
+    fetched = "theorem: Lemma E.2 or E.5, heads of level 1/100"
+    name = "largest error without softmax"
+    claim.at_most(built, Fraction(1, 100), name, equation="class (17)", source=fetched)
+
+
+def test_reading_the_definition_does_not_apply_to_the_standard_transformer(claim):
+    """(2) has a softmax; in it every w gives the same shares."""
+    exact = numerics.exact.rationals([(1, 0), (1, 0), (1, 0)])
+    first, second = ([[1, 0]], [[2, 0]])
+    shares = [
+        layer("lin", True, one := head("lin", w[0])).scores(one, exact)[-1] for w in (first, second)
+    ]
+    claim.counterexample(
+        "in the standard Transformer (2), w moves the attention",
+        input={"tokens": [[1, 0]] * 3, "w": [1, 0], "another w": [2, 0], "p": "log 3"},
+        measured=max(abs(shares[0] - shares[1])),
+        expected=0,
+        relation=">",
+        equation="Definition B.5 in (2)",
+        printed=False,
+        snippet="from fractions import Fraction\n"
+        "def shares(wx, u=Fraction(1, 3), n=3):\n"
+        "    e = [u ** (s - wx) for s in range(n)]\n"
+        "    return [v / sum(e) for v in e]\n"
+        "\n"
+        "shares(1), shares(2)     # the same: time minus token, and softmax\n",
+    )
+
+
+@types
+def test_reading_not_every_w_gives_a_finite_logit(rpe, claim):
+    """w . x_t = -1 (lin) or 0 (log): phi is -inf there, the share would be infinite."""
+    x, w = numerics.exact.rationals([(1, 0), (1, 0)]), (-1, 0) if rpe == "lin" else (0, 0)
+    one = head(rpe, w)
+    with pytest.raises(ValueError, match=f"phi_{rpe}"):
+        layer(rpe, False, one).scores(one, x)
+    claim.counterexample(
+        "p (phi(s) - phi(w . x_t)) is a number for every w",
+        input={"x_t": [1, 0], "w": list(w)},
+        measured=w[0],
+        expected=wang2024.model.SMALLEST[rpe],
+        relation=">=",
+        equation=f"φ_{rpe}(w · x_t) > −∞",
+        printed=False,
+        snippet="from math import inf, log\n"
+        "phi_lin = lambda z: -z if z >= 0 else -inf\n"
+        "phi_log = lambda z: -log(z) if z >= 1 else -inf\n"
+        "phi_lin(-1), phi_log(0)\n",
+    )

@@ -1,0 +1,248 @@
+"""Equations (8)-(11) (wang2024, Section 5.1): Task II, distances that the tokens choose.
+
+    y_t = f(x_t, x_{t-t_1}, ..., x_{t-t_M}),    t_i = g_i(x_t, x_{t-t_1}, ..., x_{t-t_min(i-1, K)}),
+with g_i in the Barron space, integers 1 <= g_i <= T_i, and f in it and Lipschitz; K = 0 is (9).
+
+Checked, in integers and rationals: Target.fetched against the definition, written down once more
+for one position, on all windows, K = 0, 1 and 2; the memory functions are networks with the stated
+values, and so are their logarithms, which log-RPE needs. An integer-valued g that is continuous is
+constant on a connected set of tokens: between two values every network passes 3/2, found exactly.
+So the class says something for discrete tokens only; for finitely many every g is a network.
+(9) and the index of (10) as printed.
+Controls: a pointer that depends on a memory is no function of x_t; distances beyond T_i.
+
+Not checked: that f and g_i of the targets have the least possible norms (the claims on (5)-(7) and
+Theorem 5.1 do some). "f in B and in L": a Barron function is Lipschitz, see the claim on (5)-(7).
+"""
+
+import dataclasses
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+
+def sign_step(*tokens):
+    return 1 if tokens[-1] == 1 else 2
+
+
+MEMORIES = {  # name: K, and the g_i of all tokens that they may read, by hand
+    "FOLLOW": (0, [lambda x: x + 2]),
+    "TWO_POINTERS": (0, [lambda x: x + 2, lambda x: 1 + abs(x)]),
+    "NESTED": (1, [sign_step, sign_step]),
+    "BRANCHED": (1, [sign_step, lambda x, y: 1 if x == y else 2, sign_step]),
+    "THREE_DEEP": (2, [sign_step, sign_step, sign_step]),
+}
+
+
+def target(name):
+    targets = wang2024.targets
+    if name == "THREE_DEEP":
+        memories = tuple(targets.by_last_sign(1 + i) for i in range(3))
+        return targets.Target(name, memories, targets.parity(4), targets.SIGNS, K=2)
+    return getattr(targets, name)
+
+
+def readout(name, tokens):
+    """f by hand: a product of signs, a majority, or the fetched token itself."""
+    if name == "FOLLOW":
+        return tokens[1]
+    if name == "TWO_POINTERS":
+        return max(-1, min(1, sum(tokens)))
+    return int(np.prod(tokens))
+
+
+def by_definition(name, x, t):
+    """(8) for one t: the distances t_1, ..., t_M and y_t."""
+    K, functions = MEMORIES[name]
+    distances = []
+    for i, g in enumerate(functions, start=1):
+        reads = [x[t]] + [x[t - distance] for distance in distances[: min(i - 1, K)]]
+        distances.append(g(*reads))
+    return distances, readout(name, [x[t]] + [x[t - distance] for distance in distances])
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+@pytest.mark.exact
+def test_every_window_by_the_definition(name, claim):
+    """All windows of `reach` + 3 tokens, at every position that has its memories."""
+    one = target(name)
+    windows = one.windows(one.reach + 3)
+    distances, outputs = one.fetched(windows)[0], one(windows)
+    wrong = 0
+    for x, found, y in zip(windows[..., 0].astype(int).tolist(), distances, outputs, strict=True):
+        stated = [by_definition(name, x, t) for t in range(one.reach, len(x))]
+        wrong += found.tolist() != [d for d, _ in stated] or y.tolist() != [y for _, y in stated]
+    claim.record(windows=len(windows), positions=3 * len(windows))
+    claim.equals(wrong, 0, "windows with another distance or output", equation="(8)")
+    claim.equals(one.K, MEMORIES[name][0], "K", equation="(8)")
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+@pytest.mark.exact
+def test_memory_functions_and_their_logarithms_are_networks(name, claim):
+    """At all tokens that they can read: equal to g_i, and e^network equal to g_i, exactly."""
+    Log, one = numerics.logarithms.Log, target(name)
+    for i, memory in enumerate(one.memories, start=1):
+        combinations = one.windows(one.reads(i))[..., 0]
+        stated = [MEMORIES[name][1][i - 1](*map(int, tokens)) for tokens in combinations]
+        lin, log = (
+            [wang2024.model.inner(relu(network, tokens), network.a[None])[0, 0]
+             for tokens in numerics.exact.rationals(combinations)]
+            for network in (memory.lin, memory.log)
+        )  # fmt: skip
+        wrong = sum(a != b for a, b in zip(lin, stated, strict=True))
+        claim.equals(wrong, 0, f"combinations with another value, g_{i}", equation="g_i ∈ B")
+        wrong = sum(a != Log(b) for a, b in zip(log, stated, strict=True))
+        claim.equals(wrong, 0, f"combinations with another value, log g_{i}", equation="log g_i")
+        outside = sum(not 1 <= value <= memory.T for value in stated)
+        claim.equals(outside, 0, f"values of g_{i} beyond 1, ..., T_{i}", equation="(10), (11)")
+
+
+def relu(network, tokens):
+    """The activations of a network's neurons, (1, m)."""
+    return wang2024.model.relu(wang2024.model.inner(tokens[None], network.b) + network.c)
+
+
+small = st.fractions(min_value=-3, max_value=3, max_denominator=6)
+networks = st.lists(st.tuples(small, small, small), min_size=1, max_size=6)
+
+
+def value(neurons, x):
+    return sum((a * max(b * x + c, 0) for a, b, c in neurons), start=Fraction(0))
+
+
+def crossing(neurons, level):
+    """A point of [-1, 1] where the network is exactly `level`, which it passes from -1 to 1."""
+    bends = {-c / b for _, b, c in neurons if b != 0}
+    places = sorted({Fraction(-1), Fraction(1), *(x for x in bends if -1 < x < 1)})
+    for left, right in itertools.pairwise(places):
+        low, high = value(neurons, left) - level, value(neurons, right) - level
+        if low * high <= 0:
+            return left if low == 0 else left + (right - left) * low / (low - high)
+    raise AssertionError("a continuous function skips no value")
+
+
+@pytest.mark.exact
+def test_between_two_integers_every_network_passes_the_middle(claim):
+    """Any network h with h(-1) != h(1), scaled to g(-1) = 2 and g(1) = 1: somewhere g = 3/2."""
+
+    def away(h):
+        low, high = value(h, Fraction(-1)), value(h, Fraction(1))
+        if low == high:
+            return 0  # nothing to scale
+        slope = 1 / (low - high)
+        g = [(a * slope, b, c) for a, b, c in h] + [(1 - slope * high, Fraction(0), Fraction(1))]
+        ends = abs(value(g, Fraction(-1)) - 2) + abs(value(g, Fraction(1)) - 1)
+        return ends + abs(value(g, crossing(g, Fraction(3, 2))) - Fraction(3, 2))
+
+    examples = claim.at_scale(smoke=30, laptop=200, paper=10_000)
+    name = "distance of g from 2, 1 and 3/2 where it must be that"
+    claim.for_all(networks, away, name, equation="g continuous on [−1, 1]", examples=examples)
+
+
+@pytest.mark.exact
+def test_on_finitely_many_tokens_every_function_is_a_network(claim):
+    """One neuron for each token of the line, whatever the values: class (10) is not empty there."""
+    tokens = st.lists(small, min_size=1, max_size=8, unique=True).map(sorted)
+    cases = st.tuples(tokens, st.lists(st.integers(1, 9), min_size=8, max_size=8))
+
+    def wrong(case):
+        x, g = case[0], [Fraction(v) for v in case[1]]
+        neurons, slope = [(g[0], Fraction(0), Fraction(1))], Fraction(0)
+        for j in range(len(x) - 1):
+            steeper = (g[j + 1] - g[j]) / (x[j + 1] - x[j]) - slope
+            neurons.append((steeper, Fraction(1), -x[j]))
+            slope += steeper
+        return sum(value(neurons, place) != v for place, v in zip(x, g, strict=False))
+
+    examples = claim.at_scale(smoke=25, laptop=200, paper=5000)
+    claim.for_all(cases, wrong, "tokens with another value", equation="g_i ∈ B", examples=examples)
+
+
+def test_reading_the_tokens_may_fill_an_interval(claim):
+    """g(1) = 1, g(-1) = 2 of Section 5.1 as a network on [-1, 1]: at 0 it is 3/2, no distance."""
+    network = wang2024.targets.by_sign().lin
+    at_zero = numerics.barron.value(network, numerics.exact.rationals([0]))
+    (nearest,) = wang2024.rounding.nearest(numerics.exact.vector([at_zero]))
+    claim.counterexample(
+        "a Barron function with values in 1, 2, ... takes two of them on a connected set of tokens",
+        input={"g": "2 relu((3 - x)/4)", "g(-1)": 2, "g(1)": 1, "x": 0},
+        measured=at_zero,
+        expected=nearest,
+        equation="g(0) is an integer",
+        printed=False,
+        snippet="from fractions import Fraction\n"
+        "g = lambda x: 2 * max((3 - Fraction(x)) / 4, 0)   # continuous\n"
+        "print(g(-1), g(0), g(1))                          # 2, 3/2, 1: no distance in between\n",
+    )
+
+
+def test_printed_nine_takes_the_token_number_i(claim):
+    """(9) has t_i = g(x_i) where (8) with K = 0 has t_i = g_i(x_t): one window, t = 4, i = 1."""
+    x, t = [0, -1, 1, 0, 1], 4
+    (by_eight,), _ = by_definition("FOLLOW", x, t)
+    by_nine = MEMORIES["FOLLOW"][1][0](x[1])
+    found = wang2024.targets.FOLLOW.fetched(np.array(x, dtype=float)[:, None])[0]
+    claim.equals(int(found[-1, 0]), by_eight, "t_1 of the model", equation="(8), K = 0")
+    claim.counterexample(
+        "(9), t_i = g(x_i), is (8) with K = 0",
+        input={"x_0, ..., x_4": x, "t": t, "g(x)": "x + 2", "i": 1},
+        measured=by_nine,
+        expected=by_eight,
+        equation="t_1 by (9) = t_1 by (8)",
+        snippet="x, t, g = [0, -1, 1, 0, 1], 4, lambda x: x + 2\n"
+        "print('(9) as printed:', g(x[1]), ' (8) with K = 0:', g(x[t]))\n",
+    )
+
+
+def test_printed_index_of_class_ten_is_that_of_another_class(claim):
+    """(10) is called H_(1,M), which by (11) means K = 1. There t_2 is no function of x_t."""
+    pair = [-1, 1, 1, 1], [-1, 1, -1, 1]  # the same x_t, another x_{t-1}
+    second = [by_definition("NESTED", x, 3)[0][1] for x in pair]
+    first = [by_definition("TWO_POINTERS", x, 3)[0][1] for x in pair]
+    claim.equals(first[0], first[1], "t_2 for both windows, K = 0", equation="(10)")
+    claim.counterexample(
+        "H_(1,M) of (10), K = 0, is H_(K,M) of (11) at K = 1",
+        input={"target": "the parity of Section 5.1", "windows": list(pair), "t": 3},
+        measured=second[0],
+        expected=second[1],
+        equation="t_2 depends on x_t alone",
+        snippet="g = {1: 1, -1: 2}\n"
+        "for x in ([-1, 1, 1, 1], [-1, 1, -1, 1]):\n"
+        "    print('x_t =', x[3], ' t_2 =', g[x[3 - g[x[3]]]])   # K = 1: not of x_t alone\n",
+    )
+
+
+def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim):
+    """NESTED in one stage: refused; any function of x_t alone is off by 1/2 or more somewhere."""
+    one = wang2024.targets.NESTED
+    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in one.distances]
+    with pytest.raises(ValueError, match=r"g_2 reads the memories \[1\], not fetched before"):
+        wang2024.adaptive.transformer(one, heads, wang2024.adaptive.two_layers(one))
+    windows = one.windows(one.reach + 1)
+    present, second = windows[:, -1, 0], one.fetched(windows)[0][:, -1, 1]
+    least = [Fraction(int(np.ptp(second[present == x])), 2) for x in (-1, 1)]
+    half = "theorem: t_2 takes both values 1 and 2 for the same x_t; (15) needs less than 1/2"
+    name = "error of the best function of x_t for t_2"
+    claim.at_least(max(least), Fraction(1, 2), name, equation="K = 0 for K = 1", source=half)
+
+
+def test_control_distances_beyond_T_are_refused(claim):
+    """g(x) = x + 2 with T = 2 for T = 3: the target says so, and so do heads for T = 2."""
+    targets = wang2024.targets
+    short = dataclasses.replace(
+        targets.FOLLOW, memories=(dataclasses.replace(targets.by_value(), T=2),)
+    )
+    with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
+        short.fetched(short.windows(4))
+    heads = [wang2024.moving.interpolated("lin", 2, "1/100")]
+    with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
+        wang2024.adaptive.transformer(targets.FOLLOW, heads, [[1]])
+    missed = abs(heads[0].kernel(3, 4) - np.eye(4)[3]).sum()
+    explodes = "theorem: finding heads-equal-T, |psi(-3)| > q^-3 >= 8 for heads made for T = 2"
+    claim.at_least(missed, 8, "ℓ₁ error of these heads at B = 3", equation="g ≤ T", source=explodes)

@@ -1,0 +1,168 @@
+"""Finding (wang2024, sharpens Proposition 5.2 (B)): without dot product, no better than zero.
+
+For y_t = x_{t-g(x_t)}, with g = 0, 1, 2 as printed or g = 1, 2, 3, the least of
+    sup over X of |y_t - h(x_t) - sum_{s >= 1} rho_s x_{t-s}|
+over all kernels rho and all functions h of the present token is exactly 1, the error of 0.
+
+Proof: repro/wang2024/pointer.py. Four windows and weights 1/4, -1/4, -1/4, 1/4 annihilate h and
+every rho_s, and the weighted targets add up to 1; in other words the tokens u and v with
+g(u) != g(v) force |1 - rho_g(u)| + |rho_g(v)| and |rho_g(u)| + |1 - rho_g(v)|, which add up to at
+least 2. It needs no more than that g is not constant, and that -1 and 1 are tokens.
+
+Checked, in rationals: the certificate for both targets, for the pointer of the nested example on
+two tokens, and for all pointers that a search finds to try, with the present token unseen (log),
+affine (lin) or in any function; the two forced errors, attained, for random rho and h; that 0
+attains 1. By linear programming: 1 in every case.
+Controls: coefficients that may depend on x_t; a constant g; weights with one sign wrong.
+
+Not checked: infinite windows, to which the four windows extend with any past: sums of rho over it
+cancel as well.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+POINTERS = {
+    "printed, g = 0, 1, 2": {-1: 0, 0: 1, 1: 2},
+    "in class (10), g = 1, 2, 3": {-1: 1, 0: 2, 1: 3},
+    "two tokens, g = 2, 1": {-1: 2, 1: 1},
+}
+PRESENT = ["unseen", "affine", "any function"]
+pointers = pytest.mark.parametrize("g", POINTERS.values(), ids=POINTERS)
+presents = pytest.mark.parametrize("present", PRESENT)
+LEAST = "least error"
+
+
+def certified(g, present, n=6):
+    """sum w y / sum |w|, exact, the weights being checked against every column."""
+    pointer = wang2024.pointer.Pointer(g)
+    x, weights = wang2024.pointer.certificate(pointer, n)
+    table = wang2024.pointer.columns(pointer, x, present)
+    return wang2024.pointer.lower_bound(weights, table, pointer(x))
+
+
+@pointers
+@presents
+@pytest.mark.exact
+def test_four_windows_prove_1_and_zero_attains_it(g, present, claim):
+    claim.equals(certified(g, present), 1, LEAST + ", from below", equation="certificate")
+    pointer = wang2024.pointer.Pointer(g)
+    zero = int(abs(pointer(pointer.windows(4))).max())
+    claim.equals(zero, 1, "error of the output 0", equation="from above")
+
+
+@pytest.mark.exact
+def test_the_certificate_by_hand(claim):
+    """As a reader would check it: x_t, x_{t-1}, x_{t-2}, target, weight, for the printed g."""
+    rows = [
+        (0, 1, -1, 1, Fraction(1, 4)),
+        (0, -1, 1, -1, Fraction(-1, 4)),
+        (1, 1, -1, -1, Fraction(-1, 4)),
+        (1, -1, 1, 1, Fraction(1, 4)),
+    ]
+    wrong = sum(y != (x, a, b)[x + 1] for x, a, b, y, _ in rows)
+    claim.equals(wrong, 0, "targets other than x_{t−g}", equation="g = x + 1")
+    for token in (0, 1):
+        of_token = sum(w for x, *_, w in rows if x == token)
+        claim.equals(of_token, 0, f"weight of h({token})", equation="h cancels")
+    for s in (1, 2):
+        claim.equals(sum(row[s] * row[-1] for row in rows), 0, f"of ρ_{s}", equation="ρ cancels")
+    claim.equals(sum(w * y for *_, y, w in rows), 1, "weighted targets", equation="sum w y")
+    claim.equals(sum(abs(w) for *_, w in rows), 1, "total weight", equation="sum |w|")
+
+
+@pytest.mark.exact
+def test_every_pointer_that_moves_has_the_constant_1(claim):
+    """Up to five tokens, distances 1 to 5, not all the same; the pointer's own tokens and -1, 1."""
+    tables = st.dictionaries(st.integers(-2, 2), st.integers(1, 5), min_size=2, max_size=5).filter(
+        lambda g: {-1, 1} <= set(g) and len(set(g.values())) > 1
+    )
+    examples = claim.at_scale(smoke=40, laptop=300, paper=3000)
+    claim.for_all(
+        tables,
+        lambda g: certified(g, "any function") - 1,
+        "certified error less 1",
+        equation="any g that is not constant",
+        examples=examples,
+    )
+
+
+@pytest.mark.exact
+def test_what_each_token_forces(claim):
+    """For random rho_1, rho_2, h: the largest error with x_t = 0 or 1 is at least the stated sum,
+    equal to it for the best h, and the two sums are 2 or more."""
+    halves = st.integers(-9, 9).map(lambda k: Fraction(k, 6))
+    signs = list(itertools.product([-1, 1], repeat=2))
+
+    def violated(case):
+        rho, h = case[:2], case[2:]
+        stated = [abs(1 - rho[0]) + abs(rho[1]), abs(rho[0]) + abs(1 - rho[1])]
+
+        def errors(token, constant):
+            targets = [(past[token], past) for past in signs]  # g(0) = 1, g(1) = 2
+            return [y - constant - rho[0] * a - rho[1] * b for y, (a, b) in targets]
+
+        largest = [max(map(abs, errors(token, h[token]))) for token in (0, 1)]
+        without = [max(map(abs, errors(token, 0))) for token in (0, 1)]
+        as_stated = all(e >= s for e, s in zip(largest, stated, strict=True))
+        return int(not (as_stated and without == stated and sum(stated) >= 2))
+
+    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
+    name = "kernels that are no case of the proof"
+    claim.for_all(st.tuples(*[halves] * 4), violated, name, equation="sum ≥ 2", examples=examples)
+
+
+@pointers
+@presents
+@pytest.mark.best_in_class
+def test_linear_programming_finds_nothing_below_1(g, present, claim):
+    """All windows of 5 tokens, all rho_1, ..., rho_4; its own dual solution is looked at too."""
+    pointer = wang2024.pointer.Pointer(g)
+    x = pointer.windows(5)
+    table = wang2024.pointer.columns(pointer, x, present).astype(float)
+    best = numerics.minimax.best_on_points(table, pointer(x).astype(float))
+    solver = "roundoff: tolerance 1e-7 of the solver"
+    claim.within(best.error, 1, 1e-7, LEAST, equation="linear program", source=solver)
+    left = np.abs(table.T @ best.weights).max()
+    claim.at_most(left, 1e-7, "dual weights on a column", equation="its dual", source=solver)
+
+
+def least_error(columns, y):
+    best = numerics.minimax.best_on_points(columns.astype(float), y.astype(float))
+    return best.error
+
+
+def test_control_coefficients_that_depend_on_the_token(claim):
+    """What a dot product gives: rho_s(x_t) for rho_s. Then 1 is no bound: the error is 0."""
+    pointer = wang2024.pointer.SHIFTED
+    x = pointer.windows(5)
+    past = wang2024.pointer.columns(pointer, x, "unseen")
+    table = np.concatenate([past * (x[:, -1:] == v) for v in pointer.tokens], axis=1)
+    gap = 1 - least_error(table, pointer(x))
+    free = "theorem: rho_s(x) = I{s = g(x)} has error 0; the solver's tolerance 1e-7"
+    claim.at_least(gap, 1 - 1e-7, "1 − least error", equation="ρ_s(x_t)", source=free)
+
+
+def test_control_a_pointer_that_does_not_move(claim):
+    pointer = wang2024.pointer.Pointer({-1: 2, 0: 2, 1: 2})
+    x = pointer.windows(5)
+    gap = 1 - least_error(wang2024.pointer.columns(pointer, x, "unseen"), pointer(x))
+    fixed = "theorem: rho = I{s = 2} has error 0; the solver's tolerance 1e-7"
+    claim.at_least(gap, 1 - 1e-7, "1 − least error", equation="g = 2", source=fixed)
+
+
+def test_control_one_wrong_sign_is_no_certificate(claim):
+    """Weights 1/4, 1/4, -1/4, 1/4 leave 1/2 of h(x_t)."""
+    pointer = wang2024.pointer.PRINTED
+    x, weights = wang2024.pointer.certificate(pointer, 6)
+    weights[1] = -weights[1]
+    table = numerics.exact.rationals(wang2024.pointer.columns(pointer, x, "any function"))
+    left = max(abs(table.T @ weights))
+    by_hand = "theorem: 1/4 + 1/4 at the token 0"
+    claim.at_least(left, Fraction(1, 2), "left of a column", equation="w ⊥ columns", source=by_hand)

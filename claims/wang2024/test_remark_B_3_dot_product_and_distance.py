@@ -1,0 +1,242 @@
+"""Remark B.3 (wang2024, Section 5.2 and Appendix B.1): dot product and RPE cooperate.
+
+In the second attention layer every logit is, for the pointer g_k(x_t) that the dot product brings
+from the space of tokens into that of times,
+    -beta_h (s - g_k(x_t))  with lin-RPE,        -beta_h log(s / g_k(x_t))  with log-RPE.
+
+Checked, for every head, all windows and all distances: lin exactly, e^logit being the rational
+power of its q; log with integer beta_h, where W_Q x_t = beta_h log g exactly and W_K x = log 2 /
+log 2 is a ball around 1, and the logit as a whole in balls. The heads add up to an attention map
+that is the indicator of the key t - g_k(x_t), within their l1 error (float64, and the figure).
+Controls: the RPE alone, and the dot product alone: both lose the memory whatever the weights of
+the heads are, by 1 at least.
+
+Readings: "x_{s - g_i(x_t)}" is printed for lin-RPE where s - g_i(x_t) is meant. The weights are
+those of repro/wang2024/adaptive.py, since the printed ones have dot product 0 (Theorem 5.1).
+"""
+
+import dataclasses
+import itertools
+
+import flint
+import numpy as np
+import pytest
+
+from repro import numerics, wang2024
+
+STEPS = {"FOLLOW": [lambda x: x + 2], "TWO_POINTERS": [lambda x: x + 2, lambda x: 1 + abs(x)]}
+names = pytest.mark.parametrize("name", STEPS)
+
+
+def built(name, rpe, level="1/100"):
+    """The target, its heads, and the network of the proof in exact weights."""
+    target = getattr(wang2024.targets, name)
+    heads = [wang2024.moving.interpolated(rpe, T, level) for T in target.distances]
+    stages = wang2024.adaptive.two_layers(target)
+    return target, heads, wang2024.adaptive.transformer(target, heads, stages)
+
+
+def pointed(network, tokens):
+    """x^(1): the tokens and their pointers, as the second attention layer sees them."""
+    return next(itertools.islice(network.states(tokens), 2, None))
+
+
+def cases(name, heads, windows):
+    """(window, t, s, pointer, number of the head, beta) for every head of the second layer."""
+    n = windows.shape[1]
+    of_memory = [k for k, one in enumerate(heads) for _ in range(one.H)]
+    exponents = [beta for one in heads for beta in one.exponents]
+    for (w, x), t in itertools.product(enumerate(windows[..., 0].astype(int).tolist()), range(n)):
+        for h, (k, beta) in enumerate(zip(of_memory, exponents, strict=True)):
+            for s in range(t + 1):
+                yield w, t, s, STEPS[name][k](x[t]), h, beta
+
+
+def distances(n):
+    return np.arange(n)[:, None] - np.arange(n)
+
+
+@names
+@pytest.mark.exact
+def test_lin_logits_are_beta_times_pointer_minus_distance(name, claim):
+    """beta_h = log r_h with r_h rational: e^logit = r_h^(g - s), in rationals."""
+    target, heads, network = built(name, "lin")
+    windows = target.windows(4)
+    x = pointed(network, numerics.exact.rationals(windows))
+    attention = network.layers[1].attention
+    logits = [head.logits(x, "lin", distances(4)) for head in attention.heads]
+    wrong = count = 0
+    for w, t, s, g, h, beta in cases(name, heads, windows):
+        found, count = numerics.logarithms.exp(logits[h][w, t, t - s]), count + 1
+        wrong += found != beta.of ** (g - s)
+    claim.record(logits=count, windows=len(windows), heads=len(logits))
+    claim.equals(wrong, 0, "logits that are not −β (s − g)", equation="B.3, lin")
+
+
+@names
+@pytest.mark.exact
+def test_log_queries_carry_beta_times_the_logarithm_of_the_pointer(name, claim):
+    """W_Q x_t = beta_h log g, exactly; less beta_h log s this is log (g/s)^beta_h, exactly."""
+    Log = numerics.logarithms.Log
+    target, heads, network = built(name, "log")
+    windows = target.windows(4)
+    x = pointed(network, numerics.exact.rationals(windows))
+    queries = [
+        wang2024.model.inner(x, head.W_Q)[..., 0] for head in network.layers[1].attention.heads
+    ]
+    wrong = 0
+    for w, t, s, g, h, beta in cases(name, heads, windows):
+        if s > 0:
+            wrong += queries[h][w, t] + beta * -Log(s) != Log(flint.fmpq(g, s)) * beta
+    claim.equals(wrong, 0, "logits that are not −β log(s / g)", equation="B.3, log")
+
+
+@names
+@pytest.mark.certified
+def test_log_logits_in_balls(name, claim):
+    """The layer as it is, with 1/log 2 in W_K: e^logit holds (g/s)^beta_h, and little else."""
+    target, heads, network = built(name, "log")
+    windows, bits = target.windows(4), 256
+    if claim.scale == "smoke":
+        windows = windows[::3]
+    wrong, widest = 0, flint.arb(0)
+    with flint.ctx.workprec(bits):
+        balls = network.balls(bits)
+        x = pointed(balls, numerics.exact.rationals(windows))
+        attention = balls.layers[1].attention
+        logits = [head.logits(x, "log", distances(4)) for head in attention.heads]
+        for w, t, s, g, h, beta in cases(name, heads, windows):
+            if s > 0:
+                weight, stated = logits[h][w, t, t - s].exp(), flint.fmpq(g, s) ** int(beta.p)
+                wrong += not weight.contains(stated)
+                widest = widest.max(weight.rad() / stated)
+    claim.equals(wrong, 0, "logits whose ball misses −β log(s / g)", equation="B.3, log")
+    rounding = "roundoff: 256 bits, less 7 for β ≤ 68 and a few operations"
+    claim.at_most(widest, flint.arb(2) ** -200, "relative radius", equation="", source=rounding)
+
+
+def worst_row(maps, one, windows, steps):
+    """Largest l1 distance of a row of the attention map from the indicator of t - g."""
+    n = windows.shape[1]
+    found = 0.0
+    for w, x in enumerate(windows[..., 0].astype(int).tolist()):
+        for t in range(one.T, n):
+            wanted = np.eye(n)[t - steps(x[t])]
+            found = max(found, float(np.abs(maps[w, t] - wanted).sum()))
+    return found
+
+
+def summed(attention, x, psi):
+    """sum_h alpha_h e^logit over all heads, and the first of them; (windows, n, n)."""
+    n = x.shape[-2]
+    scores = [attention.scores(head, x).expand(len(x), n, n).numpy() for head in attention.heads]
+    alphas = np.array([float(numerics.logarithms.ball(a)) for a in psi.alphas])
+    return np.einsum("h,hwts->wts", alphas, np.stack(scores)), scores[0]
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.construct
+def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
+    """FOLLOW in float64, 6 or 8 heads; beside it the two halves of the logit, each alone."""
+    import torch
+
+    target, H = wang2024.targets.FOLLOW, {"lin": 6, "log": 8}[rpe]
+    psi = wang2024.moving.fitted(rpe, 3, H)
+    network = wang2024.adaptive.transformer(target, [psi], [[1]]).to(torch.float64)
+    n = 12
+    windows = target.draw(claim.at_scale(smoke=20, laptop=100, paper=1000), n, claim.rng("x"))
+    windows[0, :, 0] = [0, 1, -1, -1, 1, 0, 1, -1, 0, 0, -1, 1]
+    x, attention = pointed(network, torch.from_numpy(windows)), network.layers[1].attention
+    maps, first = summed(attention, x, psi)
+    worst = worst_row(maps, psi, windows, STEPS["FOLLOW"][0])
+    rounding = "theorem: the l1 error of the heads, and 5 eps A (1 + β_max T) for rounding"
+    allowed = psi.error + 5 * psi.floor
+    name = "largest ℓ₁ distance of a row from the indicator of t − g"
+    claim.at_most(worst, allowed, name, equation="B.3, E.2, E.5", source=rounding)
+    if rpe == "log" and claim.scale == "smoke":
+        return
+    half = {"one head": first, "all heads": maps}
+    for part in PARTS:
+        half[part] = summed(alone(attention, part), x, psi)[0]
+    steps = windows[0, :, 0].astype(int) + 2
+    wanted = [(t, int(t - steps[t])) for t in range(n) if t >= steps[t]]
+    peaks = [maps[0][place] for place in wanted]
+    claim.figure(
+        wang2024.pictures.adaptive.attention_maps(
+            {part: table[0] for part, table in half.items()}, windows[0, :, 0].tolist(), wanted
+        ),
+        f"maps-{rpe}",
+        caption=f"y_t = x_(t−g), g = x_t + 2, {rpe}-RPE. One head leans towards small distances; "
+        f"{H} heads of both signs cancel everywhere but at the key that the token names. Without "
+        "dot product the map cannot move with the pointer; without RPE a row sees all keys alike "
+        f"({'here with weight 0' if rpe == 'lin' else 'with weight 1 or 0'}).",
+        alt=f"Four maps, query against key, 12 tokens. All {H} heads together: weight "
+        f"{min(peaks):.4f} to {max(peaks):.4f} at the {len(wanted)} wanted keys, and rows within "
+        f"{worst:.1e} of the indicator. RPE alone: the same weights along every diagonal. Dot "
+        "product alone: every row is constant.",
+    )
+
+
+def alone(attention, part):
+    """The same layer with one half of each logit: no W_Q and W_K, or p = 0."""
+    change = {"W_Q": None, "W_K": None} if part == "RPE alone" else {"p": 0 * attention.heads[0].p}
+    heads = tuple(dataclasses.replace(head, **change) for head in attention.heads)
+    return dataclasses.replace(attention, heads=heads)
+
+
+def lost(network, part):
+    """The network with one half of each logit in its second layer."""
+    layers = list(network.layers)
+    layers[1] = dataclasses.replace(layers[1], attention=alone(layers[1].attention, part))
+    return dataclasses.replace(network, layers=layers)
+
+
+PARTS = "RPE alone", "dot product alone"
+EXCHANGED = [1, -1, 0, 1], [-1, 1, 0, 1]  # x_t = 1 asks for the first token: 1 or -1
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.parametrize("part", PARTS)
+def test_control_either_part_alone_loses_the_memory(part, rpe, claim):
+    """FOLLOW. Without RPE two pasts that are exchanged give one output, and the targets are 1 and
+    -1. Without dot product the output is one kernel rho: for g = 1 and g = 3 the errors
+    |1 - rho_1| + |rho_3| and |rho_1| + |1 - rho_3| add up to 2 or more.
+    """
+    target, _, network = built("FOLLOW", rpe)
+    bits = 256
+    with flint.ctx.workprec(bits):
+        half = lost(network if rpe == "lin" else network.balls(bits), part)
+        windows = target.windows(4)
+        outputs = half(numerics.exact.rationals(windows))[:, -1, 0]
+        errors = abs(outputs - numerics.exact.rationals(target(windows)[:, -1]))
+        worst = max(errors, key=float)
+    whatever = "theorem: 1 for every choice of α_h and β_h, by the two pasts of the docstring"
+    claim.record(**{"largest error, the heads of the proof": float(worst)})
+    claim.at_least(worst, 1, "largest error", equation=f"B.3, {part}", source=whatever)
+    if part == "dot product alone":
+        rows = [windows[..., 0].astype(int).tolist().index(past) for past in EXCHANGED]
+        a, b = (outputs[row] for row in rows)
+        same = a == b if rpe == "lin" else a.overlaps(b)
+        claim.equals(same, True, "one output for both pasts", equation="p = 0")
+
+
+def test_reading_the_logit_contains_a_token(claim):
+    """x_{s - g} is printed for s - g: with x = (1, -1, 1, -1), t = 3, s = 3, g = 1 it is x_2."""
+    x, t, s = [1, -1, 1, -1], 3, 3
+    _, heads, network = built("FOLLOW", "lin")
+    tokens = pointed(network, numerics.exact.rationals(x)[:, None])
+    head, beta = network.layers[1].attention.heads[0], heads[0].exponents[0]
+    weight = numerics.logarithms.exp(head.logits(tokens, "lin", distances(4))[t, t - s])
+    lags = [k for k in range(-4, 5) if beta.of**-k == weight]
+    claim.equals(len(lags), 1, "numbers k with logit = −β k", equation="B.3")
+    claim.counterexample(
+        "the logit has the form of the token x_{s - g(x_t)}",
+        input={"x_0, ..., x_3": x, "t": t, "s": s, "g(x)": "x + 2"},
+        measured=lags[0],
+        expected=x[s - (x[t] + 2)],
+        equation="−logit / β = x_{s − g}",
+        printed=False,
+        snippet="x, t, s = [1, -1, 1, -1], 3, 3\n"
+        "g = x[t] + 2\n"
+        "print('s - g =', s - g, ' x_(s - g) =', x[s - g])   # the logit is -beta (s - g)\n",
+    )

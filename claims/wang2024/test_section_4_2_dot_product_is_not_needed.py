@@ -1,0 +1,215 @@
+"""Section 4.2, non-necessity of the dot product (wang2024, p. 6).
+
+"The DP component in Attn is not necessary and can be omitted for modeling fixed, long but sparse
+memories ... one-layer Transformer can successfully tackle [sparse Boolean functions] even without
+the dot product in the attention layer."
+
+Checked: heads with W_Q = W_K = 0 and heads without them give the same numbers, in rationals; with
+them the error of Theorem 4.1's layer falls faster than H^-3. One layer without dot product computes
+all 256 Boolean functions of x_t, x_{t-1}, x_{t-2} at once, with 256 outputs: in rationals with an
+error below 1e-6 and every sign right, and in float64, for both types of RPE.
+Trained on the parity of x_t, x_{t-1}, x_{t-3}, with and without dot product, from one random start:
+both numbers are recorded. The sentence is about what can be represented: neither training comes
+near the construction, and which of the two gets further is no part of it.
+Control: for distances that the tokens choose, an attention without dot product, by itself, errs by
+at least 1 (Proposition 5.2).
+
+Not checked: whether a dot product could save heads. After an attention without dot product a ReLU
+network can still choose among fixed memories, so that the control says nothing of whole layers
+(finding one-layer-nested).
+"""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from repro import numerics, wang2024
+
+ERROR = "largest error found"
+rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
+
+
+def with_zero_dot_product(network):
+    """The same network whose heads have W_Q = W_K = 0."""
+    (layer,) = network.layers
+    nothing = 0 * layer.attention.W_O[:1]  # (1, D)
+    heads = tuple(replace(head, W_Q=nothing, W_K=nothing) for head in layer.attention.heads)
+    return replace(
+        network, layers=(replace(layer, attention=replace(layer.attention, heads=heads)),)
+    )
+
+
+@rpes
+@pytest.mark.exact
+def test_a_zero_dot_product_is_none(rpe, claim):
+    """All windows of 5 tokens; lin heads 2^-s, 3^-s and log heads s^-2, s^-3."""
+    target, rationals = wang2024.targets.SPARSE_PARITY, numerics.exact.rationals
+    exponents = [numerics.logarithms.Log(k) for k in (2, 3)] if rpe == "lin" else [2, 3]
+    without = wang2024.fixed.transformer(
+        target, rpe, exponents, rationals([[3, -1], [-2, 5]]), length=5
+    )
+    zero = with_zero_dot_product(without)
+    free = [network.layers[0].attention.heads[0].dot_product_free for network in (without, zero)]
+    claim.equals(free, [True, False], "heads without W_Q and W_K", equation="(7)")
+    differ = 0
+    for x in itertools.product([-1, 1], repeat=5):
+        tokens = rationals(x)[:, None]
+        differ += bool((without(tokens) != zero(tokens)).any())
+    claim.equals(differ, 0, "windows with another output", equation="W_Q = W_K = 0")
+
+
+@rpes
+@pytest.mark.construct
+def test_the_rate_of_theorem_4_1_without_dot_product(rpe, claim):
+    """W_Q = W_K = 0 in float64, all windows of 10 tokens: faster than H^-1, H^-2, H^-3."""
+    import torch
+
+    target, few = wang2024.targets.SPARSE_PARITY, 4 if rpe == "lin" else 5
+    found = {}
+    for H in (few, 2 * few):
+        heads = wang2024.fixed_heads.shared(rpe, target.distances, H)
+        network = with_zero_dot_product(heads.transformer(target, 10).to(torch.float64))
+        errors = wang2024.fixed.errors(network, target, target.windows(10))
+        assert np.isfinite(errors).all()
+        found[H] = errors.max()
+        allowed = target.readout.lipschitz * heads.attention_error + heads.rounding(target, 10)
+        proved = "theorem: |f|_Lip E_Attn, E_FFN = 0; and rounding (wang2024.fixed_heads.py)"
+        claim.at_most(found[H], allowed, f"{ERROR}, H = {H}", equation="4.1", source=proved)
+    for n in (1, 2, 3):
+        name, source = f"error at H = {2 * few} over H = {few}", f"theorem: H^-n, n = {n}"
+        claim.at_most(found[2 * few] / found[few], 2.0**-n, name, equation="H^-n", source=source)
+
+
+def all_functions():
+    """The values of the 256 Boolean functions of three bits; (256, 8)."""
+    return np.array(list(itertools.product([-1, 1], repeat=8)))
+
+
+def every_boolean_function(rpe, exponents, alphas, length):
+    """One layer with 256 outputs, for T = (1, 2)."""
+    hats = wang2024.tables.hats(wang2024.tables.BOOLEAN, 3)
+    target = wang2024.targets.Target.fixed("bits", (1, 2), wang2024.targets.majority(3))
+    network = wang2024.fixed.transformer(
+        target, rpe, exponents, alphas, length=length, readout=hats
+    )
+    (layer,) = network.layers
+    reads = replace(layer.feed_forward, a=numerics.exact.rationals(all_functions()))
+    return replace(network, layers=(replace(layer, feed_forward=reads),))
+
+
+def looked_up(x):
+    """All 256 values at the last token, from the tables: word (x_t, x_{t-1}, x_{t-2}) in binary."""
+    bits = [int(v > 0) for v in (x[-1], x[-2], x[-3])]
+    return all_functions()[:, 4 * bits[0] + 2 * bits[1] + bits[2]]
+
+
+@rpes
+@pytest.mark.exact
+def test_all_boolean_functions_of_three_bits_in_rationals(rpe, claim):
+    """The 8 neurons of a table have slopes of at most 1/2 in each argument: error 4 (E_1 + E_2)."""
+    if rpe == "lin":
+        found = [wang2024.exponentials.Interpolant(far, 3, flint.fmpq(1, 2**30)) for far in (1, 2)]
+        alphas, errors = [one.alphas for one in found], [one.error for one in found]
+    else:
+        found = [wang2024.powers.fixed(far, 2, first=50, step=50) for far in (1, 2)]
+        alphas, errors = [one.coefficients for one in found], [one.error() for one in found]
+    columns = numerics.exact.rationals([list(column) for column in alphas]).T
+    n = claim.at_scale(smoke=4, laptop=5, paper=6)
+    network = every_boolean_function(rpe, found[0].exponents, columns, n)
+    worst, wrong = flint.fmpq(0), 0
+    for x in itertools.product([-1, 1], repeat=n):
+        outputs = network(numerics.exact.rationals(x)[:, None])[-1]
+        stated = looked_up(x)
+        worst = max(worst, *abs(outputs - stated))
+        wrong += sum(bool(y * int(c) <= 0) for y, c in zip(outputs, stated, strict=True))
+    claim.equals(wrong, 0, f"wrong signs, 256 functions, {2**n} windows", equation="example I")
+    total = sum(errors, errors[0] * 0)
+    four = "theorem: sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py"
+    claim.at_most(worst, 4 * total, ERROR, equation="4 (E_1 + E_2)", source=four)
+    small = numerics.exact.rational(Fraction(1, 10**6))
+    claim.at_most(4 * total, small, "4 (E_1 + E_2)", equation="< 1e-6", source=four)
+
+
+@rpes
+@pytest.mark.construct
+def test_all_boolean_functions_of_three_bits_in_float64(rpe, claim):
+    import torch
+
+    heads, n = wang2024.fixed_heads.shared(rpe, (1, 2), 7 if rpe == "lin" else 9), 10
+    network = every_boolean_function(rpe, heads.exponents, heads.alphas, n).to(torch.float64)
+    x = wang2024.targets.TRIGRAM.windows(n)
+    outputs = network(torch.tensor(x))[:, -1].numpy()
+    assert np.isfinite(outputs).all()
+    stated = np.array([looked_up(row) for row in x[..., 0]])
+    claim.equals(int((outputs * stated <= 0).sum()), 0, "wrong signs", equation="example I")
+    error = np.abs(outputs - stated).max()
+    weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
+    rounding = wang2024.essential.roundoff(weight + 100, n, len(heads.exponents))
+    proved = "theorem: 4 (E_1 + E_2), proved over all of N; and 4 times the rounding of the heads"
+    allowed = 4 * (sum(heads.errors) + rounding)
+    claim.at_most(error, allowed, ERROR, equation="4 (E_1 + E_2)", source=proved)
+    seen = "spread: 6e-9 (lin), 1e-8 (log)"
+    claim.at_most(error, 1e-6, ERROR, equation="< 1e-6", source=seen)
+
+
+def trained(claim, dot_product):
+    fit = wang2024.trained_transformer
+    spec = fit.FitTransformer(
+        target="sparse parity",
+        rpe="lin",
+        layers=1,
+        heads=6,
+        steps=claim.at_scale(smoke=60, laptop=400, paper=6000),
+        seed=claim.seed("start") % 2**31,
+        dot_product=dot_product,
+        normalised=True,
+        length=12,
+        lr=1e-2,
+    )
+    return claim.train(spec, fit.train).outcome.numbers
+
+
+@pytest.mark.train
+def test_trained_with_and_without_dot_product(claim):
+    """Six lin heads, 16 neurons; the construction has six heads and four neurons."""
+    import torch
+
+    target = wang2024.targets.SPARSE_PARITY
+    network = wang2024.fixed_heads.shared("lin", target.distances, 6).transformer(target, 12)
+    built = wang2024.fixed.errors(network.to(torch.float64), target, target.windows(12)).max()
+    claim.record(**{"construction without dot product: largest error": built})
+    for dot_product in (False, True):
+        kind = "with dot product" if dot_product else "without"
+        numbers = trained(claim, dot_product)
+        claim.record(**{f"trained {kind}: {name}": value for name, value in numbers.items()})
+        before, learnt = numbers["mean square error at the start"], "spread: less than before"
+        now, name = numbers["mean square error"], f"mean square error, {kind}"
+        claim.at_most(now, before, name, equation="it did learn", source=learnt)
+        ahead = "spread: 2e-4 or less seen"
+        name = f"construction over training, {kind}"
+        claim.at_most(built / numbers["largest error"], 0.1, name, equation="4.2", source=ahead)
+
+
+def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention(claim):
+    """y_t = x_{t-2} if x_t = 0 and x_{t-1} if x_t = -1. By itself it gives c(x_t) + sum_s rho_s
+    x_{t-s}. With the past and its negative the errors are at least |rho_1| + |1 - rho_2| and
+    |1 - rho_1| + |rho_2|; their sum is 2 or more."""
+    target, rng = wang2024.targets.FOLLOW, claim.rng("kernels")
+    pasts = [(a, b, now) for a, b in itertools.product((-1, 1), repeat=2) for now in (0, -1)]
+    windows = np.array([[0, 0, a, b, now] for a, b, now in pasts], dtype=float)[..., None]
+    stated = np.rint(target(windows)[:, -1]).astype(int).tolist()
+    claim.equals(stated, [a if now == 0 else b for a, b, now in pasts], "outputs", equation="(8)")
+    least = []
+    for _ in range(200):
+        rho, c = ([Fraction(int(v), 8) for v in rng.integers(-16, 17, 2)] for _ in range(2))
+        errors = [
+            abs(y - c[now] - rho[0] * b - rho[1] * a)
+            for y, (a, b, now) in zip(stated, pasts, strict=True)
+        ]
+        least.append(max(errors))
+    source = "theorem: the docstring's"
+    claim.at_least(min(least), 1, ERROR, equation="5.2, no dot product", source=source)

@@ -1,0 +1,155 @@
+"""Section 4.2, roles of the layers (wang2024, p. 6): attention fetches, the readout computes.
+
+"The FFN layer efficiently approximates the nonlinear readout function f, while the Attn layer is
+responsible for extracting the token x_{t-T_i} by approximating the memory kernel I{. = T_i}."
+
+Checked, for f = |(x_t, x_{t-2})|_2 and both types of RPE: the error of the layer of Theorem 4.1 in
+float64 over a table of H and m, at points (x_t, x_{t-2}) all along the square, with pasts chosen by
+the signs of the kernel. Two ablations split it: f itself in place of the readout leaves an error
+that depends on H alone, exact memories in place of the attention one that depends on m alone. The
+error falls with H until the second stops it, and with m until the first does.
+Controls: no attention, no bends in the readout: each costs at least 1/2, whatever the other does.
+
+Not checked: that layers found by training divide the work like this. A readout can also choose
+among memories (finding one-layer-nested); the sentence is about the network of the proof.
+"""
+
+import functools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from repro import numerics, wang2024
+
+T, N = 2, 12  # the distance, and tokens in a window
+HEADS, WIDTHS = {"lin": (3, 4, 5, 6), "log": (3, 5, 7, 9)}, (8, 32, 128, 512)
+rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
+ERROR = "largest error found"
+
+
+def windows(kernel, points=32):
+    """(x_t, x_{t-2}) along the square, the rest of the past by the signs of the kernel, or -1."""
+    side = np.linspace(-1, 1, points, endpoint=False)
+    one = np.ones_like(side)
+    pairs = [(side, one), (one, -side), (-side, -one), (-one, side)]
+    square = np.concatenate([np.stack(pair, axis=1) for pair in pairs])  # (4 points, 2)
+    signs = np.where(kernel < 0, -1.0, 1.0)[::-1, None]  # (N, 1)
+    both = np.repeat(np.stack([signs, -signs]), len(square), axis=0)
+    both[:, -1, 0], both[:, -1 - T, 0] = np.concatenate([square, square]).T
+    return both
+
+
+@functools.cache
+def measured(rpe, H, m, device):
+    """Of the layer, of f after its attention, of its readout after exact memories; and a bound."""
+    import torch
+
+    target, heads = wang2024.targets.NEAR_AND_FAR, wang2024.fixed_heads.shared(rpe, (T,), H)
+    neurons = numerics.barron.norm_network(2, m)
+    network = heads.transformer(target, N, neurons).to(torch.float64, device)
+    x = windows(heads.kernel(N)[0])
+    _, stream, output = network.states(torch.tensor(x, device=device))
+    exact = target.fetched(x)[1][:, -1]  # (windows, 2)
+    stated, f = target(x)[:, -1], target.readout.function
+    read = network.layers[0].feed_forward(torch.tensor(exact, device=device))[:, 0].cpu().numpy()
+    fetched = f(stream[:, -1].cpu().numpy())
+    errors = [np.abs(y - stated) for y in (output[:, -1, 0].cpu().numpy(), fetched, read)]
+    assert np.isfinite(errors).all()
+    E_FFN = numerics.barron.sup_error(neurons, 1 + heads.attention_error).upper
+    bound = E_FFN + heads.attention_error + heads.rounding(target, N, neurons)
+    return (*(float(error.max()) for error in errors), bound)
+
+
+@rpes
+@pytest.mark.construct
+def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, claim):
+    Hs = HEADS[rpe]
+    table = [[measured(rpe, H, m, claim.device) for m in WIDTHS] for H in Hs]
+    whole, fetched, read, bound = np.moveaxis(np.array(table), -1, 0)  # (H, m) each
+    proved = "theorem: E_FFN + |f|_Lip E_Attn, both proved, and rounding"
+    for (i, j), error in np.ndenumerate(whole):
+        name = f"{ERROR}, H = {Hs[i]}, m = {WIDTHS[j]}"
+        claim.at_most(error, bound[i, j], name, equation="4.1", source=proved)
+    spread = (np.ptp(fetched, axis=1).max(), np.ptp(read, axis=0).max())
+    same = "exact: the same operations on the same numbers"
+    claim.at_most(
+        spread[0], 0.0, "change with m, f after the attention", equation="H alone", source=same
+    )
+    claim.at_most(
+        spread[1], 0.0, "change with H, readout of exact memories", equation="m alone", source=same
+    )
+    stops = "spread: 1.00 to 1.61 times the error of the worse part"
+    ratio = whole / np.maximum(fetched, read)
+    claim.at_least(
+        ratio.min(), 0.9, "error over that of the worse part", equation="floors", source=stops
+    )
+    claim.at_most(
+        ratio.max(), 2.0, "error over that of the worse part", equation="floors", source=stops
+    )
+    steps = "spread: 15000 (log) and 20000 (lin)"
+    falls = whole[0, -1] / whole[-1, -1]
+    claim.at_least(
+        falls, 1e3, f"fall from H = {Hs[0]} to {Hs[-1]}, m = 512", equation="H alone", source=steps
+    )
+    squared = "spread: 4047 (lin) and 4137 (log); m^-2, that of spread neurons, has 4096"
+    falls, name = whole[-1, 0] / whole[-1, -1], f"fall from m = 8 to 512, H = {Hs[-1]}"
+    claim.at_least(falls, 64**2 / 2, name, equation="m alone", source=squared)
+    if rpe == "lin":
+        draw(claim, whole, fetched[:, 0], read[0])
+
+
+def draw(claim, whole, fetched, read):
+    Hs = HEADS["lin"]
+    claim.figure(
+        wang2024.pictures.fixed.roles(Hs, WIDTHS, whole, fetched, read),
+        "roles",
+        caption="|(x_t, x_{t−2})|₂ by one layer with lin-RPE: each error has its own remedy.",
+        alt=f"With H = {Hs[0]} heads the error goes from {whole[0, 0]:.1e} at m = 8 to "
+        f"{whole[0, -1]:.1e} at m = 512, with H = {Hs[-1]} from {whole[-1, 0]:.1e} to "
+        f"{whole[-1, -1]:.1e}. With f for the readout it is {fetched[0]:.1e} to "
+        f"{fetched[-1]:.1e}, with exact memories {read[0]:.1e} to {read[-1]:.1e}.",
+    )
+
+
+@rpes
+def test_control_width_does_not_help_few_heads(rpe, claim):
+    """64 times the width, H = 3: what the attention left stays."""
+    error, fetched, *_ = measured(rpe, HEADS[rpe][0], WIDTHS[-1], claim.device)
+    floor = "spread: f itself leaves as much; 1.00 of it seen"
+    name = f"{ERROR}, m = 512"
+    claim.at_least(error, 0.9 * fetched, name, equation="m alone, few heads", source=floor)
+
+
+def test_control_without_attention_nothing_is_fetched(claim):
+    """W_O = 0: x_t = 0, and x_{t-2} = 0 or 1, give one output, but f is 0 and 1."""
+    rationals = numerics.exact.rationals
+    target = wang2024.targets.NEAR_AND_FAR
+    neurons = wang2024.targets.neurons((1, [3, -2], 1), (-2, [1, 5], 0))
+    exponents = [numerics.logarithms.Log(k) for k in (2, 3)]
+    whole = wang2024.fixed.transformer(
+        target, "lin", exponents, rationals([[4], [-3]]), length=3, readout=neurons
+    )
+    (layer,) = whole.layers
+    silent = replace(layer.attention, W_O=0 * layer.attention.W_O)
+    network = replace(whole, layers=(replace(layer, attention=silent),))
+    outputs = [network(rationals(x)[:, None])[-1, 0] for x in ([0, 0, 0], [1, 0, 0])]
+    claim.equals(outputs[0] - outputs[1], 0, "difference of the outputs", equation="W_O = 0")
+    error = max(abs(outputs[0] - 0), abs(outputs[1] - 1))
+    half = "theorem: one output for the values 0 and 1"
+    claim.at_least(
+        error, numerics.exact.rational("1/2"), ERROR, equation="no attention", source=half
+    )
+
+
+def test_control_without_bends_the_readout_is_affine(claim):
+    """L(1, 1) + L(-1, -1) = 2 L(0, 0), but f has 2 sqrt(2) and 0: one is missed by sqrt(2)/2."""
+    rng, points = claim.rng("affine"), np.array([[1.0, 1], [-1, -1], [0, 0]])
+    stated = np.linalg.norm(points, axis=1)
+    affine = rng.standard_normal((1000, 3)) * [1, 1, 2]
+    affine[0] = [0, 0, math.sqrt(0.5)]  # the best one
+    errors = np.abs(points @ affine[:, :2].T + affine[:, 2] - stated[:, None]).max(0)
+    source = "theorem: 4 errors of at most e add up to 2√2; 1e-12 for rounding"
+    least = math.sqrt(0.5) - 1e-12
+    claim.at_least(errors.min(), least, ERROR, equation="no ReLU", source=source)

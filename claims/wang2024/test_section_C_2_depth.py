@@ -1,0 +1,207 @@
+"""Section C.2 (wang2024, also Section 5.3): what depth saves, by Theorem 5.1 and Proposition 5.5.
+
+For a target with M memories that do not depend on each other, M + 1 layers instead of two need
+    width   max_k c_k instead of sum_k c_k,    and at equal extraction error heads in the ratio
+    (H^(M+1) / H^(2))^(2n) = sum_k b_k^2 / (sum_k b_k)^2  <=  1.
+We read b_k = a_k^(n+1), a_k = e^{0.01 T_k} (lin) or T_k^1.01 (log): print does not define b_k.
+
+Checked, in rationals, for all costs and splits that a search finds to try: both bounds follow from
+the error a_k^(n+1) / H_k^n of each memory; Theorem 5.1 is the best split of H heads over the
+memories, Proposition 5.5 gives each memory all H. The true ratio is at most the printed one, at
+most 1, and for equal T it is M^-(2n+1): for M = 4 a ratio of heads of .125, .177, .210 at n = 1, 2,
+4. Widths: max <= sum. In the networks that are built, counted: heads, T_k + 1 for each memory, max
+against sum in each layer; neurons, max against sum.
+Controls: the printed sum b^2 / (sum b)^2 is never below 1/M; unequal splits of the heads.
+
+Printed, and false: the two conditions on the heads are exchanged, so that to the letter depth would
+need more heads; and "=" is "<=" only. No choice of b_k would make it an equality.
+Readings: K is printed for M. In sum over the layers depth saves little or nothing: finding
+depth-per-layer.
+
+Not checked: that as many heads are necessary; both sides are upper bounds.
+"""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics, wang2024
+
+costs = st.lists(st.integers(1, 24).map(lambda k: Fraction(k, 6)), min_size=1, max_size=5)
+powers = st.integers(1, 5)
+ROUNDED = {1: "0.125", 2: "0.177", 4: "0.210"}  # M^-(1 + 1/(2n)) for M = 4
+DISTANCES = [(2, 3), (2, 5, 9), (1, 2, 3, 4), (4, 20)]
+several = pytest.mark.parametrize("Ts", DISTANCES, ids=lambda Ts: "T=" + ",".join(map(str, Ts)))
+
+
+def exact(values):
+    return numerics.exact.rationals(list(values)).tolist()
+
+
+@pytest.mark.exact
+def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
+    """sum_k a_k^(n+1) / h_k^n with sum h = 1 is at least (sum a)^(n+1), and equal at h = a / sum a;
+    its square is what `complexity` has for one layer, and for M layers sum_k (a_k^(n+1))^2."""
+    depth = wang2024.depth
+
+    def violated(case):
+        pairs, n = case
+        a, parts = exact(x for x, _ in pairs), exact(y for _, y in pairs)
+
+        def error(h):
+            shares = [one / sum(h) for one in h]
+            return sum(x ** (n + 1) / y**n for x, y in zip(a, shares, strict=True))
+
+        squares = sum((x ** (n + 1)) ** 2 for x in a)
+        as_stated = error(a) ** 2 == depth.all_at_once(a, n) and squares == depth.one_by_one(a, n)
+        return int(not (as_stated and error(parts) >= error(a)))
+
+    share = st.integers(1, 12).map(Fraction)
+    cost = st.integers(1, 24).map(lambda k: Fraction(k, 6))
+    pairs = st.lists(st.tuples(cost, share), min_size=1, max_size=4)
+    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
+    name = "splits that do better, or another minimum"
+    claim.for_all(st.tuples(pairs, powers), violated, name, equation="Hölder", examples=examples)
+
+
+@pytest.mark.exact
+def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
+    """With b = a^(n+1); equality for M = 1 only."""
+    depth = wang2024.depth
+
+    def violated(case):
+        a, n = exact(case[0]), case[1]
+        ratio, printed = depth.ratio(a, n), depth.printed_ratio([x ** (n + 1) for x in a])
+        equal = ratio == printed
+        return int(not (ratio <= printed <= 1 and equal == (len(a) == 1)))
+
+    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
+    name = "costs that violate it"
+    claim.for_all(
+        st.tuples(costs, powers), violated, name, equation="ratio ≤ printed ≤ 1", examples=examples
+    )
+
+
+@pytest.mark.parametrize("n", ROUNDED, ids="n={}".format)
+@pytest.mark.exact
+def test_equal_distances(n, claim):
+    """(H^(M+1) / H^(2))^(2n) = M^-(2n+1), whatever the common distance; M = 4 to three digits."""
+    for M, a in ((1, 3), (2, "7/3"), (4, "1/2"), (7, 5)):
+        ratio = wang2024.depth.ratio(exact([a] * M), n)
+        claim.equals(ratio, Fraction(1, M ** (2 * n + 1)), f"ratio, M = {M}", equation="M^−(2n+1)")
+    heads = wang2024.depth.root(wang2024.depth.ratio([1] * 4, n), n)
+    rounded = "theorem: M^−(1 + 1/(2n)), rounded to three digits"
+    stated = Fraction(ROUNDED[n])
+    claim.within(
+        heads, stated, Fraction(1, 2000), "heads, M = 4", equation="in each layer", source=rounded
+    )
+
+
+@pytest.mark.exact
+def test_the_largest_complexity_against_their_sum(claim):
+    """m^(M+1) / m^(2) = max c / sum c, between 1/M and 1."""
+
+    def violated(c):
+        ratio = Fraction(max(c), sum(c))
+        return int(not Fraction(1, len(c)) <= ratio <= 1)
+
+    whole = st.lists(st.integers(1, 1000), min_size=1, max_size=6)
+    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
+    claim.for_all(whole, violated, "complexities", equation="1/M ≤ ratio ≤ 1", examples=examples)
+
+
+def both(Ts):
+    """Two layers and M + 1, for memories at fixed distances, as targets of class (10)."""
+    readout = wang2024.targets.coordinate(len(Ts) + 1, 1)
+    target = wang2024.targets.Target.fixed("several", Ts, readout)
+    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in Ts]
+    adaptive = wang2024.adaptive
+    ways = (adaptive.two_layers(target), adaptive.one_by_one(target))
+    return [adaptive.transformer(target, heads, stages) for stages in ways]
+
+
+@several
+@pytest.mark.exact
+def test_heads_of_the_built_networks(Ts, claim):
+    """T_k + 1 heads fetch memory k to any accuracy: sum against max in each layer."""
+    shallow, deep = both(Ts)
+    needed = [T + 1 for T in Ts]
+    claim.equals(wang2024.depth.heads(shallow), [sum(needed)], "two layers", equation="sum_k")
+    claim.equals(wang2024.depth.heads(deep), needed, "M + 1 layers", equation="each its own")
+    counts = len(shallow.layers), len(deep.layers)
+    claim.equals(counts, (2, len(Ts) + 1), "layers", equation="2 and M + 1")
+
+
+@pytest.mark.exact
+def test_neurons_of_the_built_networks(claim):
+    """TWO_POINTERS: one neuron for g_1, three for g_2, and one for the constant, at first."""
+    target, adaptive = wang2024.targets.TWO_POINTERS, wang2024.adaptive
+    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in target.distances]
+    for stages, stated in ((adaptive.two_layers, [1 + 3 + 1]), (adaptive.one_by_one, [1 + 1, 3])):
+        network = adaptive.transformer(target, heads, stages(target))
+        found = wang2024.depth.widths(network)
+        claim.equals(found, stated, f"neurons, {stages.__name__}", equation="sum and max")
+
+
+# --- controls and errata -------------------------------------------------------------------------
+
+
+def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
+    """sum b^2 >= (sum b)^2 / M for any b, while equal T have M^-(2n+1): no b_k would do."""
+    M, n = 4, 1
+    least = min(
+        wang2024.depth.printed_ratio(exact(b))
+        for b in ([1, 1, 1, 1], [1, 2, 3, 4], [1, 1, 1, 100], ["1/7", 2, "5/3", 9])
+    )
+    claim.at_least(
+        least, Fraction(1, M), "sum b² / (sum b)²", equation="Cauchy–Schwarz",
+        source="theorem: Cauchy and Schwarz, equality for equal b",
+    )  # fmt: skip
+    true = wang2024.depth.ratio([1] * M, n)
+    factor = "theorem: M^(2n), 16 here"
+    claim.at_least(least / true, M ** (2 * n), "over the true ratio", equation="=", source=factor)
+
+
+def test_control_equal_shares_for_unequal_memories(claim):
+    """H_k = H/M for T = (2, 200), lin, n = 1: 1.57 times the error of the best split."""
+    a = [wang2024.depth.cost("lin", T) for T in (2, 200)]
+    equal = sum(x**2 for x in a) * 2
+    best = wang2024.depth.root(wang2024.depth.all_at_once(a, 1), 1)
+    worse = "theorem: 2 (a² + b²) / (a + b)² for a = e^0.02, b = e²: 1.57"
+    name = "error over that of the best split"
+    claim.at_least(equal / best, Fraction(3, 2), name, equation="H_k = H / M", source=worse)
+
+
+def test_printed_conditions_on_the_heads_are_exchanged(claim):
+    """To the letter two layers need (sum a^(2n+2))^(1/2n), M + 1 layers (sum a)^((n+1)/n)."""
+    a, n = [1, 1], 1
+    letter = wang2024.depth.all_at_once(a, n) / wang2024.depth.one_by_one(a, n)
+    claim.counterexample(
+        "with the printed conditions (H^(M+1) / H^(2))^(2n) is at most 1",
+        input={"a": a, "n": n},
+        measured=letter,
+        expected=1,
+        relation="<=",
+        equation="C.2, required number of heads",
+        snippet="a, n = [1, 1], 1\n"
+        "two = sum(x ** (2 * n + 2) for x in a)      # printed for two layers\n"
+        "deep = sum(a) ** (2 * n + 2)                # printed for M + 1 layers\n"
+        "deep / two\n",
+    )
+    claim.equals(1 / letter, Fraction(1, 8), "ratio, exchanged back", equation="5.5 over 5.1")
+
+
+def test_printed_equality_is_an_inequality(claim):
+    """a = (1, 1), n = 1: 2 / 2^4 = 1/8 against 2 / 2^2 = 1/2."""
+    a, n = [1, 1], 1
+    claim.counterexample(
+        "(H^(M+1) / H^(2))^(2n) = sum b^2 / (sum b)^2",
+        input={"a": a, "n": n, "b": [x ** (n + 1) for x in a]},
+        measured=wang2024.depth.ratio(a, n),
+        expected=wang2024.depth.printed_ratio([x ** (n + 1) for x in a]),
+        equation="C.2",
+        snippet="from fractions import Fraction\na, n = [1, 1], 1\nb = [x ** (n + 1) for x in a]\n"
+        "true = Fraction(sum(x ** (2 * n + 2) for x in a), sum(a) ** (2 * n + 2))\n"
+        "true, Fraction(sum(x * x for x in b), sum(b) ** 2)\n",
+    )

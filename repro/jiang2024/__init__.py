@@ -1,0 +1,68 @@
+"""Jiang, Li: Approximation Rate of the Transformer Architecture for Sequence Modeling.
+
+Equations (5), (8)    model.py
+Equation (7)          encodings.py
+Theorem A.3, (12)     representation.py; Kolmogorov's theorem: repro/numerics/superposition.py
+Sections D.2, D.3     pieces.py (Hoelder constants), mixing.py (the spectrum of the example)
+Equation (18)         selection.py
+Equations (12)-(15)   complexity.py
+Section 5.1, (68)     couplings.py
+Theorem 4.1           rate.py, and what no network can do: floors.py
+(5) in floating point networks.py
+(40)-(43)             softmax.py
+Proposition B.1       gauge.py
+Appendix B.1, tasks   tasks.py
+Section D.1           recurrent.py (72)-(75), memory.py (76)-(79), hankel.py (the rate)
+Proposition 6.1       ordering.py, and the floor under Table 2
+Proposition 6.3       memory.py
+"""
+
+from typing import TYPE_CHECKING
+
+from repro.lazy import submodules
+
+if TYPE_CHECKING:
+    from repro.jiang2024 import (
+        complexity,
+        couplings,
+        encodings,
+        floors,
+        gauge,
+        hankel,
+        memory,
+        mixing,
+        model,
+        networks,
+        ordering,
+        pictures,
+        pieces,
+        rate,
+        recurrent,
+        representation,
+        selection,
+        softmax,
+        tasks,
+    )
+
+__all__ = [
+    "complexity",
+    "couplings",
+    "encodings",
+    "floors",
+    "gauge",
+    "hankel",
+    "memory",
+    "mixing",
+    "model",
+    "networks",
+    "ordering",
+    "pictures",
+    "pieces",
+    "rate",
+    "recurrent",
+    "representation",
+    "selection",
+    "softmax",
+    "tasks",
+]
+__getattr__ = submodules(__name__, *__all__)

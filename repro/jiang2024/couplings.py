@@ -1,0 +1,148 @@
+"""Section 5.1: couplings whose decomposition (10) is known, as their singular values are chosen.
+
+Paper       Here                 Meaning
+sigma_i     Coupling.sigma       as one likes; i^-alpha by `powers`, R of them for infinitely many
+phi_i       Coupling.queries     sqrt2 sin(2 pi i u)
+psi_i       Coupling.keys        the same sine, or sqrt2 cos(2 pi i v)
+I           Coupling.pieces      0: all tokens in [0, 1]. tau: token t in [2t, 2t + 1], as (7) wants
+S_m, T_m    tails                sum_{i > m} sigma_i and sum_{i > m} sigma_i^2
+
+    rho(u, v) = sum_{i <= R} sigma_i phi_i(u) psi_i(v).                                      (68)
+
+Encoded tokens. g(x) = (t - 1 + x - 2t) / tau glues the pieces together: it is continuous on their
+union I, and a change of variables that multiplies volumes by 1 / tau. So phi_i(g(x)) / sqrt(tau)
+are orthonormal on I, and sum_i sigma_i phi_i(g) psi_i(g) / tau has the singular values sigma_i.
+
+alpha = 1, sines on both sides. From sum_i cos(2 pi i x) / i = -log |2 sin(pi x)|,
+    sum_i 2 sin(2 pi i u) sin(2 pi i v) / i = log |sin pi(u + v) / sin pi(u - v)|,
+which is square integrable and not continuous: on the diagonal the sum of the first R terms is
+log R + O(1), at u = 1/4 it is 2 (1 + 1/3 + 1/5 + ...). Elsewhere Abel's summation bounds what is
+beyond R by 1/(R + 1) (1 / |sin pi(u + v)| + 1 / |sin pi(u - v)|) (`diagonal_at_quarter`,
+`logarithmic`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.jiang2024.model import Target
+from repro.numerics.arrays import Array, each, inner
+from repro.numerics.exact import rational, to_float, vector
+
+BITS = 128
+
+
+def powers(alpha: Any, R: int) -> np.ndarray:
+    """sigma_i = i^-alpha for i = 1, ..., R, in balls."""
+    with flint.ctx.workprec(BITS):
+        exponent = -flint.arb(rational(alpha))
+        return vector([flint.arb(i) ** exponent for i in range(1, R + 1)])
+
+
+def tails(sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """S_m and T_m for m = 0, ..., R."""
+    backwards = np.concatenate([sigma[:0], sigma[::-1]])
+    S, T = (np.concatenate([[0 * sigma[0]], np.cumsum(v)])[::-1] for v in (backwards, backwards**2))
+    return S, T
+
+
+def infinite_tails(alpha: Any, m: int) -> tuple[flint.arb, flint.arb]:
+    """S_m and T_m of sigma_i = i^-alpha for R = infinity: Hurwitz's zeta at alpha and 2 alpha."""
+    alpha = rational(alpha)
+    if not alpha > 1:
+        raise ValueError(f"the sum of i^-alpha needs alpha > 1, got alpha = {alpha}")
+    with flint.ctx.workprec(BITS):
+        return flint.arb(alpha).zeta(m + 1), flint.arb(2 * alpha).zeta(m + 1)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """rho of (68) with sines for phi_i; key is the name of psi_i."""
+
+    sigma: np.ndarray  # (R,), exact or balls
+    key: str = "sin"
+    pieces: int = 0
+
+    def __post_init__(self) -> None:
+        if self.key not in ("sin", "cos"):
+            raise ValueError(f"Section 5.1 has sines, we add 'cos': got key = {self.key!r}")
+
+    @property
+    def R(self) -> int:
+        return len(self.sigma)
+
+    def queries(self, x: Array, terms: slice = slice(None)) -> Array:
+        """phi_i(x) for the i in `terms`, (..., tau, 1) -> (..., tau, number of terms)."""
+        return self._waves(x, "sin", terms)
+
+    def keys(self, x: Array, terms: slice = slice(None)) -> Array:
+        """psi_i(x)."""
+        return self._waves(x, self.key, terms)
+
+    def singular_values(self, like: Array) -> Array:
+        """sigma, in the arithmetic of `like`."""
+        return numbers(self.sigma, like)
+
+    def rho(self, u: Array, v: Array) -> Array:
+        return inner(self.queries(u) * self.singular_values(u), self.keys(v))
+
+    def target(self) -> Target:
+        """(8) with F(z) = z and f(x) = x, where x is what an encoded token encodes."""
+        return Target(first, self.content, self.rho)
+
+    def content(self, x: Array) -> Array:
+        """x(t) in [0, 1] of a token; f of the target."""
+        return x - 2 * floor(x / 2) if self.pieces else x
+
+    def glued(self, x: Array) -> Array:
+        """The coordinate g in [0, 1] that the waves are functions of."""
+        return (floor(x / 2) - 1 + self.content(x)) / self.pieces if self.pieces else x
+
+    def _waves(self, x: Array, name: str, terms: slice) -> Array:
+        frequencies = np.arange(1, self.R + 1)[terms]
+        g = self.glued(x)
+        volume = max(self.pieces, 1)
+        if isinstance(g, torch.Tensor):
+            angles = 2 * math.pi * ((g * numbers(frequencies, g)) % 1)
+            return math.sqrt(2 / volume) * getattr(torch, name)(angles)
+        height = (flint.arb(2) / volume).sqrt()
+        return each(lambda a: height * getattr(flint.arb(a), f"{name}_pi")(), 2 * g * frequencies)
+
+
+def numbers(values: np.ndarray, like: Array) -> Array:
+    """Exact numbers in the arithmetic of `like`: a tensor of its kind, or as they are."""
+    if isinstance(like, torch.Tensor):
+        return torch.tensor(to_float(values), dtype=like.dtype, device=like.device)
+    return values
+
+
+def floor(x: Array) -> Array:
+    return x.floor() if isinstance(x, torch.Tensor) else each(lambda value: value.floor(), x)
+
+
+def first(z: Array) -> Array:
+    """F: the one coordinate of the average."""
+    return z[..., 0]
+
+
+# alpha = 1
+
+
+def diagonal_at_quarter(R: int) -> flint.fmpq:
+    """The sum of the first R terms of rho(1/4, 1/4) for alpha = 1, exactly."""
+    return sum((flint.fmpq(2, i) for i in range(1, R + 1, 2)), flint.fmpq(0))
+
+
+def logarithmic(u: flint.fmpq, v: flint.fmpq) -> flint.arb:
+    """log |sin pi(u + v) / sin pi(u - v)|: rho(u, v) for alpha = 1 and u != v."""
+    return abs(flint.arb(u + v).sin_pi() / flint.arb(u - v).sin_pi()).log()
+
+
+def beyond(R: int, u: flint.fmpq, v: flint.fmpq) -> flint.arb:
+    """Abel's bound for the terms beyond R of rho(u, v) for alpha = 1."""
+    sines = (flint.arb(u + v).sin_pi(), flint.arb(u - v).sin_pi())
+    return sum((1 / abs(s) for s in sines), flint.arb(0)) / (R + 1)

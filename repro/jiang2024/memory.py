@@ -1,0 +1,142 @@
+"""Equations (76)-(79): how long and how loud a kernel remembers; and one infimum that repairs it.
+
+    C_1 = 1 + inf{ beta > 0 : e^{t/beta} |rho(t)| -> 0 },   C_2 = sup_t e^{t/C_1} |rho(t)|,
+    C_RNN = C_1 C_2.                                                                     (76)-(78)
+
+Kernels here are rho(t) = first[t] + sum_i a_i (+-1)^t e^{-b_i t}, with a_i != 0, different factors
++-e^{-b_i} and `first` ending somewhere. Then the infimum is 1/min b_i, or 0 if there is no
+exponential: no sum of exponentials cancels for all large t, and one of them alone decays like it.
+The supremum is enclosed in balls: beyond `first`, e^{ut} |rho(t)| <= sum |a_i| e^{-(b_i - u) t},
+which falls with t, so finitely many t decide.
+
+Three facts, all by C_1 >= 1 and C_1 > 1/min b_i.
+- C_2 is finite as soon as C_1 is. (79) is the space of exponentially decaying kernels.
+- C_RNN is homogeneous, and not monotone: the spike e^{-T/gamma} delta_T has C_1 = 1 and C_RNN =
+  e^{T(1 - 1/gamma)}; the larger kernel e^{-t/gamma} has C_1 = 1 + gamma and C_RNN = 1 + gamma.
+- If |rho(t)| <= e^{-t/gamma} and gamma <= 1, then C_RNN <= 1 + gamma: C_1 <= 1 + gamma, and
+  e^{t/C_1} |rho(t)| <= e^{t - t/gamma} <= 1. For gamma > 1 the spikes leave no bound at all.
+
+The repair. C* = inf_{c>0} c sup_t e^{t/c} |rho(t)| is homogeneous and monotone. With c = gamma:
+- |rho(t)| <= e^{-t/gamma} gives C* <= gamma, with equality for e^{-t/gamma} (no c < gamma will do);
+- so it is for sum_{s<l} theta(s) rho(t+s), (97), if |theta|_1 <= 1: it is no larger than
+  sum |theta(s)| e^{-(t+s)/gamma};
+- a causal filter gives sum_s theta(s) rho(t-s), and for c >= gamma, t >= s
+  e^{t/c} e^{-(t-s)/gamma} <= e^{s/c}; so C* <= min_{c >= gamma} c e^{(l-1)/c}, which is
+  gamma e^{(l-1)/gamma} for l - 1 <= gamma and e (l-1) beyond. The delay theta = delta_{l-1} of
+  e^{-t/gamma} attains it: for c < gamma the supremum is infinite, and t = l-1 alone makes it
+  e^{(l-1)/c}.
+
+C* in closed form, for kernels that end. In u = 1/c every log(e^{ut} |rho(t)| / u) is convex, and
+the least maximum of convex functions of one variable is that of some two of them. For t < t' they
+cross at u = log|rho(t)/rho(t')| / (t' - t). Either this lies between 1/t' and 1/t, where one still
+falls and the other rises already, and is best; or one of the two is the larger at its own minimum,
+which is e t |rho(t)|. So C* is the largest of all e t |rho(t)| and all such crossings.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+
+from repro.numerics.exact import rational
+from repro.numerics.logarithms import Log, ball
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """a (sign)^t e^{-rate t}; the rate is rational or the logarithm of a rational."""
+
+    a: Any
+    rate: Any
+    sign: int = 1
+
+    def __post_init__(self) -> None:
+        if not (ball(self.rate) > 0 and self.a != 0 and self.sign in (1, -1)):
+            raise ValueError(f"(76) needs a decaying exponential, a != 0 and rate > 0: {self}")
+
+    def ball(self, t: int) -> flint.arb:
+        return ball(self.a) * self.sign**t * (-ball(self.rate) * t).exp()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """rho(t) = first[t] + sum of exponentials, t = 0, 1, ...; first is 0 beyond its end."""
+
+    first: Sequence[Any] = ()
+    terms: tuple[Exponential, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", tuple(self.first))
+        for one, other in itertools.combinations(self.terms, 2):
+            if one.sign == other.sign and ball(one.rate).overlaps(ball(other.rate)):
+                raise ValueError(f"two terms of one kernel have the same exponential: {one}")
+
+    def ball(self, t: int) -> flint.arb:
+        early = ball(self.first[t]) if t < len(self.first) else flint.arb(0)
+        return sum((term.ball(t) for term in self.terms), early)
+
+    def until(self, end: int) -> "Kernel":
+        """rho(0), ..., rho(end - 1), and then nothing."""
+        return Kernel([self.ball(t) for t in range(end)])
+
+
+def spike(T: int, height: Any = 1) -> Kernel:
+    """height delta_T."""
+    return Kernel([*[0] * T, height])
+
+
+def decay_time(kernel: Kernel) -> Any:
+    """inf{beta > 0 : e^{t/beta} |rho(t)| -> 0}: exact where the slowest rate is rational."""
+    if not kernel.terms:
+        return rational(0)
+    slowest = min((term.rate for term in kernel.terms), key=lambda rate: float(ball(rate)))
+    return 1 / (ball(slowest) if isinstance(slowest, Log) else rational(slowest))
+
+
+def C_1(kernel: Kernel) -> Any:
+    """(76)."""
+    return 1 + decay_time(kernel)
+
+
+def C_2(kernel: Kernel) -> flint.arb:
+    """(77)."""
+    return weighed(kernel, 1 / C_1(kernel))
+
+
+def C_RNN(kernel: Kernel) -> flint.arb:
+    """(78)."""
+    return ball(C_1(kernel)) * C_2(kernel)
+
+
+def weighed(kernel: Kernel, u: Any) -> flint.arb:
+    """sup_t e^{ut} |rho(t)|, if every exponential of the kernel decays faster than e^{-ut}."""
+    if not all(ball(term.rate) > ball(u) for term in kernel.terms):
+        raise ValueError(f"sup e^(ut) |rho(t)| needs u below every rate, got u = {ball(u)}")
+    largest, t = flint.arb(0), 0
+    while t < len(kernel.first) or not _beyond(kernel, u, t) <= largest:
+        largest = largest.max((ball(u) * t).exp() * abs(kernel.ball(t)))
+        t += 1
+    return largest
+
+
+def _beyond(kernel: Kernel, u: Any, t: int) -> flint.arb:
+    """sum |a_i| e^{-(b_i - u) t}."""
+    rates = [(abs(ball(term.a)), ball(term.rate) - ball(u)) for term in kernel.terms]
+    return sum((a * (-rate * t).exp() for a, rate in rates), flint.arb(0))
+
+
+def joint(kernel: Kernel) -> flint.arb:
+    """C* of a kernel that ends. It is monotone: of `until(T)` it is at most that of the whole."""
+    if kernel.terms:
+        raise ValueError("C* in closed form needs a kernel that ends: take `until`")
+    heard = [(t, abs(kernel.ball(t))) for t in range(len(kernel.first)) if kernel.ball(t) != 0]
+    largest = flint.arb(0)
+    for t, size in heard:
+        largest = largest.max(flint.arb(1).exp() * t * size)
+    for (t, early), (later, late) in itertools.combinations(heard, 2):
+        u = (early / late).log() / (later - t)
+        if not (u * later < 1 or u * t > 1):
+            largest = largest.max(early * (u * t).exp() / u)
+    return largest

@@ -1,0 +1,21 @@
+"""The figures of jiang2024's claims: they draw what they are given and measure nothing."""
+
+from typing import TYPE_CHECKING
+
+from repro.lazy import submodules
+
+if TYPE_CHECKING:
+    from repro.jiang2024.pictures import (
+        rate,
+        recurrent,
+        representation,
+        shape,
+    )
+
+__all__ = [
+    "rate",
+    "recurrent",
+    "representation",
+    "shape",
+]
+__getattr__ = submodules(__name__, *__all__)

@@ -1,0 +1,80 @@
+"""Section D.2: functions given in pieces on disjoint intervals, and their Hoelder constants.
+
+(91) reads |f(x) - f(y)| <= C |x - y|^alpha. Let alpha = 1/p with an integer p >= 1, and let f be
+linear on each of several disjoint intervals. For x and y in two of them, or in one,
+|f(x) - f(y)|^p / |x - y| is a convex function of (x, y), the perspective of |.|^p in linear
+functions of x and y. Its largest values are taken at the ends of the intervals:
+
+    C^p = max |f(x) - f(y)|^p / |x - y|  over ends x != y,        a rational number (`hoelder`).
+
+What is true of a permutation of the pieces. The sup norm and the slopes stay. Points of different
+pieces are at a distance of at least the smallest gap g and at most the diameter D of the whole, so
+
+    C~ <= C (D/g)^alpha,
+
+and a factor near D/g does occur. Every extension of f to the convex hull has at least the constant
+C; McShane's, min over y of f(y) + C |x - y|^alpha, has no larger one. Tietze's theorem speaks of
+the sup norm only.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import flint
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """f linear on each of these disjoint intervals, in increasing order."""
+
+    intervals: Sequence[tuple[flint.fmpq, flint.fmpq]]
+    values: Sequence[tuple[flint.fmpq, flint.fmpq]]  # at the two ends
+
+    def __post_init__(self) -> None:
+        ends = [end for interval in self.intervals for end in interval]
+        pairs = list(itertools.pairwise(ends))
+        inside, between = pairs[::2], pairs[1::2]
+        if not (all(x <= y for x, y in inside) and all(x < y for x, y in between)):
+            raise ValueError(f"(7) has disjoint pieces, here in increasing order: {self.intervals}")
+        if len(self.values) != len(self.intervals):
+            found = f"{len(self.intervals)} and {len(self.values)}"
+            raise ValueError(f"(89) has a function for each piece, got {found}")
+
+    @property
+    def ends(self) -> list[tuple[flint.fmpq, flint.fmpq]]:
+        """(x, f(x)) at all ends."""
+        both = zip(self.intervals, self.values, strict=True)
+        return [pair for xs, ys in both for pair in zip(xs, ys, strict=True)]
+
+    def permuted(self, p: Sequence[int]) -> "Pieces":
+        """Piece t shows what piece p[t] showed."""
+        return Pieces(self.intervals, [self.values[t] for t in p])
+
+    def hoelder(self, p: int = 1) -> flint.fmpq:
+        """C^p for the least C of (91) with alpha = 1/p."""
+        pairs = itertools.combinations(self.ends, 2)
+        return max(abs(fx - fy) ** p / abs(x - y) for (x, fx), (y, fy) in pairs if x != y)
+
+    def sup(self) -> flint.fmpq:
+        return max(abs(value) for _, value in self.ends)
+
+    def reach(self) -> flint.fmpq:
+        """D/g: diameter over smallest gap."""
+        gaps = (after[0] - before[1] for before, after in itertools.pairwise(self.intervals))
+        return (self.intervals[-1][1] - self.intervals[0][0]) / min(gaps)
+
+    def mcshane(self, x: flint.fmpq) -> flint.fmpq:
+        """The extension with the same Lipschitz constant and, clipped, with the same sup norm."""
+        for (low, high), (at_low, at_high) in zip(self.intervals, self.values, strict=True):
+            if low <= x <= high:
+                return at_low + (at_high - at_low) * (x - low) / (high - low) if x > low else at_low
+        C, sup = self.hoelder(), self.sup()
+        return min(sup, min(value + C * abs(x - end) for end, value in self.ends))
+
+
+def staircase(values: Sequence[int]) -> Pieces:
+    """These constants on [2t, 2t + 1], t = 1, 2, ...: the rooms of the shifted encoding."""
+    times = range(1, len(values) + 1)
+    intervals = [(flint.fmpq(2 * t), flint.fmpq(2 * t + 1)) for t in times]
+    return Pieces(intervals, [(flint.fmpq(v), flint.fmpq(v)) for v in values])

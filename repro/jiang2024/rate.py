@@ -1,0 +1,192 @@
+"""Theorem 4.1: attention of rank m for a coupling of higher rank; what it costs, with constants.
+
+Paper          Here               Meaning
+sigma_i        sigma              singular values of the coupling, (R,)
+m_h            len(kept)          size of the head
+-              kept, s_i          coefficients of the first m products phi_i psi_i in the network
+-              delta, d_i         rho - rho^, error of a logit; sigma_i - s_i, s_i = 0 beyond m
+S_m, T_m       couplings.tails    sums of sigma_i and of sigma_i^2 beyond m
+K_F, diam f    K_F, diameter      Lipschitz constant of F, diameter of f(I)
+-              c = tau - 1/2
+
+1. From logits to outputs. A row of softmax weights moves an average of f by at most
+diam f / (2 sqrt 2) (sum_s delta_ts^2)^(1/2), repro/jiang2024/softmax.py. Hence
+    E |H_t - H^_t|^2 <= (K_F diam f)^2 / 8  E sum_s delta_ts^2                (`mean_square_bound`).
+The square has the exponent of T_m, which is 2 alpha - 1; an L1 error has half of it.
+
+2. Independent uniform tokens on [0, 1] (`row_error`). For s != t, E delta_ts^2 = sum d_i^2 by
+orthonormality. For s = t and sines on both sides, delta_tt = sum d_i (1 - cos 4 pi i u), for
+cosines delta_tt = sum d_i sin 4 pi i u, so that
+    E sum_s delta_ts^2 = c sum d_i^2 + (sum d_i)^2    (sines),        c sum d_i^2    (cosines).
+`plain` truncation, d_i = 0 for i <= m, costs c T_m + S_m^2 with sines: the exponent is 2 alpha - 2.
+
+3. The ridge correction (`ridge`). The sum above is convex in d_1, ..., d_m; at its minimum c d_i +
+sum_j d_j = 0, so all of them are -a with (c + m) a = S_m:
+    s_i = sigma_i + S_m / (m + c),      E sum_s delta_ts^2 = c (T_m + S_m^2 / (m + c)).
+If sigma_i <= C_1 i^-alpha, T_m <= C_1^2 m^(1 - 2 alpha) / (2 alpha - 1), and if alpha > 1,
+S_m <= C_1 m^(1 - alpha) / (alpha - 1): the exponent is 2 alpha - 1 again (`ridge_bound`). Keeping
+the trace, s_i = sigma_i + S_m / m, has it as well, with c (T_m + S_m^2 / m) (`trace`).
+
+4. Encoded tokens (`with_diagonal`). The blocks I_t x I_s partition I x I, so the pairs s != t of
+the truncation after r terms cost at most T_r in all, whatever tau is. A pair s = t needs delta on
+the diagonal only: tau more coordinates,
+    1{u in I_t} (rho - rho~)(u, u)   for queries,   1{v in I_t}   for keys,       t = 1, ..., tau,
+make it exact and change nothing else. With m_h = r + tau (`encoded_bound`)
+    sum_t E |H_t - H^_t|^2 <= (K_F diam f)^2 / 8  C_1^2 / ((2 alpha - 1) r^(2 alpha - 1)).
+
+5. Networks (`network_error`). If phi^_i, psi^_i, f^ and F^ are within e_phi, e_psi, e_f, e_F of
+what they stand for, in the supremum norm, a logit moves by at most
+    sum_i |s_i| (sup |phi_i| e_psi + sup |psi_i| e_phi + e_phi e_psi),
+an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-(51), which lack
+s_i and K_F; it adds to the root of the mean square.
+
+(17) as printed is `printed_bound`.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.jiang2024 import selection
+from repro.jiang2024.complexity import interpolant
+from repro.jiang2024.couplings import Coupling, first, floor, numbers, tails
+from repro.jiang2024.model import Function, Transformer
+from repro.numerics.arrays import Array
+from repro.numerics.exact import rational, rationals
+
+HALF = flint.fmpq(1, 2)
+
+
+# What is kept of the coupling
+
+
+def plain(sigma: np.ndarray, m: int) -> np.ndarray:
+    """The proof's truncation."""
+    _check_rank(sigma, m)
+    return sigma[:m]
+
+
+def trace(sigma: np.ndarray, m: int) -> np.ndarray:
+    """The first m singular values, raised so that the trace stays."""
+    _check_rank(sigma, m)
+    return sigma[:m] + tails(sigma)[0][m] / m
+
+
+def ridge(sigma: np.ndarray, m: int, tau: int) -> np.ndarray:
+    """The first m singular values, raised by S_m / (m + tau - 1/2)."""
+    _check_rank(sigma, m)
+    return sigma[:m] + tails(sigma)[0][m] / (m + tau - HALF)
+
+
+def _check_rank(sigma: np.ndarray, m: int) -> None:
+    if not 1 <= m <= len(sigma):
+        raise ValueError(f"Theorem 4.1 needs 1 <= m_h <= R = {len(sigma)}, got m_h = {m}")
+
+
+def row_error(sigma: np.ndarray, kept: np.ndarray, tau: int, key: str) -> Any:
+    """E sum_s delta_ts^2 for independent uniform tokens on [0, 1], see 2; exact, or a ball."""
+    d = np.concatenate([sigma[: len(kept)] - kept, sigma[len(kept) :]])
+    squares = (tau - HALF) * (d * d).sum()  # a ball around 0 has no power
+    return squares + d.sum() * d.sum() if key == "sin" else squares
+
+
+# Networks
+
+
+def truncated(coupling: Coupling, kept: np.ndarray, x: Array) -> Transformer:
+    """(18) with s_i phi_i and psi_i for i <= m, in the arithmetic of the tokens x."""
+    terms = slice(len(kept))
+
+    def queries(x: Array) -> Array:
+        return coupling.queries(x, terms) * numbers(kept, x)
+
+    return _attention(coupling, queries, lambda x: coupling.keys(x, terms), x)
+
+
+def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
+    """r terms, and one coordinate for each position that makes the diagonal exact, see 4."""
+    _check_rank(coupling.sigma, r)
+    tau, terms, rest = coupling.pieces, slice(r), slice(r, None)
+    if not tau:
+        raise ValueError("the diagonal is mended piece by piece: needs encoded tokens, as in (7)")
+
+    def rooms(x: Array) -> Array:  # 1{x in I_t} for t = 1, ..., tau
+        inside = floor(x / 2) == numbers(np.arange(1, tau + 1), x)
+        return inside.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(inside.astype(int))
+
+    def queries(x: Array) -> Array:
+        sigma = coupling.singular_values(x)
+        left = sigma[rest] * coupling.queries(x, rest) * coupling.keys(x, rest)
+        return _joined(
+            sigma[terms] * coupling.queries(x, terms), rooms(x) * left.sum(-1)[..., None]
+        )
+
+    return _attention(coupling, queries, lambda x: _joined(coupling.keys(x, terms), rooms(x)), x)
+
+
+def interpolated(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Transformer:
+    """`truncated` with one ReLU layer of w neurons for f^; tokens in [0, 1]."""
+    exact = truncated(coupling, kept, x)
+    knots = torch.arange(w + 1, dtype=x.dtype, device=x.device)[:, None] / w
+    return replace(exact, f=interpolant(exact.f(knots).mT))
+
+
+def _attention(coupling: Coupling, queries: Function, keys: Function, x: Array) -> Transformer:
+    return selection.transformer(queries, keys, coupling.content, first, x[..., :1, :])
+
+
+def _joined(a: Array, b: Array) -> Array:
+    return torch.cat([a, b], -1) if isinstance(a, torch.Tensor) else np.concatenate([a, b], -1)
+
+
+# Bounds
+
+
+def mean_square_bound(row_error: Any, K_F: Any = 1, diameter: Any = 1) -> Any:
+    """Of E |H_t - H^_t|^2, see 1."""
+    return (K_F * diameter) ** 2 * row_error / 8
+
+
+def ridge_bound(alpha: Any, m: int, tau: int, C_1: Any = 1) -> flint.arb:
+    """Of E sum_s delta_ts^2 with the ridge correction, see 3; sines on both sides."""
+    alpha = _above(alpha, 1, "the ridge correction")
+    constant = 1 / (2 * alpha - 1) + 1 / (alpha - 1) ** 2
+    return (tau - HALF) * C_1**2 * flint.arb(constant) * _power(m, 1 - 2 * alpha)
+
+
+def encoded_bound(alpha: Any, r: int, C_1: Any = 1) -> flint.arb:
+    """Of sum_{t,s} E delta_ts^2 with the diagonal mended, m_h = r + tau, see 4."""
+    alpha = _above(alpha, HALF, "Theorem 4.1")
+    return C_1**2 * _power(r, 1 - 2 * alpha) / flint.arb(2 * alpha - 1)
+
+
+def network_error(kept: Iterable[Any], sup: Any, errors: Iterable[Any]) -> Any:
+    """How far phi^_i and psi^_i, both within errors[i], move an output, see 5; K_F = diam f = 1."""
+    return sum(abs(s) * (2 * sup * e + e**2) for s, e in zip(kept, errors, strict=True)) / 2
+
+
+def printed_bound(
+    complexities: tuple[Any, Any, Any], exponents: tuple[Any, Any], tau: int, m_h: int, m_FF: Any
+) -> flint.arb:
+    """The right side of (17): C_0, C_1, C_2(m_h), and alpha, beta; m_FF = inf leaves one term."""
+    (C_0, C_1, C_2), (alpha, beta) = complexities, map(rational, exponents)
+    low_rank = C_1 * _power(m_h, 1 - 2 * alpha)
+    if m_FF == math.inf:
+        return tau**2 * C_0 * low_rank
+    return tau**2 * C_0 * (low_rank + C_2 * _power(m_h, beta + 1) * _power(m_FF, -beta))
+
+
+def _power(base: int, exponent: flint.fmpq) -> flint.arb:
+    return flint.arb(base) ** flint.arb(exponent)
+
+
+def _above(alpha: Any, least: Any, statement: str) -> flint.fmpq:
+    alpha = rational(alpha)
+    if not alpha > least:
+        raise ValueError(f"{statement} needs alpha > {least}, got alpha = {alpha}")
+    return alpha

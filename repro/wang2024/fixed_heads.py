@@ -1,0 +1,151 @@
+"""Theorem 4.1 in float64: heads for the distances T_1, ..., T_M, with errors that are proved.
+
+Paper                         Here               Meaning
+H_1, ..., H_M                 apart              heads of their own, shared out by moving.allocate
+-                             shared             every head writes to every memory
+alpha_h, beta_h = p_h         alphas, exponents  phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
+|phi_k - I{. = T_k}|_1        errors             over all of N, for the weights as they are stored
+E_Attn                        attention_error    the root of the sum of their squares
+
+The coefficients are fitted on a window, in float64. What is fitted are rational numbers, and for
+these the l1 error over all integers is enclosed in balls (numerics/l1.py): E_Attn holds for
+sequences of any length, whatever the fit thought of itself.
+
+The best layer for the parity of x_t, x_{t-T_1}, ..., x_{t-T_M} (`best_for_parity`). On M + 1 signs
+it is a zigzag of their sum s, with slopes 1 and -1. Let H exponents be given and let E be the l1
+distance on N_+ of rho = sum_k I{. = T_k} from the span of the heads.
+- One block is enough: it holds sum_s phi(s) x_{t-s}, the readout adds (1 - phi(0)) x_t, and the
+  error is at most E, as the zigzag moves no faster than s.
+- No network of class (7) with these exponents has an error below min(1, E), if M is even and the
+  tokens are all of [-1, 1]. By duality there is a z with z_0 = 0, |z_s| <= 1, orthogonal to all
+  heads, and sum_k z_{T_k} = E; divide it by E should E exceed 1. The pasts z and -z look alike to
+  the layer, and |s| <= 1 for both. There the zigzag is s or -s: the outputs wanted are 2 min(1, E)
+  apart.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+
+from repro.numerics import l1
+from repro.numerics.barron import Network, path_norm
+from repro.numerics.exact import rationals
+from repro.numerics.roundoff import unit
+from repro.wang2024 import essential, fixed
+from repro.wang2024.heads import family
+from repro.wang2024.kernels import later
+from repro.wang2024.model import SMALLEST, Transformer
+from repro.wang2024.moving import WINDOW, allocate, usual_exponents
+from repro.wang2024.targets import Target, parity
+
+BITS = 256
+PROVED = 200  # times at which an error is summed up; beyond them it is bounded
+
+
+@dataclass(frozen=True)
+class FixedHeads:
+    """All heads of the layer, and how far each memory is from its token."""
+
+    rpe: str
+    exponents: tuple[Any, ...]  # (H,)
+    alphas: np.ndarray  # (H, M), rational
+    errors: tuple[float, ...]  # (M,)
+
+    @property
+    def attention_error(self) -> float:
+        return math.hypot(*self.errors)
+
+    def kernel(self, length: int) -> np.ndarray:
+        """phi_k(s) in float64, 0 at s = 0 for log; (M, length)."""
+        times, phi = range(SMALLEST[self.rpe], length), np.zeros((self.alphas.shape[1], length))
+        with flint.ctx.workprec(BITS):
+            rows = [family(self.rpe, [p]).balls(times) for p in self.exponents]  # (H, times, 1)
+            phi[:, SMALLEST[self.rpe] :] = (np.array(rows, dtype=object)[..., 0].T @ self.alphas).T
+        return phi
+
+    def transformer(
+        self, target: Target, length: int, readout: Network | None = None
+    ) -> Transformer:
+        return fixed.transformer(
+            target, self.rpe, self.exponents, self.alphas, length=length, readout=readout
+        )
+
+    def rounding(self, target: Target, length: int, readout: Network | None = None) -> float:
+        """How far rounding may move the output of the layer in float64.
+
+        In the memories as essential.py has it, times |f|_Lip; and in the sum of m neurons.
+        """
+        f = readout or target.readout.network
+        assert f is not None
+        with flint.ctx.workprec(BITS):
+            sums = fixed.normalisers(self.rpe, self.exponents, length)
+            total = target.d * float(abs(self.alphas).sum(1) @ sums)
+        stored = essential.roundoff(total, length, len(self.exponents))
+        read = (len(f.a) + 20) * unit("float64") * 2 * float(path_norm(f))
+        return target.readout.lipschitz * stored + read
+
+
+@functools.cache
+def _column(rpe: str, T: int, H: int) -> tuple[np.ndarray, float]:
+    """Coefficients for one memory, as rationals, and their proved error."""
+    exponents = usual_exponents(rpe, H)
+    found, _ = fixed.fitted(rpe, T, exponents, length=WINDOW)
+    alphas = rationals(found.tolist())
+    with flint.ctx.workprec(BITS):
+        error = l1.l1_error(l1.indicator(T), family(rpe, exponents), list(alphas), window=PROVED)
+    return alphas, float(error.upper())
+
+
+def shared(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
+    columns = [_column(rpe, T, H) for T in distances]
+    alphas = np.stack([alphas for alphas, _ in columns], axis=1)
+    return FixedHeads(rpe, usual_exponents(rpe, H), alphas, tuple(e for _, e in columns))
+
+
+def apart(rpe: str, distances: Sequence[int], H: int, n: int = 1) -> FixedHeads:
+    """As A.1 has it, with the shares for this n made integers."""
+    shares = allocate(H, [cost(rpe, T) for T in distances], n)
+    columns = [_column(rpe, T, own) for T, own in zip(distances, shares, strict=True)]
+    exponents = sum((usual_exponents(rpe, own) for own in shares), ())
+    alphas = rationals(fixed.apart([alphas.tolist() for alphas, _ in columns]))
+    return FixedHeads(rpe, exponents, alphas, tuple(e for _, e in columns))
+
+
+def cost(rpe: str, T: int) -> float:
+    """e^{0.01 T} or T^1.01, in proportion to which A.1 shares out the heads."""
+    return math.exp(0.01 * T) if rpe == "lin" else T**1.01
+
+
+# --- the best layer for the parity ---------------------------------------------------------------
+
+
+@functools.cache
+def best_for_parity(rpe: str, distances: tuple[int, ...], H: int) -> l1.Best:
+    """E, proved from both sides, with its coefficients."""
+    rho, exponents = _indicators(distances), usual_exponents(rpe, H)
+    if rpe == "lin":
+        return l1.best(later(rho), l1.Exponentials(exponents, shift=-1), window=WINDOW)
+    return l1.best(rho, l1.Powers(exponents), window=WINDOW)
+
+
+def _indicators(distances: Sequence[int]) -> l1.Kernel:
+    """The sum of I{. = T_k}."""
+    return l1.Kernel(
+        lambda t: flint.arb(int(t in distances)),
+        lambda start: flint.arb(sum(start <= T for T in distances)),
+    )
+
+
+def parity_transformer(best: l1.Best, M: int, length: int) -> Transformer:
+    """The layer that attains E: one block for the sum s, which the readout completes by x_t."""
+    rpe = "lin" if isinstance(best.family, l1.Exponentials) else "log"
+    of_all = parity(M + 1).network
+    assert of_all is not None
+    zigzag = fixed.scalar_readout(of_all._replace(b=of_all.b[:, :1]))
+    alphas = np.array(best.coefficients, dtype=object)[:, None]
+    return essential.network(rpe, best.family.exponents, alphas, [1], zigzag, length=length)

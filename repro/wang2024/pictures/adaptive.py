@@ -1,0 +1,139 @@
+"""Theorem 5.1 and what is around it: maps of attention, heads, widths and the rounding."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from repro import figures
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+TITLES = {
+    "one head": "one head, $e^{\\mathrm{logit}}$ in a row / its maximum",
+    "all heads": "all heads, $\\sum_h \\alpha_h e^{\\mathrm{logit}}$",
+    "RPE alone": "RPE alone: it does not move",
+    "dot product alone": "dot product alone: no distance",
+}
+
+
+def attention_maps(
+    maps: "Mapping[str, np.ndarray]", tokens: Sequence[float], wanted: Sequence[tuple[int, int]]
+) -> "Figure":
+    """Query against key, for one head, all heads, and both halves of the logit."""
+    figure, panels = figures.panels(len(maps), width=3.5, height=4.1)
+    image = None
+    for axes, (part, table) in zip(panels, maps.items(), strict=True):
+        image = axes.imshow(
+            _by_row(table) if part == "one head" else table, cmap="RdBu_r", vmin=-1, vmax=1
+        )
+        for query, key in wanted:
+            axes.add_patch(_square(key, query))
+        axes.set_title(TITLES[part], fontsize=9)
+        axes.set(xlabel="key: token $x_{t-s}$")
+        labels = [f"{token:+.0f}" if token else "0" for token in tokens]
+        axes.set_xticks(range(len(tokens)), labels, fontsize=7)
+        axes.set_yticks(range(len(tokens)), labels, fontsize=7)
+        axes.grid(visible=False)
+    panels[0].set(ylabel="query: token $x_t$, which asks for $x_t + 2$ back")
+    if image is not None:
+        figure.colorbar(image, ax=panels, shrink=0.7, pad=0.01, label="weight (clipped)")
+    figure.legend([_square(0, 0)], ["the key that the token names"], loc="outside lower center")
+    return figure
+
+
+def _by_row(table: "np.ndarray") -> "np.ndarray":
+    """Each row over its largest entry; a query without keys stays 0."""
+    largest = table.max(1, keepdims=True)
+    return table / (largest + (largest == 0))
+
+
+def _square(x: float, y: float) -> "Rectangle":
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.2)
+
+
+def rounding(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], asked: float, needed: float
+) -> "Figure":
+    """Largest error of the output against an error of the network for g or log g."""
+    figure, (axes,) = figures.panels(1, width=7.2, height=3.6)
+    looks = {"lin": ("o", "lin: $g$ off by $d$"), "log": ("x", "log: $\\log g$ off by $d$")}
+    for rpe, (amounts, errors) in curves.items():
+        marker, label = looks[rpe]
+        figures.draw(
+            axes, "construction", amounts, errors, label, marker=marker, linestyle="", markersize=4
+        )
+    places = {
+        "asked for: $1/(4T)$": asked,
+        "needed: $\\log(1 + 1/(2T))$": needed,
+        "needed: 1/2": 0.5,
+    }
+    for label, place in places.items():
+        axes.axvline(place, **figures.ROLES["bound"] | {"linewidth": 0.9})
+        beside = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "rotation": 90}
+        axes.annotate(label, (place, 0.02), (-3, 0), **beside)
+    axes.set(yscale="log", xlabel="$d$", ylabel="largest error of the output")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def heads(
+    panels: Mapping[str, Mapping[str, tuple[Sequence[int], Sequence[float]]]],
+) -> "Figure":
+    """Largest error against heads for each memory, lin and log."""
+    looks = {
+        "best": (
+            "best in class",
+            "the fetched token: no weights do better",
+            {"linewidth": 6, "alpha": 0.4, "marker": ""},
+        ),
+        "bound": ("bound", "proved bound, two pointers", {}),
+        "two pointers": ("construction", "two pointers, majority", {"marker": "D"}),
+        "follow": ("construction", "the fetched token", {}),
+        "compass": ("construction", "tokens in the plane", {"marker": "v", "linestyle": ":"}),
+        "trained, random": ("trained", "trained from a random start", {"linestyle": ""}),
+        "trained, construction": (
+            "trained",
+            "trained from the disturbed construction",
+            {"marker": "*", "markersize": 9, "linestyle": ""},
+        ),
+    }
+    figure, axes = figures.panels(len(panels), width=4.6, height=4.3)
+    for place, (rpe, curves) in zip(axes, panels.items(), strict=True):
+        for name, (role, label, changes) in looks.items():
+            Hs, errors = curves[name]
+            figures.draw(place, role, Hs, errors, label, **changes)
+        place.set(yscale="log", xlabel="heads for each memory", title=f"{rpe}-RPE")
+        place.set_xticks(curves["follow"][0])
+    axes[0].set(ylabel="largest error found")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def widths(
+    curves: Mapping[tuple[str, int], tuple[Sequence[int], Sequence[float]]],
+    norms: Mapping[tuple[str, int], float],
+) -> "Figure":
+    """Share of right networks against the width over its law, lin and log."""
+    figure, panels = figures.panels(2, width=4.8, height=4)
+    laws = {"lin": "$m / S^2$", "log": "$m / (S^2 T^2)$"}
+    for axes, (rpe, law) in zip(panels, laws.items(), strict=True):
+        Ts = [T for kind, T in curves if kind == rpe]
+        for T, marker in zip(Ts, "os^", strict=True):
+            S, (ms, right) = norms[rpe, T], curves[rpe, T]
+            unit = S**2 if rpe == "lin" else (S * T) ** 2
+            label = f"$T$ = {T}, $S$ = {S:.1f}"
+            x = [m / unit for m in ms]
+            figures.draw(axes, "construction", x, right, label, marker=marker, markersize=4)
+        rate = 8 if rpe == "lin" else 32
+        x = [rate * math.log(16) * 2 ** (k / 20) for k in range(1, 60)]
+        figures.draw(axes, "bound", x, [1 - 16 * math.exp(-u / rate) for u in x], "proved")
+        axes.set(xscale="log", xlabel=law, title=f"{rpe}-RPE", ylim=(-0.03, 1.03))
+        axes.set(xlim=(1e-3 if rpe == "log" else 1e-2, 1e3))
+        axes.legend(loc="upper left")
+    panels[0].set(ylabel="share of drawn networks, right at all tokens")
+    return figure

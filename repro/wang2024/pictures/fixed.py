@@ -1,0 +1,104 @@
+"""Theorem 4.1 end to end: heads, width, and what each of the two layers is responsible for."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repro import figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Points = Sequence[tuple[float, float]]
+
+CURVES = {
+    "bound": ("bound", "proved bound, heads shared", {}),
+    "apart": ("construction", "heads apart, as printed", {"marker": "v", "linestyle": ":"}),
+    "shared": ("construction", "heads shared by the memories", {}),
+    "best": ("best in class", "no layer with these exponents errs less", {}),
+    "trained from the construction": ("trained", "trained from the construction", {"marker": "D"}),
+    "trained from a random start": ("trained", "trained from a random start", {"linestyle": ""}),
+}
+
+
+def heads(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
+    """For each RPE, errors of the layer against the number of heads."""
+    figure, axes = figures.panels(len(panels), width=4.6, height=4.4)
+    for place, (rpe, curves) in zip(axes, panels.items(), strict=True):
+        for name, (role, label, changes) in CURVES.items():
+            if name in curves:
+                x, y = zip(*curves[name], strict=True)
+                figures.draw(place, role, x, y, label, **changes)
+        place.set(yscale="log", xlabel="number of heads $H$", title=f"{rpe}-RPE")
+        place.set_ylim(3e-8, 8)
+    axes[0].set_ylabel("largest error found, parity of $x_t, x_{t-1}, x_{t-3}$")
+    labels = {}
+    for place in axes:
+        handles, names = place.get_legend_handles_labels()
+        labels |= dict(zip(names, handles, strict=True))
+    figure.legend(labels.values(), labels.keys(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def width(
+    widths: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    bounds: Mapping[str, Sequence[float]],
+    attention_error: float,
+) -> "Figure":
+    """Errors of the layer against the width of its readout."""
+    figure, (axes,) = figures.panels(1, width=7.6, height=3.8)
+    looks = {"drawn": ("neurons drawn at random (mean)", "o"), "spread": ("spread evenly", "s")}
+    for name, (label, marker) in looks.items():
+        figures.draw(axes, "construction", widths, curves[name], label, marker=marker)
+        proved = "proved bounds" if name == "drawn" else ""
+        figures.draw(axes, "bound", widths, bounds[name], proved)
+    fetched = [attention_error] * len(widths)
+    figures.draw(axes, "floor", widths, fetched, "$\\mathcal{E}_{Attn}$, 6 heads")
+    axes.set(xscale="log", yscale="log", xlabel="width $m$ of the readout")
+    axes.set(ylabel="largest error found, $|(x_t, x_{t-2})|_2$")
+    axes.set_xticks(widths, [str(m) for m in widths])
+    axes.set_xticks([], minor=True)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def roles(
+    Hs: Sequence[int],
+    ms: Sequence[int],
+    whole: np.ndarray,  # (H, m)
+    fetched: np.ndarray,  # (H,): the exact f after the layer's attention
+    read: np.ndarray,  # (m,): the layer's network after exact memories
+) -> "Figure":
+    """Errors over heads and width: all of them, and along two columns and two rows."""
+    figure, (left, middle, right) = figures.panels(3, width=4.2, height=4.3)
+    left.imshow(np.log10(whole), cmap="cividis", origin="lower", aspect="auto")
+    left.grid(visible=False)
+    left.set_xticks(range(len(ms)), [str(m) for m in ms])
+    left.set_yticks(range(len(Hs)), [str(H) for H in Hs])
+    left.set(xlabel="width $m$", ylabel="number of heads $H$", title="largest error of the layer")
+    for (i, j), error in np.ndenumerate(whole):
+        light = np.log10(error) > np.log10(whole).mean()
+        left.text(j, i, f"{error:.0e}".replace("e-0", "e-"), ha="center", va="center", fontsize=7,
+                  color="black" if light else "white")  # fmt: skip
+    looks = [(0, {"marker": "v", "linestyle": ":"}), (-1, {"marker": "o"})]
+    for index, look in looks:
+        figures.draw(
+            middle, "construction", Hs, whole[:, index], f"the layer, $m$ = {ms[index]}", **look
+        )
+        figures.draw(
+            right, "construction", ms, whole[index], f"the layer, $H$ = {Hs[index]}", **look
+        )
+    around = {"linestyle": "--", "markersize": 9, "markerfacecolor": "none"}
+    figures.draw(middle, "best in class", Hs, fetched, "the readout replaced by $f$", **around)
+    figures.draw(right, "best in class", ms, read, "the attention replaced by memories", **around)
+    middle.set(yscale="log", xlabel="number of heads $H$", title="heads: the attention's error")
+    right.set(xscale="log", yscale="log", xlabel="width $m$", title="width: the readout's error")
+    right.set_xticks(ms, [str(m) for m in ms])
+    right.set_xticks([], minor=True)
+    middle.set_xticks(Hs)
+    for axes in (middle, right):
+        axes.set_ylim(min(fetched) / 3, 3)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    return figure

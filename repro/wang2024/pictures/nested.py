@@ -1,0 +1,249 @@
+"""Nested memories: the walk of Theorem 5.4, its attention, and what layers, heads and width do."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from repro import figures
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Curve = tuple[Sequence[float], Sequence[float]]
+PLUS, MINUS, GREY = "#56B4E9", "#E69F00", "#666666"
+NUMBERS = "#0072B2"
+TEXTS = {1: "+1", -1: "−1"}
+
+
+# --- the walk ------------------------------------------------------------------------------------
+
+
+def walk(
+    tokens: Sequence[int],
+    steps: Sequence[int],
+    stream: Sequence[Sequence[float]],
+    output: float,
+) -> "Figure":
+    """One position of the nested example: what is fetched in which layer, and all its numbers.
+
+    `tokens` end with x_t; `steps` are t_1 and t_2; `stream` has x^(0), x^(1/2), ..., x^(5/2).
+    """
+    figure, (left, right) = figures.panels(2, width=6.2, height=5.4)
+    right.set_anchor("W")
+    _fetches(left, tokens, steps, output)
+    _stream(right, stream)
+    return figure
+
+
+def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: float) -> None:
+    x, last = tokens[-1], len(tokens) - 1
+    first, second = (tokens[last - step] for step in steps)
+    told = [
+        f"layer 1:  $x_t$ = {TEXTS[x]}, so $t_1$ = {steps[0]}",
+        f"layer 2:  fetch $x_{{t-{steps[0]}}}$ = {TEXTS[first]}, so $t_2$ = {steps[1]}",
+        f"layer 3:  fetch $x_{{t-{steps[1]}}}$ = {TEXTS[second]}, read $y_t$ = {_shown(output)}",
+    ]
+    for row, (text, step) in enumerate(zip(told, [None, *steps], strict=True)):
+        height = 4.6 - 2.3 * row
+        known = {last} | {last - s for s in steps[:row]}
+        for place, token in enumerate(tokens):
+            _token(axes, place, height, token, bright=place in known)
+        axes.text(-0.42, height + 0.72, text)
+        if step is not None:
+            _arrow(axes, last, last - step, height)
+    for place in range(len(tokens)):
+        name = "t" if place == last else f"t−{last - place}"
+        axes.text(place, -1.15, name, ha="center", va="top", color=GREY)
+    axes.set(xlim=(-0.8, last + 0.8), ylim=(-1.6, 6.1), title="the memory is fetched")
+    axes.set_aspect("equal")
+    axes.axis("off")
+
+
+def _token(axes: "Axes", place: float, height: float, token: int, *, bright: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    square = Rectangle(
+        (place - 0.42, height - 0.42), 0.84, 0.84,
+        facecolor=PLUS if token > 0 else MINUS, edgecolor="black",
+        linewidth=1.6 if bright else 0.0, alpha=1.0 if bright else 0.3,
+    )  # fmt: skip
+    axes.add_patch(square)
+    axes.text(place, height, TEXTS[token], ha="center", va="center", alpha=1 if bright else 0.5)
+
+
+def _arrow(axes: "Axes", start: float, end: float, height: float) -> None:
+    """From the present token down and back to the one that is fetched."""
+    look = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4}
+    bend = 0.55 if start - end == 1 else 0.4
+    axes.annotate(
+        "", (end, height - 0.46), (start, height - 0.46),
+        arrowprops={**look, "connectionstyle": f"arc3,rad=-{bend}", "shrinkA": 0, "shrinkB": 0},
+    )  # fmt: skip
+
+
+def _stream(axes: "Axes", stream: Sequence[Sequence[float]]) -> None:
+    """A table of numbers; what a half-layer wrote is coloured, what is there is black."""
+    from matplotlib.patches import Rectangle
+
+    rows = ["block 0", "block 1", "block 2", "pointer 1", "pointer 2", "constant"]
+    names = ["embedding", "attention 1", "FFN 1", "attention 2", "FFN 2", "attention 3"]
+    times = ["$x^{(0)}$", "$x^{(1/2)}$", "$x^{(1)}$", "$x^{(3/2)}$", "$x^{(2)}$", "$x^{(5/2)}$"]
+    for column, numbers in enumerate(stream):
+        before = stream[column - 1] if column else [0.0] * len(numbers)
+        for row, (number, old) in enumerate(zip(numbers, before, strict=True)):
+            place, new = (column - 0.46, -row - 0.42), abs(number - old) > 1e-9
+            sign = PLUS if number > 0 else MINUS
+            colour = (NUMBERS if row > 2 else sign) if new else "#f4f4f4"
+            axes.add_patch(Rectangle(place, 0.92, 0.84, facecolor=colour, edgecolor="none"))
+            shade = "white" if new and row > 2 else ("black" if number else "#bbbbbb")
+            axes.text(
+                column, -row, _shown(number), ha="center", va="center", fontsize=8.5, color=shade
+            )
+        axes.text(column, 1.25, times[column], ha="center", va="center")
+        axes.text(column, 0.78, names[column], ha="center", va="center", fontsize=7.5, color=GREY)
+    for row, name in enumerate(rows):
+        axes.text(-0.6, -row, name, ha="right", va="center")
+    axes.set(xlim=(-2.3, len(stream) - 0.4), ylim=(-len(rows), 1.7))
+    axes.set_title("the numbers of token t; coloured: just written")
+    axes.axis("off")
+
+
+def _shown(number: float) -> str:
+    if abs(number) < 1e-9:
+        return "0"
+    whole = abs(number - round(number)) < 1e-9
+    return (f"{number:.0f}" if whole else f"{number:.4f}").replace("-", "−")
+
+
+# --- attention maps ------------------------------------------------------------------------------
+
+
+def maps(
+    tokens: Sequence[int], weights: Sequence[Any], places: Sequence[Sequence[int]]
+) -> "Figure":
+    """Sum of the heads of each layer: how much of x_key is added to the block of memory l at t.
+
+    `places` has t - t_l for each t, or -1 where there is none; all are -1 in the idle layer.
+    """
+    figure, panels = figures.panels(len(weights), width=4.1, height=4.5)
+    images = []
+    for number, (axes, weight, place) in enumerate(
+        zip(panels, weights, places, strict=True), start=1
+    ):
+        images.append(axes.imshow(weight, cmap="RdBu", vmin=-1.0, vmax=1.0))
+        ticks = range(len(tokens))
+        axes.set_xticks(ticks, [TEXTS[token][0] for token in tokens])
+        axes.set_yticks(ticks, [TEXTS[token][0] for token in tokens])
+        axes.grid(False)
+        axes.set_xlabel("sign of the token attended to")
+        t = [row for row, goal in enumerate(place) if goal >= 0]
+        axes.set_title(f"layer {number}: t − t{'₁₂'[number - 2]}" if t else f"layer {number}: idle")
+        axes.scatter([place[row] for row in t], t, s=90, facecolors="none", edgecolors="#D55E00",
+                     linewidths=1.5, label="t − t_l")  # fmt: skip
+    panels[0].set_ylabel("sign of the token that attends")
+    figure.colorbar(images[-1], ax=panels, shrink=0.75, label="weight, summed over the heads")
+    return figure
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def heads(curves: Mapping[str, Mapping[str, Curve]]) -> "Figure":
+    """Error of the whole network against the number of heads, for lin and log."""
+    figure, panels = figures.panels(2, width=4.8, height=4.4)
+    looks = {
+        "less": ("control", "control: one layer less"),
+        "bound": ("bound", "proved bound |f|_Lip E_Attn"),
+        "network": ("construction", "network, largest error found"),
+        "floor": ("best in class", "one block: no coefficients do better"),
+    }
+    for axes, (rpe, of_rpe) in zip(panels, curves.items(), strict=True):
+        for name, (role, label) in looks.items():
+            figures.draw(axes, role, *of_rpe[name], label)
+        axes.set(yscale="log", xlabel="heads H for each memory", title=f"{rpe}-RPE")
+        axes.set_xticks(of_rpe["network"][0])
+    panels[0].set(ylabel="largest error")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def steepness(curves: Mapping[int, Curve], errors: Mapping[int, float]) -> "Figure":
+    """Largest error against |g_2|_Lip for some numbers of heads."""
+    figure, (axes,) = figures.panels(1, width=7.2, height=3.9)
+    for (H, curve), marker in zip(curves.items(), "os^D", strict=False):
+        label = f"H = {H}, e = {errors[H]:.1e}"
+        figures.draw(axes, "construction", *curve, label, marker=marker)
+        limit = 1 / (4 * errors[H])
+        axes.axvline(limit, color=GREY, linewidth=0.8, linestyle=":")
+        axes.annotate(f"1/(4e), H = {H}", (limit, 1.5e-6), (3, 0), textcoords="offset points",
+                      fontsize=8, color=GREY, va="bottom", rotation=90)  # fmt: skip
+    axes.set(xscale="log", yscale="log", ylim=(1e-8, 5), xlabel="|g₂|_Lip = 1/(2δ)")
+    axes.set(ylabel="largest error")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def one_layer(values: Mapping[int, int], curves: Mapping[str, Mapping[str, Curve]]) -> "Figure":
+    """The nested parity as a function of u, and one layer without dot product that computes it."""
+    figure, (left, right) = figures.panels(2, width=5.0, height=4.0)
+    u, y = list(values), list(values.values())
+    figures.draw(left, "construction", u, y, "readout", marker="")
+    for sign, colour in ((1, PLUS), (-1, MINUS)):
+        some = [one for one in u if values[one] == sign]
+        left.plot(some, [sign] * len(some), "o", color=colour, markersize=9, zorder=3)
+    left.set(xlabel="u = $x_t + 2x_{t-1} + 4x_{t-2}$", ylabel="$y_t$", ylim=(-1.4, 1.4))
+    left.set_xticks(u)
+    left.set_title("8 triples of signs, 7 hinges and a constant")
+    markers = {"lin": "o", "log": "D"}
+    for rpe, of_rpe in curves.items():
+        look = {"marker": markers[rpe], "linestyle": "-" if rpe == "lin" else "--"}
+        figures.draw(right, "construction", *of_rpe["network"], f"one layer, {rpe}", **look)
+        figures.draw(right, "control", *of_rpe["blind"], f"control: no $x_{{t-2}}$, {rpe}", **look)
+    right.set(yscale="log", xlabel="heads H", ylabel="largest error", title="no dot product")
+    right.legend(loc="lower left")
+    return figure
+
+
+def roles(
+    layers: Mapping[tuple[int, int], float], widths: Mapping[tuple[int, int], float]
+) -> "Figure":
+    """Errors over (L, H) and over (m, H) as two tables with colours."""
+    figure, (left, right) = figures.panels(2, width=4.9, height=3.6)
+    _table(left, layers, "layers L")
+    image = _table(right, widths, "width m of the readout")
+    figure.colorbar(image, ax=[left, right], label="largest error")
+    return figure
+
+
+def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> Any:
+    from matplotlib.colors import LogNorm
+
+    rows, columns = (sorted({pair[i] for pair in errors}) for i in (0, 1))
+    numbers = [[errors[row, column] for column in columns] for row in rows]
+    image = axes.imshow(numbers, norm=LogNorm(1e-6, 2.0), cmap="YlGnBu_r", aspect="auto")
+    for i, row in enumerate(numbers):
+        for j, number in enumerate(row):
+            dark = number < 3e-3
+            text = f"{number:.2g}" if number >= 1e-3 else f"{number:.0e}"
+            axes.text(j, i, text, ha="center", va="center", color="white" if dark else "black")
+    axes.set_xticks(range(len(columns)), [str(column) for column in columns])
+    axes.set_yticks(range(len(rows)), [str(row) for row in rows])
+    axes.grid(False)
+    axes.set(xlabel="heads H for each memory", ylabel=name)
+    return image
+
+
+def depth(
+    errors: Mapping[str, tuple[Sequence[int], Sequence[float], Sequence[float]]],
+) -> "Figure":
+    """Two layers against one for each memory, with the same heads in each layer."""
+    figure, panels = figures.panels(2, width=4.6, height=3.9)
+    for axes, (rpe, (H, wide, deep)) in zip(panels, errors.items(), strict=True):
+        figures.draw(axes, "construction", H, wide, "2 layers, heads split", linestyle="--")
+        figures.draw(axes, "construction", H, deep, "3 layers, one memory each", marker="D")
+        axes.set(yscale="log", xlabel="heads in each layer", title=f"{rpe}-RPE")
+        axes.set_xticks(H)
+        axes.set_ylim(3e-6, 4)
+    panels[0].set(ylabel="largest error")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure

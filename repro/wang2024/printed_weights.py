@@ -1,0 +1,70 @@
+"""Appendix C.1 as printed: one deviation at a time, put into a network that works.
+
+Printed                                         What it does                        Here
+log: W_K = sqrt(beta) e_D, where D holds log 2  logit beta log 2 log t - beta log s without_log_2
+W_Q reads e_{D-M+l}, t_l is at e_{D-M+l-1}      the next pointer, or the constant   next_pointer
+W_Q = delta_(p,1), W_K = delta_(D,1), D x D     x_1 in row p, and x_1 in row D      transposed
+
+Printed is sqrt(beta) in both W_Q and W_K. Here beta stands in W_Q, as in adaptive.py: the dot
+product is the same number.
+
+1. logit = -beta log(s / t^(log 2)): the heads are centred at t^0.693..., at 1.617 for t = 2.
+2. For l < M pointer l + 1 is still 0 when memory l is fetched; for l = M it is the constant 1.
+3. <W_Q x_t, W_K x_{t-s}> = 0, as p != D: no head knows a pointer.
+In 2 and 3 lin heads then follow B = 0 or B = 1: they fetch x_t or x_{t-1}, whatever t_l is.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import flint
+import numpy as np
+
+from repro.numerics.exact import rationals
+from repro.wang2024.model import Array, Head, Transformer
+from repro.wang2024.rounding import each
+
+
+def without_log_2(network: Transformer) -> Transformer:
+    """W_K = e_D, as for lin; of a log network in balls."""
+
+    def change(W_Q: Array, W_K: Array) -> tuple[Array, Array]:
+        return W_Q, each(lambda weight: weight if weight == 0 else flint.arb(1), W_K)
+
+    return _changed(network, change)
+
+
+def next_pointer(network: Transformer) -> Transformer:
+    """W_Q reads one coordinate further."""
+    return _changed(network, lambda W_Q, W_K: (np.roll(W_Q, 1, axis=1), W_K))
+
+
+def transposed(network: Transformer) -> Transformer:
+    """delta_(p,1) for the row delta_(1,p)."""
+    return _changed(network, lambda W_Q, W_K: (_column(W_Q), _column(W_K)))
+
+
+def _column(row: Array) -> Array:
+    """(1, D) -> (D, D), with the row as its first column."""
+    matrix = rationals(np.zeros((row.shape[1],) * 2, dtype=int))
+    matrix[:, 0] = row[0]
+    return matrix
+
+
+def _changed(
+    network: Transformer, change: Callable[[Array, Array], tuple[Array, Array]]
+) -> Transformer:
+    def changed(head: Head) -> Head:
+        if head.W_Q is None or head.W_K is None:
+            return head
+        W_Q, W_K = change(head.W_Q, head.W_K)
+        return replace(head, W_Q=W_Q, W_K=W_K)
+
+    attentions = [
+        replace(layer.attention, heads=tuple(map(changed, layer.attention.heads)))
+        for layer in network.layers
+    ]
+    pairs = zip(network.layers, attentions, strict=True)
+    return replace(
+        network, layers=tuple(replace(layer, attention=attention) for layer, attention in pairs)
+    )

@@ -1,0 +1,220 @@
+"""Couplings, constructions, floors and bounds of Theorem 4.1; POD and weighted low rank."""
+
+import math
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.jiang2024 import complexity, couplings, encodings, floors, rate
+from repro.numerics import lowrank, pod
+from repro.numerics.exact import rationals, to_float
+
+
+def fractions(*values):
+    return rationals(list(values))
+
+
+# Couplings
+
+
+@pytest.mark.parametrize(("key", "pieces"), [("sin", 0), ("cos", 0), ("sin", 3), ("cos", 3)])
+def test_float_and_ball_couplings_agree(key, pieces):
+    coupling = couplings.Coupling(couplings.powers("3/2", 5), key, pieces)
+    x = fractions("1/7", "2/5", "9/10")[:, None]
+    x = encodings.shifted(x) if pieces else x
+    balls = to_float(coupling.target()(x))
+    floats = coupling.target()(torch.tensor(to_float(x)))
+    assert floats.numpy() == pytest.approx(balls, abs=1e-13)
+
+
+def test_waves_against_numpy():
+    coupling = couplings.Coupling(couplings.powers(2, 4), "cos")
+    x = torch.linspace(0, 1, 7, dtype=torch.float64)[:, None]
+    angles = 2 * np.pi * x.numpy() * np.arange(1, 5)
+    assert coupling.queries(x).numpy() == pytest.approx(np.sqrt(2) * np.sin(angles), abs=1e-13)
+    assert coupling.keys(x, slice(2)).numpy() == pytest.approx(np.sqrt(2) * np.cos(angles[:, :2]))
+
+
+def test_glued_coordinate_and_content():
+    coupling = couplings.Coupling(couplings.powers(2, 2), pieces=4)
+    x = encodings.shifted(fractions("1/2", 0, 1, "1/4")[:, None])
+    assert coupling.content(x)[:, 0].tolist() == fractions("1/2", 0, 1, "1/4").tolist()
+    assert coupling.glued(x)[:, 0].tolist() == fractions("1/8", "1/4", "3/4", "13/16").tolist()
+
+
+def test_tails_by_hand():
+    S, T = couplings.tails(fractions(3, 2, 1))
+    assert S.tolist() == [6, 3, 1, 0]
+    assert T.tolist() == [14, 5, 1, 0]
+    S, T = couplings.infinite_tails(2, 3)
+    assert float(S) == pytest.approx(math.pi**2 / 6 - 1 - 1 / 4 - 1 / 9)
+    assert float(T) == pytest.approx(math.pi**4 / 90 - 1 - 1 / 16 - 1 / 81)
+
+
+def test_bad_couplings_are_named():
+    with pytest.raises(ValueError, match="key = 'tan'"):
+        couplings.Coupling(couplings.powers(2, 2), "tan")
+    with pytest.raises(ValueError, match="alpha > 1"):
+        couplings.infinite_tails(1, 3)
+
+
+# Constructions
+
+
+def test_row_error_against_all_grid_points():
+    """One row of tau = 3 tokens, averaged over a grid that sees frequency 4R exactly."""
+    sigma, kept, n = fractions(3, 2, 1), fractions("7/2", "1/3"), 13
+    x = torch.arange(n, dtype=torch.float64)[:, None] / n
+    for key in ("sin", "cos"):
+        coupling = couplings.Coupling(sigma, key)
+        delta = coupling.rho(x, x) - rate.truncated(coupling, kept, x).target().logits(x)
+        by_grid = 2 * (delta**2).mean() + (delta.diagonal() ** 2).mean()
+        assert float(rate.row_error(sigma, kept, 3, key)) == pytest.approx(by_grid.item())
+
+
+def test_ridge_and_trace_by_hand():
+    sigma = fractions(4, 2, 1)
+    assert rate.ridge(sigma, 1, 2).tolist() == fractions("26/5").tolist()  # 4 + 3 / (1 + 3/2)
+    assert rate.trace(sigma, 2).tolist() == fractions("9/2", "5/2").tolist()
+    with pytest.raises(ValueError, match="1 <= m_h <= R = 3"):
+        rate.plain(sigma, 4)
+
+
+def test_mended_diagonal_in_float64():
+    coupling = couplings.Coupling(couplings.powers(2, 20), "cos", pieces=3)
+    x = encodings.shifted(torch.tensor([[0.3], [0.6], [0.9]], dtype=torch.float64))
+    network = rate.with_diagonal(coupling, 4, x)
+    off = (network.target().logits(x) - coupling.rho(x, x)).abs()
+    assert network.m_h == 7
+    assert off.diagonal().max() < 1e-14
+    assert off.sum() > 1e-3
+    with pytest.raises(ValueError, match="encoded"):
+        rate.with_diagonal(couplings.Coupling(couplings.powers(2, 3)), 1, x)
+
+
+def test_interpolated_waves_are_exact_at_the_knots():
+    coupling = couplings.Coupling(couplings.powers(2, 3))
+    knots = torch.arange(9, dtype=torch.float64)[:, None] / 8
+    exact = rate.truncated(coupling, coupling.sigma, knots)
+    layer = rate.interpolated(coupling, coupling.sigma, 8, knots)
+    assert layer.f(knots).numpy() == pytest.approx(exact.f(knots).numpy(), abs=1e-13)
+    between = (layer.f(knots[:-1] + 1 / 16) - exact.f(knots[:-1] + 1 / 16)).abs().max()
+    assert between > 0.1
+
+
+# Bounds and floors
+
+
+def test_bounds_by_hand():
+    assert float(rate.ridge_bound(2, 4, 2)) == pytest.approx(1.5 * (1 / 3 + 1) / 64)
+    assert float(rate.encoded_bound(2, 4, 3)) == pytest.approx(9 / 3 / 64)
+    assert rate.mean_square_bound(8, 3, 2) == 36
+    assert rate.network_error([2, 1], 10, [1, 0]) == 21  # 1/2 (2 (20 + 1))
+    printed = rate.printed_bound((2, 3, 5), (2, 1), 4, 2, 10)
+    assert float(printed) == pytest.approx(16 * 2 * (3 / 8 + 5 * 4 / 10))
+    with pytest.raises(ValueError, match="alpha > 1, got alpha = 1"):
+        rate.ridge_bound(1, 4, 2)
+
+
+def test_row_floor_is_below_every_coupling_tried():
+    """Random rank-one couplings on a grid, with their diagonal, for two equal sines."""
+    n, tau, rng = 12, 3, np.random.default_rng(0)
+    sigma = fractions(1, "1/2")
+    x = torch.arange(n, dtype=torch.float64)[:, None] / n
+    A = couplings.Coupling(sigma).rho(x, x).numpy()
+    floor = float(floors.row_floor(sigma[1], sigma[1] ** 2, 1, tau))
+    cost = lowrank.Cost(pairs=tau - 1, diagonal=1)
+    costs = [cost(A, np.outer(*rng.normal(0, 1, (2, n)))) for _ in range(200)]
+    best = lowrank.fit(A, rng.standard_normal((n, 1)), cost)
+    assert min(costs) > floor
+    assert floor < best.cost <= float(rate.row_error(sigma, rate.ridge(sigma, 1, tau), tau, "sin"))
+    assert cost(A, best.left @ best.right.T) == pytest.approx(best.cost)
+
+
+def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
+    """The matrix of the proof; truncations of either kind lie above the floor."""
+    pair = floors.Pair(2, 9)
+    u, v = ([flint.fmpq(3 * j + k, 27) for j in range(9)] for k in (1, 2))
+    A = [[(pair.sigma * pair.bases(a) * pair.bases(b)).sum() for b in v] for a in u]
+    values = pod.singular_values(flint.arb_mat(A))[0]
+    for value, sigma in zip(values, pair.sigma, strict=True):
+        assert (value / 9).overlaps(sigma)
+    assert pair.mean_square_floor(3) < pair.mean_square_bound(3)
+    assert pair.mean_floor(3) < pair.mean_square_bound(3).sqrt()
+    with pytest.raises(ValueError, match="odd number: n = 8"):
+        floors.Pair(2, 8)
+
+
+def test_floors_of_a_pair_by_hand():
+    """floors.py, 2, in numpy: eta, slope, and the sums beyond m + 1."""
+    n, m, size = 9, 2, 0.5
+    pair, sigma = floors.Pair(2, n, "1/2"), size / np.arange(1, n + 1) ** 2
+    S, T, k_0 = sigma[m + 1 :].sum(), (sigma[m + 1 :] ** 2).sum(), 2 * sigma.sum()
+
+    def slope(z):
+        return math.exp(z) / (1 + math.exp(z)) ** 2
+
+    assert float(pair.mean_floor(m)) == pytest.approx(slope(k_0 + n * S) * S / n)
+    square = slope(k_0 + n * math.sqrt(T)) ** 2 * T
+    assert float(pair.mean_square_floor(m)) == pytest.approx(square)
+    assert float(pair.mean_square_bound(m)) == pytest.approx((sigma[m:] ** 2).sum() / 16)
+
+
+def test_affine_floor_needs_waves():
+    assert float(floors.affine_floor(8)) == pytest.approx(5 / (32 * math.pi))
+    assert float(floors.affine_complexity(2, "1/10")) == pytest.approx(0.1 * math.pi**2)
+    with pytest.raises(ValueError, match="N = 3"):
+        floors.affine_floor(3)
+
+
+# Complexity
+
+
+def test_complexities_by_hand():
+    assert float(complexity.C_1(fractions(1, "1/2", "1/3"), 1)) == pytest.approx(1)
+    assert float(complexity.C_1(fractions(1, 1), 2)) == pytest.approx(4)
+    assert float(complexity.C_2(complexity.BARRON, 2, 3, 4)) == pytest.approx(
+        7 + 2 * math.sqrt(2) * 2 * math.pi * 3
+    )
+    assert float(complexity.C_0(flint.fmpq(1, 10), 1, 2)) == 1
+    assert float(complexity.C_0_as_printed(flint.fmpq(1, 10), 1, 2)) == pytest.approx(0.2)
+    with pytest.raises(ValueError, match="odd multiple of 2i = 4, got 8"):
+        complexity.error_at_a_crest(2, 8)
+
+
+# POD
+
+
+def test_gauss_integrates_polynomials():
+    x, w = pod.gauss(3, 2)
+    assert float(sum(a * t**3 for t, a in zip(x, w, strict=True))) == pytest.approx(1 / 4)
+
+
+def test_minimum_error_against_a_fine_quadrature():
+    """|min - I min| on one cell with q = 2, in numpy, on 200 x 200 midpoints."""
+    nodes, _ = pod.gauss(1, 2)
+    a, b = map(float, nodes)
+    t = (np.arange(200) + 0.5) / 200
+    basis = np.stack([(t - b) / (a - b), (t - a) / (b - a)])
+    interpolant = basis.T @ np.minimum.outer([a, b], [a, b]) @ basis
+    square = ((np.minimum.outer(t, t) - interpolant) ** 2).mean()
+    assert float(pod.minimum_error(1, 2)) == pytest.approx(math.sqrt(square), rel=1e-3)
+    assert float(pod.minimum_error(4, 2)) == pytest.approx(math.sqrt(square) / 8, rel=1e-3)
+    with pytest.raises(ValueError, match="q >= 2"):
+        pod.minimum_error(4, 1)
+
+
+def test_singular_values_of_a_known_matrix():
+    A = flint.arb_mat([[3, 0], [4, 5]])
+    values = pod.singular_values(A)[0]
+    assert values[0].overlaps(flint.arb(45).sqrt())
+    assert values[1].overlaps(flint.arb(5).sqrt())
+    assert all(value.rad() < 1e-12 for value in values)
+
+
+def test_tail_of_a_product():
+    found = pod.decompose(lambda u, v: 3 * (2 * u).sin_pi() * v, 1, 24, flint.arb("1e-12"))
+    assert found.tail(0).overlaps(flint.arb(9) / 6)
+    assert abs(float(found.tail(1))) < 1e-10

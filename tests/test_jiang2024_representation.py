@@ -1,0 +1,188 @@
+"""Representations (8), superpositions, pieces and the spectrum of D.3: parts, and bad input."""
+
+import itertools
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from repro.jiang2024 import mixing, pieces, representation
+from repro.jiang2024.model import Target
+from repro.numerics import superposition
+from repro.numerics.exact import rational, rationals
+from repro.numerics.logarithms import Log
+
+
+def first(z):
+    """A target that does not depend on t."""
+    return np.repeat(z[..., :1, 0], z.shape[-2], axis=-1)
+
+
+# --- form (8) ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["SHIFTED", "APPENDED"])
+def test_an_encoding_reads_what_it_wrote(name):
+    encoding = getattr(representation, name)
+    z = rationals(np.random.default_rng(0).integers(0, 8, (3, 4, 2))) / 8
+    rooms, places = encoding.read(encoding.encode(z))
+    assert (rooms == np.arange(1, 5)).all()
+    assert (places == z).all()
+
+
+def test_weights_by_position():
+    w = representation.rank_one(3, 2)
+    rho = representation.by_position(w)
+    x = representation.SHIFTED.encode(rationals([[0], ["1/2"], ["1/3"]]))
+    assert (rho(x, x) == [[Log(w[t, s]) for s in range(3)] for t in range(3)]).all()
+    assert (rho(x[::-1], x)[0] == [Log(v) for v in w[2]]).all()
+    assert w[1].tolist() == [flint.fmpq(4**s, 4 + 16 + 64) for s in (1, 2, 3)]
+    with pytest.raises(ValueError, match="rows of sum 1"):
+        representation.by_position(rationals([[1, 1], [1, 1]]))
+
+
+def test_the_gap_is_the_least_distance_of_the_images():
+    """On a grid of places, against its formula; and `spread` makes it 1."""
+    rng = np.random.default_rng(3)
+    w = rationals(rng.integers(1, 12, (3, 3)))
+    w = w / w.sum(-1, keepdims=True)
+    a, grid = rational("1/2"), [flint.fmpq(k, 4) for k in range(5)]
+    b = representation.spread(w, a)
+    assert representation.gap(w, a, b) == 1
+    least = []
+    for t, other in itertools.permutations(range(3), 2):
+        for z in itertools.product(grid, repeat=3):
+            read = (w[t] / w[other] * (a + b * np.array(z)) - a) / b
+            least.append(max(max(-v, v - 1, rational(0)) for v in read))
+    assert min(least) == 1
+
+
+def test_F_reads_every_t_and_vanishes_far_away():
+    form = representation.Representation(first, representation.doubled_diagonal(2))
+    assert form.F(rationals([[0, 0], ["-7", 3]])).tolist() == [0, 0]
+    x = representation.SHIFTED.encode(rationals([["1/4"], ["1"]]))
+    assert form.target()(x).tolist() == [flint.fmpq(1, 4)] * 2
+
+
+def test_a_head_of_size_one_has_the_weights_of_rank_one():
+    w, half = representation.rank_one(3, "11/10"), rational("1/2")
+    form = representation.Representation(first, w, a=half, b=representation.spread(w, half))
+    x = representation.SHIFTED.encode(rationals([["0"], ["1/2"], ["1"]]))
+    assert (representation.one_dimensional_head(form, "11/10").target().weights(x) == w).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"b": rational("2/5"), "a": rational("4/5")}, "a \\+ b <= 1"),
+        ({"b": rational(0)}, "b > 0"),
+        ({"a": rational("1/5")}, "needs delta > 0, which b = 1/5 has not; b = 1/10 has delta = 1"),
+    ],
+)
+def test_bad_places_are_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        representation.Representation(first, representation.doubled_diagonal(2), **changes)
+
+
+def test_antipodes_of_a_singular_map():
+    """Dependent rows, a zero column: still a point of the boundary and its antipode."""
+    for rows in ([[0, 1, 2], [0, 2, 4]], [[1, 1, 0]], [[1, 0, 0], [0, 1, 0]]):
+        A = rationals(rows)
+        z, other = representation.antipodes(A)
+        assert (A @ z == A @ other).all()
+        assert abs(z - other).max() == 1
+        assert all(0 <= v <= 1 for v in z)
+    with pytest.raises(ValueError, match="n=2, tau d=2"):
+        representation.antipodes(rationals([[1, 0], [0, 1]]))
+
+
+def test_the_blocks_of_the_printed_width():
+    """f is halved where s = t', and divided by the weights in general."""
+    H = representation.Superposition([lambda z: z, lambda z: 1 - z], lambda v: v, Q=1)
+    form = representation.Superposed(H, representation.doubled_diagonal(2))
+    x = representation.SHIFTED.encode(rationals([["1/3"], ["1/5"]]))
+    third, rest = flint.fmpq(1, 3), flint.fmpq(4, 5)
+    assert form.f(x).tolist() == [[third / 2, third, flint.fmpq(1, 2)], [rest, rest / 2, 1]]
+    u = Target(form.F, form.f, representation.by_position(form.w)).averages(x)
+    assert [u[t, t] * 3 for t in range(2)] == [third + rest] * 2
+
+
+def test_separation_on_a_grid():
+    w = rationals([["1/2", "1/2"], ["1/4", "3/4"]])
+    values = np.array([[[0.0], [1.0]], [[0.0], [1.0]]])
+    points = representation.on_a_grid(values, w)
+    assert sorted(points[:, 0]) == [0, 0, 0.25, 0.5, 0.5, 0.75, 1, 1]
+    assert representation.separation(np.array([[0.0], [0.25], [1.0]])) == 0.25
+
+
+# --- superpositions ------------------------------------------------------------------------------
+
+
+def test_the_inner_function_digit_by_digit():
+    psi = superposition.psi
+    assert [psi(1, N) for N in (0, 3, 6)] == [0, Fraction(1, 2), 1]
+    assert psi(2, 1) == Fraction(1, 216)
+    assert psi(2, 5) == (Fraction(4, 216) + Fraction(1, 6)) / 2
+    assert psi(3, 6 * 7) == psi(2, 7)  # a digit 0 changes nothing
+    with pytest.raises(ValueError, match=r"psi is given on \[0, 1\]"):
+        psi(2, 37)
+
+
+def test_the_outer_functions_have_the_values_of_the_squares():
+    """After one step of rank 1 a constant 1 is left at 0 where all five shifts are in squares."""
+    found = superposition.Superposition(lambda x: np.ones(len(x)))
+    found.refine(1)
+    left = found.left(np.array([[0, 0], [216, 432], [86, 90]]))
+    assert np.abs(left[0]) < 1e-15
+    assert left.max() <= 0.8 + 1e-12
+
+
+def test_shifts_leave_room():
+    s = superposition
+    assert s.TOP + (s.SHIFTS - 1) * s.SHIFT <= s.CELLS
+
+
+# --- pieces --------------------------------------------------------------------------------------
+
+
+def pairs(*ends):
+    return [(rational(a), rational(b)) for a, b in ends]
+
+
+def test_pieces_of_a_line():
+    line = pieces.Pieces(pairs((0, 1), (2, 3)), pairs((0, 1), (2, 3)))
+    assert line.hoelder() == 1
+    assert line.hoelder(2) == 3
+    assert line.reach() == 3
+    assert line.mcshane(rational("1/2")) == rational("1/2")
+    assert line.mcshane(rational("3/2")) == rational("3/2")
+    assert line.permuted([1, 0]).values[0] == (2, 3)
+
+
+def test_mcshane_is_clipped_at_the_sup_norm():
+    far = pieces.staircase([1, -1])
+    assert far.hoelder() == 2
+    assert far.mcshane(rational("7/2")) == 0
+    assert far.mcshane(rational(-100)) == 1
+
+
+def test_bad_pieces_are_named():
+    with pytest.raises(ValueError, match="disjoint pieces"):
+        pieces.Pieces(pairs((0, 1), (1, 2)), pairs((0, 0), (0, 0)))
+    with pytest.raises(ValueError, match="a function for each piece, got 1 and 2"):
+        pieces.Pieces(pairs((0, 1)), pairs((0, 0), (0, 0)))
+
+
+# --- the spectrum --------------------------------------------------------------------------------
+
+
+def test_singular_values_of_a_coupling_by_position():
+    """Against numpy, with rooms of different lengths on both sides."""
+    R = np.array([[1, 2], [3, -1], [0, 2]])
+    rows, columns = [1, 2, 3], [4, 5]
+    scaled = np.sqrt(rows)[:, None] * R * np.sqrt(columns)
+    ours = mixing.singular_values(
+        R.tolist(), [flint.fmpq(v) for v in rows], [flint.fmpq(v) for v in columns]
+    )
+    assert np.allclose([float(v) for v in ours], np.linalg.svd(scaled)[1], rtol=1e-14, atol=0)

@@ -1,0 +1,254 @@
+"""Heads that follow a pointer, the networks of Section 5, and the width of a pointer's network."""
+
+import dataclasses
+import itertools
+import math
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.numerics import barron
+from repro.numerics.exact import rational, rationals
+from repro.numerics.logarithms import Log, ball
+from repro.wang2024 import adaptive, circle, moving, targets
+
+# Heads
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.parametrize("T", [1, 2, 3])
+def test_interpolating_heads_have_the_level_asked_for(rpe, T):
+    psi = moving.interpolated(rpe, T, "1/50")
+    assert moving.heads_needed(rpe, T) == psi.H
+    assert ball(psi.error) <= ball(rational("1/50"))
+    for B in range(1, T + 1):  # in float64, so far as the weights allow
+        off = np.abs(psi.kernel(B, 40) - np.eye(40)[B]).sum()
+        assert off <= 1 / 50 + 10 * psi.floor
+
+
+def test_more_lin_heads_than_needed_and_no_other_number_of_powers():
+    assert moving.interpolated("lin", 2, "1/10", 6).H == 6
+    with pytest.raises(ValueError, match="this interpolant has 4 powers for T=3, not 5"):
+        moving.interpolated("log", 3, "1/10", 5)
+
+
+@pytest.mark.parametrize(("rpe", "T", "H"), [("lin", 2, 4), ("log", 2, 5)])
+def test_fitted_heads_are_as_good_as_the_proved_optimum(rpe, T, H):
+    best, fit = moving.optimal(rpe, T, H), moving.fitted(rpe, T, H)
+    worst = max(np.abs(fit.kernel(B, 60) - np.eye(60)[B]).sum() for B in range(1, T + 1))
+    assert worst == pytest.approx(fit.error, abs=1e-9)
+    assert fit.error <= float(ball(best.error).upper()) + 1e-9  # a window sees less than all
+    assert fit.exponents == tuple(map(rational, moving.usual_exponents(rpe, H)))
+
+
+def test_weight_is_the_sum_of_what_a_head_adds_up_at_most():
+    psi = moving.Moving("lin", 2, (Log(2), Log(4)), (rational(3), rational(-1)), 1)
+    assert psi.weight == pytest.approx(3 * 4 * 2 + 16 * 4 / 3)  # u^-T / (1 - u), u = 1/2 and 1/4
+    psi = moving.Moving("log", 2, (rational(2),), (rational(1),), 1)
+    assert psi.weight == pytest.approx(4 * math.pi**2 / 6)
+
+
+def test_allocation_against_all_others():
+    costs, H, n = [1.0, 2.5, 4.0], 11, 2
+
+    def cost(shares):
+        return sum(c ** (n + 1) / h**n for c, h in zip(costs, shares, strict=True))
+
+    others = [s for s in itertools.product(range(1, H), repeat=3) if sum(s) == H]
+    assert cost(moving.allocate(H, costs, n)) == pytest.approx(min(map(cost, others)))
+    with pytest.raises(ValueError, match="H >= M: got H=2, M=3"):
+        moving.allocate(2, costs, n)
+
+
+# Networks
+
+
+def test_layout_of_a_token():
+    layout = adaptive.Layout(M=2, d=3)
+    assert layout.D == 12
+    assert [layout.block(k) for k in range(3)] == [slice(0, 3), slice(3, 6), slice(6, 9)]
+    assert [layout.pointer(1), layout.pointer(2), layout.last] == [9, 10, 11]
+    assert layout.row(9, rational(5)).tolist() == [[0] * 9 + [5, 0, 0]]
+
+
+def test_stages_of_the_theorems():
+    assert adaptive.two_layers(targets.TWO_POINTERS) == [[1, 2]]
+    assert adaptive.nested(targets.NESTED) == [[1], [2]]
+    assert adaptive.nested(targets.BRANCHED) == [[1], [2, 3]]
+    assert adaptive.nested(dataclasses.replace(targets.NESTED, K=2)) == [[1], [2]]
+    assert adaptive.one_by_one(targets.BRANCHED) == [[1], [2], [3]]
+
+
+def heads(target, rpe="lin"):
+    return [moving.interpolated(rpe, T, "1/10") for T in target.distances]
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ([[1]], "each of the M=2 memories is fetched once"),
+        ([[1, 2]], r"g_2 reads the memories \[1\], not fetched before"),
+        ([[2], [1]], r"g_2 reads the memories \[1\], not fetched before"),
+    ],
+)
+def test_stages_that_cannot_be(stages, message):
+    with pytest.raises(ValueError, match=message):
+        adaptive.transformer(targets.NESTED, heads(targets.NESTED), stages)
+
+
+def test_heads_that_do_not_fit():
+    short = [moving.interpolated("lin", 1, "1/10")] * 2
+    with pytest.raises(ValueError, match="memory 1 reaches T=2, got heads for T=1"):
+        adaptive.transformer(targets.NESTED, short, [[1], [2]])
+    mixed = [moving.interpolated(rpe, 2, "1/10") for rpe in ("lin", "log")]
+    with pytest.raises(ValueError, match=r"one type of RPE, got \['lin', 'log'\]"):
+        adaptive.transformer(targets.NESTED, mixed, [[1], [2]])
+    far = dataclasses.replace(targets.FOLLOW, readout=targets.length(2))
+    with pytest.raises(ValueError, match="no finite network: give one as readout"):
+        adaptive.transformer(far, heads(far), [[1]])
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.parametrize("tmx", [False, True])
+def test_a_whole_network_in_float64(rpe, tmx):
+    target = targets.NESTED
+    fits = [moving.fitted(rpe, T, 6) for T in target.distances]
+    network = adaptive.transformer(target, fits, adaptive.nested(target), tmx=tmx)
+    error = adaptive.errors(network.to(torch.float64), target, target.windows(6)).max()
+    allowed = target.readout.lipschitz * (
+        adaptive.attention_error(fits) + 5 * sum(f.floor for f in fits)
+    )
+    assert 0 < error <= allowed
+    assert len(network.layers) == 3
+
+
+def test_attention_errors_of_orthogonal_blocks_add_up_in_squares():
+    pair = [dataclasses.replace(moving.interpolated("lin", 1, "1/2"), error=e) for e in (3.0, 4.0)]
+    assert adaptive.attention_error(pair) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_constant_is_the_largest_term(n):
+    terms = [(T + 1) ** n * math.exp(-0.01 * (n + 1) * T) for T in range(1, 1000)]
+    assert float(adaptive.constant_lin(n)) == pytest.approx(max(terms), rel=1e-14)
+
+
+# Tokens on a circle
+
+
+def test_tokens_are_on_the_circle_and_one_after_the_other():
+    assert all((circle.EIGHT**2).sum(1) == 1)
+    x, y = circle.EIGHT.T.astype(float)
+    turns = np.diff(np.unwrap(np.arctan2(y, x)))
+    assert (turns > 0.7).all()
+
+
+def test_steps_use_all_distances():
+    assert [sorted(set(circle.steps(T))) for T in (1, 2, 4, 8)] == [
+        list(range(1, T + 1)) for T in (1, 2, 4, 8)
+    ]
+    with pytest.raises(ValueError, match="1 <= T <= 8 steps apart, got T=9"):
+        circle.steps(9)
+
+
+def test_edges_have_size_one_and_contain_the_constant():
+    rays = circle.edges(circle.EIGHT)
+    assert all(abs(rays).sum(1) == 1)
+    assert [0, 0, 1] in rays.tolist()
+    assert len({tuple(map(str, ray)) for ray in rays}) == len(rays)
+
+
+def test_no_other_neuron_makes_the_norm_smaller():
+    """Random neurons beside the edges: the linear program gains nothing."""
+    from scipy.optimize import linprog
+
+    least, rng = circle.least_norm(circle.EIGHT, circle.steps(8)), np.random.default_rng(0)
+    drawn = rng.standard_normal((4000, 3))
+    drawn /= np.abs(drawn).sum(1, keepdims=True)
+    rays = np.concatenate([drawn, circle.edges(circle.EIGHT).astype(float)])
+    x = np.column_stack([circle.EIGHT.astype(float), np.ones(8)])
+    table = np.maximum(x @ rays.T, 0)
+    found = linprog(
+        np.ones(2 * len(rays)),
+        A_eq=np.hstack([table, -table]),
+        b_eq=circle.steps(8),
+        bounds=(0, None),
+    )
+    assert found.fun == pytest.approx(least.norm, rel=1e-9)
+
+
+def test_least_norm_by_hand():
+    """1 + |x_2| on four tokens: 3, since y = (-1/2, 1, -1/2, 1) has |y.r| <= 1 on every neuron."""
+    tokens = rationals([[1, 0], [0, 1], [-1, 0], [0, -1]])
+    y, rays = rationals(["-1/2", 1, "-1/2", 1]), circle.edges(tokens)
+    hits = y @ np.maximum(tokens @ rays[:, :2].T + rays[:, 2], 0)
+    assert max(abs(hits)) <= 1
+    assert y @ rationals([1, 2, 1, 2]) == 3
+    least = circle.least_norm(tokens, [1, 2, 1, 2])
+    assert (least.lower, least.upper) == (3, 3)
+    assert circle.COMPASS.memories[0].barron == 3
+    assert barron.path_norm(circle.COMPASS.memories[0].lin) == 3
+
+
+@pytest.mark.parametrize("T", [2, 8])
+def test_least_network_has_the_values(T):
+    g = circle.steps(T)
+    least = circle.least_norm(circle.EIGHT, g)
+    assert barron.value(least.network, circle.EIGHT).tolist() == g
+    assert barron.path_norm(least.network) == least.upper == least.lower
+    with flint.ctx.workprec(256):
+        log = circle.least_norm(circle.EIGHT, [Log(step) for step in g])
+        values = barron.value(log.network, circle.EIGHT)
+        assert all(
+            value.overlaps(flint.arb(step).log()) for value, step in zip(values, g, strict=True)
+        )
+        assert log.lower.overlaps(log.upper)
+
+
+def test_drawn_networks_are_right_on_average():
+    least, rng = circle.least_norm(circle.EIGHT, circle.steps(4)), np.random.default_rng(0)
+    x = circle.EIGHT.astype(float)
+    draws, m = 4000, 16
+    values = np.array([barron.value(circle.drawn(least, m, rng), x) for _ in range(draws)])
+    errors = values.std(0) / math.sqrt(draws)
+    assert (np.abs(values.mean(0) - circle.steps(4)) < 5 * errors).all()
+    network = circle.drawn(least, m, rng)
+    assert barron.path_norm(network) == pytest.approx(least.norm)  # m neurons of size S/m
+
+
+def test_share_of_right_draws_agrees_with_the_networks_themselves():
+    least, g = circle.least_norm(circle.EIGHT, circle.steps(2)), circle.steps(2)
+    x, m, draws = circle.EIGHT.astype(float), 128, 2000
+    rng = np.random.default_rng(0)
+    one_by_one = np.mean([
+        (np.rint(barron.value(circle.drawn(least, m, rng), x)) == g).all() for _ in range(draws)
+    ])  # fmt: skip
+    together = circle.share_right(least, g, "lin", m, draws, np.random.default_rng(1))
+    assert together == pytest.approx(one_by_one, abs=5 * math.sqrt(0.5 / draws))
+
+
+def test_enough_is_hoeffding():
+    m = circle.enough("lin", 10.0, 4, 8, missed=0.5)
+    assert 16 * math.exp(-m / (8 * 10**2)) < 0.5 <= 16 * math.exp(-(m - 1) / (8 * 10**2))
+    m = circle.enough("log", 3.0, 4, 8)
+    assert 16 * math.exp(-m / (32 * 9 * 16)) < 1 <= 16 * math.exp(-(m - 1) / (32 * 9 * 16))
+
+
+@pytest.mark.parametrize("T", [2, 8])
+def test_pointer_target(T):
+    target = circle.pointer(T)
+    windows = target.draw(20, T + 5, np.random.default_rng(0))
+    index = [[circle.EIGHT.astype(float).tolist().index(list(x)) for x in w] for w in windows]
+    y = target(windows)
+    for w, places in enumerate(index):
+        for t in range(T, T + 5):
+            stated = windows[w, t - circle.steps(T)[places[t]], 0]
+            assert y[w, t - T] == stated
+
+
+def test_compass_follows_its_token():
+    east, north, west = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
+    y = circle.COMPASS(np.array([east, west, north, west]))
+    assert y.tolist() == [1.0, 1.0]  # north: 2 back to east, |0 + 1|; west: 1 back, |-1 + 0|

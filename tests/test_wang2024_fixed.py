@@ -1,0 +1,187 @@
+"""Task I of wang2024: targets, tables, the layer of Theorem 4.1, its heads in float64; bad input."""
+
+import itertools
+import math
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.numerics import barron, l1
+from repro.numerics.exact import rational, rationals
+from repro.numerics.logarithms import Log
+from repro.wang2024 import fixed, fixed_heads, tables, targets
+
+SIGNED = list(itertools.product([-1, 1], repeat=3))
+
+
+# --- targets -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+def test_parity_is_the_product_of_signs(size):
+    readout = targets.parity(size)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=size)))
+    assert np.array_equal(readout.function(signs), signs.prod(1))
+    assert readout.network
+    assert all(barron.value(readout.network, rationals(signs)) == signs.prod(1).astype(int))
+
+
+@pytest.mark.parametrize("readout", [targets.parity(3), targets.parity(4), targets.majority(3)])
+def test_a_readout_is_its_network_on_the_box(readout):
+    x = np.random.default_rng(0).uniform(-2, 2, (500, readout.size))
+    neurons = barron.Network(*(np.asarray(w, dtype=float) for w in readout.network))
+    assert np.allclose(barron.value(neurons, x), readout.function(x), rtol=0, atol=1e-13)
+    assert readout.barron == float(barron.path_norm(readout.network))
+    far = np.linalg.norm(x[::2] - x[1::2], axis=1)
+    moved = np.abs(readout.function(x[::2]) - readout.function(x[1::2]))
+    assert (moved <= readout.lipschitz * far + 1e-12).all()
+
+
+def test_a_coordinate_has_barron_norm_two():
+    """f(1) - f(-1) = 2, and no neuron with |b| + |c| = 1 changes by more than 1."""
+    readout = targets.coordinate(2, 1)
+    assert readout.function(np.array([5.0, -0.5])) == -0.5
+    assert readout.barron >= 2
+
+
+def test_a_target_reads_the_tokens_at_its_distances():
+    target, n = targets.SPARSE_PARITY, 9
+    x = target.draw(4, n, np.random.default_rng(1))
+    steps, fetched = target.fetched(x)
+    assert steps.shape == (4, n - 3, 2)
+    assert (steps == [1, 3]).all()
+    for t in range(3, n):
+        assert np.array_equal(fetched[:, t - 3], x[:, [t, t - 1, t - 3], 0])
+
+
+def test_windows_are_all_windows():
+    found = {tuple(window[:, 0]) for window in targets.TRIGRAM.windows(4)}
+    assert len(found) == 16 == len(targets.TRIGRAM.windows(4))
+    with pytest.raises(ValueError, match="too many"):
+        targets.TRIGRAM.windows(30)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: targets.Target.fixed("x", (2, 1), targets.parity(3)), "1 <= T_1 < "),
+        (lambda: targets.Target.fixed("x", (1,), targets.parity(3)), r"f reads \(M\+1\) d = 2"),
+        (lambda: targets.Target("x", (), targets.parity(1), targets.SIGNS), "M >= 1"),
+        (
+            lambda: targets.Target.fixed("x", (1,), targets.parity(2), 2 * targets.SIGNS),
+            r"\|x_t\|_2 <= 1",
+        ),
+        (lambda: targets.SPARSE_PARITY(np.ones((3, 1))), "n=3 tokens are too few"),
+    ],
+)
+def test_bad_targets_are_refused(make, match):
+    with pytest.raises(ValueError, match=match):
+        make()
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tokens", [tables.BOOLEAN, tables.one_hot(3), rationals([["3/5", "4/5"], [1, 0]])]
+)
+def test_a_hat_is_one_at_its_word_and_zero_at_all_others(tokens):
+    hats = tables.hats(tokens, 2)
+    words = tables.words(tokens, 2)
+    found = np.maximum(words @ hats.b.T + hats.c, 0)
+    assert (found == np.eye(len(words), dtype=int)).all()
+
+
+def test_tables_know_their_norms():
+    readout = tables.readout("xor", tables.BOOLEAN, [1, -1, -1, 1])
+    assert readout.barron == 4 * (2 + 0) / 2
+    assert readout.lipschitz == pytest.approx(4 * math.sqrt(2) / 2)
+    x = np.random.default_rng(2).uniform(-2, 2, (2, 400, 2))
+    moved = np.abs(readout.function(x[0]) - readout.function(x[1]))
+    assert (moved <= readout.lipschitz * np.linalg.norm(x[0] - x[1], axis=1) + 1e-12).all()
+
+
+def test_bad_tables_are_refused():
+    with pytest.raises(ValueError, match="exact unit vectors"):
+        tables.gap(rationals([[2], [1]]))
+    with pytest.raises(ValueError, match="distinct"):
+        tables.gap(rationals([[1], [1]]))
+    with pytest.raises(ValueError, match="a power of it, got 3"):
+        tables.readout("x", tables.BOOLEAN, [1, 1, 1])
+
+
+# --- the layer -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.parametrize("d", [1, 2])
+def test_block_k_holds_the_sum_over_the_past(rpe, d):
+    rng, n, M = np.random.default_rng(d), 5, 2
+    exponents = [Log(2), Log(5)] if rpe == "lin" else [2, 3]
+    alphas, x = rationals(rng.integers(-4, 5, (2, M))), rationals(rng.integers(-3, 4, (n, d)))
+    attention = fixed.extraction(rpe, exponents, alphas, length=n, d=d)
+    embedded = np.concatenate([x, 0 * x, 0 * x], axis=1)
+    stored = attention(embedded)[-1].reshape(M + 1, d)
+    assert (stored[0] == 0).all()
+    for k in range(M):
+        phi = {
+            s: sum(
+                a / (p.of**s if isinstance(p, Log) else rational(s) ** p)
+                for a, p in zip(alphas[:, k], exponents, strict=True)
+            )
+            for s in range(rpe == "log", n)
+        }
+        assert (stored[k + 1] == sum(phi[s] * x[n - 1 - s] for s in phi)).all()
+
+
+def test_bad_layers_are_refused():
+    two = rationals([[1, 0], [0, 1]])
+    with pytest.raises(ValueError, match="one slope for each head, got 1 exponents for 2 heads"):
+        fixed.extraction("lin", [Log(2)], two, length=4)
+    with pytest.raises(ValueError, match="2 memories need as many columns"):
+        fixed.transformer(targets.SPARSE_PARITY, "lin", [Log(2)], rationals([[1]]), length=4)
+    with pytest.raises(ValueError, match="is no finite network"):
+        fixed.transformer(targets.NEAR_AND_FAR, "lin", [Log(2)], rationals([[1]]), length=4)
+
+
+# --- heads in float64 ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.parametrize("kind", [fixed_heads.shared, fixed_heads.apart])
+def test_the_layer_stores_the_kernel_and_its_error_is_proved(rpe, kind):
+    heads, n = kind(rpe, (1, 2), 6), 40
+    kernel = heads.kernel(n)
+    assert heads.alphas.shape == (6, 2) == (len(heads.exponents), 2)
+    off = np.abs(kernel - np.eye(n)[[1, 2]]).sum(1)
+    assert (off <= np.array(heads.errors) + 1e-14).all()
+    assert (off >= 0.5 * np.array(heads.errors)).all()
+    attention = fixed.extraction(rpe, heads.exponents, heads.alphas, length=n).to(torch.float64)
+    impulses = torch.eye(n, dtype=torch.float64)[:, :, None] * torch.tensor([1.0, 0, 0])
+    stored = attention(impulses)[:, -1, 1:].numpy()[::-1].T
+    assert np.abs(stored - kernel).max() <= heads.rounding(targets.TRIGRAM, n)
+
+
+def test_heads_apart_write_to_one_memory_each():
+    heads = fixed_heads.apart("log", (1, 2), 6)
+    assert (heads.alphas != 0).tolist() == [[True, False]] * 2 + [[False, True]] * 4
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_the_best_layer_for_the_parity_has_the_error_it_is_said_to_have(rpe):
+    best, target = fixed_heads.best_for_parity(rpe, (1, 2), 3), targets.TRIGRAM
+    network = fixed_heads.parity_transformer(best, 2, 12).to(torch.float64)
+    x = target.windows(12)
+    stated = x[:, -1, 0] * x[:, -2, 0] * x[:, -3, 0]
+    outputs = network(torch.from_numpy(x))[:, -1, 0].numpy()
+    assert 0.8 * best.floor <= np.abs(outputs - stated).max() <= best.error + 1e-9
+
+
+def test_optimal_coefficients_are_within_their_proof():
+    best = fixed.optimal("lin", 2, [1, 2, 3, 4])
+    with flint.ctx.workprec(200):
+        error = l1.l1_error(l1.indicator(2), best.family, best.coefficients, window=80)
+    assert best.floor <= float(error) <= best.error
+    assert best.error - best.floor < 1e-15

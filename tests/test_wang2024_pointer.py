@@ -1,0 +1,224 @@
+import itertools
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+import torch
+
+from repro.numerics.barron import value
+from repro.numerics.exact import rationals, vector
+from repro.wang2024 import adaptive, depth, exponentials, moving, powers, targets
+from repro.wang2024.model import Attention
+from repro.wang2024.pictures import pointer as pictures
+from repro.wang2024.pointer import (
+    BINARY,
+    PRINTED,
+    SHIFTED,
+    Pointer,
+    adversary,
+    any_pointer,
+    attention,
+    certificate,
+    chooser,
+    columns,
+    embedded,
+    errors,
+    least_mean_square,
+    look_at_all,
+    lower_bound,
+    shifted,
+)
+
+q = flint.fmpq
+
+
+# --- the pointer ---------------------------------------------------------------------------------
+
+
+def test_a_pointer_reads_the_token_that_the_last_one_names():
+    x = np.array([[-1, 0, 1, -1], [-1, 0, 1, 0], [-1, 0, 1, 1]])
+    assert PRINTED(x).tolist() == [-1, 1, 0]
+    assert SHIFTED(x).tolist() == [1, 0, -1]
+    assert (PRINTED.T, SHIFTED.T, BINARY.T) == (2, 3, 2)
+
+
+def test_windows_are_all_there_are():
+    assert sorted(map(tuple, BINARY.windows(2))) == [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+
+
+def test_the_shifted_pointer_is_the_target_follow():
+    x = SHIFTED.windows(5)
+    assert (SHIFTED(x) == targets.FOLLOW(x[..., None].astype(float))[:, -1]).all()
+
+
+def test_a_pointer_beyond_the_window_is_refused():
+    with pytest.raises(ValueError, match="g reaches 3 back: n=3 tokens"):
+        SHIFTED(np.zeros((1, 3), dtype=int))
+
+
+# --- (A) -----------------------------------------------------------------------------------------
+
+
+def test_the_layer_follows_in_rationals():
+    heads = moving.interpolated("lin", 2, "1/50")
+    x = PRINTED.windows(4)
+    assert max(errors(attention(heads, 1), PRINTED, x)) <= q(1, 50)
+    assert max(errors(attention(heads, 1, dot_product=False), PRINTED, x)) > 1
+
+
+def test_the_layer_is_the_same_in_float64():
+    heads = moving.interpolated("lin", 2, "1/50")
+    exact = attention(heads, 1)
+    x = PRINTED.windows(3)
+    floats = errors(exact.to(torch.float64), PRINTED, x)
+    apart = floats - np.array([float(e.p) / float(e.q) for e in errors(exact, PRINTED, x)])
+    assert np.abs(apart).max() <= 5 * heads.floor  # eps A (1 + beta_max T), 5 for other roundings
+
+
+def test_a_layer_for_log_or_for_too_short_heads_is_refused():
+    with pytest.raises(ValueError, match="for lin-RPE, got log"):
+        attention(moving.interpolated("log", 2, "1/2"), 1)
+    with pytest.raises(ValueError, match=r"g\(1\) = 3 needs heads for T >= 3, got T=2"):
+        attention(moving.interpolated("lin", 2, "1/2"), 2)
+
+
+def test_any_pointer_has_the_coefficients_asked_for():
+    """The weight of x_{t-s} is sum_k c_k(x_t) s^-p_k: every token has its own."""
+    pointer = Pointer({-1: 1, 0: 2, 2: 1})
+    wanted = {-1: [3, 5], 0: [-1, 0], 2: [7, "1/2"]}
+    layer = any_pointer(pointer, "log", [2, 3], wanted)
+    assert len(layer.heads) == 6
+    for present, (first, second) in wanted.items():
+        x = rationals([[0, 1, present]])
+        out = layer(embedded(x), queries=1)[0, 0, 0]
+        assert out == rationals(first) + rationals(second)  # x_{t-1} = 1, 1^-p = 1
+        far = layer(embedded(rationals([[1, 0, present]])), queries=1)[0, 0, 0]
+        assert far == rationals(first) / 4 + rationals(second) / 8
+
+
+def test_any_pointer_follows_one_that_is_not_affine():
+    pointer = Pointer({-1: 1, 0: 3, 1: 1})
+    found = {v: powers.fixed(B, 3, first=20, step=20) for v, B in pointer.g.items()}
+    exponents, coefficients = found[0].exponents, {v: phi.coefficients for v, phi in found.items()}
+    layer = any_pointer(pointer, "log", exponents, coefficients)
+    assert max(errors(layer, pointer, pointer.windows(5))) <= q(1, 100)
+
+
+def test_the_adversary_adds_up_every_error():
+    difference = np.array([0.5, -0.25, 0.125, -1.0])
+    for present in (-1, 1):
+        x = adversary(difference, present)
+        assert x[-1] == present
+        assert abs(difference @ x[::-1]) == np.abs(difference).sum()
+    assert abs(difference @ adversary(difference, 0)[::-1]) == 1.375
+
+
+# --- (B) -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pointer", [PRINTED, SHIFTED, BINARY, Pointer({-1: 4, 1: 1, 2: 2})])
+def test_the_certificate_proves_1(pointer):
+    x, weights = certificate(pointer, 7)
+    for present in ("unseen", "affine", "any function"):
+        assert lower_bound(weights, columns(pointer, x, present), pointer(x)) == 1
+    assert (len(x), sum(map(abs, weights), q(0))) == (4, 1)
+
+
+def test_a_pointer_without_certificate():
+    for g in ({-1: 2, 0: 2, 1: 2}, {-1: 0, 1: 2}, {0: 1, 1: 2}):
+        with pytest.raises(ValueError, match="two tokens with different distances"):
+            certificate(Pointer(g), 6)
+
+
+def test_weights_that_annihilate_nothing_are_refused():
+    x, _ = certificate(SHIFTED, 6)
+    with pytest.raises(ValueError, match="annihilate every column"):
+        lower_bound(vector([q(1)] * 4), columns(SHIFTED, x, "affine"), SHIFTED(x))
+
+
+def test_columns_are_the_past_and_the_present():
+    x = np.array([[5, 4, -1]])
+    assert columns(SHIFTED, x, "unseen").tolist() == [[4, 5, 1]]
+    assert columns(SHIFTED, x, "affine").tolist() == [[4, 5, 1, -1]]
+    assert columns(SHIFTED, x, "any function").tolist() == [[4, 5, 1, 0, 0]]
+
+
+def test_least_mean_squares_by_hand():
+    """rho_s = P(g = s): E y^2 - sum_s P(g = s)^2 E x^2, E y^2 = E x^2 = 2/3 or 1."""
+    assert least_mean_square(SHIFTED, 5, "any function") == q(2, 3) * (1 - 3 * q(1, 9))
+    assert least_mean_square(BINARY, 4, "unseen") == 1 - 2 * q(1, 4)
+    # g(-1) = 0: h(-1) = -1 leaves nothing there; two thirds of the tokens have 2/3, less 2 (1/9) 2/3
+    assert least_mean_square(PRINTED, 4, "any function") == q(2, 3) * q(2, 3) - 2 * q(1, 9) * q(
+        2, 3
+    )
+
+
+# --- with a feed-forward network -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pointer", [SHIFTED, BINARY, Pointer({-2: 1, 0: 3, 1: 3, 3: 2})])
+def test_the_chooser_chooses(pointer):
+    sixths = np.random.default_rng(0).integers(-6, 7, (50, pointer.T)).tolist()
+    for v, z in itertools.product(pointer.tokens, rationals(sixths) / 6):
+        assert value(chooser(pointer), np.append(rationals([v]), z)) == z[pointer.g[v] - 1]
+
+
+def test_looking_at_all_is_the_same_function():
+    x, target = SHIFTED.windows(5), look_at_all(SHIFTED)
+    assert target.distances == [1, 2, 3]
+    assert (target(x[..., None].astype(float))[:, -1] == SHIFTED(x)).all()
+    with pytest.raises(ValueError, match=r"needs g >= 1, as class \(10\) does: got g\(-1\)=0"):
+        look_at_all(PRINTED)
+
+
+# --- depth ---------------------------------------------------------------------------------------
+
+
+def test_the_bounds_of_c2_by_hand():
+    a = [1, 2]
+    assert depth.all_at_once(a, 1) == 3**4
+    assert depth.one_by_one(a, 1) == 1 + 2**4
+    assert depth.complexity([[1, 2], [3]], 2) == 3**6 + 3**6
+    assert depth.ratio(a, 1) == q(17, 81)
+    assert depth.total_ratio(a, 1) == q(68, 81)
+    assert depth.printed_ratio([1, 4]) == q(17, 25)
+
+
+def test_costs_and_roots_are_enclosed():
+    assert float(depth.cost("lin", 100)) == pytest.approx(2.718281828459045, rel=1e-15)
+    assert float(depth.cost("log", 10)) == pytest.approx(10**1.01, rel=1e-14)
+    assert depth.root(Fraction(1, 16), 2).overlaps(flint.arb(0.5))
+
+
+def test_heads_and_neurons_are_counted():
+    target = targets.TWO_POINTERS
+    heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
+    deep = adaptive.transformer(target, heads, adaptive.one_by_one(target))
+    assert (depth.heads(deep), depth.widths(deep)) == ([4, 3], [2, 3])
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def test_figures_draw_what_they_are_given():
+    line = {3: 0.5, 4: 0.1}
+    figure = pictures.followed(line, line, {12: 0.2}, 1.0, dict.fromkeys("abcd", 0.1))
+    assert len(figure.axes[0].lines) == 4
+    tables = {"a": np.eye(3), "b": np.eye(3)}
+    assert [len(axes.texts) for axes in pictures.maps((-1, 0, 1), tables).axes] == [9, 9]
+    lines = {"lin, dot product": line, "log, TMX": line}
+    assert len(pictures.same_errors({"x": lines, "y": lines}).axes) == 2
+    assert len(pictures.parameters({"a": line, "b": line, "c": line}).axes[0].lines) == 3
+    ratios = {"lin": [0.5, 1.0], "log": [0.5, 2.0]}
+    drawn = pictures.depth([5, 10], ratios, ratios, 4, {"two": (3, 3), "deep": (2, 3)})
+    assert len(drawn.axes[1].patches) == 4
+
+
+def test_shifts_and_layers_have_the_shapes_of_the_proof():
+    layer = attention(moving.interpolated("lin", 3, "1/2"), 2)
+    assert isinstance(layer, Attention)
+    assert not layer.normalised
+    assert shifted(2).g == SHIFTED.g
+    phi = exponentials.accurate(3, 4, "1/2")
+    assert layer.heads[0].W_V[0, 0] == phi.moved()[0]
