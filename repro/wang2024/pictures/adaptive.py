@@ -27,7 +27,7 @@ def attention_maps(
     image = None
     for axes, (part, table) in zip(panels, maps.items(), strict=True):
         image = axes.imshow(
-            _by_row(table) if part == "one head" else table, cmap="RdBu_r", vmin=-1, vmax=1
+            _by_row(table) if part == "one head" else table, cmap="RdBu", vmin=-1, vmax=1
         )
         for query, key in wanted:
             axes.add_patch(_square(key, query))
