@@ -421,7 +421,9 @@ def test_rate_in_the_width(claim):
     curves = {"drawn": means, "spread": found["spread"]}
     bounds["drawn"] = np.reshape(bounds["drawn"], drawn.shape).mean(1)
     claim.figure(
-        wang2024.pictures.fixed.width(widths, curves, bounds, E_Attn),
+        wang2024.pictures.essential.width(
+            widths, curves, bounds, E_Attn, heads=6, target="$|(x_t, x_{t-2})|_2$"
+        ),
         "width",
         caption="|(x_t, x_{t−2})|₂ by one layer with lin-RPE and 6 heads, against its width.",
         alt=f"Drawn at random, mean of {draws}: {means[0]:.2f} at m = {widths[0]} to "

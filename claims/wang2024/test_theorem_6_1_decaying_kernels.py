@@ -259,7 +259,9 @@ def test_rate_in_the_width(claim):
     curves = {"drawn": means, "spread": found["spread"]}
     bounds["drawn"] = np.reshape(bounds["drawn"], drawn.shape).mean(1)
     claim.figure(
-        wang2024.pictures.essential.width(widths, curves, bounds, heads.attention_error),
+        wang2024.pictures.essential.width(
+            widths, curves, bounds, heads.attention_error, heads=16, target="$|y|_2$"
+        ),
         "width",
         caption="The same layer (log, 16 heads) against the width m of its readout |y|₂.",
         alt=f"Drawn at random, mean of {draws}: {means[0]:.2f} at m = {widths[0]} to "

@@ -48,6 +48,9 @@ def width(
     curves: Mapping[str, Sequence[float]],
     bounds: Mapping[str, Sequence[float]],
     attention_error: float,
+    *,
+    heads: int,
+    target: str,
 ) -> "Figure":
     """Error of the layer against the width of its readout."""
     figure, (axes,) = figures.panels(1, width=7.6, height=3.8)
@@ -59,11 +62,10 @@ def width(
         figures.draw(axes, "construction", widths, curves[name], label, marker=marker)
         proved = "proved bounds" if name == "drawn" else ""
         figures.draw(axes, "bound", widths, bounds[name], proved)
-    figures.draw(
-        axes, "floor", widths, [attention_error] * len(widths), "attention error, 16 heads"
-    )
-    axes.set(xscale="log", yscale="log", xlabel="width m of the readout")
-    axes.set(ylabel="largest error found")
+    fetched = [attention_error] * len(widths)
+    figures.draw(axes, "floor", widths, fetched, f"attention error, {heads} heads")
+    axes.set(xscale="log", yscale="log", xlabel="width $m$ of the readout")
+    axes.set(ylabel=f"largest error found, {target}")
     axes.set_xticks(widths, [str(m) for m in widths])
     axes.set_xticks([], minor=True)
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))

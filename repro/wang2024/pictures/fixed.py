@@ -41,29 +41,6 @@ def heads(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
     return figure
 
 
-def width(
-    widths: Sequence[int],
-    curves: Mapping[str, Sequence[float]],
-    bounds: Mapping[str, Sequence[float]],
-    attention_error: float,
-) -> "Figure":
-    """Errors of the layer against the width of its readout."""
-    figure, (axes,) = figures.panels(1, width=7.6, height=3.8)
-    looks = {"drawn": ("neurons drawn at random (mean)", "o"), "spread": ("spread evenly", "s")}
-    for name, (label, marker) in looks.items():
-        figures.draw(axes, "construction", widths, curves[name], label, marker=marker)
-        proved = "proved bounds" if name == "drawn" else ""
-        figures.draw(axes, "bound", widths, bounds[name], proved)
-    fetched = [attention_error] * len(widths)
-    figures.draw(axes, "floor", widths, fetched, "$\\mathcal{E}_{Attn}$, 6 heads")
-    axes.set(xscale="log", yscale="log", xlabel="width $m$ of the readout")
-    axes.set(ylabel="largest error found, $|(x_t, x_{t-2})|_2$")
-    axes.set_xticks(widths, [str(m) for m in widths])
-    axes.set_xticks([], minor=True)
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
-
-
 def roles(
     Hs: Sequence[int],
     ms: Sequence[int],
