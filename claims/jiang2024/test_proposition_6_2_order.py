@@ -13,7 +13,7 @@ As printed it fails: (90) equates a function of x(p(t)) with one of x(t); for rh
 = id, tau = 3, p = (1 2) no coupling rho~ whatever gives H~, in rationals; and with rooms of
 different lengths the singular values change. (C_1 itself, an infimum over all representations, is 0
 before and after: finding-rank-one-degeneracy. C_FF of permuted pieces: section-D.2.)
-Controls: rho unpermuted, rho~ with p for p^-1, the wrong rooms.
+Controls: rho unpermuted, rho~ with p for p^-1, (90) taken literally.
 
 Not checked: trained networks (Table 2).
 """

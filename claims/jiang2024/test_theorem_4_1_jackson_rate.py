@@ -5,8 +5,9 @@ For H in the approximation space, with F and f of n' dimensions, n = 2 m_h + m_v
 
 False as printed. (a) In one instance, tau = 2 and m_h = m_FF = 1, the right side is as small as one
 likes while no network at all has a small error: the error of f^ must be paid K_F times. (b) Where
-F^ = F and W_V f^ = f, as in the proof with m_FF -> inf, the exponent is wrong: no coupling of rank
-m_h has an L1 error below a multiple of m_h^-alpha. (c) C_1, of the first power, and 2 alpha - 1 do
+F^ = F and W_V f^ = f, as in the proof with m_FF -> inf, the exponent is wrong: there are targets,
+one for each m_h and with the same C_0 and C_1, for which no coupling of rank m_h has an L1 error
+below a multiple of m_h^-alpha. (c) C_1, of the first power, and 2 alpha - 1 do
 not belong together: it is C_1^2 / (2 alpha - 1) for a mean square, and C_1 with alpha - 1/2 for L1.
 (d) The truncation of the proof has the exponent 2 alpha - 2 if the same functions stand on both
 sides; s = t was forgotten (equation 46).
@@ -23,8 +24,9 @@ m_h^-(2 alpha - 1) for alpha > 1 (equal sines) or alpha > 1/2, and no faster.
 Checked: tau = 16, F = f = id, sigma_i = i^-alpha, alpha = 1.5, 2, 3, R sines: mean square and L1
 errors of 300 and more sequences, with slopes, against bounds and floors, m_h to 128; encoded tokens
 in finding rate-with-diagonal. Two encoded tokens: floor and bound of the mean square over all
-couplings within 40 % of each other. ReLU networks for the basis functions, w^-2. (a), (b) in balls.
-Controls: the truncation of the proof; a coupling of rank m_h - 1 short of its waves.
+couplings, from a factor 2 (m_h = 8, alpha = 3) to 10 % apart. ReLU networks for the basis
+functions, w^-2. (a), (b) in balls.
+Controls: the truncation of the proof; 64 waves without the first.
 
 Not checked: (17) for m_v or F^ that make up for a poor coupling (finding rank-one-degeneracy: then
 C_1 = 0 for every H); trained networks (Figure 1).
@@ -133,7 +135,7 @@ def test_mean_square_within_the_repaired_bound(alpha, key, claim):
 @alphas
 @pytest.mark.construct
 def test_slopes_of_both_errors(alpha, key, claim):
-    """m_h >= 8: the mean square follows its closed form, whose exponent is 2 alpha - 1 with a
+    """m_h >= 4: the mean square follows its closed form, whose exponent is 2 alpha - 1 with a
     correction or cosines and 2 alpha - 2 without; the L1 error has half of it."""
     rho, found = of_claim(claim, alpha, key)
     ms = [m for m in sizes(claim) if m >= 4]
@@ -148,11 +150,11 @@ def test_slopes_of_both_errors(alpha, key, claim):
         for rate in slopes.values():
             assert math.isfinite(rate.slope)
         predicted, name = slopes["closed form"].slope, f"exponent of the mean square, {how}"
-        drift = "spread: bound over actual drifts by less than 2.5 over 4 octaves, 1/4 per octave"
+        drift = "spread: bound over actual drifts by 0.2 per octave at most; 0.3 allowed"
         claim.within(
             slopes["mean square"].slope,
             predicted,
-            0.25,
+            0.3,
             name,
             equation="closed form of this R",
             source=drift,
@@ -217,7 +219,8 @@ def test_figure_which_exponent_is_right(claim):
         "exponents",
         caption="Mean squares, multiplied by the power of m_h that Theorem 4.1 predicts: level "
         "means that 2α − 1 is the exponent. The proof's plain truncation keeps rising: 2α − 2. "
-        f"The ridge correction becomes level and lies on the floor. τ = {TAU}, F = f = id.",
+        f"The ridge correction becomes level and lies on the floor. τ = {TAU}, F = f = id; logits "
+        "for infinitely many waves, outputs for finitely many, hence lower at large m_h.",
         alt="Mean square errors times m^(2α−1) against the size of the head, for three α. "
         + "; ".join(words)
         + ". The bound is level, the exact ridge curve rises to it and lies on the floor.",
@@ -241,7 +244,7 @@ def closed_forms(alpha, m):
 
 
 @pytest.mark.construct
-def test_printed_right_side_against_what_was_measured(claim):
+def test_measured_errors_beside_the_right_side_of_17(claim):
     """Numbers only: tau^2 C_0 C_1 m^-(2 alpha-1), m_FF -> inf, over the summed L1 error, ridge."""
     C_0 = jiang2024.complexity.C_0(1, 1, 2 * flint.arb(2).sqrt())
     for alpha in ALPHAS:
@@ -315,9 +318,9 @@ def test_two_encoded_tokens_floor_and_bound_of_the_mean_square(alpha, claim):
         pair = jiang2024.floors.Pair(alpha, 16 * m + 1)
         floor, bound = pair.mean_square_floor(m), pair.mean_square_bound(m)
         square, error = truncation(claim, pair, m)[0]
-        name, noise = f"{SQUARE} of the truncation, m_h = {m}", "4 standard errors of the sample"
-        claim.at_most(square - error, bound, name, equation="bound", source=f"theorem: {noise}")
-        claim.at_least(square + error, floor, name, equation="floor", source=f"theorem: {noise}")
+        name, noise = f"{SQUARE} of the truncation, m_h = {m}", "stderr: 4, around what is proved"
+        claim.at_most(square - error, bound, name, equation="bound", source=noise)
+        claim.at_least(square + error, floor, name, equation="floor", source=noise)
         near = "theorem: T_(m+1) / T_m and (4 slope)²; 0.53 for α = 3, m = 8"
         claim.at_least(
             floor / bound,
@@ -365,6 +368,45 @@ def trigonometric(x, n):
 
 def odd(number):
     return 2 * (int(number) // 2) + 1
+
+
+def test_printed_bound_fails_for_all_networks_of_one_budget(claim):
+    """floors.py, 3: tau = 2, m_h = m_FF = 1, N = 8 waves, F = z / eps, f = eps g, eps = 1e-5."""
+    N, eps = 8, "1/100000"
+    left = jiang2024.floors.affine_floor(N)
+    C_2 = jiang2024.floors.affine_complexity(N, eps)
+    C_0 = jiang2024.complexity.C_0(
+        1 / numerics.exact.rational(eps), numerics.exact.rational(eps), 2
+    )
+    printed = jiang2024.rate.printed_bound((C_0, 0, C_2), (1, 2), 2, 1, 1)
+    claim.counterexample(
+        "(17), all networks: the error is at most the right side",
+        input={
+            "tau": 2,
+            "m_h": 1,
+            "m_FF": 1,
+            "beta": 2,
+            "rho": 0,
+            "F": "z / eps",
+            "eps": eps,
+            "f": "0 on [2, 3], eps (1 − cos 16πy)/2 on [4, 5]",
+        },
+        measured=left,
+        expected=printed,
+        relation="<=",
+        equation="(17)",
+        snippet="from math import pi\n"
+        "N, eps = 8, 1e-5\n"
+        "print((N - 3) / (4 * pi * N), 'is not <=', 4 * 2 * eps * 2 * (pi * N)**2 / 8)\n",
+    )
+    repaired = 4 * C_0 * (1 / numerics.exact.rational(eps)) * C_2
+    claim.at_most(
+        left,
+        repaired,
+        "the same floor",
+        equation="(17) with K_F C_FF(f)",
+        source="theorem: K_F eps sup|g''|/8, whatever eps is",
+    )
 
 
 def test_printed_exponent_is_out_of_reach_with_exact_F_and_f(claim):
@@ -423,48 +465,10 @@ def test_printed_exponent_is_out_of_reach_with_exact_F_and_f(claim):
     )
 
 
-def test_printed_bound_fails_for_all_networks_of_one_budget(claim):
-    """floors.py, 3: tau = 2, m_h = m_FF = 1, N = 8 waves, F = z / eps, f = eps g, eps = 1e-5."""
-    N, eps = 8, "1/100000"
-    left = jiang2024.floors.affine_floor(N)
-    C_2 = jiang2024.floors.affine_complexity(N, eps)
-    C_0 = jiang2024.complexity.C_0(
-        1 / numerics.exact.rational(eps), numerics.exact.rational(eps), 2
-    )
-    printed = jiang2024.rate.printed_bound((C_0, 0, C_2), (1, 2), 2, 1, 1)
-    claim.counterexample(
-        "(17), all networks: the error is at most the right side",
-        input={
-            "tau": 2,
-            "m_h": 1,
-            "m_FF": 1,
-            "beta": 2,
-            "rho": 0,
-            "F": "z / eps",
-            "eps": eps,
-            "f": "0 on [2, 3], eps (1 − cos 16πy)/2 on [4, 5]",
-        },
-        measured=left,
-        expected=printed,
-        relation="<=",
-        equation="(17)",
-        snippet="from math import pi\n"
-        "N, eps = 8, 1e-5\n"
-        "print((N - 3) / (4 * pi * N), 'is not <=', 4 * 2 * eps * 2 * (pi * N)**2 / 8)\n",
-    )
-    repaired = 4 * C_0 * (1 / numerics.exact.rational(eps)) * C_2
-    claim.at_most(
-        left,
-        repaired,
-        "the same floor",
-        equation="(17) with K_F C_FF(f)",
-        source="theorem: K_F eps sup|g''|/8, whatever eps is",
-    )
-
-
 @pytest.mark.certified
 def test_affine_networks_err_as_much_as_the_floor_says(claim):
-    """Some of them, in balls on a grid: random ones, the constant 1/4, steep softmax."""
+    """Some of them, in balls, at the middles of 256 cells, 16 to a half-wave: the argument of
+    floors.py, 3, holds on this grid as it stands. The constant 1/4, random ones, steep softmax."""
     N, cells = 8, 256
     ys = [flint.arb(flint.fmpq(2 * j + 1, 2 * cells)) for j in range(cells)]
     H = [(1 - (2 * N * y).cos_pi()) / 4 for y in ys]
@@ -473,16 +477,9 @@ def test_affine_networks_err_as_much_as_the_floor_says(claim):
     for A, B, C, a, b in (map(float, row) for row in some):
         values = [A + (B + C * y) / (1 + (-(a + b * y)).exp()) for y in ys]
         mean = sum((abs(h - v) for h, v in zip(H, values, strict=True)), flint.arb(0)) / cells
-        # |H_1'| <= pi N / 2; what is left of the midpoint rule cancels for the wave, and a monotone
-        # network adds less than its variation over 2 cells, which only enlarges a large error.
-        slack = flint.arb.pi() * N / 2 / (2 * cells)
-        claim.at_least(
-            mean + slack,
-            floor,
-            "mean error of an affine network",
-            equation="floors.py, 3",
-            source="theorem: floors.py, 3; grid: |H_1'| times half a cell",
-        )
+        concave = "theorem: floors.py, 3, on the grid: midpoints of a concave wave exceed its area"
+        name = "mean error of an affine network"
+        claim.at_least(mean, floor, name, equation="floors.py, 3", source=concave)
 
 
 # Controls
