@@ -26,6 +26,7 @@ def test_a_start_at_the_construction_is_the_construction():
     network, A = trained_transformer.beginning(NESTED)
     errors = adaptive.errors(network, target, target.windows(8))
     assert errors.max() == pytest.approx(0.0403, abs=1e-3)
+    assert A is not None
     assert A > 1000
     again = Trainable(network, A).network()
     assert all(torch.equal(a, b) for a, b in zip(weights(network), weights(again), strict=True))
