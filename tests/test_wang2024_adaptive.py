@@ -12,7 +12,7 @@ import torch
 from repro.numerics import barron
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log, ball
-from repro.wang2024 import adaptive, circle, moving, targets
+from repro.wang2024 import adaptive, chains, circle, moving, targets
 
 # Heads
 
@@ -252,3 +252,40 @@ def test_compass_follows_its_token():
     east, north, west = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
     y = circle.COMPASS(np.array([east, west, north, west]))
     assert y.tolist() == [1.0, 1.0]  # north: 2 back to east, |0 + 1|; west: 1 back, |-1 + 0|
+
+
+# What the targets say of themselves
+
+MEMORIES = {
+    "sign": targets.by_sign(),
+    "last sign": targets.by_last_sign(2),
+    "product": targets.by_product(),
+    "value": targets.by_value(),
+    "size": targets.by_size(),
+    "constant": targets.constant(3),
+    "cliff, size": chains.cliff("1/4").memories[0],
+    "cliff, sign": chains.cliff("1/4").memories[1],
+    "relay": chains.relay(3).memories[0],
+}
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+def test_norm_and_slope_of_a_memory_are_those_of_its_network(name):
+    memory = MEMORIES[name]
+    a, b, c = (np.array(part, dtype=float) for part in memory.lin)
+    x = np.random.default_rng(0).uniform(-1, 1, (4000, b.shape[1]))
+    slopes = np.linalg.norm(((x @ b.T + c > 0) * a) @ b, axis=-1)
+    assert memory.barron == pytest.approx(float(barron.path_norm(memory.lin)))
+    assert memory.lipschitz == pytest.approx(slopes.max())
+    assert memory.barron >= memory.T
+
+
+@pytest.mark.parametrize("T", [2, 3])
+def test_the_floor_is_within_a_factor_of_the_rounding_that_is_seen(T):
+    psi = moving.fitted("lin", T, 8)
+    target = targets.FOLLOW if T == 3 else targets.NESTED
+    heads = [psi] * target.M
+    network = adaptive.transformer(target, heads, adaptive.nested(target)).to(torch.float64)
+    error = adaptive.errors(network, target, target.draw(200, 40, np.random.default_rng(0))).max()
+    seen = error - target.readout.lipschitz * adaptive.attention_error(heads)
+    assert psi.floor / 200 <= seen <= 5 * psi.floor

@@ -89,18 +89,6 @@ def test_a_memory_that_outgrows_the_others_costs_M_times_the_heads(claim):
         claim.at_least(totals[-1], least, f"total, n = {n}", equation="→ M^(2n)", source=near)
 
 
-@pytest.mark.exact
-def test_widths_in_total(claim):
-    """M max c >= sum c, with equality for equal c only."""
-
-    def violated(c):
-        total = len(c) * max(c)
-        return int(not (total >= sum(c) and (total == sum(c)) == (len(set(c)) == 1)))
-
-    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
-    claim.for_all(costs, violated, "complexities", equation="M max ≥ sum", examples=examples)
-
-
 def built(Ts):
     """(largest layer, all layers) in heads, for two layers and for M + 1."""
     adaptive, targets = wang2024.adaptive, wang2024.targets

@@ -149,7 +149,7 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
     x, attention = pointed(network, torch.from_numpy(windows)), network.layers[1].attention
     maps, first = summed(attention, x, psi)
     worst = worst_row(maps, psi, windows, STEPS["FOLLOW"][0])
-    rounding = "theorem: the l1 error of the heads, and 5 eps A (1 + β_max T) for rounding"
+    rounding = "spread: the l1 error of the heads; 5 eps A (1 + β_max T) for rounding, less seen"
     allowed = psi.error + 5 * psi.floor
     name = "largest ℓ₁ distance of a row from the indicator of t − g"
     claim.at_most(worst, allowed, name, equation="B.3, E.2, E.5", source=rounding)

@@ -191,10 +191,10 @@ def drawn(memory, m, rng):
 
 @pytest.mark.construct
 def test_width_follows_the_memory_function(claim):
-    """g = 1 or 2 as two signs agree, |g|_B <= 4: the share of draws that point right everywhere.
+    """g = 1 or 2 as two signs agree, |g|_B <= 3: the share of draws that point right everywhere.
 
-    At one pair of tokens the neurons have s = 4 and mean g, so a variance of at most 16 / m, and by
-    Chebyshev all four pairs round right with probability at least 1 - 4 * 16 / (m / 4).
+    At one pair of tokens the neurons have s = 3 and mean g, so a variance of at most 9 / m, and by
+    Chebyshev all four pairs round right with probability at least 1 - 4 * 9 / (m / 4).
     """
     memory, draws = wang2024.targets.by_product(), claim.at_scale(smoke=60, laptop=200, paper=2000)
     pairs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
@@ -207,8 +207,8 @@ def test_width_follows_the_memory_function(claim):
             right += bool((rounded == memory.g(pairs)).all())
         shares[m] = right / draws
     claim.record(**{f"share of right draws, m = {m}": share for m, share in shares.items()})
-    chebyshev = "stderr: 4 standard errors below the 3/4 that Chebyshev gives"
-    least = 3 / 4 - 4 * math.sqrt(3 / 16 / draws)
+    chebyshev = "stderr: 4 standard errors below the 55/64 that Chebyshev gives"
+    least = 55 / 64 - 4 * math.sqrt(55 * 9 / 64**2 / draws)
     claim.at_least(shares[1024], least, "share, m = 1024", equation="m ≳ |g|_B²", source=chebyshev)
     seen = "spread: 0 was seen; g = 2 needs more than the two values that are left"
     claim.at_most(shares[2], 0.2, "share, m = 2", equation="m < |g|_B²", source=seen)

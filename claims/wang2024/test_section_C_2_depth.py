@@ -99,41 +99,6 @@ def test_equal_distances(n, claim):
 
 
 @pytest.mark.exact
-def test_the_largest_complexity_against_their_sum(claim):
-    """m^(M+1) / m^(2) = max c / sum c, between 1/M and 1."""
-
-    def violated(c):
-        ratio = Fraction(max(c), sum(c))
-        return int(not Fraction(1, len(c)) <= ratio <= 1)
-
-    whole = st.lists(st.integers(1, 1000), min_size=1, max_size=6)
-    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
-    claim.for_all(whole, violated, "complexities", equation="1/M ≤ ratio ≤ 1", examples=examples)
-
-
-def both(Ts):
-    """Two layers and M + 1, for memories at fixed distances, as targets of class (10)."""
-    readout = wang2024.targets.coordinate(len(Ts) + 1, 1)
-    target = wang2024.targets.Target.fixed("several", Ts, readout)
-    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in Ts]
-    adaptive = wang2024.adaptive
-    ways = (adaptive.two_layers(target), adaptive.one_by_one(target))
-    return [adaptive.transformer(target, heads, stages) for stages in ways]
-
-
-@several
-@pytest.mark.exact
-def test_heads_of_the_built_networks(Ts, claim):
-    """T_k + 1 heads fetch memory k to any accuracy: sum against max in each layer."""
-    shallow, deep = both(Ts)
-    needed = [T + 1 for T in Ts]
-    claim.equals(wang2024.depth.heads(shallow), [sum(needed)], "two layers", equation="sum_k")
-    claim.equals(wang2024.depth.heads(deep), needed, "M + 1 layers", equation="each its own")
-    counts = len(shallow.layers), len(deep.layers)
-    claim.equals(counts, (2, len(Ts) + 1), "layers", equation="2 and M + 1")
-
-
-@pytest.mark.exact
 def test_neurons_of_the_built_networks(claim):
     """TWO_POINTERS: one neuron for g_1, three for g_2, and one for the constant, at first."""
     target, adaptive = wang2024.targets.TWO_POINTERS, wang2024.adaptive

@@ -253,6 +253,31 @@ def within_the_bound(claim, rpe, kind, H, d):
         claim.at_least(error, bound / 4, name, equation="the bound is tight", source=tight)
 
 
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.exact
+def test_each_block_holds_the_sum_over_its_kernel(rpe, claim):
+    """Step I: block k gets sum_s phi_k(s) x_{t-s}, exactly; x_t is left to the residual."""
+    rng, n, bases = claim.rng("weights"), 6, (2, 3, 5)
+    exact, Log = numerics.exact.rationals, numerics.logarithms.Log
+    exponents = [Log(b) for b in bases] if rpe == "lin" else list(exact(bases))
+    alphas = rng.integers(-9, 10, (3, 2))
+    x = rng.integers(-3, 4, n)
+    tokens = exact(np.stack([x, 0 * x, 0 * x], axis=-1))
+    layer = wang2024.fixed.extraction(rpe, exponents, exact(alphas), length=n)
+    found = layer(tokens, queries=1)[0]
+    wanted = [Fraction(0)]
+    for k in range(2):
+        weights = {
+            s: sum(
+                int(a) * (Fraction(1, b**s) if rpe == "lin" else Fraction(1, s**b))
+                for a, b in zip(alphas[:, k], bases, strict=True)
+            )
+            for s in range(rpe == "log", n)
+        }
+        wanted.append(sum(w * int(x[n - 1 - s]) for s, w in weights.items()))
+    claim.equals(found.tolist(), exact(wanted).tolist(), "blocks 0, 1, 2", equation="A.1, step I")
+
+
 @rpes
 @pytest.mark.parametrize("d", [1, 2], ids="d={}".format)
 @pytest.mark.construct
@@ -509,7 +534,7 @@ def test_printed_readout_term_lacks_the_dimension(claim):
     claim.counterexample(
         "E_FFN = O(|f|_B m^-1/2) up to logarithms, with one constant",
         input={"f": "1/D sum |2 x_j - 1|", "T_i": "i", "D": 2 * wide, "m": wide, "H": "any"},
-        measured=numerics.exact.rational("1/4"),
+        measured=numerics.exact.rational(Fraction(wide, 2 * 2 * wide)),  # (D - m) / (2 D)
         expected=numerics.exact.rational(100 * 6 * 61**2) / 2**30,
         relation="<=",
         equation="4.1 with 100 |f|_B log₂(D)² / √m, H → ∞",
@@ -632,13 +657,18 @@ def test_control_values_without_the_normaliser(claim):
 
 
 def test_control_coefficients_without_signs(claim):
-    """alpha_h >= 0: phi decreases, so |1 - phi(3)| + phi(2) >= 1 whatever the exponents are."""
-    rng, least = claim.rng("weights"), []
-    for _ in range(50):
-        u = [Fraction(int(v), 100) for v in rng.integers(1, 100, 4)]
-        alpha = [Fraction(int(v), 10) for v in rng.integers(0, 50, 4)]
-        phi = {s: sum(a * b**s for a, b in zip(alpha, u, strict=True)) for s in (2, 3)}
-        least.append(abs(1 - phi[3]) + phi[2])
+    """alpha_h >= 0: phi decreases, so |1 - phi(3)| + phi(2) >= 1 whatever the exponents are; the
+    layer shows phi(2) and phi(3) as its answers to two impulses, in rationals."""
+    rng, exact, least = claim.rng("weights"), numerics.exact.rationals, []
+    impulses = exact(np.eye(4, dtype=int)[[1, 0]])[..., None]  # at s = 2 and s = 3
+    for _ in range(20):
+        bases = rng.choice(np.arange(2, 60), 4, replace=False)
+        exponents = [numerics.logarithms.Log(int(b)) for b in bases]
+        alphas = exact(rng.integers(0, 50, (4, 1))) / 10
+        layer = wang2024.fixed.extraction("lin", exponents, alphas, length=4)
+        tokens = np.concatenate([impulses, 0 * impulses], axis=-1)
+        two, three = layer(tokens, queries=1)[:, 0, 1]
+        least.append(abs(1 - three) + two)
     source = "theorem: phi(2) ≥ phi(3) ≥ 0"
     claim.at_least(min(least), 1, "part of the l1 error", equation="A.1, α ≥ 0", source=source)
 

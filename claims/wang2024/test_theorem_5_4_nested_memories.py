@@ -828,7 +828,7 @@ def test_figure_attention_of_each_layer(claim):
 @both
 def test_control_one_layer_less_errs_by_1(rpe, claim):
     for H, one in curve(claim, rpe).items():
-        cut = "theorem: the readout at s = ±2 or 0 is 0, and y_t is ±1; 0.9 as rounding is far off"
+        cut = "spread: the readout at s = ±2 or 0 is 0, and y_t is ±1: 1 but for the heads' error"
         claim.at_least(one["less"], 0.9, f"{ERROR}, H = {H}", equation="L = 2", source=cut)
 
 

@@ -12,8 +12,9 @@ Proof, for both types of RPE.
 I.  W_E puts x_t into block 0. Head h has p = p_h and v_hk I_d from block 0 to block k, with
     v_hk = alphas[h, k] sum_j e^{p_h phi_type(j)}. The residual keeps x_t, and W_O = I, so block k
     holds sum_s phi_k(s) x_{t-s}, within |phi_k - I{. = T_k}|_1 of x_{t-T_k}, as |x_t|_2 <= 1.
-II. The readout is within E_FFN of f on |x|_inf <= 1 + E_Attn. So the error is at most
-    E_FFN + |f|_Lip E_Attn, with E_Attn^2 = sum_k |phi_k - I{. = T_k}|_1^2 (A.1 has the sum).
+II. The readout is within E_FFN of f on |x|_inf <= 2, where E_Attn <= 1 leaves the blocks, and
+    |f|_Lip is meant on that box (it is at most |f|_B). So the error is at most E_FFN + |f|_Lip
+    E_Attn, with E_Attn^2 = sum_k |phi_k - I{. = T_k}|_1^2 (A.1 has the sum).
 
 Heads can be shared: nothing in (3) makes a head write to one block only. With H exponents that do
 not depend on k, all memories with T_k < H (lin) or T_k <= H (log) are fetched to any accuracy

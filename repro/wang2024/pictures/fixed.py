@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 Points = Sequence[tuple[float, float]]
 
 CURVES = {
-    "bound": ("bound", "proved bound, heads shared", {}),
+    "bound": ("bound", "proved bound, heads shared, exact arithmetic", {}),
     "apart": ("construction", "heads apart, as printed", {"marker": "v", "linestyle": ":"}),
-    "shared": ("construction", "heads shared by the memories", {}),
-    "best": ("best in class", "no layer with these exponents errs less", {}),
+    "shared": ("construction", "heads shared by the memories, $x_t = \\pm 1$", {}),
+    "best": ("best in class", "no layer with these exponents errs less, $|x_t| \\leq 1$", {}),
     "trained from the construction": ("trained", "trained from the construction", {"marker": "D"}),
     "trained from a random start": ("trained", "trained from a random start", {"linestyle": ""}),
 }
@@ -32,6 +32,7 @@ def heads(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
                 figures.draw(place, role, x, y, label, **changes)
         place.set(yscale="log", xlabel="number of heads $H$", title=f"{rpe}-RPE")
         place.set_ylim(3e-8, 8)
+        place.xaxis.get_major_locator().set_params(integer=True)
     axes[0].set_ylabel("largest error found, parity of $x_t, x_{t-1}, x_{t-3}$")
     labels = {}
     for place in axes:

@@ -41,7 +41,7 @@ def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: 
     told = [
         f"layer 1:  $x_t$ = {TEXTS[x]}, so $t_1$ = {steps[0]}",
         f"layer 2:  fetch $x_{{t-{steps[0]}}}$ = {TEXTS[first]}, so $t_2$ = {steps[1]}",
-        f"layer 3:  fetch $x_{{t-{steps[1]}}}$ = {TEXTS[second]}, read $y_t$ = {_shown(output)}",
+        f"layer 3:  fetch $x_{{t-{steps[1]}}}$ = {TEXTS[second]}, output {_shown(output)}",
     ]
     for row, (text, step) in enumerate(zip(told, [None, *steps], strict=True)):
         height = 4.6 - 2.3 * row
