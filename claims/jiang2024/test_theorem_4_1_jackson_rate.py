@@ -7,7 +7,7 @@ False as printed. (a) In one instance, tau = 2 and m_h = m_FF = 1, the right sid
 likes while no network at all has a small error: the error of f^ must be paid K_F times. (b) Where
 F^ = F and W_V f^ = f, as in the proof with m_FF -> inf, the exponent is wrong: there are targets,
 one for each m_h and with the same C_0 and C_1, for which no coupling of rank m_h has an L1 error
-below a multiple of m_h^-alpha. (c) C_1, of the first power, and 2 alpha - 1 do
+below a multiple of m_h^-alpha; proved for alpha >= 2, checked for alpha = 3. (c) C_1, of the first power, and 2 alpha - 1 do
 not belong together: it is C_1^2 / (2 alpha - 1) for a mean square, and C_1 with alpha - 1/2 for L1.
 (d) The truncation of the proof has the exponent 2 alpha - 2 if the same functions stand on both
 sides; s = t was forgotten (equation 46).
@@ -19,7 +19,8 @@ with e_i = sup|phi_i| e_psi,i + sup|psi_i| e_phi,i + e_phi,i e_psi,i, where the 
     c (T_m + S_m^2 / (m + c)), c = tau - 1/2, for equal sines with the ridge correction,
     c T_m for sines against cosines, and T_r in all for encoded tokens with m_h = r + tau.
 Proofs: repro/jiang2024/rate.py; floors.py for what is impossible. The mean square falls like
-m_h^-(2 alpha - 1) for alpha > 1 (equal sines) or alpha > 1/2, and no faster.
+m_h^-(2 alpha - 1) for alpha > 1 (equal sines) or alpha > 1/2; no faster, for two encoded tokens and
+alpha >= 3/2. For tau tokens and equal sines the floor is one of logits, not of outputs.
 
 Checked: tau = 16, F = f = id, sigma_i = i^-alpha, alpha = 1.5, 2, 3, R sines: mean square and L1
 errors of 300 and more sequences, with slopes, against bounds and floors, m_h to 128; encoded tokens

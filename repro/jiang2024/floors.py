@@ -35,9 +35,11 @@ and sum min(|E_jk|, eta)^p is at least the smaller of that and eta^p, since one 
 enough for the latter. If |rho| <= k_0, |l(rho) - l(g)| >= l'(k_0 + eta) min(|rho - g|, eta). Grids
 and tokens have the same mean: with eta = n S, and with eta = n sqrt(T), and slope = l'(k_0 + eta),
     E |H_1 - H^_1| >= slope S / n,          E |H_1 - H^_1|^2 >= slope^2 T.
-Truncation has a mean square of at most T_m / 16 (l' <= 1/4; its diagonal is exact). So the mean
-square falls like m^-(2 alpha - 1), neither faster nor slower; and the L1 error not faster than
-m^-alpha, while the right side of (17), 8 sqrt2 C_1 m^-(2 alpha - 1) once m_FF is large, does.
+Truncation has a mean square of at most T_m / 16 (l' <= 1/4; its diagonal is exact). With n ~ m the
+slope stays away from 0 if n sqrt(T) ~ m^(3/2 - alpha), or n S ~ m^(2 - alpha), is bounded. So for
+alpha >= 3/2 the mean square falls like m^-(2 alpha - 1), neither faster nor slower; and for
+alpha >= 2 the L1 error not faster than m^-alpha, while the right side of (17),
+8 sqrt2 C_1 m^-(2 alpha - 1) once m_FF is large, does. For smaller alpha these floors say nothing.
 
 3. Affine networks (`affine_floor`). tau = 2, I_1 = [2, 3], I_2 = [4, 5], rho = 0, f = eps g with
 g = 0 on I_1 and (1 - cos 2 pi N y)/2 on I_2, F(z) = z / eps: H_1 = g(x_2) / 2. Let networks of

@@ -2,12 +2,12 @@
 
 (91) reads |f(x) - f(y)| <= C |x - y|^alpha. Let alpha = 1/p with an integer p >= 1, and let f be
 linear on each of several disjoint intervals. For x and y in two of them, or in one,
-|f(x) - f(y)|^p / |x - y| is a convex function of (x, y), the perspective of |.|^p in linear
-functions of x and y. Its largest values are taken at the ends of the intervals:
+|f(x) - f(y)|^p / |x - y| is quasi-convex in (x, y): |f(x) - f(y)|^p <= c |x - y| is a convex set,
+as f(x) - f(y) and |x - y| are linear there. So its largest values are taken at the ends:
 
     C^p = max |f(x) - f(y)|^p / |x - y|  over ends x != y,        a rational number (`hoelder`).
 
-What is true of a permutation of the pieces. The sup norm and the slopes stay. Points of different
+What is true of a permutation of pieces of one length. The sup norm and the slopes stay. Points of different
 pieces are at a distance of at least the smallest gap g and at most the diameter D of the whole, so
 
     C~ <= C (D/g)^alpha,
