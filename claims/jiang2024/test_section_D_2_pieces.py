@@ -8,9 +8,9 @@ Checked: least Hoelder constants of piecewise linear functions, exactly (repro/j
 against all pairs of a grid. False as printed: values 0, 1, 2 on rooms a distance 1 apart have C =
 1, in the order 0, 2, 1 they have C = 2; the exchange of Appendix C turns 1 into 21, a far piece
 moved near 10/97 into 10. The derivative of every extension is at least as large, while the original
-order has an extension with 3/2. Repaired, for pieces of one length: C~ <= C (D/g)^alpha with diameter
-D and smallest gap g; sup norm and slopes do stay; McShane's extension keeps C, Tietze's theorem speaks of the sup norm
-only.
+order has an extension with 3/2. Repaired, for pieces of one length: C~ <= C (D/g)^alpha with
+diameter D and smallest gap g; sup norm and slopes do stay; McShane's extension keeps C, Tietze's
+theorem speaks of the sup norm only.
 Control: pieces without a gap.
 
 Not checked: other complexities C_FF, and networks.

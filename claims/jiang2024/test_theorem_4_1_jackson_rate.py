@@ -7,8 +7,9 @@ False as printed. (a) In one instance, tau = 2 and m_h = m_FF = 1, the right sid
 likes while no network at all has a small error: the error of f^ must be paid K_F times. (b) Where
 F^ = F and W_V f^ = f, as in the proof with m_FF -> inf, the exponent is wrong: there are targets,
 one for each m_h and with the same C_0 and C_1, for which no coupling of rank m_h has an L1 error
-below a multiple of m_h^-alpha; proved for alpha >= 2, checked for alpha = 3. (c) C_1, of the first power, and 2 alpha - 1 do
-not belong together: it is C_1^2 / (2 alpha - 1) for a mean square, and C_1 with alpha - 1/2 for L1.
+below a multiple of m_h^-alpha; proved for alpha >= 2, checked for alpha = 3.
+(c) C_1, of the first power, and 2 alpha - 1 do not belong together: it is C_1^2 / (2 alpha - 1) for
+a mean square, and C_1 with alpha - 1/2 for L1.
 (d) The truncation of the proof has the exponent 2 alpha - 2 if the same functions stand on both
 sides; s = t was forgotten (equation 46).
 

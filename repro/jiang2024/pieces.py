@@ -7,8 +7,9 @@ as f(x) - f(y) and |x - y| are linear there. So its largest values are taken at 
 
     C^p = max |f(x) - f(y)|^p / |x - y|  over ends x != y,        a rational number (`hoelder`).
 
-What is true of a permutation of pieces of one length. The sup norm and the slopes stay. Points of different
-pieces are at a distance of at least the smallest gap g and at most the diameter D of the whole, so
+What is true of a permutation of pieces of one length. The sup norm and the slopes stay. Points of
+different pieces are at a distance of at least the smallest gap g and at most the diameter D of the
+whole, so
 
     C~ <= C (D/g)^alpha,
 

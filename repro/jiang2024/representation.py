@@ -24,8 +24,9 @@ small b ensures, the images of u_1, ..., u_tau are disjoint, and with z^t(u) = (
     F(u) = sum_t max(0, 1 - dist(z^t(u), [0, 1]^n) / delta) H_t(clip z^t(u))
 
 is continuous on R^n, with F(u_t(x)) = H_t(x). In sup norms its Lipschitz constant is at most
-tau (sup|H| / delta + Lip(H)) / (b min w), so F is Lipschitz if H is. For the weights of (25), 2 and 1
-over tau + 1, every b < a will do. For the rank-one coupling rho = eps t s, b must be of order eps.
+tau (sup|H| / delta + Lip(H)) / (b min w), so F is Lipschitz if H is. For the weights of (25),
+2 and 1 over tau + 1, every b < a will do; for the rank-one coupling rho = eps t s, b must be of
+order eps.
 
 **n < tau d is not.** For all continuous f and rho, u_t is continuous. On the boundary of the cube
 of all z, a sphere with the antipodes z and 1 - z, Borsuk and Ulam find a z with u_t(z) = u_t(1 - z)
