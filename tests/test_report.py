@@ -295,7 +295,7 @@ TOLD = {
     "fang2022/theorem-3.5": """Theorem 3.5 · also Theorem 4.2 in v2 · Section 3, proof in 6
         It holds-repaired.
         For a < b, |f(x) - g(x)| <= 1.
-        Refutes the statement as printed.
+        Refutes what is printed, in the statement or in its proof.
         59 rows, all in order, tightest margin 2.84
         breaks exactly one hypothesis
         Lemma 3.1 holds Lemma 3.3 holds Used by Remark 3.6 holds Corollary 3.7 illustrated

@@ -119,7 +119,7 @@ def test_the_verdict_and_its_reason(tests, wanted, why):
 def test_a_counterexample_to_the_printed_form_leaves_the_repaired_one():
     found = of(CLAIM, CONTROL, ERRATUM)
     assert found.verdict == "holds-repaired"
-    assert found.why.startswith("as printed, refuted: one is two; repaired: ")
+    assert found.why.startswith("printed, and false: one is two; repaired: ")
 
 
 def test_a_counterexample_to_a_reading_changes_nothing():
@@ -179,7 +179,7 @@ def test_a_limit_is_only_illustrated_by_what_passes():
 def test_a_limit_whose_printed_form_is_refuted_says_so():
     found = of(CLAIM, CONTROL, ERRATUM, scope="limit")
     assert found.verdict == "illustrated"
-    assert found.why.startswith("as printed, refuted: one is two; repaired: ")
+    assert found.why.startswith("printed, and false: one is two; repaired: ")
 
 
 def test_a_limit_can_be_refuted_by_one_counterexample():
@@ -293,7 +293,7 @@ def test_an_unknown_state_is_an_error():
 def test_a_theorem_trained_only_still_says_that_its_printed_form_is_refuted():
     found = of(TRAINED, CONTROL, ERRATUM)
     assert found.verdict == "illustrated"
-    assert found.why.startswith("as printed, refuted: one is two; repaired: ")
+    assert found.why.startswith("printed, and false: one is two; repaired: ")
 
 
 # --- solid ---------------------------------------------------------------------------------------
