@@ -109,7 +109,7 @@ def row_error(alpha, key, R, how, m):
 
 @pytest.mark.parametrize("key", ["sin", "cos"])
 @alphas
-@pytest.mark.certified
+@pytest.mark.construct
 def test_mean_square_within_the_repaired_bound(alpha, key, claim):
     """E (H_t - H^_t)^2 <= 1/8 E sum_s delta_ts^2, the latter in closed form for these R waves."""
     rho, found = of_claim(claim, alpha, key)
@@ -258,13 +258,7 @@ def test_measured_errors_beside_the_right_side_of_17(claim):
         for m in sizes(claim):
             printed = jiang2024.rate.printed_bound((C_0, C_1, 0), (alpha, 2), TAU, m, math.inf)
             ratios[m] = float(printed) / (TAU * found["ridge", m][1])
-            claim.table(
-                f"α = {alpha}",
-                f"m_h = {m}",
-                paper=float(printed),
-                ours=TAU * found["ridge", m][1],
-                note="right side of (17); ridge, measured",
-            )
+        claim.record(**{f"(17) over L1, α = {alpha}, m_h = {m}": r for m, r in ratios.items()})
         if alpha == "3":
             seen = "spread: 2.5 at m_h = 16, 0.07 at 64"
             claim.at_most(

@@ -195,6 +195,18 @@ def measured(claim, name, rpe, H):
     return found
 
 
+@pytest.mark.exact
+def test_one_network_serves_every_length(claim):
+    """Tokens 0 before a window change nothing: the same weights, at 5 and at 12 positions."""
+    target = wang2024.targets.FOLLOW
+    network = network_of(target, [wang2024.moving.interpolated("lin", 3, "1/100")])
+    short = numerics.exact.rationals(target.draw(4, 5, claim.rng("x")).astype(int))
+    long = np.concatenate([numerics.exact.rationals(np.zeros((4, 7, 1), dtype=int)), short], axis=1)
+    ends = [network(x)[:, -2:, 0].tolist() for x in (short, long)]
+    claim.equals(ends[1], ends[0], "last two outputs, 12 and 5 tokens", equation="Remark 3.1")
+    claim.record(parameters=network.parameters_count())
+
+
 @names
 @types
 @pytest.mark.construct
