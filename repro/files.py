@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 LONGEST_INTEGER = 10**4000  # Python writes and reads no longer ones in decimal
@@ -50,7 +51,7 @@ def _sync_folder(folder: Path) -> None:
 def plain(value: Any) -> Any:
     """The same value in what JSON has; what JSON lacks (nan, rationals, paths) becomes a string.
 
-    numpy and torch scalars are numbers, arrays and tensors are lists.
+    numpy and torch scalars are numbers, arrays and tensors are lists; a function is its name.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -75,6 +76,8 @@ def plain(value: Any) -> Any:
             return plain(listed)
         if getattr(value, "dtype", None) is not None and value.dtype.kind == "f":
             return plain(float(value))  # numpy's long double is its own list
+    if isinstance(value, FunctionType):  # its str has an address, another one in every process
+        return value.__name__
     return plain(str(value))
 
 

@@ -150,6 +150,7 @@ PLAIN = {
     "mapping": (OrderedDict(b=1, a=np.int8(2)), {"b": 1, "a": 2}),
     "keys": ({1: 1, None: 2, (3, 4): 3}, {"1": 1, "None": 2, "(3, 4)": 3}),
     "nested": ({"a": [{"b": (np.ones(1), {nan})}]}, {"a": [{"b": [[1.0], ["nan"]]}]}),
+    "function": (json.dumps, "dumps"),
 }
 
 
