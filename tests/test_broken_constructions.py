@@ -72,6 +72,7 @@ WANG2024 = {  # the same of repro/wang2024
     "the shift, one step late": ("test_section_6_2_curse_of_memory.py", "recurrent", "k=-1, dtype=int)", "k=-2, dtype=int)"),
     "the residual not read": ("test_theorem_6_1_decaying_kernels.py", "essential", "(alphas.sum(0) if rpe == \"lin\" else 0)", "alphas.sum(0)"),
     "rounding, half too low": ("test_equation_15_precision.py", "rounding", "k = (x + HALF).floor()\n    return k - 1", "k = x.floor()\n    return k - 1"),
+    "normaliser of another window": ("test_theorem_4_1_one_layer_remembers.py", "fixed", "sums = normalisers(rpe, tuple(exponents), length)", "sums = normalisers(rpe, tuple(exponents), length + 1)"),
     "memories exchanged": ("test_theorem_4_1_one_layer_remembers.py", "fixed", "W_V[1:, 0] = v", "W_V[1:, 0] = v[::-1]"),
     "every head reads pointer 1": ("test_theorem_5_1_two_layers_follow_a_pointer.py", "adaptive", "layout.row(layout.pointer(k), beta)", "layout.row(layout.pointer(1), beta)"),
     "1/log 2 lost": ("test_remark_B_3_dot_product_and_distance.py", "adaptive", "1 / flint.arb(2).log()", "flint.arb(1)"),

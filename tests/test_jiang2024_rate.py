@@ -11,6 +11,8 @@ from repro.jiang2024 import complexity, couplings, encodings, floors, rate
 from repro.numerics import lowrank, pod
 from repro.numerics.exact import rationals, to_float
 
+ROUNDED = 1e-13  # waves of arguments up to 300, each rounded: 300 * 2^-53 = 3e-14, and a few sums
+
 
 def fractions(*values):
     return rationals(list(values))
@@ -26,15 +28,17 @@ def test_float_and_ball_couplings_agree(key, pieces):
     x = encodings.shifted(x) if pieces else x
     balls = to_float(coupling.target()(x))
     floats = coupling.target()(torch.tensor(to_float(x)))
-    assert floats.numpy() == pytest.approx(balls, abs=1e-13)
+    assert floats.numpy() == pytest.approx(balls, abs=ROUNDED)
 
 
 def test_waves_against_numpy():
     coupling = couplings.Coupling(couplings.powers(2, 4), "cos")
     x = torch.linspace(0, 1, 7, dtype=torch.float64)[:, None]
     angles = 2 * np.pi * x.numpy() * np.arange(1, 5)
-    assert coupling.queries(x).numpy() == pytest.approx(np.sqrt(2) * np.sin(angles), abs=1e-13)
-    assert coupling.keys(x, slice(2)).numpy() == pytest.approx(np.sqrt(2) * np.cos(angles[:, :2]))
+    assert coupling.queries(x).numpy() == pytest.approx(np.sqrt(2) * np.sin(angles), abs=ROUNDED)
+    assert coupling.keys(x, slice(2)).numpy() == pytest.approx(
+        np.sqrt(2) * np.cos(angles[:, :2]), abs=ROUNDED
+    )
 
 
 def test_glued_coordinate_and_content():
@@ -99,7 +103,7 @@ def test_interpolated_waves_are_exact_at_the_knots():
     knots = torch.arange(9, dtype=torch.float64)[:, None] / 8
     exact = rate.truncated(coupling, coupling.sigma, knots)
     layer = rate.interpolated(coupling, coupling.sigma, 8, knots)
-    assert layer.f(knots).numpy() == pytest.approx(exact.f(knots).numpy(), abs=1e-13)
+    assert layer.f(knots).numpy() == pytest.approx(exact.f(knots).numpy(), abs=ROUNDED)
     between = (layer.f(knots[:-1] + 1 / 16) - exact.f(knots[:-1] + 1 / 16)).abs().max()
     assert between > 0.1
 
