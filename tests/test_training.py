@@ -242,9 +242,13 @@ def test_one_cycle_leads_where_the_one_of_torch_leads(optimizer, steps):
     """Rate and momentum of every step count: they are in the path of w from 1 towards 0."""
     ours, theirs = (torch.nn.ParameterList([torch.ones(1, dtype=torch.float64)]) for _ in range(2))
     curves = fit(
-        ours, lambda m, _: m[0] ** 2, steps=steps, optimizer=optimizer, schedule=OneCycle()
+        ours,
+        lambda m, _: m[0].square().sum(),
+        steps=steps,
+        optimizer=optimizer,
+        schedule=OneCycle(),
     )
-    engine, path = optimizer.build(theirs), []
+    [engine], path = optimizer.build(dict(theirs.named_parameters())), []
     schedule = torch.optim.lr_scheduler.OneCycleLR(engine, max_lr=0.3, total_steps=steps)
     for _ in range(steps):
         engine.zero_grad()
@@ -312,10 +316,10 @@ def test_a_damaged_checkpoint_is_set_aside_and_training_starts_anew(tmp_path, da
         "truncated": data[: len(data) // 2],
         "flipped": data[:-9] + bytes([data[-9] ^ 16]) + data[-8:],
         "foreign": b"hello",
-        "newer": pack_sealed(tensors, json.dumps({**json.loads(note), "schema": 2})),
+        "newer": pack_sealed(tensors, json.dumps({**json.loads(note), "schema": 3})),
     }
     checkpoint.write_bytes(broken[damage])
-    why = "it has schema 2, this version reads 1" if damage == "newer" else "its checksum differs"
+    why = "it has schema 3, this version reads 2" if damage == "newer" else "its checksum differs"
     reason = store.get(Curve(), train).reason
     said = f"computed: no entry; the checkpoint was damaged ({why}) and is set aside as "
     assert reason.startswith(said)

@@ -106,11 +106,22 @@ class Transformer:
 
     def target(self) -> Target:
         """The same map in form (8)."""
+        attention = self.attention()
+        return Target(
+            self.F,
+            lambda x: attention.f(self.f(x)),
+            lambda u, v: attention.rho(self.f(u), self.f(v)),
+            self.sigma,
+        )
 
-        def rho(u: Array, v: Array) -> Array:
-            return inner(inner(self.f(u), self.W_Q), inner(self.f(v), self.W_K))
-
-        return Target(self.F, lambda x: inner(self.f(x), self.W_V), rho, self.sigma)
+    def attention(self) -> Target:
+        """What comes after f^, as a map of the features f^(x): each is needed three times."""
+        return Target(
+            self.F,
+            lambda h: inner(h, self.W_V),
+            lambda g, h: inner(inner(g, self.W_Q), inner(h, self.W_K)),
+            self.sigma,
+        )
 
     def __call__(self, x: Array) -> Array:  # (..., tau)
-        return self.target()(x)
+        return self.attention()(self.f(x))

@@ -3,20 +3,21 @@
 A spec is a frozen dataclass; a train function turns it into an outcome; the store calls that
 function only if no sound entry of the same key is there. Knows no paper and no pytest.
 
-Listing claims imports this package, so it must not import torch: the loop, which needs it, is
-loaded when one of its names is first asked for.
+Listing claims imports this package, so it must not import torch: loop and stack, which need it, are
+loaded when one of their names is first asked for.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from repro.training.outcome import Outcome
-from repro.training.recipes import SGD, Adam, Constant, Cosine, OneCycle
+from repro.training.recipes import SGD, Adam, Constant, Cosine, Muon, OneCycle, Trapezoid
 from repro.training.spec import Spec, canonical, key
 from repro.training.store import NotComputed, Store, Stored
 from repro.training.workspace import Checkpoint, Workspace
 
 if TYPE_CHECKING:
     from repro.training.loop import Diverged, fit, generator_at
+    from repro.training.stack import Stack
 
 __all__ = [
     "SGD",
@@ -25,12 +26,15 @@ __all__ = [
     "Constant",
     "Cosine",
     "Diverged",
+    "Muon",
     "NotComputed",
     "OneCycle",
     "Outcome",
     "Spec",
+    "Stack",
     "Store",
     "Stored",
+    "Trapezoid",
     "Workspace",
     "canonical",
     "fit",
@@ -44,4 +48,8 @@ def __getattr__(name: str) -> Any:
         from repro.training import loop
 
         return getattr(loop, name)
+    if name == "Stack":
+        from repro.training import stack
+
+        return stack.Stack
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The loop for one model: step, watch, save.
+"""The loop for one model, or for a stack of models that share their steps: step, watch, save.
 
 On a CPU, with the same number of threads, a resumed run gives the same bits as an uninterrupted
 one. It can, because everything a step depends on is either saved (parameters and buffers, the
@@ -16,10 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from repro.training.recipes import Constant, Optimizer, Pace, Schedule
+from repro.training.stack import members
 from repro.training.workspace import Checkpoint, Workspace
 
 M = TypeVar("M", bound=nn.Module)
 Curves = dict[str, list[float]]
+Engines = list[torch.optim.Optimizer]
 
 
 class Diverged(ArithmeticError):
@@ -59,35 +61,45 @@ def fit(
     Every `every` steps, and at the last, the loss is looked at: it goes on the curve, must be
     finite and below `diverges_at` times the first (else Diverged), progress is reported, and a
     checkpoint is written if the workspace says it is due. `clip` bounds the norm of the gradient.
+
+    A Stack has a loss for each member, a vector, and curves "loss 0", "loss 1" and so on. Members
+    do not touch each other: each has its own gradient, and is clipped by its own norm.
     """
     workspace = workspace or Workspace()
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    engine = optimizer.build(parameters)
-    rates = [group["lr"] for group in engine.param_groups]
-    done, curves = _restore(workspace.resume(), model, engine, generators)
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    engines = optimizer.build(named)
+    rates = [group["lr"] for group in _groups(engines)]
+    done, curves = _restore(workspace.resume(), model, engines, generators)
     for step in range(done, steps):
         look = step % every == 0 or step == steps - 1
-        _set_pace(engine, rates, schedule.pace(step, steps))
-        engine.zero_grad()
+        _set_pace(engines, rates, schedule.pace(step, steps))
+        for engine in engines:
+            engine.zero_grad()
         value = loss(model, step)
         if look:
-            _watch(curves, step, value.item(), diverges_at)
-        value.backward()
+            _watch(curves, step, value.tolist(), diverges_at)
+        value.sum().backward()
         if clip is not None:
-            nn.utils.clip_grad_norm_(parameters, clip)
-        engine.step()
+            for member in members(model):
+                nn.utils.clip_grad_norm_((p for p in member.parameters() if p.requires_grad), clip)
+        for engine in engines:
+            engine.step()
         if look:
-            workspace.progress(step + 1, steps, loss=curves["loss"][-1])
+            workspace.progress(step + 1, steps, loss=value.mean().item())
             if workspace.due():
-                state = _state(model, engine, generators)
+                state = _state(model, engines, generators)
                 workspace.checkpoint(step + 1, steps, state, curves=curves)
-    if not all(p.isfinite().all() for p in parameters):
+    if not all(p.isfinite().all() for p in named.values()):
         raise Diverged(steps, math.nan, "the last update left parameters that are not finite")
     return curves
 
 
-def _set_pace(engine: torch.optim.Optimizer, rates: list[float], pace: Pace) -> None:
-    for group, rate in zip(engine.param_groups, rates, strict=True):
+def _groups(engines: Engines) -> list[dict[str, Any]]:
+    return [group for engine in engines for group in engine.param_groups]
+
+
+def _set_pace(engines: Engines, rates: list[float], pace: Pace) -> None:
+    for group, rate in zip(_groups(engines), rates, strict=True):
         group["lr"] = rate * pace.factor
         if pace.momentum is not None and "betas" in group:
             group["betas"] = (pace.momentum, group["betas"][1])
@@ -95,50 +107,57 @@ def _set_pace(engine: torch.optim.Optimizer, rates: list[float], pace: Pace) -> 
             group["momentum"] = pace.momentum
 
 
-def _watch(curves: Curves, step: int, value: float, diverges_at: float) -> None:
-    """Put the loss on the curve, or raise Diverged."""
-    if not math.isfinite(value):
-        raise Diverged(step, value, f"the loss is {value}")
-    curves["step"].append(float(step))
-    curves["loss"].append(value)
-    first = curves["loss"][0]
-    if value > diverges_at * first:  # inf * 0 is nan, and nothing exceeds it
-        raise Diverged(
-            step, value, f"the loss {value:.4g} exceeds {diverges_at:g} x {first:.4g}, the first"
-        )
+def _watch(curves: Curves, step: int, values: float | list[float], diverges_at: float) -> None:
+    """Put the losses on their curves, or raise Diverged."""
+    several = isinstance(values, list)
+    named = {f"loss {i}": v for i, v in enumerate(values)} if several else {"loss": values}
+    curves.setdefault("step", []).append(float(step))
+    for name, value in named.items():
+        if not math.isfinite(value):
+            raise Diverged(step, value, f"the {name} is {value}")
+        curve = curves.setdefault(name, [])
+        curve.append(value)
+        if value > diverges_at * curve[0]:  # inf * 0 is nan, and nothing exceeds it
+            beyond = f"exceeds {diverges_at:g} x {curve[0]:.4g}, the first"
+            raise Diverged(step, value, f"the {name} {value:.4g} {beyond}")
 
 
 def _state(
-    model: nn.Module, engine: torch.optim.Optimizer, generators: Sequence[torch.Generator]
+    model: nn.Module, engines: Engines, generators: Sequence[torch.Generator]
 ) -> dict[str, Tensor]:
-    """What the next step depends on: model.<name>, optimizer.<parameter>.<name>, generator.<i>."""
+    """What the next step depends on.
+
+    model.<name>, optimizer.<engine>.<parameter>.<name>, generator.<i>.
+    """
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-    for index, memory in engine.state_dict()["state"].items():
-        state |= {f"optimizer.{index}.{name}": tensor for name, tensor in memory.items()}
+    for number, engine in enumerate(engines):
+        for index, memory in engine.state_dict()["state"].items():
+            place = f"optimizer.{number}.{index}"
+            state |= {f"{place}.{name}": tensor for name, tensor in memory.items()}
     return state | {f"generator.{i}": g.get_state() for i, g in enumerate(generators)}
 
 
 def _restore(
     checkpoint: Checkpoint | None,
     model: nn.Module,
-    engine: torch.optim.Optimizer,
+    engines: Engines,
     generators: Sequence[torch.Generator],
 ) -> tuple[int, Curves]:
     """Undo `_state`; the number of steps done, and the curves so far."""
     if checkpoint is None:
-        return 0, {"step": [], "loss": []}
+        return 0, {}
     parts: dict[str, dict[str, Tensor]] = defaultdict(dict)
     for name, tensor in checkpoint.tensors.items():
         part, _, rest = name.partition(".")
         parts[part][rest] = tensor
     model.load_state_dict(parts["model"])
-    memory: dict[int, dict[str, Any]] = defaultdict(dict)
-    for name, tensor in parts["optimizer"].items():
-        index, _, rest = name.partition(".")
-        memory[int(index)][rest] = tensor
-    engine.load_state_dict(
-        {"state": dict(memory), "param_groups": engine.state_dict()["param_groups"]}
-    )
+    memories: list[dict[int, dict[str, Tensor]]] = [defaultdict(dict) for _ in engines]
+    for place, tensor in parts["optimizer"].items():
+        number, index, name = place.split(".", 2)
+        memories[int(number)][int(index)][name] = tensor
+    for engine, memory in zip(engines, memories, strict=True):
+        groups = engine.state_dict()["param_groups"]
+        engine.load_state_dict({"state": dict(memory), "param_groups": groups})
     for number, generator in enumerate(generators):
         generator.set_state(parts["generator"][str(number)])
     return checkpoint.step, checkpoint.curves

@@ -5,16 +5,20 @@ of the step, so there is nothing to save and a resumed training cannot lose it.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import torch
 
+    Named = dict[str, torch.nn.Parameter]
+    Engines = list[torch.optim.Optimizer]
+
 
 class Optimizer(Protocol):
-    def build(self, parameters: "Iterable[torch.nn.Parameter]") -> "torch.optim.Optimizer": ...
+    def build(self, parameters: "Named") -> "Engines":
+        """torch's optimisers for these parameters, each parameter in one of them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -22,10 +26,10 @@ class SGD:
     lr: float
     momentum: float = 0.0
 
-    def build(self, parameters: "Iterable[torch.nn.Parameter]") -> "torch.optim.Optimizer":
+    def build(self, parameters: "Named") -> "Engines":
         import torch
 
-        return torch.optim.SGD(parameters, lr=self.lr, momentum=self.momentum)
+        return [torch.optim.SGD(parameters.values(), lr=self.lr, momentum=self.momentum)]
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,38 @@ class Adam:
     lr: float
     betas: tuple[float, float] = (0.9, 0.999)
 
-    def build(self, parameters: "Iterable[torch.nn.Parameter]") -> "torch.optim.Optimizer":
+    def build(self, parameters: "Named") -> "Engines":
         import torch
 
-        return torch.optim.Adam(parameters, lr=self.lr, betas=self.betas)
+        return [torch.optim.Adam(parameters.values(), lr=self.lr, betas=self.betas)]
+
+
+@dataclass(frozen=True)
+class Muon:
+    """Muon for the matrices, `rest` for vectors, numbers, and matrices that are set `apart`.
+
+    A parameter is set apart if a part of its dotted name is in `apart`: Muon is meant for matrices
+    between features, not for the first layer, whose columns belong to coordinates of the input.
+    """
+
+    lr: float
+    rest: Adam | SGD
+    apart: tuple[str, ...] = ()
+    momentum: float = 0.95
+
+    def build(self, parameters: "Named") -> "Engines":
+        from repro.training import muon
+
+        matrices = {
+            name: parameter
+            for name, parameter in parameters.items()
+            if parameter.ndim == 2 and not set(name.split(".")) & set(self.apart)
+        }
+        others = {name: p for name, p in parameters.items() if name not in matrices}
+        if not matrices:
+            raise ValueError(f"Muon has no matrix to move: parameters are {', '.join(parameters)}")
+        ours = muon.Muon(matrices.values(), lr=self.lr, momentum=self.momentum)
+        return [ours, *(self.rest.build(others) if others else [])]
 
 
 @dataclass(frozen=True)
@@ -63,6 +95,25 @@ class Cosine:
 
     def pace(self, step: int, steps: int) -> Pace:
         return Pace(_cosine(1.0, 0.0, step / steps))
+
+
+@dataclass(frozen=True)
+class Trapezoid:
+    """Up to lr, level, and down to 0, all straight; `rise` and `level` are where the first two end.
+
+    As parts of all steps; 0 would be reached at step `steps`, one after the last.
+    """
+
+    rise: float = 0.05
+    level: float = 0.4
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rise <= self.level < 1:
+            raise ValueError(f"Trapezoid needs 0 <= rise <= level < 1: got {self}")
+
+    def pace(self, step: int, steps: int) -> Pace:
+        up = (step + 1) / (self.rise * steps) if self.rise else 1.0
+        return Pace(min(up, 1.0, (1 - step / steps) / (1 - self.level)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from repro.training.outcome import pack_sealed, revive, unpack_sealed
 if TYPE_CHECKING:
     from torch import Tensor
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class Progress(Protocol):

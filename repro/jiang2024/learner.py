@@ -1,0 +1,185 @@
+"""(5) with trainable weights, and one training for all tasks: Figures 1, 4, 5, 6, Tables 2, 3.
+
+Paper                                Here
+f^, "width 128 and depth 3"          Dense: depth hidden layers of that width, then an affine one
+F^                                   another of the same size, d_v -> outputs
+n, d_v, m_h                          Shape
+"PyTorch default initialization"     of Dense, W_Q, W_K, W_V; W_Q and W_K times `sharpen`
+"Adam"                               Recipe.printed; ours, which is faster, is Recipe.ours
+
+A task says what tokens are drawn and what the outputs are; it is a frozen dataclass, so that a
+training is described by its spec alone and kept in the store under it.
+
+The paper names no activation. SiLU is smooth, like the targets. A first layer of sines of given
+frequencies learns waves that SiLU does not find in the steps of Figure 1 (claim on Figure 1).
+"""
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from repro.jiang2024.model import Transformer
+from repro.training import Adam, Constant, Muon, Outcome, Spec, Trapezoid, Workspace
+from repro.training.loop import fit, generator_at
+
+JUDGED = 2000  # fresh sequences, on which a trained network is judged
+
+
+class Task(Protocol):
+    """Sequences and what is to be made of them; tokens (count, tau, inputs)."""
+
+    @property
+    def inputs(self) -> int: ...
+
+    @property
+    def outputs(self) -> int: ...
+
+    def draw(self, generator: torch.Generator, count: int) -> Tensor: ...
+
+    def wanted(self, tokens: Tensor) -> Tensor:
+        """(count, tau, outputs)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A feed-forward network of `depth` hidden layers; `sines` is the frequency of the first."""
+
+    width: int = 128
+    depth: int = 3
+    sines: float | None = None
+
+    def build(self, inputs: int, outputs: int) -> nn.Sequential:
+        sizes = [inputs, *[self.width] * self.depth]
+        layers: list[tuple[str, nn.Module]] = []
+        for number, (a, b) in enumerate(itertools.pairwise(sizes)):
+            sine = number == 0 and self.sines is not None
+            layers.append(("first" if number == 0 else f"hidden_{number}", nn.Linear(a, b)))
+            layers.append((f"bend_{number}", Sine(self.sines or 0.0) if sine else nn.SiLU()))
+        network = nn.Sequential()
+        for name, layer in [*layers, ("last", nn.Linear(sizes[-1], outputs))]:
+            network.add_module(name, layer)
+        return network
+
+
+class Sine(nn.Module):
+    def __init__(self, frequency: float) -> None:
+        super().__init__()
+        self.frequency = frequency
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.frequency * x).sin()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes in (5). The first m_h x n matrices are made `sharpen` times larger."""
+
+    m_h: int = 32
+    n: int = 32
+    d_v: int = 32
+    f: Dense = Dense()
+    F: Dense = Dense()
+    sharpen: float = 1.0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    optimizer: Adam | Muon
+    schedule: Constant | Trapezoid
+    steps: int
+    batch: int
+
+    @classmethod
+    def ours(cls, steps: int, batch: int = 64, lr: float = 0.01, rest: float = 2e-3) -> "Recipe":
+        """Muon between features, Adam for the rest; warm-up, level, straight to zero."""
+        return cls(Muon(lr, Adam(rest), apart=("first",)), Trapezoid(), steps, batch)
+
+    @classmethod
+    def printed(cls, steps: int, batch: int = 64) -> "Recipe":
+        """ "Adam", nothing else: at torch's rate."""
+        return cls(Adam(1e-3), Constant(), steps, batch)
+
+
+@dataclass(frozen=True)
+class FitAttention(Spec):
+    kind: ClassVar[str] = "jiang2024-attention"
+    version: ClassVar[int] = 1
+
+    task: Task
+    shape: Shape
+    recipe: Recipe
+    seed: int
+
+
+class Learner(nn.Module):
+    """The weights of (5)."""
+
+    def __init__(self, task: Task, shape: Shape) -> None:
+        super().__init__()
+        self.f = shape.f.build(task.inputs, shape.n)
+        self.F = shape.F.build(shape.d_v, task.outputs)
+        self.W_Q, self.W_K, self.W_V = (
+            nn.Parameter(nn.Linear(shape.n, rows, bias=False).weight.detach() * scale)
+            for rows, scale in (
+                (shape.m_h, shape.sharpen),
+                (shape.m_h, shape.sharpen),
+                (shape.d_v, 1.0),
+            )
+        )
+
+    def transformer(self) -> Transformer:
+        return Transformer(self.f, self.W_Q, self.W_K, self.W_V, self.F)
+
+    def forward(self, tokens: Tensor) -> Tensor:  # (count, tau, outputs)
+        return self.transformer()(tokens)
+
+
+def untrained(spec: FitAttention) -> Learner:
+    """The network before training: the twin that controls compare with."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator_at(spec.seed, -1).initial_seed())
+        return Learner(spec.task, spec.shape)
+
+
+def train(spec: FitAttention, workspace: Workspace) -> Outcome:
+    model = untrained(spec).to(workspace.device)
+
+    def loss(model: Learner, step: int) -> Tensor:
+        tokens, wanted = batch(spec, step, spec.recipe.batch)
+        return (model(tokens.to(workspace.device)) - wanted.to(workspace.device)).square().mean()
+
+    curves = fit(
+        model,
+        loss,
+        steps=spec.recipe.steps,
+        optimizer=spec.recipe.optimizer,
+        schedule=spec.recipe.schedule,
+        workspace=workspace,
+        every=20,
+        clip=1.0,
+    )
+    tokens, wanted = batch(spec, -2, JUDGED)
+    with torch.no_grad():
+        errors = model.cpu()(tokens) - wanted
+    numbers = {
+        "mean square error": errors.square().mean().item(),
+        "mean absolute error": errors.abs().mean().item(),
+        "variance": wanted.var(dim=0).mean().item(),
+    }
+    return Outcome(numbers, curves, dict(model.state_dict()))
+
+
+def trained(spec: FitAttention, outcome: Outcome) -> Learner:
+    model = Learner(spec.task, spec.shape)
+    model.load_state_dict(outcome.tensors)
+    return model.requires_grad_(False)
+
+
+def batch(spec: FitAttention, step: int, count: int) -> tuple[Tensor, Tensor]:
+    """The sequences of one step, in float32, and what is wanted (computed in double precision)."""
+    tokens = spec.task.draw(generator_at(spec.seed, step), count).double()
+    return tokens.float(), spec.task.wanted(tokens).float()

@@ -1,0 +1,181 @@
+"""Muon, the trapezoid, and stacks: several models in one loop give what each gives alone."""
+
+import pytest
+import torch
+from torch import nn
+
+from repro.training import SGD, Adam, Diverged, Muon, Stack, Trapezoid, Workspace, fit, generator_at
+from repro.training import muon as engine
+
+
+def network(seed):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Sequential(
+            nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1)
+        )
+
+
+def examples(step, count=32):
+    x = torch.randn(count, 3, generator=generator_at(0, step))
+    return x, x.prod(-1, keepdim=True)
+
+
+def loss(model, step):
+    x, y = examples(step)
+    return (model(x) - y).square().mean()
+
+
+def losses(stack, step):
+    x, y = examples(step)
+    return (stack(x, shared=True) - y).square().mean(dim=(1, 2))
+
+
+OURS = Muon(lr=0.02, rest=Adam(lr=0.01), apart=("0",))
+
+
+# ---- Muon ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (3, 9), (9, 3), (5, 6, 4)])
+def test_equalised_keeps_the_directions_and_levels_the_singular_values(shape):
+    """sum_i s_i u_i v_i^T becomes one with the same u_i, v_i and all s_i in (0.68, 1.21)."""
+    G = torch.randn(*shape, generator=generator_at(1, 0), dtype=torch.float64).reshape(
+        -1, *shape[-2:]
+    )
+    U, S, Vh = torch.linalg.svd(G, full_matrices=False)
+    assert (S.amin(-1) > 0.02 * G.norm(dim=(1, 2))).all()
+    levelled = U.mT @ engine.equalised(G) @ Vh.mT
+    values = levelled.diagonal(dim1=-2, dim2=-1)
+    assert ((values > 0.68) & (values < 1.21)).all()
+    assert (levelled - torch.diag_embed(values)).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (12, 4), (4, 12)])
+def test_muon_leads_where_the_one_of_torch_leads(shape):
+    """torch iterates in bfloat16, whose unit round-off is 2^-8: about 1 % of every step."""
+    start = torch.randn(*shape, generator=generator_at(2, 0))
+    goal = torch.randn(*shape, generator=generator_at(2, 1))
+    ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    engines = (
+        engine.Muon([ours], lr=0.05, momentum=0.9),
+        torch.optim.Muon([theirs], lr=0.05, momentum=0.9, weight_decay=0.0),
+    )
+    for _ in range(10):
+        for W, one in zip((ours, theirs), engines, strict=True):
+            one.zero_grad()
+            (W - goal).square().sum().backward()
+            one.step()
+    travelled = (ours - start).norm()
+    assert travelled > 0.5
+    assert (ours - theirs).norm() < 0.03 * travelled
+
+
+def test_muon_takes_the_matrices_and_leaves_the_rest():
+    engines = OURS.build(dict(network(0).named_parameters()))
+    shapes = [
+        [tuple(p.shape) for group in e.param_groups for p in group["params"]] for e in engines
+    ]
+    assert shapes == [[(8, 8), (1, 8)], [(8, 3), (8,), (8,), (1,)]]
+
+
+def test_muon_without_a_matrix_says_so():
+    with pytest.raises(ValueError, match="no matrix to move: parameters are 0"):
+        Muon(lr=0.1, rest=SGD(lr=0.1)).build({"0": nn.Parameter(torch.zeros(3))})
+    with pytest.raises(ValueError, match="Muon moves matrices"):
+        engine.Muon([nn.Parameter(torch.zeros(3))], lr=0.1, momentum=0.9)
+
+
+def test_a_gradient_of_zero_is_no_direction():
+    W = nn.Parameter(torch.ones(3, 3))
+    W.grad = torch.zeros(3, 3)
+    engine.Muon([W], lr=1.0, momentum=0.9).step()
+    assert torch.equal(W, torch.ones(3, 3))
+
+
+# ---- the trapezoid -------------------------------------------------------------------------------
+
+
+def test_the_trapezoid_rises_stays_and_falls():
+    paces = [Trapezoid(rise=0.2, level=0.5).pace(step, 10).factor for step in range(11)]
+    assert paces == pytest.approx([0.5, 1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2, 0])
+    assert Trapezoid(rise=0.0).pace(0, 10).factor == 1
+
+
+@pytest.mark.parametrize(("rise", "level"), [(0.5, 0.4), (-0.1, 0.4), (0.1, 1.0)])
+def test_a_trapezoid_out_of_order_is_refused(rise, level):
+    with pytest.raises(ValueError, match="0 <= rise <= level < 1"):
+        Trapezoid(rise, level)
+
+
+# ---- stacks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", [SGD(lr=0.1, momentum=0.5), Adam(lr=0.01), OURS], ids=str)
+def test_a_stack_trains_each_member_as_if_it_were_alone(optimizer):
+    """Up to the order of sums in float32, which 30 steps enlarge a little."""
+    stack = Stack([network(seed) for seed in range(3)])
+    curves = fit(stack, losses, steps=30, optimizer=optimizer, clip=0.1)
+    assert set(curves) == {"step", "loss 0", "loss 1", "loss 2"}
+    for seed, member in enumerate(stack.models):
+        alone = network(seed)
+        curve = fit(alone, loss, steps=30, optimizer=optimizer, clip=0.1)["loss"]
+        assert curves[f"loss {seed}"] == pytest.approx(curve, rel=1e-3)
+        x, _ = examples(-1)
+        assert (alone(x) - member(x)).abs().max() < 1e-3
+    assert len({curves[f"loss {seed}"][-1] for seed in range(3)}) == 3
+
+
+def test_members_can_have_inputs_of_their_own():
+    stack = Stack([network(seed) for seed in range(2)])
+    x = torch.randn(2, 5, 3)
+    outputs = stack(x)
+    for number in range(2):
+        torch.testing.assert_close(outputs[number], network(number)(x[number]))
+
+
+def test_one_diverging_member_is_named():
+    stack = Stack([nn.Linear(1, 1, bias=False) for _ in range(2)])
+    factor = torch.tensor([1.0, 100.0])
+
+    def steep(stack, step):
+        return factor * torch.stack([m.weight.square().sum() for m in stack.models])
+
+    with pytest.raises(Diverged, match=r"the loss 1 .* exceeds 10 x"):
+        fit(stack, steep, steps=20, optimizer=SGD(lr=0.1), diverges_at=10.0)
+
+
+def test_a_stack_is_resumed_to_the_same_bits(tmp_path):
+    def run(stop_at=None):
+        stack = Stack([network(seed) for seed in range(2)])
+
+        def stopping(stack, step):
+            if step == stop_at:
+                raise KeyboardInterrupt
+            return losses(stack, step)
+
+        workspace = Workspace(tmp_path / "checkpoint", pause=0.0)
+        fit(stack, stopping, steps=20, optimizer=OURS, schedule=Trapezoid(), workspace=workspace)
+        return stack.state_dict(), workspace.notes
+
+    with pytest.raises(KeyboardInterrupt):
+        run(stop_at=12)
+    resumed, notes = run()
+    assert notes == ["resumed from step 12 of 20"]
+    (tmp_path / "checkpoint").unlink()
+    whole, notes = run()
+    assert notes == []
+    assert all(torch.equal(resumed[name], whole[name]) for name in whole)
+
+
+@pytest.mark.parametrize(
+    ("models", "says"),
+    [
+        ([nn.Linear(1, 2), nn.Linear(2, 2)], "same shapes"),
+        ([], "same shapes"),
+        ([nn.BatchNorm1d(2)] * 2, "buffers"),
+    ],
+)
+def test_what_cannot_be_stacked_is_refused(models, says):
+    with pytest.raises(ValueError, match=says):
+        Stack(models)
