@@ -3,7 +3,7 @@
 report   make results.json and the page again from the files that the tests wrote
 watch    say every few seconds what is running (in a second terminal)
 list     every statement of the ledger with its claim file and its latest verdict
-data     the data sets that claims need
+data     fetch the data sets that claims need
 snapshot keep this run's results in artifacts/reference/ and put them into README.md
 """
 
@@ -111,8 +111,11 @@ def show_list(results: Results) -> int:
     return 0
 
 
-def show_data(results: Results) -> int:
-    """Which statements need which data set, and whether a claim uses it yet."""
+def fetch_data(results: Results) -> int:
+    """Fetch the data sets that the ledger names, and say which statements need them."""
+    from repro.data import sets
+    from repro.data.errors import BadData
+
     needs: dict[str, list[str]] = {}
     for statement in results.ledger.statements.values():
         for name in filter(None, (part.strip() for part in statement.data.split(","))):
@@ -120,9 +123,12 @@ def show_data(results: Results) -> int:
                 statement.id + (" (pending)" if statement.pending else "")
             )
     for name, ids in sorted(needs.items()):
-        print(f"{name}: {', '.join(ids)}")
-    if all(s.pending for s in results.ledger.statements.values() if s.data):
-        print("No claim that is written so far needs data: there is nothing to fetch.")
+        print(f"{name}: for {', '.join(ids)}")
+    try:
+        sets.fetch(results.project.root / results.project.data, sorted(needs), print)
+    except (RuntimeError, OSError, BadData) as error:
+        print(f"{error}\nWhat has arrived is kept: make data again goes on from there.")
+        return 1
     return 0
 
 
@@ -160,7 +166,7 @@ def take_snapshot(results: Results) -> int:
     return 0
 
 
-COMMANDS = {"report": rebuild, "list": show_list, "data": show_data, "snapshot": take_snapshot}
+COMMANDS = {"report": rebuild, "list": show_list, "data": fetch_data, "snapshot": take_snapshot}
 
 if __name__ == "__main__":
     sys.exit(main())

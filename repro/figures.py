@@ -4,6 +4,7 @@ Colours are those of Okabe and Ito, which colour-blind readers tell apart; line 
 as well. matplotlib is imported when the first figure is made.
 """
 
+import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,3 +53,24 @@ def panels(count: int, *, width: float = 4.6, height: float = 3.6) -> "tuple[Fig
 def draw(axes: "Axes", role: str, x: Any, y: Any, label: str, **changes: Any) -> None:
     """A curve in the look of its role."""
     axes.plot(x, y, label=label, **{**ROLES[role], **changes})
+
+
+def saved(figure: "Figure") -> dict[str, bytes]:
+    """The figure as SVG and as PNG, laid out once and drawn twice; savefig would do both again."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+    figure.set_layout_engine("none")
+    canvases = {
+        "svg": lambda file: FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None}),
+        "png": lambda file: FigureCanvasAgg(figure).print_png(file),
+    }
+    drawn = {suffix: io.BytesIO() for suffix in canvases}
+    for suffix, write in canvases.items():
+        figure.set_dpi(matplotlib.rcParams["savefig.dpi"])  # print_svg leaves another one
+        write(drawn[suffix])
+    return {suffix: file.getvalue() for suffix, file in drawn.items()}

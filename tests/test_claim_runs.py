@@ -179,6 +179,27 @@ def test_needs_are_counted_as_not_run_and_say_what_is_needed(demo):
     assert demo.result("lemma-1")["verdict"] == "holds"
 
 
+def test_missing_data_is_counted_as_not_run_and_says_what_to_do(demo, monkeypatch):
+    monkeypatch.delenv("CIFAR10", raising=False)
+    body = """
+    import pytest
+
+    @pytest.mark.construct
+    def test_holds(claim):
+        claim.equals(claim.data("cifar-10").name, "cifar-10-batches-bin", "folder", equation="")
+    """
+    demo.claim("lemma-1", body)
+    assert "1 passed, 1 skipped" in demo.run().stdout
+    assert demo.result("lemma-1")["verdict"] == "not-run"
+    assert demo.result("lemma-1")["why"] == "needs make data (cifar-10)"
+    folder = demo.root / "elsewhere/cifar-10-batches-bin"
+    folder.mkdir(parents=True)
+    (folder / "test_batch.bin").touch()
+    assert "2 passed" in demo.run("--data", "elsewhere").stdout
+    [record] = [test["records"] for test in demo.result("lemma-1")["tests"] if test["records"]]
+    assert record == {"data": "cifar-10: 60000 images (139 MB), Krizhevsky 2009"}
+
+
 def test_a_run_of_a_subset_keeps_the_other_results_and_their_run(demo):
     demo.claim("lemma-1")
     demo.claim("lemma-2")

@@ -9,14 +9,13 @@ test's record; a red one then raises ClaimFailed with all that is needed to judg
 
 import contextlib
 import functools
-import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from repro import files
+from repro import figures, files
 from repro.harness import checks
 from repro.harness.checks import Check, ClaimFailed
 from repro.harness.progress import Reporter
@@ -51,13 +50,14 @@ class Claim:
         params: Mapping[str, Any],
         lease: Lease,
         store: "Callable[..., Store]",
+        data: Path,
     ) -> None:
         self.statement = name.statement
         self.scale = scale
         self.params = dict(params)
         self.progress = Reporter(record.progress_path)
         self._name, self._record, self._artifacts = name, record, artifacts
-        self._base_seed, self._lease, self._store = base_seed, lease, store
+        self._base_seed, self._lease, self._store, self._data = base_seed, lease, store, data
 
     # --- what the test may ask for ---------------------------------------------------------------
 
@@ -93,6 +93,16 @@ class Claim:
             "store", {"kind": spec.kind, "key": stored.key, "reason": stored.reason}
         )
         return stored
+
+    def data(self, name: str) -> Path:
+        """The folder of a data set, fetched or a user's own; without it the test is not run."""
+        from repro.data import sets
+
+        found = sets.SETS[name].find(self._data)
+        if found is None:
+            pytest.skip(f"needs make data ({name})")
+        self.record(data=f"{name}: {sets.SETS[name].about}")
+        return found
 
     # --- what the test says ----------------------------------------------------------------------
 
@@ -188,12 +198,8 @@ class Claim:
         """Keep a figure as SVG and PNG; `alt` tells in words and numbers what it shows."""
         folder = claim_folder(self._artifacts, self.statement.id)
         entry = {"caption": caption, "alt": alt}
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # it is laid out now; each savefig would do it again
-        for suffix, metadata in (("svg", {"Date": None}), ("png", {})):
-            drawn = io.BytesIO()
-            figure.savefig(drawn, format=suffix, metadata=metadata)
-            files.write_atomically(folder / f"{name}.{suffix}", drawn.getvalue())
+        for suffix, drawn in figures.saved(figure).items():
+            files.write_atomically(folder / f"{name}.{suffix}", drawn)
             entry[suffix] = f"claims/{self.statement.id}/{name}.{suffix}"
         self._record.append("figures", entry)
 

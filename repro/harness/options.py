@@ -43,6 +43,11 @@ def add(parser: pytest.Parser) -> None:
         help="where finished trainings are kept (default: the project's)",
     )
     group.addoption(
+        "--data",
+        metavar="FOLDER",
+        help="where `make data` has put data sets (default: the project's)",
+    )
+    group.addoption(
         "--store-mode", choices=STORE_MODES, default="use",
         help="use finished trainings (default), refresh them, or readonly: train nothing",
     )  # fmt: skip
@@ -61,6 +66,7 @@ class Context:
     rootpath: Path
     artifacts: Path
     store: Path
+    data: Path
     scale: str
     seed: int
     device: str
@@ -80,7 +86,7 @@ def refuse_values_that_look_like_paths(config: pytest.Config, root: Path) -> Non
     """
     words = config.invocation_params.args
     for option, value in pairwise(words):
-        if option not in ("--artifacts", "--store") or hasattr(config, "workerinput"):
+        if option not in ("--artifacts", "--store", "--data") or hasattr(config, "workerinput"):
             continue
         outside = not Path(value).resolve().is_relative_to(root.resolve())
         if outside and config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -106,6 +112,7 @@ def read(config: pytest.Config, project: Project) -> Context:
         rootpath=config.rootpath,
         artifacts=_folder(config, option.artifacts, project.artifacts, project),
         store=_folder(config, option.store, project.store, project),
+        data=_folder(config, option.data, project.data, project),
         scale=option.scale,
         seed=option.seed,
         device=option.device,

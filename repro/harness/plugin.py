@@ -176,6 +176,7 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
         params=marking.params(item),
         lease=request.config.stash[LEASE],
         store=store,
+        data=context.data,
     )
     resources.free_memory()
 

@@ -19,6 +19,7 @@ class Project:
     ledger: str = "claims/ledger.toml"
     artifacts: str = "artifacts"
     store: str = "store"
+    data: str = "data"
 
     @property
     def claims_folder(self) -> Path:

