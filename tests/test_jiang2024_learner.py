@@ -1,0 +1,129 @@
+"""(5) with trainable weights: its shape, its start, and a training that is killed and resumed."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from repro.jiang2024 import learner
+from repro.training import Adam, Muon, Store, Workspace
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of the numbers of a sequence, for every token."""
+
+    tau: int = 3
+    inputs: int = 1
+    outputs: int = 1
+
+    def draw(self, generator, count):
+        return torch.rand(count, self.tau, self.inputs, generator=generator)
+
+    def wanted(self, tokens):
+        return tokens.mean(dim=-2, keepdim=True).expand(*tokens.shape[:-1], self.outputs)
+
+
+SMALL = learner.Dense(width=8, depth=2)
+SHAPE = learner.Shape(m_h=2, n=4, d_v=3, f=SMALL, F=SMALL)
+SPEC = learner.FitAttention(Mean(), SHAPE, learner.Recipe.ours(60, batch=16), seed=0)
+
+
+def shapes(model):
+    return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+
+
+def test_the_sizes_of_equation_5():
+    found = shapes(learner.untrained(SPEC))
+    assert {name: found[name] for name in ("W_Q", "W_K", "W_V")} == {
+        "W_Q": (2, 4), "W_K": (2, 4), "W_V": (3, 4),
+    }  # fmt: skip
+    layers = [(8, 1), (8, 8), (4, 8)]
+    names = ("first", "hidden_1", "last")
+    assert [found[f"f.{name}.weight"] for name in names] == layers
+    assert [found[f"F.{name}.weight"] for name in names] == [(8, 3), (8, 8), (1, 8)]
+
+
+def test_the_printed_sizes():
+    """Width 128, depth 3, n = d_v = 32."""
+    found = shapes(learner.Learner(Mean(), learner.Shape()))
+    assert [found[f"f.{name}.weight"] for name in ("first", "hidden_1", "hidden_2", "last")] == [
+        (128, 1), (128, 128), (128, 128), (32, 128),
+    ]  # fmt: skip
+    assert found["W_V"] == (32, 32)
+
+
+def test_the_forward_pass_is_that_of_the_shared_model():
+    """Against (5) written out by hand."""
+    model = learner.untrained(SPEC)
+    x = Mean().draw(torch.Generator().manual_seed(0), 5)
+    h = model.f(x)
+    A = torch.softmax((h @ model.W_Q.T) @ (h @ model.W_K.T).mT, dim=-1)
+    torch.testing.assert_close(model(x), model.F(A @ h @ model.W_V.T))
+
+
+def test_a_first_layer_of_sines():
+    network = learner.Dense(width=8, depth=1, sines=5.0).build(1, 1)
+    x = torch.linspace(0, 1, 7)[:, None]
+    expected = network.last(torch.sin(5.0 * network.first(x)))
+    torch.testing.assert_close(network(x), expected)
+
+
+def test_sharpen_enlarges_queries_and_keys_only():
+    sharp = replace(SPEC, shape=replace(SHAPE, sharpen=3.0))
+    one, other = learner.untrained(SPEC), learner.untrained(sharp)
+    for name in ("W_Q", "W_K", "W_V"):
+        factor = 1 if name == "W_V" else 3
+        torch.testing.assert_close(other.get_parameter(name), factor * one.get_parameter(name))
+
+
+def test_the_start_depends_on_the_seed_and_on_nothing_else():
+    torch.manual_seed(1)
+    one = learner.untrained(SPEC).W_Q
+    torch.manual_seed(2)
+    before = torch.get_rng_state()
+    assert torch.equal(one, learner.untrained(SPEC).W_Q)
+    assert torch.equal(before, torch.get_rng_state())
+    assert not torch.equal(one, learner.untrained(replace(SPEC, seed=1)).W_Q)
+
+
+def test_recipes():
+    ours, printed = learner.Recipe.ours(10), learner.Recipe.printed(10)
+    assert isinstance(ours.optimizer, Muon)
+    assert ours.optimizer.apart == ("first",)
+    assert printed.optimizer == Adam(1e-3)
+
+
+def test_it_learns_the_mean_and_reports_fresh_sequences():
+    spec = replace(SPEC, recipe=learner.Recipe.ours(300, batch=16))
+    outcome = learner.train(spec, Workspace())
+    assert outcome.numbers["mean square error"] < 0.1 * outcome.numbers["variance"]
+    assert outcome.curves["loss"][0] > 10 * outcome.numbers["mean square error"]
+    model = learner.trained(SPEC, outcome)
+    tokens, wanted = learner.batch(SPEC, -2, learner.JUDGED)
+    error = (model(tokens) - wanted).square().mean().item()
+    assert error == pytest.approx(outcome.numbers["mean square error"], rel=1e-5)
+    assert not any(p.requires_grad for p in model.parameters())
+
+
+def test_an_interrupted_training_ends_with_the_same_bits_and_is_trained_once(tmp_path, monkeypatch):
+    """The batch of step 40 is not to be had, once."""
+    drawn = learner.batch
+
+    def interrupted(spec, step, count):
+        if step == 40:
+            raise KeyboardInterrupt
+        return drawn(spec, step, count)
+
+    store = Store(tmp_path / "one", checkpoint_every=0.0)
+    monkeypatch.setattr(learner, "batch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.get(SPEC, learner.train)
+    monkeypatch.undo()
+    resumed, again = store.get(SPEC, learner.train), store.get(SPEC, learner.train)
+    assert "resumed from step 21 of 60" in resumed.reason
+    assert again.reason.startswith("reused")
+    whole = Store(tmp_path / "other").get(SPEC, learner.train)
+    assert resumed.outcome.numbers == whole.outcome.numbers
+    for name, tensor in resumed.outcome.tensors.items():
+        assert torch.equal(tensor, whole.outcome.tensors[name])
