@@ -56,6 +56,15 @@ def test_the_example_of_the_readme_prints_what_it_says(capsys):
     assert (first, second) == (1.5, -4.5)  # torch prints four digits
 
 
+def test_the_example_of_the_training_page_prints_what_it_says(capsys):
+    (example,) = blocks(ROOT / "docs/training.md", "python")
+    exec(example, {"__name__": "example"})
+    computed, reused, learnt = capsys.readouterr().out.splitlines()
+    assert computed == "computed: no entry"
+    assert reused.startswith("reused: computed")
+    assert learnt == "True"
+
+
 def test_every_option_of_the_readme_exists():
     options = set(re.findall(r"`(--[a-z-]+)", (ROOT / "README.md").read_text()))
     assert len(options) >= 7
