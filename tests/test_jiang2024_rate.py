@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from repro.jiang2024 import complexity, couplings, encodings, floors, rate
-from repro.numerics import lowrank, pod
-from repro.numerics.exact import rationals, to_float
+from repro.numerics import lowrank, pod, rates
+from repro.numerics.exact import rational, rationals, to_float
+from repro.numerics.polylogarithms import fourier_sums
 
 ROUNDED = 1e-13  # waves of arguments up to 300, each rounded: 300 * 2^-53 = 3e-14, and a few sums
 
@@ -39,6 +40,33 @@ def test_waves_against_numpy():
     assert coupling.keys(x, slice(2)).numpy() == pytest.approx(
         np.sqrt(2) * np.cos(angles[:, :2]), abs=ROUNDED
     )
+
+
+@pytest.mark.parametrize("s", ["3/2", "2", "5/2", "3", "4"])
+def test_fourier_sums_against_polylogarithms_in_balls(s):
+    places = ["0", "1/1000", "1/10", "-3/10", "1/2", "17/10"]
+    C, S = fourier_sums(s, torch.tensor([float(rational(x)) for x in places], dtype=torch.float64))
+    for x, c, sine in zip(places, C.tolist(), S.tolist(), strict=True):
+        with flint.ctx.workprec(128):
+            angle = 2 * flint.arb(rational(x))
+            z = flint.acb(angle.cos_pi(), angle.sin_pi())
+            whole = flint.acb(flint.arb(rational(s)).zeta()) if x == "0" else z.polylog(rational(s))
+        assert (c, sine) == pytest.approx((float(whole.real), float(whole.imag)), abs=ROUNDED)
+    with pytest.raises(ValueError, match="s > 1, got 1"):
+        fourier_sums(1, C)
+
+
+@pytest.mark.parametrize(("key", "pieces"), [("sin", 0), ("cos", 0), ("sin", 3), ("cos", 3)])
+def test_endless_couplings_are_the_limit_of_finite_ones(key, pieces):
+    """alpha = 3, R = 2000: what is left out is at most S_R = 1 / (2 R^2), times 2."""
+    endless = couplings.endless(3, 2000, key, pieces)
+    finite = couplings.Coupling(endless.sigma, key, pieces)
+    x = torch.tensor([[0.2], [0.7], [0.75]], dtype=torch.float64)
+    x = encodings.shifted(x) if pieces else x
+    assert endless.rho(x, x).numpy() == pytest.approx(finite.rho(x, x).numpy(), abs=2.5e-7)
+    for coupling in (endless, finite):
+        diagonal = coupling.rho(x, x).diagonal().numpy()
+        assert coupling.diagonal(x)[:, 0].numpy() == pytest.approx(diagonal, abs=ROUNDED)
 
 
 def test_glued_coordinate_and_content():
@@ -108,6 +136,30 @@ def test_interpolated_waves_are_exact_at_the_knots():
     assert between > 0.1
 
 
+def test_separate_networks_compute_what_a_shared_layer_does():
+    coupling = couplings.Coupling(couplings.powers(2, 3), "cos")
+    x = torch.rand((4, 5, 1), dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    nets = rate.separate(coupling, coupling.sigma[:2], 6, x)
+    shared = rate.interpolated(coupling, coupling.sigma[:2], 6, x)
+    assert nets.f.neurons == 2 * 2 * 6 + 1
+    assert nets.transformer()(x).numpy() == pytest.approx(shared(x).numpy(), abs=ROUNDED)
+    touched = (nets.f.W_2 != 0).sum(0)
+    assert touched.max() == 1  # no neuron serves two coordinates
+
+
+def test_slope_of_means_allows_for_tails_that_all_points_share():
+    """y = x^-2 times a heavy-tailed factor, larger for larger x, the same draws at every x."""
+    rng, x = np.random.default_rng(0), np.array([32, 64, 128, 256, 512])
+    covered = plain = 0
+    for _ in range(100):
+        heavy, powers = rng.exponential(1, (400, 1)), 2 + 0.2 * np.log2(x / 32)
+        draws = x**-2.0 * heavy**powers / [math.gamma(1 + p) for p in powers]  # of mean x^-2
+        covered += rates.slope_of_means(x, draws).contains(-2)
+        plain += rates.slope(x, draws.mean(0)).contains(-2)
+    assert covered >= 80
+    assert plain <= covered - 20
+
+
 # Bounds and floors
 
 
@@ -166,11 +218,45 @@ def test_floors_of_a_pair_by_hand():
     assert float(pair.mean_square_bound(m)) == pytest.approx((sigma[m:] ** 2).sum() / 16)
 
 
+def test_floors_of_a_pair_refuse_small_alpha():
+    pair = floors.Pair("7/4", 9)
+    assert pair.mean_square_floor(2) > 0
+    with pytest.raises(ValueError, match="L1 error is proved for alpha >= 2, got alpha = 7/4"):
+        pair.mean_floor(2)
+    with pytest.raises(ValueError, match="mean square error is proved for alpha >= 3/2"):
+        floors.Pair("4/3", 9).mean_square_floor(2)
+
+
+def test_pair_in_floats_and_its_coupling_of_rank_one():
+    """Logits at two tokens, against balls and by hand."""
+    pair, x = floors.Pair(2, 5), torch.tensor([[[2.3], [4.6]]], dtype=torch.float64)
+    u, v = (pair.bases(flint.fmpq(k, 10)) for k in (3, 6))
+    logits = pair.target().logits(x)[0]
+    assert logits[0, 1].item() == pytest.approx(float((pair.sigma * u * v).sum()), abs=ROUNDED)
+    assert logits[0, 0] == logits[1, 0] == logits[1, 1] == 0
+    sigma, e = [float(s) for s in pair.sigma], [float(wave[1]) for wave in (u, v)]
+    g = pair.rank_one(0.1).logits(x)[0]
+    free = sigma[0] * e[0] ** 2 / (e[0] ** 2 + 0.01)
+    assert (g[0, 1] - g[0, 0]).item() == pytest.approx(free + sigma[1] * e[0] * e[1], abs=ROUNDED)
+
+
 def test_affine_floor_needs_waves():
-    assert float(floors.affine_floor(8)) == pytest.approx(5 / (32 * math.pi))
+    assert float(floors.affine_floor(8)) == pytest.approx(7 / (16 * math.pi))
     assert float(floors.affine_complexity(2, "1/10")) == pytest.approx(0.1 * math.pi**2)
-    with pytest.raises(ValueError, match="N = 3"):
-        floors.affine_floor(3)
+    with pytest.raises(ValueError, match="N = 1"):
+        floors.affine_floor(1)
+
+
+def test_one_turning_point_attains_the_affine_floor():
+    """The proof uses no more: rise with the first quarter-wave, follow one half-wave, fall."""
+    N, cells = 4, 4096
+    y = (np.arange(cells) + 0.5) / cells
+    h = -np.cos(2 * np.pi * N * y) / 4
+    followed = (4 * N * y < 1) | (abs(4 * N * y - 6) < 1) | (4 * N * y > 4 * N - 1)
+    g = np.where(followed, h, 0)
+    turns = np.diff(np.sign(np.diff(g)[np.diff(g) != 0]))
+    assert np.count_nonzero(turns) == 1
+    assert abs(h - g).mean() == pytest.approx(float(floors.affine_floor(N)), rel=1e-5)
 
 
 # Complexity
@@ -188,12 +274,34 @@ def test_complexities_by_hand():
         complexity.error_at_a_crest(2, 8)
 
 
+def test_floors_of_complexities_by_hand():
+    assert float(complexity.least_bill(6)) == pytest.approx(math.pi**2 * 2)  # p = 2
+    assert float(complexity.joint_floor(3, 2, 2)) == pytest.approx(36 * math.sqrt(2) / math.pi**2)
+    two, eta = math.log(2), 1 / math.pi
+    assert float(complexity.narrow("1/4", 2, 1)) == pytest.approx(two / 4 * 2 * (1 + 8 * eta))
+    with pytest.raises(ValueError, match="alpha > 1, got alpha = 3/4"):
+        complexity.joint_floor(1, 2, "3/4")
+
+
+def test_spectrum_of_a_narrow_coupling():
+    """Of the hat of width 1/8 on a circle, from 4096 points: eta sinc^2, twice from j = 1 on."""
+    x = np.arange(4096) / 4096
+    hat = np.maximum(1 - 8 * np.minimum(x, 1 - x), 0)
+    values = np.fft.fft(hat).real / 4096
+    assert values[:12] == pytest.approx(np.sinc(np.arange(12) / 8) ** 2 / 8, abs=1e-6)
+
+
 # POD
 
 
 def test_gauss_integrates_polynomials():
     x, w = pod.gauss(3, 2)
     assert float(sum(a * t**3 for t, a in zip(x, w, strict=True))) == pytest.approx(1 / 4)
+
+
+def test_smooth_error_by_hand():
+    """2 cells, q = 3: h/4 = 1/8, so that E = 2 8^-3 / 3! (6 + 12), and twice that."""
+    assert float(pod.smooth_error(2, 3, (6, 12))) == pytest.approx(2 * 2 / 512 * 3)
 
 
 def test_minimum_error_against_a_fine_quadrature():

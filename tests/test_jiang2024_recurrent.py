@@ -152,12 +152,29 @@ def test_convolutions_are_triangular_and_toeplitz():
     assert not ordering.is_causal(yes.T)
 
 
+def test_filters_as_matrices_by_hand():
+    rho, theta = rationals([1, 10, 100]), rationals([2, 3])
+    causal, ahead = (ordering.filtered(rho, theta, ahead=ahead) for ahead in (False, True))
+    assert causal.tolist() == [[2, 0, 0], [23, 2, 0], [230, 23, 2]]
+    assert ahead.tolist() == [[2, 3, 0], [20, 32, 3], [200, 320, 32]]
+    with pytest.raises(ValueError, match=r"\(92\) needs a filter of 1 to 3 values, got 4"):
+        ordering.filtered(rho, rationals([1, 2, 3, 4]), ahead=True)
+
+
+def reordered_and_filtered(tau, rng):
+    rho, theta = (rationals(rng.integers(-5, 6, n).tolist()) for n in (tau, 3))
+    return {
+        "reordered": ordering.permuted(rho, rng.permutation(tau).tolist()),
+        "filtered": ordering.filtered(rho, theta, ahead=True),
+    }
+
+
 @pytest.mark.parametrize("offset", ordering.OFFSETS)
-def test_floors_against_least_squares_in_float64(offset):
+@pytest.mark.parametrize("kind", ["reordered", "filtered"])
+def test_floors_against_least_squares_in_float64(kind, offset):
     """Columns: sqrt(1/12) times every entry, and half of the row sums; scaled by 1/sqrt(tau)."""
-    tau, rng = 7, np.random.default_rng(1)
-    rho, p = rng.integers(-5, 6, tau), rng.permutation(tau).tolist()
-    M = ordering.permuted(rationals(rho.tolist()), p)
+    tau = 7
+    M = reordered_and_filtered(tau, np.random.default_rng(1))[kind]
     floats = M.astype(float)
 
     def equations(A):
@@ -212,6 +229,20 @@ def test_a_bad_guess_of_the_vectors_is_still_a_bound(monkeypatch):
     values = [flint.arb(v) for v in (9, 1, 0, 0, 0)]  # [[9, 1, 0], [1, 0, 0], [0, 0, 0]]
     assert float(hankel.floor(values, 0)) == 0
     assert float(hankel.floors(values, [0, 1])[1]) == 0
+
+
+def test_small_singular_values_are_certified_too():
+    """1, 1e-5 and 1e-10 on exponentials that are far from orthogonal; no fourth."""
+    with flint.ctx.workprec(160):
+        factors = [flint.arb(r) for r in ("0.9", "0.5", "-0.3")]
+        sizes = [flint.arb(a) for a in ("1", "1e-5", "1e-10")]
+        terms = list(zip(sizes, factors, strict=True))
+        values = [sum((a * r**s for a, r in terms), flint.arb(0)) for s in range(39)]
+        found = [float(v) for v in hankel.floors(values, [0, 1, 2, 3])]
+    exact = np.linalg.svd(np.array(hankel.section([float(v) for v in values])))[1]
+    assert found[:3] == pytest.approx(exact[:3], rel=1e-4)
+    assert exact[2] < 1e-9 * exact[0]
+    assert found[3] == 0
 
 
 def test_sections_and_units_that_are_none():

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from repro.jiang2024 import gauge, model, networks, selection, softmax, tasks
-from repro.numerics.exact import rational, rationals, to_float
+from repro.jiang2024 import encodings, gauge, model, networks, pieces, selection, softmax, tasks
+from repro.numerics import arrays
+from repro.numerics.exact import rational, rationals, to_float, vector
 from repro.numerics.logarithms import Log
 
 q, arb = flint.fmpq, flint.arb
@@ -20,6 +21,53 @@ def generator(seed=0):
 
 def uniform(*shape, seed=0):
     return torch.rand(shape, generator=generator(seed), dtype=torch.float64)
+
+
+# --- logarithms as logits, columns -----------------------------------------------------------------
+
+
+def test_logarithms_compare_exactly():
+    """log(1 + 10^-40) is above 0, and no float tells them apart."""
+    least, numbers = Log(1 + q(1, 10**40)), [Log(q(1, 3)), q(0), Log(2), Log(3)]
+    assert float(least) < 1e-39
+    assert (least > 0, least >= 0, least < 0, least <= 0) == (True, True, False, False)
+    assert (q(0) <= least, q(0) >= least, q(0) < least) == (True, False, True)
+    for i, a in enumerate(numbers):
+        for j, b in enumerate(numbers):
+            assert (a <= b, a >= b) == (i <= j, i >= j)
+    assert max(numbers) == Log(3)
+    with pytest.raises(ValueError, match=r"exp\(2\) is not rational"):
+        _ = Log(8) >= 2
+
+
+def test_the_hard_maximum_of_logarithms():
+    """Ties are exact: 2 log 2 = log 4; 0 is log 1."""
+    logits = vector([Log(4), 2 * Log(2), q(0), Log(3), q(0), Log(q(1, 2))]).reshape(2, 3)
+    assert model.hard_max(logits).tolist() == [[q(1, 2), q(1, 2), 0], [1, 0, 0]]
+
+
+def test_columns_side_by_side_in_every_arithmetic():
+    exact, floats = rationals([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for x in (exact, floats):
+        both = arrays.side_by_side(x, x[..., :1])
+        assert type(both) is type(x)
+        assert both.tolist() == [[1, 2, 1], [3, 4, 3]]
+        assert encodings.appended(x).tolist() == [[1, 2, 1], [3, 4, 2]]
+
+
+# --- pieces of functions ---------------------------------------------------------------------------
+
+
+def test_the_extension_of_tietze_by_hand():
+    """0 on [2, 3], 1 on [4, 5], scaled to 1 and 2: min(x - 3, 2 (4 - x)) / min(x - 3, 4 - x)."""
+    two = pieces.staircase([0, 1])
+    places = ["5/2", "13/4", "7/2", "18/5", "11/3", "39/10", "4"]
+    expected = ["0", "0", "0", "1/2", "1", "1", "1"]
+    assert [two.tietze(rational(x)) for x in places] == [rational(v) for v in expected]
+    assert pieces.staircase([7, 7]).tietze(rational("7/2")) == 7
+    sloped = pieces.Pieces([(q(0), q(1))], [(q(0), q(1))])
+    with pytest.raises(ValueError, match="for constant pieces"):
+        sloped.tietze(q(2))
 
 
 # --- networks ------------------------------------------------------------------------------------
@@ -141,8 +189,8 @@ def test_what_cannot_be_recovered_is_refused(tau, f_v):
 
 @pytest.mark.parametrize("task", [tasks.Nearest(), tasks.Gravity(), tasks.Selection()])
 def test_inputs_are_reproducible_and_weights_are_averages(task):
-    x = task.inputs(generator(1), 20)
-    assert torch.equal(x, task.inputs(generator(1), 20))
+    x = task.draw(generator(1), 20)
+    assert torch.equal(x, task.draw(generator(1), 20))
     weights = task.weights(x)
     assert weights.shape == (20, x.shape[1], x.shape[1])
     assert torch.allclose(weights.sum(-1), torch.ones(x.shape[:2], dtype=torch.float64))
@@ -151,13 +199,13 @@ def test_inputs_are_reproducible_and_weights_are_averages(task):
 
 @pytest.mark.parametrize("task", [tasks.Gravity(), tasks.Selection()])
 def test_sharp_targets_have_the_displayed_weights(task):
-    x = task.inputs(generator(2), 20)
+    x = task.draw(generator(2), 20)
     assert (task.target(1e6).weights(x) - task.weights(x)).abs().max() < 1e-9
 
 
 def test_a_sharp_target_finds_the_nearest_point_where_there_is_a_gap():
     task = tasks.Nearest()
-    x = task.inputs(generator(3), 200)
+    x = task.draw(generator(3), 200)
     d = task.distances(x, x).sort(-1).values
     clear = d[..., 1] - d[..., 0] > 1e-2
     off = (task.target(1e4).weights(x) - task.weights(x)).abs().amax(-1)

@@ -5,15 +5,21 @@ over all representations of H.
 
 Checked, for the representation of Section 5.1 (sines, F = f = id, so that only the pairs count):
 closed forms in balls, which grow like k^3 for interpolation and like k^2 for Barron's measure; the
-errors of 2k interpolated waves add up to at most C_2 / w^2, and to nearly as much.
+errors of 2k interpolated waves add up to at most C_2 / w^2, and to nearly as much. No k pairs of
+orthonormal functions on [0, 1] have less than pi^2 k^3 / 108 (repro/jiang2024/complexity.py).
+"This measure takes into account all the components", it is printed; the infimum does not: rescaling
+(F, f) makes C_FF(f) as small as one likes. Nor is what is forgotten small: one neuron per function,
+minimised over, misses a target with C_FF(f) = 2e-3 by as much as floors.py, 3, says. Repaired: C_2
+of a fixed representation, with K_F C_FF(f) for C_FF(f), which no rescaling changes.
 Control: one function of each pair forgotten.
 
-Reading: H in the approximation space for the printed "H in H". The infimum is not what is meant:
-rescaling (F, f) makes C_FF(f) as small as one likes, as an example shows. We use C_2 of the
-representation at hand.
+Reading: H in the approximation space for the printed "H in H".
 """
 
+import math
+
 import flint
+import numpy as np
 import pytest
 
 from repro import jiang2024, numerics
@@ -70,7 +76,7 @@ def largest_errors(k, w):
     return (layer.f(x) - exact.f(x)).abs().amax(0)[: 2 * k]
 
 
-@pytest.mark.certified
+@pytest.mark.construct
 def test_one_layer_pays_the_bill_of_all_pairs(claim):
     """The 2k waves share w neurons: their errors sum to C_2 / w^2 at most, and to 0.9 of it."""
     k, w = 8, 512
@@ -85,34 +91,103 @@ def test_one_layer_pays_the_bill_of_all_pairs(claim):
     claim.at_least(total, 0.9 * bill, name, equation="(14)", source=seen)
 
 
-def test_reading_as_an_infimum_forgets_what_f_costs(claim):
-    """F = id and f = x(1 - x), C_FF = 1/4: (F(100 z), f / 100) is the same H, and C_FF is 1/400."""
+@pytest.mark.certified
+def test_no_orthonormal_pairs_cost_less_than_k_cubed(claim):
+    """Against sines, and against 1, sqrt2 cos(pi i x), i < k, which cost a quarter of that."""
+    complexity, scheme = jiang2024.complexity, jiang2024.complexity.INTERPOLATION
+    root, pi = flint.arb(2).sqrt(), flint.arb.pi()
+    for k in (3, 30, 300):
+        least = complexity.least_bill(k)
+        halves = [2 * root * scheme.of_sine(pi * i) for i in range(k)]
+        proved = "theorem: complexity.py; both are orthonormal on [0, 1]"
+        for name, bill in (("sines", complexity.C_2(scheme, k)), ("cosines", sum(halves))):
+            claim.at_least(bill, least, f"C_2 of {name}, k = {k}", equation="(14)", source=proved)
+        off, exact = abs(least - pi**2 * k**3 / 108), "theorem: p = k/3; balls of 53 bits"
+        tiny = least * flint.fmpq(1, 10**12)
+        claim.at_most(off, tiny, f"distance from π²k³/108, k = {k}", equation="(14)", source=exact)
+
+
+def rescaled(scale):
+    """F(z) = scale z, f(x) = x(1 - x) / scale and rho = 0: always the same target."""
     rationals = numerics.exact.rationals
-    x = rationals(["1/3", "1/4", "1/2"])[:, None]
+    return jiang2024.model.Target(
+        lambda z: z[..., 0] * scale,
+        lambda x: x * (1 - x) / scale,
+        lambda u, v: rationals([[0] * 3] * 3),
+    )
 
-    def target(scale):
-        return jiang2024.model.Target(
-            lambda z: z[..., 0] * scale,
-            lambda x: x * (1 - x) / scale,
-            lambda u, v: rationals([[0] * 3] * 3),
-        )
 
-    same = [a - b for a, b in zip(target(1)(x), target(100)(x), strict=True)]
-    claim.equals(max(map(abs, same)), 0, "difference of the two targets", equation="(8)")
+def C_FF(scale):
+    """sup |f''| / 8 of that f."""
     second = flint.fmpq_poly([0, 1, -1]).derivative().derivative()
+    return abs(second[0]) / scale / 8
+
+
+@pytest.mark.exact
+def test_repaired_the_product_with_the_lipschitz_constant_survives_rescaling(claim):
+    x = numerics.exact.rationals(["1/3", "1/4", "1/2"])[:, None]
+    for scale in (1, 7, 100):
+        same = abs(rescaled(scale)(x) - rescaled(1)(x)).max()
+        claim.equals(same, 0, f"difference of the two targets, {scale}", equation="(8)")
+        K_F = rescaled(scale).F(numerics.exact.rationals([[1]]))[0]
+        price = K_F * C_FF(scale)
+        claim.equals(price, C_FF(1), f"K_F C_FF(f), {scale}", equation="(14), repaired")
+
+
+def test_printed_infimum_does_not_take_f_into_account(claim):
+    """F = id and f = x(1 - x), C_FF = 1/4: (F(100 z), f / 100) is the same H, and C_FF is 1/400."""
     claim.counterexample(
-        "C_2(H, k) is at least C_FF of the f in which H was given",
+        "C_2 takes C_FF(f) into account: it is at least that of the f in which H was given",
         input={"F": "z", "f": "x(1 − x)", "rho": 0, "the same H": "F = 100 z, f = x(1 − x)/100"},
-        measured=abs(second[0]) / 100 / 8,
-        expected=abs(second[0]) / 8,
+        measured=C_FF(100),
+        expected=C_FF(1),
         relation=">=",
         equation="(14)",
-        printed=False,
         snippet="from fractions import Fraction\n"
         "C_FF = lambda scale: Fraction(2, scale) / 8      # sup |f''| / 8 of f = x(1 - x) / scale\n"
         "H = lambda x, scale: scale * (x * (1 - x) / scale)\n"
         "print(H(Fraction(1, 3), 1) == H(Fraction(1, 3), 100), C_FF(100), '<', C_FF(1))\n",
     )
+
+
+@pytest.mark.best_in_class
+def test_what_is_forgotten_is_not_small(claim):
+    """floors.py, 3, N = 8 waves: C_FF(f) is 2e-3 for eps = 1e-5, but the best affine network that a
+    search finds has 1.04 times the floor, and the constant 1/4 has 8/7 of it. Midpoints of 16 cells
+    to a half-wave, on which the proof of the floor holds as it stands."""
+    N, cells = 8, 256
+    floors, y = jiang2024.floors, (np.arange(cells) + 0.5) / cells
+    H = (1 - np.cos(2 * np.pi * N * y)) / 4
+
+    def error(network):
+        return float(abs(H - floors.affine_network(y, *network)).mean())
+
+    steps = claim.at_scale(smoke=1500, laptop=6000, paper=6000)
+    start = np.array([0.24, -0.3, 4 * N / 3, 9.4, -16.0 * N])  # a wave and a half at y = 0
+    best = descent(error, start, steps, claim.rng("networks"))
+    floor, constant = floors.affine_floor(N), error((0.25, 0, 0, 0, 0))
+    claim.record(floor=floor, best=best, constant=constant)
+    paid = floors.affine_complexity(N, "1/100000")
+    tiny = "theorem: eps 2π²N²/8"
+    claim.at_most(paid, flint.fmpq(2, 1000), "C_FF(f)", equation="(14)", source=tiny)
+    proved = "theorem: floors.py, 3, on the grid: midpoints of a concave wave exceed its area"
+    name = "least mean error of affine networks"
+    claim.at_least(best, floor, name, equation="floors.py, 3", source=proved)
+    near = "spread: 1.044 seen for five seeds; 8/7 for a constant"
+    claim.at_most(best / floor, 1.06, f"{name}, over the floor", equation="nearly", source=near)
+
+
+def descent(error, start, steps, rng):
+    """The least error that random steps of all sizes find; a step that does not help is undone."""
+    here, best = start, error(start)
+    scale = np.maximum(abs(start), 0.1)
+    for _ in range(steps):
+        there = here + scale * rng.normal(0, 10 ** rng.uniform(-4, -0.5), 5)
+        found = error(there)
+        if found < best:
+            here, best = there, found
+    assert math.isfinite(best)
+    return best
 
 
 def test_control_without_the_keys_the_bill_is_too_small(claim):

@@ -58,18 +58,14 @@ def blocks(K, a, b, kept):
     """tau = 2, encoded: rho = log a on I_1 x I_1 and log b on I_2 x I_2, else 0; f = 1 on I_2, else
     0; F(z) = K z. The outputs, in rationals; `kept` says which of the two terms are there."""
     logs = [
-        numerics.logarithms.Log(value) if keep else flint.fmpq(0)
+        numerics.logarithms.Log(value if keep else 1)
         for value, keep in zip((a, b), kept, strict=True)
     ]
-
-    def rho(u, v):
-        return np.array([[logs[0], flint.fmpq(0)], [flint.fmpq(0), logs[1]]], dtype=object)
-
-    def f(x):
-        return numerics.exact.rationals([[0], [1]])
-
+    one = numerics.logarithms.Log(1)
+    rho = jiang2024.representation.by_rooms(np.array([[logs[0], one], [one, logs[1]]]))
+    f = numerics.exact.rationals([[0], [1]])
     x = jiang2024.encodings.shifted(numerics.exact.rationals([["1/2"], ["1/2"]]))
-    return jiang2024.model.Target(lambda z: K * z[..., 0], f, rho)(x)
+    return jiang2024.model.Target(lambda z: K * z[..., 0], lambda x: f, rho)(x)
 
 
 def test_printed_infimum_never_exceeds_one(claim):

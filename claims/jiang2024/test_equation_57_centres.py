@@ -199,7 +199,7 @@ def test_the_inputs_drawn_are_as_described(claim):
     import torch
 
     task, seen, wrong = jiang2024.tasks.Gravity(), set(), 0
-    x = task.inputs(torch.Generator().manual_seed(claim.seed("layouts")), 400).numpy()
+    x = task.draw(torch.Generator().manual_seed(claim.seed("layouts")), 400).numpy()
     for flags, labels in zip(x[..., 3], x[..., 4], strict=True):
         ends = np.append(np.flatnonzero(flags), 10)
         seen.add(tuple((np.diff(ends) - 1).tolist()))

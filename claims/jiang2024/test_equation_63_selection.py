@@ -190,7 +190,7 @@ def test_the_inputs_drawn_are_as_described(claim):
     import torch
 
     selection = jiang2024.tasks.Selection()
-    x = selection.inputs(torch.Generator().manual_seed(claim.seed("indices")), 100)
+    x = selection.draw(torch.Generator().manual_seed(claim.seed("indices")), 100)
     drawn = Counter(int(i) for i in x[..., 2:5].flatten())
     claim.equals(sorted(drawn), list(range(8)), "indices drawn", equation="(63)")
     claim.equals(x[0, :, 5].int().tolist(), list(range(8)), "own indices", equation="(63)")

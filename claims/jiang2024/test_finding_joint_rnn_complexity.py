@@ -36,7 +36,7 @@ def random_kernels(claim, count):
         yield numerics.exact.rationals((values * (rng.uniform(size=size) < 0.8)).tolist())
 
 
-@pytest.mark.certified
+@pytest.mark.construct
 def test_monotone_in_the_modulus(claim):
     memory, shrink = jiang2024.memory, claim.rng("factors")
     below = 0
@@ -45,11 +45,11 @@ def test_monotone_in_the_modulus(claim):
         for rho in random_kernels(claim, many):
             factors = numerics.exact.rationals(shrink.uniform(-1, 1, len(rho)).tolist())
             smaller, larger = (memory.joint(memory.Kernel(k)) for k in (rho * factors, rho))
-            below += not smaller > larger
+            below += smaller <= larger
     claim.equals(below, many, "pairs of kernels in the right order", equation="|ρ′| ≤ |ρ|")
 
 
-@pytest.mark.certified
+@pytest.mark.construct
 def test_the_closed_form_is_the_least_over_c(claim):
     """No c on a grid of ratio 1.001 does better, and the best of the grid is hardly worse."""
     memory, worst, least = jiang2024.memory, 0.0, 2.0

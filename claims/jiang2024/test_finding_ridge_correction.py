@@ -59,8 +59,7 @@ def test_ridge_is_the_minimum_among_diagonal_couplings(claim):
         sigma, m, tau, change = case
         rate, c = jiang2024.rate, tau - flint.fmpq(1, 2)
         best = rate.ridge(sigma, m, tau)
-        S, T = tails(sigma, m)
-        closed = c * (T + S**2 / (m + c))
+        closed = jiang2024.floors.least_cost(*tails(sigma, m), m, c)
         rise = rate.row_error(sigma, best + change, tau, "sin") - closed
         return rise - (c * (change**2).sum() + change.sum() ** 2)
 
@@ -92,7 +91,7 @@ def test_bound_and_exponent_for_infinite_rank(alpha, claim):
     for m in (1, 2, 4, 16, 128, 2**16, 2**20):
         S, T = jiang2024.couplings.infinite_tails(alpha, m)
         costs[m] = {
-            "ridge": c * (T + S**2 / (m + c)),
+            "ridge": jiang2024.floors.least_cost(S, T, m, c),
             "trace": c * (T + S**2 / m),
             "floor": jiang2024.floors.row_floor(S, T, m, TAU),
             "plain": c * T + S**2,
@@ -189,9 +188,8 @@ def test_sampled_sequences_cost_what_the_closed_form_says(alpha, claim):
     network = jiang2024.rate.truncated(coupling, jiang2024.rate.ridge(coupling.sigma, m, TAU), x)
     target = coupling.target()
     rows = ((target.logits(x) - network.target().logits(x)) ** 2).sum(-1)
-    S, T = tails(coupling.sigma, m)
     c = TAU - flint.fmpq(1, 2)
-    closed = float(c * (T + S**2 / (m + c)))
+    closed = float(jiang2024.floors.least_cost(*tails(coupling.sigma, m), m, c))
     error = 4 * (rows.mean(-1).std() / math.sqrt(draws)).item()
     noise = f"stderr: 4 standard errors of {draws} sequences"
     claim.within(rows.mean().item(), closed, error, ROW, equation="ridge", source=noise)

@@ -107,7 +107,7 @@ def test_the_exchange_of_appendix_C_costs_nothing(claim):
     """tau = 32, the first ten inputs exchanged with the last ten: the same outputs, one by one."""
     tau, L = 32, 10
     M, K = causal(tau, flint.fmpq(2), L)
-    p = [*range(22, 32), *range(10, 22), *range(10)]
+    p = jiang2024.ordering.exchange(tau, 10)
     count = claim.at_scale(smoke=2, laptop=10, paper=50)
     z = rationals(claim.rng("inputs").integers(0, 101, (count, tau, 1))) / 100
     x = jiang2024.representation.SHIFTED.encode(z)
@@ -187,10 +187,14 @@ def test_printed_content_couplings_do_not_follow(claim):
         "M = fmpq_mat([row(a, b, H((a, 3, b))) for a in range(3) for b in (5, 6)])\n"
         "print('5 unknowns, rank with the right side:', M.rank(), ' determinant:', M.det())\n",
     )
+
+
+def test_printed_the_weights_come_from_no_coupling(claim):
+    """rho = u v: log w_3/w_2 of H~_1 has a mixed second difference in (y_2, y_3)."""
     h = flint.fmpq(1, 5)
 
     def log_ratio(y_2, y_3):
-        """log w_3/w_2 of H~_1 for rho = u v: the query is x_1 = y_2."""
+        """The query is x_1 = y_2."""
         return y_2 * y_3 - y_2 * y_2
 
     a, b = flint.fmpq(0), flint.fmpq(5)

@@ -84,7 +84,7 @@ def test_after_a_causal_filter_of_length_l(claim):
 
 
 @pytest.mark.parametrize("gamma", ["1/3", "1/2", "1"], ids="gamma={}".format)
-@pytest.mark.certified
+@pytest.mark.construct
 def test_for_gamma_up_to_one_the_printed_measure_is_at_most_one_plus_gamma(gamma, claim):
     memory, rng = jiang2024.memory, claim.rng("kernels")
     bound, worst = numerics.logarithms.ball(gamma) + 1, flint.arb(0)

@@ -42,13 +42,12 @@ def rationals(values):
 
 
 def target(sigma, coefficients, polynomial):
-    """f = (v, v^2), F a polynomial of the sum, e^rho or rho = a + b u + c v^2."""
+    """f = (v, v^2), F a polynomial of the sum, e^rho = a + b u + c v^2."""
     (a, b, c), model = coefficients, jiang2024.model
 
     def rho(u, v):
         values = a + b * u + c * v[..., 0] ** 2
-        log = numerics.logarithms.Log
-        return numerics.arrays.each(log, values) if sigma == "softmax" else values
+        return numerics.arrays.each(numerics.logarithms.Log, values)
 
     def F(z):
         return sum((q * z.sum(-1) ** k for k, q in enumerate(polynomial)), 0 * z[..., 0])

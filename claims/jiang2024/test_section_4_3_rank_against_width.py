@@ -4,15 +4,15 @@ With m_FF fixed a larger m_h lowers the first term of the bound and raises the s
 necessarily the best error; the bound tends to 0 when m_h and m_FF^beta / m_h^(beta+1) tend to
 infinity.
 
-Checked, alpha = 2, ridge, ReLU interpolation: with m_FF neurons in all, m_FF / m_h for each wave,
-the error falls and rises again in m_h, and the best m_h grows with m_FF; with one layer that all
-waves share it falls and levels off.
-False as printed: C_2 grows with m_h, like m_h^3 for these waves, so that m_FF = m_h^2, beta = 2,
-satisfies both conditions while the bound grows like m_h^2. Repaired: C_2 m_h^(beta+1) / m_FF^beta
-must tend to 0.
+Checked, alpha = 2, ridge, ReLU interpolation: in balls, the first term falls and the second rises
+with m_h; with m_FF neurons in all, m_FF / m_h for each wave, the error falls and rises again in
+m_h, and the best m_h grows with m_FF; with one layer that all waves share it falls and levels off.
+False as printed, for every target on [0, 1] and every representation of it: k pairs of orthonormal
+functions have C_2 >= pi^2 k^3 / 108 (repro/jiang2024/complexity.py), so that m_FF = m_h^2, beta =
+2, satisfies both conditions while the second term is at least pi^2 m_h^2 / 108. Repaired: m_h and
+m_FF^beta / (C_2 m_h^(beta+1)) must tend to infinity. Then both terms of (17) tend to 0, by their
+form; for the sines and m_FF = m_h^4 they are within sqrt2 pi^2 m_h^-2 and m_h^-3, for all m_h.
 Control: exact waves, where nothing rises.
-
-A limit, of which finite tables show no more than a part.
 """
 
 import flint
@@ -100,43 +100,65 @@ def second_term(m, m_FF):
     return C_2 * flint.arb(m) ** 3 / flint.arb(m_FF) ** 2
 
 
-@pytest.mark.construct
+@pytest.mark.certified
+def test_with_the_width_fixed_one_term_falls_and_the_other_rises(claim):
+    for m in range(1, 32):
+        first, second = (
+            [jiang2024.rate.printed_bound(C, (2, 2), 1, k, 64) for k in (m, m + 1)]
+            for C in ((1, 1, 0), (1, 0, 1))
+        )
+        falls, rises = "theorem: m_h^−(2α − 1)", "theorem: m_h^(β + 1)"
+        name = f"from m_h = {m} to {m + 1}"
+        claim.at_most(first[1] / first[0], 1, f"first term {name}", equation="(17)", source=falls)
+        claim.at_least(
+            second[1] / second[0], 1, f"second term {name}", equation="(17)", source=rises
+        )
+
+
+@pytest.mark.certified
 def test_repaired_condition_makes_the_bound_small(claim):
-    """m_FF = m_h^4: C_2 m_h^3 / m_FF^2 ~ m_h^-2."""
-    terms = {m: second_term(m, m**4) for m in (4, 16, 64)}
-    for m in (16, 64):
-        ratio = terms[m] / terms[m // 4]
+    """m_FF = m_h^4: C_2 m_h^3 / m_FF^2 <= sqrt2 pi^2 m_h^-2, since (k + 1)(2k + 1)/6 <= k^2."""
+    root = flint.arb(2).sqrt()
+    for m in (1, 4, 16, 64, 256):
         claim.at_most(
-            ratio,
-            flint.fmpq(1, 8),
-            f"second term at m_h = {m} over m_h = {m // 4}",
+            second_term(m, m**4),
+            root * flint.arb.pi() ** 2 / m**2 * (1 + flint.fmpq(1, 10**12)),
+            f"second term, m_h = {m}",
             equation="C_2 m_h^(β+1) / m_FF^β → 0",
-            source="theorem: towards 1/16; C_2 ~ k³",
+            source="theorem: (k + 1)(2k + 1)/6 ≤ k², equality at k = 1; 1e-12 for the balls",
         )
 
 
 def test_printed_condition_forgets_that_the_complexity_grows(claim):
-    """m_FF = m_h^2, beta = 2: m_FF^2 / m_h^3 = m_h. The second term is C_2 / m_h, more than
-    sqrt2 pi^2 m_h^2 / 3 for every m_h, since k(k+1)(2k+1)/6 > k^3/3."""
-    for m in (10, 100, 1000):
-        least = flint.arb(2).sqrt() * flint.arb.pi() ** 2 * m**2 / 3
+    """m_FF = m_h^2, beta = 2: m_FF^2 / m_h^3 = m_h. The second term is C_2 / m_h, which is at least
+    pi^2 m_h^2 / 108 for every representation of every target on [0, 1]."""
+    terms = {m: jiang2024.complexity.least_bill(m) / m for m in (3, 30, 300, 3000)}
+    for m in (30, 300, 3000):
+        claim.at_least(
+            terms[m] / terms[m // 10],
+            99,
+            f"least second term, m_h = {m} against {m // 10}",
+            equation="(17)",
+            source="theorem: π² m_h² / 108; 100 but for the balls",
+        )
         claim.at_least(
             second_term(m, m**2),
-            least,
-            f"second term, m_h = {m}",
+            terms[m],
+            f"second term of the sines, m_h = {m}",
             equation="(17)",
-            source="theorem: k(k + 1)(2k + 1)/6 > k³/3",
+            source="theorem: no orthonormal functions have a smaller C_2",
         )
     claim.counterexample(
-        "the bound is below its value at m_h = 1 when m_h = 1000 and m_FF²/m_h³ = 1000",
-        input={"beta": 2, "phi_i": "√2 sin 2πix", "m_FF": "m_h²", "m_h": [1, 1000]},
-        measured=second_term(1000, 1000**2),
+        "some representation has at m_h = 3000, m_FF²/m_h³ = 3000, a smaller second term than the "
+        "sines at m_h = 1",
+        input={"beta": 2, "C_FF": "sup |f″| / 8", "m_FF": "m_h²", "m_h": [1, 3000]},
+        measured=terms[3000],
         expected=second_term(1, 1),
         relation="<",
         equation="m_h → ∞, m_FF^β / m_h^(β+1) → ∞",
         snippet="from math import pi\n"
-        "C_2 = lambda k: 2**0.5 * pi**2 * k * (k + 1) * (2 * k + 1) / 6\n"
-        "print([C_2(m) * m**3 / (m**2)**2 for m in (1, 10, 100, 1000)], 'does not tend to 0')\n",
+        "least = lambda k: pi**2 * k**3 / 108     # C_2 of any k pairs of orthonormal functions\n"
+        "print([least(m) * m**3 / (m**2)**2 for m in (3, 30, 300, 3000)], 'does not tend to 0')\n",
     )
 
 

@@ -51,13 +51,11 @@ def test_outputs_are_shuffled_like_inputs(claim):
 @pytest.mark.parametrize("sigma", ["softmax", "hard_max"])
 @pytest.mark.exact
 def test_all_permutations_of_four_tokens_for_a_target_of_form_8(sigma, claim):
-    """e^rho = 1 + 2u + 3v^2 for the softmax, rho = u v - v^2 for the hard maximum; F a cubic."""
+    """e^-rho = 1 + (u - 2v)^2: the maximum is at the v nearest to u/2; F a cubic."""
     Log, each = numerics.logarithms.Log, numerics.arrays.each
 
     def rho(u, v):
-        if sigma == "hard_max":
-            return u * v[..., 0] - v[..., 0] ** 2
-        return each(Log, 1 + 2 * u + 3 * v[..., 0] ** 2)
+        return each(Log, 1 / (1 + (u - 2 * v[..., 0]) ** 2))
 
     H = jiang2024.model.Target(
         lambda z: z[..., 0] ** 3 - z[..., 0], lambda x: x / 7, rho, getattr(jiang2024.model, sigma)

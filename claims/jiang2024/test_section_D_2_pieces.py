@@ -9,9 +9,9 @@ against all pairs of a grid. False as printed: values 0, 1, 2 on rooms a distanc
 1, in the order 0, 2, 1 they have C = 2; the exchange of Appendix C turns 1 into 21, a far piece
 moved near 10/97 into 10. The derivative of every extension is at least as large, while the original
 order has an extension with 3/2. Repaired, for pieces of one length: C~ <= C (D/g)^alpha with
-diameter D and smallest gap g; sup norm and slopes do stay; McShane's extension keeps C, Tietze's
-theorem speaks of the sup norm only.
-Control: pieces without a gap.
+diameter D and smallest gap g; the slopes do stay; McShane's extension keeps C; that of
+Tietze's theorem keeps the sup norm only, and turns 1 into 60/7 on a grid.
+Controls: pieces without a gap; pieces of different lengths.
 
 Not checked: other complexities C_FF, and networks.
 
@@ -27,8 +27,18 @@ import pytest
 
 from repro import jiang2024, numerics
 
-SWAP = [*range(22, 32), *range(10, 22), *range(10)]  # Appendix C, tau = 32
+TAU, TEN = 32, 10  # Appendix C
 CONSTANT = "Hölder constant to the power 1/α"
+
+
+def in_order():
+    """t on room t."""
+    return jiang2024.pieces.staircase(range(1, TAU + 1))
+
+
+def exchanged():
+    """The first ten and the last ten of 32."""
+    return jiang2024.ordering.exchange(TAU, TEN)
 
 
 def random_pieces(rng, count):
@@ -52,6 +62,12 @@ def on_a_grid(pieces, count):
     return found
 
 
+def steepness(pieces):
+    """The slopes of all pieces, in increasing order."""
+    both = zip(pieces.intervals, pieces.values, strict=True)
+    return sorted((b - a) / (high - low) for (low, high), (a, b) in both)
+
+
 def largest_quotient(points, p):
     pairs = itertools.combinations(points, 2)
     return max(abs(fx - fy) ** p / abs(x - y) for (x, fx), (y, fy) in pairs)
@@ -70,7 +86,7 @@ def test_the_constant_is_taken_at_ends(p, claim):
 @pytest.mark.parametrize("p", [1, 2, 3], ids="alpha=1/{}".format)
 @pytest.mark.exact
 def test_repaired_the_constant_grows_by_the_reach_at_most(p, claim):
-    """C~^p <= C^p D/g, for all 24 orders of four pieces of one length; sup norm and slopes stay."""
+    """C~^p <= C^p D/g, for all 24 orders of four pieces of one length; the slopes stay."""
     draws = claim.at_scale(smoke=4, laptop=30, paper=200)
     for draw in range(draws):
         rng = claim.rng(f"values {draw}")
@@ -82,15 +98,8 @@ def test_repaired_the_constant_grows_by_the_reach_at_most(p, claim):
         worst = max(order.hoelder(p) for order in orders)
         bound, why = pieces.hoelder(p) * pieces.reach(), "theorem: g ≤ |x − y| ≤ D"
         claim.at_most(worst, bound, f"{CONSTANT}, worst order", equation="repaired", source=why)
-        sups = {str(order.sup()) for order in orders}
-        claim.equals(len(sups), 1, "different sup norms", equation="Tietze")
-
-
-EXAMPLES = {
-    "0, 1, 2": (lambda: jiang2024.pieces.staircase([0, 1, 2]), [0, 2, 1], 1, 2),
-    "exchange of Appendix C": (lambda: jiang2024.pieces.staircase(range(1, 33)), SWAP, 1, 21),
-    "a far piece": (lambda: far_piece(), [0, 2, 1], flint.fmpq(10, 97), 10),
-}
+        slopes = {str(steepness(order)) for order in orders}
+        claim.equals(len(slopes), 1, "different sets of slopes", equation="max |φ′|")
 
 
 def far_piece():
@@ -102,10 +111,17 @@ def far_piece():
     )
 
 
+EXAMPLES = {  # pieces, order, constant before and after
+    "0, 1, 2": (lambda: jiang2024.pieces.staircase([0, 1, 2]), lambda: [0, 2, 1], 1, 2),
+    "exchange of Appendix C": (in_order, exchanged, 1, 21),
+    "a far piece": (far_piece, lambda: [0, 2, 1], flint.fmpq(10, 97), 10),
+}
+
+
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_printed_the_hoelder_constant_changes(example, claim):
-    make, order, before, after = EXAMPLES[example]
-    pieces = make()
+    make, reorder, before, after = EXAMPLES[example]
+    pieces, order = make(), reorder()
     claim.equals(pieces.hoelder(), before, "Lipschitz constant in order", equation="(91)")
     claim.equals(pieces.permuted(order).hoelder(), after, "permuted", equation="(91)")
     values = [str(v) for v, _ in pieces.values][:4]
@@ -129,7 +145,6 @@ def test_printed_the_hoelder_constant_changes(example, claim):
 
 def test_printed_derivatives_of_extensions_change(claim):
     """In order: steps 3x^2 - 2x^3 between rooms, derivative 3/2. Exchanged: 21 by mean value."""
-    pieces = jiang2024.pieces.staircase(range(1, 33))
     slope = flint.fmpq_poly([0, 0, 3, -2]).derivative()  # of the step: 6x - 6x^2, largest at 1/2
     steepest = slope(flint.fmpq(1, 2))
     claim.equals(
@@ -141,7 +156,7 @@ def test_printed_derivatives_of_extensions_change(claim):
     claim.counterexample(
         "C_FF of the permuted pieces, by derivatives of an extension, is that of the original",
         input={"pieces": "t on [2t, 2t+1], t <= 32", "order": "first and last ten exchanged"},
-        measured=pieces.permuted(SWAP).hoelder(),
+        measured=in_order().permuted(exchanged()).hoelder(),
         expected=steepest,
         relation="<=",
         equation="D.2: max_r |Φ^(r)|",
@@ -151,23 +166,32 @@ def test_printed_derivatives_of_extensions_change(claim):
 
 
 def test_printed_a_small_alpha_is_not_easier(claim):
-    """x^alpha by constants on 64 equal cells: half of its change on the first, 64^-alpha / 2."""
-    errors = {alpha: flint.fmpq(1, root) / 2 for alpha, root in (("1/2", 8), ("1", 64))}
+    """x^alpha, C = 1, by constants on 64 equal cells: half of the largest change on a cell."""
+
+    def error(alpha, cells=64):
+        values = [flint.arb(flint.fmpq(k, cells)) ** alpha for k in range(cells + 1)]
+        return max((b - a for a, b in itertools.pairwise(values)), key=float) / 2
+
+    half, one = error(flint.arb("0.5")), error(flint.arb(1))
+    first = "theorem: x^(1/2) changes most on the first cell, by 1/8"
+    claim.within(half, flint.fmpq(1, 16), 1e-12, "error, α = 1/2", equation="(91)", source=first)
     claim.counterexample(
         "functions with a small alpha are approximated more effectively",
-        input={"f": "x^alpha on [0, 1], C = 1", "constants on": "64 cells"},
-        measured=errors["1/2"],
-        expected=errors["1"],
+        input={"f": "x^alpha on [0, 1], C = 1", "constants on": "64 cells", "alpha": "1/2 and 1"},
+        measured=half,
+        expected=one,
         relation="<=",
         equation="after (91)",
-        snippet="h = 1 / 64\nprint('alpha = 1/2:', h**.5 / 2, ' alpha = 1:', h / 2)\n",
+        snippet="def error(alpha, n=64):     # best constants on n cells: half of the change\n"
+        "    return max(((k + 1) / n)**alpha - (k / n)**alpha for k in range(n)) / 2\n\n"
+        "print('alpha = 1/2:', error(1 / 2), ' alpha = 1:', error(1))\n",
     )
 
 
 @pytest.mark.exact
-def test_mcshane_keeps_the_constant_and_tietze_need_not(claim):
-    for name, (make, order, _, _) in EXAMPLES.items():
-        pieces = make().permuted(order)
+def test_mcshane_keeps_the_constant(claim):
+    for name, (make, reorder, _, _) in EXAMPLES.items():
+        pieces = make().permuted(reorder())
         low, high = pieces.intervals[0][0], pieces.intervals[-1][1]
         grid = [low + (high - low) * flint.fmpq(k, 60) for k in range(61)]
         points = [(x, pieces.mcshane(x)) for x in grid]
@@ -188,18 +212,26 @@ def test_mcshane_keeps_the_constant_and_tietze_need_not(claim):
         )
         wrong = sum(pieces.mcshane(x) != value for x, value in pieces.ends)
         claim.equals(wrong, 0, f"{name}: ends at which it differs from f", equation="extension")
-    # 0 on [2, 3], 1 on [4, 5]: the extension that rises within [3, 3 + h] has sup norm 1 and 1/h.
-    h = flint.fmpq(1, 1000)
-    steep = largest_quotient([(flint.fmpq(3), 0), (3 + h, flint.fmpq(1)), (flint.fmpq(4), 1)], 1)
-    claim.equals(
-        steep, 1000, "Lipschitz constant of a Tietze extension", equation="sup |Φ| = sup |φ|"
-    )
+
+
+@pytest.mark.exact
+def test_tietze_keeps_the_sup_norm_and_not_the_constant(claim):
+    """0 on [2, 3], 1 on [4, 5], C = 1, extended as in the proof of the theorem. From 219/60 to
+    220/60 it rises from 6/7 to 1: the quotient is 60/7, and 9 in the limit."""
+    pieces = jiang2024.pieces.staircase([0, 1])
+    claim.equals(pieces.hoelder(), 1, "Lipschitz constant of the pieces", equation="(91)")
+    points = [(x, pieces.tietze(x)) for x in (2 + flint.fmpq(k, 60) for k in range(181))]
+    wrong = sum(pieces.tietze(x) != value for x, value in pieces.ends)
+    claim.equals(wrong, 0, "ends at which it differs from f", equation="extension")
+    claim.equals(max(abs(v) for _, v in points), pieces.sup(), "sup", equation="sup |Φ| = sup |φ|")
+    steepest = largest_quotient(points, 1)
+    claim.equals(steepest, flint.fmpq(60, 7), "largest quotient on a grid of 1/60", equation="(91)")
 
 
 @pytest.mark.construct
 def test_figure_the_exchange_of_appendix_C(claim):
-    pieces = jiang2024.pieces.staircase(range(1, 33))
-    after = pieces.permuted(SWAP)
+    pieces = in_order()
+    after = pieces.permuted(exchanged())
     constants = int(pieces.hoelder().p), int(after.hoelder().p)
     claim.equals(constants, (1, 21), "Lipschitz constants", equation="(91)")
     claim.figure(
@@ -224,3 +256,20 @@ def test_control_without_a_gap_there_is_no_bound(gap, claim):
     ratio = pieces.permuted([0, 2, 1]).hoelder() / pieces.hoelder()
     exact = "exact: 1/g, since C = 1 in order and 1/g after"
     claim.at_least(ratio, gap, "C̃ / C", equation="g → 0", source=exact)
+
+
+def test_control_pieces_of_different_lengths(claim):
+    """x on [0, 1] and 1 on [2, 2.001], exchanged: the rise of 1 has the length 1/1000 then."""
+    zero, one, two, short = (flint.fmpq(v) / 1000 for v in (0, 1000, 2000, 1))
+    intervals, values = [(zero, one), (two, two + short)], [(zero, one), (one, one)]
+    pieces = jiang2024.pieces.Pieces(intervals, values)
+    claim.equals(pieces.hoelder(), 1, "Lipschitz constant in order", equation="(91)")
+    bound = pieces.hoelder() * pieces.reach()
+    claim.equals(bound, flint.fmpq(2001, 1000), "C D/g", equation="pieces of one length")
+    exact = "exact: slope 1000 on the short piece"
+    after = pieces.permuted([1, 0]).hoelder()
+    claim.at_least(after, 1000, "C̃", equation="|I_1| ≠ |I_2|", source=exact)
+    steepest = steepness(pieces.permuted([1, 0]))[-1]
+    claim.equals(steepest, 1000, "steepest slope", equation="|I_1| ≠ |I_2|")
+    over = "exact: 1000/2.001 > 499"
+    claim.at_least(after / bound, 499, "C̃ / (C D/g)", equation="|I_1| ≠ |I_2|", source=over)

@@ -81,7 +81,7 @@ def test_four_digits_and_more_beside_the_printed_ones(claim):
         )
 
 
-@pytest.mark.certified
+@pytest.mark.construct
 def test_the_expansion_behind_the_matrix(claim):
     """1 + 2 sin a sin(a + b) = 1 + cos b - cos 2a cos b + sin 2a sin b, at rationals, in balls."""
     mixing = jiang2024.mixing
@@ -107,7 +107,7 @@ def off(function, A, twice, i, j):
 
 
 @pytest.mark.parametrize("N", [5, 8, 64], ids="N={}".format)
-@pytest.mark.certified
+@pytest.mark.construct
 def test_the_sampled_matrix_has_the_same_spectrum(N, claim):
     """On i/N, N >= 5, the trapezoidal rule integrates products of these harmonics exactly."""
     mixing = jiang2024.mixing

@@ -15,8 +15,36 @@ Barron. With the Fourier moment C_f = int |omega| |f^(omega)| and a ball of radi
 sigmoidal layer has an L2 error of at most C_f / sqrt(w): beta = 1/2 and C_FF = sqrt2 (2 pi i) for
 the same wave. In L2 only; the supremum norm needs another proof (repro/numerics/barron.py).
 
-The measures (14) and (15) are meant as infima over all F, f, rho that represent H. These infima are
-not attained: (F(./eps), eps f) has the same K_F |f|, the same averages and eps C_FF(f).
+Orthonormal functions (`least_bill`). Whatever represents H, k pairs of basis functions on [0, 1]
+cost something. Let P project on the functions that are linear on each of p equal cells, a space of
+2p dimensions. Of orthonormal phi_1, ..., phi_k, sum |(1 - P) phi_i|^2 >= k - 2p; each term is at
+most 1, so that sum |(1 - P) phi_i| is no smaller. By Wirtinger's inequality, twice, the error of
+interpolation, which is larger, is at most |phi''|_2 / (pi p)^2. Hence, for INTERPOLATION,
+    C_2(H, k) >= 2/8 sum_i sup |phi_i''| >= pi^2 p^2 (k - 2p) / 4,        pi^2 k^3 / 108 at p = k/3.
+
+Infima. (12), (14), (15) take the infimum over all F, f, rho that represent H, each for itself. That
+of (12) is 0 (finding-rank-one-degeneracy); that of (14) does not see f, since (F(./eps), eps f) has
+the same K_F |f|, the same averages and eps C_FF(f). We take all three of one representation.
+
+One infimum of C_0 C_1 for all three. Let tokens be independent and uniform on rooms of volume 1, f
+in [0, 1]^n, norms the largest coordinate, C_0 with the maximum.
+(a) alpha > 1 (`joint_floor`): for every representation and all t, t',
+    C_0 C_1 >= 4 sqrt2 E |H_t - H_t'| / (tau zeta(alpha)).
+Proof. delta_s = rho(x_t, x_s) - rho(x_t', x_s) moves the average from t' to t, by at most
+diam(f)/4 sum_s |delta_s| (softmax.py). With a_it, b_is the L2 norms of phi_i, psi_i on the rooms,
+E sum_s |rho(x_t, x_s)| <= sum_i sigma_i a_it sum_s b_is, the term s = t too, by Cauchy's inequality
+on the diagonal; sum_s b_is <= sqrt(tau) and a_it + a_it' <= sqrt2. So
+    E |H_t - H_t'| <= K_F diam(f) / 4 sqrt(2 tau) sum_i sigma_i,  sum_i sigma_i <= zeta(alpha) C_1,
+and diam(f) <= |f|, sup |psi_i| + sup |phi_i| >= 2 / sqrt(tau).                                 QED
+For tau = 2, phi_1 = psi_1 = +-1/sqrt2 on the two rooms, f = 1 and 0, F = id, all inequalities
+become equalities as sigma_1 -> 0 and alpha -> inf: no larger constant will do.
+(b) 1/2 < alpha < 1 (`narrow`): the infimum is 0, for every H that has a representation with the
+weights of (25). These need rho = log 2 at u = v and 0 between rooms, no more: log 2 times a hat of
+width eta around the diagonal of each room, periodic, has the waves of the rooms for basis functions
+and the singular values log 2 eta (sin(pi j eta) / (pi j eta))^2, tau times for j = 0 and 2 tau
+times for every j >= 1. They are at most log 2 eta min(1, (pi j eta)^-2), so that
+    C_1 <= log 2 eta (tau (1 + 2 / (pi eta)))^alpha -> 0   with eta,
+while F, f and the basis functions stay.
 """
 
 from collections.abc import Callable
@@ -70,6 +98,25 @@ def C_2(scheme: Scheme, k: int, of_F: Any = 0, of_f: Any = 0) -> flint.arb:
     """(14) for k pairs of waves; F and f of Section 5.1 cost nothing."""
     waves = sum((scheme.of_wave(i) for i in range(1, k + 1)), flint.arb(0))
     return of_F + of_f + 2 * waves
+
+
+def least_bill(k: int) -> flint.arb:
+    """No k pairs of orthonormal functions on [0, 1] have a smaller C_2, for INTERPOLATION."""
+    return flint.arb.pi() ** 2 * max(p**2 * (k - 2 * p) for p in range(k + 1)) / 4
+
+
+def joint_floor(difference: Any, tau: int, alpha: Any) -> flint.arb:
+    """No representation has a smaller C_0 C_1; difference is E |H_t - H_t'| for some t, t'."""
+    alpha = rational(alpha)
+    if not alpha > 1:
+        raise ValueError(f"one infimum of C_0 C_1 may be 0 unless alpha > 1, got alpha = {alpha}")
+    return 4 * flint.arb(2).sqrt() * difference / (tau * flint.arb(alpha).zeta())
+
+
+def narrow(eta: Any, tau: int, alpha: Any) -> flint.arb:
+    """A bound of C_1 for a coupling of width eta with the weights of (25), see (b)."""
+    eta, alpha = flint.arb(rational(eta)), flint.arb(rational(alpha))
+    return flint.arb(2).log() * eta * (tau * (1 + 2 / (flint.arb.pi() * eta))) ** alpha
 
 
 def interpolant(values: torch.Tensor) -> FeedForward:

@@ -9,6 +9,13 @@ S_m, T_m    tails                sum_{i > m} sigma_i and sum_{i > m} sigma_i^2
 
     rho(u, v) = sum_{i <= R} sigma_i phi_i(u) psi_i(v).                                      (68)
 
+All of them (`Endless`). 2 sin a sin b = cos(a - b) - cos(a + b) and 2 sin a cos b = sin(a - b) +
+sin(a + b), so that for sigma_i = i^-alpha, alpha > 1, no wave left out, rho(u, v) is
+    C(u - v) - C(u + v)   for sines,    S(u - v) + S(u + v)   for sines against cosines,
+where C(x) and S(x) are the sums of cos(2 pi i x) / i^alpha and of sin(2 pi i x) / i^alpha, which
+have a closed form (repro/numerics/polylogarithms.py). A finite R falls faster than any power as m_h
+nears R; these couplings have an exponent.
+
 Encoded tokens. g(x) = (t - 1 + x - 2t) / tau glues the pieces together: it is continuous on their
 union I, and a change of variables that multiplies volumes by 1 / tau. So phi_i(g(x)) / sqrt(tau)
 are orthonormal on I, and sum_i sigma_i phi_i(g) psi_i(g) / tau has the singular values sigma_i.
@@ -32,6 +39,7 @@ import torch
 from repro.jiang2024.model import Target
 from repro.numerics.arrays import Array, each, inner
 from repro.numerics.exact import rational, to_float, vector
+from repro.numerics.polylogarithms import fourier_sums
 
 BITS = 128
 
@@ -90,6 +98,11 @@ class Coupling:
     def rho(self, u: Array, v: Array) -> Array:
         return inner(self.queries(u) * self.singular_values(u), self.keys(v))
 
+    def diagonal(self, x: Array) -> Array:
+        """rho(u, u) for every token, (..., tau, 1)."""
+        terms = self.queries(x) * self.singular_values(x) * self.keys(x)
+        return terms.sum(-1)[..., None]
+
     def target(self) -> Target:
         """(8) with F(z) = z and f(x) = x, where x is what an encoded token encodes."""
         return Target(first, self.content, self.rho)
@@ -111,6 +124,28 @@ class Coupling:
             return math.sqrt(2 / volume) * getattr(torch, name)(angles)
         height = (flint.arb(2) / volume).sqrt()
         return each(lambda a: height * getattr(flint.arb(a), f"{name}_pi")(), 2 * g * frequencies)
+
+
+@dataclass(frozen=True)
+class Endless(Coupling):
+    """sigma_i = i^-alpha for every i; `sigma` is the beginning, for networks to keep. Tensors."""
+
+    alpha: Any = 2
+
+    def rho(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return self._summed(self.glued(u), self.glued(v).mT)
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        return self._summed(self.glued(x), self.glued(x))
+
+    def _summed(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        (C, S), (C_2, S_2) = (fourier_sums(self.alpha, angle) for angle in (u - v, u + v))
+        return (C - C_2 if self.key == "sin" else S + S_2) / max(self.pieces, 1)
+
+
+def endless(alpha: Any, R: int, key: str = "sin", pieces: int = 0) -> Endless:
+    """The coupling of all waves, of which a network may keep R."""
+    return Endless(powers(alpha, R), key, pieces, alpha)
 
 
 def numbers(values: np.ndarray, like: Array) -> Array:

@@ -8,16 +8,13 @@ disjoint. A rearrangement of an encoded sequence is none (`rooms` tells token by
 import numpy as np
 import torch
 
-from repro.numerics.arrays import Array, each
+from repro.numerics.arrays import Array, each, side_by_side
 from repro.numerics.exact import rationals
 
 
 def appended(x: Array) -> Array:
     """(..., tau, d) -> (..., tau, d + 1): the position, t = 1, ..., tau, as one more coordinate."""
-    t = _times(x)[:, None]
-    if isinstance(x, torch.Tensor):
-        return torch.cat([x, t.expand(*x.shape[:-1], 1)], dim=-1)
-    return np.concatenate([x, np.broadcast_to(t, (*x.shape[:-1], 1))], axis=-1)
+    return side_by_side(x, 0 * x[..., :1] + _times(x)[:, None])
 
 
 def shifted(x: Array) -> Array:

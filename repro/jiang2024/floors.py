@@ -16,10 +16,10 @@ b_1, ..., b_m be the singular values of rho^ and a_i = b_i - sigma_i. By von Neu
 sum b_i, so that of delta is at least S_m - sum a_i. If this is not negative, the sum is at least
 (tau - 1) (T_m + sum a_i^2) + (S_m - sum a_i)^2, whose minimum is that of the claim, at
 a_i = S_m / (m + tau - 1). If it is, sum a_i^2 >= S_m^2 / m, which is even more.             QED
-The ridge correction costs (tau - 1/2) (T_m + S_m^2 / (m + tau - 1/2)): at most 1 + 1/(2 tau - 2)
-times the least possible, for all m and all sigma. With different functions on the two sides,
-(tau - 1) T_m is a floor by Eckart and Young (`row_floor` with S_m = 0), and plain truncation of
-sines against cosines, (tau - 1/2) T_m, is as near to it.
+The ridge correction solves the same problem with tau - 1/2 for tau - 1 (`least_cost`): it costs at
+most 1 + 1/(2 tau - 2) times the least possible, for all m and all sigma. With different functions
+on the two sides, (tau - 1) T_m is a floor by Eckart and Young (`row_floor` with S_m = 0), and plain
+truncation of sines against cosines, (tau - 1/2) T_m, is as near to it.
 
 2. Outputs (`Pair`). tau = 2, encoded: I = I_1 u I_2. Let f = 0 on I_1 and 1 on I_2, F(z) = z, and
     rho(u, v) = C_1 sum_{i <= n} i^-alpha e_i(u) e_i(v)   for u in I_1, v in I_2,  and 0 elsewhere,
@@ -35,11 +35,16 @@ and sum min(|E_jk|, eta)^p is at least the smaller of that and eta^p, since one 
 enough for the latter. If |rho| <= k_0, |l(rho) - l(g)| >= l'(k_0 + eta) min(|rho - g|, eta). Grids
 and tokens have the same mean: with eta = n S, and with eta = n sqrt(T), and slope = l'(k_0 + eta),
     E |H_1 - H^_1| >= slope S / n,          E |H_1 - H^_1|^2 >= slope^2 T.
-Truncation has a mean square of at most T_m / 16 (l' <= 1/4; its diagonal is exact). With n ~ m the
-slope stays away from 0 if n sqrt(T) ~ m^(3/2 - alpha), or n S ~ m^(2 - alpha), is bounded. So for
-alpha >= 3/2 the mean square falls like m^-(2 alpha - 1), neither faster nor slower; and for
+It is m + 1 and not m: keys that differ between I_1 and I_2 make rho^(u, u) free where the queries
+do not vanish. With e_1 = 1, m = 1 and keys -sigma_1 e_2 / (e_2^2 + eps^2) on I_1 (`rank_one`),
+    g(u, v) = sigma_1 e_2(u)^2 / (e_2(u)^2 + eps^2) + sigma_2 e_2(u) e_2(v),
+nearly the truncation after two terms; for n = 3 its mean square is T / 16, and the floor sharp.
+   Truncation has a mean square of at most T_m / 16 (l' <= 1/4; its diagonal is exact). With n ~ m
+the slope stays away from 0 if n sqrt(T) ~ m^(3/2 - alpha), or n S ~ m^(2 - alpha), is bounded. So
+for alpha >= 3/2 the mean square falls like m^-(2 alpha - 1), neither faster nor slower; and for
 alpha >= 2 the L1 error not faster than m^-alpha, while the right side of (17),
-8 sqrt2 C_1 m^-(2 alpha - 1) once m_FF is large, does. For smaller alpha these floors say nothing.
+8 sqrt2 C_1 m^-(2 alpha - 1) once m_FF is large, does. For smaller alpha the slope goes to 0, and
+what is left of the floors proves no rate: they refuse it.
 
 3. Affine networks (`affine_floor`). tau = 2, I_1 = [2, 3], I_2 = [4, 5], rho = 0, f = eps g with
 g = 0 on I_1 and (1 - cos 2 pi N y)/2 on I_2, F(z) = z / eps: H_1 = g(x_2) / 2. Let networks of
@@ -49,28 +54,51 @@ with beta = 2 and C_FF(f) = sup |f''| / 8. With m_FF = m_h = 1, (17) has the rig
 since K_F |f| = 1, F is linear, and waves on the glued pieces, at most 1, the first of them
 constant, are basis functions of rho = 0: as small as one likes. But for fixed x_1 and y = x_2 the
 logits of every network are affine in y, and
-    H^_1 - 1/4 = (A + B y + D e^{-d(y)}) / (1 + e^{-d(y)}),           d affine:
-a convex or concave function over a positive one, with at most two zeros if any are isolated. H_1 -
-1/4 = -cos(2 pi N y)/4 has 2N - 1 full half-waves; two zeros spoil two of them, and of the others,
-in at most three runs, at least N - 3 have the wrong sign. On each, |H_1 - H^_1| >= |H_1 - 1/4| with
-the integral 1/(4 pi N). So the left side is at least (N - 3)/(4 pi N), whatever eps is: what
-(51) lacks is the factor K_F = 1/eps.
+    H^_1 = (A + B y + D e^{-d(y)}) / (1 + e^{-d(y)}),           d affine.
+H^_1 - z is a convex or concave function over a positive one, for every number z: each value is
+taken at most twice, unless H^_1 is constant, so that g^ = H^_1 - 1/4 has at most one turning point.
+   h = H_1 - 1/4 = -cos(2 pi N y)/4 has 2N - 1 full half-waves +, -, ..., +, each of the area
+a = 1/(4 pi N), between two quarter-waves -. (i) If g^ does not fall on sets P, Q of one size, P to
+the left of Q, h > 0 on P and h < 0 on Q, then int |h - g^| over both is at least int |h|, since
+int_P g^ <= int_Q g^; likewise - before + where it does not rise. Let g^ rise and then fall. A
+turning point in a + leaves pairs (+-) to its left and (-+) to its right, and wastes that half-wave.
+One in a - that it cuts into sizes p and q pairs them with the highest parts, of sizes p and q, of
+the + on either side: their areas add up to a at least, the area of the highest part being concave
+in its size. So 2N - 2 half-waves count. If g^ falls and then rises, pairs (-+) to the left and (+-)
+to the right begin with the quarter-waves, each of which pairs with the highest half of its
+neighbour: together no less than a. The rest is as before, also with the turning point in a quarter-
+wave, or in the half-wave next to it: there its larger part and what it pairs with have a. Hence
+    E |H_1 - H^_1| >= (2N - 2) a = (N - 1) / (2 pi N),
+whatever eps is; the constant 1/4 has 1/(2 pi), and h on the quarter-waves and on one + and 0 in
+between, with one turning point, attains it. What (51) lacks is the factor K_F = 1/eps.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import flint
 import numpy as np
+import torch
 
-from repro.jiang2024.couplings import powers
-from repro.numerics.exact import rational, vector
+from repro.jiang2024.couplings import first, powers
+from repro.jiang2024.encodings import rooms
+from repro.jiang2024.model import Target
+from repro.numerics.exact import rational, to_float, vector
+
+
+def least_cost(S_m: Any, T_m: Any, m: int, c: Any) -> Any:
+    """The minimum of c (T_m + sum a_i^2) + (S_m - sum a_i)^2 over a_1, ..., a_m.
+
+    With c = tau - 1/2 the cost of the ridge correction, see rate.py, 3; with tau - 1 a floor.
+    """
+    return c * (T_m + S_m**2 / (m + c))
 
 
 def row_floor(S_m: Any, T_m: Any, m: int, tau: int) -> Any:
     """No coupling of rank m has a smaller E sum_s delta_ts^2, see 1."""
-    return (tau - 1) * (T_m + S_m**2 / (m + tau - 1))
+    return least_cost(S_m, T_m, m, tau - 1)
 
 
 @dataclass(frozen=True)
@@ -120,12 +148,14 @@ class Pair:
         return e / (1 + e) ** 2
 
     def mean_floor(self, m: int) -> flint.arb:
-        """No coupling of rank m has a smaller E |H_1 - H^_1|."""
+        """No coupling of rank m has a smaller E |H_1 - H^_1|; alpha >= 2."""
+        self._check_alpha(2, "L1 error")
         S = self.left(m + 1, 1)
         return self.slope(self.n * S) * S / self.n
 
     def mean_square_floor(self, m: int) -> flint.arb:
-        """No coupling of rank m has a smaller E |H_1 - H^_1|^2."""
+        """No coupling of rank m has a smaller E |H_1 - H^_1|^2; alpha >= 3/2."""
+        self._check_alpha("3/2", "mean square error")
         T = self.left(m + 1, 2)
         return self.slope(self.n * T.sqrt()) ** 2 * T
 
@@ -133,12 +163,59 @@ class Pair:
         """Of the truncation after m terms."""
         return self.left(m, 2) / 16
 
+    def target(self) -> Target:
+        """H, for tokens as tensors."""
+        sigma = to_float(self.sigma)
+
+        def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+            return (self._waves(u) * torch.tensor(sigma)) @ (_second(v) * self._waves(v)).mT
+
+        return Target(first, _second, lambda u, v: _first(u) * rho(u, v))
+
+    def rank_one(self, eps: float) -> Target:
+        """H^ with a rho^ of rank 1 that makes use of the free constant, see 2."""
+        sigma = to_float(self.sigma)
+
+        def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+            e_2 = self._waves(v)[..., 1:2]
+            keys = torch.where(_first(v) == 1, -sigma[0] * e_2 / (e_2**2 + eps**2), sigma[1] * e_2)
+            return (_first(u) * self._waves(u)[..., 1:2]) @ keys.mT
+
+        return Target(first, _second, rho)
+
+    def _waves(self, x: torch.Tensor) -> torch.Tensor:
+        """e_1, ..., e_n of the place in its room, (..., 1) -> (..., n)."""
+        angles = 2 * math.pi * x * torch.arange(1, (self.n - 1) // 2 + 1)
+        pairs = math.sqrt(2) * torch.stack([angles.cos(), angles.sin()], -1).flatten(-2)
+        return torch.cat([torch.ones_like(x), pairs], -1)
+
+    def _check_alpha(self, least: Any, error: str) -> None:
+        if rational(self.alpha) < rational(least):
+            raise ValueError(
+                f"Theorem 4.1: the floor of the {error} is proved for alpha >= {least}, "
+                f"got alpha = {self.alpha}"
+            )
+
+
+def _second(x: torch.Tensor) -> torch.Tensor:
+    """f: 0 on I_1 = [2, 3] and 1 on I_2 = [4, 5]."""
+    return rooms(x).to(x.dtype)[..., None] - 1
+
+
+def _first(x: torch.Tensor) -> torch.Tensor:
+    return 1 - _second(x)
+
 
 def affine_floor(N: int) -> flint.arb:
     """No network whose parts are affine has a smaller E |H_1 - H^_1| for the target of 3."""
-    if N < 4:
-        raise ValueError(f"two zeros spoil everything below N = 4 waves, got N = {N}")
-    return (N - 3) / (4 * flint.arb.pi() * N)
+    if N < 2:
+        raise ValueError(f"two of 2N half-waves are lost: needs N >= 2 waves, got N = {N}")
+    return (N - 1) / (2 * flint.arb.pi() * N)
+
+
+def affine_network(y: np.ndarray, A: Any, B: Any, C: Any, a: Any, b: Any) -> np.ndarray:
+    """H^_1 of 3 as a function of y: A + (B + C y) l(a + b y), in the arithmetic of y."""
+    return A + (B + C * y) / (1 + np.exp(-(a + b * y)))
 
 
 def affine_complexity(N: int, eps: Any) -> flint.arb:

@@ -21,11 +21,10 @@ F is injective, so h is known; f(u) != f(v), so w is known; so D = log(w (tau - 
 
 from typing import Any
 
-import numpy as np
 import torch
 
 from repro.jiang2024.model import Function, Target
-from repro.numerics.arrays import Array, each
+from repro.numerics.arrays import Array, each, side_by_side
 from repro.numerics.logarithms import Log
 
 
@@ -34,10 +33,7 @@ def gauged(target: Target, g: Function) -> Target:
 
     def f(x: Array) -> Array:
         shares = 1 / g(x)[..., None]
-        parts = [target.f(x) * shares, shares]
-        if isinstance(x, torch.Tensor):
-            return torch.cat(parts, dim=-1)
-        return np.concatenate(parts, axis=-1)
+        return side_by_side(target.f(x) * shares, shares)
 
     def rho(u: Array, v: Array) -> Array:
         values = g(v)[..., None, :]

@@ -32,6 +32,7 @@ from repro.numerics.logarithms import Log
 
 SECOND_ORDER = 1.01  # for all terms in u^2
 WIDTH = 3  # of the networks drawn
+SIDES = ("W_1", "b_1", "b_2")  # one below the other when networks stand beside each other
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class FeedForward:
     b_1: Array
     W_2: Array
     b_2: Array
+
+    @property
+    def neurons(self) -> int:
+        return self.W_1.shape[0]
 
     def __call__(self, x: Array) -> Array:
         return inner(relu(inner(x, self.W_1) + self.b_1), self.W_2) + self.b_2
@@ -56,6 +61,12 @@ def _affine(x: Tensor, e: Tensor, W: Tensor, b: Tensor) -> Tensor:
     """e(W x + b)."""
     u = roundoff.unit(x.dtype)
     return inner(e, W.abs()) + (W.shape[1] + 1) * u * (inner(x.abs(), W.abs()) + b.abs())
+
+
+def beside(*parts: FeedForward) -> FeedForward:
+    """All outputs of networks that read the same token and share no neuron."""
+    W_1, b_1, b_2 = (torch.cat([getattr(net, name) for net in parts]) for name in SIDES)
+    return FeedForward(W_1, b_1, torch.block_diag(*(net.W_2 for net in parts)), b_2)
 
 
 @dataclass(frozen=True)

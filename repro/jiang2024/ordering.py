@@ -1,4 +1,5 @@
-"""Proposition 6.1 and Table 2: targets that see the input in another order, and who can follow.
+"""Proposition 6.1, (92) and Table 2: targets that see the input in another order or through a
+filter, and who can follow.
 
 Let y = x o p, y(j) = x(p(j)), and H~(y) = H(x) for the convolution H of (75), d = 1. Then
 
@@ -24,8 +25,13 @@ Causality alone says less: M is triangular if and only if p(j) >= j - s_0 for al
 horizon (s_0 + 1)^(tau - s_0) s_0! permutations satisfy that (choose p(tau-1), p(tau-2), ...: from
 s_0 + 1 values each time, or from all that are left at the end). With rho(0) != 0 it is one.
 
-The floor under Table 2. For independent y(j), uniform on [0, 1], with mean 1/2 and variance 1/12,
-a model sum_j T_tj y(j) + b_t has the mean square error
+Filters. Let Theta be the triangular Toeplitz matrix of theta, followed by zeros. Seen through the
+causal filter, sum_s theta(s) x(t-s), H has M = K Theta, a convolution again. Seen through that of
+Section 6.2, sum_s theta(s) x(t+s), it has M = K Theta^T; if L is the last s with theta(s) != 0,
+then M_{t,t+L} = theta(L) rho(0), so that for rho(0) != 0 it is causal only if L = 0.
+
+The floor under Table 2, for any M. For independent y(j), uniform on [0, 1], with mean 1/2 and
+variance 1/12, a model sum_j T_tj y(j) + b_t has the mean square error
 
     1/tau sum_t E |...|^2 = 1/(12 tau) ( |M - T|^2 + 3 sum_t (sum_j (M - T)_tj - 2 b_t)^2 ).
 
@@ -76,6 +82,17 @@ def permuted(rho: Sequence[Any] | np.ndarray, p: Sequence[int]) -> np.ndarray:
     return triangle(rho)[:, list(p)]
 
 
+def filtered(
+    rho: Sequence[Any] | np.ndarray, theta: Sequence[Any] | np.ndarray, *, ahead: bool
+) -> np.ndarray:
+    """M of H(theta * x): with x(t+s), as Section 6.2 prints it, or with x(t-s)."""
+    if not 0 < len(theta) <= len(rho):
+        raise ValueError(f"(92) needs a filter of 1 to {len(rho)} values, got {len(theta)}")
+    padded = [*theta, *[0 * theta[0]] * (len(rho) - len(theta))]
+    Theta = triangle(padded)
+    return triangle(rho) @ (Theta.T if ahead else Theta)
+
+
 def is_causal(M: np.ndarray) -> bool:
     return all(M[t, j] == 0 for t in range(len(M)) for j in range(t + 1, len(M)))
 
@@ -120,7 +137,8 @@ def best(M: np.ndarray, offset: str) -> Model:
 
 
 def floor(M: np.ndarray, offset: str) -> Any:
-    """The least mean square error of a convolution against M."""
+    """The least mean square error of a convolution against any M (tau, tau), rational or in balls,
+    whose model may have a free offset at each time, one for all ("constant"), or none."""
     return mean_square(M, best(M, offset))
 
 

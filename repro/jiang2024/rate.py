@@ -38,7 +38,8 @@ make it exact and change nothing else. With m_h = r + tau (`encoded_bound`)
 what they stand for, in the supremum norm, a logit moves by at most
     sum_i |s_i| (sup |phi_i| e_psi + sup |psi_i| e_phi + e_phi e_psi),
 an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-(51), which lack
-s_i and K_F; it adds to the root of the mean square.
+s_i and K_F; it adds to the root of the mean square. `separate` is such a network, with neurons of
+its own for every wave; `interpolated` computes the same with one layer that all waves share.
 
 (17) as printed is `printed_bound`.
 """
@@ -56,7 +57,8 @@ from repro.jiang2024 import selection
 from repro.jiang2024.complexity import interpolant
 from repro.jiang2024.couplings import Coupling, first, floor, numbers, tails
 from repro.jiang2024.model import Function, Transformer
-from repro.numerics.arrays import Array
+from repro.jiang2024.networks import Networks, beside
+from repro.numerics.arrays import Array, side_by_side
 from repro.numerics.exact import rational, rationals
 
 HALF = flint.fmpq(1, 2)
@@ -71,16 +73,18 @@ def plain(sigma: np.ndarray, m: int) -> np.ndarray:
     return sigma[:m]
 
 
-def trace(sigma: np.ndarray, m: int) -> np.ndarray:
-    """The first m singular values, raised so that the trace stays."""
-    _check_rank(sigma, m)
-    return sigma[:m] + tails(sigma)[0][m] / m
+def trace(sigma: np.ndarray, m: int, S_m: Any = None) -> np.ndarray:
+    """The first m singular values, raised so that the trace stays; S_m if sigma has no end."""
+    return plain(sigma, m) + _left(sigma, m, S_m) / m
 
 
-def ridge(sigma: np.ndarray, m: int, tau: int) -> np.ndarray:
-    """The first m singular values, raised by S_m / (m + tau - 1/2)."""
-    _check_rank(sigma, m)
-    return sigma[:m] + tails(sigma)[0][m] / (m + tau - HALF)
+def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
+    """The first m singular values, raised by S_m / (m + tau - 1/2); S_m if sigma has no end."""
+    return plain(sigma, m) + _left(sigma, m, S_m) / (m + tau - HALF)
+
+
+def _left(sigma: np.ndarray, m: int, S_m: Any) -> Any:
+    return tails(sigma)[0][m] if S_m is None else S_m
 
 
 def _check_rank(sigma: np.ndarray, m: int) -> None:
@@ -111,7 +115,7 @@ def truncated(coupling: Coupling, kept: np.ndarray, x: Array) -> Transformer:
 def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
     """r terms, and one coordinate for each position that makes the diagonal exact, see 4."""
     _check_rank(coupling.sigma, r)
-    tau, terms, rest = coupling.pieces, slice(r), slice(r, None)
+    tau, terms = coupling.pieces, slice(r)
     if not tau:
         raise ValueError("the diagonal is mended piece by piece: needs encoded tokens, as in (7)")
 
@@ -120,13 +124,13 @@ def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
         return inside.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(inside.astype(int))
 
     def queries(x: Array) -> Array:
-        sigma = coupling.singular_values(x)
-        left = sigma[rest] * coupling.queries(x, rest) * coupling.keys(x, rest)
-        return _joined(
-            sigma[terms] * coupling.queries(x, terms), rooms(x) * left.sum(-1)[..., None]
-        )
+        weighted = coupling.singular_values(x)[terms] * coupling.queries(x, terms)
+        missing = coupling.diagonal(x) - (weighted * coupling.keys(x, terms)).sum(-1)[..., None]
+        return side_by_side(weighted, rooms(x) * missing)
 
-    return _attention(coupling, queries, lambda x: _joined(coupling.keys(x, terms), rooms(x)), x)
+    return _attention(
+        coupling, queries, lambda x: side_by_side(coupling.keys(x, terms), rooms(x)), x
+    )
 
 
 def interpolated(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Transformer:
@@ -136,12 +140,20 @@ def interpolated(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) 
     return replace(exact, f=interpolant(exact.f(knots).mT))
 
 
+def separate(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Networks:
+    """`truncated` with ReLU networks throughout; tokens in [0, 1], f(x) = x and F(z) = z.
+
+    Each of the 2 m_h waves has w neurons of its own, f has one: m_FF = 2 m_h w + 1 in f^.
+    """
+    exact = truncated(coupling, kept, x)
+    knots = torch.arange(w + 1, dtype=x.dtype, device=x.device)[:, None] / w
+    identity = interpolant(x.new_tensor([[0, 1]]))
+    waves = [interpolant(wave[None]) for wave in exact.f(knots).mT[: 2 * len(kept)]]
+    return Networks(beside(*waves, identity), exact.W_Q, exact.W_K, exact.W_V, identity)
+
+
 def _attention(coupling: Coupling, queries: Function, keys: Function, x: Array) -> Transformer:
     return selection.transformer(queries, keys, coupling.content, first, x[..., :1, :])
-
-
-def _joined(a: Array, b: Array) -> Array:
-    return torch.cat([a, b], -1) if isinstance(a, torch.Tensor) else np.concatenate([a, b], -1)
 
 
 # Bounds

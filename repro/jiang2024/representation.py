@@ -94,11 +94,15 @@ def by_position(w: np.ndarray, encoding: Encoding = SHIFTED) -> Coupling:
     """rho(u, v) = log w_ts for u in I_t and v in I_s."""
     if any(w.sum(-1) != 1):
         raise ValueError(f"the softmax of (8) has rows of sum 1, got {w.sum(-1)}")
-    logs = each(Log, w)
+    return by_rooms(each(Log, w), encoding)
+
+
+def by_rooms(logits: np.ndarray, encoding: Encoding = SHIFTED) -> Coupling:
+    """rho(u, v) = logits[t, s] for u in I_t and v in I_s."""
 
     def rho(u: np.ndarray, v: np.ndarray) -> np.ndarray:
         t, s = (encoding.read(x)[0].astype(int) - 1 for x in (u, v))
-        return logs[t[..., :, None], s[..., None, :]]
+        return logits[t[..., :, None], s[..., None, :]]
 
     return rho
 

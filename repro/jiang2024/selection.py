@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from repro.jiang2024.model import Function, Transformer
-from repro.numerics.arrays import Array
+from repro.numerics.arrays import Array, side_by_side
 from repro.numerics.exact import rationals
 
 
@@ -27,14 +27,7 @@ def rows(m_h: int, n_values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def joined(phi: Function, psi: Function, f: Function) -> Function:
     """f^ = (phi, psi, f)."""
-
-    def side_by_side(x: Array) -> Array:
-        parts = [phi(x), psi(x), f(x)]
-        if isinstance(x, torch.Tensor):
-            return torch.cat(parts, dim=-1)
-        return np.concatenate(parts, axis=-1)
-
-    return side_by_side
+    return lambda x: side_by_side(phi(x), psi(x), f(x))
 
 
 def transformer(

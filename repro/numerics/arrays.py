@@ -21,6 +21,13 @@ def each(function: Callable[[Any], Any], values: Any) -> Any:
     return np.frompyfunc(function, 1, 1)(values)
 
 
+def side_by_side(*parts: Array) -> Array:
+    """One array of the columns of all parts, (..., n_1), ..., (..., n_k) -> (..., sum of n_i)."""
+    if isinstance(parts[0], torch.Tensor):
+        return torch.cat(parts, dim=-1)
+    return np.concatenate(parts, axis=-1)
+
+
 def inner(a: Array, b: Array) -> Array:
     """All inner products of the rows of a (..., n, k) and of b (..., m, k); (..., n, m).
 
@@ -28,18 +35,26 @@ def inner(a: Array, b: Array) -> Array:
     """
     if isinstance(a, torch.Tensor):
         return a @ b.mT
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(f"rows of {a.shape[-1]} and of {b.shape[-1]} numbers have no product")
+    if a.ndim > 2 == b.ndim:
+        return inner(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], len(b))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, a.shape[-2], b.shape[-2]), dtype=object)
     a, b = (np.broadcast_to(c, (*batch, *c.shape[-2:])) for c in (a, b))
     for place in np.ndindex(*batch):
-        rows, others = a[place].tolist(), b[place].tolist()
-        out[place] = [[_dot(u, v) for v in others] for u in rows]
+        others = [_nonzero(v) for v in b[place].tolist()]
+        out[place] = [[_dot(u, v) for v in others] for u in a[place].tolist()]
     return out
 
 
-def _dot(a: list[Any], b: list[Any]) -> Any:
-    pairs = zip(a, b, strict=True)
-    return sum((u * v for u, v in pairs if not (u == 0 or v == 0)), start=flint.fmpq(0))
+def _nonzero(row: list[Any]) -> list[tuple[int, Any]]:
+    """All but exact zeros: of a ball around 0 neither == 0 nor != 0 is true."""
+    return [(k, v) for k, v in enumerate(row) if not v == 0]  # noqa: SIM201
+
+
+def _dot(a: list[Any], b: list[tuple[int, Any]]) -> Any:
+    return sum((a[k] * v for k, v in b if not a[k] == 0), start=flint.fmpq(0))  # noqa: SIM201
 
 
 def exponentials(logits: Array, admissible: Array, normalised: bool) -> Array:

@@ -3,12 +3,14 @@
 The weights of an attention head are exponentials of its logits. If every logit is log r with a
 rational r, then so are sums and integer multiples of logits, and the exponentials are rational:
 
-    log r + log s = log(r s),        n log r = log(r^n),        exp(log r) = r.
+    log r + log s = log(r s),        n log r = log(r^n),        exp(log r) = r,
+
+and logarithms compare as what they are logarithms of, exactly.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import flint
 
@@ -67,11 +69,17 @@ class Log:
     def __hash__(self) -> int:
         return hash(("log", int(self.of.p), int(self.of.q)))
 
-    def __lt__(self, other: Self) -> bool:
+    def __lt__(self, other: Any) -> bool:
         return self.of < exp(other)
 
-    def __gt__(self, other: Self) -> bool:
+    def __le__(self, other: Any) -> bool:
+        return self.of <= exp(other)
+
+    def __gt__(self, other: Any) -> bool:
         return self.of > exp(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.of >= exp(other)
 
     def __float__(self) -> float:
         return float(ball(self))

@@ -12,6 +12,9 @@ drift  A deterministic curve has curvature, not noise. Let d.v be the slope of t
        the curve bends more for its miss. The head may be either end: the larger of the two.
 error  `floor` bounds the absolute error of y: sum |w_i log(1 - floor_i / y_i)|, and rounding.
 bias   What the caller knows besides; for a factor log x it is `abs(slope(x, np.log(x)).slope)`.
+       `slope_of_means` adds to it what sampling does: if y is a mean over draws, each of which is
+       seen at all x, the slope is off by the mean of w.(draw / y - 1), to first order, and two
+       standard errors of that are allowed for. Heavy tails that all x share leave no residual.
 
 Measured (tests): 0.98 of noisy laws at confidence 0.95, and every curve of the model without
 noise. Both at once is the weak spot: 10 % noise and a = x_0, 0.82 (0.92 at confidence 0.99). Not
@@ -27,6 +30,7 @@ that drops one types `within`, and `reason` repeats it.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +40,7 @@ FLOOR_FACTOR = 10.0  # so high log y is known to 0.11: 0.02 in a slope over 5 oc
 STAYS = 3.0  # a plateau falls by less: round-off in a maximum over a grid scatters about so much
 WOULD_FALL = 12.0  # what the law before it must lose meanwhile: four times what may be scatter
 HEAD_POINTS, TAIL_POINTS = 4, 3  # a law that a slope can be read from; more than a coincidence
+STANDARD_ERRORS = 2.0  # of the mean of draws, allowed for by slope_of_means
 LEAST_POINTS = 3  # for a slope: two fit any line and leave no residual
 DIGITS = 9  # of octaves, so that from 3 to 12 are two of them in floating point as well
 EPS = float(np.finfo(np.float64).eps)
@@ -63,6 +68,11 @@ class Rate:
     x: tuple[float, ...]
     y: tuple[float, ...]
     reason: str  # why points were dropped, one clause per group
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
 
     def contains(self, exponent: float) -> bool:
         return self.low <= exponent <= self.high
@@ -109,6 +119,17 @@ def slope(
     interval = b, b - half, b + half, confidence
     points = tuple(used.tolist()), tuple(x.tolist()), tuple(y.tolist())
     return Rate(*interval, intercept, noise, drift, error, bias, octaves, *points, reason)
+
+
+def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **options: Any) -> Rate:
+    """The exponent of the mean over the rows of `draws`, (number of draws, len(x))."""
+    draws = np.asarray(draws, dtype=np.float64)
+    means = draws.mean(0)
+    rate = slope(x, means, bias=bias, **options)
+    used = np.asarray(rate.used)
+    influence = (draws / means)[:, used] @ _weights(np.log(np.asarray(rate.x)[used]))
+    sampling = float(influence.std(ddof=1) / math.sqrt(len(draws)))
+    return slope(x, means, bias=bias + STANDARD_ERRORS * sampling, **options)
 
 
 def floor_of(x: ArrayLike, y: ArrayLike) -> float:

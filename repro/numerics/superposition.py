@@ -104,17 +104,19 @@ def _sums(first: list[int], second: list[int]) -> list[int]:
 class Superposition:
     """f = sum_q g_q(...) + what is left; every g_q is a sum of piecewise linear functions.
 
-    Points are pairs of integers 0, ..., TOP, in units of 1/TOP. `shift` is a, in units of 6^-4.
+    Points are pairs of integers 0, ..., TOP, in units of 1/TOP. `shift` is a, in units of 6^-4, and
+    `lam` the weight of the second variable.
     """
 
     f: Function
     shift: int = SHIFT
+    lam: Fraction = LAMBDA
     outer: list[list[tuple[np.ndarray, np.ndarray]]] = field(default_factory=list)
 
     def sums(self, q: int, points: np.ndarray) -> np.ndarray:
         """psi(y_1 + qa) + lam psi(y_2 + qa)."""
         inner = table()[points + q * self.shift]
-        return inner[:, 0] + float(LAMBDA) * inner[:, 1]
+        return inner[:, 0] + float(self.lam) * inner[:, 1]
 
     def value(self, q: int, at: np.ndarray) -> np.ndarray:
         """g_q, as far as it is known."""
@@ -129,7 +131,7 @@ class Superposition:
         """Step 3 for what is left, with the squares of this rank."""
         first, last = blocks(rank)
         i, j = (index.ravel() for index in np.indices((len(first), len(first))))
-        low, high = (table()[N][i] + float(LAMBDA) * table()[N][j] for N in (first, last))
+        low, high = (table()[N][i] + float(self.lam) * table()[N][j] for N in (first, last))
         order = np.argsort(low)
         low, high = low[order], high[order]
         beside = (low[1:] - high[:-1]).min() / 3

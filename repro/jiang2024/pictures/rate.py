@@ -12,56 +12,64 @@ if TYPE_CHECKING:
 Curve = Sequence[float]
 
 
-def exponents(panels: Mapping[str, Mapping[str, tuple[Sequence[int], Curve]]]) -> "Figure":
+Panel = Mapping[str, tuple[Sequence[int], Mapping[str, Curve]]]
+GREY = {"color": "#666666", "linewidth": 1.0, "linestyle": (0, (4, 3))}
+NOTE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+
+
+def exponents(panels: Mapping[str, Panel]) -> "Figure":
     """Mean squares times m^(2 alpha - 1): level where the exponent is 2 alpha - 1."""
-    figure, all_axes = figures.panels(len(panels), width=4.2, height=5.4)
-    thick, points = {"marker": "", "linewidth": 2.4}, {"linestyle": "", "markersize": 6}
-    looks = {
-        "bound": ("bound", "repaired bound", {}),
-        "plain": ("control", "plain truncation: logits (exact)", thick),
-        "ridge": ("construction", "ridge correction: logits (exact)", thick),
-        "floor": ("floor", "floor for every coupling of rank $m_h$", {"color": "#ffffff"}),
-        "plain, outputs": ("control", "plain truncation: 8 × MSE of outputs", points),
-        "ridge, outputs": ("construction", "ridge correction: 8 × MSE of outputs", points),
-    }
-    for axes, (alpha, curves) in zip(all_axes, panels.items(), strict=True):
-        for name, (role, label, changes) in looks.items():
-            figures.draw(axes, role, *curves[name], label, **changes)
-        _guides(axes, curves)
-        axes.set(xscale="log", yscale="log", xlabel="size of the head $m_h$")
-        axes.set_title(f"$\\sigma_i = i^{{-{alpha}}}$")
-        _ticks(axes, curves["bound"][0][::2])
-    all_axes[0].set_ylabel("mean square × $m_h^{\\,2\\alpha-1}$")
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    handles[3] = _dotted(handles[3])
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figure, (whole,) = figures.panels(1, width=10.2, height=7.4)
+    whole.remove()
+    grid = figure.subplots(2, len(panels), sharex=True)
+    for (high, low), (alpha, panel) in zip(grid.T, panels.items(), strict=True):
+        power = 2 * float(alpha) - 1
+        _logits(high, *panel["logits"])
+        _outputs(low, *panel["outputs"], power)
+        far, logits = panel["logits"]
+        figures.draw(low, "bound", far, [value / 8 for value in logits["bound"]], "")
+        high.set_title(f"$\\sigma_i = i^{{-{alpha}}}$: errors times $m_h^{{{power:g}}}$")
+        low.set_xlabel("size of the head $m_h$")
+        for axes in (high, low):
+            axes.set(xscale="log", yscale="log")
+            _ticks(axes, far[::3])
+    grid[0, 0].set_ylabel("a row of logits, exact")
+    grid[1, 0].set_ylabel("an output, measured")
+    figure.suptitle(
+        "mean square error × $m_h^{\\,2\\alpha-1}$:   level where the error falls like "
+        "$m_h^{-(2\\alpha-1)}$,   rising where it falls like $m_h^{-(2\\alpha-2)}$",
+        fontsize=11,
+    )
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
     return figure
 
 
-def _dotted(line: Any) -> Any:
-    """The white dots of the floor, as the legend must show them: on the blue of the ridge."""
-    from matplotlib.lines import Line2D
+def _logits(axes: "Axes", ms: Sequence[int], curves: Mapping[str, Curve]) -> None:
+    """Closed forms, and below them what no coupling can reach."""
+    thick, floor = {"marker": "", "linewidth": 2.4}, curves["floor"]
+    lowest = min(floor) / 2
+    axes.fill_between(ms, [lowest] * len(ms), floor, color="#dddddd", linewidth=0,
+                      label="proved: no coupling of rank $m_h$ is here")  # fmt: skip
+    figures.draw(axes, "control", ms, curves["sin, plain"], "truncation of the proof", **thick)
+    figures.draw(axes, "construction", ms, curves["sin, ridge"], "ridge correction", **thick)
+    figures.draw(axes, "bound", ms, curves["bound"], "proved bound, ridge correction")
+    axes.set_ylim(bottom=lowest)
 
-    return Line2D([], [], color="#666666", linestyle=line.get_linestyle(), linewidth=1.6)
 
-
-def _guides(axes: "Axes", curves: Mapping[str, tuple[Sequence[int], Curve]]) -> None:
-    """The two predicted slopes, from the outputs on: level, and rising with m."""
-    last = curves["bound"][0][-1]
-    grey = {"color": "#666666", "linewidth": 1.0, "linestyle": (0, (4, 3))}
-    note = {"textcoords": "offset points", "color": "#444444", "fontsize": 9}
-    for name, rise, words in (
-        ("ridge, outputs", 0, "level: $2\\alpha-1$"),
-        ("plain, outputs", 1, "slope 1: $2\\alpha-2$"),
+def _outputs(axes: "Axes", ms: Sequence[int], curves: Mapping[str, Curve], power: float) -> None:
+    """What was measured, and the two predicted slopes from the last point on."""
+    look, last = {"linewidth": 1.2, "markersize": 5}, 8 * ms[-1]
+    for name, role, rise, offset in (
+        ("plain", "control", 1, (-12, -8)),
+        ("ridge", "construction", 0, (0, 5)),
     ):
-        ms, values = curves[name]
-        start, value, middle = ms[-3], values[-3], 256
-        heights = [value * (m / start) ** rise for m in (middle, last)]
-        axes.plot([start, last], [value, heights[-1]], **grey)
-        offset = (0, 4) if rise == 0 else (6, -6)
-        axes.annotate(
-            words, (middle, heights[0]), offset, va="bottom" if rise == 0 else "top", **note
-        )
+        values = curves[name]
+        figures.draw(axes, role, ms, values, "", **look)
+        end = values[-1] * 8**rise
+        axes.plot([ms[-1], last], [values[-1], end], **GREY)
+        words = f"$\\propto m_h^{{-{power - rise:g}}}$"
+        axes.annotate(words, (last, end), offset, ha="right", color="#444444", **NOTE)
 
 
 def _ticks(axes: "Axes", values: Sequence[int]) -> None:
@@ -70,29 +78,28 @@ def _ticks(axes: "Axes", values: Sequence[int]) -> None:
 
 
 def pair(ms: Sequence[int], curves: Mapping[str, Curve]) -> "Figure":
-    """Two encoded tokens: proved floors and bounds, and the right side of (17)."""
-    figure, (left, right) = figures.panels(2, width=4.8, height=4.4)
-    figures.draw(left, "bound", ms, curves["square bound"], "proved bound, truncation")
-    figures.draw(left, "construction", ms, curves["square"], "truncation, measured", linestyle="")
-    figures.draw(
-        left, "floor", ms, curves["square floor"], "proved: no coupling of rank $m_h$ is below"
-    )
-    left.set(ylabel="mean square error of $H_1$", title="mean square: $m_h^{-5}$, from both sides")
-    figures.draw(right, "bound", ms, curves["mean bound"], "proved bound, truncation")
-    figures.draw(right, "construction", ms, curves["mean"], "truncation, measured", linestyle="")
-    figures.draw(
-        right, "floor", ms, curves["mean floor"], "proved: no coupling of rank $m_h$ is below"
-    )
-    figures.draw(
-        right, "control", ms, curves["printed"], "right side of (17) as printed", marker=""
-    )
-    right.set(
-        ylabel="mean absolute error of $H_1$", title="$L^1$: (17) sinks below what is possible"
-    )
-    for axes in (left, right):
+    """Two encoded tokens, alpha = 3: what no coupling can do is shaded; (17) dives into it."""
+    figure, (left, right) = figures.panels(2, width=5.0, height=4.8)
+    promised = {"mean": curves["printed"]}
+    for axes, kind in ((left, "square"), (right, "mean")):
+        bound, floor = curves[f"{kind} bound"], curves[f"{kind} floor"]
+        lines = [*bound, *floor, *promised.get(kind, [])]
+        bottom, middle = min(lines) / 4, len(ms) // 2 - 1
+        axes.fill_between(ms, [bottom] * len(ms), floor, color="#e8e8e8", linewidth=0)
+        figures.draw(axes, "bound", ms, bound, "truncation after $m_h$ terms, at most")
+        points = {"linestyle": "", "markersize": 6}
+        figures.draw(axes, "construction", ms, curves[kind], "truncation, measured", **points)
+        figures.draw(axes, "floor", ms, floor, "every coupling of rank $m_h$, at least")
         axes.set(xscale="log", yscale="log", xlabel="size of the head $m_h$")
+        axes.set_ylim(bottom, 2 * max(lines))
+        axes.text(ms[1], (bottom * floor[middle]) ** 0.5, "no coupling of\nrank $m_h$ gets here",
+                  ha="center", va="center", fontsize=9, color="#444444")  # fmt: skip
         _ticks(axes, ms)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    figures.draw(right, "control", ms, promised["mean"], "(17) as printed promises", marker="")
+    left.set(ylabel="mean square error of $H_1$", title="mean square: exponent 2α − 1 = 5 is right")
+    right.set(ylabel="mean absolute error of $H_1$", title="$L^1$, as in (17): exponent 5 is false")
+    handles, labels = right.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -148,12 +155,51 @@ def budget(ms: Sequence[int], curves: Mapping[int, Curve], exact: Curve) -> "Fig
     markers = ["o", "s", "D", "^"]
     for (m_FF, errors), marker in zip(curves.items(), markers, strict=False):
         figures.draw(axes, "construction", ms, errors, f"$m_{{FF}} = {m_FF}$ in all", marker=marker)
-    figures.draw(axes, "floor", ms, exact, "exact basis functions")
+    figures.draw(axes, "control", ms, exact, "exact basis functions", linestyle=":")
     axes.set(
         xscale="log", yscale="log", xlabel="size of the head $m_h$", ylabel="mean square error"
     )
     _ticks(axes, ms)
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def neurons(
+    curves: Mapping[int, tuple[Sequence[int], Mapping[str, Curve]]],
+    valley: tuple[int, Sequence[int], Mapping[str, Curve]],
+) -> "Figure":
+    """Networks of m_FF neurons: against m_FF for some m_h, and against m_h for one m_FF."""
+    figure, (left, middle, right) = figures.panels(3, width=3.9, height=4.6)
+    for (m, (budgets, sides)), marker in zip(curves.items(), "oDs^", strict=True):
+        for axes, error, bound in ((left, "error", "repaired"), (middle, "moved", "most")):
+            look = {"marker": marker, "linewidth": 1.2}
+            figures.draw(axes, "construction", budgets, sides[error], f"$m_h = {m}$", **look)
+            label = "proved bound, same mark"
+            figures.draw(axes, "bound", budgets, sides[bound], label, markersize=3, **look)
+    budgets, sides = next(iter(curves.values()))
+    start = sides["moved"][1] / 3
+    ends = (budgets[1], budgets[-1])
+    middle.plot(ends, [start, start * (ends[0] / ends[1]) ** 2], **GREY)
+    place = (ends[0] * 2, start / 4)
+    middle.annotate("slope −2", place, (-6, -4), ha="right", va="top", color="#444444", **NOTE)
+    left.set(title="error, all in all", ylabel="$L^1$ error, summed over $t$")
+    middle.set(title="what the networks add to exact waves")
+    m_FF, ms, sides = valley
+    figures.draw(right, "control", ms, sides["printed"], "right side of (17) as printed")
+    figures.draw(right, "bound", ms, sides["repaired"], "the same, repaired")
+    figures.draw(right, "construction", ms, sides["error"], "error of the network")
+    right.set(xlabel="size of the head $m_h$", title=f"$m_{{FF}} = {m_FF}$ neurons to share out")
+    right.legend(loc="upper center")
+    for axes in (left, middle, right):
+        axes.set(xscale="log", yscale="log")
+    _ticks(right, ms)
+    right.set_ylim(top=30 * max(sides["printed"]))
+    for axes in (left, middle):
+        axes.set_xlabel("neurons $m_{FF}$")
+    handles, labels = left.get_legend_handles_labels()
+    order = [*range(0, len(handles), 2), 1]
+    figure.legend([handles[k] for k in order], [labels[k] for k in order],
+                  loc="outside lower center", ncols=5)  # fmt: skip
     return figure
 
 
@@ -163,7 +209,7 @@ def spectrum(
     """Singular values of sampled score matrices, divided by tau, against those of the kernel."""
     figure, (left, right) = figures.panels(2, width=4.8, height=4.0)
     ks = range(1, len(sigma) + 1)
-    figures.draw(left, "floor", ks, sigma, "of the kernel", marker="s", linestyle="-")
+    figures.draw(left, "bound", ks, sigma, "of the kernel", marker="s", linestyle="-")
     for (tau, values), marker in zip(seen.items(), ("^", "o"), strict=False):
         figures.draw(
             left,

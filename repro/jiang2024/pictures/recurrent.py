@@ -39,27 +39,29 @@ def orderings(M: np.ndarray, floors: Mapping[str, Points], printed: float) -> "F
     return figure
 
 
-def rates(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
+RATES = {
+    "printed": ("bound", "printed rate $C_{RNN}/m$", {}),
+    "repaired": ("bound", "$(1 + C_1) C_2 e^{-m/C_1}$, proved", {"linestyle": "-."}),
+    "register": ("construction", "register of m units", {}),
+    "found": ("construction", "Ho and Kalman's m units", {"marker": "D", "linestyle": ":"}),
+    "floor": ("best in class", "Hankel floor, certified", {}),
+}
+
+
+def rates(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> "Figure":
     """l1 error of a kernel against the number of units, one panel for each kernel."""
-    looks = {
-        "printed": ("bound", "printed rate $C_{RNN}/m$", {}),
-        "repaired": ("bound", "$(1 + C_1) C_2 e^{-m/C_1}$, proved", {"linestyle": "-."}),
-        "register": ("construction", "register of m units", {}),
-        "found": ("construction", "Ho and Kalman's m units", {"marker": "D", "linestyle": ":"}),
-        "floor": ("best in class", "Hankel floor, certified", {}),
-    }
-    figure, all_axes = figures.panels(len(panels), width=5.0, height=4.4)
+    figure, all_axes = figures.panels(len(panels), width=3.5, height=4.2)
     for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
-        for name, (role, label, changes) in looks.items():
-            if name in curves:
-                m, errors = zip(*curves[name], strict=True)
-                figures.draw(axes, role, m, errors, label, **changes)
+        for name, (role, label, changes) in RATES.items():
+            shown = {m: error for m, error in curves[name].items() if error > 0}
+            figures.draw(axes, role, shown.keys(), shown.values(), label, markersize=4, **changes)
         axes.set(xscale="log", yscale="log", xlabel="units m", title=title)
-        ticks = [2**k for k in range(8) if 2**k <= max(m for m, _ in curves["printed"])]
+        ticks = [2**k for k in range(8) if 2**k <= max(curves["printed"])]
         axes.set_xticks(ticks, [str(m) for m in ticks])
         axes.set_xticks([], minor=True)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
     all_axes[0].set_ylabel("l1 error of the kernel")
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5)
     return figure
 
 
