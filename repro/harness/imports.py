@@ -4,14 +4,15 @@ A claim's results are stale when one of these has changed. The answer errs on th
 package that is imported as a whole stands for all its modules.
 """
 
-import ast
+import dis
 import functools
 import hashlib
-import threading
+import inspect
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType
 
-_PARSER = threading.Lock()
 SOURCES = (".py", ".c")  # a module may compile the C file beside it
 
 
@@ -51,19 +52,34 @@ def uses_torch(file: Path, root: Path) -> bool:
 
 
 def docstring(file: Path) -> str:
-    return ast.get_docstring(_parsed(file)) or ""
+    for load, store in itertools.pairwise(_instructions(_compiled(file))):
+        if (store.opname, store.argval) == ("STORE_NAME", "__doc__"):
+            return inspect.cleandoc(load.argval)
+    return ""
 
 
-def _parsed(file: Path) -> ast.Module:
-    """A file that does not parse is pytest's to complain about; here it is empty.
+def _compiled(file: Path) -> CodeType:
+    """A file that does not compile is pytest's to complain about; here it is empty.
 
-    One at a time: Python 3.11 counts the depth of recursion for all threads together.
+    Not the syntax tree: Python 3.11 counts its depth for all threads together. While the page is
+    made in one thread, pytest and hypothesis may parse in another, with a SystemError for either.
     """
     try:
-        with _PARSER:
-            return ast.parse(file.read_bytes())
+        return compile(file.read_bytes(), file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
-        return ast.Module(body=[], type_ignores=[])
+        return compile("", file, "exec")
+
+
+def _instructions(code: CodeType) -> list[dis.Instruction]:
+    return [one for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG"]
+
+
+def _all_code(code: CodeType) -> Iterator[CodeType]:
+    """This and what is defined in it, at any depth."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _all_code(constant)
 
 
 def _names(source: Path, root: Path) -> tuple[tuple[str, ...], ...]:
@@ -77,14 +93,16 @@ def _names_of(source: Path, root: Path, content: bytes) -> tuple[tuple[str, ...]
 
 
 def _each_name(source: Path, root: Path) -> Iterator[list[str]]:
-    for node in ast.walk(_parsed(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.split(".") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module.split(".") if node.module else []
-            if node.level and source.is_relative_to(root):
-                base = [*source.relative_to(root).parts[: -node.level], *base]
-            yield from ([*base, alias.name] for alias in node.names)
+    """`from .a import b, c` is compiled to: load 1, load ("b", "c"), IMPORT_NAME a."""
+    for code in _all_code(_compiled(source)):
+        steps = _instructions(code)
+        for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
+            if step.opname != "IMPORT_NAME":
+                continue
+            base = step.argval.split(".") if step.argval else []
+            if level.argval and source.is_relative_to(root):
+                base = [*source.relative_to(root).parts[: -level.argval], *base]
+            yield from ([*base, name] for name in names.argval) if names.argval else [base]
 
 
 def _imported(source: Path, root: Path) -> Iterator[Path]:
