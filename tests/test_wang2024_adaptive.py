@@ -1,7 +1,6 @@
 """Heads that follow a pointer, the networks of Section 5, and the width of a pointer's network."""
 
 import dataclasses
-import itertools
 import math
 
 import flint
@@ -12,7 +11,7 @@ import torch
 from repro.numerics import barron
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log, ball
-from repro.wang2024 import adaptive, chains, circle, moving, targets
+from repro.wang2024 import adaptive, chains, circle, depth, moving, targets
 
 # Heads
 
@@ -50,14 +49,27 @@ def test_weight_is_the_sum_of_what_a_head_adds_up_at_most():
     assert psi.weight == pytest.approx(4 * math.pi**2 / 6)
 
 
+@pytest.mark.parametrize(("rpe", "H"), [("lin", 4), ("log", 5)])
+def test_the_proved_error_is_that_over_a_long_window_and_hardly_more(rpe, H):
+    psi = moving.fitted(rpe, 2, H)
+    longest = max(np.abs(psi.kernel(B, 4000) - np.eye(4000)[B]).sum() for B in (1, 2))
+    assert longest - 1e-12 <= psi.proved_error() <= 1.01 * longest
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_silent_heads_have_the_error_of_silence(rpe):
+    psi = moving.silent(rpe, 3)
+    assert (psi.kernel(2, 10) == 0).all()
+    assert (psi.T, psi.error) == (3, 1)
+
+
 def test_allocation_against_all_others():
     costs, H, n = [1.0, 2.5, 4.0], 11, 2
 
-    def cost(shares):
-        return sum(c ** (n + 1) / h**n for c, h in zip(costs, shares, strict=True))
-
-    others = [s for s in itertools.product(range(1, H), repeat=3) if sum(s) == H]
-    assert cost(moving.allocate(H, costs, n)) == pytest.approx(min(map(cost, others)))
+    assert list(moving.splits(4, 2)) == [(1, 3), (2, 2), (3, 1)]
+    assert moving.split_cost([2, 3], [1, 3], 1) == 2**2 / 1 + 3**2 / 3
+    least = min(moving.split_cost(costs, split, n) for split in moving.splits(H, 3))
+    assert moving.split_cost(costs, moving.allocate(H, costs, n), n) == pytest.approx(least)
     with pytest.raises(ValueError, match="H >= M: got H=2, M=3"):
         moving.allocate(2, costs, n)
 
@@ -289,3 +301,65 @@ def test_the_floor_is_within_a_factor_of_the_rounding_that_is_seen(T):
     error = adaptive.errors(network, target, target.draw(200, 40, np.random.default_rng(0))).max()
     seen = error - target.readout.lipschitz * adaptive.attention_error(heads)
     assert psi.floor / 200 <= seen <= 5 * psi.floor
+
+
+# What is tried, and parts of a network
+
+
+def test_the_worst_windows_attain_the_l1_error_of_their_length():
+    psi, target, rng = moving.fitted("lin", 3, 5), targets.FOLLOW, np.random.default_rng(0)
+    all_short, drawn, worst = adaptive.tried(target, [psi], 5, 30, rng)
+    assert (all_short.shape, drawn.shape, worst.shape) == ((243, 5, 1), (64, 30, 1), (48, 30, 1))
+    network = adaptive.transformer(target, [psi], [[1]]).to(torch.float64)
+    seen = max(np.abs(psi.kernel(B, 30) - np.eye(30)[B]).sum() for B in (1, 2, 3))
+    found = adaptive.largest_error(network, target, [worst])
+    assert found == pytest.approx(seen, rel=1e-6)
+    assert adaptive.largest_error(network, target, [all_short, drawn]) <= found
+
+
+def test_windows_are_continued_by_the_signs_of_a_gap_oldest_first():
+    recent, gap = np.array([[[1.0], [0.0]]]), np.array([9.0, 9.0, 1.0, -1.0, 1.0])
+    found = targets.FOLLOW.continued(recent, gap)[..., 0].tolist()
+    assert found == [[1, -1, 1, 1, 0], [-1, 1, -1, 1, 0]]
+
+
+def test_a_cut_network_reads_empty_blocks_and_an_unrounded_one_does_not_round():
+    heads, target = moving.interpolated("lin", 2, "1/100"), targets.NESTED
+    network = adaptive.transformer(target, [heads] * 2, adaptive.nested(target))
+    first = adaptive.cut(network, 1)
+    x = target.windows(4)
+    outputs = first(rationals(x))[:, -1, 0]
+    assert (outputs == -rationals(x[:, -1, 0])).all()  # the zigzag at s = x_t is -x_t
+    assert [layer.feed_forward.rounding for layer in network.layers] == ["lin", "lin", None]
+    plain = adaptive.unrounded(network)
+    assert [layer.feed_forward.rounding for layer in plain.layers] == [None] * 3
+
+
+def test_exact_errors_pointers_and_the_map_of_a_layer():
+    psi, target = moving.interpolated("lin", 3, "1/100"), targets.FOLLOW
+    network, x = adaptive.transformer(target, [psi], [[1]]), target.windows(5)
+    errors = adaptive.exact_errors(network, target, x)
+    assert errors.shape == (243, 2)
+    assert 0 < errors.max() <= psi.error
+    layout = adaptive.Layout(1, 1)
+    pointers = adaptive.pointed(network, rationals(x))[..., layout.pointer(1)]
+    assert (pointers == rationals(x[..., 0] + 2)).all()
+    read = torch.as_tensor([[0.0, 0, 2, 1]] * 6, dtype=torch.float64)  # all ask for s = 2
+    found = adaptive.attention_map(network.to(torch.float64), 1, read)
+    assert np.abs(found[-1] - np.eye(6)[3]).sum() <= float(psi.error)
+
+
+@pytest.mark.parametrize("H", [2, 3, 5, 6])
+def test_the_chain_of_head_counts_falls_to_the_memories_that_are_not_served(H):
+    bound, second, third, p = adaptive.head_counts(2, H, [3, 2])  # 4 + 3 heads are needed
+    assert p == (2 if H < 3 else 1)
+    assert bound >= second >= third >= p
+    assert adaptive.head_counts(2, 7, [3, 2]) == []
+
+
+def test_the_extraction_term_is_that_of_theorem_5_4():
+    a = [math.exp(T / 100) for T in (1, 40, 90)]
+    stated = math.sqrt(a[0] ** 6 + (a[1] + a[2]) ** 6) / 5**2
+    assert float(depth.extraction("lin", [[1], [40, 90]], 5, 2)) == pytest.approx(stated, rel=1e-14)
+    stated = (3**1.01 + 4**1.01) ** 2 / 7
+    assert float(depth.extraction("log", [[3, 4]], 7, 1)) == pytest.approx(stated, rel=1e-14)

@@ -28,7 +28,9 @@ def test_parity_is_the_product_of_signs(size):
     assert all(barron.value(readout.network, rationals(signs)) == signs.prod(1).astype(int))
 
 
-@pytest.mark.parametrize("readout", [targets.parity(3), targets.parity(4), targets.majority(3)])
+@pytest.mark.parametrize(
+    "readout", [targets.parity(3), targets.parity(4), targets.parity(3, 2), targets.majority(3)]
+)
 def test_a_readout_is_its_network_on_the_box(readout):
     x = np.random.default_rng(0).uniform(-2, 2, (500, readout.size))
     neurons = barron.Network(*(np.asarray(w, dtype=float) for w in readout.network))
@@ -146,6 +148,19 @@ def test_bad_layers_are_refused():
         fixed.transformer(targets.NEAR_AND_FAR, "lin", [Log(2)], rationals([[1]]), length=4)
 
 
+@pytest.mark.parametrize(("rpe", "H"), [("lin", 3), ("log", 2)])
+def test_interpolating_heads_have_the_level_asked_for(rpe, H):
+    level = rational("1/50")
+    exponents, alphas, errors = fixed.interpolated(rpe, (1, 2), H, level)
+    assert (len(exponents), alphas.shape) == (H, (H, 2))
+    for k, T in enumerate((1, 2)):
+        error = l1.l1_error(
+            l1.indicator(T), fixed.family(rpe, exponents), list(alphas[:, k]), window=60
+        )
+        assert error.contains(errors[k]) if rpe == "lin" else error.overlaps(errors[k])
+        assert errors[k] <= level
+
+
 # --- heads in float64 ----------------------------------------------------------------------------
 
 
@@ -162,6 +177,14 @@ def test_the_layer_stores_the_kernel_and_its_error_is_proved(rpe, kind):
     impulses = torch.eye(n, dtype=torch.float64)[:, :, None] * torch.tensor([1.0, 0, 0])
     stored = attention(impulses)[:, -1, 1:].numpy()[::-1].T
     assert np.abs(stored - kernel).max() <= heads.rounding(targets.TRIGRAM, n)
+
+
+def test_the_largest_error_lies_between_the_bound_and_half_of_it():
+    heads, rng = fixed_heads.shared("lin", (1, 3), 5), np.random.default_rng(0)
+    for target in (targets.SPARSE_PARITY, targets.AXES):
+        found = heads.largest_error(target, 6, 30, rng)
+        bound = target.readout.lipschitz * heads.attention_error
+        assert bound / 3 <= found <= bound + heads.rounding(target, 30)
 
 
 def test_heads_apart_write_to_one_memory_each():

@@ -203,8 +203,10 @@ def test_heads_and_neurons_are_counted():
 
 def test_figures_draw_what_they_are_given():
     line = {3: 0.5, 4: 0.1}
-    figure = pictures.followed(line, line, {12: 0.2}, 1.0, dict.fromkeys("abcd", 0.1))
+    figure = pictures.followed(line, line, {12: 0.2}, 1.0, {key: [0.1, 0.2] for key in "abcd"})
     assert len(figure.axes[0].lines) == 4
+    dots = [np.asarray(line.get_xdata()).tolist() for line in figure.axes[1].lines]
+    assert dots == [[0.1, 0.2]] * 4
     tables = {"a": np.eye(3), "b": np.eye(3)}
     assert [len(axes.texts) for axes in pictures.maps((-1, 0, 1), tables).axes] == [9, 9]
     lines = {"lin, dot product": line, "log, TMX": line}

@@ -10,11 +10,13 @@ exactly; in float64, on all windows of 8 tokens and the worst ones of 24, beside
 coefficients. For log-RPE, on which the paper is silent, and for any g: three heads for each power,
 in rationals and float64. (B) For every layer that a search finds to try, of both types, softmax or
 not, any embedding: an error of at least 1 on one of four windows, in rationals; 1 by linear
-programming; the printed chain gives 2/3. Trained layers with and without dot product.
+programming; the printed chain gives 2/3. Trained from several random starts: without dot product
+every run stays above the least mean square 4/9, with it every run (of the shortest training: the
+median) gets below.
 With a feed-forward network after it no dot product is needed: (B) is about attention alone.
 Controls: the same heads without dot product; a pointer off by one.
 
-Not checked: that GD finds the layer of (A); it does not come near (recorded).
+Not checked: that gradient descent finds the layer of (A); no run comes near.
 
 Readings: H = Omega(1/eps) heads in print, 3 are enough. Lemma E.2 is stated for B >= 1 and used for
 B = 0, which it covers (its claim). Fixing x_{-s} = 0 for s >= 3 leaves sum_s rho_s b_E, a constant,
@@ -250,47 +252,56 @@ def test_the_printed_chain_ends_at_two_thirds(claim):
 
 # --- trained -------------------------------------------------------------------------------------
 
+FLOOR = Fraction(4, 9)  # least squares without dot product; E y² = 2/3 is the error of 0
+
 
 def trained_errors(claim, dot_product):
-    """Mean square and largest error over all windows of 6 tokens, at the last."""
+    """Mean squares and largest errors of all runs, over all windows of 6 tokens, at the last."""
     module, target = wang2024.trained_transformer, wang2024.targets.FOLLOW
     spec = module.FitTransformer(
         target=target.name, rpe="lin", layers=1, heads=4, attention_only=True,
-        dot_product=dot_product, seed=claim.seed("start") % 2**31, length=8, lr=0.06,
-        steps=claim.at_scale(smoke=150, laptop=400, paper=5000),
+        dot_product=dot_product, seed=claim.seed("start") % 2**31, length=6, lr=0.1,
+        runs=claim.at_scale(smoke=3, laptop=7, paper=20),
+        steps=claim.at_scale(smoke=120, laptop=400, paper=5000),
     )  # fmt: skip
-    network = module.network(spec, claim.train(spec, module.train).outcome)
-    free = network.map(lambda weight: weight.detach())
-    errors = wang2024.adaptive.errors(free, target, target.windows(6))[:, -1]
+    networks = module.networks(spec, claim.train(spec, module.train).outcome)
+    windows = target.windows(6)
+    errors = [wang2024.adaptive.errors(network, target, windows)[:, -1] for network in networks]
     assert np.isfinite(errors).all()
-    return float((errors**2).mean()), float(errors.max())
+    return (np.square(errors).mean(1)).tolist(), np.max(errors, axis=1).tolist()
 
 
 @pytest.mark.train
 def test_trained_without_dot_product_stays_above_both_floors(claim):
-    """g = 1, 2, 3, four heads: largest error 1, mean square 4/9 by least squares in rationals."""
+    """g = 1, 2, 3, four heads, every run: largest error 1, mean square 4/9, from below."""
     pointer, rounding = wang2024.pointer.SHIFTED, 1 - 1e-9
     floor = wang2024.pointer.least_mean_square(pointer, 6, "any function")
-    claim.equals(floor, Fraction(4, 9), "least mean square error", equation="(2/3)(1 − 1/3)")
-    square, largest = trained_errors(claim, False)
-    claim.record(mean_square=square, largest=largest)
+    claim.equals(floor, FLOOR, "least mean square error", equation="(2/3)(1 − 1/3)")
+    squares, largest = trained_errors(claim, False)
+    claim.record(mean_squares=squares, largest_errors=largest)
     proved = "theorem: certificate; 1e-9 for rounding"
-    claim.at_least(largest, rounding, "largest error, trained", equation="B.4 (B)", source=proved)
+    name = "largest error, trained, the best run"
+    claim.at_least(min(largest), rounding, name, equation="B.4 (B)", source=proved)
     least = "theorem: least squares over all affine outputs; 1e-9 for rounding"
-    allowed = rounding * float(floor)
-    claim.at_least(square, allowed, "mean square, trained", equation="4/9", source=least)
-    learnt = "spread: 0.444 to 0.5 was seen; nothing learnt is 2/3"
-    claim.at_most(square, 0.6, "mean square, trained", equation="it did learn", source=learnt)
+    allowed, name = rounding * float(floor), "mean square, trained"
+    claim.at_least(min(squares), allowed, f"{name}, the best run", equation="4/9", source=least)
+    learnt = "spread: 0.46 to 0.49 was seen; half of what can be learnt, from 2/3 down to 4/9"
+    allowed = (2 / 3 + float(floor)) / 2
+    claim.at_most(max(squares), allowed, f"{name}, the worst run", equation="4/9", source=learnt)
 
 
 @pytest.mark.train
 def test_trained_with_dot_product_gets_below_the_floor_of_those_without(claim):
-    """From a random start; it stays far from the layer that is written down."""
-    square, largest = trained_errors(claim, True)
-    written = float(wang2024.moving.optimal("lin", 3, 4).error)
-    claim.record(mean_square=square, largest=largest, largest_of_the_construction=written)
-    seen = "spread: below 4/9, which no layer without dot product is"
-    claim.at_most(square, 4 / 9, "mean square, trained", equation="DP", source=seen)
+    """From random starts; all stay far from the layer that is written down."""
+    squares, largest = trained_errors(claim, True)
+    claim.record(mean_squares=squares, largest_errors=largest)
+    half, below = float(np.median(squares)), "spread: 0.33 to 0.39 was seen"
+    claim.at_most(half, float(FLOOR), "mean square, the median run", equation="DP", source=below)
+    if claim.scale != "smoke":
+        worst, below = max(squares), "spread: 0.37 to 0.41 was seen"
+        claim.at_most(
+            worst, float(FLOOR), "mean square, the worst run", equation="DP", source=below
+        )
 
 
 def written_down(claim, H):
@@ -307,26 +318,29 @@ def written_down(claim, H):
 def test_figure_trained_and_written_down(claim):
     squares = {
         "without, trained": trained_errors(claim, False)[0],
-        "without, the least": 4 / 9,
+        "without, the least": [float(FLOOR)],
         "with, trained": trained_errors(claim, True)[0],
-        "with, written down": written_down(claim, 4)[0],
+        "with, written down": [written_down(claim, 4)[0]],
     }
     layers = {H: max(layer_errors(H, claim.device)) for H in heads_shown(claim)}
     best = {H: float(wang2024.moving.optimal("lin", 2, H).error) for H in layers if H < 8}
     logs = {3 * m: log_errors(m, claim.device)[0] for m in powers_shown(claim)}
-    gap = "spread: 0.30 to 0.36 trained, 0.058 written down were seen"
-    factor = squares["with, trained"] / squares["with, written down"]
-    name = "mean square, trained over written down"
+    gap = "spread: 5.5 or more was seen"
+    factor = min(squares["with, trained"]) / squares["with, written down"][0]
+    name = "mean square, the best run over written down"
     claim.at_least(factor, 2, name, equation="gradient descent does not find it", source=gap)
+    told = wang2024.trained_transformer.told
     claim.figure(
         wang2024.pictures.pointer.followed(layers, best, logs, 1.0, squares),
         "heads",
         caption="One attention layer follows a pointer. Left: error over all windows against the "
         "number of heads. Right: mean square error of four heads, g = 1, 2, 3, after training "
-        "from a random start, beside what is written down and what nothing can beat.",
+        "from random starts (bar: median; dots: all runs), beside what is written down and what "
+        "nothing can beat.",
         alt="lin: " + ", ".join(f"{e:.1e} at H = {H}" for H, e in layers.items())
         + "; log: " + ", ".join(f"{e:.1e} at H = {H}" for H, e in logs.items())
-        + "; mean squares: " + ", ".join(f"{kind} {e:.3f}" for kind, e in squares.items()),
+        + "; mean squares, median and range: "
+        + ", ".join(f"{kind} {told(runs)}" for kind, runs in squares.items()),
     )  # fmt: skip
 
 
@@ -349,8 +363,17 @@ def test_figure_which_token_counts(claim):
         "maps",
         caption="How much the token at distance s counts, for g(x) = x + 2. The dot product moves "
         "the peak to s = g(x_t); without it every token has the same row.",
-        alt="With dot product the weight is 1.00 at s = 1, 2, 3 for x_t = −1, 0, 1 and 0.00 "
-        "elsewhere. Without, it is 0.33 at s = 1, 2 and 3 for every token.",
+        alt=" ".join(
+            f"{kind}: "
+            + "; ".join(
+                f"x_t = {x}: "
+                + ", ".join(f"{abs(w):.2f}" for w in weights)
+                + f" at s = 0 to {s - 1}"
+                for x, weights in zip(pointer.tokens, table, strict=True)
+            )
+            + "."
+            for kind, table in shown.items()
+        ),
     )
 
 

@@ -180,9 +180,7 @@ def test_figure_both_ways_to_follow(claim):
 
 def disturbed(rpe, by):
     """FOLLOW with TMX, the network for g being off by `by` at every token; exact outputs."""
-    constant = wang2024.targets.neurons((by, [0], 1))
-    pairs = zip(wang2024.targets.FOLLOW.memories[0].lin, constant, strict=True)
-    off = numerics.barron.Network(*(np.concatenate(pair) for pair in pairs))
+    off = wang2024.targets.shifted(wang2024.targets.FOLLOW.memories[0].lin, by)
     target, network = built("FOLLOW", exact_heads("FOLLOW", rpe), tmx=True, memory_networks=[off])
     return target, network(numerics.exact.rationals(target.windows(4)))[:, -1, 0]
 
@@ -290,18 +288,21 @@ def test_printed_log_weights_take_3_for_log_3(H, claim):
     claim.at_least(worst, Fraction(7, 2), "l1 error, g = 3", equation="B.3, log", source=least)
 
 
+LAYERS = {"Proposition 5.3": 1, "class (17)": 1, "Proposition B.6": 2}  # as printed
+
+
 def test_reading_two_layers_and_not_one(claim):
-    """What B.6 writes down: pointers in the first layer, fetching in the second."""
-    _, network = built("FOLLOW", exact_heads("FOLLOW", "lin"), tmx=True)
+    """Three places, two numbers. The proof of B.6 writes down the weights of a second layer,
+    p^(2,h), w^(2,h) and W_V^(2,h), which read the g_k(x_t) of x^(1): two are meant."""
     claim.counterexample(
-        "the network of Proposition 5.3 has one layer",
-        input={"target": wang2024.targets.FOLLOW.name},
-        measured=len(network.layers),
-        expected=1,
-        equation="L in class (17)",
+        "the Transformer of Proposition 5.3 has one layer",
+        input=LAYERS,
+        measured=LAYERS["Proposition B.6"],
+        expected=LAYERS["Proposition 5.3"],
+        equation="L, printed in B.6 and in 5.3",
         printed=False,
-        snippet="from repro.wang2024 import adaptive, moving, targets\n"
-        "heads = [moving.interpolated('lin', 3, '1/100')]\n"
-        "stages = adaptive.two_layers(targets.FOLLOW)\n"
-        "len(adaptive.transformer(targets.FOLLOW, heads, stages, tmx=True).layers)\n",
+        snippet="printed = {'Proposition 5.3': 1, 'class (17)': 1, 'Proposition B.6': 2}\n"
+        "set(printed.values())     # one number for one network?\n",
     )
+    _, network = built("FOLLOW", exact_heads("FOLLOW", "lin"), tmx=True)
+    claim.equals(len(network.layers), LAYERS["Proposition B.6"], "layers here", equation="L of B.6")

@@ -36,11 +36,6 @@ def built(name, rpe, level="1/100"):
     return target, heads, wang2024.adaptive.transformer(target, heads, stages)
 
 
-def pointed(network, tokens):
-    """x^(1): the tokens and their pointers, as the second attention layer sees them."""
-    return next(itertools.islice(network.states(tokens), 2, None))
-
-
 def cases(name, heads, windows):
     """(window, t, s, pointer, number of the head, beta) for every head of the second layer."""
     n = windows.shape[1]
@@ -62,7 +57,7 @@ def test_lin_logits_are_beta_times_pointer_minus_distance(name, claim):
     """beta_h = log r_h with r_h rational: e^logit = r_h^(g - s), in rationals."""
     target, heads, network = built(name, "lin")
     windows = target.windows(4)
-    x = pointed(network, numerics.exact.rationals(windows))
+    x = wang2024.adaptive.pointed(network, numerics.exact.rationals(windows))
     attention = network.layers[1].attention
     logits = [head.logits(x, "lin", distances(4)) for head in attention.heads]
     wrong = count = 0
@@ -80,7 +75,7 @@ def test_log_queries_carry_beta_times_the_logarithm_of_the_pointer(name, claim):
     Log = numerics.logarithms.Log
     target, heads, network = built(name, "log")
     windows = target.windows(4)
-    x = pointed(network, numerics.exact.rationals(windows))
+    x = wang2024.adaptive.pointed(network, numerics.exact.rationals(windows))
     queries = [
         wang2024.model.inner(x, head.W_Q)[..., 0] for head in network.layers[1].attention.heads
     ]
@@ -102,7 +97,7 @@ def test_log_logits_in_balls(name, claim):
     wrong, widest = 0, flint.arb(0)
     with flint.ctx.workprec(bits):
         balls = network.balls(bits)
-        x = pointed(balls, numerics.exact.rationals(windows))
+        x = wang2024.adaptive.pointed(balls, numerics.exact.rationals(windows))
         attention = balls.layers[1].attention
         logits = [head.logits(x, "log", distances(4)) for head in attention.heads]
         for w, t, s, g, h, beta in cases(name, heads, windows):
@@ -146,7 +141,8 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
     n = 12
     windows = target.draw(claim.at_scale(smoke=20, laptop=100, paper=1000), n, claim.rng("x"))
     windows[0, :, 0] = [0, 1, -1, -1, 1, 0, 1, -1, 0, 0, -1, 1]
-    x, attention = pointed(network, torch.from_numpy(windows)), network.layers[1].attention
+    x = wang2024.adaptive.pointed(network, torch.from_numpy(windows))
+    attention = network.layers[1].attention
     maps, first = summed(attention, x, psi)
     worst = worst_row(maps, psi, windows, STEPS["FOLLOW"][0])
     rounding = "spread: the l1 error of the heads; 5 eps A (1 + β_max T) for rounding, less seen"
@@ -155,9 +151,9 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
     claim.at_most(worst, allowed, name, equation="B.3, E.2, E.5", source=rounding)
     if rpe == "log" and claim.scale == "smoke":
         return
-    half = {"one head": first, "all heads": maps}
-    for part in PARTS:
-        half[part] = summed(alone(attention, part), x, psi)[0]
+    still, _ = summed(alone(attention, "RPE alone"), x, psi)
+    _, even = summed(alone(attention, "dot product alone"), x, psi)
+    half = {"one head": first, "all heads": maps, "RPE alone": still, "dot product alone": even}
     steps = windows[0, :, 0].astype(int) + 2
     wanted = [(t, int(t - steps[t])) for t in range(n) if t >= steps[t]]
     peaks = [maps[0][place] for place in wanted]
@@ -168,9 +164,9 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
         f"maps-{rpe}",
         caption=f"y_t = x_(t−g), g = x_t + 2, {rpe}-RPE. One head leans towards small distances; "
         f"{H} heads of both signs cancel everywhere but at the key that the token names. Without "
-        "dot product the map cannot move with the pointer; without RPE a row sees all keys alike "
-        f"({'here with weight 0' if rpe == 'lin' else 'with weight 1 or 0'}).",
-        alt=f"Four maps, query against key, 12 tokens. All {H} heads together: weight "
+        "dot product the map cannot move with the pointer; without RPE a head sees all keys of a "
+        "row alike.",
+        alt=f"{len(half)} maps, query against key, {n} tokens. All {H} heads together: weight "
         f"{min(peaks):.4f} to {max(peaks):.4f} at the {len(wanted)} wanted keys, and rows within "
         f"{worst:.1e} of the indicator. RPE alone: the same weights along every diagonal. Dot "
         "product alone: every row is constant.",
@@ -224,7 +220,7 @@ def test_reading_the_logit_contains_a_token(claim):
     """x_{s - g} is printed for s - g: with x = (1, -1, 1, -1), t = 3, s = 3, g = 1 it is x_2."""
     x, t, s = [1, -1, 1, -1], 3, 3
     _, heads, network = built("FOLLOW", "lin")
-    tokens = pointed(network, numerics.exact.rationals(x)[:, None])
+    tokens = wang2024.adaptive.pointed(network, numerics.exact.rationals(x)[:, None])
     head, beta = network.layers[1].attention.heads[0], heads[0].exponents[0]
     weight = numerics.logarithms.exp(head.logits(tokens, "lin", distances(4))[t, t - s])
     lags = [k for k in range(-4, 5) if beta.of**-k == weight]

@@ -8,9 +8,9 @@ Checked: heads with W_Q = W_K = 0 and heads without them give the same numbers, 
 them the error of Theorem 4.1's layer falls faster than H^-3. One layer without dot product computes
 all 256 Boolean functions of x_t, x_{t-1}, x_{t-2} at once, with 256 outputs: in rationals with an
 error below 1e-6 and every sign right, and in float64, for both types of RPE.
-Trained on the parity of x_t, x_{t-1}, x_{t-3}, with and without dot product, from one random start:
-both numbers are recorded. The sentence is about what can be represented: neither training comes
-near the construction, and which of the two gets further is no part of it.
+Trained on the parity of x_t, x_{t-1}, x_{t-3}, with and without dot product, from several random
+starts: all runs are recorded. The sentence is about what can be represented: no run comes near the
+construction, some stay at the best constant, and which of the two gets further is no part of it.
 Control: for distances that the tokens choose, an attention without dot product, by itself, errs by
 at least 1 (Proposition 5.2).
 
@@ -163,8 +163,9 @@ def trained(claim, dot_product):
         rpe="lin",
         layers=1,
         heads=6,
-        steps=claim.at_scale(smoke=60, laptop=400, paper=6000),
+        steps=claim.at_scale(smoke=40, laptop=400, paper=6000),
         seed=claim.seed("start") % 2**31,
+        runs=claim.at_scale(smoke=2, laptop=5, paper=20),
         dot_product=dot_product,
         normalised=True,
         length=12,
@@ -185,13 +186,14 @@ def test_trained_with_and_without_dot_product(claim):
     for dot_product in (False, True):
         kind = "with dot product" if dot_product else "without"
         numbers = trained(claim, dot_product)
-        claim.record(**{f"trained {kind}: {name}": value for name, value in numbers.items()})
-        before, learnt = numbers["mean square error at the start"], "spread: less than before"
-        now, name = numbers["mean square error"], f"mean square error, {kind}"
-        claim.at_most(now, before, name, equation="it did learn", source=learnt)
-        ahead = "spread: 2e-4 or less seen"
-        name = f"construction over training, {kind}"
-        claim.at_most(built / numbers["largest error"], 0.1, name, equation="4.2", source=ahead)
+        claim.record(**{f"trained {kind}: {name}": runs for name, runs in numbers.items()})
+        worst = max(numbers["mean square error"])
+        nothing = "spread: the output 0 has 1; 0.69 to 1.02 was seen"
+        name = f"mean square error, {kind}, the worst run"
+        claim.at_most(worst, 1.05, name, equation="no worse than a constant", source=nothing)
+        gap, ahead = min(numbers["largest error"]) / built, "spread: 4300 or more was seen"
+        name = f"largest error, {kind}, the best run over the construction"
+        claim.at_least(gap, 100, name, equation="4.2", source=ahead)
 
 
 def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention(claim):

@@ -9,7 +9,9 @@ floor that only the other removes; the same H for every K, and H = T + 1 for eve
 which drawn memory functions point right; two independent memories in one layer and in two, with
 equal outputs. The text says that nesting K requires K + 1 layers. As a need this is false: one
 layer does the example of Section 5.1, exactly shown. As a count of the construction it is one short
-when M > K. Trained networks of one, two and three layers, and from the construction.
+when M > K.
+Trained, several runs each: networks of one, two and three layers from random starts, all of which
+learn something of the nested parity, three layers more than one; and from the construction.
 Controls: layers left out, with the readout of the construction, and with any readout of what has
 been fetched; one head less than T + 1.
 
@@ -17,7 +19,6 @@ Not checked: any lower bound on depth; none is proved, and none can be read off 
 a layer less fails is said of this construction only.
 """
 
-import dataclasses
 import functools
 import math
 from fractions import Fraction
@@ -29,19 +30,15 @@ import pytest
 from repro import numerics, wang2024
 
 ERROR = "largest error"
-HEADS = (3, 4, 5, 6)
+
+
+def head_counts(claim):
+    return claim.at_scale(smoke=(3, 4, 6), laptop=(3, 4, 5, 6), paper=(3, 4, 5, 6))
 
 
 def built(target, heads, **changes):
     adaptive = wang2024.adaptive
     return adaptive.transformer(target, [heads] * target.M, adaptive.nested(target), **changes)
-
-
-def cut(network, L):
-    """The first L layers; the last of them has the readout, to which missing blocks are 0."""
-    *kept, last = network.layers[:L]
-    last = dataclasses.replace(last, feed_forward=network.layers[-1].feed_forward)
-    return dataclasses.replace(network, layers=(*kept, last))
 
 
 def largest_error(network, target, n, device):
@@ -64,10 +61,11 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
     """The chain K = 2, M = 3 has L = 4; lin, T = 2; every L and H, all windows of some length."""
     target, n = wang2024.chains.chain(2, 3), claim.at_scale(smoke=7, laptop=9, paper=12)
     table = {}
-    for H in HEADS:
+    for H in head_counts(claim):
         network = built(target, wang2024.moving.optimal("lin", 2, H))
         for L in range(1, 5):
-            table[L, H] = error = largest_error(cut(network, L), target, n, claim.device)
+            first = wang2024.adaptive.cut(network, L)
+            table[L, H] = error = largest_error(first, target, n, claim.device)
             name = f"{ERROR}, L = {L}, H = {H}"
             if L == 4:
                 proved = "theorem: |f|_Lip E_Attn with |f|_Lip = 2; rounding is below 1e-7"
@@ -147,16 +145,17 @@ def at_tokens(m):
 
 
 def by_width(claim):
-    return _by_width(claim.at_scale(smoke=5, laptop=6, paper=8), claim.device)
+    n = claim.at_scale(smoke=5, laptop=6, paper=8)
+    return _by_width(head_counts(claim), n, claim.device)
 
 
 @functools.cache
-def _by_width(n, device):
+def _by_width(Hs, n, device):
     """(m, H) -> error, the readout's directions being spread evenly."""
     target, table = nested_length(), {}
     for m in (8, 32, 128):
         neurons = numerics.barron.norm_network(3, m)
-        for H in HEADS:
+        for H in Hs:
             network = built(target, wang2024.moving.optimal("lin", 2, H), readout=neurons)
             table[m, H] = largest_error(network, target, n, device)
     return table
@@ -257,8 +256,7 @@ def test_independent_memories_share_a_layer(claim):
     claim.equals(differ, 0, "outputs that differ", equation="{2, 3} or {2}, {3}")
     layers = [len(network.layers) for network in (together, apart)]
     claim.equals(layers, [3, 4], "layers", equation="K + 2 or M + 1")
-    widths = [[layer.feed_forward.c.shape[0] for layer in network.layers[1:-1]]
-              for network in (together, apart)]  # fmt: skip
+    widths = [wang2024.depth.widths(network)[1:] for network in (together, apart)]
     claim.equals(widths, [[4], [3, 1]], "neurons for g_2, g_3", equation="sum or each")
 
 
@@ -268,16 +266,13 @@ def test_independent_memories_share_a_layer(claim):
 def one_layer(n):
     """y_t as a function of x_t + 2 x_{t-1} + 4 x_{t-2}: no dot product, 3 heads, 8 neurons."""
     targets = wang2024.targets
-    hinges = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}
-    rows = [(weight, [1, 2, 4], -node) for node, weight in hinges.items()]
+    rows = [(weight, [1, 2, 4], -node) for node, weight in wang2024.chains.HINGES.items()]
     readout = targets.neurons((-1, [0] * 3, 1), *rows)
     reads = targets.Target.fixed("the last three", (1, 2), targets.parity(3))
-    ones = [wang2024.exponentials.Interpolant(T, 3, "1/1024") for T in (1, 2)]
-    alphas = np.stack([numerics.exact.vector(one.alphas) for one in ones], axis=1)
-    network = wang2024.fixed.transformer(
-        reads, "lin", ones[0].exponents, alphas, length=n, readout=readout
-    )
-    return network, 2 * ones[0].error + 4 * ones[1].error
+    level = numerics.exact.rational("1/1000")
+    exponents, alphas, errors = wang2024.fixed.interpolated("lin", (1, 2), 3, level)
+    network = wang2024.fixed.transformer(reads, "lin", exponents, alphas, length=n, readout=readout)
+    return network, 2 * errors[0] + 4 * errors[1]
 
 
 def test_printed_nesting_requires_as_many_layers(claim):
@@ -285,8 +280,7 @@ def test_printed_nesting_requires_as_many_layers(claim):
     target, n = wang2024.targets.NESTED, 6
     network, bound = one_layer(n)
     windows = target.windows(n)
-    y = network(numerics.exact.rationals(windows.astype(int)))[:, -1, 0]
-    error = abs(y - numerics.exact.rationals(target(windows)[:, -1].astype(int))).max()
+    error = wang2024.adaptive.exact_errors(network, target, windows)[:, -1].max()
     proved = "theorem: slope 1 in u, l1 error of the heads"
     claim.at_most(error, bound, ERROR, equation="one layer", source=proved)
     claim.at_most(bound, Fraction(1, 50), "its bound", equation="one layer", source=proved)
@@ -298,57 +292,70 @@ def test_printed_nesting_requires_as_many_layers(claim):
         relation=">=",
         equation="L ≥ K + 1",
         snippet="from itertools import product\n"
+        "from repro.wang2024.chains import HINGES\n"
         "g = {1: 1, -1: 2}\n"
-        "hinges = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}\n"
-        "one = lambda u: -1 + sum(w * max(u - v, 0) for v, w in hinges.items())\n"
+        "one = lambda u: -1 + sum(w * max(u - v, 0) for v, w in HINGES.items())\n"
         "y = lambda x: x[0] * x[g[x[0]]] * x[g[x[g[x[0]]]]]   # x_t, x_(t-1), x_(t-2)\n"
         "all(y(x) == one(x[0] + 2*x[1] + 4*x[2]) for x in product([1, -1], repeat=3))\n",
     )
 
 
 def test_reading_the_construction_has_K_plus_1_layers(claim):
-    """The text counts K + 1; Theorem 5.4 adds one if M > K, as in the example, K = 1, M = 2."""
+    """The text has K + 1 layers, Theorem 5.4 prints one more if M > K, as in the example of
+    Section 5.1 with K = 1, M = 2."""
     target = wang2024.targets.NESTED
-    network = built(target, wang2024.moving.interpolated("lin", 2, Fraction(1, 100)))
+    K, M = target.K, target.M
+    printed = K + 1 + int(M >= K + 1)
     claim.counterexample(
         "the network for nesting K has K + 1 layers",
-        input={"K": target.K, "M": target.M},
-        measured=len(network.layers),
-        expected=target.K + 1,
-        equation="L = K + 1",
+        input={"K": K, "M": M},
+        measured=printed,
+        expected=K + 1,
+        equation="K + 1 + I{M ≥ K + 1} = K + 1",
         printed=False,
-        snippet="from repro.wang2024 import adaptive\n"
-        "from repro.wang2024.targets import NESTED\n"
-        "NESTED.K + 1, len(adaptive.nested(NESTED)) + 1   # counted in the text, and built\n",
+        snippet="K, M = 1, 2\nK + 1, K + 1 + (M >= K + 1)   # after Theorem 5.4, and in it\n",
     )
+    network = built(target, wang2024.moving.interpolated("lin", 2, Fraction(1, 100)))
+    claim.equals(len(network.layers), printed, "layers here", equation="L of Theorem 5.4")
 
 
 # --- trained -------------------------------------------------------------------------------------
 
 
 def trained(claim, layers, steps, start="random"):
+    quick = claim.at_scale(smoke=1e-2, laptop=5e-3, paper=5e-3)
+    lr = quick if start == "random" else 1e-3
     spec = wang2024.trained_transformer.FitTransformer(
         target="nested parity", rpe="lin", layers=layers, heads=4, width=16, start=start,
-        steps=steps, length=12, batch=32, seed=claim.seed("start") % 2**31,
+        steps=steps, length=claim.at_scale(smoke=6, laptop=12, paper=12), batch=32, lr=lr,
+        seed=claim.seed("start") % 2**31, runs=claim.at_scale(smoke=2, laptop=5, paper=20),
     )  # fmt: skip
     return claim.train(spec, wang2024.trained_transformer.train).outcome.numbers
 
 
-@pytest.mark.parametrize("layers", [1, 2, 3], ids="L={}".format)
 @pytest.mark.train
-def test_networks_of_one_two_and_three_layers_learn(layers, claim):
-    """Random start, H = 4, m = 16; how far each comes, and whether depth helps, is recorded."""
-    numbers = trained(claim, layers, claim.at_scale(smoke=60, laptop=500, paper=6000))
-    for name, value in numbers.items():
-        claim.record(**{name: value})
-    claim.record(gap_to_the_construction=numbers["largest error"] / (2 * attention_error(1, 4)))
-    before = numbers["mean square error at the start"]
-    part = claim.at_scale(smoke=1, laptop=Fraction(1, 4), paper=Fraction(1, 4))
-    learnt = (
-        "spread: below its start after 60 steps; a quarter after 500, where 0.0002 to 0.1 were seen"
-    )
-    after, name = numbers["mean square error"], "mean square error"
-    claim.at_most(after, float(part) * before, name, equation=f"L = {layers}", source=learnt)
+def test_networks_of_one_two_and_three_layers_learn(claim):
+    """Random starts, H = 4, m = 16; y_t is 1 or -1 equally often, so that no constant has < 1."""
+    target, built, squares = wang2024.targets.NESTED, 2 * attention_error(1, 4), {}
+    total = int(target(target.windows(3)).sum())
+    claim.equals(total, 0, "sum of y_t over all windows of 3", equation="the best constant is 0")
+    for layers in (1, 2, 3):
+        numbers = trained(claim, layers, claim.at_scale(smoke=50, laptop=400, paper=6000))
+        claim.record(**{f"L = {layers}, {name}": runs for name, runs in numbers.items()})
+        claim.record(**{f"L = {layers}, gap to the construction": [
+            error / built for error in numbers["largest error"]]})  # fmt: skip
+        squares[layers] = numbers["mean square error"]
+        learnt = "spread: 0.55 at most was seen after 400 steps, 0.74 after 50"
+        name = f"mean square error, L = {layers}"
+        worst = max(squares[layers])
+        claim.at_most(worst, 0.9, f"{name}, the worst run", equation="it did learn", source=learnt)
+        if claim.scale != "smoke":
+            half, learnt = np.median(squares[layers]), "spread: 0.12 at most was seen"
+            claim.at_most(half, 0.25, f"{name}, the median", equation="it did learn", source=learnt)
+    if claim.scale != "smoke":
+        apart = "spread: 0.011 at most with three layers; medians of 0.013 to 0.12 with one"
+        name, allowed = "mean square error, L = 3, the worst run", np.median(squares[1])
+        claim.at_most(max(squares[3]), allowed, name, equation="the median, L = 1", source=apart)
 
 
 @pytest.mark.train
@@ -356,13 +363,14 @@ def test_from_the_construction_training_stays_there(claim):
     """Three layers, H = 4, as built: the error remains of the size 2 e that the heads leave."""
     steps = claim.at_scale(smoke=20, laptop=100, paper=1000)
     numbers = trained(claim, 3, steps, start="construction")
-    start, end = numbers["largest error at the start"], numbers["largest error"]
-    claim.record(at_the_start=start, after_training=end, mean_square=numbers["mean square error"])
+    start, end = (max(numbers[f"largest error{at}"]) for at in (" at the start", ""))
+    claim.record(**numbers)
     proved = "theorem: 2e at the start; rounding is below 1e-7"
     allowed = 2 * attention_error(1, 4) + 1e-7
     claim.at_most(start, allowed, "largest error, as built", equation="5.4", source=proved)
-    seen = "spread: 1.1 of it was seen; least squares trades the largest error for the mean"
-    claim.at_most(end, 2 * allowed, "largest error, trained", equation="5.4", source=seen)
+    seen = "spread: 1.2 of it was seen; least squares trades the largest error for the mean"
+    name = "largest error, trained, the worst run"
+    claim.at_most(end, 2 * allowed, name, equation="5.4", source=seen)
 
 
 # --- controls ------------------------------------------------------------------------------------
@@ -387,7 +395,8 @@ def test_control_the_layers_of_the_construction_with_its_readout(claim):
     """The chain K = M = 3, H = 6: cut after 1, 2 or 3 of its 4 layers."""
     target = wang2024.chains.chain(3, 3)
     network = built(target, wang2024.moving.optimal("lin", 2, 6))
-    errors = [largest_error(cut(network, L), target, 7, claim.device) for L in range(1, 4)]
+    networks = [wang2024.adaptive.cut(network, L) for L in range(1, 4)]
+    errors = [largest_error(one, target, 7, claim.device) for one in networks]
     claim.record(**{f"L = {L}": error for L, error in enumerate(errors, start=1)})
     seen = "spread: 1 to 2 were seen"
     claim.at_least(min(errors), 0.9, ERROR, equation="L ≤ 3 of 4", source=seen)

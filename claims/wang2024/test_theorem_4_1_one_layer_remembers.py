@@ -11,7 +11,7 @@ it needs in rationals, one with a block left 0. (b) End to end in float64, d = 1
 signs of the kernels; E_Attn is proved over all of N for the weights stored. (c) The least error of
 any layer with the same exponents, from both sides. (d) The rate in m for f = |x|_2. (e) The heads
 needed against T. (f) From how many heads on the constants of the proof say anything.
-Trained, from a random start and from the construction: recorded.
+Trained, from several random starts and disturbed constructions: all runs recorded.
 Controls: heads for another T; no normaliser; alpha >= 0; fewer heads than T.
 
 Not checked: E_FFN beyond Lemma F.6; the exponents of the proof, 0.01 h (Lemma E.1); the least error
@@ -43,12 +43,8 @@ rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
 
 def stated(rpe, distances, H, n):
     """C(n) (sum_i e^{0.01 T_i})^(n+1) / H^n, or with T_i^1.01 and C(n) = 1, in a ball."""
-    if rpe == "lin":
-        costs = [(flint.arb(far) / 100).exp() for far in distances]
-        C = wang2024.exponentials.smallest_constant(n)
-    else:
-        costs, C = [flint.arb(far) ** (flint.arb(101) / 100) for far in distances], flint.arb(1)
-    return C * sum(costs, flint.arb(0)) ** (n + 1) / flint.arb(H) ** n
+    C = wang2024.exponentials.smallest_constant(n) if rpe == "lin" else 1
+    return C * wang2024.depth.extraction(rpe, [distances], H, n)
 
 
 @rpes
@@ -61,10 +57,8 @@ def test_the_bound_admits_every_block_that_the_heads_do_not_reach(rpe, claim):
         n, H, distances = case
         p = sum(far >= H if rpe == "lin" else far > H for far in distances)
         with flint.ctx.workprec(256):
-            bound = stated(rpe, distances, H, n)
-            if len(distances) > p:
-                return int(not bound > p)
-            return int(not bound * (1 + flint.arb(2) ** -200) > p)  # p = 1 may be attained
+            attained = 1 + (flint.arb(2) ** -100 if len(distances) == p else 0)  # p = 1 may be
+            return int(not stated(rpe, distances, H, n) * attained > p)
 
     far = st.one_of(st.integers(1, 12), st.integers(1, 2000))
     cases = st.tuples(
@@ -72,45 +66,23 @@ def test_the_bound_admits_every_block_that_the_heads_do_not_reach(rpe, claim):
         st.one_of(st.integers(1, 12), st.integers(1, 2000)),
         st.lists(far, min_size=1, max_size=8, unique=True).map(sorted),
     )
-    examples = claim.at_scale(smoke=200, laptop=1000, paper=50_000)
+    examples = claim.at_scale(smoke=100, laptop=1000, paper=50_000)
     name = "bounds below p"
     claim.for_all(cases, missed, name, equation="C(n) (Σ ...)ⁿ⁺¹/Hⁿ ≥ p", examples=examples)
+    last = claim.at_scale(smoke=60, laptop=120, paper=500)
     near = [
         (n, H, [far])
-        for n, H in itertools.product((1, 2, 4, 8), range(1, 121))
+        for n, H in itertools.product((1, 2, 4, 8), range(1, last + 1))
         for far in range(max(1, H - 1), H + 3)
     ]
     claim.equals(sum(map(missed, near)), 0, f"{name}, M = 1, T near H", equation="for each T")
 
 
-def exact_heads(rpe, distances, H, level):
-    """Exponents and coefficients in rationals, heads shared, each error at most the level."""
-    if rpe == "lin":
-        for k in itertools.count(1):
-            found = [
-                wang2024.exponentials.Interpolant(far, H, flint.fmpq(1, 2**k)) for far in distances
-            ]
-            if all(one.error <= level for one in found):
-                return (
-                    found[0].exponents,
-                    [one.alphas for one in found],
-                    [one.error for one in found],
-                )
-    for b in itertools.count(2):  # one of the two loops returns
-        found = [wang2024.powers.fixed(far, H, first=b, step=b) for far in distances]
-        if all(one.error() <= level for one in found):
-            return (
-                found[0].exponents,
-                [one.coefficients for one in found],
-                [one.error() for one in found],
-            )
-    raise AssertionError
-
-
 def exact_network(rpe, H, level, n, left_out=0):
     """The parity's layer in rationals, the last memories being left out; and the errors E_k."""
-    exponents, columns, errors = exact_heads(rpe, T[: len(T) - left_out], H, level)
-    alphas = numerics.exact.rationals([*map(list, columns), *[[0] * H] * left_out]).T
+    served, nothing = T[: len(T) - left_out], numerics.exact.rationals([[0] * left_out] * H)
+    exponents, alphas, errors = wang2024.fixed.interpolated(rpe, served, H, level)
+    alphas = np.concatenate([alphas, nothing.reshape(H, left_out)], axis=1)
     target = wang2024.targets.SPARSE_PARITY
     return wang2024.fixed.transformer(target, rpe, exponents, alphas, length=n), errors
 
@@ -178,26 +150,8 @@ def test_too_few_heads_leave_a_block_zero_and_keep_the_bound(claim):
 # --- end to end in float64 -----------------------------------------------------------------------
 
 
-@functools.cache
-def signed_axes():
-    """d = 2: tokens +-e_1, +-e_2; the product of the signs at t, t - 1, t - 3."""
-    targets = wang2024.targets
-    one = [1] * 6
-    zigzag = targets.neurons((1, one, 12), (-2, one, 1), (2, one, -1), (-10, [0] * 6, 1))
-    readout = targets.Readout(
-        "product of signs",
-        6,
-        lambda x: x.reshape(*x.shape[:-1], 3, 2).sum(-1).prod(-1),
-        math.sqrt(6),  # slopes -1 and 1 in the sum of six numbers
-        float(numerics.barron.path_norm(zigzag)),
-        zigzag,
-    )
-    axes = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
-    return targets.Target.fixed("product of signs", T, readout, axes)
-
-
 def target_of(d):
-    return wang2024.targets.SPARSE_PARITY if d == 1 else signed_axes()
+    return wang2024.targets.SPARSE_PARITY if d == 1 else wang2024.targets.AXES
 
 
 def heads_of(rpe, kind, H):
@@ -209,28 +163,10 @@ def measure(claim, rpe, kind, H, d=1):
 
 
 @functools.cache
-def largest_error(rpe, kind, H, d, seed, device, far=60):
-    """Over all short windows, and over the worst of them, continued to the length `far`."""
-    import torch
-
-    target, heads = target_of(d), heads_of(rpe, kind, H)
+def largest_error(rpe, kind, H, d, seed, device):
     near = 10 if d == 1 else 6
-
-    def errors(windows):
-        network = heads.transformer(target, windows.shape[1]).to(torch.float64, device)
-        found = wang2024.fixed.errors(network, target, windows)
-        assert np.isfinite(found).all()
-        return found
-
-    windows = target.windows(near)
-    short = errors(windows)
-    difference = heads.kernel(far).sum(0) - np.isin(np.arange(far), T)
-    past = np.where(difference[near:] < 0, -1.0, 1.0)[::-1]  # the oldest first
-    signs = past[:, None] * target.tokens[-1]  # (far - near, d)
-    worst = windows[np.argsort(short)[-32:]]
-    continued = [np.concatenate([[side * signs] * len(worst), worst], axis=1) for side in (1, -1)]
-    drawn = target.draw(64, far, np.random.default_rng(seed))
-    return max(short.max(), errors(np.concatenate([*continued, drawn])).max())
+    rng = np.random.default_rng(seed)
+    return heads_of(rpe, kind, H).largest_error(target_of(d), near, 60, rng, device)
 
 
 HEADS = {"lin": (2, 3, 4, 5, 6, 8), "log": (2, 4, 5, 6, 8, 10)}
@@ -265,7 +201,7 @@ def test_each_block_holds_the_sum_over_its_kernel(rpe, claim):
     tokens = exact(np.stack([x, 0 * x, 0 * x], axis=-1))
     layer = wang2024.fixed.extraction(rpe, exponents, exact(alphas), length=n)
     found = layer(tokens, queries=1)[0]
-    wanted = [Fraction(0)]
+    wanted: list[Fraction | int] = [0]
     for k in range(2):
         weights = {
             s: sum(
@@ -330,7 +266,7 @@ def test_the_least_error_of_any_layer_with_these_exponents(rpe, claim):
 
 
 def trained(claim, rpe, heads, start):
-    fit, slow = wang2024.trained_transformer, start == "construction"
+    fit = wang2024.trained_transformer
     spec = fit.FitTransformer(
         target="sparse parity",
         rpe=rpe,
@@ -338,19 +274,38 @@ def trained(claim, rpe, heads, start):
         heads=heads,
         steps=claim.at_scale(smoke=60, laptop=300, paper=4000),
         seed=claim.seed("start") % 2**31,
+        runs=claim.at_scale(smoke=2, laptop=5, paper=20),
         dot_product=False,
         normalised=True,
         start=start,
-        noise=0.1 if slow else 0.0,
+        noise=0.2 if start == "construction" else 0.0,
         length=12,
-        lr=5e-3 if slow else 1e-2,
+        lr=1e-2,
     )
     return claim.train(spec, fit.train).outcome.numbers
 
 
+def check_runs(claim, case, numbers, built):
+    """From random starts no run comes near the construction; every disturbed one is led back."""
+    squares, before = numbers["mean square error"], numbers["mean square error at the start"]
+    if "random" in case:
+        name, nothing = (
+            f"mean square error, {case}, the worst run",
+            "spread: 0.73 to 1.01 was seen",
+        )
+        claim.at_most(max(squares), 1.05, name, equation="the output 0 has 1", source=nothing)
+        name, far = f"largest error, {case}, the best run over built", "spread: 44 or more was seen"
+        gap = min(numbers["largest error"]) / built
+        claim.at_least(gap, 10, name, equation="not found", source=far)
+    else:
+        name = f"mean square error, {case}, the worst run after over the median before"
+        gain, led = max(squares) / np.median(before), "spread: 0.005 to 0.09 was seen"
+        claim.at_most(gain, 0.2, name, equation="led back", source=led)
+
+
 @pytest.mark.train
 def test_trained_layers_and_the_figure(claim):
-    """From a random start, and from a construction whose weights were disturbed."""
+    """From random starts, and from constructions whose weights were disturbed."""
     panels, target = {}, wang2024.targets.SPARSE_PARITY
     for rpe, H in (("lin", 5), ("log", 6)):
         curves = {kind: [] for kind in ("shared", "apart", "bound", "best")}
@@ -364,12 +319,9 @@ def test_trained_layers_and_the_figure(claim):
         starts = {"a random start": "random", "the construction": "construction"}
         for words, start in starts.items() if rpe == "lin" or claim.scale != "smoke" else ():
             numbers = trained(claim, rpe, H, start)
-            curves[f"trained from {words}"] = [(H, numbers["largest error"])]
-            claim.record(**{f"{rpe}, from {words}: {key}": x for key, x in numbers.items()})
-            name = f"mean square error, {rpe}, from {words}"
-            before, less = numbers["mean square error at the start"], "spread: less than before"
-            now = numbers["mean square error"]
-            claim.at_most(now, before, name, equation="it did learn", source=less)
+            curves[f"trained from {words}"] = [(H, error) for error in numbers["largest error"]]
+            claim.record(**{f"{rpe}, from {words}: {key}": runs for key, runs in numbers.items()})
+            check_runs(claim, f"{rpe}, from {words}", numbers, dict(curves["shared"])[H])
         panels[rpe] = curves
     claim.figure(
         wang2024.pictures.fixed.heads(panels),
@@ -377,10 +329,15 @@ def test_trained_layers_and_the_figure(claim):
         caption="The parity of three tokens by one dot-product-free layer in float64, over all "
         "windows of 10 tokens and the worst windows of 60. Best in class: tokens in [−1, 1], any "
         "width and readout. The bound is without rounding, which rules at H = 8 (lin). Trained "
-        "layers choose their exponents and are judged on random windows of 12 tokens.",
+        "layers, all runs, choose their exponents and are judged on random windows of 12 tokens.",
         alt="; ".join(
-            f"{rpe}, {name}: {points[0][1]:.1e} at H = {points[0][0]}, {points[-1][1]:.1e} at "
-            f"H = {points[-1][0]}"
+            f"{rpe}, {name}: "
+            + (
+                f"{wang2024.trained_transformer.told([e for _, e in points])}, H = {points[0][0]}"
+                if name.startswith("trained")
+                else f"{points[0][1]:.1e} at H = {points[0][0]}, {points[-1][1]:.1e} at "
+                f"H = {points[-1][0]}"
+            )
             for rpe, curves in panels.items()
             for name, points in curves.items()
         ),
@@ -550,7 +507,7 @@ def test_printed_readout_term_lacks_the_dimension(claim):
 def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
     """H_k = H e^{0.01 T_k} / sum_j e^{0.01 T_j}: for H = M = 2 the first memory has less than one
     head. Repaired: the best integers, by giving one head after the other."""
-    costs = [(flint.arb(far) / 100).exp() for far in T]
+    costs = [wang2024.depth.cost("lin", far) for far in T]
     claim.counterexample(
         "H_k as printed is a number of heads, at least 1",
         input={"T": list(T), "H": 2, "k": 1},
@@ -562,19 +519,12 @@ def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
         "T, H = (1, 3), 2\n"
         "print([H * exp(0.01 * t) / sum(exp(0.01 * s) for s in T) for t in T], 'heads')\n",
     )
-    rng, wrong = claim.rng("shares"), 0
+    rng, wrong, moving = claim.rng("shares"), 0, wang2024.moving
     for n, M, H in itertools.product((1, 2, 3), (1, 2, 3), range(3, 9)):
         weights = [Fraction(int(v), 10) for v in rng.integers(10, 60, M)]
-
-        def total(shares, weights=weights, n=n):
-            return sum(
-                w ** (n + 1) / Fraction(h) ** n for w, h in zip(weights, shares, strict=True)
-            )
-
-        every = [s for s in itertools.product(range(1, H + 1), repeat=M) if sum(s) == H]
-        wrong += total(wang2024.moving.allocate(H, [*map(float, weights)], n)) != min(
-            map(total, every)
-        )
+        shares = moving.allocate(H, [*map(float, weights)], n)
+        every = [moving.split_cost(weights, split, n) for split in moving.splits(H, M)]
+        wrong += moving.split_cost(weights, shares, n) != min(every)
     claim.equals(wrong, 0, "shares that are not the best integers", equation="repaired")
 
 

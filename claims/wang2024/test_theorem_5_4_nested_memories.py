@@ -43,6 +43,7 @@ ERROR = "largest error found"
 LEVEL = Fraction(1, 100)
 EXPLICIT = ["K=1, M=2", "K=2, M=2", "K=1, M=3", "K=2, M=3"]
 HEADS = {"lin": (3, 4, 5, 6), "log": (3, 4, 5, 6, 7, 8)}
+FEW = {"lin": (3, 4, 6), "log": (3, 5, 8)}  # of them, at smoke scale
 both = pytest.mark.parametrize("rpe", ["lin", "log"])
 BITS = 256
 
@@ -71,6 +72,15 @@ def rationals(values):
     return numerics.exact.rationals(values)
 
 
+def in_floats(claim, network, windows):
+    """x^(0), x^(1/2), ..., and the outputs, in float64."""
+    import torch
+
+    network = network.to(torch.float64, claim.device)
+    states = network.states(torch.as_tensor(windows, device=claim.device))
+    return [state.cpu().numpy() for state in states]
+
+
 def layout(target):
     return wang2024.adaptive.Layout(target.M, target.d)
 
@@ -89,8 +99,7 @@ def test_layers_and_widths_are_those_of_the_statement(claim):
         rest = [M - K] if M > K else []
         neurons = [1] * K + rest  # each g_i here is one neuron
         neurons[0] += 1
-        found = [layer.feed_forward.c.shape[0] for layer in network.layers[:-1]]
-        wrong_m += found != neurons
+        wrong_m += wang2024.depth.widths(network) != neurons
     claim.record(pairs_K_M=len(pairs))
     claim.equals(wrong_L, 0, "(K, M) with another L", equation="L = K + 1 + I{M ≥ K + 1}")
     claim.equals(wrong_m, 0, "(K, M) with other widths", equation="max over i ≤ K, sum over i > K")
@@ -179,53 +188,31 @@ def test_log_pointers_and_error_in_balls(name, claim):
 # --- the number of heads -------------------------------------------------------------------------
 
 
-def worst_windows(target, heads, n):
-    """For every way to begin, the older signs that add up all errors of the heads; (.., n, 1)."""
-    R, rows = target.reach, []
-    short = target.windows(R + 1)
-    steps = target.fetched(short)[0][:, -1]
-    for recent, pointers in zip(short[..., 0], steps, strict=True):
-        gap = sum(heads.kernel(int(B), n) - np.eye(n)[B] for B in pointers)
-        for older in (np.where(gap > 0, 1.0, -1.0), np.where(gap > 0, -1.0, 1.0)):
-            rows.append(np.concatenate([older[:R:-1], recent]))
-    return np.array(rows)[..., None]
-
-
-def largest_error(network, target, heads, n, seed, device):
-    """Over all windows of n tokens, and over longer ones: random and worst."""
-    import torch
-
-    network = network.to(torch.float64, device)
-    random = target.draw(64, 40, np.random.default_rng(seed))
-    tried = target.windows(n), random, worst_windows(target, heads, 40)
-    return max(wang2024.adaptive.errors(network, target, some).max() for some in tried)
-
-
-def one_layer_less(network):
-    """The last stage is left out: its block stays 0, and the readout reads it so."""
-    *kept, before, last = network.layers
-    shorter = dataclasses.replace(before, feed_forward=last.feed_forward)
-    return dataclasses.replace(network, layers=(*kept, shorter))
+def head_counts(claim, rpe):
+    return claim.at_scale(smoke=FEW[rpe], laptop=HEADS[rpe], paper=HEADS[rpe])
 
 
 def curve(claim, rpe):
     n = claim.at_scale(smoke=8, laptop=10, paper=14)
-    return _curve(rpe, n, claim.seed("windows"), claim.device)
+    return _curve(rpe, head_counts(claim, rpe), n, claim.seed("windows"), claim.device)
 
 
 @functools.cache
-def _curve(rpe, *where):
+def _curve(rpe, Hs, n, seed, device):
     """H -> error, bound, floor for one block, error with one layer less, rounding."""
-    target, found = wang2024.targets.NESTED, {}
-    for H in HEADS[rpe]:
+    import torch
+
+    adaptive, target, found = wang2024.adaptive, wang2024.targets.NESTED, {}
+    for H in Hs:
         heads = wang2024.moving.optimal(rpe, 2, H)
-        network = built(target, heads)
-        bound = target.readout.lipschitz * wang2024.adaptive.attention_error([heads] * 2)
+        network = built(target, heads).to(torch.float64, device)
+        tried = adaptive.tried(target, [heads] * 2, n, 40, np.random.default_rng(seed))
+        bound = target.readout.lipschitz * adaptive.attention_error([heads] * 2)
         found[H] = {
-            "network": largest_error(network, target, heads, *where),
+            "network": adaptive.largest_error(network, target, tried),
             "bound": bound,
             "floor": float(heads.error.lower()),
-            "less": largest_error(one_layer_less(network), target, heads, *where),
+            "less": adaptive.largest_error(adaptive.cut(network, 2), target, tried),
             "rounding": 5 * math.sqrt(3) * math.sqrt(2) * heads.floor,
         }
     return found
@@ -257,16 +244,12 @@ def test_error_falls_with_the_heads(rpe, claim):
 @pytest.mark.best_in_class
 def test_no_coefficients_fetch_a_token_better(rpe, claim):
     """One block at its worst windows, between the proved optimum for the exponents and rounding."""
-    import torch
-
     target = wang2024.targets.NESTED
-    for H in HEADS[rpe][:: claim.at_scale(smoke=3, laptop=1, paper=1)]:
+    for H in head_counts(claim, rpe):
         heads = wang2024.moving.optimal(rpe, 2, H)
-        network = built(target, heads).to(torch.float64, claim.device)
-        windows = worst_windows(target, heads, 40)
-        *_, end, _ = network.states(torch.as_tensor(windows, device=claim.device))
-        fetched = target.fetched(windows)[1].reshape(*end.shape[:1], -1, 3)
-        off = np.abs(end[:, target.reach :, :3].cpu().numpy() - fetched)[:, -1].max()
+        *_, windows = wang2024.adaptive.tried(target, [heads] * 2, 3, 40, claim.rng("x"))
+        *_, end, _ = in_floats(claim, built(target, heads), windows)
+        off = np.abs(end[:, -1, :3] - target.fetched(windows)[1][:, -1]).max()
         name = f"|block − x_(t−t_l)|, H = {H}"
         proved = "spread: the l1 error is proved; 5 for the roundings of eps A (1 + β_max T)"
         allowed = float(heads.error.upper()) + 5 * heads.floor
@@ -277,12 +260,12 @@ def test_no_coefficients_fetch_a_token_better(rpe, claim):
 
 @pytest.mark.construct
 def test_figure_error_against_heads(claim):
-    names = ("network", "bound", "floor", "less")
+    names, found = ("network", "bound", "floor", "less"), {r: curve(claim, r) for r in HEADS}
     curves = {
-        rpe: {name: (Hs, [curve(claim, rpe)[H][name] for H in Hs]) for name in names}
-        for rpe, Hs in HEADS.items()
+        rpe: {name: (list(of_H), [one[name] for one in of_H.values()]) for name in names}
+        for rpe, of_H in found.items()
     }
-    ends = {rpe: [curve(claim, rpe)[H] for H in (Hs[0], Hs[-1])] for rpe, Hs in HEADS.items()}
+    ends = {rpe: [of_H[min(of_H)], of_H[max(of_H)]] for rpe, of_H in found.items()}
     for rpe, (few, many) in ends.items():
         falls = "spread: 6e5 was seen for both types"
         fall = few["network"] / many["network"]
@@ -413,51 +396,35 @@ def cases(claim, count):
         yield n, K, T, int(rng.integers(1, 1 + sum(T) + M))
 
 
-def extraction_term(a, K, n):
-    """sqrt(sum_{l<=K} a_l^(2n+2) + (sum_{l>K} a_l)^(2n+2))."""
-    nested = sum((one ** (2 * n + 2) for one in a[:K]), flint.arb(0))
-    return (nested + sum(a[K:], flint.arb(0)) ** (2 * n + 2)).sqrt()
-
-
 def enough(needs, K, H):
     """Whether each stage has the heads it needs: one nested memory each, the others together."""
     return all(need <= H for need in needs[:K]) and sum(needs[K:]) <= H
 
 
+@both
 @pytest.mark.certified
-def test_the_statement_for_every_H_with_its_constant(claim):
-    """lin. If a stage lacks heads, leave all blocks 0: that costs |f|_Lip sqrt(M).
+def test_the_statement_for_every_H_with_its_constant(rpe, claim):
+    """If a stage lacks heads, leave all blocks 0: that costs |f|_Lip sqrt(M), and C(n) has sqrt(M).
 
-    If none does, the error is as small as one likes. C(n) = sqrt(M) max_T (T+1)^n e^{-0.01(n+1)T}.
+    If none does, the error is as small as one likes. lin needs T + 1 heads and has C(n) = sqrt(M)
+    max_T (T+1)^n e^{-0.01(n+1)T}; log, n = 1, needs at most 1 + T(T-1)/2, and C(1) = sqrt(M).
     """
-    wrong, lacking = 0, 0
-    count = claim.at_scale(smoke=400, laptop=3000, paper=30000)
+    needs = {"lin": lambda t: t + 1, "log": lambda t: 1 + t * (t - 1) // 2}[rpe]
+    wrong = lacking = 0
+    count = claim.at_scale(smoke=200, laptop=3000, paper=30000)
     for n, K, T, H in cases(claim, count):
-        if enough([t + 1 for t in T], K, H):
+        if enough([*map(needs, T)], K, H):
             continue
         lacking += 1
-        a = [(flint.arb(t) / 100).exp() for t in T]
-        bound = wang2024.adaptive.constant_lin(n) / flint.arb(H) ** n * extraction_term(a, K, n)
-        wrong += not bound >= 1  # times sqrt(M) on both sides
+        n, C = (n, wang2024.adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
+        stages = [*([t] for t in T[:K]), T[K:]]
+        wrong += not C * wang2024.depth.extraction(rpe, stages, H, n) >= 1
     claim.record(cases=count, with_too_few_heads=lacking)
     claim.equals(wrong, 0, "(n, H, K, T) with a bound below √M", equation="C(n) H⁻ⁿ √… ≥ √M")
-
-
-@pytest.mark.certified
-def test_the_statement_for_log_and_n_1(claim):
-    """1 + |F_T| <= T^2 <= T^2.02 powers reach every accuracy: C(1) = sqrt(M) will do."""
-    most = claim.at_scale(smoke=40, laptop=120, paper=400)
-    above = sum(1 + len(wang2024.powers.farey(T)) > T**2 for T in range(1, most + 1))
-    claim.equals(above, 0, f"T ≤ {most} with 1 + |F_T| > T²", equation="|F_T| ≤ T(T − 1)/2")
-    wrong, lacking, exponent = 0, 0, flint.arb(101) / 100
-    for _, K, T, H in cases(claim, claim.at_scale(smoke=400, laptop=3000, paper=30000)):
-        if enough([1 + t * (t - 1) // 2 for t in T], K, H):
-            continue
-        lacking += 1
-        a = [flint.arb(t) ** exponent for t in T]
-        wrong += not extraction_term(a, K, 1) / H >= 1
-    claim.record(with_too_few_heads=lacking)
-    claim.equals(wrong, 0, "(H, K, T) with a bound below √M", equation="H⁻¹ √… ≥ 1")
+    if rpe == "log":
+        most = claim.at_scale(smoke=40, laptop=120, paper=400)
+        above = sum(wang2024.moving.heads_needed("log", T) > needs(T) for T in range(1, most + 1))
+        claim.equals(above, 0, f"T ≤ {most} that need more heads", equation="|F_T| ≤ T(T − 1)/2")
 
 
 # --- steepness -----------------------------------------------------------------------------------
@@ -509,8 +476,6 @@ def test_better_heads_of_the_same_number_follow_a_steep_function(claim):
 @pytest.mark.construct
 def test_steeper_functions_need_better_heads(claim):
     """lin, the usual heads: the error is that of the heads until |g_2|_Lip is about 1/(2e)."""
-    import torch
-
     slopes = [1, 5, 50, 500, 5000, 50000]
     curves, shares = {}, {}
     for H in (4, 5, 6):
@@ -518,10 +483,10 @@ def test_steeper_functions_need_better_heads(claim):
         e = float(heads.error.upper())
         for slope in slopes:
             target = wang2024.chains.cliff(Fraction(1, 2 * slope))
-            windows = target.draw(256, 14, claim.rng("cliff"))
-            network = built(target, heads).to(torch.float64, claim.device)
-            states = network.states(torch.as_tensor(windows, device=claim.device))
-            *_, end, out = (state[:, target.reach :].cpu().numpy() for state in states)
+            count = claim.at_scale(smoke=96, laptop=256, paper=256)
+            windows = target.draw(count, 14, claim.rng("cliff"))
+            *_, end, out = in_floats(claim, built(target, heads), windows)
+            end, out = end[:, target.reach :], out[:, target.reach :]
             errors.append(np.abs(out[..., 0] - target(windows)).max())
             pointer = end[..., layout(target).pointer(2)]
             shares[H, slope] = float((pointer != target.fetched(windows)[0][..., 1]).mean())
@@ -583,8 +548,7 @@ def test_reading_the_condition_on_the_heads_leaves_out_g_K(claim):
 
 def nearest(x):
     """The integer within 1/2 of every point of a ball."""
-    half = flint.arb(1) / 2
-    return next(k for k in range(1, 1000) if k - half < x < k + half)
+    return int((x + flint.arb(1) / 2).floor().unique_fmpz())
 
 
 def test_reading_the_log_condition_needs_T(claim):
@@ -612,10 +576,6 @@ def test_reading_the_log_condition_needs_T(claim):
 # --- the weights and estimates of C.1 as printed -------------------------------------------------
 
 
-def one_window(network, tokens):
-    return network(rationals([[x] for x in tokens]))[-1, 0]
-
-
 PASTE = (
     "from repro.numerics.exact import rationals\n"
     "from repro.wang2024 import adaptive, moving, printed_weights\n"
@@ -633,11 +593,10 @@ def test_printed_query_does_not_read_the_pointer(form, claim):
     target = wang2024.targets.NESTED
     change = getattr(wang2024.printed_weights, form)
     network, windows = built(target, interpolated("lin")), target.windows(5)
-    exact = change(network)(rationals(windows.astype(int)))[:, -1, 0]
-    errors = abs(exact - rationals(target(windows)[:, -1].astype(int)))
+    errors = wang2024.adaptive.exact_errors(change(network), target, windows)[:, -1]
     worst = int(np.argmax(errors))
     tokens = [int(x) for x in windows[worst, :, 0]]
-    right = abs(one_window(network, tokens) - int(target(windows)[worst, -1]))
+    right = wang2024.adaptive.exact_errors(network, target, windows[worst])[-1]
     allowed = interpolated("lin").error * 2  # slope 1 in each of two blocks
     proved = "theorem: e for each of the two blocks"
     claim.at_most(right, allowed, "the error as repaired", equation="5.4", source=proved)
@@ -662,8 +621,6 @@ def test_printed_query_does_not_read_the_pointer(form, claim):
 
 def test_printed_log_key_lacks_a_factor(claim):
     """e_D holds log 2, not 1: the heads follow t^(log 2), for t = 2 the place 1.617."""
-    import torch
-
     target = wang2024.targets.NESTED
     with flint.ctx.workprec(BITS):
         centre = flint.arb(2) ** flint.arb(2).log()
@@ -680,10 +637,7 @@ def test_printed_log_key_lacks_a_factor(claim):
     for H, least in ((3, 4), (8, 800)):
         heads = wang2024.moving.optimal("log", 2, H)
         literal = wang2024.printed_weights.without_log_2(built(target, heads))
-        states = literal.to(torch.float64, claim.device).states(
-            torch.as_tensor(windows, device=claim.device)
-        )
-        fetched = list(itertools.islice(states, 4))[-1][:, target.reach :, 1].cpu().numpy()
+        fetched = in_floats(claim, literal, windows)[3][:, target.reach :, 1]
         off = np.abs(fetched - x).max()
         seen = "spread: 4.05 and 838.5 were seen"
         name = f"|block 1 − x_(t−t₁)|, H = {H}"
@@ -755,13 +709,9 @@ def test_printed_the_last_memory_function_is_the_hardest(claim):
 
 def example(claim, tokens, H):
     """States of the nested example for one window, its network, and t_l; lin."""
-    import torch
-
-    target = wang2024.targets.NESTED
-    network = built(target, wang2024.moving.optimal("lin", 2, H)).to(torch.float64, claim.device)
-    x = np.array(tokens, dtype=float)[:, None]
-    states = [s.cpu() for s in network.states(torch.as_tensor(x, device=claim.device))]
-    return network, states, target.fetched(x)[0]
+    target, x = wang2024.targets.NESTED, np.array(tokens, dtype=float)[:, None]
+    network = built(target, wang2024.moving.optimal("lin", 2, H))
+    return network, in_floats(claim, network, x), target.fetched(x)[0]
 
 
 @pytest.mark.construct
@@ -775,31 +725,30 @@ def test_figure_the_walk(claim):
     for block, step in ((1, t_1), (2, t_2)):
         off = abs(stream[-1][block] - tokens[-1 - step])
         claim.at_most(off, e, f"block {block}", equation="(E3)", source=proved)
-    output = float(states[-1][-1, 0])
-    claim.at_most(abs(output - 1), 2 * e, "|output − y_t|", equation="5.4", source=proved)
+    output, y_t = float(states[-1][-1, 0]), tokens[-1] * tokens[-1 - t_1] * tokens[-1 - t_2]
+    claim.at_most(abs(output - y_t), 2 * e, "|output − y_t|", equation="5.4", source=proved)
     claim.figure(
         wang2024.pictures.nested.walk(tokens, [t_1, t_2], stream, output),
         "walk",
         caption="The nested parity, three layers of four heads (lin), followed at one position. "
         "Layer 1 turns the sign of x_t into a pointer; layer 2 fetches what it points to and "
         "turns that into the next pointer; layer 3 fetches again, and the readout multiplies.",
-        alt=f"x_t = −1, so t₁ = {t_1}; block 1 becomes {stream[3][1]:.4f}, so t₂ = {t_2}; block 2 "
-        f"becomes {stream[5][2]:.4f}; the output is {output:.4f} and y_t = 1.",
+        alt=f"x_t = {tokens[-1]}, so t₁ = {t_1}; block 1 becomes {stream[3][1]:.4f}, so "
+        f"t₂ = {t_2}; block 2 becomes {stream[5][2]:.4f}; the output is {output:.4f} and "
+        f"y_t = {y_t}.",
     )
 
 
 @pytest.mark.construct
 def test_figure_attention_of_each_layer(claim):
+    import torch
+
     tokens = [1, -1, -1, 1, 1, -1, 1, -1, -1, -1, 1, 1, -1, 1]
     network, states, steps = example(claim, tokens, 6)
-    n, reach = len(tokens), 2
-    weights, places = [], []
-    for l, layer in enumerate(network.layers):
-        attention, x = layer.attention, states[2 * l].to(claim.device)
-        weight = np.zeros((n, n))  # from x_key in block 0 to block l of token t
-        for head in attention.heads:
-            value = float((attention.W_O @ head.W_V)[l, 0])
-            weight += value * attention.scores(head, x).cpu().numpy()
+    n, reach, weights, places = len(tokens), 2, [], []
+    floats = network.to(torch.float64)
+    for l in range(3):
+        weight = wang2024.adaptive.attention_map(floats, l, torch.as_tensor(states[2 * l]))
         wanted, goals = np.zeros((n, n)), [-1] * n
         for t in range(reach, n if l else 0):
             goals[t] = t - int(steps[t - reach, l - 1])
@@ -868,19 +817,15 @@ def test_control_rounding_left_out(rpe, claim):
 
     target, adaptive = wang2024.targets.NESTED, wang2024.adaptive
     heads = wang2024.moving.optimal(rpe, 2, 4)
-    near = [_shifted(getattr(memory, rpe)) for memory in target.memories]
+    shifted = wang2024.targets.shifted
+    near = [shifted(getattr(memory, rpe), "1/50") for memory in target.memories]
     network = adaptive.transformer(
         target, [heads] * 2, adaptive.nested(target), memory_networks=near
     )
-    plain = [dataclasses.replace(layer.feed_forward, rounding=None) for layer in network.layers]
-    layers = [
-        dataclasses.replace(layer, feed_forward=ffn)
-        for layer, ffn in zip(network.layers, plain, strict=True)
-    ]
     windows = target.windows(8)
     rounded, unrounded = (
         adaptive.errors(one.to(torch.float64, claim.device), target, windows).max()
-        for one in (network, dataclasses.replace(network, layers=layers))
+        for one in (network, adaptive.unrounded(network))
     )
     bound = math.sqrt(3) * adaptive.attention_error([heads] * 2) + 1e-9
     kept = "theorem: off by less than 1/2, log 1/(4T): t_l is exact; rounding below 1e-9"
@@ -890,25 +835,15 @@ def test_control_rounding_left_out(rpe, claim):
     claim.at_least(unrounded / rounded, 2, name, equation="no (15)", source=seen)
 
 
-def _shifted(network):
-    more = wang2024.targets.neurons(("1/50", [0] * network.b.shape[1], 1))
-    return type(network)(*(np.concatenate(pair) for pair in zip(network, more, strict=True)))
-
-
 def test_control_coefficients_that_are_not_moved(claim):
     """psi without e^{-beta T}: heads for the indicator of T in a layer that follows a pointer."""
-    import torch
-
     target = wang2024.targets.NESTED
     right = wang2024.moving.optimal("lin", 2, 6)
     with flint.ctx.workprec(BITS):
         pairs = zip(right.alphas, right.exponents, strict=True)
         alphas = tuple(a * (numerics.logarithms.ball(b) * 2).exp() for a, b in pairs)
     wrong = built(target, dataclasses.replace(right, alphas=alphas))
-    states = wrong.to(torch.float64, claim.device).states(
-        torch.as_tensor(target.windows(6), device=claim.device)
-    )
-    fetched = list(itertools.islice(states, 4))[-1][:, 2:, 1]
-    off = float((fetched.abs() - 1).abs().max())
+    fetched = in_floats(claim, wrong, target.windows(6))[3][:, 2:, 1]
+    off = np.abs(np.abs(fetched) - 1).max()
     seen = "spread: the first block is off by more than 1; psi(s − B + T) fetches x_(t−B+T)"
     claim.at_least(off, 1, "| |block 1| − 1 |", equation="psi(t) for psi(t − B)", source=seen)

@@ -29,8 +29,9 @@ Proof, in the order of C.1 (of B.1 if there is one stage).
 4. The last FFN reads the M + 1 blocks: error at most E_FFN + |f|_Lip E_Attn with
    E_Attn^2 = sum_k (error of memory k)^2, the blocks being orthogonal.
 
-Head counts, for every n and H (`constant_lin`). Let lin. With T_k + 1 heads for memory k its error
-is as small as one likes, so that also Lip(g) e <= 1/4: no threshold beyond H > T_k remains.
+Head counts, for every n and H (`head_counts`, `constant_lin`). Let lin. With T_k + 1 heads for
+memory k its error is as small as one likes, so that also Lip(g) e <= 1/4: no threshold beyond
+H > T_k remains.
 If H < sum_k (T_k + 1) in one stage, serve memories by increasing T_k while heads last, and let the
 other p blocks be 0, which costs |f|_Lip sqrt(p). With y_k = T_k + 1, j the first memory not served
 and y_k <= c^{1/n} a_k^{(n+1)/n}, where a_k = e^{0.01 T_k} and c = max_T (T+1)^n e^{-0.01 (n+1) T},
@@ -53,8 +54,10 @@ Departures from the proofs:
 - A layer may have fewer than H heads: the others have W_V = 0. The idle layer has one.
 """
 
+import functools
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flint
@@ -64,6 +67,7 @@ import torch
 from repro.numerics.barron import Network
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
+from repro.wang2024.depth import extraction
 from repro.wang2024.fixed import scalar_readout
 from repro.wang2024.heads import block
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
@@ -174,8 +178,10 @@ def _check_stages(
 
 
 def _idle(layout: Layout, rpe: str) -> Attention:
+    """Its slope would do for a softmax over an infinite past as well."""
     nothing = rationals(np.zeros((layout.D, layout.D), dtype=int))
-    return Attention((Head(nothing, rational(0)),), nothing, rpe, normalised=False)
+    slope = Log(2) if rpe == "lin" else rational(2)
+    return Attention((Head(nothing, slope),), nothing, rpe, normalised=False)
 
 
 def _point(layout: Layout, networks: dict[int, Network], stored: str, first: bool) -> FeedForward:
@@ -236,6 +242,11 @@ def _read(layout: Layout, f: Network) -> FeedForward:
 # --- what it does --------------------------------------------------------------------------------
 
 
+def pointed(network: Transformer, tokens: Any) -> Any:
+    """x^(1): the tokens with the pointers of the first stage."""
+    return next(itertools.islice(network.states(tokens), 2, None))
+
+
 def attention_error(moving: Sequence[Moving]) -> float:
     """E_Attn: the root of the sum of squares, since the blocks are orthogonal."""
     errors = [float(flint.arb(one.error).upper()) for one in moving]
@@ -249,6 +260,81 @@ def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarr
     return np.abs(outputs - target(tokens))
 
 
+def exact_errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
+    """The same in the arithmetic of the network; tokens and values of the target are exact."""
+    outputs = network(rationals(tokens))[..., target.reach :, 0]
+    return abs(outputs - rationals(target(tokens)))
+
+
+def attention_map(network: Transformer, number: int, x: torch.Tensor) -> np.ndarray:
+    """How much of x_key in block 0 the heads of layer `number` add to that block of token t; d = 1.
+
+    `x` is what the layer reads, (n, D); numbers count from 0, as the blocks do.
+    """
+    attention = network.layers[number].attention
+    values = [float((attention.W_O @ head.W_V)[number, 0]) for head in attention.heads]
+    maps = [attention.scores(head, x).cpu().numpy() for head in attention.heads]
+    return np.tensordot(values, maps, axes=1)
+
+
+def tried(
+    target: Target, moving: Sequence[Moving], near: int, far: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """All windows of `near` tokens; of `far` tokens 64 at random, and the worst ones.
+
+    These end in every way that has |x| = 1 before x_t, and their older tokens add up all errors of
+    the heads.
+    """
+    short = target.windows(target.reach + 1)
+    short = short[(np.linalg.norm(short[:, :-1], axis=-1) > 1 - 1e-12).all(1)]
+    gaps = [
+        sum(psi.kernel(int(B), far) - np.eye(far)[B] for psi, B in zip(moving, steps, strict=True))
+        for steps in target.fetched(short)[0][:, -1]
+    ]
+    worst = target.continued(short, np.array(gaps))
+    return [target.windows(near), target.draw(64, far, rng), worst]
+
+
+def largest_error(network: Transformer, target: Target, windows: Sequence[np.ndarray]) -> float:
+    return max(float(errors(network, target, some).max()) for some in windows)
+
+
+# --- parts of it ---------------------------------------------------------------------------------
+
+
+def cut(network: Transformer, L: int) -> Transformer:
+    """The first L layers; the last of them has the readout, to which missing blocks are 0."""
+    *kept, last = network.layers[:L]
+    last = replace(last, feed_forward=network.layers[-1].feed_forward)
+    return replace(network, layers=(*kept, last))
+
+
+def unrounded(network: Transformer) -> Transformer:
+    """The same network without (15)."""
+    plain = [replace(layer.feed_forward, rounding=None) for layer in network.layers]
+    pairs = zip(network.layers, plain, strict=True)
+    return replace(network, layers=[replace(layer, feed_forward=ffn) for layer, ffn in pairs])
+
+
+# --- for every n and H ---------------------------------------------------------------------------
+
+
+def head_counts(n: int, H: int, distances: Sequence[int]) -> list[flint.arb]:
+    """The chain of inequalities above, from the printed bound to p; empty if all are served."""
+    y = sorted(T + 1 for T in distances)
+    served = sum(total <= H for total in itertools.accumulate(y))
+    p = len(y) - served
+    if p == 0:
+        return []
+    with flint.ctx.workprec(BITS):
+        bound = constant_lin(n) * extraction("lin", [distances], H, n)
+        powers = (flint.arb(v) ** flint.arb(flint.fmpq(n, n + 1)) for v in y)
+        second = sum(powers, flint.arb(0)) ** (n + 1) / flint.arb(H) ** n
+        third = flint.fmpq((sum(y[:served]) + p * y[served]) ** (n + 1), y[served] * H**n)
+        return [bound, second, flint.arb(third), flint.arb(p)]
+
+
+@functools.cache
 def constant_lin(n: int) -> flint.arb:
     """max over T >= 1 of (T + 1)^n e^{-0.01 (n+1) T}; the maximum is near T + 1 = 100 n / (n+1)."""
     top = max(1, 100 * n // (n + 1) - 1)

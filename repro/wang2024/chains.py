@@ -35,6 +35,9 @@ from repro.wang2024.targets import (
     parity,
 )
 
+HINGES = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}
+"""The nested parity is -1 + sum of weight (u - node)_+ of u = x_t + 2 x_{t-1} + 4 x_{t-2}."""
+
 
 def of_last(memory: Memory, reads: int) -> Memory:
     """The same function of the last of so many tokens, each of them one number."""

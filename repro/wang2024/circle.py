@@ -26,6 +26,7 @@ is enough: the condition of Theorem 5.1 with its constant, and log(2N) for the f
 that Lemma F.6 needs on a whole cube. It is not necessary: the vertex has N neurons and no error.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -119,6 +120,12 @@ def least_norm(tokens: np.ndarray, values: Sequence[Any]) -> Least:
         return Least(Network(a, kept[:, :2], kept[:, 2]), lower, sum(map(abs, a)))
 
 
+@functools.cache
+def least_of_steps(T: int, rpe: str) -> Least:
+    """S of g = steps(T), or of log g, on the eight tokens."""
+    return least_norm(EIGHT, steps(T) if rpe == "lin" else [Log(step) for step in steps(T)])
+
+
 def _vertex(table: np.ndarray, values: np.ndarray) -> tuple[list[int], list[int]]:
     """N independent neurons that hold the vertex, and the sign of y on each."""
     both = np.hstack([table, -table])
@@ -162,6 +169,13 @@ def share_right(
     return float((rounded == np.array(g)).all(1).mean())
 
 
+def half_right(widths: Sequence[int], right: Sequence[float]) -> float:
+    """The width, between two on a logarithmic scale, at which half of the draws are right."""
+    i = next(i for i, share in enumerate(right) if share >= 0.5)
+    part = (0.5 - right[i - 1]) / (right[i] - right[i - 1])
+    return math.exp((1 - part) * math.log(widths[i - 1]) + part * math.log(widths[i]))
+
+
 def enough(rpe: str, S: float, T: int, N: int, missed: float = 1.0) -> int:
     """So many neurons leave a share below `missed` of the draws with a wrong token."""
     law = LIN * S**2 if rpe == "lin" else LOG * S**2 * T**2
@@ -174,7 +188,7 @@ def enough(rpe: str, S: float, T: int, N: int, missed: float = 1.0) -> int:
 def pointer(T: int) -> Target:
     """x_{t-g(x_t)}, its first coordinate, for the eight tokens and g = steps(T)."""
     g, tokens = steps(T), to_float(EIGHT)
-    lin, log = least_norm(EIGHT, g), least_norm(EIGHT, [Log(step) for step in g])
+    lin, log = least_of_steps(T, "lin"), least_of_steps(T, "log")
 
     def lookup(x: np.ndarray) -> np.ndarray:
         return np.array(g)[(x @ tokens.T).argmax(-1)]

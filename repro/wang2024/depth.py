@@ -4,6 +4,7 @@ Paper                 Here                 Meaning
 M, T_k                costs                one cost for each memory:
                                            a_k = e^{0.01 T_k} (lin) or T_k^1.01 (log)
 E_Attn(type)          complexity           (E_Attn H^n / C(n))^2
+                      extraction           E_Attn / C(n), from distances
 H_need^(2)            all_at_once          to the power 2n, up to a factor that both have
 H_need^(M+1)          one_by_one           the same
 b_k                   a_k^(n+1)            not defined in print: our reading
@@ -29,6 +30,7 @@ others: then M layers have as many heads each as two layers have for that memory
 bound M^(-1/2n) holds for all a (the power mean inequality, exponents 1 and 2n + 2).
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -37,9 +39,10 @@ import flint
 from repro.numerics.exact import rational
 from repro.wang2024.model import Transformer
 
-BITS = 128
+BITS = 256
 
 
+@functools.cache
 def cost(rpe: str, T: int) -> flint.arb:
     """a_k of a memory at distance T."""
     with flint.ctx.workprec(BITS):
@@ -52,6 +55,13 @@ def complexity(layers: Iterable[Sequence[Any]], n: int) -> Any:
     """sum over the layers of (sum of their costs)^(2n+2)."""
     with flint.ctx.workprec(BITS):
         return sum((_sum(costs) ** (2 * n + 2) for costs in layers), flint.fmpq(0))
+
+
+def extraction(rpe: str, layers: Iterable[Sequence[int]], H: int, n: int) -> flint.arb:
+    """E_Attn / C(n) of layers that fetch memories at these distances."""
+    with flint.ctx.workprec(BITS):
+        costs = [[cost(rpe, T) for T in distances] for distances in layers]
+        return flint.arb(complexity(costs, n)).sqrt() / flint.arb(H) ** n
 
 
 def all_at_once(costs: Sequence[Any], n: int) -> Any:

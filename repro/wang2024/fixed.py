@@ -34,6 +34,7 @@ chosen; the normaliser is that of the window, so the network is meant for its la
 """
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,7 @@ from repro.numerics import l1
 from repro.numerics.barron import Network
 from repro.numerics.exact import rational, rationals, vector
 from repro.numerics.logarithms import Log
+from repro.wang2024 import exponentials, powers
 from repro.wang2024.heads import Heads, family, fit
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.rounding import each
@@ -132,6 +134,28 @@ def _exact(weight: Any) -> Any:
 
 
 # --- coefficients --------------------------------------------------------------------------------
+
+
+def interpolated(
+    rpe: str, distances: Sequence[int], H: int, level: Any
+) -> tuple[Sequence[Any], np.ndarray, list[Any]]:
+    """Exponents, coefficients (H, M) and l1 errors of shared heads, each at most `level`; exact.
+
+    T < H for lin and T <= H for log are enough: the errors tend to 0 as the exponents grow.
+    """
+    for k in itertools.count(1):
+        exponents, columns, errors = zip(*(_single(rpe, T, H, k) for T in distances), strict=True)
+        if all(error <= level for error in errors):
+            return exponents[0], np.stack([*map(vector, columns)], axis=1), list(errors)
+    raise AssertionError  # the loop does not end otherwise
+
+
+def _single(rpe: str, T: int, H: int, k: int) -> tuple[Sequence[Any], Sequence[Any], Any]:
+    if rpe == "lin":
+        one = exponentials.Interpolant(T, H, flint.fmpq(1, 2**k))
+        return one.exponents, one.alphas, one.error
+    one = powers.fixed(T, H, first=k + 1, step=k + 1)
+    return one.exponents, one.coefficients, one.error()
 
 
 def optimal(rpe: str, T: int, exponents: Sequence[Any], *, window: int = 60) -> l1.Best:

@@ -31,12 +31,14 @@ from typing import Any
 
 import flint
 import numpy as np
+import torch
 
 from repro.numerics import l1
 from repro.numerics.barron import Network, path_norm
 from repro.numerics.exact import rationals
 from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
+from repro.wang2024.depth import cost
 from repro.wang2024.heads import family
 from repro.wang2024.kernels import later
 from repro.wang2024.model import SMALLEST, Transformer
@@ -75,6 +77,30 @@ class FixedHeads:
             target, self.rpe, self.exponents, self.alphas, length=length, readout=readout
         )
 
+    def largest_error(
+        self,
+        target: Target,
+        near: int,
+        far: int,
+        rng: np.random.Generator,
+        device: torch.device | str = "cpu",
+    ) -> float:
+        """In float64, over all windows of `near` tokens; of `far` over 64 and over the worst.
+
+        These continue the 32 worst short windows so that the errors of all memories add up.
+        """
+
+        def found(windows: np.ndarray) -> np.ndarray:
+            network = self.transformer(target, windows.shape[1]).to(torch.float64, device)
+            return fixed.errors(network, target, windows)
+
+        windows = target.windows(near)
+        short = found(windows)
+        gap = (self.kernel(far) - np.eye(far)[target.distances]).sum(0)
+        worst = target.continued(windows[np.argsort(short)[-32:]], gap)
+        long = found(np.concatenate([worst, target.draw(64, far, rng)]))
+        return float(max(short.max(), long.max()))
+
     def rounding(self, target: Target, length: int, readout: Network | None = None) -> float:
         """How far rounding may move the output of the layer in float64.
 
@@ -109,16 +135,11 @@ def shared(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
 
 def apart(rpe: str, distances: Sequence[int], H: int, n: int = 1) -> FixedHeads:
     """As A.1 has it, with the shares for this n made integers."""
-    shares = allocate(H, [cost(rpe, T) for T in distances], n)
+    shares = allocate(H, [float(cost(rpe, T)) for T in distances], n)
     columns = [_column(rpe, T, own) for T, own in zip(distances, shares, strict=True)]
     exponents = sum((usual_exponents(rpe, own) for own in shares), ())
     alphas = rationals(fixed.apart([alphas.tolist() for alphas, _ in columns]))
     return FixedHeads(rpe, exponents, alphas, tuple(e for _, e in columns))
-
-
-def cost(rpe: str, T: int) -> float:
-    """e^{0.01 T} or T^1.01, in proportion to which A.1 shares out the heads."""
-    return math.exp(0.01 * T) if rpe == "lin" else T**1.01
 
 
 # --- the best layer for the parity ---------------------------------------------------------------

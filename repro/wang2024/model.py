@@ -43,6 +43,7 @@ Readings and departures:
 - W_Q and W_K may have any common number r of rows.
 """
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -99,10 +100,19 @@ def _minus_infinity(rpe: str, z: Any) -> str:
 class Network:
     """What a Transformer and its parts have in common: weights of one arithmetic."""
 
-    def map(self, change: Callable[[Array], Array]) -> Self:
-        """The same network with `change` applied to every weight."""
+    def map(self, change: Callable[[Array], Array], *, checked: bool = True) -> Self:
+        """The same network with `change` applied to every weight.
+
+        `checked=False` leaves out the checks of the constructors: torch.func.vmap, which stacks
+        networks, does not let them look at p.
+        """
         parts = {part.name: getattr(self, part.name) for part in fields(cast(Any, self))}
-        return type(self)(**{name: _map(part, change) for name, part in parts.items()})
+        changed = {name: _map(part, change, checked) for name, part in parts.items()}
+        if checked:
+            return type(self)(**changed)
+        same = copy.copy(self)
+        vars(same).update(changed)
+        return same
 
     def to(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> Self:
         """The same network in floating point; every weight is rounded once."""
@@ -123,11 +133,11 @@ class Network:
         return sum(sizes)
 
 
-def _map(part: Any, change: Callable[[Array], Array]) -> Any:
+def _map(part: Any, change: Callable[[Array], Array], checked: bool) -> Any:
     if isinstance(part, Network):
-        return part.map(change)
+        return part.map(change, checked=checked)
     if isinstance(part, tuple):
-        return tuple(_map(member, change) for member in part)
+        return tuple(_map(member, change, checked) for member in part)
     return part if part is None or isinstance(part, (str, bool)) else change(part)
 
 

@@ -20,7 +20,7 @@ of the order eps A (1 + beta_max T), the `floor`.
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -30,7 +30,7 @@ import numpy as np
 
 from repro.numerics import l1
 from repro.numerics.exact import rational
-from repro.numerics.logarithms import ball
+from repro.numerics.logarithms import Log, ball
 from repro.wang2024 import exponentials, powers
 from repro.wang2024.heads import EPS, columns, family, lightest
 from repro.wang2024.model import SMALLEST
@@ -72,6 +72,19 @@ class Moving:
     def floor(self) -> float:
         return EPS * self.weight * (1 + max(float(ball(b)) for b in self.exponents) * self.T)
 
+    def proved_error(self) -> float:
+        """An upper bound of `error` for float64 heads: over all distances, and for every B."""
+        heads = l1.Exponentials if self.rpe == "lin" else l1.Powers
+        place = "shift" if self.rpe == "lin" else "scale"
+        with flint.ctx.workprec(512):
+            errors = [
+                l1.l1_error(
+                    l1.indicator(B), heads(self.exponents, **{place: B}), self.alphas, window=120
+                )
+                for B in range(1, self.T + 1)
+            ]
+        return max(float(error.upper()) for error in errors)
+
 
 def _total(rpe: str, beta: Any, T: int) -> flint.arb:
     """The sum over s of e^{-beta (s - T)}, or of (s / T)^-beta."""
@@ -100,6 +113,12 @@ def interpolated(rpe: str, T: int, level: Any, H: int | None = None) -> Moving:
             exponents = tuple(rational(b) for b in phi.exponents)
             return Moving(rpe, T, exponents, phi.coefficients, error)
     raise AssertionError  # the error tends to 0 as the step grows
+
+
+def silent(rpe: str, T: int) -> Moving:
+    """One head of weight 0: its block stays 0."""
+    beta = Log(2) if rpe == "lin" else rational(2)
+    return Moving(rpe, T, (beta,), (rational(0),), rational(1))
 
 
 def usual_exponents(rpe: str, H: int) -> tuple[Fraction, ...]:
@@ -144,8 +163,18 @@ def fitted(rpe: str, T: int, H: int, length: int = WINDOW) -> Moving:
     return Moving(rpe, T, tuple(map(rational, exponents)), tuple(alphas.tolist()), v.error)
 
 
+def split_cost(costs: Sequence[Any], shares: Sequence[Any], n: int) -> Any:
+    """sum_k costs_k^(n+1) / H_k^n."""
+    return sum(c ** (n + 1) / h**n for c, h in zip(costs, shares, strict=True))
+
+
+def splits(H: int, M: int) -> Iterator[tuple[int, ...]]:
+    """All H_1, ..., H_M >= 1 with the sum H."""
+    return (s for s in itertools.product(range(1, H + 1), repeat=M) if sum(s) == H)
+
+
 def allocate(H: int, costs: Sequence[float], n: int) -> list[int]:
-    """H_1, ..., H_M >= 1 with the sum H that make sum_k costs_k^(n+1) / H_k^n least.
+    """H_1, ..., H_M >= 1 with the sum H that make `split_cost` least.
 
     The proof of Theorem A.1 takes H_k = H costs_k / sum(costs), which is the minimum over the real
     numbers. Over the integers it is found by giving one head after the other to the memory that

@@ -42,6 +42,12 @@ def neurons(*rows: tuple[Any, Sequence[Any], Any]) -> Network:
     return Network(vector(exact), rationals(list(b)), rationals(list(c)))
 
 
+def shifted(network: Network, by: Any) -> Network:
+    """The network plus a constant."""
+    constant = neurons((by, [0] * network.b.shape[1], 1))
+    return Network(*(np.concatenate(pair) for pair in zip(network, constant, strict=True)))
+
+
 # --- readouts ------------------------------------------------------------------------------------
 
 
@@ -57,18 +63,19 @@ class Readout:
     network: Network | None = None
 
 
-def parity(size: int) -> Readout:
+def parity(size: int, d: int = 1) -> Readout:
     """The product of signs, as a zigzag of their sum s: 1 at s = size, -1 at s = size - 2, ...
 
     For |x|_inf <= 2 the sum is at least -2 size, where the first neuron begins. All slopes are 1
-    or -1, so the Lipschitz constant is that of s.
+    or -1, so the Lipschitz constant is that of s. With tokens +-e_1, ..., +-e_d of R^d the signs
+    are the sums of their coordinates.
     """
-    one, begin = [1] * size, 2 * size
+    one, begin = [1] * (size * d), 2 * size * d
     lowest = 1 if size % 2 == 0 else -1  # at s = -size
     first = 1 if lowest < 0 else -1  # slope there
     constant = lowest - first * (begin - size)
     bends = [(2 * first * (-1) ** k, one, size - 2 * k) for k in range(1, size)]
-    network = neurons((first, one, begin), *bends, (constant, [0] * size, 1))
+    network = neurons((first, one, begin), *bends, (constant, [0] * (size * d), 1))
 
     def zigzag(x: np.ndarray) -> np.ndarray:
         """By its definition: straight between the values of the parity at s = -size + 2k."""
@@ -79,7 +86,12 @@ def parity(size: int) -> Readout:
         return inside + beyond
 
     return Readout(
-        f"parity of {size}", size, zigzag, math.sqrt(size), float(path_norm(network)), network
+        f"parity of {size}",
+        size * d,
+        zigzag,
+        math.sqrt(size * d),
+        float(path_norm(network)),
+        network,
     )
 
 
@@ -283,6 +295,16 @@ class Target:
         """Random windows (count, n, d)."""
         return self.tokens[rng.integers(len(self.tokens), size=(count, n))]
 
+    def continued(self, recent: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+        """Windows (count, r, d) with the pasts that are worst for a layer; (2 count, n, d).
+
+        If the layer is off by the sum over s of gap(s) x_{t-s}, s < n, the older tokens are those
+        of the signs of gap(s), or all of the other sign. `gaps` is (count, n), or (n,) for all.
+        """
+        older = np.where(gaps < 0, -1.0, 1.0)[..., : recent.shape[1] - 1 : -1]  # oldest first
+        older = np.broadcast_to(older, (len(recent), older.shape[-1]))[..., None] * self.tokens[-1]
+        return np.concatenate([np.concatenate([s * older, recent], axis=1) for s in (1, -1)])
+
     def windows(self, n: int) -> np.ndarray:
         """Every window of n tokens there is: (count^n, n, d)."""
         count = len(self.tokens)
@@ -292,6 +314,9 @@ class Target:
 
 
 SPARSE_PARITY = Target.fixed("sparse parity", (1, 3), parity(3))
+AXES = Target.fixed(
+    "parity on axes", (1, 3), parity(3, 2), np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+)
 TRIGRAM = Target.fixed("trigram majority", (1, 2), majority(3))
 NEAR_AND_FAR = Target.fixed("length of two", (2,), length(2))
 FOLLOW = Target("follow the pointer", (by_value(),), coordinate(2, 1), THREE)

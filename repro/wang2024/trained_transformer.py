@@ -2,9 +2,11 @@
 
 The weights of a Transformer of the shared model are fitted to a target by the mean square error
 over random windows. It starts at random, or at the construction of the proof, with or without
-noise.
+noise. A training is of several runs, each with a start and windows of its own, stacked into one
+loop: what is said of training is said of all runs.
 
-- From a random start every weight moves freely, but p = e^theta keeps slopes of the RPE positive.
+- The weights of a run are one vector. From a random start it holds them as they are, but log p for
+  p, which keeps slopes of the RPE positive.
 - From the construction weight w becomes w e^{u/A} and u moves: zeros stay zeros. A is the total
   weight of the heads. They cancel, so that a relative change of 1/A in each moves the output by up
   to 1: steps in u, and noise, are measured by what they do.
@@ -16,17 +18,17 @@ noise.
   Proposition 5.2, which has no feed-forward network.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from repro.numerics.exact import rationals
 from repro.numerics.l1 import indicator
-from repro.training import Adam, Cosine, Outcome, Spec, Workspace
+from repro.training import Adam, Cosine, Outcome, Spec, Stack, Workspace
 from repro.training.loop import fit, generator_at
 from repro.wang2024 import adaptive, fixed, moving, targets
 from repro.wang2024.heads import fit as fit_heads
@@ -39,7 +41,7 @@ JUDGED = 512  # windows
 @dataclass(frozen=True)
 class FitTransformer(Spec):
     kind: ClassVar[str] = "wang2024-transformer"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     target: str
     rpe: str
@@ -47,6 +49,7 @@ class FitTransformer(Spec):
     heads: int
     steps: int
     seed: int
+    runs: int
     width: int = 16
     dot_product: bool = True
     normalised: bool = False
@@ -59,45 +62,55 @@ class FitTransformer(Spec):
 
 
 class Trainable(nn.Module):
-    """All weights as parameters: themselves, but log p for p; or, if A is given, by u."""
+    """One run: all weights in one vector, as they are, but log p for p; or, if A is given, by u."""
 
-    def __init__(self, start: Transformer, A: float | None = None) -> None:
+    def __init__(self, start: Transformer, free: Sequence[Tensor], A: float | None = None) -> None:
+        """`free` goes with the first weights of `start`; those that it has none for are fixed."""
         super().__init__()
-        self.start, self.A = start, A
-        free: list[nn.Parameter] = []
-        start.map(lambda weight: free.append(nn.Parameter(self._free(weight))) or weight)
-        self.weights = nn.ParameterList(free)
+        self.start, self.A, self.sizes = start, A, [part.numel() for part in free]
+        self.free = nn.Parameter(torch.cat([part.flatten() for part in free]))
 
-    def freeze_readout(self) -> None:
-        for weight in list(self.weights)[-3:]:  # a, b, c of the last layer
-            weight.requires_grad_(False)
+    def forward(self, tokens: Tensor) -> Tensor:  # (..., n, d) -> (..., n - first)
+        *_, outputs = self.network(checked=False).states(tokens)
+        return outputs[..., 0]
 
-    def network(self) -> Transformer:
-        weights: Iterator[Tensor] = iter(self.weights)
-        return self.start.map(lambda weight: self._bound(weight, next(weights)))
+    def network(self, *, checked: bool = True) -> Transformer:
+        parts = iter(self.free.split(self.sizes))
+        return self.start.map(
+            lambda weight: self._bound(weight, next(parts, None)), checked=checked
+        )
 
-    def _free(self, weight: Tensor) -> Tensor:
-        if self.A is not None:
-            return torch.zeros_like(weight)
-        return weight.log() if weight.ndim == 0 else weight.clone()
-
-    def _bound(self, weight: Tensor, free: Tensor) -> Tensor:
+    def _bound(self, weight: Tensor, free: Tensor | None) -> Tensor:
+        if free is None:
+            return weight
+        free = free.view(weight.shape)
         if self.A is not None:
             return weight * (free / self.A).exp()
         return free.exp() if weight.ndim == 0 else free
 
 
+def weights(network: Transformer) -> list[Tensor]:
+    """All of them, in the order of `map`."""
+    found: list[Tensor] = []
+    network.map(lambda weight: found.append(weight) or weight, checked=False)
+    return found
+
+
 def train(spec: FitTransformer, workspace: Workspace) -> Outcome:
-    target, device = TARGETS[spec.target], workspace.device
-    start, A = beginning(spec)
-    model = Trainable(start.to(torch.float64, device), A)
-    if spec.attention_only:
-        model.freeze_readout()
+    """Numbers are lists, one for each run."""
+    target = TARGETS[spec.target]
+    stack = Stack(beginning(spec, workspace.device))
     judged = target.draw(JUDGED, spec.length, np.random.default_rng(spec.seed))
-    before = _judge(model.network(), target, judged)
+    before = _judge(spec, stack, judged)
+
+    def loss(stack: Stack, step: int) -> Tensor:
+        windows = _windows(spec, step)
+        outputs = _outputs(spec, stack, torch.from_numpy(windows).to(workspace.device))
+        return _errors(spec, outputs, windows).square().mean((1, 2))
+
     curves = fit(
-        model,
-        lambda model, step: _errors(model.network(), target, _windows(spec, step)).square().mean(),
+        stack,
+        loss,
         steps=spec.steps,
         optimizer=Adam(lr=spec.lr),
         schedule=Cosine(),
@@ -105,59 +118,92 @@ def train(spec: FitTransformer, workspace: Workspace) -> Outcome:
         every=50,
         clip=1.0,
     )
-    after = _judge(model.network(), target, judged)
-    numbers = {f"{name} at the start": value for name, value in before.items()} | after
-    return Outcome(numbers, curves, dict(model.state_dict()))
+    numbers = {f"{name} at the start": values for name, values in before.items()}
+    return Outcome(numbers | _judge(spec, stack, judged), curves, dict(stack.state_dict()))
 
 
-def network(spec: FitTransformer, outcome: Outcome) -> Transformer:
-    """The trained network."""
-    model = Trainable(*beginning(spec))
-    model.load_state_dict(outcome.tensors)
-    return model.network().map(Tensor.detach)
+def networks(spec: FitTransformer, outcome: Outcome) -> list[Transformer]:
+    """The trained networks, one for each run."""
+    stack = Stack(beginning(spec))
+    stack.load_state_dict(outcome.tensors)
+    return _networks(stack)
 
 
-def _windows(spec: FitTransformer, step: int) -> np.ndarray:
-    seed = generator_at(spec.seed, step).initial_seed()
-    return TARGETS[spec.target].draw(spec.batch, spec.length, np.random.default_rng(seed))
+def told(values: Sequence[float]) -> str:
+    """The median of the runs and how far they spread, in words."""
+    return f"{np.median(values):.2g} ({min(values):.2g} to {max(values):.2g})"
 
 
-def _errors(network: Transformer, target: targets.Target, tokens: np.ndarray) -> Tensor:
+def _networks(stack: Stack) -> list[Transformer]:
+    runs = (run for run in stack.models if isinstance(run, Trainable))
+    return [run.network().map(Tensor.detach) for run in runs]
+
+
+def _windows(spec: FitTransformer, step: int) -> np.ndarray:  # (runs, batch, n, d)
+    target, count = TARGETS[spec.target], spec.runs * spec.batch
+    rng = np.random.default_rng(generator_at(spec.seed, step).initial_seed())
+    return target.draw(count, spec.length, rng).reshape(spec.runs, spec.batch, spec.length, -1)
+
+
+def _outputs(spec: FitTransformer, stack: Stack, tokens: Tensor) -> Tensor:
+    """(runs, batch, n); (15) for log looks at what it rounds, and a stack cannot be looked at."""
+    if spec.start == "random" or spec.layers == 1 or spec.rpe == "lin":
+        return stack(tokens)
+    return torch.stack([run(x) for run, x in zip(stack.models, tokens, strict=True)])
+
+
+def _errors(spec: FitTransformer, outputs: Tensor, tokens: np.ndarray) -> Tensor:
     """Output minus target, at the last position after a softmax and else at all that count."""
-    device = network.W_E.device
-    outputs = network(torch.from_numpy(tokens).to(device))[..., 0]
-    positions = 1 if network.layers[-1].attention.normalised else tokens.shape[-2] - target.reach
-    wanted = torch.from_numpy(target(tokens)).to(device)
+    target = TARGETS[spec.target]
+    positions = 1 if spec.normalised else spec.length - target.reach
+    wanted = torch.from_numpy(target(tokens)).to(outputs.device)
     return outputs[..., -positions:] - wanted[..., -positions:]
 
 
 @torch.no_grad()
-def _judge(network: Transformer, target: targets.Target, tokens: np.ndarray) -> dict[str, float]:
-    errors = _errors(network, target, tokens)
-    return {
-        "mean square error": errors.square().mean().item(),
-        "largest error": errors.abs().max().item(),
-    }
+def _judge(spec: FitTransformer, stack: Stack, tokens: np.ndarray) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {"mean square error": [], "largest error": []}
+    for network in _networks(stack):
+        outputs = network(torch.from_numpy(tokens).to(network.W_E.device))[..., 0]
+        errors = _errors(spec, outputs, tokens)
+        found["mean square error"].append(errors.square().mean().item())
+        found["largest error"].append(errors.abs().max().item())
+    return found
 
 
 # --- where it begins -----------------------------------------------------------------------------
 
 
-def beginning(spec: FitTransformer) -> tuple[Transformer, float | None]:
-    """The network before training, and A if it is a construction."""
+def beginning(spec: FitTransformer, device: str = "cpu") -> list[Trainable]:
+    """The runs before training."""
     if spec.target not in TARGETS:
         raise ValueError(f"no target {spec.target!r}: there are {', '.join(TARGETS)}")
-    if spec.start == "random":
-        return _random(spec), None
-    if spec.start != "construction":
+    if spec.start not in ("random", "construction"):
         raise ValueError(f"training starts at random or at the construction, got {spec.start!r}")
+    draw = generator_at(spec.seed, -1)
+    if spec.start == "random":
+        return [_at_random(spec, draw, device) for _ in range(spec.runs)]
     built, A = (_one_layer if spec.layers == 1 else _layers)(spec)
-    return _disturbed(built.to(torch.float64), spec, A), A
+    if built.layers[-1].attention.normalised != spec.normalised:
+        raise ValueError("Theorem 4.1 is built with a softmax, 5.1 and 5.4 are built without")
+    start = built.to(torch.float64, device)
+
+    def disturbed() -> list[Tensor]:
+        noise = (torch.randn(w.shape, generator=draw, dtype=w.dtype) for w in weights(start))
+        return [spec.noise * one.to(device) for one in noise]
+
+    return [Trainable(start, disturbed(), A) for _ in range(spec.runs)]
 
 
-def _random(spec: FitTransformer) -> Transformer:
+def _at_random(spec: FitTransformer, draw: Generator, device: str) -> Trainable:
+    start = _random(spec, draw).to(torch.float64, device)
+    free = [weight.log() if weight.ndim == 0 else weight for weight in weights(start)]
+    return Trainable(start, free[:-3] if spec.attention_only else free)  # all but a, b, c
+
+
+def _random(spec: FitTransformer, draw: Generator) -> Transformer:
     """Small enough that three layers without normalisation stay finite; slopes around 1."""
-    target, draw = TARGETS[spec.target], generator_at(spec.seed, -1)
+    target = TARGETS[spec.target]
     D = adaptive.Layout(target.M, target.d).D
 
     def normal(*shape: int, size: float = 1.0) -> Tensor:
@@ -208,14 +254,3 @@ def _layers(spec: FitTransformer) -> tuple[Transformer, float]:
         raise ValueError(f"{target.name} is built with {len(stages) + 1} layers, not {spec.layers}")
     heads = [moving.fitted(spec.rpe, T, spec.heads) for T in target.distances]
     return adaptive.transformer(target, heads, stages), max(one.weight for one in heads)
-
-
-def _disturbed(network: Transformer, spec: FitTransformer, A: float) -> Transformer:
-    """Every weight times e^{noise / A times a normal number}."""
-    draw = generator_at(spec.seed, -1)
-
-    def disturb(weight: Tensor) -> Tensor:
-        normal = torch.randn(weight.shape, generator=draw, dtype=weight.dtype)
-        return weight * (spec.noise / A * normal).exp()
-
-    return network.map(disturb)

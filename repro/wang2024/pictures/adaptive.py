@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
 
 TITLES = {
-    "one head": "one head, $e^{\\mathrm{logit}}$ in a row / its maximum",
+    "one head": "one head, $e^{\\mathrm{logit}}$ over the row's maximum",
     "all heads": "all heads, $\\sum_h \\alpha_h e^{\\mathrm{logit}}$",
     "RPE alone": "RPE alone: it does not move",
-    "dot product alone": "dot product alone: no distance",
+    "dot product alone": "one head, dot product alone: no distance",
 }
+BY_ROW = "one head", "dot product alone"  # of which each row is shown over its maximum
 
 
 def attention_maps(
@@ -27,7 +28,7 @@ def attention_maps(
     image = None
     for axes, (part, table) in zip(panels, maps.items(), strict=True):
         image = axes.imshow(
-            _by_row(table) if part == "one head" else table, cmap="RdBu", vmin=-1, vmax=1
+            _by_row(table) if part in BY_ROW else table, cmap="RdBu", vmin=-1, vmax=1
         )
         for query, key in wanted:
             axes.add_patch(_square(key, query))
@@ -35,7 +36,7 @@ def attention_maps(
         axes.set(xlabel="key: token $x_{t-s}$")
         labels = [f"{token:+.0f}" if token else "0" for token in tokens]
         axes.set_xticks(range(len(tokens)), labels, fontsize=7)
-        axes.set_yticks(range(len(tokens)), labels, fontsize=7)
+        axes.set_yticks(range(len(tokens)), labels if axes is panels[0] else [], fontsize=7)
         axes.grid(visible=False)
     panels[0].set(ylabel="query: token $x_t$, which asks for $x_t + 2$ back")
     if image is not None:
@@ -53,7 +54,7 @@ def _by_row(table: "np.ndarray") -> "np.ndarray":
 def _square(x: float, y: float) -> "Rectangle":
     from matplotlib.patches import Rectangle
 
-    return Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.2)
+    return Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="#D55E00", linewidth=1.5)
 
 
 def rounding(

@@ -132,8 +132,9 @@ def maps(
     ):
         images.append(axes.imshow(weight, cmap="RdBu", vmin=-1.0, vmax=1.0))
         ticks = range(len(tokens))
-        axes.set_xticks(ticks, [TEXTS[token][0] for token in tokens])
-        axes.set_yticks(ticks, [TEXTS[token][0] for token in tokens])
+        labels = [TEXTS[token][0] for token in tokens]
+        axes.set_xticks(ticks, labels)
+        axes.set_yticks(ticks, labels if number == 1 else [])
         axes.grid(False)
         axes.set_xlabel("sign of the token attended to")
         t = [row for row, goal in enumerate(place) if goal >= 0]
@@ -200,6 +201,7 @@ def one_layer(values: Mapping[int, int], curves: Mapping[str, Mapping[str, Curve
         figures.draw(right, "construction", *of_rpe["network"], f"one layer, {rpe}", **look)
         figures.draw(right, "control", *of_rpe["blind"], f"control: no $x_{{t-2}}$, {rpe}", **look)
     right.set(yscale="log", xlabel="heads H", ylabel="largest error", title="no dot product")
+    right.set_xticks(sorted({H for of_rpe in curves.values() for H in of_rpe["network"][0]}))
     right.legend(loc="lower left")
     return figure
 

@@ -1,5 +1,6 @@
 """Proposition 5.2, Definition B.5 and C.2: following a pointer, parameters, depth."""
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ def _curve(axes: "Axes", role: str, points: Points, label: str, **changes: Any) 
 
 
 def followed(
-    layers: Points, best: Points, any_g: Points, least: float, squares: Mapping[str, float]
+    layers: Points,
+    best: Points,
+    any_g: Points,
+    least: float,
+    squares: Mapping[str, Sequence[float]],
 ) -> "Figure":
-    """Error against heads, with dot product and without; mean squares after training."""
+    """Error against heads, with dot product and without; mean squares of all runs of training."""
     figure, (left, right) = figures.panels(2, width=5, height=4)
     left.axhline(least, **figures.ROLES["bound"], label="no layer without dot product is below")
     _curve(left, "construction", any_g, "log, g = 1, 2, 3", marker="D")
@@ -35,8 +40,13 @@ def followed(
     left.legend(loc="lower left")
     roles = ["trained", "floor", "trained", "construction"]
     colors = [figures.ROLES[role]["color"] for role in roles]
-    bars = right.barh(list(squares), list(squares.values()), color=colors)
-    right.bar_label(bars, fmt="%.3f", padding=3, fontsize=9)
+    middle = [statistics.median(runs) for runs in squares.values()]
+    right.barh(list(squares), middle, color=colors)
+    for place, (half, runs) in enumerate(zip(middle, squares.values(), strict=True)):
+        if len(runs) > 1:
+            right.plot(runs, [place] * len(runs), "o", markersize=3.5, color="black", alpha=0.6)
+        beside = {"textcoords": "offset points", "va": "center", "fontsize": 9}
+        right.annotate(f"{half:.3f}", (max(runs), place), (6, 0), **beside)
     right.set(xlabel="mean square error, H = 4, g = 1, 2, 3", title="dot product: with or without")
     right.margins(x=0.15)
     right.invert_yaxis()
@@ -79,6 +89,7 @@ def same_errors(curves: Mapping[str, Mapping[str, Points]]) -> "Figure":
             role, changes = looks[label]
             _curve(axes, role, points, label, **changes)
         axes.set(yscale="log", xlabel="heads for each memory", title=title)
+        axes.set_xticks(sorted({H for points in lines.values() for H in points}))
     panels[0].set_ylabel("largest error over all windows")
     panels[-1].legend(loc="lower left")
     return figure
