@@ -13,8 +13,9 @@ Controls: quadrature weights left out; the last of four terms kept in place of t
 
 Not checked: kernels that are square integrable only. (11) for all rho^ is the theorem of Schmidt.
 
-Readings: Lebesgue measure; orthonormal systems, which need not be bases; [0, 1] for I, a piece of
-unit length.
+Readings: Lebesgue measure; [0, 1] for I, a piece of unit length. Printed are orthonormal bases of
+L2(I): a system that ends with the rank can be continued to one, with singular values 0, and neither
+(10) nor (11) sees the difference. (14) and Section 4.3 do.
 """
 
 import itertools

@@ -17,8 +17,6 @@ Control: equal labels; an average over all segments.
 
 Not said here: that no F, f, rho of any kind represent the task. On encoded inputs Theorem A.3 gives
 some, but not the displayed ones.
-Slip: Figure 5 has segments of lengths 3 and 5 in 10 tokens, so that the second prediction token is
-x(4), not x(5); counted with their prediction tokens the two would have 8 tokens, not 10.
 """
 
 from fractions import Fraction
@@ -164,22 +162,6 @@ def test_reading_without_positions_two_prediction_tokens_have_one_output(claim):
         snippet="x = ['x_pred', 1, 'x_pred', 4]\n"
         "y = {0: x[1], 2: x[3]}     # the centre of gravity of one point is that point\n"
         "print(x[0] == x[2], 'but', y[0], 'is not', y[2])\n",
-    )
-
-
-def test_printed_the_second_prediction_token_of_figure_5(claim):
-    """Segments of 3 and 5 points and a prediction token before each: 0 and 4, ten tokens in all."""
-    lengths = [3, 5]
-    places = [0, lengths[0] + 1]
-    claim.equals(sum(lengths) + len(lengths), 10, "tokens", equation="input of length 10")
-    claim.counterexample(
-        "x(0) and x(5) are the prediction tokens of segments of lengths 3 and 5",
-        input={"lengths": lengths, "tokens": 10},
-        measured=places[1],
-        expected=5,
-        equation="text on Figure 5",
-        snippet="lengths = [3, 5]\n"
-        "print('x(0) and x(%d), of %d tokens' % (lengths[0] + 1, sum(lengths) + len(lengths)))\n",
     )
 
 

@@ -7,14 +7,17 @@ Sections D.2, D.3     pieces.py (Hoelder constants), mixing.py (the spectrum of 
 Equation (18)         selection.py
 Equations (12)-(15)   complexity.py
 Section 5.1, (68)     couplings.py
+Figure 1              spectra.py; what is trained in all figures and tables: learner.py
 Theorem 4.1           rate.py, and what no network can do: floors.py
 (5) in floating point networks.py
 (40)-(43)             softmax.py
 Proposition B.1       gauge.py
-Appendix B.1, tasks   tasks.py
+Appendix B.1, tasks   tasks.py; what training recovers of them: recovery.py
 Section D.1           recurrent.py (72)-(75), memory.py (76)-(79), hankel.py (the rate)
 Proposition 6.1       ordering.py, and the floor under Table 2
 Proposition 6.3       memory.py
+Tables 2, 3           linear_tasks.py (targets), learner.py (Transformer), trained_recurrent.py,
+                      comparison.py (what is trained)
 """
 
 from typing import TYPE_CHECKING
@@ -23,12 +26,15 @@ from repro.lazy import submodules
 
 if TYPE_CHECKING:
     from repro.jiang2024 import (
+        comparison,
         complexity,
         couplings,
         encodings,
         floors,
         gauge,
         hankel,
+        learner,
+        linear_tasks,
         memory,
         mixing,
         model,
@@ -37,20 +43,26 @@ if TYPE_CHECKING:
         pictures,
         pieces,
         rate,
+        recovery,
         recurrent,
         representation,
         selection,
         softmax,
+        spectra,
         tasks,
+        trained_recurrent,
     )
 
 __all__ = [
+    "comparison",
     "complexity",
     "couplings",
     "encodings",
     "floors",
     "gauge",
     "hankel",
+    "learner",
+    "linear_tasks",
     "memory",
     "mixing",
     "model",
@@ -59,10 +71,13 @@ __all__ = [
     "pictures",
     "pieces",
     "rate",
+    "recovery",
     "recurrent",
     "representation",
     "selection",
     "softmax",
+    "spectra",
     "tasks",
+    "trained_recurrent",
 ]
 __getattr__ = submodules(__name__, *__all__)

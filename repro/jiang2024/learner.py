@@ -146,7 +146,12 @@ def untrained(spec: FitAttention) -> Learner:
 
 
 def train(spec: FitAttention, workspace: Workspace) -> Outcome:
-    model = untrained(spec).to(workspace.device)
+    return improve(untrained(spec), spec, workspace)
+
+
+def improve(model: Learner, spec: FitAttention, workspace: Workspace) -> Outcome:
+    """Train from where the model is, and judge it."""
+    model = model.to(workspace.device)
 
     def loss(model: Learner, step: int) -> Tensor:
         tokens, wanted = batch(spec, step, spec.recipe.batch)

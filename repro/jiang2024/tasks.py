@@ -5,26 +5,31 @@ nearest point      u (d), v (d)                                    (u, v) -> v  
 centre of gravity  x (d), mass, 1 for a prediction token, label    its x, then |x|     (58), (62)
 selection          v (d), indices s (k), own index                 its v               (63)
 
-`weights` is the attention matrix that the text asks for, computed from the definition of the task;
+`weights` is the attention matrix that the text asks for, computed from the definition of the task,
+`wanted` the output with these weights, and `readout` F o f, the output on a constant sequence;
 `target(sharpness)` is of form (8) with couplings that are continuous on the tokens, and its weights
 tend to these as the sharpness grows: they may be 0, softmax weights never are. In exact arithmetic
 a sharpness is the logarithm of a rational (numerics/logarithms.py), and what it multiplies must be
 an integer.
+
+All can be trained on (learner.Task). To a network integers are given as one-hot codes (`OneHot`).
 
 Readings. The label, the number of the segment, is not in the paper, and neither is the own index:
 without them the tasks are not of form (8) with the displayed weights (claims on (57) and (63)).
 Indices count from 0, as in (66); masses are drawn from [1/10, 1], points from [-1, 1]^d.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from repro.jiang2024.encodings import appended
 from repro.jiang2024.model import Target, hard_max, softmax
-from repro.numerics.arrays import Array, each
+from repro.numerics.arrays import Array, each, inner, side_by_side
 from repro.numerics.exact import rationals
 from repro.numerics.logarithms import Log
 
@@ -37,10 +42,6 @@ PRINTED_SELECTION = (
 def _uniform(generator: torch.Generator, *shape: int, low: float = -1, high: float = 1) -> Tensor:
     draw = torch.rand(shape, generator=generator, dtype=torch.float64)
     return low + (high - low) * draw
-
-
-def _itself(z: Array) -> Array:
-    return z
 
 
 def _squares(u: Array, v: Array) -> Array:
@@ -56,15 +57,57 @@ def _where(condition: Array, yes: Any, no: Any) -> Array:
     return (torch if isinstance(condition, Tensor) else np).where(condition, yes, no)
 
 
+class Displayed(ABC):
+    """A task with f, F, and the weights that its text displays."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int: ...
+
+    @abstractmethod
+    def draw(self, generator: torch.Generator, count: int) -> Tensor: ...
+
+    @abstractmethod
+    def weights(self, x: Array) -> Array: ...
+
+    @abstractmethod
+    def f(self, x: Array) -> Array: ...
+
+    def F(self, z: Array) -> Array:
+        return z
+
+    def wanted(self, tokens: Array) -> Array:  # (..., tau, outputs)
+        y = self.F(inner(self.weights(tokens), self.f(tokens).mT))
+        return y.reshape(*tokens.shape[:-1], self.outputs)
+
+    def readout(self, tokens: Array) -> Array:  # (..., tau, outputs)
+        return self.F(self.f(tokens)).reshape(*tokens.shape[:-1], self.outputs)
+
+
 @dataclass(frozen=True)
-class Nearest:
+class Nearest(Displayed):
     """(54): for each u(t) the nearest of all v(s)."""
 
     d: int = 2
     tau: int = 6
 
-    def inputs(self, generator: torch.Generator, count: int) -> Tensor:
-        return _uniform(generator, count, self.tau, 2 * self.d)
+    @property
+    def inputs(self) -> int:
+        return 2 * self.d
+
+    @property
+    def outputs(self) -> int:
+        return self.d
+
+    def draw(self, generator: torch.Generator, count: int) -> Tensor:
+        return _uniform(generator, count, self.tau, self.inputs)
+
+    def f(self, x: Array) -> Array:
+        return x[..., self.d :]
 
     def distances(self, x: Array, keys: Array) -> Array:
         """|u(t) - v(s)|; exact numbers have no square roots, and need d = 1."""
@@ -85,26 +128,41 @@ class Nearest:
         def rho(x: Array, keys: Array) -> Array:
             return -self.distances(x, keys) * sharpness
 
-        return Target(_itself, lambda x: x[..., self.d :], rho, softmax)
+        return Target(self.F, self.f, rho, softmax)
 
 
 @dataclass(frozen=True)
-class Gravity:
+class Gravity(Displayed):
     """(58): prediction tokens get the norm of the mean of their segment, by mass; others |x|."""
 
     d: int = 2
     length: int = 10
     shortest: int = 2
+    marks: tuple[Literal["segment", "position"], ...] = ("segment",)  # what stands last, counted
 
-    def inputs(self, generator: torch.Generator, count: int) -> Tensor:
+    @property
+    def inputs(self) -> int:
+        return self.d + 2 + len(self.marks)
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+    def draw(self, generator: torch.Generator, count: int) -> Tensor:
         """Every division of the length into segments is as likely as any other."""
         layouts = self.layouts(self.length)
         chosen = torch.randint(len(layouts), (count,), generator=generator)
         x = _uniform(generator, count, self.length, self.d)
         m = _uniform(generator, count, self.length, 1, low=0.1, high=1)
-        codes = torch.stack([self._codes(layouts[int(i)]) for i in chosen])
-        points = 1 - codes[..., :1]
-        return torch.cat([x * points, m * points, codes], dim=-1)
+        return self.tokens(torch.cat([x, m], dim=-1), self.flags(layouts)[chosen])
+
+    def tokens(self, masses: Tensor, flags: Tensor) -> Tensor:
+        """Of points with their mass (..., d + 1), unless the flag (...) says: prediction token."""
+        position = torch.arange(self.length, dtype=masses.dtype).expand(flags.shape)
+        known = {"segment": flags.cumsum(-1) - 1, "position": position}
+        columns = [flags, *(known[mark] for mark in self.marks)]
+        points = masses * (1 - flags)[..., None]
+        return torch.cat([points, torch.stack(columns, dim=-1)], dim=-1)
 
     def layouts(self, length: int) -> list[tuple[int, ...]]:
         """The numbers of points of the segments, each of which takes a prediction token more."""
@@ -113,11 +171,15 @@ class Gravity:
         firsts = range(self.shortest, length)
         return [(n, *rest) for n in firsts for rest in self.layouts(length - n - 1)]
 
-    def _codes(self, layout: tuple[int, ...]) -> Tensor:
-        rows = [
-            (float(place == 0), label) for label, n in enumerate(layout) for place in range(n + 1)
-        ]
+    def flags(self, layouts: list[tuple[int, ...]]) -> Tensor:  # (number of layouts, length)
+        rows = [[float(place == 0) for n in row for place in range(n + 1)] for row in layouts]
         return torch.tensor(rows, dtype=torch.float64)
+
+    def f(self, x: Array) -> Array:
+        return x[..., : self.d]
+
+    def F(self, z: Array) -> Array:
+        return _length(z)
 
     def weights(self, x: Array) -> Array:
         """(62), from the flags alone: a segment reaches from a prediction token to the next."""
@@ -130,19 +192,19 @@ class Gravity:
         return _where(flag[..., :, None] == 1, shared, alone)
 
     def target(self, sharpness: Any) -> Target:
-        """With the label in the token. Prediction tokens: log m - sharpness (difference of
+        """With the label as the first mark. Prediction tokens: log m - sharpness (difference of
         labels)^2, and -sharpness for other prediction tokens; points: -sharpness |x - y|^2."""
         d = self.d
 
         def rho(x: Array, keys: Array) -> Array:
             predicts = x[..., d + 1][..., :, None] == 1
             predicted = keys[..., d + 1][..., None, :] == 1
-            apart = _where(predicted, 1, _squares(x[..., d + 2 :], keys[..., d + 2 :]))
+            apart = _where(predicted, 1, _squares(x[..., d + 2 : d + 3], keys[..., d + 2 : d + 3]))
             mass = keys[..., d] + keys[..., d + 1]  # of a prediction token: 1
             shared = _log(mass)[..., None, :] - apart * sharpness
             return _where(predicts, shared, -_squares(x, keys) * sharpness)
 
-        return Target(_length, lambda x: x[..., :d], rho, softmax)
+        return Target(self.F, self.f, rho, softmax)
 
 
 def _length(z: Array) -> Array:
@@ -154,23 +216,28 @@ def _length(z: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Displayed):
     """(63): the mean of the k vectors whose indices the token names."""
 
     d: int = 2
     k: int = 3
     tau: int = 8
 
-    def inputs(self, generator: torch.Generator, count: int) -> Tensor:
+    @property
+    def inputs(self) -> int:
+        return self.d + self.k + 1
+
+    @property
+    def outputs(self) -> int:
+        return self.d
+
+    def draw(self, generator: torch.Generator, count: int) -> Tensor:
         s = torch.randint(self.tau, (count, self.tau, self.k), generator=generator)
         return self.tokens(_uniform(generator, count, self.tau, self.d), s.double())
 
     def tokens(self, v: Array, s: Array) -> Array:
         """(v, s) with the own index as the last column."""
-        if isinstance(v, Tensor):
-            own = torch.arange(v.shape[-2], dtype=v.dtype)[:, None].expand(*v.shape[:-1], 1)
-            return torch.cat([v, s, own], dim=-1)
-        return np.concatenate([v, s, rationals(np.arange(len(v)))[:, None]], axis=-1)
+        return side_by_side(v, s, appended(v)[..., -1:] - 1)
 
     def counts(self, x: Array, keys: Array) -> Array:
         """How often x(t) names the index of key s."""
@@ -183,6 +250,9 @@ class Selection:
     def weights(self, x: Array) -> Array:
         return self.counts(x, x) / self.k
 
+    def f(self, x: Array) -> Array:
+        return x[..., : self.d]
+
     def target(self, sharpness: Any) -> Target:
         """Logits log(count), and -sharpness where the count is 0."""
 
@@ -191,4 +261,43 @@ class Selection:
             never = _where(counts == 0, 1, 0 * counts)
             return _log(counts + never) - never * sharpness
 
-        return Target(_itself, lambda x: x[..., : self.d], rho, softmax)
+        return Target(self.F, self.f, rho, softmax)
+
+
+@dataclass(frozen=True)
+class OneHot(Displayed):
+    """A task whose last columns, integers below `size`, are written as unit vectors."""
+
+    task: Gravity | Selection
+    columns: int
+    size: int
+
+    @property
+    def inputs(self) -> int:
+        return self.task.inputs + self.columns * (self.size - 1)
+
+    @property
+    def outputs(self) -> int:
+        return self.task.outputs
+
+    def draw(self, generator: torch.Generator, count: int) -> Tensor:
+        return self.coded(self.task.draw(generator, count))
+
+    def coded(self, x: Tensor) -> Tensor:
+        numbers = x[..., -self.columns :].long()
+        codes = torch.nn.functional.one_hot(numbers, self.size).flatten(-2)
+        return torch.cat([x[..., : -self.columns], codes.to(x.dtype)], dim=-1)
+
+    def plain(self, tokens: Tensor) -> Tensor:
+        codes = tokens[..., -self.columns * self.size :].unflatten(-1, (self.columns, self.size))
+        plain = tokens[..., : -self.columns * self.size]
+        return torch.cat([plain, codes.argmax(-1).to(tokens.dtype)], dim=-1)
+
+    def weights(self, x: Tensor) -> Tensor:
+        return self.task.weights(self.plain(x))
+
+    def f(self, x: Tensor) -> Tensor:
+        return self.task.f(self.plain(x))
+
+    def F(self, z: Tensor) -> Tensor:
+        return self.task.F(z)

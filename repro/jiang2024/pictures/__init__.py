@@ -10,6 +10,9 @@ if TYPE_CHECKING:
         recurrent,
         representation,
         shape,
+        tables,
+        tasks,
+        trained_rate,
     )
 
 __all__ = [
@@ -17,5 +20,8 @@ __all__ = [
     "recurrent",
     "representation",
     "shape",
+    "tables",
+    "tasks",
+    "trained_rate",
 ]
 __getattr__ = submodules(__name__, *__all__)

@@ -1,0 +1,95 @@
+"""Equation (22) (jiang2024, A.2): which functions come before the target.
+
+Printed: there are inner functions psi_qs and outer functions g_q "such that any continuous f" on
+the product is sum_q g_q(sum_s psi_qs(x_s)). The right side is then one function, and there are two.
+Repaired, as Ostrand has it: inner functions first, then f, then outer functions that depend on it.
+
+Checked: the counterexample; and the repaired order where it can be had exactly, on the 49 pairs of
+numbers k/6: Sprecher's inner sums are all different there, so that for whatever f a search tries
+one outer function, the others being 0, has its values; no outer function has those of two f.
+Controls: the same outer function for another f; inner sums with lam = 1, which are not different.
+
+Not checked: Theorem A.1 itself, for all points at once: its own claim.
+"""
+
+import functools
+import itertools
+from fractions import Fraction
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import numerics
+
+PAIRS = list(itertools.product(range(7), repeat=2))
+values = st.lists(
+    st.fractions(min_value=-3, max_value=3, max_denominator=9),
+    min_size=len(PAIRS),
+    max_size=len(PAIRS),
+)
+
+
+@functools.cache
+def inner_sums(lam=numerics.superposition.LAMBDA):
+    """psi(x_1) + lam psi(x_2) at all pairs."""
+    psi = numerics.superposition.psi
+    return [psi(1, a) + lam * psi(1, b) for a, b in PAIRS]
+
+
+def left(f, g):
+    """How many values of f the outer function g misses."""
+    return sum(g[y] != value for y, value in zip(inner_sums(), f, strict=True))
+
+
+def outer(f):
+    """g_0 for this f."""
+    return dict(zip(inner_sums(), f, strict=True))
+
+
+@pytest.mark.exact
+def test_repaired_every_target_has_its_own_outer_function(claim):
+    claim.equals(len(set(inner_sums())), 49, "different inner sums", equation="ψ, before f")
+    examples = claim.at_scale(smoke=10, laptop=30, paper=300)
+    claim.for_all(
+        values,
+        lambda f: left(f, outer(f)),
+        "values missed, of 49",
+        equation="(22), g_q after f",
+        examples=examples,
+    )
+
+
+def test_printed_one_set_of_outer_functions_for_all_targets(claim):
+    """ "There are psi_qs and g_q such that any f ...": the right side of (22) is one function."""
+    claim.counterexample(
+        "the same g_q represent every f",
+        input={"f_1": 0, "f_2": 1, "x": [0, 0]},
+        measured=Fraction(1),
+        expected=Fraction(0),
+        equation="(22), at x = 0 for f_2 = 1 and for f_1 = 0",
+        snippet="f_1, f_2 = (lambda *x: 0), (lambda *x: 1)\n"
+        "print('sum_q g_q(sum_s psi_qs(0)) should be', f_1(0, 0), 'and', f_2(0, 0))\n",
+    )
+
+
+def test_control_the_outer_function_of_another_target_misses(claim):
+    """f_1 = x_1 and f_2 = x_2, in sixths: they agree at seven pairs only."""
+    first, second = ([Fraction(pair[k], 6) for pair in PAIRS] for k in (0, 1))
+    claim.at_least(
+        left(second, outer(first)),
+        42,
+        "values of f_2 missed by the g of f_1",
+        equation="(22), g_q before f",
+        source="exact: 49 pairs, 7 of them on the diagonal",
+    )
+
+
+def test_control_with_equal_weights_no_outer_function_serves(claim):
+    """lam = 1: (a, b) and (b, a) have one sum, so that f = x_1 has two values there."""
+    claim.at_least(
+        49 - len(set(inner_sums(Fraction(1)))),
+        21,
+        "inner sums that are there twice",
+        equation="λ = 1",
+        source="exact: 21 pairs below the diagonal",
+    )

@@ -1,0 +1,108 @@
+"""What a trained network has recovered of a task of Appendix B.1, in numbers.
+
+Two statements are made of Figures 4-6, and each gets a number for every token of fresh sequences.
+
+"The attention matrix recovers rho":
+    variation   half the sum of |A_ts - w_ts| over s, the total variation distance of row t of the
+                trained attention A from the task's weights w; from 0 to 1
+    right       whether A_t. is largest where w_t. is; asked only where that place is one (`unique`)
+"F o f recovers the identity, or the norm":
+    readout     F^(W_V f^(x(t))), which is the output on the sequence (x(t), ..., x(t)): a softmax
+                of equal logits averages equal values. Compared with the task's own F o f.
+
+What a small loss does not say. For any g > 0 the coupling rho + log g(v) with the values
+(f / g, 1 / g) and F(z_1 / z_2) is the same map (gauge.py): attention is not fixed by the map. And
+what an output owes to its own token alone needs no value at all: a query that divides its weight
+between two kinds of keys, in a proportion of its choice, writes any number of [0, 1] into the
+average. F o f is fixed by the map where constant sequences are inputs (Proposition B.1 (1)); in the
+task on centres of gravity they are not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from repro.jiang2024.learner import JUDGED, FitAttention, Learner, batch, trained, untrained
+from repro.jiang2024.tasks import Displayed
+from repro.training import Outcome
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """Of count sequences of tau tokens; one number for each token unless a shape is given."""
+
+    tokens: Tensor  # (count, tau, inputs)
+    attention: Tensor  # (count, tau, tau)
+    weights: Tensor  # (count, tau, tau), of the task
+    readout: Tensor  # (count, tau, outputs), of the network
+    displayed: Tensor  # (count, tau, outputs), of the task
+
+    @property
+    def variation(self) -> Tensor:
+        return (self.attention - self.weights).abs().sum(-1) / 2
+
+    @property
+    def unique(self) -> Tensor:
+        """Whether the task has one largest weight."""
+        two = self.weights.topk(2).values
+        return two[..., 0] > two[..., 1]
+
+    @property
+    def right(self) -> Tensor:
+        return self.attention.argmax(-1) == self.weights.argmax(-1)
+
+    def agreement(self, rows: Tensor | None = None) -> float:
+        """The share of right rows, of those with a unique maximum (and in `rows`)."""
+        asked = self.unique if rows is None else self.unique & rows
+        return self.right[asked].double().mean().item()
+
+    def distance(self, rows: Tensor | None = None) -> float:
+        """The mean of the variation over all rows, or some."""
+        return (self.variation if rows is None else self.variation[rows]).mean().item()
+
+    def errors(self, rows: Tensor | None = None) -> tuple[float, float]:
+        """Of the readout over the standard deviation of the displayed: RMS, and largest."""
+        here = torch.ones_like(self.unique) if rows is None else rows
+        off, asked = (self.readout - self.displayed)[here], self.displayed[here]
+        spread = asked.var(dim=0).mean().sqrt()
+        return (off.square().mean().sqrt() / spread).item(), (off.abs().max() / spread).item()
+
+    def pairs(self, count: int) -> list[tuple[float, float]]:
+        """(displayed, readout), coordinate by coordinate, for the first token of some sequences."""
+        asked, made = (z[:count, 0].flatten().tolist() for z in (self.displayed, self.readout))
+        return list(zip(asked, made, strict=True))
+
+
+def before(spec: FitAttention) -> Recovered:
+    """By the untrained twin, on the fresh sequences on which the training is judged."""
+    return _judged(spec, untrained(spec))
+
+
+def after(spec: FitAttention, outcome: Outcome) -> Recovered:
+    """By the trained network, on the same sequences."""
+    return _judged(spec, trained(spec, outcome))
+
+
+def _judged(spec: FitAttention, learner: Learner) -> Recovered:
+    if not isinstance(spec.task, Displayed):
+        raise TypeError(f"Appendix B.1: {spec.task} has no weights to compare attention with")
+    return of_tokens(spec.task, learner, batch(spec, -2, JUDGED)[0])
+
+
+def of_tokens(task: Displayed, learner: Learner, tokens: Tensor) -> Recovered:
+    """The network in float32, the task's own numbers in double precision."""
+    exact = tokens.double()
+    with torch.no_grad():
+        form = learner.transformer().target()
+        attention, readout = form.weights(tokens.float()), form.F(form.f(tokens.float()))
+    return Recovered(
+        exact, attention.double(), task.weights(exact), readout.double(), task.readout(exact)
+    )
+
+
+def spread(found: Sequence[float], control: float) -> str:
+    """For the page: numbers of several seeds, and of the untrained twin."""
+    least, most = min(found), max(found)
+    return f"{len(found)} seeds, from {least:.3g} to {most:.3g}; untrained {control:.3g}"

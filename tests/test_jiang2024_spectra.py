@@ -1,0 +1,101 @@
+"""Figure 1's task, and the references that trainings are compared with."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from repro.jiang2024 import learner, spectra
+from repro.jiang2024.couplings import Coupling, infinite_tails, powers
+from repro.numerics.exact import to_float
+from repro.training import Workspace
+
+SINES = learner.Dense(width=64, depth=3, sines=40.0)
+
+
+def task(rank):
+    return spectra.Spectrum("3/2", rank)
+
+
+def spec(rank, m, kind: type[learner.FitAttention] = spectra.FromConstruction, f=SINES):
+    shape = learner.Shape(m, n=32, d_v=8, f=f, F=learner.Dense(16, 3))
+    return kind(task(rank), shape, learner.Recipe.ours(2, batch=4), 0)
+
+
+def tokens(count=50):
+    return spectra.Spectrum("2", 2).draw(torch.Generator().manual_seed(0), count)
+
+
+@pytest.mark.parametrize("alpha", ["3/2", "2"])
+def test_infinite_rank_is_the_limit_of_finite_ranks(alpha):
+    x, R = tokens(5), 1000
+    finite = Coupling(powers(alpha, R)).target()(x)[..., None]
+    off = (spectra.Spectrum(alpha, None).wanted(x) - finite).abs().max().item()
+    left = float(infinite_tails(alpha, R)[0])  # a logit lacks at most twice that, an output half
+    assert off <= left
+    rank_6 = spectra.Spectrum(alpha, 6).wanted(x)
+    assert (finite - rank_6).abs().max().item() >= 0.005
+
+
+def test_what_is_kept_is_everything_once_the_head_has_the_rank():
+    rank_3 = spectra.Spectrum("2", 3)
+    assert to_float(spectra.kept(rank_3, 16)).tolist() == [1, 1 / 4, 1 / 9]
+    assert len(spectra.kept(rank_3, 2)) == 2
+    raised = to_float(spectra.kept(rank_3, 2))[0] - 1
+    assert math.isclose(raised, 1 / 9 / (2 + 15.5))
+
+
+def test_infinitely_many_are_left_beyond_the_head():
+    raised = to_float(spectra.kept(spectra.Spectrum("2", None), 1))[0] - 1
+    assert math.isclose(raised, (math.pi**2 / 6 - 1) / (1 + 15.5))
+
+
+def test_the_value_is_made_of_four_sines():
+    x = torch.linspace(0, 1, 1001, dtype=torch.float64)
+    made = 0.5 + sum(c * (j * (x - 0.5)).sin() for j, c in enumerate(spectra.DERIVATIVE, 1))
+    off = (made - x).abs().max().item()
+    assert 2e-6 < off < 0.5**9 / 630
+
+
+@torch.no_grad()
+def test_layers_of_silu_carry_what_they_are_told():
+    layers = [nn.Linear(a, b, dtype=torch.float64) for a, b in ((3, 10), (10, 9), (9, 5))]
+    read, shift = torch.randn(2, 3, dtype=torch.float64), torch.tensor([0.5, -2.0])
+    spectra.carried(layers, read, shift)
+    x = torch.randn(7, 3, dtype=torch.float64)
+    out = layers[2](nn.functional.silu(layers[1](nn.functional.silu(layers[0](x)))))
+    assert torch.allclose(out[:, :2], x @ read.mT + shift, rtol=0, atol=1e-13)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("rank", "m"), [(2, 1), (2, 2), (6, 9), (None, 4), (None, 16)])
+def test_the_planted_network_is_the_construction(rank, m):
+    x = tokens()
+    network, exact = spectra.planted(spec(rank, m)), spectra.construction(task(rank), m, x)
+    assert network.W_Q.shape == (m, 32)
+    assert (network(x.float())[..., 0] - exact(x)).abs().max() <= 1e-5
+
+
+def test_a_training_from_the_construction_starts_there():
+    given = spec(6, 3)
+    start = spectra.train(given, Workspace()).curves["loss"][0]
+    x, wanted = learner.batch(given, 0, 4)
+    exact = spectra.construction(task(6), 3, x.double())
+    assert math.isclose(start, (exact(x.double()) - wanted[..., 0]).square().mean(), rel_tol=1e-3)
+    other = spectra.train(spec(6, 3, learner.FitAttention), Workspace()).curves["loss"][0]
+    assert other > 100 * start
+
+
+def test_waves_cannot_be_planted_into_silu():
+    with pytest.raises(ValueError, match="sines in the first layer"):
+        spectra.planted(spec(2, 2, f=learner.Dense(64, 3)))
+
+
+def test_the_best_coupling_is_better_than_where_it_starts():
+    given = spectra.BestCoupling(spectra.Spectrum("2", None), 1, 8, 100, 40, 0)
+    found = spectra.best_coupling(given, Workspace())
+    assert found.numbers["mean square error, fitted"] < found.curves["loss"][0] / 3
+    assert found.tensors["A"].shape == (1, 17)
+    exact = spectra.BestCoupling(spectra.Spectrum("2", 2), 2, 4, 50, 60, 0)
+    assert spectra.best_coupling(exact, Workspace()).numbers["mean square error"] < 1e-8

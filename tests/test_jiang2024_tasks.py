@@ -1,0 +1,166 @@
+"""The tasks of Appendix B.1 as trained, what is recovered of them, and their pictures."""
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+
+from repro.jiang2024 import learner, recovery, tasks
+from repro.jiang2024.learner import Dense, FitAttention, Learner, Recipe, Shape
+from repro.jiang2024.pictures import tasks as pictures
+from repro.training import Workspace
+
+CODED = tasks.OneHot(tasks.Selection(), columns=4, size=8)
+LABELLED = tasks.OneHot(tasks.Gravity(), columns=1, size=3)
+small = Dense(width=8, depth=1)
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def spec(task: Any, steps: int = 3) -> FitAttention:
+    return FitAttention(task, Shape(4, 4, 4, small, small), Recipe.ours(steps, batch=8), seed=0)
+
+
+@pytest.mark.parametrize("task", [tasks.Nearest(), LABELLED, CODED])
+def test_every_task_can_be_trained_on(task: Any):
+    outcome = learner.train(spec(task), Workspace())
+    assert outcome.numbers["variance"] > 0
+    result = recovery.after(spec(task), outcome)
+    assert result.attention.shape == result.weights.shape
+    assert result.readout.shape == result.displayed.shape
+
+
+@pytest.mark.parametrize("task", [LABELLED, CODED])
+def test_codes_can_be_read_back(task: Any):
+    x = task.task.draw(generator(1), 30)
+    coded = task.coded(x)
+    assert coded.shape[-1] == task.inputs
+    assert torch.equal(task.plain(coded), x)
+    assert torch.equal(task.wanted(coded), task.task.wanted(x))
+    digits = coded[..., -task.columns * task.size :]
+    assert set(digits.unique().tolist()) == {0.0, 1.0}
+    assert (digits.sum(-1) == task.columns).all()
+
+
+def test_wanted_is_the_nearest_point_by_definition():
+    x = tasks.Nearest().draw(generator(2), 10)
+    y = tasks.Nearest().wanted(x)
+    u, v = x[..., :2], x[..., 2:]
+    for n in range(10):
+        for t in range(6):
+            assert torch.equal(y[n, t], min(v[n], key=lambda w: (w - u[n, t]).norm().item()))
+
+
+def test_wanted_is_the_norm_of_the_centre_by_definition():
+    task = tasks.Gravity()
+    x = task.draw(generator(3), 20)
+    y = task.wanted(x)
+    for n in range(20):
+        starts = [*x[n, :, 3].nonzero()[:, 0].tolist(), 10]
+        for first, end in itertools.pairwise(starts):
+            points, m = x[n, first + 1 : end, :2], x[n, first + 1 : end, 2]
+            centre = (m[:, None] * points).sum(0) / m.sum()
+            assert y[n, first, 0].item() == pytest.approx(centre.norm().item())
+            assert torch.allclose(y[n, first + 1 : end, 0], points.norm(dim=-1))
+
+
+def test_wanted_is_the_mean_of_the_named_by_definition():
+    task = tasks.Selection()
+    x = task.draw(generator(4), 20)
+    named = x[..., 2:5].long()
+    for n in range(20):
+        means = torch.stack([x[n, named[n, t], :2].mean(0) for t in range(8)])
+        assert torch.allclose(task.wanted(x)[n], means)
+
+
+def test_marks_count_segments_and_positions():
+    both = tasks.Gravity(marks=("segment", "position"))
+    x = both.draw(generator(5), 50)
+    assert x.shape[-1] == both.inputs == 6
+    assert torch.equal(x[..., 4], x[..., 3].cumsum(-1) - 1)
+    assert torch.equal(x[..., 5], torch.arange(10).double().expand(50, 10))
+    other = replace(both, marks=("position",)).draw(generator(5), 50)
+    assert torch.equal(other, x[..., [0, 1, 2, 3, 5]])
+    assert torch.equal(both.wanted(x), replace(both, marks=("position",)).wanted(other))
+
+
+def test_the_sharp_target_reads_the_label_and_not_the_position():
+    both = tasks.Gravity(marks=("segment", "position"))
+    x = both.draw(generator(6), 20)
+    assert (both.target(1e6).weights(x) - both.weights(x)).abs().max() < 1e-9
+
+
+def test_readout_is_the_output_on_constant_sequences():
+    torch.manual_seed(0)
+    network, task = Learner(tasks.Nearest(), Shape(4, 4, 4, small, small)), tasks.Nearest()
+    x = task.draw(generator(7), 5)
+    result = recovery.of_tokens(task, network, x)
+    constant = x[:, :1].expand(5, 6, 4)
+    with torch.no_grad():
+        assert torch.allclose(network(constant.float())[:, 0].double(), result.readout[:, 0])
+    assert torch.equal(result.displayed, x[..., 2:])
+
+
+def recovered(attention: list, weights: list, readout: float = 0.0) -> recovery.Recovered:
+    A, w = (torch.tensor([rows], dtype=torch.float64) for rows in (attention, weights))
+    displayed = torch.tensor([[[1.0], [-1.0]]], dtype=torch.float64)
+    return recovery.Recovered(displayed, A, w, displayed + readout, displayed)
+
+
+def test_numbers_of_recovery():
+    result = recovered([[0.75, 0.25], [0.4, 0.6]], [[1, 0], [0.5, 0.5]], readout=0.1)
+    assert result.variation.tolist() == [[0.25, pytest.approx(0.1)]]
+    assert result.unique.tolist() == [[True, False]]
+    assert result.agreement() == 1  # the tie is not asked
+    assert result.distance() == pytest.approx(0.175)
+    assert result.distance(torch.tensor([[False, True]])) == pytest.approx(0.1)
+    rms, largest = result.errors()
+    assert [rms, largest] == pytest.approx([0.1 / 2**0.5] * 2)  # the deviation of 1 and -1
+
+
+def test_what_the_page_and_the_picture_are_given():
+    result = recovered([[1, 0], [0, 1]], [[1, 0], [0, 1]], readout=0.5)
+    assert result.pairs(5) == [(1.0, 1.5)]
+    assert recovery.spread([0.1, 0.3], 0.8) == "2 seeds, from 0.1 to 0.3; untrained 0.8"
+
+
+def test_a_wrong_largest_weight_is_seen():
+    result = recovered([[0.4, 0.6], [0, 1]], [[1, 0], [0, 1]])
+    assert result.agreement() == 0.5
+    assert result.agreement(torch.tensor([[True, False]])) == 0
+
+
+def test_a_task_without_weights_is_refused():
+    @dataclass(frozen=True)
+    class Other:
+        inputs: int = 1
+        outputs: int = 1
+
+    with pytest.raises(TypeError, match=r"Appendix B\.1: .* has no weights"):
+        recovery.before(spec(Other()))
+
+
+def test_pictures_are_drawn():
+    x = tasks.Nearest().draw(generator(8), 1)
+    w = tasks.Nearest().weights(x)[0].tolist()
+    pairs = [(0.0, 0.1), (0.5, 0.4)]
+    first = pictures.nearest(w, w, x[0, :, :2].tolist(), x[0, :, 2:].tolist(), pairs, pairs)
+    assert len(first.axes) == 3
+    assert [text.get_text() for text in first.axes[0].texts] == ["1"] * 6
+    third = pictures.selection(w, w, pairs, pairs)
+    assert len(third.axes[1].lines) == 36
+    curve = [0, 20, 40], [0.3, 0.1, 0.01]
+    (axes,) = pictures.detour({"d_v = 2": curve, "d_v = 32": curve}, guess=0.1).axes
+    assert len(axes.lines) == 3
+
+
+def test_a_picture_of_heaps_is_drawn():
+    x, w = torch.rand(3, 2).numpy(), torch.eye(3).tolist()
+    heap = [x, x[:, 0], w[0], x[0], x[1]]
+    levels = torch.cartesian_prod(torch.arange(3.0), torch.arange(3.0)).norm(dim=1).reshape(3, 3)
+    figure = pictures.gravity(w, w, [heap, heap], [0, 1, 2], levels.numpy(), levels.numpy())
+    assert len(figure.axes) == 3
