@@ -84,6 +84,8 @@ JIANG2024 = {  # the same of repro/jiang2024
     "the ridge": ("test_finding_ridge_correction.py", "rate", "(m + tau - HALF)", "(m + tau)"),
     "the diagonal, its sign": ("test_finding_rate_with_diagonal.py", "rate", "rooms(x) * missing", "rooms(x) * -missing"),
     "the last wave's neurons read by the first": ("test_finding_rate_with_networks.py", "networks", "net.W_2 for net in parts", "net.W_2 for net in reversed(parts)"),
+    "the second term of the rate": ("test_finding_rate_with_networks.py", "rate", "strict=True)) / 2", "strict=True)) / 8"),
+    "the bill of one room for all": ("test_equation_14_all_networks.py", "complexity", "most / (4 * flint.arb(tau).sqrt())", "most / 4"),
     "waves of the wrong parity": ("test_theorem_4_1_jackson_rate.py", "couplings", "C - C_2 if", "C + C_2 if"),
     "the diagonal forgotten": ("test_equation_46_tail.py", "rate", "squares + d.sum() * d.sum()", "squares + 0 * d.sum()"),
     "memory without its 1": ("test_equation_76_memory.py", "memory", "return 1 + decay_time(kernel)", "return decay_time(kernel)"),

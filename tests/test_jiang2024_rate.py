@@ -147,6 +147,37 @@ def test_separate_networks_compute_what_a_shared_layer_does():
     assert touched.max() == 1  # no neuron serves two coordinates
 
 
+def test_encoded_networks_are_exact_at_the_knots_and_near_between():
+    tau, w, r = 3, 16, 2
+    coupling = couplings.endless(3, 8, "sin", tau)
+    rng = np.random.default_rng(0)
+    x = encodings.shifted(torch.tensor(rng.random((50, tau, 1))))
+    at_knots = encodings.shifted(torch.tensor(rng.integers(0, w + 1, (5, tau, 1)) / w))
+    exact, layer = rate.with_diagonal(coupling, r, x), rate.encoded_networks(coupling, r, w, x)
+    assert layer.f.neurons == (w + 1) * tau - 1
+    assert layer.f(at_knots).numpy() == pytest.approx(exact.f(at_knots).numpy(), abs=ROUNDED)
+    off = (layer.target().logits(x) - exact.target().logits(x)).abs().max().item()
+    sup = math.sqrt(2 / tau)
+    e = [sup * (2 * math.pi * i / (tau * w)) ** 2 / 8 for i in (1, 2)]
+    waves = 2 * rate.network_error([1, 1 / 8], sup, e)
+    assert 0 < off < waves + rate.diagonal_error(3, r, tau, w)
+
+
+def test_diagonal_error_by_hand():
+    """r = 1, tau = w = 1: every wave is off by 2 at most, 2 (zeta(2) - 1) in all."""
+    assert rate.diagonal_error(2, 1, 1, 1) == pytest.approx(2 * (math.pi**2 / 6 - 1), rel=1e-4)
+    fine = rate.diagonal_error(3, 1, 2, 10**6, terms=100)  # all waves as w^-2, but for the rest
+    waves = sum((4 * math.pi * i / 2e6) ** 2 / 8 / i**3 for i in range(2, 101))
+    assert fine == pytest.approx((waves + 100**-2) / 2)
+
+
+def test_ridge_of_all_waves():
+    coupling = couplings.endless(2, 4)
+    S = math.pi**2 / 6 - 1 - 1 / 4
+    kept = to_float(rate.endless_ridge(coupling, 2, 3))
+    assert kept == pytest.approx([1 + S / 4.5, 1 / 4 + S / 4.5])
+
+
 def test_slope_of_means_allows_for_tails_that_all_points_share():
     """y = x^-2 times a heavy-tailed factor, larger for larger x, the same draws at every x."""
     rng, x = np.random.default_rng(0), np.array([32, 64, 128, 256, 512])
@@ -218,6 +249,33 @@ def test_floors_of_a_pair_by_hand():
     assert float(pair.mean_square_bound(m)) == pytest.approx((sigma[m:] ** 2).sum() / 16)
 
 
+def test_floors_of_all_waves_by_hand():
+    """What is beyond the grid is taken off; with next to nothing beyond, it is the finite pair."""
+    n, m = 9, 2
+    pair, terms = floors.EndlessPair(2, n, "1/2"), 0.5 / np.arange(1, 10**6) ** 2
+    S, T = terms[m + 1 : n].sum(), (terms[m + 1 : n] ** 2).sum()
+    B_1, B_2 = terms[n:].sum() + 5e-7, (terms[n:] ** 2).sum()
+    z = 2 * math.pi**2 / 12 + n * S
+    slope = math.exp(z) / (1 + math.exp(z)) ** 2
+    assert float(pair.mean_floor(m)) == pytest.approx(slope * (S - B_1) / n, rel=1e-6)
+    z = 2 * math.pi**2 / 12 + n * math.sqrt(T)
+    root = math.exp(z) / (1 + math.exp(z)) ** 2 * (math.sqrt(T) - math.sqrt(B_2))
+    assert float(pair.mean_square_floor(m)) == pytest.approx(root**2, rel=1e-6)
+    assert float(pair.mean_square_bound(m)) == pytest.approx((terms[m:] ** 2).sum() / 16)
+    assert float(pair.mean_square_floor(8)) == 0  # the grid sees less than it leaves out
+
+
+def test_all_waves_of_a_pair_are_the_limit_of_finitely_many():
+    """alpha = 3 and 3001 waves: what is left out is below 2 / (2 n^2 64) = 2e-9."""
+    x = torch.tensor([[[2.3], [4.6]], [[2.0], [4.0]], [[2.99], [4.5]]], dtype=torch.float64)
+    endless, finite = floors.EndlessPair(3, 5), floors.Pair(3, 3001)
+    logits = [pair.target().logits(x).numpy() for pair in (endless, finite)]
+    assert logits[0] == pytest.approx(logits[1], abs=4e-9)
+    kept = finite.truncated(4).logits(x)[0, 0, 1].item()
+    u, v = (finite.bases(flint.fmpq(k, 10))[:4] for k in (3, 6))
+    assert kept == pytest.approx(float((finite.sigma[:4] * u * v).sum()), abs=ROUNDED)
+
+
 def test_floors_of_a_pair_refuse_small_alpha():
     pair = floors.Pair("7/4", 9)
     assert pair.mean_square_floor(2) > 0
@@ -276,6 +334,8 @@ def test_complexities_by_hand():
 
 def test_floors_of_complexities_by_hand():
     assert float(complexity.least_bill(6)) == pytest.approx(math.pi**2 * 2)  # p = 2
+    assert float(complexity.least_bill(24, 4)) == pytest.approx(math.pi**2 * 4 * 8 / 8)  # p = 2
+    assert float(complexity.least_bill(1, 4)) == 0
     assert float(complexity.joint_floor(3, 2, 2)) == pytest.approx(36 * math.sqrt(2) / math.pi**2)
     two, eta = math.log(2), 1 / math.pi
     assert float(complexity.narrow("1/4", 2, 1)) == pytest.approx(two / 4 * 2 * (1 + 8 * eta))

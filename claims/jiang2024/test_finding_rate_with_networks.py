@@ -8,17 +8,22 @@ ridge correction, s_i = sigma_i + S_m / (m_h + c), c = tau - 1/2,
                                   + 1/2 sum_{i <= m_h} s_i (2 sup|phi_i| e_i + e_i^2) ),
     k = 1/(2 alpha - 1) + 1/(alpha - 1)^2,       e_i = sup|phi_i''| / 8 (2 m_h / (m_FF - 1))^2.
 This is Theorem 4.1 repaired, with its second term: beta = 2, and e_i is C_FF(phi_i) / w^beta.
+Sines against cosines need no ridge: s_i = sigma_i and k = 1/(2 alpha - 1). Encoded tokens, with the
+diagonal mended, m_h = r + tau, in one layer of w cells to a room: tau^(1/2) times the root of the
+mean square in finding rate-with-diagonal, and tau/2 times the errors of waves and diagonal.
 
-Proof: repro/jiang2024/rate.py, 1, 3 and 5; complexity.py for interpolation.
+Proof: repro/jiang2024/rate.py, 1 to 6; complexity.py for interpolation.
 
 (17) as printed, tau^2 C_0 (C_1 m_h^-(2 alpha - 1) + C_2 m_h^3 / m_FF^2), is far above the error as
 long as its second term counts, from which sigma_i is missing while m_h is there once too often; for
 alpha = 3 and enough neurons it is below.
 
 Checked: networks with up to 8193 neurons in the Transformer (5), all waves in the target; their
-errors within the repaired bound at every (m_h, m_FF), with the ratio of both right sides to the
-error; C_0, C_1 and C_2 as numbers, C_1 from singular values of sampled couplings; with m_FF neurons
-to share out, error and bound have a best m_h, which grows with m_FF; the outputs move like w^-2.
+errors within the repaired bound at every (m_h, m_FF), alpha = 1.5, 2, 3, equal sines and sines
+against cosines, encoded tokens; for alpha = 2 and equal sines, with the ratio of both right sides
+to the error, C_0, C_1 and C_2 as numbers, C_1 from singular values of sampled couplings; with m_FF
+neurons to share out, error and bound have a best m_h, which grows with m_FF; the outputs move like
+w^-2. Two tokens with errors of opposite sign come within 9 % of the second term.
 Control: networks that have lost the first wave.
 
 Not checked: basis functions that are not waves; networks of other shapes.
@@ -41,14 +46,14 @@ RANKS = (1, 2, 4, 8, 16, 32, 64)
 SHARED = (257, 1025, 4097)  # neurons
 
 
-@functools.cache
-def endless(alpha):
-    return jiang2024.couplings.endless(alpha, LARGEST)
+def endless(alpha, key="sin", pieces=0):
+    return jiang2024.couplings.endless(alpha, LARGEST, key, pieces)
 
 
-def kept(alpha, m):
-    S, _ = jiang2024.couplings.infinite_tails(alpha, m)
-    return jiang2024.rate.ridge(endless(alpha).sigma, m, TAU, S)
+def kept(alpha, m, key="sin"):
+    """s_1, ..., s_m: with the ridge where the diagonal needs it."""
+    rho, rate = endless(alpha, key), jiang2024.rate
+    return rate.endless_ridge(rho, m, TAU) if key == "sin" else rate.plain(rho.sigma, m)
 
 
 @functools.cache
@@ -77,28 +82,39 @@ def printed(alpha, m, m_FF):
     return float(jiang2024.rate.printed_bound((C_0, C_1, C_2(m)), (alpha, 2), TAU, m, m_FF))
 
 
-def repaired(alpha, m, m_FF):
+def repaired(alpha, m, m_FF, key="sin"):
     """Its first and its second term, repaired."""
     _, C_1, sup = constants(alpha)
-    s, w = [float(value) for value in kept(alpha, m)], (m_FF - 1) / (2 * m)
+    rate = jiang2024.rate
+    s, w = [float(value) for value in kept(alpha, m, key)], (m_FF - 1) / (2 * m)
     e = [float(jiang2024.complexity.INTERPOLATION.of_wave(i)) / w**2 for i in range(1, m + 1)]
-    low_rank = C_1 * math.sqrt(jiang2024.rate.ridge_bound(alpha, m, TAU) / 8)
-    return TAU * low_rank, TAU * jiang2024.rate.network_error(s, sup, e)
+    row = (
+        rate.ridge_bound(alpha, m, TAU)
+        if key == "sin"
+        else (TAU - 0.5) * rate.encoded_bound(alpha, m)
+    )
+    low_rank = C_1 * math.sqrt(rate.mean_square_bound(row))
+    return TAU * low_rank, TAU * rate.network_error(s, sup, e)
 
 
-def setting(claim, alpha):
+def setting(claim, alpha, key="sin"):
     """Tokens, H, and m -> H^ with exact waves."""
     import torch
 
-    draws = claim.at_scale(smoke=40, laptop=200, paper=1000)
+    draws = claim.at_scale(smoke=40, laptop=100, paper=1000)
     x = torch.tensor(claim.rng("networks").random((draws, TAU, 1)), device=claim.device)
-    rho = endless(alpha)
-    return x, rho.target()(x), lambda m: jiang2024.rate.truncated(rho, kept(alpha, m), x)(x)
+    rho = endless(alpha, key)
+    return (
+        x,
+        rho.target()(x),
+        lambda m: jiang2024.rate.truncated(rho, kept(alpha, m, key), x)(x),
+    )
 
 
-def network(x, m, m_FF):
-    """alpha = 2, with ReLU networks for everything, m_FF neurons in f^."""
-    nets = jiang2024.rate.separate(endless("2"), kept("2", m), (m_FF - 1) // (2 * m), x)
+def network(x, m, m_FF, alpha="2", key="sin"):
+    """ReLU networks for everything, m_FF neurons in f^."""
+    w = (m_FF - 1) // (2 * m)
+    nets = jiang2024.rate.separate(endless(alpha, key), kept(alpha, m, key), w, x)
     assert nets.f.neurons == m_FF
     return nets.transformer()
 
@@ -200,6 +216,93 @@ def test_more_neurons_for_each_wave(m, claim):
     for other in (1, 3):
         name, equation = f"slope in w, distance from −{other}", f"excludes −{other}"
         claim.at_least(abs(rate.slope + other), rate.half, name, equation=equation, source=own)
+
+
+def others(claim, few):
+    """The other alpha and keys; at smoke a few of them."""
+    every = [(alpha, key) for alpha in ("3/2", "2", "3") for key in ("sin", "cos")]
+    return claim.at_scale(smoke=few, laptop=every, paper=every)
+
+
+@pytest.mark.construct
+def test_other_exponents_and_cosines(claim):
+    """Within the bound, every output within its second term, which is not much larger."""
+    for alpha, key in others(claim, [("3/2", "sin"), ("3", "cos")]):
+        x, H, exact = setting(claim, alpha, key)
+        for m, w in ((4, 16), (4, 256), (16, 64), (16, 256)):
+            m_FF, where = 2 * m * w + 1, f"α = {alpha}, {key}, m_h = {m}, w = {w}"
+            ours, (first, second) = (
+                network(x, m, m_FF, alpha, key)(x),
+                repaired(alpha, m, m_FF, key),
+            )
+            moved = (ours - exact(m)).abs().max().item()
+            check_both_terms(claim, where, (ours - H).abs(), moved, (first, second), TAU)
+            name, seen = f"second term over change, {where}", "spread: 4 to 13 in three seeds"
+            claim.at_most(second / TAU / moved, 30, name, equation="(48)", source=seen)
+
+
+def check_both_terms(claim, where, errors, moved, terms, tau):
+    """The error within the sum of both terms, the largest change of an output within the second."""
+    first, second = terms
+    error, proved = errors.sum(-1).mean().item(), "theorem: rate.py, 1 to 6; outputs in [0, 1]"
+    name, bound = f"{ERROR}, {where}", min(first + second, tau)
+    claim.at_most(error, bound, name, equation="(17), repaired", source=proved)
+    name = f"largest change of an output, {where}"
+    claim.at_most(moved, second / tau, name, equation="(48), repaired", source=proved)
+    claim.record(**{f"repaired over actual, {where}": (first + second) / error})
+
+
+@pytest.mark.construct
+def test_encoded_tokens(claim):
+    """tau = 8, m_h = r + 8, one layer of (w + 1) tau - 1 neurons for the waves and the diagonal."""
+    import torch
+
+    tau, rate = 8, jiang2024.rate
+    x = torch.tensor(claim.rng("encoded").random((40, tau, 1)), device=claim.device)
+    x = jiang2024.encodings.shifted(x)
+    for alpha, key in others(claim, [("3", "sin")]):
+        rho, a = endless(alpha, key, tau), float(numerics.exact.rational(alpha))
+        H = rho.target()(x)
+        for r, w in ((4, 16), (16, 64), (64, 256)):
+            ours = rate.encoded_networks(rho, r, w, x)
+            claim.equals(ours.f.neurons, (w + 1) * tau - 1, f"neurons, w = {w}", equation="m_FF")
+            moved = (ours(x) - rate.with_diagonal(rho, r, x)(x)).abs().max().item()
+            sup, waves = math.sqrt(2 / tau), range(1, r + 1)
+            e = [sup * (2 * math.pi * i / tau / w) ** 2 / 8 for i in waves]
+            second = rate.network_error([i**-a for i in waves], sup, e)
+            second += rate.diagonal_error(alpha, r, tau, w) / 2
+            first = math.sqrt(tau * rate.mean_square_bound(rate.encoded_bound(alpha, r)))
+            where = f"encoded, α = {alpha}, {key}, r = {r}, w = {w}"
+            check_both_terms(claim, where, (ours(x) - H).abs(), moved, (first, tau * second), tau)
+            name, seen = (
+                f"second term over change, {where}",
+                "spread: 13 to 25 seen; not for a rough diagonal",
+            )
+            if alpha == "3":
+                claim.at_most(second / moved, 60, name, equation="(48)", source=seen)
+
+
+@pytest.mark.construct
+def test_two_tokens_with_opposite_errors_nearly_attain_the_second_term(claim):
+    """rho = sin sin / 32 of frequency 8, tokens at the first crest and at the last trough, both in
+    the middle of a cell: interpolation lowers both, logits move apart, and f is 1/32 and 31/32."""
+    import torch
+
+    i, w, size = 8, 16 * 9, "1/64"
+    sigma = numerics.exact.rationals([0] * (i - 1) + [size])
+    rho = jiang2024.couplings.Coupling(sigma)
+    x = torch.tensor([[1 / 32], [31 / 32]], dtype=torch.float64, device=claim.device)
+    ours = jiang2024.rate.separate(rho, sigma, w, x).transformer()
+    moved = (ours(x) - rho.target()(x)).abs().max().item()
+    e = float(jiang2024.complexity.INTERPOLATION.of_wave(i)) / w**2
+    bound = jiang2024.rate.network_error([float(sigma[-1])], math.sqrt(2), [e])
+    name, proved = "change of an output", "theorem: rate.py, 5"
+    claim.at_most(moved, bound, name, equation="(48), repaired", source=proved)
+    # 32/30 for f; sech^-2 of half the logits' difference 4/64; e against its bound, and e^2.
+    z, quadratic = math.pi * i / w, e / math.sqrt(2)
+    most = 32 / 30 * math.cosh(1 / 32) ** 2 * (1 + quadratic) / (1 - quadratic) / (1 - z**2 / 12)
+    derived = "theorem: f, the slope of the logistic function, and 1 − cos z"
+    claim.at_most(bound / moved, most, f"bound over {name}", equation="nearly 1", source=derived)
 
 
 @pytest.mark.construct

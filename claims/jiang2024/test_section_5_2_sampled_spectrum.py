@@ -8,6 +8,11 @@ tau is Phi diag(sigma) Psi^T, so by Ostrowski's inequality its k-th value is sig
 between the products of the smallest and of the largest singular values of Phi and Psi: in balls,
 for given samples. On equispaced tokens the factor is 1. The mean relative error falls like
 tau^(-1/2) for equal sines, like 1/tau for sines against cosines.
+The limit, for independent tokens with the law for which phi_i and psi_i are orthonormal and
+E rho(x, x)^2 finite. If the rank is R, Gram matrices tend to 1 by the law of large numbers, and so
+do the factors. In general let delta be what is left of rho beyond R: by Weyl's inequality it moves
+each value by at most |delta(x)|_2 / tau, whose square tends to T_R, the pairs s != t by Hoeffding's
+law of large numbers for U-statistics, the diagonal to 0. T_R is as small as one likes.
 The decay pattern, sigma_k / sigma_1, is what the text asks for, and no factor changes it.
 What averaging cannot cure: E |matrix|^2 / tau^2 exceeds |rho|^2 by (E rho(x,x)^2 - |rho|^2) / tau,
 an identity, checked on samples.
@@ -15,7 +20,8 @@ False as printed is only that averages "approximate the singular values": withou
 grow like tau.
 Control: one token repeated, whose matrix has rank 1.
 
-Not checked: Braun's theorem, for symmetric positive semidefinite kernels and infinite rank; images.
+Not checked: Braun's theorem, which has rates for symmetric positive semidefinite kernels; tokens
+that depend on each other, as those of images and sentences do.
 """
 
 import math
@@ -97,7 +103,7 @@ def gram_factors(features, tau):
 def test_rate_the_error_falls_with_the_length(key, power, claim):
     """Mean over samples of max_k |sampled / sigma_k - 1|: like tau^(-1/2) for equal sines. Against
     cosines the first order cancels, by sin^2 + cos^2 = 1, and it falls like 1/tau."""
-    taus, draws = (64, 128, 256, 512, 1024), claim.at_scale(smoke=60, laptop=400, paper=4000)
+    taus, draws = (64, 128, 256, 512, 1024), claim.at_scale(smoke=120, laptop=400, paper=4000)
     rng, errors, bounds, seen, relative = claim.rng("rate"), [], [], {}, []
     for tau in taus:
         x = rng.random((draws, tau))
@@ -121,7 +127,8 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
     error = 3 * math.hypot(relative[0], relative[-1]) / octaves + 0.1
     noise = f"stderr: 3 standard errors of {draws} draws at both ends, and 0.1 for τ = {taus[0]}"
     claim.within(exponent, power, error, "exponent of τ", equation=f"τ^{power}", source=noise)
-    claim.at_most(error, 0.24, "its tolerance", equation="−1/2 is not −1", source=noise)
+    narrow = "spread: half of what lies between −1/2 and −1; 0.21 seen, 60 draws had 0.24 at times"
+    claim.at_most(error, 0.25, "its tolerance", equation="−1/2 is not −1", source=narrow)
     if key == "sin":
         claim.figure(
             jiang2024.pictures.rate.spectrum(taus, errors, bounds, SIGMA, seen),

@@ -105,7 +105,7 @@ def test_float64_differs_by_no_more_than_round_off(claim):
         off = (H(x[:, p]) - H(x)[:, p]).abs()
         bound = net.roundoff(x[:, p]) + net.roundoff(x)[:, p]
         claim.equals(bool(off.isfinite().all()), True, "outputs are finite", equation="(5)")
-        derived = "roundoff: twice u K A, derived in repro/jiang2024/networks.py"
+        derived = "roundoff: Networks.roundoff for both orders, derived in networks.py"
         name = f"difference over its bound, tau = {tau}"
         claim.at_most(float((off / bound).max()), 1, name, equation=EQUIVARIANCE, source=derived)
         points["shuffled"].append((tau, float(off.max()), float(bound.max())))

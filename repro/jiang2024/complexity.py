@@ -15,12 +15,18 @@ Barron. With the Fourier moment C_f = int |omega| |f^(omega)| and a ball of radi
 sigmoidal layer has an L2 error of at most C_f / sqrt(w): beta = 1/2 and C_FF = sqrt2 (2 pi i) for
 the same wave. In L2 only; the supremum norm needs another proof (repro/numerics/barron.py).
 
-Orthonormal functions (`least_bill`). Whatever represents H, k pairs of basis functions on [0, 1]
-cost something. Let P project on the functions that are linear on each of p equal cells, a space of
-2p dimensions. Of orthonormal phi_1, ..., phi_k, sum |(1 - P) phi_i|^2 >= k - 2p; each term is at
-most 1, so that sum |(1 - P) phi_i| is no smaller. By Wirtinger's inequality, twice, the error of
-interpolation, which is larger, is at most |phi''|_2 / (pi p)^2. Hence, for INTERPOLATION,
-    C_2(H, k) >= 2/8 sum_i sup |phi_i''| >= pi^2 p^2 (k - 2p) / 4,        pi^2 k^3 / 108 at p = k/3.
+Orthonormal functions (`least_bill`). (10) has orthonormal bases of L2(I), k pairs of functions for
+every k, beyond the rank too; whatever represents H, they cost something. Let I be tau rooms of unit
+length, with w cells in each, and P project on the functions that are linear on each of p equal
+cells of a room, a space of 2 p tau dimensions. Of orthonormal phi_1, ..., phi_k,
+sum |(1 - P) phi_i|^2 >= k - 2 p tau; each term is at most 1, so that sum |(1 - P) phi_i| is no
+smaller. By Wirtinger's inequality, twice, the error of interpolation, which is larger, is at most
+|phi''|_2 / (pi p)^2, and |phi''|_2 <= sqrt(tau) sup |phi''|. Hence, for INTERPOLATION,
+    C_2(H, k) >= 2/8 sum_i sup |phi_i''| >= pi^2 p^2 (k - 2 p tau) / (4 sqrt(tau)),
+which is pi^2 k^3 / (108 tau^(5/2)) at p = k / (3 tau). Cosines of half the frequencies, stretched
+over all rooms, have the same powers of k and tau.
+   If one reads orthonormal systems, that end with the rank, only k pairs with sigma_k > 0 cost: a
+representation of finite rank has a bounded C_2, and those of infinite rank have the bound above.
 
 Infima. (12), (14), (15) take the infimum over all F, f, rho that represent H, each for itself. That
 of (12) is 0 (finding-rank-one-degeneracy); that of (14) does not see f, since (F(./eps), eps f) has
@@ -32,8 +38,10 @@ in [0, 1]^n, norms the largest coordinate, C_0 with the maximum.
     C_0 C_1 >= 4 sqrt2 E |H_t - H_t'| / (tau zeta(alpha)).
 Proof. delta_s = rho(x_t, x_s) - rho(x_t', x_s) moves the average from t' to t, by at most
 diam(f)/4 sum_s |delta_s| (softmax.py). With a_it, b_is the L2 norms of phi_i, psi_i on the rooms,
-E sum_s |rho(x_t, x_s)| <= sum_i sigma_i a_it sum_s b_is, the term s = t too, by Cauchy's inequality
-on the diagonal; sum_s b_is <= sqrt(tau) and a_it + a_it' <= sqrt2. So
+E sum_s |rho(x_t, x_s)| <= sum_i sigma_i a_it sum_s b_is, the term s = t too, by Cauchy: with
+sum_i sigma_i finite, rho(u, u) = sum_i sigma_i phi_i(u) psi_i(u) for almost all u, since means over
+squares around (u, u) tend to the left side, rho being continuous, and to the right side by maximal
+functions (Brislawn 1988). sum_s b_is <= sqrt(tau) and a_it + a_it' <= sqrt2. So
     E |H_t - H_t'| <= K_F diam(f) / 4 sqrt(2 tau) sum_i sigma_i,  sum_i sigma_i <= zeta(alpha) C_1,
 and diam(f) <= |f|, sup |psi_i| + sup |phi_i| >= 2 / sqrt(tau).                                 QED
 For tau = 2, phi_1 = psi_1 = +-1/sqrt2 on the two rooms, f = 1 and 0, F = id, all inequalities
@@ -100,9 +108,10 @@ def C_2(scheme: Scheme, k: int, of_F: Any = 0, of_f: Any = 0) -> flint.arb:
     return of_F + of_f + 2 * waves
 
 
-def least_bill(k: int) -> flint.arb:
-    """No k pairs of orthonormal functions on [0, 1] have a smaller C_2, for INTERPOLATION."""
-    return flint.arb.pi() ** 2 * max(p**2 * (k - 2 * p) for p in range(k + 1)) / 4
+def least_bill(k: int, tau: int = 1) -> flint.arb:
+    """No k pairs of orthonormal functions on tau rooms have a smaller C_2, for INTERPOLATION."""
+    most = max(p**2 * (k - 2 * p * tau) for p in range(k // (2 * tau) + 1))
+    return flint.arb.pi() ** 2 * most / (4 * flint.arb(tau).sqrt())
 
 
 def joint_floor(difference: Any, tau: int, alpha: Any) -> flint.arb:
@@ -120,15 +129,19 @@ def narrow(eta: Any, tau: int, alpha: Any) -> flint.arb:
 
 
 def interpolant(values: torch.Tensor) -> FeedForward:
-    """The ReLU layer with w neurons that has values[:, k] at k/w, k = 0, ..., w, linear between.
-
-    All functions, rows of `values`, share the neurons relu(x - k/w).
-    """
+    """The ReLU layer with w neurons that has values[:, k] at k/w, k = 0, ..., w, linear between."""
     w = values.shape[1] - 1
-    knots = torch.arange(w, dtype=values.dtype, device=values.device) / w
-    slopes = values.diff(dim=1) * w
+    return linear_between(torch.arange(w + 1, dtype=values.dtype, device=values.device) / w, values)
+
+
+def linear_between(knots: torch.Tensor, values: torch.Tensor) -> FeedForward:
+    """The ReLU layer with a neuron for every knot but the last, and values[:, k] at knots[k].
+
+    All functions, rows of `values`, share the neurons relu(x - knot).
+    """
+    slopes = values.diff(dim=1) / knots.diff()
     turns = torch.cat([slopes[:, :1], slopes.diff(dim=1)], dim=1)
-    return FeedForward(torch.ones_like(knots)[:, None], -knots, turns, values[:, 0])
+    return FeedForward(torch.ones_like(knots[:-1, None]), -knots[:-1], turns, values[:, 0])
 
 
 def error_at_a_crest(i: int, w: int) -> flint.arb:

@@ -30,6 +30,7 @@ beyond R by 1/(R + 1) (1 / |sin pi(u + v)| + 1 / |sin pi(u - v)|) (`diagonal_at_
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import flint
@@ -143,6 +144,7 @@ class Endless(Coupling):
         return (C - C_2 if self.key == "sin" else S + S_2) / max(self.pieces, 1)
 
 
+@cache
 def endless(alpha: Any, R: int, key: str = "sin", pieces: int = 0) -> Endless:
     """The coupling of all waves, of which a network may keep R."""
     return Endless(powers(alpha, R), key, pieces, alpha)

@@ -21,28 +21,36 @@ most 1 + 1/(2 tau - 2) times the least possible, for all m and all sigma. With d
 on the two sides, (tau - 1) T_m is a floor by Eckart and Young (`row_floor` with S_m = 0), and plain
 truncation of sines against cosines, (tau - 1/2) T_m, is as near to it.
 
-2. Outputs (`Pair`). tau = 2, encoded: I = I_1 u I_2. Let f = 0 on I_1 and 1 on I_2, F(z) = z, and
-    rho(u, v) = C_1 sum_{i <= n} i^-alpha e_i(u) e_i(v)   for u in I_1, v in I_2,  and 0 elsewhere,
-where e_1, ..., e_n are 1, sqrt2 cos, sqrt2 sin, ... of frequencies up to (n - 1)/2 and n is odd. So
-H_1 = l(rho(x_1, x_2)) with the logistic function l, and H_2 = 1/2. A network with the same F and f
-and any rho^ of rank m has H^_1 = l(g), g(u, v) = rho^(u, v) - rho^(u, u) of rank at most m + 1.
-   Draw u_j = (j + theta)/n, v_j = (j + theta')/n, j < n, with uniform theta, theta'. The e_i are
-orthonormal on these grids, so [rho(u_j, v_k)] has the singular values n C_1 i^-alpha; E = rho - g
-on the grid differs from it by a matrix of rank m + 1, whence
-    sum |E_jk| >= |E|_nuclear >= n C_1 sum_{i > m+1} i^-alpha = n S,
-    sum |E_jk|^2 >= n^2 C_1^2 sum_{i > m+1} i^(-2 alpha) = n^2 T,
-and sum min(|E_jk|, eta)^p is at least the smaller of that and eta^p, since one entry above eta is
-enough for the latter. If |rho| <= k_0, |l(rho) - l(g)| >= l'(k_0 + eta) min(|rho - g|, eta). Grids
-and tokens have the same mean: with eta = n S, and with eta = n sqrt(T), and slope = l'(k_0 + eta),
-    E |H_1 - H^_1| >= slope S / n,          E |H_1 - H^_1|^2 >= slope^2 T.
+2. Outputs (`Pair`, `EndlessPair`). tau = 2, encoded: I = I_1 u I_2. Let f = 0 on I_1 and 1 on I_2,
+F(z) = z, and
+    rho(u, v) = C_1 sum_i i^-alpha e_i(u) e_i(v)   for u in I_1, v in I_2,   and 0 elsewhere,
+where e_1, e_2, ... are 1, sqrt2 cos, sqrt2 sin, ... of the frequencies 0, 1, 1, 2, 2, ...; all of
+them, or n, an odd number. So H_1 = l(rho(x_1, x_2)) with the logistic function l, and H_2 = 1/2. A
+network with the same F and f and any rho^ of rank m has H^_1 = l(g), g(u, v) = rho^(u, v) -
+rho^(u, u) of rank at most m + 1.
+   Draw u_j = (j + theta)/n, v_j = (j + theta')/n, j < n, with uniform theta, theta' and any odd n.
+On these grids e_1, ..., e_n are orthonormal, so [rho(u_j, v_k)] = A + R, where A has the singular
+values n C_1 i^-alpha, i <= n, and R the terms beyond n, if there are any:
+    E |R|_2 <= n B_2^(1/2),  B_2 = C_1^2 sum_{i > n} i^(-2 alpha),    for u_j and v_k are uniform;
+    E |R|_nuclear <= n B_1,  B_1 = C_1 sum_{i > n} i^-alpha,          for |e_i|_2^2 has the mean n.
+D = rho - g on the grid differs from A + R by a matrix of rank m + 1. With S and T the sums of
+C_1 i^-alpha and of its squares over m + 1 < i <= n (Eckart and Young, Mirsky)
+    sum |D_jk| >= |D|_nuclear >= n S - |R|_nuclear,
+    (sum |D_jk|^2)^(1/2) >= n T^(1/2) - |R|_2,
+and sum min(|D_jk|, eta)^p is at least the smaller of sum |D_jk|^p and eta^p, since one entry above
+eta is enough for the latter. If |rho| <= k_0, |l(rho) - l(g)| >= l'(k_0 + eta) min(|rho - g|, eta).
+Grids and tokens have the same mean, and (n T^(1/2) - r)_+^2 is convex and falls in r: with eta =
+n S, and with eta = n T^(1/2), and slope = l'(k_0 + eta), Jensen's inequality gives
+    E |H_1 - H^_1| >= slope (S - B_1) / n,      E |H_1 - H^_1|^2 >= slope^2 (T^(1/2) - B_2^(1/2))^2.
 It is m + 1 and not m: keys that differ between I_1 and I_2 make rho^(u, u) free where the queries
 do not vanish. With e_1 = 1, m = 1 and keys -sigma_1 e_2 / (e_2^2 + eps^2) on I_1 (`rank_one`),
     g(u, v) = sigma_1 e_2(u)^2 / (e_2(u)^2 + eps^2) + sigma_2 e_2(u) e_2(v),
 nearly the truncation after two terms; for n = 3 its mean square is T / 16, and the floor sharp.
-   Truncation has a mean square of at most T_m / 16 (l' <= 1/4; its diagonal is exact). With n ~ m
-the slope stays away from 0 if n sqrt(T) ~ m^(3/2 - alpha), or n S ~ m^(2 - alpha), is bounded. So
-for alpha >= 3/2 the mean square falls like m^-(2 alpha - 1), neither faster nor slower; and for
-alpha >= 2 the L1 error not faster than m^-alpha, while the right side of (17),
+   Truncation has a mean square of at most T_m / 16 (l' <= 1/4; its diagonal is exact). Take all
+waves, one target for every m, and n ~ m large enough for B_1 < S/2, B_2 < T/4. The slope stays away
+from 0 if n T^(1/2) ~ m^(3/2 - alpha), or n S ~ m^(2 - alpha), is bounded. So for this target and
+alpha >= 3/2 the least mean square falls like m^-(2 alpha - 1), neither faster nor slower; and for
+alpha >= 2 the least L1 error not faster than m^-alpha, while the right side of (17),
 8 sqrt2 C_1 m^-(2 alpha - 1) once m_FF is large, does. For smaller alpha the slope goes to 0, and
 what is left of the floors proves no rate: they refuse it.
 
@@ -52,7 +60,8 @@ budget w be continuous and linear on each of w cells of a piece, as ReLU layers 
 with beta = 2 and C_FF(f) = sup |f''| / 8. With m_FF = m_h = 1, (17) has the right side
     4 C_0 (0 + eps 2 pi^2 N^2 / 8),       C_0 <= 2,
 since K_F |f| = 1, F is linear, and waves on the glued pieces, at most 1, the first of them
-constant, are basis functions of rho = 0: as small as one likes. But for fixed x_1 and y = x_2 the
+constant, are basis functions of rho = 0 (which needs none if they end with the rank): as small as
+one likes. But for fixed x_1 and y = x_2 the
 logits of every network are affine in y, and
     H^_1 = (A + B y + D e^{-d(y)}) / (1 + e^{-d(y)}),           d affine.
 H^_1 - z is a convex or concave function over a positive one, for every number z: each value is
@@ -74,6 +83,7 @@ between, with one turning point, attains it. What (51) lacks is the factor K_F =
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -82,10 +92,11 @@ import flint
 import numpy as np
 import torch
 
-from repro.jiang2024.couplings import first, powers
+from repro.jiang2024.couplings import first, infinite_tails, powers
 from repro.jiang2024.encodings import rooms
 from repro.jiang2024.model import Target
 from repro.numerics.exact import rational, to_float, vector
+from repro.numerics.polylogarithms import fourier_sums
 
 
 def least_cost(S_m: Any, T_m: Any, m: int, c: Any) -> Any:
@@ -103,7 +114,7 @@ def row_floor(S_m: Any, T_m: Any, m: int, tau: int) -> Any:
 
 @dataclass(frozen=True)
 class Pair:
-    """The target of 2."""
+    """The target of 2 with n waves."""
 
     alpha: Any
     n: int
@@ -121,12 +132,18 @@ class Pair:
 
     @cached_property
     def sigma(self) -> np.ndarray:
+        """Those of e_1, ..., e_n."""
         return self.C_1 * powers(self.alpha, self.n)
 
     @cached_property
     def largest_logit(self) -> flint.arb:
         """k_0: |rho| <= 2 sum sigma_i."""
-        return 2 * flint.arb(self.sigma.sum())
+        return 2 * (flint.arb(self.sigma.sum()) + self.beyond[0])
+
+    @property
+    def beyond(self) -> tuple[flint.arb, flint.arb]:
+        """B_1 and B_2."""
+        return flint.arb(0), flint.arb(0)
 
     def bases(self, x: flint.fmpq) -> np.ndarray:
         """e_1, ..., e_n at x in [0, 1], in balls."""
@@ -139,7 +156,7 @@ class Pair:
         return vector([flint.arb(1), *waves])
 
     def left(self, m: int, power: int) -> flint.arb:
-        """sum_{i > m} sigma_i^power."""
+        """sum_{m < i <= n} sigma_i^power."""
         return flint.arb((self.sigma[m:] ** power).sum())
 
     def slope(self, eta: flint.arb) -> flint.arb:
@@ -151,43 +168,44 @@ class Pair:
         """No coupling of rank m has a smaller E |H_1 - H^_1|; alpha >= 2."""
         self._check_alpha(2, "L1 error")
         S = self.left(m + 1, 1)
-        return self.slope(self.n * S) * S / self.n
+        return self.slope(self.n * S) * (S - self.beyond[0]) / self.n
 
     def mean_square_floor(self, m: int) -> flint.arb:
         """No coupling of rank m has a smaller E |H_1 - H^_1|^2; alpha >= 3/2."""
         self._check_alpha("3/2", "mean square error")
-        T = self.left(m + 1, 2)
-        return self.slope(self.n * T.sqrt()) ** 2 * T
+        root = self.left(m + 1, 2).sqrt()
+        left = (root - self.beyond[1].sqrt()).max(flint.arb(0))
+        return (self.slope(self.n * root) * left) ** 2
 
     def mean_square_bound(self, m: int) -> flint.arb:
         """Of the truncation after m terms."""
-        return self.left(m, 2) / 16
+        return (self.left(m, 2) + self.beyond[1]) / 16
 
     def target(self) -> Target:
         """H, for tokens as tensors."""
-        sigma = to_float(self.sigma)
+        return _between_rooms(self._coupling)
 
-        def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            return (self._waves(u) * torch.tensor(sigma)) @ (_second(v) * self._waves(v)).mT
-
-        return Target(first, _second, lambda u, v: _first(u) * rho(u, v))
+    def truncated(self, m: int) -> Target:
+        """H^ with the first m terms."""
+        return _between_rooms(lambda u, v: self._terms(u, v, m))
 
     def rank_one(self, eps: float) -> Target:
         """H^ with a rho^ of rank 1 that makes use of the free constant, see 2."""
         sigma = to_float(self.sigma)
 
         def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            e_2 = self._waves(v)[..., 1:2]
+            e_2 = _waves(v, 2)[..., 1:]
             keys = torch.where(_first(v) == 1, -sigma[0] * e_2 / (e_2**2 + eps**2), sigma[1] * e_2)
-            return (_first(u) * self._waves(u)[..., 1:2]) @ keys.mT
+            return (_first(u) * _waves(u, 2)[..., 1:]) @ keys.mT
 
         return Target(first, _second, rho)
 
-    def _waves(self, x: torch.Tensor) -> torch.Tensor:
-        """e_1, ..., e_n of the place in its room, (..., 1) -> (..., n)."""
-        angles = 2 * math.pi * x * torch.arange(1, (self.n - 1) // 2 + 1)
-        pairs = math.sqrt(2) * torch.stack([angles.cos(), angles.sin()], -1).flatten(-2)
-        return torch.cat([torch.ones_like(x), pairs], -1)
+    def _coupling(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        """rho without regard to rooms."""
+        return self._terms(u, v, self.n)
+
+    def _terms(self, u: torch.Tensor, v: torch.Tensor, m: int) -> torch.Tensor:
+        return (_waves(u, m) * torch.tensor(to_float(self.sigma[:m]))) @ _waves(v, m).mT
 
     def _check_alpha(self, least: Any, error: str) -> None:
         if rational(self.alpha) < rational(least):
@@ -195,6 +213,43 @@ class Pair:
                 f"Theorem 4.1: the floor of the {error} is proved for alpha >= {least}, "
                 f"got alpha = {self.alpha}"
             )
+
+
+@dataclass(frozen=True)
+class EndlessPair(Pair):
+    """The target of 2 with all waves, the same for every n, which is the grid of the proof."""
+
+    @cached_property
+    def beyond(self) -> tuple[flint.arb, flint.arb]:
+        B_1, B_2 = infinite_tails(self.alpha, self.n)
+        return self.C_1 * B_1, self.C_1**2 * B_2
+
+    def _coupling(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        """2 cos cos and 2 sin sin are cosines of the difference plus or minus those of the sum."""
+        (even, odd), (even_2, odd_2) = map(self._cosines, (u - v.mT, u + v.mT))
+        return float(self.C_1) * (1 + even + even_2 + odd - odd_2)
+
+    def _cosines(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The sums of cos(2 pi k x) / (2k)^alpha and of cos(2 pi k x) / (2k + 1)^alpha, k >= 1.
+
+        The latter from the odd terms j = 2k + 1 of cosines and sines of pi j x, turned by pi x.
+        """
+        half = 2 ** -float(rational(self.alpha))
+        (C, S), (C_2, S_2) = (fourier_sums(self.alpha, y) for y in (x, x / 2))
+        turn = math.pi * x
+        return half * C, turn.cos() * (C_2 - half * C) + turn.sin() * (S_2 - half * S) - 1
+
+
+def _between_rooms(rho: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Target:
+    """F and f of 2 with the coupling rho for u in I_1 and v in I_2, 0 elsewhere."""
+    return Target(first, _second, lambda u, v: _first(u) * rho(u, v) * _second(v).mT)
+
+
+def _waves(x: torch.Tensor, m: int) -> torch.Tensor:
+    """e_1, ..., e_m of the place in its room, (..., 1) -> (..., m)."""
+    angles = 2 * math.pi * x * torch.arange(1, m // 2 + 1)
+    pairs = math.sqrt(2) * torch.stack([angles.cos(), angles.sin()], -1).flatten(-2)
+    return torch.cat([torch.ones_like(x), pairs], -1)[..., :m]
 
 
 def _second(x: torch.Tensor) -> torch.Tensor:

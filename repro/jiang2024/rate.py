@@ -40,6 +40,17 @@ what they stand for, in the supremum norm, a logit moves by at most
 an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-(51), which lack
 s_i and K_F; it adds to the root of the mean square. `separate` is such a network, with neurons of
 its own for every wave; `interpolated` computes the same with one layer that all waves share.
+   The constant 1/2 K_F diam f is the best: with tau = 2, logits off by +delta and -delta and
+f(x_1), f(x_2) at the ends of f(I), H_1 moves by diam f / 2 delta, to first order, where weights
+are equal. A sine and its interpolant are off by e at every crest, towards 0.
+
+6. Networks, encoded tokens (`encoded_networks`). One layer interpolates everything in 4 at w + 1
+knots of each room. Contents and 1{x in I_t} are linear on a room, hence exact; of the waves, g
+having the slope 1 / tau, e_i = sqrt(2 / tau) (2 pi i / tau)^2 / (8 w^2). The coordinates for the
+diagonal are (rho - rho~)(u, u), 1/tau times the sum over i > r of sigma_i (1 - cos 4 pi i g), or of
+sigma_i sin 4 pi i g, and a wave is off by (4 pi i / (tau w))^2 / 8, and never by more than 2:
+    e_diagonal <= 1/tau sum_{i > r} sigma_i min(2, (4 pi i / (tau w))^2 / 8)   (`diagonal_error`),
+which moves one logit of each row.
 
 (17) as printed is `printed_bound`.
 """
@@ -54,8 +65,16 @@ import numpy as np
 import torch
 
 from repro.jiang2024 import selection
-from repro.jiang2024.complexity import interpolant
-from repro.jiang2024.couplings import Coupling, first, floor, numbers, tails
+from repro.jiang2024.complexity import interpolant, linear_between
+from repro.jiang2024.couplings import (
+    Coupling,
+    Endless,
+    first,
+    floor,
+    infinite_tails,
+    numbers,
+    tails,
+)
 from repro.jiang2024.model import Function, Transformer
 from repro.jiang2024.networks import Networks, beside
 from repro.numerics.arrays import Array, side_by_side
@@ -81,6 +100,11 @@ def trace(sigma: np.ndarray, m: int, S_m: Any = None) -> np.ndarray:
 def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
     """The first m singular values, raised by S_m / (m + tau - 1/2); S_m if sigma has no end."""
     return plain(sigma, m) + _left(sigma, m, S_m) / (m + tau - HALF)
+
+
+def endless_ridge(coupling: Endless, m: int, tau: int) -> np.ndarray:
+    """`ridge` where all waves are in the coupling."""
+    return ridge(coupling.sigma, m, tau, infinite_tails(coupling.alpha, m)[0])
 
 
 def _left(sigma: np.ndarray, m: int, S_m: Any) -> Any:
@@ -140,6 +164,15 @@ def interpolated(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) 
     return replace(exact, f=interpolant(exact.f(knots).mT))
 
 
+def encoded_networks(coupling: Coupling, r: int, w: int, x: torch.Tensor) -> Transformer:
+    """`with_diagonal` with one ReLU layer of (w + 1) tau - 1 neurons for f^, see 6."""
+    exact = with_diagonal(coupling, r, x)
+    places = torch.arange(w + 1, dtype=x.dtype, device=x.device) / w
+    rooms = 2 * torch.arange(1, coupling.pieces + 1, dtype=x.dtype, device=x.device)
+    knots = (rooms[:, None] + places).flatten()
+    return replace(exact, f=linear_between(knots, exact.f(knots[:, None]).mT))
+
+
 def separate(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Networks:
     """`truncated` with ReLU networks throughout; tokens in [0, 1], f(x) = x and F(z) = z.
 
@@ -180,6 +213,14 @@ def encoded_bound(alpha: Any, r: int, C_1: Any = 1) -> flint.arb:
 def network_error(kept: Iterable[Any], sup: Any, errors: Iterable[Any]) -> Any:
     """How far phi^_i and psi^_i, both within errors[i], move an output, see 5; K_F = diam f = 1."""
     return sum(abs(s) * (2 * sup * e + e**2) for s, e in zip(kept, errors, strict=True)) / 2
+
+
+def diagonal_error(alpha: Any, r: int, tau: int, w: int, terms: int = 10**5) -> float:
+    """A bound of e_diagonal for sigma_i = i^-alpha, see 6; an integral beyond `terms`."""
+    alpha = float(_above(alpha, 1, "a continuous diagonal"))
+    i = np.arange(r + 1, terms + 1)
+    waves = i**-alpha * np.minimum(2, (4 * math.pi * i / (tau * w)) ** 2 / 8)
+    return float(waves.sum() + 2 * terms ** (1 - alpha) / (alpha - 1)) / tau
 
 
 def printed_bound(

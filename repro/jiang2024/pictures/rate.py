@@ -149,21 +149,6 @@ def encoded(rs: Sequence[int], panels: Mapping[str, Mapping[str, Curve]], tau: i
     return figure
 
 
-def budget(ms: Sequence[int], curves: Mapping[int, Curve], exact: Curve) -> "Figure":
-    """A fixed number of neurons, shared out among the waves: the error falls and rises again."""
-    figure, (axes,) = figures.panels(1, width=7.2, height=4.0)
-    markers = ["o", "s", "D", "^"]
-    for (m_FF, errors), marker in zip(curves.items(), markers, strict=False):
-        figures.draw(axes, "construction", ms, errors, f"$m_{{FF}} = {m_FF}$ in all", marker=marker)
-    figures.draw(axes, "control", ms, exact, "exact basis functions", linestyle=":")
-    axes.set(
-        xscale="log", yscale="log", xlabel="size of the head $m_h$", ylabel="mean square error"
-    )
-    _ticks(axes, ms)
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
-
-
 def neurons(
     curves: Mapping[int, tuple[Sequence[int], Mapping[str, Curve]]],
     valley: tuple[int, Sequence[int], Mapping[str, Curve]],
