@@ -4,11 +4,13 @@ tau = 16 uniform tokens, F = f = id, rho = sum_{i <= r} i^-alpha phi_i(u) phi_i(
 phi_i = sqrt2 sin(2 pi i x), r = 2, 6, infinity: the error of a trained Transformer (5) falls with
 m_h = 1, ..., 16 as fast as the singular values decay, and at fixed m_h it grows with r.
 
-Checked, as mean square and as L1 error on fresh sequences: the error falls with m_h; it grows with
-r; from m_h = r/2 to m_h = r it drops by 10 or more, in every seed. Beside it stand the construction
-(exact once m_h >= r), the same construction planted into the network and trained on, and the best
-coupling of rank m_h found for these outputs (spectra.py): both starts of training end near it, far
-below the construction, which is made for logits. Sines in the first layer, against SiLU.
+Checked, on fresh sequences: the error, mean square and L1, falls with m_h; faster for the faster
+decay; it grows with r; from m_h <= r/2 to m_h >= r it drops by 10 or more, in every seed. Beside it
+stand the construction (exact once m_h >= r), the same construction planted into the network and
+trained on, and the best coupling of rank m_h found for these outputs (spectra.py). Both trainings
+end near the latter, below the construction, which is made for logits; but from random to m_h = 16
+and alpha = 2 training is not long enough, and ends above all three. Sines in the first layer,
+against SiLU.
 Controls: the network before training; the head that fits rank 6, on a target of infinite rank.
 
 Not checked: an exponent. Widths up to 16 end where that of the construction begins, at
@@ -17,11 +19,10 @@ printed curves, of which only the picture is there.
 
 Readings: alpha stands only in the picture; 3/2 and 2 here, since with alpha = 1 and equal sines
 r = infinity is no continuous coupling (Section 5.1). r = infinity has every wave, in closed form.
-The activation is not printed. "Adam" alone has not converged in our steps: Muon with Adam, and
-fresh sequences at each step, so that there is one error only. "The training error" is a mean
-square.
-Reduced at laptop scale: five values of m_h for r = infinity, fewer for finite r; one seed where r
-is infinite, else two. At paper scale all of 1, ..., 16, and three seeds; that has not been run.
+The activation is not printed. "Adam" alone is slower than Muon with Adam, which we use; sequences
+are fresh at each step, so that training and test error are one. The error is a mean square.
+Reduced at laptop scale: some m_h, 1000 steps, and two seeds where the error drops, elsewhere one.
+At paper scale all of 1, ..., 16, 8000 steps and three seeds; that has not been run.
 """
 
 import functools
@@ -56,29 +57,31 @@ def seeds(claim, rank, m):
     return range(claim.at_scale(smoke=1, laptop=2 if rank and 2 * m >= rank else 1, paper=3))
 
 
-def shape(m, sines):
-    """As printed; the first layer of f^ has sines or, with None, SiLU like all others."""
-    learner = jiang2024.learner
-    return learner.Shape(
-        m_h=m, n=32, d_v=32, f=learner.Dense(128, 3, sines), F=learner.Dense(128, 3)
-    )
+def shape(claim, m, sines):
+    """As printed, but narrower for smoke; `sines` or, with None, SiLU in the first layer of f^."""
+    Dense, width = jiang2024.learner.Dense, claim.at_scale(smoke=64, laptop=128, paper=128)
+    return jiang2024.learner.Shape(m, n=32, d_v=32, f=Dense(width, 3, sines), F=Dense(width, 3))
 
 
 def from_random(claim, alpha, rank, m, seed=0, *, sines=SINES, printed=False):
     """The spec of a training from PyTorch's initialisation."""
     learner = jiang2024.learner
-    steps, rest = claim.at_scale(smoke=(400, 2e-3), laptop=(1000, 1e-3), paper=(8000, 1e-3))
-    ours = learner.Recipe.ours(steps, batch=32, rest=rest)
-    recipe = learner.Recipe.printed(steps, batch=32) if printed else ours
+    setting = {"steps": 1000, "batch": 32, "rest": 1e-3}
+    brief = {"steps": 300, "batch": 16, "lr": 0.015, "rest": 2e-3}
+    setting = claim.at_scale(smoke=brief, laptop=setting, paper={**setting, "steps": 8000})
+    ours = learner.Recipe.ours(**setting)
+    recipe = learner.Recipe.printed(ours.steps, ours.batch) if printed else ours
     task = jiang2024.spectra.Spectrum(alpha, rank)
-    return learner.FitAttention(task, shape(m, sines), recipe, seed)
+    return learner.FitAttention(task, shape(claim, m, sines), recipe, seed)
 
 
 def from_construction(claim, alpha, rank, m):
     learner, spectra = jiang2024.learner, jiang2024.spectra
     steps = claim.at_scale(smoke=40, laptop=200, paper=2000)
     recipe = learner.Recipe.ours(steps, batch=32, lr=2e-3, rest=4e-4)
-    return spectra.FromConstruction(spectra.Spectrum(alpha, rank), shape(m, SINES), recipe, 0)
+    return spectra.FromConstruction(
+        spectra.Spectrum(alpha, rank), shape(claim, m, SINES), recipe, 0
+    )
 
 
 def error(claim, spec, kind=SQUARE):
@@ -165,7 +168,7 @@ def test_the_error_drops_once_the_head_has_the_rank(alpha, rank, claim):
             10,
             f"mean square error, m_h = {few} over m_h = {enough}, seed {seed}",
             equation="m_h ≥ r",
-            source="spread: SEEN; 10 is asked for",
+            source="spread: 27 to 690 seen (smoke: 20 to 135); 10 is asked for",
         )
 
 
@@ -193,7 +196,7 @@ def test_the_error_falls_faster_where_the_singular_values_do(claim):
             1.3,
             f"fall of the error from m_h = {few} to {many}, α = 2 over α = 3/2, from {start}",
             equation="Figure 1: (a) against (b)",
-            source="spread: 1.3 is asked for",
+            source="spread: 4.1 and 10 seen (smoke: 1.8); 1.3 is asked for",
         )
 
 
@@ -246,14 +249,14 @@ def test_the_best_coupling_for_outputs_is_far_below_the_construction(alpha, rank
             1.3,
             f"{SQUARE}, construction over best coupling found, m_h = {m}",
             equation="rank m_h, F = f = id",
-            source="spread: 1.3 is asked for",
+            source="spread: 2 to 7.5 seen; 1.3 is asked for",
         )
         claim.at_most(
             least / best(claim, alpha, rank, m, f"{SQUARE}, fitted"),
             2,
             f"{SQUARE} on fresh sequences over that of the fit, m_h = {m}",
             equation="rank m_h, F = f = id",
-            source="spread: 2 is allowed",
+            source="spread: 1.8 seen at m_h = 16; 2 is allowed",
         )
 
 
@@ -266,9 +269,7 @@ def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
     for m in (m for m in heads(claim, rank) if not rank or m < rank):
         least = best(claim, alpha, rank, m)
         random = claim.at_scale(smoke=10, laptop=3 if m <= 8 else 10, paper=10)
-        seen = (
-            "spread: 0.43 to 1.9 seen from random, 6.7 at m_h = 16, 0.86 to 1.45 from construction"
-        )
+        seen = "spread: 0.43 to 1.9 from random, 6.7 at m_h = 16 (smoke: 5.5); else 0.88 to 1.6"
         for start, spec, most in (
             ("random", from_random(claim, alpha, rank, m), random),
             ("construction", from_construction(claim, alpha, rank, m), 2),
@@ -287,10 +288,10 @@ def test_training_improves_the_construction_or_leaves_it_exact(alpha, rank, clai
     for m in heads(claim, rank):
         after = error(claim, from_construction(claim, alpha, rank, m))
         if rank and m >= rank:
-            allowed, source = 1e-6, "spread: 1.5e-8 seen (smoke: 3e-7); 1e-6 is allowed"
+            allowed, source = 1e-6, "spread: 4e-8 seen (smoke: 7e-7); 1e-6 is allowed"
         else:
             allowed = of_construction(alpha, rank, m)[SQUARE]
-            source = "spread: the error it starts with"
+            source = "spread: a seventh to 0.7 of the error it starts with"
         name = f"{SQUARE}, trained on from the construction, m_h = {m}"
         claim.at_most(after, allowed, name, equation="Figure 1", source=source)
 
@@ -323,7 +324,7 @@ def test_sines_in_the_first_layer_learn_in_the_steps_where_silu_does_not(claim):
             2,
             f"{SQUARE}, {label}, over {first}",
             equation="the activation is not printed",
-            source="spread: 2 is asked for",
+            source="spread: 130 and more seen; 2 is asked for",
         )
     claim.figure(
         jiang2024.pictures.trained_rate.activations(curves),
@@ -346,6 +347,7 @@ def name_of(rank):
 @alphas
 @pytest.mark.train
 def test_the_errors_are_drawn_beside_their_references(alpha, claim):
+    worst = {}
     for kind, file in ((SQUARE, "mean-square"), (ABSOLUTE, "mean-absolute")):
         panels, told = {}, []
         for rank in RANKS:
@@ -373,8 +375,11 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
             "rank m_h, below the construction, which is made for logits. Open marks: another seed.",
             alt=" ".join(told),
         )
-    last = statistics.median(random[heads(claim, None)[-1]])
-    claim.at_least(last, 1e-12, ABSOLUTE + ", r = ∞", equation="Figure 1", source="spread: > 0")
+        worst[kind] = {rank: medians(learnt(claim, alpha, rank, kind))[1] for rank in RANKS[:2]}
+    for rank in RANKS[:2]:
+        jensen = worst[ABSOLUTE][rank] / worst[SQUARE][rank] ** 0.5
+        name, source = f"L1 over root mean square, r = {rank}, m_h = 1", "theorem: Jensen"
+        claim.at_most(jensen, 1, name, equation="Figure 1", source=source)
 
 
 @pytest.mark.train
@@ -398,7 +403,7 @@ def test_the_errors_are_drawn_as_printed(claim):
             0.2,
             f"smallest local exponent, alpha = {alpha}, r = ∞",
             equation="Figure 1: the error falls",
-            source="spread: 0.2 is asked for; no asymptotic exponent on m_h ≤ 16",
+            source="spread: 0.39 seen, at m_h = 16; 0.2 is asked for, no exponent",
         )
     claim.figure(
         jiang2024.pictures.trained_rate.as_printed(panels),
@@ -429,7 +434,7 @@ def test_control_a_network_that_is_not_trained_has_learnt_nothing(rank, claim):
         1000,
         f"{SQUARE}, untrained over trained",
         equation="Figure 1, no training",
-        source="spread: 1000 is asked for",
+        source="spread: 1e6 seen (smoke: 2e4); 1000 is asked for",
     )
 
 
@@ -442,7 +447,7 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
         claim.at_scale(smoke=1.2, laptop=3, paper=5),
         f"{SQUARE}, r = ∞ over r = 6",
         equation="m_h ≥ r, broken",
-        source="spread: SEEN",
+        source="spread: 8 and 57 seen (smoke: 1.3 and 2.8, where training is short)",
     )
     few = error(claim, from_random(claim, alpha, None, 3))
     claim.at_least(
@@ -450,5 +455,5 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
         0.1,
         f"{SQUARE}, r = ∞, m_h = 8 over m_h = 3",
         equation="m_h ≥ r, broken",
-        source="spread: SEEN; with r = 6 it is below 0.1",
+        source="spread: 0.2 and 0.3 seen (smoke: 0.3); with r = 6 it is below 0.04",
     )

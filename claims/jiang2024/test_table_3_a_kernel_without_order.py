@@ -1,0 +1,249 @@
+"""Table 3 (jiang2024, Appendix C): a kernel with independent uniform values.
+
+For rho(s) ~ U[0, 1] and 32 uniform inputs the RNN with 128 units has a mean square error of 5.58
+(5.24 with the inputs permuted), the Transformer 5.43e-4 (5.36e-4): "it is hard for RNN to learn
+this target. But the Transformer can learn this target, and a permutation of the input does not
+affect its performance."
+
+Checked:
+- 128 units are four times as many as are needed: 32 of them hold every such kernel, with error 0 in
+  rationals. So 5.58 is none of approximation.
+- The printed 5.58 and 5.24 are what a constant misses (median 5.9 over kernels).
+- RNNs trained on the exact mean square error over all sequences end far below, though not at 0; for
+  permuted inputs they end near the exact floor, which only a model that is no convolution can pass.
+- The trained Transformer is far below the RNN, before and after the exchange.
+Controls: an RNN that sees the sequence reversed; a Transformer without position encoding.
+
+As printed false, read as what 128 units can do: 5.58, and that an RNN cannot have this kernel.
+Repaired: the level of an RNN whose training has not begun; hard to train it is.
+
+Not checked: the paper's permutation, which is not printed; ours is that of Table 2. Its kernel is
+not printed either: one drawn for each seed. Outputs are standardised for the Transformer.
+Tuned on the original target of seed 0: at twice the rate, or with outputs as they are, training
+stayed at the level of a constant. Paper scale has not been run.
+Reduced: at laptop scale 5 kernels, 2000 steps; at smoke scale tau = 8, one kernel.
+"""
+
+import statistics
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from repro import jiang2024, numerics
+
+TAU, UNITS = 32, 128  # Appendix C
+GIVEN, EXCHANGED = "Original", "Permuted"
+ORDERS = {GIVEN: "given", EXCHANGED: "exchanged"}
+PRINTED = {
+    "RNN": {GIVEN: 5.58, EXCHANGED: 5.24},
+    "Trans.": {GIVEN: 5.43e-4, EXCHANGED: 5.36e-4},
+}
+ERROR = "mean square error"
+
+
+def setting(claim):
+    of = jiang2024.comparison
+    return claim.at_scale(smoke=of.SMALL, laptop=of.LAPTOP_3, paper=of.PAPER_3)
+
+
+def targets(claim, row, **changes):
+    """A kernel of its own for each seed."""
+    of, size = jiang2024.linear_tasks, setting(claim)
+    return [
+        of.LinearTask(of.Uniform(seed), order=ORDERS[row], tau=size.tau, **changes)
+        for seed in range(size.seeds)
+    ]
+
+
+# --- what an RNN can do --------------------------------------------------------------------------
+
+
+def padded(rho, units):
+    """The register of rho, (tau, 1), among `units` units, the others left at 0."""
+    small, tau = jiang2024.recurrent.shift_register(rho), len(rho)
+    W, U, c = (
+        numerics.exact.rationals(np.zeros(shape, dtype=int))
+        for shape in ((units, units), (units, 1), (units,))
+    )
+    W[:tau, :tau], U[:tau], c[:tau] = small.W, small.U, small.c
+    return jiang2024.recurrent.LinearRNN(W, U, c)
+
+
+def error_of_the_register(rho, units):
+    """Over all sequences, in rationals."""
+    ordering = jiang2024.ordering
+    kernel = padded(rho[:, None], units).kernel(len(rho))[:, 0]
+    return ordering.mean_square(ordering.triangle(rho), ordering.Model(kernel, 0 * kernel))
+
+
+@pytest.mark.exact
+def test_some_of_the_units_hold_every_kernel(claim):
+    kernels = st.lists(st.fractions(0, 1, max_denominator=1000), min_size=1, max_size=6)
+
+    def error(values):
+        return error_of_the_register(numerics.exact.rationals(values), 8)
+
+    examples = claim.at_scale(smoke=20, laptop=60, paper=1000)
+    claim.for_all(kernels, error, f"{ERROR}, RNN", equation="Table 3", examples=examples)
+
+
+def test_printed_5_58_is_none_of_approximation(claim):
+    rho = numerics.exact.rationals(claim.rng("kernel").uniform(size=TAU).tolist())
+    claim.counterexample(
+        "a linear RNN with 128 hidden units has a mean square error of 5.58",
+        input={"kernel": "32 values drawn from U[0, 1]", "units": UNITS},
+        measured=error_of_the_register(rho, UNITS),
+        relation=">=",
+        expected=Fraction(5575, 1000),
+        equation="Table 3, original, RNN",
+        snippet="import random\nfrom repro import numerics\nfrom repro.jiang2024 import recurrent\n"
+        "rho = numerics.exact.rationals([[random.random()] for _ in range(32)])\n"
+        "off = recurrent.shift_register(rho).kernel(32) - rho\n"
+        "print(abs(off).max(), 'is how far 32 units are from the kernel')",
+    )
+
+
+# --- what was printed ----------------------------------------------------------------------------
+
+
+@pytest.mark.construct
+def test_the_printed_errors_are_those_of_a_constant(claim):
+    """The best one, over all sequences and times; how good it is varies with the kernel."""
+    count = claim.at_scale(smoke=1000, laptop=10_000, paper=100_000)
+    rho, s = claim.rng("kernels").uniform(size=(count, TAU)), np.arange(TAU)
+    within = (rho**2 @ (TAU - s)) / (12 * TAU)  # the variance of y(t), averaged over t
+    levels = within + (rho.cumsum(1) / 2).var(1)  # and that of its mean, over t
+    low, middle, high = np.quantile(levels, [0.05, 0.5, 0.95]).tolist()
+    claim.record(constant_5_percent=low, constant_median=middle, constant_95_percent=high)
+    source = f"spread: nine tenths of {count} kernels"
+    for row, value in PRINTED["RNN"].items():
+        claim.table(row, "RNN", paper=value, ours=middle, note="the best constant, no training")
+        claim.at_least(value, low, f"printed {ERROR}", equation=f"Table 3, {row}", source=source)
+        claim.at_most(value, high, f"printed {ERROR}", equation=f"Table 3, {row}", source=source)
+
+
+# --- trained networks ----------------------------------------------------------------------------
+
+
+def errors_of_rnns(claim, row):
+    tasks, size = targets(claim, row), setting(claim)
+    outcome = claim.train(size.recurrent(tasks), jiang2024.trained_recurrent.train).outcome
+    return outcome.numbers["mean square errors"]
+
+
+def errors_of_transformers(claim, row):
+    tasks, size = targets(claim, row, standardised=True), setting(claim)
+    stored = [claim.train(spec, jiang2024.learner.train) for spec in size.attention(tasks)]
+    return [
+        run.outcome.numbers[ERROR] * task.unit**2 for run, task in zip(stored, tasks, strict=True)
+    ]
+
+
+def constants(claim, row):
+    return [jiang2024.linear_tasks.error_of_a_constant(t.matrix()) for t in targets(claim, row)]
+
+
+@pytest.mark.train
+def test_training_takes_the_rnn_far_below_a_constant(claim):
+    pairs = zip(errors_of_rnns(claim, GIVEN), constants(claim, GIVEN), strict=True)
+    ratios = [error / constant for error, constant in pairs]
+    claim.record(rnn_over_a_constant=ratios)
+    source = "spread: 0.01 to 0.02 recorded; a tenth is allowed"
+    name = "RNN over a constant"
+    claim.at_most(max(ratios), 0.1, name, equation="Table 3, original", source=source)
+
+
+@pytest.mark.train
+def test_with_permuted_inputs_it_ends_near_its_floor(claim):
+    errors = errors_of_rnns(claim, EXCHANGED)
+    floors = [jiang2024.linear_tasks.recurrent_floor(t, "none") for t in targets(claim, EXCHANGED)]
+    claim.record(floors=floors)
+    source, equation = "theorem: no convolution errs less (ordering.py)", "Table 3, permuted"
+    near, name = "spread: 1.2 recorded; twice is allowed", "RNN over the least possible"
+    for error, floor in zip(errors, floors, strict=True):
+        claim.at_least(error, floor, f"{ERROR}, RNN", equation=equation, source=source)
+        claim.at_most(error / floor, 2, name, equation=equation, source=near)
+
+
+@pytest.mark.train
+def test_the_transformer_learns_both(claim):
+    found = {
+        column: {row: errors(claim, row) for row in ORDERS}
+        for column, errors in (("RNN", errors_of_rnns), ("Trans.", errors_of_transformers))
+    }
+    tabulate(claim, found)
+    given, exchanged = (statistics.median(errors) for errors in found["Trans."].values())
+    source = "spread: 1 recorded; 5 is allowed (printed: 0.99)"
+    ratio, name = exchanged / given, "permuted / original"
+    claim.at_most(ratio, 5, name, equation="Table 3, Trans.", source=source)
+    if setting(claim).tau < TAU:
+        return  # eight values any RNN learns
+    ratio, name = statistics.median(found["RNN"][GIVEN]) / given, "RNN / Transformer"
+    source = "spread: 70 recorded (printed: 1e4); 10 is asked for"
+    claim.at_least(ratio, 10, name, equation="Table 3, original", source=source)
+
+
+def tabulate(claim, found):
+    """The trained cells, as numbers and as dots."""
+    pictures, size, panels = jiang2024.pictures.tables, setting(claim), {}
+    steps = {"RNN": size.recurrent_steps, "Trans.": size.recipe.steps}
+    for column, rows in found.items():
+        for row, errors in rows.items():
+            told = jiang2024.comparison.told(errors, targets(claim, row))
+            paper, ours = PRINTED[column][row], statistics.median(errors)
+            claim.table(row, column, paper=paper, ours=ours, note=f"{steps[column]} steps; {told}")
+        panels[{"RNN": "linear RNN", "Trans.": "Transformer"}[column]] = [
+            pictures.Cell(row, errors, PRINTED[column][row]) for row, errors in rows.items()
+        ]
+    rnn = panels["linear RNN"]
+    of, permuted = jiang2024.linear_tasks, targets(claim, EXCHANGED)
+    floor = statistics.median(of.recurrent_floor(task, "none") for task in permuted)
+    panels["linear RNN"] = [rnn[0], replace(rnn[1], floor=floor)]
+    constant = pictures.Cell("no network", constants(claim, GIVEN), what="constant")
+    panels["linear RNN"].append(constant)
+    medians = [
+        f"{title}, {cell.label}: {statistics.median(cell.errors):.2g}"
+        for title, cells in panels.items()
+        for cell in cells
+    ]
+    claim.figure(
+        pictures.cells(panels),
+        "errors",
+        caption="Table 3, one kernel for each seed. Bars: the printed cells. Last row: the best "
+        "constant, which needs no training. Arrow: the median exact floor of permuted inputs.",
+        alt=f"Median mean square errors: {'; '.join(medians)}.",
+    )
+
+
+# --- controls ------------------------------------------------------------------------------------
+
+
+def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
+    of, size = jiang2024.linear_tasks, setting(claim)
+    task = of.LinearTask(of.Uniform(0), order="reversed", tau=size.tau)
+    outcome = claim.train(size.recurrent([task]), jiang2024.trained_recurrent.train).outcome
+    (error,) = outcome.numbers["mean square errors"]
+    floor = of.recurrent_floor(task, "none")
+    claim.record(reversed=error, least_possible=floor, variance=of.variance(task.matrix()))
+    source = "theorem: no convolution errs less (ordering.py)"
+    equation = "Table 3, reversed"
+    claim.at_least(error, floor, f"{ERROR}, RNN", equation=equation, source=source)
+    half = "spread: 0.9 recorded; half of the variance is asked for"
+    part = floor / of.variance(task.matrix())
+    claim.at_least(part, 0.5, "least error over the variance", equation=equation, source=half)
+
+
+def test_control_a_transformer_without_position_encoding(claim):
+    """At the size of smoke scale, where the same network with places learns."""
+    of, small = jiang2024.linear_tasks, jiang2024.comparison.SMALL
+    task = of.LinearTask(of.Uniform(0), encoded=False, standardised=True, tau=small.tau)
+    (spec,) = small.attention([task])
+    outcome = claim.train(spec, jiang2024.learner.train).outcome
+    error, least = outcome.numbers[ERROR] * task.unit**2, of.floor_without_places(task.matrix())
+    claim.record(without_places=error, least_possible=least)
+    source = "theorem: the others in whatever order (floor_without_places), less a tenth: sampled"
+    name = f"{ERROR}, Trans."
+    claim.at_least(error, 0.9 * least, name, equation="Table 3, no places", source=source)
