@@ -9,8 +9,8 @@ parallel.py    a user's own parallel text, such as WMT14
 minilm.py      a small pretrained transformer whose attention can be looked at
 sets.py        what `make data` fetches, and where a user's own copy is found
 
-Knows no paper and no pytest. Nothing is ever unpickled: where a format is a pickle, plain arrays
-are read and anything else is refused.
+Knows no paper and no pytest. The one format that is a pickle, a user's CIFAR-10 in the Python
+layout, is read by an unpickler that can make plain arrays and look up nothing else.
 """
 
 from typing import TYPE_CHECKING

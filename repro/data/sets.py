@@ -4,7 +4,6 @@ name            folder below the data folder    a user's own, by environment var
 cifar-10        cifar-10-batches-bin            CIFAR10: either layout
 english-german  english-german                  WMT14: train.en, train.de, newstest2014.en, .de
 minilm          minilm
-vit-b16                                         VIT_B16: a safetensors file
 
 Each step leaves a finished file or nothing, so what an interrupted `make data` did is kept.
 """
