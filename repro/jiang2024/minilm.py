@@ -1,0 +1,226 @@
+"""all-MiniLM-L6-v2, a pretrained transformer: its forward pass, and its scores before the softmax.
+
+The architecture is BERT's (Devlin et al. 2019): words, positions and a type are added and
+normalised; then in every layer, each head with queries, keys and values of its own,
+
+    x <- norm(x + W_O concat(softmax(Q K^T / sqrt(m_h)) V) + b_O),
+    x <- norm(x + W_2 gelu(W_1 x + b_1) + b_2).
+
+Paper        Here
+m_h          Shape.m_h: 384 / 12 = 32
+rho^(x)      scores: Q K^T / sqrt(m_h); the paper's (5) does not divide, which changes no pattern
+
+W_Q and W_K have biases. They do not raise the rank, but they move the spectrum. In
+
+    q_t . k_s = (W_Q x_t) . (W_K x_s) + b_Q . (W_K x_s) + (W_Q x_t + b_Q) . b_K
+
+the last term is the same for all s: no softmax can see it, but the first singular value can.
+
+A sentence is cut into pieces by WordPiece (Wu et al. 2016) on the list of words beside the weights:
+lower case, no accents, and of every word the longest beginning that is on the list, then the
+longest that continues it. Only for scripts with spaces between words: BERT cuts Chinese by letters.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from repro.data import weights
+from repro.data.errors import BadData
+from repro.jiang2024 import scores
+
+EPSILON = 1e-12  # of all norms
+LONGEST = 100  # letters of a word; a longer one is not cut
+DEVIATION = 0.02  # of the weights of BERT before training
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of words, by number; '##ing' continues a word."""
+
+    numbers: Mapping[str, int]
+
+    @classmethod
+    def read(cls, file: Path) -> "Pieces":
+        lines = file.read_text(encoding="utf-8").splitlines()
+        numbers = {piece: number for number, piece in enumerate(lines)}
+        for needed in ("[PAD]", "[UNK]", "[CLS]", "[SEP]"):
+            if needed not in numbers:
+                raise BadData(file, f"expected {needed} among its {len(lines)} pieces")
+        return cls(numbers)
+
+    def of(self, text: str) -> list[int]:
+        """[CLS], the pieces of the text, [SEP]."""
+        inner = [piece for word in words(text) for piece in self._cut(word)]
+        return [self.numbers[piece] for piece in ("[CLS]", *inner, "[SEP]")]
+
+    def _cut(self, word: str) -> list[str]:
+        pieces: list[str] = []
+        start = 0
+        while start < len(word) <= LONGEST:
+            marked = "##" if start else ""
+            ends = range(len(word), start, -1)
+            found = (end for end in ends if marked + word[start:end] in self.numbers)
+            end = next(found, None)
+            if end is None:
+                return ["[UNK]"]
+            pieces.append(marked + word[start:end])
+            start = end
+        return pieces or ["[UNK]"]
+
+    def batch(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Numbers (count, longest), filled up with [PAD], and where they are real."""
+        rows = [self.of(text) for text in texts]
+        longest = max(map(len, rows))
+        filled = [row + [self.numbers["[PAD]"]] * (longest - len(row)) for row in rows]
+        real = torch.tensor([[True] * len(row) + [False] * (longest - len(row)) for row in rows])
+        return torch.tensor(filled), real
+
+    def of_length(self, texts: Sequence[str], tau: int, count: int) -> Tensor:
+        """The first `count` texts that have tau pieces or more, cut to tau: (count, tau)."""
+        rows = (self.of(text) for text in texts)
+        long = [[*row[: tau - 1], row[-1]] for row in rows if len(row) >= tau][:count]
+        if len(long) < count:
+            raise ValueError(f"{len(long)} texts have {tau} pieces or more, {count} are needed")
+        return torch.tensor(long)
+
+
+def words(text: str) -> Iterator[str]:
+    """Lower case, without accents; every sign of punctuation is a word."""
+    word = ""
+    for letter in unicodedata.normalize("NFD", text.lower()):
+        kind = unicodedata.category(letter)
+        alone = kind.startswith("P") or (letter.isascii() and kind.startswith("S"))
+        if letter.isspace() or alone:
+            yield from filter(None, (word, letter.strip()))
+            word = ""
+        elif kind not in ("Mn", "Cc", "Cf"):
+            word += letter
+    yield from filter(None, (word,))
+
+
+# --- the model -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shape:
+    words: int = 30522
+    positions: int = 512
+    depth: int = 6
+    width: int = 384
+    heads: int = 12
+    hidden: int = 1536
+
+    @property
+    def m_h(self) -> int:
+        return self.width // self.heads
+
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes as they stand in the published file."""
+        d = self.width
+        embeddings = {"word": self.words, "position": self.positions, "token_type": 2}
+        shapes = {f"embeddings.{name}_embeddings.weight": (n, d) for name, n in embeddings.items()}
+        norms = ["embeddings.LayerNorm"]
+        for layer in (f"encoder.layer.{number}" for number in range(self.depth)):
+            attention = ("self.query", "self.key", "self.value", "output.dense")
+            affine = {f"{layer}.attention.{name}": (d, d) for name in attention}
+            affine[f"{layer}.intermediate.dense"] = (self.hidden, d)
+            affine[f"{layer}.output.dense"] = (d, self.hidden)
+            for name, shape in affine.items():
+                shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+            norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
+        for name in norms:
+            shapes |= {f"{name}.weight": (d,), f"{name}.bias": (d,)}
+        return shapes
+
+
+@dataclass(frozen=True)
+class MiniLM:
+    shape: Shape
+    weights: Mapping[str, Tensor]
+
+    @classmethod
+    def read(cls, file: Path, shape: Shape = Shape()) -> "MiniLM":  # noqa: B008  (frozen)
+        """BadData that names file, tensor and both shapes, if it is not this model."""
+        return cls(shape, weights.checked(file, weights.load(file), shape.tensors()))
+
+    @classmethod
+    def untrained(cls, seed: int, shape: Shape = Shape()) -> "MiniLM":  # noqa: B008  (frozen)
+        """As BERT begins: normal weights of deviation 0.02, no biases, norms without scales."""
+        generator = torch.Generator().manual_seed(seed)
+        drawn: dict[str, Tensor] = {}
+        for name, size in shape.tensors().items():
+            if len(size) == 2:
+                drawn[name] = DEVIATION * torch.randn(size, generator=generator)
+            else:
+                drawn[name] = torch.full(size, float("LayerNorm.weight" in name))
+        return cls(shape, drawn)
+
+    def double(self) -> "MiniLM":
+        return MiniLM(self.shape, {name: W.double() for name, W in self.weights.items()})
+
+    def embedding(self, tokens: Tensor, real: Tensor) -> Tensor:
+        """One unit vector a sentence, (count, width): the mean of its real tokens, normalised."""
+        states, _ = self._pass(tokens, real)
+        means = (states * real[..., None]).sum(1) / real.sum(1, keepdim=True)
+        return functional.normalize(means, dim=-1)
+
+    def states(self, tokens: Tensor, real: Tensor | None = None) -> Tensor:
+        """What the last layer says of every token, (count, tau, width)."""
+        return self._pass(tokens, real)[0]
+
+    def queries_and_keys(self, tokens: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Of every layer, (count, heads, tau, m_h) each; no token is padding."""
+        return self._pass(tokens, None)[1]
+
+    def scores(self, tokens: Tensor) -> list[Tensor]:
+        """Of every layer, (count, heads, tau, tau), before the softmax."""
+        return [scores.of(Q, K) for Q, K in self.queries_and_keys(tokens)]
+
+    @torch.no_grad()
+    def _pass(
+        self, tokens: Tensor, real: Tensor | None
+    ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """The last states, and queries and keys of every layer."""
+        x, pairs = self._embedded(tokens), []
+        mask = None if real is None else real[:, None, None, :]
+        for layer in (f"encoder.layer.{number}" for number in range(self.shape.depth)):
+            Q, K, V = (
+                self._split(self._affine(f"{layer}.attention.self.{part}", x))
+                for part in ("query", "key", "value")
+            )
+            pairs.append((Q, K))
+            mixed = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
+            mixed = mixed.transpose(1, 2).flatten(2)  # (count, tau, width)
+            output = f"{layer}.attention.output"
+            x = self._norm(output, x + self._affine(f"{output}.dense", mixed))
+            bent = functional.gelu(self._affine(f"{layer}.intermediate.dense", x))
+            x = self._norm(f"{layer}.output", x + self._affine(f"{layer}.output.dense", bent))
+        return x, pairs
+
+    def _embedded(self, tokens: Tensor) -> Tensor:
+        if (tau := tokens.shape[1]) > self.shape.positions:
+            raise ValueError(f"MiniLM has {self.shape.positions} positions, got {tau} tokens")
+        word, position, kind = (
+            self.weights[f"embeddings.{name}_embeddings.weight"]
+            for name in ("word", "position", "token_type")
+        )
+        return self._norm("embeddings", word[tokens] + position[:tau] + kind[0])
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.shape.heads, -1)).transpose(1, 2)  # (count, heads, tau, m_h)
+
+    def _affine(self, name: str, x: Tensor) -> Tensor:
+        return functional.linear(x, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+
+    def _norm(self, name: str, x: Tensor) -> Tensor:
+        scale, shift = (self.weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
+        return functional.layer_norm(x, x.shape[-1:], scale, shift, EPSILON)

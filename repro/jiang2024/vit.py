@@ -1,0 +1,168 @@
+"""The Vision Transformer (Dosovitskiy et al. 2020) with a free head size: Figures 2, 3, Table 1.
+
+Paper                                 Here
+"convolution embedding" of patches    embedding: patch x patch pixels -> width numbers, no overlap
+permutation of the inputs             order: "before the addition of position encoding and after
+                                      the convolution embedding"
+position encoding                     position: learnt, one row for each patch and the class token
+m_h, d_v of (5)                       sizes of a head's queries and keys, and of its values
+rho^(x), the attention matrix         scores: Q K^T / sqrt m_h before the softmax, Q = W_Q x + b_Q
+
+A layer adds attention of the normalised tokens, then an MLP (GELU) of the normalised tokens. The
+class is read off the class token, which is token 0. First weights are those of Dosovitskiy et al.:
+uniform of Glorot's variance, biases, class token and head 0, positions of deviation 0.02; the patch
+embedding has PyTorch's.
+
+Q and K have m_h columns, biases or not: the rank of the scores of one head is at most m_h.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from repro.jiang2024 import scores
+
+SMALLEST_DEVIATION = 1e-6  # of LayerNorm, as in the ViT
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes; `d_v` None stands for m_h, as in every ViT."""
+
+    image: int
+    patch: int
+    depth: int
+    width: int
+    heads: int
+    m_h: int
+    hidden: int
+    classes: int = 10
+    d_v: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.image % self.patch:
+            raise ValueError(f"patches of {self.patch} do not tile images of {self.image} pixels")
+
+    @property
+    def patches(self) -> int:
+        return (self.image // self.patch) ** 2
+
+    @property
+    def values(self) -> int:
+        return self.m_h if self.d_v is None else self.d_v
+
+    def build(self) -> "VisionTransformer":
+        return VisionTransformer(self)
+
+    def products(self) -> int:
+        """Multiplications of one image's way through, those of matrices."""
+        tokens, heads = self.patches + 1, self.heads * (self.m_h + self.values)
+        layer = tokens * self.width * 2 * (heads + self.hidden) + tokens**2 * heads
+        return self.patches * 3 * self.patch**2 * self.width + self.depth * layer
+
+
+B16 = Shape(image=224, patch=16, depth=12, width=768, heads=12, m_h=64, hidden=3072)
+
+
+def first_to_the_end(patches: int, moved: int = 10) -> Tensor:
+    """ "the first 10 elements are shifted to the end of the sequence" (Appendix C)."""
+    return torch.arange(patches).roll(-moved)
+
+
+class Attention(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.heads = shape.heads
+        self.W_Q = nn.Linear(shape.width, shape.heads * shape.m_h)
+        self.W_K = nn.Linear(shape.width, shape.heads * shape.m_h)
+        self.W_V = nn.Linear(shape.width, shape.heads * shape.values)
+        self.W_O = nn.Linear(shape.heads * shape.values, shape.width)
+
+    def queries_and_keys(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self._split(self.W_Q(x)), self._split(self.W_K(x))
+
+    def forward(self, x: Tensor) -> Tensor:
+        Q, K = self.queries_and_keys(x)
+        mixed = scaled_dot_product_attention(Q, K, self._split(self.W_V(x)))
+        return self.W_O(mixed.transpose(1, 2).flatten(2))
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (batch, heads, tokens, size)
+
+
+class Layer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.norm_1 = nn.LayerNorm(shape.width, eps=SMALLEST_DEVIATION)
+        self.attention = Attention(shape)
+        self.norm_2 = nn.LayerNorm(shape.width, eps=SMALLEST_DEVIATION)
+        self.mlp_in = nn.Linear(shape.width, shape.hidden)
+        self.mlp_out = nn.Linear(shape.hidden, shape.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attention(self.norm_1(x))
+        return x + self.mlp_out(nn.functional.gelu(self.mlp_in(self.norm_2(x))))
+
+
+class VisionTransformer(nn.Module):
+    layers: list[Layer]  # type: ignore[assignment]
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = nn.Conv2d(3, shape.width, shape.patch, stride=shape.patch)
+        self.class_token = nn.Parameter(torch.zeros(shape.width))
+        self.position = nn.Parameter(0.02 * torch.randn(shape.patches + 1, shape.width))
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.depth))  # type: ignore
+        self.norm = nn.LayerNorm(shape.width, eps=SMALLEST_DEVIATION)
+        self.head = nn.Linear(shape.width, shape.classes)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        nn.init.zeros_(self.head.weight)
+
+    def tokens(self, images: Tensor, order: Tensor | None = None) -> Tensor:
+        """What the first layer sees: class token and embedded patches, each with its position.
+
+        `order` is a permutation of the patches, one for all images or (batch, patches): place i
+        gets patch order[i].
+        """
+        side = self.shape.image
+        if images.shape[1:] != (3, side, side):
+            raise ValueError(f"needs images (batch, 3, {side}, {side}), got {tuple(images.shape)}")
+        x = self.embedding(images).flatten(2).mT  # (batch, patches, width)
+        if order is not None:
+            x = reordered(x, order)
+        first = self.class_token.expand(len(x), 1, -1)
+        return torch.cat([first, x], dim=1) + self.position
+
+    def forward(self, images: Tensor, order: Tensor | None = None) -> Tensor:  # (batch, classes)
+        x = self.tokens(images, order)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x[:, 0]))
+
+    def queries_and_keys(
+        self, images: Tensor, order: Tensor | None = None
+    ) -> list[tuple[Tensor, Tensor]]:
+        """Of each layer, (batch, heads, tokens, m_h) each."""
+        x, found = self.tokens(images, order), []
+        for layer in self.layers:
+            found.append(layer.attention.queries_and_keys(layer.norm_1(x)))
+            x = layer(x)
+        return found
+
+    def scores(self, images: Tensor, order: Tensor | None = None) -> list[Tensor]:
+        """Before the softmax, for each layer: (batch, heads, tokens, tokens)."""
+        return [scores.of(Q, K) for Q, K in self.queries_and_keys(images, order)]
+
+
+def reordered(x: Tensor, order: Tensor) -> Tensor:
+    if order.shape not in (x.shape[1:2], x.shape[:2]):
+        raise ValueError(f"an order of {x.shape[1]} patches is needed, got {tuple(order.shape)}")
+    if order.ndim == 1:
+        return x[:, order]
+    return x.gather(1, order[..., None].expand_as(x))
