@@ -11,7 +11,7 @@ layer i              blocks.i.                 encoder.layers.encoder_layer_i.
   norms              norm1, norm2              ln_1, ln_2
   W_Q, W_K, W_V      attn.qkv                  self_attention.in_proj_             (3 h m_h, d)
   W_O                attn.proj                 self_attention.out_proj
-  MLP                mlp.fc1, mlp.fc2          mlp.0, mlp.3
+  MLP                mlp.fc1, mlp.fc2          mlp.0, mlp.3; in its older files linear_1, linear_2
 last norm            norm                      encoder.ln
 head                 head                      heads.head
 
@@ -22,7 +22,7 @@ the original authors, by the statistics of ImageNet in torchvision.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -49,6 +49,12 @@ class Layout:
     in_layer: Mapping[str, str]  # ours -> theirs
     mean: tuple[float, float, float]
     deviation: tuple[float, float, float]
+    older: Mapping[str, str] = field(default_factory=dict)  # parts of names -> what they are now
+
+    def renamed(self, name: str) -> str:
+        for old, new in self.older.items():
+            name = name.replace(old, new)
+        return name
 
 
 TIMM = Layout(
@@ -78,6 +84,7 @@ TORCHVISION = Layout(
     },
     mean=(0.485, 0.456, 0.406),
     deviation=(0.229, 0.224, 0.225),
+    older={".mlp.linear_1.": ".mlp.0.", ".mlp.linear_2.": ".mlp.3."},
 )  # fmt: skip
 LAYOUTS = (TIMM, TORCHVISION)
 
@@ -112,6 +119,7 @@ def read(file: Path, shape: Shape = B16) -> Pretrained:
     """The model of these sizes, with as many classes as the file has; BadData if it is another."""
     found = weights.load(file)
     layout = _layout(file, found)
+    found = {layout.renamed(name): tensor for name, tensor in found.items()}
     head = found.get(f"{layout.affine['head']}.weight")
     if head is not None and head.ndim == 2:
         shape = replace(shape, classes=len(head))

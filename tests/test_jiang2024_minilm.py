@@ -1,0 +1,181 @@
+"""MiniLM: words into pieces, and the forward pass against torch's own layers."""
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from repro.data.errors import BadData
+from repro.jiang2024 import minilm
+
+SMALL = minilm.Shape(words=20, positions=9, depth=2, width=12, heads=3, hidden=20)
+LIST = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "un",
+    "##aff",
+    "##able",
+    "##a",
+    "cafe",
+    "a",
+    "!",
+    "'",
+    "$",
+]
+
+
+@pytest.fixture
+def pieces(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(LIST), encoding="utf-8")
+    return minilm.Pieces.read(tmp_path / "vocab.txt")
+
+
+def small(seed=0):
+    """No bias at 0, no scale at 1."""
+    start = minilm.MiniLM.untrained(seed, SMALL).double()
+    torch.manual_seed(seed)
+    moved = {name: W + 0.3 * torch.randn_like(W) for name, W in start.weights.items()}
+    return minilm.MiniLM(SMALL, moved)
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("unaffable", ["un", "##aff", "##able"]),  # the longest beginning, then what continues it
+        ("una", ["un", "##a"]),
+        ("affable", ["[UNK]"]),  # '##aff' begins no word
+        ("unx", ["[UNK]"]),  # not 'un' and a rest
+        ("Café!", ["cafe", "!"]),
+        ("a'a $a", ["a", "'", "a", "$", "a"]),
+        ("a\u00ada\ta\n", ["a", "##a", "a"]),  # a soft hyphen is no letter
+        ("«a»", ["[UNK]", "a", "[UNK]"]),
+        ("un" + "a" * 99, ["[UNK]"]),  # 101 letters
+        ("un" + "a" * 98, ["un", *["##a"] * 98]),
+        (" ", []),
+    ],
+)
+def test_pieces_of_words(pieces, text, expected):
+    names = [LIST[number] for number in pieces.of(text)]
+    assert names == ["[CLS]", *expected, "[SEP]"]
+
+
+def test_a_batch_is_filled_up_and_says_where_it_is_real(pieces):
+    tokens, real = pieces.batch(["a", "a a!"])
+    assert tokens.tolist() == [[2, 9, 3, 0, 0], [2, 9, 9, 10, 3]]
+    assert real.tolist() == [[True, True, True, False, False], [True] * 5]
+
+
+def test_texts_of_one_length_are_cut_and_keep_their_end(pieces):
+    tokens = pieces.of_length(["a", "a a !", "a ! a a a", "a a a"], tau=5, count=2)
+    assert tokens.tolist() == [[2, 9, 9, 10, 3], [2, 9, 10, 9, 3]]
+    with pytest.raises(ValueError, match="3 texts have 5 pieces or more, 4 are needed"):
+        pieces.of_length(["a", "a a !", "a ! a a a", "a a a"], tau=5, count=4)
+
+
+def test_a_list_without_its_signs_is_refused(tmp_path):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\nhello", encoding="utf-8")
+    with pytest.raises(BadData, match=r"vocab\.txt: expected \[CLS\] among its 3 pieces"):
+        minilm.Pieces.read(tmp_path / "vocab.txt")
+
+
+# ---- the model -----------------------------------------------------------------------------------
+
+
+def torchs_layer(model, number):
+    """nn.TransformerEncoderLayer with the weights of a layer of the model."""
+    found = nn.TransformerEncoderLayer(
+        12, 3, 20, 0.0, "gelu", minilm.EPSILON, batch_first=True, dtype=torch.float64
+    )
+    names = {
+        "self_attn.out_proj": "attention.output.dense", "linear1": "intermediate.dense",
+        "linear2": "output.dense", "norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm",
+    }  # fmt: skip
+    prefix = f"encoder.layer.{number}"
+    state = {}
+    for part in ("weight", "bias"):
+        fused = [
+            model.weights[f"{prefix}.attention.self.{name}.{part}"]
+            for name in ("query", "key", "value")
+        ]
+        state[f"self_attn.in_proj_{part}"] = torch.cat(fused)
+        for theirs, ours in names.items():
+            state[f"{theirs}.{part}"] = model.weights[f"{prefix}.{ours}.{part}"]
+    found.load_state_dict(state)
+    return found.requires_grad_(False)
+
+
+def embedded(model, tokens):
+    word, position, kind, scale, shift = (
+        model.weights[f"embeddings.{name}"]
+        for name in (
+            "word_embeddings.weight", "position_embeddings.weight", "token_type_embeddings.weight",
+            "LayerNorm.weight", "LayerNorm.bias",
+        )
+    )  # fmt: skip
+    x = word[tokens] + position[: tokens.shape[1]] + kind[0]
+    x = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, correction=0)
+    return x * scale + shift
+
+
+def test_the_forward_pass_is_that_of_torchs_own_layers():
+    model = small()
+    tokens = torch.randint(20, (4, 7), generator=torch.Generator().manual_seed(1))
+    x = embedded(model, tokens)
+    for number in range(2):
+        x = torchs_layer(model, number)(x)
+    torch.testing.assert_close(model.states(tokens), x)
+
+
+def test_scores_are_those_whose_softmax_torch_returns():
+    """The weights of nn.MultiheadAttention, head by head, in both layers."""
+    model = small()
+    tokens = torch.randint(20, (4, 7), generator=torch.Generator().manual_seed(1))
+    x = embedded(model, tokens)
+    for number, found in enumerate(model.scores(tokens)):
+        layer = torchs_layer(model, number)
+        _, weights = layer.self_attn(x, x, x, average_attn_weights=False)
+        torch.testing.assert_close(found.softmax(-1), weights)
+        x = layer(x)
+
+
+def test_padding_does_not_matter():
+    model, tokens = small(), torch.tensor([[2, 5, 6, 3]])
+    padded = torch.cat([tokens, torch.tensor([[0, 0, 0]])], 1)
+    real = torch.tensor([[True] * 4 + [False] * 3])
+    torch.testing.assert_close(model.states(padded, real)[:, :4], model.states(tokens))
+    alone = model.embedding(tokens, torch.ones(1, 4, dtype=torch.bool))
+    torch.testing.assert_close(model.embedding(padded, real), alone)
+    assert alone.norm().item() == pytest.approx(1)
+
+
+def test_weights_are_read_and_others_are_named(tmp_path):
+    file, model = tmp_path / "model.safetensors", small()
+    save_file({name: W.float() for name, W in model.weights.items()}, file)
+    tokens = torch.tensor([[2, 5, 3]])
+    read = minilm.MiniLM.read(file, SMALL)
+    torch.testing.assert_close(
+        read.states(tokens).double(), model.states(tokens), rtol=1e-4, atol=1e-5
+    )
+    with pytest.raises(BadData, match=r"model\.safetensors: expected 'embeddings\.word.*' of shape "
+                       r"\(30522, 384\), found \(20, 12\)"):  # fmt: skip
+        minilm.MiniLM.read(file)
+
+
+def test_more_tokens_than_positions_are_refused():
+    with pytest.raises(ValueError, match="MiniLM has 9 positions, got 10 tokens"):
+        small().states(torch.zeros(1, 10, dtype=torch.int64))
+
+
+def test_the_untrained_twin_depends_on_its_seed_only():
+    one, same, other = (minilm.MiniLM.untrained(seed, SMALL).weights for seed in (0, 0, 1))
+    name = "encoder.layer.0.attention.self.query.weight"
+    assert (one[name] == same[name]).all()
+    assert (one[name] != other[name]).any()
+    assert one[name].std().item() == pytest.approx(0.02, rel=0.2)
+    assert not one["encoder.layer.0.attention.self.query.bias"].any()
+    assert (one["embeddings.LayerNorm.weight"] == 1).all()

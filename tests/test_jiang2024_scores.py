@@ -1,0 +1,107 @@
+"""Measures of concentration on spectra whose answers are known."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from repro.jiang2024 import scores
+
+DOUBLE: dict[str, Any] = {"dtype": torch.float64}
+FALL = torch.tensor([4.0, 2.0, 1.0], **DOUBLE)
+
+
+def test_singular_values_of_a_known_matrix():
+    matrix = torch.tensor([[[0.0, -3.0], [2.0, 0.0]]])
+    torch.testing.assert_close(scores.spectra(matrix), torch.tensor([[3.0, 2.0]], **DOUBLE))
+
+
+def test_scores_are_divided_by_the_root_of_the_size_of_the_head():
+    Q, K = torch.ones(1, 5, 4, **DOUBLE), 3 * torch.ones(1, 5, 4, **DOUBLE)
+    assert (scores.of(Q, K) == 3 * 4 / 2).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (torch.zeros(2, 3), r"tau x tau scores, got shape \(2, 3\)"),
+        (torch.tensor([[0.0, -math.inf], [0.0, 0.0]]), "before the softmax, unmasked"),
+    ],
+)
+def test_what_has_no_spectrum_is_refused(given, says):
+    with pytest.raises(ValueError, match=says):
+        scores.spectra(given)
+
+
+def test_equal_spectra_are_as_concentrated_as_can_be():
+    same = FALL.expand(7, 3)
+    assert scores.spread(same).tolist() == [0, 0, 0]
+    assert scores.index_share(same).item() == pytest.approx(1, abs=1e-15)
+    assert scores.spread_of_rank(scores.effective_rank(same)).item() == 0
+
+
+def test_a_spread_is_a_deviation_over_a_mean():
+    """1 and 3: mean 2, deviation sqrt 2."""
+    spread = scores.spread(torch.tensor([[1.0], [3.0]], **DOUBLE))
+    assert spread.item() == pytest.approx(math.sqrt(2) / 2)
+
+
+def test_the_index_says_nothing_where_every_value_of_an_input_is_the_same():
+    flat = torch.tensor([1.0, 2.0, 5.0], **DOUBLE)[:, None].expand(3, 4)
+    assert scores.index_share(flat).item() == pytest.approx(0, abs=1e-15)
+
+
+def test_half_of_the_variance_is_explained_where_index_and_input_do_as_much():
+    """log sigma = +-1 by the index and +-1 by the input, independently."""
+    logs = torch.tensor([[2.0, 0.0], [0.0, -2.0]], **DOUBLE)
+    assert scores.index_share(logs.exp()).item() == pytest.approx(0.5)
+
+
+def test_no_measure_depends_on_the_scale():
+    spectra = torch.rand(2, 6, 5, generator=torch.Generator().manual_seed(0), **DOUBLE) + 0.1
+    for measure in (scores.spread, scores.index_share, scores.effective_rank):
+        torch.testing.assert_close(measure(8 * spectra), measure(spectra))
+    assert (scores.needed(8 * spectra, 0.7) == scores.needed(spectra, 0.7)).all()
+
+
+@pytest.mark.parametrize("r", [1, 3, 8])
+def test_both_ranks_are_r_for_r_equal_values(r):
+    spectrum = torch.cat([torch.full((r,), 0.3, **DOUBLE), torch.zeros(8 - r, **DOUBLE)])
+    assert scores.effective_rank(spectrum).item() == pytest.approx(r)
+    assert scores.needed(spectrum, 0.999).item() == r
+
+
+def test_how_many_values_carry_a_share():
+    """Squares 16, 4, 1 of 21."""
+    assert [scores.needed(FALL, share).item() for share in (0.76, 0.77, 0.95, 0.96)] == [1, 2, 2, 3]
+    with pytest.raises(ValueError, match="between 0 and 1, got 1"):
+        scores.needed(FALL, 1)
+
+
+def test_one_input_has_no_spread_and_a_zero_no_logarithm():
+    with pytest.raises(ValueError, match="two inputs or more"):
+        scores.spread(FALL[None])
+    with pytest.raises(ValueError, match=r"cut the spectra at min\(m_h, tau\)"):
+        scores.index_share(torch.zeros(2, 3))
+
+
+def test_what_the_softmax_does_not_see():
+    """A constant in every row changes no softmax, and `seen` not at all."""
+    generator = torch.Generator().manual_seed(1)
+    one = torch.randn(2, 5, 5, generator=generator, **DOUBLE)
+    other = one + 10 * torch.randn(2, 5, 1, generator=generator, **DOUBLE)
+    torch.testing.assert_close(scores.seen(other), scores.seen(one))
+    torch.testing.assert_close(scores.seen(one).softmax(-1), one.softmax(-1))
+    assert (scores.seen(one).norm(dim=(-1, -2)) < one.norm(dim=(-1, -2))).all()
+
+
+def test_rounding_lies_above_what_follows_the_rank_and_far_below_the_rank():
+    """Well-conditioned Q and K of 3 columns: six digits apart at least."""
+    generator = torch.Generator().manual_seed(2)
+    Q, K = torch.randn(2, 50, 17, 3, generator=generator, **DOUBLE)
+    values, allowed = scores.spectra(scores.of(Q, K)), scores.rounding(Q, K)
+    assert (values[:, 3] <= allowed).all()
+    assert (values[:, 2] >= 1e6 * allowed).all()
+    with pytest.raises(ValueError, match="bounds double precision"):
+        scores.rounding(Q.float(), K.float())

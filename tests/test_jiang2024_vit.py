@@ -1,0 +1,272 @@
+"""The Vision Transformer: sizes, order of patches, scores, and a user's own weights."""
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from repro.data.errors import BadData
+from repro.jiang2024 import scores, vit, vit_weights
+
+SMALL = vit.Shape(image=8, patch=2, depth=2, width=12, heads=3, m_h=4, hidden=20)
+
+
+def images(count, side=8, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(count, 3, side, side, generator=generator, dtype=torch.float64)
+
+
+def model(shape=SMALL, seed=0):
+    """In double, and no parameter left at 0."""
+    torch.manual_seed(seed)
+    made = vit.VisionTransformer(shape).double()
+    for parameter in made.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return made.requires_grad_(False)
+
+
+# ---- ViT-B/16 ------------------------------------------------------------------------------------
+
+
+def test_the_printed_model_has_85_8_million_parameters():
+    """85.8 M count all but the head: 10 classes add 7690, and ImageNet's 1000 would make it 86.6."""
+    with torch.device("meta"):
+        count = sum(p.numel() for p in vit.VisionTransformer(vit.B16).parameters())
+    d, hidden = 768, 3072
+    tokens = 16 * 16 * 3 * d + d + d + (14 * 14 + 1) * d  # embedding, class token, positions
+    layer = 4 * (d * d + d) + 2 * (2 * d) + (d * hidden + hidden) + (hidden * d + d)
+    body = tokens + 12 * layer + 2 * d
+    assert body == 85_798_656
+    assert count == body + 10 * d + 10
+    assert f"{count / 1e6:.1f}" == "85.8"
+    assert (vit.B16.heads, vit.B16.m_h, vit.B16.patches) == (12, 64, 196)
+
+
+def test_two_steps_of_the_printed_model():
+    torch.manual_seed(0)
+    large = vit.VisionTransformer(vit.B16)
+    pixels, labels = images(1, 224).float(), torch.tensor([3])
+    optimizer = torch.optim.SGD(large.parameters(), lr=0.1)
+    losses = []
+    for _ in range(2):
+        loss = nn.functional.cross_entropy(large(pixels), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[0] == pytest.approx(torch.tensor(10.0).log().item())  # the head begins at 0
+    assert losses[1] < losses[0]
+
+
+@pytest.mark.parametrize("d_v", [None, 7])
+def test_products_are_those_that_torch_counts(d_v):
+    shape = vit.Shape(image=8, patch=2, depth=2, width=12, heads=3, m_h=5, hidden=20, d_v=d_v)
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        vit.VisionTransformer(shape)(images(1).float())
+    head = shape.width * shape.classes
+    assert counter.get_total_flops() == 2 * (shape.products() + head)
+
+
+# ---- the forward pass ----------------------------------------------------------------------------
+
+
+def test_sizes_of_heads_are_free():
+    made = model(vit.Shape(image=8, patch=4, depth=1, width=6, heads=2, m_h=5, hidden=8, d_v=3))
+    attention = made.layers[0].attention
+    assert attention.W_Q.weight.shape == attention.W_K.weight.shape == (10, 6)
+    assert attention.W_V.weight.shape == (6, 6)
+    assert made(images(4)).shape == (4, 10)
+    assert [tuple(found.shape) for found in made.scores(images(4))] == [(4, 2, 5, 5)]
+
+
+def test_attention_is_the_softmax_of_the_scores():
+    made, x = model(), images(2)
+    tokens = made.tokens(x)
+    attention = made.layers[0].attention
+    normed = made.layers[0].norm_1(tokens)
+    V = attention.W_V(normed).unflatten(-1, (3, 4)).transpose(1, 2)
+    mixed = made.scores(x)[0].softmax(-1) @ V
+    expected = attention.W_O(mixed.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(attention(normed), expected)
+
+
+def test_scores_of_a_later_layer_are_of_what_the_layers_before_made():
+    made, x = model(), images(2)
+    second = made.layers[1]
+    Q, K = second.attention.queries_and_keys(second.norm_1(made.layers[0](made.tokens(x))))
+    torch.testing.assert_close(made.scores(x)[1], Q @ K.mT / 2)
+
+
+@pytest.mark.parametrize("m_h", [1, 3])
+def test_the_rank_of_the_scores_is_the_size_of_the_head(m_h):
+    made = model(vit.Shape(image=8, patch=2, depth=2, width=12, heads=3, m_h=m_h, hidden=20))
+    for Q, K in made.queries_and_keys(images(5)):
+        values, allowed = scores.spectra(scores.of(Q, K)), scores.rounding(Q, K)
+        assert (values[..., m_h] <= allowed).all()
+        assert (values[..., m_h - 1] >= 1e6 * allowed).all()
+
+
+# ---- order ---------------------------------------------------------------------------------------
+
+
+def test_the_first_ten_move_to_the_end():
+    assert vit.first_to_the_end(16).tolist() == [*range(10, 16), *range(10)]
+
+
+def test_patches_move_after_the_embedding_and_before_the_position():
+    made, x, order = model(), images(2), vit.first_to_the_end(16, moved=3)
+    plain, moved = made.tokens(x), made.tokens(x, order)
+    torch.testing.assert_close(moved[:, 0], plain[:, 0], rtol=0, atol=0)  # the class token stays
+    embedded = plain - made.position
+    torch.testing.assert_close((moved - made.position)[:, 1:], embedded[:, 1:][:, order])
+
+
+def test_moving_patches_is_moving_positions_the_other_way_round():
+    """Attention does not see the order of tokens; the class token carries the answer."""
+    made, other, x = model(), model(), images(3)
+    order = torch.randperm(16, generator=torch.Generator().manual_seed(4))
+    other.position[1:] = made.position[1:][order.argsort()]
+    torch.testing.assert_close(made(x, order), other(x))
+    assert (made(x, order) - made(x)).abs().max() > 1e-3
+
+
+def test_every_image_may_have_an_order_of_its_own():
+    made, x = model(), images(3)
+    generator = torch.Generator().manual_seed(5)
+    orders = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])
+    one_by_one = [made(x[k : k + 1], orders[k]) for k in range(3)]
+    torch.testing.assert_close(made(x, orders), torch.cat(one_by_one))
+
+
+def test_what_does_not_fit_is_refused():
+    made = model()
+    with pytest.raises(ValueError, match=r"needs images \(batch, 3, 8, 8\), got \(2, 3, 16, 16\)"):
+        made(images(2, 16))
+    with pytest.raises(ValueError, match=r"an order of 16 patches is needed, got \(17,\)"):
+        made(images(2), torch.arange(17))
+    with pytest.raises(ValueError, match="patches of 3 do not tile images of 8 pixels"):
+        vit.Shape(image=8, patch=3, depth=1, width=4, heads=1, m_h=4, hidden=4)
+
+
+# ---- a user's own weights ------------------------------------------------------------------------
+
+
+class Reference(nn.Module):
+    """The same model from torch's own layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Conv2d(3, 12, 2, stride=2)
+        self.class_token = nn.Parameter(torch.randn(1, 1, 12))
+        self.position = nn.Parameter(torch.randn(1, 17, 12))
+        layer = nn.TransformerEncoderLayer(
+            12, 3, 20, 0.0, "gelu", vit.SMALLEST_DEVIATION, batch_first=True, norm_first=True
+        )
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.norm = nn.LayerNorm(12, eps=vit.SMALLEST_DEVIATION)
+        self.head = nn.Linear(12, 4)
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, std=0.3)
+
+    def forward(self, x):
+        patches = self.embedding(x).flatten(2).mT
+        tokens = torch.cat([self.class_token.expand(len(x), 1, 12), patches], 1) + self.position
+        return self.head(self.norm(self.layers(tokens))[:, 0])
+
+
+@pytest.fixture
+def reference():
+    torch.manual_seed(6)
+    return Reference().requires_grad_(False)
+
+
+# Names as the two libraries have them, beside those of torch's layers
+NAMES = {
+    "timm": {
+        "class_token": "cls_token", "position": "pos_embed", "embedding.": "patch_embed.proj.",
+        "layers.layers.": "blocks.", "self_attn.in_proj_": "attn.qkv.",
+        "self_attn.out_proj.": "attn.proj.", "linear1.": "mlp.fc1.", "linear2.": "mlp.fc2.",
+    },
+    "torchvision": {
+        "position": "encoder.pos_embedding", "embedding.": "conv_proj.",
+        "layers.layers.": "encoder.layers.encoder_layer_", "self_attn.": "self_attention.",
+        "norm1.": "ln_1.", "norm2.": "ln_2.", "linear1.": "mlp.0.", "linear2.": "mlp.3.",
+        "norm.": "encoder.ln.", "head.": "heads.head.",
+    },
+}  # fmt: skip
+NAMES["torchvision, older"] = {
+    **NAMES["torchvision"], "linear1.": "mlp.linear_1.", "linear2.": "mlp.linear_2.",
+}  # fmt: skip
+
+
+def named(reference, library):
+    tensors = {}
+    for name, tensor in reference.state_dict().items():
+        for old, new in NAMES[library].items():
+            name = name.replace(old, new) if not name.startswith(new) else name
+        tensors[name] = tensor.clone()
+    return tensors
+
+
+@pytest.mark.parametrize("library", NAMES)
+@pytest.mark.parametrize("suffix", ["safetensors", "pth"])
+def test_weights_of_both_libraries_give_torchs_own_output(tmp_path, reference, library, suffix):
+    file = tmp_path / f"vit.{suffix}"
+    (save_file if suffix == "safetensors" else torch.save)(named(reference, library), file)
+    read = vit_weights.read(file, SMALL)
+    assert read.layout.name == library.partition(",")[0]
+    assert read.model.shape.classes == 4
+    x = images(3).float()
+    torch.testing.assert_close(read.model(x), reference(x))
+
+
+def test_a_file_in_a_layout_has_the_names_that_are_expected(reference):
+    with torch.device("meta"):
+        small = vit.VisionTransformer(vit.Shape(8, 2, 2, 12, 3, 4, 20, classes=4))
+    for layout in vit_weights.LAYOUTS:
+        shapes = {n: tuple(t.shape) for n, t in named(reference, layout.name).items()}
+        assert vit_weights.expected(layout, small) == shapes
+
+
+def test_pixels_are_enlarged_shifted_and_scaled(tmp_path, reference):
+    """White and black are 1 and -1 for timm, 2.2489 and -2.1179 in torchvision's red."""
+    for library, (black, white) in {"timm": (-1, 1), "torchvision": (-2.1179, 2.2489)}.items():
+        save_file(named(reference, library), tmp_path / "vit.safetensors")
+        read = vit_weights.read(tmp_path / "vit.safetensors", SMALL)
+        pixels = torch.tensor([0, 255], dtype=torch.uint8)[:, None, None, None].expand(2, 3, 4, 4)
+        seen = read.prepared(pixels)
+        assert seen.shape == (2, 3, 8, 8)
+        assert seen[0, 0].unique().item() == pytest.approx(black, abs=1e-4)
+        assert seen[1, 0].unique().item() == pytest.approx(white, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "says"),
+    [
+        ("blocks.1.attn.qkv.weight", torch.zeros(24, 12),
+         r"expected 'blocks.1.attn.qkv.weight' of shape \(36, 12\), found \(24, 12\)"),
+        ("pos_embed", torch.zeros(1, 37, 12),
+         r"'pos_embed' of shape \(1, 17, 12\), found \(1, 37, 12\) \(.* of 12 pixels .* not of 8\)"),
+        ("norm.bias", None, r"expected a tensor 'norm.bias' of shape \(12,\), there is none"),
+        ("cls_token", None, r"expected a tensor 'cls_token' \(timm\) or 'class_token' \(torchv"),
+    ],
+    ids=["shape", "resolution", "missing", "another model"],
+)  # fmt: skip
+def test_another_model_is_named_with_both_shapes(tmp_path, reference, name, tensor, says):
+    tensors = named(reference, "timm") | {name: tensor}
+    file = tmp_path / "vit.safetensors"
+    save_file({n: t for n, t in tensors.items() if t is not None}, file)
+    with pytest.raises(BadData, match=rf"vit\.safetensors: .*{says}"):
+        vit_weights.read(file, SMALL)
+
+
+def test_the_user_says_where_the_weights_are(tmp_path, monkeypatch):
+    monkeypatch.delenv("VIT_B16", raising=False)
+    assert vit_weights.place() is None
+    monkeypatch.setenv("VIT_B16", str(tmp_path / "no"))
+    with pytest.raises(FileNotFoundError, match=r"VIT_B16=.*no: there is no file"):
+        vit_weights.place()
+    (tmp_path / "no").touch()
+    assert vit_weights.place() == tmp_path / "no"
