@@ -8,7 +8,8 @@ Equation (18)         selection.py
 Equations (12)-(15)   complexity.py
 Section 5.1, (68)     couplings.py
 Figure 1              spectra.py; what is trained in all figures and tables: learner.py
-Figures 2, 3, Table 1 vit.py
+Figures 2, 3, Table 1 vit.py; trained_vit.py, image_settings.py (what is trained)
+Figure 3              head_pod.py (the POD of a trained head); Table 1: convolution.py, the contrast
 Figure 2              scores.py; whose else: minilm.py, vit_weights.py (a user's own ViT-B/16)
 Theorem 4.1           rate.py, and what no network can do: floors.py
 (5) in floating point networks.py
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from repro.jiang2024 import (
         comparison,
         complexity,
+        convolution,
         couplings,
         encodings,
         floors,
         gauge,
         hankel,
+        head_pod,
+        image_settings,
         learner,
         linear_tasks,
         memory,
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
         spectra,
         tasks,
         trained_recurrent,
+        trained_vit,
         vit,
         vit_weights,
     )
@@ -62,11 +67,14 @@ if TYPE_CHECKING:
 __all__ = [
     "comparison",
     "complexity",
+    "convolution",
     "couplings",
     "encodings",
     "floors",
     "gauge",
     "hankel",
+    "head_pod",
+    "image_settings",
     "learner",
     "linear_tasks",
     "memory",
@@ -87,6 +95,7 @@ __all__ = [
     "spectra",
     "tasks",
     "trained_recurrent",
+    "trained_vit",
     "vit",
     "vit_weights",
 ]

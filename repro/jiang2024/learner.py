@@ -22,7 +22,17 @@ import torch
 from torch import Tensor, nn
 
 from repro.jiang2024.model import Transformer
-from repro.training import Adam, Constant, Muon, Outcome, Spec, Trapezoid, Workspace
+from repro.training import (
+    SGD,
+    Adam,
+    Constant,
+    Cosine,
+    Muon,
+    Outcome,
+    Spec,
+    Trapezoid,
+    Workspace,
+)
 from repro.training.loop import fit, generator_at
 
 JUDGED = 2000  # fresh sequences, on which a trained network is judged
@@ -88,8 +98,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Recipe:
-    optimizer: Adam | Muon
-    schedule: Constant | Trapezoid
+    optimizer: Adam | Muon | SGD
+    schedule: Constant | Cosine | Trapezoid
     steps: int
     batch: int
 

@@ -1,0 +1,187 @@
+"""Networks trained on images for Figures 2 and 3 and Table 1: what is trained, how it is judged.
+
+Paper                                   Here
+the permutation p, fixed                Order: where the patches of an image stand in its sequence
+"the first 10 elements are shifted"     "ten to the end"
+"initialize the model with parameters   FitImages.start: the training whose last weights are the
+that are trained on the original"       first of this one
+training error                          mean cross-entropy on the first `judged` training images
+accuracy                                on the first `judged` test images
+
+The paper's permutation is mild: in raster order it rolls an image by a row and two patches. So two
+more orders are looked at: one drawn once ("drawn once", the same for all images) and, as a control,
+one drawn anew for every image at every step ("drawn anew"), which no position encoding can follow.
+
+A user's own images are another training: the digest of all images is a part of the spec.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, interpolate
+
+from repro.data import cifar10
+from repro.jiang2024 import convolution, vit
+from repro.jiang2024.learner import Recipe
+from repro.training import Outcome, Spec, Stored, Workspace
+from repro.training.loop import fit, generator_at
+
+AT_ONCE = 500  # images, where no gradient is needed
+Order = Literal["given", "ten to the end", "drawn once", "drawn anew"]
+Shape = vit.Shape | convolution.Shape
+Ask = Callable[[Any, Callable[[Any, Workspace], Outcome]], Stored]  # claim.train, Store.get
+Classifier = vit.VisionTransformer | convolution.Convolutional
+
+
+@dataclass(frozen=True)
+class FitImages(Spec):
+    kind: ClassVar[str] = "jiang2024-images"
+    version: ClassVar[int] = 1
+
+    data: str  # Images.digest
+    shape: Shape
+    recipe: Recipe
+    seed: int
+    judged: int
+    order: Order = "given"
+    start: "FitImages | None" = None
+
+
+@dataclass(frozen=True)
+class Images:
+    """CIFAR-10, or what stands in its folder: bytes (count, 3, 32, 32), labels (count,)."""
+
+    pixels: Tensor
+    labels: Tensor
+    test_pixels: Tensor
+    test_labels: Tensor
+    digest: str
+
+    @classmethod
+    @functools.cache
+    def read(cls, folder: Path) -> "Images":
+        train, test = (cifar10.load(folder, train=train) for train in (True, False))
+        arrays = (train.pixels, train.labels, test.pixels, test.labels)
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(array.tobytes())
+        pixels, labels, test_pixels, test_labels = (torch.from_numpy(a.copy()) for a in arrays)
+        return cls(pixels, labels.long(), test_pixels, test_labels.long(), digest.hexdigest()[:16])
+
+    @functools.cached_property
+    def moments(self) -> tuple[Tensor, Tensor]:
+        """Mean and deviation of the three colours, over the training images."""
+        values = self.pixels.float() / 255
+        mean, deviation = values.mean((0, 2, 3)), values.std((0, 2, 3))
+        return mean[:, None, None], deviation[:, None, None]
+
+    def prepared(self, pixels: Tensor, side: int) -> Tensor:
+        """Standardised, and enlarged to `side` if a network wants larger images."""
+        mean, deviation = self.moments
+        images = (pixels.float() / 255 - mean) / deviation
+        if side == images.shape[-1]:
+            return images
+        return interpolate(images, (side, side), mode="bilinear", align_corners=False)
+
+
+# --- orders --------------------------------------------------------------------------------------
+
+
+def order_of(spec: FitImages, count: int, generator: torch.Generator) -> Tensor | None:
+    """For vit.VisionTransformer: place i of a sequence gets patch order[i]."""
+    patches = spec.shape.patches
+    if spec.order == "given":
+        return None
+    if spec.order == "ten to the end":
+        return vit.first_to_the_end(patches)
+    if spec.order == "drawn once":
+        return torch.randperm(patches, generator=generator_at(0, 0))
+    return torch.rand(count, patches, generator=generator).argsort(dim=1)
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
+def untrained(spec: FitImages) -> Classifier:
+    """The network before training: the twin that controls compare with."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator_at(spec.seed, -1).initial_seed())
+        return spec.shape.build()
+
+
+def trained(spec: FitImages, outcome: Outcome) -> Classifier:
+    model = spec.shape.build()
+    model.load_state_dict(outcome.tensors)
+    return model.eval().requires_grad_(False)
+
+
+def stored(ask: Ask, spec: FitImages, images: Images) -> Stored:
+    """The training of the spec, and before it that of its start, asked of a store."""
+    start = None if spec.start is None else stored(ask, spec.start, images).outcome
+    return ask(spec, functools.partial(train, images=images, start=start))
+
+
+def train(
+    spec: FitImages, workspace: Workspace, *, images: Images, start: Outcome | None = None
+) -> Outcome:
+    """`start` is the outcome of spec.start, if there is one."""
+    if (spec.start is None) != (start is None):
+        raise ValueError("a training that has a start needs its outcome, and no other does")
+    model = untrained(spec)
+    if start is not None:
+        model.load_state_dict(start.tensors)
+    curves = fit(
+        model.to(workspace.device),
+        functools.partial(_loss, spec, images, workspace.device),
+        steps=spec.recipe.steps,
+        optimizer=spec.recipe.optimizer,
+        schedule=spec.recipe.schedule,
+        workspace=workspace,
+        every=20,
+        clip=1.0,
+    )
+    return Outcome(judge(spec, model, images), curves, dict(model.cpu().state_dict()))
+
+
+def _loss(spec: FitImages, images: Images, device: str, model: Classifier, step: int) -> Tensor:
+    """Cross-entropy of a batch, half of it mirrored."""
+    generator = generator_at(spec.seed, step)
+    chosen = torch.randint(len(images.labels), (spec.recipe.batch,), generator=generator)
+    x = images.prepared(images.pixels[chosen], spec.shape.image)
+    mirrored = torch.rand(len(x), 1, 1, 1, generator=generator) < 0.5
+    x = torch.where(mirrored, x.flip(-1), x)
+    order = order_of(spec, len(x), generator)
+    said = model(x.to(device), None if order is None else order.to(device))
+    return cross_entropy(said, images.labels[chosen].to(device))
+
+
+def judge(spec: FitImages, model: nn.Module, images: Images) -> dict[str, float]:
+    """Cross-entropy and accuracy on training and on test images, in the order of the spec."""
+    found = {}
+    for name, pixels, labels in (
+        ("training", images.pixels, images.labels),
+        ("test", images.test_pixels, images.test_labels),
+    ):
+        labels = labels[: spec.judged]
+        said = answers(spec, model, images, pixels[: spec.judged])
+        found[f"{name} error"] = cross_entropy(said, labels).item()
+        found[f"{name} accuracy"] = (said.argmax(1) == labels).double().mean().item()
+    return found
+
+
+@torch.no_grad()
+def answers(spec: FitImages, model: nn.Module, images: Images, pixels: Tensor) -> Tensor:
+    """What the model says of these images (count, classes)."""
+    device = next(model.parameters()).device
+    said = []
+    for number, part in enumerate(pixels.split(AT_ONCE)):
+        order = order_of(spec, len(part), generator_at(spec.seed, -2 - number))
+        x = images.prepared(part, spec.shape.image).to(device)
+        said.append(model(x, None if order is None else order.to(device)).cpu())
+    return torch.cat(said)

@@ -1,0 +1,160 @@
+"""What is trained on images, and how a trained head is cut to its first terms."""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from generated_images import write
+
+from repro.jiang2024 import convolution, head_pod, image_settings, scores, trained_vit, vit
+from repro.training import Store
+from repro.training.loop import generator_at
+
+SMALL = vit.Shape(image=32, patch=8, depth=2, width=24, heads=2, m_h=6, hidden=32)
+QUICK = replace(
+    image_settings.SMOKE,
+    network=replace(SMALL, depth=1),
+    recipe=image_settings.ours(4, 8),
+    further=3,
+    judged=50,
+)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    folder = write(tmp_path_factory.mktemp("data") / "cifar", np.random.default_rng(0))
+    return trained_vit.Images.read(folder)
+
+
+def jolted(shape, seed=0):
+    """A network whose weights are all of one size, so that nothing is small by accident."""
+    torch.manual_seed(seed)
+    model = shape.build()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return model.eval().requires_grad_(False)
+
+
+# --- images and orders ---------------------------------------------------------------------------
+
+
+def test_images_are_read_standardised_and_told_apart(images, tmp_path):
+    x = images.prepared(images.pixels, 32)
+    assert x.mean((0, 2, 3)).abs().max() < 1e-4  # float32 sums of 500 * 1024 numbers
+    assert (x.std((0, 2, 3)) - 1).abs().max() < 1e-4
+    assert images.prepared(images.pixels[:2], 64).shape == (2, 3, 64, 64)
+    other = trained_vit.Images.read(write(tmp_path / "cifar", np.random.default_rng(1)))
+    assert images.digest != other.digest
+
+
+def test_orders_are_permutations_of_the_kind_they_say(images):
+    spec = QUICK.original(images.digest)
+
+    def order(name, seed=0):
+        return trained_vit.order_of(replace(spec, order=name), 5, generator_at(seed, 0))
+
+    assert order("given") is None
+    assert order("ten to the end").tolist() == [10, 11, 12, 13, 14, 15, *range(10)]
+    assert torch.equal(order("drawn once"), order("drawn once", seed=1))
+    assert sorted(order("drawn once").tolist()) == list(range(16))
+    anew = order("drawn anew")
+    assert [sorted(row) for row in anew.tolist()] == [list(range(16))] * 5
+    assert len({tuple(row) for row in anew.tolist()}) == 5
+    assert not torch.equal(anew, order("drawn anew", seed=1))
+
+
+def test_a_convolution_sees_neighbours_and_no_places(images):
+    model = jolted(convolution.Shape(image=32, patch=8, depth=1, width=8))
+    x = images.prepared(images.pixels[:3], 32)
+    turned = torch.arange(16).reshape(4, 4).flip(0).flatten()
+    # float32, 8 * 9 products; the memory's layout decides the order of sums
+    assert torch.allclose(model(x, torch.arange(16)), model(x), atol=1e-5)
+    assert not torch.allclose(model(x, torch.arange(16).roll(1)), model(x), atol=1e-3)
+    mirrored = jolted(convolution.Shape(image=32, patch=8, depth=1, width=8))
+    mirrored.layers[0].weight.copy_(model.layers[0].weight.flip(2))
+    assert torch.allclose(mirrored(x, turned), model(x), atol=1e-5)
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
+def test_a_training_begins_where_its_start_ended(images, tmp_path):
+    store = Store(tmp_path)
+    original = QUICK.original(images.digest)
+    spec = QUICK.continued(original, "ten to the end")
+    assert (spec.recipe.steps, spec.order, spec.start) == (3, "ten to the end", original)
+    first = trained_vit.stored(store.get, original, images).outcome
+    idle = replace(spec, recipe=image_settings.ours(1, 8, lr=0.0, rest=0.0))
+    unmoved = trained_vit.stored(store.get, idle, images).outcome
+    for name, tensor in first.tensors.items():
+        assert torch.equal(tensor, unmoved.tensors[name])
+    moved = trained_vit.stored(store.get, spec, images).outcome
+    assert not torch.equal(moved.tensors["position"], first.tensors["position"])
+
+
+def test_a_start_without_its_outcome_is_refused(images, tmp_path):
+    spec = QUICK.continued(QUICK.original(images.digest), "given")
+    with pytest.raises(ValueError, match="needs its outcome"):
+        Store(tmp_path).get(spec, functools.partial(trained_vit.train, images=images))
+
+
+def test_judged_numbers_are_those_of_the_stored_network(images, tmp_path):
+    spec = replace(QUICK.original(images.digest), order="drawn anew")
+    outcome = trained_vit.stored(Store(tmp_path).get, spec, images).outcome
+    model = trained_vit.trained(spec, outcome)
+    said = trained_vit.answers(spec, model, images, images.test_pixels[:50])
+    right = said.argmax(1).eq(images.test_labels[:50]).sum().item()
+    assert outcome.numbers["test accuracy"] == right / 50
+
+
+def test_settings_ask_for_what_the_issue_of_sizes_says():
+    specs = list(image_settings.LAPTOP.sweep("digest"))
+    sizes = {spec.shape.m_h for spec in specs}
+    assert len(sizes) >= 5
+    assert len(specs) == 2 * len(sizes)
+    assert all(spec.shape.values == spec.shape.m_h for spec in specs)
+    assert {spec.shape.values for spec in image_settings.LAPTOP.sweep("digest", d_v=16)} == {16}
+
+
+# --- the POD of a head ---------------------------------------------------------------------------
+
+
+def test_all_terms_are_the_same_network(images):
+    model = jolted(SMALL).double()
+    x = images.prepared(images.pixels[:20], 32).double()
+    terms = head_pod.pod(model, x)
+    whole = head_pod.kept(model, terms, slice(0, 6)).double()
+    # terms are kept in float32: 6 * 24 products a score, two layers
+    assert torch.allclose(whole(x), model(x), rtol=1e-4, atol=1e-4)
+
+
+def test_terms_are_orthonormal_and_sum_to_the_coupling(images):
+    model = jolted(SMALL).double()
+    x = images.prepared(images.pixels[:20], 32).double()
+    (terms, _), tokens = head_pod.pod(model, x), model.layers[0].norm_1(model.tokens(x))
+    u = tokens.flatten(0, 1)
+    phi = torch.cat([u, torch.ones_like(u[:, :1])], 1) @ terms.queries[1].mT
+    psi = (u - u.mean(0)) @ terms.keys[1].mT
+    eye = torch.eye(6, dtype=torch.float64)
+    assert torch.allclose(phi.mT @ phi / len(u), eye, atol=1e-9)  # G is 1e-6 of its largest value
+    assert torch.allclose(psi.mT @ psi / len(u), eye, atol=1e-9)
+    coupling = scores.seen((phi * terms.sigma[1]) @ psi.mT)
+    Q, K = (part[:, 1].flatten(0, 1) for part in model.queries_and_keys(x)[0])
+    assert torch.allclose(coupling, scores.seen(scores.of(Q, K)), atol=1e-8)
+    # so sigma^2 sums to the mean square of what softmax sees, over all pairs of tokens
+    square = terms.sigma[1].square().sum()
+    assert torch.isclose(square, coupling.square().mean(), rtol=1e-9)
+
+
+def test_the_first_terms_are_the_best_of_their_number(images):
+    model = jolted(SMALL).double()
+    x = images.prepared(images.pixels[:20], 32).double()
+    terms = head_pod.pod(model, x)[0]
+    assert (terms.sigma.diff(dim=1) <= 0).all()
+    u = model.layers[0].norm_1(model.tokens(x)).flatten(0, 1)
+    Q, K = (part[:, 0].flatten(0, 1) for part in model.queries_and_keys(x)[0])
+    seen = scores.seen(scores.of(Q, K))
+    best = torch.linalg.svdvals(seen) / len(u)  # of the matrix of all pairs
+    assert torch.allclose(best[:6], terms.sigma[0], rtol=1e-9, atol=1e-12)
