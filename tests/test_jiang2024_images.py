@@ -2,13 +2,24 @@
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from generated_images import write
+from safetensors.torch import save_file
 
-from repro.jiang2024 import convolution, head_pod, image_settings, scores, trained_vit, vit
+from repro.data.download import checksum
+from repro.jiang2024 import (
+    convolution,
+    head_pod,
+    image_settings,
+    scores,
+    trained_vit,
+    vit,
+    vit_weights,
+)
 from repro.training import Store
 from repro.training.loop import generator_at
 
@@ -17,7 +28,7 @@ QUICK = replace(
     image_settings.SMOKE,
     network=replace(SMALL, depth=1),
     recipe=image_settings.ours(4, 8),
-    further=3,
+    further=image_settings.ours(3, 8),
     judged=50,
 )
 
@@ -28,7 +39,7 @@ def images(tmp_path_factory):
     return trained_vit.Images.read(folder)
 
 
-def jolted(shape, seed=0):
+def jolted(shape, seed=0) -> Any:
     """A network whose weights are all of one size, so that nothing is small by accident."""
     torch.manual_seed(seed)
     model = shape.build()
@@ -52,7 +63,7 @@ def test_images_are_read_standardised_and_told_apart(images, tmp_path):
 def test_orders_are_permutations_of_the_kind_they_say(images):
     spec = QUICK.original(images.digest)
 
-    def order(name, seed=0):
+    def order(name, seed=0) -> Any:
         return trained_vit.order_of(replace(spec, order=name), 5, generator_at(seed, 0))
 
     assert order("given") is None
@@ -94,10 +105,29 @@ def test_a_training_begins_where_its_start_ended(images, tmp_path):
     assert not torch.equal(moved.tensors["position"], first.tensors["position"])
 
 
-def test_a_start_without_its_outcome_is_refused(images, tmp_path):
+def test_a_start_without_its_weights_is_refused(images, tmp_path):
     spec = QUICK.continued(QUICK.original(images.digest), "given")
-    with pytest.raises(ValueError, match="needs its outcome"):
-        Store(tmp_path).get(spec, functools.partial(trained_vit.train, images=images))
+    with pytest.raises(ValueError, match="needed there"):
+        Store(tmp_path).get(spec, functools.partial(trained_vit.train, images=images, first={}))
+
+
+def test_a_training_begins_with_the_users_own_weights(images, tmp_path, monkeypatch):
+    file = tmp_path / "own.safetensors"
+    model, layout = jolted(replace(SMALL, classes=7)), vit_weights.TIMM
+    theirs, shapes = model.state_dict(), vit_weights.expected(layout, model)
+    drawn = {name: torch.randn(shape) for name, shape in shapes.items()}
+    drawn[layout.class_token] = theirs["class_token"][None, None]
+    save_file(drawn, file)
+    monkeypatch.setenv(vit_weights.VARIABLE, str(file))
+    recipe = image_settings.ours(1, 8, lr=0.0, rest=0.0)
+    spec = replace(QUICK.original(images.digest), shape=SMALL, recipe=recipe)
+    spec = replace(spec, pretrained=checksum(file))
+    outcome = trained_vit.stored(Store(tmp_path / "store").get, spec, images).outcome
+    assert torch.equal(outcome.tensors["class_token"], theirs["class_token"])
+    assert outcome.tensors["head.weight"].shape == (10, 24)
+    other = replace(spec, pretrained="0" * 64)
+    with pytest.raises(ValueError, match="names other weights"):
+        trained_vit.stored(Store(tmp_path / "store").get, other, images)
 
 
 def test_judged_numbers_are_those_of_the_stored_network(images, tmp_path):
@@ -109,13 +139,16 @@ def test_judged_numbers_are_those_of_the_stored_network(images, tmp_path):
     assert outcome.numbers["test accuracy"] == right / 50
 
 
-def test_settings_ask_for_what_the_issue_of_sizes_says():
-    specs = list(image_settings.LAPTOP.sweep("digest"))
-    sizes = {spec.shape.m_h for spec in specs}
-    assert len(sizes) >= 5
-    assert len(specs) == 2 * len(sizes)
+def test_sweeps_change_the_head_size_and_nothing_else():
+    setting: Any = image_settings.LAPTOP
+    specs = list(setting.sweep("digest"))
+    assert len({spec.shape.m_h for spec in specs}) >= 5
+    assert {spec.seed for spec in specs} == {0, 1}
+    assert {replace(spec.shape, m_h=0) for spec in specs} == {replace(setting.swept, m_h=0)}
     assert all(spec.shape.values == spec.shape.m_h for spec in specs)
-    assert {spec.shape.values for spec in image_settings.LAPTOP.sweep("digest", d_v=16)} == {16}
+    alone = list(setting.couplings_alone("digest"))
+    assert {spec.shape.values for spec in alone} == {setting.swept.m_h}
+    assert any(spec in specs for spec in alone), "the common size is trained once"
 
 
 # --- the POD of a head ---------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 The paper's is ViT-B/16 on CIFAR-10, trained "as described in Dosovitskiy et al. (2020)": there, for
 CIFAR-10, SGD of momentum 0.9 from weights that had seen ImageNet, batches of 512, 10000 steps, rate
-0.03 falling like a cosine. Heads of other sizes have no such weights and begin anew.
+0.03 falling like a cosine. Such weights are a user's own (vit_weights.py); without them, and for
+heads of other sizes, training begins anew.
 
 Ours, on two cores: images of 64 patches, two layers; Muon between features, Adam for the rest.
 """
@@ -10,7 +11,8 @@ Ours, on two cores: images of 64 patches, two layers; Muon between features, Ada
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from repro.jiang2024 import convolution, vit
+from repro.data.download import checksum
+from repro.jiang2024 import convolution, vit, vit_weights
 from repro.jiang2024.learner import Recipe
 from repro.jiang2024.trained_vit import FitImages, Order
 from repro.training import SGD, Adam, Cosine, Muon, Trapezoid
@@ -23,8 +25,9 @@ class Setting:
     network: vit.Shape
     contrast: convolution.Shape
     recipe: Recipe
+    further: Recipe  # from the weights of the original
     contrast_recipe: Recipe
-    further: int  # steps from the weights of the original
+    contrast_further: Recipe
     swept: vit.Shape  # with m_h in place of its own
     head_sizes: tuple[int, ...]
     sweep_recipe: Recipe
@@ -32,40 +35,52 @@ class Setting:
     judged: int
 
     def original(self, data: str, seed: int = 0) -> FitImages:
-        return FitImages(data, self.network, self.recipe, seed, self.judged)
+        """For ViT-B/16 from a user's own weights, if there are any."""
+        own = vit_weights.place() if self.network == vit.B16 else None
+        first = FitImages(data, self.network, self.recipe, seed, self.judged)
+        return replace(first, pretrained=checksum(own)) if own else first
 
     def convolutional(self, data: str, seed: int = 0) -> FitImages:
         return FitImages(data, self.contrast, self.contrast_recipe, seed, self.judged)
 
     def continued(self, start: FitImages, order: Order) -> FitImages:
-        """From the last weights of `start`, by its recipe, with the patches in this order."""
-        recipe = replace(start.recipe, steps=self.further)
+        """From the last weights of `start`, with the patches in this order."""
+        recipe = self.further if start.shape == self.network else self.contrast_further
         return replace(start, recipe=recipe, order=order, start=start)
 
-    def sweep(self, data: str, d_v: int | None = None) -> Iterator[FitImages]:
-        """Every head size, every seed; d_v follows m_h, as in a ViT, unless it is given."""
+    def sweep(self, data: str) -> Iterator[FitImages]:
+        """Every head size and seed; the size of values follows m_h, as in every ViT."""
         for m_h in self.head_sizes:
-            for seed in range(self.seeds):
-                shape = replace(self.swept, m_h=m_h, d_v=d_v)
-                yield FitImages(data, shape, self.sweep_recipe, seed, self.judged)
+            yield from self._seeds(data, replace(self.swept, m_h=m_h))
+
+    def couplings_alone(self, data: str) -> Iterator[FitImages]:
+        """Every other head size; the size of values stays that of `swept`."""
+        for m_h in self.head_sizes[::2]:
+            d_v = None if m_h == self.swept.m_h else self.swept.m_h
+            yield from self._seeds(data, replace(self.swept, m_h=m_h, d_v=d_v))
+
+    def _seeds(self, data: str, shape: vit.Shape) -> Iterator[FitImages]:
+        for seed in range(self.seeds):
+            yield FitImages(data, shape, self.sweep_recipe, seed, self.judged)
 
 
-def ours(steps: int, batch: int, lr: float = 0.02, rest: float = 2e-3) -> Recipe:
+def ours(steps: int, batch: int, lr: float = 0.01, rest: float = 1e-3) -> Recipe:
     return Recipe(Muon(lr, Adam(rest), apart=APART), Trapezoid(), steps, batch)
 
 
-def plain(steps: int, batch: int) -> Recipe:
+def plain(steps: int, batch: int, lr: float = 2e-3) -> Recipe:
     """For the convolutions, which are no matrices."""
-    return Recipe(Adam(2e-3), Trapezoid(), steps, batch)
+    return Recipe(Adam(lr), Trapezoid(), steps, batch)
 
 
 SMOKE = Setting(
     network=vit.Shape(image=32, patch=8, depth=1, width=32, heads=2, m_h=8, hidden=64),
     contrast=convolution.Shape(image=32, patch=8, depth=1, width=32),
     recipe=ours(150, 32),
+    further=ours(80, 32, lr=0.005),
     contrast_recipe=plain(150, 32),
-    further=80,
-    swept=vit.Shape(image=32, patch=8, depth=1, width=32, heads=1, m_h=8, hidden=32),
+    contrast_further=plain(80, 32, lr=1e-3),
+    swept=vit.Shape(image=32, patch=8, depth=1, width=32, heads=1, m_h=4, hidden=32),
     head_sizes=(1, 2, 4, 8, 16),
     sweep_recipe=ours(100, 32),
     seeds=2,
@@ -74,9 +89,10 @@ SMOKE = Setting(
 LAPTOP = Setting(
     network=vit.Shape(image=32, patch=4, depth=2, width=96, heads=2, m_h=32, hidden=192),
     contrast=convolution.Shape(image=32, patch=4, depth=2, width=96),
-    recipe=ours(900, 64),
-    contrast_recipe=plain(600, 64),
-    further=400,
+    recipe=ours(700, 64),
+    further=ours(300, 64, lr=0.005),
+    contrast_recipe=plain(700, 64),
+    contrast_further=plain(300, 64, lr=1e-3),
     swept=vit.Shape(image=32, patch=4, depth=2, width=64, heads=2, m_h=16, hidden=128),
     head_sizes=(1, 2, 4, 8, 16, 32, 64),
     sweep_recipe=ours(500, 64),
@@ -88,8 +104,9 @@ PAPER = Setting(
     network=vit.B16,
     contrast=convolution.Shape(image=224, patch=16, depth=12, width=768),
     recipe=_PRINTED,
+    further=_PRINTED,
     contrast_recipe=_PRINTED,
-    further=10_000,
+    contrast_further=_PRINTED,
     swept=vit.B16,
     head_sizes=(1, 3, 8, 16, 32, 50, 55, 64),
     sweep_recipe=_PRINTED,

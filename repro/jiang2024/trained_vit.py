@@ -17,7 +17,7 @@ A user's own images are another training: the digest of all images is a part of 
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -27,7 +27,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, interpolate
 
 from repro.data import cifar10
-from repro.jiang2024 import convolution, vit
+from repro.data.download import checksum
+from repro.jiang2024 import convolution, vit, vit_weights
 from repro.jiang2024.learner import Recipe
 from repro.training import Outcome, Spec, Stored, Workspace
 from repro.training.loop import fit, generator_at
@@ -51,6 +52,7 @@ class FitImages(Spec):
     judged: int
     order: Order = "given"
     start: "FitImages | None" = None
+    pretrained: str = ""  # checksum of a user's own ViT-B/16, in place of a start
 
 
 @dataclass(frozen=True)
@@ -123,19 +125,32 @@ def trained(spec: FitImages, outcome: Outcome) -> Classifier:
 
 def stored(ask: Ask, spec: FitImages, images: Images) -> Stored:
     """The training of the spec, and before it that of its start, asked of a store."""
-    start = None if spec.start is None else stored(ask, spec.start, images).outcome
-    return ask(spec, functools.partial(train, images=images, start=start))
+    first = {}
+    if spec.start is not None:
+        first = stored(ask, spec.start, images).outcome.tensors
+    elif spec.pretrained:
+        first = _pretrained(spec)
+    return ask(spec, functools.partial(train, images=images, first=first))
+
+
+def _pretrained(spec: FitImages) -> dict[str, Tensor]:
+    """All of the user's own weights but those of its classes."""
+    file = vit_weights.place()
+    if file is None or checksum(file) != spec.pretrained:
+        raise ValueError(f"{vit_weights.VARIABLE} names other weights than those of this training")
+    assert isinstance(spec.shape, vit.Shape)
+    weights = vit_weights.read(file, spec.shape).model.state_dict()
+    return {name: W for name, W in weights.items() if not name.startswith("head.")}
 
 
 def train(
-    spec: FitImages, workspace: Workspace, *, images: Images, start: Outcome | None = None
+    spec: FitImages, workspace: Workspace, *, images: Images, first: Mapping[str, Tensor]
 ) -> Outcome:
-    """`start` is the outcome of spec.start, if there is one."""
-    if (spec.start is None) != (start is None):
-        raise ValueError("a training that has a start needs its outcome, and no other does")
+    """From the weights `first`; what is not among them begins as in an untrained network."""
+    if bool(first) != bool(spec.start or spec.pretrained):
+        raise ValueError("first weights are for a training that has a start, and needed there")
     model = untrained(spec)
-    if start is not None:
-        model.load_state_dict(start.tensors)
+    model.load_state_dict({**model.state_dict(), **first})
     curves = fit(
         model.to(workspace.device),
         functools.partial(_loss, spec, images, workspace.device),
