@@ -1,0 +1,76 @@
+"""BLEU by sacrebleu, and how far chance in the choice of test sentences moves it.
+
+BLEU is a function of sums over sentences: matching n-grams, n-grams, lengths. So a sample of the
+sentences, drawn with repetition, is a weight for each, and two systems are compared on the same
+samples (Koehn 2004).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sacrebleu.metrics.bleu import BLEU
+
+ORDERS = 4  # n-grams of up to so many words
+SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, and the middle 95 of 100 of what samples of the sentences give."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A row for each sentence: n-grams that match, n-grams, words said, words of the reference."""
+
+    counts: np.ndarray  # (sentences, 2 ORDERS + 2), integers
+
+    @property
+    def score(self) -> float:
+        return _bleu(self.counts.sum(0))
+
+    def resampled(self, weights: np.ndarray) -> np.ndarray:
+        """The score for each row of weights, (samples, sentences)."""
+        return np.array([_bleu(sums) for sums in weights @ self.counts])
+
+    def only(self, chosen: Sequence[bool]) -> "Judged":
+        return Judged(self.counts[np.asarray(chosen)])
+
+
+def judged(said: Sequence[str], references: Sequence[str]) -> Judged:
+    metric = BLEU(effective_order=True)  # for single sentences: it does not change their counts
+    rows = []
+    for one, reference in zip(said, references, strict=True):
+        found = metric.sentence_score(one, [reference])
+        rows.append([*found.counts, *found.totals, found.sys_len, found.ref_len])
+    return Judged(np.array(rows))
+
+
+def estimate(one: Judged, rng: np.random.Generator, other: Judged | None = None) -> Estimate:
+    """The score of one, or how far it is ahead of the other."""
+    weights = samples(rng, len(one.counts))
+    value, found = one.score, one.resampled(weights)
+    if other is not None:
+        value, found = value - other.score, found - other.resampled(weights)
+    low, high = np.quantile(found, [0.025, 0.975]).tolist()
+    return Estimate(value, low, high)
+
+
+def samples(rng: np.random.Generator, sentences: int) -> np.ndarray:
+    """How often each sentence is in each sample; (SAMPLES, sentences)."""
+    return rng.multinomial(sentences, np.full(sentences, 1 / sentences), size=SAMPLES)
+
+
+def _bleu(sums: np.ndarray) -> float:
+    """Smoothed as sacrebleu does unless it is told otherwise."""
+    *grams, said, wanted = sums.tolist()
+    matching, all_of_them = grams[:ORDERS], grams[ORDERS:]
+    return BLEU.compute_bleu(matching, all_of_them, said, wanted, smooth_method="exp").score

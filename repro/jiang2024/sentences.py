@@ -1,0 +1,125 @@
+"""Table 1, ENG-DE: which pairs are trained on, which are for tests, and the batch of every step.
+
+Help texts are in the order of a hash: the first pairs are for tests, the others for training. A
+user's own text has a file for each. Both have every sentence of the tests left out of the training.
+
+A batch holds pairs of similar lengths, and about as many tokens as any other. All pairs are seen
+once in an epoch, in batches that are drawn anew for each; the batch of a step depends on nothing
+but the step and the seed, so that an interrupted training goes on as if it had not been.
+"""
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from repro.data import parallel
+from repro.data.errors import BadData
+from repro.data.parallel import Pair
+from repro.jiang2024.subwords import BEGIN, PADDING, Subwords
+from repro.training.loop import generator_at
+
+HELP_TEXTS, OWN = "LibreOffice help texts", "a user's own text (WMT14)"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Pairs with that many words on both sides; the first `tests` of those for tests."""
+
+    least: int
+    most: int
+    tests: int
+
+    def of(self, pairs: Sequence[Pair]) -> list[Pair]:
+        return [
+            pair
+            for pair in pairs
+            if all(self.least <= len(side.split()) <= self.most for side in pair)
+        ]
+
+
+@dataclass(frozen=True)
+class Texts:
+    name: str
+    training: tuple[Pair, ...]
+    tests: tuple[Pair, ...]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Of all sentences in their order: another text is another training."""
+        return hashlib.sha256(repr((self.training, self.tests)).encode()).hexdigest()[:16]
+
+
+def load(folder: Path, selection: Selection) -> Texts:
+    """A user's own train and newstest2014, if they are there, or else the help texts."""
+    if (folder / "train.en").exists():
+        name = OWN
+        training = selection.of(parallel.read(folder, "train"))
+        tests = selection.of(parallel.read(folder, "newstest2014"))[: selection.tests]
+    else:
+        name, pairs = HELP_TEXTS, selection.of(parallel.read(folder, "all"))
+        tests, training = pairs[: selection.tests], pairs[selection.tests :]
+    known = [{pair[side] for pair in tests} for side in (0, 1)]
+    training = [p for p in training if p[0] not in known[0] and p[1] not in known[1]]
+    if not tests or not training:
+        raise BadData(
+            folder, f"expected pairs of {selection.least} to {selection.most} words, found none"
+        )
+    return Texts(name, tuple(training), tuple(tests))
+
+
+def padded(rows: Sequence[Sequence[int]]) -> Tensor:
+    """(rows, longest), PADDING behind the shorter ones."""
+    wide = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[PADDING] * (wide - len(row))] for row in rows])
+
+
+@dataclass(frozen=True)
+class Batch:
+    source: Tensor  # (pairs, longest), each ends with END
+    lengths: Tensor  # (pairs,), of the sources
+    said: Tensor  # (pairs, longest), BEGIN and the target without its END
+    wanted: Tensor  # the target
+
+
+class Batches:
+    """Pairs of encoded sentences in batches of about `tokens` pieces of both languages."""
+
+    def __init__(self, pairs: Sequence[Pair], subwords: Subwords, tokens: int, seed: int) -> None:
+        self.sources = subwords.encode([pair[0] for pair in pairs])
+        self.targets = subwords.encode([pair[1] for pair in pairs])
+        self.seed = seed
+        self._lengths = torch.tensor(
+            [[len(a), len(b)] for a, b in zip(self.sources, self.targets, strict=True)]
+        )
+        self.tokens = int(self._lengths.sum())  # of an epoch
+        self.count = -(-self.tokens // tokens)
+        self._epochs = functools.lru_cache(maxsize=1)(self._epoch)
+
+    def at(self, step: int) -> Batch:
+        epoch, number = divmod(step, self.count)
+        members = self._epochs(epoch)[number]
+        source = [self.sources[i] for i in members]
+        target = [self.targets[i] for i in members]
+        return Batch(
+            padded(source),
+            torch.tensor([len(row) for row in source]),
+            padded([[BEGIN, *row[:-1]] for row in target]),
+            padded(target),
+        )
+
+    def _epoch(self, epoch: int) -> list[list[int]]:
+        """Sorted by length, ties and near ties at random; cut where the count of tokens says."""
+        generator = generator_at(self.seed, -100 - epoch)
+        noise = torch.rand(len(self._lengths), generator=generator)
+        long = self._lengths.double()
+        order = (long[:, 1] + long[:, 0] / 2 + 2 * noise).argsort()
+        before = long[order].sum(1).cumsum(0) - long[order].sum(1)
+        cut = (before * self.count / self.tokens).long()
+        batches = [order[cut == k].tolist() for k in range(self.count)]
+        shuffled = torch.randperm(self.count, generator=generator).tolist()
+        return [batches[k] for k in shuffled]

@@ -1,0 +1,230 @@
+"""The Transformer of Vaswani et al. (2017), from sentences to sentences: Table 1, ENG-DE.
+
+Paper                                     Here
+"the base Transformer structure"          BASE, a Shape
+one embedding for both languages and      embedding (pieces, width), times sqrt(width) at the
+for the last layer                        entrance
+position encoding                         sines and cosines, not trained
+"the first 10 elements are shifted to     ORDERS: applied to the embedded source, before the
+the end of the sequence"                  position encoding
+
+Departures: layers are normalised before, not after, attention and MLP, and once more at the end:
+that trains without a long warm-up. Sentences are decoded greedily, without a beam.
+
+The sequence is that of the real pieces, the end among them; padding stays behind it. Of a sentence
+of at most ten pieces all are "the first 10": it stays as it is.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from repro.jiang2024.subwords import BEGIN, END, PADDING
+
+MOVED = 10
+GIVEN, MOVED_TO_THE_END, RANDOM = "given", "first ten to the end", "random for every sentence"
+ORDERS = (GIVEN, MOVED_TO_THE_END, RANDOM)
+KeysValues = tuple[Tensor, Tensor]  # each (batch, heads, tokens, size)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes; as many layers on both sides. `dropout` is a probability, 0 outside training."""
+
+    pieces: int
+    layers: int
+    width: int
+    heads: int
+    hidden: int
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.width % (2 * self.heads):
+            raise ValueError(f"a width of {self.width} does not divide into {self.heads} heads")
+
+    def products(self) -> int:
+        """Multiplications of weights for one source and one target token on their way through."""
+        return self.width * (self.layers * (12 * self.width + 4 * self.hidden) + self.pieces)
+
+
+BASE = Shape(pieces=37000, layers=6, width=512, heads=8, hidden=2048, dropout=0.1)
+
+
+# --- the order of the source ---------------------------------------------------------------------
+
+
+def places(order: str, lengths: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """(batch, longest): place i gets the piece at [.., i]; what is beyond a length stays."""
+    if order not in ORDERS:
+        raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {order!r}")
+    own = torch.arange(int(lengths.max()))
+    real, length = own < lengths[:, None], lengths[:, None]
+    if order == MOVED_TO_THE_END:
+        moved = (own + MOVED) % length
+        return torch.where(real & (length > MOVED), moved, own)
+    if order == RANDOM:
+        if generator is None:
+            raise ValueError("a random order needs a generator")
+        keys = torch.rand(real.shape, generator=generator)
+        return torch.where(real, keys, 1.0 + own).argsort(dim=1)
+    return own.expand(real.shape)
+
+
+def positions(count: int, width: int) -> Tensor:
+    """sin and cos of t / 10000^(2i/width); (count, width)."""
+    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))
+    angles = torch.arange(count)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+# --- layers --------------------------------------------------------------------------------------
+
+
+class Attention(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.heads = shape.heads
+        self.W_Q, self.W_K, self.W_V, self.W_O = (
+            nn.Linear(shape.width, shape.width) for _ in range(4)
+        )
+
+    def keys_and_values(self, y: Tensor) -> KeysValues:
+        return self._split(self.W_K(y)), self._split(self.W_V(y))
+
+    def forward(
+        self, x: Tensor, given: KeysValues, seen: Tensor | None = None, causal: bool = False
+    ) -> Tensor:
+        q = self._split(self.W_Q(x))
+        mixed = scaled_dot_product_attention(q, *given, attn_mask=seen, is_causal=causal)
+        return self.W_O(mixed.transpose(1, 2).flatten(2))
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (batch, heads, tokens, size)
+
+
+class Perceptron(nn.Sequential):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(
+            nn.Linear(shape.width, shape.hidden), nn.ReLU(), nn.Linear(shape.hidden, shape.width)
+        )
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.norm_1, self.norm_2 = nn.LayerNorm(shape.width), nn.LayerNorm(shape.width)
+        self.attention, self.mlp = Attention(shape), Perceptron(shape)
+        self.drop = nn.Dropout(shape.dropout)
+
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        h = self.norm_1(x)
+        x = x + self.drop(self.attention(h, self.attention.keys_and_values(h), seen))
+        return x + self.drop(self.mlp(self.norm_2(x)))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.norm_1, self.norm_2, self.norm_3 = (nn.LayerNorm(shape.width) for _ in range(3))
+        self.attention, self.reading = Attention(shape), Attention(shape)
+        self.mlp = Perceptron(shape)
+        self.drop = nn.Dropout(shape.dropout)
+
+    def forward(
+        self, x: Tensor, source: KeysValues, seen: Tensor, past: KeysValues | None = None
+    ) -> tuple[Tensor, KeysValues]:
+        """With keys and values of the `past`, x is the one token after it."""
+        h = self.norm_1(x)
+        own = self.attention.keys_and_values(h)
+        if past is not None:
+            own = torch.cat([past[0], own[0]], dim=2), torch.cat([past[1], own[1]], dim=2)
+        x = x + self.drop(self.attention(h, own, causal=past is None))
+        x = x + self.drop(self.reading(self.norm_2(x), source, seen))
+        return x + self.drop(self.mlp(self.norm_3(x))), own
+
+
+# --- the model -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Read:
+    """A source that has been read: what each layer of the decoder attends to, and where."""
+
+    source: list[KeysValues]
+    seen: Tensor  # (batch, 1, 1, tokens), False at padding
+
+
+class Translator(nn.Module):
+    encoder: list[EncoderLayer]  # type: ignore[assignment]
+    decoder: list[DecoderLayer]  # type: ignore[assignment]
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = nn.Embedding(shape.pieces, shape.width)
+        self.encoder = nn.ModuleList(EncoderLayer(shape) for _ in range(shape.layers))  # type: ignore
+        self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(shape.layers))  # type: ignore
+        self.norm_source, self.norm = nn.LayerNorm(shape.width), nn.LayerNorm(shape.width)
+        self.drop = nn.Dropout(shape.dropout)
+        nn.init.normal_(self.embedding.weight, std=shape.width**-0.5)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+
+    def embedded(self, pieces: Tensor, order: Tensor | None = None, begin: int = 0) -> Tensor:
+        """Pieces at their places, then the position encoding of the places from `begin` on."""
+        x = self.embedding(pieces) * self.shape.width**0.5
+        if order is not None:
+            x = x.gather(1, order[..., None].expand_as(x))
+        at = positions(begin + pieces.shape[1], self.shape.width)[begin:]
+        return self.drop(x + at.to(x))
+
+    def encoded(self, source: Tensor, order: Tensor | None = None) -> Tensor:
+        """(batch, tokens, width)."""
+        x, seen = self.embedded(source, order), (source != PADDING)[:, None, None]
+        for layer in self.encoder:
+            x = layer(x, seen)
+        return self.norm_source(x)
+
+    def read(self, source: Tensor, order: Tensor | None = None) -> Read:
+        x = self.encoded(source, order)
+        given = [layer.reading.keys_and_values(x) for layer in self.decoder]
+        return Read(given, (source != PADDING)[:, None, None])
+
+    def states(self, read: Read, target: Tensor) -> Tensor:
+        """What the decoder makes of the target so far, (batch, tokens, width)."""
+        x = self.embedded(target)
+        for layer, source in zip(self.decoder, read.source, strict=True):
+            x, _ = layer(x, source, read.seen)
+        return self.norm(x)
+
+    def scores(self, states: Tensor) -> Tensor:
+        """Logits of the next piece, (..., pieces)."""
+        return states @ self.embedding.weight.T
+
+    def forward(self, source: Tensor, target: Tensor, order: Tensor | None = None) -> Tensor:
+        return self.scores(self.states(self.read(source, order), target))
+
+    @torch.no_grad()
+    def greedy(self, source: Tensor, most: int, order: Tensor | None = None) -> Tensor:
+        """The likeliest next piece, again and again; (batch, at most `most`), END and padding.
+
+        Keys and values of what has been said are kept, so each step computes one token.
+        """
+        read = self.read(source, order)
+        said = source.new_full((len(source), 1), BEGIN)
+        past: list[KeysValues | None] = [None] * len(self.decoder)
+        for step in range(most):
+            x = self.embedded(said[:, -1:], begin=step)
+            for number, layer in enumerate(self.decoder):
+                x, past[number] = layer(x, read.source[number], read.seen, past[number])
+            best = self.scores(self.norm(x[:, -1])).argmax(-1)
+            over = (said == END).any(1)
+            said = torch.cat([said, torch.where(over, PADDING, best)[:, None]], dim=1)
+            if ((said == END).any(1)).all():
+                break
+        return said[:, 1:]

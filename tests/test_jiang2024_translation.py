@@ -1,0 +1,355 @@
+"""Table 1, ENG-DE: sentences, pieces, the translator and its training."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sacrebleu
+import torch
+from generated_data import parallel_text
+
+from repro.data.errors import BadData
+from repro.jiang2024 import bleu, reordering, sentences, subwords, trained_translation, translation
+from repro.jiang2024.subwords import BEGIN, END, PADDING
+from repro.jiang2024.translation import MOVED_TO_THE_END, RANDOM
+from repro.training import Adam, Store, Trapezoid, Workspace
+
+SHAPE = translation.Shape(pieces=120, layers=2, width=16, heads=2, hidden=32)
+RECIPE = trained_translation.Recipe(Adam(3e-3), Trapezoid(), steps=45, tokens=300)
+SELECTION = sentences.Selection(least=3, most=20, tests=10)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("text")
+    parallel_text(place, np.random.default_rng(0), training=80, tests=20)
+    return place
+
+
+@pytest.fixture(scope="module")
+def texts(folder):
+    return sentences.load(folder, SELECTION)
+
+
+@pytest.fixture
+def spec(texts):
+    return trained_translation.FitTranslation(texts.digest, SHAPE, RECIPE, seed=0)
+
+
+def model(shape=SHAPE, seed=0):
+    torch.manual_seed(seed)
+    return translation.Translator(shape).eval()
+
+
+def pieces(*shape):
+    generator = torch.Generator().manual_seed(sum(shape))
+    return torch.randint(4, SHAPE.pieces, shape, generator=generator)
+
+
+# --- sentences and pieces ------------------------------------------------------------------------
+
+
+def test_a_users_own_text_is_found_by_its_files(texts):
+    assert texts.name == sentences.OWN
+    assert (len(texts.training), len(texts.tests)) == (80, 10)
+    assert not set(texts.training) & set(texts.tests)
+
+
+def test_help_texts_are_split_and_no_test_sentence_is_trained_on(tmp_path):
+    every = [(f"one two {k}", f"eins zwei {k // 2}") for k in range(30)]
+    sentences.parallel.write(tmp_path, "all", [*every, ("too short", "zu kurz")])
+    found = sentences.load(tmp_path, replace(SELECTION, tests=9))
+    assert found.name == sentences.HELP_TEXTS
+    assert list(found.tests) == every[:9]
+    assert list(found.training) == every[10:]  # the German of pair 9 is that of pair 8
+
+
+def test_another_text_is_another_training(folder, texts, tmp_path):
+    parallel_text(tmp_path, np.random.default_rng(1), training=80, tests=20)
+    assert sentences.load(folder, SELECTION).digest == texts.digest
+    assert sentences.load(tmp_path, SELECTION).digest != texts.digest
+    assert sentences.load(folder, replace(SELECTION, tests=9)).digest != texts.digest
+
+
+def test_files_of_unequal_length_and_empty_choices_are_named(folder, tmp_path):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(BadData, match="expected pairs of 30 to 40 words, found none"):
+        sentences.load(tmp_path, sentences.Selection(30, 40, 5))
+    with (tmp_path / "train.de").open("a") as file:
+        file.write("Noch ein Satz .\n")
+    with pytest.raises(BadData, match=r"train\.de: expected 80 lines as in train\.en, got 81"):
+        sentences.load(tmp_path, SELECTION)
+
+
+def test_pieces_go_round_and_are_the_same_each_time(texts):
+    every = [side for pair in texts.training for side in pair]
+    found = subwords.learn(every, 120)
+    assert len(found) <= 120
+    assert [found.decode(row) for row in found.encode(every)] == every
+    assert all(row[-1] == END for row in found.encode(every))
+    assert found == subwords.learn(every, 120)
+    assert subwords.Subwords.of(found.tensor()) == found
+
+
+def test_an_epoch_has_every_pair_once_in_batches_of_similar_lengths(texts):
+    found = subwords.learn([side for pair in texts.training for side in pair], 40)
+    batches = sentences.Batches(texts.training, found, 300, seed=0)
+    assert batches.count > 5
+    for epoch in (0, 1):
+        seen = [batches.at(epoch * batches.count + k) for k in range(batches.count)]
+        rows = [
+            tuple(row[: n - 1].tolist())
+            for b in seen
+            for row, n in zip(b.source, b.lengths, strict=True)
+        ]
+        assert sorted(found.decode(row) for row in rows) == sorted(p[0] for p in texts.training)
+        assert all(200 <= (b.source > 0).sum() + (b.wanted > 0).sum() <= 400 for b in seen)
+    one = batches.at(0)
+    assert (one.said[:, 0] == BEGIN).all()
+    assert torch.equal(
+        one.said[:, 1:][one.wanted[:, 1:] > 0], one.wanted[:, :-1][one.wanted[:, 1:] > 0]
+    )
+    again = sentences.Batches(texts.training, found, 300, seed=0).at(batches.count + 2)
+    assert torch.equal(again.source, batches.at(batches.count + 2).source)
+    assert not torch.equal(batches.at(0).source, batches.at(batches.count).source)
+
+
+# --- the order of the source ---------------------------------------------------------------------
+
+
+def test_the_first_ten_go_to_the_end_and_padding_stays_behind():
+    found = translation.places(MOVED_TO_THE_END, torch.tensor([13, 10, 11, 3])).tolist()
+    assert found[0] == [10, 11, 12, *range(10)]
+    assert found[1] == found[3] == list(range(13))
+    assert found[2] == [10, *range(10), 11, 12]
+
+
+def test_random_orders_are_fresh_and_keep_padding_behind():
+    generator = torch.Generator().manual_seed(0)
+    found = translation.places(RANDOM, torch.tensor([9, 9, 4]), generator)
+    assert sorted(found[0].tolist()) == list(range(9))
+    assert found[0].tolist() != found[1].tolist()
+    assert sorted(found[2, :4].tolist()) == [0, 1, 2, 3]
+    assert found[2, 4:].tolist() == [4, 5, 6, 7, 8]
+
+
+def test_an_unknown_order_and_a_missing_generator_are_refused():
+    with pytest.raises(ValueError, match="order must be one of given, first ten"):
+        translation.places("reversed", torch.tensor([3]))
+    with pytest.raises(ValueError, match="a random order needs a generator"):
+        translation.places(RANDOM, torch.tensor([3]))
+
+
+def test_the_order_is_applied_between_embedding_and_position():
+    one, source = model(), pieces(2, 12)
+    order = translation.places(MOVED_TO_THE_END, torch.tensor([12, 12]))
+    at = translation.positions(12, SHAPE.width)
+    tokens = one.embedding(source) * SHAPE.width**0.5
+    torch.testing.assert_close(one.embedded(source, order), tokens[:, order[0]] + at)
+    turned = source.roll(-10, dims=1)
+    torch.testing.assert_close(one.embedded(source, order), one.embedded(turned))
+    assert not torch.allclose(one.encoded(source, order), one.encoded(source)[:, order[0]])
+
+
+# --- the model -----------------------------------------------------------------------------------
+
+
+def test_scores_have_a_number_for_each_piece():
+    assert model()(pieces(3, 7), pieces(3, 5)).shape == (3, 5, SHAPE.pieces)
+
+
+def test_later_pieces_of_the_target_do_not_matter():
+    one, source, target = model(), pieces(2, 6), pieces(2, 8)
+    changed = target.clone()
+    changed[:, 5:] = pieces(2, 3) // 2 + 4
+    before, after = one(source, target), one(source, changed)
+    torch.testing.assert_close(before[:, :5], after[:, :5])
+    assert not torch.allclose(before[:, 5], after[:, 5])
+
+
+def test_padding_does_not_matter_and_the_source_does():
+    one, source, target = model(), pieces(2, 6), pieces(2, 4)
+    wide = torch.cat([source, torch.full((2, 3), PADDING)], dim=1)
+    torch.testing.assert_close(one(source, target), one(wide, target))
+    assert not torch.allclose(one(source, target), one(source.flip(1), target))
+
+
+@pytest.mark.parametrize("order", [None, MOVED_TO_THE_END])
+def test_decoding_with_kept_keys_is_decoding_anew(order):
+    one, source = model(), pieces(4, 12)
+    places = order and translation.places(order, torch.full((4,), 12))
+    found = one.greedy(source, 9, places)
+    said = torch.full((4, 1), BEGIN)
+    for _ in range(found.shape[1]):
+        best = one(source, said, places)[:, -1].argmax(-1)
+        over = (said == END).any(1)
+        said = torch.cat([said, torch.where(over, PADDING, best)[:, None]], dim=1)
+    assert torch.equal(found, said[:, 1:])
+    assert len({tuple(row) for row in found.tolist()}) > 1
+
+
+def test_decoding_stops_at_the_end():
+    one = model()
+    with torch.no_grad():  # END alone: its score is the largest whatever was said
+        one.norm.weight.zero_()
+        one.norm.bias.copy_(one.embedding.weight[END])
+        one.embedding.weight[torch.arange(SHAPE.pieces) != END] *= 0.01
+    assert one.greedy(pieces(3, 4), 9).tolist() == [[END]] * 3
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ValueError, match="a width of 16 does not divide into 3 heads"):
+        replace(SHAPE, heads=3)
+
+
+def test_the_base_model_has_the_known_number_of_parameters():
+    """Attention 4 (512 + 1) 512, MLP 2 x 512 x 2048 with biases, norms 2 x 512: 63.1 M, where
+    Vaswani et al. print 65 M for "about 37000" pieces."""
+    with torch.device("meta"):
+        base = translation.Translator(translation.BASE)
+    attention, mlp, norm = 4 * 513 * 512, 2 * 512 * 2048 + 2048 + 512, 2 * 512
+    layers = 6 * (attention + mlp + 2 * norm) + 6 * (2 * attention + mlp + 3 * norm)
+    found = sum(p.numel() for p in base.parameters())
+    assert found == 37000 * 512 + layers + 2 * norm
+    assert found == pytest.approx(65e6, rel=0.03)
+
+
+def test_two_steps_of_the_base_model(texts):
+    """With its dropout and its schedule, on a few short sentences."""
+    few = replace(texts, training=texts.training[:4], tests=texts.tests[:1])
+    shape = replace(translation.BASE, pieces=200)
+    recipe = replace(reordering.PAPER.recipe, steps=2, tokens=60)
+    spec = trained_translation.FitTranslation(few.digest, shape, recipe, seed=0)
+    outcome = trained_translation.train(spec, Workspace(), texts=few)
+    assert len(outcome.curves["loss"]) == 2
+    assert all(4 < value < 8 for value in outcome.curves["loss"])  # log 200 = 5.3
+
+
+def test_the_printed_schedule():
+    schedule = trained_translation.InverseRoot(100)
+    assert schedule.pace(99, 1000).factor == 1
+    assert schedule.pace(49, 1000).factor == 0.5
+    assert schedule.pace(399, 1000).factor == 0.5
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_training_ends_with_the_same_bits(tmp_path, monkeypatch, spec, texts):
+    spec = replace(spec, shape=replace(SHAPE, dropout=0.1), order=RANDOM)
+
+    def train(spec, workspace):
+        return trained_translation.train(spec, workspace, texts=texts)
+
+    drawn = sentences.Batches.at
+
+    def interrupted(self, step):
+        if step == 30:
+            raise KeyboardInterrupt
+        return drawn(self, step)
+
+    store = Store(tmp_path / "one", checkpoint_every=0.0)
+    monkeypatch.setattr(sentences.Batches, "at", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.get(spec, train)
+    monkeypatch.undo()
+    resumed, whole = store.get(spec, train), Store(tmp_path / "other").get(spec, train)
+    assert "resumed from step 21 of 45" in resumed.reason
+    assert resumed.outcome.numbers == whole.outcome.numbers
+    for name, tensor in resumed.outcome.tensors.items():
+        assert torch.equal(tensor, whole.outcome.tensors[name])
+
+
+def test_a_training_can_begin_with_the_weights_of_another(spec, texts):
+    first = trained_translation.train(spec, Workspace(), texts=texts)
+    nothing = replace(spec, recipe=replace(RECIPE, steps=0), start=spec)
+    same = trained_translation.train(nothing, Workspace(), texts=texts, start=first)
+    assert same.numbers["translations"] == first.numbers["translations"]
+    for name, tensor in first.tensors.items():
+        assert torch.equal(tensor, same.tensors[name])
+    further = trained_translation.train(
+        replace(spec, start=spec), Workspace(), texts=texts, start=first
+    )
+    assert further.curves["loss"][0] < 0.9 * first.curves["loss"][0]
+
+
+def test_a_start_without_its_outcome_and_foreign_texts_are_refused(spec, texts):
+    with pytest.raises(ValueError, match="a training with a start needs its outcome"):
+        trained_translation.train(replace(spec, start=spec), Workspace(), texts=texts)
+    with pytest.raises(ValueError, match=f"the spec is for texts other, given were {texts.digest}"):
+        trained_translation.train(replace(spec, texts="other"), Workspace(), texts=texts)
+
+
+def test_no_source_keeps_its_target_if_they_are_mismatched(spec, texts):
+    pairs = trained_translation.pairs(replace(spec, mismatched=True), texts)
+    assert {p[1] for p in pairs} == {p[1] for p in texts.training}
+    assert not set(pairs) & set(texts.training)
+    assert [p[0] for p in pairs] == [p[0] for p in texts.training]
+
+
+def test_the_loss_is_that_of_real_pieces_only(spec, texts):
+    """Against the cross-entropy written out, without smoothing."""
+    spec = replace(spec, recipe=replace(RECIPE, smoothing=0.0))
+    found = subwords.learn([side for pair in texts.training for side in pair], 120)
+    batch = sentences.Batches(texts.training, found, 300, seed=0).at(0)
+    one = model()
+    logs = one(batch.source, batch.said).log_softmax(-1)
+    each = [
+        -logs[i, t, piece]
+        for i, row in enumerate(batch.wanted.tolist())
+        for t, piece in enumerate(row)
+        if piece != PADDING
+    ]
+    value = trained_translation.loss(one, batch, spec, step=0)
+    torch.testing.assert_close(value, torch.stack(each).mean())
+
+
+def test_translations_are_in_the_order_of_the_sentences(spec, texts):
+    """Decoded a few at a time or all at once, sorted or not."""
+    one = model()
+    found = subwords.learn([side for pair in texts.training for side in pair], 120)
+    sources = [pair[0] for pair in texts.tests] + ["the dog ."]
+    few, all_at_once = (
+        trained_translation.translations(one, found, sources, spec, most=8, at_once=n)
+        for n in (2, 100)
+    )
+    assert few == all_at_once
+    alone = trained_translation.translations(one, found, sources[-1:], spec, most=8)
+    assert alone == few[-1:]
+
+
+# --- BLEU ----------------------------------------------------------------------------------------
+
+
+def test_the_score_of_counts_is_sacrebleus():
+    said = ["the cat sat on the mat", "a dog", "nothing at all like it"]
+    references = ["the cat sat on a mat", "a dog ran off", "something else"]
+    found = bleu.judged(said, references)
+    assert found.score == pytest.approx(sacrebleu.corpus_bleu(said, [references]).score, abs=1e-9)
+    assert bleu.judged(references, references).score == pytest.approx(100)
+    expected = sacrebleu.corpus_bleu(
+        [said[1]] * 2 + [said[0]], [[references[1]] * 2 + [references[0]]]
+    )
+    assert found.resampled(np.array([[1, 2, 0]]))[0] == pytest.approx(expected.score, abs=1e-9)
+    assert found.only([True, False, False]).counts.tolist() == found.counts[:1].tolist()
+
+
+def test_samples_have_as_many_sentences():
+    weights = bleu.samples(np.random.default_rng(0), 20)
+    assert weights.shape == (bleu.SAMPLES, 20)
+    assert (weights.sum(1) == 20).all()
+
+
+def test_systems_are_compared_on_the_same_samples():
+    """One that says the same is ahead by 0 in each; a better one by a positive interval."""
+    references = [f"this is sentence number {k} of many" for k in range(40)]
+    worse = [r.replace("number", "no") if k % 2 else r for k, r in enumerate(references)]
+    good, bad = bleu.judged(references, references), bleu.judged(worse, references)
+    assert bleu.estimate(bad, np.random.default_rng(0), bad) == bleu.Estimate(0, 0, 0)
+    found = bleu.estimate(good, np.random.default_rng(0), bad)
+    alone = bleu.estimate(bad, np.random.default_rng(0))
+    assert found.value == pytest.approx(100 - bad.score)
+    assert 5 < found.low < found.value < found.high
+    assert (alone.low, alone.high) == pytest.approx((100 - found.high, 100 - found.low))
+    assert str(bleu.Estimate(1, 0.5, 2)) == "1.00 (0.50 to 2.00)"
