@@ -10,7 +10,7 @@ Proof: repro/wang2024/exponentials.py, Weights; with it the explicit form
 Checked: the integers p_t against the recurrence of T_N; for every T up to 60 (laptop scale) that
 p_T is the largest for the N of the proof, and the explicit form; the rate of growth against G; that
 exact interpolants, certified optima and float64 fits all obey; the least error under a bound on the
-weights, by linear programming over 80 exponents, beside the error that the inequality forces; the
+weights, by linear programming over 40 exponents, beside the error that the inequality forces; the
 reach of a layer in float64: eps A exceeds 1 from T = 15 on, and measured it ends before T = 10.
 Controls: alternating and complex exponents; the inequality without its error term.
 
@@ -169,9 +169,12 @@ CAPS = [10.0, 1e2, 1e3, 1e4, 1e5]
 
 @functools.cache
 def under_cap(T, cap):
-    """The least l1 error on t < 2T + 40 with sum |alpha| <= cap, over 80 exponents."""
+    """The least l1 error on t < 2T + 40 with sum |alpha| <= cap, over 40 exponents.
+
+    Of 80, whose columns differ less, the solver gives up on some processors (T = 7, cap 1e5).
+    """
     times = np.arange(2 * T + 40)
-    columns = np.exp(-np.geomspace(0.02, 12, 80) * times[:, None])  # (2T + 40, 80)
+    columns = np.exp(-np.geomspace(0.02, 12, 40) * times[:, None])  # (2T + 40, 40)
     return numerics.l1.capped([(columns, 1.0 * (times == T))], cap)
 
 
