@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
+from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +78,7 @@ def rounding(
         axes.axvline(place, **figures.ROLES["bound"] | {"linewidth": 0.9})
         beside = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "rotation": 90}
         axes.annotate(label, (place, 0.02), (-3, 0), **beside)
-    axes.set(yscale="log", xlabel="$d$", ylabel="largest error of the output")
+    decades(axes, xlabel="$d$", ylabel="largest error of the output")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
@@ -108,7 +109,7 @@ def heads(
         for name, (role, label, changes) in looks.items():
             Hs, errors = curves[name]
             figures.draw(place, role, Hs, errors, label, **changes)
-        place.set(yscale="log", xlabel="heads for each memory", title=f"{rpe}-RPE")
+        decades(place, xlabel="heads for each memory", title=f"{rpe}-RPE")
         place.set_xticks(curves["follow"][0])
     axes[0].set(ylabel="largest error found")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -133,7 +134,7 @@ def widths(
         rate = 8 if rpe == "lin" else 32
         x = [rate * math.log(16) * 2 ** (k / 20) for k in range(1, 60)]
         figures.draw(axes, "bound", x, [1 - 16 * math.exp(-u / rate) for u in x], "proved")
-        axes.set(xscale="log", xlabel=law, title=f"{rpe}-RPE", ylim=(-0.03, 1.03))
+        decades(axes, "x", xlabel=law, title=f"{rpe}-RPE", ylim=(-0.03, 1.03))
         axes.set(xlim=(1e-3 if rpe == "log" else 1e-2, 1e3))
         axes.legend(loc="upper left")
     panels[0].set(ylabel="share of drawn networks, right at all tokens")

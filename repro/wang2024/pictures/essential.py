@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
+from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,10 +65,9 @@ def width(
         figures.draw(axes, "bound", widths, bounds[name], proved)
     fetched = [attention_error] * len(widths)
     figures.draw(axes, "floor", widths, fetched, f"attention error, {heads} heads")
-    axes.set(xscale="log", yscale="log", xlabel="width $m$ of the readout")
+    decades(axes, "xy", xlabel="width $m$ of the readout")
     axes.set(ylabel=f"largest error found, {target}")
     axes.set_xticks(widths, [str(m) for m in widths])
-    axes.set_xticks([], minor=True)
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
@@ -87,17 +87,16 @@ def memory(
     figures.draw(left, "best in class", Ns, rough["lin"], label, marker="D", linestyle=":")
     figures.draw(left, "construction", Ns, rough["shift"], "RNN that shifts")
     figures.draw(left, "bound", Ns, rough["least"], "no heads of either type")
-    left.set(xscale="log", yscale="log", xlabel="heads or units N", ylabel="l1 error")
+    decades(left, "xy", xlabel="heads or units N", ylabel="l1 error")
     left.set_title("(−1)$^t$ $t^{-4}$: both like $N^{-3}$")
     figures.draw(middle, "construction", Ns, mixed, "RNN, weights > 0 of sum 1")
-    middle.set(yscale="log", xlabel="units N", title="$(1+t)^{-4}$: root-exponential")
+    decades(middle, xlabel="units N", title="$(1+t)^{-4}$: root-exponential")
     figures.draw(right, "floor", caps, floors, "proved floor, any number of units")
     figures.draw(right, "best in class", caps, capped, "40 units, best weights")
-    right.set(xscale="log", yscale="log", xlabel="bound A on the sum of |weights|")
+    decades(right, "xy", xlabel="bound A on the sum of |weights|")
     right.set_title("$(1+t)^{-4}$: exponents at least 1")
     for axes in (left, middle, right):
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18))
     for axes in (left, middle):
         axes.set_xticks(Ns, [str(N) for N in Ns])
-        axes.set_xticks([], minor=True)
     return figure

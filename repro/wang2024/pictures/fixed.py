@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repro import figures
+from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,15 +25,17 @@ CURVES = {
 
 def heads(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
     """For each RPE, errors of the layer against the number of heads."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, axes = figures.panels(len(panels), width=4.6, height=4.4)
     for place, (rpe, curves) in zip(axes, panels.items(), strict=True):
         for name, (role, label, changes) in CURVES.items():
             if name in curves:
                 x, y = zip(*curves[name], strict=True)
                 figures.draw(place, role, x, y, label, **changes)
-        place.set(yscale="log", xlabel="number of heads $H$", title=f"{rpe}-RPE")
+        decades(place, xlabel="number of heads $H$", title=f"{rpe}-RPE")
         place.set_ylim(3e-8, 8)
-        place.xaxis.get_major_locator().set_params(integer=True)
+        place.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     axes[0].set_ylabel("largest error found, parity of $x_t, x_{t-1}, x_{t-3}$")
     labels = {}
     for place in axes:
@@ -71,10 +74,9 @@ def roles(
     around = {"linestyle": "--", "markersize": 9, "markerfacecolor": "none"}
     figures.draw(middle, "best in class", Hs, fetched, "the readout replaced by $f$", **around)
     figures.draw(right, "best in class", ms, read, "the attention replaced by memories", **around)
-    middle.set(yscale="log", xlabel="number of heads $H$", title="heads: the attention's error")
-    right.set(xscale="log", yscale="log", xlabel="width $m$", title="width: the readout's error")
+    decades(middle, xlabel="number of heads $H$", title="heads: the attention's error")
+    decades(right, "xy", xlabel="width $m$", title="width: the readout's error")
     right.set_xticks(ms, [str(m) for m in ms])
-    right.set_xticks([], minor=True)
     middle.set_xticks(Hs)
     for axes in (middle, right):
         axes.set_ylim(min(fetched) / 3, 3)

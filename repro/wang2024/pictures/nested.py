@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
+from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,7 +162,7 @@ def heads(curves: Mapping[str, Mapping[str, Curve]]) -> "Figure":
     for axes, (rpe, of_rpe) in zip(panels, curves.items(), strict=True):
         for name, (role, label) in looks.items():
             figures.draw(axes, role, *of_rpe[name], label)
-        axes.set(yscale="log", xlabel="heads H for each memory", title=f"{rpe}-RPE")
+        decades(axes, xlabel="heads H for each memory", title=f"{rpe}-RPE")
         axes.set_xticks(of_rpe["network"][0])
     panels[0].set(ylabel="largest error")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -178,7 +179,7 @@ def steepness(curves: Mapping[int, Curve], errors: Mapping[int, float]) -> "Figu
         axes.axvline(limit, color=GREY, linewidth=0.8, linestyle=":")
         axes.annotate(f"1/(4e), H = {H}", (limit, 1.5e-6), (3, 0), textcoords="offset points",
                       fontsize=8, color=GREY, va="bottom", rotation=90)  # fmt: skip
-    axes.set(xscale="log", yscale="log", ylim=(1e-8, 5), xlabel="|g₂|_Lip = 1/(2δ)")
+    decades(axes, "xy", ylim=(1e-8, 5), xlabel="|g₂|_Lip = 1/(2δ)")
     axes.set(ylabel="largest error")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
@@ -200,7 +201,7 @@ def one_layer(values: Mapping[int, int], curves: Mapping[str, Mapping[str, Curve
         look = {"marker": markers[rpe], "linestyle": "-" if rpe == "lin" else "--"}
         figures.draw(right, "construction", *of_rpe["network"], f"one layer, {rpe}", **look)
         figures.draw(right, "control", *of_rpe["blind"], f"control: no $x_{{t-2}}$, {rpe}", **look)
-    right.set(yscale="log", xlabel="heads H", ylabel="largest error", title="no dot product")
+    decades(right, xlabel="heads H", ylabel="largest error", title="no dot product")
     right.set_xticks(sorted({H for of_rpe in curves.values() for H in of_rpe["network"][0]}))
     right.legend(loc="lower left")
     return figure
@@ -243,7 +244,7 @@ def depth(
     for axes, (rpe, (H, wide, deep)) in zip(panels, errors.items(), strict=True):
         figures.draw(axes, "construction", H, wide, "2 layers, heads split", linestyle="--")
         figures.draw(axes, "construction", H, deep, "3 layers, one memory each", marker="D")
-        axes.set(yscale="log", xlabel="heads in each layer", title=f"{rpe}-RPE")
+        decades(axes, xlabel="heads in each layer", title=f"{rpe}-RPE")
         axes.set_xticks(H)
         axes.set_ylim(3e-6, 4)
     panels[0].set(ylabel="largest error")

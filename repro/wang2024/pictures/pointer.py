@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
+from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,11 +33,10 @@ def followed(
     _curve(left, "construction", layers, "lin, g = 0, 1, 2")
     look = {"linestyle": "", "markerfacecolor": "none", "markersize": 10}
     _curve(left, "best in class", best, "the same, best coefficients", **look)
-    left.set(xscale="log", yscale="log", ylim=(1e-14, 10), xlabel="number of heads H")
+    decades(left, "xy", ylim=(1e-14, 10), xlabel="number of heads H")
     left.set_ylabel("largest error over all windows")
     heads = [3, 4, 6, 8, 12, 18, 24, 30]
     left.set_xticks(heads, [str(H) for H in heads])
-    left.minorticks_off()
     left.legend(loc="lower left")
     roles = ["trained", "floor", "trained", "construction"]
     colors = [figures.ROLES[role]["color"] for role in roles]
@@ -88,7 +88,7 @@ def same_errors(curves: Mapping[str, Mapping[str, Points]]) -> "Figure":
         for label, points in lines.items():
             role, changes = looks[label]
             _curve(axes, role, points, label, **changes)
-        axes.set(yscale="log", xlabel="heads for each memory", title=title)
+        decades(axes, xlabel="heads for each memory", title=title)
         axes.set_xticks(sorted({H for points in lines.values() for H in points}))
     panels[0].set_ylabel("largest error over all windows")
     panels[-1].legend(loc="lower left")
@@ -101,11 +101,10 @@ def parameters(counts: Mapping[str, Points]) -> "Figure":
     roles = ["control", "best in class", "construction"]
     for role, (label, points) in zip(roles, counts.items(), strict=True):
         _curve(axes, role, points, label)
-    axes.set(xscale="log", yscale="log", xlabel="D")
+    decades(axes, "xy", xlabel="D")
     axes.set_ylabel("parameters of a head, besides $W_V$")
     Ds = list(next(iter(counts.values())))
     axes.set_xticks(Ds, [str(D) for D in Ds])
-    axes.minorticks_off()
     axes.legend(loc="upper left")
     return figure
 
@@ -125,7 +124,7 @@ def depth(
         figures.draw(left, "construction", far, per_layer[label], shown, marker=marker)
     left.axhline(1, **{**figures.ROLES["bound"], "linewidth": 1})
     left.axhline(M, **{**figures.ROLES["floor"], "linewidth": 1})
-    left.set(xscale="log", yscale="log", ylim=(0.1, 1.5 * M))
+    decades(left, "xy", ylim=(0.1, 1.5 * M))
     left.set(xlabel=f"distance of one memory, {M - 1} others at {far[0]}")
     left.set_ylabel("heads of M + 1 layers over heads of two")
     ticks = [2.0**k for k in range(-3, M.bit_length())]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
+from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,10 +32,9 @@ def heads_needed(
         needed = [T + more for T in Ts]
         label = f"{rpe}: necessary and enough, T{' + 1' * more}"
         figures.draw(axes, "construction", Ts, needed, label, marker=marker)
-    axes.set(xscale="log", yscale="log", xlabel="distance T of the memory")
+    decades(axes, "xy", xlabel="distance T of the memory")
     axes.set_ylabel("heads for an ℓ₁ error of 1/2")
     axes.set_xticks(Ts, [str(T) for T in Ts])
-    axes.minorticks_off()
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
