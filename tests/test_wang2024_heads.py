@@ -93,6 +93,14 @@ def test_bounds_too_large_for_the_solver_are_passed_over_unless_all_are(monkeypa
         heads.lightest(problem, (1.0, 2.0))
 
 
+def test_bounds_far_beyond_the_weights_are_not_tried(monkeypatch):
+    tried, solve = [], l1.capped
+    monkeypatch.setattr(l1, "capped", lambda some, cap: tried.append(cap) or solve(some, cap))
+    problem = [(np.eye(3), np.array([30.0, 0.0, 0.0]))]  # of weight 30
+    assert heads.lightest(problem, (10.0, 1e2, 1e4, 1e6, 1e8)).total == pytest.approx(30)
+    assert tried == [10, 1e2, 1e4, 1e6]
+
+
 def test_bad_heads_are_named():
     with pytest.raises(ValueError, match="RPE types lin and log"):
         heads.family("sin", [1])

@@ -177,6 +177,46 @@ def test_a_dot_product_of_logarithms_and_integers_is_exact():
     assert scores.tolist() == [[27, 0], [q(729, 2), 9]]
 
 
+@pytest.mark.parametrize("most", [0, 9], ids=["all alike", "nearly all different"])
+def test_exact_logits_are_those_of_each_pair(most):
+    x = random(2, 4, 2, seed=5, low=-most, high=most + 1)  # (windows, n, D)
+    W_Q = np.array([[Log(2), Log(3)]], dtype=object)
+    head = Head(random(2, 2), Log(5), W_Q=W_Q, W_K=rationals([[1, -2]]))
+    distances = np.arange(4)[:, None] - np.arange(4)
+    found = head.logits(x, "lin", distances)
+    for w, t, key in zip(*np.nonzero(np.broadcast_to(distances >= 0, (2, 4, 4))), strict=True):
+        a, b = (int(v) for v in x[w, t])
+        factor = int(x[w, key, 0] - 2 * x[w, key, 1])
+        wanted = Fraction(2) ** (a * factor) * Fraction(3) ** (b * factor) / 5 ** int(t - key)
+        assert found[w, t, key] == Log(wanted)
+
+
+KINDS = {
+    "dot product": ("W_Q", "W_K"),
+    "free": (),
+    "TMX": ("w",),
+}
+
+
+@pytest.mark.parametrize("kinds", [*([kind] * 3 for kind in KINDS), list(KINDS)], ids="-".join)
+@pytest.mark.parametrize("normalised", [True, False])
+def test_heads_together_are_heads_one_by_one(kinds, normalised):
+    rng = np.random.default_rng(3)
+
+    def drawn(*shape):
+        return torch.from_numpy(rng.random(shape))  # positive: the centre of TMX has to be
+
+    shapes = {"W_Q": (2, 3), "W_K": (2, 3), "w": (3,)}
+    several = [
+        Head(drawn(3, 3), drawn(), **{name: drawn(*shapes[name]) for name in KINDS[kind]})
+        for kind in kinds
+    ]
+    x, W_O = drawn(4, 5, 3), drawn(3, 3)
+    one_by_one = sum(Attention([head], W_O, "lin", normalised)(x).numpy() for head in several)
+    together = Attention(several, W_O, "lin", normalised)(x)
+    assert together.numpy() == pytest.approx(one_by_one, rel=1e-13)
+
+
 def test_tmx_is_centred_where_the_token_says():
     head = Head(ONE, Log(2), w=rationals([1]))
     scores = Attention([head], ONE, "lin", normalised=False).scores(head, rationals([[1], [2]]))

@@ -33,6 +33,7 @@ from repro.wang2024.model import SMALLEST, Attention, Head
 
 EPS = 2.0**-53
 CAPS = (1e2, 1e4, 1e6, 1e8, 1e9, 1e10, 1e11, 1e12)
+ROOM = 1e4
 
 
 def family(rpe: str, exponents: Sequence[Any]) -> l1.Family:
@@ -226,9 +227,11 @@ def _at_zero(kernel: l1.Kernel) -> float:
 def lightest(
     problems: Sequence[tuple[np.ndarray, np.ndarray]], caps: Sequence[float] = CAPS
 ) -> l1.Capped:
-    """Of the best weights under each bound, those with least l1 error + eps A.
+    """Of the best weights under each bound, those with least l1 error + eps A; bounds increase.
 
-    Bounds that are too large for the solver are passed over; an error if all are.
+    The l1 error is convex: weights below their bound are the best of all, but for what the solver
+    tolerates, and bounds beyond ROOM times these weights are not tried. Bounds that are too large
+    for the solver are passed over; an error if all are.
     """
     found, refused = [], []
     for cap in caps:
@@ -236,6 +239,9 @@ def lightest(
             found.append(l1.capped(problems, cap))
         except l1.NotConverged as error:
             refused.append(str(error))
+            continue
+        if found[-1].total < cap / ROOM:
+            break
     if not found:
         raise l1.NotConverged("; ".join(refused))
     return min(found, key=lambda one: one.error + EPS * one.total)

@@ -170,18 +170,30 @@ class Head(Network):
     def dot_product_free(self) -> bool:
         return self.W_Q is None and self.w is None
 
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Heads of one kind have the same weights of the same shapes."""
+        return tuple(None if w is None else w.shape for w in (self.W_Q, self.W_K, self.w))
+
     def logits(self, x: Array, rpe: str, distances: Array) -> Array:
         """logit(t, s) for keys at these distances, phi being finite there; (..., queries, n)."""
         n, queries = x.shape[-2], distances.shape[0]
         at = distances.clip(0)  # the others are left out later
-        bias, last = phi(rpe, self._steps(n, rpe, x)), x[..., n - queries :, :]  # (n,)
+        values, last = phi(rpe, self._steps(n, rpe, x)), x[..., n - queries :, :]  # (n,)
         if self.w is not None:
-            centre = inner(last, self.w[None, :])  # (..., queries, 1)
-            return (bias[at] - phi(rpe, centre)) * self.p
-        bias = (bias * self.p)[at]  # (queries, n)
+            centre = inner(last, self.w[..., None, :])  # (..., queries, 1)
+            return (values[at] - phi(rpe, centre)) * self.p
         if self.W_Q is None or self.W_K is None:
-            return bias
-        return inner(inner(last, self.W_Q), inner(x, self.W_K)) + bias
+            return self._bias(values, at)
+        q, k = inner(last, self.W_Q), inner(x, self.W_K)
+        if isinstance(x, torch.Tensor) or isinstance(self.p, flint.arb):
+            return inner(q, k) + self._bias(values, at)
+        return _each_sum_once(q, k, values * self.p, at)
+
+    def _bias(self, values: Array, at: Array) -> Array:
+        """p phi(s), (queries, n): the fewest products of objects, and no index in a gradient."""
+        torches = isinstance(values, torch.Tensor)
+        return values[at] * self.p if torches else (values * self.p)[at]
 
     def _steps(self, n: int, rpe: str, x: Array) -> Array:
         """The distances 0, ..., n-1 in the head's arithmetic; phi is not asked below its range."""
@@ -189,6 +201,37 @@ class Head(Network):
             return torch.arange(n, dtype=x.dtype, device=x.device).clip(SMALLEST[rpe])
         number = flint.arb if isinstance(self.p, flint.arb) else flint.fmpq
         return vector([number(max(s, SMALLEST[rpe])) for s in range(n)])
+
+
+def _side_by_side(heads: Sequence[Head]) -> Head:
+    """Heads of tensors as one: a new first axis counts them, and p has an axis for t and for s."""
+    parts = {part.name: [getattr(head, part.name) for head in heads] for part in fields(Head)}
+    stacked = {name: torch.stack(w) for name, w in parts.items() if w[0] is not None}
+    every = copy.copy(heads[0])
+    vars(every).update(stacked | {"p": stacked["p"][:, None, None]})
+    return every
+
+
+def _each_sum_once(q: np.ndarray, k: np.ndarray, bias: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """inner(q, k) + bias[at] for exact numbers; equal rows of q and of k share one sum for each s.
+
+    Pointers take few values and W_K x_{t-s} one, while logarithms are slow to add.
+    """
+    (of_q, rows), (of_k, others) = _distinct(q), _distinct(k)
+    if len(rows) * len(others) > of_q.size:
+        return inner(q, k) + bias[at]
+    sums = inner(rows, others)[..., None] + bias  # (distinct q, distinct k, n)
+    return sums[of_q[..., :, None], of_k[..., None, :], at]
+
+
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each row its number among those that differ, and these."""
+    numbers: dict[tuple[Any, ...], int] = {}
+    flat = rows.reshape(-1, rows.shape[-1])
+    found = [numbers.setdefault(tuple(row), len(numbers)) for row in flat]
+    some = np.empty((len(numbers), rows.shape[-1]), dtype=object)
+    some[:] = list(numbers)
+    return np.reshape(found, rows.shape[:-1]), some
 
 
 @dataclass(frozen=True)
@@ -218,8 +261,15 @@ class Attention(Network):
 
     def __call__(self, x: Array, queries: int | None = None) -> Array:
         """(..., n, D) -> (..., n - first, D), or at the last `queries` positions only."""
-        heads = (inner(self.scores(h, x, queries), inner(x, h.W_V).mT) for h in self.heads)
-        return inner(reduce(add, heads), self.W_O)
+        if isinstance(x, torch.Tensor) and len({head.kind for head in self.heads}) == 1:
+            every = _side_by_side(self.heads)
+            heads = self._head(every, x[..., None, :, :], queries).sum(-3)
+        else:
+            heads = reduce(add, (self._head(head, x, queries) for head in self.heads))
+        return inner(heads, self.W_O)
+
+    def _head(self, head: Head, x: Array, queries: int | None) -> Array:
+        return inner(self.scores(head, x, queries), inner(x, head.W_V).mT)
 
     def scores(self, head: Head, x: Array, queries: int | None = None) -> Array:
         """How much the last `queries` tokens take from each token; (..., queries, n).

@@ -41,7 +41,7 @@ JUDGED = 512  # windows
 @dataclass(frozen=True)
 class FitTransformer(Spec):
     kind: ClassVar[str] = "wang2024-transformer"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     target: str
     rpe: str
