@@ -163,7 +163,7 @@ def trained(claim, dot_product):
         rpe="lin",
         layers=1,
         heads=6,
-        steps=claim.at_scale(smoke=40, laptop=400, paper=6000),
+        steps=claim.at_scale(smoke=25, laptop=400, paper=6000),
         seed=claim.seed("start") % 2**31,
         runs=claim.at_scale(smoke=2, laptop=5, paper=20),
         dot_product=dot_product,

@@ -60,7 +60,7 @@ def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
     share = st.integers(1, 12).map(Fraction)
     cost = st.integers(1, 24).map(lambda k: Fraction(k, 6))
     pairs = st.lists(st.tuples(cost, share), min_size=1, max_size=4)
-    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
+    examples = claim.at_scale(smoke=60, laptop=500, paper=10000)
     name = "splits that do better, or another minimum"
     claim.for_all(st.tuples(pairs, powers), violated, name, equation="Hölder", examples=examples)
 
@@ -76,7 +76,7 @@ def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
         equal = ratio == printed
         return int(not (ratio <= printed <= 1 and equal == (len(a) == 1)))
 
-    examples = claim.at_scale(smoke=100, laptop=500, paper=10000)
+    examples = claim.at_scale(smoke=60, laptop=500, paper=10000)
     name = "costs that violate it"
     claim.for_all(
         st.tuples(costs, powers), violated, name, equation="ratio ≤ printed ≤ 1", examples=examples

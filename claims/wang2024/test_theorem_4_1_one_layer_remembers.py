@@ -66,10 +66,10 @@ def test_the_bound_admits_every_block_that_the_heads_do_not_reach(rpe, claim):
         st.one_of(st.integers(1, 12), st.integers(1, 2000)),
         st.lists(far, min_size=1, max_size=8, unique=True).map(sorted),
     )
-    examples = claim.at_scale(smoke=100, laptop=1000, paper=50_000)
+    examples = claim.at_scale(smoke=50, laptop=1000, paper=50_000)
     name = "bounds below p"
     claim.for_all(cases, missed, name, equation="C(n) (Σ ...)ⁿ⁺¹/Hⁿ ≥ p", examples=examples)
-    last = claim.at_scale(smoke=60, laptop=120, paper=500)
+    last = claim.at_scale(smoke=30, laptop=120, paper=500)
     near = [
         (n, H, [far])
         for n, H in itertools.product((1, 2, 4, 8), range(1, last + 1))
@@ -272,7 +272,7 @@ def trained(claim, rpe, heads, start):
         rpe=rpe,
         layers=1,
         heads=heads,
-        steps=claim.at_scale(smoke=60, laptop=300, paper=4000),
+        steps=claim.at_scale(smoke=40, laptop=300, paper=4000),
         seed=claim.seed("start") % 2**31,
         runs=claim.at_scale(smoke=2, laptop=5, paper=20),
         dot_product=False,
