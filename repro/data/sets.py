@@ -27,6 +27,12 @@ class DataSet:
     fetch: Callable[[Path, Path, Say], None]  # scratch, final folder, say
     own: str = ""  # environment variable
 
+    @property
+    def told(self) -> str:
+        """What stands in a record: which data were used."""
+        own = self.own and os.environ.get(self.own)
+        return f"{self.name}: a user's own ({self.own})" if own else f"{self.name}: {self.about}"
+
     def find(self, root: Path) -> Path | None:
         """A user's own copy if the variable is set, else ours; None if there is neither."""
         if self.own and (given := os.environ.get(self.own)):

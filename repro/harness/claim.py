@@ -101,7 +101,7 @@ class Claim:
         found = sets.SETS[name].find(self._data)
         if found is None:
             pytest.skip(f"needs make data ({name})")
-        self.record(data=f"{name}: {sets.SETS[name].about}")
+        self.record(data=sets.SETS[name].told)
         return found
 
     # --- what the test says ----------------------------------------------------------------------
