@@ -220,6 +220,79 @@ def test_row_floor_is_below_every_coupling_tried():
     assert cost(A, best.left @ best.right.T) == pytest.approx(best.cost)
 
 
+def best_apart(A, apart, m, gauge, rng):
+    """The least cost found, over the pairs `apart` alone, of U V^T of rank m, plus a function of the
+    row if `gauge`; least squares for U and for V in turn."""
+    V, ones = rng.standard_normal((len(A), m)), np.ones((len(A), gauge))
+
+    def solved(rows, V, seen):
+        return np.stack([np.linalg.lstsq(V[w], a[w])[0] for a, w in zip(rows, seen, strict=True)])
+
+    for _ in range(60):
+        U = solved(A, np.hstack([V, ones]), apart)
+        V = solved((A - U[:, m:] @ ones.T).T, U[:, :m], apart.T)
+    return (((A - U @ np.hstack([V, ones]).T) * apart) ** 2).sum()
+
+
+@pytest.mark.parametrize("key", ["sin", "cos"])
+@pytest.mark.parametrize("gauge", [0, 1])
+def test_encoded_floor_is_below_every_coupling_found(key, gauge):
+    """tau = 4, three waves, 8 midpoints in each room, rank 1; on the two halves, without functions
+    of the row, it is attained."""
+    tau, k, sigma, rng = 4, 8, fractions(1, "1/2", "1/3"), np.random.default_rng(0)
+    x = (torch.arange(k, dtype=torch.float64) + 0.5) / k
+    x = encodings.shifted(x.expand(tau, k)).flatten()[:, None]
+    A = couplings.Coupling(sigma, key, tau).rho(x, x).numpy() / k  # squares add up to E delta^2
+    rooms, halves = (
+        ~np.kron(np.eye(parts), np.ones((32 // parts, 32 // parts))).astype(bool)
+        for parts in (tau, 2)
+    )
+    floor = float(floors.encoded_floor(couplings.tails(sigma)[1][1 + gauge], tau))
+    all_pairs, between = (
+        min(best_apart(A, apart, 1, gauge, rng) for _ in range(6)) for apart in (rooms, halves)
+    )
+    assert all_pairs > between > (1 - 1e-12) * floor
+    assert between == pytest.approx(floor, rel=1e-9) or gauge
+    left = [(np.linalg.svd(half)[1][1 + gauge :] ** 2).sum() for half in (A[:16, 16:], A[16:, :16])]
+    assert sum(left) == pytest.approx(floor, abs=ROUNDED)
+
+
+def test_encoded_cost_against_a_quadrature():
+    """alpha = 3/2, tau = 4: a half has two rooms, and the bound of delta is integrated there; only
+    beyond d = 1/tau more was counted."""
+    r, tau, n = 400, 4, 1500
+    S, T = map(float, couplings.infinite_tails("3/2", r))
+    near = float(floors.encoded_cost("3/2", r, tau)) - T / 2
+    d = (np.arange(n)[:, None] + np.arange(n) + 1) / (tau * n)  # between two rooms side by side
+    integral = 4 * (np.minimum(2 * S, (r + 1) ** -1.5 / d) ** 2).mean() / tau**2
+    beyond = 4 * (r + 1) ** -3 * (math.log(2) - 1 / 2)  # with 1/tau for 2/tau - d
+    assert near == pytest.approx(integral + beyond, rel=2e-3)
+    assert float(floors.encoded_cost("3/2", 4, tau)) == float(couplings.infinite_tails("3/2", 4)[1])
+
+
+def test_encoded_cost_is_above_that_of_a_network():
+    tau, r, rng = 4, 400, np.random.default_rng(0)
+    coupling = couplings.endless("3/2", r, "sin", tau)
+    u, v = (
+        encodings.shifted(torch.tensor((np.arange(300) + rng.random((tau, 300))) / 300))
+        for _ in range(2)
+    )
+    u, v = u.flatten()[:, None], v.flatten()[:, None]
+    off = rate.with_diagonal(coupling, r, u).target().rho(u, v) - coupling.rho(u, v)
+    cost = (off**2)[(u // 2 != (v // 2).mT)].sum().item() / 300**2
+    T = float(couplings.infinite_tails("3/2", r)[1])
+    assert 0.45 * T < cost < float(floors.encoded_cost("3/2", r, tau)) < T
+
+
+def test_encoded_floors_need_two_halves():
+    assert floors.encoded_floor(rational("1/3"), 6) == rational("1/6")
+    for tau in (0, 5):
+        with pytest.raises(ValueError, match=f"even tau, got tau = {tau}"):
+            floors.encoded_floor(1, tau)
+    with pytest.raises(ValueError, match="alpha > 1, got alpha = 1"):
+        floors.encoded_cost(1, 8, 4)
+
+
 def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
     """The matrix of the proof; truncations of either kind lie above the floor."""
     pair = floors.Pair(2, 9)
@@ -247,6 +320,43 @@ def test_floors_of_a_pair_by_hand():
     square = slope(k_0 + n * math.sqrt(T)) ** 2 * T
     assert float(pair.mean_square_floor(m)) == pytest.approx(square)
     assert float(pair.mean_square_bound(m)) == pytest.approx((sigma[m:] ** 2).sum() / 16)
+
+
+def test_floors_of_a_pair_among_more_tokens_by_hand():
+    """b = log(tau - 1) more in the slope, and less in that of the truncation."""
+    n, m, tau = 9, 2, 8
+    pair, sigma = floors.Pair(2, n, "1/16", tau=tau), 1 / 16 / np.arange(1, n + 1) ** 2
+    T, k_0, b = (sigma[m + 1 :] ** 2).sum(), 2 * sigma.sum(), math.log(7)
+
+    def slope(z):
+        return 1 / (4 * math.cosh(z / 2) ** 2)
+
+    floor = slope(k_0 + n * math.sqrt(T) + b) ** 2 * T
+    assert float(pair.mean_square_floor(m)) == pytest.approx(floor)
+    bound = slope(b - k_0) ** 2 * (sigma[m:] ** 2).sum()
+    assert float(pair.mean_square_bound(m)) == pytest.approx(bound)
+    large = floors.Pair(2, n, "4", tau=tau)  # k_0 > b: the steepest place is within reach
+    assert float(large.mean_square_bound(m)) == pytest.approx(256 * (sigma[m:] ** 2).sum())
+
+
+def test_outputs_of_a_pair_among_more_tokens():
+    """H_1 is the logistic function of rho - log(tau - 1), all others are 1/tau; and no coupling of
+    rank m tried has a smaller mean square than the floor: truncations, also moved in their rows."""
+    pair = floors.Pair(2, 9, "1/16", tau=4)
+    x = encodings.shifted(torch.tensor(np.random.default_rng(0).random((4000, 4, 1))))
+    H, logits = pair.target()(x), pair.target().logits(x)
+    expected = torch.sigmoid(logits[:, 0, 3] - math.log(3))
+    assert H[:, 0].numpy() == pytest.approx(expected.numpy(), abs=ROUNDED)
+    assert H[:, 1:].numpy() == pytest.approx(0.25, abs=ROUNDED)
+    assert logits[:, :, :3].abs().max() == logits[:, 1:].abs().max() == 0
+    for m in (1, 3, 5):
+        found = [(H - pair.truncated(k)(x))[:, 0].square().mean().item() for k in (m, m + 1)]
+        assert float(pair.mean_square_floor(m)) < min(found)
+        assert found[0] < float(pair.mean_square_bound(m))
+    with pytest.raises(ValueError, match="tau >= 2 tokens, got tau = 1"):
+        floors.Pair(2, 9, tau=1)
+    with pytest.raises(ValueError, match="for tau = 2, got tau = 4"):
+        pair.rank_one(0.1)
 
 
 def test_floors_of_all_waves_by_hand():

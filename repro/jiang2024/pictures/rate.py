@@ -149,6 +149,38 @@ def encoded(rs: Sequence[int], panels: Mapping[str, Mapping[str, Curve]], tau: i
     return figure
 
 
+def encoded_logits(
+    ms: Sequence[int], panels: Mapping[str, Mapping[str, Curve]], tau: int
+) -> "Figure":
+    """Costs times m^(2 alpha - 1): networks, and what no coupling can reach, which is shaded."""
+    figure, all_axes = figures.panels(len(panels), width=4.0, height=4.4)
+    for axes, (alpha, curves) in zip(all_axes, panels.items(), strict=True):
+        power, floor = 2 * float(alpha) - 1, curves["floor"]
+        lowest = min(floor) / 2
+        axes.fill_between(ms, [lowest] * len(ms), floor, color="#e8e8e8", linewidth=0)
+        axes.text((ms[0] * ms[-1]) ** 0.5, 1.4 * lowest, "no coupling of rank $m_h$ gets here",
+                  ha="center", va="center", fontsize=9, color="#444444")  # fmt: skip
+        figures.draw(axes, "bound", ms, curves["bound"], "proved bound")
+        label = f"diagonal mended, $m_h = r + {tau}$"
+        figures.draw(axes, "construction", ms, curves["cost"], label)
+        figures.draw(axes, "floor", ms, floor, "every coupling of rank $m_h$, at least")
+        start, last = 1.3 * curves["bound"][2], ms[-1]
+        end = start * last / ms[2]
+        axes.plot([ms[2], last], [start, end], **GREY)
+        words = f"$\\propto m_h^{{-{power - 1:g}}}$"
+        axes.annotate(words, (last, end), (-24, -4), ha="right", color="#444444", **NOTE)
+        axes.set(xscale="log", yscale="log", xlabel="size of the head $m_h$")
+        axes.set_title(f"$\\sigma_i = i^{{-{alpha}}}$: cost times $m_h^{{{power:g}}}$")
+        axes.set_ylim(bottom=lowest)
+        axes.set_yticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
+        axes.set_yticks([], minor=True)
+        _ticks(axes, ms)
+    all_axes[0].set_ylabel("errors of all logits, $s \\neq t$")
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
 def neurons(
     curves: Mapping[int, tuple[Sequence[int], Mapping[str, Curve]]],
     valley: tuple[int, Sequence[int], Mapping[str, Curve]],
