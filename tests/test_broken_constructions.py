@@ -76,6 +76,7 @@ WANG2024 = {  # the same of repro/wang2024
     "normaliser of another window": ("test_theorem_4_1_one_layer_remembers.py", "fixed", "sums = normalisers(rpe, tuple(exponents), length)", "sums = normalisers(rpe, tuple(exponents), length + 1)"),
     "memories exchanged": ("test_theorem_4_1_one_layer_remembers.py", "fixed", "W_V[1:, 0] = v", "W_V[1:, 0] = v[::-1]"),
     "every head reads pointer 1": ("test_theorem_5_1_two_layers_follow_a_pointer.py", "adaptive", "layout.row(layout.pointer(k), beta)", "layout.row(layout.pointer(1), beta)"),
+    "trained, the mean over the wrong axis": ("test_theorem_5_1_two_layers_follow_a_pointer.py", "trained_transformer", ".square().mean((1, 2))", ".square().mean((0, 2))"),
     "1/log 2 lost": ("test_remark_B_3_dot_product_and_distance.py", "adaptive", "1 / flint.arb(2).log()", "flint.arb(1)"),
     "Vandermonde transposed": ("test_proposition_5_2_dot_product.py", "pointer", "solve[j, i] * c", "solve[i, j] * c"),
     "exponent of C.2": ("test_section_C_2_depth.py", "depth", "** (2 * n + 2)", "** (2 * n + 1)"),

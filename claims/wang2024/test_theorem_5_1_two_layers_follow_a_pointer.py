@@ -236,18 +236,21 @@ def spec(claim, rpe, start):
 
 
 def trained(claim, rpe, start):
-    made = claim.train(spec(claim, rpe, start), wang2024.trained_transformer.train)
-    return made.outcome.numbers
+    return claim.train(spec(claim, rpe, start), wang2024.trained_transformer.train).outcome
 
 
 @types
 @pytest.mark.train
 def test_gradient_descent_from_a_random_start_and_from_the_construction(rpe, claim):
     """What it finds is recorded beside the construction; every disturbed one is led back."""
-    found = {start: trained(claim, rpe, start) for start in ("random", "construction")}
+    outcomes = {start: trained(claim, rpe, start) for start in ("random", "construction")}
+    found = {start: outcome.numbers for start, outcome in outcomes.items()}
     built = measured(claim, "follow", rpe, spec(claim, rpe, "random").heads)[0]
     for start, numbers in found.items():
         claim.record(**{f"{start}: {name}": runs for name, runs in numbers.items()}, built=built)
+        losses = len(outcomes[start].curves) - 1  # the steps are a curve as well
+        claim.equals(losses, len(numbers["largest error"]), f"losses, start: {start}",
+                     equation="one for each run")  # fmt: skip
     random, start = found["random"]["mean square error"], "start: random"
     learnt = "spread: 0.5 at most was seen after 50 steps, 0.31 after 300"
     name, part = (
@@ -282,8 +285,7 @@ def test_figure_error_against_heads(claim):
         optima = [lower_end(wang2024.moving.optimal(rpe, 3, H)) for H in Hs]
         panels[rpe]["best"] = (Hs, optima)
         for start in ("random", "construction"):
-            numbers = trained(claim, rpe, start)
-            runs = numbers["largest error"]
+            runs = trained(claim, rpe, start).numbers["largest error"]
             heads = [spec(claim, rpe, start).heads] * len(runs)
             panels[rpe][f"trained, {start}"] = (heads, runs)
         first, last = (panels[rpe]["follow"][1][i] for i in (0, -1))
