@@ -10,7 +10,7 @@ Section 5.1, (68)     couplings.py
 Figure 1              spectra.py; what is trained in all figures and tables: learner.py
 Figures 2, 3, Table 1 vit.py; trained_vit.py, image_settings.py (what is trained)
 Figure 3              head_pod.py (the POD of a trained head); Table 1: convolution.py, the contrast
-Figure 2              scores.py; whose else: minilm.py, vit_weights.py (a user's own ViT-B/16)
+Figure 2              scores.py; whose: subjects.py, minilm.py, vit_weights.py (a user's ViT-B/16)
 Theorem 4.1           rate.py, and what no network can do: floors.py
 (5) in floating point networks.py
 (40)-(43)             softmax.py
@@ -19,6 +19,8 @@ Appendix B.1, tasks   tasks.py; what training recovers of them: recovery.py
 Section D.1           recurrent.py (72)-(75), memory.py (76)-(79), hankel.py (the rate)
 Proposition 6.1       ordering.py, and the floor under Table 2
 Proposition 6.3       memory.py
+Table 1, ENG-DE       translation.py, sentences.py, subwords.py (texts and pieces), bleu.py,
+                      trained_translation.py, reordering.py (what is trained)
 Tables 2, 3           linear_tasks.py (targets), learner.py (Transformer), trained_recurrent.py,
                       comparison.py (what is trained)
 """
@@ -29,6 +31,7 @@ from repro.lazy import submodules
 
 if TYPE_CHECKING:
     from repro.jiang2024 import (
+        bleu,
         comparison,
         complexity,
         convolution,
@@ -52,19 +55,26 @@ if TYPE_CHECKING:
         rate,
         recovery,
         recurrent,
+        reordering,
         representation,
         scores,
         selection,
+        sentences,
         softmax,
         spectra,
+        subjects,
+        subwords,
         tasks,
         trained_recurrent,
+        trained_translation,
         trained_vit,
+        translation,
         vit,
         vit_weights,
     )
 
 __all__ = [
+    "bleu",
     "comparison",
     "complexity",
     "convolution",
@@ -88,14 +98,20 @@ __all__ = [
     "rate",
     "recovery",
     "recurrent",
+    "reordering",
     "representation",
     "scores",
     "selection",
+    "sentences",
     "softmax",
     "spectra",
+    "subjects",
+    "subwords",
     "tasks",
     "trained_recurrent",
+    "trained_translation",
     "trained_vit",
+    "translation",
     "vit",
     "vit_weights",
 ]

@@ -21,6 +21,7 @@ lower case, no accents, and of every word the longest beginning that is on the l
 longest that continues it. Only for scripts with spaces between words: BERT cuts Chinese by letters.
 """
 
+import itertools
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ class Pieces:
     def of_length(self, texts: Sequence[str], tau: int, count: int) -> Tensor:
         """The first `count` texts that have tau pieces or more, cut to tau: (count, tau)."""
         rows = (self.of(text) for text in texts)
-        long = [[*row[: tau - 1], row[-1]] for row in rows if len(row) >= tau][:count]
+        cut = ([*row[: tau - 1], row[-1]] for row in rows if len(row) >= tau)
+        long = list(itertools.islice(cut, count))
         if len(long) < count:
             raise ValueError(f"{len(long)} texts have {tau} pieces or more, {count} are needed")
         return torch.tensor(long)

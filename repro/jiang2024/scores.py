@@ -23,6 +23,9 @@ A score that is the same for all s changes no softmax; `seen` takes the mean of 
 leaves the smallest matrix of the same attention.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -60,6 +63,33 @@ def rounding(Q: Tensor, K: Tensor) -> Tensor:
         raise ValueError(f"rounding() bounds double precision, got {Q.dtype}")
     size = Q.norm(dim=(-1, -2)) * K.norm(dim=(-1, -2)) / m_h**0.5
     return (m_h + 4 + tau**2) * UNIT * size
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Every head of a network on a set of inputs."""
+
+    spectra: Tensor  # (layers, heads, inputs, tau)
+    rounding: Tensor  # (layers, heads, inputs)
+    m_h: int
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Tensor, Tensor]], see: bool = False) -> "Heads":
+        """From queries and keys of every layer, in double; with `see` what the softmax sees."""
+        see_it = seen if see else (lambda matrix: matrix)
+        numbers = [(spectra(see_it(of(Q, K))), rounding(Q, K)) for Q, K in pairs]
+        values, small = (torch.stack(part).transpose(1, 2) for part in zip(*numbers, strict=True))
+        return cls(values, small, m_h=pairs[0][0].shape[-1])
+
+    @property
+    def values(self) -> Tensor:
+        """Those that are not rounding, (layers, heads, inputs, min(m_h, tau))."""
+        return self.spectra[..., : self.m_h]
+
+    @property
+    def ranks(self) -> Tensor:
+        """How many values are above rounding, (layers, heads, inputs)."""
+        return (self.spectra > self.rounding[..., None]).sum(-1)
 
 
 # --- concentration -------------------------------------------------------------------------------

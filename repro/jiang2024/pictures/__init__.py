@@ -6,6 +6,8 @@ from repro.lazy import submodules
 
 if TYPE_CHECKING:
     from repro.jiang2024.pictures import (
+        attention,
+        head_sizes,
         rate,
         recurrent,
         representation,
@@ -13,9 +15,12 @@ if TYPE_CHECKING:
         tables,
         tasks,
         trained_rate,
+        translations,
     )
 
 __all__ = [
+    "attention",
+    "head_sizes",
     "rate",
     "recurrent",
     "representation",
@@ -23,5 +28,6 @@ __all__ = [
     "tables",
     "tasks",
     "trained_rate",
+    "translations",
 ]
 __getattr__ = submodules(__name__, *__all__)

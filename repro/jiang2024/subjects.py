@@ -1,0 +1,81 @@
+"""Figure 2: whose heads are looked at, on which inputs, and what they are compared with.
+
+trained      the network of the figure
+untrained    the same network before training, with the same inputs
+redrawn      the trained network, but for W_Q and W_K of the last layer, which are the untrained:
+             the tokens that the last layer sees are those of the trained network
+mixed        inputs, every other of which is of another kind: one colour, or one word repeated
+"""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from torch import Tensor
+
+from repro.data import parallel
+from repro.jiang2024.minilm import MiniLM, Pieces
+from repro.jiang2024.scores import Heads
+from repro.jiang2024.vit import VisionTransformer
+
+
+class Network(Protocol):
+    def queries_and_keys(self, inputs: Tensor, /) -> list[tuple[Tensor, Tensor]]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Networks in double precision, without gradients."""
+
+    trained: Network
+    untrained: Network
+    redrawn: Network
+    inputs: Tensor
+    mixed: Tensor
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019  (few, and small beside the networks)
+    def heads(self, network: str, inputs: str = "inputs") -> Heads:
+        """Of the network and the inputs of these names."""
+        return Heads.of(getattr(self, network).queries_and_keys(getattr(self, inputs)))
+
+    def seen(self, network: str) -> Heads:
+        """What the softmax of the last layer sees."""
+        return Heads.of(getattr(self, network).queries_and_keys(self.inputs)[-1:], see=True)
+
+
+def of_images(trained: VisionTransformer, untrained: VisionTransformer, images: Tensor) -> Subject:
+    """`images` (count, 3, ., .) as the networks want them."""
+    last = f"layers.{trained.shape.depth - 1}.attention"
+    parts = (f"{last}.W_Q", f"{last}.W_K")
+    redrawn = trained.shape.build()
+    redrawn.load_state_dict(_grafted(trained.state_dict(), untrained.state_dict(), parts))
+    images = images.double()
+    mixed = images.clone()
+    mixed[::2] = mixed[::2].mean((-1, -2), keepdim=True)
+    for network in (trained, untrained, redrawn):
+        network.double().requires_grad_(False)
+    return Subject(trained, untrained, redrawn, images, mixed)
+
+
+def of_sentences(folder: Path, texts: Path, count: int, tau: int, seed: int) -> Subject:
+    """MiniLM, on the first English sentences that have tau pieces, cut there."""
+    name = "newstest2014" if (texts / "newstest2014.en").exists() else "all"
+    english = [pair[0] for pair in parallel.read(texts, name)]
+    tokens = Pieces.read(folder / "vocab.txt").of_length(english, tau, count)
+    trained = MiniLM.read(folder / "model.safetensors").double()
+    untrained = MiniLM.untrained(seed).double()
+    last = f"encoder.layer.{trained.shape.depth - 1}.attention.self"
+    parts = (f"{last}.query", f"{last}.key")
+    redrawn = MiniLM(trained.shape, _grafted(trained.weights, untrained.weights, parts))
+    mixed = tokens.clone()
+    mixed[::2, 1:-1] = tokens[::2, 1:2]
+    return Subject(trained, untrained, redrawn, tokens, mixed)
+
+
+def _grafted(
+    own: Mapping[str, Tensor], others: Mapping[str, Tensor], parts: tuple[str, ...]
+) -> dict[str, Tensor]:
+    """Tensors whose names begin with one of `parts` are the others'."""
+    return {name: (others if name.startswith(parts) else own)[name] for name in own}
