@@ -60,52 +60,29 @@ def target_of(name):
     return made.get(name) or wang2024.circle.COMPASS
 
 
-def network_of(target, heads, **changes):
-    stages = wang2024.adaptive.two_layers(target)
-    return wang2024.adaptive.transformer(target, heads, stages, **changes)
-
-
 # --- exactly -------------------------------------------------------------------------------------
 
 
 def follow_exactly(claim, name, rpe):
     """Pointers, blocks and output of the network with interpolating heads, on windows."""
     target = target_of(name)
-    layout = wang2024.adaptive.Layout(target.M, target.d)
     heads = [wang2024.moving.interpolated(rpe, T, "1/100") for T in target.distances]
     windows = target.windows(target.reach + 2)
     few = claim.at_scale(smoke=40, laptop=len(windows), paper=len(windows))
     windows = windows[claim.rng(f"{name} {rpe}").permutation(len(windows))[:few]]
-    n, tokens, bits = windows.shape[1], windows.astype(int).tolist(), 256
-    with flint.ctx.workprec(bits):
-        network = network_of(target, heads)
-        network = network if rpe == "lin" else network.balls(bits)
-        states = list(network.states(numerics.exact.rationals(windows)))
-        wrong, blocks, outputs = 0, [0] * target.M, 0
-        truth = numerics.exact.rationals(target(windows))
-        for w, t in itertools.product(range(len(windows)), range(n)):
-            for k, step in enumerate(STEPS[name]):
-                g, found = step(tokens[w][t]), states[2][w, t, layout.pointer(k + 1)]
-                wrong += found != g if rpe == "lin" else found.exp().unique_fmpz() != g
-                if t >= target.reach:
-                    memory = numerics.exact.rationals(tokens[w][t - g])
-                    distance = states[3][w, t, layout.block(k + 1)] - memory
-                    blocks[k] = max(blocks[k], (distance**2).sum(), key=float)
-            if t >= target.reach:
-                error = abs(states[4][w, t, 0] - truth[w, t - target.reach])
-                outputs = max(outputs, error, key=float)
-    claim.record(windows=len(windows), heads=[one.H for one in heads], error=float(outputs))
-    claim.equals(wrong, 0, "pointers that are not g_k(x_t)", equation="B.1, Step II")
+    found = wang2024.following.exactly(target, heads, STEPS[name], windows)
+    claim.record(windows=len(windows), heads=[one.H for one in heads], error=float(found.output))
+    claim.equals(found.wrong, 0, "pointers that are not g_k(x_t)", equation="B.1, Step II")
     for k, one in enumerate(heads):
         name_k, l1 = f"|block {k + 1} − x_(t−g)|², largest", "theorem: the l1 error of the heads"
-        claim.at_most(blocks[k], one.error**2, name_k, equation="B.1, Step III", source=l1)
+        claim.at_most(found.blocks[k], one.error**2, name_k, equation="B.1, Step III", source=l1)
     squares = sum((one.error**2 for one in heads), flint.fmpq(0))
     final = "theorem: |f|_Lip² times the sum of the squares of the heads' errors"
     allowed = LIPSCHITZ_SQUARED[name] * squares
     claim.at_most(
-        outputs**2, allowed, f"{ERROR}, squared", equation="the final bound", source=final
+        found.output**2, allowed, f"{ERROR}, squared", equation="the final bound", source=final
     )
-    return outputs, heads
+    return found.output, heads
 
 
 @names
@@ -138,21 +115,10 @@ def head_counts(claim, rpe):
 
 @functools.cache
 def sup_error(name, rpe, H, seed, device):
-    """Of float64 networks with H heads for each memory; and what is proved of them.
-
-    Largest error found; bound over all sequences; the same for windows of 60; and for rounding.
-    """
-    import torch
-
-    target = target_of(name)
-    heads = [wang2024.moving.fitted(rpe, T, H) for T in target.distances]
-    network = network_of(target, heads).to(torch.float64, device)
-    rng = np.random.default_rng(seed)
-    windows = wang2024.adaptive.tried(target, heads, target.reach + 3, WINDOW, rng)
-    error = wang2024.adaptive.largest_error(network, target, windows)
-    lipschitz = math.sqrt(LIPSCHITZ_SQUARED[name])
-    parts = zip(*((psi.proved_error(), psi.error, 5 * psi.floor) for psi in heads), strict=True)
-    return error, *(lipschitz * float(np.linalg.norm(part)) for part in parts)
+    """Largest error found; bound over all sequences; the same for windows; and for rounding."""
+    target, rng = target_of(name), np.random.default_rng(seed)
+    error, *parts = wang2024.following.sup_error(target, rpe, H, WINDOW, rng, device)
+    return error, *(math.sqrt(LIPSCHITZ_SQUARED[name]) * part for part in parts)
 
 
 def measured(claim, name, rpe, H):
@@ -165,7 +131,9 @@ def measured(claim, name, rpe, H):
 def test_one_network_serves_every_length(claim):
     """Tokens 0 before a window change nothing: the same weights, at 5 and at 12 positions."""
     target = wang2024.targets.FOLLOW
-    network = network_of(target, [wang2024.moving.interpolated("lin", 3, "1/100")])
+    network = wang2024.following.two_layers(
+        target, [wang2024.moving.interpolated("lin", 3, "1/100")]
+    )
     short = numerics.exact.rationals(target.draw(4, 5, claim.rng("x")).astype(int))
     long = np.concatenate([numerics.exact.rationals(np.zeros((4, 7, 1), dtype=int)), short], axis=1)
     ends = [network(x)[:, -2:, 0].tolist() for x in (short, long)]
@@ -352,7 +320,7 @@ def test_with_too_few_heads_a_block_stays_0_and_the_bound_still_holds(H, claim):
     """Two pointers, T = 3 and 2, need 4 + 3 heads. With H of them only the second is served."""
     target = wang2024.targets.TWO_POINTERS
     served = wang2024.moving.interpolated("lin", 2, "1/1000", H)
-    network = network_of(target, [wang2024.moving.silent("lin", 3), served])
+    network = wang2024.following.two_layers(target, [wang2024.moving.silent("lin", 3), served])
     few = claim.at_scale(smoke=30, laptop=120, paper=243)
     windows = target.windows(5)[claim.rng("windows").permutation(243)[:few]]
     outputs = network(numerics.exact.rationals(windows))[:, 3:, 0]
@@ -461,7 +429,7 @@ def test_least_norm_with_its_certificate_and_eight_neurons(T, rpe, claim):
     target = circle.pointer(T)
     heads = [wang2024.moving.Moving(rpe, T, (numerics.exact.rational(2),), (1,), 1)]
     with flint.ctx.workprec(256):
-        network = network_of(target, heads)
+        network = wang2024.following.two_layers(target, heads)
         exact = network if rpe == "lin" else network.balls(256)
         states = wang2024.adaptive.pointed(exact, circle.EIGHT[:, None, :])
         found = states[:, 0, wang2024.adaptive.Layout(1, 2).pointer(1)]
@@ -538,26 +506,10 @@ def test_a_width_that_is_proved(T, rpe, claim):
     claim.at_least(right, least_share, name, equation="m > law", source=hoeffding)
 
 
-def drawn_pointer(rpe, T, psi, m, rng):
-    """The target on eight tokens, and a network for it whose g is drawn."""
-    target = wang2024.circle.pointer(T)
-    drawn = wang2024.circle.drawn(least(T, rpe), m, rng)
-    return target, network_of(target, [psi], memory_networks=[drawn])
-
-
-def end_to_end(claim, rpe, T, H, m, rng):
+def end_to_end(claim, psi, T, m, rng):
     """Largest error, and share of wrong pointers, of a float64 network whose g is drawn."""
-    import torch
-
-    psi, layout = wang2024.moving.fitted(rpe, T, H), wang2024.adaptive.Layout(1, 2)
-    target, network = drawn_pointer(rpe, T, psi, m, rng)
-    network = network.to(torch.float64, claim.device)
-    windows = target.draw(200, 24, claim.rng("windows"))
-    x = torch.as_tensor(windows, device=claim.device)
-    held = wang2024.adaptive.pointed(network, x)[..., T:, layout.pointer(1)].cpu().numpy()
-    pointers = held if rpe == "lin" else np.rint(np.exp(held))
-    wrong = float((pointers != target.fetched(windows)[0][..., 0]).mean())
-    return float(wang2024.adaptive.errors(network, target, windows).max()), wrong, psi
+    draw = claim.rng("windows")
+    return wang2024.following.with_drawn_pointer(T, psi, m, rng, draw, claim.device)
 
 
 WIDE = [("lin", 2, 6), ("lin", 4, 8), ("log", 2, 8)]
@@ -568,7 +520,8 @@ WIDE = [("lin", 2, 6), ("lin", 4, 8), ("log", 2, 8)]
 def test_a_drawn_network_that_is_wide_enough_leaves_only_the_heads_error(rpe, T, H, claim):
     """With m above the proved width the whole network errs by what its heads leave."""
     m = wang2024.circle.enough(rpe, least(T, rpe).norm, T, 8, missed=1e-6)
-    error, wrong, psi = end_to_end(claim, rpe, T, H, m, claim.rng("neurons"))
+    psi = wang2024.moving.fitted(rpe, T, H)
+    error, wrong = end_to_end(claim, psi, T, m, claim.rng("neurons"))
     claim.record(m=m, error=error)
     never = "theorem: Hoeffding, but for one draw in a million"
     claim.at_most(wrong, 0, "share of wrong pointers", equation="Step II", source=never)
@@ -601,7 +554,7 @@ def test_printed_query_and_key_matrices_have_dot_product_zero(claim):
     """
     target = wang2024.targets.FOLLOW
     heads = [wang2024.moving.interpolated("lin", 3, "1/100")]
-    network = network_of(target, heads)
+    network = wang2024.following.two_layers(target, heads)
     printed = wang2024.printed_weights.transposed(network)
     windows = target.windows(4)
     x = wang2024.adaptive.pointed(printed, numerics.exact.rationals(windows))
@@ -636,7 +589,7 @@ def test_printed_log_sum_begins_where_its_terms_are_infinite(claim):
     target, bits = wang2024.targets.FOLLOW, 256
     heads = [wang2024.moving.interpolated("log", 3, "1/100")]
     with flint.ctx.workprec(bits):
-        network = network_of(target, heads).balls(bits)
+        network = wang2024.following.two_layers(target, heads).balls(bits)
         x = wang2024.adaptive.pointed(network, numerics.exact.rationals([[0], [1], [-1]]))
         attention = network.layers[1].attention
         weights = attention.scores(attention.heads[0], x)[-1]  # x_t = -1: g = 1
@@ -668,7 +621,9 @@ def test_printed_attention_error_lacks_the_sum_over_memories(claim):
     target = wang2024.targets.TWO_POINTERS
     heads = [wang2024.moving.interpolated("lin", T, "1/100") for T in target.distances]
     windows = target.windows(4)
-    states = list(network_of(target, heads).states(numerics.exact.rationals(windows)))
+    states = list(
+        wang2024.following.two_layers(target, heads).states(numerics.exact.rationals(windows))
+    )
     blocks = states[3][:, -1, :3]
     wanted = numerics.exact.rationals(target.fetched(windows)[1][:, -1])
     squares = max(((blocks - wanted) ** 2).sum(-1))
@@ -701,7 +656,7 @@ def test_reading_step_III_sets_the_first_W_O(claim):
     """
     target = wang2024.targets.FOLLOW
     heads = [wang2024.moving.interpolated("lin", 3, "1/100")]
-    network = network_of(target, heads)
+    network = wang2024.following.two_layers(target, heads)
     first, second = network.layers
     off = dataclasses.replace(second.attention, W_O=0 * second.attention.W_O)
     layers = (first, dataclasses.replace(second, attention=off))
@@ -726,9 +681,9 @@ def test_reading_step_III_sets_the_first_W_O(claim):
 @pytest.mark.parametrize("T", [2, 4], ids="T={}".format)
 def test_control_too_narrow_a_network_points_elsewhere(T, claim):
     """Four drawn neurons, lin, the first draw that is wrong somewhere: another token is fetched."""
-    rng, wrong = claim.rng("four"), 0
+    rng, wrong, psi = claim.rng("four"), 0, wang2024.moving.fitted("lin", T, {2: 6, 4: 8}[T])
     while not wrong:
-        error, wrong, _ = end_to_end(claim, "lin", T, {2: 6, 4: 8}[T], 4, rng)
+        error, wrong = end_to_end(claim, psi, T, 4, rng)
     claim.record(wrong=wrong)
     far = "spread: 2 or more on three seeds; 500 and more of the positions have a wrong pointer"
     claim.at_least(error, 0.9, ERROR, equation="m below the law", source=far)
@@ -754,7 +709,7 @@ def test_control_without_rounding_the_error_of_g_stays(H, claim):
     import torch
 
     psi = wang2024.moving.fitted("lin", 3, H)  # for T = 3: the noise may ask for more than 2
-    target, network = drawn_pointer("lin", 2, psi, 8192, claim.rng("neurons"))
+    target, network = wang2024.following.drawn_pointer(2, psi, 8192, claim.rng("neurons"))
     without = wang2024.adaptive.unrounded(network).to(torch.float64)
     windows = target.draw(100, 8, claim.rng("windows"))
     error = float(wang2024.adaptive.errors(without, target, windows).max())
@@ -771,7 +726,7 @@ def test_control_pointers_off_by_one_fetch_another_token(name, claim):
     more = wang2024.targets.shifted(target.memories[0].lin, 1)
     heads = [wang2024.moving.interpolated("lin", T + 1, "1/100") for T in target.distances]
     networks = [more, *(other.lin for other in target.memories[1:])]
-    network = network_of(target, heads, memory_networks=networks)
+    network = wang2024.following.two_layers(target, heads, memory_networks=networks)
     windows = target.windows(target.reach + 2)[:: claim.at_scale(smoke=7, laptop=1, paper=1)]
     error = exact_error(network, target, windows)
     apart = "theorem: another token is read, and f moves by 1 or 2, less |f|_Lip E_Attn ≤ 0.025"

@@ -59,9 +59,7 @@ def target_of(name):
 
 
 def built(target, heads):
-    """The network of the proof, with these heads for every memory."""
-    adaptive = wang2024.adaptive
-    return adaptive.transformer(target, [heads] * target.M, adaptive.nested(target))
+    return wang2024.following.nested(target, heads)
 
 
 def interpolated(rpe, T=2, level=LEVEL):
@@ -141,18 +139,8 @@ def test_every_pointer_is_exact_and_the_error_within_the_bound(name, claim):
 @pytest.mark.exact
 def test_nothing_else_of_the_stream_moves(name, claim):
     """FFN j writes its pointers (the first one also 1), attention j + 1 its blocks; exactly."""
-    target = target_of(name)
     states, _, _ = followed(name, 5)
-    place, moved, written = layout(target), 0, 0
-    for j, stage in enumerate(wang2024.adaptive.nested(target), start=1):
-        pointers = [place.pointer(k) for k in stage] + [place.last] * (j == 1)
-        blocks = [i for k in stage for i in range(*place.block(k).indices(place.D))]
-        before, pointed, fetched = states[2 * j - 1 : 2 * j + 2]
-        for change, allowed in ((pointed - before, pointers), (fetched - pointed, blocks)):
-            others = [i for i in range(place.D) if i not in allowed]
-            moved += int((change[..., others] != 0).sum())
-            written += int((change[..., allowed] != 0).sum())
-    moved += int((states[1] != states[0]).sum())
+    moved, written = wang2024.following.elsewhere(target_of(name), states)
     claim.equals(moved, 0, "numbers that change elsewhere", equation="(E2), step 1")
     claim.record(numbers_written=written)
 
@@ -160,22 +148,10 @@ def test_nothing_else_of_the_stream_moves(name, claim):
 @pytest.mark.parametrize("name", EXPLICIT)
 @pytest.mark.certified
 def test_log_pointers_and_error_in_balls(name, claim):
-    target, n, ball = target_of(name), 4, numerics.logarithms.ball
-    heads = interpolated("log")
-    windows = target.windows(n)
-    steps, _ = target.fetched(windows)
-    place, wrong, error = layout(target), 0, flint.arb(0)
+    target, heads = target_of(name), interpolated("log")
+    windows = target.windows(4)
+    wrong, error = wang2024.following.in_balls(target, heads, windows)
     with flint.ctx.workprec(BITS):
-        tokens = np.frompyfunc(ball, 1, 1)(rationals(windows.astype(int)))
-        *_, end, out = built(target, heads).balls(BITS).states(tokens)
-        for w, t in np.ndindex(steps.shape[:2]):
-            x = end[w, t + target.reach]
-            logs = [flint.arb(int(s)).log() for s in steps[w, t]]
-            off = [x[place.pointer(k)] - log for k, log in enumerate(logs, start=1)]
-            wrong += sum(not abs(one) < 1e-30 for one in off)
-        y = target(windows).astype(int)
-        for w, t in np.ndindex(y.shape):
-            error = error.max(abs(out[w, t + target.reach, 0] - int(y[w, t])))
         allowed = (flint.arb((target.M + 1) * target.M)).sqrt() * heads.error
     claim.record(windows=len(windows), heads=heads.H, error=float(error))
     claim.equals(wrong, 0, "pointers not within 1e-30 of log t_l", equation="(E1)")
@@ -200,22 +176,10 @@ def curve(claim, rpe):
 @functools.cache
 def _curve(rpe, Hs, n, seed, device):
     """H -> error, bound, floor for one block, error with one layer less, rounding."""
-    import torch
-
-    adaptive, target, found = wang2024.adaptive, wang2024.targets.NESTED, {}
-    for H in Hs:
-        heads = wang2024.moving.optimal(rpe, 2, H)
-        network = built(target, heads).to(torch.float64, device)
-        tried = adaptive.tried(target, [heads] * 2, n, 40, np.random.default_rng(seed))
-        bound = target.readout.lipschitz * adaptive.attention_error([heads] * 2)
-        found[H] = {
-            "network": adaptive.largest_error(network, target, tried),
-            "bound": bound,
-            "floor": float(heads.error.lower()),
-            "less": adaptive.largest_error(adaptive.cut(network, 2), target, tried),
-            "rounding": 5 * math.sqrt(3) * math.sqrt(2) * heads.floor,
-        }
-    return found
+    measure, optimal = wang2024.following.nested_errors, wang2024.moving.optimal
+    rngs = {H: np.random.default_rng(seed) for H in Hs}
+    nested = wang2024.targets.NESTED
+    return {H: measure(nested, optimal(rpe, 2, H), n, rng, device) for H, rng in rngs.items()}
 
 
 @both
@@ -432,22 +396,8 @@ def test_the_statement_for_every_H_with_its_constant(rpe, claim):
 DELTA = Fraction(1, 1000)
 
 
-def cliff_windows(delta, n):
-    """All windows over -1, -delta, delta, 1: as floats and as rationals."""
-    target = wang2024.chains.cliff(delta)
-    places = np.indices((4,) * n).reshape(n, -1).T
-    exact = rationals([-1, -Fraction(delta), Fraction(delta), 1])
-    return target, target.tokens[places], exact[places][..., None]
-
-
-def cliff_pointers(delta, level, n=3):
-    """t_2 as the network has it at the last position, and as it should be; errors; tokens."""
-    target, floats, exact = cliff_windows(delta, n)
-    *_, end, out = built(target, interpolated("lin", 2, level)).states(exact)
-    steps, _ = target.fetched(floats)
-    found, stated = end[:, -1, layout(target).pointer(2)], steps[:, -1, 1]
-    y = exact[np.arange(len(exact)), n - 1 - stated, 0]
-    return found, rationals(stated), abs(out[:, -1, 0] - y), exact
+def cliff_pointers(level):
+    return wang2024.following.cliff_pointers(DELTA, interpolated("lin", 2, level))
 
 
 @pytest.mark.exact
@@ -461,11 +411,11 @@ def test_better_heads_of_the_same_number_follow_a_steep_function(claim):
         fine.error * numerics.exact.rational(steep), allowed, "e |g₂|_Lip",
         equation="C.1", source=condition,
     )  # fmt: skip
-    found, stated, errors, _ = cliff_pointers(DELTA, Fraction(1, 2000))
+    found, stated, errors, _ = cliff_pointers(Fraction(1, 2000))
     claim.equals(int((found != stated).sum()), 0, "pointers that differ, fine", equation="(E1)")
     proved = "theorem: |f|_Lip = 1, and only block 2 is read"
     claim.at_most(errors.max(), fine.error, f"{ERROR}, fine", equation="5.4", source=proved)
-    found, stated, errors, _ = cliff_pointers(DELTA, LEVEL)
+    found, stated, errors, _ = cliff_pointers(LEVEL)
     wrong = int((found != stated).sum())
     claim.record(windows=len(found), wrong_pointers_of_the_coarse_heads=wrong)
     source = "spread: 4 of 64 windows and an error of 1.0 were seen; δ is less than e"
@@ -527,7 +477,7 @@ def test_reading_the_condition_on_the_heads_leaves_out_g_K(claim):
         equation="C.1",
         source=printed,
     )
-    found, stated, _, exact = cliff_pointers(DELTA, LEVEL)
+    found, stated, _, exact = cliff_pointers(LEVEL)
     first = int(np.flatnonzero(found != stated)[0])
     window = [str(x) for x in exact[first, :, 0]]
     claim.counterexample(
@@ -745,21 +695,13 @@ def test_figure_attention_of_each_layer(claim):
 
     tokens = [1, -1, -1, 1, 1, -1, 1, -1, -1, -1, 1, 1, -1, 1]
     network, states, steps = example(claim, tokens, 6)
-    n, reach, weights, places = len(tokens), 2, [], []
-    floats = network.to(torch.float64)
-    for l in range(3):
-        weight = wang2024.adaptive.attention_map(floats, l, torch.as_tensor(states[2 * l]))
-        wanted, goals = np.zeros((n, n)), [-1] * n
-        for t in range(reach, n if l else 0):
-            goals[t] = t - int(steps[t - reach, l - 1])
-            wanted[t, goals[t]] = 1
-        off = np.abs(weight - wanted)[reach:].sum(1).max()
-        e = float(wang2024.moving.optimal("lin", 2, 6).error.upper())
-        proved = "theorem: a row is psi(.; t_l), within e of the indicator; rounding below 1e-7"
-        name = f"l1 distance of a row from the indicator, layer {l + 1}"
+    e = float(wang2024.moving.optimal("lin", 2, 6).error.upper())
+    proved = "theorem: a row is psi(.; t_l), within e of the indicator; rounding below 1e-7"
+    measured = wang2024.following.fetching_maps(network.to(torch.float64), states, steps, reach=2)
+    weights, places, offs = zip(*measured, strict=True)
+    for layer, off in enumerate(offs, start=1):
+        name = f"l1 distance of a row from the indicator, layer {layer}"
         claim.at_most(off, e + 1e-7, name, equation="E.2", source=proved)
-        weights.append(weight)
-        places.append(goals)
     claim.figure(
         wang2024.pictures.nested.maps(tokens, weights, places),
         "attention",
@@ -767,7 +709,7 @@ def test_figure_attention_of_each_layer(claim):
         "heads, lin, summed with their W_V). Rows attend, columns are attended to, circles are "
         "t − t₁ and t − t₂; the first two rows lack the past they would need.",
         alt="Layer 1 attends to nothing. In layers 2 and 3 every row has one dark square, at the "
-        f"circle; all other weights of a row add up to at most {off:.0e}.",
+        f"circle; all other weights of a row add up to at most {offs[-1]:.0e}.",
     )
 
 

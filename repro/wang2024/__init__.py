@@ -5,7 +5,8 @@ Equation (15), B.1    rounding.py
 Sections 4.1, 5.1     targets.py, tables.py (every finite function), chains.py (nested), circle.py
 Section 4, A.1        fixed.py (Theorem 4.1), fixed_heads.py
 Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), moving.py
-                      pointer.py (Proposition 5.2), depth.py (C.2), printed_weights.py (C.1)
+                      following.py (what these networks do), printed_weights.py (C.1)
+                      pointer.py (Proposition 5.2), depth.py (C.2)
 Both, trained         trained_transformer.py
 Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (linear RNNs)
 Lemmas E.1, E.2       exponentials.py, and trained: trained_delta.py
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         exponentials,
         fixed,
         fixed_heads,
+        following,
         heads,
         jackson,
         kernels,
@@ -62,6 +64,7 @@ __all__ = [
     "exponentials",
     "fixed",
     "fixed_heads",
+    "following",
     "heads",
     "jackson",
     "kernels",
