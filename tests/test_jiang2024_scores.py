@@ -105,3 +105,21 @@ def test_rounding_lies_above_what_follows_the_rank_and_far_below_the_rank():
     assert (values[:, 2] >= 1e6 * allowed).all()
     with pytest.raises(ValueError, match="bounds double precision"):
         scores.rounding(Q.float(), K.float())
+
+
+def test_heads_of_a_network_know_their_rank():
+    """Layers of 2 heads of size 3, 5 inputs of 9 tokens; in the second layer rank 2."""
+    generator = torch.Generator().manual_seed(3)
+    Qs, Ks = torch.randn(2, 2, 5, 2, 9, 3, generator=generator, **DOUBLE)
+    Qs[1, ..., 2] = Qs[1, ..., 1]
+    pairs = list(zip(Qs, Ks, strict=True))
+    heads = scores.Heads.of(pairs)
+    assert heads.spectra.shape == (2, 2, 5, 9)
+    assert heads.values.shape == (2, 2, 5, 3)
+    assert (heads.ranks == torch.tensor([3, 2])[:, None, None]).all()
+    Q, K = pairs[0]
+    expected = torch.linalg.svdvals(Q[4, 1] @ K[4, 1].T) / 3**0.5
+    torch.testing.assert_close(heads.spectra[0, 1, 4], expected)
+    matrix = Q[4, 1] @ K[4, 1].T / 3**0.5
+    expected = torch.linalg.svdvals(matrix - matrix.mean(1, keepdim=True))
+    torch.testing.assert_close(scores.Heads.of(pairs, see=True).spectra[0, 1, 4], expected)

@@ -48,7 +48,10 @@ def count(claim, kind):
 def subject(claim, kind):
     if kind == "sentences":
         folders = claim.data("minilm"), claim.data("english-german")
-        return _sentences(*folders, count(claim, kind), claim.seed("twin"))
+        try:
+            return _sentences(*folders, count(claim, kind), claim.seed("twin"))
+        except LookupError as short:
+            pytest.skip(f"needs longer sentences for minilm: {short}")
     images = jiang2024.trained_vit.Images.read(claim.data("cifar-10"))
     settings, of = jiang2024.image_settings, jiang2024.trained_vit
     setting = claim.at_scale(smoke=settings.SMOKE, laptop=settings.LAPTOP, paper=settings.PAPER)

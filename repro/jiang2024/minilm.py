@@ -91,7 +91,7 @@ class Pieces:
         cut = ([*row[: tau - 1], row[-1]] for row in rows if len(row) >= tau)
         long = list(itertools.islice(cut, count))
         if len(long) < count:
-            raise ValueError(f"{len(long)} texts have {tau} pieces or more, {count} are needed")
+            raise LookupError(f"{len(long)} texts have {tau} pieces or more, {count} are needed")
         return torch.tensor(long)
 
 

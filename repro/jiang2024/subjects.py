@@ -16,7 +16,7 @@ from typing import Protocol
 from torch import Tensor
 
 from repro.data import parallel
-from repro.jiang2024.minilm import MiniLM, Pieces
+from repro.jiang2024.minilm import MiniLM, Pieces, Shape
 from repro.jiang2024.scores import Heads
 from repro.jiang2024.vit import VisionTransformer
 
@@ -59,16 +59,23 @@ def of_images(trained: VisionTransformer, untrained: VisionTransformer, images: 
     return Subject(trained, untrained, redrawn, images, mixed)
 
 
-def of_sentences(folder: Path, texts: Path, count: int, tau: int, seed: int) -> Subject:
+def of_sentences(
+    folder: Path,
+    texts: Path,
+    count: int,
+    tau: int,
+    seed: int,
+    shape: Shape = Shape(),  # noqa: B008  (frozen)
+) -> Subject:
     """MiniLM, on the first English sentences that have tau pieces, cut there."""
     name = "newstest2014" if (texts / "newstest2014.en").exists() else "all"
     english = [pair[0] for pair in parallel.read(texts, name)]
     tokens = Pieces.read(folder / "vocab.txt").of_length(english, tau, count)
-    trained = MiniLM.read(folder / "model.safetensors").double()
-    untrained = MiniLM.untrained(seed).double()
-    last = f"encoder.layer.{trained.shape.depth - 1}.attention.self"
+    trained = MiniLM.read(folder / "model.safetensors", shape).double()
+    untrained = MiniLM.untrained(seed, shape).double()
+    last = f"encoder.layer.{shape.depth - 1}.attention.self"
     parts = (f"{last}.query", f"{last}.key")
-    redrawn = MiniLM(trained.shape, _grafted(trained.weights, untrained.weights, parts))
+    redrawn = MiniLM(shape, _grafted(trained.weights, untrained.weights, parts))
     mixed = tokens.clone()
     mixed[::2, 1:-1] = tokens[::2, 1:2]
     return Subject(trained, untrained, redrawn, tokens, mixed)
