@@ -11,7 +11,7 @@ from generated_data import parallel_text
 from repro.data.errors import BadData
 from repro.jiang2024 import bleu, reordering, sentences, subwords, trained_translation, translation
 from repro.jiang2024.subwords import BEGIN, END, PADDING
-from repro.jiang2024.translation import MOVED_TO_THE_END, RANDOM
+from repro.jiang2024.translation import GIVEN, MOVED_TO_THE_END, RANDOM, WITHIN_SENTENCES
 from repro.training import Adam, Store, Trapezoid, Workspace
 
 SHAPE = translation.Shape(pieces=120, layers=2, width=16, heads=2, hidden=32)
@@ -118,52 +118,80 @@ def test_an_epoch_has_every_pair_once_in_batches_of_similar_lengths(texts):
 # --- the order of the source ---------------------------------------------------------------------
 
 
-def test_the_first_ten_go_to_the_end_and_padding_stays_behind():
-    found = translation.places(MOVED_TO_THE_END, torch.tensor([13, 10, 11, 3])).tolist()
-    assert found[0] == [10, 11, 12, *range(10)]
+def in_order(source, order=GIVEN):
+    return translation.places(order, (source != PADDING).sum(1), torch.Generator().manual_seed(0))
+
+
+def test_the_first_ten_of_all_places_go_to_the_end():
+    found = translation.places(MOVED_TO_THE_END, torch.tensor([13, 3])).tolist()
+    assert found == [[*range(502, 512), 0, 1, 2]] * 2
+
+
+def test_the_first_ten_of_each_sentence_go_to_its_end():
+    found = translation.places(WITHIN_SENTENCES, torch.tensor([13, 10, 11, 3])).tolist()
+    assert found[0] == [*range(3, 13), 0, 1, 2]
     assert found[1] == found[3] == list(range(13))
-    assert found[2] == [10, *range(10), 11, 12]
+    assert found[2][:11] == [*range(1, 11), 0]
 
 
-def test_random_orders_are_fresh_and_keep_padding_behind():
+def test_random_orders_are_fresh_and_of_the_sentence_alone():
     generator = torch.Generator().manual_seed(0)
     found = translation.places(RANDOM, torch.tensor([9, 9, 4]), generator)
     assert sorted(found[0].tolist()) == list(range(9))
     assert found[0].tolist() != found[1].tolist()
     assert sorted(found[2, :4].tolist()) == [0, 1, 2, 3]
-    assert found[2, 4:].tolist() == [4, 5, 6, 7, 8]
 
 
-def test_an_unknown_order_and_a_missing_generator_are_refused():
+def test_what_has_no_places_is_refused():
     with pytest.raises(ValueError, match="order must be one of given, first ten"):
         translation.places("reversed", torch.tensor([3]))
     with pytest.raises(ValueError, match="a random order needs a generator"):
         translation.places(RANDOM, torch.tensor([3]))
+    with pytest.raises(ValueError, match="has 512 places, got a sentence of 513 pieces"):
+        translation.places(GIVEN, torch.tensor([513]))
 
 
-def test_the_order_is_applied_between_embedding_and_position():
-    one, source = model(), pieces(2, 12)
-    order = translation.places(MOVED_TO_THE_END, torch.tensor([12, 12]))
-    at = translation.positions(12, SHAPE.width)
-    tokens = one.embedding(source) * SHAPE.width**0.5
-    torch.testing.assert_close(one.embedded(source, order), tokens[:, order[0]] + at)
+def test_places_are_a_permutation_between_embedding_and_position_encoding():
+    """Against the permutation itself: a sequence of 512 embedded tokens, rolled by ten, encoded."""
+    one, source, target = model(), pieces(2, 13), pieces(2, 5)
+    source[1, 4:] = PADDING
+    wide = torch.cat([source, torch.full((2, 499), PADDING)], dim=1)
+    moved, every = wide.roll(-10, dims=1), torch.arange(512)
+    tokens = (one.embedding(wide) * SHAPE.width**0.5).roll(-10, dims=1)
+    torch.testing.assert_close(
+        one.embedded(moved, every), tokens + translation.positions(every, SHAPE.width)
+    )
+    expected = one(moved, target, every)
+    torch.testing.assert_close(one(source, target, in_order(source, MOVED_TO_THE_END)), expected)
+    assert not torch.allclose(one(source, target, in_order(source)), expected)
+
+
+def test_within_sentences_it_is_one_of_the_real_pieces():
+    one, source, target = model(), pieces(1, 12), pieces(1, 5)
     turned = source.roll(-10, dims=1)
-    torch.testing.assert_close(one.embedded(source, order), one.embedded(turned))
-    assert not torch.allclose(one.encoded(source, order), one.encoded(source)[:, order[0]])
+    found = one(source, target, in_order(source, WITHIN_SENTENCES))
+    torch.testing.assert_close(found, one(turned, target, in_order(turned)))
 
 
 # --- the model -----------------------------------------------------------------------------------
 
 
+def test_positions_are_sines_and_cosines():
+    found = translation.positions(torch.tensor([0, 7]), 4).tolist()
+    assert found[0] == [0, 0, 1, 1]
+    assert found[1] == pytest.approx([np.sin(7), np.sin(0.07), np.cos(7), np.cos(0.07)])
+
+
 def test_scores_have_a_number_for_each_piece():
-    assert model()(pieces(3, 7), pieces(3, 5)).shape == (3, 5, SHAPE.pieces)
+    source = pieces(3, 7)
+    assert model()(source, pieces(3, 5), in_order(source)).shape == (3, 5, SHAPE.pieces)
 
 
 def test_later_pieces_of_the_target_do_not_matter():
     one, source, target = model(), pieces(2, 6), pieces(2, 8)
     changed = target.clone()
     changed[:, 5:] = pieces(2, 3) // 2 + 4
-    before, after = one(source, target), one(source, changed)
+    before, after = (one(source, said, in_order(source)) for said in (target, changed))
     torch.testing.assert_close(before[:, :5], after[:, :5])
     assert not torch.allclose(before[:, 5], after[:, 5])
 
@@ -171,18 +199,21 @@ def test_later_pieces_of_the_target_do_not_matter():
 def test_padding_does_not_matter_and_the_source_does():
     one, source, target = model(), pieces(2, 6), pieces(2, 4)
     wide = torch.cat([source, torch.full((2, 3), PADDING)], dim=1)
-    torch.testing.assert_close(one(source, target), one(wide, target))
-    assert not torch.allclose(one(source, target), one(source.flip(1), target))
+    alone, padded, other = (
+        one(s, target, torch.arange(s.shape[1])) for s in (source, wide, source.flip(1))
+    )
+    torch.testing.assert_close(alone, padded)
+    assert not torch.allclose(alone, other)
 
 
-@pytest.mark.parametrize("order", [None, MOVED_TO_THE_END])
+@pytest.mark.parametrize("order", [GIVEN, MOVED_TO_THE_END])
 def test_decoding_with_kept_keys_is_decoding_anew(order):
     one, source = model(), pieces(4, 12)
-    places = order and translation.places(order, torch.full((4,), 12))
-    found = one.greedy(source, 9, places)
+    at = in_order(source, order)
+    found = one.greedy(source, 9, at)
     said = torch.full((4, 1), BEGIN)
     for _ in range(found.shape[1]):
-        best = one(source, said, places)[:, -1].argmax(-1)
+        best = one(source, said, at)[:, -1].argmax(-1)
         over = (said == END).any(1)
         said = torch.cat([said, torch.where(over, PADDING, best)[:, None]], dim=1)
     assert torch.equal(found, said[:, 1:])
@@ -190,12 +221,12 @@ def test_decoding_with_kept_keys_is_decoding_anew(order):
 
 
 def test_decoding_stops_at_the_end():
-    one = model()
+    one, source = model(), pieces(3, 4)
     with torch.no_grad():  # END alone: its score is the largest whatever was said
         one.norm.weight.zero_()
         one.norm.bias.copy_(one.embedding.weight[END])
         one.embedding.weight[torch.arange(SHAPE.pieces) != END] *= 0.01
-    assert one.greedy(pieces(3, 4), 9).tolist() == [[END]] * 3
+    assert one.greedy(source, 9, in_order(source)).tolist() == [[END]] * 3
 
 
 def test_heads_must_divide_the_width():
@@ -294,7 +325,7 @@ def test_the_loss_is_that_of_real_pieces_only(spec, texts):
     found = subwords.learn([side for pair in texts.training for side in pair], 120)
     batch = sentences.Batches(texts.training, found, 300, seed=0).at(0)
     one = model()
-    logs = one(batch.source, batch.said).log_softmax(-1)
+    logs = one(batch.source, batch.said, in_order(batch.source)).log_softmax(-1)
     each = [
         -logs[i, t, piece]
         for i, row in enumerate(batch.wanted.tolist())

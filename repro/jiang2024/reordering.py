@@ -22,6 +22,11 @@ class Setting:
     further: int
     seed: int = 0
 
+    def operations(self) -> float:
+        """Of the first training: two for each product, forwards and twice backwards."""
+        pairs = self.recipe.steps * self.recipe.tokens / 2  # a source and a target token
+        return 6 * pairs * self.shape.products()
+
     def first(self, texts: str, *, mismatched: bool = False) -> FitTranslation:
         return FitTranslation(texts, self.shape, self.recipe, self.seed, mismatched=mismatched)
 

@@ -5,14 +5,18 @@ Paper                                     Here
 one embedding for both languages and      embedding (pieces, width), times sqrt(width) at the
 for the last layer                        entrance
 position encoding                         sines and cosines, not trained
-"the first 10 elements are shifted to     ORDERS: applied to the embedded source, before the
-the end of the sequence"                  position encoding
+"fix a permutation such that the first    MOVED_TO_THE_END, of PLACES: the same for all sentences,
+10 elements are shifted to the end of     padding behind the shorter ones
+the sequence"
+
+A permutation between embedding and position encoding is done by the position encoding: the piece
+that would be moved to place t stays and gets that of t. Layers without a mask know no other places,
+and what the decoder reads is a sum over all pieces. WITHIN_SENTENCES is another reading, with real
+pieces only: the sequence is the sentence, so each length has a permutation of its own, and one of
+at most ten pieces stays as it is.
 
 Departures: layers are normalised before, not after, attention and MLP, and once more at the end:
 that trains without a long warm-up. Sentences are decoded greedily, without a beam.
-
-The sequence is that of the real pieces, the end among them; padding stays behind it. Of a sentence
-of at most ten pieces all are "the first 10": it stays as it is.
 """
 
 import math
@@ -24,9 +28,11 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from repro.jiang2024.subwords import BEGIN, END, PADDING
 
-MOVED = 10
-GIVEN, MOVED_TO_THE_END, RANDOM = "given", "first ten to the end", "random for every sentence"
-ORDERS = (GIVEN, MOVED_TO_THE_END, RANDOM)
+MOVED, PLACES = 10, 512
+GIVEN, RANDOM = "given", "random for every sentence"
+MOVED_TO_THE_END = "first ten of all places to the end"
+WITHIN_SENTENCES = "first ten to the end"  # of each sentence
+ORDERS = (GIVEN, MOVED_TO_THE_END, WITHIN_SENTENCES, RANDOM)
 KeysValues = tuple[Tensor, Tensor]  # each (batch, heads, tokens, size)
 
 
@@ -57,27 +63,30 @@ BASE = Shape(pieces=37000, layers=6, width=512, heads=8, hidden=2048, dropout=0.
 
 
 def places(order: str, lengths: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """(batch, longest): place i gets the piece at [.., i]; what is beyond a length stays."""
+    """(batch, longest): the place of each piece. Padding beyond a length may be anywhere."""
     if order not in ORDERS:
         raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {order!r}")
-    own = torch.arange(int(lengths.max()))
-    real, length = own < lengths[:, None], lengths[:, None]
+    longest = int(lengths.max())
+    if longest > PLACES:
+        raise ValueError(f"a sequence has {PLACES} places, got a sentence of {longest} pieces")
+    own, length = torch.arange(longest), lengths[:, None]
     if order == MOVED_TO_THE_END:
-        moved = (own + MOVED) % length
-        return torch.where(real & (length > MOVED), moved, own)
+        return ((own - MOVED) % PLACES).expand(len(lengths), -1)
+    if order == WITHIN_SENTENCES:
+        return torch.where((own < length) & (length > MOVED), (own - MOVED) % length, own)
     if order == RANDOM:
         if generator is None:
             raise ValueError("a random order needs a generator")
-        keys = torch.rand(real.shape, generator=generator)
-        return torch.where(real, keys, 1.0 + own).argsort(dim=1)
-    return own.expand(real.shape)
+        keys = torch.rand(len(lengths), longest, generator=generator)
+        return torch.where(own < length, keys, 1.0 + own).argsort(dim=1)
+    return own.expand(len(lengths), -1)
 
 
-def positions(count: int, width: int) -> Tensor:
-    """sin and cos of t / 10000^(2i/width); (count, width)."""
+def positions(at: Tensor, width: int) -> Tensor:
+    """sin and cos of t / 10000^(2i/width) for the places t; (..., width)."""
     rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))
-    angles = torch.arange(count)[:, None] * rates
-    return torch.cat([angles.sin(), angles.cos()], dim=1)
+    angles = at[..., None] * rates.to(at.device)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
 # --- layers --------------------------------------------------------------------------------------
@@ -175,29 +184,26 @@ class Translator(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
 
-    def embedded(self, pieces: Tensor, order: Tensor | None = None, begin: int = 0) -> Tensor:
-        """Pieces at their places, then the position encoding of the places from `begin` on."""
+    def embedded(self, pieces: Tensor, at: Tensor) -> Tensor:
+        """Pieces with the position encoding of their places, which are (tokens,) or of each row."""
         x = self.embedding(pieces) * self.shape.width**0.5
-        if order is not None:
-            x = x.gather(1, order[..., None].expand_as(x))
-        at = positions(begin + pieces.shape[1], self.shape.width)[begin:]
-        return self.drop(x + at.to(x))
+        return self.drop(x + positions(at, self.shape.width))
 
-    def encoded(self, source: Tensor, order: Tensor | None = None) -> Tensor:
+    def encoded(self, source: Tensor, at: Tensor) -> Tensor:
         """(batch, tokens, width)."""
-        x, seen = self.embedded(source, order), (source != PADDING)[:, None, None]
+        x, seen = self.embedded(source, at), (source != PADDING)[:, None, None]
         for layer in self.encoder:
             x = layer(x, seen)
         return self.norm_source(x)
 
-    def read(self, source: Tensor, order: Tensor | None = None) -> Read:
-        x = self.encoded(source, order)
+    def read(self, source: Tensor, at: Tensor) -> Read:
+        x = self.encoded(source, at)
         given = [layer.reading.keys_and_values(x) for layer in self.decoder]
         return Read(given, (source != PADDING)[:, None, None])
 
     def states(self, read: Read, target: Tensor) -> Tensor:
         """What the decoder makes of the target so far, (batch, tokens, width)."""
-        x = self.embedded(target)
+        x = self.embedded(target, torch.arange(target.shape[1], device=target.device))
         for layer, source in zip(self.decoder, read.source, strict=True):
             x, _ = layer(x, source, read.seen)
         return self.norm(x)
@@ -206,20 +212,20 @@ class Translator(nn.Module):
         """Logits of the next piece, (..., pieces)."""
         return states @ self.embedding.weight.T
 
-    def forward(self, source: Tensor, target: Tensor, order: Tensor | None = None) -> Tensor:
-        return self.scores(self.states(self.read(source, order), target))
+    def forward(self, source: Tensor, target: Tensor, at: Tensor) -> Tensor:
+        return self.scores(self.states(self.read(source, at), target))
 
     @torch.no_grad()
-    def greedy(self, source: Tensor, most: int, order: Tensor | None = None) -> Tensor:
+    def greedy(self, source: Tensor, most: int, at: Tensor) -> Tensor:
         """The likeliest next piece, again and again; (batch, at most `most`), END and padding.
 
         Keys and values of what has been said are kept, so each step computes one token.
         """
-        read = self.read(source, order)
+        read = self.read(source, at)
         said = source.new_full((len(source), 1), BEGIN)
         past: list[KeysValues | None] = [None] * len(self.decoder)
         for step in range(most):
-            x = self.embedded(said[:, -1:], begin=step)
+            x = self.embedded(said[:, -1:], torch.tensor([step], device=said.device))
             for number, layer in enumerate(self.decoder):
                 x, past[number] = layer(x, read.source[number], read.seen, past[number])
             best = self.scores(self.norm(x[:, -1])).argmax(-1)

@@ -24,5 +24,5 @@ def scores(rows: "Mapping[str, tuple[str, Estimate]]", texts: str) -> "Figure":
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, 1.12 * max(found.high for _, found in rows.values()))
-    axes.set_xlabel(f"BLEU on {texts}; bars: 95 % of samples of the test sentences")
+    axes.set(title=texts, xlabel="BLEU, with 95 % intervals over test sentences")
     return figure
