@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from repro import figures
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ class Cell:
     label: str
     errors: Sequence[float]
     printed: float | None = None
-    floor: float | None = None
+    floor: float | Sequence[float] | None = None  # one for all dots, or one for each
     what: str = "trained"
 
 
@@ -44,14 +46,15 @@ def cells(panels: Mapping[str, Sequence[Cell]]) -> "Figure":
 
 def _dots(axes: "Axes", content: Sequence[Cell]) -> None:
     for height, cell in enumerate(content):
-        at, (role, label) = [height] * len(cell.errors), LOOKS[cell.what]
+        seeds, (role, label) = len(cell.errors), LOOKS[cell.what]
+        at = height + (np.arange(seeds) - (seeds - 1) / 2) / (2 * seeds)  # a line for each
         figures.draw(axes, role, cell.errors, at, label, linestyle="")
-        marks = (
-            ("bound", cell.printed, "printed", {"marker": "|", "markersize": 14}),
-            ("floor", cell.floor, "exact floor", {"marker": ">", "markersize": 5}),
-        )
-        for role, value, label, look in marks:
-            if value is not None:
-                figures.draw(axes, role, [value], [height], label, linestyle="", **look)
+        if cell.floor is not None:
+            floors = np.broadcast_to(cell.floor, seeds)
+            look = {"linestyle": "", "marker": ">", "markersize": 4}
+            figures.draw(axes, "floor", floors, at, "exact floor of each", **look)
+        if cell.printed is not None:
+            look = {"linestyle": "", "marker": "|", "markersize": 20}
+            figures.draw(axes, "bound", [cell.printed], [height], "printed", **look)
     axes.set_yticks(range(len(content)), [cell.label for cell in content])
     axes.set_ylim(len(content) - 0.5, -0.5)
