@@ -177,14 +177,14 @@ def test_a_dot_product_of_logarithms_and_integers_is_exact():
     assert scores.tolist() == [[27, 0], [q(729, 2), 9]]
 
 
-@pytest.mark.parametrize("most", [0, 9], ids=["all alike", "nearly all different"])
-def test_exact_logits_are_those_of_each_pair(most):
-    x = random(2, 4, 2, seed=5, low=-most, high=most + 1)  # (windows, n, D)
+@pytest.mark.parametrize(("low", "high"), [(0, 2), (-9, 10)], ids=["few rows", "all different"])
+def test_exact_logits_are_those_of_each_pair(low, high):
+    x = random(6, 4, 2, seed=5, low=low, high=high)  # (windows, n, D)
     W_Q = np.array([[Log(2), Log(3)]], dtype=object)
     head = Head(random(2, 2), Log(5), W_Q=W_Q, W_K=rationals([[1, -2]]))
     distances = np.arange(4)[:, None] - np.arange(4)
     found = head.logits(x, "lin", distances)
-    for w, t, key in zip(*np.nonzero(np.broadcast_to(distances >= 0, (2, 4, 4))), strict=True):
+    for w, t, key in zip(*np.nonzero(np.broadcast_to(distances >= 0, (6, 4, 4))), strict=True):
         a, b = (int(v) for v in x[w, t])
         factor = int(x[w, key, 0] - 2 * x[w, key, 1])
         wanted = Fraction(2) ** (a * factor) * Fraction(3) ** (b * factor) / 5 ** int(t - key)
