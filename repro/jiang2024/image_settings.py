@@ -54,8 +54,8 @@ class Setting:
             yield from self._seeds(data, replace(self.swept, m_h=m_h))
 
     def couplings_alone(self, data: str) -> Iterator[FitImages]:
-        """Every other head size; the size of values stays that of `swept`."""
-        for m_h in self.head_sizes[::2]:
+        """The head size alone varies; the size of values stays that of `swept`."""
+        for m_h in (self.head_sizes[0], self.swept.m_h, self.head_sizes[-1]):
             d_v = None if m_h == self.swept.m_h else self.swept.m_h
             yield from self._seeds(data, replace(self.swept, m_h=m_h, d_v=d_v))
 
@@ -81,8 +81,8 @@ SMOKE = Setting(
     contrast_recipe=plain(150, 32),
     contrast_further=plain(80, 32, lr=1e-3),
     swept=vit.Shape(image=32, patch=8, depth=1, width=32, heads=1, m_h=4, hidden=32),
-    head_sizes=(1, 2, 4, 8, 16),
-    sweep_recipe=ours(100, 32),
+    head_sizes=(1, 2, 4, 16),
+    sweep_recipe=ours(60, 32),
     seeds=2,
     judged=1000,
 )
@@ -94,7 +94,7 @@ LAPTOP = Setting(
     contrast_recipe=plain(700, 64),
     contrast_further=plain(300, 64, lr=1e-3),
     swept=vit.Shape(image=32, patch=4, depth=2, width=64, heads=2, m_h=16, hidden=128),
-    head_sizes=(1, 2, 4, 8, 16, 32, 64),
+    head_sizes=(1, 3, 8, 16, 32, 64),
     sweep_recipe=ours(500, 64),
     seeds=2,
     judged=5000,

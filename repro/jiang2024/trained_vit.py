@@ -117,7 +117,8 @@ def untrained(spec: FitImages) -> Classifier:
         return spec.shape.build()
 
 
-def trained(spec: FitImages, outcome: Outcome) -> Classifier:
+def trained(spec: FitImages, outcome: Outcome) -> Any:
+    """The Classifier that spec.shape builds, with its last weights."""
     model = spec.shape.build()
     model.load_state_dict(outcome.tensors)
     return model.eval().requires_grad_(False)
