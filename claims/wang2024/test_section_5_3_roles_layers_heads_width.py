@@ -345,7 +345,7 @@ def test_networks_of_one_two_and_three_layers_learn(claim):
         claim.record(**{f"L = {layers}, gap to the construction": [
             error / built for error in numbers["largest error"]]})  # fmt: skip
         squares[layers] = numbers["mean square error"]
-        learnt = "spread: 0.55 at most was seen after 400 steps, 0.80 after 40"
+        learnt = "spread: 0.55 at most was seen after 400 steps, 0.73 after 40"
         name = f"mean square error, L = {layers}"
         worst = max(squares[layers])
         claim.at_most(worst, 0.9, f"{name}, the worst run", equation="it did learn", source=learnt)

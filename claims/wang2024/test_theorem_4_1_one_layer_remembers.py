@@ -272,7 +272,7 @@ def trained(claim, rpe, heads, start):
         rpe=rpe,
         layers=1,
         heads=heads,
-        steps=claim.at_scale(smoke=40, laptop=300, paper=4000),
+        steps=claim.at_scale(smoke=60, laptop=300, paper=4000),
         seed=claim.seed("start") % 2**31,
         runs=claim.at_scale(smoke=2, laptop=5, paper=20),
         dot_product=False,
