@@ -1,6 +1,8 @@
 """Small data sets in the layouts of the real ones, so that claims on data run without any."""
 
-from repro.data import parallel
+import numpy as np
+
+from repro.data import cifar10, parallel
 
 NOUNS = {  # English: German, its article as subject, as object
     "dog": ("Hund", "der", "den"), "cat": ("Katze", "die", "die"), "child": ("Kind", "das", "das"),
@@ -42,3 +44,20 @@ def _phrase(rng, case):
 def _one(rng, words):
     key = sorted(words)[rng.integers(len(words))]
     return key, words[key]
+
+
+def images(folder, rng, *, count=100):
+    """Six files of so many images, in the binary layout: point the variable CIFAR10 at the folder.
+
+    One of 16 squares of 8 x 8 pixels is bright, in any colour, on noise: which one is the class. So
+    a network must know places, and a random order of squares hides the class.
+    """
+    folder.mkdir(parents=True)
+    for name in cifar10.MD5:
+        labels = rng.integers(10, size=count)
+        squares = rng.normal(110, 25, size=(count, 4, 8, 4, 8, 3))
+        row, column = np.divmod(labels + 3, 4)  # class 0 is the square 3
+        squares[np.arange(count), row, :, column] += 90 * rng.random((count, 1, 1, 3)) + 40
+        picture = squares.clip(0, 255).astype(np.uint8).reshape(count, 1024, 3)
+        (folder / f"{name}.bin").write_bytes(cifar10.records(picture, labels.tolist()))
+    return folder

@@ -4,10 +4,10 @@ import functools
 from dataclasses import replace
 from typing import Any
 
+import generated_data
 import numpy as np
 import pytest
 import torch
-from generated_images import write
 from safetensors.torch import save_file
 
 from repro.data.download import checksum
@@ -35,7 +35,9 @@ QUICK = replace(
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
-    folder = write(tmp_path_factory.mktemp("data") / "cifar", np.random.default_rng(0))
+    folder = generated_data.images(
+        tmp_path_factory.mktemp("data") / "cifar", np.random.default_rng(0)
+    )
     return trained_vit.Images.read(folder)
 
 
@@ -56,7 +58,9 @@ def test_images_are_read_standardised_and_told_apart(images, tmp_path):
     assert x.mean((0, 2, 3)).abs().max() < 1e-4  # float32 sums of 500 * 1024 numbers
     assert (x.std((0, 2, 3)) - 1).abs().max() < 1e-4
     assert images.prepared(images.pixels[:2], 64).shape == (2, 3, 64, 64)
-    other = trained_vit.Images.read(write(tmp_path / "cifar", np.random.default_rng(1)))
+    other = trained_vit.Images.read(
+        generated_data.images(tmp_path / "cifar", np.random.default_rng(1))
+    )
     assert images.digest != other.digest
 
 
