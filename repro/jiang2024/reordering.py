@@ -49,7 +49,7 @@ def _muon(lr: float, rest: float, steps: int, tokens: int) -> Recipe:
 # Vaswani et al. train on about 25000 source and as many target tokens a step, for 100000 steps; how
 # long the permuted model was trained on is not printed, a tenth of that is ours. The recipes of the
 # small ones are ours.
-SMALL = Setting(Selection(4, 14, 100), Shape(600, 1, 64, 2, 128), _muon(0.03, 1e-2, 220, 700), 120)
+SMALL = Setting(Selection(6, 14, 100), Shape(800, 1, 64, 2, 128), _muon(0.03, 1e-2, 170, 1000), 50)
 LAPTOP = Setting(
     Selection(4, 14, 500), Shape(3000, 2, 128, 4, 512), _muon(0.03, 8e-3, 330, 4000), 140
 )
