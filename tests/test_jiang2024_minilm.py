@@ -89,7 +89,7 @@ def test_a_list_without_its_signs_is_refused(tmp_path):
 def torchs_layer(model, number):
     """nn.TransformerEncoderLayer with the weights of a layer of the model."""
     found = nn.TransformerEncoderLayer(
-        12, 3, 20, 0.0, "gelu", minilm.EPSILON, batch_first=True, dtype=torch.float64
+        12, 3, 20, 0.0, "gelu", 1e-12, batch_first=True, dtype=torch.float64
     )
     names = {
         "self_attn.out_proj": "attention.output.dense", "linear1": "intermediate.dense",

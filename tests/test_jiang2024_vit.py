@@ -162,10 +162,10 @@ class Reference(nn.Module):
         self.class_token = nn.Parameter(torch.randn(1, 1, 12))
         self.position = nn.Parameter(torch.randn(1, 17, 12))
         layer = nn.TransformerEncoderLayer(
-            12, 3, 20, 0.0, "gelu", vit.SMALLEST_DEVIATION, batch_first=True, norm_first=True
+            12, 3, 20, 0.0, "gelu", 1e-6, batch_first=True, norm_first=True
         )
         self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        self.norm = nn.LayerNorm(12, eps=vit.SMALLEST_DEVIATION)
+        self.norm = nn.LayerNorm(12, eps=1e-6)
         self.head = nn.Linear(12, 4)
         for parameter in self.parameters():
             nn.init.normal_(parameter, std=0.3)

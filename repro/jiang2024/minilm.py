@@ -170,10 +170,8 @@ class MiniLM:
         return MiniLM(self.shape, {name: W.double() for name, W in self.weights.items()})
 
     def embedding(self, tokens: Tensor, real: Tensor) -> Tensor:
-        """One unit vector a sentence, (count, width): the mean of its real tokens, normalised."""
-        states, _ = self._pass(tokens, real)
-        means = (states * real[..., None]).sum(1) / real.sum(1, keepdim=True)
-        return functional.normalize(means, dim=-1)
+        """One unit vector a sentence, (count, width): the direction of the sum of its tokens."""
+        return functional.normalize((self.states(tokens, real) * real[..., None]).sum(1), dim=-1)
 
     def states(self, tokens: Tensor, real: Tensor | None = None) -> Tensor:
         """What the last layer says of every token, (count, tau, width)."""
