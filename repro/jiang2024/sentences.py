@@ -120,6 +120,7 @@ class Batches:
         order = (long[:, 1] + long[:, 0] / 2 + 2 * noise).argsort()
         before = long[order].sum(1).cumsum(0) - long[order].sum(1)
         cut = (before * self.count / self.tokens).long()
-        batches = [order[cut == k].tolist() for k in range(self.count)]
+        sizes = cut.bincount(minlength=self.count).tolist()
+        batches = [members.tolist() for members in order.split(sizes)]
         shuffled = torch.randperm(self.count, generator=generator).tolist()
         return [batches[k] for k in shuffled]
