@@ -49,15 +49,17 @@ def _one(rng, words):
 def images(folder, rng, *, count=100):
     """Six files of so many images, in the binary layout: point the variable CIFAR10 at the folder.
 
-    One of 16 squares of 8 x 8 pixels is bright, in any colour, on noise: which one is the class. So
-    a network must know places, and a random order of squares hides the class.
+    One of 16 squares of 8 x 8 pixels, anywhere, has a colour, the others are grey noise: which one
+    of ten colours is the class.
     """
     folder.mkdir(parents=True)
+    angles = 2 * np.pi * (np.arange(10)[:, None] / 10 + np.arange(3) / 3)
+    colours = 120 + 100 * np.cos(angles)
     for name in cifar10.MD5:
-        labels = rng.integers(10, size=count)
-        squares = rng.normal(110, 25, size=(count, 4, 8, 4, 8, 3))
-        row, column = np.divmod(labels + 3, 4)  # class 0 is the square 3
-        squares[np.arange(count), row, :, column] += 90 * rng.random((count, 1, 1, 3)) + 40
+        labels, place = rng.integers(10, size=count), rng.integers(16, size=count)
+        squares = rng.normal(110, 25, size=(count, 4, 8, 4, 8, 1)).repeat(3, axis=-1)
+        row, column = np.divmod(place, 4)
+        squares[np.arange(count), row, :, column] = colours[labels][:, None, None]
         picture = squares.clip(0, 255).astype(np.uint8).reshape(count, 1024, 3)
         (folder / f"{name}.bin").write_bytes(cifar10.records(picture, labels.tolist()))
     return folder

@@ -19,6 +19,9 @@ CLAIMS = [
     "claims/jiang2024/test_table_1_shuffled_inputs.py",
 ]
 
+IDS = {"jiang2024/figure-2", "jiang2024/figure-3", "jiang2024/table-1"}
+WITHOUT_MINILM = {"needs make data (minilm)", "needs longer sentences for minilm"}
+
 
 def test_claims_about_real_data_pass_on_generated_data(tmp_path):
     rng = np.random.default_rng(0)
@@ -35,5 +38,10 @@ def test_claims_about_real_data_pass_on_generated_data(tmp_path):
     claims = json.loads((artifacts / "results.json").read_text())["claims"]
     run = [test for claim in claims for test in claim["tests"] if test["records"].get("data")]
     assert run, "no test has said which data it ran on"
-    left_out = [test for claim in claims for test in claim["tests"] if test["state"] != "passed"]
-    assert all("minilm" in str(test) for test in left_out), left_out
+    left_out = {
+        test["message"].partition(",")[0].partition(":")[0]
+        for claim in claims
+        for test in claim["tests"]
+        if test["state"] != "passed" and claim["id"] in IDS
+    }
+    assert left_out <= {"needs --scale laptop", "needs VIT_B16", *WITHOUT_MINILM}

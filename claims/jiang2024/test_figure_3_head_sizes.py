@@ -238,6 +238,8 @@ def test_spectra_settle_as_far_as_seeds_agree(claim):
     smallest = (middle[last] - middle[min(middle)]).norm().item() / seeds
     name = f"distance, m_h = {min(middle)} and {last}, over that between seeds"
     claim.at_least(smallest, 2, name, equation=LEFT, source=source)
+    if claim.scale == "smoke":
+        return  # sixty steps settle nothing
     name = f"distance, m_h = {before} and {last}, over that between seeds"
     claim.at_most(steps[last] / seeds, 2, name, equation=LEFT, source=source)
 

@@ -34,6 +34,10 @@ class Setting:
     seeds: int
     judged: int
 
+    def operations(self) -> float:
+        """Of the first training: two for each product, forwards and twice backwards."""
+        return 6.0 * self.recipe.steps * self.recipe.batch * self.network.products()
+
     def original(self, data: str, seed: int = 0) -> FitImages:
         """For ViT-B/16 from a user's own weights, if there are any."""
         own = vit_weights.place() if self.network == vit.B16 else None
@@ -76,8 +80,8 @@ def plain(steps: int, batch: int, lr: float = 2e-3) -> Recipe:
 SMOKE = Setting(
     network=vit.Shape(image=32, patch=8, depth=1, width=32, heads=2, m_h=8, hidden=64),
     contrast=convolution.Shape(image=32, patch=8, depth=1, width=32),
-    recipe=ours(150, 32),
-    further=ours(80, 32, lr=0.005),
+    recipe=ours(150, 32, rest=2e-3),
+    further=ours(80, 32, lr=0.005, rest=2e-3),
     contrast_recipe=plain(150, 32),
     contrast_further=plain(80, 32, lr=1e-3),
     swept=vit.Shape(image=32, patch=8, depth=1, width=32, heads=1, m_h=4, hidden=32),

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
         head_sizes,
         rate,
         recurrent,
+        reordered,
         representation,
         shape,
         tables,
         tasks,
         trained_rate,
-        translations,
     )
 
 __all__ = [
@@ -23,11 +23,11 @@ __all__ = [
     "head_sizes",
     "rate",
     "recurrent",
+    "reordered",
     "representation",
     "shape",
     "tables",
     "tasks",
     "trained_rate",
-    "translations",
 ]
 __getattr__ = submodules(__name__, *__all__)
