@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType
 
 SOURCES = (".py", ".c")  # a module may compile the C file beside it
+IMPORT_NAME = dis.opmap["IMPORT_NAME"]
 
 
 @functools.cache
@@ -28,7 +29,7 @@ def fingerprint(file: Path, root: Path) -> str:
 
 def forget() -> None:
     """Look at the files anew: until then they are taken to be as they were found first."""
-    for known in (fingerprint, uses_torch, _files):
+    for known in (fingerprint, uses_torch, _imported, _files):
         known.cache_clear()
 
 
@@ -70,8 +71,8 @@ def _compiled(file: Path) -> CodeType:
         return compile("", file, "exec")
 
 
-def _instructions(code: CodeType) -> list[dis.Instruction]:
-    return [one for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG"]
+def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
+    return (one for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG")
 
 
 def _all_code(code: CodeType) -> Iterator[CodeType]:
@@ -95,7 +96,9 @@ def _names_of(source: Path, root: Path, content: bytes) -> tuple[tuple[str, ...]
 def _each_name(source: Path, root: Path) -> Iterator[list[str]]:
     """`from .a import b, c` is compiled to: load 1, load ("b", "c"), IMPORT_NAME a."""
     for code in _all_code(_compiled(source)):
-        steps = _instructions(code)
+        if IMPORT_NAME not in code.co_code[::2]:
+            continue  # most code imports nothing, and dis is slow
+        steps = list(_instructions(code))
         for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
             if step.opname != "IMPORT_NAME":
                 continue
@@ -105,9 +108,13 @@ def _each_name(source: Path, root: Path) -> Iterator[list[str]]:
             yield from ([*base, name] for name in names.argval) if names.argval else [base]
 
 
-def _imported(source: Path, root: Path) -> Iterator[Path]:
-    for parts in _names(source, root):
-        yield from _files(root, parts) or _files(root, parts[:-1], whole=len(parts) > 2)
+@functools.cache
+def _imported(source: Path, root: Path) -> frozenset[Path]:
+    return frozenset(
+        file
+        for parts in _names(source, root)
+        for file in _files(root, parts) or _files(root, parts[:-1], whole=len(parts) > 2)
+    )
 
 
 @functools.cache
