@@ -95,7 +95,9 @@ class Images:
 # --- orders --------------------------------------------------------------------------------------
 
 
-def order_of(spec: FitImages, count: int, generator: torch.Generator) -> Tensor | None:
+def order_of(
+    spec: FitImages, count: int = 1, generator: torch.Generator | None = None
+) -> Tensor | None:
     """For vit.VisionTransformer: place i of a sequence gets patch order[i]."""
     patches = spec.shape.patches
     if spec.order == "given":
@@ -189,6 +191,12 @@ def judge(spec: FitImages, model: nn.Module, images: Images) -> dict[str, float]
         found[f"{name} error"] = cross_entropy(said, labels).item()
         found[f"{name} accuracy"] = (said.argmax(1) == labels).double().mean().item()
     return found
+
+
+def training_error(spec: FitImages, model: nn.Module, images: Images, count: int) -> float:
+    """On the first so many training images."""
+    said = answers(spec, model, images, images.pixels[:count])
+    return cross_entropy(said, images.labels[:count]).item()
 
 
 @torch.no_grad()

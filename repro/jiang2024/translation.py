@@ -51,6 +51,10 @@ class Shape:
         if self.width % (2 * self.heads):
             raise ValueError(f"a width of {self.width} does not divide into {self.heads} heads")
 
+    def weights(self) -> int:
+        with torch.device("meta"):
+            return sum(p.numel() for p in Translator(self).parameters())
+
     def products(self) -> int:
         """Multiplications of weights for one source and one target token on their way through."""
         return self.width * (self.layers * (12 * self.width + 4 * self.hidden) + self.pieces)

@@ -56,6 +56,10 @@ class Shape:
     def build(self) -> "VisionTransformer":
         return VisionTransformer(self)
 
+    def weights(self) -> int:
+        with torch.device("meta"):
+            return sum(p.numel() for p in self.build().parameters())
+
     def products(self) -> int:
         """Multiplications of one image's way through, those of matrices."""
         tokens, heads = self.patches + 1, self.heads * (self.m_h + self.values)
