@@ -99,6 +99,9 @@ JIANG2024 = {  # the same of repro/jiang2024
     "joint infimum, its constant": ("test_equation_12_spectrum_of_the_coupling.py", "complexity", "return 4 * flint.arb(2).sqrt()", "return 5 * flint.arb(2).sqrt()"),
     "error of interpolation": ("test_equation_10_singular_values.py", ".numerics.pod", "flint.arb(4 * cells) ** -q", "flint.arb(8 * cells) ** -q"),
     "the gauge upside down": ("test_finding_gauge_freedom.py", "gauge", "target.rho(u, v) + logs", "target.rho(u, v) - logs"),
+    "trained RNN, rows exchanged for columns": ("test_table_2_ordering_and_mixing.py", "linear_tasks", "M[:, ORDERS[task.order](task.tau)]", "M[ORDERS[task.order](task.tau)]"),
+    "trained RNN, its target transposed": ("test_table_2_ordering_and_mixing.py", "trained_recurrent", "left = M - kernel", "left = M.mT - kernel"),
+    "trained attention, read by columns": ("test_figure_6_selection.py", "recovery", "readout = form.weights(tokens.float()),", "readout = form.weights(tokens.float()).mT,"),
 }  # fmt: skip
 CHANGES = {**{f"fang2022: {name}": ("fang2022", *what) for name, what in FANG2022.items()},
            **{f"wang2024: {name}": ("wang2024", *what) for name, what in WANG2024.items()},
