@@ -9,7 +9,7 @@ from urllib.parse import quote
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader
 from markupsafe import Markup
 
-from repro.report import badges, mathematics, measurements, numbers, overview, rows, words
+from repro.report import badges, mathematics, measurements, numbers, overview, prose, rows, words
 from repro.report.graph import Graph
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -94,6 +94,7 @@ def _environment() -> Environment:
         "anchor": _anchor,
         "badge": badges.badge,
         "base_name": measurements.base_name,
+        "blocks": prose.blocks,
         "chips": badges.chips,
         "counted": words.counted,
         "drawn": _drawn,
