@@ -74,6 +74,8 @@ def test_orders_are_permutations_of_the_kind_they_say(images):
     assert order("ten to the end").tolist() == [10, 11, 12, 13, 14, 15, *range(10)]
     assert torch.equal(order("drawn once"), order("drawn once", seed=1))
     assert sorted(order("drawn once").tolist()) == list(range(16))
+    moves = {(place - patch) % 16 for place, patch in enumerate(order("drawn once").tolist())}
+    assert len(moves) > 8, "a roll would have one"
     anew = order("drawn anew")
     assert [sorted(row) for row in anew.tolist()] == [list(range(16))] * 5
     assert len({tuple(row) for row in anew.tolist()}) == 5
@@ -141,6 +143,22 @@ def test_judged_numbers_are_those_of_the_stored_network(images, tmp_path):
     said = trained_vit.answers(spec, model, images, images.test_pixels[:50])
     right = said.argmax(1).eq(images.test_labels[:50]).sum().item()
     assert outcome.numbers["test accuracy"] == right / 50
+    said = trained_vit.answers(spec, model, images, images.pixels[:50])
+    error = torch.nn.functional.cross_entropy(said, images.labels[:50]).item()
+    assert outcome.numbers["training error"] == error
+    assert trained_vit.training_error(spec, model, images) == error
+    assert error != outcome.numbers["test error"]
+
+
+def test_operations_are_those_of_the_printed_training():
+    """17.6 thousand million products an image: the published figure for ViT-B/16."""
+    assert vit.B16.products() == pytest.approx(17.6e9, rel=0.01)
+    paper = image_settings.PAPER
+    assert paper.operations() == 6 * 10_000 * 512 * vit.B16.products()
+    small = vit.Shape(image=8, patch=4, depth=1, width=3, heads=1, m_h=2, hidden=5)
+    tokens, maps, mlp = 5, 3 * (2 + 2 + 2 + 2), 2 * 3 * 5
+    attention = 5 * 5 * (2 + 2)
+    assert small.products() == 4 * 48 * 3 + tokens * (maps + mlp) + attention
 
 
 def test_sweeps_change_the_head_size_and_nothing_else():

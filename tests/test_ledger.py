@@ -416,9 +416,10 @@ def test_a_command_that_mathml_does_not_know_is_found():
 
 @pytest.mark.parametrize("status", ["holds", "holds-repaired"])
 def test_a_record_that_no_run_could_reproduce_is_refused(status, folder):
-    limit = entry(scope="limit", status=status, reason="a limit is not decided")
-    with pytest.raises(LedgerError, match="field 'status': a limit is at most 'illustrated'"):
-        read(write(folder, limit))
+    for scope in ("limit", "qualitative"):
+        vague = entry(scope=scope, status=status, reason="it is not decided")
+        with pytest.raises(LedgerError, match=f"a {scope} statement is at most 'illustrated'"):
+            read(write(folder, vague))
 
 
 def test_naming_something_twice_is_refused(folder):

@@ -176,6 +176,12 @@ def test_a_limit_is_only_illustrated_by_what_passes():
     assert found.why == "1 checks passed; finitely many do not decide a limit or an existence"
 
 
+def test_a_statement_without_a_number_is_only_illustrated():
+    found = of(CLAIM, CONTROL, scope="qualitative")
+    assert found.verdict == "illustrated"
+    assert found.why == "1 checks passed; the statement names no number that would decide it"
+
+
 def test_a_limit_whose_printed_form_is_refuted_says_so():
     found = of(CLAIM, CONTROL, ERRATUM, scope="limit")
     assert found.verdict == "illustrated"

@@ -28,7 +28,7 @@ KINDS = (
 EVIDENCE = ("exact", "certified", "best-in-class", "construct", "train")  # strongest first
 RECORDED = ("holds", "holds-repaired", "refuted", "illustrated")
 STATUSES = (*RECORDED, "pending")
-SCOPES = ("finite", "limit")
+SCOPES = ("finite", "limit", "qualitative")
 
 _ID = re.compile(
     r"(?P<paper>[a-z]+[0-9]{4}[a-z]?)/(?P<kind>[a-z]+)-(?P<name>[A-Za-z0-9]+([.-][A-Za-z0-9]+)*)"
@@ -190,8 +190,10 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
             )
     if len(set(statement.uses)) < len(statement.uses):
         raise LedgerError(f"{where}: field 'uses' names something twice")
-    if statement.scope == "limit" and statement.status in ("holds", "holds-repaired"):
-        raise LedgerError(f"{where}: field 'status': a limit is at most 'illustrated'")
+    if statement.scope != "finite" and statement.status in ("holds", "holds-repaired"):
+        raise LedgerError(
+            f"{where}: field 'status': a {statement.scope} statement is at most 'illustrated'"
+        )
     if statement.status in ("holds-repaired", "refuted") and not statement.reason:
         raise LedgerError(
             f"{where}: field 'reason' must say what is false as printed and how it is repaired"

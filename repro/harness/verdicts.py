@@ -13,6 +13,10 @@ from repro.harness.ledger import EVIDENCE, RECORDED, Ledger, Statement
 VERDICTS = ("holds", "holds-repaired", "refuted", "illustrated", "not-run", "failed", "error")
 SOLID = ("holds", "holds-repaired")
 UNFINISHED = ("running", "interrupted")
+UNDECIDED = {
+    "limit": "finitely many do not decide a limit or an existence",
+    "qualitative": "the statement names no number that would decide it",
+}
 MEASUREMENTS = ("table", "figure")  # kinds for which training is the very thing shown
 
 
@@ -64,10 +68,8 @@ def _of_passed(
     why = f"{printed}{count} checks passed"
     if evidence(passed) == ["train"] and statement.kind not in MEASUREMENTS:
         return Verdict("illustrated", f"{why}, all of them on trained models{also}")
-    if statement.scope == "limit":
-        return Verdict(
-            "illustrated", f"{why}; finitely many do not decide a limit or an existence{also}"
-        )
+    if statement.scope in UNDECIDED:
+        return Verdict("illustrated", f"{why}; {UNDECIDED[statement.scope]}{also}")
     return Verdict("holds-repaired" if refuting else "holds", f"{why}{also}")
 
 

@@ -38,6 +38,12 @@ class Setting:
         """Of the first training: two for each product, forwards and twice backwards."""
         return 6.0 * self.recipe.steps * self.recipe.batch * self.network.products()
 
+    @property
+    def trainings(self) -> str:
+        """How many there are in all, in words."""
+        swept = {*self.sweep(""), *self.couplings_alone("")}
+        return f"{len(swept)} for Figure 3, and for Table 1 two first ones and seven further ones"
+
     def original(self, data: str, seed: int = 0) -> FitImages:
         """For ViT-B/16 from a user's own weights, if there are any."""
         own = vit_weights.place() if self.network == vit.B16 else None

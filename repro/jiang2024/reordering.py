@@ -27,6 +27,10 @@ class Setting:
         pairs = self.recipe.steps * self.recipe.tokens / 2  # a source and a target token
         return 6 * pairs * self.shape.products()
 
+    @property
+    def trainings(self) -> str:
+        return f"two such, and four further ones of {self.further} steps"
+
     def first(self, texts: str, *, mismatched: bool = False) -> FitTranslation:
         return FitTranslation(texts, self.shape, self.recipe, self.seed, mismatched=mismatched)
 

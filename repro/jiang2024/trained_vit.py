@@ -193,10 +193,10 @@ def judge(spec: FitImages, model: nn.Module, images: Images) -> dict[str, float]
     return found
 
 
-def training_error(spec: FitImages, model: nn.Module, images: Images, count: int) -> float:
-    """On the first so many training images."""
-    said = answers(spec, model, images, images.pixels[:count])
-    return cross_entropy(said, images.labels[:count]).item()
+def training_error(spec: FitImages, model: nn.Module, images: Images) -> float:
+    """Of this model, on the training images that judge the one of the spec."""
+    said = answers(spec, model, images, images.pixels[: spec.judged])
+    return cross_entropy(said, images.labels[: spec.judged]).item()
 
 
 @torch.no_grad()

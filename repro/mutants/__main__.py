@@ -1,7 +1,7 @@
 """python -m repro.mutants FILE TESTS...: change FILE in small wrong ways; do the tests see it?
 
     python -m repro.mutants repro/numerics/plateau.py tests/test_plateau.py
-    python -m repro.mutants repro/fang2022/powers.py claims/fang2022/test_theorem_3_5_*.py --only sign
+    python -m repro.mutants repro/fang2022/ridge.py claims/fang2022/test_lemma_3_3_*.py --only sign
 
 Every mutant is run at smoke scale, up to the first red test. A mutant that takes far longer than
 the file as it is counts as seen. What survives is printed as it would be typed; exit code 1 then.
