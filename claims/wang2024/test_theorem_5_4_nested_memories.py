@@ -240,7 +240,7 @@ def test_figure_error_against_heads(claim):
         caption="The nested parity of Section 5.1, three layers: largest error in float64 over all "
         "windows of some length, random and worst ones, with the best coefficients for the "
         "exponents 3/2, 3, ... (lin) and 2, 4, ... (log). One layer less of the same network "
-        "never errs below 1.",
+        "never errs below 0.9.",
         alt="; ".join(
             f"{rpe}: from {few['network']:.2g} with {HEADS[rpe][0]} heads to "
             f"{many['network']:.1e} with {HEADS[rpe][-1]}, bound {few['bound']:.2g} to "
