@@ -206,7 +206,7 @@ def test_control_beyond_a_half_the_pointer_is_wrong(rpe, claim):
     worst = max(abs(off - wanted))
     far = {
         "lin": "theorem: another token is fetched, 2 away, to 1/100",
-        "log": "spread: 5e24 recorded, 4 is beyond the heads' reach; as much as for lin is asked for",
+        "log": "spread: 5e24 recorded, 4 is beyond the heads; as much as for lin is asked for",
     }
     claim.at_least(ball(worst), 2 - LEVEL, ERROR, equation="|network − g| > 1/2", source=far[rpe])
 
