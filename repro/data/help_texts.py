@@ -36,10 +36,13 @@ def units(package: Path) -> dict[Unit, str]:
     """The plain text of every unit of a Debian package."""
     found: dict[Unit, str] = {}
     pages = archives.of_debian(package, lambda name: bool(_PAGE.search(name)))
-    for name, opened in pages:
+    for name, content in pages:
         match = _PAGE.search(name)
         assert match
-        text = opened.read().decode("utf-8", errors="strict")
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            raise BadData(package, f"expected {name} to be UTF-8 text ({error})") from None
         _, _, shown = text.partition('id="DisplayArea"')
         for tag, id, inner in _UNIT.findall(shown):
             if not _HIDDEN.search(inner):
