@@ -94,7 +94,7 @@ JIANG2024 = {  # the same of repro/jiang2024
     "rows for columns": ("test_finding_ordering_floor.py", "ordering", "triangle(rho)[:, list(p)]", "triangle(rho)[list(p), :]"),
     "floor of affine networks": ("test_equation_14_all_networks.py", "floors", "return (N - 1) / (2", "return N / (2"),
     "floor of a pair, its rank": ("test_section_5_1_predictions.py", "floors", "S = self.left(m + 1, 1)", "S = self.left(m, 1)"),
-    "floor of encoded logits, one half": ("test_finding_rate_with_diagonal.py", "floors", "return T / 2\n", "return T\n"),
+    "floor of encoded logits, one half": ("test_finding_rate_with_diagonal.py", "floors", "return tail(m + 1) / 2\n", "return tail(m + 1)\n"),
     "floor of encoded outputs, the other keys": ("test_theorem_4_1_jackson_rate.py", "floors", "flint.arb(self.tau - 1).log()", "flint.arb(1).log()"),
     "joint infimum, its constant": ("test_equation_12_spectrum_of_the_coupling.py", "complexity", "return 4 * flint.arb(2).sqrt()", "return 5 * flint.arb(2).sqrt()"),
     "error of interpolation": ("test_equation_10_singular_values.py", ".numerics.pod", "flint.arb(4 * cells) ** -q", "flint.arb(8 * cells) ** -q"),

@@ -247,7 +247,8 @@ def test_encoded_floor_is_below_every_coupling_found(key, gauge):
         ~np.kron(np.eye(parts), np.ones((32 // parts, 32 // parts))).astype(bool)
         for parts in (tau, 2)
     )
-    floor = float(floors.encoded_floor(couplings.tails(sigma)[1][1 + gauge], tau))
+    T = couplings.tails(sigma)[1]
+    floor = float(floors.encoded_floor(lambda k: T[k], gauge, tau))  # the function is rank 1 more
     all_pairs, between = (
         min(best_apart(A, apart, 1, gauge, rng) for _ in range(6)) for apart in (rooms, halves)
     )
@@ -285,10 +286,10 @@ def test_encoded_cost_is_above_that_of_a_network():
 
 
 def test_encoded_floors_need_two_halves():
-    assert floors.encoded_floor(rational("1/3"), 6) == rational("1/6")
+    assert floors.encoded_floor([9, 9, 9, rational("1/3"), 9].__getitem__, 2, 6) == rational("1/6")
     for tau in (0, 5):
         with pytest.raises(ValueError, match=f"even tau, got tau = {tau}"):
-            floors.encoded_floor(1, tau)
+            floors.encoded_floor([1, 1].__getitem__, 0, tau)
     with pytest.raises(ValueError, match="alpha > 1, got alpha = 1"):
         floors.encoded_cost(1, 8, 4)
 

@@ -10,8 +10,9 @@ C_1         Pair.size      sigma_i = C_1 i^-alpha
 and let tokens be independent with the law for which they are orthonormal. For every rho^ of rank at
 most m
     E sum_s delta_ts^2 >= (tau - 1) (T_m + S_m^2 / (m + tau - 1)).
-Proof. The pairs s != t give (tau - 1) |delta|_2^2, and E delta_tt^2 >= (E delta_tt)^2, a trace. Let
-b_1, ..., b_m be the singular values of rho^ and a_i = b_i - sigma_i. By von Neumann's inequality
+Proof. Let |.|_2 be the norm of functions of (u, v) in L2. The pairs s != t give (tau - 1)
+|delta|_2^2, and E delta_tt^2 >= (E delta_tt)^2, a trace. Let b_1, ..., b_m be the singular values
+of rho^ and a_i = b_i - sigma_i. By von Neumann's inequality
 <rho, rho^> <= sum sigma_i b_i, so |delta|_2^2 >= T_m + sum a_i^2, and the trace of rho^ is at most
 sum b_i, so that of delta is at least S_m - sum a_i. If this is not negative, the sum is at least
 (tau - 1) (T_m + sum a_i^2) + (S_m - sum a_i)^2, whose minimum is that of the claim, at
@@ -30,21 +31,22 @@ b = log(tau - 1), and H_t = 1/tau for t > 1. A network with the same F and f and
 has H^_1 = l(g - b), where g(u, v), u = x_1, v = x_tau, is rho^(u, v) minus the logarithm of the
 mean of e^rho^(u, x_s) over s < tau. Let x_2, ..., x_(tau-1) be fixed: that is a function of u
 alone, and g has rank at most m + 1.
-   Draw u_j = (j + theta)/n, v_j = (j + theta')/n, j < n, with uniform theta, theta' and any odd n.
-On these grids e_1, ..., e_n are orthonormal, so [rho(u_j, v_k)] = A + R, where A has the singular
-values n C_1 i^-alpha, i <= n, and R the terms beyond n, if there are any:
-    E |R|_2 <= n B_2^(1/2),  B_2 = C_1^2 sum_{i > n} i^(-2 alpha),    for u_j and v_k are uniform;
-    E |R|_nuclear <= n B_1,  B_1 = C_1 sum_{i > n} i^-alpha,          for |e_i|_2^2 has the mean n.
+   Draw u_j = (j + theta)/n, v_j = (j + theta')/n, j < n, with theta and theta' uniform on [0, 1]
+and independent of each other, and any odd n. On these grids e_1, ..., e_n are orthonormal, so
+[rho(u_j, v_k)] = A + R, where A has the singular values n C_1 i^-alpha, i <= n, and R the terms
+beyond n, if there are any. With |.|_F of Frobenius and the nuclear norm of matrices
+    E |R|_F <= n B_2^(1/2),  B_2 = C_1^2 sum_{i > n} i^(-2 alpha),  each (u_j, v_k) being uniform;
+    E |R|_nuclear <= n B_1,  B_1 = C_1 sum_{i > n} i^-alpha,  for sum_j e_i(u_j)^2 has the mean n.
 D = rho - g on the grid differs from A + R by a matrix of rank m + 1. With S and T the sums of
 C_1 i^-alpha and of its squares over m + 1 < i <= n (Eckart and Young, Mirsky)
     sum |D_jk| >= |D|_nuclear >= n S - |R|_nuclear,
-    (sum |D_jk|^2)^(1/2) >= n T^(1/2) - |R|_2,
+    (sum |D_jk|^2)^(1/2) = |D|_F >= n T^(1/2) - |R|_F,
 and sum min(|D_jk|, eta)^p is at least the smaller of sum |D_jk|^p and eta^p, since one entry above
 eta is enough for the latter. If |rho| <= k_0, l(rho - b) and l(g - b) differ by at least the
 slope = l'(k_0 + eta + b) times min(|rho - g|, eta). Grids and tokens have the same mean, and
 (n T^(1/2) - r)_+^2 is convex and falls in r: with eta = n S, and with eta = n T^(1/2), Jensen's
 inequality gives
-    E |H_1 - H^_1| >= slope (S - B_1) / n,      E |H_1 - H^_1|^2 >= slope^2 (T^(1/2) - B_2^(1/2))^2.
+    E |H_1 - H^_1| >= slope (S - B_1) / n,    E |H_1 - H^_1|^2 >= slope^2 (T^(1/2) - B_2^(1/2))_+^2.
 It is m + 1 and not m: for tau = 2, keys that differ between I_1 and I_2 make rho^(u, u) free where
 the queries do not vanish. With e_1 = 1, m = 1 and keys -sigma_1 e_2 / (e_2^2 + eps^2) on I_1
 (`rank_one`),
@@ -114,6 +116,7 @@ couplings, from both sides.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -142,10 +145,10 @@ def row_floor(S_m: Any, T_m: Any, m: int, tau: int) -> Any:
     return least_cost(S_m, T_m, m, tau - 1)
 
 
-def encoded_floor(T: Any, tau: int) -> Any:
-    """With T = T_{m+1} no coupling of rank m has a smaller sum_{s != t} E delta_ts^2, see 4."""
+def encoded_floor(tail: Callable[[int], Any], m: int, tau: int) -> Any:
+    """No coupling of rank m has a smaller sum_{s != t} E delta_ts^2, see 4; tail(k) is T_k."""
     _check_even(tau)
-    return T / 2
+    return tail(m + 1) / 2
 
 
 def encoded_cost(alpha: Any, r: int, tau: int) -> flint.arb:
