@@ -1,5 +1,7 @@
 """One claim from the file to the page, in a small project of its own."""
 
+from repro.data import cifar10
+
 
 def test_a_passing_claim_holds_and_is_on_the_page(demo):
     demo.claim("lemma-1")
@@ -194,7 +196,9 @@ def test_missing_data_is_counted_as_not_run_and_says_what_to_do(demo, monkeypatc
     assert demo.result("lemma-1")["why"] == "needs make data (cifar-10)"
     folder = demo.root / "elsewhere/cifar-10-batches-bin"
     folder.mkdir(parents=True)
-    (folder / "test_batch.bin").touch()
+    for name in cifar10.MD5:
+        with (folder / f"{name}.bin").open("wb") as file:
+            file.truncate(cifar10.IMAGES * cifar10.RECORD)  # without a byte on the disk
     assert "2 passed" in demo.run("--data", "elsewhere").stdout
     [record] = [test["records"] for test in demo.result("lemma-1")["tests"] if test["records"]]
     assert record == {"data": "cifar-10: 60000 images (139 MB), Krizhevsky 2009"}
