@@ -361,7 +361,7 @@ def test_cost_is_between_floor_and_bound(alpha, key, claim):
     (ratio, noise), printed = ratios[64], {"3/2": 1.4, "2": 1.7, "3": 2.3}[alpha]
     name, four = "cost over floor, m_h = 64", "stderr: 4, and 0.05 for the printed digits"
     claim.within(ratio, printed, 0.05 + noise, name, equation="→ 1", source=four)
-    (ratio, noise), seen = ratios[512], "stderr: 4; 1.03 to 1.14 seen in six seeds at laptop scale"
+    (ratio, noise), seen = ratios[512], "stderr: 4; 0.91 to 1.13 seen in four seeds at laptop scale"
     claim.at_most(ratio - noise, 1.15, "cost over floor, m_h = 512", equation="→ 1", source=seen)
 
 
@@ -427,9 +427,15 @@ def test_control_twice_the_rank_passes_below_the_floor(alpha, claim):
 @alphas
 def test_control_without_the_diagonal_the_exponent_is_lower(alpha, claim):
     """Sines on both sides, no extra coordinates: 2 alpha - 2, and 2 alpha - 1 is excluded. Softmax
-    adds a factor 1 + O(S_r), S_r ~ r^(1 - alpha), and the pairs s != t one of 1 + O(1/r)."""
+    adds a factor 1 + O(S_r), S_r ~ r^(1 - alpha). On the diagonal the logits cost (S_r^2 + T_r / 2)
+    / tau, elsewhere at most T_r: a factor from 1 to 1 + (tau + 1/2) T_r / S_r^2, which is 1.8 at
+    r = 8 for alpha = 3, and the interval is told what that can do. So for outputs, to the first
+    order in rho, where all pairs have the same weight."""
     a, found = number(alpha), by_r(claim, alpha, "sin", WINDOW)
-    plain = exponent_of(WINDOW, found["plain"], correction=min(1, a - 1))
+    tails = [jiang2024.couplings.infinite_tails(alpha, r) for r in WINDOW]
+    factors = [float(1 + (TAU + 0.5) * T / S**2) for S, T in tails]
+    bias = most_of_a_factor([r + 0.5 for r in WINDOW], factors)
+    plain = exponent_of(WINDOW, found["plain"], correction=min(1, a - 1), bias=bias)
     check_interval(claim, plain, 2 * a - 2, 2 * a - 1, "exponent, plain")
     k = WINDOW.index(32)
     ratio = found["plain"][:, k].mean() / found["mended"][:, k].mean()
