@@ -73,7 +73,9 @@ def _outputs(axes: "Axes", ms: Sequence[int], curves: Mapping[str, Curve], power
 
 
 def _ticks(axes: "Axes", values: Sequence[int]) -> None:
-    axes.set_xticks(values, [str(value) for value in values])
+    """Those between powers of two would run into them."""
+    doubled = {value for value in values if value.bit_count() == 1} or {*values}
+    axes.set_xticks(values, [str(value) if value in doubled else "" for value in values])
     axes.set_xticks([], minor=True)
 
 
