@@ -57,7 +57,6 @@ import math
 import flint
 import numpy as np
 import pytest
-import scipy.special
 
 from repro import jiang2024, numerics
 
@@ -296,7 +295,7 @@ def mean_floor_by_hand(a, m, n, tau):
     """slope (S - B_1) / n of floors.py, 2, C_1 = 1/64, with integrals from k + 1/2 for the sums
     beyond k, and l'(z) = 1 / (2 cosh(z/2))^2."""
     beyond_rank, B_1 = ((k + 0.5) ** (1 - a) / (a - 1) / 64 for k in (m + 1, n))
-    S, k_0 = beyond_rank - B_1, 2 / 64 * scipy.special.zeta(a)
+    S, k_0 = beyond_rank - B_1, 2 / 64 * float(flint.arb(a).zeta())
     z = k_0 + n * S + math.log(tau - 1)
     return (S - B_1) / n / (2 * math.cosh(z / 2)) ** 2
 
