@@ -29,6 +29,7 @@ def begin(demo, *arguments):
     demo.claim("lemma-2", BLOCKS)
     process = demo.start("-q", *arguments)
     wait_for(demo.root / "pid", process)
+    wait_for(demo.artifacts / "results.json", process)
     give_up = time.monotonic() + 30
     while demo.result("lemma-1")["verdict"] != "holds" or not interrupted_test(demo)["records"]:
         assert time.monotonic() < give_up, demo.result("lemma-1")
