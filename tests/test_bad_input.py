@@ -100,9 +100,20 @@ def test_a_folder_elsewhere_that_pytest_would_take_for_a_path_is_refused(demo, o
     demo.claim("lemma-1")
     elsewhere = tmp_path.parent / "elsewhere"
     said = refused(demo, option, str(elsewhere))
-    assert f"write {option}={elsewhere}, with '=', or name a path" in said
+    assert f"write {option}={elsewhere}, with '='" in said
     assert demo.run(f"{option}={elsewhere}").returncode == 0
     assert demo.run("claims", option, str(elsewhere)).returncode == 0
+
+
+def test_a_folder_of_another_project_does_not_become_the_root(demo, tmp_path):
+    """pytest would name every claim by the other's root, and no result would be kept."""
+    demo.claim("lemma-1")
+    other = tmp_path.parent / "other project"
+    other.mkdir()
+    (other / "pyproject.toml").write_text('[tool.pytest]\nminversion = "9.0"\n')
+    said = refused(demo, "--data", str(other), "claims")
+    assert f"write --data={other}, with '='" in said
+    assert demo.run(f"--data={other}", "claims").returncode == 0
 
 
 def test_a_readonly_store_need_not_be_writable(demo):

@@ -347,3 +347,41 @@ def test_a_training_that_a_readonly_store_lacks_is_not_run_and_says_so(demo):
         assert demo.result("table-1")["tests"][0]["store"][0]["reason"].startswith(said)
     assert demo.run("--store-mode", "readonly").returncode == 0
     assert demo.result("table-1")["verdict"] == "holds"
+
+
+def test_two_tests_that_need_the_same_trainings_share_them(demo):
+    """Each is made once, and neither test waits while there is another one to make."""
+    body = """
+    import time
+    from dataclasses import dataclass
+    from typing import ClassVar
+    import pytest
+    from repro.training import Outcome, Spec
+
+    @dataclass(frozen=True)
+    class Small(Spec):
+        kind: ClassVar[str] = "demo"
+        version: ClassVar[int] = 1
+        seed: int
+
+    def slow(spec, workspace):
+        time.sleep(0.5)
+        return Outcome({"value": spec.seed})
+
+    @pytest.mark.train
+    @pytest.mark.parametrize("who", ["one", "other"])
+    def test_holds(who, claim):
+        specs = [Small(seed) for seed in range(8)]
+        runs = claim.for_each(specs, lambda spec: claim.train(spec, slow))
+        values = [run.outcome.numbers["value"] for run in runs]
+        claim.equals(values, list(range(8)), "values", equation="(1)")
+    """
+    demo.claim("table-1", body, evidence=["train"])
+    assert demo.run("-n2").returncode == 0
+    tests = [
+        test for test in demo.result("table-1")["tests"] if test["test"].startswith("test_holds")
+    ]
+    made = [[run["reason"].startswith("computed") for run in test["store"]] for test in tests]
+    assert [len(runs) for runs in made] == [8, 8]
+    assert sum(map(sum, made)) == 8
+    assert min(map(sum, made)) >= 2

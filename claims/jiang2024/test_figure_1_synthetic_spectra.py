@@ -90,12 +90,14 @@ def error(claim, spec, kind=SQUARE):
 
 def learnt(claim, alpha, rank, kind=SQUARE):
     """{m_h: [error for each seed]}."""
-    return {
-        m: [
-            error(claim, from_random(claim, alpha, rank, m, s), kind) for s in seeds(claim, rank, m)
-        ]
-        for m in heads(claim, rank)
-    }
+    runs = [(m, seed) for m in heads(claim, rank) for seed in seeds(claim, rank, m)]
+    errors = claim.for_each(
+        runs, lambda run: error(claim, from_random(claim, alpha, rank, *run), kind)
+    )
+    found = {}
+    for (m, _), value in zip(runs, errors, strict=True):
+        found.setdefault(m, []).append(value)
+    return found
 
 
 def medians(found):

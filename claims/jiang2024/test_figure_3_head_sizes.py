@@ -48,9 +48,10 @@ def images_of(claim):
 
 def trained(claim, specs):
     """(spec, outcome) of each."""
-    images = images_of(claim)
-    for spec in specs(images.digest):
-        yield spec, jiang2024.trained_vit.stored(claim.train, spec, images).outcome
+    images, of = images_of(claim), jiang2024.trained_vit
+    chosen = list(specs(images.digest))
+    runs = claim.for_each(chosen, lambda spec: of.stored(claim.train, spec, images))
+    return [(spec, run.outcome) for spec, run in zip(chosen, runs, strict=True)]
 
 
 def errors(claim, specs):

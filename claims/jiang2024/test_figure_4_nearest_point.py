@@ -53,7 +53,7 @@ def trained(claim, spec):
 
 
 def all_trained(claim):
-    return [trained(claim, spec(claim, seed)) for seed in seeds(claim)]
+    return claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
 
 
 def shown(claim, row, found, control):

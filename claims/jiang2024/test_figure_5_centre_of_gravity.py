@@ -74,7 +74,7 @@ def shown(claim, row, found, control):
 
 def rows_near(claim, name, mask, most, source):
     """Total variation and argmax of some rows, for every seed; the first is checked."""
-    found = [trained(claim, spec(claim, seed)) for seed in seeds(claim)]
+    found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
     before = jiang2024.recovery.before(spec(claim, 0))
     distances, right = zip(
         *((r.distance(mask(r)), r.agreement(mask(r))) for r in found), strict=True
@@ -102,7 +102,7 @@ def test_prediction_tokens_weigh_their_segment(claim):
 
 @pytest.mark.train
 def test_the_readout_is_the_norm(claim):
-    found = [trained(claim, spec(claim, seed)) for seed in seeds(claim)]
+    found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
     before = jiang2024.recovery.before(spec(claim, 0))
     rms, largest = zip(*(r.errors(~predicts(r)) for r in found), strict=True)
     untrained = before.errors(~predicts(before))

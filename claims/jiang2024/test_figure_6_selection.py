@@ -58,7 +58,7 @@ def shown(claim, row, found, control):
 
 @pytest.mark.train
 def test_attention_counts_the_indices(claim):
-    found = [trained(claim, spec(claim, seed)) for seed in seeds(claim)]
+    found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
     before = jiang2024.recovery.before(spec(claim, 0))
     distances, right = [r.distance() for r in found], [r.agreement() for r in found]
     shown(claim, "total variation of rows", distances, before.distance())
@@ -74,7 +74,7 @@ def test_attention_counts_the_indices(claim):
 
 @pytest.mark.train
 def test_the_readout_is_the_projection_to_v(claim):
-    found = [trained(claim, spec(claim, seed)) for seed in seeds(claim)]
+    found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
     before = jiang2024.recovery.before(spec(claim, 0))
     rms, largest = zip(*(r.errors() for r in found), strict=True)
     shown(claim, "F∘f, RMS error over deviation", rms, before.errors()[0])

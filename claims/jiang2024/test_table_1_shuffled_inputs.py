@@ -87,11 +87,10 @@ def of_images(claim, images, spec):
 def accuracies(claim, images, network="ViT", names=tuple(ORDERS)):
     """On test images, of the network trained on in each of these orders."""
     first = first_spec(claim, images, network)
-    specs = {name: image_setting(claim).continued(first, ORDERS[name]) for name in names}
-    return {
-        name: of_images(claim, images, spec).numbers["test accuracy"]
-        for name, spec in specs.items()
-    }
+    specs = [image_setting(claim).continued(first, ORDERS[name]) for name in names]
+    outcomes = claim.for_each(specs, lambda spec: of_images(claim, images, spec))
+    found = (outcome.numbers["test accuracy"] for outcome in outcomes)
+    return dict(zip(names, found, strict=True))
 
 
 def not_trained_on(claim, images, network="ViT"):
@@ -282,7 +281,7 @@ def judged(claim, texts, name):
 
 def is_ahead(claim, texts, one, other, by, *, seen, equation=ENG_DE):
     """In BLEU, by so many points; the interval is recorded."""
-    rivals = (judged(claim, texts, name) for name in (one, other))
+    rivals = claim.for_each((one, other), lambda name: judged(claim, texts, name))
     found, what = estimate(claim, *rivals), f"{BLEU}, {one} less {other}"
     claim.record(**{what: str(found)})
     source = f"spread: {seen} recorded; {by} are asked for"
@@ -312,7 +311,8 @@ def test_sentences_the_permutation_costs_no_more_than_a_tenth_of_a_nat(claim):
 def test_sentences_the_permutation_costs_at_most_two_points(claim):
     texts = texts_of(claim)
     unless_too_short(claim, texts)
-    found = estimate(claim, *(judged(claim, texts, name) for name in (ORIGINAL, PERMUTED)))
+    rivals = claim.for_each((ORIGINAL, PERMUTED), lambda name: judged(claim, texts, name))
+    found = estimate(claim, *rivals)
     what = f"{BLEU}, original less permuted"
     claim.record(**{what: str(found)})
     source = "spread: 0.3 recorded; 2 are allowed"

@@ -218,8 +218,9 @@ def test_printed_no_linear_rnn_reaches_the_printed_error(claim):
 
 
 def errors_of_transformers(claim, row):
-    specs = setting(claim).attention(tasks(claim)[row])
-    return [claim.train(spec, jiang2024.learner.train).outcome.numbers[ERROR] for spec in specs]
+    specs, train = setting(claim).attention(tasks(claim)[row]), jiang2024.learner.train
+    runs = claim.for_each(specs, lambda spec: claim.train(spec, train))
+    return [run.outcome.numbers[ERROR] for run in runs]
 
 
 @pytest.mark.train

@@ -136,7 +136,8 @@ def errors_of_rnns(claim, row):
 
 def errors_of_transformers(claim, row):
     tasks, size = targets(claim, row, standardised=True), setting(claim)
-    stored = [claim.train(spec, jiang2024.learner.train) for spec in size.attention(tasks)]
+    train = jiang2024.learner.train
+    stored = claim.for_each(size.attention(tasks), lambda spec: claim.train(spec, train))
     return [
         run.outcome.numbers[ERROR] * task.unit**2 for run, task in zip(stored, tasks, strict=True)
     ]

@@ -9,7 +9,7 @@ test's record; a red one then raises ClaimFailed with all that is needed to judg
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound=Spec)
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Claim:
@@ -58,6 +59,7 @@ class Claim:
         self.progress = Reporter(record.progress_path)
         self._name, self._record, self._artifacts = name, record, artifacts
         self._base_seed, self._lease, self._store, self._data = base_seed, lease, store, data
+        self._waits = True  # for a training that another process has in hand
 
     # --- what the test may ask for ---------------------------------------------------------------
 
@@ -86,13 +88,34 @@ class Claim:
 
         store = self._store(device=self.device.type, progress=self.progress, say=self.progress.say)
         try:
-            stored = store.get(spec, train)
+            stored = store.get(spec, train, wait=self._waits)
         except NotComputed as missing:
             pytest.skip(str(missing))
-        self._record.append(
-            "store", {"kind": spec.kind, "key": stored.key, "reason": stored.reason}
-        )
+        if stored.key not in (entry["key"] for entry in self._record.data["store"]):
+            self._record.append(
+                "store", {"kind": spec.kind, "key": stored.key, "reason": stored.reason}
+            )
         return stored
+
+    def for_each(self, items: Iterable[T], do: Callable[[T], U]) -> list[U]:
+        """`do(item)` for every item; what another process is training just now comes last.
+
+        So two tests that need the same ten trainings make five each, at the same time.
+        """
+        from repro.training import Busy
+
+        waiting = dict(enumerate(items))
+        done: dict[int, U] = {}
+        while waiting:
+            self._waits = False
+            for place in list(waiting):
+                with contextlib.suppress(Busy):
+                    done[place] = do(waiting[place])
+                    del waiting[place]
+            self._waits = True
+            for place in list(waiting)[:1]:
+                done[place] = do(waiting.pop(place))
+        return [done[place] for place in sorted(done)]
 
     def data(self, name: str) -> Path:
         """The folder of a data set, fetched or a user's own; without it the test is not run."""

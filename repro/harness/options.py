@@ -79,20 +79,28 @@ class Context:
 
 
 def refuse_values_that_look_like_paths(config: pytest.Config, root: Path) -> None:
-    """`pytest --artifacts DIR`, without a path to test, makes pytest look for its settings in DIR.
+    """`pytest --artifacts DIR` makes pytest look for its settings in DIR as well.
 
     It reads them before it knows our options. With a DIR outside of the project xdist's workers
-    would then find no claims at all.
+    would then find no claims at all; and with a DIR in another project (even beside a path to
+    test) that one would be the root, by which claims are named, and no result would be kept.
     """
-    words = config.invocation_params.args
-    for option, value in pairwise(words):
-        if option not in ("--artifacts", "--store", "--data") or hasattr(config, "workerinput"):
-            continue
+    if hasattr(config, "workerinput"):
+        return
+    elsewhere = not root.resolve().is_relative_to(config.rootpath.resolve())
+    without_path = config.args_source is not pytest.Config.ArgsSource.ARGS
+    for option, value in pairwise(config.invocation_params.args):
         outside = not Path(value).resolve().is_relative_to(root.resolve())
-        if outside and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        ours = option in ("--artifacts", "--store", "--data")
+        if ours and outside and (without_path or elsewhere):
             raise pytest.UsageError(
-                f"write {option}={value}, with '=', or name a path: pytest claims {option} {value}"
+                f"write {option}={value}, with '=': pytest takes {value} for a test"
             )
+    if elsewhere:
+        raise pytest.UsageError(
+            f"pytest took {config.rootpath} for the root, the claims are in {root}: "
+            f"run it there, or with --rootdir={root}"
+        )
 
 
 def read(config: pytest.Config, project: Project) -> Context:

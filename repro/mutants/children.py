@@ -9,6 +9,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -61,6 +62,15 @@ class _Loader(importlib.machinery.SourceFileLoader):
 current: Changed | None = None  # in a child: what sabotage.py puts in
 
 
+RED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+
+
+def first_red(output: str) -> str:
+    """The first test that pytest's summary calls red; "collection" if it did not come that far."""
+    found = RED.search(output)
+    return found[1] if found and "::" in found[1] else "collection"
+
+
 @dataclass(frozen=True)
 class Ended:
     code: int | None  # None: it took too long
@@ -82,7 +92,7 @@ def run(
         child = os.fork()
         if child == 0:
             os._exit(_tests(arguments, changed, plugins, folder, log))
-        code = _wait(child, started + limit)
+        code = wait(child, started + limit)
         text = log.read_text(errors="replace") if log.exists() else ""
     return Ended(code, time.monotonic() - started, text)
 
@@ -121,7 +131,7 @@ def _output_to(log: Path) -> Iterator[None]:
         sys.stderr.flush()
 
 
-def _wait(child: int, deadline: float) -> int | None:
+def wait(child: int, deadline: float) -> int | None:
     pause = 0.005
     while True:
         done, status = os.waitpid(child, os.WNOHANG)

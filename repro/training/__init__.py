@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from repro.training.outcome import Outcome
 from repro.training.recipes import SGD, Adam, Constant, Cosine, Muon, OneCycle, Trapezoid
 from repro.training.spec import Spec, canonical, key
-from repro.training.store import NotComputed, Store, Stored
+from repro.training.store import Busy, NotComputed, Store, Stored
 from repro.training.workspace import Checkpoint, Workspace
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SGD",
     "Adam",
+    "Busy",
     "Checkpoint",
     "Constant",
     "Cosine",

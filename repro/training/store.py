@@ -37,6 +37,10 @@ class NotComputed(LookupError):
     """A readonly store was asked for a training that it lacks."""
 
 
+class Busy(RuntimeError):
+    """Another process is at this training, and the caller did not want to wait."""
+
+
 @dataclass(frozen=True)
 class Stored:
     """An outcome and how it came here: `reason` is a sentence, `seconds` what training took."""
@@ -77,8 +81,13 @@ class Store:
         self._say_every = say_every
         self._checkpoint_every = checkpoint_every
 
-    def get(self, spec: S, train: Callable[[S, Workspace], Outcome]) -> Stored:
-        """The outcome of `spec`; `train` is called only if there is no sound entry to reuse."""
+    def get(
+        self, spec: S, train: Callable[[S, Workspace], Outcome], *, wait: bool = True
+    ) -> Stored:
+        """The outcome of `spec`; `train` is called only if there is no sound entry to reuse.
+
+        Without `wait`: Busy, if another process is training it.
+        """
         slot = Slot.of(self.root, spec, context_of(self.device))
         source = _source(train)
         entry, why = self._look(slot)
@@ -87,7 +96,7 @@ class Store:
                 f"{slot} is not in the store {self.root} ({why}): run without --store-mode readonly"
             )
         if entry is None:
-            with self._hold(slot):
+            with self._hold(slot, wait):
                 entry, why = self._look(slot, clear=True)
                 if entry is None:
                     self._say(f"{slot}: training ({why})")
@@ -133,15 +142,17 @@ class Store:
         return entries.read(slot), workspace.notes
 
     @contextlib.contextmanager
-    def _hold(self, slot: Slot) -> Iterator[None]:
+    def _hold(self, slot: Slot, wait: bool) -> Iterator[None]:
         """Hold the lock of one training; the operating system frees it if we are killed."""
         slot.directory.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(slot.beside("lock"))
-        patience = min(1.0, self._say_every)  # a short wait is not worth a word
+        patience = min(1.0, self._say_every) if wait else 0.0  # a short wait is not worth a word
         while not lock.is_locked:
             try:
                 lock.acquire(timeout=patience, poll_interval=0.1)
             except Timeout:
+                if not wait:
+                    raise Busy(f"{slot}: {_holder(slot)} is training it") from None
                 self._say(f"{slot}: waiting for {_holder(slot)}")
                 patience = self._say_every
         try:

@@ -1,0 +1,153 @@
+"""Which tests execute which lines, and how long each takes: from one run as the code is.
+
+Every test file runs in a child of its own, so that nothing that an earlier file has computed and
+kept hides a line from a later one. Within a file what is kept (a cache, a fixture) shows up in the
+first test that asks for it only; so a mutant is tried on the tests that execute its line, and then
+on the others of their files.
+
+What was seen of a file is kept until the file, or a module that it executes, changes.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro import files
+from repro.harness import imports
+from repro.mutants import children
+
+
+@dataclass(frozen=True)
+class Reach:
+    """`lines[file][test]` are the lines of `file` that `test` executes; `seconds` its time."""
+
+    lines: dict[str, dict[str, list[int]]]
+    seconds: dict[str, float]
+
+    def tests(self, file: str, first: int, last: int) -> list[str]:
+        """Those that execute one of these lines, fastest first; then the others of their files."""
+        by_test = self.lines.get(file, {})
+        direct = [test for test, lines in by_test.items() if any(first <= n <= last for n in lines)]
+        beside = {test.split("::")[0] for test in direct}
+        others = [
+            test for test in self.seconds if test.split("::")[0] in beside and test not in direct
+        ]
+        return sorted(direct, key=self._time) + sorted(others, key=self._time)
+
+    def all_tests(self, file: str) -> list[str]:
+        """Those of the files that execute something of `file`, fastest first."""
+        return self.tests(file, 0, 10**9)
+
+    def _time(self, test: str) -> float:
+        return self.seconds[test]
+
+
+def test_files(root: Path, mutated: Iterable[Path]) -> list[Path]:
+    """The claims and tests that import one of these modules, directly or not."""
+    wanted = set(mutated)
+    found = [*(root / "claims").glob("*/test_*.py"), *(root / "tests").glob("test_*.py")]
+    return sorted(path for path in found if wanted & imports.closure(path, root))
+
+
+def read(root: Path, folder: Path, tests: Iterable[Path]) -> Reach:
+    """What `look` has left in the folder about these test files."""
+    lines: dict[str, dict[str, list[int]]] = {}
+    seconds: dict[str, float] = {}
+    for path in tests:
+        found = _kept(root, folder, path)
+        if found is None:
+            continue
+        seconds |= found["seconds"]
+        for file, by_test in found["lines"].items():
+            lines.setdefault(file, {}).update(by_test)
+    return Reach(lines, seconds)
+
+
+def missing(root: Path, folder: Path, tests: Iterable[Path]) -> list[Path]:
+    return [path for path in tests if _kept(root, folder, path) is None]
+
+
+def look(root: Path, folder: Path, path: Path) -> str | None:
+    """Run one test file under coverage and keep what it reaches; what it printed if it is red."""
+    name = str(path.relative_to(root))
+    out = _place(root, folder, path)
+    part = out.with_suffix(".part")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    ended = children.run([name], limit=3600, plugins=lambda: [_Watcher(root, part)])
+    if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+        part.unlink(missing_ok=True)
+        return ended.output
+    found = json.loads(part.read_text())
+    found["digest"] = _digest(root, name, found["lines"])
+    files.write_json(out, found)
+    part.unlink()
+    return None
+
+
+class _Watcher:
+    """In the child: coverage's tracer, told which test is running."""
+
+    def __init__(self, root: Path, out: Path) -> None:
+        self._root, self._out = root, out
+        self._seconds: dict[str, float] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        import coverage
+
+        include = [f"{self._root}/repro/*"]
+        self._coverage = coverage.Coverage(data_file=None, include=include, config_file=False)
+        self._coverage.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self._coverage.switch_context(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        before = self._seconds.get(report.nodeid, 0.0)
+        self._seconds[report.nodeid] = before + report.duration
+        if report.skipped:
+            self._seconds[report.nodeid] = float("nan")
+
+    def pytest_sessionfinish(self) -> None:
+        self._coverage.stop()
+        ran = {test: time for test, time in self._seconds.items() if time == time}
+        found = {"seconds": ran, "lines": dict(self._lines(ran))}
+        self._out.write_text(json.dumps(found))
+
+    def _lines(self, ran: dict[str, float]) -> Iterator[tuple[str, Any]]:
+        data = self._coverage.get_data()
+        for file in data.measured_files():
+            by_test: dict[str, list[int]] = {}
+            for line, contexts in data.contexts_by_lineno(file).items():
+                for test in contexts:
+                    if test in ran:
+                        by_test.setdefault(test, []).append(line)
+            if by_test:
+                yield str(Path(file).relative_to(self._root)), by_test
+
+
+def _kept(root: Path, folder: Path, path: Path) -> dict[str, Any] | None:
+    place = _place(root, folder, path)
+    if not place.exists():
+        return None
+    found = json.loads(place.read_text())
+    fresh = found["digest"] == _digest(root, str(path.relative_to(root)), found["lines"])
+    return found if fresh else None
+
+
+def _place(root: Path, folder: Path, path: Path) -> Path:
+    return folder / "reach" / path.relative_to(root).with_suffix(".json")
+
+
+def _digest(root: Path, name: str, lines: dict[str, Any]) -> str:
+    """Of the test file and of every module that it executes."""
+    whole = hashlib.sha256()
+    for file in sorted({name, *lines}):
+        path = root / file
+        whole.update(path.read_bytes() if path.exists() else b"gone")
+    return whole.hexdigest()

@@ -1,0 +1,153 @@
+"""All mutants of some files against all that imports them: in parallel, and where it stopped last.
+
+First every test file that is not known yet is run once as it is, under coverage (reach.py). Then
+the mutants without a result, in jobs of one file each (session.py), several jobs at a time.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repro.mutants import children, reach, results, session
+from repro.mutants.results import Place, Result
+
+PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
+LEFT_OUT = ("pictures", "__init__")  # they draw, or only import
+AT_ONCE = 80  # mutants in a job
+
+
+def modules(root: Path) -> list[str]:
+    """Everything that claims compute with."""
+    found = [path for name in PACKAGES for path in sorted((root / "repro" / name).rglob("*.py"))]
+    return [
+        str(path.relative_to(root))
+        for path in found
+        if not any(word in path.stem for word in LEFT_OUT)
+    ]
+
+
+@dataclass
+class Run:
+    root: Path
+    folder: Path  # results.jsonl, and what tests reach
+    workers: int = 2
+    deadline: float = float("inf")
+    say: Callable[[str], None] = print
+    chosen: Callable[[Place], bool] = lambda place: True
+    red: list[str] = field(default_factory=list)  # test files that do not pass as they are
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results.jsonl"
+
+    def go(self, files: Sequence[str], tests: Sequence[Path] | None = None) -> list[Result]:
+        """Results of all chosen mutants that were tried by now, in the order of the files."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        children.warm_up()
+        if tests is None:
+            tests = reach.test_files(self.root, [self.root / file for file in files])
+        self._look(tests)
+        known = reach.read(self.root, self.folder, tests)
+        places = [place for file in files for place in results.places(self.root, file)]
+        places = [place for place in places if self.chosen(place)]
+        self._try(places, known)
+        now = results.read(self.results)
+        return [now[place.key] for place in places if place.key in now]
+
+    def _look(self, tests: Sequence[Path]) -> None:
+        waiting = reach.missing(self.root, self.folder, tests)
+        if waiting:
+            self.say(f"{len(waiting)} test files are run once as they are, to see what they reach")
+
+        def look(path: Path) -> int:
+            said = reach.look(self.root, self.folder, path)
+            if said is not None:
+                print(f"{path.name} does not pass as it is:\n{said}", file=sys.stderr, flush=True)
+            return int(said is not None)
+
+        for done, (path, code) in enumerate(self._parallel(waiting, look), start=1):
+            self.say(f"  {done}/{len(waiting)} {path.relative_to(self.root)}")
+            if code:
+                self.red.append(str(path.relative_to(self.root)))
+
+    def _try(self, places: list[Place], known: reach.Reach) -> None:
+        before = results.read(self.results)
+        tasks: dict[str, list[tuple[Place, list[str]]]] = {}
+        for place in places:
+            last = before.get(place.key)
+            tests = session.chosen_tests(place, known, [last.by] if last and last.by else [])
+            if last is not None and self._holds(last, tests):
+                continue
+            if tests:
+                tasks.setdefault(place.file, []).append((place, tests))
+            else:
+                out = results.result(place, "not reached", [], self.root)
+                results.append(self.results, out)
+        jobs = [
+            session.Job(self.root, self.results, file, todo[k : k + AT_ONCE], known, self.deadline)
+            for file, todo in tasks.items()
+            for k in range(0, len(todo), AT_ONCE)
+        ]
+        jobs.sort(key=lambda job: -len(job.tasks))
+        total = sum(len(job.tasks) for job in jobs)
+        self.say(f"{len(places)} mutants, {total} to try")
+        for _ in self._parallel(jobs, _do, lambda: self._progress(before, total)):
+            pass
+
+    def _holds(self, last: Result, tests: list[str]) -> bool:
+        if last.state == "killed" and last.by != "collection":
+            return (self.root / last.by.split("::")[0]).exists() and last.rests_on == (
+                results.digest(self.root, [last.by])
+            )
+        return last.rests_on == results.digest(self.root, tests)
+
+    def _progress(self, before: dict[str, Result], total: int) -> None:
+        now = results.read(self.results)
+        done = [one for key, one in now.items() if before.get(key) is not one]
+        new = [one for one in done if before.get(one.key) != one]
+        alive = sum(one.state not in results.SEEN for one in new)
+        self.say(f"  {len(new)}/{total} tried, {alive} survived")
+
+    def _parallel(
+        self,
+        work: Sequence,
+        do: Callable,
+        every: Callable[[], None] = lambda: None,
+        seconds: float = 20.0,
+    ) -> Iterable[tuple]:
+        """Each piece of work in a fork; yields (piece, exit code) as they end."""
+        waiting, running = list(work)[::-1], {}
+        told = time.monotonic()
+        while waiting or running:
+            while waiting and len(running) < self.workers and time.time() < self.deadline:
+                piece = waiting.pop()
+                child = os.fork()
+                if child == 0:
+                    os._exit(_guarded(do, piece))
+                running[child] = piece
+            if not running:
+                return
+            for child in list(running):
+                done, status = os.waitpid(child, os.WNOHANG)
+                if done:
+                    yield running.pop(child), os.waitstatus_to_exitcode(status)
+            if time.monotonic() - told > seconds:
+                told = time.monotonic()
+                every()
+            time.sleep(0.05)
+
+
+def _do(job: session.Job) -> int:
+    job.run()
+    return 0
+
+
+def _guarded(do: Callable, piece: object) -> int:
+    try:
+        return do(piece)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        return 3

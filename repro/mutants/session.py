@@ -1,0 +1,170 @@
+"""The mutants of one file in one pytest session: collected once, then a fork for each mutant.
+
+The parent imports and collects, and runs nothing. A fork changes one function (swap.py), takes a
+store and artifacts of its own, runs tests from the fastest on, and ends at the first red one.
+"""
+
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro.mutants import children, results, swap
+from repro.mutants.reach import Reach
+from repro.mutants.results import Place
+
+SLOWER = 5.0  # times as long as the tests take as they are, and PATIENCE seconds: too slow
+PATIENCE = 20.0
+ENOUGH = 60.0  # seconds of tests, as they are: what has survived so much is a survivor
+
+
+def chosen_tests(place: Place, reach: Reach, first: Sequence[str] = ()) -> list[str]:
+    """What to try on a mutant: `first` what saw it before, then the fastest, up to ENOUGH."""
+    one = place.mutant
+    found = (
+        reach.tests(place.file, one.line, one.end_line)
+        if place.inside
+        else reach.all_tests(place.file)  # evaluated at import
+    )
+    chosen, time_of_all = [test for test in first if test in reach.seconds], 0.0
+    for test in found:
+        time_of_all += reach.seconds[test]
+        if time_of_all > ENOUGH and chosen:
+            break
+        if test not in chosen:
+            chosen.append(test)
+    return chosen
+
+
+@dataclasses.dataclass
+class Job:
+    root: Path
+    out: Path  # results are appended here
+    file: str
+    tasks: list[tuple[Place, list[str]]]
+    reach: Reach
+    deadline: float
+
+    def run(self) -> None:
+        """Those inside of functions in one session, the others each in a run of its own."""
+        source = (self.root / self.file).read_text()
+        quick = [task for task in self.tasks if task[0].inside]
+        names = sorted({test.split("::")[0] for _, tests in quick for test in tests})
+        slow = [task for task in self.tasks if not task[0].inside]
+        if quick:
+            forks = _Forks(self, source, quick)
+            ended = children.run(names, limit=10**6, plugins=lambda: [forks])
+            if ended.code != 0:
+                raise RuntimeError(f"{self.file}: the session did not end well\n{ended.output}")
+        for place, tests in slow:
+            if time.time() < self.deadline:
+                self.apart(place, tests)
+
+    def apart(self, place: Place, tests: list[str]) -> None:
+        """pytest anew, with the changed module imported."""
+        module = ".".join(Path(self.file).with_suffix("").parts)
+        changed = children.Changed(module, place.mutant.source)
+        ended = children.run([*tests, "-x"], changed=changed, limit=self.limit(tests))
+        state = {0: "survived", None: "too slow"}.get(ended.code, "killed")
+        by = children.first_red(ended.output) if state == "killed" else ""
+        self.tell(place, state, tests, by=by, seconds=ended.seconds)
+
+    def limit(self, tests: Sequence[str]) -> float:
+        return SLOWER * sum(self.reach.seconds[test] for test in tests) + PATIENCE
+
+    def tell(self, place: Place, state: str, tests: Sequence[str], **more: Any) -> None:
+        results.append(self.out, results.result(place, state, tests, self.root, **more))
+
+
+class _Forks:
+    """In the session's process: instead of running the tests, run them once for each mutant."""
+
+    def __init__(self, job: Job, source: str, tasks: list[tuple[Place, list[str]]]) -> None:
+        self._job, self._source, self._tasks = job, source, tasks
+        self._path = str(job.root / job.file)
+        self._sound: dict[str, bool] = {}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        controller = session.config.pluginmanager.get_plugin("claims-controller")
+        session.config.pluginmanager.unregister(controller)
+        self._items = {item.nodeid: item for item in session.items}
+        self._living = swap.functions(self._path)
+        for place, tests in self._tasks:
+            if time.time() > self._job.deadline:
+                break
+            self._one(place, [test for test in tests if test in self._items])
+        return True
+
+    def _one(self, place: Place, tests: list[str]) -> None:
+        """A test is believed to have seen the mutant if it passes without it, in a fork as well."""
+        began = time.monotonic()
+        while True:
+            code, by = self._fork(tests, place)
+            if code in (0, None, NO_SWAP) or self._is_sound(by):
+                break
+            tests = [test for test in tests if test != by]
+        if code == NO_SWAP:
+            return self._job.apart(place, tests)
+        state = {0: "survived", None: "too slow"}.get(code, "killed")
+        state = state if tests else "not reached"
+        seconds = time.monotonic() - began
+        self._job.tell(place, state, tests, by=by if state == "killed" else "", seconds=seconds)
+
+    def _is_sound(self, test: str) -> bool:
+        if test not in self._sound:
+            self._sound[test] = self._fork([test], None)[0] == 0
+        return self._sound[test]
+
+    def _fork(self, tests: list[str], place: Place | None) -> tuple[int | None, str]:
+        """The exit code (None: it took too long), and the test that was red."""
+        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+            now = time.monotonic()
+            child = os.fork()
+            if child == 0:
+                os._exit(self._child(tests, place, Path(folder)))
+            code = children.wait(child, now + self._job.limit(tests))
+            said = Path(folder, "by")
+            return code, said.read_text() if said.exists() else "a crash"
+
+    def _child(self, tests: list[str], place: Place | None, folder: Path) -> int:
+        os.setsid()
+        try:
+            if place is not None:
+                swap.put(place.mutant, self._source, self._path, self._living)
+        except ValueError:
+            return NO_SWAP
+        return _run([self._items[test] for test in tests], folder)
+
+
+NO_SWAP = 77
+
+
+def _run(items: list[pytest.Item], folder: Path) -> int:
+    from repro.harness.plugin import CONTEXT
+
+    for place, item in enumerate(items):
+        if place == 0:
+            item.config.pluginmanager.register(_Stop(folder / "by"), "stop-at-red")
+            item.config.stash[CONTEXT] = dataclasses.replace(
+                item.config.stash[CONTEXT], artifacts=folder / "artifacts", store=folder / "store"
+            )
+        (folder / "by").write_text(item.nodeid)  # whatever happens now
+        after = items[place + 1] if place + 1 < len(items) else None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+    return 0
+
+
+class _Stop:
+    def __init__(self, by: Path) -> None:
+        self._by = by
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._by.write_text(report.nodeid)
+            os._exit(1)
