@@ -305,6 +305,16 @@ def test_a_training_can_begin_with_the_weights_of_another(spec, texts):
     assert further.curves["loss"][0] < 0.9 * first.curves["loss"][0]
 
 
+def test_every_order_is_trained_alike_from_the_first_weights_on_other_batches():
+    setting = reordering.SMALL
+    first, given = setting.first("texts"), setting.tuned("texts", GIVEN)
+    moved, read = (make("texts", MOVED_TO_THE_END) for make in (setting.tuned, setting.only_read))
+    assert (given.start, moved) == (first, replace(given, order=MOVED_TO_THE_END))
+    assert given.seed != first.seed, "the batches of the first training would come again"
+    assert given.recipe == replace(first.recipe, steps=setting.further)
+    assert (read.start, read.order, read.recipe.steps) == (given, MOVED_TO_THE_END, 0)
+
+
 def test_a_start_without_its_outcome_and_foreign_texts_are_refused(spec, texts):
     with pytest.raises(ValueError, match="a training with a start needs its outcome"):
         trained_translation.train(replace(spec, start=spec), Workspace(), texts=texts)
