@@ -385,3 +385,12 @@ def test_two_tests_that_need_the_same_trainings_share_them(demo):
     assert [len(runs) for runs in made] == [8, 8]
     assert sum(map(sum, made)) == 8
     assert min(map(sum, made)) >= 2
+
+
+def test_a_single_test_by_its_id_is_green_and_decides_nothing(demo):
+    """As the command that a failure prints asks for it, in a project that has run nothing yet."""
+    demo.claim("lemma-1")
+    done = demo.run("claims/demo2025/test_lemma_1_demo.py::test_holds")
+    assert done.returncode == 0, done.stdout
+    assert demo.result("lemma-1")["verdict"] == "not-run"
+    assert demo.result("lemma-1")["why"] == "1 of 2 tests have not been run"

@@ -59,6 +59,12 @@ def docstring(file: Path) -> str:
     return ""
 
 
+def test_functions(file: Path) -> set[str]:
+    """Their names; how many tests each is, with its parameters, only pytest knows."""
+    found = (one.co_name for one in _compiled(file).co_consts if isinstance(one, CodeType))
+    return {name for name in found if name.startswith("test_")}
+
+
 def _compiled(file: Path) -> CodeType:
     """A file that does not compile is pytest's to complain about; here it is empty.
 

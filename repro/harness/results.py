@@ -122,7 +122,7 @@ def claim_object(
     project: Project, statement: Statement, file: Path | None, artifacts: Path, messages: list[str]
 ) -> dict[str, Any]:
     folder = claim_folder(artifacts, statement.id)
-    tests, unseen = read_tests(folder, statement.id, messages) if file else ([], 0)
+    tests, unseen = read_tests(folder, statement.id, file, messages) if file else ([], 0)
     code = imports.fingerprint(file, project.root) if file else ""
     for test in tests:
         test["stale"] = test.get("code") != code
@@ -156,11 +156,14 @@ def claim_object(
     }
 
 
-def read_tests(folder: Path, id: str, messages: list[str]) -> tuple[list[dict[str, Any]], int]:
+def read_tests(
+    folder: Path, id: str, file: Path, messages: list[str]
+) -> tuple[list[dict[str, Any]], int]:
     """The records of a claim's tests, in the order of the file, and how many tests have none.
 
     `collected.json` lists the tests that the claim file has; records of other tests are left over
-    from an earlier version of the file and do not count.
+    from an earlier version of the file and do not count. As long as only single tests were asked
+    for, by their ids, there is no list, and the functions of the file are counted.
     """
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("tests/*.json")):
@@ -174,12 +177,12 @@ def read_tests(folder: Path, id: str, messages: list[str]) -> tuple[list[dict[st
         expected = files.read_json(path).get("tests")
         if not isinstance(expected, list) or not all(isinstance(name, str) for name in expected):
             raise files.DamagedFile(f"{path} does not list tests")
-    except FileNotFoundError:
-        return list(found.values()), 0
-    except files.DamagedFile as damage:
-        with contextlib.suppress(OSError):  # another process may be quicker
-            messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
-        return list(found.values()), 0
+    except (FileNotFoundError, files.DamagedFile) as damage:
+        if isinstance(damage, files.DamagedFile):
+            with contextlib.suppress(OSError):  # another process may be quicker
+                messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
+        seen = {name.split("[")[0] for name in found}
+        return list(found.values()), len(imports.test_functions(file) - seen)
     return [found[name] for name in expected if name in found], len(set(expected) - set(found))
 
 
