@@ -2,6 +2,7 @@
 # make test      every claim at smoke scale, then the tests of the package itself
 # make bench     cost, as ratios           make data     data sets that claims need
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
+# make mutants   is every mistake seen? MUTANTS="repro/numerics/rates.py --budget 600" reaches it
 # make clean     remove what runs wrote; finished trainings in store/ stay
 #
 # Each target sets up what it needs, once. PYTEST_ARGS="-k lemma_3_1" reaches pytest.
@@ -11,7 +12,7 @@ BIN := .venv/bin
 READY := .venv/.installed-from-lock
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup claims test bench data paper lint clean
+.PHONY: setup claims test bench data paper mutants lint clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -45,6 +46,10 @@ data: $(READY)
 paper: $(READY)
 	$(PYTEST) claims --scale paper $(PYTEST_ARGS)
 	@echo "$(CURDIR)/artifacts/index.html"
+
+mutants: $(READY)
+	-$(BIN)/python -m repro.mutants $(MUTANTS)
+	$(BIN)/python -m repro.mutants --report
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -15,8 +15,9 @@ import os
 import time
 from pathlib import Path
 
-from repro.mutants import results, run
+from repro.mutants import report, results, run
 from repro.mutants.results import Place, Result
+from repro.report import MUTANTS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,10 +31,12 @@ def main(arguments: list[str] | None = None) -> int:
         raise SystemExit(f"no such file here: {unknown[0]} (run from the project's root)")
     job = run.Run(root, root / options.folder, options.workers, deadline, chosen=_chosen(options))
     tests = [root / path for path in options.tests] if options.tests else None
+    if options.report:
+        return _write(job, root)
     found = job.go(files, tests)
     if job.red:
         print(f"not used, red as they are: {', '.join(job.red)}")
-    return _report(found)
+    return _told(found)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -48,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--lines", metavar="A-B", help="only what stands in these lines")
     parser.add_argument("--budget", type=float, default=0, metavar="SECONDS", help="then stop")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument(
+        "--report", action="store_true", help="only write docs/mutants.md and the page"
+    )
     parser.add_argument("--folder", type=Path, default="artifacts/mutants", help="what is known")
     return parser
 
@@ -62,7 +68,14 @@ def _chosen(options: argparse.Namespace):
     return chosen
 
 
-def _report(found: list[Result]) -> int:
+def _write(job: run.Run, root: Path) -> int:
+    made = report.made(root, run.modules(root), results.read(job.results))
+    report.write(made, root, root / "artifacts")
+    print(root / "artifacts" / MUTANTS)
+    return 0
+
+
+def _told(found: list[Result]) -> int:
     alive = [one for one in found if one.state not in results.SEEN]
     print(f"\n{len(found)} mutants tried, {len(found) - len(alive)} seen")
     for one in alive:

@@ -15,17 +15,18 @@ from repro.mutants import children, reach, results, session
 from repro.mutants.results import Place, Result
 
 PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
+JUDGES = ("repro/harness/checks.py", "repro/harness/verdicts.py")
 LEFT_OUT = ("pictures", "__init__")  # they draw, or only import
 AT_ONCE = 80  # mutants in a job
 
 
 def modules(root: Path) -> list[str]:
-    """Everything that claims compute with."""
+    """What judges, and everything that claims compute with."""
     found = [path for name in PACKAGES for path in sorted((root / "repro" / name).rglob("*.py"))]
+    chosen = [path.relative_to(root) for path in found]
     return [
-        str(path.relative_to(root))
-        for path in found
-        if not any(word in path.stem for word in LEFT_OUT)
+        *JUDGES,
+        *(str(path) for path in chosen if not any(w in str(path) for w in LEFT_OUT)),
     ]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from repro.files import write_atomically
 from repro.report.pages import Site
 
+MUTANTS = "mutants.html"  # written by `make mutants`
+
 
 def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = None) -> Path:
     """Write artifacts/index.html and one page per claim; returns the path of index.html.
@@ -22,5 +24,5 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
         if only is None or id in only:
             write_atomically(artifacts / "claims" / id / "index.html", site.claim_page(id))
     index = artifacts / "index.html"
-    write_atomically(index, site.index())
+    write_atomically(index, site.index(mutants=(artifacts / MUTANTS).exists()))
     return index

@@ -162,3 +162,7 @@ def _scientific(value: float, digits: int) -> tuple[str, Markup]:
     if factor in ("1", "−1"):
         return shown, Markup(factor.removesuffix("1")) + power
     return shown, Markup(f"{factor}×") + power
+
+
+def percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"

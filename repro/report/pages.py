@@ -1,4 +1,4 @@
-"""The two kinds of page: the index, and the page of a claim."""
+"""The kinds of page: the index, the page of a claim, and others by their template."""
 
 import re
 from functools import cached_property, lru_cache
@@ -27,7 +27,8 @@ class Site:
     def users(self) -> dict[str, list[str]]:
         return overview.users(self.claims)
 
-    def index(self) -> str:
+    def index(self, mutants: bool = False) -> str:
+        """`mutants`: there is a page on them to link to."""
         papers = overview.papers(self.results, self.claims)
         return _INDEX.render(
             root="",
@@ -38,6 +39,7 @@ class Site:
             total=overview.total(papers),
             claims=self.claims,
             findings=overview.findings(self.results, self.claims),
+            mutants=mutants,
         )
 
     def claim_page(self, id: str) -> str:
@@ -55,6 +57,11 @@ class Site:
             records=measurements.records(claim.get("tests", [])),
             rows_of_tests=measurements.rows_of_tests(claim.get("tests", [])),
         )
+
+
+def page(template: str, **values: Any) -> str:
+    """A page that is not about claims; it has a name of its own in artifacts/."""
+    return _ENVIRONMENT.get_template(template).render(root="", **values)
 
 
 def _checked(id: str) -> str:
@@ -106,6 +113,7 @@ def _environment() -> Environment:
         "number": numbers.number,
         "origin": numbers.origin,
         "path": _path,
+        "percent": numbers.percent,
         "printed": numbers.printed,
         "prose": mathematics.prose,
         "relation": numbers.relation,
