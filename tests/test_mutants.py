@@ -1,12 +1,13 @@
 """Mutants: every operator does what its table says, and a child sees the change and nobody else."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from repro.mutants import operators
+from repro.mutants import equivalents, operators, report, results
 
 ROOT = Path(__file__).parent.parent
 
@@ -67,30 +68,189 @@ def test_every_mutant_of_the_package_can_be_compiled():
             compile(one.source, file, "exec")
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "repro.mutants", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+# --- a small project -----------------------------------------------------------------------------
+
+CODE = """
+from functools import cache
+SCALE = 3
+
+class Line:
+    def at(self, x, slope=2):
+        return slope * x + self.start()
+
+    def start(self):
+        return 1
+
+@cache
+def area(r):
+    return SCALE * r * r
+
+def unused(x):
+    return x + 1
+
+def forever(n):
+    while n > 0:
+        n = n - 1
+    return n
+"""
+TESTS = """
+import code_of_it
+from code_of_it import Line, area
+
+def test_line():
+    assert Line().at(2) == 5
+
+def test_area():
+    assert area(2) == 12
+
+def test_forever():
+    assert code_of_it.forever(1) == 0
+"""
 
 
-def test_a_run_tells_what_the_tests_see_and_what_they_do_not():
-    """The sign in the law is tested; how finely exponents are looked for is not."""
-    file = "repro/numerics/plateau.py"
-    line = next(
-        number
-        for number, text in enumerate((ROOT / file).read_text().splitlines(), start=1)
-        if text.strip().startswith("return self.a *")
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "code_of_it.py").write_text(CODE)
+    (tmp_path / "tests" / "test_it.py").write_text(TESTS)
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest]\npythonpath = ["."]\n')
+    return tmp_path
+
+
+def run(project, *arguments):
+    command = [
+        sys.executable,
+        "-m",
+        "repro.mutants",
+        "code_of_it.py",
+        "--patience",
+        "3",
+        *arguments,
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, check=False
     )
-    tests = "tests/test_plateau.py::test_exact_points_give_back_the_printed_law"
-    done = run(file, tests, "--only", "sign", "--lines", f"{line}-{line}")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 of 2 mutants tried, 2 seen" in done.stdout
-    refused = "tests/test_plateau.py::test_too_few_or_bad_sizes_are_refused"
-    done = run(file, refused, "--only", "sign", "--lines", f"{line}-{line}")
+
+
+def known(project):
+    found = results.read(project / "artifacts/mutants/results.jsonl").values()
+    return {(one.scope, one.operator, one.before, one.after): one for one in found}
+
+
+def test_every_mutant_meets_the_tests_that_reach_it(project):
+    done = run(project)
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = known(project)
+    assert found["Line.at", "sign", "slope * x + self.start()", "slope * x - self.start()"].by == (
+        "tests/test_it.py::test_line"
+    )
+    by_area = "tests/test_it.py::test_area"
+    assert found["area", "factor", "SCALE * r", "SCALE"].by == by_area
+    assert found["", "constant", "3", "6"].by == by_area, "evaluated at import"
+    assert found["Line.at", "constant", "2", "4"].state == "killed", "a default"
+    assert found["forever", "sign", "n - 1", "n + 1"].state == "too slow"
+    assert found["forever", "edge", "n > 0", "n >= 0"].state == "killed"
+    assert found["unused", "sign", "x + 1", "x - 1"].state == "not reached"
+    assert "not reached: code_of_it.py:17 sign: x + 1  ->  x - 1" in done.stdout
+
+
+def test_what_is_known_is_kept_until_the_function_or_its_tests_change(project):
+    quick = ["--only", "sign", "--lines", "5-15"]
+    assert "1 mutants, 1 to try" in run(project, *quick).stdout
+    assert "1 mutants, 0 to try" in run(project, *quick).stdout
+    log = project / "artifacts/mutants/results.jsonl"
+    log.write_text(log.read_text() + '{"key": "cut o')
+    (project / "code_of_it.py").write_text("\n\n" + CODE.replace("x + 1", "x + 2"))
+    moved = ["--only", "sign", "--lines", "7-17"]
+    assert "1 mutants, 0 to try" in run(project, *moved).stdout, "another function has changed"
+    (project / "code_of_it.py").write_text(CODE.replace("slope * x + self", "x * slope + self"))
+    assert "1 mutants, 1 to try" in run(project, *quick).stdout
+    tests = project / "tests/test_it.py"
+    tests.write_text(TESTS.replace("Line().at(2) == 5", "Line().at(2)"))
+    done = run(project, *quick)
+    assert "1 mutants, 1 to try" in done.stdout
+    assert "survived: code_of_it.py:7 sign: x * slope + self.start()" in done.stdout
+
+
+def test_tests_that_are_red_as_they_are_see_nothing(project):
+    (project / "tests/test_it.py").write_text(TESTS.replace("== 12", "== 13"))
+    done = run(project, "--only", "factor")
+    assert "not used, red as they are: tests/test_it.py" in done.stdout
+    assert {one.state for one in known(project).values()} == {"not reached"}
+
+
+def test_a_budget_ends_the_run_and_the_next_goes_on(project):
+    assert run(project, "--budget", "0.001").returncode == 0
+    assert known(project) == {}
+    assert run(project, "--only", "constant").returncode == 1
+    assert ("Line.start", "constant", "1", "2") in known(project)
+
+
+def test_a_file_that_is_not_there_is_said(project):
+    done = run(project, "other.py")
     assert done.returncode == 1
-    assert done.stdout.count("survived: ") == 2
+    assert "no such file here: other.py (run from the project's root)" in done.stderr
 
 
-def test_tests_that_do_not_pass_as_they_are_end_the_run():
-    done = run("repro/numerics/plateau.py", "tests/no_such_file.py", "--only", "sign")
-    assert done.returncode == 2
-    assert "nothing can be said" in done.stdout
+# --- no mistakes, and the report -----------------------------------------------------------------
+
+
+def place_of(project, operator, before):
+    return next(
+        place
+        for place in results.places(project, "code_of_it.py")
+        if (place.mutant.operator, place.mutant.before) == (operator, before)
+    )
+
+
+def same(**changes):
+    entry = {
+        "file": "code_of_it.py",
+        "function": "area",
+        "line": "return SCALE * r * r",
+        "before": "SCALE * r",
+        "after": "SCALE",
+        "reason": "r is 1",
+    }
+    return equivalents.Same(**{**entry, **changes})
+
+
+def test_an_entry_stands_for_its_line_and_change_only(project):
+    places = results.places(project, "code_of_it.py")
+    wanted = place_of(project, "factor", "SCALE * r")
+    assert equivalents.reasons(project, places, [same()]) == {wanted.key: "r is 1"}
+    for other in ({"function": "at"}, {"line": "return r"}, {"after": "r"}):
+        assert equivalents.reasons(project, places, [same(**other)]) == {}
+        assert equivalents.stale(project, places, [same(), same(**other)]) == [same(**other)]
+
+
+def test_every_entry_of_this_project_stands_for_a_mutant():
+    listed = equivalents.read()
+    files = sorted({one.file for one in listed})
+    places = [place for file in files for place in results.places(ROOT, file)]
+    assert equivalents.stale(ROOT, places, listed) == []
+    assert all(len(one.reason.split()) >= 3 for one in listed)
+    assert len({one.name for one in listed}) == len(listed), "an entry stands twice"
+
+
+def test_the_report_counts_and_shows_survivors(project, monkeypatch):
+    monkeypatch.setattr(equivalents, "read", lambda: [same()])
+    seen, alive = place_of(project, "sign", "n - 1"), place_of(project, "sign", "x + 1")
+    tests = ["tests/test_it.py::test_line"]
+    log = {
+        seen.key: results.result(seen, "killed", tests, project, by=tests[0]),
+        alive.key: results.result(alive, "survived", tests, project),
+    }
+    made = report.made(project, ["code_of_it.py"], log)
+    (row,) = made.rows
+    assert (row.killed, row.survived, row.equivalent, row.share) == (1, 1, 1, 0.5)
+    assert row.untried == row.mutants - 3
+    text = report.markdown(made)
+    assert "-    return x + 1\n+    return x - 1" in text
+    assert "| tests/test_it.py | 1 |" in text
+    assert "`SCALE * r` becomes `SCALE`: r is 1" in text
+    report.write(made, project, project / "artifacts")
+    page = (project / "artifacts/mutants.html").read_text()
+    assert "Of 2 mistakes that were tried, 1 turned" in page
+    assert "return x - 1" in page

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from repro.report import render
+from repro.report.errata import errata
 from repro.report.layout import ROW, layout
 from repro.report.mathematics import formula, prose
 from repro.report.measurements import records, rows_of_tests
@@ -195,7 +196,7 @@ def index(site):
 
 def test_every_claim_has_a_page(site):
     claims = {f"claims/{claim['id']}/index.html" for claim in sample()["claims"]}
-    assert set(site) == {"index.html", *claims}
+    assert set(site) == {"index.html", "errata.html", "open.html", *claims}
 
 
 def test_every_link_and_image_resolves(site):
@@ -222,6 +223,41 @@ def test_pages_can_be_walked_without_a_mouse_and_read_aloud(site):
         assert len(page.all("a", href="#main")) == len(page.all("h1")) == 1
         assert all("alt" in a for a in page.all("img"))
         assert all("scope" in a for a in page.all("th"))
+
+
+def test_the_errata_say_what_is_printed_why_it_is_false_and_how_it_is_repaired(site):
+    page, index = site["errata.html"], site["index.html"]
+    false = [c for c in sample()["claims"] if c["reason"] and c["kind"] != "finding"]
+    assert {f"claims/{claim['id']}/index.html" for claim in false} <= set(page.links)
+    assert len(page.all("article")) == len(false)
+    assert f"false or incomplete: {len(false)} entries" in page.text
+    for words in ("Printed. For all", "False or missing, and the repair. False for", "Not so: the wrong token wins",
+                  "Measured: 2.8", "it should be ≤ 0", "checks of the repaired form passed"):  # fmt: skip
+        assert page.text.count(words) >= len(false), words
+    assert "errata.html" in index.links
+
+
+def test_counterexamples_to_the_same_sentence_are_told_once():
+    example = SHAPE["counterexample"]
+    claim = {
+        "id": "p/lemma-1",
+        "paper": "p",
+        "kind": "lemma",
+        "checks": [{"ok": True}, {"ok": False}],
+    }
+    claim |= {"counterexamples": [example, example, example | {"printed": False}]}
+    ((one,),) = errata({"p/lemma-1": claim}).values()
+    assert [(e.first, e.more) for e in one.examples] == [(example, 1)]
+    assert one.checks == 1
+
+
+def test_what_was_not_done_is_told_in_the_words_of_the_claims(site):
+    page = site["open.html"]
+    ran = [c for c in sample()["claims"] if c["tests"]]
+    assert page.text.count("Not checked: more.") == len(ran)
+    skipped = [c for c in ran if any(test["state"] == "not-run" for test in c["tests"])]
+    assert page.text.count("Not run:") == len(skipped) > 0
+    assert "open.html" in site["index.html"].links
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)

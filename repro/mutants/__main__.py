@@ -29,7 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [file for file in files if not (root / file).is_file()]
     if unknown:
         raise SystemExit(f"no such file here: {unknown[0]} (run from the project's root)")
-    job = run.Run(root, root / options.folder, options.workers, deadline, chosen=_chosen(options))
+    job = run.Run(
+        root, root / options.folder, options.workers, deadline, options.patience,
+        chosen=_chosen(options),
+    )  # fmt: skip
     tests = [root / path for path in options.tests] if options.tests else None
     if options.report:
         return _write(job, root)
@@ -50,6 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="OPERATOR", help="one operator (operators.py)")
     parser.add_argument("--lines", metavar="A-B", help="only what stands in these lines")
     parser.add_argument("--budget", type=float, default=0, metavar="SECONDS", help="then stop")
+    parser.add_argument(
+        "--patience", type=float, default=20, metavar="SECONDS",
+        help="a mutant that takes five times as long and this is too slow (default 20)",
+    )  # fmt: skip
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument(
         "--report", action="store_true", help="only write docs/mutants.md and the page"

@@ -99,8 +99,10 @@ class _Watcher:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         import coverage
 
-        include = [f"{self._root}/repro/*"]
-        self._coverage = coverage.Coverage(data_file=None, include=include, config_file=False)
+        omit = [f"{self._root}/{name}/*" for name in ("tests", "claims", ".venv")]
+        self._coverage = coverage.Coverage(
+            data_file=None, config_file=False, include=[f"{self._root}/*"], omit=omit
+        )
         self._coverage.start()
 
     @pytest.hookimpl(tryfirst=True)

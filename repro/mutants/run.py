@@ -36,6 +36,7 @@ class Run:
     folder: Path  # results.jsonl, and what tests reach
     workers: int = 2
     deadline: float = float("inf")
+    patience: float = 20.0
     say: Callable[[str], None] = print
     chosen: Callable[[Place], bool] = lambda place: True
     red: list[str] = field(default_factory=list)  # test files that do not pass as they are
@@ -50,7 +51,9 @@ class Run:
         children.warm_up()
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
-        self._look(tests)
+        if not self._look(tests):
+            self.say("the time was up before all of them had run")
+            return []
         known = reach.read(self.root, self.folder, tests)
         places = [place for file in files for place in results.places(self.root, file)]
         places = [place for place in places if self.chosen(place)]
@@ -58,7 +61,8 @@ class Run:
         now = results.read(self.results)
         return [now[place.key] for place in places if place.key in now]
 
-    def _look(self, tests: Sequence[Path]) -> None:
+    def _look(self, tests: Sequence[Path]) -> bool:
+        """Whether there was time for all."""
         waiting = reach.missing(self.root, self.folder, tests)
         if waiting:
             self.say(f"{len(waiting)} test files are run once as they are, to see what they reach")
@@ -69,10 +73,13 @@ class Run:
                 print(f"{path.name} does not pass as it is:\n{said}", file=sys.stderr, flush=True)
             return int(said is not None)
 
-        for done, (path, code) in enumerate(self._parallel(waiting, look), start=1):
+        done = 0
+        for path, code in self._parallel(waiting, look):
+            done += 1
             self.say(f"  {done}/{len(waiting)} {path.relative_to(self.root)}")
             if code:
                 self.red.append(str(path.relative_to(self.root)))
+        return done == len(waiting)
 
     def _try(self, places: list[Place], known: reach.Reach) -> None:
         before = results.read(self.results)
@@ -87,8 +94,9 @@ class Run:
             else:
                 out = results.result(place, "not reached", [], self.root)
                 results.append(self.results, out)
+        limits = {"deadline": self.deadline, "patience": self.patience}
         jobs = [
-            session.Job(self.root, self.results, file, todo[k : k + AT_ONCE], known, self.deadline)
+            session.Job(self.root, self.results, file, todo[k : k + AT_ONCE], known, **limits)
             for file, todo in tasks.items()
             for k in range(0, len(todo), AT_ONCE)
         ]

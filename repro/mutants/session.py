@@ -18,8 +18,7 @@ from repro.mutants import children, results, swap
 from repro.mutants.reach import Reach
 from repro.mutants.results import Place
 
-SLOWER = 5.0  # times as long as the tests take as they are, and PATIENCE seconds: too slow
-PATIENCE = 20.0
+SLOWER = 5.0  # times as long as the tests take as they are, and `patience` seconds: too slow
 ENOUGH = 60.0  # seconds of tests, as they are: what has survived so much is a survivor
 
 
@@ -49,6 +48,7 @@ class Job:
     tasks: list[tuple[Place, list[str]]]
     reach: Reach
     deadline: float
+    patience: float
 
     def run(self) -> None:
         """Those inside of functions in one session, the others each in a run of its own."""
@@ -75,7 +75,7 @@ class Job:
         self.tell(place, state, tests, by=by, seconds=ended.seconds)
 
     def limit(self, tests: Sequence[str]) -> float:
-        return SLOWER * sum(self.reach.seconds[test] for test in tests) + PATIENCE
+        return SLOWER * sum(self.reach.seconds[test] for test in tests) + self.patience
 
     def tell(self, place: Place, state: str, tests: Sequence[str], **more: Any) -> None:
         results.append(self.out, results.result(place, state, tests, self.root, **more))
@@ -90,8 +90,8 @@ class _Forks:
         self._sound: dict[str, bool] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        controller = session.config.pluginmanager.get_plugin("claims-controller")
-        session.config.pluginmanager.unregister(controller)
+        if session.config.pluginmanager.has_plugin("claims-controller"):
+            session.config.pluginmanager.unregister(name="claims-controller")
         self._items = {item.nodeid: item for item in session.items}
         self._living = swap.functions(self._path)
         for place, tests in self._tasks:
@@ -103,17 +103,19 @@ class _Forks:
     def _one(self, place: Place, tests: list[str]) -> None:
         """A test is believed to have seen the mutant if it passes without it, in a fork as well."""
         began = time.monotonic()
-        while True:
-            code, by = self._fork(tests, place)
-            if code in (0, None, NO_SWAP) or self._is_sound(by):
+        state, by = "not reached", ""
+        while tests:
+            code, red = self._fork(tests, place)
+            if code == NO_SWAP:
+                return self._job.apart(place, tests)
+            state = {0: "survived", None: "too slow"}.get(code, "killed")
+            if state != "killed":
                 break
-            tests = [test for test in tests if test != by]
-        if code == NO_SWAP:
-            return self._job.apart(place, tests)
-        state = {0: "survived", None: "too slow"}.get(code, "killed")
-        state = state if tests else "not reached"
-        seconds = time.monotonic() - began
-        self._job.tell(place, state, tests, by=by if state == "killed" else "", seconds=seconds)
+            if self._is_sound(red):
+                by = red
+                break
+            state, tests = "not reached", [test for test in tests if test != red]
+        self._job.tell(place, state, tests, by=by, seconds=time.monotonic() - began)
 
     def _is_sound(self, test: str) -> bool:
         if test not in self._sound:
@@ -147,12 +149,13 @@ NO_SWAP = 77
 def _run(items: list[pytest.Item], folder: Path) -> int:
     from repro.harness.plugin import CONTEXT
 
+    config = items[0].config
+    config.pluginmanager.register(_Stop(folder / "by"), "stop-at-red")
+    if CONTEXT in config.stash:
+        config.stash[CONTEXT] = dataclasses.replace(
+            config.stash[CONTEXT], artifacts=folder / "artifacts", store=folder / "store"
+        )
     for place, item in enumerate(items):
-        if place == 0:
-            item.config.pluginmanager.register(_Stop(folder / "by"), "stop-at-red")
-            item.config.stash[CONTEXT] = dataclasses.replace(
-                item.config.stash[CONTEXT], artifacts=folder / "artifacts", store=folder / "store"
-            )
         (folder / "by").write_text(item.nodeid)  # whatever happens now
         after = items[place + 1] if place + 1 < len(items) else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)

@@ -1,4 +1,4 @@
-"""results.json -> a static site: artifacts/index.html and a page for each claim.
+"""results.json -> a static site: artifacts/index.html, a page for each claim, and a few others.
 
 The pages need no network and no script. The report judges nothing: it shows what the results say.
 """
@@ -16,13 +16,16 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     """Write artifacts/index.html and one page per claim; returns the path of index.html.
 
     `only` limits the claim pages to these ids; the index is always written, and last, so that a
-    reader who reloads it finds the pages it links to. Pages of other claims keep the verdicts of
-    their neighbours as they were: finish a run with a render of everything.
+    reader who reloads it finds the pages it links to. Other pages stay as they were, with the
+    verdicts of that time: begin and finish a run with a render of everything.
     """
     site = Site(results)
     for id in site.claims:
         if only is None or id in only:
             write_atomically(artifacts / "claims" / id / "index.html", site.claim_page(id))
+    if only is None:
+        write_atomically(artifacts / "errata.html", site.errata())
+        write_atomically(artifacts / "open.html", site.left_open())
     index = artifacts / "index.html"
     write_atomically(index, site.index(mutants=(artifacts / MUTANTS).exists()))
     return index

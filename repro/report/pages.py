@@ -9,7 +9,17 @@ from urllib.parse import quote
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader
 from markupsafe import Markup
 
-from repro.report import badges, mathematics, measurements, numbers, overview, prose, rows, words
+from repro.report import (
+    badges,
+    errata,
+    mathematics,
+    measurements,
+    numbers,
+    overview,
+    prose,
+    rows,
+    words,
+)
 from repro.report.graph import Graph
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -40,6 +50,25 @@ class Site:
             claims=self.claims,
             findings=overview.findings(self.results, self.claims),
             mutants=mutants,
+        )
+
+    def errata(self) -> str:
+        found = errata.errata(self.claims)
+        return page(
+            "errata.html",
+            papers=self.results.get("papers", {}),
+            run=self.results.get("run", {}),
+            errata=found,
+            count=sum(map(len, found.values())),
+        )
+
+    def left_open(self) -> str:
+        limits = [c for c in self.claims.values() if c.get("scope") in ("limit", "qualitative")]
+        return page(
+            "open.html",
+            papers=self.results.get("papers", {}),
+            left=errata.left_open(self.claims),
+            limits=limits,
         )
 
     def claim_page(self, id: str) -> str:

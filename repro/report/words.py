@@ -64,8 +64,8 @@ def short(claim: dict[str, Any]) -> str:
     return label(claim).removeprefix("Finding ")
 
 
-def counted(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def counted(n: int, noun: str, several: str = "") -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {several or noun + 's'}"
 
 
 def spelled(n: int) -> str:
