@@ -12,6 +12,7 @@ from markupsafe import Markup
 from repro.report import (
     badges,
     errata,
+    filters,
     mathematics,
     measurements,
     numbers,
@@ -40,6 +41,8 @@ class Site:
     def index(self, mutants: bool = False) -> str:
         """`mutants`: there is a page on them to link to."""
         papers = overview.papers(self.results, self.claims)
+        findings = overview.findings(self.results, self.claims)
+        rows_of_all = [row for paper in papers for row in paper.rows] + findings
         return _INDEX.render(
             root="",
             title=self.results.get("title", ""),
@@ -48,7 +51,8 @@ class Site:
             papers=papers,
             total=overview.total(papers),
             claims=self.claims,
-            findings=overview.findings(self.results, self.claims),
+            findings=findings,
+            choices=filters.choices(rows_of_all),
             mutants=mutants,
         )
 
@@ -155,6 +159,7 @@ def _environment() -> Environment:
         "verdict": words.verdict_of,
     }
     environment.globals |= {
+        "filter_script": Markup((_TEMPLATES / "filter.js").read_text(encoding="utf-8")),
         "css": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),
         "evidence_words": words.EVIDENCE,
         "sign": badges.sign,

@@ -24,6 +24,8 @@ class Row:
     """What the table of the index shows of a claim; equal rows are drawn once."""
 
     id: str
+    of: str  # the paper
+    kind: str
     name: str
     paper: str  # only where the table is not about one paper
     title: str
@@ -31,6 +33,7 @@ class Row:
     verdict: str
     solid: str
     marks: tuple[Mark, ...]
+    shown: str  # kinds of evidence
     evidence: Markup
     checks: int
     controls: int
@@ -45,6 +48,8 @@ def rows(
     return [
         Row(
             id=claim["id"],
+            of=claim["paper"],
+            kind=claim["kind"],
             name=words.short(claim),
             paper=claim["paper"] if with_paper else "",
             title=claim.get("title", ""),
@@ -52,6 +57,7 @@ def rows(
             verdict=words.verdict_of(claim),
             solid=solidity(claim),
             marks=marks(claim, run),
+            shown=" ".join(claim.get("evidence", ())),
             evidence=badges.chips(claim),
             checks=len(claim.get("checks", ())),
             controls=len(claim.get("controls", ())),
