@@ -5,6 +5,7 @@ watch    say every few seconds what is running (in a second terminal)
 list     every statement of the ledger with its claim file and its latest verdict
 data     fetch the data sets that claims need
 snapshot keep this run's results in artifacts/reference/ and put them into README.md
+diff     python -m repro diff OLD NEW: what differs between two results.json, and whether it matters
 """
 
 import argparse
@@ -16,10 +17,10 @@ import time
 from pathlib import Path
 
 from repro import files, report
-from repro.harness import progress, records
+from repro.harness import differences, progress, records
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
-from repro.harness.results import Results
+from repro.harness.results import SCHEMA, Results
 from repro.report import readme
 
 
@@ -29,7 +30,10 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", choices=("report", "watch", "list", "data", "snapshot"))
+    parser.add_argument("command", choices=("report", "watch", "list", "data", "snapshot", "diff"))
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="diff: two results.json"
+    )
     parser.add_argument(
         "--project",
         type=Path,
@@ -47,11 +51,15 @@ def main(arguments: list[str] | None = None) -> int:
         "--every", type=float, default=2.0, metavar="SECONDS", help="watch: how often (default 2)"
     )
     options = parser.parse_args(arguments)
+    if len(options.files) != (2 if options.command == "diff" else 0):
+        parser.error("diff takes two results.json" if options.command == "diff" else "no FILE here")
     project = Project(options.project.resolve())
     artifacts = options.artifacts or project.root / project.artifacts
     try:
         if options.command == "watch":
             return watch(artifacts, options.every)
+        if options.command == "diff":
+            return diff(*options.files)
         results = Results(project, project.read_ledger(), artifacts)
         return COMMANDS[options.command](results)
     except LedgerError as error:
@@ -83,6 +91,21 @@ def _latest_run(artifacts: Path) -> dict:
             run["state"] = "interrupted"
         return run
     return {}
+
+
+def diff(old: Path, new: Path) -> int:
+    """Exit code 1 if something matters, 0 if at most numbers moved within their limits."""
+    try:
+        before, after = (files.read_json(path, schema=SCHEMA) for path in (old, new))
+    except (FileNotFoundError, files.DamagedFile) as error:
+        print(error, file=sys.stderr)
+        return 2
+    found = differences.differences(before, after)
+    weighty = [one for one in found if one.matters]
+    for one in found:
+        print(f"{'MATTERS ' if one.matters else 'number  '}{one}")
+    print(f"{len(weighty)} that matter, {len(found) - len(weighty)} others")
+    return 1 if weighty else 0
 
 
 def watch(artifacts: Path, every: float) -> int:
