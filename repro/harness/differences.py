@@ -2,8 +2,8 @@
 
 It matters when a verdict is another, a check has another outcome or another limit, or something
 that was shown is shown no more. A number that moved within its limits does not; it is told with how
-far it moved. Limits that are computed may move a little. Times, versions, machines and paths are not
-compared.
+far it moved. Limits that are computed may move a little. Times, versions, machines and paths are
+not compared.
 """
 
 import json
