@@ -9,7 +9,15 @@ import pytest
 import torch
 from scipy.optimize import linprog
 
-from repro.fang2022.model import Block, Layout, Transformer, one_hot_maximum, relu
+from repro.fang2022.model import (
+    Block,
+    Layout,
+    Transformer,
+    keep_own,
+    one_hot_maximum,
+    only_unit,
+    relu,
+)
 from repro.fang2022.multiplication import multiplication_block, roundoff_bound
 from repro.fang2022.without_attention import error_floor, network, sup_error
 from repro.numerics.exact import rational, rationals, symbols, to_float, vector
@@ -384,3 +392,37 @@ def test_a_batch_goes_through_the_transformer_like_its_samples():
     xs = np.array([[[1, 0], [0, 1], [1, 1]]] * 2, dtype=object)
     assert model(xs).shape == (2, 3)
     assert model(xs).tolist() == [[model(x) for x in row] for row in xs]
+
+
+def test_values_for_another_number_of_tokens_are_refused():
+    t, longer = rationals([1, 2]), rationals([1, 2, 3])
+    for values in ((longer,), (t, longer), (t, t, longer), (longer, t)):
+        with pytest.raises(ValueError, match=r"Section 2\.1 has n=2 tokens"):
+            Layout(2, 3).tokens(*values)
+
+
+def test_a_block_has_at_least_one_slot():
+    """n = 1: with q = 1 a token has 4 rows, and with 3 there is no slot."""
+    shapes = ((2, 4), (2, 4), (4, 4), (2, 4), (4, 2), (2,), (4,))
+    assert Block(*(np.zeros(shape, dtype=object) for shape in shapes)).nonzeros() == 0
+    shapes = ((2, 3), (2, 3), (3, 3), (2, 3), (3, 2), (2,), (3,))
+    with pytest.raises(ValueError, match="with q >= 1"):
+        Block(*(np.zeros(shape, dtype=object) for shape in shapes))
+
+
+def test_known_branches_keep_what_they_say():
+    alpha = np.arange(1, 10).reshape(3, 3).astype(object)
+    assert keep_own(alpha).tolist() == [[1, 0, 0], [0, 5, 0], [0, 0, 9]]
+    a = np.array([[3, -4], [5, 6]], dtype=object)
+    assert only_unit(1)(a).tolist() == [[3, -4], [0, 0]]
+    assert only_unit(2)(a).tolist() == [[0, 0], [5, 6]]
+
+
+def test_a_model_reads_token_after_token():
+    """n = 2, q = 1, no block: tokens (5, 1, 0, 0, 1) and (7, 0, 1, 0, 1), beta = 1, ..., 10, b = 3."""
+    model = Transformer(rationals([[1, 2], [3, 2]]), (), np.arange(1, 11).astype(object), 3)
+    x = rationals([1, 2])
+    assert model.layout == Layout(2, 1)
+    assert model(x) == (5 * 1 + 2 + 5) + (7 * 6 + 8 + 10) + 3
+    assert model.nonzeros() == 4 + 10 + 1
+    assert model.to(torch.float64)(torch.tensor([1.0, 2.0], dtype=torch.float64)).item() == 75

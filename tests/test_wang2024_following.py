@@ -1,5 +1,6 @@
 """What is measured of a network that follows pointers: each number moves when it should."""
 
+import math
 from fractions import Fraction
 
 import flint
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from repro.numerics import barron
 from repro.numerics.exact import rationals
-from repro.wang2024 import following, moving, targets
+from repro.wang2024 import circle, following, moving, targets
 
 LIN, LOG = (moving.interpolated(rpe, 2, Fraction(1, 100)) for rpe in ("lin", "log"))
 
@@ -30,7 +32,8 @@ def test_another_function_is_seen_at_every_pointer_and_block(rpe, T):
 def test_a_number_that_moves_elsewhere_is_counted():
     target = targets.NESTED
     states = list(following.nested(target, LIN).states(rationals(target.windows(3).astype(int))))
-    assert following.elsewhere(target, states)[0] == 0
+    # 8 windows of 3: t_1 and the 1, block 1, t_2, block 2; none of them is 0 anywhere
+    assert following.elsewhere(target, states) == (0, 24 * (2 + 1 + 1 + 1))
     states[3] = states[3].copy()
     states[3][0, 0, 0] += 1  # attention 2 touches block 0: it moves, and moves back
     assert following.elsewhere(target, states)[0] == 2
@@ -42,7 +45,10 @@ def test_in_balls_another_pointer_is_counted():
     assert wrong == 0
     assert error <= 2 * LOG.error
     worse = moving.Moving("log", 2, LOG.exponents, (flint.fmpq(0),) * LOG.H, flint.arb(1))
-    assert following.in_balls(target, worse, windows)[0] > 0  # t_2 reads a block that is 0
+    # t_2 reads a block that is 0, [e^{log 2 / 2}] = 1, and half of the tokens fetched ask for 2;
+    # the readout sees x_t alone, where the zigzag is -x_t
+    wrong, error = following.in_balls(target, worse, windows)
+    assert (wrong, float(error)) == (4, 2)
 
 
 def test_the_map_of_a_layer_is_held_against_its_pointers():
@@ -53,7 +59,77 @@ def test_the_map_of_a_layer_is_held_against_its_pointers():
     steps = target.fetched(x)[0]
     (_, idle, nothing), *rest = following.fetching_maps(network, states, steps, target.reach)
     assert (idle, nothing) == ([-1] * 6, 0)
-    assert [places[:2] for _, places, _ in rest] == [[-1, -1]] * 2
+    signs, first, second = x[:, 0], [-1, -1], [-1, -1]
+    for t in range(2, 6):
+        first.append(t - (1 if signs[t] > 0 else 2))
+        second.append(t - (1 if signs[first[-1]] > 0 else 2))
+    assert [places for _, places, _ in rest] == [first, second]
     assert all(off <= float(heads.error.upper()) + 1e-9 for *_, off in rest)
     *_, (_, _, off) = following.fetching_maps(network, states, 3 - steps, target.reach)
     assert off > 1.9
+
+
+def test_what_two_layers_leave_is_what_their_heads_leave():
+    target, far = targets.TWO_POINTERS, 20
+    found = following.sup_error(target, "lin", 5, far, np.random.default_rng(0), "cpu")
+    heads = [moving.fitted("lin", T, 5) for T in (3, 2)]
+    proved, seen, rounding = (
+        math.hypot(*parts)
+        for parts in (
+            [psi.proved_error() for psi in heads],
+            [psi.error for psi in heads],
+            [5 * psi.floor for psi in heads],
+        )
+    )
+    assert found[1:] == pytest.approx((proved, seen, rounding), rel=1e-12)
+    # |f|_Lip = sqrt(3), and the worst windows make the errors of both blocks add up
+    assert max(psi.error for psi in heads) <= found[0] <= math.sqrt(3) * proved + rounding
+
+
+@pytest.mark.parametrize("heads", [LIN, LOG], ids=["lin", "log"])
+@pytest.mark.parametrize("m", [5, 10**7])
+def test_drawn_pointers_are_those_of_the_network_that_was_drawn(heads, m):
+    found = following.with_drawn_pointer(
+        2, heads, m, np.random.default_rng(4), np.random.default_rng(5), "cpu"
+    )
+    target, rpe = circle.pointer(2), heads.rpe
+    drawn = circle.drawn(circle.least_of_steps(2, rpe), m, np.random.default_rng(4))
+    values = barron.value(drawn, target.tokens)
+    steps = np.rint(values if rpe == "lin" else np.exp(values))
+    windows = target.draw(200, 24, np.random.default_rng(5))[:, 2:]
+    places = (windows @ target.tokens.T).argmax(-1)
+    wrong = (steps != circle.steps(2))[places].mean()
+    assert found[1] == pytest.approx(wrong)
+    if m == 5:
+        assert wrong > 0.1
+        assert found[0] > 0.5
+    else:
+        assert wrong == 0
+        assert 0 < found[0] <= float(flint.arb(heads.error).upper()) + 5 * heads.floor
+
+
+def test_errors_of_nested_networks_and_their_bounds_by_hand():
+    target, heads = targets.NESTED, moving.optimal("lin", 2, 5)
+    found = following.nested_errors(target, heads, 6, np.random.default_rng(0), "cpu")
+    error = float(heads.error.upper())
+    assert found["bound"] == pytest.approx(math.sqrt(3) * math.sqrt(2) * error, rel=1e-12)
+    assert found["floor"] == pytest.approx(error, rel=1e-6)
+    assert found["rounding"] == pytest.approx(5 * math.sqrt(3 * 2) * heads.floor, rel=1e-12)
+    assert 0.9 * found["floor"] <= found["network"] <= found["bound"] + found["rounding"]
+    # without x_{t-t_2} the sum of the signs is even, where the zigzag of three is 0
+    assert abs(found["less"] - 1) <= found["bound"]
+
+
+def test_pointers_on_the_cliff_by_hand():
+    delta = Fraction(1, 4)
+    found, stated, errors, exact = following.cliff_pointers(delta, LIN)
+    assert exact.shape == (64, 3, 1)
+    for window, step, truth, error in zip(exact[..., 0], found, stated, errors, strict=True):
+        first = 1 if abs(window[-1]) == 1 else 2
+        second = 1 if window[2 - first] > 0 else 2
+        assert (step, truth) == (second, second)
+        assert error <= rationals(LIN.error)
+    silent = moving.silent("lin", 2)
+    found, stated, errors, _ = following.cliff_pointers(delta, silent)
+    assert set(found) == {2}  # [3/2] = 2: block 1 is 0, where g_2 is halfway
+    assert max(errors) == 1

@@ -49,7 +49,7 @@ def repaired(q: int, B: Any) -> list[Any]:
 
 def roomy(q: int, B: Any) -> list[Any]:
     """2 M^2 with M^2 = 9/8 B^i: for floating point, where at |t| = B rounding would break ties."""
-    return [B**i * 9 / 4 for i in range(1, q + 1)]
+    return [B**i / 4 * 9 for i in range(1, q + 1)]  # 9 B^i might overflow
 
 
 def least(q: int, B: Any) -> list[Any]:

@@ -41,7 +41,7 @@ def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -
             A = power + e
             P = (1 + u) * B * A
             R = 0.0 if 2 * P <= G else P + u * (P + G)
-            W = 0.0 if i == 1 else (P + B * e if i % 2 else 2 * P)
+            W = P + B * e if i % 2 else 2 * P
             E = max(0.0, W + 2 * u * (P + G) - G) if i > 1 else 0.0
             e = B * e + u * (B * A + P + G + R) + E
             power *= B

@@ -27,8 +27,8 @@ def put(
     mutant: Mutant, source: str, path: str, living: dict[tuple[str, int], list[FunctionType]]
 ) -> None:
     """A ValueError if there is no such function, or it cannot take the code."""
-    pairs = zip(_outermost(compile(source, path, "exec")),
-                _outermost(compile(mutant.source, path, "exec")), strict=True)  # fmt: skip
+    pairs = zip(outermost(compile(source, path, "exec")),
+                outermost(compile(mutant.source, path, "exec")), strict=True)  # fmt: skip
     old, new = [pair for pair in pairs if pair[0].co_firstlineno <= mutant.line][-1]
     holders = living.get((old.co_qualname, old.co_firstlineno), [])
     if not holders:
@@ -37,11 +37,11 @@ def put(
         holder.__code__ = new
 
 
-def _outermost(code: CodeType) -> Iterator[CodeType]:
+def outermost(code: CodeType) -> Iterator[CodeType]:
     """Functions that stand in no other function, in the order of the file."""
     for one in code.co_consts:
         if isinstance(one, CodeType):
             if one.co_flags & inspect.CO_OPTIMIZED:
                 yield one
             else:  # the body of a class
-                yield from _outermost(one)
+                yield from outermost(one)

@@ -1,0 +1,181 @@
+"""Controls, audited: with its break taken out, a control must come out red.
+
+A control shows that a check can fail: it breaks one hypothesis, and demands that the result is off
+by a stated margin. If it were satisfied without the break as well, it would show nothing. For every
+control somebody has written down where the break is, and what stands there without it:
+
+    [[control]]
+    test = "fang2022/test_lemma_3_1_multiplication.py::test_control_a_bound_that_is_too_small"
+    mend = ["M / r", "M"]           # text of the test, once; the break, and what it replaces
+    within = "helper"               # if it stands in another function of the file
+    case = "W_2"                    # if only the tests with this in their id are meant
+    why = "..."                     # instead of `mend`: why the break cannot be taken out
+
+python -m repro.mutants.controls [PAPER]: runs each control so mended, at smoke scale, and says
+which ones pass. A mended control that raises anything but a failed check is an error of the entry.
+"""
+
+import argparse
+import ast
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from repro.harness.checks import ClaimFailed
+from repro.mutants import swap
+
+FOLDER = Path(__file__).parent / "controls"
+PREFIX = "test_control"
+
+
+@dataclass(frozen=True)
+class Entry:
+    test: str  # <paper>/<file>::<function>
+    mend: tuple[str, str] | None = None
+    within: str = ""
+    case: str = ""
+    why: str = ""
+
+    @property
+    def file(self) -> str:
+        return self.test.split("::")[0]
+
+    @property
+    def function(self) -> str:
+        return self.within or self.test.split("::")[1]
+
+
+class BadEntry(ValueError):
+    pass
+
+
+def read(folder: Path = FOLDER) -> list[Entry]:
+    return [
+        Entry(**{**entry, "mend": tuple(entry["mend"]) if "mend" in entry else None})
+        for path in sorted(folder.glob("*.toml"))
+        for entry in tomllib.loads(path.read_text()).get("control", [])
+    ]
+
+
+def controls(claims: Path) -> Iterator[str]:
+    """Every control of the claims, by the name that an entry has for it."""
+    for path in sorted(claims.glob("*/test_*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX):
+                yield f"{path.parent.name}/{path.name}::{node.name}"
+
+
+def mended(source: str, path: str, entry: Entry) -> CodeType:
+    """The code of the function without its break."""
+    assert entry.mend is not None
+    before, after = entry.mend
+    tree = ast.parse(source)
+    nodes = [node for node in tree.body if getattr(node, "name", "") == entry.function]
+    text = (ast.get_source_segment(source, nodes[0]) or "") if nodes else ""
+    if text.count(before) != 1:
+        raise BadEntry(
+            f"{entry.test}: {before!r} stands {text.count(before)} times in it, not once"
+        )
+    changed = source.replace(text, text.replace(before, after))
+    codes = swap.outermost(compile(changed, path, "exec"))
+    return next(code for code in codes if code.co_name == entry.function)
+
+
+class Mending:
+    """A plugin: runs the chosen controls without their breaks; `passed` are the bad ones."""
+
+    def __init__(self, claims: Path, entries: list[Entry]) -> None:
+        self._claims = claims
+        self._entries = [entry for entry in entries if entry.mend]
+        self.red: list[str] = []
+        self.passed: list[str] = []
+        self.errors: dict[str, str] = {}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if any(True for _ in self._of(item))]
+
+    def _of(self, item: pytest.Item) -> Iterator[Entry]:
+        name = f"{item.path.parent.name}/{item.path.name}::{getattr(item, 'originalname', '')}"
+        for entry in self._entries:
+            if entry.test == name and entry.case in item.name:
+                yield entry
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:
+        """In place of the test: once for each of its entries."""
+        arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+        for entry in self._of(pyfuncitem):
+            self._once(pyfuncitem, entry, arguments)
+        return True
+
+    def _once(self, item: pytest.Function, entry: Entry, arguments: dict[str, Any]) -> None:
+        held = getattr(item.module, entry.function, None)
+        function = getattr(held, "__wrapped__", held)
+        told = f"{item.nodeid}: {entry.mend}"
+        try:
+            code = mended(item.path.read_text(), str(item.path), entry)
+        except BadEntry as error:
+            self.errors[told] = str(error)
+            return
+        before, function.__code__ = function.__code__, code
+        getattr(held, "cache_clear", lambda: None)()
+        try:
+            item.obj(**arguments)
+            self.passed.append(told)
+        except ClaimFailed:
+            self.red.append(told)
+        except pytest.skip.Exception as reason:
+            self.errors[told] = f"not run: {reason}"
+        except Exception as error:
+            self.errors[told] = f"{type(error).__name__}: {error}"
+        finally:
+            function.__code__ = before
+            getattr(held, "cache_clear", lambda: None)()
+
+
+def run(root: Path, entries: list[Entry]) -> Mending:
+    mending = Mending(root / "claims", entries)
+    files = sorted({str(root / "claims" / entry.file) for entry in entries if entry.mend})
+    with tempfile.TemporaryDirectory() as folder:
+        places = [f"--artifacts={folder}/artifacts", f"--store={folder}/store"]
+        quiet = ["-q", "--no-header", "--no-summary", "-p", "no:cacheprovider",
+                 "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
+        pytest.main([*files, "-n0", "--scale", "smoke", *quiet, *places], plugins=[mending])
+    return mending
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m repro.mutants.controls",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("only", nargs="?", default="", metavar="PAPER", help="a paper, or a file")
+    options = parser.parse_args(arguments)
+    root, entries = Path.cwd(), [entry for entry in read() if entry.test.startswith(options.only)]
+    all_of_them = [name for name in controls(root / "claims") if name.startswith(options.only)]
+    missing = sorted(set(all_of_them) - {entry.test for entry in entries})
+    done = run(root, entries)
+    for name in missing:
+        print(f"no entry: {name}")
+    for told, error in done.errors.items():
+        print(f"error: {told}: {error}")
+    for told in done.passed:
+        print(f"BAD CONTROL, passes without its break: {told}")
+    kept = sum(entry.why != "" for entry in entries)
+    print(
+        f"{len(all_of_them)} controls: {len(done.red)} tests red without their break, "
+        f"{len(done.passed)} not, {kept} whose break cannot be taken out, "
+        f"{len(missing)} without an entry, {len(done.errors)} errors"
+    )
+    return 1 if missing or done.passed or done.errors else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

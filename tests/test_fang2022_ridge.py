@@ -1,0 +1,121 @@
+"""Lemma 3.3 of fang2022 by hand: the first directions, their coefficients, the other families."""
+
+import math
+
+import numpy as np
+import pytest
+
+from repro.fang2022 import polynomials, ridge
+from repro.fang2022.polynomials import Polynomial
+from repro.numerics.exact import rational, rationals, to_float
+
+ROOT = math.sqrt(0.5)
+
+
+def test_the_circle_begins_with_the_smallest_triples():
+    """3-4-5, 5-12-13; 6-8-10 is 3-4-5 again."""
+    expected = [[0, 1]]
+    for a, b, c in ((3, 4, 5), (4, 3, 5), (5, 12, 13), (12, 5, 13), (8, 15, 17)):
+        expected += [[f"{a}/{c}", f"{b}/{c}"], [f"-{a}/{c}", f"{b}/{c}"]]
+    assert rationals([list(point) for point in ridge.circle(11)]).tolist() == (
+        rationals(expected).tolist()
+    )
+    assert len(ridge.circle(1)) == 1
+
+
+def test_the_first_directions_in_the_plane_and_in_space():
+    plane = [[0, 1], ["3/5", "4/5"], ["-3/5", "4/5"]]
+    assert ridge.directions(2, 2).tolist() == rationals(plane).tolist()
+    space = [[0, 0, 1], [0, "3/5", "4/5"], ["3/5", "12/25", "16/25"]]
+    assert ridge.directions(3, 1).tolist() == rationals(space).tolist()
+    assert ridge.directions(1, 7).tolist() == [[1]]
+    assert ridge.directions(3, 0).tolist() == rationals([[0, 0, 1]]).tolist()
+
+
+@pytest.mark.parametrize(("d", "q"), [(0, 1), (2, -1)])
+def test_no_variables_or_no_degree_are_refused(d, q):
+    with pytest.raises(ValueError, match="needs d >= 1 and a degree q >= 0"):
+        ridge.directions(d, q)
+
+
+def test_coefficients_in_the_plane():
+    """x_1 x_2 = (25/48) ((3/5, 4/5).x)^2 - (25/48) ((-3/5, 4/5).x)^2, and x_1, x_2 likewise."""
+    beta = ridge.coefficients(Polynomial(2, {(1, 1): 1, (1, 0): 3, (0, 0): 9}), 2)
+    assert beta.tolist() == rationals([[-4, 0], [5, "25/48"], [0, "-25/48"]]).tolist()
+
+
+@pytest.mark.parametrize("s", [1, 3])
+def test_gauss_elimination_takes_the_earliest_directions(s):
+    """The first direction twice: the second copy gets nothing, as all that come too late."""
+    xi = ridge.directions(2, 3)
+    twice = np.concatenate([xi[:1], xi])
+    Q = Polynomial(2, {(s, 0): 2, (0, s): 3})
+    beta, once = ridge.solve(Q, twice, 3), ridge.coefficients(Q, 3)
+    assert (beta[1] == 0).all()
+    assert (np.delete(beta, 1, axis=0) == once).all()
+
+
+def test_independent_columns_are_the_earliest():
+    assert ridge.independent(rationals([[0, 0, 1], [0, 0, 2]])) == [2]
+    assert ridge.independent(rationals([[1, 2, 0, 5], [2, 4, 1, 5]])) == [0, 2]
+    assert ridge.independent(rationals([[0, 0], [0, 0]])) == []
+
+
+def test_coefficients_in_floating_point_are_those_of_least_norm():
+    """Three equispaced directions are a tight frame: beta_{k,1} = (2/3) cos(k pi/3) for x_1. For
+    s = 2: x_1 x_2 = sum beta_k (xi_k . x)^2 with beta = (0, 1, -1) / sqrt(3)."""
+    Q = Polynomial(2, {(1, 0): 1, (1, 1): 1})
+    beta, condition = ridge.solve_float(Q, ridge.equispaced(3), 2)
+    expected = np.array([[2 / 3, 0], [1 / 3, 1 / math.sqrt(3)], [-1 / 3, -1 / math.sqrt(3)]])
+    assert np.allclose(beta, expected, atol=1e-14)
+    assert condition == pytest.approx(math.sqrt(2), rel=1e-13)
+
+
+def test_the_condition_number_is_that_of_the_gram_matrix():
+    """(xi_j . xi_k)^q in d = 3: its eigenvalues are the squares of the singular values."""
+    xi = ridge.lattice(3, 2)
+    values = np.linalg.eigvalsh((xi @ xi.T) ** 2)
+    assert ridge.condition(xi, 2) == pytest.approx(math.sqrt(values[-1] / values[0]), rel=1e-9)
+    assert ridge.condition(np.array([[1.0, 0.0], [0.0, 0.0]]), 1) == math.inf
+
+
+def test_other_families_in_the_plane():
+    equispaced = [[1, 0], [ROOT, ROOT], [0, 1], [-ROOT, ROOT]]
+    assert np.allclose(ridge.equispaced(4), equispaced, atol=1e-15)
+    assert np.allclose(ridge.lattice(2, 2), [[1, 0], [ROOT, ROOT], [0, 1]], atol=1e-15)
+    drawn = ridge.random(3, 2000, np.random.default_rng(0))
+    assert np.allclose(np.linalg.norm(drawn, axis=1), 1)
+    assert np.abs(drawn.T @ drawn / 2000 - np.eye(3) / 3).max() < 5 * 0.3 / math.sqrt(2000)
+
+
+def test_random_rational_directions_are_all_that_small_integers_give():
+    """d = 2, |u| <= 4: (2u, u^2 - 1) / (u^2 + 1); of u = 1 and -1, opposite, one is left."""
+    found = ridge.random_rational(2, 8, np.random.default_rng(0))
+    every = {(rational(2 * u) / (u * u + 1), rational(u * u - 1) / (u * u + 1)) for u in range(-4, 5)}
+    assert {tuple(v) for v in found.tolist()} < every
+    assert {abs(v) for v in found[:, 0]} == {abs(c) for c, _ in every}
+    assert len({tuple(v) for v in found.tolist()}) == 8
+
+
+# --- polynomials ---------------------------------------------------------------------------------
+
+
+def test_random_polynomials_are_dense_and_have_all_digits_of_both_signs():
+    Q = polynomials.random_polynomial(4, 6, np.random.default_rng(0))
+    assert len(Q.coefficients) == math.comb(10, 4)
+    assert {int(c) for c in Q.coefficients.values()} == {*range(-9, 0), *range(1, 10)}
+
+
+def test_exponents_come_in_order():
+    assert list(polynomials.exponents(2, 2)) == [(2, 0), (1, 1), (0, 2)]
+    assert polynomials.exponents_up_to(2, 1) == [(0, 0), (1, 0), (0, 1)]
+    assert polynomials.dimension(10, 5) == 2002
+    assert polynomials.bombieri((2, 1, 0)) == rational("1/3")
+
+
+def test_a_polynomial_in_floating_point_is_that_in_rationals():
+    import torch
+
+    Q = Polynomial(3, {(0, 0, 0): "1/4", (1, 0, 2): "-3/2", (0, 3, 0): 5, (1, 1, 1): 1})
+    x = torch.tensor([[1.5, -2.0, 0.5], [0.0, 1.0, 3.0]], dtype=torch.float64)
+    assert Q(x).tolist() == to_float(Q(rationals(x.numpy()))).tolist() == [-41.8125, 5.25]

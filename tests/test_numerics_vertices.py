@@ -1,0 +1,234 @@
+"""Vertices of l1 problems: by hand, by brute force from every start, and by their duals."""
+
+import itertools
+
+import flint
+import numpy as np
+import pytest
+
+from repro.numerics import vertices
+from repro.numerics.vertices import NotConverged, Undecided
+
+arb = flint.arb
+
+
+def balls(array):
+    return [[arb(a) for a in row] for row in np.asarray(array, dtype=float).tolist()]
+
+
+def floats(entries):
+    return np.array([float(entry) for entry in entries])
+
+
+def basis(rows):
+    return vertices.independent(lambda: balls(rows), np.shape(rows)[1])[1]
+
+
+def test_a_sign_is_told_only_of_what_has_one():
+    assert [vertices.sign(arb(v)) for v in (2, -3, "0.1")] == [1, -1, 1]
+    for unclear in (arb(0), arb(1, 1), arb(-1, 2)):
+        with pytest.raises(Undecided, match="does not tell the sign"):
+            vertices.sign(unclear)
+
+
+# --- precision -----------------------------------------------------------------------------------
+
+
+def close(exponent):
+    """Two columns that differ by 2^-exponent: a pivot of 4^-exponent."""
+    third = arb(1) / 3
+    return [[third, third], [arb(0), third * arb(2) ** -exponent]]
+
+
+@pytest.mark.parametrize(
+    ("exponent", "count", "least", "bits"),
+    [(1, 2, 0, 512), (1, 30, 0, 720), (1, 2, 2000, 2000), (600, 2, 0, 2048), (925, 2, 0, 2048),
+     (990, 2, 0, 4096)],
+)  # fmt: skip
+def test_the_precision_is_the_first_that_tells_columns_apart(exponent, count, least, bits):
+    """2^-1850 leaves about 198 of 2048 bits, 2^-1980 only 68: less than SPARE."""
+    rows, found = vertices.independent(lambda: close(exponent), count, least)
+    assert found.bits == bits
+    assert pytest.approx(np.eye(2), abs=1e-15) == found.Q
+    with flint.ctx.workprec(bits):
+        assert rows[1][1].overlaps(arb(2) ** -exponent / 3)
+
+
+def test_dependent_columns_are_given_up_at_the_last_precision():
+    asked = []
+
+    def dependent():
+        asked.append(flint.ctx.prec)
+        return balls([[1, 2], [2, 4]])
+
+    with pytest.raises(NotConverged, match="32768 bits do not tell the functions apart"):
+        vertices.independent(dependent, 2)
+    assert asked == [512 * 2**k for k in range(7)]
+
+
+def test_columns_become_orthonormal():
+    rows = np.random.default_rng(0).normal(size=(7, 3))
+    Q = basis(rows).Q
+    assert pytest.approx(np.eye(3), abs=1e-14) == Q.T @ Q
+    assert Q @ (Q.T @ rows) == pytest.approx(rows, abs=1e-13)
+    assert abs(Q[:, 0] @ rows[:, 0]) == pytest.approx(np.linalg.norm(rows[:, 0]))
+
+
+def test_cholesky_by_hand():
+    """R^T R with R = (1 2 3; 0 2 2; 0 0 4)."""
+    with flint.ctx.workprec(512):
+        R = vertices._cholesky(flint.arb_mat([[1, 2, 3], [2, 8, 10], [3, 10, 29]]))
+    assert R is not None
+    assert floats(R.entries()).reshape(3, 3).tolist() == [[1, 2, 3], [0, 2, 2], [0, 0, 4]]
+    assert vertices._cholesky(flint.arb_mat([[1, 2], [2, 1]])) is None
+
+
+# --- one sum -------------------------------------------------------------------------------------
+
+
+def least_sum(rows, values):
+    """Of all interpolants at as many rows as there are columns, the least error."""
+    H = rows.shape[1]
+    errors = []
+    for chosen in itertools.combinations(range(len(rows)), H):
+        alpha = np.linalg.solve(rows[list(chosen)], values[list(chosen)])
+        errors.append(np.abs(values - rows @ alpha).sum())
+    return min(errors)
+
+
+def judge(rows, values, chosen, alpha, z):
+    """The vertex is met, and z proves that no other is better."""
+    alpha, z = floats(alpha), floats(z)
+    residual = values - rows @ alpha
+    assert np.abs(residual[chosen]).max() < 1e-12
+    assert np.abs(z).max() <= 1 + 1e-15
+    assert np.abs(rows.T @ z).max() < 1e-12
+    assert z @ values == pytest.approx(np.abs(residual).sum())
+    assert np.abs(residual).sum() == pytest.approx(least_sum(rows, values))
+
+
+def test_one_constant_is_the_median():
+    rows, values = np.ones((5, 1)), np.array([0.0, 1.0, 5.0, -2.0, 7.0])
+    chosen, alpha, z = vertices.optimum(balls(rows), list(map(arb, values.tolist())), basis(rows))
+    assert (chosen, floats(alpha).tolist()) == ([1], [1])
+    assert floats(z).tolist() == [-1, 0, 1, -1, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_start_leads_to_the_same_optimum(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    rows, values = rng.normal(size=(8, 2)), rng.normal(size=8)
+    exact, found = list(map(arb, values.tolist())), basis(rows)
+    for start in itertools.combinations(range(8), 2):
+        for guess in (1, -1):
+            signs = np.full(8, guess)
+            signs[list(start)] = 0
+            monkeypatch.setattr(vertices, "_start", lambda *_, s=start, g=signs: (list(s), g))
+            judge(rows, values, *vertices.optimum(balls(rows), exact, found))
+
+
+def test_exchanges_that_do_not_end_are_an_error(monkeypatch):
+    rows = np.ones((5, 1))
+    monkeypatch.setattr(vertices, "EXCHANGES", 1)
+    monkeypatch.setattr(vertices, "_start", lambda *_: ([4], np.array([-1, -1, -1, -1, 0])))
+    with pytest.raises(NotConverged, match="no optimum after 1 exchanges"):
+        vertices.optimum(balls(rows), list(map(arb, range(5))), basis(rows))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_start_in_float64_is_the_optimum_already(seed):
+    rng = np.random.default_rng(seed)
+    rows, values = rng.normal(size=(9, 3)), rng.normal(size=9)
+    chosen, signs = vertices._start(basis(rows).Q, 1e-9 * values)
+    alpha = np.linalg.solve(rows[chosen], values[chosen])
+    residual = values - rows @ alpha
+    assert np.abs(residual).sum() == pytest.approx(least_sum(rows, values))
+    assert signs.tolist() == [0 if k in chosen else np.sign(r) for k, r in enumerate(residual)]
+
+
+def test_nothing_to_approximate_is_refused():
+    with pytest.raises(ValueError, match="vanishes on the whole window"):
+        vertices._start(np.ones((3, 1)), np.zeros(3))
+
+
+def test_signs_follow_the_residual_where_it_has_one():
+    signs = np.array([1, 1, 0, -1, -1])
+    vertices._follow(signs, list(map(arb, [2, -2, 3, 0, 4])))
+    assert signs.tolist() == [1, -1, 0, -1, 1]
+
+
+def test_a_line_search_stops_where_the_sum_is_least():
+    """sum |r - tau s|, s = 1 for three rows: crossed at tau = 1, 2, 3, and 2 taken off at each."""
+    residual, slope = list(map(arb, [2, 1, 3, 5])), list(map(arb, [1, 1, 1, -1]))
+    signs = np.ones(4, dtype=int)
+    assert vertices._stop(residual, slope, signs, 2.5) == (1, [])
+    assert vertices._stop(residual, slope, signs, 3.0) == (1, [])
+    assert vertices._stop(residual, slope, signs, 4.0) == (0, [1])
+    assert vertices._stop(residual, slope, signs, 6.5) == (2, [1, 0])
+    with pytest.raises(NotConverged, match="falls without end"):
+        vertices._stop(residual, slope, signs, 7.5)
+    signs[1] = 0  # a chosen row is not in the way
+    assert vertices._stop(residual, slope, signs, 2.5) == (0, [])
+
+
+def test_a_row_at_zero_is_met_at_once():
+    residual, slope = [arb(1), arb(0), arb(-1)], list(map(arb, [1, -1, 1]))
+    signs = np.array([1, -1, 1])  # the last is behind: it counts as met now
+    assert vertices._stop(residual, slope, signs, 2.0) == (1, [])
+    assert vertices._stop(residual, slope, signs, 4.0) == (2, [1])
+
+
+def test_z_is_divided_by_its_largest_entry_if_that_exceeds_one():
+    signs = np.array([1, 0, -1, 0])
+    whole = vertices._feasible(signs, [1, 3], list(map(arb, ["0.5", "-0.25"])))
+    assert floats(whole).tolist() == [1, 0.5, -1, -0.25]
+    whole = vertices._feasible(signs, [3, 1], list(map(arb, ["0.5", -2])))
+    assert floats(whole).tolist() == [0.5, -1, -0.5, 0.25]
+
+
+# --- the largest of several ----------------------------------------------------------------------
+
+
+def test_two_kernels_by_hand():
+    """max(|a| + |4 - a|, 2 |10 - a|) is least where 2a - 4 = 20 - 2a: a = 6, error 8."""
+    rows, values = np.ones((4, 1)), np.array([0.0, 4.0, 10.0, 10.0])
+    exact = list(map(arb, values.tolist()))
+    chosen, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
+    assert chosen == []
+    assert floats(alpha) == pytest.approx([6])
+    assert floats(lam) == pytest.approx([0.5, 0.5])
+    assert floats(z) == pytest.approx([-0.5, -0.5, 0.5, 0.5])
+
+
+def test_a_kernel_that_is_easier_does_not_count():
+    """The median of the first kernel, whatever the second one, which then has an error of 1."""
+    rows, values = np.ones((6, 1)), np.array([0.0, 5.0, 9.0, 5.0, 5.5, 4.5])
+    exact = list(map(arb, values.tolist()))
+    chosen, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
+    assert (chosen, floats(alpha).tolist()) == ([1], [5])
+    assert floats(lam).tolist() == [1, 0]
+    assert floats(z).tolist() == [-1, 0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("count", "H"), [(2, 2), (3, 2), (3, 4)])
+def test_the_dual_proves_the_worst_error(seed, count, H):
+    rng, size = np.random.default_rng(seed), 7
+    rows = rng.normal(size=(count * size, H))
+    values = rng.normal(size=count * size) * np.repeat(1 + np.arange(count) % 2, size)
+    exact = list(map(arb, values.tolist()))
+    chosen, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), count)
+    alpha, z, lam = floats(alpha), floats(z), floats(lam)
+    residual = (values - rows @ alpha).reshape(count, size)
+    assert np.abs(rows.T @ z).max() < 1e-12
+    assert np.abs(z).reshape(count, size).max(1) == pytest.approx(lam, rel=1e-14)  # rounding
+    assert z @ values / lam.sum() == pytest.approx(np.abs(residual).sum(1).max())
+    assert np.abs(residual.ravel()[chosen]).max(initial=0) < 1e-12
+    assert len(chosen) + (lam > 1e-9).sum() == H + 1
+
+
+def test_the_program_for_several_kernels_is_feasible_and_optimal():
+    rows, values = np.ones((4, 1)) / 2, np.array([0.0, 4.0, 10.0, 10.0])
+    z, lam = vertices._worst_case(rows, values, 2)
+    assert z == pytest.approx([-0.5, -0.5, 0.5, 0.5])
+    assert lam == pytest.approx([0.5, 0.5])

@@ -1,0 +1,104 @@
+"""Heads that follow a pointer: kernels, weights and floors by hand, and whole shares of heads."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from repro.numerics.exact import rational
+from repro.numerics.logarithms import Log
+from repro.wang2024 import moving
+
+
+def test_the_kernel_by_hand():
+    lin = moving.Moving("lin", 2, (Log(2), Log(3)), (rational(3), rational(-1)), 1)
+    stated = [3 * 2.0 ** (2 - s) - 3.0 ** (2 - s) for s in range(5)]
+    assert lin.kernel(2, 5) == pytest.approx(stated, rel=1e-14)
+    log = moving.Moving("log", 2, (rational(2), rational(3)), (rational(3), rational(-1)), 1)
+    stated = [0, *(3 * (2 / s) ** 2 - (2 / s) ** 3 for s in range(1, 5))]
+    assert log.kernel(2, 5) == pytest.approx(stated, rel=1e-14)
+
+
+def test_the_floor_by_hand():
+    """A = 3 * 4 * 2 + 16 * 4/3 as u^-T / (1 - u), and the largest exponent is log 4."""
+    psi = moving.Moving("lin", 2, (Log(2), Log(4)), (rational(3), rational(-1)), 1)
+    A = 24 + 64 / 3
+    assert psi.floor == pytest.approx(2.0**-53 * A * (1 + 2 * math.log(4)), rel=1e-14)
+
+
+def test_heads_needed_are_one_more_than_the_instants_or_fractions_before_the_peak():
+    assert [moving.heads_needed("lin", T) for T in (1, 2, 5)] == [2, 3, 6]
+    assert [moving.heads_needed("log", T) for T in (1, 2, 3, 4)] == [1, 2, 4, 6]
+
+
+def test_usual_exponents_by_hand():
+    assert moving.usual_exponents("lin", 3) == (Fraction(3, 2), 3, Fraction(9, 2))
+    assert moving.usual_exponents("log", 3) == (2, 4, 6)
+
+
+def least_cost(costs, H, n):
+    """Over all ways to share out H heads, at least one for each; in rationals."""
+    ways = itertools.product(range(1, H + 1), repeat=len(costs))
+    return min(_cost(costs, way, n) for way in ways if sum(way) == H)
+
+
+def _cost(costs, shares, n):
+    pairs = zip(costs, shares, strict=True)
+    return sum(Fraction(cost) ** (n + 1) / share**n for cost, share in pairs)
+
+
+COSTS = [(1, 1, 1), (1, 2, 4), (7, 2, 3), (1, 30), (5, 6, 7, 8), (Fraction(1, 3), Fraction(1, 4))]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("costs", COSTS, ids=str)
+def test_no_other_way_to_share_out_heads_costs_less(costs, n):
+    for H in range(len(costs), 13):
+        shares = moving.allocate(H, costs, n)
+        assert sum(shares) == H
+        assert min(shares) >= 1
+        assert _cost(costs, shares, n) == least_cost(costs, H, n)
+        assert moving.split_cost([Fraction(c) for c in costs], shares, n) == _cost(costs, shares, n)
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_optimal_heads_are_optimal_for_the_worst_pointer(rpe):
+    """Other coefficients near them are worse for some B, and the error is that of a long window."""
+    T, H, s = 2, 4, np.arange(100_000)
+    best = moving.optimal(rpe, T, H)
+
+    def error(psi):
+        return max(np.abs(psi.kernel(B, len(s)) - (s == B)).sum() for B in range(1, T + 1))
+
+    stated = float(best.error.upper())
+    assert error(best) == pytest.approx(stated, rel=1e-4)
+    alphas = np.array([float(a) for a in best.alphas])
+    for h, sign in itertools.product(range(H), (1, -1)):
+        moved = alphas * (1 + 1e-2 * sign * (np.arange(H) == h))
+        other = moving.Moving(rpe, T, best.exponents, tuple(moved.tolist()), 0)
+        assert error(other) > stated
+
+
+def test_a_level_is_reached_by_the_first_step_that_does():
+    """log, T = 2: zeros 1/2, peak 1, step b: phi(y) = (y^-b - 2^b) y^-b / (1 - 2^b)."""
+    for level in ("1/2", "1/10", "1/100"):
+        psi = moving.interpolated("log", 2, level)
+        b = int(psi.exponents[0].p)
+        assert psi.exponents == (b, 2 * b)
+        assert psi.alphas == (flint.fmpq(2**b, 2**b - 1), flint.fmpq(-1, 2**b - 1))
+        assert float(psi.error) == pytest.approx(_log_error(b), rel=1e-4)
+        assert _log_error(b) <= Fraction(level)
+        assert b == 2 or _log_error(b - 1) > Fraction(level)
+
+
+def _log_error(b):
+    """The larger of the errors for B = 1 and B = 2, each term after the peak being positive."""
+    t = np.arange(1.0, 200_000.0)
+
+    def phi(y):
+        return (2**b * y**-b - y ** (-2.0 * b)) / (2**b - 1)
+
+    return max(phi(t[B:] / B).sum() for B in (1, 2))
