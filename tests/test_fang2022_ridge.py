@@ -91,7 +91,9 @@ def test_other_families_in_the_plane():
 def test_random_rational_directions_are_all_that_small_integers_give():
     """d = 2, |u| <= 4: (2u, u^2 - 1) / (u^2 + 1); of u = 1 and -1, opposite, one is left."""
     found = ridge.random_rational(2, 8, np.random.default_rng(0))
-    every = {(rational(2 * u) / (u * u + 1), rational(u * u - 1) / (u * u + 1)) for u in range(-4, 5)}
+    every = {
+        (rational(2 * u) / (u * u + 1), rational(u * u - 1) / (u * u + 1)) for u in range(-4, 5)
+    }
     assert {tuple(v) for v in found.tolist()} < every
     assert {abs(v) for v in found[:, 0]} == {abs(c) for c, _ in every}
     assert len({tuple(v) for v in found.tolist()}) == 8
