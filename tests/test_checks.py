@@ -260,6 +260,29 @@ def test_equality_refutes_what_is_strict(relation):
     assert checks.refutes(*((3, "<", 2) if relation == "<" else (2, ">", 3)))["ok"] is True
 
 
+FALSE = {  # relation: whether it is false of 2 and 3, of 3 and 3, of 3 and 2
+    "<": (False, True, True),
+    "<=": (False, False, True),
+    "=": (True, False, True),
+    ">=": (True, False, False),
+    ">": (True, True, False),
+}
+
+
+@pytest.mark.parametrize("number", [int, Fraction, q, flint.arb], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("relation", "false"), FALSE.items(), ids=FALSE)
+def test_exactly_what_is_false_is_refuted(relation, false, number):
+    pairs = [(2, 3), (3, 3), (3, 2)]
+    found = [checks.refutes(number(a), relation, number(b)) for a, b in pairs]
+    assert tuple(outcome["ok"] for outcome in found) == false
+    assert {outcome["relation"] for outcome in found} == {f"not {relation}"}
+
+
+def test_a_ball_that_leaves_it_open_refutes_nothing():
+    wide = flint.arb(3, 1)
+    assert not any(checks.refutes(wide, relation, 3)["ok"] for relation in FALSE)
+
+
 ALIKE = {
     "ball and fmpq": (flint.arb(0.5), q(1, 2)),
     "ball and Fraction": (flint.arb(0.5), Fraction(1, 2)),
@@ -267,6 +290,7 @@ ALIKE = {
     "polynomial and fmpq": (x - x + q(1, 2), q(1, 2)),
     "polynomial and Fraction": (x - x + q(1, 2), Fraction(1, 2)),
     "in lists": ([q(1, 2)], [Fraction(1, 2)]),
+    "in mixed lists": ([q(1, 2), Fraction(1, 3)], [Fraction(1, 2), q(1, 3)]),
 }
 
 
@@ -283,7 +307,9 @@ def test_a_ball_is_compared_with_rationals():
     assert at_most(q(3), flint.arb.pi())["ok"] is True
 
 
-@pytest.mark.parametrize("holder", [[1, 0.5], (0.5,), {0.5}, {"x": [0.5]}, [[1], [0.5]]], ids=repr)
+@pytest.mark.parametrize(
+    "holder", [[1, 0.5], (0.5,), {0.5}, {"x": [0.5]}, {"x": 1, "y": 0.5}, [[1], [0.5]]], ids=repr
+)
 def test_equals_refuses_floats_in_containers(holder):
     with pytest.raises(TypeError, match="equals compares exact values"):
         equals(holder, holder)

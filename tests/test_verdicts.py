@@ -164,7 +164,9 @@ def test_what_is_worse_is_told_first():
 
 
 def test_several_tests_in_a_bad_state_are_counted():
-    assert of(*[record("error", message="first")] * 3).why == "test_holds error (and 2 more): first"
+    bad = record("error", message="first")
+    assert of(*[bad] * 3).why == "test_holds error (and 2 more): first"
+    assert of(*[bad] * 2).why == "test_holds error (and 1 more): first"
 
 
 # --- scope and evidence --------------------------------------------------------------------------
@@ -221,6 +223,10 @@ def test_evidence_comes_from_passing_claims_with_checks_strongest_first():
 
 
 # --- tests that did not run ----------------------------------------------------------------------
+
+
+def test_as_a_rule_every_test_has_a_record():
+    assert verdict(statement(), [CLAIM, CONTROL]).verdict == "holds"
 
 
 def test_tests_without_a_record_keep_the_verdict_open():
