@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from repro import files, report
-from repro.harness import differences, progress, records
+from repro.harness import differences, progress, records, schedule
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
 from repro.harness.results import SCHEMA, Results
@@ -185,6 +185,7 @@ def take_snapshot(results: Results) -> int:
         return 1
     reference = artifacts / "reference"
     files.write_json(reference / "results.json", document)
+    files.write_json(reference / schedule.FILE, schedule.from_nothing(document["claims"]))
     for figure in (figure for claim in document["claims"] for figure in claim["figures"]):
         files.write_atomically(reference / figure["svg"], (artifacts / figure["svg"]).read_bytes())
     page = root / "README.md"

@@ -9,7 +9,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from repro.numerics.rates import FLOOR_FACTOR, STAYS, Rate, TooFewPoints, floor_of, slope
+from repro.numerics.rates import (
+    FLOOR_FACTOR,
+    STAYS,
+    Rate,
+    TooFewPoints,
+    floor_of,
+    slope,
+    slope_of_means,
+)
 
 OCTAVES = 2.0 ** np.arange(6)  # the clean case of the design: 6 points over 5 octaves
 LONG = 2.0 ** np.arange(16)
@@ -51,6 +59,40 @@ def test_an_interval_has_two_sides_and_nan_has_none():
     assert rate.excludes(-0.7)
     assert not rate.contains(math.nan)
     assert not rate.excludes(math.nan)
+
+
+def test_the_ends_belong_to_the_interval():
+    rate = dataclasses.replace(slope(OCTAVES, 1 / OCTAVES), low=-1.5, high=0.5)
+    assert rate.half == 1.0
+    for end in (-1.5, 0.5):
+        assert rate.contains(end)
+        assert not rate.excludes(end)
+
+
+@pytest.mark.parametrize("p", [-1.5, 2.0])
+def test_an_exact_law_is_known_up_to_the_rounding_of_its_sums(p):
+    """n terms, each of a v and of a b u that are rounded once; all logarithms are multiples."""
+    log, k = math.log(2), np.arange(6)
+    w = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]) / 17.5 / log
+    rounding = 6 * 2.0**-52 * (1 + np.abs(p * k + 3) * log + abs(p) * k * log)
+    assert slope(OCTAVES, 8 * OCTAVES**p).error == pytest.approx(np.abs(w) @ rounding, rel=1e-6)
+
+
+# Means over draws.
+
+
+def test_sampling_is_allowed_for_by_two_standard_errors_of_its_influence():
+    x = LONG[:7]
+    draws = x**-1.5 * (1 + 0.3 * np.random.default_rng(0).uniform(-1, 1, (9, 7)))
+    for within in ((0.0, math.inf), (2.0, 32.0)):
+        rate = slope_of_means(x, draws, bias=0.125, within=within, confidence=0.9)
+        used = (within[0] <= x) & (x <= within[1])
+        relative = (draws / draws.mean(0))[:, used]
+        influence = [np.polyfit(np.log(x[used]), row, 1)[0] for row in relative]
+        plain = slope(x, draws.mean(0), within=within, confidence=0.9)
+        assert rate.bias == pytest.approx(0.125 + 2 * np.std(influence, ddof=1) / 3)
+        assert (rate.slope, rate.noise) == (plain.slope, plain.noise)
+    assert slope_of_means(x, [x**-1.0, x**-1.0]).bias == pytest.approx(0, abs=1e-15)
 
 
 # What the interval must cover, and what it must not.
@@ -263,6 +305,22 @@ def test_a_plateau_needs_a_law_before_it_and_a_tail_that_stays():
     dip = LONG**-2.0
     dip[5] = dip[-1]  # one accidental zero of the error, after which it falls on
     assert floor_of(LONG, dip) == 0.0
+
+
+@pytest.mark.parametrize(("p", "found"), [(1.8, True), (1.78, False)])
+def test_a_plateau_is_where_the_law_would_have_fallen_by_twelve(p, found):
+    """Four points of x^-p, then three: it would fall by 4^p, and 4^1.8 = 12.1, 4^1.78 = 11.8."""
+    y = np.maximum(LONG[:7] ** -p, LONG[4] ** -p)
+    assert floor_of(LONG[:7], y) == (y[4] if found else 0.0)
+    assert floor_of(LONG[:6], y[:6]) == 0.0
+
+
+@pytest.mark.parametrize(("fall", "found"), [(2.9, True), (3.1, False)])
+@pytest.mark.parametrize("rise", [1.0, 1.5])
+def test_a_plateau_falls_by_less_than_three_from_its_highest_value(rise, fall, found):
+    y = LONG[:7] ** -4.0
+    y[5:] = y[4] * rise, y[4] * rise / fall
+    assert floor_of(LONG[:7], y) == (y[4:].max() if found else 0.0)
 
 
 # Errors: what cannot have a slope raises, and says why.

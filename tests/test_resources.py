@@ -20,7 +20,7 @@ from repro.harness.resources import (
     check_device,
     thread_count,
 )
-from repro.harness.schedule import read_durations, sort_key
+from repro.harness.schedule import from_nothing, read_durations, sort_key
 from repro.harness.seeds import seed_for
 
 GB = 2**30
@@ -284,6 +284,25 @@ def test_without_good_durations_there_are_none(content, tmp_path):
 def test_durations_that_are_no_numbers_are_left_out(tmp_path):
     (tmp_path / "durations.json").write_text('{"smoke a": 1, "smoke b": "nan", "smoke c": null}')
     assert read_durations(tmp_path) == {"smoke a": 1.0}
+
+
+def test_a_first_run_goes_by_what_tests_take_with_their_trainings():
+    made, found = (
+        {"reason": word, "seconds": 30.0} for word in ("computed: no entry", "reused: computed")
+    )
+    tests = [
+        {"test": "test_a", "scale": "laptop", "seconds": 31.0, "store": [made]},
+        {
+            "test": "test_b[x]",
+            "scale": "laptop",
+            "seconds": 1.0,
+            "store": [found, found, {"reason": "reused"}],
+        },
+    ]
+    assert from_nothing([{"file": "claims/p/test_x.py", "tests": tests}]) == {
+        "laptop claims/p/test_x.py::test_a": 31.0,
+        "laptop claims/p/test_x.py::test_b[x]": 61.0,
+    }
 
 
 def test_progress_is_written_at_most_five_times_a_second(tmp_path):

@@ -34,6 +34,21 @@ def test_the_second_run_starts_with_the_slowest_and_both_workers_work(demo):
     assert slow.count("gw0") == slow.count("gw1") == 2, "one at a time to whichever is free"
 
 
+def test_the_first_run_starts_with_what_was_slowest_in_the_snapshot(demo):
+    demo.claim("lemma-1", SLEEPS.format(number=1, seconds=0.02))
+    demo.claim("lemma-2", SLEEPS.format(number=2, seconds=0.02))
+    known = {
+        f"laptop claims/demo2025/test_lemma_{number}_demo.py::test_holds[k={k}]": 10.0 * number
+        for number in (1, 2)
+        for k in range(4)
+    }
+    reference = demo.artifacts / "reference"
+    reference.mkdir(parents=True)
+    (reference / "durations.json").write_text(json.dumps(known))
+    assert demo.run("-n1", "--artifacts", "elsewhere").returncode == 0
+    assert [number for number, *_ in order(demo)] == [2, 2, 2, 2, 1, 1, 1, 1]
+
+
 def test_the_order_is_the_same_in_every_worker_even_after_a_crash(demo):
     """xdist refuses to go on when a replacement collects another order."""
     demo.claim("lemma-1", SLEEPS.format(number=1, seconds=0.01))

@@ -93,7 +93,13 @@ class Claim:
             pytest.skip(str(missing))
         if stored.key not in (entry["key"] for entry in self._record.data["store"]):
             self._record.append(
-                "store", {"kind": spec.kind, "key": stored.key, "reason": stored.reason}
+                "store",
+                {
+                    "kind": spec.kind,
+                    "key": stored.key,
+                    "reason": stored.reason,
+                    "seconds": round(stored.seconds, 1),
+                },
             )
         return stored
 

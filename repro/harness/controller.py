@@ -34,7 +34,11 @@ class Controller:
         self.journal = Journal(
             context.project, context.ledger, context.artifacts, context.rootpath, run
         )
-        self.durations = schedule.read_durations(context.artifacts)
+        reference = context.project.root / context.project.artifacts / "reference"
+        self.durations = {
+            **schedule.read_durations(reference),
+            **schedule.read_durations(context.artifacts),
+        }
         self.opened = False
         self.heartbeat: Heartbeat | None = None
         self.notices: list[str] = []

@@ -5,7 +5,7 @@ pytest 9.2. The order must be the same in every worker, also in one that is star
 controller reads the durations once and sends them along.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,22 @@ from repro import files
 from repro.harness.project import SCALES
 
 FILE = "durations.json"
+
+
+def from_nothing(claims: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Seconds of each test if its trainings had to be made: for a first run, kept in a snapshot."""
+    return {
+        f"{test['scale']} {claim['file']}::{test['test']}": round(
+            test["seconds"] + sum(_made_before(entry) for entry in test["store"]), 1
+        )
+        for claim in claims
+        for test in claim["tests"]
+    }
+
+
+def _made_before(entry: Mapping[str, Any]) -> float:
+    made = str(entry.get("reason")).startswith("reused")
+    return float(entry.get("seconds") or 0.0) if made else 0.0
 
 
 def read_durations(artifacts: Path) -> dict[str, float]:
