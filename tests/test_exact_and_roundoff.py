@@ -152,6 +152,32 @@ def test_to_float_keeps_shapes_and_takes_mixed_numbers():
     assert to_float([1, 0.5, Fraction(1, 4), flint.fmpz(2)]).tolist() == [1.0, 0.5, 0.25, 2.0]
 
 
+@searched
+@given(st.builds(Fraction, long, long), st.booleans())
+def test_to_odd_goes_to_the_neighbour_with_an_odd_last_bit(exact, negative):
+    exact = -exact if negative else exact
+    value = to_float(rational(exact), to_odd=True).item()
+    up, down = math.nextafter(value, math.inf), math.nextafter(value, -math.inf)
+    assert Fraction(down) < exact < Fraction(up)
+    assert Fraction(value) == exact or int(value / math.ulp(value)) % 2 == 1
+
+
+def test_what_went_to_odd_can_be_rounded_again():
+    """Just above half way between 1 and the next float32, nearest goes to the middle, then to 1."""
+    exact = 1 + Fraction(1, 2**24) + Fraction(1, 2**60)
+    assert np.float32(to_float(rational(exact)).item()) == 1.0
+    assert np.float32(to_float(rational(exact), to_odd=True).item()) == 1 + 2.0**-23
+
+
+def test_floats_and_small_integers_stay_what_they_are():
+    for value in (0.1, 3, -7, 2**53, -(2**53), 5e-324):
+        assert to_float([value], to_odd=True).tolist() == [float(value)]
+    for sign in (1, -1):  # 2^53 is even in its last bit, 2^53 + 2 is odd
+        assert to_float([sign * (2**53 + 1)]).item() == sign * 2.0**53
+        assert to_float([sign * (2**53 + 1)], to_odd=True).item() == sign * (2.0**53 + 2)
+        assert to_float([sign * (2**54 + 1)], to_odd=True).item() == sign * (2.0**54 + 4)
+
+
 def test_to_float_refuses_a_polynomial():
     with pytest.raises(TypeError, match="must be a string or a real number"):
         to_float(vector(symbols("x")))

@@ -13,7 +13,10 @@ SIZES = np.repeat([1.0, 2, 4, 8, 16, 32, 64], 2)
 def test_exact_points_give_back_the_printed_law():
     fit = plateau.fit(SIZES, SIZES**-0.27 + 1.05)
     assert (fit.a, fit.b, fit.c) == pytest.approx((1, 0.27, 1.05), abs=1e-8)  # xatol 1e-10
-    assert fit.b_low <= fit.b <= fit.b_high
+    assert fit.b_low == fit.b == fit.b_high  # no other exponent of the grid is left
+    assert fit.c_low == pytest.approx(fit.c, rel=1e-14)
+    assert fit.c_high == pytest.approx(fit.c, rel=1e-14)
+    assert fit.deviation < 1e-8
     assert fit(4.0) == pytest.approx(4**-0.27 + 1.05, abs=1e-8)
 
 
@@ -25,6 +28,48 @@ def test_the_interval_holds_about_as_often_as_it_says(b):
         fit = plateau.fit(SIZES, exact + 0.01 * rng.standard_normal(len(SIZES)))
         held += fit.b_low <= b <= fit.b_high
     assert 0.90 <= held / runs <= 0.99  # 0.95 wanted; four standard errors are 0.05
+
+
+def by_least_squares(b, y):
+    """RSS, a, c for one exponent, by another routine."""
+    columns = np.stack([SIZES**-b, np.ones(len(SIZES))], axis=1)
+    (a, c), (rest,), *_ = np.linalg.lstsq(columns, y)
+    return rest, a, c
+
+
+@pytest.mark.parametrize(("confidence", "quantile"), [(0.95, 4.8443), (0.9, 3.2252)])
+def test_the_interval_is_what_the_f_test_leaves(confidence, quantile):
+    """Quantiles of F(1, 11) from a printed table; a grid of exponents that is 1.7 % wide."""
+    y = 0.5 * SIZES**-0.7 + 1.4 + 0.02 * np.random.default_rng(3).standard_normal(len(SIZES))
+    fit = plateau.fit(SIZES, y, confidence)
+    rest, a, c = by_least_squares(fit.b, y)
+    assert (fit.a, fit.c) == pytest.approx((a, c), rel=1e-9)
+    assert fit.deviation == pytest.approx(math.sqrt(rest / 11), rel=1e-9)
+    assert all(by_least_squares(fit.b * near, y)[0] >= rest for near in (0.99, 1.01))
+    for inner, outer in [(fit.b_low, fit.b_low / 1.018), (fit.b_high, fit.b_high * 1.018)]:
+        allowed = rest * (1 + quantile / 11)
+        assert by_least_squares(inner, y)[0] <= allowed < by_least_squares(outer, y)[0]
+    levels = sorted(by_least_squares(b, y)[2] for b in (fit.b_low, fit.b_high))
+    assert (fit.c_low, fit.c_high) == pytest.approx(levels, rel=1e-9)
+    assert fit.c_low < fit.c < fit.c_high
+
+
+@pytest.mark.parametrize(
+    ("y", "ends"),
+    [(5 - np.log(SIZES), (0, 0.3)), (np.where(SIZES == 1, 2.0, 1.0), (3, math.inf))],
+    ids=["logarithm", "first point"],
+)
+def test_the_limits_of_the_model_are_ends_of_the_interval(y, ends):
+    fit = plateau.fit(SIZES, y + 0.01 * np.random.default_rng(1).standard_normal(len(SIZES)))
+    low, high = ends
+    assert (fit.b_low == 0) == (low == 0)
+    assert (fit.b_high == math.inf) == (high == math.inf)
+    assert low <= fit.b_low <= fit.b <= fit.b_high <= high
+
+
+def test_four_sizes_are_enough():
+    fit = plateau.fit([1, 2, 4, 8], [2.0, 1.5, 1.3, 1.1])
+    assert fit.a * 4**-fit.b + fit.c == pytest.approx(1.3, abs=0.1)
 
 
 def test_points_that_cannot_tell_say_so():
