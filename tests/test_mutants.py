@@ -1,5 +1,6 @@
 """Mutants: every operator does what its table says, and a child sees the change and nobody else."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.mutants import equivalents, operators, report, results
+from repro.mutants import controls, equivalents, operators, report, results
 
 ROOT = Path(__file__).parent.parent
 
@@ -117,16 +118,8 @@ def project(tmp_path):
     return tmp_path
 
 
-def run(project, *arguments):
-    command = [
-        sys.executable,
-        "-m",
-        "repro.mutants",
-        "code_of_it.py",
-        "--patience",
-        "3",
-        *arguments,
-    ]
+def run(project, *arguments, file="code_of_it.py"):
+    command = [sys.executable, "-m", "repro.mutants", file, "--patience=3", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=False
@@ -188,9 +181,78 @@ def test_a_budget_ends_the_run_and_the_next_goes_on(project):
 
 
 def test_a_file_that_is_not_there_is_said(project):
-    done = run(project, "other.py")
+    done = run(project, file="other.py")
     assert done.returncode == 1
     assert "no such file here: other.py (run from the project's root)" in done.stderr
+
+
+# --- controls ------------------------------------------------------------------------------------
+
+CLAIM = """
+import pytest
+
+def error(M):
+    return max(0, 3 - M)
+
+@pytest.mark.construct
+def test_holds(claim):
+    claim.at_most(error(3), 0, "error", equation="(1)", source="theorem: invented")
+
+def test_control_M_too_small(claim):
+    claim.at_least(error(3 / 2), 1, "error", equation="(1)", source="theorem: invented")
+
+def test_control_that_shows_nothing(claim):
+    claim.at_least(error(1) + 1, 1, "error", equation="(1)", source="theorem: invented")
+"""
+
+
+def audit(demo, **entries):
+    """Of the controls of lemma-1 with these mends, in a process of its own."""
+    demo.claim("lemma-1", CLAIM)
+    listed = [
+        controls.Entry(f"demo2025/test_lemma_1_demo.py::test_control_{name}", mend)
+        for name, mend in entries.items()
+    ]
+    program = (
+        "import sys; from pathlib import Path; from repro.mutants import controls as c; "
+        "from repro.mutants.controls import Entry; "
+        f"m = c.run(Path.cwd(), {listed!r}); print('FOUND', (m.red, m.passed, m.errors))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=demo.root, capture_output=True, text=True, check=False
+    )
+    line = next(line for line in done.stdout.splitlines() if line.startswith("FOUND"))
+    return ast.literal_eval(line.removeprefix("FOUND "))
+
+
+def test_a_control_without_its_break_is_red_or_bad(demo):
+    red, passed, errors = audit(
+        demo, M_too_small=("3 / 2", "3"), that_shows_nothing=("error(1)", "error(3)")
+    )
+    assert [told.split(": ")[0].split("::")[1] for told in red] == ["test_control_M_too_small"]
+    assert len(passed) == 1
+    assert "test_control_that_shows_nothing" in passed[0]
+    assert errors == {}
+
+
+def test_an_entry_that_does_not_fit_its_test_is_an_error(demo):
+    red, passed, errors = audit(
+        demo, M_too_small=("3 / 4", "3"), that_shows_nothing=("error(1)", "unknown(1)")
+    )
+    assert (red, passed) == ([], [])
+    assert any("stands 0 times" in error for error in errors.values())
+    assert any("NameError" in error for error in errors.values())
+
+
+def test_every_control_of_this_project_has_an_entry():
+    """Whether they are red without their breaks is shown by python -m repro.mutants.controls."""
+    listed = controls.read()
+    assert {entry.test for entry in listed} == set(controls.controls(ROOT / "claims"))
+    for entry in listed:
+        assert (entry.mend is None) == (len(entry.why.split()) >= 3), entry
+        if entry.mend is not None:
+            path = ROOT / "claims" / entry.file
+            controls.mended(path.read_text(), str(path), entry)
 
 
 # --- no mistakes, and the report -----------------------------------------------------------------

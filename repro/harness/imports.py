@@ -29,7 +29,7 @@ def fingerprint(file: Path, root: Path) -> str:
 
 def forget() -> None:
     """Look at the files anew: until then they are taken to be as they were found first."""
-    for known in (fingerprint, uses_torch, _imported, _files):
+    for known in (fingerprint, packages, _imported, _files):
         known.cache_clear()
 
 
@@ -45,11 +45,16 @@ def closure(file: Path, root: Path) -> set[Path]:
 
 
 @functools.cache
+def packages(file: Path, root: Path) -> frozenset[str]:
+    """All that a file can come to import, by the first word: "torch", "repro", ..."""
+    return frozenset(
+        name[0] for source in closure(file, root) for name in _names(source, root) if name
+    )
+
+
 def uses_torch(file: Path, root: Path) -> bool:
     """Whether a claim can come to import torch: then torch is set up before it runs."""
-    return any(
-        name[0] == "torch" for source in closure(file, root) for name in _names(source, root)
-    )
+    return "torch" in packages(file, root)
 
 
 def docstring(file: Path) -> str:

@@ -14,19 +14,21 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+ALWAYS = ("pytest", "xdist", "pytest_benchmark", "hypothesis")
 HEAVY = ("numpy", "scipy.optimize", "scipy.linalg", "scipy.special", "scipy.stats", "torch",
-         "torch.func", "flint", "matplotlib.figure", "hypothesis", "pytest", "jinja2", "filelock",
-         "safetensors.torch", "latex2mathml.converter", "xdist", "pytest_benchmark")  # fmt: skip
+         "torch.func", "flint", "matplotlib.figure", "safetensors.torch", "filelock", "jinja2",
+         "latex2mathml.converter")  # fmt: skip
 
 
-def warm_up() -> None:
-    for name in HEAVY:
+def warm_up(packages: Collection[str]) -> None:
+    """Import what takes long, as far as it belongs to these packages."""
+    for name in (*ALWAYS, *(name for name in HEAVY if name.split(".")[0] in packages)):
         importlib.import_module(name)
     for name in [name for name in sys.modules if name.startswith("repro.")]:
         if not name.startswith("repro.mutants"):

@@ -115,14 +115,14 @@ class Mending:
         return True
 
     def _once(self, item: pytest.Function, entry: Entry, arguments: dict[str, Any]) -> None:
-        held = getattr(item.module, entry.function, None)
-        function = getattr(held, "__wrapped__", held)
         told = f"{item.nodeid}: {entry.mend}"
         try:
             code = mended(item.path.read_text(), str(item.path), entry)
         except BadEntry as error:
             self.errors[told] = str(error)
             return
+        held = getattr(item.module, entry.function)
+        function = getattr(held, "__wrapped__", held)  # what a cache wraps
         before, function.__code__ = function.__code__, code
         getattr(held, "cache_clear", lambda: None)()
         try:

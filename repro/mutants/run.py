@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from repro.harness import imports
 from repro.mutants import children, reach, results, session
 from repro.mutants.results import Place, Result
 
@@ -48,9 +49,9 @@ class Run:
     def go(self, files: Sequence[str], tests: Sequence[Path] | None = None) -> list[Result]:
         """Results of all chosen mutants that were tried by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        children.warm_up()
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
+        children.warm_up({name for path in tests for name in self._imported(path)})
         if not self._look(tests):
             self.say("the time was up before all of them had run")
             return []
@@ -60,6 +61,12 @@ class Run:
         self._try(places, known)
         now = results.read(self.results)
         return [now[place.key] for place in places if place.key in now]
+
+    def _imported(self, path: Path) -> set[str]:
+        """By a test file; and by the harness, for a claim."""
+        claims = {"jinja2", "latex2mathml", "matplotlib", "filelock", "safetensors", "torch"}
+        harness = claims if "claims" in path.parts else set()
+        return harness | imports.packages(path, self.root)
 
     def _look(self, tests: Sequence[Path]) -> bool:
         """Whether there was time for all."""
