@@ -260,11 +260,13 @@ def test_control_with_eight_blocks_the_error_stays(name, claim):
 
 def at_the_jump(q):
     """f = sign(2x - 1): the larger distance of C^q(1/2) from the two limits of f there."""
-    jump = numerics.minimax.Target((-1.0, 0.0, 1.0), (lambda x: 0 * x - 1, lambda x: 0 * x + 1))
+    limits = -1, 1
+    sides = tuple(lambda x, limit=limit: 0 * x + limit for limit in limits)
+    jump = numerics.minimax.Target((-1.0, 0.0, 1.0), sides)
     p = numerics.minimax.levelled(jump, numerics.minimax.chebyshev_points(q))
     model = fang2022.approximation.transformer(fang2022.approximation.on_unit_interval(p), q)
     (C,) = model(numerics.exact.rationals([["1/2"]]))
-    return max(abs(C - 1), abs(C + 1))
+    return max(abs(C - limit) for limit in limits)
 
 
 @pytest.mark.parametrize("q", [8, 16, 32], ids="q={}".format)

@@ -181,16 +181,16 @@ def test_control_a_form_that_vanishes_at_all_directions_is_missed(d, q, broken, 
     xi = xi[:-1] if broken == "one direction fewer" else np.concatenate([xi[:-1], -xi[:1]])
     rows = fang2022.polynomials.monomials(xi, q)  # (n_q, n)
     chosen = rows[:, fang2022.ridge.independent(rows)]
+    kept = len(chosen[0])
+    claim.equals(kept, len(rows) - 1, "independent powers", equation="n_q − 1")
     p = vanishing(chosen)
     weights = [fang2022.polynomials.bombieri(a) for a in fang2022.polynomials.exponents(d, q)]
     norm = sum(c * c * w for c, w in zip(p, weights, strict=True))
-    kept = len(chosen[0])
     gram = flint.fmpq_mat(kept, kept, [(u @ v) ** q for u in xi[:kept] for v in xi[:kept]])
     inner = flint.fmpq_mat(kept, 1, (p @ chosen).tolist())
     projected = (inner.transpose() * gram.solve(inner))[0, 0]  # ||projection of p||^2
     name, source = "distance² of p from the span, over ‖p‖²", "theorem: p ⟂ the span"
     claim.at_least((norm - projected) / norm, 1, name, equation="(1), broken", source=source)
-    claim.equals(kept, len(rows) - 1, "independent powers", equation="n_q − 1")
 
 
 def vanishing(columns):
