@@ -190,7 +190,7 @@ class Transformer:
 
     def read(self, Z: Array) -> Array:
         columns = Z.mT  # concat: z_1 above z_2 above ...
-        return columns.reshape(*columns.shape[:-2], -1) @ self.beta + self.b
+        return columns.reshape(*columns.shape[:-2], len(self.beta)) @ self.beta + self.b
 
     def nonzeros(self) -> int:
         """Entries that are not 0, over F, all blocks, beta and b."""

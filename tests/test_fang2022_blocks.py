@@ -1,0 +1,119 @@
+"""Theorem 3.5's blocks and targets by hand: lifts, what slots hold, right or wrong, and readout."""
+
+import numpy as np
+import pytest
+import torch
+
+from repro.fang2022 import network, polynomials, powers
+from repro.fang2022.model import Layout, keep_own, one_hot_maximum
+from repro.fang2022.polynomials import Polynomial
+from repro.numerics.exact import rational, rationals, to_float
+
+# --- tokens --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [rationals, torch.tensor])
+def test_all_slots_may_be_filled(kind):
+    t, x, y = kind([1, 2]), kind([3, 4]), kind([5, 6])
+    Z = Layout(2, 2).tokens(t, x, y)
+    assert Z.tolist() == [[1, 2], [1, 0], [0, 1], [3, 4], [5, 6], [1, 1]]
+
+
+def test_own_scores_are_kept_in_every_member_of_a_batch():
+    alpha = np.arange(18).reshape(2, 3, 3).astype(object)
+    kept = keep_own(alpha).tolist()
+    assert kept == [
+        [[0, 0, 0], [0, 4, 0], [0, 0, 8]],
+        [[9, 0, 0], [0, 13, 0], [0, 0, 17]],
+    ]
+    assert one_hot_maximum(alpha).tolist()[1] == [[0, 0, 11], [0, 0, 14], [0, 0, 17]]
+
+
+# --- what slots hold -----------------------------------------------------------------------------
+
+
+def test_slots_hold_what_the_wrong_winner_leaves():
+    """t = 1/2, -1/2, lifts 0 and 1/8: slot 1 is -t; in block 2 the other token wins with 1/4."""
+    t = rationals(["1/2", "-1/2"])
+    expected = [["-1/2", "1/2"], ["-1/8", "-1/8"]]
+    assert powers.stored(t, [0, rational("1/8")]).tolist() == rationals(expected).tolist()
+
+
+LIFTS = {"too small": lambda q, B: [B / 9] * q, "printed": powers.printed, "least": powers.least}
+
+
+@pytest.mark.parametrize("lifts", LIFTS.values(), ids=LIFTS)
+@pytest.mark.parametrize("B", ["1/3", "2"])
+def test_slots_hold_what_the_blocks_leave(lifts, B):
+    """The literal blocks, for a batch of tokens, with lifts that serve and with others."""
+    B, q = rational(B), 4
+    t = rationals([[0, 1, -1], ["1/2", "-1/3", "-1"], ["1/7", "1/9", "1"]]) * B
+    rows = Layout(3, q)
+    Z = rows.tokens(t)
+    for block in powers.power_blocks(3, q, lifts(q, B)):
+        Z = block(Z)
+    found = powers.stored(t, lifts(q, B))
+    assert found.shape == (q, 3, 3)
+    for s in range(1, q + 1):
+        assert (found[s - 1] == Z[:, rows.slot(s)]).all()
+
+
+def test_roomy_lifts_are_nine_quarters():
+    assert powers.roomy(3, rational(2)) == [rational("9/2"), 9, 18]
+    assert powers.roomy(2, 2.0) == [4.5, 9.0]
+
+
+def test_the_readout_has_the_signs_of_the_slots():
+    """n = 2, q = 3: a token has 7 rows, slots in rows 3 to 5."""
+    beta = rationals([[1, 2, 3], [4, 5, 6]])
+    expected = [[0, 0, 0, -1, 2, -3, 0], [0, 0, 0, -4, 5, -6, 0]]
+    assert powers.readout(beta).reshape(2, 7).tolist() == rationals(expected).tolist()
+
+
+def test_the_slots_of_a_model_are_those_of_its_readout():
+    Q = Polynomial(2, {(1, 1): 1, (1, 0): 3})
+    found = powers.slots_of(powers.construction(Q, 1))
+    assert found.tolist() == rationals([[4, 0], [-5, "25/48"], [0, "-25/48"]]).tolist()
+
+
+# --- targets -------------------------------------------------------------------------------------
+
+
+def test_sparse_polynomials_count_their_variables_from_1():
+    Q = polynomials._sparse(3, (7, {1: 2, 3: 1}), (-2, {2: 4}), (5, {}))
+    assert {a: int(c) for a, c in Q.coefficients.items()} == {
+        (2, 0, 1): 7,
+        (0, 4, 0): -2,
+        (0, 0, 0): 5,
+    }
+
+
+# --- the module ----------------------------------------------------------------------------------
+
+
+def test_the_module_is_the_exact_model_rounded():
+    Q = Polynomial(2, {(1, 1): 1, (1, 0): 3, (0, 0): -4})
+    model = network.polynomial_transformer(Q, 2)
+    exact = powers.construction(Q, 2, lifts=powers.roomy)
+    literal = model.transformer()
+    assert literal.beta.tolist() == to_float(exact.beta).tolist()
+    assert literal.F.tolist() == to_float(exact.F).tolist()
+    for ours, block in zip(literal.blocks, exact.blocks, strict=True):
+        for name, weight in block.weights().items():
+            assert ours.weights()[name].tolist() == to_float(weight).tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_the_ball_has_room_for_the_rounding_of_a_norm_and_no_more(dtype):
+    model = network.polynomial_transformer(Polynomial(1, {(1,): 1}), 1, dtype=dtype)
+    eps = torch.finfo(dtype).eps
+    model(torch.tensor([[1 + 4 * eps]], dtype=dtype))
+    with pytest.raises(ValueError, match=r"Theorem 3\.5 holds for"):
+        model(torch.tensor([[1 + 5 * eps]], dtype=dtype))
+
+
+def test_a_module_of_no_points_has_no_values():
+    model = network.polynomial_transformer(Polynomial(2, {(1, 0): 1}), 1)
+    assert model(torch.zeros(0, 2, dtype=torch.float64)).shape == (0,)
+    with pytest.raises(ValueError, match="takes x of shape"):
+        model(torch.zeros(3, dtype=torch.float64))
