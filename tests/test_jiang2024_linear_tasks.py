@@ -74,6 +74,30 @@ def test_matrices_are_copies():
     assert task.matrix()[0, 0] == 1
 
 
+def test_sizes_of_a_task():
+    task = LinearTask(Exponential(), tau=4)
+    assert (task.inputs, task.outputs) == (5, 1)
+    assert replace(task, encoded=False).inputs == 1
+    assert drawn(task)[2].shape == (3, 4)
+    assert LinearTask(Exponential()).tau == 32
+    assert Exponential().values(3) == pytest.approx([1, np.exp(-1), np.exp(-2)])
+
+
+def test_the_floor_of_a_recurrent_network_against_a_search():
+    """Two inputs, the kernel (k, l) on a grid of step 1/100: off by (1/200)^2 times the curvature
+    of the cost, below 2, at most. A convolution has the floor 0."""
+    assert linear_tasks.recurrent_floor(LinearTask(Uniform(3), tau=4), "none") == 0
+    task = LinearTask(Exponential(), order="reversed", tau=2)
+    moments = np.array([[1 / 3, 1 / 4], [1 / 4, 1 / 3]])  # E x x^T of uniform inputs
+    k, l = np.meshgrid(np.arange(-200, 201) / 100, np.arange(-200, 201) / 100)
+    rows = [np.stack(row, -1) for row in ((k, 0 * k), (l, k))]
+    off = [M_t - row for M_t, row in zip(task.matrix(), rows, strict=True)]
+    costs = sum(np.einsum("abi,ij,abj->ab", e, moments, e) for e in off) / 2
+    found = linear_tasks.recurrent_floor(task, "none")
+    assert costs.min() - 2 / 200**2 <= found <= costs.min()
+    assert found > 0.05
+
+
 def test_levels_by_hand():
     M = np.array([[2.0, 0.0], [1.0, -2.0]])
     assert linear_tasks.variance(M) == pytest.approx(9 / 24, abs=ROUNDED)

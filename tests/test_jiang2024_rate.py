@@ -85,6 +85,17 @@ def test_tails_by_hand():
     assert float(T) == pytest.approx(math.pi**4 / 90 - 1 - 1 / 16 - 1 / 81)
 
 
+def test_alpha_1_by_hand():
+    """2 (1 + 1/3 + 1/5) at u = v = 1/4; at u = 1/3, v = 1/6 the sines are 1 and 1/2."""
+    assert [couplings.diagonal_at_quarter(R) for R in (1, 5, 6)] == [2, *[rational("46/15")] * 2]
+    u, v = fractions("1/3", "1/6")
+    assert float(couplings.logarithmic(u, v)) == pytest.approx(math.log(2))
+    assert float(couplings.beyond(4, u, v)) == pytest.approx(3 / 5)
+    i = np.arange(1, 5)
+    waves = (2 * np.sin(2 * np.pi * i / 3) * np.sin(2 * np.pi * i / 6) / i).sum()
+    assert 0.01 < abs(waves - math.log(2)) < 3 / 5
+
+
 def test_bad_couplings_are_named():
     with pytest.raises(ValueError, match="key = 'tan'"):
         couplings.Coupling(couplings.powers(2, 2), "tan")
@@ -201,6 +212,8 @@ def test_bounds_by_hand():
     assert rate.network_error([2, 1], 10, [1, 0]) == 21  # 1/2 (2 (20 + 1))
     printed = rate.printed_bound((2, 3, 5), (2, 1), 4, 2, 10)
     assert float(printed) == pytest.approx(16 * 2 * (3 / 8 + 5 * 4 / 10))
+    low_rank = rate.printed_bound((2, 3, 5), (2, 1), 4, 2, math.inf)
+    assert float(low_rank) == pytest.approx(16 * 2 * 3 / 8)
     with pytest.raises(ValueError, match="alpha > 1, got alpha = 1"):
         rate.ridge_bound(1, 4, 2)
 
@@ -416,6 +429,13 @@ def test_affine_floor_needs_waves():
         floors.affine_floor(1)
 
 
+def test_affine_networks_by_hand():
+    """A + (B + C y) l(a + b y) with l = 3/4 at y = 2, where a + b y = log 3."""
+    y = np.array([2.0, -1.0])
+    found = floors.affine_network(y, 1, 2, 3, math.log(3) - 4, 2)
+    assert found == pytest.approx([1 + 8 * 3 / 4, 1 - 1 / (1 + math.exp(6) / 3)])
+
+
 def test_one_turning_point_attains_the_affine_floor():
     """The proof uses no more: rise with the first quarter-wave, follow one half-wave, fall."""
     N, cells = 4, 4096
@@ -441,6 +461,18 @@ def test_complexities_by_hand():
     assert float(complexity.C_0_as_printed(flint.fmpq(1, 10), 1, 2)) == pytest.approx(0.2)
     with pytest.raises(ValueError, match="odd multiple of 2i = 4, got 8"):
         complexity.error_at_a_crest(2, 8)
+
+
+def test_errors_at_crests_against_interpolation():
+    """The largest error of np.interp, at a middle."""
+    for i, w in ((1, 2), (2, 12), (1, 10)):
+        x, knots = np.arange(2 * w + 1) / (2 * w), np.arange(w + 1) / w
+        wave, at_knots = (math.sqrt(2) * np.sin(2 * np.pi * i * z) for z in (x, knots))
+        off = abs(wave - np.interp(x, knots, at_knots)).max()
+        assert float(complexity.error_at_a_crest(i, w)) == pytest.approx(off)
+    for w in (4, 5, 6):
+        with pytest.raises(ValueError, match="odd multiple of 2i = 8"):
+            complexity.error_at_a_crest(4, w)
 
 
 def test_floors_of_complexities_by_hand():

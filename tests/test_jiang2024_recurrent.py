@@ -102,6 +102,19 @@ def test_values_of_a_kernel():
     assert [float(v) for v in kernel.until(2).first] == pytest.approx([7, 1.5 + 1 / 3])
 
 
+def test_complexities_of_spikes_and_exponentials_by_hand():
+    """e^{-t/3}: C_1 = 4, C_2 = 1. A spike of height 2 at T = 5: C_1 = 1, C_2 = 2 e^5."""
+    slow = memory.Kernel(terms=(memory.Exponential(1, rational("1/3")),))
+    assert (memory.decay_time(slow), memory.C_1(slow)) == (3, 4)
+    assert float(memory.C_RNN(slow)) == pytest.approx(4, rel=1e-14)
+    spike = memory.spike(5, 2)
+    assert [float(spike.ball(t)) for t in range(7)] == [0, 0, 0, 0, 0, 2, 0]
+    assert (memory.decay_time(spike), memory.C_1(spike)) == (0, 1)
+    assert float(memory.C_RNN(spike)) == pytest.approx(2 * np.exp(5), rel=1e-14)
+    twice = memory.Kernel([1, 7])  # the second counts e times as much
+    assert float(memory.C_RNN(twice)) == pytest.approx(7 * np.e, rel=1e-14)
+
+
 def test_the_supremum_may_be_late():
     """t = 0: 1/100; the exponential e^{-t/50} is heard where the spike has ended."""
     kernel = memory.Kernel(["-99/100"], (memory.Exponential(1, rational("1/50")),))
@@ -198,6 +211,12 @@ def test_mean_square_over_sampled_sequences():
     assert float(ordering.mean_square(M, model)) == pytest.approx(errors.mean(), abs=5 * spread)
 
 
+def test_the_floor_of_what_is_causal_by_hand():
+    M = rationals([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    assert ordering.causal_floor(M) == flint.fmpq(4 + 9 + 36, 12 * 3)
+    assert ordering.causal_floor(ordering.triangle(rationals([1, 2]))) == 0
+
+
 def test_offsets_become_a_second_channel():
     model = ordering.Model(rationals([1, 2]), rationals([5, 3]))
     register = recurrent.shift_register(ordering.two_channel_kernel(model))
@@ -252,6 +271,21 @@ def test_sections_and_units_that_are_none():
         hankel.floor([flint.arb(1)] * 3, 2)
     with pytest.raises(ValueError, match=r"N = 2\^k and m < N"):
         hankel.proved_floor(12, 1)
+
+
+def test_the_floor_that_is_proved_by_hand_and_below_the_singular_value():
+    share = (1 - np.exp(-1)) ** 2
+    assert float(hankel.proved_floor(64, 0)) == pytest.approx(np.sqrt(share * 64), rel=1e-14)
+    for N, m in ((64, 2), (64, 4), (1024, 64)):
+        expected = np.sqrt((share * N**2 - 4 * N * m) / (N - m))
+        assert float(hankel.proved_floor(N, m)) == pytest.approx(expected, rel=1e-14)
+    assert float(hankel.proved_floor(64, 63)) == 0
+    values = [float(v) for v in hankel.rough(128, 127)]
+    singular = np.linalg.svd(np.array(hankel.section(values)))[1]
+    assert float(hankel.proved_floor(64, 4)) < singular[4]
+    for m in (-1, 64):
+        with pytest.raises(ValueError, match=r"N = 2\^k and m < N"):
+            hankel.proved_floor(64, m)
 
 
 def test_ho_kalman_is_exact_for_a_kernel_of_that_many_units():

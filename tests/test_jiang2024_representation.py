@@ -38,8 +38,9 @@ def test_weights_by_position():
     assert (rho(x, x) == [[Log(w[t, s]) for s in range(3)] for t in range(3)]).all()
     assert (rho(x[::-1], x)[0] == [Log(v) for v in w[2]]).all()
     assert w[1].tolist() == [flint.fmpq(4**s, 4 + 16 + 64) for s in (1, 2, 3)]
-    with pytest.raises(ValueError, match="rows of sum 1"):
-        representation.by_position(rationals([[1, 1], [1, 1]]))
+    for first_row in (["1", "1"], ["1/2", "1/2"]):  # one wrong row is enough
+        with pytest.raises(ValueError, match="rows of sum 1"):
+            representation.by_position(rationals([first_row, [1, 1]]))
 
 
 def test_the_gap_is_the_least_distance_of_the_images():
@@ -58,18 +59,50 @@ def test_the_gap_is_the_least_distance_of_the_images():
     assert min(least) == 1
 
 
+def test_the_gap_by_hand_where_a_small_ratio_decides():
+    """Ratios 1/10, 13/10 and their inverses; a/b = 2: 2 9/10 - 1/10 is the least, of four."""
+    w = rationals([["1/40", "39/40"], ["1/4", "3/4"]])
+    half = rational("1/2")
+    assert representation.gap(w, half, rational("1/4")) == rational("17/10")
+    assert representation.spread(w, half) == rational("9/22")  # (1 - 1/10) / (1 + 1/10) of a
+
+
+def test_the_lipschitz_constant_of_F_by_hand():
+    """Ratios 2 and 1/2, a/b = 3: delta = 2; tau (sup/delta + Lip) / (b min w)."""
+    form = representation.Representation(first, representation.doubled_diagonal(2))
+    assert form.lipschitz_bound(4, 3) == 2 * (4 / rational(2) + 3) * 5 * 3
+    uneven = representation.Representation(first, rationals([["1/5", "4/5"], ["1/2", "1/2"]]))
+    assert uneven.lipschitz_bound(0, 1) == 2 * 5 * 5
+
+
 def test_F_reads_every_t_and_vanishes_far_away():
     form = representation.Representation(first, representation.doubled_diagonal(2))
     assert form.F(rationals([[0, 0], ["-7", 3]])).tolist() == [0, 0]
     x = representation.SHIFTED.encode(rationals([["1/4"], ["1"]]))
     assert form.target()(x).tolist() == [flint.fmpq(1, 4)] * 2
+    half_way = rationals([["2/3", "7/30"]])  # read as (2, 1/2) by the first row, and delta is 2
+    assert form.F(half_way).tolist() == [rational("1/2")]
+
+
+def test_tokens_of_two_coordinates_and_values_up_to_one():
+    """a + b = 1 is allowed: f reaches 1. H_t is the second coordinate of token t."""
+    a, b = rational("3/4"), rational("1/4")
+    w = representation.doubled_diagonal(2)
+    form = representation.Representation(lambda z: z[..., 1], w, d=2, a=a, b=b)
+    z = rationals([["1/3", 1], [0, "1/7"]])
+    x = representation.SHIFTED.encode(z)
+    assert form.n == 4
+    assert form.f(x).tolist() == [[a + b / 3, 1, 0, 0], [0, 0, a, a + b / 7]]
+    assert form.target()(x).tolist() == [1, rational("1/7")]
 
 
 def test_a_head_of_size_one_has_the_weights_of_rank_one():
     w, half = representation.rank_one(3, "11/10"), rational("1/2")
     form = representation.Representation(first, w, a=half, b=representation.spread(w, half))
     x = representation.SHIFTED.encode(rationals([["0"], ["1/2"], ["1"]]))
-    assert (representation.one_dimensional_head(form, "11/10").target().weights(x) == w).all()
+    head = representation.one_dimensional_head(form, "11/10")
+    assert head.m_h == 1
+    assert (head.target().weights(x) == w).all()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +120,7 @@ def test_bad_places_are_named(changes, message):
 
 def test_antipodes_of_a_singular_map():
     """Dependent rows, a zero column: still a point of the boundary and its antipode."""
-    for rows in ([[0, 1, 2], [0, 2, 4]], [[1, 1, 0]], [[1, 0, 0], [0, 1, 0]]):
+    for rows in ([[0, 1, 2], [0, 2, 4]], [[1, 1, 0]], [[1, 0, 0], [0, 1, 0]], [[1, 2]]):
         A = rationals(rows)
         z, other = representation.antipodes(A)
         assert (A @ z == A @ other).all()
@@ -106,6 +139,37 @@ def test_the_blocks_of_the_printed_width():
     assert form.f(x).tolist() == [[third / 2, third, flint.fmpq(1, 2)], [rest, rest / 2, 1]]
     u = Target(form.F, form.f, representation.by_position(form.w)).averages(x)
     assert [u[t, t] * 3 for t in range(2)] == [third + rest] * 2
+
+
+def test_a_superposition_in_the_printed_width_by_hand():
+    """psi = (z, z^2) and (1 - z, z/2), so that z = 1/3, 1/5 make v = 17/15, 19/90."""
+    inner = [
+        lambda z: np.concatenate([z, z * z], -1),
+        lambda z: np.concatenate([1 - z, z / 2], -1),
+    ]
+    H = representation.Superposition(
+        inner, lambda v: np.stack([v[..., 0] + 2 * v[..., 1], v[..., 0] * v[..., 1]], -1), Q=2
+    )
+    form = representation.Superposed(H, rationals([["1/2", "1/2"], ["1/3", "2/3"]]))
+    assert form.n == 5
+    z = rationals([["1/3"], ["1/5"]])
+    expected = [rational("14/9"), rational("323/1350")]
+    assert H(z).tolist() == form.target()(representation.SHIFTED.encode(z)).tolist() == expected
+
+
+def test_the_printed_width_tells_t_by_its_last_coordinate():
+    """Codes 3/4 and 5/6, 1/12 apart: half of both in the middle, nothing far away."""
+    H = representation.Superposition(
+        [lambda z: z] * 2, lambda v: np.concatenate([v, 3 + 0 * v], -1), Q=1
+    )
+    form = representation.Superposed(H, rationals([["1/2", "1/2"], ["1/3", "2/3"]]))
+    assert form.codes.tolist() == rationals(["3/4", "5/6"]).tolist()
+    assert form.apart == rational("1/12")
+    places = rationals(["3/4", "19/24", "5/6", "21/24", "17/24", 0, 2])
+    u = np.stack([rationals([1] * 7), rationals([5] * 7), places], -1)
+    assert form.F(u).tolist() == [2, 1 + rational("3/2"), 3, rational("3/2"), 1, 0, 0]
+    with pytest.raises(ValueError, match="the last coordinate must tell t"):
+        representation.Superposed(H, rationals([["1/2", "1/2"], ["1/2", "1/2"]]))
 
 
 def test_separation_on_a_grid():
@@ -160,6 +224,15 @@ def test_pieces_of_a_line():
     assert line.permuted([1, 0]).values[0] == (2, 3)
 
 
+def test_pieces_that_do_not_begin_at_0():
+    """Gaps 2 and 5, from 1 to 12; on the second piece x + 1."""
+    some = pieces.Pieces(pairs((1, 2), (4, 6), (11, 12)), pairs((3, 3), (5, 7), (0, 0)))
+    assert some.reach() == rational("11/2")
+    assert [some.mcshane(rational(x)) for x in ("4", "9/2", "6")] == [5, rational("11/2"), 7]
+    point = pieces.Pieces(pairs((0, 0), (1, 2)), pairs((3, 3), (4, 4)))
+    assert point.mcshane(rational(0)) == 3
+
+
 def test_mcshane_is_clipped_at_the_sup_norm():
     far = pieces.staircase([1, -1])
     assert far.hoelder() == 2
@@ -168,8 +241,9 @@ def test_mcshane_is_clipped_at_the_sup_norm():
 
 
 def test_bad_pieces_are_named():
-    with pytest.raises(ValueError, match="disjoint pieces"):
-        pieces.Pieces(pairs((0, 1), (1, 2)), pairs((0, 0), (0, 0)))
+    for intervals in ([(0, 1), (1, 2)], [(0, 1), (3, 2)], [(0, 1), (2, 3), (3, 4)]):
+        with pytest.raises(ValueError, match="disjoint pieces"):
+            pieces.Pieces(pairs(*intervals), pairs(*[(0, 0)] * len(intervals)))
     with pytest.raises(ValueError, match="a function for each piece, got 1 and 2"):
         pieces.Pieces(pairs((0, 1)), pairs((0, 0), (0, 0)))
 
@@ -186,3 +260,16 @@ def test_singular_values_of_a_coupling_by_position():
         R.tolist(), [flint.fmpq(v) for v in rows], [flint.fmpq(v) for v in columns]
     )
     assert np.allclose([float(v) for v in ours], np.linalg.svd(scaled)[1], rtol=1e-14, atol=0)
+
+
+def test_the_spectra_of_the_example_in_closed_form_and_sampled():
+    """1, 1 before the mixing; (sqrt 11 +- sqrt 3)/4 and 1/2 after it. Three frequencies on a grid
+    of eight points are seen exactly."""
+    mixed = [(np.sqrt(11) + np.sqrt(3)) / 4, 1 / 2, (np.sqrt(11) - np.sqrt(3)) / 4]
+    cases = [(mixing.ORIGINAL, mixing.original, [1, 1]), (mixing.MIXED, mixing.mixed, mixed)]
+    for A, rho, expected in cases:
+        exact = mixing.singular_values(A, mixing.HARMONICS, mixing.HARMONICS)
+        assert [float(v) for v in exact] == pytest.approx(expected, rel=1e-14)
+        sampled = mixing.sampled(rho, np.arange(8) / 8)
+        assert sampled[: len(expected)] == pytest.approx(expected, abs=1e-14)
+        assert sampled[len(expected) :] == pytest.approx(0, abs=1e-14)

@@ -65,9 +65,20 @@ def test_the_extension_of_tietze_by_hand():
     expected = ["0", "0", "0", "1/2", "1", "1", "1"]
     assert [two.tietze(rational(x)) for x in places] == [rational(v) for v in expected]
     assert pieces.staircase([7, 7]).tietze(rational("7/2")) == 7
-    sloped = pieces.Pieces([(q(0), q(1))], [(q(0), q(1))])
+    assert two.tietze(q(3)) == 0
+    assert pieces.staircase([2, 5]).tietze(rational("18/5")) == 2 + 3 * q(1, 2)
+    sloped = pieces.Pieces([(q(0), q(1)), (q(2), q(3))], [(q(0), q(1)), (q(0), q(0))])
     with pytest.raises(ValueError, match="for constant pieces"):
         sloped.tietze(q(2))
+
+
+def test_the_hard_maximum_shares_its_weight_in_floats():
+    logits = torch.tensor([[1.0, 1.0, 0.0], [2.0, -1.0, 0.0]])
+    assert model.hard_max(logits).tolist() == [[0.5, 0.5, 0], [1, 0, 0]]
+
+
+def test_rooms_of_tokens_in_floats():
+    assert encodings.rooms(torch.tensor([[2.0, 9.0], [2.7, 9.0], [5.0, 9.0]])).tolist() == [1, 1, 2]
 
 
 # --- networks ------------------------------------------------------------------------------------
