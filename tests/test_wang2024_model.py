@@ -165,6 +165,8 @@ def test_only_a_head_without_dot_product_has_a_kernel():
         assert not head.dot_product_free
         with pytest.raises(ValueError, match=r"Remark 3\.2: only a dot-product-free attention"):
             Attention([head], ONE, "lin").kernel(3)
+        with pytest.raises(ValueError, match=r"Remark 3\.2: only a dot-product-free attention"):
+            Attention([*heads("lin", ONE), head], ONE, "lin").kernel(3)
 
 
 def test_a_dot_product_of_logarithms_and_integers_is_exact():
@@ -198,7 +200,10 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kinds", [*([kind] * 3 for kind in KINDS), list(KINDS)], ids="-".join)
+MIXED = [list(KINDS), ["free", "TMX"]]
+
+
+@pytest.mark.parametrize("kinds", [*([kind] * 3 for kind in KINDS), *MIXED], ids="-".join)
 @pytest.mark.parametrize("normalised", [True, False])
 def test_heads_together_are_heads_one_by_one(kinds, normalised):
     rng = np.random.default_rng(3)
@@ -254,6 +259,8 @@ def test_the_softmax_does_not_overflow_and_the_bare_exponential_says_so():
         ValueError, match=r"Section 3\.2: an output is not finite in torch\.float64"
     ):
         model.to(torch.float64)(torch.ones(1, 1, dtype=torch.float64))
+    with pytest.raises(ValueError, match="an output is not finite"):  # the second of two
+        model.to(torch.float64)(torch.tensor([[0.0], [1.0]], dtype=torch.float64))
 
 
 def test_keys_left_out_have_no_part_in_the_maximum_or_in_gradients():
@@ -304,6 +311,15 @@ def test_the_readout_replaces_and_the_other_networks_add():
     add = FeedForward(rationals([[2]]), ONE, rationals([0]))
     model = Transformer(ONE, rationals([0]), [Layer(idle, add), Layer(idle, add)])
     assert model(rationals([[1], [5]])).tolist() == [[6], [30]]  # x + 2x = 3x, then 2 (3x)
+
+
+def test_the_embedding_is_affine():
+    """W_E x + b_E with W_E = (2, -1)^T, b_E = (3, 5); an idle layer, and y_1 + 10 y_2 of it."""
+    nothing, read = rationals([[0, 0], [0, 0]]), rationals([[1, 10]])
+    idle = Attention(heads("lin", nothing), nothing, "lin")
+    last = FeedForward(read, rationals([[1, 0], [0, 1]]), rationals([0, 0]))
+    model = Transformer(rationals([[2], [-1]]), rationals([3, 5]), [Layer(idle, last)])
+    assert model(rationals([[1], [4]])).tolist() == [[5 + 40], [11 + 10]]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)

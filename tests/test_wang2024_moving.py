@@ -8,9 +8,10 @@ import flint
 import numpy as np
 import pytest
 
+from repro.numerics import l1
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log
-from repro.wang2024 import moving
+from repro.wang2024 import moving, powers
 
 
 def test_the_kernel_by_hand():
@@ -26,7 +27,19 @@ def test_the_floor_by_hand():
     """A = 3 * 4 * 2 + 16 * 4/3 as u^-T / (1 - u), and the largest exponent is log 4."""
     psi = moving.Moving("lin", 2, (Log(2), Log(4)), (rational(3), rational(-1)), 1)
     A = 24 + 64 / 3
-    assert psi.floor == pytest.approx(2.0**-53 * A * (1 + 2 * math.log(4)), rel=1e-14)
+    assert psi.floor == pytest.approx(2.0**-53 * A * (1 + 2 * math.log(4)), rel=1e-14, abs=0)
+
+
+def test_the_proved_error_is_that_of_the_worst_pointer():
+    """Powers that vanish at 1/3 and 2/3 follow B = 1 and 3, and B = 2 not: 1/2 is between."""
+    phi = powers.Interpolant(rational(1), (rational("1/3"), rational("2/3")), 20, 20)
+    exponents = tuple(map(rational, phi.exponents))
+    psi = moving.Moving("log", 3, exponents, phi.coefficients, None)
+    halves = {t: phi(rational(Fraction(t, 2))) - (t == 2) for t in range(1, 60)}
+    assert psi.proved_error() == pytest.approx(float(sum(map(abs, halves.values()))), rel=1e-9)
+    assert abs(halves[1]) > 10
+    alone = moving.Moving("lin", 1, (Log(2), Log(4)), (rational(0), rational(1)), None)
+    assert alone.proved_error() == pytest.approx(4 + 1 / 3, rel=1e-12)  # 4^(1-s), s = 0, 2, 3, ...
 
 
 def test_heads_needed_are_one_more_than_the_instants_or_fractions_before_the_peak():
@@ -64,6 +77,20 @@ def test_no_other_way_to_share_out_heads_costs_less(costs, n):
         assert moving.split_cost([Fraction(c) for c in costs], shares, n) == _cost(costs, shares, n)
 
 
+def test_one_memory_has_all_heads_and_none_has_no_share():
+    assert moving.allocate(5, [2.0], 1) == [5]
+    assert list(moving.splits(3, 1)) == [(3,)]
+    with pytest.raises(ValueError, match="H >= M: got H=2, M=0"):
+        moving.allocate(2, [], 1)
+
+
+def test_for_T_1_moving_powers_are_those_of_one_instant():
+    best = l1.best(l1.indicator(1), l1.Powers((2, 4, 6)), window=60)
+    assert float(moving.optimal("log", 1, 3).error.upper()) == pytest.approx(best.error, rel=1e-9)
+    on_a_window = moving.fitted("log", 1, 3).error  # which sees a little less than all
+    assert 0.9 * best.floor <= on_a_window <= best.error
+
+
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 def test_optimal_heads_are_optimal_for_the_worst_pointer(rpe):
     """Other coefficients near them are worse for some B, and the error is that of a long window."""
@@ -84,7 +111,7 @@ def test_optimal_heads_are_optimal_for_the_worst_pointer(rpe):
 
 def test_a_level_is_reached_by_the_first_step_that_does():
     """log, T = 2: zeros 1/2, peak 1, step b: phi(y) = (y^-b - 2^b) y^-b / (1 - 2^b)."""
-    for level in ("1/2", "1/10", "1/100"):
+    for level in ("2", "1", "1/2", "1/10", "1/100"):
         psi = moving.interpolated("log", 2, level)
         b = int(psi.exponents[0].p)
         assert psi.exponents == (b, 2 * b)
