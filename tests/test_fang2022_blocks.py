@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from repro.fang2022 import fewer_blocks as few
 from repro.fang2022 import network, polynomials, powers
 from repro.fang2022.model import Layout, keep_own, one_hot_maximum
 from repro.fang2022.polynomials import Polynomial
@@ -117,3 +118,27 @@ def test_a_module_of_no_points_has_no_values():
     assert model(torch.zeros(0, 2, dtype=torch.float64)).shape == (0,)
     with pytest.raises(ValueError, match="takes x of shape"):
         model(torch.zeros(3, dtype=torch.float64))
+
+
+# --- fewer blocks --------------------------------------------------------------------------------
+
+
+def test_the_scores_of_other_tokens_are_lowered_as_stated():
+    """2 B^s; B^(2p) for t^p times t^p; (G + 1)^2 with G = B, then B^2 (B + 1)."""
+    cases = [
+        (few.single_blocks(2, 4, 3), [18, 54, 162]),
+        (few.doubling_blocks(2, 8, 3), [9, 81, 6561]),
+        (few.tripling_blocks(Layout(2, 14), 3, 2), [9, 169, (144 * 13 + 1) ** 2]),
+    ]
+    for blocks, c in cases:
+        assert [block.W_Q[1, 1] for block in blocks] == c
+        assert [block.W_Q[2, 2] for block in blocks] == c
+
+
+def test_tripling_moves_each_function_once():
+    """The k-th block moves 2^k rows to the 2^k slots behind them."""
+    blocks = few.tripling_blocks(Layout(1, 6), 2, 1)
+    places = [7 + 1, 0, 2, 3, 4, 5, 6, 7]  # 1, t, slots 1 to 6 of a token with 9 rows
+    for k, block in enumerate(blocks, 1):
+        moved = {(int(source), int(target)) for target, source in np.argwhere(block.W_V != 0)}
+        assert moved == set(zip(places[: 2**k], places[2**k : 2 ** (k + 1)], strict=True))
