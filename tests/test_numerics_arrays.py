@@ -31,6 +31,7 @@ def test_parts_stand_side_by_side_in_the_last_axis():
     ]
     assert side_by_side(objects(left), objects(right)).tolist() == wanted
     assert side_by_side(torch.tensor(left), torch.tensor(right)).tolist() == wanted
+    assert side_by_side(objects(left)).tolist() == left.tolist()
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,22 @@ def test_every_round_lowers_the_cost_to_where_both_factors_are_best():
     assert found.cost < 0.99 * costs[0]
 
 
+def test_one_round_makes_the_right_factor_best_for_the_left_one():
+    cost, start = Cost(4, 3), lowrank.starts(A, 2, np.random.default_rng(4))[1]
+    found = lowrank.fit(A, start, cost, rounds=1)
+    off = weights(cost) * (A - found.left @ found.right.T)
+    assert np.abs(off.T @ found.left).max() < 1e-12
+    assert np.abs(off @ found.right).max() > 1e-3, "not yet the left one for the right one"
+
+
+def test_where_nothing_is_left_to_gain_a_fit_ends():
+    assert lowrank.fit(np.zeros((N, N)), np.ones((N, 1)), Cost(1, 1)).rounds == 2
+
+
 def test_a_fit_ends_at_the_first_round_that_gains_too_little():
-    start, cost = lowrank.starts(A, 2, np.random.default_rng(4))[1], Cost(4, 3)
-    costs = [lowrank.fit(A, start, cost, rounds=k, close=-1.0).cost for k in range(1, 60)]
+    start, cost, large = lowrank.starts(A, 2, np.random.default_rng(4))[1], Cost(4, 3), 30 * A
+    costs = [lowrank.fit(large, start, cost, rounds=k, close=-1.0).cost for k in range(1, 30)]
     gains = [1 - after / before for before, after in itertools.pairwise(costs)]
     close = 1e-3
     first = next(k for k, gain in enumerate(gains) if gain <= close * (1 - gain))
-    assert lowrank.fit(A, start, cost, close=close).rounds == first + 2
+    assert lowrank.fit(large, start, cost, close=close).rounds == first + 2
