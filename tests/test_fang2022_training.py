@@ -116,6 +116,11 @@ def test_streams_of_a_seed_are_different_and_no_epochs():
     assert max(streams) < 0
 
 
+def test_the_settings_are_those_that_table_1_speaks_of():
+    assert experiments.REDUCED == {"train": 4500, "test": 5000, "batch": 2500, "epochs": 400}
+    assert experiments.LIGHT == {"train": 1800, "test": 1000, "batch": 1000, "epochs": 60}
+
+
 def test_the_depth_is_one_more_than_the_degree():
     model = experiments.build("f_2*", "NN_depth", 4, seed=0)
     assert sum(isinstance(part, nn.ReLU) for part in model) == 6  # pyright: ignore
