@@ -51,6 +51,15 @@ def test_a_measure_is_its_sum_and_its_sizes():
     assert barron.path_norm(rho.network()) == rho.moment(1)
 
 
+def test_a_rebalanced_measure_by_hand():
+    """Sizes 4 and 9/2, so S = 17/4; each atom is divided by |b|_1 + |c| = 2 and 3/2."""
+    rho = Measure.of([("1/2", 2, [1, -1], 0), ("1/2", -3, [0, 1], "1/2")]).rebalanced()
+    assert rho.probabilities.tolist() == rationals(["8/17", "9/17"]).tolist()
+    assert rho.a.tolist() == rationals(["17/4", "-17/4"]).tolist()
+    assert rho.b.tolist() == rationals([["1/2", "-1/2"], [0, "2/3"]]).tolist()
+    assert rho.c.tolist() == rationals([0, "1/3"]).tolist()
+
+
 def test_what_has_probability_zero_does_not_count():
     rho = Measure.of([(1, 1, [1], 0), (0, 10**6, [1], 0)])
     assert rho.largest() == 1
@@ -167,6 +176,30 @@ def test_little_work_gives_a_wide_enclosure_not_a_wrong_one():
     assert wide.lower <= narrow.upper
     assert narrow.lower <= wide.upper
     assert wide.upper > 1.5 * narrow.upper
+
+
+def test_work_is_counted_in_products_and_never_exceeded(monkeypatch):
+    """How many cells each division has, found with work without end, says where less must end."""
+    network, counts = barron.norm_network(3, 7), []
+    on_face = barron.on_face
+
+    def counted(network, face, x, h):
+        counts.append((h, len(x)))
+        return on_face(network, face, x, h)
+
+    def levels(work):
+        counts.clear()
+        barron.on_cells(network, close=0.02, work=work)
+        widths = sorted({h for h, _ in counts}, reverse=True)
+        return [7 * sum(n for h, n in counts if h == width) for width in widths]
+
+    monkeypatch.setattr(barron, "on_face", counted)
+    whole = levels(1e9)
+    assert whole[0] == 7 * 6 * 8**2
+    assert len(whole) > 3
+    for k in (1, 2, 3):
+        assert levels(sum(whole[:k])) == whole[:k]
+        assert levels(sum(whole[:k]) - 1) == whole[: max(1, k - 1)]
 
 
 @pytest.mark.parametrize("m", [3, 11, 101])
