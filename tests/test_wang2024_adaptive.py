@@ -1,6 +1,7 @@
 """Heads that follow a pointer, the networks of Section 5, and the width of a pointer's network."""
 
 import dataclasses
+import itertools
 import math
 
 import flint
@@ -292,6 +293,61 @@ def test_norm_and_slope_of_a_memory_are_those_of_its_network(name):
     assert memory.barron >= memory.T
 
 
+TARGETS = [
+    targets.SPARSE_PARITY,
+    targets.AXES,
+    targets.FOLLOW,
+    targets.TWO_POINTERS,
+    targets.NESTED,
+    targets.BRANCHED,
+    circle.COMPASS,
+    circle.pointer(3),
+    chains.chain(2, 3),
+    chains.relay(3, 2),
+    chains.cliff("1/4"),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_networks_of_a_memory_are_g_and_its_logarithm_at_all_tokens(target):
+    for i, memory in enumerate(target.memories, start=1):
+        read = itertools.product(target.tokens, repeat=target.reads(i))
+        x = np.array([np.concatenate(tokens) for tokens in read])
+        lin, log = (
+            barron.value(barron.Network(*(_floats(part) for part in network)), x)
+            for network in (memory.lin, memory.log)
+        )
+        g = memory.g(x)
+        assert lin == pytest.approx(g, rel=1e-12)
+        assert np.exp(log) == pytest.approx(g, rel=1e-12)
+        assert (g.min() >= 1, g.max()) == (True, memory.T)
+
+
+def _floats(exact):
+    return np.vectorize(lambda value: float(ball(value)), otypes=[float])(exact)
+
+
+def test_the_nested_parity_is_a_sum_of_hinges():
+    windows = targets.NESTED.windows(3)
+    u = windows[:, ::-1, 0] @ [1, 2, 4]
+    hinges = sum(weight * np.maximum(u - node, 0) for node, weight in chains.HINGES.items())
+    assert (targets.NESTED(windows)[:, -1] == hinges - 1).all()
+
+
+def test_the_readout_of_the_compass_is_its_network():
+    readout, rng = circle.COMPASS.readout, np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (200, 4))
+    neurons = barron.Network(*(_floats(part) for part in readout.network))
+    assert barron.value(neurons, x) == pytest.approx(np.abs(x[:, 0] + x[:, 2]))
+    assert readout.barron == float(barron.path_norm(readout.network))
+    assert readout.lipschitz == pytest.approx(np.linalg.norm([1, 0, 1, 0]))
+
+
+def test_half_of_the_draws_are_right_between_two_widths():
+    assert circle.half_right([10, 100, 1000], [0.1, 0.3, 0.7]) == pytest.approx(10**2.5)
+    assert circle.half_right([10, 1000], [0.4, 0.8]) == pytest.approx(10**1.5)
+
+
 @pytest.mark.parametrize("T", [2, 3])
 def test_the_floor_is_within_a_factor_of_the_rounding_that_is_seen(T):
     psi = moving.fitted("lin", T, 8)
@@ -318,6 +374,7 @@ def test_the_worst_windows_attain_the_l1_error_of_their_length():
     found = adaptive.largest_error(network, target, [worst])
     assert found == pytest.approx(seen, rel=1e-6)
     assert adaptive.largest_error(network, target, [all_short, drawn]) <= found
+    assert adaptive.largest_error(network, target, [worst, worst[:1, -5:]]) == found
 
 
 def test_windows_are_continued_by_the_signs_of_a_gap_oldest_first():
@@ -350,6 +407,22 @@ def test_exact_errors_pointers_and_the_map_of_a_layer():
     read = torch.as_tensor([[0.0, 0, 2, 1]] * 6, dtype=torch.float64)  # all ask for s = 2
     found = adaptive.attention_map(network.to(torch.float64), 1, read)
     assert np.abs(found[-1] - np.eye(6)[3]).sum() <= float(psi.error)
+
+
+def test_tokens_of_three_numbers_have_a_block_of_three():
+    target = targets.Target.fixed("x_{t-2} in R^3", (2,), targets.coordinate(6, 4), np.eye(3))
+    psi = moving.interpolated("lin", 2, "1/100")
+    network = adaptive.transformer(target, [psi], adaptive.two_layers(target))
+    assert adaptive.exact_errors(network, target, target.windows(4)).max() <= psi.error
+
+
+def test_the_chain_of_head_counts_by_hand():
+    """n = 2, T = 3 and 2, H = 3: three heads serve T = 2, and T = 3 would need four."""
+    bound, second, third, _ = map(float, adaptive.head_counts(2, 3, [3, 2]))
+    largest = max((T + 1) ** 2 * math.exp(-0.03 * T) for T in range(1, 200))
+    assert bound == pytest.approx(largest * (math.exp(0.03) + math.exp(0.02)) ** 3 / 9, rel=1e-12)
+    assert second == pytest.approx((4 ** (2 / 3) + 3 ** (2 / 3)) ** 3 / 9, rel=1e-12)
+    assert third == pytest.approx((3 + 4) ** 3 / (4 * 9), rel=1e-12)
 
 
 @pytest.mark.parametrize("H", [2, 3, 5, 6])

@@ -1,6 +1,7 @@
 """Theorem 6.1 of wang2024 and linear recurrent networks: weights, worst inputs, bad input."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import flint
@@ -130,6 +131,34 @@ def test_the_adversary_knows_two_kernels():
         essential.adversary(np.zeros((3, 4)), np.zeros((3, 4)), lambda y: y[..., 0])
 
 
+def test_norms_weights_and_roundoff_by_hand():
+    halves = kernels.exponential(Log(2))  # 1, 1/2, 1/4, ...
+    memories = essential.Memories("lin", (halves, essential.starting_with(-7, halves)), None, 20)
+    assert memories.norms() == pytest.approx([2, 8], rel=1e-12)
+    assert memories.values(3).tolist() == [[1, 0.5, 0.25], [-7, 0.5, 0.25]]
+    assert essential.box([2, 8], 0.5) == 8.5
+    assert essential.roundoff(2.0, 10, 3) == (3 * 10 + 3 + 30) * 2.0**-53 * 2
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_the_weight_of_a_construction_is_that_of_its_values_and_its_present(rpe):
+    built, n = essential.Construction.of(essential.EXAMPLES[rpe], 3, shared=True), 30
+    alphas = np.array([[float(a) for a in row] for row in built.alphas])
+    weights, p = np.abs(alphas).sum(1), np.array(built.exponents, dtype=float)
+    present = np.abs(alphas.sum(0)).sum() if rpe == "lin" else 0
+    norms = np.abs(built.memories.values(4000)).sum()
+    stated = weights @ _sums(rpe, p, n) + present + norms
+    assert built.weight(n) == pytest.approx(stated, rel=1e-2)
+    longer = weights @ (_sums(rpe, p, n) - _sums(rpe, p, 5))
+    assert built.weight(n) - built.weight(5) == pytest.approx(longer, rel=1e-6)
+
+
+def _sums(rpe, p, n):
+    """What a softmax over n tokens divides by, for each head."""
+    s = np.arange(rpe == "log", n)[:, None]
+    return (np.exp(-p * s) if rpe == "lin" else s**-p).sum(0)
+
+
 def test_convolutions_are_numpys():
     rho, x = np.random.default_rng(0).standard_normal((2, 7))
     mine = essential.convolutions(rho[None], x[:, None])[0, 0]
@@ -204,6 +233,15 @@ def test_a_mixture_is_positive_and_near_the_power():
         assert np.abs(phi - (1 + t) ** -beta).sum() < 1e-4
     with pytest.raises(ValueError, match="beta > 1"):
         recurrent.mixture(1.0, 4)
+
+
+def test_a_mixture_of_two_by_hand():
+    """beta = 3: delta = pi/2, y_0 = log(2 pi), Gamma(3) = 2."""
+    exponents, alphas = recurrent.mixture(3.0, 2)
+    y = [math.log(2 * math.pi), math.log(2 * math.pi) - math.pi / 2]
+    assert exponents == pytest.approx([math.exp(v) for v in y], rel=1e-14)
+    stated = [math.pi / 4 * math.exp(3 * v) * math.exp(-math.exp(v)) for v in y]
+    assert alphas == pytest.approx(stated, rel=1e-13)
 
 
 def test_the_floor_is_the_sum_of_what_sticks_out():

@@ -189,7 +189,10 @@ def test_limit_and_bound_of_the_error():
         assert float(exponentials.infinite_factorial(q)) == pytest.approx(infinite, rel=1e-12)
         for j in (1, 2, 5):
             limit = exponentials.interpolation_limit(j, q)
-            assert 0 < limit < exponentials.interpolation_bound(j, q)
+            bound, x = exponentials.interpolation_bound(j, q), float(Fraction(q))
+            stated = x ** (j * (j + 1) // 2) / ((1 - x) * infinite**2)
+            assert float(bound) == pytest.approx(stated, rel=1e-12)
+            assert 0 < limit < bound
             T = 30 if q != "3/4" else 60
             assert float(limit) == pytest.approx(float(Interpolant(T, T + j, q).error), rel=1e-6)
 
@@ -254,6 +257,22 @@ def test_degree_is_the_largest_with_its_peak_at_T():
         assert sizes[T] == max(sizes)
         assert next_ones[T] < max(next_ones)
         assert 2 * (2 * N + 1) ** 2 > (4 * T) ** 2  # N > sqrt(2) T - 1/2
+
+
+SHIFTED = {  # the coefficients of T_N(1 - 2u)
+    1: [1, -2],
+    2: [1, -8, 8],
+    3: [1, -18, 48, -32],
+    4: [1, -32, 160, -256, 128],
+    5: [1, -50, 400, -1120, 1280, -512],
+}
+
+
+def test_weights_and_errors_for_T_1_by_hand():
+    assert {N: exponentials.chebyshev_coefficients(N) for N in SHIFTED} == SHIFTED
+    bound = exponentials.weight_bound(1, "1/10")  # 18 - 48/10; 8 - 8/10 and 32 - 256/10 are less
+    assert (bound.weight, bound.N) == (rational("66/5"), 3)
+    assert exponentials.error_bound(1, 10) == rational("1/6")  # 8/48; 22/256 and 40/1280 are less
 
 
 # Trained

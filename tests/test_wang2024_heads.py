@@ -11,7 +11,7 @@ import torch
 from repro.numerics import l1
 from repro.numerics.exact import rationals, to_float
 from repro.numerics.logarithms import Log
-from repro.wang2024 import heads
+from repro.wang2024 import heads, kernels
 
 
 def test_an_exact_layer_of_lin_heads_makes_the_sum_of_exponentials():
@@ -139,3 +139,13 @@ def test_balls_when_the_weights_are_not_rational():
     assert [float(x) for x in out[::-1]] == pytest.approx(expected, rel=1e-13)
     floats = built.attention(5).to(torch.float64)(torch.eye(5, dtype=torch.float64)[..., None])
     assert floats[:, -1, 0].flip(0).numpy() == pytest.approx(expected, rel=1e-13)
+
+
+def test_what_a_fit_leaves_beyond_its_window_is_the_tail_of_the_kernel():
+    fit = heads.fit("lin", kernels.exponential(1), [1, 2], 30)
+    assert fit.error < 1e-9
+    assert fit.beyond == pytest.approx(np.exp(-30) / (1 - np.exp(-1)), rel=1e-12, abs=0)
+    # W_V = the normaliser of the window, for the first head alone
+    total = (1 - np.exp(-30)) / (1 - np.exp(-1))
+    assert fit.weight == pytest.approx(total, rel=1e-6)
+    assert fit.floor == pytest.approx(2.0**-53 * total, rel=1e-6, abs=0)

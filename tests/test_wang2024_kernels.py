@@ -7,6 +7,7 @@ from fractions import Fraction
 import flint
 import numpy as np
 import pytest
+from scipy.interpolate import BarycentricInterpolator
 
 from repro.numerics import l1
 from repro.numerics.logarithms import Log
@@ -136,6 +137,29 @@ def test_closed_bounds_cover_the_bounds_of_all_interpolants(H):
         if H >= 2:
             ours = k.Interpolation(k.power(beta), "log", H, step).bound()
             assert ours <= k.power_bound(beta, H, step)
+
+
+def test_the_closed_bound_for_powers_is_its_formula():
+    """sum_k q^(k(k+3)/2) (1+k)^beta / ((2s - 1) (q; q)^2) and 1 / (beta - 1), times H^(1-beta)."""
+    q, beta, H, s = math.exp(-2), 2.5, 7, 2
+    euler = math.prod(1 - q**i for i in range(1, 40))
+    series = sum(q ** (i * (i + 3) / 2) * (1 + i) ** beta for i in range(12))
+    by_hand = (1 / (beta - 1) + series / ((2 * s - 1) * euler**2)) * H ** (1 - beta)
+    assert float(k.power_bound("5/2", H, s)) == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_errors_of_bumps_are_those_of_polynomials_through_chebyshevs_points(rpe):
+    kernel = k.later(k.power(3))
+    bumps = k.Bumps(kernel, rpe, Fraction(1, 3), Fraction(1, 4), first=1)
+    t = np.arange(rpe == "log", 30)
+    x, scale = (np.exp(-t / 3), np.exp(t / 4)) if rpe == "lin" else (t ** (-1 / 3), t**1.25)
+    stated = []
+    for m in (4, 9):
+        nodes = (1 + np.cos((2 * np.arange(m) + 1) * np.pi / (2 * m))) / 2
+        through = BarycentricInterpolator(nodes, bumps(nodes))
+        stated.append(np.abs(through(x) / scale - (1.0 + t) ** -3).sum())
+    assert bumps.errors([4, 9], 30) == pytest.approx(stated, rel=1e-9)
 
 
 def test_certificate_of_one_and_two_exponentials_by_hand():

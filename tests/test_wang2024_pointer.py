@@ -121,12 +121,13 @@ def test_the_adversary_adds_up_every_error():
 def test_the_certificate_proves_1(pointer):
     x, weights = certificate(pointer, 7)
     for present in ("unseen", "affine", "any function"):
-        assert lower_bound(weights, columns(pointer, x, present), pointer(x)) == 1
+        for scale in (1, -3):
+            assert lower_bound(scale * weights, columns(pointer, x, present), pointer(x)) == 1
     assert (len(x), sum(map(abs, weights), q(0))) == (4, 1)
 
 
 def test_a_pointer_without_certificate():
-    for g in ({-1: 2, 0: 2, 1: 2}, {-1: 0, 1: 2}, {0: 1, 1: 2}):
+    for g in ({-1: 2, 0: 2, 1: 2}, {-1: 0, 1: 2}, {-1: 2, 1: 0}, {0: 1, 1: 2}):
         with pytest.raises(ValueError, match="two tokens with different distances"):
             certificate(Pointer(g), 6)
 
@@ -223,4 +224,12 @@ def test_shifts_and_layers_have_the_shapes_of_the_proof():
     assert not layer.normalised
     assert shifted(2).g == SHIFTED.g
     phi = exponentials.accurate(3, 4, "1/2")
-    assert layer.heads[0].W_V[0, 0] == phi.moved()[0]
+    assert layer.heads[0].W_V.tolist() == [[phi.moved()[0], 0], [0, 0]]
+    one = any_pointer(Pointer({0: 1}), "log", [2], {0: [3]}).heads[0]
+    assert one.W_V.tolist() == [[3, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("heads", [moving.optimal("lin", 2, 5), moving.fitted("lin", 2, 5)])
+def test_the_layer_takes_heads_of_every_arithmetic(heads):
+    found = errors(attention(heads, 1).to(torch.float64), PRINTED, PRINTED.windows(4)).max()
+    assert 0 < found <= float(flint.arb(heads.error).upper()) + 5 * heads.floor

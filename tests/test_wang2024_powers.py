@@ -4,10 +4,12 @@ import math
 from fractions import Fraction
 
 import flint
+import numpy as np
 import pytest
 
 from repro.numerics import l1
 from repro.numerics.exact import rational
+from repro.numerics.logarithms import Log
 from repro.wang2024 import necessity, powers
 
 
@@ -54,6 +56,9 @@ def test_the_bound_covers_and_falls():
     for c in (2, 3, 6):
         found = powers.fixed(4, 4, first=4 * c, step=4 * c).error()
         assert found < powers.error_bound(0, c)
+    euler = math.prod(1 - math.exp(-3 * i) for i in range(1, 40))
+    by_hand = 4**-3 * (1 + 4 / 2) / ((2**3 - 1) * (3**3 - 1)) / euler  # c = 3, j = 2
+    assert float(powers.error_bound(2, 3)) == pytest.approx(by_hand, rel=1e-12)
     assert powers.error_bound(0, 20) < powers.error_bound(0, 10) / 500
     assert powers.error_bound(3, 4) < powers.error_bound(2, 4) < powers.error_bound(0, 4)
 
@@ -64,6 +69,18 @@ def test_eulers_product_is_bounded_from_below():
     assert powers.euler_product(flint.arb(1) / 2, factors=3) < powers.euler_product(
         flint.arb(1) / 2
     )
+
+
+def test_the_moving_layer_reads_B_at_the_query_only():
+    phi = powers.adaptive(2, step=3)
+    layer = powers.moving_attention(phi.exponents, phi.coefficients)
+    x = [5, -1, 2, 3]
+    for B in (1, 2):
+        others = [Log(7), Log(3), Log(5)]
+        tokens = [[rational(v), b, rational(1)] for v, b in zip(x, [*others, Log(B)], strict=True)]
+        (out,) = layer(np.array(tokens, dtype=object), queries=1)[:, 0]
+        assert out == sum(phi(rational(Fraction(s, B))) * x[3 - s] for s in range(1, 4))
+    assert not layer.normalised
 
 
 def test_fractions_are_counted_by_eulers_totient():

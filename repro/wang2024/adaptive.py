@@ -283,12 +283,12 @@ def tried(
     """All windows of `near` tokens; of `far` tokens 64 at random, and the worst ones.
 
     These end in every way that has |x| = 1 before x_t, and their older tokens add up all errors of
-    the heads.
+    the heads: beyond every pointer these are psi itself.
     """
     short = target.windows(target.reach + 1)
     short = short[(np.linalg.norm(short[:, :-1], axis=-1) > 1 - 1e-12).all(1)]
     gaps = [
-        sum(psi.kernel(int(B), far) - np.eye(far)[B] for psi, B in zip(moving, steps, strict=True))
+        sum(psi.kernel(int(B), far) for psi, B in zip(moving, steps, strict=True))
         for steps in target.fetched(short)[0][:, -1]
     ]
     worst = target.continued(short, np.array(gaps))
@@ -337,7 +337,7 @@ def head_counts(n: int, H: int, distances: Sequence[int]) -> list[flint.arb]:
 @functools.cache
 def constant_lin(n: int) -> flint.arb:
     """max over T >= 1 of (T + 1)^n e^{-0.01 (n+1) T}; the maximum is near T + 1 = 100 n / (n+1)."""
-    top = max(1, 100 * n // (n + 1) - 1)
+    top = 100 * n // (n + 1) - 1
     with flint.ctx.workprec(BITS):
         near = [
             flint.arb(T + 1) ** n * (-flint.arb((n + 1) * T) / 100).exp() for T in (top, top + 1)

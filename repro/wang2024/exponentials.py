@@ -109,7 +109,7 @@ def smallest_constant(n: int) -> flint.arb:
     """max over T of T^n e^{-0.01 (n+1) T}: Lemma E.1 holds with this C(n), and with no smaller."""
     top = 100 * n // (n + 1)  # T^n e^{-0.01 (n+1) T} is largest at T = 100 n / (n + 1)
     with flint.ctx.workprec(BITS):
-        near = [T**n * (-flint.arb((n + 1) * T) / 100).exp() for T in (max(top, 1), top + 1)]
+        near = [T**n * (-flint.arb((n + 1) * T) / 100).exp() for T in (top, top + 1)]
         return near[0].max(near[1])
 
 
