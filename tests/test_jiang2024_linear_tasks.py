@@ -92,7 +92,7 @@ def test_the_floor_of_a_recurrent_network_against_a_search():
     k, l = np.meshgrid(np.arange(-200, 201) / 100, np.arange(-200, 201) / 100)
     rows = [np.stack(row, -1) for row in ((k, 0 * k), (l, k))]
     off = [M_t - row for M_t, row in zip(task.matrix(), rows, strict=True)]
-    costs = sum(np.einsum("abi,ij,abj->ab", e, moments, e) for e in off) / 2
+    costs = np.sum([np.einsum("abi,ij,abj->ab", e, moments, e) for e in off], axis=0) / 2
     found = linear_tasks.recurrent_floor(task, "none")
     assert costs.min() - 2 / 200**2 <= found <= costs.min()
     assert found > 0.05

@@ -121,8 +121,10 @@ def test_ridge_and_trace_by_hand():
     sigma = fractions(4, 2, 1)
     assert rate.ridge(sigma, 1, 2).tolist() == fractions("26/5").tolist()  # 4 + 3 / (1 + 3/2)
     assert rate.trace(sigma, 2).tolist() == fractions("9/2", "5/2").tolist()
-    with pytest.raises(ValueError, match="1 <= m_h <= R = 3"):
-        rate.plain(sigma, 4)
+    assert rate.plain(sigma, 3).tolist() == sigma.tolist()
+    for m in (0, 4):
+        with pytest.raises(ValueError, match="1 <= m_h <= R = 3"):
+            rate.plain(sigma, m)
 
 
 def test_mended_diagonal_in_float64():
@@ -207,6 +209,7 @@ def test_slope_of_means_allows_for_tails_that_all_points_share():
 
 def test_bounds_by_hand():
     assert float(rate.ridge_bound(2, 4, 2)) == pytest.approx(1.5 * (1 / 3 + 1) / 64)
+    assert float(rate.ridge_bound(3, 4, 2, 3)) == pytest.approx(1.5 * 9 * (1 / 5 + 1 / 4) / 4**5)
     assert float(rate.encoded_bound(2, 4, 3)) == pytest.approx(9 / 3 / 64)
     assert rate.mean_square_bound(8, 3, 2) == 36
     assert rate.network_error([2, 1], 10, [1, 0]) == 21  # 1/2 (2 (20 + 1))
@@ -216,6 +219,8 @@ def test_bounds_by_hand():
     assert float(low_rank) == pytest.approx(16 * 2 * 3 / 8)
     with pytest.raises(ValueError, match="alpha > 1, got alpha = 1"):
         rate.ridge_bound(1, 4, 2)
+    with pytest.raises(ValueError, match="alpha > 1/2, got alpha = 1/2"):
+        rate.encoded_bound("1/2", 4)
 
 
 def test_row_floor_is_below_every_coupling_tried():

@@ -1,0 +1,170 @@
+"""What jiang2024 is trained with: printed numbers are those of the papers, ours fit together."""
+
+import inspect
+
+import pytest
+import torch
+from torch import nn
+
+from repro.jiang2024 import (
+    bleu,
+    comparison,
+    convolution,
+    image_settings,
+    learner,
+    minilm,
+    reordering,
+    spectra,
+    tasks,
+    trained_translation,
+    translation,
+    vit,
+    vit_weights,
+)
+from repro.training import SGD, Adam
+
+# --- printed -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["LAPTOP_2", "PAPER_2", "LAPTOP_3", "PAPER_3"])
+def test_tables_2_and_3_have_the_sizes_of_appendix_c(name):
+    """tau = 32, 128 units, n = d_v = m_h = 32, width 128 and depth 3."""
+    setting = getattr(comparison, name)
+    assert (setting.tau, setting.units) == (32, 128)
+    shape = setting.shape
+    assert (shape.n, shape.d_v, shape.m_h) == (32, 32, 32)
+    assert {(net.width, net.depth, net.sines) for net in (shape.f, shape.F)} == {(128, 3, None)}
+
+
+def test_figure_1_has_the_sizes_of_section_5_1():
+    assert (spectra.TAU, spectra.MOST) == (16, 16)
+    assert spectra.Spectrum("2", 1).draw(torch.Generator(), 3).shape == (3, 16, 1)
+
+
+def test_images_of_the_paper_are_trained_on_as_dosovitskiy_et_al_do():
+    """SGD of momentum 0.9, 10000 steps, batches of 512, rate 0.03; heads of Figure 3 (a)."""
+    paper = image_settings.PAPER
+    recipe = paper.recipe
+    assert recipe.optimizer == SGD(0.03, momentum=0.9)
+    assert (recipe.steps, recipe.batch) == (10_000, 512)
+    others = {paper.further, paper.contrast_recipe, paper.contrast_further, paper.sweep_recipe}
+    assert others == {recipe}
+    assert {1, 3, 50, 55, 64} <= set(paper.head_sizes)
+    assert paper.judged == 10_000  # the test images of CIFAR-10
+    assert vit.SMALLEST_DEVIATION == 1e-6
+
+
+def test_translations_of_the_paper_are_trained_as_vaswani_et_al_do():
+    """lr = 512^-1/2 min(step^-1/2, step 4000^-3/2), 100000 steps, 25000 tokens of both languages,
+    smoothing and dropout 0.1, beta = (0.9, 0.98); newstest2014 has 3003 sentences."""
+    paper = reordering.PAPER
+    optimizer, schedule = paper.recipe.optimizer, paper.recipe.schedule
+    assert optimizer == Adam(optimizer.lr, (0.9, 0.98))
+    for step in (1, 1000, 4000, 64_000):
+        expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+        rate = optimizer.lr * schedule.pace(step - 1, 100_000).factor
+        assert rate == pytest.approx(expected, rel=1e-12)
+    assert (paper.recipe.steps, paper.recipe.tokens) == (100_000, 2 * 25_000)
+    assert paper.recipe.smoothing == paper.shape.dropout == 0.1
+    assert paper.shape.heads == 8
+    assert (paper.selection.tests, paper.seed) == (3003, 0)
+    assert (translation.MOVED, translation.PLACES, bleu.ORDERS) == (10, 512, 4)
+
+
+def test_minilm_has_the_published_number_of_weights():
+    """22713216, less those of the pooler, 384 384 + 384, which is not read; heads of size 32."""
+    sizes = minilm.Shape().tensors().values()
+    assert sum(torch.Size(size).numel() for size in sizes) == 22_713_216 - 384 * 384 - 384
+    assert (minilm.Shape().m_h, minilm.Shape().positions) == (32, 512)
+    assert (minilm.EPSILON, minilm.DEVIATION) == (1e-12, 0.02)  # of BERT
+
+
+def test_pixels_are_scaled_as_the_layouts_have_them():
+    """By halves in timm; torchvision's numbers are the statistics of ImageNet."""
+    assert vit_weights.TIMM.mean == vit_weights.TIMM.deviation == (1 / 2, 1 / 2, 1 / 2)
+    assert vit_weights.TORCHVISION.mean == (0.485, 0.456, 0.406)
+    assert vit_weights.TORCHVISION.deviation == (0.229, 0.224, 0.225)
+
+
+def test_the_printed_adam_has_the_rate_of_torch():
+    default = inspect.signature(torch.optim.Adam).parameters["lr"].default
+    recipe = learner.Recipe.printed(5)
+    assert recipe.optimizer.lr == default
+    assert recipe.schedule.pace(3, 5).factor == 1
+    assert (recipe.steps, recipe.batch) == (5, learner.Recipe.ours(5).batch)
+
+
+def test_tasks_have_the_sizes_of_appendix_b():
+    """Points of the plane; tau = 8 and k = 3 in (66)."""
+    sizes = [(t.inputs, t.outputs) for t in (tasks.Nearest(), tasks.Gravity(), tasks.Selection())]
+    assert sizes == [(4, 2), (5, 1), (6, 2)]
+    assert (tasks.Selection().tau, tasks.Selection().k) == (8, 3)
+    assert tasks.Gravity().layouts(3) == [(2,)]
+
+
+# --- ours ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", [image_settings.SMOKE, image_settings.LAPTOP])
+def test_the_contrast_sees_the_same_patches_and_is_trained_as_long(setting):
+    network, contrast = setting.network, setting.contrast
+    for size in ("image", "patch", "depth", "width", "classes", "patches"):
+        assert getattr(network, size) == getattr(contrast, size)
+    assert contrast.side**2 == contrast.patches
+    for ours, theirs in (
+        (setting.recipe, setting.contrast_recipe),
+        (setting.further, setting.contrast_further),
+    ):
+        assert (ours.steps, ours.batch) == (theirs.steps, theirs.batch)
+    assert setting.further.optimizer.lr == setting.recipe.optimizer.lr / 2
+    assert setting.contrast_further.optimizer.lr == setting.contrast_recipe.optimizer.lr / 2
+    assert setting.recipe.optimizer.rest == setting.further.optimizer.rest
+    assert setting.further.batch == setting.sweep_recipe.batch == setting.recipe.batch
+
+
+@pytest.mark.parametrize("setting", [image_settings.SMOKE, image_settings.LAPTOP])
+def test_the_swept_network_sees_the_same_patches_and_has_its_own_head_among_the_sizes(setting):
+    network, swept = setting.network, setting.swept
+    for size in ("image", "patch", "depth"):
+        assert getattr(network, size) == getattr(swept, size)
+    assert network.image == 32  # CIFAR-10's own, not enlarged
+    assert swept.m_h in setting.head_sizes
+    assert setting.head_sizes[0] == 1
+    assert setting.head_sizes[-1] == 4 * swept.m_h
+    assert sorted(setting.head_sizes) == list(setting.head_sizes)
+    assert setting.seeds == 2
+
+
+def test_the_laptop_has_64_patches_and_two_layers_of_heads_that_share_the_width():
+    laptop = image_settings.LAPTOP
+    assert (laptop.network.patches, laptop.network.depth) == (64, 2)
+    assert laptop.network.hidden == 2 * laptop.network.width
+    assert laptop.swept.hidden == 2 * laptop.swept.width
+
+
+@pytest.mark.parametrize("setting", [reordering.SMALL, reordering.LAPTOP])
+def test_small_translators_have_heads_of_size_32(setting):
+    assert setting.shape.width // setting.shape.heads == 32
+    assert setting.selection.most == 14
+    assert setting.recipe.optimizer.rest.betas == (0.9, 0.98)
+    assert setting.recipe.smoothing == 0.1
+
+
+def test_products_of_a_translator_are_its_matrices():
+    """One token on either side meets every matrix once; the embedding is the last layer."""
+    shape = translation.Shape(pieces=50, layers=3, width=12, heads=3, hidden=7)
+    model = translation.Translator(shape)
+    matrices = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
+    assert shape.products() == matrices + 50 * 12
+    recipe = trained_translation.Recipe(
+        reordering.SMALL.recipe.optimizer, trained_translation.InverseRoot(5), 30, 40
+    )
+    setting = reordering.Setting(reordering.SMALL.selection, shape, recipe, 3)
+    assert setting.operations() == 2 * 3 * (30 * 20) * shape.products()
+    tuned = setting.tuned("digest", translation.RANDOM)
+    assert (tuned.recipe.steps, tuned.seed, setting.first("digest").seed) == (3, 1, 0)
+
+
+def test_convolutions_count_their_patches():
+    shape = convolution.Shape(image=12, patch=4, depth=1, width=2)
+    assert (shape.side, shape.patches, shape.classes) == (3, 9, 10)
