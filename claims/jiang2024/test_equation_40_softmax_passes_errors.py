@@ -155,7 +155,12 @@ def test_control_one_half_lowered_by_a_hundredth(claim):
 
 def test_control_weights_that_are_not_normalised(claim):
     """e^rho for sigma: ten tokens with f = 1, e^rho = 1, one logit off by log 3: 2 against .55."""
-    moved = (9 + 3) - 10
+    e, e_hat, f = [1] * 10, [3] + [1] * 9, [1] * 10
+
+    def summed(exponentials):
+        return sum(a * v for a, v in zip(exponentials, f, strict=True))
+
+    moved = summed(e_hat) - summed(e)
     with flint.ctx.workprec(100):
         least, source = 3 * arb(3).log() / 2, "theorem: 3 times what (42), repaired, allows"
         claim.at_least(arb(moved), least, "move", equation="e^ρ for σ", source=source)

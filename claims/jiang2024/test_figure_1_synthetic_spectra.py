@@ -449,7 +449,8 @@ def test_control_a_network_that_is_not_trained_has_learnt_nothing(rank, claim):
 
 @alphas
 def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha, claim):
-    """m_h = 8 with r = infinity: far above the same head with r = 6, and no drop from m_h = 3."""
+    """m_h = 8 with r = infinity: far above the same head with r = 6, and no drop from m_h = 3. At
+    smoke scale training is too short for the second: there is no such drop with r = 6 either."""
     finite, infinite = (error(claim, from_random(claim, alpha, rank, 8)) for rank in (6, None))
     claim.at_least(
         infinite / finite,
@@ -458,11 +459,13 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
         equation="m_h ≥ r, broken",
         source="spread: 8 and 57 seen (smoke: 1.3 and 2.8, where training is short)",
     )
+    if claim.scale == "smoke":
+        return
     few = error(claim, from_random(claim, alpha, None, 3))
     claim.at_least(
         infinite / few,
         0.1,
         f"{SQUARE}, r = ∞, m_h = 8 over m_h = 3",
         equation="m_h ≥ r, broken",
-        source="spread: 0.2 and 0.3 seen (smoke: 0.3); with r = 6 it is below 0.04",
+        source="spread: 0.2 and 0.3 seen; with r = 6 it is below 0.04",
     )

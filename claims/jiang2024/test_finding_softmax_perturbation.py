@@ -151,7 +151,8 @@ def test_control_a_constant_lower_by_one_percent_fails(name, claim):
 
 def test_control_exponentials_that_are_not_normalised(claim):
     """e^rho for sigma: rho = (log 10, log 10), delta = (0, log 2), f = (0, 1) moves by 10."""
-    moved = 10 * 2 - 10
+    before, after, f = [10, 10], [10, 10 * 2], [0, 1]
+    moved = sum((q - p) * v for p, q, v in zip(before, after, f, strict=True))
     source = "theorem: 20 − 10; D tanh(ω/4) is below 1"
     claim.at_least(moved, 10, "move", equation="e^ρ for σ", source=source)
 

@@ -151,7 +151,9 @@ def test_control_part_2_without_injectivity_at_two_numbers(claim):
 
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
     claim.for_all(pairs, differ, "outputs that differ", equation="H_1 = H_2", examples=examples)
-    x = rationals(["-9/10", "-2/5"])[:, None]
+    pair = [Fraction(-9, 10), Fraction(-2, 5)]
+    claim.equals(differ(pair), 0, "outputs that differ at x", equation="H_1 = H_2")
+    x = rationals(pair)[:, None]
     chosen = [T.weights(x)[0] @ x[:, 0] for T in (first, second)]
     source, least = "theorem: −2/5 − (−9/10)", numerics.exact.rational("1/2")
     name = "distance of the maxima"
