@@ -1,6 +1,7 @@
 """What is measured of a network that follows pointers: each number moves when it should."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -29,15 +30,35 @@ def test_another_function_is_seen_at_every_pointer_and_block(rpe, T):
     assert str(wrong.output) == str(right.output)
 
 
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_heads_of_half_the_weight_leave_half_of_each_token(rpe):
+    target, level = targets.TWO_POINTERS, 1e-3
+    whole = [moving.interpolated(rpe, T, level) for T in target.distances]
+    heads = [replace(psi, alphas=tuple(a / 2 for a in psi.alphas)) for psi in whole]
+    steps = [lambda x: x[0] + 2, lambda x: abs(x[0]) + 1]
+    found = following.exactly(target, heads, steps, target.windows(4)[::4])
+    assert found.wrong == 0
+    assert [float(one) for one in found.blocks] == pytest.approx([1 / 4] * 2, abs=level)
+    # x_t = 1 and two memories -1: their majority is -1, and 1 - 1/2 - 1/2 = 0
+    assert float(found.output) == pytest.approx(1, abs=2 * level)
+
+
 def test_a_number_that_moves_elsewhere_is_counted():
     target = targets.NESTED
     states = list(following.nested(target, LIN).states(rationals(target.windows(3).astype(int))))
     # t_1, the 1 and t_2 at all 24 places. Three exponentials see nothing nearer than their pointer:
     # block 1 is 0 at t = 0, and at t = 1 if t_1 = 2; block 2 also if block 1 is 0 or -1 there
     assert following.elsewhere(target, states) == (0, 3 * 24 + (0 + 4 + 8) + (0 + 2 + 8))
-    states[3] = states[3].copy()
-    states[3][0, 0, 0] += 1  # attention 2 touches block 0: it moves, and moves back
-    assert following.elsewhere(target, states)[0] == 2
+    changes = {  # where the stream is 1 more: in which states, at which number; changes seen
+        "attention 2 touches block 0: it moves, and moves back": ([3], 0, 2),
+        "the second network touches the constant": ([4, 5], 5, 1),
+        "the first attention is not idle": ([0], 0, 1),
+    }
+    for numbers, place, seen in changes.values():
+        moved = [state.copy() for state in states]
+        for number in numbers:
+            moved[number][0, 0, place] += 1
+        assert following.elsewhere(target, moved)[0] == seen
 
 
 def test_in_balls_another_pointer_is_counted():
@@ -66,8 +87,10 @@ def test_the_map_of_a_layer_is_held_against_its_pointers():
         second.append(t - (1 if signs[first[-1]] > 0 else 2))
     assert [places for _, places, _ in rest] == [first, second]
     assert all(off <= float(heads.error.upper()) + 1e-9 for *_, off in rest)
-    *_, (_, _, off) = following.fetching_maps(network, states, 3 - steps, target.reach)
-    assert off > 1.9
+    wrong = steps.copy()
+    wrong[0, 1] = 3 - wrong[0, 1]  # of the second memory, at the first place that has one
+    _, *rest = following.fetching_maps(network, states, wrong, target.reach)
+    assert [off > 1.9 for *_, off in rest] == [False, True]
 
 
 def test_what_two_layers_leave_is_what_their_heads_leave():
@@ -124,11 +147,11 @@ def test_errors_of_nested_networks_and_their_bounds_by_hand():
 
 def test_pointers_on_the_cliff_by_hand():
     delta = Fraction(1, 4)
-    found, stated, errors, exact = following.cliff_pointers(delta, LIN)
-    assert exact.shape == (64, 3, 1)
+    found, stated, errors, exact = following.cliff_pointers(delta, LIN, 4)
+    assert exact.shape == (256, 4, 1)
     for window, step, truth, error in zip(exact[..., 0], found, stated, errors, strict=True):
         first = 1 if abs(window[-1]) == 1 else 2
-        second = 1 if window[2 - first] > 0 else 2
+        second = 1 if window[3 - first] > 0 else 2
         assert (step, truth) == (second, second)
         assert error <= rationals(LIN.error)
     silent = moving.silent("lin", 2)
