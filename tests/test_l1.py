@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from repro.numerics import l1, vertices
-from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log, ball, exp
 
 HALVES = tuple(Log(2**k) for k in range(1, 6))  # u = 1/2, 1/4, ..., 1/32
@@ -71,74 +70,6 @@ def test_values_balls_and_tails_agree(family):
     for row, here, after in zip(values, tails, tails[1:], strict=False):
         assert here - after == pytest.approx(row, rel=1e-9, abs=1e-14)  # cancellation in float64
     assert all(f < 1e-3 for f in family.tails(10**9))
-
-
-@pytest.mark.parametrize(
-    ("exponents", "step"),
-    [
-        ((Fraction(1, 2), 1, Fraction(3, 2)), Fraction(1, 2)),
-        ((3, 2, 1), -1),
-        ((1, 2, 3, 5), None),
-        ((1, 2, 4), None),
-        ((1, 2), None),
-        ((Log(2), Log(6), Log(18)), Log(3)),
-        ((1, Log(2), 2), None),
-    ],
-    ids=str,
-)
-def test_equal_steps_are_seen_and_change_nothing(exponents, step):
-    family = l1.Exponentials(exponents)
-    found = l1._step(family.exponents)
-    assert (
-        found is None
-        if step is None
-        else found == (step if isinstance(step, Log) else rational(step))
-    )
-    for row, t in zip(family.balls([0, 1, 7]), (0, 1, 7), strict=True):
-        assert all(
-            f.overlaps((-ball(beta) * t).exp()) for f, beta in zip(row, exponents, strict=True)
-        )
-
-
-@pytest.mark.parametrize("kind", [l1.Exponentials, l1.Powers])
-def test_a_moved_time_has_the_values_of_the_other_functions(kind):
-    mine, other = kind((2, 3), 5), kind((2, 3), 2)
-    for t in (7, 10):
-        moved = [mine.moved(t, other)]
-        assert mine.values(moved) == pytest.approx(other.values([t]), rel=1e-14)
-        assert mine.moved(t, mine) == t
-
-
-def test_blocks_grow_by_an_eighth_up_to_a_million():
-    assert l1.Exponentials((1,)).blocks(7) == [7]
-    starts = l1.Powers((2,)).blocks(5)
-    assert starts[:5] == [5, 6, 7, 8, 9]
-    assert l1.Powers((2,)).blocks(100)[:4] == [100, 112, 125, 140]
-    assert starts[-2] < 1e6 <= starts[-1] < 1.13e6
-    assert l1.Powers((2,)).blocks(2 * 10**6) == [2 * 10**6]
-
-
-def test_the_rows_of_a_program_are_times_and_then_blocks():
-    family = l1.Powers((2, 3))
-    rows = np.array([[float(f) for f in row] for row in l1._rows(family, range(1, 5))])
-    starts = family.blocks(5)
-    assert len(rows) == 4 + len(starts)
-    assert rows[:4] == pytest.approx(family.values([1, 2, 3, 4]))
-    t = np.arange(100, 112.0)
-    assert rows[4 + l1.Powers((2,)).blocks(5).index(5)] == pytest.approx([1 / 25, 1 / 125])
-    wide = l1._rows(family, range(1, 100))
-    assert [float(f) for f in wide[99]] == pytest.approx([(t**-2).sum(), (t**-3).sum()], rel=1e-12)
-    total = [float(sum(column, flint.arb(0))) for column in zip(*wide, strict=True)]
-    assert total == pytest.approx([np.pi**2 / 6, 1.2020569031595942])  # zeta(2), zeta(3)
-
-
-def test_a_kernel_beyond_its_window_is_reckoned_apart():
-    kernel = l1.indicator(3)
-    assert [float(v) for v in l1._values(kernel, range(1, 5), 7)] == [0, 0, 1, 0, 0, 0, 0]
-    assert [kernel(t) for t in (2, 3, 4)] == [0, 1, 0]
-    assert [float(kernel.beyond(t)) for t in (2, 3, 4)] == [1, 1, 0]
-    assert l1._times(l1.Powers((2, 3)), 3) == range(1, 4)
-    assert l1._times(l1.Exponentials((2, 3)), 3) == range(3)
 
 
 def test_bad_exponents_are_named():
@@ -289,81 +220,6 @@ def test_the_error_of_given_coefficients_is_enclosed():
     assert doubled.contains(flint.arb(1) + 1 + flint.arb(1) / 2)  # no zero at all: the crude tail
 
 
-def test_what_a_best_approximation_tells_of_itself():
-    best = l1.Best(
-        l1.Exponentials((1, 2)),
-        (flint.arb(3), flint.arb(-4)),
-        flint.arb(1, 0.25),
-        flint.arb(2, 0.25),
-        (0, 1),
-    )
-    assert (best.floor, best.error, float(best.weight)) == pytest.approx((0.75, 2.25, 7))
-
-
-def power_sum(alpha, exponents, start):
-    """sum |phi(t)| over t >= start; beyond 2 * 10^5 by an integral, good to its first term."""
-    t, far = np.arange(start, 200_000.0), 200_000 - 0.5
-    phi = sum(a * t**-b for a, b in zip(alpha, exponents, strict=True))
-    beyond = sum(a * far ** (1 - b) / (b - 1) for a, b in zip(alpha, exponents, strict=True))
-    return np.abs(phi).sum() + abs(beyond)
-
-
-@pytest.mark.parametrize(
-    ("alpha", "exponents"),
-    [((1,), (2,)), ((1, -100.5), (2, 3)), ((-1, 7.25), (2, 3)),
-     ((1, -251, 15_125.25), (2, 3, 4)), ((-1, 105, -453.75), (2, 3, 4))],
-)  # fmt: skip
-def test_powers_that_change_sign_beyond_the_window_are_summed_in_pieces(alpha, exponents):
-    """1 - 251/t + 15125.25/t^2 vanishes at 100.5, 150.5; the last at 4.51.., 100.48..."""
-    found = l1.l1_error(l1.indicator(1), l1.Powers(exponents), alpha, window=10)
-    inside = abs(1 - sum(alpha)) + power_sum(alpha, exponents, 2)
-    assert float(found) == pytest.approx(inside, rel=1e-9)
-    assert found.rad() < 1e-8 * inside
-
-
-def test_signs_change_where_blocks_are_split():
-    family = l1.Powers((2, 3))
-    alpha = [flint.arb(1), flint.arb("-100.5")]
-    assert l1._split(family, alpha, [10, 50, 60, 300, 1000]) == [10, 101]
-    assert l1._split(family, alpha, [200, 300]) == [200]
-
-
-def test_a_kernel_with_a_tail_leaves_the_error_open_by_it():
-    """2^-t against a 4^-t: |1 - a 2^-t| 2^-t; the tail beyond the window is 2^-2, phi's a 4^-3 / 3 * 4."""
-    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))
-    found = l1.l1_error(kernel, l1.Exponentials((Log(4),)), [flint.arb("0.5")], window=3)
-    inside = sum(abs(2.0**-t - 0.5 * 4.0**-t) for t in range(3))
-    beyond = 0.5 * 4.0**-3 * 4 / 3
-    assert float(found.lower()) == pytest.approx(inside, rel=1e-6)
-    assert float(found.upper()) == pytest.approx(inside + beyond + 0.25, rel=1e-6)
-
-
-# (times, phi, known zeros): so many zeros for certain, by hand
-COUNTED = {
-    "no sign changes": ((0, 1, 2), (1, 1, 1), (), 0),
-    "one between": ((0, 1, 2), (1, -1, -1), (), 1),
-    "two": ((0, 1, 2), (1, -1, 1), (), 2),
-    "a ball tells nothing": ((0, 1, 2), (1, 0, 1), (), 0),
-    "across a ball": ((0, 1, 2), (1, 0, -1), (), 1),
-    "known at a time": ((0, 1, 2), (1, 0, 1), (1,), 2),  # the parity asks for another
-    "known at a change": ((0, 1, 2), (1, 0, -1), (1,), 1),
-    "known in between": ((0, 1, 2), (1, -1, -1), (Fraction(1, 2),), 1),
-    "two known, same signs": ((0, 2), (1, 1), (Fraction(1, 2), 1), 2),
-    "two known, a change": ((0, 2), (1, -1), (Fraction(1, 2), 1), 3),
-    "known twice": ((0, 1, 2), (1, 0, -1), (1, 1), 1),
-    "known after the last": ((0, 1), (1, 1), (5,), 1),
-    "known before the first": ((1, 2), (1, -1), (0,), 2),
-    "known at the last": ((0, 1), (1, 0), (1,), 1),
-    "known at two neighbours": ((0, 1, 2, 3), (1, 0, 0, 1), (1, 2), 2),
-}
-
-
-@pytest.mark.parametrize(("times", "phi", "known", "count"), COUNTED.values(), ids=COUNTED)
-def test_zeros_are_counted_by_signs_and_parity(times, phi, known, count):
-    values = [flint.arb(v, 0 if v else 1) for v in phi]
-    assert l1._zeros_at_least(times, values, known) == count
-
-
 def test_zeros_that_balls_cannot_see_are_counted():
     """8^-t - 6 4^-t + 8 2^-t = 2^-t (x - 2)(x - 4), x = 2^-t: no zero for t > 0; moved by 3: two."""
     family = l1.Exponentials((Log(2), Log(4), Log(8)))
@@ -403,29 +259,6 @@ def test_scaled_powers_against_the_plain_program(H):
 
 
 # Bounded weights
-
-
-def test_weights_under_a_bound_by_hand():
-    """|5 - w| + |1 + w| is 6 for every w up to 5; with 2 |4 - w| the cap of 1 leaves 6 to both."""
-    first, second = np.array([[1.0], [-1.0]]), np.ones((2, 1))
-    found = l1.capped([(second, np.array([4.0, 4.0]))], 1.0)
-    assert (found.weights.tolist(), found.errors, found.total) == ([1.0], (6.0,), 1.0)
-    found = l1.capped([(second, np.array([-4.0, -5.0])), (second, np.array([1.0, 0.0]))], 10.0)
-    assert found.weights == pytest.approx([-2])  # 9 - 2 |w| = 1 + 2 |w|
-    assert found.errors == pytest.approx((5, 5))
-    assert found.error == max(found.errors)
-    assert l1.capped([(first, np.array([5.0, 1.0]))], 3.0).error == pytest.approx(6)
-
-
-def test_weights_beyond_their_bound_are_an_error(monkeypatch):
-    class Found:
-        x = np.array([1.0 + 1e-5, 0.0, 0.0, 0.0])
-
-    monkeypatch.setattr(l1, "linprog", lambda *_, **__: Found())
-    with pytest.raises(l1.NotConverged, match="exceed their bound"):
-        l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0)
-    Found.x = np.array([0.5, 1.0, 0.0, 0.0])
-    assert l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0).weights == [-1.0]
 
 
 def test_weights_under_a_bound_approach_the_free_optimum():

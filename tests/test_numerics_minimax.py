@@ -1,0 +1,125 @@
+"""Best approximation: small cases by hand, cells that cover, radii that are derived."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from test_minimax import WAVE, power
+
+from repro.numerics import minimax
+from repro.numerics.exact import rationals, vector
+from repro.numerics.minimax import Target
+
+
+def floats(entries):
+    return [float(entry) for entry in entries]
+
+
+def test_chebyshevs_points_by_hand():
+    assert minimax.chebyshev_points(0) == pytest.approx([-1, 1])
+    assert minimax.chebyshev_points(1) == pytest.approx([-1, 0, 1], abs=1e-15)
+    assert minimax.chebyshev_points(2) == pytest.approx([-1, -0.5, 0.5, 1])
+
+
+def test_the_grid_holds_the_breaks_and_the_ends():
+    shifted = Target((0.0, 0.75, 4.0), (lambda x: x, lambda x: x))
+    grid = minimax._grid(shifted, 8)
+    assert len(grid) == 10
+    assert (grid[0], grid[-1]) == (-1, 1)
+    assert -0.625 in grid
+    assert np.diff(grid).max() <= 2 * math.sin(math.pi / 16)
+
+
+def test_weights_level_and_differences_by_hand():
+    points = np.array([0.0, 1.0, 3.0])
+    assert floats(minimax._weights(points)) == pytest.approx([1 / 3, -1 / 2, 1 / 6])
+    values = vector([flint.arb(v) for v in (1, 3, 19)])  # 1 + 2 x + 2 x (x - 1)
+    assert floats(minimax._divided_differences(points, values)) == [1, 2, 2]
+    square = Target((-1.0, 1.0), (lambda x: x**2,))
+    assert float(minimax.level(square, np.array([-1.0, 0.0, 1.0]))) == 0.5
+    assert minimax.levelled(square, np.array([-1.0, 0.0, 1.0])) == flint.fmpq_poly(
+        [flint.fmpq(1, 2)]
+    )
+    assert minimax._integers(rationals(["1/2", "1/3", -1])) == [3, 2, -6]
+
+
+def test_a_break_belongs_to_the_branch_on_its_left():
+    steps = Target((-1.0, 0.0, 0.5, 1.0), tuple(lambda x, k=k: 0 * x + k for k in range(3)))
+    assert steps(np.array([-1.0, 0.0, 0.25, 0.5, 0.75, 1.0])).tolist() == [0, 0, 1, 1, 2, 2]
+    assert (steps.centre, steps.radius) == (0, 1)
+    assert (power(1, -3.0, 5.0).centre, power(1, -3.0, 5.0).radius) == (1, 4)
+
+
+def test_remez_on_a_parabola_by_hand():
+    """x^2 on [0, 2], q = 1: p = 2x - 1/2, with alternation 0, 1, 2."""
+    coefficients, points = minimax.remez(power(2, 0.0, 2.0), 1)
+    assert coefficients == pytest.approx([1.5, 2], abs=1e-6)
+    assert points == pytest.approx([0, 1, 2], abs=0.01)
+    found = minimax.best(power(2, 0.0, 2.0), 1)
+    assert found(np.array([0.0, 1.0, 2.0])) == pytest.approx([-0.5, 1.5, 3.5], abs=1e-6)
+    assert floats(Fraction(int(c.p), int(c.q)) for c in found.polynomial()) == pytest.approx(
+        [-0.5, 2], abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("q", [0, 1, 9])
+def test_the_radii_are_the_derived_bound_on_rounding(q):
+    """8 (q + 7) u times sum |c_k| k^j / j!; the last entry bounds the tenth coefficient itself."""
+    c = np.linspace(1, -2, q + 1)
+    (parts,) = minimax._cosines(c, np.array([0.7]))
+    assert len(parts) == 11
+    for j, part in enumerate(parts):
+        size = sum(abs(a) * float(k) ** j for k, a in enumerate(c)) / math.factorial(j)
+        radius = 8 * (q + 7) * 2.0**-53 * size
+        if j < 10:
+            assert float(part.rad()) == pytest.approx(radius, rel=1e-6)
+        else:
+            assert float(part) == pytest.approx(size, rel=1e-12)
+            assert float(part.upper()) >= size
+
+
+@pytest.mark.parametrize("degree", [0, 7])
+def test_the_cells_of_a_branch_cover_it_and_overlap(degree, monkeypatch):
+    seen = []
+
+    def on_cell(f, branch, t, half, parts):
+        seen.append((t - half, t + half))
+        return flint.arb(t)
+
+    monkeypatch.setattr(minimax, "_on_cell", on_cell)
+    last = minimax._on_branch(WAVE, np.ones(degree + 1), 0.5, 2.5, WAVE.branches[0])
+    assert len(seen) == math.ceil(16 * (degree + 9) * 2 / math.pi)
+    assert seen[0][0] < 0.5 < seen[0][1]
+    assert seen[-1][0] < 2.5 < seen[-1][1]
+    assert all(a < b for (_, b), (a, _) in itertools.pairwise(seen))
+    assert seen[0][1] - seen[0][0] == pytest.approx(2 / len(seen), rel=1e-6)
+    assert float(last) == max(float(flint.arb((a + b) / 2)) for a, b in seen)
+
+
+def test_the_bound_on_a_cell_by_hand():
+    """f = x, x = cos t, no polynomial: sum_{j < 10} |cos^(j)(t)| D^j / j! and the remainder."""
+    line, t, D = power(1), 1.5, 1.25
+    cap, flint.ctx.cap = flint.ctx.cap, 11
+    try:
+        bound = minimax._on_cell(line, line.branches[0], t, D, [flint.arb(0)] * 11)
+    finally:
+        flint.ctx.cap = cap
+    sizes = [abs(math.cos(t)), abs(math.sin(t))] * 5
+    wanted = sum(size * D**j / math.factorial(j) for j, size in enumerate(sizes))
+    remainder = (float(bound.upper()) - wanted) / D**10 * math.factorial(10)
+    assert math.cos(t - D) <= remainder < 2  # max |cos| on the cell, and what balls add
+
+
+def test_a_grid_that_cannot_be_met_more_closely_is_an_error():
+    with pytest.raises(ArithmeticError, match=r"the linear program is off by .*, -0\.5 was asked"):
+        minimax.best_on_grid(np.ones((3, 1)), np.array([0.0, 1.0, 3.0]), np.arange(3), close=-0.5)
+
+
+def test_the_worst_rows_are_added_first():
+    values = np.array([0.0, 1.0, 8.0, 2.0, -4.0])
+    found, rows = minimax.best_on_grid(np.ones((5, 1)), values, np.array([0, 1]), close=1e-9)
+    assert found.error == pytest.approx(6)
+    assert rows.tolist() == [0, 1, 2, 4]
