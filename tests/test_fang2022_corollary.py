@@ -213,3 +213,11 @@ def test_the_plane_in_rationals_is_looked_at_where_its_error_alternates(monkeypa
     assert asked[0].tolist() == points[::2].tolist()
     off = points[::2] @ [1, 10] - values(points[::2])
     assert largest == pytest.approx(np.abs(off).max(), rel=1e-13)
+
+
+@pytest.mark.parametrize("name", ["kink", "smooth"])
+def test_in_rationals_the_error_is_that_of_the_best_polynomial(name):
+    target = approximation.EXAMPLES[name].target
+    best, error = approximation.approximant(target, 3), approximation.error_in_rationals(target, 3)
+    assert best.upper is not None
+    assert 0.999 * best.lower <= error <= best.upper
