@@ -142,3 +142,20 @@ def test_tripling_moves_each_function_once():
     for k, block in enumerate(blocks, 1):
         moved = {(int(source), int(target)) for target, source in np.argwhere(block.W_V != 0)}
         assert moved == set(zip(places[: 2**k], places[2**k : 2 ** (k + 1)], strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize(("q", "L"), [(2, 1), (5, 2), (8, 3), (9, 3)])
+def test_doubling_blocks_have_the_stated_number_of_weights(n, q, L):
+    blocks = few.doubling_blocks(n, q, 2)
+    assert sum(block.nonzeros() for block in blocks) == (3 * n + 2) * L + q - 1
+
+
+@pytest.mark.parametrize("build", [few.doubling_transformer, few.tripling_transformer])
+def test_linear_and_constant_polynomials_need_no_block(build):
+    """d = 2: n_1 = 2 directions, and one slot that stays empty."""
+    for coefficients in ({(1, 0): 3, (0, 0): 2}, {(0, 0): 2}):
+        model = build(Polynomial(2, coefficients), 1)
+        assert model.blocks == ()
+        assert model.layout == Layout(2, 1)
+        assert model(rationals([5, 1])) == Polynomial(2, coefficients)(rationals([5, 1]))
