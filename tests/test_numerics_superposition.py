@@ -130,14 +130,27 @@ def test_a_constant_has_a_fifth_in_every_square_that_holds_the_point(rank):
 
 
 def test_a_step_gives_each_square_a_fifth_of_what_is_left_at_its_centre():
-    """The centre has digits 2 beyond the rank; moved back by q a, into the square [0, TOP]."""
+    """The centre has digits 2 beyond the rank; moved back by q a, and into [0, TOP]^2."""
     f = Superposition(lambda x: x[:, 0] - 2 * x[:, 1])
     f.refine(1)
+    assert [len(step) for step in f.outer] == [5]
+    for i, j in itertools.product(range(6), repeat=2):
+        centre = np.array([[i * 216 + 2 * 43, j * 216 + 2 * 43]])
+        image = f.sums(0, centre)
+        for q in range(5):
+            x, y = np.clip(centre - q * SHIFT, 0, TOP)[0] / TOP
+            assert f.value(q, image) == pytest.approx([(x - 2 * y) / 5], abs=1e-12)
+
+
+def test_beside_the_image_of_a_square_it_falls_to_zero_within_a_third_of_the_least_distance():
+    f = Superposition(lambda x: np.ones(len(x)))
+    f.refine(1)
+    third = float(superposition.least_distance(1)) / 3
+    low, high = f.sums(0, np.array([[216, 432], [216 + 172, 432 + 172]]))
+    places = [low - third, low - third / 2, low, high, high + third / 2, high + third]
     for q in range(5):
-        for i, j in itertools.product(range(1, 5), repeat=2):
-            centre = np.array([[i * 216 + 2 * 43, j * 216 + 2 * 43]]) - q * SHIFT
-            wanted = (centre[0, 0] - 2 * centre[0, 1]) / TOP / 5
-            assert f.value(q, f.sums(q, centre)) == pytest.approx([wanted], abs=1e-12)
+        found = f.value(q, np.array(places))
+        assert found == pytest.approx([0, 0.1, 0.2, 0.2, 0.1, 0], abs=1e-9)
 
 
 def test_every_step_leaves_less_and_later_ones_see_what_is_left():
