@@ -11,7 +11,7 @@ import torch
 from repro.numerics import barron, l1
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
-from repro.wang2024 import fixed, fixed_heads, tables, targets
+from repro.wang2024 import exponentials, fixed, fixed_heads, tables, targets
 
 SIGNED = list(itertools.product([-1, 1], repeat=3))
 
@@ -161,6 +161,26 @@ def test_interpolating_heads_have_the_level_asked_for(rpe, H):
         assert errors[k] <= level
 
 
+def test_interpolating_heads_are_the_first_that_have_the_level():
+    """lin: q = 1/2, 1/4, ...; log: powers 2, 4, ..., then 3, 6, ...: one memory or two."""
+    assert fixed.interpolated("lin", (1,), 3, 10)[0] == (Log(2), Log(4), Log(8))
+    assert fixed.interpolated("log", (1, 2), 3, 100)[0] == (2, 4, 6)
+    error = exponentials.Interpolant(1, 3, "1/2").error
+    assert fixed.interpolated("lin", (1,), 3, error)[2] == [error]
+    less = fixed.interpolated("lin", (1,), 3, error * rational("99/100"))
+    assert less[0] == (Log(4), Log(16), Log(64))
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_fitted_coefficients_make_the_indicator(rpe):
+    exponents, n = [2, 3, 4, 6], 50
+    alphas, error = fixed.fitted(rpe, 2, exponents, length=n)
+    s, p = np.arange(rpe == "log", n)[:, None], np.array(exponents)
+    phi = (np.exp(-p * s) if rpe == "lin" else s.astype(float) ** -p) @ alphas
+    assert np.abs(phi - (s[:, 0] == 2)).sum() == pytest.approx(error, rel=1e-9)
+    assert error <= fixed.optimal(rpe, 2, exponents).error + 1e-12
+
+
 # --- heads in float64 ----------------------------------------------------------------------------
 
 
@@ -187,6 +207,23 @@ def test_the_largest_error_lies_between_the_bound_and_half_of_it():
         assert bound / 3 <= found <= bound + heads.rounding(target, 30)
 
 
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_rounding_by_hand(rpe):
+    """Three neurons of path norms 4, 4 and 1, |f|_Lip = sqrt 3; (3n + H + 30) u sum |W_V| before."""
+    heads, n, u = fixed_heads.shared(rpe, (1, 2), 3), 20, 2.0**-53
+    p, s = np.array(heads.exponents, dtype=float), np.arange(rpe == "log", n)[:, None]
+    sums = (np.exp(-p * s) if rpe == "lin" else s.astype(float) ** -p).sum(0)
+    total = np.abs(heads.alphas.astype(float)).sum(1) @ sums
+    stated = math.sqrt(3) * (60 + 3 + 30) * u * total + (3 + 20) * u * 2 * 9
+    assert heads.rounding(targets.TRIGRAM, n) == pytest.approx(stated, rel=1e-9, abs=0)
+
+
+def test_the_sum_of_indicators_and_its_tail():
+    rho = fixed_heads._indicators((1, 3))
+    assert [rho(t) for t in range(5)] == [0, 1, 0, 1, 0]
+    assert [float(rho.tail(start)) for start in range(5)] == [2, 2, 1, 1, 0]
+
+
 def test_heads_apart_write_to_one_memory_each():
     heads = fixed_heads.apart("log", (1, 2), 6)
     assert (heads.alphas != 0).tolist() == [[True, False]] * 2 + [[False, True]] * 4
@@ -195,6 +232,7 @@ def test_heads_apart_write_to_one_memory_each():
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 def test_the_best_layer_for_the_parity_has_the_error_it_is_said_to_have(rpe):
     best, target = fixed_heads.best_for_parity(rpe, (1, 2), 3), targets.TRIGRAM
+    assert isinstance(best.family, l1.Exponentials if rpe == "lin" else l1.Powers)
     network = fixed_heads.parity_transformer(best, 2, 12).to(torch.float64)
     x = target.windows(12)
     stated = x[:, -1, 0] * x[:, -2, 0] * x[:, -3, 0]

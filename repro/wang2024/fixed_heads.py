@@ -96,7 +96,7 @@ class FixedHeads:
 
         windows = target.windows(near)
         short = found(windows)
-        gap = (self.kernel(far) - np.eye(far)[target.distances]).sum(0)
+        gap = self.kernel(far).sum(0)  # beyond all distances, where the older tokens are
         worst = target.continued(windows[np.argsort(short)[-32:]], gap)
         long = found(np.concatenate([worst, target.draw(64, far, rng)]))
         return float(max(short.max(), long.max()))
