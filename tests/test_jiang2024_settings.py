@@ -1,6 +1,7 @@
 """What jiang2024 is trained with: printed numbers are those of the papers, ours fit together."""
 
 import inspect
+import math
 
 import pytest
 import torch
@@ -9,11 +10,17 @@ from torch import nn
 from repro.jiang2024 import (
     bleu,
     comparison,
+    complexity,
     convolution,
+    couplings,
+    floors,
     image_settings,
     learner,
+    memory,
     minilm,
+    rate,
     reordering,
+    scores,
     spectra,
     tasks,
     trained_translation,
@@ -100,6 +107,45 @@ def test_tasks_have_the_sizes_of_appendix_b():
     assert sizes == [(4, 2), (5, 1), (6, 2)]
     assert (tasks.Selection().tau, tasks.Selection().k) == (8, 3)
     assert tasks.Gravity().layouts(3) == [(2,)]
+
+
+def test_points_and_masses_are_drawn_as_the_readings_say():
+    """Points from [-1, 1]^d, masses from [1/10, 1]; 4000 draws reach within 1/100 of every end."""
+    generator = torch.Generator().manual_seed(0)
+    points = tasks.Nearest().draw(generator, 1000)
+    assert points.shape == (1000, 6, 4)
+    assert -1 <= points.min() < -0.99 < 0.99 < points.max() <= 1
+    masses = tasks.Gravity().draw(generator, 1000)[..., 2]
+    masses = masses[masses > 0]
+    assert 0.1 <= masses.min() < 0.11 < 0.99 < masses.max() <= 1
+
+
+def test_what_is_left_out_is_plain():
+    """Defaults: one room, one coordinate, Lipschitz constants and heights 1, no sharpening."""
+    sigma = couplings.powers(2, 3)
+    assert couplings.Coupling(sigma).pieces == couplings.endless(2, 3).pieces == 0
+    assert floors.Pair(2, 9).tau == 2
+    assert (memory.spike(2).first, memory.Exponential(1, 1).sign) == ((0, 0, 1), 1)
+    assert float(rate.mean_square_bound(8)) == 1
+    assert float(rate.encoded_bound(2, 4)) == pytest.approx(1 / (3 * 64))
+    assert learner.Shape().sharpen == 1
+    assert vit.Shape(8, 4, 1, 4, 1, 2, 4).classes == 10
+    assert translation.Shape(9, 1, 4, 1, 4).dropout == 0
+    assert torch.finfo(torch.float64).eps / 2 == scores.UNIT
+
+
+def test_schemes_of_equation_13():
+    """sup |f''| / 8 with beta = 2 and the Fourier moment with 1/2, of sqrt2 sin(2 pi 3 x)."""
+    omega = 6 * math.pi
+    for scheme, beta, constant in (
+        (complexity.INTERPOLATION, 2, omega**2 / 8),
+        (complexity.BARRON, 1 / 2, omega),
+    ):
+        assert float(scheme.beta) == beta
+        assert float(scheme.of_wave(3)) == pytest.approx(math.sqrt(2) * constant)
+    first = complexity.BARRON.of_wave(1)
+    assert float(complexity.C_2(complexity.BARRON, 1) / first) == pytest.approx(2)
+    assert float(complexity.least_bill(3)) == pytest.approx(math.pi**2 / 4)  # p = 1, one room
 
 
 # --- ours ----------------------------------------------------------------------------------------
