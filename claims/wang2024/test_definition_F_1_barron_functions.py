@@ -138,8 +138,15 @@ def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
 
 @pytest.mark.parametrize("Q", [1, 10, 1000], ids="Q={}".format)
 def test_control_the_square_root_has_no_norm(Q, claim):
-    """Continuous, but between 0 and h = 1/(4 Q^2) its slope is 2Q: no measure with B_1 <= Q."""
-    root, h = numerics.exact.rational(1) / (2 * Q), numerics.exact.rational(1) / (4 * Q**2)
-    claim.equals(root**2, h, "√h squared", equation="h")
-    slope, twice = root / h, "theorem: |f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2"
-    claim.at_least(slope, 2 * Q, "(√h − √0)/h", equation="Lip f ≤ B_1 ≤ Q", source=twice)
+    """Continuous, but between 0 and h = 1/(4 Q^2) its slope is 2Q: no measure with B_1 <= Q.
+
+    Here that of neurons which bend at h, 4h, ..., 1 and have the root's values there.
+    """
+    values = numerics.exact.rationals(range(2 * Q + 1)) / (2 * Q)
+    places = values**2
+    slopes = np.diff(values) / np.diff(places)
+    bends, each = np.diff(slopes, prepend=0), numerics.exact.rational(1) / len(slopes)
+    rho = measure(*((each, a / each, [1], -x) for a, x in zip(bends, places[:-1], strict=True)))
+    claim.equals(rho([places[1]]), values[1], "value at h", equation="√h")
+    twice = "theorem: |f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2"
+    claim.at_least(rho.moment(1), 2 * Q, "B_1", equation="Lip f ≤ B_1 ≤ Q", source=twice)

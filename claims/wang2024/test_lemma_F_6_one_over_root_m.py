@@ -344,7 +344,7 @@ def half_sphere(claim, d, m):
 
 
 @DIMENSIONS
-@pytest.mark.parametrize("m", [16, 256, 1024], ids="m={}".format)
+@pytest.mark.parametrize("m", [256, 1024], ids="m={}".format)
 def test_control_neurons_from_half_of_the_sphere_keep_an_error(d, m, claim):
     """relu(z) = (|z| + z)/2: the mean is |y|_2 + y_d, so the error tends to sup |y_d| = 1."""
     error, half = half_sphere(claim, d, m), "theorem: the mean misses |y|₂ by y_d; half is left"
@@ -354,12 +354,14 @@ def test_control_neurons_from_half_of_the_sphere_keep_an_error(d, m, claim):
 @pytest.mark.parametrize("Q", [1, 10, 100], ids="Q={}".format)
 def test_control_outside_the_class_more_neurons_do_not_help(Q, claim):
     """sqrt(x) is not Barron. Weights of path norm Q are Q-Lipschitz: at 0 and h = 1/(4Q^2) they
-    leave (sqrt(h) - Q h)/2 = 1/(8Q), for every m; Q^2 neurons could have had 1/Q times a constant.
+    leave sqrt(h) - Q h = 1/(4Q) in sum, so 1/(8Q) at one of them, for every m; Q^2 neurons could
+    have had 1/Q times a constant. The best weights of m neurons, by a linear program.
     """
-    h = numerics.exact.rational(1) / (4 * Q**2)
-    root = numerics.exact.rational(1) / (2 * Q)
-    assert root * root == h
-    least, floor = (root - Q * h) / 2, numerics.exact.rational(1) / (8 * Q)
-    proof = "theorem: |g(h) − g(0)| ≤ Qh for every network of path norm Q"
-    name = "error of any network of path norm Q"
-    claim.at_least(least, floor, name, equation="F.6 without f ∈ B", source=proof)
+    x = np.array([0, 1 / (4 * Q**2)])
+    for m in (21, 401):
+        b = np.linspace(-1, 1, m)
+        neurons = np.maximum(np.outer(x, b) + 1 - abs(b), 0)  # |b| + |c| = 1
+        error = numerics.l1.capped([(neurons, np.sqrt(x))], Q).error / 2
+        proof = "theorem: |g(h) − g(0)| ≤ Qh for path norm Q; 1e-6 of it for the solver"
+        name, floor = f"error at 0 or h, m = {m}", (1 - 1e-6) / (8 * Q)
+        claim.at_least(error, floor, name, equation="F.6 without f ∈ B", source=proof)

@@ -127,7 +127,7 @@ def test_control_unbounded_path_norms_leave_the_space(m, claim):
     name, source = "slope, which no norm is below", "theorem: Lip f ≤ B_1; the limit has a jump"
     claim.at_least(slope, m, name, equation="F.4 without a bound Q", source=source)
     # A function of norm Q = m/2 changes by 1/2 while the step changes by 1: it misses by 1/4.
-    least = (1 - half * m * (one / m)) / 2
+    least = (ends[1] - ends[0] - half) / 2
     far = "theorem: any g with Lip g ≤ m/2, at 1/2 and 1/2 + 1/m"
     name = "error of every network of path norm m/2"
     claim.at_least(least, one / 4, name, equation="F.4 without a bound Q", source=far)

@@ -200,16 +200,15 @@ def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention
     """y_t = x_{t-2} if x_t = 0 and x_{t-1} if x_t = -1. By itself it gives c(x_t) + sum_s rho_s
     x_{t-s}. With the past and its negative the errors are at least |rho_1| + |1 - rho_2| and
     |1 - rho_1| + |rho_2|; their sum is 2 or more."""
-    target, rng = wang2024.targets.FOLLOW, claim.rng("kernels")
+    target, steps = wang2024.targets.FOLLOW, [Fraction(k, 2) for k in range(-2, 3)]
     pasts = [(a, b, now) for a, b in itertools.product((-1, 1), repeat=2) for now in (0, -1)]
     windows = np.array([[0, 0, a, b, now] for a, b, now in pasts], dtype=float)[..., None]
     stated = np.rint(target(windows)[:, -1]).astype(int).tolist()
     claim.equals(stated, [a if now == 0 else b for a, b, now in pasts], "outputs", equation="(8)")
     least = []
-    for _ in range(200):
-        rho, c = ([Fraction(int(v), 8) for v in rng.integers(-16, 17, 2)] for _ in range(2))
+    for *c, rho_1, rho_2 in itertools.product(steps, repeat=4):
         errors = [
-            abs(y - c[now] - rho[0] * b - rho[1] * a)
+            abs(y - c[now] - rho_1 * b - rho_2 * a)
             for y, (a, b, now) in zip(stated, pasts, strict=True)
         ]
         least.append(max(errors))

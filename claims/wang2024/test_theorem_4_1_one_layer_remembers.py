@@ -618,7 +618,7 @@ def test_control_coefficients_without_signs(claim):
         layer = wang2024.fixed.extraction("lin", exponents, alphas, length=4)
         tokens = np.concatenate([impulses, 0 * impulses], axis=-1)
         two, three = layer(tokens, queries=1)[:, 0, 1]
-        least.append(abs(1 - three) + two)
+        least.append(abs(1 - three) + abs(two))
     source = "theorem: phi(2) ≥ phi(3) ≥ 0"
     claim.at_least(min(least), 1, "part of the l1 error", equation="A.1, α ≥ 0", source=source)
 

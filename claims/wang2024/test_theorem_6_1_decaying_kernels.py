@@ -433,10 +433,16 @@ def test_no_rate_is_admitted_for_slow_decay(claim):
 @pytest.mark.parametrize("target", ["lin", "log"])
 def test_control_without_the_present_the_error_stays(target, claim):
     """r_k = 0: the past (1, 0, 0, ...) has the target |rho(0)|, and the layer stores phi(0)."""
-    heads = construction(target, 8, True)
-    rho = heads.memories.values(1)[:, 0]
-    at_zero = heads.alphas.sum(0) if target == "lin" else np.zeros(M)
-    error = abs(norm(rho) - norm(np.array([float(a) for a in at_zero])))
+    import torch
+
+    heads, n = construction(target, 8, True), length(claim, target)
+    network = wang2024.essential.network(
+        target, heads.exponents, heads.alphas,
+        at_zero=heads.alphas.sum(0) if target == "lin" else [0] * M,
+        readout=wang2024.essential.identity_readout(M), length=n,
+    ).to(torch.float64)  # fmt: skip
+    present = torch.eye(n, dtype=torch.float64)[:, -1:]
+    error = abs(norm(heads.memories.values(1)[:, 0]) - norm(network(present)[-1].numpy()))
     source = "theorem: phi(0) is free, for log it is 0; sqrt 2 is |rho(0)|"
     claim.at_least(error, 1.0, "error at x = (1, 0, 0, ...)", equation="without r_k", source=source)
 
