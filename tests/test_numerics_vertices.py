@@ -81,6 +81,13 @@ def test_cholesky_by_hand():
     assert R is not None
     assert floats(R.entries()).reshape(3, 3).tolist() == [[1, 2, 3], [0, 2, 2], [0, 0, 4]]
     assert vertices._cholesky(flint.arb_mat([[1, 2], [2, 1]])) is None
+    assert vertices._cholesky(flint.arb_mat([[1, 1], [1, 1]])) is None
+
+
+def test_columns_that_are_not_orthonormal_are_no_basis(monkeypatch):
+    monkeypatch.setattr(vertices, "_cholesky", lambda gram: flint.arb_mat([[1, 0], [0, 1]]))
+    assert vertices._basis(balls([[1, 0], [0, 1]])) is not None
+    assert vertices._basis(balls([[1, 0], [0, 1.001]])) is None
 
 
 # --- one sum -------------------------------------------------------------------------------------
