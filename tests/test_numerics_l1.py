@@ -175,3 +175,56 @@ def test_weights_beyond_their_bound_are_an_error(monkeypatch):
         l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0)
     Found.x = np.array([0.5, 1.0, 0.0, 0.0])
     assert l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0).weights == [-1.0]
+
+
+# --- optima by hand ------------------------------------------------------------------------------
+
+
+def test_one_exponential_by_hand():
+    """|1 - a| + |a| / 3 is least at a = 1: the kernel is met at t = 0."""
+    best = l1.best(l1.indicator(0), l1.Exponentials((Log(4),)), window=30)
+    assert (best.floor, best.error) == pytest.approx((1 / 3, 1 / 3), rel=1e-12)
+    assert best.times == (0,)
+    assert [float(alpha) for alpha in best.coefficients] == pytest.approx([1])
+
+
+def test_a_kernel_with_a_tail_by_hand():
+    """sum |2^-t - a 4^-t| has its optimum where the kernel is met at some t: a = 2^t."""
+    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))
+    best = l1.best(kernel, l1.Exponentials((Log(4),)), window=12)
+    t, tail = np.arange(60.0), 2.0**-11
+    errors = [np.abs(2**-t - 2.0**met * 4**-t).sum() for met in range(12)]
+    assert best.floor <= min(errors) <= best.error
+    assert best.error - best.floor <= 2.01 * tail
+    assert best.times == (int(np.argmin(errors)),)
+
+
+def test_one_weight_for_two_kernels_by_hand():
+    """|1 - a| + a/3 and |3 - a| + a/3, the worse of them: equal at a = 2, where both are 5/3."""
+    family = l1.Exponentials((Log(4),))
+    triple = l1.Kernel(lambda t: 3 * l1.indicator(0).ball(t), lambda start: flint.arb(start == 0))
+    best = l1.best_for_all([(l1.indicator(0), family), (triple, family)], window=30)
+    assert (best.floor, best.error) == pytest.approx((5 / 3, 5 / 3), rel=1e-8)  # the program's part
+    assert best.floor <= best.error
+    assert [float(alpha) for alpha in best.coefficients] == pytest.approx([2])
+
+
+@pytest.mark.parametrize("share", [0.5, 2.0])
+def test_tails_of_several_kernels_count_with_their_shares(share):
+    """Two kernels s 2^-t and 2^-t, of one function 4^-t: the bounds hold what a search finds."""
+
+    def kernel(s):
+        return l1.Kernel(
+            lambda t: s * flint.arb(2) ** -t, lambda start: s * flint.arb(2) ** (1 - start)
+        )
+
+    family, t = l1.Exponentials((Log(4),)), np.arange(60.0)
+    best = l1.best_for_all(
+        [(kernel(flint.arb(share)), family), (kernel(flint.arb(1)), family)], window=12
+    )
+    a = np.linspace(0, 5, 5001)[:, None]
+    worst = max(share, 1), min(share, 1)
+    found = np.maximum(*(np.abs(s * 2**-t - a * 4**-t).sum(1) for s in worst)).min()
+    assert best.floor <= found * (1 + 1e-9)
+    assert best.error >= found * (1 - 1e-3)
+    assert best.error - best.floor <= 2.1 * max(worst) * 2.0**-11

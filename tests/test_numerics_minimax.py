@@ -123,3 +123,23 @@ def test_the_worst_rows_are_added_first():
     found, rows = minimax.best_on_grid(np.ones((5, 1)), values, np.array([0, 1]), close=1e-9)
     assert found.error == pytest.approx(6)
     assert rows.tolist() == [0, 1, 2, 4]
+
+
+@pytest.mark.parametrize("q", [1, 3])
+def test_the_fine_alternation_of_a_power_is_chebyshevs(q):
+    """x^(q+1) on [-3, 5] leaves a multiple of T_(q+1), which alternates at its extrema."""
+    points = minimax.fine_alternation(power(q + 1, -3.0, 5.0), q)
+    assert points == pytest.approx(1 + 4 * minimax.chebyshev_points(q), abs=4 * math.pi / 256)
+
+
+def test_the_annihilator_by_hand():
+    """w_1 (1, 1/2) + w_2 (1, 1) + w_3 (1, 2) = 0: multiples of (2, -3, 1)."""
+    w = minimax.annihilator(rationals([[1, "1/2"], [1, 1], [1, 2]]))
+    assert [int(value) * 2 / int(w[0]) for value in w] == [2, -3, 1]
+
+
+def test_the_ends_of_a_ball_are_the_next_floats():
+    for ball in (flint.arb(3), flint.arb(-2), flint.arb(0)):
+        value = float(ball)
+        assert minimax.lower_end(ball) == math.nextafter(value, -math.inf)
+        assert minimax.upper_end(ball) == math.nextafter(value, math.inf)

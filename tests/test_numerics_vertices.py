@@ -134,6 +134,24 @@ def test_every_start_leads_to_the_same_optimum(seed, monkeypatch):
             judge(rows, values, *vertices.optimum(balls(rows), exact, found))
 
 
+# (values, the row to start from): rows that are met together, and an optimum that is not unique
+TIES = {
+    "three alike": ([9, 5, 5, 5, 0], 0),
+    "three alike, from below": ([0, 5, 5, 5, 9], 0),
+    "even number": ([0, 1, 2, 3], 1),
+}
+
+
+@pytest.mark.parametrize(("values", "start"), TIES.values(), ids=TIES)
+def test_ties_leave_a_z_that_proves_the_optimum(values, start, monkeypatch):
+    values, rows = np.array(values, dtype=float), np.ones((len(values), 1))
+    signs = np.sign(values - values[start]).astype(int)
+    monkeypatch.setattr(vertices, "_start", lambda *_: ([start], signs))
+    judge(
+        rows, values, *vertices.optimum(balls(rows), list(map(arb, values.tolist())), basis(rows))
+    )
+
+
 def test_exchanges_that_do_not_end_are_an_error(monkeypatch):
     rows = np.ones((5, 1))
     monkeypatch.setattr(vertices, "EXCHANGES", 1)
@@ -146,7 +164,7 @@ def test_exchanges_that_do_not_end_are_an_error(monkeypatch):
 def test_the_start_in_float64_is_the_optimum_already(seed):
     rng = np.random.default_rng(seed)
     rows, values = rng.normal(size=(9, 3)), rng.normal(size=9)
-    chosen, signs = vertices._start(basis(rows).Q, 1e-9 * values)
+    chosen, signs = vertices._start(basis(rows).Q, 1e-13 * values)
     alpha = np.linalg.solve(rows[chosen], values[chosen])
     residual = values - rows @ alpha
     assert np.abs(residual).sum() == pytest.approx(least_sum(rows, values))
