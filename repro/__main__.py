@@ -5,6 +5,7 @@ watch    say every few seconds what is running (in a second terminal)
 list     every statement of the ledger with its claim file and its latest verdict
 data     fetch the data sets that claims need
 snapshot keep this run's results in artifacts/reference/ and put them into README.md
+prefetch make the missing trainings, here or on a cluster: python -m repro prefetch --help
 diff     python -m repro diff OLD NEW: what differs between two results.json, and whether it matters
 """
 
@@ -16,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from repro import files, report
+from repro import files, prefetch, report
 from repro.harness import differences, progress, records, schedule
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
@@ -25,6 +26,9 @@ from repro.report import readme
 
 
 def main(arguments: list[str] | None = None) -> int:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["prefetch"]:
+        return prefetch.main(words[1:])
     parser = argparse.ArgumentParser(
         prog="python -m repro",
         description=__doc__,
@@ -50,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--every", type=float, default=2.0, metavar="SECONDS", help="watch: how often (default 2)"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(words)
     if len(options.files) != (2 if options.command == "diff" else 0):
         parser.error("diff takes two results.json" if options.command == "diff" else "no FILE here")
     project = Project(options.project.resolve())

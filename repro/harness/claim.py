@@ -90,6 +90,9 @@ class Claim:
         try:
             stored = store.get(spec, train, wait=self._waits)
         except NotComputed as missing:
+            self._record.append(
+                "store", {"kind": spec.kind, "key": missing.key, "reason": "missing", "seconds": 0}
+            )
             pytest.skip(str(missing))
         if stored.key not in (entry["key"] for entry in self._record.data["store"]):
             self._record.append(
@@ -112,15 +115,22 @@ class Claim:
 
         waiting = dict(enumerate(items))
         done: dict[int, U] = {}
+        missing: BaseException | None = None
         while waiting:
             self._waits = False
             for place in list(waiting):
-                with contextlib.suppress(Busy):
+                try:
                     done[place] = do(waiting[place])
-                    del waiting[place]
+                except Busy:
+                    continue
+                except pytest.skip.Exception as reason:  # the others are asked for all the same
+                    missing = reason
+                del waiting[place]
             self._waits = True
             for place in list(waiting)[:1]:
                 done[place] = do(waiting.pop(place))
+        if missing is not None:
+            raise missing
         return [done[place] for place in sorted(done)]
 
     def data(self, name: str) -> Path:

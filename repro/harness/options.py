@@ -52,6 +52,10 @@ def add(parser: pytest.Parser) -> None:
         help="use finished trainings (default), refresh them, or readonly: train nothing",
     )  # fmt: skip
     group.addoption(
+        "--only-training", metavar="KEY",
+        help="make this training and no other (python -m repro prefetch asks for it)",
+    )  # fmt: skip
+    group.addoption(
         "--heartbeat", type=float, metavar="SECONDS",
         help="how often to say what is running (default: 10 on a terminal, 60 elsewhere; 0: never)",
     )  # fmt: skip

@@ -164,7 +164,9 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
     def store(**settings: Any) -> Any:
         from repro.training import Store
 
-        return Store(context.store, request.config.option.store_mode, run=context.run, **settings)
+        option = request.config.option
+        settings |= {"run": context.run, "only": option.only_training}
+        return Store(context.store, option.store_mode, **settings)
 
     seeds.seed_global_state(seeds.seed_for(context.seed, name.statement.id))
     yield Claim(

@@ -116,7 +116,7 @@ A green claim means something only if a wrong construction turns it red. `make m
 code that the claims compute with, in small wrong ways, one at a time, and runs the claims and tests
 that reach the change. A change that turns nothing red has *survived*.
 
-```
+```sh
 make mutants                                          # all; interrupt it, and it goes on next time
 make mutants MUTANTS="repro/wang2024/moving.py"       # one module
 make mutants MUTANTS="--budget 28800"                 # stop after eight hours

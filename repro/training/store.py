@@ -34,7 +34,11 @@ S = TypeVar("S", bound=Spec)
 
 
 class NotComputed(LookupError):
-    """A readonly store was asked for a training that it lacks."""
+    """A store that may not make it was asked for a training that it lacks."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class Busy(RuntimeError):
@@ -60,6 +64,7 @@ class Store:
         *,
         device: str = "cpu",
         run: str | None = None,
+        only: str | None = None,
         say: Callable[[str], None] = silent,
         progress: Progress = silent,
         say_every: float = 10.0,
@@ -68,6 +73,7 @@ class Store:
         """`run` matters in mode refresh: an entry made by this run counts as fresh.
 
         By default each Store is a run of its own; processes that work together pass one name.
+        `only`: the key of the one training that may be made.
         `say_every` (while waiting) and `checkpoint_every` are in seconds.
         """
         if mode not in get_args(Mode):
@@ -76,6 +82,7 @@ class Store:
         self.mode = mode
         self.device = device
         self.run = run or uuid.uuid4().hex
+        self.only = only
         self._say = say
         self._progress = progress
         self._say_every = say_every
@@ -92,9 +99,10 @@ class Store:
         source = _source(train)
         entry, why = self._look(slot)
         if entry is None and self.mode == "readonly":
-            raise NotComputed(
-                f"{slot} is not in the store {self.root} ({why}): run without --store-mode readonly"
-            )
+            told = f"{slot} is not in the store {self.root} ({why})"
+            raise NotComputed(f"{told}: run without --store-mode readonly", slot.key)
+        if entry is None and self.only not in (None, slot.key):
+            raise NotComputed(f"{slot} is not in the store; --only-training {self.only}", slot.key)
         if entry is None:
             with self._hold(slot, wait):
                 entry, why = self._look(slot, clear=True)

@@ -1,0 +1,225 @@
+"""python -m repro prefetch: make the missing trainings, on this machine or on a cluster.
+
+    python -m repro prefetch claims --scale paper --executor slurm --partition gpu --gpus 1
+    python -m repro prefetch --scale laptop -m jiang2024 --jobs 4
+    python -m repro prefetch --scale paper --dry-run
+    pytest claims --scale paper --store-mode readonly
+
+What it does not know itself is passed to pytest: paths, -m, -k, --scale, --seed, --store, --data.
+
+1. It runs the chosen claims with a store that trains nothing, and notes what they ask for in vain.
+2. Each missing training becomes one job, however many claims ask for it. A job is a pytest run of a
+   claim that asks for it, allowed to make this one training. So nothing travels but names, and the
+   store is what it would be without a cluster: renamed into place, never half-written.
+3. When all jobs have ended it looks again: a training may have needed another one first.
+
+A job that is pre-empted is queued again and goes on from the training's last checkpoint. Interrupt
+prefetch whenever you like: the next call submits what is still missing.
+"""
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro.harness.project import Project
+
+ROUNDS = 20  # of trainings that need others first
+GIVEN = ("partition", "account")  # to SLURM, under these names
+
+
+@dataclass(frozen=True)
+class Missing:
+    kind: str
+    key: str
+    test: str  # a claim that asks for it
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.key} for {self.test}"
+
+
+@dataclass(frozen=True)
+class Training:
+    """One job; submitit calls it, and asks it how to go on after a pre-emption."""
+
+    command: list[str]
+    cwd: str
+
+    def __call__(self) -> None:
+        done = subprocess.run(self.command, cwd=self.cwd, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"exit code {done.returncode}: {shlex.join(self.command)}")
+
+    def checkpoint(self) -> Any:
+        import submitit
+
+        return submitit.helpers.DelayedSubmission(self)
+
+
+def main(arguments: list[str]) -> int:
+    options, rest = _parser().parse_known_args(arguments)
+    root = options.project.resolve()
+    rest = rest if _has_paths(rest, root) else [*_files_that_train(root), *rest]
+    failed: set[str] = set()
+    for _ in range(ROUNDS):
+        wanted = [one for one in missing(root, rest) if one.key not in failed]
+        if not wanted or options.dry_run:
+            break
+        print(f"{len(wanted)} trainings are missing", flush=True)
+        failed |= _make(wanted, options, root, rest)
+    else:
+        print("trainings keep asking for others: gave up", file=sys.stderr)
+        return 1
+    if options.dry_run:
+        for one in wanted:
+            print(f"{one}\n    {shlex.join(_command(one, rest, options.logs))}")
+        print(f"{len(wanted)} trainings are missing; nothing was submitted")
+        return 0
+    print(f"{len(failed)} trainings failed" if failed else "nothing is missing")
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m repro prefetch",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--project", type=Path, default=Path(), metavar="FOLDER",
+        help="where claims/ is (default: here)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--executor", choices=("local", "slurm"), default="local",
+        help="processes on this machine (default), or SLURM",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="list what would be submitted")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), metavar="N",
+        help="at the same time, of an array as well (default: the cores of this machine)",
+    )  # fmt: skip
+    parser.add_argument("--logs", type=Path, default=Path("artifacts/jobs"), metavar="FOLDER")
+    slurm = parser.add_argument_group("SLURM")
+    slurm.add_argument("--partition", metavar="NAME")
+    slurm.add_argument("--account", metavar="NAME")
+    slurm.add_argument("--time", type=int, default=240, metavar="MINUTES", help="default 240")
+    slurm.add_argument("--gpus", type=int, default=0, metavar="N", help="for each job (default 0)")
+    slurm.add_argument("--memory", type=int, default=8, metavar="GB", help="default 8")
+    slurm.add_argument("--cpus", type=int, default=2, metavar="N", help="default 2")
+    return parser
+
+
+# --- what is missing -----------------------------------------------------------------------------
+
+
+def missing(root: Path, arguments: list[str]) -> list[Missing]:
+    """One entry for each training, with the first claim that asked for it."""
+    with tempfile.TemporaryDirectory(prefix="prefetch-") as folder:
+        command = [*_pytest(arguments), f"--artifacts={folder}", "--store-mode", "readonly", "-q"]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):  # 1: a claim is red; that is not asked here
+            raise SystemExit(f"{done.stdout}{done.stderr}\npytest could not list the trainings")
+        found: dict[str, Missing] = {}
+        for path in sorted(Path(folder).glob("claims/*/*/tests/*.json")):
+            record = json.loads(path.read_text())
+            for entry in record.get("store", ()):
+                if entry["reason"] == "missing":
+                    test = shlex.split(record["command"])[1]
+                    one = Missing(entry["kind"], entry["key"], test)
+                    found.setdefault(one.key, one)
+    return list(found.values())
+
+
+def _pytest(arguments: list[str]) -> list[str]:
+    return [sys.executable, "-m", "pytest", *arguments, "-p", "no:cacheprovider"]
+
+
+def _has_paths(arguments: list[str], root: Path) -> bool:
+    return any((root / word.split("::")[0]).exists() for word in arguments if word[:1] != "-")
+
+
+def _files_that_train(root: Path) -> list[str]:
+    """Claims that train say so: `claim.train` stands in them."""
+    files = Project(root).claim_files()
+    return [str(path.relative_to(root)) for path in files if "claim.train" in path.read_text()]
+
+
+# --- making it -----------------------------------------------------------------------------------
+
+
+def _command(one: Missing, arguments: list[str], logs: Path) -> list[str]:
+    """The same settings, another selection: one test, and one training that it may make.
+
+    Its results go beside the logs: a claim that lacks other trainings is no result.
+    """
+    kept, words = [], iter(arguments)
+    for word in words:
+        name, _, value = word.partition("=")
+        if name in ("--scale", "--seed", "--store", "--data", "--device", "--threads"):
+            kept += [f"{name}={value or next(words)}"]
+    own = ["-q", f"--artifacts={logs}/results/{one.key}", f"--only-training={one.key}"]
+    return [*_pytest([one.test, *kept]), *own]
+
+
+def _make(
+    wanted: list[Missing], options: argparse.Namespace, root: Path, arguments: list[str]
+) -> set[str]:
+    """Submit, wait, tell; the keys of those that failed."""
+    executor = _executor(options, root)
+    jobs, failed, waiting = {}, set(), list(wanted)
+
+    def submit(one: Missing) -> None:
+        command = _command(one, arguments, options.logs)
+        jobs[one] = executor.submit(Training(command, str(root)))
+
+    if options.executor == "slurm":  # it keeps to `jobs` by itself
+        with executor.batch():
+            for one in waiting:
+                submit(one)
+        waiting = []
+    while waiting or jobs:
+        while waiting and len(jobs) < options.jobs:
+            submit(waiting.pop(0))
+        for one, job in list(jobs.items()):
+            if job.done():
+                del jobs[one]
+                if not _ended_well(one, job):
+                    failed.add(one.key)
+        time.sleep(0.2)
+    return failed
+
+
+def _ended_well(one: Missing, job: Any) -> bool:
+    error = job.exception()
+    if error is None:
+        print(f"made {one}", flush=True)
+        return True
+    print(f"FAILED {one}\n    log: {job.paths.stderr}\n    and: {job.paths.stdout}", flush=True)
+    return False
+
+
+def _executor(options: argparse.Namespace, root: Path) -> Any:
+    try:
+        import submitit
+    except ImportError:
+        told = "prefetch needs submitit: pip install 'attention-claims[cluster]'"
+        raise SystemExit(told) from None
+    executor = submitit.AutoExecutor(folder=root / options.logs, cluster=options.executor)
+    executor.update_parameters(timeout_min=options.time, name="claims")
+    if options.executor == "slurm":
+        given = {f"slurm_{name}": word for name in GIVEN if (word := getattr(options, name))}
+        executor.update_parameters(
+            slurm_array_parallelism=options.jobs,
+            gpus_per_node=options.gpus,
+            cpus_per_task=options.cpus,
+            mem_gb=options.memory,
+            **given,
+        )
+    return executor
