@@ -225,6 +225,21 @@ def test_two_kernels_by_hand():
     assert floats(z) == pytest.approx([-0.5, -0.5, 0.5, 0.5])
 
 
+def test_two_kernels_at_one_time_each():
+    """max(|a|, |4 - a|) is least at a = 2."""
+    rows, exact = np.ones((2, 1)), [arb(0), arb(4)]
+    _, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
+    assert floats(alpha) == pytest.approx([2])
+    assert floats(lam) == pytest.approx([0.5, 0.5])
+    assert floats(z) == pytest.approx([-0.5, 0.5])
+
+
+def test_rows_are_chosen_by_weight_and_by_what_they_add():
+    Q = np.array([[0.25, 0.5], [1.0, 0.5], [0.5, 1.5], [2.0, 1.0]])
+    assert vertices._pivots(np.ones(4), Q)[:2].tolist() == [3, 2]  # 1 is half of 3
+    assert vertices._pivots(np.array([9.0, 1.0, 1.0, 1.0]), Q)[:2].tolist() == [0, 3]
+
+
 def test_a_kernel_that_is_easier_does_not_count():
     """The median of the first kernel, whatever the second one, which then has an error of 1."""
     rows, values = np.ones((6, 1)), np.array([0.0, 5.0, 9.0, 5.0, 5.5, 4.5])
