@@ -159,3 +159,9 @@ def test_linear_and_constant_polynomials_need_no_block(build):
         assert model.blocks == ()
         assert model.layout == Layout(2, 1)
         assert model(rationals([5, 1])) == Polynomial(2, coefficients)(rationals([5, 1]))
+
+
+@pytest.mark.parametrize("exponent", [(1, -1), (-1, 1), (2, 1.0), (2, "0"), (0, 1, 0)], ids=str)
+def test_one_bad_exponent_is_enough(exponent):
+    with pytest.raises(ValueError, match="an exponent is 2 integers >= 0 here"):
+        Polynomial(2, {(1, 1): 1, exponent: 1})
