@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def main(arguments: list[str]) -> int:
         wanted = [one for one in missing(root, rest) if one.key not in failed]
         if not wanted or options.dry_run:
             break
-        print(f"{len(wanted)} trainings are missing", flush=True)
+        print(_counted(wanted, "missing"), flush=True)
         failed |= _make(wanted, options, root, rest)
     else:
         print("trainings keep asking for others: gave up", file=sys.stderr)
@@ -80,10 +81,14 @@ def main(arguments: list[str]) -> int:
     if options.dry_run:
         for one in wanted:
             print(f"{one}\n    {shlex.join(_command(one, rest, options.logs))}")
-        print(f"{len(wanted)} trainings are missing; nothing was submitted")
+        print(f"{_counted(wanted, 'missing')}; nothing was submitted")
         return 0
-    print(f"{len(failed)} trainings failed" if failed else "nothing is missing")
+    print(_counted(failed, "still missing: see the logs") if failed else "nothing is missing")
     return 1 if failed else 0
+
+
+def _counted(these: Collection[Any], what: str) -> str:
+    return f"1 training is {what}" if len(these) == 1 else f"{len(these)} trainings are {what}"
 
 
 def _parser() -> argparse.ArgumentParser:
