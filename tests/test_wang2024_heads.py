@@ -120,8 +120,9 @@ def test_bad_heads_are_named():
             heads.fit("log", unseen, [2, 3], 30)
     with pytest.raises(ValueError, match="no d x d blocks"):
         heads.block(1, 4, 3, 0, 0)
-    with pytest.raises(ValueError, match="no d x d blocks"):
-        heads.block(1, 4, 2, 2, 0)
+    for blocks in ((2, 0), (0, 2), (-1, 0), (0, -1)):
+        with pytest.raises(ValueError, match="no d x d blocks"):
+            heads.block(1, 4, 2, *blocks)
 
 
 def test_the_worst_input_attains_the_l1_norm():
