@@ -82,7 +82,7 @@ def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Repor
             elif place.key in known and known[place.key].state in results.SEEN:
                 row.killed += 1
                 report.seen_by[_file(known[place.key])] += 1
-            elif place.key in known:
+            elif place.key in known and known[place.key].whole:
                 row.survived += 1
                 report.survivors.append(_survivor(root, place, known[place.key]))
         report.rows.append(row)

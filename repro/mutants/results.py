@@ -44,6 +44,7 @@ class Result:
     tried: int  # tests that were run
     rests_on: str  # digest of the test files that were
     seconds: float
+    whole: bool = True  # not only some test files were asked for
 
 
 def places(root: Path, file: str) -> list[Place]:
@@ -53,13 +54,20 @@ def places(root: Path, file: str) -> list[Place]:
 
 
 def result(
-    place: Place, state: str, tests: Sequence[str], root: Path, *, by: str = "", seconds: float = 0
+    place: Place,
+    state: str,
+    tests: Sequence[str],
+    root: Path,
+    *,
+    by: str = "",
+    seconds: float = 0,
+    whole: bool = True,
 ) -> Result:
     one = place.mutant
     rests_on = digest(root, [by] if by else tests)
     return Result(
         place.key, place.file, place.scope, one.line, one.operator, one.before, one.after,
-        state, by, len(tests), rests_on, round(seconds, 2),
+        state, by, len(tests), rests_on, round(seconds, 2), whole or state in SEEN,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from repro.harness import imports
 from repro.mutants import children, reach, results, session
@@ -49,6 +50,7 @@ class Run:
     def go(self, files: Sequence[str], tests: Sequence[Path] | None = None) -> list[Result]:
         """Results of all chosen mutants that were tried by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._whole = tests is None
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
         children.warm_up({name for path in tests for name in self._imported(path)})
@@ -99,9 +101,10 @@ class Run:
             if tests:
                 tasks.setdefault(place.file, []).append((place, tests))
             else:
-                out = results.result(place, "not reached", [], self.root)
+                out = results.result(place, "not reached", [], self.root, whole=self._whole)
                 results.append(self.results, out)
-        limits = {"deadline": self.deadline, "patience": self.patience}
+        limits: dict[str, Any] = {"deadline": self.deadline, "patience": self.patience}
+        limits["whole"] = self._whole
         jobs = [
             session.Job(self.root, self.results, file, todo[k : k + AT_ONCE], known, **limits)
             for file, todo in tasks.items()

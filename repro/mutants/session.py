@@ -49,6 +49,7 @@ class Job:
     reach: Reach
     deadline: float
     patience: float
+    whole: bool
 
     def run(self) -> None:
         """Those inside of functions in one session, the others each in a run of its own."""
@@ -78,7 +79,8 @@ class Job:
         return SLOWER * sum(self.reach.seconds[test] for test in tests) + self.patience
 
     def tell(self, place: Place, state: str, tests: Sequence[str], **more: Any) -> None:
-        results.append(self.out, results.result(place, state, tests, self.root, **more))
+        one = results.result(place, state, tests, self.root, whole=self.whole, **more)
+        results.append(self.out, one)
 
 
 class _Forks:
