@@ -152,6 +152,24 @@ def test_error_of_the_bump_polynomial_against_its_coefficients_in_balls():
     assert certified.lower() <= error <= float(certified.upper()) + 1e-10
 
 
+def test_the_bump_halfway_by_hand():
+    """At mu_T + sigma_T / 2: e^{gamma T} exp(1 - 1 / (1 - 1/4))."""
+    mu, sigma = math.exp(-1.5), math.exp(-1.5) - math.exp(-2)
+    for x in (mu - sigma / 2, mu + sigma / 2):
+        (found,) = exponentials.bump(np.array([x]), 3, 0.5, 0.2)
+        assert found == pytest.approx(math.exp(0.6 + 1 - 4 / 3), rel=1e-12)
+
+
+def test_what_the_error_of_the_bump_polynomial_is_rounded_up_by():
+    """|Q_m| <= sum |c|, from t = 2 + 80 on and for 4 m^2 roundings; e^{-t/2} adds up to the total."""
+    Q, t = exponentials.bump_polynomial(2, 40, 0.5, 0.5), np.arange(82)
+    seen = np.abs(np.exp(-t / 2) * Q(np.exp(-t / 2)) - (t == 2)).sum()
+    left_out = math.exp(-41) + 4 * 40**2 * 2.0**-53
+    stated = np.abs(Q.coef).sum() / (1 - math.exp(-0.5)) * left_out
+    found = exponentials.bump_error(2, 40, alpha=0.5, gamma=0.5) - seen
+    assert found == pytest.approx(stated, rel=1e-3, abs=0)
+
+
 def test_smallest_constant_is_the_maximum_over_T():
     for n in (1, 2, 3, 7):
         needed = [T**n * math.exp(-0.01 * (n + 1) * T) for T in range(1, 400)]

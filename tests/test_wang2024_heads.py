@@ -99,6 +99,29 @@ def test_bounds_far_beyond_the_weights_are_not_tried(monkeypatch):
     problem = [(np.eye(3), np.array([30.0, 0.0, 0.0]))]  # of weight 30
     assert heads.lightest(problem, (10.0, 1e2, 1e4, 1e6, 1e8)).total == pytest.approx(30)
     assert tried == [10, 1e2, 1e4, 1e6]
+    tried.clear()
+    heads.lightest(problem, (1.0, 1e5, 1e6, 1e8))  # the weights of the last bound decide
+    assert tried == [1, 1e5, 1e6]
+
+
+def test_an_error_that_rounding_hides_is_no_gain(monkeypatch):
+    """1 + 1e15 eps = 1.11 is more than 1.05."""
+    heavy, light = l1.Capped(np.array([1e15]), (1.0,)), l1.Capped(np.array([1.0]), (1.05,))
+    monkeypatch.setattr(l1, "capped", lambda some, cap: heavy if cap > 10 else light)
+    assert heads.lightest([], (1.0, 1e16)) is light
+
+
+def test_what_is_measured_of_a_layer_by_hand():
+    """One lin head of value 1 and slope log 2 on five tokens, against (2, 1, 0, 0, 0)."""
+    layer = heads.Heads("lin", (Log(2),), (1,)).attention(5).to(torch.float64)
+    kernel, rng = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16]), np.random.default_rng(3)
+    found = heads.measure(layer, np.array([2, 1.0, 0, 0, 0]), rng, draws=7)
+    difference = kernel - [2, 1, 0, 0, 0]
+    signs = np.random.default_rng(3).choice([-1.0, 1.0], (7, 5))
+    assert found.impulses == pytest.approx(np.abs(difference).sum())
+    assert found.worst == pytest.approx(np.abs(difference).sum())
+    assert found.random == pytest.approx(np.abs(signs[:, ::-1] @ difference).max())
+    assert heads.Measured(3.0, 1.0, 2.0).sup == heads.Measured(3.0, 2.0, 1.0).sup == 2
 
 
 def test_bad_heads_are_named():
