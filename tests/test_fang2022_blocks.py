@@ -1,5 +1,6 @@
 """Theorem 3.5's blocks and targets by hand: lifts, what slots hold, right or wrong, and readout."""
 
+import flint
 import numpy as np
 import pytest
 import torch
@@ -9,6 +10,8 @@ from repro.fang2022 import network, polynomials, powers
 from repro.fang2022.model import Layout, keep_own, one_hot_maximum
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics.exact import rational, rationals, to_float
+
+PLANE = [["3/5", "4/5"], ["-3/5", "4/5"]]
 
 # --- tokens --------------------------------------------------------------------------------------
 
@@ -165,3 +168,29 @@ def test_linear_and_constant_polynomials_need_no_block(build):
 def test_one_bad_exponent_is_enough(exponent):
     with pytest.raises(ValueError, match="an exponent is 2 integers >= 0 here"):
         Polynomial(2, {(1, 1): 1, exponent: 1})
+
+
+def test_near_0_the_first_of_equal_scores_is_kept():
+    p, less = flint.fmpq_poly([0, 1]), flint.fmpq_poly([0, -1])
+    alpha = np.empty((2, 3), dtype=object)
+    alpha[:] = [[p, p, less], [less, p, p]]
+    assert few._largest_near_zero(alpha).tolist() == [[p, 0, 0], [0, p, 0]]
+
+
+# --- shapes of what is trivial -------------------------------------------------------------------
+
+
+def test_the_polynomial_0_and_monomials_of_degree_0_have_a_value_for_each_point():
+    x = rationals([[1, 2], [3, 4], [5, 6]])
+    assert Polynomial(2, {})(x).tolist() == [0, 0, 0]
+    assert Polynomial(2, {(0, 0): 4})(torch.ones(3, 2)).tolist() == [4, 4, 4]
+    assert polynomials.monomials(x, 0).tolist() == [[1, 1, 1]]
+
+
+@pytest.mark.parametrize("b", [7, 1, 0])
+def test_the_weights_of_a_model_are_counted_over_all_its_parts(b):
+    """x_1 x_2 + b with three directions: 5 entries of F, 2 (2n + 8) in blocks, 2 of beta, b."""
+    Q = Polynomial(2, {(1, 1): 1, (0, 0): b})
+    model = powers.construction(Q, 1, directions=rationals([[0, 1], *PLANE]))
+    assert model.nonzeros() == 5 + 28 + 2 + (b != 0)
+    assert powers.construction(Q, 1).nonzeros() == model.nonzeros()
