@@ -78,7 +78,7 @@ def test_the_radii_are_the_derived_bound_on_rounding(q):
             assert float(part.rad()) == pytest.approx(radius, rel=1e-6)
         else:
             assert float(part) == pytest.approx(size, rel=1e-12)
-            assert float(part.upper()) >= size
+            assert float(part) >= size * (1 + 7 * (q + 7) * 2.0**-53)
 
 
 @pytest.mark.parametrize("degree", [0, 7])
@@ -100,17 +100,44 @@ def test_the_cells_of_a_branch_cover_it_and_overlap(degree, monkeypatch):
 
 
 def test_the_bound_on_a_cell_by_hand():
-    """f = x, x = cos t, no polynomial: sum_{j < 10} |cos^(j)(t)| D^j / j! and the remainder."""
-    line, t, D = power(1), 1.5, 1.25
+    """f = x on [0, 4]: 2 + 2 cos t against 1, 2, ..., 10; the remainder is bounded by 5 D^10."""
+    line, t, D = power(1, 0.0, 4.0), 1.5, 1.25
     cap, flint.ctx.cap = flint.ctx.cap, 11
     try:
-        bound = minimax._on_cell(line, line.branches[0], t, D, [flint.arb(0)] * 11)
+        parts = [*map(flint.arb, range(1, 11)), flint.arb(5)]
+        bound = minimax._on_cell(line, line.branches[0], t, D, parts)
     finally:
         flint.ctx.cap = cap
-    sizes = [abs(math.cos(t)), abs(math.sin(t))] * 5
-    wanted = sum(size * D**j / math.factorial(j) for j, size in enumerate(sizes))
-    remainder = (float(bound.upper()) - wanted) / D**10 * math.factorial(10)
-    assert math.cos(t - D) <= remainder < 2  # max |cos| on the cell, and what balls add
+    taylor = [2 * math.cos(t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
+    taylor[0] += 2
+    wanted = sum(abs(a - j - 1) * D**j for j, a in enumerate(taylor))
+    remainder = (float(bound.upper()) - wanted) / D**10 - 5
+    assert 2 * math.cos(t - D) <= remainder * math.factorial(10) < 4  # max |2 cos| on the cell
+
+
+def test_the_bound_is_that_of_the_worst_branch_between_its_breaks():
+    jump = Target((0.0, 1.0, 4.0), (lambda x: 4 * x, lambda x: 0 * x + 1))
+    assert 4 <= minimax.upper_end(minimax.upper_bound(jump, np.array([0.0]))) < 4.1
+
+
+def test_ten_derivatives_are_asked_for_and_the_cap_is_put_back():
+    asked, before = [], flint.ctx.cap
+
+    def line(x):
+        asked.append(flint.ctx.cap)
+        return x
+
+    minimax.upper_bound(Target((-1.0, 1.0), (line,)), np.array([0.0]))
+    assert set(asked) == {11}
+    assert flint.ctx.cap == before
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_taylor_coefficients_of_a_cosine_by_hand(k):
+    t = 0.7
+    (parts,) = minimax._cosines(np.eye(4)[k], np.array([t]))
+    wanted = [k**j * math.cos(k * t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
+    assert [float(part) for part in parts[:10]] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
 
 def test_a_grid_that_cannot_be_met_more_closely_is_an_error():
@@ -143,3 +170,8 @@ def test_the_ends_of_a_ball_are_the_next_floats():
         value = float(ball)
         assert minimax.lower_end(ball) == math.nextafter(value, -math.inf)
         assert minimax.upper_end(ball) == math.nextafter(value, math.inf)
+
+
+def test_nothing_is_met_by_nothing():
+    found = minimax.best_on_points(np.ones((3, 1)), np.zeros(3))
+    assert (found.error, found.coefficients.tolist(), found.weights.tolist()) == (0, [0], [0, 0, 0])
