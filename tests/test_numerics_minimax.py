@@ -141,7 +141,8 @@ def test_the_taylor_coefficients_of_a_cosine_by_hand(k):
 
 
 def test_a_grid_that_cannot_be_met_more_closely_is_an_error():
-    with pytest.raises(ArithmeticError, match=r"the linear program is off by .*, -0\.5 was asked"):
+    off = r"the linear program is off by (0\.0e\+00|-?\d\.\de-1\d), -0\.5 was asked"  # a rounding
+    with pytest.raises(ArithmeticError, match=off):
         minimax.best_on_grid(np.ones((3, 1)), np.array([0.0, 1.0, 3.0]), np.arange(3), close=-0.5)
 
 
