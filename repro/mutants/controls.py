@@ -11,8 +11,9 @@ control somebody has written down where the break is, and what stands there with
     case = "W_2"                    # if only the tests with this in their id are meant
     why = "..."                     # instead of `mend`: why the break cannot be taken out
 
-python -m repro.mutants.controls [PAPER]: runs each control so mended, at smoke scale, and says
-which ones pass. A mended control that raises anything but a failed check is an error of the entry.
+python -m repro.mutants.controls [PAPER]: runs each control so mended and says which ones pass. One
+that raises anything but a failed check is an error of the entry; one that needs data or a larger
+scale is named as not run.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from typing import Any
 import pytest
 
 from repro.harness.checks import ClaimFailed
+from repro.harness.project import SCALES
 from repro.mutants import swap
 
 FOLDER = Path(__file__).parent / "controls"
@@ -90,12 +92,18 @@ def mended(source: str, path: str, entry: Entry) -> CodeType:
 class Mending:
     """A plugin: runs the chosen controls without their breaks; `passed` are the bad ones."""
 
-    def __init__(self, claims: Path, entries: list[Entry]) -> None:
-        self._claims = claims
+    def __init__(self, entries: list[Entry]) -> None:
         self._entries = [entry for entry in entries if entry.mend]
+        self._tried: set[Entry] = set()
         self.red: list[str] = []
         self.passed: list[str] = []
+        self.not_run: list[str] = []
         self.errors: dict[str, str] = {}
+
+    @property
+    def never_tried(self) -> list[Entry]:
+        """Because its test needs data or a larger scale, or because its `case` fits none."""
+        return [entry for entry in self._entries if entry not in self._tried]
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if any(True for _ in self._of(item))]
@@ -116,6 +124,7 @@ class Mending:
 
     def _once(self, item: pytest.Function, entry: Entry, arguments: dict[str, Any]) -> None:
         told = f"{item.nodeid}: {entry.mend}"
+        self._tried.add(entry)
         try:
             code = mended(item.path.read_text(), str(item.path), entry)
         except BadEntry as error:
@@ -131,7 +140,7 @@ class Mending:
         except (ClaimFailed, pytest.fail.Exception):
             self.red.append(told)
         except pytest.skip.Exception as reason:
-            self.errors[told] = f"not run: {reason}"
+            self.not_run.append(f"{told}: {reason}")
         except Exception as error:
             self.errors[told] = f"{type(error).__name__}: {error}"
         finally:
@@ -139,14 +148,16 @@ class Mending:
             getattr(held, "cache_clear", lambda: None)()
 
 
-def run(root: Path, entries: list[Entry]) -> Mending:
-    mending = Mending(root / "claims", entries)
+def run(root: Path, entries: list[Entry], scale: str = "smoke") -> Mending:
+    """Above smoke scale trainings are only taken from the project's store."""
+    mending = Mending(entries)
     files = sorted({str(root / "claims" / entry.file) for entry in entries if entry.mend})
     with tempfile.TemporaryDirectory() as folder:
-        places = [f"--artifacts={folder}/artifacts", f"--store={folder}/store"]
+        places = [f"--artifacts={folder}/artifacts"]
+        places += [f"--store={folder}/store"] if scale == "smoke" else ["--store-mode=readonly"]
         quiet = ["-q", "--no-header", "--no-summary", "-p", "no:cacheprovider",
                  "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
-        pytest.main([*files, "-n0", "--scale", "smoke", *quiet, *places], plugins=[mending])
+        pytest.main([*files, "-n0", "--scale", scale, *quiet, *places], plugins=[mending])
     return mending
 
 
@@ -157,22 +168,26 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("only", nargs="?", default="", metavar="PAPER", help="a paper, or a file")
+    parser.add_argument("--scale", choices=SCALES, default="smoke", help="default: smoke")
     options = parser.parse_args(arguments)
     root, entries = Path.cwd(), [entry for entry in read() if entry.test.startswith(options.only)]
     all_of_them = [name for name in controls(root / "claims") if name.startswith(options.only)]
     missing = sorted(set(all_of_them) - {entry.test for entry in entries})
-    done = run(root, entries)
+    done = run(root, entries, options.scale)
     for name in missing:
         print(f"no entry: {name}")
     for told, error in done.errors.items():
         print(f"error: {told}: {error}")
+    for told in (*done.not_run, *(f"{entry.test} {entry.case}" for entry in done.never_tried)):
+        print(f"not run: {told}")
     for told in done.passed:
         print(f"BAD CONTROL, passes without its break: {told}")
     kept = sum(entry.why != "" for entry in entries)
     print(
         f"{len(all_of_them)} controls: {len(done.red)} tests red without their break, "
         f"{len(done.passed)} not, {kept} whose break cannot be taken out, "
-        f"{len(missing)} without an entry, {len(done.errors)} errors"
+        f"{len(missing)} without an entry, {len(done.errors)} errors, "
+        f"{len(done.not_run) + len(done.never_tried)} not run"
     )
     return 1 if missing or done.passed or done.errors else 0
 
