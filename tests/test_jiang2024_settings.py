@@ -151,12 +151,18 @@ def test_schemes_of_equation_13():
 # --- ours ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("setting", [image_settings.SMOKE, image_settings.LAPTOP])
-def test_the_contrast_sees_the_same_patches_and_is_trained_as_long(setting):
+@pytest.mark.parametrize("name", ["SMOKE", "LAPTOP", "PAPER"])
+def test_the_contrast_sees_the_same_patches(name):
+    setting = getattr(image_settings, name)
     network, contrast = setting.network, setting.contrast
     for size in ("image", "patch", "depth", "width", "classes", "patches"):
         assert getattr(network, size) == getattr(contrast, size)
     assert contrast.side**2 == contrast.patches
+    assert setting.convolutional("digest").seed == setting.original("digest").seed == 0
+
+
+@pytest.mark.parametrize("setting", [image_settings.SMOKE, image_settings.LAPTOP])
+def test_the_contrast_is_trained_as_long(setting):
     for ours, theirs in (
         (setting.recipe, setting.contrast_recipe),
         (setting.further, setting.contrast_further),
@@ -177,15 +183,32 @@ def test_the_swept_network_sees_the_same_patches_and_has_its_own_head_among_the_
     assert swept.m_h in setting.head_sizes
     assert setting.head_sizes[0] == 1
     assert setting.head_sizes[-1] == 4 * swept.m_h
-    assert sorted(setting.head_sizes) == list(setting.head_sizes)
-    assert setting.seeds == 2
+    assert sorted(set(setting.head_sizes)) == list(setting.head_sizes)
+    assert setting.seeds == image_settings.PAPER.seeds == 2
+    assert (network.heads, network.m_h, network.hidden) == (2, 2 * swept.m_h, 2 * network.width)
 
 
-def test_the_laptop_has_64_patches_and_two_layers_of_heads_that_share_the_width():
-    laptop = image_settings.LAPTOP
+def test_the_laptop_has_64_patches_and_two_layers_and_smoke_one_of_the_smallest():
+    laptop, smallest = image_settings.LAPTOP, image_settings.SMOKE.swept
     assert (laptop.network.patches, laptop.network.depth) == (64, 2)
-    assert laptop.network.hidden == 2 * laptop.network.width
-    assert laptop.swept.hidden == 2 * laptop.swept.width
+    assert (laptop.swept.heads, laptop.swept.hidden) == (2, 2 * laptop.swept.width)
+    assert set(laptop.head_sizes) < set(image_settings.PAPER.head_sizes)
+    assert (smallest.heads, smallest.depth) == (1, 1)
+    assert smallest.hidden == smallest.width == image_settings.SMOKE.network.width
+
+
+@pytest.mark.parametrize("scale", ["LAPTOP", "PAPER"])
+def test_tables_2_and_3_are_trained_as_long_the_third_at_half_the_rate(scale):
+    """From weak first couplings in Table 2, from strong ones in Table 3."""
+    second, third = (getattr(comparison, f"{scale}_{number}") for number in (2, 3))
+    for size in ("tau", "seeds", "units", "recurrent_steps"):
+        assert getattr(second, size) == getattr(third, size)
+    assert second.recipe.steps == third.recipe.steps
+    assert second.recipe.batch == third.recipe.batch
+    rates = [(s.recipe.optimizer.lr, s.recipe.optimizer.rest.lr) for s in (second, third)]
+    assert rates == [(0.02, 0.004), (0.01, 0.002)]
+    assert second.shape.sharpen == comparison.SMALL.shape.sharpen == 1 / 2
+    assert third.shape.sharpen == 3
 
 
 @pytest.mark.parametrize("setting", [reordering.SMALL, reordering.LAPTOP])
@@ -194,6 +217,13 @@ def test_small_translators_have_heads_of_size_32(setting):
     assert setting.selection.most == 14
     assert setting.recipe.optimizer.rest.betas == (0.9, 0.98)
     assert setting.recipe.smoothing == 0.1
+
+
+def test_translations_of_the_paper_leave_out_no_short_sentence_and_go_on_for_a_tenth():
+    paper, laptop = reordering.PAPER, reordering.LAPTOP
+    assert paper.selection.least == 1 < laptop.selection.least < reordering.SMALL.selection.least
+    assert paper.further == paper.recipe.steps // 10
+    assert laptop.shape.hidden == 4 * laptop.shape.width  # as in the base model
 
 
 def test_products_of_a_translator_are_its_matrices():

@@ -2,9 +2,24 @@
 
 import math
 
+import flint
+import numpy as np
 import pytest
 
-from repro.jiang2024 import couplings, floors, rate
+from repro.jiang2024 import (
+    couplings,
+    floors,
+    gauge,
+    hankel,
+    memory,
+    mixing,
+    model,
+    ordering,
+    pieces,
+    rate,
+    recurrent,
+)
+from repro.numerics.exact import rational, rationals
 
 # rate.py
 
@@ -45,6 +60,170 @@ def test_no_even_number_of_waves_is_a_pair(n):
         floors.Pair(2, n)
 
 
+# recurrent.py
+
+
+def test_one_time_is_a_sequence():
+    rnn = recurrent.LinearRNN(rationals([[2]]), rationals([[3]]), rationals([5]))
+    assert rnn.kernel(1).tolist() == [[15]]
+    assert rnn(rationals([[7]])).tolist() == [105]
+
+
 def test_two_waves_are_enough_for_the_affine_floor():
     for N in (2, 3):
         assert float(floors.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
+
+
+@pytest.mark.parametrize("W", [[[-1]], [[0, 1], [1, 0]]])
+def test_eigenvalues_on_the_circle_are_no_decay(W):
+    n = len(W)
+    rnn = recurrent.LinearRNN(rationals(W), rationals([[1]] * n), rationals([1] * n))
+    with pytest.raises(ValueError, match="inside the unit circle"):
+        recurrent.decay(rnn)
+
+
+def test_decay_of_two_units_by_hand():
+    """W = diag(1/2, 1/3): P = diag(4/3, 9/8); A = (3/4 + 8/9 4) (4/3 + 9/8 9), q = 1 - 1/tr P."""
+    rnn = recurrent.LinearRNN(
+        rationals([["1/2", 0], [0, "1/3"]]), rationals([[1], [3]]), rationals([1, 2])
+    )
+    trace = rational("4/3") + rational("9/8")
+    A = (rational("3/4") + rational("32/9")) * (rational("4/3") + rational("81/8"))
+    assert recurrent.decay(rnn) == recurrent.Decay(A, 1 - 1 / trace)
+
+
+def test_decay_where_one_unit_feeds_the_other():
+    """W e_2 = e_1/2: P - W^T P W = 1 has P = diag(1, 5/4)."""
+    rnn = recurrent.LinearRNN(
+        rationals([[0, "1/2"], [0, 0]]), rationals([[0], [1]]), rationals([1, 0])
+    )
+    assert recurrent.decay(rnn) == recurrent.Decay(rational("5/4"), 1 - rational("4/9"))
+
+
+def test_a_kernel_longer_than_the_sequence_is_cut():
+    x, rho = rationals([[1], [2]]), rationals([[10], [1], [7], [7]])
+    assert recurrent.convolution(rho, x).tolist() == [10, 21]
+
+
+# ordering.py
+
+
+def test_all_may_be_exchanged_or_none_and_filters_may_be_as_long():
+    assert ordering.exchange(4, 2) == [2, 3, 0, 1]
+    assert ordering.exchange(4, 0) == ordering.rotation(4, 0) == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="the first and the last k"):
+        ordering.exchange(4, -1)
+    whole = ordering.filtered(rationals([1, 10]), rationals([2, 3]), ahead=False)
+    assert whole.tolist() == [[2, 0], [23, 2]]
+    short = ordering.filtered(rationals([1, 10]), rationals([0]), ahead=True)
+    assert short.tolist() == [[0, 0], [0, 0]]
+    with pytest.raises(ValueError, match="a filter of 1 to 2 values, got 0"):
+        ordering.filtered(rationals([1, 10]), rationals([]), ahead=True)
+
+
+def test_one_value_beyond_the_present_is_not_causal():
+    for t, j in ((0, 1), (1, 2), (0, 2)):
+        M = ordering.triangle(rationals([1, 2, 3]))
+        M[t, j] = rational(1)
+        assert not ordering.is_causal(M)
+    assert ordering.is_causal(ordering.triangle(rationals([1])))
+
+
+def test_kernels_that_begin_with_0_and_one_time():
+    assert ordering.triangle(rationals([0, 5])).tolist() == [[0, 0], [5, 0]]
+    assert ordering.triangle(rationals([3])).tolist() == [[3]]
+    assert ordering.causal_floor(rationals([[0, 1], [0, 0]])) == rational("1/24")
+    assert ordering.causal_floor(rationals([[7]])) == 0
+
+
+@pytest.mark.parametrize("offset", ["constant", "none"])
+def test_the_nearest_convolution_has_an_offset_for_every_time(offset):
+    """Nothing is nearest to nothing, at both times."""
+    M = rationals([[0, 0], [0, 0]])
+    model = ordering.best(M, offset)
+    assert (model.k.tolist(), model.b.tolist()) == ([0, 0], [0, 0])
+
+
+# memory.py
+
+
+def test_the_joint_complexity_where_two_times_cross():
+    """Sizes 1 and e^-1/2 at t = 1 and 3 cross at u = 1/4, below 1/3: the larger of e and 3 e^1/2 is
+    the value. Sizes 1 and e^-1 at 1 and 3 cross at u = 1/2, between 1/3 and 1: e^1/2 / (1/2)."""
+    half, one = (float(v) for v in (-0.5, -1))
+    cases = {(1, math.exp(half)): 3 * math.exp(0.5), (1, math.exp(one)): 2 * math.exp(0.5)}
+    for (early, late), expected in cases.items():
+        kernel = memory.Kernel([0, flint.arb(early), 0, flint.arb(late)])
+        assert float(memory.joint(kernel)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_joint_complexity_against_a_search():
+    """c sup_t e^{t/c} |rho(t)| on a grid of log u, u = 1/c, of step 2.3e-4: its logarithm changes
+    by at most ut times as much, and ut <= 4 where it is least."""
+    u = np.exp(np.linspace(-6, 3, 40_001))
+    for values in ([3, 0, 1], [5, 2, 0, 1], [0, 8, 1, 2], [1, 1, 1], [9, 0, 0, "1/10"]):
+        sizes = [float(rational(v)) for v in values]
+        heard = [np.exp(u * t) * size / u for t, size in enumerate(sizes) if size]
+        least = np.max(heard, 0).min()
+        found = float(memory.joint(memory.Kernel([rational(v) for v in values])))
+        assert least * (1 - 1e-3) <= found <= least * (1 + 1e-12)
+
+
+def test_a_late_supremum_behind_an_exponential_of_the_other_sign():
+    """e^-t/50 - e^-t/40, times e^{t/51}: the largest is found, wherever it is."""
+    fast, slow = memory.Exponential(-1, rational("1/40")), memory.Exponential(1, rational("1/50"))
+    t = np.arange(5000)
+    heard = np.exp(t / 51) * (np.exp(-t / 50) - np.exp(-t / 40))
+    assert heard.argmax() > 300
+    found = float(memory.C_2(memory.Kernel(terms=(slow, fast))))
+    assert found == pytest.approx(heard.max(), rel=1e-12)
+
+
+# hankel.py
+
+
+def test_sections_of_any_odd_number_of_values():
+    assert hankel.section([7]) == [[7]]
+    assert hankel.section([1, 2, 3, 4, 5]) == [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
+    for values in ([1, 2], [1] * 6):
+        with pytest.raises(ValueError, match="2N - 1 values"):
+            hankel.section(values)
+    with pytest.raises(ValueError, match="0 <= m < N"):
+        hankel.floors([flint.arb(1)] * 3, [-1, 1])
+
+
+def test_two_times_are_a_power_of_two_and_so_is_one():
+    assert float(hankel.proved_floor(2, 0)) == pytest.approx((1 - math.exp(-1)) * math.sqrt(2))
+    assert float(hankel.proved_floor(1, 0)) == pytest.approx(1 - math.exp(-1))
+    with pytest.raises(ValueError, match=r"N = 2\^k"):
+        hankel.proved_floor(6, 0)
+
+
+# pieces.py, mixing.py, gauge.py
+
+
+def test_tietzes_extension_follows_the_nearer_piece():
+    """2 on [2, 3], 5 on [4, 5]: at 39/10 min(9/10, 2/10) / (1/10) = 2, the upper value."""
+    assert pieces.staircase([2, 5]).tietze(rational("39/10")) == 5
+
+
+def test_couplings_of_the_example_by_hand():
+    """1 + 2 sin(pi/6) sin(pi/2), with pi/2 = pi/6 + pi/3."""
+    sixth = math.pi / 6
+    assert mixing.original(sixth, 3 * sixth) == pytest.approx(2)
+    assert mixing.original(sixth, -3 * sixth) == pytest.approx(0)
+    assert mixing.mixed(sixth, 2 * sixth) == pytest.approx(2)
+
+
+def test_a_gauge_divides_and_shows_by_how_much():
+    """f' = (f/g, 1/g), which is at most 1 for g >= 1."""
+    H = model.Target(lambda z: z[..., 0], lambda x: x, lambda u, v: 0 * u * v.T)
+    moved = gauge.gauged(H, lambda x: 1 + 4 * x[..., 0])
+    x = rationals([["1/2"], [0]])
+    assert moved.f(x).tolist() == [[rational("1/6"), rational("1/3")], [0, 1]]
+    assert moved(x).tolist() == H(x).tolist() == [rational("1/4")] * 2
+
+
+def test_a_coupling_is_recovered_between_any_two_values():
+    """e^D = 4 and tau = 3: w = 2/3 between 1 and 3."""
+    assert gauge.recovered(rational("7/3"), rational(1), rational(3), tau=3) == 4
