@@ -116,8 +116,20 @@ def test_the_ball_has_room_for_the_rounding_of_a_norm_and_no_more(dtype):
         model(torch.tensor([[1 + 5 * eps]], dtype=dtype))
 
 
+def test_one_point_outside_the_ball_is_enough():
+    model = network.polynomial_transformer(Polynomial(1, {(1,): 1}), 1)
+    with pytest.raises(ValueError, match=r"got \|\|x\|\| = 3; build the model with B >= 3"):
+        model(torch.tensor([[0.5], [3.0], [-2.0]], dtype=torch.float64))
+
+
+def test_one_coefficient_that_is_too_large_is_enough():
+    Q = Polynomial(1, {(1,): 10**60, (2,): 1})
+    with pytest.raises(ValueError, match=r"a coefficient of Lemma 3\.3 is too large"):
+        network.polynomial_transformer(Q, 1, dtype=torch.float32)
+
+
 def test_a_module_of_no_points_has_no_values():
-    model = network.polynomial_transformer(Polynomial(2, {(1, 0): 1}), 1)
+    model = network.polynomial_transformer(Polynomial(2, {(1, 0): 1}), "1/2")
     assert model(torch.zeros(0, 2, dtype=torch.float64)).shape == (0,)
     with pytest.raises(ValueError, match="takes x of shape"):
         model(torch.zeros(3, dtype=torch.float64))
@@ -168,6 +180,12 @@ def test_linear_and_constant_polynomials_need_no_block(build):
 def test_one_bad_exponent_is_enough(exponent):
     with pytest.raises(ValueError, match="an exponent is 2 integers >= 0 here"):
         Polynomial(2, {(1, 1): 1, exponent: 1})
+
+
+def test_coefficients_of_polynomials_have_a_column_for_each_degree():
+    p = [flint.fmpq_poly(c) for c in ([1], [0, 0, 5], [0])]
+    assert few.coefficients(p[:1]).tolist() == [[1]]
+    assert few.coefficients(p).tolist() == [[1, 0, 0], [0, 0, 5], [0, 0, 0]]
 
 
 def test_near_0_the_first_of_equal_scores_is_kept():

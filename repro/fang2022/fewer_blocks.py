@@ -239,9 +239,9 @@ def germs(rows: Layout, t: Sequence[flint.fmpq_poly], blocks: Iterable[Block]) -
     return Z
 
 
-def _sign_near_zero(p: flint.fmpq_poly) -> int:
+def _positive_near_zero(p: flint.fmpq_poly) -> bool:
     lowest = next((c for c in p.coeffs() if c != 0), 0)
-    return (lowest > 0) - (lowest < 0)
+    return bool(lowest > 0)
 
 
 def _largest_near_zero(alpha: Array) -> Array:
@@ -249,13 +249,13 @@ def _largest_near_zero(alpha: Array) -> Array:
     for i, row in enumerate(alpha):
         best = 0
         for j in range(1, len(row)):
-            best = j if _sign_near_zero(row[j] - row[best]) > 0 else best
+            best = j if _positive_near_zero(row[j] - row[best]) else best
         kept[i, best] = row[best]
     return kept
 
 
 def _relu_near_zero(a: Array) -> Array:
-    on = np.vectorize(lambda p: _sign_near_zero(p) > 0, otypes=[bool])(a)
+    on = np.vectorize(_positive_near_zero, otypes=[bool])(a)
     return np.where(on, a, 0 * a)
 
 
