@@ -3,6 +3,7 @@
 # make bench     cost, as ratios           make data     data sets that claims need
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
 # make mutants   is every mistake seen? MUTANTS="repro/numerics/rates.py --budget 600" reaches it
+# make controls  is every control red once its break is taken out?
 # make clean     remove what runs wrote; finished trainings in store/ stay
 #
 # Each target sets up what it needs, once. PYTEST_ARGS="-k lemma_3_1" reaches pytest.
@@ -12,7 +13,7 @@ BIN := .venv/bin
 READY := .venv/.installed-from-lock
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup claims test bench data paper mutants lint clean
+.PHONY: setup claims test bench data paper mutants controls lint clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -50,6 +51,9 @@ paper: $(READY)
 mutants: $(READY)
 	-$(BIN)/python -m repro.mutants $(MUTANTS)
 	$(BIN)/python -m repro.mutants --report
+
+controls: $(READY)
+	$(BIN)/python -m repro.mutants.controls
 
 lint: $(READY)
 	$(BIN)/ruff check .

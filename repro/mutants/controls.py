@@ -28,10 +28,12 @@ from typing import Any
 
 import pytest
 
+from repro.files import write_atomically
 from repro.harness.checks import ClaimFailed
 from repro.harness.project import SCALES
 from repro.mutants import swap
 
+LAST = "artifacts/mutants/controls.txt"
 FOLDER = Path(__file__).parent / "controls"
 PREFIX = "test_control"
 
@@ -183,12 +185,15 @@ def main(arguments: list[str] | None = None) -> int:
     for told in done.passed:
         print(f"BAD CONTROL, passes without its break: {told}")
     kept = sum(entry.why != "" for entry in entries)
-    print(
+    told = (
         f"{len(all_of_them)} controls: {len(done.red)} tests red without their break, "
         f"{len(done.passed)} not, {kept} whose break cannot be taken out, "
         f"{len(missing)} without an entry, {len(done.errors)} errors, "
         f"{len(done.not_run) + len(done.never_tried)} not run"
     )
+    print(told)
+    if not options.only and options.scale == "smoke":
+        write_atomically(root / LAST, told + "\n")  # for the report
     return 1 if missing or done.passed or done.errors else 0
 
 

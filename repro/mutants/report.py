@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.files import write_atomically
-from repro.mutants import equivalents, results
+from repro.mutants import controls, equivalents, results
 from repro.mutants.results import Place, Result
 from repro.report import MUTANTS
 from repro.report.numbers import percent
@@ -51,6 +51,7 @@ class Report:
     survivors: list[Survivor] = field(default_factory=list)
     seen_by: Counter = field(default_factory=Counter)  # test file: mutants it was the first to see
     reasons: list[tuple[equivalents.Same, int]] = field(default_factory=list)
+    controls: str = ""  # what their last audit said
 
     @property
     def total(self) -> Row:
@@ -67,7 +68,8 @@ class Report:
 
 
 def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Report:
-    report = Report()
+    audit = root / controls.LAST
+    report = Report(controls=audit.read_text().strip() if audit.exists() else "")
     same = equivalents.read()
     uses = Counter()
     for file in files:
@@ -120,6 +122,7 @@ that reach the change. A change that turns nothing red has *survived*.
 make mutants                                          # all; interrupt it, and it goes on next time
 make mutants MUTANTS="repro/wang2024/moving.py"       # one module
 make mutants MUTANTS="--budget 28800"                 # stop after eight hours
+make controls                                         # every control without its break
 python -m repro.mutants --help
 ```
 
@@ -129,6 +132,9 @@ transposition (`repro/mutants/operators.py`). Not changed: what draws figures, w
 only a type checker sees. Each mutant meets the tests that execute its line, at smoke scale, from
 the fastest on, for up to a minute of tests; the first red one ends it. One that takes five times as
 long as the code as it is counts as seen.
+
+`make controls` does the reverse: it takes the break out of every control, one at a time, and each
+must come out red (`repro/mutants/controls/` says where the breaks are).
 
 Mutants that are no mistakes are listed by hand in `repro/mutants/equivalent/`, each with its
 reason, and are not counted.
@@ -143,6 +149,7 @@ def markdown(report: Report) -> str:
     parts += ["## What saw them\n", "The first red test of each mutant stood in:\n"]
     parts.append("| file | mutants |\n|---|---:|")
     parts += [f"| {name} | {count} |" for name, count in report.seen_by.most_common()]
+    parts += ["\n## Controls without their break\n", report.controls or "Not audited yet."]
     parts += ["\n## Survivors\n"]
     parts += [_told(one) for one in report.survivors] or ["None."]
     parts += ["\n## No mistakes\n"]
