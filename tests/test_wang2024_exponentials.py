@@ -185,6 +185,8 @@ def test_interpolant_solves_the_linear_system():
     system = flint.fmpq_mat(rationals(rows).tolist())
     solved = system.solve(flint.fmpq_mat([[flint.fmpq(int(t == T))] for t in range(H)]))
     assert list(Interpolant(T, H, q).alphas) == solved.entries()
+    small = Interpolant(1, 2, "1/2")  # x (x - 1) over its value -1/4 at x = 1/2
+    assert (small.alphas, small.weight) == ((4, -4), 8)
 
 
 def test_error_of_an_interpolant_against_balls():
@@ -199,6 +201,31 @@ def test_error_of_an_interpolant_against_balls():
 def test_accurate_takes_the_largest_power_of_one_half_that_serves():
     phi = exponentials.accurate(6, 7, "1/10")
     assert phi.error <= rational("1/10") < Interpolant(6, 7, 2 * phi.q).error
+
+
+def test_accurate_begins_with_one_half_and_takes_a_level_that_is_met_exactly():
+    assert exponentials.accurate(1, 2, 100).q == rational("1/2")
+    assert exponentials.accurate(1, 3, Interpolant(1, 3, "1/2").error).q == rational("1/2")
+
+
+def test_enclosures_hold_when_they_are_cut_off_early(monkeypatch):
+    """With 8 bits for 256: nine factors 1 - 2^-k, the next being above 1 - 2^-9."""
+    fine = exponentials.infinite_factorial("1/2"), exponentials.interpolation_limit(2, "1/2")
+    monkeypatch.setattr(exponentials, "BITS", 8)
+    exponentials._factorials.cache_clear()
+    try:
+        factorial = exponentials.infinite_factorial("1/2")
+        limit = exponentials.interpolation_limit(2, "1/2")
+    finally:
+        exponentials._factorials.cache_clear()
+    nine = [math.prod(1 - 0.5**i for i in range(1, k + 1)) for k in range(10)]
+    low, high = nine[9] * (1 - 2.0**-10 / 0.5), nine[9]
+    assert (float(factorial.lower()), float(factorial.upper())) == pytest.approx((low, high), 1e-9)
+    total, rest = sum(4.0**-k * f for k, f in enumerate(nine)), 4.0**-10 / (1 - 1 / 4)
+    ends = total / high / 4, (total + rest) / low / 4  # 2^-3 / (1 - 1/2) in front
+    assert (float(limit.lower()), float(limit.upper())) == pytest.approx(ends, rel=2e-8)
+    assert factorial.contains(fine[0])
+    assert limit.contains(fine[1])
 
 
 def test_limit_and_bound_of_the_error():
@@ -235,6 +262,10 @@ def test_other_refusals():
         exponentials.accurate(3, 4, 0)
     with pytest.raises(ValueError, match="j = H - T >= 1 and 0 < q < 1, got j = 0"):
         exponentials.interpolation_bound(0, "1/2")
+    for q in (0, 1, "3/2", "-1/2"):
+        with pytest.raises(ValueError, match=f"0 < q < 1, got j = 1, q = {q}"):
+            exponentials.interpolation_bound(1, q)
+    assert exponentials.interpolation_bound(1, "1/2") > 0
     for function in (exponentials.weight_bound, exponentials.error_bound):
         with pytest.raises(ValueError, match="needs an integer T >= 1, got T = 0"):
             function(0, "1/2")
@@ -291,6 +322,9 @@ def test_weights_and_errors_for_T_1_by_hand():
     bound = exponentials.weight_bound(1, "1/10")  # 18 - 48/10; 8 - 8/10 and 32 - 256/10 are less
     assert (bound.weight, bound.N) == (rational("66/5"), 3)
     assert exponentials.error_bound(1, 10) == rational("1/6")  # 8/48; 22/256 and 40/1280 are less
+    exact = exponentials.weight_bound(1, 0)  # 2 N^2 grows: the last of N <= 3T + 3
+    assert (exact.weight, exact.N) == (72, 6)
+    assert exponentials.error_bound(1, 60) == rational("12/6912")  # 1, -72, 840, -3584, 6912, ...
 
 
 # Trained
