@@ -1,5 +1,6 @@
 """l1 approximation: blocks, zeros and pieces by hand; bounded weights."""
 
+import math
 from fractions import Fraction
 
 import flint
@@ -45,6 +46,34 @@ def test_a_moved_time_has_the_values_of_the_other_functions(kind):
         moved = [mine.moved(t, other)]
         assert mine.values(moved) == pytest.approx(other.values([t]), rel=1e-14)
         assert mine.moved(t, mine) == t
+
+
+def test_functions_and_their_tails_by_hand():
+    shifted, scaled = l1.Exponentials((Log(2), 3), shift=1), l1.Powers((2, 3), scale=3)
+    for values, wanted in [
+        (shifted.values([3]), [0.25, math.exp(-6)]),
+        ([[float(f) for f in shifted.balls([3])[0]]], [0.25, math.exp(-6)]),
+        (scaled.values([6]), [0.25, 0.125]),
+        ([[float(f) for f in scaled.balls([6])[0]]], [0.25, 0.125]),
+    ]:
+        assert values[0] == pytest.approx(wanted)
+    assert float(shifted.tails(3)[0]) == 0.5  # 1/4 + 1/8 + ...
+    assert float(scaled.tails(2)[0]) == pytest.approx(9 * (math.pi**2 / 6 - 1))
+    assert (len(shifted), len(scaled)) == (2, 2)
+
+
+def test_a_sign_that_is_not_told_doubles_the_precision(monkeypatch):
+    asked = []
+
+    def undecided(kernel, family, times, rows, basis):
+        asked.append((basis.bits, flint.ctx.prec))
+        if len(asked) < 3:
+            raise l1.Undecided("not yet")
+        return "found"
+
+    monkeypatch.setattr(l1, "_best", undecided)
+    assert l1.best(l1.indicator(0), l1.Exponentials((1, 2)), window=9) == "found"
+    assert asked == [(512, 512), (1024, 1024), (2048, 2048)]
 
 
 def test_blocks_grow_by_an_eighth_up_to_a_million():
@@ -101,10 +130,14 @@ def power_sum(alpha, exponents, start):
 @pytest.mark.parametrize(
     ("alpha", "exponents"),
     [((1,), (2,)), ((1, -100.5), (2, 3)), ((-1, 7.25), (2, 3)),
-     ((1, -251, 15_125.25), (2, 3, 4)), ((-1, 105, -453.75), (2, 3, 4))],
+     ((1, -251, 15_125.25), (2, 3, 4)), ((-1, 105, -453.75), (2, 3, 4)),
+     ((1, -3, 2.21), (2, 3, 4)), ((1, -11, 30.21), (2, 3, 4))],
 )  # fmt: skip
 def test_powers_that_change_sign_beyond_the_window_are_summed_in_pieces(alpha, exponents):
-    """1 - 251/t + 15125.25/t^2 vanishes at 100.5, 150.5; the last at 4.51.., 100.48..."""
+    """1 - 251/t + 15125.25/t^2 vanishes at 100.5, 150.5; the next at 4.51.., 100.48..
+
+    The last two vanish at 1.3, 1.7 and at 5.3, 5.7: two zeros that no integer time tells.
+    """
     found = l1.l1_error(l1.indicator(1), l1.Powers(exponents), alpha, window=10)
     inside = abs(1 - sum(alpha)) + power_sum(alpha, exponents, 2)
     assert float(found) == pytest.approx(inside, rel=1e-9)
