@@ -5,6 +5,7 @@ import math
 import flint
 import numpy as np
 import pytest
+import torch
 
 from repro.jiang2024 import (
     couplings,
@@ -14,12 +15,18 @@ from repro.jiang2024 import (
     memory,
     mixing,
     model,
+    networks,
     ordering,
     pieces,
     rate,
     recurrent,
+    representation,
+    selection,
+    softmax,
 )
 from repro.numerics.exact import rational, rationals
+
+UNIT = 2.0**-53
 
 # rate.py
 
@@ -227,3 +234,80 @@ def test_a_gauge_divides_and_shows_by_how_much():
 def test_a_coupling_is_recovered_between_any_two_values():
     """e^D = 4 and tau = 3: w = 2/3 between 1 and 3."""
     assert gauge.recovered(rational("7/3"), rational(1), rational(3), tau=3) == 4
+
+
+# softmax.py, selection.py, representation.py
+
+
+def test_the_norm_is_that_of_one_value():
+    """|(3, 4)| = 5 is the largest; times half of |1| + |-1|."""
+    values = torch.tensor([[3.0, 4.0], [0.0, 1.0]])
+    assert softmax.by_sum(values, torch.tensor([1.0, -1.0])).item() == pytest.approx(5)
+
+
+def test_as_many_rows_are_selected_as_there_are_waves():
+    x = torch.zeros(7, 5, 1, dtype=torch.float64)
+    two = selection.transformer(
+        lambda u: u + torch.arange(2), lambda v: v + torch.arange(2), lambda v: v, lambda z: z, x
+    )
+    assert [tuple(W.shape) for W in (two.W_Q, two.W_K, two.W_V)] == [(2, 5), (2, 5), (1, 5)]
+
+
+def test_codes_of_three_rows_by_hand():
+    """17/21, 19/21 and 209/219, of which the last two are the nearest; a first 0 is a number."""
+    H = representation.Superposition([lambda z: z] * 3, lambda v: v * rationals([1, 2, 3]), Q=1)
+    form = representation.Superposed(H, representation.rank_one(3, 2))
+    assert form.codes.tolist() == rationals(["17/21", "19/21", "209/219"]).tolist()
+    assert form.apart == rational("209/219") - rational("19/21")
+    assert form.F(rationals([[0, 1, 1, "17/21"]])).tolist() == [0]
+
+
+# networks.py
+
+
+def affine_error(x, e, W, b):
+    """Of W x + b: |W| e + (k + 1) u (|W| |x| + |b|), for one token, entry by entry."""
+    return [
+        sum(abs(w) * e_j for w, e_j in zip(row, e, strict=True))
+        + (len(x) + 1) * UNIT * (sum(abs(w * v) for w, v in zip(row, x, strict=True)) + abs(b_i))
+        for row, b_i in zip(W, b, strict=True)
+    ]
+
+
+def test_round_off_is_the_bound_of_the_text_entry_by_entry():
+    """All sizes differ: d = 1, n = 3, m_h = 2, d_v = 4, tau = 5, six neurons; W_Q has two units
+    more, being of logarithms."""
+    rng, (d, n, m_h, d_v, tau, width) = np.random.default_rng(5), (1, 3, 2, 4, 5, 6)
+    sizes = [(width, d), (width,), (n, width), (n,), (m_h, n), (m_h, n), (d_v, n)]
+    sizes += [(width, d_v), (width,), (1, width), (1,)]
+    arrays = [rng.normal(size=size) for size in sizes]
+    A, a, B, b, W_Q, W_K, W_V, C, c, D, e = arrays
+    x = rng.normal(size=(tau, d))
+    hidden = np.maximum(x @ A.T + a, 0)
+    h = hidden @ B.T + b
+    e_h = [
+        affine_error(z, affine_error(token, [0] * d, A, a), B, b)
+        for token, z in zip(x, hidden, strict=True)
+    ]
+    (Q, e_Q), (K, e_K), (V, e_V) = (
+        (h @ W.T, e_h @ abs(W).T + (n + more) * UNIT * abs(h) @ abs(W).T)
+        for W, more in ((W_Q, 2), (W_K, 0), (W_V, 0))
+    )
+    expected = []
+    for t in range(tau):
+        logits = K @ Q[t]
+        off = [
+            abs(Q[t]) @ e_K[s] + e_Q[t] @ abs(K[s]) + m_h * UNIT * abs(Q[t]) @ abs(K[s])
+            + UNIT * (max(logits) - logits[s]) + 2 * UNIT
+            for s in range(tau)
+        ]  # fmt: skip
+        weights = np.exp(logits) / np.exp(logits).sum()
+        moved = max(off) / 2 * (V.max(0) - V.min(0))
+        e_mean = moved + weights @ e_V + 2 * tau * UNIT * weights @ abs(V)
+        inner = np.maximum(C @ (weights @ V) + c, 0)
+        expected += affine_error(inner, affine_error(weights @ V, e_mean, C, c), D, e)
+    A, a, B, b, W_Q, W_K, W_V, C, c, D, e = map(torch.tensor, arrays)
+    first, last = networks.FeedForward(A, a, B, b), networks.FeedForward(C, c, D, e)
+    found = networks.Networks(first, W_Q, W_K, W_V, last).roundoff(torch.tensor(x))
+    assert found.tolist() == pytest.approx([1.01 * value for value in expected], rel=1e-9)
+    assert (first.neurons, last.neurons) == (6, 6)
