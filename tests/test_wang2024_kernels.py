@@ -61,6 +61,17 @@ def test_changes_of_a_kernel():
     assert 15 < sum(signs) < 45
 
 
+def test_each_change_of_a_kernel_by_hand():
+    power = k.power(2)
+    assert [k.alternating(power)(t) for t in (1, 2, 4)] == [-1, 1 / 4, 1 / 16]
+    assert k.cosine(k.exponential(1), 3)(2) == pytest.approx(math.exp(-2) * math.cos(6))
+    assert k.log_cosine(power)(3) == pytest.approx(math.cos(math.log(3)) / 9)
+    drawn = [np.random.SeedSequence([7, t]).generate_state(1)[0] for t in range(1, 40)]
+    signs = [-1 if number % 2 else 1 for number in drawn]
+    found = [k.random_signs(power, seed=7)(t) for t in range(1, 40)]
+    assert found == pytest.approx([sign / t**2 for t, sign in enumerate(signs, start=1)])
+
+
 BAD = {
     "a flat exponential": (lambda: k.exponential(0), "summable for beta > 0"),
     "a power too flat": (lambda: k.power(1), "summable for beta > 1, got beta = 1"),
@@ -191,6 +202,11 @@ def test_bounded_weights_floor_is_the_best_of_its_starts():
     floor = float(k.bounded_weights_floor(kernel, "1/2", 5))
     assert floor == pytest.approx(max(map(by_hand, range(60))))
     assert floor > 0
+    nothing = k.bounded_weights_floor(kernel, "1/2", 0)
+    assert float(nothing) == pytest.approx(math.pi**2 / 6)
+    for exponent, weight in ((0, 5), ("1/2", -1)):
+        with pytest.raises(ValueError, match="an exponent > 0 and a weight >= 0"):
+            k.bounded_weights_floor(kernel, exponent, weight)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
