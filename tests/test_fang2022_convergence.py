@@ -1,0 +1,55 @@
+"""Section 5 of fang2022: the convergence rule at its edges, and which draws a seed stands for."""
+
+import math
+
+import torch
+
+from repro.fang2022 import experiments, piecewise, without_attention
+from repro.fang2022.experiments import first_epoch_below, first_still_epoch, last_moving_epoch
+from repro.training import Workspace
+from repro.training.loop import generator_at
+
+
+def test_a_change_of_exactly_the_limit_is_a_change():
+    """Table 1: smaller than 0.01. Here 1/2, which floats hold exactly."""
+    assert first_still_epoch([1.0, 1.5, 1.5], change=0.5) == 3
+    assert first_still_epoch([1.0, 0.5, 0.0], change=0.5) is None
+    assert last_moving_epoch([1.0, 1.5, 1.75], change=0.5) == 2
+    assert first_epoch_below([3.0, 2.0, 1.0], 2.0) == 3
+
+
+def test_the_rule_looks_at_one_change_of_a_hundredth():
+    assert first_still_epoch([1.0, 1.015, 1.006]) == 3
+    assert first_still_epoch([1.0, 1.015, 1.03]) is None
+    assert last_moving_epoch([1.0, 1.015, 1.006]) == 2
+
+
+def test_the_floor_of_a_shallow_network_is_for_inputs_of_deviation_10():
+    assert experiments.shallow_floor(3) == experiments.shallow_floor(3, 10.0)
+
+
+def test_networks_for_the_square_are_drawn_from_stream_minus_1():
+    drawn = piecewise._drawn(piecewise.ReluFit((4,), 0, seed=9))
+    most, generator = math.sqrt(6), generator_at(9, -1)
+    first = torch.empty(4, 1, dtype=torch.float64).uniform_(-most, most, generator=generator)
+    assert torch.equal(drawn.state_dict()["0.weight"], first)
+
+
+def test_the_control_without_attention_is_drawn_from_stream_minus_1(monkeypatch):
+    """Standard normal weights, and a step from the stream of its number."""
+    seen = {}
+
+    def fit(model, loss, **recipe):
+        seen.update(first=model[0].weight.detach().clone(), recipe=recipe)
+        return {}
+
+    monkeypatch.setattr(without_attention, "fit", fit)
+    without_attention.train(without_attention.WithoutAttention(M=1.0, steps=3, seed=9), Workspace())
+    assert torch.equal(seen["first"], torch.randn(2, 2, generator=generator_at(9, -1)))
+
+
+def test_the_error_of_the_square_is_taken_over_the_whole_grid():
+    """x + 2y on [-2, 2]^2 in 201 steps: |x + 2y + xy| is largest, 10, in the corner (2, 2)."""
+    model = torch.nn.Linear(2, 1, bias=False)
+    model.weight.data = torch.tensor([[1.0, 2.0]])
+    assert abs(without_attention.sup_error(model, 2.0) - 10) < 1e-5
