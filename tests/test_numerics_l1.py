@@ -7,7 +7,7 @@ import flint
 import numpy as np
 import pytest
 
-from repro.numerics import l1
+from repro.numerics import l1, vertices
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log, ball
 
@@ -232,6 +232,19 @@ def test_a_kernel_with_a_tail_by_hand():
     assert best.times == (int(np.argmin(errors)),)
 
 
+def test_what_lies_beyond_the_window_is_not_claimed():
+    """2^-t is met by itself, everywhere: without its tail the program would prove 2^-11 > 0."""
+    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))
+    family = l1.Exponentials((Log(2),))
+    for best in (
+        l1.best(kernel, family, window=12),
+        l1.best_for_all([(kernel, family), (kernel, family)], window=12),
+    ):
+        assert best.floor <= 0
+        assert best.floor == pytest.approx(0, abs=1e-9)  # the program of the window leaves 2^-11
+        assert best.error == pytest.approx(2.0**-10, rel=1e-6)  # of the kernel, and of phi
+
+
 def test_one_weight_for_two_kernels_by_hand():
     """|1 - a| + a/3 and |3 - a| + a/3, the worse of them: equal at a = 2, where both are 5/3."""
     family = l1.Exponentials((Log(4),))
@@ -240,6 +253,21 @@ def test_one_weight_for_two_kernels_by_hand():
     assert (best.floor, best.error) == pytest.approx((5 / 3, 5 / 3), rel=1e-8)  # the program's part
     assert best.floor <= best.error
     assert [float(alpha) for alpha in best.coefficients] == pytest.approx([2])
+
+
+def test_the_worse_of_two_kernels_is_told_and_shares_are_divided_by_their_sum(monkeypatch):
+    """1 at t = 0 by a 4^-t leaves 1/3, by a 16^-t only 1/15."""
+    pairs = [(l1.indicator(0), l1.Exponentials((Log(base),))) for base in (4, 16)]
+    best = l1.best_for_all(pairs, window=30)
+    assert (best.floor, best.error) == pytest.approx((1 / 3, 1 / 3), rel=1e-8)
+    assert best.family is pairs[0][1]
+
+    def doubled(*arguments):
+        chosen, alpha, z, lam = vertices.least_worst(*arguments)
+        return chosen, alpha, z, [2 * share for share in lam]
+
+    monkeypatch.setattr(l1, "least_worst", doubled)
+    assert l1.best_for_all(pairs, window=30).floor == pytest.approx(1 / 6, rel=1e-8)
 
 
 @pytest.mark.parametrize("share", [0.5, 2.0])
