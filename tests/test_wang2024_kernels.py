@@ -83,6 +83,7 @@ BAD = {
     "sH = 1": (lambda: k.Interpolation(k.power(2), "log", 2, Fraction(1, 2)), "needs sH > 1"),
     "equal exponents": (lambda: k.Interpolation(k.power(2), "lin", 4, 0), "s > 0 and H >= 1"),
     "no constant": (lambda: k.power_bound(2, 1, 1), "H >= 2 and s > 1/2"),
+    "s = 1/2": (lambda: k.power_bound(2, 4, Fraction(1, 2)), "H >= 2 and s > 1/2, got H = 4"),
     "a bump at 0": (lambda: k.Bumps(k.power(2), "log", 1, 1, first=0).ball(1), "no bump at T = 0"),
 }
 
@@ -135,6 +136,19 @@ def test_the_bound_of_an_interpolant_is_its_formula():
     euler = math.prod(1 - q**i for i in range(1, 60))
     by_hand = math.pi**2 / 6 - 1.25 + 2 / euler**2 * (1 / 4 + q**2)
     assert float(k.Interpolation(k.power(2), "log", 2, 1).bound()) == pytest.approx(by_hand)
+
+
+def test_the_error_of_two_slow_heads_by_hand():
+    """q = e^-1/100: far beyond the 200 times that are added up phi is bounded, term by term."""
+    q, first = math.exp(-0.01), math.exp(-1)
+    w = 1 / (1 - q), first / (q * (q - 1))
+    x = q ** np.arange(2, 202)
+    phi = x * (w[0] * (x - q) + w[1] * (x - 1))
+    inside = np.abs(np.exp(-np.arange(2.0, 202.0)) - phi).sum()
+    beyond = (abs(w[0]) * q + abs(w[1])) * q**202 / (1 - q)
+    found = k.Interpolation(k.exponential(1), "lin", 2, Fraction(1, 100)).error()
+    assert float(found) == pytest.approx(inside + beyond, rel=1e-9)
+    assert beyond > inside / 100
 
 
 @pytest.mark.parametrize("H", [1, 2, 5, 20])
