@@ -149,6 +149,21 @@ def test_signs_change_where_blocks_are_split():
     alpha = [flint.arb(1), flint.arb("-100.5")]
     assert l1._split(family, alpha, [10, 50, 60, 300, 1000]) == [10, 101]
     assert l1._split(family, alpha, [200, 300]) == [200]
+    for k in range(60, 80):
+        alpha = [flint.arb(1), -flint.arb(k) - 0.5]
+        assert l1._split(family, alpha, [10, 50, 60, 300]) == [10, k + 1]
+
+
+@pytest.mark.parametrize(
+    ("alpha", "all_found"),
+    [((1, 0, -9.5), False), ((1, 3, 2), False), ((1, -9, 18.5), True), ((1, -3, 2.21), True)],
+)
+def test_fewer_zeros_than_there_can_be_are_not_all(alpha, all_found):
+    """1 - 9.5/t^2 has one zero t > 0, 1 + 3/t + 2/t^2 none; three powers may have two."""
+    family, times = l1.Powers((2, 3, 4)), range(1, 12)
+    weights = [flint.arb(a) for a in alpha]
+    phi = l1._phi(family, weights, times)
+    assert l1._all_zeros_found(family, weights, times, phi, ()) is all_found
 
 
 def test_a_kernel_with_a_tail_leaves_the_error_open_by_it():
@@ -177,6 +192,7 @@ COUNTED = {
     "known after the last": ((0, 1), (1, 1), (5,), 1),
     "known before the first": ((1, 2), (1, -1), (0,), 2),
     "known at the last": ((0, 1), (1, 0), (1,), 1),
+    "known in two intervals": ((0, 1, 2), (1, -1, 1), (Fraction(1, 2), Fraction(3, 2)), 2),
     "known at two neighbours": ((0, 1, 2, 3), (1, 0, 0, 1), (1, 2), 2),
 }
 
