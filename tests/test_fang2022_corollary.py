@@ -1,4 +1,4 @@
-"""Corollary 3.7 of fang2022 by hand: where models are looked at, and what is made of that."""
+"""Remark 3.6 and Corollary 3.7 of fang2022 by hand: floors, and where models are looked at."""
 
 import math
 
@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pytest
 
-from repro.fang2022 import approximation, powers, tower
+from repro.fang2022 import approximation, piecewise, powers, tower
 from repro.fang2022.approximation import Approximant
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics.exact import rational, rationals, to_float
@@ -39,6 +39,17 @@ def zero(monkeypatch):
     return Zero()
 
 
+# --- linear pieces -------------------------------------------------------------------------------
+
+
+def test_the_floors_for_one_and_two_pieces():
+    """x^2 - 1/2 and x^2 - 1/3 on [-1, 1]; with two pieces an eighth and 1/180."""
+    assert [piecewise.least_error(k) for k in (1, 2)] == [rational("1/2"), rational("1/8")]
+    squares = [piecewise.least_mean_square(k) for k in (1, 2)]
+    assert squares == [rational("4/45"), rational("1/180")]
+    assert [piecewise.most_pieces(w) for w in ((10,), (4, 4, 4), ())] == [11, 125, 1]
+
+
 # --- one variable --------------------------------------------------------------------------------
 
 
@@ -68,7 +79,7 @@ def test_float64_is_measured_on_chebyshevs_grid(zero, cube):
     assert zero.asked == [round(2**20 * y) / 2**20 for y in grid]
     assert found.error == pytest.approx(6, rel=1e-13)
     assert 0 <= found.rounding <= found.bound
-    assert found.estimate == pytest.approx(CUBES[cube] * U, rel=1e-13)
+    assert found.estimate == pytest.approx(CUBES[cube] * U, rel=1e-13, abs=0)
     c = [6, -16, 12] if cube == "[0, 1]" else [1, -2, 3]
     model = powers.construction(
         Polynomial(1, {(s,): v for s, v in enumerate(c)}), 1, q=3, lifts=powers.roomy
@@ -79,6 +90,17 @@ def test_float64_is_measured_on_chebyshevs_grid(zero, cube):
 def test_float64_is_measured_at_257_points(zero):
     approximation.in_float64(zero, 2, "[-1, 1]", "cpu")
     assert len(zero.asked) == 257
+
+
+def test_on_the_unit_interval_the_model_is_not_mirrored():
+    """exp(sin 3y) is not even."""
+    target = approximation.EXAMPLES["smooth"].target
+    best, found = (
+        approximation.approximant(target, 5),
+        approximation.in_float64(target, 5, "[0, 1]", "cpu", points=32),
+    )
+    assert best.upper is not None
+    assert found.error <= best.upper + found.bound
 
 
 @pytest.mark.parametrize("cube", CUBES)
@@ -100,7 +122,7 @@ def test_the_estimate_of_the_round_off_weighs_powers_of_B():
     """(3/5, 4/5) etc. carry x_1 x_2 with 25/48 each; b = -7."""
     model = powers.construction(Polynomial(2, {(1, 1): 1, (0, 0): -7}), 3)
     assert approximation.roundoff_estimate(model, 3) == pytest.approx(
-        U * (2 * 25 / 48 * 9 + 7), rel=1e-13
+        U * (2 * 25 / 48 * 9 + 7), rel=1e-13, abs=0
     )
 
 
@@ -182,7 +204,7 @@ def test_the_plane_in_float64_is_measured_on_its_grid():
     assert found.bound == tower.output_bound(model, rational("99/70"), "float64", powers.roomy)
     beta = np.abs(to_float(model.beta)).reshape(3, 7).sum(0)
     sizes = beta[4] * 99 / 70 + beta[5] * (99 / 70) ** 2 + abs(to_float(model.b))
-    assert found.estimate == pytest.approx(float(sizes) * U, rel=1e-12)
+    assert found.estimate == pytest.approx(float(sizes) * U, rel=1e-12, abs=0)
 
 
 def test_the_round_off_in_the_plane_is_against_the_same_polynomial(monkeypatch):

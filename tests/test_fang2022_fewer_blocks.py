@@ -95,7 +95,8 @@ def test_floats_store_the_same_small_integers():
 @pytest.mark.parametrize("q", [1, 2, 15])
 def test_the_round_off_bound_is_the_formula(q, dtype):
     u = Fraction(torch.finfo(dtype).eps) / 2
-    assert few.roundoff_bound(q, dtype) == pytest.approx(float((1 + u) ** (q - 1) - 1), rel=1e-12)
+    expected = float((1 + u) ** (q - 1) - 1)
+    assert few.roundoff_bound(q, dtype) == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 # --- Theorem C -----------------------------------------------------------------------------------

@@ -180,10 +180,10 @@ def test_the_recursion_is_what_the_docstring_says_to_leading_order():
     u = 2.0**-53
     for q in (2, 5, 9):
         assert tower.error_bound("float64", 3, q, powers.roomy) == pytest.approx(
-            4.25 * q * u, rel=1e-3
+            4.25 * q * u, rel=1e-3, abs=0
         )
     assert tower.error_bound("float64", 1000, 5, powers.printed) == pytest.approx(
-        2 * u * 1000**3, rel=1e-2
+        2 * u * 1000**3, rel=1e-2, abs=0
     )
     assert tower.error_bound("float64", 0.1, 5, powers.printed) > 1  # another token wins
     assert tower.error_bound("float64", 1e200, 9, powers.printed) == math.inf
@@ -197,7 +197,7 @@ def test_the_bound_on_the_output_to_leading_order():
     size, u = float(np.abs(to_float(powers.slots_of(model))).sum()) * 3, 2.0**-53
     expected = u * ((4.25 + 3) * size + 4 * (size + 7))
     assert tower.output_bound(model, 3, "float64", powers.roomy) == pytest.approx(
-        expected, rel=2e-3
+        expected, rel=2e-3, abs=0
     )
 
 
