@@ -188,6 +188,7 @@ COUNTED = {
     "known in between": ((0, 1, 2), (1, -1, -1), (Fraction(1, 2),), 1),
     "two known, same signs": ((0, 2), (1, 1), (Fraction(1, 2), 1), 2),
     "two known, a change": ((0, 2), (1, -1), (Fraction(1, 2), 1), 3),
+    "three known, a change": ((0, 3), (1, -1), (Fraction(1, 2), 1, 2), 3),
     "known twice": ((0, 1, 2), (1, 0, -1), (1, 1), 1),
     "known after the last": ((0, 1), (1, 1), (5,), 1),
     "known before the first": ((1, 2), (1, -1), (0,), 2),
@@ -213,6 +214,8 @@ def test_weights_under_a_bound_by_hand():
     assert found.errors == pytest.approx((5, 5))
     assert found.error == max(found.errors)
     assert l1.capped([(first, np.array([5.0, 1.0]))], 3.0).error == pytest.approx(6)
+    assert l1.capped([(2 * second, np.array([4.0, 4.0]))], 1.0).errors == pytest.approx((4,))
+    assert l1.Capped(np.zeros(1), (1.0, 3.0)).error == 3
 
 
 def test_weights_beyond_their_bound_are_an_error(monkeypatch):
@@ -222,6 +225,8 @@ def test_weights_beyond_their_bound_are_an_error(monkeypatch):
     monkeypatch.setattr(l1, "linprog", lambda *_, **__: Found())
     with pytest.raises(l1.NotConverged, match="exceed their bound"):
         l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0)
+    Found.x = np.array([1.0 + 1e-7, 0.0, 0.0, 0.0])  # within the solver's tolerance
+    assert l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0).total == pytest.approx(2)
     Found.x = np.array([0.5, 1.0, 0.0, 0.0])
     assert l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0).weights == [-1.0]
 
