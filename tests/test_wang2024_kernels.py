@@ -236,6 +236,9 @@ def test_bumps_are_rho_at_the_integers_and_vanish_between(rpe):
         assert bumps(np.array([x - half * 0.999, x - half]))[1] == 0
         quarter = bumps(np.array([x - half / 2]))[0]
         assert quarter == pytest.approx(height * math.exp(1 - 1 / (1 - 0.25)), rel=1e-9)
+        for side in (-half / 2, half / 2):
+            in_balls = float(bumps._bump(t, flint.arb(x + side)))
+            assert in_balls == pytest.approx(height * math.exp(1 - 1 / (1 - 0.25)), rel=1e-9)
 
 
 def test_the_printed_bumps_vanish_at_zero_only():
