@@ -2,6 +2,7 @@
 
 import math
 
+import flint
 import torch
 
 from repro.fang2022 import experiments, piecewise, without_attention
@@ -53,3 +54,17 @@ def test_the_error_of_the_square_is_taken_over_the_whole_grid():
     model = torch.nn.Linear(2, 1, bias=False)
     model.weight.data = torch.tensor([[1.0, 2.0]])
     assert abs(without_attention.sup_error(model, 2.0) - 10) < 1e-5
+
+
+def test_the_training_on_the_paraboloid_is_the_printed_one():
+    """Section 5: 10000 samples, 9000 of them for training, batches of 5000, 600 epochs."""
+    spec = experiments.paraboloid("ATTENTION", 10, clip=1.0, seed=0)
+    assert (spec.target, spec.train, spec.test) == ("f_1*", 9000, 1000)
+    assert (spec.batch, spec.epochs) == (5000, 600)
+
+
+def test_the_error_of_a_piece_is_at_its_ends_or_at_its_own_lowest_point():
+    """x^2 - 3x is 0 at 0, -2 at 1 and 2, -9/4 in between at 3/2."""
+    slope, zero = flint.fmpq(3), flint.fmpq(0)
+    assert piecewise.Piece(zero, flint.fmpq(1), slope, zero).error() == 2
+    assert piecewise.Piece(flint.fmpq(1), flint.fmpq(2), slope, zero).error() == flint.fmpq(9, 4)
