@@ -83,7 +83,7 @@ def test_minilm_has_the_published_number_of_weights():
     sizes = minilm.Shape().tensors().values()
     assert sum(torch.Size(size).numel() for size in sizes) == 22_713_216 - 384 * 384 - 384
     assert (minilm.Shape().m_h, minilm.Shape().positions) == (32, 512)
-    assert (minilm.EPSILON, minilm.DEVIATION) == (1e-12, 0.02)  # of BERT
+    assert (minilm.EPSILON, minilm.DEVIATION, minilm.LONGEST) == (1e-12, 0.02, 100)  # of BERT
 
 
 def test_pixels_are_scaled_as_the_layouts_have_them():

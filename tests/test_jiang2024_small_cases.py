@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from repro.jiang2024 import (
+    complexity,
     couplings,
     floors,
     gauge,
@@ -21,6 +22,7 @@ from repro.jiang2024 import (
     rate,
     recurrent,
     representation,
+    scores,
     selection,
     softmax,
 )
@@ -311,3 +313,51 @@ def test_round_off_is_the_bound_of_the_text_entry_by_entry():
     found = networks.Networks(first, W_Q, W_K, W_V, last).roundoff(torch.tensor(x))
     assert found.tolist() == pytest.approx([1.01 * value for value in expected], rel=1e-9)
     assert (first.neurons, last.neurons) == (6, 6)
+
+
+# scores.py
+
+
+def test_the_rounding_of_scores_by_hand():
+    """tau = 2, m_h = 4, norms 3 and 5: (4 + 4 + 2^2) units of 3 5 / 2."""
+    Q, K = torch.zeros(2, 2, 4, dtype=torch.float64)
+    Q[0, 0], K[1, 2], K[1, 3] = 3, 3, -4
+    assert scores.rounding(Q, K).item() == 12 * UNIT * 7.5
+
+
+def test_one_layer_of_zeros_has_rank_0():
+    zeros = torch.zeros(2, 1, 3, 2, dtype=torch.float64)  # two inputs, one head, three tokens
+    heads = scores.Heads.of([(zeros, zeros)])
+    assert heads.ranks.tolist() == [[[0, 0]]]
+
+
+def test_shares_at_their_edges():
+    """Of two equal values one carries half; no value carries nothing; one 0 has no logarithm."""
+    equal = torch.ones(2, dtype=torch.float64)
+    assert scores.needed(equal, 0.5).item() == 1
+    for share in (0, 1):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            scores.needed(equal, share)
+    with pytest.raises(ValueError, match="logarithms need values above 0"):
+        scores.index_share(torch.tensor([[1.0, 0.0], [1.0, 2.0]]))
+
+
+# couplings.py, complexity.py
+
+
+def test_tails_of_one_value_and_of_a_first_0():
+    assert [v.tolist() for v in couplings.tails(rationals([3]))] == [[3, 0], [9, 0]]
+    assert [v.tolist() for v in couplings.tails(rationals([0, 2]))] == [[2, 2, 0], [4, 4, 0]]
+
+
+def test_constants_of_a_representation_by_hand():
+    tenth, half = rational("1/10"), rational("1/2")
+    assert float(complexity.C_0(2, 3, 5)) == 30
+    assert float(complexity.C_0(tenth, half, 4)) == 1
+    assert float(complexity.C_0_as_printed(tenth, half, 4)) == pytest.approx(0.2)
+    assert float(complexity.C_0_as_printed(2, 3, 5)) == 1
+    assert float(complexity.C_1(rationals(["1/8", "1/32"]), 1)) == pytest.approx(1 / 8)
+    with pytest.raises(ValueError, match="unless alpha > 1, got alpha = 1"):
+        complexity.joint_floor(1, 2, 1)
+    with pytest.raises(ValueError, match="odd multiple of 2i = 8, got 10"):
+        complexity.error_at_a_crest(4, 10)
