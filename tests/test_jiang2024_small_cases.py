@@ -13,6 +13,7 @@ from repro.jiang2024 import (
     floors,
     gauge,
     hankel,
+    linear_tasks,
     memory,
     mixing,
     model,
@@ -25,6 +26,7 @@ from repro.jiang2024 import (
     scores,
     selection,
     softmax,
+    trained_recurrent,
 )
 from repro.numerics.exact import rational, rationals
 
@@ -361,3 +363,70 @@ def test_constants_of_a_representation_by_hand():
         complexity.joint_floor(1, 2, 1)
     with pytest.raises(ValueError, match="odd multiple of 2i = 8, got 10"):
         complexity.error_at_a_crest(4, 10)
+
+
+# linear_tasks.py
+
+
+def test_the_minority_is_taken_by_squares_and_row_by_row():
+    """min(3^2, 2^2) and min(1^2 + 2^2, 0) of 9 + 4 + 1 + 4."""
+    assert linear_tasks.minority(np.array([[3.0, -2.0], [1.0, 2.0]])) == pytest.approx(4 / 18)
+
+
+def test_mixed_filters_are_the_first_of_five_values_that_are_mixed_enough():
+    """In front of e^-s, by a convolution in numpy."""
+    found, tau = [], 6
+    for seed in range(12):
+        theta = np.random.default_rng(seed).normal(size=5)
+        theta /= abs(theta).sum()
+        column = np.convolve(np.exp(-np.arange(tau)), theta)[:tau]
+        rows = [column[: t + 1] for t in range(tau)]
+        squares = [((np.maximum(r, 0) ** 2).sum(), (np.minimum(r, 0) ** 2).sum()) for r in rows]
+        if sum(map(min, squares)) > 0.1 * np.sum(squares):
+            found.append(pytest.approx(tuple(theta.tolist()), rel=1e-14))
+    assert 0 < len(found) < 12
+    assert linear_tasks.of_mixed_signs(len(found), tau) == found
+
+
+def test_outputs_are_measured_in_units_of_1_unless_they_are_standardised():
+    assert linear_tasks.LinearTask(linear_tasks.Exponential(), tau=3).unit == 1
+
+
+# trained_recurrent.py
+
+
+def test_first_weights_fill_the_interval_of_torch():
+    """U(-1/sqrt n, 1/sqrt n) with n = 100: ten thousand draws come near to both ends."""
+    torch.manual_seed(0)
+    W = trained_recurrent.Recurrent(100, 1, 4).W
+    assert -0.1 <= W.min() < -0.099 < 0.099 < W.max() <= 0.1
+
+
+def test_round_off_of_a_recurrent_network_is_the_bound_of_the_text_sum_by_sum():
+    """All sizes differ: n = 3, d = 2, tau = 4."""
+    rng, (n, d, tau) = np.random.default_rng(6), (3, 2, 4)
+    W, U, c, x = (rng.normal(size=size) for size in ((n, n), (n, d), (n,), (tau, d)))
+    norm = np.linalg.norm
+    r = [c @ np.linalg.matrix_power(W, s) for s in range(tau)]
+    WU = [np.linalg.matrix_power(W, s) @ U for s in range(tau)]
+    h = [sum(WU[t - j] @ x[j] for j in range(t + 1)) for t in range(tau)]
+    anew = [
+        UNIT * ((n + 1) * norm(W) * (norm(h[t - 1]) if t else 0) + (d + 1) * norm(U) * norm(x[t]))
+        for t in range(tau)
+    ]
+    e = [
+        sum(n * UNIT * norm(W) * norm(r[k - 1]) * norm(WU[s - k]) for k in range(1, s + 1))
+        + n * UNIT * norm(r[s]) * norm(U)
+        for s in range(tau)
+    ]
+    expected = []
+    for t in range(tau):
+        steps = sum(norm(r[t - j]) * anew[j] for j in range(t + 1))
+        steps += n * UNIT * norm(c) * norm(h[t])
+        kernel = sum(
+            (e[s] + (t + 1 + d) * UNIT * norm(r[s] @ U)) * norm(x[t - s]) for s in range(t + 1)
+        )
+        expected.append(1.01 * (steps + kernel))
+    rnn = recurrent.LinearRNN(*map(torch.tensor, (W, U, c)))
+    found = trained_recurrent.roundoff(rnn, torch.tensor(x))
+    assert found.tolist() == pytest.approx(expected, rel=1e-9)
