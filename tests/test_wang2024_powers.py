@@ -129,6 +129,8 @@ def test_slow_powers_see_far():
         (lambda: necessity.shortest(2, ["1/2", "1/3"]), r"T \+ 1 exponentials are needed, got 2"),
         (lambda: necessity.shortest(1, ["1/2", "1/2"]), "distinct 0 < u < 1"),
         (lambda: necessity.shortest(1, ["1/2", "3/2"]), "0 < u < 1, got"),
+        (lambda: necessity.shortest(1, ["1/2", 1]), r"0 < u < 1, got \['1/2', 1\]"),
+        (lambda: necessity.shortest(1, ["1/2", 0]), r"0 < u < 1, got \['1/2', 0\]"),
     ],
 )
 def test_bad_input_is_refused(make, message):
@@ -151,6 +153,27 @@ def test_a_test_sequence_proves_what_the_program_finds():
     assert sum(z[t] * ((t == 3) - phi[t]) for t in z) == 1
 
 
+@pytest.mark.parametrize(
+    ("T", "exponents"), [(2, [2]), (3, [2, 3]), (4, [3, 7]), (5, [2, 4, 5, 9])]
+)
+def test_a_test_sequence_is_orthogonal_to_powers(T, exponents):
+    z = necessity.against_powers(T, exponents)
+    assert (z[T], min(z)) == (1, T - len(exponents))
+    assert max(map(abs, z.values())) == 1
+    for beta in exponents:
+        assert sum(value / rational(s) ** beta for s, value in z.items()) == 0
+
+
+def test_one_exponential_has_a_test_sequence_too():
+    """(x - 1/2) (1 - x/2) = -1/2 + 5/4 x - x^2/2."""
+    assert necessity.against_exponentials(1, ["1/2"]) == {
+        0: rational("-2/5"),
+        1: 1,
+        2: rational("-2/5"),
+    }
+    assert necessity.shortest(0, ["1/2"]) == (1,)
+
+
 def test_the_shortest_kernel_counts_monomials():
     """sum_h alpha_h u_h^t is the complete symmetric polynomial of degree t - T in the u_h."""
     u = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]
@@ -168,3 +191,6 @@ def test_zeros_are_counted_on_either_side_of_the_circle():
     assert necessity.zeros_in_disc(u, [1, "-9/10"]) == 1  # -1/2
     with pytest.raises(ArithmeticError, match="too near to the unit circle"):
         necessity.zeros_in_disc(u, [1, "-5/6"])  # -1
+    with pytest.raises(ArithmeticError, match="too near to the unit circle"):
+        # alpha_h = (1 + u_h) c_h with c = 1, 1, -2: one of two zeros is -1
+        necessity.zeros_in_disc(["1/2", "1/4", "1/8"], ["3/2", "5/4", "-9/4"])
