@@ -1,0 +1,121 @@
+"""Readouts and memories, made in the test and held against tables and formulas by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from repro.numerics import barron
+from repro.numerics.logarithms import ball
+from repro.wang2024 import chains, circle, targets
+
+
+def floats(network):
+    exact = np.vectorize(lambda value: float(ball(value)), otypes=[float])
+    return barron.Network(*map(exact, network))
+
+
+def on_the_box(size):
+    return np.random.default_rng(size).uniform(-2, 2, (300, size))
+
+
+@pytest.mark.parametrize(("size", "d"), [(1, 1), (2, 1), (3, 1), (4, 1), (3, 2), (2, 3)])
+def test_the_parity_is_a_zigzag_of_the_sum(size, d):
+    readout, x = targets.parity(size, d), on_the_box(size * d)
+    s = x.sum(1)
+    stated = np.abs((size - s) % 4 - 2) - 1  # 1 at s = size, -1 at size - 2, ...
+    stated = np.where(s > size, 1 + s - size, stated)
+    lowest = (-1) ** size
+    stated = np.where(s < -size, lowest - lowest * (s + size), stated)
+    assert readout.function(x) == pytest.approx(stated, abs=1e-12)
+    assert barron.value(floats(readout.network), x) == pytest.approx(stated, abs=1e-12)
+    assert (readout.size, readout.lipschitz) == (size * d, math.sqrt(size * d))
+    # neurons of sum |b| = size d: the first begins at -2 size d, the bends at size - 2k
+    n = size * d
+    constant = abs(lowest + lowest * (2 * n - size))
+    bends = sum(2 * (n + abs(size - 2 * k)) for k in range(1, size))
+    assert readout.barron == n + 2 * n + bends + constant
+
+
+def test_the_majority_the_coordinate_and_the_length():
+    x = on_the_box(3)
+    for readout, stated, lipschitz, norm in (
+        (targets.majority(3), np.clip(x.sum(1), -1, 1), math.sqrt(3), 4 + 4 + 1),
+        (targets.coordinate(3, 1), x[:, 1], 1, 2),
+    ):
+        assert readout.function(x) == pytest.approx(stated)
+        assert barron.value(floats(readout.network), x) == pytest.approx(stated)
+        assert (readout.size, readout.lipschitz, readout.barron) == (3, lipschitz, norm)
+    length = targets.length(2)
+    assert length.function(np.array([[3.0, -4.0], [0.5, 0.0]])).tolist() == [5, 0.5]
+    assert (length.size, length.lipschitz) == (2, 1)
+    assert length.barron == float(barron.barron_norm_of_norm(2))
+
+
+THREE, SIGNS = [[-1], [0], [1]], [[-1], [1]]
+PAIRS, TRIPLES = ([*itertools.product([-1, 1], repeat=k)] for k in (2, 3))
+AXES = [[1, 0], [0, 1], [-1, 0], [0, -1]]
+MEMORIES = {  # how it is made, tokens, g, norm, slope
+    "sign": (targets.by_sign, SIGNS, [2, 1], 2, 1 / 2),
+    "last sign": (lambda: targets.by_last_sign(3), TRIPLES, [2, 1] * 4, 2, 1 / 2),
+    "product": (targets.by_product, PAIRS, [1, 2, 2, 1], 3, math.sqrt(1 / 2)),
+    "value": (targets.by_value, THREE, [1, 2, 3], 3, 1),
+    "size": (targets.by_size, THREE, [2, 1, 2], 3, 1),
+    "constant": (lambda: targets.constant(3, 2), [[0.3, 0.1]], [3], 3, 0),
+    "axis": (circle._by_axis, AXES, [1, 2, 1, 2], 3, 1),
+    "multiple": (lambda: chains._multiple(3), [[1 / 3], [2 / 3], [1]], [1, 2, 3], 3, 3),
+    "of last": (lambda: chains.of_last(targets.by_sign(), 2), PAIRS, [2, 1] * 2, 2, 1 / 2),
+    "cliff, size": (
+        lambda: chains.cliff("1/4").memories[0],
+        [[-1], [-1 / 4], [1 / 4], [1]],
+        [1, 2, 2, 1],
+        7 / 3 + 2 * 4 / 3,
+        4 / 3,
+    ),
+    "cliff, sign": (
+        lambda: chains.cliff("1/4").memories[1],
+        [*itertools.product([-1, 1], [-1, -1 / 4, 1 / 4, 1])],
+        [2, 2, 1, 1] * 2,
+        2 + 2 * (2 + 1 / 2),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+def test_a_memory_is_its_table_in_every_form(name):
+    make, tokens, g, norm, slope = MEMORIES[name]
+    memory, x = make(), np.array(tokens, dtype=float)
+    assert memory.g(x).tolist() == g
+    assert barron.value(floats(memory.lin), x) == pytest.approx(g, rel=1e-12)
+    assert np.exp(barron.value(floats(memory.log), x)) == pytest.approx(g, rel=1e-12)
+    assert max(g) == memory.T
+    assert (memory.barron, memory.lipschitz) == pytest.approx((norm, slope))
+    assert float(barron.path_norm(memory.lin)) == pytest.approx(norm)
+
+
+def test_the_readout_of_the_compass():
+    readout, x = circle._same_side(), on_the_box(4)
+    stated = np.abs(x[:, 0] + x[:, 2])
+    assert readout.function(x) == pytest.approx(stated)
+    assert barron.value(floats(readout.network), x) == pytest.approx(stated)
+    assert (readout.size, readout.lipschitz, readout.barron) == (4, math.sqrt(2), 4)
+
+
+@pytest.mark.parametrize("K", [0, 1, 2, 3])
+def test_a_chain_reads_the_sign_fetched_last_of_those_it_may_read(K):
+    target = chains.chain(K, 3)
+    windows = target.windows(4)[..., 0]
+    for window, y in zip(windows, target(windows[..., None])[:, -1], strict=True):
+        seen = [window[-1]]
+        for _ in range(3):
+            last = seen[: K + 1][-1]
+            seen.append(window[-1 - (1 if last > 0 else 2)])
+        assert y == math.prod(seen)
+
+
+def test_a_network_plus_a_constant():
+    network = targets.shifted(targets.coordinate(2, 1).network, -3)
+    x = on_the_box(2)
+    assert barron.value(floats(network), x) == pytest.approx(x[:, 1] - 3)
