@@ -75,7 +75,8 @@ def test_an_exact_law_is_known_up_to_the_rounding_of_its_sums(p):
     log, k = math.log(2), np.arange(6)
     w = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]) / 17.5 / log
     rounding = 6 * 2.0**-52 * (1 + np.abs(p * k + 3) * log + abs(p) * k * log)
-    assert slope(OCTAVES, 8 * OCTAVES**p).error == pytest.approx(np.abs(w) @ rounding, rel=1e-6)
+    known = pytest.approx(np.abs(w) @ rounding, rel=1e-6, abs=0)
+    assert slope(OCTAVES, 8 * OCTAVES**p).error == known
 
 
 # Means over draws.
@@ -357,10 +358,13 @@ def test_points_that_do_not_match_are_refused(x, y, message):
     ("options", "message"),
     [
         ({"confidence": 1.0}, "confidence=1.0"),
+        ({"confidence": 0.0}, "confidence=0.0"),
         ({"confidence": math.nan}, "confidence=nan"),
         ({"bias": -0.1}, "bias=-0.1"),
         ({"bias": math.nan}, "bias=nan"),
+        ({"bias": math.inf}, "bias=inf"),
         ({"correction": 0.0}, "correction=0.0"),
+        ({"correction": math.inf}, "correction=inf"),
         ({"floor": math.nan}, "floor must be finite"),
         ({"floor": math.inf}, "floor must be finite"),
         ({"floor": -1e-16}, "floor must be finite"),
