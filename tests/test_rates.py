@@ -160,6 +160,23 @@ def test_the_drift_covers_corrections_up_to_the_law_itself_at_any_spacing(steps,
     assert abs(rate.slope - (1.5 if toward_zero else -1.5)) <= rate.drift * (1 + 1e-9) + rate.error
 
 
+@pytest.mark.parametrize(
+    ("v", "w", "change"),
+    [
+        ([0, -1, -2.5, -4.5], [-0.3, -0.1, 0.1, 0.3], [1, -1, -1, 1]),
+        ([0, -1, -2.5, -4.5, -5], [-0.2, -0.1, 0, 0.1, 0.2], [0.5, 0, -1, 0, 0.5]),
+    ],
+    ids=["even", "odd"],
+)
+def test_the_drift_by_hand(v, w, change):
+    """x = 1, e, e^2, ...: slope w.v, half-to-half change of slope d.v; g = log(1 + e^-2u) at a head."""
+    u = np.arange(len(v))
+    heads = [np.log1p(np.exp(-2.0 * (u - u[0]))), np.log1p(np.exp(2.0 * (u - u[-1])))]
+    miss = max(abs(np.dot(w, g) / np.dot(change, g)) for g in heads)
+    found = slope(np.exp(u), np.exp(v), correction=2.0, min_points=4).drift
+    assert found == pytest.approx(abs(np.dot(change, v)) * miss)
+
+
 def test_a_correction_larger_than_promised_is_missed():
     rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 100 / OCTAVES))
     assert rate.excludes(-1.5)
