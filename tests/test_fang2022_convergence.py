@@ -1,11 +1,19 @@
-"""Section 5 of fang2022: the convergence rule at its edges, and which draws a seed stands for."""
+"""fang2022: the convergence rule at its edges, the draws a seed stands for, printed sizes."""
 
 import math
 
 import flint
+import numpy as np
 import torch
 
-from repro.fang2022 import experiments, piecewise, without_attention
+from repro.fang2022 import (
+    approximation,
+    comparison,
+    experiments,
+    piecewise,
+    variable_projection,
+    without_attention,
+)
 from repro.fang2022.experiments import first_epoch_below, first_still_epoch, last_moving_epoch
 from repro.training import Workspace
 from repro.training.loop import generator_at
@@ -68,3 +76,24 @@ def test_the_error_of_a_piece_is_at_its_ends_or_at_its_own_lowest_point():
     slope, zero = flint.fmpq(3), flint.fmpq(0)
     assert piecewise.Piece(zero, flint.fmpq(1), slope, zero).error() == 2
     assert piecewise.Piece(flint.fmpq(1), flint.fmpq(2), slope, zero).error() == flint.fmpq(9, 4)
+
+
+def test_a_fitted_model_has_the_parameters_of_section_5():
+    """n = 2 directions in R^3, q = 4: beta (n, q), and nothing for t^5."""
+    xi, c = np.eye(2, 3), np.arange(1.0, 10.0)
+    model = variable_projection.to_attention(xi, c, 4)
+    assert model.beta.shape == (2, 4)
+    assert comparison.parameters(model) == 2 * (3 + 4) + 1
+
+
+def test_the_plane_is_asked_for_within_two_percent(monkeypatch):
+    asked = []
+    best = approximation.minimax.best_on_grid
+
+    def watched(*arguments, close):
+        asked.append(close)
+        return best(*arguments, close=close)
+
+    monkeypatch.setattr(approximation.minimax, "best_on_grid", watched)
+    approximation.plane_approximant.__wrapped__(1, 6)
+    assert asked == [0.02]
