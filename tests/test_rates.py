@@ -223,6 +223,16 @@ def test_a_sweep_stops_where_it_reaches_the_floor(x, floor):
     assert abs(slope(x, y).slope - 2 * sign) > 0.5, "without the floor it is not wrong"
 
 
+def test_the_two_ends_tell_in_which_direction_a_curve_falls():
+    """The last point is the highest: the curve falls towards x = 1, whatever is in between."""
+    y = np.array([1e-9, 0.5, 0.4, 0.3, 2.0])
+    assert slope(LONG[:5], y, floor=1e-9).used == (False,) + (True,) * 4
+    assert slope(LONG[:5], y[::-1], floor=1e-9).used == (True,) * 4 + (False,)
+    y = np.array([0.5, 0.4, 0.3, 1e-9, 2.0])
+    with pytest.raises(TooFewPoints, match="1 of 5"):
+        slope(LONG[:5], y, floor=1e-9)
+
+
 def test_nothing_after_the_first_point_at_the_floor_comes_back():
     y = OCTAVES**-1.0
     y[4] = 1e-9  # a dip at the floor; the point after it is high again, by luck
