@@ -4,6 +4,7 @@ import math
 
 import flint
 import numpy as np
+import pytest
 import torch
 
 from repro.fang2022 import (
@@ -97,3 +98,22 @@ def test_the_plane_is_asked_for_within_two_percent(monkeypatch):
     monkeypatch.setattr(approximation.minimax, "best_on_grid", watched)
     approximation.plane_approximant.__wrapped__(1, 6)
     assert asked == [0.02]
+
+
+def test_the_mean_over_pieces_is_over_their_whole_length():
+    """0 for x^2 on [1, 4], in two pieces: (4^5 - 1) / 5 over 3."""
+    zero = flint.fmpq(0)
+    ends = [(1, 2), (2, 4)]
+    pieces = [piecewise.Piece(flint.fmpq(a), flint.fmpq(b), zero, zero) for a, b in ends]
+    assert piecewise.mean_square(pieces) == flint.fmpq(341, 5)
+
+
+@pytest.mark.parametrize("knots", [[-1, 0.6, 1], [-1, -0.6, 1]], ids=str)
+def test_the_longest_piece_is_looked_at_wherever_it_is(knots):
+    found = piecewise.best_with_knots(np.array(knots), 401)
+    assert found == pytest.approx(1.6**2 / 8, abs=1e-4)
+
+
+def test_a_network_for_the_square_has_one_output():
+    drawn = piecewise._drawn(piecewise.ReluFit((4, 3), 0, seed=9))
+    assert drawn(torch.zeros(5, 1, dtype=torch.float64)).shape == (5, 1)
