@@ -106,6 +106,11 @@ def test_the_readout_of_the_compass():
 @pytest.mark.parametrize("K", [0, 1, 2, 3])
 def test_a_chain_reads_the_sign_fetched_last_of_those_it_may_read(K):
     target = chains.chain(K, 3)
+    assert [memory.lin.b.shape[1] for memory in target.memories] == [
+        1,
+        1 + min(1, K),
+        1 + min(2, K),
+    ]
     windows = target.windows(4)[..., 0]
     for window, y in zip(windows, target(windows[..., None])[:, -1], strict=True):
         seen = [window[-1]]
@@ -113,6 +118,17 @@ def test_a_chain_reads_the_sign_fetched_last_of_those_it_may_read(K):
             last = seen[: K + 1][-1]
             seen.append(window[-1 - (1 if last > 0 else 2)])
         assert y == math.prod(seen)
+
+
+def test_the_steepest_cliff_and_the_flattest():
+    flat = chains.cliff("1/2")
+    assert flat.tokens[:, 0].tolist() == [-1, -1 / 2, 1 / 2, 1]
+    assert flat.memories[0].g(flat.tokens).tolist() == [1, 2, 2, 1]
+    # t_1 = 2 from x_t = 1/2, where x is -1: t_2 = 2
+    assert flat(np.array([[-1.0], [1.0], [0.5]])).tolist() == [-1]
+    for delta in (0, "51/100", -1):
+        with pytest.raises(ValueError, match="0 < delta <= 1/2"):
+            chains.cliff(delta)
 
 
 def test_a_network_plus_a_constant():
