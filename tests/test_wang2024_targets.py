@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,3 +136,12 @@ def test_a_network_plus_a_constant():
     network = targets.shifted(targets.coordinate(2, 1).network, -3)
     x = on_the_box(2)
     assert barron.value(floats(network), x) == pytest.approx(x[:, 1] - 3)
+
+
+def test_one_token_too_long_or_one_step_too_far_is_refused():
+    with pytest.raises(ValueError, match=r"assumes \|x_t\|_2 <= 1 for every token"):
+        targets.Target.fixed("x", (1,), targets.parity(2), np.array([[1.0], [2.0]]))
+    far = replace(targets.by_sign(), g=lambda x: np.where(x[..., 0] > 0, 1, 3))
+    target = targets.Target("x", (far,), targets.parity(2), targets.SIGNS)
+    with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
+        target(np.array([[1.0], [1], [1], [-1], [1]]))
