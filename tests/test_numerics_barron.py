@@ -20,6 +20,20 @@ def test_a_rebalanced_measure_by_hand():
     assert rho.c.tolist() == rationals([0, "1/3"]).tolist()
 
 
+def test_atoms_of_no_size_or_probability_are_left_out():
+    """Sizes 1, 2, 0 and 7: S = 1."""
+    atoms = [("1/2", 1, [1], 0), ("1/4", -2, [-1], 0), ("1/4", 0, [3], 1), (0, 7, [1], 0)]
+    rho = Measure.of(atoms).rebalanced()
+    assert (rho([2]), rho([-2])) == (1, -1)
+    assert len(rho.a) == 2
+
+
+def test_an_even_number_of_angles_is_refused():
+    for m in (1, 4, 6):
+        with pytest.raises(ValueError, match=f"m >= 3 is odd, got m={m}"):
+            barron.best_plane_network(m)
+
+
 def test_the_centres_of_cells_by_hand():
     assert barron.Face(0, 1, -1.0).centres(2, 0.5).tolist() == [[1, -0.5], [1, 0.5]]
     corner = barron.Face(1, -1, 0.0).centres(3, 0.25)
@@ -151,7 +165,7 @@ def test_the_best_network_of_the_plane_by_hand(m):
 def test_best_weights_are_the_best():
     """Against |y| on one ray of the plane, the neuron relu(y_1) meets it exactly."""
     network = Network(np.array([5.0]), np.array([[1.0, 0.0]]), np.zeros(1))
-    fitted = barron.with_best_weights(network, np.array([[1.0, 0.0], [2.0, 0.0]]))
+    fitted = barron.with_best_weights(network, np.array([[0.5, 0.0], [2.0, 0.0]]))
     assert fitted.a == pytest.approx([1.0])
     biased = network._replace(c=np.array([1.0]))
     assert barron.with_best_weights(biased, np.array([[1.0, 0.0], [3.0, 0.0]])).a == pytest.approx(
