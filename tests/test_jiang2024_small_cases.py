@@ -21,11 +21,13 @@ from repro.jiang2024 import (
     ordering,
     pieces,
     rate,
+    recovery,
     recurrent,
     representation,
     scores,
     selection,
     softmax,
+    tasks,
     trained_recurrent,
     vit,
 )
@@ -467,3 +469,25 @@ def test_positions_begin_with_the_deviation_of_the_vit():
     torch.manual_seed(0)
     made = vit.VisionTransformer(vit.Shape(32, 4, 1, 96, 2, 4, 8))
     assert made.position.std().item() == pytest.approx(0.02, rel=3 / math.sqrt(2 * 65 * 96))
+
+
+# tasks.py, recovery.py
+
+
+def test_distances_of_numbers():
+    x = rationals([[1, 3], [5, 2]])
+    assert tasks.Nearest(d=1, tau=2).distances(x, x).tolist() == [[2, 1], [2, 3]]
+
+
+def test_what_is_recovered_is_asked_row_by_row():
+    """Both rows have their largest weight last; readouts are off by 0.1 and by 0.3, over sqrt 2."""
+    displayed = torch.tensor([[[1.0], [-1.0]]] * 2, dtype=torch.float64)
+    weights = torch.tensor([[[0.0, 1.0], [0.2, 0.8]]] * 2, dtype=torch.float64)
+    off = torch.tensor([[0.1], [0.3]], dtype=torch.float64)
+    result = recovery.Recovered(displayed, weights, weights, displayed + off, displayed)
+    assert result.agreement() == 1
+    rows = torch.tensor([[True, True], [False, False]])
+    rms, largest = result.errors(rows)
+    assert rms == pytest.approx(math.sqrt((0.01 + 0.09) / 2) / math.sqrt(2))
+    assert largest == pytest.approx(0.3 / math.sqrt(2))
+    assert result.pairs(1) == [(1.0, 1.1)]
