@@ -21,6 +21,9 @@ from repro import files
 from repro.harness import imports
 from repro.mutants import children
 
+RUNNING = ("repro/harness/", "repro/report/", "repro/training/", "repro/figures")
+JUDGES = ("repro/harness/checks.py", "repro/harness/verdicts.py")
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -147,9 +150,10 @@ def _place(root: Path, folder: Path, path: Path) -> Path:
 
 
 def _digest(root: Path, name: str, lines: dict[str, Any]) -> str:
-    """Of the test file and of every module that it executes."""
+    """Of the test file and of every module that it executes, but for what only runs it."""
     whole = hashlib.sha256()
-    for file in sorted({name, *lines}):
+    executed = {file for file in lines if not file.startswith(RUNNING) or file in JUDGES}
+    for file in sorted({name, *executed}):
         path = root / file
         whole.update(path.read_bytes() if path.exists() else b"gone")
     return whole.hexdigest()

@@ -17,7 +17,6 @@ from repro.mutants import children, reach, results, session
 from repro.mutants.results import Place, Result
 
 PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
-JUDGES = ("repro/harness/checks.py", "repro/harness/verdicts.py")
 LEFT_OUT = ("pictures", "__init__")  # they draw, or only import
 AT_ONCE = 80  # mutants in a job
 
@@ -27,7 +26,7 @@ def modules(root: Path) -> list[str]:
     found = [path for name in PACKAGES for path in sorted((root / "repro" / name).rglob("*.py"))]
     chosen = [path.relative_to(root) for path in found]
     return [
-        *JUDGES,
+        *reach.JUDGES,
         *(str(path) for path in chosen if not any(w in str(path) for w in LEFT_OUT)),
     ]
 

@@ -140,7 +140,7 @@ class _Forks:
         try:
             if place is not None:
                 swap.put(place.mutant, self._source, self._path, self._living)
-        except ValueError:
+        except (ValueError, SyntaxError):  # 1[0] is one, when warnings are errors
             return NO_SWAP
         return _run([self._items[test] for test in tests], folder)
 
