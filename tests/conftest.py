@@ -5,10 +5,23 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from demo import Demo
 
 RATIOS = Path(__file__).parent.parent / "artifacts/benchmarks.json"
+
+
+def approx(expected, rel=None, abs=None, nan_ok=False):
+    """pytest's own, unless its default abs=1e-12 alone would decide: such a check cannot fail."""
+    found = np.asarray(expected) if not isinstance(expected, dict) else np.asarray([0.0])
+    sizes = np.abs(found[found != 0].astype(float)) if found.dtype.kind in "fi" else np.ones(1)
+    if abs is None and sizes.size and sizes.max() * (rel or 1e-6) < 1e-12:
+        raise ValueError(f"approx({expected}, rel={rel}): anything within 1e-12 passes; say abs=0")
+    return APPROX(expected, rel=rel, abs=abs, nan_ok=nan_ok)
+
+
+APPROX, pytest.approx = pytest.approx, approx
 
 
 def pytest_collection_modifyitems(items):

@@ -64,7 +64,7 @@ def result(
     whole: bool = True,
 ) -> Result:
     one = place.mutant
-    rests_on = digest(root, [by] if by else tests)
+    rests_on = digest(root, [by] if "::" in by else tests)  # or "collection"
     return Result(
         place.key, place.file, place.scope, one.line, one.operator, one.before, one.after,
         state, by, len(tests), rests_on, round(seconds, 2), whole or state in SEEN,
