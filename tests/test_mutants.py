@@ -166,6 +166,19 @@ def test_what_is_known_is_kept_until_the_function_or_its_tests_change(project):
     assert "survived: code_of_it.py:7 sign: x * slope + self.start()" in done.stdout
 
 
+def test_what_is_known_can_be_taken_to_another_clone(project, tmp_path):
+    places = results.places(project, "code_of_it.py")
+    here, packed, there = (tmp_path / name for name in ("here", "reference/packed", "there"))
+    for place in places[:3]:
+        results.append(here, results.result(place, "killed", [], project))
+    results.keep(here, packed, [place.key for place in places[1:]])
+    results.begin(there, packed)
+    assert list(results.read(there)) == sorted(place.key for place in places[1:3])
+    there.write_text("")
+    results.begin(there, packed)
+    assert results.read(there) == {}, "what is known here is not written over"
+
+
 def test_tests_that_are_red_as_they_are_see_nothing(project):
     (project / "tests/test_it.py").write_text(TESTS.replace("== 12", "== 13"))
     done = run(project, "--only", "factor")
@@ -306,7 +319,8 @@ def test_the_report_counts_and_shows_survivors(project, monkeypatch):
     }
     made = report.made(project, ["code_of_it.py"], log)
     (row,) = made.rows
-    assert (row.killed, row.survived, row.equivalent, row.share) == (1, 1, 1, 0.5)
+    assert (row.killed, row.survived, row.equivalent) == (1, 1, 1)
+    assert row.share == 1 / (row.mutants - 1), "what has not been tried has not been seen"
     assert row.untried == row.mutants - 3
     text = report.markdown(made)
     assert "-    return x + 1\n+    return x - 1" in text
@@ -314,5 +328,6 @@ def test_the_report_counts_and_shows_survivors(project, monkeypatch):
     assert "`SCALE * r` becomes `SCALE`: r is 1" in text
     report.write(made, project, project / "artifacts")
     page = (project / "artifacts/mutants.html").read_text()
-    assert "Of 2 mistakes that were tried, 1 turned" in page
+    assert f"Of {row.mutants - 1} such mistakes, 1 turned" in page
+    assert f"{row.untried} are not settled yet" in page
     assert "return x - 1" in page

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument(
-        "--report", action="store_true", help="only write docs/mutants.md and the page"
+        "--report", action="store_true", help="only write the report and what is known"
     )
     parser.add_argument("--folder", type=Path, default="artifacts/mutants", help="what is known")
     return parser
@@ -76,7 +76,11 @@ def _chosen(options: argparse.Namespace):
 
 
 def _write(job: run.Run, root: Path) -> int:
-    made = report.made(root, run.modules(root), results.read(job.results))
+    results.begin(job.results, root / run.SNAPSHOT)
+    files = run.modules(root)
+    keys = [place.key for file in files for place in results.places(root, file)]
+    results.keep(job.results, root / run.SNAPSHOT, keys)
+    made = report.made(root, files, results.read(job.results))
     report.write(made, root, root / "artifacts")
     print(root / "artifacts" / MUTANTS)
     return 0

@@ -30,9 +30,9 @@ class Row:
 
     @property
     def share(self) -> float | None:
-        """Of the mutants that were tried and are mistakes: how many were seen."""
-        tried = self.killed + self.survived
-        return self.killed / tried if tried else None
+        """Of all mutants that are mistakes: how many were seen. Not tried is not seen."""
+        mistakes = self.mutants - self.equivalent
+        return self.killed / mistakes if mistakes else None
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ long as the code as it is counts as seen.
 must come out red (`repro/mutants/controls/` says where the breaks are).
 
 Mutants that are no mistakes are listed by hand in `repro/mutants/equivalent/`, each with its
-reason, and are not counted.
+reason, and are not counted. Not settled: not tried yet, or only on a part of the tests; it
+counts as not seen.
 
 This page is made by `python -m repro.mutants --report`.
 """
@@ -161,7 +162,7 @@ def markdown(report: Report) -> str:
 
 
 def _table(rows: list[Row]) -> str:
-    head = "| | mutants | seen | no mistakes | survived | not tried yet | seen, of mistakes |"
+    head = "| | mutants | seen | no mistakes | survived | not settled yet | seen, of mistakes |"
     lines = [head, "|---|---:|---:|---:|---:|---:|---:|"]
     lines += [
         f"| {row.file} | {row.mutants} | {row.killed} | {row.equivalent} | {row.survived} "

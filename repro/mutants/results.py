@@ -6,13 +6,15 @@ the one that saw the mutant, or all that did not.
 
 import ast
 import functools
+import gzip
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from repro.files import write_atomically
 from repro.mutants import operators
 from repro.mutants.operators import Mutant
 
@@ -88,6 +90,20 @@ def read(path: Path) -> dict[str, Result]:
             continue
         found[one.key] = one
     return found
+
+
+def keep(path: Path, snapshot: Path, keys: Collection[str]) -> None:
+    """The last word about each of these, packed: so that another clone need not begin anew."""
+    found = read(path)
+    lines = [json.dumps(asdict(found[key]), ensure_ascii=False) for key in keys if key in found]
+    text = "".join(f"{line}\n" for line in sorted(lines))
+    write_atomically(snapshot, gzip.compress(text.encode(), mtime=0))
+
+
+def begin(path: Path, snapshot: Path) -> None:
+    """With what was kept, unless something is known here already."""
+    if snapshot.exists() and not path.exists():
+        write_atomically(path, gzip.decompress(snapshot.read_bytes()))
 
 
 def digest(root: Path, tests: Iterable[str]) -> str:

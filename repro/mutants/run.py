@@ -18,6 +18,7 @@ from repro.mutants.results import Place, Result
 
 PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
 LEFT_OUT = ("pictures", "__init__")  # they draw, or only import
+SNAPSHOT = "artifacts/reference/mutants.jsonl.gz"
 AT_ONCE = 80  # mutants in a job
 
 
@@ -49,6 +50,7 @@ class Run:
     def go(self, files: Sequence[str], tests: Sequence[Path] | None = None) -> list[Result]:
         """Results of all chosen mutants that were tried by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        results.begin(self.results, self.root / SNAPSHOT)
         self._whole = tests is None
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
