@@ -294,10 +294,21 @@ def same(**changes):
 def test_an_entry_stands_for_its_line_and_change_only(project):
     places = results.places(project, "code_of_it.py")
     wanted = place_of(project, "factor", "SCALE * r")
-    assert equivalents.reasons(project, places, [same()]) == {wanted.key: "r is 1"}
+    assert equivalents.standing_for(project, places, [same()]) == {wanted.key: same()}
     for other in ({"function": "at"}, {"line": "return r"}, {"after": "r"}):
-        assert equivalents.reasons(project, places, [same(**other)]) == {}
+        assert equivalents.standing_for(project, places, [same(**other)]) == {}
         assert equivalents.stale(project, places, [same(), same(**other)]) == [same(**other)]
+
+
+def test_an_entry_with_a_place_stands_for_one_of_several(tmp_path):
+    (tmp_path / "code_of_it.py").write_text("def f(x):\n    return x[1] + x[1] + x[1]\n")
+    places = results.places(tmp_path, "code_of_it.py")
+    line = {"function": "f", "line": "return x[1] + x[1] + x[1]", "before": "1", "after": "2"}
+    alike = [place.key for place in places if place.mutant.before == "1"]
+    assert len(alike) == 3
+    assert list(equivalents.standing_for(tmp_path, places, [same(**line)])) == alike
+    assert list(equivalents.standing_for(tmp_path, places, [same(**line, place=2)])) == [alike[1]]
+    assert equivalents.stale(tmp_path, places, [same(**line, place=4)]) == [same(**line, place=4)]
 
 
 def test_every_entry_of_this_project_stands_for_a_mutant():
@@ -306,7 +317,7 @@ def test_every_entry_of_this_project_stands_for_a_mutant():
     places = [place for file in files for place in results.places(ROOT, file)]
     assert equivalents.stale(ROOT, places, listed) == []
     assert all(len(one.reason.split()) >= 3 for one in listed)
-    assert len({one.name for one in listed}) == len(listed), "an entry stands twice"
+    assert len({(one.name, one.place) for one in listed}) == len(listed), "an entry stands twice"
 
 
 def test_the_report_counts_and_shows_survivors(project, monkeypatch):

@@ -7,17 +7,20 @@
     change = ["argmin", "argmax"]                     # what the mutant replaces, and by what
     reason = "why no result can depend on it"
 
-An entry stands for the mutants of that line with that change. One that stands for none any more
-(the code has changed) is an error: whoever changed the line has to look again.
+An entry stands for the mutants of that line with that change; `place = 2` for the second of them
+only, from the left. One that stands for none any more (the code has changed) is an error: whoever
+changed the line has to look again.
 """
 
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.mutants.results import Place
 
 FOLDER = Path(__file__).parent / "equivalent"
+Name = tuple[str, str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,10 @@ class Same:
     before: str
     after: str
     reason: str
+    place: int = 0  # all of them
 
     @property
-    def name(self) -> tuple[str, str, str, str, str]:
+    def name(self) -> Name:
         return self.file, self.function, self.line, self.before, self.after
 
 
@@ -43,21 +47,28 @@ def read(folder: Path = FOLDER) -> list[Same]:
     return found
 
 
-def named(place: Place, lines: list[str]) -> tuple[str, str, str, str, str]:
-    one = place.mutant
-    return place.file, place.scope, lines[one.line - 1].strip(), one.before, one.after
-
-
-def reasons(root: Path, places: list[Place], known: list[Same]) -> dict[str, str]:
-    """The reason for each mutant that is listed, by its key."""
-    listed = {same.name: same.reason for same in known}
+def standing_for(root: Path, places: list[Place], known: list[Same]) -> dict[str, Same]:
+    """The entry for each mutant that is listed, by its key; `places` as they stand in the file."""
+    listed = {(same.name, same.place): same for same in known}
     lines = {place.file: (root / place.file).read_text().splitlines() for place in places}
-    names = {place.key: named(place, lines[place.file]) for place in places}
-    return {key: listed[name] for key, name in names.items() if name in listed}
+    count: Counter[Name] = Counter()
+    found = {}
+    for place in places:
+        name = _named(place, lines[place.file])
+        count[name] += 1
+        same = listed.get((name, count[name])) or listed.get((name, 0))
+        if same is not None:
+            found[place.key] = same
+    return found
 
 
 def stale(root: Path, places: list[Place], known: list[Same]) -> list[Same]:
     """Entries of the files of these places that stand for no mutant."""
-    lines = {place.file: (root / place.file).read_text().splitlines() for place in places}
-    names = {named(place, lines[place.file]) for place in places}
-    return [same for same in known if same.file in lines and same.name not in names]
+    used = set(standing_for(root, places, known).values())
+    files = {place.file for place in places}
+    return [same for same in known if same.file in files and same not in used]
+
+
+def _named(place: Place, lines: list[str]) -> Name:
+    one = place.mutant
+    return place.file, place.scope, lines[one.line - 1].strip(), one.before, one.after

@@ -74,13 +74,12 @@ def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Repor
     uses = Counter()
     for file in files:
         places = results.places(root, file)
-        reasons = equivalents.reasons(root, places, same)
-        lines = (root / file).read_text().splitlines()
+        listed = equivalents.standing_for(root, places, same)
         row = Row(file, len(places))
         for place in places:
-            if place.key in reasons:
+            if place.key in listed:
                 row.equivalent += 1
-                uses[equivalents.named(place, lines)] += 1
+                uses[listed[place.key]] += 1
             elif place.key in known and known[place.key].state in results.SEEN:
                 row.killed += 1
                 report.seen_by[_file(known[place.key])] += 1
@@ -88,7 +87,7 @@ def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Repor
                 row.survived += 1
                 report.survivors.append(_survivor(root, place, known[place.key]))
         report.rows.append(row)
-    report.reasons = [(one, uses[one.name]) for one in same if uses[one.name]]
+    report.reasons = [(one, uses[one]) for one in same if uses[one]]
     return report
 
 
