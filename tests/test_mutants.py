@@ -257,6 +257,12 @@ def test_an_entry_that_does_not_fit_its_test_is_an_error(demo):
     assert any("NameError" in error for error in errors.values())
 
 
+def test_an_entry_that_fits_no_test_is_an_error_and_not_a_pass(demo):
+    red, passed, errors = audit(demo, M_too_smal=("3 / 2", "3"))
+    assert (red, passed) == ([], [])
+    assert [error.split(",")[0] for error in errors.values()] == ["no such test"]
+
+
 def test_every_control_of_this_project_has_an_entry():
     """Whether they are red without their breaks is shown by python -m repro.mutants.controls."""
     listed = controls.read()

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("submitit")
-
 BODY = """
 from dataclasses import dataclass
 import os

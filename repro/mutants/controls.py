@@ -104,10 +104,15 @@ class Mending:
 
     @property
     def never_tried(self) -> list[Entry]:
-        """Because its test needs data or a larger scale, or because its `case` fits none."""
-        return [entry for entry in self._entries if entry not in self._tried]
+        """Because its test needs data or a larger scale."""
+        left = [entry for entry in self._entries if entry not in self._tried]
+        return [entry for entry in left if entry.test not in self.errors]
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        fitting = {entry for item in items for entry in self._of(item)}
+        for entry in self._entries:
+            if entry not in fitting:
+                self.errors[entry.test] = f"no such test, or none with {entry.case!r} in its id"
         items[:] = [item for item in items if any(True for _ in self._of(item))]
 
     def _of(self, item: pytest.Item) -> Iterator[Entry]:
