@@ -25,7 +25,9 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:N or mps"
     )
-    group.addoption("--seed", type=int, default=0, help="base of the seeds of what claims draw (default 0)")
+    group.addoption(
+        "--seed", type=int, default=0, help="base of the seeds of what claims draw (default 0)"
+    )
     group.addoption(
         "--threads",
         default="1",
