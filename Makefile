@@ -4,6 +4,7 @@
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
 # make mutants   is every mistake seen? MUTANTS="repro/numerics/rates.py --budget 600" reaches it
 # make controls  is every control red once its break is taken out?
+# make reliability  what happens to runs that are killed, starved or fed nonsense (docs/reliability.md)
 # make clean     remove what runs wrote; finished trainings in store/ stay
 #
 # Each target sets up what it needs, once. PYTEST_ARGS="-k lemma_3_1" reaches pytest.
@@ -13,7 +14,7 @@ BIN := .venv/bin
 READY := .venv/.installed-from-lock
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup claims test bench data paper mutants controls lint clean
+.PHONY: setup claims test bench data paper mutants controls reliability lint clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -54,6 +55,12 @@ mutants: $(READY)
 
 controls: $(READY)
 	$(BIN)/python -m repro.mutants.controls
+
+reliability: export RELIABILITY := full
+reliability: $(READY)
+	rm -rf artifacts/reliability
+	$(PYTEST) tests -m reliability -n auto $(PYTEST_ARGS)
+	$(BIN)/python tests/reliability.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ OTHER_MARKERS = {
     "data": "needs a data set: make data",
     "slow": "takes minutes at laptop scale",
     "timing": "a benchmark: ratios, run without xdist by make bench",
+    "reliability": "what a run withstands; at full size by make reliability",
     "needs(scale=, device=)": "not run below that scale or without that device, and counted so",
 }
 

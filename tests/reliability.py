@@ -1,0 +1,89 @@
+"""What was seen when runs were disturbed: rows kept by the tests, tables in docs/reliability.md.
+
+A test marked `reliability` calls `keep` once for every row that it has observed; each row is a file
+of its own, since several processes write them. `make reliability` runs these tests at full size
+(FULL) and then this module, which gathers the rows in artifacts/reference/reliability.json and
+puts them into the page, between <!-- rows: SECTION --> and <!-- end -->. `make test` runs the same
+tests at small sizes; their rows go elsewhere and are not shown.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from repro import files
+
+FULL = os.environ.get("RELIABILITY") == "full"
+ROOT = Path(__file__).parent.parent
+ROWS = ROOT / "artifacts" / ("reliability" if FULL else "reliability-small")
+GATHERED = ROOT / "artifacts/reference/reliability.json"
+PAGE = ROOT / "docs/reliability.md"
+PLACE = re.compile(r"(<!-- rows: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
+
+Row = dict[str, Any]
+
+
+def keep(section: str, name: str, **cells: Any) -> None:
+    """One row of the table `section`; rows stand in the order of their names, `name` is not shown.
+
+    The names of the cells are the heads of the columns, the same in every row of a section.
+    """
+    for word in (section, name):
+        if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", word):
+            raise ValueError(f"{word!r} is to name a file: small letters, digits, '.' and '-'")
+    files.write_json(ROWS / section / f"{name}.json", cells)
+
+
+def gather(folder: Path) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for path in sorted(folder.glob("*/*.json")):
+        found.setdefault(path.parent.name, []).append(files.read_json(path))
+    return found
+
+
+def filled(page: str, rows: dict[str, list[Row]]) -> str:
+    """The page with all its tables made anew from the rows; none may lack, none be left over."""
+    places = [match[2] for match in PLACE.finditer(page)]
+    if sorted(places) != sorted(rows):
+        raise ValueError(f"the page has places for {sorted(places)}, rows are of {sorted(rows)}")
+    return PLACE.sub(lambda match: match[1] + table(rows[match[2]]) + match[3], page)
+
+
+def table(rows: list[Row]) -> str:
+    columns = list(rows[0])
+    for row in rows:
+        if list(row) != columns:
+            raise ValueError(f"columns {columns} and {list(row)} in one table")
+    heads = [column.replace("_", " ") for column in columns]
+    rule = ["---:" if _is_number(rows[0][column]) else "---" for column in columns]
+    cells = [[_cell(row[column]) for column in columns] for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (heads, rule, *cells))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return re.sub(r"\s+", " ", str(value).replace("|", "\\|"))
+
+
+def main() -> int:
+    rows = gather(ROOT / "artifacts/reliability")
+    page = filled(PAGE.read_text(), rows)
+    files.write_json(GATHERED, rows)
+    files.write_atomically(PAGE, page)
+    for section, found in rows.items():
+        print(f"{section}\n{table(found)}")
+    print(PAGE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
