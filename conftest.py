@@ -1,8 +1,15 @@
 """How this repository uses the harness."""
 
+import sys
 from pathlib import Path
 
-from repro.harness import Project
+try:
+    from repro.harness import Project
+except ModuleNotFoundError as missing:  # the pytest of another environment
+    sys.exit(
+        f"{sys.executable} has no {missing.name}: run make once, then `. .venv/bin/activate`; "
+        "or pip install -e ."
+    )
 
 
 def pytest_claims_project() -> Project:

@@ -3,6 +3,7 @@
 Registered in the process that the user started, with or without xdist, never in a worker.
 """
 
+import errno
 import json
 import sys
 from typing import Any
@@ -16,6 +17,8 @@ from repro.harness.progress import Heartbeat
 
 LOST = 3  # exit code when a collected claim never reported
 DISAGREES = 1
+FEWER = "for want of memory? then use fewer workers: -n 1"
+MAKE_ROOM = "make room and give the same command again: what was measured and trained is kept"
 
 
 class Controller:
@@ -84,7 +87,7 @@ class Controller:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if str(report.when) == "???":  # xdist's word for an item whose worker died
-            self.journal.crashed(report.nodeid, "the worker process died")
+            self.journal.crashed(report.nodeid, f"the worker process died ({FEWER})")
         elif type(report) is pytest.TestReport and (report.when == "call" or not report.passed):
             self.journal.finished(report.nodeid, report.outcome, report.duration)
 
@@ -101,7 +104,8 @@ class Controller:
         try:
             disagreements = self.journal.close(interrupted=interrupted)
         except OSError as error:
-            self.notices.append(f"the page could not be written: {error}")
+            advice = f"; {MAKE_ROOM}" if error.errno == errno.ENOSPC else ""
+            self.notices.append(f"the page could not be written: {error}{advice}")
             disagreements = []
             session.exitstatus = session.exitstatus or LOST
         if self.journal.publisher.failure:
