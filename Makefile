@@ -1,6 +1,8 @@
 # make claims    verify every claim and write the page (the main job)
 # make test      every claim at smoke scale, then the tests of the package itself
-# make bench     cost, as ratios           make data     data sets that claims need
+# make bench     cost, as ratios; ten minutes: artifacts/benchmarks.html
+# make costs     what a warm run of all claims costs, and what the dearest spend it on
+# make data      data sets that claims need
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
 # make mutants   is every mistake seen? MUTANTS="repro/numerics/rates.py --budget 600" reaches it
 # make controls  is every control red once its break is taken out?
@@ -14,7 +16,7 @@ BIN := .venv/bin
 READY := .venv/.installed-from-lock
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup claims test bench data paper mutants controls reliability lint clean
+.PHONY: setup claims test bench costs data paper mutants controls reliability lint clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -39,8 +41,12 @@ test: $(READY)
 	$(PYTEST) tests -n auto $(PYTEST_ARGS)
 
 bench: $(READY)
-	$(PYTEST) tests -m timing -p no:xdist --benchmark-enable --benchmark-only $(PYTEST_ARGS)
-	@echo "$(CURDIR)/artifacts/benchmarks.json"
+	$(PYTEST) tests -m timing -p no:xdist -v --benchmark-enable --benchmark-only --benchmark-quiet $(PYTEST_ARGS)
+	$(BIN)/python -m repro report
+	@echo "$(CURDIR)/artifacts/benchmarks.html"
+
+costs: $(READY)
+	$(BIN)/python -m repro.costs
 
 data: $(READY)
 	$(BIN)/python -m repro data

@@ -1,10 +1,12 @@
 """What the fused sums of Section 5 cost: against autograd, a bare product, and the literal blocks.
 
-Ratios and exponents by `make bench`, as in test_benchmarks.py. One thread; float32, as in Section 5.
+Ratios and exponents by `make bench` (measuring.py). One thread; float32, as in Section 5.
 """
 
 import functools
+import json
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,21 +17,16 @@ from ridge_sums import (
     plain_relu,
     value_and_gradients,
 )
+from test_fang2022_fused import MEASURES, in_process
 
-from repro.fang2022 import fused
+from repro.fang2022 import fused, multiplication
 from repro.fang2022.model import Layout
 
-pytestmark = pytest.mark.timing
+PART = 1
+pytestmark = [pytest.mark.timing, pytest.mark.usefixtures("one_thread")]
 WIDTHS = pytest.mark.parametrize("n", [2002, 4368], ids="n={}".format)  # n_q, and what Table 3 has
 KERNEL = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+PRODUCT = "the bare product x F^T, which every way needs; into memory that is there"
 
 
 @pytest.fixture
@@ -50,14 +47,20 @@ def step(function, x, F, *parameters, w, **options):
     return lambda: value_and_gradients(call, x, F, *parameters, w=w)
 
 
+def product(x, F):
+    t = torch.empty(len(x), len(F))
+    return lambda: torch.mm(x, F.T, out=t)
+
+
 @WIDTHS
 @pytest.mark.parametrize("backend", [pytest.param("c", marks=KERNEL), "chunks"])
 def test_a_step_of_table_1_against_autograd(compare, batch, n, backend):
     x, F, beta, w = data(batch, n)
     compare(
         f"a step of Table 1, {backend}, n={n}", fast=step(fused.ridge_polynomial, x, F, beta, w=w, backend=backend),
-        slow=step(plain_polynomial, x, F, beta, w=w), against="autograd on Horner",
-        target=15 if backend == "c" else None, rounds=3, batch=batch, d=10, q=5, n=n,
+        slow=step(plain_polynomial, x, F, beta, w=w), against="autograd on Horner's rule", limit=product(x, F),
+        limit_is=PRODUCT, target=15 if backend == "c" else None, rounds=3, batch=batch, d=10, q=5, n=n,
+        why="autograd moves arrays of N x n through memory: on a machine with fast memory it loses less by that",
     )  # fmt: skip
 
 
@@ -67,12 +70,40 @@ def test_a_step_of_table_1_against_autograd(compare, batch, n, backend):
 def test_a_step_of_table_1_against_the_bare_product(compare, batch, n, memory):
     """x F^T alone, with which every other way begins; it has to write N x n numbers somewhere."""
     x, F, beta, w = data(batch, n)
-    t = torch.empty(batch, n) if memory == "given" else None
+    slow = product(x, F) if memory == "given" else lambda: torch.mm(x, F.T)
     compare(
-        f"a step of Table 1, c, n={n}", fast=step(fused.ridge_polynomial, x, F, beta, w=w, backend="c"),
-        slow=lambda: torch.mm(x, F.T, out=t), against=f"the bare product x F^T, into {memory} memory",
+        f"a step of Table 1 over x F^T into {memory} memory, n={n}", slow=slow,
+        fast=step(fused.ridge_polynomial, x, F, beta, w=w, backend="c"), against="the bare product x F^T",
         target=1 / 1.5 if memory == "new" else None, batch=batch, d=10, q=5, n=n,
+        note="2/3 says: the whole step takes no more than 1.5 times as long as the product alone",
+        why="a step computes x F^T twice, forward and backward, and a product of the same size for the gradient in F",
     )  # fmt: skip
+
+
+def extra_memory(N, n):
+    """Peak memory of a step beyond what it began with, in MB: here, and by autograd."""
+    sizes = "N, n, d, q = 8000, 1000, 10, 5"
+    assert sizes in MEASURES
+    program = MEASURES.format(tests=str(Path(__file__).parent), backend="c")
+    process = in_process(program.replace(sizes, f"N, n, d, q = {N}, {n}, 10, 5"))
+    return [part * 4 * N * n / 2**20 for part in json.loads(process.communicate(timeout=300)[0])]
+
+
+@KERNEL
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
+def test_memory_of_a_step_of_table_1(benchmark, measured, batch, switched_on):
+    """Each in a process of its own; without `make bench` one is enough."""
+    widths = (2002, 4368) if switched_on else (20,)
+    found = benchmark.pedantic(lambda: {n: extra_memory(batch, n) for n in widths})
+    for n, (here, autograd) in found.items():
+        kept = 8 * (batch + 15 * n) / 2**20
+        measured(
+            f"extra memory of a step of Table 1, n={n}", here, unit="MB", relation="<=", target=4 * kept, limit=kept,
+            limit_is="y, and the gradients in F and beta: N + n (d + q) numbers of float64",
+            against=f"autograd takes {autograd:.0f} MB, one array of N x n numbers {4 * batch * n / 2**20:.0f} MB",
+            note="O(N + n): the target is four times what has to be kept", batch=batch, n=n,
+            why="the operating system counts pages, also those of a block of samples and of libraries",
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("backend", [pytest.param("c", marks=KERNEL), "chunks"])
@@ -82,19 +113,34 @@ def test_a_step_of_NN_width_against_autograd(compare, batch, backend):
     c, v = parameters.T
     compare(
         f"a step of NN_width, {backend}, n={n}", fast=step(fused.ridge_relu, x, F, c, v, w=w, backend=backend),
-        slow=step(plain_relu, x, F, c, v, w=w), against="autograd", target=None, rounds=3, batch=batch, d=10, n=n,
+        slow=step(plain_relu, x, F, c, v, w=w), against="autograd", limit=product(x, F), limit_is=PRODUCT, rounds=3,
+        batch=batch, d=10, n=n,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("n", [160, 256], ids="n={}".format)
 def test_the_sum_against_the_literal_blocks(compare, switched_on, n):
-    n, N, calls = (n, 16, 1000) if switched_on else (6, 2, 1)
-    x, F, beta, _ = data(N, n)
+    """n = 256 is the largest that the literal blocks can do in a gigabyte with 16 samples."""
+    size, N, calls = (n, 16, 1000) if switched_on else (6, 2, 1)
+    x, F, beta, _ = data(N, size)
     x = 7 * x / x.norm(dim=1).max()  # B = 7, about the largest |x| of Section 5
     literal = literal_model(F, beta, 7.0)
     compare(
         f"the model's value, n={n}", fast=lambda: fused.ridge_polynomial(x, F, beta), slow=lambda: literal(x),
-        against="the literal blocks of Theorem 3.5", target=1000, calls=calls, batch=N, d=10, q=5, n=n,
+        against="the literal blocks of Theorem 3.5", target=1000, limit=product(x, F), limit_is=PRODUCT, rounds=5,
+        calls=calls, batch=N, d=10, q=5, n=size,
+        why="for 16 samples and few directions a call of torch's autograd, some microseconds, is most of the fused sum",
+    )  # fmt: skip
+
+
+def test_a_batch_goes_through_the_block_at_once(compare, switched_on):
+    n, batch = 8, 512 if switched_on else 4
+    block = multiplication.multiplication_block(n, 3, 1.0).to(torch.float32)
+    x, y = torch.rand(2, batch, n)
+    Z = Layout(n, 3).tokens(x, x, y)
+    compare(
+        "a literal block, batched", fast=lambda: block(Z), slow=lambda: [block(z) for z in Z],
+        against="one sample after the other", target=10, n=n, batch=batch,
     )  # fmt: skip
 
 
@@ -120,7 +166,8 @@ def test_growth_of_the_literal_blocks(growth, switched_on, of):
 
     growth(
         f"literal blocks, growth in {of}", LITERAL[of] if switched_on else (4,), prepare, of=of,
-        **{name: value for name, value in standard.items() if name != of},
+        about=3 if of == "n" else None, rounds=5, **{name: value for name, value in standard.items() if name != of},
+        why="below n = 256 what grows with n^2 still counts beside the n^3 of the products",
     )  # fmt: skip
 
 
@@ -135,6 +182,6 @@ def test_growth_of_a_fused_step(growth, switched_on, of):
         return step(fused.ridge_polynomial, x, F, beta, w=w, backend="c")
 
     growth(
-        f"fused step, growth in {of}", FUSED[of] if switched_on else (4,), prepare, of=of, d=10,
-        **{name: value for name, value in standard.items() if name != of},
+        f"fused step, growth in {of}", FUSED[of] if switched_on else (4,), prepare, of=of,
+        about=None if of == "q" else 1, d=10, **{name: value for name, value in standard.items() if name != of},
     )  # fmt: skip

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.files import write_atomically
-from repro.report.pages import Site
+from repro.report import benchmarks
+from repro.report.pages import Site, page
 
 MUTANTS = "mutants.html"  # written by `make mutants`
 
@@ -26,6 +27,10 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     if only is None:
         write_atomically(artifacts / "errata.html", site.errata())
         write_atomically(artifacts / "open.html", site.left_open())
+        if measured := benchmarks.read(artifacts):
+            shown = page("benchmarks.html", **benchmarks.page_values(measured))
+            write_atomically(artifacts / benchmarks.PAGE, shown)
     index = artifacts / "index.html"
-    write_atomically(index, site.index(mutants=(artifacts / MUTANTS).exists()))
+    others = {name for name in (MUTANTS, benchmarks.PAGE) if (artifacts / name).exists()}
+    write_atomically(index, site.index(others))
     return index

@@ -1,6 +1,7 @@
 """The kinds of page: the index, the page of a claim, and others by their template."""
 
 import re
+from collections.abc import Set
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ class Site:
     def users(self) -> dict[str, list[str]]:
         return overview.users(self.claims)
 
-    def index(self, mutants: bool = False) -> str:
-        """`mutants`: there is a page on them to link to."""
+    def index(self, others: Set[str] = frozenset()) -> str:
+        """`others`: pages that are not about claims, to link to."""
         papers = overview.papers(self.results, self.claims)
         findings = overview.findings(self.results, self.claims)
         rows_of_all = [row for paper in papers for row in paper.rows] + findings
@@ -53,7 +54,7 @@ class Site:
             claims=self.claims,
             findings=findings,
             choices=filters.choices(rows_of_all),
-            mutants=mutants,
+            others=others,
         )
 
     def errata(self) -> str:

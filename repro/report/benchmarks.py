@@ -1,0 +1,154 @@
+"""benchmarks.json: what `make bench` measured, what earlier runs had found, and the page on it.
+
+An entry says what was measured, in which unit, against what, which value was aimed at, and what no
+code could pass (the limit). Nothing is judged when it is measured: `Row` tells whether a target is
+met, and the page shows a miss in red, with the reason that its benchmark gives.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro import files
+
+FILE, PAGE = "benchmarks.json", "benchmarks.html"
+SCHEMA = 1
+KEPT = 50  # earlier values of an entry
+NEAR = 0.25  # exponents are "about" a whole number within this: its neighbours are 1 away
+TIMES, EXPONENT = "×", "exponent"  # units; others are seconds, milliseconds, gigabytes
+PARTS = {
+    1: (
+        "The zero-error network",
+        "A training step of Table 1 of fang2022: 25 000 samples, n directions, a sum of n "
+        "polynomials of degree 5 and its gradients.",
+    ),
+    2: (
+        "Exact arithmetic",
+        "Lemma 3.3 of fang2022 asks for the solution of a linear system of n_q rational equations.",
+    ),
+    3: (
+        "A linear RNN in kernel form",
+        "Section 6 of jiang2024: 128 units convolve with c W^s U. Forward and backward.",
+    ),
+    4: (
+        "Kernels of wang2024",
+        "Best l1 approximation of a kernel by heads, with proof; and attention without a dot "
+        "product, which is a convolution.",
+    ),
+    5: (
+        "The trainer",
+        "Time until the same validation error, ours against the recipe that jiang2024 describes; "
+        "and what a step costs.",
+    ),
+    6: ("The harness", "What it costs to run a claim as a claim, to list all, to share them out."),
+    7: ("Whole runs", "From nothing, on two cores: from the seconds that the last runs left."),
+}
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def read(artifacts: Path) -> dict[str, Any]:
+    """The latest there is: of this folder, or of the committed snapshot in it; empty if none."""
+    for folder in (artifacts, artifacts / "reference"):
+        try:
+            return files.read_json(folder / FILE, schema=SCHEMA)
+        except (FileNotFoundError, files.DamagedFile):
+            continue
+    return {}
+
+
+def merged(
+    before: Mapping[str, Any], run: Mapping[str, Any], found: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The document after a run: what it measured is new, and what was there goes to the history.
+
+    A run of a part leaves the other entries as they were, with the run that they are of.
+    """
+    entries = {entry["name"]: entry for entry in before.get("ratios", [])}
+    for entry in found:
+        old = entries.get(entry["name"])
+        entries[entry["name"]] = {**entry, "run": run["id"], "history": _history(old, run["id"])}
+    ordered = sorted(entries.values(), key=lambda entry: entry["part"])
+    runs = {**before.get("runs", {}), run["id"]: dict(run)}
+    used = {one["run"] for entry in ordered for one in (entry, *entry["history"])}
+    return {
+        "schema": SCHEMA,
+        "ratios": ordered,
+        "machine": run["machine"],
+        "runs": {id: header for id, header in runs.items() if id in used},
+    }
+
+
+def _history(old: Mapping[str, Any] | None, run: str) -> list[dict[str, Any]]:
+    if old is None:
+        return []
+    now = [] if old["run"] == run else [{"run": old["run"], "value": old["value"]}]
+    return [*old["history"], *now][-KEPT:]
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry as the page shows it."""
+
+    entry: dict[str, Any]
+
+    @property
+    def anchor(self) -> str:
+        return "".join(c if c.isalnum() else "-" for c in self.entry["name"])
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is reached; None without one."""
+        value, target = self.entry["value"], self.entry["target"]
+        if target is None:
+            return None
+        if self.entry["relation"] == "≈":
+            return abs(value - target) <= NEAR
+        return value >= target if self.entry["relation"] == ">=" else value <= target
+
+    @property
+    def missed_by(self) -> float:
+        """How many times too small or too large the value is."""
+        factor = self.entry["value"] / self.entry["target"]
+        return max(factor, 1 / factor)
+
+    @property
+    def earlier(self) -> list[float]:
+        return [one["value"] for one in self.entry["history"]]
+
+    def place(self, value: float) -> float:
+        """Where a value is on the bar, in percent: times on a logarithmic scale, others from 0."""
+        shown = [self.entry[key] for key in ("value", "target", "limit") if self.entry[key]]
+        most = 1.12 * max(shown)
+        if self.entry["unit"] != TIMES:
+            return 100 * value / most
+        least = min(1.0, *shown) / 1.12
+        return 100 * math.log(value / least) / math.log(most / least)
+
+
+def parts(document: Mapping[str, Any]) -> list[tuple[int, str, str, list[Row]]]:
+    """Number, title, what it is about, and the rows of each part."""
+    rows = [Row(entry) for entry in document.get("ratios", [])]
+    found = {number: [row for row in rows if row.entry["part"] == number] for number in PARTS}
+    return [(number, *PARTS[number], ones) for number, ones in found.items() if ones]
+
+
+def page_values(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template needs."""
+    rows = [Row(entry) for entry in document.get("ratios", [])]
+    runs = document.get("runs", {})
+    return {
+        "parts": parts(document),
+        "aimed": [row for row in rows if row.met is not None],
+        "missed": [row for row in rows if row.met is False],
+        "machine": document.get("machine", {}),
+        "runs": runs,
+        "latest": max(runs.values(), key=lambda run: run["started"], default={}),
+        "dearest": {when: document.get(f"dearest {when}", []) for when in ("cold", "warm")},
+    }

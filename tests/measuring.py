@@ -1,0 +1,170 @@
+"""Fixtures of the benchmarks: two things timed in turns in one process, written as they are found.
+
+No time is asserted. Without --benchmark-enable every body runs once, small, so that it cannot rot,
+and nothing is written.
+"""
+
+import platform
+import re
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+from repro import files
+from repro.harness import provenance, resources
+from repro.report import benchmarks
+
+ARTIFACTS = Path(__file__).parent.parent / "artifacts"
+
+
+class Recorder:
+    """The entries of this run, put into benchmarks.json one by one: what ends a run loses none."""
+
+    def __init__(self, folder, run, say):
+        self.folder, self.run, self.entries, self.say = folder, run, [], say
+        self.before = benchmarks.read(folder)
+        self.tables = {}
+
+    def add(self, entry):
+        if entry["name"] in {one["name"] for one in self.entries}:
+            raise ValueError(f"two benchmarks are called {entry['name']!r}")
+        self.entries.append(entry)
+        self._write()
+        met = benchmarks.Row(entry).met
+        target = (
+            f" ({entry['relation']} {entry['target']:.3g}{'' if met else ': MISSED'})"
+            if met is not None
+            else ""
+        )
+        self.say(f"\n    {entry['name']}: {entry['value']:.3g} {entry['unit']}{target}")
+
+    def tell(self, **tables):
+        """Whatever else the page shows."""
+        self.tables |= tables
+        self._write()
+
+    def _write(self):
+        now = benchmarks.merged(self.before, self.run, self.entries)
+        files.write_json(self.folder / benchmarks.FILE, {**self.before, **now, **self.tables})
+
+
+def machine():
+    names = re.findall(r"^model name\s*: (.+)$", _text("/proc/cpuinfo"), flags=re.M)
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "cores": resources.cores(),
+        "memory": f"{resources.memory_bytes() / 2**30:.0f} GB",
+        **provenance.versions(),
+    }
+
+
+def _text(file):
+    return Path(file).read_text() if Path(file).exists() else ""
+
+
+@pytest.fixture(scope="session")
+def recorder(request):
+    plugins = request.config.pluginmanager
+    terminal, capture = plugins.getplugin("terminalreporter"), plugins.getplugin("capturemanager")
+
+    def say(line):
+        with capture.global_and_fixture_disabled():
+            terminal.write_line(line)
+
+    root = ARTIFACTS.parent
+    header = {"started": provenance.now(), **provenance.git_state(root), "machine": machine()}
+    return Recorder(ARTIFACTS, {"id": provenance.new_run(), **header}, say)
+
+
+@pytest.fixture
+def switched_on(benchmark):
+    return benchmark.enabled
+
+
+@pytest.fixture
+def measured(request, recorder, switched_on):
+    """Record one figure of the module's PART, in its unit, beside target and limit."""
+
+    def measured(
+        name, value, *, unit, relation, target, against, limit=None, limit_is="", why="", note="", **params
+    ):  # fmt: skip
+        entry = {
+            "part": request.module.PART, "name": name, "value": float(value), "unit": unit, "relation": relation,
+            "target": target, "against": against, "limit": limit, "limit_is": limit_is, "why": why, "note": note,
+            "params": params,
+        }  # fmt: skip
+        if switched_on:
+            recorder.add(entry)
+
+    return measured
+
+
+@pytest.fixture
+def compare(benchmark, measured, switched_on):
+    """Time `slow`, `fast` and `limit` in turns; how many times faster `fast` is, in the median turn.
+
+    `limit` is what no way can do without; it tells how much faster than `slow` one could be at
+    most. A `fast` that is over too soon for the clock makes several `calls` in its turn.
+    """
+
+    def compare(
+        name, *, fast, slow, against, target=None, limit=None, limit_is="", rounds=7, calls=1, why="", note="", **params
+    ):  # fmt: skip
+        turns = []
+
+        def turn():
+            last = seconds(limit, calls) if limit else None
+            turns.append((seconds(fast, calls), seconds(slow), last))
+
+        benchmark.pedantic(turn, rounds=rounds)
+        ratio = statistics.median(s / f for f, s, _ in turns)
+        most = statistics.median(s / l for _, s, l in turns) if limit else None
+        spread = f"{min(s / f for f, s, _ in turns):.3g} to {max(s / f for f, s, _ in turns):.3g}"
+        measured(
+            name, ratio, unit=benchmarks.TIMES, relation=">=", target=target, against=against, limit=most,
+            limit_is=limit_is, why=why, note=note, turns=f"{len(turns)}, from {spread}", **params,
+        )  # fmt: skip
+
+    return compare
+
+
+@pytest.fixture
+def growth(benchmark, measured, switched_on):
+    """Time what `prepare(size)` gives, all sizes in turns; p in time ~ size^p, from the fastest turns.
+
+    The first turn does not count.
+    """
+
+    def growth(name, sizes, prepare, *, of, about=None, at_most=None, rounds=7, why="", **params):
+        from repro.numerics import rates
+
+        runs, turns = [prepare(size) for size in sizes], []
+        benchmark.pedantic(lambda: turns.append([seconds(run) for run in runs]), rounds=rounds + 1)
+        if switched_on:
+            rate = rates.slope(sizes, [min(times) for times in zip(*turns[1:], strict=True)])
+            measured(
+                name, rate.slope, unit=benchmarks.EXPONENT, relation="≈" if at_most is None else "<=",
+                target=about if at_most is None else at_most, against=f"p in time ~ {of}^p",
+                why=why, note=str(rate), **{of: list(sizes)}, **params,
+            )  # fmt: skip
+
+    return growth
+
+
+def seconds(function, calls=1):
+    began = time.perf_counter()
+    for _ in range(calls):
+        function()
+    return (time.perf_counter() - began) / calls
+
+
+@pytest.fixture
+def one_thread():
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

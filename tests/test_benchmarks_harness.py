@@ -1,0 +1,115 @@
+"""What the harness costs: a claim, the list of all, two workers, their memory.
+
+By `make bench` (measuring.py). The run of all claims is that of `make costs`.
+"""
+
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from demo import PASSES
+from measuring import seconds
+
+from repro import costs
+
+PART = 6
+pytestmark = pytest.mark.timing
+ROOT = Path(__file__).parent.parent
+LATER = "from `make costs`, a run of all claims on this machine with all trainings in the store"
+
+
+def test_what_the_harness_adds_to_a_claim(benchmark, measured, switched_on, demo):
+    """Many claim tests in one file against as many plain tests that do as little."""
+    count = 200 if switched_on else 2
+    many = f"\nimport pytest\n\n@pytest.mark.parametrize('k', range({count}))"
+    claims = PASSES.replace("\nimport pytest\n", many).replace("(claim)", "(claim, k)")
+    demo.claim("lemma-1", claims)
+    (demo.root / "test_plain.py").write_text(f"{many}\ndef test_plain(k):\n    assert 0.5 <= 1.0\n")
+    turns = []
+
+    def turn():
+        plain = seconds(lambda: demo.run("-q", "test_plain.py"))
+        turns.append((plain, seconds(lambda: demo.run("-q", "claims"))))
+
+    benchmark.pedantic(turn, rounds=3)
+    added, bare = (
+        statistics.median(times) for times in zip(*((c - p, p) for p, c in turns), strict=True)
+    )
+    measured(
+        "what the harness adds to a claim", 1000 * added / count, unit="ms", relation="<=", target=20,
+        limit=1000 * bare / count, limit_is="a plain test of pytest, its start shared out", tests=count,
+        against="as many plain tests; the start of the harness and its page are included",
+    )  # fmt: skip
+
+
+def test_listing(benchmark, measured, switched_on):
+    """All claims by name; torch is not imported for that."""
+    some = ["claims"] if switched_on else ["claims/fang2022/test_section_2_model.py"]
+    turns = []
+
+    def run(*arguments):
+        subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, check=True)
+
+    def turn():
+        bare = seconds(lambda: run("-c", "import pytest, xdist, pytest_benchmark, hypothesis"))
+        turns.append((bare, seconds(lambda: run("-m", "pytest", "--co", "-q", *some))))
+
+    benchmark.pedantic(turn, rounds=5)
+    bare, listed = (statistics.median(times) for times in zip(*turns, strict=True))
+    measured(
+        "listing all claims", listed, unit="s", relation="<=", target=3, against="pytest --co -q", limit=bare,
+        limit_is="to import pytest and its plugins",
+        why="2100 tests of 130 files: their modules are imported and their ids sorted",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def together(switched_on):
+    found = costs.read(ROOT / "artifacts")
+    if not found and switched_on:
+        pytest.skip("make costs has not been run")
+    return found or {
+        "together": {"workers": 2, "seconds": 1.0, "busy": {"a": 1.5}, "peak": 1, "tests": 1},
+        "alone": None,
+    }
+
+
+def shared(found):
+    """How much of the ideal speed-up is reached: both at work, and neither slower for the other."""
+    run, alone = found["together"], found["alone"]
+    at_work = sum(run["busy"].values()) / (run["workers"] * run["seconds"])
+    if not alone:
+        return at_work, 1.0
+    unhindered = sum(alone["busy"].values()) / sum(run["busy"][id] for id in alone["busy"])
+    return at_work, unhindered
+
+
+def test_a_warm_run(benchmark, measured, together):
+    run = benchmark.pedantic(lambda: together["together"])
+    work = sum(run["busy"].values())
+    measured(
+        "warm laptop run", run["seconds"], unit="s", relation="<=", target=60, against=LATER, tests=run["tests"],
+        workers=run["workers"], limit=work / run["workers"], limit_is="the seconds of its tests, shared out evenly",
+        why="what is not a training is computed anew in every run, exact and certified arithmetic above all; "
+        "the table below has the claims on which the seconds go",
+    )  # fmt: skip
+
+
+def test_two_workers(benchmark, measured, together):
+    at_work, unhindered = benchmark.pedantic(lambda: shared(together))
+    measured(
+        "two workers, of the ideal speed-up", at_work * unhindered, unit="of 1", relation=">=", target=0.85, limit=1.0,
+        limit_is="both always at work, neither slower for the other", against=LATER,
+        note=f"at work {at_work:.2f} of the time; alone a worker takes {unhindered:.2f} of its time beside another",
+        why="two workers share caches and memory, and virtual cores may be threads of one; at the end one waits",
+    )  # fmt: skip
+
+
+def test_the_memory_of_a_worker(benchmark, measured, together):
+    peak = benchmark.pedantic(lambda: together["together"]["peak"])
+    measured(
+        "largest process of a laptop run, at its peak", peak / 2**30, unit="GB", relation="<=", target=2, against=LATER,
+        limit=0.33, limit_is="a worker that has imported torch",
+    )  # fmt: skip

@@ -1,0 +1,241 @@
+"""benchmarks.json and its page: what is new, what was, what is missed; and what whole runs cost."""
+
+import json
+from pathlib import Path
+
+import pytest
+from demo import PASSES
+from measuring import Recorder
+
+from repro import costs, files
+from repro.report import benchmarks, render
+from repro.report.benchmarks import Row, merged, page_values
+
+NOW = {"id": "2", "started": "2026-02-01T00:00:00Z", "git": "abc", "machine": {"processor": "P", "cores": 2, "torch": "1"}}  # fmt: skip
+THEN = {**NOW, "id": "1", "started": "2026-01-01T00:00:00Z"}
+
+
+def entry(name="a step", value=20.0, **changes):
+    fields = {
+        "unit": "×",
+        "relation": ">=",
+        "target": 15.0,
+        "limit": 40.0,
+        "limit_is": "the product",
+        "against": "autograd",
+    }
+    return {"part": 1, "name": name, "value": value, **fields, "why": "memory is slow", "note": "", "params": {"n": 3}, **changes}  # fmt: skip
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def test_a_new_value_moves_the_old_one_into_the_history():
+    first = merged({}, THEN, [entry(value=10.0)])
+    second = merged(first, NOW, [entry(value=20.0)])
+    (only,) = second["ratios"]
+    assert (only["value"], only["run"]) == (20.0, "2")
+    assert only["history"] == [{"run": "1", "value": 10.0}]
+    assert set(second["runs"]) == {"1", "2"}
+
+
+def test_an_entry_that_is_measured_again_in_the_same_run_is_no_history():
+    once = merged({}, NOW, [entry(value=10.0)])
+    assert merged(once, NOW, [entry(value=11.0)])["ratios"][0]["history"] == []
+
+
+def test_a_run_of_a_part_leaves_the_others_with_the_run_that_they_are_of():
+    before = merged({}, THEN, [entry("a"), entry("b", part=2)])
+    after = merged(before, NOW, [entry("b", part=2, value=1.0)])
+    assert [(one["name"], one["run"]) for one in after["ratios"]] == [("a", "1"), ("b", "2")]
+
+
+def test_the_history_is_cut_and_runs_that_nothing_names_are_dropped():
+    document = {}
+    for number in range(benchmarks.KEPT + 3):
+        document = merged(document, {**NOW, "id": str(number)}, [entry(value=float(number))])
+    values = [one["value"] for one in document["ratios"][0]["history"]]
+    assert len(values) == benchmarks.KEPT
+    assert values[-1] == benchmarks.KEPT + 1
+    assert "0" not in document["runs"]
+
+
+def test_the_snapshot_is_read_where_this_machine_has_measured_nothing(tmp_path):
+    assert benchmarks.read(tmp_path) == {}
+    document = merged({}, NOW, [entry()])
+    files.write_json(tmp_path / "reference" / benchmarks.FILE, document)
+    assert benchmarks.read(tmp_path) == document
+    (tmp_path / benchmarks.FILE).write_text("{")
+    assert benchmarks.read(tmp_path) == document  # a damaged file is as good as none
+    files.write_json(tmp_path / benchmarks.FILE, merged({}, NOW, [entry(value=1.0)]))
+    assert benchmarks.read(tmp_path)["ratios"][0]["value"] == 1.0
+
+
+def test_what_is_found_is_on_the_disk_at_once_and_two_of_one_name_are_refused(tmp_path):
+    said = []
+    recorder = Recorder(tmp_path, NOW, said.append)
+    recorder.add(entry(value=10.0))
+    recorder.tell(**{"dearest cold": [{"id": "x/y"}]})
+    recorder.add(entry("another"))
+    document = json.loads((tmp_path / benchmarks.FILE).read_text())
+    assert [one["name"] for one in document["ratios"]] == ["a step", "another"]
+    assert document["dearest cold"] == [{"id": "x/y"}]
+    assert "10 × (>= 15: MISSED)" in said[0]
+    assert "MISSED" not in said[1]
+    with pytest.raises(ValueError, match="two benchmarks are called 'another'"):
+        recorder.add(entry("another"))
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "met"),
+    [(">=", 14.9, False), (">=", 15.0, True), ("<=", 15.0, True), ("<=", 15.1, False), ("≈", 15.2, True), ("≈", 14.7, False)],
+)  # fmt: skip
+def test_when_a_target_is_met(relation, value, met):
+    assert Row(entry(relation=relation, value=value)).met is met
+
+
+def test_without_a_target_nothing_is_met_or_missed():
+    assert Row(entry(target=None)).met is None
+
+
+def test_by_how_much_it_is_missed_is_a_factor_above_1_either_way():
+    assert Row(entry(value=5.0)).missed_by == 3.0
+    assert Row(entry(value=45.0, relation="<=")).missed_by == 3.0
+
+
+@pytest.mark.parametrize("unit", ["×", "s"])
+@pytest.mark.parametrize("value", [0.5, 20.0, 300.0])
+def test_value_target_and_limit_lie_on_the_bar_in_their_order(unit, value):
+    row = Row(entry(value=value, unit=unit))
+    marks = sorted([value, 15.0, 40.0])
+    places = [row.place(mark) for mark in marks]
+    assert places == sorted(places)
+    assert len(set(places)) == 3
+    assert 0 < places[0] < places[-1] < 100
+
+
+def shown(tmp_path, *entries, **tables):
+    document = {**merged(merged({}, THEN, [entry(value=9.0)]), NOW, entries), **tables}
+    files.write_json(tmp_path / benchmarks.FILE, document)
+    render({"claims": []}, tmp_path)
+    return (tmp_path / benchmarks.PAGE).read_text()
+
+
+def test_a_miss_is_red_and_says_by_how_much_and_why(tmp_path):
+    page = shown(tmp_path, entry(value=5.0), entry("fine", part=2))
+    assert "1 of 2 targets are met" in page
+    assert "3×</span> below the target" in page or "3× below the target" in page
+    assert page.count("Why: memory is slow.") == 1
+    assert page.count('class="missed"') == 1
+    assert page.count('<div class="gauge miss"') == 1
+    assert "Earlier runs: 9" in page
+
+
+def test_the_index_links_to_the_page_only_if_it_is_there(tmp_path):
+    render({"claims": []}, tmp_path)
+    assert "benchmarks.html" not in (tmp_path / "index.html").read_text()
+    shown(tmp_path, entry())
+    assert 'href="benchmarks.html"' in (tmp_path / "index.html").read_text()
+
+
+def test_the_page_of_a_run_without_misses(tmp_path):
+    page = shown(tmp_path, entry())
+    assert "1 of 1 target is met" in page
+    assert "No target missed" in page
+
+
+def test_the_page_names_the_dearest_claims_and_their_functions(tmp_path):
+    row = {
+        "id": "p/lemma-1",
+        "cold": 90.0,
+        "warm": 30.0,
+        "trainings": {"fit": 60.0},
+        "functions": [["a.py: slow<b>", 0.5]],
+    }
+    page = shown(tmp_path, entry(), **{"dearest cold": [row], "dearest warm": [row]})
+    assert "1 min 30 s" in page
+    assert "fit 1 min 00 s" in page
+    assert "a.py: slow&lt;b&gt;</code> 50.0 %" in page
+
+
+def test_parts_come_in_order_and_empty_ones_are_left_out():
+    document = merged({}, NOW, [entry("z", part=4), entry("a", part=1)])
+    assert [part[0] for part in page_values(document)["parts"]] == [1, 4]
+
+
+# --- what whole runs cost ------------------------------------------------------------------------
+
+
+def stored(key, seconds, reason="reused: computed yesterday", kind="fit"):
+    return {"kind": kind, "key": key, "seconds": seconds, "reason": reason}
+
+
+def a_claim(id, *tests):
+    return {
+        "id": id,
+        "file": f"claims/{id}.py",
+        "tests": [{"seconds": s, "store": list(e)} for s, e in tests],
+    }
+
+
+CLAIMS = [
+    a_claim("p/a", (10.0, [stored("k", 100.0)]), (1.0, [stored("k", 100.0)])),
+    a_claim("p/b", (30.0, [stored("k", 100.0), stored("l", 5.0)])),
+    a_claim("p/c", (57.0, [stored("m", 50.0, "computed: no entry", "other")])),
+]
+
+
+def test_a_training_counts_once_however_many_ask_for_it():
+    assert sum(costs.trainings(CLAIMS).values()) == 155.0
+
+
+def test_a_training_that_a_test_made_is_not_counted_with_the_test_as_well():
+    assert costs.busy(CLAIMS) == 10 + 1 + 30 + 7
+    assert costs.from_nothing(CLAIMS) == 48 + 155
+
+
+def test_the_dearest_from_nothing_and_with_all_trainings_there():
+    cold, warm = ([row["id"] for row in costs.dearest(CLAIMS, when)] for when in ("cold", "warm"))
+    assert cold == ["p/b", "p/a", "p/c"]  # 135, 111, 57
+    assert warm == ["p/b", "p/a", "p/c"]  # 30, 11, 7
+    assert [row["id"] for row in costs.dearest(CLAIMS, "warm", 1)] == ["p/b"]
+    assert costs.dearest(CLAIMS)[2]["trainings"] == {"other": 50.0}
+
+
+BUSY = PASSES.replace("claim.at_most", "x = bytearray(300 << 20)\n    time.sleep(0.7)\n    claim.at_most").replace(
+    "import pytest", "import time\n\nimport pytest"
+)  # fmt: skip
+
+
+def test_a_warm_run_tells_its_seconds_its_work_and_its_peak(demo):
+    demo.claim("lemma-1", BUSY)
+    found = costs.warm_run(demo.root, 2, "claims")
+    assert found["tests"] == 2
+    assert 0.7 <= found["busy"]["demo2025/lemma-1"] < found["seconds"]
+    assert found["peak"] > 300 << 20
+
+
+SLOW = PASSES.replace("claim.at_most", "assert spin(3 * 10**6) > 0\n    claim.at_most") + (
+    "\ndef spin(n):\n    total = 0\n    for k in range(n):\n        total += k\n    return total\n"
+)
+
+
+def test_a_profile_tells_the_share_of_each_function_largest_first(demo):
+    file = demo.claim("lemma-1", SLOW)
+    found = costs.profiled(demo.root, str(file))
+    shares = [share for _, share in found]
+    assert shares == sorted(shares, reverse=True)
+    assert 0.99 < sum(shares) < 1.01
+    place = [name for name, _ in found].index(f"{file.relative_to(demo.root)}: spin")
+    assert place < 50  # of thousands
+
+
+def test_names_of_functions_hold_no_path_of_a_machine():
+    root = Path("/somewhere/project")
+    assert costs._named(root, "/somewhere/project/repro/a.py", 1, "f") == "repro/a.py: f"
+    assert costs._named(root, "/x/site-packages/torch/nn.py", 1, "g") == "torch/nn.py: g"
+    assert costs._named(root, "/x/lib/python/json.py", 1, "h") == "json.py: h"
+    assert costs._named(root, "~", 0, "<built-in method exp>") == "built-in method exp"
