@@ -422,7 +422,7 @@ HOSTILE_LATEX = r"""
 @pytest.mark.parametrize("latex", HOSTILE_LATEX.split())
 def test_a_formula_cannot_bring_markup_of_its_own(latex):
     for markup in (formula(latex), formula(latex, display=True), prose(f"a ${latex}$ b")):
-        assert not re.search(r"<(?!/?(m[a-z]+|code)\b)|(?<=[ \"])(on\w+|href|style)=", markup)
+        assert not re.search(r"<(?!/?(m[a-z]+|code|span)\b)|(?<=[ \"])(on\w+|href|style)=", markup)
 
 
 @pytest.mark.parametrize("latex", [r"\frac{", r"\nosuch{x<y}", r"\begin{aligned}a&b", "^", ""])
@@ -432,7 +432,11 @@ def test_a_formula_that_cannot_be_set_is_shown_as_latex(latex):
 
 def test_prose_sets_what_stands_between_dollars():
     assert prose("a < $x$") == 'a &lt; <math display="inline"><mrow><mi>x</mi></mrow></math>'
+    x = '<math display="inline"><mrow><mi>x</mi></mrow></math>'
+    assert prose("a ($x$), b") == f'a <span class="nowrap">({x}),</span> b'
+    assert prose(f"${'x' * 25}$").startswith('<span class="wide"><math display="inline">')
     assert prose(r"costs \$5 or $5") == "costs $5 or $5"
+    assert prose('"$x$" is `a<b`') == f'<span class="nowrap">&#34;{x}&#34;</span> is <code>a&lt;b</code>'
     assert prose("`a<b` is code") == "<code>a&lt;b</code> is code"
     assert '<mo lspace="0.167em" rspace="0.167em">log</mo>' in formula(r"2\log n")
     assert "𝐱" in formula(r"\mathbf{x}")

@@ -12,7 +12,11 @@ from markupsafe import Markup, escape
 from repro.report.mathml import written
 
 _CODE = re.compile(r"`([^`]+)`")
-_INLINE = re.compile(r"(?<!\\)\$([^$]+?)(?<!\\)\$")
+_INLINE = re.compile(
+    r"""([(\["“]*)(?<!\\)\$([^$]+?)(?<!\\)\$([.,;:!?)\]"”]*)"""
+)  # with brackets and commas
+_TAGS = re.compile(r"<[^>]*>")
+WIDE = 24  # signs: more may be too many for one line of a telephone
 
 
 @lru_cache(maxsize=8192)
@@ -28,15 +32,25 @@ def formula(latex: str, *, display: bool = False) -> Markup:
 @lru_cache(maxsize=8192)
 def prose(text: str) -> Markup:
     """A sentence: $formulas$ are set, `names` are code, everything else is escaped."""
-    pieces = _INLINE.split(text)  # words, latex, words, latex, ..., words
-    pieces[::2] = [_words(piece) for piece in pieces[::2]]
-    pieces[1::2] = [formula(latex.strip()) for latex in pieces[1::2]]
-    return Markup("".join(pieces))
+    pieces = iter(
+        _INLINE.split(text)
+    )  # words, then again and again: opening, latex, closing, words
+    first = _words(next(pieces))
+    again = zip(pieces, pieces, pieces, pieces, strict=True)
+    return Markup(first + "".join(_inline(*formula) + _words(words) for *formula, words in again))
+
+
+def _inline(opening: str, latex: str, closing: str) -> str:
+    """A formula within a sentence: no line breaks beside it, a wide one can be moved if need be."""
+    shown = f"{escape(opening)}{formula(latex.strip())}{escape(closing)}"
+    if len(_TAGS.sub("", shown)) > WIDE:
+        return f'<span class="wide">{shown}</span>'
+    return f'<span class="nowrap">{shown}</span>' if opening or closing else shown
 
 
 def unmarked(text: str) -> str:
     """The sentence without its dollar signs, for places that carry plain text only."""
-    return _INLINE.sub(r"\1", text).replace("`", "")
+    return _INLINE.sub(r"\1\2\3", text).replace("`", "")
 
 
 def _words(text: str) -> str:
