@@ -7,6 +7,7 @@ data     fetch the data sets that claims need
 snapshot keep this run's results in artifacts/reference/ and put them into README.md
 prefetch make the missing trainings, here or on a cluster: python -m repro prefetch --help
 diff     python -m repro diff OLD NEW: what differs between two results.json, and whether it matters
+licences name, version and licence of every package in requirements.lock
 """
 
 import argparse
@@ -17,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from repro import files, prefetch, report
+from repro import files, licences, prefetch, report
 from repro.harness import differences, progress, records, schedule
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
@@ -34,7 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", choices=("report", "watch", "list", "data", "snapshot", "diff"))
+    commands = ("report", "watch", "list", "data", "snapshot", "diff", "licences")
+    parser.add_argument("command", choices=commands)
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="diff: two results.json"
     )
@@ -64,6 +66,8 @@ def main(arguments: list[str] | None = None) -> int:
             return watch(artifacts, options.every)
         if options.command == "diff":
             return diff(*options.files)
+        if options.command == "licences":
+            return show_licences(project.root / "requirements.lock")
         results = Results(project, project.read_ledger(), artifacts)
         return COMMANDS[options.command](results)
     except LedgerError as error:
@@ -110,6 +114,15 @@ def diff(old: Path, new: Path) -> int:
         print(f"{'MATTERS ' if one.matters else 'number  '}{one}")
     print(f"{len(weighty)} that matter, {len(found) - len(weighty)} others")
     return 1 if weighty else 0
+
+
+def show_licences(lock: Path) -> int:
+    try:
+        print("\n".join(licences.lines(lock)))
+    except (FileNotFoundError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
 def watch(artifacts: Path, every: float) -> int:

@@ -1,0 +1,51 @@
+"""The packages of requirements.lock as they are installed here: name, version, licence."""
+
+import importlib.metadata
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+PIN = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.!+_-]+)")
+LONGEST = 60  # letters of a licence's name; what is longer is its text
+FIELDS = ("License-Expression", "License")
+APPROVED = "License :: OSI Approved :: "
+
+
+def pinned(lock: Path) -> dict[str, str]:
+    """Versions by name; ValueError for a line that does not name exactly one version."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(lock.read_text().splitlines(), 1):
+        entry = line.partition("#")[0].strip()
+        if not entry:
+            continue
+        pin = PIN.fullmatch(entry)
+        if pin is None:
+            raise ValueError(f"{lock.name}, line {number}: {entry!r} does not pin a version")
+        if pin[1] in found:
+            raise ValueError(f"{lock.name}, line {number}: {pin[1]} stands here twice")
+        found[pin[1]] = pin[2]
+    return found
+
+
+def licence(metadata: Mapping[str, str], classifiers: list[str]) -> str:
+    """As the package states it: an SPDX expression, a short name, or classifiers."""
+    if expression := metadata.get("License-Expression"):
+        return expression
+    name = (metadata.get("License") or "").strip()
+    if name not in ("", "UNKNOWN") and len(name) <= LONGEST and "\n" not in name:
+        return name
+    approved = [word.removeprefix(APPROVED) for word in classifiers if word.startswith(APPROVED)]
+    return ", ".join(approved) or "not stated"
+
+
+def lines(lock: Path) -> Iterator[str]:
+    """A line for every package; one that is missing here is said to be."""
+    for name, version in pinned(lock).items():
+        try:
+            metadata = importlib.metadata.metadata(name)
+        except importlib.metadata.PackageNotFoundError:
+            yield f"{name:<20} {version:<16} not installed"
+            continue
+        fields = {field: metadata[field] for field in FIELDS if field in metadata}
+        stated = licence(fields, metadata.get_all("Classifier") or [])
+        yield f"{name:<20} {metadata['Version']:<16} {stated}"
