@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from repro import files
 from repro.harness import provenance, resources
 from repro.harness.ledger import Ledger, LedgerError
 from repro.harness.project import SCALES, Project
 
 STORE_MODES = ("use", "refresh", "readonly")
 SENT = "attention_claims"  # what the controller tells its workers, one JSON string
+PROBE_BYTES = 2**20  # a disk with less room than this counts as full before the run begins
 
 
 def add(parser: pytest.Parser) -> None:
@@ -56,6 +58,10 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--only-training", metavar="KEY",
         help="make this training and no other (python -m repro prefetch asks for it)",
+    )  # fmt: skip
+    group.addoption(
+        "--time-limit", type=float, default=0.0, metavar="SECONDS",
+        help="stop a claim test after so long and go on with the next (default 0: never)",
     )  # fmt: skip
     group.addoption(
         "--heartbeat", type=float, metavar="SECONDS",
@@ -118,6 +124,8 @@ def read(config: pytest.Config, project: Project) -> Context:
         ledger = project.read_ledger()
         _check_device_name(option.device)
         threads = resources.thread_count(option.threads, workers)
+        if option.time_limit < 0:
+            raise ValueError(f"--time-limit takes seconds, got {option.time_limit:g}")
     except (LedgerError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     return Context(
@@ -153,9 +161,8 @@ def check_machine(context: Context, store_mode: str) -> None:
 def _check_writable(folder: Path, option: str) -> None:
     probe = folder / ".writable"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"")
-        probe.unlink()
+        files.write_atomically(probe, bytes(PROBE_BYTES))
+        probe.unlink(missing_ok=True)  # another run may probe at the same moment
     except OSError as error:
         raise pytest.UsageError(
             f"{folder} cannot be written ({error.strerror}): choose another folder with {option}"

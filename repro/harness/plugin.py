@@ -26,6 +26,7 @@ from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.options import Context
 from repro.harness.records import Record
+from repro.harness.time_limit import OutOfTime, time_limit
 
 CONTEXT = pytest.StashKey[Context]()
 LEASE = pytest.StashKey[resources.Lease]()
@@ -184,6 +185,15 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    seconds = item.config.option.time_limit
+    if RECORD not in item.stash or not seconds:
+        return (yield)
+    with time_limit(seconds):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report: pytest.TestReport = yield
     report.user_properties = [
@@ -191,7 +201,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     ]
     record = item.stash.get(RECORD, None)
     if record is not None:
-        _settle(report, call, record)
+        try:
+            _settle(report, call, record)
+        except OSError as error:  # a full disk: what is not written down does not count as shown
+            report.outcome = "failed"
+            report.longrepr = f"{report.longreprtext}\n\nthe record cannot be written: {error}"
     return report
 
 
@@ -203,6 +217,8 @@ def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], record: Reco
         record.finish("not-run", reason.removeprefix("Skipped: "))
     elif report.failed and isinstance(error, ClaimFailed):
         record.finish("failed", str(error))
+    elif report.failed and isinstance(error, OutOfTime):
+        record.finish("interrupted", str(error))
     elif report.failed:
         record.finish("error", f"{type(error).__name__}: {error}\n\n{report.longreprtext}")
     elif report.when == "call" and not record.data["checks"]:

@@ -37,8 +37,9 @@ class Reporter:
 
     def _write(self, state: dict[str, Any]) -> None:
         temporary = self.path.with_suffix(".progress.new")
-        temporary.write_text(files.to_json(state))
-        os.replace(temporary, self.path)
+        with contextlib.suppress(OSError):  # a sign of life is not worth a training
+            temporary.write_text(files.to_json(state))
+            os.replace(temporary, self.path)
 
 
 def line(label: str, seconds: float, path: Path) -> str:
