@@ -1,15 +1,18 @@
 """Cores, memory, threads, devices; and small things beside them: seeds, order, signs of life."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+import weakref
 from pathlib import Path
 
 import pytest
 import torch
+from demo import CONFTEST
 
 from repro.harness import resources
 from repro.harness.progress import Heartbeat, Reporter, line
@@ -253,6 +256,160 @@ def test_two_runs_with_different_visible_devices_do_not_wait_for_each_other(tmp_
         assert lease.take(["cuda:0"], patience=0.3) == "cuda:0"
 
 
+@pytest.mark.parametrize(
+    ("visible", "name", "file"),
+    [
+        (None, "cuda:1", "cuda-1"),
+        ("", "cuda:1", "cuda-1"),
+        ("3", "cuda:0", "cuda-3"),
+        ("2, 5", "cuda:1", "cuda-5"),
+        ("GPU-8f3a", "cuda:0", "cuda-GPU-8f3a"),
+        ("../../x", "cuda:0", "cuda-------x"),
+        ("3", "cuda:1", "cuda-1"),
+    ],
+)
+def test_a_device_is_locked_by_what_it_is_and_not_by_its_number_here(
+    monkeypatch, visible, name, file
+):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert resources.physical(name) == file
+
+
+def test_runs_that_see_the_same_devices_in_another_order_share_them(tmp_path, monkeypatch):
+    names = ["cuda:0", "cuda:1"]
+    first, second, third = (Lease("cuda", tmp_path) for _ in range(3))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "6,7")
+    assert first.take(names) == "cuda:0"  # the machine's sixth
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,6")
+    assert second.take(names) == "cuda:0"  # its seventh
+    with pytest.raises(TimeoutError, match="no device of cuda:0, cuda:1"):
+        third.take(names, patience=0)
+
+
+FAKE_GPUS = """
+import os, torch
+
+def note(*_):
+    with open("freed", "a") as log:
+        log.write(f"{os.getpid()}\\n")
+
+torch.cuda.is_available = torch.cuda.is_initialized = lambda: True
+torch.cuda.device_count = lambda: 2
+torch.cuda.manual_seed_all = lambda seed: None
+torch.cuda.empty_cache = note
+"""
+LEASES = """
+import os, time
+from pathlib import Path
+import pytest
+import torch
+
+def lease(claim):
+    Path(f"leased-{claim.device}").write_text(str(os.getpid()))
+    give_up = time.monotonic() + 60
+    while len(list(Path().glob("leased-*"))) < 2:  # the other worker is at another test
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+    claim.equals(claim.device.type, "cuda", "device", equation="(1)")
+
+@pytest.mark.construct
+def test_holds(claim):
+    lease(claim)
+
+def test_control_of_it(claim):
+    lease(claim)
+"""
+
+
+def test_two_workers_have_a_device_each_and_free_its_memory_after_every_claim(demo, monkeypatch):
+    """The lease, from the command line to the record, where torch believes in two devices."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", f"{demo.root.name}-a,{demo.root.name}-b")
+    (demo.root / "conftest.py").write_text(CONFTEST + FAKE_GPUS)
+    for id in ("lemma-1", "lemma-2"):
+        demo.claim(id, LEASES, control="")
+    done = demo.run("-n", "auto", "--device", "cuda")
+    assert done.returncode == 0, done.stdout
+    tests = [test for id in ("lemma-1", "lemma-2") for test in demo.result(id)["tests"]]
+    assert len(tests) == 4
+    leased = {path.name: path.read_text() for path in demo.root.glob("leased-*")}
+    assert set(leased) == {"leased-cuda:0", "leased-cuda:1"}
+    assert len(set(leased.values())) == 2
+    assert {test["device"] for test in tests} == {"cuda:0", "cuda:1"}
+    freed = (demo.root / "freed").read_text().split()
+    assert len(freed) == len(tests)
+    assert set(freed) == set(leased.values())
+
+
+# --- the same bits, and memory that is given back ------------------------------------------------
+
+
+@pytest.fixture
+def switches(monkeypatch):
+    """torch's switches, all of them wrong; put back afterwards."""
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", True)
+    cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+    before = matmul.allow_tf32
+    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    monkeypatch.setattr(cudnn, "allow_tf32", True)
+    matmul.allow_tf32 = True
+    torch.set_deterministic_debug_mode("default")
+    yield
+    matmul.allow_tf32 = before
+    torch.set_num_threads(threads)
+    torch.set_deterministic_debug_mode(mode)
+
+
+def test_all_switches_are_set_for_the_same_bits(switches):
+    resources.make_deterministic(1)
+    assert torch.are_deterministic_algorithms_enabled()
+    assert torch.is_deterministic_algorithms_warn_only_enabled()
+    assert not torch.backends.cudnn.benchmark
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32
+    assert torch.get_num_threads() == 1
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+
+
+def test_a_workspace_that_the_user_has_chosen_is_kept(switches, monkeypatch):
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
+    resources.make_deterministic(1)
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8"
+
+
+class Cycle:
+    """What only the collector of cycles finds, as a model and its optimiser may be."""
+
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_what_a_claim_held_on_a_gpu_is_given_back_after_it(monkeypatch, gpu):
+    left = weakref.ref(Cycle())
+    still_there = []
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: gpu)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: still_there.append(left() is not None))
+    gc.disable()
+    try:
+        resources.free_memory()
+    finally:
+        gc.enable()
+    assert still_there == ([False] if gpu else []), "cycles first, then the cache"
+
+
+def test_figures_are_closed_and_nothing_is_imported_for_it(monkeypatch):
+    closed = []
+    pyplot = type("pyplot", (), {"close": staticmethod(closed.append)})
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", pyplot)
+    monkeypatch.delitem(sys.modules, "torch")
+    resources.free_memory()
+    assert closed == ["all"]
+    assert "torch" not in sys.modules
+
+
 # --- seeds, order, signs of life -----------------------------------------------------------------
 
 
@@ -312,6 +469,12 @@ def test_progress_is_written_at_most_five_times_a_second(tmp_path):
         report(step, 1000, loss=0.123456)
     assert line("x", 12.4, path).startswith("x 0/1000 loss=0.1235, 12 s")
     assert [found.name for found in tmp_path.iterdir()] == ["a.progress"]
+
+
+def test_a_full_disk_costs_signs_of_life_and_nothing_else(tmp_path):
+    report = Reporter(tmp_path / "no such folder" / "a.progress")
+    report(1, 2)
+    report.say("waiting")
 
 
 @pytest.mark.parametrize("content", [None, "{", '{"step": 1}'], ids=["none", "damaged", "foreign"])

@@ -10,7 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from reliability import FULL, keep
+
 ROOT = Path(__file__).parent.parent
+LONGEST = 3.0  # seconds
 REVERSE = """
 import pytest
 
@@ -36,11 +40,11 @@ def measured(artifacts):
     return numbers, {name: (artifacts / name).read_bytes() for name in names}
 
 
-def run(artifacts, *arguments):
+def run(artifacts, *arguments, scale="smoke", store=None):
     (artifacts.parent / "reverse.py").write_text(REVERSE)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--scale", "smoke", "--device", "cpu", "--artifacts", str(artifacts),
-         "--store", str(artifacts / "store"), "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", "-q", "--scale", scale, "--device", "cpu", "--artifacts", str(artifacts),
+         "--store", str(store or artifacts / "store"), "-p", "no:cacheprovider", *arguments],
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(artifacts.parent)}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -66,6 +70,44 @@ def test_the_numbers_do_not_depend_on_how_the_claims_are_run(tmp_path):
     assert numbers == forward[0]
     assert figures == forward[1]
     assert figures
+
+
+def quick():
+    """Claim files that take seconds at laptop scale once their trainings are made."""
+    claims = json.loads((ROOT / "artifacts/reference/results.json").read_text())["claims"]
+    return [claim["file"] for claim in claims if claim["file"] and claim["seconds"] <= LONGEST]
+
+
+def count(value):
+    """How many numbers there are in it; those that JSON lacks are words and do not count."""
+    if isinstance(value, (dict, list)):
+        return sum(map(count, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@pytest.mark.reliability
+@pytest.mark.skipif(not FULL, reason="minutes of laptop scale: make reliability")
+def test_at_laptop_scale_the_numbers_do_not_depend_on_it_either(tmp_path):
+    """Trainings come from the store; that they give the same bits anew is shown at smoke scale."""
+    ways = {"-n0": ("-n0",), "-n2": ("-n2",), "-n0, reversed": ("-n0", "-p", "reverse")}
+    runs = [
+        run(tmp_path / str(n), *quick(), *way, scale="laptop", store=ROOT / "store")
+        for n, way in enumerate(ways.values())
+    ]
+    for n, how in list(enumerate(ways))[1:]:
+        pair = [str(tmp_path / str(m) / "results.json") for m in (0, n)]
+        done = subprocess.run(
+            [sys.executable, "-m", "repro", "diff", *pair], cwd=ROOT, capture_output=True, text=True, check=False
+        )  # fmt: skip
+        *told, last = done.stdout.splitlines()
+        numbers, figures = runs[n]
+        keep(
+            "same-numbers", str(n), first="-n0", second=how, claims=len(quick()),
+            numbers=count(numbers), figures=len(figures), differences=len(told),
+        )  # fmt: skip
+        assert last == "0 that matter, 0 others", done.stdout
+        assert runs[n] == runs[0]
+        assert figures
 
 
 def test_another_seed_gives_other_numbers(tmp_path):
