@@ -1,12 +1,13 @@
 # make claims    verify every claim and write the page (the main job)
 # make test      every claim at smoke scale, then the tests of the package itself
 # make bench     cost, as ratios; ten minutes: artifacts/benchmarks.html
-# make costs     what a warm run of all claims costs, and what the dearest spend it on
+# make costs     what a warm run of all claims costs: seconds, memory, two workers against one
 # make data      data sets that claims need
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
 # make mutants   is every mistake seen? MUTANTS="repro/numerics/rates.py --budget 600" reaches it
 # make controls  is every control red once its break is taken out?
 # make reliability  what happens to runs that are killed, starved or fed nonsense (docs/reliability.md)
+# make browser   the report in Chromium, every page of it; screenshots of each kind
 # make clean     remove what runs wrote; finished trainings in store/ stay
 #
 # Each target sets up what it needs, once. PYTEST_ARGS="-k lemma_3_1" reaches pytest.
@@ -16,7 +17,7 @@ BIN := .venv/bin
 READY := .venv/.installed-from-lock
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup claims test bench costs data paper mutants controls reliability lint clean
+.PHONY: setup claims test bench costs data paper mutants controls reliability browser lint clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -46,7 +47,7 @@ bench: $(READY)
 	@echo "$(CURDIR)/artifacts/benchmarks.html"
 
 costs: $(READY)
-	$(BIN)/python -m repro.costs
+	$(BIN)/python -m repro.costs --run
 
 data: $(READY)
 	$(BIN)/python -m repro data
@@ -67,6 +68,10 @@ reliability: $(READY)
 	rm -rf artifacts/reliability
 	$(PYTEST) tests -m reliability -n auto $(PYTEST_ARGS)
 	$(BIN)/python tests/reliability.py
+
+browser: $(READY)
+	BROWSER=full $(PYTEST) tests/test_browser.py $(PYTEST_ARGS)
+	@echo "$(CURDIR)/artifacts/screenshots"
 
 lint: $(READY)
 	$(BIN)/ruff check .

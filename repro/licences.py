@@ -27,15 +27,22 @@ def pinned(lock: Path) -> dict[str, str]:
     return found
 
 
-def licence(metadata: Mapping[str, str], classifiers: list[str]) -> str:
-    """As the package states it: an SPDX expression, a short name, or classifiers."""
+def licence(metadata: Mapping[str, str], classifiers: list[str], title: str = "") -> str:
+    """As the package states it: an SPDX expression, a name, classifiers, or a text's title."""
     if expression := metadata.get("License-Expression"):
         return expression
     name = (metadata.get("License") or "").strip()
     if name not in ("", "UNKNOWN") and len(name) <= LONGEST and "\n" not in name:
         return name
     approved = [word.removeprefix(APPROVED) for word in classifiers if word.startswith(APPROVED)]
-    return ", ".join(approved) or "not stated"
+    return ", ".join(approved) or title or "not stated"
+
+
+def _title(name: str, licence_files: list[str]) -> str:
+    """The first line of the licence that a package carries: `MIT License`."""
+    carried = importlib.metadata.distribution(name)
+    texts = [carried.read_text(f"licenses/{file}") or "" for file in licence_files]
+    return next((text.strip().splitlines()[0] for text in texts if text.strip()), "")
 
 
 def lines(lock: Path) -> Iterator[str]:
@@ -47,5 +54,6 @@ def lines(lock: Path) -> Iterator[str]:
             yield f"{name:<20} {version:<16} not installed"
             continue
         fields = {field: metadata[field] for field in FIELDS if field in metadata}
-        stated = licence(fields, metadata.get_all("Classifier") or [])
+        title = _title(name, metadata.get_all("License-File") or [])
+        stated = licence(fields, metadata.get_all("Classifier") or [], title)
         yield f"{name:<20} {metadata['Version']:<16} {stated}"

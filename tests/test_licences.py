@@ -100,6 +100,7 @@ def test_the_command_lists_every_package_with_its_licence(capsys):
     assert stated["numpy"][0] == importlib.metadata.version("numpy")
     assert "BSD" in stated["numpy"][1]
     assert "MIT" in stated["pytest"][1]
+    assert stated["axe-playwright-python"][1] == "MIT License", "only the text in it says so"
 
 
 def test_a_package_that_is_not_there_is_told(tmp_path, capsys):

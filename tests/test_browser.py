@@ -1,0 +1,240 @@
+"""The report in a real browser: Chromium, without a window, opens the pages from file://.
+
+The pages are those of the committed snapshot, so they hold every figure and formula that readers
+see, and one index of invented results, which has every verdict. `make browser` looks at all of
+them and keeps screenshots of each kind; `make test` looks at a few.
+"""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from test_report import sample
+from test_report_benchmarks import NOW, THEN, entry
+
+from repro import files
+from repro.report import benchmarks, render
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+if CHROMIUM is None:
+    pytest.skip("no Chromium here: apt-get install chromium", allow_module_level=True)
+INSTALL = 'pip install -e ".[browser]"'
+sync_api = pytest.importorskip("playwright.sync_api", reason=INSTALL)
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=INSTALL)
+
+FULL = os.environ.get("BROWSER") == "full"
+ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "artifacts/reference"
+SCREENSHOTS = ROOT / "artifacts/screenshots"
+KINDS = {
+    "claim": "claims/fang2022/theorem-3.5/index.html",
+    "index": "index.html",
+    "errata": "errata.html",
+    "open": "open.html",
+    "benchmarks": "benchmarks.html",
+}
+FEW = ["claim", "benchmarks"]  # index and errata are long: axe takes 20 seconds for either
+TELEPHONE = {"width": 360, "height": 740}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The snapshot's pages, and benchmarks, one of them missed, that are invented.
+
+    The snapshot keeps figures as SVG only, so links to PNGs are left out.
+    """
+    folder = tmp_path_factory.mktemp("report")
+    results = json.loads((REFERENCE / "results.json").read_text())
+    for figure in (figure for claim in results["claims"] for figure in claim["figures"]):
+        (folder / figure["svg"]).parent.mkdir(parents=True, exist_ok=True)
+        (folder / figure["svg"]).symlink_to(REFERENCE / figure["svg"])
+        figure["png"] = None
+    earlier = benchmarks.merged({}, THEN, [entry(value=11.0), entry("missed", value=9.0)])
+    latest = benchmarks.merged(earlier, NOW, [entry(), entry("missed", value=5.0)])
+    files.write_json(folder / benchmarks.FILE, latest)
+    render(results, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory):
+    """An index with every verdict, a run that is still going, and messages."""
+    return render(sample(), tmp_path_factory.mktemp("invented"), only=set())
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def window(browser):
+    """Open a page in a fresh window; an error in the console or a request elsewhere is kept."""
+    opened = []
+
+    def window(path, **settings):
+        context = browser.new_context(offline=True, **settings)
+        opened.append(context)
+        page = context.new_page()
+        page.complaints = []
+        page.on(
+            "console",
+            lambda said: page.complaints.append(said.text) if said.type == "error" else None,
+        )
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda asked: page.complaints.append(asked.url) if elsewhere(asked.url) else None,
+        )
+        page.goto(path.as_uri())
+        return page
+
+    yield window
+    for context in opened:
+        context.close()
+
+
+def elsewhere(url):
+    return urlsplit(url).scheme not in ("file", "data")
+
+
+# A page as it is shown, with everything unfolded.
+LOOK = """() => {
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  const boxed = (one) => one.getBoundingClientRect().width * one.getBoundingClientRect().height > 0;
+  const told = (one) => one.outerHTML.slice(0, 120);
+  const all = (what) => [...document.querySelectorAll(what)];
+  return {
+    addresses: all("[href], [src]").map((one) => one.getAttribute("href") ?? one.getAttribute("src")),
+    pictures: all("img").filter((one) => !one.naturalWidth).map(told),
+    formulas: all("math").filter((one) => one.checkVisibility() && !boxed(one)).map(told),
+    count: all("math").length,
+    beyond: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  };
+}"""
+
+
+def defects(page, path):
+    """What is wrong with a page, by kind; how many formulas it has, which is no defect."""
+    page.complaints.clear()
+    page.goto(path.as_uri())
+    looked = page.evaluate(LOOK)
+    dead = [address for address in looked.pop("addresses") if not alive(path, address)]
+    return looked | {"links": dead, "complaints": list(page.complaints)}
+
+
+def alive(path, address):
+    """Whether a link leads to a file that is there and, in a page, to a place that it has."""
+    parts = urlsplit(address)
+    target = path.parent / unquote(parts.path) if parts.path else path
+    if parts.scheme or not target.is_file():
+        return False
+    return not parts.fragment or f'id="{parts.fragment}"' in target.read_text()
+
+
+def test_links_images_and_formulas_are_whole_and_nothing_is_wider_than_a_telephone(report, window):
+    pages = sorted(report.rglob("*.html"))
+    chosen = pages if FULL else [*pages[::20], *(report / path for path in KINDS.values())]
+    page = window(chosen[0], viewport=TELEPHONE)
+    found = {path.relative_to(report).as_posix(): defects(page, path) for path in chosen}
+    assert sum(one.pop("count") for one in found.values()) > 500
+    wrong = {path: {k: v for k, v in one.items() if v} for path, one in found.items()}
+    assert {path: one for path, one in wrong.items() if one} == {}
+
+
+BAD = """<!doctype html><html><head><title>Bad</title></head><body>
+<a href="nowhere.html">no file</a> <a href="#nowhere">no place</a> <img src="none.png">
+<math></math> <div style="width: 900px">wide</div> <button></button>
+<p style="color: #ccc; background: #fff">faint</p>
+<script src="https://example.org/x.js"></script></body></html>"""
+
+
+def test_a_bad_page_is_seen_to_be_bad(tmp_path, window):
+    path = tmp_path / "bad.html"
+    path.write_text(BAD)
+    page = window(path, viewport=TELEPHONE)
+    found = defects(page, path)
+    script = "https://example.org/x.js"
+    assert found["links"] == ["nowhere.html", "#nowhere", "none.png", script]
+    assert [len(found["pictures"]), len(found["formulas"])] == [1, 1]
+    assert found["beyond"] >= 900 - TELEPHONE["width"]
+    assert script in found["complaints"]
+    assert any("ERR_FILE_NOT_FOUND" in said for said in found["complaints"])
+    rules = {"button-name", "color-contrast", "html-has-lang", "image-alt"}
+    assert rules <= {rule for rule, _ in violations(page)}
+
+
+def violations(page):
+    """Serious and critical ones of axe-core: the rule, and the first place."""
+    found = axe.Axe().run(page).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [(one["id"], one["nodes"][0]["html"][:200]) for one in grave]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", [*(KINDS if FULL else FEW), "every verdict"])
+def test_people_who_cannot_see_well_can_read_it(report, invented, window, kind, scheme):
+    path = invented if kind == "every verdict" else report / KINDS[kind]
+    assert violations(window(path, color_scheme=scheme)) == []
+
+
+def choose(page, name, value):
+    """With the keyboard, as everybody can."""
+    values = page.locator(f"#show-{name} option").evaluate_all("all => all.map((one) => one.value)")
+    page.focus(f"#show-{name}")
+    for _ in range(values.index(value)):
+        page.keyboard.press("ArrowDown")
+
+
+def shown(page):
+    rows = page.locator("tr[data-verdict]:visible")
+    return sorted(rows.evaluate_all("all => all.map((one) => one.id)"))
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_the_filter_shows_what_was_chosen(invented, window, script):
+    claims = sample()["claims"]
+    chosen = [c for c in claims if (c["paper"], c["verdict"]) == ("fang2022", "holds-repaired")]
+    wanted = sorted(re.sub("^|/", lambda at: "-" if at[0] else "claim-", c["id"]) for c in chosen)
+    page = window(invented, java_script_enabled=script)
+    assert len(shown(page)) == len(claims)
+    choose(page, "paper", "fang2022")
+    choose(page, "verdict", "holds-repaired")
+    assert shown(page) == wanted
+    if script:
+        assert page.inner_text("#shown") == f"{len(wanted)} of {len(claims)} shown"
+        assert page.locator("section#jiang2024").is_hidden()
+        page.reload()
+        assert shown(page) == wanted, "the address keeps the choice"
+    page.get_by_role("button", name="Show all").click()
+    assert len(shown(page)) == len(claims)
+
+
+LOOKS = {
+    "360": {"viewport": TELEPHONE},
+    "800": {"viewport": {"width": 800, "height": 1000}},
+    "1400": {"viewport": {"width": 1400, "height": 1000}},
+    "dark": {"viewport": {"width": 1400, "height": 1000}, "color_scheme": "dark"},
+    "print": {"viewport": {"width": 794, "height": 1123}},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS if FULL else ["claim"])
+def test_screenshots_are_kept(report, window, kind):
+    """The first four screens, or sheets of paper, for people to look at."""
+    for look, settings in LOOKS.items():
+        page = window(report / KINDS[kind], **settings)
+        if look == "print":
+            page.emulate_media(media="print")
+        width, height = settings["viewport"].values()
+        page.set_viewport_size({"width": width, "height": 4 * height})
+        page.screenshot(path=SCREENSHOTS / f"{kind}-{look}.png")
+        assert page.complaints == []
