@@ -1,17 +1,15 @@
-"""python -m repro.costs: what a warm run of all claims costs, and on what the dearest claims
-spend it.
+"""python -m repro.costs: what a warm run of all claims costs, and on what claims spend it.
 
-    python -m repro.costs                    all at laptop scale, then profiles of the dearest:
-                                             a quarter of an hour
-    python -m repro.costs claims/x/test_y.py    profile these claim files, and say what was found
+--run        all claims at laptop scale, two workers; some of them again, one worker: minutes
+--profiles   where the time of the dearest claims goes: a quarter of an hour
+FILE ...     the same for these claim files, printed
 
 Finished trainings are taken from the store and none is made: what is not there is left out. The
-first form writes artifacts/costs.json, which `make bench` puts beside its own figures.
+first two write artifacts/costs.json, which `make bench` puts beside its own figures.
 """
 
 import argparse
 import contextlib
-import json
 import os
 import pstats
 import re
@@ -22,16 +20,17 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from repro import files
 from repro.harness import provenance
-from repro.harness.resources import automatic_workers
 
 FILE = "costs.json"
+WORKERS = 2
 DEAREST = 10
-FUNCTIONS = 4  # of each claim, by the time spent in them
+FUNCTIONS, SHOWN = 4, 25  # of each claim, by the time spent in them: kept, and printed
 ALONE = (4.0, 12.0)  # seconds of claims that are run again by one worker: long enough, and many
 PAUSE = 0.5  # between two looks at the memory of workers
 
@@ -82,6 +81,31 @@ def dearest(
     return sorted(rows, key=lambda row: -row[when])[:count]
 
 
+def left_by_runs(artifacts: Path) -> dict[str, Any]:
+    """What `--run` measures, from the last runs at laptop scale; empty if they trained anything."""
+    claims = [claim for claim in latest_results(artifacts).get("claims", []) if claim["tests"]]
+    tests = [test for claim in claims for test in claim["tests"]]
+    headers = [_first(artifacts / "runs" / f"{id}.json") for id in {test["run"] for test in tests}]
+    whole = all(run.get("finished") and run.get("scale") == "laptop" for run in headers)
+    trained = any(str(e.get("reason")).startswith("computed") for t in tests for e in t["store"])
+    if not headers or not whole or trained:
+        return {}
+    return {
+        "together": {
+            "workers": max(1, min(run["workers"] for run in headers)),
+            "seconds": sum(_moment(run["finished"]) - _moment(run["started"]) for run in headers),
+            "busy": {claim["file"]: busy([claim]) for claim in claims},
+            "tests": len(tests),
+            "peak": None,
+        },
+        "alone": None,
+    }
+
+
+def _moment(written: str) -> float:
+    return datetime.fromisoformat(written).timestamp()
+
+
 # --- by running ----------------------------------------------------------------------------------
 
 
@@ -105,7 +129,7 @@ def warm_run(root: Path, workers: int, *arguments: str) -> dict[str, Any]:
     return {
         "workers": workers,
         "seconds": spent,
-        "busy": {claim["id"]: busy([claim]) for claim in ran},
+        "busy": {claim["file"]: busy([claim]) for claim in ran},
         "tests": sum(len(claim["tests"]) for claim in ran),
         "peak": max(peaks.values(), default=0),
     }
@@ -174,23 +198,25 @@ def _named(root: Path, file: str, line: int, function: str) -> str:
 # --- the command ---------------------------------------------------------------------------------
 
 
-def measured(root: Path, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What artifacts/costs.json holds."""
-    workers = max(2, automatic_workers("cpu"))
-    _say(f"all claims at laptop scale, {workers} workers, nothing trained")
-    together = warm_run(root, workers, "claims")
+def measured_run(root: Path) -> dict[str, Any]:
+    """Two workers on all claims, and one alone on some of them."""
+    _say(f"all claims at laptop scale, {WORKERS} workers, nothing trained")
+    together = warm_run(root, WORKERS, "claims")
     low, high = ALONE
-    some = {id for id, spent in together["busy"].items() if low <= spent <= high}
-    chosen = [claim["file"] for claim in claims if claim["id"] in some]
-    _say(f"{len(chosen)} of them again, one worker")
+    chosen = [file for file, spent in together["busy"].items() if low <= spent <= high]
+    _say(f"{len(chosen)} of {len(together['busy'])} claims again, one worker")
     alone = warm_run(root, 1, *chosen) if chosen else None
-    functions = {}
+    return {"together": together, "alone": alone}
+
+
+def measured_profiles(root: Path, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The functions in which the dearest claims spend most, by the claim's id."""
+    found = {}
     for row in [*dearest(claims, "warm"), *dearest(claims, "cold")]:
-        if row["id"] not in functions:
+        if row["id"] not in found:
             _say(f"profile of {row['id']}")
-            functions[row["id"]] = profiled(root, row["file"])[:FUNCTIONS]
-    header = {"started": provenance.now(), **provenance.git_state(root)}
-    return {**header, "together": together, "alone": alone, "functions": functions}
+            found[row["id"]] = profiled(root, row["file"])[:FUNCTIONS]
+    return found
 
 
 def _say(what: str) -> None:
@@ -219,20 +245,22 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--run", action="store_true", help="time a run of all claims")
+    parser.add_argument("--profiles", action="store_true", help="profile the dearest claims")
     parser.add_argument("files", nargs="*", metavar="FILE", help="claim files to profile")
     options = parser.parse_args(arguments)
     root = Path.cwd()
-    if options.files:
-        for name, share in profiled(root, *options.files)[:25]:
-            print(f"{100 * share:5.1f} %  {name}")
-        return 0
-    claims = [c for c in latest_results(root / "artifacts").get("claims", []) if c["tests"]]
-    if not claims:
-        print("there are no results yet: make claims", file=sys.stderr)
-        return 1
-    found = json.loads(files.to_json(measured(root, claims)))
-    files.write_json(root / "artifacts" / FILE, found)
-    print(root / "artifacts" / FILE)
+    for name, share in profiled(root, *options.files)[:SHOWN] if options.files else ():
+        print(f"{100 * share:5.1f} %  {name}")
+    known, artifacts = read(root / "artifacts"), root / "artifacts"
+    if options.run:
+        known |= {"run": {"started": provenance.now(), **measured_run(root)}}
+    if options.profiles:
+        claims = [c for c in latest_results(artifacts).get("claims", []) if c["tests"]]
+        known |= {"profiles": measured_profiles(root, claims)}
+    if options.run or options.profiles:
+        files.write_json(artifacts / FILE, known)
+        print(artifacts / FILE)
     return 0
 
 

@@ -105,8 +105,8 @@ def measured(request, recorder, switched_on):
 def compare(benchmark, measured, switched_on):
     """Time `slow`, `fast` and `limit` in turns; how many times faster `fast` is, in the median turn.
 
-    `limit` is what no way can do without; it tells how much faster than `slow` one could be at
-    most. A `fast` that is over too soon for the clock makes several `calls` in its turn.
+    `limit` is a part of the work that no way can leave out: it tells how much faster than `slow` one
+    could be at most. A `fast` that is over too soon for the clock makes several `calls` in its turn.
     """
 
     def compare(
@@ -147,7 +147,7 @@ def growth(benchmark, measured, switched_on):
             measured(
                 name, rate.slope, unit=benchmarks.EXPONENT, relation="≈" if at_most is None else "<=",
                 target=about if at_most is None else at_most, against=f"p in time ~ {of}^p",
-                why=why, note=str(rate), **{of: list(sizes)}, **params,
+                why=why, note=f"between {rate.low:.2f} and {rate.high:.2f}, from the scatter", **{of: list(sizes)}, **params,
             )  # fmt: skip
 
     return growth

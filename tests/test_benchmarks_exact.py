@@ -89,13 +89,12 @@ def test_the_solve_of_lemma_3_3(compare, switched_on, name):
     rows, right = system(d, q)
     n, (other, target) = len(rows), OTHERS[name]
     fast, slow = in_flint(rows, right), other(rows, right)
-    found = fast()
-    assert [Fraction(str(v)) for v in slow()] == [Fraction(str(v)) for v in found]
-    matrix, solution = flint.fmpq_mat(n, n, rows.ravel().tolist()), flint.fmpq_mat(n, 1, found)
+    assert [Fraction(str(v)) for v in slow()] == [Fraction(str(v)) for v in fast()]
+    matrix = flint.fmpq_mat(n, n, rows.ravel().tolist())
     compare(
         f"Lemma 3.3's system in python-flint, over {name}", fast=fast, slow=slow, against=ELIMINATION, target=target,
-        limit=lambda: matrix * solution, limit_is="one product of the matrix and the solution, to check it", rounds=3,
-        calls=5 if switched_on else 1, d=d, q=q, n_q=n,
+        limit=lambda: flint.fmpq_mat(matrix), limit_is="to copy the matrix once", rounds=3,
+        calls=20 if switched_on else 1, d=d, q=q, n_q=n,
     )  # fmt: skip
 
 

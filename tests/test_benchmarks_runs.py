@@ -54,9 +54,9 @@ def test_smoke_from_nothing(benchmark, measured, switched_on):
 
 @pytest.mark.parametrize("when", ["cold", "warm"])
 def test_the_dearest_claims(benchmark, recorder, switched_on, when):
-    """With the profiles of `make costs`, where there are some."""
+    """With the profiles of `python -m repro.costs --profiles`, where there are some."""
     rows = benchmark.pedantic(lambda: costs.dearest(ran(ARTIFACTS), when))
-    known = costs.read(ARTIFACTS).get("functions", {})
+    known = costs.read(ARTIFACTS).get("profiles", {})
     assert len(rows) == costs.DEAREST
     if switched_on:
         recorder.tell(

@@ -205,6 +205,24 @@ def test_the_dearest_from_nothing_and_with_all_trainings_there():
     assert costs.dearest(CLAIMS)[2]["trainings"] == {"other": 50.0}
 
 
+def left(folder, *, reason="reused: yesterday", **header):
+    test = {"seconds": 30.0, "run": "r", "store": [stored("k", 5.0, reason)]}
+    files.write_json(
+        folder / "results.json", {"claims": [{"id": "p/a", "file": "a.py", "tests": [test]}]}
+    )
+    times = {"started": "2026-01-01T00:00:00Z", "finished": "2026-01-01T00:00:40Z"}
+    files.write_json(folder / "runs/r.json", {**times, "scale": "laptop", "workers": 2, **header})
+    return costs.left_by_runs(folder)
+
+
+def test_what_the_last_runs_left_counts_if_they_trained_nothing(tmp_path):
+    found = left(tmp_path)["together"]
+    assert (found["seconds"], found["busy"], found["workers"]) == (40.0, {"a.py": 30.0}, 2)
+    assert left(tmp_path, reason="computed: no entry") == {}
+    assert left(tmp_path, scale="smoke") == {}
+    assert left(tmp_path, finished=None) == {}
+
+
 BUSY = PASSES.replace("claim.at_most", "x = bytearray(300 << 20)\n    time.sleep(0.7)\n    claim.at_most").replace(
     "import pytest", "import time\n\nimport pytest"
 )  # fmt: skip
@@ -214,7 +232,7 @@ def test_a_warm_run_tells_its_seconds_its_work_and_its_peak(demo):
     demo.claim("lemma-1", BUSY)
     found = costs.warm_run(demo.root, 2, "claims")
     assert found["tests"] == 2
-    assert 0.7 <= found["busy"]["demo2025/lemma-1"] < found["seconds"]
+    assert 0.7 <= found["busy"]["claims/demo2025/test_lemma_1_demo.py"] < found["seconds"]
     assert found["peak"] > 300 << 20
 
 

@@ -1,8 +1,9 @@
 """benchmarks.json: what `make bench` measured, what earlier runs had found, and the page on it.
 
-An entry says what was measured, in which unit, against what, which value was aimed at, and what no
-code could pass (the limit). Nothing is judged when it is measured: `Row` tells whether a target is
-met, and the page shows a miss in red, with the reason that its benchmark gives.
+An entry says what was measured, in which unit, against what, which value was aimed at, and the
+limit: what a part of the work would give that no way can leave out. Nothing is judged when it is
+measured: `Row` tells whether a target is met, and the page shows a miss in red, with the reason
+that its benchmark gives.
 """
 
 import math
