@@ -233,8 +233,8 @@ def test_the_errata_say_what_is_printed_why_it_is_false_and_how_it_is_repaired(s
     assert {f"claims/{claim['id']}/index.html" for claim in false} <= set(page.links)
     assert len(page.all("article")) == len(false)
     assert f"false or incomplete: {len(false)} entries" in page.text
-    for words in ("Printed. For all", "False or missing, and the repair. False for", "Not so: the wrong token wins",
-                  "Measured: 2.8", "it should be ≤ 0", "checks of the repaired form passed"):  # fmt: skip
+    for words in ("Printed. For all", "False or missing, and the repair. False for", "Counterexample to “the wrong token wins",
+                  "It gives 2.8 , where ≤ 0 is claimed", "checks of the repaired form passed"):  # fmt: skip
         assert page.text.count(words) >= len(false), words
     assert "errata.html" in index.links
 
@@ -436,7 +436,10 @@ def test_prose_sets_what_stands_between_dollars():
     assert prose("a ($x$), b") == f'a <span class="nowrap">({x}),</span> b'
     assert prose(f"${'x' * 25}$").startswith('<span class="wide"><math display="inline">')
     assert prose(r"costs \$5 or $5") == "costs $5 or $5"
-    assert prose('"$x$" is `a<b`') == f'<span class="nowrap">&#34;{x}&#34;</span> is <code>a&lt;b</code>'
+    assert (
+        prose('"$x$" is `a<b`')
+        == f'<span class="nowrap">&#34;{x}&#34;</span> is <code>a&lt;b</code>'
+    )
     assert prose("`a<b` is code") == "<code>a&lt;b</code> is code"
     assert '<mo lspace="0.167em" rspace="0.167em">log</mo>' in formula(r"2\log n")
     assert "𝐱" in formula(r"\mathbf{x}")
@@ -500,6 +503,16 @@ def test_times_are_readable():
     assert shown == ["< 10 ms", "340 ms", "4.2 s", "1 min 00 s", "3 min 12 s", "2 h 05 min", "–"]
     assert ">15 January 2026, 10:15 UTC<" in moment("2026-01-15T10:15:00+00:00")
     assert moment("soon & later") == "soon &amp; later"
+
+
+def test_a_certified_number_is_shown_with_four_digits_and_its_radius():
+    ball = "[2.65528525858e-5 +/- 3.40e-17]"
+    shown = re.sub("<span[^>]*>|</span>", "", number(ball))
+    assert shown == "2.655×10<sup>−5</sup> ± 3.4×10<sup>−17</sup>"
+    assert f'title="{ball}"' in number(ball)
+    assert number("1.00000000000000") == '<span title="1.00000000000000">1</span>'
+    assert number("[+/- 1e-9]") == "[+/- 1e-9]"
+    assert number("[1.5 +/- .]") == "[1.5 +/- .]"
 
 
 def test_a_long_exact_number_is_shown_rounded_with_all_its_digits_at_hand():

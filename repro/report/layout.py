@@ -18,7 +18,7 @@ from statistics import fmean
 from repro.report.ordering import Neighbours, Node, Order, few_crossings
 
 PAGE = 1136.0  # the width to fill; a graph with many columns is wider
-BOX, ROW = 136.0, 40.0  # size of a box
+BOX, ROW = 142.0, 40.0  # size of a box
 NARROW, WIDE = 34.0, 96.0  # between columns, at least and at most
 APART, LANE, RIM = 12.0, 8.0, 4.0  # between boxes, half the height of a waypoint, at the rim
 SWEEPS = 48

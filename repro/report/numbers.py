@@ -14,7 +14,10 @@ from markupsafe import Markup, escape
 NOTHING = "–"
 LONGEST = 20_000  # characters of a stored input that a page shows
 EXACT = 48  # characters of an exact number beyond which it is shown rounded
-_EXACT = re.compile(r"-?[0-9]+(/[0-9]+)?")
+_EXACT = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
+_DECIMAL = r"-?[0-9]+\.[0-9]+(?:e[+-]?[0-9]{1,5})?"
+_BALL = re.compile(rf"\[({_DECIMAL}) \+/- ({_DECIMAL})\]")  # as python-flint writes it
+DIGITS = 16  # characters of a decimal number that nobody printed: a ball of radius 0
 _SPOKEN = {"nan": "not a number", "inf": "∞", "-inf": "−∞"}
 _SIGNS = {"<=": "≤", ">=": "≥", "not =": "≠"}
 
@@ -36,6 +39,11 @@ def number(value: Any) -> Markup:
     text = _SPOKEN.get(str(value), str(value))
     if len(text) > EXACT and _EXACT.fullmatch(text):
         return Markup('<span title="{}">≈ {}</span>').format(text, _nearly(text))
+    if ball := _BALL.fullmatch(text):
+        middle, radius = map(_nearly, ball.groups())
+        return Markup('<span title="{}">{} ± {}</span>').format(text, middle, radius)
+    if len(text) >= DIGITS and re.fullmatch(_DECIMAL, text):
+        return Markup('<span title="{}">{}</span>').format(text, _nearly(text))
     return escape(text) if len(text) <= 24 else Markup('<span class="long">{}</span>').format(text)
 
 
