@@ -3,8 +3,9 @@
 A test marked `reliability` calls `keep` once for every row that it has observed; each row is a file
 of its own, since several processes write them. `make reliability` runs these tests at full size
 (FULL) and then this module, which gathers the rows in artifacts/reference/reliability.json and
-puts them into the page, between <!-- rows: SECTION --> and <!-- end -->. `make test` runs the same
-tests at small sizes; their rows go elsewhere and are not shown.
+puts them into the page, between <!-- rows: SECTION --> and <!-- end -->; `SECTION, with total` adds
+a row of sums. `make test` runs the same tests at small sizes; their rows go elsewhere and are not
+shown.
 """
 
 import os
@@ -20,7 +21,10 @@ ROOT = Path(__file__).parent.parent
 ROWS = ROOT / "artifacts" / ("reliability" if FULL else "reliability-small")
 GATHERED = ROOT / "artifacts/reference/reliability.json"
 PAGE = ROOT / "docs/reliability.md"
-PLACE = re.compile(r"(<!-- rows: (\S+) -->\n).*?(<!-- end -->)", flags=re.S)
+PLACE = re.compile(
+    r"(?P<begin><!-- rows: (?P<section>[a-z0-9.-]+)(?P<total>, with total)? -->\n).*?(?P<end><!-- end -->)",
+    flags=re.S,
+)
 
 Row = dict[str, Any]
 
@@ -45,10 +49,21 @@ def gather(folder: Path) -> dict[str, list[Row]]:
 
 def filled(page: str, rows: dict[str, list[Row]]) -> str:
     """The page with all its tables made anew from the rows; none may lack, none be left over."""
-    places = [match[2] for match in PLACE.finditer(page)]
+    places = [match["section"] for match in PLACE.finditer(page)]
     if sorted(places) != sorted(rows):
         raise ValueError(f"the page has places for {sorted(places)}, rows are of {sorted(rows)}")
-    return PLACE.sub(lambda match: match[1] + table(rows[match[2]]) + match[3], page)
+
+    def fill(place: re.Match[str]) -> str:
+        found = rows[place["section"]]
+        shown = [*found, total(found)] if place["total"] else found
+        return place["begin"] + table(shown) + place["end"]
+
+    return PLACE.sub(fill, page)
+
+
+def total(rows: list[Row]) -> Row:
+    sums = {key: sum(row[key] for row in rows) for key, cell in rows[0].items() if _is_number(cell)}
+    return {**dict.fromkeys(rows[0], ""), next(iter(rows[0])): "all", **sums}
 
 
 def table(rows: list[Row]) -> str:

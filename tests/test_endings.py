@@ -5,6 +5,7 @@ disturbed in its midst, the third comes after it. The first two have trained som
 that one sees whether the next run trains again. What is observed goes to docs/reliability.md.
 """
 
+import errno
 import os
 import signal
 import subprocess
@@ -349,6 +350,21 @@ def test_a_disk_that_is_full_from_the_start_is_told_before_any_claim_runs(demo):
     assert done.returncode == 4
     assert "artifacts cannot be written (No space left on device)" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_on_a_full_disk_a_record_keeps_the_state_that_it_has(tmp_path, monkeypatch):
+    """A worker died, or the run was stopped, and not even that can be written."""
+    record = records.Record(tmp_path / "a.json", claim="c", test="t", role="claim", run="r")
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    records.mark(record.path, "crashed", "the worker process died")
+    monkeypatch.undo()
+    assert (records.read(record.path) or {})["state"] == "running"
+    records.mark(record.path, "crashed", "the worker process died")
+    assert (records.read(record.path) or {})["state"] == "crashed"
 
 
 def test_a_claim_that_is_lost_without_a_word_makes_the_exit_code_nonzero(demo):

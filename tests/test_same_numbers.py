@@ -14,7 +14,7 @@ import pytest
 from reliability import FULL, keep
 
 ROOT = Path(__file__).parent.parent
-LONGEST = 3.0  # seconds
+LONGEST = 2.0  # seconds
 REVERSE = """
 import pytest
 
