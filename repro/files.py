@@ -1,6 +1,7 @@
 """Files that are whole or absent: atomic writes, strict JSON, damaged files set aside."""
 
 import contextlib
+import hashlib
 import json
 import math
 import os
@@ -13,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 LONGEST_INTEGER = 10**4000  # Python writes and reads no longer ones in decimal
+DEEPEST = 100  # lists and objects in one another, in a file that we wrote
 
 
 class DamagedFile(ValueError):
@@ -31,14 +33,16 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-        _sync_folder(path.parent)
-    except BaseException:
+        sync_folder(path.parent)
+    except BaseException as failure:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(failure, OSError) and failure.errno:  # a full disk names no file
+            failure.filename, failure.filename2 = os.fspath(path), None
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """So that after a power cut the new name is there; not every file system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -96,8 +100,22 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, to_json(value) + "\n")
 
 
-def read_json(path: Path, *, schema: int | None = None) -> dict[str, Any]:
-    """An object from a JSON file, or DamagedFile with the reason, or FileNotFoundError."""
+def write_sealed(path: Path, value: Mapping[str, Any]) -> None:
+    """`write_json` of an object, with a checksum of all the rest in it."""
+    write_json(path, {**value, "checksum": _checksum(value)})
+
+
+def _checksum(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(plain(value), sort_keys=True).encode()).hexdigest()
+
+
+def read_json(path: Path, *, schema: int | None = None, sealed: bool = False) -> dict[str, Any]:
+    """An object from a JSON file, or DamagedFile with the reason, or FileNotFoundError.
+
+    A checksum in it is compared, and not returned; `sealed`: there must be one.
+    """
+    if path.exists() and not path.is_file():  # reading a pipe or a device might never end
+        raise DamagedFile(f"{path} is not a file")
     try:
         value = json.loads(path.read_bytes(), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -106,11 +124,42 @@ def read_json(path: Path, *, schema: int | None = None) -> dict[str, Any]:
         raise DamagedFile(f"{path} does not hold an object")
     if schema is not None and (type(value.get("schema")), value.get("schema")) != (int, schema):
         raise DamagedFile(f"{path} has schema {value.get('schema')!r}, this version reads {schema}")
+    if defect := _not_ours(value):
+        raise DamagedFile(f"{path} holds {defect}")
+    seal = value.pop("checksum", None)
+    if (sealed or seal is not None) and seal != _checksum(value):
+        raise DamagedFile(f"{path} has changed: the checksum of {path.name} differs")
     return value
 
 
 def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is no number of JSON")
+
+
+def _not_ours(value: Any) -> str:
+    """What stands in `value` although `plain` writes no such thing, or nothing."""
+    layer = [value]
+    for _ in range(DEEPEST):
+        objects = [item for item in layer if isinstance(item, dict)]
+        texts = [item for item in layer if isinstance(item, str)]
+        if any(isinstance(item, float) and not math.isfinite(item) for item in layer):
+            return "a number that is too large"
+        if not _is_unicode("".join([*texts, *(key for item in objects for key in item)])):
+            return "half a character (a lone surrogate)"
+        layer = [inner for item in objects for inner in item.values()] + [
+            inner for item in layer if isinstance(item, list) for inner in item
+        ]
+        if not layer:
+            return ""
+    return f"lists or objects more than {DEEPEST} deep"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def set_aside(path: Path) -> Path:
@@ -122,3 +171,15 @@ def set_aside(path: Path) -> Path:
         aside = path.with_name(f"{path.name}.set-aside-{time.strftime('%Y%m%dT%H%M%S')}-{number}")
     os.rename(path, aside)
     return aside
+
+
+def put_away(path: Path, damage: DamagedFile, messages: list[str]) -> None:
+    """Set a damaged file aside and say so in `messages`."""
+    try:
+        aside = set_aside(path)
+    except FileNotFoundError:  # another process was quicker, and has said it
+        return
+    except OSError as error:
+        messages.append(f"{damage}; it cannot be set aside ({error.strerror})")
+        return
+    messages.append(f"{damage}; set aside as {aside.name}")

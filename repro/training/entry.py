@@ -22,12 +22,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repro.files import DamagedFile, plain, read_json, write_atomically, write_json
+from repro.files import (
+    DamagedFile,
+    read_json,
+    sync_folder,
+    write_atomically,
+    write_json,
+    write_sealed,
+)
 from repro.training.outcome import Outcome, pack, revive, sha256, unpack
 from repro.training.spec import Spec, dump, identity, key
 
 SCHEMA = 1
-FILES = ("spec.json", "result.json", "state.safetensors")
+CONTENT = ("spec.json", "state.safetensors")
+FILES = ("result.json", *CONTENT)
+SHAPE: dict[str, type | tuple[type, ...]] = {  # of result.json
+    "numbers": dict, "curves": dict, "files": dict, "versions": dict, "seconds": (int, float),
+    "when": str, "source": str, "run": str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,7 @@ def write(slot: Slot, outcome: Outcome, *, seconds: float, source: str, run: str
     try:
         _prepare(prepared, slot, outcome, {"seconds": seconds, "source": source, "run": run})
         _swap_in(prepared, slot.directory)
-        _fsync(parent)
+        sync_folder(parent)
     finally:
         shutil.rmtree(prepared, ignore_errors=True)  # there only if the rename did not happen
 
@@ -93,14 +105,13 @@ def read(slot: Slot) -> Entry:
     if not os.path.lexists(folder):
         raise FileNotFoundError(f"{slot} is not in the store")
     _check_names(folder)
-    result = read_json(folder / "result.json", schema=SCHEMA)
-    if result.pop("checksum", None) != _checksum(result):
-        raise DamagedFile("checksum of result.json differs")
-    content = {name: (folder / name).read_bytes() for name in result["files"]}
-    for name, digest in result["files"].items():
-        if sha256(content[name]) != digest:
+    result = read_json(folder / "result.json", schema=SCHEMA, sealed=True)
+    _check_shape(result)
+    content = {name: (folder / name).read_bytes() for name in CONTENT}
+    for name, data in content.items():
+        if result["files"].get(name) != sha256(data):
             raise DamagedFile(f"checksum of {name} differs")
-    if dump(json.loads(content["spec.json"])) != slot.identity:  # as text: 1 == 1.0 == True
+    if not _is_spec(content["spec.json"], slot.identity):
         raise DamagedFile("spec.json is of another training")
     return Entry(
         Outcome(
@@ -118,20 +129,19 @@ def _prepare(folder: Path, slot: Slot, outcome: Outcome, about: dict[str, Any]) 
     os.chmod(folder, 0o755)  # mkdtemp makes it private
     write_json(folder / "spec.json", json.loads(slot.identity))
     write_atomically(folder / "state.safetensors", pack(outcome.tensors))
-    names = ("spec.json", "state.safetensors")
     result = {
         "schema": SCHEMA,
         "numbers": outcome.numbers,
         "curves": {name: [float(x) for x in curve] for name, curve in outcome.curves.items()},
-        "files": {name: sha256((folder / name).read_bytes()) for name in names},
+        "files": {name: sha256((folder / name).read_bytes()) for name in CONTENT},
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in ("torch", "numpy", "safetensors")},
         "threads": torch.get_num_threads(),
         **about,
     }
-    write_json(folder / "result.json", {**result, "checksum": _checksum(result)})
-    _fsync(folder)
+    write_sealed(folder / "result.json", result)
+    sync_folder(folder)
 
 
 def _swap_in(prepared: Path, final: Path) -> None:
@@ -160,13 +170,18 @@ def _check_names(folder: Path) -> None:
             raise DamagedFile(f"foreign file {name}")
 
 
-def _checksum(result: dict[str, Any]) -> str:
-    return sha256(json.dumps(plain(result), sort_keys=True).encode())
+def _check_shape(result: dict[str, Any]) -> None:
+    """A checksum shows that nobody changed the file since, not that we have written it."""
+    for name, kind in SHAPE.items():
+        if not isinstance(result.get(name), kind):
+            raise DamagedFile(f"{name!r} of result.json is missing or odd")
+    if not isinstance(result["versions"].get("torch"), str):
+        raise DamagedFile("result.json does not say by which torch it was made")
 
 
-def _fsync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def _is_spec(text: bytes, identity: str) -> bool:
+    """Compared as text: 1 == 1.0 == True."""
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        return dump(json.loads(text)) == identity
+    except (ValueError, RecursionError):
+        return False

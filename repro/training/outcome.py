@@ -80,7 +80,9 @@ def unpack_sealed(data: bytes) -> "tuple[dict[str, Tensor], str]":
     seal, after = rest[:64], rest[64:]
     if not place or sha256(before + place + _BLANK + after).encode() != seal:
         raise DamagedFile("its checksum differs")
-    length = int.from_bytes(
-        data[:8], "little"
-    )  # a safetensors file begins with the length of its header
-    return unpack(data), json.loads(data[8 : 8 + length])["__metadata__"]["note"]
+    tensors = unpack(data)
+    length = int.from_bytes(data[:8], "little")  # a safetensors file begins with that of its header
+    note = json.loads(data[8 : 8 + length]).get("__metadata__", {}).get("note")
+    if note is None:
+        raise DamagedFile("it has no note: it is no checkpoint")
+    return tensors, note

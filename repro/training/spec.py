@@ -21,6 +21,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from repro.files import LONGEST_INTEGER
+
 _KIND = re.compile(r"[a-z0-9][a-z0-9._-]*")  # it names a folder of the store
 
 
@@ -83,7 +85,9 @@ def _plain(value: Any, name: str) -> Any:
     Types are exact: np.float64 is not float, though it inherits from it.
     """
     cls = type(value)
-    if value is None or cls in (bool, int):
+    if value is None or cls is bool:
+        return value
+    if cls is int and abs(value) < LONGEST_INTEGER:
         return value
     if cls is float and math.isfinite(value):
         return value
@@ -100,9 +104,14 @@ def _plain(value: Any, name: str) -> Any:
         content = {f.name: _plain(getattr(value, f.name), f"{name}.{f.name}") for f in fields}
         return {"class": cls.__name__, **content}  # no field can have this name: it is a keyword
     raise TypeError(
-        f"{name} = {value!r} is a {cls.__module__}.{cls.__qualname__}; "
-        "a spec is made of int, finite float, str, bool, None, tuples and frozen dataclasses"
+        f"{name} = {_shown(value)} is a {cls.__module__}.{cls.__qualname__}; a spec is made of "
+        "int (not endless), finite float, str, bool, None, tuples and frozen dataclasses"
     )
+
+
+def _shown(value: Any) -> str:
+    """An integer without end cannot even be written in decimal."""
+    return hex(value) if type(value) is int else repr(value)
 
 
 def _require_frozen(kind: type, name: str) -> None:

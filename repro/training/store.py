@@ -6,7 +6,8 @@ goes on from the last checkpoint. Lock files are never unlinked: a waiter may ha
 
 What `get` returns is always read from the disk, also right after training, so that a claim sees
 the same whether its model was trained or found. A training that raises is not kept; its checkpoint
-stays only if it was interrupted (KeyboardInterrupt and the like, or a kill), not if it failed.
+stays only if it was interrupted (KeyboardInterrupt and the like, a kill, a full disk), not if it
+failed.
 """
 
 import contextlib
@@ -142,6 +143,8 @@ class Store:
         with _signed(slot):
             try:
                 outcome = train(workspace)
+            except OSError:  # the next checkpoint had no room: the last one is all there is
+                raise
             except Exception:
                 workspace.forget()
                 raise

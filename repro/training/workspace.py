@@ -8,6 +8,7 @@ dropped, not resumed: half a training by the old code and half by the new would 
 """
 
 import json
+import operator
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -138,15 +139,23 @@ class Workspace:
 
 def _read(file: Path) -> Checkpoint:
     tensors, text = unpack_sealed(file.read_bytes())
-    note = json.loads(text)
+    try:
+        return _checkpoint(tensors, json.loads(text))
+    except DamagedFile:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DamagedFile(f"its note is not one of ours ({error!r})") from None
+
+
+def _checkpoint(tensors: "dict[str, Tensor]", note: dict[str, Any]) -> Checkpoint:
     if note["schema"] != SCHEMA:
         raise DamagedFile(f"it has schema {note['schema']}, this version reads {SCHEMA}")
     return Checkpoint(
-        step=note["step"],
-        total=note["total"],
+        step=operator.index(note["step"]),
+        total=operator.index(note["total"]),
         tensors=tensors,
         numbers=revive(note["numbers"]),
         curves=revive(note["curves"]),
-        seconds=note["seconds"],
-        origin=note["origin"],
+        seconds=float(note["seconds"]),
+        origin=dict(note["origin"]),
     )
