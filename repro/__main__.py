@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from repro import files, licences, prefetch, report
-from repro.harness import differences, progress, records, schedule
+from repro.harness import differences, progress, provenance, records, schedule
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
 from repro.harness.results import SCHEMA, Results
@@ -78,22 +78,28 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a folder that cannot be written, a name that is none
+        print(error, file=sys.stderr)
+        return 1
 
 
 def rebuild(results: Results) -> int:
-    document = results.write(_latest_run(results.artifacts), results.ledger.statements)
+    document = results.write(_latest_run(results), results.ledger.statements)
     for message in results.messages:
         print(message)
     print(report.render(document, results.artifacts))
     return 0
 
 
-def _latest_run(artifacts: Path) -> dict:
+def _latest_run(results: Results) -> dict:
     """The header of the newest run; one that is not running any more was interrupted."""
-    for path in sorted(artifacts.glob("runs/*.json"), reverse=True):
+    for path in sorted(results.artifacts.glob("runs/*.json"), reverse=True):
         try:
             run = files.read_json(path)
-        except files.DamagedFile:
+            if not provenance.is_header(run):
+                raise files.DamagedFile(f"{path} is no header of a run")
+        except files.DamagedFile as damage:
+            files.put_away(path, damage, results.messages)
             continue
         if run.get("state") == "running" and not records.alive(run.get("pid")):
             run["state"] = "interrupted"
@@ -104,7 +110,7 @@ def _latest_run(artifacts: Path) -> dict:
 def diff(old: Path, new: Path) -> int:
     """Exit code 1 if something matters, 0 if at most numbers moved within their limits."""
     try:
-        before, after = (files.read_json(path, schema=SCHEMA) for path in (old, new))
+        before, after = (_results(path) for path in (old, new))
     except (FileNotFoundError, files.DamagedFile) as error:
         print(error, file=sys.stderr)
         return 2
@@ -125,22 +131,31 @@ def show_licences(lock: Path) -> int:
     return 0
 
 
+def _results(path: Path) -> dict:
+    found = files.read_json(path, schema=SCHEMA)
+    if defect := differences.defect(found):
+        raise files.DamagedFile(f"{path} is no results.json: {defect}")
+    return found
+
+
 def watch(artifacts: Path, every: float) -> int:
     while True:
         lines = []
         for path in artifacts.glob("claims/*/*/tests/*.json"):
             found = records.read(path)
             if found and found["state"] == "running":
-                label = f"{found['worker']} {found['claim']} {found['test']}"
-                lines.append(
-                    progress.line(label, _since(found["started"]), path.with_suffix(".progress"))
-                )
+                label = f"{found.get('worker', '')} {found['claim']} {found['test']}"
+                since = _since(found.get("started", ""))
+                lines.append(progress.line(label, since, path.with_suffix(".progress")))
         print(" | ".join(sorted(lines)) or "nothing is running", flush=True)
         time.sleep(every)
 
 
 def _since(moment: str) -> float:
-    return time.time() - calendar.timegm(time.strptime(moment, "%Y-%m-%dT%H:%M:%SZ"))
+    try:
+        return time.time() - calendar.timegm(time.strptime(moment, "%Y-%m-%dT%H:%M:%SZ"))
+    except ValueError:  # no record of ours
+        return 0.0
 
 
 def show_list(results: Results) -> int:
@@ -164,6 +179,11 @@ def fetch_data(results: Results) -> int:
             )
     for name, ids in sorted(needs.items()):
         print(f"{name}: for {', '.join(ids)}")
+    if unknown := sorted(set(needs) - set(sets.SETS)):
+        known = ", ".join(sets.SETS)
+        raise LedgerError(
+            f"entry {needs[unknown[0]][0]}: field 'data': no set {unknown[0]!r} (known: {known})"
+        )
     root = results.project.root / results.project.data
     try:
         sets.fetch(root, sorted(needs), lambda line: print(line, flush=True))
@@ -181,7 +201,7 @@ def fetch_data(results: Results) -> int:
 def take_snapshot(results: Results) -> int:
     """Only finished claims go in; the figures that README shows are copied beside them."""
     root, artifacts = results.project.root, results.artifacts
-    document = results.document(_latest_run(artifacts))
+    document = results.document(_latest_run(results))
     if document["run"].get("dirty"):
         print(
             "the latest run was made with uncommitted changes: commit, then make claims",

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from repro import files
 from repro.harness import imports, records
 from repro.harness.project import ClaimTest, Project
 from repro.harness.records import Record, alive, mark, read
@@ -35,6 +36,7 @@ def test_a_record_is_there_before_the_work_and_says_running(record):
     assert {key: found[key] for key in IDENTITY} == IDENTITY
     assert (found["state"], found["pid"], found["schema"]) == ("running", os.getpid(), 1)
     assert (found["checks"], found["records"]) == ([], {})
+    assert len(found.pop("checksum")) == 64
     assert read(record.path, []) == found
 
 
@@ -92,8 +94,8 @@ def whole(path):
 
 
 def changed(record, **fields):
-    """What a damaged or foreign file would hold."""
-    known = json.loads(record.path.read_text())
+    """What a foreign file would hold; a checksum would tell."""
+    known = files.read_json(record.path)
     record.path.write_text(json.dumps({**known, **fields}))
     return record.path
 
@@ -167,7 +169,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize(("damage", "says"), DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_record_is_set_aside_and_said(record, damage, says):
-    content = damage(json.loads(record.path.read_text()))
+    content = damage(files.read_json(record.path))
     record.path.write_text(content)
     messages = []
     assert read(record.path, messages) is None
@@ -195,7 +197,7 @@ def test_a_record_that_another_process_sets_aside_first_is_not_said(record, monk
 
 
 def test_the_message_names_the_file_also_when_a_list_is_missing(record):
-    known = json.loads(record.path.read_text())
+    known = files.read_json(record.path)
     del known["table"]
     record.path.write_text(json.dumps(known))
     messages = []
@@ -277,7 +279,7 @@ def test_results_json_is_strict_and_has_every_entry_in_the_order_of_the_ledger(d
         assert set(claim) == set(DOCUMENTED.split())
     assert set(found["claims"][2]["tests"][0]) == set(OF_A_TEST.split())
     assert set(found["claims"][2]["checks"][0]) == set(OF_A_CHECK.split())
-    one = json.loads((demo.artifacts / "claims/demo2025/lemma-1/result.json").read_text())
+    one = files.read_json(demo.artifacts / "claims/demo2025/lemma-1/result.json", sealed=True)
     assert one == {"schema": 1, **found["claims"][2]}
     assert not (demo.artifacts / "claims/demo2025/theorem-2/result.json").exists(), "not changed"
 
@@ -286,7 +288,7 @@ def test_a_claim_shows_what_its_tests_left(demo):
     demo.claim("lemma-1", evidence=["exact", "construct"])
     leave(demo, "lemma-1", run="2", scale="laptop")
     path = leave(demo, "lemma-1", "test_control_of_it")
-    known = json.loads(path.read_text())
+    known = files.read_json(path)
     path.write_text(json.dumps({**known, "started": "2000-01-01T00:00:00Z", "seconds": 1000.5}))
     claim = results(demo).claim("demo2025/lemma-1")
     assert (claim["verdict"], claim["solid"], claim["pending"]) == ("holds", True, False)
@@ -416,7 +418,7 @@ def test_a_record_with_odd_contents_does_not_end_everything(demo, odd):
     demo.claim("lemma-1")
     leave_all(demo, "lemma-1")
     path = leave(demo, "lemma-1")
-    path.write_text(json.dumps({**json.loads(path.read_text()), **odd}))
+    path.write_text(json.dumps({**files.read_json(path), **odd}))
     assert len(results(demo).messages) == 1
 
 

@@ -32,4 +32,4 @@ def note(items: list[pytest.Item], config: pytest.Config, context: Context) -> N
         except (FileNotFoundError, files.DamagedFile):
             known = None
         if known != names:
-            files.write_json(path, {"tests": names})
+            files.write_sealed(path, {"tests": names})

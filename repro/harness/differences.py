@@ -40,6 +40,28 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Differen
     return found
 
 
+def defect(results: Mapping[str, Any]) -> str:
+    """What keeps an object from being a results.json, or nothing."""
+    claims = results.get("claims")
+    if not isinstance(claims, list):
+        return "'claims' is missing or not a list"
+    for place, claim in enumerate(claims, start=1):
+        if not isinstance(claim, dict) or not _has_words(claim, "id", "verdict"):
+            return f"claim number {place} has no 'id' or no 'verdict'"
+        for key in ("checks", "controls", "table", "counterexamples", "tests"):
+            entries = claim.get(key, [])
+            if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+                return f"{key!r} of {claim['id']!r} is not a list of objects"
+        for test in claim.get("tests", []):
+            if not _has_words(test, "test") or not isinstance(test.get("records") or {}, dict):
+                return f"a test of {claim['id']!r} has no name, or odd records"
+    return ""
+
+
+def _has_words(entry: Mapping[str, Any], *keys: str) -> bool:
+    return all(isinstance(entry.get(key), str) for key in keys)
+
+
 def _of_claim(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     if old["verdict"] != new["verdict"]:
         yield Difference(old["id"], "verdict", old["verdict"], new["verdict"], matters=True)
@@ -121,7 +143,10 @@ def _share(before: Any, after: Any) -> float | None:
     if any(isinstance(x, bool) or not isinstance(x, (int, float)) for x in (before, after)):
         return None
     size = max(abs(before), abs(after))
-    return abs(after - before) / size if size else 0.0
+    try:
+        return abs(after - before) / size if size else 0.0
+    except OverflowError:  # an integer beyond all floats, and a float
+        return 1.0
 
 
 def _nearly(before: Any, after: Any) -> bool:

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from repro import files, report
 from repro.harness import progress, provenance, records, schedule, verdicts
 from repro.harness.ledger import Ledger
@@ -16,6 +18,7 @@ from repro.harness.project import ClaimTest, Project, claim_test
 from repro.harness.results import Results
 
 SHARE = 0.1  # of the time of a run that making the page may take
+PATIENCE = 60.0  # seconds for another run on the same folder to finish its page
 
 
 class Journal:
@@ -96,7 +99,6 @@ class Journal:
         if self.durations:
             known = schedule.read_durations(self.artifacts)
             files.write_json(self.artifacts / schedule.FILE, {**known, **self.durations})
-        self.results.refresh(self.ledger.statements)
         self.publish(None)
         self._forget_old_runs()
         touched = {name.statement.id for name in self.expected.values()}
@@ -116,13 +118,20 @@ class Journal:
                 path.unlink(missing_ok=True)
 
     def publish(self, changed: set[str] | None) -> None:
-        """Write results.json and the page; `changed` limits the work to these claims."""
-        ids = set(self.ledger.statements) if changed is None else changed
-        if changed is not None:
-            self.results.refresh(changed)
-        files.write_json(self.artifacts / "runs" / f"{self.run['id']}.json", self.run)
-        document = self.results.write(self.run, ids)
-        report.render(document, self.artifacts, changed)
+        """Write results.json and the page; `changed` limits the work to these claims.
+
+        Two runs may share the folder. Whoever writes has read all that is there, so the last word
+        of the one is not lost to a page that the other had begun before.
+        """
+        headers = self.artifacts / "runs"
+        files.write_sealed(headers / f"{self.run['id']}.json", self.run)
+        with FileLock(headers / ".lock", timeout=PATIENCE):
+            if changed is not None:
+                changed = changed | self.results.outdated()
+            ids = set(self.ledger.statements) if changed is None else changed
+            self.results.refresh(ids)
+            document = self.results.write(self.run, ids)
+            report.render(document, self.artifacts, changed)
 
 
 class Publisher(threading.Thread):

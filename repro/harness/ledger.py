@@ -30,8 +30,9 @@ RECORDED = ("holds", "holds-repaired", "refuted", "illustrated")
 STATUSES = (*RECORDED, "pending")
 SCOPES = ("finite", "limit", "qualitative")
 
+_PAPER = re.compile(r"[a-z]+[0-9]{4}[a-z]?")
 _ID = re.compile(
-    r"(?P<paper>[a-z]+[0-9]{4}[a-z]?)/(?P<kind>[a-z]+)-(?P<name>[A-Za-z0-9]+([.-][A-Za-z0-9]+)*)"
+    rf"(?P<paper>{_PAPER.pattern})/(?P<kind>[a-z]+)-(?P<name>[A-Za-z0-9]+([.-][A-Za-z0-9]+)*)"
 )
 
 
@@ -116,7 +117,7 @@ def read(path: Path) -> Ledger:
         raise LedgerError(f"{path}: there is no ledger here") from None
     except OSError as error:
         raise LedgerError(f"{path}: the ledger cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also from numbers and tables without end
         raise LedgerError(f"{path}: not a TOML file: {error}") from None
     unknown = set(raw) - {"schema", "title", "papers", "statement"}
     if unknown:
@@ -160,6 +161,8 @@ def _table(path: Path, raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _paper(path: Path, key: str, entry: dict[str, Any]) -> Paper:
     where = f"{path}: paper {key}"
+    if not _PAPER.fullmatch(key):
+        raise LedgerError(f"{where}: field 'papers': a key must read like fang2022")
     _check_fields(where, entry, Paper, ignore=frozenset({"key"}))
     return Paper(key=key, **entry)
 

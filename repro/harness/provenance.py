@@ -9,6 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+SHAPE = {  # of a header, as far as the page depends on it
+    "id": str, "state": str, "git": str | None, "versions": dict, "collected": int, "reported": int,
+}  # fmt: skip
 PACKAGES = ("torch", "numpy", "scipy", "python-flint", "pytest", "pytest-xdist", "hypothesis")
 
 
@@ -34,6 +37,10 @@ def run_header(root: Path, run: str, **settings: Any) -> dict[str, Any]:
         "collected": 0,
         "reported": 0,
     }
+
+
+def is_header(found: dict[str, Any]) -> bool:
+    return all(key in found and isinstance(found[key], kind) for key, kind in SHAPE.items())
 
 
 def versions() -> dict[str, str]:

@@ -15,13 +15,21 @@ from repro import files
 from repro.harness import provenance
 
 SCHEMA = 1
-LISTS = {  # what a record lists, and what each entry must have
-    "checks": {"name", "equation", "measured", "relation", "allowed", "source", "margin", "ok"},
-    "table": {"row", "column", "paper", "ours"},
-    "counterexamples": {"refutes", "printed", "input", "measured", "expected"},
-    "figures": {"svg", "png", "caption", "alt"},
-    "store": {"kind", "key", "reason"},
-}
+ANY = object  # a number, or whatever was measured
+LISTS: dict[str, dict[str, type]] = {  # what a record lists, and what each entry must have
+    "checks": {
+        "name": str, "equation": str, "measured": ANY, "relation": str, "allowed": ANY,
+        "source": str, "margin": ANY, "ok": bool,
+    },
+    "table": {"row": str, "column": str, "paper": ANY, "ours": ANY},
+    "counterexamples": {
+        "refutes": str, "printed": bool, "input": dict, "measured": ANY, "expected": ANY,
+    },
+    "figures": {"svg": str, "png": str, "caption": str, "alt": str},
+    "store": {"kind": str, "key": str, "reason": str},
+}  # fmt: skip
+WORDS = ("claim", "test", "state", "role", "run")
+MORE_WORDS = ("message", "description", "command", "started", "worker", "scale", "device", "code")
 BETWEEN_WRITES = 0.2  # seconds; a killed test loses at most this much of its numbers
 
 
@@ -55,7 +63,7 @@ class Record:
         with self._guard:
             self._later = None
             self.data["seconds"] = round(time.perf_counter() - self._began, 3)
-            files.write_json(self.path, self.data)
+            files.write_sealed(self.path, self.data)
             self._written = time.monotonic()
 
     def append(self, key: str, entry: dict[str, Any]) -> None:
@@ -110,11 +118,7 @@ def read(path: Path, messages: list[str] | None = None) -> dict[str, Any] | None
     except files.DamagedFile as damage:
         if messages is None:
             return None
-        try:
-            aside = files.set_aside(path)
-        except OSError:  # another process was quicker
-            return None
-        messages.append(f"{damage}; set aside as {aside.name}")
+        files.put_away(path, damage, messages)
         return None
     if data["state"] == "running" and not alive(data.get("pid")):
         data["state"] = "interrupted"
@@ -123,25 +127,49 @@ def read(path: Path, messages: list[str] | None = None) -> dict[str, Any] | None
 
 def _defect(data: dict[str, Any]) -> str:
     """What keeps an object from being a record, or nothing."""
-    for key in ("claim", "test", "state", "role", "run"):
+    for key in WORDS:
         if not isinstance(data.get(key), str):
             return f"{key!r} is missing or not a word"
+    for key in MORE_WORDS:
+        if not isinstance(data.get(key, ""), str):
+            return f"{key!r} is not a word"
+    if not isinstance(data.get("evidence"), str | None):
+        return "'evidence' is not a word"
     for key, needed in LISTS.items():
         entries = data.get(key)
         if not isinstance(entries, list):
             return f"{key!r} is missing or not a list"
-        if not all(isinstance(entry, dict) and needed <= set(entry) for entry in entries):
+        if not all(_has(entry, needed) for entry in entries):
             return f"{key!r} holds something odd"
+    for figure in data["figures"]:
+        if not all(_is_of_claim(figure[kind], data["claim"]) for kind in ("svg", "png")):
+            return "'figures' names a file that is not the claim's"
     if not isinstance(data.get("records"), dict) or type(data.get("seconds")) not in (int, float):
         return "'records' or 'seconds' is missing or odd"
     return ""
 
 
+def _has(entry: Any, needed: dict[str, type]) -> bool:
+    return isinstance(entry, dict) and all(
+        key in entry and isinstance(entry[key], kind) for key, kind in needed.items()
+    )
+
+
+def _is_of_claim(file: str, claim: str) -> bool:
+    """The page shows it and a snapshot copies it, so it must lie where `Claim.figure` puts it."""
+    folder, _, name = file.rpartition("/")
+    return folder == f"claims/{claim}" and name not in ("", ".", "..")
+
+
 def mark(path: Path, state: str, message: str) -> None:
-    """Give a record that its own process could not finish its last state."""
+    """Give a record that its own process could not finish its last state.
+
+    On a full disk it stays as it is; once its process is gone it is read as interrupted.
+    """
     data = read(path)
     if data is not None and data["state"] in ("running", "interrupted"):
-        files.write_json(path, {**data, "state": state, "message": message})
+        with contextlib.suppress(OSError):
+            files.write_sealed(path, {**data, "state": state, "message": message})
 
 
 def alive(pid: Any) -> bool:

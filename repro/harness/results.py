@@ -1,6 +1,5 @@
 """results.json: every entry of the ledger with what its tests found, made from the records."""
 
-import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -49,18 +48,29 @@ class Results:
         self._ours: set[Path] = set()  # files known to be of this version
         self._files = {s.id: file for file in project.claim_files() if (s := ledger.of_file(file))}
         self._claims: dict[str, dict[str, Any]] = {}
+        self._read_at: dict[str, int] = {}
         self.refresh(ledger.statements)
 
     def refresh(self, ids: Iterable[str]) -> None:
         """Read the records of these claims again."""
         for id in ids:
             statement = self.ledger.statements[id]
+            self._read_at[id] = self._written_at(id)
             self._claims[id] = claim_object(
                 self.project, statement, self._files.get(id), self.artifacts, self.messages
             )
         found = {id: claim["verdict"] for id, claim in self._claims.items()}
         for id, is_solid in verdicts.solid(self.ledger, found).items():
             self._claims[id]["solid"] = is_solid
+
+    def outdated(self) -> set[str]:
+        """Claims with records that were written since they were read, perhaps by another run."""
+        return {id for id, moment in self._read_at.items() if moment != self._written_at(id)}
+
+    def _written_at(self, id: str) -> int:
+        """Every record comes by a rename, which changes the time of its folder."""
+        folder = claim_folder(self.artifacts, id) / "tests"
+        return folder.stat().st_mtime_ns if folder.exists() else 0
 
     def claim(self, id: str) -> dict[str, Any]:
         return self._claims[id]
@@ -95,27 +105,28 @@ class Results:
 
     def write(self, run: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
         for id in changed:
-            self._make_way(claim_folder(self.artifacts, id) / "result.json")
-            files.write_json(
+            self._make_way(claim_folder(self.artifacts, id) / "result.json", "verdict")
+            files.write_sealed(
                 claim_folder(self.artifacts, id) / "result.json",
                 {"schema": SCHEMA, **self._claims[id]},
             )
-        self._make_way(self.artifacts / "results.json")
+        self._make_way(self.artifacts / "results.json", "claims")
         document = self.document(run)
-        files.write_json(self.artifacts / "results.json", document)
+        files.write_sealed(self.artifacts / "results.json", document)
         return document
 
-    def _make_way(self, path: Path) -> None:
-        """What a newer version wrote, or what is damaged, is set aside and not written over."""
+    def _make_way(self, path: Path, key: str) -> None:
+        """What is damaged, by a newer version or not ours is set aside and not written over."""
         if path in self._ours:
             return
         self._ours.add(path)
         try:
-            files.read_json(path, schema=SCHEMA)
+            if key not in files.read_json(path, schema=SCHEMA):
+                raise files.DamagedFile(f"{path} is not ours: it has no {key!r}")
         except FileNotFoundError:
             return
         except files.DamagedFile as damage:
-            self.messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
+            files.put_away(path, damage, self.messages)
 
 
 def claim_object(
@@ -179,8 +190,7 @@ def read_tests(
             raise files.DamagedFile(f"{path} does not list tests")
     except (FileNotFoundError, files.DamagedFile) as damage:
         if isinstance(damage, files.DamagedFile):
-            with contextlib.suppress(OSError):  # another process may be quicker
-                messages.append(f"{damage}; set aside as {files.set_aside(path).name}")
+            files.put_away(path, damage, messages)
         seen = {name.split("[")[0] for name in found}
         return list(found.values()), len(imports.test_functions(file) - seen)
     return [found[name] for name in expected if name in found], len(set(expected) - set(found))

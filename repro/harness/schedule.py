@@ -13,6 +13,7 @@ from repro import files
 from repro.harness.project import SCALES
 
 FILE = "durations.json"
+LONGEST = 10**9  # seconds
 
 
 def from_nothing(claims: Iterable[Mapping[str, Any]]) -> dict[str, float]:
@@ -37,7 +38,8 @@ def read_durations(artifacts: Path) -> dict[str, float]:
         found = files.read_json(artifacts / FILE)
     except (FileNotFoundError, files.DamagedFile):
         return {}
-    return {key: float(value) for key, value in found.items() if isinstance(value, (int, float))}
+    numbers = {key: value for key, value in found.items() if isinstance(value, (int, float))}
+    return {key: float(value) for key, value in numbers.items() if abs(value) < LONGEST}
 
 
 def sort_key(nodeid: str, scale: str, durations: Mapping[str, float]) -> tuple[float, str]:
