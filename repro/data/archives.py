@@ -2,10 +2,12 @@
 
 Nothing is unpacked to disk under a name that an archive chose: callers get the bytes of members one
 by one and write what they make of them under names of their own. A link, a device, an absolute name
-or one with '..' among the members that are asked for is refused, not skipped. Members are read
-here, not by the caller, so that an archive that breaks off inside one is named.
+or one with '..' among the members that are asked for is refused, not skipped, and so is one that
+says it has more than LARGEST bytes. Members are read here, not by the caller, so that an archive
+that breaks off inside one is named.
 """
 
+import functools
 import subprocess
 import tarfile
 import zipfile
@@ -16,13 +18,15 @@ from typing import IO
 
 from repro.data.errors import BadData
 
+LARGEST = 1 << 28  # bytes of a member: a few of them must fit into memory
+
 Wanted = Callable[[str], bool]
 Member = tuple[str, bytes]
 
 
 def of_tar(file: Path, wanted: Wanted) -> Iterator[Member]:
     """(name, content) of the members that are wanted."""
-    with _whole(file, "tar archive"), tarfile.open(file, mode="r:*") as archive:
+    with _whole(file, "tar archive"), _open_tar(file, mode="r:*") as archive:
         yield from _of_tar(file, archive, wanted)
         assert archive.fileobj is not None
         _to_the_end(archive.fileobj.read)  # where gzip has its checksum
@@ -32,7 +36,7 @@ def of_debian(file: Path, wanted: Wanted) -> Iterator[Member]:
     """Those of a Debian package; dpkg-deb only turns it into a tar stream."""
     with (
         _streamed("dpkg-deb", "--fsys-tarfile", str(file), archive=file) as stream,
-        tarfile.open(fileobj=stream, mode="r|") as archive,
+        _open_tar(fileobj=stream, mode="r|") as archive,
     ):
         yield from _of_tar(file, archive, wanted)
 
@@ -42,6 +46,10 @@ def of_zip(file: Path, wanted: Wanted) -> Iterator[Member]:
         for info in archive.infolist():
             name = info.filename
             if not info.is_dir() and _is_inside(file, name) and wanted(name):
+                if info.file_size > LARGEST:
+                    raise ValueError(
+                        f"{name!r} has {info.file_size} bytes, at most {LARGEST} are read"
+                    )
                 yield name, archive.read(info)
 
 
@@ -56,6 +64,22 @@ def _of_tar(file: Path, archive: tarfile.TarFile, wanted: Wanted) -> Iterator[Me
         assert opened is not None
         with opened:
             yield member.name, opened.read()
+
+
+class _Header(tarfile.TarInfo):
+    """Refuses what a header says before Python believes it.
+
+    By a size below zero it goes back to the same member, without end; in a stream it goes forward
+    block by block, which is without end as well for a size of 2^60.
+    """
+
+    def _block(self, count: int) -> int:
+        if not 0 <= count <= LARGEST:
+            raise ValueError(f"a member says that it has {count} bytes, at most {LARGEST} are read")
+        return super()._block(count)  # type: ignore[misc]
+
+
+_open_tar = functools.partial(tarfile.open, tarinfo=_Header)
 
 
 def _is_inside(file: Path, name: str) -> bool:
@@ -89,7 +113,9 @@ def _streamed(*command: str, archive: Path) -> Iterator[IO[bytes]]:
             yield process.stdout
             _to_the_end(process.stdout.read)  # past the padding after the last member
             failed = process.wait() != 0
-        except (tarfile.TarError, EOFError):
+        except BadData:
+            raise
+        except Exception:  # a damaged archive can raise anything
             failed = True
         if failed:
             said = process.stderr.read().decode(errors="replace").strip()

@@ -7,6 +7,7 @@ published checksums then; a user's cifar-10-batches-py is read into the same arr
 
 import json
 import pickle
+import pickletools
 from collections import Counter
 from dataclasses import dataclass
 from io import BytesIO
@@ -119,10 +120,26 @@ def _encode(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
+def _check_memory(data: bytes) -> None:
+    """The unpickler makes room for as many objects, and as long ones, as numbers in `data` say."""
+    for opcode, argument, _ in pickletools.genops(data):  # which also compares lengths
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and (argument or 0) > len(data):
+            raise pickle.UnpicklingError(f"it asks for room for {argument} objects")
+
+
+def _flat(labels: Any) -> np.ndarray:
+    """Lists in lists that share their parts are short in a pickle, and without end as an array."""
+    if isinstance(labels, list) and not all(type(label) is int for label in labels):
+        raise ValueError("labels that are no integers")
+    return np.asarray(labels, dtype=np.uint8)
+
+
 def read_python(file: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
-        content = _PlainArrays(BytesIO(file.read_bytes()), encoding="latin1").load()
-        rows, labels = content["data"], np.asarray(content["labels"], dtype=np.uint8)
+        data = file.read_bytes()
+        _check_memory(data)
+        content = _PlainArrays(BytesIO(data), encoding="latin1").load()
+        rows, labels = content["data"], _flat(content["labels"])
     except OSError:
         raise
     except Exception as error:  # a damaged pickle can raise anything
