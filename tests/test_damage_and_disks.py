@@ -1,0 +1,386 @@
+"""Damaged files in the store and in artifacts, two runs at once, disks that are full or read-only."""
+
+import errno
+import itertools
+import os
+import random
+import resource
+import shutil
+from collections import Counter
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from battle import FEW, TO_DISK, digest, interrupted_at, slot_of, train, visible
+from demo import Demo
+from reliability import FULL, keep
+
+from repro import __main__, files
+from repro.harness import provenance
+from repro.harness.journal import Journal
+from repro.harness.project import ClaimTest, Project
+from repro.harness.records import Record
+from repro.training import NotComputed, Outcome, Store, Workspace, entry
+
+pytestmark = pytest.mark.reliability
+
+
+# ---- damage --------------------------------------------------------------------------------------
+
+
+def flipped(data, chance):
+    place = chance.randrange(len(data))
+    return data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
+
+
+DAMAGES: dict[str, Any] = {
+    "truncated": lambda data, chance: data[: chance.randrange(1, len(data) - 1)],
+    "bit flipped": flipped,
+    "emptied": lambda data, chance: b"",
+    "foreign": lambda data, chance: b'{"schema": 1, "hello": "world"}',
+}
+OFTEN = {"truncated": 40, "bit flipped": 200} if FULL else {"truncated": 3, "bit flipped": 12}
+
+
+def judged(name, file, damage, outcomes):
+    """Keep a row; nothing may be wrong, and only a flipped bit may change no value (1E-05)."""
+    keep(
+        "damage",
+        f"{name}-{damage.replace(' ', '-')}",
+        file=file,
+        damage=damage,
+        times=outcomes.total(),
+        set_aside_with_a_message=outcomes["set aside"],
+        changed_no_value=outcomes["same"],
+        wrong_afterwards=outcomes["wrong"],
+    )
+    assert outcomes["wrong"] == 0
+    assert outcomes["same"] == 0 or damage == "bit flipped"
+    assert outcomes["set aside"] > outcomes["same"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", [*entry.FILES, "checkpoint.safetensors"])
+def test_a_damaged_file_of_the_store_is_set_aside_and_the_next_result_is_right(
+    tmp_path, name, damage
+):
+    chance, slot = random.Random(f"{name} {damage}"), slot_of(tmp_path, FEW)
+    store, outcomes = Store(tmp_path, checkpoint_every=0.0), Counter()
+    right, half = digest(store.get(FEW, train).outcome), checkpoint_of_half(tmp_path / "half")
+    for _ in range(OFTEN.get(damage, 1)):
+        if name in entry.FILES:
+            path = slot.directory / name
+        else:
+            shutil.rmtree(slot.directory)
+            (path := slot.beside(name)).write_bytes(half)
+        path.write_bytes(DAMAGES[damage](path.read_bytes(), chance))
+        found = store.get(FEW, train)
+        harmless = "set aside" if "is set aside as" in found.reason else "same"
+        outcomes[harmless if digest(found.outcome) == right else "wrong"] += 1
+    judged(f"1-store-{name}", f"store: {name}", damage, outcomes)
+    assert outcomes["set aside"] == len(list(tmp_path.glob("small/*.set-aside-*")))
+
+
+def checkpoint_of_half(root):
+    """Of a training that was stopped in the third of its steps."""
+    steps = itertools.count(1)
+
+    def stop(event, seed):
+        if event == "step" and next(steps) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Store(root, checkpoint_every=0.0).get(FEW, partial(train, note=stop))
+    return slot_of(root, FEW).beside("checkpoint.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A project whose one claim has been run."""
+    demo = Demo(tmp_path_factory.mktemp("ran"))
+    demo.claim("lemma-1")
+    done = demo.run("-n0")
+    assert done.returncode == 0, done.stdout
+    return demo
+
+
+OF_ARTIFACTS = {
+    "record": "claims/demo2025/lemma-1/tests/test_holds-*.json",
+    "collected": "claims/demo2025/lemma-1/collected.json",
+    "result": "claims/demo2025/lemma-1/result.json",
+    "results": "results.json",
+    "run": "runs/*.json",
+}
+
+
+def report(demo, artifacts, capsys):
+    """What `python -m repro report` makes of the files: its words, and the one claim."""
+    where = ["--project", str(demo.root), "--artifacts", str(artifacts)]
+    assert __main__.main(["report", *where]) == 0
+    results = files.read_json(artifacts / "results.json")
+    return capsys.readouterr().out, in_any_order(results["claims"][0]), results["run"]
+
+
+def in_any_order(claim):
+    """Without the list of collected tests, they come in another order."""
+    return {
+        key: sorted(map(files.to_json, value)) if isinstance(value, list) else value
+        for key, value in claim.items()
+    }
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", OF_ARTIFACTS)
+def test_a_damaged_file_of_artifacts_is_set_aside_and_no_number_is_wrong(
+    ran, tmp_path, capsys, name, damage
+):
+    chance, outcomes = random.Random(f"{name} {damage}"), Counter()
+    shutil.copytree(ran.artifacts, tmp_path / "whole")
+    _, claim, run = report(ran, tmp_path / "whole", capsys)
+    without = {**claim, "verdict": "not-run"}
+    for number in range(OFTEN.get(damage, 1)):
+        shutil.copytree(tmp_path / "whole", artifacts := tmp_path / str(number))
+        [path] = artifacts.glob(OF_ARTIFACTS[name])
+        path.write_bytes(DAMAGES[damage](path.read_bytes(), chance))
+        said, found, header = report(ran, artifacts, capsys)
+        noticed = "; set aside as " in said and any(artifacts.rglob("*.set-aside-*"))
+        expected = without if noticed and name == "record" else claim
+        right = found["verdict"] == expected["verdict"] and header in (
+            [run, {}] if noticed else [run]
+        )
+        right = right and (expected is without or found == claim)
+        outcomes[("set aside" if noticed else "same") if right else "wrong"] += 1
+    judged(f"2-artifacts-{name}", f"artifacts: {name}", damage, outcomes)
+
+
+@pytest.mark.parametrize("damage", DAMAGES if FULL else ["bit flipped"])
+def test_the_next_run_is_right_whatever_was_damaged(demo, damage):
+    demo.claim("lemma-1")
+    assert demo.run("-n0").returncode == 0
+    chance, before = random.Random(damage), demo.result("lemma-1")
+    for pattern in OF_ARTIFACTS.values():
+        for path in demo.artifacts.glob(pattern):
+            path.write_bytes(DAMAGES[damage](path.read_bytes(), chance))
+    done = demo.run("-n0")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("; set aside as ") >= 3
+    after = demo.result("lemma-1")
+    assert (after["verdict"], after["checks"]) == ("holds", before["checks"])
+
+
+# ---- two runs at once ----------------------------------------------------------------------------
+
+TRAINED = """
+import os, time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+import pytest
+import torch
+from repro.training import Outcome, Spec
+
+HERE = Path(__file__).parents[2]
+
+@dataclass(frozen=True)
+class Slow(Spec):
+    kind: ClassVar[str] = "slow"
+    version: ClassVar[int] = 1
+    name: str = "NAME"
+
+def note(file, *words):
+    with open(HERE / file, "a") as log:
+        print(*words, file=log)
+
+def train(spec, workspace):
+    note("trained.log", spec.name)
+    give_up = time.monotonic() + 60
+    while len(set((HERE / "asked.log").read_text().split())) < 2 and time.monotonic() < give_up:
+        time.sleep(0.01)
+    return Outcome({"value": 0.5}, {}, {"w": torch.ones(3)})
+
+@pytest.mark.train
+def test_holds(claim):
+    note("asked.log", os.getpid())
+    found = claim.train(Slow(), train).outcome
+    claim.at_most(found.numbers["value"], 1.0, "value", equation="(1)", source="theorem: invented")
+"""
+
+
+@pytest.mark.parametrize("time", range(5 if FULL else 1))
+def test_two_runs_on_one_store_and_one_folder_of_artifacts(demo, time):
+    """The first training does not end before both runs have asked: one makes it, one waits."""
+    ids = [f"lemma-{number}" for number in range(1, 5)]
+    for id in ids:
+        body = TRAINED.replace("NAME", id)
+        demo.claim(id, body, evidence=["train"], status="illustrated")
+    runs = [demo.start("-n0", "claims") for _ in range(2)]
+    said = [run.communicate(timeout=240)[0] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], "\n".join(said)
+    made = Counter((demo.root / "trained.log").read_text().split())
+    verdicts = Counter(claim["verdict"] for claim in demo.results()["claims"])
+    assert made == dict.fromkeys(ids, 1)
+    assert verdicts == {"illustrated": len(ids)}
+    assert not list(demo.root.rglob("*.set-aside-*"))
+    assert len(set((demo.root / "asked.log").read_text().split())) == 2
+    keep(
+        "two-runs",
+        f"time-{time}",
+        time=time + 1,
+        exit_codes=" and ".join(str(run.returncode) for run in runs),
+        claims_asked_for_by_both=len(ids),
+        trainings_made=made.total(),
+        claims_in_results_json=verdicts.total(),
+        files_set_aside=0,
+    )
+
+
+def finish(demo, id):
+    """A record as a test of another process leaves it."""
+    project = Project(demo.root)
+    [file] = demo.root.glob(f"claims/demo2025/test_{id.replace('-', '_')}_*.py")
+    statement = project.read_ledger().statements[f"demo2025/{id}"]
+    for name in ("test_holds", "test_control_of_it"):
+        test = ClaimTest(statement, file, name)
+        identity = {"claim": statement.id, "test": name, "role": test.role, "run": "other"}
+        record = Record(test.record(demo.artifacts), **identity, evidence="construct")
+        shape = {
+            "name": "error",
+            "equation": "(1)",
+            "measured": 0.5,
+            "relation": "<=",
+            "allowed": 1,
+        }
+        record.append("checks", {**shape, "source": "theorem: x", "margin": 2.0, "ok": True})
+        record.finish("passed")
+
+
+def test_a_page_in_the_making_does_not_hide_what_another_run_has_finished(demo):
+    """The journal of a run knows of what another has finished since it last looked."""
+    for id in ("lemma-1", "lemma-2"):
+        demo.claim(id)
+    project = Project(demo.root)
+    run = provenance.run_header(
+        demo.root, "ours", scale="smoke", seed=0, device="cpu", threads=1, workers=0, argv=[]
+    )
+    journal = Journal(project, project.read_ledger(), demo.artifacts, demo.root, run)
+    finish(demo, "lemma-2")
+    journal.publish({"demo2025/lemma-1"})
+    assert demo.result("lemma-2")["verdict"] == "holds"
+    assert journal.results.outdated() == set()
+
+
+# ---- disks ---------------------------------------------------------------------------------------
+
+
+def fail(number):
+    raise OSError(number, os.strerror(number))
+
+
+def test_a_disk_that_is_full_at_any_moment_costs_no_result(tmp_path, monkeypatch):
+    """No room left for the first operation on the disk, for the second, and so on."""
+    right, outcomes, moment = digest(train(FEW, Workspace())), Counter(), 0
+    while outcomes["struck"] == moment:
+        moment += 1
+        store = Store(tmp_path / str(moment), checkpoint_every=0.0)
+        with monkeypatch.context() as patch:
+            interrupted_at(moment, partial(full, outcomes), patch.setattr)
+            try:
+                store.get(FEW, train)
+            except OSError as error:
+                outcomes["said" if error.errno == errno.ENOSPC else "other error"] += 1
+        seen = visible(slot_of(store.root, FEW))
+        outcomes["absent" if seen == "absent" else "whole" if seen == right else "partial"] += 1
+        after = store.get(FEW, train)
+        outcomes["resumed"] += "resumed" in after.reason
+        outcomes["right"] += digest(after.outcome) == right
+    assert outcomes["struck"] > 30
+    assert outcomes["partial"] == outcomes["other error"] == 0
+    assert outcomes["right"] == moment
+    assert outcomes["resumed"] > 10, "a checkpoint outlives the disk that was full after it"
+    keep(
+        "disks",
+        "1-any-moment",
+        what="no room for one operation on the disk, each in its turn",
+        times=outcomes["struck"],
+        the_error_was_raised=outcomes["said"],
+        partial_entries=outcomes["partial"],
+        next_try_resumed=outcomes["resumed"],
+        next_try_right=outcomes["right"] - 1,
+    )
+
+
+def full(outcomes):
+    outcomes["struck"] += 1
+    fail(errno.ENOSPC)
+
+
+@contextmanager
+def no_file_larger_than(size):
+    """The kernel's own limit; for root as for anybody."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_file_that_has_no_room_is_named_and_nothing_of_it_stays(tmp_path):
+    def train(spec, workspace):
+        return Outcome({}, {}, {"w": torch.ones(100_000)})
+
+    store, slot = Store(tmp_path), slot_of(tmp_path, FEW)
+    with no_file_larger_than(100_000), pytest.raises(OSError, match=r"state\.safetensors") as error:
+        store.get(FEW, train)
+    assert error.value.errno == errno.EFBIG
+    assert [path.name for path in slot.directory.parent.iterdir()] == [f"{slot.key}.lock"]
+    assert store.get(FEW, train).reason == "computed: no entry"
+    keep(
+        "disks",
+        "2-one-file",
+        what="no room for the tensors (the kernel's limit on the size of a file)",
+        times=1,
+        the_error_was_raised=1,
+        partial_entries=0,
+        next_try_resumed=0,
+        next_try_right=1,
+    )
+
+
+def only_reading(patch):
+    """A disk that is mounted read-only, as root finds it as well."""
+    opened, writing = os.open, os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+    def open_to_read(path, flags, *more, **named):
+        return fail(errno.EROFS) if flags & writing else opened(path, flags, *more, **named)
+
+    for module, name in [*TO_DISK, (os, "mkdir")]:
+        patch.setattr(module, name, lambda *_, **__: fail(errno.EROFS))
+    patch.setattr(os, "open", open_to_read)
+
+
+def test_a_read_only_disk_gives_what_is_there_and_says_what_it_cannot_make(tmp_path, monkeypatch):
+    kept, store = Store(tmp_path).get(FEW, train), Store(tmp_path)
+    with monkeypatch.context() as patch:
+        only_reading(patch)
+        assert digest(store.get(FEW, train).outcome) == digest(kept.outcome)
+        with pytest.raises(OSError, match=os.strerror(errno.EROFS)):
+            store.get(type(FEW)(seed=8), train)
+    (kept.directory / "spec.json").write_bytes(b"")
+    with monkeypatch.context() as patch:
+        only_reading(patch)
+        with pytest.raises(NotComputed, match=r"damaged .*spec\.json"):
+            Store(tmp_path, "readonly").get(FEW, train)
+    assert digest(store.get(FEW, train).outcome) == digest(kept.outcome)
+
+
+def test_a_damaged_record_on_a_read_only_disk_is_said_where_it_lies(tmp_path, monkeypatch):
+    (path := tmp_path / "a.json").write_bytes(b"{")
+    messages = []
+    only_reading(monkeypatch)
+    files.put_away(path, files.DamagedFile(f"{path} is not JSON"), messages)
+    monkeypatch.undo()
+    assert messages == [f"{path} is not JSON; it cannot be set aside (Read-only file system)"]
+    assert path.exists()

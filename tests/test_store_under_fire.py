@@ -1,0 +1,111 @@
+"""The store under fire: battle.py is the battle, here is what must have come of it."""
+
+from collections import Counter
+
+import pytest
+from battle import (
+    EACH,
+    FEW,
+    HOLDERS,
+    KILLS,
+    TRAININGS,
+    Line,
+    Small,
+    complaints,
+    digest,
+    free_locks,
+    read_log,
+    run,
+    train,
+    unfinished,
+    where_killed,
+)
+from reliability import FULL, keep
+
+from repro import files
+from repro.training import Store, Workspace
+
+pytestmark = pytest.mark.reliability
+
+
+GOOD = [
+    Line("start", 1, 0),
+    Line("kill", 1),
+    Line("start", 2, 0),
+    Line("published", 2, 0),
+    Line("seen", 9, 0, "right"),
+    Line("got", 2, 0, "right"),
+]
+BAD = {
+    "trained by two at once": [GOOD[0], GOOD[2], *GOOD[3:]],
+    "trained again after it was published": [*GOOD, Line("start", 3, 0)],
+    "0 was trained again": [GOOD[0], Line("seen", 9, 0, "right"), *GOOD[1:]],
+    "published twice": [*GOOD, Line("published", 4, 0)],
+    "never published": GOOD[:3],
+    "another result": [*GOOD, Line("got", 3, 0, "wrong")],
+    "partial: 0 half": [*GOOD, Line("partial", 9, 0, "half")],
+    "failed: -1 exit": [*GOOD, Line("failed", 9, -1, "exit")],
+}
+
+
+def test_the_judge_of_the_log_complains_when_it_should():
+    assert complaints(GOOD, {0: "right"}) == []
+    for said, log in BAD.items():
+        assert any(said in one for one in complaints(log, {0: "right"})), said
+
+
+def test_each_training_is_made_once_whoever_is_killed(tmp_path):
+    run(tmp_path, seed=1)
+    log, root = read_log(tmp_path / "log"), tmp_path / "store"
+    expected = {int(k): v for k, v in files.read_json(tmp_path / "expected.json").items()}
+    assert complaints(log, expected) == []
+    assert free_locks(root) == TRAININGS
+    for seed, right in expected.items():
+        found = Store(root, "readonly").get(Small(seed), train)
+        assert digest(found.outcome) == right
+    counts, killed = Counter(line.event for line in log), where_killed(log)
+    assert counts["start"] - unfinished(log) == counts["published"]
+    assert TRAININGS - counts["published"] <= killed["publishing"]  # in place, and killed at once
+    assert counts["killed"] >= KILLS
+    looks = sum(int(line.more) for line in log if line.event == "looks")
+    assert looks > 10 * TRAININGS
+    keep(
+        "store-under-fire",
+        "1-battle",
+        what=f"{HOLDERS} processes ask for the same {TRAININGS} trainings",
+        kills=counts["killed"],
+        while_training=killed["training"],
+        while_publishing=killed["publishing"],
+        while_asking=killed["asking"],
+        trainings_begun=counts["start"],
+        entries_published=len(expected),
+        trained_again=sum("trained" in one for one in complaints(log, expected)),
+        looks_of_a_reader=looks,
+        partial_entries=counts["partial"],
+        wrong_results=sum("another result" in one for one in complaints(log, expected)),
+    )
+
+
+@pytest.mark.parametrize("mode", ["use", "refresh"] if FULL else ["use"])
+def test_there_is_no_moment_at_which_a_kill_does_harm(tmp_path, mode):
+    run(tmp_path, mode=mode)
+    log, right = read_log(tmp_path / "log"), digest(train(FEW, Workspace()))
+    after = [line.more for line in log if line.event == "killed"]
+    results = [line.more.partition(" ") for line in log if line.event == "got"]
+    left = Counter(line.more for line in log if line.event == "left")
+    assert len(after) > 30 // EACH
+    assert set(after) == {"absent", right}
+    assert {result for result, _, _ in results} == {right}
+    assert set(left) <= {"-", ".checkpoint.safetensors"}
+    keep(
+        "store-moments",
+        mode,
+        what="a first training" if mode == "use" else "a training made anew (refresh)",
+        killed_before_its_operation=f"1 to {len(after)}" if EACH == 1 else f"each {EACH}th",
+        entry_absent_then=after.count("absent"),
+        entry_whole_then=after.count(right),
+        entry_partial_then=len(after) - after.count("absent") - after.count(right),
+        next_holder_resumed=sum("resumed" in reason for *_, reason in results),
+        wrong_results=sum(result != right for result, _, _ in results),
+        old_checkpoints_left=left[".checkpoint.safetensors"],
+    )
