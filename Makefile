@@ -1,4 +1,5 @@
 # make claims    verify every claim and write the page (the main job)
+# make preview   the page of the committed snapshot, in seconds: nothing is run
 # make test      every claim at smoke scale, then the tests of the package itself
 # make bench     cost, as ratios; ten minutes: artifacts/benchmarks.html
 # make costs     what a warm run of all claims costs: seconds, memory, two workers against one
@@ -17,7 +18,7 @@ BIN := .venv/bin
 READY := .venv/.installed-from-lock
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup claims test bench costs data paper mutants controls reliability browser lint clean
+.PHONY: setup claims preview test bench costs data paper mutants controls reliability browser lint clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -34,6 +35,9 @@ $(READY): requirements.lock pyproject.toml
 claims: $(READY)
 	$(PYTEST) claims -n auto --scale laptop $(PYTEST_ARGS)
 	@echo "$(CURDIR)/artifacts/index.html"
+
+preview: $(READY)
+	$(BIN)/python -m repro preview
 
 test: $(READY)
 	$(BIN)/ruff check .

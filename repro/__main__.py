@@ -4,6 +4,7 @@ report   make results.json and the page again from the files that the tests wrot
 watch    say every few seconds what is running (in a second terminal)
 list     every statement of the ledger with its claim file and its latest verdict
 data     fetch the data sets that claims need
+preview  the pages of the committed snapshot, in artifacts/preview/: nothing is run
 snapshot keep this run's results in artifacts/reference/ and put them into README.md
 prefetch make the missing trainings, here or on a cluster: python -m repro prefetch --help
 diff     python -m repro diff OLD NEW: what differs between two results.json, and whether it matters
@@ -24,6 +25,7 @@ from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
 from repro.harness.results import SCHEMA, Results
 from repro.report import readme
+from repro.report.preview import preview
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = ("report", "watch", "list", "data", "snapshot", "diff", "licences")
+    commands = ("report", "watch", "list", "data", "preview", "snapshot", "diff", "licences")
     parser.add_argument("command", choices=commands)
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="diff: two results.json"
@@ -66,6 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
             return watch(artifacts, options.every)
         if options.command == "diff":
             return diff(*options.files)
+        if options.command == "preview":
+            return show_preview(artifacts)
         if options.command == "licences":
             return show_licences(project.root / "requirements.lock")
         results = Results(project, project.read_ledger(), artifacts)
@@ -88,6 +92,16 @@ def rebuild(results: Results) -> int:
     for message in results.messages:
         print(message)
     print(report.render(document, results.artifacts))
+    return 0
+
+
+def show_preview(artifacts: Path) -> int:
+    try:
+        print(preview(artifacts / "reference", artifacts / "preview"))
+    except FileNotFoundError as missing:
+        print(f"{missing.filename}: there is no snapshot here; make claims, then", file=sys.stderr)
+        print("python -m repro snapshot makes one", file=sys.stderr)
+        return 1
     return 0
 
 

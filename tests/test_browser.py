@@ -1,11 +1,10 @@
 """The report in a real browser: Chromium, without a window, opens the pages from file://.
 
 The pages are those of the committed snapshot, so they hold every figure and formula that readers
-see, and one index of invented results, which has every verdict. `make browser` looks at all of
-them and keeps screenshots of each kind; `make test` looks at a few.
+see, and a few of invented results, which have every verdict. `make browser` looks at all of them
+and keeps screenshots of each kind; `make test` looks at a few.
 """
 
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from test_report_benchmarks import NOW, THEN, entry
 
 from repro import files
 from repro.report import benchmarks, render
+from repro.report.preview import preview
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
@@ -36,35 +36,33 @@ KINDS = {
     "index": "index.html",
     "errata": "errata.html",
     "open": "open.html",
-    "benchmarks": "benchmarks.html",
 }
-FEW = ["claim", "benchmarks"]  # index and errata are long: axe takes 20 seconds for either
+INVENTED = {"every verdict": "index.html", "benchmarks": "benchmarks.html"}
+FEW = ["claim", *INVENTED]  # index and errata are long: axe takes 20 seconds for either
 TELEPHONE = {"width": 360, "height": 740}
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """The snapshot's pages, and benchmarks, one of them missed, that are invented.
-
-    The snapshot keeps figures as SVG only, so links to PNGs are left out.
-    """
-    folder = tmp_path_factory.mktemp("report")
-    results = json.loads((REFERENCE / "results.json").read_text())
-    for figure in (figure for claim in results["claims"] for figure in claim["figures"]):
-        (folder / figure["svg"]).parent.mkdir(parents=True, exist_ok=True)
-        (folder / figure["svg"]).symlink_to(REFERENCE / figure["svg"])
-        figure["png"] = None
-    earlier = benchmarks.merged({}, THEN, [entry(value=11.0), entry("missed", value=9.0)])
-    latest = benchmarks.merged(earlier, NOW, [entry(), entry("missed", value=5.0)])
-    files.write_json(folder / benchmarks.FILE, latest)
-    render(results, folder)
-    return folder
+    return preview(REFERENCE, tmp_path_factory.mktemp("report")).parent
 
 
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory):
-    """An index with every verdict, a run that is still going, and messages."""
-    return render(sample(), tmp_path_factory.mktemp("invented"), only=set())
+    """Every verdict, a run that is still going, messages; two benchmarks, one of them missed."""
+    folder = tmp_path_factory.mktemp("invented")
+    earlier = benchmarks.merged({}, THEN, [entry(value=11.0), entry("missed", value=9.0)])
+    latest = benchmarks.merged(earlier, NOW, [entry(), entry("missed", value=5.0)])
+    files.write_json(folder / benchmarks.FILE, latest)
+    return render(sample(), folder).parent
+
+
+@pytest.fixture
+def path_of(report, invented):
+    def path_of(kind):
+        return (invented if kind in INVENTED else report) / {**KINDS, **INVENTED}[kind]
+
+    return path_of
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +138,14 @@ def alive(path, address):
     return not parts.fragment or f'id="{parts.fragment}"' in target.read_text()
 
 
-def test_links_images_and_formulas_are_whole_and_nothing_is_wider_than_a_telephone(report, window):
+def test_links_images_and_formulas_are_whole_and_nothing_is_wider_than_a_telephone(
+    report, invented, window
+):
     pages = sorted(report.rglob("*.html"))
     chosen = pages if FULL else [*pages[::20], *(report / path for path in KINDS.values())]
     page = window(chosen[0], viewport=TELEPHONE)
-    found = {path.relative_to(report).as_posix(): defects(page, path) for path in chosen}
+    found = {str(path.relative_to(report)): defects(page, path) for path in chosen}
+    found["invented benchmarks"] = defects(page, invented / benchmarks.PAGE)
     assert sum(one.pop("count") for one in found.values()) > 500
     wrong = {path: {k: v for k, v in one.items() if v} for path, one in found.items()}
     assert {path: one for path, one in wrong.items() if one} == {}
@@ -180,10 +181,9 @@ def violations(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("kind", [*(KINDS if FULL else FEW), "every verdict"])
-def test_people_who_cannot_see_well_can_read_it(report, invented, window, kind, scheme):
-    path = invented if kind == "every verdict" else report / KINDS[kind]
-    assert violations(window(path, color_scheme=scheme)) == []
+@pytest.mark.parametrize("kind", [*KINDS, *INVENTED] if FULL else FEW)
+def test_people_who_cannot_see_well_can_read_it(path_of, window, kind, scheme):
+    assert violations(window(path_of(kind), color_scheme=scheme)) == []
 
 
 def choose(page, name, value):
@@ -204,7 +204,7 @@ def test_the_filter_shows_what_was_chosen(invented, window, script):
     claims = sample()["claims"]
     chosen = [c for c in claims if (c["paper"], c["verdict"]) == ("fang2022", "holds-repaired")]
     wanted = sorted(re.sub("^|/", lambda at: "-" if at[0] else "claim-", c["id"]) for c in chosen)
-    page = window(invented, java_script_enabled=script)
+    page = window(invented / "index.html", java_script_enabled=script)
     assert len(shown(page)) == len(claims)
     choose(page, "paper", "fang2022")
     choose(page, "verdict", "holds-repaired")
@@ -227,14 +227,14 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS if FULL else ["claim"])
-def test_screenshots_are_kept(report, window, kind):
+@pytest.mark.parametrize("kind", [*KINDS, *INVENTED] if FULL else ["claim"])
+def test_screenshots_are_kept(path_of, window, kind):
     """The first four screens, or sheets of paper, for people to look at."""
     for look, settings in LOOKS.items():
-        page = window(report / KINDS[kind], **settings)
+        page = window(path_of(kind), **settings)
         if look == "print":
             page.emulate_media(media="print")
         width, height = settings["viewport"].values()
         page.set_viewport_size({"width": width, "height": 4 * height})
-        page.screenshot(path=SCREENSHOTS / f"{kind}-{look}.png")
+        page.screenshot(path=SCREENSHOTS / f"{kind.replace(' ', '-')}-{look}.png")
         assert page.complaints == []

@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from repro import files
+from repro.__main__ import main
 from repro.report import render
 from repro.report.errata import errata
 from repro.report.filters import Choice
@@ -471,6 +473,24 @@ def test_only_writes_only_these_pages_and_the_index(tmp_path):
     render(sample(), tmp_path, only={"fang2022/lemma-3.1", "nothing/else-1"})
     written = {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()}
     assert written == {"index.html", "claims/fang2022/lemma-3.1/index.html"}
+
+
+def test_a_snapshot_is_shown_without_a_run(tmp_path, capsys):
+    results, reference = sample(), tmp_path / "artifacts/reference"
+    for figure in (figure for claim in results["claims"] for figure in claim["figures"]):
+        files.write_atomically(reference / figure["svg"], "<svg/>")
+    files.write_json(reference / "results.json", results)
+    assert main(["preview", "--project", str(tmp_path)]) == 0
+    page = Page(tmp_path / "artifacts/preview/claims/fang2022/lemma-3.1/index.html")
+    (figure,) = page.all("img")
+    assert (page.path.parent / figure["src"]).read_text() == "<svg/>"
+    assert "PNG" not in page.text, "the snapshot has none"
+    assert capsys.readouterr().out.strip().endswith("artifacts/preview/index.html")
+
+
+def test_where_there_is_no_snapshot_the_way_to_one_is_told(tmp_path, capsys):
+    assert main(["preview", "--project", str(tmp_path)]) == 1
+    assert "python -m repro snapshot makes one" in capsys.readouterr().err
 
 
 def test_one_test_at_many_values_is_one_row_unless_something_happened():
