@@ -19,7 +19,7 @@ from repro import files
 from repro.report import benchmarks, render
 from repro.report.preview import preview
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 if CHROMIUM is None:
     pytest.skip("no Chromium here: apt-get install chromium", allow_module_level=True)
@@ -39,6 +39,7 @@ KINDS = {
 }
 INVENTED = {"every verdict": "index.html", "benchmarks": "benchmarks.html"}
 FEW = ["claim", *INVENTED]  # index and errata are long: axe takes 20 seconds for either
+PATIENCE = 180_000  # milliseconds: the machine may be busy
 TELEPHONE = {"width": 360, "height": 740}
 
 
@@ -68,7 +69,9 @@ def path_of(report, invented):
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE
+        )
         yield chromium
         chromium.close()
 
@@ -80,6 +83,7 @@ def window(browser):
 
     def window(path, **settings):
         context = browser.new_context(offline=True, **settings)
+        context.set_default_timeout(PATIENCE)
         opened.append(context)
         page = context.new_page()
         page.complaints = []
