@@ -37,6 +37,7 @@ from repro.training.workspace import silent
 ROOT = Path(entry.__file__).parents[2]
 HOLDERS, TRAININGS = 8, 20
 STEPS, KILLS = (40, 50) if FULL else (8, 8)  # at least so many kills
+LINE = len("step 12345 10 -\n")  # bytes
 EACH = 1 if FULL else 6  # of how many moments one is tried
 PATIENCE = 300  # seconds until a test gives up
 
@@ -92,6 +93,24 @@ class Log:
     def __init__(self, path):
         self.path = path
         self._handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+        self._permit = path.with_name("permit")
+        self.permit(0)
+
+    def when_permitted(self, event, seed):
+        """Trainings do not run away from a killer who is slow: he permits the log to grow."""
+        while self.size() > self._permitted() and event == "step":
+            time.sleep(0.005)
+        self(event, seed)
+
+    def permit(self, more):
+        """That the log grows by so many bytes from here."""
+        self._permit.write_text(str(self.size() + more))
+
+    def size(self):
+        return self.path.stat().st_size
+
+    def _permitted(self):
+        return int(self._permit.read_text() or 0)  # nothing while it is being written
 
     def __call__(self, event, seed=-1, more="-", process=0):
         words = (event, process or os.getpid(), seed, more)
@@ -163,7 +182,7 @@ def holder(root, log, order):
     entry.write = logged
     store = Store(root, checkpoint_every=0.0)
     for seed in order:
-        found = store.get(Small(seed), partial(train, note=log))
+        found = store.get(Small(seed), partial(train, note=log.when_permitted))
         log("got", seed, digest(found.outcome))
 
 
@@ -202,7 +221,7 @@ def battle(folder, seed):
     watcher = forked(partial(reader, root, log, stop))
     places = [slot_of(root, Small(seed)).directory for seed in range(TRAININGS)]
     pace = TRAININGS * STEPS // (3 * KILLS)  # lines of the log from one kill to the next
-    alive = set()
+    alive, kills = set(), 0
 
     def fill_up():
         while len(alive) < HOLDERS:
@@ -211,10 +230,11 @@ def battle(folder, seed):
 
     while not all(place.exists() for place in places):
         fill_up()
-        wait_for_lines(log.path, chance.randint(1, 2 * pace))
+        log.permit(2 * pace * LINE if kills < KILLS else sys.maxsize // 2)
+        wait_for_lines(log, chance.randint(1, 2 * pace))
         time.sleep(chance.random() * 0.005)
         alive.remove(victim := chance.choice(sorted(alive)))
-        kill(victim, log)
+        kills += kill(victim, log)
     fill_up()
     for pid in [*alive]:
         if code := ended(pid):
@@ -231,16 +251,13 @@ def kill(pid, log):
         log("killed", process=pid)
     elif code:  # it had ended before, and not well
         log("failed", process=pid, more=f"exit code {code}")
+    return code == -signal.SIGKILL
 
 
-def wait_for_lines(path, count):
-    """Until the log has grown by so many lines; or for a second, if all are waiting."""
-    start, give_up = path.stat().st_size, time.monotonic() + 1
-    while time.monotonic() < give_up:
-        with path.open("rb") as opened:
-            opened.seek(start)
-            if opened.read().count(b"\n") >= count:
-                return
+def wait_for_lines(log, count):
+    """Until the log has grown by about so many lines; or for a second, if all are waiting."""
+    start, give_up = log.size(), time.monotonic() + 1
+    while log.size() < start + count * LINE and time.monotonic() < give_up:
         time.sleep(0.001)
 
 

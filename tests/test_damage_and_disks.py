@@ -6,6 +6,7 @@ import os
 import random
 import resource
 import shutil
+import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from functools import partial
@@ -298,7 +299,6 @@ def test_a_disk_that_is_full_at_any_moment_costs_no_result(tmp_path, monkeypatch
     assert outcomes["struck"] > 30
     assert outcomes["partial"] == outcomes["other error"] == 0
     assert outcomes["right"] == moment
-    assert outcomes["resumed"] > 10, "a checkpoint outlives the disk that was full after it"
     keep(
         "disks",
         "1-any-moment",
@@ -314,6 +314,19 @@ def test_a_disk_that_is_full_at_any_moment_costs_no_result(tmp_path, monkeypatch
 def full(outcomes):
     outcomes["struck"] += 1
     fail(errno.ENOSPC)
+
+
+def test_a_checkpoint_that_finds_no_room_does_not_take_the_one_before_along(tmp_path, monkeypatch):
+    store, steps = Store(tmp_path, checkpoint_every=0.0), itertools.count(1)
+
+    def fill_the_disk(event, seed):
+        if event == "step" and next(steps) == 3:
+            monkeypatch.setattr(tempfile, "mkstemp", lambda **_: fail(errno.ENOSPC))
+
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        store.get(FEW, partial(train, note=fill_the_disk))
+    monkeypatch.undo()
+    assert store.get(FEW, train).reason == "computed: no entry; resumed from step 2 of 3"
 
 
 @contextmanager

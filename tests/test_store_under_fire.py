@@ -54,14 +54,15 @@ def test_the_judge_of_the_log_complains_when_it_should():
         assert any(said in one for one in complaints(log, {0: "right"})), said
 
 
-def test_each_training_is_made_once_whoever_is_killed(tmp_path):
-    run(tmp_path, seed=1)
+@pytest.mark.parametrize("seed", range(1, 4) if FULL else [1])
+def test_each_training_is_made_once_whoever_is_killed(tmp_path, seed):
+    run(tmp_path, seed=seed)
     log, root = read_log(tmp_path / "log"), tmp_path / "store"
     expected = {int(k): v for k, v in files.read_json(tmp_path / "expected.json").items()}
     assert complaints(log, expected) == []
     assert free_locks(root) == TRAININGS
-    for seed, right in expected.items():
-        found = Store(root, "readonly").get(Small(seed), train)
+    for number, right in expected.items():
+        found = Store(root, "readonly").get(Small(number), train)
         assert digest(found.outcome) == right
     counts, killed = Counter(line.event for line in log), where_killed(log)
     assert counts["start"] - unfinished(log) == counts["published"]
@@ -71,7 +72,7 @@ def test_each_training_is_made_once_whoever_is_killed(tmp_path):
     assert looks > 10 * TRAININGS
     keep(
         "store-under-fire",
-        "1-battle",
+        f"battle-{seed}",
         what=f"{HOLDERS} processes ask for the same {TRAININGS} trainings",
         kills=counts["killed"],
         while_training=killed["training"],
