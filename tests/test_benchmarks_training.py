@@ -25,8 +25,8 @@ from repro.training.muon import Muon
 PART = 5
 pytestmark = [pytest.mark.timing, pytest.mark.usefixtures("one_thread")]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-VALIDATED = 500  # fresh sequences
-EVERY = 50  # steps between two looks at the validation error
+VALIDATED = 300  # fresh sequences
+EVERY = 100  # steps between two looks at the validation error
 PATIENCE = 5.5  # times our time, after which the printed recipe is given up: the target is 5
 STEPS = 1000  # of ours: Table 2 is learnt as well as in print by then
 
