@@ -96,8 +96,7 @@ def test_links_between_the_docs_lead_somewhere():
 def test_the_claim_of_the_page_on_claims_holds(demo):
     (claim,) = blocks(ROOT / "docs/claims.md", "python")
     (entry,) = blocks(ROOT / "docs/claims.md", "toml", indent="   ")
-    ledger = (ROOT / "claims/ledger.toml").read_text()
-    demo.ledger(ledger + textwrap.dedent(entry))
+    demo.ledger(f'schema = 1\ntitle = "Mine"\n{textwrap.dedent(entry)}')
     (demo.root / "claims/demo2025/test_lemma_1_trapezoid.py").write_text(claim)
     done = demo.run("-q", "-k", "lemma_1")
     assert done.returncode == 0, done.stdout + done.stderr
