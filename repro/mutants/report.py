@@ -11,7 +11,7 @@ from repro.mutants import controls, equivalents, results
 from repro.mutants.results import Place, Result
 from repro.report import MUTANTS
 from repro.report.numbers import percent
-from repro.report.pages import page
+from repro.report.pages import page, write_style
 
 
 @dataclass
@@ -106,6 +106,7 @@ def _survivor(root: Path, place: Place, one: Result) -> Survivor:
 
 def write(report: Report, root: Path, artifacts: Path) -> None:
     write_atomically(root / "docs" / "mutants.md", markdown(report))
+    write_style(artifacts)
     write_atomically(artifacts / MUTANTS, page("mutants.html", report=report))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from repro.files import write_atomically
 from repro.report import benchmarks
-from repro.report.pages import Site, page
+from repro.report.pages import Site, page, write_style
 
 MUTANTS = "mutants.html"  # written by `make mutants`
 
@@ -21,6 +21,7 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     verdicts of that time: begin and finish a run with a render of everything.
     """
     site = Site(results)
+    write_style(artifacts)
     for id in site.claims:
         if only is None or id in only:
             write_atomically(artifacts / "claims" / id / "index.html", site.claim_page(id))

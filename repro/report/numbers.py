@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 NOTHING = "–"
 LONGEST = 20_000  # characters of a stored input that a page shows
-EXACT = 48  # characters of an exact number beyond which it is shown rounded
+EXACT = 24  # characters of an exact number beyond which it is shown rounded
 _EXACT = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
 _DECIMAL = r"-?[0-9]+\.[0-9]+(?:e[+-]?[0-9]{1,5})?"
 _BALL = re.compile(rf"\[({_DECIMAL}) \+/- ({_DECIMAL})\]")  # as python-flint writes it
@@ -69,7 +69,7 @@ def margin(value: Any) -> Markup:
     if value is None or isinstance(value, Undefined):
         return Markup(NOTHING)
     if isinstance(value, float) and math.isfinite(value):
-        return _real(value, digits=3) + Markup("×")
+        return _rounded(value, digits=3)[1] + "×"
     return number(value)
 
 
@@ -83,7 +83,7 @@ def origin(source: str) -> Markup:
     word, colon, rest = source.partition(":")
     if not colon:
         return escape(source)
-    return Markup('<span class="origin">{}</span> {}').format(word, rest.strip())
+    return Markup("<b>{}</b> {}").format(word, rest.strip())
 
 
 def seconds(value: Any) -> str:
@@ -149,17 +149,21 @@ def _integer(value: int) -> Markup:
 
 
 @lru_cache(maxsize=16384)
-def _real(value: float, digits: int = 4) -> Markup:
-    if not math.isfinite(value):
-        return Markup(_SPOKEN[str(value)])
-    if value != 0 and not 1e-3 <= abs(value) < 1e6:
-        shown, short = _scientific(value, digits)
-    else:
-        shown = f"{value:.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
-        short = Markup(shown.replace("-", "−"))
-    if float(shown) == value:
+def _real(value: float) -> Markup:
+    shown, short = _rounded(value, digits=4)
+    if not math.isfinite(value) or float(shown) == value:
         return short
-    return Markup('<span class="number" title="{}">{}</span>').format(repr(value), short)
+    return Markup('<span title="{}">{}</span>').format(repr(value), short)
+
+
+def _rounded(value: float, digits: int) -> tuple[str, Markup]:
+    """As Python writes it, and as a page does."""
+    if not math.isfinite(value):
+        return str(value), Markup(_SPOKEN[str(value)])
+    if value != 0 and not 1e-3 <= abs(value) < 1e6:
+        return _scientific(value, digits)
+    shown = f"{value:.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+    return shown, Markup(shown.replace("-", "−"))
 
 
 def _scientific(value: float, digits: int) -> tuple[str, Markup]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader
 from markupsafe import Markup
 
+from repro.files import write_atomically
 from repro.report import (
     badges,
     errata,
@@ -25,6 +26,7 @@ from repro.report import (
 from repro.report.graph import Graph
 
 _TEMPLATES = Path(__file__).parent / "templates"
+STYLE = "style.css"
 _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way out of artifacts/
 
 
@@ -91,6 +93,13 @@ class Site:
             records=measurements.records(claim.get("tests", [])),
             rows_of_tests=measurements.rows_of_tests(claim.get("tests", [])),
         )
+
+
+def write_style(artifacts: Path) -> None:
+    """The style sheet of all pages; to be there before them."""
+    style, there = (_TEMPLATES / STYLE).read_bytes(), artifacts / STYLE
+    if not there.exists() or there.read_bytes() != style:
+        write_atomically(there, style)
 
 
 def page(template: str, **values: Any) -> str:
@@ -161,7 +170,6 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "filter_script": Markup((_TEMPLATES / "filter.js").read_text(encoding="utf-8")),
-        "css": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),
         "evidence_words": words.EVIDENCE,
         "sign": badges.sign,
         "state_words": words.STATES,
