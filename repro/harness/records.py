@@ -29,6 +29,7 @@ LISTS: dict[str, dict[str, type]] = {  # what a record lists, and what each entr
     "store": {"kind": str, "key": str, "reason": str},
 }  # fmt: skip
 WORDS = ("claim", "test", "state", "role", "run")
+WORDS_OF_ENTRIES = ("relation", "snippet", "note")  # if they are there
 MORE_WORDS = ("message", "description", "command", "started", "worker", "scale", "device", "code")
 BETWEEN_WRITES = 0.2  # seconds; a killed test loses at most this much of its numbers
 
@@ -133,8 +134,8 @@ def _defect(data: dict[str, Any]) -> str:
     for key in MORE_WORDS:
         if not isinstance(data.get(key, ""), str):
             return f"{key!r} is not a word"
-    if not isinstance(data.get("evidence"), str | None):
-        return "'evidence' is not a word"
+    if not isinstance(data.get("evidence", ...), str | None):
+        return "'evidence' is missing or not a word"
     for key, needed in LISTS.items():
         entries = data.get(key)
         if not isinstance(entries, list):
@@ -150,8 +151,10 @@ def _defect(data: dict[str, Any]) -> str:
 
 
 def _has(entry: Any, needed: dict[str, type]) -> bool:
-    return isinstance(entry, dict) and all(
-        key in entry and isinstance(entry[key], kind) for key, kind in needed.items()
+    return (
+        isinstance(entry, dict)
+        and all(key in entry and isinstance(entry[key], kind) for key, kind in needed.items())
+        and all(isinstance(entry.get(key, ""), str) for key in WORDS_OF_ENTRIES)
     )
 
 
