@@ -347,8 +347,13 @@ def test_a_checkpoint_of_something_else_is_dropped(tmp_path, monkeypatch):
     assert refresh.get(Curve(), train).reason.endswith(dropped.format("run"))
     shutil.rmtree(slot_of(store, Curve()).directory)
     shutil.copy(tmp_path / checkpoint.name, checkpoint)
-    monkeypatch.setattr("repro.training.store._source", lambda _: "edited")
-    assert store.get(Curve(), train).reason.endswith(dropped.format("training code"))
+    with monkeypatch.context() as edit:
+        edit.setattr("repro.training.store._source", lambda _: "edited")
+        assert store.get(Curve(), train).reason.endswith(dropped.format("training code"))
+    shutil.rmtree(slot_of(store, Curve()).directory)
+    shutil.copy(tmp_path / checkpoint.name, checkpoint)
+    monkeypatch.setattr("repro.training.store._trainer", lambda: "edited")
+    assert store.get(Curve(), train).reason.endswith(dropped.format("trainer"))
 
 
 def test_progress_and_messages_reach_the_caller(tmp_path):

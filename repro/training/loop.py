@@ -53,7 +53,7 @@ def fit(
     workspace: Workspace | None = None,
     clip: float | None = None,
     every: int = 1,
-    diverges_at: float = math.inf,
+    diverges_at: float = 1e6,
     generators: Sequence[torch.Generator] = (),
 ) -> Curves:
     """Train `model` in place on `loss(model, step)`; returns the curves "step" and "loss".
@@ -117,7 +117,7 @@ def _watch(curves: Curves, step: int, values: float | list[float], diverges_at: 
             raise Diverged(step, value, f"the {name} is {value}")
         curve = curves.setdefault(name, [])
         curve.append(value)
-        if value > diverges_at * curve[0]:  # inf * 0 is nan, and nothing exceeds it
+        if curve[0] and value > diverges_at * curve[0]:
             beyond = f"exceeds {diverges_at:g} x {curve[0]:.4g}, the first"
             raise Diverged(step, value, f"the {name} {value:.4g} {beyond}")
 

@@ -129,7 +129,7 @@ class Store:
     def _compute(
         self, slot: Slot, source: str, train: Callable[[Workspace], Outcome]
     ) -> tuple[Entry, list[str]]:
-        origin = {"spec": slot.identity, "training code": source}
+        origin = {"spec": slot.identity, "training code": source, "trainer": _trainer()}
         if self.mode == "refresh":
             origin["run"] = self.run  # what an earlier run began is to be trained anew as well
         workspace = Workspace(
@@ -202,6 +202,14 @@ def _holder(slot: Slot) -> str:
         return f"process {content['pid']}, which has it since {content['since']}"
     except (OSError, DamagedFile, KeyError):
         return "another process"
+
+
+@functools.cache
+def _trainer() -> str:
+    """Hash of this package: the loop, the optimisers, the schedules."""
+    return sha256(
+        b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    )
 
 
 def _source(train: Callable[..., Any]) -> str:

@@ -3,8 +3,8 @@
 `Workspace()` without arguments keeps no checkpoints and is silent, for training without a store.
 
 The checkpoint is ONE file, replaced atomically, so a kill at any moment leaves the previous one
-or the new one. It records its origin (spec, training code), and a checkpoint of another origin is
-dropped, not resumed: half a training by the old code and half by the new would be neither.
+or the new one. It records its origin (spec, the file that trains, this package), and one of another
+origin is dropped, not resumed: half a training by old code and half by new would be neither.
 """
 
 import json
