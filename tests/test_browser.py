@@ -222,6 +222,22 @@ def test_the_filter_shows_what_was_chosen(invented, window, script):
     assert len(shown(page)) == len(claims)
 
 
+def test_a_stranger_finds_a_theorem_its_command_and_the_errata(report, window):
+    page = window(report / "index.html")
+    choose(page, "paper", "fang2022")
+    choose(page, "kind", "theorem")
+    page.locator("tr:visible").get_by_role("link", name="Theorem 3.5", exact=True).click()
+    assert page.inner_text("h1") == "Every polynomial, with zero error"
+    page.get_by_role("link", name="Repeat it").click()
+    program, file, *_ = page.inner_text("section:has(#repeat) pre").split()
+    assert program == "pytest"
+    assert (ROOT / file).is_file()
+    page.get_by_role("link", name="All statements", exact=True).click()
+    page.get_by_role("link", name="Errata", exact=True).click()
+    assert page.get_by_role("link", name="Theorem 3.5", exact=True).is_visible()
+    assert page.complaints == []
+
+
 LOOKS = {
     "360": {"viewport": TELEPHONE},
     "800": {"viewport": {"width": 800, "height": 1000}},
