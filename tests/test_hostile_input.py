@@ -46,6 +46,7 @@ from repro.harness.records import Record
 from repro.harness.results import Results
 from repro.harness.time_limit import time_limit
 from repro.report import mathml
+from repro.report.numbers import number
 from repro.training import NotComputed, Outcome, Spec, Store, key
 from repro.training import entry as entries
 from repro.training.outcome import pack_sealed, unpack, unpack_sealed
@@ -54,7 +55,7 @@ from repro.training.workspace import Workspace
 pytestmark = pytest.mark.reliability
 
 ROOT = Path(__file__).parent.parent
-SIZE = 400 if FULL else 40  # inputs of a parser, times its weight
+SIZE = 600 if FULL else 40  # inputs of a parser, times its weight
 
 
 # ---- what must not happen meanwhile --------------------------------------------------------------
@@ -715,7 +716,7 @@ def test_hostile_input_is_accepted_and_sane_or_refused_by_name(name, tmp_path):
     inputs, feed, weight, allowed, needs = PARSERS[name]
     for make in needs:
         make()
-    counts, number = Counter(), itertools.count()
+    counts, folders = Counter(), itertools.count()
 
     @settings(
         max_examples=int(SIZE * weight),
@@ -726,7 +727,7 @@ def test_hostile_input_is_accepted_and_sane_or_refused_by_name(name, tmp_path):
     )
     @given(inputs)
     def fed(case):
-        folder = tmp_path / str(next(number))
+        folder = tmp_path / str(next(folders))
         folder.mkdir()
         with WATCH.over(folder, allowed), time_limit(60):
             outcome = feed(case, folder)
@@ -800,6 +801,25 @@ def test_a_pipe_in_the_place_of_a_file_does_not_stop_the_run(tmp_path):
     for name in ("a.json", "b.json"):
         with time_limit(60), pytest.raises(files.DamagedFile, match=f"{name} is not a file"):
             files.read_json(tmp_path / name)
+
+
+NOT_OURS = {
+    '{"a": ["\\ud800"]}': "half a character",
+    '{"\\udfff": 1}': "half a character",
+    '{"a": {"b": -1e999}}': "a number that is too large",
+    '{"a": ' + "[" * 100 + "]" * 100 + "}": "more than 100 deep",
+}
+
+
+@pytest.mark.parametrize(("text", "says"), NOT_OURS.items(), ids=["value", "key", "number", "deep"])
+def test_what_would_break_the_page_is_no_file_of_ours(tmp_path, text, says):
+    (path := tmp_path / "a.json").write_text(text)
+    with pytest.raises(files.DamagedFile, match=rf"{path} holds .*{says}"):
+        files.read_json(path)
+
+
+def test_a_long_number_over_zero_is_a_text():
+    assert number("1" * 60 + "/0") == f'<span class="long">{"1" * 60}/0</span>'
 
 
 def test_a_snapshot_copies_no_file_from_outside(tmp_path):

@@ -79,7 +79,7 @@ def test_each_training_is_made_once_whoever_is_killed(tmp_path, seed):
         while_publishing=killed["publishing"],
         while_asking=killed["asking"],
         trainings_begun=counts["start"],
-        entries_published=len(expected),
+        entries_published=len(list(root.glob("*/*/result.json"))),
         trained_again=sum("trained" in one for one in complaints(log, expected)),
         looks_of_a_reader=looks,
         partial_entries=counts["partial"],
