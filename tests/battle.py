@@ -3,7 +3,7 @@
 Eight processes ask for the same twenty trainings, each in an order of its own, while a killer sends
 SIGKILL and replaces the dead, until all have everything. What happened is read off a log to which
 the trainings append; `complaints` judges it.
-Run as a script: `python battle.py '{"folder": ..., "seed": 1}'`. Its processes are forked from one
+Run as a script: `python battle.py '[{"folder": ..., "seed": 1}]'`. Its processes are forked from one
 that has trained before and so imported all of torch: a hundredth of the cost of starting them.
 """
 
@@ -261,9 +261,9 @@ def wait_for_lines(log, count):
         time.sleep(0.001)
 
 
-def run(folder, **job):
+def run(jobs):
     """This file as a script, in a process group of its own, which does not outlive the test."""
-    command = [sys.executable, __file__, json.dumps({"folder": str(folder), **job})]
+    command = [sys.executable, __file__, json.dumps(jobs)]
     paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
     alone = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}  # threads do not survive a fork
     env = {**os.environ, **alone, "PYTHONPATH": paths}
@@ -383,5 +383,6 @@ def left_behind(slot):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     train(FEW, Workspace())
-    job = json.loads(sys.argv[1])
-    (moments if "mode" in job else battle)(**job)
+    for job in json.loads(sys.argv[1]):
+        Path(job["folder"]).mkdir()
+        (moments if "mode" in job else battle)(**job)

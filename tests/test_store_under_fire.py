@@ -1,6 +1,7 @@
 """The store under fire: battle.py is the battle, here is what must have come of it."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from battle import (
@@ -54,11 +55,22 @@ def test_the_judge_of_the_log_complains_when_it_should():
         assert any(said in one for one in complaints(log, {0: "right"})), said
 
 
-@pytest.mark.parametrize("seed", range(1, 4) if FULL else [1])
-def test_each_training_is_made_once_whoever_is_killed(tmp_path, seed):
-    run(tmp_path, seed=seed)
-    log, root = read_log(tmp_path / "log"), tmp_path / "store"
-    expected = {int(k): v for k, v in files.read_json(tmp_path / "expected.json").items()}
+BATTLES = [{"seed": 1}, {"seed": 2}, {"seed": 3}, {"mode": "use"}, {"mode": "refresh"}]
+TOGETHER = [[battle] for battle in BATTLES] if FULL else [[{"seed": 1}, {"mode": "use"}]]
+
+
+@pytest.mark.parametrize("battles", TOGETHER, ids=str)
+def test_each_training_is_made_once_and_right_whoever_is_killed(tmp_path, battles):
+    """At random moments ("seed"), and just before every operation on the disk ("mode")."""
+    run(jobs := [{"folder": str(tmp_path / str(n)), **one} for n, one in enumerate(battles)])
+    for job in jobs:
+        judge = judge_battle if "seed" in job else judge_moments
+        judge(**{**job, "folder": Path(job["folder"])})
+
+
+def judge_battle(folder, seed):
+    log, root = read_log(folder / "log"), folder / "store"
+    expected = {int(k): v for k, v in files.read_json(folder / "expected.json").items()}
     assert complaints(log, expected) == []
     assert free_locks(root) == TRAININGS
     for number, right in expected.items():
@@ -87,10 +99,8 @@ def test_each_training_is_made_once_whoever_is_killed(tmp_path, seed):
     )
 
 
-@pytest.mark.parametrize("mode", ["use", "refresh"] if FULL else ["use"])
-def test_there_is_no_moment_at_which_a_kill_does_harm(tmp_path, mode):
-    run(tmp_path, mode=mode)
-    log, right = read_log(tmp_path / "log"), digest(train(FEW, Workspace()))
+def judge_moments(folder, mode):
+    log, right = read_log(folder / "log"), digest(train(FEW, Workspace()))
     after = [line.more for line in log if line.event == "killed"]
     results = [line.more.partition(" ") for line in log if line.event == "got"]
     left = Counter(line.more for line in log if line.event == "left")
