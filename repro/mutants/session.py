@@ -67,13 +67,18 @@ class Job:
                 self.apart(place, tests)
 
     def apart(self, place: Place, tests: list[str]) -> None:
-        """pytest anew, with the changed module imported."""
+        """pytest anew, with the changed module imported; first the file that has most to say."""
         module = ".".join(Path(self.file).with_suffix("").parts)
         changed = children.Changed(module, place.mutant.source)
-        ended = children.run([*tests, "-x"], changed=changed, limit=self.limit(tests))
-        state = {0: "survived", None: "too slow"}.get(ended.code, "killed")
-        by = children.first_red(ended.output) if state == "killed" else ""
-        self.tell(place, state, tests, by=by, seconds=ended.seconds)
+        state, by, seconds = "not reached", "", 0.0
+        for some in _portions(tests):
+            ended = children.run([*some, "-x"], changed=changed, limit=self.limit(some))
+            seconds += ended.seconds
+            state = {0: "survived", None: "too slow"}.get(ended.code, "killed")
+            if state != "survived":
+                by = children.first_red(ended.output) if state == "killed" else ""
+                break
+        self.tell(place, state, tests, by=by, seconds=seconds)
 
     def limit(self, tests: Sequence[str]) -> float:
         return SLOWER * sum(self.reach.seconds[test] for test in tests) + self.patience
@@ -81,6 +86,17 @@ class Job:
     def tell(self, place: Place, state: str, tests: Sequence[str], **more: Any) -> None:
         one = results.result(place, state, tests, self.root, whole=self.whole, **more)
         results.append(self.out, one)
+
+
+def _portions(tests: Sequence[str]) -> list[list[str]]:
+    """The tests of the file with most of them, then all others: to collect a file takes long."""
+    files = [test.split("::")[0] for test in tests]
+    most = max(files, key=files.count)
+    portions = [
+        [test for test in tests if (test.split("::")[0] == most) is first]
+        for first in (True, False)
+    ]
+    return [portion for portion in portions if portion]
 
 
 class _Forks:
