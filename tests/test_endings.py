@@ -158,6 +158,7 @@ def test_no_finished_claim_is_lost_and_the_next_run_goes_on(demo, ending, how):
         finished = published(demo, process)
         disturb(demo, process, ending)
     out, _ = process.communicate(timeout=300)
+    wait_for_the_last_worker(demo)
     verdicts = {id: demo.result(id)["verdict"] for id in ("lemma-1", "lemma-2", "lemma-3")}
     lost = {id for id in finished if verdicts[id] != "holds" or f"The {id}" not in demo.page()}
     run, disturbed = demo.results()["run"]["state"], disturbed_test(demo)
@@ -240,6 +241,14 @@ def disturbed_test(demo):
     found = records.read(path)
     assert found is not None
     return found
+
+
+def wait_for_the_last_worker(demo):
+    """One whose controller was killed takes a moment to notice, and another to die."""
+    give_up = time.monotonic() + 180
+    while records.alive(disturbed_test(demo)["pid"]):
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
 
 
 def state_after_report(demo):
