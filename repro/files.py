@@ -38,7 +38,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         if isinstance(failure, OSError) and failure.errno:  # a full disk names no file
-            failure.filename, failure.filename2 = os.fspath(path), None
+            failure.filename = os.fspath(path)
+            del failure.filename2  # of a rename; None would be told as a name
         raise
 
 

@@ -68,6 +68,16 @@ def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(
     )
 
 
+def test_a_full_disk_names_the_file_and_nothing_else(tmp_path, monkeypatch):
+    def full(source, target):
+        raise OSError(28, "No space left", str(source), None, str(target))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        write_atomically(tmp_path / "file", "new")
+    assert str(told.value) == f"[Errno 28] No space left: '{tmp_path / 'file'}'"
+
+
 def test_the_new_content_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
     done = []
     for name in ("fsync", "replace"):
