@@ -73,12 +73,24 @@ def run(demo, *command, **environment):
     )  # fmt: skip
 
 
+HIDE = """
+import sys, pytest
+
+class Hide:
+    def find_spec(self, name, *_):
+        if name == "repro":
+            raise ModuleNotFoundError(name=name)
+
+sys.meta_path.insert(0, Hide())
+pytest.main()
+"""
+
+
 @provokes("The package is not installed in this Python")
 def not_installed(demo):
     """This repository's conftest.py, for a Python that does not find the package."""
     shutil.copy(ROOT / "conftest.py", demo.root)
-    hide = f"import sys; sys.path.remove({str(ROOT)!r}); import pytest; pytest.main()"
-    return printed(run(demo, sys.executable, "-c", hide, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"))
+    return printed(run(demo, sys.executable, "-c", HIDE, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"))
 
 
 @provokes("Another pytest")

@@ -1,11 +1,14 @@
-"""The part of README.md that is made from results: coverage, a row per claim, one figure.
+"""The part of README.md that is made from results: a row per paper, one figure, all claims folded.
 
 A test compares README.md with the committed snapshot in artifacts/reference/, so that no number in
 it can drift from what was measured.
 """
 
 import re
+from collections import Counter
 from typing import Any
+
+from repro.report.words import counted
 
 BEGIN, END = "<!-- made by `python -m repro snapshot`: begin -->", "<!-- end -->"
 
@@ -22,18 +25,32 @@ def _generated(results: dict[str, Any], figures: str) -> str:
     run = results["run"]
     shown = [claim for claim in results["claims"] if claim["file"]]
     lines = [
-        "| statement | what it says | what we found | verdict | evidence |",
-        "|---|---|---|---|---|",
-        *[_row(claim) for claim in shown],
-        "",
-        *[_coverage(paper, row) for paper, row in results["coverage"].items()],
+        "| paper | statements with a claim | findings of ours | what we found |",
+        "|---|---|---|---|",
+        *[_paper(paper, row, shown) for paper, row in results["coverage"].items()],
         "",
         f"Scale {run['scale']}, seed {run['seed']}, torch {run['versions'].get('torch', '?')} "
         f"on {run['versions']['platform']}.",
         "",
         *_figure(shown, figures),
+        "",
+        f"<details><summary>All {len(shown)} claims, one by one</summary>",
+        "",
+        "| statement | what it says | what we found | verdict | evidence |",
+        "|---|---|---|---|---|",
+        *[_row(claim) for claim in shown],
+        "",
+        "</details>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _paper(paper: str, row: dict[str, Any], claims: list[dict[str, Any]]) -> str:
+    ours = [claim for claim in claims if claim["paper"] == paper]
+    findings = sum(claim["kind"] == "finding" for claim in ours)
+    verdicts = Counter(claim["verdict"] for claim in ours).most_common()
+    found = ", ".join(f"{count} **{verdict}**" for verdict, count in verdicts)
+    return f"| {paper} | {row['with_claims']} of {row['statements']} | {findings} | {found} |"
 
 
 def _row(claim: dict[str, Any]) -> str:
@@ -47,12 +64,10 @@ def _found(claim: dict[str, Any]) -> str:
     """How many checks and controls, and the narrowest factor by which one of them holds."""
     margins = [m for c in claim["checks"] if isinstance(m := c["margin"], (int, float))]
     narrowest = f", the narrowest by a factor of {min(margins):.2f}" if margins else ""
-    failing = f"{len(claim['controls'])} controls fail as they must"
-    return f"{len(claim['checks'])} checks hold{narrowest}; {failing}"
-
-
-def _coverage(paper: str, row: dict[str, Any]) -> str:
-    return f"- {paper}: {row['with_claims']} of {row['statements']} statements have a claim so far"
+    checks, controls = (counted(len(claim[kind]), kind[:-1]) for kind in ("checks", "controls"))
+    hold = "holds" if len(claim["checks"]) == 1 else "hold"
+    fail = "fails as it" if len(claim["controls"]) == 1 else "fail as they"
+    return f"{checks} {hold}{narrowest}; {controls} {fail} must"
 
 
 def _figure(claims: list[dict[str, Any]], folder: str) -> list[str]:
