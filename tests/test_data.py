@@ -282,6 +282,20 @@ def test_a_stream_that_breaks_off_between_members_is_refused(tmp_path, monkeypat
         list(archives.of_debian(tmp_path / "a.deb", ANY))
 
 
+@DEBIAN
+def test_a_stream_that_is_refused_early_is_not_waited_for(tmp_path, monkeypatch):
+    """The tool has more to say than a pipe holds, after a member that is far too large."""
+    header = tarfile.TarInfo("x")
+    header.size = 1 << 40
+    (tmp_path / "t").write_bytes(header.tobuf() + bytes(1 << 20))
+    tool = tmp_path / "dpkg-deb"
+    tool.write_text(f"#!/bin/sh\ncat {tmp_path / 't'}\ncat {tmp_path / 't'} >&2\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(BadData, match=r"a\.deb: expected a whole Debian package"):
+        list(archives.of_debian(tmp_path / "a.deb", ANY))
+
+
 # ---- CIFAR-10 ------------------------------------------------------------------------------------
 
 

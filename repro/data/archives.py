@@ -7,12 +7,13 @@ says it has more than LARGEST bytes. Members are read here, not by the caller, s
 that breaks off inside one is named.
 """
 
+import contextlib
 import functools
 import subprocess
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -89,7 +90,7 @@ def _is_inside(file: Path, name: str) -> bool:
     return True
 
 
-@contextmanager
+@contextlib.contextmanager
 def _whole(file: Path, kind: str) -> Iterator[None]:
     try:
         yield
@@ -99,16 +100,21 @@ def _whole(file: Path, kind: str) -> Iterator[None]:
         raise BadData(file, f"expected a whole {kind} ({error})") from None
 
 
-@contextmanager
+@contextlib.contextmanager
 def _streamed(*command: str, archive: Path) -> Iterator[IO[bytes]]:
-    """What a command writes; it must also end well, for a stream can break off between members."""
-    try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    except FileNotFoundError:
-        raise RuntimeError(f"{command[0]} is not on this machine: install dpkg") from None
-    with process:
+    """What a command writes; it must also end well, for a stream can break off between members.
+
+    Its complaints go to a file, and its output is closed before it is waited for: whoever reads
+    from one pipe while the other is full waits for ever.
+    """
+    with contextlib.ExitStack() as stack:
+        complaints = stack.enter_context(tempfile.TemporaryFile())
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints)
+        except FileNotFoundError:
+            raise RuntimeError(f"{command[0]} is not on this machine: install dpkg") from None
+        stack.enter_context(process)
         assert process.stdout is not None
-        assert process.stderr is not None
         try:
             yield process.stdout
             _to_the_end(process.stdout.read)  # past the padding after the last member
@@ -118,7 +124,10 @@ def _streamed(*command: str, archive: Path) -> Iterator[IO[bytes]]:
         except Exception:  # a damaged archive can raise anything
             failed = True
         if failed:
-            said = process.stderr.read().decode(errors="replace").strip()
+            process.stdout.close()
+            process.wait()
+            complaints.seek(0)
+            said = complaints.read().decode(errors="replace").strip()
             raise BadData(archive, f"expected a whole Debian package ({said})")
 
 
