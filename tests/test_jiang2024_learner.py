@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from repro.jiang2024 import learner
-from repro.training import Adam, Muon, Store, Workspace
+from repro.training import SGD, Adam, Diverged, Muon, Store, Workspace
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,14 @@ def test_recipes():
     assert isinstance(ours.optimizer, Muon)
     assert ours.optimizer.apart == ("first",)
     assert printed.optimizer == Adam(1e-3)
+
+
+def test_a_loss_that_explodes_stops_the_training_and_nothing_is_kept(tmp_path):
+    recipe = replace(learner.Recipe.printed(400, batch=4), optimizer=SGD(lr=300.0, momentum=0.9))
+    store = Store(tmp_path)
+    with pytest.raises(Diverged, match=r"the loss .* exceeds 1000 x .*, the first"):
+        store.get(replace(SPEC, recipe=recipe), learner.train)
+    assert not list(tmp_path.rglob("result.json"))
 
 
 def test_it_learns_the_mean_and_reports_fresh_sequences():

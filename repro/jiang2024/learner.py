@@ -159,7 +159,9 @@ def train(spec: FitAttention, workspace: Workspace) -> Outcome:
     return improve(untrained(spec), spec, workspace)
 
 
-def improve(model: Learner, spec: FitAttention, workspace: Workspace) -> Outcome:
+def improve(
+    model: Learner, spec: FitAttention, workspace: Workspace, *, diverges_at: float = 1e3
+) -> Outcome:
     """Train from where the model is, and judge it."""
     model = model.to(workspace.device)
 
@@ -176,6 +178,7 @@ def improve(model: Learner, spec: FitAttention, workspace: Workspace) -> Outcome
         workspace=workspace,
         every=20,
         clip=1.0,
+        diverges_at=diverges_at,
     )
     tokens, wanted = batch(spec, -2, JUDGED)
     with torch.no_grad():

@@ -76,11 +76,29 @@ def rows_of_tests(tests: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class Records:
-    """The numbers that a test recorded, for each of the values that it is repeated for."""
+    """The numbers that a test recorded, for each of the values that it is repeated for.
+
+    What there is more of goes down the page, names or values: paper is higher than wide.
+    """
 
     test: str
     names: list[str]
     rows: list[tuple[str, list[Any]]]  # the values of the test, the numbers
+
+    @property
+    def turned(self) -> bool:
+        return len(self.names) >= len(self.rows)
+
+    @property
+    def columns(self) -> list[str]:
+        return [values for values, _ in self.rows] if self.turned else self.names
+
+    @property
+    def lines(self) -> list[tuple[str, list[Any]]]:
+        if not self.turned:
+            return self.rows
+        columns = zip(*(numbers for _, numbers in self.rows), strict=True)
+        return [(name, list(numbers)) for name, numbers in zip(self.names, columns, strict=True)]
 
 
 def records(tests: list[dict[str, Any]]) -> list[Records]:
