@@ -128,7 +128,7 @@ def diff(old: Path, new: Path) -> int:
     except (FileNotFoundError, files.DamagedFile) as error:
         print(error, file=sys.stderr)
         return 2
-    found = differences.differences(before, after)
+    found = [*differences.settings(before, after), *differences.differences(before, after)]
     weighty = [one for one in found if one.matters]
     for one in found:
         print(f"{'MATTERS ' if one.matters else 'number  '}{one}")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from repro.harness.differences import differences
+from repro.harness.differences import defect, differences, settings
 
 CHECK = {"test": "test_a", "name": "error", "params": {"n": 2}, "measured": 0.5, "relation": "<=",
          "allowed": 1, "tolerance": None, "ok": True, "margin": 2.0}  # fmt: skip
@@ -21,7 +21,13 @@ CLAIM = {
         {"row": "A", "column": "RUN TIME", "paper": 10, "ours": 3.0},
     ],
     "counterexamples": [{"refutes": "it", "measured": "1/3", "relation": "=", "expected": "0"}],
-    "tests": [{"test": "test_a", "records": {"slope": -2.0}, "seconds": 3.0}],
+    "tests": [
+        {"test": "test_a", "state": "passed", "records": {"slope": -2.0}, "seconds": 3.0},
+        {"test": "test_b", "state": "passed"},
+    ],
+    "evidence": ["exact"],
+    "solid": True,
+    "figures": [{"svg": "claims/p/lemma-1/a.svg", "caption": "A"}],
 }
 
 
@@ -58,6 +64,17 @@ ERROR = 'test_a: error {"n": 2}'
             lambda c: c["tests"][0]["records"].update(slope=-2.1),
             {("test_a: recorded slope", False)},
         ),
+        (lambda c: c["tests"][0]["records"].clear(), {("number test_a: recorded slope", True)}),
+        (
+            lambda c: c["tests"][0]["records"].update(more=1),
+            {("number test_a: recorded more", False)},
+        ),
+        (lambda c: c["checks"][0].update(measured="nan"), {(ERROR, True)}),
+        (lambda c: c["tests"][1].update(state="failed"), {("test_b, state", True)}),
+        (lambda c: c["tests"].pop(), {("test test_b", True)}),
+        (lambda c: c.update(evidence=[]), {("evidence", True)}),
+        (lambda c: c.update(solid=False), {("solid", True)}),
+        (lambda c: c["figures"].pop(), {("figure claims/p/lemma-1/a.svg", True)}),
     ],
 )
 def test_every_kind_of_difference_is_named_and_weighed(change, expected):
@@ -71,6 +88,25 @@ def test_times_and_margins_are_not_compared():
         claim["checks"][0]["margin"] = 9.0
 
     assert changed(change) == set()
+
+
+def test_runs_of_other_settings_cannot_be_compared_silently():
+    old = {"run": {"scale": "smoke", "seed": 0, "device": "cpu", "started": "then"}}
+    new = {"run": {"scale": "laptop", "seed": 0, "device": "cpu", "started": "now"}}
+    assert settings(old, old) == []
+    (one,) = settings(old, new)
+    assert str(one) == "the run: scale: smoke -> laptop"
+    assert one.matters
+
+
+def test_a_claim_that_is_there_twice_is_no_result():
+    assert defect({"claims": [CLAIM, CLAIM]}) == "'p/lemma-1' is there twice"
+    assert defect({"claims": [CLAIM]}) == ""
+
+
+def test_nothing_reaches_the_terminal_that_it_would_obey():
+    (one,) = differences({"claims": [CLAIM]}, {"claims": [CLAIM | {"verdict": "\x1b[2J\a"}]})
+    assert str(one) == r"p/lemma-1: verdict: holds -> \x1b[2J\x07"
 
 
 def test_a_claim_that_is_gone_matters_and_a_new_one_does_not():

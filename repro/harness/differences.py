@@ -1,9 +1,10 @@
 """What differs between two results.json, and whether it matters.
 
-It matters when a verdict is another, a check has another outcome or another limit, or something
-that was shown is shown no more. A number that moved within its limits does not; it is told with how
-far it moved. Limits that are computed may move a little. Times, versions, machines and paths are
-not compared.
+It matters when a verdict, the state of a test or a kind of evidence is another, when a check has
+another outcome or another limit, a number is none any more, something that was shown is shown no
+more, or the two runs had another scale, seed or device. A number that moved within its limits does
+not matter; it is told with how far it moved. Limits that are computed may move a little. Times,
+versions, machines and paths are not compared.
 """
 
 import json
@@ -25,7 +26,21 @@ class Difference:
 
     def __str__(self) -> str:
         moved = _moved(self.before, self.after)
-        return f"{self.claim}: {self.what}: {self.before} -> {self.after}{moved}"
+        told = f"{self.claim}: {self.what}: {self.before} -> {self.after}{moved}"
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in told)
+
+
+SETTINGS = ("scale", "seed", "device")
+
+
+def settings(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    """What the runs were asked for; numbers of other settings are other numbers."""
+    before, after = (run.get("run") or {} for run in (old, new))
+    return [
+        Difference("the run", key, before.get(key), after.get(key), matters=True)
+        for key in SETTINGS
+        if before.get(key) != after.get(key)
+    ]
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
@@ -45,10 +60,16 @@ def defect(results: Mapping[str, Any]) -> str:
     claims = results.get("claims")
     if not isinstance(claims, list):
         return "'claims' is missing or not a list"
+    if not isinstance(results.get("run", {}), dict):
+        return "'run' is not an object"
+    ids: set[str] = set()
     for place, claim in enumerate(claims, start=1):
         if not isinstance(claim, dict) or not _has_words(claim, "id", "verdict"):
             return f"claim number {place} has no 'id' or no 'verdict'"
-        for key in ("checks", "controls", "table", "counterexamples", "tests"):
+        if claim["id"] in ids:
+            return f"{claim['id']!r} is there twice"
+        ids.add(claim["id"])
+        for key in ("checks", "controls", "table", "counterexamples", "tests", "figures"):
             entries = claim.get(key, [])
             if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
                 return f"{key!r} of {claim['id']!r} is not a list of objects"
@@ -63,9 +84,10 @@ def _has_words(entry: Mapping[str, Any], *keys: str) -> bool:
 
 
 def _of_claim(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    if old["verdict"] != new["verdict"]:
-        yield Difference(old["id"], "verdict", old["verdict"], new["verdict"], matters=True)
-    for label, values in (("check", _checks), ("cell", _cells), ("counterexample", _examples)):
+    for key in ("verdict", "solid", "evidence"):
+        if old.get(key) != new.get(key):
+            yield Difference(old["id"], key, old.get(key), new.get(key), matters=True)
+    for label, values in KINDS.items():
         before, after = values(old), values(new)
         for name in dict.fromkeys([*before, *after]):
             if name in before and name in after:
@@ -74,10 +96,6 @@ def _of_claim(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Differ
                 states = ("there", "gone") if name in before else ("not there", "there")
                 what = f"{label} {name}"
                 yield Difference(old["id"], what, *states, matters=name in before)
-    before, after = _records(old), _records(new)
-    for name in sorted(before.keys() & after.keys()):
-        if before[name] != after[name]:
-            yield Difference(old["id"], name, before[name], after[name], matters=False)
 
 
 def _of_entry(
@@ -87,7 +105,10 @@ def _of_entry(
     for key in old.keys() | new.keys():
         if old.get(key) != new.get(key):
             what = name if key == "value" else f"{name}, {key}"
-            matters = key != "value" and not _nearly(old.get(key), new.get(key))
+            if key == "value":
+                matters = _is_number(old[key]) and not _is_number(new[key])
+            else:
+                matters = not _nearly(old.get(key), new.get(key))
             yield Difference(id, what, old.get(key), new.get(key), matters=matters)
 
 
@@ -121,12 +142,33 @@ def _examples(claim: Mapping[str, Any]) -> Entries:
     return found
 
 
-def _records(claim: Mapping[str, Any]) -> dict[str, Any]:
+def _records(claim: Mapping[str, Any]) -> Entries:
     return {
-        f"{test['test']}: recorded {name}": value
+        f"{test['test']}: recorded {name}": {"value": value}
         for test in claim.get("tests", ())
         for name, value in (test.get("records") or {}).items()
     }
+
+
+def _tests(claim: Mapping[str, Any]) -> Entries:
+    found: Entries = {}
+    for test in claim.get("tests", ()):
+        found[_apart(test["test"], found)] = {"state": test.get("state")}
+    return found
+
+
+def _figures(claim: Mapping[str, Any]) -> Entries:
+    return {str(figure.get("svg")): {} for figure in claim.get("figures", ())}
+
+
+KINDS = {
+    "test": _tests,
+    "check": _checks,
+    "cell": _cells,
+    "counterexample": _examples,
+    "number": _records,
+    "figure": _figures,
+}
 
 
 def _apart(name: str, taken: Mapping[str, Any]) -> str:
@@ -138,9 +180,13 @@ def _apart(name: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _share(before: Any, after: Any) -> float | None:
     """How far a number moved, as a part of the larger one; None for what is no number."""
-    if any(isinstance(x, bool) or not isinstance(x, (int, float)) for x in (before, after)):
+    if not (_is_number(before) and _is_number(after)):
         return None
     size = max(abs(before), abs(after))
     try:
