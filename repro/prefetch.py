@@ -5,7 +5,8 @@
     python -m repro prefetch --scale paper --dry-run
     pytest claims --scale paper --store-mode readonly
 
-What it does not know itself is passed to pytest: paths, -m, -k, --scale, --seed, --store, --data.
+Paths, and what it does not know itself, are passed to pytest. The device is part of a training's
+name: with --gpus the trainings of cuda are meant, whether this machine has a GPU or not.
 
 1. It runs the chosen claims with a store that trains nothing, and notes what they ask for in vain.
 2. Each missing training becomes one job, however many claims ask for it. A job is a pytest run of a
@@ -13,8 +14,8 @@ What it does not know itself is passed to pytest: paths, -m, -k, --scale, --seed
    store is what it would be without a cluster: renamed into place, never half-written.
 3. When all jobs have ended it looks again: a training may have needed another one first.
 
-A job that is pre-empted is queued again and goes on from the training's last checkpoint. Interrupt
-prefetch whenever you like: the next call submits what is still missing.
+A job that is pre-empted is queued again and goes on from the training's last checkpoint. When
+prefetch is interrupted, SLURM's jobs go on; the next call submits what is missing then.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from repro.harness.project import Project
 
 ROUNDS = 20  # of trainings that need others first
 GIVEN = ("partition", "account")  # to SLURM, under these names
+SETTINGS = ("scale", "seed", "store", "data", "threads")  # of pytest, the same for every job
 
 
 @dataclass(frozen=True)
@@ -67,24 +69,52 @@ class Training:
 def main(arguments: list[str]) -> int:
     options, rest = _parser().parse_known_args(arguments)
     root = options.project.resolve()
-    rest = rest if _has_paths(rest, root) else [*_files_that_train(root), *rest]
+    chosen = rest if _has_paths(rest) else [*_files_that_train(root), *rest]
+    listing = [
+        *chosen,
+        *_selection(options),
+        *_settings(options),
+        *_where(options, "--store-device"),
+    ]
     failed: set[str] = set()
+    made: set[str] = set()
     for _ in range(ROUNDS):
-        wanted = [one for one in missing(root, rest) if one.key not in failed]
+        wanted = [one for one in missing(root, listing) if one.key not in failed]
+        failed |= _not_found(wanted, made)
+        wanted = [one for one in wanted if one.key not in failed]
         if not wanted or options.dry_run:
             break
         print(_counted(wanted, "missing"), flush=True)
-        failed |= _make(wanted, options, root, rest)
+        failed |= _make(wanted, options, root)
+        made |= {one.key for one in wanted} - failed
     else:
         print("trainings keep asking for others: gave up", file=sys.stderr)
         return 1
     if options.dry_run:
         for one in wanted:
-            print(f"{one}\n    {shlex.join(_command(one, rest, options.logs))}")
-        print(f"{_counted(wanted, 'missing')}; nothing was submitted")
+            print(f"{one}\n    {shlex.join(_command(one, options))}")
+        print(f"{_counted(wanted, 'missing')}; nothing was submitted{_asked_of_slurm(options)}")
         return 0
     print(_counted(failed, "still missing: see the logs") if failed else "nothing is missing")
     return 1 if failed else 0
+
+
+def _not_found(wanted: list[Missing], made: set[str]) -> set[str]:
+    """Jobs that ended well without the training: they made one of another name."""
+    lost = [one for one in wanted if one.key in made]
+    for one in lost:
+        print(
+            f"FAILED {one}\n    its job ended well, and the training is not in the store: do jobs "
+            "have the same store, the same torch and the device that was asked for?"
+        )
+    return {one.key for one in lost}
+
+
+def _asked_of_slurm(options: argparse.Namespace) -> str:
+    if options.executor != "slurm":
+        return ""
+    named = ("partition", "account", "time", "gpus", "cpus", "memory", "jobs")
+    return "; of SLURM: " + ", ".join(f"{name} {getattr(options, name)}" for name in named)
 
 
 def _counted(these: Collection[Any], what: str) -> str:
@@ -107,10 +137,16 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="list what would be submitted")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), metavar="N",
+        "--jobs", type=_positive, default=os.cpu_count(), metavar="N",
         help="at the same time, of an array as well (default: the cores of this machine)",
     )  # fmt: skip
     parser.add_argument("--logs", type=Path, default=Path("artifacts/jobs"), metavar="FOLDER")
+    ours = parser.add_argument_group("pytest's settings, for all jobs")
+    ours.add_argument("-m", metavar="MARKERS")
+    ours.add_argument("-k", metavar="NAMES")
+    ours.add_argument("--device", metavar="NAME", help="default: cuda with --gpus, else auto")
+    for name in SETTINGS:
+        ours.add_argument(f"--{name}", metavar="VALUE")
     slurm = parser.add_argument_group("SLURM")
     slurm.add_argument("--partition", metavar="NAME")
     slurm.add_argument("--account", metavar="NAME")
@@ -119,6 +155,32 @@ def _parser() -> argparse.ArgumentParser:
     slurm.add_argument("--memory", type=int, default=8, metavar="GB", help="default 8")
     slurm.add_argument("--cpus", type=int, default=2, metavar="N", help="default 2")
     return parser
+
+
+def _positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"at least 1, not {number}")
+    return number
+
+
+def _selection(options: argparse.Namespace) -> list[str]:
+    return [
+        word for flag in "mk" if (value := getattr(options, flag)) for word in (f"-{flag}", value)
+    ]
+
+
+def _settings(options: argparse.Namespace) -> list[str]:
+    given = {name: getattr(options, name) for name in SETTINGS}
+    return [f"--{name}={value}" for name, value in given.items() if value is not None]
+
+
+def _where(options: argparse.Namespace, option: str) -> list[str]:
+    """For a job its device; for the listing, which trains nothing and may be made anywhere, the
+    kind of device that is part of the trainings' names."""
+    device = options.device or ("cuda" if options.gpus else None)
+    if device is None or (option == "--store-device" and device == "auto"):
+        return []
+    return [f"{option}={device.split(':')[0] if option == '--store-device' else device}"]
 
 
 # --- what is missing -----------------------------------------------------------------------------
@@ -146,8 +208,8 @@ def _pytest(arguments: list[str]) -> list[str]:
     return [sys.executable, "-m", "pytest", *arguments, "-p", "no:cacheprovider"]
 
 
-def _has_paths(arguments: list[str], root: Path) -> bool:
-    return any((root / word.split("::")[0]).exists() for word in arguments if word[:1] != "-")
+def _has_paths(words: list[str]) -> bool:
+    return any(not word.startswith("-") for word in words)
 
 
 def _files_that_train(root: Path) -> list[str]:
@@ -159,46 +221,47 @@ def _files_that_train(root: Path) -> list[str]:
 # --- making it -----------------------------------------------------------------------------------
 
 
-def _command(one: Missing, arguments: list[str], logs: Path) -> list[str]:
+def _command(one: Missing, options: argparse.Namespace) -> list[str]:
     """The same settings, another selection: one test, and one training that it may make.
 
     Its results go beside the logs: a claim that lacks other trainings is no result.
     """
-    kept, words = [], iter(arguments)
-    for word in words:
-        name, _, value = word.partition("=")
-        if name in ("--scale", "--seed", "--store", "--data", "--device", "--threads"):
-            kept += [f"{name}={value or next(words)}"]
-    own = ["-q", f"--artifacts={logs}/results/{one.key}", f"--only-training={one.key}"]
-    return [*_pytest([one.test, *kept]), *own]
+    same = [*_settings(options), *_where(options, "--device")]
+    own = ["-q", f"--artifacts={options.logs}/results/{one.key}", f"--only-training={one.key}"]
+    return [*_pytest([one.test, *same]), *own]
 
 
-def _make(
-    wanted: list[Missing], options: argparse.Namespace, root: Path, arguments: list[str]
-) -> set[str]:
+def _make(wanted: list[Missing], options: argparse.Namespace, root: Path) -> set[str]:
     """Submit, wait, tell; the keys of those that failed."""
     executor = _executor(options, root)
     jobs, failed, waiting = {}, set(), list(wanted)
 
     def submit(one: Missing) -> None:
-        command = _command(one, arguments, options.logs)
-        jobs[one] = executor.submit(Training(command, str(root)))
+        jobs[one] = executor.submit(Training(_command(one, options), str(root)))
 
     if options.executor == "slurm":  # it keeps to `jobs` by itself
         with executor.batch():
             for one in waiting:
                 submit(one)
         waiting = []
-    while waiting or jobs:
-        while waiting and len(jobs) < options.jobs:
-            submit(waiting.pop(0))
-        for one, job in list(jobs.items()):
-            if job.done():
-                del jobs[one]
-                if not _ended_well(one, job):
-                    failed.add(one.key)
-        time.sleep(0.2)
+    try:
+        while waiting or jobs:
+            while waiting and len(jobs) < options.jobs:
+                submit(waiting.pop(0))
+            for one, job in list(jobs.items()):
+                if job.done():
+                    del jobs[one]
+                    if not _ended_well(one, job):
+                        failed.add(one.key)
+            time.sleep(0.2)
+    except KeyboardInterrupt:
+        raise SystemExit(_go_on([job.job_id for job in jobs.values()], options.executor)) from None
     return failed
+
+
+def _go_on(jobs: list[str], executor: str) -> str:
+    told = f"interrupted: {len(jobs)} jobs go on"
+    return f"{told}; to end them: scancel {' '.join(jobs)}" if executor == "slurm" else told
 
 
 def _ended_well(one: Missing, job: Any) -> bool:

@@ -179,3 +179,11 @@ def test_without_a_project_the_plugin_does_nothing(tmp_path):
     )
     assert "1 passed" in done.stdout
     assert not {"artifacts", "store"} & set(os.listdir(tmp_path))
+
+
+def test_trainings_of_another_device_are_only_read(demo):
+    demo.claim("lemma-1")
+    done = demo.run("--store-device", "cuda")
+    assert done.returncode == 4
+    assert "--store-device goes with --store-mode readonly" in done.stdout + done.stderr
+    assert demo.run("--store-device", "cuda", "--store-mode", "readonly").returncode == 0

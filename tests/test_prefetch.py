@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -102,6 +103,48 @@ def test_a_job_that_fails_is_told_with_its_log_and_the_others_are_made(project):
     assert sorted(made(project)) == [0, 1]
 
 
+def test_with_gpus_the_trainings_of_a_gpu_are_listed_where_there_is_none(project):
+    """The device is part of a training's name: a job on a GPU would make none of the cpu's."""
+    here, there = (prefetch(project, *gpus, "--dry-run") for gpus in ((), ("--gpus", "1")))
+    keys = [set(re.findall(r"--only-training=(\w+)", done.stdout)) for done in (here, there)]
+    assert [len(found) for found in keys] == [3, 3]
+    assert not keys[0] & keys[1]
+    assert there.stdout.count("--device=cuda") == 3
+    assert "--device" not in here.stdout
+
+
+def test_a_job_that_ends_well_without_its_training_is_a_failure(monkeypatch, capsys, tmp_path):
+    from repro import prefetch as module
+
+    lost = module.Missing("demo", "key", "claims/demo2025/test_table_1_demo.py::test_holds")
+    monkeypatch.setattr(module, "missing", lambda *_: [lost])
+    monkeypatch.setattr(module, "_make", lambda *_: set())
+    assert module.main(["claims", "--project", str(tmp_path)]) == 1
+    told = capsys.readouterr().out
+    assert "its job ended well, and the training is not in the store" in told
+    assert "1 training is still missing" in told
+
+
+def test_what_is_asked_for_is_read_as_pytest_would(project, capsys):
+    from repro import prefetch as module
+
+    done = prefetch(project, "--store", "elsewhere", "--seed=3", "--dry-run")
+    assert done.stdout.count("--store=elsewhere") == 3, "and no path to test"
+    assert done.stdout.count("--seed=3") == 3
+    for words, told in ((["--jobs", "0"], "at least 1, not 0"), (["--scale"], "expected one")):
+        with pytest.raises(SystemExit):
+            module.main(words)
+        assert told in capsys.readouterr().err
+
+
+def test_an_interrupt_says_how_to_end_what_goes_on():
+    from repro import prefetch as module
+
+    assert module._go_on(["7_0", "7_1"], "slurm") == (
+        "interrupted: 2 jobs go on; to end them: scancel 7_0 7_1"
+    )
+
+
 def test_a_selection_of_pytest_is_respected(project):
     done = prefetch(project, "claims/demo2025", "-k", "lemma", "--dry-run")
     assert "0 trainings are missing" in done.stdout
@@ -165,7 +208,7 @@ def test_through_slurm_it_is_one_array_with_the_settings_asked_for(project, slur
     file.write_text(file.read_text().replace("Small(7, start=Small(6))", "Small(7)"))
     done = prefetch(
         project, "--executor", "slurm", "--partition", "long", "--account", "ours", "--gpus", "1",
-        "--time", "90", "--jobs", "2", **slurm,
+        "--time", "90", "--jobs", "2", "--device", "cpu", **slurm,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(made(project)) == [0, 1, 7]

@@ -14,6 +14,7 @@ from repro.harness.ledger import Ledger, LedgerError
 from repro.harness.project import SCALES, Project
 
 STORE_MODES = ("use", "refresh", "readonly")
+KINDS_OF_DEVICE = ("cpu", "cuda", "mps")
 SENT = "attention_claims"  # what the controller tells its workers, one JSON string
 PROBE_BYTES = 2**20  # a disk with less room than this counts as full before the run begins
 
@@ -54,6 +55,11 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--store-mode", choices=STORE_MODES, default="use",
         help="use finished trainings (default), refresh them, or readonly: train nothing",
+    )  # fmt: skip
+    group.addoption(
+        "--store-device", choices=KINDS_OF_DEVICE, metavar="KIND",
+        help="with --store-mode readonly: look for trainings made on cpu, cuda or mps "
+        "(default: where this run is)",
     )  # fmt: skip
     group.addoption(
         "--only-training", metavar="KEY",
@@ -124,6 +130,8 @@ def read(config: pytest.Config, project: Project) -> Context:
         ledger = project.read_ledger()
         _check_device_name(option.device)
         threads = resources.thread_count(option.threads, workers)
+        if option.store_device and option.store_mode != "readonly":
+            raise ValueError("--store-device goes with --store-mode readonly: it trains nothing")
         if option.time_limit < 0:
             raise ValueError(f"--time-limit takes seconds, got {option.time_limit:g}")
     except (LedgerError, ValueError) as error:

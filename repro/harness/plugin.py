@@ -167,6 +167,7 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
 
         option = request.config.option
         settings |= {"run": context.run, "only": option.only_training}
+        settings["device"] = option.store_device or settings["device"]
         return Store(context.store, option.store_mode, **settings)
 
     seeds.seed_global_state(seeds.seed_for(context.seed, name.statement.id))
