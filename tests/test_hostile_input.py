@@ -690,6 +690,7 @@ arguments = hostile.strings.filter(lambda word: "\0" not in word and not word.st
 @parser(
     "command line",
     st.tuples(st.sampled_from(["list", "report", "diff", "data"]), arguments, arguments),
+    needs=[ran],
 )
 def feed_command(case, folder):
     command, one, other = case

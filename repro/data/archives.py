@@ -11,7 +11,6 @@ import contextlib
 import functools
 import subprocess
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
@@ -104,30 +103,26 @@ def _whole(file: Path, kind: str) -> Iterator[None]:
 def _streamed(*command: str, archive: Path) -> Iterator[IO[bytes]]:
     """What a command writes; it must also end well, for a stream can break off between members.
 
-    Its complaints go to a file, and its output is closed before it is waited for: whoever reads
-    from one pipe while the other is full waits for ever.
+    Its output is closed before its complaints are read: it may be waiting to write more.
     """
-    with contextlib.ExitStack() as stack:
-        complaints = stack.enter_context(tempfile.TemporaryFile())
-        try:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints)
-        except FileNotFoundError:
-            raise RuntimeError(f"{command[0]} is not on this machine: install dpkg") from None
-        stack.enter_context(process)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except FileNotFoundError:
+        raise RuntimeError(f"{command[0]} is not on this machine: install dpkg") from None
+    with process:
         assert process.stdout is not None
+        assert process.stderr is not None
+        damaged = False
         try:
             yield process.stdout
             _to_the_end(process.stdout.read)  # past the padding after the last member
-            failed = process.wait() != 0
         except BadData:
             raise
         except Exception:  # a damaged archive can raise anything
-            failed = True
-        if failed:
-            process.stdout.close()
-            process.wait()
-            complaints.seek(0)
-            said = complaints.read().decode(errors="replace").strip()
+            damaged = True
+        process.stdout.close()
+        said = process.stderr.read().decode(errors="replace").strip()
+        if process.wait() != 0 or damaged:
             raise BadData(archive, f"expected a whole Debian package ({said})")
 
 
