@@ -175,7 +175,7 @@ def test_growth_of_the_convolution(growth, switched_on, rpe, p, way):
 
     growth(
         f"{rpe}-RPE attention by {way}, growth in length", LONG if switched_on else (64,), prepare, of="length",
-        at_most=1.25,
+        at_most=1.2,
     )  # fmt: skip
 
 
