@@ -76,7 +76,7 @@ from repro.fang2022.model import Array, Block, Layout, Transformer
 from repro.fang2022.multiplication import product_block, zeros
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import roundoff
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational, rational_zeros, rationals
 
 
 def products_block(
@@ -138,7 +138,7 @@ def doubling_transformer(Q: Polynomial, B: Any) -> Transformer:
     q = max(1, Q.degree)
     F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)  # (n_q, d), (n_q, q)
     rows = Layout(len(F), q)
-    places = rationals(np.zeros((rows.n, rows.size), dtype=int))
+    places = rational_zeros(rows.n, rows.size)
     places[:, power_rows(rows)[1:]] = beta
     return Transformer(F, doubling_blocks(rows.n, q, rational(B)), places.ravel(), Q.at_zero())
 
@@ -204,7 +204,7 @@ def tripling_transformer(Q: Polynomial, B: Any) -> Transformer:
     r, combine = lengths(l), _monomials_from_held(l)  # (C,), (C 2^(l+1), 3^l + 1)
     F = np.concatenate([[length * one for length in r] for one in xi])  # (n_q C, d)
     rows = Layout(len(F), max(1, 2 ** (l + 1) - 2))
-    places = rationals(np.zeros((rows.n, rows.size), dtype=int))
+    places = rational_zeros(rows.n, rows.size)
     read = beta @ combine[:, 1 : q + 1].T  # (n_q, C 2^(l+1))
     places[:, held_rows(rows, l)] = read.reshape(rows.n, -1)
     return Transformer(F, tripling_blocks(rows, l, rational(B)), places.ravel(), Q.at_zero())
@@ -217,7 +217,7 @@ def _monomials_from_held(l: int) -> np.ndarray:
     table = coefficients(stored).T  # (3^l + 1, C 2^(l+1))
     chosen = ridge.independent(table)
     inverse = flint.fmpq_mat(table[:, chosen].tolist()).inv()
-    combine = rationals(np.zeros((len(stored), len(chosen)), dtype=int))
+    combine = rational_zeros(len(stored), len(chosen))
     combine[chosen] = np.array(inverse.tolist(), dtype=object)
     return combine
 

@@ -32,7 +32,7 @@ from repro.fang2022 import ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
 from repro.fang2022.multiplication import product_block
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational, rational_zeros
 
 Lifts = Callable[[int, Any], list[Any]]
 
@@ -127,7 +127,7 @@ def readout(beta: Array) -> Array:
     """beta_{k,s} (n, q) in their places in beta of Section 2.2 (n (n+q+2),), with (-1)^s."""
     n, q = beta.shape
     rows = Layout(n, q)
-    places = rationals(np.zeros((n, rows.size), dtype=int))
+    places = rational_zeros(n, rows.size)
     for s in range(1, q + 1):
         places[:, rows.slot(s)] = (-1) ** s * beta[:, s - 1]
     return places.ravel()

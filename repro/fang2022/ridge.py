@@ -41,7 +41,7 @@ from repro.fang2022.polynomials import (
     exponents,
     monomials,
 )
-from repro.numerics.exact import rational, rationals, to_float, vector
+from repro.numerics.exact import rational, rational_zeros, rationals, to_float, vector
 
 Moments = Mapping[Exponents, flint.fmpq]
 
@@ -76,7 +76,7 @@ def directions(d: int, q: int) -> np.ndarray:
 
 def coefficients(Q: Polynomial, q: int) -> np.ndarray:
     """beta_{k,s} for the directions N(d, q), exactly; (n_q, q)."""
-    beta = rationals(np.zeros((dimension(Q.d, q), q), dtype=int))
+    beta = rational_zeros(dimension(Q.d, q), q)
     for s, part in _parts(Q, q):
         moments = {a: part.get(a, flint.fmpq(0)) * bombieri(a) for a in exponents(Q.d, s)}
         beta[: dimension(Q.d, s), s - 1] = _solve(moments, Q.d, s)
@@ -136,7 +136,7 @@ def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
 
     Where n exceeds n_s, the first n_s independent directions carry the part of degree s.
     """
-    beta = rationals(np.zeros((len(xi), q), dtype=int))
+    beta = rational_zeros(len(xi), q)
     for s, part in _parts(Q, q):
         rows = monomials(xi, s)  # (n_s, n)
         chosen = independent(rows)

@@ -11,14 +11,17 @@ import numpy as np
 
 def rational(value: Any) -> flint.fmpq:
     """An exact rational from an integer, a Fraction, a float (its exact value) or 'p/q'."""
-    if hasattr(value, "item"):  # numpy and torch
-        value = value.item()
-    if isinstance(value, flint.fmpq):
+    kind = type(value)
+    if kind is flint.fmpq:
         return value
-    if isinstance(value, str):
-        value = Fraction(value)
-    if isinstance(value, flint.fmpz):
+    if kind is int or kind is flint.fmpz:
         return flint.fmpq(value)
+    if kind is float:
+        return flint.fmpq(*value.as_integer_ratio())
+    if hasattr(value, "item"):  # numpy and torch
+        return rational(value.item())
+    if kind is str:
+        value = Fraction(value)
     numerator, denominator = value.as_integer_ratio()
     return flint.fmpq(int(numerator), int(denominator))
 
@@ -26,15 +29,17 @@ def rational(value: Any) -> flint.fmpq:
 def rationals(values: Any) -> np.ndarray:
     """An array of exact rationals, of the shape of `values`."""
     array = np.asarray(values, dtype=object)
-    return vector([rational(value) for value in array.ravel()]).reshape(array.shape)
+    return vector([rational(value) for value in array.ravel().tolist()]).reshape(array.shape)
+
+
+def rational_zeros(*shape: int) -> np.ndarray:
+    """The rational 0 at every place."""
+    return np.full(shape, flint.fmpq(0), dtype=object)
 
 
 def vector(values: Sequence[Any]) -> np.ndarray:
     """A one-dimensional array of these objects (numpy would take a polynomial for a list)."""
-    objects = np.empty(len(values), dtype=object)
-    for index, value in enumerate(values):
-        objects[index] = value
-    return objects
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def symbols(*names: str) -> list[flint.fmpq_mpoly]:
@@ -49,24 +54,20 @@ def to_float(values: Any, *, to_odd: bool = False) -> np.ndarray:
     to a type with at most 51 bits, it is then as if rounded once (Boldo and Melquiond 2008).
     """
     array = np.asarray(values, dtype=object)
-    chosen = _odd if to_odd else _nearest
-    rounded = [float(v) if _fits(v) else chosen(v) for v in array.ravel()]
-    return np.array(rounded, dtype=float).reshape(array.shape)
-
-
-def _fits(value: Any) -> bool:
-    """Most weights are small integers, and are floats already."""
-    return type(value) is int and -(2**53) <= value <= 2**53
+    others = array.astype(bool)  # most weights are 0, and are soon done
+    rounded = np.zeros(array.shape)
+    rounded[others] = [(_odd if to_odd else _nearest)(v) for v in array[others].tolist()]
+    return rounded
 
 
 def _nearest(value: Any) -> float:
-    if isinstance(value, flint.fmpq):  # int / int in Python is correctly rounded
+    if type(value) is flint.fmpq:  # int / int in Python is correctly rounded
         return int(value.p) / int(value.q)
     return float(value)
 
 
 def _odd(value: Any) -> float:
-    nearest, value = _nearest(value), rational(value)
-    if rational(nearest) == value or int(math.frexp(nearest)[0] * 2**53) % 2:
+    nearest, exact = _nearest(value), rational(value)
+    if rational(nearest) == exact or int(math.frexp(nearest)[0] * 2**53) % 2:
         return nearest
-    return math.nextafter(nearest, math.inf if value > rational(nearest) else -math.inf)
+    return math.nextafter(nearest, math.inf if exact > rational(nearest) else -math.inf)

@@ -65,7 +65,7 @@ import numpy as np
 import torch
 
 from repro.numerics.barron import Network
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import Log
 from repro.wang2024.depth import extraction
 from repro.wang2024.fixed import scalar_readout
@@ -101,7 +101,7 @@ class Layout:
 
     def row(self, index: int, value: Any) -> np.ndarray:
         """value times e_index, as a row; (1, D)."""
-        out = rationals(np.zeros((1, self.D), dtype=int))
+        out = rational_zeros(1, self.D)
         out[0, index] = value
         return out
 
@@ -179,7 +179,7 @@ def _check_stages(
 
 def _idle(layout: Layout, rpe: str) -> Attention:
     """Its slope would do for a softmax over an infinite past as well."""
-    nothing = rationals(np.zeros((layout.D, layout.D), dtype=int))
+    nothing = rational_zeros(layout.D, layout.D)
     slope = Log(2) if rpe == "lin" else rational(2)
     return Attention((Head(nothing, slope),), nothing, rpe, normalised=False)
 
@@ -201,7 +201,7 @@ def _point(layout: Layout, networks: dict[int, Network], stored: str, first: boo
 
 def _padded(direction: Any, layout: Layout) -> np.ndarray:
     """b-bar = (b, 0) in R^D."""
-    row = rationals(np.zeros(layout.D, dtype=int))
+    row = rational_zeros(layout.D)
     row[: len(direction)] = direction
     return row
 
@@ -225,7 +225,7 @@ def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> At
 
 def _from_token(alpha: Any, k: int, layout: Layout) -> np.ndarray:
     """alpha delta_(k+1,1) of d x d blocks; the rows of pointers are 0."""
-    W = rationals(np.zeros((layout.D, layout.D), dtype=int))
+    W = rational_zeros(layout.D, layout.D)
     size = (layout.M + 1) * layout.d
     exact = alpha if isinstance(alpha, (flint.arb, flint.fmpq)) else rational(alpha)
     W[:size, :size] = block(exact, size, layout.d, k, 0)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from repro.numerics.barron import Network, path_norm
-from repro.numerics.exact import rationals
+from repro.numerics.exact import rational_zeros
 from repro.numerics.logarithms import Log
 from repro.wang2024.targets import (
     SIGNS,
@@ -51,7 +51,7 @@ def of_last(memory: Memory, reads: int) -> Memory:
 
 def _after(count: int, network: Network) -> Network:
     """The network that leaves out `count` numbers before those it reads."""
-    nothing = rationals(np.zeros((len(network.c), count), dtype=int))
+    nothing = rational_zeros(len(network.c), count)
     return network._replace(b=np.concatenate([nothing, network.b], axis=1))
 
 

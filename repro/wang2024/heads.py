@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from repro.numerics import l1
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import Log, ball
 from repro.wang2024.model import SMALLEST, Attention, Head
 
@@ -114,7 +114,7 @@ def block(value: Any, D: int, d: int, to_block: int, from_block: int) -> np.ndar
     """value times delta^(to, from) in R^(D x D): the identity in one d x d block, 0 elsewhere."""
     if D % d or not (0 <= to_block < D // d and 0 <= from_block < D // d):
         raise ValueError(f"D={D} has no d x d blocks ({to_block}, {from_block}) with d={d}")
-    W = rationals(np.zeros((D, D), dtype=int))
+    W = rational_zeros(D, D)
     for i in range(d):
         W[to_block * d + i, from_block * d + i] = value
     return W

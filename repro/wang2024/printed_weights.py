@@ -20,7 +20,7 @@ from dataclasses import replace
 import flint
 import numpy as np
 
-from repro.numerics.exact import rationals
+from repro.numerics.exact import rational_zeros
 from repro.wang2024.model import Array, Head, Transformer
 from repro.wang2024.rounding import each
 
@@ -46,7 +46,7 @@ def transposed(network: Transformer) -> Transformer:
 
 def _column(row: Array) -> Array:
     """(1, D) -> (D, D), with the row as its first column."""
-    matrix = rationals(np.zeros((row.shape[1],) * 2, dtype=int))
+    matrix = rational_zeros(*(row.shape[1],) * 2)
     matrix[:, 0] = row[0]
     return matrix
 
