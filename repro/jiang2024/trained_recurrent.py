@@ -13,6 +13,14 @@ the offsets b_t = sum_{s <= t} u(s).
 
 All members of a spec, each with its target and its first weights, are trained side by side.
 
+Gradients (`Kernel`). Let r_s = c^T W^s, rho^(s) = r_s U, and g_s the gradient of the loss in
+rho^(s). What the loss changes with r_s, through rho^(s) and all that follow, is
+
+    v_s = U g_s + W v_{s+1},   v_tau = 0,
+
+so the gradients are sum_s r_s g_s^T in U, v_0 in c and sum_s r_s v_{s+1}^T in W: as many products
+with W backwards as forwards, and one product of matrices. Autograd would add up tau matrices r v^T.
+
 Rounding (`roundoff`). Write r_s = c^T W^s and |.| for Euclidean and Frobenius norms; u is the unit
 round-off. A matrix times a vector of length n is off by at most n u |W| |h|. Step by step,
 
@@ -28,7 +36,7 @@ the sum. Terms in u^2 are left out and allowed for by a factor 1.01.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -49,7 +57,7 @@ class FitRecurrent(Spec):
     """One training; members are pairs of a target and a seed."""
 
     kind: ClassVar[str] = "jiang2024-recurrent"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     members: tuple[tuple[LinearTask, int], ...]
     units: int
@@ -74,14 +82,67 @@ class Recurrent(nn.Module):
         return LinearRNN(self.W, self.U, self.c)
 
     def forward(self) -> Tensor:  # (tau, channels)
-        return self.rnn().kernel(self.tau)
+        return Kernel.apply(self.W, self.U, self.c, self.tau)[0]
+
+
+class Kernel(torch.autograd.Function):
+    """LinearRNN.kernel with the gradients above; W (n, n), U (n, d), c (n,), or stacks of them.
+
+    Gives the kernel (tau, d), and the rows r_s (tau, n) to go back with.
+    """
+
+    @staticmethod
+    def forward(W: Tensor, U: Tensor, c: Tensor, tau: int) -> tuple[Tensor, Tensor]:
+        rows, product = [c[..., None, :]], torch.mm if W.ndim == 2 else torch.bmm
+        for _ in range(1, tau):
+            rows.append(product(rows[-1], W))
+        r = torch.cat(rows, -2)
+        return r @ U, r
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        W, U, _, _ = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(W, U, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        W, U, r = ctx.saved_tensors
+        add_product = torch.addmm if W.ndim == 2 else torch.baddbmm  # one call for both
+        *driven, last = (g @ U.mT).split(1, -2)  # U g_s, (..., 1, n)
+        v, back = [last], W.mT
+        for own in reversed(driven):
+            v.append(add_product(own, v[-1], back))
+        v = torch.cat(v[::-1], -2)
+        return r[..., :-1, :].mT @ v[..., 1:, :], r.mT @ g, v[..., 0, :], None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], W: Tensor, U: Tensor, c: Tensor, tau: int
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        stacked = (
+            one.movedim(dim, 0) if dim is not None else one.expand(info.batch_size, *one.shape)
+            for one, dim in zip((W, U, c), in_dims, strict=False)
+        )
+        return Kernel.apply(*stacked, tau), (0, 0)
+
+
+def toeplitz(kernel: Tensor) -> Tensor:
+    """The matrix of y(t) = sum_s kernel(s) x(t-s); (..., tau) -> (..., tau, tau).
+
+    The kernel and as many zeros, again and again; cut into rows that are one shorter than that,
+    it is one place further to the right in each.
+    """
+    tau = kernel.shape[-1]
+    padded = torch.cat([kernel, torch.zeros_like(kernel)], -1)
+    again = padded[..., None, :].expand(*kernel.shape, 2 * tau).flatten(-2)
+    return again[..., :-tau].unflatten(-1, (tau, 2 * tau - 1))[..., :tau].mT
 
 
 def population_loss(kernel: Tensor, M: Tensor) -> Tensor:
     """ordering.mean_square of kernels (..., tau, d) against matrices (..., tau, tau)."""
     tau = M.shape[-1]
-    lag = torch.arange(tau, device=M.device)[:, None] - torch.arange(tau, device=M.device)
-    left = M - kernel[..., 0][..., lag.clamp(min=0)] * (lag >= 0)
+    left = M - toeplitz(kernel[..., 0])
     rows = left.sum(-1) - 2 * kernel[..., 1:].sum(-1).cumsum(-1)
     return (left.square().sum((-2, -1)) + 3 * rows.square().sum(-1)) / (12 * tau)
 
@@ -153,5 +214,4 @@ def roundoff(rnn: LinearRNN, x: Tensor) -> Tensor:
 
 def _convolved(a: Tensor, b: Tensor) -> Tensor:
     """sum_{j <= t} a_{t-j} b_j, over the last axis of b."""
-    lag = torch.arange(len(a), device=a.device)[:, None] - torch.arange(len(a), device=a.device)
-    return b @ (a[lag.clamp(min=0)] * (lag >= 0)).mT
+    return b @ toeplitz(a).mT
