@@ -51,13 +51,13 @@ def of(*tests, unseen=0, **changes):
 TRAINED = record(evidence="train")
 NOTHING_ELSE = record(checks=0, refutes="one is two")
 VERDICTS = {
-    "passed": ([CLAIM, CONTROL], "holds", "1 checks passed"),
+    "passed": ([CLAIM, CONTROL], "holds", "1 check passed"),
     "two checks": ([CLAIM, CLAIM, CONTROL], "holds", "2 checks passed"),
     "counterexample alone": ([NOTHING_ELSE, CONTROL], "refuted", "counterexample: one is two"),
     "theorem, trained only": (
         [TRAINED, CONTROL],
         "illustrated",
-        "1 checks passed, all of them on trained models",
+        "1 check passed, all of them on trained models",
     ),
     "red check": (
         [record("failed", message="red\nand more"), CONTROL],
@@ -175,13 +175,13 @@ def test_several_tests_in_a_bad_state_are_counted():
 def test_a_limit_is_only_illustrated_by_what_passes():
     found = of(CLAIM, CONTROL, scope="limit")
     assert found.verdict == "illustrated"
-    assert found.why == "1 checks passed; finitely many do not decide a limit or an existence"
+    assert found.why == "1 check passed; finitely many do not decide a limit or an existence"
 
 
 def test_a_statement_without_a_number_is_only_illustrated():
     found = of(CLAIM, CONTROL, scope="qualitative")
     assert found.verdict == "illustrated"
-    assert found.why == "1 checks passed; the statement names no number that would decide it"
+    assert found.why == "1 check passed; the statement names no number that would decide it"
 
 
 def test_a_limit_whose_printed_form_is_refuted_says_so():

@@ -65,7 +65,7 @@ def _of_passed(
     checks = [check for test in passed if test["role"] != "control" for check in test["checks"]]
     count = sum(not refutes(check) for check in checks)
     printed = f"printed, and false: {refuting[0]['refutes']}; repaired: " if refuting else ""
-    why = f"{printed}{count} checks passed"
+    why = f"{printed}{count} {'check' if count == 1 else 'checks'} passed"
     if evidence(passed) == ["train"] and statement.kind not in MEASUREMENTS:
         return Verdict("illustrated", f"{why}, all of them on trained models{also}")
     if statement.scope in UNDECIDED:

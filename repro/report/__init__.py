@@ -24,7 +24,9 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     write_style(artifacts)
     for id in site.claims:
         if only is None or id in only:
-            write_atomically(artifacts / "claims" / id / "index.html", site.claim_page(id))
+            folder = artifacts / "claims" / id
+            write_atomically(folder / "numbers.csv", site.numbers_table(id))
+            write_atomically(folder / "index.html", site.claim_page(id))
     if only is None:
         write_atomically(artifacts / "errata.html", site.errata())
         write_atomically(artifacts / "open.html", site.left_open())

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from repro.report import prose
+from repro.report import measurements, prose
 
 LEFT_OPEN = ("Not checked:", "Reduced:", "Not done:")
 
 
 @dataclass(frozen=True)
 class Example:
-    """Counterexamples to the same sentence: the first, and how many others there are."""
+    """Counterexamples to the same sentence, but for numbers in it."""
 
     first: dict[str, Any]
-    more: int
+    others: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ def errata(claims: dict[str, dict[str, Any]]) -> dict[str, list[Erratum]]:
     """By paper; findings are ours and have none."""
     found: dict[str, list[Erratum]] = {}
     for claim in claims.values():
-        examples = _examples(claim)
-        if claim["kind"] != "finding" and (examples or claim.get("reason")):
+        refuting = [example for example in examples(claim) if example.first.get("printed")]
+        if claim["kind"] != "finding" and (refuting or claim.get("reason")):
             checks = sum(bool(check.get("ok")) for check in claim.get("checks", []))
-            found.setdefault(claim["paper"], []).append(Erratum(claim, examples, checks))
+            found.setdefault(claim["paper"], []).append(Erratum(claim, refuting, checks))
     return found
 
 
-def _examples(claim: dict[str, Any]) -> list[Example]:
-    alike: dict[str, list[dict[str, Any]]] = {}
+def examples(claim: dict[str, Any]) -> list[Example]:
+    alike: dict[tuple[str, bool], list[dict[str, Any]]] = {}
     for example in claim.get("counterexamples", []):
-        if example.get("printed"):
-            alike.setdefault(example.get("refutes", ""), []).append(example)
-    return [Example(ones[0], len(ones) - 1) for ones in alike.values()]
+        key = measurements.stem(example.get("refutes", "")), bool(example.get("printed"))
+        alike.setdefault(key, []).append(example)
+    return [Example(first, others) for first, *others in alike.values()]
 
 
 def left_open(claims: dict[str, dict[str, Any]]) -> dict[str, list[Open]]:

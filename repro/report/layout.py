@@ -160,11 +160,11 @@ def _lefts(ways: list[list[Node]], columns: int) -> list[float]:
 
 def _curve(way: list[Node], lefts: list[float], heights: dict[Node, float]) -> str:
     """From the right side of a box to the left side of another, level at every node."""
-    path = [f"M{lefts[way[0][1]] + BOX:.1f} {heights[way[0]]:.1f}"]
+    path = [f"M{lefts[way[0][1]] + BOX:.0f} {heights[way[0]]:.0f}"]
     for a, b in pairwise(way):
         x, to, y, end = lefts[a[1]] + BOX, lefts[b[1]], heights[a], heights[b]
         middle = (x + to) / 2
-        path.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {end:.1f} {to:.1f} {end:.1f}")
+        path.append(f"C{middle:.0f} {y:.0f} {middle:.0f} {end:.0f} {to:.0f} {end:.0f}")
         if b != way[-1]:
-            path.append(f"H{to + BOX:.1f}")
+            path.append(f"H{to + BOX:.0f}")
     return " ".join(path)

@@ -30,10 +30,11 @@ _VARIANTS = {  # browsers know only `normal`; the other alphabets are characters
     "sans-serif": "SANS-SERIF",
     "monospace": "MONOSPACE",
 }
+_TOKENS = ("mi", "mn", "mo", "mtext", "mspace")
 _ACCENTS = set("^~¯˙¨→ˇ˘")
 _LETTERS = set("∞∅⊤⊥∂…⋯′†•")  # no operators: they bring no space of their own
 _SIGNS = ("Sm", "Po", "Ps", "Pe")  # Unicode's categories of operators and brackets
-_TIGHT = set("|‖⌊⌋⌈⌉⟨⟩/")  # without space, and as high as a letter unless after \left and \right
+_TIGHT = set("|‖⌊⌋⌈⌉⟨⟩/")  # set like letters: no space, no stretching unless after \left, \right
 
 
 class Unconvertible(ValueError):
@@ -44,14 +45,20 @@ def written(element: Element, before: Element | None = None, after: Element | No
     """The element as text; its neighbours decide the space around a named operator."""
     if not _TAG.fullmatch(element.tag) or "linebreak" in element.attrib:
         raise Unconvertible(element.tag)
+    if element.tag == "mrow" and len(element) == 1 and not element.attrib:
+        return written(element[0])
+    if element.tag == "math" and len(element) == 1 and element[0].tag == "mrow":
+        element[:] = list(element[0])
     tag, text = _mended(element.tag, _text(element))
     attributes = {k: v for k, v in element.attrib.items() if _ATTRIBUTE.fullmatch(k)}
+    if attributes.get("display") == "inline":  # as every formula, unless it says otherwise
+        del attributes["display"]
     if tag == "mi" and element.get("mathvariant") == "normal":
         attributes["mathvariant"] = "normal"
     if tag == "mo" and _is_name(text):
         attributes |= _space_of_name(before, after)
-    if tag == "mo" and text in _TIGHT:
-        attributes = {"stretchy": "false", "lspace": "0", "rspace": "0"} | attributes
+    if tag == "mo" and text in _TIGHT and attributes.get("stretchy") != "true":
+        tag, attributes = "mi", {}
     if tag == "mover" and _text(element[-1]) in _ACCENTS:
         attributes["accent"] = "true"
     opening = tag + "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
@@ -59,6 +66,9 @@ def written(element: Element, before: Element | None = None, after: Element | No
 
 
 def _children(parent: Element) -> str:
+    if all(child.tag in _TOKENS for child in parent):  # nothing here is higher than a bracket
+        for child in parent:
+            child.attrib = {k: v for k, v in child.items() if (k, v) != ("stretchy", "false")}
     row = [None, *parent, None]
     triples = zip(parent, row, row[2:], strict=False)
     return "".join(written(child, before, after) for child, before, after in triples)

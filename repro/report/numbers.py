@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 NOTHING = "–"
 LONGEST = 20_000  # characters of a stored input that a page shows
+MANY = 8  # numbers in a row that are shown
 EXACT = 24  # characters of an exact number beyond which it is shown rounded
 _EXACT = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
 _DECIMAL = r"-?[0-9]+\.[0-9]+(?:e[+-]?[0-9]{1,5})?"
@@ -20,6 +21,21 @@ _BALL = re.compile(rf"\[({_DECIMAL}) \+/- ({_DECIMAL})\]")  # as python-flint wr
 DIGITS = 16  # characters of a decimal number that nobody printed: a ball of radius 0
 _SPOKEN = {"nan": "not a number", "inf": "∞", "-inf": "−∞"}
 _SIGNS = {"<=": "≤", ">=": "≥", "not =": "≠"}
+
+
+_TITLE = re.compile(r'<span title="[^"]*">(.*?)</span>')
+
+
+def brief(value: Any) -> Markup:
+    """The same without the tooltip, where numbers.csv beside the page has all the digits."""
+    return Markup(_TITLE.sub(r"\1", str(number(value))))
+
+
+def recorded(value: Any) -> Markup:
+    """A number that a test wrote down; of many of them, how many."""
+    if isinstance(value, dict) or (isinstance(value, list) and len(value) > MANY):
+        return Markup(f"{len(value)} values")
+    return brief(value)
 
 
 def number(value: Any) -> Markup:

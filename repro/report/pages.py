@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import ChainableUndefined, Environment, FileSystemLoader
+from jinja2 import ChainableUndefined, Environment, FileSystemLoader, Template
 from markupsafe import Markup
 
 from repro.files import write_atomically
@@ -21,12 +21,15 @@ from repro.report import (
     overview,
     prose,
     rows,
+    spelling,
     words,
 )
 from repro.report.graph import Graph
 
 _TEMPLATES = Path(__file__).parent / "templates"
 STYLE = "style.css"
+_USE = re.compile(r'<use href="#(sign-[\w-]+)"')
+_SYMBOL = re.compile(r'<symbol id="(sign-[\w-]+)".*?</symbol>\n')
 _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way out of artifacts/
 
 
@@ -46,7 +49,8 @@ class Site:
         papers = overview.papers(self.results, self.claims)
         findings = overview.findings(self.results, self.claims)
         rows_of_all = [row for paper in papers for row in paper.rows] + findings
-        return _INDEX.render(
+        return _with_glyphs(
+            _INDEX,
             root="",
             title=self.results.get("title", ""),
             run=self.results.get("run", {}),
@@ -80,7 +84,8 @@ class Site:
 
     def claim_page(self, id: str) -> str:
         claim = self.claims[id]
-        return _CLAIM.render(
+        return _with_glyphs(
+            _CLAIM,
             root="../../../",
             run=self.results.get("run", {}),
             paper=self.results.get("papers", {}).get(claim["paper"], {}),
@@ -88,11 +93,23 @@ class Site:
             marks=rows.marks(claim, self.results.get("run", {})),
             claims=self.claims,
             users=self.users[id],
-            checks=measurements.groups(claim.get("checks", []), claim.get("tests", [])),
-            controls=measurements.groups(claim.get("controls", []), claim.get("tests", [])),
+            checks=measurements.by_test(claim, control=False),
+            controls=measurements.by_test(claim, control=True),
+            examples=errata.examples(claim),
             records=measurements.records(claim.get("tests", [])),
-            rows_of_tests=measurements.rows_of_tests(claim.get("tests", [])),
+            cost=measurements.cost(claim),
+            made=self.header(claim.get("run")),
         )
+
+    def header(self, run: str | None) -> dict[str, Any]:
+        """Of the run that measured a claim; nothing if it is not at hand."""
+        latest = self.results.get("run", {})
+        if run is None or run == latest.get("id"):
+            return latest
+        return self.results.get("runs", {}).get(run, {})
+
+    def numbers_table(self, id: str) -> str:
+        return measurements.table(self.claims[id])
 
 
 def write_style(artifacts: Path) -> None:
@@ -104,7 +121,14 @@ def write_style(artifacts: Path) -> None:
 
 def page(template: str, **values: Any) -> str:
     """A page that is not about claims; it has a name of its own in artifacts/."""
-    return _ENVIRONMENT.get_template(template).render(root="", **values)
+    return _with_glyphs(_ENVIRONMENT.get_template(template), root="", **values)
+
+
+def _with_glyphs(template: Template, **values: Any) -> str:
+    """A page, with the glyphs that it uses: from another file a browser would take none."""
+    page = template.render(**values)
+    used = set(_USE.findall(page))
+    return _SYMBOL.sub(lambda symbol: symbol[0] if symbol[1] in used else "", page)
 
 
 def _checked(id: str) -> str:
@@ -143,8 +167,8 @@ def _environment() -> Environment:
     environment.filters |= {
         "anchor": _anchor,
         "badge": badges.badge,
-        "base_name": measurements.base_name,
         "blocks": prose.blocks,
+        "brief": numbers.brief,
         "chips": badges.chips,
         "counted": words.counted,
         "drawn": _drawn,
@@ -155,14 +179,19 @@ def _environment() -> Environment:
         "moment": numbers.moment,
         "number": numbers.number,
         "origin": numbers.origin,
+        "pairs": words.pairs,
         "path": _path,
         "percent": numbers.percent,
         "printed": numbers.printed,
         "prose": mathematics.prose,
+        "recorded": numbers.recorded,
         "relation": numbers.relation,
         "seconds": numbers.seconds,
         "solidity": rows.solidity,
+        "place": words.place,
+        "sentence": spelling.spelled,
         "spelled": words.spelled,
+        "spoken": measurements.spoken,
         "state_badge": badges.state_badge,
         "test_name": measurements.test_name,
         "unmarked": mathematics.unmarked,
@@ -171,6 +200,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "filter_script": Markup((_TEMPLATES / "filter.js").read_text(encoding="utf-8")),
         "evidence_words": words.EVIDENCE,
+        "few": measurements.FEW,
         "sign": badges.sign,
         "state_words": words.STATES,
         "verdict_words": words.VERDICTS,

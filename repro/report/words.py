@@ -64,8 +64,20 @@ def short(claim: dict[str, Any]) -> str:
     return label(claim).removeprefix("Finding ")
 
 
+def place(claim: dict[str, Any]) -> str:
+    """Where it stands in the paper, unless its label says that already."""
+    section = str(claim.get("section") or "")
+    shown = f"Section {section}" if re.match(r"[A-Z0-9](\.|,| |$)", section) else section
+    return "" if shown == label(claim) else shown
+
+
 def counted(n: int, noun: str, several: str = "") -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {several or noun + 's'}"
+
+
+def pairs(named: dict[str, Any]) -> str:
+    """`torch 2.13.0, numpy 2.4.6`"""
+    return ", ".join(f"{name} {value}" for name, value in (named or {}).items())
 
 
 def spelled(n: int) -> str:
