@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from repro import files, licences, prefetch, report
-from repro.harness import differences, progress, provenance, records, schedule
+from repro.harness import differences, process, progress, provenance, records, schedule
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
 from repro.harness.results import SCHEMA, Results
@@ -109,13 +109,13 @@ def _latest_run(results: Results) -> dict:
     """The header of the newest run; one that is not running any more was interrupted."""
     for path in sorted(results.artifacts.glob("runs/*.json"), reverse=True):
         try:
-            run = files.read_json(path)
+            run = files.read_json(path, sealed=True)
             if not provenance.is_header(run):
                 raise files.DamagedFile(f"{path} is no header of a run")
         except files.DamagedFile as damage:
             files.put_away(path, damage, results.messages)
             continue
-        if run.get("state") == "running" and not records.alive(run.get("pid")):
+        if run.get("state") == "running" and not process.alive(run):
             run["state"] = "interrupted"
         return run
     return {}

@@ -14,8 +14,8 @@ name: with --gpus the trainings of cuda are meant, whether this machine has a GP
    store is what it would be without a cluster: renamed into place, never half-written.
 3. When all jobs have ended it looks again: a training may have needed another one first.
 
-A job that is pre-empted is queued again and goes on from the training's last checkpoint. When
-prefetch is interrupted, SLURM's jobs go on; the next call submits what is missing then.
+A job that is pre-empted writes a checkpoint, is queued again and goes on from there. When prefetch
+is interrupted, SLURM's jobs go on; the next call waits for them and submits what else is missing.
 """
 
 import argparse
@@ -32,8 +32,11 @@ from pathlib import Path
 from typing import Any
 
 from repro.harness.project import Project
+from repro.job import Training
+from repro.submitted import Submitted
 
 ROUNDS = 20  # of trainings that need others first
+POLL = 10.0  # seconds between two questions to squeue
 GIVEN = ("partition", "account")  # to SLURM, under these names
 SETTINGS = ("scale", "seed", "store", "data", "threads")  # of pytest, the same for every job
 
@@ -48,24 +51,6 @@ class Missing:
         return f"{self.kind}/{self.key} for {self.test}"
 
 
-@dataclass(frozen=True)
-class Training:
-    """One job; submitit calls it, and asks it how to go on after a pre-emption."""
-
-    command: list[str]
-    cwd: str
-
-    def __call__(self) -> None:
-        done = subprocess.run(self.command, cwd=self.cwd, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"exit code {done.returncode}: {shlex.join(self.command)}")
-
-    def checkpoint(self) -> Any:
-        import submitit
-
-        return submitit.helpers.DelayedSubmission(self)
-
-
 def main(arguments: list[str]) -> int:
     options, rest = _parser().parse_known_args(arguments)
     root = options.project.resolve()
@@ -76,27 +61,58 @@ def main(arguments: list[str]) -> int:
         *_settings(options),
         *_where(options, "--store-device"),
     ]
+    submitted = Submitted(root / (options.store or Project(root).store))
     failed: set[str] = set()
     made: set[str] = set()
     for _ in range(ROUNDS):
         wanted = [one for one in missing(root, listing) if one.key not in failed]
         failed |= _not_found(wanted, made)
         wanted = [one for one in wanted if one.key not in failed]
-        if not wanted or options.dry_run:
+        if options.dry_run:
+            return _tell(wanted, submitted, options)
+        if not wanted:
             break
         print(_counted(wanted, "missing"), flush=True)
-        failed |= _make(wanted, options, root)
-        made |= {one.key for one in wanted} - failed
+        waiting = _waiting(wanted, submitted, options)
+        new = [one for one in wanted if one.key not in waiting]
+        failed |= _make(new, options, root, submitted)
+        _wait_for(waiting, submitted)
+        made |= {one.key for one in new} - failed
     else:
         print("trainings keep asking for others: gave up", file=sys.stderr)
         return 1
-    if options.dry_run:
-        for one in wanted:
-            print(f"{one}\n    {shlex.join(_command(one, options))}")
-        print(f"{_counted(wanted, 'missing')}; nothing was submitted{_asked_of_slurm(options)}")
-        return 0
     print(_counted(failed, "still missing: see the logs") if failed else "nothing is missing")
     return 1 if failed else 0
+
+
+def _tell(wanted: list[Missing], submitted: Submitted, options: argparse.Namespace) -> int:
+    waiting = _waiting(wanted, submitted, options)
+    for one in wanted:
+        if one.key not in waiting:
+            print(f"{one}\n    {shlex.join(_command(one, options))}")
+    print(f"{_counted(wanted, 'missing')}; nothing was submitted{_asked_of_slurm(options)}")
+    return 0
+
+
+def _waiting(
+    wanted: list[Missing], submitted: Submitted, options: argparse.Namespace
+) -> dict[str, str]:
+    """Jobs by key that an earlier call has left in SLURM's queue."""
+    if options.executor != "slurm":
+        return {}
+    waiting = submitted.waiting(one.key for one in wanted)
+    for one in wanted:
+        if one.key in waiting:
+            print(f"in SLURM's queue since an earlier call, job {waiting[one.key]}: {one}")
+    return waiting
+
+
+def _wait_for(waiting: dict[str, str], submitted: Submitted) -> None:
+    try:
+        while waiting := submitted.waiting(waiting):
+            time.sleep(POLL)
+    except KeyboardInterrupt:
+        raise SystemExit(_go_on(list(waiting.values()), "slurm")) from None
 
 
 def _not_found(wanted: list[Missing], made: set[str]) -> set[str]:
@@ -193,14 +209,18 @@ def missing(root: Path, arguments: list[str]) -> list[Missing]:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):  # 1: a claim is red; that is not asked here
             raise SystemExit(f"{done.stdout}{done.stderr}\npytest could not list the trainings")
-        found: dict[str, Missing] = {}
-        for path in sorted(Path(folder).glob("claims/*/*/tests/*.json")):
-            record = json.loads(path.read_text())
-            for entry in record.get("store", ()):
-                if entry["reason"] == "missing":
-                    test = shlex.split(record["command"])[1]
-                    one = Missing(entry["kind"], entry["key"], test)
-                    found.setdefault(one.key, one)
+        return asked_in_vain(Path(folder))
+
+
+def asked_in_vain(artifacts: Path) -> list[Missing]:
+    found: dict[str, Missing] = {}
+    for path in sorted(artifacts.glob("claims/*/*/tests/*.json")):
+        record = json.loads(path.read_text())
+        for entry in record.get("store", ()):
+            if entry["reason"] in ("missing", "damaged"):
+                test = shlex.split(record["command"])[1]
+                one = Missing(entry["kind"], entry["key"], test)
+                found.setdefault(one.key, one)
     return list(found.values())
 
 
@@ -231,8 +251,12 @@ def _command(one: Missing, options: argparse.Namespace) -> list[str]:
     return [*_pytest([one.test, *same]), *own]
 
 
-def _make(wanted: list[Missing], options: argparse.Namespace, root: Path) -> set[str]:
+def _make(
+    wanted: list[Missing], options: argparse.Namespace, root: Path, submitted: Submitted
+) -> set[str]:
     """Submit, wait, tell; the keys of those that failed."""
+    if not wanted:
+        return set()
     executor = _executor(options, root)
     jobs, failed, waiting = {}, set(), list(wanted)
 
@@ -243,6 +267,8 @@ def _make(wanted: list[Missing], options: argparse.Namespace, root: Path) -> set
         with executor.batch():
             for one in waiting:
                 submit(one)
+        for one, job in jobs.items():
+            submitted.note(one.key, job.job_id)
         waiting = []
     try:
         while waiting or jobs:
@@ -251,6 +277,7 @@ def _make(wanted: list[Missing], options: argparse.Namespace, root: Path) -> set
             for one, job in list(jobs.items()):
                 if job.done():
                     del jobs[one]
+                    submitted.forget(one.key)
                     if not _ended_well(one, job):
                         failed.add(one.key)
             time.sleep(0.2)

@@ -321,7 +321,7 @@ def unfinished(log):
 
 TO_DISK = [
     (os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "chmod"), (os, "rmdir"),
-    (tempfile, "mkstemp"), (tempfile, "mkdtemp"),
+    (tempfile, "mkstemp"), (tempfile, "mkdtemp"), (entry, "exchange"),
 ]  # fmt: skip
 FEW = Small(seed=7, steps=3)
 

@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+import json
 import os
 import random
 import resource
@@ -9,8 +10,9 @@ import shutil
 import tempfile
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -18,12 +20,13 @@ from battle import EACH, FEW, TO_DISK, digest, interrupted_at, slot_of, train, v
 from demo import Demo
 from reliability import FULL, keep
 
-from repro import __main__, files
+from repro import __main__, files, prefetch
 from repro.harness import provenance
 from repro.harness.journal import Journal
 from repro.harness.project import ClaimTest, Project
 from repro.harness.records import Record
-from repro.training import NotComputed, Outcome, Store, Workspace, entry
+from repro.training import Outcome, Spec, Store, Workspace, entry
+from repro.training.store import DamagedEntry
 
 pytestmark = pytest.mark.reliability
 
@@ -144,9 +147,11 @@ def test_a_damaged_file_of_artifacts_is_set_aside_and_no_number_is_wrong(
     for number in range(OFTEN.get(damage, 1)):
         shutil.copytree(tmp_path / "whole", artifacts := tmp_path / str(number))
         [path] = artifacts.glob(OF_ARTIFACTS[name])
-        path.write_bytes(DAMAGES[damage](path.read_bytes(), chance))
+        before = path.read_bytes()
+        path.write_bytes(after := DAMAGES[damage](before, chance))
         said, found, header = report(ran, artifacts, capsys)
         noticed = "; set aside as " in said and any(artifacts.rglob("*.set-aside-*"))
+        assert noticed or json.loads(before) == json.loads(after), "it says what it said"
         expected = without if noticed and name == "record" else claim
         right = found["verdict"] == expected["verdict"] and header in (
             [run, {}] if noticed else [run]
@@ -154,6 +159,28 @@ def test_a_damaged_file_of_artifacts_is_set_aside_and_no_number_is_wrong(
         right = right and (expected is without or found == claim)
         outcomes[("set aside" if noticed else "same") if right else "wrong"] += 1
     judged(f"2-artifacts-{name}", f"artifacts: {name}", damage, outcomes)
+
+
+@pytest.mark.parametrize("name", OF_ARTIFACTS)
+def test_a_flipped_bit_in_the_word_checksum_is_seen(ran, tmp_path, capsys, name):
+    """The seal is asked for: a file whose seal goes by another name has none."""
+    for bit in range(64) if FULL else (0, 37):
+        shutil.copytree(ran.artifacts, artifacts := tmp_path / str(bit))
+        [path] = artifacts.glob(OF_ARTIFACTS[name])
+        content = path.read_bytes()
+        place = content.rindex(b'"checksum"') + 1 + bit // 8
+        flipped = bytes([content[place] ^ 1 << bit % 8])
+        path.write_bytes(content[:place] + flipped + content[place + 1 :])
+        said, _, _ = report(ran, artifacts, capsys)
+        assert f"{path.name}.set-aside-" in said
+
+
+def test_results_whose_checksum_goes_by_another_name_are_not_compared(ran, tmp_path, capsys):
+    """A snapshot has no seal, so `diff` asks for none; but it knows all keys of a results.json."""
+    whole = ran.artifacts / "results.json"
+    (path := tmp_path / "a.json").write_text(whole.read_text().replace('"checksum"', '"chechsum"'))
+    assert __main__.main(["diff", str(whole), str(path)]) == 2
+    assert f"{path} is no results.json: 'chechsum' is no part of it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("damage", DAMAGES if FULL else ["bit flipped"])
@@ -205,6 +232,33 @@ def test_holds(claim):
     found = claim.train(Slow(), train).outcome
     claim.at_most(found.numbers["value"], 1.0, "value", equation="(1)", source="theorem: invented")
 """
+
+
+@dataclass(frozen=True)
+class Slow(Spec):
+    """As the claims have it."""
+
+    kind: ClassVar[str] = "slow"
+    version: ClassVar[int] = 1
+    name: str = "lemma-1"
+
+
+def test_a_damaged_entry_makes_a_readonly_run_red_and_prefetch_makes_it_anew(demo):
+    """What is missing is not run, and says so; what is damaged must not look like that."""
+    demo.claim("lemma-1", TRAINED.replace("NAME", "lemma-1"), evidence=["train"])
+    demo.claim("lemma-2", TRAINED.replace("NAME", "lemma-2"), evidence=["train"])
+    entry = Store(demo.root / "store").get(Slow(), lambda *_: Outcome({"value": 0.5}))
+    path = entry.directory / "state.safetensors"
+    path.write_bytes(flipped(path.read_bytes(), random.Random(0)))
+    done = demo.run("--store-mode", "readonly", "-n0")
+    assert done.returncode == 1, done.stdout
+    assert "checksum of state.safetensors differs" in done.stdout
+    assert "to set it aside and train it anew: run without --store-mode readonly" in done.stdout
+    verdicts = [demo.result(id)["verdict"] for id in ("lemma-1", "lemma-2")]
+    assert verdicts == ["error", "not-run"]
+    missing = prefetch.asked_in_vain(demo.artifacts)
+    assert entry.key in {one.key for one in missing}
+    assert len(missing) == 2
 
 
 @pytest.mark.parametrize("time", range(5 if FULL else 1))
@@ -389,7 +443,7 @@ def test_a_read_only_disk_gives_what_is_there_and_says_what_it_cannot_make(tmp_p
     (kept.directory / "spec.json").write_bytes(b"")
     with monkeypatch.context() as patch:
         only_reading(patch)
-        with pytest.raises(NotComputed, match=r"damaged .*spec\.json"):
+        with pytest.raises(DamagedEntry, match=r"damaged .*spec\.json"):
             Store(tmp_path, "readonly").get(FEW, train)
     assert digest(store.get(FEW, train).outcome) == digest(kept.outcome)
 

@@ -19,6 +19,7 @@ from demo import CONFTEST, send, wait_for
 from reliability import FULL, keep
 
 from repro.harness import records
+from repro.harness.process import alive
 from repro.harness.time_limit import OutOfTime
 from repro.training import Spec, Store
 
@@ -246,7 +247,7 @@ def disturbed_test(demo):
 def wait_for_the_last_worker(demo):
     """One whose controller was killed takes a moment to notice, and another to die."""
     give_up = time.monotonic() + 180
-    while records.alive(disturbed_test(demo)["pid"]):
+    while alive(disturbed_test(demo)):
         assert time.monotonic() < give_up
         time.sleep(0.05)
 

@@ -47,9 +47,10 @@ from repro.harness.results import Results
 from repro.harness.time_limit import time_limit
 from repro.report import mathml
 from repro.report.numbers import number
-from repro.training import NotComputed, Outcome, Spec, Store, key
+from repro.training import Outcome, Spec, Store, key
 from repro.training import entry as entries
 from repro.training.outcome import pack_sealed, unpack, unpack_sealed
+from repro.training.store import DamagedEntry
 from repro.training.workspace import Workspace
 
 pytestmark = pytest.mark.reliability
@@ -316,8 +317,8 @@ class Ran:
                                     threads=1, workers=0, argv=[])  # fmt: skip
         self.paths["header"] = self.demo.artifacts / "runs/1.json"
         self.paths["collected"] = self.demo.artifacts / "claims/demo2025/lemma-1/collected.json"
-        files.write_json(self.paths["header"], run)
-        files.write_json(self.paths["collected"], {"tests": ["test_holds", "test_control_of_it"]})
+        files.write_sealed(self.paths["header"], run)
+        files.write_sealed(self.paths["collected"], {"tests": ["test_holds", "test_control_of_it"]})
         self.good = {name: files.read_json(path) for name, path in self.paths.items()}
 
 
@@ -372,8 +373,7 @@ def feed_artifacts(case, folder):
     for other, path in ran().paths.items():
         place = folder / path.relative_to(ran().demo.artifacts)
         place.parent.mkdir(parents=True, exist_ok=True)
-        good = files.to_json(ran().good[other]).encode()
-        place.write_bytes(content if other == name else good)
+        place.write_bytes(content if other == name else path.read_bytes())
     results = Results(ran().project, ran().ledger, folder)
     document = results.write(__main__._latest_run(results), ran().ledger.statements)
     report.render(document, folder)
@@ -482,7 +482,7 @@ def feed_entry(case, folder):
     (place / "result.json").write_text(json.dumps(value))
     try:
         found = Store(folder, "readonly").get(Free(1), lambda *_: Outcome())
-    except NotComputed as error:
+    except DamagedEntry as error:
         return says(error, "damaged")
     assert torch.equal(found.outcome.tensors["w"], torch.ones(2))
     assert isinstance(found.outcome.numbers, dict)

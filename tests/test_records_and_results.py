@@ -2,14 +2,16 @@
 
 import json
 import os
+import signal
 import time
 
 import pytest
 
 from repro import files
-from repro.harness import imports, records
+from repro.harness import imports, process, records
+from repro.harness.process import alive
 from repro.harness.project import ClaimTest, Project
-from repro.harness.records import Record, alive, mark, read
+from repro.harness.records import Record, mark, read
 from repro.harness.results import Results
 
 NOBODY = 2**31 - 1  # above the largest process id that Linux gives
@@ -94,9 +96,8 @@ def whole(path):
 
 
 def changed(record, **fields):
-    """What a foreign file would hold; a checksum would tell."""
-    known = files.read_json(record.path)
-    record.path.write_text(json.dumps({**known, **fields}))
+    """A record of somebody else, or forged: sealed as ours are."""
+    files.write_sealed(record.path, {**files.read_json(record.path), **fields})
     return record.path
 
 
@@ -104,6 +105,9 @@ def test_running_means_running_only_while_its_process_lives(record):
     assert whole(record.path)["state"] == "running"
     assert whole(changed(record, pid=NOBODY))["state"] == "interrupted"
     assert whole(changed(record, pid=None))["state"] == "interrupted"
+    ours = process.this()
+    assert whole(changed(record, **ours))["state"] == "running"
+    assert whole(changed(record, **{**ours, "host": "another"}))["state"] == "interrupted"
     assert json.loads(record.path.read_text())["state"] == "running", "reading changes nothing"
 
 
@@ -114,25 +118,56 @@ def test_a_final_state_stays_when_the_process_is_gone(record, state):
 
 
 def test_a_process_is_alive_until_it_has_ended(monkeypatch):
-    assert alive(os.getpid())
-    assert not any(map(alive, [NOBODY, None, "", "x", [], {}, str(os.getpid())]))
-    child = os.posix_spawn("/bin/true", ["true"], {})
-    give_up = time.monotonic() + 10
-    while alive(child):  # dead, and not yet buried
+    ours = process.this()
+    assert alive(ours)
+    child = os.posix_spawn("/bin/sleep", ["sleep", "60"], {})
+    known = ours | {"pid": child, "born": process._state_and_birth(child)[1]}
+    assert alive(known)
+    os.kill(child, signal.SIGKILL)
+    give_up = time.monotonic() + 60
+    while alive(known):  # dead, and not yet buried
         assert time.monotonic() < give_up
         time.sleep(0.01)
     os.waitpid(child, 0)
+    assert not alive(known)
 
     def not_allowed(pid, signal):
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", not_allowed)
-    assert alive(NOBODY), "a process of another user"
+    assert alive(ours), "a process of another user"
 
 
-@pytest.mark.parametrize("pid", [0, -1, True, 2**70, float("inf")], ids=repr)
-def test_what_can_be_no_process_is_not_alive(pid):
-    assert not alive(pid)
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"host": "another"},
+        {"host": None},
+        {"born": 0},
+        {"born": None},
+        *[{"pid": pid} for pid in (NOBODY, None, "", [], {}, 0, -1, True, 2**70, float("inf"))],
+        {"pid": str(os.getpid())},
+    ],
+    ids=repr,
+)
+def test_a_process_elsewhere_or_before_ours_or_none_is_not_alive(who):
+    """Our pid, on another machine or given out again, is not the process that is meant."""
+    assert not alive({**process.this(), **who})
+    assert not alive({"pid": os.getpid()}), "as it was written before"
+
+
+def test_a_machine_that_was_started_again_is_another(monkeypatch, tmp_path):
+    before = process.this()
+    (again := tmp_path / "boot_id").write_text("another")
+    monkeypatch.setattr(process, "BOOT", again)
+    process.host.cache_clear()
+    try:
+        assert not alive(before)
+        again.unlink()
+        process.host.cache_clear()
+        assert alive(process.this()), "a system that does not tell"
+    finally:
+        process.host.cache_clear()
 
 
 def test_a_mark_is_for_records_that_could_not_end_by_themselves(record):
@@ -147,21 +182,28 @@ def test_a_mark_is_for_records_that_could_not_end_by_themselves(record):
 
 # --- damage --------------------------------------------------------------------------------------
 
+
+def sealed(value):
+    return json.dumps({**value, "checksum": files._checksum(value)})
+
+
 DAMAGE = {
     "truncated": (lambda known: json.dumps(known)[:50], "is not JSON"),
     "empty": (lambda known: "", "is not JSON"),
     "a list": (lambda known: json.dumps([known]), "does not hold an object"),
-    "newer": (
-        lambda known: json.dumps({**known, "schema": 2}),
-        "has schema 2, this version reads 1",
+    "newer": (lambda known: sealed({**known, "schema": 2}), "has schema 2, this version reads 1"),
+    "no checksum": (json.dumps, "the checksum of a.json differs"),
+    "another word": (
+        lambda known: sealed(known).replace('"checksum"', '"chechsum"'),
+        "the checksum of a.json differs",
     ),
-    "foreign": (lambda known: '{"schema": 1}', "'claim' is missing or not a word"),
+    "foreign": (lambda known: sealed({"schema": 1}), "'claim' is missing or not a word"),
     "no list": (
-        lambda known: json.dumps({**known, "checks": {}}),
+        lambda known: sealed({**known, "checks": {}}),
         "'checks' is missing or not a list",
     ),
     "no numbers": (
-        lambda known: json.dumps({**known, "records": []}),
+        lambda known: sealed({**known, "records": []}),
         "'records' or 'seconds' is missing or odd",
     ),
 }
@@ -199,7 +241,7 @@ def test_a_record_that_another_process_sets_aside_first_is_not_said(record, monk
 def test_the_message_names_the_file_also_when_a_list_is_missing(record):
     known = files.read_json(record.path)
     del known["table"]
-    record.path.write_text(json.dumps(known))
+    files.write_sealed(record.path, known)
     messages = []
     read(record.path, messages)
     assert messages[0].startswith(f"{record.path} ")
@@ -238,7 +280,7 @@ def results(demo):
 def collected(demo, id, tests):
     path = demo.artifacts / f"claims/demo2025/{id}/collected.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(tests if isinstance(tests, str) else json.dumps({"tests": tests}))
+    path.write_text(tests if isinstance(tests, str) else sealed({"tests": tests}))
     return path
 
 
@@ -289,7 +331,7 @@ def test_a_claim_shows_what_its_tests_left(demo):
     leave(demo, "lemma-1", run="2", scale="laptop")
     path = leave(demo, "lemma-1", "test_control_of_it")
     known = files.read_json(path)
-    path.write_text(json.dumps({**known, "started": "2000-01-01T00:00:00Z", "seconds": 1000.5}))
+    files.write_sealed(path, {**known, "started": "2000-01-01T00:00:00Z", "seconds": 1000.5})
     claim = results(demo).claim("demo2025/lemma-1")
     assert (claim["verdict"], claim["solid"], claim["pending"]) == ("holds", True, False)
     assert claim["evidence"] == ["construct"]
@@ -366,8 +408,8 @@ def test_damage_in_one_record_is_said_and_the_other_claims_are_kept(demo):
 
 HOLDS, CONTROL = "test_holds", "test_control_of_it"
 COLLECTED = {
-    "no list": (None, [CONTROL, HOLDS], "holds", "1 checks passed"),
-    "all, in its order": ([HOLDS, CONTROL], [HOLDS, CONTROL], "holds", "1 checks passed"),
+    "no list": (None, [CONTROL, HOLDS], "holds", "1 check passed"),
+    "all, in its order": ([HOLDS, CONTROL], [HOLDS, CONTROL], "holds", "1 check passed"),
     "one has not run": ([HOLDS, "test_x", CONTROL], [HOLDS, CONTROL], "not-run", "1 of 3 tests"),
     "one is left over": ([CONTROL], [CONTROL], "not-run", "no test of the statement"),
     "all are left over": ([], [], "not-run", "no test of the statement"),
@@ -386,7 +428,11 @@ def test_the_list_of_collected_tests_says_which_count(demo, names, shown, verdic
     assert found.claim("demo2025/lemma-1")["why"].startswith(why)
 
 
-@pytest.mark.parametrize("damage", ["", "[1]", '{"names": []}'], ids=["empty", "a list", "other"])
+@pytest.mark.parametrize(
+    "damage",
+    ["", "[1]", sealed({"names": []}), '{"tests": ["test_holds"]}'],
+    ids=["empty", "a list", "other", "no checksum"],
+)
 def test_a_damaged_list_of_tests_is_set_aside_and_said(demo, damage):
     demo.claim("lemma-1")
     leave_all(demo, "lemma-1")
@@ -418,7 +464,7 @@ def test_a_record_with_odd_contents_does_not_end_everything(demo, odd):
     demo.claim("lemma-1")
     leave_all(demo, "lemma-1")
     path = leave(demo, "lemma-1")
-    path.write_text(json.dumps({**files.read_json(path), **odd}))
+    files.write_sealed(path, {**files.read_json(path), **odd})
     assert len(results(demo).messages) == 1
 
 

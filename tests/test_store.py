@@ -3,6 +3,7 @@
 Kills, waiting and resuming, which need a training that takes its time, are in test_training.py.
 """
 
+import errno
 import importlib.util
 import json
 import math
@@ -12,6 +13,7 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +35,7 @@ from repro.training import (
 )
 from repro.training import entry as entries
 from repro.training.spec import context_of
+from repro.training.store import DamagedEntry
 
 ROOT = Path(entries.__file__).parents[2]
 HERE = {"device": "cpu", "torch": "2.13"}
@@ -309,7 +312,7 @@ def test_a_damaged_entry_is_set_aside_and_recomputed(tmp_path, damage):
     sound = store.get(Free(1), train)
     break_it, said = DAMAGES[damage]
     break_it(sound.directory)
-    with pytest.raises(NotComputed, match=said):
+    with pytest.raises(DamagedEntry, match=said):
         Store(tmp_path, "readonly").get(Free(1), train)
     again = store.get(Free(1), train)
     pattern = r"computed: the entry was damaged \((.*)\) and is set aside as (.*)"
@@ -383,10 +386,44 @@ def test_a_rename_that_fails_leaves_what_was_there_before(tmp_path, monkeypatch,
     monkeypatch.undo()
     old = Store(tmp_path).get(Free(), train)
     monkeypatch.setattr(os, "rename", fail_for_prepared)
+    monkeypatch.setattr(entries, "exchange", lambda *_: False)
     with pytest.raises(failure):
         Store(tmp_path, "refresh").get(Free(), lambda *_: Outcome({"value": "new"}))
     assert same(Store(tmp_path).get(Free(), train).outcome, old.outcome)
     assert len(list((tmp_path / "free").iterdir())) == 2
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL, None], ids=str)
+def test_an_entry_made_anew_takes_the_old_ones_place_in_one_step_where_it_can(
+    tmp_path, monkeypatch, number
+):
+    """`number`: what a file system says that cannot exchange two names."""
+    Store(tmp_path).get(Free(), train)
+    renamed, rename = [], os.rename
+    monkeypatch.setattr(os, "rename", lambda *names: renamed.append(names) or rename(*names))
+    if number is not None:
+        libc = SimpleNamespace(renameat2=lambda *_: -1)
+        monkeypatch.setattr(entries.ctypes, "CDLL", lambda *_, **__: libc)
+        monkeypatch.setattr(entries.ctypes, "get_errno", lambda: number)
+    elif not can_exchange(tmp_path):
+        pytest.skip("this file system cannot exchange two names")
+    new = Store(tmp_path, "refresh").get(Free(), lambda *_: Outcome({"value": "new"}))
+    assert new.outcome.numbers == {"value": "new"}
+    assert len(renamed) == (0 if number is None else 2)
+    assert len(list((tmp_path / "free").iterdir())) == 2
+
+
+def can_exchange(folder):
+    for name in ("one", "other"):
+        (folder / name).write_text(name)
+    can = entries.exchange(folder / "one", folder / "other")
+    assert (folder / "one").read_text() == ("other" if can else "one")
+    return can
+
+
+def test_an_exchange_that_fails_for_another_reason_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match="other"):
+        entries.exchange(tmp_path / "one", tmp_path / "other")
 
 
 # ---- modes ---------------------------------------------------------------------------------------
@@ -419,7 +456,7 @@ def test_readonly_finds_what_is_there_and_writes_nothing(tmp_path):
     truncate(kept.directory / "result.json")
     damaged = listing(tmp_path)
     assert damaged != before  # the comparison can tell
-    with pytest.raises(NotComputed, match="damaged"):
+    with pytest.raises(DamagedEntry, match=r"to set it aside and train it anew: run without"):
         Store(tmp_path, "readonly").get(Free(), train)
     assert listing(tmp_path) == damaged
 

@@ -85,15 +85,20 @@ class Claim:
     def train(self, spec: "S", train: "Callable[[S, Workspace], Outcome]") -> "Stored":
         """The finished training of `spec`, from the store or made now; the record says which."""
         from repro.training import NotComputed
+        from repro.training.store import DamagedEntry
 
         store = self._store(device=self.device.type, progress=self.progress, say=self.progress.say)
         try:
             stored = store.get(spec, train, wait=self._waits)
-        except NotComputed as missing:
+        except (NotComputed, DamagedEntry) as error:
+            damaged = isinstance(error, DamagedEntry)
+            reason = "damaged" if damaged else "missing"
             self._record.append(
-                "store", {"kind": spec.kind, "key": missing.key, "reason": "missing", "seconds": 0}
+                "store", {"kind": spec.kind, "key": error.key, "reason": reason, "seconds": 0}
             )
-            pytest.skip(str(missing))
+            if damaged:
+                raise
+            pytest.skip(str(error))
         if stored.key not in (entry["key"] for entry in self._record.data["store"]):
             self._record.append(
                 "store",
@@ -112,10 +117,11 @@ class Claim:
         So two tests that need the same ten trainings make five each, at the same time.
         """
         from repro.training import Busy
+        from repro.training.store import DamagedEntry
 
         waiting = dict(enumerate(items))
         done: dict[int, U] = {}
-        missing: BaseException | None = None
+        missing: list[BaseException] = []
         while waiting:
             self._waits = False
             for place in list(waiting):
@@ -123,14 +129,14 @@ class Claim:
                     done[place] = do(waiting[place])
                 except Busy:
                     continue
-                except pytest.skip.Exception as reason:  # the others are asked for all the same
-                    missing = reason
+                except (pytest.skip.Exception, DamagedEntry) as reason:
+                    missing.append(reason)  # the others are asked for all the same
                 del waiting[place]
             self._waits = True
             for place in list(waiting)[:1]:
                 done[place] = do(waiting.pop(place))
-        if missing is not None:
-            raise missing
+        for reason in sorted(missing, key=lambda one: not isinstance(one, DamagedEntry)):
+            raise reason
         return [done[place] for place in sorted(done)]
 
     def data(self, name: str) -> Path:

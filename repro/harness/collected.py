@@ -28,7 +28,7 @@ def note(items: list[pytest.Item], config: pytest.Config, context: Context) -> N
     for id, names in tests.items():
         path = claim_folder(context.artifacts, id) / FILE
         try:
-            known = files.read_json(path).get("tests")
+            known = files.read_json(path, sealed=True).get("tests")
         except (FileNotFoundError, files.DamagedFile):
             known = None
         if known != names:

@@ -31,6 +31,7 @@ class Difference:
 
 
 SETTINGS = ("scale", "seed", "device")
+KEYS = ("schema", "title", "run", "messages", "papers", "coverage", "claims")  # of a results.json
 
 
 def settings(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
@@ -57,6 +58,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Differen
 
 def defect(results: Mapping[str, Any]) -> str:
     """What keeps an object from being a results.json, or nothing."""
+    if unknown := sorted(set(results) - set(KEYS)):  # also a checksum whose name was damaged
+        return f"{unknown[0]!r} is no part of it"
     claims = results.get("claims")
     if not isinstance(claims, list):
         return "'claims' is missing or not a list"

@@ -1,13 +1,14 @@
 """The header of a run: what was asked for, by which code, on what."""
 
 import importlib.metadata
-import os
 import platform
 import secrets
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
+
+from repro.harness import process
 
 SHAPE = {  # of a header, as far as the page depends on it
     "id": str, "state": str, "git": str | None, "versions": dict, "collected": int, "reported": int,
@@ -30,7 +31,7 @@ def run_header(root: Path, run: str, **settings: Any) -> dict[str, Any]:
         "started": now(),
         "finished": None,
         "state": "running",
-        "pid": os.getpid(),
+        **process.this(),
         **settings,
         **git_state(root),
         "versions": versions(),

@@ -5,14 +5,13 @@ atomic rename, so that a killed process leaves what it had measured, marked as r
 """
 
 import contextlib
-import os
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from repro import files
-from repro.harness import provenance
+from repro.harness import process, provenance
 
 SCHEMA = 1
 ANY = object  # a number, or whatever was measured
@@ -45,7 +44,7 @@ class Record:
             "state": "running",
             "started": provenance.now(),
             "seconds": 0.0,
-            "pid": os.getpid(),
+            **process.this(),
             "message": "",
             "records": {},
             "checks": [],
@@ -110,7 +109,7 @@ class Record:
 def read(path: Path, messages: list[str] | None = None) -> dict[str, Any] | None:
     """A test's record, or None. With `messages`, a damaged one is set aside and said there."""
     try:
-        data = files.read_json(path, schema=SCHEMA)
+        data = files.read_json(path, schema=SCHEMA, sealed=True)
         defect = _defect(data)
         if defect:
             raise files.DamagedFile(f"{path} is no record: {defect}")
@@ -121,7 +120,7 @@ def read(path: Path, messages: list[str] | None = None) -> dict[str, Any] | None
             return None
         files.put_away(path, damage, messages)
         return None
-    if data["state"] == "running" and not alive(data.get("pid")):
+    if data["state"] == "running" and not process.alive(data):
         data["state"] = "interrupted"
     return data
 
@@ -173,19 +172,3 @@ def mark(path: Path, state: str, message: str) -> None:
     if data is not None and data["state"] in ("running", "interrupted"):
         with contextlib.suppress(OSError):
             files.write_sealed(path, {**data, "state": state, "message": message})
-
-
-def alive(pid: Any) -> bool:
-    """Whether that process still works; one that is dead and not yet buried does not."""
-    if type(pid) is not int or not 0 < pid < 2**31:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:  # no /proc here, or gone by now
-        return True

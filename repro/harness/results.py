@@ -121,7 +121,7 @@ class Results:
             return
         self._ours.add(path)
         try:
-            if key not in files.read_json(path, schema=SCHEMA):
+            if key not in files.read_json(path, schema=SCHEMA, sealed=True):
                 raise files.DamagedFile(f"{path} is not ours: it has no {key!r}")
         except FileNotFoundError:
             return
@@ -185,7 +185,7 @@ def read_tests(
             messages.append(f"{path} is a record of {test['claim']} and does not count here")
     path = folder / "collected.json"
     try:
-        expected = files.read_json(path).get("tests")
+        expected = files.read_json(path, sealed=True).get("tests")
         if not isinstance(expected, list) or not all(isinstance(name, str) for name in expected):
             raise files.DamagedFile(f"{path} does not list tests")
     except (FileNotFoundError, files.DamagedFile) as damage:

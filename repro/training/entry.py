@@ -10,7 +10,8 @@ A folder is prepared beside its final place and appears by one rename. Reading t
 names of the files, their checksums, the checksum of result.json itself and the spec are compared.
 """
 
-import contextlib
+import ctypes
+import errno
 import importlib.metadata
 import json
 import os
@@ -34,6 +35,8 @@ from repro.training.outcome import Outcome, pack, revive, sha256, unpack
 from repro.training.spec import Spec, dump, identity, key
 
 SCHEMA = 1
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2
+CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 CONTENT = ("spec.json", "state.safetensors")
 FILES = ("result.json", *CONTENT)
 SHAPE: dict[str, type | tuple[type, ...]] = {  # of result.json
@@ -96,7 +99,7 @@ def write(slot: Slot, outcome: Outcome, *, seconds: float, source: str, run: str
         _swap_in(prepared, slot.directory)
         sync_folder(parent)
     finally:
-        shutil.rmtree(prepared, ignore_errors=True)  # there only if the rename did not happen
+        shutil.rmtree(prepared, ignore_errors=True)  # the old entry, or what was not renamed
 
 
 def read(slot: Slot) -> Entry:
@@ -145,17 +148,37 @@ def _prepare(folder: Path, slot: Slot, outcome: Outcome, about: dict[str, Any]) 
 
 
 def _swap_in(prepared: Path, final: Path) -> None:
-    """One rename, or two if an entry is replaced; the old one comes back if the second fails."""
+    """In one step: a rename, or two entries change places and the old one is then removed.
+
+    Where they cannot (NFS), there are two renames and a moment without either entry between them;
+    the old one comes back if the second fails.
+    """
+    if not os.path.lexists(final):
+        os.rename(prepared, final)
+        return
+    if exchange(prepared, final):
+        return
     old = prepared.with_name(f"{prepared.name}.old")
-    with contextlib.suppress(FileNotFoundError):
-        os.rename(final, old)
+    os.rename(final, old)
     try:
         os.rename(prepared, final)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(old, final)
+        os.rename(old, final)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Two names change places at once; False if the system or this file system cannot."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # of Linux
+    if rename is None:
+        return False
+    names = (AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other))
+    if rename(*names, RENAME_EXCHANGE) == 0:
+        return True
+    if (number := ctypes.get_errno()) in CANNOT_EXCHANGE:
+        return False
+    raise OSError(number, os.strerror(number), os.fspath(other))
 
 
 def _check_names(folder: Path) -> None:

@@ -14,6 +14,9 @@ import contextlib
 import functools
 import inspect
 import os
+import signal
+import socket
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -36,6 +39,14 @@ S = TypeVar("S", bound=Spec)
 
 class NotComputed(LookupError):
     """A store that may not make it was asked for a training that it lacks."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class DamagedEntry(DamagedFile):
+    """A store that may not make it anew holds a training that is not sound."""
 
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
@@ -120,11 +131,19 @@ class Store:
         except FileNotFoundError:
             return None, "no entry"
         except DamagedFile as error:
+            if self.mode == "readonly":
+                raise self._unusable(slot, error) from None
             aside = f" and is set aside as {set_aside(slot.directory).name}" if clear else ""
             return None, f"the entry was damaged ({error}){aside}"
         if self.mode == "refresh" and entry.run != self.run:
             return None, "--store-mode refresh"
         return entry, ""
+
+    def _unusable(self, slot: Slot, damage: DamagedFile) -> DamagedEntry:
+        """What is missing can be left out; what is damaged must be seen."""
+        told = f"{slot} in the store {self.root} is damaged ({damage})"
+        again = "run without --store-mode readonly, or python -m repro prefetch"
+        return DamagedEntry(f"{told}; to set it aside and train it anew: {again}", slot.key)
 
     def _compute(
         self, slot: Slot, source: str, train: Callable[[Workspace], Outcome]
@@ -140,7 +159,7 @@ class Store:
             progress=self._progress,
             say=lambda message: self._say(f"{slot}: {message}"),
         )
-        with _signed(slot):
+        with _signed(slot), _warned(workspace):
             try:
                 outcome = train(workspace)
             except OSError:  # the next checkpoint had no room: the last one is all there is
@@ -188,7 +207,8 @@ def _reused(entry: Entry, source: str) -> str:
 @contextlib.contextmanager
 def _signed(slot: Slot) -> Iterator[None]:
     """While we train, those who wait can read who we are."""
-    name = {"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    name = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
     write_json(slot.beside("holder.json"), name)
     try:
         yield
@@ -196,10 +216,24 @@ def _signed(slot: Slot) -> Iterator[None]:
         slot.beside("holder.json").unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def _warned(workspace: Workspace) -> Iterator[None]:
+    """While we train, SIGUSR2, by which SLURM tells that a job's time is over, is heeded."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGUSR2, lambda *_: workspace.stop_soon())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+
+
 def _holder(slot: Slot) -> str:
     try:
         content = read_json(slot.beside("holder.json"))
-        return f"process {content['pid']}, which has it since {content['since']}"
+        since = f"{content['since']} on {content['host']}"
+        return f"process {content['pid']}, which has it since {since}"
     except (OSError, DamagedFile, KeyError):
         return "another process"
 

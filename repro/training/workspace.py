@@ -64,7 +64,7 @@ class Workspace:
         self._origin = dict(origin or {})
         self._pause = pause
         self._say = say
-        self._resumed = False
+        self._resumed = self._stops = False
         self._began = self._saved = time.monotonic()
 
     @property
@@ -101,7 +101,12 @@ class Workspace:
 
     def due(self) -> bool:
         """Whether it is time for a checkpoint: ask before collecting the tensors for one."""
-        return self._file is not None and time.monotonic() - self._saved >= self._pause
+        late = time.monotonic() - self._saved >= self._pause
+        return self._file is not None and (late or self._stops)
+
+    def stop_soon(self) -> None:
+        """Have the training write a checkpoint at the next occasion, and end there."""
+        self._stops = True
 
     def checkpoint(
         self,
@@ -126,6 +131,8 @@ class Workspace:
         }
         write_atomically(self._file, pack_sealed(tensors, to_json(note)))
         self._saved = time.monotonic()
+        if self._stops:
+            raise KeyboardInterrupt(f"stopped with a checkpoint at step {step} of {total}")
 
     def forget(self) -> None:
         """Remove the checkpoint: the training is complete, or has failed."""
