@@ -90,7 +90,7 @@ def test_the_start_depends_on_the_seed_and_on_nothing_else():
 def test_recipes():
     ours, printed = learner.Recipe.ours(10), learner.Recipe.printed(10)
     assert isinstance(ours.optimizer, Muon)
-    assert ours.optimizer.apart == ("first",)
+    assert ours.optimizer.apart == ("first", "F")
     assert printed.optimizer == Adam(1e-3)
 
 

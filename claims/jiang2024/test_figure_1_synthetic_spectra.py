@@ -5,12 +5,13 @@ phi_i = sqrt2 sin(2 pi i x), r = 2, 6, infinity: the error of a trained Transfor
 m_h = 1, ..., 16 as fast as the singular values decay, and at fixed m_h it grows with r.
 
 Checked, on fresh sequences: the error, mean square and L1, falls with m_h; faster for the faster
-decay; it grows with r; from m_h <= r/2 to m_h >= r it drops by 10 or more, in every seed. Beside it
-stand the construction (exact once m_h >= r), the same construction planted into the network and
-trained on, and the best coupling of rank m_h found for these outputs (spectra.py). Both trainings
-end near the latter, below the construction, which is made for logits; but from random to m_h = 16
-and alpha = 2 training is not long enough, and ends above all three. Sines in the first layer,
-against SiLU.
+decay; it grows with r; from m_h <= r/2 to the largest m_h >= r it drops by 10 or more, in every
+seed (at m_h = r = 6 a training from random may miss the weakest wave: what it finds is recorded).
+Beside it stand the construction (exact once m_h >= r), the same construction planted into the
+network and trained on, and the best coupling of rank m_h found for these outputs (spectra.py). Both
+trainings end near the latter, below the construction, which is made for logits; but from random to
+m_h = 16 and alpha = 2 training is not long enough, and ends above all three. Sines in the first
+layer, against SiLU.
 Controls: the network before training; the head that fits rank 6, on a target of infinite rank.
 
 Not checked: an exponent. Widths up to 16 end where that of the construction begins, at
@@ -42,7 +43,7 @@ ranks = pytest.mark.parametrize("rank", RANKS, ids=["r=2", "r=6", "r=inf"])
 finite_ranks = pytest.mark.parametrize("rank", RANKS[:2], ids="r={}".format)
 SQUARE, ABSOLUTE = "mean square error", "mean absolute error"
 ERRORS = (SQUARE, ABSOLUTE)
-SINES = 40.0  # about 2 pi 6: frequencies of the first layer before training reach up to it
+SINES = 60.0  # beyond 2 pi 6: frequencies of the first layer before training reach up to it
 
 
 def heads(claim, rank):
@@ -77,8 +78,8 @@ def from_random(claim, alpha, rank, m, seed=0, *, sines=SINES, printed=False):
 
 def from_construction(claim, alpha, rank, m):
     learner, spectra = jiang2024.learner, jiang2024.spectra
-    steps = claim.at_scale(smoke=40, laptop=200, paper=2000)
-    recipe = learner.Recipe.ours(steps, batch=32, lr=2e-3, rest=4e-4)
+    steps = claim.at_scale(smoke=60, laptop=200, paper=2000)
+    recipe = learner.Recipe.ours(steps, batch=32, lr=2e-3, rest=1e-4)
     return spectra.FromConstruction(
         spectra.Spectrum(alpha, rank), shape(claim, m, SINES), recipe, 0
     )
@@ -145,7 +146,7 @@ def test_a_larger_head_has_a_smaller_error(alpha, rank, claim):
                 middle[before] / 1.1,
                 f"{kind}, m_h = {after}",
                 equation=f"Figure 1, against m_h = {before}",
-                source="spread: by 1.17 and more, where m_h = 16 the least; 1.1 is asked for",
+                source="spread: by 1.2 and more, at m_h = 16 the least; 1.1 is asked for",
             )
 
 
@@ -154,8 +155,8 @@ def test_a_larger_head_has_a_smaller_error(alpha, rank, claim):
 @pytest.mark.train
 def test_the_error_drops_once_the_head_has_the_rank(alpha, rank, claim):
     """From the largest m_h <= r/2 to the largest of all, seed by seed. With m_h = r = 6 training
-    from random does not find the last wave in every seed; what it finds then is recorded. From the
-    construction the error drops at m_h = r already."""
+    from random finds the last wave for alpha = 3/2 and misses it for alpha = 2, where it is weaker;
+    both drops are recorded. From the construction the error drops at m_h = r already."""
     few, enough = max(m for m in heads(claim, rank) if 2 * m <= rank), heads(claim, rank)[-1]
     for seed in seeds(claim, rank, few):
         errors = {
@@ -171,13 +172,13 @@ def test_the_error_drops_once_the_head_has_the_rank(alpha, rank, claim):
             10,
             f"mean square error, m_h = {few} over m_h = {enough}, seed {seed}",
             equation="m_h ≥ r",
-            source="spread: 27 to 690 seen (smoke: 20 to 135); 10 is asked for",
+            source="spread: 330 to 13,000 (smoke: 23 to 220); 10 is asked for",
         )
     left = error(claim, from_construction(claim, alpha, rank, few))
     for m in (m for m in heads(claim, rank) if m >= rank):
         drop = left / error(claim, from_construction(claim, alpha, rank, m))
         name = f"the same from the construction, m_h = {few} over m_h = {m}"
-        source = "spread: 250 and more seen; 10 is asked for"
+        source = "spread: 350 and more (smoke: 1100); 10 is asked for"
         claim.at_least(drop, 10, name, equation="m_h ≥ r", source=source)
 
 
@@ -205,7 +206,7 @@ def test_the_error_falls_faster_where_the_singular_values_do(claim):
             1.3,
             f"fall of the error from m_h = {few} to {many}, α = 2 over α = 3/2, from {start}",
             equation="Figure 1: (a) against (b)",
-            source="spread: 4.1 and 10 seen (smoke: 1.8); 1.3 is asked for",
+            source="spread: 4.7 and 12 (smoke: 2.2); 1.3 is asked for",
         )
 
 
@@ -258,14 +259,14 @@ def test_the_best_coupling_for_outputs_is_far_below_the_construction(alpha, rank
             1.3,
             f"{SQUARE}, construction over best coupling found, m_h = {m}",
             equation="rank m_h, F = f = id",
-            source="spread: 2 to 7.5 seen; 1.3 is asked for",
+            source="spread: 2 to 7.5; 1.3 is asked for",
         )
         claim.at_most(
             least / best(claim, alpha, rank, m, f"{SQUARE}, fitted"),
             2,
             f"{SQUARE} on fresh sequences over that of the fit, m_h = {m}",
             equation="rank m_h, F = f = id",
-            source="spread: 1.8 seen at m_h = 16; 2 is allowed",
+            source="spread: 1.5, at m_h = 16; 2 is allowed",
         )
 
 
@@ -278,7 +279,7 @@ def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
     for m in (m for m in heads(claim, rank) if not rank or m < rank):
         least = best(claim, alpha, rank, m)
         random = claim.at_scale(smoke=10, laptop=3 if m <= 8 else 10, paper=10)
-        seen = "spread: 0.43 to 1.9 from random, 6.7 at m_h = 16 (smoke: 5.5); else 0.88 to 1.6"
+        seen = "spread: 0.63 to 1.4 from random, 3.6 at m_h = 16 (smoke: 5.2); else 0.83 to 1.5"
         for start, spec, most in (
             ("random", from_random(claim, alpha, rank, m), random),
             ("construction", from_construction(claim, alpha, rank, m), 2),
@@ -294,14 +295,16 @@ def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
 @ranks
 @pytest.mark.train
 def test_training_improves_the_construction_or_leaves_it_exact(alpha, rank, claim):
-    for m in heads(claim, rank):
-        after = error(claim, from_construction(claim, alpha, rank, m))
+    """Both errors. An exact one it leaves to move by its steps of single precision."""
+    exact = {SQUARE: 1e-6, ABSOLUTE: 1e-3}
+    for kind, m in itertools.product(ERRORS, heads(claim, rank)):
+        after = error(claim, from_construction(claim, alpha, rank, m), kind)
         if rank and m >= rank:
-            allowed, source = 1e-6, "spread: 4e-8 seen (smoke: 7e-7); 1e-6 is allowed"
+            allowed, source = exact[kind], "spread: 3e-8, 1.5e-4 (smoke: 2.2e-7, 3.6e-4)"
         else:
-            allowed = of_construction(alpha, rank, m)[SQUARE]
-            source = "spread: a seventh to 0.7 of the error it starts with"
-        name = f"{SQUARE}, trained on from the construction, m_h = {m}"
+            allowed = of_construction(alpha, rank, m)[kind]
+            source = "spread: a seventh to 0.8 of the error it starts with"
+        name = f"{kind}, trained on from the construction, m_h = {m}"
         claim.at_most(after, allowed, name, equation="Figure 1", source=source)
 
 
@@ -333,7 +336,7 @@ def test_sines_in_the_first_layer_learn_in_the_steps_where_silu_does_not(claim):
             2,
             f"{SQUARE}, {label}, over {first}",
             equation="the activation is not printed",
-            source="spread: 128 and more seen; 2 is asked for",
+            source="spread: 930 and more (smoke: 250); 2 is asked for",
         )
     claim.figure(
         jiang2024.pictures.trained_rate.activations(curves),
@@ -356,7 +359,6 @@ def name_of(rank):
 @alphas
 @pytest.mark.train
 def test_the_errors_are_drawn_beside_their_references(alpha, claim):
-    worst = {}
     for kind, file in ((SQUARE, "mean-square"), (ABSOLUTE, "mean-absolute")):
         panels, told = {}, []
         for rank in RANKS:
@@ -369,6 +371,11 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
                 },
             }
             panels[name_of(rank)] = (random, references)
+            for m in (m for m in ms if not rank or m < rank):
+                ratio = references["construction"][m] / references["best"][m]
+                name = f"{kind}, r = {rank or '∞'}, m_h = {m}: construction over best coupling"
+                source = "spread: 1.2 and more; 1.1 is asked for"
+                claim.at_least(ratio, 1.1, name, equation="the figure's caption", source=source)
             told += [
                 f"r = {rank or 'infinity'}, m_h = {m}: {random[m][0]:.2g} from random, "
                 f"{references['from construction'][m]:.2g} from the construction, "
@@ -380,15 +387,11 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
                 panels, kind, nothing=1e-9 if kind == SQUARE else 1e-5
             ),
             f"{file}-{alpha.replace('/', '-')}",
-            caption=f"σ_i = i^(−{alpha}), i ≤ r. What training finds lies at the best coupling of "
-            "rank m_h, below the construction, which is made for logits. Open marks: another seed.",
+            caption=f"σ_i = i^(−{alpha}), i ≤ r. What training finds lies near the best coupling "
+            "of rank m_h; the construction, which is made for logits, lies above it. Open marks: "
+            "another seed.",
             alt=" ".join(told),
         )
-        worst[kind] = {rank: medians(learnt(claim, alpha, rank, kind))[1] for rank in RANKS[:2]}
-    for rank in RANKS[:2]:
-        jensen = worst[ABSOLUTE][rank] / worst[SQUARE][rank] ** 0.5
-        name, source = f"L1 over root mean square, r = {rank}, m_h = 1", "theorem: Jensen"
-        claim.at_most(jensen, 1, name, equation="Figure 1", source=source)
 
 
 @pytest.mark.train
@@ -412,7 +415,7 @@ def test_the_errors_are_drawn_as_printed(claim):
             0.2,
             f"smallest local exponent, alpha = {alpha}, r = ∞",
             equation="Figure 1: the error falls",
-            source="spread: 0.39 seen, at m_h = 16; 0.2 is asked for, no exponent",
+            source="spread: 0.68, at m_h = 16; 0.2 is asked for, no exponent",
         )
     claim.figure(
         jiang2024.pictures.trained_rate.as_printed(panels),
@@ -443,7 +446,7 @@ def test_control_a_network_that_is_not_trained_has_learnt_nothing(rank, claim):
         1000,
         f"{SQUARE}, untrained over trained",
         equation="Figure 1, no training",
-        source="spread: 1e6 seen (smoke: 2e4); 1000 is asked for",
+        source="spread: 8e6 and more (smoke: 2.5e4); 1000 is asked for",
     )
 
 
@@ -457,7 +460,7 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
         claim.at_scale(smoke=1.2, laptop=3, paper=5),
         f"{SQUARE}, r = ∞ over r = 6",
         equation="m_h ≥ r, broken",
-        source="spread: 8 and 57 seen (smoke: 1.3 and 2.8, where training is short)",
+        source="spread: 440 and 74 (smoke: 3.4 and 1.6, where training is short)",
     )
     if claim.scale == "smoke":
         return
@@ -467,5 +470,5 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
         0.1,
         f"{SQUARE}, r = ∞, m_h = 8 over m_h = 3",
         equation="m_h ≥ r, broken",
-        source="spread: 0.2 and 0.3 seen; with r = 6 it is below 0.04",
+        source="spread: 0.28 and 0.14; with r = 6 it is below 0.003",
     )

@@ -10,11 +10,10 @@ Checked, on trained networks, medians and spreads over seeds:
   step by step agree within a derived bound): the exchange raises its error by 1e3 and more, and
   never below the exact floor; a causal filter does not raise it; the filter of Section 6.2, which
   sees the future, does.
-- Transformer (5): 1.5e-5 on the original, 1.9e-5 after the exchange. Most filters of mixed signs
-  stop its training where the smaller sign of each row is lost, at 0.2 to 0.4 of the variance (three
-  hundred times the error of the original), one in five does not, and filters of one sign, positive
-  or negative, never do: the table's last cell, 2.39e-4, depends on the signs of a filter that the
-  paper does not print.
+- Transformer (5): near 1e-5 on the original and after the exchange, in every seed. Most filters of
+  mixed signs stop its training where the smaller sign of each row is lost, at 0.2 to 0.4 of the
+  variance; the same filters with one sign, positive or negative, never do: the table's last cell,
+  2.39e-4, depends on the signs of a filter that the paper does not print.
 Controls: an RNN that sees the sequence reversed; a Transformer without position encoding.
 
 As printed false: 3.57e-2 is below the floor 0.0526 under every linear RNN, with biases or without,
@@ -22,25 +21,25 @@ for the exchange that Appendix C describes (finding on the floor under Table 2).
 be had with the printed filter x(t+s) (claim on (92)): it must have been x(t-s).
 
 Not checked: that training must fail for mixed signs. (5) with n = 32 holds every such target
-(finding on tau d dimensions), so what is seen is about training, not about approximation; with
-other first weights and rates two of these filters were learnt and three were not. Training is no
-law for the order either: of five seeds one stays at 0.037 after the exchange, and one at 4.7e-4
-without it. So medians are compared.
-
-Tuned: about ten recipes were tried, and the one kept is the one that learns the exchanged target
-of seeds 0 to 2. That the exchange changes little is a result for this recipe: with 1500 steps and
-W_Q, W_K six times larger the original is as good (2.2e-5) and the exchanged target is not (3.6e-3,
-0.031); with 8 sequences a step in the place of 16 the original has 2.6e-5, all five seeds below
-4e-5, and the exchanged target 2.8e-3, from 4.2e-5 to 0.050. On seeds 5 to 9, which no choice had
-seen: 1.3e-5 and 1.4e-5, all ten below 4e-5.
+(finding on tau d dimensions), so what is seen is about training, not about approximation, and a
+part of the filters is learnt. Nor that every recipe follows the exchange as well as the original:
+ours was chosen, among about fifteen, because it learns both; several that learn the original as
+well (fewer steps, smaller batches, larger first W_Q and W_K) left seeds of the exchanged target at
+a hundred times its error. The Transformer is not trained on the printed filter x(t+s), which for it
+is a convolution like the other.
 
 Readings: the text of Section 6.2 permutes e^-s, which would leave a convolution; Appendix C the
-inputs. Filters are drawn from N(0, 1) and divided by the sum of absolute values. The encoding
-is not printed: a unit vector for each position, times 4. Trained with Muon, not Adam (learner.py).
-Reduced: at laptop scale 5 seeds, 2000 steps; at smoke scale tau = 8, one seed.
+inputs. Filters are drawn from N(0, 1) and divided by the sum of absolute values; of those drawn we
+take the first that leave more than a tenth of the variance to the smaller sign. The encoding is not
+printed: a unit vector for each position, times 4. RNNs are trained with Adam, Transformers with
+Muon and Adam (learner.py). Seeds 5 and later, which no choice of ours has seen, are part of paper
+scale.
+Reduced: at laptop scale 5 seeds, 2000 steps; at smoke scale tau = 8, one seed. Paper scale has not
+been run.
 """
 
 import statistics
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -70,11 +69,12 @@ def exponential(claim, **changes):
 
 
 def tasks(claim):
-    """The targets, one for each seed; with one sign: two filters positive, one negative."""
+    """The targets, one for each seed; with one sign: every other filter negative."""
     seeds, tau = setting(claim).seeds, setting(claim).tau
     filters = jiang2024.linear_tasks.of_mixed_signs(seeds, tau)
-    one_sign = [tuple(abs(v) for v in theta) for theta in filters[:3]]
-    one_sign[1:2] = [tuple(-v for v in theta) for theta in one_sign[1:2]]
+    one_sign = [
+        tuple((-1) ** number * abs(v) for v in theta) for number, theta in enumerate(filters)
+    ]
     return {
         ORIGINAL: [exponential(claim)] * seeds,
         EXCHANGED: [exponential(claim, order="exchanged")] * seeds,
@@ -227,17 +227,17 @@ def errors_of_transformers(claim, row):
 def test_the_transformer_follows_every_order(claim):
     original, exchanged = (errors_of_transformers(claim, row) for row in (ORIGINAL, EXCHANGED))
     ratio = statistics.median(exchanged) / statistics.median(original)
-    source = "spread: 1.2 recorded; 5 is allowed (printed: 1.15)"
+    source = "spread: 1.6; 5 is allowed (printed: 1.15)"
     claim.at_most(ratio, 5, "altered / original", equation="Table 2, Trans.", source=source)
     near, source = claim.at_scale(
-        smoke=(1e-3, "spread: 1e-4 recorded at smoke scale"),
-        laptop=(1e-4, "spread: 2e-5 recorded; printed: 2.18e-5"),
+        smoke=(1e-3, "spread: 3.3e-5 at smoke scale"),
+        laptop=(1e-4, "spread: 1.5e-5; printed: 2.18e-5"),
         paper=(2.18e-5, "printed: 2.18e-5"),
     )
     level = statistics.median(original)
     claim.at_most(level, near, f"{ERROR}, Trans.", equation="Table 2, original", source=source)
     floor = jiang2024.linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], "free")
-    beyond = "spread: 4e-4 recorded; a hundredth is allowed"
+    beyond = "spread: 4e-4; a hundredth is allowed"
     name = "Transformer over the least possible RNN"
     level = statistics.median(exchanged) / floor
     claim.at_most(level, 0.01, name, equation="Table 2, ordering", source=beyond)
@@ -251,11 +251,11 @@ def test_filters_of_mixed_signs_hurt_the_transformer_and_those_of_one_sign_do_no
     )
     predicted = [jiang2024.linear_tasks.minority(task.matrix()) for task in tasks(claim)[CAUSAL]]
     claim.record(minority=predicted, missed=hurt, missed_with_one_sign=fine)
-    name, source = "part of the variance missed", "spread: 2e-4 to 3e-4 recorded (smoke: 1e-3)"
+    name, source = "part of the variance missed", "spread: 5e-4 and less (smoke: 9e-4)"
     allowed = claim.at_scale(smoke=0.01, laptop=1e-3, paper=1e-3)
     claim.at_most(max(fine), allowed, name, equation="Table 2, one sign", source=source)
     if len(hurt) > 1:  # of several, since now and then one is learnt
-        source = "spread: 0.2 to 0.4 for four of five, 5e-4 for one; 0.03 of two is asked for"
+        source = "spread: 0.27 the second largest of five; 0.03 is asked for"
         second = sorted(hurt)[-2]
         claim.at_least(second, 0.03, name, equation="Table 2, mixed signs", source=source)
 
@@ -290,7 +290,7 @@ def test_neither_is_always_better(claim):
         (CAUSAL, "RNN", "Trans."),
     ):
         ratio, name = medians[better, row] / medians[worse, row], f"{better} over {worse}"
-        source = "spread: 0.02 and less recorded; a tenth is allowed"
+        source = "spread: 0.005 and less; a tenth is allowed"
         claim.at_most(ratio, 0.1, name, equation=f"Table 2, {row}", source=source)
     claim.figure(
         picture(claim, found),
@@ -323,24 +323,34 @@ def picture(claim, found):
 
 
 def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
-    """No filter, no exchange, only time runs backwards."""
+    """No filter, no exchange, only time runs backwards. Trained as the others, it ends near a floor
+    that is as high as theirs is not: at least a million times their error."""
     targets = [exponential(claim, order="reversed")] * setting(claim).seeds
     _, outcome = recurrent(claim, targets)
     errors = outcome.numbers["mean square errors"]
     equation = "Table 2, reversed"
     floors = stay_above_the_floor(claim, targets, errors, "none", equation)
-    source = "spread: floor 0.13, exactly computed, at 32 times and at 8; 0.09 is asked for"
-    claim.at_least(floors[0], 0.09, "least error, RNN", equation=equation, source=source)
+    near, name = "spread: 1.01; twice is allowed", f"{ERROR} over the least possible"
+    claim.at_most(max(errors) / floors[0], 2, name, equation=equation, source=near)
+    ratio, name = min(errors) / max(errors_of_rnns(claim, ORIGINAL)), "reversed / original"
+    source = "spread: 2.8e5 and more; 1e3 is asked for, as of the exchange"
+    claim.at_least(ratio, 1e3, name, equation=equation, source=source)
 
 
 def test_control_a_transformer_without_position_encoding(claim):
     """At the size of smoke scale, where the same network with places learns."""
     of, small = jiang2024.linear_tasks, jiang2024.comparison.SMALL
     task = of.LinearTask(of.Exponential(), encoded=False, tau=small.tau)
-    (spec,) = small.attention([task])
-    error = claim.train(spec, jiang2024.learner.train).outcome.numbers[ERROR]
+    error, told = (
+        claim.train(spec, jiang2024.learner.train).outcome.numbers[ERROR]
+        for seen in (False, True)
+        for spec in small.attention([replace(task, encoded=seen)])
+    )
     least = of.floor_without_places(task.matrix())
-    claim.record(without_places=error, least_possible=least)
+    claim.record(without_places=error, with_places=told, least_possible=least)
+    ratio, source = error / told, "spread: 580; 30 is asked for"
+    name = "without places over with places"
+    claim.at_least(ratio, 30, name, equation="Table 2, no places", source=source)
     source = "theorem: the others in whatever order (floor_without_places), less a tenth: sampled"
     name = f"{ERROR}, Trans."
     claim.at_least(error, 0.9 * least, name, equation="Table 2, no places", source=source)

@@ -15,13 +15,15 @@ Checked:
 Controls: an RNN that sees the sequence reversed; a Transformer without position encoding.
 
 As printed false, read as what 128 units can do: 5.58, and that an RNN cannot have this kernel.
-Repaired: the level of an RNN whose training has not begun; hard to train it is.
+Repaired: 5.58 is the level of the best constant, which an RNN passes early in its training; it is
+hard to train to the end.
 
 Not checked: the paper's permutation, which is not printed; ours is that of Table 2. Its kernel is
 not printed either: one drawn for each seed. Outputs are standardised for the Transformer.
 Tuned on the original target of seed 0: at twice the rate, or with outputs as they are, training
-stayed at the level of a constant. Paper scale has not been run.
-Reduced: at laptop scale 5 kernels, 2000 steps; at smoke scale tau = 8, one kernel.
+stayed at the level of a constant. RNNs are trained with Adam, Transformers with Muon and Adam.
+Reduced: at laptop scale 5 kernels, 1400 steps; at smoke scale tau = 8, one kernel. Paper scale has
+not been run.
 """
 
 import statistics
@@ -120,7 +122,8 @@ def test_the_printed_errors_are_those_of_a_constant(claim):
     claim.record(constant_5_percent=low, constant_median=middle, constant_95_percent=high)
     source = f"spread: nine tenths of {count} kernels"
     for row, value in PRINTED["RNN"].items():
-        claim.table(row, "RNN", paper=value, ours=middle, note="the best constant, no training")
+        place = f"{row}, no network"
+        claim.table(place, "RNN", paper=value, ours=middle, note="best constant, median of kernels")
         claim.at_least(value, low, f"printed {ERROR}", equation=f"Table 3, {row}", source=source)
         claim.at_most(value, high, f"printed {ERROR}", equation=f"Table 3, {row}", source=source)
 
@@ -152,7 +155,7 @@ def test_training_takes_the_rnn_far_below_a_constant(claim):
     pairs = zip(errors_of_rnns(claim, GIVEN), constants(claim, GIVEN), strict=True)
     ratios = [error / constant for error, constant in pairs]
     claim.record(rnn_over_a_constant=ratios)
-    source = "spread: 0.01 to 0.02 recorded; a tenth is allowed"
+    source = "spread: 0.015 and less; a tenth is allowed"
     name = "RNN over a constant"
     claim.at_most(max(ratios), 0.1, name, equation="Table 3, original", source=source)
 
@@ -175,7 +178,7 @@ def test_training_takes_the_transformer_far_below_a_constant(row, claim):
     pairs = zip(errors_of_transformers(claim, row), constants(claim, row), strict=True)
     ratios = [error / constant for error, constant in pairs]
     claim.record(transformer_over_a_constant=ratios)
-    source = "spread: 6e-5 to 2.2e-4 recorded (smoke: 3.5e-4); a hundredth is allowed"
+    source = "spread: 3.7e-4 and less (smoke: 5.1e-4); a hundredth is allowed"
     name, equation = "Transformer over a constant", f"Table 3, {row.lower()}"
     claim.at_most(max(ratios), 0.01, name, equation=equation, source=source)
 
@@ -188,13 +191,13 @@ def test_the_transformer_learns_both(claim):
     }
     tabulate(claim, found)
     given, exchanged = (statistics.median(errors) for errors in found["Trans."].values())
-    source = "spread: 1 recorded; 5 is allowed (printed: 0.99)"
+    source = "spread: 1.2; 5 is allowed (printed: 0.99)"
     ratio, name = exchanged / given, "permuted / original"
     claim.at_most(ratio, 5, name, equation="Table 3, Trans.", source=source)
     if setting(claim).tau < TAU:
         return  # eight values any RNN learns
     ratio, name = statistics.median(found["RNN"][GIVEN]) / given, "RNN / Transformer"
-    source = "spread: 70 recorded (printed: 1e4); 10 is asked for"
+    source = "spread: 53 (printed: 1e4); 10 is asked for"
     claim.at_least(ratio, 10, name, equation="Table 3, original", source=source)
 
 
@@ -233,6 +236,7 @@ def tabulate(claim, found):
 
 
 def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
+    """Trained as the others, it ends near a floor that is most of the variance."""
     of, size = jiang2024.linear_tasks, setting(claim)
     task = of.LinearTask(of.Uniform(0), order="reversed", tau=size.tau)
     outcome = claim.train(size.recurrent([task]), jiang2024.trained_recurrent.train).outcome
@@ -242,19 +246,27 @@ def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
     source = "theorem: no convolution errs less (ordering.py)"
     equation = "Table 3, reversed"
     claim.at_least(error, floor, f"{ERROR}, RNN", equation=equation, source=source)
-    half = "spread: 0.9 recorded; half of the variance is asked for"
+    half = "spread: 1.03; half of the variance is asked for"
     part = floor / of.variance(task.matrix())
     claim.at_least(part, 0.5, "least error over the variance", equation=equation, source=half)
+    near, name = "spread: 1.1; twice is allowed", "RNN over the least possible"
+    claim.at_most(error / floor, 2, name, equation=equation, source=near)
 
 
 def test_control_a_transformer_without_position_encoding(claim):
     """At the size of smoke scale, where the same network with places learns."""
     of, small = jiang2024.linear_tasks, jiang2024.comparison.SMALL
     task = of.LinearTask(of.Uniform(0), encoded=False, standardised=True, tau=small.tau)
-    (spec,) = small.attention([task])
-    outcome = claim.train(spec, jiang2024.learner.train).outcome
-    error, least = outcome.numbers[ERROR] * task.unit**2, of.floor_without_places(task.matrix())
-    claim.record(without_places=error, least_possible=least)
+    error, told = (
+        claim.train(spec, jiang2024.learner.train).outcome.numbers[ERROR] * task.unit**2
+        for seen in (False, True)
+        for spec in small.attention([replace(task, encoded=seen)])
+    )
+    least = of.floor_without_places(task.matrix())
+    claim.record(without_places=error, with_places=told, least_possible=least)
+    ratio, source = error / told, "spread: 3000; 30 is asked for"
+    name = "without places over with places"
+    claim.at_least(ratio, 30, name, equation="Table 3, no places", source=source)
     source = "theorem: the others in whatever order (floor_without_places), less a tenth: sampled"
     name = f"{ERROR}, Trans."
     claim.at_least(error, 0.9 * least, name, equation="Table 3, no places", source=source)

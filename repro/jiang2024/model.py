@@ -37,8 +37,7 @@ Weighing = Callable[[Array], Array]
 
 def softmax(logits: Array) -> Array:
     """sigma over the last axis."""
-    everywhere = torch.ones_like(logits, dtype=torch.bool) if _torch(logits) else True
-    return exponentials(logits, everywhere, normalised=True)
+    return logits.softmax(-1) if _torch(logits) else exponentials(logits, True, normalised=True)
 
 
 def hard_max(logits: Array) -> Array:

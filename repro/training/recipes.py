@@ -40,7 +40,8 @@ class Adam:
     def build(self, parameters: "Named") -> "Engines":
         import torch
 
-        return [torch.optim.Adam(parameters.values(), lr=self.lr, betas=self.betas)]
+        fused = torch.optim.Adam(parameters.values(), lr=self.lr, betas=self.betas, fused=True)
+        return [fused]
 
 
 @dataclass(frozen=True)
