@@ -6,7 +6,6 @@ and keeps screenshots of each kind; `make test` looks at a few.
 """
 
 import os
-import re
 import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -18,6 +17,7 @@ from test_report_benchmarks import NOW, THEN, entry
 from repro import files
 from repro.report import benchmarks, render
 from repro.report.preview import preview
+from repro.report.words import verdict_of
 
 NAMES = ("chromium", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
@@ -142,17 +142,93 @@ def alive(path, address):
     return not parts.fragment or f'id="{parts.fragment}"' in target.read_text()
 
 
+def chosen_of(report):
+    pages = sorted(report.rglob("*.html"))
+    return pages if FULL else [*pages[::20], *(report / path for path in KINDS.values())]
+
+
 def test_links_images_and_formulas_are_whole_and_nothing_is_wider_than_a_telephone(
     report, invented, window
 ):
-    pages = sorted(report.rglob("*.html"))
-    chosen = pages if FULL else [*pages[::20], *(report / path for path in KINDS.values())]
+    chosen = chosen_of(report)
     page = window(chosen[0], viewport=TELEPHONE)
     found = {str(path.relative_to(report)): defects(page, path) for path in chosen}
     found["invented benchmarks"] = defects(page, invented / benchmarks.PAGE)
     assert sum(one.pop("count") for one in found.values()) > 500
     wrong = {path: {k: v for k, v in one.items() if v} for path, one in found.items()}
     assert {path: one for path, one in wrong.items() if one} == {}
+
+
+# A page as it is printed: nothing beyond the paper or cut off by its box, all letters told from
+# their ground. Backgrounds are printed only where the style sheet insists.
+PRINTED = """() => {
+  const all = [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility());
+  const told = (one) => one.outerHTML.slice(0, 120);
+  const style = (one) => getComputedStyle(one);
+  const unseen = (one) => one.closest(".unseen, .signs, .skip");
+  const words = (one) => [...one.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).slice(0, 3).map((x) => x / 255);
+    const linear = (x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  };
+  const ground = (one) => {
+    for (; one; one = one.parentElement) {
+      const { backgroundColor, printColorAdjust } = style(one);
+      if (printColorAdjust === "exact" && /^rgb\\(/.test(backgroundColor)) return backgroundColor;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const contrast = (one) => {
+    const [a, b] = [light(style(one).color), light(ground(one))].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  };
+  const right = document.documentElement.clientWidth + 1;
+  const cut = (one) => style(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1;
+  return {
+    beyond: all.filter((one) => !unseen(one) && one.getBoundingClientRect().right > right).map(told),
+    cut: all.filter((one) => !unseen(one) && cut(one)).map(told),
+    faint: all.filter((one) => words(one) && !one.closest("svg") && contrast(one) < 3).map(told),
+    folded: [...document.querySelectorAll("details:not(.digest) > :not(summary)")]
+      .filter((one) => !one.closest(".small") && !one.checkVisibility({ contentVisibilityAuto: true }))
+      .map(told),
+  };
+}"""
+PAPER = {"width": 718, "height": 1046}  # A4 without margins of one centimetre
+
+
+def printed(page, path, scheme):
+    page.emulate_media(media="print", color_scheme=scheme)
+    page.goto(path.as_uri())
+    return {kind: places for kind, places in page.evaluate(PRINTED).items() if places}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_nothing_is_cut_off_or_faint(report, invented, window, scheme):
+    pages = [*chosen_of(report), invented / "index.html", invented / benchmarks.PAGE]
+    pages = pages if FULL or scheme == "light" else pages[-2:]
+    page = window(pages[0], viewport=PAPER)
+    found = {str(path): printed(page, path, scheme) for path in pages}
+    assert {path: one for path, one in found.items() if one} == {}
+
+
+BAD_ON_PAPER = """<!doctype html><html lang="en"><head><title>Bad</title></head><body>
+<p style="width: 900px">wide</p> <pre style="overflow: auto; width: 90px">cut off, cut off</pre>
+<p style="color: #fff; background: #000">white on a ground that is not printed</p>
+<p style="color: #fff; background: #000; print-color-adjust: exact">white on a ground that is</p>
+<details><summary>More</summary><p>folded away</p></details></body></html>"""
+
+
+def test_what_would_be_lost_on_paper_is_seen(tmp_path, window):
+    path = tmp_path / "bad.html"
+    path.write_text(BAD_ON_PAPER)
+    found = printed(window(path, viewport=PAPER), path, "light")
+    assert {kind: len(places) for kind, places in found.items()} == {
+        "beyond": 1,
+        "cut": 1,
+        "faint": 1,
+        "folded": 1,
+    }
 
 
 BAD = """<!doctype html><html><head><title>Bad</title></head><body>
@@ -199,15 +275,47 @@ def choose(page, name, value):
 
 
 def shown(page):
-    rows = page.locator("tr[data-verdict]:visible")
-    return sorted(rows.evaluate_all("all => all.map((one) => one.id)"))
+    rows = page.locator("tr[data-verdict]")
+    drawn = "all => all.filter((one) => one.getClientRects().length).map((one) => one.id)"
+    return sorted(rows.evaluate_all(drawn))
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+SCRIPT = pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+
+
+def rows_of(claims):
+    """The ids of their rows, in order."""
+    return sorted("claim-" + claim["id"].replace("/", "-") for claim in claims)
+
+
+@SCRIPT
+def test_every_choice_shows_exactly_the_rows_that_have_it(invented, window, script):
+    claims = [c | {"verdict": verdict_of(c)} for c in sample()["claims"]]
+    page = window(invented / "index.html", java_script_enabled=script)
+    for name in ("paper", "kind", "verdict", "evidence"):
+        values = {value for c in claims for value in as_list(c[name])}
+        offered = page.locator(f"#show-{name} option").evaluate_all(
+            "all => all.map((o) => o.value)"
+        )
+        assert set(offered) == {"", *values}
+        for value in values:
+            page.select_option(f"#show-{name}", value)
+            having = [c for c in claims if value in as_list(c[name])]
+            assert shown(page) == rows_of(having), f"{name}: {value}"
+        page.select_option(f"#show-{name}", "")
+    page.select_option("#show-evidence", "train")
+    assert 0 < len(shown(page)) < len(claims)
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+@SCRIPT
 def test_the_filter_shows_what_was_chosen(invented, window, script):
     claims = sample()["claims"]
     chosen = [c for c in claims if (c["paper"], c["verdict"]) == ("fang2022", "holds-repaired")]
-    wanted = sorted(re.sub("^|/", lambda at: "-" if at[0] else "claim-", c["id"]) for c in chosen)
+    wanted = rows_of(chosen)
     page = window(invented / "index.html", java_script_enabled=script)
     assert len(shown(page)) == len(claims)
     choose(page, "paper", "fang2022")

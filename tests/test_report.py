@@ -37,7 +37,7 @@ SHAPE = json.loads(r"""{
   "scale": "laptop", "seed": 0, "device": "cpu", "threads": 1, "workers": 2, "git": "0123456789ab",
   "dirty": true, "versions": {"python": "3.11.9", "torch": "2.13.0"}, "argv": ["pytest", "-n", "2"],
   "collected": 120, "reported": 87},
-"earlier": {"id": "long ago", "scale": "paper", "seed": 3, "threads": 2, "workers": null,
+"earlier": {"id": "long-ago", "scale": "paper", "seed": 3, "threads": 2, "workers": null,
   "git": null, "dirty": false, "versions": {"torch": "1.0"}},
 "check": {"equation": "(3.4)", "measured": 3.1234567e-16, "relation": "<=", "allowed": 8.8817e-16,
   "tolerance": null, "source": "roundoff: 4 u M²", "margin": 2.8435, "ok": true,
@@ -100,7 +100,7 @@ def what_ran(id, verdict, kind):
     exact = check | SHAPE["exact"] | {"name": "the product"}
     slope = check | SHAPE["slope"] | {"name": "slope of the error"}
     return {
-        "evidence": ["exact", "construct"],
+        "evidence": ["construct", "train"] if kind == "table" else ["exact", "construct"],
         "description": "For a < b,\n    |f(x) - g(x)| <= 1.      (3.4)\nNot checked: more.",
         "checks": [exact, slope, *(many if kind == "theorem" else many[:3])],
         "controls": [check | SHAPE["control"] | {"name": "M too small"}],
@@ -140,11 +140,10 @@ def sample():
     by_id["fang2022/lemma-3.3"]["stale"] = True
     by_id["jiang2024/lemma-A.4"] |= {"run": "before", "scale": "smoke"}
     by_id["jiang2024/lemma-A.5"] |= {"run": "lost", "scale": "smoke"}
-    by_id["jiang2024/theorem-A.1"] |= {"run": "long ago", "scale": "paper"}
+    by_id["jiang2024/theorem-A.1"] |= {"run": "long-ago", "scale": "paper"}
     messages = ["a.json was damaged and is set aside as a.json.1"]
     coverage = {paper: coverage_of(own) for paper, own in claims.items()}
     results = {"schema": 1, "run": dict(SHAPE["run"]), "messages": messages, "papers": PAPERS}
-    results["runs"] = {"long ago": SHAPE["run"] | SHAPE["earlier"]}
     return results | {"coverage": coverage, "claims": list(by_id.values())}
 
 
@@ -195,6 +194,8 @@ def site(tmp_path_factory):
     """The sample's pages, read back, by their paths below artifacts/."""
     artifacts = tmp_path_factory.mktemp("artifacts")
     results = sample()
+    files.write_json(artifacts / "runs/long-ago.json", SHAPE["run"] | SHAPE["earlier"])
+    (artifacts / "runs/before.json").write_text("damaged")
     assert render(results, artifacts) == artifacts / "index.html"
     for figure in [figure for claim in results["claims"] for figure in claim["figures"]]:
         (artifacts / figure["svg"]).touch()
@@ -389,10 +390,10 @@ TOLD = {
         0.31 > 0.025 at n=1""",
     "fang2022/table-1": "NN_depth MSE 10237.27 9",
     "wang2024/theorem-5.4": "No claim has been written for this statement yet",
-    "jiang2024/lemma-A.4": "earlier run, smoke scale",
+    "jiang2024/lemma-A.4": "Measured in the earlier run before at smoke scale",
     "jiang2024/theorem-A.1": """cpu, 2 threads
         paper scale, seed 3
-        long ago Versions torch 1.0""",
+        long-ago Versions torch 1.0""",
     "jiang2024/lemma-A.5": "Measured in the earlier run lost at smoke scale, of which no header is left",
 }
 

@@ -3,10 +3,12 @@
 The pages need no network and no script. The report judges nothing: it shows what the results say.
 """
 
+import contextlib
+import re
 from pathlib import Path
 from typing import Any
 
-from repro.files import write_atomically
+from repro.files import DamagedFile, read_json, write_atomically
 from repro.report import benchmarks
 from repro.report.pages import Site, page, write_style
 
@@ -20,7 +22,7 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     reader who reloads it finds the pages it links to. Other pages stay as they were, with the
     verdicts of that time: begin and finish a run with a render of everything.
     """
-    site = Site(results)
+    site = Site(results, _headers(results, artifacts))
     write_style(artifacts)
     for id in site.claims:
         if only is None or id in only:
@@ -37,3 +39,13 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     others = {name for name in (MUTANTS, benchmarks.PAGE) if (artifacts / name).exists()}
     write_atomically(index, site.index(others))
     return index
+
+
+def _headers(results: dict[str, Any], artifacts: Path) -> dict[str, dict[str, Any]]:
+    """Of the earlier runs that measured what is shown, as far as they are there."""
+    runs = {str(claim.get("run")) for claim in results.get("claims", [])}
+    found: dict[str, dict[str, Any]] = {}
+    for run in filter(re.compile(r"[\w-]+").fullmatch, runs):
+        with contextlib.suppress(FileNotFoundError, DamagedFile):
+            found[run] = read_json(artifacts / "runs" / f"{run}.json")
+    return found

@@ -82,7 +82,7 @@ def _box(claim: dict[str, Any], paper: str, corner: tuple[float, float] = (0, 0)
         tooltip=f"{label(claim)}: {unmarked(claim.get('title', ''))}",
         verdict=verdict_of(claim),
         solid=bool(claim.get("solid")),
-        extra=claim["paper"] if claim["paper"] != paper else "finding" if ours else "",
+        extra=claim["paper"] if claim["paper"] != paper else "ours" if ours else "",
         left=round(corner[0], 1),
         top=round(corner[1], 1),
     )

@@ -36,8 +36,9 @@ _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way
 class Site:
     """One state of results.json; pages are made when asked for."""
 
-    def __init__(self, results: dict[str, Any]):
+    def __init__(self, results: dict[str, Any], headers: dict[str, dict[str, Any]]):
         self.results = results
+        self.headers = headers  # of earlier runs
         self.claims = {_checked(claim["id"]): claim for claim in results.get("claims", [])}
 
     @cached_property
@@ -106,7 +107,7 @@ class Site:
         latest = self.results.get("run", {})
         if run is None or run == latest.get("id"):
             return latest
-        return self.results.get("runs", {}).get(run, {})
+        return self.headers.get(run, {})
 
     def numbers_table(self, id: str) -> str:
         return measurements.table(self.claims[id])
