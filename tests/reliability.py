@@ -3,8 +3,8 @@
 A test marked `reliability` calls `keep` once for every row that it has observed; each row is a file
 of its own, since several processes write them. `make reliability` runs these tests at full size
 (FULL) and then this module, which gathers the rows in artifacts/reference/reliability.json and
-puts them into the page, between <!-- rows: SECTION --> and <!-- end -->; `SECTION, with total` adds
-a row of sums. `make test` runs the same tests at small sizes; their rows go elsewhere and are not
+puts them into the page, between <!-- rows: SECTION --> and <!-- end -->; `SECTION, by A and B` shows
+the sums over rows with the same A and B, `, with total` adds a row of sums. `make test` runs the same tests at small sizes; their rows go elsewhere and are not
 shown.
 """
 
@@ -22,7 +22,8 @@ ROWS = ROOT / "artifacts" / ("reliability" if FULL else "reliability-small")
 GATHERED = ROOT / "artifacts/reference/reliability.json"
 PAGE = ROOT / "docs/reliability.md"
 PLACE = re.compile(
-    r"(?P<begin><!-- rows: (?P<section>[a-z0-9.-]+)(?P<total>, with total)? -->\n).*?(?P<end><!-- end -->)",
+    r"(?P<begin><!-- rows: (?P<section>[a-z0-9.-]+)(, by (?P<by>[a-z_]+( and [a-z_]+)*))?"
+    r"(?P<total>, with total)? -->\n).*?(?P<end><!-- end -->)",
     flags=re.S,
 )
 
@@ -55,6 +56,7 @@ def filled(page: str, rows: dict[str, list[Row]]) -> str:
 
     def fill(place: re.Match[str]) -> str:
         found = rows[place["section"]]
+        found = grouped(found, place["by"].split(" and ")) if place["by"] else found
         shown = [*found, total(found)] if place["total"] else found
         return place["begin"] + table(shown) + place["end"]
 
@@ -62,8 +64,19 @@ def filled(page: str, rows: dict[str, list[Row]]) -> str:
 
 
 def total(rows: list[Row]) -> Row:
-    sums = {key: sum(row[key] for row in rows) for key, cell in rows[0].items() if _is_number(cell)}
-    return {**dict.fromkeys(rows[0], ""), next(iter(rows[0])): "all", **sums}
+    return {**dict.fromkeys(rows[0], ""), next(iter(rows[0])): "all", **_sums(rows)}
+
+
+def grouped(rows: list[Row], keys: list[str]) -> list[Row]:
+    """One row for all that have the same `keys`: these, and the sums of what is a number."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return [dict(zip(keys, values, strict=True)) | _sums(some) for values, some in groups.items()]
+
+
+def _sums(rows: list[Row]) -> Row:
+    return {key: sum(row[key] for row in rows) for key, cell in rows[0].items() if _is_number(cell)}
 
 
 def table(rows: list[Row]) -> str:

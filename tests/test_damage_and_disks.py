@@ -48,13 +48,15 @@ DAMAGES: dict[str, Any] = {
 OFTEN = {"truncated": 40, "bit flipped": 200} if FULL else {"truncated": 2, "bit flipped": 8}
 
 
-def judged(name, file, damage, outcomes):
+def judged(where, file, damage, outcomes):
     """Keep a row; nothing may be wrong, and only a flipped bit may change no value (1E-05)."""
     keep(
         "damage",
-        f"{name}-{damage.replace(' ', '-')}",
-        file=file,
+        f"{where}-{damage}-{file}".replace(" ", "-"),
+        where=where,
         damage=damage,
+        file=file,
+        kinds_of_files=1,
         times=outcomes.total(),
         set_aside_with_a_message=outcomes["set aside"],
         changed_no_value=outcomes["same"],
@@ -83,7 +85,7 @@ def test_a_damaged_file_of_the_store_is_set_aside_and_the_next_result_is_right(
         found = store.get(FEW, train)
         harmless = "set aside" if "is set aside as" in found.reason else "same"
         outcomes[harmless if digest(found.outcome) == right else "wrong"] += 1
-    judged(f"1-store-{name}", f"store: {name}", damage, outcomes)
+    judged("store", name, damage, outcomes)
     assert outcomes["set aside"] == len(list(tmp_path.glob("small/*.set-aside-*")))
 
 
@@ -158,7 +160,7 @@ def test_a_damaged_file_of_artifacts_is_set_aside_and_no_number_is_wrong(
         )
         right = right and (expected is without or found == claim)
         outcomes[("set aside" if noticed else "same") if right else "wrong"] += 1
-    judged(f"2-artifacts-{name}", f"artifacts: {name}", damage, outcomes)
+    judged("results", name, damage, outcomes)
 
 
 @pytest.mark.parametrize("name", OF_ARTIFACTS)

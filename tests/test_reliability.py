@@ -41,6 +41,19 @@ def test_a_total_is_the_sum_of_what_is_a_number():
     assert page.splitlines()[-2] == "| all |  | 42 |  |"
 
 
+def test_rows_that_agree_are_shown_as_one():
+    rows = [
+        {"where": "here", "what": "x", "how": "cut", "n": 1},
+        {"where": "here", "what": "x", "how": "burnt", "n": 10},
+        {"where": "here", "what": "y", "how": "cut", "n": 100},
+    ]
+    page = filled("<!-- rows: a, by where and how, with total -->\n<!-- end -->", {"a": rows})
+    assert page.splitlines()[1:-1] == [
+        "| where | how | n |", "| --- | --- | ---: |", "| here | cut | 101 |", "| here | burnt | 10 |",
+        "| all |  | 111 |",
+    ]  # fmt: skip
+
+
 def test_rows_of_different_columns_are_refused():
     with pytest.raises(ValueError, match="in one table"):
         table([{"x": 1}, {"y": 1}])
