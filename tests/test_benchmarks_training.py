@@ -17,7 +17,7 @@ from torch import nn
 from repro.jiang2024 import comparison, learner, spectra
 from repro.jiang2024.learner import Dense, FitAttention, Learner, Recipe, Shape
 from repro.jiang2024.linear_tasks import Exponential, LinearTask, Uniform
-from repro.jiang2024.trained_recurrent import FitRecurrent, Recurrent, mean_square, population_loss
+from repro.jiang2024.trained_recurrent import FitRecurrent, PopulationLoss, Recurrent, mean_square
 from repro.training import Adam, Constant, Stack, Trapezoid, generator_at
 from repro.training.loop import fit
 from repro.training.muon import Muon
@@ -172,6 +172,7 @@ def recurrents(spec, batch):
     """Two trainings of the RNN: in kernel form on the exact error, and step by step on batches."""
     (task, seed), = spec.members  # fmt: skip
     M = torch.tensor(task.matrix(), dtype=torch.float32, device=DEVICE)
+    error = PopulationLoss(task.matrix(), 1, dtype=M.dtype, device=DEVICE)
 
     def untrained():
         torch.manual_seed(seed)
@@ -180,7 +181,7 @@ def recurrents(spec, batch):
     def ours():
         model = untrained()
         fit(
-            model, lambda model, _: population_loss(model(), M), steps=spec.steps, optimizer=Adam(spec.lr),
+            model, lambda model, _: error(model()), steps=spec.steps, optimizer=Adam(spec.lr),
             schedule=Trapezoid(), every=EVERY, clip=1.0,
         )  # fmt: skip
         return model

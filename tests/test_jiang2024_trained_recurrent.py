@@ -47,3 +47,9 @@ def test_the_matrix_of_a_convolution_by_hand():
     assert toeplitz(torch.tensor([2.0])).tolist() == [[2.0]]
     a, b = [[1.0, 0, 0], [2, 1, 0], [3, 2, 1]], [[4.0, 0, 0], [5, 4, 0], [6, 5, 4]]
     assert toeplitz(torch.tensor([[1.0, 2, 3], [4, 5, 6]])).tolist() == [a, b]
+
+
+@LENGTHS
+def test_a_gradient_in_that_matrix_is_summed_along_its_diagonals(tau):
+    kernels = weights(tau, tau)[0].requires_grad_()  # as many as they are long
+    assert torch.autograd.gradcheck(toeplitz, [kernels])

@@ -4,12 +4,21 @@ Paper                                   Here
 "one-layer vanilla RNN", 128 units,     Recurrent: W, U, c from U(-1/sqrt n, 1/sqrt n), as torch
 "a linear activation function"          draws them
 biases of such a layer (not in (72))    offsets: the input is (x(t), 1) and has d = 2
-mean square error                       over all sequences, exactly (`population_loss`)
+mean square error                       over all sequences, exactly (`PopulationLoss`)
 
 The network convolves with the kernel c^T W^s U (recurrent.py), and for independent uniform inputs
 ordering.py has the mean square error of a convolution with offsets against any matrix M. So it is
 trained on that number itself, and no sample is drawn. With two channels the kernel (k(s), u(s)) has
 the offsets b_t = sum_{s <= t} u(s).
+
+Least squares (`PopulationLoss`). 12 tau times the error is |M - T|^2 + 3 |rows of M - T - 2b|^2, T
+the Toeplitz matrix of k. With the lower triangle S of ones, rows of T are S k and b = S u; and if
+m_s is the sum of the diagonal s of M, on which T has w_s = tau - s times k(s),
+
+    |M - T|^2 = sum_s w_s (k(s) - m_s / w_s)^2 + |M - T'|^2,   T' the Toeplitz matrix of m_s / w_s.
+
+So for z = (k, u) it is |a - A z|^2 and what no kernel changes; A = Q R has 2 tau rows, and as many
+as z are left in |R z - Q^T a|^2 + |a - Q Q^T a|^2.
 
 All members of a spec, each with its target and its first weights, are trained side by side.
 
@@ -35,6 +44,7 @@ and y(t) by sum_{s <= t} (e_s + (t + 1 + d) u |rho^(s)|) |x(t-s)|. The two are a
 the sum. Terms in u^2 are left out and allowed for by a factor 1.01.
 """
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -108,13 +118,12 @@ class Kernel(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         W, U, r = ctx.saved_tensors
-        add_product = torch.addmm if W.ndim == 2 else torch.baddbmm  # one call for both
-        *driven, last = (g @ U.mT).split(1, -2)  # U g_s, (..., 1, n)
-        v, back = [last], W.mT
-        for own in reversed(driven):
-            v.append(add_product(own, v[-1], back))
-        v = torch.cat(v[::-1], -2)
-        return r[..., :-1, :].mT @ v[..., 1:, :], r.mT @ g, v[..., 0, :], None
+        back = W.reshape(-1, *W.shape[-2:]).mT
+        v = (g @ U.mT).movedim(-2, 0).contiguous()  # U g_s, (tau, ..., n)
+        backwards = reversed(v.reshape(len(v), len(back), 1, -1).unbind())
+        for later, own in itertools.pairwise(backwards):
+            own.baddbmm_(later, back)
+        return r[..., :-1, :].mT @ v[1:].movedim(0, -2), r.mT @ g, v[0], None
 
     @staticmethod
     def vmap(
@@ -128,23 +137,52 @@ class Kernel(torch.autograd.Function):
 
 
 def toeplitz(kernel: Tensor) -> Tensor:
-    """The matrix of y(t) = sum_s kernel(s) x(t-s); (..., tau) -> (..., tau, tau).
-
-    The kernel and as many zeros, again and again; cut into rows that are one shorter than that,
-    it is one place further to the right in each.
-    """
-    tau = kernel.shape[-1]
-    padded = torch.cat([kernel, torch.zeros_like(kernel)], -1)
-    again = padded[..., None, :].expand(*kernel.shape, 2 * tau).flatten(-2)
-    return again[..., :-tau].unflatten(-1, (tau, 2 * tau - 1))[..., :tau].mT
+    """The matrix of y(t) = sum_s kernel(s) x(t-s); (..., tau) -> (..., tau, tau)."""
+    return Toeplitz.apply(kernel)
 
 
-def population_loss(kernel: Tensor, M: Tensor) -> Tensor:
-    """ordering.mean_square of kernels (..., tau, d) against matrices (..., tau, tau)."""
-    tau = M.shape[-1]
-    left = M - toeplitz(kernel[..., 0])
-    rows = left.sum(-1) - 2 * kernel[..., 1:].sum(-1).cumsum(-1)
-    return (left.square().sum((-2, -1)) + 3 * rows.square().sum(-1)) / (12 * tau)
+class Toeplitz(torch.autograd.Function):
+    """Rows are windows of (kernel backwards, zeros), the last row first."""
+
+    @staticmethod
+    def forward(kernel: Tensor) -> Tensor:
+        tau = kernel.shape[-1]
+        return nn.functional.pad(kernel.flip(-1), (0, tau - 1)).unfold(-1, tau, 1).flip(-2)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        """Nothing is kept: the matrix is linear in the kernel."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        """Sums along the diagonals. Rows of 2 tau numbers, backwards and then zeros, one after the
+        other; cut into rows of 2 tau - 1, each is one place further, and diagonals are columns."""
+        tau = g.shape[-1]
+        apart = nn.functional.pad(g.flip(-1), (0, tau)).flatten(-2)[..., :-tau]
+        return apart.unflatten(-1, (tau, 2 * tau - 1))[..., tau - 1 :].sum(-2)
+
+
+class PopulationLoss:
+    """ordering.mean_square of kernels (..., tau, d) against matrices M (..., tau, tau)."""
+
+    def __init__(self, M: np.ndarray, channels: int, **placed: Any) -> None:
+        tau = M.shape[-1]
+        weights = np.arange(tau, 0, -1)
+        sums = np.stack([np.trace(M, -s, -2, -1) for s in range(tau)], -1)  # of the diagonals
+        A = np.hstack([np.diag(weights**0.5), *[np.zeros((tau, tau))] * (channels - 1)])
+        rows = np.hstack([np.tri(tau), *[2 * np.tri(tau)] * (channels - 1)])
+        a = np.concatenate([sums / weights**0.5, 3**0.5 * M.sum(-1)], -1)
+        Q, R = np.linalg.qr(np.vstack([A, 3**0.5 * rows]))
+        beyond = M - toeplitz(torch.from_numpy(sums / weights)).numpy()
+        floor = (beyond**2).sum((-2, -1)) + ((a - a @ Q @ Q.T) ** 2).sum(-1)
+        scale = 12 * tau
+        self.R, self.b, self.floor = (
+            torch.tensor(part, **placed)
+            for part in (R / scale**0.5, a @ Q / scale**0.5, floor / scale)
+        )
+
+    def __call__(self, kernel: Tensor) -> Tensor:
+        return (kernel.mT.flatten(-2) @ self.R.mT - self.b).square().sum(-1) + self.floor
 
 
 def untrained(spec: FitRecurrent) -> list[Recurrent]:
@@ -160,10 +198,10 @@ def train(spec: FitRecurrent, workspace: Workspace) -> Outcome:
     """Numbers: the mean square error of each member over all sequences."""
     stack = Stack(untrained(spec)).to(workspace.device)
     targets = np.stack([task.matrix() for task, _ in spec.members])
-    M = torch.tensor(targets, dtype=torch.float32, device=workspace.device)
+    loss = PopulationLoss(targets, 1 + spec.offsets, dtype=torch.float32, device=workspace.device)
     curves = fit(
         stack,
-        lambda stack, _: population_loss(stack(), M),
+        lambda stack, _: loss(stack()),
         steps=spec.steps,
         optimizer=Adam(spec.lr),
         schedule=Trapezoid(),

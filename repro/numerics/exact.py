@@ -67,7 +67,7 @@ def _nearest(value: Any) -> float:
 
 
 def _odd(value: Any) -> float:
-    nearest, exact = _nearest(value), rational(value)
-    if rational(nearest) == exact or int(math.frexp(nearest)[0] * 2**53) % 2:
+    nearest, value = _nearest(value), rational(value)
+    if rational(nearest) == value or int(math.frexp(nearest)[0] * 2**53) % 2:
         return nearest
-    return math.nextafter(nearest, math.inf if exact > rational(nearest) else -math.inf)
+    return math.nextafter(nearest, math.inf if value > rational(nearest) else -math.inf)
