@@ -281,7 +281,7 @@ class Attention(Network):
         if asked < 1 or n < asked + self.first:
             least = f"needs n >= {max(asked, 1) + self.first} tokens, got n={n}"
             raise ValueError(f"Section 3.2: a softmax with {self.rpe}-RPE {least}")
-        distances = _distances(n, x)[n - asked :]
+        distances = _distances(n, asked, x)
         logits = head.logits(x, self.rpe, distances)
         return exponentials(logits, distances >= SMALLEST[self.rpe], self.normalised)
 
@@ -375,12 +375,10 @@ class Transformer(Network):
             yield x
 
 
-def _distances(n: int, x: Array) -> Array:
-    """t - key for all positions t (rows) and keys (columns); negative for the future."""
-    if isinstance(x, torch.Tensor):
-        t = torch.arange(n, device=x.device)
-        return t[:, None] - t
-    return np.arange(n)[:, None] - np.arange(n)
+def _distances(n: int, queries: int, x: Array) -> Array:
+    """t - key for the last positions t (rows) and all keys (columns); negative for the future."""
+    t = torch.arange(n, device=x.device) if isinstance(x, torch.Tensor) else np.arange(n)
+    return t[n - queries :, None] - t
 
 
 def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:
