@@ -24,6 +24,7 @@ from repro.report import (
     spelling,
     words,
 )
+from repro.report.controls import visible
 from repro.report.graph import Graph
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -127,7 +128,7 @@ def page(template: str, **values: Any) -> str:
 
 def _with_glyphs(template: Template, **values: Any) -> str:
     """A page, with the glyphs that it uses: from another file a browser would take none."""
-    page = template.render(**values)
+    page = visible(template.render(**values))
     used = set(_USE.findall(page))
     return _SYMBOL.sub(lambda symbol: symbol[0] if symbol[1] in used else "", page)
 
