@@ -76,8 +76,13 @@ def _compiled(file: Path) -> CodeType:
     Not the syntax tree: Python 3.11 counts its depth for all threads together. While the page is
     made in one thread, pytest and hypothesis may parse in another, with a SystemError for either.
     """
+    return _compiled_from(file, file.read_bytes())
+
+
+@functools.cache
+def _compiled_from(file: Path, source: bytes) -> CodeType:
     try:
-        return compile(file.read_bytes(), file, "exec", dont_inherit=True)
+        return compile(source, file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return compile("", file, "exec")
 
