@@ -91,7 +91,9 @@ def rows_near(claim, name, mask, most, source):
 @pytest.mark.train
 def test_points_see_themselves(claim):
     most = claim.at_scale(smoke=0.25, laptop=0.05, paper=0.05)
-    source = "spread: 0.018 for two seeds; 0.12 after the 800 steps of smoke; 0.86 untrained"
+    source = (
+        "spread: 0.022 and 0.020 for two seeds; 0.12 after the 800 steps of smoke; 0.86 untrained"
+    )
     rows_near(claim, "points", lambda r: ~predicts(r), most, source)
 
 
@@ -99,7 +101,7 @@ def test_points_see_themselves(claim):
 @pytest.mark.train
 def test_prediction_tokens_weigh_their_segment(claim):
     """At smoke scale they still see themselves alone: this is learnt last."""
-    source = "spread: 0.030 and 0.026 for two seeds"
+    source = "spread: 0.041 and 0.025 for two seeds"
     rows_near(claim, "prediction tokens", predicts, 0.1, source)
 
 
@@ -113,10 +115,10 @@ def test_the_readout_is_the_norm(claim):
     shown(claim, "F∘f, largest error over deviation", largest, untrained[1])
     name, where = "RMS error of F∘f over the deviation of |x|", "Figure 5 (c)"
     most = claim.at_scale(smoke=0.3, laptop=0.05, paper=0.05)
-    source = "spread: 0.010 and 0.016 for two seeds; 0.15 after the 800 steps of smoke"
+    source = "spread: 0.014 and 0.016 for two seeds; 0.15 after the 800 steps of smoke"
     claim.at_most(max(rms), most, name, equation=where, source=source)
     most = claim.at_scale(smoke=2.0, laptop=0.5, paper=0.5)
-    source = "spread: 0.24 and 0.29 for two seeds; 1.1 after the 800 steps of smoke"
+    source = "spread: 0.28 and 0.30 for two seeds; 1.1 after the 800 steps of smoke"
     name = name.replace("RMS", "largest")
     claim.at_most(max(largest), most, name, equation=where, source=source)
 
@@ -149,7 +151,7 @@ def test_two_heaps_as_in_the_figure(claim):
             source = "roundoff: sums of at most five masses below 1, in double precision"
             claim.at_most(off, 8 * 2**-53, name, equation="(62)", source=source)
         inside = (result.attention[0][places] * own).sum(-1).min().item()
-        source = "spread: 0.974 and 0.995 for two seeds"
+        source = "spread: 0.955 and 0.994 for two seeds"
         name = f"weight of a prediction token in its segment, seed {seed}"
         claim.at_least(inside, 0.9, name, equation="text on Figure 5", source=source)
 
@@ -172,7 +174,7 @@ def test_a_small_loss_does_not_put_points_on_the_diagonal(claim):
     aside, source = result.distance(~predicts(result)), "spread: 0.95"
     name = "total variation from the diagonal, points"
     claim.at_least(aside, 0.5, name, equation="against Figure 5 (a)", source=source)
-    off, source = result.errors(~predicts(result))[0], "spread: 1.28"
+    off, source = result.errors(~predicts(result))[0], "spread: 1.32"
     name = "RMS error of F∘f over deviation"
     claim.at_least(off, 0.5, name, equation="against Figure 5 (c)", source=source)
     claim.record(**{"total variation, prediction tokens": result.distance(predicts(result))})
@@ -214,7 +216,7 @@ def test_figure_two_heaps(claim):
         f"diagonal. The crosses lie {max(off):.3f} or less from the stars. The level lines of F∘f "
         f"are circles, with an RMS error of {rms:.3f}.",
     )  # fmt: skip
-    name, source = "distance of the centre by attention", "spread: 0.011"
+    name, source = "distance of the centre by attention", "spread: 0.036"
     claim.at_most(max(off), 0.1, name, equation="(59)", source=source)
 
 
@@ -254,7 +256,7 @@ def test_control_labels_withheld_from_the_trained_network(claim):
     learner = jiang2024.learner.trained(chosen, outcome)
     blind = jiang2024.recovery.of_tokens(told, learner, told.coded(same))
     ratio = blind.distance(predicts(blind)) / seeing.distance(predicts(seeing))
-    name, source = "total variation of prediction rows, over that with labels", "spread: 18 times"
+    name, source = "total variation of prediction rows, over that with labels", "spread: 14 times"
     claim.at_least(ratio, 4, name, equation="labels withheld", source=source)
 
 
@@ -264,7 +266,7 @@ def test_control_positions_in_the_place_of_labels(claim):
     result = trained(claim, spec(claim, 0, marks=("position",)))
     name, source = (
         "mean total variation, prediction tokens",
-        "spread: 0.31, ten times that with labels",
+        "spread: 0.27, seven times that with labels",
     )
     least = result.distance(predicts(result))
     claim.at_least(least, 0.2, name, equation="no labels", source=source)
