@@ -222,6 +222,55 @@ def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     claim.equals(differ, 0, "outputs changed by saving and loading", equation="state_dict")
 
 
+@pytest.mark.construct
+def test_figure_the_error_against_the_degree(claim):
+    """Q = x^q on [-3, 3], at 200 points and both ends: in rationals, in two types, a block less."""
+    B, qs, types = 3, range(1, 9), ("float64", "float32")
+    drawn = np.append(claim.rng("points").uniform(-B, B, 200), [-B, B])
+    places = {name: drawn.astype(name)[:, None] for name in types}
+    x = numerics.exact.rationals(places["float64"])
+    exact, fewer = [], []
+    floating, bounds = {name: [] for name in types}, {name: [] for name in types}
+    for q in qs:
+        Q, size = fang2022.polynomials.Polynomial(1, {(q,): 1}), float(B**q)
+        model = fang2022.powers.construction(Q, B)
+        exact.append(max(abs(model(x) - Q(x))))
+        claim.equals(exact[-1], 0, f"largest |C(x) − x^{q}|", equation=ZERO)
+        for name in types:
+            floating[name].append(largest_error(Q, B, places[name]) / size)
+            bounds[name].append(
+                fang2022.tower.output_bound(model, B, name, fang2022.powers.roomy) / size
+            )
+            source = "roundoff: tower.output_bound, derived there"
+            off = f"largest |C(x) − x^{q}| over B^q, {name}"
+            claim.at_most(floating[name][-1], bounds[name][-1], off, equation=ZERO, source=source)
+        fewer.append(float(numerics.exact.to_float(with_a_block_fewer(q, x))) / size)
+    most = {name: f"{max(found):.1e}" for name, found in floating.items()}
+    claim.figure(
+        fang2022.pictures.precision.zero_error(
+            qs, [float(error) for error in exact], floating, bounds, fewer
+        ),
+        "zero-error",
+        caption="Q = x^q on [−3, 3]. In rationals the error of q blocks is 0 at every point. In "
+        "floating point what is left is round-off, below the derived bounds. With q − 1 of the "
+        "blocks no β does better than 2 (B/2)^q.",
+        alt=f"Largest error over B^q against the degree q from 1 to {qs[-1]}. In rationals 0 for "
+        f"every q. In float64 at most {most['float64']}, in float32 at most {most['float32']}, "
+        f"each below its bound. One block fewer: from {fewer[0]:g} down to {fewer[-1]:.1e}.",
+    )
+
+
+def largest_error(Q, B, x):
+    """Of the module in the type of x, against Q in rationals."""
+    import torch
+
+    inputs = torch.tensor(x)
+    found = fang2022.network.polynomial_transformer(Q, B, dtype=inputs.dtype)(inputs)
+    right = Q(numerics.exact.rationals(x))
+    off = [numerics.exact.rational(a) - b for a, b in zip(found.tolist(), right, strict=True)]
+    return float(numerics.exact.to_float(max(map(abs, off))))
+
+
 COUNTED = [(1, 1), (1, 4), (2, 1), (3, 1), (2, 2), (2, 4), (3, 3)]
 counted = pytest.mark.parametrize(("d", "q"), COUNTED, ids=[f"d={d}-q={q}" for d, q in COUNTED])
 
@@ -437,11 +486,8 @@ def test_control_one_block_fewer_leaves_chebyshevs_error(q, claim):
     ]
     weights = [1 / math.prod((a - b for b in nodes if b != a), start=B / B) for a in nodes]
     floor = 1 / sum(abs(w) for w in weights)
-    best = fang2022.polynomials.Polynomial(1, below_chebyshev(q, B))
-    model = fang2022.powers.construction(best, B, q=q)
-    fewer = fang2022.model.Transformer(model.F, model.blocks[:-1], model.beta, model.b)
     x = numerics.exact.rationals([[node] for node in nodes])
-    error = max(abs(fewer(x) - x[:, 0] ** q))
+    error = with_a_block_fewer(q, x)
     source = "theorem: divided difference at q + 1 rational nodes, for all β"
     claim.at_least(error, floor, "error with q − 1 blocks", equation="Chebyshev", source=source)
     share = "theorem: 2(B/2)^q, the divided difference at Chebyshev's own nodes"
@@ -449,6 +495,15 @@ def test_control_one_block_fewer_leaves_chebyshevs_error(q, claim):
     claim.equals(error, optimum, "error of the best β, at x = B", equation="2(B/2)^q")
     whole = fang2022.powers.construction(fang2022.polynomials.Polynomial(1, {(q,): 1}), B)
     claim.equals(max(abs(whole(x) - x[:, 0] ** q)), 0, "error with q blocks", equation=ZERO)
+
+
+def with_a_block_fewer(q, x):
+    """Largest error at these x of [-3, 3] of the best output, for Q = x^q, of q - 1 blocks."""
+    B = numerics.exact.rational(3)
+    best = fang2022.polynomials.Polynomial(1, below_chebyshev(q, B))
+    model = fang2022.powers.construction(best, B, q=q)
+    fewer = fang2022.model.Transformer(model.F, model.blocks[:-1], model.beta, model.b)
+    return max(abs(fewer(x) - x[:, 0] ** q))
 
 
 def below_chebyshev(q, B):

@@ -43,3 +43,25 @@ def digits(
         axes.set(xlabel="B, the radius of the ball", ylabel="error of the stored t⁵, over B⁵")
     panels[1].legend(loc="center right", bbox_to_anchor=(1, 0.33))
     return figure
+
+
+def zero_error(
+    degrees: Sequence[int],
+    exact: Sequence[float],
+    floating: dict[str, Sequence[float]],
+    bounds: Mapping[str, Sequence[float]],
+    fewer: Sequence[float],
+) -> "Figure":
+    """Error of Theorem 3.5's model against the degree: in rationals, by type, a block fewer."""
+    figure, (axes,) = figures.panels(1, width=7, height=3.8)
+    figures.draw(axes, "control", degrees, fewer, "control: one block fewer, its best β")
+    for dtype, marker in zip(reversed(floating), "^s", strict=True):
+        bound = "" if dtype == next(iter(floating)) else "derived bounds"
+        figures.draw(axes, "bound", degrees, bounds[dtype], bound)
+        figures.draw(axes, "construction", degrees, floating[dtype], dtype, marker=marker)
+    figures.draw(axes, "construction", degrees, exact, "in rationals: exactly 0")
+    axes.set_yscale("symlog", linthresh=1e-17, linscale=0.6)  # the only log axis that has a 0
+    axes.set(ylim=(-4e-18, 10), yticks=[0, 1e-16, 1e-12, 1e-8, 1e-4, 1], xticks=degrees)
+    axes.set(xlabel="degree q, and number of blocks", ylabel="largest $|C(x) - x^q|$, over $B^q$")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
