@@ -27,6 +27,17 @@ def pinned(lock: Path) -> dict[str, str]:
     return found
 
 
+def departures(lock: Path) -> Iterator[str]:
+    """Packages that are here in another version than the pinned one, or not at all."""
+    for name, version in pinned(lock).items():
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found = "not installed"
+        if version not in (found, found.partition("+")[0]):  # 2.13.0+cpu is a build of 2.13.0
+            yield f"{name}: {version} is pinned, here is {found}"
+
+
 def licence(metadata: Mapping[str, str], classifiers: list[str], title: str = "") -> str:
     """As the package states it: an SPDX expression, a name, classifiers, or a text's title."""
     if expression := metadata.get("License-Expression"):

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from repro.__main__ import main
-from repro.licences import licence, pinned
+from repro.licences import departures, licence, pinned
 
 ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "requirements.lock"
@@ -50,6 +50,27 @@ def test_what_is_pinned_is_what_the_project_allows():
     for line in project["dependencies"]:
         wanted = Requirement(line)
         assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), line
+
+
+def test_what_is_installed_is_what_is_pinned():
+    assert list(departures(LOCK)) == [], "make setup installs what requirements.lock pins"
+
+
+def test_another_version_or_none_is_told(tmp_path, monkeypatch):
+    (lock := tmp_path / "some.lock").write_text("a==1.0\nb==1.0\nc==1.0+cpu\nd==1.0\ne==1.0\n")
+    here = {"a": "1.0", "b": "1.0+cpu", "c": "1.0", "d": "1.0.1"}
+
+    def version(name):
+        if name not in here:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return here[name]
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert list(departures(lock)) == [
+        "c: 1.0+cpu is pinned, here is 1.0",
+        "d: 1.0 is pinned, here is 1.0.1",
+        "e: 1.0 is pinned, here is not installed",
+    ]
 
 
 @pytest.mark.parametrize(
