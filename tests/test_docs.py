@@ -1,11 +1,13 @@
-"""README and docs are executed, not trusted."""
+"""README and docs are executed, not trusted; what is only read through is named, with the reason."""
 
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,39 +20,150 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 ELSEWHERE = ROOT / "docs/own_theorem.md"  # its commands leave the repository: test_own_theorem.py
+PROGRAMS = ("make", "pip", "pytest", "python")
 
 
-def blocks(page, language, indent=""):
-    fenced = rf"^{indent}```{language}\n(.*?)^{indent}```"
-    return re.findall(fenced, page.read_text(), flags=re.M | re.S)
+def fenced(page):
+    """The language, perhaps none, and the text of every block between fences."""
+    return re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text(), flags=re.M | re.S)
+
+
+def blocks(page, language):
+    return [text for found, text in fenced(page) if found == language]
 
 
 def commands():
+    """All that a reader may type: lines of shell, and of blocks that say nothing of themselves."""
     for page in PAGES:
-        for block in blocks(page, "sh") if page != ELSEWHERE else ():
-            for line in block.splitlines():
+        for language, block in fenced(page) if page != ELSEWHERE else ():
+            for line in block.splitlines() if language in ("sh", "") else ():
                 command = line.split("  #")[0].strip()
-                yield pytest.param(command, id=f"{page.name}: {command}")
+                if command.partition(" ")[0] in PROGRAMS:
+                    yield command
+                assert language == "" or command.partition(" ")[0] in PROGRAMS, command
 
 
-@pytest.mark.parametrize("command", list(commands()))
-def test_every_command_of_the_docs_works(command):
-    """pytest is asked to list, make to say what it would do; the rest is run as it stands."""
+ONE = "claims/fang2022/test_remark_3_4_determined.py"
+RUN = {  # as it stands, in a copy of the repository; with more words where it would take long
+    "make claims": ["PYTEST_ARGS=-n0 --scale smoke -k remark_3_4"],
+    "make preview": [],
+    "pytest": [ONE, "--scale", "smoke"],
+    "pytest --co -q": [ONE],
+    "python -m repro list": [],
+    "python -m repro report": [],
+    "python -m repro licences": [],
+    "python -m repro diff --help": [],
+    "python -m repro prefetch --help": [],
+    "python -m repro.costs --help": [],
+    "python -m repro.mutants --help": [],
+}
+HOURS, TRAINS = "minutes to hours", "many claims at full size: listed with --co"
+PARSED = {  # why it is not run here; make says what it would do, pytest lists, others show --help
+    'pip install -e ".[dev]"': "needs a package index",
+    "make test": "runs this test",
+    "make bench": "ten minutes of timing",
+    'make bench PYTEST_ARGS="-k rnn"': "minutes of timing",
+    "make costs": HOURS,
+    "make mutants": HOURS,
+    'make mutants MUTANTS="repro/wang2024/moving.py"': HOURS,
+    'make mutants MUTANTS="--budget 28800"': HOURS,
+    "make controls": HOURS,
+    "make reliability": HOURS,
+    "make data": "fetches data sets",
+    "pytest -n auto": TRAINS,
+    'pytest -m "fang2022 and lemma"': TRAINS,
+    "pytest -k lemma_3_1 --scale smoke": TRAINS,
+    "pytest -k theorem_3_5 --scale smoke": TRAINS,
+    "pytest claims -n auto --scale laptop": TRAINS,
+    "pytest claims/fang2022/test_theorem_3_5_zero_error.py --scale laptop": TRAINS,
+    'pytest -m "jiang2024 and data" -n auto': "needs data sets",
+    "pytest claims -n auto --scale paper --device cuda": "needs a GPU",
+    "pytest claims --scale paper --store-mode readonly --store-device cuda": "needs trainings",
+    "python -m repro watch": "does not end; its first line is read below",
+    "python -m repro prefetch claims/fang2022/test_lemma_3_1_multiplication.py --scale smoke "
+    "--dry-run": "half a minute; test_prefetch.py does it with a claim that is quicker",
+    "python -m repro prefetch --scale paper --executor slurm --partition gpu --account ours "
+    "--gpus 1 --time 600 --jobs 50": "needs a cluster; test_prefetch_slurm.py has a small one",
+}
+
+
+def test_every_command_of_the_docs_is_run_or_it_is_said_why_not():
+    assert set(commands()) == {*RUN, *PARSED}
+    assert not {*RUN} & {*PARSED}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The repository in another folder, with an environment that is this one."""
+    folder = tmp_path_factory.mktemp("copy") / "repository"
+    left_out = shutil.ignore_patterns(
+        ".*", "__pycache__", "store", "data", "artifacts", "*.egg-info"
+    )
+    shutil.copytree(ROOT, folder, ignore=left_out)
+    (folder / "artifacts").mkdir()
+    (folder / "artifacts/reference").symlink_to(ROOT / "artifacts/reference")
+    python = folder / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    (folder / ".venv/.installed-from-lock").touch()
+    return folder
+
+
+def test_commands_of_the_docs_work(copy):
+    """One after the other, as a reader would: a run first, then what looks at its results."""
+    for command, more in RUN.items():
+        program, *arguments = shlex.split(command)
+        words = {"pytest": [sys.executable, "-m", "pytest"], "python": [sys.executable]}
+        call = [*words.get(program, [program]), *arguments, *more]
+        done = subprocess.run(
+            call, cwd=copy, capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert (copy / "artifacts/preview/index.html").is_file()
+    assert "holds" in (copy / "artifacts/claims/fang2022/remark-3.4/index.html").read_text()
+
+
+def test_what_is_running_is_watched(copy):
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "repro", "watch"], cwd=copy, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "nothing is running\n"
+    finally:
+        watching.terminate()
+        watching.communicate(timeout=60)
+
+
+def chosen_by(arguments):
+    """What chooses among the claims has all of them before it; else one is enough."""
+    if {"-k", "-m"} & {*arguments} or any(word.endswith(".py") for word in arguments):
+        return arguments
+    return [word for word in arguments if word != "claims"] + [ONE]
+
+
+@pytest.mark.parametrize("command", PARSED)
+def test_commands_that_are_not_run_here_can_be_understood(command):
     program, *arguments = shlex.split(command)
     if program == "pip":
-        assert arguments == ["install", "-e", ".[dev]"]
+        assert (
+            "dev"
+            in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+                "optional-dependencies"
+            ]
+        )
         return
-    run = {
-        "pytest": [sys.executable, "-m", "pytest", *arguments, "--co", "-q"],
+    call = {
+        "pytest": [sys.executable, "-m", "pytest", *chosen_by(arguments), "--co", "-q"],
         "make": ["make", "--dry-run", *arguments],
-        "python": [sys.executable, *arguments],
+        "python": [sys.executable, *arguments[:3], "--help"],
     }[program]
-    if arguments[-1:] == ["watch"]:
-        run.append("--help")
-    if arguments[-1:] in (["report"], ["snapshot"]):
-        run += ["--artifacts", "no-such-folder", "--help"]
-    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    if program == "python":
+        options = {word for word in arguments if word.startswith("--")}
+        assert not {option for option in options if option not in done.stdout}
 
 
 def test_the_example_of_the_readme_prints_what_it_says(capsys):
@@ -95,7 +208,7 @@ def test_links_between_the_docs_lead_somewhere():
 
 def test_the_claim_of_the_page_on_claims_holds(demo):
     (claim,) = blocks(ROOT / "docs/claims.md", "python")
-    (entry,) = blocks(ROOT / "docs/claims.md", "toml", indent="   ")
+    (entry,) = blocks(ROOT / "docs/claims.md", "toml")
     demo.ledger(f'schema = 1\ntitle = "Mine"\n{textwrap.dedent(entry)}')
     (demo.root / "claims/demo2025/test_lemma_1_trapezoid.py").write_text(claim)
     done = demo.run("-q", "-k", "lemma_1")
