@@ -1,5 +1,6 @@
 """What claims search over, by hypothesis; each strategy serves more than one claim."""
 
+import functools
 from fractions import Fraction
 from typing import Any
 
@@ -9,15 +10,30 @@ from repro.fang2022.polynomials import Polynomial, exponents_up_to
 from repro.numerics.exact import rational, rationals
 
 
+def _quotients(largest: int, denominators: int, of: Any = Fraction) -> Any:
+    """Pairs of integers as rationals: st.fractions makes a new strategy for every number."""
+    pairs = st.tuples(st.integers(-largest, largest), st.integers(1, denominators))
+    return pairs.map(lambda pair: of(*pair))
+
+
+def _below_one(p: int, q: int) -> Fraction:
+    """Any a/b in (-1, 1), by p = a, q = b - |a|."""
+    return Fraction(p, q + abs(p))
+
+
+bounds = st.tuples(st.integers(1, 100), st.integers(1, 100)).map(lambda pair: Fraction(*pair))
+shares = st.sampled_from([-1, 1, 0]) | _quotients(1000, 1000, _below_one)
+numbers = _quotients(10**6, 9)
+coefficients = _quotients(100, 30)
+
+
 @st.composite
 def factors(draw: Any) -> Any:
     """n, q, M > 0, any t, and x, y with |x_i|, |y_i| <= M, the ends of the interval included."""
     n, q = draw(st.integers(1, 6)), draw(st.integers(3, 7))
-    M = draw(st.fractions(Fraction(1, 100), 100, max_denominator=100))
-    factor = st.sampled_from([-M, M, 0 * M]) | st.fractions(-M, M, max_denominator=1000)
-    number = st.fractions(-(10**6), 10**6, max_denominator=9)
-    values = [draw(st.lists(s, min_size=n, max_size=n)) for s in (number, factor, factor)]
-    return n, q, rational(M), *map(rationals, values)
+    M = rational(draw(bounds))
+    t, x, y = (rationals([draw(s) for _ in range(n)]) for s in (numbers, shares, shares))
+    return n, q, M, t, x * M, y * M
 
 
 @st.composite
@@ -25,7 +41,10 @@ def polynomials(draw: Any, largest: dict[int, int]) -> Any:
     """q and a polynomial of degree at most q, sparse or dense; for d variables q <= largest[d]."""
     d = draw(st.sampled_from(sorted(largest)))
     q = draw(st.integers(1, largest[d]))
-    number = st.fractions(-100, 100, max_denominator=30)
+    return q, Polynomial(d, draw(_terms(d, q)))
+
+
+@functools.cache
+def _terms(d: int, q: int) -> Any:
     terms = exponents_up_to(d, q)
-    chosen = draw(st.dictionaries(st.sampled_from(terms), number, max_size=len(terms)))
-    return q, Polynomial(d, chosen)
+    return st.dictionaries(st.sampled_from(terms), coefficients, max_size=len(terms))

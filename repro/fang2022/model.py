@@ -71,6 +71,19 @@ class Layout:
         return np.stack([t, *(zero + row for row in e), *filled, zero + 1], -2)  # (..., n+q+2, n)
 
 
+def product(a: Array, b: Array) -> Array:
+    """a b; of objects, what is 0 in a for the whole batch is left out, as most weights are."""
+    if isinstance(a, torch.Tensor):
+        return a @ b
+    some = a.astype(bool).any(axis=tuple(range(a.ndim - 2)))
+    zero = 0 * a[..., 0, :1] * b[..., 0, :]
+    rows = [
+        sum((a[..., i, j, None] * b[..., j, :] for j in np.flatnonzero(row)), start=zero)
+        for i, row in enumerate(some)
+    ]
+    return np.stack(rows, -2)
+
+
 def one_hot_maximum(alpha: Array) -> Array:
     """m-hat of Section 2.2 for every row alpha_i: the largest entry stays, the others become 0."""
     n = alpha.shape[-1]
@@ -133,17 +146,17 @@ class Block:
 
     def attention(self, Z: Array, attend: Callable[[Array], Array] = one_hot_maximum) -> Array:
         """A(Z) = [z-hat_1, ..., z-hat_n], z-hat_i = z_i + W^V Z m-hat(alpha_i)."""
-        return Z + self.W_V @ Z @ attend(self.scores(Z)).mT
+        return Z + product(product(self.W_V, Z), attend(self.scores(Z)).mT)
 
     def scores(self, Z: Array) -> Array:
         """alpha[..., i, j] = <q_i, k_j>; (..., n, n)."""
-        Q, K = self.W_Q @ Z, self.W_K @ Z  # (..., n+1, n)
-        return Q.mT @ K
+        Q, K = product(self.W_Q, Z), product(self.W_K, Z)  # (..., n+1, n)
+        return product(Q.mT, K)
 
     def fully_connected(self, Z_hat: Array, activate: Callable[[Array], Array] = relu) -> Array:
         """B(Z-hat) = [z'_1, ..., z'_n]."""
-        hidden = activate(self.W_1 @ Z_hat + self.b_1[:, None])  # (..., 2, n)
-        return Z_hat + self.W_2 @ hidden + self.b_2[:, None]
+        hidden = activate(product(self.W_1, Z_hat) + self.b_1[:, None])  # (..., 2, n)
+        return Z_hat + product(self.W_2, hidden) + self.b_2[:, None]
 
     def weights(self) -> dict[str, Array]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
