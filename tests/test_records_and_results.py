@@ -457,8 +457,13 @@ def test_a_list_of_tests_that_is_none_does_not_end_everything(demo, names):
 
 @pytest.mark.parametrize(
     "odd",
-    [{"seconds": None}, {"evidence": None, "checks": [1]}, {"counterexamples": [{}]}],
-    ids=["seconds", "check", "counterexample"],
+    [
+        {"seconds": None},
+        {"evidence": None, "checks": [1]},
+        {"counterexamples": [{}]},
+        {"store": [{"kind": "k", "key": "0f", "reason": "reused", "seconds": "long"}]},
+    ],
+    ids=["seconds", "check", "counterexample", "training"],
 )
 def test_a_record_with_odd_contents_does_not_end_everything(demo, odd):
     demo.claim("lemma-1")

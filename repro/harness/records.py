@@ -15,7 +15,7 @@ from repro.harness import process, provenance
 
 SCHEMA = 1
 ANY = object  # a number, or whatever was measured
-LISTS: dict[str, dict[str, type]] = {  # what a record lists, and what each entry must have
+LISTS: dict[str, dict[str, Any]] = {  # what a record lists, and what each entry must have
     "checks": {
         "name": str, "equation": str, "measured": ANY, "relation": str, "allowed": ANY,
         "source": str, "margin": ANY, "ok": bool,
@@ -25,7 +25,7 @@ LISTS: dict[str, dict[str, type]] = {  # what a record lists, and what each entr
         "refutes": str, "printed": bool, "input": dict, "measured": ANY, "expected": ANY,
     },
     "figures": {"svg": str, "png": str, "caption": str, "alt": str},
-    "store": {"kind": str, "key": str, "reason": str},
+    "store": {"kind": str, "key": str, "reason": str, "seconds": int | float},
 }  # fmt: skip
 WORDS = ("claim", "test", "state", "role", "run")
 WORDS_OF_ENTRIES = ("relation", "snippet", "note")  # if they are there
@@ -149,7 +149,7 @@ def _defect(data: dict[str, Any]) -> str:
     return ""
 
 
-def _has(entry: Any, needed: dict[str, type]) -> bool:
+def _has(entry: Any, needed: dict[str, Any]) -> bool:
     return (
         isinstance(entry, dict)
         and all(key in entry and isinstance(entry[key], kind) for key, kind in needed.items())
