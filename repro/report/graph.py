@@ -24,8 +24,6 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    used: str
-    user: str
     path: str
     implied: bool  # by other arrows
     ends: tuple[int, int]  # places of the two boxes in `boxes`
@@ -66,7 +64,7 @@ def of_paper(paper: str, claims: dict[str, dict[str, Any]]) -> Graph:
         box_height=round(layout.ROW),
         boxes=tuple(_box(claims[id], paper, placed.corners[id]) for id in ids),
         arrows=tuple(
-            Arrow(used, user, path, (used, user) in placed.implied, (place[used], place[user]))
+            Arrow(path, (used, user) in placed.implied, (place[used], place[user]))
             for (used, user), path in placed.curves.items()
         ),
         alone=tuple(_box(claim, paper) for claim in own if claim["id"] not in ends),

@@ -30,7 +30,7 @@ _VARIANTS = {  # browsers know only `normal`; the other alphabets are characters
     "sans-serif": "SANS-SERIF",
     "monospace": "MONOSPACE",
 }
-_TOKENS = ("mi", "mn", "mo", "mtext", "mspace")
+_PLUS_MINUS, _CLOSING = set("+−-±"), set(")]}|‖⌋⌉⟩!")
 _ACCENTS = set("^~¯˙¨→ˇ˘")
 _LETTERS = set("∞∅⊤⊥∂…⋯′†•")  # no operators: they bring no space of their own
 _SIGNS = ("Sm", "Po", "Ps", "Pe")  # Unicode's categories of operators and brackets
@@ -55,6 +55,8 @@ def written(element: Element, before: Element | None = None, after: Element | No
         del attributes["display"]
     if tag == "mi" and element.get("mathvariant") == "normal":
         attributes["mathvariant"] = "normal"
+    if tag == "mo" and text in _PLUS_MINUS and before is not None and _opens(before):
+        attributes["form"] = "prefix"
     if tag == "mo" and _is_name(text):
         attributes |= _space_of_name(before, after)
     if tag == "mo" and text in _TIGHT and attributes.get("stretchy") != "true":
@@ -66,9 +68,6 @@ def written(element: Element, before: Element | None = None, after: Element | No
 
 
 def _children(parent: Element) -> str:
-    if all(child.tag in _TOKENS for child in parent):  # nothing here is higher than a bracket
-        for child in parent:
-            child.attrib = {k: v for k, v in child.items() if (k, v) != ("stretchy", "false")}
     row = [None, *parent, None]
     triples = zip(parent, row, row[2:], strict=False)
     return "".join(written(child, before, after) for child, before, after in triples)
@@ -109,6 +108,11 @@ def _mended(tag: str, text: str) -> tuple[str, str]:
 def _is_name(text: str) -> bool:
     """log, max, softmax, lim sup: a function written out."""
     return len(text) > 1 and re.sub("[\u2006\u2009]", "", text).isalpha()
+
+
+def _opens(before: Element) -> bool:
+    """What follows it is a sign, not an operation: (−1), = −1."""
+    return before.tag == "mo" and html.unescape(before.text or "") not in _CLOSING
 
 
 def _space_of_name(before: Element | None, after: Element | None) -> dict[str, str]:

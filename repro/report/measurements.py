@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 REDS = 8  # that are shown of a kind
-LINES, CELLS = 8, 64  # of recorded numbers that are shown in a table
+LINES, CELLS = 6, 36  # of recorded numbers that are shown in a table
 FEW = 12  # of those that are shown in a sentence
 COLUMNS = ("role", "test", "evidence", "name", "equation", "at", "measured", "relation", "allowed",
            "tolerance", "margin", "source", "ok")  # fmt: skip

@@ -26,6 +26,7 @@ _INDEX = r"[^\W_²³]+|∞"
 _IN_BRACKETS = r"\((?:[^()]|\([^()]*\))*\)"
 _LOWER = re.compile(_BASE + rf"_(?:\{{([^{{}}]*)\}}|\(([^()]*)\)|({_INDEX}))")
 _WORDS = re.compile(r"(?<=[a-z])_(?=[a-z])")  # what is left joins words: state_dict
+_NAME = re.compile(r"[a-z]{2,}(?:_[a-z]+){2,}")  # of a Python variable
 _POWER = rf"[-−]?(?:{_IN_BRACKETS}|[0-9]+[/.][0-9]+|{_INDEX})"
 _UPPER = re.compile(rf"(?<=\S)\^(?:\{{([^{{}}]*)\}}|({_POWER}))")
 
@@ -34,6 +35,8 @@ _UPPER = re.compile(rf"(?<=\S)\^(?:\{{([^{{}}]*)\}}|({_POWER}))")
 def spelled(text: str) -> Markup:
     if "$" in text or "`" in text:
         return prose(text)
+    if _NAME.fullmatch(text):
+        return Markup(text.replace("_", " "))
     text = _SIGN.sub(lambda found: _SIGNS[found[0]], text)
     text = _TILDE.sub("\u0303", _HAT.sub("\u0302", text))
     text = _LETTER.sub(lambda found: _GREEK[found[1]], text)
