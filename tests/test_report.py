@@ -459,6 +459,7 @@ TYPED = {
     "F^ = F, psi^_1, rho~": "F\u0302 = F, ψ\u0302<sub>1</sub>, ρ\u0303",
     "zeros_where_a_beta_may_stand": "zeros where a beta may stand",
     "smooth_error, tight": "smooth error, tight",
+    "test_no_error_for_x_1 failed": "<code>test_no_error_for_x_1</code> failed",
     "error ~ 1/q": "error ~ 1/q",
     "a < b": "a &lt; b",
     "`x_1` and $x$": "<code>x_1</code> and <math><mi>x</mi></math>",

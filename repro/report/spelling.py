@@ -26,6 +26,7 @@ _INDEX = r"[^\W_²³]+|∞"
 _IN_BRACKETS = r"\((?:[^()]|\([^()]*\))*\)"
 _LOWER = re.compile(_BASE + rf"_(?:\{{([^{{}}]*)\}}|\(([^()]*)\)|({_INDEX}))")
 _WORDS = re.compile(r"(?<=[a-z])_(?=[a-z])")  # what is left joins words: state_dict
+_TEST = re.compile(r"\b(test_\w+)")
 _NAME = re.compile(r"[a-z]{2,}(?:_[a-z]+){2,}")  # of a Python variable
 _POWER = rf"[-−]?(?:{_IN_BRACKETS}|[0-9]+[/.][0-9]+|{_INDEX})"
 _UPPER = re.compile(rf"(?<=\S)\^(?:\{{([^{{}}]*)\}}|({_POWER}))")
@@ -35,6 +36,14 @@ _UPPER = re.compile(rf"(?<=\S)\^(?:\{{([^{{}}]*)\}}|({_POWER}))")
 def spelled(text: str) -> Markup:
     if "$" in text or "`" in text:
         return prose(text)
+    pieces = _TEST.split(text)  # names of tests at odd places
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if i % 2 else _spelled(piece)
+        for i, piece in enumerate(pieces)
+    )
+
+
+def _spelled(text: str) -> Markup:
     if _NAME.fullmatch(text):
         return Markup(text.replace("_", " "))
     text = _SIGN.sub(lambda found: _SIGNS[found[0]], text)
