@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -86,6 +87,17 @@ def test_a_change_after_a_long_time_is_written_at_once(tmp_path, monkeypatch):
     record = Record(tmp_path / "a.json", **IDENTITY)
     record.note("records", {"x": 1})
     assert json.loads(record.path.read_text())["records"] == {"x": 1}
+
+
+def test_without_memory_for_a_thread_it_is_written_at_once(tmp_path, monkeypatch):
+    def none_left(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    record = Record(tmp_path / "a.json", **IDENTITY)
+    for number in range(3):
+        record.note("records", {"x": number})
+        assert json.loads(record.path.read_text())["records"] == {"x": number}
 
 
 def whole(path):

@@ -84,7 +84,10 @@ class Record:
         elif self._later is None:
             self._later = threading.Timer(wait, self._write_late)
             self._later.daemon = True
-            self._later.start()
+            try:
+                self._later.start()
+            except RuntimeError:  # no memory for another thread
+                self.write()
 
     def _write_late(self) -> None:
         with contextlib.suppress(
