@@ -43,18 +43,22 @@ def inner(a: Array, b: Array) -> Array:
     out = np.empty((*batch, a.shape[-2], b.shape[-2]), dtype=object)
     a, b = (np.broadcast_to(c, (*batch, *c.shape[-2:])) for c in (a, b))
     for place in np.ndindex(*batch):
-        others = [_nonzero(v) for v in b[place].tolist()]
-        out[place] = [[_dot(u, v) for v in others] for u in a[place].tolist()]
+        rows, others = ([_nonzero(row) for row in part[place].tolist()] for part in (a, b))
+        out[place] = [[_dot(u, v) for v in others] for u in rows]
     return out
 
 
-def _nonzero(row: list[Any]) -> list[tuple[int, Any]]:
+def _nonzero(row: list[Any]) -> dict[int, Any]:
     """All but exact zeros: of a ball around 0 neither == 0 nor != 0 is true."""
-    return [(k, v) for k, v in enumerate(row) if not v == 0]  # noqa: SIM201
+    return {k: v for k, v in enumerate(row) if not v == 0}  # noqa: SIM201
 
 
-def _dot(a: list[Any], b: list[tuple[int, Any]]) -> Any:
-    return sum((a[k] * v for k, v in b if not a[k] == 0), start=flint.fmpq(0))  # noqa: SIM201
+def _dot(a: dict[int, Any], b: dict[int, Any]) -> Any:
+    found = flint.fmpq(0)
+    for k, v in b.items():
+        if k in a:
+            found += a[k] * v
+    return found
 
 
 def exponentials(logits: Array, admissible: Array, normalised: bool) -> Array:

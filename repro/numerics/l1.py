@@ -21,6 +21,7 @@ Polya and Szego, part V, problems 75 to 77). If so many are found, phi has one s
 them, and sum |phi| over a block is a difference of tails; otherwise |alpha_h| stands for alpha_h.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -249,7 +250,7 @@ def best(kernel: Kernel, family: Family, *, window: int) -> Best:
     """The least l1 distance of the kernel from the span of the family."""
     times, bits = _times(family, window), 0
     while True:
-        rows, basis = independent(lambda: _rows(family, times), len(family), bits)
+        rows, basis = _independent(family, times, bits)
         try:
             with flint.ctx.workprec(basis.bits):
                 return _best(kernel, family, times, rows, basis)
@@ -348,6 +349,12 @@ def _times(family: Family, window: int) -> range:
     if window <= len(family):
         raise ValueError(f"a window needs more times than functions: {window} <= {len(family)}")
     return range(family.first, family.first + window)
+
+
+@functools.lru_cache(maxsize=64)
+def _independent(family: Family, times: range, least: int) -> tuple[list[list[flint.arb]], Basis]:
+    """Kept: one family is compared with many kernels, and zeta functions in balls are slow."""
+    return independent(lambda: _rows(family, times), len(family), least)
 
 
 def _rows(family: Family, times: range) -> list[list[flint.arb]]:
