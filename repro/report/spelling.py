@@ -1,7 +1,7 @@
 """Mathematics as it is typed in a terminal, `|f|_B m^-1/2 <= beta_{k,s}`, with indices and letters.
 
-Names of checks and of counterexamples are read in a terminal first, so they carry no LaTeX. Where
-they have dollar signs nevertheless they are set as prose.
+Names of checks and of counterexamples, and what stands at the top of a claim file, are read in a
+terminal first, so they carry no LaTeX. Where they have dollar signs they are set as prose.
 """
 
 import re
@@ -13,32 +13,34 @@ from repro.report.mathematics import prose
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "theta": "θ", "kappa": "κ",
-    "lambda": "λ", "mu": "μ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ",
-    "Phi": "Φ", "Psi": "Ψ", "Sigma": "Σ",
+    "lambda": "λ", "mu": "μ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ",
+    "psi": "ψ", "Phi": "Φ", "Psi": "Ψ", "Sigma": "Σ",
 }  # fmt: skip
 _LETTER = re.compile(rf"(?<![A-Za-z])({'|'.join(_GREEK)})(?![A-Za-z])")
 _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "->": "→", "sqrt(": "√("}
 _SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
-_HAT = re.compile(r"(?<=[^\W\d_])\^(?=_|[^\w({+−-]|$)")  # nothing follows that could be raised
+_HAT = re.compile(  # nothing follows that could be raised, or arguments do
+    r"(?<=[^\W\d_])\^(?=_|[^\w({+−-]|$|\([^()]*,[^()]*\))"
+)
 _TILDE = re.compile(r"(?<=[^\W\d_])~(?=_|\W|$)")
 _BASE = r"((?<!\w)[^\W\d_]{1,4}[\u0302\u0303]?|[|)\]])"
 _INDEX = r"[^\W_²³]+|∞"
 _IN_BRACKETS = r"\((?:[^()]|\([^()]*\))*\)"
 _LOWER = re.compile(_BASE + rf"_(?:\{{([^{{}}]*)\}}|\(([^()]*)\)|({_INDEX}))")
 _WORDS = re.compile(r"(?<=[a-z])_(?=[a-z])")  # what is left joins words: state_dict
-_TEST = re.compile(r"\b(test_\w+)")
+_CODE = re.compile(r"(`[^`]+`|\btest_\w+|\b[\w/]+\.py\b)")
 _NAME = re.compile(r"[a-z]{2,}(?:_[a-z]+){2,}")  # of a Python variable
-_POWER = rf"[-−]?(?:{_IN_BRACKETS}|[0-9]+[/.][0-9]+|{_INDEX})"
+_POWER = rf"[-−][0-9]+/[0-9]+|[-−]?(?:{_IN_BRACKETS}|[0-9]+\.[0-9]+|{_INDEX})"
 _UPPER = re.compile(rf"(?<=\S)\^(?:\{{([^{{}}]*)\}}|({_POWER}))")
 
 
 @lru_cache(maxsize=8192)
 def spelled(text: str) -> Markup:
-    if "$" in text or "`" in text:
+    if "$" in text:
         return prose(text)
-    pieces = _TEST.split(text)  # names of tests at odd places
+    pieces = _CODE.split(text)  # code at odd places
     return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if i % 2 else _spelled(piece)
+        Markup("<code>{}</code>").format(piece.strip("`")) if i % 2 else _spelled(piece)
         for i, piece in enumerate(pieces)
     )
 
