@@ -221,7 +221,7 @@ def call(slurm, capfd, monkeypatch, tmp_path):
             patch.setattr(prefetch.time, "sleep", lambda _: pause(wanted))
             try:
                 code = prefetch.main(["claims", "--executor", "slurm", *words])
-            except SystemExit as end:
+            except (SystemExit, KeyboardInterrupt) as end:
                 code = str(end)
         submissions = (slurm / "submissions").read_text().count("one")
         return code, capfd.readouterr().out, submissions
