@@ -12,6 +12,7 @@ from repro.report import benchmarks, render
 from repro.report.benchmarks import Row, merged, page_values
 
 NOW = {"id": "2", "started": "2026-02-01T00:00:00Z", "git": "abc", "machine": {"processor": "P", "cores": 2, "torch": "1"}}  # fmt: skip
+ROOT = Path(__file__).parent.parent
 THEN = {**NOW, "id": "1", "started": "2026-01-01T00:00:00Z"}
 
 
@@ -164,6 +165,35 @@ def test_the_page_names_the_dearest_claims_and_their_functions(tmp_path):
 def test_parts_come_in_order_and_empty_ones_are_left_out():
     document = merged({}, NOW, [entry("z", part=4), entry("a", part=1)])
     assert [part[0] for part in page_values(document)["parts"]] == [1, 4]
+
+
+# --- the table of docs/benchmarks.md -------------------------------------------------------------
+
+
+def test_the_docs_have_every_target_of_the_snapshot():
+    text = (ROOT / "docs" / "benchmarks.md").read_text()
+    snapshot = files.read_json(ROOT / "artifacts" / "reference" / benchmarks.FILE)
+    again = "python -m repro.report.benchmarks makes the table anew"
+    assert benchmarks.filled(text, snapshot) == text, again
+
+
+def test_a_line_says_what_is_missed_and_why_and_leaves_out_what_has_no_target():
+    text = f"a\n{benchmarks.BEGIN}\nold\n{benchmarks.END}\nb\n"
+    found = [entry("fine"), entry("slow", value=5.0), entry("free", target=None)]
+    page = benchmarks.filled(text, merged({}, NOW, found))
+    assert page.startswith(
+        f"a\n{benchmarks.BEGIN}\n1 of 2 targets are met: P, 2 cores, torch 1, 2026-02-01."
+    )
+    assert "| 1 | fine | 20× | ≥ 15× | 40× |  |" in page
+    assert "| 1 | slow | **5×** | ≥ 15× | 40× | memory is slow |" in page
+    assert "free" not in page
+    assert "old" not in page
+    assert page.endswith(f"{benchmarks.END}\nb\n")
+
+
+def test_a_page_without_a_place_for_the_table_is_refused():
+    with pytest.raises(ValueError, match="lacks the lines"):
+        benchmarks.filled("nothing", merged({}, NOW, [entry()]))
 
 
 # --- what whole runs cost ------------------------------------------------------------------------

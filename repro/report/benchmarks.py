@@ -4,9 +4,14 @@ An entry says what was measured, in which unit, against what, which value was ai
 limit: what a part of the work would give that no way can leave out. Nothing is judged when it is
 measured: `Row` tells whether a target is met, and the page shows a miss in red, with the reason
 that its benchmark gives.
+
+python -m repro.report.benchmarks keeps the latest figures in artifacts/reference, and puts those
+with a target into docs/benchmarks.md.
 """
 
 import math
+import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +21,7 @@ from repro import files
 
 FILE, PAGE = "benchmarks.json", "benchmarks.html"
 SCHEMA = 1
+BEGIN, END = "<!-- made by `python -m repro.report.benchmarks`: begin -->", "<!-- end -->"
 KEPT = 50  # earlier values of an entry
 NEAR = 0.25  # exponents are "about" a whole number within this: its neighbours are 1 away
 TIMES, EXPONENT = "×", "exponent"  # units; others are seconds, milliseconds, gigabytes
@@ -153,3 +159,68 @@ def page_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "latest": max(runs.values(), key=lambda run: run["started"], default={}),
         "dearest": {when: document.get(f"dearest {when}", []) for when in ("cold", "warm")},
     }
+
+
+# --- the table of docs/benchmarks.md -------------------------------------------------------------
+
+
+def filled(text: str, document: Mapping[str, Any]) -> str:
+    """The page with its table of targets made anew."""
+    if BEGIN not in text or END not in text:
+        raise ValueError(f"docs/benchmarks.md lacks the lines {BEGIN} and {END}")
+    head, rest = text.split(BEGIN, 1)
+    return f"{head}{BEGIN}\n{_table(document)}{END}{rest.split(END, 1)[1]}"
+
+
+def _table(document: Mapping[str, Any]) -> str:
+    values, machine = page_values(document), document["machine"]
+    met = len(values["aimed"]) - len(values["missed"])
+    lines = [
+        f"{met} of {len(values['aimed'])} targets are met: {machine['processor']}, "
+        f"{machine['cores']} cores, torch {machine['torch']}, {values['latest']['started'][:10]}.",
+        "",
+        "| part | what | measured | target | limit | if missed, why |",
+        "|---|---|---|---|---|---|",
+        *(_line(row) for row in values["aimed"]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Row) -> str:
+    one = row.entry
+    amounts = [_amount(one[key], one["unit"]) for key in ("value", "target", "limit")]
+    measured, target, limit = amounts
+    missed = row.met is False
+    cells = (
+        str(one["part"]),
+        one["name"].replace("|", "\\|"),
+        f"**{measured}**" if missed else measured,
+        f"{SIGNS[one['relation']]} {target}",
+        limit,
+        one["why"] if missed else "",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+SIGNS = {">=": "≥", "<=": "≤", "≈": "≈"}
+
+
+def _amount(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    digits = f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return digits + ("×" if unit == TIMES else "" if unit in (EXPONENT, "of 1") else f" {unit}")
+
+
+def main() -> int:
+    artifacts, page = Path("artifacts"), Path("docs/benchmarks.md")
+    for name in (FILE, "costs.json"):
+        if (artifacts / name).exists():
+            shutil.copyfile(artifacts / name, artifacts / "reference" / name)
+    files.write_atomically(page, filled(page.read_text(), read(artifacts / "reference")))
+    print(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
