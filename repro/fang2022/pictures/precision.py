@@ -48,14 +48,14 @@ def digits(
 def zero_error(
     degrees: Sequence[int],
     exact: Sequence[float],
-    floating: dict[str, Sequence[float]],
+    floating: Mapping[str, Sequence[float]],
     bounds: Mapping[str, Sequence[float]],
     fewer: Sequence[float],
 ) -> "Figure":
     """Error of Theorem 3.5's model against the degree: in rationals, by type, a block fewer."""
     figure, (axes,) = figures.panels(1, width=7, height=3.8)
     figures.draw(axes, "control", degrees, fewer, "control: one block fewer, its best β")
-    for dtype, marker in zip(reversed(floating), "^s", strict=True):
+    for dtype, marker in zip(reversed(list(floating)), "^s", strict=True):
         bound = "" if dtype == next(iter(floating)) else "derived bounds"
         figures.draw(axes, "bound", degrees, bounds[dtype], bound)
         figures.draw(axes, "construction", degrees, floating[dtype], dtype, marker=marker)
