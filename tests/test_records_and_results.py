@@ -473,9 +473,10 @@ def test_a_list_of_tests_that_is_none_does_not_end_everything(demo, names):
         {"seconds": None},
         {"evidence": None, "checks": [1]},
         {"counterexamples": [{}]},
+        {"checks": [{**CHECK, "params": "n=1"}]},
         {"store": [{"kind": "k", "key": "0f", "reason": "reused", "seconds": "long"}]},
     ],
-    ids=["seconds", "check", "counterexample", "training"],
+    ids=["seconds", "check", "counterexample", "params", "training"],
 )
 def test_a_record_with_odd_contents_does_not_end_everything(demo, odd):
     demo.claim("lemma-1")

@@ -18,7 +18,7 @@ ANY = object  # a number, or whatever was measured
 LISTS: dict[str, dict[str, Any]] = {  # what a record lists, and what each entry must have
     "checks": {
         "name": str, "equation": str, "measured": ANY, "relation": str, "allowed": ANY,
-        "source": str, "margin": ANY, "ok": bool,
+        "source": str, "margin": ANY, "ok": bool, "params": dict,
     },
     "table": {"row": str, "column": str, "paper": ANY, "ours": ANY},
     "counterexamples": {
