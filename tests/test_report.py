@@ -313,7 +313,7 @@ def test_the_index_says_it_all_and_first_what_is_not_as_it_should_be(index):
         "solid code changed since",
         "earlier run, smoke scale",
         "2 statements need attention",
-        "8 statements are false as printed, or their proofs are",
+        "8 statements are false or incomplete as printed, or their proofs are",
         "with changes not committed",
         "ATTENTION, MSE 0.109 vs 0.1043 NN_width, MSE 35.662 vs 36.1 1 more",
         "Connected to nothing else: Remark 5.9",

@@ -60,6 +60,7 @@ class Site:
             papers=papers,
             total=overview.total(papers),
             claims=self.claims,
+            refuted=[one.claim for ones in errata.errata(self.claims).values() for one in ones],
             findings=findings,
             choices=filters.choices(rows_of_all),
             others=others,
