@@ -49,7 +49,6 @@ def judged(where, file, damage, outcomes):
         where=where,
         damage=damage,
         file=file,
-        kinds_of_files=1,
         times=outcomes.total(),
         set_aside_with_a_message=outcomes["set aside"],
         changed_no_value=outcomes["same"],
@@ -301,7 +300,9 @@ def finish(demo, id):
             "relation": "<=",
             "allowed": 1,
         }
-        record.append("checks", {**shape, "source": "theorem: x", "margin": 2.0, "ok": True})
+        record.append(
+            "checks", {**shape, "source": "theorem: x", "margin": 2.0, "ok": True, "params": {}}
+        )
         record.finish("passed")
 
 
