@@ -48,14 +48,15 @@ def wrong_entries(Z, t, sign=1):
     return sum(bool(Z[r, i] != stated[r][i]) for r in range(rows) for i in range(n))
 
 
+shares = st.sampled_from([Fraction(1, 2), Fraction(-1, 2)]) | fang2022.inputs.shares
+
+
 @st.composite
 def cases(draw):
     """n, q, B > 0 and |t_i| <= B, with the ends and the middle that are hardest for the winner."""
     n, q = draw(st.integers(1, 5)), draw(st.integers(1, 17))
-    B = draw(st.fractions(Fraction(1, 20), 100, max_denominator=20))
-    t = st.sampled_from([-B, B, 0 * B, B / 2, -B / 2]) | st.fractions(-B, B, max_denominator=100)
-    t = numerics.exact.rationals(draw(st.lists(t, min_size=n, max_size=n)))
-    return n, q, numerics.exact.rational(B), t
+    B = numerics.exact.rational(draw(fang2022.inputs.bounds))
+    return n, q, B, numerics.exact.rationals([draw(shares) for _ in range(n)]) * B
 
 
 @pytest.mark.exact
