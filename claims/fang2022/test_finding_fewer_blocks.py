@@ -48,15 +48,13 @@ def wrong_entries(Z, t, sign=1):
     return sum(bool(Z[r, i] != stated[r][i]) for r in range(rows) for i in range(n))
 
 
-shares = st.sampled_from([Fraction(1, 2), Fraction(-1, 2)]) | fang2022.inputs.shares
-
-
 @st.composite
 def cases(draw):
     """n, q, B > 0 and |t_i| <= B, with the ends and the middle that are hardest for the winner."""
     n, q = draw(st.integers(1, 5)), draw(st.integers(1, 17))
     B = numerics.exact.rational(draw(fang2022.inputs.bounds))
-    return n, q, B, numerics.exact.rationals([draw(shares) for _ in range(n)]) * B
+    shares = [draw(fang2022.inputs.shares) for _ in range(n)]
+    return n, q, B, numerics.exact.rationals(shares) * B
 
 
 @pytest.mark.exact
