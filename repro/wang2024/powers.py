@@ -135,6 +135,7 @@ def euler_product(q: flint.arb, factors: int = 64) -> flint.arb:
     return product * (1 - q ** (factors + 1) / (1 - q))
 
 
+@functools.cache
 def farey(T: int) -> tuple[flint.fmpq, ...]:
     """The fractions t/B < 1 with B <= T, in increasing order."""
     if T < 1:
