@@ -1,20 +1,31 @@
 """The same numbers, bit for bit on a CPU, with several workers and in one process in reverse order.
 
 `make test` has just run all claims with as many workers as there are cores, into artifacts/smoke;
-here they run once more, the other way round, and must agree in everything measured.
+here the cheap ones, and of each paper one that trains, run once more, the other way round, and must
+agree in everything measured. `make reliability` runs them all once more.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from reliability import FULL, keep
 
+from repro.harness import schedule
+
 ROOT = Path(__file__).parent.parent
 LONGEST = 2.0  # seconds
+CHEAP = 1.0  # seconds at laptop scale, with all trainings made anew
+LEMMA = "claims/fang2022/test_lemma_3_1_multiplication.py"  # draws, and trains
+TRAIN = (
+    LEMMA,
+    "claims/jiang2024/test_figure_6_selection.py",
+    "claims/wang2024/test_lemma_F_6_one_over_root_m.py",
+)
 REVERSE = """
 import pytest
 
@@ -24,9 +35,13 @@ def pytest_collection_modifyitems(items):
 """
 
 
-def measured(artifacts):
-    """Checks, recorded numbers, tables, counterexamples, and the bytes of the figures."""
+def measured(artifacts, chosen=("claims",)):
+    """Checks, recorded numbers, tables, counterexamples, and the bytes of the figures.
+
+    Of all claims, or of those whose files are chosen.
+    """
     claims = json.loads((artifacts / "results.json").read_text())["claims"]
+    claims = [claim for claim in claims if {"claims", claim["file"]} & set(chosen)]
     for claim in claims:  # the one column that is a time
         claim["table"] = [cell for cell in claim["table"] if cell["column"] != "RUN TIME"]
     numbers = {
@@ -40,15 +55,15 @@ def measured(artifacts):
     return numbers, {name: (artifacts / name).read_bytes() for name in names}
 
 
-def run(artifacts, *arguments, scale="smoke", store=None):
+def run(artifacts, chosen, *arguments, scale="smoke", store=None):
     (artifacts.parent / "reverse.py").write_text(REVERSE)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--scale", scale, "--device", "cpu", "--artifacts", str(artifacts),
-         "--store", str(store or artifacts / "store"), "-p", "no:cacheprovider", *arguments],
+         "--store", str(store or artifacts / "store"), "-p", "no:cacheprovider", *chosen, *arguments],
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(artifacts.parent)}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return measured(artifacts)
+    return measured(artifacts, chosen)
 
 
 def of_this_code(artifacts):
@@ -63,13 +78,42 @@ def of_this_code(artifacts):
     return whole and plain and same and run["seed"] == 0 and run["device"] != "cuda"
 
 
-def test_the_numbers_do_not_depend_on_how_the_claims_are_run(tmp_path):
+def cheap():
+    """Claim files that take a second from nothing, and of each paper one that trains."""
+    seconds = Counter()
+    for test, taken in schedule.read_durations(ROOT / "artifacts/reference").items():
+        seconds[test.partition(" ")[2].partition("::")[0]] += taken
+    return [*TRAIN, *(file for file, taken in seconds.items() if taken <= CHEAP)]
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return ["claims"] if FULL else cheap()
+
+
+@pytest.fixture(scope="module")
+def backward(tmp_path_factory, chosen):
+    """One process, in reverse order, all trainings made anew."""
+    return run(tmp_path_factory.mktemp("backward") / "b", chosen, "-n0", "-p", "reverse")
+
+
+@pytest.mark.reliability
+def test_the_numbers_do_not_depend_on_how_the_claims_are_run(tmp_path, chosen, backward):
     smoke = ROOT / "artifacts" / "smoke"
-    forward = measured(smoke) if of_this_code(smoke) else run(tmp_path / "a", "claims", "-n2")
-    numbers, figures = run(tmp_path / "b", "claims", "-n0", "-p", "reverse")
+    known = of_this_code(smoke)
+    forward = measured(smoke, chosen) if known else run(tmp_path / "a", chosen, "-n2")
+    numbers, figures = backward
     assert numbers == forward[0]
     assert figures == forward[1]
     assert figures
+    assert len(numbers) >= 30
+    assert {id.partition("/")[0] for id in numbers} == {"fang2022", "jiang2024", "wang2024"}
+
+
+@pytest.mark.reliability
+def test_another_seed_gives_other_numbers(tmp_path, backward):
+    other, _ = run(tmp_path / "1", [LEMMA], "-n0", "--seed", "1")
+    assert other["fang2022/lemma-3.1"] != backward[0]["fang2022/lemma-3.1"]
 
 
 def quick():
@@ -91,7 +135,7 @@ def test_at_laptop_scale_the_numbers_do_not_depend_on_it_either(tmp_path):
     """Trainings come from the store; that they give the same bits anew is shown at smoke scale."""
     ways = {"-n0": ("-n0",), "-n2": ("-n2",), "-n0, reversed": ("-n0", "-p", "reverse")}
     runs = [
-        run(tmp_path / str(n), *quick(), *way, scale="laptop", store=ROOT / "store")
+        run(tmp_path / str(n), quick(), *way, scale="laptop", store=ROOT / "store")
         for n, way in enumerate(ways.values())
     ]
     for n, how in list(enumerate(ways))[1:]:
@@ -108,10 +152,3 @@ def test_at_laptop_scale_the_numbers_do_not_depend_on_it_either(tmp_path):
         assert last == "0 that matter, 0 others", done.stdout
         assert runs[n] == runs[0]
         assert figures
-
-
-def test_another_seed_gives_other_numbers(tmp_path):
-    lemma = "claims/fang2022/test_lemma_3_1_multiplication.py"
-    first, _ = run(tmp_path / "0", lemma, "-n0")
-    other, _ = run(tmp_path / "1", lemma, "-n0", "--seed", "1")
-    assert first["fang2022/lemma-3.1"] != other["fang2022/lemma-3.1"]
