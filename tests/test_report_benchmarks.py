@@ -1,6 +1,8 @@
 """benchmarks.json and its page: what is new, what was, what is missed; and what whole runs cost."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -216,6 +218,15 @@ CLAIMS = [
     a_claim("p/b", (30.0, [stored("l", 5.0)])),
     a_claim("p/c", (57.0, [stored("m", 50.0, "computed: no entry", "other")])),
 ]
+
+
+def test_runs_that_are_timed_keep_compiled_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (tmp_path / "one.py").write_text("")
+    environment = costs.keeping_compiled(tmp_path)
+    subprocess.run([sys.executable, "-c", "import one"], cwd=tmp_path, env=environment, check=True)
+    assert [file.name[:4] for file in (tmp_path / "compiled").rglob("one.*")] == ["one."]
+    assert not (tmp_path / "__pycache__").exists()
 
 
 def test_a_training_counts_once_however_many_ask_for_it():
