@@ -9,7 +9,7 @@ rationals, for all d, q, B, Q and x that a search finds to try, the ends of the 
 output differs from Q(x) by exactly 0. In symbols, the output is the polynomial Q, and each token
 wins by exactly G + y_i t_i - y_j t_i; the lifts G are the least possible, up to a factor 2, for
 every B. f_1* and f_2* of Section 5, the latter with all its 2002 tokens at laptop scale: in
-rationals, and through the dense blocks in float64. As an ordinary module in float64, within a
+rationals, and through the literal blocks in float64. As an ordinary module in float64, within a
 derived bound. Weights are counted in the built model.
 Controls: q - 1 of these blocks (best possible error 2 (B/2)^q), lifts 2 % below the least.
 
