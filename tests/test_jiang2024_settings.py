@@ -198,15 +198,18 @@ def test_the_laptop_has_64_patches_and_two_layers_and_smoke_one_of_the_smallest(
 
 
 @pytest.mark.parametrize("scale", ["LAPTOP", "PAPER"])
-def test_tables_2_and_3_are_trained_as_long_the_third_at_half_the_rate(scale):
+def test_tables_2_and_3_have_the_same_sizes_the_third_half_the_rate(scale):
     """From weak first couplings in Table 2, from strong ones in Table 3."""
     second, third = (getattr(comparison, f"{scale}_{number}") for number in (2, 3))
     for size in ("tau", "seeds", "units", "recurrent_steps"):
         assert getattr(second, size) == getattr(third, size)
-    assert second.recipe.steps == third.recipe.steps
     assert second.recipe.batch == third.recipe.batch
-    rates = [(s.recipe.optimizer.lr, s.recipe.optimizer.rest.lr) for s in (second, third)]
-    assert rates == [(0.02, 0.004), (0.01, 0.002)]
+    assert [s.recipe.optimizer.lr for s in (second, third)] == [0.02, 0.01]
+    steps = {"LAPTOP": (2000, 1400), "PAPER": (8000, 8000)}[
+        scale
+    ]  # 1400 end near the printed cells
+    assert (second.recipe.steps, third.recipe.steps) == steps
+    assert {s.recipe.optimizer.rest.lr for s in (second, third)} == {0.004}
     assert second.shape.sharpen == comparison.SMALL.shape.sharpen == 1 / 2
     assert third.shape.sharpen == 3
 

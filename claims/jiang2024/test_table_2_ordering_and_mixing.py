@@ -340,7 +340,7 @@ def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
 def test_control_a_transformer_without_position_encoding(claim):
     """At the size of smoke scale, where the same network with places learns."""
     of, small = jiang2024.linear_tasks, jiang2024.comparison.SMALL
-    task = of.LinearTask(of.Exponential(), encoded=False, tau=small.tau)
+    task = of.LinearTask(of.Exponential(), tau=small.tau)
     error, told = (
         claim.train(spec, jiang2024.learner.train).outcome.numbers[ERROR]
         for seen in (False, True)

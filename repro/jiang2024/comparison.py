@@ -42,7 +42,7 @@ SMALL = Setting(8, 1, _shape(64, 0.5), Recipe.ours(600, 32, 0.02, 8e-3), 128, 25
 LAPTOP_2 = Setting(32, 5, _shape(128, 0.5), Recipe.ours(2000, 16, 0.02, 4e-3), 128, 500)
 PAPER_2 = Setting(32, 10, _shape(128, 0.5), Recipe.ours(8000, 32, 0.02, 4e-3), 128, 2000)
 LAPTOP_3 = Setting(32, 5, _shape(128, 3.0), Recipe.ours(1400, 16, rest=4e-3), 128, 500)
-PAPER_3 = Setting(32, 10, _shape(128, 3.0), Recipe.ours(8000, 32), 128, 2000)
+PAPER_3 = Setting(32, 10, _shape(128, 3.0), Recipe.ours(8000, 32, rest=4e-3), 128, 2000)
 
 
 def parts(errors: Sequence[float], targets: Sequence[LinearTask]) -> list[float]:
