@@ -158,14 +158,17 @@ def test_a_process_is_alive_until_it_has_ended(monkeypatch):
         {"born": 0},
         {"born": None},
         *[{"pid": pid} for pid in (NOBODY, None, "", [], {}, 0, -1, True, 2**70, float("inf"))],
-        {"pid": str(os.getpid())},
     ],
     ids=repr,
 )
 def test_a_process_elsewhere_or_before_ours_or_none_is_not_alive(who):
     """Our pid, on another machine or given out again, is not the process that is meant."""
     assert not alive({**process.this(), **who})
+
+
+def test_our_pid_alone_or_as_text_is_no_process():
     assert not alive({"pid": os.getpid()}), "as it was written before"
+    assert not alive({**process.this(), "pid": str(os.getpid())})
 
 
 def test_a_machine_that_was_started_again_is_another(monkeypatch, tmp_path):
