@@ -42,6 +42,11 @@ def test_control_of_it(claim):
 """
 
 
+def _surroundings() -> dict[str, str]:
+    """Those of a user: no worker of ours is one of the run that it starts."""
+    return {name: value for name, value in os.environ.items() if "PYTEST_XDIST" not in name}
+
+
 def _listen_to_ctrl_c() -> None:
     """Background jobs of some shells ignore SIGINT, and so would their children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -90,7 +95,7 @@ class Demo:
         self, *arguments: str, timeout: float = 120, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self._command(*arguments), cwd=self.root, env={**os.environ, **environment},
+            self._command(*arguments), cwd=self.root, env=_surroundings() | environment,
             capture_output=True, text=True, timeout=timeout, check=False,
         )  # fmt: skip
 
@@ -98,6 +103,7 @@ class Demo:
         """In a process group of its own, so that a signal reaches what Ctrl-C would reach."""
         process = subprocess.Popen(
             self._command(*arguments), cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=_surroundings(),
             start_new_session=True,
             preexec_fn=_listen_to_ctrl_c,
         )  # fmt: skip

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -218,7 +219,8 @@ def call(slurm, capfd, monkeypatch, tmp_path):
         wanted = list(TWO)
         with monkeypatch.context() as patch:
             patch.setattr(prefetch, "missing", lambda *_: wanted)
-            patch.setattr(prefetch.time, "sleep", lambda _: pause(wanted))
+            clock = SimpleNamespace(sleep=lambda _: pause(wanted))  # subprocess keeps its own
+            patch.setattr(prefetch, "time", clock)
             try:
                 code = prefetch.main(["claims", "--executor", "slurm", *words])
             except (SystemExit, KeyboardInterrupt) as end:
