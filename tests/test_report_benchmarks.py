@@ -112,12 +112,20 @@ def test_by_how_much_it_is_missed_is_a_factor_above_1_either_way():
 @pytest.mark.parametrize("unit", ["×", "s"])
 @pytest.mark.parametrize("value", [0.5, 20.0, 300.0])
 def test_value_target_and_limit_lie_on_the_bar_in_their_order(unit, value):
-    row = Row(entry(value=value, unit=unit))
+    row = Row(entry(value=value, unit=unit, history=[]))
     marks = sorted([value, 15.0, 40.0])
     places = [row.place(mark) for mark in marks]
     assert places == sorted(places)
     assert len(set(places)) == 3
     assert 0 < places[0] < places[-1] < 100
+
+
+@pytest.mark.parametrize("unit", ["×", "s"])
+def test_earlier_values_lie_on_the_bar_too_and_only_the_last_eight_set_its_length(unit):
+    history = [{"run": "then", "value": value} for value in [1e6, *range(90, 97), 0.25]]
+    row = Row(entry(value=20.0, unit=unit, history=history))
+    assert row.past == [90, 91, 92, 93, 94, 95, 96, 0.25]
+    assert 0 < row.place(0.25) < row.place(20.0) < row.place(96) < 100
 
 
 def shown(tmp_path, *entries, **tables):

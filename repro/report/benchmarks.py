@@ -129,9 +129,15 @@ class Row:
     def earlier(self) -> list[float]:
         return [one["value"] for one in self.entry["history"]]
 
+    @property
+    def past(self) -> list[float]:
+        """The earlier values that the bar shows."""
+        return self.earlier[-8:]
+
     def place(self, value: float) -> float:
         """Where a value is on the bar, in percent: times on a logarithmic scale, others from 0."""
         shown = [self.entry[key] for key in ("value", "target", "limit") if self.entry[key]]
+        shown += self.past
         most = 1.12 * max(shown)
         if self.entry["unit"] != TIMES:
             return 100 * value / most
