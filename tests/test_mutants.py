@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.mutants import controls, equivalents, operators, report, results
+from repro.mutants import alone, controls, equivalents, operators, report, results
 
 ROOT = Path(__file__).parent.parent
 
@@ -272,6 +272,67 @@ def test_every_control_of_this_project_has_an_entry():
         if entry.mend is not None:
             path = ROOT / "claims" / entry.file
             controls.mended(path.read_text(), str(path), entry)
+
+
+# --- what a claim sees by itself -----------------------------------------------------------------
+
+
+ON_ITS_OWN = """
+import sys
+from pathlib import Path
+from repro.mutants import alone, run
+
+alone.modules = lambda root: ["code_of_it.py"]
+here = run.Run(Path.cwd(), Path.cwd() / "artifacts/mutants", workers=1, patience=3)
+alone.go(here, alone.claims(here.root), int(sys.argv[1]))
+alone.keep(here.folder, here.root)
+"""
+
+
+def on_its_own(project, count):
+    done = subprocess.run(
+        [sys.executable, "-c", ON_ITS_OWN, str(count)],
+        cwd=project, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_claim_meets_some_mutants_of_what_it_runs_without_other_tests(project):
+    claim = project / "claims/demo2025/test_lemma_1.py"
+    claim.parent.mkdir(parents=True)
+    claim.write_text(
+        "import code_of_it\n\ndef test_it():\n    assert code_of_it.Line().at(1) == 3\n"
+    )
+    said = on_its_own(project, 50)
+    (found,) = alone.read(project)
+    places = {place.key: place for place in results.places(project, "code_of_it.py")}
+    state = {places[key].mutant.after: state for key, state in found.states.items()}
+    assert found.claim == "claims/demo2025/test_lemma_1.py"
+    assert found.functions == {("code_of_it.py", name) for name in ("Line.at", "Line.start")}
+    assert all(place.scope in ("Line.at", "Line.start") for place in map(places.get, found.states))
+    assert state["slope"] == "survived", "at 1 nobody sees the factor, test_line does"
+    assert state["slope * x - self.start()"] == "killed"
+    assert "1 claims, 1 to try on 50" in said
+    assert "1 claims, 0 to try on 3" in on_its_own(project, 3), "more is known"
+    claim.unlink()
+    assert alone.read(project) == [], "a claim that is gone"
+
+
+def test_the_report_has_a_row_for_each_claim(project, monkeypatch):
+    monkeypatch.setattr(equivalents, "read", list)
+    seen, alive = place_of(project, "sign", "n - 1"), place_of(project, "sign", "x + 1")
+    functions = frozenset({("code_of_it.py", "forever"), ("code_of_it.py", "gone")})
+    states = {seen.key: "killed", alive.key: "survived", "of code that has changed": "killed"}
+    one = alone.Alone("claims/demo2025/test_lemma_1.py", functions, states)
+    monkeypatch.setattr(alone, "read", lambda root: [one])
+    log = {seen.key: results.result(seen, "killed", [], project)}
+    made = report.made(project, ["code_of_it.py"], log)
+    (row,) = made.claims
+    inside = [p for p in results.places(project, "code_of_it.py") if p.scope == "forever"]
+    assert (row.mutants, row.killed) == (len(inside), 1)
+    assert (row.tried, row.seen_alone) == (2, 1)
+    assert "All claims together: 1 of 2." in report.markdown(made)
 
 
 # --- no mistakes, and the report -----------------------------------------------------------------

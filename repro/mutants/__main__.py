@@ -3,6 +3,7 @@
     python -m repro.mutants repro/wang2024/moving.py
     python -m repro.mutants repro/numerics/plateau.py --tests tests/test_plateau.py --only sign
     python -m repro.mutants --budget 28800            everything, for eight hours; again: goes on
+    python -m repro.mutants --alone 16                what does each claim see by itself?
 
 Without FILES everything that claims compute with. Each mutant meets the claims and tests that reach
 it, at smoke scale, from the fastest on, up to the first red one; one that takes far longer than the
@@ -15,7 +16,7 @@ import os
 import time
 from pathlib import Path
 
-from repro.mutants import report, results, run
+from repro.mutants import alone, report, results, run
 from repro.mutants.results import Place, Result
 from repro.report import MUTANTS
 
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     root = Path.cwd()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     deadline = time.time() + options.budget if options.budget else float("inf")
-    files = [str(Path(file)) for file in options.files] or run.modules(root)
+    files = [str(Path(file)) for file in options.files]
     unknown = [file for file in files if not (root / file).is_file()]
     if unknown:
         raise SystemExit(f"no such file here: {unknown[0]} (run from the project's root)")
@@ -36,7 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
     tests = [root / path for path in options.tests] if options.tests else None
     if options.report:
         return _write(job, root)
-    found = job.go(files, tests)
+    if options.alone:
+        alone.go(job, [root / file for file in files] or alone.claims(root), options.alone)
+        return 0
+    found = job.go(files or run.modules(root), tests)
     if job.red:
         print(f"not used, red as they are: {', '.join(job.red)}")
     return _told(found)
@@ -48,10 +52,16 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("files", nargs="*", metavar="FILES", help="modules of repro/")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILES", help="modules of repro/; with --alone, claims"
+    )
     parser.add_argument("--tests", nargs="+", metavar="FILE", help="only these test files")
     parser.add_argument("--only", metavar="OPERATOR", help="one operator (operators.py)")
     parser.add_argument("--lines", metavar="A-B", help="only what stands in these lines")
+    parser.add_argument(
+        "--alone", type=int, default=0, metavar="N",
+        help="try N mutants of what each claim executes on that claim and no test",
+    )  # fmt: skip
     parser.add_argument("--budget", type=float, default=0, metavar="SECONDS", help="then stop")
     parser.add_argument(
         "--patience", type=float, default=20, metavar="SECONDS",
@@ -80,6 +90,7 @@ def _write(job: run.Run, root: Path) -> int:
     files = run.modules(root)
     keys = [place.key for file in files for place in results.places(root, file)]
     results.keep(job.results, root / run.SNAPSHOT, keys)
+    alone.keep(job.folder, root)
     made = report.made(root, files, results.read(job.results))
     report.write(made, root, root / "artifacts")
     print(root / "artifacts" / MUTANTS)

@@ -62,7 +62,7 @@ def read(root: Path, folder: Path, tests: Iterable[Path]) -> Reach:
     lines: dict[str, dict[str, list[int]]] = {}
     seconds: dict[str, float] = {}
     for path in tests:
-        found = _kept(root, folder, path)
+        found = kept(root, folder, path)
         if found is None:
             continue
         seconds |= found["seconds"]
@@ -72,7 +72,7 @@ def read(root: Path, folder: Path, tests: Iterable[Path]) -> Reach:
 
 
 def missing(root: Path, folder: Path, tests: Iterable[Path]) -> list[Path]:
-    return [path for path in tests if _kept(root, folder, path) is None]
+    return [path for path in tests if kept(root, folder, path) is None]
 
 
 def look(root: Path, folder: Path, path: Path) -> str | None:
@@ -136,7 +136,7 @@ class _Watcher:
                 yield str(Path(file).relative_to(self._root)), by_test
 
 
-def _kept(root: Path, folder: Path, path: Path) -> dict[str, Any] | None:
+def kept(root: Path, folder: Path, path: Path) -> dict[str, Any] | None:
     place = _place(root, folder, path)
     if not place.exists():
         return None

@@ -2,12 +2,12 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.files import write_atomically
-from repro.mutants import controls, equivalents, results
+from repro.mutants import alone, controls, equivalents, results
 from repro.mutants.results import Place, Result
 from repro.report import MUTANTS
 from repro.report.numbers import percent
@@ -16,23 +16,44 @@ from repro.report.pages import page, write_style
 
 @dataclass
 class Row:
-    """One module."""
+    """The mutants of a module, or of the functions that a claim runs, and what became of them."""
 
     file: str
-    mutants: int = 0
-    killed: int = 0
-    equivalent: int = 0
-    survived: int = 0
+    fates: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def mutants(self) -> int:
+        return self.fates.total()
+
+    @property
+    def killed(self) -> int:
+        return self.fates["killed"]
+
+    @property
+    def equivalent(self) -> int:
+        return self.fates["equivalent"]
+
+    @property
+    def survived(self) -> int:
+        return self.fates["survived"]
 
     @property
     def untried(self) -> int:
-        return self.mutants - self.killed - self.equivalent - self.survived
+        return self.fates["untried"]
 
     @property
     def share(self) -> float | None:
         """Of all mutants that are mistakes: how many were seen. Not tried is not seen."""
         mistakes = self.mutants - self.equivalent
         return self.killed / mistakes if mistakes else None
+
+
+@dataclass
+class ClaimRow(Row):
+    """With those that were tried on the claim alone."""
+
+    tried: int = 0
+    seen_alone: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +69,7 @@ class Survivor:
 @dataclass
 class Report:
     rows: list[Row] = field(default_factory=list)
+    claims: list[ClaimRow] = field(default_factory=list)
     survivors: list[Survivor] = field(default_factory=list)
     seen_by: Counter = field(default_factory=Counter)  # test file: mutants it was the first to see
     reasons: list[tuple[equivalents.Same, int]] = field(default_factory=list)
@@ -55,40 +77,69 @@ class Report:
 
     @property
     def total(self) -> Row:
-        names = ("mutants", "killed", "equivalent", "survived")
-        sums = {name: sum(getattr(row, name) for row in self.rows) for name in names}
-        return Row("all", **sums)
+        return Row("all", sum((row.fates for row in self.rows), Counter()))
+
+    @property
+    def alone(self) -> ClaimRow:
+        """All claims together; a mutant counts for each that was tried on it."""
+        tried, seen = (sum(getattr(row, k) for row in self.claims) for k in ("tried", "seen_alone"))
+        return ClaimRow("all", tried=tried, seen_alone=seen)
 
     def packages(self) -> list[Row]:
         """The sums for each package."""
-        found: dict[str, Report] = {}
+        found: dict[str, Row] = {}
         for row in self.rows:
-            found.setdefault(str(Path(row.file).parent), Report()).rows.append(row)
-        return [Row(**{**vars(part.total), "file": name}) for name, part in found.items()]
+            name = str(Path(row.file).parent)
+            found.setdefault(name, Row(name)).fates += row.fates
+        return list(found.values())
 
 
 def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Report:
     audit = root / controls.LAST
     report = Report(controls=audit.read_text().strip() if audit.exists() else "")
     same = equivalents.read()
-    uses = Counter()
+    uses: Counter[equivalents.Same] = Counter()
+    functions: dict[alone.Function, Counter[str]] = {}
+    keys: set[str] = set()
     for file in files:
         places = results.places(root, file)
         listed = equivalents.standing_for(root, places, same)
-        row = Row(file, len(places))
+        row = Row(file)
         for place in places:
-            if place.key in listed:
-                row.equivalent += 1
+            fate = _fate(place, listed, known)
+            row.fates[fate] += 1
+            keys.add(place.key)
+            if place.inside:
+                functions.setdefault((file, place.scope), Counter())[fate] += 1
+            if fate == "equivalent":
                 uses[listed[place.key]] += 1
-            elif place.key in known and known[place.key].state in results.SEEN:
-                row.killed += 1
+            elif fate == "killed":
                 report.seen_by[_file(known[place.key])] += 1
-            elif place.key in known and known[place.key].whole:
-                row.survived += 1
+            elif fate == "survived":
                 report.survivors.append(_survivor(root, place, known[place.key]))
         report.rows.append(row)
     report.reasons = [(one, uses[one]) for one in same if uses[one]]
+    report.claims = [_claim(one, functions, keys) for one in alone.read(root)]
     return report
+
+
+def _fate(place: Place, listed: Mapping[str, object], known: Mapping[str, Result]) -> str:
+    one = known.get(place.key)
+    if place.key in listed:
+        return "equivalent"
+    if one is not None and one.state in results.SEEN:
+        return "killed"
+    return "survived" if one is not None and one.whole else "untried"
+
+
+def _claim(
+    one: alone.Alone, functions: Mapping[alone.Function, Counter[str]], keys: Collection[str]
+) -> ClaimRow:
+    """Of the code as it is: what has changed since it was tried does not count."""
+    fates = (functions[name] for name in one.functions if name in functions)
+    states = [state for key, state in one.states.items() if key in keys]
+    seen = sum(state in results.SEEN for state in states)
+    return ClaimRow(one.claim, sum(fates, Counter()), tried=len(states), seen_alone=seen)
 
 
 def _file(one: Result) -> str:
@@ -122,6 +173,7 @@ that reach the change. A change that turns nothing red has *survived*.
 make mutants                                          # all; interrupt it, and it goes on next time
 make mutants MUTANTS="repro/wang2024/moving.py"       # one module
 make mutants MUTANTS="--budget 28800"                 # stop after eight hours
+make mutants MUTANTS="--alone 16"                     # what does each claim see by itself?
 make controls                                         # every control without its break
 python -m repro.mutants --help
 ```
@@ -144,9 +196,18 @@ This page is made by `python -m repro.mutants --report`.
 """
 
 
+BY_CLAIM = """The mutants of the functions that a claim runs, and what became of them. Most fall to
+a unit test before any claim is run. So some of those on lines that the claim executes, always the
+same ones, were tried on that claim alone, at smoke scale (`make mutants MUTANTS="--alone 16"`):
+what it sees by itself is in the last column.
+"""
+
+
 def markdown(report: Report) -> str:
     parts = [INTRODUCTION, "## By package\n", _table([*report.packages(), report.total])]
     parts += ["## By module\n", _table(report.rows)]
+    together = f"All claims together: {report.alone.seen_alone} of {report.alone.tried}.\n"
+    parts += ["## By claim\n", BY_CLAIM, together, _table(report.claims, "seen by it alone")]
     parts += ["## What saw them\n", "The first red test of each mutant stood in:\n"]
     parts.append("| file | mutants |\n|---|---:|")
     parts += [f"| {name} | {count} |" for name, count in report.seen_by.most_common()]
@@ -161,15 +222,22 @@ def markdown(report: Report) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _table(rows: list[Row]) -> str:
-    head = "| | mutants | seen | no mistakes | survived | not settled yet | seen, of mistakes |"
-    lines = [head, "|---|---:|---:|---:|---:|---:|---:|"]
-    lines += [
-        f"| {row.file} | {row.mutants} | {row.killed} | {row.equivalent} | {row.survived} "
-        f"| {row.untried} | {percent(row.share)} |"
-        for row in rows
-    ]
+HEAD = ("", "mutants", "seen", "no mistakes", "survived", "not settled yet", "seen, of mistakes")
+
+
+def _table(rows: Iterable[Row], *more: str) -> str:
+    head = [*HEAD, *more]
+    lines = [_line(head), "|---|" + (len(head) - 1) * "---:|"]
+    for row in rows:
+        cells = [row.file, row.mutants, row.killed, row.equivalent, row.survived, row.untried]
+        cells += [percent(row.share)]
+        cells += [f"{row.seen_alone} of {row.tried}"] if isinstance(row, ClaimRow) else []
+        lines.append(_line(map(str, cells)))
     return "\n".join(lines) + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _told(one: Survivor) -> str:

@@ -54,16 +54,22 @@ class Run:
         self._whole = tests is None
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
-        children.warm_up({name for path in tests for name in self._imported(path)})
-        if not self._look(tests):
-            self.say("the time was up before all of them had run")
+        known = self.prepared(tests)
+        if known is None:
             return []
-        known = reach.read(self.root, self.folder, tests)
         places = [place for file in files for place in results.places(self.root, file)]
         places = [place for place in places if self.chosen(place)]
         self._try(places, known)
         now = results.read(self.results)
         return [now[place.key] for place in places if place.key in now]
+
+    def prepared(self, tests: Sequence[Path]) -> reach.Reach | None:
+        """What these files reach, each run once if need be; None if there was no time for all."""
+        children.warm_up({name for path in tests for name in self._imported(path)})
+        if not self._look(tests):
+            self.say("the time was up before all of them had run")
+            return None
+        return reach.read(self.root, self.folder, tests)
 
     def _imported(self, path: Path) -> set[str]:
         """By a test file; and by the harness, for a claim."""
@@ -84,7 +90,7 @@ class Run:
             return int(said is not None)
 
         done = 0
-        for path, code in self._parallel(waiting, look):
+        for path, code in self.parallel(waiting, look):
             done += 1
             self.say(f"  {done}/{len(waiting)} {path.relative_to(self.root)}")
             if code:
@@ -107,14 +113,14 @@ class Run:
         limits: dict[str, Any] = {"deadline": self.deadline, "patience": self.patience}
         limits["whole"] = self._whole
         jobs = [
-            session.Job(self.root, self.results, file, todo[k : k + AT_ONCE], known, **limits)
-            for file, todo in tasks.items()
+            session.Job(self.root, self.results, todo[k : k + AT_ONCE], known, **limits)
+            for todo in tasks.values()
             for k in range(0, len(todo), AT_ONCE)
         ]
         jobs.sort(key=lambda job: -len(job.tasks))
         total = sum(len(job.tasks) for job in jobs)
         self.say(f"{len(places)} mutants, {total} to try")
-        for _ in self._parallel(jobs, _do, lambda: self._progress(before, total)):
+        for _ in self.parallel(jobs, _do, lambda: self._progress(before, total)):
             pass
 
     def _holds(self, last: Result, tests: list[str]) -> bool:
@@ -131,7 +137,7 @@ class Run:
         alive = sum(one.state not in results.SEEN for one in new)
         self.say(f"  {len(new)}/{total} tried, {alive} survived")
 
-    def _parallel(
+    def parallel(
         self,
         work: Sequence,
         do: Callable,

@@ -1,10 +1,11 @@
-"""The mutants of one file in one pytest session: collected once, then a fork for each mutant.
+"""Some mutants in one pytest session: collected once, then a fork for each mutant.
 
 The parent imports and collects, and runs nothing. A fork changes one function (swap.py), takes a
 store and artifacts of its own, runs tests from the fastest on, and ends at the first red one.
 """
 
 import dataclasses
+import importlib
 import os
 import tempfile
 import time
@@ -44,7 +45,6 @@ def chosen_tests(place: Place, reach: Reach, first: Sequence[str] = ()) -> list[
 class Job:
     root: Path
     out: Path  # results are appended here
-    file: str
     tasks: list[tuple[Place, list[str]]]
     reach: Reach
     deadline: float
@@ -53,23 +53,21 @@ class Job:
 
     def run(self) -> None:
         """Those inside of functions in one session, the others each in a run of its own."""
-        source = (self.root / self.file).read_text()
         quick = [task for task in self.tasks if task[0].inside]
         names = sorted({test.split("::")[0] for _, tests in quick for test in tests})
         slow = [task for task in self.tasks if not task[0].inside]
         if quick:
-            forks = _Forks(self, source, quick)
+            forks = _Forks(self, quick)
             ended = children.run(names, limit=10**6, plugins=lambda: [forks])
             if ended.code != 0:
-                raise RuntimeError(f"{self.file}: the session did not end well\n{ended.output}")
+                raise RuntimeError(f"{quick[0][0].file}: the session failed\n{ended.output}")
         for place, tests in slow:
             if time.time() < self.deadline:
                 self.apart(place, tests)
 
     def apart(self, place: Place, tests: list[str]) -> None:
         """pytest anew, with the changed module imported; first the file that has most to say."""
-        module = ".".join(Path(self.file).with_suffix("").parts)
-        changed = children.Changed(module, place.mutant.source)
+        changed = children.Changed(_module(place.file), place.mutant.source)
         state, by, seconds = "not reached", "", 0.0
         for some in _portions(tests):
             ended = children.run([*some, "-x"], changed=changed, limit=self.limit(some))
@@ -88,6 +86,10 @@ class Job:
         results.append(self.out, one)
 
 
+def _module(file: str) -> str:
+    return ".".join(Path(file).with_suffix("").parts)
+
+
 def _portions(tests: Sequence[str]) -> list[list[str]]:
     """The tests of the file with most of them, then all others: to collect a file takes long."""
     files = [test.split("::")[0] for test in tests]
@@ -102,21 +104,26 @@ def _portions(tests: Sequence[str]) -> list[list[str]]:
 class _Forks:
     """In the session's process: instead of running the tests, run them once for each mutant."""
 
-    def __init__(self, job: Job, source: str, tasks: list[tuple[Place, list[str]]]) -> None:
-        self._job, self._source, self._tasks = job, source, tasks
-        self._path = str(job.root / job.file)
+    def __init__(self, job: Job, tasks: list[tuple[Place, list[str]]]) -> None:
+        self._job, self._tasks = job, tasks
         self._sound: dict[str, bool] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.config.pluginmanager.has_plugin("claims-controller"):
             session.config.pluginmanager.unregister(name="claims-controller")
         self._items = {item.nodeid: item for item in session.items}
-        self._living = swap.functions(self._path)
+        self._living = {
+            file: self._holders(file) for file in {place.file for place, _ in self._tasks}
+        }
         for place, tests in self._tasks:
             if time.time() > self._job.deadline:
                 break
             self._one(place, [test for test in tests if test in self._items])
         return True
+
+    def _holders(self, file: str) -> swap.Living:
+        importlib.import_module(_module(file))  # a claim may do so late, when it is run
+        return swap.functions(str(self._job.root / file))
 
     def _one(self, place: Place, tests: list[str]) -> None:
         """A test is believed to have seen the mutant if it passes without it, in a fork as well."""
@@ -155,7 +162,8 @@ class _Forks:
         os.setsid()
         try:
             if place is not None:
-                swap.put(place.mutant, self._source, self._path, self._living)
+                path = self._job.root / place.file
+                swap.put(place.mutant, path.read_text(), str(path), self._living[place.file])
         except (ValueError, SyntaxError):  # 1[0] is one, when warnings are errors
             return NO_SWAP
         return _run([self._items[test] for test in tests], folder)

@@ -12,10 +12,12 @@ from types import CodeType, FunctionType
 
 from repro.mutants.operators import Mutant
 
+Living = dict[tuple[str, int], list[FunctionType]]  # by name and first line
 
-def functions(path: str) -> dict[tuple[str, int], list[FunctionType]]:
-    """The living functions of a file, by name and first line."""
-    found: dict[tuple[str, int], list[FunctionType]] = {}
+
+def functions(path: str) -> Living:
+    """The functions of a file that somebody holds."""
+    found: Living = {}
     for one in gc.get_objects():
         if type(one) is FunctionType and one.__code__.co_filename == path:
             code = one.__code__
@@ -23,9 +25,7 @@ def functions(path: str) -> dict[tuple[str, int], list[FunctionType]]:
     return found
 
 
-def put(
-    mutant: Mutant, source: str, path: str, living: dict[tuple[str, int], list[FunctionType]]
-) -> None:
+def put(mutant: Mutant, source: str, path: str, living: Living) -> None:
     """A ValueError if there is no such function, or it cannot take the code."""
     pairs = zip(outermost(compile(source, path, "exec")),
                 outermost(compile(mutant.source, path, "exec")), strict=True)  # fmt: skip
