@@ -1,11 +1,13 @@
-"""python -m repro.costs: what a warm run of all claims costs, and on what claims spend it.
+"""python -m repro.costs: what a run of all claims costs, and on what claims spend it.
 
 --run        all claims at laptop scale, two workers; some of them again, one worker: minutes
 --profiles   where the time of the dearest claims goes: a quarter of an hour
-FILE ...     the same for these claim files, printed
+--cold       all claims from an empty store, at smoke scale and then at laptop scale: an hour
+FILE ...     profiles of these claim files, printed
 
-Finished trainings are taken from the store and none is made: what is not there is left out. The
-first two write artifacts/costs.json, which `make bench` puts beside its own figures.
+But for --cold, finished trainings are taken from the store and none is made: what is not there is
+left out. All but the last write artifacts/costs.json, which `make bench` puts beside its own
+figures.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -109,10 +112,12 @@ def _moment(written: str) -> float:
 # --- by running ----------------------------------------------------------------------------------
 
 
+WARM = ("--scale", "laptop", "--store-mode", "readonly")  # no training is made
+
+
 def pytest_command(folder: Path, *arguments: str) -> list[str]:
-    """Claims at laptop scale, no training made, results in a folder of their own."""
-    quiet = ("-q", "-p", "no:cacheprovider", "--scale", "laptop", "--store-mode", "readonly")
-    return ["-m", "pytest", *quiet, f"--artifacts={folder}", *arguments]
+    """Claims with results in a folder of their own."""
+    return ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--artifacts={folder}", *arguments]
 
 
 def keeping_compiled(folder: Path) -> dict[str, str]:
@@ -121,14 +126,30 @@ def keeping_compiled(folder: Path) -> dict[str, str]:
     return {**known, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
 
-def warm_run(root: Path, workers: int, *arguments: str) -> dict[str, Any]:
-    """Seconds of a run, how long its tests worked, and the largest process at its peak."""
+@dataclass(frozen=True)
+class Timed:
+    """A run: its seconds by the clock, the claims that it ran, the largest process at its peak."""
+
+    workers: int
+    seconds: float
+    claims: list[dict[str, Any]]
+    peak: int
+
+    def told(self) -> dict[str, Any]:
+        tests = sum(len(claim["tests"]) for claim in self.claims)
+        known = {"workers": self.workers, "seconds": self.seconds}
+        return {**known, "tests": tests, "peak": self.peak}
+
+
+def timed(root: Path, workers: int, *arguments: str) -> Timed:
+    """All is compiled before; `{folder}` in an argument is a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
+        given = [argument.replace("{folder}", folder) for argument in arguments]
         silent: Any = {"cwd": root, "env": keeping_compiled(Path(folder))}
         silent["stdout"] = subprocess.DEVNULL
-        listing = pytest_command(Path(folder) / "listed", "--co", *arguments)
+        listing = pytest_command(Path(folder) / "listed", "--co", *given)
         subprocess.run([sys.executable, *listing], **silent, check=False)
-        command = pytest_command(Path(folder), f"-n{workers}", *arguments)
+        command = pytest_command(Path(folder), f"-n{workers}", *given)
         began = time.monotonic()
         process = subprocess.Popen([sys.executable, *command], **silent)
         with _watched(process.pid) as peaks:
@@ -136,13 +157,23 @@ def warm_run(root: Path, workers: int, *arguments: str) -> dict[str, Any]:
         spent = time.monotonic() - began
         claims = files.read_json(Path(folder) / "results.json")["claims"]
     ran = [claim for claim in claims if claim["tests"]]
-    return {
-        "workers": workers,
-        "seconds": spent,
-        "busy": {claim["file"]: busy([claim]) for claim in ran},
-        "tests": sum(len(claim["tests"]) for claim in ran),
-        "peak": max(peaks.values(), default=0),
-    }
+    return Timed(workers, spent, ran, max(peaks.values(), default=0))
+
+
+def warm_run(root: Path, workers: int, *arguments: str) -> dict[str, Any]:
+    """At laptop scale, with how long the tests of each claim worked."""
+    run = timed(root, workers, *WARM, *arguments)
+    return {**run.told(), "busy": {claim["file"]: busy([claim]) for claim in run.claims}}
+
+
+def cold_run(root: Path, scale: str, *arguments: str) -> dict[str, Any]:
+    """From an empty store; with the seconds of its tests and trainings, each training once."""
+    run = timed(root, WORKERS, "--scale", scale, "--store={folder}/store", *arguments)
+    everywhere = [claim for claim in run.claims if not claim["data"]]
+    work = {"work": from_nothing(run.claims), "work without data": from_nothing(everywhere)}
+    tests = (test["seconds"] or 0.0 for claim in run.claims for test in claim["tests"])
+    longest = max(*trainings(run.claims).values(), *tests)
+    return {**run.told(), **work, "longest": longest, "claims": len(run.claims)}
 
 
 @contextlib.contextmanager
@@ -185,7 +216,7 @@ def profiled(root: Path, *claim_files: str) -> list[tuple[str, float]]:
     """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "profile"
-        command = pytest_command(Path(folder) / "artifacts", "-p", "no:xdist", *claim_files)
+        command = pytest_command(Path(folder) / "artifacts", *WARM, "-p", "no:xdist", *claim_files)
         run = [sys.executable, "-m", "cProfile", "-o", str(out), *command]
         subprocess.run(run, cwd=root, stdout=subprocess.DEVNULL, check=False)
         stats: Any = pstats.Stats(str(out))
@@ -229,6 +260,14 @@ def measured_profiles(root: Path, claims: Sequence[Mapping[str, Any]]) -> dict[s
     return found
 
 
+def measured_cold(root: Path) -> dict[str, Any]:
+    found = {}
+    for scale in ("smoke", "laptop"):
+        _say(f"all claims at {scale} scale from an empty store, {WORKERS} workers")
+        found[scale] = cold_run(root, scale, "claims")
+    return found
+
+
 def _say(what: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {what}", flush=True)
 
@@ -257,6 +296,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--run", action="store_true", help="time a run of all claims")
     parser.add_argument("--profiles", action="store_true", help="profile the dearest claims")
+    parser.add_argument("--cold", action="store_true", help="time runs from nothing")
     parser.add_argument("files", nargs="*", metavar="FILE", help="claim files to profile")
     options = parser.parse_args(arguments)
     root = Path.cwd()
@@ -268,7 +308,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.profiles:
         claims = [c for c in latest_results(artifacts).get("claims", []) if c["tests"]]
         known |= {"profiles": measured_profiles(root, claims)}
-    if options.run or options.profiles:
+    if options.cold:
+        known |= {"cold": {"started": provenance.now(), **measured_cold(root)}}
+    if options.run or options.profiles or options.cold:
         files.write_json(artifacts / FILE, known)
         print(artifacts / FILE)
     return 0

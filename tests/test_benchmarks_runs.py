@@ -1,6 +1,6 @@
-"""What whole runs cost from nothing, and the ten dearest claims: from what the last runs left.
+"""What whole runs cost from nothing, and the ten dearest claims: from what earlier runs left.
 
-By `make bench` (measuring.py). Seconds of tests and trainings are in results.json; nothing is run.
+By `make bench` (measuring.py). The runs are those of `python -m repro.costs --cold`; none is made.
 """
 
 from pathlib import Path
@@ -12,43 +12,41 @@ from repro import costs
 PART = 7
 pytestmark = pytest.mark.timing
 ARTIFACTS = Path(__file__).parent.parent / "artifacts"
-CORES = 2
-HOW = "sum of the seconds of all tests and trainings, each training once, over two cores"
+BY_THE_CLOCK = "one run from an empty store, two workers, by the clock"
+NOTHING = {"seconds": 1.0, "workers": 2, "work without data": 1.0, "longest": 1.0, "tests": 1}
 
 
 def ran(folder):
     return [claim for claim in costs.latest_results(folder).get("claims", []) if claim["tests"]]
 
 
-def minutes(claims):
-    return costs.from_nothing(claims) / CORES / 60
+@pytest.fixture
+def cold(switched_on):
+    def cold(scale):
+        found = costs.read(ARTIFACTS).get("cold", {}).get(scale)
+        if switched_on and not found:
+            pytest.skip("python -m repro.costs --cold has not been run")
+        return found or NOTHING
+
+    return cold
 
 
-def longest(claims):
-    """The longest chain that cannot be shared out: one training, or one test."""
-    tests = (test["seconds"] or 0.0 for claim in claims for test in claim["tests"])
-    return max(*costs.trainings(claims).values(), *tests) / 60
-
-
-@pytest.mark.parametrize(("data", "told"), [(False, "without data sets"), (True, "with data sets")])
-def test_laptop_from_nothing(benchmark, measured, data, told):
-    claims = [claim for claim in ran(ARTIFACTS) if data or not claim["data"]]
+@pytest.mark.parametrize(("scale", "target"), [("smoke", 6), ("laptop", 45)])
+def test_from_nothing(benchmark, measured, cold, scale, target):
+    run = benchmark.pedantic(lambda: cold(scale))
     measured(
-        f"cold laptop run, {told}", benchmark.pedantic(lambda: minutes(claims)), unit="min", relation="<=",
-        target=45, against=HOW, limit=longest(claims), limit_is="the longest training or test", claims=len(claims),
+        f"cold {scale} run", run["seconds"] / 60, unit="min", relation="<=", target=target, tests=run["tests"],
+        against=BY_THE_CLOCK, limit=run["longest"] / 60, limit_is="its longest training or test",
         why="trainings on images and sentences that need `make data` come on top of what everyone can run",
-        note="seconds by the clock of the run in which each was made, with whatever else ran then",
     )  # fmt: skip
 
 
-def test_smoke_from_nothing(benchmark, measured, switched_on):
-    claims = ran(ARTIFACTS / "smoke")
-    if switched_on and not claims:
-        pytest.skip("make test has not been run")
-    found = benchmark.pedantic(lambda: minutes(claims))
+def test_laptop_without_data_sets(benchmark, measured, cold):
+    run = benchmark.pedantic(lambda: cold("laptop"))
     measured(
-        "cold smoke run", found, unit="min", relation="<=", target=6, against=HOW, claims=len(claims),
-        limit=longest(claims) if claims else None, limit_is="the longest training or test",
+        "cold laptop run, without data sets", run["work without data"] / run["workers"] / 60, unit="min",
+        relation="<=", target=45, limit=run["longest"] / 60, limit_is="its longest training or test",
+        against="the seconds that such tests and trainings took in that run, over two workers",
     )  # fmt: skip
 
 

@@ -285,6 +285,38 @@ def test_a_warm_run_tells_its_seconds_its_work_and_its_peak(demo):
     assert found["peak"] > 300 << 20
 
 
+TRAINS = """
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+import pytest
+from repro.training import Outcome, Spec
+
+@dataclass(frozen=True)
+class Small(Spec):
+    kind: ClassVar[str] = "demo"
+    version: ClassVar[int] = 1
+
+def slow(spec, workspace):
+    time.sleep(0.7)
+    return Outcome({"value": 3})
+
+@pytest.mark.train
+def test_holds(claim):
+    stored = claim.train(Small(), slow)
+    claim.equals(stored.outcome.numbers["value"], 3, "value", equation="(1)")
+"""
+
+
+def test_a_cold_run_makes_the_trainings_that_a_warm_one_only_takes(demo):
+    demo.claim("lemma-1", TRAINS, evidence=["train"])
+    found = costs.cold_run(demo.root, "smoke", "claims")
+    assert found["tests"] == 2
+    assert found["longest"] >= 0.7
+    assert 0.7 <= found["work"] == found["work without data"] < 2 * found["seconds"]
+    assert not (demo.root / "store").exists(), "its store is gone with it"
+
+
 SLOW = PASSES.replace("claim.at_most", "assert spin(3 * 10**6) > 0\n    claim.at_most") + (
     "\ndef spin(n):\n    total = 0\n    for k in range(n):\n        total += k\n    return total\n"
 )
