@@ -1,6 +1,7 @@
 """What is trained on images, and how a trained head is cut to its first terms."""
 
 import functools
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -191,6 +192,22 @@ def test_sweeps_change_the_head_size_and_nothing_else():
     alone = list(setting.couplings_alone("digest"))
     assert {spec.shape.values for spec in alone} == {setting.swept.m_h}
     assert any(spec in specs for spec in alone), "the common size is trained once"
+
+
+def test_couplings_alone_have_the_least_the_common_and_the_largest_head():
+    setting: Any = image_settings.LAPTOP
+    alone = list(setting.couplings_alone("digest"))
+    sizes = [(spec.shape.m_h, spec.shape.values, spec.seed) for spec in alone]
+    assert sizes == [(m_h, 16, seed) for m_h in (1, 16, 64) for seed in (0, 1)]
+
+
+@pytest.mark.parametrize("name", ["SMOKE", "LAPTOP", "PAPER"])
+def test_a_users_own_weights_are_for_the_printed_network_alone(name, tmp_path, monkeypatch):
+    file = tmp_path / "own.safetensors"
+    file.write_bytes(b"weights")
+    monkeypatch.setenv(vit_weights.VARIABLE, str(file))
+    known = hashlib.sha256(b"weights").hexdigest() if name == "PAPER" else ""
+    assert getattr(image_settings, name).original("digest").pretrained == known
 
 
 # --- the POD of a head ---------------------------------------------------------------------------

@@ -77,6 +77,18 @@ def test_the_planted_network_is_the_construction(rank, m):
     assert (network(x.float())[..., 0] - exact(x)).abs().max() <= 1e-5
 
 
+def test_units_that_the_construction_does_not_use_stay_as_they_are_drawn():
+    """Five waves of rank 5 and the four slow sines are units 1, ..., 9 of the first layer."""
+    given = spec(5, 7)
+    before, after = (
+        next(layer for layer in model.f if isinstance(layer, nn.Linear))
+        for model in (learner.untrained(given), spectra.planted(given))
+    )
+    for drawn, now in ((before.weight, after.weight), (before.bias, after.bias)):
+        assert torch.equal(now[9:], drawn[9:])
+        assert (now[:9] != drawn[:9]).all()
+
+
 def test_a_training_from_the_construction_starts_there():
     given = spec(6, 3)
     start = spectra.train(given, Workspace()).curves["loss"][0]
@@ -99,3 +111,31 @@ def test_the_best_coupling_is_better_than_where_it_starts():
     assert found.tensors["A"].shape == (1, 17)
     exact = spectra.BestCoupling(spectra.Spectrum("2", 2), 2, 4, 50, 60, 0)
     assert spectra.best_coupling(exact, Workspace()).numbers["mean square error"] < 1e-8
+
+
+def test_the_search_is_given_the_gradient_of_its_own_loss(monkeypatch):
+    """A difference quotient along the gradient of A is its norm, up to h^2 = 1e-10 times a third
+    derivative."""
+    quotients = []
+
+    class Search:
+        def __init__(self, weights, **_):
+            self.A, self.B = weights
+
+        def zero_grad(self):
+            self.A.grad = self.B.grad = None
+
+        def step(self, loss):
+            loss()
+            norm, h = self.A.grad.norm(), 1e-5
+            ahead = h * self.A.grad / norm
+            ends = []
+            for move in (ahead, -2 * ahead):
+                self.A.data += move
+                ends.append(loss())
+            quotients.append((ends[0] - ends[1]) / (2 * h * norm))
+
+    monkeypatch.setattr(torch.optim, "LBFGS", Search)
+    given = spectra.BestCoupling(spectra.Spectrum("2", None), 1, 8, 20, 1, 0)
+    spectra.best_coupling(given, Workspace())
+    assert math.isclose(quotients[0], 1, rel_tol=1e-8)

@@ -12,7 +12,7 @@ from repro.data.errors import BadData
 from repro.jiang2024 import bleu, reordering, sentences, subwords, trained_translation, translation
 from repro.jiang2024.subwords import BEGIN, END, PADDING
 from repro.jiang2024.translation import GIVEN, MOVED_TO_THE_END, RANDOM, WITHIN_SENTENCES
-from repro.training import Adam, Store, Trapezoid, Workspace
+from repro.training import Adam, Muon, Store, Trapezoid, Workspace
 
 SHAPE = translation.Shape(pieces=120, layers=2, width=16, heads=2, hidden=32)
 RECIPE = trained_translation.Recipe(Adam(3e-3), Trapezoid(), steps=45, tokens=300)
@@ -313,6 +313,13 @@ def test_every_order_is_trained_alike_from_the_first_weights_on_other_batches():
     assert given.seed != first.seed, "the batches of the first training would come again"
     assert given.recipe == replace(first.recipe, steps=setting.further)
     assert (read.start, read.order, read.recipe.steps) == (given, MOVED_TO_THE_END, 0)
+
+
+def test_small_translators_are_trained_with_the_moments_of_vaswani_et_al():
+    """Adam's beta = (0.9, 0.98) where Muon is not used: for the embedding, and for vectors."""
+    recipe = reordering._muon(0.5, 0.25, steps=3, tokens=40)
+    assert recipe.optimizer == Muon(0.5, Adam(0.25, (0.9, 0.98)), apart=("embedding",))
+    assert (recipe.steps, recipe.tokens) == (3, 40)
 
 
 def test_a_start_without_its_outcome_and_foreign_texts_are_refused(spec, texts):
