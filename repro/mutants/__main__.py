@@ -16,7 +16,7 @@ import os
 import time
 from pathlib import Path
 
-from repro.mutants import alone, report, results, run
+from repro.mutants import alone, report, results, run, session
 from repro.mutants.results import Place, Result
 from repro.report import MUTANTS
 
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         raise SystemExit(f"no such file here: {unknown[0]} (run from the project's root)")
     job = run.Run(
         root, root / options.folder, options.workers, deadline, options.patience,
-        chosen=_chosen(options),
+        options.enough, chosen=_chosen(options),
     )  # fmt: skip
     tests = [root / path for path in options.tests] if options.tests else None
     if options.report:
@@ -66,6 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--patience", type=float, default=20, metavar="SECONDS",
         help="a mutant that takes five times as long and this is too slow (default 20)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--enough", type=float, default=session.ENOUGH, metavar="SECONDS",
+        help="of tests for one that survives (default 60); with less, survivors stay not settled",
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument(

@@ -21,7 +21,7 @@ from repro import files
 from repro.harness import imports
 from repro.mutants import children
 
-RUNNING = ("repro/harness/", "repro/report/", "repro/training/", "repro/figures")
+RUNNING = ("repro/harness/", "repro/report/", "repro/training/", "repro/mutants/", "repro/figures")
 JUDGES = ("repro/harness/checks.py", "repro/harness/verdicts.py")
 
 

@@ -39,6 +39,7 @@ class Run:
     workers: int = 2
     deadline: float = float("inf")
     patience: float = 20.0
+    enough: float = session.ENOUGH
     say: Callable[[str], None] = print
     chosen: Callable[[Place], bool] = lambda place: True
     red: list[str] = field(default_factory=list)  # test files that do not pass as they are
@@ -51,7 +52,7 @@ class Run:
         """Results of all chosen mutants that were tried by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
         results.begin(self.results, self.root / SNAPSHOT)
-        self._whole = tests is None
+        self._whole = tests is None and self.enough >= session.ENOUGH
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
         known = self.prepared(tests)
@@ -102,7 +103,8 @@ class Run:
         tasks: dict[str, list[tuple[Place, list[str]]]] = {}
         for place in places:
             last = before.get(place.key)
-            tests = session.chosen_tests(place, known, [last.by] if last and last.by else [])
+            by = [last.by] if last and last.by else []
+            tests = session.chosen_tests(place, known, by, self.enough)
             if last is not None and self._holds(last, tests):
                 continue
             if tests:
@@ -128,7 +130,7 @@ class Run:
             return (self.root / last.by.split("::")[0]).exists() and last.rests_on == (
                 results.digest(self.root, [last.by])
             )
-        return last.rests_on == results.digest(self.root, tests)
+        return last.whole >= self._whole and last.rests_on == results.digest(self.root, tests)
 
     def _progress(self, before: dict[str, Result], total: int) -> None:
         now = results.read(self.results)

@@ -23,8 +23,10 @@ SLOWER = 5.0  # times as long as the tests take as they are, and `patience` seco
 ENOUGH = 60.0  # seconds of tests, as they are: what has survived so much is a survivor
 
 
-def chosen_tests(place: Place, reach: Reach, first: Sequence[str] = ()) -> list[str]:
-    """What to try on a mutant: `first` what saw it before, then the fastest, up to ENOUGH."""
+def chosen_tests(
+    place: Place, reach: Reach, first: Sequence[str] = (), enough: float = ENOUGH
+) -> list[str]:
+    """What to try on a mutant: `first` what saw it before, then the fastest."""
     one = place.mutant
     found = (
         reach.tests(place.file, one.line, one.end_line)
@@ -34,7 +36,7 @@ def chosen_tests(place: Place, reach: Reach, first: Sequence[str] = ()) -> list[
     chosen, time_of_all = [test for test in first if test in reach.seconds], 0.0
     for test in found:
         time_of_all += reach.seconds[test]
-        if time_of_all > ENOUGH and chosen:
+        if time_of_all > enough and chosen:
             break
         if test not in chosen:
             chosen.append(test)
@@ -66,7 +68,7 @@ class Job:
                 self.apart(place, tests)
 
     def apart(self, place: Place, tests: list[str]) -> None:
-        """pytest anew, with the changed module imported; first the file that has most to say."""
+        """pytest anew, with the changed module imported."""
         changed = children.Changed(_module(place.file), place.mutant.source)
         state, by, seconds = "not reached", "", 0.0
         for some in _portions(tests):
@@ -91,14 +93,10 @@ def _module(file: str) -> str:
 
 
 def _portions(tests: Sequence[str]) -> list[list[str]]:
-    """The tests of the file with most of them, then all others: to collect a file takes long."""
-    files = [test.split("::")[0] for test in tests]
-    most = max(files, key=files.count)
-    portions = [
-        [test for test in tests if (test.split("::")[0] == most) is first]
-        for first in (True, False)
-    ]
-    return [portion for portion in portions if portion]
+    """Unit tests, which are quick, then claims."""
+    claims = [test for test in tests if test.startswith("claims/")]
+    others = [test for test in tests if test not in claims]
+    return [portion for portion in (others, claims) if portion]
 
 
 class _Forks:
