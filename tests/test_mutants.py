@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from repro.harness import ledger
 from repro.mutants import alone, controls, equivalents, operators, report, results
 
 ROOT = Path(__file__).parent.parent
@@ -280,6 +281,7 @@ def test_every_control_of_this_project_has_an_entry():
 ON_ITS_OWN = """
 import sys
 from pathlib import Path
+from repro.harness import ledger
 from repro.mutants import alone, run
 
 alone.modules = lambda root: ["code_of_it.py"]
@@ -387,8 +389,15 @@ def test_every_entry_of_this_project_stands_for_a_mutant():
     assert len({(one.name, one.place) for one in listed}) == len(listed), "an entry stands twice"
 
 
+def test_every_finding_names_a_statement():
+    known = set(ledger.read(ROOT / "claims/ledger.toml").statements)
+    found = {one.finding for one in equivalents.read() if one.finding}
+    assert found
+    assert found <= known
+
+
 def test_the_report_counts_and_shows_survivors(project, monkeypatch):
-    monkeypatch.setattr(equivalents, "read", lambda: [same()])
+    monkeypatch.setattr(equivalents, "read", lambda: [same(finding="demo2025/lemma-1")])
     seen, alive = place_of(project, "sign", "n - 1"), place_of(project, "sign", "x + 1")
     tests = ["tests/test_it.py::test_line"]
     log = {
@@ -404,6 +413,7 @@ def test_the_report_counts_and_shows_survivors(project, monkeypatch):
     assert "-    return x + 1\n+    return x - 1" in text
     assert "| tests/test_it.py | 1 |" in text
     assert "`SCALE * r` becomes `SCALE`: r is 1" in text
+    assert "- demo2025/lemma-1, `SCALE * r` becomes `SCALE`: r is 1" in text
     report.write(made, project, project / "artifacts")
     page = (project / "artifacts/mutants.html").read_text()
     assert f"Of {row.mutants - 1} such mistakes, 1 turned" in page

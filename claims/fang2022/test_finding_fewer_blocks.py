@@ -207,6 +207,10 @@ def test_l_blocks_reach_degree_3_to_the_l_and_not_beyond(l, claim):
     span = few.dimension(stored(few.tripling_blocks(rows, l, 1), rows.q, r))
     claim.record(tokens_for_one_direction=len(r))
     claim.equals(span, 3**l + 1, "independent functions stored", equation="C: all of degree 3^l")
+    others = [numerics.exact.rational(f"{(-1) ** k}/{k // 2 + 2}") for k in range(len(r))]
+    span = few.dimension(stored(few.tripling_blocks(rows, l, 1), rows.q, others))
+    name = "independent functions stored, lengths 1/2, −1/2, 1/3, ..."
+    claim.equals(span, 3**l + 1, name, equation="C: any distinct r ≠ 0")
 
 
 @pytest.mark.construct

@@ -53,15 +53,17 @@ def test_integers_are_those_of_the_chebyshev_polynomial(claim):
 
 @pytest.mark.exact
 def test_explicit_form_of_the_bound_for_every_T(claim):
-    """|p_T| = max |p_t| for N = degree(T), and sum |p_t| = T_N(3) has N + 1 terms."""
+    """|p_T| = max |p_t| for N = degree(T), and sum |p_t| = T_N(3) has N + 1 terms. For N = T it is
+    2^(2T-1), less than for degree(T); as no bound exceeds (1 - eps) |p_T|, N = T is no use."""
     exponentials, Ts = wang2024.exponentials, range(1, last(claim) + 1)
     root = flint.arb(2).sqrt()
     G = (1 + root) ** (2 * root)
-    not_largest, too_small, least = 0, 0, []
+    not_largest, too_small, no_worse, least = 0, 0, 0, []
     for T in Ts:
         N = exponentials.degree(T)
         sizes = [abs(p) for p in exponentials.chebyshev_coefficients(N)]
         not_largest += sizes[T] != max(sizes)
+        no_worse += abs(exponentials.chebyshev_coefficients(T)[T]) >= sizes[T]
         at_3 = int(numerics.minimax.chebyshev_polynomials(N, flint.fmpq_poly([3]))[N][0])
         too_small += sum(sizes) != at_3 or sizes[T] * (N + 1) < at_3
         least.append(
@@ -69,6 +71,7 @@ def test_explicit_form_of_the_bound_for_every_T(claim):
         )
     claim.equals(not_largest, 0, "T whose p_T is not the largest", equation="N of the proof")
     claim.equals(too_small, 0, "T with |p_T| < T_N(3)/(N+1)", equation="sum |p_t| = T_N(3)")
+    claim.equals(no_worse, 0, "T for which N = T is as good", equation="N > T")
     source = "theorem: the explicit form, eps = 1/2"
     smallest = min(least, key=float)
     claim.at_least(smallest, 1, "bound over the explicit form", equation="G^T / T", source=source)

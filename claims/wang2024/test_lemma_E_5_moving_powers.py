@@ -8,7 +8,8 @@ Checked: the step of the proof that is called easy, that the rescaled bump vanis
 t != B, in rationals. Interpolants with a zero at every fraction t/B < 1, exactly, and in a layer
 whose token says B, exactly as well; their errors in balls tend to 0 for T <= 6. The best
 coefficients for all B at once, with proof from both sides, T = 2, 3, 4: the same as for a fixed
-instant if T = 2, worse from T = 3 on. Float64 layers, with what rounding adds.
+instant if T = 2, worse from T = 3 on. That only T/2 < B <= T count. Float64 layers, with what
+rounding adds.
 Controls: rescaling by B + 1; B > T; T powers for T = 3, fewer than T powers.
 
 Not checked: large T. The interpolants have about 3T^2/pi^2 powers; that T^{1.01 (n+1)/n}, and a
@@ -91,6 +92,22 @@ def test_a_zero_at_every_fraction_and_a_small_error_for_every_B(T, claim):
     claim.at_most(errors[-1], Fraction(1, 10**5), ERROR, equation="b = 20T", source=small)
     for earlier, later in itertools.pairwise(errors):
         claim.at_most(later, earlier / 10, ERROR, equation="it falls", source=small)
+
+
+@pytest.mark.certified
+def test_only_B_beyond_half_of_T_count(claim):
+    """The points t/B are the points kt/(kB), and t = B where kt = kB: the error for B is a part of
+    the sum for kB, whatever the coefficients. And each B <= T has a multiple in (T/2, T]."""
+    last = claim.at_scale(smoke=20, laptop=40, paper=100)
+    pairs = [(T, B) for T in range(1, last + 1) for B in range(1, T + 1)]
+    without = sum(not T < 2 * (T - T % B) <= 2 * T for T, B in pairs)
+    claim.equals(without, 0, "B ≤ T with no multiple in (T/2, T]", equation="T − T mod B")
+    part = "theorem: all terms of the sum for B are terms of the sum for 2B"
+    for T in (2, 4, 6):
+        phi = wang2024.powers.adaptive(T, step=4 * T)
+        for B in range(1, T // 2 + 1):
+            name, double = f"ℓ₁ error, T={T}, B={B}", phi.error(2 * B)
+            claim.at_most(phi.error(B), double, name, equation="≤ that of 2B", source=part)
 
 
 @pytest.mark.parametrize("T", [2, 3, 4], ids="T={}".format)

@@ -6,9 +6,11 @@
     line = "middle = int(np.argmin(residuals))"       # the line of the file, without its indent
     change = ["argmin", "argmax"]                     # what the mutant replaces, and by what
     reason = "why no result can depend on it"
+    finding = "wang2024/lemma-E.5"                    # if a statement needs less than it says
 
-An entry stands for the mutants of that line with that change; `place = 2` for the second of them
-only, from the left. One that stands for none any more (the code has changed) is an error: whoever
+A finding is checked in the claim of the statement that it names, and told in the ledger. An entry
+stands for the mutants of that line with that change; `place = 2` for the second of them only, from
+the left. One that stands for none any more (the code has changed) is an error: whoever
 changed the line has to look again.
 """
 
@@ -32,6 +34,7 @@ class Same:
     after: str
     reason: str
     place: int = 0  # all of them
+    finding: str = ""
 
     @property
     def name(self) -> Name:

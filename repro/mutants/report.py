@@ -85,6 +85,10 @@ class Report:
         tried, seen = (sum(getattr(row, k) for row in self.claims) for k in ("tried", "seen_alone"))
         return ClaimRow("all", tried=tried, seen_alone=seen)
 
+    @property
+    def findings(self) -> list[equivalents.Same]:
+        return [same for same, _ in self.reasons if same.finding]
+
     def packages(self) -> list[Row]:
         """The sums for each package."""
         found: dict[str, Row] = {}
@@ -203,6 +207,11 @@ what it sees by itself is in the last column.
 """
 
 
+FINDINGS = """Where a statement needs less than it says, a change of what it does not need survives.
+The claim checks that, and the ledger tells it:
+"""
+
+
 def markdown(report: Report) -> str:
     parts = [INTRODUCTION, "## By package\n", _table([*report.packages(), report.total])]
     parts += ["## By module\n", _table(report.rows)]
@@ -214,6 +223,10 @@ def markdown(report: Report) -> str:
     parts += ["\n## Controls without their break\n", report.controls or "Not audited yet."]
     parts += ["\n## Survivors\n"]
     parts += [_told(one) for one in report.survivors] or ["None."]
+    parts += ["\n## Survivors that became findings\n", FINDINGS]
+    parts += [
+        f"- {s.finding}, `{s.before}` becomes `{s.after}`: {s.reason}" for s in report.findings
+    ]
     parts += ["\n## No mistakes\n"]
     for same, count in report.reasons:
         times = f" ({count} places)" if count > 1 else ""
