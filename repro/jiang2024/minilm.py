@@ -173,38 +173,45 @@ class MiniLM:
         """One unit vector a sentence, (count, width): the direction of the sum of its tokens."""
         return functional.normalize((self.states(tokens, real) * real[..., None]).sum(1), dim=-1)
 
+    @torch.no_grad()
     def states(self, tokens: Tensor, real: Tensor | None = None) -> Tensor:
         """What the last layer says of every token, (count, tau, width)."""
-        return self._pass(tokens, real)[0]
+        x = self._embedded(tokens)
+        for number in range(self.shape.depth):
+            x = self._passed(number, x, *self._queries_and_keys(number, x), real)
+        return x
 
+    @torch.no_grad()
     def queries_and_keys(self, tokens: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Of every layer, (count, heads, tau, m_h) each; no token is padding."""
-        return self._pass(tokens, None)[1]
+        x = self._embedded(tokens)
+        pairs = [self._queries_and_keys(0, x)]
+        for number in range(1, self.shape.depth):
+            x = self._passed(number - 1, x, *pairs[-1])
+            pairs.append(self._queries_and_keys(number, x))
+        return pairs
 
     def scores(self, tokens: Tensor) -> list[Tensor]:
         """Of every layer, (count, heads, tau, tau), before the softmax."""
         return [scores.of(Q, K) for Q, K in self.queries_and_keys(tokens)]
 
-    @torch.no_grad()
-    def _pass(
-        self, tokens: Tensor, real: Tensor | None
-    ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """The last states, and queries and keys of every layer."""
-        x, pairs = self._embedded(tokens), []
+    def _queries_and_keys(self, number: int, x: Tensor) -> tuple[Tensor, Tensor]:
+        Q, K = (self._projected(number, part, x) for part in ("query", "key"))
+        return Q, K
+
+    def _passed(
+        self, number: int, x: Tensor, Q: Tensor, K: Tensor, real: Tensor | None = None
+    ) -> Tensor:
+        """What a layer makes of x."""
         mask = None if real is None else real[:, None, None, :]
-        for layer in (f"encoder.layer.{number}" for number in range(self.shape.depth)):
-            Q, K, V = (
-                self._split(self._affine(f"{layer}.attention.self.{part}", x))
-                for part in ("query", "key", "value")
-            )
-            pairs.append((Q, K))
-            mixed = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
-            mixed = mixed.transpose(1, 2).flatten(2)  # (count, tau, width)
-            output = f"{layer}.attention.output"
-            x = self._norm(output, x + self._affine(f"{output}.dense", mixed))
-            bent = functional.gelu(self._affine(f"{layer}.intermediate.dense", x))
-            x = self._norm(f"{layer}.output", x + self._affine(f"{layer}.output.dense", bent))
-        return x, pairs
+        V = self._projected(number, "value", x)
+        mixed = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
+        mixed = mixed.transpose(1, 2).flatten(2)  # (count, tau, width)
+        layer = f"encoder.layer.{number}"
+        output = f"{layer}.attention.output"
+        x = self._norm(output, x + self._affine(f"{output}.dense", mixed))
+        bent = functional.gelu(self._affine(f"{layer}.intermediate.dense", x))
+        return self._norm(f"{layer}.output", x + self._affine(f"{layer}.output.dense", bent))
 
     def _embedded(self, tokens: Tensor) -> Tensor:
         if (tau := tokens.shape[1]) > self.shape.positions:
@@ -215,7 +222,8 @@ class MiniLM:
         )
         return self._norm("embeddings", word[tokens] + position[:tau] + kind[0])
 
-    def _split(self, x: Tensor) -> Tensor:
+    def _projected(self, number: int, part: str, x: Tensor) -> Tensor:
+        x = self._affine(f"encoder.layer.{number}.attention.self.{part}", x)
         return x.unflatten(-1, (self.shape.heads, -1)).transpose(1, 2)  # (count, heads, tau, m_h)
 
     def _affine(self, name: str, x: Tensor) -> Tensor:

@@ -35,14 +35,19 @@ class Subject:
     inputs: Tensor
     mixed: Tensor
 
-    @functools.lru_cache(maxsize=8)  # noqa: B019  (few, and small beside the networks)
     def heads(self, network: str, inputs: str = "inputs") -> Heads:
         """Of the network and the inputs of these names."""
-        return Heads.of(getattr(self, network).queries_and_keys(getattr(self, inputs)))
+        return self._passed(network, inputs)[0]
 
     def seen(self, network: str) -> Heads:
         """What the softmax of the last layer sees."""
-        return Heads.of(getattr(self, network).queries_and_keys(self.inputs)[-1:], see=True)
+        return Heads.of(self._passed(network, "inputs")[1], see=True)
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019  (few, and small beside the networks)
+    def _passed(self, network: str, inputs: str) -> tuple[Heads, list[tuple[Tensor, Tensor]]]:
+        """All heads, and queries and keys of the last layer."""
+        pairs = getattr(self, network).queries_and_keys(getattr(self, inputs))
+        return Heads.of(pairs), pairs[-1:]
 
 
 def of_images(trained: VisionTransformer, untrained: VisionTransformer, images: Tensor) -> Subject:

@@ -33,7 +33,8 @@ from repro.jiang2024.learner import Recipe
 from repro.training import Outcome, Spec, Stored, Workspace
 from repro.training.loop import fit, generator_at
 
-AT_ONCE = 500  # images, where no gradient is needed
+AT_ONCE = 500  # images, where no gradient is needed: their orders are drawn together
+IN_CACHE = 50  # of them, whose tokens a processor keeps at hand
 Order = Literal["given", "ten to the end", "drawn once", "drawn anew"]
 Shape = vit.Shape | convolution.Shape
 Ask = Callable[[Any, Callable[[Any, Workspace], Outcome]], Stored]  # claim.train, Store.get
@@ -206,6 +207,8 @@ def answers(spec: FitImages, model: nn.Module, images: Images, pixels: Tensor) -
     said = []
     for number, part in enumerate(pixels.split(AT_ONCE)):
         order = order_of(spec, len(part), generator_at(spec.seed, -2 - number))
+        order = None if order is None else order.to(device).expand(len(part), -1)
         x = images.prepared(part, spec.shape.image).to(device)
-        said.append(model(x, None if order is None else order.to(device)).cpu())
+        for some in torch.arange(len(x), device=device).split(IN_CACHE):
+            said.append(model(x[some], None if order is None else order[some]).cpu())
     return torch.cat(said)

@@ -106,7 +106,12 @@ class Layer(nn.Module):
         self.mlp_out = nn.Linear(shape.hidden, shape.width)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attention(self.norm_1(x))
+        return self.bent(self.mixed(x))
+
+    def mixed(self, x: Tensor) -> Tensor:
+        return x + self.attention(self.norm_1(x))
+
+    def bent(self, x: Tensor) -> Tensor:
         return x + self.mlp_out(nn.functional.gelu(self.mlp_in(self.norm_2(x))))
 
 
@@ -145,18 +150,22 @@ class VisionTransformer(nn.Module):
 
     def forward(self, images: Tensor, order: Tensor | None = None) -> Tensor:  # (batch, classes)
         x = self.tokens(images, order)
-        for layer in self.layers:
+        *first, last = self.layers
+        for layer in first:
             x = layer(x)
-        return self.head(self.norm(x[:, 0]))
+        x = last.mixed(x)
+        if not torch.is_grad_enabled():
+            x = x[:, :1]  # all that is read; gradients are sums over all tokens, zeros among them
+        return self.head(self.norm(last.bent(x)[:, 0]))
 
     def queries_and_keys(
         self, images: Tensor, order: Tensor | None = None
     ) -> list[tuple[Tensor, Tensor]]:
         """Of each layer, (batch, heads, tokens, m_h) each."""
         x, found = self.tokens(images, order), []
-        for layer in self.layers:
+        for before, layer in zip((nn.Identity(), *self.layers), self.layers, strict=False):
+            x = before(x)
             found.append(layer.attention.queries_and_keys(layer.norm_1(x)))
-            x = layer(x)
         return found
 
     def scores(self, images: Tensor, order: Tensor | None = None) -> list[Tensor]:
