@@ -62,6 +62,12 @@ def errors(claim, specs):
     return found
 
 
+def swept(claim):
+    """Errors with values of the size of the head, and with values of one size."""
+    size = setting(claim)
+    return [errors(claim, specs) for specs in (size.sweep, size.couplings_alone)]
+
+
 def means(found):
     return {m: statistics.mean(values) for m, values in found.items()}
 
@@ -93,8 +99,7 @@ def test_a_larger_head_has_a_smaller_training_error(claim):
 @pytest.mark.train
 def test_the_error_is_a_power_above_a_constant(claim):
     found = errors(claim, setting(claim).sweep)
-    sizes = [m for m, values in found.items() for _ in values]
-    fit = numerics.plateau.fit(sizes, [value for values in found.values() for value in values])
+    fit = fitted(found)
     seeds = f"{len(found)} sizes, {setting(claim).seeds} seeds"
     for name, low, value, high in (
         ("b", fit.b_low, fit.b, fit.b_high),
@@ -103,7 +108,6 @@ def test_the_error_is_a_power_above_a_constant(claim):
         note = f"{low:.2g} to {high:.2g} (95 %; b = 0: a logarithm), {seeds}; another network"
         claim.table(f"{name} of a / m_h^b + c", "fit", paper=PRINTED[name], ours=value, note=note)
     claim.record(a=fit.a, deviation=fit.deviation)
-    draw_errors(claim, found, fit)
     drop = max(means(found).values()) - min(means(found).values())
     part = claim.at_scale(smoke=0.5, laptop=0.1, paper=0.1)
     source = f"spread: 0.078 recorded at laptop scale; {part} is allowed"
@@ -111,8 +115,15 @@ def test_the_error_is_a_power_above_a_constant(claim):
     claim.at_most(fit.deviation / drop, part, name, equation=RIGHT, source=source)
 
 
-def draw_errors(claim, found, fit):
-    alone, cut = errors(claim, setting(claim).couplings_alone), cut_errors(claim, found)
+def fitted(found):
+    """a m_h^-b + c, to every seed."""
+    sizes = [m for m, values in found.items() for _ in values]
+    return numerics.plateau.fit(sizes, [value for values in found.values() for value in values])
+
+
+def draw_errors(claim, cut):
+    found, alone = swept(claim)
+    fit = fitted(found)
     claim.figure(
         jiang2024.pictures.head_sizes.errors(found, fit, PRINTED, alone, cut),
         "errors",
@@ -161,8 +172,9 @@ def sample(claim):
 def test_few_terms_of_a_trained_coupling_are_enough(claim):
     sizes, chance = setting(claim).head_sizes, math.log(10)
     few = sizes[len(sizes) // 2 - 1]
-    cut = cut_errors(claim, (few, sizes[-1]))
+    cut = cut_errors(claim, sizes)
     claim.record(**{f"{ERROR}, first {m} terms": values for m, values in cut.items()})
+    draw_errors(claim, cut)
     exact = "roundoff: 1e-4, a hundred times 2^-23 of scores near 10; weights are kept in float32"
     source = "spread: 0.0025 and 0.0009 recorded; a tenth is allowed"
     for seed, (spec, model, _) in enumerate(largest(claim)):
@@ -191,10 +203,7 @@ def test_control_the_last_terms_are_worth_nothing(claim):
 
 def test_control_with_values_of_one_size_less_is_gained(claim):
     """The rank of the coupling varies, and what it carries does not."""
-    found, alone = (
-        means(errors(claim, specs))
-        for specs in (setting(claim).sweep, setting(claim).couplings_alone)
-    )
+    found, alone = map(means, swept(claim))
     smallest, common = min(found), setting(claim).swept.m_h
     both, one = found[smallest] - found[common], alone[smallest] - alone[common]
     claim.record(gained_by_both=both, gained_by_the_coupling=one)
