@@ -268,7 +268,11 @@ class Pair:
         """F and f of 2 with the coupling rho for u in I_1 and v in I_tau, 0 elsewhere."""
 
         def coupling(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            return _in_room(u, 1) * rho(u, v) * self._in_the_last(v).mT
+            between = (_in_room(u, 1) * self._in_the_last(v).mT).bool()
+            ends = (x.expand(between.shape)[between][:, None, None] for x in (u, v.mT))
+            found = torch.zeros_like(between, dtype=u.dtype)
+            found[between] = rho(*ends)[:, 0, 0]
+            return found
 
         return Target(first, self._in_the_last, coupling)
 
