@@ -17,7 +17,7 @@ A user's own images are another training: the digest of all images is a part of 
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -180,15 +180,18 @@ def _loss(spec: FitImages, images: Images, device: str, model: Classifier, step:
     return cross_entropy(said, images.labels[chosen].to(device))
 
 
-def judge(spec: FitImages, model: nn.Module, images: Images) -> dict[str, float]:
+def judge(
+    spec: FitImages, model: nn.Module, images: Images, on: Sequence[str] = ("training", "test")
+) -> dict[str, float]:
     """Cross-entropy and accuracy on training and on test images, in the order of the spec."""
+    known = {
+        "training": (images.pixels, images.labels),
+        "test": (images.test_pixels, images.test_labels),
+    }
     found = {}
-    for name, pixels, labels in (
-        ("training", images.pixels, images.labels),
-        ("test", images.test_pixels, images.test_labels),
-    ):
-        labels = labels[: spec.judged]
-        said = answers(spec, model, images, pixels[: spec.judged])
+    for name in on:
+        pixels, labels = (part[: spec.judged] for part in known[name])
+        said = answers(spec, model, images, pixels)
         found[f"{name} error"] = cross_entropy(said, labels).item()
         found[f"{name} accuracy"] = (said.argmax(1) == labels).double().mean().item()
     return found
@@ -196,8 +199,7 @@ def judge(spec: FitImages, model: nn.Module, images: Images) -> dict[str, float]
 
 def training_error(spec: FitImages, model: nn.Module, images: Images) -> float:
     """Of this model, on the training images that judge the one of the spec."""
-    said = answers(spec, model, images, images.pixels[: spec.judged])
-    return cross_entropy(said, images.labels[: spec.judged]).item()
+    return judge(spec, model, images, on=["training"])["training error"]
 
 
 @torch.no_grad()
