@@ -1,6 +1,7 @@
 """The tasks of Appendix B.1 as trained, what is recovered of them, and their pictures."""
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,6 +93,29 @@ def test_the_sharp_target_reads_the_label_and_not_the_position():
     both = tasks.Gravity(marks=("segment", "position"))
     x = both.draw(generator(6), 20)
     assert (both.target(1e6).weights(x) - both.weights(x)).abs().max() < 1e-9
+
+
+def test_couplings_of_gravity_by_hand():
+    """A prediction token, a point of mass 2 with its label 0, and again with mass 3 and label 2:
+    log m, less the square of the difference of labels, or 1 for prediction tokens, times 10."""
+    x = torch.tensor([[0, 0, 1, 0], [5, 2, 0, 0], [0, 0, 1, 2], [7, 3, 0, 2]]).double()
+    L, two, three = 10, math.log(2), math.log(3)
+    expected = [
+        [-L, two, -L, three - 4 * L],
+        [-30 * L, 0, -34 * L, -9 * L],
+        [-L, two - 4 * L, -L, three],
+        [-63 * L, -9 * L, -59 * L, 0],
+    ]
+    logits = tasks.Gravity(d=1, length=4).target(L).logits(x)
+    torch.testing.assert_close(logits, torch.tensor(expected).double())
+
+
+def test_couplings_of_selection_by_hand():
+    """The first names itself once and the other twice; the second the first alone."""
+    task = tasks.Selection(d=1, k=3, tau=2)
+    x = task.tokens(torch.tensor([[5.0], [9.0]]).double(), torch.tensor([[1, 1, 0], [0, 0, 0]]))
+    expected = [[0, math.log(2)], [math.log(3), -10]]
+    torch.testing.assert_close(task.target(10).logits(x), torch.tensor(expected).double())
 
 
 def test_readout_is_the_output_on_constant_sequences():

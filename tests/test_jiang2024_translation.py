@@ -7,6 +7,7 @@ import pytest
 import sacrebleu
 import torch
 from generated_data import parallel_text
+from torch import nn
 
 from repro.data.errors import BadData
 from repro.jiang2024 import bleu, reordering, sentences, subwords, trained_translation, translation
@@ -149,6 +150,7 @@ def test_what_has_no_places_is_refused():
         translation.places(RANDOM, torch.tensor([3]))
     with pytest.raises(ValueError, match="has 512 places, got a sentence of 513 pieces"):
         translation.places(GIVEN, torch.tensor([513]))
+    assert translation.places(GIVEN, torch.tensor([512])).tolist() == [[*range(512)]]
 
 
 def test_places_are_a_permutation_between_embedding_and_position_encoding():
@@ -185,6 +187,47 @@ def test_positions_are_sines_and_cosines():
 def test_scores_have_a_number_for_each_piece():
     source = pieces(3, 7)
     assert model()(source, pieces(3, 5), in_order(source)).shape == (3, 5, SHAPE.pieces)
+
+
+TORCHS = {
+    "attention.W_O": "self_attn.out_proj", "reading.W_O": "multihead_attn.out_proj",
+    "mlp.0": "linear1", "mlp.2": "linear2", "norm_1": "norm1", "norm_2": "norm2", "norm_3": "norm3",
+}  # fmt: skip
+
+
+def torchs_layer(kind, layer):
+    """A layer of torch with the weights of ours."""
+    found = kind(16, 2, 32, 0.0, batch_first=True, norm_first=True, dtype=torch.float64)
+    ours, state = layer.state_dict(), {}
+    for name in ours:
+        module, part = name.rsplit(".", 1)
+        if module in TORCHS:
+            state[f"{TORCHS[module]}.{part}"] = ours[name]
+        elif module.endswith("W_Q"):
+            theirs = TORCHS[module.replace("W_Q", "W_O")].replace("out_proj", f"in_proj_{part}")
+            state[theirs] = torch.cat([ours[name.replace("W_Q", W)] for W in ("W_Q", "W_K", "W_V")])
+    found.load_state_dict(state)
+    return found
+
+
+@torch.no_grad()
+def test_the_model_is_made_of_torchs_own_layers():
+    one, source, target = model().double(), pieces(2, 7), pieces(2, 5)
+    for parameter in one.parameters():
+        parameter.normal_(std=0.3)  # no bias at 0, no scale at 1
+    source[1, 4:] = PADDING
+    x, y = (
+        4 * one.embedding(said) + translation.positions(torch.arange(said.shape[1]), 16)
+        for said in (source, target)
+    )
+    for layer in one.encoder:
+        x = torchs_layer(nn.TransformerEncoderLayer, layer)(x, None, source == PADDING)
+    later = nn.Transformer.generate_square_subsequent_mask(5, dtype=torch.float64)
+    for layer in one.decoder:
+        read = {"tgt_mask": later, "memory_key_padding_mask": source == PADDING}
+        y = torchs_layer(nn.TransformerDecoderLayer, layer)(y, one.norm_source(x), **read)
+    expected = one.norm(y) @ one.embedding.weight.T
+    torch.testing.assert_close(one(source, target, in_order(source)), expected)
 
 
 def test_later_pieces_of_the_target_do_not_matter():
@@ -232,6 +275,7 @@ def test_decoding_stops_at_the_end():
 def test_heads_must_divide_the_width():
     with pytest.raises(ValueError, match="a width of 16 does not divide into 3 heads"):
         replace(SHAPE, heads=3)
+    assert replace(SHAPE, width=6, heads=3).weights() > 0  # heads of size 2: one sine, one cosine
 
 
 def test_the_base_model_has_the_known_number_of_parameters():
