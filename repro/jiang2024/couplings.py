@@ -121,8 +121,9 @@ class Coupling:
         g = self.glued(x)
         volume = max(self.pieces, 1)
         if isinstance(g, torch.Tensor):
-            angles = 2 * math.pi * ((g * numbers(frequencies, g)) % 1)
-            return math.sqrt(2 / volume) * getattr(torch, name)(angles)
+            angles = g * numbers(frequencies, g)  # many: one array, changed where it stands
+            angles.sub_(angles.floor()).mul_(2 * math.pi)
+            return getattr(torch, name)(angles).mul_(math.sqrt(2 / volume))
         height = (flint.arb(2) / volume).sqrt()
         return each(lambda a: height * getattr(flint.arb(a), f"{name}_pi")(), 2 * g * frequencies)
 
