@@ -171,6 +171,18 @@ def test_judged_numbers_are_those_of_the_stored_network(images, tmp_path):
     assert error != outcome.numbers["test error"]
 
 
+@pytest.mark.parametrize("order", ["given", "drawn once", "drawn anew"])
+def test_answers_are_those_of_all_images_at_once_with_gradients(images, order):
+    """120 images: three batches. With gradients all tokens go through the last layer."""
+    spec, pixels = replace(QUICK.original(images.digest), order=order), images.pixels[:120]
+    model = jolted(spec.shape)
+    drawn = trained_vit.order_of(spec, 120, generator_at(spec.seed, -2))
+    expected = model(images.prepared(pixels, 32), drawn)
+    said = trained_vit.answers(spec, model, images, pixels)
+    torch.testing.assert_close(said, expected, rtol=1e-5, atol=1e-4)
+    assert (said.std(0) > 0.01).all()  # images are told apart
+
+
 def test_operations_are_those_of_the_printed_training():
     """17.6 thousand million products an image: the published figure for ViT-B/16."""
     assert vit.B16.products() == pytest.approx(17.6e9, rel=0.01)
