@@ -104,6 +104,13 @@ def test_waves_cannot_be_planted_into_silu():
         spectra.planted(spec(2, 2, f=learner.Dense(64, 3)))
 
 
+def test_the_waves_of_the_best_coupling_are_orthonormal():
+    """On a grid of 64 points sums of frequencies up to 16 are exact; eps for each of 64 terms."""
+    given = spectra.BestCoupling(spectra.Spectrum("2", None), 1, 8, 100, 40, 0)
+    w = spectra._basis(given, torch.arange(64, dtype=torch.float64)[:, None] / 64)
+    torch.testing.assert_close(w.mT @ w / 64, torch.eye(17).double(), rtol=0, atol=64 * 2**-52)
+
+
 def test_the_best_coupling_is_better_than_where_it_starts():
     given = spectra.BestCoupling(spectra.Spectrum("2", None), 1, 8, 100, 40, 0)
     found = spectra.best_coupling(given, Workspace())

@@ -1,6 +1,8 @@
 """Table 1, ENG-DE: sentences, pieces, the translator and its training."""
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +44,10 @@ def model(shape=SHAPE, seed=0):
     return translation.Translator(shape).eval()
 
 
+def learnt(texts):
+    return subwords.learn([side for pair in texts.training for side in pair], 120)
+
+
 def pieces(*shape):
     generator = torch.Generator().manual_seed(sum(shape))
     return torch.randint(4, SHAPE.pieces, shape, generator=generator)
@@ -63,6 +69,20 @@ def test_help_texts_are_split_and_no_test_sentence_is_trained_on(tmp_path):
     assert found.name == sentences.HELP_TEXTS
     assert list(found.tests) == every[:9]
     assert list(found.training) == every[10:]  # the German of pair 9 is that of pair 8
+
+
+def test_pairs_have_the_chosen_number_of_words_on_both_sides():
+    words = [(2, 3), (3, 2), (1, 3), (3, 4), (4, 2), (2, 1)]
+    pairs = [(" ".join("a" * m), " ".join("b" * n)) for m, n in words]
+    assert sentences.Selection(least=2, most=3, tests=1).of(pairs) == pairs[:2]
+
+
+def test_no_sentence_of_the_tests_is_trained_on_in_either_language(tmp_path):
+    """The first pair is for tests; its English comes again in the third, its German in the last."""
+    pairs = [("a a a", "u u u"), ("b b b", "v v v"), ("a a a", "w w w"), ("c c c", "u u u")]
+    sentences.parallel.write(tmp_path, "all", pairs)
+    found = sentences.load(tmp_path, replace(SELECTION, tests=1))
+    assert (found.tests, found.training) == ((pairs[0],), (pairs[1],))
 
 
 def test_another_text_is_another_training(folder, texts, tmp_path):
@@ -114,6 +134,24 @@ def test_an_epoch_has_every_pair_once_in_batches_of_similar_lengths(texts):
     again = sentences.Batches(texts.training, found, 300, seed=0).at(batches.count + 2)
     assert torch.equal(again.source, batches.at(batches.count + 2).source)
     assert not torch.equal(batches.at(0).source, batches.at(batches.count).source)
+
+
+def test_an_epoch_is_sorted_by_the_target_and_half_the_source_with_near_ties_at_random():
+    """The key is drawn from 2 numbers on: what is 2 apart keeps its order, what is 1 apart not."""
+
+    class Words:
+        def encode(self, said):
+            return [[4] * len(one.split()) + [END] for one in said]
+
+    sizes = {16: 8, 4: 12, 12: 5, 2: 12, 6: 12}  # source: target; keys 16, 14, 11, 13, 15
+    pairs = [("a " * source, "b " * target) for source, target in sizes.items()]
+    known: Any = Words()
+    batches = sentences.Batches(pairs, known, tokens=1000, seed=0)
+    assert batches.count == 1
+    orders = [(batches.at(epoch).lengths - 1).tolist() for epoch in range(60)]
+    assert all(order.index(4) < order.index(16) for order in orders)
+    assert all(order.index(12) < order.index(2) for order in orders)
+    assert {order.index(4) < order.index(6) for order in orders} == {True, False}
 
 
 # --- the order of the source ---------------------------------------------------------------------
@@ -275,7 +313,7 @@ def test_decoding_stops_at_the_end():
 def test_heads_must_divide_the_width():
     with pytest.raises(ValueError, match="a width of 16 does not divide into 3 heads"):
         replace(SHAPE, heads=3)
-    assert replace(SHAPE, width=6, heads=3).weights() > 0  # heads of size 2: one sine, one cosine
+    assert replace(SHAPE, width=6, heads=3).heads == 3  # heads of size 2: one sine, one cosine
 
 
 def test_the_base_model_has_the_known_number_of_parameters():
@@ -378,12 +416,15 @@ def test_no_source_keeps_its_target_if_they_are_mismatched(spec, texts):
     assert {p[1] for p in pairs} == {p[1] for p in texts.training}
     assert not set(pairs) & set(texts.training)
     assert [p[0] for p in pairs] == [p[0] for p in texts.training]
+    few = replace(texts, training=(("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")))
+    halfway = trained_translation.pairs(replace(spec, mismatched=True), few)
+    assert halfway == [("a", "3"), ("b", "4"), ("c", "1"), ("d", "2")]
 
 
 def test_the_loss_is_that_of_real_pieces_only(spec, texts):
     """Against the cross-entropy written out, without smoothing."""
     spec = replace(spec, recipe=replace(RECIPE, smoothing=0.0))
-    found = subwords.learn([side for pair in texts.training for side in pair], 120)
+    found = learnt(texts)
     batch = sentences.Batches(texts.training, found, 300, seed=0).at(0)
     one = model()
     logs = one(batch.source, batch.said, in_order(batch.source)).log_softmax(-1)
@@ -397,10 +438,67 @@ def test_the_loss_is_that_of_real_pieces_only(spec, texts):
     torch.testing.assert_close(value, torch.stack(each).mean())
 
 
+def test_the_loss_on_tests_is_the_mean_over_all_their_pieces(spec, texts):
+    """Pair by pair, without padding."""
+    one, found = model(), learnt(texts)
+    logs = []
+    for source, target in zip(*map(found.encode, zip(*texts.training, strict=True)), strict=True):
+        read, said = torch.tensor([source]), torch.tensor([[BEGIN, *target[:-1]]])
+        scores = one(read, said, in_order(read))[0].log_softmax(-1)
+        logs += [scores[t, piece].item() for t, piece in enumerate(target)]
+    batches = sentences.Batches(texts.training, found, 1000, seed=0)
+    assert batches.count > 2
+    value = trained_translation.surprise(one, batches, spec)
+    assert value == pytest.approx(-np.mean(logs), rel=1e-5)  # float32
+
+
+def test_what_a_training_tells_and_asks_of_its_texts(spec, texts, monkeypatch):
+    asked = {}
+
+    def translations(model, subwords, sentences, spec, *, most):
+        asked.update(sentences=sentences, most=most)
+        return ["one", "two"]
+
+    monkeypatch.setattr(trained_translation, "translations", translations)
+    spec = replace(spec, recipe=replace(RECIPE, steps=3))
+    outcome = trained_translation.train(spec, Workspace(), texts=texts)
+    assert outcome.numbers["translations"] == "one\ntwo"
+    found = subwords.Subwords.of(outcome.tensors[trained_translation.PIECES])
+    sources, targets = (
+        [len(row) for row in found.encode(side)] for side in zip(*texts.training, strict=True)
+    )
+    assert asked == {"sentences": [pair[0] for pair in texts.tests], "most": 2 * max(targets)}
+    total = sum(sources) + sum(targets)
+    batches = math.ceil(total / RECIPE.tokens)
+    assert batches > 1
+    assert outcome.numbers["tokens"] == pytest.approx(3 * total / batches)
+
+
+def test_a_translation_may_have_ten_pieces_more_than_twice_the_longest_source(
+    spec, texts, monkeypatch
+):
+    """By a model that repeats the source."""
+    one, found, asked = model(), learnt(texts), []
+
+    def greedy(source, most, at):
+        asked.append(most)
+        return source
+
+    monkeypatch.setattr(one, "greedy", greedy)
+    sources = [pair[0] for pair in texts.tests]
+    lengths = sorted(len(row) for row in found.encode(sources))
+    assert len(lengths) == 10
+    assert lengths[0] < lengths[4] < lengths[9]
+    for most in (1000, 7):
+        said = trained_translation.translations(one, found, sources, spec, most=most, at_once=5)
+        assert said == sources
+    assert asked == [2 * lengths[4] + 10, 2 * lengths[9] + 10, 7, 7]
+
+
 def test_translations_are_in_the_order_of_the_sentences(spec, texts):
     """Decoded a few at a time or all at once, sorted or not."""
     one = model()
-    found = subwords.learn([side for pair in texts.training for side in pair], 120)
+    found = learnt(texts)
     sources = [pair[0] for pair in texts.tests] + ["the dog ."]
     few, all_at_once = (
         trained_translation.translations(one, found, sources, spec, most=8, at_once=n)
