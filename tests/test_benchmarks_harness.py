@@ -130,6 +130,6 @@ def test_the_memory_of_a_worker(benchmark, measured, switched_on, run):
     if switched_on and peak is None:
         pytest.skip("make costs has not been run")
     measured(
-        "largest process of a laptop run, at its peak", (peak or 0) / 2**30, unit="GB", relation="<=", target=2, against=LATER,
+        "largest process of a laptop run, at its peak", (peak or 0) / 1e9, unit="GB", relation="<=", target=2, against=LATER,
         limit=0.33, limit_is="a worker that has imported torch",
     )  # fmt: skip
