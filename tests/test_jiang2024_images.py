@@ -21,7 +21,7 @@ from repro.jiang2024 import (
     vit,
     vit_weights,
 )
-from repro.training import Store
+from repro.training import Store, Workspace
 from repro.training.loop import generator_at
 
 SMALL = vit.Shape(image=32, patch=8, depth=2, width=24, heads=2, m_h=6, hidden=32)
@@ -58,7 +58,8 @@ def test_images_are_read_standardised_and_told_apart(images, tmp_path):
     x = images.prepared(images.pixels, 32)
     assert x.mean((0, 2, 3)).abs().max() < 1e-4  # float32 sums of 500 * 1024 numbers
     assert (x.std((0, 2, 3)) - 1).abs().max() < 1e-4
-    assert images.prepared(images.pixels[:2], 64).shape == (2, 3, 64, 64)
+    for count in (2, 64):
+        assert images.prepared(images.pixels[:count], 64).shape == (count, 3, 64, 64)
     other = trained_vit.Images.read(
         generated_data.images(tmp_path / "cifar", np.random.default_rng(1))
     )
@@ -130,6 +131,22 @@ def test_about_half_of_a_batch_is_mirrored_and_the_rest_is_as_it_was(images):
     as_it_was = [is_one_of(x, known) for x in batches[0]]
     assert all(was or is_one_of(x, turned) for x, was in zip(batches[0], as_it_was, strict=True))
     assert 16 <= sum(as_it_was) <= 48  # of 64: four standard deviations of a fair coin
+
+
+def test_gradients_are_clipped_as_dosovitskiy_et_al_do(images, monkeypatch):
+    """At the norm 1, their Table 4; and the steps, the optimizer and the schedule are the spec's."""
+    asked = {}
+
+    def fit(model, loss, **options):
+        asked.update(options)
+        return {"loss": [0.0]}
+
+    monkeypatch.setattr(trained_vit, "fit", fit)
+    spec = QUICK.original(images.digest)
+    trained_vit.train(spec, Workspace(), images=images, first={})
+    recipe = spec.recipe
+    expected = {"steps": 4, "optimizer": recipe.optimizer, "schedule": recipe.schedule, "clip": 1.0}
+    assert {name: asked[name] for name in expected} == expected
 
 
 def test_a_start_without_its_weights_is_refused(images, tmp_path):
@@ -225,13 +242,26 @@ def test_a_users_own_weights_are_for_the_printed_network_alone(name, tmp_path, m
 # --- the POD of a head ---------------------------------------------------------------------------
 
 
-def test_all_terms_are_the_same_network(images):
-    model = jolted(SMALL).double()
+@pytest.mark.parametrize("depth", [1, 2])
+def test_all_terms_are_the_same_network(depth, images):
+    model = jolted(replace(SMALL, depth=depth)).double()
     x = images.prepared(images.pixels[:20], 32).double()
     terms = head_pod.pod(model, x)
     whole = head_pod.kept(model, terms, slice(0, 6)).double()
-    # terms are kept in float32: 6 * 24 products a score, two layers
+    # terms are kept in float32: 6 * 24 products a score, one or two layers
     assert torch.allclose(whole(x), model(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_roots_of_one_direction_are_0_beside_it_at_every_scale(scale):
+    """All vectors are t e with |e| = 1 and E t^2 = s^2: the roots are s e e^T and e e^T / s."""
+    generator = torch.Generator().manual_seed(0)
+    e = torch.randn(7, generator=generator, dtype=torch.float64)
+    t = scale * torch.randn(50, generator=generator, dtype=torch.float64)
+    e, s = e / e.norm(), t.square().mean().sqrt()
+    root, inverse = head_pod._roots(t[:, None] * e)
+    torch.testing.assert_close(root / s, torch.outer(e, e), rtol=0, atol=1e-14)
+    torch.testing.assert_close(inverse * s, torch.outer(e, e), rtol=0, atol=1e-14)
 
 
 def test_terms_are_orthonormal_and_sum_to_the_coupling(images):

@@ -8,7 +8,7 @@ from torch import nn
 from repro.data.errors import BadData
 from repro.jiang2024 import minilm
 
-SMALL = minilm.Shape(words=20, positions=9, depth=2, width=12, heads=3, hidden=20)
+SMALL = minilm.Shape(words=20, positions=9, depth=3, width=12, heads=3, hidden=20)
 LIST = [
     "[PAD]",
     "[UNK]",
@@ -126,17 +126,18 @@ def test_the_forward_pass_is_that_of_torchs_own_layers():
     model = small()
     tokens = torch.randint(20, (4, 7), generator=torch.Generator().manual_seed(1))
     x = embedded(model, tokens)
-    for number in range(2):
+    for number in range(3):
         x = torchs_layer(model, number)(x)
     torch.testing.assert_close(model.states(tokens), x)
 
 
 def test_scores_are_those_whose_softmax_torch_returns():
-    """The weights of nn.MultiheadAttention, head by head, in both layers."""
+    """The weights of nn.MultiheadAttention, head by head, in all three layers."""
     model = small()
     tokens = torch.randint(20, (4, 7), generator=torch.Generator().manual_seed(1))
-    x = embedded(model, tokens)
-    for number, found in enumerate(model.scores(tokens)):
+    x, every = embedded(model, tokens), model.scores(tokens)
+    assert len(every) == 3
+    for number, found in enumerate(every):
         layer = torchs_layer(model, number)
         _, weights = layer.self_attn(x, x, x, average_attn_weights=False)
         torch.testing.assert_close(found.softmax(-1), weights)
@@ -169,6 +170,7 @@ def test_weights_are_read_and_others_are_named(tmp_path):
 def test_more_tokens_than_positions_are_refused():
     with pytest.raises(ValueError, match="MiniLM has 9 positions, got 10 tokens"):
         small().states(torch.zeros(1, 10, dtype=torch.int64))
+    assert small().states(torch.zeros(1, 9, dtype=torch.int64)).shape == (1, 9, 12)
 
 
 def test_the_untrained_twin_depends_on_its_seed_only():

@@ -111,6 +111,16 @@ def test_the_waves_of_the_best_coupling_are_orthonormal():
     torch.testing.assert_close(w.mT @ w / 64, torch.eye(17).double(), rtol=0, atol=64 * 2**-52)
 
 
+def test_the_search_starts_near_the_construction():
+    """Rank 2 with sigma = 1, 1/4, in 3 rows of 1 + 4 + 4 columns; noise of deviation 1/100."""
+    given = spectra.BestCoupling(spectra.Spectrum("2", 2), 3, 4, 50, 60, 0)
+    exact = torch.zeros(3, 9, dtype=torch.float64)
+    exact[0, 1], exact[1, 2] = 1, 1 / 2
+    noise = torch.cat([W - exact for W in spectra._start(given)])
+    assert 0.007 < noise.std() < 0.013  # of 54 numbers: three standard errors of 1/10
+    assert noise.abs().max() < 0.05
+
+
 def test_the_best_coupling_is_better_than_where_it_starts():
     given = spectra.BestCoupling(spectra.Spectrum("2", None), 1, 8, 100, 40, 0)
     found = spectra.best_coupling(given, Workspace())

@@ -24,7 +24,7 @@ def sentences(tmp_path):
     weights = minilm.MiniLM.untrained(1, MINILM).weights
     save_file(dict(weights), tmp_path / "model.safetensors")
     english = ["One.", "Two three four one.", "One two three four.", "Four four one two three."]
-    parallel.write(tmp_path, "all", [(line, line) for line in english])
+    parallel.write(tmp_path, "all", [(line, "Eins zwei drei vier.") for line in english])
     return subjects.of_sentences(tmp_path, tmp_path, count=3, tau=7, seed=0, shape=MINILM)
 
 

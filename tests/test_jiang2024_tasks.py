@@ -158,6 +158,23 @@ def test_a_wrong_largest_weight_is_seen():
     assert result.agreement(torch.tensor([[True, False]])) == 0
 
 
+def test_the_largest_weight_is_looked_for_in_each_row():
+    result = recovered([[0, 0, 1], [1, 0, 0], [0, 0, 1]], [[0, 0, 1], [1, 0, 0], [0, 0, 1]])
+    assert result.right.all()
+
+
+def test_pairs_are_of_the_first_token_of_so_many_sequences():
+    z = torch.arange(12.0).reshape(3, 2, 2)
+    result = recovery.Recovered(z, z, z, readout=z + 100, displayed=z)
+    assert result.pairs(2) == [(0, 100), (1, 101), (4, 104), (5, 105)]
+
+
+def test_networks_are_looked_at_where_they_are_judged():
+    given = spec(tasks.Nearest())
+    judged = learner.batch(given, -2, learner.JUDGED)[0].double()
+    assert torch.equal(recovery.before(given).tokens, judged)
+
+
 def test_a_task_without_weights_is_refused():
     @dataclass(frozen=True)
     class Other:

@@ -310,6 +310,23 @@ def test_decoding_stops_at_the_end():
     assert one.greedy(source, 9, in_order(source)).tolist() == [[END]] * 3
 
 
+@pytest.mark.parametrize("most", [9, 2])
+def test_a_sentence_that_has_ended_waits_for_the_others(most, monkeypatch):
+    """The best pieces are given: one ends after the second, the other after the third."""
+    one, source = model(), pieces(2, 4)
+    best = iter(torch.tensor([[5, 7], [END, 8], [6, END], [6, 6]]))
+    monkeypatch.setattr(one, "scores", lambda _: torch.eye(SHAPE.pieces)[next(best)])
+    expected = [[5, END, PADDING], [7, 8, END]]
+    assert one.greedy(source, most, in_order(source)).tolist() == [row[:most] for row in expected]
+
+
+def test_embedded_pieces_begin_with_deviation_1_beside_sines():
+    shape = replace(SHAPE, pieces=1000, width=64)
+    x = model(shape).embedded(torch.arange(1000), torch.zeros(1, dtype=torch.int64))
+    drawn = x - translation.positions(torch.zeros(1), 64)
+    assert drawn.std().item() == pytest.approx(1, abs=0.02)  # seven standard errors
+
+
 def test_heads_must_divide_the_width():
     with pytest.raises(ValueError, match="a width of 16 does not divide into 3 heads"):
         replace(SHAPE, heads=3)
