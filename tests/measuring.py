@@ -45,6 +45,13 @@ class Recorder:
         self.tables |= tables
         self._write()
 
+    def leave_out_others(self):
+        """After a run of all benchmarks: an entry that none of them has made is of one that is gone."""
+        names = {one["name"] for one in self.entries}
+        kept = [one for one in self.before.get("ratios", []) if one["name"] in names]
+        self.before = {**self.before, "ratios": kept}
+        self._write()
+
     def _write(self):
         now = benchmarks.merged(self.before, self.run, self.entries)
         files.write_json(self.folder / benchmarks.FILE, {**self.before, **now, **self.tables})
@@ -75,7 +82,14 @@ def recorder(request):
 
     root = ARTIFACTS.parent
     header = {"started": provenance.now(), **provenance.git_state(root), "machine": machine()}
-    return Recorder(ARTIFACTS, {"id": provenance.new_run(), **header}, say)
+    recorder = Recorder(ARTIFACTS, {"id": provenance.new_run(), **header}, say)
+    yield recorder
+    if recorder.entries and not request.config.option.keyword and _of_all(request.config):
+        recorder.leave_out_others()
+
+
+def _of_all(config):
+    return [Path(name).name for name in config.args] == ["tests"]
 
 
 @pytest.fixture

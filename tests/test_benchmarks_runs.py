@@ -31,11 +31,14 @@ def cold(switched_on):
     return cold
 
 
-@pytest.mark.parametrize(("scale", "target"), [("smoke", 6), ("laptop", 45)])
-def test_from_nothing(benchmark, measured, cold, scale, target):
+@pytest.mark.parametrize(
+    ("scale", "target", "name"),
+    [("smoke", 6, "cold smoke run"), ("laptop", 45, "cold laptop run, with data sets")],
+)
+def test_from_nothing(benchmark, measured, cold, scale, target, name):
     run = benchmark.pedantic(lambda: cold(scale))
     measured(
-        f"cold {scale} run", run["seconds"] / 60, unit="min", relation="<=", target=target, tests=run["tests"],
+        name, run["seconds"] / 60, unit="min", relation="<=", target=target, tests=run["tests"],
         against=BY_THE_CLOCK, limit=run["longest"] / 60, limit_is="its longest training or test",
         why="trainings on images and sentences that need `make data` come on top of what everyone can run",
     )  # fmt: skip

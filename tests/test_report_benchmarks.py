@@ -89,6 +89,17 @@ def test_what_is_found_is_on_the_disk_at_once_and_two_of_one_name_are_refused(tm
         recorder.add(entry("another"))
 
 
+def test_after_a_run_of_all_what_no_benchmark_makes_is_gone(tmp_path):
+    before = merged({}, THEN, [entry("kept", value=9.0), entry("gone")])
+    files.write_json(tmp_path / benchmarks.FILE, before)
+    recorder = Recorder(tmp_path, NOW, lambda line: None)
+    recorder.add(entry("kept"))
+    assert len(files.read_json(tmp_path / benchmarks.FILE)["ratios"]) == 2
+    recorder.leave_out_others()
+    (one,) = files.read_json(tmp_path / benchmarks.FILE)["ratios"]
+    assert (one["name"], len(one["history"])) == ("kept", 1)
+
+
 # --- the page ------------------------------------------------------------------------------------
 
 
