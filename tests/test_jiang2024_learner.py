@@ -72,7 +72,7 @@ def test_a_first_layer_of_sines():
 def test_sines_of_frequency_0_are_constant():
     network = learner.Dense(width=8, depth=1, sines=0.0).build(1, 1)
     found = network(torch.linspace(0, 1, 7)[:, None])
-    assert (found == network.last.bias).all()
+    assert (found == network.get_parameter("last.bias")).all()
 
 
 def test_sharpen_enlarges_queries_and_keys_only():
