@@ -312,7 +312,7 @@ def test_a_claim_meets_some_mutants_of_what_it_runs_without_other_tests(project)
     state = {places[key].mutant.after: state for key, state in found.states.items()}
     assert found.claim == "claims/demo2025/test_lemma_1.py"
     assert found.functions == {("code_of_it.py", name) for name in ("Line.at", "Line.start")}
-    assert all(place.scope in ("Line.at", "Line.start") for place in map(places.get, found.states))
+    assert all(places[key].scope in ("Line.at", "Line.start") for key in found.states)
     assert state["slope"] == "survived", "at 1 nobody sees the factor, test_line does"
     assert state["slope * x - self.start()"] == "killed"
     assert "1 claims, 1 to try on 50" in said
