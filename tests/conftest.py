@@ -3,11 +3,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from demo import Demo
-from measuring import (  # noqa: F401  (fixtures)
+from measuring import (  # noqa: F401  (fixtures, and a hook)
     compare,
     growth,
     measured,
     one_thread,
+    pytest_sessionfinish,
     recorder,
     switched_on,
 )

@@ -17,6 +17,7 @@ from repro.harness import provenance, resources
 from repro.report import benchmarks
 
 ARTIFACTS = Path(__file__).parent.parent / "artifacts"
+RECORDER = pytest.StashKey()
 
 
 class Recorder:
@@ -83,13 +84,22 @@ def recorder(request):
     root = ARTIFACTS.parent
     header = {"started": provenance.now(), **provenance.git_state(root), "machine": machine()}
     recorder = Recorder(ARTIFACTS, {"id": provenance.new_run(), **header}, say)
-    yield recorder
-    if recorder.entries and not request.config.option.keyword and _of_all(request.config):
+    request.config.stash[RECORDER] = recorder
+    return recorder
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """Whether every benchmark has run to its end: none chosen, skipped, red, or cut off."""
+    config = session.config
+    recorder, terminal = (
+        config.stash.get(RECORDER, None),
+        config.pluginmanager.getplugin("terminalreporter"),
+    )
+    if recorder is None or not recorder.entries or exitstatus != pytest.ExitCode.OK:
+        return
+    of_all = [Path(name).name for name in config.args] == ["tests"] and not config.option.keyword
+    if of_all and not terminal.stats.get("skipped"):
         recorder.leave_out_others()
-
-
-def _of_all(config):
-    return [Path(name).name for name in config.args] == ["tests"]
 
 
 @pytest.fixture

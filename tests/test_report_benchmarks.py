@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import measuring
 import pytest
 from demo import PASSES
 from measuring import Recorder
@@ -98,6 +100,29 @@ def test_after_a_run_of_all_what_no_benchmark_makes_is_gone(tmp_path):
     recorder.leave_out_others()
     (one,) = files.read_json(tmp_path / benchmarks.FILE)["ratios"]
     assert (one["name"], len(one["history"])) == ("kept", 1)
+
+
+@pytest.mark.parametrize(
+    ("ended", "chosen", "skipped", "left"),
+    [
+        (pytest.ExitCode.OK, "", [], ["kept"]),
+        (pytest.ExitCode.INTERRUPTED, "", [], ["kept", "other"]),
+        (pytest.ExitCode.TESTS_FAILED, "", [], ["kept", "other"]),
+        (pytest.ExitCode.OK, "kept", [], ["kept", "other"]),
+        (pytest.ExitCode.OK, "", ["make costs has not been run"], ["kept", "other"]),
+    ],
+)
+def test_only_a_whole_run_leaves_others_out(tmp_path, ended, chosen, skipped, left):
+    files.write_json(tmp_path / benchmarks.FILE, merged({}, THEN, [entry("kept"), entry("other")]))
+    recorder = Recorder(tmp_path, NOW, lambda line: None)
+    recorder.add(entry("kept"))
+    plugins = SimpleNamespace(getplugin=lambda name: SimpleNamespace(stats={"skipped": skipped}))
+    config = SimpleNamespace(
+        stash={measuring.RECORDER: recorder}, args=["tests"], option=SimpleNamespace(keyword=chosen), pluginmanager=plugins
+    )  # fmt: skip
+    measuring.pytest_sessionfinish(SimpleNamespace(config=config), ended)
+    document = files.read_json(tmp_path / benchmarks.FILE)
+    assert [one["name"] for one in document["ratios"]] == left
 
 
 # --- the page ------------------------------------------------------------------------------------
