@@ -5,6 +5,7 @@ here the cheap ones, and of each paper one that trains, run once more, the other
 agree in everything measured. `make reliability` runs them all once more.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -18,7 +19,9 @@ from repro.harness import schedule
 
 ROOT = Path(__file__).parent.parent
 LONGEST = 2.0  # seconds
-CHEAP = 1.0  # seconds at laptop scale, with all trainings made anew
+CHEAP = (
+    32  # claim files, from the one that takes least: a count, as times are those of some machine
+)
 LEMMA = "claims/fang2022/test_lemma_3_1_multiplication.py"  # draws, and trains
 TRAIN = (
     LEMMA,
@@ -78,12 +81,13 @@ def of_this_code(artifacts):
 
 
 def cheap():
-    """Claim files that take a second from nothing, and of each paper one that trains."""
+    """The claim files that take least from nothing, and of each paper one that trains."""
     seconds: dict[str, float] = {}
     for test, taken in schedule.read_durations(ROOT / "artifacts/reference").items():
         file = test.partition(" ")[2].partition("::")[0]
         seconds[file] = seconds.get(file, 0.0) + taken
-    return [*TRAIN, *(file for file, taken in seconds.items() if taken <= CHEAP)]
+    others = (file for file in sorted(seconds, key=lambda file: seconds[file]) if file not in TRAIN)
+    return [*TRAIN, *itertools.islice(others, CHEAP)]
 
 
 @pytest.fixture(scope="module")
