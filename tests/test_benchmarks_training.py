@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import shutil
 import time
+from typing import Any, cast
 
 import pytest
 import torch
@@ -235,7 +236,7 @@ def network(seed, width=128):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         dense = Dense(width=width, sines=20.0)
-        return Learner(Numbers(), Shape(m_h=8, f=dense)).to(DEVICE)
+        return Learner(cast(Any, Numbers()), Shape(m_h=8, f=dense)).to(DEVICE)
 
 
 @pytest.fixture

@@ -336,6 +336,7 @@ def test_the_nested_parity_is_a_sum_of_hinges():
 
 def test_the_readout_of_the_compass_is_its_network():
     readout, rng = circle.COMPASS.readout, np.random.default_rng(0)
+    assert readout.network is not None
     x = rng.uniform(-2, 2, (200, 4))
     neurons = barron.Network(*(_floats(part) for part in readout.network))
     assert barron.value(neurons, x) == pytest.approx(np.abs(x[:, 0] + x[:, 2]))

@@ -133,7 +133,9 @@ def test_the_adversary_knows_two_kernels():
 
 def test_norms_weights_and_roundoff_by_hand():
     halves = kernels.exponential(Log(2))  # 1, 1/2, 1/4, ...
-    memories = essential.Memories("lin", (halves, essential.starting_with(-7, halves)), None, 20)
+    memories = essential.Memories(
+        "lin", (halves, essential.starting_with(-7, halves)), lambda H: (), 20
+    )
     assert memories.norms() == pytest.approx([2, 8], rel=1e-12)
     assert memories.values(3).tolist() == [[1, 0.5, 0.25], [-7, 0.5, 0.25]]
     assert essential.box([2, 8], 0.5) == 8.5

@@ -133,7 +133,9 @@ def test_the_steepest_cliff_and_the_flattest():
 
 
 def test_a_network_plus_a_constant():
-    network = targets.shifted(targets.coordinate(2, 1).network, -3)
+    second = targets.coordinate(2, 1).network
+    assert second is not None
+    network = targets.shifted(second, -3)
     x = on_the_box(2)
     assert barron.value(floats(network), x) == pytest.approx(x[:, 1] - 3)
 

@@ -161,9 +161,10 @@ def hat(eta):
     def rho(u, v):
         (t, y), (s, z) = (jiang2024.representation.SHIFTED.read(x) for x in (u, v))
         apart = abs(y[..., :, None, 0] - z[..., None, :, 0])
-        height = np.maximum(1 - np.minimum(apart, 1 - apart) / eta, flint.fmpq(0))
+        zero = np.array([flint.fmpq(0)])
+        height = np.maximum(1 - np.minimum(apart, 1 - apart) / eta, zero)
         same = t[..., :, None] == s[..., None, :]
-        heights = np.where(same, height, flint.fmpq(0))
+        heights = np.where(same, height, zero)
         return numerics.arrays.each(lambda h: Log(2) if h == 1 else h, heights)
 
     return rho
