@@ -273,6 +273,25 @@ def test_rows_of_logits_are_near_their_floor(alpha, key, claim):
         claim.at_least(over, 1 - room, name, equation="floor", source=proved)
 
 
+@taus
+@alphas
+@pytest.mark.construct
+def test_encoded_tokens_the_target_by_hand(alpha, tau, claim):
+    """At the left ends of all rooms e_i is 1, sqrt2, 0, sqrt2, 0, ...: the sum over the cosines is
+    rho = C_1 (1 + 2 sum_k (2k)^-alpha) = (1 + 2^(1 - alpha) zeta(alpha)) / 64."""
+    import torch
+
+    a = number(alpha)
+    rho = (1 + 2 ** (1 - a) * float(flint.arb(a).zeta())) / 64
+    ends = jiang2024.encodings.shifted(torch.zeros(1, tau, 1, dtype=torch.float64))
+    found = wide_pair(alpha, 8, tau).target()(ends)[0].tolist()
+    by_hand = [1 / (1 + (tau - 1) * math.exp(-rho)), *[1 / tau] * (tau - 1)]
+    exact = "roundoff: 1e-13, a few hundred operations on numbers below 1"
+    for t, (value, expected) in enumerate(zip(found, by_hand, strict=True), start=1):
+        name = f"H_{t} at the left ends of the rooms"
+        claim.within(value, expected, 1e-13, name, equation="floors.py, 2", source=exact)
+
+
 def wide_pair(alpha, m, tau=2):
     """The target of floors.py, 2, seen on a grid that leaves little beyond it."""
     return jiang2024.floors.EndlessPair(alpha, 16 * m + 1, tau=tau)
