@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from repro import costs
+from repro.costs import claims, runs
 
 PART = 7
 pytestmark = pytest.mark.timing
@@ -16,14 +16,10 @@ BY_THE_CLOCK = "one run from an empty store, two workers, by the clock"
 NOTHING = {"seconds": 1.0, "workers": 2, "work without data": 1.0, "longest": 1.0, "tests": 1}
 
 
-def ran(folder):
-    return [claim for claim in costs.latest_results(folder).get("claims", []) if claim["tests"]]
-
-
 @pytest.fixture
 def cold(switched_on):
     def cold(scale):
-        found = costs.read(ARTIFACTS).get("cold", {}).get(scale)
+        found = runs.read(ARTIFACTS).get("cold", {}).get(scale)
         if switched_on and not found:
             pytest.skip("python -m repro.costs --cold has not been run")
         return found or NOTHING
@@ -53,13 +49,17 @@ def test_laptop_without_data_sets(benchmark, measured, cold):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("when", ["cold", "warm"])
-def test_the_dearest_claims(benchmark, recorder, switched_on, when):
-    """With the profiles of `python -m repro.costs --profiles`, where there are some."""
-    rows = benchmark.pedantic(lambda: costs.dearest(ran(ARTIFACTS), when))
-    known = costs.read(ARTIFACTS).get("profiles", {})
-    assert len(rows) == costs.DEAREST
+@pytest.mark.parametrize(
+    ("when", "kind", "which", "command"),
+    [("cold", "cold", "laptop", "--cold"), ("warm", "run", "together", "--run")],
+)
+def test_the_dearest_claims(benchmark, recorder, switched_on, when, kind, which, command):
+    """Of the same run as its seconds; what was measured before a run told its claims is left."""
+    known = runs.read(ARTIFACTS).get(kind, {}).get(which, {})
+    rows = benchmark.pedantic(lambda: known.get("dearest", []))
+    if switched_on and not rows:
+        pytest.skip(f"python -m repro.costs {command} has not told the dearest claims")
+    assert all(row["functions"] for row in rows), "a claim that was not seen at work"
     if switched_on:
-        recorder.tell(
-            **{f"dearest {when}": [{**row, "functions": known.get(row["id"], [])} for row in rows]}
-        )
+        assert len(rows) == claims.DEAREST
+        recorder.tell(**{f"dearest {when}": rows})

@@ -1,17 +1,14 @@
-"""benchmarks.json and its page: what is new, what was, what is missed; and what whole runs cost."""
+"""benchmarks.json and its page: what is new, what was, what is missed."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import measuring
 import pytest
-from demo import PASSES
 from measuring import Recorder
 
-from repro import costs, files
+from repro import files
 from repro.report import benchmarks, render
 from repro.report.benchmarks import Row, merged, page_values
 
@@ -240,137 +237,3 @@ def test_a_line_says_what_is_missed_and_why_and_leaves_out_what_has_no_target():
 def test_a_page_without_a_place_for_the_table_is_refused():
     with pytest.raises(ValueError, match="lacks the lines"):
         benchmarks.filled("nothing", merged({}, NOW, [entry()]))
-
-
-# --- what whole runs cost ------------------------------------------------------------------------
-
-
-def stored(key, seconds, reason="reused: computed yesterday", kind="fit"):
-    return {"kind": kind, "key": key, "seconds": seconds, "reason": reason}
-
-
-def a_claim(id, *tests):
-    return {
-        "id": id,
-        "file": f"claims/{id}.py",
-        "tests": [{"seconds": s, "store": list(e)} for s, e in tests],
-    }
-
-
-CLAIMS = [
-    a_claim("p/a", (10.0, [stored("k", 100.0)]), (1.0, [stored("k", 100.0)])),
-    a_claim("p/b", (30.0, [stored("l", 5.0)])),
-    a_claim("p/c", (57.0, [stored("m", 50.0, "computed: no entry", "other")])),
-]
-
-
-def test_runs_that_are_timed_keep_compiled_files(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    (tmp_path / "one.py").write_text("")
-    environment = costs.keeping_compiled(tmp_path)
-    subprocess.run([sys.executable, "-c", "import one"], cwd=tmp_path, env=environment, check=True)
-    assert [file.name[:4] for file in (tmp_path / "compiled").rglob("one.*")] == ["one."]
-    assert not (tmp_path / "__pycache__").exists()
-
-
-def test_a_training_counts_once_however_many_ask_for_it():
-    assert sum(costs.trainings(CLAIMS).values()) == 155.0
-
-
-def test_a_training_that_a_test_made_is_not_counted_with_the_test_as_well():
-    assert costs.busy(CLAIMS) == 10 + 1 + 30 + 7
-    assert costs.from_nothing(CLAIMS) == 48 + 155
-
-
-def test_the_dearest_from_nothing_and_with_all_trainings_there():
-    cold, warm = ([row["id"] for row in costs.dearest(CLAIMS, when)] for when in ("cold", "warm"))
-    assert cold == ["p/a", "p/c", "p/b"]  # 111, 57, 35
-    assert warm == ["p/b", "p/a", "p/c"]  # 30, 11, 7
-    assert [row["id"] for row in costs.dearest(CLAIMS, "warm", 1)] == ["p/b"]
-    assert costs.dearest(CLAIMS)[1]["trainings"] == {"other": 50.0}
-
-
-def left(folder, *, reason="reused: yesterday", **header):
-    test = {"seconds": 30.0, "run": "r", "store": [stored("k", 5.0, reason)]}
-    files.write_json(
-        folder / "results.json", {"claims": [{"id": "p/a", "file": "a.py", "tests": [test]}]}
-    )
-    times = {"started": "2026-01-01T00:00:00Z", "finished": "2026-01-01T00:00:40Z"}
-    files.write_json(folder / "runs/r.json", {**times, "scale": "laptop", "workers": 2, **header})
-    return costs.left_by_runs(folder)
-
-
-def test_what_the_last_runs_left_counts_if_they_trained_nothing(tmp_path):
-    found = left(tmp_path)["together"]
-    assert (found["seconds"], found["busy"], found["workers"]) == (40.0, {"a.py": 30.0}, 2)
-    assert left(tmp_path, reason="computed: no entry") == {}
-    assert left(tmp_path, scale="smoke") == {}
-    assert left(tmp_path, finished=None) == {}
-
-
-BUSY = PASSES.replace("claim.at_most", "x = bytearray(300 << 20)\n    time.sleep(0.7)\n    claim.at_most").replace(
-    "import pytest", "import time\n\nimport pytest"
-)  # fmt: skip
-
-
-def test_a_warm_run_tells_its_seconds_its_work_and_its_peak(demo):
-    demo.claim("lemma-1", BUSY)
-    found = costs.warm_run(demo.root, 2, "claims")
-    assert found["tests"] == 2
-    assert 0.7 <= found["busy"]["claims/demo2025/test_lemma_1_demo.py"] < found["seconds"]
-    assert found["peak"] > 300 << 20
-
-
-TRAINS = """
-import time
-from dataclasses import dataclass
-from typing import ClassVar
-import pytest
-from repro.training import Outcome, Spec
-
-@dataclass(frozen=True)
-class Small(Spec):
-    kind: ClassVar[str] = "demo"
-    version: ClassVar[int] = 1
-
-def slow(spec, workspace):
-    time.sleep(0.7)
-    return Outcome({"value": 3})
-
-@pytest.mark.train
-def test_holds(claim):
-    stored = claim.train(Small(), slow)
-    claim.equals(stored.outcome.numbers["value"], 3, "value", equation="(1)")
-"""
-
-
-def test_a_cold_run_makes_the_trainings_that_a_warm_one_only_takes(demo):
-    demo.claim("lemma-1", TRAINS, evidence=["train"])
-    found = costs.cold_run(demo.root, "smoke", "claims")
-    assert found["tests"] == 2
-    assert found["longest"] >= 0.7
-    assert 0.7 <= found["work"] == found["work without data"] < 2 * found["seconds"]
-    assert not (demo.root / "store").exists(), "its store is gone with it"
-
-
-SLOW = PASSES.replace("claim.at_most", "assert spin(3 * 10**6) > 0\n    claim.at_most") + (
-    "\ndef spin(n):\n    total = 0\n    for k in range(n):\n        total += k\n    return total\n"
-)
-
-
-def test_a_profile_tells_the_share_of_each_function_largest_first(demo):
-    file = demo.claim("lemma-1", SLOW)
-    found = costs.profiled(demo.root, str(file))
-    shares = [share for _, share in found]
-    assert shares == sorted(shares, reverse=True)
-    assert 0.99 < sum(shares) < 1.01
-    place = [name for name, _ in found].index(f"{file.relative_to(demo.root)}: spin")
-    assert place < 50  # of thousands
-
-
-def test_names_of_functions_hold_no_path_of_a_machine():
-    root = Path("/somewhere/project")
-    assert costs._named(root, "/somewhere/project/repro/a.py", 1, "f") == "repro/a.py: f"
-    assert costs._named(root, "/x/site-packages/torch/nn.py", 1, "g") == "torch/nn.py: g"
-    assert costs._named(root, "/x/lib/python/json.py", 1, "h") == "json.py: h"
-    assert costs._named(root, "~", 0, "<built-in method exp>") == "built-in method exp"

@@ -1,0 +1,85 @@
+"""python -m repro.costs: what a run of all claims costs, and on what claims spend it.
+
+--run        all claims at laptop scale, two workers; some of them again, one worker: minutes
+--cold       all claims from an empty store, at smoke scale and then at laptop scale: an hour
+FILE ...     these claim files at laptop scale: printed, and not kept
+
+Each tells the dearest claims, the functions in which they spend their time, and the tests that
+take most memory. But for --cold, finished trainings are taken from the store and none is made: what
+is not there is left out. --run and --cold write artifacts/costs.json, which `make bench` puts
+beside its own figures.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from repro import files
+from repro.costs import runs
+from repro.harness import provenance
+
+SHOWN = 12  # functions of each claim
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m repro.costs",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--run", action="store_true", help="time a run of all claims")
+    parser.add_argument("--cold", action="store_true", help="time runs from nothing")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="claim files to look at")
+    options = parser.parse_args(arguments)
+    missing = [name for name in options.files if not Path(name.partition("::")[0]).exists()]
+    if missing:
+        parser.error(f"there is no {', '.join(missing)} here: name claim files, as in claims/")
+    if not (options.run or options.cold or options.files):
+        parser.print_help()
+        return 0
+    root = Path.cwd()
+    if options.run:
+        _keep(root, "run", {"started": provenance.now(), **runs.measured_run(root)})
+    if options.cold:
+        _keep(root, "cold", {"started": provenance.now(), **runs.measured_cold(root)})
+    return _show(runs.timed(root, 1, *runs.WARM, *options.files)) if options.files else 0
+
+
+def _keep(root: Path, name: str, found: dict[str, Any]) -> None:
+    """What was known is read late: a run takes long, and another may have been kept meanwhile."""
+    file = root / "artifacts" / runs.FILE
+    files.write_json(file, {**runs.read(root / "artifacts"), name: found})
+    for run in found.values():
+        if isinstance(run, dict):
+            _warn(run["exit"])
+    print(file)
+
+
+def _show(run: runs.Timed) -> int:
+    for line in told(run):
+        print(line)
+    _warn(run.exit)
+    return 0 if run.claims else 2
+
+
+def told(run: runs.Timed) -> Iterator[str]:
+    """A table of each claim: its functions and their share, then the memory of its tests."""
+    if not run.claims:
+        yield "no claim has run: is this a claim file? are its trainings in the store?"
+    for row in run.rows:
+        yield f"{row['id']}: {row['seconds']:.1f} s"
+        yield from (f"{100 * share:5.1f} %  {name}" for name, share in row["functions"][:SHOWN])
+    if run.samples.peaks:
+        yield "most memory"
+        yield from (f"{peak / 1e9:5.2f} GB {test}" for test, peak in run.samples.largest())
+
+
+def _warn(code: int) -> None:
+    if code:
+        print(f"pytest ended with {code}: some claims did not run to their end", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""What each claim of a run cost, from its results and from what `sampling` saw of it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from repro import files
+from repro.costs import sampling
+
+DEAREST = 10
+FUNCTIONS = 5  # kept of each claim: those in which it spends most
+LARGEST = 5  # tests that take most memory
+WAITING = "repro/training/store.py: Store._hold"  # for a training that another worker makes
+
+Claims = Iterable[Mapping[str, Any]]
+
+
+def trainings(claims: Claims) -> Iterator[tuple[str, float]]:
+    """Kind and seconds of every training that was made by a test of these claims."""
+    for entry in (entry for c in claims for test in c["tests"] for entry in test["store"]):
+        if str(entry.get("reason")).startswith("computed"):
+            yield entry["kind"], float(entry.get("seconds") or 0.0)
+
+
+def seconds(claims: Claims) -> float:
+    """What their tests took by the clock."""
+    return sum(test["seconds"] or 0.0 for claim in claims for test in claim["tests"])
+
+
+def busy(claims: Claims) -> float:
+    """Seconds of work besides trainings: what tests took, less the trainings that they made."""
+    return sum(
+        max(
+            0.0,
+            (test["seconds"] or 0.0) - sum(spent for _, spent in trainings([{"tests": [test]}])),
+        )
+        for claim in claims
+        for test in claim["tests"]
+    )
+
+
+class Samples:
+    """What all processes of a run left in its folder of artifacts, added up."""
+
+    def __init__(self, artifacts: Path) -> None:
+        self.spent: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        self.peaks: dict[str, int] = {}
+        for file in sorted((artifacts / sampling.FOLDER).glob("*.json")):
+            found = files.read_json(file)
+            self.peaks |= found["peaks"]
+            for claim, functions in found["spent"].items():
+                for name, spent in functions.items():
+                    self.spent[claim][name] += spent
+
+    def waited(self, claim: str) -> float:
+        return sum(spent for name, spent in self.spent[claim].items() if _waits(name))
+
+    def functions(self, claim: str) -> list[tuple[str, float]]:
+        """The functions at work and their share, largest first."""
+        at_work = {name: s for name, s in self.spent[claim].items() if not _waits(name)}
+        total = sum(at_work.values())
+        return sorted(((n, s / total) for n, s in at_work.items()), key=lambda one: -one[1])
+
+    def largest(self) -> list[tuple[str, int]]:
+        """The tests that took most memory, with their peaks in bytes."""
+        return sorted(self.peaks.items(), key=lambda one: -one[1])[:LARGEST]
+
+
+def _waits(function: str) -> bool:
+    return function.startswith(WAITING)
+
+
+def spent(claims: Claims, samples: Samples) -> list[dict[str, Any]]:
+    """Each claim with its seconds, the trainings that it made, and its functions; dearest first.
+
+    Waiting for a training that another worker makes does not count: it counts for the claim that
+    makes it.
+    """
+    rows = []
+    for claim in claims:
+        kinds: dict[str, float] = defaultdict(float)
+        for kind, took in trainings([claim]):
+            kinds[kind] += took
+        row = {"id": claim["id"], "file": claim["file"]}
+        row["seconds"] = max(0.0, seconds([claim]) - samples.waited(claim["file"]))
+        row["trainings"] = dict(sorted(kinds.items(), key=lambda one: -one[1]))
+        row["functions"] = samples.functions(claim["file"])
+        rows.append(row)
+    return sorted(rows, key=lambda row: -row["seconds"])
+
+
+def dearest(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "functions": row["functions"][:FUNCTIONS]} for row in list(rows)[:DEAREST]]

@@ -1,0 +1,197 @@
+"""Runs of claims, watched: their seconds, their memory, and what each claim spends."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from repro import files
+from repro.costs import claims as of_claims
+from repro.costs import sampling
+
+FILE = "costs.json"
+WORKERS = 2
+ALONE = (4.0, 12.0)  # seconds of claims that are run again by one worker: long enough, and many
+PAUSE = 0.5  # between two looks at the memory of workers
+WARM = ("--scale", "laptop", "--store-mode", "readonly")  # no training is made
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A run: its seconds by the clock, its claims, and what was seen of them."""
+
+    workers: int
+    seconds: float
+    exit: int
+    claims: list[dict[str, Any]]
+    samples: of_claims.Samples
+    peak: int  # of the largest process
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return of_claims.spent(self.claims, self.samples)
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "workers": self.workers,
+            "seconds": self.seconds,
+            "exit": self.exit,
+            "tests": sum(len(claim["tests"]) for claim in self.claims),
+            "peak": self.peak,
+            "largest": self.samples.largest(),
+            "dearest": of_claims.dearest(self.rows),
+        }
+
+
+def timed(root: Path, workers: int, *arguments: str) -> Timed:
+    """All is compiled before; `{folder}` in an argument is a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        given = [argument.replace("{folder}", name) for argument in arguments]
+        silent: Any = {"cwd": root, "env": keeping_compiled(folder), "stdout": subprocess.DEVNULL}
+        subprocess.run(pytest_command(folder / "listed", "--co", *given), **silent, check=False)
+        command = pytest_command(folder, f"-n{workers}", "-p", sampling.__name__, *given)
+        began = time.monotonic()
+        process = subprocess.Popen(command, **silent)
+        with _watched(process.pid) as peaks:
+            process.wait()
+        spent = time.monotonic() - began
+        samples = of_claims.Samples(folder)
+        known = latest_results(folder).get("claims", [])
+    ran = [claim for claim in known if claim["tests"]]
+    peak = max([*peaks.values(), *samples.peaks.values()], default=0)
+    return Timed(workers, spent, process.returncode, ran, samples, peak)
+
+
+def pytest_command(folder: Path, *arguments: str) -> list[str]:
+    """Claims with results in a folder of their own."""
+    options = ("-q", "-p", "no:cacheprovider", f"--artifacts={folder}")
+    return [sys.executable, "-m", "pytest", *options, *arguments]
+
+
+def keeping_compiled(folder: Path) -> dict[str, str]:
+    """An environment in which Python keeps compiled files, as it does unless told not to."""
+    known = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**known, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+
+
+@contextlib.contextmanager
+def _watched(pid: int) -> Iterator[dict[int, int]]:
+    """Peak memory, in bytes, of a process and of its children, by process (Linux)."""
+    peaks: dict[int, int] = {}
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(PAUSE):
+            for one in (pid, *_children(pid)):
+                peaks[one] = max(peaks.get(one, 0), sampling.peak(one))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield peaks
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _children(pid: int) -> list[int]:
+    with contextlib.suppress(OSError):  # the process is over, or not on this system
+        return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+# --- the runs of `python -m repro.costs` ---------------------------------------------------------
+
+
+def warm_run(root: Path, workers: int, *arguments: str) -> dict[str, Any]:
+    """At laptop scale, with how long the tests of each claim worked."""
+    run = timed(root, workers, *WARM, *arguments)
+    return {**run.told(), "busy": {claim["file"]: of_claims.busy([claim]) for claim in run.claims}}
+
+
+def cold_run(root: Path, scale: str, *arguments: str) -> dict[str, Any]:
+    """From an empty store; with the seconds of its tests and of the trainings that they made."""
+    run = timed(root, WORKERS, "--scale", scale, "--store={folder}/store", *arguments)
+    on_data = {claim["id"] for claim in run.claims if claim["data"]}
+    tests = (test["seconds"] or 0.0 for claim in run.claims for test in claim["tests"])
+    return {
+        **run.told(),
+        "work": sum(row["seconds"] for row in run.rows),
+        "work without data": sum(row["seconds"] for row in run.rows if row["id"] not in on_data),
+        "longest": max(tests, default=0.0),
+        "claims": len(run.claims),
+    }
+
+
+def measured_run(root: Path, *chosen: str) -> dict[str, Any]:
+    """Two workers on all claims, or on those chosen, and one alone on some of them."""
+    _say(f"all claims at laptop scale, {WORKERS} workers, nothing trained")
+    together = warm_run(root, WORKERS, *(chosen or ("claims",)))
+    low, high = ALONE
+    again = [file for file, spent in together["busy"].items() if low <= spent <= high]
+    _say(f"{len(again)} of {len(together['busy'])} claims again, one worker")
+    return {"together": together, "alone": warm_run(root, 1, *again) if again else None}
+
+
+def measured_cold(root: Path, *chosen: str) -> dict[str, Any]:
+    found = {}
+    for scale in ("smoke", "laptop"):
+        _say(f"all claims at {scale} scale from an empty store, {WORKERS} workers")
+        found[scale] = cold_run(root, scale, *(chosen or ("claims",)))
+    return found
+
+
+def _say(what: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {what}", flush=True)
+
+
+# --- what is known from before -------------------------------------------------------------------
+
+
+def read(artifacts: Path) -> dict[str, Any]:
+    """The latest there is: of this folder, or of the committed snapshot in it; empty if none."""
+    return _first(artifacts / FILE, artifacts / "reference" / FILE)
+
+
+def latest_results(artifacts: Path) -> dict[str, Any]:
+    return _first(artifacts / "results.json", artifacts / "reference" / "results.json")
+
+
+def left_by_runs(artifacts: Path) -> dict[str, Any]:
+    """What `--run` measures, from the last runs at laptop scale; empty if they trained anything."""
+    claims = [claim for claim in latest_results(artifacts).get("claims", []) if claim["tests"]]
+    tests = [test for claim in claims for test in claim["tests"]]
+    headers = [_first(artifacts / "runs" / f"{id}.json") for id in {test["run"] for test in tests}]
+    whole = all(run.get("finished") and run.get("scale") == "laptop" for run in headers)
+    if not headers or not whole or any(of_claims.trainings(claims)):
+        return {}
+    return {
+        "together": {
+            "workers": max(1, min(run["workers"] for run in headers)),
+            "seconds": sum(_moment(run["finished"]) - _moment(run["started"]) for run in headers),
+            "busy": {claim["file"]: of_claims.busy([claim]) for claim in claims},
+            "tests": len(tests),
+            "peak": None,
+        },
+        "alone": None,
+    }
+
+
+def _moment(written: str) -> float:
+    return datetime.fromisoformat(written).timestamp()
+
+
+def _first(*several: Path) -> dict[str, Any]:
+    for file in several:
+        with contextlib.suppress(FileNotFoundError, files.DamagedFile):
+            return files.read_json(file)
+    return {}

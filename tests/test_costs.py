@@ -1,0 +1,282 @@
+"""What runs of claims cost: seconds, trainings and functions of each claim, memory of each test."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from demo import PASSES
+
+from repro import files
+from repro.costs import __main__ as command
+from repro.costs import claims as of_claims
+from repro.costs import runs, sampling
+from repro.costs.claims import WAITING, Samples
+from repro.training import Store
+
+FILE = "claims/demo2025/test_lemma_1_demo.py"
+
+
+# --- from results and samples --------------------------------------------------------------------
+
+
+def stored(key, seconds, reason="computed: no entry", kind="fit"):
+    return {"kind": kind, "key": key, "seconds": seconds, "reason": reason}
+
+
+def a_claim(id, *tests):
+    return {
+        "id": id,
+        "file": f"claims/{id}.py",
+        "tests": [{"seconds": s, "store": list(e)} for s, e in tests],
+    }
+
+
+CLAIMS = [
+    a_claim("p/a", (10.0, [stored("k", 100.0, "reused: computed yesterday")]), (1.0, [])),
+    a_claim("p/b", (95.0, [])),
+    a_claim("p/c", (57.0, [stored("m", 20.0), stored("n", 30.0, kind="other")])),
+]
+
+
+def seen(folder, *several):
+    """Samples of processes, each told as {claim: {function: seconds}} and {test: bytes}."""
+    for number, (spent, peaks) in enumerate(several):
+        files.write_json(folder / f"costs/gw{number}.json", {"spent": spent, "peaks": peaks})
+    return Samples(folder)
+
+
+def test_a_training_counts_for_the_claim_that_made_it_and_one_that_was_there_for_none():
+    assert list(of_claims.trainings(CLAIMS)) == [("fit", 20.0), ("other", 30.0)]
+    assert of_claims.busy(CLAIMS) == 10 + 1 + 95 + 7
+
+
+def test_the_samples_of_all_processes_are_added_up(tmp_path):
+    first = {"claims/p/a.py": {"f": 1.0, "g": 6.0}}, {"t": 5, "u": 7}
+    second = {"claims/p/a.py": {"f": 9.0}}, {"v": 6}
+    samples = seen(tmp_path, first, second)
+    assert samples.functions("claims/p/a.py") == [("f", 10 / 16), ("g", 6 / 16)]
+    assert samples.largest() == [("u", 7), ("v", 6), ("t", 5)]
+
+
+def test_who_waits_for_a_training_pays_nothing_for_it(tmp_path):
+    waits = {"claims/p/b.py": {"f": 3.0, f"{WAITING} (filelock)": 90.0, "g": 1.0}}, {}
+    rows = of_claims.spent(CLAIMS, seen(tmp_path, waits))
+    assert [(row["id"], row["seconds"]) for row in rows] == [
+        ("p/c", 57.0),
+        ("p/a", 11.0),
+        ("p/b", 5.0),
+    ]
+    assert rows[0]["trainings"] == {"other": 30.0, "fit": 20.0}
+    assert rows[-1]["functions"] == [("f", 0.75), ("g", 0.25)]
+
+
+def test_the_place_where_the_store_waits_is_still_called_so():
+    code = Store._hold.__wrapped__.__code__  # type: ignore[attr-defined]
+    assert f"repro/training/{Path(code.co_filename).name}: {code.co_qualname}" == WAITING
+
+
+def test_the_table_keeps_the_dearest_ten_and_their_largest_functions():
+    rows = [{"id": str(k), "functions": [("f", 0.1)] * 9} for k in range(20)]
+    kept = of_claims.dearest(rows)
+    assert [row["id"] for row in kept] == [str(k) for k in range(10)]
+    assert {len(row["functions"]) for row in kept} == {of_claims.FUNCTIONS}
+
+
+# --- looking at a thread -------------------------------------------------------------------------
+
+
+def looked_at(tmp_path, call):
+    """What a look finds while `call` is under way in another thread."""
+    under_way, over = threading.Event(), threading.Event()
+    found = {}
+
+    def work():
+        found["sampler"] = sampling.Sampler(tmp_path)
+        call(lambda: (under_way.set(), over.wait()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    under_way.wait()
+    place = found["sampler"]._look()
+    over.set()
+    thread.join()
+    return place
+
+
+def module(file, source):
+    """A module of this source, as if it lay in that file."""
+    names = {}
+    exec(compile(source, str(file), "exec"), names)
+    return names["work"]
+
+
+def test_a_function_of_a_library_counts_for_ours_that_called_it(tmp_path):
+    ours = module(tmp_path / "claims/p/test_x.py", "def work(wait): (lambda: wait())()")
+    assert looked_at(tmp_path, ours) == "claims/p/test_x.py: work (threading)"
+
+
+def test_a_thread_that_is_in_nothing_of_ours_is_in_the_library(tmp_path):
+    assert looked_at(tmp_path, lambda wait: wait()) == "threading"
+
+
+def test_a_library_is_named_by_its_package_and_files_elsewhere_have_no_name():
+    torch = Path(sampling.LIBRARIES[0]) / "torch/nn/modules/linear.py"
+    assert sampling.library(str(torch)) == "torch"
+    assert sampling.library(subprocess.__file__) == "subprocess"
+    assert sampling.library("/somewhere/else.py") == ""
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+WORKS = """
+import time
+import pytest
+
+def spin():
+    end = time.process_time() + 0.7
+    while time.process_time() < end:
+        pass
+
+@pytest.mark.construct
+def test_holds(claim):
+    spin()
+    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+
+def test_control_that_is_large(claim):
+    x = bytearray(300 << 20)
+    claim.at_least(2.0, 1.0, "wrong", equation="(2)", source="theorem: invented")
+"""
+
+
+def test_a_warm_run_tells_its_work_its_functions_and_whose_memory_is_largest(demo):
+    demo.claim("lemma-1", WORKS, control="")
+    found = runs.warm_run(demo.root, 2, "claims")
+    assert (found["tests"], found["exit"]) == (2, 0)
+    assert 0.7 <= found["busy"][FILE] < found["seconds"]
+    (row,) = found["dearest"]
+    (function, share), *_ = row["functions"]
+    assert (row["id"], function) == ("demo2025/lemma-1", f"{FILE}: spin")
+    assert share > 0.5
+    (test, most), (_, less) = found["largest"]
+    assert test == f"{FILE}::test_control_that_is_large"
+    assert less + (200 << 20) < most <= found["peak"]
+
+
+TRAINS = """
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+import pytest
+from repro.training import Outcome, Spec
+
+@dataclass(frozen=True)
+class Small(Spec):
+    kind: ClassVar[str] = "demo"
+    version: ClassVar[int] = 1
+
+def slow(spec, workspace):
+    end = time.process_time() + 0.7
+    while time.process_time() < end:
+        pass
+    return Outcome({"value": 3})
+
+@pytest.mark.train
+def test_holds(claim):
+    stored = claim.train(Small(), slow)
+    claim.equals(stored.outcome.numbers["value"], 3, "value", equation="(1)")
+"""
+
+
+def test_a_cold_run_makes_the_trainings_and_says_what_they_spend(demo):
+    demo.claim("lemma-1", TRAINS, evidence=["train"])
+    found = runs.cold_run(demo.root, "smoke", "claims")
+    (row,) = found["dearest"]
+    assert list(row["trainings"]) == ["demo"]
+    assert 0.6 <= row["trainings"]["demo"] <= row["seconds"]  # kept to a tenth of a second
+    assert f"{FILE}: slow" in [name for name, _ in row["functions"]]
+    assert found["work"] == found["work without data"] == row["seconds"]
+    assert row["seconds"] <= found["longest"] + 0.1
+    assert not (demo.root / "store").exists(), "its store is gone with it"
+
+
+def test_an_ordinary_run_is_not_watched(demo):
+    demo.claim("lemma-1")
+    demo.run("-q", "claims")
+    assert not (demo.artifacts / sampling.FOLDER).exists()
+
+
+def test_runs_that_are_timed_keep_compiled_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (tmp_path / "one.py").write_text("")
+    environment = runs.keeping_compiled(tmp_path)
+    subprocess.run([sys.executable, "-c", "import one"], cwd=tmp_path, env=environment, check=True)
+    assert [file.name[:4] for file in (tmp_path / "compiled").rglob("one.*")] == ["one."]
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def left(folder, *, reason="reused: yesterday", **header):
+    test = {"seconds": 30.0, "run": "r", "store": [stored("k", 5.0, reason)]}
+    files.write_json(
+        folder / "results.json", {"claims": [{"id": "p/a", "file": "a.py", "tests": [test]}]}
+    )
+    times = {"started": "2026-01-01T00:00:00Z", "finished": "2026-01-01T00:00:40Z"}
+    files.write_json(folder / "runs/r.json", {**times, "scale": "laptop", "workers": 2, **header})
+    return runs.left_by_runs(folder)
+
+
+def test_what_the_last_runs_left_counts_if_they_trained_nothing(tmp_path):
+    found = left(tmp_path)["together"]
+    assert (found["seconds"], found["busy"], found["workers"]) == (40.0, {"a.py": 30.0}, 2)
+    assert left(tmp_path, reason="computed: no entry") == {}
+    assert left(tmp_path, scale="smoke") == {}
+    assert left(tmp_path, finished=None) == {}
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def test_the_command_prints_the_table_of_a_file_and_keeps_nothing(demo, monkeypatch, capsys):
+    demo.claim("lemma-1", PASSES.replace("claim.at_most", "time.sleep(0.3)\n    claim.at_most"))
+    file = demo.root / FILE
+    file.write_text(file.read_text().replace("import pytest", "import time\n\nimport pytest"))
+    monkeypatch.chdir(demo.root)
+    assert command.main([FILE]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("demo2025/lemma-1: 0.")
+    assert f"%  {FILE}: test_holds\n" in printed
+    assert f"GB {FILE}::test_holds\n" in printed
+    assert not (demo.artifacts / runs.FILE).exists()
+
+
+def test_a_file_that_is_not_there_and_one_without_claims(demo, monkeypatch, capsys):
+    monkeypatch.chdir(demo.root)
+    with pytest.raises(SystemExit) as ended:
+        command.main(["nonexist.py"])
+    assert ended.value.code == 2
+    assert "there is no nonexist.py here: name claim files" in capsys.readouterr().err
+    (demo.root / "test_other.py").write_text("def test_nothing():\n    pass\n")
+    assert command.main(["test_other.py"]) == 2
+    assert capsys.readouterr().out.startswith("no claim has run")
+
+
+def test_without_arguments_it_says_what_there_is(capsys):
+    assert command.main([]) == 0
+    printed = capsys.readouterr().out
+    assert "--cold" in printed
+    assert "FILE ..." in printed
+
+
+def test_what_is_measured_is_kept_beside_what_was_known(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    files.write_json(tmp_path / "artifacts" / runs.FILE, {"cold": {"smoke": 1}, "run": {}})
+    monkeypatch.setattr(
+        runs, "warm_run", lambda root, workers, *files: {"busy": {"a": 5.0, "b": 90.0}, "exit": 1}
+    )
+    assert command.main(["--run"]) == 0
+    kept = files.read_json(tmp_path / "artifacts" / runs.FILE)
+    assert kept["cold"] == {"smoke": 1}
+    assert set(kept["run"]) == {"started", "together", "alone"}
+    assert "pytest ended with 1" in capsys.readouterr().err
