@@ -80,7 +80,7 @@ class Images:
     @functools.cached_property
     def moments(self) -> tuple[Tensor, Tensor]:
         """Mean and deviation of the three colours, over the training images."""
-        values = self.pixels.float() / 255
+        values = self.pixels.float().div_(255)  # in place: 0.6 GB, and no second copy
         mean, deviation = values.mean((0, 2, 3)), values.std((0, 2, 3))
         return mean[:, None, None], deviation[:, None, None]
 
