@@ -10,6 +10,7 @@ import pytest
 
 from repro.harness import ledger
 from repro.mutants import alone, controls, equivalents, operators, report, results
+from repro.mutants.run import SNAPSHOT, Run, modules
 
 ROOT = Path(__file__).parent.parent
 
@@ -387,6 +388,23 @@ def test_every_entry_of_this_project_stands_for_a_mutant():
     assert equivalents.stale(ROOT, places, listed) == []
     assert all(len(one.reason.split()) >= 3 for one in listed)
     assert len({(one.name, one.place) for one in listed}) == len(listed), "an entry stands twice"
+
+
+def test_no_test_has_seen_a_mutant_that_is_listed(tmp_path):
+    results.begin(tmp_path / "known", ROOT / SNAPSHOT)
+    known = results.read(tmp_path / "known")
+    places = [place for file in modules(ROOT) for place in results.places(ROOT, file)]
+    listed = equivalents.standing_for(ROOT, places, equivalents.read())
+    assert [key for key in listed if key in known and known[key].state == "killed"] == []
+
+
+def test_those_listed_are_tried_only_if_asked_for(project, monkeypatch):
+    monkeypatch.setattr(equivalents, "read", lambda: [same()])
+    (one,) = Run(project, project, listed=True)._places("code_of_it.py")
+    assert one == place_of(project, "factor", "SCALE * r")
+    others = Run(project, project)._places("code_of_it.py")
+    assert {one, *others} == set(results.places(project, "code_of_it.py"))
+    assert one not in others
 
 
 def test_every_finding_names_a_statement():

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         raise SystemExit(f"no such file here: {unknown[0]} (run from the project's root)")
     job = run.Run(
         root, root / options.folder, options.workers, deadline, options.patience,
-        options.enough, chosen=_chosen(options),
+        options.enough, chosen=_chosen(options), listed=options.listed,
     )  # fmt: skip
     tests = [root / path for path in options.tests] if options.tests else None
     if options.report:
@@ -61,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--alone", type=int, default=0, metavar="N",
         help="try N mutants of what each claim executes on that claim and no test",
+    )  # fmt: skip
+    parser.add_argument(
+        "--listed", action="store_true",
+        help="only those listed as no mistakes, which are left out else: none should be seen",
     )  # fmt: skip
     parser.add_argument("--budget", type=float, default=0, metavar="SECONDS", help="then stop")
     parser.add_argument(

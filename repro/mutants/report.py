@@ -193,8 +193,8 @@ long as the code as it is counts as seen.
 must come out red (`repro/mutants/controls/` says where the breaks are).
 
 Mutants that are no mistakes are listed by hand in `repro/mutants/equivalent/`, each with its
-reason, and are not counted. Not settled: not tried yet, or only on a part of the tests; it
-counts as not seen.
+reason, and are neither tried nor counted; `--listed` tries them, and none may turn a test red.
+Not settled: not tried yet, or only on a part of the tests; it counts as not seen.
 
 This page is made by `python -m repro.mutants --report`.
 """

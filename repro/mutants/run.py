@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.harness import imports
-from repro.mutants import children, reach, results, session
+from repro.mutants import children, equivalents, reach, results, session
 from repro.mutants.results import Place, Result
 
 PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
@@ -42,6 +42,7 @@ class Run:
     enough: float = session.ENOUGH
     say: Callable[[str], None] = print
     chosen: Callable[[Place], bool] = lambda place: True
+    listed: bool = False  # those that are listed as no mistakes, and only they
     red: list[str] = field(default_factory=list)  # test files that do not pass as they are
 
     @property
@@ -58,11 +59,15 @@ class Run:
         known = self.prepared(tests)
         if known is None:
             return []
-        places = [place for file in files for place in results.places(self.root, file)]
-        places = [place for place in places if self.chosen(place)]
+        places = [place for file in files for place in self._places(file)]
         self._try(places, known)
         now = results.read(self.results)
         return [now[place.key] for place in places if place.key in now]
+
+    def _places(self, file: str) -> list[Place]:
+        found = results.places(self.root, file)
+        listed = equivalents.standing_for(self.root, found, equivalents.read())
+        return [one for one in found if (one.key in listed) == self.listed and self.chosen(one)]
 
     def prepared(self, tests: Sequence[Path]) -> reach.Reach | None:
         """What these files reach, each run once if need be; None if there was no time for all."""
