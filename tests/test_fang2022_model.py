@@ -16,6 +16,7 @@ from repro.fang2022.model import (
     keep_own,
     one_hot_maximum,
     only_unit,
+    product,
     relu,
 )
 from repro.fang2022.multiplication import multiplication_block, roundoff_bound
@@ -172,6 +173,14 @@ def test_a_batch_is_its_members_one_by_one(batch, kind):
         alone = rows.tokens(t[place], x[place], y[place])
         assert Z[place].tolist() == alone.tolist()
         assert out[place].tolist() == block(alone).tolist()
+
+
+def test_products_of_objects_with_rows_of_zeros_have_the_batch_of_both_sides():
+    W, z = rationals(integers(2, 1, 3, 4)), rationals(integers(5, 4, 6, seed=1))
+    W[:, :, 1] = 0 * W[:, :, 1]
+    assert product(W, z).tolist() == (W @ z).tolist()
+    assert product(W, z[0]).tolist() == (W @ z[0]).tolist()
+    assert product(W[0, 0], z).tolist() == (W[0, 0] @ z).tolist()
 
 
 def literal(block, Z):
