@@ -268,6 +268,22 @@ def test_the_model_is_made_of_torchs_own_layers():
     torch.testing.assert_close(one(source, target, in_order(source)), expected)
 
 
+@torch.no_grad()
+def test_tokens_one_after_the_other_are_those_of_the_whole():
+    one, source = model().double(), pieces(2, 7)
+    for parameter in one.parameters():
+        parameter.normal_(std=0.3)
+    read = one.read(source, in_order(source))
+    x = one.embedded(pieces(2, 5), torch.arange(5))
+    for layer, given in zip(one.decoder, read.source, strict=True):
+        whole, _ = layer(x, given, read.seen)
+        past, alone = None, []
+        for t in range(5):
+            y, past = layer(x[:, t : t + 1], given, read.seen, past)
+            alone.append(y)
+        torch.testing.assert_close(torch.cat(alone, dim=1), whole)
+
+
 def test_later_pieces_of_the_target_do_not_matter():
     one, source, target = model(), pieces(2, 6), pieces(2, 8)
     changed = target.clone()
