@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ CLAIMS = [
 
 
 def seen(folder, *several):
-    """Samples of processes, each told as {claim: {function: seconds}} and {test: bytes}."""
+    """Samples of processes, each told as [(claim, ours, library, function, seconds)], {test: bytes}."""
     for number, (spent, peaks) in enumerate(several):
         files.write_json(folder / f"costs/gw{number}.json", {"spent": spent, "peaks": peaks})
     return Samples(folder)
@@ -53,21 +52,36 @@ def test_a_training_counts_for_the_claim_that_made_it_and_one_that_was_there_for
 
 
 def test_the_samples_of_all_processes_are_added_up(tmp_path):
-    first = {"claims/p/a.py": {"f": 1.0, "g": 6.0}}, {"t": 5, "u": 7}
-    second = {"claims/p/a.py": {"f": 9.0}}, {"v": 6}
+    first = [("a", "f", "", "", 1.0), ("a", "g", "", "", 6.0)], {"t": 5, "u": 7}
+    second = [("a", "f", "", "", 9.0), ("b", "f", "", "", 4.0)], {"v": 6}
     samples = seen(tmp_path, first, second)
-    assert samples.functions("claims/p/a.py") == [("f", 10 / 16), ("g", 6 / 16)]
+    assert samples.functions("a") == [("f", 10 / 16), ("g", 6 / 16)]
+    assert samples.functions("b") == [("f", 1.0)]
     assert samples.largest() == [("u", 7), ("v", 6), ("t", 5)]
 
 
-def test_who_waits_for_a_training_pays_nothing_for_it(tmp_path):
-    waits = {"claims/p/b.py": {"f": 3.0, f"{WAITING} (filelock)": 90.0, "g": 1.0}}, {}
-    rows = of_claims.spent(CLAIMS, seen(tmp_path, waits))
-    assert [(row["id"], row["seconds"]) for row in rows] == [
-        ("p/c", 57.0),
-        ("p/a", 11.0),
-        ("p/b", 5.0),
+def test_a_library_is_told_with_its_function_if_that_has_most_of_the_part(tmp_path):
+    places = [("f", "torch", "backward", 5.0), ("f", "torch", "linear", 1.0), ("f", "", "", 3.0)]
+    places += [("g", "json", "dumps", 1.0), ("g", "json", "loads", 1.0), ("", "_pytest", "x", 1.0)]
+    samples = seen(tmp_path, ([("a", *place) for place in places], {}))
+    assert samples.functions("a") == [
+        ("f (torch: backward)", 6 / 12),
+        ("f", 3 / 12),
+        ("g (json)", 2 / 12),
+        ("_pytest: x", 1 / 12),
     ]
+
+
+def test_who_waits_for_a_training_pays_nothing_for_it(tmp_path):
+    b = "claims/p/b.py"
+    spent = [
+        (b, "f", "", "", 3.0),
+        (b, WAITING, "filelock", "acquire", 90.0),
+        (b, "g", "", "", 1.0),
+    ]
+    rows = of_claims.spent(CLAIMS, seen(tmp_path, (spent, {})))
+    found = {row["id"]: row["seconds"] for row in rows}
+    assert list(found.items()) == [("p/c", 57.0), ("p/a", 11.0), ("p/b", 5.0)]
     assert rows[0]["trainings"] == {"other": 30.0, "fit": 20.0}
     assert rows[-1]["functions"] == [("f", 0.75), ("g", 0.25)]
 
@@ -87,38 +101,37 @@ def test_the_table_keeps_the_dearest_ten_and_their_largest_functions():
 # --- looking at a thread -------------------------------------------------------------------------
 
 
-def looked_at(tmp_path, call):
-    """What a look finds while `call` is under way in another thread."""
-    under_way, over = threading.Event(), threading.Event()
-    found = {}
-
-    def work():
-        found["sampler"] = sampling.Sampler(tmp_path)
-        call(lambda: (under_way.set(), over.wait()))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    under_way.wait()
-    place = found["sampler"]._look()
-    over.set()
-    thread.join()
-    return place
+WITHIN_A_LIBRARY = """
+import re
+def work(place):
+    found = []
+    re.sub("a", lambda match: found.append(place(sys._getframe(1))) or "", "a")
+    return found[0]
+"""
+ALONE = """
+def work(place):
+    return (lambda: place(sys._getframe()))()
+"""
 
 
-def module(file, source):
-    """A module of this source, as if it lay in that file."""
-    names = {}
+def placed(root, file, source):
+    """Where a look finds this module, as if it lay in that file."""
+    names = {"sys": sys}
     exec(compile(source, str(file), "exec"), names)
-    return names["work"]
+    return names["work"](sampling.Sampler(root).place)  # type: ignore[operator]
 
 
 def test_a_function_of_a_library_counts_for_ours_that_called_it(tmp_path):
-    ours = module(tmp_path / "claims/p/test_x.py", "def work(wait): (lambda: wait())()")
-    assert looked_at(tmp_path, ours) == "claims/p/test_x.py: work (threading)"
+    file = tmp_path / "claims/p/test_x.py"
+    found = placed(tmp_path, file, WITHIN_A_LIBRARY)
+    assert found == ("claims/p/test_x.py: work", "re", "sub")
+    assert placed(tmp_path, file, ALONE) == ("claims/p/test_x.py: work", "", "")
 
 
-def test_a_thread_that_is_in_nothing_of_ours_is_in_the_library(tmp_path):
-    assert looked_at(tmp_path, lambda wait: wait()) == "threading"
+def test_code_that_is_not_ours_counts_for_the_library_it_is_in(tmp_path):
+    file = tmp_path / "elsewhere.py"
+    assert placed(tmp_path, file, WITHIN_A_LIBRARY) == ("", "re", "sub")
+    assert placed(tmp_path, file, ALONE) == ("", "", "")
 
 
 def test_a_library_is_named_by_its_package_and_files_elsewhere_have_no_name():
@@ -251,15 +264,19 @@ def test_the_command_prints_the_table_of_a_file_and_keeps_nothing(demo, monkeypa
     assert not (demo.artifacts / runs.FILE).exists()
 
 
-def test_a_file_that_is_not_there_and_one_without_claims(demo, monkeypatch, capsys):
-    monkeypatch.chdir(demo.root)
+def test_a_file_that_is_not_there_and_one_without_claims(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         command.main(["nonexist.py"])
     assert ended.value.code == 2
     assert "there is no nonexist.py here: name claim files" in capsys.readouterr().err
-    (demo.root / "test_other.py").write_text("def test_nothing():\n    pass\n")
+    (tmp_path / "test_other.py").touch()
+    nothing = runs.Timed(1, 1.0, 5, [], Samples(tmp_path), 0)
+    monkeypatch.setattr(runs, "timed", lambda root, workers, *arguments: nothing)
     assert command.main(["test_other.py"]) == 2
-    assert capsys.readouterr().out.startswith("no claim has run")
+    said = capsys.readouterr()
+    assert said.out.startswith("no claim has run")
+    assert "pytest ended with 5" in said.err
 
 
 def test_without_arguments_it_says_what_there_is(capsys):

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import measuring
 import pytest
@@ -191,18 +191,76 @@ def test_the_page_of_a_run_without_misses(tmp_path):
     assert "No target missed" in page
 
 
-def test_the_page_names_the_dearest_claims_and_their_functions(tmp_path):
-    row = {
-        "id": "p/lemma-1",
-        "cold": 90.0,
-        "warm": 30.0,
-        "trainings": {"fit": 60.0},
-        "functions": [["a.py: slow<b>", 0.5]],
-    }
-    page = shown(tmp_path, entry(), **{"dearest cold": [row], "dearest warm": [row]})
-    assert "1 min 30 s" in page
-    assert "fit 1 min 00 s" in page
-    assert "a.py: slow&lt;b&gt;</code> 50.0 %" in page
+DEAR = {
+    "id": "p/lemma-1",
+    "seconds": 90.0,
+    "trainings": {"fit": 60.0},
+    "functions": [["a.py: slow<b>", 0.5]],
+}
+
+
+def test_the_page_names_the_dearest_claims_their_trainings_and_their_functions(tmp_path):
+    page = shown(tmp_path, entry(), **{"dearest cold": [DEAR], "dearest warm": [DEAR]})
+    assert page.count("1 min 30 s") == 2
+    assert page.count("fit 1 min 00 s") == 1  # in a warm run none is made
+    assert page.count("a.py: slow&lt;b&gt;</code> 50.0 %") == 2
+
+
+def test_rows_of_before_that_were_not_of_one_run_are_not_shown(tmp_path):
+    old = {"id": "p/lemma-1", "cold": 90.0, "warm": 30.0, "trainings": {}, "functions": []}
+    page = shown(tmp_path, entry(), **{"dearest cold": [old], "dearest warm": [old]})
+    assert "p/lemma-1" not in page
+    assert "dearest" not in page
+
+
+def test_a_lower_bound_says_so_on_the_page_and_in_the_docs(tmp_path):
+    assert "<strong>≥ 20×</strong>" in shown(tmp_path, entry(at_least=True))
+    assert "<strong>20×</strong>" in shown(tmp_path, entry(at_least=False))
+    text = f"{benchmarks.BEGIN}\n{benchmarks.END}"
+    page = benchmarks.filled(text, merged({}, NOW, [entry(at_least=True)]))
+    assert "| 1 | a step | ≥ 20× | ≥ 15× | 40× |  |" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "slower"),
+    [
+        ({"value": 0.5, "target": None}, True),
+        ({"value": 0.5, "target": None, "unit": "s"}, False),
+        ({"value": 0.7, "target": 0.667}, False),  # that was aimed at
+        ({"value": 0.5}, False),  # a miss, and red
+        ({"value": 1.5, "target": None}, False),
+    ],
+)
+def test_what_is_slower_and_was_not_aimed_at_is_no_gain(tmp_path, changes, slower):
+    page = shown(tmp_path, entry(**changes))
+    assert ('<div class="gauge slow"' in page) is slower
+    assert ('<span class="quiet small">slower</span>' in page) is slower
+
+
+def test_words_in_backticks_are_code_wherever_they_stand(tmp_path):
+    places = ("name", "against", "note", "why", "limit_is")
+    page = shown(tmp_path, entry(value=1.0, **{key: f"see `make {key}`" for key in places}))
+    assert [f"<code>make {key}</code>" in page for key in places] == [True] * 5
+    assert "`" not in page
+
+
+def test_logarithmic_bars_have_lines_at_the_powers_of_ten():
+    row = Row(entry(value=0.5, target=15.0, limit=400.0, history=[]))
+    assert row.ticks == [1.0, 10.0, 100.0]
+    assert [0 < row.place(tick) < 100 for tick in row.ticks] == [True] * 3
+    assert Row(entry(unit="s", history=[])).ticks == []
+
+
+@pytest.mark.parametrize("given", [{}, {"PART": 8}, {"PART": "1"}])
+def test_a_benchmark_without_a_part_of_the_page_is_told_what_to_write(given):
+    module = ModuleType("test_benchmarks_new")
+    vars(module).update(given)
+    with pytest.raises(
+        ValueError, match=r"test_benchmarks_new .* write PART = .*1: The zero-error"
+    ):
+        benchmarks.part_of(module)
+    vars(module).update(PART=7)
+    assert benchmarks.part_of(module) == 7
 
 
 def test_parts_come_in_order_and_empty_ones_are_left_out():

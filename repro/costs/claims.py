@@ -44,31 +44,37 @@ class Samples:
     """What all processes of a run left in its folder of artifacts, added up."""
 
     def __init__(self, artifacts: Path) -> None:
-        self.spent: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        self.spent: dict[str, dict[sampling.Place, float]] = defaultdict(lambda: defaultdict(float))
         self.peaks: dict[str, int] = {}
         for file in sorted((artifacts / sampling.FOLDER).glob("*.json")):
             found = files.read_json(file)
             self.peaks |= found["peaks"]
-            for claim, functions in found["spent"].items():
-                for name, spent in functions.items():
-                    self.spent[claim][name] += spent
+            for claim, ours, library, function, seconds in found["spent"]:
+                self.spent[claim][ours, library, function] += seconds
 
     def waited(self, claim: str) -> float:
-        return sum(spent for name, spent in self.spent[claim].items() if _waits(name))
+        return sum(spent for (ours, *_), spent in self.spent[claim].items() if ours == WAITING)
 
     def functions(self, claim: str) -> list[tuple[str, float]]:
-        """The functions at work and their share, largest first."""
-        at_work = {name: s for name, s in self.spent[claim].items() if not _waits(name)}
-        total = sum(at_work.values())
-        return sorted(((n, s / total) for n, s in at_work.items()), key=lambda one: -one[1])
+        """Our functions at work, each with the library that it has called, and their share."""
+        parts: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        for (ours, library, function), spent in self.spent[claim].items():
+            if ours != WAITING:
+                parts[ours, library][function] = spent
+        whole = sum(sum(part.values()) for part in parts.values())
+        found = [(_name(*place, part), sum(part.values()) / whole) for place, part in parts.items()]
+        return sorted(found, key=lambda one: -one[1])
 
     def largest(self) -> list[tuple[str, int]]:
         """The tests that took most memory, with their peaks in bytes."""
         return sorted(self.peaks.items(), key=lambda one: -one[1])[:LARGEST]
 
 
-def _waits(function: str) -> bool:
-    return function.startswith(WAITING)
+def _name(ours: str, library: str, part: Mapping[str, float]) -> str:
+    """repro/training/loop.py: fit (torch: backward); the last only if it has most of the part."""
+    most, spent = max(part.items(), key=lambda one: one[1])
+    called = f"{library}: {most}" if most and spent > sum(part.values()) / 2 else library
+    return f"{ours} ({called})" if ours and called else ours or called or "elsewhere"
 
 
 def spent(claims: Claims, samples: Samples) -> list[dict[str, Any]]:

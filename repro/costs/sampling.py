@@ -4,7 +4,7 @@
 In each process that runs claims a thread looks every 20 ms at the function that is at work, and
 adds the time since its last look to it, for the claim that runs. C code that does not let other
 threads run delays a look, and the time goes to its caller. A function of a library counts for the
-function of ours that called it, with the library's name: "repro/training/loop.py: step (torch)".
+function of ours that called it: a place is ours, the library, and the function that it is in.
 
 At the end each process leaves its sums in the folder of artifacts, under costs/.
 """
@@ -63,16 +63,24 @@ class Watch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self.sampler.end()
-        files.write_json(self.out, {"spent": self.sampler.spent, "peaks": self.peaks})
+        spent = [
+            [claim, *place, seconds]
+            for claim, places in self.sampler.spent.items()
+            for place, seconds in places.items()
+        ]
+        files.write_json(self.out, {"spent": spent, "peaks": self.peaks})
+
+
+Place = tuple[str, str, str]  # a function of ours, and a library with its function, or nothing
 
 
 class Sampler(threading.Thread):
-    """Seconds by claim and function, of the thread that made it."""
+    """Seconds by claim and place, of the thread that made it."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(name="costs", daemon=True)
         self.claim = ""  # the file of the claim that runs; nothing counts between two
-        self.spent: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        self.spent: dict[str, dict[Place, float]] = defaultdict(lambda: defaultdict(float))
         self._watched = threading.get_ident()
         self._over = threading.Event()
         self._ours = {root / "claims": "claims", Path(repro.__file__).parent: "repro"}
@@ -90,20 +98,17 @@ class Sampler(threading.Thread):
         self._over.set()
         self.join()
 
-    def _look(self) -> str:
+    def _look(self) -> Place:
         """No frame is kept beyond this: it would keep the arrays of its function alive."""
-        inner = frame = sys._current_frames().get(self._watched)
+        return self.place(sys._current_frames().get(self._watched))
+
+    def place(self, inner: FrameType | None) -> Place:
+        frame = inner
         while frame and not self._known(frame.f_code.co_filename):
             frame = frame.f_back
-        return self._told(frame, inner)
-
-    def _told(self, ours: FrameType | None, inner: FrameType | None) -> str:
-        called = library(inner.f_code.co_filename) if inner and inner is not ours else ""
-        if ours is None:
-            return called or "elsewhere"
-        function = re.sub(r"\.<\w+>", "", ours.f_code.co_qualname)  # what is in it is part of it
-        name = f"{self._known(ours.f_code.co_filename)}: {function}"
-        return f"{name} ({called})" if called else name
+        ours = f"{self._known(frame.f_code.co_filename)}: {_function(frame)}" if frame else ""
+        called = library(inner.f_code.co_filename) if inner and inner is not frame else ""
+        return ours, called, _function(inner) if inner and called else ""
 
     def _named(self, file: str) -> str:
         """A file of ours by its path from the root; others have none."""
@@ -111,6 +116,11 @@ class Sampler(threading.Thread):
             if Path(file).is_relative_to(folder):
                 return f"{name}/{Path(file).relative_to(folder).as_posix()}"
         return ""
+
+
+def _function(frame: FrameType) -> str:
+    """Its name; a comprehension or a lambda is part of the function around it."""
+    return re.sub(r"\.<\w+>", "", frame.f_code.co_qualname)
 
 
 @functools.cache

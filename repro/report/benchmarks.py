@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from repro import files
@@ -96,6 +97,18 @@ def _history(old: Mapping[str, Any] | None, run: str) -> list[dict[str, Any]]:
     return [*old["history"], *now][-KEPT:]
 
 
+def part_of(module: ModuleType) -> int:
+    """The part of the page that the figures of a file of benchmarks are for."""
+    part = getattr(module, "PART", None)
+    if part not in PARTS:
+        known = "; ".join(f"{number}: {title}" for number, (title, _) in PARTS.items())
+        raise ValueError(
+            f"{module.__name__} has PART = {part}: at its top write PART = and the number of the "
+            f"part that its figures are for ({known}; a new one goes into PARTS of {__name__})"
+        )
+    return part
+
+
 # --- the page ------------------------------------------------------------------------------------
 
 
@@ -120,6 +133,16 @@ class Row:
         return value >= target if self.entry["relation"] == ">=" else value <= target
 
     @property
+    def slower(self) -> bool:
+        """No gain, and none was aimed at."""
+        return self.entry["unit"] == TIMES and self.entry["value"] < 1 and self.met is None
+
+    @property
+    def at_least(self) -> str:
+        """A sign before a value that is a lower bound: what it is compared with was given up."""
+        return "≥ " if self.entry.get("at_least") else ""
+
+    @property
     def missed_by(self) -> float:
         """How many times too small or too large the value is."""
         factor = self.entry["value"] / self.entry["target"]
@@ -136,13 +159,26 @@ class Row:
 
     def place(self, value: float) -> float:
         """Where a value is on the bar, in percent: times on a logarithmic scale, others from 0."""
-        shown = [self.entry[key] for key in ("value", "target", "limit") if self.entry[key]]
-        shown += self.past
-        most = 1.12 * max(shown)
+        least, most = self._ends
         if self.entry["unit"] != TIMES:
             return 100 * value / most
-        least = min(1.0, *shown) / 1.12
         return 100 * math.log(value / least) / math.log(most / least)
+
+    @property
+    def ticks(self) -> list[float]:
+        """The powers of ten on a logarithmic bar."""
+        if self.entry["unit"] != TIMES:
+            return []
+        first, last = (math.log10(end) for end in self._ends)
+        return [10.0**power for power in range(math.ceil(first), math.floor(last) + 1)]
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        shown = [self.entry[key] for key in ("value", "target", "limit") if self.entry[key]]
+        shown += self.past
+        if self.entry["unit"] == TIMES:
+            shown.append(1.0)  # as fast as the plain way
+        return min(shown) / 1.12, 1.12 * max(shown)
 
 
 def parts(document: Mapping[str, Any]) -> list[tuple[int, str, str, list[Row]]]:
@@ -163,8 +199,13 @@ def page_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "machine": document.get("machine", {}),
         "runs": runs,
         "latest": max(runs.values(), key=lambda run: run["started"], default={}),
-        "dearest": {when: document.get(f"dearest {when}", []) for when in ("cold", "warm")},
+        "dearest": {when: _told(document.get(f"dearest {when}", [])) for when in ("cold", "warm")},
     }
+
+
+def _told(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of before told no seconds of the run itself, and are not shown."""
+    return [row for row in rows if "seconds" in row]
 
 
 # --- the table of docs/benchmarks.md -------------------------------------------------------------
@@ -195,7 +236,7 @@ def _table(document: Mapping[str, Any]) -> str:
 def _line(row: Row) -> str:
     one = row.entry
     amounts = [_amount(one[key], one["unit"]) for key in ("value", "target", "limit")]
-    measured, target, limit = amounts
+    measured, target, limit = row.at_least + amounts[0], *amounts[1:]
     missed = row.met is False
     cells = (
         str(one["part"]),
