@@ -65,6 +65,8 @@ PARSED = {  # why it is not run here; make says what it would do, pytest lists, 
     'make bench PYTEST_ARGS="-k recurrent"': "minutes of timing",
     "make costs": HOURS,
     "python -m repro.costs --cold": HOURS,
+    "python -m repro.costs claims/fang2022/test_section_2_model.py": "test_costs.py does it with a "
+    "claim that is quicker",
     "make mutants": HOURS,
     'make mutants MUTANTS="repro/wang2024/moving.py"': HOURS,
     'make mutants MUTANTS="--budget 28800"': HOURS,
