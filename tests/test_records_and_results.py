@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,10 +58,20 @@ def test_a_finished_record_keeps_its_state_its_message_and_all_it_was_told(recor
         [{"row": "a"}],
         {"x": 1},
     )
-    assert 0 < found["seconds"] < 60
     assert [path.name for path in record.path.parent.iterdir()] == ["a.json"], (
         "no sign of life left"
     )
+
+
+def test_the_seconds_of_a_record_are_those_since_it_began(tmp_path, monkeypatch):
+    now = [100.0]
+    clock = SimpleNamespace(perf_counter=lambda: now[-1], monotonic=time.monotonic)
+    monkeypatch.setattr(records, "time", clock)
+    record = Record(tmp_path / "a.json", **IDENTITY)
+    assert json.loads(record.path.read_text())["seconds"] == 0
+    now.append(142.5)
+    record.finish("passed")
+    assert json.loads(record.path.read_text())["seconds"] == 42.5
 
 
 def test_the_first_change_is_written_a_moment_later_by_itself(record):

@@ -9,6 +9,7 @@ import textwrap
 import time
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -190,14 +191,16 @@ def test_a_lease_of_mps_is_on_mps_where_there_is_one(machine, tmp_path):
     assert Lease("auto", tmp_path).device() == torch.device("cpu"), "mps is never chosen by itself"
 
 
-def test_two_leases_get_two_devices_and_the_third_waits_in_vain(tmp_path):
+def test_two_leases_get_two_devices_and_the_third_waits_in_vain(tmp_path, monkeypatch):
     first, second, third = (Lease("cuda", tmp_path) for _ in range(3))
     assert first.take(["cuda:0", "cuda:1"]) == "cuda:0"
     assert second.take(["cuda:0", "cuda:1"]) == "cuda:1"
-    began = time.monotonic()
+    slept = []
+    clock = SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append)
+    monkeypatch.setattr(resources, "time", clock)
     with pytest.raises(TimeoutError, match=r"no device of cuda:0, cuda:1 became free in 0\.3 s"):
         third.take(["cuda:0", "cuda:1"], patience=0.3)
-    assert 0.3 <= time.monotonic() - began < 5
+    assert slept == [0.2, 0.2]
 
 
 def test_a_released_device_is_given_again(tmp_path):
@@ -303,6 +306,7 @@ torch.cuda.empty_cache = note
 LEASES = """
 import os, time
 from pathlib import Path
+from types import SimpleNamespace
 import pytest
 import torch
 
