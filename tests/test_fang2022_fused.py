@@ -387,6 +387,17 @@ def first_use(monkeypatch, tmp_path):
     fused._library.cache_clear()
 
 
+@HAVE_KERNEL
+@pytest.mark.parametrize("unset", ["", None])
+def test_the_kernel_is_kept_where_a_user_keeps_caches(unset, first_use, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    if unset is None:
+        monkeypatch.delenv("XDG_CACHE_HOME")
+    _, where = fused._library(torch.float64)
+    assert where.startswith(str(tmp_path / ".cache/attention-claims/fused-"))
+
+
 def broken_compiler(folder: Path) -> None:
     compiler = folder / "cc"
     compiler.write_text("#!/bin/sh\necho 'unknown option' >&2\nexit 1\n")
@@ -501,7 +512,7 @@ def memory(kind):
     return 1024 * int(re.search(kind + r":\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
 
 def extra(function):
-    value_and_gradients(function, x[:64], F, beta, w=w[:64])  # loads what has to be loaded
+    value_and_gradients(function, x[:64], F[:8], beta[:8], w=w[:64])  # loads what has to be loaded
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
     before = memory("VmRSS")
