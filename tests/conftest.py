@@ -6,6 +6,7 @@ from demo import Demo
 from measuring import (  # noqa: F401  (fixtures, and a hook)
     compare,
     growth,
+    in_rounds,
     measured,
     one_thread,
     pytest_sessionfinish,

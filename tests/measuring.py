@@ -108,16 +108,24 @@ def switched_on(benchmark):
 
 
 @pytest.fixture
+def in_rounds(benchmark):
+    return benchmark.pedantic
+
+
+@pytest.fixture
 def measured(request, recorder, switched_on):
-    """Record one figure of the module's PART, in its unit, beside target and limit."""
+    """Record one figure of the module's PART, in its unit, beside target and limit.
+
+    `at_least` says that the figure is a lower bound: something was given up before its end.
+    """
 
     def measured(
-        name, value, *, unit, relation, target, against, limit=None, limit_is="", why="", note="", **params
+        name, value, *, unit, relation, target, against, at_least=False, limit=None, limit_is="", why="", note="", **params
     ):  # fmt: skip
         entry = {
-            "part": request.module.PART, "name": name, "value": float(value), "unit": unit, "relation": relation,
-            "target": target, "against": against, "limit": limit, "limit_is": limit_is, "why": why, "note": note,
-            "params": params,
+            "part": benchmarks.part_of(request.module), "name": name, "value": float(value), "at_least": at_least, "unit": unit,
+            "relation": relation, "target": target, "against": against, "limit": limit, "limit_is": limit_is,
+            "why": why, "note": note, "params": params,
         }  # fmt: skip
         if switched_on:
             recorder.add(entry)
@@ -126,52 +134,87 @@ def measured(request, recorder, switched_on):
 
 
 @pytest.fixture
-def compare(benchmark, measured, switched_on):
+def compare(in_rounds, measured):
     """Time `slow`, `fast` and `limit` in turns; how many times faster `fast` is, in the median turn.
 
-    `limit` is a part of the work that no way can leave out: it tells how much faster than `slow` one
-    could be at most. A `fast` that is over too soon for the clock makes several `calls` in its turn.
+    The first turn warms up and is not timed: in it `same(fast(), slow())` asserts that both compute
+    the same. `limit` is a part of the work that no way can leave out: it tells how much faster than
+    `slow` one could be at most. A `fast` that is over too soon for the clock makes several `calls` in
+    its turn.
     """
 
     def compare(
-        name, *, fast, slow, against, target=None, limit=None, limit_is="", rounds=7, calls=1, why="", note="", **params
+        name, *, fast, slow, same, against, target=None, limit=None, limit_is="", rounds=7, calls=1, why="", note="",
+        **params,
     ):  # fmt: skip
+        same(fast(), slow())
+        if limit:
+            limit()
         turns = []
 
         def turn():
             last = seconds(limit, calls) if limit else None
             turns.append((seconds(fast, calls), seconds(slow), last))
 
-        benchmark.pedantic(turn, rounds=rounds)
-        ratio = statistics.median(s / f for f, s, _ in turns)
+        in_rounds(turn, rounds=rounds)
+        ratios = [s / f for f, s, _ in turns]
         most = statistics.median(s / l for _, s, l in turns) if limit else None
-        spread = f"{min(s / f for f, s, _ in turns):.3g} to {max(s / f for f, s, _ in turns):.3g}"
+        took = " against ".join(
+            f"{statistics.median(turn[i] for turn in turns):.3g}" for i in (0, 1)
+        )
         measured(
-            name, ratio, unit=benchmarks.TIMES, relation=">=", target=target, against=against, limit=most,
-            limit_is=limit_is, why=why, note=note, turns=f"{len(turns)}, from {spread}", **params,
+            name, statistics.median(ratios), unit=benchmarks.TIMES, relation=">=", target=target, against=against,
+            limit=most, limit_is=limit_is, why=why, note=note, seconds=took,
+            turns=f"{len(turns)}, from {min(ratios):.3g} to {max(ratios):.3g}", **params,
         )  # fmt: skip
 
     return compare
 
 
+def agree(found, wanted, allowed):
+    """No number is further from that of the other way than is allowed for it; and 0 would be.
+
+    Three lists: of tensors, of tensors, and of what the two may be apart, as tensors or numbers.
+    """
+    for a, b, most in zip(found, wanted, allowed, strict=True):
+        assert a.shape == b.shape
+        gap = (a - b).abs()
+        assert (gap <= most).all(), f"two ways are apart by up to {gap.max():.3g}"
+        assert (b.abs() > most).any(), "so much is allowed that zeros would agree"
+
+
+def within(part):
+    """For `compare`: no number of the one is further off than this part of that of the other."""
+    return lambda found, wanted: agree(found, wanted, [part * b.abs() for b in wanted])
+
+
+identical = within(0)
+
+
 @pytest.fixture
-def growth(benchmark, measured, switched_on):
+def growth(in_rounds, measured, switched_on):
     """Time what `prepare(size)` gives, all sizes in turns; p in time ~ size^p, from the fastest turns.
 
-    The first turn does not count.
+    The first turn is not timed: in it `right(size, result)` asserts that the results are right.
     """
 
-    def growth(name, sizes, prepare, *, of, about=None, at_most=None, rounds=7, why="", **params):
+    def growth(
+        name, sizes, prepare, *, right, of, about=None, at_most=None, rounds=7, why="", **params
+    ):
         from repro.numerics import rates
 
         runs, turns = [prepare(size) for size in sizes], []
-        benchmark.pedantic(lambda: turns.append([seconds(run) for run in runs]), rounds=rounds + 1)
+        for size, run in zip(sizes, runs, strict=True):
+            right(size, run())
+        in_rounds(lambda: turns.append([seconds(run) for run in runs]), rounds=rounds)
         if switched_on:
-            rate = rates.slope(sizes, [min(times) for times in zip(*turns[1:], strict=True)])
+            fastest = [min(times) for times in zip(*turns, strict=True)]
+            rate = rates.slope(sizes, fastest)
             measured(
                 name, rate.slope, unit=benchmarks.EXPONENT, relation="≈" if at_most is None else "<=",
                 target=about if at_most is None else at_most, against=f"p in time ~ {of}^p",
-                why=why, note=f"between {rate.low:.2f} and {rate.high:.2f}, from the scatter", **{of: list(sizes)}, **params,
+                why=why, note=f"between {rate.low:.2f} and {rate.high:.2f}, from the scatter",
+                seconds=f"{fastest[0]:.3g} to {fastest[-1]:.3g}", **{of: list(sizes)}, **params,
             )  # fmt: skip
 
     return growth

@@ -1,0 +1,138 @@
+"""The fixtures of the benchmarks: what counts as a turn, and that two ways must agree."""
+
+from types import SimpleNamespace
+
+import measuring
+import pytest
+import torch
+from measuring import agree, identical, within
+
+PART = 1
+
+
+@pytest.fixture
+def switched_on():
+    return True
+
+
+@pytest.fixture
+def in_rounds():
+    return lambda function, rounds: [function() for _ in range(rounds)]
+
+
+@pytest.fixture
+def entries():
+    return []
+
+
+@pytest.fixture
+def recorder(entries):
+    class Recorder:
+        add = staticmethod(entries.append)
+
+    return Recorder
+
+
+@pytest.fixture
+def taking(monkeypatch):
+    """A function that takes these seconds when it is first called, at its second call and so on."""
+    now = 0.0
+    monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=lambda: now))
+
+    def taking(*seconds, result=None):
+        left = iter(seconds)
+
+        def function():
+            nonlocal now
+            now += next(left)
+            return result
+
+        return function
+
+    return taking
+
+
+def agreeing(found, wanted):
+    pass
+
+
+def test_a_ratio_is_that_of_the_median_turn_without_the_first(compare, taking, entries):
+    fast, slow = taking(100, 1, 2, 1), taking(1, 10, 10, 30)
+    compare("a", fast=fast, slow=slow, same=agreeing, against="b", rounds=3)
+    assert entries[0]["value"] == 10  # of 10, 5 and 30
+    assert entries[0]["params"] == {"seconds": "1 against 10", "turns": "3, from 5 to 30"}
+
+
+def test_the_limit_is_warmed_up_too(compare, taking, entries):
+    compare("a", fast=taking(9, 2), slow=taking(9, 8), limit=taking(9, 1), same=agreeing, against="b", rounds=1)  # fmt: skip
+    assert (entries[0]["value"], entries[0]["limit"]) == (4, 8)
+
+
+def test_what_is_compared_are_the_results_of_what_is_timed(compare, taking, entries):
+    seen = []
+
+    def same(*results):
+        seen.append(results)
+
+    compare("a", fast=taking(1, 1, result="f"), slow=taking(1, 1, result="s"), same=same, against="b", rounds=1)  # fmt: skip
+    assert seen == [("f", "s")]
+
+
+def test_two_ways_that_do_not_agree_have_no_ratio(compare, taking, entries):
+    ones = [torch.ones(2)]
+    fast, slow = taking(1, result=[0 * ones[0]]), taking(1, result=ones)
+    with pytest.raises(AssertionError, match="apart by up to 1"):
+        compare("a", fast=fast, slow=slow, same=identical, against="b")
+    assert entries == []
+
+
+def test_an_exponent_is_that_of_the_fastest_turns_without_the_first(growth, taking, entries):
+    runs = {size: taking(0.5, 3 * size**2, size**2) for size in (1, 2, 4, 8)}
+    growth("a", (1, 2, 4, 8), runs.get, right=agreeing, of="n", rounds=2)
+    assert entries[0]["value"] == pytest.approx(2)
+    assert entries[0]["params"] == {"seconds": "1 to 64", "n": [1, 2, 4, 8]}
+
+
+def test_wrong_results_have_no_exponent(growth, taking, entries):
+    def right(size, result):
+        assert result == size
+
+    runs = {size: taking(*[1] * 9, result=min(size, 4)) for size in (1, 2, 4, 8)}
+    with pytest.raises(AssertionError, match="4 == 8"):
+        growth("a", (1, 2, 4, 8), runs.get, right=right, of="n")
+    assert entries == []
+
+
+def test_a_figure_says_whether_it_is_a_lower_bound(measured, entries):
+    for at_least in (True, False):
+        measured("a", 5, unit="×", relation=">=", target=5, against="b", at_least=at_least)
+    assert [entry["at_least"] for entry in entries] == [True, False]
+
+
+ONES = [torch.ones(3), torch.ones(2, 2)]
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.98, 1.02, -1.0, float("nan")])
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_further_off_than_allowed_is_seen_wherever_it_is(factor, place):
+    found = [one.clone() for one in ONES]
+    found[place].view(-1)[-1] *= factor
+    with pytest.raises(AssertionError, match="apart"):
+        within(0.01)(found, ONES)
+
+
+def test_what_is_allowed_passes():
+    within(0.01)([0.995 * one for one in ONES], ONES)
+    identical(ONES, ONES)
+
+
+def test_other_shapes_do_not_agree():
+    with pytest.raises(AssertionError):
+        agree([torch.ones(1)], [torch.ones(2)], [0.1])
+    with pytest.raises(ValueError, match="longer"):
+        agree([], ONES, [])
+
+
+def test_a_check_that_zeros_would_pass_is_refused():
+    with pytest.raises(AssertionError, match="zeros would agree"):
+        agree([torch.ones(2)], [torch.ones(2)], [1.0])
