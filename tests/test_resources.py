@@ -414,6 +414,23 @@ def test_figures_are_closed_and_nothing_is_imported_for_it(monkeypatch):
     assert "torch" not in sys.modules
 
 
+def resident():
+    """Bytes of memory that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(resources._malloc_trim() is None, reason="another library than glibc")
+def test_memory_that_is_free_between_pieces_in_use_goes_back_to_the_system():
+    pieces = [bytearray(100_000) for _ in range(2000)]
+    kept = pieces[::50]
+    del pieces
+    before = resident()
+    resources.free_memory()
+    assert before - resident() > 100_000_000
+    assert len(kept) == 40
+
+
 # --- seeds, order, signs of life -----------------------------------------------------------------
 
 
