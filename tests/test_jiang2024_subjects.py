@@ -1,5 +1,7 @@
 """Figure 2: twins that differ where they should and nowhere else, and inputs of two kinds."""
 
+import weakref
+
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -75,3 +77,11 @@ def test_what_the_softmax_sees_is_of_the_last_layer(images):
     scores = images.trained.scores(images.inputs)[-1]  # (inputs, heads, tau, tau)
     expected = torch.linalg.svdvals(scores - scores.mean(-1, keepdim=True)).transpose(0, 1)
     torch.testing.assert_close(images.seen("trained").spectra[0], expected)
+
+
+def test_what_was_found_is_kept_with_the_subject_and_goes_with_it():
+    subject = subjects.of_images(VIT.build(), VIT.build(), torch.randn(2, 3, 8, 8))
+    assert subject.heads("trained") is subject.heads("trained")
+    left = weakref.ref(subject)
+    del subject
+    assert left() is None

@@ -167,7 +167,10 @@ class MiniLM:
         return cls(shape, drawn)
 
     def double(self) -> "MiniLM":
-        return MiniLM(self.shape, {name: W.double() for name, W in self.weights.items()})
+        """But for the table of words: few rows are used, and to add positions makes them double."""
+        kept = "embeddings.word_embeddings.weight"
+        weights = {name: W if name == kept else W.double() for name, W in self.weights.items()}
+        return MiniLM(self.shape, weights)
 
     def embedding(self, tokens: Tensor, real: Tensor) -> Tensor:
         """One unit vector a sentence, (count, width): the direction of the sum of its tokens."""

@@ -25,6 +25,9 @@ class Network(Protocol):
     def queries_and_keys(self, inputs: Tensor, /) -> list[tuple[Tensor, Tensor]]: ...
 
 
+Passed = tuple[Heads, list[tuple[Tensor, Tensor]]]  # all heads; Q and K of the last layer
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """Networks in double precision, without gradients."""
@@ -43,11 +46,16 @@ class Subject:
         """What the softmax of the last layer sees."""
         return Heads.of(self._passed(network, "inputs")[1], see=True)
 
-    @functools.lru_cache(maxsize=8)  # noqa: B019  (few, and small beside the networks)
-    def _passed(self, network: str, inputs: str) -> tuple[Heads, list[tuple[Tensor, Tensor]]]:
-        """All heads, and queries and keys of the last layer."""
-        pairs = getattr(self, network).queries_and_keys(getattr(self, inputs))
-        return Heads.of(pairs), pairs[-1:]
+    def _passed(self, network: str, inputs: str) -> Passed:
+        if (network, inputs) not in self._known:
+            pairs = getattr(self, network).queries_and_keys(getattr(self, inputs))
+            self._known[network, inputs] = Heads.of(pairs), pairs[-1:]
+        return self._known[network, inputs]
+
+    @functools.cached_property
+    def _known(self) -> dict[tuple[str, str], Passed]:
+        """Kept as long as the subject is, no longer."""
+        return {}
 
 
 def of_images(trained: VisionTransformer, untrained: VisionTransformer, images: Tensor) -> Subject:
