@@ -4,12 +4,14 @@ import ast
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from repro.harness import ledger
-from repro.mutants import alone, controls, equivalents, operators, report, results
+from repro.mutants import alone, controls, equivalents, operators, report, results, session
+from repro.mutants.reach import Reach
 from repro.mutants.run import SNAPSHOT, Run, modules
 
 ROOT = Path(__file__).parent.parent
@@ -299,6 +301,18 @@ def on_its_own(project, count):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_a_test_that_hangs_ends_a_mutant_before_the_time_of_all_tests_is_up(tmp_path):
+    reach = Reach({}, {"quick": 0.1, "slow": 100.0})
+    job = session.Job(tmp_path, tmp_path, [], reach, deadline=0, patience=3, whole=True)
+    forks, said = session._Forks(job, []), tmp_path / "by"
+    forks._items = dict.fromkeys(reach.seconds)
+    assert not forks._hangs(said), "nothing has begun"
+    for name, ago, hangs in (("quick", 2, False), ("quick", 60, True), ("slow", 60, False)):
+        said.write_text(name)
+        os.utime(said, (0, time.time() - ago))
+        assert forks._hangs(said) == hangs
 
 
 def test_a_claim_meets_some_mutants_of_what_it_runs_without_other_tests(project):

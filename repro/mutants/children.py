@@ -94,7 +94,7 @@ def run(
         child = os.fork()
         if child == 0:
             os._exit(_tests(arguments, changed, plugins, folder, log))
-        code = wait(child, started + limit)
+        code = wait(child, lambda: time.monotonic() > started + limit)
         text = log.read_text(errors="replace") if log.exists() else ""
     return Ended(code, time.monotonic() - started, text)
 
@@ -133,13 +133,14 @@ def _output_to(log: Path) -> Iterator[None]:
         sys.stderr.flush()
 
 
-def wait(child: int, deadline: float) -> int | None:
+def wait(child: int, late: Callable[[], bool]) -> int | None:
+    """The exit code; None if it was late, and has been ended."""
     pause = 0.005
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > deadline:
+        if late():
             os.killpg(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return None

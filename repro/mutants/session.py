@@ -152,9 +152,15 @@ class _Forks:
             child = os.fork()
             if child == 0:
                 os._exit(self._child(tests, place, Path(folder)))
-            code = children.wait(child, now + self._job.limit(tests))
-            said = Path(folder, "by")
+            said, limit = Path(folder, "by"), self._job.limit(tests)
+            code = children.wait(child, lambda: time.monotonic() > now + limit or self._hangs(said))
             return code, said.read_text() if said.exists() else "a crash"
+
+    def _hangs(self, said: Path) -> bool:
+        """The test that runs, whose name was written when it began, takes too long by itself."""
+        if not said.exists() or (test := said.read_text()) not in self._items:
+            return False
+        return time.time() > said.stat().st_mtime + self._job.limit([test])
 
     def _child(self, tests: list[str], place: Place | None, folder: Path) -> int:
         os.setsid()
