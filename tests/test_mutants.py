@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -307,7 +308,7 @@ def test_a_test_that_hangs_ends_a_mutant_before_the_time_of_all_tests_is_up(tmp_
     reach = Reach({}, {"quick": 0.1, "slow": 100.0})
     job = session.Job(tmp_path, tmp_path, [], reach, deadline=0, patience=3, whole=True)
     forks, said = session._Forks(job, []), tmp_path / "by"
-    forks._items = dict.fromkeys(reach.seconds)
+    forks._items = cast(Any, dict.fromkeys(reach.seconds))
     assert not forks._hangs(said), "nothing has begun"
     for name, ago, hangs in (("quick", 2, False), ("quick", 60, True), ("slow", 60, False)):
         said.write_text(name)
