@@ -44,7 +44,7 @@ def tokens(switched_on):
 
 
 def a_step(model, losses):
-    """One step, as a function; it gives the losses, and then the gradients."""
+    """One step, as a function; it gives the losses, then the gradients and where they lead."""
     engines = Recipe.ours(1).optimizer.build(dict(model.named_parameters()))
 
     def step():
@@ -54,7 +54,10 @@ def a_step(model, losses):
         found.sum().backward()
         for engine in engines:
             engine.step()
-        return [found.detach(), *(p.grad for p in model.parameters())]
+        return [
+            found.detach(),
+            *(part for p in model.parameters() for part in (p.grad, p.detach())),
+        ]
 
     return step
 
@@ -64,9 +67,9 @@ def plain(model, tokens):
 
 
 def one_after_the_other(steps):
-    """The losses of all, and then the gradients of all."""
-    losses, *gradients = zip(*(step() for step in steps), strict=True)
-    return [torch.cat(losses), *(g for member in zip(*gradients, strict=True) for g in member)]
+    """The losses of all, and then the other results of the first, of the second and so on."""
+    losses, *others = zip(*(step() for step in steps), strict=True)
+    return [torch.cat(losses), *(part for member in zip(*others, strict=True) for part in member)]
 
 
 def joined(parts):
