@@ -39,7 +39,8 @@ class Recorder:
             if met is not None
             else ""
         )
-        self.say(f"\n    {entry['name']}: {entry['value']:.3g} {entry['unit']}{target}")
+        bound = "at least " if entry.get("at_least") else ""
+        self.say(f"\n    {entry['name']}: {bound}{entry['value']:.3g} {entry['unit']}{target}")
 
     def tell(self, **tables):
         """Whatever else the page shows."""
