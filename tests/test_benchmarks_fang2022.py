@@ -42,7 +42,7 @@ def batch(switched_on):
 
 
 def data(N, n, d=10, q=5):
-    """x, F, beta and dL/dy, of -1, 0 and 1; two of three entries of F are 0, which keeps t small."""
+    """x, F, beta and dL/dy, of -1, 0 and 1; in F most are 0, which keeps t small."""
     generator = torch.Generator().manual_seed(0)
     x, w, F, beta, kept = (
         torch.randint(-1, 2, shape, generator=generator).float()
@@ -166,9 +166,8 @@ def test_a_step_of_NN_width_against_autograd(compare, at_full_rate, batch, backe
     c, v = parameters.T
     compare(
         f"a step of NN_width, {backend}, n={n}", fast=step(fused.ridge_relu, x, F, c, v, w=w, backend=backend),
-        slow=step(plain_relu, x, F, c, v, w=w), same=identical, against="autograd", limit=at_full_rate(batch * n * STEP_OF_RELU),
-        limit_is=LIMIT, rounds=2,
-        batch=batch, d=10, n=n,
+        slow=step(plain_relu, x, F, c, v, w=w), same=identical, against="autograd",
+        limit=at_full_rate(batch * n * STEP_OF_RELU), limit_is=LIMIT, rounds=2, batch=batch, d=10, n=n,
     )  # fmt: skip
 
 
