@@ -1,5 +1,7 @@
 """What the claims of fang2022 search over: what the docstrings promise, and its ends."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import Phase, find, given, settings
 
@@ -41,6 +43,22 @@ MET = {
 @pytest.mark.parametrize("kind", MET)
 def test_factors_of_every_kind_are_met(kind):
     find(inputs.factors(), lambda case: bool(MET[kind](*case)), settings=met)
+
+
+ENDS = {
+    "M, smallest": (inputs.bounds, Fraction(1, 100)),
+    "M, largest": (inputs.bounds, 100),
+    "t, smallest": (inputs.numbers, -(10**6)),
+    "t, largest": (inputs.numbers, 10**6),
+    "coefficients, smallest": (inputs.coefficients, -100),
+    "coefficients, largest": (inputs.coefficients, 100),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_ends_of_ranges_are_met(end):
+    strategy, value = ENDS[end]
+    find(strategy, lambda found: found == value, settings=settings(met, max_examples=20_000))
 
 
 @searched
