@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import Phase, find, given, settings
+from hypothesis.errors import NoSuchExample
 
 from repro.fang2022 import inputs
 from repro.numerics.exact import rational
@@ -59,6 +60,21 @@ ENDS = {
 def test_the_ends_of_ranges_are_met(end):
     strategy, value = ENDS[end]
     find(strategy, lambda found: found == value, settings=settings(met, max_examples=20_000))
+
+
+BEYOND = {
+    "M": (inputs.bounds, lambda M: not Fraction(1, 100) <= M <= 100),
+    "t": (inputs.numbers, lambda t: abs(t) > 10**6 or t.denominator > 9),
+    "shares": (inputs.shares, lambda share: abs(share) > 1),
+    "coefficients": (inputs.coefficients, lambda c: abs(c) > 100 or c.denominator > 30),
+}
+
+
+@pytest.mark.parametrize("range_of", BEYOND)
+def test_nothing_is_met_beyond_the_ends(range_of):
+    strategy, beyond = BEYOND[range_of]
+    with pytest.raises(NoSuchExample):
+        find(strategy, beyond, settings=settings(met, max_examples=1000))
 
 
 @searched
