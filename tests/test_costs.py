@@ -1,7 +1,10 @@
 """What runs of claims cost: seconds, trainings and functions of each claim, memory of each test."""
 
+import importlib
+import re
 import subprocess
 import sys
+from importlib.machinery import BuiltinImporter
 from pathlib import Path
 
 import pytest
@@ -138,6 +141,8 @@ def test_a_library_is_named_by_its_package_and_files_elsewhere_have_no_name():
     torch = Path(sampling.LIBRARIES[0]) / "torch/nn/modules/linear.py"
     assert sampling.library(str(torch)) == "torch"
     assert sampling.library(subprocess.__file__) == "subprocess"
+    assert sampling.library(importlib.import_module.__code__.co_filename) == "importlib"
+    assert sampling.library(BuiltinImporter.find_spec.__code__.co_filename) == "importlib"
     assert sampling.library("/somewhere/else.py") == ""
 
 
@@ -164,15 +169,21 @@ def test_control_that_is_large(claim):
 """
 
 
-def test_a_warm_run_tells_its_work_its_functions_and_whose_memory_is_largest(demo):
+@pytest.fixture
+def all_functions(monkeypatch):
+    """Not only the largest: which they are depends on what else the machine does."""
+    monkeypatch.setattr(of_claims, "FUNCTIONS", None)
+
+
+def test_a_warm_run_tells_its_work_its_functions_and_whose_memory_is_largest(demo, all_functions):
     demo.claim("lemma-1", WORKS, control="")
     found = runs.warm_run(demo.root, 2, "claims")
     assert (found["tests"], found["exit"]) == (2, 0)
-    assert 0.7 <= found["busy"][FILE] < found["seconds"]
     (row,) = found["dearest"]
-    (function, share), *_ = row["functions"]
-    assert (row["id"], function) == ("demo2025/lemma-1", f"{FILE}: spin")
-    assert share > 0.5
+    assert (row["id"], row["trainings"]) == ("demo2025/lemma-1", {})
+    assert found["busy"] == {FILE: pytest.approx(row["seconds"])}
+    assert f"{FILE}: spin" in dict(row["functions"])
+    assert sum(share for _, share in row["functions"]) == pytest.approx(1)
     (test, most), (_, less) = found["largest"]
     assert test == f"{FILE}::test_control_that_is_large"
     assert less + (200 << 20) < most <= found["peak"]
@@ -203,15 +214,13 @@ def test_holds(claim):
 """
 
 
-def test_a_cold_run_makes_the_trainings_and_says_what_they_spend(demo):
+def test_a_cold_run_makes_the_trainings_and_says_what_they_spend(demo, all_functions):
     demo.claim("lemma-1", TRAINS, evidence=["train"])
     found = runs.cold_run(demo.root, "smoke", "claims")
     (row,) = found["dearest"]
     assert list(row["trainings"]) == ["demo"]
-    assert 0.6 <= row["trainings"]["demo"] <= row["seconds"]  # kept to a tenth of a second
-    assert f"{FILE}: slow" in [name for name, _ in row["functions"]]
+    assert f"{FILE}: slow" in dict(row["functions"])
     assert found["work"] == found["work without data"] == row["seconds"]
-    assert row["seconds"] <= found["longest"] + 0.1
     assert not (demo.root / "store").exists(), "its store is gone with it"
 
 
@@ -221,13 +230,17 @@ def test_an_ordinary_run_is_not_watched(demo):
     assert not (demo.artifacts / sampling.FOLDER).exists()
 
 
-def test_runs_that_are_timed_keep_compiled_files(tmp_path, monkeypatch):
+def test_runs_that_are_timed_keep_compiled_files_beside_the_sources_or_all_in_a_folder(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     (tmp_path / "one.py").write_text("")
-    environment = runs.keeping_compiled(tmp_path)
-    subprocess.run([sys.executable, "-c", "import one"], cwd=tmp_path, env=environment, check=True)
-    assert [file.name[:4] for file in (tmp_path / "compiled").rglob("one.*")] == ["one."]
-    assert not (tmp_path / "__pycache__").exists()
+    for environment in (runs.keeping_compiled(tmp_path), runs.keeping_compiled()):
+        assert not (tmp_path / "__pycache__").exists()
+        command = [sys.executable, "-c", "import one"]
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+        assert [file.name[:4] for file in (tmp_path / "compiled").rglob("one.*")] == ["one."]
+    assert (tmp_path / "__pycache__").is_dir()
 
 
 def left(folder, *, reason="reused: yesterday", **header):
@@ -256,9 +269,10 @@ def test_the_command_prints_the_table_of_a_file_and_keeps_nothing(demo, monkeypa
     file = demo.root / FILE
     file.write_text(file.read_text().replace("import pytest", "import time\n\nimport pytest"))
     monkeypatch.chdir(demo.root)
+    monkeypatch.setattr(command, "SHOWN", None)
     assert command.main([FILE]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("demo2025/lemma-1: 0.")
+    assert re.match(r"demo2025/lemma-1: \d+\.\d s\n", printed)
     assert f"%  {FILE}: test_holds\n" in printed
     assert f"GB {FILE}::test_holds\n" in printed
     assert not (demo.artifacts / runs.FILE).exists()

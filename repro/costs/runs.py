@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import repro
 from repro import files
 from repro.costs import claims as of_claims
 from repro.costs import sampling
@@ -22,6 +23,7 @@ WORKERS = 2
 ALONE = (4.0, 12.0)  # seconds of claims that are run again by one worker: long enough, and many
 PAUSE = 0.5  # between two looks at the memory of workers
 WARM = ("--scale", "laptop", "--store-mode", "readonly")  # no training is made
+COMPILE = [sys.executable, "-m", "compileall", "-q", str(Path(repro.__file__).parent)]
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ def timed(root: Path, workers: int, *arguments: str) -> Timed:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = [argument.replace("{folder}", name) for argument in arguments]
-        silent: Any = {"cwd": root, "env": keeping_compiled(folder), "stdout": subprocess.DEVNULL}
-        subprocess.run(pytest_command(folder / "listed", "--co", *given), **silent, check=False)
+        silent: Any = {"cwd": root, "env": keeping_compiled(), "stdout": subprocess.DEVNULL}
+        for prepare in (COMPILE, pytest_command(folder / "listed", "--co", *given)):
+            subprocess.run(prepare, **silent, check=False)
         command = pytest_command(folder, f"-n{workers}", "-p", sampling.__name__, *given)
         began = time.monotonic()
         process = subprocess.Popen(command, **silent)
@@ -77,10 +80,13 @@ def pytest_command(folder: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "pytest", *options, *arguments]
 
 
-def keeping_compiled(folder: Path) -> dict[str, str]:
-    """An environment in which Python keeps compiled files, as it does unless told not to."""
+def keeping_compiled(folder: Path | None = None) -> dict[str, str]:
+    """An environment in which Python keeps compiled files, as it does unless told not to.
+
+    Beside the sources, where those of libraries are already; or all anew, in a folder.
+    """
     known = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return {**known, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    return known if folder is None else {**known, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
 
 @contextlib.contextmanager

@@ -126,6 +126,8 @@ def _function(frame: FrameType) -> str:
 @functools.cache
 def library(file: str) -> str:
     """The package or module that a file is of; none if it is not installed."""
+    if file.startswith("<frozen importlib"):
+        return "importlib"
     for folder in LIBRARIES:
         if Path(file).is_relative_to(folder):
             return Path(file).relative_to(folder).parts[0].removesuffix(".py")
