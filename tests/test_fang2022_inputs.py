@@ -62,10 +62,16 @@ def test_the_ends_of_ranges_are_met(end):
     find(strategy, lambda found: found == value, settings=settings(met, max_examples=20_000))
 
 
+def _below_one(share):
+    """Thousandths of |a| and of b - |a|, for the share a/b."""
+    a, b = abs(share.numerator), share.denominator
+    return a / 1000, (b - a) / 1000
+
+
 BEYOND = {
     "M": (inputs.bounds, lambda M: not Fraction(1, 100) <= M <= 100),
     "t": (inputs.numbers, lambda t: abs(t) > 10**6 or t.denominator > 9),
-    "shares": (inputs.shares, lambda share: abs(share) > 1),
+    "shares": (inputs.shares, lambda share: max(abs(share), *_below_one(share)) > 1),
     "coefficients": (inputs.coefficients, lambda c: abs(c) > 100 or c.denominator > 30),
 }
 
