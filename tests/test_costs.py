@@ -131,6 +131,12 @@ def test_a_function_of_a_library_counts_for_ours_that_called_it(tmp_path):
     assert placed(tmp_path, file, ALONE) == ("claims/p/test_x.py: work", "", "")
 
 
+def test_ours_is_no_library_where_it_is_installed_like_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampling, "LIBRARIES", [str(tmp_path)])
+    found = placed(tmp_path, tmp_path / "claims/p/test_installed.py", ALONE)
+    assert found == ("claims/p/test_installed.py: work", "", "")
+
+
 def test_code_that_is_not_ours_counts_for_the_library_it_is_in(tmp_path):
     file = tmp_path / "elsewhere.py"
     assert placed(tmp_path, file, WITHIN_A_LIBRARY) == ("", "re", "sub")
@@ -153,6 +159,10 @@ WORKS = """
 import time
 import pytest
 
+def test_control_that_is_large(claim):
+    x = bytearray(300 << 20)
+    claim.at_least(2.0, 1.0, "wrong", equation="(2)", source="theorem: invented")
+
 def spin():
     end = time.process_time() + 0.7
     while time.process_time() < end:
@@ -162,10 +172,6 @@ def spin():
 def test_holds(claim):
     spin()
     claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
-
-def test_control_that_is_large(claim):
-    x = bytearray(300 << 20)
-    claim.at_least(2.0, 1.0, "wrong", equation="(2)", source="theorem: invented")
 """
 
 
@@ -177,7 +183,7 @@ def all_functions(monkeypatch):
 
 def test_a_warm_run_tells_its_work_its_functions_and_whose_memory_is_largest(demo, all_functions):
     demo.claim("lemma-1", WORKS, control="")
-    found = runs.warm_run(demo.root, 2, "claims")
+    found = runs.warm_run(demo.root, 1, "claims")
     assert (found["tests"], found["exit"]) == (2, 0)
     (row,) = found["dearest"]
     assert (row["id"], row["trainings"]) == ("demo2025/lemma-1", {})
