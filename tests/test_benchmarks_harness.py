@@ -126,21 +126,22 @@ def test_two_workers(benchmark, measured, run):
 
 
 def largest_of(run):
-    """The peak of a run, and the tests that took most; runs of before told only the peak."""
-    tests = [f"{test} {peak / 1e9:.2f} GB" for test, peak in run.get("largest", [])]
-    return run.get("peak") or 0, ", ".join(tests)
+    """The peak of a run, and the claims that took most; runs of before told only the peak."""
+    claims = [(Path(test.partition("::")[0]), peak) for test, peak in run.get("largest", [])[:3]]
+    told = [f"{file.parent.name}/`{file.name}` {peak / 1e9:.2f} GB" for file, peak in claims]
+    return run.get("peak") or 0, ", ".join(told)
 
 
 def test_the_memory_of_a_worker(benchmark, measured, switched_on, run):
     """Of the warm run, or of the one from nothing (`python -m repro.costs --cold`) if that is more."""
     cold = runs.read(ROOT / "artifacts").get("cold", {}).get("laptop", {})
-    peak, tests = benchmark.pedantic(lambda: max(map(largest_of, (run["together"], cold))))
+    peak, told = benchmark.pedantic(lambda: max(map(largest_of, (run["together"], cold))))
     if switched_on and not peak:
         pytest.skip("make costs has not been run")
     measured(
         "largest process of a laptop run, at its peak", peak / 1e9, unit="GB",
         relation="<=", target=2, against="all claims at laptop scale, with and without trainings in the store",
-        limit=0.33, limit_is="a worker that has imported torch", note=tests and f"most in {tests}",
+        limit=0.33, limit_is="a worker that has imported torch", note=told and f"most in {told}",
         why="the language model of Figure 2 of jiang2024 and its untrained twin stay in double precision beside all images of "
         "CIFAR-10, which are once in float32 too",
     )  # fmt: skip

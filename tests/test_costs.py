@@ -55,12 +55,12 @@ def test_a_training_counts_for_the_claim_that_made_it_and_one_that_was_there_for
 
 
 def test_the_samples_of_all_processes_are_added_up(tmp_path):
-    first = [("a", "f", "", "", 1.0), ("a", "g", "", "", 6.0)], {"t": 5, "u": 7}
-    second = [("a", "f", "", "", 9.0), ("b", "f", "", "", 4.0)], {"v": 6}
+    first = [("a", "f", "", "", 1.0), ("a", "g", "", "", 6.0)], {"a::t": 5, "a::u": 7}
+    second = [("a", "f", "", "", 9.0), ("b", "f", "", "", 4.0)], {"b::v": 6}
     samples = seen(tmp_path, first, second)
     assert samples.functions("a") == [("f", 10 / 16), ("g", 6 / 16)]
     assert samples.functions("b") == [("f", 1.0)]
-    assert samples.largest() == [("u", 7), ("v", 6), ("t", 5)]
+    assert samples.largest() == [("a::u", 7), ("b::v", 6)]
 
 
 def test_a_library_is_told_with_its_function_if_that_has_most_of_the_part(tmp_path):
@@ -155,24 +155,18 @@ def test_a_library_is_named_by_its_package_and_files_elsewhere_have_no_name():
 # --- runs ----------------------------------------------------------------------------------------
 
 
-WORKS = """
+LARGE = PASSES.replace("claim.at_most", "x = bytearray(300 << 20)\n    claim.at_most")
+WORKS = (
+    PASSES.replace("claim.at_most", "spin()\n    claim.at_most")
+    + """
 import time
-import pytest
-
-def test_control_that_is_large(claim):
-    x = bytearray(300 << 20)
-    claim.at_least(2.0, 1.0, "wrong", equation="(2)", source="theorem: invented")
 
 def spin():
     end = time.process_time() + 0.7
     while time.process_time() < end:
         pass
-
-@pytest.mark.construct
-def test_holds(claim):
-    spin()
-    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
 """
+)
 
 
 @pytest.fixture
@@ -182,16 +176,18 @@ def all_functions(monkeypatch):
 
 
 def test_a_warm_run_tells_its_work_its_functions_and_whose_memory_is_largest(demo, all_functions):
-    demo.claim("lemma-1", WORKS, control="")
+    demo.claim("lemma-1", LARGE)
+    file = str(demo.claim("lemma-2", WORKS).relative_to(demo.root))
     found = runs.warm_run(demo.root, 1, "claims")
-    assert (found["tests"], found["exit"]) == (2, 0)
-    (row,) = found["dearest"]
-    assert (row["id"], row["trainings"]) == ("demo2025/lemma-1", {})
-    assert found["busy"] == {FILE: pytest.approx(row["seconds"])}
-    assert f"{FILE}: spin" in dict(row["functions"])
+    assert (found["tests"], found["exit"]) == (4, 0)
+    rows = {row["id"]: row for row in found["dearest"]}
+    row = rows["demo2025/lemma-2"]
+    assert row["trainings"] == {}
+    assert found["busy"][file] == pytest.approx(row["seconds"])
+    assert f"{file}: spin" in dict(row["functions"])
     assert sum(share for _, share in row["functions"]) == pytest.approx(1)
     (test, most), (_, less) = found["largest"]
-    assert test == f"{FILE}::test_control_that_is_large"
+    assert test == f"{FILE}::test_holds"
     assert less + (200 << 20) < most <= found["peak"]
 
 

@@ -4,7 +4,7 @@
 --cold       all claims from an empty store, at smoke scale and then at laptop scale: an hour
 FILE ...     these claim files at laptop scale: printed, and not kept
 
-Each tells the dearest claims, the functions in which they spend their time, and the tests that
+Each tells the dearest claims, the functions in which they spend their time, and the claims that
 take most memory. But for --cold, finished trainings are taken from the store and none is made: what
 is not there is left out. --run and --cold write artifacts/costs.json, which `make bench` puts
 beside its own figures.
@@ -65,7 +65,7 @@ def _show(run: runs.Timed) -> int:
 
 
 def told(run: runs.Timed) -> Iterator[str]:
-    """A table of each claim: its functions and their share, then the memory of its tests."""
+    """A table of each claim: its functions and their share; then the largest test of each."""
     if not run.claims:
         yield "no claim has run: is this a claim file? are its trainings in the store?"
     for row in run.rows:

@@ -10,7 +10,7 @@ from repro.costs import sampling
 
 DEAREST = 10
 FUNCTIONS = 5  # kept of each claim: those in which it spends most
-LARGEST = 5  # tests that take most memory
+LARGEST = 5  # claims that take most memory
 WAITING = "repro/training/store.py: Store._hold"  # for a training that another worker makes
 
 Claims = Iterable[Mapping[str, Any]]
@@ -66,8 +66,11 @@ class Samples:
         return sorted(found, key=lambda one: -one[1])
 
     def largest(self) -> list[tuple[str, int]]:
-        """The tests that took most memory, with their peaks in bytes."""
-        return sorted(self.peaks.items(), key=lambda one: -one[1])[:LARGEST]
+        """The claims that took most memory, each by its largest test, with the peak in bytes."""
+        found: dict[str, tuple[str, int]] = {}
+        for test, peak in sorted(self.peaks.items(), key=lambda one: -one[1]):
+            found.setdefault(test.partition("::")[0], (test, peak))
+        return list(found.values())[:LARGEST]
 
 
 def _name(ours: str, library: str, part: Mapping[str, float]) -> str:
