@@ -203,7 +203,7 @@ def test_the_page_names_the_dearest_claims_their_trainings_and_their_functions(t
     page = shown(tmp_path, entry(), **{"dearest cold": [DEAR], "dearest warm": [DEAR]})
     assert page.count("1 min 30 s") == 2
     assert page.count("fit 1 min 00 s") == 1  # in a warm run none is made
-    assert page.count("a.py: slow&lt;b&gt;</code> 50.0 %") == 2
+    assert page.count("50.0 % <code>a.py: slow&lt;b&gt;</code>") == 2
 
 
 def test_rows_of_before_that_were_not_of_one_run_are_not_shown(tmp_path):
