@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from test_report import sample
-from test_report_benchmarks import NOW, THEN, entry
+from test_report_benchmarks import DEAR, NOW, THEN, entry
 
 from repro import files
 from repro.report import benchmarks, render
@@ -50,12 +50,15 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory):
-    """Every verdict, a run that is still going, messages; two benchmarks, one of them missed."""
+    """Every verdict, a run that is still going, messages; benchmarks, one of them missed."""
     folder = tmp_path_factory.mktemp("invented")
     earlier = benchmarks.merged({}, THEN, [entry(value=11.0), entry("missed", value=9.0)])
-    latest = benchmarks.merged(earlier, NOW, [entry(), entry("missed", value=5.0)])
-    files.write_json(folder / benchmarks.FILE, latest)
-    return render(sample(), folder).parent
+    slower = entry("slower", value=0.5, target=None, at_least=True)
+    latest = benchmarks.merged(earlier, NOW, [entry(), entry("missed", value=5.0), slower])
+    results = sample()
+    dear = {**DEAR, "id": results["claims"][0]["id"]}
+    files.write_json(folder / benchmarks.FILE, {**latest, "dearest cold": [dear]})
+    return render(results, folder).parent
 
 
 @pytest.fixture
