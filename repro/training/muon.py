@@ -5,10 +5,10 @@ singular direction gets the same step. Newton's and Schulz's iteration does it w
 X <- a X + (b A + c A^2) X with A = X X^T acts on each singular value as s <- a s + b s^3 + c s^5,
 which for these a, b, c sends all of (0.02, 1] into (0.68, 1.21) in five rounds.
 
-torch.optim.Muon does the same in bfloat16, which is meant for GPUs: on a CPU without instructions
-for it one step of a network of width 128 took twenty times as long (tests/test_benchmarks_training
-keeps the measurement). Matrices of the same shape, in one model or in a stack of models, are
-iterated together.
+torch.optim.Muon does the same in bfloat16, which is meant for GPUs: it keeps three digits. On a CPU
+without instructions for it a step took twenty times as long; with them it takes as long
+(tests/test_benchmarks_training). Matrices of the same shape, in one model or in a stack of models,
+are iterated together.
 """
 
 from collections import defaultdict
