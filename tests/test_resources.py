@@ -10,12 +10,13 @@ import time
 import weakref
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
 from demo import CONFTEST
 
-from repro.harness import resources
+from repro.harness import plugin, resources
 from repro.harness.progress import Heartbeat, Reporter, line
 from repro.harness.resources import (
     Lease,
@@ -426,9 +427,23 @@ def test_memory_that_is_free_between_pieces_in_use_goes_back_to_the_system():
     kept = pieces[::50]
     del pieces
     before = resident()
-    resources.free_memory()
+    resources.return_memory()
     assert before - resident() > 100_000_000
     assert len(kept) == 40
+
+
+def test_it_goes_back_between_claims_and_not_after_every_test(monkeypatch):
+    times: list[int] = []
+    monkeypatch.setattr(resources, "return_memory", lambda: times.append(1))
+    here, same, other = (
+        SimpleNamespace(path=path, stash={plugin.RECORD: None}) for path in ("a", "a", "b")
+    )
+    for following, so_far in ((same, 0), (other, 1), (None, 2)):
+        plugin.pytest_runtest_teardown(cast(Any, here), cast(Any, following))
+        assert len(times) == so_far
+    no_claim = SimpleNamespace(path="c", stash={})
+    plugin.pytest_runtest_teardown(cast(Any, no_claim), None)
+    assert len(times) == 2
 
 
 # --- seeds, order, signs of life -----------------------------------------------------------------

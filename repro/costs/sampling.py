@@ -1,7 +1,7 @@
 """A pytest plugin for runs that are measured: where their time goes, and how much memory they take.
 
 `-p repro.costs.sampling`, as the runs of `python -m repro.costs` have it; no other run is watched.
-In each process that runs claims a thread looks every 20 ms at the function that is at work, and
+In each process that runs claims a thread looks every 50 ms at the function that is at work, and
 adds the time since its last look to it, for the claim that runs. C code that does not let other
 threads run delays a look, and the time goes to its caller. A function of a library counts for the
 function of ours that called it: a place is ours, the library, and the function that it is in.
@@ -29,7 +29,7 @@ from repro import files
 from repro.harness.plugin import CONTEXT
 
 FOLDER = "costs"  # in the folder of artifacts: a file for each process
-PAUSE = 0.02  # seconds between two looks
+PAUSE = 0.05  # seconds between two looks
 LIBRARIES = [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
 
 

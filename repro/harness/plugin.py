@@ -185,6 +185,13 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
     resources.free_memory()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """A worker has another claim next, or none."""
+    if RECORD in item.stash and (nextitem is None or nextitem.path != item.path):
+        resources.return_memory()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     seconds = item.config.option.time_limit

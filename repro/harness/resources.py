@@ -179,11 +179,10 @@ def make_deterministic(threads: int) -> None:
 
 
 def free_memory() -> None:
-    """Between claims: figures are closed, and memory that is free goes back to where it came from.
+    """After a test: figures are closed, and memory of a GPU goes back to it.
 
     On a CPU the count of references frees what a claim held; collecting cycles after every test
-    would cost more than many a claim. glibc keeps what is freed between pieces in use, hundreds of
-    megabytes after a large network, unless it is told to return it.
+    would cost more than many a claim.
     """
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
@@ -191,6 +190,14 @@ def free_memory() -> None:
         torch.cuda.empty_cache()
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def return_memory() -> None:
+    """Between claims: what is free goes back to the system.
+
+    glibc keeps what is freed between pieces in use, hundreds of megabytes after a large network,
+    unless it is told to return it.
+    """
     if (trim := _malloc_trim()) is not None:
         trim(0)
 
