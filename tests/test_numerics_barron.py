@@ -195,3 +195,33 @@ def test_work_is_counted_in_products_and_never_exceeded(monkeypatch):
     for k in (1, 2, 3):
         assert levels(sum(whole[:k])) == whole[:k]
         assert levels(sum(whole[:k]) - 1) == whole[: max(1, k - 1)]
+
+
+def test_without_work_the_upper_end_is_the_largest_bound_of_the_first_cells():
+    network = barron.norm_network(3, 7)
+    faces = barron._faces(3, positive=False)
+    parts = [barron.on_face(network, face, face.centres(3, 1 / 8), 1 / 8) for face in faces]
+    lower, upper = barron.on_cells(network, work=0)
+    assert lower == pytest.approx(max(errors.max() for errors, _ in parts), rel=1e-12)
+    assert upper == pytest.approx(max(bounds.max() for _, bounds in parts), rel=1e-12)
+
+
+def test_in_the_plane_the_error_is_known_up_to_rounding():
+    lower, upper = barron.sup_error(barron.best_plane_network(5), 3.0)
+    assert lower == pytest.approx(upper, rel=1e-10)
+
+
+NOT_JUDGED = {
+    "one bias": ({"c": np.array([0.0, 1.0])}, 1.0, "without biases"),
+    "a box without end": ({}, math.inf, "half-width above 0"),
+    "one weight": ({"a": np.array([1.0, math.nan])}, 1.0, "not finite"),
+    "one direction": ({"b": np.array([[1.0, 0.0], [math.inf, 1.0]])}, 1.0, "not finite"),
+}
+
+
+@pytest.mark.parametrize("why", NOT_JUDGED)
+def test_a_network_without_an_error_is_refused(why):
+    changed, half_width, match = NOT_JUDGED[why]
+    network = Network(np.ones(2), np.eye(2), np.zeros(2))._replace(**changed)
+    with pytest.raises(ValueError, match=match):
+        barron.sup_error(network, half_width)
