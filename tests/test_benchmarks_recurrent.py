@@ -19,8 +19,8 @@ from repro.numerics import roundoff
 PART = 3
 pytestmark = [pytest.mark.timing, pytest.mark.usefixtures("one_thread")]
 TAUS = pytest.mark.parametrize("tau", [32, 256], ids="tau={}".format)
-ROUNDS = {32: 31, 256: 7}  # the shorter, the more: a step of milliseconds is soon interrupted
-STEPS = {32: 8, 256: 1}  # in a turn of either: one short step finds the other's things in the cache
+ROUNDS = {32: 31, 256: 15}  # the shorter, the more: a step of milliseconds is soon interrupted
+STEPS = {32: 8, 256: 4}  # in a turn of either: one short step finds the other's things in the cache
 BATCH = 64
 WHY = (
     "c W^s is made row by row: tau products with W forwards and as many backwards, whatever the batch, each little more"
