@@ -99,9 +99,11 @@ def test_a_larger_head_has_a_smaller_training_error(claim):
 @pytest.mark.train
 def test_the_training_error_is_where_the_losses_of_the_training_end(claim):
     """Losses are of batches, passed with gradients; the error is judged without, in other parts."""
-    source = "spread: -0.04 to 0.1 recorded; chance less the error is 0.6 and more at laptop scale"
+    source = "spread: -0.09 to 0.13 recorded; chance less the error is 0.4 and more at laptop scale"
     for spec, outcome in trained(claim, setting(claim).sweep):
-        off = statistics.mean(outcome.curves["loss"][-4:]) - outcome.numbers[ERROR]
+        losses = outcome.curves["loss"]
+        last = losses[-max(1, len(losses) // 4) :]  # the last quarter of the training
+        off = statistics.mean(last) - outcome.numbers[ERROR]
         name = f"last losses less the {ERROR}, m_h = {spec.shape.m_h}, seed {spec.seed}"
         claim.within(off, 0, 0.2, name, equation=RIGHT, source=source)
 
