@@ -45,7 +45,8 @@ CLAIMS = [
 def seen(folder, *several):
     """Samples of processes, each told as [(claim, ours, library, function, seconds)], {test: bytes}."""
     for number, (spent, peaks) in enumerate(several):
-        files.write_json(folder / f"costs/gw{number}.json", {"spent": spent, "peaks": peaks})
+        held = {"peaks": peaks, "added": {test: most - 4 for test, most in peaks.items()}}
+        files.write_json(folder / f"costs/gw{number}.json", {"spent": spent, **held})
     return Samples(folder)
 
 
@@ -60,7 +61,8 @@ def test_the_samples_of_all_processes_are_added_up(tmp_path):
     samples = seen(tmp_path, first, second)
     assert samples.functions("a") == [("f", 10 / 16), ("g", 6 / 16)]
     assert samples.functions("b") == [("f", 1.0)]
-    assert samples.largest() == [("a::u", 7), ("b::v", 6)]
+    assert samples.largest() == [("a::u", 3), ("b::v", 2)]
+    assert max(samples.peaks.values()) == 7
 
 
 def test_a_library_is_told_with_its_function_if_that_has_most_of_the_part(tmp_path):
@@ -188,7 +190,9 @@ def test_a_warm_run_tells_its_work_its_functions_and_whose_memory_is_largest(dem
     assert sum(share for _, share in row["functions"]) == pytest.approx(1)
     (test, most), (_, less) = found["largest"]
     assert test == f"{FILE}::test_holds"
-    assert less + (200 << 20) < most <= found["peak"]
+    assert less + (200 << 20) < most < 400 << 20, "what the test took, not what was there before"
+    assert most < found["peak"]
+    assert found["left out"] == 0
 
 
 TRAINS = """
@@ -224,6 +228,31 @@ def test_a_cold_run_makes_the_trainings_and_says_what_they_spend(demo, all_funct
     assert f"{FILE}: slow" in dict(row["functions"])
     assert found["work"] == found["work without data"] == row["seconds"]
     assert not (demo.root / "store").exists(), "its store is gone with it"
+
+
+def test_a_warm_run_without_its_trainings_says_what_it_left_out(demo):
+    demo.claim("lemma-1", TRAINS, evidence=["train"])
+    found = runs.warm_run(demo.root, 1, "claims")
+    assert (found["left out"], found["exit"]) == (1, 0)
+
+
+def test_claims_that_need_data_are_told_apart():
+    claims = [
+        {"id": "p/a", "data": ["images"], "tests": [{"seconds": 50.0}, {"seconds": 1.0}]},
+        {"id": "p/b", "data": [], "tests": [{"seconds": 7.0}, {"seconds": None}]},
+    ]
+    rows = [{"id": "p/a", "seconds": 40.0}, {"id": "p/b", "seconds": 6.0}]
+    assert runs.with_and_without_data(claims, rows) == {
+        "work": 46.0, "longest": 50.0, "work without data": 6.0, "longest without data": 7.0,
+    }  # fmt: skip
+
+
+def test_two_workers_are_at_work_and_hinder_each_other():
+    """100 s of work in 62.5 s of two workers, 0.8; what takes 60 s beside another takes 48 alone."""
+    together = {"workers": 2, "seconds": 62.5, "busy": {"a": 60.0, "b": 40.0}}
+    assert runs.shared(together, {"busy": {"a": 48.0}})[0] == pytest.approx(0.8 * 0.8)
+    reached, told = runs.shared(together, None)
+    assert (reached, "not been measured" in told) == (pytest.approx(0.8), True)
 
 
 def test_an_ordinary_run_is_not_watched(demo):

@@ -4,8 +4,10 @@ from types import SimpleNamespace
 
 import measuring
 import pytest
+import test_benchmarks_same_error as same_error
 import torch
 from measuring import agree, identical, within
+from test_benchmarks_same_error import Found
 
 PART = 1
 
@@ -136,3 +138,24 @@ def test_other_shapes_do_not_agree():
 def test_a_check_that_zeros_would_pass_is_refused():
     with pytest.raises(AssertionError, match="zeros would agree"):
         agree([torch.ones(2)], [torch.ones(2)], [1.0])
+
+
+# --- time until the same error -------------------------------------------------------------------
+
+
+def test_a_recipe_that_was_given_up_is_slower_by_at_least_its_time():
+    assert Found(spent=2.0, wanted=0.1, theirs=11.0, least=0.2).times == 5.5
+    assert Found(spent=2.0, wanted=0.1, theirs=11.0, least=0.2).given_up
+    assert not Found(spent=2.0, wanted=0.1, theirs=8.0, least=0.1).given_up
+
+
+@pytest.mark.parametrize(("patience", "looks", "least"), [(100, 3, 0.1), (5, 2, 0.5)])
+def test_a_training_is_watched_until_it_is_as_good_or_too_late(patience, looks, least, monkeypatch):
+    """Errors 0.9, 0.5, 0.1 at looks after 0, 6 and 12 s; 0.1 is wanted."""
+    errors, seconds = iter([0.9, 0.5, 0.1]), iter([0.0, 6.0, 12.0])
+    monkeypatch.setattr(same_error.Clock, "stop", lambda self: next(seconds))
+    watch = same_error.Watch(lambda model: next(errors), wanted=0.1, patience=patience)
+    with pytest.raises(same_error.Over):
+        list(map(watch, range(3 * same_error.EVERY)))
+    assert next(watch.steps) == (looks - 1) * same_error.EVERY + 1
+    assert watch.least == least

@@ -46,6 +46,16 @@ def test_an_entry_that_is_measured_again_in_the_same_run_is_no_history():
     assert merged(once, NOW, [entry(value=11.0)])["ratios"][0]["history"] == []
 
 
+def test_rows_stand_in_the_order_of_the_run_that_has_measured_all_of_a_part():
+    def names(document):
+        return [one["name"] for one in document["ratios"]]
+
+    before = merged({}, THEN, [entry("c"), entry("a"), entry("x", part=2)])
+    assert names(before) == ["c", "a", "x"]
+    assert names(merged(before, NOW, [entry("a"), entry("b")])) == ["c", "a", "b", "x"]
+    assert names(merged(before, NOW, [entry("a"), entry("b"), entry("c")])) == ["a", "b", "c", "x"]
+
+
 def test_a_run_of_a_part_leaves_the_others_with_the_run_that_they_are_of():
     before = merged({}, THEN, [entry("a"), entry("b", part=2)])
     after = merged(before, NOW, [entry("b", part=2, value=1.0)])

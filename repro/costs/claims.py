@@ -23,6 +23,12 @@ def trainings(claims: Claims) -> Iterator[tuple[str, float]]:
             yield entry["kind"], float(entry.get("seconds") or 0.0)
 
 
+def left_out(claims: Claims) -> int:
+    """Tests that did not run to their end, since a training that they need is not in the store."""
+    tests = (test for claim in claims for test in claim["tests"])
+    return sum(any(entry.get("reason") == "missing" for entry in test["store"]) for test in tests)
+
+
 def seconds(claims: Claims) -> float:
     """What their tests took by the clock."""
     return sum(test["seconds"] or 0.0 for claim in claims for test in claim["tests"])
@@ -46,9 +52,11 @@ class Samples:
     def __init__(self, artifacts: Path) -> None:
         self.spent: dict[str, dict[sampling.Place, float]] = defaultdict(lambda: defaultdict(float))
         self.peaks: dict[str, int] = {}
+        self.added: dict[str, int] = {}
         for file in sorted((artifacts / sampling.FOLDER).glob("*.json")):
             found = files.read_json(file)
             self.peaks |= found["peaks"]
+            self.added |= found["added"]
             for claim, ours, library, function, seconds in found["spent"]:
                 self.spent[claim][ours, library, function] += seconds
 
@@ -66,10 +74,10 @@ class Samples:
         return sorted(found, key=lambda one: -one[1])
 
     def largest(self) -> list[tuple[str, int]]:
-        """The claims that took most memory, each by its largest test, with the peak in bytes."""
+        """The claims that added most to what their process held, each by its largest test."""
         found: dict[str, tuple[str, int]] = {}
-        for test, peak in sorted(self.peaks.items(), key=lambda one: -one[1]):
-            found.setdefault(test.partition("::")[0], (test, peak))
+        for test, added in sorted(self.added.items(), key=lambda one: -one[1]):
+            found.setdefault(test.partition("::")[0], (test, added))
         return list(found.values())[:LARGEST]
 
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -47,6 +47,7 @@ class Timed:
             "seconds": self.seconds,
             "exit": self.exit,
             "tests": sum(len(claim["tests"]) for claim in self.claims),
+            "left out": of_claims.left_out(self.claims),
             "peak": self.peak,
             "largest": self.samples.largest(),
             "dearest": of_claims.dearest(self.rows),
@@ -127,15 +128,29 @@ def warm_run(root: Path, workers: int, *arguments: str) -> dict[str, Any]:
 def cold_run(root: Path, scale: str, *arguments: str) -> dict[str, Any]:
     """From an empty store; with the seconds of its tests and of the trainings that they made."""
     run = timed(root, WORKERS, "--scale", scale, "--store={folder}/store", *arguments)
-    on_data = {claim["id"] for claim in run.claims if claim["data"]}
-    tests = (test["seconds"] or 0.0 for claim in run.claims for test in claim["tests"])
-    return {
-        **run.told(),
-        "work": sum(row["seconds"] for row in run.rows),
-        "work without data": sum(row["seconds"] for row in run.rows if row["id"] not in on_data),
-        "longest": max(tests, default=0.0),
-        "claims": len(run.claims),
-    }
+    return {**run.told(), **with_and_without_data(run.claims, run.rows), "claims": len(run.claims)}
+
+
+def with_and_without_data(claims: of_claims.Claims, rows: of_claims.Claims) -> dict[str, float]:
+    """Seconds of work, and of the longest test, of all claims and of those that need no data."""
+    claims, rows, found = list(claims), list(rows), {}
+    everywhere = {claim["id"] for claim in claims if not claim["data"]}
+    for words, ids in (("", {claim["id"] for claim in claims}), (" without data", everywhere)):
+        tests = (test for claim in claims if claim["id"] in ids for test in claim["tests"])
+        found[f"work{words}"] = sum(row["seconds"] for row in rows if row["id"] in ids)
+        found[f"longest{words}"] = max((test["seconds"] or 0.0 for test in tests), default=0.0)
+    return found
+
+
+def shared(together: Mapping[str, Any], alone: Mapping[str, Any] | None) -> tuple[float, str]:
+    """How much of the ideal speed-up is reached: all at work, and none slower for the others."""
+    at_work = sum(together["busy"].values()) / (together["workers"] * together["seconds"])
+    told = f"at work {at_work:.2f} of the time"
+    if not alone:
+        return at_work, f"{told}; what they cost each other has not been measured (`make costs`)"
+    hindered = sum(together["busy"][file] for file in alone["busy"])
+    part = sum(alone["busy"].values()) / hindered
+    return at_work * part, f"{told}; alone a worker takes {part:.2f} of its time beside another"
 
 
 def measured_run(root: Path, *chosen: str) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Watch:
     def __init__(self, root: Path, out: Path) -> None:
         self.sampler, self.out = Sampler(root), out
         self.peaks: dict[str, int] = {}
+        self.added: dict[str, int] = {}  # at the peak, to what the process held before the test
 
     def pytest_sessionstart(self) -> None:
         self.sampler.start()
@@ -54,11 +55,13 @@ class Watch:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.sampler.claim = item.nodeid.partition("::")[0]
         _forget_peak()
+        before = memory("VmRSS")
         try:
             return (yield)
         finally:
             self.sampler.claim = ""
             self.peaks[item.nodeid] = peak()
+            self.added[item.nodeid] = peak() - before
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -68,7 +71,7 @@ class Watch:
             for claim, places in self.sampler.spent.items()
             for place, seconds in places.items()
         ]
-        files.write_json(self.out, {"spent": spent, "peaks": self.peaks})
+        files.write_json(self.out, {"spent": spent, "peaks": self.peaks, "added": self.added})
 
 
 Place = tuple[str, str, str]  # a function of ours, and a library with its function, or nothing
@@ -139,9 +142,13 @@ def library(file: str) -> str:
 
 def peak(process: Any = "self") -> int:
     """The most memory that a process has held, in bytes; 0 if it is over, or on other systems."""
+    return memory("VmHWM", process)
+
+
+def memory(kind: str, process: Any = "self") -> int:
     with contextlib.suppress(OSError):
         status = Path(f"/proc/{process}/status").read_text()
-        return 1024 * sum(int(kilobytes) for kilobytes in re.findall(r"VmHWM:\s*(\d+) kB", status))
+        return 1024 * sum(map(int, re.findall(rf"{kind}:\s*(\d+) kB", status)))
     return 0
 
 

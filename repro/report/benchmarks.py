@@ -68,6 +68,17 @@ def read(artifacts: Path) -> dict[str, Any]:
     return {}
 
 
+def _ordered(entries: list[dict[str, Any]], measured: list[str]) -> list[dict[str, Any]]:
+    """By part; as they were measured, if all of a part were."""
+    left = {entry["part"] for entry in entries if entry["name"] not in measured}
+
+    def place(entry: Mapping[str, Any]) -> tuple[int, int]:
+        part = entry["part"]
+        return part, 0 if part in left else measured.index(entry["name"])
+
+    return sorted(entries, key=place)
+
+
 def merged(
     before: Mapping[str, Any], run: Mapping[str, Any], found: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
@@ -76,10 +87,11 @@ def merged(
     A run of a part leaves the other entries as they were, with the run that they are of.
     """
     entries = {entry["name"]: entry for entry in before.get("ratios", [])}
+    found = list(found)
     for entry in found:
         old = entries.get(entry["name"])
         entries[entry["name"]] = {**entry, "run": run["id"], "history": _history(old, run["id"])}
-    ordered = sorted(entries.values(), key=lambda entry: entry["part"])
+    ordered = _ordered(list(entries.values()), [entry["name"] for entry in found])
     runs = {**before.get("runs", {}), run["id"]: dict(run)}
     used = {one["run"] for entry in ordered for one in (entry, *entry["history"])}
     return {
