@@ -1,6 +1,7 @@
 """Mutants: every operator does what its table says, and a child sees the change and nobody else."""
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -169,6 +170,17 @@ def test_what_is_known_is_kept_until_the_function_or_its_tests_change(project):
     done = run(project, *quick)
     assert "1 mutants, 1 to try" in done.stdout
     assert "survived: code_of_it.py:7 sign: x * slope + self.start()" in done.stdout
+
+
+def test_what_was_never_tried_comes_before_what_is_tried_again(project):
+    log = project / "artifacts/mutants/results.jsonl"
+    assert run(project, "--only", "factor").returncode == 0
+    (project / "tests/test_it.py").write_text(TESTS + "\n")
+    run(project, "--workers", "1")
+    order = [json.loads(line)["operator"] for line in log.read_text().splitlines()]
+    again = order.count("factor") // 2
+    assert again > 0
+    assert order[-again:] == ["factor"] * again
 
 
 def test_what_is_known_can_be_taken_to_another_clone(project, tmp_path):
