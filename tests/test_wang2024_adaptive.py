@@ -12,6 +12,7 @@ import torch
 from repro.numerics import barron
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log, ball
+from repro.numerics.vertices import NotConverged
 from repro.wang2024 import adaptive, chains, circle, depth, moving, targets
 
 # Heads
@@ -171,6 +172,25 @@ def test_edges_have_size_one_and_contain_the_constant():
     assert all(abs(rays).sum(1) == 1)
     assert [0, 0, 1] in rays.tolist()
     assert len({tuple(map(str, ray)) for ray in rays}) == len(rays)
+
+
+def test_edges_of_two_tokens_by_hand():
+    """(1, 0, 1) x e_2 and e_1 x (0, 1, 1) vanish on one token only; (-1, -1, 1) vanishes on both."""
+    half, one = rational("1/2"), rational(1)
+    rays = [[0, 0, one], [0, one, 0], [one, 0, 0], [-half, 0, half], [0, -half, half]]
+    found = circle.edges(rationals([[1, 0], [0, 1]])).tolist()
+    assert sorted(found) == sorted(rays)
+
+
+def test_neurons_that_are_no_vertex_are_refused(monkeypatch):
+    """1 = x_1 + x_2 on these tokens is twice as dear as the constant: y = (1, 1) is 2 on it."""
+    tokens = rationals([[1, 0], [0, 1]])
+    rays = circle.edges(tokens).tolist()
+    dear = [rays.index([1, 0, 0]), rays.index([0, 1, 0])]
+    assert circle.least_norm(tokens, [1, 1]).norm == 1
+    monkeypatch.setattr(circle, "_vertex", lambda table, values: (dear, [1, 1]))
+    with pytest.raises(NotConverged, match="not those of a vertex"):
+        circle.least_norm(tokens, [1, 1])
 
 
 def test_no_other_neuron_makes_the_norm_smaller():

@@ -54,6 +54,7 @@ def test_heads_apart_are_heads_shared_with_zeros():
 
 def test_heads_are_split_into_integers():
     assert essential.split(7, 3) == [3, 2, 2]
+    assert essential.split(5, 1) == [5]
     assert [sum(essential.split(H, 4)) for H in range(4, 20)] == list(range(4, 20))
     with pytest.raises(ValueError, match=r"Theorem 6\.1 needs a head for each kernel, H >= M"):
         essential.split(2, 3)
@@ -91,6 +92,15 @@ def test_the_best_weights_do_not_pay_for_the_present():
     assert max(plain.best(0, 1).error, other.best(0, 1).error) <= unknown
     assert [moved(t) for t in range(3)] == [7, 0.5, 0.25]
     assert float(moved.tail(0)) == pytest.approx(8.0)
+
+
+def test_norms_of_kernels_are_whole_sums():
+    """1 + 1/4 + 1/9 + ..., and 1/2 + 1/4 + ... with signs."""
+    squares = kernels.later(kernels.power(2))
+    signs = kernels.alternating(kernels.later(kernels.exponential(Log(2))))
+    norms = essential.Memories("lin", (squares, signs), lambda H: (Log(2),), 20).norms()
+    assert norms == pytest.approx([math.pi**2 / 6, 1], rel=1e-12)
+    assert norms[1] >= 1
 
 
 def test_a_kernel_that_is_not_summable_is_refused():

@@ -166,6 +166,12 @@ def test_balls_when_the_weights_are_not_rational():
     assert floats[:, -1, 0].flip(0).numpy() == pytest.approx(expected, rel=1e-13)
 
 
+def test_log_heads_hold_a_power_that_begins_after_the_present():
+    fit = heads.fit("log", kernels.power(2), [2, 3], 30)
+    assert fit.kernel()[1:] == pytest.approx(np.arange(1, 30) ** -2.0, rel=1e-9)
+    assert fit.kernel()[0] == 0
+
+
 def test_what_a_fit_leaves_beyond_its_window_is_the_tail_of_the_kernel():
     fit = heads.fit("lin", kernels.exponential(1), [1, 2], 30)
     assert fit.error < 1e-9

@@ -8,6 +8,8 @@ law": the training error on CIFAR-10, beside 1 / m_h^0.27 + 1.05.
 Checked, for networks trained here:
 - (b) The training error falls with m_h, from each size to the next; a m_h^-b + c fits it, and
   its intervals stand beside the printed numbers. Six sizes do not tell a power from a logarithm.
+  The error is where the losses of the last quarter of a training are, and what networks of the
+  largest size have when they are judged again.
 - (a) Averaged spectra settle: those of the two largest sizes differ as two seeds of one size do.
 - What the theory says of such a head: its coupling is a function, whose POD is computed here
   (head_pod.py). Of the largest heads the first m terms, the truncation of Theorem 4.1's proof, are
