@@ -140,33 +140,39 @@ def compare(in_rounds, measured):
 
     The first turn warms up and is not timed: in it `same(fast(), slow())` asserts that both compute
     the same. `limit` is a part of the work that no way can leave out: it tells how much faster than
-    `slow` one could be at most. A `fast` that is over too soon for the clock makes several `calls` in
-    its turn.
+    `slow` one could be at most. `part` is a part of `fast`: `why` says {part} where its share goes.
+    A `fast` that is over too soon for the clock makes several `calls` in its turn. What makes several
+    steps in one call says so with `repeats`: seconds are told for one of them.
     """
 
     def compare(
-        name, *, fast, slow, same, against, target=None, limit=None, limit_is="", rounds=7, calls=1, why="", note="",
-        **params,
+        name, *, fast, slow, same, against, target=None, limit=None, limit_is="", part=None, rounds=7, calls=1,
+        repeats=1, why="", note="", **params,
     ):  # fmt: skip
         same(fast(), slow())
-        if limit:
-            limit()
+        others = [one for one in (limit, part) if one]
+        for one in others:
+            one()
         turns = []
 
         def turn():
-            last = seconds(limit, calls) if limit else None
-            turns.append((seconds(fast, calls), seconds(slow), last))
+            rest = {one: seconds(one, calls) for one in others}
+            turns.append((seconds(fast, calls), seconds(slow), rest))
 
         in_rounds(turn, rounds=rounds)
         ratios = [s / f for f, s, _ in turns]
-        most = statistics.median(s / l for _, s, l in turns) if limit else None
+        most = statistics.median(s / rest[limit] for _, s, rest in turns) if limit else None
+        if part:
+            share = statistics.median(rest[part] / f for f, _, rest in turns)
+            why = why.format(part=f"{100 * share:.0f} %")
         took = " against ".join(
-            f"{statistics.median(turn[i] for turn in turns):.3g}" for i in (0, 1)
+            f"{statistics.median(turn[i] for turn in turns) / repeats:.3g}" for i in (0, 1)
         )
+        each, of_each = (" a step", f" of {repeats} steps") if repeats > 1 else ("", "")
         measured(
             name, statistics.median(ratios), unit=benchmarks.TIMES, relation=">=", target=target, against=against,
-            limit=most, limit_is=limit_is, why=why, note=note, seconds=took,
-            turns=f"{len(turns)}, from {min(ratios):.3g} to {max(ratios):.3g}", **params,
+            limit=most, limit_is=limit_is, why=why, note=note, seconds=took + each,
+            turns=f"{len(turns)}{of_each}, from {min(ratios):.3g} to {max(ratios):.3g}", **params,
         )  # fmt: skip
 
     return compare

@@ -7,13 +7,15 @@ linear one, and no sum in outputs and gradients has terms of both signs: what m 
 change is at most gamma(m) of the number itself.
 """
 
+import itertools
+
 import pytest
 import torch
-from measuring import agree, within
+from measuring import agree, identical, within
 from scipy.linalg import hadamard
 from torch import nn
 
-from repro.jiang2024.trained_recurrent import PopulationLoss, Recurrent, toeplitz
+from repro.jiang2024.trained_recurrent import Kernel, PopulationLoss, Recurrent, toeplitz
 from repro.numerics import roundoff
 
 PART = 3
@@ -23,8 +25,8 @@ ROUNDS = {32: 31, 256: 15}  # the shorter, the more: a step of milliseconds is s
 STEPS = {32: 8, 256: 4}  # in a turn of either: one short step finds the other's things in the cache
 BATCH = 64
 WHY = (
-    "c W^s is made row by row: tau products with W forwards and as many backwards, whatever the batch, each little more"
-    " than a call of torch; at tau=32 autograd's own part of a step is as large. Buffers made once (out=) gain a twentieth"
+    "c W^s is made row by row, whatever the batch: {part} of such a step are its 2 (tau - 1) products of a vector"
+    " with W, the rest is what autograd and the calls of torch around them take"
 )
 
 
@@ -76,6 +78,40 @@ def steps(tau, weights, output, loss):
     return steps
 
 
+def products(kernel):
+    """The 2 (tau - 1) products of a vector with W in a step, and nothing else of it.
+
+    r_s = r_{s-1} W forwards, v_s = U g_s + W v_{s+1} backwards, as `Kernel` makes them; here all
+    g_s = 1. Both go into memory that is there. Gives all r_s and v_0.
+    """
+    W, U, tau = kernel.W.detach(), kernel.U.detach(), kernel.tau
+    r = kernel.c.detach().expand(tau, -1).contiguous()
+    v = torch.empty_like(r)
+    rows, back = r[:, None].unbind(), W[None].mT
+    backwards = tuple(reversed(v[:, None, None].unbind()))
+
+    def products():
+        v.copy_(U.mT.expand_as(v))
+        for earlier, own in itertools.pairwise(rows):
+            torch.mm(earlier, W, out=own)
+        for later, own in itertools.pairwise(backwards):
+            own.baddbmm_(later, back)
+        return r, v[0]
+
+    return products
+
+
+def repeated(tau, function):
+    """As often as `steps` makes a step in a turn."""
+
+    def repeated():
+        for _ in range(STEPS[tau]):
+            found = function()
+        return found
+
+    return repeated
+
+
 def gamma(m):
     """The part of itself that m roundings in a row may change a number by."""
     return m * roundoff.unit("float32") / (1 - m * roundoff.unit("float32"))
@@ -112,7 +148,8 @@ def test_kernel_form_against_stepping(compare, networks, switched_on, tau, batch
         same=within(2 * gamma(in_a_row(units, length, terms=size * length))),
         limit=steps(tau, [fixed], lambda: inputs @ fixed.mT, loss),
         limit_is="the one product with a kernel that is known", target=10,
-        rounds=ROUNDS[tau], units=units, tau=length, batch=size, why=WHY,
+        part=repeated(tau, products(kernel)), why=WHY, rounds=ROUNDS[tau], repeats=STEPS[tau], units=units, tau=length,
+        batch=size,
     )  # fmt: skip
 
 
@@ -173,7 +210,29 @@ def test_the_exact_error_against_a_batch(compare, networks, switched_on, tau):
         fast=steps(tau, [kernel.W, kernel.U, kernel.c], lambda: exact(kernel()), lambda error: error),
         slow=first, same=same, against="nn.RNN, step by step, on a batch of 64", target=10, rounds=ROUNDS[tau],
         limit=steps(tau, [fixed], lambda: exact(fixed), lambda error: error), limit_is="the error of a kernel that is known",
-        units=len(kernel.c), tau=length, why=WHY,
+        part=repeated(tau, products(kernel)), why=WHY, repeats=STEPS[tau], units=len(kernel.c), tau=length,
+    )  # fmt: skip
+
+
+# --- what a step is made of ----------------------------------------------------------------------
+
+
+@TAUS
+def test_the_products_with_W_alone(compare, networks, switched_on, tau):
+    """At most so much faster is a step that makes c W^s row by row, forwards and backwards."""
+    kernel, _ = networks(tau if switched_on else 4)
+
+    def same(found, wanted):
+        r, v = found
+        output, _, _, gradient = wanted
+        part = 2 * gamma(in_a_row(len(kernel.c), kernel.tau))
+        within(part)([r @ kernel.U.detach(), v], [output, gradient])
+
+    compare(
+        f"the products with W of an RNN's step, tau={tau}", fast=repeated(tau, products(kernel)),
+        slow=steps(tau, [kernel.W, kernel.U, kernel.c], kernel, torch.sum), same=same,
+        against="all that makes the kernel and its gradients: what a step could gain if it were only these",
+        rounds=ROUNDS[tau], repeats=STEPS[tau], products=2 * (kernel.tau - 1), units=len(kernel.c), tau=kernel.tau,
     )  # fmt: skip
 
 
@@ -199,5 +258,34 @@ def test_the_kernel_by_doubling(compare, networks, switched_on, tau):
         fast=steps(tau, weights, lambda: by_doubling(kernel), error(-1)),
         slow=steps(tau, weights, kernel, error(-1)),
         same=within(2 * gamma(in_a_row(len(kernel.c), kernel.tau, terms=kernel.tau))),
-        against="row by row, as it is trained; below 1: squares of W are not worth it", rounds=ROUNDS[tau], tau=kernel.tau,
+        against="row by row, as it is trained; below 1: squares of W are not worth it", rounds=ROUNDS[tau],
+        repeats=STEPS[tau], tau=kernel.tau,
+    )  # fmt: skip
+
+
+class IntoGivenMemory(Kernel):
+    """Kernel, with its rows in memory that is made once: r (tau, n), and each row as a matrix."""
+
+    @staticmethod
+    def forward(W, U, c, given):
+        r, rows = given
+        r[0] = c
+        for earlier, own in itertools.pairwise(rows):
+            torch.mm(earlier, W, out=own)
+        return r @ U, r
+
+
+@TAUS
+def test_the_kernel_in_memory_made_once(compare, networks, switched_on, tau):
+    """What it costs that every product asks for new memory, and that they are put together then."""
+    kernel, _ = networks(tau if switched_on else 4)
+    weights = [kernel.W, kernel.U, kernel.c]
+    r = torch.empty(kernel.tau, len(kernel.c))
+    given = r, r[:, None].unbind()
+    compare(
+        f"the kernel of an RNN in memory made once, tau={tau}",
+        fast=steps(tau, weights, lambda: IntoGivenMemory.apply(*weights, given)[0], error(-1)),
+        slow=steps(tau, weights, kernel, error(-1)), same=identical,
+        against="rows in new memory, as it is trained, which need not know how often they are asked for",
+        rounds=ROUNDS[tau], repeats=STEPS[tau], tau=kernel.tau,
     )  # fmt: skip

@@ -70,6 +70,21 @@ def test_the_limit_is_warmed_up_too(compare, taking, entries):
     assert (entries[0]["value"], entries[0]["limit"]) == (4, 8)
 
 
+def test_the_share_of_a_part_stands_in_the_reason(compare, taking, entries):
+    """3 of 4, 1 of 4 and 2 of 4 seconds; the first turn is not timed."""
+    fast, slow, part = taking(9, 4, 4, 4), taking(*[8] * 4), taking(9, 3, 1, 2)
+    compare("a", fast=fast, slow=slow, part=part, same=agreeing, against="b", why="{part} of it is c", rounds=3)  # fmt: skip
+    assert entries[0]["why"] == "50 % of it is c"
+    assert entries[0]["limit"] is None
+
+
+def test_what_makes_several_steps_at_once_tells_seconds_of_one(compare, taking, entries):
+    compare("a", fast=taking(1, 4), slow=taking(1, 12), same=agreeing, against="b", rounds=1, repeats=4)  # fmt: skip
+    assert entries[0]["value"] == 3
+    told = {"seconds": "1 against 3 a step", "turns": "1 of 4 steps, from 3 to 3"}
+    assert entries[0]["params"] == told
+
+
 def test_what_is_compared_are_the_results_of_what_is_timed(compare, taking, entries):
     seen = []
 
