@@ -178,6 +178,8 @@ def test_convolutions_are_numpys():
     assert essential.convolutions(rho[None, :3], x[:, None])[0, 0] == pytest.approx(
         x[6] * rho[0] + x[5] * rho[1] + x[4] * rho[2]
     )
+    short = essential.convolutions(rho[None], x[:2, None])[0, 0]
+    assert short == pytest.approx(x[1] * rho[0] + x[0] * rho[1]), "longer than the sequence"
 
 
 def test_the_mean_logit_of_a_softmax_is_as_small_as_the_round_off_bound_says():

@@ -72,6 +72,9 @@ def test_explicit_constants_of_the_other_lemmas_by_hand():
     by_hand = 5 * M_2 * math.e * (2 / (1 - math.exp(-0.005)) / 40) ** 2 / (1 - math.exp(-0.02))
     assert float(E_3(40, 2)) == pytest.approx(by_hand, rel=1e-6)
     assert E_3.last == 198
+    printed = printed_bounds.exponential_kernel(5, 2, printed=True)
+    assert float(printed(40, 2)) == pytest.approx(by_hand / 4, rel=1e-6)
+    assert printed_bounds.exponential_kernel(5, "1/99").last == 1
     E_6 = printed_bounds.power_kernel(5, "7/2")
     by_hand = 5 * M_2 * math.e * (2**2.01 / 0.01 / 40) ** 2 * float(flint.arb("1.0001").zeta())
     assert float(E_6(40, 2)) == pytest.approx(by_hand, rel=1e-6)
@@ -91,6 +94,10 @@ def test_a_minimum_over_all_n_is_not_called_settled_too_early():
     bound = printed_bounds.exponential_delta(20, printed=True)
     assert not bound._settled(400, 3, bound(400, 3) / 2)
     assert bound._settled(400, 3, bound(400, 3) / 10**6)
+    reach = float(printed_bounds.peak(3).distance * 400 / bound.growth)
+    least = min(math.factorial(l) / reach**l for l in range(40))
+    assert not bound._settled(400, 3, bound(400, 3) * least * 1.01)
+    assert bound._settled(400, 3, bound(400, 3) * least * 0.99)
 
 
 def test_heads_are_the_first_at_which_the_bound_is_below_the_level():
@@ -102,6 +109,15 @@ def test_heads_are_the_first_at_which_the_bound_is_below_the_level():
     ):
         m = bound.heads(level)
         assert bound.least(m) < rational(level) <= bound.least(m - 1)
+
+
+def test_heads_look_no_further_than_the_lemma_admits():
+    """With so small a level a larger n would do better at once, and the last is the best."""
+    bound, level = printed_bounds.Bound(flint.arb(1), flint.arb(100), printed_bounds.FEW + 1), 1e-30
+    least = min(bound._threshold(n, level) for n in range(1, bound.last + 1))
+    assert bound.heads(level) == math.floor(float(least)) + 1
+    m = bound.heads(level)
+    assert bound.best_n(m) == bound.last
 
 
 def test_numbers_of_the_audit():
