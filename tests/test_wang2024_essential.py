@@ -94,6 +94,28 @@ def test_the_best_weights_do_not_pay_for_the_present():
     assert float(moved.tail(0)) == pytest.approx(8.0)
 
 
+def test_the_examples_are_what_they_are_called():
+    after = np.arange(1.0, 6)
+    by_hand = {
+        "lin": [np.exp(-after) * np.cos(c * after) for c in (1, 3)],
+        "log": [(1 + after) ** -4, after**-4 * np.cos(np.log(after))],
+        "log, heavy": [(1 + after) ** -2.5, after**-2.5 * np.cos(np.log(after))],
+    }
+    exponents = {"lin": (0.5, 1, 1.5), "log": (2, 3, 4), "log, heavy": (1.5, 2, 2.5)}
+    assert list(essential.EXAMPLES) == list(by_hand)
+    for name, example in essential.EXAMPLES.items():
+        values = example.values(6)
+        assert values[:, 0].tolist() == [1, 1]
+        assert values[:, 1:] == pytest.approx(np.array(by_hand[name]), rel=1e-12)
+        assert example.exponents(3) == exponents[name]
+        assert name.startswith(example.rpe)
+
+
+def test_the_box_of_the_readout_has_room_for_the_error_of_attention():
+    assert essential.box([2, 3]) == 4
+    assert essential.box([2, 3], 5) == 8
+
+
 def test_norms_of_kernels_are_whole_sums():
     """1 + 1/4 + 1/9 + ..., and 1/2 + 1/4 + ... with signs."""
     squares = kernels.later(kernels.power(2))
