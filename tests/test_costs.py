@@ -1,6 +1,8 @@
 """What runs of claims cost: seconds, trainings and functions of each claim, memory of each test."""
 
 import importlib
+import itertools
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from repro.costs.claims import WAITING, Samples
 from repro.training import Store
 
 FILE = "claims/demo2025/test_lemma_1_demo.py"
+ROOT = Path(__file__).parent.parent
 
 
 # --- from results and samples --------------------------------------------------------------------
@@ -46,7 +49,8 @@ def seen(folder, *several):
     """Samples of processes, each told as [(claim, ours, library, function, seconds)], {test: bytes}."""
     for number, (spent, peaks) in enumerate(several):
         held = {"peaks": peaks, "added": {test: most - 4 for test, most in peaks.items()}}
-        files.write_json(folder / f"costs/gw{number}.json", {"spent": spent, **held})
+        found = {"spent": spent, **held, "span": [10.0, 20.0 + number]}
+        files.write_json(folder / f"costs/gw{number}.json", found)
     return Samples(folder)
 
 
@@ -94,6 +98,26 @@ def test_who_waits_for_a_training_pays_nothing_for_it(tmp_path):
 def test_the_place_where_the_store_waits_is_still_called_so():
     code = Store._hold.__wrapped__.__code__  # type: ignore[attr-defined]
     assert f"repro/training/{Path(code.co_filename).name}: {code.co_qualname}" == WAITING
+
+
+def test_the_seconds_of_a_run_by_what_is_done_in_them(tmp_path):
+    spent = [
+        ("a", "repro/numerics/l1.py: best", "scipy", "x", 2.0),
+        ("a", "repro/jiang2024/trained_vit.py: Images.moments", "", "", 3.0),
+        ("b", "repro/jiang2024/rate.py: f", "", "", 1.0),
+        ("b", "repro/numerics/exact.py: f", "", "", 5.0),
+        ("b", WAITING, "filelock", "acquire", 90.0),
+        ("b", "", "_pytest", "x", 0.5),
+    ]
+    judged, numerics, constructions, *_ = of_claims.KINDS
+    found = seen(tmp_path, (spent[:3], {}), (spent[3:], {})).kinds()
+    wanted = {numerics: 7.0, judged: 3.0, constructions: 1.0, "other": 0.5}
+    assert list(found.items()) == list(wanted.items())
+
+
+def test_every_kind_names_files_that_are_there():
+    for place in itertools.chain(*of_claims.KINDS.values()):
+        assert list(ROOT.glob(f"{place}*")), place
 
 
 def test_the_table_keeps_the_dearest_ten_and_their_largest_functions():
@@ -152,6 +176,17 @@ def test_a_library_is_named_by_its_package_and_files_elsewhere_have_no_name():
     assert sampling.library(importlib.import_module.__code__.co_filename) == "importlib"
     assert sampling.library(BuiltinImporter.find_spec.__code__.co_filename) == "importlib"
     assert sampling.library("/somewhere/else.py") == ""
+
+
+def test_while_it_looks_threads_change_places_at_once_and_then_as_before(tmp_path):
+    before = sys.getswitchinterval()
+    sampler = sampling.Sampler(tmp_path)
+    sampler.start()
+    meanwhile = sys.getswitchinterval()
+    sampler.end()
+    assert meanwhile == pytest.approx(sampling.AT_ONCE)
+    assert meanwhile < before / 10
+    assert sys.getswitchinterval() == before
 
 
 # --- runs ----------------------------------------------------------------------------------------
@@ -250,9 +285,31 @@ def test_claims_that_need_data_are_told_apart():
 def test_two_workers_are_at_work_and_hinder_each_other():
     """100 s of work in 62.5 s of two workers, 0.8; what takes 60 s beside another takes 48 alone."""
     together = {"workers": 2, "seconds": 62.5, "busy": {"a": 60.0, "b": 40.0}}
-    assert runs.shared(together, {"busy": {"a": 48.0}})[0] == pytest.approx(0.8 * 0.8)
+    reached, told = runs.shared(together, {"busy": {"a": 48.0}})
+    assert reached == pytest.approx(0.8 * 0.8)
+    assert told == (
+        "20.0 % of the workers' time passes without a test; "
+        "tests take 25.0 % longer beside another worker than alone"
+    )
     reached, told = runs.shared(together, None)
     assert (reached, "not been measured" in told) == (pytest.approx(0.8), True)
+
+
+def test_when_workers_have_no_test_is_told_where_it_was_seen():
+    """Of 125 s 25 are idle: 10 at the start, 5 at the end, and so 10 between tests."""
+    together = {"workers": 2, "seconds": 62.5, "busy": {"a": 100.0}, "idle": {"before": 10.0, "after": 5.0}}  # fmt: skip
+    told = ": 8.0 % before, 4.0 % after, 8.0 % between two;"
+    assert told in runs.shared(together, None)[1]
+
+
+def test_a_run_tells_what_passes_before_the_first_test_and_after_the_last(demo):
+    """Events of one clock, in their order: the run begins, tests begin and end, the run ends."""
+    demo.claim("lemma-1")
+    found = runs.timed(demo.root, 2, "claims")
+    assert found.samples.spans
+    assert list(found.idle) == ["before the first test", "after the last"]
+    assert min(found.idle.values()) > 0
+    assert sum(found.idle.values()) < 2 * found.seconds
 
 
 def test_an_ordinary_run_is_not_watched(demo):
@@ -288,6 +345,8 @@ def test_what_the_last_runs_left_counts_if_they_trained_nothing(tmp_path):
     found = left(tmp_path)["together"]
     assert (found["seconds"], found["busy"], found["workers"]) == (40.0, {"a.py": 30.0}, 2)
     assert left(tmp_path, reason="computed: no entry") == {}
+    for lacking in ("missing", "damaged"):
+        assert left(tmp_path, reason=lacking) == {}, "what needs it did not run"
     assert left(tmp_path, scale="smoke") == {}
     assert left(tmp_path, finished=None) == {}
 
@@ -316,12 +375,22 @@ def test_a_file_that_is_not_there_and_one_without_claims(tmp_path, monkeypatch, 
     assert ended.value.code == 2
     assert "there is no nonexist.py here: name claim files" in capsys.readouterr().err
     (tmp_path / "test_other.py").touch()
-    nothing = runs.Timed(1, 1.0, 5, [], Samples(tmp_path), 0)
+    nothing = runs.Timed(1, 1.0, 5, [], Samples(tmp_path), 0, {})
     monkeypatch.setattr(runs, "timed", lambda root, workers, *arguments: nothing)
     assert command.main(["test_other.py"]) == 2
     said = capsys.readouterr()
     assert said.out.startswith("no claim has run")
     assert "pytest ended with 5" in said.err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, monkeypatch):
+    """`| head`: what reads is gone before the table is written."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    nothing = runs.Timed(1, 1.0, 0, [], Samples(tmp_path), 0, {})
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert command._show(nothing) == 2
 
 
 def test_without_arguments_it_says_what_there_is(capsys):

@@ -5,12 +5,13 @@
 FILE ...     these claim files at laptop scale: printed, and not kept
 
 Each tells the dearest claims, the functions in which they spend their time, and the claims that
-take most memory. But for --cold, finished trainings are taken from the store and none is made: what
-is not there is left out. --run and --cold write artifacts/costs.json, which `make bench` puts
-beside its own figures.
+add most to the memory of their process. But for --cold, finished trainings are taken from the store
+and none is made: what is not there is left out. --run and --cold write artifacts/costs.json, which
+`make bench` puts beside its own figures.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,22 +59,26 @@ def _keep(root: Path, name: str, found: dict[str, Any]) -> None:
 
 
 def _show(run: runs.Timed) -> int:
-    for line in told(run):
-        print(line)
+    try:
+        for line in told(run):
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _warn(run.exit)
     return 0 if run.claims else 2
 
 
 def told(run: runs.Timed) -> Iterator[str]:
-    """A table of each claim: its functions and their share; then the largest test of each."""
+    """A table of each claim: its functions and their share; then what its largest test added."""
     if not run.claims:
         yield "no claim has run: is this a claim file? are its trainings in the store?"
     for row in run.rows:
         yield f"{row['id']}: {row['seconds']:.1f} s"
         yield from (f"{100 * share:5.1f} %  {name}" for name, share in row["functions"][:SHOWN])
     if run.samples.peaks:
-        yield "most memory"
-        yield from (f"{peak / 1e9:5.2f} GB {test}" for test, peak in run.samples.largest())
+        yield "added most to the memory of the process"
+        yield from (f"{added / 1e9:5.2f} GB {test}" for test, added in run.samples.largest())
 
 
 def _warn(code: int) -> None:

@@ -13,6 +13,22 @@ FUNCTIONS = 5  # kept of each claim: those in which it spends most
 LARGEST = 5  # claims that take most memory
 WAITING = "repro/training/store.py: Store._hold"  # for a training that another worker makes
 
+KINDS = {  # by what the names of their functions begin with
+    "trained networks judged again": (
+        "repro/jiang2024/vit.py", "repro/jiang2024/minilm.py", "repro/jiang2024/convolution.py",
+        "repro/jiang2024/translation.py", "repro/jiang2024/scores.py", "repro/jiang2024/bleu.py",
+        "repro/jiang2024/trained_", "repro/wang2024/trained_", "repro/wang2024/t5.py",
+        "repro/fang2022/experiments.py", "repro/fang2022/comparison.py",
+    ),
+    "exact numbers, balls, linear programs and other numerics": ("repro/numerics/",),
+    "the papers' constructions": ("repro/fang2022/", "repro/jiang2024/", "repro/wang2024/"),
+    "figures": ("repro/figures.py",),
+    "the harness, its files and the page": (
+        "repro/harness/", "repro/files.py", "repro/report/", "repro/training/",
+    ),
+    "the claims' own lines": ("claims/",),
+}  # fmt: skip
+
 Claims = Iterable[Mapping[str, Any]]
 
 
@@ -24,9 +40,10 @@ def trainings(claims: Claims) -> Iterator[tuple[str, float]]:
 
 
 def left_out(claims: Claims) -> int:
-    """Tests that did not run to their end, since a training that they need is not in the store."""
+    """Tests that did not run to their end, since the store lacks a training or has it damaged."""
     tests = (test for claim in claims for test in claim["tests"])
-    return sum(any(entry.get("reason") == "missing" for entry in test["store"]) for test in tests)
+    lacking = ("missing", "damaged")
+    return sum(any(entry.get("reason") in lacking for entry in test["store"]) for test in tests)
 
 
 def seconds(claims: Claims) -> float:
@@ -53,15 +70,26 @@ class Samples:
         self.spent: dict[str, dict[sampling.Place, float]] = defaultdict(lambda: defaultdict(float))
         self.peaks: dict[str, int] = {}
         self.added: dict[str, int] = {}
+        self.spans: list[tuple[float, float]] = []  # of each process: its first and its last test
         for file in sorted((artifacts / sampling.FOLDER).glob("*.json")):
             found = files.read_json(file)
             self.peaks |= found["peaks"]
             self.added |= found["added"]
+            self.spans += [tuple(found["span"])] if found["span"] else []
             for claim, ours, library, function, seconds in found["spent"]:
                 self.spent[claim][ours, library, function] += seconds
 
     def waited(self, claim: str) -> float:
         return sum(spent for (ours, *_), spent in self.spent[claim].items() if ours == WAITING)
+
+    def kinds(self) -> dict[str, float]:
+        """Seconds of all claims by what is done in them; most first."""
+        found: dict[str, float] = defaultdict(float)
+        for places in self.spent.values():
+            for (ours, *_), spent in places.items():
+                if ours != WAITING:
+                    found[kind(ours)] += spent
+        return dict(sorted(found.items(), key=lambda one: -one[1]))
 
     def functions(self, claim: str) -> list[tuple[str, float]]:
         """Our functions at work, each with the library that it has called, and their share."""
@@ -79,6 +107,14 @@ class Samples:
         for test, added in sorted(self.added.items(), key=lambda one: -one[1]):
             found.setdefault(test.partition("::")[0], (test, added))
         return list(found.values())[:LARGEST]
+
+
+def kind(ours: str) -> str:
+    """What is done in a function of ours, by its file; the first of KINDS that has it."""
+    for words, places in KINDS.items():
+        if ours.startswith(places):
+            return words
+    return "other"
 
 
 def _name(ours: str, library: str, part: Mapping[str, float]) -> str:

@@ -36,6 +36,7 @@ class Timed:
     claims: list[dict[str, Any]]
     samples: of_claims.Samples
     peak: int  # of the largest process
+    idle: dict[str, float]  # seconds in which a worker had no test, of all workers
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -51,6 +52,8 @@ class Timed:
             "peak": self.peak,
             "largest": self.samples.largest(),
             "dearest": of_claims.dearest(self.rows),
+            "kinds": self.samples.kinds(),
+            "idle": self.idle,
         }
 
 
@@ -67,12 +70,16 @@ def timed(root: Path, workers: int, *arguments: str) -> Timed:
         process = subprocess.Popen(command, **silent)
         with _watched(process.pid) as peaks:
             process.wait()
-        spent = time.monotonic() - began
+        ended = time.monotonic()
         samples = of_claims.Samples(folder)
         known = latest_results(folder).get("claims", [])
     ran = [claim for claim in known if claim["tests"]]
     peak = max([*peaks.values(), *samples.peaks.values()], default=0)
-    return Timed(workers, spent, process.returncode, ran, samples, peak)
+    idle = {
+        "before the first test": sum(first - began for first, _ in samples.spans),
+        "after the last": sum(ended - last for _, last in samples.spans),
+    }
+    return Timed(workers, ended - began, process.returncode, ran, samples, peak, idle)
 
 
 def pytest_command(folder: Path, *arguments: str) -> list[str]:
@@ -143,14 +150,30 @@ def with_and_without_data(claims: of_claims.Claims, rows: of_claims.Claims) -> d
 
 
 def shared(together: Mapping[str, Any], alone: Mapping[str, Any] | None) -> tuple[float, str]:
-    """How much of the ideal speed-up is reached: all at work, and none slower for the others."""
-    at_work = sum(together["busy"].values()) / (together["workers"] * together["seconds"])
-    told = f"at work {at_work:.2f} of the time"
+    """How much of the ideal speed-up is reached: all at work, and none slower for the others.
+
+    And what is lost, as far as it was measured: `idle` is, for each worker, all before its first
+    test and after its last; the rest passes between two tests.
+    """
+    whole = together["workers"] * together["seconds"]
+    at_work = sum(together["busy"].values()) / whole
+    told = f"{_percent(1 - at_work)} of the workers' time passes without a test"
+    if "idle" in together:
+        parts = {when: spent / whole for when, spent in together["idle"].items()}
+        parts["between two"] = 1 - at_work - sum(parts.values())
+        told += f": {', '.join(f'{_percent(part)} {when}' for when, part in parts.items())}"
     if not alone:
         return at_work, f"{told}; what they cost each other has not been measured (`make costs`)"
-    hindered = sum(together["busy"][file] for file in alone["busy"])
-    part = sum(alone["busy"].values()) / hindered
-    return at_work * part, f"{told}; alone a worker takes {part:.2f} of its time beside another"
+    beside = sum(together["busy"][file] for file in alone["busy"])
+    by_itself = sum(alone["busy"].values())
+    told += (
+        f"; tests take {_percent(beside / by_itself - 1)} longer beside another worker than alone"
+    )
+    return at_work * by_itself / beside, told
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.1f} %"
 
 
 def measured_run(root: Path, *chosen: str) -> dict[str, Any]:
@@ -188,12 +211,16 @@ def latest_results(artifacts: Path) -> dict[str, Any]:
 
 
 def left_by_runs(artifacts: Path) -> dict[str, Any]:
-    """What `--run` measures, from the last runs at laptop scale; empty if they trained anything."""
+    """What `--run` measures, from the last runs at laptop scale.
+
+    Empty if they trained anything, and if a training was missing: what needs it did not run.
+    """
     claims = [claim for claim in latest_results(artifacts).get("claims", []) if claim["tests"]]
     tests = [test for claim in claims for test in claim["tests"]]
     headers = [_first(artifacts / "runs" / f"{id}.json") for id in {test["run"] for test in tests}]
     whole = all(run.get("finished") and run.get("scale") == "laptop" for run in headers)
-    if not headers or not whole or any(of_claims.trainings(claims)):
+    warm = not any(of_claims.trainings(claims)) and not of_claims.left_out(claims)
+    if not headers or not whole or not warm:
         return {}
     return {
         "together": {

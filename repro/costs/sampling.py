@@ -6,7 +6,12 @@ adds the time since its last look to it, for the claim that runs. C code that do
 threads run delays a look, and the time goes to its caller. A function of a library counts for the
 function of ours that called it: a place is ours, the library, and the function that it is in.
 
-At the end each process leaves its sums in the folder of artifacts, under costs/.
+Python lets a waiting thread in after 5 ms, or sooner where the one at work gives way of its own
+accord (numpy's get_state does, which hypothesis calls before every example): such a place would
+catch each look of the 5 ms before it. So while a process is watched threads change places at once.
+
+At the end each process leaves its sums in the folder of artifacts, under costs/, and when its first
+test began and its last ended.
 """
 
 import contextlib
@@ -30,6 +35,7 @@ from repro.harness.plugin import CONTEXT
 
 FOLDER = "costs"  # in the folder of artifacts: a file for each process
 PAUSE = 0.05  # seconds between two looks
+AT_ONCE = 1e-4  # seconds that a look waits for its turn
 LIBRARIES = [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
 
 
@@ -47,6 +53,7 @@ class Watch:
         self.sampler, self.out = Sampler(root), out
         self.peaks: dict[str, int] = {}
         self.added: dict[str, int] = {}  # at the peak, to what the process held before the test
+        self.span: list[float] = []  # when the first test began and the last ended
 
     def pytest_sessionstart(self) -> None:
         self.sampler.start()
@@ -54,12 +61,14 @@ class Watch:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.sampler.claim = item.nodeid.partition("::")[0]
+        began = self.span[0] if self.span else time.monotonic()
         _forget_peak()
         before = memory("VmRSS")
         try:
             return (yield)
         finally:
             self.sampler.claim = ""
+            self.span = [began, time.monotonic()]
             self.peaks[item.nodeid] = peak()
             self.added[item.nodeid] = peak() - before
 
@@ -71,7 +80,8 @@ class Watch:
             for claim, places in self.sampler.spent.items()
             for place, seconds in places.items()
         ]
-        files.write_json(self.out, {"spent": spent, "peaks": self.peaks, "added": self.added})
+        held = {"peaks": self.peaks, "added": self.added}
+        files.write_json(self.out, {"spent": spent, **held, "span": self.span})
 
 
 Place = tuple[str, str, str]  # a function of ours, and a library with its function, or nothing
@@ -97,9 +107,15 @@ class Sampler(threading.Thread):
                 self.spent[self.claim][place] += now - last
             last = now
 
+    def start(self) -> None:
+        self._before = sys.getswitchinterval()
+        sys.setswitchinterval(AT_ONCE)
+        super().start()
+
     def end(self) -> None:
         self._over.set()
         self.join()
+        sys.setswitchinterval(self._before)
 
     def _look(self) -> Place:
         """No frame is kept beyond this: it would keep the arrays of its function alive."""
