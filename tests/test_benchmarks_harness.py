@@ -1,6 +1,7 @@
 """What the harness costs: a claim, the list of all, two workers, their memory.
 
-By `make bench` (measuring.py). The run of all claims is that of `make costs`.
+By `make bench` (measuring.py). Claims and the list are run here, in processes of their own; the run
+of all claims is that of `make costs`.
 """
 
 import os
@@ -12,12 +13,14 @@ from pathlib import Path
 import pytest
 from demo import PASSES
 
-from repro.costs import runs
+from repro.costs import runs, sampling
 
 PART = 6
 pytestmark = pytest.mark.timing
 ROOT = Path(__file__).parent.parent
-LATER = "a run of all claims with all trainings in the store, by the clock (`make costs`)"
+
+
+# --- processes that are run here -----------------------------------------------------------------
 
 
 def work(function):
@@ -25,53 +28,61 @@ def work(function):
     before = os.times()
     function()
     after = os.times()
-    return (
-        after.children_user - before.children_user + after.children_system - before.children_system
+    user, system = (
+        getattr(after, kind) - getattr(before, kind)
+        for kind in ("children_user", "children_system")
     )
+    return user + system
 
 
-def test_what_the_harness_adds_to_a_claim(benchmark, measured, switched_on, demo):
+@pytest.fixture
+def in_turns(in_rounds):
+    """What each of two functions works, in turns; the medians."""
+
+    def in_turns(*functions, rounds):
+        turns = []
+        in_rounds(lambda: turns.append([work(one) for one in functions]), rounds=rounds)
+        return [statistics.median(times) for times in zip(*turns, strict=True)]
+
+    return in_turns
+
+
+def test_what_the_harness_adds_to_a_claim(in_turns, measured, switched_on, demo):
     """Many claim tests in one file against as many plain tests that do as little."""
     count = 200 if switched_on else 2
     many = f"\nimport pytest\n\n@pytest.mark.parametrize('k', range({count}))"
-    claims = PASSES.replace("\nimport pytest\n", many).replace("(claim)", "(claim, k)")
-    demo.claim("lemma-1", claims)
+    demo.claim(
+        "lemma-1", PASSES.replace("\nimport pytest\n", many).replace("(claim)", "(claim, k)")
+    )
     (demo.root / "test_plain.py").write_text(f"{many}\ndef test_plain(k):\n    assert 0.5 <= 1.0\n")
-    turns = []
-
-    def turn():
-        plain = work(lambda: demo.run("-q", "test_plain.py"))
-        turns.append((plain, work(lambda: demo.run("-q", "claims"))))
-
-    benchmark.pedantic(turn, rounds=3)
-    added, bare = (
-        statistics.median(times) for times in zip(*((c - p, p) for p, c in turns), strict=True)
+    plain, claims = in_turns(
+        lambda: demo.run("-q", "test_plain.py"), lambda: demo.run("-q", "claims"), rounds=3
     )
     measured(
-        "what the harness adds to a claim", 1000 * added / count, unit="ms", relation="<=", target=20, tests=count,
+        "what the harness adds to a claim", 1000 * (claims - plain) / count, unit="ms", relation="<=", target=20,
         against="as many plain tests, by processor time; the start of the harness and its page are included",
-        note=f"a plain test takes {1000 * bare / count:.1f} ms, its start shared out",
+        note=f"a plain test takes {1000 * plain / count:.1f} ms, its start shared out", tests=count,
     )  # fmt: skip
 
 
-def test_listing(benchmark, measured, switched_on, tmp_path):
+def test_listing(in_turns, measured, switched_on, tmp_path):
     """All claims by name; torch is not imported for that. The first time everything is compiled."""
-    some = ["claims"] if switched_on else ["claims/fang2022/test_section_2_model.py"]
     environment = runs.keeping_compiled(tmp_path)
-    turns = []
 
-    def run(*arguments):
+    def python(*arguments):
         command = [sys.executable, *arguments]
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
 
-    def turn():
-        bare = work(lambda: run("-c", "import pytest, xdist, pytest_benchmark, hypothesis"))
-        turns.append((bare, work(lambda: run("-m", "pytest", "--co", "-q", *some))))
+    def imports():
+        python("-c", "import pytest, xdist, pytest_benchmark, hypothesis")
 
-    turn()
-    (_, first), *_ = turns
-    benchmark.pedantic(turn, rounds=5)
-    bare, listed = (statistics.median(times) for times in zip(*turns[1:], strict=True))
+    def lists():
+        some = "claims" if switched_on else "claims/fang2022/test_section_2_model.py"
+        python("-m", "pytest", "--co", "-q", some)
+
+    imports()
+    first = work(lists)
+    bare, listed = in_turns(imports, lists, rounds=5)
     measured(
         "listing all claims", listed, unit="s", relation="<=", target=3, against="pytest --co -q, by processor time",
         limit=bare, limit_is="to import pytest and its plugins",
@@ -80,48 +91,51 @@ def test_listing(benchmark, measured, switched_on, tmp_path):
     )  # fmt: skip
 
 
-NOTHING = {"workers": 2, "seconds": 1.0, "busy": {"claims/x.py": 1.5}, "peak": 1, "tests": 1}
+# --- the run of `make costs` ---------------------------------------------------------------------
+
+WARM = "a run of all claims with all trainings in the store, by the clock (`make costs`)"
+ANEW = (
+    "all of it is computed anew: nothing but trainings and searches is kept between runs, as a claim that only compares"
+    " stored numbers would check nothing"
+)
 
 
 @pytest.fixture
-def run(switched_on):
-    """Of `make costs`, or what the last runs left."""
+def run():
+    """The latest whole one: of `make costs`, or what the last runs left, or the snapshot's."""
     found = runs.read(ROOT / "artifacts").get("run") or runs.left_by_runs(ROOT / "artifacts")
-    if switched_on:
-        _check(found)
-    return found or {"together": NOTHING, "alone": NOTHING}
-
-
-def _check(found):
-    """Only a whole run has figures to tell."""
     if not found:
         pytest.skip("make costs has not been run")
     for one in filter(None, (found["together"], found["alone"])):
         if one.get("exit") or one.get("left out"):
-            tests = (
-                f"{one['left out']} tests had no trainings in the store, exit code {one['exit']}"
-            )
-            pytest.skip(f"the last `make costs` was not whole: {tests}; run `make claims` first")
+            pytest.skip(
+                f"the last `make costs` was not whole: {one['left out']} tests had no trainings in the store, "
+                f"exit code {one['exit']}; run `make claims` first"
+            )  # fmt: skip
+    return found
+
+
+def made_of(kinds):
+    """On what a run spends its seconds, most first; runs of before did not tell."""
+    whole = sum(kinds.values())
+    return ", ".join(f"{100 * spent / whole:.0f} % {kind}" for kind, spent in kinds.items())
 
 
 def test_a_warm_run(benchmark, measured, run):
     warm = benchmark.pedantic(lambda: run["together"])
-    even = sum(warm["busy"].values()) / warm["workers"]
+    told = made_of(warm.get("kinds", {}))
     measured(
-        "warm laptop run", warm["seconds"], unit="s", relation="<=", target=60, against=LATER, tests=warm["tests"],
-        workers=warm["workers"], limit=even, limit_is="the seconds of its tests, shared out evenly",
-        why="what is not a training is computed anew in every run: trained networks are judged again, exact and "
-        "certified arithmetic is done again; the table below has the claims on which the seconds go",
+        "warm laptop run", warm["seconds"], unit="s", relation="<=", target=60, against=WARM,
+        limit=sum(warm["busy"].values()) / warm["workers"], limit_is="the seconds of its tests, shared out evenly",
+        why=f"{told}; {ANEW}" if told else ANEW, tests=warm["tests"], workers=warm["workers"],
     )  # fmt: skip
 
 
 def test_two_workers(benchmark, measured, run):
-    reached, told = benchmark.pedantic(lambda: runs.shared(run["together"], run["alone"]))
+    reached, lost = benchmark.pedantic(lambda: runs.shared(run["together"], run["alone"]))
     measured(
-        "two workers, of the ideal speed-up", reached, unit="of 1", relation=">=", target=0.85, limit=1.0,
-        limit_is="both always at work, neither slower for the other", against=LATER,
-        note=told,
-        why="two workers share caches and memory, and virtual cores may be threads of one; at the end one waits",
+        "two workers, of the ideal speed-up", reached, unit="of 1", relation=">=", target=0.85, against=WARM,
+        limit=1.0, limit_is="both always at work, neither slower for the other", why=lost, lost=lost,
     )  # fmt: skip
 
 
@@ -132,21 +146,21 @@ def largest_of(run):
     return run.get("peak") or 0, ", ".join(told)
 
 
-def test_the_memory_of_a_worker(benchmark, measured, switched_on, run):
+def test_the_memory_of_a_worker(benchmark, measured, run):
     """Of the warm run, or of the one from nothing (`python -m repro.costs --cold`) if that is more."""
     cold = runs.read(ROOT / "artifacts").get("cold", {}).get("laptop", {})
     peak, told = benchmark.pedantic(lambda: max(map(largest_of, (run["together"], cold))))
-    if switched_on and not peak:
+    if not peak:
         pytest.skip("make costs has not been run")
     measured(
-        "largest process of a laptop run, at its peak", peak / 1e9, unit="GB",
-        relation="<=", target=2, against="all claims at laptop scale, with and without trainings in the store",
-        limit=imported() / 1e9 if switched_on else None, limit_is="a process that has imported torch",
+        "largest process of a laptop run, at its peak", peak / 1e9, unit="GB", relation="<=", target=2,
+        against="all claims at laptop scale, with and without trainings in the store",
+        limit=with_torch_imported() / 1e9, limit_is="a process that has imported torch",
         note=told and f"added most: {told}", why="the claims that add most are told beside it",
     )  # fmt: skip
 
 
-def imported():
-    """Bytes of a process that has imported torch."""
-    code = "import torch; from repro.costs import sampling; print(sampling.peak())"
+def with_torch_imported():
+    """Bytes of a process that has done nothing else."""
+    code = f"import torch; from {sampling.__name__} import peak; print(peak())"
     return int(subprocess.check_output([sys.executable, "-c", code], cwd=ROOT))

@@ -13,16 +13,15 @@ PART = 7
 pytestmark = pytest.mark.timing
 ARTIFACTS = Path(__file__).parent.parent / "artifacts"
 BY_THE_CLOCK = "one run from an empty store, two workers, by the clock"
-NOTHING = {"seconds": 1.0, "workers": 2, "work without data": 1.0, "longest": 1.0, "tests": 1}
 
 
 @pytest.fixture
-def cold(switched_on):
+def cold():
+    """The latest of each scale; where this machine has made none, the snapshot's."""
+
     def cold(scale):
         found = runs.read(ARTIFACTS).get("cold", {}).get(scale)
-        if switched_on and not found:
-            pytest.skip("python -m repro.costs --cold has not been run")
-        return found or NOTHING
+        return found or pytest.skip("python -m repro.costs --cold has not been run")
 
     return cold
 
