@@ -60,6 +60,28 @@ def test_the_sign_changes_where_it_was_asked_to():
     assert last == pytest.approx([0.5, 1, 0, -1, 0, 1])
 
 
+def test_members_by_hand():
+    """n = 1: twice the areas under f' / 2."""
+    at = np.array([0.25, 0.5, 1.0])
+    power, ramp = jackson.power(1), jackson.ramp(1, 0.5)
+    assert power.f(at).tolist() == [0.0625, 0.25, 1]
+    assert (power.M, ramp.M) == (2, 2)
+    assert ramp.f(at).tolist() == [0.125, 0.5, 1.5]
+    turn = jackson.switching(1, [0.5], 0.25)  # f' = 1 from 1/4 on, and falls from 3/8 to 5/8
+    assert turn.f(at).tolist() == [0.25, 0.625, -0.25]
+    steep = jackson.spline(1, [0.5, 1.0], [2.0, -3.0])
+    assert steep.M == 6
+    assert steep.f(at).tolist() == [0.25, 1, 1 - 0.5]
+    assert jackson.wave(2, 3).f(at) == pytest.approx(at**3 * np.cos(3 * at))
+
+
+def test_the_derivative_of_a_wave_is_sought_on_the_interval():
+    """5 x^2 sin 5x - 2 x cos 5x is smaller on [0, 1] than beyond."""
+    x = np.linspace(0, 1, 10_001)
+    largest = np.abs(2 * x * np.cos(5 * x) - 5 * x**2 * np.sin(5 * x)).max()
+    assert 0.9999 * largest <= jackson.wave(1, 5).M <= largest * (1 + 1e-6)
+
+
 def test_the_flat_function_has_a_known_slope():
     slope = 4 * math.exp(-2)  # exp(-1/x) / x^2 at 1/2
     assert abs(jackson.flat(1).M - slope) <= 1e-4
@@ -72,6 +94,17 @@ def test_the_best_error_of_a_power_lies_between_its_bounds(n, m):
     assert float(lower) <= found.upper
     assert found.lower <= float(upper)
     assert lower <= upper <= 1.5 * lower or m < n / 2
+
+
+def test_bounds_by_hand():
+    """Of x^4 by constants, 1/2, where 2/4^4 (C(8,3) + C(8,1)) is sharp; x by constants; and sums."""
+    assert jackson.least_error_of_power(4, 1) == (Fraction(1, 2), Fraction(2 * 93, 256))
+    assert jackson.largest_power_ratio(1) == (Fraction(1, 2),) * 2
+    interpolated = Fraction(2 * 6**6, 4**6 * 720)
+    assert jackson.ratio_by_sinwel(6, 6) == interpolated
+    one_step = Fraction(27, 3) * Fraction(355, 452) * Fraction(2, 4**2 * 2)
+    assert jackson._after_steps(3, 3, 1) == one_step
+    assert jackson.repaired_constant(2) == Fraction(12544, 10000)
 
 
 def test_bounds_are_chebyshevs_where_he_has_them():
