@@ -138,6 +138,8 @@ def measured(request, recorder, switched_on):
 def compare(in_rounds, measured):
     """Time `slow`, `fast` and `limit` in turns; how many times faster `fast` is, in the median turn.
 
+    With `at_most` the figure is how many times as long `fast` takes, and so much at most is aimed at.
+
     The first turn warms up and is not timed: in it `same(fast(), slow())` asserts that both compute
     the same. `limit` is a part of the work that no way can leave out: it tells how much faster than
     `slow` one could be at most. `part` is a part of `fast`: `why` says {part} where its share goes.
@@ -146,8 +148,8 @@ def compare(in_rounds, measured):
     """
 
     def compare(
-        name, *, fast, slow, same, against, target=None, limit=None, limit_is="", part=None, rounds=7, calls=1,
-        repeats=1, why="", note="", **params,
+        name, *, fast, slow, same, against, target=None, at_most=None, limit=None, limit_is="", part=None, rounds=7,
+        calls=1, repeats=1, why="", note="", **params,
     ):  # fmt: skip
         same(fast(), slow())
         others = [one for one in (limit, part) if one]
@@ -160,7 +162,7 @@ def compare(in_rounds, measured):
             turns.append((seconds(fast, calls), seconds(slow), rest))
 
         in_rounds(turn, rounds=rounds)
-        ratios = [s / f for f, s, _ in turns]
+        ratios = [s / f if at_most is None else f / s for f, s, _ in turns]
         most = statistics.median(s / rest[limit] for _, s, rest in turns) if limit else None
         if part:
             share = statistics.median(rest[part] / f for f, _, rest in turns)
@@ -168,10 +170,12 @@ def compare(in_rounds, measured):
         took = " against ".join(
             f"{statistics.median(turn[i] for turn in turns) / repeats:.3g}" for i in (0, 1)
         )
+        aim = {"unit": benchmarks.TIMES, "relation": ">=", "target": target}
+        if at_most is not None:
+            aim = {"unit": benchmarks.NUMBER, "relation": "<=", "target": at_most}
         each, of_each = (" a step", f" of {repeats} steps") if repeats > 1 else ("", "")
         measured(
-            name, statistics.median(ratios), unit=benchmarks.TIMES, relation=">=", target=target, against=against,
-            limit=most, limit_is=limit_is, why=why, note=note, seconds=took + each,
+            name, statistics.median(ratios), **aim, against=against, limit=most, limit_is=limit_is, why=why, note=note, seconds=took + each,
             turns=f"{len(turns)}{of_each}, from {min(ratios):.3g} to {max(ratios):.3g}", **params,
         )  # fmt: skip
 

@@ -198,7 +198,8 @@ def test_growth_with_n_q(growth, switched_on, way):
         same_numbers(rows @ exact.vector(beta), m)
 
     growth(
-        f"Lemma 3.3 in python-flint, {way}, growth in n_q", tuple(sizes), prepare, right=right, of="n_q", rounds=3,
+        f"time of Lemma 3.3 in python-flint, {way}, growth with the number n_q of equations", tuple(sizes), prepare,
+        right=right, of="n_q", rounds=3,
     )  # fmt: skip
 
 

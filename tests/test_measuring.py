@@ -65,6 +65,13 @@ def test_a_ratio_is_that_of_the_median_turn_without_the_first(compare, taking, e
     assert entries[0]["params"] == {"seconds": "1 against 10", "turns": "3, from 5 to 30"}
 
 
+def test_what_may_take_longer_tells_how_many_times_as_long(compare, taking, entries):
+    compare("a", fast=taking(9, 3, 4, 5), slow=taking(9, 2, 2, 2), same=agreeing, against="b", at_most=1.5, rounds=3)  # fmt: skip
+    entry = entries[0]
+    assert (entry["value"], entry["relation"], entry["target"], entry["unit"]) == (2, "<=", 1.5, "")
+    assert entry["params"]["turns"] == "3, from 1.5 to 2.5"
+
+
 def test_the_limit_is_warmed_up_too(compare, taking, entries):
     compare("a", fast=taking(9, 2), slow=taking(9, 8), limit=taking(9, 1), same=agreeing, against="b", rounds=1)  # fmt: skip
     assert (entries[0]["value"], entries[0]["limit"]) == (4, 8)

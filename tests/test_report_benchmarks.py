@@ -147,9 +147,23 @@ def test_without_a_target_nothing_is_met_or_missed():
     assert Row(entry(target=None)).met is None
 
 
-def test_by_how_much_it_is_missed_is_a_factor_above_1_either_way():
-    assert Row(entry(value=5.0)).missed_by == 3.0
-    assert Row(entry(value=45.0, relation="<=")).missed_by == 3.0
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(5.0, "67 % below"), (14.7, "2 % below"), (18.0, "20 % above"), (45.0, "3 times")],
+)
+def test_by_how_much_it_is_missed_is_told_in_percent_or_if_it_is_twice_as_much_in_times(
+    value, told
+):
+    assert Row(entry(value=value)).missed_by == told
+
+
+def test_a_figure_without_a_unit_is_a_number_in_the_docs_and_on_the_page(tmp_path):
+    number = entry(value=1.22, unit=benchmarks.NUMBER, relation="<=", target=1.5, limit=None)
+    assert '<span class="nowrap">1.22</span>' in shown(tmp_path, number)
+    text = f"{benchmarks.BEGIN}\n{benchmarks.END}"
+    assert "| 1 | a step | 1.22 | ≤ 1.5 |  |  |" in benchmarks.filled(
+        text, merged({}, NOW, [number])
+    )
 
 
 @pytest.mark.parametrize("unit", ["×", "s"])
@@ -181,7 +195,7 @@ def shown(tmp_path, *entries, **tables):
 def test_a_miss_is_red_and_says_by_how_much_and_why(tmp_path):
     page = shown(tmp_path, entry(value=5.0), entry("fine", part=2))
     assert "1 of 2 targets are met" in page
-    assert "3×</span> below the target" in page or "3× below the target" in page
+    assert page.count("67 % below the target of 15×") == 2  # above all, and in its row
     assert page.count("Why: memory is slow.") == 1
     assert page.count('class="missed"') == 1
     assert page.count('<div class="gauge miss"') == 1

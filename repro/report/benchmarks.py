@@ -26,6 +26,7 @@ BEGIN, END = "<!-- made by `python -m repro.report.benchmarks`: begin -->", "<!-
 KEPT = 50  # earlier values of an entry
 NEAR = 0.25  # exponents are "about" a whole number within this: its neighbours are 1 away
 TIMES, EXPONENT = "×", "exponent"  # units; others are seconds, milliseconds, gigabytes
+NUMBER = ""  # none: the name of the entry says what is counted
 PARTS = {
     1: (
         "The zero-error network",
@@ -155,10 +156,12 @@ class Row:
         return "≥ " if self.entry.get("at_least") else ""
 
     @property
-    def missed_by(self) -> float:
-        """How many times too small or too large the value is."""
+    def missed_by(self) -> str:
+        """How far the value is from its target: in percent, or how many times as large it is."""
         factor = self.entry["value"] / self.entry["target"]
-        return max(factor, 1 / factor)
+        if factor >= 2:
+            return f"{factor:.2g} times"
+        return f"{100 * abs(factor - 1):.2g} % {'below' if factor < 1 else 'above'}"
 
     @property
     def earlier(self) -> list[float]:
@@ -268,7 +271,9 @@ def _amount(value: float | None, unit: str) -> str:
     if value is None:
         return ""
     digits = f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return digits + ("×" if unit == TIMES else "" if unit in (EXPONENT, "of 1") else f" {unit}")
+    if unit == TIMES:
+        return f"{digits}×"
+    return digits if unit in (EXPONENT, NUMBER, "of 1") else f"{digits} {unit}"
 
 
 def main() -> int:
