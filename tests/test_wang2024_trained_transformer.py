@@ -104,12 +104,46 @@ def test_runs_have_starts_and_windows_of_their_own():
     assert not np.array_equal(windows, trained_transformer._windows(FOLLOW, 1))
 
 
-def test_attention_only_leaves_the_readout_alone():
-    outcome = trained_transformer.train(FOLLOW, Workspace())
-    for run, after in zip(beginning(FOLLOW), networks(FOLLOW, outcome), strict=True):
-        before = run.network()
-        assert torch.equal(before.layers[0].feed_forward.b, after.layers[0].feed_forward.b)
+@pytest.mark.parametrize("layers", [1, 2])
+def test_attention_only_leaves_the_readout_alone(layers):
+    spec = replace(FOLLOW, layers=layers)
+    outcome = trained_transformer.train(spec, Workspace())
+    for run, after in zip(beginning(spec), networks(spec, outcome), strict=True):
+        before, (a, b, c) = run.network(), weights(after)[-3:]
+        D = b.shape[1]
+        last = torch.eye(D, dtype=b.dtype)[-1]
+        assert torch.equal(a @ b, 2 * last[None]), "relu(x) - relu(-x)"
+        assert torch.equal(b, torch.stack([last, -last]))
+        assert not c.any()
+        assert len(run.sizes) == len(weights(after)) - 3
         assert not torch.equal(before.W_E, after.W_E)
+        assert [len(layer.feed_forward.c) for layer in after.layers] == [16, 2][-layers:]
+
+
+def test_first_weights_have_the_sizes_that_keep_three_layers_finite():
+    """Standard deviations, each from 1800 draws and more: known to 1/60."""
+    spec = FitTransformer("nested parity", "lin", layers=3, heads=2, steps=1, seed=0, runs=300, width=5)  # fmt: skip
+    start = [still(run) for run in beginning(spec)]
+    D, layers = start[0].W_E.shape[0], [layer for one in start for layer in one.layers]
+    heads = [head for layer in layers for head in layer.attention.heads]
+    parts = [layer.feed_forward for layer in layers]
+    assert (len(layers), len(heads)) == (300 * 3, 300 * 3 * 2)
+    assert [part.a.shape for part in parts[:3]] == [(D, 5), (D, 5), (1, 5)]
+    assert {head.W_Q.shape for head in heads} == {head.W_K.shape for head in heads} == {(1, D)}
+    for size, drawn in (
+        (0.5, [one.W_E for one in start]),
+        (0.5, [one.b_E for one in start]),
+        (0.5 / (2 * D) ** 0.5, [head.W_V for head in heads]),
+        (0.5, [head.p.log() for head in heads]),
+        (0.5 / D**0.5, [head.W_Q for head in heads]),
+        (0.5 / D**0.5, [head.W_K for head in heads]),
+        (0.5 / 5**0.5, [part.a for part in parts]),
+        (1 / D**0.5, [part.b for part in parts]),
+        (1, [part.c for part in parts]),
+    ):
+        together = torch.cat([one.flatten() for one in drawn])
+        assert together.std().item() == pytest.approx(size, rel=0.08)
+        assert abs(together.mean().item()) <= 0.1 * size
 
 
 def test_zeros_of_the_construction_stay_zeros():
