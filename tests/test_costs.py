@@ -307,7 +307,7 @@ def test_a_run_tells_what_passes_before_the_first_test_and_after_the_last(demo):
     demo.claim("lemma-1")
     found = runs.timed(demo.root, 2, "claims")
     assert found.samples.spans
-    assert list(found.idle) == ["before the first test", "after the last"]
+    assert list(found.idle) == ["before a worker's first test", "after its last"]
     assert min(found.idle.values()) > 0
     assert sum(found.idle.values()) < 2 * found.seconds
 

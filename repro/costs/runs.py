@@ -76,8 +76,8 @@ def timed(root: Path, workers: int, *arguments: str) -> Timed:
     ran = [claim for claim in known if claim["tests"]]
     peak = max([*peaks.values(), *samples.peaks.values()], default=0)
     idle = {
-        "before the first test": sum(first - began for first, _ in samples.spans),
-        "after the last": sum(ended - last for _, last in samples.spans),
+        "before a worker's first test": sum(first - began for first, _ in samples.spans),
+        "after its last": sum(ended - last for _, last in samples.spans),
     }
     return Timed(workers, ended - began, process.returncode, ran, samples, peak, idle)
 
