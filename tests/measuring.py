@@ -142,7 +142,8 @@ def compare(in_rounds, measured):
 
     The first turn warms up and is not timed: in it `same(fast(), slow())` asserts that both compute
     the same. `limit` is a part of the work that no way can leave out: it tells how much faster than
-    `slow` one could be at most. `part` is a part of `fast`: `why` says {part} where its share goes.
+    `slow` one could be at most. `part` is another part of `fast`: then `why` says {part} and {limit}
+    where their shares of its time go.
     A `fast` that is over too soon for the clock makes several `calls` in its turn. What makes several
     steps in one call says so with `repeats`: seconds are told for one of them.
     """
@@ -165,8 +166,9 @@ def compare(in_rounds, measured):
         ratios = [s / f if at_most is None else f / s for f, s, _ in turns]
         most = statistics.median(s / rest[limit] for _, s, rest in turns) if limit else None
         if part:
-            share = statistics.median(rest[part] / f for f, _, rest in turns)
-            why = why.format(part=f"{100 * share:.0f} %")
+            shares = [statistics.median(rest[one] / f for f, _, rest in turns) for one in others]
+            told = [f"{100 * share:.0f} %" for share in shares]
+            why = why.format(limit=told[0], part=told[-1])
         took = " against ".join(
             f"{statistics.median(turn[i] for turn in turns) / repeats:.3g}" for i in (0, 1)
         )
@@ -223,7 +225,7 @@ def growth(in_rounds, measured, switched_on):
             rate = rates.slope(sizes, fastest)
             measured(
                 name, rate.slope, unit=benchmarks.EXPONENT, relation="≈" if at_most is None else "<=",
-                target=about if at_most is None else at_most, against=f"p in time ~ {of}^p",
+                target=about if at_most is None else at_most, against=f"the exponent p in time ~ {of}^p",
                 why=why, note=f"between {rate.low:.2f} and {rate.high:.2f}, from the scatter",
                 seconds=f"{fastest[0]:.3g} to {fastest[-1]:.3g}", **{of: list(sizes)}, **params,
             )  # fmt: skip

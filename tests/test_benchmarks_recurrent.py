@@ -26,7 +26,8 @@ STEPS = {32: 8, 256: 4}  # in a turn of either: one short step finds the other's
 BATCH = 64
 WHY = (
     "c W^s is made row by row, whatever the batch: {part} of such a step are its 2 (tau - 1) products of a vector"
-    " with W, the rest is what autograd and the calls of torch around them take"
+    " with W, {limit} is what it would take with a kernel that is known, the rest are the calls of torch and autograd"
+    " that put these together and make their gradients"
 )
 
 
@@ -286,6 +287,6 @@ def test_the_kernel_in_memory_made_once(compare, networks, switched_on, tau):
         f"the kernel of an RNN in memory made once, tau={tau}",
         fast=steps(tau, weights, lambda: IntoGivenMemory.apply(*weights, given)[0], error(-1)),
         slow=steps(tau, weights, kernel, error(-1)), same=identical,
-        against="rows in new memory, as it is trained, which need not know how often they are asked for",
+        against="rows in new memory, as it is trained",
         rounds=ROUNDS[tau], repeats=STEPS[tau], tau=kernel.tau,
     )  # fmt: skip

@@ -106,7 +106,7 @@ def test_the_program_with_making_its_basis(compare, switched_on, H):
         f"dual program with making its orthonormal basis, H={H}",
         fast=lambda: dual(orthonormal(functions, times), rho), slow=lambda: dual(functions.values(times), rho),
         same=same_value(better, raw), against="the program with evaluating the functions as they are", rounds=31,
-        H=heads, window=len(times), note="the basis is made in balls: it is needed from eight heads on, and costs this here",
+        H=heads, window=len(times), note="the basis is made in balls; from eight heads on the other program is off",
     )  # fmt: skip
 
 

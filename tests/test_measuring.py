@@ -77,12 +77,15 @@ def test_the_limit_is_warmed_up_too(compare, taking, entries):
     assert (entries[0]["value"], entries[0]["limit"]) == (4, 8)
 
 
-def test_the_share_of_a_part_stands_in_the_reason(compare, taking, entries):
-    """3 of 4, 1 of 4 and 2 of 4 seconds; the first turn is not timed."""
-    fast, slow, part = taking(9, 4, 4, 4), taking(*[8] * 4), taking(9, 3, 1, 2)
-    compare("a", fast=fast, slow=slow, part=part, same=agreeing, against="b", why="{part} of it is c", rounds=3)  # fmt: skip
-    assert entries[0]["why"] == "50 % of it is c"
-    assert entries[0]["limit"] is None
+def test_the_shares_of_parts_stand_in_the_reason(compare, taking, entries):
+    """3 of 4, 1 of 4 and 2 of 4 seconds, beside 1 of 4; the first turn is not timed."""
+    fast, slow, part, limit = taking(9, 4, 4, 4), taking(*[8] * 4), taking(9, 3, 1, 2), taking(9, 1, 1, 1)  # fmt: skip
+    compare(
+        "a", fast=fast, slow=slow, part=part, limit=limit, same=agreeing, against="b", rounds=3,
+        why="{part} of it is c, {limit} is d",
+    )  # fmt: skip
+    assert entries[0]["why"] == "50 % of it is c, 25 % is d"
+    assert entries[0]["limit"] == 8
 
 
 def test_what_makes_several_steps_at_once_tells_seconds_of_one(compare, taking, entries):
