@@ -118,7 +118,7 @@ def run():
 def made_of(kinds):
     """On what a run spends its seconds, most first; runs of before did not tell."""
     whole = sum(kinds.values())
-    return ", ".join(f"{100 * spent / whole:.0f} % {kind}" for kind, spent in kinds.items())
+    return ", ".join(f"{100 * spent / whole:.0f} % on {kind}" for kind, spent in kinds.items())
 
 
 def test_a_warm_run(benchmark, measured, run):
@@ -127,7 +127,7 @@ def test_a_warm_run(benchmark, measured, run):
     measured(
         "warm laptop run", warm["seconds"], unit="s", relation="<=", target=60, against=WARM,
         limit=sum(warm["busy"].values()) / warm["workers"], limit_is="the seconds of its tests, shared out evenly",
-        why=f"{told}; {ANEW}" if told else ANEW, tests=warm["tests"], workers=warm["workers"],
+        why=f"its tests spend {told}; {ANEW}" if told else ANEW, tests=warm["tests"], workers=warm["workers"],
     )  # fmt: skip
 
 

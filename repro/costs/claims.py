@@ -14,7 +14,7 @@ LARGEST = 5  # claims that take most memory
 WAITING = "repro/training/store.py: Store._hold"  # for a training that another worker makes
 
 KINDS = {  # by what the names of their functions begin with
-    "trained networks judged again": (
+    "trained networks, judged again": (
         "repro/jiang2024/vit.py", "repro/jiang2024/minilm.py", "repro/jiang2024/convolution.py",
         "repro/jiang2024/translation.py", "repro/jiang2024/scores.py", "repro/jiang2024/bleu.py",
         "repro/jiang2024/trained_", "repro/wang2024/trained_", "repro/wang2024/t5.py",
@@ -23,7 +23,7 @@ KINDS = {  # by what the names of their functions begin with
     "exact numbers, balls, linear programs and other numerics": ("repro/numerics/",),
     "the papers' constructions": ("repro/fang2022/", "repro/jiang2024/", "repro/wang2024/"),
     "figures": ("repro/figures.py",),
-    "the harness, its files and the page": (
+    "the harness, with imports, files and the page": (
         "repro/harness/", "repro/files.py", "repro/report/", "repro/training/",
     ),
     "the claims' own lines": ("claims/",),
