@@ -252,6 +252,7 @@ def test_the_response_is_c_times_powers_of_Lambda_times_B():
         stated.append(c @ state)
         state = Lambda @ state
     assert network.response(6).tolist() == stated
+    assert network.response(1).tolist() == stated[:1]
     X = rationals(rng.integers(-2, 3, (6, 2)))
     assert np.all(network(X)[-1] == sum(stated[s] * X[5 - s] for s in range(6)))
 
@@ -267,8 +268,11 @@ def test_a_mixture_is_positive_and_near_the_power():
         phi = np.exp(-np.outer(t, exponents)) @ alphas
         assert min(alphas) > 0
         assert np.abs(phi - (1 + t) ** -beta).sum() < 1e-4
+    assert [len(part) for part in recurrent.mixture(1.5, 1)] == [1, 1]
     with pytest.raises(ValueError, match="beta > 1"):
         recurrent.mixture(1.0, 4)
+    with pytest.raises(ValueError, match="N >= 1"):
+        recurrent.mixture(2.0, 0)
 
 
 def test_a_mixture_of_two_by_hand():
@@ -284,13 +288,16 @@ def test_the_floor_is_the_sum_of_what_sticks_out():
     kernel, A = kernels.later(kernels.power(2)), 2
     stated = sum(max(0.0, (1 + s) ** -2.0 - A * 2.0**-s) for s in range(50))
     assert float(recurrent.floor(kernel, A, Log(2), window=50)) == pytest.approx(stated, rel=1e-12)
-    with pytest.raises(ValueError, match="A >= 0 and b > 0"):
-        recurrent.floor(kernel, 1, 0, window=50)
+    assert float(recurrent.floor(kernel, 0, 1, window=3)) == pytest.approx(1 + 1 / 4 + 1 / 9)
+    for A, b in ((1, 0), (-1, 1)):
+        with pytest.raises(ValueError, match="A >= 0 and b > 0"):
+            recurrent.floor(kernel, A, b, window=50)
 
 
 def test_bad_networks_are_refused():
     one = rationals([1])
     with pytest.raises(ValueError, match="N units have Lambda"):
         recurrent.LinearRNN(one, one, rationals([1, 2]))
-    with pytest.raises(ValueError, match="factors between 0 and 1"):
-        recurrent.diagonal([Fraction(3, 2)], [1])
+    for factor in (Fraction(3, 2), 1, 0):
+        with pytest.raises(ValueError, match="factors between 0 and 1"):
+            recurrent.diagonal([Fraction(1, 2), factor], [1, 1])

@@ -12,6 +12,7 @@ from repro.numerics import l1
 from repro.numerics.exact import rationals, to_float
 from repro.numerics.logarithms import Log
 from repro.wang2024 import heads, kernels
+from repro.wang2024.model import Attention, Head
 
 
 def test_an_exact_layer_of_lin_heads_makes_the_sum_of_exponentials():
@@ -82,6 +83,16 @@ def test_a_layer_that_is_not_finite_is_an_error_and_not_a_nan_that_passes():
         heads.measure(broken, np.eye(20)[1], np.random.default_rng(0))
 
 
+def test_one_output_that_is_not_finite_is_enough():
+    """Two heads of 10^308: an impulse stays finite, five of them do not."""
+    one = torch.ones(1, 1, dtype=torch.float64)
+    large = Head(1e308 * one, torch.tensor(0.1, dtype=torch.float64))
+    layer = Attention((large, large), one, "lin")
+    assert np.isfinite(heads._errors(layer, np.eye(5), np.zeros(5))).all()
+    with pytest.raises(ArithmeticError, match="not finite"):
+        heads._errors(layer, np.vstack([np.eye(5), np.ones(5)]), np.zeros(5))
+
+
 def test_bounds_too_large_for_the_solver_are_passed_over_unless_all_are(monkeypatch):
     problem = [(np.ones((3, 1)), np.ones(3))]
     assert heads.lightest(problem, (1.0, 2.0)).error == pytest.approx(0, abs=1e-9)
@@ -122,6 +133,8 @@ def test_what_is_measured_of_a_layer_by_hand():
     assert found.impulses == pytest.approx(np.abs(difference).sum())
     assert found.worst == pytest.approx(np.abs(difference).sum())
     assert found.random == pytest.approx(np.abs(signs[:, ::-1] @ difference).max())
+    single = heads.measure(layer, np.array([2, 1.0, 0, 0, 0]), np.random.default_rng(3), draws=1)
+    assert single.random == pytest.approx(abs(signs[0, ::-1] @ difference))
     assert heads.Measured(3.0, 1.0, 2.0).sup == heads.Measured(3.0, 2.0, 1.0).sup == 2
 
 
