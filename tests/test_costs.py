@@ -137,6 +137,17 @@ def work(place):
     re.sub("a", lambda match: found.append(place(sys._getframe(1))) or "", "a")
     return found[0]
 """
+WITHIN_A_SEARCH = """
+import hypothesis
+def work(place):
+    found = []
+    @hypothesis.settings(max_examples=1, database=None)
+    @hypothesis.given(hypothesis.strategies.just(0))
+    def search(case):
+        found.append(place(sys._getframe(1)))
+    search()
+    return found[0]
+"""
 ALONE = """
 def work(place):
     return (lambda: place(sys._getframe()))()
@@ -155,6 +166,12 @@ def test_a_function_of_a_library_counts_for_ours_that_called_it(tmp_path):
     found = placed(tmp_path, file, WITHIN_A_LIBRARY)
     assert found == ("claims/p/test_x.py: work", "re", "sub")
     assert placed(tmp_path, file, ALONE) == ("claims/p/test_x.py: work", "", "")
+
+
+def test_a_search_counts_for_the_function_that_makes_it(tmp_path):
+    """And not for one that hypothesis puts around it and that no file has."""
+    ours, library, _ = placed(tmp_path, tmp_path / "claims/p/test_x.py", WITHIN_A_SEARCH)
+    assert (ours, library) == ("claims/p/test_x.py: work", "hypothesis")
 
 
 def test_ours_is_no_library_where_it_is_installed_like_one(tmp_path, monkeypatch):

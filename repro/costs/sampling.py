@@ -123,7 +123,7 @@ class Sampler(threading.Thread):
 
     def place(self, inner: FrameType | None) -> Place:
         frame = inner
-        while frame and not self._known(frame.f_code.co_filename):
+        while frame and (_pretends(frame) or not self._known(frame.f_code.co_filename)):
             frame = frame.f_back
         ours = f"{self._known(frame.f_code.co_filename)}: {_function(frame)}" if frame else ""
         called = library(inner.f_code.co_filename) if inner and inner is not frame else ""
@@ -135,6 +135,11 @@ class Sampler(threading.Thread):
             if Path(file).is_relative_to(folder):
                 return f"{name}/{Path(file).relative_to(folder).as_posix()}"
         return ""
+
+
+def _pretends(frame: FrameType) -> bool:
+    """hypothesis runs a function within one that it makes, and gives that the function's file."""
+    return str(frame.f_globals.get("__name__")).startswith("hypothesis_temporary_module")
 
 
 def _function(frame: FrameType) -> str:
