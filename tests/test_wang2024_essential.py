@@ -144,6 +144,22 @@ def test_bad_exponents_are_refused(rpe, exponents, match):
 # --- the worst input -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_single_token_makes_the_adversary_worse(seed):
+    rho, found = np.random.default_rng(seed).standard_normal((2, 2, 30))
+    read = lambda y: 3 * np.abs(y).max(-1)  # noqa: E731
+
+    def gap(past):
+        return abs(read(found @ past) - np.linalg.norm(rho @ past))
+
+    past = essential.adversary(rho, found, read)[::-1, 0]
+    assert set(past) == {1.0, -1.0}
+    for place in range(30):
+        other = past.copy()
+        other[place] *= -1
+        assert gap(other) <= gap(past) * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_adversary_is_close_to_trying_all_signs(seed):
     rng, n = np.random.default_rng(seed), 9
@@ -230,6 +246,24 @@ def test_the_trained_layer_is_the_layer_of_the_model(rpe):
     outcome = essential.train(spec, Workspace())
     assert outcome.numbers["E_Attn"] < outcome.numbers["E_Attn at the start"]
     assert outcome.tensors["phi"].shape == (2, 20)
+    off = np.abs(layer().detach().numpy() - essential.EXAMPLES["log"].values(20))
+    assert outcome.numbers["E_Attn at the start"] == pytest.approx(off.sum())
+
+
+@pytest.mark.parametrize(("rpe", "least"), [("lin", 0), ("log", 1)])
+def test_a_layer_to_train_has_summable_heads_and_small_values(rpe, least):
+    spec = essential.TrainedHeads(example="log", rpe=rpe, H=500, steps=1, seed=1, length=4)
+    layer = essential._Layer(spec, 3)
+    assert torch.allclose(layer.p, least + layer.theta.exp())
+    assert layer.V.std().item() == pytest.approx(1 / 500, rel=0.1)
+    with torch.no_grad():
+        layer.r.copy_(torch.tensor([1.0, -2.0, 0.5]))
+        table = torch.zeros(500, 4, dtype=torch.float64)
+        table[7, 2] = 1
+        found = layer.responses(table)
+    assert found[:, 0].tolist() == [1, -2, 0.5]
+    assert torch.equal(found[:, 2], layer.V[7])
+    assert not found[:, [1, 3]].any()
 
 
 # --- recurrent networks --------------------------------------------------------------------------

@@ -132,6 +132,10 @@ def test_the_steepest_cliff_and_the_flattest():
             chains.cliff(delta)
 
 
+def test_a_constant_memory_is_of_one_coordinate_unless_told():
+    assert [targets.constant(3, *d).lin.b.shape[1] for d in ((), (2,))] == [1, 2]
+
+
 def test_a_network_plus_a_constant():
     second = targets.coordinate(2, 1).network
     assert second is not None
