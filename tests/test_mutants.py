@@ -154,6 +154,15 @@ def test_every_mutant_meets_the_tests_that_reach_it(project):
     assert "not reached: code_of_it.py:17 sign: x + 1  ->  x - 1" in done.stdout
 
 
+def test_a_constant_meets_tests_that_only_read_it(project):
+    (project / "tests/test_it.py").write_text(TESTS.replace("== 12", "> 0"))
+    test = "import code_of_it\n\ndef test_scale():\n    assert code_of_it.SCALE == 3\n"
+    (project / "tests/test_constants.py").write_text(test)
+    run(project, "--lines", "3-3")
+    seen = known(project)["", "constant", "3", "6"].by
+    assert seen == "tests/test_constants.py::test_scale"
+
+
 def test_what_is_known_is_kept_until_the_function_or_its_tests_change(project):
     quick = ["--only", "sign", "--lines", "5-15"]
     assert "1 mutants, 1 to try" in run(project, *quick).stdout

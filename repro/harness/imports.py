@@ -29,7 +29,7 @@ def fingerprint(file: Path, root: Path) -> str:
 
 def forget() -> None:
     """Look at the files anew: until then they are taken to be as they were found first."""
-    for known in (fingerprint, packages, _imported, _files):
+    for known in (fingerprint, packages, imported, _files):
         known.cache_clear()
 
 
@@ -40,7 +40,7 @@ def closure(file: Path, root: Path) -> set[Path]:
         source = waiting.pop()
         if source not in found and source.is_file():
             found.add(source)
-            waiting.extend(_imported(source, root))
+            waiting.extend(imported(source, root))
     return found
 
 
@@ -125,7 +125,8 @@ def _each_name(source: Path, root: Path) -> Iterator[list[str]]:
 
 
 @functools.cache
-def _imported(source: Path, root: Path) -> frozenset[Path]:
+def imported(source: Path, root: Path) -> frozenset[Path]:
+    """Files of the project that a file names itself."""
     return frozenset(
         file
         for parts in _names(source, root)

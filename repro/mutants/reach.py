@@ -11,7 +11,7 @@ What was seen of a file is kept until the file, or a module that it executes, ch
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,27 +27,39 @@ JUDGES = ("repro/harness/checks.py", "repro/harness/verdicts.py")
 
 @dataclass(frozen=True)
 class Reach:
-    """`lines[file][test]` are the lines of `file` that `test` executes; `seconds` its time."""
+    """`lines[file][test]` are the lines of `file` that `test` executes; `seconds` its time.
+
+    `importers[file]` are the files in tests/ that import `file`: they may read its constants
+    without executing anything of it.
+    """
 
     lines: dict[str, dict[str, list[int]]]
     seconds: dict[str, float]
+    importers: dict[str, set[str]] = field(default_factory=dict)
 
     def tests(self, file: str, first: int, last: int) -> list[str]:
         """Those that execute one of these lines, fastest first; then the others of their files."""
         by_test = self.lines.get(file, {})
-        direct = [test for test, lines in by_test.items() if any(first <= n <= last for n in lines)]
-        beside = {test.split("::")[0] for test in direct}
-        others = [
-            test for test in self.seconds if test.split("::")[0] in beside and test not in direct
-        ]
-        return sorted(direct, key=self._time) + sorted(others, key=self._time)
+        direct = {test for test, lines in by_test.items() if any(first <= n <= last for n in lines)}
+        return self._and_beside(direct)
 
     def all_tests(self, file: str) -> list[str]:
-        """Those of the files that execute something of `file`, fastest first."""
-        return self.tests(file, 0, 10**9)
+        """Those that execute something of `file` and those beside an import of it, likewise."""
+        importers = self.importers.get(file, set())
+        beside = {test for test in self.seconds if _file(test) in importers}
+        return self._and_beside(beside | set(self.lines.get(file, {})))
+
+    def _and_beside(self, direct: set[str]) -> list[str]:
+        files = {_file(test) for test in direct}
+        others = [test for test in self.seconds if _file(test) in files and test not in direct]
+        return sorted(direct, key=self._time) + sorted(others, key=self._time)
 
     def _time(self, test: str) -> float:
         return self.seconds[test]
+
+
+def _file(test: str) -> str:
+    return test.split("::")[0]
 
 
 def test_files(root: Path, mutated: Iterable[Path]) -> list[Path]:
@@ -59,16 +71,18 @@ def test_files(root: Path, mutated: Iterable[Path]) -> list[Path]:
 
 def read(root: Path, folder: Path, tests: Iterable[Path]) -> Reach:
     """What `look` has left in the folder about these test files."""
-    lines: dict[str, dict[str, list[int]]] = {}
-    seconds: dict[str, float] = {}
+    known = Reach({}, {})
     for path in tests:
         found = kept(root, folder, path)
         if found is None:
             continue
-        seconds |= found["seconds"]
+        known.seconds.update(found["seconds"])
         for file, by_test in found["lines"].items():
-            lines.setdefault(file, {}).update(by_test)
-    return Reach(lines, seconds)
+            known.lines.setdefault(file, {}).update(by_test)
+        for source in imports.imported(path, root) if path.parent.name == "tests" else ():
+            importers = known.importers.setdefault(str(source.relative_to(root)), set())
+            importers.add(str(path.relative_to(root)))
+    return known
 
 
 def missing(root: Path, folder: Path, tests: Iterable[Path]) -> list[Path]:
