@@ -82,6 +82,8 @@ def test_sharpen_enlarges_queries_and_keys_only():
     for name in ("W_Q", "W_K", "W_V"):
         factor = 1 if name == "W_V" else 3
         torch.testing.assert_close(other.get_parameter(name), factor * one.get_parameter(name))
+        edge = one.get_parameter(name).shape[1] ** -0.5  # as torch draws those of nn.Linear
+        assert 0.8 * edge < one.get_parameter(name).abs().max() <= edge
 
 
 def test_the_start_depends_on_the_seed_and_on_nothing_else():

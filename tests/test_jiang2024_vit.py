@@ -270,3 +270,11 @@ def test_the_user_says_where_the_weights_are(tmp_path, monkeypatch):
         vit_weights.place()
     (tmp_path / "no").touch()
     assert vit_weights.place() == tmp_path / "no"
+
+
+def test_a_table_of_positions_tells_its_size_of_image():
+    layout, shape = vit_weights.TIMM, vit.Shape(32, 8, 1, 4, 1, 4, 4)
+    for side in (1, 2, 14):
+        table = {layout.position: torch.zeros(1, 1 + side**2, 4)}
+        said = vit_weights._other_size(table, layout, shape)
+        assert said == f"a table for images of {8 * side} pixels a side, not of 32"
