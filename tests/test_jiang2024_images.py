@@ -82,6 +82,7 @@ def test_orders_are_permutations_of_the_kind_they_say(images):
     assert [sorted(row) for row in anew.tolist()] == [list(range(16))] * 5
     assert len({tuple(row) for row in anew.tolist()}) == 5
     assert not torch.equal(anew, order("drawn anew", seed=1))
+    assert trained_vit.order_of(replace(spec, order="drawn anew")).shape == (1, 16)
 
 
 def test_a_convolution_sees_neighbours_and_no_places(images):
@@ -94,6 +95,23 @@ def test_a_convolution_sees_neighbours_and_no_places(images):
     mirrored = jolted(convolution.Shape(image=32, patch=8, depth=1, width=8))
     mirrored.layers[0].weight.copy_(model.layers[0].weight.flip(2))
     assert torch.allclose(mirrored(x, turned), model(x), atol=1e-5)
+
+
+def test_a_convolution_adds_what_neighbours_say_to_what_is_there(images):
+    """x + gelu(3 x 3 of x, normalised over all channels and places), then the mean over places."""
+    model = jolted(convolution.Shape(image=32, patch=8, depth=2, width=6))
+    images = images.prepared(images.pixels[:3], 32)
+    x = model.embedding(images)
+    for norm, layer in zip(model.norms, model.layers, strict=True):
+        assert layer.weight.shape == (6, 6, 3, 3)
+        flat = x.flatten(1)
+        spread = (flat.var(1, correction=0) + 1e-5).sqrt()
+        normal = (x - flat.mean(1)[:, None, None, None]) / spread[:, None, None, None]
+        normal = normal * norm.weight[:, None, None] + norm.bias[:, None, None]
+        around = torch.nn.functional.conv2d(normal, layer.weight, layer.bias, padding=1)
+        x = x + torch.nn.functional.gelu(around)
+    # float32: a few sums of 54 products
+    assert torch.allclose(model(images), model.head(x.mean((2, 3))), rtol=1e-4, atol=1e-4)
 
 
 # --- training ------------------------------------------------------------------------------------
