@@ -220,6 +220,25 @@ def test_the_error_of_given_coefficients_is_enclosed():
     assert doubled.contains(flint.arb(1) + 1 + flint.arb(1) / 2)  # no zero at all: the crude tail
 
 
+def test_the_optimum_vanishes_where_it_meets_a_kernel_that_does(monkeypatch):
+    """And nowhere else: a zero that is none would bound the tail from the wrong side."""
+    told, plain = [], l1.l1_error
+
+    def watched(*given, zeros, **window):
+        told.append(list(zeros))
+        return plain(*given, zeros=zeros, **window)
+
+    monkeypatch.setattr(l1, "l1_error", watched)
+    here = {2: 1, 3: -1, 5: 1}
+    kernel = l1.Kernel(
+        lambda t: flint.arb(here.get(t, 0)), lambda start: flint.arb(3 if start <= 5 else 0)
+    )
+    found = l1.best(kernel, l1.Exponentials(HALVES), window=40)
+    met = {kernel(t) != 0 for t in found.times}
+    assert met == {True, False}
+    assert told == [[t for t in found.times if t not in here]]
+
+
 def test_zeros_that_balls_cannot_see_are_counted():
     """8^-t - 6 4^-t + 8 2^-t = 2^-t (x - 2)(x - 4), x = 2^-t: no zero for t > 0; moved by 3: two."""
     family = l1.Exponentials((Log(2), Log(4), Log(8)))

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from repro.numerics import rates
 from repro.numerics.rates import (
     FLOOR_FACTOR,
     STAYS,
@@ -250,6 +251,30 @@ def test_points_outside_the_window_neither_end_the_sweep_nor_are_counted_twice()
     rate = slope(x, y, floor=1e-9, within=(4, 128))
     assert rate.used == (False,) * 2 + (True,) * 5 + (False,) * 2
     assert rate.reason.startswith("3 dropped outside 4 <= x <= 128; 1 dropped within 10 times the ")
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_a_drift_is_the_change_of_slope_from_half_to_half(n):
+    """Two halves, which share the middle one of an odd number of points."""
+    u, v = np.arange(float(n)), np.array([0.0, 1, 1, 3, 8])[:n]
+
+    def line(x, y):
+        return np.polyfit(x, y, 1)[0]
+
+    def change(y):
+        return line(u[n // 2 :], y[n // 2 :]) - line(u[: n - n // 2], y[: n - n // 2])
+
+    bent = [np.log1p(np.exp(-u)), np.log1p(np.exp(u - u[-1]))]
+    share = max(abs(line(u, one) / change(one)) for one in bent)
+    assert rates._drift(u, v, 1.0) == pytest.approx(abs(change(v)) * share)
+
+
+def test_a_floor_that_is_bad_at_one_point_is_refused():
+    for bad in (math.nan, -1.0, math.inf):
+        floor = np.full(6, 1e-9)
+        floor[2] = bad
+        with pytest.raises(ValueError, match="floor must be finite"):
+            slope(OCTAVES, 1 / OCTAVES, floor=floor)
 
 
 def test_a_floor_of_each_point_is_its_own():
