@@ -181,15 +181,17 @@ def test_what_is_known_is_kept_until_the_function_or_its_tests_change(project):
     assert "survived: code_of_it.py:7 sign: x * slope + self.start()" in done.stdout
 
 
-def test_what_was_never_tried_comes_before_what_is_tried_again(project):
+def test_what_was_never_tried_comes_first_and_what_was_seen_last(project):
     log = project / "artifacts/mutants/results.jsonl"
-    assert run(project, "--only", "factor").returncode == 0
+    (project / "tests/test_it.py").write_text(TESTS.replace("Line().at(2) == 5", "Line().at(2)"))
+    assert run(project, "--only", "factor").returncode == 1
+    before = {one["key"]: one["state"] for one in map(json.loads, log.read_text().splitlines())}
+    assert {"killed", "survived"} <= set(before.values())
     (project / "tests/test_it.py").write_text(TESTS + "\n")
     run(project, "--workers", "1")
-    order = [json.loads(line)["operator"] for line in log.read_text().splitlines()]
-    again = order.count("factor") // 2
-    assert again > 0
-    assert order[-again:] == ["factor"] * again
+    order = [json.loads(line)["key"] for line in log.read_text().splitlines()[len(before) :]]
+    turns = [before.get(key, "new") for key in order]
+    assert turns == sorted(turns, key=["new", "survived", "killed"].index)
 
 
 def test_what_is_known_can_be_taken_to_another_clone(project, tmp_path):

@@ -105,7 +105,7 @@ class Run:
 
     def _try(self, places: list[Place], known: reach.Reach) -> None:
         before = results.read(self.results)
-        tasks: dict[tuple[bool, str], list[tuple[Place, list[str]]]] = {}
+        tasks: dict[tuple[int, str], list[tuple[Place, list[str]]]] = {}
         for place in places:
             last = before.get(place.key)
             by = [last.by] if last and last.by else []
@@ -113,7 +113,7 @@ class Run:
             if last is not None and self._holds(last, tests):
                 continue
             if tests:
-                tasks.setdefault((last is not None, place.file), []).append((place, tests))
+                tasks.setdefault((_turn(last), place.file), []).append((place, tests))
             else:
                 out = results.result(place, "not reached", [], self.root, whole=self._whole)
                 results.append(self.results, out)
@@ -121,10 +121,8 @@ class Run:
         limits["whole"] = self._whole
         jobs = [
             session.Job(self.root, self.results, todo[k : k + AT_ONCE], known, **limits)
-            for again in (False, True)  # what was never tried first
-            for (tried, _), todo in sorted(tasks.items(), key=lambda item: -len(item[1]))
+            for (_, _), todo in sorted(tasks.items(), key=lambda one: (one[0][0], -len(one[1])))
             for k in range(0, len(todo), AT_ONCE)
-            if tried == again
         ]
         total = sum(len(job.tasks) for job in jobs)
         self.say(f"{len(places)} mutants, {total} to try")
@@ -172,6 +170,11 @@ class Run:
                 told = time.monotonic()
                 every()
             time.sleep(0.05)
+
+
+def _turn(last: Result | None) -> int:
+    """What was never tried comes first, then what was not seen; what was seen is confirmed last."""
+    return 0 if last is None else 1 if last.state not in results.SEEN else 2
 
 
 def _do(job: session.Job) -> int:
