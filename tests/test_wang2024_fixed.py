@@ -87,13 +87,14 @@ def test_bad_targets_are_refused(make, match):
 
 
 @pytest.mark.parametrize(
-    "tokens", [tables.BOOLEAN, tables.one_hot(3), rationals([["3/5", "4/5"], [1, 0]])]
+    "tokens", [tables.BOOLEAN, tables.one_hot(3), rationals([["3/5", "4/5"], [1, 0], [-1, 0]])]
 )
 def test_a_hat_is_one_at_its_word_and_zero_at_all_others(tokens):
     hats = tables.hats(tokens, 2)
     words = tables.words(tokens, 2)
     found = np.maximum(words @ hats.b.T + hats.c, 0)
     assert (found == np.eye(len(words), dtype=int)).all()
+    assert (hats.a == 1).all()
 
 
 def test_tables_know_their_norms():

@@ -15,6 +15,7 @@ from repro.wang2024 import kernels as k
 from repro.wang2024.pictures.kernels import formula
 
 VALUES = {
+    "e^-t cos t": (k.EXPONENTIAL, lambda t: math.exp(-t) * math.cos(t)),
     "e^-t cos 3t": (k.EXPONENTIAL, lambda t: math.exp(-t) * math.cos(3 * t)),
     "(-1)^t e^-t": (k.EXPONENTIAL, lambda t: (-1) ** t * math.exp(-t)),
     "e^-0.3t cos t": (k.EXPONENTIAL, lambda t: math.exp(-0.3 * t) * math.cos(t)),
@@ -22,6 +23,24 @@ VALUES = {
     "t^-2.5 cos(log t)": (k.POLYNOMIAL, lambda t: t**-2.5 * math.cos(math.log(t))),
     "(-1)^t t^-4": (k.POLYNOMIAL, lambda t: (-1) ** t * t**-4.0),
 }
+
+
+def test_kernels_decay_as_they_are_said_to():
+    betas = {name: float(beta) for table in (k.EXPONENTIAL, k.POLYNOMIAL) for name, (_, beta) in table.items()}  # fmt: skip
+    assert betas == {
+        "e^-t cos t": 1, "e^-t cos 3t": 1, "(-1)^t e^-t": 1, "e^-0.3t cos t": 0.3, "(1+t)^-2.5": 2.5,
+        "t^-2.5 cos(log t)": 2.5, "(-1)^t t^-2.5": 2.5, "(-1)^t t^-4": 4, "+-t^-2.5": 2.5, "(-1)^t t^-1.5": 1.5,
+    }  # fmt: skip
+
+
+def test_a_series_holds_what_it_leaves_out():
+    """1 + 1/4 + 1/32 + 1/512 + ...: with 8 bits the first three are summed, exactly."""
+    true = sum(Fraction(1, 2 ** (n * (n + 3) // 2)) for n in range(12))
+    with flint.ctx.workprec(8):
+        found = k._series(flint.arb(1) / 2, lambda _: flint.arb(1), flint.arb(1))
+    assert found.lower() <= flint.arb(flint.fmpq(true.numerator, true.denominator)) <= found.upper()
+    assert found.rad() < 0.01
+    assert k._product([flint.arb(2), flint.arb(3)]) == 6
 
 
 @pytest.mark.parametrize("name", VALUES)
