@@ -154,6 +154,21 @@ def test_every_mutant_meets_the_tests_that_reach_it(project):
     assert "not reached: code_of_it.py:17 sign: x + 1  ->  x - 1" in done.stdout
 
 
+def test_claims_are_looked_at_for_what_tests_do_not_see(project):
+    claim = project / "claims/demo2025/test_lemma_1.py"
+    claim.parent.mkdir(parents=True)
+    claim.write_text("import code_of_it\n\ndef test_it():\n    assert code_of_it.unused(1) == 2\n")
+    seen = run(project, "--lines", "14-14")
+    assert seen.returncode == 0, seen.stdout
+    assert "test_lemma_1" not in seen.stdout
+    both = run(project, "--lines", "14-17")
+    assert "1/1 claims/demo2025/test_lemma_1.py" in both.stdout
+    unused = {one.by for one in known(project).values() if one.scope == "unused"}
+    assert unused == {"claims/demo2025/test_lemma_1.py::test_it"}
+    assert both.returncode == 0, both.stdout
+    assert "0 to try" in run(project, "--lines", "14-17").stdout
+
+
 def test_a_constant_meets_tests_that_only_read_it(project):
     (project / "tests/test_it.py").write_text(TESTS.replace("== 12", "> 0"))
     test = "import code_of_it\n\ndef test_scale():\n    assert code_of_it.SCALE == 3\n"

@@ -1,7 +1,9 @@
 """All mutants of some files against all that imports them: in parallel, and where it stopped last.
 
-First every test file that is not known yet is run once as it is, under coverage (reach.py). Then
-the mutants without a result, in jobs of one file each (session.py), several jobs at a time.
+First every file in tests/ that is not known yet is run once as it is, under coverage (reach.py).
+Then the mutants without a result meet those tests, in jobs of one file each (session.py), several
+jobs at a time. Most are seen by then. For the rest claims are looked at likewise, which takes
+longer, and they meet all.
 """
 
 import os
@@ -53,16 +55,28 @@ class Run:
         """Results of all chosen mutants that were tried by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
         results.begin(self.results, self.root / SNAPSHOT)
-        self._whole = tests is None and self.enough >= session.ENOUGH
+        whole = tests is None and self.enough >= session.ENOUGH
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
-        known = self.prepared(tests)
-        if known is None:
-            return []
         places = [place for file in files for place in self._places(file)]
-        self._try(places, known)
+        units = [path for path in tests if path.parent.name == "tests"]
+        if units and len(units) < len(tests) and (known := self.prepared(units)):
+            self._try(self._for_units(places), known, whole=False)
         now = results.read(self.results)
-        return [now[place.key] for place in places if place.key in now]
+        left = [place for place in places if not self._seen(now.get(place.key))]
+        if not left:
+            self.say(f"{len(places)} mutants, 0 to try")
+        known = self.prepared(tests) if left else None
+        if known:
+            self._try(left, known, whole=whole)
+        now = results.read(self.results)
+        settled = (now[place.key] for place in places if place.key in now)
+        return [one for one in settled if known or one.state in results.SEEN]
+
+    def _for_units(self, places: list[Place]) -> list[Place]:
+        """Those never tried, and those that a test has seen, not a claim."""
+        now = results.read(self.results)
+        return [one for one in places if one.key not in now or now[one.key].by.startswith("tests/")]
 
     def _places(self, file: str) -> list[Place]:
         found = results.places(self.root, file)
@@ -103,22 +117,22 @@ class Run:
                 self.red.append(str(path.relative_to(self.root)))
         return done == len(waiting)
 
-    def _try(self, places: list[Place], known: reach.Reach) -> None:
+    def _try(self, places: list[Place], known: reach.Reach, *, whole: bool) -> None:
         before = results.read(self.results)
         tasks: dict[tuple[int, str], list[tuple[Place, list[str]]]] = {}
         for place in places:
             last = before.get(place.key)
             by = [last.by] if last and last.by else []
             tests = session.chosen_tests(place, known, by, self.enough)
-            if last is not None and self._holds(last, tests):
+            if last is not None and self._holds(last, tests, whole=whole):
                 continue
             if tests:
                 tasks.setdefault((_turn(last), place.file), []).append((place, tests))
             else:
-                out = results.result(place, "not reached", [], self.root, whole=self._whole)
+                out = results.result(place, "not reached", [], self.root, whole=whole)
                 results.append(self.results, out)
         limits: dict[str, Any] = {"deadline": self.deadline, "patience": self.patience}
-        limits["whole"] = self._whole
+        limits["whole"] = whole
         jobs = [
             session.Job(self.root, self.results, todo[k : k + AT_ONCE], known, **limits)
             for (_, _), todo in sorted(tasks.items(), key=lambda one: (one[0][0], -len(one[1])))
@@ -129,12 +143,17 @@ class Run:
         for _ in self.parallel(jobs, _do, lambda: self._progress(before, total)):
             pass
 
-    def _holds(self, last: Result, tests: list[str]) -> bool:
+    def _holds(self, last: Result, tests: list[str], *, whole: bool) -> bool:
         if last.state == "killed" and last.by != "collection":
-            return (self.root / last.by.split("::")[0]).exists() and last.rests_on == (
-                results.digest(self.root, [last.by])
-            )
-        return last.whole >= self._whole and last.rests_on == results.digest(self.root, tests)
+            return self._seen(last)
+        return last.whole >= whole and last.rests_on == results.digest(self.root, tests)
+
+    def _seen(self, last: Result | None) -> bool:
+        """By a test that is still the same."""
+        if last is None or last.state != "killed" or last.by == "collection":
+            return False
+        there = (self.root / last.by.split("::")[0]).exists()
+        return there and last.rests_on == results.digest(self.root, [last.by])
 
     def _progress(self, before: dict[str, Result], total: int) -> None:
         now = results.read(self.results)
