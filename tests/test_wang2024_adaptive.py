@@ -367,6 +367,7 @@ def test_the_readout_of_the_compass_is_its_network():
 def test_half_of_the_draws_are_right_between_two_widths():
     assert circle.half_right([10, 100, 1000], [0.1, 0.3, 0.7]) == pytest.approx(10**2.5)
     assert circle.half_right([10, 1000], [0.4, 0.8]) == pytest.approx(10**1.5)
+    assert circle.half_right([10, 1000], [0.0, 0.5]) == pytest.approx(1000)
 
 
 @pytest.mark.parametrize("T", [2, 3])

@@ -289,6 +289,11 @@ def test_other_refusals():
         exponentials.bump_error(0, 8)
 
 
+def test_the_proof_of_lemma_E_1_ends_with_a_hundredth():
+    chosen = exponentials.bump_error(1, 12, alpha=0.01, gamma=0.01)
+    assert exponentials.bump_error(1, 12) == chosen
+
+
 # Lemma E.2 as a layer
 
 
@@ -377,3 +382,4 @@ def test_a_training_is_judged_by_the_distance_from_the_indicator():
     distance = np.abs(found - [0, 0, 1, 0, 0]).sum()
     assert outcome.numbers["l1 error"] == pytest.approx(distance)
     assert outcome.curves["loss"][0] == pytest.approx(distance)
+    assert trained_delta.layer(spec, outcome).beyond == 0

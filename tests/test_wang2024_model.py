@@ -471,6 +471,11 @@ def test_the_logarithm_of_the_rounded_exponential():
     assert floats.tolist() == [math.log(3), 0, math.log(7)]
 
 
+def test_the_number_whose_exponential_rounds_to_nothing_is_told():
+    with pytest.raises(ValueError, match=r"exp\(-5\.0\) gives none"):
+        rounding.nearest_logarithm(torch.tensor([0.0, -5.0, 3.0]))
+
+
 def test_where_the_exponential_rounds_to_nothing_the_logarithm_is_refused():
     match = r"\(15\) rounds exp\(z\) to an integer >= 1"
     for z in (vector([Log("1/2")]), vector([q(-1)]), vector([arb(-1)])):

@@ -55,6 +55,7 @@ def test_an_error_counts_every_instant():
     assert [t for t in range(1, 7) if values[t] == 0] == [2, 3, 4]
     assert float(phi.error()) == pytest.approx(float(sum(map(abs, values.values()))), rel=1e-9)
     assert powers.fixed(2, 4, first=8, step=8).zeros == (1, 3, 4)
+    assert list(powers.fixed(2, 3).exponents) == [2, 3, 4]
 
 
 def test_one_power_is_the_zeta_function():
@@ -194,3 +195,9 @@ def test_zeros_are_counted_on_either_side_of_the_circle():
     with pytest.raises(ArithmeticError, match="too near to the unit circle"):
         # alpha_h = (1 + u_h) c_h with c = 1, 1, -2: one of two zeros is -1
         necessity.zeros_in_disc(["1/2", "1/4", "1/8"], ["3/2", "5/4", "-9/4"])
+
+
+def test_numbers_of_an_iteration_are_cut_to_so_many_bits():
+    third = necessity._rounded(flint.fmpq(1, 3))
+    assert 0 <= flint.fmpq(1, 3) - third < flint.fmpq(1, 2**necessity.ROUNDED)
+    assert necessity._rounded(flint.fmpq(-5, 4)) == flint.fmpq(-5, 4)

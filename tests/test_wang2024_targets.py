@@ -136,6 +136,11 @@ def test_a_constant_memory_is_of_one_coordinate_unless_told():
     assert [targets.constant(3, *d).lin.b.shape[1] for d in ((), (2,))] == [1, 2]
 
 
+def test_the_length_of_two_reads_two_steps_back():
+    x = np.array([[0.5], [-1.0], [0.25], [1.0]])
+    assert targets.NEAR_AND_FAR(x) == pytest.approx([math.hypot(0.25, 0.5), math.sqrt(2)])
+
+
 def test_a_network_plus_a_constant():
     second = targets.coordinate(2, 1).network
     assert second is not None
