@@ -277,6 +277,33 @@ def test_scaled_powers_against_the_plain_program(H):
     assert best.error == pytest.approx(plain.error, abs=0.02)
 
 
+@pytest.mark.parametrize("window", [20, 60])
+def test_one_optimum_for_two_kernels_vanishes_where_it_meets_their_zeros(monkeypatch, window):
+    """t^-2, ..., t^-5 for times 1, 2, ... and for their halves: a zero of one is one of the other."""
+    pairs = [(l1.indicator(B), l1.Powers((2, 3, 4, 5), scale=B)) for B in (1, 2)]
+    chosen, told = [], []
+    solve, plain = l1.least_worst, l1.l1_error
+
+    def solved(rows, *given):
+        found = solve(rows, *given)
+        chosen.extend(divmod(i, len(rows) // 2) for i in found[0])
+        return found
+
+    def watched(kernel, family, alpha, *, window, zeros):
+        told.append(zeros)
+        for time in zeros:
+            powers = [ball(family.scale) ** b / ball(time) ** b for b in (2, 3, 4, 5)]
+            assert abs(float(sum(a * p for a, p in zip(alpha, powers, strict=True)))) < 1e-20
+        return plain(kernel, family, alpha, window=window, zeros=zeros)
+
+    monkeypatch.setattr(l1, "least_worst", solved)
+    monkeypatch.setattr(l1, "l1_error", watched)
+    l1.best_for_all(pairs, window=window)
+    met = [Fraction(i + 1, B + 1) for B, i in chosen if i < window and i != B]  # 1 at t = B + 1
+    assert met
+    assert told == [met, [2 * time for time in met]]
+
+
 # Bounded weights
 
 
