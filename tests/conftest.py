@@ -5,6 +5,7 @@ import pytest
 from demo import Demo
 from measuring import (  # noqa: F401  (fixtures, and a hook)
     compare,
+    earlier,
     growth,
     in_rounds,
     measured,

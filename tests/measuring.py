@@ -4,8 +4,6 @@ No time is asserted. Without --benchmark-enable every body runs once, small, so 
 and nothing is written.
 """
 
-import platform
-import re
 import statistics
 import time
 from pathlib import Path
@@ -13,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from repro import files
-from repro.harness import provenance, resources
+from repro.costs import runs
+from repro.harness import provenance
 from repro.report import benchmarks
 
 ARTIFACTS = Path(__file__).parent.parent / "artifacts"
@@ -26,11 +25,15 @@ class Recorder:
     def __init__(self, folder, run, say):
         self.folder, self.run, self.entries, self.say = folder, run, [], say
         self.before = benchmarks.read(folder)
-        self.tables = {}
+        self.tables, self.earlier = {}, {}
 
-    def add(self, entry):
+    def add(self, entry, by=None):
+        """`by` is the header of the run that has measured it, if it is not this one."""
         if entry["name"] in {one["name"] for one in self.entries}:
             raise ValueError(f"two benchmarks are called {entry['name']!r}")
+        if by:
+            entry = {**entry, "run": by["id"]}
+            self.earlier[by["id"]] = by
         self.entries.append(entry)
         self._write()
         met = benchmarks.Row(entry).met
@@ -55,22 +58,8 @@ class Recorder:
         self._write()
 
     def _write(self):
-        now = benchmarks.merged(self.before, self.run, self.entries)
+        now = benchmarks.merged(self.before, self.run, self.entries, self.earlier)
         files.write_json(self.folder / benchmarks.FILE, {**self.before, **now, **self.tables})
-
-
-def machine():
-    names = re.findall(r"^model name\s*: (.+)$", _text("/proc/cpuinfo"), flags=re.M)
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "cores": resources.cores(),
-        "memory": f"{resources.memory_bytes() / 2**30:.0f} GB",
-        **provenance.versions(),
-    }
-
-
-def _text(file):
-    return Path(file).read_text() if Path(file).exists() else ""
 
 
 @pytest.fixture(scope="session")
@@ -82,9 +71,7 @@ def recorder(request):
         with capture.global_and_fixture_disabled():
             terminal.write_line(line)
 
-    root = ARTIFACTS.parent
-    header = {"started": provenance.now(), **provenance.git_state(root), "machine": machine()}
-    recorder = Recorder(ARTIFACTS, {"id": provenance.new_run(), **header}, say)
+    recorder = Recorder(ARTIFACTS, provenance.measured_here(ARTIFACTS.parent), say)
     request.config.stash[RECORDER] = recorder
     return recorder
 
@@ -117,11 +104,13 @@ def in_rounds(benchmark):
 def measured(request, recorder, switched_on):
     """Record one figure of the module's PART, in its unit, beside target and limit.
 
-    `at_least` says that the figure is a lower bound: something was given up before its end.
+    `at_least` says that the figure is a lower bound: something was given up before its end. `by` is
+    the header of an earlier run that has measured it, if it is not this one.
     """
 
     def measured(
-        name, value, *, unit, relation, target, against, at_least=False, limit=None, limit_is="", why="", note="", **params
+        name, value, *, unit, relation, target, against, at_least=False, limit=None, limit_is="", why="", note="", by=None,
+        **params,
     ):  # fmt: skip
         entry = {
             "part": benchmarks.part_of(request.module), "name": name, "value": float(value), "at_least": at_least, "unit": unit,
@@ -129,9 +118,24 @@ def measured(request, recorder, switched_on):
             "why": why, "note": note, "params": params,
         }  # fmt: skip
         if switched_on:
-            recorder.add(entry)
+            recorder.add(entry, by=by)
 
     return measured
+
+
+@pytest.fixture
+def earlier(switched_on):
+    """Runs that `repro.costs` has measured here; for a small run of a benchmark, the snapshot's will do."""
+
+    def earlier(kind, *names, command):
+        found = (runs.own if switched_on else runs.read)(ARTIFACTS).get(kind)
+        if not found:
+            pytest.skip(f"{command} has not been run here")
+        for reason in filter(None, (runs.not_whole(found[name]) for name in names if found[name])):
+            pytest.skip(f"the last run of {command} was not whole: {reason}")
+        return found
+
+    return earlier
 
 
 @pytest.fixture

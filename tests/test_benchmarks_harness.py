@@ -101,18 +101,9 @@ ANEW = (
 
 
 @pytest.fixture
-def run():
-    """The latest whole one: of `make costs`, or what the last runs left, or the snapshot's."""
-    found = runs.read(ROOT / "artifacts").get("run") or runs.left_by_runs(ROOT / "artifacts")
-    if not found:
-        pytest.skip("make costs has not been run")
-    for one in filter(None, (found["together"], found["alone"])):
-        if one.get("exit") or one.get("left out"):
-            pytest.skip(
-                f"the last `make costs` was not whole: {one['left out']} tests had no trainings in the store, "
-                f"exit code {one['exit']}; run `make claims` first"
-            )  # fmt: skip
-    return found
+def run(earlier):
+    """The latest of `make costs`."""
+    return earlier("run", "together", "alone", command="make costs")
 
 
 def made_of(kinds):
@@ -127,7 +118,7 @@ def test_a_warm_run(benchmark, measured, run):
     measured(
         "warm laptop run", warm["seconds"], unit="s", relation="<=", target=60, against=WARM,
         limit=sum(warm["busy"].values()) / warm["workers"], limit_is="the seconds of its tests, shared out evenly",
-        why=f"its tests spend {told}; {ANEW}" if told else ANEW, tests=warm["tests"], workers=warm["workers"],
+        why=f"its tests spend {told}; {ANEW}" if told else ANEW, tests=warm["tests"], workers=warm["workers"], by=run.get("header"),
     )  # fmt: skip
 
 
@@ -135,7 +126,7 @@ def test_two_workers(benchmark, measured, run):
     reached, lost = benchmark.pedantic(lambda: runs.shared(run["together"], run["alone"]))
     measured(
         "two workers, of the ideal speed-up", reached, unit="of 1", relation=">=", target=0.85, against=WARM,
-        limit=1.0, limit_is="both always at work, neither slower for the other", why=lost, lost=lost,
+        limit=1.0, limit_is="both always at work, neither slower for the other", why=lost, lost=lost, by=run.get("header"),
     )  # fmt: skip
 
 
@@ -146,17 +137,22 @@ def largest_of(run):
     return run.get("peak") or 0, ", ".join(told)
 
 
-def test_the_memory_of_a_worker(benchmark, measured, run):
-    """Of the warm run, or of the one from nothing (`python -m repro.costs --cold`) if that is more."""
-    cold = runs.read(ROOT / "artifacts").get("cold", {}).get("laptop", {})
-    peak, told = benchmark.pedantic(lambda: max(map(largest_of, (run["together"], cold))))
-    if not peak:
-        pytest.skip("make costs has not been run")
+def test_the_largest_process_is_told_with_what_added_most():
+    run = {"peak": 3 * 10**9, "largest": [["claims/p/test_a.py::test_b[c]", 2 * 10**9]]}
+    assert largest_of(run) == (3 * 10**9, "p/`test_a.py` 2.00 GB")
+
+
+def test_the_memory_of_a_worker(benchmark, measured, run, earlier):
+    """Of the warm run, or of the one from nothing if that is more."""
+    cold = earlier("cold", "laptop", command="python -m repro.costs --cold")
+    found = {largest_of(run["together"]): run, largest_of(cold["laptop"]): cold}
+    peak, told = benchmark.pedantic(lambda: max(found))
     measured(
         "largest process of a laptop run, at its peak", peak / 1e9, unit="GB", relation="<=", target=2,
         against="all claims at laptop scale, with and without trainings in the store",
         limit=with_torch_imported() / 1e9, limit_is="a process that has imported torch",
         note=told and f"added most: {told}", why="the claims that add most are told beside it",
+        by=found[peak, told].get("header"),
     )  # fmt: skip
 
 

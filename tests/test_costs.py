@@ -107,18 +107,23 @@ def test_the_seconds_of_a_run_by_what_is_done_in_them(tmp_path):
         ("a", "repro/jiang2024/trained_vit.py: Images.moments", "", "", 3.0),
         ("b", "repro/jiang2024/rate.py: f", "", "", 1.0),
         ("b", "repro/numerics/exact.py: f", "", "", 5.0),
+        ("b", "repro/numerics/arrays.py: inner", "", "", 1.0),
+        ("b", "repro/harness/claim.py: _search", "hypothesis", "x", 0.75),
         ("b", WAITING, "filelock", "acquire", 90.0),
         ("b", "", "_pytest", "x", 0.5),
     ]
-    judged, numerics, constructions, *_ = of_claims.KINDS
+    judged, constructions, numerics, drawn, *_ = of_claims.KINDS
     found = seen(tmp_path, (spent[:3], {}), (spent[3:], {})).kinds()
-    wanted = {numerics: 7.0, judged: 3.0, constructions: 1.0, "other": 0.5}
+    wanted = {numerics: 7.0, judged: 3.0, constructions: 2.0, drawn: 0.75, "other": 0.5}
     assert list(found.items()) == list(wanted.items())
 
 
-def test_every_kind_names_files_that_are_there():
+def test_every_kind_names_files_and_functions_that_are_there():
     for place in itertools.chain(*of_claims.KINDS.values()):
-        assert list(ROOT.glob(f"{place}*")), place
+        file, _, function = place.partition(": ")
+        found = list(ROOT.glob(f"{file}*"))
+        assert found, place
+        assert not function or f"def {function}(" in found[0].read_text(), place
 
 
 def test_the_table_keeps_the_dearest_ten_and_their_largest_functions():
@@ -350,24 +355,34 @@ def test_runs_that_are_timed_keep_compiled_files_beside_the_sources_or_all_in_a_
     assert (tmp_path / "__pycache__").is_dir()
 
 
-def left(folder, *, reason="reused: yesterday", **header):
-    test = {"seconds": 30.0, "run": "r", "store": [stored("k", 5.0, reason)]}
-    files.write_json(
-        folder / "results.json", {"claims": [{"id": "p/a", "file": "a.py", "tests": [test]}]}
-    )
-    times = {"started": "2026-01-01T00:00:00Z", "finished": "2026-01-01T00:00:40Z"}
-    files.write_json(folder / "runs/r.json", {**times, "scale": "laptop", "workers": 2, **header})
-    return runs.left_by_runs(folder)
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ({"exit": 0, "left out": 0}, ""),
+        ({"seconds": 3.0}, ""),
+        ({"exit": 0, "left out": 2}, "2 tests had no training or no data set, and pytest ended with 0"),
+        ({"exit": 3, "left out": 0}, "0 tests had no training or no data set, and pytest ended with 3"),
+    ],
+)  # fmt: skip
+def test_a_run_that_is_not_whole_says_why(run, said):
+    assert runs.not_whole(run) == said
 
 
-def test_what_the_last_runs_left_counts_if_they_trained_nothing(tmp_path):
-    found = left(tmp_path)["together"]
-    assert (found["seconds"], found["busy"], found["workers"]) == (40.0, {"a.py": 30.0}, 2)
-    assert left(tmp_path, reason="computed: no entry") == {}
-    for lacking in ("missing", "damaged"):
-        assert left(tmp_path, reason=lacking) == {}, "what needs it did not run"
-    assert left(tmp_path, scale="smoke") == {}
-    assert left(tmp_path, finished=None) == {}
+def test_tests_without_training_or_data_are_left_out():
+    def test(reason="reused: yesterday", message=None):
+        return {"store": [{"reason": reason}], "message": message}
+
+    whole = [test(), test(message="needs --scale paper")]
+    lacking = [test("missing"), test("damaged"), test(message="needs make data (cifar-10)")]
+    assert of_claims.left_out([{"tests": whole}]) == 0
+    assert of_claims.left_out([{"tests": whole}, {"tests": lacking}]) == 3
+
+
+def test_a_claim_without_its_data_says_so_in_those_words(demo):
+    body = PASSES.replace("(claim):", "(claim):\n    claim.data('cifar-10')", 1)
+    demo.claim("lemma-1", body)
+    found = runs.warm_run(demo.root, 1, "claims", f"--data={demo.root / 'nothing'}")
+    assert (found["left out"], found["exit"]) == (1, 0)
 
 
 # --- the command ---------------------------------------------------------------------------------
@@ -428,5 +443,6 @@ def test_what_is_measured_is_kept_beside_what_was_known(tmp_path, monkeypatch, c
     assert command.main(["--run"]) == 0
     kept = files.read_json(tmp_path / "artifacts" / runs.FILE)
     assert kept["cold"] == {"smoke": 1}
-    assert set(kept["run"]) == {"started", "together", "alone"}
+    assert set(kept["run"]) == {"header", "together", "alone"}
+    assert {"id", "started", "git", "machine"} <= set(kept["run"]["header"])
     assert "pytest ended with 1" in capsys.readouterr().err

@@ -30,7 +30,9 @@ def entries():
 @pytest.fixture
 def recorder(entries):
     class Recorder:
-        add = staticmethod(entries.append)
+        @staticmethod
+        def add(entry, by=None):
+            entries.append(entry)
 
     return Recorder
 
@@ -93,6 +95,13 @@ def test_what_makes_several_steps_at_once_tells_seconds_of_one(compare, taking, 
     assert entries[0]["value"] == 3
     told = {"seconds": "1 against 3 a step", "turns": "1 of 4 steps, from 3 to 3"}
     assert entries[0]["params"] == told
+
+
+def test_what_is_over_too_soon_is_called_several_times_a_turn(compare, taking, entries):
+    """Three calls of 2, 1 and 3 seconds are 2 each; `slow` is called once."""
+    fast, slow, limit = taking(9, 2, 1, 3), taking(9, 20), taking(9, 1, 1, 1)
+    compare("a", fast=fast, slow=slow, limit=limit, same=agreeing, against="b", rounds=1, calls=3)
+    assert (entries[0]["value"], entries[0]["limit"]) == (10, 20)
 
 
 def test_what_is_compared_are_the_results_of_what_is_timed(compare, taking, entries):

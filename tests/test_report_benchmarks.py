@@ -46,6 +46,17 @@ def test_an_entry_that_is_measured_again_in_the_same_run_is_no_history():
     assert merged(once, NOW, [entry(value=11.0)])["ratios"][0]["history"] == []
 
 
+def test_a_figure_of_an_earlier_run_is_told_as_that_runs_and_once():
+    made, other = {**THEN, "id": "0", "machine": {"processor": "Q"}}, {**NOW, "id": "3"}
+    taken = entry(value=220.0, run="0")
+    once = merged({}, NOW, [taken, entry("b")], {"0": made})
+    twice = merged(once, other, [taken, entry("b")], {"0": made})
+    first, second = twice["ratios"]
+    assert (first["run"], first["history"]) == ("0", [])
+    assert (second["run"], len(second["history"])) == ("3", 1)
+    assert twice["runs"]["0"]["machine"] == {"processor": "Q"}
+
+
 def test_rows_stand_in_the_order_of_the_run_that_has_measured_all_of_a_part():
     def names(document):
         return [one["name"] for one in document["ratios"]]

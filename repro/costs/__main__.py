@@ -13,7 +13,7 @@ and none is made: what is not there is left out. --run and --cold write artifact
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,19 +42,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     root = Path.cwd()
     if options.run:
-        _keep(root, "run", {"started": provenance.now(), **runs.measured_run(root)})
+        _keep(root, "run", runs.measured_run)
     if options.cold:
-        _keep(root, "cold", {"started": provenance.now(), **runs.measured_cold(root)})
+        _keep(root, "cold", runs.measured_cold)
     return _show(runs.timed(root, 1, *runs.WARM, *options.files)) if options.files else 0
 
 
-def _keep(root: Path, name: str, found: dict[str, Any]) -> None:
+def _keep(root: Path, name: str, measure: Callable[[Path], dict[str, Any]]) -> None:
     """What was known is read late: a run takes long, and another may have been kept meanwhile."""
+    header, found = provenance.measured_here(root), measure(root)
     file = root / "artifacts" / runs.FILE
-    files.write_json(file, {**runs.read(root / "artifacts"), name: found})
-    for run in found.values():
-        if isinstance(run, dict):
-            _warn(run["exit"])
+    files.write_json(file, {**runs.own(root / "artifacts"), name: {"header": header, **found}})
+    for run in filter(None, found.values()):
+        _warn(run["exit"])
     print(file)
 
 

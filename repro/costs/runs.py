@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def timed(root: Path, workers: int, *arguments: str) -> Timed:
             process.wait()
         ended = time.monotonic()
         samples = of_claims.Samples(folder)
-        known = latest_results(folder).get("claims", [])
+        known = _first(folder / "results.json").get("claims", [])
     ran = [claim for claim in known if claim["tests"]]
     peak = max([*peaks.values(), *samples.peaks.values()], default=0)
     idle = {
@@ -203,39 +202,20 @@ def _say(what: str) -> None:
 
 def read(artifacts: Path) -> dict[str, Any]:
     """The latest there is: of this folder, or of the committed snapshot in it; empty if none."""
-    return _first(artifacts / FILE, artifacts / "reference" / FILE)
+    return own(artifacts) or _first(artifacts / "reference" / FILE)
 
 
-def latest_results(artifacts: Path) -> dict[str, Any]:
-    return _first(artifacts / "results.json", artifacts / "reference" / "results.json")
+def own(artifacts: Path) -> dict[str, Any]:
+    """What was measured here."""
+    return _first(artifacts / FILE)
 
 
-def left_by_runs(artifacts: Path) -> dict[str, Any]:
-    """What `--run` measures, from the last runs at laptop scale.
-
-    Empty if they trained anything, and if a training was missing: what needs it did not run.
-    """
-    claims = [claim for claim in latest_results(artifacts).get("claims", []) if claim["tests"]]
-    tests = [test for claim in claims for test in claim["tests"]]
-    headers = [_first(artifacts / "runs" / f"{id}.json") for id in {test["run"] for test in tests}]
-    whole = all(run.get("finished") and run.get("scale") == "laptop" for run in headers)
-    warm = not any(of_claims.trainings(claims)) and not of_claims.left_out(claims)
-    if not headers or not whole or not warm:
-        return {}
-    return {
-        "together": {
-            "workers": max(1, min(run["workers"] for run in headers)),
-            "seconds": sum(_moment(run["finished"]) - _moment(run["started"]) for run in headers),
-            "busy": {claim["file"]: of_claims.busy([claim]) for claim in claims},
-            "tests": len(tests),
-            "peak": None,
-        },
-        "alone": None,
-    }
-
-
-def _moment(written: str) -> float:
-    return datetime.fromisoformat(written).timestamp()
+def not_whole(run: Mapping[str, Any]) -> str:
+    """Why the seconds of a run tell nothing; empty if they do."""
+    left, code = run.get("left out", 0), run.get("exit", 0)
+    if not left and not code:
+        return ""
+    return f"{left} tests had no training or no data set, and pytest ended with {code}"
 
 
 def _first(*several: Path) -> dict[str, Any]:

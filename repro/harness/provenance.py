@@ -2,13 +2,14 @@
 
 import importlib.metadata
 import platform
+import re
 import secrets
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
-from repro.harness import process
+from repro.harness import process, resources
 
 SHAPE = {  # of a header, as far as the page depends on it
     "id": str, "state": str, "git": str | None, "versions": dict, "collected": int, "reported": int,
@@ -38,6 +39,26 @@ def run_header(root: Path, run: str, **settings: Any) -> dict[str, Any]:
         "collected": 0,
         "reported": 0,
     }
+
+
+def measured_here(root: Path) -> dict[str, Any]:
+    """The header of figures: which run, of what code, on which machine."""
+    header = {"id": new_run(), "started": now(), **git_state(root)}
+    return {**header, "machine": machine()}
+
+
+def machine() -> dict[str, Any]:
+    names = re.findall(r"^model name\s*: (.+)$", _text(Path("/proc/cpuinfo")), flags=re.M)
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "cores": resources.cores(),
+        "memory": f"{resources.memory_bytes() / 2**30:.0f} GB",
+        **versions(),
+    }
+
+
+def _text(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
 
 
 def is_header(found: dict[str, Any]) -> bool:

@@ -81,19 +81,23 @@ def _ordered(entries: list[dict[str, Any]], measured: list[str]) -> list[dict[st
 
 
 def merged(
-    before: Mapping[str, Any], run: Mapping[str, Any], found: Iterable[Mapping[str, Any]]
+    before: Mapping[str, Any],
+    run: Mapping[str, Any],
+    found: Iterable[Mapping[str, Any]],
+    earlier: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The document after a run: what it measured is new, and what was there goes to the history.
 
-    A run of a part leaves the other entries as they were, with the run that they are of.
+    A run of a part leaves the other entries as they were, with the run that they are of. An entry
+    that names a `run` is of one of the `earlier`; told twice, it is not twice in the history.
     """
     entries = {entry["name"]: entry for entry in before.get("ratios", [])}
     found = list(found)
     for entry in found:
-        old = entries.get(entry["name"])
-        entries[entry["name"]] = {**entry, "run": run["id"], "history": _history(old, run["id"])}
+        old, by = entries.get(entry["name"]), entry.get("run", run["id"])
+        entries[entry["name"]] = {**entry, "run": by, "history": _history(old, by)}
     ordered = _ordered(list(entries.values()), [entry["name"] for entry in found])
-    runs = {**before.get("runs", {}), run["id"]: dict(run)}
+    runs = {**before.get("runs", {}), **(earlier or {}), run["id"]: dict(run)}
     used = {one["run"] for entry in ordered for one in (entry, *entry["history"])}
     return {
         "schema": SCHEMA,
