@@ -295,7 +295,7 @@ def test_growth_of_the_quadratic_layer(growth, switched_on, rpe, p):
         agree([found], [by_fft(attention, len(x))(x)], [rounding(rpe, p, x)])
 
     growth(
-        f"time of {rpe}-RPE attention, quadratic layer, growth with the length", LONG[:5] if switched_on else (64,),
-        prepare, right=right, of="length", about=2, rounds=4, table=TABLE,
+        f"time of {rpe}-RPE attention, quadratic layer, growth with the length", LONG if switched_on else (64,),
+        prepare, right=right, of="length", about=2, rounds=2, table=TABLE,
         why="pieces of few positions have as many calls as large ones, and these count beside the table",
     )  # fmt: skip
