@@ -1,7 +1,7 @@
 # make claims    verify every claim and write the page (the main job)
 # make preview   the page of the committed snapshot, in seconds: nothing is run
 # make test      every claim at smoke scale, then the tests of the package itself
-# make bench     cost, as ratios; ten minutes: artifacts/benchmarks.html
+# make bench     cost, as ratios; a quarter of an hour: artifacts/benchmarks.html
 # make costs     what a warm run of all claims costs: seconds, memory, two workers against one
 # make data      data sets that claims need
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright

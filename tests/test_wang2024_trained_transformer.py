@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from repro.numerics import l1
 from repro.training import Stack, Workspace
-from repro.wang2024 import adaptive, trained_transformer
+from repro.wang2024 import adaptive, heads, moving, trained_transformer
 from repro.wang2024.trained_transformer import FitTransformer, beginning, networks, weights
 
 NESTED = FitTransformer("nested parity", "lin", layers=3, heads=4, steps=2, seed=0, runs=2, start="construction", noise=0.1)  # fmt: skip
@@ -118,6 +119,22 @@ def test_attention_only_leaves_the_readout_alone(layers):
         assert len(run.sizes) == len(weights(after)) - 3
         assert not torch.equal(before.W_E, after.W_E)
         assert [len(layer.feed_forward.c) for layer in after.layers] == [16, 2][-layers:]
+        values = [layer.attention.heads[0].W_V for layer in before.layers]
+        assert layers == 1 or not torch.equal(*values), "each layer has heads of its own"
+
+
+def test_weights_of_a_construction_are_measured_by_the_largest():
+    _, of_one = trained_transformer._one_layer(replace(PARITY, rpe="lin", heads=8, length=24))
+    target, exponents = (
+        trained_transformer.TARGETS["sparse parity"],
+        moving.usual_exponents("lin", 8),
+    )
+    fits = [heads.fit("lin", l1.indicator(T), exponents, 24).weight for T in target.distances]
+    assert of_one == max(fits) > min(fits) > 1
+    _, of_layers = trained_transformer._layers(replace(NESTED, target="nested parity"))
+    nested = trained_transformer.TARGETS["nested parity"]
+    weights = [moving.fitted("lin", T, NESTED.heads).weight for T in nested.distances]
+    assert of_layers == max(weights)
 
 
 def test_first_weights_have_the_sizes_that_keep_three_layers_finite():
