@@ -93,10 +93,14 @@ def test_attention_is_the_softmax_of_the_scores():
 
 
 def test_scores_of_a_later_layer_are_of_what_the_layers_before_made():
-    made, x = model(), images(2)
-    second = made.layers[1]
-    Q, K = second.attention.queries_and_keys(second.norm_1(made.layers[0](made.tokens(x))))
-    torch.testing.assert_close(made.scores(x)[1], Q @ K.mT / 2)
+    made = model(vit.Shape(image=8, patch=2, depth=4, width=12, heads=3, m_h=4, hidden=20))
+    x = images(2)
+    state, found = made.tokens(x), made.scores(x)
+    assert len(found) == 4
+    for layer, given in zip(made.layers, found, strict=True):
+        Q, K = layer.attention.queries_and_keys(layer.norm_1(state))
+        torch.testing.assert_close(given, Q @ K.mT / 2)
+        state = layer(state)
 
 
 @pytest.mark.parametrize("m_h", [1, 3])
