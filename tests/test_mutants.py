@@ -391,6 +391,18 @@ def test_the_report_has_a_row_for_each_claim(project, monkeypatch):
     assert "All claims together: 1 of 2." in report.markdown(made)
 
 
+def test_the_report_tells_how_many_were_seen_by_tests_that_have_changed(project, monkeypatch):
+    monkeypatch.setattr(equivalents, "read", list)
+    by = "tests/test_it.py::test_forever"
+    seen = place_of(project, "sign", "n - 1")
+    log = {seen.key: results.result(seen, "killed", [], project, by=by)}
+    assert report.made(project, ["code_of_it.py"], log).unconfirmed == 0
+    (project / "tests/test_it.py").write_text(TESTS + "\n")
+    made = report.made(project, ["code_of_it.py"], log)
+    assert made.unconfirmed == 1
+    assert "1 were seen by a test in a file that has changed" in report.markdown(made)
+
+
 # --- no mistakes, and the report -----------------------------------------------------------------
 
 

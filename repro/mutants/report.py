@@ -74,6 +74,7 @@ class Report:
     seen_by: Counter = field(default_factory=Counter)  # test file: mutants it was the first to see
     reasons: list[tuple[equivalents.Same, int]] = field(default_factory=list)
     controls: str = ""  # what their last audit said
+    unconfirmed: int = 0  # were seen by a test in a file that has changed since
 
     @property
     def total(self) -> Row:
@@ -119,6 +120,7 @@ def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Repor
                 uses[listed[place.key]] += 1
             elif fate == "killed":
                 report.seen_by[_file(known[place.key])] += 1
+                report.unconfirmed += _stale(root, known[place.key])
             elif fate == "survived":
                 report.survivors.append(_survivor(root, place, known[place.key]))
         report.rows.append(row)
@@ -134,6 +136,10 @@ def _fate(place: Place, listed: Mapping[str, object], known: Mapping[str, Result
     if one is not None and one.state in results.SEEN:
         return "killed"
     return "survived" if one is not None and one.whole else "untried"
+
+
+def _stale(root: Path, one: Result) -> bool:
+    return "::" in one.by and not results.confirmed(root, one)
 
 
 def _claim(
@@ -214,6 +220,10 @@ The claim checks that, and the ledger tells it:
 
 def markdown(report: Report) -> str:
     parts = [INTRODUCTION, "## By package\n", _table([*report.packages(), report.total])]
+    parts.append(
+        f"Of those seen, {report.unconfirmed} were seen by a test in a file that has changed"
+        " since: the next run tries them again.\n"
+    )
     parts += ["## By module\n", _table(report.rows)]
     together = f"All claims together: {report.alone.seen_alone} of {report.alone.tried}.\n"
     parts += ["## By claim\n", BY_CLAIM, together, _table(report.claims, "seen by it alone")]

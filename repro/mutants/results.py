@@ -106,6 +106,14 @@ def begin(path: Path, snapshot: Path) -> None:
         write_atomically(path, gzip.decompress(snapshot.read_bytes()))
 
 
+def confirmed(root: Path, last: Result | None) -> bool:
+    """Whether it was seen by a test whose file is still the same."""
+    if last is None or last.state != "killed" or last.by == "collection":
+        return False
+    there = (root / last.by.split("::")[0]).exists()
+    return there and last.rests_on == digest(root, [last.by])
+
+
 def digest(root: Path, tests: Iterable[str]) -> str:
     whole = hashlib.sha256()
     for name in sorted({test.split("::")[0] for test in tests}):

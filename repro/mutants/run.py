@@ -63,7 +63,7 @@ class Run:
         if units and len(units) < len(tests) and (known := self.prepared(units)):
             self._try(self._for_units(places), known, whole=False)
         now = results.read(self.results)
-        left = [place for place in places if not self._seen(now.get(place.key))]
+        left = [place for place in places if not results.confirmed(self.root, now.get(place.key))]
         if not left:
             self.say(f"{len(places)} mutants, 0 to try")
         known = self.prepared(tests) if left else None
@@ -145,15 +145,8 @@ class Run:
 
     def _holds(self, last: Result, tests: list[str], *, whole: bool) -> bool:
         if last.state == "killed" and last.by != "collection":
-            return self._seen(last)
+            return results.confirmed(self.root, last)
         return last.whole >= whole and last.rests_on == results.digest(self.root, tests)
-
-    def _seen(self, last: Result | None) -> bool:
-        """By a test that is still the same."""
-        if last is None or last.state != "killed" or last.by == "collection":
-            return False
-        there = (self.root / last.by.split("::")[0]).exists()
-        return there and last.rests_on == results.digest(self.root, [last.by])
 
     def _progress(self, before: dict[str, Result], total: int) -> None:
         now = results.read(self.results)
