@@ -23,7 +23,7 @@ from repro.report.filters import Choice
 from repro.report.layout import ROW, layout
 from repro.report.mathematics import formula, prose
 from repro.report.measurements import by_test, kinds, records, spoken, stem
-from repro.report.numbers import moment, number, printed, seconds
+from repro.report.numbers import moment, number, percent, printed, seconds
 from repro.report.preview import preview
 from repro.report.spelling import spelled
 from repro.report.words import EVIDENCE, VERDICTS, place
@@ -662,3 +662,8 @@ def test_a_long_exact_number_is_shown_rounded_with_all_its_digits_at_hand():
     assert number("22/7") == "22/7"
     assert number("a text of more than forty-eight characters, which is no number") != ""
     assert "≈" not in number("a text of more than forty-eight characters, which is no number")
+
+
+def test_all_but_a_few_are_not_all():
+    shares = (1.0, 12869 / 12873, 0.93103, 0.57, None)
+    assert [percent(share) for share in shares] == ["100.0 %", "99.9 %", "93.1 %", "57.0 %", ""]  # fmt: skip

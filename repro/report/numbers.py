@@ -193,4 +193,5 @@ def _scientific(value: float, digits: int) -> tuple[str, Markup]:
 
 
 def percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
+    """Cut, not rounded: all but a few are not 100.0 %."""
+    return "" if share is None else f"{math.floor(1000 * share + 1e-9) / 10:.1f} %"
