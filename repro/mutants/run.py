@@ -135,7 +135,7 @@ class Run:
         limits["whole"] = whole
         jobs = [
             session.Job(self.root, self.results, todo[k : k + AT_ONCE], known, **limits)
-            for (_, _), todo in sorted(tasks.items(), key=lambda one: (one[0][0], -len(one[1])))
+            for _, todo in sorted(tasks.items(), key=lambda one: (one[0][0], -len(one[1])))
             for k in range(0, len(todo), AT_ONCE)
         ]
         total = sum(len(job.tasks) for job in jobs)
