@@ -128,7 +128,8 @@ def earlier(switched_on):
     """Runs that `repro.costs` has measured here; for a small run of a benchmark, the snapshot's will do."""
 
     def earlier(kind, *names, command):
-        found = (runs.own if switched_on else runs.read)(ARTIFACTS).get(kind)
+        snapshot = runs.own(ARTIFACTS / "reference")
+        found = runs.own(ARTIFACTS).get(kind) if switched_on else snapshot[kind]
         if not found:
             pytest.skip(f"{command} has not been run here")
         for reason in filter(None, (runs.not_whole(found[name]) for name in names if found[name])):

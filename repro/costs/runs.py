@@ -200,13 +200,8 @@ def _say(what: str) -> None:
 # --- what is known from before -------------------------------------------------------------------
 
 
-def read(artifacts: Path) -> dict[str, Any]:
-    """The latest there is: of this folder, or of the committed snapshot in it; empty if none."""
-    return own(artifacts) or _first(artifacts / "reference" / FILE)
-
-
 def own(artifacts: Path) -> dict[str, Any]:
-    """What was measured here."""
+    """What was measured in this folder, and in no other; empty if nothing was."""
     return _first(artifacts / FILE)
 
 
