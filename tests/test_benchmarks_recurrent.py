@@ -88,15 +88,15 @@ def products(kernel):
     W, U, tau = kernel.W.detach(), kernel.U.detach(), kernel.tau
     r = kernel.c.detach().expand(tau, -1).contiguous()
     v = torch.empty_like(r)
-    rows, back = r[:, None].unbind(), W[None].mT
-    backwards = tuple(reversed(v[:, None, None].unbind()))
+    rows, back = r.split(1), W.mT
+    backwards = tuple(reversed(v.split(1)))
 
     def products():
         v.copy_(U.mT.expand_as(v))
         for earlier, own in itertools.pairwise(rows):
             torch.mm(earlier, W, out=own)
         for later, own in itertools.pairwise(backwards):
-            own.baddbmm_(later, back)
+            own.addmm_(later, back)
         return r, v[0]
 
     return products
@@ -268,12 +268,13 @@ class IntoGivenMemory(Kernel):
     """Kernel, with its rows in memory that is made once: r (tau, n), and each row as a matrix."""
 
     @staticmethod
-    def forward(W, U, c, given):
+    def forward(ctx, W, U, c, given):
         r, rows = given
         r[0] = c
         for earlier, own in itertools.pairwise(rows):
             torch.mm(earlier, W, out=own)
-        return r @ U, r
+        ctx.save_for_backward(W, U, r)
+        return r @ U
 
 
 @TAUS
@@ -282,10 +283,10 @@ def test_the_kernel_in_memory_made_once(compare, networks, switched_on, tau):
     kernel, _ = networks(tau if switched_on else 4)
     weights = [kernel.W, kernel.U, kernel.c]
     r = torch.empty(kernel.tau, len(kernel.c))
-    given = r, r[:, None].unbind()
+    given = r, r.split(1)
     compare(
         f"the kernel of an RNN in memory made once, tau={tau}",
-        fast=steps(tau, weights, lambda: IntoGivenMemory.apply(*weights, given)[0], error(-1)),
+        fast=steps(tau, weights, lambda: IntoGivenMemory.apply(*weights, given), error(-1)),
         slow=steps(tau, weights, kernel, error(-1)), same=identical,
         against="rows in new memory, as it is trained",
         rounds=ROUNDS[tau], repeats=STEPS[tau], tau=kernel.tau,

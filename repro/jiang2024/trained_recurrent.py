@@ -92,74 +92,38 @@ class Recurrent(nn.Module):
         return LinearRNN(self.W, self.U, self.c)
 
     def forward(self) -> Tensor:  # (tau, channels)
-        return Kernel.apply(self.W, self.U, self.c, self.tau)[0]
+        return Kernel.apply(self.W, self.U, self.c, self.tau)
 
 
 class Kernel(torch.autograd.Function):
-    """LinearRNN.kernel with the gradients above; W (n, n), U (n, d), c (n,), or stacks of them.
-
-    Gives the kernel (tau, d), and the rows r_s (tau, n) to go back with.
-    """
+    """LinearRNN.kernel with the gradients above; W (n, n), U (n, d), c (n,), or stacks of them."""
 
     @staticmethod
-    def forward(W: Tensor, U: Tensor, c: Tensor, tau: int) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, W: Tensor, U: Tensor, c: Tensor, tau: int) -> Tensor:  # (..., tau, d)
         rows, product = [c[..., None, :]], torch.mm if W.ndim == 2 else torch.bmm
         for _ in range(1, tau):
             rows.append(product(rows[-1], W))
         r = torch.cat(rows, -2)
-        return r @ U, r
+        ctx.save_for_backward(W, U, r)
+        return r @ U
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        W, U, _, _ = inputs
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(W, U, output[1])
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         W, U, r = ctx.saved_tensors
-        back = W.reshape(-1, *W.shape[-2:]).mT
-        v = (g @ U.mT).movedim(-2, 0).contiguous()  # U g_s, (tau, ..., n)
-        backwards = reversed(v.reshape(len(v), len(back), 1, -1).unbind())
-        for later, own in itertools.pairwise(backwards):
-            own.baddbmm_(later, back)
-        return r[..., :-1, :].mT @ v[1:].movedim(0, -2), r.mT @ g, v[0], None
-
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], W: Tensor, U: Tensor, c: Tensor, tau: int
-    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-        stacked = (
-            one.movedim(dim, 0) if dim is not None else one.expand(info.batch_size, *one.shape)
-            for one, dim in zip((W, U, c), in_dims, strict=False)
-        )
-        return Kernel.apply(*stacked, tau), (0, 0)
+        v, back = g @ U.mT, W.mT  # U g_s
+        add = Tensor.addmm_ if W.ndim == 2 else Tensor.baddbmm_
+        for later, own in itertools.pairwise(reversed(v.split(1, -2))):
+            add(own, later, back)
+        return r[..., :-1, :].mT @ v[..., 1:, :], r.mT @ g, v[..., 0, :], None
 
 
 def toeplitz(kernel: Tensor) -> Tensor:
-    """The matrix of y(t) = sum_s kernel(s) x(t-s); (..., tau) -> (..., tau, tau)."""
-    return Toeplitz.apply(kernel)
+    """The matrix of y(t) = sum_s kernel(s) x(t-s); (..., tau) -> (..., tau, tau).
 
-
-class Toeplitz(torch.autograd.Function):
-    """Rows are windows of (kernel backwards, zeros), the last row first."""
-
-    @staticmethod
-    def forward(kernel: Tensor) -> Tensor:
-        tau = kernel.shape[-1]
-        return nn.functional.pad(kernel.flip(-1), (0, tau - 1)).unfold(-1, tau, 1).flip(-2)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
-        """Nothing is kept: the matrix is linear in the kernel."""
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        """Sums along the diagonals. Rows of 2 tau numbers, backwards and then zeros, one after the
-        other; cut into rows of 2 tau - 1, each is one place further, and diagonals are columns."""
-        tau = g.shape[-1]
-        apart = nn.functional.pad(g.flip(-1), (0, tau)).flatten(-2)[..., :-tau]
-        return apart.unflatten(-1, (tau, 2 * tau - 1))[..., tau - 1 :].sum(-2)
+    Its columns are windows of (zeros, kernel), the last column first.
+    """
+    tau = kernel.shape[-1]
+    return nn.functional.pad(kernel, (tau - 1, 0)).unfold(-1, tau, 1).flip(-2).mT
 
 
 class PopulationLoss:
@@ -199,9 +163,10 @@ def train(spec: FitRecurrent, workspace: Workspace) -> Outcome:
     stack = Stack(untrained(spec)).to(workspace.device)
     targets = np.stack([task.matrix() for task, _ in spec.members])
     loss = PopulationLoss(targets, 1 + spec.offsets, dtype=torch.float32, device=workspace.device)
+    tau = targets.shape[-1]
     curves = fit(
         stack,
-        lambda stack, _: loss(stack()),
+        lambda stack, _: loss(Kernel.apply(*stack.weights().values(), tau)),
         steps=spec.steps,
         optimizer=Adam(spec.lr),
         schedule=Trapezoid(),

@@ -30,16 +30,19 @@ class Stack(nn.Module):
 
     def forward(self, *inputs: Tensor, shared: bool = False) -> Tensor:
         """Outputs of all members, (members, ...); inputs are stacked alike unless all share one."""
-        weights = {
-            name: torch.stack([model.get_parameter(name) for model in self.models])
-            for name, _ in self._one[0].named_parameters()
-        }
 
         def one(weights: dict[str, Tensor], *inputs: Tensor) -> Any:
             return torch.func.functional_call(self._one[0], weights, inputs)
 
         axes = (0, *(None if shared else 0 for _ in inputs))
-        return torch.func.vmap(one, in_dims=axes)(weights, *inputs)
+        return torch.func.vmap(one, in_dims=axes)(self.weights(), *inputs)
+
+    def weights(self) -> dict[str, Tensor]:
+        """The parameters of all members, each name stacked: (members, ...)."""
+        return {
+            name: torch.stack([model.get_parameter(name) for model in self.models])
+            for name, _ in self._one[0].named_parameters()
+        }
 
 
 def members(model: nn.Module) -> Iterator[nn.Module]:
