@@ -15,7 +15,7 @@ from measuring import agree, identical, within
 from scipy.linalg import hadamard
 from torch import nn
 
-from repro.jiang2024.trained_recurrent import Kernel, PopulationLoss, Recurrent, toeplitz
+from repro.jiang2024.trained_recurrent import Kernel, PopulationLoss, Recurrent, convolved, toeplitz
 from repro.numerics import roundoff
 
 PART = 3
@@ -144,7 +144,7 @@ def test_kernel_form_against_stepping(compare, networks, switched_on, tau, batch
     units = len(kernel.c)
     compare(
         f"RNN in kernel form, outputs, tau={tau}, batch={batch}",
-        fast=steps(tau, [kernel.W, kernel.U, kernel.c], lambda: inputs @ toeplitz(kernel().squeeze(-1)).mT, loss),
+        fast=steps(tau, [kernel.W, kernel.U, kernel.c], lambda: convolved(kernel().squeeze(-1), inputs), loss),
         slow=steps(tau, stepped.weights, lambda: stepped(x), loss), against="nn.RNN, step by step",
         same=within(2 * gamma(in_a_row(units, length, terms=size * length))),
         limit=steps(tau, [fixed], lambda: inputs @ fixed.mT, loss),

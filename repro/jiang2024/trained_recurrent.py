@@ -117,13 +117,20 @@ class Kernel(torch.autograd.Function):
         return r[..., :-1, :].mT @ v[..., 1:, :], r.mT @ g, v[..., 0, :], None
 
 
-def toeplitz(kernel: Tensor) -> Tensor:
-    """The matrix of y(t) = sum_s kernel(s) x(t-s); (..., tau) -> (..., tau, tau).
+def convolved(kernel: Tensor, x: Tensor) -> Tensor:
+    """y(t) = sum_s kernel(s) x(t-s), over the last axis of x."""
+    return x.flip(-1) @ _windows(kernel)
 
-    Its columns are windows of (zeros, kernel), the last column first.
-    """
+
+def toeplitz(kernel: Tensor) -> Tensor:
+    """The matrix of that sum; (..., tau) -> (..., tau, tau)."""
+    return _windows(kernel).flip(-2).mT
+
+
+def _windows(kernel: Tensor) -> Tensor:
+    """Row i ends with kernel(i) and has kernel(i - 1), kernel(i - 2), ... before it, then zeros."""
     tau = kernel.shape[-1]
-    return nn.functional.pad(kernel, (tau - 1, 0)).unfold(-1, tau, 1).flip(-2).mT
+    return nn.functional.pad(kernel, (tau - 1, 0)).unfold(-1, tau, 1)
 
 
 class PopulationLoss:
@@ -207,14 +214,9 @@ def roundoff(rnn: LinearRNN, x: Tensor) -> Tensor:
     size, h = x.norm(dim=-1), rnn.states(x).norm(dim=-1)  # (..., tau)
     before = torch.cat([torch.zeros_like(h[..., :1]), h[..., :-1]], -1)
     anew = u * ((n + 1) * W * before + (d + 1) * U * size)
-    stepwise = _convolved(r, anew) + n * u * r[0] * h
+    stepwise = convolved(r, anew) + n * u * r[0] * h
     fresh = torch.cat([torch.zeros_like(r[:1]), n * u * W * r[:-1]])
-    e = _convolved(spread, fresh) + n * u * r * U
+    e = convolved(spread, fresh) + n * u * r * U
     terms = torch.arange(1, tau + 1, device=x.device) + d
-    kernel = _convolved(e, size) + terms * u * _convolved(rnn.kernel(tau).norm(dim=-1), size)
+    kernel = convolved(e, size) + terms * u * convolved(rnn.kernel(tau).norm(dim=-1), size)
     return SECOND_ORDER * (stepwise + kernel)
-
-
-def _convolved(a: Tensor, b: Tensor) -> Tensor:
-    """sum_{j <= t} a_{t-j} b_j, over the last axis of b."""
-    return b @ toeplitz(a).mT
