@@ -171,9 +171,11 @@ def compare(in_rounds, measured):
         ratios = [s / f if at_most is None else f / s for f, s, _ in turns]
         most = statistics.median(s / rest[limit] for _, s, rest in turns) if limit else None
         if part:
-            shares = [statistics.median(rest[one] / f for f, _, rest in turns) for one in others]
-            told = [f"{100 * share:.0f} %" for share in shares]
-            why = why.format(limit=told[0], part=told[-1])
+            shares = {
+                one: statistics.median(rest[one] / f for f, _, rest in turns) for one in others
+            }
+            told = {one: f"{100 * share:.0f} %" for one, share in shares.items()}
+            why = why.format(limit=told.get(limit), part=told[part])
         took = " against ".join(
             f"{statistics.median(turn[i] for turn in turns) / repeats:.3g}" for i in (0, 1)
         )

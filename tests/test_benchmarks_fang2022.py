@@ -126,7 +126,7 @@ def test_a_step_of_table_1_against_the_bare_product(compare, batch, n, memory):
         identical(found[:1], [torch.cat(values)])
 
     compare(
-        f"a step of Table 1 takes so many times as long as x F^T into {memory} memory, n={n}",
+        f"time of a step of Table 1, in units of x F^T into {memory} memory, n={n}",
         fast=step(fused.ridge_polynomial, x, F, beta, w=w, backend="c"), slow=product(x, F, memory), same=same,
         against="the bare product, with which every other way begins; below 1 the whole step takes less", at_most=1.5,
         batch=batch, d=10, q=5, n=n,

@@ -28,7 +28,6 @@ def test_from_nothing(benchmark, measured, cold, scale, target, name):
     measured(
         name, run["seconds"] / 60, by=found.get("header"), unit="min", relation="<=", target=target, tests=run["tests"],
         against=BY_THE_CLOCK, limit=run["longest"] / 60, limit_is="its longest training or test",
-        why="trainings on images and sentences that need `make data` come on top of what everyone can run",
     )  # fmt: skip
 
 

@@ -114,7 +114,6 @@ def until_the_same_error(benchmark, measured):
             f"{name}: time until the same error", found.times, unit=benchmarks.TIMES, relation=">=", target=5,
             against="the recipe of Appendix C", at_least=found.given_up,
             note=f"ours: {wanted:.2g} after {spent:.1f} s; the printed recipe: {least:.2g} after {theirs:.1f} s",
-            why="a target that either learns soon: a step of ours is cheaper, but no fewer are needed",
             device=DEVICE, **params,
         )  # fmt: skip
 

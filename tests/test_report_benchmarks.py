@@ -188,6 +188,16 @@ def test_value_target_and_limit_lie_on_the_bar_in_their_order(unit, value):
     assert 0 < places[0] < places[-1] < 100
 
 
+def test_bars_of_exponents_have_one_length_so_that_they_can_be_compared():
+    rows = [
+        Row(entry(value=p, unit="exponent", target=None, limit=None, history=[]))
+        for p in (1.0, 2.0)
+    ]
+    assert [row.place(row.entry["value"]) for row in rows] == pytest.approx(
+        [100 / 3.36, 200 / 3.36]
+    )
+
+
 @pytest.mark.parametrize("unit", ["×", "s"])
 def test_earlier_values_lie_on_the_bar_too_and_only_the_last_eight_set_its_length(unit):
     history = [{"run": "then", "value": value} for value in [1e6, *range(90, 97), 0.25]]
