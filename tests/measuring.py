@@ -6,6 +6,7 @@ and nothing is written.
 
 import statistics
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,31 @@ def earlier(switched_on):
     return earlier
 
 
+@dataclass
+class Turns:
+    """Seconds of `fast`, `slow` and of parts of the work, each timed once in every turn."""
+
+    times: list[dict[str, float]] = field(default_factory=list)
+
+    def ratios(self, over, under):
+        return [turn[over] / turn[under] for turn in self.times]
+
+    def share(self, part):
+        """Of the time of `fast`, in percent; None if that part was not timed."""
+        known = [turn[part] / turn["fast"] for turn in self.times if part in turn]
+        return f"{100 * statistics.median(known):.0f} %" if known else None
+
+    def told(self, repeats):
+        """What one of so many steps takes."""
+        each = [
+            statistics.median(turn[way] for turn in self.times) / repeats
+            for way in ("fast", "slow")
+        ]
+        return " against ".join(f"{seconds:.3g}" for seconds in each) + (
+            " a step" if repeats > 1 else ""
+        )
+
+
 @pytest.fixture
 def compare(in_rounds, measured):
     """Time `slow`, `fast` and `limit` in turns; how many times faster `fast` is, in the median turn.
@@ -151,41 +177,37 @@ def compare(in_rounds, measured):
     where their shares of its time go.
     A `fast` that is over too soon for the clock makes several `calls` in its turn. What makes several
     steps in one call says so with `repeats`: seconds are told for one of them.
+
+    Whatever else is given is told as the setting.
     """
 
     def compare(
         name, *, fast, slow, same, against, target=None, at_most=None, limit=None, limit_is="", part=None, rounds=7,
-        calls=1, repeats=1, why="", note="", **params,
+        calls=1, repeats=1, why="", **setting,
     ):  # fmt: skip
         same(fast(), slow())
-        others = [one for one in (limit, part) if one]
-        for one in others:
-            one()
-        turns = []
+        short = {"limit": limit, "part": part, "fast": fast}
+        short = {way: function for way, function in short.items() if function}
+        for function in filter(None, (limit, part)):
+            function()
+        turns = Turns()
 
         def turn():
-            rest = {one: seconds(one, calls) for one in others}
-            turns.append((seconds(fast, calls), seconds(slow), rest))
+            times = {way: seconds(function, calls) for way, function in short.items()}
+            turns.times.append({**times, "slow": seconds(slow)})
 
         in_rounds(turn, rounds=rounds)
-        ratios = [s / f if at_most is None else f / s for f, s, _ in turns]
-        most = statistics.median(s / rest[limit] for _, s, rest in turns) if limit else None
-        if part:
-            shares = {
-                one: statistics.median(rest[one] / f for f, _, rest in turns) for one in others
-            }
-            told = {one: f"{100 * share:.0f} %" for one, share in shares.items()}
-            why = why.format(limit=told.get(limit), part=told[part])
-        took = " against ".join(
-            f"{statistics.median(turn[i] for turn in turns) / repeats:.3g}" for i in (0, 1)
-        )
         aim = {"unit": benchmarks.TIMES, "relation": ">=", "target": target}
+        ratios = turns.ratios("slow", "fast")
         if at_most is not None:
             aim = {"unit": benchmarks.NUMBER, "relation": "<=", "target": at_most}
-        each, of_each = (" a step", f" of {repeats} steps") if repeats > 1 else ("", "")
+            ratios = turns.ratios("fast", "slow")
+        of_each = f" of {repeats} steps" if repeats > 1 else ""
         measured(
-            name, statistics.median(ratios), **aim, against=against, limit=most, limit_is=limit_is, why=why, note=note, seconds=took + each,
-            turns=f"{len(turns)}{of_each}, from {min(ratios):.3g} to {max(ratios):.3g}", **params,
+            name, statistics.median(ratios), **aim, against=against,
+            limit=statistics.median(turns.ratios("slow", "limit")) if limit else None, limit_is=limit_is,
+            why=why.format(limit=turns.share("limit"), part=turns.share("part")), seconds=turns.told(repeats),
+            turns=f"{len(ratios)}{of_each}, from {min(ratios):.3g} to {max(ratios):.3g}", **setting,
         )  # fmt: skip
 
     return compare

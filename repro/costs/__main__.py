@@ -54,7 +54,7 @@ def _keep(root: Path, name: str, measure: Callable[[Path], dict[str, Any]]) -> N
     file = root / "artifacts" / runs.FILE
     files.write_json(file, {**runs.own(root / "artifacts"), name: {"header": header, **found}})
     for run in filter(None, found.values()):
-        _warn(run["exit"])
+        _warn(run)
     print(file)
 
 
@@ -65,7 +65,7 @@ def _show(run: runs.Timed) -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    _warn(run.exit)
+    _warn(run.told())
     return 0 if run.claims else 2
 
 
@@ -81,9 +81,9 @@ def told(run: runs.Timed) -> Iterator[str]:
         yield from (f"{added / 1e9:5.2f} GB {test}" for test, added in run.samples.largest())
 
 
-def _warn(code: int) -> None:
-    if code:
-        print(f"pytest ended with {code}: some claims did not run to their end", file=sys.stderr)
+def _warn(run: dict[str, Any]) -> None:
+    if reason := runs.not_whole(run):
+        print(f"not a whole run: {reason}", file=sys.stderr)
 
 
 if __name__ == "__main__":

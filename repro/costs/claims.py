@@ -44,6 +44,13 @@ def trainings(claims: Claims) -> Iterator[tuple[str, float]]:
             yield entry["kind"], float(entry.get("seconds") or 0.0)
 
 
+def red(claims: Claims) -> list[str]:
+    """Tests that failed, as pytest names them."""
+    wrong = ("failed", "error", "crashed")
+    found = ((claim["file"], test) for claim in claims for test in claim["tests"])
+    return [f"{file}::{test['test']}" for file, test in found if test["state"] in wrong]
+
+
 def left_out(claims: Claims) -> int:
     """Tests that did not run to their end for want of a training, or of a data set."""
     return sum(_lacks_something(test) for claim in claims for test in claim["tests"])

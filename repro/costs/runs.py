@@ -47,6 +47,7 @@ class Timed:
             "seconds": self.seconds,
             "exit": self.exit,
             "tests": sum(len(claim["tests"]) for claim in self.claims),
+            "red": of_claims.red(self.claims),
             "left out": of_claims.left_out(self.claims),
             "peak": self.peak,
             "largest": self.samples.largest(),
@@ -210,7 +211,10 @@ def not_whole(run: Mapping[str, Any]) -> str:
     left, code = run.get("left out", 0), run.get("exit", 0)
     if not left and not code:
         return ""
-    return f"{left} tests had no training or no data set, and pytest ended with {code}"
+    told = [f"{left} tests had no training or no data set"] if left else []
+    told += [f"pytest ended with {code}"] if code else []
+    told += [f"{test} was red" for test in run.get("red", [])]
+    return ", ".join(told)
 
 
 def _first(*several: Path) -> dict[str, Any]:
