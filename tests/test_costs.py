@@ -362,7 +362,7 @@ def test_runs_that_are_timed_keep_compiled_files_beside_the_sources_or_all_in_a_
         ({"seconds": 3.0}, ""),
         ({"exit": 0, "left out": 2}, "2 tests had no training or no data set"),
         ({"exit": 3, "left out": 0}, "pytest ended with 3"),
-        ({"exit": 1, "left out": 0, "red": ["a::b"]}, "pytest ended with 1, a::b was red"),
+        ({"exit": 1, "left out": 0, "red": ["a::b"]}, "pytest ended with 1, a::b"),
     ],
 )  # fmt: skip
 def test_a_run_that_is_not_whole_says_why(run, said):
@@ -370,10 +370,11 @@ def test_a_run_that_is_not_whole_says_why(run, said):
 
 
 def test_red_tests_are_named():
-    tests = [{"test": name, "state": name} for name in ("passed", "failed", "error", "not-run")]
+    states = ("passed", "failed", "error", "not-run")
+    tests = [{"test": name, "state": name, "message": f"{name}!\n\nmore"} for name in states]
     assert of_claims.red([{"file": "claims/a.py", "tests": tests}]) == [
-        "claims/a.py::failed",
-        "claims/a.py::error",
+        "claims/a.py::failed (failed: failed!)",
+        "claims/a.py::error (error: error!)",
     ]
 
 

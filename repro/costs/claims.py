@@ -45,10 +45,14 @@ def trainings(claims: Claims) -> Iterator[tuple[str, float]]:
 
 
 def red(claims: Claims) -> list[str]:
-    """Tests that failed, as pytest names them."""
+    """Tests that failed, as pytest names them, and what they said first."""
     wrong = ("failed", "error", "crashed")
     found = ((claim["file"], test) for claim in claims for test in claim["tests"])
-    return [f"{file}::{test['test']}" for file, test in found if test["state"] in wrong]
+    return [
+        f"{file}::{test['test']} ({test['state']}: {test['message'].partition(chr(10))[0]})"
+        for file, test in found
+        if test["state"] in wrong
+    ]
 
 
 def left_out(claims: Claims) -> int:

@@ -213,7 +213,7 @@ def not_whole(run: Mapping[str, Any]) -> str:
         return ""
     told = [f"{left} tests had no training or no data set"] if left else []
     told += [f"pytest ended with {code}"] if code else []
-    told += [f"{test} was red" for test in run.get("red", [])]
+    told += run.get("red", [])
     return ", ".join(told)
 
 
