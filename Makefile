@@ -46,7 +46,7 @@ test: $(READY)
 	$(PYTEST) tests -n auto $(PYTEST_ARGS)
 
 bench: $(READY)
-	$(PYTEST) tests -m timing -p no:xdist -v --benchmark-enable --benchmark-only --benchmark-quiet $(PYTEST_ARGS)
+	$(PYTEST) tests -m timing -p no:xdist -v --benchmark-enable --benchmark-quiet $(PYTEST_ARGS)
 	$(BIN)/python -m repro report
 	@echo "$(CURDIR)/artifacts/benchmarks.html"
 
