@@ -7,12 +7,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
 from repro.harness import ledger
-from repro.mutants import alone, controls, equivalents, operators, report, results, session
+from repro.mutants import (
+    alone,
+    children,
+    controls,
+    equivalents,
+    operators,
+    report,
+    results,
+    session,
+)
 from repro.mutants.reach import Reach
 from repro.mutants.run import SNAPSHOT, Run, modules
 
@@ -26,8 +34,25 @@ def changes(source):
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("a + b", {("sign", "a + b", "a - b"), ("term", "a + b", "a")}),
-        ("a * b", {("inverse", "a * b", "a / b"), ("factor", "a * b", "a")}),
+        ("a + b", {("sign", "a + b", "a - b"), ("term", "a + b", "a"), ("term", "a + b", "b")}),
+        ("a - b", {("sign", "a - b", "a + b"), ("term", "a - b", "a"), ("term", "a - b", "-b")}),
+        (
+            "a * b",
+            {("inverse", "a * b", "a / b"), ("factor", "a * b", "a"), ("factor", "a * b", "b")},
+        ),
+        ("a / b", {("inverse", "a / b", "a * b"), ("factor", "a / b", "a")}),
+        ("a // b", {("factor", "a // b", "a")}),
+        ("a % b", {("factor", "a % b", "a")}),
+        ("x += a", {("sign", "a", "-a")}),
+        ("x *= a", {("inverse", "a", "1 / a")}),
+        ("a and b", {("branch", "a and b", "a or b")}),
+        ("where(c, a, b)", {("branch", "where(c, a, b)", "where(c, b, a)")}),
+        ("x.lower()", {("extreme", "x.lower()", "x.upper()")}),
+        ("x[1]", {("index", "x[1]", "x[2]")}),
+        (
+            "range(0, n)",
+            {("index", "range(0, n)", "range(1, n)"), ("index", "range(0, n)", "range(0, n + 1)")},
+        ),
         ("a ** b", {("exponent", "a ** b", "a ** (b + 1)")}),
         ("-a", {("sign", "-a", "a")}),
         ("x = 3", {("constant", "3", "6")}),
@@ -60,6 +85,25 @@ def test_an_operator_does_what_its_table_says(source, expected):
 )
 def test_what_is_not_computed_is_left_alone(source):
     assert changes(source) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "after", "whole"),
+    [
+        ("d - (a + b) * c", "a + b", "d - (a + b)"),
+        ("d - c * (a + b)", "a + b", "d - (a + b)"),
+        ("c * -(a + b)", "a + b", "c * (a + b)"),
+        ("x = not (a and b)", "a or b", "x = not (a or b)"),
+        ("(a + b) * c", "a - b", "(a - b) * c"),
+    ],
+)
+def test_what_is_put_in_binds_as_what_was_there(source, after, whole):
+    found = [
+        ast.unparse(ast.parse(one.source))
+        for one in operators.mutants(source)
+        if one.after == after
+    ]
+    assert whole in found
 
 
 def test_only_the_place_changes_and_letters_of_several_bytes_do_no_harm():
@@ -99,6 +143,11 @@ def forever(n):
     while n > 0:
         n = n - 1
     return n
+
+def doubled(n):
+    return n + n
+
+EIGHT = doubled(4)
 """
 TESTS = """
 import code_of_it
@@ -112,6 +161,9 @@ def test_area():
 
 def test_forever():
     assert code_of_it.forever(1) == 0
+
+def test_eight():
+    assert code_of_it.EIGHT == 8
 """
 
 
@@ -148,8 +200,10 @@ def test_every_mutant_meets_the_tests_that_reach_it(project):
     assert found["area", "factor", "SCALE * r", "SCALE"].by == by_area
     assert found["", "constant", "3", "6"].by == by_area, "evaluated at import"
     assert found["Line.at", "constant", "2", "4"].state == "killed", "a default"
-    assert found["forever", "sign", "n - 1", "n + 1"].state == "too slow"
+    slow = found["forever", "sign", "n - 1", "n + 1"]
+    assert (slow.state, slow.by) == ("too slow", "tests/test_it.py::test_forever")
     assert found["forever", "edge", "n > 0", "n >= 0"].state == "killed"
+    assert found["doubled", "sign", "n + n", "n - n"].by == "tests/test_it.py::test_eight"
     assert found["unused", "sign", "x + 1", "x - 1"].state == "not reached"
     assert "not reached: code_of_it.py:17 sign: x + 1  ->  x - 1" in done.stdout
 
@@ -166,7 +220,7 @@ def test_claims_are_looked_at_for_what_tests_do_not_see(project):
     unused = {one.by for one in known(project).values() if one.scope == "unused"}
     assert unused == {"claims/demo2025/test_lemma_1.py::test_it"}
     assert both.returncode == 0, both.stdout
-    assert "0 to try" in run(project, "--lines", "14-17").stdout
+    assert "0 to settle" in run(project, "--lines", "14-17").stdout
 
 
 def test_a_constant_meets_tests_that_only_read_it(project):
@@ -180,20 +234,42 @@ def test_a_constant_meets_tests_that_only_read_it(project):
 
 def test_what_is_known_is_kept_until_the_function_or_its_tests_change(project):
     quick = ["--only", "sign", "--lines", "5-15"]
-    assert "1 mutants, 1 to try" in run(project, *quick).stdout
-    assert "1 mutants, 0 to try" in run(project, *quick).stdout
+    assert "1 mutants, 1 to settle" in run(project, *quick).stdout
+    assert "1 mutants, 0 to settle" in run(project, *quick).stdout
     log = project / "artifacts/mutants/results.jsonl"
     log.write_text(log.read_text() + '{"key": "cut o')
     (project / "code_of_it.py").write_text("\n\n" + CODE.replace("x + 1", "x + 2"))
     moved = ["--only", "sign", "--lines", "7-17"]
-    assert "1 mutants, 0 to try" in run(project, *moved).stdout, "another function has changed"
+    assert "1 mutants, 0 to settle" in run(project, *moved).stdout, "another function has changed"
     (project / "code_of_it.py").write_text(CODE.replace("slope * x + self", "x * slope + self"))
-    assert "1 mutants, 1 to try" in run(project, *quick).stdout
+    assert "1 mutants, 1 to settle" in run(project, *quick).stdout
     tests = project / "tests/test_it.py"
+    tests.write_text(TESTS.replace("area(2) == 12", "area(3) == 27  # more") + "\n# a comment\n")
+    assert "1 mutants, 0 to settle" in run(project, *quick).stdout, "another test has changed"
     tests.write_text(TESTS.replace("Line().at(2) == 5", "Line().at(2)"))
     done = run(project, *quick)
-    assert "1 mutants, 1 to try" in done.stdout
+    assert "1 mutants, 1 to settle" in done.stdout
     assert "survived: code_of_it.py:7 sign: x * slope + self.start()" in done.stdout
+
+
+def test_a_result_rests_on_its_test_and_on_what_the_file_has_for_all(tmp_path):
+    file = tmp_path / "test_it.py"
+
+    def digest(text, test="test_a[1::x]"):
+        file.write_text(text)
+        os.utime(file, ns=(0, next(moments)))  # the next moment of the clock
+        return results.digest(tmp_path, [f"test_it.py::{test}"])
+
+    moments = iter(range(1, 100))
+    text = "SIZE = 3\n\ndef test_a():\n    assert SIZE\n\ndef test_b():\n    pass\n"
+    before = digest(text)
+    assert digest(text.replace("pass", "assert 0")) == before
+    assert digest(text.replace("SIZE = 3", "SIZE = 4")) != before
+    assert digest(text.replace("assert SIZE", "assert not SIZE")) != before
+    assert digest(text.replace("test_a", "test_c")) != before
+    assert digest(text, "test_b") != before
+    file.unlink()
+    assert results.digest(tmp_path, ["test_it.py::test_a"]) != before
 
 
 def test_what_was_never_tried_comes_first_and_what_was_seen_last(project):
@@ -202,7 +278,7 @@ def test_what_was_never_tried_comes_first_and_what_was_seen_last(project):
     assert run(project, "--only", "factor").returncode == 1
     before = {one["key"]: one["state"] for one in map(json.loads, log.read_text().splitlines())}
     assert {"killed", "survived"} <= set(before.values())
-    (project / "tests/test_it.py").write_text(TESTS + "\n")
+    (project / "tests/test_it.py").write_text(f"CHANGED = True\n{TESTS}")
     run(project, "--workers", "1")
     order = [json.loads(line)["key"] for line in log.read_text().splitlines()[len(before) :]]
     turns = [before.get(key, "new") for key in order]
@@ -230,7 +306,9 @@ def test_tests_that_are_red_as_they_are_see_nothing(project):
 
 
 def test_a_budget_ends_the_run_and_the_next_goes_on(project):
-    assert run(project, "--budget", "0.001").returncode == 0
+    none = run(project, "--budget", "0.001")
+    assert none.returncode == 2
+    assert "0 tried now: 0 seen, 0 not" in none.stdout
     assert known(project) == {}
     assert run(project, "--only", "constant").returncode == 1
     assert ("Line.start", "constant", "1", "2") in known(project)
@@ -342,16 +420,86 @@ def on_its_own(project, count):
     return done.stdout
 
 
-def test_a_test_that_hangs_ends_a_mutant_before_the_time_of_all_tests_is_up(tmp_path):
-    reach = Reach({}, {"quick": 0.1, "slow": 100.0})
-    job = session.Job(tmp_path, tmp_path, [], reach, deadline=0, patience=3, whole=True)
-    forks, said = session._Forks(job, []), tmp_path / "by"
-    forks._items = cast(Any, dict.fromkeys(reach.seconds))
-    assert not forks._hangs(said), "nothing has begun"
-    for name, ago, hangs in (("quick", 2, False), ("quick", 60, True), ("slow", 60, False)):
-        said.write_text(name)
-        os.utime(said, (0, time.time() - ago))
-        assert forks._hangs(said) == hangs
+def test_a_test_is_late_by_its_own_time(tmp_path):
+    job = judge(tmp_path, {"quick": 0.1, "slow": 100.0})
+    assert [job.late(*one) for one in [("quick", 3.4), ("quick", 3.6), ("slow", 60)]] == [
+        False,
+        True,
+        False,
+    ]
+    assert not job.late("", 17), "before the first test all is imported"
+
+
+def judge(folder, seconds):
+    reach = Reach({}, seconds)
+    return session.Job(folder, folder, [], reach, deadline=0, patience=3, whole=True)
+
+
+@pytest.mark.parametrize(
+    ("with_it", "without", "expected"),
+    [
+        ((0, "a", 1.0), None, ("survived", "")),
+        ((1, "a", 1.0), (0, "a", 1.0), ("killed", "a")),
+        ((1, "a", 1.0), (1, "a", 1.0), ("not reached", "")),  # red as it is
+        ((None, "a", 40.0), (0, "a", 1.0), ("too slow", "a")),
+        (
+            (None, "a", 40.0),
+            (0, "a", 30.0),
+            ("not reached", ""),
+        ),  # the machine is slow, not the mutant
+        ((-9, "", 1.0), None, ("not reached", "")),  # ended from outside, before a test began
+        ((-11, "a", 1.0), (0, "a", 1.0), ("killed", "a")),
+    ],
+)
+def test_what_a_test_says_counts_only_beside_what_it_says_without_the_mutant(
+    tmp_path, with_it, without, expected
+):
+    def run(tests, mutated):
+        return children.Ended(*(with_it if mutated else without))
+
+    assert judge(tmp_path, {"a": 1.0}).judged(["a"], run) == expected
+
+
+def test_a_crash_that_does_not_happen_again_has_seen_nothing(tmp_path):
+    codes = iter([-9, 0])
+
+    def run(tests, mutated):
+        return children.Ended(next(codes) if mutated else 0, "a", 1.0)
+
+    assert judge(tmp_path, {"a": 1.0}).judged(["a"], run) == ("not reached", "")
+
+
+def test_what_is_left_of_the_tests_decides_when_one_is_not_believed(tmp_path):
+    def run(tests, mutated):
+        return children.Ended(1 if "broken" in tests else 0, tests[0], 1.0)
+
+    assert judge(tmp_path, {}).judged(["broken", "good"], run) == ("survived", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed run leaves its children")
+def test_a_run_that_is_killed_leaves_nothing_running(project):
+    (project / "tests/test_it.py").write_text(TESTS.replace("forever(1)", "forever(-1)"))
+    (project / "tests/test_slow.py").write_text(
+        "import os, time\n\ndef test_slow():\n"
+        "    import code_of_it\n    open('began', 'w').write(str(os.getpid()))\n    time.sleep(600)\n"
+    )
+    command = [sys.executable, "-m", "repro.mutants", "code_of_it.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, cwd=project, env=environment, stdout=subprocess.DEVNULL
+    ) as process:
+        began = project / "began"
+        wait_until(lambda: began.exists() and began.read_text())
+        process.kill()
+    child = int(began.read_text())
+    wait_until(lambda: not Path(f"/proc/{child}").exists())
+
+
+def wait_until(holds, seconds=60):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.05)
 
 
 def test_a_claim_meets_some_mutants_of_what_it_runs_without_other_tests(project):
@@ -382,7 +530,8 @@ def test_the_report_has_a_row_for_each_claim(project, monkeypatch):
     states = {seen.key: "killed", alive.key: "survived", "of code that has changed": "killed"}
     one = alone.Alone("claims/demo2025/test_lemma_1.py", functions, states)
     monkeypatch.setattr(alone, "read", lambda root: [one])
-    log = {seen.key: results.result(seen, "killed", [], project)}
+    by = "tests/test_it.py::test_forever"
+    log = {seen.key: results.result(seen, "killed", [], project, by=by)}
     made = report.made(project, ["code_of_it.py"], log)
     (row,) = made.claims
     inside = [p for p in results.places(project, "code_of_it.py") if p.scope == "forever"]
@@ -391,16 +540,15 @@ def test_the_report_has_a_row_for_each_claim(project, monkeypatch):
     assert "All claims together: 1 of 2." in report.markdown(made)
 
 
-def test_the_report_tells_how_many_were_seen_by_tests_that_have_changed(project, monkeypatch):
+def test_what_was_seen_by_a_test_that_has_changed_is_not_settled(project, monkeypatch):
     monkeypatch.setattr(equivalents, "read", list)
     by = "tests/test_it.py::test_forever"
     seen = place_of(project, "sign", "n - 1")
     log = {seen.key: results.result(seen, "killed", [], project, by=by)}
-    assert report.made(project, ["code_of_it.py"], log).unconfirmed == 0
-    (project / "tests/test_it.py").write_text(TESTS + "\n")
-    made = report.made(project, ["code_of_it.py"], log)
-    assert made.unconfirmed == 1
-    assert "1 were seen by a test in a file that has changed" in report.markdown(made)
+    assert report.made(project, ["code_of_it.py"], log).total.killed == 1
+    (project / "tests/test_it.py").write_text(TESTS.replace("forever(1)", "forever(2)"))
+    total = report.made(project, ["code_of_it.py"], log).total
+    assert (total.killed, total.untried) == (0, total.mutants)
 
 
 # --- no mistakes, and the report -----------------------------------------------------------------
@@ -430,7 +578,7 @@ def test_an_entry_stands_for_its_line_and_change_only(project):
     places = results.places(project, "code_of_it.py")
     wanted = place_of(project, "factor", "SCALE * r")
     assert equivalents.standing_for(project, places, [same()]) == {wanted.key: same()}
-    for other in ({"function": "at"}, {"line": "return r"}, {"after": "r"}):
+    for other in ({"function": "at"}, {"line": "return r"}, {"after": "x"}):
         assert equivalents.standing_for(project, places, [same(**other)]) == {}
         assert equivalents.stale(project, places, [same(), same(**other)]) == [same(**other)]
 
@@ -438,8 +586,8 @@ def test_an_entry_stands_for_its_line_and_change_only(project):
 def test_an_entry_with_a_place_stands_for_one_of_several(tmp_path):
     (tmp_path / "code_of_it.py").write_text("def f(x):\n    return x[1] + x[1] + x[1]\n")
     places = results.places(tmp_path, "code_of_it.py")
-    line = {"function": "f", "line": "return x[1] + x[1] + x[1]", "before": "1", "after": "2"}
-    alike = [place.key for place in places if place.mutant.before == "1"]
+    line = {"function": "f", "line": "return x[1] + x[1] + x[1]", "before": "x[1]", "after": "x[2]"}
+    alike = [place.key for place in places if place.mutant.before == "x[1]"]
     assert len(alike) == 3
     assert list(equivalents.standing_for(tmp_path, places, [same(**line)])) == alike
     assert list(equivalents.standing_for(tmp_path, places, [same(**line, place=2)])) == [alike[1]]
@@ -460,7 +608,7 @@ def test_no_test_has_seen_a_mutant_that_is_listed(tmp_path):
     known = results.read(tmp_path / "known")
     places = [place for file in modules(ROOT) for place in results.places(ROOT, file)]
     listed = equivalents.standing_for(ROOT, places, equivalents.read())
-    assert [key for key in listed if key in known and known[key].state == "killed"] == []
+    assert [key for key in listed if key in known and known[key].state in results.SEEN] == []
 
 
 def test_those_listed_are_tried_only_if_asked_for(project, monkeypatch):
@@ -495,9 +643,10 @@ def test_the_report_counts_and_shows_survivors(project, monkeypatch):
     text = report.markdown(made)
     assert "-    return x + 1\n+    return x - 1" in text
     assert "| tests/test_it.py | 1 |" in text
-    assert "`SCALE * r` becomes `SCALE`: r is 1" in text
-    assert "- demo2025/lemma-1, `SCALE * r` becomes `SCALE`: r is 1" in text
-    report.write(made, project, project / "artifacts")
+    change = "in `return SCALE * r * r`, `SCALE * r` becomes `SCALE`: r is 1"
+    assert f"- code_of_it.py, area: {change}" in text
+    assert f"- demo2025/lemma-1, {change}" in text
+    report.write(made, project / "artifacts")
     page = (project / "artifacts/mutants.html").read_text()
     assert f"Of {row.mutants - 1} such mistakes, 1 turned" in page
     assert f"{row.untried} are not settled yet" in page

@@ -33,6 +33,14 @@ def test_a_start_at_the_construction_is_the_construction():
     assert all(torch.equal(a, b) for a, b in pairs)
 
 
+def test_a_start_weighs_as_much_as_its_heaviest_heads():
+    """The two pointers reach 3 and 2 tokens back, and heads for 3 weigh more."""
+    far, near = (moving.fitted("lin", T, 4).weight for T in (3, 2))
+    assert far > 2 * near
+    pointers = replace(NESTED, target="two pointers", layers=2)
+    assert all(far == run.A for run in beginning(pointers))
+
+
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 def test_a_start_at_theorem_4_1_errs_as_little_as_its_heads(rpe):
     spec = replace(PARITY, rpe=rpe, start="construction", heads=8)

@@ -8,7 +8,8 @@
 Without FILES everything that claims compute with. Each mutant meets the claims and tests that reach
 it, at smoke scale, from the fastest on, up to the first red one; one that takes far longer than the
 code as it is counts as seen. What is known is kept in artifacts/mutants and not tried again until
-the function or the tests change. Survivors are printed as they would be typed; exit code 1 then.
+the function or the tests change. Survivors are printed as they would be typed; exit code 1 then,
+and 2 if the time was up before all were tried.
 """
 
 import argparse
@@ -16,9 +17,8 @@ import os
 import time
 from pathlib import Path
 
-from repro.mutants import alone, report, results, run, session
+from repro.mutants import alone, controls, report, results, run, session
 from repro.mutants.results import Place, Result
-from repro.report import MUTANTS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,15 +35,15 @@ def main(arguments: list[str] | None = None) -> int:
         options.enough, chosen=_chosen(options), listed=options.listed,
     )  # fmt: skip
     tests = [root / path for path in options.tests] if options.tests else None
-    if options.report:
-        return _write(job, root)
+    if options.report or options.keep:
+        return _write(job, root, keep=options.keep)
     if options.alone:
         alone.go(job, [root / file for file in files] or alone.claims(root), options.alone)
         return 0
     found = job.go(files or run.modules(root), tests)
     if job.red:
         print(f"not used, red as they are: {', '.join(job.red)}")
-    return _told(found)
+    return _told(job, found)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,8 +77,12 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument(
-        "--report", action="store_true", help="only write the report and what is known"
+        "--report", action="store_true", help="only write the page, artifacts/mutants.html"
     )
+    parser.add_argument(
+        "--keep", action="store_true",
+        help="write it, docs/mutants.md, and all that is known into artifacts/reference: to commit",
+    )  # fmt: skip
     parser.add_argument("--folder", type=Path, default="artifacts/mutants", help="what is known")
     return parser
 
@@ -93,24 +97,29 @@ def _chosen(options: argparse.Namespace):
     return chosen
 
 
-def _write(job: run.Run, root: Path) -> int:
+def _write(job: run.Run, root: Path, *, keep: bool) -> int:
     results.begin(job.results, root / run.SNAPSHOT)
     files = run.modules(root)
-    keys = [place.key for file in files for place in results.places(root, file)]
-    results.keep(job.results, root / run.SNAPSHOT, keys)
-    alone.keep(job.folder, root)
+    if keep:
+        keys = [place.key for file in files for place in results.places(root, file)]
+        results.keep(job.results, root / run.SNAPSHOT, keys)
+        alone.keep(job.folder, root)
+        controls.keep(root)
     made = report.made(root, files, results.read(job.results))
-    report.write(made, root, root / "artifacts")
-    print(root / "artifacts" / MUTANTS)
+    print(report.write(made, root / "artifacts"))
+    if keep:
+        print(report.keep(made, root))
     return 0
 
 
-def _told(found: list[Result]) -> int:
+def _told(job: run.Run, found: list[Result]) -> int:
     alive = [one for one in found if one.state not in results.SEEN]
-    print(f"\n{len(found)} mutants tried, {len(found) - len(alive)} seen")
+    left = job.asked - len(found)
+    print(f"\n{job.asked} mutants, {job.tried} tried now: {len(found) - len(alive)} seen, "
+          f"{len(alive)} not, {left} not settled yet")  # fmt: skip
     for one in alive:
         print(f"  {one.state}: {one.file}:{one.line} {one.operator}: {one.before}  ->  {one.after}")
-    return 1 if alive else 0
+    return 1 if alive else 2 if left else 0
 
 
 if __name__ == "__main__":

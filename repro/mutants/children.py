@@ -1,10 +1,12 @@
 """pytest in a forked child: what takes long to import is imported once, in the parent.
 
 A child gets the changed source of one module before anything of the package is imported; nothing on
-disk is touched. What it prints goes to a file, which the parent reads if it has to tell why.
+disk is touched. What it prints goes to a file, which the parent reads if it has to tell why. A
+child ends with its parent, however that ends.
 """
 
 import contextlib
+import ctypes
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -15,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -68,45 +70,60 @@ RED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 def first_red(output: str) -> str:
-    """The first test that pytest's summary calls red; "collection" if it did not come that far."""
+    """The first that pytest's summary calls red: if no test has begun, a file."""
     found = RED.search(output)
-    return found[1] if found and "::" in found[1] else "collection"
+    return found[1] if found else ""
 
 
 @dataclass(frozen=True)
 class Ended:
-    code: int | None  # None: it took too long
-    seconds: float
-    output: str
+    code: int | None  # None: it was late
+    at: str  # the test that was red, or that ran when it ended; "" if none had begun
+    seconds: float  # since that test began
+    output: str = ""
+
+
+Late = Callable[[str, float], bool]  # the test that runs, and the seconds since it began
+
+
+def never(test: str, seconds: float) -> bool:
+    return False
 
 
 def run(
     arguments: Sequence[str],
     *,
     changed: Changed | None = None,
-    limit: float,
+    late: Late = never,
     plugins: Callable[[], list[Any]] = list,
 ) -> Ended:
     """pytest with these arguments, at smoke scale, with a store and artifacts of its own."""
-    started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        log = Path(folder, "log")
-        child = os.fork()
-        if child == 0:
-            os._exit(_tests(arguments, changed, plugins, folder, log))
-        code = wait(child, lambda: time.monotonic() > started + limit)
+        log, at = Path(folder, "log"), Path(folder, "at")
+        ended = forked(
+            lambda: _tests(arguments, changed, [*plugins(), Beginning(at)], folder, log), at, late
+        )
         text = log.read_text(errors="replace") if log.exists() else ""
-    return Ended(code, time.monotonic() - started, text)
+        return replace(ended, at=ended.at or first_red(text), output=text)
+
+
+class Beginning:
+    """A plugin that writes down which test has begun."""
+
+    def __init__(self, at: Path) -> None:
+        self._at = at
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._at.write_text(nodeid)
 
 
 def _tests(
     arguments: Sequence[str],
     changed: Changed | None,
-    plugins: Callable[[], list[Any]],
+    plugins: list[Any],
     folder: str,
     log: Path,
 ) -> int:
-    os.setsid()  # with what it may start, so that all of it can be ended
     with _output_to(log):
         try:
             global current
@@ -117,7 +134,7 @@ def _tests(
             quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is imported
             loaded = ["-p", "repro.mutants.sabotage", "-p", "no:cacheprovider"]
             options = ["-q", "-n0", "--scale", "smoke", *loaded, *quiet, *places]
-            return int(pytest.main([*options, *arguments], plugins=plugins()))
+            return int(pytest.main([*options, *arguments], plugins=plugins))
         except BaseException as error:
             print(repr(error), flush=True)
             return 3
@@ -133,16 +150,68 @@ def _output_to(log: Path) -> Iterator[None]:
         sys.stderr.flush()
 
 
+def forked(do: Callable[[], int], at: Path, late: Late) -> Ended:
+    """`do` in a child, which writes the name of a test into `at` when that begins."""
+    began = time.time()
+    child = fork(do)
+
+    def now() -> tuple[str, float]:
+        if not at.exists():
+            return "", time.time() - began
+        return at.read_text(), time.time() - at.stat().st_mtime
+
+    code = wait(child, lambda: late(*now()))
+    return Ended(code, *now())
+
+
+def fork(do: Callable[[], int]) -> int:
+    """`do` in a child, which is a session of its own, so that all that it starts can be ended."""
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        return child
+    code = 3
+    try:
+        os.setsid()
+        _end_with(parent)
+        code = do()
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(code)
+
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def _end_with(parent: int) -> None:
+    """Linux ends this process when its parent ends; elsewhere `wait` does, if it can."""
+    if sys.platform == "linux":
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(3)
+
+
 def wait(child: int, late: Callable[[], bool]) -> int | None:
     """The exit code; None if it was late, and has been ended."""
     pause = 0.005
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        if late():
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return None
-        time.sleep(pause)
-        pause = min(0.1, 1.5 * pause)
+    try:
+        while not late():
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(pause)
+            pause = min(0.1, 1.5 * pause)
+    except BaseException:
+        end(child)
+        raise
+    end(child)
+    return None
+
+
+def end(child: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has not become a session yet
+        os.killpg(child, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)

@@ -34,6 +34,7 @@ from repro.harness.project import SCALES
 from repro.mutants import swap
 
 LAST = "artifacts/mutants/controls.txt"
+SNAPSHOT = "artifacts/reference/controls.txt"
 FOLDER = Path(__file__).parent / "controls"
 PREFIX = "test_control"
 
@@ -166,6 +167,17 @@ def run(root: Path, entries: list[Entry], scale: str = "smoke") -> Mending:
                  "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
         pytest.main([*files, "-n0", "--scale", scale, *quiet, *places], plugins=[mending])
     return mending
+
+
+def last(root: Path) -> str:
+    """What the last audit of all said: here, or when the snapshot was made; "" if there is none."""
+    found = (root / name for name in (LAST, SNAPSHOT))
+    return next((path.read_text().strip() for path in found if path.exists()), "")
+
+
+def keep(root: Path) -> None:
+    if last(root):
+        write_atomically(root / SNAPSHOT, last(root) + "\n")
 
 
 def main(arguments: list[str] | None = None) -> int:

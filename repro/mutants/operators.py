@@ -1,21 +1,23 @@
 """Small wrong changes of a source file: what a slip of the pen would do to a formula.
 
 operator      before               after
-sign          a + b, -a            a - b, a
-term          a + b, a - b         a
-factor        a * b, a / b         a
-inverse       a * b                a / b, and the other way round
+sign          a + b, -a, x += a    a - b, a, x += -a
+term          a + b, a - b         a or b, a or -b
+factor        a * b, a / b         a or b, a; a // b and a % b become a
+inverse       a * b, x *= a        a / b, x *= 1 / a, and the other way round
 exponent      a ** b               a ** (b + 1)
 constant      a number n           2 n (1 for 0)
 index         x[1], range(n)       x[2], range(n + 1)
 inequality    a < b, a == b        a >= b, a != b
 edge          a < b                a <= b
-branch        a if c else b        b if c else a; `if c:` becomes `if not c:`
-extreme       min, any             max, all, and the other way round
+branch        a if c else b        b if c else a, likewise where(c, a, b); `if c:` becomes
+                                   `if not c:`, `and` becomes `or`
+extreme       min, any, lower      max, all, upper, and the other way round
 transposed    A.T, A.mT            A
 
 A mutant replaces one expression and leaves the rest of the text as it is. Left alone: strings,
-annotations, what is raised, decorators, and what only a type checker sees.
+annotations, what is raised, decorators, and what only a type checker sees. The sign of a literal
+stays, as most are axes and places from the end: its number is doubled.
 """
 
 import ast
@@ -24,14 +26,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-OPPOSITE = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "floor": "ceil",
-    "ceil": "floor",
-}
+_PAIRS = (
+    ("min", "max"), ("any", "all"), ("floor", "ceil"), ("lower", "upper"),
+    ("minimum", "maximum"), ("argmin", "argmax"), ("amin", "amax"),
+)  # fmt: skip
+OPPOSITE = dict(_PAIRS) | {b: a for a, b in _PAIRS}
 NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -63,10 +62,13 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """Every one, from the top of the file to its end."""
     lines = source.encode().splitlines(keepends=True)
+    nodes = list(_reached(ast.parse(source)))
+    moved = {id(part) for node in nodes for part in _places(node)}
     found = (
         _mutant(operator, old, new, lines)
-        for node in _reached(ast.parse(source))
+        for node in nodes
         for operator, old, new in _changes(node)
+        if not (operator == "constant" and id(old) in moved and _twice_is_the_next(old))
     )
     different = {one.source: one for one in found if one.source != source}
     yield from sorted(different.values(), key=lambda one: (one.line, one.column, one.name))
@@ -77,10 +79,25 @@ def _mutant(operator: str, old: ast.expr, new: ast.expr, lines: list[bytes]) -> 
     assert old.end_lineno is not None
     first, last = old.lineno - 1, old.end_lineno - 1
     after = ast.unparse(new)
-    text = b"".join(lines[:first]) + lines[first][: old.col_offset] + after.encode()
+    put = after if _binds_as(new, old) else f"({after})"
+    text = b"".join(lines[:first]) + lines[first][: old.col_offset] + put.encode()
     text += lines[last][old.end_col_offset :] + b"".join(lines[last + 1 :])
     place = {"line": old.lineno, "column": old.col_offset, "end_line": old.end_lineno}
     return Mutant(operator, **place, before=ast.unparse(old), after=after, source=text.decode())
+
+
+def _binds_as(new: ast.expr, old: ast.expr) -> bool:
+    """Whether it can stand in the place of the other without parentheses."""
+    if not isinstance(new, (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)):
+        return True
+    return type(new) is type(old) and _level(new) == _level(old)
+
+
+def _level(node: ast.expr) -> str:
+    """Operators of one level, as a name; those of one level take each other's place."""
+    level = {"Sub": "Add", "Div": "Mult"}
+    name = type(getattr(node, "op", node)).__name__
+    return level.get(name, name)
 
 
 def _reached(tree: ast.AST) -> Iterator[ast.AST]:
@@ -111,6 +128,10 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.expr, ast.expr]]:
     """Operator, the expression that it replaces, and by what."""
     if isinstance(node, ast.If):
         yield "branch", node.test, ast.UnaryOp(ast.Not(), node.test)
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
+        yield "sign", node.value, ast.UnaryOp(ast.USub(), node.value)
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Mult, ast.Div)):
+        yield "inverse", node.value, ast.BinOp(ast.Constant(1), ast.Div(), node.value)
     rule = _RULES.get(type(node))
     if rule is not None and isinstance(node, ast.expr):
         yield from ((operator, node, new) for operator, new in rule(node))
@@ -123,6 +144,12 @@ def _binary(node: ast.BinOp) -> Iterator[Change]:
         name = "sign" if kind in (ast.Add, ast.Sub) else "inverse"
         yield name, ast.BinOp(node.left, swap[kind](), node.right)
         yield "term" if name == "sign" else "factor", node.left
+    if kind in (ast.Add, ast.Mult):
+        yield "term" if kind is ast.Add else "factor", node.right
+    elif kind is ast.Sub:
+        yield "term", ast.UnaryOp(ast.USub(), node.right)
+    elif kind in (ast.FloorDiv, ast.Mod):
+        yield "factor", node.left
     elif kind is ast.Pow:
         yield "exponent", ast.BinOp(node.left, ast.Pow(), _plus_one(node.right))
 
@@ -132,6 +159,11 @@ def _unary(node: ast.UnaryOp) -> Iterator[Change]:
         yield "sign", node.operand
     elif isinstance(node.op, ast.Not):
         yield "branch", node.operand
+
+
+def _bool(node: ast.BoolOp) -> Iterator[Change]:
+    other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    yield "branch", ast.BoolOp(other, node.values)
 
 
 def _constant(node: ast.Constant) -> Iterator[Change]:
@@ -163,6 +195,20 @@ def _whole(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 
+def _places(node: ast.AST) -> Iterator[ast.expr]:
+    """What is moved by one in an index, a slice or a range."""
+    if isinstance(node, ast.Subscript):
+        for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            ends = (part.lower, part.upper) if isinstance(part, ast.Slice) else (part,)
+            yield from filter(None, ends)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+        yield from node.args[:2]
+
+
+def _twice_is_the_next(node: ast.expr) -> bool:
+    return _whole(node) and ast.literal_eval(node) in (0, 1)
+
+
 def _compare(node: ast.Compare) -> Iterator[Change]:
     for name, table in (("inequality", NEGATED), ("edge", EDGES)):
         for place, op in enumerate(node.ops):
@@ -180,12 +226,19 @@ def _call(node: ast.Call) -> Iterator[Change]:
         for place, argument in enumerate(node.args[:2]):
             args = [*node.args[:place], _plus_one(argument), *node.args[place + 1 :]]
             yield "index", ast.Call(node.func, args, node.keywords)
+    elif _name(node.func) == "where" and len(node.args) == 3:
+        condition, one, other = node.args
+        yield "branch", ast.Call(node.func, [condition, other, one], node.keywords)
     elif isinstance(node.func, ast.Name) and node.func.id in OPPOSITE:
         other = ast.Name(OPPOSITE[node.func.id], ast.Load())
         yield "extreme", ast.Call(other, node.args, node.keywords)
     elif isinstance(node.func, ast.Attribute) and node.func.attr in OPPOSITE:
         other = ast.Attribute(node.func.value, OPPOSITE[node.func.attr], ast.Load())
         yield "extreme", ast.Call(other, node.args, node.keywords)
+
+
+def _name(function: ast.expr) -> str:
+    return getattr(function, "attr", "") or getattr(function, "id", "")
 
 
 def _attribute(node: ast.Attribute) -> Iterator[Change]:
@@ -201,6 +254,7 @@ def _plus_one(node: ast.expr) -> ast.expr:
 
 _RULES: dict[type[ast.AST], Callable[[Any], Iterator[Change]]] = {
     ast.BinOp: _binary,
+    ast.BoolOp: _bool,
     ast.UnaryOp: _unary,
     ast.Constant: _constant,
     ast.Subscript: _subscript,

@@ -22,7 +22,7 @@ from repro.harness import imports
 from repro.mutants import children
 
 RUNNING = ("repro/harness/", "repro/report/", "repro/training/", "repro/mutants/", "repro/figures")
-JUDGES = ("repro/harness/checks.py", "repro/harness/verdicts.py")
+JUDGES = tuple(f"repro/harness/{name}.py" for name in ("checks", "verdicts", "claim"))
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,17 @@ class Reach:
     """`lines[file][test]` are the lines of `file` that `test` executes; `seconds` its time.
 
     `importers[file]` are the files in tests/ that import `file`: they may read its constants
-    without executing anything of it.
+    without executing anything of it. `imported[file]` are lines that run when it is imported.
     """
 
     lines: dict[str, dict[str, list[int]]]
     seconds: dict[str, float]
     importers: dict[str, set[str]] = field(default_factory=dict)
+    imported: dict[str, set[int]] = field(default_factory=dict)
+
+    def at_import(self, file: str, first: int, last: int) -> bool:
+        """Whether one of these lines runs before any test."""
+        return any(first <= n <= last for n in self.imported.get(file, ()))
 
     def tests(self, file: str, first: int, last: int) -> list[str]:
         """Those that execute one of these lines, fastest first; then the others of their files."""
@@ -79,6 +84,8 @@ def read(root: Path, folder: Path, tests: Iterable[Path]) -> Reach:
         known.seconds.update(found["seconds"])
         for file, by_test in found["lines"].items():
             known.lines.setdefault(file, {}).update(by_test)
+        for file, lines in found["imported"].items():
+            known.imported.setdefault(file, set()).update(lines)
         for source in imports.imported(path, root) if path.parent.name == "tests" else ():
             importers = known.importers.setdefault(str(source.relative_to(root)), set())
             importers.add(str(path.relative_to(root)))
@@ -95,7 +102,7 @@ def look(root: Path, folder: Path, path: Path) -> str | None:
     out = _place(root, folder, path)
     part = out.with_suffix(".part")
     out.parent.mkdir(parents=True, exist_ok=True)
-    ended = children.run([name], limit=3600, plugins=lambda: [_Watcher(root, part)])
+    ended = children.run([name], plugins=lambda: [_Watcher(root, part)])
     if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
         part.unlink(missing_ok=True)
         return ended.output
@@ -113,7 +120,7 @@ class _Watcher:
         self._root, self._out = root, out
         self._seconds: dict[str, float] = {}
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_configure(self) -> None:
         import coverage
 
         omit = [f"{self._root}/{name}/*" for name in ("tests", "claims", ".venv")]
@@ -135,19 +142,20 @@ class _Watcher:
     def pytest_sessionfinish(self) -> None:
         self._coverage.stop()
         ran = {test: time for test, time in self._seconds.items() if time == time}
-        found = {"seconds": ran, "lines": dict(self._lines(ran))}
+        lines = dict(self._lines({"", *ran}))  # "": before the first test
+        imported = {file: by_test.pop("") for file, by_test in lines.items() if "" in by_test}
+        executed = {file: by_test for file, by_test in lines.items() if by_test}
+        found = {"seconds": ran, "lines": executed, "imported": imported}
         self._out.write_text(json.dumps(found))
 
-    def _lines(self, ran: dict[str, float]) -> Iterator[tuple[str, Any]]:
+    def _lines(self, wanted: set[str]) -> Iterator[tuple[str, dict[str, list[int]]]]:
         data = self._coverage.get_data()
         for file in data.measured_files():
             by_test: dict[str, list[int]] = {}
             for line, contexts in data.contexts_by_lineno(file).items():
-                for test in contexts:
-                    if test in ran:
-                        by_test.setdefault(test, []).append(line)
-            if by_test:
-                yield str(Path(file).relative_to(self._root)), by_test
+                for test in wanted.intersection(contexts):
+                    by_test.setdefault(test, []).append(line)
+            yield str(Path(file).relative_to(self._root)), by_test
 
 
 def kept(root: Path, folder: Path, path: Path) -> dict[str, Any] | None:
@@ -155,6 +163,8 @@ def kept(root: Path, folder: Path, path: Path) -> dict[str, Any] | None:
     if not place.exists():
         return None
     found = json.loads(place.read_text())
+    if "imported" not in found:
+        return None  # of before it was looked at
     fresh = found["digest"] == _digest(root, str(path.relative_to(root)), found["lines"])
     return found if fresh else None
 

@@ -74,7 +74,6 @@ class Report:
     seen_by: Counter = field(default_factory=Counter)  # test file: mutants it was the first to see
     reasons: list[tuple[equivalents.Same, int]] = field(default_factory=list)
     controls: str = ""  # what their last audit said
-    unconfirmed: int = 0  # were seen by a test in a file that has changed since
 
     @property
     def total(self) -> Row:
@@ -100,8 +99,7 @@ class Report:
 
 
 def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Report:
-    audit = root / controls.LAST
-    report = Report(controls=audit.read_text().strip() if audit.exists() else "")
+    report = Report(controls=controls.last(root))
     same = equivalents.read()
     uses: Counter[equivalents.Same] = Counter()
     functions: dict[alone.Function, Counter[str]] = {}
@@ -111,7 +109,7 @@ def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Repor
         listed = equivalents.standing_for(root, places, same)
         row = Row(file)
         for place in places:
-            fate = _fate(place, listed, known)
+            fate = _fate(root, place, listed, known)
             row.fates[fate] += 1
             keys.add(place.key)
             if place.inside:
@@ -119,8 +117,7 @@ def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Repor
             if fate == "equivalent":
                 uses[listed[place.key]] += 1
             elif fate == "killed":
-                report.seen_by[_file(known[place.key])] += 1
-                report.unconfirmed += _stale(root, known[place.key])
+                report.seen_by[known[place.key].by.split("::")[0]] += 1
             elif fate == "survived":
                 report.survivors.append(_survivor(root, place, known[place.key]))
         report.rows.append(row)
@@ -129,17 +126,15 @@ def made(root: Path, files: Iterable[str], known: Mapping[str, Result]) -> Repor
     return report
 
 
-def _fate(place: Place, listed: Mapping[str, object], known: Mapping[str, Result]) -> str:
+def _fate(
+    root: Path, place: Place, listed: Mapping[str, object], known: Mapping[str, Result]
+) -> str:
     one = known.get(place.key)
     if place.key in listed:
         return "equivalent"
-    if one is not None and one.state in results.SEEN:
-        return "killed"
-    return "survived" if one is not None and one.whole else "untried"
-
-
-def _stale(root: Path, one: Result) -> bool:
-    return "::" in one.by and not results.confirmed(root, one)
+    if one is None or one.state in results.SEEN:
+        return "killed" if results.confirmed(root, one) else "untried"
+    return "survived" if one.whole else "untried"
 
 
 def _claim(
@@ -152,10 +147,6 @@ def _claim(
     return ClaimRow(one.claim, sum(fates, Counter()), tried=len(states), seen_alone=seen)
 
 
-def _file(one: Result) -> str:
-    return one.by.split("::")[0] if "::" in one.by else one.state
-
-
 def _survivor(root: Path, place: Place, one: Result) -> Survivor:
     old, new = ((root / place.file).read_text(), place.mutant.source)
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
@@ -165,10 +156,18 @@ def _survivor(root: Path, place: Place, one: Result) -> Survivor:
     )
 
 
-def write(report: Report, root: Path, artifacts: Path) -> None:
-    write_atomically(root / "docs" / "mutants.md", markdown(report))
+def write(report: Report, artifacts: Path) -> Path:
+    """The page."""
     write_style(artifacts)
     write_atomically(artifacts / MUTANTS, page("mutants.html", report=report))
+    return artifacts / MUTANTS
+
+
+def keep(report: Report, root: Path) -> Path:
+    """docs/mutants.md, and the page for `python -m repro preview`."""
+    write_atomically(root / "artifacts/reference" / MUTANTS, page("mutants.html", report=report))
+    write_atomically(root / "docs/mutants.md", markdown(report))
+    return root / "docs/mutants.md"
 
 
 # --- docs/mutants.md -----------------------------------------------------------------------------
@@ -190,19 +189,22 @@ python -m repro.mutants --help
 
 What is changed: a sign, a dropped term or factor, a product for a quotient, an exponent, a number
 doubled, an index off by one, an inequality turned or moved by its edge, a branch, min for max, a
-transposition (`repro/mutants/operators.py`). Not changed: what draws figures, what is raised, what
-only a type checker sees. Each mutant meets the tests that execute its line, at smoke scale, from
-the fastest on, for up to a minute of tests; the first red one ends it. One that takes five times as
-long as the code as it is counts as seen.
+transposition (`repro/mutants/operators.py`), in the four packages that compute and in what judges
+(`checks.py`, `verdicts.py` and `claim.py` of the harness). Not changed: what draws figures, what is
+raised, what only a type checker sees; nor `fused.c`, which tests hold against torch, bit for bit.
+Each mutant meets the tests that execute its line, at smoke scale, from the fastest on, for up to a
+minute of tests; the first red one ends it, if it is green without the mutant. A test that takes
+five times as long and 20 s, and twice as long as without the mutant just then, has seen it too.
 
 `make controls` does the reverse: it takes the break out of every control, one at a time, and each
 must come out red (`repro/mutants/controls/` says where the breaks are).
 
 Mutants that are no mistakes are listed by hand in `repro/mutants/equivalent/`, each with its
 reason, and are neither tried nor counted; `--listed` tries them, and none may turn a test red.
-Not settled: not tried yet, or only on a part of the tests; it counts as not seen.
+Not settled: not tried yet, or only on a part of the tests, or seen by a test that has changed
+since; it counts as not seen.
 
-This page is made by `python -m repro.mutants --report`.
+This page is made by `python -m repro.mutants --keep`.
 """
 
 
@@ -220,10 +222,6 @@ The claim checks that, and the ledger tells it:
 
 def markdown(report: Report) -> str:
     parts = [INTRODUCTION, "## By package\n", _table([*report.packages(), report.total])]
-    parts.append(
-        f"Of those seen, {report.unconfirmed} were seen by a test in a file that has changed"
-        " since: the next run tries them again.\n"
-    )
     parts += ["## By module\n", _table(report.rows)]
     together = f"All claims together: {report.alone.seen_alone} of {report.alone.tried}.\n"
     parts += ["## By claim\n", BY_CLAIM, together, _table(report.claims, "seen by it alone")]
@@ -234,15 +232,17 @@ def markdown(report: Report) -> str:
     parts += ["\n## Survivors\n"]
     parts += [_told(one) for one in report.survivors] or ["None."]
     parts += ["\n## Survivors that became findings\n", FINDINGS]
-    parts += [
-        f"- {s.finding}, `{s.before}` becomes `{s.after}`: {s.reason}" for s in report.findings
-    ]
+    parts += [f"- {one.finding}, {_change(one)}: {one.reason}" for one in report.findings]
     parts += ["\n## No mistakes\n"]
     for same, count in report.reasons:
         times = f" ({count} places)" if count > 1 else ""
-        change = f"`{same.before}` becomes `{same.after}`"
-        parts.append(f"- {same.file}, {same.function or 'module'}: {change}{times}: {same.reason}")
+        where = f"{same.file}, {same.function or 'module'}"
+        parts.append(f"- {where}: {_change(same)}{times}: {same.reason}")
     return "\n".join(parts) + "\n"
+
+
+def _change(same: equivalents.Same) -> str:
+    return f"in `{same.line}`, `{same.before}` becomes `{same.after}`"
 
 
 HEAD = ("", "mutants", "seen", "no mistakes", "survived", "not settled yet", "seen, of mistakes")

@@ -9,7 +9,6 @@ import functools
 import gzip
 import hashlib
 import json
-import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -42,9 +41,9 @@ class Result:
     before: str
     after: str
     state: str  # killed, too slow, survived, or not reached by any test
-    by: str  # the test that saw it
+    by: str  # the test that saw it; a file, if it could not be imported
     tried: int  # tests that were run
-    rests_on: str  # digest of the test files that were
+    rests_on: str  # digest of the tests that were
     seconds: float
     whole: bool = True  # not only some test files were asked for
 
@@ -66,7 +65,7 @@ def result(
     whole: bool = True,
 ) -> Result:
     one = place.mutant
-    rests_on = digest(root, [by] if "::" in by else tests)  # or "collection"
+    rests_on = digest(root, [by] if by else tests)
     return Result(
         place.key, place.file, place.scope, one.line, one.operator, one.before, one.after,
         state, by, len(tests), rests_on, round(seconds, 2), whole or state in SEEN,
@@ -104,26 +103,43 @@ def begin(path: Path, snapshot: Path) -> None:
     """With what was kept, unless something is known here already."""
     if snapshot.exists() and not path.exists():
         write_atomically(path, gzip.decompress(snapshot.read_bytes()))
+    if path.exists() and not path.read_bytes().endswith(b"\n"):
+        with path.open("ab") as out:
+            out.write(b"\n")  # after a line that was cut off
 
 
 def confirmed(root: Path, last: Result | None) -> bool:
-    """Whether it was seen by a test whose file is still the same."""
-    if last is None or last.state != "killed" or last.by == "collection":
+    """Whether it was seen, by a test that is still the same."""
+    if last is None or last.state not in SEEN or not last.by:
         return False
-    there = (root / last.by.split("::")[0]).exists()
-    return there and last.rests_on == digest(root, [last.by])
+    return last.rests_on == digest(root, [last.by])
 
 
 def digest(root: Path, tests: Iterable[str]) -> str:
+    """Of the functions of these tests, and of all in their files that is no test."""
     whole = hashlib.sha256()
-    for name in sorted({test.split("::")[0] for test in tests}):
-        whole.update(_of_file(root / name, os.stat(root / name).st_mtime_ns).encode())
+    for name in sorted({test.split("[")[0] for test in tests}):
+        file, *others = name.split("::")
+        parts = _parts(root / file, _changed(root / file))
+        chosen = ["", others[-1]] if others else parts
+        for part in chosen:
+            whole.update(parts.get(part, "gone").encode())
     return whole.hexdigest()[:12]
 
 
+def _changed(path: Path) -> int:
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
 @functools.cache
-def _of_file(path: Path, changed: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _parts(path: Path, changed: int) -> dict[str, str]:
+    """The text of every test of a file, by its name, and of all else; comments do not count."""
+    parts = {"": ""}
+    for node in ast.parse(path.read_text()).body if changed else ():
+        name = node.name if isinstance(node, ast.FunctionDef) else ""
+        part = name if name.startswith("test_") else ""
+        parts[part] = parts.get(part, "") + ast.unparse(node)
+    return parts
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ jobs at a time. Most are seen by then. For the rest claims are looked at likewis
 longer, and they meet all.
 """
 
+import functools
+import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,32 +48,45 @@ class Run:
     chosen: Callable[[Place], bool] = lambda place: True
     listed: bool = False  # those that are listed as no mistakes, and only they
     red: list[str] = field(default_factory=list)  # test files that do not pass as they are
+    asked: int = 0  # mutants, in the last run
+    tried: int = 0
 
     @property
     def results(self) -> Path:
         return self.folder / "results.jsonl"
 
     def go(self, files: Sequence[str], tests: Sequence[Path] | None = None) -> list[Result]:
-        """Results of all chosen mutants that were tried by now, in the order of the files."""
+        """Results of all chosen mutants that are settled by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
         results.begin(self.results, self.root / SNAPSHOT)
         whole = tests is None and self.enough >= session.ENOUGH
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
         places = [place for file in files for place in self._places(file)]
+        before = results.read(self.results)
+        left = [one for one in places if not results.confirmed(self.root, before.get(one.key))]
+        self.say(f"{len(places)} mutants, {len(left)} to settle")
+        for _, turn in itertools.groupby(sorted(left, key=_turn(before)), _turn(before)):
+            self._settle(list(turn), tests, whole=whole)
+        now = results.read(self.results)
+        self.asked = len(places)
+        self.tried = sum(now.get(one.key) != before.get(one.key) for one in places)
+        return [now[one.key] for one in places if self._settled(now.get(one.key), whole=whole)]
+
+    def _settled(self, one: Result | None, *, whole: bool) -> bool:
+        if one is None or one.state in results.SEEN:
+            return results.confirmed(self.root, one)
+        return one.whole >= whole
+
+    def _settle(self, places: list[Place], tests: Sequence[Path], *, whole: bool) -> None:
+        """On the tests first; what they do not see, on all."""
         units = [path for path in tests if path.parent.name == "tests"]
         if units and len(units) < len(tests) and (known := self.prepared(units)):
             self._try(self._for_units(places), known, whole=False)
         now = results.read(self.results)
-        left = [place for place in places if not results.confirmed(self.root, now.get(place.key))]
-        if not left:
-            self.say(f"{len(places)} mutants, 0 to try")
-        known = self.prepared(tests) if left else None
-        if known:
+        left = [one for one in places if not results.confirmed(self.root, now.get(one.key))]
+        if left and (known := self.prepared(tests)):
             self._try(left, known, whole=whole)
-        now = results.read(self.results)
-        settled = (now[place.key] for place in places if place.key in now)
-        return [one for one in settled if known or one.state in results.SEEN]
 
     def _for_units(self, places: list[Place]) -> list[Place]:
         """Those never tried, and those that a test has seen, not a claim."""
@@ -119,7 +134,7 @@ class Run:
 
     def _try(self, places: list[Place], known: reach.Reach, *, whole: bool) -> None:
         before = results.read(self.results)
-        tasks: dict[tuple[int, str], list[tuple[Place, list[str]]]] = {}
+        tasks: dict[str, list[tuple[Place, list[str]]]] = {}
         for place in places:
             last = before.get(place.key)
             by = [last.by] if last and last.by else []
@@ -127,7 +142,7 @@ class Run:
             if last is not None and self._holds(last, tests, whole=whole):
                 continue
             if tests:
-                tasks.setdefault((_turn(last), place.file), []).append((place, tests))
+                tasks.setdefault(place.file, []).append((place, tests))
             else:
                 out = results.result(place, "not reached", [], self.root, whole=whole)
                 results.append(self.results, out)
@@ -135,16 +150,16 @@ class Run:
         limits["whole"] = whole
         jobs = [
             session.Job(self.root, self.results, todo[k : k + AT_ONCE], known, **limits)
-            for _, todo in sorted(tasks.items(), key=lambda one: (one[0][0], -len(one[1])))
+            for todo in sorted(tasks.values(), key=len, reverse=True)
             for k in range(0, len(todo), AT_ONCE)
         ]
         total = sum(len(job.tasks) for job in jobs)
-        self.say(f"{len(places)} mutants, {total} to try")
+        self.say(f"{total} to try")
         for _ in self.parallel(jobs, _do, lambda: self._progress(before, total)):
             pass
 
     def _holds(self, last: Result, tests: list[str], *, whole: bool) -> bool:
-        if last.state == "killed" and last.by != "collection":
+        if last.state in results.SEEN:
             return results.confirmed(self.root, last)
         return last.whole >= whole and last.rests_on == results.digest(self.root, tests)
 
@@ -164,14 +179,25 @@ class Run:
     ) -> Iterable[tuple]:
         """Each piece of work in a fork; yields (piece, exit code) as they end."""
         waiting, running = list(work)[::-1], {}
+        try:
+            yield from self._shared_out(waiting, running, do, every, seconds)
+        finally:
+            for child in running:
+                children.end(child)
+
+    def _shared_out(
+        self,
+        waiting: list,
+        running: dict[int, Any],
+        do: Callable,
+        every: Callable[[], None],
+        seconds: float,
+    ) -> Iterable[tuple]:
         told = time.monotonic()
         while waiting or running:
             while waiting and len(running) < self.workers and time.time() < self.deadline:
                 piece = waiting.pop()
-                child = os.fork()
-                if child == 0:
-                    os._exit(_guarded(do, piece))
-                running[child] = piece
+                running[children.fork(functools.partial(do, piece))] = piece
             if not running:
                 return
             for child in list(running):
@@ -184,19 +210,16 @@ class Run:
             time.sleep(0.05)
 
 
-def _turn(last: Result | None) -> int:
+def _turn(known: Mapping[str, Result]) -> Callable[[Place], int]:
     """What was never tried comes first, then what was not seen; what was seen is confirmed last."""
-    return 0 if last is None else 1 if last.state not in results.SEEN else 2
+
+    def turn(place: Place) -> int:
+        last = known.get(place.key)
+        return 0 if last is None else 1 if last.state not in results.SEEN else 2
+
+    return turn
 
 
 def _do(job: session.Job) -> int:
     job.run()
     return 0
-
-
-def _guarded(do: Callable, piece: object) -> int:
-    try:
-        return do(piece)
-    except BaseException as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        return 3

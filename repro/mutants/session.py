@@ -2,6 +2,10 @@
 
 The parent imports and collects, and runs nothing. A fork changes one function (swap.py), takes a
 store and artifacts of its own, runs tests from the fastest on, and ends at the first red one.
+
+A test is believed to have seen a mutant only if it passes without it, run likewise. One that is
+late (five times as long as it took when it was looked at, and `patience`) is compared with the same
+test without the mutant, run just then: a busy machine slows both.
 """
 
 import dataclasses
@@ -9,7 +13,7 @@ import importlib
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,8 @@ from repro.mutants import children, results, swap
 from repro.mutants.reach import Reach
 from repro.mutants.results import Place
 
-SLOWER = 5.0  # times as long as the tests take as they are, and `patience` seconds: too slow
+SLOWER = 5.0  # times as long as a test takes as it is, and `patience` seconds: late
+TWICE = 2.0  # as long as without the mutant at the same time: too slow
 ENOUGH = 60.0  # seconds of tests, as they are: what has survived so much is a survivor
 
 
@@ -29,9 +34,9 @@ def chosen_tests(
     """What to try on a mutant: `first` what saw it before, then the fastest."""
     one = place.mutant
     found = (
-        reach.tests(place.file, one.line, one.end_line)
-        if place.inside
-        else reach.all_tests(place.file)  # evaluated at import
+        reach.all_tests(place.file)
+        if evaluated_at_import(place, reach)
+        else reach.tests(place.file, one.line, one.end_line)
     )
     chosen, time_of_all = [test for test in first if test in reach.seconds], 0.0
     for test in found:
@@ -43,6 +48,12 @@ def chosen_tests(
     return chosen
 
 
+def evaluated_at_import(place: Place, reach: Reach) -> bool:
+    """Outside of functions; or in a function that is called there."""
+    one = place.mutant
+    return not place.inside or reach.at_import(place.file, one.line, one.end_line)
+
+
 @dataclasses.dataclass
 class Job:
     root: Path
@@ -52,15 +63,16 @@ class Job:
     deadline: float
     patience: float
     whole: bool
+    green: dict[str, bool] = dataclasses.field(default_factory=dict)  # without a mutant
 
     def run(self) -> None:
-        """Those inside of functions in one session, the others each in a run of its own."""
-        quick = [task for task in self.tasks if task[0].inside]
+        """Those that act when a test runs in one session, the others each in a run of its own."""
+        slow = [task for task in self.tasks if evaluated_at_import(task[0], self.reach)]
+        quick = [task for task in self.tasks if task not in slow]
         names = sorted({test.split("::")[0] for _, tests in quick for test in tests})
-        slow = [task for task in self.tasks if not task[0].inside]
         if quick:
             forks = _Forks(self, quick)
-            ended = children.run(names, limit=10**6, plugins=lambda: [forks])
+            ended = children.run(names, plugins=lambda: [forks])
             if ended.code != 0:
                 raise RuntimeError(f"{quick[0][0].file}: the session failed\n{ended.output}")
         for place, tests in slow:
@@ -70,22 +82,61 @@ class Job:
     def apart(self, place: Place, tests: list[str]) -> None:
         """pytest anew, with the changed module imported."""
         changed = children.Changed(_module(place.file), place.mutant.source)
-        state, by, seconds = "not reached", "", 0.0
-        for some in _portions(tests):
-            ended = children.run([*some, "-x"], changed=changed, limit=self.limit(some))
-            seconds += ended.seconds
-            state = {0: "survived", None: "too slow"}.get(ended.code, "killed")
-            if state != "survived":
-                by = children.first_red(ended.output) if state == "killed" else ""
-                break
-        self.tell(place, state, tests, by=by, seconds=seconds)
+        began, state, by = time.monotonic(), "not reached", ""
 
-    def limit(self, tests: Sequence[str]) -> float:
-        return SLOWER * sum(self.reach.seconds[test] for test in tests) + self.patience
+        def anew(tests: Sequence[str], mutated: bool) -> children.Ended:
+            mutant = changed if mutated else None
+            return children.run([*tests, "-x"], changed=mutant, late=self.late)
+
+        for some in _portions(tests):
+            state, by = self.judged(some, anew)
+            if state in results.SEEN:
+                break
+        self.tell(place, state, tests, by=by, seconds=time.monotonic() - began)
+
+    def judged(self, tests: list[str], run: "Runner") -> tuple[str, str]:
+        """What becomes of a mutant on these tests, and the one that saw it."""
+        while tests:
+            ended = run(tests, True)
+            if ended.code == 0:
+                return "survived", ""
+            if self._believed(ended, run):
+                return "too slow" if ended.code is None else "killed", ended.at
+            others = [test for test in tests if test != ended.at and _file(test) != ended.at]
+            if len(others) == len(tests):
+                break  # nobody knows where it ended
+            tests = others
+        return "not reached", ""
+
+    def _believed(self, ended: children.Ended, run: "Runner") -> bool:
+        """Red, or late, only with the mutant; and a crash happens again."""
+        if not ended.at:
+            return False
+        if ended.code is None:
+            same = run([ended.at], False)
+            return same.code == 0 and TWICE * same.seconds < ended.seconds
+        crashed = ended.code not in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
+        return self._passes(ended.at, run) and not (crashed and run([ended.at], True).code == 0)
+
+    def _passes(self, test: str, run: "Runner") -> bool:
+        if test not in self.green:
+            self.green[test] = run([test], False).code == 0
+        return self.green[test]
+
+    def late(self, test: str, seconds: float) -> bool:
+        """Before the first test there is all that is imported, which nobody has timed."""
+        return seconds > SLOWER * self.reach.seconds.get(test, self.patience) + self.patience
 
     def tell(self, place: Place, state: str, tests: Sequence[str], **more: Any) -> None:
         one = results.result(place, state, tests, self.root, whole=self.whole, **more)
         results.append(self.out, one)
+
+
+Runner = Callable[[Sequence[str], bool], children.Ended]  # tests, and whether with the mutant
+
+
+def _file(test: str) -> str:
+    return test.split("::")[0]
 
 
 def _module(file: str) -> str:
@@ -104,7 +155,6 @@ class _Forks:
 
     def __init__(self, job: Job, tasks: list[tuple[Place, list[str]]]) -> None:
         self._job, self._tasks = job, tasks
-        self._sound: dict[str, bool] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.config.pluginmanager.has_plugin("claims-controller"):
@@ -124,46 +174,28 @@ class _Forks:
         return swap.functions(str(self._job.root / file))
 
     def _one(self, place: Place, tests: list[str]) -> None:
-        """A test is believed to have seen the mutant if it passes without it, in a fork as well."""
         began = time.monotonic()
-        state, by = "not reached", ""
-        while tests:
-            code, red = self._fork(tests, place)
-            if code == NO_SWAP:
-                return self._job.apart(place, tests)
-            state = {0: "survived", None: "too slow"}.get(code, "killed")
-            if state != "killed":
-                break
-            if self._is_sound(red):
-                by = red
-                break
-            state, tests = "not reached", [test for test in tests if test != red]
+
+        def forked(tests: Sequence[str], mutated: bool) -> children.Ended:
+            return self._fork(tests, place if mutated else None)
+
+        try:
+            state, by = self._job.judged(tests, forked)
+        except _NotSwapped:
+            return self._job.apart(place, tests)
         self._job.tell(place, state, tests, by=by, seconds=time.monotonic() - began)
 
-    def _is_sound(self, test: str) -> bool:
-        if test not in self._sound:
-            self._sound[test] = self._fork([test], None)[0] == 0
-        return self._sound[test]
-
-    def _fork(self, tests: list[str], place: Place | None) -> tuple[int | None, str]:
-        """The exit code (None: it took too long), and the test that was red."""
+    def _fork(self, tests: Sequence[str], place: Place | None) -> children.Ended:
         with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-            now = time.monotonic()
-            child = os.fork()
-            if child == 0:
-                os._exit(self._child(tests, place, Path(folder)))
-            said, limit = Path(folder, "by"), self._job.limit(tests)
-            code = children.wait(child, lambda: time.monotonic() > now + limit or self._hangs(said))
-            return code, said.read_text() if said.exists() else "a crash"
+            path = Path(folder)
+            ended = children.forked(
+                lambda: self._child(tests, place, path), path / "at", self._job.late
+            )
+        if ended.code == NO_SWAP:
+            raise _NotSwapped
+        return ended
 
-    def _hangs(self, said: Path) -> bool:
-        """The test that runs, whose name was written when it began, takes too long by itself."""
-        if not said.exists() or (test := said.read_text()) not in self._items:
-            return False
-        return time.time() > said.stat().st_mtime + self._job.limit([test])
-
-    def _child(self, tests: list[str], place: Place | None, folder: Path) -> int:
-        os.setsid()
+    def _child(self, tests: Sequence[str], place: Place | None, folder: Path) -> int:
         try:
             if place is not None:
                 path = self._job.root / place.file
@@ -176,28 +208,32 @@ class _Forks:
 NO_SWAP = 77
 
 
+class _NotSwapped(Exception):
+    """The function cannot take the changed code."""
+
+
 def _run(items: list[pytest.Item], folder: Path) -> int:
     from repro.harness.plugin import CONTEXT
 
     config = items[0].config
-    config.pluginmanager.register(_Stop(folder / "by"), "stop-at-red")
+    config.pluginmanager.register(_Stop(folder / "at"), "stop-at-red")
     if CONTEXT in config.stash:
         config.stash[CONTEXT] = dataclasses.replace(
             config.stash[CONTEXT], artifacts=folder / "artifacts", store=folder / "store"
         )
     for place, item in enumerate(items):
-        (folder / "by").write_text(item.nodeid)  # whatever happens now
+        (folder / "at").write_text(item.nodeid)  # whatever happens now
         after = items[place + 1] if place + 1 < len(items) else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
     return 0
 
 
 class _Stop:
-    def __init__(self, by: Path) -> None:
-        self._by = by
+    def __init__(self, at: Path) -> None:
+        self._at = at
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self._by.write_text(report.nodeid)
+            self._at.write_text(report.nodeid)
             os._exit(1)

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from repro import files
-from repro.report import benchmarks, render
+from repro.report import MUTANTS, benchmarks, render
 
 SCHEMA = 1  # of results.json
 
@@ -16,6 +16,7 @@ def preview(reference: Path, folder: Path) -> Path:
         (folder / figure["svg"]).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(reference / figure["svg"], folder / figure["svg"])
         figure["png"] = None
-    if (reference / benchmarks.FILE).exists():
-        shutil.copyfile(reference / benchmarks.FILE, folder / benchmarks.FILE)
+    for name in (benchmarks.FILE, MUTANTS):
+        if (reference / name).exists():
+            shutil.copyfile(reference / name, folder / name)
     return render(results, folder)
