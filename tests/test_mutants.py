@@ -223,6 +223,17 @@ def test_claims_are_looked_at_for_what_tests_do_not_see(project):
     assert "0 to settle" in run(project, "--lines", "14-17").stdout
 
 
+def test_tests_that_import_it_only_through_others_are_looked_at_for_what_is_left(project):
+    (project / "between.py").write_text("import code_of_it\n\nunused = code_of_it.unused\n")
+    test = "import between\n\ndef test_far():\n    assert between.unused(1) == 2\n"
+    (project / "tests/test_far.py").write_text(test)
+    assert "test_far" not in run(project, "--lines", "14-14").stdout
+    assert "1/1 tests/test_far.py" in run(project, "--lines", "14-17").stdout
+    assert {one.by for one in known(project).values() if one.scope == "unused"} == {
+        "tests/test_far.py::test_far"
+    }
+
+
 def test_a_constant_meets_tests_that_only_read_it(project):
     (project / "tests/test_it.py").write_text(TESTS.replace("== 12", "> 0"))
     test = "import code_of_it\n\ndef test_scale():\n    assert code_of_it.SCALE == 3\n"

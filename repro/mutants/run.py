@@ -1,9 +1,9 @@
 """All mutants of some files against all that imports them: in parallel, and where it stopped last.
 
-First every file in tests/ that is not known yet is run once as it is, under coverage (reach.py).
-Then the mutants without a result meet those tests, in jobs of one file each (session.py), several
-jobs at a time. Most are seen by then. For the rest claims are looked at likewise, which takes
-longer, and they meet all.
+First every file in tests/ that imports a changed file itself, and is not known yet, is run once as
+it is, under coverage (reach.py). Then the mutants without a result meet those tests, in jobs of one
+file each (session.py), several jobs at a time. Most are seen by then. For the rest the other tests
+are looked at likewise, and in the end claims, which takes longest.
 """
 
 import functools
@@ -79,19 +79,36 @@ class Run:
         return one.whole >= whole
 
     def _settle(self, places: list[Place], tests: Sequence[Path], *, whole: bool) -> None:
-        """On the tests first; what they do not see, on all."""
-        units = [path for path in tests if path.parent.name == "tests"]
-        if units and len(units) < len(tests) and (known := self.prepared(units)):
-            self._try(self._for_units(places), known, whole=False)
+        """On the nearest tests first; what they do not see, on more; what none sees, on all."""
+        for some in self._nearer(places, tests):
+            left = self._for_units(places)
+            if left and (known := self.prepared(some)):
+                self._try(left, known, whole=False)
         now = results.read(self.results)
         left = [one for one in places if not results.confirmed(self.root, now.get(one.key))]
         if left and (known := self.prepared(tests)):
             self._try(left, known, whole=whole)
 
+    def _nearer(self, places: list[Place], tests: Sequence[Path]) -> list[list[Path]]:
+        """Parts of the tests, each larger than the one before: to look at all takes minutes.
+
+        What imports the changed files itself; all of tests/. The whole is not among them.
+        """
+        changed = {self.root / place.file for place in places}
+        units = [path for path in tests if path.parent.name == "tests"]
+        near = [path for path in units if changed & set(imports.imported(path, self.root))]
+        parts = [part for part in (near, units) if part and len(part) < len(tests)]
+        return parts[:1] if len(near) == len(units) else parts
+
     def _for_units(self, places: list[Place]) -> list[Place]:
-        """Those never tried, and those that a test has seen, not a claim."""
+        """Those that are not settled, but for what a claim has seen, or no test and no claim."""
         now = results.read(self.results)
-        return [one for one in places if one.key not in now or now[one.key].by.startswith("tests/")]
+        return [one for one in places if self._may_see(now.get(one.key))]
+
+    def _may_see(self, last: Result | None) -> bool:
+        if last is None or results.confirmed(self.root, last):
+            return last is None
+        return not last.whole if last.state not in results.SEEN else last.by.startswith("tests/")
 
     def _places(self, file: str) -> list[Place]:
         found = results.places(self.root, file)
