@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import BuiltinImporter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from demo import PASSES
@@ -213,6 +214,17 @@ def test_while_it_looks_threads_change_places_at_once_and_then_as_before(tmp_pat
     assert sys.getswitchinterval() == before
 
 
+def test_time_counts_for_the_claim_whose_test_runs_and_for_none_between_two(tmp_path):
+    watch = sampling.Watch(tmp_path, tmp_path / "out")
+    for file in ("claims/a.py", "claims/b.py"):
+        running = watch.pytest_runtest_protocol(SimpleNamespace(nodeid=f"{file}::test_it"))
+        next(running)
+        assert watch.sampler.claim == file
+        with pytest.raises(StopIteration):
+            next(running)
+        assert watch.sampler.claim == ""
+
+
 # --- runs ----------------------------------------------------------------------------------------
 
 
@@ -246,6 +258,8 @@ def test_a_warm_run_tells_its_work_its_functions_and_whose_memory_is_largest(dem
     assert row["trainings"] == {}
     assert found["busy"][file] == pytest.approx(row["seconds"])
     assert f"{file}: spin" in dict(row["functions"])
+    for one, other in ((row, FILE), (rows["demo2025/lemma-1"], file)):
+        assert not [name for name, _ in one["functions"] if name.startswith(other)], "another's"
     assert sum(share for _, share in row["functions"]) == pytest.approx(1)
     (test, most), (_, less) = found["largest"]
     assert test == f"{FILE}::test_holds"

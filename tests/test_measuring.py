@@ -4,10 +4,14 @@ from types import SimpleNamespace
 
 import measuring
 import pytest
+import test_benchmarks_recurrent as recurrent
 import test_benchmarks_same_error as same_error
 import torch
 from measuring import agree, identical, within
 from test_benchmarks_same_error import Found
+
+from repro.costs import runs
+from repro.report import benchmarks
 
 PART = 1
 
@@ -32,7 +36,7 @@ def recorder(entries):
     class Recorder:
         @staticmethod
         def add(entry, by=None):
-            entries.append(entry)
+            entries.append({**entry, "by": by})
 
     return Recorder
 
@@ -145,6 +149,56 @@ def test_a_figure_says_whether_it_is_a_lower_bound(measured, entries):
     assert [entry["at_least"] for entry in entries] == [True, False]
 
 
+# --- figures of earlier runs ---------------------------------------------------------------------
+
+NOW, THEN = ({"id": id, "started": id, "machine": {}} for id in ("now", "then"))
+
+
+def test_a_figure_of_an_earlier_run_is_recorded_as_such(measured, entries):
+    for by in (THEN, None):
+        measured("a", 5, unit="s", relation="<=", target=6, against="b", by=by)
+    assert [entry["by"] for entry in entries] == [THEN, None]
+
+
+def test_it_is_written_under_the_header_of_the_run_that_measured_it(tmp_path):
+    said = []
+    recorder = measuring.Recorder(tmp_path, NOW, said.append)
+    figure = {"part": 6, "value": 5.0, "unit": "s", "relation": "<=", "target": 4.0}
+    recorder.add({**figure, "name": "a"}, by=THEN)
+    recorder.add({**figure, "name": "b"})
+    document = benchmarks.read(tmp_path)
+    assert {entry["name"]: entry["run"] for entry in document["ratios"]} == {
+        "a": "then",
+        "b": "now",
+    }
+    assert document["runs"] == {"then": THEN, "now": NOW}
+    assert "a: 5 s (<= 4: MISSED)" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        ({}, "has not been run here"),
+        ({"run": {"together": {"exit": 1}}}, "was not whole: pytest ended with 1"),
+        ({"run": {"together": {"left out": 2}}}, "was not whole: 2 tests had no training"),
+    ],
+)
+def test_a_run_that_was_not_made_here_or_was_not_whole_has_no_figure(
+    earlier, monkeypatch, known, why
+):
+    monkeypatch.setattr(runs, "own", lambda folder: known)
+    with pytest.raises(pytest.skip.Exception, match=why):
+        earlier("run", "together", command="make costs")
+
+
+def test_a_whole_run_has_one(earlier, monkeypatch):
+    whole = {"together": {"exit": 0, "left out": 0}, "alone": None}
+    monkeypatch.setattr(runs, "own", lambda folder: {"run": whole})
+    assert earlier("run", "together", "alone", command="make costs") == whole
+
+
+# --- two ways agree ------------------------------------------------------------------------------
+
 ONES = [torch.ones(3), torch.ones(2, 2)]
 
 
@@ -181,6 +235,24 @@ def test_a_recipe_that_was_given_up_is_slower_by_at_least_its_time():
     assert Found(spent=2.0, wanted=0.1, theirs=11.0, least=0.2).times == 5.5
     assert Found(spent=2.0, wanted=0.1, theirs=11.0, least=0.2).given_up
     assert not Found(spent=2.0, wanted=0.1, theirs=8.0, least=0.1).given_up
+
+
+def test_the_clock_adds_up_and_stands_still_while_we_look(monkeypatch):
+    """It runs from 0 to 2 and from 7 to 10."""
+    now = iter([0.0, 2.0, 7.0, 10.0])
+    monkeypatch.setattr(same_error.Clock, "_now", staticmethod(lambda: next(now)))
+    clock = same_error.Clock()
+    assert clock.stop() == 2.0
+    clock.go()
+    assert clock.stop() == 5.0
+
+
+def test_a_part_of_a_step_is_timed_as_often_as_the_step():
+    made, weight = [], torch.ones(1, requires_grad=True)
+    recurrent.repeated(32, lambda: made.append("part"))()
+    parts = len(made)
+    recurrent.steps(32, [weight], lambda: made.append("step") or weight, torch.sum)()
+    assert (parts, len(made)) == (32, 64)
 
 
 @pytest.mark.parametrize(("patience", "looks", "least"), [(100, 3, 0.1), (5, 2, 0.5)])

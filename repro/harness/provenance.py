@@ -15,6 +15,7 @@ SHAPE = {  # of a header, as far as the page depends on it
     "id": str, "state": str, "git": str | None, "versions": dict, "collected": int, "reported": int,
 }  # fmt: skip
 PACKAGES = ("torch", "numpy", "scipy", "python-flint", "pytest", "pytest-xdist", "hypothesis")
+MEASURED = ("sympy", "pytest-benchmark")  # what else figures depend on
 
 
 def now() -> str:
@@ -53,8 +54,17 @@ def machine() -> dict[str, Any]:
         "processor": names[0] if names else platform.processor(),
         "cores": resources.cores(),
         "memory": f"{resources.memory_bytes() / 2**30:.0f} GB",
-        **versions(),
+        **versions(*PACKAGES, *MEASURED),
+        "C compiler": _first_line("cc", "--version"),
     }
+
+
+def _first_line(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "none"
+    return done.stdout.partition("\n")[0].strip()
 
 
 def _text(file: Path) -> str:
@@ -65,12 +75,12 @@ def is_header(found: dict[str, Any]) -> bool:
     return all(key in found and isinstance(found[key], kind) for key, kind in SHAPE.items())
 
 
-def versions() -> dict[str, str]:
+def versions(*packages: str) -> dict[str, str]:
     found = {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
     }
-    for name in PACKAGES:
+    for name in packages or PACKAGES:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
