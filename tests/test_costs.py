@@ -4,8 +4,10 @@ import importlib
 import itertools
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import BuiltinImporter
 from pathlib import Path
@@ -203,15 +205,34 @@ def test_a_library_is_named_by_its_package_and_files_elsewhere_have_no_name():
     assert sampling.library("/somewhere/else.py") == ""
 
 
-def test_while_it_looks_threads_change_places_at_once_and_then_as_before(tmp_path):
-    before = sys.getswitchinterval()
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_the_time_since_the_last_look_goes_to_the_function_at_work(tmp_path):
+    before = signal.getsignal(signal.SIGALRM)
     sampler = sampling.Sampler(tmp_path)
+    sampler._ours = {Path(__file__).parent: "tests"}
     sampler.start()
-    meanwhile = sys.getswitchinterval()
+    spin(0.3)
+    sampler.claim = "claims/a.py"
+    spin(0.5)
+    time.sleep(0.2)
+    sampler.claim = ""
+    spin(0.3)
     sampler.end()
-    assert meanwhile == pytest.approx(sampling.AT_ONCE)
-    assert meanwhile < before / 10
-    assert sys.getswitchinterval() == before
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    spent = sampler.spent.pop("claims/a.py")
+    assert not sampler.spent, "between two claims nothing counts"
+    assert max(spent, key=lambda place: spent[place])[0] == "tests/test_costs.py: spin"
+    assert spent["tests/test_costs.py: spin", "", ""] > 0.4
+    assert {place[0] for place in spent} <= {
+        "tests/test_costs.py: spin",
+        "tests/test_costs.py: test_the_time_since_the_last_look_goes_to_the_function_at_work",
+    }
 
 
 def test_time_counts_for_the_claim_whose_test_runs_and_for_none_between_two(tmp_path):

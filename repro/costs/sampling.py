@@ -1,14 +1,14 @@
 """A pytest plugin for runs that are measured: where their time goes, and how much memory they take.
 
 `-p repro.costs.sampling`, as the runs of `python -m repro.costs` have it; no other run is watched.
-In each process that runs claims a thread looks every 50 ms at the function that is at work, and
-adds the time since its last look to it, for the claim that runs. C code that does not let other
-threads run delays a look, and the time goes to its caller. A function of a library counts for the
-function of ours that called it: a place is ours, the library, and the function that it is in.
+In each process that runs claims an alarm rings every 50 ms: the function that is at work then gets
+the time since the last look, for the claim that runs. While C code runs, the alarm waits, and the
+time goes to its caller. A function of a library counts for the function of ours that called it: a
+place is ours, the library, and the function that it is in.
 
-Python lets a waiting thread in after 5 ms, or sooner where the one at work gives way of its own
-accord (numpy's get_state does, which hypothesis calls before every example): such a place would
-catch each look of the 5 ms before it. So while a process is watched threads change places at once.
+(Another thread, looking from outside, would do without the alarm, but Python 3.11 does not bear
+that: frames that are looked at from another thread while they come and go are not always whole, and
+claims crashed, or failed for no reason of theirs.)
 
 At the end each process leaves its sums in the folder of artifacts, under costs/, and when its first
 test began and its last ended.
@@ -17,9 +17,8 @@ test began and its last ended.
 import contextlib
 import functools
 import re
-import sys
+import signal
 import sysconfig
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -35,7 +34,6 @@ from repro.harness.plugin import CONTEXT
 
 FOLDER = "costs"  # in the folder of artifacts: a file for each process
 PAUSE = 0.05  # seconds between two looks
-AT_ONCE = 1e-4  # seconds that a look waits for its turn
 LIBRARIES = [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
 
 
@@ -87,39 +85,32 @@ class Watch:
 Place = tuple[str, str, str]  # a function of ours, and a library with its function, or nothing
 
 
-class Sampler(threading.Thread):
-    """Seconds by claim and place, of the thread that made it."""
+class Sampler:
+    """Seconds by claim and place, of the main thread, in which pytest runs its tests."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__(name="costs", daemon=True)
         self.claim = ""  # the file of the claim that runs; nothing counts between two
         self.spent: dict[str, dict[Place, float]] = defaultdict(lambda: defaultdict(float))
-        self._watched = threading.get_ident()
-        self._over = threading.Event()
         self._ours = {root / "claims": "claims", Path(repro.__file__).parent: "repro"}
         self._known = functools.cache(self._named)
-
-    def run(self) -> None:
-        last = time.perf_counter()
-        while not self._over.wait(PAUSE):
-            place, now = self._look(), time.perf_counter()
-            if self.claim:
-                self.spent[self.claim][place] += now - last
-            last = now
+        self._last = 0.0
 
     def start(self) -> None:
-        self._before = sys.getswitchinterval()
-        sys.setswitchinterval(AT_ONCE)
-        super().start()
+        self._last = time.perf_counter()
+        self._before = signal.signal(signal.SIGALRM, self._look)
+        signal.siginterrupt(signal.SIGALRM, False)  # C code that waits goes on waiting
+        signal.setitimer(signal.ITIMER_REAL, PAUSE, PAUSE)
 
     def end(self) -> None:
-        self._over.set()
-        self.join()
-        sys.setswitchinterval(self._before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
 
-    def _look(self) -> Place:
+    def _look(self, _: int, frame: FrameType | None) -> None:
         """No frame is kept beyond this: it would keep the arrays of its function alive."""
-        return self.place(sys._current_frames().get(self._watched))
+        now = time.perf_counter()
+        if self.claim:
+            self.spent[self.claim][self.place(frame)] += now - self._last
+        self._last = now
 
     def place(self, inner: FrameType | None) -> Place:
         frame = inner
