@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import BuiltinImporter
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from demo import PASSES
@@ -238,7 +239,8 @@ def test_the_time_since_the_last_look_goes_to_the_function_at_work(tmp_path):
 def test_time_counts_for_the_claim_whose_test_runs_and_for_none_between_two(tmp_path):
     watch = sampling.Watch(tmp_path, tmp_path / "out")
     for file in ("claims/a.py", "claims/b.py"):
-        running = watch.pytest_runtest_protocol(SimpleNamespace(nodeid=f"{file}::test_it"))
+        item = cast(pytest.Item, SimpleNamespace(nodeid=f"{file}::test_it"))
+        running = watch.pytest_runtest_protocol(item)
         next(running)
         assert watch.sampler.claim == file
         with pytest.raises(StopIteration):

@@ -114,6 +114,7 @@ def test_heads_are_the_first_at_which_the_bound_is_below_the_level():
 def test_heads_look_no_further_than_the_lemma_admits():
     """With so small a level a larger n would do better at once, and the last is the best."""
     bound, level = printed_bounds.Bound(flint.arb(1), flint.arb(100), printed_bounds.FEW + 1), 1e-30
+    assert bound.last is not None
     least = min(bound._threshold(n, level) for n in range(1, bound.last + 1))
     assert bound.heads(level) == math.floor(float(least)) + 1
     m = bound.heads(level)

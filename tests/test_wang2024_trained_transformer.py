@@ -154,14 +154,15 @@ def test_first_weights_have_the_sizes_that_keep_three_layers_finite():
     parts = [layer.feed_forward for layer in layers]
     assert (len(layers), len(heads)) == (300 * 3, 300 * 3 * 2)
     assert [part.a.shape for part in parts[:3]] == [(D, 5), (D, 5), (1, 5)]
-    assert {head.W_Q.shape for head in heads} == {head.W_K.shape for head in heads} == {(1, D)}
+    queries, keys = ([getattr(head, name) for head in heads] for name in ("W_Q", "W_K"))
+    assert {W.shape for W in (*queries, *keys)} == {(1, D)}
     for size, drawn in (
         (0.5, [one.W_E for one in start]),
         (0.5, [one.b_E for one in start]),
         (0.5 / (2 * D) ** 0.5, [head.W_V for head in heads]),
         (0.5, [head.p.log() for head in heads]),
-        (0.5 / D**0.5, [head.W_Q for head in heads]),
-        (0.5 / D**0.5, [head.W_K for head in heads]),
+        (0.5 / D**0.5, queries),
+        (0.5 / D**0.5, keys),
         (0.5 / 5**0.5, [part.a for part in parts]),
         (1 / D**0.5, [part.b for part in parts]),
         (1, [part.c for part in parts]),
