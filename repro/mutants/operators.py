@@ -206,7 +206,7 @@ def _places(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _twice_is_the_next(node: ast.expr) -> bool:
-    return _whole(node) and ast.literal_eval(node) in (0, 1)
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value in (0, 1)
 
 
 def _compare(node: ast.Compare) -> Iterator[Change]:

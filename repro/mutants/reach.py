@@ -51,19 +51,19 @@ class Reach:
     def all_tests(self, file: str) -> list[str]:
         """Those that execute something of `file` and those beside an import of it, likewise."""
         importers = self.importers.get(file, set())
-        beside = {test for test in self.seconds if _file(test) in importers}
+        beside = {test for test in self.seconds if file_of(test) in importers}
         return self._and_beside(beside | set(self.lines.get(file, {})))
 
     def _and_beside(self, direct: set[str]) -> list[str]:
-        files = {_file(test) for test in direct}
-        others = [test for test in self.seconds if _file(test) in files and test not in direct]
+        files = {file_of(test) for test in direct}
+        others = [test for test in self.seconds if file_of(test) in files and test not in direct]
         return sorted(direct, key=self._time) + sorted(others, key=self._time)
 
     def _time(self, test: str) -> float:
         return self.seconds[test]
 
 
-def _file(test: str) -> str:
+def file_of(test: str) -> str:
     return test.split("::")[0]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from repro.mutants import children, results, swap
-from repro.mutants.reach import Reach
+from repro.mutants.reach import Reach, file_of
 from repro.mutants.results import Place
 
 SLOWER = 5.0  # times as long as a test takes as it is, and `patience` seconds: late
@@ -69,7 +69,7 @@ class Job:
         """Those that act when a test runs in one session, the others each in a run of its own."""
         slow = [task for task in self.tasks if evaluated_at_import(task[0], self.reach)]
         quick = [task for task in self.tasks if task not in slow]
-        names = sorted({test.split("::")[0] for _, tests in quick for test in tests})
+        names = sorted({file_of(test) for _, tests in quick for test in tests})
         if quick:
             forks = _Forks(self, quick)
             ended = children.run(names, plugins=lambda: [forks])
@@ -102,7 +102,7 @@ class Job:
                 return "survived", ""
             if self._believed(ended, run):
                 return "too slow" if ended.code is None else "killed", ended.at
-            others = [test for test in tests if test != ended.at and _file(test) != ended.at]
+            others = [test for test in tests if test != ended.at and file_of(test) != ended.at]
             if len(others) == len(tests):
                 break  # nobody knows where it ended
             tests = others
@@ -133,10 +133,6 @@ class Job:
 
 
 Runner = Callable[[Sequence[str], bool], children.Ended]  # tests, and whether with the mutant
-
-
-def _file(test: str) -> str:
-    return test.split("::")[0]
 
 
 def _module(file: str) -> str:
