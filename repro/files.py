@@ -21,19 +21,25 @@ class DamagedFile(ValueError):
     """A file that we wrote, or should have written, cannot be read back."""
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace `path` in one step: readers see the old content or the new, never a part."""
+def write_atomically(path: Path, content: str | bytes, *, lasting: bool = False) -> None:
+    """Replace `path` in one step: readers see the old content or the new, never a part.
+
+    Whatever ends this process; `lasting`: a power cut too. For that the disk is waited for, which
+    hours of training are worth and a record of a test is not.
+    """
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-        sync_folder(path.parent)
+        if lasting:
+            sync_folder(path.parent)
     except BaseException as failure:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
@@ -97,13 +103,13 @@ def to_json(value: Any) -> str:
     return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def write_json(path: Path, value: Any) -> None:
-    write_atomically(path, to_json(value) + "\n")
+def write_json(path: Path, value: Any, *, lasting: bool = False) -> None:
+    write_atomically(path, to_json(value) + "\n", lasting=lasting)
 
 
-def write_sealed(path: Path, value: Mapping[str, Any]) -> None:
+def write_sealed(path: Path, value: Mapping[str, Any], *, lasting: bool = False) -> None:
     """`write_json` of an object, with a checksum of all the rest in it."""
-    write_json(path, {**value, "checksum": _checksum(value)})
+    write_json(path, {**value, "checksum": _checksum(value)}, lasting=lasting)
 
 
 def _checksum(value: Mapping[str, Any]) -> str:

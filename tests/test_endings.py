@@ -101,7 +101,7 @@ def on_this_disk(real):
         return real(*arguments, **options)
     return call
 
-os.fsync = on_this_disk(os.fsync)
+os.replace = on_this_disk(os.replace)
 pathlib.Path.write_text = on_this_disk(pathlib.Path.write_text)
 """
 SLOW_END = """
@@ -323,10 +323,10 @@ def test_on_a_full_disk_a_record_keeps_the_state_that_it_has(tmp_path, monkeypat
     known = {"claim": "c", "test": "t", "role": "claim", "evidence": "construct", "run": "r"}
     record = records.Record(tmp_path / "a.json", **known)
 
-    def full(handle):
+    def full(source, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "replace", full)
     records.mark(record.path, "crashed", "the worker process died")
     monkeypatch.undo()
     assert (records.read(record.path) or {})["state"] == "running"

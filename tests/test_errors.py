@@ -125,9 +125,9 @@ from repro import files
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item):
-    def full(handle):
+    def full(source, target):
         raise OSError({errno.ENOSPC}, os.strerror({errno.ENOSPC}))
-    os.fsync = full  # what repro.files calls before it gives a file its name
+    os.replace = full  # what repro.files calls to give a file its name
 """
 
 

@@ -25,6 +25,7 @@ from repro.files import (
     to_json,
     write_atomically,
     write_json,
+    write_sealed,
 )
 
 nan, inf = math.nan, math.inf
@@ -62,7 +63,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(
 
     monkeypatch.setattr(os, step, fails)
     with pytest.raises(type(error), match="No space left" if isinstance(error, OSError) else "^$"):
-        write_atomically(path, "new")
+        write_atomically(path, "new", lasting=True)
     assert [found.read_bytes() for found in tmp_path.iterdir()] == (
         [] if before is None else [b"old"]
     )
@@ -78,15 +79,21 @@ def test_a_full_disk_names_the_file_and_nothing_else(tmp_path, monkeypatch):
     assert str(told.value) == f"[Errno 28] No space left: '{tmp_path / 'file'}'"
 
 
-def test_the_new_content_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("lasting", "steps"), [(True, ["fsync", "replace", "fsync"]), (False, ["replace"])]
+)
+def test_lasting_content_is_on_the_disk_before_it_gets_its_name(
+    lasting, steps, tmp_path, monkeypatch
+):
+    """The file, its name, the folder; and nothing waits for the disk unless it is asked to."""
     done = []
     for name in ("fsync", "replace"):
         real = getattr(os, name)
         monkeypatch.setattr(
             os, name, lambda *a, name=name, real=real: (done.append(name), real(*a))
         )
-    write_atomically(tmp_path / "file.txt", "new")
-    assert done == ["fsync", "replace", "fsync"], "the file, its name, the folder"
+    write_sealed(tmp_path / "file.txt", {"new": 1}, lasting=lasting)
+    assert done == steps
 
 
 def test_a_folder_that_cannot_be_synced_is_no_failure(tmp_path, monkeypatch):
@@ -97,7 +104,7 @@ def test_a_folder_that_cannot_be_synced_is_no_failure(tmp_path, monkeypatch):
             raise error
 
     monkeypatch.setattr(os, "fsync", sync)
-    write_atomically(tmp_path / "file.txt", "new")
+    write_atomically(tmp_path / "file.txt", "new", lasting=True)
     assert (tmp_path / "file.txt").read_text() == "new"
     assert next(steps, "both were asked") == "both were asked"
 

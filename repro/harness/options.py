@@ -169,7 +169,7 @@ def check_machine(context: Context, store_mode: str) -> None:
 def _check_writable(folder: Path, option: str) -> None:
     probe = folder / ".writable"
     try:
-        files.write_atomically(probe, bytes(PROBE_BYTES))
+        files.write_atomically(probe, bytes(PROBE_BYTES), lasting=True)
         probe.unlink(missing_ok=True)  # another run may probe at the same moment
     except OSError as error:
         raise pytest.UsageError(

@@ -130,8 +130,8 @@ def _prepare(folder: Path, slot: Slot, outcome: Outcome, about: dict[str, Any]) 
     import torch
 
     os.chmod(folder, 0o755)  # mkdtemp makes it private
-    write_json(folder / "spec.json", json.loads(slot.identity))
-    write_atomically(folder / "state.safetensors", pack(outcome.tensors))
+    write_json(folder / "spec.json", json.loads(slot.identity), lasting=True)
+    write_atomically(folder / "state.safetensors", pack(outcome.tensors), lasting=True)
     result = {
         "schema": SCHEMA,
         "numbers": outcome.numbers,
@@ -143,8 +143,7 @@ def _prepare(folder: Path, slot: Slot, outcome: Outcome, about: dict[str, Any]) 
         "threads": torch.get_num_threads(),
         **about,
     }
-    write_sealed(folder / "result.json", result)
-    sync_folder(folder)
+    write_sealed(folder / "result.json", result, lasting=True)
 
 
 def _swap_in(prepared: Path, final: Path) -> None:

@@ -129,7 +129,7 @@ class Workspace:
             "seconds": self.seconds,
             "origin": self._origin,
         }
-        write_atomically(self._file, pack_sealed(tensors, to_json(note)))
+        write_atomically(self._file, pack_sealed(tensors, to_json(note)), lasting=True)
         self._saved = time.monotonic()
         if self._stops:
             raise KeyboardInterrupt(f"stopped with a checkpoint at step {step} of {total}")
