@@ -126,14 +126,18 @@ def measured(request, recorder, switched_on):
 
 @pytest.fixture
 def earlier(switched_on):
-    """Runs that `repro.costs` has measured here; for a small run of a benchmark, the snapshot's will do."""
+    """Runs that `repro.costs` has measured here, all of them whole, or that which is named.
 
-    def earlier(kind, *names, command):
+    For a small run of a benchmark, those of the snapshot will do.
+    """
+
+    def earlier(kind, name=None, *, command):
         snapshot = runs.own(ARTIFACTS / "reference")
         found = runs.own(ARTIFACTS).get(kind) if switched_on else snapshot[kind]
         if not found:
             pytest.skip(f"{command} has not been run here")
-        for reason in filter(None, (runs.not_whole(found[name]) for name in names if found[name])):
+        needed = [found[name]] if name else runs.all_in(found)
+        for reason in filter(None, map(runs.not_whole, needed)):
             pytest.skip(f"the last run of {command} was not whole: {reason}")
         return found
 
@@ -240,9 +244,7 @@ def growth(in_rounds, measured, switched_on):
     The first turn is not timed: in it `right(size, result)` asserts that the results are right.
     """
 
-    def growth(
-        name, sizes, prepare, *, right, of, about=None, at_most=None, rounds=7, why="", **params
-    ):
+    def growth(name, sizes, prepare, *, right, of, about=None, at_most=None, rounds=7, **params):
         from repro.numerics import rates
 
         runs, turns = [prepare(size) for size in sizes], []
@@ -255,7 +257,7 @@ def growth(in_rounds, measured, switched_on):
             measured(
                 name, rate.slope, unit=benchmarks.EXPONENT, relation="≈" if at_most is None else "<=",
                 target=about if at_most is None else at_most, against=f"the exponent p in time ~ {of}^p",
-                why=why, note=f"between {rate.low:.2f} and {rate.high:.2f}, from the scatter",
+                note=f"between {rate.low:.2f} and {rate.high:.2f}, from the scatter",
                 seconds=f"{fastest[0]:.3g} to {fastest[-1]:.3g}", **{of: list(sizes)}, **params,
             )  # fmt: skip
 

@@ -1,7 +1,16 @@
 """The sums that repro.fang2022.fused computes, done plainly: the reference of its tests."""
 
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import torch
 
+from repro.costs import sampling
+from repro.fang2022 import fused
 from repro.fang2022.model import Layout, Transformer
 from repro.fang2022.multiplication import product_block
 
@@ -44,3 +53,33 @@ def value_and_gradients(function, x, *parameters, w):
     leaves = [parameter.detach().clone().requires_grad_() for parameter in parameters]
     y = function(x, *leaves)
     return [y.detach(), *torch.autograd.grad(y, leaves, w)]
+
+
+# --- memory (Linux) ------------------------------------------------------------------------------
+
+
+def extra_memory(backend, N, n):
+    """Bytes of a step at its peak beyond what it began with, in a process of its own.
+
+    Of the fused sum, and of autograd.
+    """
+    code = f"import ridge_sums; ridge_sums.tell_extra_memory({backend!r}, {N}, {n})"
+    said = subprocess.check_output(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=Path(__file__).parent, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300,
+    )  # fmt: skip
+    return json.loads(said)
+
+
+def tell_extra_memory(backend, N, n, d=10, q=5):
+    x, F, beta, w = torch.randn(N, d), torch.randn(n, d), torch.randn(n, q), torch.randn(N)
+
+    def extra(function):
+        value_and_gradients(function, x[:64], F[:8], beta[:8], w=w[:64])  # loads what has to be
+        sampling.forget_peak()
+        before = sampling.memory("VmRSS")
+        value_and_gradients(function, x, F, beta, w=w)
+        return sampling.peak() - before
+
+    fused_sum = functools.partial(fused.ridge_polynomial, backend=backend)
+    print(json.dumps([extra(fused_sum), extra(plain_polynomial)]))

@@ -8,7 +8,7 @@ is added. So two ways that compute the same agree in every bit. Time does not de
 
 import ctypes
 import functools
-import json
+import math
 import os
 import shutil
 import subprocess
@@ -18,13 +18,13 @@ import pytest
 import torch
 from measuring import identical
 from ridge_sums import (
+    extra_memory,
     literal_blocks,
     literal_model,
     plain_polynomial,
     plain_relu,
     value_and_gradients,
 )
-from test_fang2022_fused import MEASURES, in_process
 
 from repro.fang2022 import fused, multiplication
 from repro.fang2022.model import Layout
@@ -62,7 +62,9 @@ def powers(t, q):
 
 
 def product(x, F, memory):
-    given = torch.empty(len(x), len(F)) if memory == "given" else None
+    """x F^T; memory that is given has rows that begin with a line of the cache, 16 numbers each."""
+    n = len(F)
+    given = torch.empty(len(x), 16 * math.ceil(n / 16))[:, :n] if memory == "given" else None
     return lambda: torch.mm(x, F.T, out=given)
 
 
@@ -110,7 +112,6 @@ def test_a_step_of_table_1_against_autograd(compare, at_full_rate, batch, n, bac
         slow=step(plain_polynomial, x, F, beta, w=w), same=identical, against="autograd on Horner's rule",
         limit=at_full_rate(batch * n * STEP), limit_is=LIMIT, target=15 if backend == "c" else None,
         rounds=3 if backend == "c" else 2, batch=batch, d=10, q=5, n=n,
-        why="autograd moves arrays of N x n through memory: on a machine with fast memory it loses less by that",
     )  # fmt: skip
 
 
@@ -130,17 +131,7 @@ def test_a_step_of_table_1_against_the_bare_product(compare, batch, n, memory):
         fast=step(fused.ridge_polynomial, x, F, beta, w=w, backend="c"), slow=product(x, F, memory), same=same,
         against="the bare product, with which every other way begins; below 1 the whole step takes less", at_most=1.5,
         batch=batch, d=10, q=5, n=n,
-        why="a step computes x F^T twice, forward and backward, and a product of the same size for the gradient in F",
     )  # fmt: skip
-
-
-def extra_memory(N, n):
-    """Peak memory of a step beyond what it began with, in MB: here, and by autograd."""
-    sizes = "N, n, d, q = 8000, 1000, 10, 5"
-    assert sizes in MEASURES
-    program = MEASURES.format(tests=str(Path(__file__).parent), backend="c")
-    process = in_process(program.replace(sizes, f"N, n, d, q = {N}, {n}, 10, 5"))
-    return [part * 4 * N * n / 2**20 for part in json.loads(process.communicate(timeout=300)[0])]
 
 
 @KERNEL
@@ -148,14 +139,13 @@ def extra_memory(N, n):
 def test_memory_of_a_step_of_table_1(benchmark, measured, batch, switched_on):
     """Each in a process of its own; without `make bench` one is enough."""
     widths = (2002, 4368) if switched_on else (20,)
-    found = benchmark.pedantic(lambda: {n: extra_memory(batch, n) for n in widths})
+    found = benchmark.pedantic(lambda: {n: extra_memory("c", batch, n) for n in widths})
     for n, (here, autograd) in found.items():
         kept = 8 * (batch + 15 * n) / 2**20
         measured(
-            f"extra memory of a step of Table 1, n={n}", here, unit="MB", relation="<=", target=4 * kept,
-            against=f"autograd takes {autograd:.0f} MB, one array of N x n numbers {4 * batch * n / 2**20:.0f} MB",
+            f"extra memory of a step of Table 1, n={n}", here / 2**20, unit="MB", relation="<=", target=4 * kept,
+            against=f"autograd takes {autograd / 2**20:.0f} MB, one array of N x n numbers {4 * batch * n / 2**20:.0f} MB",
             note="O(N + n): the target is four times N + n (d + q) numbers of float64: y, and the gradients", batch=batch, n=n,
-            why="the operating system counts pages, also those of a block of samples and of libraries",
         )  # fmt: skip
 
 
@@ -171,18 +161,17 @@ def test_a_step_of_NN_width_against_autograd(compare, at_full_rate, batch, backe
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [160, 1024], ids="n={}".format)
-def test_the_sum_against_the_literal_blocks(compare, at_full_rate, switched_on, n):
-    """16 samples; 1024 directions take the literal blocks seconds, and more of them n^3 as long."""
-    size, N, calls = (n, 16, 1000) if switched_on else (6, 2, 1)
+@pytest.mark.parametrize(("n", "N"), [(160, 16), (2002, 1), (4368, 1)], ids=["160", "2002", "4368"])
+def test_the_sum_against_the_literal_blocks(compare, at_full_rate, switched_on, n, N):
+    """Up to the most directions of Section 5, where one sample takes the literal blocks a minute."""
+    size, calls = (n, 1000) if switched_on else (6, 1)
     x, F, beta, _ = data(N, size)
     literal = literal_model(F, beta, 10.0)  # |t| <= d
     compare(
         f"the model's value, n={n}", fast=lambda: [fused.ridge_polynomial(x, F, beta)], slow=lambda: [literal(x)],
         same=identical, against="the literal blocks of Theorem 3.5", target=1000,
-        limit=at_full_rate(N * size * FORWARD), limit_is=LIMIT, rounds=3,
+        limit=at_full_rate(N * size * FORWARD), limit_is=LIMIT, rounds=1 if n == 4368 else 3,
         calls=calls, batch=N, d=10, q=5, n=size,
-        why="for 16 samples and few directions a call of torch's autograd, some microseconds, is most of the fused sum",
     )  # fmt: skip
 
 
@@ -231,7 +220,6 @@ def test_growth_of_the_literal_blocks(growth, switched_on, of):
         f"time of the literal blocks, growth with {MEANING[of]}", LITERAL[of] if switched_on else (4,), prepare,
         right=right, of=of, about=3 if of == "n" else None, rounds=3 if of == "n" else 7,
         **{name: value for name, value in standard.items() if name != of},
-        why="what grows with n^2 still counts beside the n^3 of the products",
     )  # fmt: skip
 
 

@@ -297,5 +297,4 @@ def test_growth_of_the_quadratic_layer(growth, switched_on, rpe, p):
     growth(
         f"time of {rpe}-RPE attention, quadratic layer, growth with the length", LONG if switched_on else (64,),
         prepare, right=right, of="length", about=2, rounds=2, table=TABLE,
-        why="pieces of few positions have as many calls as large ones, and these count beside the table",
     )  # fmt: skip

@@ -345,22 +345,38 @@ def test_claims_that_need_data_are_told_apart():
 
 def test_two_workers_are_at_work_and_hinder_each_other():
     """100 s of work in 62.5 s of two workers, 0.8; what takes 60 s beside another takes 48 alone."""
-    together = {"workers": 2, "seconds": 62.5, "busy": {"a": 60.0, "b": 40.0}}
-    reached, told = runs.shared(together, {"busy": {"a": 48.0}})
-    assert reached == pytest.approx(0.8 * 0.8)
-    assert told == (
-        "20.0 % of the workers' time passes without a test; "
-        "tests take 25.0 % longer beside another worker than alone"
+    idle = {"before": 10.0, "after": 5.0}
+    together = {"workers": 2, "seconds": 62.5, "busy": {"a": 60.0, "b": 40.0}, "idle": idle}
+    took = [(50.0, 50.0), (48.0, 60.0), (40.0, 64.0)]
+    turns = [{"alone": {"busy": {"a": a}}, "beside another": {"busy": {"a": b}}} for a, b in took]
+    found = runs.Shared.of({"together": together, "turns": turns})
+    assert found.reached == pytest.approx([0.8, 0.8 / 1.25, 0.8 / 1.6])
+    assert found.told == (
+        "20.0 % of the workers' time passes without a test: 8.0 % before, 4.0 % after, "
+        "8.0 % between two; tests take 25.0 % longer beside another worker than alone"
     )
-    reached, told = runs.shared(together, None)
-    assert (reached, "not been measured" in told) == (pytest.approx(0.8), True)
 
 
-def test_when_workers_have_no_test_is_told_where_it_was_seen():
-    """Of 125 s 25 are idle: 10 at the start, 5 at the end, and so 10 between tests."""
-    together = {"workers": 2, "seconds": 62.5, "busy": {"a": 100.0}, "idle": {"before": 10.0, "after": 5.0}}  # fmt: skip
-    told = ": 8.0 % before, 4.0 % after, 8.0 % between two;"
-    assert told in runs.shared(together, None)[1]
+def test_claims_are_run_again_in_turns_by_one_worker_and_by_two(monkeypatch, tmp_path):
+    """Those of middling length; where there are few, all."""
+    asked = []
+
+    def warm_run(root, workers, *files):
+        asked.append((workers, *files))
+        busy = {f"c{k}": float(k) for k in range(count)}
+        return {"workers": workers, "busy": busy, "exit": 0, "left out": 0, "red": []}
+
+    monkeypatch.setattr(runs, "warm_run", warm_run)
+    monkeypatch.setattr(runs, "TURNS", 2)
+    monkeypatch.setattr(runs, "MIDDLING", slice(1, 3))
+    count = 4
+    found = runs.measured_run(tmp_path)
+    assert asked == [(2, "claims"), *[(1, "c2", "c1"), (2, "c2", "c1")] * 2]
+    assert [list(turn) for turn in found["turns"]] == [["alone", "beside another"]] * 2
+    assert len(runs.all_in(found)) == 5
+    count = 1
+    runs.measured_run(tmp_path)
+    assert asked[5:] == [(2, "claims"), *[(1, "c0"), (2, "c0")] * 2]
 
 
 def test_a_run_tells_what_passes_before_the_first_test_and_after_the_last(demo):
@@ -485,11 +501,13 @@ def test_what_is_measured_is_kept_beside_what_was_known(tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     files.write_json(tmp_path / "artifacts" / runs.FILE, {"cold": {"smoke": 1}, "run": {}})
     monkeypatch.setattr(
-        runs, "warm_run", lambda root, workers, *files: {"busy": {"a": 5.0, "b": 90.0}, "exit": 1}
+        runs,
+        "warm_run",
+        lambda root, *_: {"workers": 1, "busy": {"a": 5.0}, "exit": 1, "left out": 0, "red": []},
     )
     assert command.main(["--run"]) == 0
     kept = files.read_json(tmp_path / "artifacts" / runs.FILE)
     assert kept["cold"] == {"smoke": 1}
-    assert set(kept["run"]) == {"header", "together", "alone"}
+    assert set(kept["run"]) == {"header", "together", "turns"}
     assert {"id", "started", "git", "machine"} <= set(kept["run"]["header"])
     assert "pytest ended with 1" in capsys.readouterr().err

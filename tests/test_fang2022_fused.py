@@ -2,7 +2,6 @@
 
 import functools
 import importlib.resources
-import json
 import os
 import shutil
 import subprocess
@@ -13,7 +12,13 @@ import pytest
 import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from ridge_sums import literal_model, plain_polynomial, plain_relu, value_and_gradients
+from ridge_sums import (
+    extra_memory,
+    literal_model,
+    plain_polynomial,
+    plain_relu,
+    value_and_gradients,
+)
 
 from repro.fang2022 import fused
 from repro.fang2022.fused import ridge_polynomial, ridge_relu
@@ -497,39 +502,11 @@ def test_the_source_is_part_of_the_package():
 
 # --- memory --------------------------------------------------------------------------------------
 
-MEASURES = """
-import contextlib, functools, json, re, sys
-from pathlib import Path
-import torch
-from repro.fang2022 import fused
-sys.path.insert(0, {tests!r})
-from ridge_sums import plain_polynomial, value_and_gradients
-
-N, n, d, q = 8000, 1000, 10, 5
-x, F, beta, w = torch.randn(N, d), torch.randn(n, d), torch.randn(n, q), torch.randn(N)
-
-def memory(kind):
-    return 1024 * int(re.search(kind + r":\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
-
-def extra(function):
-    value_and_gradients(function, x[:64], F[:8], beta[:8], w=w[:64])  # loads what has to be loaded
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
-    before = memory("VmRSS")
-    value_and_gradients(function, x, F, beta, w=w)
-    return (memory("VmHWM") - before) / (4 * N * n)
-
-fused_sum = functools.partial(fused.ridge_polynomial, backend={backend!r})
-print(json.dumps([extra(fused_sum), extra(plain_polynomial)]))
-"""
-
 
 @backends
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
 def test_no_array_of_n_times_N_is_made(backend):
-    """Peak memory of a step beyond what it began with, in float32 arrays of N x n (32 MB)."""
-    program = MEASURES.format(tests=str(Path(__file__).parent), backend=backend)
-    process = in_process(program)
-    here, in_autograd = json.loads(process.communicate(timeout=300)[0])
-    assert here < 0.25
-    assert in_autograd > 5
+    N, n = 8000, 1000
+    here, in_autograd = extra_memory(backend, N, n)
+    assert here < 0.25 * 4 * N * n
+    assert in_autograd > 5 * 4 * N * n

@@ -181,6 +181,7 @@ def test_it_is_written_under_the_header_of_the_run_that_measured_it(tmp_path):
         ({}, "has not been run here"),
         ({"run": {"together": {"exit": 1}}}, "was not whole: pytest ended with 1"),
         ({"run": {"together": {"left out": 2}}}, "was not whole: 2 tests had no training"),
+        ({"run": {"together": {}, "turns": [{"alone": {}, "b": {"exit": 3}}]}}, "ended with 3"),
     ],
 )
 def test_a_run_that_was_not_made_here_or_was_not_whole_has_no_figure(
@@ -188,13 +189,17 @@ def test_a_run_that_was_not_made_here_or_was_not_whole_has_no_figure(
 ):
     monkeypatch.setattr(runs, "own", lambda folder: known)
     with pytest.raises(pytest.skip.Exception, match=why):
-        earlier("run", "together", command="make costs")
+        earlier("run", command="make costs")
 
 
 def test_a_whole_run_has_one(earlier, monkeypatch):
-    whole = {"together": {"exit": 0, "left out": 0}, "alone": None}
-    monkeypatch.setattr(runs, "own", lambda folder: {"run": whole})
-    assert earlier("run", "together", "alone", command="make costs") == whole
+    whole = {"together": {"exit": 0, "left out": 0}, "turns": [{"alone": {"exit": 0}}]}
+    cold = {"smoke": {"exit": 1}, "laptop": {"exit": 0}}
+    monkeypatch.setattr(runs, "own", lambda folder: {"run": whole, "cold": cold})
+    assert earlier("run", command="make costs") == whole
+    assert earlier("cold", "laptop", command="--cold") == cold
+    with pytest.raises(pytest.skip.Exception, match="pytest ended with 1"):
+        earlier("cold", "smoke", command="--cold")
 
 
 # --- two ways agree ------------------------------------------------------------------------------

@@ -441,9 +441,19 @@ def test_a_test_is_late_by_its_own_time(tmp_path):
     assert not job.late("", 17), "before the first test all is imported"
 
 
-def judge(folder, seconds):
+def judge(folder, seconds, deadline=float("inf")):
     reach = Reach({}, seconds)
-    return session.Job(folder, folder, [], reach, deadline=0, patience=3, whole=True)
+    return session.Job(folder, folder, [], reach, deadline=deadline, patience=3, whole=True)
+
+
+def test_when_the_time_is_up_a_test_is_ended_and_tells_nothing(tmp_path):
+    def run(tests, mutated):
+        return children.Ended(None, "a", 1.0)
+
+    over = judge(tmp_path, {"a": 1.0}, deadline=time.time())
+    assert over.late("a", 0.0)
+    with pytest.raises(session.TimeIsUp):
+        over.judged(["a"], run)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """python -m repro.costs: what a run of all claims costs, and on what claims spend it.
 
---run        all claims at laptop scale, two workers; some of them again, one worker: minutes
+--run        all claims at laptop scale, two workers; some again, in turns by one and two: minutes
 --cold       all claims from an empty store, at smoke scale and then at laptop scale: an hour
 FILE ...     these claim files at laptop scale: printed, and not kept
 
@@ -53,7 +53,7 @@ def _keep(root: Path, name: str, measure: Callable[[Path], dict[str, Any]]) -> N
     header, found = provenance.measured_here(root), measure(root)
     file = root / "artifacts" / runs.FILE
     files.write_json(file, {**runs.own(root / "artifacts"), name: {"header": header, **found}})
-    for run in filter(None, found.values()):
+    for run in runs.all_in(found):
         _warn(run)
     print(file)
 

@@ -2,12 +2,13 @@
 
 import contextlib
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from repro.costs import sampling
 
 FILE = "costs.json"
 WORKERS = 2
-ALONE = (4.0, 12.0)  # seconds of claims that are run again by one worker: long enough, and many
+MIDDLING = slice(10, 28)  # of the claims, dearest first: those that are run again, in turns
+TURNS = 3
+KEPT = ("workers", "busy", "exit", "left out", "red")  # of the runs of a turn
 PAUSE = 0.5  # between two looks at the memory of workers
 WARM = ("--scale", "laptop", "--store-mode", "readonly")  # no training is made
 COMPILE = [sys.executable, "-m", "compileall", "-q", str(Path(repro.__file__).parent)]
@@ -149,27 +152,42 @@ def with_and_without_data(claims: of_claims.Claims, rows: of_claims.Claims) -> d
     return found
 
 
-def shared(together: Mapping[str, Any], alone: Mapping[str, Any] | None) -> tuple[float, str]:
+@dataclass(frozen=True)
+class Shared:
     """How much of the ideal speed-up is reached: all at work, and none slower for the others.
 
-    And what is lost, as far as it was measured: `idle` is, for each worker, all before its first
-    test and after its last; the rest passes between two tests.
+    `idle` of a run is, for each worker, all before its first test and after its last; the rest
+    passes between two tests. Each turn ran the same claims once alone and once beside another
+    worker: `slower` is how many times as long they took, turn by turn.
     """
-    whole = together["workers"] * together["seconds"]
-    at_work = sum(together["busy"].values()) / whole
-    told = f"{_percent(1 - at_work)} of the workers' time passes without a test"
-    if "idle" in together:
+
+    at_work: float
+    without_a_test: Mapping[str, float]
+    slower: list[float]
+
+    @classmethod
+    def of(cls, run: Mapping[str, Any]) -> "Shared":
+        together = run["together"]
+        whole = together["workers"] * together["seconds"]
+        at_work = sum(together["busy"].values()) / whole
         parts = {when: spent / whole for when, spent in together["idle"].items()}
         parts["between two"] = 1 - at_work - sum(parts.values())
-        told += f": {', '.join(f'{_percent(part)} {when}' for when, part in parts.items())}"
-    if not alone:
-        return at_work, f"{told}; what they cost each other has not been measured (`make costs`)"
-    beside = sum(together["busy"][file] for file in alone["busy"])
-    by_itself = sum(alone["busy"].values())
-    told += (
-        f"; tests take {_percent(beside / by_itself - 1)} longer beside another worker than alone"
-    )
-    return at_work * by_itself / beside, told
+        took = [[sum(turn[way]["busy"].values()) for way in WAYS] for turn in run["turns"]]
+        return cls(at_work, parts, [beside / alone for alone, beside in took])
+
+    @property
+    def reached(self) -> list[float]:
+        return [self.at_work / slower for slower in self.slower]
+
+    @property
+    def told(self) -> str:
+        """What is lost, and how."""
+        idle = ", ".join(f"{_percent(part)} {when}" for when, part in self.without_a_test.items())
+        slower = statistics.median(self.slower)
+        return (
+            f"{_percent(1 - self.at_work)} of the workers' time passes without a test: {idle}; "
+            f"tests take {_percent(slower - 1)} longer beside another worker than alone"
+        )
 
 
 def _percent(part: float) -> str:
@@ -177,13 +195,31 @@ def _percent(part: float) -> str:
 
 
 def measured_run(root: Path, *chosen: str) -> dict[str, Any]:
-    """Two workers on all claims, or on those chosen, and one alone on some of them."""
+    """Two workers on all claims, or on those chosen; some again in turns, by one and by two."""
     _say(f"all claims at laptop scale, {WORKERS} workers, nothing trained")
     together = warm_run(root, WORKERS, *(chosen or ("claims",)))
-    low, high = ALONE
-    again = [file for file, spent in together["busy"].items() if low <= spent <= high]
-    _say(f"{len(again)} of {len(together['busy'])} claims again, one worker")
-    return {"together": together, "alone": warm_run(root, 1, *again) if again else None}
+    dearest_first = sorted(together["busy"], key=lambda file: -together["busy"][file])
+    again = dearest_first[MIDDLING] or dearest_first
+    turns = []
+    for turn in range(TURNS):
+        _say(f"{len(again)} of {len(together['busy'])} claims again, turn {turn + 1} of {TURNS}")
+        turns.append({way: _again(root, workers, again) for way, workers in WAYS.items()})
+    return {"together": together, "turns": turns}
+
+
+WAYS = {"alone": 1, "beside another": WORKERS}
+
+
+def _again(root: Path, workers: int, claims: Sequence[str]) -> dict[str, Any]:
+    run = warm_run(root, workers, *claims)
+    return {name: run[name] for name in KEPT}
+
+
+def all_in(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The runs that were measured together: of two workers and of all turns, or of both scales."""
+    turns = found.get("turns", [])
+    named = [found[name] for name in ("together", "smoke", "laptop") if name in found]
+    return named + [run for turn in turns for run in turn.values()]
 
 
 def measured_cold(root: Path, *chosen: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Watch:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.sampler.claim = item.nodeid.partition("::")[0]
         began = self.span[0] if self.span else time.monotonic()
-        _forget_peak()
+        forget_peak()
         before = memory("VmRSS")
         try:
             return (yield)
@@ -164,7 +164,7 @@ def memory(kind: str, process: Any = "self") -> int:
     return 0
 
 
-def _forget_peak() -> None:
+def forget_peak() -> None:
     """So that each test has a peak of its own; where this is refused, peaks only rise."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")

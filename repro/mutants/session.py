@@ -89,13 +89,17 @@ class Job:
             return children.run([*tests, "-x"], changed=mutant, late=self.late)
 
         for some in _portions(tests):
-            state, by = self.judged(some, anew)
+            try:
+                state, by = self.judged(some, anew)
+            except TimeIsUp:
+                return
             if state in results.SEEN:
                 break
         self.tell(place, state, tests, by=by, seconds=time.monotonic() - began)
 
     def judged(self, tests: list[str], run: "Runner") -> tuple[str, str]:
-        """What becomes of a mutant on these tests, and the one that saw it."""
+        """What becomes of a mutant on these tests, and the one that saw it; or TimeIsUp."""
+        run = self._in_time(run)
         while tests:
             ended = run(tests, True)
             if ended.code == 0:
@@ -118,6 +122,17 @@ class Job:
         crashed = ended.code not in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
         return self._passes(ended.at, run) and not (crashed and run([ended.at], True).code == 0)
 
+    def _in_time(self, run: "Runner") -> "Runner":
+        """Beyond the deadline whatever runs is `late`, and tells nothing."""
+
+        def in_time(tests: Sequence[str], mutated: bool) -> children.Ended:
+            ended = run(tests, mutated)
+            if time.time() > self.deadline:
+                raise TimeIsUp
+            return ended
+
+        return in_time
+
     def _passes(self, test: str, run: "Runner") -> bool:
         if test not in self.green:
             self.green[test] = run([test], False).code == 0
@@ -125,7 +140,8 @@ class Job:
 
     def late(self, test: str, seconds: float) -> bool:
         """Before the first test there is all that is imported, which nobody has timed."""
-        return seconds > SLOWER * self.reach.seconds.get(test, self.patience) + self.patience
+        allowed = SLOWER * self.reach.seconds.get(test, self.patience) + self.patience
+        return seconds > allowed or time.time() > self.deadline
 
     def tell(self, place: Place, state: str, tests: Sequence[str], **more: Any) -> None:
         one = results.result(place, state, tests, self.root, whole=self.whole, **more)
@@ -133,6 +149,10 @@ class Job:
 
 
 Runner = Callable[[Sequence[str], bool], children.Ended]  # tests, and whether with the mutant
+
+
+class TimeIsUp(Exception):
+    """A mutant is left as it was: not tried."""
 
 
 def _module(file: str) -> str:
@@ -179,6 +199,8 @@ class _Forks:
             state, by = self._job.judged(tests, forked)
         except _NotSwapped:
             return self._job.apart(place, tests)
+        except TimeIsUp:
+            return
         self._job.tell(place, state, tests, by=by, seconds=time.monotonic() - began)
 
     def _fork(self, tests: Sequence[str], place: Place | None) -> children.Ended:

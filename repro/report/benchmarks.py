@@ -265,7 +265,7 @@ def _line(row: Row) -> str:
         f"**{measured}**" if missed else measured,
         f"{SIGNS[one['relation']]} {target}",
         limit,
-        one["why"] if missed else "",
+        (one["why"] or "no reason was measured") if missed else "",
     )
     return f"| {' | '.join(cells)} |"
 
