@@ -100,7 +100,12 @@ def _plain_mapping(mapping: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> str:
-    return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)
+    return _text(plain(value))
+
+
+def _text(value: Any) -> str:
+    """Of a value that is plain already."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def write_json(path: Path, value: Any, *, lasting: bool = False) -> None:
@@ -109,11 +114,14 @@ def write_json(path: Path, value: Any, *, lasting: bool = False) -> None:
 
 def write_sealed(path: Path, value: Mapping[str, Any], *, lasting: bool = False) -> None:
     """`write_json` of an object, with a checksum of all the rest in it."""
-    write_json(path, {**value, "checksum": _checksum(value)}, lasting=lasting)
+    known = plain(value)
+    sealed = {**known, "checksum": _checksum(known)}
+    write_atomically(path, _text(sealed) + "\n", lasting=lasting)
 
 
 def _checksum(value: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(plain(value), sort_keys=True).encode()).hexdigest()
+    """Of a value that is plain, as all is that was read from a file."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def read_json(path: Path, *, schema: int | None = None, sealed: bool = False) -> dict[str, Any]:

@@ -346,14 +346,15 @@ def test_claims_that_need_data_are_told_apart():
 def test_two_workers_are_at_work_and_hinder_each_other():
     """100 s of work in 62.5 s of two workers, 0.8; what takes 60 s beside another takes 48 alone."""
     idle = {"before": 10.0, "after": 5.0}
-    together = {"workers": 2, "seconds": 62.5, "busy": {"a": 60.0, "b": 40.0}, "idle": idle}
+    together = {"workers": 2, "seconds": 62.5, "busy": {"a": 60.0, "b": 40.0}, "idle": idle, "controller": 5.0}  # fmt: skip
     took = [(50.0, 50.0), (48.0, 60.0), (40.0, 64.0)]
     turns = [{"alone": {"busy": {"a": a}}, "beside another": {"busy": {"a": b}}} for a, b in took]
     found = runs.Shared.of({"together": together, "turns": turns})
     assert found.reached == pytest.approx([0.8, 0.8 / 1.25, 0.8 / 1.6])
     assert found.told == (
         "20.0 % of the workers' time passes without a test: 8.0 % before, 4.0 % after, "
-        "8.0 % between two; tests take 25.0 % longer beside another worker than alone"
+        "8.0 % between two; tests take 25.0 % longer beside another worker than alone; "
+        "the process that shares them out and makes the page works 8.0 % of the time"
     )
 
 
@@ -387,6 +388,8 @@ def test_a_run_tells_what_passes_before_the_first_test_and_after_the_last(demo):
     assert list(found.idle) == ["before a worker's first test", "after its last"]
     assert min(found.idle.values()) > 0
     assert sum(found.idle.values()) < 2 * found.seconds
+    if Path("/proc/self/stat").exists():
+        assert found.controller > 0
 
 
 def test_an_ordinary_run_is_not_watched(demo):

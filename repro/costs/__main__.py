@@ -13,7 +13,7 @@ and none is made: what is not there is left out. --run and --cold write artifact
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def told(run: runs.Timed) -> Iterator[str]:
         yield from (f"{added / 1e9:5.2f} GB {test}" for test, added in run.samples.largest())
 
 
-def _warn(run: dict[str, Any]) -> None:
+def _warn(run: Mapping[str, Any]) -> None:
     if reason := runs.not_whole(run):
         print(f"not a whole run: {reason}", file=sys.stderr)
 

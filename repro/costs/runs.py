@@ -39,6 +39,7 @@ class Timed:
     samples: of_claims.Samples
     peak: int  # of the largest process
     idle: dict[str, float]  # seconds in which a worker had no test, of all workers
+    controller: float = 0.0  # seconds that the process worked which shares out the tests
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -57,6 +58,7 @@ class Timed:
             "dearest": of_claims.dearest(self.rows),
             "kinds": self.samples.kinds(),
             "idle": self.idle,
+            "controller": self.controller,
         }
 
 
@@ -71,18 +73,19 @@ def timed(root: Path, workers: int, *arguments: str) -> Timed:
         command = pytest_command(folder, f"-n{workers}", "-p", sampling.__name__, *given)
         began = time.monotonic()
         process = subprocess.Popen(command, **silent)
-        with _watched(process.pid) as peaks:
+        with _watched(process.pid) as seen:
             process.wait()
         ended = time.monotonic()
         samples = of_claims.Samples(folder)
         known = _first(folder / "results.json").get("claims", [])
     ran = [claim for claim in known if claim["tests"]]
-    peak = max([*peaks.values(), *samples.peaks.values()], default=0)
+    peak = max([*seen.peaks.values(), *samples.peaks.values()], default=0)
     idle = {
         "before a worker's first test": sum(first - began for first, _ in samples.spans),
         "after its last": sum(ended - last for _, last in samples.spans),
     }
-    return Timed(workers, ended - began, process.returncode, ran, samples, peak, idle)
+    took = ended - began
+    return Timed(workers, took, process.returncode, ran, samples, peak, idle, seen.worked)
 
 
 def pytest_command(folder: Path, *arguments: str) -> list[str]:
@@ -100,21 +103,29 @@ def keeping_compiled(folder: Path | None = None) -> dict[str, str]:
     return known if folder is None else {**known, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
 
+@dataclass
+class _Seen:
+    """Of a process: peak memory in bytes, with that of its children; seconds that it worked."""
+
+    peaks: dict[int, int]
+    worked: float = 0.0
+
+
 @contextlib.contextmanager
-def _watched(pid: int) -> Iterator[dict[int, int]]:
-    """Peak memory, in bytes, of a process and of its children, by process (Linux)."""
-    peaks: dict[int, int] = {}
+def _watched(pid: int) -> Iterator[_Seen]:
+    seen = _Seen({})
     done = threading.Event()
 
     def look() -> None:
         while not done.wait(PAUSE):
+            seen.worked = max(seen.worked, sampling.processor(pid))
             for one in (pid, *_children(pid)):
-                peaks[one] = max(peaks.get(one, 0), sampling.peak(one))
+                seen.peaks[one] = max(seen.peaks.get(one, 0), sampling.peak(one))
 
     watcher = threading.Thread(target=look)
     watcher.start()
     try:
-        yield peaks
+        yield seen
     finally:
         done.set()
         watcher.join()
@@ -158,10 +169,12 @@ class Shared:
 
     `idle` of a run is, for each worker, all before its first test and after its last; the rest
     passes between two tests. Each turn ran the same claims once alone and once beside another
-    worker: `slower` is how many times as long they took, turn by turn.
+    worker: `slower` is how many times as long they took, turn by turn. `controller` is the part of
+    a core that the process takes which shares out the tests and makes the page.
     """
 
     at_work: float
+    controller: float
     without_a_test: Mapping[str, float]
     slower: list[float]
 
@@ -173,7 +186,8 @@ class Shared:
         parts = {when: spent / whole for when, spent in together["idle"].items()}
         parts["between two"] = 1 - at_work - sum(parts.values())
         took = [[sum(turn[way]["busy"].values()) for way in WAYS] for turn in run["turns"]]
-        return cls(at_work, parts, [beside / alone for alone, beside in took])
+        slower = [beside / alone for alone, beside in took]
+        return cls(at_work, together["controller"] / together["seconds"], parts, slower)
 
     @property
     def reached(self) -> list[float]:
@@ -186,7 +200,9 @@ class Shared:
         slower = statistics.median(self.slower)
         return (
             f"{_percent(1 - self.at_work)} of the workers' time passes without a test: {idle}; "
-            f"tests take {_percent(slower - 1)} longer beside another worker than alone"
+            f"tests take {_percent(slower - 1)} longer beside another worker than alone; the "
+            "process that shares them out and makes the page works "
+            f"{_percent(self.controller)} of the time"
         )
 
 

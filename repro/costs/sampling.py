@@ -16,6 +16,7 @@ test began and its last ended.
 
 import contextlib
 import functools
+import os
 import re
 import signal
 import sysconfig
@@ -149,7 +150,16 @@ def library(file: str) -> str:
     return ""
 
 
-# --- memory (Linux) ------------------------------------------------------------------------------
+# --- memory and processor (Linux) ----------------------------------------------------------------
+
+
+def processor(process: Any) -> float:
+    """Seconds that a process has worked; 0 if it is over, or on other systems."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        user, system = map(int, fields[11:13])
+        return (user + system) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def peak(process: Any = "self") -> int:

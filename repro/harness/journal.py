@@ -17,7 +17,7 @@ from repro.harness.ledger import Ledger
 from repro.harness.project import ClaimTest, Project, claim_test
 from repro.harness.results import Results
 
-SHARE = 0.1  # of the time of a run that making the page may take
+SHARE = 0.05  # of the time of a run that making the page may take: it has no core of its own
 PATIENCE = 60.0  # seconds for another run on the same folder to finish its page
 
 
@@ -135,7 +135,7 @@ class Journal:
 
 
 class Publisher(threading.Thread):
-    """Makes the page again after every change, at once but never more than a tenth of the time."""
+    """Makes the page again after every change: at once, but in no more than SHARE of the time."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(name="publisher", daemon=True)
