@@ -147,25 +147,53 @@ def made_of(kinds):
     """On what a run spends most of its seconds."""
     whole = sum(kinds.values())
     most = [f"{100 * spent / whole:.0f} % on {kind}" for kind, spent in [*kinds.items()][:3]]
-    return f"{'; '.join(most)}"
+    return "; ".join(most)
 
 
 def test_a_warm_run(benchmark, measured, run):
     warm = benchmark.pedantic(lambda: run["together"])
-    told = made_of(warm.get("kinds", {}))
     measured(
         "warm laptop run", warm["seconds"], unit="s", relation="<=", target=60, against=WARM,
         limit=sum(warm["busy"].values()) / warm["workers"], limit_is="the seconds of its tests, shared out evenly",
-        why=f"its tests spend {told}; {ANEW}" if told else ANEW, tests=warm["tests"], workers=warm["workers"], by=run.get("header"),
+        why=f"its tests spend {made_of(warm['kinds'])}; {ANEW}", tests=warm["tests"], workers=warm["workers"], by=run.get("header"),
     )  # fmt: skip
 
 
-def test_two_workers(benchmark, measured, run):
+ADDS = """
+import time
+import numpy as np
+a = np.ones({numbers})
+b = a.copy()
+began = time.perf_counter()
+for _ in range({times}):
+    np.add(a, 1.0, out=b)
+print(time.perf_counter() - began)
+"""
+
+
+def beside_another(numbers, additions, turns):
+    """How many times as long a process takes to add to so many numbers while another does the same."""
+    command = [sys.executable, "-c", ADDS.format(numbers=numbers, times=additions // numbers)]
+
+    def seconds(processes):
+        started = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(processes)]
+        return statistics.mean(float(process.communicate()[0]) for process in started)
+
+    found = [(seconds(1), seconds(2)) for _ in range(turns)]
+    return statistics.median(together / alone for alone, together in found)
+
+
+def test_two_workers(benchmark, measured, run, switched_on):
     found = benchmark.pedantic(lambda: runs.Shared.of(run))
-    reached = found.reached
+    reached, size, turns = found.reached, *((10**9, 5) if switched_on else (10**4, 1))
+    near, far = (beside_another(numbers, size, turns) for numbers in (10**4, size // 100))
+    lost = (
+        f"{found.told}; two processes that share nothing but the machine take {near:.2f} times as long beside"
+        f" each other to add to numbers in the cache, {far:.2f} times to add to numbers in memory"
+    )
     measured(
         "two workers, of the ideal speed-up", statistics.median(reached), unit="of 1", relation=">=", target=0.85,
-        against=WARM, limit=1.0, limit_is="both always at work, neither slower for the other", why=found.told, lost=found.told,
+        against=WARM, limit=1.0, limit_is="both always at work, neither slower for the other", why=lost, lost=lost,
         turns=f"{len(reached)}, alone and beside another, from {min(reached):.3g} to {max(reached):.3g}",
         claims=len(run["turns"][0]["alone"]["busy"]), by=run.get("header"),
     )  # fmt: skip
