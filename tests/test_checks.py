@@ -330,6 +330,36 @@ def test_equals_refuses_arrays_of_integers(several):
         equals(several, several)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.int64(3),
+        np.uint8(3),
+        np.bool_(True),
+        np.array([3, 4]),
+        torch.tensor(3),
+        torch.tensor([True, False]),
+    ],
+    ids=["int64", "uint8", "bool of numpy", "array", "torch", "bools of torch"],
+)
+def test_integers_and_truth_values_of_numpy_and_torch_are_exact(value):
+    assert is_exact(value)
+    assert is_exact([value])
+    assert not is_exact([value, 0.5])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [inf, -inf, nan, flint.arb("inf"), flint.arb("nan")],
+    ids=["inf", "-inf", "nan", "ball of inf", "ball of nan"],
+)
+@pytest.mark.parametrize("relation", ["<", "<=", "=", ">=", ">"])
+def test_what_is_not_finite_on_either_side_refutes_nothing(relation, bad):
+    for pair in [(bad, 1), (1, bad), (bad, bad)]:
+        with pytest.raises(ValueError, match="what is not finite refutes nothing"):
+            checks.refutes(pair[0], relation, pair[1])
+
+
 @pytest.mark.parametrize("scale", [10**400, q(1, 10**400)], ids=["huge", "tiny"])
 def test_margins_of_exact_numbers_beyond_the_floats_are_right(scale):
     assert at_most(scale, 10 * scale)["margin"] == 10.0
