@@ -1,0 +1,349 @@
+"""What a claim does with what its test says: trainings, data, searches, counterexamples, figures.
+
+Here in the same process; from a claim file to the page they are in test_claim_runs.py.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import strategies as st
+
+from repro import figures
+from repro.harness.checks import ClaimFailed
+from repro.harness.claim import Claim
+from repro.harness.ledger import Statement
+from repro.harness.project import ClaimTest
+from repro.harness.records import Record
+from repro.harness.resources import Lease
+from repro.training import Busy, Outcome, Spec, Store, Stored
+from repro.training.store import DamagedEntry, Mode
+
+STATEMENT = Statement(
+    "demo2025/lemma-1", "lemma", "1", "1", "The bound", "It is so: $x = y$.", ("exact",), "holds"
+)
+SKIPPED = pytest.skip.Exception  # unless it is caught, the test here is passed over and not red
+
+
+@dataclass(frozen=True)
+class Small(Spec):
+    kind: ClassVar[str] = "demo"
+    version: ClassVar[int] = 1
+    value: int
+
+
+def train(spec, workspace):
+    return Outcome({"value": spec.value})
+
+
+class Elsewhere:
+    """In place of a store: some trainings are in other hands until one of them is waited for."""
+
+    def __init__(self, *busy):
+        self.busy, self.asked = set(busy), []
+
+    def __call__(self, **settings):
+        return self
+
+    def get(self, spec, train, *, wait):
+        self.asked.append((spec.value, "wait" if wait else "now"))
+        if wait:
+            self.busy.clear()
+        elif spec.value in self.busy:
+            raise Busy(f"{spec.value} is in other hands")
+        return Stored(train(spec, None), str(spec.value), Path(), "computed: no entry", 1.26)
+
+
+@pytest.fixture
+def record(tmp_path):
+    made = Record(tmp_path / "artifacts/record.json", command="pytest 'that test'")
+    yield made
+    made.finish("passed")
+
+
+@pytest.fixture
+def new(tmp_path, record):
+    """A claim as the plugin makes it; all that it reads and writes is in tmp_path."""
+
+    def make(test="test_holds", *, params=None, mode: Mode = "use", store=None):
+        return Claim(
+            ClaimTest(STATEMENT, tmp_path / "claims/demo2025/test_lemma_1_demo.py", test),
+            record,
+            artifacts=tmp_path / "artifacts",
+            scale="smoke",
+            base_seed=7,
+            params=params or {},
+            lease=Lease("cpu"),
+            store=store or (lambda **settings: Store(tmp_path / "store", mode, **settings)),
+            data=tmp_path / "data",
+        )
+
+    return make
+
+
+def damaged(claim, spec):
+    """Train it, and spoil what was kept; its key."""
+    stored = claim.train(spec, train)
+    (stored.directory / "result.json").write_text("{}")
+    return stored.key
+
+
+# --- trainings -----------------------------------------------------------------------------------
+
+
+def test_a_missing_training_passes_the_test_over_and_is_recorded_as_missing(new, record):
+    with pytest.raises(SKIPPED, match="run without --store-mode readonly"):
+        new(mode="readonly").train(Small(1), train)
+    [entry] = record.data["store"]
+    key = new().train(Small(1), train).key
+    assert entry == {"kind": "demo", "key": key, "reason": "missing", "seconds": 0}
+
+
+def test_a_damaged_training_is_an_error_and_is_recorded_as_damaged(new, record):
+    key = damaged(new(), Small(1))
+    with pytest.raises((DamagedEntry, SKIPPED)) as found:
+        new(mode="readonly").train(Small(1), train)
+    assert found.type is DamagedEntry
+    told = {"kind": "demo", "key": key, "reason": "damaged", "seconds": 0}
+    assert record.data["store"][1:] == [told]
+
+
+def test_a_training_that_is_asked_for_again_is_told_once_as_it_came_first(new, record):
+    claim = new()
+    first, other, again = (claim.train(Small(value), train) for value in (1, 2, 1))
+    assert again.key == first.key
+    assert again.reason.startswith("reused")
+    told = [(entry["key"], entry["reason"]) for entry in record.data["store"]]
+    assert told == [(first.key, "computed: no entry"), (other.key, "computed: no entry")]
+
+
+def test_the_time_of_a_training_is_told_to_a_tenth_of_a_second(new, record):
+    assert new(store=Elsewhere()).train(Small(1), train).seconds == 1.26
+    [entry] = record.data["store"]
+    assert entry == {"kind": "demo", "key": "1", "reason": "computed: no entry", "seconds": 1.3}
+
+
+# --- for each ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("busy", [(), (1,), (2,), (3,), (1, 3), (1, 2, 3)], ids=str)
+def test_each_result_stands_in_the_place_of_its_item_whichever_came_last(new, busy):
+    claim = new(store=Elsewhere(*busy))
+    found = claim.for_each([1, 2, 3], lambda value: claim.train(Small(value), train))
+    assert [stored.outcome.numbers["value"] for stored in found] == [1, 2, 3]
+
+
+def test_one_training_at_a_time_is_waited_for_and_then_the_others_are_asked_for_again(new):
+    store = Elsewhere(1, 2)
+    claim = new(store=store)
+    claim.for_each([1, 2, 3], lambda value: claim.train(Small(value), train))
+    assert store.asked == [(1, "now"), (2, "now"), (3, "now"), (1, "wait"), (2, "now")]
+
+
+def test_a_missing_one_does_not_keep_the_others_from_being_asked_for(new, record):
+    claim = new(mode="readonly")
+    with pytest.raises(SKIPPED, match="is not in the store"):
+        claim.for_each([1, 2, 3], lambda value: claim.train(Small(value), train))
+    assert [entry["reason"] for entry in record.data["store"]] == ["missing"] * 3
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_damaged_one_is_raised_before_those_that_are_missing(new, record, place):
+    key = damaged(new(), Small(0))
+    claim, values = new(mode="readonly"), [1, 2]
+    values.insert(place, 0)
+    with pytest.raises((DamagedEntry, SKIPPED)) as found:
+        claim.for_each(values, lambda value: claim.train(Small(value), train))
+    assert isinstance(found.value, DamagedEntry)
+    assert found.value.key == key
+    reasons = ["missing", "missing"]
+    reasons.insert(place, "damaged")
+    assert [entry["reason"] for entry in record.data["store"][1:]] == reasons
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+def test_a_test_whose_data_are_not_there_is_passed_over_and_says_what_to_do(
+    new, record, monkeypatch
+):
+    monkeypatch.delenv("WMT14", raising=False)
+    with pytest.raises(SKIPPED, match=r"needs make data \(english-german\)"):
+        new().data("english-german")
+    assert record.data["records"] == {}
+
+
+def test_data_that_are_there_are_found_and_named_in_the_record(new, record, tmp_path, monkeypatch):
+    monkeypatch.delenv("WMT14", raising=False)
+    folder = tmp_path / "data/english-german"
+    folder.mkdir(parents=True)
+    for name in ("all.en", "all.de"):
+        (folder / name).write_text("one sentence\n")
+    assert new().data("english-german") == folder
+    assert record.data["records"]["data"].startswith("english-german: 25000 pairs of sentences")
+    monkeypatch.setenv("WMT14", str(tmp_path))
+    assert new().data("english-german") == tmp_path
+    assert record.data["records"] == {"data": "english-german: a user's own (WMT14)"}
+
+
+# --- for all -------------------------------------------------------------------------------------
+
+
+def test_a_search_that_finds_nothing_is_green_and_says_how_many_cases_it_tried(new, record):
+    tried = []
+    new(params={"n": 3}).for_all(
+        st.integers(0, 1000),
+        lambda case: tried.append(case) or 0,
+        "nothing",
+        equation="(1)",
+        examples=20,
+    )
+    [check] = record.data["checks"]
+    assert (check["ok"], check["measured"], check["allowed"]) == (True, 0, 0)
+    assert check["params"] == {"n": 3}
+    assert record.data["records"] == {"cases tried: nothing": len(tried)}
+    assert len(tried) > 1
+
+
+@pytest.mark.parametrize("difference", [5, 1, -1])
+def test_a_search_ends_at_the_smallest_failing_case_with_its_own_difference(
+    new, record, difference
+):
+    tried = []
+
+    def from_17_on(case):
+        tried.append(case)
+        return difference if case >= 17 else 0
+
+    claim = new(params={"n": 3})
+    with pytest.raises(ClaimFailed, match="n=3, smallest failing case=17"):
+        claim.for_all(st.integers(0, 1000), from_17_on, "n < 17", equation="(1)", examples=300)
+    [check] = record.data["checks"]
+    assert (check["ok"], check["measured"], check["allowed"]) == (False, difference, 0)
+    assert check["params"] == {"n": 3, "smallest failing case": "17"}
+    assert record.data["records"] == {"cases tried: n < 17": len(tried)}
+
+
+# --- counterexamples -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("measured", "expected"), [(0.5, 1), (1, 0.5), (0.5, 0.25)])
+def test_a_printed_statement_is_not_called_wrong_if_either_number_is_a_float(
+    new, record, measured, expected
+):
+    with pytest.raises(TypeError, match="needs exact or certified numbers"):
+        new().counterexample("(1)", input={}, measured=measured, expected=expected, equation="(1)")
+    assert record.data["counterexamples"] == record.data["checks"] == []
+
+
+@pytest.mark.parametrize(
+    ("printed", "measured"), [(True, 3), (False, 3), (False, 2.5)], ids=["printed", "read", "float"]
+)
+def test_a_counterexample_is_stored_with_its_input_and_a_green_check(
+    new, record, printed, measured
+):
+    new().counterexample(
+        "x <= 2",
+        input={"x": 3},
+        measured=measured,
+        relation="<=",
+        expected=2,
+        equation="(1)",
+        printed=printed,
+        snippet="x = 3",
+    )
+    assert record.data["counterexamples"] == [
+        {
+            "refutes": "x <= 2",
+            "printed": printed,
+            "input": {"x": 3},
+            "measured": measured,
+            "relation": "<=",
+            "expected": 2,
+            "snippet": "x = 3",
+        }
+    ]
+    [check] = record.data["checks"]
+    assert (check["name"], check["relation"], check["ok"]) == (
+        "counterexample: x <= 2",
+        "not <=",
+        True,
+    )
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def test_a_figure_is_kept_twice_in_the_folder_of_its_claim_and_the_record_names_both(
+    new, record, tmp_path
+):
+    drawing, _ = figures.panels(1)
+    new().figure(drawing, "error", caption="The error.", alt="It falls to 0.1.")
+    assert record.data["figures"] == [
+        {
+            "caption": "The error.",
+            "alt": "It falls to 0.1.",
+            "svg": "claims/demo2025/lemma-1/error.svg",
+            "png": "claims/demo2025/lemma-1/error.png",
+        }
+    ]
+    folder = tmp_path / "artifacts/claims/demo2025/lemma-1"
+    assert sorted(path.name for path in folder.iterdir()) == ["error.png", "error.svg"]
+    assert (folder / "error.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert b"<svg" in (folder / "error.svg").read_bytes()
+
+
+# --- how a red check is told ---------------------------------------------------------------------
+
+# The seed: the first eight bytes of sha256("7:demo2025/lemma-1:"), 20e7e45b6cc19042, halved.
+BOUND = """\
+demo2025/lemma-1, The bound: not as recorded: sup error
+  statement  It is so: $x = y$.
+  equation   (4.3)
+  measured   0.0625  (sup error)
+  allowed    <= 0.05  (theorem: (4.3))
+  ratio      1.25
+  setting    n=3, d=2
+  seed       --seed 7, so 1185557405075818529 for this claim
+  repeat     pytest 'that test'"""
+TOLERANCE = """\
+demo2025/lemma-1, The bound: not as recorded: slope
+  statement  It is so: $x = y$.
+  equation   (5)
+  measured   2.5  (slope)
+  allowed    ≈ 2.0 ± 0.25  (spread: of two seeds)
+  ratio      2
+  setting    no parameters
+  seed       --seed 7, so 1185557405075818529 for this claim
+  repeat     pytest 'that test'"""
+BROKEN = """\
+demo2025/lemma-1, The bound: the control did not fail as it must: rank
+  statement  It is so: $x = y$.
+  equation   (6)
+  measured   3  (rank)
+  allowed    = 4  (exact: equality, no tolerance)
+  ratio      no factor
+  setting    no parameters
+  seed       --seed 7, so 1185557405075818529 for this claim
+  repeat     pytest 'that test'"""
+
+
+def test_a_red_bound_is_told_with_its_setting_its_factor_and_how_to_repeat_it(new):
+    with pytest.raises(ClaimFailed) as red:
+        new(params={"n": 3, "d": 2}).at_most(
+            0.0625, 0.05, "sup error", equation="(4.3)", source="theorem: (4.3)"
+        )
+    assert str(red.value) == BOUND
+
+
+def test_a_tolerance_is_told_beside_what_was_expected(new):
+    with pytest.raises(ClaimFailed) as red:
+        new().within(2.5, 2.0, 0.25, "slope", equation="(5)", source="spread: of two seeds")
+    assert str(red.value) == TOLERANCE
+
+
+def test_a_red_control_is_told_as_one_that_did_not_fail(new):
+    with pytest.raises(ClaimFailed) as red:
+        new("test_control_of_it").equals(3, 4, "rank", equation="(6)")
+    assert str(red.value) == BROKEN
