@@ -57,7 +57,6 @@ def draw(axes: "Axes", role: str, x: Any, y: Any, label: str, **changes: Any) ->
 
 def saved(figure: "Figure") -> dict[str, bytes]:
     """The figure as SVG and as PNG, laid out once and drawn twice; savefig would do both again."""
-    import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -71,6 +70,6 @@ def saved(figure: "Figure") -> dict[str, bytes]:
     }
     drawn = {suffix: io.BytesIO() for suffix in canvases}
     for suffix, write in canvases.items():
-        figure.set_dpi(matplotlib.rcParams["savefig.dpi"])  # print_svg leaves another one
+        figure.set_dpi(STYLE["savefig.dpi"])  # print_svg leaves another one
         write(drawn[suffix])
     return {suffix: file.getvalue() for suffix, file in drawn.items()}

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import matplotlib
 import pytest
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from repro import figures
 from repro.harness.checks import ClaimFailed
@@ -292,6 +294,13 @@ def test_a_figure_is_kept_twice_in_the_folder_of_its_claim_and_the_record_names_
     assert sorted(path.name for path in folder.iterdir()) == ["error.png", "error.svg"]
     assert (folder / "error.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert b"<svg" in (folder / "error.svg").read_bytes()
+
+
+def test_a_figure_of_matplotlibs_own_is_drawn_as_well():
+    with matplotlib.rc_context({"savefig.dpi": "figure"}):  # as in a process without `panels`
+        drawing = Figure()
+        drawing.subplots()
+        assert figures.saved(drawing)["png"].startswith(b"\x89PNG")
 
 
 # --- how a red check is told ---------------------------------------------------------------------
