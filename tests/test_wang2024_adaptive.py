@@ -138,6 +138,20 @@ def test_a_whole_network_in_float64(rpe, tmx):
     assert len(network.layers) == 3
 
 
+def test_each_memory_is_held_against_its_own_heads():
+    """The two pointers reach 3 and 2 tokens back."""
+    far, near = (moving.interpolated("lin", T, "1/10") for T in (3, 2))
+    assert len(adaptive.transformer(targets.TWO_POINTERS, [far, near], [[1, 2]]).layers) == 2
+    with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
+        adaptive.transformer(targets.TWO_POINTERS, [near, near], [[1, 2]])
+
+
+def test_errors_in_balls_count_with_their_upper_ends():
+    psi = moving.silent("lin", 1)
+    pair = [dataclasses.replace(psi, error=flint.arb(middle, 1)) for middle in (2, 3)]
+    assert adaptive.attention_error(pair) == pytest.approx(5.0)
+
+
 def test_attention_errors_of_orthogonal_blocks_add_up_in_squares():
     pair = [dataclasses.replace(moving.interpolated("lin", 1, "1/2"), error=e) for e in (3.0, 4.0)]
     assert adaptive.attention_error(pair) == pytest.approx(5.0)
@@ -159,12 +173,24 @@ def test_tokens_are_on_the_circle_and_one_after_the_other():
     assert (turns > 0.7).all()
 
 
+def test_neighbours_on_the_circle_are_far_apart_in_steps():
+    """3j mod 8 is 0, 3, 6, 1, 4, 7, 2, 5."""
+    assert circle.steps(8) == [1, 4, 7, 2, 5, 8, 3, 6]
+    assert circle.steps(4) == [1, 2, 4, 1, 3, 4, 2, 3]
+
+
 def test_steps_use_all_distances():
     assert [sorted(set(circle.steps(T))) for T in (1, 2, 4, 8)] == [
         list(range(1, T + 1)) for T in (1, 2, 4, 8)
     ]
     with pytest.raises(ValueError, match="1 <= T <= 8 steps apart, got T=9"):
         circle.steps(9)
+
+
+def test_a_norm_in_a_ball_counts_with_its_upper_end():
+    network = circle.COMPASS.memories[0].lin
+    least = circle.Least(network, flint.arb(2, 1), flint.arb(3, 1))
+    assert least.norm == pytest.approx(4)
 
 
 def test_edges_have_size_one_and_contain_the_constant():
@@ -445,6 +471,12 @@ def test_the_chain_of_head_counts_by_hand():
     assert bound == pytest.approx(largest * (math.exp(0.03) + math.exp(0.02)) ** 3 / 9, rel=1e-12)
     assert second == pytest.approx((4 ** (2 / 3) + 3 ** (2 / 3)) ** 3 / 9, rel=1e-12)
     assert third == pytest.approx((3 + 4) ** 3 / (4 * 9), rel=1e-12)
+
+
+def test_every_memory_that_is_not_served_counts_in_the_chain():
+    """n = 2, T = 3 and 2, H = 2: neither is served, and both count with the first's three heads."""
+    third = adaptive.head_counts(2, 2, [3, 2])[2]
+    assert float(third) == pytest.approx((0 + 2 * 3) ** 3 / (3 * 2**2), rel=1e-12)
 
 
 @pytest.mark.parametrize("H", [2, 3, 5, 6])

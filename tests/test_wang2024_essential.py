@@ -174,6 +174,19 @@ def test_the_adversary_is_close_to_trying_all_signs(seed):
     assert 0.9 * gaps.max() <= reached <= gaps.max() + 1e-12
 
 
+@pytest.mark.parametrize("sixteenth", [1, 7, 9, 15])
+def test_the_adversary_looks_in_every_direction(sixteenth):
+    """All pasts are alike to this readout, but the one that theta.e has the signs of."""
+    rho, error = np.random.default_rng(0).standard_normal((2, 2, 40))
+    found, angle = rho + error, 2 * np.pi * sixteenth / 16
+    wanted = np.where(np.array([np.cos(angle), np.sin(angle)]) @ error > 0, 1.0, -1.0)
+
+    def read(y):
+        return 1e3 * np.isclose(y, found @ wanted, rtol=0, atol=1e-9).all(-1)
+
+    assert essential.adversary(rho, found, read)[::-1, 0].tolist() == wanted.tolist()
+
+
 def test_the_adversary_knows_two_kernels():
     with pytest.raises(ValueError, match="M = 2 kernels"):
         essential.adversary(np.zeros((3, 4)), np.zeros((3, 4)), lambda y: y[..., 0])

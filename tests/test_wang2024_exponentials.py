@@ -121,6 +121,14 @@ def test_heads_look_no_further_than_the_lemma_admits():
     assert bound.best_n(m) == bound.last
 
 
+def test_heads_of_a_lemma_that_admits_one_n_only():
+    """3 M(1) 100 / m; |Psi'| = 2x / (1 - x^2)^2 e^{-1 / (1 - x^2)} is largest where 3 x^4 = 1."""
+    x = 3 ** (-1 / 4)
+    steepest = 2 * x / (1 - x**2) ** 2 * math.exp(-1 / (1 - x**2))
+    bound = printed_bounds.Bound(flint.arb(3), flint.arb(100), 1)
+    assert bound.heads() == math.floor(300 * steepest) + 1
+
+
 def test_numbers_of_the_audit():
     deltas = [printed_bounds.exponential_delta(T).heads() for T in (1, 10, 20)]
     assert deltas == [3776, 4257, 4864]
@@ -187,6 +195,27 @@ def test_what_the_error_of_the_bump_polynomial_is_rounded_up_by():
     assert found == pytest.approx(stated, rel=1e-3, abs=0)
 
 
+def test_a_bump_that_no_node_meets_leaves_the_indicator():
+    """Around e^-50 there is no Chebyshev point: Q = 0."""
+    assert exponentials.bump_error(100, 8, alpha=0.5, gamma=0.5) == 1
+
+
+def test_instants_beyond_the_window_count_by_the_size_of_the_polynomial(monkeypatch):
+    """With m = 1, and coefficients of 2e20 in a Q that is 0 at all 82 instants of the window."""
+
+    class Unseen:
+        coef = np.array([1e20, -1e20])
+
+        def __call__(self, x):
+            return 0 * x
+
+    monkeypatch.setattr(exponentials, "bump_polynomial", lambda *_: Unseen())
+    left_out = math.exp(-82 / 2) + 4 * 2.0**-53
+    stated = 1 + 2e20 / (1 - math.exp(-0.5)) * left_out
+    found = exponentials.bump_error(2, 1, alpha=0.5, gamma=0.5)
+    assert found == pytest.approx(stated, rel=1e-9)
+
+
 def test_smallest_constant_is_the_maximum_over_T():
     for n in (1, 2, 3, 7):
         needed = [T**n * math.exp(-0.01 * (n + 1) * T) for T in range(1, 400)]
@@ -243,6 +272,16 @@ def test_enclosures_hold_when_they_are_cut_off_early(monkeypatch):
     assert (float(limit.lower()), float(limit.upper())) == pytest.approx(ends, rel=2e-8)
     assert factorial.contains(fine[0])
     assert limit.contains(fine[1])
+
+
+@pytest.mark.parametrize("q", ["1/3", "1/2", "3/4"])
+def test_the_bound_on_the_error_is_rounded_up(q):
+    """(q; q)_inf is the sum of (-1)^k q^(k(3k-1)/2), by Euler; beyond |k| = 30 below 1e-170."""
+    x = Fraction(q)
+    infinite = sum((-1) ** abs(k) * x ** (k * (3 * k - 1) // 2) for k in range(-30, 31))
+    for j in (1, 2):
+        exact = rational(x ** (j * (j + 1) // 2) / ((1 - x) * infinite**2))
+        assert 0 < exponentials.interpolation_bound(j, q) - exact < exact / 2**50
 
 
 def test_limit_and_bound_of_the_error():

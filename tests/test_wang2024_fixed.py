@@ -219,6 +219,22 @@ def test_rounding_by_hand(rpe):
     assert heads.rounding(targets.TRIGRAM, n) == pytest.approx(stated, rel=1e-9, abs=0)
 
 
+def test_rounding_counts_every_coordinate_of_a_token():
+    """d = 2, |f|_Lip = sqrt 6, four neurons of path norms 18, 14, 14 and 10; sums 1 + 1/2."""
+    heads = fixed_heads.FixedHeads("lin", (Log(2),), rationals([[3, -1]]), (1.0, 1.0))
+    stored = math.sqrt(6) * (3 * 2 + 1 + 30) * 2 * (3 + 1) * 1.5
+    stated = (stored + (4 + 20) * 2 * 56) * 2.0**-53
+    assert heads.rounding(targets.AXES, 2) == pytest.approx(stated, rel=1e-12, abs=0)
+
+
+def test_a_proved_error_holds_however_few_times_are_added_up(monkeypatch):
+    """T = 7 lies beyond the six times that are."""
+    monkeypatch.setattr(fixed_heads, "PROVED", 6)
+    alphas, error = fixed_heads._column.__wrapped__("lin", 7, 5)
+    phi = alphas.astype(float) @ np.exp(-np.outer(1.5 * np.arange(1, 6), np.arange(60)))
+    assert error * (1 + 1e-12) >= np.abs(phi - np.eye(60)[7]).sum()
+
+
 def test_the_sum_of_indicators_and_its_tail():
     rho = fixed_heads._indicators((1, 3))
     assert [rho(t) for t in range(5)] == [0, 1, 0, 1, 0]

@@ -73,6 +73,14 @@ def test_in_balls_another_pointer_is_counted():
     assert (wrong, float(error)) == (4, 2)
 
 
+def test_in_balls_every_position_is_looked_at():
+    """1, 1, 1, -1: at the third token t_1 = t_2 = 1 and y = 1, at the fourth t_1 = 2 and y = -1."""
+    windows = np.array([[[1.0], [1.0], [1.0], [-1.0]]])
+    wrong, error = following.in_balls(targets.NESTED, LOG, windows)
+    assert wrong == 0
+    assert error <= 2 * LOG.error
+
+
 def test_the_map_of_a_layer_is_held_against_its_pointers():
     target, heads = targets.NESTED, moving.optimal("lin", 2, 5)
     x = np.array([1.0, -1, -1, 1, 1, -1])[:, None]
@@ -143,6 +151,13 @@ def test_errors_of_nested_networks_and_their_bounds_by_hand():
     assert 0.9 * found["floor"] <= found["network"] <= found["bound"] + found["rounding"]
     # without x_{t-t_2} the sum of the signs is even, where the zigzag of three is 0
     assert abs(found["less"] - 1) <= found["bound"]
+
+
+def test_an_error_in_a_ball_gives_a_floor_from_below_and_a_bound_from_above():
+    heads = replace(moving.optimal("lin", 2, 5), error=flint.arb(3, 1))
+    found = following.nested_errors(targets.NESTED, heads, 3, np.random.default_rng(0), "cpu")
+    assert found["floor"] == pytest.approx(3 - 1)
+    assert found["bound"] == pytest.approx(math.sqrt(6) * (3 + 1))
 
 
 def test_pointers_on_the_cliff_by_hand():

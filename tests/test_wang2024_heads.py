@@ -193,3 +193,8 @@ def test_what_a_fit_leaves_beyond_its_window_is_the_tail_of_the_kernel():
     total = (1 - np.exp(-30)) / (1 - np.exp(-1))
     assert fit.weight == pytest.approx(total, rel=1e-6)
     assert fit.floor == pytest.approx(2.0**-53 * total, rel=1e-6, abs=0)
+
+
+def test_what_lies_beyond_the_window_counts_with_its_upper_end():
+    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(3, 1))
+    assert heads.fit("lin", kernel, [1, 2], 10).beyond == pytest.approx(4)

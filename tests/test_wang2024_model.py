@@ -457,6 +457,10 @@ def test_a_ball_that_may_be_a_tie_is_refused():
             rounding.nearest(vector([ball]))
 
 
+def test_a_ball_of_negative_numbers_has_a_nearest_integer():
+    assert rounding.nearest(vector([arb(-3, 0.4), arb(-1, 0.25)])).tolist() == [-3, -1]
+
+
 def test_the_nearest_integer_of_a_logarithm_is_decided_by_balls():
     assert rounding.nearest(vector([Log(20), Log(1), Log("1/20")])).tolist() == [3, 0, -3]
 

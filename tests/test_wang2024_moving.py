@@ -147,3 +147,18 @@ def test_interpolated_powers_have_the_error_of_their_worst_pointer():
     step = int(psi.exponents[1] - psi.exponents[0])
     errors = [powers.adaptive(4, step=step).error(B) for B in range(1, 5)]
     assert float(psi.error) == max(float(error) for error in errors)
+
+
+def test_a_level_is_reached_by_the_upper_end_of_every_ball(monkeypatch):
+    """Step 2: at B = 1 the error may be 0.7, though its ball begins below that of B = 2."""
+    errors = {2: (flint.arb(0.4, 0.3), flint.arb(0.45, 0.01)), 3: (flint.arb(0.1), flint.arb(0.2))}
+
+    class Wide(powers.Interpolant):
+        def error(self, B=1):
+            return errors[self.step][B - 1]
+
+    def wide(T, *, step):
+        return Wide(rational(1), powers.farey(T), step, step)
+
+    monkeypatch.setattr(powers, "adaptive", wide)
+    assert moving.interpolated("log", 2, "1/2").exponents == (3, 6)

@@ -67,6 +67,11 @@ def test_the_layer_follows_in_rationals():
     assert max(errors(attention(heads, 1, dot_product=False), PRINTED, x)) > 1
 
 
+def test_the_layer_follows_a_pointer_that_is_shifted_by_two():
+    heads = moving.interpolated("lin", 3, "1/50")
+    assert max(errors(attention(heads, 2), SHIFTED, SHIFTED.windows(4)[::5])) <= q(1, 50)
+
+
 def test_the_layer_is_the_same_in_float64():
     heads = moving.interpolated("lin", 2, "1/50")
     exact = attention(heads, 1)
@@ -112,6 +117,14 @@ def test_the_adversary_adds_up_every_error():
         assert x[-1] == present
         assert abs(difference @ x[::-1]) == np.abs(difference).sum()
     assert abs(difference @ adversary(difference, 0)[::-1]) == 1.375
+
+
+def test_the_adversary_goes_with_the_present_if_the_present_errs_below():
+    difference = np.array([-0.5, 0.25, -1.0])
+    for present in (-1, 1):
+        x = adversary(difference, present)
+        assert x[-1] == present
+        assert abs(difference @ x[::-1]) == 1.75
 
 
 # --- (B) -----------------------------------------------------------------------------------------

@@ -58,6 +58,16 @@ def test_an_error_counts_every_instant():
     assert list(powers.fixed(2, 3).exponents) == [2, 3, 4]
 
 
+def test_an_error_in_which_many_bits_cancel_is_enclosed_as_well():
+    """From the product itself; all terms beyond the last zero have one sign."""
+    phi, z = powers.fixed(30, 100, first=12), np.delete(np.arange(1.0, 101), 29)
+    t = np.arange(101.0, 20_000)
+    factors = np.abs(1 / t[:, None] - 1 / z) / np.abs(1 / 30 - 1 / z)
+    stated = math.fsum((30 / t) ** 12 * np.exp(np.log(factors).sum(1)))
+    assert phi.error().rel_accuracy_bits() >= 64
+    assert float(phi.error()) == pytest.approx(stated, rel=1e-9)
+
+
 def test_one_power_is_the_zeta_function():
     assert powers.fixed(1, 1, first=4, step=4).error().overlaps(flint.arb(4).zeta() - 1)
 
