@@ -43,6 +43,14 @@ def test_a_series_holds_what_it_leaves_out():
     assert k._product([flint.arb(2), flint.arb(3)]) == 6
 
 
+def test_a_series_goes_on_while_its_terms_fall_by_less_than_half():
+    """2^-20 (1 + 3/4 + 9/32 + 27/512 + ...): all are small, and the second is 3/4 of the first."""
+    true = sum(Fraction(3**n, 2 ** (20 + n * (n + 3) // 2)) for n in range(12))
+    with flint.ctx.workprec(8):
+        found = k._series(flint.arb(1) / 2, lambda n: flint.arb(3) ** n / 2**20, flint.arb(3))
+    assert found.lower() <= flint.arb(flint.fmpq(true.numerator, true.denominator)) <= found.upper()
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_values(name):
     table, value = VALUES[name]

@@ -159,8 +159,7 @@ def certificate(u: Sequence[Any]) -> list[Any]:
     for u_h in u:
         failed, succeeded = [*chances, 0], [0, *chances]
         chances = [(f + u_h * s) / (1 + u_h) for f, s in zip(failed, succeeded, strict=True)]
-    H = len(u)
-    return [(-1) ** t * sum(chances[H + 1 - t :], u[0] * 0) for t in range(1, H + 1)]
+    return [(-1) ** t * sum(chances[-t:]) for t in range(1, len(u) + 1)]
 
 
 @precisely

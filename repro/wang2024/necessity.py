@@ -115,7 +115,6 @@ def _normalised(g: list[flint.fmpq], p: list[flint.fmpq], N: int) -> Test:
     """The coefficients of x^(N-k) g(x) x^k p(1/x) by exponent, divided by that of x^N."""
     k = len(p) - 1
     product = (flint.fmpq_poly(g) * flint.fmpq_poly(p[::-1])).coeffs()
-    product += [flint.fmpq(0)] * (2 * k + 1 - len(product))
     return {N - k + i: c / product[k] for i, c in enumerate(product)}
 
 
