@@ -343,41 +343,27 @@ def test_claims_that_need_data_are_told_apart():
     }  # fmt: skip
 
 
-def test_two_workers_are_at_work_and_hinder_each_other():
-    """100 s of work in 62.5 s of two workers, 0.8; what takes 60 s beside another takes 48 alone."""
+def test_what_two_workers_reach_and_lose():
+    """80 s of work, and 90 s in all, by one; 100 s of it in 62.5 s by two: 90 of 125 s reached."""
     idle = {"before": 10.0, "after": 5.0}
     together = {"workers": 2, "seconds": 62.5, "busy": {"a": 60.0, "b": 40.0}, "idle": idle, "controller": 5.0}  # fmt: skip
-    took = [(50.0, 50.0), (48.0, 60.0), (40.0, 64.0)]
-    turns = [{"alone": {"busy": {"a": a}}, "beside another": {"busy": {"a": b}}} for a, b in took]
-    found = runs.Shared.of({"together": together, "turns": turns})
-    assert found.reached == pytest.approx([0.8, 0.8 / 1.25, 0.8 / 1.6])
-    assert found.told == (
-        "20.0 % of the workers' time passes without a test: 8.0 % before, 4.0 % after, "
-        "8.0 % between two; tests take 25.0 % longer beside another worker than alone; "
-        "the process that shares them out and makes the page works 8.0 % of the time"
-    )
+    alone = {"workers": 1, "seconds": 90.0, "busy": {"a": 50.0, "b": 30.0}}
+    found = runs.Shared.of({"together": together, "alone": alone})
+    assert found.reached == pytest.approx(90 / 125)
+    assert found.longer == pytest.approx(100 / 80)
+    assert found.controller == pytest.approx(5 / 62.5)
+    parts = {"before": 10 / 125, "after": 5 / 125, "between two": 10 / 125}
+    assert found.without_a_test == pytest.approx(parts)
+    assert "20.0 % of the workers' time passes without a test: 8.0 % before" in found.told
 
 
-def test_claims_are_run_again_in_turns_by_one_worker_and_by_two(monkeypatch, tmp_path):
-    """Those of middling length; where there are few, all."""
+def test_claims_are_run_by_two_workers_and_by_one(monkeypatch, tmp_path):
     asked = []
-
-    def warm_run(root, workers, *files):
-        asked.append((workers, *files))
-        busy = {f"c{k}": float(k) for k in range(count)}
-        return {"workers": workers, "busy": busy, "exit": 0, "left out": 0, "red": []}
-
-    monkeypatch.setattr(runs, "warm_run", warm_run)
-    monkeypatch.setattr(runs, "TURNS", 2)
-    monkeypatch.setattr(runs, "MIDDLING", slice(1, 3))
-    count = 4
+    monkeypatch.setattr(runs, "warm_run", lambda root, *given: asked.append(given) or {"exit": 0})
     found = runs.measured_run(tmp_path)
-    assert asked == [(2, "claims"), *[(1, "c2", "c1"), (2, "c2", "c1")] * 2]
-    assert [list(turn) for turn in found["turns"]] == [["alone", "beside another"]] * 2
-    assert len(runs.all_in(found)) == 5
-    count = 1
-    runs.measured_run(tmp_path)
-    assert asked[5:] == [(2, "claims"), *[(1, "c0"), (2, "c0")] * 2]
+    assert asked == [(2, "claims"), (1, "claims")]
+    assert list(found) == ["together", "alone"]
+    assert len(runs.all_in(found)) == 2
 
 
 def test_a_run_tells_what_passes_before_the_first_test_and_after_the_last(demo):
@@ -511,6 +497,6 @@ def test_what_is_measured_is_kept_beside_what_was_known(tmp_path, monkeypatch, c
     assert command.main(["--run"]) == 0
     kept = files.read_json(tmp_path / "artifacts" / runs.FILE)
     assert kept["cold"] == {"smoke": 1}
-    assert set(kept["run"]) == {"header", "together", "turns"}
+    assert set(kept["run"]) == {"header", "together", "alone"}
     assert {"id", "started", "git", "machine"} <= set(kept["run"]["header"])
     assert "pytest ended with 1" in capsys.readouterr().err

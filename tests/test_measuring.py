@@ -181,7 +181,7 @@ def test_it_is_written_under_the_header_of_the_run_that_measured_it(tmp_path):
         ({}, "has not been run here"),
         ({"run": {"together": {"exit": 1}}}, "was not whole: pytest ended with 1"),
         ({"run": {"together": {"left out": 2}}}, "was not whole: 2 tests had no training"),
-        ({"run": {"together": {}, "turns": [{"alone": {}, "b": {"exit": 3}}]}}, "ended with 3"),
+        ({"run": {"together": {}, "alone": {"exit": 3}}}, "ended with 3"),
     ],
 )
 def test_a_run_that_was_not_made_here_or_was_not_whole_has_no_figure(
@@ -193,7 +193,7 @@ def test_a_run_that_was_not_made_here_or_was_not_whole_has_no_figure(
 
 
 def test_a_whole_run_has_one(earlier, monkeypatch):
-    whole = {"together": {"exit": 0, "left out": 0}, "turns": [{"alone": {"exit": 0}}]}
+    whole = {"together": {"exit": 0, "left out": 0}, "alone": {"exit": 0}}
     cold = {"smoke": {"exit": 1}, "laptop": {"exit": 0}}
     monkeypatch.setattr(runs, "own", lambda folder: {"run": whole, "cold": cold})
     assert earlier("run", command="make costs") == whole

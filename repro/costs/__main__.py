@@ -1,7 +1,7 @@
 """python -m repro.costs: what a run of all claims costs, and on what claims spend it.
 
---run        all claims at laptop scale, two workers; some again, in turns by one and two: minutes
---cold       all claims from an empty store, at smoke scale and then at laptop scale: an hour
+--run        all claims at laptop scale, by two workers and by one: ten minutes
+--cold       all claims from an empty store, at smoke scale and then at laptop scale: half an hour
 FILE ...     these claim files at laptop scale: printed, and not kept
 
 Each tells the dearest claims, the functions in which they spend their time, and the claims that

@@ -2,13 +2,12 @@
 
 import contextlib
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,6 @@ from repro.costs import sampling
 
 FILE = "costs.json"
 WORKERS = 2
-MIDDLING = slice(10, 28)  # of the claims, dearest first: those that are run again, in turns
-TURNS = 3
-KEPT = ("workers", "busy", "exit", "left out", "red")  # of the runs of a turn
 PAUSE = 0.5  # between two looks at the memory of workers
 WARM = ("--scale", "laptop", "--store-mode", "readonly")  # no training is made
 COMPILE = [sys.executable, "-m", "compileall", "-q", str(Path(repro.__file__).parent)]
@@ -165,44 +161,37 @@ def with_and_without_data(claims: of_claims.Claims, rows: of_claims.Claims) -> d
 
 @dataclass(frozen=True)
 class Shared:
-    """How much of the ideal speed-up is reached: all at work, and none slower for the others.
+    """How much of the ideal speed-up two workers reach on the same claims, and what they lose.
 
     `idle` of a run is, for each worker, all before its first test and after its last; the rest
-    passes between two tests. Each turn ran the same claims once alone and once beside another
-    worker: `slower` is how many times as long they took, turn by turn. `controller` is the part of
-    a core that the process takes which shares out the tests and makes the page.
+    passes between two tests.
     """
 
-    at_work: float
-    controller: float
-    without_a_test: Mapping[str, float]
-    slower: list[float]
+    reached: float
+    without_a_test: Mapping[str, float]  # parts of the workers' time
+    longer: float  # how many times as long the tests take as by one worker
+    controller: float  # part of a core, of the process that shares out tests and makes the page
 
     @classmethod
     def of(cls, run: Mapping[str, Any]) -> "Shared":
-        together = run["together"]
+        together, alone = run["together"], run["alone"]
         whole = together["workers"] * together["seconds"]
-        at_work = sum(together["busy"].values()) / whole
+        work, by_one = (sum(one["busy"].values()) for one in (together, alone))
         parts = {when: spent / whole for when, spent in together["idle"].items()}
-        parts["between two"] = 1 - at_work - sum(parts.values())
-        took = [[sum(turn[way]["busy"].values()) for way in WAYS] for turn in run["turns"]]
-        slower = [beside / alone for alone, beside in took]
-        return cls(at_work, together["controller"] / together["seconds"], parts, slower)
-
-    @property
-    def reached(self) -> list[float]:
-        return [self.at_work / slower for slower in self.slower]
+        parts["between two"] = 1 - work / whole - sum(parts.values())
+        busy = together["controller"] / together["seconds"]
+        return cls(alone["seconds"] / whole, parts, work / by_one, busy)
 
     @property
     def told(self) -> str:
         """What is lost, and how."""
         idle = ", ".join(f"{_percent(part)} {when}" for when, part in self.without_a_test.items())
-        slower = statistics.median(self.slower)
         return (
-            f"{_percent(1 - self.at_work)} of the workers' time passes without a test: {idle}; "
-            f"tests take {_percent(slower - 1)} longer beside another worker than alone; the "
-            "process that shares them out and makes the page works "
-            f"{_percent(self.controller)} of the time"
+            f"the same tests take {_percent(self.longer - 1)} longer by two workers, of which each "
+            "imports and keeps for itself what it needs, beside a third process that shares out "
+            f"the tests and makes the page, for {_percent(self.controller)} of the time; and "
+            f"{_percent(sum(self.without_a_test.values()))} of the workers' time passes without a "
+            f"test: {idle}"
         )
 
 
@@ -211,31 +200,17 @@ def _percent(part: float) -> str:
 
 
 def measured_run(root: Path, *chosen: str) -> dict[str, Any]:
-    """Two workers on all claims, or on those chosen; some again in turns, by one and by two."""
-    _say(f"all claims at laptop scale, {WORKERS} workers, nothing trained")
-    together = warm_run(root, WORKERS, *(chosen or ("claims",)))
-    dearest_first = sorted(together["busy"], key=lambda file: -together["busy"][file])
-    again = dearest_first[MIDDLING] or dearest_first
-    turns = []
-    for turn in range(TURNS):
-        _say(f"{len(again)} of {len(together['busy'])} claims again, turn {turn + 1} of {TURNS}")
-        turns.append({way: _again(root, workers, again) for way, workers in WAYS.items()})
-    return {"together": together, "turns": turns}
-
-
-WAYS = {"alone": 1, "beside another": WORKERS}
-
-
-def _again(root: Path, workers: int, claims: Sequence[str]) -> dict[str, Any]:
-    run = warm_run(root, workers, *claims)
-    return {name: run[name] for name in KEPT}
+    """All claims, or those chosen: by two workers, and by one."""
+    found = {}
+    for name, workers in (("together", WORKERS), ("alone", 1)):
+        _say(f"all claims at laptop scale, nothing trained; workers: {workers}")
+        found[name] = warm_run(root, workers, *(chosen or ("claims",)))
+    return found
 
 
 def all_in(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The runs that were measured together: of two workers and of all turns, or of both scales."""
-    turns = found.get("turns", [])
-    named = [found[name] for name in ("together", "smoke", "laptop") if name in found]
-    return named + [run for turn in turns for run in turn.values()]
+    """The runs that were measured together: by two workers and by one, or at both scales."""
+    return [found[name] for name in ("together", "alone", "smoke", "laptop") if name in found]
 
 
 def measured_cold(root: Path, *chosen: str) -> dict[str, Any]:
