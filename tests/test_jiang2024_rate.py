@@ -96,6 +96,16 @@ def test_alpha_1_by_hand():
     assert 0.01 < abs(waves - math.log(2)) < 3 / 5
 
 
+def test_alpha_1_where_no_two_sines_agree():
+    """At u = 5/12, v = 1/4: those of pi (u + v), pi (u - v) and pi v are sqrt3/2, 1/2, sqrt2/2."""
+    u, v = fractions("5/12", "1/4")
+    assert float(couplings.logarithmic(u, v)) == pytest.approx(math.log(3) / 2)
+    assert float(couplings.beyond(1, u, v)) == pytest.approx(1 + 1 / math.sqrt(3))
+    i = np.arange(1, 1001)
+    waves = (2 * np.sin(2 * np.pi * i * 5 / 12) * np.sin(2 * np.pi * i / 4) / i).sum()
+    assert abs(waves - math.log(3) / 2) < (2 + 2 / math.sqrt(3)) / 1001
+
+
 def test_bad_couplings_are_named():
     with pytest.raises(ValueError, match="key = 'tan'"):
         couplings.Coupling(couplings.powers(2, 2), "tan")
@@ -427,6 +437,14 @@ def test_pair_in_floats_and_its_coupling_of_rank_one():
     assert (g[0, 1] - g[0, 0]).item() == pytest.approx(free + sigma[1] * e[0] * e[1], abs=ROUNDED)
 
 
+def test_the_coupling_of_rank_one_leaves_the_second_token_at_one_half():
+    """Its queries are 0 on I_2, so that H^_2 = 1/2 = H_2."""
+    x = torch.tensor([[[2.3], [4.6]]], dtype=torch.float64)
+    found = floors.Pair(2, 5).rank_one(0.1)
+    assert found.logits(x)[0, 1].tolist() == [0, 0]
+    assert found(x)[0, 1].item() == 0.5
+
+
 def test_affine_floor_needs_waves():
     assert float(floors.affine_floor(8)) == pytest.approx(7 / (16 * math.pi))
     assert float(floors.affine_complexity(2, "1/10")) == pytest.approx(0.1 * math.pi**2)
@@ -478,6 +496,13 @@ def test_errors_at_crests_against_interpolation():
     for w in (4, 5, 6):
         with pytest.raises(ValueError, match="odd multiple of 2i = 8"):
             complexity.error_at_a_crest(4, w)
+
+
+def test_three_times_i_cells_have_no_crest_in_a_middle():
+    """Middles are odd multiples of 1/(6i), crests are those of 1/(4i): 2 odd would be 3 odd."""
+    for i in (1, 4):
+        with pytest.raises(ValueError, match=f"odd multiple of 2i = {2 * i}, got {3 * i}"):
+            complexity.error_at_a_crest(i, 3 * i)
 
 
 def test_floors_of_complexities_by_hand():
