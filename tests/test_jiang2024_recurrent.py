@@ -243,6 +243,21 @@ def test_certified_singular_values_are_those_of_numpy_and_not_above():
         assert found <= singular[m] * (1 + 1e-12)
 
 
+def test_certified_singular_values_are_below_those_of_every_kernel_in_the_balls():
+    """One row, 3 +- 1/8: 23/8 is the least; products and quotients of balls lose a little more."""
+    found = hankel.floor([flint.arb(3, 0.125)], 0)
+    assert 2.8 < float(found) <= 23 / 8
+
+
+def test_certified_singular_values_are_rounded_down(monkeypatch):
+    """[[1, 1], [1, -1]] has sigma_1 = sigma_2 = sqrt2; from unit vectors only the root is rounded."""
+    monkeypatch.setattr(np.linalg, "eigh", lambda G: (np.arange(len(G)), np.eye(len(G))))
+    found = hankel.floors([flint.arb(v) for v in (1, 1, -1)], [0, 1])
+    with flint.ctx.workprec(200):
+        root = flint.arb(2).sqrt()
+        assert all(root - 1e-14 < value < root for value in found)
+
+
 def test_a_bad_guess_of_the_vectors_is_still_a_bound(monkeypatch):
     monkeypatch.setattr(np.linalg, "eigh", lambda G: (np.arange(len(G)), np.eye(len(G))))
     values = [flint.arb(v) for v in (9, 1, 0, 0, 0)]  # [[9, 1, 0], [1, 0, 0], [0, 0, 0]]

@@ -218,6 +218,16 @@ def test_a_late_supremum_behind_an_exponential_of_the_other_sign():
     assert found == pytest.approx(heard.max(), rel=1e-12)
 
 
+def test_a_late_supremum_of_a_loud_kernel():
+    """10 (e^-t/50 - e^-t/40), times e^{t/51}, exceeds 2 long before it is largest."""
+    terms = (memory.Exponential(10, rational("1/50")), memory.Exponential(-10, rational("1/40")))
+    t = np.arange(5000)
+    heard = 10 * np.exp(t / 51) * (np.exp(-t / 50) - np.exp(-t / 40))
+    assert heard[100] > 2
+    assert heard.argmax() > 300
+    assert float(memory.C_2(memory.Kernel(terms=terms))) == pytest.approx(heard.max(), rel=1e-12)
+
+
 # hankel.py
 
 
