@@ -16,6 +16,7 @@ from repro.jiang2024 import bleu, reordering, sentences, subwords, trained_trans
 from repro.jiang2024.subwords import BEGIN, END, PADDING
 from repro.jiang2024.translation import GIVEN, MOVED_TO_THE_END, RANDOM, WITHIN_SENTENCES
 from repro.training import Adam, Muon, Store, Trapezoid, Workspace
+from repro.training.loop import generator_at
 
 SHAPE = translation.Shape(pieces=120, layers=2, width=16, heads=2, hidden=32)
 RECIPE = trained_translation.Recipe(Adam(3e-3), Trapezoid(), steps=45, tokens=300)
@@ -101,6 +102,17 @@ def test_files_of_unequal_length_and_empty_choices_are_named(folder, tmp_path):
         file.write("Noch ein Satz .\n")
     with pytest.raises(BadData, match=r"train\.de: expected 80 lines as in train\.en, got 81"):
         sentences.load(tmp_path, SELECTION)
+
+
+def test_texts_without_a_training_and_texts_without_tests_are_refused(tmp_path):
+    """The only pair is for tests; and a user's own text, whose tests have too many words."""
+    few, long = [("a a a", "b b b")], [(" ".join("a" * 21), " ".join("b" * 21))]
+    sentences.parallel.write(tmp_path / "help", "all", few)
+    sentences.parallel.write(tmp_path / "own", "train", few)
+    sentences.parallel.write(tmp_path / "own", "newstest2014", long)
+    for name in ("help", "own"):
+        with pytest.raises(BadData, match="expected pairs of 3 to 20 words, found none"):
+            sentences.load(tmp_path / name, SELECTION)
 
 
 def test_pieces_go_round_and_are_the_same_each_time(texts):
@@ -353,6 +365,12 @@ def test_heads_must_divide_the_width():
     assert replace(SHAPE, width=6, heads=3).heads == 3  # heads of size 2: one sine, one cosine
 
 
+def test_heads_of_an_odd_size_are_refused():
+    """Three of size 3: a width of 9 has no pairs of a sine and a cosine."""
+    with pytest.raises(ValueError, match="a width of 9 does not divide into 3 heads"):
+        replace(SHAPE, width=9, heads=3)
+
+
 def test_the_base_model_has_the_known_number_of_parameters():
     """Attention 4 (512 + 1) 512, MLP 2 x 512 x 2048 with biases, norms 2 x 512: 63.1 M, where
     Vaswani et al. print 65 M for "about 37000" pieces."""
@@ -409,6 +427,26 @@ def test_an_interrupted_training_ends_with_the_same_bits(tmp_path, monkeypatch, 
     assert resumed.outcome.numbers == whole.outcome.numbers
     for name, tensor in resumed.outcome.tensors.items():
         assert torch.equal(tensor, whole.outcome.tensors[name])
+
+
+def test_no_two_draws_of_a_training_share_their_stream(spec, texts, monkeypatch):
+    """An epoch is one batch here, and so are the tests: four epochs, four steps, the first weights,
+    the loss on tests and the translations."""
+    streams = {sentences: [], trained_translation: []}
+    for module, asked in streams.items():
+
+        def noted(seed, step, asked=asked):
+            asked.append(step)
+            return generator_at(seed, step)
+
+        monkeypatch.setattr(module, "generator_at", noted)
+    recipe = replace(RECIPE, steps=4, tokens=10**6)
+    spec = replace(spec, recipe=recipe, order=RANDOM)
+    trained_translation.train(spec, Workspace(), texts=texts)
+    batches, others = streams.values()
+    assert len(set(batches)) == 4
+    assert len(set(others)) == len(others) == 4 + 3
+    assert not set(batches) & set(others)
 
 
 def test_a_training_can_begin_with_the_weights_of_another(spec, texts):
