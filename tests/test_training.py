@@ -307,6 +307,15 @@ def test_a_checkpoint_gives_back_what_it_was_given_and_adds_up_the_time(tmp_path
     assert second.seconds == 35
 
 
+def test_a_checkpoint_is_on_the_disk_before_it_takes_the_place_of_the_last(tmp_path, monkeypatch):
+    done = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *a, name=name, real=real: (done.append(name), real(*a)))  # fmt: skip
+    Workspace(tmp_path / "c").checkpoint(1, 2, {"w": torch.ones(2)})
+    assert done == ["fsync", "replace", "fsync"], "the file, its name, the folder"
+
+
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "foreign", "newer"])
 def test_a_damaged_checkpoint_is_set_aside_and_training_starts_anew(tmp_path, damage):
     store, checkpoint = interrupt(tmp_path, Curve())

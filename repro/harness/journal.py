@@ -134,6 +134,11 @@ class Journal:
             report.render(document, self.artifacts, changed)
 
 
+def pause(spent: float) -> float:
+    """Seconds to wait after a page that took so many."""
+    return spent * (1 - SHARE) / SHARE
+
+
 class Publisher(threading.Thread):
     """Makes the page again after every change: at once, but in no more than SHARE of the time."""
 
@@ -163,7 +168,7 @@ class Publisher(threading.Thread):
                     self.journal.publish(changed)
                 except Exception as failure:  # told at the end of the run, where it is seen
                     self.failure = failure
-                self._stopped.wait((time.monotonic() - began) * (1 - SHARE) / SHARE)
+                self._stopped.wait(pause(time.monotonic() - began))
 
     def stop(self) -> None:
         self._stopped.set()
