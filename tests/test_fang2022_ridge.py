@@ -121,3 +121,13 @@ def test_a_polynomial_in_floating_point_is_that_in_rationals():
     Q = Polynomial(3, {(0, 0, 0): "1/4", (1, 0, 2): "-3/2", (0, 3, 0): 5, (1, 1, 1): 1})
     x = torch.tensor([[1.5, -2.0, 0.5], [0.0, 1.0, 3.0]], dtype=torch.float64)
     assert Q(x).tolist() == to_float(Q(rationals(x.numpy()))).tolist() == [-41.8125, 5.25]
+
+
+def test_a_constant_has_its_value_at_every_point():
+    import torch
+
+    assert (
+        Polynomial(1, {(0,): "3/2"})(rationals([[1], [2], [3]])).tolist() == [rational("3/2")] * 3
+    )
+    assert Polynomial(1, {(0,): "3/2"})(torch.ones(2, 1)).tolist() == [1.5, 1.5]
+    assert Polynomial(2, {})(torch.ones(2, 2)).tolist() == [0, 0]

@@ -51,7 +51,7 @@ class Polynomial:
         floating = isinstance(x, torch.Tensor)
         total = 0 * x[..., 0]
         for a, c in self.coefficients.items():
-            term = 0 * x[..., 0] + (int(c.p) / int(c.q) if floating else c)
+            term = int(c.p) / int(c.q) if floating else c
             for i, e in enumerate(a):
                 term = term * x[..., i] ** e if e else term
             total = total + term

@@ -120,7 +120,7 @@ def _moments_off(d: int, q: int, beta: np.ndarray) -> list[flint.fmpq]:
 @functools.cache
 def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
     off = directions(d, q - 1)
-    return _matrix(monomials(np.delete(off, d - 2, axis=1), q))
+    return _matrix(monomials(np.delete(off, -2, axis=1), q))
 
 
 def _matrix(entries: np.ndarray) -> flint.fmpq_mat:
