@@ -190,3 +190,31 @@ def test_the_ends_of_a_ball_are_the_next_floats():
 def test_nothing_is_met_by_nothing():
     found = minimax.best_on_points(np.ones((3, 1)), np.zeros(3))
     assert (found.error, found.coefficients.tolist(), found.weights.tolist()) == (0, [0], [0, 0, 0])
+
+
+def test_the_ends_of_a_wide_ball_are_outside_it():
+    ball = flint.arb(1, 0.25)
+    assert minimax.lower_end(ball) <= 0.75
+    assert minimax.upper_end(ball) >= 1.25
+
+
+def test_an_error_of_a_few_roundings_is_left_to_the_fine_alternation():
+    """1 + c x^2 leaves c/2; float64 sees it up to 9e-16, and a hundred times that is asked for."""
+    with pytest.raises(ArithmeticError, match="use `fine_alternation`"):
+        minimax.remez(Target((-1.0, 1.0), (lambda x: 1 + 4e-14 * x * x,)), 1)
+    _, points = minimax.remez(Target((-1.0, 1.0), (lambda x: 1 + 4e-12 * x * x,)), 1)
+    assert points == pytest.approx([-1, 0, 1], abs=0.05)
+
+
+@pytest.mark.parametrize("q", [8, 100])
+def test_the_fine_alternation_of_a_pole_reaches_its_error_on_any_interval(q):
+    """1/(11/2 - x) on [1, 5] is 1/2 / (5/4 - y), y = (x - 3)/2: E_q = 1/2 * 2^-q / (25/16 - 1)."""
+    f, known = Target((1.0, 5.0), (lambda x: 1 / (5.5 - x),)), 8 / 9 * 2.0**-q
+    level = abs(minimax.level(f, minimax.fine_alternation(f, q)))
+    assert 0.999 * known <= minimax.lower_end(level) <= known
+
+
+def test_a_hidden_break_is_told_where_it_is():
+    singular = Target((1.0, 5.0), (lambda x: np.sqrt((x - 3.5) * (x - 3.5)),))
+    with pytest.raises(ArithmeticError, match=r"near x=3\.(4[6-9]|5[0-4]?): put a break there"):
+        minimax.upper_bound(singular, np.array([0.0]))
