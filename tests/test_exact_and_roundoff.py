@@ -252,3 +252,10 @@ def test_a_product_in_float32_is_refused():
     a = torch.tensor(1 + 2.0**-20, dtype=torch.float32)
     with pytest.raises(TypeError, match=r"two_product splits float64, got torch\.float32"):
         two_product(a, a)
+
+
+def test_a_product_with_one_factor_in_float32_is_refused():
+    a, b = torch.tensor(1.5, dtype=torch.float64), torch.tensor(1.5, dtype=torch.float32)
+    for pair in ((a, b), (b, a)):
+        with pytest.raises(TypeError, match="two_product splits float64"):
+            two_product(*pair)

@@ -225,3 +225,24 @@ def test_a_network_without_an_error_is_refused(why):
     network = Network(np.ones(2), np.eye(2), np.zeros(2))._replace(**changed)
     with pytest.raises(ValueError, match=match):
         barron.sup_error(network, half_width)
+
+
+def test_the_function_zero_of_the_plane_stays_one_of_the_plane():
+    rho = Measure.of([(1, 0, [1, 2], 3)]).rebalanced()
+    assert rho.b.shape == (1, 2)
+    assert rho([3, -4]) == 0 == rho.moment(1)
+
+
+def test_no_more_products_are_held_at_once_than_a_chunk_has(monkeypatch):
+    held, on_chunk = [], barron._on_chunk
+
+    def counted(network, face, x, h):
+        held.append(len(x) * len(network.a))
+        return on_chunk(network, face, x, h)
+
+    monkeypatch.setattr(barron, "_on_chunk", counted)
+    monkeypatch.setattr(barron, "CHUNK", 30)
+    face = barron.Face(1, 1, -1.0)
+    barron.on_face(signed(3, 4), face, face.centres(3, 1 / 8), 1 / 8)
+    assert sum(held) == 64 * 4
+    assert max(held) <= 30

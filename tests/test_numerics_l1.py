@@ -310,3 +310,13 @@ def test_tails_of_several_kernels_count_with_their_shares(share):
     assert best.floor <= found * (1 + 1e-9)
     assert best.error >= found * (1 - 1e-3)
     assert best.error - best.floor <= 2.1 * max(worst) * 2.0**-11
+
+
+def test_what_one_of_two_kernels_has_beyond_the_window_makes_it_the_worse():
+    """By a 4^-t the first is missed by 1/3; the second, by a 16^-t, by 1/15 and by its 1 at t = 40."""
+    far = l1.Kernel(
+        lambda t: flint.arb(int(t in (0, 40))),
+        lambda start: flint.arb((start <= 0) + (start <= 40)),
+    )
+    pairs = [(l1.indicator(0), l1.Exponentials((Log(4),))), (far, l1.Exponentials((Log(16),)))]
+    assert l1.best_for_all(pairs, window=30).error >= 1

@@ -272,3 +272,37 @@ def test_the_program_for_several_kernels_is_feasible_and_optimal():
     z, lam = vertices._worst_case(rows, values, 2)
     assert z == pytest.approx([-0.5, -0.5, 0.5, 0.5])
     assert lam == pytest.approx([0.5, 0.5])
+
+
+# --- what is only known to lie in a ball, and what is at its bound -------------------------------
+
+
+def test_cholesky_leaves_nothing_below_the_diagonal():
+    """Not even a ball around 0."""
+    with flint.ctx.workprec(512):
+        third = arb(1) / 3
+        gram = [[4 * third if i == j else third for j in range(3)] for i in range(3)]
+        R = vertices._cholesky(flint.arb_mat(gram))
+    assert R is not None
+    assert all(R[i, j] == 0 for i in range(3) for j in range(i))
+
+
+def test_z_is_divided_by_the_largest_that_an_entry_may_be():
+    """One is between 1/2 and 3/2."""
+    whole = vertices._feasible(np.array([1, 0, -1]), [1], [arb(1, 0.5)])
+    assert floats(whole) == pytest.approx([2 / 3, 2 / 3, -2 / 3])
+    assert float(whole[1].upper()) == pytest.approx(1)
+
+
+def test_a_share_is_no_less_than_z_may_be():
+    """A function of 9/10 to 11/10 at two times, one of them met: there |z| may be 11/9."""
+    rows = [[arb(1, 0.1)], [arb(1, 0.1)]]
+    *_, lam = vertices.least_worst(rows, [arb(0), arb(3)], basis(np.ones((2, 1))), 1)
+    assert float(lam[0]) >= 11 / 9
+
+
+def test_where_every_z_is_at_its_bound_a_row_without_functions_is_not_met():
+    """|1| + |a| + |2 - a| is 3 for all a in [0, 2], with z = (1, -1, 1); the first is 1 for all a."""
+    Q, values, z = basis([[0], [1], [1]]).Q, np.array([1.0, 0.0, 2.0]), np.array([1.0, -1.0, 1.0])
+    assert vertices._start(Q, values)[0] in ([1], [2])
+    assert vertices._vertex(z, np.ones(1), Q)[1] in ([1], [2])
