@@ -88,3 +88,22 @@ def test_points_that_cannot_tell_say_so():
 def test_too_few_or_bad_sizes_are_refused(sizes):
     with pytest.raises(ValueError, match="four positive x"):
         plateau.fit(sizes, [1.0, 2.0, 3.0, 4.0])
+
+
+def test_a_fit_is_its_formula():
+    fit = plateau.Plateau(3.0, 2.0, -1.0, *[0.0] * 5)
+    assert fit([1.0, 2.0]).tolist() == [2.0, -0.25]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [[-5, -1, -2, -3, -4, -5, -6], [0, 21, -111, 134, 75, -134, -67, 83]],
+    ids=["left", "right"],
+)
+def test_of_several_valleys_the_deepest_is_taken(y):
+    """The residual is least for b -> 0, and again for b -> infinity; and at 0.3, at 1.1 and at 3."""
+    x = 2.0 ** np.arange(len(y))
+    fit = plateau.fit(x, y)
+    for b in np.geomspace(0.01, 25, 100):
+        _, (rest,), *_ = np.linalg.lstsq(np.stack([x**-b, np.ones(len(x))], axis=1), np.array(y))
+        assert fit.deviation**2 * (len(y) - 3) <= rest * (1 + 1e-9)
