@@ -77,7 +77,9 @@ def test_every_number_is_in_a_block_of_four_of_five_shifts(rank):
     assert inside.min() >= 4
 
 
-@pytest.mark.parametrize("lam", [LAMBDA, Fraction(1), Fraction(1, 6), Fraction(2, 7)], ids=str)
+@pytest.mark.parametrize(
+    "lam", [LAMBDA, Fraction(1), Fraction(1, 6), Fraction(2, 7)], ids=["lambda", "1", "1/6", "2/7"]
+)
 def test_the_least_distance_is_that_of_all_pairs(lam):
     first, last = blocks(1)
     squares = [
