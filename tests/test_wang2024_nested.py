@@ -1,6 +1,7 @@
 """Theorem 5.4 and Proposition 5.5 of wang2024: targets of every depth, printed weights, order."""
 
 import dataclasses
+import functools
 from fractions import Fraction
 
 import flint
@@ -15,10 +16,15 @@ from repro.wang2024 import adaptive, chains, moving, printed_weights
 from repro.wang2024.pictures import nested as pictures
 from repro.wang2024.targets import NESTED, by_last_sign, by_sign
 
-HEADS = moving.interpolated("lin", 2, Fraction(1, 100))
+
+@functools.cache
+def interpolated():
+    """When it is asked for, not at import: what breaks it turns a test red, and not the file."""
+    return moving.interpolated("lin", 2, Fraction(1, 100))
 
 
-def network_for(target=NESTED, heads=HEADS):
+def network_for(target=NESTED, heads=None):
+    heads = heads or interpolated()
     return adaptive.transformer(target, [heads] * target.M, adaptive.nested(target))
 
 
@@ -90,19 +96,19 @@ def test_bad_targets_are_refused():
 @pytest.mark.parametrize("stages", [[[2], [1]], [[1, 2]]])
 def test_a_memory_is_not_fetched_before_what_it_reads(stages):
     with pytest.raises(ValueError, match=r"g_2 reads the memories \[1\], not fetched before"):
-        adaptive.transformer(NESTED, [HEADS] * 2, stages)
+        adaptive.transformer(NESTED, [interpolated()] * 2, stages)
 
 
 @pytest.mark.parametrize("stages", [[[1]], [[1], [2], [2]]])
 def test_every_memory_is_fetched_once(stages):
     with pytest.raises(ValueError, match="each of the M=2 memories is fetched once"):
-        adaptive.transformer(NESTED, [HEADS] * 2, stages)
+        adaptive.transformer(NESTED, [interpolated()] * 2, stages)
 
 
 def test_a_deeper_nesting_needs_all_that_came_before():
     target = chains.chain(2, 3)
     with pytest.raises(ValueError, match="g_3 reads the memories"):
-        adaptive.transformer(target, [HEADS] * 3, [[1], [2, 3]])
+        adaptive.transformer(target, [interpolated()] * 3, [[1], [2, 3]])
 
 
 # --- printed weights -----------------------------------------------------------------------------
