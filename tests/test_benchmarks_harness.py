@@ -167,7 +167,7 @@ def test_two_workers(benchmark, measured, run):
     measured(
         "two workers against one, of the ideal speed-up", found.reached, unit="of 1", relation=">=", target=0.85,
         against="the same run by one worker: half its seconds over those of two", limit=1.0, limit_is="half the time",
-        why=found.told, note=found.told, by=run.get("header"),
+        why=found.told, by=run.get("header"),
         seconds=f"{run['alone']['seconds']:.0f} by one, {run['together']['seconds']:.0f} by two",
     )  # fmt: skip
 
