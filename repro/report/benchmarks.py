@@ -169,7 +169,8 @@ class Row:
 
     @property
     def earlier(self) -> list[float]:
-        return [one["value"] for one in self.entry["history"]]
+        """To three digits: no time is known better, and the page is as much shorter."""
+        return [float(f"{one['value']:.3g}") for one in self.entry["history"]]
 
     @property
     def past(self) -> list[float]:
