@@ -395,6 +395,12 @@ def test_an_entry_that_fits_no_test_is_an_error_and_not_a_pass(demo):
     assert [error.split(",")[0] for error in errors.values()] == ["no such test"]
 
 
+def test_a_name_that_no_control_has_is_refused():
+    """Instead of "0 controls, 0 not red", which looks like a pass."""
+    with pytest.raises(SystemExit, match="no control's name begins with wang2025"):
+        controls.main(["wang2025"])
+
+
 def test_every_control_of_this_project_has_an_entry():
     """Whether they are red without their breaks is shown by python -m repro.mutants.controls."""
     listed = controls.read()

@@ -8,9 +8,9 @@ Checked: the step of the proof that is called easy, that the rescaled bump vanis
 t != B, in rationals. Interpolants with a zero at every fraction t/B < 1, exactly, and in a layer
 whose token says B, exactly as well; their errors in balls tend to 0 for T <= 6. The best
 coefficients for all B at once, with proof from both sides, T = 2, 3, 4: the same as for a fixed
-instant if T = 2, worse from T = 3 on. That only T/2 < B <= T count. Float64 layers, with what
-rounding adds.
-Controls: rescaling by B + 1; B > T; T powers for T = 3, fewer than T powers.
+instant if T = 2, worse from T = 3 on. That only T/2 < B <= T count, and for an interpolant whose
+error is at most 1 only B = T. Float64 layers, with what rounding adds.
+Controls: rescaling by B + 1; no zero at 1/2; B > T; T powers for T = 3, fewer than T powers.
 
 Not checked: large T. The interpolants have about 3T^2/pi^2 powers; that T^{1.01 (n+1)/n}, and a
 constant, are enough is the paper's proof. With fewer powers than fractions we found no error below
@@ -108,6 +108,26 @@ def test_only_B_beyond_half_of_T_count(claim):
         for B in range(1, T // 2 + 1):
             name, double = f"ℓ₁ error, T={T}, B={B}", phi.error(2 * B)
             claim.at_most(phi.error(B), double, name, equation="≤ that of 2B", source=part)
+
+
+@pytest.mark.parametrize("T", [2, 3, 4, 5, 6], ids="T={}".format)
+@pytest.mark.certified
+def test_the_worst_B_of_an_interpolant_is_T(T, claim):
+    """As soon as its error at B = T is at most 1, which weight 0 has.
+
+    phi has H powers and H - 1 zeros, all below 1. By Descartes phi' has at most H - 1 zeros: H - 2
+    lie between those of phi, and one beyond them, since phi tends to 0. So |phi| rises from 0 and
+    then only falls. phi(1) = 1 >= |phi(1 + 1/T)|, a term of the error: it falls beyond 1 + 1/T. But
+    every 1 + k/B lies there, and not below 1 + k/T: each term for B is at most that for T.
+    """
+    falls = "theorem: term by term, as |φ| falls beyond 1 + 1/T"
+    for b in (2 * T, 3 * T, 4 * T, 10 * T):
+        phi = wang2024.powers.adaptive(T, step=b)
+        largest, weightless = phi.error(T), "theorem: the hypothesis, that of weight 0"
+        claim.at_most(largest, 1, f"ℓ₁ error, B=T, b={b}", equation="b ≥ 2T", source=weightless)
+        for B in range(1, T):
+            name = f"ℓ₁ error, B={B}, b={b}"
+            claim.at_most(phi.error(B), largest, name, equation="≤ that of B = T", source=falls)
 
 
 @pytest.mark.parametrize("T", [2, 3, 4], ids="T={}".format)
@@ -252,6 +272,15 @@ def test_control_rescaling_by_the_wrong_B(claim):
         wrong = sum((abs(v - (t == B)) for t, v in enumerate(values, start=1)), flint.fmpq(0))
         two = "theorem: 1 is missing at B, and 1 stands at B + 1"
         claim.at_least(wrong, 2, f"ℓ₁ error, B={B}", equation="t/(B+1) for t/B", source=two)
+
+
+def test_control_without_one_zero_the_worst_B_is_not_T(claim):
+    """T = 3, zeros at 1/3 and 2/3 only: what stands at 1/2 is met by B = 2, and not by B = 3."""
+    missing = "theorem: φ(1/2) is a term for B = 2 and none for B = 3; both in balls"
+    for b in (12, 30):
+        phi = wang2024.powers.Interpolant(flint.fmpq(1), (flint.fmpq(1, 3), flint.fmpq(2, 3)), b, b)
+        claim.at_most(phi.error(3), 1, f"ℓ₁ error, B=3, b={b}", equation="B = T", source=missing)
+        claim.at_least(phi.error(2), 2, f"ℓ₁ error, B=2, b={b}", equation="B < T", source=missing)
 
 
 def test_control_an_instant_beyond_T(claim):

@@ -189,8 +189,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("only", nargs="?", default="", metavar="PAPER", help="a paper, or a file")
     parser.add_argument("--scale", choices=SCALES, default="smoke", help="default: smoke")
     options = parser.parse_args(arguments)
-    root, entries = Path.cwd(), [entry for entry in read() if entry.test.startswith(options.only)]
-    all_of_them = [name for name in controls(root / "claims") if name.startswith(options.only)]
+    root, only = Path.cwd(), options.only.removeprefix("claims/")
+    entries = [entry for entry in read() if entry.test.startswith(only)]
+    all_of_them = [name for name in controls(root / "claims") if name.startswith(only)]
+    if not all_of_them:
+        raise SystemExit(f"no control's name begins with {options.only}, such as wang2024/test_...")
     missing = sorted(set(all_of_them) - {entry.test for entry in entries})
     done = run(root, entries, options.scale)
     for name in missing:
@@ -209,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
         f"{len(done.not_run) + len(done.never_tried)} not run"
     )
     print(told)
-    if not options.only and options.scale == "smoke":
+    if not only and options.scale == "smoke":
         write_atomically(root / LAST, told + "\n")  # for the report
     return 1 if missing or done.passed or done.errors else 0
 
