@@ -238,10 +238,10 @@ def test_products_of_a_translator_are_its_matrices():
     recipe = trained_translation.Recipe(
         reordering.SMALL.recipe.optimizer, trained_translation.InverseRoot(5), 30, 40
     )
-    setting = reordering.Setting(reordering.SMALL.selection, shape, recipe, 3)
+    setting = reordering.Setting(reordering.SMALL.selection, shape, recipe, 3, seed=5)
     assert setting.operations() == 2 * 3 * (30 * 20) * shape.products()
     tuned = setting.tuned("digest", translation.RANDOM)
-    assert (tuned.recipe.steps, tuned.seed, setting.first("digest").seed) == (3, 1, 0)
+    assert (tuned.recipe.steps, tuned.seed, setting.first("digest").seed) == (3, 6, 5)
 
 
 def test_convolutions_count_their_patches():

@@ -254,9 +254,13 @@ def test_pixels_are_enlarged_shifted_and_scaled(tmp_path, reference):
         ("pos_embed", torch.zeros(1, 37, 12),
          r"'pos_embed' of shape \(1, 17, 12\), found \(1, 37, 12\) \(.* of 12 pixels .* not of 8\)"),
         ("norm.bias", None, r"expected a tensor 'norm.bias' of shape \(12,\), there is none"),
+        ("head.weight", None, r"expected a tensor 'head.weight' of shape \(10, 12\), there is none"),
+        ("head.weight", torch.zeros(4),
+         r"expected 'head.weight' of shape \(10, 12\), found \(4,\)"),
+        ("pos_embed", None, r"expected a tensor 'pos_embed' of shape \(1, 17, 12\), there is none"),
         ("cls_token", None, r"expected a tensor 'cls_token' \(timm\) or 'class_token' \(torchv"),
     ],
-    ids=["shape", "resolution", "missing", "another model"],
+    ids=["shape", "resolution", "missing", "no head", "flat head", "no positions", "another model"],
 )  # fmt: skip
 def test_another_model_is_named_with_both_shapes(tmp_path, reference, name, tensor, says):
     tensors = named(reference, "timm") | {name: tensor}

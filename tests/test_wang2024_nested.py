@@ -141,6 +141,10 @@ def test_a_transposed_query_has_no_dot_product():
     assert head.W_Q.shape == head.W_K.shape == (6, 6)
     x = rationals([[1, 1, 1, 2, 1, 1]])
     assert (head.W_Q @ x[0]) @ (head.W_K @ x[0]) == 0
+    printed = network_for().layers[1].attention.heads[1]  # rows, which the printed form takes for
+    for found, row in ((head.W_Q, printed.W_Q), (head.W_K, printed.W_K)):  # the first column
+        assert (found[:, 0] == row[0]).all()
+        assert (found[:, 1:] == 0).all()
 
 
 def test_without_log_2_the_key_is_the_constant_itself():
