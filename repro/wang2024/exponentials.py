@@ -271,19 +271,17 @@ class WeightBound:
 
 
 @functools.cache
-def _extremes(T: int, N: int) -> tuple[int, int]:
-    """|p_T| and max |p_t|."""
-    sizes = [abs(p) for p in chebyshev_coefficients(N)]
-    return sizes[T], max(sizes)
+def _extremes(T: int) -> dict[int, tuple[int, int]]:
+    """|p_T| and max |p_t| of each degree N that is tried."""
+    sizes = {N: [abs(p) for p in chebyshev_coefficients(N)] for N in range(T, 3 * T + 4)}
+    return {N: (some[T], max(some)) for N, some in sizes.items()}
 
 
 def weight_bound(T: int, error: Any) -> WeightBound:
     """The largest of the bounds over N, for an l1 error of at most `error` against I{t = T}."""
     _check_instant(T)
     error = rational(error)
-    degrees = range(T, 3 * T + 4)
-    found = {N: _extremes(T, N) for N in degrees}
-    bounds = {N: flint.fmpq(at_T) - error * most for N, (at_T, most) in found.items()}
+    bounds = {N: flint.fmpq(at_T) - error * most for N, (at_T, most) in _extremes(T).items()}
     N = max(bounds, key=lambda N: bounds[N])
     return WeightBound(bounds[N], N)
 
@@ -291,8 +289,7 @@ def weight_bound(T: int, error: Any) -> WeightBound:
 def error_bound(T: int, weight: Any) -> flint.fmpq:
     """The other way round: the least l1 error that weights with this sum can have."""
     _check_instant(T)
-    pairs = (_extremes(T, N) for N in range(T, 3 * T + 4))
-    bounds = ((at_T - rational(weight)) / most for at_T, most in pairs)
+    bounds = ((at_T - rational(weight)) / most for at_T, most in _extremes(T).values())
     return max(itertools.chain([flint.fmpq(0)], bounds))
 
 
