@@ -550,6 +550,20 @@ def test_a_claim_meets_some_mutants_of_what_it_runs_without_other_tests(project)
     assert alone.read(project) == [], "a claim that is gone"
 
 
+def test_every_claim_has_its_own_draw_and_always_the_same(project):
+    places = [one for one in results.places(project, "code_of_it.py") if one.inside]
+    lines = sorted({one.mutant.line for one in places})
+    known = Reach({"code_of_it.py": {"test": lines}}, {"test": 0.1})
+
+    def drawn(claim, count, places=places):
+        return [one.key for one in alone.drawn(places, known, claim, count)]
+
+    first = drawn("claims/a.py", 5)
+    assert len(set(first)) == 5 < len(places)
+    assert first == drawn("claims/a.py", 9)[:5] == drawn("claims/a.py", 5, places[::-1])
+    assert first != drawn("claims/b.py", 5)
+
+
 def test_the_report_has_a_row_for_each_claim(project, monkeypatch):
     monkeypatch.setattr(equivalents, "read", list)
     seen, alive = place_of(project, "sign", "n - 1"), place_of(project, "sign", "x + 1")

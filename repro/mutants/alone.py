@@ -2,13 +2,14 @@
 
 Most mutants fall to a unit test long before a claim is run, which says nothing of the claim. So a
 few of those on lines that a claim executes are tried on that claim alone: always the same ones, the
-first by their keys, which are digests, so as good as drawn at random. Left out are those that are
-listed as no mistakes, those outside of functions, and the code that judges.
+first by a digest of the claim's name and their key, so as good as drawn at random for each claim.
+Left out are those that are listed as no mistakes, those outside of functions, and what judges.
 
 What is known of a claim is kept until the claim, or a module that it executes, changes.
 """
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,13 +39,13 @@ def claims(root: Path) -> list[Path]:
     return sorted((root / "claims").glob("*/test_*.py"))
 
 
-def drawn(places: Iterable[Place], known: reach.Reach, count: int) -> list[Place]:
-    """Of those that the tests behind `known` execute."""
-    return sorted((place for place in places if _runs(known, place)), key=_key)[:count]
+def drawn(places: Iterable[Place], known: reach.Reach, claim: str, count: int) -> list[Place]:
+    """Of those that this claim, with its reach `known`, executes."""
 
+    def order(place: Place) -> str:
+        return hashlib.sha256(f"{claim} {place.key}".encode()).hexdigest()
 
-def _key(place: Place) -> str:
-    return place.key
+    return sorted((place for place in places if _runs(known, place)), key=order)[:count]
 
 
 def _runs(known: reach.Reach, place: Place) -> bool:
@@ -73,8 +74,8 @@ def go(run: Run, paths: Sequence[Path], count: int) -> None:
 
 
 def _one(run: Run, path: Path, mistakes: list[Place], count: int) -> None:
-    known = reach.read(run.root, run.folder, [path])
-    chosen = drawn(mistakes, known, count)
+    known, claim = reach.read(run.root, run.folder, [path]), str(path.relative_to(run.root))
+    chosen = drawn(mistakes, known, claim, count)
     out = _place(run, path).with_suffix(".part")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.unlink(missing_ok=True)
@@ -85,7 +86,7 @@ def _one(run: Run, path: Path, mistakes: list[Place], count: int) -> None:
     if len(found) < len(chosen):
         return  # the time was up
     document = {
-        "claim": str(path.relative_to(run.root)),
+        "claim": claim,
         "digest": _digest(run, path),
         "asked": count,
         "functions": sorted({(p.file, p.scope) for p in mistakes if _runs(known, p)}),

@@ -209,9 +209,9 @@ This page is made by `python -m repro.mutants --keep`.
 
 
 BY_CLAIM = """The mutants of the functions that a claim runs, and what became of them. Most fall to
-a unit test before any claim is run. So some of those on lines that the claim executes, always the
-same ones, were tried on that claim alone, at smoke scale (`make mutants MUTANTS="--alone 16"`):
-what it sees by itself is in the last column.
+a unit test before any claim is run. So some of those on lines that the claim executes, drawn for
+each claim and always the same, were tried on that claim alone, at smoke scale
+(`make mutants MUTANTS="--alone 16"`): what it sees by itself is in the last column.
 """
 
 
