@@ -143,6 +143,7 @@ def test_a_transposed_query_has_no_dot_product():
     assert (head.W_Q @ x[0]) @ (head.W_K @ x[0]) == 0
     printed = network_for().layers[1].attention.heads[1]  # rows, which the printed form takes for
     for found, row in ((head.W_Q, printed.W_Q), (head.W_K, printed.W_K)):  # the first column
+        assert row is not None
         assert (found[:, 0] == row[0]).all()
         assert (found[:, 1:] == 0).all()
 
