@@ -283,6 +283,21 @@ def test_a_ball_that_leaves_it_open_refutes_nothing():
     assert not any(checks.refutes(wide, relation, 3)["ok"] for relation in FALSE)
 
 
+def test_a_ball_that_leaves_it_open_passes_no_check():
+    """Neither as what was measured nor as what is allowed: only what is certain is green."""
+    wide, narrow = flint.arb(3, 1), flint.arb(3, 2**-60)
+    for a, b in [(wide, 3), (3, wide), (wide, wide + 1), (narrow, q(3))]:
+        assert not at_most(a, b)["ok"]
+        assert not at_least(b, a)["ok"]
+        assert not at_least(a, b)["ok"]
+        assert not checks.equals(a, b)["ok"]
+    for a, b, tolerance in [(wide, 3, q(1, 2)), (3, wide, q(1, 2)), (q(7, 2), 3, flint.arb(1, 1))]:
+        assert not within(a, b, tolerance)["ok"]
+    assert at_most(wide, 5)["ok"]
+    assert at_least(wide, 1)["ok"]
+    assert within(wide, 3, 2)["ok"]
+
+
 ALIKE = {
     "ball and fmpq": (flint.arb(0.5), q(1, 2)),
     "ball and Fraction": (flint.arb(0.5), Fraction(1, 2)),

@@ -220,6 +220,9 @@ def test_evidence_comes_from_passing_claims_with_checks_strongest_first():
     assert evidence(tests) == ["exact", "certified", "best-in-class", "construct", "train"]
     assert evidence([record(evidence="exact", checks=0), record(evidence="train")]) == ["train"]
     assert evidence([{**CONTROL, "evidence": "exact"}, {**ERRATUM, "evidence": "exact"}]) == []
+    for state in ("failed", "error", "running", "not-run"):
+        red = record(state, evidence="exact")
+        assert evidence([red, record(evidence="train")]) == ["train"], state
 
 
 # --- tests that did not run ----------------------------------------------------------------------

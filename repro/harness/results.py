@@ -146,7 +146,7 @@ def claim_object(
         "verdict": found.verdict,
         "why": found.why,
         "solid": False,
-        "evidence": verdicts.evidence([test for test in tests if test["state"] == "passed"]),
+        "evidence": verdicts.evidence(tests),
         "file": where,
         "description": imports.docstring(file) if file else "",
         "command": f"pytest {where} --scale {newest.get('scale', 'laptop')}" if where else "",

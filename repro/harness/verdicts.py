@@ -84,15 +84,14 @@ def refutes(check: Mapping[str, Any]) -> bool:
     return str(check.get("relation")).startswith("not ")
 
 
-def evidence(passed: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The kinds of evidence that passing tests of the statement gave, strongest first.
+def evidence(tests: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The kinds of evidence that those of the statement that passed gave, strongest first.
 
     A counterexample is no evidence for the statement, wherever it stands.
     """
+    passed = [test for test in tests if (test["role"], test["state"]) == ("claim", "passed")]
     given = {
-        test["evidence"]
-        for test in passed
-        if test["role"] == "claim" and any(not refutes(check) for check in test["checks"])
+        test["evidence"] for test in passed if any(not refutes(check) for check in test["checks"])
     }
     return [kind for kind in EVIDENCE if kind in given]
 
