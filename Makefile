@@ -61,8 +61,8 @@ paper: $(READY)
 	@echo "$(CURDIR)/artifacts/index.html"
 
 mutants: $(READY)
-	-$(BIN)/python -m repro.mutants $(MUTANTS)
-	$(BIN)/python -m repro.mutants --report
+	$(BIN)/python -m repro.mutants $(MUTANTS); code=$$?; \
+	$(BIN)/python -m repro.mutants --report && exit $$code
 
 controls: $(READY)
 	$(BIN)/python -m repro.mutants.controls

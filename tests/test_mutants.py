@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from repro.harness import ledger
+from repro.mutants import __main__ as runner
 from repro.mutants import (
     alone,
     children,
@@ -328,7 +330,27 @@ def test_a_budget_ends_the_run_and_the_next_goes_on(project):
 def test_a_file_that_is_not_there_is_said(project):
     done = run(project, file="other.py")
     assert done.returncode == 1
-    assert "no such file here: other.py (run from the project's root)" in done.stderr
+    assert "no such module here: other.py (run from the project's root)" in done.stderr
+
+
+WRONG = {
+    "--only squared": "choose from 'sign'",
+    "--lines five": "'five' is neither a line, such as 7, nor 7-12",
+    "--tests nope.py": "no such module here: nope.py",
+    "--tests pyproject.toml": "no such module here: pyproject.toml",
+    "--workers 0": "0 is not 1, 2, 3, ...",
+    "--alone -3": "-3 is not 1, 2, 3, ...",
+    "--budget -5": "-5 is not above 0",
+}
+
+
+@pytest.mark.parametrize(("options", "says"), WRONG.items(), ids=WRONG)
+def test_options_that_make_no_sense_are_refused(options, says, capsys, monkeypatch):
+    """Instead of a run of no mutants, which looks like a pass."""
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as refused:
+        runner.main(options.split())
+    assert says in capsys.readouterr().err + str(refused.value)
 
 
 # --- controls ------------------------------------------------------------------------------------
@@ -504,7 +526,8 @@ def test_what_is_left_of_the_tests_decides_when_one_is_not_believed(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed run leaves its children")
-def test_a_run_that_is_killed_leaves_nothing_running(project):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_killed_or_interrupted_leaves_nothing_running(how, project):
     (project / "tests/test_it.py").write_text(TESTS.replace("forever(1)", "forever(-1)"))
     (project / "tests/test_slow.py").write_text(
         "import os, time\n\ndef test_slow():\n"
@@ -512,12 +535,16 @@ def test_a_run_that_is_killed_leaves_nothing_running(project):
     )
     command = [sys.executable, "-m", "repro.mutants", "code_of_it.py"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        command, cwd=project, env=environment, stdout=subprocess.DEVNULL
-    ) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=project, env=environment, **pipes) as process:
         began = project / "began"
         wait_until(lambda: began.exists() and began.read_text())
-        process.kill()
+        process.send_signal(how)
+        said, complained = process.communicate()
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert "interrupted: what is known is kept" in said
+        assert complained == ""
     child = int(began.read_text())
     wait_until(lambda: not Path(f"/proc/{child}").exists())
 

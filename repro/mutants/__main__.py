@@ -9,15 +9,16 @@ Without FILES everything that claims compute with. Each mutant meets the claims 
 it, at smoke scale, from the fastest on, up to the first red one; one that takes far longer than the
 code as it is counts as seen. What is known is kept in artifacts/mutants and not tried again until
 the function or the tests change. Survivors are printed as they would be typed; exit code 1 then,
-and 2 if the time was up before all were tried.
+2 if the time was up before all were tried, 130 after Ctrl-C.
 """
 
 import argparse
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from repro.mutants import alone, controls, report, results, run, session
+from repro.mutants import alone, controls, operators, report, results, run, session
 from repro.mutants.results import Place, Result
 
 
@@ -27,9 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     deadline = time.time() + options.budget if options.budget else float("inf")
     files = [str(Path(file)) for file in options.files]
-    unknown = [file for file in files if not (root / file).is_file()]
-    if unknown:
-        raise SystemExit(f"no such file here: {unknown[0]} (run from the project's root)")
+    for file in (*files, *(options.tests or ())):
+        if Path(file).suffix != ".py" or not (root / file).is_file():
+            raise SystemExit(f"no such module here: {file} (run from the project's root)")
     job = run.Run(
         root, root / options.folder, options.workers, deadline, options.patience,
         options.enough, chosen=_chosen(options), listed=options.listed,
@@ -37,10 +38,14 @@ def main(arguments: list[str] | None = None) -> int:
     tests = [root / path for path in options.tests] if options.tests else None
     if options.report or options.keep:
         return _write(job, root, keep=options.keep)
-    if options.alone:
-        alone.go(job, [root / file for file in files] or alone.claims(root), options.alone)
-        return 0
-    found = job.go(files or run.modules(root), tests)
+    try:
+        if options.alone:
+            claims = [root / file for file in files] or alone.claims(root)
+            return 0 if alone.go(job, claims, options.alone) else 2
+        found = job.go(files or run.modules(root), tests)
+    except KeyboardInterrupt:
+        print("interrupted: what is known is kept, and the same command goes on from here")
+        return 130
     if job.red:
         print(f"not used, red as they are: {', '.join(job.red)}")
     return _told(job, found)
@@ -56,17 +61,22 @@ def _parser() -> argparse.ArgumentParser:
         "files", nargs="*", metavar="FILES", help="modules of repro/; with --alone, claims"
     )
     parser.add_argument("--tests", nargs="+", metavar="FILE", help="only these test files")
-    parser.add_argument("--only", metavar="OPERATOR", help="one operator (operators.py)")
-    parser.add_argument("--lines", metavar="A-B", help="only what stands in these lines")
     parser.add_argument(
-        "--alone", type=int, default=0, metavar="N",
+        "--only", choices=operators.NAMES, metavar="OPERATOR",
+        help=f"one operator: {', '.join(operators.NAMES)}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lines", type=_lines, default=(1, 10**9), metavar="A-B", help="only what stands in these"
+    )
+    parser.add_argument(
+        "--alone", type=_count, default=0, metavar="N",
         help="try N mutants of what each claim executes on that claim and no test",
     )  # fmt: skip
     parser.add_argument(
         "--listed", action="store_true",
         help="only those listed as no mistakes, which are left out else: none should be seen",
     )  # fmt: skip
-    parser.add_argument("--budget", type=float, default=0, metavar="SECONDS", help="then stop")
+    parser.add_argument("--budget", type=_positive, default=0, metavar="SECONDS", help="then stop")
     parser.add_argument(
         "--patience", type=float, default=20, metavar="SECONDS",
         help="a mutant that takes five times as long and this is too slow (default 20)",
@@ -75,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         "--enough", type=float, default=session.ENOUGH, metavar="SECONDS",
         help="of tests for one that survives (default 60); with less, survivors stay not settled",
     )  # fmt: skip
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--workers", type=_count, default=os.cpu_count(), metavar="N")
     parser.add_argument(
         "--report", action="store_true", help="only write the page, artifacts/mutants.html"
     )
@@ -87,8 +97,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _chosen(options: argparse.Namespace):
-    first, last = map(int, options.lines.split("-")) if options.lines else (1, 10**9)
+def _positive(text: str) -> float:
+    if not (number := float(text)) > 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
+
+
+def _count(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1, 2, 3, ...")
+    return number
+
+
+def _lines(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a line, such as 7, nor 7-12")
+    return int(first), int(last or first)
+
+
+def _chosen(options: argparse.Namespace) -> Callable[[Place], bool]:
+    first, last = options.lines
 
     def chosen(place: Place) -> bool:
         one = place.mutant

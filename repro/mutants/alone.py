@@ -54,10 +54,10 @@ def _runs(known: reach.Reach, place: Place) -> bool:
     return place.inside and any(first <= n <= last for lines in by_test for n in lines)
 
 
-def go(run: Run, paths: Sequence[Path], count: int) -> None:
-    """Try `count` mutants on each of these claims, several claims at a time."""
+def go(run: Run, paths: Sequence[Path], count: int) -> bool:
+    """Try `count` mutants on each of these claims, several at a time; whether all were tried."""
     if run.prepared(paths) is None:
-        return
+        return False
     waiting = [path for path in paths if not _fresh(run, path, count)]
     mathematics = [file for file in modules(run.root) if file not in reach.JUDGES]
     places = [place for file in mathematics for place in results.places(run.root, file)]
@@ -71,6 +71,7 @@ def go(run: Run, paths: Sequence[Path], count: int) -> None:
 
     for done, (path, _) in enumerate(run.parallel(waiting, do), 1):
         run.say(f"  {done}/{len(waiting)} {_told(run, path)}")
+    return all(_fresh(run, path, count) for path in paths)
 
 
 def _one(run: Run, path: Path, mistakes: list[Place], count: int) -> None:

@@ -26,6 +26,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+NAMES = (
+    "sign", "term", "factor", "inverse", "exponent", "constant", "index", "inequality", "edge",
+    "branch", "extreme", "transposed",
+)  # fmt: skip
 _PAIRS = (
     ("min", "max"), ("any", "all"), ("floor", "ceil"), ("lower", "upper"),
     ("minimum", "maximum"), ("argmin", "argmax"), ("amin", "amax"),
