@@ -18,6 +18,9 @@ scale is named as not run.
 
 import argparse
 import ast
+import contextlib
+import io
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -97,6 +100,7 @@ class Mending:
 
     def __init__(self, entries: list[Entry]) -> None:
         self._entries = [entry for entry in entries if entry.mend]
+        self._out = sys.stdout  # pytest's own words go elsewhere
         self._tried: set[Entry] = set()
         self.red: list[str] = []
         self.passed: list[str] = []
@@ -115,6 +119,13 @@ class Mending:
             if entry not in fitting:
                 self.errors[entry.test] = f"no such test, or none with {entry.case!r} in its id"
         items[:] = [item for item in items if any(True for _ in self._of(item))]
+        self._files = list(dict.fromkeys(item.path for item in items))
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if item.path in self._files[:1]:  # the first one of its file
+            self._files.pop(0)
+            name = f"{item.path.parent.name}/{item.path.name}"
+            print(f"  {name}; {len(self._files)} files more", file=self._out, flush=True)
 
     def _of(self, item: pytest.Item) -> Iterator[Entry]:
         name = f"{item.path.parent.name}/{item.path.name}::{getattr(item, 'originalname', '')}"
@@ -163,9 +174,12 @@ def run(root: Path, entries: list[Entry], scale: str = "smoke") -> Mending:
     with tempfile.TemporaryDirectory() as folder:
         places = [f"--artifacts={folder}/artifacts"]
         places += [f"--store={folder}/store"] if scale == "smoke" else ["--store-mode=readonly"]
-        quiet = ["-q", "--no-header", "--no-summary", "-p", "no:cacheprovider",
-                 "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
-        pytest.main([*files, "-n0", "--scale", scale, *quiet, *places], plugins=[mending])
+        quiet = ["-s", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        arguments = [*files, "-n0", "--scale", scale, *quiet, *places]
+        with contextlib.redirect_stdout(io.StringIO()) as said:  # "passed" is not what it says
+            code = pytest.main(arguments, plugins=[mending])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        mending.errors["pytest"] = f"ended with {code!r}\n{said.getvalue()}"
     return mending
 
 
@@ -200,7 +214,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"no entry: {name}")
     for told, error in done.errors.items():
         print(f"error: {told}: {error}")
-    for told in (*done.not_run, *(f"{entry.test} {entry.case}" for entry in done.never_tried)):
+    not_run = (*done.not_run, *(f"{entry.test} {entry.case}".strip() for entry in done.never_tried))
+    for told in not_run:
         print(f"not run: {told}")
     for told in done.passed:
         print(f"BAD CONTROL, passes without its break: {told}")
@@ -208,12 +223,12 @@ def main(arguments: list[str] | None = None) -> int:
     told = (
         f"{len(all_of_them)} controls: {len(done.red)} tests red without their break, "
         f"{len(done.passed)} not, {kept} whose break cannot be taken out, "
-        f"{len(missing)} without an entry, {len(done.errors)} errors, "
-        f"{len(done.not_run) + len(done.never_tried)} not run"
+        f"{len(missing)} without an entry, {len(done.errors)} errors, {len(not_run)} not run"
     )
     print(told)
     if not only and options.scale == "smoke":
-        write_atomically(root / LAST, told + "\n")  # for the report
+        of_them = "".join(f"\n- not run: {name.split(': ')[0]}" for name in not_run)
+        write_atomically(root / LAST, f"{told}\n{of_them}".strip() + "\n")  # for the report
     return 1 if missing or done.passed or done.errors else 0
 
 
