@@ -604,8 +604,13 @@ def test_the_report_has_a_row_for_each_claim(project, monkeypatch):
     (row,) = made.claims
     inside = [p for p in results.places(project, "code_of_it.py") if p.scope == "forever"]
     assert (row.mutants, row.killed) == (len(inside), 1)
-    assert (row.tried, row.seen_alone) == (2, 1)
-    assert "All claims together: 1 of 2." in report.markdown(made)
+    assert (row.tried, row.missed) == (2, [alive])
+    text = report.markdown(made)
+    assert "All claims together: 1 of 2." in text
+    line = alive.mutant.line
+    told = f"- {one.claim}: code_of_it.py:{line}, `x + 1` becomes `x - 1`"
+    assert told in text
+    assert report.ClaimRow("claim").alone == "runs none of it"
 
 
 def test_what_was_seen_by_a_test_that_has_changed_is_not_settled(project, monkeypatch):
@@ -711,8 +716,8 @@ def test_the_report_counts_and_shows_survivors(project, monkeypatch):
     text = report.markdown(made)
     assert "-    return x + 1\n+    return x - 1" in text
     assert "| tests/test_it.py | 1 |" in text
-    change = "in `return SCALE * r * r`, `SCALE * r` becomes `SCALE`: r is 1"
-    assert f"- code_of_it.py, area: {change}" in text
+    change = "in `return SCALE * r * r`, `SCALE * r` becomes `SCALE`"
+    assert f"### code_of_it.py\n\n- r is 1\n  - area, {change}\n" in text
     assert f"- demo2025/lemma-1, {change}" in text
     report.write(made, project / "artifacts")
     page = (project / "artifacts/mutants.html").read_text()
