@@ -210,6 +210,19 @@ def test_every_mutant_meets_the_tests_that_reach_it(project):
     assert "not reached: code_of_it.py:17 sign: x + 1  ->  x - 1" in done.stdout
 
 
+def test_a_change_that_a_living_function_cannot_take_is_imported(project):
+    """1[0] is a warning when it is compiled, and warnings are errors in this project's tests."""
+    (project / "code_of_it.py").write_text("def rest(v):\n    return (1 - v)[0]\n")
+    (project / "tests/test_it.py").write_text(
+        "import numpy\nimport code_of_it\n\n"
+        "def test_rest():\n    assert code_of_it.rest(numpy.ones(1)) == 0\n"
+    )
+    with (project / "pyproject.toml").open("a") as settings:
+        settings.write('filterwarnings = ["error"]\n')
+    assert run(project, "--only", "term").returncode == 0
+    assert known(project)["rest", "term", "1 - v", "1"].state == "killed"
+
+
 def test_claims_are_looked_at_for_what_tests_do_not_see(project):
     claim = project / "claims/demo2025/test_lemma_1.py"
     claim.parent.mkdir(parents=True)

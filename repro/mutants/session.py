@@ -54,11 +54,14 @@ def evaluated_at_import(place: Place, reach: Reach) -> bool:
     return not place.inside or reach.at_import(place.file, one.line, one.end_line)
 
 
+Task = tuple[Place, list[str]]  # a mutant, and the tests to try it on
+
+
 @dataclasses.dataclass
 class Job:
     root: Path
     out: Path  # results are appended here
-    tasks: list[tuple[Place, list[str]]]
+    tasks: list[Task]
     reach: Reach
     deadline: float
     patience: float
@@ -69,15 +72,21 @@ class Job:
         """Those that act when a test runs in one session, the others each in a run of its own."""
         slow = [task for task in self.tasks if evaluated_at_import(task[0], self.reach)]
         quick = [task for task in self.tasks if task not in slow]
-        names = sorted({file_of(test) for _, tests in quick for test in tests})
-        if quick:
-            forks = _Forks(self, quick)
-            ended = children.run(names, plugins=lambda: [forks])
-            if ended.code != 0:
-                raise RuntimeError(f"{quick[0][0].file}: the session failed\n{ended.output}")
-        for place, tests in slow:
+        for place, tests in [*slow, *(self._session(quick) if quick else ())]:
             if time.time() < self.deadline:
                 self.apart(place, tests)
+
+    def _session(self, tasks: list[Task]) -> list[Task]:
+        """Those that are left: their functions cannot take the changed code."""
+        names = sorted({file_of(test) for _, tests in tasks for test in tests})
+        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+            left = Path(folder, "left")  # written in the session's process, read in this one
+            left.touch()
+            ended = children.run(names, plugins=lambda: [_Forks(self, tasks, left)])
+            keys = left.read_text().split()
+        if ended.code != 0:
+            raise RuntimeError(f"{tasks[0][0].file}: the session failed\n{ended.output}")
+        return [task for task in tasks if task[0].key in keys]
 
     def apart(self, place: Place, tests: list[str]) -> None:
         """pytest anew, with the changed module imported."""
@@ -169,8 +178,8 @@ def _portions(tests: Sequence[str]) -> list[list[str]]:
 class _Forks:
     """In the session's process: instead of running the tests, run them once for each mutant."""
 
-    def __init__(self, job: Job, tasks: list[tuple[Place, list[str]]]) -> None:
-        self._job, self._tasks = job, tasks
+    def __init__(self, job: Job, tasks: list[Task], left: Path) -> None:
+        self._job, self._tasks, self._left = job, tasks, left
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.config.pluginmanager.has_plugin("claims-controller"):
@@ -197,8 +206,10 @@ class _Forks:
 
         try:
             state, by = self._job.judged(tests, forked)
-        except _NotSwapped:
-            return self._job.apart(place, tests)
+        except _NotSwapped:  # nor is it seen by an import: here all is imported already
+            with self._left.open("a") as left:
+                print(place.key, file=left)
+            return
         except TimeIsUp:
             return
         self._job.tell(place, state, tests, by=by, seconds=time.monotonic() - began)
