@@ -187,5 +187,6 @@ def test_pointers_on_the_cliff_by_hand():
         assert error <= rationals(interpolated("lin").error)
     silent = moving.silent("lin", 2)
     found, stated, errors, _ = following.cliff_pointers(delta, silent)
+    assert len(found) == 4**3  # of three tokens, if nothing is said
     assert set(found) == {2}  # [3/2] = 2: block 1 is 0, where g_2 is halfway
     assert max(errors) == 1
