@@ -12,8 +12,8 @@ control somebody has written down where the break is, and what stands there with
     why = "..."                     # instead of `mend`: why the break cannot be taken out
 
 python -m repro.mutants.controls [PAPER]: runs each control so mended and says which ones pass. One
-that raises anything but a failed check is an error of the entry; one that needs data or a larger
-scale is named as not run.
+that raises anything but a failed check is an error of the entry. One that needs more than smoke
+scale is run at laptop scale, if its trainings are in the store; what is left is named as not run.
 """
 
 import argparse
@@ -113,6 +113,14 @@ class Mending:
         left = [entry for entry in self._entries if entry not in self._tried]
         return [entry for entry in left if entry.test not in self.errors]
 
+    def join(self, other: "Mending") -> None:
+        """What another run of some of the entries found."""
+        self._tried |= other._tried
+        self.red += other.red
+        self.passed += other.passed
+        self.not_run += other.not_run
+        self.errors |= other.errors
+
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         fitting = {entry for item in items for entry in self._of(item)}
         for entry in self._entries:
@@ -210,6 +218,11 @@ def main(arguments: list[str] | None = None) -> int:
         raise SystemExit(f"no control's name begins with {options.only}, such as wang2024/test_...")
     missing = sorted(set(all_of_them) - {entry.test for entry in entries})
     done = run(root, entries, options.scale)
+    if options.scale == "smoke" and done.never_tried:
+        print(
+            "again at laptop scale, with trainings of the store: what needs more than smoke scale"
+        )
+        done.join(run(root, done.never_tried, "laptop"))
     for name in missing:
         print(f"no entry: {name}")
     for told, error in done.errors.items():
