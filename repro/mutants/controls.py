@@ -219,9 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
     missing = sorted(set(all_of_them) - {entry.test for entry in entries})
     done = run(root, entries, options.scale)
     if options.scale == "smoke" and done.never_tried:
-        print(
-            "again at laptop scale, with trainings of the store: what needs more than smoke scale"
-        )
+        print("at laptop scale, with trainings of the store, what needs more than smoke scale:")
         done.join(run(root, done.never_tried, "laptop"))
     for name in missing:
         print(f"no entry: {name}")
