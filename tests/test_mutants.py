@@ -383,6 +383,10 @@ def test_control_M_too_small(claim):
 
 def test_control_that_shows_nothing(claim):
     claim.at_least(error(1) + 1, 1, "error", equation="(1)", source="theorem: invented")
+
+def test_control_that_needs_more(claim):
+    if error(2) == 0:
+        pytest.skip("needs --scale laptop")
 """
 
 
@@ -396,7 +400,8 @@ def audit(demo, **entries):
     program = (
         "import sys; from pathlib import Path; from repro.mutants import controls as c; "
         "from repro.mutants.controls import Entry; "
-        f"m = c.run(Path.cwd(), {listed!r}); print('FOUND', (m.red, m.passed, m.errors))"
+        f"m = c.run(Path.cwd(), {listed!r}); "
+        "print('FOUND', (m.red, m.passed, m.errors, [one.test for one in m.not_run]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=demo.root, capture_output=True, text=True, check=False
@@ -406,9 +411,11 @@ def audit(demo, **entries):
 
 
 def test_a_control_without_its_break_is_red_or_bad(demo):
-    red, passed, errors = audit(
-        demo, M_too_small=("3 / 2", "3"), that_shows_nothing=("error(1)", "error(3)")
-    )
+    red, passed, errors, not_run = audit(
+        demo, M_too_small=("3 / 2", "3"), that_shows_nothing=("error(1)", "error(3)"),
+        that_needs_more=("error(2)", "error(3)"),
+    )  # fmt: skip
+    assert [test.split("::")[1] for test in not_run] == ["test_control_that_needs_more"]
     assert [told.split(": ")[0].split("::")[1] for told in red] == ["test_control_M_too_small"]
     assert len(passed) == 1
     assert "test_control_that_shows_nothing" in passed[0]

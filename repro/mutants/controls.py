@@ -104,11 +104,11 @@ class Mending:
         self._tried: set[Entry] = set()
         self.red: list[str] = []
         self.passed: list[str] = []
-        self.not_run: list[str] = []
         self.errors: dict[str, str] = {}
+        self._why: dict[Entry, str] = {}  # a test says itself that it needs more
 
     @property
-    def never_tried(self) -> list[Entry]:
+    def not_run(self) -> list[Entry]:
         """Because its test needs data or a larger scale."""
         left = [entry for entry in self._entries if entry not in self._tried]
         return [entry for entry in left if entry.test not in self.errors]
@@ -118,7 +118,6 @@ class Mending:
         self._tried |= other._tried
         self.red += other.red
         self.passed += other.passed
-        self.not_run += other.not_run
         self.errors |= other.errors
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -145,8 +144,11 @@ class Mending:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:
         """In place of the test: once for each of its entries."""
         arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-        for entry in self._of(pyfuncitem):
+        entries = list(self._of(pyfuncitem))
+        for entry in entries:
             self._once(pyfuncitem, entry, arguments)
+        if not any(entry in self._tried for entry in entries):
+            pytest.skip(self._why[entries[0]])
         return True
 
     def _once(self, item: pytest.Function, entry: Entry, arguments: dict[str, Any]) -> None:
@@ -167,7 +169,8 @@ class Mending:
         except (ClaimFailed, pytest.fail.Exception):
             self.red.append(told)
         except pytest.skip.Exception as reason:
-            self.not_run.append(f"{told}: {reason}")
+            self._tried.discard(entry)
+            self._why[entry] = str(reason)
         except Exception as error:
             self.errors[told] = f"{type(error).__name__}: {error}"
         finally:
@@ -218,14 +221,14 @@ def main(arguments: list[str] | None = None) -> int:
         raise SystemExit(f"no control's name begins with {options.only}, such as wang2024/test_...")
     missing = sorted(set(all_of_them) - {entry.test for entry in entries})
     done = run(root, entries, options.scale)
-    if options.scale == "smoke" and done.never_tried:
+    if options.scale == "smoke" and done.not_run:
         print("at laptop scale, with trainings of the store, what needs more than smoke scale:")
-        done.join(run(root, done.never_tried, "laptop"))
+        done.join(run(root, done.not_run, "laptop"))
     for name in missing:
         print(f"no entry: {name}")
     for told, error in done.errors.items():
         print(f"error: {told}: {error}")
-    not_run = (*done.not_run, *(f"{entry.test} {entry.case}".strip() for entry in done.never_tried))
+    not_run = [f"{entry.test} {entry.case}".strip() for entry in done.not_run]
     for told in not_run:
         print(f"not run: {told}")
     for told in done.passed:
@@ -238,7 +241,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     print(told)
     if not only and options.scale == "smoke":
-        of_them = "".join(f"\n- not run: {name.split(': ')[0]}" for name in not_run)
+        of_them = "".join(f"\n- not run: {name}" for name in not_run)
         write_atomically(root / LAST, f"{told}\n{of_them}".strip() + "\n")  # for the report
     return 1 if missing or done.passed or done.errors else 0
 
