@@ -174,6 +174,13 @@ def test_the_fine_alternation_of_a_power_is_chebyshevs(q):
     assert points == pytest.approx(1 + 4 * minimax.chebyshev_points(q), abs=4 * math.pi / 256)
 
 
+@pytest.mark.parametrize("exponent", [-400, -200, 200, 400])
+def test_the_fine_alternation_knows_no_unit(exponent):
+    """10^400 x^2 alternates where x^2 does, and so does 10^-400 x^2, which is 0 in float64."""
+    huge = Target((-1.0, 1.0), (lambda x: flint.arb(10) ** exponent * x**2,))
+    assert minimax.fine_alternation(huge, 1) == pytest.approx([-1, 0, 1], abs=math.pi / 256)
+
+
 def test_the_annihilator_by_hand():
     """w_1 (1, 1/2) + w_2 (1, 1) + w_3 (1, 2) = 0: multiples of (2, -3, 1)."""
     w = minimax.annihilator(rationals([[1, "1/2"], [1, 1], [1, 2]]))
@@ -190,6 +197,18 @@ def test_the_ends_of_a_ball_are_the_next_floats():
 def test_nothing_is_met_by_nothing():
     found = minimax.best_on_points(np.ones((3, 1)), np.zeros(3))
     assert (found.error, found.coefficients.tolist(), found.weights.tolist()) == (0, [0], [0, 0, 0])
+
+
+def test_a_grid_of_zeros_is_met_exactly():
+    found, rows = minimax.best_on_grid(np.ones((4, 1)), np.zeros(4), np.array([0, 1]))
+    assert (found.error, found.coefficients.tolist(), rows.tolist()) == (0, [0], [0, 1])
+
+
+@pytest.mark.parametrize("q", [0, 1, 2])
+def test_zero_has_no_alternation(q):
+    """The best polynomial is 0 itself, and an error of 0 has no signs."""
+    with pytest.raises(ArithmeticError, match="Remez's exchange"):
+        minimax.remez(Target((-1.0, 1.0), (lambda x: 0 * x,)), q)
 
 
 def test_the_ends_of_a_wide_ball_are_outside_it():

@@ -84,6 +84,13 @@ def test_points_that_cannot_tell_say_so():
     assert fit.b_high == math.inf
 
 
+def test_a_constant_is_a_plateau_with_every_exponent():
+    """a = 0 fits it exactly, whatever b is."""
+    fit = plateau.fit(SIZES, 0 * SIZES)
+    assert (fit.b_low, fit.b_high) == (0, math.inf)
+    assert (fit.a, fit.c, fit.c_low, fit.c_high, fit.deviation) == (0, 0, 0, 0, 0)
+
+
 @pytest.mark.parametrize("sizes", [[1, 2, 4, 4], [0, 1, 2, 3]])
 def test_too_few_or_bad_sizes_are_refused(sizes):
     with pytest.raises(ValueError, match="four positive x"):

@@ -376,6 +376,12 @@ def test_a_plateau_falls_by_less_than_three_from_its_highest_value(rise, fall, f
     assert floor_of(LONG[:7], y) == (y[4:].max() if found else 0.0)
 
 
+@pytest.mark.parametrize(("last", "found"), [(1.0, 3.0), (0.99, 0.0)])
+def test_a_plateau_may_fall_to_a_third_but_not_below(last, found):
+    """After 10^-k: log 3 - log 1 is log 3 without rounding."""
+    assert floor_of(LONG[:8], [3e4, 3e3, 3e2, 30, 3, 3, 3, last]) == found
+
+
 # Errors: what cannot have a slope raises, and says why.
 
 
