@@ -125,6 +125,20 @@ def test_edges_against_a_fine_grid(a, b, positive):
     assert lower == pytest.approx(upper, rel=1e-12)
 
 
+NEXT = 1.25 - 2.0**-52  # a kink that is two roundings away from the corner
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [([1.0], [[NEXT, 1.25]]), ([4.0, -4.0], [[-NEXT, -1.25], [-1.25, -1.25]])],
+    ids=["switched on", "switched off"],
+)
+def test_a_first_piece_of_two_roundings_is_a_piece(a, b):
+    """At (-1, -1), or everywhere up to rounding, f_m is 0, and nowhere is its error above 2^(1/2)."""
+    lower, upper = barron.on_edges(Network(np.array(a), np.array(b), np.zeros(len(a))))
+    assert lower <= math.sqrt(2) <= upper <= lower + 1e-12  # the room for rounding
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_edges_of_random_networks_against_a_fine_grid(seed):
     network, t = signed(2, 5, seed), np.linspace(-1, 1, 40_001)
@@ -204,6 +218,13 @@ def test_without_work_the_upper_end_is_the_largest_bound_of_the_first_cells():
     lower, upper = barron.on_cells(network, work=0)
     assert lower == pytest.approx(max(errors.max() for errors, _ in parts), rel=1e-12)
     assert upper == pytest.approx(max(bounds.max() for _, bounds in parts), rel=1e-12)
+
+
+def test_a_neuron_of_the_size_of_rounding_hides_no_error():
+    """10 relu(y_1) misses |y|_2 by 9 at (1, 0, 0), where the other neuron, h |b|_1 = 2^-53, is 0."""
+    b = np.array([[1.0, 0.0, 0.0], [0.0, 2.0**-51, 2.0**-51]])
+    lower, upper = barron.on_cells(Network(np.array([10.0, 1.0]), b, np.zeros(2)))
+    assert lower <= 9 <= upper
 
 
 def test_in_the_plane_the_error_is_known_up_to_rounding():

@@ -263,7 +263,8 @@ def _on_edge(network: Network, edge: "Face") -> float:
     inner = np.flatnonzero(moving & (kinks > edge.low) & (kinks < 1))
     inner = inner[np.argsort(kinks[inner])]
     knots = np.concatenate([[edge.low], kinks[inner], [1.0]])
-    first = across + along * (knots[0] + knots[1]) / 2 > 0  # the neurons active on the first piece
+    before = np.where(kinks > edge.low, edge.low, 1)  # on the first piece's side of the kink
+    first = across + along * before > 0  # the neurons active on it
     switched = (a * np.sign(along))[inner]  # on, where the slope is positive, or off
     levels = np.cumsum([(a * across) @ first, *(switched * across[inner])])
     slopes = np.cumsum([(a * along) @ first, *(switched * along[inner])])
