@@ -115,6 +115,11 @@ def test_complexities_of_spikes_and_exponentials_by_hand():
     assert float(memory.C_RNN(twice)) == pytest.approx(7 * np.e, rel=1e-14)
 
 
+@pytest.mark.parametrize("first", [(), (0,), (0, 0)])
+def test_the_supremum_of_nothing_is_nothing(first):
+    assert memory.C_2(memory.Kernel(first)) == 0
+
+
 def test_the_supremum_may_be_late():
     """t = 0: 1/100; the exponential e^{-t/50} is heard where the spike has ended."""
     kernel = memory.Kernel(["-99/100"], (memory.Exponential(1, rational("1/50")),))

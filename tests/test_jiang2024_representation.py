@@ -231,6 +231,8 @@ def test_pieces_that_do_not_begin_at_0():
     assert [some.mcshane(rational(x)) for x in ("4", "9/2", "6")] == [5, rational("11/2"), 7]
     point = pieces.Pieces(pairs((0, 0), (1, 2)), pairs((3, 3), (4, 4)))
     assert point.mcshane(rational(0)) == 3
+    alone = pieces.Pieces(pairs((2, 2)), pairs((5, 5)))
+    assert alone.mcshane(rational(2)) == 5
 
 
 def test_mcshane_is_clipped_at_the_sup_norm():

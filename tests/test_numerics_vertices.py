@@ -121,6 +121,15 @@ def test_one_constant_is_the_median():
     assert floats(z).tolist() == [-1, 0, 1, -1, 1]
 
 
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**100, 2.0**900])
+def test_the_unit_of_the_values_does_not_matter(unit):
+    """2 is the median of 1, 2, 7; a linear program takes costs from 1e20 on for infinite."""
+    rows, values = np.ones((3, 1)), unit * np.array([1.0, 2.0, 7.0])
+    chosen, alpha, z = vertices.optimum(balls(rows), list(map(arb, values.tolist())), basis(rows))
+    assert (chosen, floats(alpha).tolist()) == ([1], [2 * unit])
+    assert floats(z).tolist() == [-1, 0, 1]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_every_start_leads_to_the_same_optimum(seed, monkeypatch):
     rng = np.random.default_rng(seed)
@@ -225,6 +234,14 @@ def test_two_kernels_by_hand():
     assert floats(z) == pytest.approx([-0.5, -0.5, 0.5, 0.5])
 
 
+def test_one_row_is_met():
+    """2 a = 6; the sum of z times 2 is 0."""
+    rows = np.array([[2.0]])
+    chosen, alpha, z, lam = vertices.least_worst(balls(rows), [arb(6)], basis(rows), 1)
+    assert (chosen, floats(alpha).tolist()) == ([0], [3])
+    assert (floats(z).tolist(), floats(lam).tolist()) == ([0], [0])
+
+
 def test_two_kernels_at_one_time_each():
     """max(|a|, |4 - a|) is least at a = 2."""
     rows, exact = np.ones((2, 1)), [arb(0), arb(4)]
@@ -232,6 +249,14 @@ def test_two_kernels_at_one_time_each():
     assert floats(alpha) == pytest.approx([2])
     assert floats(lam) == pytest.approx([0.5, 0.5])
     assert floats(z) == pytest.approx([-0.5, 0.5])
+
+
+def test_a_share_at_the_limit_is_left_out_whole(monkeypatch):
+    """max(999999999 |a|, |1 - a|) is least at a = 1e-9, with shares 1e-9 and 1 - 1e-9."""
+    rows, lam = np.array([[999999999.0], [1.0]]), np.array([vertices.SHARE, 1 - vertices.SHARE])
+    monkeypatch.setattr(vertices, "_worst_case", lambda *_: (lam * [-1, 1], lam))
+    _, (a,), _, _ = vertices.least_worst(balls(rows), [arb(0), arb(1)], basis(rows), 2)
+    assert max(999999999 * abs(float(a)), abs(1 - float(a))) <= 1
 
 
 def test_rows_are_chosen_by_weight_and_by_what_they_add():

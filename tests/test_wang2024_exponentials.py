@@ -378,14 +378,18 @@ SHIFTED = {  # the coefficients of T_N(1 - 2u)
 }
 
 
-def test_weights_and_errors_for_T_1_by_hand():
+def test_weights_and_errors_for_small_T_by_hand():
     assert {N: exponentials.chebyshev_coefficients(N) for N in SHIFTED} == SHIFTED
     bound = exponentials.weight_bound(1, "1/10")  # 18 - 48/10; 8 - 8/10 and 32 - 256/10 are less
     assert (bound.weight, bound.N) == (rational("66/5"), 3)
     assert exponentials.error_bound(1, 10) == rational("1/6")  # 8/48; 22/256 and 40/1280 are less
     exact = exponentials.weight_bound(1, 0)  # 2 N^2 grows: the last of N <= 3T + 3
     assert (exact.weight, exact.N) == (72, 6)
+    later = exponentials.weight_bound(2, 0)  # and so does 2 N^2 (N^2 - 1) / 3
+    assert (later.weight, later.N) == (4320, 9)
     assert exponentials.error_bound(1, 60) == rational("12/6912")  # 1, -72, 840, -3584, 6912, ...
+    nothing = exponentials.weight_bound(1, 2)  # 2 - 2 * 2; 8 - 2 * 8 and 18 - 2 * 48 are less
+    assert (nothing.weight, nothing.N) == (-2, 1)
 
 
 # Trained

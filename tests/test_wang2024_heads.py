@@ -76,6 +76,14 @@ def test_a_fit_that_float64_cannot_show_says_so():
         replace(few, error=float("nan")).seen()
 
 
+def test_a_floor_that_is_not_above_the_error_hides_nothing():
+    """Of the kernel 0: A = 0 and no error. And of one weight 1: eps A = 2^-53."""
+    nothing = heads.Fit("lin", (1.0,), np.zeros(1), 5, error=0.0, beyond=0.0)
+    assert nothing.seen() is nothing
+    even = heads.Fit("lin", (1.0,), np.ones(1), 5, error=2.0**-53, beyond=0.0)
+    assert even.seen() is even
+
+
 def test_a_layer_that_is_not_finite_is_an_error_and_not_a_nan_that_passes():
     good = heads.fit("lin", l1.indicator(1), [1, 2, 3], 20).attention()
     broken = good.map(lambda weight: weight * float("nan") if weight.ndim == 2 else weight)

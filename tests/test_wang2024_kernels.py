@@ -245,6 +245,8 @@ def test_bounded_weights_floor_is_the_best_of_its_starts():
     assert floor > 0
     nothing = k.bounded_weights_floor(kernel, "1/2", 0)
     assert float(nothing) == pytest.approx(math.pi**2 / 6)
+    zero = l1.Kernel(lambda t: flint.arb(0), lambda start: flint.arb(0))
+    assert k.bounded_weights_floor(zero, "1/2", 0) == 0
     for exponent, weight in ((0, 5), ("1/2", -1)):
         with pytest.raises(ValueError, match="an exponent > 0 and a weight >= 0"):
             k.bounded_weights_floor(kernel, exponent, weight)

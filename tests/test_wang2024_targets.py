@@ -149,6 +149,11 @@ def test_a_network_plus_a_constant():
     assert barron.value(floats(network), x) == pytest.approx(x[:, 1] - 3)
 
 
+def test_a_token_may_be_longer_than_one_by_a_rounding():
+    long = np.array([[-1.0], [math.nextafter(1, 2)]])
+    assert targets.Target.fixed("x", (1,), targets.parity(2), long).tokens is long
+
+
 def test_one_token_too_long_or_one_step_too_far_is_refused():
     with pytest.raises(ValueError, match=r"assumes \|x_t\|_2 <= 1 for every token"):
         targets.Target.fixed("x", (1,), targets.parity(2), np.array([[1.0], [2.0]]))

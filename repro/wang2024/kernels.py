@@ -184,7 +184,7 @@ def bounded_weights_floor(kernel: Kernel, least_exponent: Any, weight: Any) -> f
         return kernel.tail(start) - heads
 
     start = 0
-    while not floor(start + 1) < floor(start):
+    while not floor(start + 1) <= floor(start):
         start += 1
     return floor(start)
 
