@@ -111,6 +111,7 @@ def test_a_head_of_size_one_has_the_weights_of_rank_one():
         ({"b": rational("2/5"), "a": rational("4/5")}, "a \\+ b <= 1"),
         ({"b": rational(0)}, "b > 0"),
         ({"a": rational("1/5")}, "needs delta > 0, which b = 1/5 has not; b = 1/10 has delta = 1"),
+        ({"a": rational(0)}, "needs delta > 0"),
     ],
 )
 def test_bad_places_are_named(changes, message):
