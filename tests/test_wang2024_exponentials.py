@@ -388,8 +388,18 @@ def test_weights_and_errors_for_small_T_by_hand():
     later = exponentials.weight_bound(2, 0)  # and so does 2 N^2 (N^2 - 1) / 3
     assert (later.weight, later.N) == (4320, 9)
     assert exponentials.error_bound(1, 60) == rational("12/6912")  # 1, -72, 840, -3584, 6912, ...
-    nothing = exponentials.weight_bound(1, 2)  # 2 - 2 * 2; 8 - 2 * 8 and 18 - 2 * 48 are less
-    assert (nothing.weight, nothing.N) == (-2, 1)
+    nearly = exponentials.weight_bound(1, "99/100")  # 8 - 8 * 0.99; 2 - 2 * 0.99 is less
+    assert (nearly.weight, nearly.N) == (rational("2/25"), 2)
+    assert exponentials.error_bound(1, 0) == 1
+
+
+def test_what_weight_0_has_needs_no_weights():
+    for T in (1, 4):
+        for error in (1, "3/2"):
+            found = exponentials.weight_bound(T, error)
+            assert (found.weight, found.N) == (0, exponentials.degree(T))
+    with pytest.raises(ValueError, match="at least 0, got -1"):
+        exponentials.error_bound(1, -1)
 
 
 # Trained

@@ -160,7 +160,7 @@ def fitted(T, H):
 @pytest.mark.construct
 def test_float64_fits_obey(T, claim):
     """W_V = alpha times a normaliser above 1, and the window covers every t <= N."""
-    for H in (T + 3, 2 * T + 4):
+    for H in (2 * T + 2, 2 * T + 4):
         fit = fitted(T, H)
         bound = wang2024.exponentials.weight_bound(T, fit.error).weight
         name, source = f"sum of |W_V|, H = {H}", "theorem: the inequality"

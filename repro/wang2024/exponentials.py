@@ -281,6 +281,8 @@ def weight_bound(T: int, error: Any) -> WeightBound:
     """The largest of the bounds over N, for an l1 error of at most `error` against I{t = T}."""
     _check_instant(T)
     error = rational(error)
+    if error >= 1:
+        return WeightBound(flint.fmpq(0), degree(T))  # weight 0 has this error
     bounds = {N: flint.fmpq(at_T) - error * most for N, (at_T, most) in _extremes(T).items()}
     N = max(bounds, key=lambda N: bounds[N])
     return WeightBound(bounds[N], N)
@@ -289,7 +291,10 @@ def weight_bound(T: int, error: Any) -> WeightBound:
 def error_bound(T: int, weight: Any) -> flint.fmpq:
     """The other way round: the least l1 error that weights with this sum can have."""
     _check_instant(T)
-    bounds = ((at_T - rational(weight)) / most for at_T, most in _extremes(T).values())
+    weight = rational(weight)
+    if weight < 0:
+        raise ValueError(f"a sum of |weights| is at least 0, got {weight}")
+    bounds = ((at_T - weight) / most for at_T, most in _extremes(T).values())
     return max(itertools.chain([flint.fmpq(0)], bounds))
 
 
