@@ -423,7 +423,7 @@ def test_a_control_without_its_break_is_red_or_bad(demo):
 
 
 def test_an_entry_that_does_not_fit_its_test_is_an_error(demo):
-    red, passed, errors = audit(
+    red, passed, errors, _ = audit(
         demo, M_too_small=("3 / 4", "3"), that_shows_nothing=("error(1)", "unknown(1)")
     )
     assert (red, passed) == ([], [])
@@ -432,7 +432,7 @@ def test_an_entry_that_does_not_fit_its_test_is_an_error(demo):
 
 
 def test_an_entry_that_fits_no_test_is_an_error_and_not_a_pass(demo):
-    red, passed, errors = audit(demo, M_too_smal=("3 / 2", "3"))
+    red, passed, errors, _ = audit(demo, M_too_smal=("3 / 2", "3"))
     assert (red, passed) == ([], [])
     assert [error.split(",")[0] for error in errors.values()] == ["no such test"]
 

@@ -166,6 +166,17 @@ def test_fewer_zeros_than_there_can_be_are_not_all(alpha, all_found):
     assert l1._all_zeros_found(family, weights, times, phi, ()) is all_found
 
 
+@pytest.mark.parametrize("window", [60, 240])
+def test_what_lies_beyond_the_window_is_enclosed_however_small(window):
+    """1 at 0, and 2^-t - 4^-t from 1 on: 1 + 1 - 1/3; 2^-t + 4^-t beyond the window is more."""
+    family = l1.Exponentials((Log(2), Log(4)))
+    with flint.ctx.workprec(1024):
+        found = l1.l1_error(l1.indicator(0), family, (1, -1), window=window, zeros=(0,))
+    with flint.ctx.workprec(4096):
+        assert found.contains(flint.fmpq(5, 3))
+    assert found.rel_accuracy_bits() > 200
+
+
 def test_a_kernel_with_a_tail_leaves_the_error_open_by_it():
     """2^-t against a 4^-t: |1 - a 2^-t| 2^-t; the tail beyond the window is 2^-2, phi's a 4^-3 / 3 * 4."""
     kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))

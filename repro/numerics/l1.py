@@ -312,13 +312,12 @@ def l1_error(
     phi = _phi(family, alpha, [*times, *starts])
     inside = sum((abs(kernel.ball(t) - p) for t, p in zip(times, phi, strict=False)), flint.arb(0))
     beyond = dot([abs(a) for a in alpha], family.tails(starts[0]))
-    exact = beyond < NOTHING
-    if not exact and _all_zeros_found(family, alpha, [*times, *starts], phi, zeros):
+    if not beyond < NOTHING and _all_zeros_found(family, alpha, [*times, *starts], phi, zeros):
         sums = [dot(alpha, family.tails(t)) for t in _split(family, alpha, starts)]
         pairs = itertools.pairwise([*sums, flint.arb(0)])
-        beyond, exact = sum((abs(a - b) for a, b in pairs), flint.arb(0)), True
-    if exact and tail == 0:
-        return inside + beyond
+        beyond = sum((abs(a - b) for a, b in pairs), flint.arb(0))
+        if tail == 0:
+            return inside + beyond
     return inside.union(inside + beyond + tail)
 
 

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 FLOOR_FACTOR = 10.0  # so high log y is known to 0.11: 0.02 in a slope over 5 octaves, were it last
-STAYS = 3.0  # a plateau falls by less: round-off in a maximum over a grid scatters about so much
+STAYS = 3.0  # a plateau falls by no more: round-off in a maximum over a grid scatters about so much
 WOULD_FALL = 12.0  # what the law before it must lose meanwhile: four times what may be scatter
 HEAD_POINTS, TAIL_POINTS = 4, 3  # a law that a slope can be read from; more than a coincidence
 STANDARD_ERRORS = 2.0  # of the mean of draws, allowed for by slope_of_means
