@@ -4,13 +4,13 @@
     file = "repro/numerics/plateau.py"
     function = "fit"
     line = "middle = int(np.argmin(residuals))"       # the line of the file, without its indent
-    change = ["argmin", "argmax"]                     # what the mutant replaces, and by what
+    changes = [["argmin", "argmax"]]                  # what mutants replace, and by what
     reason = "why no result can depend on it"
     finding = "wang2024/lemma-E.5"                    # if a statement needs less than it says
 
 A finding is checked in the claim of the statement that it names, and told in the ledger. An entry
-stands for the mutants of that line with that change; `place = 2` for the second of them only, from
-the left. One that stands for none any more (the code has changed) is an error: whoever
+stands for the mutants of that line with one of these changes; `place = 2` for the second place with
+that change only, from the left. One that stands for none any more (the code has changed) is an error: whoever
 changed the line has to look again.
 """
 
@@ -45,8 +45,8 @@ def read(folder: Path = FOLDER) -> list[Same]:
     found = []
     for path in sorted(folder.glob("*.toml")):
         for entry in tomllib.loads(path.read_text()).get("same", []):
-            before, after = entry.pop("change")
-            found.append(Same(before=before, after=after, **entry))
+            changes = entry.pop("changes")
+            found += [Same(before=before, after=after, **entry) for before, after in changes]
     return found
 
 
