@@ -24,6 +24,7 @@ from repro.mutants import (
     session,
 )
 from repro.mutants.reach import Reach
+from repro.mutants.reach import read as read_reach
 from repro.mutants.run import SNAPSHOT, Run, modules
 
 ROOT = Path(__file__).parent.parent
@@ -595,6 +596,21 @@ def test_a_claim_meets_some_mutants_of_what_it_runs_without_other_tests(project)
     assert "1 claims, 0 to try on 3" in on_its_own(project, 3), "more is known"
     claim.unlink()
     assert alone.read(project) == [], "a claim that is gone"
+
+
+def test_what_a_claim_imports_while_it_runs_is_not_what_it_executes(tmp_path):
+    """Claims import late: without care the first of their tests would execute whole modules."""
+    claim = ROOT / "claims/wang2024/test_finding_dot_product_constant.py"
+    program = (
+        "import sys; from pathlib import Path; from repro.mutants import reach; "
+        "root, folder, claim = map(Path, sys.argv[1:]); assert not reach.look(root, folder, claim)"
+    )
+    command = [sys.executable, "-c", program, str(ROOT), str(tmp_path), str(claim)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    found = read_reach(ROOT, tmp_path, [claim])
+    assert "repro/wang2024/pointer.py" in found.lines
+    assert "repro/wang2024/targets.py" not in found.lines, "it makes targets when it is imported"
+    assert found.imported["repro/wang2024/targets.py"]
 
 
 def test_every_claim_has_its_own_draw_and_always_the_same(project):

@@ -3,7 +3,8 @@
 Most mutants fall to a unit test long before a claim is run, which says nothing of the claim. So a
 few of those on lines that a claim executes are tried on that claim alone: always the same ones, the
 first by a digest of the claim's name and their key, so as good as drawn at random for each claim.
-Left out are those that are listed as no mistakes, those outside of functions, and what judges.
+Left out are those that are listed as no mistakes, what judges, and what runs when a module is
+imported, such as the targets of other claims.
 
 What is known of a claim is kept until the claim, or a module that it executes, changes.
 """
@@ -51,7 +52,8 @@ def drawn(places: Iterable[Place], known: reach.Reach, claim: str, count: int) -
 def _runs(known: reach.Reach, place: Place) -> bool:
     first, last = place.mutant.line, place.mutant.end_line
     by_test = known.lines.get(place.file, {}).values()
-    return place.inside and any(first <= n <= last for lines in by_test for n in lines)
+    runs = any(first <= n <= last for lines in by_test for n in lines)
+    return runs and not session.evaluated_at_import(place, known)
 
 
 def go(run: Run, paths: Sequence[Path], count: int) -> bool:

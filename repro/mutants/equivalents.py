@@ -10,8 +10,8 @@
 
 A finding is checked in the claim of the statement that it names, and told in the ledger. An entry
 stands for the mutants of that line with one of these changes; `place = 2` for the second place with
-that change only, from the left. One that stands for none any more (the code has changed) is an error: whoever
-changed the line has to look again.
+that change only, from the left. One that stands for none any more (the code has changed) is an
+error: whoever changed the line has to look again.
 """
 
 import tomllib

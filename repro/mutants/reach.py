@@ -9,8 +9,9 @@ What was seen of a file is kept until the file, or a module that it executes, ch
 """
 
 import hashlib
+import importlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def look(root: Path, folder: Path, path: Path) -> str | None:
     out = _place(root, folder, path)
     part = out.with_suffix(".part")
     out.parent.mkdir(parents=True, exist_ok=True)
-    ended = children.run([name], plugins=lambda: [_Watcher(root, part)])
+    ended = children.run([name], plugins=lambda: [_Watcher(root, part, _modules(root, path))])
     if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
         part.unlink(missing_ok=True)
         return ended.output
@@ -113,11 +114,18 @@ def look(root: Path, folder: Path, path: Path) -> str | None:
     return None
 
 
+def _modules(root: Path, path: Path) -> list[str]:
+    """The modules of the package that a test file can come to import."""
+    sources = [one.relative_to(root) for one in imports.closure(path, root) if one.suffix == ".py"]
+    ours = [one for one in sources if one.parts[0] == "repro" and not one.stem.startswith("__")]
+    return sorted(".".join(one.with_suffix("").parts) for one in ours)
+
+
 class _Watcher:
     """In the child: coverage's tracer, told which test is running."""
 
-    def __init__(self, root: Path, out: Path) -> None:
-        self._root, self._out = root, out
+    def __init__(self, root: Path, out: Path, modules: Sequence[str]) -> None:
+        self._root, self._out, self._modules = root, out, modules
         self._seconds: dict[str, float] = {}
 
     def pytest_configure(self) -> None:
@@ -128,6 +136,11 @@ class _Watcher:
             data_file=None, config_file=False, include=[f"{self._root}/*"], omit=omit
         )
         self._coverage.start()
+
+    def pytest_collection_finish(self) -> None:
+        """Import what claims import when they run: it is no test that executes a module's text."""
+        for name in self._modules:
+            importlib.import_module(name)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
