@@ -1,6 +1,7 @@
 """Mutants: every operator does what its table says, and a child sees the change and nobody else."""
 
 import ast
+import functools
 import json
 import os
 import signal
@@ -557,11 +558,14 @@ def test_a_run_that_is_killed_or_interrupted_leaves_nothing_running(how, project
     command = [sys.executable, "-m", "repro.mutants", "code_of_it.py"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=project, env=environment, **pipes) as process:
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # not in the background
+    with subprocess.Popen(
+        command, cwd=project, env=environment, preexec_fn=heard, **pipes
+    ) as process:
         began = project / "began"
         wait_until(lambda: began.exists() and began.read_text())
         process.send_signal(how)
-        said, complained = process.communicate()
+        said, complained = process.communicate(timeout=60)
     if how == signal.SIGINT:
         assert process.returncode == 130
         assert "interrupted: what is known is kept" in said
