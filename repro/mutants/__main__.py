@@ -3,7 +3,7 @@
     python -m repro.mutants repro/wang2024/moving.py
     python -m repro.mutants repro/numerics/plateau.py --tests tests/test_plateau.py --only sign
     python -m repro.mutants --budget 28800            everything, for eight hours; again: goes on
-    python -m repro.mutants --alone 16                what does each claim see by itself?
+    python -m repro.mutants --alone 8                 what does each claim see by itself?
 
 Without FILES everything that claims compute with. Each mutant meets the claims and tests that reach
 it, at smoke scale, from the fastest on, up to the first red one; one that takes far longer than the
