@@ -242,7 +242,7 @@ def markdown(report: Report) -> str:
     parts += ["## By claim\n", BY_CLAIM, f"All claims together: {report.alone}.\n"]
     parts += [_table(report.claims), "Not seen by a claim alone:\n"]
     parts += [
-        f"- {row.file}: " + "; ".join(f"{told_place(place)}" for place in row.missed)
+        f"- {row.file}: " + "; ".join(map(_missed, row.missed))
         for row in report.claims
         if row.missed
     ]
@@ -265,7 +265,7 @@ def markdown(report: Report) -> str:
     return "\n".join(parts) + "\n"
 
 
-def told_place(place: Place) -> str:
+def _missed(place: Place) -> str:
     one = place.mutant
     return f"{place.file}:{one.line}, `{one.before}` becomes `{one.after}`"
 
