@@ -12,7 +12,6 @@ pytest_plugins = ("repro.harness.plugin",)
 
 
 def pytest_claims_show(results: Results, artifacts: Path, changed: set[str] | None) -> None:
-    return  # until the report is typed
     from repro import report  # only where a page is made: it compiles the templates
 
     report.render(results, artifacts, changed)

@@ -6,16 +6,17 @@ The pages need no network and no script. The report judges nothing: it shows wha
 import contextlib
 import re
 from pathlib import Path
-from typing import Any
 
-from repro.files import DamagedFile, read_json, write_atomically
+from repro.files import DamagedFile, write_atomically
 from repro.report import benchmarks
 from repro.report.pages import Site, page, write_style
+from repro.results import codec
+from repro.results.types import Results, Run
 
 MUTANTS = "mutants.html"  # written by `make mutants`
 
 
-def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = None) -> Path:
+def render(results: Results, artifacts: Path, only: set[str] | None = None) -> Path:
     """Write artifacts/index.html and one page per claim; returns the path of index.html.
 
     `only` limits the claim pages to these ids; the index is always written, and last, so that a
@@ -41,11 +42,10 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     return index
 
 
-def _headers(results: dict[str, Any], artifacts: Path) -> dict[str, dict[str, Any]]:
+def _headers(results: Results, artifacts: Path) -> dict[str, Run]:
     """Of the earlier runs that measured what is shown, as far as they are there."""
-    runs = {str(claim.get("run")) for claim in results.get("claims", [])}
-    found: dict[str, dict[str, Any]] = {}
-    for run in filter(re.compile(r"[\w-]+").fullmatch, runs):
+    found: dict[str, Run] = {}
+    for run in filter(re.compile(r"[\w-]+").fullmatch, {str(one.run) for one in results.claims}):
         with contextlib.suppress(FileNotFoundError, DamagedFile):
-            found[run] = read_json(artifacts / "runs" / f"{run}.json")
+            found[run] = codec.read(Run, artifacts / "runs" / f"{run}.json")
     return found

@@ -3,17 +3,21 @@
 It matters when a verdict, the state of a test or a kind of evidence is another, when a check has
 another outcome or another limit, a number is none any more, something that was shown is shown no
 more, or the two runs had another scale, seed or device. A number that moved within its limits does
-not matter; it is told with how far it moved. Limits that are computed may move a little. Times,
-versions, machines and paths are not compared.
+not matter; it is told with how far it moved. Limits that are computed may move a little. A check
+or number that was renamed is found again by its place in its test. Times, versions, machines and
+paths are not compared.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from repro.results.types import Check, Number, Result, Results
+
 LITTLE = 1e-3  # of a computed limit: more than rounding elsewhere does to it
 TIMES = ("RUN TIME",)  # columns of tables that hold times
+SETTINGS = ("scale", "seed", "device")
 
 
 @dataclass(frozen=True)
@@ -30,151 +34,144 @@ class Difference:
         return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in told)
 
 
-SETTINGS = ("scale", "seed", "device")
-KEYS = ("schema", "title", "run", "messages", "papers", "coverage", "claims")  # of a results.json
-
-
-def settings(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    """What the runs were asked for; numbers of other settings are other numbers."""
-    before, after = (run.get("run") or {} for run in (old, new))
-    return [
-        Difference("the run", key, before.get(key), after.get(key), matters=True)
+def differences(old: Results, new: Results) -> list[Difference]:
+    found = [
+        Difference("the run", key, before, after, matters=True)
         for key in SETTINGS
-        if before.get(key) != after.get(key)
+        if (before := getattr(old.run, key)) != (after := getattr(new.run, key))
     ]
-
-
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    before, after = ({claim["id"]: claim for claim in run["claims"]} for run in (old, new))
-    found = []
+    before, after = ({claim.id: claim for claim in run.claims} for run in (old, new))
     for id in dict.fromkeys([*before, *after]):
         if id in before and id in after:
             found += _of_claim(before[id], after[id])
         else:
-            states = ("there", "gone") if id in before else ("not there", "there")
-            found.append(Difference(id, "the claim", *states, matters=id in before))
+            found.append(_one_sided(id, "the claim", there_before=id in before))
     return found
 
 
-def defect(results: Mapping[str, Any]) -> str:
-    """What keeps an object from being a results.json, or nothing."""
-    if unknown := sorted(set(results) - set(KEYS)):  # also a checksum whose name was damaged
-        return f"{unknown[0]!r} is no part of it"
-    claims = results.get("claims")
-    if not isinstance(claims, list):
-        return "'claims' is missing or not a list"
-    if not isinstance(results.get("run", {}), dict):
-        return "'run' is not an object"
-    ids: set[str] = set()
-    for place, claim in enumerate(claims, start=1):
-        if not isinstance(claim, dict) or not _has_words(claim, "id", "verdict"):
-            return f"claim number {place} has no 'id' or no 'verdict'"
-        if claim["id"] in ids:
-            return f"{claim['id']!r} is there twice"
-        ids.add(claim["id"])
-        for key in ("checks", "controls", "table", "counterexamples", "tests", "figures"):
-            entries = claim.get(key, [])
-            if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-                return f"{key!r} of {claim['id']!r} is not a list of objects"
-        for test in claim.get("tests", []):
-            if not _has_words(test, "test") or not isinstance(test.get("records") or {}, dict):
-                return f"a test of {claim['id']!r} has no name, or odd records"
-    return ""
+def _one_sided(id: str, what: str, *, there_before: bool) -> Difference:
+    states = ("there", "gone") if there_before else ("not there", "there")
+    return Difference(id, what, *states, matters=there_before)
 
 
-def _has_words(entry: Mapping[str, Any], *keys: str) -> bool:
-    return all(isinstance(entry.get(key), str) for key in keys)
-
-
-def _of_claim(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
+def _of_claim(old: Result, new: Result) -> Iterator[Difference]:
     for key in ("verdict", "solid", "evidence"):
-        if old.get(key) != new.get(key):
-            yield Difference(old["id"], key, old.get(key), new.get(key), matters=True)
-    for label, values in KINDS.items():
-        before, after = values(old), values(new)
+        before, after = getattr(old, key), getattr(new, key)
+        if before != after:
+            yield Difference(old.id, key, before, after, matters=True)
+    for label, entries in KINDS.items():
+        before, after = entries(old), entries(new)
+        renamed = _renamed(before, after)
         for name in dict.fromkeys([*before, *after]):
-            if name in before and name in after:
-                yield from _of_entry(old["id"], name, before[name], after[name])
-            else:
-                states = ("there", "gone") if name in before else ("not there", "there")
+            other = renamed.get(name, name)
+            if name in before and other in after:
+                yield from _of_entry(old.id, other, before[name].values, after[other].values)
+            elif name in before or name not in renamed.values():
                 what = f"{label} {name}"
-                yield Difference(old["id"], what, *states, matters=name in before)
+                yield _one_sided(old.id, what, there_before=name in before)
 
 
-def _of_entry(
-    id: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]
-) -> Iterator[Difference]:
-    """Of a number only the value may move; its outcome and its limits may not."""
-    for key in old.keys() | new.keys():
-        if old.get(key) != new.get(key):
-            what = name if key == "value" else f"{name}, {key}"
-            if key == "value":
-                matters = _is_number(old[key]) and not _is_number(new[key])
-            else:
-                matters = not _nearly(old.get(key), new.get(key))
-            yield Difference(id, what, old.get(key), new.get(key), matters=matters)
+@dataclass(frozen=True)
+class Entry:
+    """Something of a claim by its name: its value may move, what else it says may not."""
+
+    values: dict[str, Any]
+    test: str = ""
 
 
-Entries = dict[str, dict[str, Any]]
+Entries = dict[str, Entry]
 
 
-def _checks(claim: Mapping[str, Any]) -> Entries:
-    found: Entries = {}
-    for check in [*claim.get("checks", ()), *claim.get("controls", ())]:
-        setting = json.dumps(check.get("params") or {}, sort_keys=True)
-        name = f"{check.get('test')}: {check.get('name')} {setting}"
-        limits = {key: check.get(key) for key in ("ok", "relation", "allowed", "tolerance")}
-        found[_apart(name, found)] = {"value": check.get("measured"), **limits}
-    return found
-
-
-def _cells(claim: Mapping[str, Any]) -> Entries:
-    found: Entries = {}
-    for cell in claim.get("table", ()):
-        if cell.get("column") not in TIMES:
-            name = _apart(f"{cell.get('row')}, {cell.get('column')}", found)
-            found[name] = {"value": cell.get("ours"), "paper": cell.get("paper")}
-    return found
-
-
-def _examples(claim: Mapping[str, Any]) -> Entries:
-    found: Entries = {}
-    for example in claim.get("counterexamples", ()):
-        name = _apart(str(example.get("refutes")), found)
-        found[name] = {key: example.get(key) for key in ("measured", "relation", "expected")}
-    return found
-
-
-def _records(claim: Mapping[str, Any]) -> Entries:
+def _renamed(before: Entries, after: Entries) -> dict[str, str]:
+    """Old name -> new one, of entries that a test has under another name in the same order."""
+    left: dict[str, list[str]] = {}
+    for name, entry in after.items():
+        if name not in before and entry.test:
+            left.setdefault(entry.test, []).append(name)
+    gone: dict[str, list[str]] = {}
+    for name, entry in before.items():
+        if name not in after and entry.test:
+            gone.setdefault(entry.test, []).append(name)
     return {
-        f"{test['test']}: recorded {name}": {"value": value}
-        for test in claim.get("tests", ())
-        for name, value in (test.get("records") or {}).items()
+        old: new
+        for test, names in gone.items()
+        if len(names) == len(left.get(test, ()))
+        for old, new in zip(names, left[test], strict=True)
     }
 
 
-def _tests(claim: Mapping[str, Any]) -> Entries:
+def _of_entry(id: str, name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+    """Of a number only the value may move; its outcome and its limits may not."""
+    for key in old.keys() | new.keys():
+        before, after = old.get(key), new.get(key)
+        if before != after:
+            moves = key == "value"
+            matters = (
+                _is_number(before) and not _is_number(after)
+                if moves
+                else not _nearly(before, after)
+            )
+            what = name if moves else f"{name}, {key}"
+            yield Difference(id, what, before, after, matters=matters)
+
+
+def _checks(claim: Result) -> Entries:
     found: Entries = {}
-    for test in claim.get("tests", ()):
-        found[_apart(test["test"], found)] = {"state": test.get("state")}
+    for check in claim.every_check():
+        limits = {key: getattr(check, key) for key in ("ok", "relation", "allowed", "tolerance")}
+        name = _apart(_at(check.test, check), found)
+        found[name] = Entry({"value": check.measured, **limits}, check.test)
     return found
 
 
-def _figures(claim: Mapping[str, Any]) -> Entries:
-    return {str(figure.get("svg")): {} for figure in claim.get("figures", ())}
+def _numbers(claim: Result) -> Entries:
+    found: Entries = {}
+    for test in claim.tests:
+        for number in test.numbers:
+            found[_apart(_at(test.test, number), found)] = Entry({"value": number.value}, test.test)
+    return found
 
 
-KINDS = {
+def _at(test: str, one: Check | Number) -> str:
+    return f"{test}: {one.name} {json.dumps(one.params, sort_keys=True)}"
+
+
+def _cells(claim: Result) -> Entries:
+    found: Entries = {}
+    for cell in claim.cells:
+        if cell.column not in TIMES:
+            name = _apart(f"{cell.row}, {cell.column}", found)
+            found[name] = Entry({"value": cell.ours, "paper": cell.paper})
+    return found
+
+
+def _examples(claim: Result) -> Entries:
+    found: Entries = {}
+    for example in claim.counterexamples:
+        values = {key: getattr(example, key) for key in ("measured", "relation", "expected")}
+        found[_apart(example.refutes, found)] = Entry(values, example.test)
+    return found
+
+
+def _tests(claim: Result) -> Entries:
+    return {test.test: Entry({"state": test.state}) for test in claim.tests}
+
+
+def _figures(claim: Result) -> Entries:
+    return {figure.svg: Entry({}) for figure in claim.figures}
+
+
+KINDS: dict[str, Callable[[Result], Entries]] = {
     "test": _tests,
     "check": _checks,
     "cell": _cells,
     "counterexample": _examples,
-    "number": _records,
+    "number": _numbers,
     "figure": _figures,
 }
 
 
-def _apart(name: str, taken: Mapping[str, Any]) -> str:
+def _apart(name: str, taken: Entries) -> str:
     """The same name may come several times in a loop of a test."""
     number = 1
     while name in taken:
