@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from repro.files import DamagedFile, read_json, write_atomically
-from repro.report import benchmarks
-from repro.report.pages import Site, page, write_style
+from repro.report.pages import Site, write_style
 
-MUTANTS = "mutants.html"  # written by `make mutants`
+WORKSHOP = ("mutants.html", "benchmarks.html")  # pages that others may have left beside ours
 
 
 def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = None) -> Path:
@@ -32,11 +31,8 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     if only is None:
         write_atomically(artifacts / "errata.html", site.errata())
         write_atomically(artifacts / "open.html", site.left_open())
-        if measured := benchmarks.read(artifacts):
-            shown = page("benchmarks.html", **benchmarks.page_values(measured))
-            write_atomically(artifacts / benchmarks.PAGE, shown)
     index = artifacts / "index.html"
-    others = {name for name in (MUTANTS, benchmarks.PAGE) if (artifacts / name).exists()}
+    others = {name for name in WORKSHOP if (artifacts / name).exists()}
     write_atomically(index, site.index(others))
     return index
 

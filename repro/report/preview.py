@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from repro import files
-from repro.report import MUTANTS, benchmarks, render
+from repro.report import render
 
 SCHEMA = 1  # of results.json
 
@@ -16,7 +16,4 @@ def preview(reference: Path, folder: Path) -> Path:
         (folder / figure["svg"]).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(reference / figure["svg"], folder / figure["svg"])
         figure["png"] = None
-    for name in (benchmarks.FILE, MUTANTS):
-        if (reference / name).exists():
-            shutil.copyfile(reference / name, folder / name)
     return render(results, folder)
