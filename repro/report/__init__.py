@@ -8,12 +8,11 @@ import re
 from pathlib import Path
 
 from repro.files import DamagedFile, write_atomically
-from repro.report import benchmarks
-from repro.report.pages import Site, page, write_style
+from repro.report.pages import Site, write_style
 from repro.results import codec
 from repro.results.types import Results, Run
 
-MUTANTS = "mutants.html"  # written by `make mutants`
+WORKSHOP = ("mutants.html", "benchmarks.html")  # pages that others may have left beside ours
 
 
 def render(results: Results, artifacts: Path, only: set[str] | None = None) -> Path:
@@ -33,11 +32,8 @@ def render(results: Results, artifacts: Path, only: set[str] | None = None) -> P
     if only is None:
         write_atomically(artifacts / "errata.html", site.errata())
         write_atomically(artifacts / "open.html", site.left_open())
-        if measured := benchmarks.read(artifacts):
-            shown = page("benchmarks.html", **benchmarks.page_values(measured))
-            write_atomically(artifacts / benchmarks.PAGE, shown)
     index = artifacts / "index.html"
-    others = {name for name in (MUTANTS, benchmarks.PAGE) if (artifacts / name).exists()}
+    others = {name for name in WORKSHOP if (artifacts / name).exists()}
     write_atomically(index, site.index(others))
     return index
 

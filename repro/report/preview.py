@@ -4,7 +4,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from repro.report import MUTANTS, benchmarks, render
+from repro.report import render
 from repro.results import codec
 
 
@@ -16,7 +16,4 @@ def preview(reference: Path, folder: Path) -> Path:
             (folder / figure.svg).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(reference / figure.svg, folder / figure.svg)
         claim.figures = [replace(figure, png="") for figure in claim.figures]
-    for name in (benchmarks.FILE, MUTANTS):
-        if (reference / name).exists():
-            shutil.copyfile(reference / name, folder / name)
     return render(results, folder)
