@@ -19,7 +19,8 @@ import sys
 import time
 from pathlib import Path
 
-from repro import files, licences, prefetch, report
+from repro import files, licences, report
+from repro.cluster import prefetch
 from repro.harness import differences, process, progress, provenance, records, schedule
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
@@ -31,7 +32,7 @@ from repro.report.preview import preview
 def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["prefetch"]:
-        return prefetch.main(words[1:])
+        return make_trainings(words[1:])
     parser = argparse.ArgumentParser(
         prog="python -m repro",
         description=__doc__,
@@ -85,6 +86,18 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:  # a folder that cannot be written, a name that is none
         print(error, file=sys.stderr)
         return 1
+
+
+def make_trainings(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m repro prefetch",
+        description=prefetch.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--project", type=Path, default=Path(), metavar="FOLDER")
+    prefetch.add_options(parser)
+    options, rest = parser.parse_known_args(words)
+    return prefetch.run(Project(options.project.resolve()), options, rest)
 
 
 def rebuild(results: Results) -> int:

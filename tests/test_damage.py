@@ -14,7 +14,8 @@ from battle import FEW, digest, slot_of, train
 from demo import Demo
 from reliability import FULL, keep
 
-from repro import __main__, files, prefetch
+from repro import __main__, files
+from repro.cluster import listing
 from repro.harness import provenance
 from repro.harness.journal import Journal
 from repro.harness.project import ClaimTest, Project
@@ -250,7 +251,7 @@ def test_a_damaged_entry_makes_a_readonly_run_red_and_prefetch_makes_it_anew(dem
     assert "to set it aside and train it anew: run without --store-mode readonly" in done.stdout
     verdicts = [demo.result(id)["verdict"] for id in ("lemma-1", "lemma-2")]
     assert verdicts == ["error", "not-run"]
-    missing = prefetch.asked_in_vain(demo.artifacts)
+    missing = listing.from_records(demo.artifacts)
     assert entry.key in {one.key for one in missing}
     assert len(missing) == 2
 
