@@ -21,9 +21,11 @@ from pathlib import Path
 
 from repro import files, licences, report
 from repro.cluster import prefetch
+from repro.data.errors import BadData
+from repro.data.sets import Registry, UnknownData
 from repro.harness import differences, process, progress, provenance, records, schedule
+from repro.harness.configured import project_in
 from repro.harness.ledger import LedgerError
-from repro.harness.project import Project
 from repro.harness.results import SCHEMA, Results
 from repro.report import readme
 from repro.report.preview import preview
@@ -62,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(words)
     if len(options.files) != (2 if options.command == "diff" else 0):
         parser.error("diff takes two results.json" if options.command == "diff" else "no FILE here")
-    project = Project(options.project.resolve())
+    project = project_in(options.project.resolve())
     artifacts = options.artifacts or project.root / project.artifacts
     try:
         if options.command == "watch":
@@ -97,7 +99,7 @@ def make_trainings(words: list[str]) -> int:
     parser.add_argument("--project", type=Path, default=Path(), metavar="FOLDER")
     prefetch.add_options(parser)
     options, rest = parser.parse_known_args(words)
-    return prefetch.run(Project(options.project.resolve()), options, rest)
+    return prefetch.run(project_in(options.project.resolve()), options, rest)
 
 
 def rebuild(results: Results) -> int:
@@ -194,35 +196,42 @@ def show_list(results: Results) -> int:
 
 
 def fetch_data(results: Results) -> int:
-    """Fetch the data sets that the ledger names, and say which statements need them."""
-    from repro.data import sets
-    from repro.data.errors import BadData
+    """Fetch the sets that the project registers; one that fails does not keep the others away."""
+    project = results.project
+    registry = Registry(project.data, project.root / project.data_folder)
+    needs = _needs(results, registry)
+    if not needs:
+        print("this project registers no data set: Project(data=...) in its conftest.py does")
+    failed = [name for name, ids in needs.items() if not _fetched(registry, name, ids)]
+    return 1 if failed else 0
 
-    needs: dict[str, list[str]] = {}
+
+def _needs(results: Results, registry: Registry) -> dict[str, list[str]]:
+    """The registered sets, with the statements that the ledger says need them."""
+    needs: dict[str, list[str]] = {one.name: [] for one in registry}
     for statement in results.ledger.statements.values():
         for name in filter(None, (part.strip() for part in statement.data.split(","))):
-            needs.setdefault(name, []).append(
-                statement.id + (" (pending)" if statement.pending else "")
-            )
-    for name, ids in sorted(needs.items()):
+            try:
+                needs[registry[name].name].append(statement.id)
+            except UnknownData as error:
+                raise LedgerError(f"entry {statement.id}: field 'data': {error}") from None
+    return needs
+
+
+def _fetched(registry: Registry, name: str, ids: list[str]) -> bool:
+    if ids:
         print(f"{name}: for {', '.join(ids)}")
-    if unknown := sorted(set(needs) - set(sets.SETS)):
-        known = ", ".join(sets.SETS)
-        raise LedgerError(
-            f"entry {needs[unknown[0]][0]}: field 'data': no set {unknown[0]!r} (known: {known})"
-        )
-    root = results.project.root / results.project.data
     try:
-        sets.fetch(root, sorted(needs), lambda line: print(line, flush=True))
+        registry.fetch(name, lambda line: print(line, flush=True))
     except BadData as error:
-        print(f"{error}\nWhat was fetched of this set is removed: make data again begins it anew.")
-        return 1
+        print(f"{error}\nWhat was fetched of this set is removed: the same command begins it anew.")
     except (RuntimeError, OSError) as error:
         print(error)
-        if kept := ", ".join(file.name for file in sets.kept(root)):
-            print(f"What has arrived is kept ({kept}): make data again goes on from there.")
-        return 1
-    return 0
+        if kept := ", ".join(file.name for file in registry.unfinished()):
+            print(f"What has arrived is kept ({kept}): the same command goes on from there.")
+    else:
+        return True
+    return False
 
 
 def take_snapshot(results: Results) -> int:

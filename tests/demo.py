@@ -11,10 +11,11 @@ from pathlib import Path
 
 CONFTEST = """
 from pathlib import Path
+from repro.data.catalogue import CIFAR10
 from repro.harness import Project
 
 def pytest_claims_project():
-    return Project(root=Path(__file__).parent)
+    return Project(root=Path(__file__).parent, data=[CIFAR10])
 """
 PYPROJECT = """
 [tool.pytest]
