@@ -12,7 +12,9 @@ DEAREST = 10
 FUNCTIONS = 5  # kept of each claim: those in which it spends most
 LARGEST = 5  # claims that take most memory
 WAITING = "repro/training/store.py: Store._hold"  # for a training that another worker makes
-WITHOUT_DATA = "needs make data"  # what a test says that is not run for want of a data set
+WITHOUT_DATA = (
+    "needs python -m repro data"  # what a test says that is not run for want of a data set
+)
 
 KINDS = {  # by what the names of their functions begin with
     "trained networks, judged again": (

@@ -425,7 +425,11 @@ def test_tests_without_training_or_data_are_left_out():
         return {"store": [{"reason": reason}], "message": message}
 
     whole = [test(), test(message="needs --scale paper")]
-    lacking = [test("missing"), test("damaged"), test(message="needs make data (cifar-10)")]
+    lacking = [
+        test("missing"),
+        test("damaged"),
+        test(message="needs python -m repro data (cifar-10)"),
+    ]
     assert of_claims.left_out([{"tests": whole}]) == 0
     assert of_claims.left_out([{"tests": whole}, {"tests": lacking}]) == 3
 
