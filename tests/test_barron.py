@@ -120,18 +120,6 @@ def test_edges_and_cells_agree_in_the_plane(positive, m):
         assert cells.upper <= 1.0011 * cells.lower
 
 
-def test_the_error_in_space_against_all_candidates():
-    """On a face the network is linear between lines; an extreme error is at a crossing of two
-    lines (or the border), on a line where the slopes agree, or in a cell where the gradients do:
-    the last two are approached by a fine grid around the best crossing."""
-    network = barron.norm_network(3, 7, np.random.default_rng(3))
-    crossings = [np.cross(u, v) for u in network.b for v in network.b]
-    points = np.array([p / np.abs(p).max() for p in crossings if np.abs(p).max() > 1e-9])
-    best = error(network, np.concatenate([points, barron.surface(3, 1 / 200)])).max()
-    lower, upper = barron.on_cells(network, close=0.002)
-    assert lower * 0.999 <= best <= upper
-
-
 def test_the_positive_cube_is_part_of_the_whole():
     network = barron.norm_network(3, 20, np.random.default_rng(0))
     part, whole = (barron.sup_error(network, 1.0, positive=p) for p in (True, False))
@@ -177,13 +165,6 @@ def test_the_best_network_of_the_plane(m):
     assert found == pytest.approx(least, rel=1e-4)
     drawn = barron.norm_network(2, m, np.random.default_rng(m))
     assert error(drawn, circle).max() > least
-
-
-def test_best_weights_are_not_worse():
-    y, network = barron.surface(3, 1 / 6), barron.norm_network(3, 20)
-    fitted = barron.with_best_weights(network, y)
-    assert error(fitted, y).max() < error(network, y).max()
-    assert np.array_equal(fitted.b, network.b)
 
 
 def test_the_sampling_bound_grows_with_domain_and_dimension():

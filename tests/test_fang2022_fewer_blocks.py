@@ -29,15 +29,6 @@ def through(blocks, Z):
 # --- one score, many products --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_the_position_scores_are_0_on_the_diagonal_and_minus_c_off_it(n):
-    rows = Layout(n, 3)
-    block = few.products_block(rows, 0, 0, [], 7)
-    Z = rows.tokens(rationals([0] * n))
-    alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
-    assert (alpha == -7 * (1 - np.eye(n, dtype=int))).all()
-
-
 @pytest.mark.parametrize("h", [0, 2, -3])
 def test_every_move_is_multiplied_by_the_score_and_the_rest_stays(h):
     rows = Layout(3, 4)

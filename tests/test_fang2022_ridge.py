@@ -7,7 +7,7 @@ import pytest
 
 from repro.fang2022 import polynomials, ridge
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, rationals, to_float
+from repro.numerics.exact import rational, rationals
 
 ROOT = math.sqrt(0.5)
 
@@ -113,14 +113,6 @@ def test_exponents_come_in_order():
     assert polynomials.exponents_up_to(2, 1) == [(0, 0), (1, 0), (0, 1)]
     assert polynomials.dimension(10, 5) == 2002
     assert polynomials.bombieri((2, 1, 0)) == rational("1/3")
-
-
-def test_a_polynomial_in_floating_point_is_that_in_rationals():
-    import torch
-
-    Q = Polynomial(3, {(0, 0, 0): "1/4", (1, 0, 2): "-3/2", (0, 3, 0): 5, (1, 1, 1): 1})
-    x = torch.tensor([[1.5, -2.0, 0.5], [0.0, 1.0, 3.0]], dtype=torch.float64)
-    assert Q(x).tolist() == to_float(Q(rationals(x.numpy()))).tolist() == [-41.8125, 5.25]
 
 
 def test_a_constant_has_its_value_at_every_point():

@@ -33,17 +33,6 @@ def shapes(model):
     return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
 
 
-def test_the_sizes_of_equation_5():
-    found = shapes(learner.untrained(SPEC))
-    assert {name: found[name] for name in ("W_Q", "W_K", "W_V")} == {
-        "W_Q": (2, 4), "W_K": (2, 4), "W_V": (3, 4),
-    }  # fmt: skip
-    layers = [(8, 1), (8, 8), (4, 8)]
-    names = ("first", "hidden_1", "last")
-    assert [found[f"f.{name}.weight"] for name in names] == layers
-    assert [found[f"F.{name}.weight"] for name in names] == [(8, 3), (8, 8), (1, 8)]
-
-
 def test_the_printed_sizes():
     """Width 128, depth 3, n = d_v = 32."""
     found = shapes(learner.Learner(Mean(), learner.Shape()))

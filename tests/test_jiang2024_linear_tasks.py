@@ -63,11 +63,6 @@ def test_standardised_outputs_have_mean_0_and_variance_1_over_sequences_and_time
     assert apart.abs().max() < 1e-14
 
 
-def test_another_order_is_refused():
-    with pytest.raises(ValueError, match="have the orders given, exchanged, reversed, not sorted"):
-        LinearTask(Exponential(), order="sorted")
-
-
 def test_matrices_are_copies():
     task = LinearTask(Exponential(), tau=3)
     task.matrix()[:] = 0
@@ -152,14 +147,6 @@ def test_training_improves_every_member_and_judges_it_as_the_last_loss_does(offs
         assert error == pytest.approx(curve[-1], rel=0.3)  # one more step of Adam
 
 
-def test_members_do_not_touch_each_other():
-    spec = small()
-    alone = replace(spec, members=spec.members[1:])
-    both, one = (trained_recurrent.train(s, Workspace()).numbers for s in (spec, alone))
-    expected = pytest.approx(one["mean square errors"][0], rel=1e-3)  # float32, 40 steps
-    assert both["mean square errors"][1] == expected
-
-
 def test_steps_and_kernel_agree_within_the_derived_bound_and_the_bound_is_not_idle():
     spec = small(offsets=True)
     rnn = trained_recurrent.trained(spec, trained_recurrent.train(spec, Workspace()))[0]
@@ -179,9 +166,3 @@ def test_a_cell_is_told_by_seeds_range_and_part_of_the_variance():
     assert comparison.parts([1 / 12, 1 / 6, 0.0], tasks) == pytest.approx([1, 2, 0], abs=ROUNDED)
     expected = "3 seeds: from 0.25 to 1; of the variance 6"
     assert comparison.told([1.0, 0.25, 0.5], tasks) == expected
-
-
-def test_every_network_has_its_number_as_seed():
-    tasks = [LinearTask(Uniform(seed), tau=8) for seed in (7, 8)]
-    assert [spec.seed for spec in comparison.SMALL.attention(tasks)] == [0, 1]
-    assert comparison.SMALL.recurrent(tasks).members == tuple(zip(tasks, (0, 1), strict=True))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from repro.jiang2024 import complexity, couplings, encodings, floors, rate
-from repro.numerics import lowrank, pod, rates
+from repro.numerics import lowrank, pod
 from repro.numerics.exact import rational, rationals, to_float
 from repro.numerics.polylogarithms import fourier_sums
 
@@ -106,13 +106,6 @@ def test_alpha_1_where_no_two_sines_agree():
     assert abs(waves - math.log(3) / 2) < (2 + 2 / math.sqrt(3)) / 1001
 
 
-def test_bad_couplings_are_named():
-    with pytest.raises(ValueError, match="key = 'tan'"):
-        couplings.Coupling(couplings.powers(2, 2), "tan")
-    with pytest.raises(ValueError, match="alpha > 1"):
-        couplings.infinite_tails(1, 3)
-
-
 # Constructions
 
 
@@ -199,19 +192,6 @@ def test_ridge_of_all_waves():
     S = math.pi**2 / 6 - 1 - 1 / 4
     kept = to_float(rate.endless_ridge(coupling, 2, 3))
     assert kept == pytest.approx([1 + S / 4.5, 1 / 4 + S / 4.5])
-
-
-def test_slope_of_means_allows_for_tails_that_all_points_share():
-    """y = x^-2 times a heavy-tailed factor, larger for larger x, the same draws at every x."""
-    rng, x = np.random.default_rng(0), np.array([32, 64, 128, 256, 512])
-    covered = plain = 0
-    for _ in range(100):
-        heavy, powers = rng.exponential(1, (400, 1)), 2 + 0.2 * np.log2(x / 32)
-        draws = x**-2.0 * heavy**powers / [math.gamma(1 + p) for p in powers]  # of mean x^-2
-        covered += rates.slope_of_means(x, draws).contains(-2)
-        plain += rates.slope(x, draws.mean(0)).contains(-2)
-    assert covered >= 80
-    assert plain <= covered - 20
 
 
 # Bounds and floors
@@ -368,26 +348,6 @@ def test_floors_of_a_pair_among_more_tokens_by_hand():
     assert float(large.mean_square_bound(m)) == pytest.approx(256 * (sigma[m:] ** 2).sum())
 
 
-def test_outputs_of_a_pair_among_more_tokens():
-    """H_1 is the logistic function of rho - log(tau - 1), all others are 1/tau; and no coupling of
-    rank m tried has a smaller mean square than the floor: truncations, also moved in their rows."""
-    pair = floors.Pair(2, 9, "1/16", tau=4)
-    x = encodings.shifted(torch.tensor(np.random.default_rng(0).random((4000, 4, 1))))
-    H, logits = pair.target()(x), pair.target().logits(x)
-    expected = torch.sigmoid(logits[:, 0, 3] - math.log(3))
-    assert H[:, 0].numpy() == pytest.approx(expected.numpy(), abs=ROUNDED)
-    assert H[:, 1:].numpy() == pytest.approx(0.25, abs=ROUNDED)
-    assert logits[:, :, :3].abs().max() == logits[:, 1:].abs().max() == 0
-    for m in (1, 3, 5):
-        found = [(H - pair.truncated(k)(x))[:, 0].square().mean().item() for k in (m, m + 1)]
-        assert float(pair.mean_square_floor(m)) < min(found)
-        assert found[0] < float(pair.mean_square_bound(m))
-    with pytest.raises(ValueError, match="tau >= 2 tokens, got tau = 1"):
-        floors.Pair(2, 9, tau=1)
-    with pytest.raises(ValueError, match="for tau = 2, got tau = 4"):
-        pair.rank_one(0.1)
-
-
 def test_floors_of_all_waves_by_hand():
     """What is beyond the grid is taken off; with next to nothing beyond, it is the finite pair."""
     n, m = 9, 2
@@ -413,15 +373,6 @@ def test_all_waves_of_a_pair_are_the_limit_of_finitely_many():
     kept = finite.truncated(4).logits(x)[0, 0, 1].item()
     u, v = (finite.bases(flint.fmpq(k, 10))[:4] for k in (3, 6))
     assert kept == pytest.approx(float((finite.sigma[:4] * u * v).sum()), abs=ROUNDED)
-
-
-def test_floors_of_a_pair_refuse_small_alpha():
-    pair = floors.Pair("7/4", 9)
-    assert pair.mean_square_floor(2) > 0
-    with pytest.raises(ValueError, match="L1 error is proved for alpha >= 2, got alpha = 7/4"):
-        pair.mean_floor(2)
-    with pytest.raises(ValueError, match="mean square error is proved for alpha >= 3/2"):
-        floors.Pair("4/3", 9).mean_square_floor(2)
 
 
 def test_pair_in_floats_and_its_coupling_of_rank_one():
@@ -516,25 +467,7 @@ def test_floors_of_complexities_by_hand():
         complexity.joint_floor(1, 2, "3/4")
 
 
-def test_spectrum_of_a_narrow_coupling():
-    """Of the hat of width 1/8 on a circle, from 4096 points: eta sinc^2, twice from j = 1 on."""
-    x = np.arange(4096) / 4096
-    hat = np.maximum(1 - 8 * np.minimum(x, 1 - x), 0)
-    values = np.fft.fft(hat).real / 4096
-    assert values[:12] == pytest.approx(np.sinc(np.arange(12) / 8) ** 2 / 8, abs=1e-6)
-
-
 # POD
-
-
-def test_gauss_integrates_polynomials():
-    x, w = pod.gauss(3, 2)
-    assert float(sum(a * t**3 for t, a in zip(x, w, strict=True))) == pytest.approx(1 / 4)
-
-
-def test_smooth_error_by_hand():
-    """2 cells, q = 3: h/4 = 1/8, so that E = 2 8^-3 / 3! (6 + 12), and twice that."""
-    assert float(pod.smooth_error(2, 3, (6, 12))) == pytest.approx(2 * 2 / 512 * 3)
 
 
 def test_minimum_error_against_a_fine_quadrature():
@@ -549,17 +482,3 @@ def test_minimum_error_against_a_fine_quadrature():
     assert float(pod.minimum_error(4, 2)) == pytest.approx(math.sqrt(square) / 8, rel=1e-3)
     with pytest.raises(ValueError, match="q >= 2"):
         pod.minimum_error(4, 1)
-
-
-def test_singular_values_of_a_known_matrix():
-    A = flint.arb_mat([[3, 0], [4, 5]])
-    values = pod.singular_values(A)[0]
-    assert values[0].overlaps(flint.arb(45).sqrt())
-    assert values[1].overlaps(flint.arb(5).sqrt())
-    assert all(value.rad() < 1e-12 for value in values)
-
-
-def test_tail_of_a_product():
-    found = pod.decompose(lambda u, v: 3 * (2 * u).sin_pi() * v, 1, 24, flint.arb("1e-12"))
-    assert found.tail(0).overlaps(flint.arb(9) / 6)
-    assert abs(float(found.tail(1))) < 1e-10

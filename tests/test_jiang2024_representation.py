@@ -1,7 +1,5 @@
 """Representations (8), superpositions, pieces and the spectrum of D.3: parts, and bad input."""
 
-import itertools
-from fractions import Fraction
 
 import flint
 import numpy as np
@@ -41,22 +39,6 @@ def test_weights_by_position():
     for first_row in (["1", "1"], ["1/2", "1/2"]):  # one wrong row is enough
         with pytest.raises(ValueError, match="rows of sum 1"):
             representation.by_position(rationals([first_row, [1, 1]]))
-
-
-def test_the_gap_is_the_least_distance_of_the_images():
-    """On a grid of places, against its formula; and `spread` makes it 1."""
-    rng = np.random.default_rng(3)
-    w = rationals(rng.integers(1, 12, (3, 3)))
-    w = w / w.sum(-1, keepdims=True)
-    a, grid = rational("1/2"), [flint.fmpq(k, 4) for k in range(5)]
-    b = representation.spread(w, a)
-    assert representation.gap(w, a, b) == 1
-    least = []
-    for t, other in itertools.permutations(range(3), 2):
-        for z in itertools.product(grid, repeat=3):
-            read = (w[t] / w[other] * (a + b * np.array(z)) - a) / b
-            least.append(max(max(-v, v - 1, rational(0)) for v in read))
-    assert min(least) == 1
 
 
 def test_the_gap_by_hand_where_a_small_ratio_decides():
@@ -182,25 +164,6 @@ def test_separation_on_a_grid():
 
 
 # --- superpositions ------------------------------------------------------------------------------
-
-
-def test_the_inner_function_digit_by_digit():
-    psi = superposition.psi
-    assert [psi(1, N) for N in (0, 3, 6)] == [0, Fraction(1, 2), 1]
-    assert psi(2, 1) == Fraction(1, 216)
-    assert psi(2, 5) == (Fraction(4, 216) + Fraction(1, 6)) / 2
-    assert psi(3, 6 * 7) == psi(2, 7)  # a digit 0 changes nothing
-    with pytest.raises(ValueError, match=r"psi is given on \[0, 1\]"):
-        psi(2, 37)
-
-
-def test_the_outer_functions_have_the_values_of_the_squares():
-    """After one step of rank 1 a constant 1 is left at 0 where all five shifts are in squares."""
-    found = superposition.Superposition(lambda x: np.ones(len(x)))
-    found.refine(1)
-    left = found.left(np.array([[0, 0], [216, 432], [86, 90]]))
-    assert np.abs(left[0]) < 1e-15
-    assert left.max() <= 0.8 + 1e-12
 
 
 def test_shifts_leave_room():

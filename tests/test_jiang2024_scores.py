@@ -12,11 +12,6 @@ DOUBLE: dict[str, Any] = {"dtype": torch.float64}
 FALL = torch.tensor([4.0, 2.0, 1.0], **DOUBLE)
 
 
-def test_singular_values_of_a_known_matrix():
-    matrix = torch.tensor([[[0.0, -3.0], [2.0, 0.0]]])
-    torch.testing.assert_close(scores.spectra(matrix), torch.tensor([[3.0, 2.0]], **DOUBLE))
-
-
 def test_scores_are_divided_by_the_root_of_the_size_of_the_head():
     Q, K = torch.ones(1, 5, 4, **DOUBLE), 3 * torch.ones(1, 5, 4, **DOUBLE)
     assert (scores.of(Q, K) == 3 * 4 / 2).all()

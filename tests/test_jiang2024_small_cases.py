@@ -88,14 +88,6 @@ def test_two_waves_are_enough_for_the_affine_floor():
         assert float(floors.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
 
 
-@pytest.mark.parametrize("W", [[[-1]], [[0, 1], [1, 0]]])
-def test_eigenvalues_on_the_circle_are_no_decay(W):
-    n = len(W)
-    rnn = recurrent.LinearRNN(rationals(W), rationals([[1]] * n), rationals([1] * n))
-    with pytest.raises(ValueError, match="inside the unit circle"):
-        recurrent.decay(rnn)
-
-
 def test_decay_of_two_units_by_hand():
     """W = diag(1/2, 1/3): P = diag(4/3, 9/8); A = (3/4 + 8/9 4) (4/3 + 9/8 9), q = 1 - 1/tr P."""
     rnn = recurrent.LinearRNN(

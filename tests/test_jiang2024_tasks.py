@@ -1,6 +1,5 @@
 """The tasks of Appendix B.1 as trained, what is recovered of them, and their pictures."""
 
-import itertools
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,6 @@ import torch
 
 from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.learner import Dense, FitAttention, Learner, Recipe, Shape
-from repro.jiang2024.pictures import tasks as pictures
 from repro.training import Workspace
 
 CODED = tasks.OneHot(tasks.Selection(), columns=4, size=8)
@@ -54,28 +52,6 @@ def test_wanted_is_the_nearest_point_by_definition():
     for n in range(10):
         for t in range(6):
             assert torch.equal(y[n, t], min(v[n], key=lambda w: (w - u[n, t]).norm().item()))
-
-
-def test_wanted_is_the_norm_of_the_centre_by_definition():
-    task = tasks.Gravity()
-    x = task.draw(generator(3), 20)
-    y = task.wanted(x)
-    for n in range(20):
-        starts = [*x[n, :, 3].nonzero()[:, 0].tolist(), 10]
-        for first, end in itertools.pairwise(starts):
-            points, m = x[n, first + 1 : end, :2], x[n, first + 1 : end, 2]
-            centre = (m[:, None] * points).sum(0) / m.sum()
-            assert y[n, first, 0].item() == pytest.approx(centre.norm().item())
-            assert torch.allclose(y[n, first + 1 : end, 0], points.norm(dim=-1))
-
-
-def test_wanted_is_the_mean_of_the_named_by_definition():
-    task = tasks.Selection()
-    x = task.draw(generator(4), 20)
-    named = x[..., 2:5].long()
-    for n in range(20):
-        means = torch.stack([x[n, named[n, t], :2].mean(0) for t in range(8)])
-        assert torch.allclose(task.wanted(x)[n], means)
 
 
 def test_marks_count_segments_and_positions():
@@ -183,25 +159,3 @@ def test_a_task_without_weights_is_refused():
 
     with pytest.raises(TypeError, match=r"Appendix B\.1: .* has no weights"):
         recovery.before(spec(Other()))
-
-
-def test_pictures_are_drawn():
-    x = tasks.Nearest().draw(generator(8), 1)
-    w = tasks.Nearest().weights(x)[0].tolist()
-    pairs = [(0.0, 0.1), (0.5, 0.4)]
-    first = pictures.nearest(w, w, x[0, :, :2].tolist(), x[0, :, 2:].tolist(), pairs, pairs)
-    assert len(first.axes) == 3
-    assert [text.get_text() for text in first.axes[0].texts] == ["1"] * 6
-    third = pictures.selection(w, w, pairs, pairs)
-    assert len(third.axes[1].lines) == 36
-    curve = [0, 20, 40], [0.3, 0.1, 0.01]
-    (axes,) = pictures.detour({"d_v = 2": curve, "d_v = 32": curve}, guess=0.1).axes
-    assert len(axes.lines) == 3
-
-
-def test_a_picture_of_heaps_is_drawn():
-    x, w = torch.rand(3, 2).numpy(), torch.eye(3).tolist()
-    heap = [x, x[:, 0], w[0], x[0], x[1]]
-    levels = torch.cartesian_prod(torch.arange(3.0), torch.arange(3.0)).norm(dim=1).reshape(3, 3)
-    figure = pictures.gravity(w, w, [heap, heap], [0, 1, 2], levels.numpy(), levels.numpy())
-    assert len(figure.axes) == 3

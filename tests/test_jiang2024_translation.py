@@ -86,13 +86,6 @@ def test_no_sentence_of_the_tests_is_trained_on_in_either_language(tmp_path):
     assert (found.tests, found.training) == ((pairs[0],), (pairs[1],))
 
 
-def test_another_text_is_another_training(folder, texts, tmp_path):
-    parallel_text(tmp_path, np.random.default_rng(1), training=80, tests=20)
-    assert sentences.load(folder, SELECTION).digest == texts.digest
-    assert sentences.load(tmp_path, SELECTION).digest != texts.digest
-    assert sentences.load(folder, replace(SELECTION, tests=9)).digest != texts.digest
-
-
 def test_files_of_unequal_length_and_empty_choices_are_named(folder, tmp_path):
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -218,13 +211,6 @@ def test_places_are_a_permutation_between_embedding_and_position_encoding():
     assert not torch.allclose(one(source, target, in_order(source)), expected)
 
 
-def test_within_sentences_it_is_one_of_the_real_pieces():
-    one, source, target = model(), pieces(1, 12), pieces(1, 5)
-    turned = source.roll(-10, dims=1)
-    found = one(source, target, in_order(source, WITHIN_SENTENCES))
-    torch.testing.assert_close(found, one(turned, target, in_order(turned)))
-
-
 # --- the model -----------------------------------------------------------------------------------
 
 
@@ -294,15 +280,6 @@ def test_tokens_one_after_the_other_are_those_of_the_whole():
             y, past = layer(x[:, t : t + 1], given, read.seen, past)
             alone.append(y)
         torch.testing.assert_close(torch.cat(alone, dim=1), whole)
-
-
-def test_later_pieces_of_the_target_do_not_matter():
-    one, source, target = model(), pieces(2, 6), pieces(2, 8)
-    changed = target.clone()
-    changed[:, 5:] = pieces(2, 3) // 2 + 4
-    before, after = (one(source, said, in_order(source)) for said in (target, changed))
-    torch.testing.assert_close(before[:, :5], after[:, :5])
-    assert not torch.allclose(before[:, 5], after[:, 5])
 
 
 def test_padding_does_not_matter_and_the_source_does():
@@ -381,17 +358,6 @@ def test_the_base_model_has_the_known_number_of_parameters():
     found = sum(p.numel() for p in base.parameters())
     assert found == 37000 * 512 + layers + 2 * norm
     assert found == pytest.approx(65e6, rel=0.03)
-
-
-def test_two_steps_of_the_base_model(texts):
-    """With its dropout and its schedule, on a few short sentences."""
-    few = replace(texts, training=texts.training[:4], tests=texts.tests[:1])
-    shape = replace(translation.BASE, pieces=200)
-    recipe = replace(reordering.PAPER.recipe, steps=2, tokens=60)
-    spec = trained_translation.FitTranslation(few.digest, shape, recipe, seed=0)
-    outcome = trained_translation.train(spec, Workspace(), texts=few)
-    assert len(outcome.curves["loss"]) == 2
-    assert all(4 < value < 8 for value in outcome.curves["loss"])  # log 200 = 5.3
 
 
 def test_the_printed_schedule():

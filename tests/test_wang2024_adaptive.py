@@ -112,18 +112,6 @@ def test_stages_that_cannot_be(stages, message):
         adaptive.transformer(targets.NESTED, heads(targets.NESTED), stages)
 
 
-def test_heads_that_do_not_fit():
-    short = [moving.interpolated("lin", 1, "1/10")] * 2
-    with pytest.raises(ValueError, match="memory 1 reaches T=2, got heads for T=1"):
-        adaptive.transformer(targets.NESTED, short, [[1], [2]])
-    mixed = [moving.interpolated(rpe, 2, "1/10") for rpe in ("lin", "log")]
-    with pytest.raises(ValueError, match=r"one type of RPE, got \['lin', 'log'\]"):
-        adaptive.transformer(targets.NESTED, mixed, [[1], [2]])
-    far = dataclasses.replace(targets.FOLLOW, readout=targets.length(2))
-    with pytest.raises(ValueError, match="no finite network: give one as readout"):
-        adaptive.transformer(far, heads(far), [[1]])
-
-
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 @pytest.mark.parametrize("tmx", [False, True])
 def test_a_whole_network_in_float64(rpe, tmx):
@@ -164,13 +152,6 @@ def test_constant_is_the_largest_term(n):
 
 
 # Tokens on a circle
-
-
-def test_tokens_are_on_the_circle_and_one_after_the_other():
-    assert all((circle.EIGHT**2).sum(1) == 1)
-    x, y = circle.EIGHT.T.astype(float)
-    turns = np.diff(np.unwrap(np.arctan2(y, x)))
-    assert (turns > 0.7).all()
 
 
 def test_neighbours_on_the_circle_are_far_apart_in_steps():
@@ -380,34 +361,10 @@ def test_the_nested_parity_is_a_sum_of_hinges():
     assert (targets.NESTED(windows)[:, -1] == hinges - 1).all()
 
 
-def test_the_readout_of_the_compass_is_its_network():
-    readout, rng = circle.COMPASS.readout, np.random.default_rng(0)
-    assert readout.network is not None
-    x = rng.uniform(-2, 2, (200, 4))
-    neurons = barron.Network(*(_floats(part) for part in readout.network))
-    assert barron.value(neurons, x) == pytest.approx(np.abs(x[:, 0] + x[:, 2]))
-    assert readout.barron == float(barron.path_norm(readout.network))
-    assert readout.lipschitz == pytest.approx(np.linalg.norm([1, 0, 1, 0]))
-
-
 def test_half_of_the_draws_are_right_between_two_widths():
     assert circle.half_right([10, 100, 1000], [0.1, 0.3, 0.7]) == pytest.approx(10**2.5)
     assert circle.half_right([10, 1000], [0.4, 0.8]) == pytest.approx(10**1.5)
     assert circle.half_right([10, 1000], [0.0, 0.5]) == pytest.approx(1000)
-
-
-@pytest.mark.parametrize("T", [2, 3])
-def test_the_floor_is_within_a_factor_of_the_rounding_that_is_seen(T):
-    psi = moving.fitted("lin", T, 8)
-    target = targets.FOLLOW if T == 3 else targets.NESTED
-    heads = [psi] * target.M
-    network = adaptive.transformer(target, heads, adaptive.nested(target))
-    windows = target.draw(4, 40, np.random.default_rng(0))
-    with flint.ctx.workprec(256):
-        exact = network.balls(256)(rationals(windows))[:, target.reach :, 0].astype(float)
-    rounded = network.to(torch.float64)(torch.from_numpy(windows))[:, target.reach :, 0].numpy()
-    seen = np.abs(rounded - exact).max()
-    assert psi.floor / 60 <= seen <= psi.floor
 
 
 # What is tried, and parts of a network

@@ -142,13 +142,6 @@ def test_the_best_heads_for_the_farthest_pointer_have_the_error_that_is_proved(T
     assert moving.usual_exponents("lin", 3) == (Fraction(3, 2), 3, Fraction(9, 2))
 
 
-def test_interpolated_powers_have_the_error_of_their_worst_pointer():
-    psi = moving.interpolated("log", 4, "1/10")
-    step = int(psi.exponents[1] - psi.exponents[0])
-    errors = [powers.adaptive(4, step=step).error(B) for B in range(1, 5)]
-    assert float(psi.error) == max(float(error) for error in errors)
-
-
 def test_a_level_is_reached_by_the_upper_end_of_every_ball(monkeypatch):
     """Step 2: at B = 1 the error may be 0.7, though its ball begins below that of B = 2."""
     errors = {2: (flint.arb(0.4, 0.3), flint.arb(0.45, 0.01)), 3: (flint.arb(0.1), flint.arb(0.2))}
