@@ -11,13 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repro.numerics.exact import (
-    rational,
-    rationals,
-    symbols,
-    to_float,
-    vector,
-)
+from repro.numerics.exact import rational, rationals, symbols, to_float, vector
 from repro.numerics.roundoff import rounded, two_product, unit
 
 q = flint.fmpq

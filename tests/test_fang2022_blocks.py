@@ -26,10 +26,7 @@ def test_all_slots_may_be_filled(kind):
 def test_own_scores_are_kept_in_every_member_of_a_batch():
     alpha = np.arange(18).reshape(2, 3, 3).astype(object)
     kept = keep_own(alpha).tolist()
-    assert kept == [
-        [[0, 0, 0], [0, 4, 0], [0, 0, 8]],
-        [[9, 0, 0], [0, 13, 0], [0, 0, 17]],
-    ]
+    assert kept == [[[0, 0, 0], [0, 4, 0], [0, 0, 8]], [[9, 0, 0], [0, 13, 0], [0, 0, 17]]]
     assert one_hot_maximum(alpha).tolist()[1] == [[0, 0, 11], [0, 0, 14], [0, 0, 17]]
 
 

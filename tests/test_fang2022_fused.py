@@ -11,12 +11,7 @@ import pytest
 import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from ridge_sums import (
-    extra_memory,
-    plain_polynomial,
-    plain_relu,
-    value_and_gradients,
-)
+from ridge_sums import extra_memory, plain_polynomial, plain_relu, value_and_gradients
 
 from repro.fang2022 import fused
 from repro.fang2022.fused import ridge_polynomial, ridge_relu

@@ -360,6 +360,21 @@ def test_the_base_model_has_the_known_number_of_parameters():
     assert found == pytest.approx(65e6, rel=0.03)
 
 
+def test_products_of_a_translator_are_its_matrices():
+    """One token on either side meets every matrix once; the embedding is the last layer."""
+    shape = translation.Shape(pieces=50, layers=3, width=12, heads=3, hidden=7)
+    model = translation.Translator(shape)
+    matrices = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
+    assert shape.products() == matrices + 50 * 12
+    recipe = trained_translation.Recipe(
+        reordering.SMALL.recipe.optimizer, trained_translation.InverseRoot(5), 30, 40
+    )
+    setting = reordering.Setting(reordering.SMALL.selection, shape, recipe, 3, seed=5)
+    assert setting.operations() == 2 * 3 * (30 * 20) * shape.products()
+    tuned = setting.tuned("digest", translation.RANDOM)
+    assert (tuned.recipe.steps, tuned.seed, setting.first("digest").seed) == (3, 6, 5)
+
+
 def test_the_printed_schedule():
     schedule = trained_translation.InverseRoot(100)
     assert schedule.pace(99, 1000).factor == 1

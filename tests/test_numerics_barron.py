@@ -361,7 +361,7 @@ BAD = {
     "no neurons": (lambda: barron.norm_network(3, 0), "needs m >= 1 neurons, got m=0"),
     "a line": (lambda: barron.barron_norm_of_norm(1), "got dimension=1"),
     "no draws": (lambda: barron.sampling_bound(1.0, 2, 0, 1.0), "got m=0"),
-    "an even number": (lambda: barron.best_plane_network(4), "if m >= 3 is odd, got m=4"),
+    "an even number": (lambda: barron.best_plane_network(6), "if m >= 3 is odd, got m=6"),
     "one angle": (lambda: barron.best_plane_network(1), "if m >= 3 is odd, got m=1"),
     "as many neurons": (lambda: barron.blind_vertex(rationals([[1, 0], [0, 1]])), "needs d > m"),
     "a point": (lambda: barron.sup_error(PLANE, 0.0), "half-width above 0"),

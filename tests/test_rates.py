@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from repro.numerics import rates
-from repro.numerics.rates import (
-    FLOOR_FACTOR,
-    STAYS,
-    TooFewPoints,
-    floor_of,
-    slope,
-    slope_of_means,
-)
+from repro.numerics.rates import FLOOR_FACTOR, STAYS, TooFewPoints, floor_of, slope, slope_of_means
 
 OCTAVES = 2.0 ** np.arange(6)  # the clean case of the design: 6 points over 5 octaves
 LONG = 2.0 ** np.arange(16)

@@ -21,12 +21,7 @@ import pytest
 import torch
 
 from repro.files import write_json
-from repro.training import (
-    NotComputed,
-    Outcome,
-    Spec,
-    Store,
-)
+from repro.training import NotComputed, Outcome, Spec, Store
 from repro.training import entry as entries
 from repro.training.spec import context_of
 from repro.training.store import DamagedEntry

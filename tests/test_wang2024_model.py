@@ -166,11 +166,7 @@ def test_exact_logits_are_those_of_each_pair(low, high):
         assert found[w, t, key] == Log(wanted)
 
 
-KINDS = {
-    "dot product": ("W_Q", "W_K"),
-    "free": (),
-    "TMX": ("w",),
-}
+KINDS = {"dot product": ("W_Q", "W_K"), "free": (), "TMX": ("w",)}
 
 
 MIXED = [list(KINDS), ["free", "TMX"]]
