@@ -24,7 +24,6 @@ from repro.fang2022.experiments import (
 )
 from repro.numerics.exact import rationals
 from repro.training import Store, Workspace
-from repro.training.loop import generator_at
 
 TINY = {"train": 90, "test": 20, "batch": 50, "epochs": 12}
 
@@ -107,16 +106,6 @@ def test_data_have_the_printed_sizes_and_moments(target):
     f, _ = experiments.TARGETS[target]
     assert torch.equal(data.truth, f(data.x_test.double()).float())
     assert abs((data.y - f(data.x.double())).var() - 1) < 5 * math.sqrt(2 / train)
-
-
-def test_the_split_is_random_and_leaves_nothing_twice():
-    data = sample("f_1*", 300, 100, seed=3)
-    rows = {tuple(row) for row in torch.cat([data.x, data.x_test]).tolist()}
-    assert len(rows) == 400
-    drawn = 10 * torch.randn(400, 2, generator=generator_at(3, experiments.DATA))
-    assert {tuple(row) for row in drawn.tolist()} == rows
-    early = {tuple(row) for row in drawn[:300].tolist()}
-    assert 200 < sum(tuple(row) in early for row in data.x.tolist()) < 250  # 225 on average
 
 
 def test_shuffling_moves_the_training_y_and_nothing_else():

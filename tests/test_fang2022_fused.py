@@ -177,17 +177,6 @@ def test_the_kernel_does_not_lose_small_terms_among_many_directions():
     )
 
 
-@dtypes
-def test_backends_agree_up_to_rounding(dtype):
-    x, F, beta, w = (a.to(dtype) for a in table_1(700, 90))
-    results = [
-        value_and_gradients(functools.partial(ridge_polynomial, backend=b), x, F, beta, w=w)
-        for b in (fused.backend(dtype).name, "chunks")
-    ]
-    for a, b in zip(*results, strict=True):
-        assert relative(a, b.double()) <= 32 * roundoff.unit(dtype)
-
-
 # --- any tensor ----------------------------------------------------------------------------------
 
 

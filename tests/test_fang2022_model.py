@@ -66,14 +66,6 @@ def test_relu_keeps_what_is_positive(kind):
     assert relu(array([[-2, 0, 3], [1, -1, 0]], kind)).tolist() == [[0, 0, 3], [1, 0, 0]]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
-def test_the_parts_keep_the_type_of_their_tensors(dtype):
-    alpha = torch.tensor([[-1.0, 2.0]], dtype=dtype)
-    assert one_hot_maximum(alpha).dtype == relu(alpha).dtype == dtype
-    tokens = Layout(2, 3).tokens(alpha)
-    assert tokens.dtype == dtype
-
-
 # --- tokens --------------------------------------------------------------------------------------
 
 
@@ -87,12 +79,6 @@ def test_a_token_reads_as_section_2_1_prints_it(kind):
         [1, 2, 3], [4, 5, 6], [0, 0, 0], [0, 0, 0],
         [1, 1, 1],
     ]  # fmt: skip
-
-
-def test_the_layout_counts_rows_from_zero():
-    rows = Layout(3, 4)
-    assert (rows.size, rows.one) == (9, 8)
-    assert [rows.slot(s) for s in (1, 2, 3, 4)] == [4, 5, 6, 7]
 
 
 @pytest.mark.parametrize(("n", "slots"), [(0, 3), (3, 0), (-1, 3)])
@@ -176,12 +162,6 @@ def test_attention_and_activation_can_be_replaced():
     assert positive[4, 0] == -x * y
     nothing = block(Z, attend=lambda alpha: 0 * alpha, activate=lambda a: 0 * a)
     assert nothing[4, 0] == 8, "b_2 alone"
-
-
-@pytest.mark.parametrize("M", [0, -1, 0.0, -2.5])
-def test_multiplication_needs_a_positive_bound(M):
-    with pytest.raises(ValueError, match=f"needs M > 0, got M={M}"):
-        multiplication_block(2, 3, M)
 
 
 NOT_POSITIVE = {
@@ -283,13 +263,6 @@ def test_the_sup_error_is_the_largest_on_the_grid():
     assert sup_error(constant, 2.0) == pytest.approx(4.25, rel=1e-6)
     assert sup_error(constant, 2.0, points=2) == pytest.approx(4.25, rel=1e-6)
     assert sup_error(constant, 2.0, points=1) == pytest.approx(4.25, rel=1e-6)
-
-
-def test_a_block_of_other_shapes_than_printed_is_refused():
-    whole = multiplication_block(2, 3, 1).weights()
-    for name in whole:
-        with pytest.raises(ValueError, match=r"Section 2\.2 has shapes"):
-            Block(**{**whole, name: whole[name][..., :-1]})
 
 
 def test_a_transformer_whose_parts_do_not_fit_is_refused():

@@ -41,18 +41,6 @@ def test_a_polynomial_is_the_sum_of_its_parts():
     assert Polynomial(3, {}).degree == 0
 
 
-def test_exponents_and_monomials_agree_with_counting():
-    for d, s in [(1, 4), (2, 3), (4, 2), (3, 0)]:
-        found = list(polynomials.exponents(d, s))
-        assert len(found) == len(set(found)) == polynomials.dimension(d, s)
-        assert all(sum(a) == s and len(a) == d for a in found)
-    x = np.array([[2.0, 3.0, 5.0]])
-    table = polynomials.monomials(x, 2)[:, 0].tolist()
-    assert table == [
-        math.prod(v**e for v, e in zip(x[0], a, strict=True)) for a in polynomials.exponents(3, 2)
-    ]
-
-
 def test_bombieri_reproduces_point_evaluation():
     """<p, (xi . x)^s> = p(xi), with p = x_1 x_2^2 and xi = (2, 3)."""
     s, xi = 3, (2, 3)
@@ -115,15 +103,6 @@ def test_lifts_as_derived():
     assert powers.repaired(3, B) == [2 * B, 2 * B**2, 2 * B**3]
     assert powers.least(5, B) == [0, 2 * B**2, B**3, 2 * B**4, B**5]
     assert all(a > b for a, b in zip(powers.roomy(4, B), powers.repaired(4, B), strict=True))
-
-
-@pytest.mark.parametrize("lifts", [powers.repaired, powers.roomy, powers.least])
-def test_the_model_is_exact_with_every_sufficient_lift(lifts):
-    Q = Polynomial(2, {(3, 0): 1, (1, 1): -2, (0, 0): 5})
-    model = powers.construction(Q, "1/4", lifts=lifts)
-    x = model.F * rational("1/4")
-    assert (model(x) == Q(x)).all()
-    assert (model(-x) == Q(-x)).all()
 
 
 def test_the_module_is_ordinary(tmp_path):

@@ -32,12 +32,6 @@ def test_the_first_directions_in_the_plane_and_in_space():
     assert ridge.directions(3, 0).tolist() == rationals([[0, 0, 1]]).tolist()
 
 
-@pytest.mark.parametrize(("d", "q"), [(0, 1), (2, -1)])
-def test_no_variables_or_no_degree_are_refused(d, q):
-    with pytest.raises(ValueError, match="needs d >= 1 and a degree q >= 0"):
-        ridge.directions(d, q)
-
-
 def test_coefficients_in_the_plane():
     """x_1 x_2 = (25/48) ((3/5, 4/5).x)^2 - (25/48) ((-3/5, 4/5).x)^2, and x_1, x_2 likewise."""
     beta = ridge.coefficients(Polynomial(2, {(1, 1): 1, (1, 0): 3, (0, 0): 9}), 2)

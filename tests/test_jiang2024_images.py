@@ -1,6 +1,5 @@
 """What is trained on images, and how a trained head is cut to its first terms."""
 
-import functools
 import hashlib
 from dataclasses import replace
 from typing import Any, cast
@@ -167,12 +166,6 @@ def test_gradients_are_clipped_as_dosovitskiy_et_al_do(images, monkeypatch):
     recipe = spec.recipe
     expected = {"steps": 4, "optimizer": recipe.optimizer, "schedule": recipe.schedule, "clip": 1.0}
     assert {name: asked[name] for name in expected} == expected
-
-
-def test_a_start_without_its_weights_is_refused(images, tmp_path):
-    spec = QUICK.continued(QUICK.original(images.digest), "given")
-    with pytest.raises(ValueError, match="needed there"):
-        Store(tmp_path).get(spec, functools.partial(trained_vit.train, images=images, first={}))
 
 
 def test_a_training_begins_with_the_users_own_weights(images, tmp_path, monkeypatch):

@@ -51,14 +51,6 @@ def test_the_forward_pass_is_that_of_the_shared_model():
     torch.testing.assert_close(model(x), model.F(A @ h @ model.W_V.T))
 
 
-def test_a_first_layer_of_sines():
-    network = learner.Dense(width=8, depth=1, sines=5.0).build(1, 1)
-    x = torch.linspace(0, 1, 7)[:, None]
-    first, last = network.get_submodule("first"), network.get_submodule("last")
-    expected = last(torch.sin(5.0 * first(x)))
-    torch.testing.assert_close(network(x), expected)
-
-
 def test_sines_of_frequency_0_are_constant():
     network = learner.Dense(width=8, depth=1, sines=0.0).build(1, 1)
     found = network(torch.linspace(0, 1, 7)[:, None])

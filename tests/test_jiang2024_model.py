@@ -113,23 +113,6 @@ def test_as_many_rows_are_selected_as_there_are_waves():
     assert [tuple(W.shape) for W in (two.W_Q, two.W_K, two.W_V)] == [(2, 5), (2, 5), (1, 5)]
 
 
-def test_a_selected_coupling_in_torch():
-    x = uniform(3, 5, 1)
-    ks = torch.arange(1, 4)
-
-    def phi(u):
-        return torch.sin(ks * u)
-
-    def psi(v):
-        return torch.cos(ks * v)
-
-    network = selection.transformer(phi, psi, lambda v: v, lambda z: z[..., 0], x)
-    logits = (phi(x)[:, :, None] * psi(x)[:, None]).sum(-1)
-    stated = (logits.softmax(-1) * x.mT).sum(-1)
-    assert network.m_h == 3
-    assert torch.allclose(network(x), stated, atol=1e-14)
-
-
 # --- softmax ---------------------------------------------------------------------------------------
 
 

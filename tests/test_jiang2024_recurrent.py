@@ -36,17 +36,6 @@ def test_batches_are_sequences_one_by_one():
     assert torch.equal(recurrent.forward_filter(theta, x)[..., -1, :], 0.5 * x[..., -1, :])
 
 
-def test_gradients_pass_through_steps_and_through_the_kernel():
-    c = torch.ones(2, dtype=torch.float64, requires_grad=True)
-    W, U = torch.eye(2, dtype=torch.float64) / 2, torch.ones(2, 1, dtype=torch.float64)
-    x = torch.ones(4, 1, dtype=torch.float64)
-    rnn = recurrent.LinearRNN(W, U, c)
-    (steps,) = torch.autograd.grad(rnn(x).sum(), c)
-    (kernel,) = torch.autograd.grad(recurrent.convolution(rnn.kernel(4), x).sum(), c)
-    assert torch.equal(steps, kernel)
-    assert steps.tolist() == [1 + 1.5 + 1.75 + 1.875] * 2
-
-
 def test_filters_by_hand():
     x = rationals([[1], [2], [3]])
     theta = rationals([10, 1, 0, 0, 7])  # longer than x

@@ -57,12 +57,6 @@ def pieces(*shape):
 # --- sentences and pieces ------------------------------------------------------------------------
 
 
-def test_a_users_own_text_is_found_by_its_files(texts):
-    assert texts.name == sentences.OWN
-    assert (len(texts.training), len(texts.tests)) == (80, 10)
-    assert not set(texts.training) & set(texts.tests)
-
-
 def test_help_texts_are_split_and_no_test_sentence_is_trained_on(tmp_path):
     every = [(f"one two {k}", f"eins zwei {k // 2}") for k in range(30)]
     sentences.parallel.write(tmp_path, "all", [*every, ("too short", "zu kurz")])
@@ -84,17 +78,6 @@ def test_no_sentence_of_the_tests_is_trained_on_in_either_language(tmp_path):
     sentences.parallel.write(tmp_path, "all", pairs)
     found = sentences.load(tmp_path, replace(SELECTION, tests=1))
     assert (found.tests, found.training) == ((pairs[0],), (pairs[1],))
-
-
-def test_files_of_unequal_length_and_empty_choices_are_named(folder, tmp_path):
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(BadData, match="expected pairs of 30 to 40 words, found none"):
-        sentences.load(tmp_path, sentences.Selection(30, 40, 5))
-    with (tmp_path / "train.de").open("a") as file:
-        file.write("Noch ein Satz .\n")
-    with pytest.raises(BadData, match=r"train\.de: expected 80 lines as in train\.en, got 81"):
-        sentences.load(tmp_path, SELECTION)
 
 
 def test_texts_without_a_training_and_texts_without_tests_are_refused(tmp_path):
@@ -282,16 +265,6 @@ def test_tokens_one_after_the_other_are_those_of_the_whole():
         torch.testing.assert_close(torch.cat(alone, dim=1), whole)
 
 
-def test_padding_does_not_matter_and_the_source_does():
-    one, source, target = model(), pieces(2, 6), pieces(2, 4)
-    wide = torch.cat([source, torch.full((2, 3), PADDING)], dim=1)
-    alone, padded, other = (
-        one(s, target, torch.arange(s.shape[1])) for s in (source, wide, source.flip(1))
-    )
-    torch.testing.assert_close(alone, padded)
-    assert not torch.allclose(alone, other)
-
-
 @pytest.mark.parametrize("order", [GIVEN, MOVED_TO_THE_END])
 def test_decoding_with_kept_keys_is_decoding_anew(order):
     one, source = model(), pieces(4, 12)
@@ -430,19 +403,6 @@ def test_no_two_draws_of_a_training_share_their_stream(spec, texts, monkeypatch)
     assert not set(batches) & set(others)
 
 
-def test_a_training_can_begin_with_the_weights_of_another(spec, texts):
-    first = trained_translation.train(spec, Workspace(), texts=texts)
-    nothing = replace(spec, recipe=replace(RECIPE, steps=0), start=spec)
-    same = trained_translation.train(nothing, Workspace(), texts=texts, start=first)
-    assert same.numbers["translations"] == first.numbers["translations"]
-    for name, tensor in first.tensors.items():
-        assert torch.equal(tensor, same.tensors[name])
-    further = trained_translation.train(
-        replace(spec, start=spec), Workspace(), texts=texts, start=first
-    )
-    assert further.curves["loss"][0] < 0.9 * first.curves["loss"][0]
-
-
 def test_every_order_is_trained_alike_from_the_first_weights_on_other_batches():
     setting = reordering.SMALL
     first, given = setting.first("texts"), setting.tuned("texts", GIVEN)
@@ -458,13 +418,6 @@ def test_small_translators_are_trained_with_the_moments_of_vaswani_et_al():
     recipe = reordering._muon(0.5, 0.25, steps=3, tokens=40)
     assert recipe.optimizer == Muon(0.5, Adam(0.25, (0.9, 0.98)), apart=("embedding",))
     assert (recipe.steps, recipe.tokens) == (3, 40)
-
-
-def test_a_start_without_its_outcome_and_foreign_texts_are_refused(spec, texts):
-    with pytest.raises(ValueError, match="a training with a start needs its outcome"):
-        trained_translation.train(replace(spec, start=spec), Workspace(), texts=texts)
-    with pytest.raises(ValueError, match=f"the spec is for texts other, given were {texts.digest}"):
-        trained_translation.train(replace(spec, texts="other"), Workspace(), texts=texts)
 
 
 def test_no_source_keeps_its_target_if_they_are_mismatched(spec, texts):
@@ -579,12 +532,6 @@ def test_the_score_of_counts_is_sacrebleus():
     )
     assert found.resampled(np.array([[1, 2, 0]]))[0] == pytest.approx(expected.score, abs=1e-9)
     assert found.only([True, False, False]).counts.tolist() == found.counts[:1].tolist()
-
-
-def test_samples_have_as_many_sentences():
-    weights = bleu.samples(np.random.default_rng(0), 20)
-    assert weights.shape == (bleu.SAMPLES, 20)
-    assert (weights.sum(1) == 20).all()
 
 
 def test_systems_are_compared_on_the_same_samples():

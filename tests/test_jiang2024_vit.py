@@ -75,10 +75,6 @@ def test_sizes_of_heads_are_free():
 # ---- order ---------------------------------------------------------------------------------------
 
 
-def test_the_first_ten_move_to_the_end():
-    assert vit.first_to_the_end(16).tolist() == [*range(10, 16), *range(10)]
-
-
 def test_patches_move_after_the_embedding_and_before_the_position():
     made, x, order = model(), images(2), vit.first_to_the_end(16, moved=3)
     plain, moved = made.tokens(x), made.tokens(x, order)

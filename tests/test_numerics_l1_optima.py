@@ -143,15 +143,6 @@ def test_a_program_that_is_given_up_is_an_error(monkeypatch):
 # --- one set of coefficients for several kernels ---------------------------------------------------
 
 
-def test_shifted_exponentials_are_worst_at_the_largest_shift():
-    exponents = tuple(Fraction(h, 2) for h in range(1, 9))
-    pairs = [(l1.indicator(B), l1.Exponentials(exponents, shift=B)) for B in (1, 2, 3)]
-    both = l1.best_for_all(pairs, window=120)
-    alone = l1.best(l1.indicator(3), l1.Exponentials(exponents), window=120)
-    assert both.error == pytest.approx(alone.error, rel=1e-6)
-    assert both.floor == pytest.approx(alone.error, rel=1e-6)  # the program's tolerance
-
-
 @pytest.mark.parametrize("window", [20, 60])
 def test_one_optimum_for_two_kernels_vanishes_where_it_meets_their_zeros(monkeypatch, window):
     """t^-2, ..., t^-5 for times 1, 2, ... and for their halves: a zero of one is one of the other."""

@@ -276,17 +276,6 @@ def test_the_floor_above_which_points_stay_widens_the_interval_by_its_worst_case
     assert clean.error == pytest.approx(-math.log(0.91) * 9 / 17.5 / math.log(2))
 
 
-def test_points_outside_the_stated_window_are_dropped_and_named():
-    y = OCTAVES**-1.0
-    y[0] = 9.0
-    rate = slope(OCTAVES, y, within=(2, math.inf))
-    assert rate.used == (False,) + (True,) * 5
-    assert rate.slope == pytest.approx(-1)
-    assert rate.octaves == 4
-    assert rate.reason == "1 dropped outside 2 <= x <= inf"
-    assert slope(OCTAVES, y).slope != pytest.approx(-1, abs=0.2)
-
-
 @pytest.mark.parametrize("p", [1, 2, 3, 6])
 @pytest.mark.parametrize("scatter", [0.0, 0.15])
 def test_a_plateau_is_found_at_its_level(p, scatter):

@@ -29,12 +29,6 @@ def test_interpolating_heads_have_the_level_asked_for(rpe, T):
         assert off <= 1 / 50 + 10 * psi.floor
 
 
-def test_more_lin_heads_than_needed_and_no_other_number_of_powers():
-    assert moving.interpolated("lin", 2, "1/10", 6).H == 6
-    with pytest.raises(ValueError, match="this interpolant has 4 powers for T=3, not 5"):
-        moving.interpolated("log", 3, "1/10", 5)
-
-
 @pytest.mark.parametrize(("rpe", "T", "H"), [("lin", 2, 4), ("log", 2, 5)])
 def test_fitted_heads_are_as_good_as_the_proved_optimum(rpe, T, H):
     best, fit = moving.optimal(rpe, T, H), moving.fitted(rpe, T, H)
@@ -174,13 +168,6 @@ def test_a_norm_in_a_ball_counts_with_its_upper_end():
     assert least.norm == pytest.approx(4)
 
 
-def test_edges_have_size_one_and_contain_the_constant():
-    rays = circle.edges(circle.EIGHT)
-    assert all(abs(rays).sum(1) == 1)
-    assert [0, 0, 1] in rays.tolist()
-    assert len({tuple(map(str, ray)) for ray in rays}) == len(rays)
-
-
 def test_edges_of_two_tokens_by_hand():
     """(1, 0, 1) x e_2 and e_1 x (0, 1, 1) vanish on one token only; (-1, -1, 1) vanishes on both."""
     half, one = rational("1/2"), rational(1)
@@ -245,17 +232,6 @@ def test_least_network_has_the_values(T):
             value.overlaps(flint.arb(step).log()) for value, step in zip(values, g, strict=True)
         )
         assert log.lower.overlaps(log.upper)
-
-
-def test_drawn_networks_are_right_on_average():
-    least, rng = circle.least_norm(circle.EIGHT, circle.steps(4)), np.random.default_rng(0)
-    x = circle.EIGHT.astype(float)
-    draws, m = 4000, 16
-    values = np.array([barron.value(circle.drawn(least, m, rng), x) for _ in range(draws)])
-    errors = values.std(0) / math.sqrt(draws)
-    assert (np.abs(values.mean(0) - circle.steps(4)) < 5 * errors).all()
-    network = circle.drawn(least, m, rng)
-    assert barron.path_norm(network) == pytest.approx(least.norm)  # m neurons of size S/m
 
 
 def test_share_of_right_draws_agrees_with_the_networks_themselves():
@@ -398,20 +374,6 @@ def test_a_cut_network_reads_empty_blocks_and_an_unrounded_one_does_not_round():
     assert [layer.feed_forward.rounding for layer in network.layers] == ["lin", "lin", None]
     plain = adaptive.unrounded(network)
     assert [layer.feed_forward.rounding for layer in plain.layers] == [None] * 3
-
-
-def test_exact_errors_pointers_and_the_map_of_a_layer():
-    psi, target = moving.interpolated("lin", 3, "1/100"), targets.FOLLOW
-    network, x = adaptive.transformer(target, [psi], [[1]]), target.windows(5)
-    errors = adaptive.exact_errors(network, target, x)
-    assert errors.shape == (243, 2)
-    assert 0 < errors.max() <= psi.error
-    layout = adaptive.Layout(1, 1)
-    pointers = adaptive.pointed(network, rationals(x))[..., layout.pointer(1)]
-    assert (pointers == rationals(x[..., 0] + 2)).all()
-    read = torch.as_tensor([[0.0, 0, 2, 1]] * 6, dtype=torch.float64)  # all ask for s = 2
-    found = adaptive.attention_map(network.to(torch.float64), 1, read)
-    assert np.abs(found[-1] - np.eye(6)[3]).sum() <= float(psi.error)
 
 
 def test_tokens_of_three_numbers_have_a_block_of_three():

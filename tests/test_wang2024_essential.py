@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from repro.numerics import barron
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 from repro.training import Workspace
-from repro.wang2024 import essential, fixed, kernels, recurrent
+from repro.wang2024 import essential, kernels, recurrent
 from repro.wang2024.model import Attention, Head
 
 EXPONENTS = {"lin": [Log(2), Log(3), Log(Fraction(3, 2))], "log": [2, 3, 5]}
@@ -44,11 +43,6 @@ def test_the_network_stores_the_convolutions_in_rationals(rpe, d):
         stated = sum(r * X[n - 1 - s] for s, r in enumerate(rho))
         assert all(stored[k] == stated)
         assert all(essential.convolutions(rationals([rho]), X)[0] == stated)
-
-
-def test_heads_apart_are_heads_shared_with_zeros():
-    together = fixed.apart([[1, 2], [3]])
-    assert together.tolist() == [[1, 0], [2, 0], [0, 3]]
 
 
 def test_heads_are_split_into_integers():
@@ -117,16 +111,6 @@ def test_norms_of_kernels_are_whole_sums():
     norms = essential.Memories("lin", (squares, signs), lambda H: (Log(2),), 20).norms()
     assert norms == pytest.approx([math.pi**2 / 6, 1], rel=1e-12)
     assert norms[1] >= 1
-
-
-@pytest.mark.parametrize(
-    ("rpe", "exponents", "match"),
-    [("lin", (1, 1), "distinct"), ("lin", (0, 1), "above 0"), ("log", (1, 2), "above 1")],
-)
-def test_bad_exponents_are_refused(rpe, exponents, match):
-    memories = essential.Memories(rpe, (kernels.later(kernels.power(4)),), lambda H: exponents, 20)
-    with pytest.raises(ValueError, match=match):
-        memories.best(0, 2)
 
 
 # --- the worst input -----------------------------------------------------------------------------
@@ -219,13 +203,6 @@ def test_convolutions_are_numpys():
     )
     short = essential.convolutions(rho[None], x[:2, None])[0, 0]
     assert short == pytest.approx(x[1] * rho[0] + x[0] * rho[1]), "longer than the sequence"
-
-
-def test_the_readout_has_the_neurons_it_is_given():
-    neurons = barron.norm_network(2, 5)
-    y = rationals([[3, -4]])
-    out = fixed.scalar_readout(neurons)(y)
-    assert float(out[0, 0]) == pytest.approx(float(barron.value(neurons, np.array([3.0, -4.0]))))
 
 
 # --- training ------------------------------------------------------------------------------------

@@ -37,13 +37,6 @@ def test_a_readout_is_its_network_on_the_box(readout):
     assert (moved <= readout.lipschitz * far + 1e-12).all()
 
 
-def test_a_coordinate_has_barron_norm_two():
-    """f(1) - f(-1) = 2, and no neuron with |b| + |c| = 1 changes by more than 1."""
-    readout = targets.coordinate(2, 1)
-    assert readout.function(np.array([5.0, -0.5])) == -0.5
-    assert readout.barron >= 2
-
-
 def test_a_target_reads_the_tokens_at_its_distances():
     target, n = targets.SPARSE_PARITY, 9
     x = target.draw(4, n, np.random.default_rng(1))

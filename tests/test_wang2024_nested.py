@@ -1,6 +1,5 @@
 """Theorem 5.4 and Proposition 5.5 of wang2024: targets of every depth, printed weights, order."""
 
-import dataclasses
 import functools
 from fractions import Fraction
 
@@ -75,12 +74,6 @@ def test_every_memory_is_fetched_once(stages):
         adaptive.transformer(NESTED, [interpolated()] * 2, stages)
 
 
-def test_a_deeper_nesting_needs_all_that_came_before():
-    target = chains.chain(2, 3)
-    with pytest.raises(ValueError, match="g_3 reads the memories"):
-        adaptive.transformer(target, [interpolated()] * 3, [[1], [2, 3]])
-
-
 # --- printed weights -----------------------------------------------------------------------------
 
 
@@ -127,13 +120,6 @@ def test_without_log_2_the_key_is_the_constant_itself():
 
 
 # --- how deep ------------------------------------------------------------------------------------
-
-
-def test_the_two_descriptions_of_the_example_are_one_network():
-    one, two = (network_for(dataclasses.replace(NESTED, K=K)) for K in (1, 2))
-    x = rationals([[1], [-1], [-1], [1]])
-    assert (one(x) == two(x)).all()
-    assert len(one.layers) == len(two.layers) == 3
 
 
 def test_a_pointer_beyond_T_is_refused():

@@ -42,10 +42,6 @@ def test_a_pointer_reads_the_token_that_the_last_one_names():
     assert (PRINTED.T, SHIFTED.T, BINARY.T) == (2, 3, 2)
 
 
-def test_windows_are_all_there_are():
-    assert sorted(map(tuple, BINARY.windows(2))) == [(-1, -1), (-1, 1), (1, -1), (1, 1)]
-
-
 def test_the_shifted_pointer_is_the_target_follow():
     x = SHIFTED.windows(5)
     assert (SHIFTED(x) == targets.FOLLOW(x[..., None].astype(float))[:, -1]).all()
