@@ -49,10 +49,10 @@ from repro.numerics.vertices import (
     sign,
 )
 
-GROWTH, REACH = 1.12, 1e6  # of the blocks of powers: from the window to here
-NOTHING = 2.0**-200  # below which the sum of |alpha_h f_h| beyond the window needs no argument
+GROWTH, REACH = 1.12, 1e6  # settings of the blocks of powers: from the window to here
+NOTHING = 2.0**-200  # setting: a sum of |alpha_h f_h| beyond the window below it needs no argument
 OVER = 1e-6  # by which the solver may exceed a bound on the weights, relatively
-FINER = 12  # points between two times at which zeros are looked for, where they are missed
+FINER = 12  # setting: points between two times at which zeros are looked for, where they are missed
 
 
 # The functions
@@ -382,6 +382,7 @@ def _all_zeros_found(
     """Whether phi is seen to have all the H - 1 zeros that it can have, if need be in between."""
     if _zeros_at_least(times, phi, known) >= len(family) - 1:
         return True
+    # setting: how far zeros are looked for
     finer = [times[0] + Fraction(k, FINER) for k in range(2 * FINER * len(family))]
     merged = sorted({*finer, *times})
     return _zeros_at_least(merged, _phi(family, alpha, merged), known) >= len(family) - 1
