@@ -13,9 +13,14 @@ from typing import Any
 
 
 class Later(ModuleType):
-    """Stands for a module that has not been imported yet."""
+    """Stands for a module that has not been imported yet; private names do not load it.
+
+    pytest asks everything that it finds in a claim file for `__test__` and the like.
+    """
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{self.__name__} is not loaded yet, and {name!r} is private")
         return getattr(importlib.import_module(self.__name__), name)
 
 

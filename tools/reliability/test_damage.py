@@ -213,7 +213,7 @@ def train(spec, workspace):
 def test_holds(claim):
     note("asked.log", os.getpid())
     found = claim.train(Slow(), train).outcome
-    claim.at_most(found.numbers["value"], 1.0, "value", equation="(1)", source="theorem: invented")
+    claim.measured("value", found.numbers["value"], equation="(1)").at_most(theorem(1.0, "invented"))
 """
 
 
