@@ -163,14 +163,15 @@ def test_printed_equation_forgets_the_diagonal(claim):
     tau = 2
     left = left_side([0, 1], "sin", tau)
     claim.measured("|ρ − ρ~|²", mean_square(polynomial([0, 1], "sin")), equation="(46)").equals(1)
-    for relation, equation in (("=", "(46)"), ("<=", "(46)-(47)")):
+    statements = {"=": "is τ²|ρ − ρ~|²", "<=": "is at most τ²|ρ − ρ~|²"}
+    for relation, stated in statements.items():
         claim.counterexample(
-            f"the summed squared error {relation} τ²|ρ − ρ~|²",
+            f"the summed squared error {stated}",
             input={"m_h": 1, "sigma": [2, 1], "phi = psi": "√2 sin 2πix"},
             measured=left,
             expected=tau**2,
             relation=relation,
-            equation=equation,
+            equation="(46)-(47)",
             program=summed_square_and_the_printed_side,
             tau=tau,
         )

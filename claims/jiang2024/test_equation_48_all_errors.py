@@ -15,6 +15,8 @@ and one at a time; exactly, in rationals, on the three examples.
 Control: each of the four terms left out.
 """
 
+from typing import Any
+
 import flint
 import numpy as np
 import pytest
@@ -110,7 +112,7 @@ def test_control_every_term_is_needed(part, claim):
 # The three examples: tau = 2, encoded, everything constant on I_1 and on I_2.
 
 
-def two_tokens(last=1, first=1, K=1, f=(0, 1)):
+def two_tokens(last: Any = 1, first: Any = 1, K=1, f: Any = (0, 1)):
     """H_1 and H_2 for rho = log(first) on I_1 x I_1, log(last) on I_2 x I_2, else 0; F = K z, and f
     on I_1 and I_2: rational."""
     Log = logarithms.Log

@@ -20,59 +20,20 @@ from hypothesis import strategies as st
 
 from repro.bounds import chosen
 from repro.jiang2024 import model, networks
-from repro.numerics import exact, logarithms
+from repro.numerics import arrays, exact, logarithms
 
-# Python's fractions, columns as lists; W_Q is of logarithms log r and stands for its r
-
-
-def columns(net, xs):
-    """f^ of every token, and all weights, as fractions."""
-    matrices = (net.f(xs), net.W_Q, net.W_K, net.W_V)
-    return [[[Fraction(str(getattr(v, "of", v))) for v in row] for row in W] for W in matrices]
-
-
-def exponentials(h, W_Q, W_K):
-    """e^((W_Q h_i) . W_K h_j) in row i and column j."""
-
-    def entry(a, b):
-        out = Fraction(1)
-        for q, k in zip(W_Q, W_K, strict=True):
-            power = sum(w * v for w, v in zip(k, b, strict=True))
-            for r, v in zip(q, a, strict=True):
-                out *= r ** int(power * v)
-        return out
-
-    return [[entry(a, b) for b in h] for a in h]
-
-
-def product(W_V, h, A):
-    """W_V f^(x) times A, column by column."""
-    values = [[sum(w * v for w, v in zip(row, token, strict=True)) for token in h] for row in W_V]
-    return [[sum(row[i] * A[i][j] for i in range(len(h))) for row in values] for j in range(len(h))]
-
-
-def transposed(A):
-    return [list(row) for row in zip(*A, strict=True)]
-
-
-def by_rows(A):
-    return [[a / sum(row) for a in row] for row in A]
-
-
-def by_columns(A):
-    return transposed(by_rows(transposed(A)))
+ORDERS = {  # of the matrix e^((W_Q h_i) . W_K h_j), row i and column j, to the weights of column t
+    "printed": lambda E: E / E.sum(0),
+    "exchanged": lambda E: E.T / E.T.sum(0),
+    "printed, rows": lambda E: E / E.sum(1)[:, None],
+}
 
 
 def averages(net, xs, order):
-    """What F^ is applied to in (53), for each column."""
-    h, W_Q, W_K, W_V = columns(net, xs)
-    E = exponentials(h, W_Q, W_K)
-    A = {
-        "printed": by_columns(E),
-        "exchanged": by_columns(transposed(E)),
-        "printed, rows": by_rows(E),
-    }[order]
-    return exact.rationals(product(W_V, h, A))
+    """What F^ is applied to in (53), for each column; rows here."""
+    h = net.f(xs)
+    E = arrays.each(logarithms.exp, (h @ net.W_Q.T) @ (h @ net.W_K.T).T)
+    return ORDERS[order](E).T @ (h @ net.W_V.T)
 
 
 def drawn(seed, tau=3):
@@ -110,18 +71,15 @@ def test_the_printed_formula_names_the_same_class(claim):
     claim.measured("averages that differ", wrong, equation="(5), (53)").equals(0)
 
 
-# x = (0, 1), f^ = (x, 1), queries x log 2, keys 1 + x, values x: e^(q_i k_j) = (1, 1; 2, 4)
+E = [[1, 1], [2, 4]]  # e^(q_i k_j) for x = (0, 1), f^ = (x, 1), queries x log 2, keys 1 + x
 
 
-def first_output_by_columns_and_by_rows(q, k):
-    """Weights 2^(q_i k_j): output 1 of (53), over column 1, and of (5), over row 1."""
+def first_output_by_columns_and_by_rows(E):
+    """E holds e^(q_i k_j), and the values are x = (0, 1): output 1 of (53) and of (5)."""
     from fractions import Fraction
 
-    E, x = [[2 ** (a * b) for b in k] for a in q], [0, 1]
-    column, row = [E[0][0], E[1][0]], E[0]
-    by_53, by_5 = (
-        Fraction(sum(e * v for e, v in zip(es, x, strict=True)), sum(es)) for es in (column, row)
-    )
+    by_53 = Fraction(0 * E[0][0] + 1 * E[1][0], E[0][0] + E[1][0])  # column 1
+    by_5 = Fraction(0 * E[0][0] + 1 * E[0][1], E[0][0] + E[0][1])  # row 1
     return by_53, by_5
 
 
@@ -139,12 +97,11 @@ def test_printed_the_softmax_of_a_column_is_over_the_queries(claim):
     claim.counterexample(
         "(53), column by column, is the Transformer (5)",
         input={"x": [0, 1], "W_Q f": "x log 2", "W_K f": "1 + x", "W_V f": "x"},
-        measured=by_columns([[Fraction(1), Fraction(1)], [Fraction(2), Fraction(4)]])[1][0],
+        measured=ORDERS["printed"](exact.rationals(E))[1, 0],
         expected=H[0],
         equation="(53)",
         program=first_output_by_columns_and_by_rows,
-        q=[0, 1],
-        k=[1, 2],
+        E=E,
     )
 
 
@@ -157,16 +114,15 @@ def sum_of_the_weights_of_the_first_output(E):
 
 def test_reading_a_softmax_along_the_rows_gives_no_averages(claim):
     """The columns of weights are then (1/2 + 1/3, 1/2 + 2/3): they do not add up to 1."""
-    A = by_rows([[Fraction(1), Fraction(1)], [Fraction(2), Fraction(4)]])
     claim.counterexample(
         "with the softmax along the rows the weights of each output of (53) add up to 1",
         input={"x": [0, 1], "output": 1},
-        measured=A[0][0] + A[1][0],
+        measured=ORDERS["printed, rows"](exact.rationals(E))[:, 0].sum(),
         expected=1,
         equation="(53)",
         printed=False,
         program=sum_of_the_weights_of_the_first_output,
-        E=[[1, 1], [2, 4]],
+        E=E,
     )
 
 

@@ -191,7 +191,7 @@ def test_control_without_a_gap_a_third_is_left(claim):
         x = [[0, k], [0, -k - 1]]  # all lengths times k, so that distances are integers
         off, _ = softmax_error(x, 1)
         least = exact.rational(Fraction(2 * k + 1, 3 * k))
-        claim.measured("error", off[0] / k, equation="(55)", beta_over_log_2=k).at_least(
+        claim.measured("error", off[0] / k, equation="(55)", beta=f"{k} log 2").at_least(
             theorem(least, "the weights are 2/3 and 1/3")
         )
 

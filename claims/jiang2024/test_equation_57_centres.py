@@ -77,7 +77,7 @@ def test_the_example_of_60_and_61(claim):
     stated = exact.rationals([Fraction(3, 4), 3, 1, 2, Fraction(14, 4), 5, 1])
     claim.measured("y", list(y), equation="(61)").equals(list(stated))
     worst = abs(task.target(logarithms.Log(2**80))(tokens) - stated).max()
-    claim.measured("error of a target of form (8)", worst, equation="(61)", log2_of_e_L=80).at_most(
+    claim.measured("error of a target of form (8)", worst, equation="(61)", e_L="2^80").at_most(
         theorem(exact.rational(Fraction(1, 2**70)), "of order 2^−80, see the next test")
     )
 

@@ -130,7 +130,7 @@ def test_any_positive_mixing_is_represented(claim):
 
     seeded = st.tuples(st.integers(0, 2**32 - 1), st.integers(2, 5))
     examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
-    claim.for_all("wrong outputs", seeded, wrong, equation="Σ M_ts x(s)", examples=examples)
+    claim.for_all("wrong outputs", seeded, wrong, equation="(5), (7)", examples=examples)
 
 
 M_CONTROL = [["1/4", "3/4"], ["1/2", "1/2"]]

@@ -218,7 +218,7 @@ def test_printed_the_kernel_is_not_theta_rho(wrong, claim):
     rho, x = WRONG[wrong]
     left, right = both(rho, [0, 1], x)
     claim.counterexample(
-        f"H_t(theta * x) is the convolution of x with theta * rho: {wrong}",
+        "H_t(theta * x) is the convolution of x with theta * rho",
         input={"t": 0},
         measured=left[0],
         expected=right[0],
