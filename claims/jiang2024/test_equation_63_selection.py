@@ -127,7 +127,7 @@ def test_printed_the_set_for_k_3(claim):
     selection, x = task([[0]] * 8, s)
     weights = {Fraction(str(w)) for w in selection.weights(x).ravel()}
     claim.counterexample(
-        "for k = 3 the weights lie in {0, 1/2, 2/3, 1}",
+        "for three indices the weights lie in {0, 1/2, 2/3, 1}",
         input={"k": 3, "t": 4},
         measured=sorted(weights - PRINTED_SET),
         expected=[],
@@ -135,9 +135,8 @@ def test_printed_the_set_for_k_3(claim):
         program=weights_outside_the_printed_set,
         named=s[4],
     )
-    claim.measured("weights", sorted(weights), equation="(66)").equals(
-        [Fraction(i, 3) for i in range(4)]
-    )
+    thirds = [Fraction(i, 3) for i in range(4)]
+    claim.measured("weights", sorted(weights), equation="(66)").equals(thirds)
 
 
 def weight_from_the_softmax(logit):

@@ -29,7 +29,7 @@ Log = logarithms.Log
 
 
 def geometric(gamma):
-    return memory.Kernel(terms=(memory.Exponential(1, 1 / exact.rational(gamma)),))
+    return memory.Kernel(terms=exponentials((1, 1 / exact.rational(gamma))))
 
 
 @pytest.mark.parametrize("gamma", ["1/2", "1", "2", "5", "50"], ids="gamma={}".format)
@@ -41,33 +41,35 @@ def test_of_one_exponential_in_rationals(gamma, claim):
     claim.measured("C_RNN", memory.C_RNN(kernel), equation="(78)").equals(expected)
 
 
-def sums():
-    term = memory.Exponential
-    return {
-        "box of 10": memory.Kernel([1] * 10),
-        "delta_3": memory.spike(3),
-        "3 2^-t - 2 (-3)^-t": memory.Kernel(terms=(term(3, Log(2)), term(-2, Log(3), -1))),
-        "delayed": memory.Kernel([-1, 0, 4], (term(1, Fraction(1, 7)), term(-1, Fraction(1, 3)))),
-        "8 exponentials": memory.Kernel(terms=tuple(term(1, Fraction(k, 8)) for k in range(1, 9))),
-    }
+def exponentials(*terms):
+    return tuple(memory.Exponential(*term) for term in terms)
 
 
-RATES = {  # the slowest; where there is none the decay time is 0
-    "box of 10": None,
-    "delta_3": None,
-    "3 2^-t - 2 (-3)^-t": lambda: flint.arb(2).log(),
-    "delayed": lambda: flint.arb(1) / 7,
-    "8 exponentials": lambda: flint.arb(1) / 8,
+SUMS = {  # the kernel and its slowest rate; where there is none the decay time is 0
+    "box of 10": (memory.Kernel([1] * 10), None),
+    "delta_3": (memory.spike(3), None),
+    "3 2^-t - 2 (-3)^-t": (
+        memory.Kernel(terms=exponentials((3, Log(2)), (-2, Log(3), -1))),
+        Log(2),
+    ),
+    "delayed": (
+        memory.Kernel([-1, 0, 4], exponentials((1, Fraction(1, 7)), (-1, Fraction(1, 3)))),
+        Fraction(1, 7),
+    ),
+    "8 exponentials": (
+        memory.Kernel(terms=exponentials(*((1, Fraction(k, 8)) for k in range(1, 9)))),
+        Fraction(1, 8),
+    ),
 }
 
 
-@pytest.mark.parametrize("name", list(RATES))
+@pytest.mark.parametrize("name", SUMS)
 @pytest.mark.certified
 def test_of_sums_of_exponentials_in_balls(name, claim):
     """C_1 from the slowest rate; C_2 against the largest of 400 values, written out."""
-    kernel, rate = sums()[name], RATES[name]
+    kernel, rate = SUMS[name]
     with flint.ctx.workprec(128):
-        c = 1 + (1 / rate() if rate else flint.arb(0))
+        c = 1 + (1 / logarithms.ball(rate) if rate else flint.arb(0))
         C_1 = logarithms.ball(memory.C_1(kernel))
         values = [(t / c).exp() * abs(kernel.ball(t)) for t in range(400)]
         C_2, C_RNN = memory.C_2(kernel), memory.C_RNN(kernel)
@@ -111,7 +113,7 @@ def test_the_infimum_separates_what_vanishes_from_what_explodes(claim):
     cases = st.tuples(st.tuples(a, a, a, a), r)
     name = "sides of the border on which b^400 |ρ(400)| is wrong"
     claim.for_all(name, cases, wrong, equation="(76)", examples=examples)
-    terms = (memory.Exponential(1, Log(Fraction(10, 9))), memory.Exponential(5, Log(2), -1))
+    terms = exponentials((1, Log(Fraction(10, 9))), (5, Log(2), -1))
     border = (1 / memory.decay_time(memory.Kernel(terms=terms))).exp()
     off = abs(border - logarithms.ball(Fraction(10, 9)))
     claim.measured("|e^(1/β) − 10/9|", off, equation="(76)").at_most(
@@ -127,16 +129,16 @@ def test_the_kernel_of_a_stable_network_is_in_the_space(claim):
     rnn = recurrent.LinearRNN(W, U, c)
     bound = recurrent.decay(rnn)
     slow, fast = exact.rational("-23/7"), exact.rational("37/7")
-    terms = (memory.Exponential(slow, Log("3/2"), -1), memory.Exponential(fast, Log(2)))
+    kernel = memory.Kernel(terms=exponentials((slow, Log("3/2"), -1), (fast, Log(2))))
     wrong = sum(
         value != slow * exact.rational("-2/3") ** s + fast / exact.rational(2) ** s
         for s, value in enumerate(rnn.kernel(20)[:, 0])
     )
     claim.measured("values of the kernel that differ", wrong, equation="(74)").equals(0)
-    C_1 = memory.C_1(memory.Kernel(terms=terms))
+    C_1 = memory.C_1(kernel)
     allowed = 1 + 2 / -flint.arb(bound.q).log()
     claim.record("C_1", C_1)
-    claim.record("C_RNN", memory.C_RNN(memory.Kernel(terms=terms)))
+    claim.record("C_RNN", memory.C_RNN(kernel))
     claim.record("bound", allowed)
     claim.measured("C_1 of a stable RNN", C_1, equation="(79)").at_most(
         theorem(allowed, "|c W^s U|² ≤ A q^s")
