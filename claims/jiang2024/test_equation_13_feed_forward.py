@@ -128,7 +128,7 @@ def test_random_neurons_have_the_rate_one_half_in_the_supremum_norm(claim):
     claim.measured("exponent of m", exponent, equation="(13)").within(
         -0.5,
         stderr(error, "3 standard errors of the draws at both ends")
-        + chosen(0.03, "the smallest m is not yet asymptotic; exponents 0.4 and 0.6 stay excluded"),
+        + chosen(0.03, "the smallest m is not yet asymptotic; exponents 1/4 and 1 stay outside"),
     )
 
 

@@ -29,7 +29,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import as_printed, rounding_error, theorem
+from repro.bounds import rounding_error, theorem
 from repro.jiang2024 import ordering, recurrent
 from repro.numerics import exact, logarithms
 
@@ -75,22 +75,26 @@ def double_sum(rho, theta, x, t):
 def test_what_the_printed_filter_gives(claim):
     def differ(case):
         rho, theta, x = case
-        filtered = recurrent.forward_filter(theta, x[:, None])
-        ours = recurrent.convolution(rho[:, None], filtered)
+        ours = recurrent.convolution(column(rho), recurrent.forward_filter(theta, column(x)))
         return sum(y != double_sum(rho, theta, x, t) for t, y in enumerate(ours))
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
     claim.for_all(DIFFER, cases, differ, equation="(95)", examples=examples)
 
 
+def both(rho, theta, x):
+    """(92) and (97) as printed, at all times of x."""
+    rho, x, theta = column(rho), column(x), exact.rationals(theta)
+    left = recurrent.convolution(rho, recurrent.forward_filter(theta, x))
+    return left, recurrent.convolution(recurrent.forward_filter(theta, rho), x)
+
+
 @pytest.mark.exact
 def test_a_filter_of_length_one_is_as_printed(claim):
     def differ(case):
         rho, theta, x = case
-        one = theta[:1]
-        left = recurrent.convolution(rho[:, None], recurrent.forward_filter(one, x[:, None]))
-        kernel = recurrent.forward_filter(one, rho[:, None])
-        return int((left != recurrent.convolution(kernel, x[:, None])).sum())
+        left, right = both(rho, theta[:1], x)
+        return int((left != right).sum())
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
     claim.for_all(DIFFER, cases, differ, equation="(92)-(98)", examples=examples)
@@ -162,9 +166,8 @@ def test_under_the_causal_filter_there_is_none(claim):
     halves = exact.vector([exact.rational("1/2") ** s for s in range(TAU)])
     for name, (theta, _) in FILTERS.items():
         M = ordering.filtered(halves, exact.rationals(theta), ahead=False)
-        found = ordering.floor(M, "none")
         where = {"equation": "(98)", "filter": name}
-        claim.measured(FLOOR, found, kernel="2^-s", **where).equals(0)
+        claim.measured(FLOOR, ordering.floor(M, "none"), kernel="2^-s", **where).equals(0)
         value = floors(theta, ahead=False)["none"].upper()
         claim.measured(FLOOR, value, kernel="e^-s", **where).at_most(
             rounding_error(1e-30, "radii of balls of 128 bits")
@@ -185,15 +188,8 @@ def test_the_printed_error_leaves_almost_no_future(claim):
     claim.record("least floor over |θ(1), …, θ(4)|²", 1 / norm)
     claim.record("largest |θ(1), …, θ(4)|", bound)
     claim.measured("largest |θ(1), …, θ(4)|", bound, equation="Table 2").at_most(
-        as_printed(Fraction("0.002"), "1.58e-7, with the filter x(t + s) of Section 6.2")
+        theorem(Fraction("0.002"), "the root of 1.58e-7 |Q⁻¹|, and a little")
     )
-
-
-def both(rho, theta, x):
-    """(92) and (97) as printed, at all times of x."""
-    rho, x, theta = column(rho), column(x), exact.rationals(theta)
-    left = recurrent.convolution(rho, recurrent.forward_filter(theta, x))
-    return left, recurrent.convolution(recurrent.forward_filter(theta, rho), x)
 
 
 def filtered_input_and_filtered_kernel(rho, theta, x):
