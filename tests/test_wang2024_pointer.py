@@ -12,7 +12,6 @@ from repro.wang2024 import adaptive, depth, exponentials, moving, powers, target
 from repro.wang2024.model import Attention
 from repro.wang2024.pictures import pointer as pictures
 from repro.wang2024.pointer import (
-    BINARY,
     PRINTED,
     SHIFTED,
     Pointer,
@@ -31,6 +30,7 @@ from repro.wang2024.pointer import (
 )
 
 q = flint.fmpq
+BINARY = Pointer({-1: 2, 1: 1})
 
 
 # --- the pointer ---------------------------------------------------------------------------------

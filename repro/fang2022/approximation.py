@@ -128,11 +128,11 @@ def transformer(p: flint.fmpq_poly, q: int) -> Transformer:
 
 
 @functools.cache
-def error_in_rationals(target: Target, q: int, checked: int = 5) -> float:
+def error_in_rationals(target: Target, q: int) -> float:
     """max |C^q - f(2x - 1)| for the exact model, at alternation points and between some of them."""
     found = approximant(target, q)
     model = transformer(on_unit_interval(found.polynomial), q)
-    some = np.unique(np.linspace(0, q + 1, min(q + 2, checked)).astype(int))
+    some = np.unique(np.linspace(0, q + 1, min(q + 2, 5)).astype(int))
     between = (found.points[some[1:]] + found.points[some[1:] - 1]) / 2
     y = np.concatenate([found.points[some], between])  # in [-1, 1]
     out = model((1 + rationals(y)[:, None]) / 2)
@@ -232,10 +232,10 @@ def plane_float64(q: int, cells: int, device: str) -> InFloat64:
 
 
 @functools.cache
-def plane_error_in_rationals(q: int, cells: int, checked: int = 4) -> float:
+def plane_error_in_rationals(q: int, cells: int) -> float:
     """max |C^q - f| for the exact model, at some of the points where the error alternates."""
     found = plane_approximant(q, cells)
-    some = found.points[:: len(found.points) // checked]
+    some = found.points[:: len(found.points) // 4]
     model = powers.construction(found.polynomial, PLANE_B, q=q, lifts=powers.roomy)
     out = model(rationals(some))
     return _largest(to_float(out) - plane_values(some))

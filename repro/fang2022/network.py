@@ -24,12 +24,11 @@ def polynomial_transformer(
     q: int | None = None,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
-    lifts: powers.Lifts = powers.roomy,
 ) -> "PolynomialTransformer":
     """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5."""
-    exact = powers.construction(Q, B, q=q, lifts=lifts)
+    exact = powers.construction(Q, B, q=q, lifts=powers.roomy)
     bound = float(to_float(rational(B)))
-    tower.require(dtype, bound, exact.layout.q, lifts)
+    tower.require(dtype, bound, exact.layout.q)
     return PolynomialTransformer(exact, bound, dtype, device)
 
 

@@ -221,13 +221,11 @@ def with_best_weights(network: Network, x: np.ndarray) -> Network:
     return network._replace(a=found.coefficients)
 
 
-def sup_error(
-    network: Network, half_width: float, *, positive: bool = False, close: float = 0.05
-) -> Enclosure:
+def sup_error(network: Network, half_width: float, *, positive: bool = False) -> Enclosure:
     """sup of | |y|_2 - f_m(y) | over [-r, r]^d, or over [0, r]^d, r = half_width; biases are 0.
 
-    Exact up to round-off in the plane. In R^3 cells are divided until the enclosure is `close`,
-    relatively, or too much work; either way it is proved.
+    Exact up to round-off in the plane. In R^3 cells are divided until the enclosure is 5 % wide, or
+    it is too much work; either way it is proved.
     """
     _, b, c = network
     if np.any(c):
@@ -240,7 +238,7 @@ def sup_error(
     if b.shape[1] == 2:
         lower, upper = on_edges(network, positive=positive)
     else:
-        lower, upper = on_cells(network, positive=positive, close=close)
+        lower, upper = on_cells(network, positive=positive)
     return Enclosure(half_width * lower, half_width * upper)
 
 
