@@ -88,7 +88,7 @@ def test_bad_exponents_are_named():
     with pytest.raises(ValueError, match="scale"):
         l1.Powers((2,), scale=0)
     for ask in (l1.Powers((2,)).values, l1.Powers((2,)).balls):
-        with pytest.raises(ValueError, match="log-RPE does not see t = 0"):
+        with pytest.raises(ValueError, match="defined from t = 1 on, got t = 0"):
             ask([0, 1])
     with pytest.raises((ValueError, OverflowError)):
         l1.Exponentials((float("nan"),))

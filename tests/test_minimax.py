@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
-from repro.numerics import minimax
+from repro.numerics import exact, minimax, taylor
 from repro.numerics.exact import rational, rationals, vector
 from repro.numerics.minimax import Target
 
@@ -114,14 +114,14 @@ def test_no_point_exceeds_the_upper_bound(coefficients):
     """Any coefficients, not only the best ones; and the bound is near what is attained."""
     x = np.cos(np.linspace(0, math.pi, 4001))
     attained = np.abs(KINK(x) - chebyshev.chebval(x, coefficients)).max()
-    bound = minimax.upper_end(minimax.upper_bound(KINK, np.array(coefficients)))
+    bound = minimax.upper_end(taylor.upper_bound(KINK, np.array(coefficients)))
     assert attained <= bound <= 1.02 * attained + 1e-12
 
 
 def test_a_branch_counts_on_its_own_side_of_the_break_only():
     """1 - x is 2 at -1, where another branch stands."""
     jump = Target((-1.0, 0.0, 1.0), (lambda x: 0 * x, lambda x: 1 - x))
-    assert 1 <= minimax.upper_end(minimax.upper_bound(jump, np.array([0.0]))) < 1.01
+    assert 1 <= minimax.upper_end(taylor.upper_bound(jump, np.array([0.0]))) < 1.01
 
 
 def test_the_taylor_coefficients_of_a_polynomial_lie_in_their_balls():
@@ -129,7 +129,7 @@ def test_the_taylor_coefficients_of_a_polynomial_lie_in_their_balls():
     rng = np.random.default_rng(0)
     c, t = rng.normal(size=81), rng.uniform(0, math.pi, 5)
     missed = 0
-    for parts, angle in zip(minimax._cosines(c, t), t.tolist(), strict=True):
+    for parts, angle in zip(taylor._cosines(c, t), t.tolist(), strict=True):
         with flint.ctx.workprec(200):
             for j, part in enumerate(parts[:-1]):
                 turn = flint.arb.pi() * j / 2
@@ -148,10 +148,10 @@ def test_the_taylor_coefficients_of_a_polynomial_lie_in_their_balls():
 
 def test_the_remainder_is_counted(monkeypatch):
     """With few cells and no derivative the values at the centres are not enough: T_11 attains 1."""
-    monkeypatch.setattr(minimax, "ORDER", 1)
-    monkeypatch.setattr(minimax, "CELLS", 1)
+    monkeypatch.setattr(taylor, "ORDER", 1)
+    monkeypatch.setattr(taylor, "CELLS", 1)
     nothing = Target((-1.0, 1.0), (lambda x: 0 * x,))
-    assert minimax.upper_end(minimax.upper_bound(nothing, np.eye(12)[11])) >= 1
+    assert minimax.upper_end(taylor.upper_bound(nothing, np.eye(12)[11])) >= 1
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -164,7 +164,7 @@ def test_the_exchange_drops_the_smaller_end(turned):
 def test_a_hidden_break_is_refused():
     singular = Target((-1.0, 1.0), (lambda x: np.sqrt(x * x),))
     with pytest.raises(ArithmeticError, match="no bounded derivatives near x="):
-        minimax.upper_bound(singular, np.array([0.0]))
+        taylor.upper_bound(singular, np.array([0.0]))
 
 
 def test_the_ends_of_a_ball_are_outside_it():
@@ -235,7 +235,7 @@ def test_the_annihilator_annihilates_exactly():
     columns = np.stack(
         [x[:, 0] ** a * x[:, 1] ** b for a in range(3) for b in range(3 - a)], axis=1
     )
-    w = minimax.annihilator(columns)
+    w = exact.annihilator(columns)
     assert all(value == 0 for value in w @ columns)
     assert any(value != 0 for value in w)
 
@@ -243,7 +243,7 @@ def test_the_annihilator_annihilates_exactly():
 def test_in_one_variable_it_gives_the_weights_of_divided_differences():
     points = np.array([-1.0, -0.25, 0.5, 1.0])
     x = rationals(points)
-    w = minimax.annihilator(np.stack([x**s for s in range(3)], axis=1))
+    w = exact.annihilator(np.stack([x**s for s in range(3)], axis=1))
     known = [1 / math.prod(points[i] - points[j] for j in range(4) if j != i) for i in range(4)]
     assert [float(int(value)) / float(int(w[0])) for value in w] == pytest.approx(
         [k / known[0] for k in known]
@@ -254,14 +254,14 @@ def test_in_one_variable_it_gives_the_weights_of_divided_differences():
 def test_too_few_or_too_many_points_are_refused(rows):
     columns = np.stack([rationals(range(rows)) ** s for s in range(2)], axis=1)
     with pytest.raises(ValueError, match=f"one w for {rows} points and 2 functions"):
-        minimax.annihilator(columns)
+        exact.annihilator(columns)
 
 
 def test_points_on_a_line_are_refused():
     """Three points of a line have no unique w for 1, x, y at four points when x = y for all."""
     x = rationals([0, 1, 2, 3])
     with pytest.raises(ValueError, match="there are 2"):
-        minimax.annihilator(np.stack([x**0, x, x], axis=1))
+        exact.annihilator(np.stack([x**0, x, x], axis=1))
 
 
 # --- finitely many points ------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from repro.fang2022 import powers, tower
 from repro.fang2022.model import Transformer
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import minimax, roundoff
-from repro.numerics.exact import rationals, to_float, vector
+from repro.numerics.exact import annihilator, rationals, to_float, vector
 from repro.numerics.minimax import Target
 
 BITS = 512  # for values of f where float64 has no digits left
@@ -244,7 +244,7 @@ def plane_error_in_rationals(q: int, cells: int) -> float:
 def _certified(active: np.ndarray, degrees: list[tuple[int, int]]) -> float:
     """|sum w_i f(x_i)| / sum |w_i|, in balls, for the one w that annihilates all monomials."""
     k, l = rationals(active * 1024).T
-    w = minimax.annihilator(np.stack([k**i * l**j for i, j in degrees], axis=1))
+    w = annihilator(np.stack([k**i * l**j for i, j in degrees], axis=1))
     with flint.ctx.workprec(BITS):
         balls = vector([flint.arb(value) for value in active.ravel().tolist()]).reshape(-1, 2)
         bound = abs(w @ plane_values(balls)) / np.abs(w).sum()

@@ -71,3 +71,20 @@ def _odd(value: Any) -> float:
     if rational(nearest) == value or int(math.frexp(nearest)[0] * 2**53) % 2:
         return nearest
     return math.nextafter(nearest, math.inf if value > rational(nearest) else -math.inf)
+
+
+def annihilator(columns: np.ndarray) -> np.ndarray:
+    """The w with sum_i w_i columns[i] = 0, exactly, for n + 1 rows of n rational functions."""
+    rows, n = columns.shape
+    scaled = [_integers(column) for column in columns.T]
+    kernel, nullity = flint.fmpz_mat(scaled).nullspace()
+    if rows != n + 1 or nullity != 1:
+        raise ValueError(f"one w for {rows} points and {n} functions, there are {nullity}")
+    return vector([kernel[i, 0] for i in range(rows)])
+
+
+def _integers(column: np.ndarray) -> list[int]:
+    """A multiple of the column that is integer: w does not depend on the factor."""
+    exact = [rational(value) for value in column]
+    common = math.lcm(*(int(value.q) for value in exact))
+    return [int(value.p) * (common // int(value.q)) for value in exact]

@@ -24,8 +24,8 @@ correction slower than x^-q, such as 1/log x, without a `bias`.
 Window: points leave it by two rules, neither of which knows the exponent hoped for: all from the
 first one at the floor on, in the direction in which y falls, and those outside `within`. No head
 is dropped automatically: to search over windows is to search for a result (the noise term of the
-narrowest of all tails covers 0.89, not 0.95), and the drift pays for a head that stays. A claim
-that drops one types `within`, and `reason` repeats it.
+narrowest of all tails covers 0.89, not 0.95), and the drift pays for a head that stays. A caller
+who drops one types `within`, and `reason` repeats it.
 """
 
 import math
