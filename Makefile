@@ -7,7 +7,7 @@
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
 # make mutants   is every mistake seen? MUTANTS="repro/numerics/rates.py --budget 600" reaches it
 # make controls  is every control red once its break is taken out?
-# make reliability  what happens to runs that are killed, starved or fed nonsense (docs/reliability.md)
+# make reliability  what happens to runs that are killed, starved or fed nonsense
 # make browser   the report in Chromium, every page of it; screenshots of each kind
 # make clean     remove what runs wrote; finished trainings in store/ stay
 #
@@ -43,15 +43,14 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(PYTEST) claims -n auto --scale smoke --artifacts artifacts/smoke $(PYTEST_ARGS)
-	$(PYTEST) tests -n auto $(PYTEST_ARGS)
+	$(PYTEST) tests tools -n auto $(PYTEST_ARGS)
 
 bench: $(READY)
-	$(PYTEST) tests -m timing -p no:xdist -v --benchmark-enable --benchmark-quiet $(PYTEST_ARGS)
-	$(BIN)/python -m repro report
-	@echo "$(CURDIR)/artifacts/benchmarks.html"
+	$(PYTEST) tools/benchmarks -m timing -p no:xdist -v --benchmark-enable --benchmark-quiet $(PYTEST_ARGS)
+	$(BIN)/python -m tools.benchmarks.page
 
 costs: $(READY)
-	$(BIN)/python -m repro.costs --run
+	$(BIN)/python -m tools.costs --run
 
 data: $(READY)
 	$(BIN)/python -m repro data
@@ -61,17 +60,15 @@ paper: $(READY)
 	@echo "$(CURDIR)/artifacts/index.html"
 
 mutants: $(READY)
-	$(BIN)/python -m repro.mutants $(MUTANTS); code=$$?; \
-	$(BIN)/python -m repro.mutants --report && exit $$code
+	$(BIN)/python -m tools.mutants $(MUTANTS); code=$$?; \
+	$(BIN)/python -m tools.mutants --report && exit $$code
 
 controls: $(READY)
-	$(BIN)/python -m repro.mutants.controls
+	$(BIN)/python -m tools.mutants.controls
 
 reliability: export RELIABILITY := full
 reliability: $(READY)
-	rm -rf artifacts/reliability
-	$(PYTEST) tests -m reliability -n auto $(PYTEST_ARGS)
-	$(BIN)/python tests/reliability.py
+	$(PYTEST) tests tools/reliability -m reliability -n auto $(PYTEST_ARGS)
 
 browser: $(READY)
 	BROWSER=full $(PYTEST) tests/test_browser.py $(PYTEST_ARGS)

@@ -8,7 +8,6 @@ preview  the pages of the committed snapshot, in artifacts/preview/: nothing is 
 snapshot keep this run's results in artifacts/reference/ and put them into README.md
 prefetch make the missing trainings, here or on a cluster: python -m repro prefetch --help
 diff     python -m repro diff OLD NEW: what differs between two results.json, and whether it matters
-licences name, version and licence of every package in requirements.lock
 """
 
 import argparse
@@ -19,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from repro import files, licences, prefetch, report
+from repro import files, prefetch, report
 from repro.harness import differences, process, progress, provenance, records, schedule
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
@@ -37,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = ("report", "watch", "list", "data", "preview", "snapshot", "diff", "licences")
+    commands = ("report", "watch", "list", "data", "preview", "snapshot", "diff")
     parser.add_argument("command", choices=commands)
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="diff: two results.json"
@@ -70,8 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
             return diff(*options.files)
         if options.command == "preview":
             return show_preview(artifacts)
-        if options.command == "licences":
-            return show_licences(project.root / "requirements.lock")
         results = Results(project, project.read_ledger(), artifacts)
         return COMMANDS[options.command](results)
     except LedgerError as error:
@@ -134,15 +131,6 @@ def diff(old: Path, new: Path) -> int:
         print(f"{'MATTERS ' if one.matters else 'number  '}{one}")
     print(f"{len(weighty)} that matter, {len(found) - len(weighty)} others")
     return 1 if weighty else 0
-
-
-def show_licences(lock: Path) -> int:
-    try:
-        print("\n".join(licences.lines(lock)))
-    except (FileNotFoundError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
 
 
 def _results(path: Path) -> dict:

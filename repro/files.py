@@ -112,10 +112,12 @@ def write_json(path: Path, value: Any, *, lasting: bool = False) -> None:
     write_atomically(path, to_json(value) + "\n", lasting=lasting)
 
 
-def write_sealed(path: Path, value: Mapping[str, Any], *, lasting: bool = False) -> None:
-    """`write_json` of an object, with a checksum of all the rest in it."""
-    known = plain(value)
-    sealed = {**known, "checksum": _checksum(known)}
+def write_sealed(
+    path: Path, value: Mapping[str, Any], *, known: bool = False, lasting: bool = False
+) -> None:
+    """`write_json` of an object, with a checksum of all the rest; `known`: it is plain already."""
+    value = value if known else plain(value)
+    sealed = {**value, "checksum": _checksum(value)}
     write_atomically(path, _text(sealed) + "\n", lasting=lasting)
 
 

@@ -1,19 +1,6 @@
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from demo import Demo
-from measuring import (  # noqa: F401  (fixtures, and a hook)
-    compare,
-    earlier,
-    growth,
-    in_rounds,
-    measured,
-    one_thread,
-    pytest_sessionfinish,
-    recorder,
-    switched_on,
-)
+from demo import demo  # noqa: F401  (a fixture)
 
 
 def approx(expected, rel=None, abs=None, nan_ok=False):
@@ -31,10 +18,3 @@ APPROX, pytest.approx = pytest.approx, approx
 def pytest_collection_modifyitems(items):
     """The one test that takes minutes begins first: at the end the other workers would wait."""
     items.sort(key=lambda item: item.path.name != "test_same_numbers.py")
-
-
-@pytest.fixture
-def demo(tmp_path) -> Iterator[Demo]:
-    project = Demo(tmp_path)
-    yield project
-    project.end()

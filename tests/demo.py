@@ -7,8 +7,12 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+FULL = os.environ.get("RELIABILITY") == "full"  # by `make reliability`
 CONFTEST = """
 from pathlib import Path
 from repro.harness import Project
@@ -145,3 +149,10 @@ def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 60) ->
 def send(process: subprocess.Popen[str], number: signal.Signals) -> None:
     """To the whole process group, as a terminal does."""
     os.killpg(process.pid, number)
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Demo]:
+    project = Demo(tmp_path)
+    yield project
+    project.end()

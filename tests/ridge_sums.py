@@ -9,10 +9,10 @@ from pathlib import Path
 
 import torch
 
-from repro.costs import sampling
 from repro.fang2022 import fused
 from repro.fang2022.model import Layout, Transformer
 from repro.fang2022.multiplication import product_block
+from tools.costs import sampling
 
 
 def plain_polynomial(x, F, beta):
@@ -64,9 +64,10 @@ def extra_memory(backend, N, n):
     Of the fused sum, and of autograd.
     """
     code = f"import ridge_sums; ridge_sums.tell_extra_memory({backend!r}, {N}, {n})"
+    here = Path(__file__).parent
     said = subprocess.check_output(
         [sys.executable, "-W", "error", "-c", code],
-        cwd=Path(__file__).parent, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300,
+        cwd=here.parent, env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(here)}, timeout=300,
     )  # fmt: skip
     return json.loads(said)
 

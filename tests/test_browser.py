@@ -12,10 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from test_report import sample
-from test_report_benchmarks import DEAR, NOW, THEN, entry
 
-from repro import files
-from repro.report import benchmarks, render
+from repro.report import render
 from repro.report.preview import preview
 from repro.report.words import verdict_of
 
@@ -37,7 +35,7 @@ KINDS = {
     "errata": "errata.html",
     "open": "open.html",
 }
-INVENTED = {"every verdict": "index.html", "benchmarks": "benchmarks.html"}
+INVENTED = {"every verdict": "index.html"}
 FEW = ["claim", *INVENTED]  # index and errata are long: axe takes 20 seconds for either
 PATIENCE = 180_000  # milliseconds: the machine may be busy
 TELEPHONE = {"width": 360, "height": 740}
@@ -50,15 +48,9 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory):
-    """Every verdict, a run that is still going, messages; benchmarks, one of them missed."""
+    """Every verdict, a run that is still going, messages."""
     folder = tmp_path_factory.mktemp("invented")
-    earlier = benchmarks.merged({}, THEN, [entry(value=11.0), entry("missed", value=9.0)])
-    slower = entry("slower", value=0.5, target=None, at_least=True)
-    latest = benchmarks.merged(earlier, NOW, [entry(), entry("missed", value=5.0), slower])
-    results = sample()
-    dear = {**DEAR, "id": results["claims"][0]["id"]}
-    files.write_json(folder / benchmarks.FILE, {**latest, "dearest cold": [dear]})
-    return render(results, folder).parent
+    return render(sample(), folder).parent
 
 
 @pytest.fixture
@@ -156,7 +148,6 @@ def test_links_images_and_formulas_are_whole_and_nothing_is_wider_than_a_telepho
     chosen = chosen_of(report)
     page = window(chosen[0], viewport=TELEPHONE)
     found = {str(path.relative_to(report)): defects(page, path) for path in chosen}
-    found["invented benchmarks"] = defects(page, invented / benchmarks.PAGE)
     assert sum(one.pop("count") for one in found.values()) > 500
     wrong = {path: {k: v for k, v in one.items() if v} for path, one in found.items()}
     assert {path: one for path, one in wrong.items() if one} == {}
@@ -208,7 +199,7 @@ def printed(page, path, scheme):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_paper_nothing_is_cut_off_or_faint(report, invented, window, scheme):
-    pages = [*chosen_of(report), invented / "index.html", invented / benchmarks.PAGE]
+    pages = [*chosen_of(report), invented / "index.html"]
     pages = pages if FULL or scheme == "light" else pages[-2:]
     page = window(pages[0], viewport=PAPER)
     found = {str(path): printed(page, path, scheme) for path in pages}

@@ -51,11 +51,10 @@ RUN = {  # as it stands, in a copy of the repository; with more words where it w
     "pytest --co -q": [ONE],
     "python -m repro list": [],
     "python -m repro report": [],
-    "python -m repro licences": [],
     "python -m repro diff --help": [],
     "python -m repro prefetch --help": [],
-    "python -m repro.costs --help": [],
-    "python -m repro.mutants --help": [],
+    "python -m tools.costs --help": [],
+    "python -m tools.mutants --help": [],
 }
 HOURS, TRAINS = "minutes to hours", "many claims at full size: listed with --co"
 PARSED = {  # why it is not run here; make says what it would do, pytest lists, others show --help
@@ -64,8 +63,8 @@ PARSED = {  # why it is not run here; make says what it would do, pytest lists, 
     "make bench": "ten minutes of timing",
     'make bench PYTEST_ARGS="-k recurrent"': "minutes of timing",
     "make costs": HOURS,
-    "python -m repro.costs --cold": HOURS,
-    "python -m repro.costs claims/fang2022/test_section_2_model.py": "test_costs.py does it with a "
+    "python -m tools.costs --cold": HOURS,
+    "python -m tools.costs claims/fang2022/test_section_2_model.py": "test_costs.py does it with a "
     "claim that is quicker",
     "make mutants": HOURS,
     'make mutants MUTANTS="repro/wang2024/moving.py"': HOURS,

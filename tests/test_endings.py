@@ -2,7 +2,7 @@
 
 Every cell of the matrix runs three invented claims: one is finished and published, the next one is
 disturbed in its midst, the third comes after it. The first two have trained something before, so
-that one sees whether the next run trains again. What is observed goes to docs/reliability.md.
+that one sees whether the next run trains again.
 """
 
 import errno
@@ -14,8 +14,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from demo import CONFTEST, send, wait_for
-from reliability import FULL, keep
+from demo import CONFTEST, FULL, send, wait_for
 
 from repro import files
 from repro.harness import records, schedule
@@ -181,13 +180,6 @@ def test_no_finished_claim_is_lost_and_the_next_run_goes_on(demo, ending, how):
         assert state_after_report(demo) == "interrupted"
     again = next_run(demo, how)
     trained = (demo.root / "trained").read_text().split()
-    keep(
-        "endings", f"{list(ENDINGS).index(ending):02d}-{list(RUNS).index(how)}",
-        ending=ending, run_with=how, exit_code=process.returncode, state_of_the_run=run,
-        claims_finished=len(finished), of_these_lost=len(lost),
-        the_disturbed_test=disturbed["state"], its_claim=verdicts["lemma-2"], the_claim_after_it=verdicts["lemma-3"],
-        next_run=again, trainings_repeated=len(trained) - len(set(trained)),
-    )  # fmt: skip
     assert not lost, out
     left = ENDINGS[ending]
     assert process.returncode == left.exit, out
@@ -295,14 +287,6 @@ def test_without_workers_a_claim_runs_in_the_process_itself(demo, how):
     done.communicate(timeout=300)
     (path,) = demo.artifacts.glob("claims/demo2025/lemma-1/tests/test_holds*.json")
     assert (records.read(path) or {})["pid"] == done.pid
-    none = dict.fromkeys(
-        ("state_of_the_run", "claims_finished", "of_these_lost", "the_disturbed_test", "its_claim",
-         "the_claim_after_it", "next_run", "trainings_repeated"), "",
-    )  # fmt: skip
-    keep(
-        "endings", f"{list(ENDINGS).index('worker killed'):02d}-{list(RUNS).index(how)}",
-        ending="worker killed", run_with=how, exit_code="no worker: as KILL", **none,
-    )  # fmt: skip
 
 
 # --- what is told when something was not written or not run --------------------------------------

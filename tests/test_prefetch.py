@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from reliability import FULL
+from demo import FULL
 
 from repro import prefetch
 from repro.prefetch import Missing

@@ -17,7 +17,11 @@ Section 2 name.
 import numpy as np
 import pytest
 
-from repro import fang2022, numerics
+from repro.bounds import chosen
+from repro.fang2022 import model as model_
+from repro.fang2022 import polynomials, powers
+from repro.fang2022.pictures import architecture as pictures
+from repro.numerics import exact
 
 
 def random_model(rng, d, n, q, blocks):
@@ -25,23 +29,23 @@ def random_model(rng, d, n, q, blocks):
     size = n + q + 2
 
     def draw(*shape):
-        return numerics.exact.rationals(rng.integers(-2, 3, shape).tolist())
+        return exact.rationals(rng.integers(-2, 3, shape).tolist())
 
     shapes = [(n + 1, size), (n + 1, size), (size, size), (2, size), (size, 2), (2,), (size,)]
-    built = [fang2022.model.Block(*(draw(*shape) for shape in shapes)) for _ in range(blocks)]
-    return fang2022.model.Transformer(draw(n, d), tuple(built), draw(n * size), draw(1)[0])
+    built = [model_.Block(*(draw(*shape) for shape in shapes)) for _ in range(blocks)]
+    return model_.Transformer(draw(n, d), tuple(built), draw(n * size), draw(1)[0])
 
 
 def boxes(model, x):
     """What the drawing shows, one box after the other; yields every Z, then the output."""
     n = len(model.F)
     t = [sum(a * b for a, b in zip(xi, x, strict=True)) for xi in model.F]
-    Z = model.layout.tokens(numerics.exact.vector(t))
+    Z = model.layout.tokens(exact.vector(t))
     yield Z
     for block in model.blocks:
         queries, keys, values = block.W_Q @ Z, block.W_K @ Z, block.W_V @ Z  # three boxes
         alpha = queries.T @ keys  # MatMul
-        kept = numerics.exact.rationals(np.zeros((n, n), dtype=int))
+        kept = exact.rationals(np.zeros((n, n), dtype=int))
         for i in range(n):  # one-hot maximum
             winner = alpha[i].tolist().index(max(alpha[i]))
             kept[winner, i] = alpha[i, winner]
@@ -60,45 +64,51 @@ def test_the_model_is_the_boxes_in_the_order_drawn(blocks, claim):
     for _ in range(claim.at_scale(smoke=10, laptop=50, paper=500)):
         d, n, q = rng.integers(1, 4, 3).tolist()
         model = random_model(rng, d, n, q, blocks)
-        x = numerics.exact.rationals(rng.integers(-3, 4, d).tolist())
+        x = exact.rationals(rng.integers(-3, 4, d).tolist())
         *stages, output = boxes(model, x)
         wrong += bool(model(x) != output)
         shapes |= {Z.shape == (n + q + 2, n) for Z in stages}
         cases += len(stages) == 1 + 2 * blocks
-    claim.record(models=cases)
-    claim.equals(wrong, 0, "models whose output is not that of the boxes", equation="Figure 1")
-    claim.equals(sorted(shapes), [True], "all stages are (n+q+2) × n", equation="Section 2.2")
+    claim.record("models", cases)
+    claim.measured(
+        "models whose output is not that of the boxes", wrong, equation="Figure 1"
+    ).equals(0)
+    claim.measured("all stages are (n+q+2) × n", sorted(shapes), equation="Section 2.2").equals(
+        [True]
+    )
 
 
 @pytest.mark.construct
 def test_the_additions_pass_the_input_on(claim):
     """Without values the attention layer is the identity, without W_2, b_2 the other layer is."""
     model = random_model(claim.rng("additions"), 2, 3, 2, 1)
-    Z = model.layout.tokens(numerics.exact.rationals([1, -2, 3]))
+    Z = model.layout.tokens(exact.rationals([1, -2, 3]))
     weights = model.blocks[0].weights()
     zero = {name: 0 * weights[name] for name in ("W_V", "W_2", "b_2")}
-    silent = fang2022.model.Block(**{**weights, **zero})
-    claim.equals(
-        int((silent.attention(Z) != Z).sum()), 0, "entries changed by A", equation="W^V = 0"
-    )
+    silent = model_.Block(**{**weights, **zero})
+    claim.measured(
+        "entries changed by A", int((silent.attention(Z) != Z).sum()), equation="W^V = 0"
+    ).equals(0)
     name = "entries changed by B"
-    claim.equals(int((silent.fully_connected(Z) != Z).sum()), 0, name, equation="W_2 = 0, b_2 = 0")
+    claim.measured(
+        "entries changed by B",
+        int((silent.fully_connected(Z) != Z).sum()),
+        equation="W_2 = 0, b_2 = 0",
+    ).equals(0)
 
 
 @pytest.mark.construct
 def test_what_each_box_does_to_the_tokens(claim):
     """f_1* = x_1^2 + x_2^2 at x = (2, -1), B = 3: three tokens, two blocks, output 5."""
-    model = fang2022.powers.construction(fang2022.polynomials.F_1_STAR, 3)
-    x = numerics.exact.rationals([2, -1])
+    model = powers.construction(polynomials.F_1_STAR, 3)
+    x = exact.rationals([2, -1])
     *stages, output = boxes(model, x)
     names = ["F(x)", "after A¹", "after B¹", "after A²", "after B²"]
-    tables = {
-        name: numerics.exact.to_float(Z).tolist() for name, Z in zip(names, stages, strict=True)
-    }
+    tables = {name: exact.to_float(Z).tolist() for name, Z in zip(names, stages, strict=True)}
     t = " , ".join(f"{v:g}" for v in tables["F(x)"][0])
-    claim.equals(output, 5, "output at (2, −1)", equation="2² + 1²")
+    claim.measured("output at (2, −1)", output, equation="2² + 1²").equals(5)
     claim.figure(
-        fang2022.pictures.architecture.stages(
+        pictures.stages(
             tables,
             ["t", "e₁", "e₂", "e₃", "slot 1", "slot 2", "1"],
             "f₁* = x₁² + x₂² at x = (2, −1): the readout of the last table is 5, exactly",
@@ -118,12 +128,13 @@ def test_control_another_drawing_is_another_model(broken, claim):
     rng, wrong = claim.rng("control"), 0
     for _ in range(40):
         model = random_model(rng, 2, 3, 2, 1)
-        x, block = numerics.exact.rationals(rng.integers(-3, 4, 2).tolist()), model.blocks[0]
+        x, block = exact.rationals(rng.integers(-3, 4, 2).tolist()), model.blocks[0]
         Z = model.layout.tokens(x @ model.F.T)
         if broken == "no addition":
             other = model.read(block.fully_connected(block.attention(Z) - Z))
         else:
             other = model.read(block.attention(block.fully_connected(Z)))
         wrong += bool(other != model(x))
-    source = "spread: 40 seeded models with weights from -2 to 2, over half"
-    claim.at_least(wrong, 21, "models of 40 with another output", equation=broken, source=source)
+    claim.measured("models of 40 with another output", wrong, equation=broken).at_least(
+        chosen(21, "40 seeded models with weights from -2 to 2, over half")
+    )

@@ -22,7 +22,9 @@ import statistics
 
 import pytest
 
-from repro import fang2022
+from repro.bounds import as_printed, chosen, theorem
+from repro.fang2022 import experiments
+from repro.fang2022.pictures import experiments as pictures
 
 SIZES = {"ATTENTION": 10, "NN_depth": 4, "NN_width": 10}  # Table 2
 PRINTED = {"ATTENTION": 0.02, "NN_depth": 134.23, "NN_width": 10237.27}  # Figure 2
@@ -33,14 +35,14 @@ TEST = "test MSE"
 def spec(claim, model, clip, seed, size=None, **changes):
     """As printed; at smoke scale a sixth of the epochs."""
     epochs = claim.at_scale(smoke=100, laptop=600, paper=600)
-    return fang2022.experiments.paraboloid(
+    return experiments.paraboloid(
         model, size or SIZES[model], clip=clip, seed=seed, epochs=epochs, **changes
     )
 
 
 def errors_of(claim, model, clip, seeds, **changes):
     specs = [spec(claim, model, clip, seed, **changes) for seed in range(seeds)]
-    trained = [claim.train(each, fang2022.experiments.train) for each in specs]
+    trained = [claim.train(each, experiments.train) for each in specs]
     return [stored.outcome.numbers["MSE_Te"] for stored in trained]
 
 
@@ -53,7 +55,7 @@ def test_attention_below_and_relu_networks_far_above_for_every_clipping(claim):
     for clip in clips:
         errors = {model: errors_of(claim, model, clip, seeds) for model in SIZES}
         for model, found in errors.items():
-            claim.table(
+            claim.cell(
                 model,
                 f"{TEST}, clipped at {clip:g}",
                 paper=PRINTED[model],
@@ -61,22 +63,20 @@ def test_attention_below_and_relu_networks_far_above_for_every_clipping(claim):
                 note=f"median of {seeds} seeds, from {min(found):.3g} to {max(found):.3g}",
             )
         where, worst = f"Figure 2, clipped at {clip:g}", max(errors["ATTENTION"])
-        printed = "printed: 0.02 in Figure 2 (a)"
-        claim.at_most(worst, ATTENTION, f"{TEST}, ATTENTION", equation=where, source=printed)
+        claim.measured(f"{TEST}, ATTENTION", worst, equation=where).at_most(
+            as_printed(ATTENTION, "0.02 in Figure 2 (a)")
+        )
         for model in ("NN_depth", "NN_width"):
-            best, name = min(errors[model]), f"{TEST}, {model}"
-            spread = "spread: a fifth of 525, the least of 18 trainings (3 seeds, 1, 10, 100)"
-            claim.at_least(best, 100, name, equation=where, source=spread)
+            best = min(errors[model])
+            claim.measured(TEST, best, equation=where, model=model).at_least(
+                chosen(100, "a fifth of 525, the least of 18 trainings (3 seeds, 1, 10, 100)")
+            )
             ratios = [
                 net / ours for net, ours in zip(errors[model], errors["ATTENTION"], strict=True)
             ]
-            claim.at_least(
-                min(ratios),
-                PRINTED["NN_depth"] / ATTENTION,
-                f"{name} over that of ATTENTION, same data",
-                equation=where,
-                source="printed: Figure 2, (b) over (a)",
-            )
+            claim.measured(
+                f"{TEST}, {model} over that of ATTENTION, same data", min(ratios), equation=where
+            ).at_least(as_printed(PRINTED["NN_depth"] / ATTENTION, "Figure 2, (b) over (a)"))
 
 
 @pytest.mark.train
@@ -85,15 +85,16 @@ def test_three_directions_do_as_well_as_ten(claim):
     seeds = claim.at_scale(smoke=1, laptop=3, paper=5)
     found = errors_of(claim, "ATTENTION", 10.0, seeds, size=3)
     note = f"13 parameters; {seeds} seeds, from {min(found):.3g} to {max(found):.3g}"
-    claim.table(
+    claim.cell(
         "ATTENTION, n = 3",
         TEST,
         paper=ATTENTION,
         ours=statistics.median(found),
         note=note,
     )
-    printed = "printed: 0.02 in Figure 2 (a), with n = 10"
-    claim.at_most(max(found), ATTENTION, TEST, equation="Theorem 3.5, n = n_q", source=printed)
+    claim.measured(TEST, max(found), equation="Theorem 3.5, n = n_q").at_most(
+        as_printed(ATTENTION, "0.02 in Figure 2 (a), with n = 10")
+    )
 
 
 @pytest.mark.train
@@ -102,27 +103,25 @@ def test_the_wide_network_can_do_much_better_than_printed(claim):
     seeds, iterations = claim.at_scale(smoke=(1, 150), laptop=(3, 1000), paper=(10, 1000))
     for model in ("NN_width", "NN_depth"):
         specs = [
-            fang2022.experiments.SecondOrder(model, SIZES[model], seed, iterations)
-            for seed in range(seeds)
+            experiments.SecondOrder(model, SIZES[model], seed, iterations) for seed in range(seeds)
         ]
-        trained = [claim.train(spec, fang2022.experiments.train_second_order) for spec in specs]
+        trained = [claim.train(spec, experiments.train_second_order) for spec in specs]
         found = [stored.outcome.numbers["MSE_Te"] for stored in trained]
         note = f"L-BFGS, best of {seeds} seeds; the largest is {max(found):.3g}"
-        claim.table(model, f"{TEST}, L-BFGS", paper=PRINTED[model], ours=min(found), note=note)
+        claim.cell(model, f"{TEST}, L-BFGS", paper=PRINTED[model], ours=min(found), note=note)
         if model == "NN_width":
-            tenth, allowed = "printed: a tenth of Figure 2 (c)", PRINTED[model] / 10
-            claim.at_most(min(found), allowed, TEST, equation="41 parameters", source=tenth)
-            floor = fang2022.experiments.shallow_floor(SIZES[model])
-            claim.record(floor=floor, printed_over_floor=PRINTED[model] / floor)
-            pieces = "theorem: 11 linear pieces miss a square, shallow_floor"
-            claim.at_least(min(found), floor, TEST, equation="41 parameters", source=pieces)
-            attention = "theorem: the floor is above the 0.02 of ATTENTION, Figure 2 (a)"
-            claim.at_least(
-                floor,
-                ATTENTION,
-                "floor of NN_width",
-                equation="11 pieces",
-                source=attention,
+            allowed = PRINTED[model] / 10
+            claim.measured(TEST, min(found), equation="41 parameters").at_most(
+                as_printed(allowed, "a tenth of Figure 2 (c)")
+            )
+            floor = experiments.shallow_floor(SIZES[model])
+            claim.record("floor", floor)
+            claim.record("printed_over_floor", PRINTED[model] / floor)
+            claim.measured(TEST, min(found), equation="41 parameters").at_least(
+                theorem(floor, "11 linear pieces miss a square, shallow_floor")
+            )
+            claim.measured("floor of NN_width", floor, equation="11 pieces").at_least(
+                theorem(ATTENTION, "the floor is above the 0.02 of ATTENTION, Figure 2 (a)")
             )
 
 
@@ -137,19 +136,18 @@ def test_the_surfaces_look_like_the_printed_ones(claim):
     outputs, farthest = {}, {}
     for model in SIZES:
         chosen = spec(claim, model, clip=10.0, seed=0)
-        outcome = claim.train(chosen, fang2022.experiments.train).outcome
+        outcome = claim.train(chosen, experiments.train).outcome
         with torch.no_grad():
-            surface = fang2022.experiments.trained(chosen, outcome)(grid)
+            surface = experiments.trained(chosen, outcome)(grid)
         error = outcome.numbers["MSE_Te"]
         farthest[model] = (surface - truth).abs().max().item()
         shown = f"{error:.0f}" if error > 100 else f"{error:.2g}"
         title = f"{model}\nMSE {shown} (paper: {PRINTED[model]})"
         outputs[title] = surface.reshape(33, 33).numpy()
-    claim.record(**{f"largest error on the square, {m}": e for m, e in farthest.items()})
+    for m, e in farthest.items():
+        claim.record("largest error on the square", e, m=m)
     claim.figure(
-        fang2022.pictures.experiments.surfaces(
-            axis.numpy(), truth.reshape(33, 33).numpy(), outputs
-        ),
+        pictures.surfaces(axis.numpy(), truth.reshape(33, 33).numpy(), outputs),
         "surfaces",
         caption="Outputs after training, above [−20, 20]² (clipped at 10); wire: x₁² + x₂².",
         alt="Three surfaces. "
@@ -159,15 +157,17 @@ def test_the_surfaces_look_like_the_printed_ones(claim):
         )
         + ".",
     )
-    least = "theorem: on a segment of length 40, eleven lines miss a square by 40²/(8·121)"
-    name = "largest error on the square"
-    claim.at_least(farthest["NN_width"], 40**2 / (8 * 121), name, equation="(c)", source=least)
+    claim.measured("largest error on the square", farthest["NN_width"], equation="(c)").at_least(
+        theorem(
+            40**2 / (8 * 121),
+            "on a segment of length 40, eleven lines miss a square by 40²/(8·121)",
+        )
+    )
     for model in ("NN_depth", "NN_width"):
         ratio = farthest[model] / farthest["ATTENTION"]
-        spread = "spread: 1100 and more recorded; 20 is asked for"
-        claim.at_least(
-            ratio, 20, f"{name}, {model} over ATTENTION", equation="Figure 2", source=spread
-        )
+        claim.measured(
+            f"largest error on the square, {model} over ATTENTION", ratio, equation="Figure 2"
+        ).at_least(chosen(20, "1100 and more recorded; 20 is asked for"))
 
 
 def test_control_with_shuffled_targets_nothing_is_learnt(claim):
@@ -177,5 +177,6 @@ def test_control_with_shuffled_targets_nothing_is_learnt(claim):
     on c |x|^2: c = 1/2 is the nearest to 200, and misses f_1* by E |x|^4 / 4 = 20000.
     """
     (error,) = errors_of(claim, "ATTENTION", 10.0, 1, shuffled=True)
-    source = "theorem: half of the 20000 of |x|²/2, the nearest to f_1* that shuffled y lead to"
-    claim.at_least(error, 10000, f"{TEST}, ATTENTION", equation="y shuffled", source=source)
+    claim.measured(f"{TEST}, ATTENTION", error, equation="y shuffled").at_least(
+        theorem(10000, "half of the 20000 of |x|²/2, the nearest to f_1* that shuffled y lead to")
+    )

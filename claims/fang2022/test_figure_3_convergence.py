@@ -21,7 +21,9 @@ data easier, as the printed 50.282 / 35.662 of NN_width in Table 1.
 
 import pytest
 
-from repro import fang2022
+from repro.bounds import as_printed, chosen, theorem
+from repro.fang2022 import experiments
+from repro.fang2022.pictures import experiments as pictures
 
 LEVEL = 192  # a tenth of Var f_2* = 1920
 UNITS = {"NN_depth": 120, "NN_width": 4368}  # Table 3
@@ -31,7 +33,7 @@ CLIP = 100.0  # as in Table 1's claim
 
 def comparison(claim):
     """The trainings of Table 1's claim, by the same specs: {model: [stored, one for each seed]}."""
-    of = fang2022.experiments
+    of = experiments
     setting = claim.at_scale(smoke=of.LIGHT, laptop=of.REDUCED, paper=of.FULL)
     n, seeds = claim.at_scale(smoke=(64, 1), laptop=(64, 3), paper=(2002, 3))
     sizes = {"ATTENTION": n, **UNITS}
@@ -48,7 +50,7 @@ def comparison(claim):
 def epochs_to_the_level(stored):
     """The first epoch below LEVEL; all epochs, if there is none: then it is a lower bound."""
     curve = stored.outcome.curves["train"]
-    return fang2022.experiments.first_epoch_below(curve, LEVEL) or len(curve)
+    return experiments.first_epoch_below(curve, LEVEL) or len(curve)
 
 
 def gap(stored):
@@ -60,25 +62,27 @@ def test_attention_converges_faster_in_every_seed(claim):
     epochs = {
         m: [epochs_to_the_level(run) for run in runs] for m, runs in comparison(claim).items()
     }
-    claim.record(**{f"epochs to MSE 192, {model}": found for model, found in epochs.items()})
+    for model, found in epochs.items():
+        claim.record("epochs to MSE 192", found, model=model)
     for model in UNITS:
         pairs = zip(epochs[model], epochs["ATTENTION"], strict=True)
         slower = min(net / ours for net, ours in pairs)
-        spread = "spread: 9 and more in three recorded seeds (smoke: 2.3); 2 is asked for"
-        name = f"epochs, {model} over ATTENTION"
-        claim.at_least(slower, 2, name, equation="Figure 3, convergence", source=spread)
+        claim.measured(
+            f"epochs, {model} over ATTENTION", slower, equation="Figure 3, convergence"
+        ).at_least(chosen(2, "9 and more in three recorded seeds (smoke: 2.3); 2 is asked for"))
 
 
 @pytest.mark.train
 def test_attention_has_the_smaller_gap_in_every_seed(claim):
     gaps = {model: [gap(run) for run in runs] for model, runs in comparison(claim).items()}
-    claim.record(**{f"gap, {model}": found for model, found in gaps.items()})
+    for model, found in gaps.items():
+        claim.record("gap", found, model=model)
     for model in UNITS:
         pairs = zip(gaps[model], gaps["ATTENTION"], strict=True)
         wider = min(net / ours for net, ours in pairs)
-        spread = "spread: 70 and more in three recorded seeds (smoke: 34); 5 is asked for"
-        name = f"gap, {model} over ATTENTION"
-        claim.at_least(wider, 5, name, equation="Figure 3, generalisation", source=spread)
+        claim.measured(
+            f"gap, {model} over ATTENTION", wider, equation="Figure 3, generalisation"
+        ).at_least(chosen(5, "70 and more in three recorded seeds (smoke: 34); 5 is asked for"))
 
 
 @pytest.mark.train
@@ -89,7 +93,7 @@ def test_the_curves_are_drawn(claim):
     final = {model: numbers["MSE_Te"] for model, numbers in ends.items()}
     train = {model: numbers["MSE_Tr"] for model, numbers in ends.items()}
     claim.figure(
-        fang2022.pictures.experiments.learning_curves(curves, LEVEL),
+        pictures.learning_curves(curves, LEVEL),
         "learning-curves",
         caption="Learning f_2* on equal data. Left: train error, with noise. Right: test error, "
         "without noise. Thin: other seeds.",
@@ -99,18 +103,18 @@ def test_the_curves_are_drawn(claim):
             for model in MODELS
         ),
     )
-    source = "printed: in Figure 3 the curve of ATTENTION ends lowest"
     for model in UNITS:
-        name = f"last test MSE, {model}"
-        claim.at_least(final[model], final["ATTENTION"], name, equation="Figure 3", source=source)
+        claim.measured("last test MSE", final[model], equation="Figure 3", model=model).at_least(
+            as_printed(final["ATTENTION"], "in Figure 3 the curve of ATTENTION ends lowest")
+        )
 
 
 def test_control_with_shuffled_targets_it_does_not_converge(claim):
     """The y in random order: a training of Table 1's claim; its error never gets to the level."""
-    of = fang2022.experiments
+    of = experiments
     setting = claim.at_scale(smoke=of.LIGHT, laptop=of.REDUCED, paper=of.REDUCED)
     spec = of.quintic("ATTENTION", 64, clip=CLIP, seed=0, shuffled=True, **setting)
     curve = claim.train(spec, of.train).outcome.curves["train"]
-    never = "theorem: y independent of x have variance 1921, ten times the level"
-    name = "smallest train MSE over the level"
-    claim.at_least(min(curve) / LEVEL, 2, name, equation="Figure 3, y shuffled", source=never)
+    claim.measured(
+        "smallest train MSE over the level", min(curve) / LEVEL, equation="Figure 3, y shuffled"
+    ).at_least(theorem(2, "y independent of x have variance 1921, ten times the level"))

@@ -22,14 +22,16 @@ import statistics
 
 import pytest
 
-from repro import fang2022
+from repro.bounds import chosen, theorem
+from repro.fang2022 import experiments
+from repro.fang2022.pictures import experiments as pictures
 
 RUN = 20
 
 
 def curves(claim):
     """{(clip, seed): train MSE by epoch}; 4500 samples, 2000 epochs (smoke: 900 and 800)."""
-    of = fang2022.experiments
+    of = experiments
     clips, seeds = claim.at_scale(
         smoke=((10.0,), 2), laptop=((1.0, 10.0, 100.0), 3), paper=((1.0, 10.0, 100.0), 8)
     )
@@ -46,13 +48,13 @@ def curves(claim):
 
 def met(train, run=1):
     """The epoch at which the rule is met: `run` changes below 0.01 in a row."""
-    epoch = fang2022.experiments.first_still_epoch(train, run=run)
+    epoch = experiments.first_still_epoch(train, run=run)
     return epoch or pytest.fail(f"{run} changes below 0.01 in a row never came")
 
 
 @pytest.mark.train
 def test_at_the_first_small_change_the_error_is_far_from_its_end(claim):
-    of, found = fang2022.experiments, curves(claim)
+    of, found = experiments, curves(claim)
     early, late, moving = [], [], []
     for (clip, seed), train in found.items():
         first, settled, last = met(train), met(train, run=RUN), of.last_moving_epoch(train)
@@ -61,16 +63,19 @@ def test_at_the_first_small_change_the_error_is_far_from_its_end(claim):
         changes = [abs(train[e] - train[e - 1]) for e in range(first, len(train))]
         moving.append(sum(change >= of.STILL for change in changes) / len(changes))
         epochs = {"first": first, "20 in a row": settled, "last change of 0.01": last}
-        claim.record(**{f"clipped at {clip:g}, seed {seed}": epochs | {"error ratio": early[-1]}})
+        claim.record(f"clipped at {clip:g}, seed {seed}", epochs | {"error ratio": early[-1]})
     name, rule = "train MSE over the last one", "Table 1, # EPOCHS"
-    recorded = "spread: 12, the median of nine recorded (smoke: 4, of two); 1.5 is asked for"
-    claim.at_least(statistics.median(early), 1.5, f"{name}, first", equation=rule, source=recorded)
-    recorded = "spread: 1.05, the median of nine recorded (smoke: 1.01); 1.25 is allowed"
+    claim.measured(
+        "train MSE over the last one, first", statistics.median(early), equation=rule
+    ).at_least(chosen(1.5, "12, the median of nine recorded (smoke: 4, of two); 1.5 is asked for"))
     settled = f"{name}, {RUN} in a row"
-    claim.at_most(statistics.median(late), 1.25, settled, equation=rule, source=recorded)
-    recorded = "spread: 0.77, the median of nine recorded (smoke: 0.81); 0.25 is asked for"
+    claim.measured(
+        f"train MSE over the last one, {RUN} in a row", statistics.median(late), equation=rule
+    ).at_most(chosen(1.25, "1.05, the median of nine recorded (smoke: 1.01); 1.25 is allowed"))
     name = "part of the later epochs with changes of 0.01"
-    claim.at_least(statistics.median(moving), 0.25, name, equation=rule, source=recorded)
+    claim.measured(
+        "part of the later epochs with changes of 0.01", statistics.median(moving), equation=rule
+    ).at_least(chosen(0.25, "0.77, the median of nine recorded (smoke: 0.81); 0.25 is asked for"))
 
 
 @pytest.mark.train
@@ -78,15 +83,15 @@ def test_the_epoch_differs_between_trainings_and_between_rules(claim):
     found = curves(claim)
     first = {key: met(train) for key, train in found.items()}
     apart = [met(train, run=RUN) / first[key] for key, train in found.items()]
-    recorded = "spread: 8.9, the median of nine recorded (smoke: 4.1); 1.5 is asked for"
-    name = f"epoch of {RUN} in a row over the first"
-    claim.at_least(
-        statistics.median(apart), 1.5, name, equation="Table 1, # EPOCHS", source=recorded
-    )
+    claim.measured(
+        f"epoch of {RUN} in a row over the first",
+        statistics.median(apart),
+        equation="Table 1, # EPOCHS",
+    ).at_least(chosen(1.5, "8.9, the median of nine recorded (smoke: 4.1); 1.5 is asked for"))
     clips = sorted({clip for clip, _ in found})
     for clip in clips:
         epochs = [epoch for (c, _), epoch in first.items() if c == clip]
-        claim.table(
+        claim.cell(
             "ATTENTION",
             f"# EPOCHS, clipped at {clip:g}",
             paper=212,
@@ -95,30 +100,31 @@ def test_the_epoch_differs_between_trainings_and_between_rules(claim):
         )
     if len(clips) > 1:
         factor = max(first.values()) / min(first.values())
-        source = "spread: 11 in nine recorded trainings; 2 is asked for"
-        name = "latest over earliest epoch"
-        claim.at_least(factor, 2, name, equation="Table 1, # EPOCHS", source=source)
+        claim.measured("latest over earliest epoch", factor, equation="Table 1, # EPOCHS").at_least(
+            chosen(2, "11 in nine recorded trainings; 2 is asked for")
+        )
 
 
 @pytest.mark.train
 def test_small_steps_meet_the_rule_before_anything_is_learnt(claim):
     """NN_depth of Table 3, clipped at 0.1 and at 100; the same data, start and order of samples."""
-    of = fang2022.experiments
+    of = experiments
     small, usual = (
         claim.train(of.quintic("NN_depth", 120, clip=clip, seed=0, **of.LIGHT), of.train).outcome
         for clip in (0.1, 100.0)
     )
     curve = small.curves["train"]
     epoch = met(curve)
-    claim.table(
+    claim.cell(
         "NN_depth, clipped at 0.1", "# EPOCHS", paper="not readable", ours=epoch, note="60 epochs"
     )
-    steps = "spread: epoch 2, the earliest possible, in the recorded run"
-    claim.at_most(epoch, 2, "epoch at which the rule is met", equation="clip 0.1", source=steps)
-    other = "spread: 10.5 in the recorded run; 2 is asked for"
-    name = "train MSE there over what the bound 100 reaches"
+    claim.measured("epoch at which the rule is met", epoch, equation="clip 0.1").at_most(
+        chosen(2, "epoch 2, the earliest possible, in the recorded run")
+    )
     ratio = curve[epoch - 1] / usual.numbers["MSE_Tr"]
-    claim.at_least(ratio, 2, name, equation="clip 0.1 against 100", source=other)
+    claim.measured(
+        "train MSE there over what the bound 100 reaches", ratio, equation="clip 0.1 against 100"
+    ).at_least(chosen(2, "10.5 in the recorded run; 2 is asked for"))
 
 
 @pytest.mark.train
@@ -129,7 +135,7 @@ def test_the_rule_in_a_picture(claim):
     first = {seed: met(train) for seed, train in shown.items()}
     settled = {seed: met(train, run=RUN) for seed, train in shown.items()}
     claim.figure(
-        fang2022.pictures.experiments.convergence_rule(shown, first, settled),
+        pictures.convergence_rule(shown, first, settled),
         "rule",
         caption=f"The same training with {len(shown)} seeds (clipped at {clip:g}). Crosses: the "
         "first change below 0.01, Table 1's rule. Squares: 20 in a row.",
@@ -139,9 +145,10 @@ def test_the_rule_in_a_picture(claim):
         + ", ".join(str(epoch) for epoch in settled.values())
         + ".",
     )
-    name, source = "the later rule over the earlier, least", "theorem: 20 include the first"
     least = min(settled[seed] / first[seed] for seed in shown)
-    claim.at_least(least, 1, name, equation="20 in a row", source=source)
+    claim.measured(
+        "the later rule over the earlier, least", least, equation="20 in a row"
+    ).at_least(theorem(1, "20 include the first"))
 
 
 @pytest.mark.parametrize("decay", [5, 30, 200], ids="decay={}".format)
@@ -149,8 +156,10 @@ def test_control_on_an_exponential_both_rules_agree(decay, claim):
     """1 + 1000 exp(-e/decay): the changes shrink, so after the first small one all are small."""
     train = [1 + 1000 * math.exp(-epoch / decay) for epoch in range(3000)]
     first, settled = met(train), met(train, run=RUN)
-    smooth = "theorem: the changes of an exponential decrease"
-    name = "epochs between the last change of 0.01 and the rule"
-    last = fang2022.experiments.last_moving_epoch(train)
-    claim.at_least(first - last, 1, name, equation="exponential", source=smooth)
-    claim.equals(settled - first, RUN - 1, "epochs between the rules", equation="exponential")
+    last = experiments.last_moving_epoch(train)
+    claim.measured(
+        "epochs between the last change of 0.01 and the rule", first - last, equation="exponential"
+    ).at_least(theorem(1, "the changes of an exponential decrease"))
+    claim.measured("epochs between the rules", settled - first, equation="exponential").equals(
+        RUN - 1
+    )

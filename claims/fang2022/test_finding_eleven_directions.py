@@ -21,13 +21,17 @@ Not checked: whether 9 or 10 directions suffice.
 import numpy as np
 import pytest
 
-from repro import fang2022, numerics
+from repro.bounds import theorem
+from repro.fang2022 import model as model_
+from repro.fang2022 import polynomials, ridge
+from repro.fang2022 import powers as powers_
+from repro.numerics import exact
 
 
 def forms():
     """Rows: coefficients of the 11 linear forms on x_1, ..., x_10; beta (11, 5)."""
     xi, beta = np.zeros((11, 10), dtype=object), np.zeros((11, 5), dtype=object)
-    half = numerics.exact.rational("1/2")
+    half = exact.rational("1/2")
 
     def place(row, powers, **coefficients):
         for name, c in coefficients.items():
@@ -42,40 +46,44 @@ def forms():
     place(4, {2: -5}, x3=half, x4=-half)
     place(5, {2: 3}, x5=1)
     place(6, {1: 2}, x9=1)
-    two_thirds = numerics.exact.rational("2/3")  # 2/24 times 2^3, since the forms are halved
+    two_thirds = exact.rational("2/3")  # 2/24 times 2^3, since the forms are halved
     for row, (sign, b, c) in enumerate([(1, 1, 1), (-1, 1, -1), (-1, -1, 1), (1, -1, -1)], 7):
         place(row, {3: sign * two_thirds}, x6=half, x7=b * half, x8=c * half)
-    return numerics.exact.rationals(xi), numerics.exact.rationals(beta)
+    return exact.rationals(xi), exact.rationals(beta)
 
 
 def model(B):
     xi, beta = forms()
-    blocks = fang2022.powers.power_blocks(11, 5, fang2022.powers.repaired(5, B))
-    return fang2022.model.Transformer(xi, blocks, fang2022.powers.readout(beta), 0 * B)
+    blocks = powers_.power_blocks(11, 5, powers_.repaired(5, B))
+    return model_.Transformer(xi, blocks, powers_.readout(beta), 0 * B)
 
 
 @pytest.mark.exact
 def test_eleven_forms_give_the_target(claim):
     xi, beta = forms()
-    x = numerics.exact.vector(numerics.exact.symbols(*(f"x{i}" for i in range(1, 11))))
+    x = exact.vector(exact.symbols(*(f"x{i}" for i in range(1, 11))))
     t = xi @ x
     total = sum(b * t[k] ** (s + 1) for k, row in enumerate(beta) for s, b in enumerate(row))
-    difference = total - fang2022.polynomials.F_2_STAR(x)
-    claim.equals(len(difference), 0, "terms of the difference", equation="Σ β (ξ·x)^s = f_2*")
+    difference = total - polynomials.F_2_STAR(x)
+    claim.measured(
+        "terms of the difference", len(difference), equation="Σ β (ξ·x)^s = f_2*"
+    ).equals(0)
     longest = max((v * v).sum() for v in xi)
-    claim.at_most(longest, 1, "largest ‖ξ‖²", equation="Section 2.1", source="theorem: ‖ξ‖ ≤ 1")
+    claim.measured("largest ‖ξ‖²", longest, equation="Section 2.1").at_most(theorem(1, "‖ξ‖ ≤ 1"))
 
 
 @pytest.mark.exact
 def test_the_literal_blocks_with_eleven_tokens_are_the_target(claim):
-    B = numerics.exact.rational(8)
+    B = exact.rational(8)
     transformer = model(B)
     points = claim.at_scale(smoke=20, laptop=200, paper=2000)
-    x = numerics.exact.rationals(claim.rng("points").integers(-25, 26, (points, 10)).tolist()) / 10
-    wrong = transformer(x) != fang2022.polynomials.F_2_STAR(x)
-    claim.equals(int(wrong.sum()), 0, f"points of {points} with C ≠ f_2*", equation="C^5 = f_2*")
+    x = exact.rationals(claim.rng("points").integers(-25, 26, (points, 10)).tolist()) / 10
+    wrong = transformer(x) != polynomials.F_2_STAR(x)
+    claim.measured(
+        f"points of {points} with C ≠ f_2*", int(wrong.sum()), equation="C^5 = f_2*"
+    ).equals(0)
     free = transformer.F.size + 11 * 5 + 1
-    claim.equals(free, 166, "free parameters", equation="n(d + q) + 1")
+    claim.measured("free parameters", free, equation="n(d + q) + 1").equals(166)
 
 
 @pytest.mark.exact
@@ -84,10 +92,10 @@ def test_fewer_than_nine_directions_cannot(claim):
     import flint
 
     points = claim.rng("gradients").integers(-9, 10, (9, 10))
-    terms = fang2022.polynomials.F_2_STAR.coefficients.items()
-    gradients = [slope(terms, x, i) for x in numerics.exact.rationals(points) for i in range(10)]
+    terms = polynomials.F_2_STAR.coefficients.items()
+    gradients = [slope(terms, x, i) for x in exact.rationals(points) for i in range(10)]
     rank = flint.fmpq_mat(9, 10, gradients).rref()[1]
-    claim.equals(rank, 9, "rank of nine gradients", equation="n ≥ 9")
+    claim.measured("rank of nine gradients", rank, equation="n ≥ 9").equals(9)
 
 
 def slope(terms, x, i):
@@ -110,14 +118,15 @@ def test_control_ten_of_the_eleven_forms_are_not_enough(left_out, claim):
     xi, beta = forms()
     s = next(s + 1 for s in range(5) if beta[left_out, s] != 0)
     kept = np.delete(xi, left_out, axis=0)
-    rows = fang2022.polynomials.monomials(kept, s)
-    basis = kept[fang2022.ridge.independent(rows)]
-    part = fang2022.polynomials.F_2_STAR.part(s)
-    norm = sum(c * c * fang2022.polynomials.bombieri(a) for a, c in part.coefficients.items())
+    rows = polynomials.monomials(kept, s)
+    basis = kept[ridge.independent(rows)]
+    part = polynomials.F_2_STAR.part(s)
+    norm = sum(c * c * polynomials.bombieri(a) for a, c in part.coefficients.items())
     n = len(basis)
     gram = flint.fmpq_mat(n, n, [(u @ v) ** s for u in basis for v in basis])
     inner = flint.fmpq_mat(n, 1, part(basis).tolist())  # <p, (xi . x)^s> = p(xi)
     distance = norm - (inner.transpose() * gram.solve(inner))[0, 0]
-    name, source = f"relative distance², degree {s}", "theorem: not in the span, so positive"
-    least = numerics.exact.rational("1/100")
-    claim.at_least(distance / norm, least, name, equation="one form fewer", source=source)
+    least = exact.rational("1/100")
+    claim.measured(
+        f"relative distance², degree {s}", distance / norm, equation="one form fewer"
+    ).at_least(theorem(least, "not in the span, so positive"))

@@ -32,7 +32,12 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import fang2022, numerics
+from repro.bounds import theorem
+from repro.fang2022 import fewer_blocks, inputs, multiplication, polynomials, ridge
+from repro.fang2022 import model as model_
+from repro.fang2022 import powers as powers_
+from repro.fang2022.pictures import blocks as pictures
+from repro.numerics import exact
 
 SHAPES = [(1, 5), (2, 7), (3, 10), (2, 16)]
 shapes = pytest.mark.parametrize(("n", "q"), SHAPES, ids=[f"n={n}-q={q}" for n, q in SHAPES])
@@ -52,40 +57,42 @@ def wrong_entries(Z, t, sign=1):
 def cases(draw):
     """n, q, B > 0 and |t_i| <= B, with the ends and the middle that are hardest for the winner."""
     n, q = draw(st.integers(1, 5)), draw(st.integers(1, 17))
-    B = numerics.exact.rational(draw(fang2022.inputs.bounds))
-    shares = [draw(fang2022.inputs.shares) for _ in range(n)]
-    return n, q, B, numerics.exact.rationals(shares) * B
+    B = exact.rational(draw(inputs.bounds))
+    shares = [draw(inputs.shares) for _ in range(n)]
+    return n, q, B, exact.rationals(shares) * B
 
 
 @pytest.mark.exact
 def test_every_token_stores_all_powers_for_any_rational_input(claim):
     def wrong(case):
         n, q, B, t = case
-        Z = fang2022.model.Layout(n, q).tokens(t)
-        for block in fang2022.fewer_blocks.doubling_blocks(n, q, B):
+        Z = model_.Layout(n, q).tokens(t)
+        for block in fewer_blocks.doubling_blocks(n, q, B):
             Z = block(Z)
         return wrong_entries(Z, t)
 
     examples = claim.at_scale(smoke=80, laptop=500, paper=5000)
-    claim.for_all(cases(), wrong, "wrong entries of Z", equation="A", examples=examples)
+    claim.for_all("wrong entries of Z", cases(), wrong, equation="A", examples=examples)
 
 
 @shapes
 @pytest.mark.exact
 def test_identity_in_symbols_and_a_sum_of_squares_for_the_winner(n, q, claim):
     """alpha_ii - alpha_ij = (c - t_j^2p / 4) + (t_i^p - t_j^p / 2)^2 with c = B^2p: positive."""
-    t = numerics.exact.vector(numerics.exact.symbols(*(f"t{i}" for i in range(n))))
-    B, Z = numerics.exact.rational("7/3"), fang2022.model.Layout(n, q).tokens(t)
+    t = exact.vector(exact.symbols(*(f"t{i}" for i in range(n))))
+    B, Z = exact.rational("7/3"), model_.Layout(n, q).tokens(t)
     wrong = 0
-    for k, block in enumerate(fang2022.fewer_blocks.doubling_blocks(n, q, B)):
+    for k, block in enumerate(fewer_blocks.doubling_blocks(n, q, B)):
         alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
         for i, j in ((i, j) for i in range(n) for j in range(n) if i != j):
             mine, other = t[i] ** 2**k, t[j] ** 2**k
             margin = B**2 ** (k + 1) - other**2 / 4 + (mine - other / 2) ** 2
             wrong += bool(alpha[i, i] - alpha[i, j] != margin)
-        Z = block(Z, fang2022.model.keep_own, fang2022.model.only_unit(1))
-    claim.equals(wrong, 0, "margins unlike the sum of squares", equation="A, the diagonal wins")
-    claim.equals(wrong_entries(Z, t), 0, "wrong polynomials in Z", equation="A")
+        Z = block(Z, model_.keep_own, model_.only_unit(1))
+    claim.measured(
+        "margins unlike the sum of squares", wrong, equation="A, the diagonal wins"
+    ).equals(0)
+    claim.measured("wrong polynomials in Z", wrong_entries(Z, t), equation="A").equals(0)
 
 
 SIZES = [
@@ -99,19 +106,19 @@ SIZES = [
 @pytest.mark.exact
 def test_a_whole_model_equals_a_random_polynomial(theorem, d, q, blocks, claim):
     """F, blocks, beta and b, in the ball ||x|| <= B and on its surface."""
-    rng, B, wrong = claim.rng(f"{theorem} {d} {q}"), numerics.exact.rational("3/2"), 0
-    few = fang2022.fewer_blocks
+    rng, B, wrong = claim.rng(f"{theorem} {d} {q}"), exact.rational("3/2"), 0
+    few = fewer_blocks
     build = {"A": few.doubling_transformer, "C": few.tripling_transformer}[theorem]
     for _ in range(claim.at_scale(smoke=2, laptop=10, paper=100)):
-        Q = fang2022.polynomials.random_polynomial(d, q, rng)
+        Q = polynomials.random_polynomial(d, q, rng)
         model = build(Q, B)
-        surface = fang2022.ridge.random_rational(d, 2, rng) if d > 1 else [[1], [-1]]
-        inside = numerics.exact.rationals(rng.integers(-6, 7, (3, d)).tolist()) / (6 * d)
+        surface = ridge.random_rational(d, 2, rng) if d > 1 else [[1], [-1]]
+        inside = exact.rationals(rng.integers(-6, 7, (3, d)).tolist()) / (6 * d)
         x = np.concatenate([surface, inside]) * B
         wrong += int((model(x) != Q(x)).sum())
-    claim.record(tokens=model.F.shape[0])
-    claim.equals(len(model.blocks), blocks, "blocks", equation=f"{theorem}, q = {q}")
-    claim.equals(wrong, 0, "values unlike Q(x)", equation=f"{theorem}: C(x) = Q(x)")
+    claim.record("tokens", model.F.shape[0])
+    claim.measured("blocks", len(model.blocks), equation=f"{theorem}, q = {q}").equals(blocks)
+    claim.measured("values unlike Q(x)", wrong, equation=f"{theorem}: C(x) = Q(x)").equals(0)
 
 
 def random_blocks(rng, n, slots, l, rank_one=False):
@@ -122,7 +129,7 @@ def random_blocks(rng, n, slots, l, rank_one=False):
         return rng.integers(-2, 3, shape).astype(object)
 
     def block():
-        return fang2022.model.Block(
+        return model_.Block(
             W_Q=draw(n + 1, size),
             W_K=draw(n + 1, size),
             W_V=draw(size, 1) * draw(1, size) if rank_one else draw(size, size),
@@ -139,14 +146,14 @@ def stored(blocks, slots, lengths=(1,)):
     """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0."""
     import flint
 
-    rows = fang2022.model.Layout(len(lengths), slots)
+    rows = model_.Layout(len(lengths), slots)
     t = [flint.fmpq_poly([0, r]) for r in lengths]
-    return [flint.fmpq_poly([1]), *fang2022.fewer_blocks.germs(rows, t, blocks).ravel()]
+    return [flint.fmpq_poly([1]), *fewer_blocks.germs(rows, t, blocks).ravel()]
 
 
 def printed_products(n, q, B):
     """Blocks 2, ..., q of the paper, the second with t t for t (-t), so that the first can go."""
-    rows, product = fang2022.model.Layout(n, q), fang2022.multiplication.product_block
+    rows, product = model_.Layout(n, q), multiplication.product_block
     factor = [0, *(rows.slot(s) for s in range(2, q))]
     return [product(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factor[: q - 1], 2)]
 
@@ -158,17 +165,18 @@ def test_one_token_stores_at_most_2_to_the_l_plus_1_functions(l, claim):
     rng, slots, q = claim.rng(f"l={l}"), 2 ** (l + 1), 2 ** (l + 1) - 1
     draws, dimension = (
         claim.at_scale(smoke=8, laptop=30, paper=300),
-        fang2022.fewer_blocks.dimension,
+        fewer_blocks.dimension,
     )
     for rank_one, most in [(False, 2 ** (l + 1)), (True, l + 2)]:
         models = (random_blocks(rng, 1, slots, l, rank_one) for _ in range(draws))
         largest = max(dimension(stored(blocks, slots)) for blocks in models)
-        name = "independent functions stored" + rank_one * ", W^V of rank one"
-        claim.at_most(largest, most, name, equation="B", source="theorem: dim S_l of B")
-    doubling = dimension(stored(fang2022.fewer_blocks.doubling_blocks(1, q, 1), q))
-    claim.equals(doubling, q + 1, "of A, with l blocks", equation="B, attained: 2^(l+1)")
+        claim.measured(
+            f"independent functions stored{rank_one * ', W^V of rank one'}", largest, equation="B"
+        ).at_most(theorem(most, "dim S_l of B"))
+    doubling = dimension(stored(fewer_blocks.doubling_blocks(1, q, 1), q))
+    claim.measured("of A, with l blocks", doubling, equation="B, attained: 2^(l+1)").equals(q + 1)
     products = dimension(stored(printed_products(1, q, 1)[:l], q))
-    claim.equals(products, l + 2, "of the printed products", equation="B, attained: l + 2")
+    claim.measured("of the printed products", products, equation="B, attained: l + 2").equals(l + 2)
 
 
 @pytest.mark.exact
@@ -177,70 +185,79 @@ def test_the_first_printed_block_can_go(claim):
 
     def wrong(case):
         n, q, B, t = case
-        Z = fang2022.model.Layout(n, q).tokens(t)
+        Z = model_.Layout(n, q).tokens(t)
         for block in printed_products(n, q, B):
             Z = block(Z)
         return wrong_entries(Z, t, sign=-1)
 
     examples = claim.at_scale(smoke=30, laptop=200, paper=2000)
-    claim.for_all(cases(), wrong, "wrong entries of Z", equation="q − 1 blocks", examples=examples)
+    claim.for_all("wrong entries of Z", cases(), wrong, equation="q − 1 blocks", examples=examples)
 
 
 @some_blocks
 @pytest.mark.exact
 def test_l_blocks_reach_degree_3_to_the_l_and_not_beyond(l, claim):
     """C. Random models with up to three tokens; x^(3^l) by cubing; all of P_(3^l) by tripling."""
-    few, rng = fang2022.fewer_blocks, claim.rng(f"degree, l={l}")
+    few, rng = fewer_blocks, claim.rng(f"degree, l={l}")
     draws = claim.at_scale(smoke=8, laptop=30, paper=300)
-    lengths = [numerics.exact.rational(v) for v in ("1", "-1/2", "1/3")]
+    lengths = [exact.rational(v) for v in ("1", "-1/2", "1/3")]
     models = ((random_blocks(rng, n, 3, l), lengths[:n]) for n in (1, 2, 3) for _ in range(draws))
     largest = max(p.degree() for blocks, r in models for p in stored(blocks, 3, r))
-    name, source = "largest degree of random models", "theorem: α has degree 2D, αW^V z degree 3D"
-    claim.at_most(largest, 3**l, name, equation="C, at least log₃ q blocks", source=source)
-    rows = fang2022.model.Layout(1, l)
+    claim.measured(
+        "largest degree of random models", largest, equation="C, at least log₃ q blocks"
+    ).at_most(theorem(3**l, "α has degree 2D, αW^V z degree 3D"))
+    rows = model_.Layout(1, l)
     steps = itertools.pairwise([0, *(rows.slot(k) for k in range(1, l + 1))])
     cubing = [few.products_block(rows, g, g, [(g, cube)], 1) for g, cube in steps]
     x = stored([], 1)[1]
-    claim.equals(stored(cubing, l)[1 + rows.slot(l)], x**3**l, "x^(3^l) by l blocks", equation="C")
+    claim.measured("x^(3^l) by l blocks", stored(cubing, l)[1 + rows.slot(l)], equation="C").equals(
+        x**3**l
+    )
     r = few.lengths(l)
-    rows = fang2022.model.Layout(len(r), 2 ** (l + 1) - 2)
+    rows = model_.Layout(len(r), 2 ** (l + 1) - 2)
     span = few.dimension(stored(few.tripling_blocks(rows, l, 1), rows.q, r))
-    claim.record(tokens_for_one_direction=len(r))
-    claim.equals(span, 3**l + 1, "independent functions stored", equation="C: all of degree 3^l")
-    others = [numerics.exact.rational(f"{(-1) ** k}/{k // 2 + 2}") for k in range(len(r))]
+    claim.record("tokens_for_one_direction", len(r))
+    claim.measured("independent functions stored", span, equation="C: all of degree 3^l").equals(
+        3**l + 1
+    )
+    others = [exact.rational(f"{(-1) ** k}/{k // 2 + 2}") for k in range(len(r))]
     span = few.dimension(stored(few.tripling_blocks(rows, l, 1), rows.q, others))
-    name = "independent functions stored, lengths 1/2, −1/2, 1/3, ..."
-    claim.equals(span, 3**l + 1, name, equation="C: any distinct r ≠ 0")
+    claim.measured(
+        "independent functions stored, lengths 1/2, −1/2, 1/3, ...",
+        span,
+        equation="C: any distinct r ≠ 0",
+    ).equals(3**l + 1)
 
 
 @pytest.mark.construct
 def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
     """Counted from the weights; of C also that the model for x^q, d = 1, gives (3/2)^q at 3/2."""
-    few, powers, n, B = fang2022.fewer_blocks, fang2022.powers, 4, numerics.exact.rational("3/2")
+    few, powers, n, B = fewer_blocks, powers_, 4, exact.rational("3/2")
     qs = list(range(1, claim.at_scale(smoke=17, laptop=33, paper=82)))
     doubling = [few.doubling_blocks(n, q, B) for q in qs]
     printed = [powers.power_blocks(n, q, powers.printed(q, B)) for q in qs]
-    power = [fang2022.polynomials.Polynomial(1, {(q,): 1}) for q in qs]
+    power = [polynomials.Polynomial(1, {(q,): 1}) for q in qs]
     tripling = [few.tripling_transformer(Q, B) for Q in power]
     ours, triples = [len(b) for b in doubling], [len(model.blocks) for model in tripling]
     least = [math.ceil(math.log2(q + 1)) - 1 for q in qs]
-    claim.equals(ours, least, "numbers of blocks", equation="A: ⌈log₂(q+1)⌉ − 1")
+    claim.measured("numbers of blocks", ours, equation="A: ⌈log₂(q+1)⌉ − 1").equals(least)
     least = [next(l for l in range(q) if 3**l >= q) for q in qs]
-    claim.equals(triples, least, "numbers of blocks", equation="C: ⌈log₃ q⌉")
-    values = [model(numerics.exact.vector([B])) for model in tripling]
+    claim.measured("numbers of blocks", triples, equation="C: ⌈log₃ q⌉").equals(least)
+    values = [model(exact.vector([B])) for model in tripling]
     wrong = sum(bool(v != B**q) for q, v in zip(qs, values, strict=True))
-    claim.equals(wrong, 0, "powers that the model misses", equation="C(x) = x^q at x = B")
+    claim.measured("powers that the model misses", wrong, equation="C(x) = x^q at x = B").equals(0)
     weights = [[sum(block.nonzeros() for block in b) for b in side] for side in (doubling, printed)]
     formula = [L * (3 * n + 2) + q - 1 for q, L in zip(qs, ours, strict=True)]
-    claim.equals(weights[0], formula, "non-zero weights", equation="A: (3n+2)L + q − 1")
+    claim.measured("non-zero weights", weights[0], equation="A: (3n+2)L + q − 1").equals(formula)
     saved = min(theirs - mine for mine, theirs in zip(*weights, strict=True))
-    source = "theorem: (2n+8)q > (3n+2)L + q − 1"
-    claim.at_least(saved, 1, "non-zero weights saved", equation="A", source=source)
+    claim.measured("non-zero weights saved", saved, equation="A").at_least(
+        theorem(1, "(2n+8)q > (3n+2)L + q − 1")
+    )
     for q in (2, 5, 9, 16):
-        claim.table(f"degree {q}", "blocks, A", paper=q, ours=ours[q - 1])
-        claim.table(f"degree {q}", "blocks, C", paper=q, ours=triples[q - 1])
+        claim.cell(f"degree {q}", "blocks, A", paper=q, ours=ours[q - 1])
+        claim.cell(f"degree {q}", "blocks, C", paper=q, ours=triples[q - 1])
     claim.figure(
-        fang2022.pictures.blocks.counts(qs, [len(b) for b in printed], ours, triples),
+        pictures.counts(qs, [len(b) for b in printed], ours, triples),
         "blocks",
         caption="Blocks for all polynomials of degree q: q as printed, ⌊log₂ q⌋ with the same "
         "tokens, ⌈log₃ q⌉ with several tokens for a direction; no model whatever has fewer.",
@@ -252,32 +269,37 @@ def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
 
 def first_block(c):
     """The block of A that stores t^2 and t^3 for two tokens, with any c."""
-    rows = fang2022.model.Layout(2, 3)
+    rows = model_.Layout(2, 3)
     moves = [(rows.one, rows.slot(2)), (0, rows.slot(3))]
-    return rows, fang2022.fewer_blocks.products_block(rows, 0, 0, moves, c)
+    return rows, fewer_blocks.products_block(rows, 0, 0, moves, c)
 
 
 @pytest.mark.exact
 def test_a_quarter_of_c_and_a_little_is_enough(claim):
     """c = 26/100 B^2 for B^2: no wrong entry for t on a grid with the worst case (B/2, B)."""
-    B, grid = numerics.exact.rational("3/2"), range(-8, 9)
-    rows, block = first_block(numerics.exact.rational("26/100") * B**2)
-    tokens = (numerics.exact.rationals(t) * B / 8 for t in itertools.product(grid, grid))
+    B, grid = exact.rational("3/2"), range(-8, 9)
+    rows, block = first_block(exact.rational("26/100") * B**2)
+    tokens = (exact.rationals(t) * B / 8 for t in itertools.product(grid, grid))
     wrong = sum(wrong_entries(block(rows.tokens(t)), t) for t in tokens)
-    claim.equals(wrong, 0, "wrong entries of Z", equation="A: c > B^(2p)/4")
+    claim.measured("wrong entries of Z", wrong, equation="A: c > B^(2p)/4").equals(0)
 
 
 @pytest.mark.parametrize("factor", ["0", "1/8", "24/100"], ids="c={} B^2".format)
 def test_control_less_than_a_quarter_of_c_lets_another_token_win(factor, claim):
     """With t = (B/2, B) token 1 keeps token 2: it stores B^2/2 - c for B^2/4."""
-    B, broken = numerics.exact.rational("3/2"), "A with c < B^(2p)/4"
-    c, t = numerics.exact.rational(factor) * B**2, numerics.exact.rationals([1, 2]) * B / 2
+    B, broken = exact.rational("3/2"), "A with c < B^(2p)/4"
+    c, t = exact.rational(factor) * B**2, exact.rationals([1, 2]) * B / 2
     rows, block = first_block(c)
     square, cube = block(rows.tokens(t))[[rows.slot(2), rows.slot(3)], 0]
-    claim.equals(square - t[0] ** 2, B**2 / 4 - c, "error of the stored t²", equation=broken)
-    claim.equals(cube - t[0] ** 3, (B**2 / 2 - c) * B - B**3 / 8, "error of t³", equation=broken)
-    source = "theorem: B²/4 − c with c ≤ 24/100 B²"
-    claim.at_least(square - t[0] ** 2, B**2 / 100, "error of t²", equation=broken, source=source)
+    claim.measured("error of the stored t²", square - t[0] ** 2, equation=broken).equals(
+        B**2 / 4 - c
+    )
+    claim.measured("error of t³", cube - t[0] ** 3, equation=broken).equals(
+        (B**2 / 2 - c) * B - B**3 / 8
+    )
+    claim.measured("error of t²", square - t[0] ** 2, equation=broken).at_least(
+        theorem(B**2 / 100, "B²/4 − c with c ≤ 24/100 B²")
+    )
 
 
 @pytest.mark.parametrize("q", [2, 4, 8], ids="q={}".format)
@@ -286,31 +308,38 @@ def test_control_one_block_fewer_misses_a_power(q, claim):
     nearer to x^q than |w . x^q| / |w|_1, which is about 2 (B/2)^q."""
     import flint
 
-    B, rows = numerics.exact.rational("3/2"), fang2022.model.Layout(1, q)
+    B, rows = exact.rational("3/2"), model_.Layout(1, q)
     points = [Fraction(math.cos(k * math.pi / q)).limit_denominator(50) for k in range(q + 1)]
-    t = numerics.exact.rationals(points) * B
+    t = exact.rationals(points) * B
     Z = rows.tokens(t[:, None])  # (q+1, q+3, 1)
-    *blocks, last = fang2022.fewer_blocks.doubling_blocks(1, q, B)
+    *blocks, last = fewer_blocks.doubling_blocks(1, q, B)
     for block in blocks:
         Z = block(Z)
     reduced, rank = flint.fmpq_mat(Z[..., 0].T.tolist()).rref()
-    claim.equals(rank, q, "independent functions on q + 1 points", equation="A, one block fewer")
+    claim.measured(
+        "independent functions on q + 1 points", rank, equation="A, one block fewer"
+    ).equals(q)
     w = [*(-reduced[i, q] for i in range(q)), 1]
     distance = abs(sum(a * x**q for a, x in zip(w, t, strict=True))) / sum(abs(a) for a in w)
-    chebyshev, near = 2 * (B / 2) ** q, numerics.exact.rational("99/100")
-    source = "theorem: 2(B/2)^q at Chebyshev's points; these, of denominator 50, lose less than 1 %"
-    name = "distance of x^q from all models"
-    claim.at_least(distance, near * chebyshev, name, equation="A, one block fewer", source=source)
+    chebyshev, near = 2 * (B / 2) ** q, exact.rational("99/100")
+    claim.measured(
+        "distance of x^q from all models", distance, equation="A, one block fewer"
+    ).at_least(
+        theorem(
+            near * chebyshev,
+            "2(B/2)^q at Chebyshev's points; these, of denominator 50, lose less than 1 %",
+        )
+    )
     full = flint.fmpq_mat(last(Z)[..., 0].T.tolist()).rank()
-    claim.equals(full, q + 1, "independent functions with the last block", equation="A")
+    claim.measured("independent functions with the last block", full, equation="A").equals(q + 1)
 
 
 @pytest.mark.parametrize("l", [2, 3], ids="l={}".format)
 def test_control_two_tokens_store_more_than_one_can(l, claim):
     """B without n = 1: t and -t in two tokens of the tripling blocks pass 2^(l+1)."""
-    rows = fang2022.model.Layout(2, 2 ** (l + 1) - 2)
-    blocks = fang2022.fewer_blocks.tripling_blocks(rows, l, 1)
-    found = fang2022.fewer_blocks.dimension(stored(blocks, rows.q, (1, -1)))
-    source = "theorem: one token has 2^(l+1); two hold at most 2 + 2 (2^(l+1) − 2)"
-    name = "independent functions stored"
-    claim.at_least(found, 2 ** (l + 1) + 2, name, equation="B with n = 2", source=source)
+    rows = model_.Layout(2, 2 ** (l + 1) - 2)
+    blocks = fewer_blocks.tripling_blocks(rows, l, 1)
+    found = fewer_blocks.dimension(stored(blocks, rows.q, (1, -1)))
+    claim.measured("independent functions stored", found, equation="B with n = 2").at_least(
+        theorem(2 ** (l + 1) + 2, "one token has 2^(l+1); two hold at most 2 + 2 (2^(l+1) − 2)")
+    )

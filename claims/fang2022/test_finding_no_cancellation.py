@@ -23,17 +23,22 @@ from fractions import Fraction
 
 import pytest
 
-from repro import fang2022, numerics
+from repro.bounds import chosen, rounding_error, theorem
+from repro.fang2022 import fewer_blocks, model
+from repro.fang2022 import powers as powers_
+from repro.fang2022.pictures import blocks as pictures
+from repro.numerics import exact as exact_
+from repro.numerics import roundoff
 
 BOUNDS = ["1/10", "1", "10", "100"]
 N = 4  # tokens
 NAME = "largest relative error of the stored t^q"
 BOUND = "(1+u)^(q−1) − 1"
-DERIVED = "roundoff: q − 1 factors 1 + δ, derived above"
+DERIVED = "q − 1 factors 1 + δ, derived above"
 
 
 def blocks_of(kind, q, B):
-    few, powers, B = fang2022.fewer_blocks, fang2022.powers, numerics.exact.rational(B)
+    few, powers, B = fewer_blocks, powers_, exact_.rational(B)
     if kind in ("printed", "repaired"):
         return powers.power_blocks(N, q, getattr(powers, kind)(q, B)), (-1) ** q
     return {"doubling": few.doubling_blocks, "single": few.single_blocks}[kind](N, q, B), 1
@@ -46,32 +51,32 @@ def draw(claim, B, dtype, low=0.125, high=1.0):
     rng, B = claim.rng("tokens"), float(Fraction(B))
     draws = claim.at_scale(smoke=60, laptop=500, paper=5000)
     t = B * rng.uniform(low, high, (draws, N)) * rng.choice([-1, 1], (draws, N))
-    below = 1 - numerics.roundoff.unit(dtype)  # so that rounding does not pass B
+    below = 1 - roundoff.unit(dtype)  # so that rounding does not pass B
     return torch.tensor(below * t, device=claim.device).to(getattr(torch, dtype))
 
 
 def errors(kind, q, B, t):
     """|stored - t^q| and |t^q|, exactly, for tokens in floating point."""
     blocks, sign = blocks_of(kind, q, B)
-    rows = fang2022.model.Layout(N, q)
+    rows = model.Layout(N, q)
     Z = rows.tokens(t)
     for block in blocks:
         Z = block.to(t.dtype, t.device)(Z)
-    stored = numerics.exact.rationals(Z[..., rows.slot(q), :].double().cpu().numpy())
-    powers = numerics.exact.rationals(t.double().cpu().numpy()) ** q
+    stored = exact_.rationals(Z[..., rows.slot(q), :].double().cpu().numpy())
+    powers = exact_.rationals(t.double().cpu().numpy()) ** q
     return abs(sign * stored - powers), abs(powers)
 
 
 def relative(kind, q, B, t):
     """The largest error over |t|^q."""
     error, power = errors(kind, q, B, t)
-    return float(numerics.exact.to_float((error / power).max()))
+    return float(exact_.to_float((error / power).max()))
 
 
 def over_B(kind, q, B, t):
     """The largest error over B^q, which is less."""
     worst = errors(kind, q, B, t)[0].max()
-    return float(numerics.exact.to_float(worst / numerics.exact.rational(B) ** q))
+    return float(exact_.to_float(worst / exact_.rational(B) ** q))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
@@ -81,13 +86,15 @@ def over_B(kind, q, B, t):
 @pytest.mark.construct
 def test_relative_error_within_the_derived_bound_for_every_B(kind, q, dtype, claim):
     found = {B: relative(kind, q, B, draw(claim, B, dtype)) for B in BOUNDS}
-    claim.record(**{f"B = {B}": error for B, error in found.items()})
-    bound = fang2022.fewer_blocks.roundoff_bound(q, dtype)
     for B, error in found.items():
-        claim.at_most(error, bound, f"{NAME}, B = {B}", equation=BOUND, source=DERIVED)
+        claim.record("", error, B=B)
+    bound = fewer_blocks.roundoff_bound(q, dtype)
+    for B, error in found.items():
+        claim.measured(NAME, error, equation=BOUND, B=B).at_most(rounding_error(bound, DERIVED))
     # Roundings mostly cancel one another; the squared ones of the doubling do so less.
-    seen = "spread: 240 seeded tokens and more come within a factor 4"
-    claim.at_least(max(found.values()), bound / 4, NAME, equation="the bound is tight", source=seen)
+    claim.measured(NAME, max(found.values()), equation="the bound is tight").at_least(
+        chosen(bound / 4, "240 seeded tokens and more come within a factor 4")
+    )
 
 
 @pytest.mark.parametrize("B", BOUNDS, ids="B={}".format)
@@ -96,17 +103,17 @@ def test_the_same_weights_store_exact_powers_in_rationals(B, claim):
     """The weights as float32 has them, the tokens as float32 has them, all powers to q = 10."""
     import torch
 
-    q, rationals = 10, numerics.exact.rationals
-    rows, t = fang2022.model.Layout(N, q), draw(claim, B, "float32")[:40]
+    q, rationals = 10, exact_.rationals
+    rows, t = model.Layout(N, q), draw(claim, B, "float32")[:40]
     t = rationals(t.double().cpu().numpy())
     Z = rows.tokens(t)
     for block in blocks_of("doubling", q, B)[0]:
         weights = block.to(torch.float32).weights()
         exact = {name: rationals(weight.double().numpy()) for name, weight in weights.items()}
-        Z = fang2022.model.Block(**exact)(Z)
-    places = fang2022.fewer_blocks.power_rows(rows)
+        Z = model.Block(**exact)(Z)
+    places = fewer_blocks.power_rows(rows)
     wrong = sum(int((Z[..., place, :] != t**s).sum()) for s, place in enumerate(places))
-    claim.equals(wrong, 0, "wrong powers", equation="the error is rounding only")
+    claim.measured("wrong powers", wrong, equation="the error is rounding only").equals(0)
 
 
 @pytest.mark.construct
@@ -121,14 +128,18 @@ def test_digits_against_the_bound_B_and_against_the_size_of_t(claim):
     for kind in ("repaired", "doubling"):
         tokens = [draw(claim, "1", dtype, size / 2, size) for size in sizes]
         by_size[kind] = [relative(kind, q, "1", t) for t in tokens]
-    bound = fang2022.fewer_blocks.roundoff_bound(q, dtype)
+    bound = fewer_blocks.roundoff_bound(q, dtype)
     flat, small = max(by_B["doubling"]), max(by_size["doubling"])
-    claim.at_most(flat, bound, "largest error over B^q, all B", equation=BOUND, source=DERIVED)
-    claim.at_most(small, bound, NAME + ", all |t|", equation=BOUND, source=DERIVED)
+    claim.measured("largest error over B^q, all B", flat, equation=BOUND).at_most(
+        rounding_error(bound, DERIVED)
+    )
+    claim.measured(f"{NAME}, all |t|", small, equation=BOUND).at_most(
+        rounding_error(bound, DERIVED)
+    )
     values = [float(Fraction(B)) for B in Bs]
     printed, repaired = by_B["printed"], by_size["repaired"]
     claim.figure(
-        fang2022.pictures.blocks.digits(q, values, by_B, sizes, by_size, bound),
+        pictures.digits(q, values, by_B, sizes, by_size, bound),
         "digits",
         caption=f"Error of the stored t^{q} in {dtype}. Left: over B^{q}, against B; as printed "
         f"the wrong token wins below B = 1. Right: over |t|^{q}, against |t|, for B = 1.",
@@ -149,13 +160,20 @@ LOSSES = [("float64", 5, "10"), ("float64", 10, "10"), ("float32", 5, "100")]
 )
 def test_control_the_printed_lifts_lose_q_minus_2_times_log_B_digits(dtype, q, B, claim):
     """2 M^2 = 2 B^(2q-2) for the scores -c: its rounding alone is u B^(q-2) of B^q."""
-    error, name = over_B("printed", q, B, draw(claim, B, dtype)), "largest error, over B^q"
-    u, lost = numerics.roundoff.unit(dtype), (q - 2) * math.log10(float(B))
-    claim.record(digits_lost=math.log10(error / u), predicted=lost)
-    half = "spread: half an ulp of 2B^(2q−2) exceeds uB^(2q−2); seeded draws reach half of that"
-    claim.at_least(error, u * 10**lost / 2, name, equation="as printed", source=half)
-    ours, source = fang2022.fewer_blocks.roundoff_bound(q, dtype), "theorem: B^(q−2)/2 ≥ 10 (q−1)"
-    claim.at_least(error, 10 * ours, name, equation="beyond our bound", source=source)
+    error = over_B("printed", q, B, draw(claim, B, dtype))
+    u, lost = roundoff.unit(dtype), (q - 2) * math.log10(float(B))
+    claim.record("digits_lost", math.log10(error / u))
+    claim.record("predicted", lost)
+    claim.measured("largest error, over B^q", error, equation="as printed").at_least(
+        chosen(
+            u * 10**lost / 2,
+            "half an ulp of 2B^(2q−2) exceeds uB^(2q−2); seeded draws reach half of that",
+        )
+    )
+    ours = fewer_blocks.roundoff_bound(q, dtype)
+    claim.measured("largest error, over B^q", error, equation="beyond our bound").at_least(
+        theorem(10 * ours, "B^(q−2)/2 ≥ 10 (q−1)")
+    )
 
 
 @pytest.mark.parametrize("q", [5, 10], ids="q={}".format)
@@ -163,9 +181,10 @@ def test_control_even_the_repaired_lift_loses_the_digits_of_small_powers(q, clai
     """2 M^2 = 2 B^q for the scores -c: rounding it costs u B^q, which is u 8^q of (B/8)^q."""
     t = draw(claim, "10", "float64", 0.125, 0.130)
     error = relative("repaired", q, "10", t)
-    predicted = numerics.roundoff.unit("float64") * (1 / 0.130) ** q
-    half = "spread: half an ulp of 2B^q exceeds uB^q; seeded draws reach half of that"
-    claim.at_least(error, predicted / 2, NAME, equation="M² = B^q, |t| ≈ B/8", source=half)
+    predicted = roundoff.unit("float64") * (1 / 0.130) ** q
+    claim.measured(NAME, error, equation="M² = B^q, |t| ≈ B/8").at_least(
+        chosen(predicted / 2, "half an ulp of 2B^q exceeds uB^q; seeded draws reach half of that")
+    )
 
 
 def test_control_an_eighth_of_c_lets_the_wrong_token_win(claim):
@@ -173,12 +192,12 @@ def test_control_an_eighth_of_c_lets_the_wrong_token_win(claim):
     float32 for B = 1."""
     import torch
 
-    rows = fang2022.model.Layout(2, 2)
+    rows = model.Layout(2, 2)
     moves = [(rows.one, rows.slot(2))]
-    block = fang2022.fewer_blocks.products_block(rows, 0, 0, moves, 0.125).to(torch.float32)
+    block = fewer_blocks.products_block(rows, 0, 0, moves, 0.125).to(torch.float32)
     stored = block(rows.tokens(torch.tensor([0.5, 1.0])))[rows.slot(2), 0].item()
     error = (stored - 0.25) / 0.25
-    claim.at_least(error, 0.5, NAME, equation="c < B²/4", source="theorem: (3/8 − 1/4) / (1/4)")
+    claim.measured(NAME, error, equation="c < B²/4").at_least(theorem(0.5, "(3/8 − 1/4) / (1/4)"))
 
 
 def test_control_underflow_loses_the_power(claim):
@@ -187,4 +206,4 @@ def test_control_underflow_loses_the_power(claim):
 
     t = torch.full((1, N), 2.0**-11, dtype=torch.float32)
     error = relative("doubling", 15, "1", t)
-    claim.at_least(error, 1.0, NAME, equation="without underflow", source="theorem: 0 is stored")
+    claim.measured(NAME, error, equation="without underflow").at_least(theorem(1.0, "0 is stored"))

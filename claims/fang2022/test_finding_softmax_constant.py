@@ -27,7 +27,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import fang2022, numerics
+from repro.bounds import rounding_error, theorem
+from repro.fang2022 import model as model_
+from repro.fang2022 import multiplication, polynomials, powers
+from repro.fang2022.pictures import blocks as pictures
+from repro.numerics import exact, roundoff
 
 SLOT = "distance of the stored value from 2M² − 1"
 
@@ -38,24 +42,29 @@ def cases(draw):
     n, parts = draw(st.integers(1, 5)), draw(st.integers(1, 30))
     M = draw(st.fractions(Fraction(1, 50), 50, max_denominator=50))
     table = draw(st.lists(st.integers(-500, 500), min_size=n * (n + 2), max_size=n * (n + 2)))
-    x, y, *weights = numerics.exact.rationals(table).reshape(n + 2, n) / parts
+    x, y, *weights = exact.rationals(table).reshape(n + 2, n) / parts
     for row in weights:
         row[-1] = 1 - sum(row[:-1])
-    return numerics.exact.rational(M), x, y, np.stack(weights)
+    return exact.rational(M), x, y, np.stack(weights)
 
 
 @pytest.mark.exact
 def test_any_normalised_weights_store_the_same_constant(claim):
     def wrong(case):
         M, x, y, weights = case
-        rows = fang2022.model.Layout(len(x), 3)
-        block = fang2022.multiplication.multiplication_block(rows.n, 3, M)
+        rows = model_.Layout(len(x), 3)
+        block = multiplication.multiplication_block(rows.n, 3, M)
         Z = block(rows.tokens(0 * x, x, y), attend=lambda alpha: weights)
         return int((Z[rows.slot(3)] != 2 * M**2 - 1).sum())
 
     examples = claim.at_scale(smoke=100, laptop=500, paper=20000)
-    name = "tokens that do not store 2M² − 1"
-    claim.for_all(cases(), wrong, name, equation="Σ_j w_ij = 1", examples=examples)
+    claim.for_all(
+        "tokens that do not store 2M² − 1",
+        cases(),
+        wrong,
+        equation="Σ_j w_ij = 1",
+        examples=examples,
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 4], ids="n={}".format)
@@ -64,16 +73,16 @@ def test_identity_in_symbols(n, claim):
     """x, y, M and all weights but the last of each row are symbols; the first ReLU unit is on."""
     names = [f"{letter}{i}" for letter in "xy" for i in range(n)]
     names += [f"w{i}{j}" for i in range(n) for j in range(n - 1)]
-    *gens, M = numerics.exact.symbols(*names, "M")
-    x, y = (numerics.exact.vector(gens[k * n : (k + 1) * n]) for k in range(2))
-    free = numerics.exact.vector(gens[2 * n :]).reshape(n, n - 1)
+    *gens, M = exact.symbols(*names, "M")
+    x, y = (exact.vector(gens[k * n : (k + 1) * n]) for k in range(2))
+    free = exact.vector(gens[2 * n :]).reshape(n, n - 1)
     weights = np.concatenate([free, 1 - free.sum(1, keepdims=True) + 0 * x[:, None]], axis=1)
-    rows = fang2022.model.Layout(n, 3)
-    block = fang2022.multiplication.multiplication_block(n, 3, M)
+    rows = model_.Layout(n, 3)
+    block = multiplication.multiplication_block(n, 3, M)
     unit = np.array([[1], [0]], dtype=object)
     Z = block(rows.tokens(0 * x, x, y), attend=lambda a: weights, activate=lambda a: a * unit)
     wrong = sum(bool(stored != 2 * M**2 - 1) for stored in Z[rows.slot(3)])
-    claim.equals(wrong, 0, "polynomials other than 2M² − 1", equation="Σ_j w_ij = 1")
+    claim.measured("polynomials other than 2M² − 1", wrong, equation="Σ_j w_ij = 1").equals(0)
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.5, 1.0, 20.0], ids="tau={}".format)
@@ -82,18 +91,21 @@ def test_softmax_in_float64_stores_the_constant(tau, claim):
     """n = 5 tokens, M = 2, random data; the spread over tokens and draws is round-off."""
     import torch
 
-    n, M, rows = 5, 2.0, fang2022.model.Layout(5, 3)
+    n, M, rows = 5, 2.0, model_.Layout(5, 3)
     draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
     data = claim.rng("softmax").uniform(-M, M, (2, draws, n))
     x, y = torch.tensor(data, device=claim.device)
-    block = fang2022.multiplication.multiplication_block(n, 3, M).to(x.dtype, claim.device)
+    block = multiplication.multiplication_block(n, 3, M).to(x.dtype, claim.device)
     Z = block(rows.tokens(0 * x, x, y), attend=lambda alpha: (tau * alpha).softmax(-1))
     error = (Z[..., rows.slot(3), :] - (2 * M**2 - 1)).abs().max()
     # Whatever exp gives, e_j / S has S = sum e_j to (n-1)u and one or two roundings: the weights
     # sum to 1 within (n+1)u; adding them costs (n-1)u; G - a is rounded once, u (2M^2 - 1) at most.
-    allowed = (2 * n + 2 * M**2) * numerics.roundoff.unit("float64")
-    sums = "roundoff: 2n u for the sum of the weights and u 2M² for 2M² − 1, derived above"
-    claim.at_most(error, allowed, SLOT, equation="Σ softmax = 1", source=sums)
+    allowed = (2 * n + 2 * M**2) * roundoff.unit("float64")
+    claim.measured(SLOT, error, equation="Σ softmax = 1").at_most(
+        rounding_error(
+            allowed, "2n u for the sum of the weights and u 2M² for 2M² − 1, derived above"
+        )
+    )
 
 
 def normalised(alpha):
@@ -118,11 +130,11 @@ def random_model(rng, d, n, q, B):
     """The printed blocks of Theorem 3.5, and any F with ||xi_i|| <= 1, beta and b."""
 
     def draw(*shape):
-        return numerics.exact.rationals(rng.integers(-9, 10, shape).tolist())
+        return exact.rationals(rng.integers(-9, 10, shape).tolist())
 
-    blocks = fang2022.powers.power_blocks(n, q, fang2022.powers.printed(q, B))
+    blocks = powers.power_blocks(n, q, powers.printed(q, B))
     F, beta, b = draw(n, d) / (9 * d), draw(n * (n + q + 2)), draw(1)[0]
-    return fang2022.model.Transformer(F, blocks, beta, b)
+    return model_.Transformer(F, blocks, beta, b)
 
 
 @pytest.mark.exact
@@ -131,40 +143,43 @@ def test_the_whole_model_with_normalised_attention_is_affine(claim):
 
     def wrong(case):
         seed, d, n, q = case
-        rng, B = np.random.default_rng(seed), numerics.exact.rational("3/2")
+        rng, B = np.random.default_rng(seed), exact.rational("3/2")
         model = random_model(rng, d, n, q, B)
-        x, h = numerics.exact.rationals(rng.integers(-5, 6, (2, d)).tolist()) / 7
+        x, h = exact.rationals(rng.integers(-5, 6, (2, d)).tolist()) / 7
         left, middle, right = (output(model, v, normalised) for v in (x - h, x, x + h))
         slots = tokens_after(model, x, normalised)[model.layout.slot(1) : model.layout.one]
-        constants = [[G - 1] * n for G in fang2022.powers.printed(q, B)]
+        constants = [[G - 1] * n for G in powers.printed(q, B)]
         return int(left - 2 * middle + right != 0) + int((slots != constants).sum())
 
     seeds, small = st.integers(0, 2**32 - 1), st.integers(1, 4)
     examples = claim.at_scale(smoke=30, laptop=300, paper=3000)
-    name, cases = (
+    cases = st.tuples(seeds, small, small, small)
+    claim.for_all(
         "second differences and slots that are wrong",
-        st.tuples(seeds, small, small, small),
+        cases,
+        wrong,
+        equation="C is affine",
+        examples=examples,
     )
-    claim.for_all(cases, wrong, name, equation="C is affine", examples=examples)
 
 
 @pytest.mark.exact
 def test_an_affine_model_misses_the_square_by_half_of_B_squared(claim):
     """d = 1: at -B, 0, B, for random beta, b; the least is that of the constant B^2/2."""
-    rng, B = claim.rng("square"), numerics.exact.rational("3/2")
-    points = numerics.exact.rationals([[-1], [0], [1]]) * B
+    rng, B = claim.rng("square"), exact.rational("3/2")
+    points = exact.rationals([[-1], [0], [1]]) * B
 
     def error(model):
         return max(abs(output(model, x, normalised) - x[0] ** 2) for x in points)
 
     draws = claim.at_scale(smoke=20, laptop=200, paper=2000)
     models = [random_model(rng, 1, 2, 2, B) for _ in range(draws)]
-    source = "theorem: x² has second difference 2B², an affine function 0"
-    name = "smallest error against x² at −B, 0, B"
     smallest = min(error(model) for model in models)
-    claim.at_least(smallest, B**2 / 2, name, equation="C is affine", source=source)
+    claim.measured(
+        "smallest error against x² at −B, 0, B", smallest, equation="C is affine"
+    ).at_least(theorem(B**2 / 2, "x² has second difference 2B², an affine function 0"))
     best = dataclasses.replace(models[0], beta=0 * models[0].beta, b=B**2 / 2)
-    claim.equals(error(best), B**2 / 2, "error of the constant B²/2", equation="attained")
+    claim.measured("error of the constant B²/2", error(best), equation="attained").equals(B**2 / 2)
 
 
 @pytest.mark.construct
@@ -172,11 +187,11 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
     """Weights softmax(tau alpha) alpha, M = 2, n = 5: within sum g exp(-tau g) of -xy, for all."""
     import torch
 
-    n, M, rows, u = 5, 2.0, fang2022.model.Layout(5, 3), numerics.roundoff.unit("float64")
+    n, M, rows, u = 5, 2.0, model_.Layout(5, 3), roundoff.unit("float64")
     taus = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
     draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
     x, y = torch.tensor(claim.rng("gated").uniform(-M, M, (2, draws, n)), device=claim.device)
-    block = fang2022.multiplication.multiplication_block(n, 3, M).to(x.dtype, claim.device)
+    block = multiplication.multiplication_block(n, 3, M).to(x.dtype, claim.device)
     Z = rows.tokens(0 * x, x, y)
     gaps = 2 * M**2 + x[..., :, None] * (y[..., :, None] - y[..., None, :])  # i against j
     gaps = gaps * (1 - torch.eye(n, dtype=x.dtype, device=x.device))  # 0 for j = i
@@ -184,20 +199,24 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
     # Scores are at most 3M^2: they are rounded (twice, u each), weighted, added; the weights sum
     # to 1 within (n+1)u: at most (2n+6) u 3M^2. The argument of exp is off by a few u tau 3M^2,
     # which changes the leak by a factor within 1e-9.
-    allowed, derived = (2 * n + 6) * u * 3 * M**2, "roundoff: (2n+6) u 3M², derived above"
+    allowed = (2 * n + 6) * u * 3 * M**2
     for tau, bound in zip(taus, bounds, strict=True):
         stored = block(Z, attend=lambda a, tau=tau: (tau * a).softmax(-1) * a)[..., rows.slot(3), :]
         error, leak = (stored + x * y).abs(), (gaps * (-tau * gaps).exp()).sum(-1)
         errors.append(error.max().item())
-        beyond, name = (error - leak * (1 + 1e-9)).max(), f"error beyond Σ g exp(−τg), τ = {tau}"
-        claim.at_most(beyond, allowed, name, equation="gated softmax", source=derived)
-        source, name = "theorem: g exp(−τg) ≤ 1/(eτ)", f"largest error, τ = {tau}"
-        claim.at_most(errors[-1], bound, name, equation="(n−1)/(eτ)", source=source)
+        beyond = (error - leak * (1 + 1e-9)).max()
+        claim.measured(
+            "error beyond Σ g exp(−τg)", beyond, equation="gated softmax", τ=tau
+        ).at_most(rounding_error(allowed, "(2n+6) u 3M², derived above"))
+        claim.measured("largest error", errors[-1], equation="(n−1)/(eτ)", τ=tau).at_most(
+            theorem(bound, "g exp(−τg) ≤ 1/(eτ)")
+        )
     softmax = block(Z, attend=lambda a: a.softmax(-1))[..., rows.slot(3), :]
     plain = (softmax + x * y).abs().max().item()
-    claim.record(**{f"tau = {tau}": error for tau, error in zip(taus, errors, strict=True)})
+    for tau, error in zip(taus, errors, strict=True):
+        claim.record("", error, tau=tau)
     claim.figure(
-        fang2022.pictures.blocks.gated(taus, errors, bounds, plain),
+        pictures.gated(taus, errors, bounds, plain),
         "gated",
         caption="Softmax that keeps the values of the scores (gated) tends to the one-hot maximum "
         "as τ grows; softmax itself stores 2M² − 1 at every τ (M = 2, n = 5).",
@@ -213,22 +232,23 @@ def test_control_weights_that_do_not_sum_to_1_store_what_depends_on_the_data(tau
     """x = (M, M), y = (M, -M): the tokens store -M^2 and M^2, far from one another."""
     import torch
 
-    M, rows = 2.0, fang2022.model.Layout(2, 3)
+    M, rows = 2.0, model_.Layout(2, 3)
     x, y = torch.tensor([[M, M], [M, -M]], dtype=torch.float64)
-    block = fang2022.multiplication.multiplication_block(2, 3, M).to(x.dtype)
-    kept = fang2022.model.one_hot_maximum if tau is None else lambda a: (tau * a).softmax(-1) * a
+    block = multiplication.multiplication_block(2, 3, M).to(x.dtype)
+    kept = model_.one_hot_maximum if tau is None else lambda a: (tau * a).softmax(-1) * a
     first, second = block(rows.tokens(0 * x, x, y), attend=kept)[rows.slot(3)].tolist()
-    source = "theorem: 2M² less the leak 4M² exp(−4M²τ), below M²"
-    name = "difference of the stored values"
-    claim.at_least(second - first, M**2, name, equation="Σ_j w_ij ≠ 1", source=source)
+    claim.measured(
+        "difference of the stored values", second - first, equation="Σ_j w_ij ≠ 1"
+    ).at_least(theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²"))
 
 
 def test_control_with_the_one_hot_maximum_the_model_is_not_affine(claim):
     """Theorem 3.5's model for x^2: its second difference is 2h^2, not 0."""
-    B, Q = numerics.exact.rational("3/2"), fang2022.polynomials.Polynomial(1, {(2,): 1})
-    model, maximum = fang2022.powers.construction(Q, B), fang2022.model.one_hot_maximum
-    points = numerics.exact.rationals([[-1], [0], [1]]) * B
+    B, Q = exact.rational("3/2"), polynomials.Polynomial(1, {(2,): 1})
+    model, maximum = powers.construction(Q, B), model_.one_hot_maximum
+    points = exact.rationals([[-1], [0], [1]]) * B
     left, middle, right = (output(model, x, maximum) for x in points)
-    bend, name = left - 2 * middle + right, "second difference at −B, 0, B"
-    source = "theorem: (−B)² − 2·0 + B² = 2B²"
-    claim.at_least(bend, 2 * B**2, name, equation="Σ_j w_ij ≠ 1", source=source)
+    bend = left - 2 * middle + right
+    claim.measured("second difference at −B, 0, B", bend, equation="Σ_j w_ij ≠ 1").at_least(
+        theorem(2 * B**2, "(−B)² − 2·0 + B² = 2B²")
+    )

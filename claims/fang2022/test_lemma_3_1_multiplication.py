@@ -20,7 +20,10 @@ Readings: z-hat_i for the printed z-hat_1, and k_i = W^K z_i for the printed W^Q
 import numpy as np
 import pytest
 
-from repro import fang2022, numerics
+from repro.bounds import chosen, rounding_error, theorem
+from repro.fang2022 import inputs, model, multiplication, without_attention
+from repro.fang2022.pictures import products as pictures
+from repro.numerics import exact, rates, roundoff
 
 SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]
 shapes = pytest.mark.parametrize(("n", "q"), SHAPES, ids=[f"n={n}-q={q}" for n, q in SHAPES])
@@ -40,41 +43,50 @@ def wrong_entries(Z, t, x, y):
 def test_no_entry_is_wrong_for_any_rational_input(claim):
     def wrong(case):
         n, q, M, t, x, y = case
-        block = fang2022.multiplication.multiplication_block(n, q, M)
-        return wrong_entries(block(fang2022.model.Layout(n, q).tokens(t, x, y)), t, x, y)
+        block = multiplication.multiplication_block(n, q, M)
+        return wrong_entries(block(model.Layout(n, q).tokens(t, x, y)), t, x, y)
 
     examples = claim.at_scale(smoke=100, laptop=1000, paper=20000)
-    cases, name = fang2022.inputs.factors(), "wrong entries of Z′"
-    claim.for_all(cases, wrong, name, equation="Lemma 3.1", examples=examples)
+    cases = inputs.factors()
+    claim.for_all("wrong entries of Z′", cases, wrong, equation="Lemma 3.1", examples=examples)
 
 
 @shapes
 @pytest.mark.exact
 def test_identity_in_symbols_on_both_branches_of_the_relu(n, q, claim):
     """With the winner known (token i itself) the block is a polynomial map: the stated one."""
-    *gens, M = numerics.exact.symbols(*(f"{letter}{i}" for letter in "txy" for i in range(n)), "M")
-    t, x, y = (numerics.exact.vector(gens[k * n : (k + 1) * n]) for k in range(3))
-    block = fang2022.multiplication.multiplication_block(n, q, M)
-    Z = fang2022.model.Layout(n, q).tokens(t, x, y)
+    *gens, M = exact.symbols(*(f"{letter}{i}" for letter in "txy" for i in range(n)), "M")
+    t, x, y = (exact.vector(gens[k * n : (k + 1) * n]) for k in range(3))
+    block = multiplication.multiplication_block(n, q, M)
+    Z = model.Layout(n, q).tokens(t, x, y)
     for active in (1, 2):
-        out = block(Z, fang2022.model.keep_own, fang2022.model.only_unit(active))
-        name = f"wrong polynomials while ReLU unit {active} is active"
-        claim.equals(wrong_entries(out, t, x, y), 0, name, equation="Lemma 3.1")
+        out = block(Z, model.keep_own, model.only_unit(active))
+        claim.measured(
+            f"wrong polynomials while ReLU unit {active} is active",
+            wrong_entries(out, t, x, y),
+            equation="Lemma 3.1",
+        ).equals(0)
     alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
     others = [(i, j) for i in range(n) for j in range(n) if i != j]
     wrong = sum(alpha[i, i] - alpha[i, j] != 2 * M**2 + x[i] * (y[i] - y[j]) for i, j in others)
-    name = "pairs (i, j) whose margin is not 2M² + x_i(y_i − y_j)"
-    claim.equals(wrong, 0, name, equation="proof: α_ii against α_ij")
+    claim.measured(
+        "pairs (i, j) whose margin is not 2M² + x_i(y_i − y_j)",
+        wrong,
+        equation="proof: α_ii against α_ij",
+    ).equals(0)
 
 
 @shapes
 @pytest.mark.construct
 def test_the_block_has_2n_plus_8_nonzero_weights(n, q, claim):
-    block = fang2022.multiplication.multiplication_block(n, q, 3)
+    block = multiplication.multiplication_block(n, q, 3)
     ours = {name: int((weight != 0).sum()) for name, weight in block.weights().items()}
-    claim.record(**ours)
-    claim.table(f"n = {n}", "non-zero entries", paper=2 * n + 8, ours=sum(ours.values()))
-    claim.equals(sum(ours.values()), 2 * n + 8, "non-zero weights", equation="Lemma 3.1, last line")
+    for name, value in ours.items():
+        claim.record(name, value)
+    claim.cell(f"n = {n}", "non-zero entries", paper=2 * n + 8, ours=sum(ours.values()))
+    claim.measured("non-zero weights", sum(ours.values()), equation="Lemma 3.1, last line").equals(
+        2 * n + 8
+    )
 
 
 def floating_error(claim, M, dtype, spread, attend=None, draws=5000, n=4):
@@ -83,10 +95,10 @@ def floating_error(claim, M, dtype, spread, attend=None, draws=5000, n=4):
 
     factors = claim.rng("floating point").uniform(-spread, spread, (2, draws, n))
     x, y = torch.tensor(factors, device=claim.device).to(getattr(torch, dtype))
-    block = fang2022.multiplication.multiplication_block(n, 3, numerics.roundoff.rounded(M, dtype))
-    Z = fang2022.model.Layout(n, 3).tokens(0 * x, x, y)
-    out = block.to(x.dtype, claim.device)(Z, attend or fang2022.model.one_hot_maximum)
-    high, low = numerics.roundoff.two_product(x.double(), y.double())  # xy = high + low, exactly
+    block = multiplication.multiplication_block(n, 3, roundoff.rounded(M, dtype))
+    Z = model.Layout(n, 3).tokens(0 * x, x, y)
+    out = block.to(x.dtype, claim.device)(Z, attend or model.one_hot_maximum)
+    high, low = roundoff.two_product(x.double(), y.double())  # xy = high + low, exactly
     return ((out[..., n + 3, :].double() + high) + low).abs().max().item()
 
 
@@ -96,13 +108,17 @@ def floating_error(claim, M, dtype, spread, attend=None, draws=5000, n=4):
 def test_floating_point_error_within_the_derived_bound(M, dtype, claim):
     draws = claim.at_scale(smoke=5000, laptop=50_000, paper=500_000)
     error = floating_error(claim, M, dtype, spread=M, draws=draws)
-    bound = fang2022.multiplication.roundoff_bound(M, dtype)
-    derived = "roundoff: 4uM²(1+2u), derived above roundoff_bound"
-    claim.at_most(error, bound, ERROR, equation="Lemma 3.1", source=derived)
+    bound = multiplication.roundoff_bound(M, dtype)
+    claim.measured(ERROR, error, equation="Lemma 3.1").at_most(
+        rounding_error(bound, "4uM²(1+2u), derived above roundoff_bound")
+    )
     # Where xy > 0, a >= 2M^2, and half a unit in its last place is more than uM^2. That some draw
     # comes so near to the middle between two numbers is likely, not proved: 1.76 to 3.47 uM^2 seen.
-    half_ulp = "spread: half an ulp of a ≥ 2M² exceeds uM²; thousands of seeded draws reach that"
-    claim.at_least(error, bound / 4, ERROR, equation="the bound is tight", source=half_ulp)
+    claim.measured(ERROR, error, equation="the bound is tight").at_least(
+        chosen(
+            bound / 4, "half an ulp of a ≥ 2M² exceeds uM²; thousands of seeded draws reach that"
+        )
+    )
 
 
 @pytest.mark.construct
@@ -110,20 +126,30 @@ def test_rate_the_error_grows_like_M_squared(claim):
     """The same x, y in [-1, 1], a larger M: digits are lost, for 2M^2 is added and taken away."""
     Ms, dtypes = [3.0**k for k in range(7)], ("float64", "float32")
     errors = {dtype: [floating_error(claim, M, dtype, 1.0) for M in Ms] for dtype in dtypes}
-    bounds = {d: [fang2022.multiplication.roundoff_bound(M, d) for M in Ms] for d in dtypes}
+    bounds = {d: [multiplication.roundoff_bound(M, d) for M in Ms] for d in dtypes}
     softmax = [floating_error(claim, M, "float64", 1.0, lambda a: a.softmax(-1)) for M in Ms]
     for dtype in dtypes:
-        rate = numerics.rates.slope(Ms, errors[dtype])
+        rate = rates.slope(Ms, errors[dtype])
         name, width = f"exponent of M, {dtype}", (rate.high - rate.low) / 2
-        interval = (
-            f"spread: interval [{rate.low:.2f}, {rate.high:.2f}] of the slope, {len(Ms)} points"
+        claim.measured("exponent of M", rate.slope, equation="error ~ uM²", dtype=dtype).within(
+            2,
+            chosen(
+                width, f"interval [{rate.low:.2f}, {rate.high:.2f}] of the slope, {len(Ms)} points"
+            ),
         )
-        claim.within(rate.slope, 2, width, name, equation="error ~ uM²", source=interval)
-        claim.at_least(rate.low, 1.5, name + ", lower end", equation="not M", source=interval)
-        claim.at_most(rate.high, 2.5, name + ", upper end", equation="not M³", source=interval)
+        claim.measured(f"{name}, lower end", rate.low, equation="not M").at_least(
+            chosen(
+                1.5, f"interval [{rate.low:.2f}, {rate.high:.2f}] of the slope, {len(Ms)} points"
+            )
+        )
+        claim.measured(f"{name}, upper end", rate.high, equation="not M³").at_most(
+            chosen(
+                2.5, f"interval [{rate.low:.2f}, {rate.high:.2f}] of the slope, {len(Ms)} points"
+            )
+        )
     (low, high), top = errors["float64"][:: len(Ms) - 1], Ms[-1]
     claim.figure(
-        fang2022.pictures.products.roundoff(Ms, errors, bounds, softmax),
+        pictures.roundoff(Ms, errors, bounds, softmax),
         "round-off",
         caption="In rationals the error is 0. In floating point the stored product of |x|, |y| ≤ 1 "
         "loses digits like M² (n = 4).",
@@ -136,15 +162,15 @@ def test_rate_the_error_grows_like_M_squared(claim):
 
 def stored(block, x, y, **changes):
     """What a block stores, in rationals, for n = len(x) tokens and q = 3; and how far off it is."""
-    t, x, y = (numerics.exact.rationals(v) for v in ([0] * len(x), x, y))
-    slot = block(fang2022.model.Layout(len(x), 3).tokens(t, x, y), **changes)[len(x) + 3]
+    t, x, y = (exact.rationals(v) for v in ([0] * len(x), x, y))
+    slot = block(model.Layout(len(x), 3).tokens(t, x, y), **changes)[len(x) + 3]
     return slot, abs(slot + x * y)
 
 
 def test_reading_that_keeps_every_maximum_fails_at_a_tie(claim):
     """Section 2.2 leaves m-hat open at a tie, and the lemma allows |x_i| = M, where ties happen."""
     x, y = [1, 1], [-1, 1]
-    block = fang2022.multiplication.multiplication_block(2, 3, 1)
+    block = multiplication.multiplication_block(2, 3, 1)
 
     def keep_all(alpha):
         return np.where(alpha == alpha.max(-1, keepdims=True), alpha, 0 * alpha)
@@ -161,18 +187,20 @@ def test_reading_that_keeps_every_maximum_fails_at_a_tie(claim):
         "kept = sum(a for a in alpha if a == max(alpha))                # both maxima kept\n"
         "print(2 * M**2 - kept, 'should be', -x[0] * y[0])\n",
     )
-    claim.equals(stored(block, x, y)[0][0], 1, "stored if one index is kept", equation="Lemma 3.1")
+    claim.measured(
+        "stored if one index is kept", stored(block, x, y)[0][0], equation="Lemma 3.1"
+    ).equals(1)
 
 
 @pytest.mark.parametrize("r", ["11/10", "2", "10"], ids="r={}".format)
 def test_control_a_bound_that_is_too_small_lets_another_token_win(r, claim):
     """M/r in place of M: the error is max_j x_i(y_j - y_i) - 2(M/r)^2, here 2M^2 (1 - 1/r^2)."""
-    M, r = 3, numerics.exact.rational(r)
-    block = fang2022.multiplication.multiplication_block(2, 3, M / r)
+    M, r = 3, exact.rational(r)
+    block = multiplication.multiplication_block(2, 3, M / r)
     error = max(stored(block, [M, -M], [-M, M])[1])
-    broken, tenth = "Lemma 3.1 without |x|, |y| ≤ M", numerics.exact.rational("1/10") * M**2
-    claim.equals(error, 2 * M**2 * (1 - 1 / r**2), ERROR, equation=broken)
-    claim.at_least(error, tenth, ERROR, equation=broken, source="theorem: r ≥ 1.1 costs M²/10")
+    broken, tenth = "Lemma 3.1 without |x|, |y| ≤ M", exact.rational("1/10") * M**2
+    claim.measured(ERROR, error, equation=broken).equals(2 * M**2 * (1 - 1 / r**2))
+    claim.measured(ERROR, error, equation=broken).at_least(theorem(tenth, "r ≥ 1.1 costs M²/10"))
 
 
 def test_control_softmax_makes_the_block_constant(claim):
@@ -181,41 +209,47 @@ def test_control_softmax_makes_the_block_constant(claim):
 
     M = 2.0
     x, y = torch.tensor([[M, M, 1.0, 0.0], [M, -M, 0.5, M]], dtype=torch.float64)
-    block = fang2022.multiplication.multiplication_block(4, 3, M).to(torch.float64)
-    Z = fang2022.model.Layout(4, 3).tokens(0 * x, x, y)
+    block = multiplication.multiplication_block(4, 3, M).to(torch.float64)
+    Z = model.Layout(4, 3).tokens(0 * x, x, y)
     slot = block(Z, attend=lambda alpha: alpha.softmax(-1))[7]
     off, error = (slot - (2 * M**2 - 1)).abs().max(), (slot + x * y).abs().max()
     # Whatever exp gives, e_j / S has S = sum e_j to 3u and one or two roundings: the weights sum to
     # 1 within 5u; adding them in W^V Z m-hat costs 3u; G - a is rounded once, u (2M^2 - 1) at most.
-    allowed = (8 + 2 * M**2) * numerics.roundoff.unit("float64")
-    sums = "roundoff: 8u for the sum of 4 weights and u 2M² for 2M² − 1, derived above"
-    claim.at_most(off, allowed, "distance from 2M² − 1", equation="Σ softmax = 1", source=sums)
-    far = "theorem: no constant is nearer than M² to both M² and −M²"
-    claim.at_least(error, M**2, ERROR, equation="Lemma 3.1 with softmax", source=far)
+    allowed = (8 + 2 * M**2) * roundoff.unit("float64")
+    claim.measured("distance from 2M² − 1", off, equation="Σ softmax = 1").at_most(
+        rounding_error(allowed, "8u for the sum of 4 weights and u 2M² for 2M² − 1, derived above")
+    )
+    claim.measured(ERROR, error, equation="Lemma 3.1 with softmax").at_least(
+        theorem(M**2, "no constant is nearer than M² to both M² and −M²")
+    )
 
 
 @pytest.mark.parametrize("weight", ["W_2", "W_V"], ids=["sign of W_2", "index of W_V"])
 def test_control_one_changed_weight_breaks_every_product(weight, claim):
     """-2 becomes 2 in W_2: 4xy + 8M^2 too much. W^V reads slot 3, not the constant: 2M^2 + xy."""
-    M, rows = 3, fang2022.model.Layout(3, 3)
-    block = fang2022.multiplication.multiplication_block(3, 3, M)
+    M, rows = 3, model.Layout(3, 3)
+    block = multiplication.multiplication_block(3, 3, M)
     if weight == "W_2":
         least, block.W_2[rows.slot(3), 0] = 4 * M**2, 2
     else:
         least, block.W_V[rows.slot(3)] = M**2, np.roll(block.W_V[rows.slot(3)], -1)
     error = min(stored(block, [1, -2, 3], [3, 2, -3])[1])
-    name, source = "smallest error over the tokens", "theorem: the docstring's, |xy| ≤ M²"
-    claim.at_least(error, least, name, equation=f"Lemma 3.1, {weight} changed", source=source)
+    claim.measured(
+        "smallest error over the tokens", error, equation=f"Lemma 3.1, {weight} changed"
+    ).at_least(theorem(least, "the docstring's, |xy| ≤ M²"))
 
 
 def test_control_without_attention_a_trained_relu_layer_cannot_multiply(claim):
     """The attention layer is left out, its two ReLU units are trained: the floor is M^2/18."""
-    without, M = fang2022.without_attention, 1.0
+    without, M = without_attention, 1.0
     steps = claim.at_scale(smoke=1000, laptop=4000, paper=4000)
     spec = without.WithoutAttention(M=M, steps=steps, seed=claim.seed() % 2**31)
     outcome = claim.train(spec, without.train).outcome
-    loss, affine = outcome.curves["loss"][-1], "theorem: E (xy)² = M⁴/9, the least of an affine map"
-    claim.at_most(loss, M**4 / 9, "mean square error", equation="it did learn", source=affine)
+    loss = outcome.curves["loss"][-1]
+    claim.measured("mean square error", loss, equation="it did learn").at_most(
+        theorem(M**4 / 9, "E (xy)² = M⁴/9, the least of an affine map")
+    )
     error, floor = outcome.numbers["sup error"], without.error_floor(M)
-    pieces = "theorem: three linear pieces miss s² by M²/18"
-    claim.at_least(error, floor, ERROR, equation="Lemma 3.1 without attention", source=pieces)
+    claim.measured(ERROR, error, equation="Lemma 3.1 without attention").at_least(
+        theorem(floor, "three linear pieces miss s² by M²/18")
+    )

@@ -20,7 +20,11 @@ import math
 import numpy as np
 import pytest
 
-from repro import fang2022, numerics
+from repro.bounds import rounding_error, theorem
+from repro.fang2022 import inputs, polynomials, ridge
+from repro.fang2022.pictures import precision as pictures
+from repro.numerics import exact as exact_
+from repro.numerics import roundoff
 
 SHAPES = [(1, 4), (2, 2), (2, 7), (3, 5), (5, 3)]
 shapes = pytest.mark.parametrize(("d", "q"), SHAPES, ids=[f"d={d}-q={q}" for d, q in SHAPES])
@@ -28,8 +32,8 @@ shapes = pytest.mark.parametrize(("d", "q"), SHAPES, ids=[f"d={d}-q={q}" for d, 
 
 def wrong_terms(Q, xi, beta):
     """Coefficients in which Q(0) + sum beta_{k,s} (xi_k . x)^s, expanded in symbols, is not Q."""
-    x = numerics.exact.symbols(*(f"x{i + 1}" for i in range(Q.d)))
-    difference = Q.at_zero() - Q(numerics.exact.vector(x))
+    x = exact_.symbols(*(f"x{i + 1}" for i in range(Q.d)))
+    difference = Q.at_zero() - Q(exact_.vector(x))
     for direction, row in zip(xi, beta, strict=True):
         t = sum(c * symbol for c, symbol in zip(direction, x, strict=True))
         value = 0 * t
@@ -43,44 +47,53 @@ def wrong_terms(Q, xi, beta):
 def test_one_set_of_directions_serves_every_polynomial(claim):
     def wrong(case):
         q, Q = case
-        xi = fang2022.ridge.directions(Q.d, q)
-        return wrong_terms(Q, xi, fang2022.ridge.coefficients(Q, q))
+        xi = ridge.directions(Q.d, q)
+        return wrong_terms(Q, xi, ridge.coefficients(Q, q))
 
     examples = claim.at_scale(smoke=60, laptop=400, paper=4000)
-    cases = fang2022.inputs.polynomials({1: 8, 2: 6, 3: 5, 4: 3})
-    claim.for_all(cases, wrong, "wrong coefficients", equation="(1)", examples=examples)
+    cases = inputs.polynomials({1: 8, 2: 6, 3: 5, 4: 3})
+    claim.for_all("wrong coefficients", cases, wrong, equation="(1)", examples=examples)
 
 
 @pytest.mark.parametrize(("d", "q"), [*SHAPES, (5, 5), (10, 5)], ids="{}".format)
 @pytest.mark.exact
 def test_the_directions_are_unit_vectors_and_as_many_as_stated(d, q, claim):
-    xi = fang2022.ridge.directions(d, q)
+    xi = ridge.directions(d, q)
     norms = (xi * xi).sum(-1)
-    claim.equals(len(xi), math.comb(d - 1 + q, q), "directions", equation="n_q = C(d−1+q, q)")
-    claim.equals(sum(norm != 1 for norm in norms), 0, "norms that are not 1", equation="‖ξ_k‖ = 1")
+    claim.measured("directions", len(xi), equation="n_q = C(d−1+q, q)").equals(
+        math.comb(d - 1 + q, q)
+    )
+    claim.measured(
+        "norms that are not 1", sum(norm != 1 for norm in norms), equation="‖ξ_k‖ = 1"
+    ).equals(0)
     lines = {tuple(v) for v in xi.tolist()} | {tuple(-c for c in v) for v in xi.tolist()}
-    claim.equals(len(lines), 2 * len(xi), "directions and their opposites", equation="distinct")
+    claim.measured("directions and their opposites", len(lines), equation="distinct").equals(
+        2 * len(xi)
+    )
 
 
 @pytest.mark.exact
 def test_ten_variables_and_degree_five(claim):
     """The size of the paper's second experiment, n_q = 2002, at laptop scale; else degree 3."""
     q = claim.at_scale(smoke=3, laptop=5, paper=5)
-    f_2 = fang2022.polynomials.F_2_STAR
-    low = fang2022.polynomials.Polynomial(
-        10, {a: c for a, c in f_2.coefficients.items() if sum(a) <= q}
-    )
-    xi = fang2022.ridge.directions(10, q)
+    f_2 = polynomials.F_2_STAR
+    low = polynomials.Polynomial(10, {a: c for a, c in f_2.coefficients.items() if sum(a) <= q})
+    xi = ridge.directions(10, q)
     for name, Q in {
         "f_2*": low,
-        "dense": fang2022.polynomials.random_polynomial(10, q, claim.rng("dense")),
+        "dense": polynomials.random_polynomial(10, q, claim.rng("dense")),
     }.items():
         claim.progress(0, 1)
-        beta = fang2022.ridge.coefficients(Q, q)
+        beta = ridge.coefficients(Q, q)
         bits = max(max(int(b.p).bit_length(), int(b.q).bit_length()) for b in beta.ravel())
-        claim.record(**{f"bits of β, {name}": bits, f"β ≠ 0, {name}": int((beta != 0).sum())})
-        label = f"wrong coefficients, {name}, degree {q}, {len(xi)} directions"
-        claim.equals(wrong_terms(Q, xi, beta), 0, label, equation="(1)")
+        claim.record("bits of β", bits, name_=name)
+        claim.record("β ≠ 0", int((beta != 0).sum()), name_=name)
+        claim.measured(
+            f"wrong coefficients, degree {q}, {len(xi)} directions",
+            wrong_terms(Q, xi, beta),
+            equation="(1)",
+            name_=name,
+        ).equals(0)
 
 
 @shapes
@@ -88,25 +101,28 @@ def test_ten_variables_and_degree_five(claim):
 def test_gauss_elimination_finds_the_same_coefficients(d, q, claim):
     """A second solver: rows are moments, columns directions; for s = q the solution is unique."""
     Q, xi = (
-        fang2022.polynomials.random_polynomial(d, q, claim.rng("gauss")),
-        fang2022.ridge.directions(d, q),
+        polynomials.random_polynomial(d, q, claim.rng("gauss")),
+        ridge.directions(d, q),
     )
-    ours, other = fang2022.ridge.coefficients(Q, q), fang2022.ridge.solve(Q, xi, q)
-    name = "coefficients on which the two solvers disagree"
-    claim.equals(int((ours != other).sum()), 0, name, equation="(1)")
-    drawn = fang2022.ridge.random_rational(d, len(xi), claim.rng("rational")) if d > 1 else xi
-    wrong = wrong_terms(Q, drawn, fang2022.ridge.solve(Q, drawn, q))
-    claim.equals(wrong, 0, "wrong coefficients with random rational directions", equation="(1)")
+    ours, other = ridge.coefficients(Q, q), ridge.solve(Q, xi, q)
+    claim.measured(
+        "coefficients on which the two solvers disagree", int((ours != other).sum()), equation="(1)"
+    ).equals(0)
+    drawn = ridge.random_rational(d, len(xi), claim.rng("rational")) if d > 1 else xi
+    wrong = wrong_terms(Q, drawn, ridge.solve(Q, drawn, q))
+    claim.measured(
+        "wrong coefficients with random rational directions", wrong, equation="(1)"
+    ).equals(0)
 
 
 def families(claim, d, q):
-    n, rng = fang2022.polynomials.dimension(d, q), claim.rng("directions")
+    n, rng = polynomials.dimension(d, q), claim.rng("directions")
     named = {
-        "ours": numerics.exact.to_float(fang2022.ridge.directions(d, q)),
-        "lattice": fang2022.ridge.lattice(d, q),
-        "random": fang2022.ridge.random(d, n, rng),
+        "ours": exact_.to_float(ridge.directions(d, q)),
+        "lattice": ridge.lattice(d, q),
+        "random": ridge.random(d, n, rng),
     }
-    return named | ({"equispaced": fang2022.ridge.equispaced(n)} if d == 2 else {})
+    return named | ({"equispaced": ridge.equispaced(n)} if d == 2 else {})
 
 
 FLOATING = [(2, 2), (2, 5), (2, 10), (3, 5), (5, 3), (5, 5)]
@@ -116,26 +132,31 @@ FLOATING = [(2, 2), (2, 5), (2, 10), (3, 5), (5, 3), (5, 5)]
 @pytest.mark.construct
 def test_float64_finds_coefficients_with_a_small_residual(d, q, claim):
     Q, points = (
-        fang2022.polynomials.random_polynomial(d, q, claim.rng("float64")),
+        polynomials.random_polynomial(d, q, claim.rng("float64")),
         claim.rng("points").normal(size=(50, d)),
     )
     points /= np.linalg.norm(points, axis=1, keepdims=True)
-    exact = numerics.exact.to_float(Q(numerics.exact.rationals(points)))
+    exact = exact_.to_float(Q(exact_.rationals(points)))
     for name, xi in families(claim, d, q).items():
-        beta, condition = fang2022.ridge.solve_float(Q, xi, q)
+        beta, condition = ridge.solve_float(Q, xi, q)
         t, size = points @ xi.T, np.abs(beta).sum()
-        constant = numerics.exact.to_float(Q.at_zero())
+        constant = exact_.to_float(Q.at_zero())
         values = constant + sum(t ** (s + 1) @ beta[:, s] for s in range(q))
         # Backward stable: (A_s + E) beta_s = m_s with ||E|| <= 10 n u ||A_s||, ||A_s|| <= sqrt(n),
         # and a form of Bombieri norm r is at most r on the sphere. Each term is off by (d + q) u
         # from its powers, the sum by n q u.
-        n, u = len(xi), numerics.roundoff.unit("float64")
+        n, u = len(xi), roundoff.unit("float64")
         solved = 10 * n * math.sqrt(n) * np.linalg.norm(beta, axis=0).sum()
         summed = (n * q + 4 * (d + q)) * (size + abs(exact).max())
-        claim.record(**{f"condition, {name}": condition, f"|β|₁, {name}": size})
-        source = "roundoff: backward stability 10nu‖A‖‖β‖, and (nq + 4(d + q))u of each term"
-        off, label = np.abs(values - exact).max(), f"largest residual on the sphere, {name}"
-        claim.at_most(off, u * (solved + summed), label, equation="(1)", source=source)
+        claim.record("condition", condition, name_=name)
+        claim.record("|β|₁", size, name_=name)
+        off = np.abs(values - exact).max()
+        claim.measured("largest residual on the sphere", off, equation="(1)", name_=name).at_most(
+            rounding_error(
+                u * (solved + summed),
+                "backward stability 10nu‖A‖‖β‖, and (nq + 4(d + q))u of each term",
+            )
+        )
 
 
 @pytest.mark.construct
@@ -147,16 +168,18 @@ def test_rate_the_condition_number_in_the_plane(claim):
     found = {name: [] for name in ("ours", "lattice", "random", "equispaced")}
     for q in degrees:
         for name, xi in families(claim, 2, q).items():
-            found[name].append(fang2022.ridge.condition(xi, q))
+            found[name].append(ridge.condition(xi, q))
         predicted = math.sqrt(math.comb(q, q // 2))
         # A singular value is off by a few u sigma_1: the ratio by u cond^2, times a factor ~ n.
-        allowed = 10 * (q + 1) * numerics.roundoff.unit("float64") * predicted**2
-        name, source = f"condition number, q = {q}", "roundoff: 10nu‖A‖ in each singular value"
+        allowed = 10 * (q + 1) * roundoff.unit("float64") * predicted**2
+        name = f"condition number, q = {q}"
         measured = found["equispaced"][-1]
-        claim.within(measured, predicted, allowed, name, equation="√C(q, q/2)", source=source)
+        claim.measured("condition number", measured, equation="√C(q, q/2)", q=q).within(
+            predicted, rounding_error(allowed, "10nu‖A‖ in each singular value")
+        )
     predictions = [math.sqrt(math.comb(q, q // 2)) for q in degrees]
     claim.figure(
-        fang2022.pictures.precision.conditions(degrees, found, predictions),
+        pictures.conditions(degrees, found, predictions),
         "condition",
         caption="How much a solver loses: the condition number of β ↦ Σ β_k (ξ_k·x)^q for d = 2. "
         "Any directions in general position serve; equispaced angles serve best.",
@@ -177,20 +200,21 @@ def test_control_a_form_that_vanishes_at_all_directions_is_missed(d, q, broken, 
     """
     import flint
 
-    xi = fang2022.ridge.directions(d, q)
+    xi = ridge.directions(d, q)
     xi = xi[:-1] if broken == "one direction fewer" else np.concatenate([xi[:-1], -xi[:1]])
-    rows = fang2022.polynomials.monomials(xi, q)  # (n_q, n)
-    chosen = rows[:, fang2022.ridge.independent(rows)]
+    rows = polynomials.monomials(xi, q)  # (n_q, n)
+    chosen = rows[:, ridge.independent(rows)]
     kept = len(chosen[0])
-    claim.equals(kept, len(rows) - 1, "independent powers", equation="n_q − 1")
+    claim.measured("independent powers", kept, equation="n_q − 1").equals(len(rows) - 1)
     p = vanishing(chosen)
-    weights = [fang2022.polynomials.bombieri(a) for a in fang2022.polynomials.exponents(d, q)]
+    weights = [polynomials.bombieri(a) for a in polynomials.exponents(d, q)]
     norm = sum(c * c * w for c, w in zip(p, weights, strict=True))
     gram = flint.fmpq_mat(kept, kept, [(u @ v) ** q for u in xi[:kept] for v in xi[:kept]])
     inner = flint.fmpq_mat(kept, 1, (p @ chosen).tolist())
     projected = (inner.transpose() * gram.solve(inner))[0, 0]  # ||projection of p||^2
-    name, source = "distance² of p from the span, over ‖p‖²", "theorem: p ⟂ the span"
-    claim.at_least((norm - projected) / norm, 1, name, equation="(1), broken", source=source)
+    claim.measured(
+        "distance² of p from the span, over ‖p‖²", (norm - projected) / norm, equation="(1), broken"
+    ).at_least(theorem(1, "p ⟂ the span"))
 
 
 def vanishing(columns):
@@ -201,7 +225,7 @@ def vanishing(columns):
     reduced, rank = flint.fmpq_mat(n, n_q, columns.T.ravel().tolist()).rref()
     pivots = [next(j for j in range(n_q) if reduced[i, j] != 0) for i in range(rank)]
     free = next(j for j in range(n_q) if j not in pivots)
-    p = numerics.exact.rationals([int(j == free) for j in range(n_q)])
+    p = exact_.rationals([int(j == free) for j in range(n_q)])
     for i, j in enumerate(pivots):
         p[j] = -reduced[i, free]
     return p

@@ -17,14 +17,18 @@ that they are not.
 import numpy as np
 import pytest
 
-from repro import fang2022, numerics
+from repro.bounds import theorem
+from repro.fang2022 import model as model_
+from repro.fang2022 import polynomials, ridge
+from repro.fang2022 import powers as powers_
+from repro.numerics import exact
 
 PRIME = 2**31 - 1
 
 
 def polynomial(constant, beta, xi):
     """Q(0) + sum beta_{k,s} (xi_k . x)^s in symbols."""
-    x = numerics.exact.symbols(*(f"x{i}" for i in range(xi.shape[1])))
+    x = exact.symbols(*(f"x{i}" for i in range(xi.shape[1])))
     t = [sum(c * symbol for c, symbol in zip(v, x, strict=True)) for v in xi]
     powers = [
         b * t_k ** (s + 1) for t_k, row in zip(t, beta, strict=True) for s, b in enumerate(row)
@@ -38,15 +42,17 @@ SHAPES = [(1, 3), (2, 2), (2, 4), (3, 2)]
 @pytest.mark.parametrize(("d", "q"), SHAPES, ids=[f"d={d}-q={q}" for d, q in SHAPES])
 @pytest.mark.exact
 def test_the_data_determine_the_polynomial_that_the_model_outputs(d, q, claim):
-    rng, xi = claim.rng("data"), fang2022.ridge.directions(d, q)
-    beta = numerics.exact.rationals(rng.integers(-9, 10, (len(xi), q)).tolist()) / 4
-    constant = numerics.exact.rational(5)
-    blocks = fang2022.powers.power_blocks(len(xi), q, fang2022.powers.repaired(q, constant))
-    model = fang2022.model.Transformer(xi, blocks, fang2022.powers.readout(beta), constant)
-    x = numerics.exact.vector(numerics.exact.symbols(*(f"x{i}" for i in range(d))))
-    C = model(x, attend=fang2022.model.keep_own, activate=fang2022.model.only_unit(1))
+    rng, xi = claim.rng("data"), ridge.directions(d, q)
+    beta = exact.rationals(rng.integers(-9, 10, (len(xi), q)).tolist()) / 4
+    constant = exact.rational(5)
+    blocks = powers_.power_blocks(len(xi), q, powers_.repaired(q, constant))
+    model = model_.Transformer(xi, blocks, powers_.readout(beta), constant)
+    x = exact.vector(exact.symbols(*(f"x{i}" for i in range(d))))
+    C = model(x, attend=model_.keep_own, activate=model_.only_unit(1))
     terms = len(C - polynomial(constant, beta, xi))
-    claim.equals(terms, 0, "terms in which C and the polynomial differ", equation="Remark 3.4")
+    claim.measured(
+        "terms in which C and the polynomial differ", terms, equation="Remark 3.4"
+    ).equals(0)
 
 
 def rank(xi, s):
@@ -56,7 +62,7 @@ def rank(xi, s):
     points = np.array(
         [[int(c.p) * pow(int(c.q), -1, PRIME) % PRIME for c in v] for v in xi], dtype=object
     )
-    rows = fang2022.polynomials.monomials(points, s) % PRIME
+    rows = polynomials.monomials(points, s) % PRIME
     n_s, n = rows.shape
     return flint.nmod_mat(n_s, n, rows.ravel().tolist(), PRIME).rank()
 
@@ -69,18 +75,24 @@ def test_how_many_coefficients_give_the_same_polynomial(size, claim):
         smoke=(5, 3, 35 - 5 + 35 - 15), laptop=(10, 5, 7008), paper=(10, 5, 7008)
     )
     d, q, expected = (2, 2, 1) if size == "small" else large
-    xi = fang2022.ridge.directions(d, q)
+    xi = ridge.directions(d, q)
     free = {s: len(xi) - rank(xi, s) for s in range(1, q + 1)}
-    claim.record(**{f"free β_k,{s}": n for s, n in free.items()})
-    claim.equals(free[q], 0, f"free directions of β_k,q, d={d}, q={q}", equation="s = q")
-    name = f"dimension of the β that give 0, d={d}, q={q}"
-    claim.equals(sum(free.values()), expected, name, equation="Σ_{s<q} (n_q − n_s)")
+    for s, n in free.items():
+        claim.record(f"free β_k,{s}", n)
+    claim.measured("free directions of β_k,q", free[q], equation="s = q", d=d, q=q).equals(0)
+    claim.measured(
+        "dimension of the β that give 0",
+        sum(free.values()),
+        equation="Σ_{s<q} (n_q − n_s)",
+        d=d,
+        q=q,
+    ).equals(expected)
 
 
 def test_reading_that_the_coefficients_are_unique_fails(claim):
     """3/5 (1,0).x + 4/5 (0,1).x - (3/5,4/5).x = 0: for s = 1 < q three directions are too many."""
-    xi = numerics.exact.rationals([[1, 0], [0, 1], ["3/5", "4/5"]])
-    zero = numerics.exact.rationals([["3/5", 0], ["4/5", 0], [-1, 0]])
+    xi = exact.rationals([[1, 0], [0, 1], ["3/5", "4/5"]])
+    zero = exact.rationals([["3/5", 0], ["4/5", 0], [-1, 0]])
     claim.counterexample(
         "Q determines the beta_{k,s}",
         input={"d": 2, "q": 2, "xi": xi.tolist(), "beta": zero.tolist(), "other beta": "all 0"},
@@ -94,13 +106,16 @@ def test_reading_that_the_coefficients_are_unique_fails(claim):
         "for x in [(1, 0), (0, 1)]:             # a linear form is 0 if it is 0 here\n"
         "    print(sum(b * (u * x[0] + v * x[1]) for b, (u, v) in zip(beta, xi)))\n",
     )
-    claim.equals(len(polynomial(0, zero, xi)), 0, "terms of the polynomial", equation="it is 0")
+    claim.measured(
+        "terms of the polynomial", len(polynomial(0, zero, xi)), equation="it is 0"
+    ).equals(0)
 
 
 def test_control_without_the_constant_the_polynomial_is_not_determined(claim):
     """The same beta and xi, Q(0) = 0 and Q(0) = 1: two polynomials, 1 apart everywhere."""
-    xi, beta = fang2022.ridge.directions(2, 2), numerics.exact.rationals([[1, 2], [3, 4], [5, 6]])
+    xi, beta = ridge.directions(2, 2), exact.rationals([[1, 2], [3, 4], [5, 6]])
     apart = polynomial(1, beta, xi) - polynomial(0, beta, xi)
-    name, source = "distance of the two polynomials", "theorem: Q(0) differs by 1"
-    claim.at_least(abs(apart.leading_coefficient()), 1, name, equation="no Q(0)", source=source)
-    claim.equals(apart.total_degree(), 0, "degree of the difference", equation="no Q(0)")
+    claim.measured(
+        "distance of the two polynomials", abs(apart.leading_coefficient()), equation="no Q(0)"
+    ).at_least(theorem(1, "Q(0) differs by 1"))
+    claim.measured("degree of the difference", apart.total_degree(), equation="no Q(0)").equals(0)

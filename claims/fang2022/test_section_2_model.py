@@ -23,7 +23,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import fang2022, numerics
+from repro.bounds import chosen
+from repro.fang2022 import model as model_
+from repro.fang2022 import multiplication
+from repro.numerics import exact as exact_
 
 SHAPES = {
     "W_Q": lambda n, q: (n + 1, n + q + 2),
@@ -41,12 +44,12 @@ def random_model(seed, d, n, q, blocks):
     rng = np.random.default_rng(seed)
 
     def draw(*shape):
-        return numerics.exact.rationals(rng.integers(-2, 3, shape).tolist())
+        return exact_.rationals(rng.integers(-2, 3, shape).tolist())
 
     weights = [{name: draw(*shape(n, q)) for name, shape in SHAPES.items()} for _ in range(blocks)]
-    model = fang2022.model.Transformer(
+    model = model_.Transformer(
         F=draw(n, d) / 3,
-        blocks=tuple(fang2022.model.Block(**w) for w in weights),
+        blocks=tuple(model_.Block(**w) for w in weights),
         beta=draw(n * (n + q + 2)),
         b=draw(1)[0],
     )
@@ -95,7 +98,7 @@ def test_the_forward_pass_is_the_printed_equations(claim):
         return sum(bool(a != printed(model, x, n, q)) for a, x in zip(model(xs), xs, strict=True))
 
     examples = claim.at_scale(smoke=60, laptop=500, paper=5000)
-    claim.for_all(cases, wrong, "wrong outputs", equation="Section 2.2", examples=examples)
+    claim.for_all("wrong outputs", cases, wrong, equation="Section 2.2", examples=examples)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5], ids="n={}".format)
@@ -105,28 +108,28 @@ def test_float64_gives_the_same_integers(n, claim):
     import torch
 
     model, xs = random_model(claim.seed("float64") % 2**32, 3, n, 2, 2)
-    exact = fang2022.model.Transformer(3 * model.F, model.blocks, model.beta, model.b)
-    floats = fang2022.model.Transformer(
-        fang2022.model.rounded(exact.F, torch.float64, claim.device),
+    exact = model_.Transformer(3 * model.F, model.blocks, model.beta, model.b)
+    floats = model_.Transformer(
+        model_.rounded(exact.F, torch.float64, claim.device),
         tuple(block.to(torch.float64, claim.device) for block in exact.blocks),
-        fang2022.model.rounded(exact.beta, torch.float64, claim.device),
+        model_.rounded(exact.beta, torch.float64, claim.device),
         float(int(exact.b.p)),
     )
-    ours = floats(fang2022.model.rounded(3 * xs, torch.float64, claim.device)).tolist()
+    ours = floats(model_.rounded(3 * xs, torch.float64, claim.device)).tolist()
     wrong = sum(a != int(b.p) for a, b in zip(ours, exact(3 * xs), strict=True))
-    claim.record(largest=max(abs(a) for a in ours))
-    claim.equals(wrong, 0, "outputs that differ in float64", equation="Section 2.2")
+    claim.record("largest", max(abs(a) for a in ours))
+    claim.measured("outputs that differ in float64", wrong, equation="Section 2.2").equals(0)
 
 
 def test_reading_with_the_printed_index_breaks_lemma_3_1(claim):
     """With z-hat_1 in the ReLU of every token, token 2 gets x_2 y_2 - 2 x_1 y_1."""
     n, q, x, y = 2, 3, [1, 2], [1, 1]
-    block = fang2022.multiplication.multiplication_block(n, q, 2)
-    t, x_, y_ = (numerics.exact.rationals(v) for v in ([0, 0], x, y))
-    Z = fang2022.model.Layout(n, q).tokens(t, x_, y_)
+    block = multiplication.multiplication_block(n, q, 2)
+    t, x_, y_ = (exact_.rationals(v) for v in ([0, 0], x, y))
+    Z = model_.Layout(n, q).tokens(t, x_, y_)
 
     def of_the_first(a):
-        return fang2022.model.relu(a[:, [0] * n])
+        return model_.relu(a[:, [0] * n])
 
     claim.counterexample(
         "Lemma 3.1, if the ReLU layer of every token reads the first token",
@@ -140,7 +143,9 @@ def test_reading_with_the_printed_index_breaks_lemma_3_1(claim):
         "stored = second - 2 * max(first, 0) + 2 * max(-first, 0) + 2 * M**2   # z-hat_1\n"
         "print(stored, 'should be', -x[1] * y[1])\n",
     )
-    claim.equals(block(Z)[n + 3, 1], -2, "stored when the index is i", equation="Lemma 3.1")
+    claim.measured("stored when the index is i", block(Z)[n + 3, 1], equation="Lemma 3.1").equals(
+        -2
+    )
 
 
 @pytest.mark.parametrize("broken", ["maximum over i", "no residual", "blocks exchanged"])
@@ -151,17 +156,18 @@ def test_control_another_reading_of_the_equations_gives_other_outputs(broken, cl
         model, xs = random_model(seed, 2, 3, 2, 2)
         first, second = model.blocks
         if broken == "blocks exchanged":
-            model = fang2022.model.Transformer(model.F, (second, first), model.beta, model.b)
-            right = fang2022.model.Transformer(model.F, (first, second), model.beta, model.b)
+            model = model_.Transformer(model.F, (second, first), model.beta, model.b)
+            right = model_.Transformer(model.F, (first, second), model.beta, model.b)
             ours = model(xs)[0]
         else:
             right, Z = model, model.layout.tokens(xs @ model.F.mT)
             for block in model.blocks:
                 if broken == "maximum over i":
-                    Z = block(Z, attend=lambda a: fang2022.model.one_hot_maximum(a.mT).mT)
+                    Z = block(Z, attend=lambda a: model_.one_hot_maximum(a.mT).mT)
                 else:
                     Z = block(Z) - Z
             ours = (Z[0].mT.reshape(-1) @ model.beta) + model.b
         wrong += bool(ours != printed(right, xs[0], 3, 2))
-    name, spread = "models out of 40 with another output", "spread: 40 seeded models, over half"
-    claim.at_least(wrong, 21, name, equation=f"Section 2.2, {broken}", source=spread)
+    claim.measured(
+        "models out of 40 with another output", wrong, equation=f"Section 2.2, {broken}"
+    ).at_least(chosen(21, "40 seeded models, over half"))

@@ -32,7 +32,9 @@ import statistics
 
 import pytest
 
-from repro import fang2022
+from repro.bounds import as_printed, chosen, stderr, theorem
+from repro.fang2022 import comparison, experiments, least_squares, variable_projection
+from repro.fang2022 import model as model_
 
 CLIP = 100.0
 COLUMNS = ("MSE_Tr", "MSE_Te", "# EPOCHS", "RUN TIME")
@@ -50,7 +52,7 @@ def column(name, stored):
     """Our numbers for a column of the table, one for each seed."""
     if name == "# EPOCHS":
         curves = [run.outcome.curves["train"] for run in stored]
-        return [fang2022.experiments.first_still_epoch(curve) for curve in curves]
+        return [experiments.first_still_epoch(curve) for curve in curves]
     if name == "RUN TIME":
         return [run.seconds / 60 for run in stored]
     return [run.outcome.numbers[name] for run in stored]
@@ -66,7 +68,7 @@ def tabulate(claim, row, stored, printed, note):
         values = [value for value in column(name, stored) if value is not None]
         spread = f"from {min(values):.3g} to {max(values):.3g}" if values else "never"
         machine = "minutes of one CPU thread; " if name == "RUN TIME" else ""
-        claim.table(
+        claim.cell(
             row,
             name,
             paper="not readable" if cell is None else cell,
@@ -88,26 +90,24 @@ def test_least_squares_ends_where_theory_says(claim):
         paper={"target": "f_2*", "degree": 5, "train": 45000, "test": 5000},
     )
     for seed in range(seeds):
-        spec = fang2022.least_squares.LeastSquares(seed=seed, **setting)
-        found = claim.train(spec, fang2022.least_squares.train).outcome.numbers
+        spec = least_squares.LeastSquares(seed=seed, **setting)
+        found = claim.train(spec, least_squares.train).outcome.numbers
         for cell in ("MSE_Tr", "MSE_Te"):
             mean, deviation = found[f"{cell}, mean"], found[f"{cell}, deviation"]
-            theory = "stderr: four standard deviations over the noise (least_squares.py)"
-            claim.within(
-                found[cell], mean, 4 * deviation, cell, equation="least squares", source=theory
+            claim.measured(cell, found[cell], equation="least squares").within(
+                mean,
+                stderr(4 * deviation, "four standard deviations over the noise (least_squares.py)"),
             )
             if setting["target"] == "f_2*":
                 note = f"all polynomials of degree 5; expected {mean:.4g} ± {deviation:.1g}"
                 printed = PRINTED["ATTENTION"][cell == "MSE_Te"]
                 row = f"least squares, seed {seed}"
-                claim.table(row, cell, paper=printed, ours=found[cell], note=note)
-                claim.within(
-                    printed,
+                claim.cell(row, cell, paper=printed, ours=found[cell], note=note)
+                claim.measured(f"printed {cell} of ATTENTION", printed, equation="Table 1").within(
                     mean,
-                    4 * deviation,
-                    f"printed {cell} of ATTENTION",
-                    equation="Table 1",
-                    source=theory,
+                    stderr(
+                        4 * deviation, "four standard deviations over the noise (least_squares.py)"
+                    ),
                 )
 
 
@@ -117,7 +117,7 @@ def test_least_squares_ends_where_theory_says(claim):
 @pytest.mark.train
 def test_attention_is_ten_times_better_on_equal_data(claim):
     """Figure 3 draws the curves of these trainings."""
-    of = fang2022.experiments
+    of = experiments
     setting = claim.at_scale(smoke=of.LIGHT, laptop=of.REDUCED, paper=of.FULL)
     n, seeds = claim.at_scale(smoke=(64, 1), laptop=(64, 3), paper=(2002, 3))
     note = "{train} samples, {epochs} epochs".format(**setting)
@@ -130,16 +130,16 @@ def test_attention_is_ten_times_better_on_equal_data(claim):
         test[model] = errors_on_test_data(stored)
     for model in UNITS:
         ratios = [net / ours for net, ours in zip(test[model], test["ATTENTION"], strict=True)]
-        name = f"{TEST}, {model} over ATTENTION"
-        claim.record(**{name: ratios})
-        spread = "spread: 45 and more in three recorded seeds (smoke: 25); 10 is asked for"
-        claim.at_least(min(ratios), 10, name, equation="Table 1, MSE_Te", source=spread)
+        claim.record(f"{TEST}, {model} over ATTENTION", ratios)
+        claim.measured(
+            f"{TEST}, {model} over ATTENTION", min(ratios), equation="Table 1, MSE_Te"
+        ).at_least(chosen(10, "45 and more in three recorded seeds (smoke: 25); 10 is asked for"))
 
 
 @pytest.mark.train
 def test_attention_with_the_printed_schedule(claim):
     """45000 samples, 2000 epochs; at smoke scale 4500 and 150."""
-    of = fang2022.experiments
+    of = experiments
     n, seeds = claim.at_scale(smoke=(64, 1), laptop=(64, 3), paper=(100, 5))
     setting = claim.at_scale(smoke={**of.REDUCED, "epochs": 150}, laptop=of.FULL, paper=of.FULL)
     specs = [of.quintic("ATTENTION", n, clip=CLIP, seed=s, **setting) for s in range(seeds)]
@@ -150,12 +150,12 @@ def test_attention_with_the_printed_schedule(claim):
     short = (38.4, "spread: 13.8 recorded at smoke scale; a fiftieth of Var f_2* is asked for")
     allowed, source = claim.at_scale(smoke=short, laptop=printed, paper=printed)
     worst = max(errors_on_test_data(stored))
-    claim.at_most(worst, allowed, f"{TEST}, ATTENTION", equation="Table 1", source=source)
+    claim.measured(f"{TEST}, ATTENTION", worst, equation="Table 1").at_most(SOURCE(allowed, source))
 
 
 def projected(claim, seed):
     part, iterations = claim.at_scale(smoke=(4000, 150), laptop=(10000, 240), paper=(20000, 400))
-    return fang2022.variable_projection.VariableProjection(
+    return variable_projection.VariableProjection(
         n=32, seed=seed, train=45000, test=5000, part=part, iterations=iterations
     )
 
@@ -164,25 +164,28 @@ def projected(claim, seed):
 def test_variable_projection_needs_a_fiftieth_of_the_parameters(claim):
     """n = 32: 481 free parameters, where the printed sizes have 30031 or 65521."""
     seeds = claim.at_scale(smoke=1, laptop=3, paper=5)
-    train = fang2022.variable_projection.train
+    train = variable_projection.train
     stored = [claim.train(projected(claim, seed), train) for seed in range(seeds)]
     note = "n = 32 directions by L-BFGS"
     tabulate(claim, "ATTENTION, fitted", stored, PRINTED["ATTENTION"][:2], note)
-    worst, printed = max(errors_on_test_data(stored)), "printed: MSE_Te of ATTENTION"
-    claim.at_most(worst, BEST, f"{TEST}, ATTENTION", equation="Table 1", source=printed)
+    worst = max(errors_on_test_data(stored))
+    claim.measured(f"{TEST}, ATTENTION", worst, equation="Table 1").at_most(
+        as_printed(BEST, "MSE_Te of ATTENTION")
+    )
 
 
 @pytest.mark.needs(scale="paper")
 @pytest.mark.train
 def test_attention_as_printed_with_n_q_directions(claim):
     """n = n_q = 2002, as Section 5 says: 30031 parameters; data and schedule as printed."""
-    of = fang2022.experiments
+    of = experiments
     specs = [of.quintic("ATTENTION", 2002, clip=CLIP, seed=seed) for seed in range(3)]
     stored = [claim.train(spec, of.train) for spec in specs]
     tabulate(claim, "ATTENTION, n = 2002", stored, PRINTED["ATTENTION"], "as printed")
     worst = max(errors_on_test_data(stored))
-    twice = "printed: twice MSE_Te of ATTENTION, since the clipping is not known"
-    claim.at_most(worst, 2 * BEST, f"{TEST}, ATTENTION", equation="Table 1", source=twice)
+    claim.measured(f"{TEST}, ATTENTION", worst, equation="Table 1").at_most(
+        as_printed(2 * BEST, "twice MSE_Te of ATTENTION, since the clipping is not known")
+    )
 
 
 # --- controls ------------------------------------------------------------------------------------
@@ -190,14 +193,15 @@ def test_attention_as_printed_with_n_q_directions(claim):
 
 def test_control_shuffled_targets_teach_nothing(claim):
     """The y in random order: no function of x can be better than the mean, off by Var f_2*."""
-    of = fang2022.experiments
+    of = experiments
     setting = claim.at_scale(smoke=of.LIGHT, laptop=of.REDUCED, paper=of.REDUCED)
     spec = of.quintic("ATTENTION", 64, clip=CLIP, seed=0, shuffled=True, **setting)
     error = claim.train(spec, of.train).outcome.numbers["MSE_Te"]
     truth = of.sample("f_2*", spec.train, spec.test, spec.seed).truth
-    half = "theorem: the mean is the best constant; half of its error on the same test points"
     least = truth.var().item() / 2
-    claim.at_least(error, least, f"{TEST}, ATTENTION", equation="Table 1, y shuffled", source=half)
+    claim.measured(f"{TEST}, ATTENTION", error, equation="Table 1, y shuffled").at_least(
+        theorem(least, "the mean is the best constant; half of its error on the same test points")
+    )
 
 
 def best_readout(literal, x, y, attend):
@@ -222,19 +226,22 @@ def test_control_softmax_stores_constants_and_fits_nothing(claim):
     import torch
 
     spec = projected(claim, seed=0)
-    outcome = claim.train(spec, fang2022.variable_projection.train).outcome
-    model = fang2022.comparison.Attention(10, 5, spec.n)
+    outcome = claim.train(spec, variable_projection.train).outcome
+    model = comparison.Attention(10, 5, spec.n)
     model.load_state_dict(outcome.tensors)
-    data = fang2022.experiments.sample("f_2*", train=1, test=1000, seed=0)
+    data = experiments.sample("f_2*", train=1, test=1000, seed=0)
     x, truth = data.x_test.double(), data.truth.double()
     literal = model.literal(B=2 * x.norm(dim=1).max().item()).to(torch.float64)
-    hard = best_readout(literal, x, truth, fang2022.model.one_hot_maximum)
+    hard = best_readout(literal, x, truth, model_.one_hot_maximum)
     soft = best_readout(literal, x, truth, lambda alpha: alpha.softmax(-1))
     variance = truth.var(correction=0).item()
-    claim.record(one_hot=hard, softmax=soft, variance=variance)
-    constant = "theorem: the best constant misses f_2* by its variance; 1e-6 for round-off"
+    claim.record("one_hot", hard)
+    claim.record("softmax", soft)
+    claim.record("variance", variance)
     broken = "Section 2.2 with softmax"
-    name = "least error over the variance"
-    claim.at_least(soft / variance, 1 - 1e-6, name, equation=broken, source=constant)
-    apart = "spread: 4e5 recorded (smoke: 2e5); 1000 is asked for"
-    claim.at_least(soft / hard, 1000, "over that of one-hot", equation=broken, source=apart)
+    claim.measured("least error over the variance", soft / variance, equation=broken).at_least(
+        theorem(1 - 1e-6, "the best constant misses f_2* by its variance; 1e-6 for round-off")
+    )
+    claim.measured("over that of one-hot", soft / hard, equation=broken).at_least(
+        chosen(1000, "4e5 recorded (smoke: 2e5); 1000 is asked for")
+    )

@@ -21,7 +21,9 @@ from math import comb
 
 import pytest
 
-from repro import fang2022, numerics
+from repro.bounds import chosen, theorem
+from repro.fang2022 import comparison
+from repro.numerics import exact
 
 D, Q = 2, 2  # of f_1*, Section 5
 UNITS, DEPTH_UNITS = 10, 4  # Table 2
@@ -39,14 +41,14 @@ PRINTED = {
 
 def networks(hidden=Q + 1):
     return {
-        "NN_width": fang2022.comparison.Width(D, UNITS),
-        "NN_depth": fang2022.comparison.Depth(D, DEPTH_UNITS, hidden),
+        "NN_width": comparison.Width(D, UNITS),
+        "NN_depth": comparison.Depth(D, DEPTH_UNITS, hidden),
     }
 
 
 def unlike_the_table(name, network):
     """Numbers of the rows that are not as printed, in either direction."""
-    pairs = zip_longest(PRINTED[name], fang2022.comparison.layers(network))
+    pairs = zip_longest(PRINTED[name], comparison.layers(network))
     return [row for row, (printed, ours) in enumerate(pairs, start=1) if printed != ours]
 
 
@@ -54,38 +56,42 @@ def unlike_the_table(name, network):
 @pytest.mark.construct
 def test_every_printed_layer_is_ours(name, claim):
     network = networks()[name]
-    rows = zip(PRINTED[name], fang2022.comparison.layers(network), strict=True)
+    rows = zip(PRINTED[name], comparison.layers(network), strict=True)
     for row, (printed, ours) in enumerate(rows, start=1):
-        claim.table(f"layer {row}", name, paper=printed, ours=ours)
-    claim.equals(unlike_the_table(name, network), [], "rows that differ", equation="Table 2")
+        claim.cell(f"layer {row}", name, paper=printed, ours=ours)
+    claim.measured("rows that differ", unlike_the_table(name, network), equation="Table 2").equals(
+        []
+    )
 
 
 @pytest.mark.construct
 def test_the_three_models_have_41_41_and_57_free_parameters(claim):
-    count = fang2022.comparison.parameters
+    count = comparison.parameters
     ours = {name: count(network) for name, network in networks().items()}
-    ours["ATTENTION"] = count(fang2022.comparison.Attention(D, Q, UNITS))
-    claim.table("free parameters", "ATTENTION", paper=FREE, ours=ours["ATTENTION"])
+    ours["ATTENTION"] = count(comparison.Attention(D, Q, UNITS))
+    claim.cell("free parameters", "ATTENTION", paper=FREE, ours=ours["ATTENTION"])
     for name in PRINTED:
-        claim.table("free parameters", name, paper="comparable", ours=ours[name])
-    claim.equals(ours["ATTENTION"], FREE, "free parameters, ATTENTION", equation="n(d + q) + 1")
+        claim.cell("free parameters", name, paper="comparable", ours=ours[name])
+    claim.measured("free parameters, ATTENTION", ours["ATTENTION"], equation="n(d + q) + 1").equals(
+        FREE
+    )
     width, depth = 10 * 2 + 10 + 10 + 1, (2 * 4 + 4) + 2 * (4 * 4 + 4) + 4 + 1
-    claim.equals(ours["NN_width"], width, "free parameters, NN_width", equation="Table 2")
-    claim.equals(ours["NN_depth"], depth, "free parameters, NN_depth", equation="Table 2")
+    claim.measured("free parameters, NN_width", ours["NN_width"], equation="Table 2").equals(width)
+    claim.measured("free parameters, NN_depth", ours["NN_depth"], equation="Table 2").equals(depth)
 
 
 @pytest.mark.construct
 def test_the_widths_of_both_tables_are_one_binomial_and_only_that(claim):
     """10 and 4368 (Table 3) against C(d+q+a, q): only a = 1 gives both; n_q has a = -1."""
     fits = [a for a in range(-4, 5) if (comb(4 + a, 2), comb(15 + a, 5)) == (UNITS, 4368)]
-    claim.equals(fits, [1], "shifts a that give 10 and 4368", equation="C(d+q+a, q)")
+    claim.measured("shifts a that give 10 and 4368", fits, equation="C(d+q+a, q)").equals([1])
 
 
 def integer_model_and_inputs(claim, n):
     """Small integers for all weights and inputs: in float32 nothing is rounded."""
     import torch
 
-    model, rng = fang2022.comparison.Attention(D, Q, n), claim.rng("integers")
+    model, rng = comparison.Attention(D, Q, n), claim.rng("integers")
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.tensor(rng.integers(-3, 4, tuple(parameter.shape))))
@@ -97,10 +103,13 @@ def integer_model_and_inputs(claim, n):
 def test_what_is_trained_is_the_model_of_section_2(n, claim):
     model, x = integer_model_and_inputs(claim, n)
     ours = [int(value) for value in model(x).tolist()]
-    literal = model.literal(B=100)(numerics.exact.rationals(x.tolist()))
+    literal = model.literal(B=100)(exact.rationals(x.tolist()))
     wrong = sum(a != int(b) for a, b in zip(ours, literal, strict=True))
-    claim.record(inputs=len(ours), largest=max(map(abs, ours)))
-    claim.equals(wrong, 0, "outputs unlike the literal blocks'", equation="Sections 2.2 and 6")
+    claim.record("inputs", len(ours))
+    claim.record("largest", max(map(abs, ours)))
+    claim.measured(
+        "outputs unlike the literal blocks'", wrong, equation="Sections 2.2 and 6"
+    ).equals(0)
 
 
 def test_printed_number_of_units_is_not_n_q(claim):
@@ -113,7 +122,7 @@ def test_printed_number_of_units_is_not_n_q(claim):
         snippet="from math import comb\nd, q = 2, 2\n"
         "print('n_q =', comb(d - 1 + q, q), 'but Table 2 has 10 units =', comb(d + 1 + q, q))\n",
     )
-    claim.equals(comb(D + 1 + Q, Q), UNITS, "units, repaired", equation="C(d+1+q, q)")
+    claim.measured("units, repaired", comb(D + 1 + Q, Q), equation="C(d+1+q, q)").equals(UNITS)
 
 
 def test_reading_of_41_with_n_q_directions(claim):
@@ -122,7 +131,7 @@ def test_reading_of_41_with_n_q_directions(claim):
     The third way: n = 4 tokens and every entry of beta counted, also those that meet no power.
     """
     n_q = comb(D - 1 + Q, Q)
-    free = fang2022.comparison.parameters(fang2022.comparison.Attention(D, Q, n_q))
+    free = comparison.parameters(comparison.Attention(D, Q, n_q))
     claim.counterexample(
         "41 free parameters, if n = n_q",
         input={"d": D, "q": Q, "n": n_q},
@@ -134,21 +143,26 @@ def test_reading_of_41_with_n_q_directions(claim):
         "model = fang2022.comparison.Attention(d=2, q=2, n=3)\n"
         "print(fang2022.comparison.parameters(model), 'free parameters, not 41')\n",
     )
-    model = fang2022.comparison.Attention(D, Q, n_q)
+    model = comparison.Attention(D, Q, n_q)
     for parameter in model.parameters():
         parameter.data.fill_(1)
     nonzero = model.literal(B=1).nonzeros()
-    claim.equals(nonzero, FREE, "non-zero entries with n = n_q", equation="n_q d + 3q n_q + 8q + 1")
+    claim.measured(
+        "non-zero entries with n = n_q", nonzero, equation="n_q d + 3q n_q + 8q + 1"
+    ).equals(FREE)
     all_of_beta = [n for n in range(1, 20) if n * D + n * (n + Q + 2) + 1 == FREE]
-    claim.equals(all_of_beta, [4], "n for 41 with all of beta", equation="nd + n(n+q+2) + 1")
+    claim.measured("n for 41 with all of beta", all_of_beta, equation="nd + n(n+q+2) + 1").equals(
+        [4]
+    )
 
 
 @pytest.mark.parametrize("hidden", [Q, Q + 2], ids="hidden={}".format)
 def test_control_another_number_of_hidden_layers_is_another_table(hidden, claim):
     """q, or q + 2, hidden layers in place of q + 1: at least two rows are not as printed."""
     wrong = unlike_the_table("NN_depth", networks(hidden)["NN_depth"])
-    name, source = "rows that differ", "theorem: a layer more or less moves the last row by two"
-    claim.at_least(len(wrong), 2, name, equation="Table 2, NN_depth", source=source)
+    claim.measured("rows that differ", len(wrong), equation="Table 2, NN_depth").at_least(
+        theorem(2, "a layer more or less moves the last row by two")
+    )
 
 
 def test_control_without_the_last_block_it_is_another_model(claim):
@@ -157,8 +171,8 @@ def test_control_without_the_last_block_it_is_another_model(claim):
     ours = [int(value) for value in model(x).tolist()]
     literal = model.literal(B=100)
     shorter = dataclasses.replace(literal, blocks=literal.blocks[:-1])
-    outputs = shorter(numerics.exact.rationals(x.tolist()))
+    outputs = shorter(exact.rationals(x.tolist()))
     wrong = sum(a != int(b) for a, b in zip(ours, outputs, strict=True))
-    spread = "spread: 20 seeded inputs; a random quadratic form is rarely 0 on them"
-    name = "outputs unlike the literal blocks'"
-    claim.at_least(wrong, 10, name, equation="Theorem 3.5 with q − 1 blocks", source=spread)
+    claim.measured(
+        "outputs unlike the literal blocks'", wrong, equation="Theorem 3.5 with q − 1 blocks"
+    ).at_least(chosen(10, "20 seeded inputs; a random quadratic form is rarely 0 on them"))

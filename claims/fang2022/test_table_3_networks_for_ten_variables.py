@@ -18,7 +18,8 @@ from math import comb
 
 import pytest
 
-from repro import fang2022
+from repro.bounds import theorem
+from repro.fang2022 import comparison
 
 D, Q = 10, 5  # of f_2*, Section 5
 UNITS, DEPTH_UNITS = 4368, 120  # Table 3
@@ -36,14 +37,14 @@ PRINTED = {
 
 def networks(units=UNITS, hidden=Q + 1):
     return {
-        "NN_width": fang2022.comparison.Width(D, units),
-        "NN_depth": fang2022.comparison.Depth(D, DEPTH_UNITS, hidden),
+        "NN_width": comparison.Width(D, units),
+        "NN_depth": comparison.Depth(D, DEPTH_UNITS, hidden),
     }
 
 
 def unlike_the_table(name, network):
     """Printed rows that are not ours, and rows of ours beyond the last printed one."""
-    ours = dict(enumerate(fang2022.comparison.layers(network), start=1))
+    ours = dict(enumerate(comparison.layers(network), start=1))
     wrong = [row for row, printed in PRINTED[name].items() if ours.get(row) != printed]
     return wrong + [row for row in ours if row > max(PRINTED[name])]
 
@@ -52,10 +53,12 @@ def unlike_the_table(name, network):
 @pytest.mark.construct
 def test_every_printed_layer_is_ours(name, claim):
     network = networks()[name]
-    ours = fang2022.comparison.layers(network)
+    ours = comparison.layers(network)
     for row, printed in PRINTED[name].items():
-        claim.table(f"layer {row}", name, paper=printed, ours=ours[row - 1])
-    claim.equals(unlike_the_table(name, network), [], "rows that differ", equation="Table 3")
+        claim.cell(f"layer {row}", name, paper=printed, ours=ours[row - 1])
+    claim.measured("rows that differ", unlike_the_table(name, network), equation="Table 3").equals(
+        []
+    )
 
 
 @pytest.mark.construct
@@ -65,33 +68,35 @@ def test_only_six_hidden_layers_end_in_row_13(claim):
         for hidden in range(1, 12)
         if not unlike_the_table("NN_depth", networks(hidden=hidden)["NN_depth"])
     ]
-    claim.table("hidden layers", "NN_depth", paper="q + 1 = 6", ours=fits[0])
-    claim.equals(fits, [Q + 1], "hidden layers that fit Table 3", equation="last row 13")
+    claim.cell("hidden layers", "NN_depth", paper="q + 1 = 6", ours=fits[0])
+    claim.measured("hidden layers that fit Table 3", fits, equation="last row 13").equals([Q + 1])
 
 
 @pytest.mark.construct
 def test_the_three_models_have_65521_52417_and_74041_free_parameters(claim):
-    attention = fang2022.comparison.Attention(D, Q, UNITS)
+    attention = comparison.Attention(D, Q, UNITS)
     ours = {
-        name: fang2022.comparison.parameters(model)
+        name: comparison.parameters(model)
         for name, model in {"ATTENTION": attention, **networks()}.items()
     }
     for name, count in ours.items():
-        claim.table("free parameters", name, paper="comparable", ours=count)
+        claim.cell("free parameters", name, paper="comparable", ours=count)
     expected = {
         "ATTENTION": 4368 * 10 + 4368 * 5 + 1,
         "NN_width": (10 * 4368 + 4368) + (4368 + 1),
         "NN_depth": (10 * 120 + 120) + 5 * (120 * 120 + 120) + (120 + 1),
     }
     for name, count in expected.items():
-        claim.equals(ours[name], count, f"free parameters, {name}", equation="Table 3")
+        claim.measured("free parameters", ours[name], equation="Table 3", name_=name).equals(count)
 
 
 @pytest.mark.construct
 def test_the_width_is_the_binomial_of_table_2(claim):
     """Table 2's 10 is C(d+1+q, q) too (its claim): the same slip, d + 1 for d - 1."""
-    ours = fang2022.comparison.layers(networks(units=comb(D + 1 + Q, Q))["NN_width"])[0]
-    claim.equals(ours, PRINTED["NN_width"][1], "layer 1 of NN_width", equation="C(d+1+q, q)")
+    ours = comparison.layers(networks(units=comb(D + 1 + Q, Q))["NN_width"])[0]
+    claim.measured("layer 1 of NN_width", ours, equation="C(d+1+q, q)").equals(
+        PRINTED["NN_width"][1]
+    )
 
 
 def test_printed_number_of_units_is_not_n_q(claim):
@@ -105,9 +110,9 @@ def test_printed_number_of_units_is_not_n_q(claim):
         snippet="from math import comb\nd, q = 10, 5\n"
         "print('n_q =', comb(d - 1 + q, q), 'but Table 3 has 4368 units =', comb(d + 1 + q, q))\n",
     )
-    free = fang2022.comparison.parameters(fang2022.comparison.Attention(D, Q, n_q))
-    claim.table("free parameters, n = n_q", "ATTENTION", paper="not printed", ours=free)
-    claim.equals(free, 30031, "free parameters with n = n_q", equation="n_q(d + q) + 1")
+    free = comparison.parameters(comparison.Attention(D, Q, n_q))
+    claim.cell("free parameters, n = n_q", "ATTENTION", paper="not printed", ours=free)
+    claim.measured("free parameters with n = n_q", free, equation="n_q(d + q) + 1").equals(30031)
 
 
 @pytest.mark.parametrize("shift", [-1, 0, 2], ids="d+q+{}".format)
@@ -115,14 +120,14 @@ def test_control_another_binomial_is_another_table(shift, claim):
     """C(d+q+a, q) units for a = -1 (the stated n_q), 0 and 2: off by over 1000 units."""
     units = comb(D + Q + shift, Q)
     layer = networks(units=units)["NN_width"][0]
-    name, source = "units too many or too few", "theorem: C(16, 5) = 4368 against its neighbours"
-    claim.at_least(
-        abs(layer.out_features - UNITS), 1000, name, equation="Table 3, NN_width", source=source
-    )
+    claim.measured(
+        "units too many or too few", abs(layer.out_features - UNITS), equation="Table 3, NN_width"
+    ).at_least(theorem(1000, "C(16, 5) = 4368 against its neighbours"))
 
 
 @pytest.mark.parametrize("hidden", [Q, Q + 2], ids="hidden={}".format)
 def test_control_another_number_of_hidden_layers_is_another_table(hidden, claim):
     wrong = unlike_the_table("NN_depth", networks(hidden=hidden)["NN_depth"])
-    name, source = "rows that differ", "theorem: a layer more or less moves the last row by two"
-    claim.at_least(len(wrong), 1, name, equation="Table 3, NN_depth", source=source)
+    claim.measured("rows that differ", len(wrong), equation="Table 3, NN_depth").at_least(
+        theorem(1, "a layer more or less moves the last row by two")
+    )

@@ -30,7 +30,13 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import fang2022, numerics
+from repro.bounds import rounding_error, theorem
+from repro.fang2022 import inputs as inputs_
+from repro.fang2022 import model as model_
+from repro.fang2022 import multiplication, network, polynomials, powers, ridge, tower
+from repro.fang2022.pictures import precision as pictures
+from repro.numerics import exact as exact_
+from repro.numerics import roundoff
 
 ZERO = "C^q(x) = Q(x)"
 
@@ -38,10 +44,10 @@ ZERO = "C^q(x) = Q(x)"
 @st.composite
 def cases(draw):
     """q, a polynomial, B, and points of the ball: some on its surface, along directions."""
-    q, Q = draw(fang2022.inputs.polynomials({1: 7, 2: 5, 3: 3}))
-    B = draw(fang2022.inputs.bounds)
-    along = st.integers(0, fang2022.polynomials.dimension(Q.d, q) - 1)
-    points = st.tuples(along, fang2022.inputs.shares)
+    q, Q = draw(inputs_.polynomials({1: 7, 2: 5, 3: 3}))
+    B = draw(inputs_.bounds)
+    along = st.integers(0, polynomials.dimension(Q.d, q) - 1)
+    points = st.tuples(along, inputs_.shares)
     return q, Q, B, draw(st.lists(points, min_size=1, max_size=4))
 
 
@@ -49,13 +55,13 @@ def cases(draw):
 def test_no_error_for_any_polynomial_at_any_point(claim):
     def wrong(case):
         q, Q, B, points = case
-        model = fang2022.powers.construction(Q, B, q=q)
-        shares = numerics.exact.rationals([[share] for _, share in points])
-        x = model.F[[k for k, _ in points]] * shares * numerics.exact.rational(B)  # |share| B
+        model = powers.construction(Q, B, q=q)
+        shares = exact_.rationals([[share] for _, share in points])
+        x = model.F[[k for k, _ in points]] * shares * exact_.rational(B)  # |share| B
         return sum(bool(a != b) for a, b in zip(model(x), Q(x), strict=True))
 
     examples = claim.at_scale(smoke=40, laptop=300, paper=3000)
-    claim.for_all(cases(), wrong, "points with C(x) ≠ Q(x)", equation=ZERO, examples=examples)
+    claim.for_all("points with C(x) ≠ Q(x)", cases(), wrong, equation=ZERO, examples=examples)
 
 
 SHAPES = [(1, 5), (2, 2), (2, 4), (3, 3)]
@@ -67,16 +73,17 @@ shapes = pytest.mark.parametrize(("d", "q"), SHAPES, ids=[f"d={d}-q={q}" for d, 
 def test_identity_of_polynomials_with_the_winner_known(d, q, claim):
     """Each token keeps itself: then C^q is a polynomial in x. Not a number, the polynomial Q."""
     Q, B = (
-        fang2022.polynomials.random_polynomial(d, q, claim.rng("identity")),
-        numerics.exact.rational(3),
+        polynomials.random_polynomial(d, q, claim.rng("identity")),
+        exact_.rational(3),
     )
-    model = fang2022.powers.construction(Q, B)
-    x = numerics.exact.vector(numerics.exact.symbols(*(f"x{i}" for i in range(d))))
+    model = powers.construction(Q, B)
+    x = exact_.vector(exact_.symbols(*(f"x{i}" for i in range(d))))
     for unit in (1, 2):
-        own = fang2022.model.keep_own
-        C = model(x, attend=own, activate=fang2022.model.only_unit(unit))
-        name = f"C − Q while ReLU unit {unit} is active, terms"
-        claim.equals(len(C - Q(x)), 0, name, equation=ZERO)
+        own = model_.keep_own
+        C = model(x, attend=own, activate=model_.only_unit(unit))
+        claim.measured(
+            f"C − Q while ReLU unit {unit} is active, terms", len(C - Q(x)), equation=ZERO
+        ).equals(0)
 
 
 @pytest.mark.parametrize("q", [2, 3, 5, 8], ids="q={}".format)
@@ -85,10 +92,10 @@ def test_each_token_wins_and_the_lifts_cannot_be_smaller(q, claim):
     """In block i the score of token 1 exceeds that of token 2 by G + t_1 (y_1 - y_2), where slot
     i-1 holds y = (-1)^(i-1) t^(i-1). At the pair named in powers.py this is 0 for the least lift.
     """
-    t1, t2, B = numerics.exact.symbols("t1", "t2", "B")
-    lifts, least = fang2022.powers.repaired(q, B), fang2022.powers.least(q, B)
-    blocks = fang2022.powers.power_blocks(2, q, lifts)
-    Z = fang2022.model.Layout(2, q).tokens(numerics.exact.vector([t1, t2]))
+    t1, t2, B = exact_.symbols("t1", "t2", "B")
+    lifts, least = powers.repaired(q, B), powers.least(q, B)
+    blocks = powers.power_blocks(2, q, lifts)
+    Z = model_.Layout(2, q).tokens(exact_.vector([t1, t2]))
     wrong = below = 0
     for i, block in enumerate(blocks, 1):
         alpha, sign = block.scores(Z), (-1) ** (i - 1)
@@ -98,21 +105,25 @@ def test_each_token_wins_and_the_lifts_cannot_be_smaller(q, claim):
         worst = {1: (B, B)}.get(i, (B, -B) if i % 2 == 0 else (-B, 0 * B))
         at_worst = margin.compose(*worst, B) - lifts[i - 1] + least[i - 1]
         below += at_worst != 0
-        Z = block(Z, fang2022.model.keep_own, fang2022.model.only_unit(1))
-    claim.equals(wrong, 0, "margins that are not G + t_1(y_1 − y_2)", equation="proof, block i")
-    claim.equals(below, 0, "blocks whose least lift leaves a margin", equation="least lifts")
+        Z = block(Z, model_.keep_own, model_.only_unit(1))
+    claim.measured(
+        "margins that are not G + t_1(y_1 − y_2)", wrong, equation="proof, block i"
+    ).equals(0)
+    claim.measured("blocks whose least lift leaves a margin", below, equation="least lifts").equals(
+        0
+    )
 
 
 @pytest.mark.exact
 def test_the_first_target_of_section_5(claim):
     """f_1* = x_1^2 + x_2^2: three tokens, two blocks, all of a grid in the disc of radius 30."""
-    Q, B = fang2022.polynomials.F_1_STAR, numerics.exact.rational(30)
-    model = fang2022.powers.construction(Q, B)
+    Q, B = polynomials.F_1_STAR, exact_.rational(30)
+    model = powers.construction(Q, B)
     grid = [(a, b) for a in range(-30, 31, 3) for b in range(-30, 31, 3) if a * a + b * b <= 900]
-    x = numerics.exact.rationals(grid)
+    x = exact_.rationals(grid)
     wrong = sum(bool(a != b) for a, b in zip(model(x), Q(x), strict=True))
-    claim.equals(wrong, 0, f"points of {len(grid)} with C ≠ f_1*", equation=ZERO)
-    claim.equals(model.layout.n, 3, "tokens", equation="n_q, d = q = 2")
+    claim.measured(f"points of {len(grid)} with C ≠ f_1*", wrong, equation=ZERO).equals(0)
+    claim.measured("tokens", model.layout.n, equation="n_q, d = q = 2").equals(3)
 
 
 def second_target(claim, smoke):
@@ -121,9 +132,9 @@ def second_target(claim, smoke):
     All of f_2*, 2002 tokens, but at smoke scale, where q is `smoke`.
     """
     q = claim.at_scale(smoke=smoke, laptop=5, paper=5)
-    terms = fang2022.polynomials.F_2_STAR.coefficients
-    Q = fang2022.polynomials.Polynomial(10, {a: c for a, c in terms.items() if sum(a) <= q})
-    return q, Q, fang2022.ridge.directions(10, q), fang2022.ridge.coefficients(Q, q)
+    terms = polynomials.F_2_STAR.coefficients
+    Q = polynomials.Polynomial(10, {a: c for a, c in terms.items() if sum(a) <= q})
+    return q, Q, ridge.directions(10, q), ridge.coefficients(Q, q)
 
 
 @pytest.mark.exact
@@ -135,39 +146,40 @@ def test_the_second_target_of_section_5(claim):
     """
     q, Q, F, beta = second_target(claim, smoke=3)
     points = claim.at_scale(smoke=20, laptop=5, paper=50)
-    x = numerics.exact.rationals(claim.rng("points").integers(-15, 16, (points, 10)).tolist()) / 10
-    slots = fang2022.powers.stored(
-        x @ F.T, fang2022.powers.repaired(q, numerics.exact.rational(5))
-    )  # (q, points, n)
-    model = fang2022.model.Transformer(F, (), fang2022.powers.readout(beta), Q.at_zero())
-    read = fang2022.powers.slots_of(model)  # (n, q)
-    C = numerics.exact.vector([model.b] * points)
+    x = exact_.rationals(claim.rng("points").integers(-15, 16, (points, 10)).tolist()) / 10
+    slots = powers.stored(x @ F.T, powers.repaired(q, exact_.rational(5)))  # (q, points, n)
+    model = model_.Transformer(F, (), powers.readout(beta), Q.at_zero())
+    read = powers.slots_of(model)  # (n, q)
+    C = exact_.vector([model.b] * points)
     for s in range(q):
         C = C + slots[s] @ read[:, s]
     wrong = sum(bool(a != b) for a, b in zip(C, Q(x), strict=True))
-    claim.record(tokens=len(F), degree=q)
-    claim.equals(wrong, 0, f"points of {points} with C ≠ f_2*, {len(F)} tokens", equation=ZERO)
+    claim.record("tokens", len(F))
+    claim.record("degree", q)
+    claim.measured(
+        f"points of {points} with C ≠ f_2*, {len(F)} tokens", wrong, equation=ZERO
+    ).equals(0)
 
 
 @pytest.mark.parametrize("lifts", ["printed", "repaired", "least"])
 @pytest.mark.exact
 def test_what_the_blocks_store_can_be_found_without_their_zeros(lifts, claim):
     """`stored` against the literal blocks, right or wrong: the printed lifts fail at B = 1/2."""
-    n, q, B = 4, 5, numerics.exact.rational("1/2")
-    G = getattr(fang2022.powers, lifts)(q, B)
-    t = numerics.exact.rationals(claim.rng("t").integers(-9, 10, (30, n)).tolist()) * B / 9
-    Z = fang2022.model.Layout(n, q).tokens(t)
-    for block in fang2022.powers.power_blocks(n, q, G):
+    n, q, B = 4, 5, exact_.rational("1/2")
+    G = getattr(powers, lifts)(q, B)
+    t = exact_.rationals(claim.rng("t").integers(-9, 10, (30, n)).tolist()) * B / 9
+    Z = model_.Layout(n, q).tokens(t)
+    for block in powers.power_blocks(n, q, G):
         Z = block(Z)
     slots = np.moveaxis(Z[:, n + 1 : -1], 1, 0)  # (q, 30, n)
-    differ = int((slots != fang2022.powers.stored(t, G)).sum())
-    claim.equals(differ, 0, "slots that differ", equation="slot i receives G − max α")
+    differ = int((slots != powers.stored(t, G)).sum())
+    claim.measured("slots that differ", differ, equation="slot i receives G − max α").equals(0)
 
 
 def sparse(block):
     """The same block; a matrix is its places and values."""
     weights = block.weights().items()
-    return fang2022.model.Block(**{k: w.to_sparse() if w.ndim == 2 else w for k, w in weights})
+    return model_.Block(**{k: w.to_sparse() if w.ndim == 2 else w for k, w in weights})
 
 
 @pytest.mark.construct
@@ -180,31 +192,36 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
 
     q, Q, F, beta = second_target(claim, smoke=2)
     n, B, place = len(F), 2, claim.rng("sample").normal(size=10)
-    model = fang2022.model.Transformer(F, (), fang2022.powers.readout(beta), Q.at_zero())
+    model = model_.Transformer(F, (), powers.readout(beta), Q.at_zero())
     x = torch.tensor(place * (B / np.linalg.norm(place) / 1.01), device=claim.device)
 
     def rounded(weights):
-        return fang2022.model.rounded(weights, torch.float64, claim.device)
+        return model_.rounded(weights, torch.float64, claim.device)
 
     rows = model.layout
     Z = rows.tokens(rounded(F) @ x)
-    for i, G in enumerate(fang2022.powers.roomy(q, numerics.exact.rational(B))):
+    for i, G in enumerate(powers.roomy(q, exact_.rational(B))):
         claim.progress(i, q)
         factor = rows.one if i == 0 else rows.slot(i)
-        block = fang2022.multiplication.product_block(rows, 0, factor, rows.slot(i + 1), G)
+        block = multiplication.product_block(rows, 0, factor, rows.slot(i + 1), G)
         Z = sparse(block.to(torch.float64, claim.device))(Z)
-    C = (Z[rows.slot(1) : rows.one].mT * rounded(fang2022.powers.slots_of(model))).sum()
-    exact = numerics.exact.to_float(Q(numerics.exact.rationals(x.cpu().numpy())))
-    off = abs(C.item() + float(numerics.exact.to_float(model.b)) - float(exact))
-    bound = fang2022.tower.output_bound(model, B, "float64", fang2022.powers.roomy)
-    source = "roundoff: tower.output_bound, derived there; the sum of |β| is large"
-    claim.at_most(off, bound, f"|C(x) − f_2*(x)|, {n} tokens", equation=ZERO, source=source)
+    C = (Z[rows.slot(1) : rows.one].mT * rounded(powers.slots_of(model))).sum()
+    exact = exact_.to_float(Q(exact_.rationals(x.cpu().numpy())))
+    off = abs(C.item() + float(exact_.to_float(model.b)) - float(exact))
+    bound = tower.output_bound(model, B, "float64", powers.roomy)
+    claim.measured(f"|C(x) − f_2*(x)|, {n} tokens", off, equation=ZERO).at_most(
+        rounding_error(bound, "tower.output_bound, derived there; the sum of |β| is large")
+    )
     last = (Z[rows.slot(q)] - (-Z[0]) ** q).abs().max().item()
-    relative = fang2022.tower.error_bound("float64", B, q, fang2022.powers.roomy)
-    allowed = (relative + q * numerics.roundoff.unit("float64")) * B**q
-    source = "roundoff: the recursion of repro/fang2022/tower.py, and q roundings of t^q itself"
-    name = f"largest error of the stored t^{q}, {n} tokens"
-    claim.at_most(last, allowed, name, equation="slot q holds (−t)^q", source=source)
+    relative = tower.error_bound("float64", B, q, powers.roomy)
+    allowed = (relative + q * roundoff.unit("float64")) * B**q
+    claim.measured(
+        f"largest error of the stored t^{q}, {n} tokens", last, equation="slot q holds (−t)^q"
+    ).at_most(
+        rounding_error(
+            allowed, "the recursion of repro/fang2022/tower.py, and q roundings of t^q itself"
+        )
+    )
 
 
 @shapes
@@ -212,23 +229,22 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
 def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     import torch
 
-    Q, B = fang2022.polynomials.random_polynomial(d, q, claim.rng("module")), 2
-    model = fang2022.network.polynomial_transformer(Q, B, device=claim.device)
+    Q, B = polynomials.random_polynomial(d, q, claim.rng("module")), 2
+    model = network.polynomial_transformer(Q, B, device=claim.device)
     x = claim.rng("inputs").normal(size=(200, d))
     x *= B / np.linalg.norm(x, axis=1, keepdims=True) * claim.rng("radii").uniform(size=(200, 1))
-    exact = Q(numerics.exact.rationals(x))
+    exact = Q(exact_.rationals(x))
     ours = model(torch.tensor(x, device=claim.device)).detach().cpu().numpy()
-    off = max(abs(numerics.exact.rational(a) - b) for a, b in zip(ours, exact, strict=True))
-    bound = fang2022.tower.output_bound(
-        fang2022.powers.construction(Q, B), B, "float64", fang2022.powers.roomy
+    off = max(abs(exact_.rational(a) - b) for a, b in zip(ours, exact, strict=True))
+    bound = tower.output_bound(powers.construction(Q, B), B, "float64", powers.roomy)
+    claim.measured("largest |C(x) − Q(x)|", off, equation=ZERO).at_most(
+        rounding_error(bound, "tower.output_bound, derived there")
     )
-    source = "roundoff: tower.output_bound, derived there"
-    claim.at_most(off, bound, "largest |C(x) − Q(x)|", equation=ZERO, source=source)
-    zero = fang2022.polynomials.Polynomial(d, {})
-    again = fang2022.network.polynomial_transformer(zero, B, q=q, device=claim.device)
+    zero = polynomials.Polynomial(d, {})
+    again = network.polynomial_transformer(zero, B, q=q, device=claim.device)
     again.load_state_dict(model.state_dict())
     differ = int((again(torch.tensor(x, device=claim.device)).detach().cpu().numpy() != ours).sum())
-    claim.equals(differ, 0, "outputs changed by saving and loading", equation="state_dict")
+    claim.measured("outputs changed by saving and loading", differ, equation="state_dict").equals(0)
 
 
 @pytest.mark.construct
@@ -237,28 +253,24 @@ def test_figure_the_error_against_the_degree(claim):
     B, qs, types = 3, range(1, 9), ("float64", "float32")
     drawn = np.append(claim.rng("points").uniform(-B, B, 200), [-B, B])
     places = {name: drawn.astype(name)[:, None] for name in types}
-    x = numerics.exact.rationals(places["float64"])
+    x = exact_.rationals(places["float64"])
     exact, fewer = [], []
     floating, bounds = {name: [] for name in types}, {name: [] for name in types}
     for q in qs:
-        Q, size = fang2022.polynomials.Polynomial(1, {(q,): 1}), float(B**q)
-        model = fang2022.powers.construction(Q, B)
+        Q, size = polynomials.Polynomial(1, {(q,): 1}), float(B**q)
+        model = powers.construction(Q, B)
         exact.append(max(abs(model(x) - Q(x))))
-        claim.equals(exact[-1], 0, f"largest |C(x) − x^{q}|", equation=ZERO)
+        claim.measured(f"largest |C(x) − x^{q}|", exact[-1], equation=ZERO).equals(0)
         for name in types:
             floating[name].append(largest_error(Q, B, places[name]) / size)
-            bounds[name].append(
-                fang2022.tower.output_bound(model, B, name, fang2022.powers.roomy) / size
-            )
-            source = "roundoff: tower.output_bound, derived there"
-            off = f"largest |C(x) − x^{q}| over B^q, {name}"
-            claim.at_most(floating[name][-1], bounds[name][-1], off, equation=ZERO, source=source)
-        fewer.append(float(numerics.exact.to_float(with_a_block_fewer(q, x))) / size)
+            bounds[name].append(tower.output_bound(model, B, name, powers.roomy) / size)
+            claim.measured(
+                f"largest |C(x) − x^{q}| over B^q", floating[name][-1], equation=ZERO, name_=name
+            ).at_most(rounding_error(bounds[name][-1], "tower.output_bound, derived there"))
+        fewer.append(float(exact_.to_float(with_a_block_fewer(q, x))) / size)
     most = {name: f"{max(found):.1e}" for name, found in floating.items()}
     claim.figure(
-        fang2022.pictures.precision.zero_error(
-            qs, [float(error) for error in exact], floating, bounds, fewer
-        ),
+        pictures.zero_error(qs, [float(error) for error in exact], floating, bounds, fewer),
         "zero-error",
         caption="Q = x^q on [−3, 3]. In rationals the error of q blocks is 0 at every point. In "
         "floating point what is left is round-off, below the derived bounds. With q − 1 of the "
@@ -274,10 +286,10 @@ def largest_error(Q, B, x):
     import torch
 
     inputs = torch.tensor(x)
-    found = fang2022.network.polynomial_transformer(Q, B, dtype=inputs.dtype)(inputs)
-    right = Q(numerics.exact.rationals(x))
-    off = [numerics.exact.rational(a) - b for a, b in zip(found.tolist(), right, strict=True)]
-    return float(numerics.exact.to_float(max(map(abs, off))))
+    found = network.polynomial_transformer(Q, B, dtype=inputs.dtype)(inputs)
+    right = Q(exact_.rationals(x))
+    off = [exact_.rational(a) - b for a, b in zip(found.tolist(), right, strict=True)]
+    return float(exact_.to_float(max(map(abs, off))))
 
 
 COUNTED = [(1, 1), (1, 4), (2, 1), (3, 1), (2, 2), (2, 4), (3, 3)]
@@ -286,17 +298,17 @@ counted = pytest.mark.parametrize(("d", "q"), COUNTED, ids=[f"d={d}-q={q}" for d
 
 def generic(d, q, rng):
     """A model none of whose free entries is 0: a dense Q, directions with no zero coordinate."""
-    n, Q = fang2022.polynomials.dimension(d, q), fang2022.polynomials.random_polynomial(d, q, rng)
+    n, Q = polynomials.dimension(d, q), polynomials.random_polynomial(d, q, rng)
     while True:
-        xi = numerics.exact.rationals([[1]])
+        xi = exact_.rationals([[1]])
         if d > 1:
-            xi = fang2022.ridge.random_rational(d, n, rng)
+            xi = ridge.random_rational(d, n, rng)
         try:
-            model = fang2022.powers.construction(Q, 2, q=q, directions=xi)
+            model = powers.construction(Q, 2, q=q, directions=xi)
         except ValueError:  # not independent: draw again
             continue
         slots = model.beta.reshape(n, -1)[:, n + 1 : -1]
-        used = sum(fang2022.polynomials.dimension(d, s) for s in range(1, q + 1))
+        used = sum(polynomials.dimension(d, s) for s in range(1, q + 1))
         if (xi != 0).all() and int((slots != 0).sum()) == used:
             return model
 
@@ -308,12 +320,13 @@ def test_counts_of_parameters_and_nonzero_entries(d, q, claim):
     import torch
 
     model = generic(d, q, claim.rng("counts"))
-    module = fang2022.network.PolynomialTransformer(model, 2.0, torch.float64)
+    module = network.PolynomialTransformer(model, 2.0, torch.float64)
     n = math.comb(d - 1 + q, q)
     free = sum(p.numel() for p in module.parameters())
-    unused = sum(n - fang2022.polynomials.dimension(d, s) for s in range(1, q))  # zeros in beta
+    unused = sum(n - polynomials.dimension(d, s) for s in range(1, q))  # zeros in beta
     places = model.nonzeros() + unused
-    claim.record(counted=model.nonzeros(), zeros_where_a_beta_may_stand=unused)
+    claim.record("counted", model.nonzeros())
+    claim.record("zeros_where_a_beta_may_stand", unused)
     printed = {
         "free parameters": (free, n * (d + q) + 1, d ** (q + 1) + q * d**q + 1),
         "non-zero": (
@@ -324,19 +337,21 @@ def test_counts_of_parameters_and_nonzero_entries(d, q, claim):
     }
     for name, (ours, formula, bound) in printed.items():
         equal = "equal, not less" if ours == bound else ""
-        claim.table(f"d = {d}, q = {q}", f"{name}, fewer than", paper=bound, ours=ours, note=equal)
-        claim.equals(ours, formula, name, equation="counted in F, β, b and the blocks")
-        claim.at_most(ours, bound, name, equation="Theorem 3.5", source="theorem: n_q ≤ d^q")
-        claim.equals(ours == bound, d == 1 or q == 1, f"{name}: equality", equation="d=1 or q=1")
+        claim.cell(f"d = {d}, q = {q}", f"{name}, fewer than", paper=bound, ours=ours, note=equal)
+        claim.measured(name, ours, equation="counted in F, β, b and the blocks").equals(formula)
+        claim.measured(name, ours, equation="Theorem 3.5").at_most(theorem(bound, "n_q ≤ d^q"))
+        claim.measured(f"{name}: equality", ours == bound, equation="d=1 or q=1").equals(
+            d == 1 or q == 1
+        )
 
 
 def test_printed_counts_are_reached(claim):
     """'Less than' is false for d = q = 1: three parameters (xi, beta, b) where 3 is the bound."""
     import torch
 
-    Q = fang2022.polynomials.Polynomial(1, {(0,): 1, (1,): 1})
-    model = fang2022.powers.construction(Q, 1)
-    module = fang2022.network.PolynomialTransformer(model, 1.0, torch.float64)
+    Q = polynomials.Polynomial(1, {(0,): 1, (1,): 1})
+    model = powers.construction(Q, 1)
+    module = network.PolynomialTransformer(model, 1.0, torch.float64)
     counts = {"free parameters": sum(p.numel() for p in module.parameters())}
     counts["non-zero entries"] = model.nonzeros()
     for (name, ours), bound in zip(counts.items(), (1 + 1 + 1, 1 + 3 + 8 + 1), strict=True):
@@ -359,11 +374,11 @@ def test_printed_counts_are_reached(claim):
 
 def test_printed_sign_of_beta_gives_the_negative(claim):
     """'Set elements of beta as those beta_{k,s}': slot 1 holds -t, so Q = x comes out as -x."""
-    Q = fang2022.polynomials.Polynomial(1, {(1,): 1})
-    model = fang2022.powers.construction(Q, 1)
+    Q = polynomials.Polynomial(1, {(1,): 1})
+    model = powers.construction(Q, 1)
     unsigned = abs(model.beta)
-    literal = fang2022.model.Transformer(model.F, model.blocks, unsigned, model.b)
-    x = numerics.exact.rationals([1])
+    literal = model_.Transformer(model.F, model.blocks, unsigned, model.b)
+    x = exact_.rationals([1])
     claim.counterexample(
         "beta consists of the beta_{k,s} of Lemma 3.3",
         input={"d": 1, "q": 1, "B": 1, "Q": "x", "beta": "1 for slot 1", "x": 1},
@@ -375,11 +390,11 @@ def test_printed_sign_of_beta_gives_the_negative(claim):
         "stored = alpha - 2 * max(alpha, 0) + 2 * max(-alpha, 0) + 2 * M**2\n"
         "print(1 * stored, 'should be', x)   # beta_{1,1} = 1, b = 0\n",
     )
-    claim.equals(model(x), 1, "C(1) with the sign (−1)^s", equation=ZERO)
+    claim.measured("C(1) with the sign (−1)^s", model(x), equation=ZERO).equals(1)
 
 
 def rational_points(*vectors):
-    return numerics.exact.rationals([[Fraction(c) for c in v] for v in vectors])
+    return exact_.rationals([[Fraction(c) for c in v] for v in vectors])
 
 
 NARROW = ("-9999/10001", "200/10001")  # almost opposite to (1, 0), and a unit vector
@@ -410,22 +425,22 @@ FAILURES = {  # q, B, directions, and x = +-B e_1; just below both thresholds, a
 def test_printed_lifts_let_another_token_win(case, claim):
     """Q = x_1^q and x = +-B e_1: the printed M = B^(i-1), against M^2 = B^i."""
     q, B, vectors, sign = FAILURES[case]
-    B, xi = numerics.exact.rational(B), rational_points(*vectors)
-    Q = fang2022.polynomials.Polynomial(2, {(q, 0): 1})
-    x = numerics.exact.rationals([sign * B, 0])
+    B, xi = exact_.rational(B), rational_points(*vectors)
+    Q = polynomials.Polynomial(2, {(q, 0): 1})
+    x = exact_.rationals([sign * B, 0])
     built = {
-        lifts: fang2022.powers.construction(Q, B, directions=xi, lifts=lifts)
-        for lifts in (fang2022.powers.printed, fang2022.powers.repaired)
+        lifts: powers.construction(Q, B, directions=xi, lifts=lifts)
+        for lifts in (powers.printed, powers.repaired)
     }
     claim.counterexample(
         "C^q = Q with M = B^(i-1) in block i >= 3",
         input={"d": 2, "q": q, "B": B, "Q": f"x_1^{q}", "xi": vectors, "x": [sign * B, 0]},
-        measured=built[fang2022.powers.printed](x),
+        measured=built[powers.printed](x),
         expected=Q(x),
         equation="proof of Theorem 3.5, choice of M",
         snippet=_snippet(q, B, sign, vectors),
     )
-    claim.equals(built[fang2022.powers.repaired](x), Q(x), "C(x) with M² = B^i", equation=ZERO)
+    claim.measured("C(x) with M² = B^i", built[powers.repaired](x), equation=ZERO).equals(Q(x))
 
 
 def _snippet(q, B, sign, vectors):
@@ -455,23 +470,25 @@ def test_the_printed_lifts_fail_exactly_below_the_thresholds(claim):
     if claim.scale != "smoke":
         scanned |= {5: ["9/10", "99/100", "1", "2"], 6: ["99/100", "1"]}
     for q, Bs in scanned.items():
-        threshold = numerics.exact.rational("1/2" if q == 3 else 1)
-        for B in map(numerics.exact.rational, Bs):
+        threshold = exact_.rational("1/2" if q == 3 else 1)
+        for B in map(exact_.rational, Bs):
             wrong = {name: wrong_pairs(q, B, name, half) for name in ("printed", "repaired")}
-            claim.record(**{f"wrong pairs (t_1, t_2), q = {q}, B = {B}": wrong["printed"]})
+            claim.record("wrong pairs (t_1, t_2)", wrong["printed"], q=q, B=B)
             name = f"printed M wrong somewhere, q = {q}, B = {B}"
-            claim.equals(wrong["printed"] > 0, bool(threshold > B), name, equation="thresholds")
-            claim.equals(
-                wrong["repaired"], 0, f"wrong with M² = B^i, q = {q}, B = {B}", equation=ZERO
-            )
+            claim.measured(
+                "printed M wrong somewhere", wrong["printed"] > 0, equation="thresholds", q=q, B=B
+            ).equals(bool(threshold > B))
+            claim.measured(
+                "wrong with M² = B^i", wrong["repaired"], equation=ZERO, q=q, B=B
+            ).equals(0)
 
 
 def wrong_pairs(q, B, lifts, half):
     """Pairs (t_1, t_2) of multiples of B/half for which some slot does not hold (-1)^s t^s."""
-    blocks = fang2022.powers.power_blocks(2, q, getattr(fang2022.powers, lifts)(q, B))
+    blocks = powers.power_blocks(2, q, getattr(powers, lifts)(q, B))
     steps = [k * B / half for k in range(-half, half + 1)]
-    t = numerics.exact.rationals(list(itertools.product(steps, steps)))
-    Z = fang2022.model.Layout(2, q).tokens(t)
+    t = exact_.rationals(list(itertools.product(steps, steps)))
+    Z = model_.Layout(2, q).tokens(t)
     for block in blocks:
         Z = block(Z)
     stored = np.stack([(-1) ** s * t**s for s in range(1, q + 1)], axis=-2)
@@ -487,31 +504,34 @@ def test_control_one_block_fewer_leaves_chebyshevs_error(q, claim):
     divided difference; so the error is at least 1 / sum |w_k|. Nodes near Chebyshev's extrema,
     rational, prove all but 1 % of it.
     """
-    B = numerics.exact.rational(3)
+    B = exact_.rational(3)
     optimum = 2 * (B / 2) ** q
     nodes = [
-        B * numerics.exact.rational(round(1000 * math.cos(k * math.pi / q))) / 1000
-        for k in range(q + 1)
+        B * exact_.rational(round(1000 * math.cos(k * math.pi / q))) / 1000 for k in range(q + 1)
     ]
     weights = [1 / math.prod((a - b for b in nodes if b != a), start=B / B) for a in nodes]
     floor = 1 / sum(abs(w) for w in weights)
-    x = numerics.exact.rationals([[node] for node in nodes])
+    x = exact_.rationals([[node] for node in nodes])
     error = with_a_block_fewer(q, x)
-    source = "theorem: divided difference at q + 1 rational nodes, for all β"
-    claim.at_least(error, floor, "error with q − 1 blocks", equation="Chebyshev", source=source)
-    share = "theorem: 2(B/2)^q, the divided difference at Chebyshev's own nodes"
-    claim.at_least(floor, optimum * 99 / 100, "proved part", equation="2(B/2)^q", source=share)
-    claim.equals(error, optimum, "error of the best β, at x = B", equation="2(B/2)^q")
-    whole = fang2022.powers.construction(fang2022.polynomials.Polynomial(1, {(q,): 1}), B)
-    claim.equals(max(abs(whole(x) - x[:, 0] ** q)), 0, "error with q blocks", equation=ZERO)
+    claim.measured("error with q − 1 blocks", error, equation="Chebyshev").at_least(
+        theorem(floor, "divided difference at q + 1 rational nodes, for all β")
+    )
+    claim.measured("proved part", floor, equation="2(B/2)^q").at_least(
+        theorem(optimum * 99 / 100, "2(B/2)^q, the divided difference at Chebyshev's own nodes")
+    )
+    claim.measured("error of the best β, at x = B", error, equation="2(B/2)^q").equals(optimum)
+    whole = powers.construction(polynomials.Polynomial(1, {(q,): 1}), B)
+    claim.measured("error with q blocks", max(abs(whole(x) - x[:, 0] ** q)), equation=ZERO).equals(
+        0
+    )
 
 
 def with_a_block_fewer(q, x):
     """Largest error at these x of [-3, 3] of the best output, for Q = x^q, of q - 1 blocks."""
-    B = numerics.exact.rational(3)
-    best = fang2022.polynomials.Polynomial(1, below_chebyshev(q, B))
-    model = fang2022.powers.construction(best, B, q=q)
-    fewer = fang2022.model.Transformer(model.F, model.blocks[:-1], model.beta, model.b)
+    B = exact_.rational(3)
+    best = polynomials.Polynomial(1, below_chebyshev(q, B))
+    model = powers.construction(best, B, q=q)
+    fewer = model_.Transformer(model.F, model.blocks[:-1], model.beta, model.b)
     return max(abs(fewer(x) - x[:, 0] ** q))
 
 
@@ -527,15 +547,16 @@ def below_chebyshev(q, B):
 @pytest.mark.parametrize("i", [2, 3, 4, 5], ids="block={}".format)
 def test_control_a_lift_below_the_least_stores_the_wrong_power(i, claim):
     """2 % below: at the worst pair of tokens slot i is off by exactly those 2 %."""
-    B = numerics.exact.rational(3)
-    lifts = fang2022.powers.least(i, B)
+    B = exact_.rational(3)
+    lifts = powers.least(i, B)
     lack = lifts[-1] / 50
     lifts[-1] -= lack
-    t = numerics.exact.rationals([B, -B] if i % 2 == 0 else [-B, 0])
-    Z = fang2022.model.Layout(2, i).tokens(t)
-    for block in fang2022.powers.power_blocks(2, i, lifts):
+    t = exact_.rationals([B, -B] if i % 2 == 0 else [-B, 0])
+    Z = model_.Layout(2, i).tokens(t)
+    for block in powers.power_blocks(2, i, lifts):
         Z = block(Z)
     error = abs(Z[2 + i, 0] - (-t[0]) ** i)
-    source = "theorem: the block stores G − max α, so the lack of G is the error"
-    claim.at_least(error, lack, "error of the stored power", equation="least lifts", source=source)
-    claim.equals(error, lack, "error of the stored power", equation="least lifts − 2 %")
+    claim.measured("error of the stored power", error, equation="least lifts").at_least(
+        theorem(lack, "the block stores G − max α, so the lack of G is the error")
+    )
+    claim.measured("error of the stored power", error, equation="least lifts − 2 %").equals(lack)

@@ -25,7 +25,11 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error, theorem
+from repro.jiang2024 import couplings
+from repro.numerics import exact, roundoff
+from repro.numerics import lowrank as lowrank_
+from repro.numerics import pod as pod_
 
 KERNELS = ["minimum", "sines", "sines and cosines", "D.3"]
 kernels = pytest.mark.parametrize("name", KERNELS)
@@ -66,7 +70,7 @@ def decomposition(name, points):
 
     For waves |d^q rho| <= sum 2 sigma_i (2 pi i)^q; for D.3 it is (4 pi)^q and 2 (2 pi)^q.
     """
-    pod, pi = numerics.pod, flint.arb.pi()
+    pod, pi = pod_, flint.arb.pi()
     if name == "minimum":
         cells = points // 4
         return pod.decompose(lambda u, v: u.min(v), cells, 4, pod.minimum_error(cells, 4))
@@ -87,17 +91,18 @@ def test_known_singular_values_lie_in_the_balls(name, claim):
     found = decomposition(name, points_of(name))
     for k in range(4):
         radius = flint.arb(found.values[k].rad())
-        claim.record(**{f"σ_{k + 1}": found.values[k]})
-        claim.at_most(
-            abs(flint.arb(found.values[k].mid()) - known(name, k)),
-            radius,
+        claim.record(f"σ_{k + 1}", found.values[k])
+        claim.measured(
             f"distance of σ_{k + 1}",
+            abs(flint.arb(found.values[k].mid()) - known(name, k)),
             equation="(10)",
-            source="theorem: Mirsky, |ρ − ρ_N|, and the residual of the SVD",
-        )
+        ).at_most(theorem(radius, "Mirsky, |ρ − ρ_N|, and the residual of the SVD"))
     allowed = flint.fmpq(1, 1000) if name == "minimum" else flint.fmpq(1, 10**7)
-    small = "spread: what 64 points give at a kink (3.7e-4), and 24 or 40 for waves (below 1e-8)"
-    claim.at_most(radius, allowed, "radius of the balls", equation="(10)", source=small)
+    claim.measured("radius of the balls", radius, equation="(10)").at_most(
+        chosen(
+            allowed, "what 64 points give at a kink (3.7e-4), and 24 or 40 for waves (below 1e-8)"
+        )
+    )
 
 
 @pytest.mark.certified
@@ -107,22 +112,13 @@ def test_rate_the_balls_shrink_like_the_error_of_interpolation(claim):
     found = [decomposition("minimum", N) for N in sizes]
     for before, after in itertools.pairwise(found):
         ratio = after.error / before.error
-        claim.within(
-            ratio,
+        claim.measured("error, halved h", ratio, equation="h^(3/2)").within(
             flint.arb(2) ** flint.arb(-1.5),
-            flint.fmpq(1, 10**6),
-            "error, halved h",
-            equation="h^(3/2)",
-            source="theorem: n h^4 for n = 1/h diagonal cells",
+            theorem(flint.fmpq(1, 10**6), "n h^4 for n = 1/h diagonal cells"),
         )
         off = [abs(float(d.interpolant[0] - known("minimum", 0))) for d in (before, after)]
-        claim.within(
-            off[1] / off[0],
-            0.25,
-            0.01,
-            "true error of σ_1, halved h",
-            equation="h²",
-            source="spread: 0.2500 seen, from second order on",
+        claim.measured("true error of σ_1, halved h", off[1] / off[0], equation="h²").within(
+            0.25, chosen(0.01, "0.2500 seen, from second order on")
         )
 
 
@@ -133,22 +129,23 @@ def test_error_of_interpolation_is_near_its_bound(q, claim):
     Legendre's polynomial of leading coefficient 1, orthogonal to the interpolant. So |rho|^2 =
     1/(2q + 1) exceeds |rho_N|^2 by the square of h^q (q!)^2 / ((2q)! sqrt(2q + 1))."""
     for cells in (1, 2):
-        bound = numerics.pod.smooth_error(cells, q, (math.factorial(q), 0))
-        found = numerics.pod.decompose(lambda u, v: u**q, cells, q, bound)
+        bound = pod_.smooth_error(cells, q, (math.factorial(q), 0))
+        found = pod_.decompose(lambda u, v: u**q, cells, q, bound)
         measured = (flint.fmpq(1, 2 * q + 1) - found.square).sqrt()
         legendre = math.factorial(q) ** 2 / (math.factorial(2 * q) * flint.arb(2 * q + 1).sqrt())
-        name, balls = f"|ρ − ρ_N|, {cells} cells", "theorem: Legendre; 1e-3 for the difference"
-        claim.within(
+        claim.measured(
+            f"|ρ − ρ_N|, {cells} cells, over Legendre's",
             measured * cells**q / legendre,
-            1,
-            flint.fmpq(1, 1000),
-            f"{name}, over Legendre's",
             equation="(10), ρ = u^q",
-            source=balls,
+        ).within(1, theorem(flint.fmpq(1, 1000), "Legendre; 1e-3 for the difference"))
+        claim.measured(f"|ρ − ρ_N|, {cells} cells", measured, equation="smooth_error").at_most(
+            theorem(bound, "twice the best uniform error; Chebyshev's 2 (h/4)^q for Legendre's")
         )
-        proved = "theorem: twice the best uniform error; Chebyshev's 2 (h/4)^q for Legendre's"
-        claim.at_most(measured, bound, name, equation="smooth_error", source=proved)
-        claim.at_least(measured, bound / 4, name, equation="smooth_error, tight", source=proved)
+        claim.measured(
+            f"|ρ − ρ_N|, {cells} cells", measured, equation="smooth_error, tight"
+        ).at_least(
+            theorem(bound / 4, "twice the best uniform error; Chebyshev's 2 (h/4)^q for Legendre's")
+        )
 
 
 @kernels
@@ -156,31 +153,25 @@ def test_error_of_interpolation_is_near_its_bound(q, claim):
 def test_functions_are_orthonormal_and_the_truncation_leaves_the_tail(name, claim):
     """With float64 functions: sums over the nodes are the integrals of interpolants."""
     found, r = decomposition(name, points_of(name)), 2
-    _, w = numerics.pod.gauss(*((16, 4) if name == "minimum" else (1, points_of(name))))
+    _, w = pod_.gauss(*((16, 4) if name == "minimum" else (1, points_of(name))))
     weights = np.array([float(value) for value in w])
     for side in (found.left, found.right):
         gram = (side[:, :4] * weights[:, None]).T @ side[:, :4]
-        u = numerics.roundoff.unit("float64")
-        derived = "roundoff: 20 N u, an orthogonal U to N u and N products of 5 roundings"
-        claim.at_most(
-            abs(gram - np.eye(4)).max(),
-            20 * len(w) * u,
-            "distance from orthonormal",
-            equation="(10)",
-            source=derived,
+        u = roundoff.unit("float64")
+        claim.measured(
+            "distance from orthonormal", abs(gram - np.eye(4)).max(), equation="(10)"
+        ).at_most(
+            rounding_error(
+                20 * len(w) * u, "20 N u, an orthogonal U to N u and N products of 5 roundings"
+            )
         )
     sigma = np.array([float(s) for s in found.interpolant])
     kept = (found.left[:, :r] * sigma[:r]) @ found.right[:, :r].T
     whole = (found.left * sigma) @ found.right.T
     left = float((weights[:, None] * weights * (whole - kept) ** 2).sum())
     tail, slack = found.tail(r), 1e-12
-    claim.within(
-        left,
-        tail,
-        tail.rad() + slack,
-        f"squared error of {r} terms",
-        equation="(11)",
-        source="theorem: the tail's ball; and 1e-12 for N² products below 2",
+    claim.measured(f"squared error of {r} terms", left, equation="(11)").within(
+        tail, theorem(tail.rad() + slack, "the tail's ball; and 1e-12 for N² products below 2")
     )
 
 
@@ -189,36 +180,27 @@ def test_functions_are_orthonormal_and_the_truncation_leaves_the_tail(name, clai
 @pytest.mark.best_in_class
 def test_least_squares_from_random_starts_ends_at_the_tail(name, r, claim):
     """Equispaced grid, so that waves are exact; for the others the tail of the grid's matrix."""
-    N, lowrank = 48, numerics.lowrank
+    N, lowrank = 48, lowrank_
     x = (np.arange(N) + 0.5) / N
     A = np.array([[float(kernel_at(name)(flint.arb(u), flint.arb(v))) for v in x] for u in x])
     tail = (np.linalg.svd(A, compute_uv=False)[r:] ** 2).sum() / N**2
     cost = lowrank.Cost(pairs=1, diagonal=0)
     rng = claim.rng("starts")
     costs = [lowrank.fit(A, rng.standard_normal((N, r)), cost).cost for _ in range(4)]
-    claim.at_least(
-        min(costs),
-        tail * (1 - 1e-9),
-        "least cost found",
-        equation="(11)",
-        source="theorem: Eckart and Young; 1e-9 for rounding",
+    claim.measured("least cost found", min(costs), equation="(11)").at_least(
+        theorem(tail * (1 - 1e-9), "Eckart and Young; 1e-9 for rounding")
     )
-    claim.at_most(
-        max(costs),
-        tail * (1 + 1e-6) + 1e-14,
-        "largest cost found",
-        equation="(11)",
-        source="spread: all starts end at the tail, to the 1e-8 of the stopping rule",
+    claim.measured("largest cost found", max(costs), equation="(11)").at_most(
+        chosen(
+            tail * (1 + 1e-6) + 1e-14,
+            "all starts end at the tail, to the 1e-8 of the stopping rule",
+        )
     )
     if name != "minimum":
         certified = decomposition(name, points_of(name)).tail(r)
-        claim.within(
-            tail,
+        claim.measured("tail on the grid", tail, equation="(11)").within(
             certified,
-            certified.rad() + 1e-9,
-            "tail on the grid",
-            equation="(11)",
-            source="theorem: N > 2R points see waves exactly; 1e-9 for rounding",
+            theorem(certified.rad() + 1e-9, "N > 2R points see waves exactly; 1e-9 for rounding"),
         )
 
 
@@ -229,34 +211,26 @@ def kernel_at(name):
 def test_control_without_the_weights_the_values_are_those_of_no_kernel(claim):
     """The bare matrix [rho(x_i, x_j)] has values about N times too large."""
     N = 24
-    x, _ = numerics.pod.gauss(1, N)
+    x, _ = pod_.gauss(1, N)
     A = np.array([[float(mixed(u, v)) for v in x] for u in x])
     largest = np.linalg.svd(A, compute_uv=False)[0]
-    claim.at_least(
-        largest,
-        N,
-        "largest singular value, no weights",
-        equation="(10), w_i left out",
-        source="spread: 28.3 seen, 24 points and σ_1 = 1.26",
-    )
+    claim.measured(
+        "largest singular value, no weights", largest, equation="(10), w_i left out"
+    ).at_least(chosen(N, "28.3 seen, 24 points and σ_1 = 1.26"))
 
 
 def test_control_keeping_the_last_terms_leaves_the_first(claim):
     """r = 2 of the four sines, at the nodes: terms 3 and 4 leave 1 + 1/4, 1 and 2 the tail 1/20."""
     found = decomposition("sines", 40)
-    weights = np.array([float(value) for value in numerics.pod.gauss(1, 40)[1]])
+    weights = np.array([float(value) for value in pod_.gauss(1, 40)[1]])
     at_nodes = np.array([[float(waves("sines")(flint.arb(u), flint.arb(v))) for v in found.points]
                          for u in found.points])  # fmt: skip
     sigma = np.array([float(s) for s in found.interpolant])
     terms = slice(2, 4)
     kept = (found.left[:, terms] * sigma[terms]) @ found.right[:, terms].T
     left = float((weights[:, None] * weights * (at_nodes - kept) ** 2).sum())
-    claim.at_least(
-        left,
-        24 * float(found.tail(2)),
-        "squared error of terms 3 and 4",
-        equation="(11), σ_k rising",
-        source="theorem: 5/4 against 1/20, a factor 25",
+    claim.measured("squared error of terms 3 and 4", left, equation="(11), σ_k rising").at_least(
+        theorem(24 * float(found.tail(2)), "5/4 against 1/20, a factor 25")
     )
 
 
@@ -265,17 +239,13 @@ def test_the_coupling_of_section_5_1_has_the_singular_values_that_were_chosen(cl
     """couplings.Coupling, both kinds, and glued over three pieces; its waves are orthonormal on an
     equispaced grid of more than 2R points, whatever the sigma_i."""
     for key, pieces in (("sin", 0), ("cos", 0), ("sin", 3)):
-        coupling = jiang2024.couplings.Coupling(numerics.exact.vector(SIGMA), key, pieces)
+        coupling = couplings.Coupling(exact.vector(SIGMA), key, pieces)
         n = 12
-        grid = numerics.exact.rationals([flint.fmpq(2 * j + 1, 2 * n) for j in range(n)])[:, None]
+        grid = exact.rationals([flint.fmpq(2 * j + 1, 2 * n) for j in range(n)])[:, None]
         x = np.concatenate([grid + 2 * t for t in range(1, pieces + 1)]) if pieces else grid
-        values = numerics.pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
+        values = pod_.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
         for k, sigma in enumerate(SIGMA):
             off = abs(values[k] / n - flint.arb(sigma))
-            claim.at_most(
-                off,
-                flint.fmpq(1, 10**12),
-                f"distance of σ_{k + 1}, {key}, {pieces}",
-                equation="(68)",
-                source="theorem: discrete orthogonality; balls",
-            )
+            claim.measured(
+                f"distance of σ_{k + 1}", off, equation="(68)", key=key, pieces=pieces
+            ).at_most(theorem(flint.fmpq(1, 10**12), "discrete orthogonality; balls"))

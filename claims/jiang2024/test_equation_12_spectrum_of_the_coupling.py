@@ -27,11 +27,13 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import complexity, encodings, mixing, model, representation
+from repro.numerics import arrays, exact, logarithms
 
 TAU, K = 8, 9
 GROWTH = 1 + flint.fmpq(1, 10**K)
-Log = numerics.logarithms.Log
+Log = logarithms.Log
 
 
 def C_1(sigma, alpha):
@@ -46,7 +48,7 @@ def H(z):
 
 def representations():
     """Of the same H: name -> (form, singular values of its coupling)."""
-    forms, half = jiang2024.representation, flint.fmpq(1, 2)
+    forms, half = representation, flint.fmpq(1, 2)
     w = forms.rank_one(TAU, GROWTH)
     squares = sum(t**2 for t in range(1, TAU + 1))
     return {
@@ -63,34 +65,35 @@ def test_the_constant_of_a_spectrum(claim):
     """sigma_s = 1/s, s <= r: C_1^(1) = 1 for all r. The weights of (25): tau^alpha log 2."""
     for r in (1, 10, 1000):
         sigma = [flint.fmpq(1, s) for s in range(1, r + 1)]
-        claim.equals(C_1(sigma, 1), 1, f"C_1 of σ_s = 1/s, r={r}", equation="(12), α = 1")
+        claim.measured("C_1 of σ_s = 1/s", C_1(sigma, 1), equation="(12), α = 1", r=r).equals(1)
     for alpha in (1, 2):
         _, sigma = representations()["(25)"]
-        found = numerics.logarithms.exp(C_1(sigma, alpha))
-        claim.equals(found, flint.fmpq(2) ** TAU**alpha, "e^C_1", equation=f"(25), α = {alpha}")
+        found = logarithms.exp(C_1(sigma, alpha))
+        claim.measured("e^C_1", found, equation=f"(25), α = {alpha}").equals(
+            flint.fmpq(2) ** TAU**alpha
+        )
     ones = [flint.fmpq(1)] * TAU
     identity = [[int(t == s) for s in range(TAU)] for t in range(TAU)]
-    found = jiang2024.mixing.squares(identity, ones, ones)
+    found = mixing.squares(identity, ones, ones)
     x = flint.fmpq_poly([0, 1])
-    claim.equals(found, (x - 1) ** TAU, "squares of σ / log 2, weights of (25)", equation="(10)")
+    claim.measured("squares of σ / log 2, weights of (25)", found, equation="(10)").equals(
+        (x - 1) ** TAU
+    )
 
 
 @pytest.mark.exact
 def test_one_target_two_representations_both_exact(claim):
     count = claim.at_scale(smoke=2, laptop=10, paper=100)
-    z = numerics.exact.rationals(claim.rng("places").integers(0, 8, (count, TAU, 1))) / 7
-    x = jiang2024.representation.SHIFTED.encode(z)
+    z = exact.rationals(claim.rng("places").integers(0, 8, (count, TAU, 1))) / 7
+    x = representation.SHIFTED.encode(z)
     for name, (form, _) in representations().items():
         error = abs(form.target()(x) - H(z)).max()
-        claim.equals(error, 0, f"largest |H_t − Ĥ_t|, {name}", equation="(8)")
+        claim.measured("largest |H_t − Ĥ_t|", error, equation="(8)", name_=name).equals(0)
 
 
 def test_printed_the_infimum_discerns_no_targets(claim):
     """C_1 of the target is at most that of its representation of rank one; any k in place of 9."""
-    found = {
-        name: numerics.logarithms.ball(C_1(sigma, 1))
-        for name, (_, sigma) in representations().items()
-    }
+    found = {name: logarithms.ball(C_1(sigma, 1)) for name, (_, sigma) in representations().items()}
     claim.counterexample(
         "C_1^(1) of (12) sees the 8 equal singular values of the coupling of (25)",
         input={"tau": TAU, "H_t(x)": "the t-th smallest", "e^eps": str(GROWTH), "rho": "eps t s"},
@@ -102,14 +105,17 @@ def test_printed_the_infimum_discerns_no_targets(claim):
         "tau, eps = 8, log1p(1e-9)   # rho = eps t s represents every target, with error 0\n"
         "print('sigma_1 =', eps * sum(t * t for t in range(1, tau + 1)), 'not', tau * log(2))\n",
     )
-    small = "theorem: 204 log(1 + 1e-9); eps > 0 is arbitrary, so the infimum is 0"
-    claim.at_most(found["rank one"], flint.fmpq(1, 10**6), "C_1", equation="(12)", source=small)
+    claim.measured("C_1", found["rank one"], equation="(12)").at_most(
+        theorem(
+            flint.fmpq(1, 10**6), "204 log(1 + 1e-9); eps > 0 is arbitrary, so the infimum is 0"
+        )
+    )
 
 
 def least_lipschitz(form):
     """K_F is at least this: four places 0 and four places 1, where H_4 = 0 and H_5 = 1."""
-    z = numerics.exact.rationals([[0]] * (TAU // 2) + [[1]] * (TAU // 2))
-    u = form.target().averages(jiang2024.representation.SHIFTED.encode(z))
+    z = exact.rationals([[0]] * (TAU // 2) + [[1]] * (TAU // 2))
+    u = form.target().averages(representation.SHIFTED.encode(z))
     t = TAU // 2 - 1
     return (H(z)[t + 1] - H(z)[t]) / abs(u[t + 1] - u[t]).max()
 
@@ -119,19 +125,19 @@ def test_one_infimum_of_the_product_is_positive_for_alpha_above_one(claim):
     """E |H_4 - H_5| = 1/9 for sorted uniform places. All basis functions are constant on rooms, so
     that 2 / sqrt(tau) is the least their sup norms can add up to; |f| = a + b."""
     for alpha in (2, 4):
-        floor = jiang2024.complexity.joint_floor(flint.fmpq(1, 9), TAU, alpha)
+        floor = complexity.joint_floor(flint.fmpq(1, 9), TAU, alpha)
         for name, (form, sigma) in representations().items():
             product = least_lipschitz(form) * (form.a + form.b) * 2 / flint.arb(TAU).sqrt()
-            C_1_here = numerics.logarithms.ball(C_1(sigma, alpha))
-            claim.record(**{f"C_1, {name}, α = {alpha}": C_1_here})
+            C_1_here = logarithms.ball(C_1(sigma, alpha))
+            claim.record("C_1", C_1_here, name_=name, α=alpha)
             theorem = "theorem: complexity.py, (a); 0.048 and 0.073"
-            claim.at_least(
+            claim.measured(
+                "C_0 C_1",
                 product.max(flint.arb(1)) * C_1_here,
-                floor,
-                f"C_0 C_1, {name}, α = {alpha}",
                 equation="one infimum",
-                source=theorem,
-            )
+                name_=name,
+                α=alpha,
+            ).at_least(theorem(floor, "complexity.py, (a); 0.048 and 0.073"))
 
 
 @pytest.mark.certified
@@ -140,18 +146,19 @@ def test_two_tokens_attain_the_joint_floor_in_the_limit(claim):
     H_1 - H_2 comes out of the softmax as a rational; e^sigma = 1.01^2, alpha = 12."""
     half = Log(flint.fmpq(101, 100))
     logits = np.array([[half, -1 * half], [-1 * half, half]])
-    x = jiang2024.encodings.shifted(numerics.exact.rationals([["1/3"], ["1/2"]]))
-    f = numerics.exact.rationals([[1], [0]])
-    target = jiang2024.model.Target(
-        lambda u: u[..., 0], lambda x: f, jiang2024.representation.by_rooms(logits)
-    )
+    x = encodings.shifted(exact.rationals([["1/3"], ["1/2"]]))
+    f = exact.rationals([[1], [0]])
+    target = model.Target(lambda u: u[..., 0], lambda x: f, representation.by_rooms(logits))
     first, second = target(x)
-    floor = jiang2024.complexity.joint_floor(first - second, 2, 12)
-    product = flint.arb(2).sqrt() * 2 * numerics.logarithms.ball(half)
-    name, proved = "C_0 C_1 over its floor", "theorem: ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01"
-    claim.at_least(product / floor, 1, name, equation="one infimum, α = 12", source=proved)
+    floor = complexity.joint_floor(first - second, 2, 12)
+    product = flint.arb(2).sqrt() * 2 * logarithms.ball(half)
+    claim.measured(
+        "C_0 C_1 over its floor", product / floor, equation="one infimum, α = 12"
+    ).at_least(theorem(1, "ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01"))
     most = flint.fmpq(1001, 1000)
-    claim.at_most(product / floor, most, name, equation="4√2 is best", source=proved)
+    claim.measured("C_0 C_1 over its floor", product / floor, equation="4√2 is best").at_most(
+        theorem(most, "ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01")
+    )
 
 
 def hat(eta):
@@ -159,13 +166,13 @@ def hat(eta):
     tokens of a sequence."""
 
     def rho(u, v):
-        (t, y), (s, z) = (jiang2024.representation.SHIFTED.read(x) for x in (u, v))
+        (t, y), (s, z) = (representation.SHIFTED.read(x) for x in (u, v))
         apart = abs(y[..., :, None, 0] - z[..., None, :, 0])
         zero = np.array([flint.fmpq(0)])
         height = np.maximum(1 - np.minimum(apart, 1 - apart) / eta, zero)
         same = t[..., :, None] == s[..., None, :]
         heights = np.where(same, height, zero)
-        return numerics.arrays.each(lambda h: Log(2) if h == 1 else h, heights)
+        return arrays.each(lambda h: Log(2) if h == 1 else h, heights)
 
     return rho
 
@@ -175,29 +182,33 @@ def test_one_infimum_of_the_product_is_zero_for_alpha_below_one(claim):
     """alpha = 3/4: hats of width eta have the error 0 with the F and f of (25), whatever eta is,
     and C_1 falls like eta^(1/4)."""
     form, _ = representations()["(25)"]
-    z = numerics.exact.rationals(claim.rng("narrow").integers(0, 8, (2, TAU, 1))) / 7
-    x = jiang2024.representation.SHIFTED.encode(z)
+    z = exact.rationals(claim.rng("narrow").integers(0, 8, (2, TAU, 1))) / 7
+    x = representation.SHIFTED.encode(z)
     for k in (4, 12, 20):
         eta = flint.fmpq(1, 10**k)
-        target = jiang2024.model.Target(form.F, form.f, hat(eta))
+        target = model.Target(form.F, form.f, hat(eta))
         error = abs(target(x) - H(z)).max()
-        claim.equals(error, 0, f"largest |H_t − Ĥ_t|, η = 1e-{k}", equation="(8)")
-        bound = jiang2024.complexity.narrow(eta, TAU, "3/4")
+        claim.measured(f"largest |H_t − Ĥ_t|, η = 1e-{k}", error, equation="(8)").equals(0)
+        bound = complexity.narrow(eta, TAU, "3/4")
         found = C_1_of_hats(eta, flint.fmpq(3, 4))
-        spectrum = "theorem: complexity.py, (b); the spectrum of a hat, sampled along j"
         name = f"C_1, η = 1e-{k}"
-        claim.at_most(found, bound, name, equation="α = 3/4", source=spectrum)
-        claim.at_least(found, bound / 4, name, equation="α = 3/4", source=spectrum)
-    small = "theorem: log 2 (16/π)^(3/4) η^(1/4), and a little"
-    claim.at_most(bound, flint.fmpq(1, 10**4), name, equation="→ 0", source=small)
+        claim.measured(f"C_1, η = 1e-{k}", found, equation="α = 3/4").at_most(
+            theorem(bound, "complexity.py, (b); the spectrum of a hat, sampled along j")
+        )
+        claim.measured(f"C_1, η = 1e-{k}", found, equation="α = 3/4").at_least(
+            theorem(bound / 4, "complexity.py, (b); the spectrum of a hat, sampled along j")
+        )
+    claim.measured(name, bound, equation="→ 0").at_most(
+        theorem(flint.fmpq(1, 10**4), "log 2 (16/π)^(3/4) η^(1/4), and a little")
+    )
 
 
 def C_1_of_hats(eta, alpha):
     """The largest sigma_s s^alpha among j = 0, 1, 2, 4, ... up to the first zero of the spectrum,
     before which it decreases; s = tau (2 j + 1) is the last place of frequency j."""
-    found, j = numerics.logarithms.ball(Log(2)) * eta * flint.arb(TAU) ** flint.arb(alpha), 1
+    found, j = logarithms.ball(Log(2)) * eta * flint.arb(TAU) ** flint.arb(alpha), 1
     while j * eta < 1:
-        sigma = numerics.logarithms.ball(Log(2)) * eta * flint.arb(j * eta).sinc_pi() ** 2
+        sigma = logarithms.ball(Log(2)) * eta * flint.arb(j * eta).sinc_pi() ** 2
         found = found.max(sigma * flint.arb(TAU * (2 * j + 1)) ** flint.arb(alpha))
         j *= 2
     return found
@@ -207,5 +218,6 @@ def C_1_of_hats(eta, alpha):
 def test_control_a_slower_spectrum_has_no_constant(r, claim):
     """sigma_s = 1/s and alpha = 2: C_1 of the first r values is r, so it is infinite."""
     found = C_1([flint.fmpq(1, s) for s in range(1, r + 1)], 2)
-    grows = "theorem: σ_r r² = r"
-    claim.at_least(found, r, "C_1 of σ_s = 1/s, α = 2", equation="(12)", source=grows)
+    claim.measured("C_1 of σ_s = 1/s", found, equation="(12)", α=2).at_least(
+        theorem(r, "σ_r r² = r")
+    )

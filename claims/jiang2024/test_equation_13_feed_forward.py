@@ -22,7 +22,11 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, exactly, stderr, theorem
+from repro.jiang2024 import complexity as complexity_
+from repro.jiang2024 import model
+from repro.numerics import barron as barron_
+from repro.numerics import exact, rates, roundoff
 
 WAVES = [1, 2, 5]
 ERROR = "largest error found"
@@ -33,14 +37,17 @@ ERROR = "largest error found"
 def test_error_of_an_interpolated_wave_approaches_its_bound(i, claim):
     """w = 2i, 6i, 18i, ...: at a crest it is sqrt2 (1 - cos z), z = pi i / w, and C_FF / w^2 is
     sqrt2 z^2 / 2, so that the ratio lies between 1 - z^2/12 and 1."""
-    complexity = jiang2024.complexity
+    complexity = complexity_
     C_FF = complexity.INTERPOLATION.of_wave(i)
     for w in (2 * i * 3**k for k in range(6)):
         ratio = complexity.error_at_a_crest(i, w) * w**2 / C_FF
         z = flint.arb.pi() * i / w
-        name, taylor = f"error over C_FF/w², w = {w}", "theorem: z²/2 (1 − z²/12) ≤ 1 − cos z"
-        claim.at_most(ratio, 1, name, equation="(13), β = 2", source="theorem: h²/8 sup |f″|")
-        claim.at_least(ratio, 1 - z**2 / 12, name, equation="no smaller C_FF", source=taylor)
+        claim.measured("error over C_FF/w²", ratio, equation="(13), β = 2", w=w).at_most(
+            theorem(1, "h²/8 sup |f″|")
+        )
+        claim.measured("error over C_FF/w²", ratio, equation="no smaller C_FF", w=w).at_least(
+            theorem(1 - z**2 / 12, "z²/2 (1 − z²/12) ≤ 1 − cos z")
+        )
 
 
 @pytest.mark.certified
@@ -52,8 +59,9 @@ def test_a_parabola_has_exactly_the_error_of_the_bound(claim):
         values = [x * (1 - x) for x in nodes]
         lines = [(a + b) / 2 for a, b in itertools.pairwise(values)]
         errors = {x * (1 - x) - line for x, line in zip(middle, lines, strict=True)}
-        name = f"distinct errors in the middle of cells, w = {w}"
-        claim.equals(sorted(errors), [flint.fmpq(2, 8) / w**2], name, equation="C_FF = 2/8")
+        claim.measured(
+            "distinct errors in the middle of cells", sorted(errors), equation="C_FF = 2/8", w=w
+        ).equals([flint.fmpq(2, 8) / w**2])
 
 
 def measured(i, w):
@@ -63,7 +71,7 @@ def measured(i, w):
     def wave(x):
         return math.sqrt(2) * (2 * math.pi * i * x).sin()
 
-    layer = jiang2024.complexity.interpolant(wave(torch.arange(w + 1).double() / w)[None])
+    layer = complexity_.interpolant(wave(torch.arange(w + 1).double() / w)[None])
     x = torch.linspace(0, 1, 4 * 1458 + 1, dtype=torch.float64)[:, None]
     assert layer.W_1.shape == (w, 1)
     return (layer(x) - wave(x)).abs().max().item()
@@ -76,28 +84,35 @@ def test_relu_layers_have_the_error_of_the_bound(i, claim):
     errors = [measured(i, w) for w in ws]
     for w, error in zip(ws, errors, strict=True):
         bound, least = (
-            float(jiang2024.complexity.INTERPOLATION.of_wave(i)) / w**2,
-            float(jiang2024.complexity.error_at_a_crest(i, w)),
+            float(complexity_.INTERPOLATION.of_wave(i)) / w**2,
+            float(complexity_.error_at_a_crest(i, w)),
         )
         # A layer adds w products of at most |turns| ~ 4 sqrt2 (2 pi i)^2 / w: below 50 i^2 in all.
-        rounding = 200 * i**2 * w * numerics.roundoff.unit("float64")
-        name, proved = f"{ERROR}, w = {w}", "theorem: sup |f″|/8 w⁻²; and 200 i² w u for rounding"
-        claim.at_most(error, bound + rounding, name, equation="(13)", source=proved)
-        crest = "theorem: the error at a crest; the grid misses it by a relative 1e-3 at most"
-        claim.at_least(
-            error, 0.999 * least - rounding, name, equation="it is attained", source=crest
+        rounding = 200 * i**2 * w * roundoff.unit("float64")
+        claim.measured(ERROR, error, equation="(13)", w=w).at_most(
+            theorem(bound + rounding, "sup |f″|/8 w⁻²; and 200 i² w u for rounding")
         )
-    rate = numerics.rates.slope(ws, errors, floor=[200 * i**2 * w * 2.0**-53 for w in ws])
-    width, seen = (rate.high - rate.low) / 2, f"spread: interval of the slope, {len(ws)} widths"
-    claim.within(rate.slope, -2, width, "exponent of w", equation="β = 2", source=seen)
-    claim.at_most(width, 0.2, "half of the interval", equation="neither 1 nor 3", source=seen)
+        claim.measured(ERROR, error, equation="it is attained", w=w).at_least(
+            theorem(
+                0.999 * least - rounding,
+                "the error at a crest; the grid misses it by a relative 1e-3 at most",
+            )
+        )
+    rate = rates.slope(ws, errors, floor=[200 * i**2 * w * 2.0**-53 for w in ws])
+    width = (rate.high - rate.low) / 2
+    claim.measured("exponent of w", rate.slope, equation="β = 2").within(
+        -2, chosen(width, f"interval of the slope, {len(ws)} widths")
+    )
+    claim.measured("half of the interval", width, equation="neither 1 nor 3").at_most(
+        chosen(0.2, f"interval of the slope, {len(ws)} widths")
+    )
 
 
 @pytest.mark.construct
 def test_random_neurons_have_the_rate_one_half_in_the_supremum_norm(claim):
     """sqrt2 sin(2 pi x), linear between 64 knots, averages 64 neurons. m drawn ones err most
     at a knot, and on average within the bound of repro/numerics/barron.py."""
-    barron, cells = numerics.barron, 64
+    barron, cells = barron_, 64
     x = np.arange(cells + 1) / cells
     slopes = np.diff(math.sqrt(2) * np.sin(2 * math.pi * x)) * cells
     turns = np.diff(slopes, prepend=0.0)
@@ -108,8 +123,8 @@ def test_random_neurons_have_the_rate_one_half_in_the_supremum_norm(claim):
     measure = barron.Measure.of(atoms).rebalanced()
     f = np.cumsum(np.concatenate([[0], slopes / cells]))
     draws, rng = claim.at_scale(smoke=40, laptop=200, paper=1000), claim.rng("neurons")
-    a, b, c = (numerics.exact.to_float(part) for part in (measure.a, measure.b, measure.c))
-    p = numerics.exact.to_float(measure.probabilities)
+    a, b, c = (exact.to_float(part) for part in (measure.a, measure.b, measure.c))
+    p = exact.to_float(measure.probabilities)
     second = float((p * a**2 * ((b**2).sum(-1) + c**2)).sum())
     neurons = np.maximum(x[:, None] * b[:, 0] + c, 0) * a
     means, relative, ms = [], [], (16, 64, 256, 1024)
@@ -119,14 +134,18 @@ def test_random_neurons_have_the_rate_one_half_in_the_supremum_norm(claim):
         means.append(np.mean(errors))
         relative.append(np.std(errors, ddof=1) / np.mean(errors) / math.sqrt(draws))
         bound = barron.sampling_bound(second, 1, m, 1.0)
-        noise = "theorem: 4 sqrt(2/m) (E a²|w|²)^½ for the mean; and 3 standard errors of it"
         allowed = bound * (1 + 3 * relative[-1])
-        name = f"mean sup error, m = {m}"
-        claim.at_most(means[-1], allowed, name, equation="(13), β = 1/2", source=noise)
+        claim.measured("mean sup error", means[-1], equation="(13), β = 1/2", m=m).at_most(
+            theorem(allowed, "4 sqrt(2/m) (E a²|w|²)^½ for the mean; and 3 standard errors of it")
+        )
     exponent = math.log(means[-1] / means[0]) / math.log(ms[-1] / ms[0])
     error = 3 * math.hypot(relative[0], relative[-1]) / math.log(ms[-1] / ms[0])
-    noise = f"stderr: 3 standard errors of {draws} draws at both ends, and 0.03 for m = 16"
-    claim.within(exponent, -0.5, error + 0.03, "exponent of m", equation="β = 1/2", source=noise)
+    claim.measured("exponent of m", exponent, equation="β = 1/2").within(
+        -0.5,
+        stderr(
+            error + 0.03, f"3 standard errors of {draws} draws at both ends, and 0.03 for m = 16"
+        ),
+    )
 
 
 def test_reading_with_an_L2_norm_says_nothing_about_the_outer_function(claim):
@@ -137,20 +156,20 @@ def test_reading_with_an_L2_norm_says_nothing_about_the_outer_function(claim):
     def hat(z):
         return max(1 - abs(z - half) / eps, flint.fmpq(0))
 
-    x = numerics.exact.rationals([[0], [1]])
+    x = exact.rationals([[0], [1]])
 
     def nothing(u, v):
-        return numerics.exact.rationals(np.zeros((2, 2), dtype=int))
+        return exact.rationals(np.zeros((2, 2), dtype=int))
 
     def constant(x):
         return 0 * x + half
 
     def outer(z):
-        return numerics.exact.vector([hat(value) for value in z[..., 0]])
+        return exact.vector([hat(value) for value in z[..., 0]])
 
-    target = jiang2024.model.Target(outer, constant, nothing)
+    target = model.Target(outer, constant, nothing)
     square = 2 * flint.fmpq_poly([1, -2, 1]).integral()(1) * eps  # 2 eps int (1 - y)^2
-    claim.equals(square, 2 * eps / 3, "|F − F^|² in L2", equation="(13)")
+    claim.measured("|F − F^|² in L2", square, equation="(13)").equals(2 * eps / 3)
     claim.counterexample(
         "(37)-(39) for the norm of L2: an output is off by no more than |F − F^|",
         input={"rho": 0, "f": "1/2", "F": 0, "F^": "hat of width 2/300 at 1/2"},
@@ -174,26 +193,18 @@ def test_control_the_root_has_only_the_rate_one_half(claim):
         root = flint.fmpq(1, 2 * k)  # of h/4
         errors[k * k] = root - flint.fmpq(1, k) * (h / 4) / h
     for w in (4, 16, 64):
-        ratio, name = errors[4 * w] / errors[w], f"error at {4 * w} cells over {w}"
+        ratio = errors[4 * w] / errors[w]
         equation = "(13), β = 2, without f″"
-        claim.at_least(
-            ratio,
-            8 * flint.fmpq(1, 16),
-            name,
-            equation=equation,
-            source="exact: 1/2, where β = 2 has 1/16",
+        claim.measured(f"error at {4 * w} cells over {w}", ratio, equation=equation).at_least(
+            exactly(8 * flint.fmpq(1, 16), "1/2, where β = 2 has 1/16")
         )
 
 
 def test_control_half_the_neurons_do_not_reach_the_same_bound(claim):
     """w/3 cells for w in the bound: 9 times the error, and the bound is missed by more than 8."""
     w = 54
-    few = jiang2024.complexity.error_at_a_crest(1, w // 3)
-    bound = jiang2024.complexity.INTERPOLATION.of_wave(1) / w**2
-    claim.at_least(
-        few,
-        8 * bound,
-        "error of w/3 cells",
-        equation="(13), w/3 for w",
-        source="theorem: 9 (1 − z²/12), z = π/18",
+    few = complexity_.error_at_a_crest(1, w // 3)
+    bound = complexity_.INTERPOLATION.of_wave(1) / w**2
+    claim.measured("error of w/3 cells", few, equation="(13), w/3 for w").at_least(
+        theorem(8 * bound, "9 (1 − z²/12), z = π/18")
     )

@@ -25,7 +25,11 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import complexity as complexity_
+from repro.jiang2024 import couplings, model, rate
+from repro.jiang2024 import floors as floors_
+from repro.numerics import exact as exact_
 
 KS = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -35,7 +39,7 @@ KS = (1, 2, 4, 8, 16, 32, 64, 128)
 def test_closed_forms_and_exponents(scheme, claim):
     """sqrt2 pi^2 k(k+1)(2k+1)/6 and 2 sqrt2 pi k(k+1): between k and 2k the exponent is below 3, 2
     and comes within 1 % of it."""
-    complexity = jiang2024.complexity
+    complexity = complexity_
     pi, root = flint.arb.pi(), flint.arb(2).sqrt()
     by_hand, exponent = {
         "interpolation": (lambda k: root * pi**2 * k * (k + 1) * (2 * k + 1) / 6, 3),
@@ -44,38 +48,48 @@ def test_closed_forms_and_exponents(scheme, claim):
     instance = {"interpolation": complexity.INTERPOLATION, "Barron": complexity.BARRON}[scheme]
     for k in KS:
         found = complexity.C_2(instance, k)
-        claim.record(**{f"C_2 at k = {k}": found})
+        claim.record("C_2", found, k=k)
         off, tiny = abs(found / by_hand(k) - 1), flint.fmpq(1, 10**12)
-        balls = "theorem: sums of i and of i²; balls of 53 bits"
-        claim.at_most(off, tiny, f"relative distance, k = {k}", equation="(14)", source=balls)
+        claim.measured("relative distance", off, equation="(14)", k=k).at_most(
+            theorem(tiny, "sums of i and of i²; balls of 53 bits")
+        )
     last = (complexity.C_2(instance, 128) / complexity.C_2(instance, 64)).log() / flint.arb(2).log()
-    name, near = "exponent from k = 64 to 128", "theorem: k(k + 1)(2k + 1) and k(k + 1), doubled"
-    claim.at_most(last, exponent, name, equation="(14)", source=near)
-    claim.at_least(last, exponent - flint.fmpq(3, 100), name, equation="(14)", source=near)
+    claim.measured("exponent from k = 64 to 128", last, equation="(14)").at_most(
+        theorem(exponent, "k(k + 1)(2k + 1) and k(k + 1), doubled")
+    )
+    claim.measured("exponent from k = 64 to 128", last, equation="(14)").at_least(
+        theorem(exponent - flint.fmpq(3, 100), "k(k + 1)(2k + 1) and k(k + 1), doubled")
+    )
 
 
 @pytest.mark.certified
 def test_no_smaller_bill_pays_for_the_sines(claim):
     """With w = 54 i cells sine i has its error at a crest: w^2 times all of them, summed, is nearly
     what the sines contribute to C_2."""
-    complexity, k = jiang2024.complexity, 8
+    complexity, k = complexity_, 8
     needed = [complexity.error_at_a_crest(i, 54 * i) * (54 * i) ** 2 for i in range(1, k + 1)]
     total, bill = sum(needed, flint.arb(0)), complexity.C_2(complexity.INTERPOLATION, k) / 2
-    name, z = "sum of w² times the errors of 8 sines", flint.arb.pi() / 54
-    proved = "theorem: each error is at most C_FF / w², and (1 − z²/12) times it at a crest"
-    claim.at_most(total, bill, name, equation="(14)", source=proved)
-    claim.at_least(total, (1 - z**2 / 12) * bill, name, equation="(14)", source=proved)
+    z = flint.arb.pi() / 54
+    claim.measured("sum of w² times the errors of 8 sines", total, equation="(14)").at_most(
+        theorem(bill, "each error is at most C_FF / w², and (1 − z²/12) times it at a crest")
+    )
+    claim.measured("sum of w² times the errors of 8 sines", total, equation="(14)").at_least(
+        theorem(
+            (1 - z**2 / 12) * bill,
+            "each error is at most C_FF / w², and (1 − z²/12) times it at a crest",
+        )
+    )
 
 
 def largest_errors(k, w):
     """sup |phi_i - phi^_i| and sup |psi_i - psi^_i|, i <= k, of the ReLU layer in float64."""
     import torch
 
-    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers(2, k), "cos")
+    coupling = couplings.Coupling(couplings.powers(2, k), "cos")
     x = torch.linspace(0, 1, 8 * w + 1, dtype=torch.float64)[:, None]
-    kept = numerics.exact.vector([flint.fmpq(1)] * k)
-    exact = jiang2024.rate.truncated(coupling, kept, x)
-    layer = jiang2024.rate.interpolated(coupling, kept, w, x)
+    kept = exact_.vector([flint.fmpq(1)] * k)
+    exact = rate.truncated(coupling, kept, x)
+    layer = rate.interpolated(coupling, kept, w, x)
     return (layer.f(x) - exact.f(x)).abs().amax(0)[: 2 * k]
 
 
@@ -84,40 +98,44 @@ def test_one_layer_pays_the_bill_of_all_pairs(claim):
     """The 2k waves share w neurons: their errors sum to C_2 / w^2 at most, and to 0.9 of it."""
     k, w = 8, 512
     total = largest_errors(k, w).sum().item()
-    bill = float(jiang2024.complexity.C_2(jiang2024.complexity.INTERPOLATION, k)) / w**2
-    name, proved = (
-        "sum of the errors of 16 waves",
-        "theorem: (13) for each; rounding is below 1e-10",
+    bill = float(complexity_.C_2(complexity_.INTERPOLATION, k)) / w**2
+    claim.measured("sum of the errors of 16 waves", total, equation="(14)").at_most(
+        theorem(bill + 1e-10, "(13) for each; rounding is below 1e-10")
     )
-    claim.at_most(total, bill + 1e-10, name, equation="(14)", source=proved)
-    seen = "spread: a crest lies within a quarter of a cell of a middle; 0.98 seen"
-    claim.at_least(total, 0.9 * bill, name, equation="(14)", source=seen)
+    claim.measured("sum of the errors of 16 waves", total, equation="(14)").at_least(
+        chosen(0.9 * bill, "a crest lies within a quarter of a cell of a middle; 0.98 seen")
+    )
 
 
 @pytest.mark.certified
 def test_no_orthonormal_pairs_cost_less_than_k_cubed(claim):
     """Against sines, and against 1, sqrt2 cos(pi i x), i < k, a quarter of that: stretched over tau
     rooms by g / sqrt(tau), g' = 1 / tau, they cost tau^(-5/2) times what they do on one."""
-    complexity, scheme = jiang2024.complexity, jiang2024.complexity.INTERPOLATION
+    complexity, scheme = complexity_, complexity_.INTERPOLATION
     root, pi = flint.arb(2).sqrt(), flint.arb.pi()
     for k, tau in ((3, 1), (30, 1), (300, 1), (30, 2), (480, 16)):
         least, stretched = complexity.least_bill(k, tau), flint.arb(tau) ** flint.arb(2.5)
         halves = sum((2 * root * scheme.of_sine(pi * i) for i in range(k)), flint.arb(0))
-        proved, where = "theorem: complexity.py; both are orthonormal", f"k = {k}, τ = {tau}"
+        where = f"k = {k}, τ = {tau}"
         for name, bill in (("sines", complexity.C_2(scheme, k)), ("cosines", halves)):
             over = bill / stretched / least
-            claim.at_least(over, 1, f"C_2 of {name}, {where}", equation="(14)", source=proved)
-        near = "theorem: √2 π² k³/12 against π² k³/108, from below"
-        claim.at_most(over, 9 * root, f"C_2 of {name}, {where}", equation="(14)", source=near)
-        off, exact = abs(least * stretched / (pi**2 * k**3 / 108) - 1), "theorem: p = k/3τ; balls"
+            claim.measured(f"C_2 of {name}", over, equation="(14)", k=k, τ=tau).at_least(
+                theorem(1, "complexity.py; both are orthonormal")
+            )
+        claim.measured(f"C_2 of {name}", over, equation="(14)", k=k, τ=tau).at_most(
+            theorem(9 * root, "√2 π² k³/12 against π² k³/108, from below")
+        )
+        off = abs(least * stretched / (pi**2 * k**3 / 108) - 1)
         name, tiny = f"distance from π²k³/(108 τ^(5/2)), {where}", flint.fmpq(1, 10**12)
-        claim.at_most(off, tiny, name, equation="(14)", source=exact)
+        claim.measured(
+            "distance from π²k³/(108 τ^(5/2))", off, equation="(14)", k=k, τ=tau
+        ).at_most(theorem(tiny, "p = k/3τ; balls"))
 
 
 def rescaled(scale):
     """F(z) = scale z, f(x) = x(1 - x) / scale and rho = 0: always the same target."""
-    rationals = numerics.exact.rationals
-    return jiang2024.model.Target(
+    rationals = exact_.rationals
+    return model.Target(
         lambda z: z[..., 0] * scale,
         lambda x: x * (1 - x) / scale,
         lambda u, v: rationals([[0] * 3] * 3),
@@ -132,13 +150,13 @@ def C_FF(scale):
 
 @pytest.mark.exact
 def test_repaired_the_product_with_the_lipschitz_constant_survives_rescaling(claim):
-    x = numerics.exact.rationals(["1/3", "1/4", "1/2"])[:, None]
+    x = exact_.rationals(["1/3", "1/4", "1/2"])[:, None]
     for scale in (1, 7, 100):
         same = abs(rescaled(scale)(x) - rescaled(1)(x)).max()
-        claim.equals(same, 0, f"difference of the two targets, {scale}", equation="(8)")
-        K_F = rescaled(scale).F(numerics.exact.rationals([[1]]))[0]
+        claim.measured("difference of the two targets", same, equation="(8)", scale=scale).equals(0)
+        K_F = rescaled(scale).F(exact_.rationals([[1]]))[0]
         price = K_F * C_FF(scale)
-        claim.equals(price, C_FF(1), f"K_F C_FF(f), {scale}", equation="(14), repaired")
+        claim.measured("K_F C_FF(f)", price, equation="(14), repaired", scale=scale).equals(C_FF(1))
 
 
 def test_printed_infimum_does_not_take_f_into_account(claim):
@@ -163,7 +181,7 @@ def test_what_is_forgotten_is_not_small(claim):
     search finds has 1.04 times the floor, and the constant 1/4 has 8/7 of it. Midpoints of 16 cells
     to a half-wave, on which the proof of the floor holds as it stands."""
     N, cells = 8, 256
-    floors, y = jiang2024.floors, (np.arange(cells) + 0.5) / cells
+    floors, y = floors_, (np.arange(cells) + 0.5) / cells
     H = (1 - np.cos(2 * np.pi * N * y)) / 4
 
     def error(network):
@@ -173,15 +191,19 @@ def test_what_is_forgotten_is_not_small(claim):
     start = np.array([0.24, -0.3, 4 * N / 3, 9.4, -16.0 * N])  # a wave and a half at y = 0
     best = descent(error, start, steps, claim.rng("networks"))
     floor, constant = floors.affine_floor(N), error((0.25, 0, 0, 0, 0))
-    claim.record(floor=floor, best=best, constant=constant)
+    claim.record("floor", floor)
+    claim.record("best", best)
+    claim.record("constant", constant)
     paid = floors.affine_complexity(N, "1/100000")
-    tiny = "theorem: eps 2π²N²/8"
-    claim.at_most(paid, flint.fmpq(2, 1000), "C_FF(f)", equation="(14)", source=tiny)
-    proved = "theorem: floors.py, 3, on the grid: midpoints of a concave wave exceed its area"
-    name = "least mean error of affine networks"
-    claim.at_least(best, floor, name, equation="floors.py, 3", source=proved)
-    near = "spread: 1.044 seen for five seeds; 8/7 for a constant"
-    claim.at_most(best / floor, 1.06, f"{name}, over the floor", equation="nearly", source=near)
+    claim.measured("C_FF(f)", paid, equation="(14)").at_most(
+        theorem(flint.fmpq(2, 1000), "eps 2π²N²/8")
+    )
+    claim.measured("least mean error of affine networks", best, equation="floors.py, 3").at_least(
+        theorem(floor, "floors.py, 3, on the grid: midpoints of a concave wave exceed its area")
+    )
+    claim.measured(
+        "least mean error of affine networks, over the floor", best / floor, equation="nearly"
+    ).at_most(chosen(1.06, "1.044 seen for five seeds; 8/7 for a constant"))
 
 
 def descent(error, start, steps, rng):
@@ -200,11 +222,9 @@ def descent(error, start, steps, rng):
 def test_control_without_the_keys_the_bill_is_too_small(claim):
     """Only the phi_i counted: the errors of the 2k waves are nearly twice that."""
     k, w = 8, 512
-    half = float(jiang2024.complexity.C_2(jiang2024.complexity.INTERPOLATION, k)) / 2 / w**2
-    claim.at_least(
-        largest_errors(k, w).sum().item(),
-        1.8 * half,
+    half = float(complexity_.C_2(complexity_.INTERPOLATION, k)) / 2 / w**2
+    claim.measured(
         "sum of the errors of 16 waves",
+        largest_errors(k, w).sum().item(),
         equation="(14) without ψ_i",
-        source="spread: 1.96 seen, 2 for large w",
-    )
+    ).at_least(chosen(1.8 * half, "1.96 seen, 2 for large w"))

@@ -15,7 +15,9 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import exactly, theorem
+from repro.jiang2024 import complexity, couplings, encodings, model, representation
+from repro.numerics import exact, logarithms
 
 ROOT = flint.arb(2).sqrt()
 
@@ -25,47 +27,40 @@ def test_size_of_the_sines_is_two_root_two(claim):
     """C_0^2 = 8 in rationals: sup |phi_i|^2 = 2 at a quarter of the wave, K_F = |f| = 1."""
     at = {"sin": flint.fmpq(1, 4), "cos": flint.fmpq(0)}
     for key, crest in at.items():
-        coupling = jiang2024.couplings.Coupling(numerics.exact.vector([flint.fmpq(1)]), key)
-        height = coupling.keys(numerics.exact.rationals([[crest]]))[0, 0]
-        claim.equals((height**2).unique_fmpz(), 2, f"sup |ψ|², {key}", equation="(68)")
+        coupling = couplings.Coupling(exact.vector([flint.fmpq(1)]), key)
+        height = coupling.keys(exact.rationals([[crest]]))[0, 0]
+        claim.measured("sup |ψ|²", (height**2).unique_fmpz(), equation="(68)", key=key).equals(2)
         size = ((1 * 1 * 2 * height) ** 2).unique_fmpz()
-        claim.equals(size, 8, f"(K_F |f| (sup |ψ| + |φ|))², {key}", equation="(15)")
-    off = abs(jiang2024.complexity.C_0(1, 1, 2 * ROOT) ** 2 - 8)
-    claim.at_most(
-        off,
-        flint.fmpq(1, 10**12),
-        "distance of C_0² from 8",
-        equation="(15)",
-        source="theorem: balls of 53 bits",
+        claim.measured("(K_F |f| (sup |ψ| + |φ|))²", size, equation="(15)", key=key).equals(8)
+    off = abs(complexity.C_0(1, 1, 2 * ROOT) ** 2 - 8)
+    claim.measured("distance of C_0² from 8", off, equation="(15)").at_most(
+        theorem(flint.fmpq(1, 10**12), "balls of 53 bits")
     )
 
 
 @pytest.mark.exact
 def test_size_survives_rescaling_and_grows_with_the_target(claim):
     """K_F = K / eps and |f| = eps sup: all products are rational."""
-    C_0 = jiang2024.complexity.C_0
+    C_0 = complexity.C_0
     for K in (1, 3, 100):
         for eps in ("1/2", "1/1000"):
-            e = numerics.exact.rational(eps)
+            e = exact.rational(eps)
             found = C_0(K / e, e, 2).unique_fmpz()
-            claim.equals(found, 2 * K, f"C_0, K = {K}, eps = {eps}", equation="(15)")
-    claim.equals(
-        C_0(flint.fmpq(1, 100), 1, 2).unique_fmpz(), 1, "C_0 of a small H", equation="(15)"
-    )
+            claim.measured("C_0", found, equation="(15)", K=K, eps=eps).equals(2 * K)
+    claim.measured(
+        "C_0 of a small H", C_0(flint.fmpq(1, 100), 1, 2).unique_fmpz(), equation="(15)"
+    ).equals(1)
 
 
 def blocks(K, a, b, kept):
     """tau = 2, encoded: rho = log a on I_1 x I_1 and log b on I_2 x I_2, else 0; f = 1 on I_2, else
     0; F(z) = K z. The outputs, in rationals; `kept` says which of the two terms are there."""
-    logs = [
-        numerics.logarithms.Log(value if keep else 1)
-        for value, keep in zip((a, b), kept, strict=True)
-    ]
-    one = numerics.logarithms.Log(1)
-    rho = jiang2024.representation.by_rooms(np.array([[logs[0], one], [one, logs[1]]]))
-    f = numerics.exact.rationals([[0], [1]])
-    x = jiang2024.encodings.shifted(numerics.exact.rationals([["1/2"], ["1/2"]]))
-    return jiang2024.model.Target(lambda z: K * z[..., 0], lambda x: f, rho)(x)
+    logs = [logarithms.Log(value if keep else 1) for value, keep in zip((a, b), kept, strict=True)]
+    one = logarithms.Log(1)
+    rho = representation.by_rooms(np.array([[logs[0], one], [one, logs[1]]]))
+    f = exact.rationals([[0], [1]])
+    x = encodings.shifted(exact.rationals([["1/2"], ["1/2"]]))
+    return model.Target(lambda z: K * z[..., 0], lambda x: f, rho)(x)
 
 
 def test_printed_infimum_never_exceeds_one(claim):
@@ -74,16 +69,17 @@ def test_printed_infimum_never_exceeds_one(claim):
     K, b = 100, flint.fmpq(33, 32)
     whole, cut = (blocks(K, b**2, b, kept) for kept in ((True, True), (True, False)))
     error = sum(abs(whole - cut))
-    claim.equals(error, flint.fmpq(K, 130), "summed error of the truncation", equation="(17), left")
+    claim.measured("summed error of the truncation", error, equation="(17), left").equals(
+        flint.fmpq(K, 130)
+    )
     C_1 = 2 * flint.arb(b).log()
     literal, meant = (
-        4 * size(K, 1, 2) * C_1
-        for size in (jiang2024.complexity.C_0_as_printed, jiang2024.complexity.C_0)
+        4 * size(K, 1, 2) * C_1 for size in (complexity.C_0_as_printed, complexity.C_0)
     )
     claim.counterexample(
         "C_0 is at least K_F |f| (sup |ψ| + |φ|)",
         input={"tau": 2, "K_F": K, "sup |f|": 1, "phi_1 = psi_1": "1 on I_1", "sup": 1},
-        measured=jiang2024.complexity.C_0_as_printed(K, 1, 2),
+        measured=complexity.C_0_as_printed(K, 1, 2),
         expected=2 * K,
         relation=">=",
         equation="(15)",
@@ -101,8 +97,9 @@ def test_printed_infimum_never_exceeds_one(claim):
         "from math import log\n"
         "print(Fraction(100, 130), 'is not <=', 4 * 1 * 2 * log(33 / 32))\n",
     )
-    source = "theorem: (17) with the maximum, 1600 log(33/32)"
-    claim.at_most(error, meant, "the same error", equation="(15), repaired", source=source)
+    claim.measured("the same error", error, equation="(15), repaired").at_most(
+        theorem(meant, "(17) with the maximum, 1600 log(33/32)")
+    )
 
 
 def test_control_without_the_one_the_outer_network_is_not_paid_for(claim):
@@ -110,14 +107,10 @@ def test_control_without_the_one_the_outer_network_is_not_paid_for(claim):
     product 2/100 is 0.08."""
     right = blocks(flint.fmpq(1, 100), 2, 3, (True, True))
     error = sum(abs((right + 1) - right))
-    bare, meant = 4 * flint.fmpq(2, 100), 4 * jiang2024.complexity.C_0(flint.fmpq(1, 100), 1, 2)
-    claim.at_most(
-        error, meant, "summed error of F^ = F + 1", equation="(15)", source="theorem: 4 · 1 · 1"
+    bare, meant = 4 * flint.fmpq(2, 100), 4 * complexity.C_0(flint.fmpq(1, 100), 1, 2)
+    claim.measured("summed error of F^ = F + 1", error, equation="(15)").at_most(
+        theorem(meant, "4 · 1 · 1")
     )
-    claim.at_least(
-        error,
-        20 * bare,
-        "summed error of F^ = F + 1",
-        equation="(15) without the 1",
-        source="exact: 2 against 2/25",
+    claim.measured("summed error of F^ = F + 1", error, equation="(15) without the 1").at_least(
+        exactly(20 * bare, "2 against 2/25")
     )

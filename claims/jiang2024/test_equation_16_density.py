@@ -27,7 +27,9 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import representation
+from repro.numerics import superposition
 
 TAU = 2
 ROOTS = [flint.fmpq(j, 16) for j in range(17)]  # so that the square root of z is rational
@@ -60,15 +62,17 @@ def test_the_polynomials_have_the_lipschitz_constant_k_over_2(claim):
     x = flint.fmpq_poly([0, 1])
     for k in range(1, 6):
         p = square_root(k, x)
-        claim.equals(p.derivative()(flint.fmpq(0)), flint.fmpq(k, 2), f"p_{k}'(0)", equation="k/2")
+        claim.measured(f"p_{k}'(0)", p.derivative()(flint.fmpq(0)), equation="k/2").equals(
+            flint.fmpq(k, 2)
+        )
         values = [p(flint.fmpq(j, 64)) for j in range(65)]
         outside = sum(not 0 <= value <= 1 for value in values)
-        claim.equals(outside, 0, f"values of p_{k} outside [0, 1]", equation="0 ≤ p_k ≤ 1")
+        claim.measured(f"values of p_{k} outside [0, 1]", outside, equation="0 ≤ p_k ≤ 1").equals(0)
 
 
 @pytest.mark.construct
 def test_error_and_complexity_along_a_dense_sequence(claim):
-    forms, z = jiang2024.representation, places()
+    forms, z = representation, places()
     x = forms.SHIFTED.encode(z)
     stated = np.array(
         [
@@ -80,11 +84,11 @@ def test_error_and_complexity_along_a_dense_sequence(claim):
     for k in claim.at_scale(smoke=(1, 2, 4, 8), laptop=(1, 2, 4, 8, 10), paper=(1, 2, 4, 8, 10)):
         form = forms.Representation(target(k), forms.doubled_diagonal(TAU))
         found = form.target()(x)
-        claim.equals(abs(found - target(k)(z)).max(), 0, f"|Ĥ − H^({k})|", equation="(8)")
+        claim.measured(f"|Ĥ − H^({k})|", abs(found - target(k)(z)).max(), equation="(8)").equals(0)
         error = abs(found - stated).max()
         theorem = "theorem: sqrt x - p_k <= 2 sqrt x / (2 + k sqrt x) <= 2/k"
-        claim.at_most(
-            error, flint.fmpq(2, k), f"largest error, k = {k}", equation="dense", source=theorem
+        claim.measured("largest error", error, equation="dense", k=k).at_most(
+            theorem(flint.fmpq(2, k), "sqrt x - p_k <= 2 sqrt x / (2 + k sqrt x) <= 2/k")
         )
         bound = form.lipschitz_bound(sup=2, lipschitz=flint.fmpq(k, 2) + 1)
         u = form.target().averages(x).reshape(-1, form.n)
@@ -95,18 +99,14 @@ def test_error_and_complexity_along_a_dense_sequence(claim):
             for i, j in pairs
             if any(u[i] != u[j])
         )
-        why = "theorem: tau (sup|H| / delta + Lip H) / (b min w)"
-        claim.at_most(steepest, bound, f"quotients of F, k = {k}", equation="K_F", source=why)
-        claim.table(f"k = {k}", "largest error", paper="—", ours=f"{float(error):.3f}")
-        claim.table(f"k = {k}", "K_F at most", paper="—", ours=str(bound))
+        claim.measured("quotients of F", steepest, equation="K_F", k=k).at_most(
+            theorem(bound, "tau (sup|H| / delta + Lip H) / (b min w)")
+        )
+        claim.cell(f"k = {k}", "largest error", paper="—", ours=f"{float(error):.3f}")
+        claim.cell(f"k = {k}", "K_F at most", paper="—", ours=str(bound))
         if before is not None:
-            falls = "spread: by more than a tenth for each k tried"
-            claim.at_most(
-                error,
-                before * flint.fmpq(9, 10),
-                f"largest error, k = {k}",
-                equation="→ 0",
-                source=falls,
+            claim.measured("largest error", error, equation="→ 0", k=k).at_most(
+                chosen(before * flint.fmpq(9, 10), "by more than a tenth for each k tried")
             )
         before = error
 
@@ -116,7 +116,7 @@ def test_reading_compactness_does_not_bound_complexities(claim):
     k = 20
     x = flint.fmpq(1, 4**k)
     root = flint.fmpq(1, 2**k)
-    claim.equals(root * root, x, "the root", equation="sqrt")
+    claim.measured("the root", root * root, equation="sqrt").equals(x)
     claim.counterexample(
         "components on a compact set have finite complexity: K_F of g = sqrt is at most 10^6",
         input={"g": "sqrt", "between": ["0", f"4^-{k}"]},
@@ -129,26 +129,22 @@ def test_reading_compactness_does_not_bound_complexities(claim):
         "x, root = Fraction(1, 4**20), Fraction(1, 2**20)\n"
         "print('quotient of sqrt at 0:', root / x, ' and without end: 2^k at 4^-k')\n",
     )
-    psi = numerics.superposition.psi
+    psi = superposition.psi
     slopes = [max((psi(r, N + 1) - psi(r, N)) * 6**r for N in range(6**r)) for r in (1, 2, 3, 4)]
-    claim.record(**{"steepest quotient of psi, digits 1 to 4": [float(s) for s in slopes]})
+    claim.record("steepest quotient of psi, digits 1 to 4", [float(s) for s in slopes])
     for before, after in itertools.pairwise(slopes):
-        three = "spread: 8/3, 3.00, 3.00 seen; half of a jump, on a sixth of a cell"
-        claim.at_least(
-            after / before,
-            Fraction(5, 2),
-            "growth per digit",
-            equation="Sprecher's ψ",
-            source=three,
+        claim.measured("growth per digit", after / before, equation="Sprecher's ψ").at_least(
+            chosen(Fraction(5, 2), "8/3, 3.00, 3.00 seen; half of a jump, on a sixth of a cell")
         )
 
 
 def test_control_the_square_root_itself_has_no_lipschitz_F(claim):
     """f and rho of width tau d: u_1 moves by 2 b z/(tau + 1), the target by sqrt z."""
-    forms, k = jiang2024.representation, 20
+    forms, k = representation, 20
     z = np.array([[[flint.fmpq(0)], [flint.fmpq(0)]], [[flint.fmpq(1, 4**k)], [flint.fmpq(0)]]])
     form = forms.Representation(target(1), forms.doubled_diagonal(TAU))
     u = form.target().averages(forms.SHIFTED.encode(z))[:, 0]
     quotient = flint.fmpq(1, 2**k) / abs(u[0] - u[1]).max()
-    steep = "theorem: sqrt z / (2 b z / 3) with z = 4^-20; the polynomials have 4.5 k at most"
-    claim.at_least(quotient, 10**6, "quotient of any F", equation="H = sqrt", source=steep)
+    claim.measured("quotient of any F", quotient, equation="H = sqrt").at_least(
+        theorem(10**6, "sqrt z / (2 b z / 3) with z = 4^-20; the polynomials have 4.5 k at most")
+    )

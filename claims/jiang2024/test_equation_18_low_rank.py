@@ -18,7 +18,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import model as model_
+from repro.jiang2024 import selection
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
 
 integers = st.integers(-3, 3)
 
@@ -43,7 +47,7 @@ def powers(x, width):
 
 
 def polynomials(table):
-    coefficients = numerics.exact.rationals(table)
+    coefficients = exact_.rationals(table)
     return lambda x: powers(x, coefficients.shape[1]) @ coefficients.T
 
 
@@ -52,9 +56,9 @@ def value(coefficients, x):
 
 
 def built(phi, psi, f, x):
-    x = numerics.exact.rationals(x)[:, None]
+    x = exact_.rationals(x)[:, None]
     bases, values = (polynomials(phi), polynomials(psi)), polynomials(f)
-    return jiang2024.selection.transformer(*bases, values, lambda z: z[..., 0], x), x
+    return selection.transformer(*bases, values, lambda z: z[..., 0], x), x
 
 
 @pytest.mark.exact
@@ -71,21 +75,20 @@ def test_the_scores_are_the_sum_of_products(claim):
         return int((scores != np.array(stated)).sum() + (values != np.array(carried)).sum())
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "wrong scores and values"
-    claim.for_all(cases, wrong, name, equation="(18)", examples=examples)
+    claim.for_all("wrong scores and values", cases, wrong, equation="(18)", examples=examples)
 
 
 @pytest.mark.exact
 def test_no_weight_is_wasted(claim):
     """Every coordinate of f^ is selected once: n = 2 m_h + m_v, as Theorem 4.1 has it."""
     for m_h, n_values in [(1, 1), (3, 2), (8, 5)]:
-        rows = jiang2024.selection.rows(m_h, n_values)
+        rows = selection.rows(m_h, n_values)
         shapes = [W.shape for W in rows]
         n = 2 * m_h + n_values
         printed = [(m_h, n), (m_h, n), (n_values, n)]
-        claim.equals(shapes, printed, f"shapes, m_h = {m_h}", equation="(5), Theorem 4.1")
+        claim.measured("shapes", shapes, equation="(5), Theorem 4.1", m_h=m_h).equals(printed)
         used = np.concatenate(rows).sum(0).tolist()
-        claim.equals(used, [1] * n, f"times selected, m_h = {m_h}", equation="(18)")
+        claim.measured("times selected", used, equation="(18)", m_h=m_h).equals([1] * n)
 
 
 def rank(matrix):
@@ -98,26 +101,25 @@ def test_scores_have_rank_at_most_m_h_whatever_the_weights(m_h, claim):
     """12 tokens, random W_Q and W_K, f^ of 8 monomials: the rank by rational elimination."""
     rng, n, ranks = claim.rng("weights"), 8, []
     for _ in range(claim.at_scale(smoke=5, laptop=25, paper=200)):
-        W_Q, W_K = (numerics.exact.rationals(rng.integers(-4, 5, (m_h, n))) for _ in range(2))
-        network = jiang2024.model.Transformer(
-            lambda x: powers(x, n), W_Q, W_K, W_Q, lambda z: z[..., 0]
-        )
-        x = numerics.exact.rationals(np.arange(12))[:, None] / 6
+        W_Q, W_K = (exact_.rationals(rng.integers(-4, 5, (m_h, n))) for _ in range(2))
+        network = model_.Transformer(lambda x: powers(x, n), W_Q, W_K, W_Q, lambda z: z[..., 0])
+        x = exact_.rationals(np.arange(12))[:, None] / 6
         ranks.append(rank(network.target().logits(x)))
-    source = "theorem: a product of (12, m_h) and (m_h, 12)"
-    claim.at_most(max(ranks), m_h, "largest rank", equation="(18)", source=source)
-    claim.equals(max(ranks), m_h, "largest rank, attained", equation="(18)")
+    claim.measured("largest rank", max(ranks), equation="(18)").at_most(
+        theorem(m_h, "a product of (12, m_h) and (m_h, 12)")
+    )
+    claim.measured("largest rank, attained", max(ranks), equation="(18)").equals(m_h)
 
 
 @pytest.mark.construct
 def test_the_transformer_is_the_target_with_this_coupling(claim):
     """e^rho = 2^(u v) 3^(u^2 v): two terms with logarithms, F a square; sums written out."""
-    Log, exact = numerics.logarithms.Log, numerics.exact.rationals
+    Log, exact = logarithms.Log, exact_.rationals
 
     def wrong(x):
         tokens = exact(x)[:, None]
         logs = np.array([Log(2), Log(3)], dtype=object)
-        network = jiang2024.selection.transformer(
+        network = selection.transformer(
             lambda u: np.concatenate([u, u**2], axis=-1),
             lambda v: v * logs,
             lambda v: v / 5,
@@ -133,18 +135,20 @@ def test_the_transformer_is_the_target_with_this_coupling(claim):
 
     tokens = st.lists(st.integers(0, 5), min_size=1, max_size=5)
     examples = claim.at_scale(smoke=15, laptop=100, paper=2000)
-    claim.for_all(tokens, wrong, "wrong outputs", equation="(5), (8)", examples=examples)
+    claim.for_all("wrong outputs", tokens, wrong, equation="(5), (8)", examples=examples)
 
 
 def test_printed_key_rows_take_a_value_for_a_basis_function(claim):
     """m_h = 1, f^ = (phi, psi, f) = (1, 5, 0): the printed key row is e_3, the score 0, not 5."""
-    exact = numerics.exact.rationals
-    W_Q, W_K, W_V = (exact(W) for W in jiang2024.selection.rows(1, 1))
+    exact = exact_.rationals
+    W_Q, W_K, W_V = (exact(W) for W in selection.rows(1, 1))
     printed = np.roll(W_K, 1, axis=1)
-    claim.equals(list(printed[0]), [0, 0, 1], "printed row", equation="e_{k+m_h+1}, k = m_h = 1")
+    claim.measured("printed row", list(printed[0]), equation="e_{k+m_h+1}, k = m_h = 1").equals(
+        [0, 0, 1]
+    )
 
     def score(keys):
-        model = jiang2024.model.Transformer(
+        model = model_.Transformer(
             lambda x: exact([[1, 5, 0]]), W_Q, keys, W_V, lambda z: z[..., 0]
         )
         return model.target().logits(exact([[0]]))[0, 0]
@@ -160,7 +164,7 @@ def test_printed_key_rows_take_a_value_for_a_basis_function(claim):
         "key = carried[1 + 1 + 1 - 1]    # e_(k + m_h + 1), counted from 1, for k = 1\n"
         "print(carried[0] * key, 'should be', phi * psi)\n",
     )
-    claim.equals(score(W_K), 5, "score with e_{k+m_h}", equation="(18), repaired")
+    claim.measured("score with e_{k+m_h}", score(W_K), equation="(18), repaired").equals(5)
 
 
 @pytest.mark.parametrize("r", [2, 3, 5], ids="r={}".format)
@@ -168,12 +172,13 @@ def test_control_one_row_less_misses_the_last_singular_value(r, claim):
     """On r points the coupling is the identity matrix, of singular values 1, ..., 1. Every matrix
     of rank r - 1 is at least 1 away in the Frobenius norm (Eckart and Young); the cut one is 1."""
     table = np.eye(r, dtype=int).tolist()  # phi_k = psi_k = 1 at point k, 0 at the others
-    points = numerics.exact.rationals(np.eye(r, dtype=int))
-    cut = jiang2024.selection.transformer(
+    points = exact_.rationals(np.eye(r, dtype=int))
+    cut = selection.transformer(
         lambda x: x[:, : r - 1], lambda x: x[:, : r - 1], lambda x: x, lambda z: z[..., 0], points
     )
     scores = cut.target().logits(points)
-    claim.equals(rank(scores), r - 1, "rank with m_h = r − 1", equation="(18)")
-    off = ((scores - numerics.exact.rationals(table)) ** 2).sum()
-    source = "theorem: Eckart and Young, the last singular value is 1"
-    claim.at_least(off, 1, "squared Frobenius error", equation="m_h = r − 1", source=source)
+    claim.measured("rank with m_h = r − 1", rank(scores), equation="(18)").equals(r - 1)
+    off = ((scores - exact_.rationals(table)) ** 2).sum()
+    claim.measured("squared Frobenius error", off, equation="m_h = r − 1").at_least(
+        theorem(1, "Eckart and Young, the last singular value is 1")
+    )

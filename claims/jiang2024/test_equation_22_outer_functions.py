@@ -19,7 +19,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics
+from repro.bounds import exactly
+from repro.numerics import superposition
 
 PAIRS = list(itertools.product(range(7), repeat=2))
 values = st.lists(
@@ -30,9 +31,9 @@ values = st.lists(
 
 
 @functools.cache
-def inner_sums(lam=numerics.superposition.LAMBDA):
+def inner_sums(lam=superposition.LAMBDA):
     """psi(x_1) + lam psi(x_2) at all pairs."""
-    psi = numerics.superposition.psi
+    psi = superposition.psi
     return [psi(1, a) + lam * psi(1, b) for a, b in PAIRS]
 
 
@@ -48,12 +49,14 @@ def outer(f):
 
 @pytest.mark.exact
 def test_repaired_every_target_has_its_own_outer_function(claim):
-    claim.equals(len(set(inner_sums())), 49, "different inner sums", equation="ψ, before f")
+    claim.measured("different inner sums", len(set(inner_sums())), equation="ψ, before f").equals(
+        49
+    )
     examples = claim.at_scale(smoke=10, laptop=30, paper=300)
     claim.for_all(
+        "values missed, of 49",
         values,
         lambda f: left(f, outer(f)),
-        "values missed, of 49",
         equation="(22), g_q after f",
         examples=examples,
     )
@@ -75,21 +78,15 @@ def test_printed_one_set_of_outer_functions_for_all_targets(claim):
 def test_control_the_outer_function_of_another_target_misses(claim):
     """f_1 = x_1 and f_2 = x_2, in sixths: they agree at seven pairs only."""
     first, second = ([Fraction(pair[k], 6) for pair in PAIRS] for k in (0, 1))
-    claim.at_least(
-        left(second, outer(first)),
-        42,
+    claim.measured(
         "values of f_2 missed by the g of f_1",
+        left(second, outer(first)),
         equation="(22), g_q before f",
-        source="exact: 49 pairs, 7 of them on the diagonal",
-    )
+    ).at_least(exactly(42, "49 pairs, 7 of them on the diagonal"))
 
 
 def test_control_with_equal_weights_no_outer_function_serves(claim):
     """lam = 1: (a, b) and (b, a) have one sum, so that f = x_1 has two values there."""
-    claim.at_least(
-        49 - len(set(inner_sums(Fraction(1)))),
-        21,
-        "inner sums that are there twice",
-        equation="λ = 1",
-        source="exact: 21 pairs below the diagonal",
-    )
+    claim.measured(
+        "inner sums that are there twice", 49 - len(set(inner_sums(Fraction(1)))), equation="λ = 1"
+    ).at_least(exactly(21, "21 pairs below the diagonal"))

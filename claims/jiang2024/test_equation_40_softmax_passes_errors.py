@@ -22,7 +22,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import model
+from repro.jiang2024 import softmax as softmax_
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
 
 arb = flint.arb
 positive = st.integers(1, 60).map(lambda k: Fraction(k, 6))
@@ -59,8 +63,7 @@ def test_what_stands_between_40_and_42_in_rationals(claim):
         return (not chain) + ((2 + total) ** 2 > R * (2 - total) ** 2)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=10000)
-    name = "inequalities that fail"
-    claim.for_all(cases, broken, name, equation="(40), (41)", examples=examples)
+    claim.for_all("inequalities that fail", cases, broken, equation="(40), (41)", examples=examples)
 
 
 @pytest.mark.certified
@@ -68,14 +71,19 @@ def test_the_repaired_inequality_in_balls(claim):
     def undecided_or_false(case):
         left, top, ratios, off = sides(case)
         with flint.ctx.workprec(200):
-            ball = numerics.logarithms.ball
+            ball = logarithms.ball
             logits = sum((abs(ball(r).log()) for r in ratios), arb(0))
             bound = ball(top) * logits / 2 + ball(max(off))
             return int(not (ball(left) <= bound or ball(left) - bound < arb("1e-40")))
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=10000)
-    name = "cases above the bound by more than 1e-40"
-    claim.for_all(cases, undecided_or_false, name, equation="(42), repaired", examples=examples)
+    claim.for_all(
+        "cases above the bound by more than 1e-40",
+        cases,
+        undecided_or_false,
+        equation="(42), repaired",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
@@ -87,7 +95,7 @@ def test_a_constant_error_of_f_is_not_multiplied(claim):
         return sides(moved)[0] - Fraction(1, 7)
 
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all(cases, wrong, "move less 1/7", equation="(43)", examples=examples)
+    claim.for_all("move less 1/7", cases, wrong, equation="(43)", examples=examples)
 
 
 # rho = (0, 0) and rho^ = (0, log 3): the weights are (1/2, 1/2) and (1/4, 3/4)
@@ -100,8 +108,8 @@ SNIPPET = (
 
 
 def test_printed_a_weight_moves_when_another_logit_does(claim):
-    Log, softmax = numerics.logarithms.Log, jiang2024.model.softmax
-    exact = numerics.exact.rationals
+    Log, softmax = logarithms.Log, model.softmax
+    exact = exact_.rationals
     weights, moved = (softmax(np.array([Log(1), Log(r)], dtype=object)) for r in (1, 3))
     claim.counterexample(
         "|σ(ρ) − σ(ρ̂)| <= |ρ − ρ̂|, term by term",
@@ -123,9 +131,11 @@ def test_printed_a_weight_moves_when_another_logit_does(claim):
         snippet=SNIPPET,
     )
     with flint.ctx.workprec(100):
-        allowed, source = arb(3).log() / 2, "theorem: sup|f| = 1, half of log 3"
+        allowed = arb(3).log() / 2
         left = abs(((weights - moved) * f).sum())
-        claim.at_most(arb(left), allowed, "the same move", equation="(42), repaired", source=source)
+        claim.measured("the same move", arb(left), equation="(42), repaired").at_most(
+            theorem(allowed, "sup|f| = 1, half of log 3")
+        )
 
 
 @pytest.mark.certified
@@ -133,24 +143,28 @@ def test_one_half_cannot_be_lowered(claim):
     """One logit off by eps moves the average of -1 and 1 by 2 tanh(eps / 4)."""
     with flint.ctx.workprec(200):
         found = needed(arb("1e-4"))
-        source = "theorem: 2 tanh(ε/4) / ε, which tends to 1/2"
         least = arb("0.5") * (1 - arb("1e-8"))
-        claim.at_least(found, least, "constant needed", equation="(42), repaired", source=source)
-        claim.at_most(found, arb("0.5"), "constant needed", equation="(42)", source=source)
+        claim.measured("constant needed", found, equation="(42), repaired").at_least(
+            theorem(least, "2 tanh(ε/4) / ε, which tends to 1/2")
+        )
+        claim.measured("constant needed", found, equation="(42)").at_most(
+            theorem(arb("0.5"), "2 tanh(ε/4) / ε, which tends to 1/2")
+        )
 
 
 def needed(eps):
     """|h - h^| / (sup|f| sum |delta|) for values -1, 1 and logits (eps/2, 0) -> (eps/2, eps)."""
     logits, delta = np.array([eps / 2, arb(0)]), np.array([arb(0), eps])
     values = np.array([[arb(-1)], [arb(1)]])
-    return jiang2024.softmax.moved(logits, delta, values)[0] / eps
+    return softmax_.moved(logits, delta, values)[0] / eps
 
 
 def test_control_one_half_lowered_by_a_hundredth(claim):
     with flint.ctx.workprec(200):
-        source = "theorem: 2 tanh(ε/4) / ε at ε = 1/10"
         found = needed(arb("0.1"))
-        claim.at_least(found, arb("0.495"), "constant needed", equation="(42)", source=source)
+        claim.measured("constant needed", found, equation="(42)").at_least(
+            theorem(arb("0.495"), "2 tanh(ε/4) / ε at ε = 1/10")
+        )
 
 
 def test_control_weights_that_are_not_normalised(claim):
@@ -162,5 +176,7 @@ def test_control_weights_that_are_not_normalised(claim):
 
     moved = summed(e_hat) - summed(e)
     with flint.ctx.workprec(100):
-        least, source = 3 * arb(3).log() / 2, "theorem: 3 times what (42), repaired, allows"
-        claim.at_least(arb(moved), least, "move", equation="e^ρ for σ", source=source)
+        least = 3 * arb(3).log() / 2
+        claim.measured("move", arb(moved), equation="e^ρ for σ").at_least(
+            theorem(least, "3 times what (42), repaired, allows")
+        )

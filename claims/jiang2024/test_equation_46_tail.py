@@ -26,7 +26,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import exactly, stderr, theorem
+from repro.jiang2024 import couplings, rate
+from repro.numerics import exact
 
 SUM = "expected squared error, summed over all pairs"
 both = pytest.mark.parametrize("key", ["sin", "cos"])
@@ -77,13 +79,19 @@ def test_closed_form_for_any_coefficients(key, claim):
 
     def difference(case):
         d, tau = case
-        sigma = numerics.exact.rationals(d)
-        closed = jiang2024.rate.row_error(sigma, sigma[:0], tau, key)
-        return numerics.exact.rational(left_side(d, key, tau)) - tau * closed
+        sigma = exact.rationals(d)
+        closed = rate.row_error(sigma, sigma[:0], tau, key)
+        return exact.rational(left_side(d, key, tau)) - tau * closed
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=2000)
-    name = f"left side of (46) minus its closed form, {key}"
-    claim.for_all(cases, difference, name, equation="(46), repaired", examples=examples)
+    claim.for_all(
+        "left side of (46) minus its closed form",
+        cases,
+        difference,
+        equation="(46), repaired",
+        examples=examples,
+        key=key,
+    )
 
 
 @both
@@ -92,31 +100,22 @@ def test_closed_form_for_the_tails_of_powers(key, claim):
     """alpha = 3/2, m_h = 2, R = 7, in balls: sums over more than 4R equispaced points are the
     integrals of these trigonometric polynomials, on the diagonal too."""
     R, m, tau, n = 7, 2, 5, 29
-    sigma = jiang2024.couplings.powers("3/2", R)
+    sigma = couplings.powers("3/2", R)
     tail = np.concatenate([0 * sigma[:m], sigma[m:]])
-    coupling = jiang2024.couplings.Coupling(tail, key)
-    x = numerics.exact.rationals([flint.fmpq(j, n) for j in range(n)])[:, None]
+    coupling = couplings.Coupling(tail, key)
+    x = exact.rationals([flint.fmpq(j, n) for j in range(n)])[:, None]
     delta = coupling.rho(x, x)
     pairs, diagonal = (delta * delta).sum() / n**2, (delta.diagonal() ** 2).sum() / n
     left = tau * (tau - 1) * pairs + tau * diagonal
-    closed = tau * jiang2024.rate.row_error(sigma, sigma[:m], tau, key)
-    source = "theorem: aliasing begins at 4R + 1 > 28; balls"
-    claim.at_most(
-        abs(left - closed),
-        flint.fmpq(1, 10**12),
-        f"distance from the closed form, {key}",
-        equation="(46), repaired",
-        source=source,
-    )
-    S, T = (part[m] for part in jiang2024.couplings.tails(sigma))
+    closed = tau * rate.row_error(sigma, sigma[:m], tau, key)
+    claim.measured(
+        "distance from the closed form", abs(left - closed), equation="(46), repaired", key=key
+    ).at_most(theorem(flint.fmpq(1, 10**12), "aliasing begins at 4R + 1 > 28; balls"))
+    S, T = (part[m] for part in couplings.tails(sigma))
     by_hand = tau * ((tau - flint.fmpq(1, 2)) * T + (S**2 if key == "sin" else 0))
-    claim.at_most(
-        abs(left - by_hand),
-        flint.fmpq(1, 10**12),
-        f"distance from c T + S², {key}",
-        equation="(46), repaired",
-        source=source,
-    )
+    claim.measured(
+        "distance from c T + S²", abs(left - by_hand), equation="(46), repaired", key=key
+    ).at_most(theorem(flint.fmpq(1, 10**12), "aliasing begins at 4R + 1 > 28; balls"))
 
 
 @both
@@ -125,15 +124,16 @@ def test_sampled_sequences_agree(key, claim):
     import torch
 
     tau, m, draws = 16, 4, claim.at_scale(smoke=400, laptop=4000, paper=40000)
-    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers(2, 64), key)
+    coupling = couplings.Coupling(couplings.powers(2, 64), key)
     x = torch.tensor(claim.rng("tokens").random((draws, tau, 1)), device=claim.device)
-    network = jiang2024.rate.truncated(coupling, coupling.sigma[:m], x)
+    network = rate.truncated(coupling, coupling.sigma[:m], x)
     delta = coupling.target().logits(x) - network.target().logits(x)
     sums = (delta**2).sum((-1, -2))
     error = 4 * (sums.std() / math.sqrt(draws)).item()
-    closed = tau * float(jiang2024.rate.row_error(coupling.sigma, coupling.sigma[:m], tau, key))
-    noise = f"stderr: 4 standard errors of {draws} sequences"
-    claim.within(sums.mean().item(), closed, error, SUM, equation="(46), repaired", source=noise)
+    closed = tau * float(rate.row_error(coupling.sigma, coupling.sigma[:m], tau, key))
+    claim.measured(SUM, sums.mean().item(), equation="(46), repaired").within(
+        closed, stderr(error, f"4 standard errors of {draws} sequences")
+    )
 
 
 @both
@@ -142,31 +142,22 @@ def test_encoded_pairs_cost_no_more_than_the_tail(key, claim):
     """tau = 3 pieces, glued waves: the blocks I_t x I_s partition I x I, so that the pairs s != t
     have a part of |delta|_2^2 = T_m. In balls, on 29 points of each piece."""
     R, m, tau, n = 5, 1, 3, 29
-    sigma = jiang2024.couplings.powers("3/2", R)
+    sigma = couplings.powers("3/2", R)
     tail = np.concatenate([0 * sigma[:m], sigma[m:]])
-    coupling = jiang2024.couplings.Coupling(tail, key, pieces=tau)
-    grid = numerics.exact.rationals([flint.fmpq(2 * j + 1, 2 * n) for j in range(n)])[:, None]
+    coupling = couplings.Coupling(tail, key, pieces=tau)
+    grid = exact.rationals([flint.fmpq(2 * j + 1, 2 * n) for j in range(n)])[:, None]
     x = np.concatenate([grid + 2 * t for t in range(1, tau + 1)])
     delta = coupling.rho(x, x)
     square = (delta * delta).reshape(tau, n, tau, n).sum((1, 3)) / n**2  # of block (t, s)
-    T = jiang2024.couplings.tails(sigma)[1][m]
+    T = couplings.tails(sigma)[1][m]
     everything, blocks = square.sum(), square.sum() - square.diagonal().sum()
-    source = "theorem: waves of frequency 5 on 87 points; balls"
-    claim.at_most(
-        abs(everything - T),
-        flint.fmpq(1, 10**12),
-        f"all blocks minus the tail, {key}",
-        equation="|δ|² = T_m",
-        source=source,
+    claim.measured(
+        "all blocks minus the tail", abs(everything - T), equation="|δ|² = T_m", key=key
+    ).at_most(theorem(flint.fmpq(1, 10**12), "waves of frequency 5 on 87 points; balls"))
+    claim.measured("pairs s ≠ t", blocks, equation="(47) without τ²", key=key).at_most(
+        theorem(T, "the blocks partition I × I")
     )
-    claim.at_most(
-        blocks,
-        T,
-        f"pairs s ≠ t, {key}",
-        equation="(47) without τ²",
-        source="theorem: the blocks partition I × I",
-    )
-    claim.record(**{f"pairs over tail, {key}": blocks / T})
+    claim.record("pairs over tail", blocks / T, key=key)
 
 
 def test_printed_equation_forgets_the_diagonal(claim):
@@ -174,7 +165,7 @@ def test_printed_equation_forgets_the_diagonal(claim):
     pairs s != t cost 1 each, two pairs s = t cost 3/2 each."""
     tau = 2
     left = left_side([0, 1], "sin", tau)
-    claim.equals(mean_square(polynomial([0, 1], "sin")), 1, "|ρ − ρ~|²", equation="(46)")
+    claim.measured("|ρ − ρ~|²", mean_square(polynomial([0, 1], "sin")), equation="(46)").equals(1)
     snippet = (
         "from fractions import Fraction\n"
         "apart = Fraction(1)        # mean of (2 sin a sin b)^2\n"
@@ -200,7 +191,7 @@ def test_printed_inequality_fails_under_an_encoding_too(claim):
     line = flint.fmpq_poly([1, -1])
     norm, fourth = (2 * e * (line**p).integral()(1) for p in (2, 4))
     height = 1 / norm  # h^2
-    claim.equals(height * norm, 1, "|φ_2|²", equation="(10)")
+    claim.measured("|φ_2|²", height * norm, equation="(10)").equals(1)
     claim.counterexample(
         "the summed squared error of encoded tokens <= τ² times the tail",
         input={
@@ -226,10 +217,6 @@ def test_control_equal_tokens_see_nothing_but_the_diagonal(claim):
     delta = polynomial(d, "sin")
     equal = tau**2 * mean_square(on_the_diagonal(delta))
     independent = left_side(d, "sin", tau)
-    claim.at_least(
-        equal,
-        5 * independent,
-        SUM,
-        equation="(46), tokens not independent",
-        source="exact: 8.9 times as much for these coefficients",
+    claim.measured(SUM, equal, equation="(46), tokens not independent").at_least(
+        exactly(5 * independent, "8.9 times as much for these coefficients")
     )

@@ -19,7 +19,9 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, exactly, theorem
+from repro.jiang2024 import couplings, encodings, model, rate, selection
+from repro.numerics import exact, logarithms
 
 ERROR = "summed error"
 ROOT = flint.arb(2).sqrt()
@@ -34,11 +36,11 @@ def compare(x, errors):
     """
     e, e_f, e_F = (errors.get(part, 0) for part in ("waves", "f", "F"))
     m = errors.get("terms", R)
-    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers("3/2", R))
-    target = jiang2024.model.Target(lambda z: K * z[..., 0], coupling.content, coupling.rho)
+    coupling = couplings.Coupling(couplings.powers("3/2", R))
+    target = model.Target(lambda z: K * z[..., 0], coupling.content, coupling.rho)
     terms = slice(m)
     sigma = coupling.sigma[:m]
-    network = jiang2024.selection.transformer(
+    network = selection.transformer(
         lambda x: sigma * (coupling.queries(x, terms) + e),
         lambda x: coupling.keys(x, terms) - e,
         lambda x: x + e_f,
@@ -46,10 +48,10 @@ def compare(x, errors):
         x,
     )
     left = max((abs(a) for a in target(x) - network(x)), key=float)
-    cut = jiang2024.rate.truncated(coupling, sigma, x).target().logits(x)
+    cut = rate.truncated(coupling, sigma, x).target().logits(x)
     delta = target.logits(x) - cut
     moved = max((max(row, key=float) - min(row, key=float) for row in delta), key=float)
-    waves = jiang2024.rate.network_error(sigma, ROOT, [flint.arb(e)] * m)
+    waves = rate.network_error(sigma, ROOT, [flint.arb(e)] * m)
     bound = {
         "terms": K * moved / 4,
         "waves": K * waves,
@@ -62,9 +64,7 @@ def compare(x, errors):
 def tokens(claim, draws):
     rng = claim.rng("tokens")
     return [
-        numerics.exact.rationals([flint.fmpq(int(k), 97) for k in rng.integers(0, 98, TAU)])[
-            :, None
-        ]
+        exact.rationals([flint.fmpq(int(k), 97) for k in rng.integers(0, 98, TAU)])[:, None]
         for _ in range(draws)
     ]
 
@@ -83,10 +83,12 @@ def test_repaired_inequality_at_random_tokens(which, claim):
     for x in tokens(claim, claim.at_scale(smoke=6, laptop=30, paper=200)):
         left, bound = compare(x, errors)
         allowed, equation = total(bound) * (1 + flint.fmpq(1, 10**9)), "(48)-(51), repaired"
-        proved = "theorem: rate.py, 1 and 5; equality for f and F, so 1e-9 for the balls"
-        claim.at_most(left, allowed, "largest error", equation=equation, source=proved)
+        claim.measured("largest error", left, equation=equation).at_most(
+            theorem(allowed, "rate.py, 1 and 5; equality for f and F, so 1e-9 for the balls")
+        )
         ratios.append(float(left / total(bound)))
-    claim.record(largest_ratio=max(ratios), smallest_ratio=min(ratios))
+    claim.record("largest_ratio", max(ratios))
+    claim.record("smallest_ratio", min(ratios))
 
 
 @pytest.mark.parametrize("part", ["terms", "waves", "f", "F"])
@@ -96,19 +98,11 @@ def test_control_every_term_is_needed(part, claim):
     worst = max((compare(x, errors) for x in tokens(claim, 6)), key=lambda pair: float(pair[0]))
     left, bound = worst
     rest = total({name: term for name, term in bound.items() if name != part})
-    claim.at_most(
-        rest,
-        flint.fmpq(1, 10**12),
-        "the other terms",
-        equation="(48)-(51)",
-        source="exact: no other error; balls of 53 bits",
+    claim.measured("the other terms", rest, equation="(48)-(51)").at_most(
+        exactly(flint.fmpq(1, 10**12), "no other error; balls of 53 bits")
     )
-    claim.at_least(
-        left,
-        total(bound) / 200,
-        "largest error",
-        equation=f"(48)-(51) without {part}",
-        source="spread: within a factor 200 of its term, for 6 sequences",
+    claim.measured("largest error", left, equation=f"(48)-(51) without {part}").at_least(
+        chosen(total(bound) / 200, "within a factor 200 of its term, for 6 sequences")
     )
 
 
@@ -118,55 +112,43 @@ def test_control_every_term_is_needed(part, claim):
 def two_tokens(logits, K=1, f=(0, 1)):
     """H_1 and H_2 for these logits, F = K z, and f on I_1 and I_2: rational."""
     table = np.array(logits, dtype=object)
-    values = numerics.exact.rationals([[value] for value in f])
-    target = jiang2024.model.Target(lambda z: K * z[..., 0], lambda x: values, lambda u, v: table)
-    return target(jiang2024.encodings.shifted(numerics.exact.rationals([["1/2"], ["1/2"]])))
+    values = exact.rationals([[value] for value in f])
+    target = model.Target(lambda z: K * z[..., 0], lambda x: values, lambda u, v: table)
+    return target(encodings.shifted(exact.rationals([["1/2"], ["1/2"]])))
 
 
 @pytest.mark.exact
 def test_repaired_inequality_on_the_three_examples(claim):
     """In each, the left side in rationals, and the term of the repaired sum that pays for it."""
-    log, zero = numerics.logarithms.Log, flint.fmpq(0)
+    log, zero = logarithms.Log, flint.fmpq(0)
     b = flint.fmpq(33, 32)
     cut = abs(
         two_tokens([[log(b**2), zero], [zero, log(b)]])
         - two_tokens([[log(b**2), zero], [zero, zero]])
     )
-    claim.equals(cut.sum(), flint.fmpq(1, 130), "tail: summed error", equation="(49)")
+    claim.measured("tail: summed error", cut.sum(), equation="(49)").equals(flint.fmpq(1, 130))
     root = flint.arb(b).log() / 4
-    claim.at_most(
-        cut.sum(),
-        root,
-        "tail: summed error",
-        equation="(50), repaired",
-        source="theorem: osc / 4 for the one row that moves",
+    claim.measured("tail: summed error", cut.sum(), equation="(50), repaired").at_most(
+        theorem(root, "osc / 4 for the one row that moves")
     )
     moved = abs(two_tokens([[zero, zero], [zero, log(3)]]) - two_tokens([[zero, zero]] * 2))
-    claim.equals(moved.sum(), flint.fmpq(1, 4), "bases: summed error", equation="(49)")
-    claim.at_most(
-        moved.sum(),
-        flint.arb(3).log() / 2,
-        "bases: summed error",
-        equation="(50), repaired",
-        source="theorem: σ_1 sup|φ_1| e_ψ / 2 = log(3)/2",
+    claim.measured("bases: summed error", moved.sum(), equation="(49)").equals(flint.fmpq(1, 4))
+    claim.measured("bases: summed error", moved.sum(), equation="(50), repaired").at_most(
+        theorem(flint.arb(3).log() / 2, "σ_1 sup|φ_1| e_ψ / 2 = log(3)/2")
     )
     shift, eps = flint.fmpq(1, 10), flint.fmpq(1, 100)
     f = two_tokens([[zero] * 2] * 2, K=100, f=(0, eps))
     f_hat = two_tokens([[zero] * 2] * 2, K=100, f=(eps * shift, eps + eps * shift))
-    claim.equals(abs(f - f_hat).sum(), 2 * shift, "f: summed error", equation="(49)")
-    claim.at_most(
-        abs(f - f_hat).sum(),
-        2 * 100 * eps * shift,
-        "f: summed error",
-        equation="(51), repaired",
-        source="theorem: τ K_F |f − f^|",
+    claim.measured("f: summed error", abs(f - f_hat).sum(), equation="(49)").equals(2 * shift)
+    claim.measured("f: summed error", abs(f - f_hat).sum(), equation="(51), repaired").at_most(
+        theorem(2 * 100 * eps * shift, "τ K_F |f − f^|")
     )
 
 
 def test_printed_tail_is_squared_where_its_root_belongs(claim):
     """rho = 2 log b on I_1 x I_1 and log b on I_2 x I_2, b = 33/32: sigma = (2 log b, log b). The
     truncation to m_h = 1 turns H_2 = 33/65 into 1/2; printed are tau^2 (log b)^2."""
-    log, zero, b = numerics.logarithms.Log, flint.fmpq(0), flint.fmpq(33, 32)
+    log, zero, b = logarithms.Log, flint.fmpq(0), flint.fmpq(33, 32)
     whole = two_tokens([[log(b**2), zero], [zero, log(b)]])
     cut = two_tokens([[log(b**2), zero], [zero, zero]])
     claim.counterexample(
@@ -185,7 +167,7 @@ def test_printed_tail_is_squared_where_its_root_belongs(claim):
 def test_printed_basis_terms_lack_the_singular_values(claim):
     """rho = sigma phi(u) psi(v), phi = 1 on I_2, psi = 1/sqrt2 on I, sigma = 100 log 3, m_h = 1.
     psi^ = psi + 1/100 on I_2 moves one logit by log 3: H_2 = 1/2 becomes 3/4. Printed: 4/100."""
-    log, zero = numerics.logarithms.Log, flint.fmpq(0)
+    log, zero = logarithms.Log, flint.fmpq(0)
     right, wrong = two_tokens([[zero] * 2] * 2), two_tokens([[zero, zero], [zero, log(3)]])
     claim.counterexample(
         "(50): sup|φ_1| |ψ_1 − ψ^_1| pays for the error of ψ^_1",

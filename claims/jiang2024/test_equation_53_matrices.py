@@ -18,7 +18,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen
+from repro.jiang2024 import model as model_
+from repro.jiang2024 import networks
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
 
 # Python's fractions, columns as lists; W_Q is of logarithms log r and stands for its r
 
@@ -80,13 +84,13 @@ def averages(net, xs, order):
 
 def drawn(seed, tau=3):
     rng = np.random.default_rng(seed)
-    return jiang2024.networks.drawn(rng, 2, 2, 2, 2), jiang2024.networks.tokens(rng, tau, 2)
+    return networks.drawn(rng, 2, 2, 2, 2), networks.tokens(rng, tau, 2)
 
 
 def differ(net, xs, order):
     ours = net.transformer().target().averages(xs)
     stated, _ = averages(net, xs, order)
-    return int((ours != numerics.exact.rationals(stated)).sum())
+    return int((ours != exact_.rationals(stated)).sum())
 
 
 @pytest.mark.exact
@@ -94,9 +98,9 @@ def test_with_queries_and_keys_exchanged_it_is_equation_5(claim):
     cases = st.tuples(st.integers(0, 2**32 - 1), st.integers(1, 4))
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
     claim.for_all(
+        "averages that differ",
         cases,
         lambda case: differ(*drawn(*case), "exchanged"),
-        "averages that differ",
         equation="(53), (W_K f̂)ᵀ W_Q f̂",
         examples=examples,
     )
@@ -108,17 +112,17 @@ def test_the_printed_formula_names_the_same_class(claim):
     wrong = 0
     for seed in range(claim.at_scale(smoke=5, laptop=30, paper=300)):
         net, xs = drawn(seed)
-        other = jiang2024.networks.Networks(net.f, net.W_K, net.W_Q, net.W_V, net.F)
+        other = networks.Networks(net.f, net.W_K, net.W_Q, net.W_V, net.F)
         ours = other.transformer().target().averages(xs)
-        wrong += int((ours != numerics.exact.rationals(averages(net, xs, "printed")[0])).sum())
-    claim.equals(wrong, 0, "averages that differ", equation="(53) = (5), exchanged")
+        wrong += int((ours != exact_.rationals(averages(net, xs, "printed")[0])).sum())
+    claim.measured("averages that differ", wrong, equation="(53) = (5), exchanged").equals(0)
 
 
 def two_tokens():
     """x = (0, 1), f^ = (x, 1), queries x log 2, keys 1 + x, values x: logits q_i k_j."""
-    Log, exact = numerics.logarithms.Log, numerics.exact.rationals
+    Log, exact = logarithms.Log, exact_.rationals
     W_Q = np.array([[Log(2), 0]], dtype=object)
-    model = jiang2024.model.Transformer(
+    model = model_.Transformer(
         lambda x: np.concatenate([x, 1 + 0 * x], axis=-1),
         W_Q, exact([[1, 1]]), exact([[1, 0]]), lambda z: z[..., 0],
     )  # fmt: skip
@@ -138,7 +142,7 @@ SNIPPET = (
 def test_printed_the_softmax_of_a_column_is_over_the_queries(claim):
     """e^(q_i k_j) = (1, 1; 2, 4): row 1 gives 1/2 and row 2 gives 2/3, columns 2/3 and 4/5."""
     H = [Fraction(int(y.p), int(y.q)) for y in two_tokens()]
-    claim.equals(H, [Fraction(1, 2), Fraction(2, 3)], "H by (5)", equation="(5)")
+    claim.measured("H by (5)", H, equation="(5)").equals([Fraction(1, 2), Fraction(2, 3)])
     E = [[1, 1], [2, 4]]
     column = [Fraction(E[1][j], E[0][j] + E[1][j]) for j in range(2)]
     claim.counterexample(
@@ -172,5 +176,6 @@ def test_reading_a_softmax_along_the_rows_gives_no_averages(claim):
 @pytest.mark.parametrize("order", ["printed", "printed, rows"])
 def test_control_the_printed_order_over_random_models(order, claim):
     wrong = sum(differ(*drawn(seed), order) > 0 for seed in range(12))
-    spread = "spread: 12 seeded models, over half"
-    claim.at_least(wrong, 7, "models out of 12 that differ", equation="(53)", source=spread)
+    claim.measured("models out of 12 that differ", wrong, equation="(53)").at_least(
+        chosen(7, "12 seeded models, over half")
+    )

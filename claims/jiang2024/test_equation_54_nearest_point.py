@@ -23,7 +23,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import model, tasks
+from repro.jiang2024.pictures import shape as pictures
+from repro.numerics import exact, logarithms
 
 small = st.integers(-6, 6)
 planar = st.lists(st.tuples(small, small, small, small), min_size=1, max_size=5)
@@ -39,8 +42,8 @@ def nearest(u, V):
 
 def hard(d, x):
     """y(t) by the attention of repro/jiang2024/tasks.py."""
-    task = jiang2024.tasks.Nearest(d=d, tau=len(x))
-    tokens = numerics.exact.rationals(x)
+    task = tasks.Nearest(d=d, tau=len(x))
+    tokens = exact.rationals(x)
     return task.weights(tokens) @ tokens[:, d:]
 
 
@@ -49,10 +52,10 @@ def test_the_hard_maximum_of_the_negative_distance_is_the_nearest_point(claim):
     def wrong(x):
         V = [token[2:] for token in x]
         stated = [nearest(token[:2], V) for token in x]
-        return int((hard(2, x) != numerics.exact.rationals(stated)).sum())
+        return int((hard(2, x) != exact.rationals(stated)).sum())
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(planar, wrong, "wrong coordinates", equation="(55)", examples=examples)
+    claim.for_all("wrong coordinates", planar, wrong, equation="(55)", examples=examples)
 
 
 @pytest.mark.exact
@@ -64,15 +67,16 @@ def test_the_readout_is_the_projection_to_v(claim):
         return hard(1, [[u, v]] * 3)[0, 0] - v
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=2000)
-    name = "output less v"
-    claim.for_all(st.tuples(small, small), wrong, name, equation="F ∘ f", examples=examples)
+    claim.for_all(
+        "output less v", st.tuples(small, small), wrong, equation="F ∘ f", examples=examples
+    )
 
 
 def softmax_error(x, k):
     """Largest |y_beta - y| for e^beta = 2^k, and the bound (tau - 1) 2^(-k g) D, d = 1."""
-    task = jiang2024.tasks.Nearest(d=1, tau=len(x))
-    tokens = numerics.exact.rationals(x)
-    off = abs(task.target(numerics.logarithms.Log(2**k))(tokens) - hard(1, x))[:, 0]
+    task = tasks.Nearest(d=1, tau=len(x))
+    tokens = exact.rationals(x)
+    off = abs(task.target(logarithms.Log(2**k))(tokens) - hard(1, x))[:, 0]
     V = [v for _, v in x]
     bounds = []
     for u, _ in x:
@@ -92,12 +96,13 @@ def test_the_softmax_converges_as_stated(claim):
         if any(len({abs(u - v) for v in V}) < len(V) for u, _ in x):
             return 0
         off, bounds = softmax_error(x, k)
-        return sum(o > numerics.exact.rational(b) for o, b in zip(off, bounds, strict=True))
+        return sum(o > exact.rational(b) for o, b in zip(off, bounds, strict=True))
 
     cases = st.tuples(linear, st.integers(1, 8))
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "outputs beyond the rate"
-    claim.for_all(cases, excess, name, equation="(τ − 1) D e^(−βg)", examples=examples)
+    claim.for_all(
+        "outputs beyond the rate", cases, excess, equation="(τ − 1) D e^(−βg)", examples=examples
+    )
 
 
 @pytest.mark.exact
@@ -105,7 +110,7 @@ def test_the_target_jumps(claim):
     """v = (0, 1), u = 1/2 -+ 1e-9: y is 0, then 1. A continuous map errs by 1/2 somewhere there."""
     step = Fraction(1, 10**9)
     left, right = (hard(1, [[Fraction(1, 2) + side * step, 0], [0, 1]])[0, 0] for side in (-1, 1))
-    claim.equals([left, right], [0, 1], "y(1) on both sides of 1/2", equation="(54)")
+    claim.measured("y(1) on both sides of 1/2", [left, right], equation="(54)").equals([0, 1])
 
 
 @pytest.mark.construct
@@ -113,23 +118,23 @@ def test_figure_errors_against_the_sharpness(claim):
     """u = 0, v = 1, the next on the other side at -1 - g, four at -3, in float64; D = 4."""
     import torch
 
-    task, betas = jiang2024.tasks.Nearest(d=1, tau=6), np.geomspace(0.5, 4096, 27)
+    task, betas = tasks.Nearest(d=1, tau=6), np.geomspace(0.5, 4096, 27)
     errors, bounds = {}, {}
     for gap in (1.0, 0.1, 0.01):
         v = torch.tensor([1, -1 - gap, -3, -3, -3, -3], dtype=torch.float64)
         x = torch.stack([torch.zeros(6, dtype=torch.float64), v], dim=-1).to(claim.device)
         off = [abs(float(task.target(float(b))(x)[0, 0]) - 1) for b in betas]
         bound = [5 * 4 * np.exp(-b * gap) for b in betas]
-        source = "theorem: (τ − 1) D e^(−βg); 1e-15 for round-off"
         worst = max(e / (b + 1e-15) for e, b in zip(off, bound, strict=True))
-        name = f"largest error over its bound, gap {gap:g}"
-        claim.at_most(worst, 1, name, equation="β → ∞", source=source)
+        claim.measured(
+            f"largest error over its bound, gap {gap:g}", worst, equation="β → ∞"
+        ).at_most(theorem(1, "(τ − 1) D e^(−βg); 1e-15 for round-off"))
         seen = [i for i, e in enumerate(off) if e > 1e-12]
         errors[gap] = (betas[seen], [off[i] for i in seen])
         bounds[gap] = (betas, np.maximum(bound, 1e-300))
     last = {gap: (curve[0][-1], curve[1][-1]) for gap, curve in errors.items()}
     claim.figure(
-        jiang2024.pictures.shape.temperatures(errors, bounds),
+        pictures.temperatures(errors, bounds),
         "temperature",
         caption="The softmax of −β|u − v| against the nearest point itself, for gaps between the "
         "least and the next distance. Every gap is reached; no β serves all gaps.",
@@ -143,9 +148,9 @@ def test_figure_errors_against_the_sharpness(claim):
 
 def test_printed_the_coupling_without_its_sign_is_the_farthest_point(claim):
     """u = 0, v = (1, 2): (54) asks for 1; the hard maximum of |u - v| gives 2."""
-    x = numerics.exact.rationals([[0, 1], [0, 2]])
-    task = jiang2024.tasks.Nearest(d=1, tau=2)
-    weights = jiang2024.model.hard_max(task.distances(x, x))
+    x = exact.rationals([[0, 1], [0, 2]])
+    task = tasks.Nearest(d=1, tau=2)
+    weights = model.hard_max(task.distances(x, x))
     claim.counterexample(
         "(55) is of form (8) with ρ(u, v) = |u − v|",
         input={"u(1)": 0, "v": [1, 2]},
@@ -155,7 +160,9 @@ def test_printed_the_coupling_without_its_sign_is_the_farthest_point(claim):
         snippet="u, V = 0, [1, 2]\n"
         "print(max(V, key=lambda v: abs(u - v)), 'should be', min(V, key=lambda v: abs(u - v)))\n",
     )
-    claim.equals(hard(1, [[0, 1], [0, 2]])[0, 0], 1, "with the sign of (55)", equation="(55)")
+    claim.measured(
+        "with the sign of (55)", hard(1, [[0, 1], [0, 2]])[0, 0], equation="(55)"
+    ).equals(1)
 
 
 def test_printed_the_readout_is_not_the_identity(claim):
@@ -178,18 +185,20 @@ def test_control_without_a_gap_a_third_is_left(claim):
     for k in (1, 5, 40):  # beta = k log 2, and the second point is farther by 1/k
         x = [[0, k], [0, -k - 1]]  # all lengths times k, so that distances are integers
         off, _ = softmax_error(x, 1)
-        source = "theorem: the weights are 2/3 and 1/3"
-        name, least = f"error, β = {k} log 2", numerics.exact.rational(Fraction(2 * k + 1, 3 * k))
-        claim.at_least(off[0] / k, least, name, equation="g = 1/k", source=source)
+        least = exact.rational(Fraction(2 * k + 1, 3 * k))
+        claim.measured(f"error, β = {k} log 2", off[0] / k, equation="g = 1/k").at_least(
+            theorem(least, "the weights are 2/3 and 1/3")
+        )
 
 
 def test_control_the_other_sign_over_random_points(claim):
     rng, wrong = claim.rng("points"), 0
     for _ in range(20):
         x = [[int(a) for a in row] for row in rng.integers(-50, 51, (4, 2))]
-        task = jiang2024.tasks.Nearest(d=1, tau=4)
-        tokens = numerics.exact.rationals(x)
-        other = jiang2024.model.hard_max(task.distances(tokens, tokens)) @ tokens[:, 1:]
+        task = tasks.Nearest(d=1, tau=4)
+        tokens = exact.rationals(x)
+        other = model.hard_max(task.distances(tokens, tokens)) @ tokens[:, 1:]
         wrong += bool((other != hard(1, x)).any())
-    spread = "spread: 20 sets of points, over half; all 20 were seen"
-    claim.at_least(wrong, 11, "sets with another output", equation="+|u − v|", source=spread)
+    claim.measured("sets with another output", wrong, equation="+|u − v|").at_least(
+        chosen(11, "20 sets of points, over half; all 20 were seen")
+    )

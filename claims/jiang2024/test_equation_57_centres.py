@@ -25,7 +25,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import tasks
+from repro.numerics import exact, logarithms
 
 coordinates = st.integers(-4, 4)
 points = st.tuples(coordinates, coordinates, st.integers(1, 5))
@@ -38,7 +40,7 @@ def tokens(segments, *, labelled=True):
     for label, segment in enumerate(segments):
         mark = label if labelled else 0
         rows += [[0, 0, 0, 1, mark], *([*point, 0, mark] for point in segment)]
-    return numerics.exact.rationals(rows)
+    return exact.rationals(rows)
 
 
 def centres(segments):
@@ -55,13 +57,14 @@ def test_the_displayed_weights_give_the_centres(claim):
 
     def wrong(segments):
         x = tokens(segments)
-        weights = jiang2024.tasks.Gravity().weights(x)
-        stated = numerics.exact.rationals(list(centres(segments)))
+        weights = tasks.Gravity().weights(x)
+        stated = exact.rationals(list(centres(segments)))
         return int((weights @ x[:, :2] != stated).sum() + (weights.sum(1) != 1).sum())
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=3000)
-    name = "wrong coordinates and rows"
-    claim.for_all(segments, wrong, name, equation="(59), (62)", examples=examples)
+    claim.for_all(
+        "wrong coordinates and rows", segments, wrong, equation="(59), (62)", examples=examples
+    )
 
 
 @pytest.mark.exact
@@ -70,16 +73,17 @@ def test_the_example_of_60_and_61(claim):
     x, m = [3, -1, 2, -5, 1], [1, 2, 1, 3, 1]
     rows = [[0, 0, 1, 0], *([a, b, 0, 0] for a, b in zip(x[:3], m[:3], strict=True)),
             [0, 0, 1, 1], *([a, b, 0, 1] for a, b in zip(x[3:], m[3:], strict=True))]  # fmt: skip
-    tokens = numerics.exact.rationals(rows)
-    task = jiang2024.tasks.Gravity(d=1, length=7)
+    tokens = exact.rationals(rows)
+    task = tasks.Gravity(d=1, length=7)
     y = abs(task.weights(tokens) @ tokens[:, :1])[:, 0]
     stated = [Fraction(3, 4), 3, 1, 2, Fraction(14, 4), 5, 1]
-    claim.equals(list(y), list(numerics.exact.rationals(stated)), "y", equation="(61)")
-    limit = task.target(numerics.logarithms.Log(2**80))(tokens)
-    worst = max(abs(a - b) for a, b in zip(limit, numerics.exact.rationals(stated), strict=True))
-    source = "theorem: of order 2^−80, see the next test"
-    allowed = numerics.exact.rational(Fraction(1, 2**70))
-    claim.at_most(worst, allowed, "error at e^L = 2^80", equation="(61)", source=source)
+    claim.measured("y", list(y), equation="(61)").equals(list(exact.rationals(stated)))
+    limit = task.target(logarithms.Log(2**80))(tokens)
+    worst = max(abs(a - b) for a, b in zip(limit, exact.rationals(stated), strict=True))
+    allowed = exact.rational(Fraction(1, 2**70))
+    claim.measured("error at e^L = 2^80", worst, equation="(61)").at_most(
+        theorem(allowed, "of order 2^−80, see the next test")
+    )
 
 
 def bounds(segments, k):
@@ -100,16 +104,17 @@ def bounds(segments, k):
 def test_with_labels_it_is_a_limit_of_targets_of_form_8(claim):
     def excess(case):
         segments, k = case
-        target = jiang2024.tasks.Gravity().target(numerics.logarithms.Log(2**k))
-        stated = numerics.exact.rationals(list(centres(segments)))
+        target = tasks.Gravity().target(logarithms.Log(2**k))
+        stated = exact.rationals(list(centres(segments)))
         off = abs(target.averages(tokens(segments)) - stated).max(1)
-        allowed = numerics.exact.rationals(list(bounds(segments, k)))
+        allowed = exact.rationals(list(bounds(segments, k)))
         return int((off > allowed).sum())
 
     cases = st.tuples(segments, st.sampled_from([1, 4, 20]))
     examples = claim.at_scale(smoke=15, laptop=120, paper=3000)
-    name = "averages beyond the rate"
-    claim.for_all(cases, excess, name, equation="(62), L → ∞", examples=examples)
+    claim.for_all(
+        "averages beyond the rate", cases, excess, equation="(62), L → ∞", examples=examples
+    )
 
 
 TWO = [[(1, 0, 1), (1, 0, 1)], [(4, 0, 1), (4, 0, 1)]]  # a, a and c, c
@@ -118,9 +123,9 @@ ONE = [[(1, 0, 1), (1, 0, 1), (2, 0, 1), (4, 0, 1), (4, 0, 1)]]  # a point b in 
 
 def test_printed_a_coupling_of_pairs_does_not_see_a_separator(claim):
     """x_pred, a, a, b, c, c against x_pred, a, a, x_pred, c, c: in row 1 the weights of c and a."""
-    weights = [jiang2024.tasks.Gravity().weights(tokens(s, labelled=False)) for s in (ONE, TWO)]
+    weights = [tasks.Gravity().weights(tokens(s, labelled=False)) for s in (ONE, TWO)]
     same = tokens(ONE, labelled=False)[[0, 1, 4]] == tokens(TWO, labelled=False)[[0, 1, 4]]
-    claim.equals(bool(same.all()), True, "tokens 1, 2 and 5 are the same", equation="(57)")
+    claim.measured("tokens 1, 2 and 5 are the same", bool(same.all()), equation="(57)").equals(True)
     one, two = (w[0, 4] / w[0, 1] for w in weights)
     claim.counterexample(
         "the weights of (62) are softmax weights of a coupling ρ(x(t), x(s)), positions included",
@@ -135,23 +140,23 @@ def test_printed_a_coupling_of_pairs_does_not_see_a_separator(claim):
         "one, two = 'x_pred a a b c c'.split(), 'x_pred a a x_pred c c'.split()\n"
         "for x in (one, two): print(x, 'c over a:', weights(x)[4] / weights(x)[1])\n",
     )  # fmt: skip
-    label = jiang2024.tasks.Gravity().target(numerics.logarithms.Log(2**40))
+    label = tasks.Gravity().target(logarithms.Log(2**40))
     repaired = [label.weights(tokens(s))[0] for s in (ONE, TWO)]
-    claim.equals(repaired[0][4] / repaired[0][1], 1, "c over a, one segment", equation="repaired")
-    source = "theorem: e^−L with e^L = 2^40"
-    allowed = numerics.exact.rational(Fraction(1, 2**40))
-    name = "c over a, two segments"
-    claim.at_most(
-        repaired[1][4] / repaired[1][1], allowed, name, equation="repaired", source=source
-    )
+    claim.measured(
+        "c over a, one segment", repaired[0][4] / repaired[0][1], equation="repaired"
+    ).equals(1)
+    allowed = exact.rational(Fraction(1, 2**40))
+    claim.measured(
+        "c over a, two segments", repaired[1][4] / repaired[1][1], equation="repaired"
+    ).at_most(theorem(allowed, "e^−L with e^L = 2^40"))
 
 
 def test_reading_without_positions_two_prediction_tokens_have_one_output(claim):
     """x_pred, 1, x_pred, 4 in d = 1: outputs 1 and 4 are asked for at two equal tokens."""
-    x = numerics.exact.rationals([[0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0], [4, 1, 0, 0]])
-    y = jiang2024.tasks.Gravity(d=1).target(numerics.logarithms.Log(2))(x)
-    claim.equals(y[0], y[2], "outputs of a target of form (8) at both", equation="(8)")
-    asked = jiang2024.tasks.Gravity(d=1).weights(x) @ x[:, :1]
+    x = exact.rationals([[0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0], [4, 1, 0, 0]])
+    y = tasks.Gravity(d=1).target(logarithms.Log(2))(x)
+    claim.measured("outputs of a target of form (8) at both", y[0], equation="(8)").equals(y[2])
+    asked = tasks.Gravity(d=1).weights(x) @ x[:, :1]
     claim.counterexample(
         "(57)–(62) without positions in the tokens",
         input={"x": ["x_pred", 1, "x_pred", 4], "masses": 1},
@@ -167,12 +172,13 @@ def test_reading_without_positions_two_prediction_tokens_have_one_output(claim):
 
 def test_control_equal_labels_mix_the_segments(claim):
     """Points 1 and 4: with one label for both, 5/2 is seen in place of 1 and of 4."""
-    target = jiang2024.tasks.Gravity().target(numerics.logarithms.Log(2**40))
+    target = tasks.Gravity().target(logarithms.Log(2**40))
     seen = target.averages(tokens(TWO, labelled=False))[:, 0]
     off = min(abs(seen[0] - 1), abs(seen[3] - 4))
-    source = "theorem: 3/2 less a multiple of 2^−40"
-    least = numerics.exact.rational("149/100")
-    claim.at_least(off, least, "error at x_pred", equation="one label", source=source)
+    least = exact.rational("149/100")
+    claim.measured("error at x_pred", off, equation="one label").at_least(
+        theorem(least, "3/2 less a multiple of 2^−40")
+    )
 
 
 @pytest.mark.exact
@@ -180,13 +186,13 @@ def test_the_inputs_drawn_are_as_described(claim):
     """Length 10, segments of at least 2 points: nine layouts, each drawn."""
     import torch
 
-    task, seen, wrong = jiang2024.tasks.Gravity(), set(), 0
+    task, seen, wrong = tasks.Gravity(), set(), 0
     x = task.draw(torch.Generator().manual_seed(claim.seed("layouts")), 400).numpy()
     for flags, labels in zip(x[..., 3], x[..., 4], strict=True):
         ends = np.append(np.flatnonzero(flags), 10)
         seen.add(tuple((np.diff(ends) - 1).tolist()))
         wrong += int((labels != np.cumsum(flags) - 1).sum())
-    claim.equals(wrong, 0, "wrong labels", equation="(60)")
-    claim.equals(sorted(seen), sorted(task.layouts(10)), "layouts drawn", equation="(60)")
+    claim.measured("wrong labels", wrong, equation="(60)").equals(0)
+    claim.measured("layouts drawn", sorted(seen), equation="(60)").equals(sorted(task.layouts(10)))
     smallest = min(min(layout) for layout in seen)
-    claim.equals(smallest, 2, "points of the shortest segment", equation="text below (62)")
+    claim.measured("points of the shortest segment", smallest, equation="text below (62)").equals(2)

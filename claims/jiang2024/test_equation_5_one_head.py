@@ -21,7 +21,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error
+from repro.jiang2024 import model, networks
+from repro.numerics import exact as exact_
 
 # --- the displayed formula, in Python's integers and fractions -----------------------------------
 
@@ -81,8 +83,8 @@ cases = st.tuples(seeds, small, small, small, small, st.integers(1, 4))
 def drawn(case):
     seed, d, n, m_h, d_v, tau = case
     rng = np.random.default_rng(seed)
-    net = jiang2024.networks.drawn(rng, d, n, m_h, d_v)
-    return net, jiang2024.networks.tokens(rng, tau, d)
+    net = networks.drawn(rng, d, n, m_h, d_v)
+    return net, networks.tokens(rng, tau, d)
 
 
 @pytest.mark.exact
@@ -93,7 +95,7 @@ def test_the_forward_pass_is_the_displayed_formula(claim):
         return sum(fraction(ours) != stated for ours, stated in pairs)
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=4000)
-    claim.for_all(cases, wrong, "wrong outputs", equation="(5)", examples=examples)
+    claim.for_all("wrong outputs", cases, wrong, equation="(5)", examples=examples)
 
 
 @pytest.mark.exact
@@ -102,12 +104,12 @@ def test_the_hard_maximum_takes_the_place_of_the_softmax(claim):
 
     def wrong(case):
         net, xs = drawn(case)
-        ours = net.transformer(jiang2024.model.hard_max)(xs)
+        ours = net.transformer(model.hard_max)(xs)
         pairs = zip(ours, displayed(net, xs, "hard maximum"), strict=True)
         return sum(fraction(a) != b for a, b in pairs)
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=4000)
-    claim.for_all(cases, wrong, "wrong outputs", equation="(5), σ_H", examples=examples)
+    claim.for_all("wrong outputs", cases, wrong, equation="(5), σ_H", examples=examples)
 
 
 def error_over_bound(claim, dtype, seed):
@@ -115,28 +117,30 @@ def error_over_bound(claim, dtype, seed):
     import torch
 
     rng = np.random.default_rng(seed)
-    net = jiang2024.networks.drawn(rng, 2, 3, 2, 2)
-    xs = np.stack([jiang2024.networks.tokens(rng, 5, 2) for _ in range(4)])
-    tokens = torch.tensor(numerics.exact.to_float(xs), device=claim.device)
+    net = networks.drawn(rng, 2, 3, 2, 2)
+    xs = np.stack([networks.tokens(rng, 5, 2) for _ in range(4)])
+    tokens = torch.tensor(exact_.to_float(xs), device=claim.device)
     bound = net.to(torch.float64, claim.device).roundoff(tokens).cpu().numpy()
     floats = net.to(getattr(torch, dtype), claim.device).transformer()
     ours = floats(tokens.to(getattr(torch, dtype))).double().cpu().numpy()
-    exact = numerics.exact.rationals([displayed(net, x) for x in xs])
-    off = numerics.exact.to_float(abs(numerics.exact.rationals(ours) - exact))
+    exact = exact_.rationals([displayed(net, x) for x in xs])
+    off = exact_.to_float(abs(exact_.rationals(ours) - exact))
     return float((off / bound).max())
 
 
 @pytest.mark.construct
 def test_float64_is_within_the_derived_round_off(claim):
     worst = max(error_over_bound(claim, "float64", seed) for seed in range(4))
-    derived = "roundoff: u K A, derived in repro/jiang2024/networks.py"
-    claim.at_most(worst, 1, "error over its bound", equation="(5)", source=derived)
+    claim.measured("error over its bound", worst, equation="(5)").at_most(
+        rounding_error(1, "u K A, derived in repro/jiang2024/networks.py")
+    )
 
 
 def test_control_float32_exceeds_the_bound_of_float64(claim):
     worst = max(error_over_bound(claim, "float32", seed) for seed in range(4))
-    far = "spread: 4 seeded models; the units differ by 2²⁹ = 5e8, the bound is pessimistic"
-    claim.at_least(worst, 10, "error over the bound", equation="(5), float32", source=far)
+    claim.measured("error over the bound", worst, equation="(5), float32").at_least(
+        chosen(10, "4 seeded models; the units differ by 2²⁹ = 5e8, the bound is pessimistic")
+    )
 
 
 BROKEN = ["queries for keys", "hard maximum", "no denominator", "a residual"]
@@ -150,5 +154,6 @@ def test_control_another_formula_gives_other_outputs(broken, claim):
         net, xs = drawn((seed, 2, 3, 2, 2, 4))
         ours = [fraction(y) for y in net.transformer()(xs)]
         outside += ours != displayed(net, xs, broken)
-    name, spread = "models out of 20 with another output", "spread: 20 seeded models, over half"
-    claim.at_least(outside, 11, name, equation=f"(5), {broken}", source=spread)
+    claim.measured(
+        "models out of 20 with another output", outside, equation=f"(5), {broken}"
+    ).at_least(chosen(11, "20 seeded models, over half"))

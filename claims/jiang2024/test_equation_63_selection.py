@@ -25,7 +25,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import model, tasks
+from repro.numerics import exact, logarithms
 
 PRINTED_SET = {Fraction(0), Fraction(1, 2), Fraction(2, 3), Fraction(1)}  # text below (65), k = 3
 
@@ -40,8 +42,8 @@ def inputs(draw):
 
 
 def task(v, s):
-    selection = jiang2024.tasks.Selection(d=len(v[0]), k=len(s[0]), tau=len(v))
-    return selection, selection.tokens(*map(numerics.exact.rationals, (v, s)))
+    selection = tasks.Selection(d=len(v[0]), k=len(s[0]), tau=len(v))
+    return selection, selection.tokens(*map(exact.rationals, (v, s)))
 
 
 def chosen(v, s):
@@ -55,11 +57,11 @@ def test_counting_indices_gives_the_mean(claim):
     def wrong(case):
         v, s = case
         selection, x = task(v, s)
-        weights, stated = selection.weights(x), numerics.exact.rationals(chosen(v, s))
+        weights, stated = selection.weights(x), exact.rationals(chosen(v, s))
         return int((weights @ x[:, : len(v[0])] != stated).sum())
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(inputs(), wrong, "wrong coordinates", equation="(63)", examples=examples)
+    claim.for_all("wrong coordinates", inputs(), wrong, equation="(63)", examples=examples)
 
 
 @pytest.mark.exact
@@ -68,7 +70,7 @@ def test_the_example_of_65(claim):
     v, s = [[1], [10], [100]], [[1, 1, 2], [1, 2, 3], [3, 3, 3]]
     selection, x = task(v, [[i - 1 for i in named] for named in s])
     y = [entry * 3 for entry in (selection.weights(x) @ x[:, :1])[:, 0]]
-    claim.equals(y, [12, 111, 300], "3 y", equation="(65)")
+    claim.measured("3 y", y, equation="(65)").equals([12, 111, 300])
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4], ids="k={}".format)
@@ -80,7 +82,7 @@ def test_the_weights_are_the_multiples_of_one_over_k(k, claim):
         selection, x = task([[0]] * 3, [named] * 3)
         found |= {Fraction(int(w.p), int(w.q)) for w in selection.weights(x)[0]}
     stated = [Fraction(i, k) for i in range(k + 1)]
-    claim.equals(sorted(found), stated, "weights that occur", equation="(64)")
+    claim.measured("weights that occur", sorted(found), equation="(64)").equals(stated)
 
 
 @pytest.mark.exact
@@ -88,32 +90,35 @@ def test_with_its_own_index_it_is_a_limit_of_targets_of_form_8(claim):
     def excess(case):
         (v, s), j = case
         selection, x = task(v, s)
-        target = selection.target(numerics.logarithms.Log(2**j))
-        off = abs(target(x) - numerics.exact.rationals(chosen(v, s))).max()
+        target = selection.target(logarithms.Log(2**j))
+        off = abs(target(x) - exact.rationals(chosen(v, s))).max()
         values = [c for vector in v for c in vector]
         spread = max(values) - min(values)
         bound = Fraction(len(v) * spread, selection.k * 2**j)
-        return int(off > numerics.exact.rational(bound))
+        return int(off > exact.rational(bound))
 
     cases = st.tuples(inputs(), st.sampled_from([1, 5, 30]))
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "outputs beyond the rate"
-    claim.for_all(cases, excess, name, equation="τ e^−L / k", examples=examples)
+    claim.for_all(
+        "outputs beyond the rate", cases, excess, equation="τ e^−L / k", examples=examples
+    )
 
 
 @pytest.mark.exact
 def test_what_the_text_says_of_66(claim):
     """y(1), y(3), y(6) rely on one input, y(0), y(2) on two, y(4), y(5), y(7) on three."""
-    s = jiang2024.tasks.PRINTED_SELECTION
+    s = tasks.PRINTED_SELECTION
     selection, x = task([[i] for i in range(8)], s)
     relied = (selection.weights(x) > 0).sum(1)
     by_count = {n: [t for t in range(8) if relied[t] == n] for n in (1, 2, 3)}
-    claim.equals(by_count, {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}, "outputs", equation="(66)")
+    claim.measured("outputs", by_count, equation="(66)").equals(
+        {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}
+    )
 
 
 def test_printed_the_set_for_k_3(claim):
     """s(4) = (0, 3, 7) of (66): every weight is 0 or 1/3; 1/2 never occurs."""
-    s = jiang2024.tasks.PRINTED_SELECTION
+    s = tasks.PRINTED_SELECTION
     selection, x = task([[0]] * 8, s)
     weights = {Fraction(int(w.p), int(w.q)) for w in selection.weights(x).ravel()}
     claim.counterexample(
@@ -126,13 +131,15 @@ def test_printed_the_set_for_k_3(claim):
         "named = (0, 3, 7)                                   # s(4) of (66)\n"
         "print({Fraction(n, 3) for n in Counter(named).values()}, 'is not in {0, 1/2, 2/3, 1}')\n",
     )
-    claim.equals(sorted(weights), [Fraction(i, 3) for i in range(4)], "weights", equation="(66)")
+    claim.measured("weights", sorted(weights), equation="(66)").equals(
+        [Fraction(i, 3) for i in range(4)]
+    )
 
 
 def test_printed_the_weights_are_not_the_coupling(claim):
     """k = 1, two tokens, s(1) = 1 of (0, 1): with rho = (0, 1) the softmax gives e/(1 + e)."""
     with flint.ctx.workprec(100):
-        weights = jiang2024.model.softmax(np.array([flint.arb(0), flint.arb(1)], dtype=object))
+        weights = model.softmax(np.array([flint.arb(0), flint.arb(1)], dtype=object))
         claim.counterexample(
             "ρ(x(t), x(s)) ∈ {0, 1/k, ..., 1} gives the weights 0, 1/k, ..., 1",
             input={"k": 1, "tau": 2, "rho": [0, 1]},
@@ -143,15 +150,17 @@ def test_printed_the_weights_are_not_the_coupling(claim):
             "print('softmax of rho = (0, 1):', (1 / (1 + e), e / (1 + e)), 'should be (0, 1)')\n",
         )
     selection, x = task([[0], [1]], [[1], [1]])
-    claim.equals(list(selection.weights(x)[0]), [0, 1], "weights asked for", equation="(63)")
+    claim.measured("weights asked for", list(selection.weights(x)[0]), equation="(63)").equals(
+        [0, 1]
+    )
 
 
 def test_printed_indices_are_not_in_1_to_tau(claim):
     """s is in [tau]^(k x tau), [tau] = {1, ..., tau} below (3); (66) has 0 and no 8, of tau = 8."""
-    indices = {i for named in jiang2024.tasks.PRINTED_SELECTION for i in named}
+    indices = {i for named in tasks.PRINTED_SELECTION for i in named}
     claim.counterexample(
         "the indices of (66) lie in [τ] = {1, ..., τ}",
-        input={"s(4)": jiang2024.tasks.PRINTED_SELECTION[4], "tau": 8},
+        input={"s(4)": tasks.PRINTED_SELECTION[4], "tau": 8},
         measured=min(indices),
         expected=1,
         relation=">=",
@@ -160,7 +169,9 @@ def test_printed_indices_are_not_in_1_to_tau(claim):
         "(2, 2, 2), (2, 3, 4)]\n"
         "print('smallest', min(map(min, s)), 'largest', max(map(max, s)), 'of 1, ..., 8')\n",
     )
-    claim.equals(sorted(indices), list(range(8)), "indices of (66)", equation="(66), from 0")
+    claim.measured("indices of (66)", sorted(indices), equation="(66), from 0").equals(
+        list(range(8))
+    )
 
 
 def test_reading_without_its_own_index_the_target_is_not_of_form_8(claim):
@@ -181,7 +192,9 @@ def test_reading_without_its_own_index_the_target_is_not_of_form_8(claim):
     )
     selection, x = task(v, s)
     repaired = selection.weights(x) @ x[:, :1]
-    claim.equals([int(y.p) for y in repaired[:, 0]], [5, 5], "with its index", equation="(63)")
+    claim.measured("with its index", [int(y.p) for y in repaired[:, 0]], equation="(63)").equals(
+        [5, 5]
+    )
 
 
 @pytest.mark.exact
@@ -189,20 +202,22 @@ def test_the_inputs_drawn_are_as_described(claim):
     """tau = 8, d = 2, k = 3: every index from 0 to 7 is drawn, the own index stands last."""
     import torch
 
-    selection = jiang2024.tasks.Selection()
+    selection = tasks.Selection()
     x = selection.draw(torch.Generator().manual_seed(claim.seed("indices")), 100)
     drawn = Counter(int(i) for i in x[..., 2:5].flatten())
-    claim.equals(sorted(drawn), list(range(8)), "indices drawn", equation="(63)")
-    claim.equals(x[0, :, 5].int().tolist(), list(range(8)), "own indices", equation="(63)")
+    claim.measured("indices drawn", sorted(drawn), equation="(63)").equals(list(range(8)))
+    claim.measured("own indices", x[0, :, 5].int().tolist(), equation="(63)").equals(list(range(8)))
     sums = selection.weights(x).sum(-1) * 3
-    claim.equals(sums.round().int().unique().tolist(), [3], "counts add up to k", equation="(64)")
+    claim.measured(
+        "counts add up to k", sums.round().int().unique().tolist(), equation="(64)"
+    ).equals([3])
 
 
 def test_control_indices_of_66_counted_from_1(claim):
     """v_s = s: every mean falls by 1 (index 0, which does not exist then, wraps around)."""
-    s, v = jiang2024.tasks.PRINTED_SELECTION, [[i] for i in range(8)]
+    s, v = tasks.PRINTED_SELECTION, [[i] for i in range(8)]
     shifted = [tuple((i - 1) % 8 for i in named) for named in s]
     differences = [abs(a[0] - b[0]) for a, b in zip(chosen(v, s), chosen(v, shifted), strict=True)]
-    source = "theorem: each index is off by one, 0 becomes 7"
-    name = "least difference of an output"
-    claim.at_least(min(differences), 1, name, equation="(66), from 1", source=source)
+    claim.measured(
+        "least difference of an output", min(differences), equation="(66), from 1"
+    ).at_least(theorem(1, "each index is off by one, 0 becomes 7"))

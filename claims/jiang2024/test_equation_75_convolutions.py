@@ -18,33 +18,35 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import ordering, recurrent
+from repro.numerics import exact
 
-sixths = st.integers(-20, 20).map(lambda k: numerics.exact.rational(k) / 6)
+sixths = st.integers(-20, 20).map(lambda k: exact.rational(k) / 6)
 
 
 @st.composite
 def kernels(draw):
     """rho, (tau, d)."""
     tau, d = draw(st.integers(1, 6)), draw(st.integers(1, 3))
-    return numerics.exact.vector([draw(sixths) for _ in range(tau * d)]).reshape(tau, d)
+    return exact.vector([draw(sixths) for _ in range(tau * d)]).reshape(tau, d)
 
 
 def impulses(tau, d):
     """Sequence i is e_i at time 0, and 0 after it; (d, tau, d)."""
     x = np.zeros((d, tau, d), dtype=int)
     x[:, 0] = np.eye(d)
-    return numerics.exact.rationals(x.tolist())
+    return exact.rationals(x.tolist())
 
 
 @pytest.mark.exact
 def test_impulses_tell_the_kernel(claim):
     def differ(rho):
-        told = jiang2024.recurrent.convolution(rho, impulses(*rho.shape))  # (d, tau)
+        told = recurrent.convolution(rho, impulses(*rho.shape))  # (d, tau)
         return int((rho != told.T).sum())
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    claim.for_all(kernels(), differ, "values of ρ unlike", equation="(75)", examples=examples)
+    claim.for_all("values of ρ unlike", kernels(), differ, equation="(75)", examples=examples)
 
 
 @pytest.mark.exact
@@ -52,8 +54,8 @@ def test_it_is_the_double_sum(claim):
     def differ(rho):
         tau, d = rho.shape
         rng = np.random.default_rng(tau * 10 + d)
-        x = numerics.exact.rationals(rng.integers(-3, 4, (tau + 2, d)).tolist())
-        ours = jiang2024.recurrent.convolution(rho, x)
+        x = exact.rationals(rng.integers(-3, 4, (tau + 2, d)).tolist())
+        ours = recurrent.convolution(rho, x)
         sums = [
             sum(rho[s, i] * x[t - s, i] for s in range(min(t + 1, tau)) for i in range(d))
             for t in range(tau + 2)
@@ -61,22 +63,27 @@ def test_it_is_the_double_sum(claim):
         return sum(a != b for a, b in zip(ours, sums, strict=True))
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    claim.for_all(kernels(), differ, "outputs that differ", equation="(75)", examples=examples)
+    claim.for_all("outputs that differ", kernels(), differ, equation="(75)", examples=examples)
 
 
 @pytest.mark.exact
 def test_delays_pass_through_and_later_inputs_do_not_matter(claim):
     def differ(rho):
         tau, d = rho.shape
-        x = numerics.exact.rationals(np.arange(1, tau * d + 1).reshape(tau, d).tolist())
+        x = exact.rationals(np.arange(1, tau * d + 1).reshape(tau, d).tolist())
         late, changed = np.concatenate([0 * x[:1], x]), np.concatenate([x, x[:1] + 5])
-        H = jiang2024.recurrent.convolution
+        H = recurrent.convolution
         delayed = int((H(rho, late)[1:] != H(rho, x)).sum())
         return delayed + int((H(rho, changed)[:-1] != H(rho, x)).sum())
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    name = "outputs that differ"
-    claim.for_all(kernels(), differ, name, equation="time-invariant, causal", examples=examples)
+    claim.for_all(
+        "outputs that differ",
+        kernels(),
+        differ,
+        equation="time-invariant, causal",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
@@ -86,19 +93,21 @@ def test_whatever_commutes_with_the_delay_is_a_convolution(claim):
     for entries in itertools.product((-1, 0, 1), repeat=9):
         M = np.array(entries).reshape(3, 3)
         commutes = bool((M @ S == S @ M).all())
-        convolution = jiang2024.ordering.is_convolution(M.astype(object))
+        convolution = ordering.is_convolution(M.astype(object))
         unlike, found = unlike + (commutes != convolution), found + convolution
-    claim.equals(unlike, 0, "matrices of which only one is true", equation="H(Sx) = S H(x)")
-    claim.equals(found, 3**3, "convolutions among 3⁹ matrices", equation="(75)")
+    claim.measured("matrices of which only one is true", unlike, equation="H(Sx) = S H(x)").equals(
+        0
+    )
+    claim.measured("convolutions among 3⁹ matrices", found, equation="(75)").equals(3**3)
 
 
 def test_reading_a_kernel_of_finite_norm_at_every_time(claim):
     """rho = 1: every |rho(s)| is 1, and H_99 of the constant input 1 is 100."""
-    ones = numerics.exact.rationals([[1]] * 100)
+    ones = exact.rationals([[1]] * 100)
     claim.counterexample(
         "a norm of rho(s) that is finite at every s bounds H_t(x) for inputs in [0, 1]",
         input={"rho(s)": 1, "x(t)": 1, "t": 99},
-        measured=jiang2024.recurrent.convolution(ones, ones)[99],
+        measured=recurrent.convolution(ones, ones)[99],
         expected=1,
         relation="<=",
         equation="(75), norm of rho(s) at most infinity",
@@ -110,20 +119,25 @@ def test_reading_a_kernel_of_finite_norm_at_every_time(claim):
 def test_control_on_a_horizon_the_kernel_beyond_is_free(claim):
     """tau times only: rho and rho + delta_tau have the same outputs."""
     tau = 5
-    rho = numerics.exact.rationals([[1]] * (tau + 1))
+    rho = exact.rationals([[1]] * (tau + 1))
     other = rho.copy()
     other[tau, 0] += 1
-    outputs = [jiang2024.recurrent.convolution(k, impulses(tau, 1)) for k in (rho, other)]
-    claim.equals(int((outputs[0] != outputs[1]).sum()), 0, "outputs that differ", equation="(75)")
-    apart, source = abs(rho - other).max(), "theorem: s ≤ t < τ in (75)"
-    claim.at_least(apart, 1, "distance of the kernels", equation="t < τ only", source=source)
+    outputs = [recurrent.convolution(k, impulses(tau, 1)) for k in (rho, other)]
+    claim.measured(
+        "outputs that differ", int((outputs[0] != outputs[1]).sum()), equation="(75)"
+    ).equals(0)
+    apart = abs(rho - other).max()
+    claim.measured("distance of the kernels", apart, equation="t < τ only").at_least(
+        theorem(1, "s ≤ t < τ in (75)")
+    )
 
 
 def test_control_a_map_that_changes_in_time_is_not_told_by_its_impulse(claim):
     """H_t(x) = (t + 1) x(t), causal and linear: the impulse says delta_0."""
-    x = numerics.exact.rationals([[1]] * 6)
+    x = exact.rationals([[1]] * 6)
     true = [(t + 1) * x[t, 0] for t in range(6)]
-    told = jiang2024.recurrent.convolution(numerics.exact.rationals([[1]] + [[0]] * 5), x)
+    told = recurrent.convolution(exact.rationals([[1]] + [[0]] * 5), x)
     worst = max(abs(a - b) for a, b in zip(true, told, strict=True))
-    source = "theorem: (t + 1) − 1 at t = 5"
-    claim.at_least(worst, 5, "error of (75)", equation="not time-invariant", source=source)
+    claim.measured("error of (75)", worst, equation="not time-invariant").at_least(
+        theorem(5, "(t + 1) − 1 at t = 5")
+    )

@@ -21,25 +21,28 @@ import flint
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import rounding_error, theorem
+from repro.jiang2024 import memory as memory_
+from repro.jiang2024 import recurrent
+from repro.numerics import exact, logarithms
 
 
 def geometric(gamma):
-    memory = jiang2024.memory
-    return memory.Kernel(terms=(memory.Exponential(1, 1 / numerics.exact.rational(gamma)),))
+    memory = memory_
+    return memory.Kernel(terms=(memory.Exponential(1, 1 / exact.rational(gamma)),))
 
 
 @pytest.mark.parametrize("gamma", ["1/2", "1", "2", "5", "50"], ids="gamma={}".format)
 @pytest.mark.exact
 def test_of_one_exponential_in_rationals(gamma, claim):
-    memory, kernel, expected = jiang2024.memory, geometric(gamma), Fraction(gamma) + 1
-    claim.equals(memory.C_1(kernel), expected, "C_1", equation="(76)")
-    claim.equals(memory.C_2(kernel), 1, "C_2", equation="(77)")
-    claim.equals(memory.C_RNN(kernel), expected, "C_RNN", equation="(78)")
+    memory, kernel, expected = memory_, geometric(gamma), Fraction(gamma) + 1
+    claim.measured("C_1", memory.C_1(kernel), equation="(76)").equals(expected)
+    claim.measured("C_2", memory.C_2(kernel), equation="(77)").equals(1)
+    claim.measured("C_RNN", memory.C_RNN(kernel), equation="(78)").equals(expected)
 
 
 def sums():
-    memory, Log = jiang2024.memory, numerics.logarithms.Log
+    memory, Log = memory_, logarithms.Log
     term = memory.Exponential
     return {
         "box of 10": memory.Kernel([1] * 10),
@@ -66,24 +69,31 @@ def test_of_sums_of_exponentials_in_balls(name, claim):
     kernel, rate = sums()[name], RATES[name]
     with flint.ctx.workprec(128):
         c = 1 + (1 / rate() if rate else flint.arb(0))
-        C_1 = numerics.logarithms.ball(jiang2024.memory.C_1(kernel))
+        C_1 = logarithms.ball(memory_.C_1(kernel))
         values = [(t / c).exp() * abs(kernel.ball(t)) for t in range(400)]
-        C_2, largest = jiang2024.memory.C_2(kernel), max(values, key=float)
-        claim.record(C_1=C_1, C_2=C_2, C_RNN=jiang2024.memory.C_RNN(kernel))
-        radius, tiny = "roundoff: radii of balls of 128 bits", 1e-25
-        claim.at_most(abs(C_1 - c), tiny, "|C_1 − expected|", equation="(76)", source=radius)
-        claim.at_most(abs(C_2 - largest), tiny, "|C_2 − largest|", equation="(77)", source=radius)
+        C_2, largest = memory_.C_2(kernel), max(values, key=float)
+        claim.record("C_1", C_1)
+        claim.record("C_2", C_2)
+        claim.record("C_RNN", memory_.C_RNN(kernel))
+        tiny = 1e-25
+        claim.measured("|C_1 − expected|", abs(C_1 - c), equation="(76)").at_most(
+            rounding_error(tiny, "radii of balls of 128 bits")
+        )
+        claim.measured("|C_2 − largest|", abs(C_2 - largest), equation="(77)").at_most(
+            rounding_error(tiny, "radii of balls of 128 bits")
+        )
 
 
 @pytest.mark.parametrize("T", [0, 1, 3, 10], ids="T={}".format)
 @pytest.mark.certified
 def test_of_one_spike(T, claim):
-    kernel = jiang2024.memory.spike(T)
-    claim.equals(jiang2024.memory.C_1(kernel), 1, "C_1", equation="(76)")
+    kernel = memory_.spike(T)
+    claim.measured("C_1", memory_.C_1(kernel), equation="(76)").equals(1)
     with flint.ctx.workprec(128):
-        off = abs(jiang2024.memory.C_RNN(kernel) - flint.arb(1).exp() ** T)
-    radius = "roundoff: radii of balls of 128 bits"
-    claim.at_most(off, 1e-30, "|C_RNN − e^T|", equation="(78)", source=radius)
+        off = abs(memory_.C_RNN(kernel) - flint.arb(1).exp() ** T)
+    claim.measured("|C_RNN − e^T|", off, equation="(78)").at_most(
+        rounding_error(1e-30, "radii of balls of 128 bits")
+    )
 
 
 @pytest.mark.exact
@@ -104,41 +114,50 @@ def test_the_infimum_separates_what_vanishes_from_what_explodes(claim):
 
     examples = claim.at_scale(smoke=20, laptop=100, paper=2000)
     cases = st.tuples(st.tuples(a, a, a, a), r)
-    name = "sides on which b^400 |ρ(400)| is as it should not be"
-    claim.for_all(cases, wrong, name, equation="(76), inf", examples=examples)
-    memory, Log = jiang2024.memory, numerics.logarithms.Log
+    claim.for_all(
+        "sides on which b^400 |ρ(400)| is as it should not be",
+        cases,
+        wrong,
+        equation="(76), inf",
+        examples=examples,
+    )
+    memory, Log = memory_, logarithms.Log
     terms = (memory.Exponential(1, Log(Fraction(10, 9))), memory.Exponential(5, Log(2), -1))
     border = (1 / memory.decay_time(memory.Kernel(terms=terms))).exp()
-    off = abs(border - numerics.logarithms.ball(Fraction(10, 9)))
-    radius = "roundoff: radii of balls of 53 bits"
-    claim.at_most(off, 1e-14, "|e^(1/β) − 10/9|", equation="(76), inf", source=radius)
+    off = abs(border - logarithms.ball(Fraction(10, 9)))
+    claim.measured("|e^(1/β) − 10/9|", off, equation="(76), inf").at_most(
+        rounding_error(1e-14, "radii of balls of 53 bits")
+    )
 
 
 @pytest.mark.certified
 def test_the_kernel_of_a_stable_network_is_in_the_space(claim):
     """|c W^s U|^2 <= A q^s: C_1 <= 1 + 2/log(1/q); here the exact C_1 is known besides."""
-    W = numerics.exact.rationals([["1/2", 5], [0, "-2/3"]])
-    U, c = numerics.exact.rationals([[1], [1]]), numerics.exact.rationals([1, 1])
-    rnn = jiang2024.recurrent.LinearRNN(W, U, c)
-    bound = jiang2024.recurrent.decay(rnn)
-    memory, Log = jiang2024.memory, numerics.logarithms.Log
-    slow, fast = numerics.exact.rational("-23/7"), numerics.exact.rational("37/7")
+    W = exact.rationals([["1/2", 5], [0, "-2/3"]])
+    U, c = exact.rationals([[1], [1]]), exact.rationals([1, 1])
+    rnn = recurrent.LinearRNN(W, U, c)
+    bound = recurrent.decay(rnn)
+    memory, Log = memory_, logarithms.Log
+    slow, fast = exact.rational("-23/7"), exact.rational("37/7")
     terms = (memory.Exponential(slow, Log("3/2"), -1), memory.Exponential(fast, Log(2)))
     wrong = sum(
-        value
-        != slow * numerics.exact.rational("-2/3") ** s + fast / numerics.exact.rational(2) ** s
+        value != slow * exact.rational("-2/3") ** s + fast / exact.rational(2) ** s
         for s, value in enumerate(rnn.kernel(20)[:, 0])
     )
-    claim.equals(wrong, 0, "values of the kernel unlike", equation="(74), diagonalised")
+    claim.measured("values of the kernel unlike", wrong, equation="(74), diagonalised").equals(0)
     C_1 = memory.C_1(memory.Kernel(terms=terms))
-    allowed, source = 1 + 2 / -flint.arb(bound.q).log(), "theorem: |c W^s U|² ≤ A q^s"
-    claim.record(C_1=C_1, C_RNN=memory.C_RNN(memory.Kernel(terms=terms)), bound=allowed)
-    claim.at_most(C_1, allowed, "C_1 of a stable RNN", equation="(79)", source=source)
+    allowed = 1 + 2 / -flint.arb(bound.q).log()
+    claim.record("C_1", C_1)
+    claim.record("C_RNN", memory.C_RNN(memory.Kernel(terms=terms)))
+    claim.record("bound", allowed)
+    claim.measured("C_1 of a stable RNN", C_1, equation="(79)").at_most(
+        theorem(allowed, "|c W^s U|² ≤ A q^s")
+    )
 
 
 def test_reading_a_kernel_that_is_smaller_everywhere_is_not_simpler(claim):
     """e^{-T/2} delta_T <= e^{-t/2}, T = 20; C_1 drops from 3 to 1, and e^{t/C_1} grows faster."""
-    memory, T = jiang2024.memory, 20
+    memory, T = memory_, 20
     spike = memory.spike(T, flint.arb(-T // 2).exp())
     claim.counterexample(
         "C_2 is small if rho has no large value far from the origin; C_RNN is monotone in |rho|",
@@ -159,19 +178,17 @@ def test_control_a_power_has_no_decay_time(claim):
     for beta in (1, 10, 100):
         t = 40 * beta
         value = flint.arb(40).exp() / (1 + t) ** 2
-        far = "theorem: e^40 / (1 + 40β)² > 10⁹ for β ≤ 100"
-        name = f"e^(t/β) ρ(t) at t = {t}, β = {beta}"
-        claim.at_least(value, 10**9, name, equation="(76), (1+t)⁻²", source=far)
+        claim.measured("e^(t/β) ρ(t)", value, equation="(76), (1+t)⁻²", t=t, β=beta).at_least(
+            theorem(10**9, "e^40 / (1 + 40β)² > 10⁹ for β ≤ 100")
+        )
 
 
 def test_control_without_the_one_the_supremum_can_be_infinite(claim):
     """rho(t) = t 2^-t has the decay time 1/log 2, and 2^t rho(t) = t; with C_1, C_2 < 1.4."""
-    t, half = 1000, numerics.exact.rational("1/2")
-    claim.at_least(
-        2**t * t * half**t, t, "e^(t/β) ρ(t) at t = 1000", equation="(77), 1 left out",
-        source="theorem: 2^t t 2^−t = t",
-    )  # fmt: skip
+    t, half = 1000, exact.rational("1/2")
+    claim.measured("e^(t/β) ρ(t) at t = 1000", 2**t * t * half**t, equation="(77), 1 left out").at_least(theorem(t, "2^t t 2^−t = t"))  # fmt: skip
     C_1 = 1 + 1 / flint.arb(2).log()
     largest = max(((t / C_1).exp() * t / flint.arb(2) ** t for t in range(1, 400)), key=float)
-    small = "theorem: t e^(−at) ≤ 1/(ea), a = log 2 − 1/C_1 > 0.28"
-    claim.at_most(largest, 1.4, "C_2 with the 1", equation="(77)", source=small)
+    claim.measured("C_2 with the 1", largest, equation="(77)").at_most(
+        theorem(1.4, "t e^(−at) ≤ 1/(ea), a = log 2 − 1/C_1 > 0.28")
+    )

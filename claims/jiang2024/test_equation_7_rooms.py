@@ -25,7 +25,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import encodings as encodings_
+from repro.jiang2024 import selection
+from repro.numerics import arrays, exact, logarithms
 
 ENCODINGS = ["appended", "shifted"]
 encodings = pytest.mark.parametrize("encoding", ENCODINGS)
@@ -51,47 +54,52 @@ sequences = st.integers(1, 2).flatmap(
 @encodings
 @pytest.mark.exact
 def test_every_token_tells_its_position(encoding, claim):
-    encode = getattr(jiang2024.encodings, encoding)
+    encode = getattr(encodings_, encoding)
 
     def wrong(x):
-        rooms = [position(encoding, token) for token in encode(numerics.exact.rationals(x))]
+        rooms = [position(encoding, token) for token in encode(exact.rationals(x))]
         return sum(room != t for t, room in enumerate(rooms, start=1))
 
     examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
-    claim.for_all(sequences, wrong, "tokens elsewhere", equation="(7)", examples=examples)
+    claim.for_all("tokens elsewhere", sequences, wrong, equation="(7)", examples=examples)
 
 
 @encodings
 @pytest.mark.exact
 def test_no_rearrangement_is_admissible(encoding, claim):
     """All rearrangements but the identity have a token in another's room."""
-    encode = getattr(jiang2024.encodings, encoding)
+    encode = getattr(encodings_, encoding)
 
     def admissible(x):
-        z, found = encode(numerics.exact.rationals(x)), 0
+        z, found = encode(exact.rationals(x)), 0
         for p in itertools.permutations(range(len(x))):
             rooms = [position(encoding, token) for token in z[list(p)]]
             found += rooms == list(range(1, len(x) + 1))
         return found - 1
 
     examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
-    name = "admissible rearrangements besides the identity"
-    claim.for_all(sequences, admissible, name, equation="(7)", examples=examples)
+    claim.for_all(
+        "admissible rearrangements besides the identity",
+        sequences,
+        admissible,
+        equation="(7)",
+        examples=examples,
+    )
 
 
 @encodings
 @pytest.mark.exact
 def test_rooms_are_one_apart(encoding, claim):
     """In the largest coordinate; boxes are closest in their corners."""
-    encode, tau, d = getattr(jiang2024.encodings, encoding), 4, 2
-    corners = numerics.exact.rationals(list(itertools.product([0, 1], repeat=d)))
+    encode, tau, d = getattr(encodings_, encoding), 4, 2
+    corners = exact.rationals(list(itertools.product([0, 1], repeat=d)))
     rooms = np.stack([encode(np.stack([c] * tau)) for c in corners])  # (corners, tau, d')
     nearest = min(
         max(abs(a - b) for a, b in zip(rooms[i, s], rooms[j, t], strict=True))
         for s, t in itertools.combinations(range(tau), 2)
         for i, j in itertools.product(range(len(corners)), repeat=2)
     )
-    claim.equals(nearest, 1, "least distance of two rooms", equation="(7): disjoint")
+    claim.measured("least distance of two rooms", nearest, equation="(7): disjoint").equals(1)
 
 
 # --- what encoded tokens allow -------------------------------------------------------------------
@@ -100,8 +108,8 @@ def test_rooms_are_one_apart(encoding, claim):
 def mixing(M, room):
     """(5) for H_t(x) = sum_s M_ts x(s), tokens shifted by twice their position."""
     tau = len(M)
-    columns = numerics.arrays.each(numerics.logarithms.Log, M.T)
-    unit = numerics.exact.rationals(np.eye(tau, dtype=int))
+    columns = arrays.each(logarithms.Log, M.T)
+    unit = exact.rationals(np.eye(tau, dtype=int))
 
     def phi(x):
         return unit[[t - 1 for t in room(x)]]
@@ -110,10 +118,10 @@ def mixing(M, room):
         return columns[[s - 1 for s in room(x)]]
 
     def value(x):
-        return x - 2 * numerics.exact.rationals(room(x))[:, None]
+        return x - 2 * exact.rationals(room(x))[:, None]
 
-    sample = jiang2024.encodings.shifted(numerics.exact.rationals([0] * tau)[:, None])
-    return jiang2024.selection.transformer(phi, psi, value, lambda z: z[..., 0], sample)
+    sample = encodings_.shifted(exact.rationals([0] * tau)[:, None])
+    return selection.transformer(phi, psi, value, lambda z: z[..., 0], sample)
 
 
 def shifted_room(x):
@@ -121,7 +129,7 @@ def shifted_room(x):
 
 
 def stochastic(rng, tau):
-    M = numerics.exact.rationals(rng.integers(1, 9, (tau, tau)))
+    M = exact.rationals(rng.integers(1, 9, (tau, tau)))
     return M / M.sum(1, keepdims=True)
 
 
@@ -133,13 +141,13 @@ def test_any_positive_mixing_is_represented(claim):
     def wrong(case):
         seed, tau = case
         rng = np.random.default_rng(seed)
-        M, x = stochastic(rng, tau), numerics.exact.rationals(rng.integers(0, 9, tau)) / 8
-        out = mixing(M, shifted_room)(jiang2024.encodings.shifted(x[:, None]))
+        M, x = stochastic(rng, tau), exact.rationals(rng.integers(0, 9, tau)) / 8
+        out = mixing(M, shifted_room)(encodings_.shifted(x[:, None]))
         stated = [sum(m * v for m, v in zip(row, x, strict=True)) for row in M]
         return sum(a != b for a, b in zip(out, stated, strict=True))
 
     examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
-    claim.for_all(seeded, wrong, "wrong outputs", equation="Σ M_ts x(s)", examples=examples)
+    claim.for_all("wrong outputs", seeded, wrong, equation="Σ M_ts x(s)", examples=examples)
 
 
 M_CONTROL = [["1/4", "3/4"], ["1/2", "1/2"]]
@@ -148,32 +156,36 @@ M_CONTROL = [["1/4", "3/4"], ["1/2", "1/2"]]
 def forced_error(x, other):
     """Tokens 1, 2 of x are tokens 2, 1 of the other sequence: H_1(x) = H_2(other) for every model,
     which therefore errs by half of the difference of the two targets somewhere."""
-    M = numerics.exact.rationals(M_CONTROL)
-    first, second = (M @ numerics.exact.rationals(v) for v in (x, other))
+    M = exact.rationals(M_CONTROL)
+    first, second = (M @ exact.rationals(v) for v in (x, other))
     return abs(first[0] - second[1]) / 2
 
 
 def test_control_without_encoding_rearrangements_are_inputs(claim):
     """x = (0, 1) and (1, 0): any equivariant map has H_1(0, 1) = H_2(1, 0); M asks for 3/4, 1/2."""
-    sequences = numerics.exact.rationals([[0, 1], [1, 0]])[..., None]
-    H = mixing(numerics.exact.rationals(M_CONTROL), lambda x: [1] * len(x))  # one room for all
+    sequences = exact.rationals([[0, 1], [1, 0]])[..., None]
+    H = mixing(exact.rationals(M_CONTROL), lambda x: [1] * len(x))  # one room for all
     worst = max(
         abs(y - stated)
         for x in sequences
-        for y, stated in zip(H(x + 2), numerics.exact.rationals(M_CONTROL) @ x[:, 0], strict=True)
+        for y, stated in zip(H(x + 2), exact.rationals(M_CONTROL) @ x[:, 0], strict=True)
     )
     least = forced_error([0, 1], [1, 0])
-    claim.equals(least, numerics.exact.rational("1/8"), "forced error", equation="A.1")
-    source = "theorem: half of |3/4 − 1/2|, for every equivariant map"
-    claim.at_least(worst, least, "error of one of them", equation="no encoding", source=source)
+    claim.measured("forced error", least, equation="A.1").equals(exact.rational("1/8"))
+    claim.measured("error of one of them", worst, equation="no encoding").at_least(
+        theorem(least, "half of |3/4 − 1/2|, for every equivariant map")
+    )
 
 
 def test_control_rooms_that_overlap_admit_a_rearrangement(claim):
     """e(t) = t/2: (1/2, 1/4) and (3/4, 0) become (1, 5/4) and (5/4, 1)."""
-    half = numerics.exact.rationals(["1/2", 1])
+    half = exact.rationals(["1/2", 1])
     x, other = ["1/2", "1/4"], ["3/4", 0]
-    z, w = (numerics.exact.rationals(v) + half for v in (x, other))
-    claim.equals(list(z[::-1] - w), [0, 0], "encoded and rearranged, difference", equation="(7)")
-    source = "theorem: half of what M asks of the two, for every model"
-    least = numerics.exact.rational("1/32")
-    claim.at_least(forced_error(x, other), least, "forced error", equation="overlap", source=source)
+    z, w = (exact.rationals(v) + half for v in (x, other))
+    claim.measured("encoded and rearranged, difference", list(z[::-1] - w), equation="(7)").equals(
+        [0, 0]
+    )
+    least = exact.rational("1/32")
+    claim.measured("forced error", forced_error(x, other), equation="overlap").at_least(
+        theorem(least, "half of what M asks of the two, for every model")
+    )

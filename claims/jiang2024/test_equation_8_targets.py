@@ -23,7 +23,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import model as model_
+from repro.jiang2024 import networks, selection
+from repro.numerics import arrays, logarithms
+from repro.numerics import exact as exact_
 
 unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
 coefficients = st.tuples(*[st.integers(1, 5)] * 3)
@@ -33,8 +37,8 @@ cases = st.tuples(coefficients, polynomials, st.lists(unit, min_size=1, max_size
 
 def target(coefficients, polynomial, shift=None):
     """f = (v, 1/(1+v)); F is a polynomial of the sum; e^rho = ((a + b u + c v) / (1 + v))^2."""
-    (a, b, c), model = coefficients, jiang2024.model
-    Log, each = numerics.logarithms.Log, numerics.arrays.each
+    (a, b, c), model = coefficients, model_
+    Log, each = logarithms.Log, arrays.each
 
     def rho(u, v):
         v = v[..., 0]
@@ -58,11 +62,11 @@ def written_out(coefficients, polynomial, x):
 
 
 def column(x):
-    return numerics.exact.rationals(x)[:, None]
+    return exact_.rationals(x)[:, None]
 
 
 def fraction(value):
-    value = numerics.exact.rational(value)
+    value = exact_.rational(value)
     return Fraction(int(value.p), int(value.q))
 
 
@@ -74,7 +78,7 @@ def test_the_formula_is_evaluated_as_displayed(claim):
         return sum(fraction(ours) != stated for ours, stated in pairs)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(cases, wrong, "wrong outputs", equation="(8)", examples=examples)
+    claim.for_all("wrong outputs", cases, wrong, equation="(8)", examples=examples)
 
 
 @pytest.mark.exact
@@ -84,8 +88,9 @@ def test_averages_stay_where_F_is_given(claim):
         return sum(not 0 <= a <= 1 for a in averages.ravel())
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "averages outside of [0, 1]"
-    claim.for_all(cases, outside, name, equation="F ∈ C([0, 1]ⁿ)", examples=examples)
+    claim.for_all(
+        "averages outside of [0, 1]", cases, outside, equation="F ∈ C([0, 1]ⁿ)", examples=examples
+    )
 
 
 @pytest.mark.exact
@@ -97,8 +102,9 @@ def test_a_function_of_the_query_changes_nothing(claim):
         return int((moved != target(*case[:2])(column(case[2]))).sum())
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "outputs that differ"
-    claim.for_all(cases, differ, name, equation="ρ(u, v) + c(u)", examples=examples)
+    claim.for_all(
+        "outputs that differ", cases, differ, equation="ρ(u, v) + c(u)", examples=examples
+    )
 
 
 @pytest.mark.exact
@@ -107,26 +113,24 @@ def test_a_transformer_is_a_target(claim):
 
     def wrong(seed):
         rng = np.random.default_rng(seed)
-        net = jiang2024.networks.drawn(rng, 2, 3, 2, 2)
-        x = jiang2024.networks.tokens(rng, 4, 2)
+        net = networks.drawn(rng, 2, 3, 2, 2)
+        x = networks.tokens(rng, 4, 2)
 
         def rho(u, v):
             q, k = net.f(u) @ net.W_Q.T, net.f(v) @ net.W_K.T
             return q @ k.T
 
-        by_hand = jiang2024.model.Target(
-            lambda z: net.F(z)[..., 0], lambda x: net.f(x) @ net.W_V.T, rho
-        )
+        by_hand = model_.Target(lambda z: net.F(z)[..., 0], lambda x: net.f(x) @ net.W_V.T, rho)
         return int((by_hand(x) != net.transformer()(x)).sum())
 
     seeds, examples = st.integers(0, 2**32 - 1), claim.at_scale(smoke=20, laptop=100, paper=2000)
-    claim.for_all(seeds, wrong, "outputs that differ", equation="(5) = (8)", examples=examples)
+    claim.for_all("outputs that differ", seeds, wrong, equation="(5) = (8)", examples=examples)
 
 
 @pytest.mark.construct
 def test_a_target_of_rank_m_h_is_a_transformer(claim):
     """rho = log(2) u^2 v + log(3) (1 + v): two terms, m_h = 2, n = 4 + 1, rows as in (18)."""
-    exact, Log, model = numerics.exact.rationals, numerics.logarithms.Log, jiang2024.model
+    exact, Log, model = exact_.rationals, logarithms.Log, model_
     logs = np.array([[Log(2), Log(3)]], dtype=object)
 
     def wrong(x):
@@ -142,12 +146,12 @@ def test_a_target_of_rank_m_h_is_a_transformer(claim):
             return u**2 * (v[:, 0] * Log(2)) + (1 + v[:, 0]) * Log(3)
 
         F, f = (lambda z: z[..., 0] ** 2), (lambda x: x / 9)
-        network = jiang2024.selection.transformer(phi, psi, f, F, x)
+        network = selection.transformer(phi, psi, f, F, x)
         return int((network(x) != model.Target(F, f, rho)(x)).sum()) + (network.m_h != 2)
 
     tokens = st.lists(st.integers(0, 9), min_size=1, max_size=5)
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all(tokens, wrong, "outputs that differ", equation="(8) = (5)", examples=examples)
+    claim.for_all("outputs that differ", tokens, wrong, equation="(8) = (5)", examples=examples)
 
 
 @pytest.mark.construct
@@ -157,7 +161,7 @@ def test_outputs_are_continuous(claim):
     24 step, moves an average of numbers in [0, 1] by at most 6 step."""
     import torch
 
-    H = jiang2024.model.Target(
+    H = model_.Target(
         lambda z: (3 * z[..., 0]).sin(),
         lambda x: x**2,
         lambda u, v: 4 * (u + 2 * v[..., 0][..., None, :]).cos(),
@@ -168,23 +172,25 @@ def test_outputs_are_continuous(claim):
     for step in (1e-1, 1e-3, 1e-6):
         near = (x + step * way).clamp(0, 1)
         moved = (H(near.to(claim.device)) - H(x.to(claim.device))).abs().max()
-        source = "theorem: L_F (L_f + 24/4), softmax.py; round-off is below 1e-13"
-        name, allowed = f"largest move, step {step:g}", 3 * (2 + 6) * step + 1e-13
-        claim.at_most(float(moved), allowed, name, equation="H ∈ C", source=source)
+        allowed = 3 * (2 + 6) * step + 1e-13
+        claim.measured(f"largest move, step {step:g}", float(moved), equation="H ∈ C").at_most(
+            theorem(allowed, "L_F (L_f + 24/4), softmax.py; round-off is below 1e-13")
+        )
 
 
 def test_control_the_hard_maximum_jumps(claim):
     """Tokens (0, 1/2, 1), rho = -(u - v - 1/4)^2 read by F = id: the query 1/2 sees 0 or 1/2."""
-    exact, model = numerics.exact.rationals, jiang2024.model
+    exact, model = exact_.rationals, model_
     H = model.Target(
         lambda z: z[..., 0], lambda x: x, lambda u, v: -((u - v[..., 0] - exact("1/4")) ** 2),
         model.hard_max,
     )  # fmt: skip
-    step = numerics.exact.rational("1/1000000")
+    step = exact_.rational("1/1000000")
     x = exact([0, "1/2", 1])[:, None]
     near = x + np.array([[0], [step], [0]], dtype=object)
     far = x - np.array([[0], [step], [0]], dtype=object)
     jump = abs(H(near)[1] - H(far)[1])
-    name, source = "move of H_2 for a step of 2e-6", "theorem: from the token 0 to the token 1/2"
-    least = numerics.exact.rational("49/100")
-    claim.at_least(jump, least, name, equation="σ_H for σ", source=source)
+    least = exact_.rational("49/100")
+    claim.measured("move of H_2 for a step of 2e-6", jump, equation="σ_H for σ").at_least(
+        theorem(least, "from the token 0 to the token 1/2")
+    )

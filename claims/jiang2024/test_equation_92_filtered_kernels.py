@@ -30,17 +30,21 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import as_printed, rounding_error, theorem
+from repro.jiang2024 import ordering as ordering_
+from repro.jiang2024 import recurrent as recurrent_
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
 
-sixths = st.integers(-12, 12).map(lambda k: numerics.exact.rational(k) / 6)
+sixths = st.integers(-12, 12).map(lambda k: exact_.rational(k) / 6)
 
 
 def column(values):
-    return numerics.exact.rationals(values)[:, None]
+    return exact_.rationals(values)[:, None]
 
 
 def sequences(most):
-    return st.lists(sixths, min_size=1, max_size=most).map(numerics.exact.vector)
+    return st.lists(sixths, min_size=1, max_size=most).map(exact_.vector)
 
 
 cases = st.tuples(sequences(6), sequences(4), sequences(6))
@@ -51,13 +55,13 @@ DIFFER = "outputs that differ"
 def test_a_causal_filter_of_the_input_is_one_of_the_kernel(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent, end = jiang2024.recurrent, 0 * theta[:, None]
+        recurrent, end = recurrent_, 0 * theta[:, None]
         kernel = recurrent.causal_filter(theta, np.concatenate([rho[:, None], end]))
         filtered = recurrent.convolution(rho[:, None], recurrent.causal_filter(theta, x[:, None]))
         return int((filtered != recurrent.convolution(kernel, x[:, None])).sum())
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    claim.for_all(cases, differ, DIFFER, equation="(92)-(98), x(t − s)", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="(92)-(98), x(t − s)", examples=examples)
 
 
 def double_sum(rho, theta, x, t):
@@ -74,26 +78,26 @@ def double_sum(rho, theta, x, t):
 def test_what_the_printed_filter_gives(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent = jiang2024.recurrent
+        recurrent = recurrent_
         filtered = recurrent.forward_filter(theta, x[:, None])
         ours = recurrent.convolution(rho[:, None], filtered)
         return sum(y != double_sum(rho, theta, x, t) for t, y in enumerate(ours))
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    claim.for_all(cases, differ, DIFFER, equation="(95), r = s − s′", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="(95), r = s − s′", examples=examples)
 
 
 @pytest.mark.exact
 def test_a_filter_of_length_one_is_as_printed(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent, one = jiang2024.recurrent, theta[:1]
+        recurrent, one = recurrent_, theta[:1]
         left = recurrent.convolution(rho[:, None], recurrent.forward_filter(one, x[:, None]))
         kernel = recurrent.forward_filter(one, rho[:, None])
         return int((left != recurrent.convolution(kernel, x[:, None])).sum())
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(cases, differ, DIFFER, equation="(92)-(98), l = 1", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="(92)-(98), l = 1", examples=examples)
 
 
 # --- how far from every RNN the printed filter leads ---------------------------------------------
@@ -115,14 +119,14 @@ FILTERS = {  # theta, and the floors with free offsets, one offset, none, and of
 
 
 def exponential():
-    return numerics.exact.vector([flint.arb(-s).exp() for s in range(TAU)])
+    return exact_.vector([flint.arb(-s).exp() for s in range(TAU)])
 
 
 def floors(theta, *, ahead):
     """Under H(theta * x) with the kernel e^-s, in balls."""
-    ordering = jiang2024.ordering
+    ordering = ordering_
     with flint.ctx.workprec(BITS):
-        M = ordering.filtered(exponential(), numerics.exact.rationals(theta), ahead=ahead)
+        M = ordering.filtered(exponential(), exact_.rationals(theta), ahead=ahead)
         found = {offset: ordering.floor(M, offset) for offset in ordering.OFFSETS}
         return {**found, "causal": ordering.causal_floor(M)}
 
@@ -131,17 +135,17 @@ def floors(theta, *, ahead):
 def test_the_matrices_are_those_of_the_filtered_targets(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent, tau = jiang2024.recurrent, max(map(len, case))
-        rho, x = (np.append(v, numerics.exact.rationals([0] * (tau - len(v)))) for v in (rho, x))
+        recurrent, tau = recurrent_, max(map(len, case))
+        rho, x = (np.append(v, exact_.rationals([0] * (tau - len(v)))) for v in (rho, x))
         wrong = 0
         for ahead, see in ((True, recurrent.forward_filter), (False, recurrent.causal_filter)):
-            M = jiang2024.ordering.filtered(rho, theta, ahead=ahead)
+            M = ordering_.filtered(rho, theta, ahead=ahead)
             y = recurrent.convolution(rho[:, None], see(theta, x[:, None]))
             wrong += int((M @ x != y).sum())
         return wrong
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(cases, differ, DIFFER, equation="M = KΘᵀ, KΘ", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="M = KΘᵀ, KΘ", examples=examples)
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -149,48 +153,57 @@ def test_the_matrices_are_those_of_the_filtered_targets(claim):
 def test_the_printed_filter_has_a_floor_under_every_rnn(name, claim):
     theta, least = FILTERS[name]
     found = floors(theta, ahead=True)
-    claim.record(**found)
-    source = "theorem: repro/jiang2024/ordering.py, evaluated in balls"
+    for name, value in found.items():
+        claim.record(name, value)
     for (offset, value), digits in zip(found.items(), least, strict=True):
-        label, low = f"{FLOOR}, {offset}", Fraction(digits)
-        claim.at_least(value, low, label, equation="x(t + s)", source=source)
+        low = Fraction(digits)
+        claim.measured(FLOOR, value, equation="x(t + s)", offset=offset).at_least(
+            theorem(low, "repro/jiang2024/ordering.py, evaluated in balls")
+        )
         high = low + Fraction(1, 10_000)
-        claim.at_most(value, high, label, equation="x(t + s)", source=source)
+        claim.measured(FLOOR, value, equation="x(t + s)", offset=offset).at_most(
+            theorem(high, "repro/jiang2024/ordering.py, evaluated in balls")
+        )
 
 
 @pytest.mark.certified
 def test_under_the_causal_filter_there_is_none(claim):
     """M = K Theta is a convolution: exactly 0 for the kernel 2^-s, and 0 in balls for e^-s."""
-    ordering, exact = jiang2024.ordering, numerics.exact
+    ordering, exact = ordering_, exact_
     halves = exact.vector([exact.rational("1/2") ** s for s in range(TAU)])
     for name, (theta, _) in FILTERS.items():
         M = ordering.filtered(halves, exact.rationals(theta), ahead=False)
-        claim.equals(ordering.floor(M, "none"), 0, f"{FLOOR}, 2^−s, {name}", equation="x(t − s)")
-        radius = "roundoff: radii of balls of 128 bits"
+        claim.measured(
+            f"{FLOOR}, 2^−s", ordering.floor(M, "none"), equation="x(t − s)", name_=name
+        ).equals(0)
         value = floors(theta, ahead=False)["none"].upper()
-        claim.at_most(value, 1e-30, f"{FLOOR}, {name}", equation="x(t − s)", source=radius)
+        claim.measured(FLOOR, value, equation="x(t − s)", name_=name).at_most(
+            rounding_error(1e-30, "radii of balls of 128 bits")
+        )
 
 
 @pytest.mark.certified
 def test_the_printed_error_leaves_almost_no_future(claim):
     """The floor of all causal models is theta^T Q theta over theta(1), ..., theta(4): at least
     sum theta(s)^2 over |Q^-1|. At 1.58e-7 what the filter sees ahead has a norm below 0.002."""
-    ordering, ahead = jiang2024.ordering, range(1, 5)
+    ordering, ahead = ordering_, range(1, 5)
     with flint.ctx.workprec(BITS):
-        units = numerics.exact.rationals(np.eye(5, dtype=int))
+        units = exact_.rationals(np.eye(5, dtype=int))
         Ms = [np.triu(ordering.filtered(exponential(), units[s], ahead=True), 1) for s in ahead]
         Q = flint.arb_mat([[(M * N).sum() / (12 * TAU) for M in Ms] for N in Ms])
         norm = max(sum(abs(v) for v in row) for row in Q.inv().tolist())
-    bound = (norm * numerics.logarithms.ball(TABLE_2_RNN)).sqrt()
-    claim.record(least_floor_per_square=1 / norm, largest_future=bound)
-    printed = "printed: 1.58e-7, with the filter x(t + s) of Section 6.2"
-    claim.at_most(bound, Fraction("0.002"), "|θ(1), …, θ(4)|", equation="Table 2", source=printed)
+    bound = (norm * logarithms.ball(TABLE_2_RNN)).sqrt()
+    claim.record("least_floor_per_square", 1 / norm)
+    claim.record("largest_future", bound)
+    claim.measured("|θ(1), …, θ(4)|", bound, equation="Table 2").at_most(
+        as_printed(Fraction("0.002"), "1.58e-7, with the filter x(t + s) of Section 6.2")
+    )
 
 
 def both(rho, theta, x):
     """(92) and (97) as printed, at all times of x."""
-    recurrent = jiang2024.recurrent
-    rho, x, theta = column(rho), column(x), numerics.exact.rationals(theta)
+    recurrent = recurrent_
+    rho, x, theta = column(rho), column(x), exact_.rationals(theta)
     left = recurrent.convolution(rho, recurrent.forward_filter(theta, x))
     return left, recurrent.convolution(recurrent.forward_filter(theta, rho), x)
 
@@ -229,12 +242,12 @@ def test_printed_the_kernel_is_not_theta_rho(wrong, claim):
 
 def test_reading_the_upper_limit_of_the_filter(claim):
     """sum_{s=0}^{t-1} theta(s) x(t+s), as Section 6.2 prints it, is empty at t = 0."""
-    theta, x = numerics.exact.rationals([1]), column([1, 1])
+    theta, x = exact_.rationals([1]), column([1, 1])
     claim.counterexample(
         "a filter whose sum ends at s = t - 1 has length l",
         input={"theta": [1], "x": [1, 1], "t": 0},
-        measured=sum((theta[s] * x[s, 0] for s in range(0 - 0)), numerics.exact.rational(0)),
-        expected=jiang2024.recurrent.forward_filter(theta, x)[0, 0],
+        measured=sum((theta[s] * x[s, 0] for s in range(0 - 0)), exact_.rational(0)),
+        expected=recurrent_.forward_filter(theta, x)[0, 0],
         equation="Section 6.2, theta * x",
         printed=False,
         snippet="theta, x, t = [1], [1, 1], 0\n"
@@ -245,27 +258,31 @@ def test_reading_the_upper_limit_of_the_filter(claim):
 def test_control_a_forward_filter_is_not_a_convolution(claim):
     """The sign of s in x(t-s), nothing else: an average over two times, at t = 0."""
     left, right = both([1, 0, 0], ["1/2", "1/2"], [0, 1, 0])
-    half, source = numerics.exact.rational("1/2"), "theorem: θ(1) ρ(0) x(1) = 1/2"
+    half = exact_.rational("1/2")
     off = max(abs(left - right))
-    claim.at_least(off, half, "largest error", equation="x(t + s)", source=source)
+    claim.measured("largest error", off, equation="x(t + s)").at_least(
+        theorem(half, "θ(1) ρ(0) x(1) = 1/2")
+    )
 
 
 def test_control_a_filter_that_sees_no_future_has_no_floor(claim):
     """theta(1), ..., theta(4) left out: 0.0316 and all other floors are gone."""
     theta, least = FILTERS["one sign"]
     gone = floors([theta[0], 0, 0, 0, 0], ahead=True)
-    source = "theorem: θ(0) ρ is a kernel"
     for (offset, value), digits in zip(gone.items(), least, strict=True):
-        missing, all_of_it = numerics.exact.rational(digits) - value, Fraction(digits)
-        nearly, name = all_of_it - Fraction(1, 10**9), f"floor missing, {offset}"
-        claim.at_least(missing, nearly, name, equation="l = 1", source=source)
+        missing, all_of_it = exact_.rational(digits) - value, Fraction(digits)
+        nearly = all_of_it - Fraction(1, 10**9)
+        claim.measured("floor missing", missing, equation="l = 1", offset=offset).at_least(
+            theorem(nearly, "θ(0) ρ is a kernel")
+        )
 
 
 def test_control_the_kernel_of_97_is_wrong_for_a_causal_filter(claim):
     """rho(s+s') for rho(s-s'): the delay of delta_0 by one time becomes nothing."""
-    recurrent, theta = jiang2024.recurrent, numerics.exact.rationals([0, 1])
+    recurrent, theta = recurrent_, exact_.rationals([0, 1])
     rho, x = column([1, 0, 0]), column([1, 2, 3])
     left = recurrent.convolution(rho, recurrent.causal_filter(theta, x))
     right = recurrent.convolution(recurrent.forward_filter(theta, rho), x)
-    source = "theorem: x(t − 1) against 0"
-    claim.at_least(max(abs(left - right)), 2, "largest error", equation="ρ(s + s′)", source=source)
+    claim.measured("largest error", max(abs(left - right)), equation="ρ(s + s′)").at_least(
+        theorem(2, "x(t − 1) against 0")
+    )

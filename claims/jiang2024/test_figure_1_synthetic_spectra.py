@@ -33,7 +33,11 @@ import statistics
 
 import pytest
 
-from repro import jiang2024
+from repro.bounds import chosen, rounding_error
+from repro.jiang2024 import couplings
+from repro.jiang2024 import learner as learner_
+from repro.jiang2024 import spectra as spectra_
+from repro.jiang2024.pictures import trained_rate as pictures
 
 TAU = 16
 ALPHAS = ("3/2", "2")
@@ -60,24 +64,24 @@ def seeds(claim, rank, m):
 
 def shape(claim, m, sines):
     """As printed, but narrower for smoke; `sines` or, with None, SiLU in the first layer of f^."""
-    Dense, width = jiang2024.learner.Dense, claim.at_scale(smoke=64, laptop=128, paper=128)
-    return jiang2024.learner.Shape(m, n=32, d_v=32, f=Dense(width, 3, sines), F=Dense(width, 3))
+    Dense, width = learner_.Dense, claim.at_scale(smoke=64, laptop=128, paper=128)
+    return learner_.Shape(m, n=32, d_v=32, f=Dense(width, 3, sines), F=Dense(width, 3))
 
 
 def from_random(claim, alpha, rank, m, seed=0, *, sines=SINES, printed=False):
     """The spec of a training from PyTorch's initialisation."""
-    learner = jiang2024.learner
+    learner = learner_
     setting = {"steps": 1000, "batch": 32, "rest": 1e-3}
     brief = {"steps": 300, "batch": 16, "lr": 0.015, "rest": 2e-3}
     setting = claim.at_scale(smoke=brief, laptop=setting, paper={**setting, "steps": 8000})
     ours = learner.Recipe.ours(**setting)
     recipe = learner.Recipe.printed(ours.steps, ours.batch) if printed else ours
-    task = jiang2024.spectra.Spectrum(alpha, rank)
+    task = spectra_.Spectrum(alpha, rank)
     return learner.FitAttention(task, shape(claim, m, sines), recipe, seed)
 
 
 def from_construction(claim, alpha, rank, m):
-    learner, spectra = jiang2024.learner, jiang2024.spectra
+    learner, spectra = learner_, spectra_
     steps = claim.at_scale(smoke=60, laptop=200, paper=2000)
     recipe = learner.Recipe.ours(steps, batch=32, lr=2e-3, rest=1e-4)
     return spectra.FromConstruction(
@@ -86,7 +90,7 @@ def from_construction(claim, alpha, rank, m):
 
 
 def error(claim, spec, kind=SQUARE):
-    return claim.train(spec, jiang2024.spectra.train).outcome.numbers[kind]
+    return claim.train(spec, spectra_.train).outcome.numbers[kind]
 
 
 def learnt(claim, alpha, rank, kind=SQUARE):
@@ -108,9 +112,9 @@ def medians(found):
 @functools.cache
 def of_construction(alpha, rank, m) -> dict[str, float]:
     """Both errors of the construction, in double precision, on the sequences of seed 0."""
-    learner, task = jiang2024.learner, jiang2024.spectra.Spectrum(alpha, rank)
+    learner, task = learner_, spectra_.Spectrum(alpha, rank)
     x = task.draw(learner.generator_at(0, -2), learner.JUDGED)
-    off = jiang2024.spectra.construction(task, m, x)(x)[..., None] - task.wanted(x)
+    off = spectra_.construction(task, m, x)(x)[..., None] - task.wanted(x)
     assert off.isfinite().all()
     return {SQUARE: off.square().mean().item(), ABSOLUTE: off.abs().mean().item()}
 
@@ -119,7 +123,7 @@ def best(claim, alpha, rank, m, kind=SQUARE):
     """Error of the best coupling found; nothing is to be found once m_h >= r."""
     if rank and m >= rank:
         return 0.0
-    spectra = jiang2024.spectra
+    spectra = spectra_
     waves, sequences, iterations = claim.at_scale(
         smoke=(16, 300, 60), laptop=(24, 1000, 200), paper=(32, 4000, 1000)
     )
@@ -137,16 +141,17 @@ def test_a_larger_head_has_a_smaller_error(alpha, rank, claim):
     """From each m_h < r to the next, for the median over seeds; both errors."""
     for kind in ERRORS:
         found = learnt(claim, alpha, rank, kind)
-        claim.record(**{f"{kind}, m_h = {m}": errors for m, errors in found.items()})
+        for m, errors in found.items():
+            claim.record(kind, errors, m_h=m)
         middle = medians(found)
         pairs = itertools.pairwise(middle)
         for before, after in (pair for pair in pairs if not rank or pair[0] < rank):
-            claim.at_most(
-                middle[after],
-                middle[before] / 1.1,
-                f"{kind}, m_h = {after}",
-                equation=f"Figure 1, against m_h = {before}",
-                source="spread: by 1.2 and more, at m_h = 16 the least; 1.1 is asked for",
+            claim.measured(
+                kind, middle[after], equation=f"Figure 1, against m_h = {before}", m_h=after
+            ).at_most(
+                chosen(
+                    middle[before] / 1.1, "by 1.2 and more, at m_h = 16 the least; 1.1 is asked for"
+                )
             )
 
 
@@ -164,22 +169,19 @@ def test_the_error_drops_once_the_head_has_the_rank(alpha, rank, claim):
             for m in heads(claim, rank)
             if m == few or m >= rank
         }
-        claim.record(
-            **{f"drop to m_h = {m}, seed {seed}": errors[few] / e for m, e in errors.items()}
-        )
-        claim.at_least(
-            errors[few] / errors[enough],
-            10,
+        for m, e in errors.items():
+            claim.record(f"drop to, seed {seed}", errors[few] / e, m_h=m)
+        claim.measured(
             f"mean square error, m_h = {few} over m_h = {enough}, seed {seed}",
+            errors[few] / errors[enough],
             equation="m_h ≥ r",
-            source="spread: 330 to 13,000 (smoke: 23 to 220); 10 is asked for",
-        )
+        ).at_least(chosen(10, "330 to 13,000 (smoke: 23 to 220); 10 is asked for"))
     left = error(claim, from_construction(claim, alpha, rank, few))
     for m in (m for m in heads(claim, rank) if m >= rank):
         drop = left / error(claim, from_construction(claim, alpha, rank, m))
-        name = f"the same from the construction, m_h = {few} over m_h = {m}"
-        source = "spread: 350 and more (smoke: 1100); 10 is asked for"
-        claim.at_least(drop, 10, name, equation="m_h ≥ r", source=source)
+        claim.measured(
+            f"the same from the construction, m_h = {few} over m_h = {m}", drop, equation="m_h ≥ r"
+        ).at_least(chosen(10, "350 and more (smoke: 1100); 10 is asked for"))
 
 
 @pytest.mark.train
@@ -195,19 +197,13 @@ def test_the_error_falls_faster_where_the_singular_values_do(claim):
             / error(claim, spec(claim, alpha, None, many))
             for alpha in ALPHAS
         )
-        claim.record(
-            **{
-                f"fall, alpha = {a}, from {start}": f
-                for a, f in zip(ALPHAS, (slow, fast), strict=True)
-            }
-        )
-        claim.at_least(
-            fast / slow,
-            1.3,
+        for a, f in zip(ALPHAS, (slow, fast), strict=True):
+            claim.record(f"fall, from {start}", f, alpha=a)
+        claim.measured(
             f"fall of the error from m_h = {few} to {many}, α = 2 over α = 3/2, from {start}",
+            fast / slow,
             equation="Figure 1: (a) against (b)",
-            source="spread: 4.7 and 12 (smoke: 2.2); 1.3 is asked for",
-        )
+        ).at_least(chosen(1.3, "4.7 and 12 (smoke: 2.2); 1.3 is asked for"))
 
 
 @alphas
@@ -217,13 +213,13 @@ def test_the_error_grows_with_the_rank(alpha, claim):
     for r, more in ((2, 6), (2, None), (6, None)):
         for m in sorted(set(heads(claim, r)) & set(heads(claim, more))):
             small, large = (error(claim, from_random(claim, alpha, k, m)) for k in (r, more))
-            claim.at_most(
+            claim.measured(
+                "mean square error",
                 small,
-                large,
-                f"mean square error, r = {r}, m_h = {m}",
                 equation=f"Figure 1, against r = {more or '∞'}",
-                source="spread: the order of the printed curves",
-            )
+                r=r,
+                m_h=m,
+            ).at_most(chosen(large, "the order of the printed curves"))
 
 
 # --- what a coupling of rank m_h can do ----------------------------------------------------------
@@ -237,13 +233,16 @@ def test_the_construction_is_exact_once_the_head_has_the_rank(alpha, rank, claim
     an error that falls with m_h before."""
     found = [of_construction(alpha, rank, m)[SQUARE] for m in range(1, rank + 1)]
     for m, (before, after) in enumerate(itertools.pairwise(found), 2):
-        name, source = f"{SQUARE}, m_h = {m}", "spread: by 2.9 and more"
-        claim.at_most(after, before / 2, name, equation=f"against m_h = {m - 1}", source=source)
+        claim.measured(SQUARE, after, equation=f"against m_h = {m - 1}", m_h=m).at_most(
+            chosen(before / 2, "by 2.9 and more")
+        )
     for m in (rank, 16):
         largest = of_construction(alpha, rank, m)[ABSOLUTE]
-        source = "roundoff: 2 ((r + 8) 2 Σ σ_i + τ + 4) u < 200 u, as in Section 5.1's claim"
-        name = f"{ABSOLUTE}, m_h = {m}"
-        claim.at_most(largest, 200 * 2**-53, name, equation="m_h ≥ r", source=source)
+        claim.measured(ABSOLUTE, largest, equation="m_h ≥ r", m_h=m).at_most(
+            rounding_error(
+                200 * 2**-53, "2 ((r + 8) 2 Σ σ_i + τ + 4) u < 200 u, as in Section 5.1's claim"
+            )
+        )
 
 
 @alphas
@@ -253,21 +252,19 @@ def test_the_best_coupling_for_outputs_is_far_below_the_construction(alpha, rank
     """The construction is nearly the best for logits; outputs forgive some of its errors."""
     for m in (m for m in heads(claim, rank) if not rank or m < rank):
         least, built = best(claim, alpha, rank, m), of_construction(alpha, rank, m)[SQUARE]
-        claim.record(**{f"construction over best, m_h = {m}": built / least})
-        claim.at_least(
+        claim.record("construction over best", built / least, m_h=m)
+        claim.measured(
+            f"{SQUARE}, construction over best coupling found",
             built / least,
-            1.3,
-            f"{SQUARE}, construction over best coupling found, m_h = {m}",
             equation="rank m_h, F = f = id",
-            source="spread: 2 to 7.5; 1.3 is asked for",
-        )
-        claim.at_most(
+            m_h=m,
+        ).at_least(chosen(1.3, "2 to 7.5; 1.3 is asked for"))
+        claim.measured(
+            f"{SQUARE} on fresh sequences over that of the fit",
             least / best(claim, alpha, rank, m, f"{SQUARE}, fitted"),
-            2,
-            f"{SQUARE} on fresh sequences over that of the fit, m_h = {m}",
             equation="rank m_h, F = f = id",
-            source="spread: 1.5, at m_h = 16; 2 is allowed",
-        )
+            m_h=m,
+        ).at_most(chosen(2, "1.5, at m_h = 16; 2 is allowed"))
 
 
 @alphas
@@ -279,16 +276,26 @@ def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
     for m in (m for m in heads(claim, rank) if not rank or m < rank):
         least = best(claim, alpha, rank, m)
         random = claim.at_scale(smoke=10, laptop=3 if m <= 8 else 10, paper=10)
-        seen = "spread: 0.63 to 1.4 from random, 3.6 at m_h = 16 (smoke: 5.2); else 0.83 to 1.5"
         for start, spec, most in (
             ("random", from_random(claim, alpha, rank, m), random),
             ("construction", from_construction(claim, alpha, rank, m), 2),
         ):
             ratio = error(claim, spec) / least
-            name = f"{SQUARE} from {start} over best coupling found, m_h = {m}"
-            claim.record(**{name: ratio})
-            claim.at_most(ratio, most, name, equation="Figure 1", source=seen)
-            claim.at_least(ratio, 0.25, name, equation="Figure 1", source=seen)
+            claim.record(f"{SQUARE} from {start} over best coupling found", ratio, m_h=m)
+            claim.measured(
+                f"{SQUARE} from {start} over best coupling found", ratio, equation="Figure 1", m_h=m
+            ).at_most(
+                chosen(
+                    most, "0.63 to 1.4 from random, 3.6 at m_h = 16 (smoke: 5.2); else 0.83 to 1.5"
+                )
+            )
+            claim.measured(
+                f"{SQUARE} from {start} over best coupling found", ratio, equation="Figure 1", m_h=m
+            ).at_least(
+                chosen(
+                    0.25, "0.63 to 1.4 from random, 3.6 at m_h = 16 (smoke: 5.2); else 0.83 to 1.5"
+                )
+            )
 
 
 @alphas
@@ -304,8 +311,9 @@ def test_training_improves_the_construction_or_leaves_it_exact(alpha, rank, clai
         else:
             allowed = of_construction(alpha, rank, m)[kind]
             source = "spread: a seventh to 0.8 of the error it starts with"
-        name = f"{kind}, trained on from the construction, m_h = {m}"
-        claim.at_most(after, allowed, name, equation="Figure 1", source=source)
+        claim.measured(
+            f"{kind}, trained on from the construction", after, equation="Figure 1", m_h=m
+        ).at_most(SOURCE(allowed, source))
 
 
 # --- what is not printed -------------------------------------------------------------------------
@@ -325,21 +333,21 @@ def test_sines_in_the_first_layer_learn_in_the_steps_where_silu_does_not(claim):
     ways = {way: given for way, given in WAYS.items() if claim.scale != "smoke" or not given[-1]}
     for label, (role, sines, adam) in ways.items():
         spec = from_random(claim, "3/2", 6, 8, sines=sines, printed=adam)
-        outcome = claim.train(spec, jiang2024.spectra.train).outcome
+        outcome = claim.train(spec, spectra_.train).outcome
         curves[label] = (role, outcome.curves["step"], outcome.curves["loss"])
         errors[label] = outcome.numbers[SQUARE]
-    claim.record(**errors)
+    for name, value in errors.items():
+        claim.record(name, value)
     first, *others = ways
     for label in others:
-        claim.at_least(
+        claim.measured(
+            f"{SQUARE}, over {first}",
             errors[label] / errors[first],
-            2,
-            f"{SQUARE}, {label}, over {first}",
             equation="the activation is not printed",
-            source="spread: 930 and more (smoke: 250); 2 is asked for",
-        )
+            label=label,
+        ).at_least(chosen(2, "930 and more (smoke: 250); 2 is asked for"))
     claim.figure(
-        jiang2024.pictures.trained_rate.activations(curves),
+        pictures.activations(curves),
         "activations",
         caption="Learning a coupling of rank 6 with a head of 8, which could be exact. The paper "
         "names Adam and no activation.",
@@ -373,9 +381,12 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
             panels[name_of(rank)] = (random, references)
             for m in (m for m in ms if not rank or m < rank):
                 ratio = references["construction"][m] / references["best"][m]
-                name = f"{kind}, r = {rank or '∞'}, m_h = {m}: construction over best coupling"
-                source = "spread: 1.2 and more; 1.1 is asked for"
-                claim.at_least(ratio, 1.1, name, equation="the figure's caption", source=source)
+                claim.measured(
+                    f"{kind}, m_h = {m}: construction over best coupling",
+                    ratio,
+                    equation="the figure's caption",
+                    r=rank or "∞",
+                ).at_least(chosen(1.1, "1.2 and more; 1.1 is asked for"))
             told += [
                 f"r = {rank or 'infinity'}, m_h = {m}: {random[m][0]:.2g} from random, "
                 f"{references['from construction'][m]:.2g} from the construction, "
@@ -383,9 +394,7 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
                 for m in ms
             ]
         claim.figure(
-            jiang2024.pictures.trained_rate.beside_references(
-                panels, kind, nothing=1e-9 if kind == SQUARE else 1e-5
-            ),
+            pictures.beside_references(panels, kind, nothing=1e-9 if kind == SQUARE else 1e-5),
             f"{file}-{alpha.replace('/', '-')}",
             caption=f"σ_i = i^(−{alpha}), i ≤ r. What training finds lies near the best coupling "
             "of rank m_h; the construction, which is made for logits, lies above it. Open marks: "
@@ -401,8 +410,8 @@ def test_the_errors_are_drawn_as_printed(claim):
     for alpha in ALPHAS:
         curves = {rank: learnt(claim, alpha, rank) for rank in RANKS}
         steps = exponents(medians(curves[None]))
-        claim.record(**{f"local exponents, alpha = {alpha}, r = inf": steps})
-        exponent = 2 * float(jiang2024.couplings.rational(alpha)) - 1
+        claim.record("local exponents, r = inf", steps, alpha=alpha)
+        exponent = 2 * float(couplings.rational(alpha)) - 1
         title = f"$\\sigma_i = i^{{-{alpha}}}$"
         panels[title] = (exponent, {name_of(rank): curve for rank, curve in curves.items()})
         told += [
@@ -410,15 +419,14 @@ def test_the_errors_are_drawn_as_printed(claim):
             + ", ".join(f"{value:.2g} at m_h = {m}" for m, value in medians(curve).items())
             for rank, curve in curves.items()
         ]
-        claim.at_least(
+        claim.measured(
+            "smallest local exponent, r = ∞",
             min(steps),
-            0.2,
-            f"smallest local exponent, alpha = {alpha}, r = ∞",
             equation="Figure 1: the error falls",
-            source="spread: 0.68, at m_h = 16; 0.2 is asked for, no exponent",
-        )
+            alpha=alpha,
+        ).at_least(chosen(0.2, "0.68, at m_h = 16; 0.2 is asked for, no exponent"))
     claim.figure(
-        jiang2024.pictures.trained_rate.as_printed(panels),
+        pictures.as_printed(panels),
         "as-printed",
         caption="Figure 1 again: error of networks trained from random, and the printed line.",
         alt="; ".join(told) + ".",
@@ -438,16 +446,12 @@ def exponents(errors):
 def test_control_a_network_that_is_not_trained_has_learnt_nothing(rank, claim):
     """The twin before training, against the trained one, m_h >= r."""
     spec = from_random(claim, "3/2", rank, heads(claim, rank)[-1])
-    tokens, wanted = jiang2024.learner.batch(spec, -2, 500)
-    off = jiang2024.learner.untrained(spec)(tokens) - wanted
+    tokens, wanted = learner_.batch(spec, -2, 500)
+    off = learner_.untrained(spec)(tokens) - wanted
     ratio = off.square().mean().item() / error(claim, spec)
-    claim.at_least(
-        ratio,
-        1000,
-        f"{SQUARE}, untrained over trained",
-        equation="Figure 1, no training",
-        source="spread: 8e6 and more (smoke: 2.5e4); 1000 is asked for",
-    )
+    claim.measured(
+        f"{SQUARE}, untrained over trained", ratio, equation="Figure 1, no training"
+    ).at_least(chosen(1000, "8e6 and more (smoke: 2.5e4); 1000 is asked for"))
 
 
 @alphas
@@ -455,20 +459,17 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
     """m_h = 8 with r = infinity: far above the same head with r = 6, and no drop from m_h = 3. At
     smoke scale training is too short for the second: there is no such drop with r = 6 either."""
     finite, infinite = (error(claim, from_random(claim, alpha, rank, 8)) for rank in (6, None))
-    claim.at_least(
-        infinite / finite,
-        claim.at_scale(smoke=1.2, laptop=3, paper=5),
-        f"{SQUARE}, r = ∞ over r = 6",
-        equation="m_h ≥ r, broken",
-        source="spread: 440 and 74 (smoke: 3.4 and 1.6, where training is short)",
+    claim.measured(
+        f"{SQUARE}, r = ∞ over r = 6", infinite / finite, equation="m_h ≥ r, broken"
+    ).at_least(
+        chosen(
+            claim.at_scale(smoke=1.2, laptop=3, paper=5),
+            "440 and 74 (smoke: 3.4 and 1.6, where training is short)",
+        )
     )
     if claim.scale == "smoke":
         return
     few = error(claim, from_random(claim, alpha, None, 3))
-    claim.at_least(
-        infinite / few,
-        0.1,
-        f"{SQUARE}, r = ∞, m_h = 8 over m_h = 3",
-        equation="m_h ≥ r, broken",
-        source="spread: 0.28 and 0.14; with r = 6 it is below 0.003",
-    )
+    claim.measured(
+        f"{SQUARE}, r = ∞, m_h = 8 over m_h = 3", infinite / few, equation="m_h ≥ r, broken"
+    ).at_least(chosen(0.1, "0.28 and 0.14; with r = 6 it is below 0.003"))

@@ -30,7 +30,10 @@ import functools
 
 import pytest
 
-from repro import jiang2024
+from repro.bounds import as_printed, chosen
+from repro.jiang2024 import image_settings, scores, subjects, trained_vit, vit_weights
+from repro.jiang2024 import minilm as minilm_
+from repro.jiang2024.pictures import attention as pictures
 
 kinds = pytest.mark.parametrize("kind", ["images", "sentences"])
 kinds_with_training = pytest.mark.parametrize(
@@ -53,34 +56,35 @@ def subject(claim, kind):
             return _sentences(*folders, count(claim, kind), claim.seed("twin"))
         except LookupError as short:
             pytest.skip(f"needs longer sentences for minilm: {short}")
-    images = jiang2024.trained_vit.Images.read(claim.data("cifar-10"))
-    settings, of = jiang2024.image_settings, jiang2024.trained_vit
+    images = trained_vit.Images.read(claim.data("cifar-10"))
+    settings, of = image_settings, trained_vit
     setting = claim.at_scale(smoke=settings.SMOKE, laptop=settings.LAPTOP, paper=settings.PAPER)
     spec = setting.original(images.digest)
     outcome = of.stored(claim.train, spec, images).outcome
-    claim.record(**outcome.numbers)
+    for name, value in outcome.numbers.items():
+        claim.record(name, value)
     inputs = images.prepared(images.test_pixels[: count(claim, kind)], spec.shape.image)
-    return jiang2024.subjects.of_images(of.trained(spec, outcome), of.untrained(spec), inputs)
+    return subjects.of_images(of.trained(spec, outcome), of.untrained(spec), inputs)
 
 
 @functools.cache
 def _sentences(minilm, texts, inputs, seed):
-    return jiang2024.subjects.of_sentences(minilm, texts, inputs, TAU, seed)
+    return subjects.of_sentences(minilm, texts, inputs, TAU, seed)
 
 
 def spreads(heads):
     """Median over k, (layers, heads)."""
-    return jiang2024.scores.spread(heads.values).median(-1).values
+    return scores.spread(heads.values).median(-1).values
 
 
 def unexplained(heads):
     """Of the variance of log sigma_k, what the index leaves to the inputs, (layers, heads)."""
-    return 1 - jiang2024.scores.index_share(heads.values)
+    return 1 - scores.index_share(heads.values)
 
 
 def effective_ranks(heads):
     """Input by input, (layers, heads, inputs)."""
-    return jiang2024.scores.effective_rank(heads.values)
+    return scores.effective_rank(heads.values)
 
 
 def last_rank(heads):
@@ -104,12 +108,12 @@ def test_every_input_has_the_rank_of_the_size_of_the_head(kind, claim):
     for network in ("trained", "untrained"):
         heads = subject(claim, kind).heads(network)
         for name, ranks in (("fewest", heads.ranks.min()), ("most", heads.ranks.max())):
-            claim.equals(
+            claim.measured(
+                f"{name} values above round-off over inputs and heads",
                 ranks.item(),
-                heads.m_h,
-                f"{name} values above round-off over inputs and heads, {network}",
                 equation="rank Q Kᵀ = m_h < τ",
-            )
+                network=network,
+            ).equals(heads.m_h)
 
 
 @kinds
@@ -118,17 +122,20 @@ def test_one_input_tells_the_effective_rank(kind, claim):
     """Deviation of the effective rank over inputs, relative to its mean, in the worst head."""
     heads = subject(claim, kind).heads("trained")
     ranks = effective_ranks(heads)
-    off = jiang2024.scores.spread_of_rank(ranks)
-    claim.record(
-        **by_layer("effective rank", ranks.mean(-1)), **by_layer("its spread over inputs", off)
-    )
-    claim.at_most(
-        off.max(),
-        0.4,
+    off = scores.spread_of_rank(ranks)
+    for name, value in by_layer("effective rank", ranks.mean(-1)).items():
+        claim.record(name, value)
+    for name, value in by_layer("its spread over inputs", off).items():
+        claim.record(name, value)
+    claim.measured(
         "spread of the effective rank over inputs, worst head",
+        off.max(),
         equation="Section 5.2: estimate the rank at sampled inputs",
-        source="spread: 0.25 for images (0.36 at most in the networks of Figure 3; smoke: 0.25), "
-        "0.24 for sentences; 0.4 is allowed",
+    ).at_most(
+        chosen(
+            0.4,
+            "0.25 for images (0.36 at most in the networks of Figure 3; smoke: 0.25), 0.24 for sentences; 0.4 is allowed",
+        )
     )
 
 
@@ -140,27 +147,29 @@ def test_one_input_tells_the_effective_rank(kind, claim):
 def test_the_singular_values_are_concentrated(kind, claim):
     found = subject(claim, kind)
     heads = found.heads("trained")
-    widest = jiang2024.scores.spread(heads.values).max().item()
-    claim.record(
-        **by_layer("spread, median over k", spreads(heads)),
-        **by_layer("spread, untrained", spreads(found.heads("untrained"))),
-        **by_layer("share that the index leaves", unexplained(heads)),
-        **{"inputs for a standard error of 5 % of each value": (widest / 0.05) ** 2},
-    )
-    claim.at_most(
-        spreads(heads).max(),
-        {"images": 0.8, "sentences": 0.45}[kind],
+    widest = scores.spread(heads.values).max().item()
+    for name, value in by_layer("spread, median over k", spreads(heads)).items():
+        claim.record(name, value)
+    for name, value in by_layer("spread, untrained", spreads(found.heads("untrained"))).items():
+        claim.record(name, value)
+    for name, value in by_layer("share that the index leaves", unexplained(heads)).items():
+        claim.record(name, value)
+    claim.record("inputs for a standard error of 5 % of each value", (widest / 0.05) ** 2)
+    claim.measured(
         "spread over inputs, median over k, worst head",
+        spreads(heads).max(),
         equation="Figure 2: the width of the violins",
-        source="spread: 0.70 for images (smoke: 0.5), 0.32 for sentences; 0.8, 0.45 are allowed",
+    ).at_most(
+        chosen(
+            {"images": 0.8, "sentences": 0.45}[kind],
+            "0.70 for images (smoke: 0.5), 0.32 for sentences; 0.8, 0.45 are allowed",
+        )
     )
-    claim.at_most(
-        unexplained(heads).max(),
-        0.2,
+    claim.measured(
         "share of the variance of log σ_k that the index leaves to the inputs, worst head",
+        unexplained(heads).max(),
         equation="Figure 2: the violins one beside the other",
-        source="spread: 0.10 for images (smoke: 0.12), 0.09 for sentences; 0.2 is allowed",
-    )
+    ).at_most(chosen(0.2, "0.10 for images (smoke: 0.12), 0.09 for sentences; 0.2 is allowed"))
     drawn(claim, found, kind, TITLES[kind])
 
 
@@ -176,14 +185,13 @@ def test_control_inputs_of_two_kinds_are_not_concentrated(kind, claim):
             measure(found.heads("trained", inputs))[-1].mean().item()
             for inputs in ("mixed", "inputs")
         )
-        claim.record(**{f"{name}, two kinds": mixed, f"{name}, one kind": plain})
-        claim.at_least(
-            mixed / plain,
-            least,
+        claim.record(f"{name}, two kinds", mixed)
+        claim.record(f"{name}, one kind", plain)
+        claim.measured(
             f"{name}, inputs of two kinds over one",
+            mixed / plain,
             equation="Figure 2, inputs of one kind",
-            source=f"spread: {seen}; {least} is asked for",
-        )
+        ).at_least(chosen(least, f"{seen}; {least} is asked for"))
 
 
 @pytest.mark.train
@@ -192,13 +200,11 @@ def test_concentration_is_no_sign_of_training(claim):
     found = subject(claim, "sentences")
     trained, twin = (spreads(found.heads(name)) for name in ("trained", "untrained"))
     for layer, ratio in enumerate((twin.mean(-1) / trained.mean(-1)).tolist(), start=1):
-        claim.at_most(
-            ratio,
-            0.8,
+        claim.measured(
             f"spread over sentences, untrained over trained, layer {layer}",
+            ratio,
             equation="Figure 2, the twin",
-            source="spread: 0.28 to 0.56 seen; below 1 training spreads the values",
-        )
+        ).at_most(chosen(0.8, "0.28 to 0.56 seen; below 1 training spreads the values"))
 
 
 # --- what training does --------------------------------------------------------------------------
@@ -209,14 +215,17 @@ def test_control_an_untrained_twin_has_a_higher_effective_rank(kind, claim):
     """Last layer, mean over heads; the same inputs. At smoke scale training is too short for it."""
     found = subject(claim, kind)
     ranks = {name: last_rank(found.heads(name)) for name in ("trained", "untrained")}
-    claim.record(**{f"effective rank, last layer, {name}": rank for name, rank in ranks.items()})
-    claim.at_least(
-        ranks["untrained"] / ranks["trained"],
-        1.3,
+    for name, rank in ranks.items():
+        claim.record("effective rank, last layer", rank, name_=name)
+    claim.measured(
         "effective rank in the last layer, untrained over trained",
+        ranks["untrained"] / ranks["trained"],
         equation="Figure 2, no training",
-        source="spread: 1.6 for images (1.4 to 1.8 in the networks of Figure 3 from m_h = 8 on), "
-        "2.7 for sentences; 1.3 is asked for",
+    ).at_least(
+        chosen(
+            1.3,
+            "1.6 for images (1.4 to 1.8 in the networks of Figure 3 from m_h = 8 on), 2.7 for sentences; 1.3 is asked for",
+        )
     )
 
 
@@ -227,13 +236,15 @@ def test_control_queries_and_keys_drawn_anew_have_a_higher_effective_rank(kind, 
     found = subject(claim, kind)
     for what, heads in (("scores", found.heads), ("what the softmax sees", found.seen)):
         ratio = last_rank(heads("redrawn")) / last_rank(heads("trained"))
-        claim.at_least(
-            ratio,
-            1.1,
+        claim.measured(
             f"effective rank of {what} in the last layer, redrawn over trained",
+            ratio,
             equation="Figure 2, a coupling that is not trained",
-            source="spread: 1.4 for images (1.15 to 1.45 in those of Figure 3), 2.7 for sentences; "
-            "1.1 is asked for",
+        ).at_least(
+            chosen(
+                1.1,
+                "1.4 for images (1.15 to 1.45 in those of Figure 3), 2.7 for sentences; 1.1 is asked for",
+            )
         )
 
 
@@ -246,49 +257,43 @@ SIMILARITIES = {(0, 1): 0.6660, (0, 2): 0.1046, (1, 2): 0.1411}
 @pytest.mark.train
 def test_the_language_model_gives_the_published_similarities(claim):
     """Cosines of three sentences, from the documentation of sentence-transformers."""
-    folder, minilm = claim.data("minilm"), jiang2024.minilm
+    folder, minilm = claim.data("minilm"), minilm_
     model = minilm.MiniLM.read(folder / "model.safetensors")
     vectors = model.embedding(*minilm.Pieces.read(folder / "vocab.txt").batch(SENTENCES))
     for (a, b), printed in SIMILARITIES.items():
-        claim.within(
-            (vectors[a] @ vectors[b]).item(),
-            printed,
-            0.00005,
+        claim.measured(
             f"cosine of {SENTENCES[a]!r} and {SENTENCES[b]!r}",
+            (vectors[a] @ vectors[b]).item(),
             equation="all-MiniLM-L6-v2",
-            source="printed: half a unit of the fourth digit",
-        )
+        ).within(printed, as_printed(0.00005, "half a unit of the fourth digit"))
 
 
 @pytest.mark.train
 def test_a_users_own_vit_b16(claim):
     """Twelve layers of twelve heads of size 64; its weights have not been looked at here."""
-    file = jiang2024.vit_weights.place()
+    file = vit_weights.place()
     if file is None:
         pytest.skip("needs VIT_B16, a file with the weights of ViT-B/16 (no registry holds one)")
-    images = jiang2024.trained_vit.Images.read(claim.data("cifar-10"))
-    given = jiang2024.vit_weights.read(file)
+    images = trained_vit.Images.read(claim.data("cifar-10"))
+    given = vit_weights.read(file)
     some = images.test_pixels[: claim.at_scale(smoke=2, laptop=16, paper=64)]
-    found = jiang2024.subjects.of_images(
-        given.model, given.model.shape.build(), given.prepared(some)
-    )
+    found = subjects.of_images(given.model, given.model.shape.build(), given.prepared(some))
     heads = found.heads("trained")
-    claim.record(
-        **by_layer("spread, median over k", spreads(heads)),
-        **by_layer("effective rank", effective_ranks(heads).mean(-1)),
-        **by_layer("share that the index leaves", unexplained(heads)),
-    )
-    claim.equals(heads.m_h, 64, "size of a head", equation="Appendix C")
-    claim.equals(
-        heads.ranks.max().item(), 64, "most values above round-off", equation="rank Q Kᵀ ≤ m_h"
-    )
-    claim.at_most(
-        unexplained(heads).median(),
-        0.5,
+    for name, value in by_layer("spread, median over k", spreads(heads)).items():
+        claim.record(name, value)
+    for name, value in by_layer("effective rank", effective_ranks(heads).mean(-1)).items():
+        claim.record(name, value)
+    for name, value in by_layer("share that the index leaves", unexplained(heads)).items():
+        claim.record(name, value)
+    claim.measured("size of a head", heads.m_h, equation="Appendix C").equals(64)
+    claim.measured(
+        "most values above round-off", heads.ranks.max().item(), equation="rank Q Kᵀ ≤ m_h"
+    ).equals(64)
+    claim.measured(
         "share of the variance of log σ_k that the index leaves to the inputs, median over heads",
+        unexplained(heads).median(),
         equation="Figure 2",
-        source="spread: at one half the inputs would say as much as the index",
-    )
+    ).at_most(chosen(0.5, "at one half the inputs would say as much as the index"))
     drawn(claim, found, "vit-b-16", "ViT-B/16")
 
 
@@ -307,9 +312,7 @@ def drawn(claim, found, name, title):
         for network, heads in both.items()
     )
     claim.figure(
-        jiang2024.pictures.attention.spectra(
-            violins, dots, f"{title}: first head of the last layer"
-        ),
+        pictures.spectra(violins, dots, f"{title}: first head of the last layer"),
         name,
         caption=f"{title}. Left: singular values of the scores over {len(found.inputs)} inputs, "
         f"τ = {tau}, m_h = {both['trained'].m_h}; bars are means. Right: all heads.",

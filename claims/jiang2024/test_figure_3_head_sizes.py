@@ -32,7 +32,10 @@ from typing import Any
 
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error
+from repro.jiang2024 import head_pod, image_settings, scores, trained_vit
+from repro.jiang2024.pictures import head_sizes as pictures
+from repro.numerics import plateau
 
 PRINTED = {"b": 0.27, "c": 1.05}  # Figure 3 (b)
 ERROR = "training error"
@@ -40,17 +43,17 @@ LEFT, RIGHT = "Figure 3 (a)", "Figure 3 (b)"
 
 
 def setting(claim):
-    of = jiang2024.image_settings
+    of = image_settings
     return claim.at_scale(smoke=of.SMOKE, laptop=of.LAPTOP, paper=of.PAPER)
 
 
 def images_of(claim):
-    return jiang2024.trained_vit.Images.read(claim.data("cifar-10"))
+    return trained_vit.Images.read(claim.data("cifar-10"))
 
 
 def trained(claim, specs):
     """(spec, outcome) of each."""
-    images, of = images_of(claim), jiang2024.trained_vit
+    images, of = images_of(claim), trained_vit
     chosen = list(specs(images.digest))
     runs = claim.for_each(chosen, lambda spec: of.stored(claim.train, spec, images))
     return [(spec, run.outcome) for spec, run in zip(chosen, runs, strict=True)]
@@ -84,30 +87,46 @@ def told(found):
 @pytest.mark.train
 def test_a_larger_head_has_a_smaller_training_error(claim):
     found = errors(claim, setting(claim).sweep)
-    claim.record(**{f"{ERROR}, m_h = {m}": values for m, values in found.items()})
+    for m, values in found.items():
+        claim.record(ERROR, values, m_h=m)
     sizes = list(found)
     if claim.scale == "smoke":
         sizes = [sizes[0], sizes[-1]]  # after sixty steps neighbours are not told apart
     middle = means(found)
-    source = "spread: seeds differ less than sizes; larger heads contain smaller ones, in theory"
     for a, b in itertools.pairwise(sizes):
-        name = f"mean {ERROR}, m_h = {b} less m_h = {a}"
-        claim.at_most(middle[b] - middle[a], 0, name, equation=RIGHT, source=source)
+        claim.measured(
+            f"mean {ERROR}, m_h = {b} less m_h = {a}", middle[b] - middle[a], equation=RIGHT
+        ).at_most(
+            chosen(0, "seeds differ less than sizes; larger heads contain smaller ones, in theory")
+        )
     for a, b in zip(sizes, sizes[2:], strict=False):
-        name = f"{ERROR}, worst at m_h = {b} less best at m_h = {a}"
-        claim.at_most(max(found[b]) - min(found[a]), 0, name, equation=RIGHT, source=source)
+        claim.measured(
+            f"{ERROR}, worst at m_h = {b} less best at m_h = {a}",
+            max(found[b]) - min(found[a]),
+            equation=RIGHT,
+        ).at_most(
+            chosen(0, "seeds differ less than sizes; larger heads contain smaller ones, in theory")
+        )
 
 
 @pytest.mark.train
 def test_the_training_error_is_where_the_losses_of_the_training_end(claim):
     """Losses are of batches, passed with gradients; the error is judged without, in other parts."""
-    source = "spread: -0.09 to 0.13 recorded; chance less the error is 0.4 and more at laptop scale"
     for spec, outcome in trained(claim, setting(claim).sweep):
         losses = outcome.curves["loss"]
         last = losses[-max(1, len(losses) // 4) :]  # the last quarter of the training
         off = statistics.mean(last) - outcome.numbers[ERROR]
-        name = f"last losses less the {ERROR}, m_h = {spec.shape.m_h}, seed {spec.seed}"
-        claim.within(off, 0, 0.2, name, equation=RIGHT, source=source)
+        claim.measured(
+            f"last losses less the {ERROR}, seed {spec.seed}",
+            off,
+            equation=RIGHT,
+            m_h=spec.shape.m_h,
+        ).within(
+            0,
+            chosen(
+                0.2, "-0.09 to 0.13 recorded; chance less the error is 0.4 and more at laptop scale"
+            ),
+        )
 
 
 @pytest.mark.train
@@ -120,26 +139,28 @@ def test_the_error_is_a_power_above_a_constant(claim):
         ("c", fit.c_low, fit.c, fit.c_high),
     ):
         note = f"{low:.2g} to {high:.2g} (95 %; b = 0: a logarithm), {seeds}; another network"
-        claim.table(f"{name} of a / m_h^b + c", "fit", paper=PRINTED[name], ours=value, note=note)
-    claim.record(a=fit.a, deviation=fit.deviation)
+        claim.cell(f"{name} of a / m_h^b + c", "fit", paper=PRINTED[name], ours=value, note=note)
+    claim.record("a", fit.a)
+    claim.record("deviation", fit.deviation)
     drop = max(means(found).values()) - min(means(found).values())
     part = claim.at_scale(smoke=0.5, laptop=0.1, paper=0.1)
-    source = f"spread: 0.078 recorded at laptop scale; {part} is allowed"
     name = "deviation from the fit over the whole gain"
-    claim.at_most(fit.deviation / drop, part, name, equation=RIGHT, source=source)
+    claim.measured(
+        "deviation from the fit over the whole gain", fit.deviation / drop, equation=RIGHT
+    ).at_most(chosen(part, f"0.078 recorded at laptop scale; {part} is allowed"))
 
 
 def fitted(found):
     """a m_h^-b + c, to every seed."""
     sizes = [m for m, values in found.items() for _ in values]
-    return numerics.plateau.fit(sizes, [value for values in found.values() for value in values])
+    return plateau.fit(sizes, [value for values in found.values() for value in values])
 
 
 def draw_errors(claim, cut):
     found, alone = swept(claim)
     fit = fitted(found)
     claim.figure(
-        jiang2024.pictures.head_sizes.errors(found, fit, PRINTED, alone, cut),
+        pictures.errors(found, fit, PRINTED, alone, cut),
         "errors",
         caption="Cross-entropy on training images against the size of the heads, one mark for each "
         "seed. Filled triangles and the dashed fit: networks trained with heads of that size. Open "
@@ -157,18 +178,18 @@ def largest(claim):
     """Networks with the largest heads, one for each seed, and the terms of these heads."""
     for spec, outcome in trained(claim, setting(claim).sweep):
         if spec.shape.m_h == max(setting(claim).head_sizes):
-            model = jiang2024.trained_vit.trained(spec, outcome)
-            yield spec, model, jiang2024.head_pod.pod(model, sample(claim))
+            model = trained_vit.trained(spec, outcome)
+            yield spec, model, head_pod.pod(model, sample(claim))
 
 
 def error(claim, spec, model):
     """On the training images on which `model` was judged."""
-    return jiang2024.trained_vit.training_error(spec, model, images_of(claim))
+    return trained_vit.training_error(spec, model, images_of(claim))
 
 
 def cut_errors(claim, sizes):
     """{m: [training error of the largest heads, cut to m terms, for each seed]}."""
-    found, kept = {m: [] for m in sizes}, jiang2024.head_pod.kept
+    found, kept = {m: [] for m in sizes}, head_pod.kept
     for spec, model, terms in largest(claim):
         for m, values in found.items():
             values.append(error(claim, spec, kept(model, terms, slice(m))))
@@ -187,35 +208,51 @@ def test_few_terms_of_a_trained_coupling_are_enough(claim):
     sizes, chance = setting(claim).head_sizes, math.log(10)
     few = sizes[len(sizes) // 2 - 1]
     cut = cut_errors(claim, sizes)
-    claim.record(**{f"{ERROR}, first {m} terms": values for m, values in cut.items()})
+    for m, values in cut.items():
+        claim.record(f"{ERROR}, first {m} terms", values)
     draw_errors(claim, cut)
-    exact = "roundoff: 1e-4, a hundred times 2^-23 of scores near 10; weights are kept in float32"
-    source = "spread: 0.0025 and 0.0009 recorded; a tenth is allowed"
     stored = errors(claim, setting(claim).sweep)[sizes[-1]]
     for seed, (spec, model, _) in enumerate(largest(claim)):
         whole = error(claim, spec, model)
-        name = f"{ERROR}, judged again less what its training stored, seed {seed}"
-        claim.within(whole - stored[seed], 0, 1e-4, name, equation=RIGHT, source=exact)
-        name = f"{ERROR}, all terms less the network"
+        claim.measured(
+            f"{ERROR}, judged again less what its training stored, seed {seed}",
+            whole - stored[seed],
+            equation=RIGHT,
+        ).within(
+            0,
+            rounding_error(
+                1e-4, "1e-4, a hundred times 2^-23 of scores near 10; weights are kept in float32"
+            ),
+        )
         off = cut[sizes[-1]][seed] - whole
-        claim.within(off, 0, 1e-4, name, equation="(9), head_pod", source=exact)
+        claim.measured(
+            f"{ERROR}, all terms less the network", off, equation="(9), head_pod"
+        ).within(
+            0,
+            rounding_error(
+                1e-4, "1e-4, a hundred times 2^-23 of scores near 10; weights are kept in float32"
+            ),
+        )
         lost = (cut[few][seed] - whole) / (chance - whole)
-        name = f"lost by keeping {few} of {sizes[-1]} terms, of all that was learnt"
-        claim.at_most(lost, 0.1, name, equation=RIGHT, source=source)
+        claim.measured(
+            f"lost by keeping {few} of {sizes[-1]} terms, of all that was learnt",
+            lost,
+            equation=RIGHT,
+        ).at_most(chosen(0.1, "0.0025 and 0.0009 recorded; a tenth is allowed"))
 
 
 def test_control_the_last_terms_are_worth_nothing(claim):
-    sizes, kept = setting(claim).head_sizes, jiang2024.head_pod.kept
+    sizes, kept = setting(claim).head_sizes, head_pod.kept
     few = sizes[len(sizes) // 2 - 1]
     least = claim.at_scale(smoke=0.01, laptop=0.5, paper=0.5)
-    source = f"spread: 1.2 recorded (smoke: 0.02); {least} is asked for"
     for spec, model, terms in largest(claim):
         first, last = (
             error(claim, spec, kept(model, terms, which))
             for which in (slice(few), slice(-few, None))
         )
-        name = f"{ERROR}, last {few} terms less the first"
-        claim.at_least(last - first, least, name, equation=RIGHT, source=source)
+        claim.measured(
+            f"{ERROR}, last {few} terms less the first", last - first, equation=RIGHT
+        ).at_least(chosen(least, f"1.2 recorded (smoke: 0.02); {least} is asked for"))
 
 
 def test_control_with_values_of_one_size_less_is_gained(claim):
@@ -223,11 +260,14 @@ def test_control_with_values_of_one_size_less_is_gained(claim):
     found, alone = map(means, swept(claim))
     smallest, common = min(found), setting(claim).swept.m_h
     both, one = found[smallest] - found[common], alone[smallest] - alone[common]
-    claim.record(gained_by_both=both, gained_by_the_coupling=one)
-    name = f"gain from m_h = {smallest} to {common}, coupling alone over both"
+    claim.record("gained_by_both", both)
+    claim.record("gained_by_the_coupling", one)
     part = claim.at_scale(smoke=0.9, laptop=0.5, paper=0.5)
-    source = f"spread: 0.37 recorded (smoke: 0.73); {part} is allowed"
-    claim.at_most(one / both, part, name, equation=RIGHT, source=source)
+    claim.measured(
+        f"gain from m_h = {smallest} to {common}, coupling alone over both",
+        one / both,
+        equation=RIGHT,
+    ).at_most(chosen(part, f"0.37 recorded (smoke: 0.73); {part} is allowed"))
 
 
 # --- (a) spectra settle --------------------------------------------------------------------------
@@ -239,9 +279,9 @@ def averaged_spectra(claim):
     First head of the last layer; of the scores without the means of their rows, which no softmax
     sees.
     """
-    x, found, of = sample(claim), {}, jiang2024.scores
+    x, found, of = sample(claim), {}, scores
     for spec, outcome in trained(claim, setting(claim).sweep):
-        model = jiang2024.trained_vit.trained(spec, outcome)
+        model = trained_vit.trained(spec, outcome)
         values = of.spectra(of.seen(model.scores(x)[-1][:, 0])).mean(0)
         found.setdefault(spec.shape.m_h, []).append(values / values.norm())
     return found
@@ -255,24 +295,30 @@ def test_spectra_settle_as_far_as_seeds_agree(claim):
     middle: Any = {m: sum(spectra) / len(spectra) for m, spectra in found.items()}
     steps = {b: (middle[b] - middle[a]).norm().item() for a, b in itertools.pairwise(middle)}
     seeds = statistics.mean((found[m][0] - found[m][1]).norm().item() for m in (before, last))
-    claim.record(**{f"distance to the size before, m_h = {m}": d for m, d in steps.items()})
-    claim.record(distance_between_seeds=seeds)
+    for m, d in steps.items():
+        claim.record("distance to the size before", d, m_h=m)
+    claim.record("distance_between_seeds", seeds)
     draw_spectra(claim, middle, steps, seeds)
-    source = "spread: between seeds; 4.8 and 0.51 recorded, 2 divides them"
     smallest = (middle[last] - middle[min(middle)]).norm().item() / seeds
-    name = f"distance, m_h = {min(middle)} and {last}, over that between seeds"
-    claim.at_least(smallest, 2, name, equation=LEFT, source=source)
+    claim.measured(
+        f"distance, m_h = {min(middle)} and {last}, over that between seeds",
+        smallest,
+        equation=LEFT,
+    ).at_least(chosen(2, "between seeds; 4.8 and 0.51 recorded, 2 divides them"))
     if claim.scale == "smoke":
         return  # sixty steps settle nothing
-    name = f"distance, m_h = {before} and {last}, over that between seeds"
-    claim.at_most(steps[last] / seeds, 2, name, equation=LEFT, source=source)
+    claim.measured(
+        f"distance, m_h = {before} and {last}, over that between seeds",
+        steps[last] / seeds,
+        equation=LEFT,
+    ).at_most(chosen(2, "between seeds; 4.8 and 0.51 recorded, 2 divides them"))
 
 
 def draw_spectra(claim, middle, steps, seeds):
     shown = ", ".join(f"{m}: {distance:.3f}" for m, distance in steps.items())
     values = {m: spectrum.tolist() for m, spectrum in middle.items()}
     claim.figure(
-        jiang2024.pictures.head_sizes.spectra(values, steps, seeds),
+        pictures.spectra(values, steps, seeds),
         "spectra",
         caption="Left: singular values of the scores of the first head of the last layer, averaged "
         "over inputs and seeds, for each size of the heads. Right: how far each spectrum is from "

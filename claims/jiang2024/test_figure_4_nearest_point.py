@@ -30,7 +30,9 @@ import statistics
 
 import pytest
 
-from repro import jiang2024
+from repro.bounds import chosen
+from repro.jiang2024 import learner, recovery, tasks
+from repro.jiang2024.pictures import tasks as pictures
 
 GAP = 0.1  # between the least and the next distance: a row that is easy to tell
 
@@ -40,7 +42,7 @@ def spec(claim, seed, d_v=32, steps=None):
 
     steps = steps or claim.at_scale(smoke=2000, laptop=2000, paper=4000)
     shape = Shape(d_v=d_v, f=Dense(64), F=Dense(64))
-    return FitAttention(jiang2024.tasks.Nearest(), shape, Recipe.ours(steps, rest=3e-3), seed)
+    return FitAttention(tasks.Nearest(), shape, Recipe.ours(steps, rest=3e-3), seed)
 
 
 def seeds(claim):
@@ -48,8 +50,8 @@ def seeds(claim):
 
 
 def trained(claim, spec):
-    outcome = claim.train(spec, jiang2024.learner.train).outcome
-    return jiang2024.recovery.after(spec, outcome)
+    outcome = claim.train(spec, learner.train).outcome
+    return recovery.after(spec, outcome)
 
 
 def all_trained(claim):
@@ -58,28 +60,30 @@ def all_trained(claim):
 
 def shown(claim, row, found, control):
     """The paper has pictures and no numbers."""
-    note = jiang2024.recovery.spread(found, control)
-    claim.table(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
+    note = recovery.spread(found, control)
+    claim.cell(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
 
 
 @pytest.mark.train
 def test_every_green_point_finds_its_red_point(claim):
-    found, before = all_trained(claim), jiang2024.recovery.before(spec(claim, 0))
+    found, before = all_trained(claim), recovery.before(spec(claim, 0))
     right = [r.agreement() for r in found]
     shown(claim, "rows with the right argmax", right, before.agreement())
-    source = "spread: 0.979 and 0.985 for two seeds"
-    name = "share of rows with the largest weight at the nearest point"
-    claim.at_least(min(right), 0.95, name, equation="Figure 4 (b)", source=source)
+    claim.measured(
+        "share of rows with the largest weight at the nearest point",
+        min(right),
+        equation="Figure 4 (b)",
+    ).at_least(chosen(0.95, "0.979 and 0.985 for two seeds"))
     distances = [r.distance() for r in found]
     shown(claim, "total variation of rows", distances, before.distance())
-    source = "spread: 0.070 for two seeds"
-    name = "mean total variation distance from (55)"
-    claim.at_most(max(distances), 0.1, name, equation="Figure 4 (a)", source=source)
+    claim.measured(
+        "mean total variation distance from (55)", max(distances), equation="Figure 4 (a)"
+    ).at_most(chosen(0.1, "0.070 for two seeds"))
 
 
 def with_a_gap(result):
     """Rows whose second nearest point is farther than the nearest by more than GAP."""
-    two = jiang2024.tasks.Nearest().distances(result.tokens, result.tokens).sort(-1).values
+    two = tasks.Nearest().distances(result.tokens, result.tokens).sort(-1).values
     return two[..., 1] - two[..., 0] > GAP
 
 
@@ -90,41 +94,41 @@ def test_the_wrong_rows_are_those_with_a_small_gap(claim):
         result = trained(claim, spec(claim, seed))
         clear = with_a_gap(result)
         exactly = result.right.all(-1).double().mean().item()
-        claim.record(
-            **{
-                f"inputs with all six rows right, seed {seed}": exactly,
-                f"rows with a gap above {GAP}, seed {seed}": clear.double().mean().item(),
-            }
-        )
+        claim.record(f"inputs with all six rows right, seed {seed}", exactly)
+        claim.record(f"rows with a gap above {GAP}, seed {seed}", clear.double().mean().item())
         easy, hard = result.agreement(clear), result.agreement(~clear)
-        source = "spread: 0.9999 and all, for two seeds"
-        name = f"right rows with a gap above {GAP}, seed {seed}"
-        claim.at_least(easy, 0.995, name, equation="(54)", source=source)
-        name = f"share of wrong rows, small gap over large gap, seed {seed}"
+        claim.measured(
+            f"right rows with a gap above {GAP}, seed {seed}", easy, equation="(54)"
+        ).at_least(chosen(0.995, "0.9999 and all, for two seeds"))
         times = (1 - hard) / max(1 - easy, 1e-4)
-        source = "spread: 680 and 570 for two seeds; a share of 0 is taken as 1e-4"
-        claim.at_least(times, 20, name, equation="(54) jumps", source=source)
+        claim.measured(
+            f"share of wrong rows, small gap over large gap, seed {seed}",
+            times,
+            equation="(54) jumps",
+        ).at_least(chosen(20, "680 and 570 for two seeds; a share of 0 is taken as 1e-4"))
 
 
 @pytest.mark.train
 def test_the_readout_is_the_projection_to_v(claim):
-    found, before = all_trained(claim), jiang2024.recovery.before(spec(claim, 0))
+    found, before = all_trained(claim), recovery.before(spec(claim, 0))
     rms, largest = zip(*(r.errors() for r in found), strict=True)
     shown(claim, "F∘f, RMS error over deviation", rms, before.errors()[0])
     shown(claim, "F∘f, largest error over deviation", largest, before.errors()[1])
     name, where = "RMS error of F∘f over the deviation of v", "Figure 4 (c)"
-    source = "spread: 0.010 and 0.013 for two seeds"
-    claim.at_most(max(rms), 0.05, name, equation=where, source=source)
-    source = "spread: 0.075 and 0.071 for two seeds"
+    claim.measured("RMS error of F∘f over the deviation of v", max(rms), equation=where).at_most(
+        chosen(0.05, "0.010 and 0.013 for two seeds")
+    )
     name = name.replace("RMS", "largest")
-    claim.at_most(max(largest), 0.2, name, equation=where, source=source)
+    claim.measured(name, max(largest), equation=where).at_most(
+        chosen(0.2, "0.075 and 0.071 for two seeds")
+    )
 
 
 def guess_from_u(claim):
     """Mean square error of the best guess that sees u(t) alone, by means over 256 cells."""
     import torch
 
-    task = jiang2024.tasks.Nearest()
+    task = tasks.Nearest()
     x = task.draw(torch.Generator().manual_seed(claim.seed("guess")), 20000)
     y, u = task.wanted(x).reshape(-1, 2), x[..., :2].reshape(-1, 2)
     cell = ((u + 1) * 8).long() @ torch.tensor([16, 1])
@@ -137,18 +141,24 @@ def test_training_rests_at_the_guess_from_u_alone(claim):
     """The median loss of the second fifth of all steps, and the last."""
     guess, curves = guess_from_u(claim), {}
     for seed in seeds(claim):
-        outcome = claim.train(spec(claim, seed), jiang2024.learner.train).outcome
+        outcome = claim.train(spec(claim, seed), learner.train).outcome
         losses = outcome.curves["loss"]
         curves[f"seed {seed}"] = outcome.curves["step"], losses
         resting = statistics.median(losses[len(losses) // 5 : 2 * len(losses) // 5])
-        name, source = f"resting loss over that of the guess, seed {seed}", "spread: 0.93 twice"
-        claim.within(resting / guess, 1, 0.15, name, equation="u(t) alone", source=source)
+        name = f"resting loss over that of the guess, seed {seed}"
+        claim.measured(
+            f"resting loss over that of the guess, seed {seed}",
+            resting / guess,
+            equation="u(t) alone",
+        ).within(1, chosen(0.15, "0.93 twice"))
         ratio = outcome.numbers["mean square error"] / guess
-        name, source = f"last error over that of the guess, seed {seed}", "spread: 0.04 twice"
-        claim.at_most(ratio, 0.1, name, equation="u(t) and all v", source=source)
+        name = f"last error over that of the guess, seed {seed}"
+        claim.measured(
+            f"last error over that of the guess, seed {seed}", ratio, equation="u(t) and all v"
+        ).at_most(chosen(0.1, "0.04 twice"))
     last = ", ".join(f"{name}: {losses[-1]:.3f}" for name, (_, losses) in curves.items())
     claim.figure(
-        jiang2024.pictures.tasks.detour(curves, guess),
+        pictures.detour(curves, guess),
         "detour",
         caption="The loss during training. Until it finds out about the v, the network guesses "
         "from u(t) alone.",
@@ -161,23 +171,25 @@ def test_training_rests_at_the_guess_from_u_alone(claim):
 @pytest.mark.train
 def test_two_value_coordinates_do_as_well(claim):
     result = trained(claim, spec(claim, 0, d_v=2))
-    name, source = "share of rows with the right argmax", "spread: 0.977"
-    claim.at_least(result.agreement(), 0.95, name, equation="d_v = 2", source=source)
-    name, source = "RMS error of F∘f over the deviation of v", "spread: 0.015"
-    claim.at_most(result.errors()[0], 0.05, name, equation="d_v = 2", source=source)
+    claim.measured(
+        "share of rows with the right argmax", result.agreement(), equation="d_v = 2"
+    ).at_least(chosen(0.95, "0.977"))
+    claim.measured(
+        "RMS error of F∘f over the deviation of v", result.errors()[0], equation="d_v = 2"
+    ).at_most(chosen(0.05, "0.015"))
 
 
 @pytest.mark.train
 def test_figure_points_and_lines(claim):
     """The second fresh input: in the first most points meet the one of their own number."""
     chosen = spec(claim, 0)
-    result, before = trained(claim, chosen), jiang2024.recovery.before(chosen)
+    result, before = trained(claim, chosen), recovery.before(chosen)
     right = int(result.right[1].sum())
     rms, _ = result.errors()
     matrices = result.attention[1].tolist(), result.weights[1].tolist()
     points = result.tokens[1, :, :2].tolist(), result.tokens[1, :, 2:].tolist()
     claim.figure(
-        jiang2024.pictures.tasks.nearest(*matrices, *points, result.pairs(60), before.pairs(60)),
+        pictures.nearest(*matrices, *points, result.pairs(60), before.pairs(60)),
         "nearest",
         caption="Green points ask, red ones answer. (a) Attention of the trained network for one "
         "input; where 1 is written, the nearest point is. (b) The same weights as lines. (c) What "
@@ -187,37 +199,39 @@ def test_figure_points_and_lines(claim):
         "deviation; of the untrained network it is nearly constant.",
     )
     clear = with_a_gap(result)[1]
-    found, name = int(result.right[1][clear].sum()), f"right rows with a gap above {GAP}, shown"
-    claim.equals(found, int(clear.sum()), name, equation="Figure 4 (b)")
+    found = int(result.right[1][clear].sum())
+    claim.measured(
+        f"right rows with a gap above {GAP}, shown", found, equation="Figure 4 (b)"
+    ).equals(int(clear.sum()))
 
 
 def test_control_the_untrained_twin(claim):
     """One of six by chance; weights 1/6; a readout that does not depend on v."""
-    before = [jiang2024.recovery.before(spec(claim, seed)) for seed in seeds(claim)]
+    before = [recovery.before(spec(claim, seed)) for seed in seeds(claim)]
     worst = max(b.agreement() for b in before)
-    claim.at_least(
-        1 - worst, 0.7, "share of wrong rows", equation="untrained", source="spread: 5/6 by chance"
+    claim.measured("share of wrong rows", 1 - worst, equation="untrained").at_least(
+        chosen(0.7, "5/6 by chance")
     )
-    name, source = "total variation", "spread: 0.83 for two seeds; 5/6 for equal weights"
-    claim.at_least(
-        min(b.distance() for b in before), 0.7, name, equation="untrained", source=source
-    )
-    name, source = (
-        "RMS error of F∘f over deviation",
-        "spread: 1.0, as for a constant; half is asked",
-    )
+    claim.measured(
+        "total variation", min(b.distance() for b in before), equation="untrained"
+    ).at_least(chosen(0.7, "0.83 for two seeds; 5/6 for equal weights"))
     least = min(b.errors()[0] for b in before)
-    claim.at_least(least, 0.5, name, equation="untrained", source=source)
+    claim.measured("RMS error of F∘f over deviation", least, equation="untrained").at_least(
+        chosen(0.5, "1.0, as for a constant; half is asked")
+    )
 
 
 def test_control_a_training_that_ends_on_the_detour(claim):
     """A fifth of the steps: the loss has fallen by more than half, and nothing is recovered."""
     chosen = spec(claim, 0, steps=400)
-    outcome, result = claim.train(chosen, jiang2024.learner.train).outcome, trained(claim, chosen)
+    outcome, result = claim.train(chosen, learner.train).outcome, trained(claim, chosen)
     share = outcome.numbers["mean square error"] / outcome.numbers["variance"]
-    name, source = "mean square error over variance", "spread: 0.36; half is asked"
-    claim.at_most(share, 0.5, name, equation="400 steps", source=source)
-    name, source = "share of wrong rows", "spread: 0.78, near the 0.84 of the untrained"
-    claim.at_least(1 - result.agreement(), 0.5, name, equation="400 steps", source=source)
-    name, source = "RMS error of F∘f over deviation", "spread: 1.13"
-    claim.at_least(result.errors()[0], 0.5, name, equation="400 steps", source=source)
+    claim.measured("mean square error over variance", share, equation="400 steps").at_most(
+        chosen(0.5, "0.36; half is asked")
+    )
+    claim.measured("share of wrong rows", 1 - result.agreement(), equation="400 steps").at_least(
+        chosen(0.5, "0.78, near the 0.84 of the untrained")
+    )
+    claim.measured(
+        "RMS error of F∘f over deviation", result.errors()[0], equation="400 steps"
+    ).at_least(chosen(0.5, "1.13"))

@@ -32,19 +32,22 @@ import statistics
 
 import pytest
 
-from repro import jiang2024
+from repro.bounds import chosen, rounding_error
+from repro.jiang2024 import learner as learner_
+from repro.jiang2024 import recovery, tasks
+from repro.jiang2024.pictures import tasks as pictures
 
 MUON_FOR_F = ("first",)  # all but first layers: with Adam for F^ prediction tokens stay at the mean
 
 
 def gravity(claim, marks=("segment",)):
-    return jiang2024.tasks.Gravity(length=claim.at_scale(smoke=7, laptop=10, paper=10), marks=marks)
+    return tasks.Gravity(length=claim.at_scale(smoke=7, laptop=10, paper=10), marks=marks)
 
 
 def task(claim, marks=("segment",)):
     plain = gravity(claim, marks)
     size = 3 if marks == ("segment",) else plain.length  # at most three segments
-    return jiang2024.tasks.OneHot(plain, columns=len(marks), size=size)
+    return tasks.OneHot(plain, columns=len(marks), size=size)
 
 
 def spec(claim, seed, marks=("segment",)):
@@ -61,7 +64,7 @@ def seeds(claim):
 
 
 def trained(claim, spec):
-    return jiang2024.recovery.after(spec, claim.train(spec, jiang2024.learner.train).outcome)
+    return recovery.after(spec, claim.train(spec, learner_.train).outcome)
 
 
 def predicts(result):
@@ -71,21 +74,23 @@ def predicts(result):
 
 def shown(claim, row, found, control):
     """The paper has pictures and no numbers."""
-    note = jiang2024.recovery.spread(found, control)
-    claim.table(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
+    note = recovery.spread(found, control)
+    claim.cell(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
 
 
 def rows_near(claim, name, mask, most, source):
     """Total variation and argmax of some rows, for every seed; the first is checked."""
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = jiang2024.recovery.before(spec(claim, 0))
+    before = recovery.before(spec(claim, 0))
     distances, right = zip(
         *((r.distance(mask(r)), r.agreement(mask(r))) for r in found), strict=True
     )
     shown(claim, f"total variation, {name}", distances, before.distance(mask(before)))
     shown(claim, f"right argmax, {name}", right, before.agreement(mask(before)))
-    worst, label = max(distances), f"mean total variation distance, {name}"
-    claim.at_most(worst, most, label, equation="Figure 5 (a), (62)", source=source)
+    worst = max(distances)
+    claim.measured(
+        "mean total variation distance", worst, equation="Figure 5 (a), (62)", name_=name
+    ).at_most(SOURCE(most, source))
 
 
 @pytest.mark.train
@@ -108,30 +113,32 @@ def test_prediction_tokens_weigh_their_segment(claim):
 @pytest.mark.train
 def test_the_readout_is_the_norm(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = jiang2024.recovery.before(spec(claim, 0))
+    before = recovery.before(spec(claim, 0))
     rms, largest = zip(*(r.errors(~predicts(r)) for r in found), strict=True)
     untrained = before.errors(~predicts(before))
     shown(claim, "F∘f, RMS error over deviation", rms, untrained[0])
     shown(claim, "F∘f, largest error over deviation", largest, untrained[1])
     name, where = "RMS error of F∘f over the deviation of |x|", "Figure 5 (c)"
     most = claim.at_scale(smoke=0.3, laptop=0.05, paper=0.05)
-    source = "spread: 0.014 and 0.016 for two seeds; 0.15 after the 800 steps of smoke"
-    claim.at_most(max(rms), most, name, equation=where, source=source)
+    claim.measured("RMS error of F∘f over the deviation of |x|", max(rms), equation=where).at_most(
+        chosen(most, "0.014 and 0.016 for two seeds; 0.15 after the 800 steps of smoke")
+    )
     most = claim.at_scale(smoke=2.0, laptop=0.5, paper=0.5)
-    source = "spread: 0.28 and 0.30 for two seeds; 1.1 after the 800 steps of smoke"
     name = name.replace("RMS", "largest")
-    claim.at_most(max(largest), most, name, equation=where, source=source)
+    claim.measured(name, max(largest), equation=where).at_most(
+        chosen(most, "0.28 and 0.30 for two seeds; 1.1 after the 800 steps of smoke")
+    )
 
 
 def heaps(claim, seed):
     """The first fresh points and masses, in segments of the lengths of the figure."""
     chosen, told, plain = spec(claim, seed), task(claim), gravity(claim)
-    drawn = jiang2024.learner.batch(chosen, -2, 40)[0].double()
+    drawn = learner_.batch(chosen, -2, 40)[0].double()
     points = drawn[drawn[..., 3] == 0][: plain.length, :3]  # x and m
     tokens = plain.tokens(points, plain.flags([(3, plain.length - 5)])[0])
-    outcome = claim.train(chosen, jiang2024.learner.train).outcome
-    learner = jiang2024.learner.trained(chosen, outcome)
-    return learner, jiang2024.recovery.of_tokens(told, learner, told.coded(tokens)[None])
+    outcome = claim.train(chosen, learner_.train).outcome
+    learner = learner_.trained(chosen, outcome)
+    return learner, recovery.of_tokens(told, learner, told.coded(tokens)[None])
 
 
 @pytest.mark.needs(scale="laptop")
@@ -141,19 +148,25 @@ def test_two_heaps_as_in_the_figure(claim):
     for seed in seeds(claim):
         _, result = heaps(claim, seed)
         places = predicts(result)[0].nonzero()[:, 0].tolist()
-        claim.equals(places, [0, 4], "prediction tokens", equation="lengths 3 and 5")
+        claim.measured("prediction tokens", places, equation="lengths 3 and 5").equals([0, 4])
         own = (result.weights[0] > 0)[places]
         for place, end in ((0, 4), (4, 10)):
             mass = result.tokens[0, place + 1 : end, 2]
             given = result.weights[0, place, place + 1 : end]
             off = (given - mass / mass.sum()).abs().max().item()
-            name = f"weights of x({place}) less masses over their sum"
-            source = "roundoff: sums of at most five masses below 1, in double precision"
-            claim.at_most(off, 8 * 2**-53, name, equation="(62)", source=source)
+            claim.measured(
+                f"weights of x({place}) less masses over their sum", off, equation="(62)"
+            ).at_most(
+                rounding_error(
+                    8 * 2**-53, "sums of at most five masses below 1, in double precision"
+                )
+            )
         inside = (result.attention[0][places] * own).sum(-1).min().item()
-        source = "spread: 0.955 and 0.994 for two seeds"
-        name = f"weight of a prediction token in its segment, seed {seed}"
-        claim.at_least(inside, 0.9, name, equation="text on Figure 5", source=source)
+        claim.measured(
+            f"weight of a prediction token in its segment, seed {seed}",
+            inside,
+            equation="text on Figure 5",
+        ).at_least(chosen(0.9, "0.955 and 0.994 for two seeds"))
 
 
 @pytest.mark.needs(scale="laptop")
@@ -165,19 +178,22 @@ def test_a_small_loss_does_not_put_points_on_the_diagonal(claim):
     shape = Shape(f=Dense(64), F=Dense(64))
     recipe = Recipe.ours(800, lr=0.02, rest=3e-3, apart=MUON_FOR_F)
     chosen = FitAttention(task(claim, ("segment", "position")), shape, recipe, 0)
-    outcome = claim.train(chosen, jiang2024.learner.train).outcome
-    result = jiang2024.recovery.after(chosen, outcome)
+    outcome = claim.train(chosen, learner_.train).outcome
+    result = recovery.after(chosen, outcome)
     loss = outcome.numbers["mean square error"] / outcome.numbers["variance"]
-    source = "spread: 0.0037"
-    name, where = "mean square error over variance", "(58)"
-    claim.at_most(loss, 0.02, name, equation=where, source=source)
-    aside, source = result.distance(~predicts(result)), "spread: 0.95"
-    name = "total variation from the diagonal, points"
-    claim.at_least(aside, 0.5, name, equation="against Figure 5 (a)", source=source)
-    off, source = result.errors(~predicts(result))[0], "spread: 1.32"
-    name = "RMS error of F∘f over deviation"
-    claim.at_least(off, 0.5, name, equation="against Figure 5 (c)", source=source)
-    claim.record(**{"total variation, prediction tokens": result.distance(predicts(result))})
+    where = "(58)"
+    claim.measured("mean square error over variance", loss, equation=where).at_most(
+        chosen(0.02, "0.0037")
+    )
+    aside = result.distance(~predicts(result))
+    claim.measured(
+        "total variation from the diagonal, points", aside, equation="against Figure 5 (a)"
+    ).at_least(chosen(0.5, "0.95"))
+    off = result.errors(~predicts(result))[0]
+    claim.measured(
+        "RMS error of F∘f over deviation", off, equation="against Figure 5 (c)"
+    ).at_least(chosen(0.5, "1.32"))
+    claim.record("total variation, prediction tokens", result.distance(predicts(result)))
 
 
 @pytest.mark.needs(scale="laptop")
@@ -202,7 +218,7 @@ def test_figure_two_heaps(claim):
     levels = [z.reshape(41, 41).T.numpy() for z in (readout, plane.norm(dim=1))]
     rms = (readout - plane.norm(dim=1)).square().mean().sqrt().item()
     claim.figure(
-        jiang2024.pictures.tasks.gravity(
+        pictures.gravity(
             attention.tolist(), weights.tolist(),
             [tuple(each.numpy() for each in heap) for heap in drawn],
             axis.numpy(), *levels,
@@ -216,15 +232,16 @@ def test_figure_two_heaps(claim):
         f"diagonal. The crosses lie {max(off):.3f} or less from the stars. The level lines of F∘f "
         f"are circles, with an RMS error of {rms:.3f}.",
     )  # fmt: skip
-    name, source = "distance of the centre by attention", "spread: 0.036"
-    claim.at_most(max(off), 0.1, name, equation="(59)", source=source)
+    claim.measured("distance of the centre by attention", max(off), equation="(59)").at_most(
+        chosen(0.1, "0.036")
+    )
 
 
 def test_printed_the_second_prediction_token_is_not_the_sixth(claim):
     """Segments of 3 and 5 points and a prediction token before each: 0 and 4, ten tokens in all."""
     lengths = [3, 5]
     places = [0, lengths[0] + 1]
-    claim.equals(sum(lengths) + len(lengths), 10, "tokens", equation="input of length 10")
+    claim.measured("tokens", sum(lengths) + len(lengths), equation="input of length 10").equals(10)
     claim.counterexample(
         "x(0) and x(5) are the prediction tokens of segments of lengths 3 and 5",
         input={"lengths": lengths, "tokens": 10},
@@ -237,36 +254,39 @@ def test_printed_the_second_prediction_token_is_not_the_sixth(claim):
 
 
 def test_control_the_untrained_twin(claim):
-    before = [jiang2024.recovery.before(spec(claim, seed)) for seed in seeds(claim)]
+    before = [recovery.before(spec(claim, seed)) for seed in seeds(claim)]
     least = min(b.distance() for b in before)
-    name, source = "total variation", "spread: 0.79 for 7 tokens, 0.85 for 10, nearly equal weights"
-    claim.at_least(least, 0.6, name, equation="untrained", source=source)
+    claim.measured("total variation", least, equation="untrained").at_least(
+        chosen(0.6, "0.79 for 7 tokens, 0.85 for 10, nearly equal weights")
+    )
     least = min(b.errors(~predicts(b))[0] for b in before)
-    name, source = "RMS error of F∘f over deviation", "spread: 2.7 and more; 1 for the mean"
-    claim.at_least(least, 0.5, name, equation="untrained", source=source)
+    claim.measured("RMS error of F∘f over deviation", least, equation="untrained").at_least(
+        chosen(0.5, "2.7 and more; 1 for the mean")
+    )
 
 
 @pytest.mark.needs(scale="laptop")
 def test_control_labels_withheld_from_the_trained_network(claim):
     """Every token says that it is of the first segment."""
     chosen, told = spec(claim, 0), task(claim)
-    outcome, seeing = claim.train(chosen, jiang2024.learner.train).outcome, trained(claim, chosen)
+    outcome, seeing = claim.train(chosen, learner_.train).outcome, trained(claim, chosen)
     same = told.plain(seeing.tokens)
     same[..., -1] = 0
-    learner = jiang2024.learner.trained(chosen, outcome)
-    blind = jiang2024.recovery.of_tokens(told, learner, told.coded(same))
+    learner = learner_.trained(chosen, outcome)
+    blind = recovery.of_tokens(told, learner, told.coded(same))
     ratio = blind.distance(predicts(blind)) / seeing.distance(predicts(seeing))
-    name, source = "total variation of prediction rows, over that with labels", "spread: 14 times"
-    claim.at_least(ratio, 4, name, equation="labels withheld", source=source)
+    claim.measured(
+        "total variation of prediction rows, over that with labels",
+        ratio,
+        equation="labels withheld",
+    ).at_least(chosen(4, "14 times"))
 
 
 @pytest.mark.needs(scale="laptop")
 def test_control_positions_in_the_place_of_labels(claim):
     """The same training; (62) is out of reach for every coupling of pairs."""
     result = trained(claim, spec(claim, 0, marks=("position",)))
-    name, source = (
-        "mean total variation, prediction tokens",
-        "spread: 0.27, seven times that with labels",
-    )
     least = result.distance(predicts(result))
-    claim.at_least(least, 0.2, name, equation="no labels", source=source)
+    claim.measured("mean total variation, prediction tokens", least, equation="no labels").at_least(
+        chosen(0.2, "0.27, seven times that with labels")
+    )

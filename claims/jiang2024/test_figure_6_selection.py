@@ -20,7 +20,10 @@ import statistics
 
 import pytest
 
-from repro import jiang2024
+from repro.bounds import chosen
+from repro.jiang2024 import learner as learner_
+from repro.jiang2024 import recovery, tasks
+from repro.jiang2024.pictures import tasks as pictures
 
 RESTS_ON = {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}  # text below (66)
 
@@ -31,7 +34,7 @@ def spec(claim, seed, coded=True):
     width, steps = claim.at_scale(smoke=(64, 600), laptop=(64, 1000), paper=(128, 4000))
     network = Dense(width)
     return FitAttention(
-        one_hot() if coded else jiang2024.tasks.Selection(),
+        one_hot() if coded else tasks.Selection(),
         Shape(d_v=2, f=network, F=network),
         Recipe.ours(steps, lr=0.03, rest=5e-3),
         seed,
@@ -39,7 +42,7 @@ def spec(claim, seed, coded=True):
 
 
 def one_hot():
-    return jiang2024.tasks.OneHot(jiang2024.tasks.Selection(), columns=4, size=8)
+    return tasks.OneHot(tasks.Selection(), columns=4, size=8)
 
 
 def seeds(claim):
@@ -47,45 +50,49 @@ def seeds(claim):
 
 
 def trained(claim, spec):
-    return jiang2024.recovery.after(spec, claim.train(spec, jiang2024.learner.train).outcome)
+    return recovery.after(spec, claim.train(spec, learner_.train).outcome)
 
 
 def shown(claim, row, found, control):
     """The paper has pictures and no numbers."""
-    note = jiang2024.recovery.spread(found, control)
-    claim.table(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
+    note = recovery.spread(found, control)
+    claim.cell(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
 
 
 @pytest.mark.train
 def test_attention_counts_the_indices(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = jiang2024.recovery.before(spec(claim, 0))
+    before = recovery.before(spec(claim, 0))
     distances, right = [r.distance() for r in found], [r.agreement() for r in found]
     shown(claim, "total variation of rows", distances, before.distance())
     shown(claim, "rows with the right argmax, of those with one", right, before.agreement())
     most = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
-    source = "spread: 0.023 and 0.024 for two seeds; 0.040 after the 600 steps of smoke"
-    name = "mean total variation distance from the counts over k"
-    claim.at_most(max(distances), most, name, equation="Figure 6 (a), (64)", source=source)
-    source = "spread: all rows, for two seeds"
-    name = "share of rows with the right argmax"
-    claim.at_least(min(right), 0.99, name, equation="Figure 6 (a)", source=source)
+    claim.measured(
+        "mean total variation distance from the counts over k",
+        max(distances),
+        equation="Figure 6 (a), (64)",
+    ).at_most(chosen(most, "0.023 and 0.024 for two seeds; 0.040 after the 600 steps of smoke"))
+    claim.measured(
+        "share of rows with the right argmax", min(right), equation="Figure 6 (a)"
+    ).at_least(chosen(0.99, "all rows, for two seeds"))
 
 
 @pytest.mark.train
 def test_the_readout_is_the_projection_to_v(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = jiang2024.recovery.before(spec(claim, 0))
+    before = recovery.before(spec(claim, 0))
     rms, largest = zip(*(r.errors() for r in found), strict=True)
     shown(claim, "F∘f, RMS error over deviation", rms, before.errors()[0])
     shown(claim, "F∘f, largest error over deviation", largest, before.errors()[1])
     name, where = "RMS error of F∘f over the deviation of v", "Figure 6 (c)"
     most = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
-    source = "spread: 0.023 and 0.025 for two seeds; 0.043 after the 600 steps of smoke"
-    claim.at_most(max(rms), most, name, equation=where, source=source)
+    claim.measured("RMS error of F∘f over the deviation of v", max(rms), equation=where).at_most(
+        chosen(most, "0.023 and 0.025 for two seeds; 0.043 after the 600 steps of smoke")
+    )
     most = claim.at_scale(smoke=0.4, laptop=0.2, paper=0.2)
-    source = "spread: 0.088 and 0.093 for two seeds; 0.15 after the 600 steps of smoke"
-    claim.at_most(max(largest), most, name.replace("RMS", "largest"), equation=where, source=source)
+    claim.measured(name.replace("RMS", "largest"), max(largest), equation=where).at_most(
+        chosen(most, "0.088 and 0.093 for two seeds; 0.15 after the 600 steps of smoke")
+    )
 
 
 def printed_input(claim, seed):
@@ -93,12 +100,12 @@ def printed_input(claim, seed):
     import torch
 
     chosen, told = spec(claim, seed), one_hot()
-    drawn = jiang2024.learner.batch(chosen, -2, 1)[0].double()
-    s = torch.tensor(jiang2024.tasks.PRINTED_SELECTION).double()
+    drawn = learner_.batch(chosen, -2, 1)[0].double()
+    s = torch.tensor(tasks.PRINTED_SELECTION).double()
     tokens = told.coded(told.task.tokens(drawn[0, :, :2], s))
-    outcome = claim.train(chosen, jiang2024.learner.train).outcome
-    learner = jiang2024.learner.trained(chosen, outcome)
-    return jiang2024.recovery.of_tokens(told, learner, tokens[None])
+    outcome = claim.train(chosen, learner_.train).outcome
+    learner = learner_.trained(chosen, outcome)
+    return recovery.of_tokens(told, learner, tokens[None])
 
 
 @pytest.mark.train
@@ -108,25 +115,26 @@ def test_the_printed_input_rests_where_the_text_says(claim):
         result = printed_input(claim, seed)
         relied = (result.attention[0] > 1 / 6).sum(-1).tolist()
         by_count = {n: [t for t in range(8) if relied[t] == n] for n in RESTS_ON}
-        name = f"outputs that rest on 1, 2, 3 inputs, seed {seed}"
-        claim.equals(by_count, RESTS_ON, name, equation="text below (66)")
+        claim.measured(
+            f"outputs that rest on 1, 2, 3 inputs, seed {seed}",
+            by_count,
+            equation="text below (66)",
+        ).equals(RESTS_ON)
         worst = (result.attention - result.weights).abs().max().item()
-        most, source = (
-            claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1),
-            "spread: 0.036 and 0.038 for two seeds",
-        )
-        name = f"largest |A − weight| of 64, seed {seed}"
-        claim.at_most(worst, most, name, equation="Figure 6 (a)", source=source)
+        most = claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1)
+        claim.measured(
+            f"largest |A − weight| of 64, seed {seed}", worst, equation="Figure 6 (a)"
+        ).at_most(chosen(most, "0.036 and 0.038 for two seeds"))
 
 
 @pytest.mark.train
 def test_figure_eight_tokens_choose(claim):
     chosen, example = spec(claim, 0), printed_input(claim, 0)
-    result, before = trained(claim, chosen), jiang2024.recovery.before(chosen)
+    result, before = trained(claim, chosen), recovery.before(chosen)
     rms, worst = result.errors()[0], (example.attention - example.weights).abs().max().item()
 
     claim.figure(
-        jiang2024.pictures.tasks.selection(
+        pictures.selection(
             example.attention[0].tolist(),
             example.weights[0].tolist(),
             result.pairs(60),
@@ -141,33 +149,28 @@ def test_figure_eight_tokens_choose(claim):
         f"on the diagonal with an RMS error of {rms:.1%} of the deviation; of the untrained "
         "network it is nearly constant.",
     )
-    source = "spread: as in the test above"
-    claim.at_most(
-        worst,
-        claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1),
-        "largest |A − weight| of the matrix shown",
-        equation="Figure 6 (a)",
-        source=source,
-    )
+    claim.measured(
+        "largest |A − weight| of the matrix shown", worst, equation="Figure 6 (a)"
+    ).at_most(chosen(claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1), "as in the test above"))
 
 
 def test_control_the_untrained_twin(claim):
-    before = [jiang2024.recovery.before(spec(claim, seed)) for seed in seeds(claim)]
-    name, source = "total variation", "spread: 0.67, near that of equal weights, for two seeds"
+    before = [recovery.before(spec(claim, seed)) for seed in seeds(claim)]
     least = min(b.distance() for b in before)
-    claim.at_least(least, 0.5, name, equation="untrained", source=source)
-    name, source = (
-        "RMS error of F∘f over deviation",
-        "spread: 1.0, as for a constant; half is asked",
+    claim.measured("total variation", least, equation="untrained").at_least(
+        chosen(0.5, "0.67, near that of equal weights, for two seeds")
     )
     least = min(b.errors()[0] for b in before)
-    claim.at_least(least, 0.5, name, equation="untrained", source=source)
+    claim.measured("RMS error of F∘f over deviation", least, equation="untrained").at_least(
+        chosen(0.5, "1.0, as for a constant; half is asked")
+    )
 
 
 @pytest.mark.needs(scale="laptop")
 def test_control_indices_as_integers(claim):
     """The same training; a network would have to tell 8 places on a line apart, 4 times over."""
     coded, plain = (trained(claim, spec(claim, 0, coded)).distance() for coded in (True, False))
-    claim.record(**{"total variation, integers": plain})
-    name, source = "total variation over that with codes", "spread: 9 times, 0.21 against 0.023"
-    claim.at_least(plain / coded, 3, name, equation="integers", source=source)
+    claim.record("total variation, integers", plain)
+    claim.measured(
+        "total variation over that with codes", plain / coded, equation="integers"
+    ).at_least(chosen(3, "9 times, 0.21 against 0.023"))

@@ -20,7 +20,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import gauge
+from repro.jiang2024 import model as model_
+from repro.jiang2024.pictures import shape as pictures
+from repro.numerics import arrays, exact, logarithms
 
 unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
 coefficients = st.tuples(*[st.integers(1, 5)] * 3)
@@ -28,7 +32,7 @@ cases = st.tuples(coefficients, coefficients, st.lists(unit, min_size=1, max_siz
 
 
 def column(x):
-    return numerics.exact.rationals(x)[:, None]
+    return exact.rationals(x)[:, None]
 
 
 def target(coefficients):
@@ -37,12 +41,12 @@ def target(coefficients):
 
     def rho(u, v):
         v = v[..., 0]
-        return numerics.arrays.each(numerics.logarithms.Log, a + b * u * v + c * v**2)
+        return arrays.each(logarithms.Log, a + b * u * v + c * v**2)
 
     def f(x):
         return np.concatenate([x, 1 - x**2], axis=-1)
 
-    return jiang2024.model.Target(lambda z: z.sum(-1) ** 3, f, rho)
+    return model_.Target(lambda z: z.sum(-1) ** 3, f, rho)
 
 
 def gauge_of(coefficients):
@@ -55,30 +59,36 @@ def test_the_gauge_changes_neither_H_nor_F_of_f(claim):
     def differ(case):
         some, other, x = case
         H, x = target(some), column(x)
-        moved = jiang2024.gauge.gauged(H, gauge_of(other))
+        moved = gauge.gauged(H, gauge_of(other))
         outputs = int((H(x) != moved(x)).sum())
         return outputs + int((H.F(H.f(x)) != moved.F(moved.f(x))).sum())
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "outputs and F(f(v)) that differ"
-    claim.for_all(cases, differ, name, equation="H′ = H", examples=examples)
+    claim.for_all(
+        "outputs and F(f(v)) that differ", cases, differ, equation="H′ = H", examples=examples
+    )
 
 
 @pytest.mark.exact
 def test_the_gauged_values_stay_in_the_unit_cube(claim):
     def outside(case):
-        moved = jiang2024.gauge.gauged(target(case[0]), gauge_of(case[1]))
+        moved = gauge.gauged(target(case[0]), gauge_of(case[1]))
         values = moved.f(column(case[2]))
         return sum(not 0 <= v <= 1 for v in values.ravel()) + (values.shape[1] != 3)
 
     examples = claim.at_scale(smoke=20, laptop=150, paper=5000)
-    name = "values outside of [0, 1], n + 1 coordinates"
-    claim.for_all(cases, outside, name, equation="f′ ∈ [0, 1]ⁿ⁺¹", examples=examples)
+    claim.for_all(
+        "values outside of [0, 1], n + 1 coordinates",
+        cases,
+        outside,
+        equation="f′ ∈ [0, 1]ⁿ⁺¹",
+        examples=examples,
+    )
 
 
 def first_average(rho, x):
     """Of the tokens themselves: F and f are the identity."""
-    model = jiang2024.model
+    model = model_
     return model.Target(lambda z: z[..., 0], lambda x: x, rho)(x)[0]
 
 
@@ -88,26 +98,31 @@ def test_the_coupling_is_recovered_up_to_a_function_of_u(claim):
 
     def off(case):
         (a, b, c), (u, v), tau = case
-        log = numerics.logarithms.Log
+        log = logarithms.Log
 
         def rho(u, v, factor=lambda u: 1):
             v = v[..., 0]
-            return numerics.arrays.each(log, (a + b * u * v + c * v**2) * factor(u))
+            return arrays.each(log, (a + b * u * v + c * v**2) * factor(u))
 
         x = column([u, v, *[u] * (tau - 2)])
         stated = (a + b * u * v + c * v * v) / (a + b * u * u + c * u * u)
         wrong = 0
         for coupling in (rho, lambda q, k: rho(q, k, lambda u: 1 + 7 * u)):
             h = first_average(coupling, x)
-            found = jiang2024.gauge.recovered(h, x[0, 0], x[1, 0], tau)
-            wrong += found != numerics.exact.rational(stated)
+            found = gauge.recovered(h, x[0, 0], x[1, 0], tau)
+            wrong += found != exact.rational(stated)
         return wrong
 
     pairs = st.lists(unit, min_size=2, max_size=2, unique=True)
     cases = st.tuples(coefficients, pairs, st.integers(2, 5))
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "recovered differences that are wrong"
-    claim.for_all(cases, off, name, equation="D = log(w(τ − 1)/(1 − w))", examples=examples)
+    claim.for_all(
+        "recovered differences that are wrong",
+        cases,
+        off,
+        equation="D = log(w(τ − 1)/(1 − w))",
+        examples=examples,
+    )
 
 
 @pytest.mark.construct
@@ -123,7 +138,7 @@ def test_the_coupling_is_recovered_in_float64(claim):
     def rho(a, b):
         return torch.sin(3 * a) + torch.cos(a + 2 * b)
 
-    H = jiang2024.model.Target(
+    H = model_.Target(
         lambda z: z[..., 0].exp(), lambda x: x, lambda q, k: rho(q, k[..., 0][..., None, :])
     )
     x = torch.stack([u, v, *[u] * (tau - 2)], dim=1)[..., None]
@@ -131,9 +146,10 @@ def test_the_coupling_is_recovered_in_float64(claim):
     w = (h - u) / (v - u)
     found = (w * (tau - 1) / (1 - w)).log()
     off = (found - (rho(u, v) - rho(u, u))).abs().max()
-    claim.equals(bool(torch.isfinite(found).all()), True, "all are finite", equation="log")
-    source = "spread: 1.4e-14 was seen; 1/|u − v| < 10 and 1/w < 50 enlarge the round-off of h"
-    claim.at_most(float(off), 1e-12, "largest error of D", equation="recovered", source=source)
+    claim.measured("all are finite", bool(torch.isfinite(found).all()), equation="log").equals(True)
+    claim.measured("largest error of D", float(off), equation="recovered").at_most(
+        chosen(1e-12, "1.4e-14 was seen; 1/|u − v| < 10 and 1/w < 50 enlarge the round-off of h")
+    )
 
 
 U, V = Fraction(1, 2), [Fraction(98, 100), Fraction(5, 100)]
@@ -144,12 +160,14 @@ def test_reading_the_nearest_point_need_not_get_the_most_attention(claim):
     distances = [abs(U - v) for v in V]
     plain = [1 / d for d in distances]
     moved = [(1 + v) / d for v, d in zip(V, distances, strict=True)]
-    claim.equals(plain[1] > plain[0], True, "ρ_1 is larger at 5/100", equation="1/0.48 < 1/0.45")
+    claim.measured(
+        "ρ_1 is larger at 5/100", plain[1] > plain[0], equation="1/0.48 < 1/0.45"
+    ).equals(True)
     average = sum(e * v for e, v in zip(plain, V, strict=True)) / sum(plain)
     quotient = sum(e * v / (1 + v) for e, v in zip(moved, V, strict=True)) / sum(
         e / (1 + v) for e, v in zip(moved, V, strict=True)
     )
-    claim.equals(quotient, average, "output of both", equation="H′ = H")
+    claim.measured("output of both", quotient, equation="H′ = H").equals(average)
     claim.counterexample(
         "equal outputs and equal F ∘ f make attention largest at the nearest point",
         input={"u": U, "v": V, "g": "1 + v"},
@@ -176,21 +194,21 @@ def test_figure_two_attentions_of_one_target(claim):
     def rho(q, k):
         return -(q[..., :1] - k[..., 1][..., None, :]).abs().log()
 
-    H = jiang2024.model.Target(lambda z: z[..., 0], lambda x: x[..., 1:], rho)
-    moved = jiang2024.gauge.gauged(H, lambda x: (1 + x[..., 1]) ** 8)
+    H = model_.Target(lambda z: z[..., 0], lambda x: x[..., 1:], rho)
+    moved = gauge.gauged(H, lambda x: (1 + x[..., 1]) ** 8)
     off = float((H(x) - moved(x)).abs().max())
-    source = "spread: 2e-16 was seen; logits up to 13 and quotients cost some hundred units"
-    claim.at_most(off, 1e-13, "largest |H′ − H|", equation="H′ = H", source=source)
+    claim.measured("largest |H′ − H|", off, equation="H′ = H").at_most(
+        chosen(1e-13, "2e-16 was seen; logits up to 13 and quotients cost some hundred units")
+    )
     weights = {"ρ = −log |u − v|": H.weights(x), "ρ + 8 log(1 + v)": moved.weights(x)}
     largest = {name: w.argmax(-1).tolist() for name, w in weights.items()}
     plain, changed = largest.values()
     rows = sum(a != b for a, b in zip(plain, changed, strict=True))
-    seen = "spread: of 6 rows at least one; the gauge prefers the largest v 256 times"
-    claim.at_least(rows, 1, "rows with another maximum", equation="argmax", source=seen)
+    claim.measured("rows with another maximum", rows, equation="argmax").at_least(
+        chosen(1, "of 6 rows at least one; the gauge prefers the largest v 256 times")
+    )
     claim.figure(
-        jiang2024.pictures.shape.two_attentions(
-            {name: w.numpy() for name, w in weights.items()}, largest
-        ),
+        pictures.two_attentions({name: w.numpy() for name, w in weights.items()}, largest),
         "attentions",
         caption="Two attention matrices of one target: the same outputs for all inputs and the "
         "same F∘f, the largest weight of each row (framed) elsewhere.",
@@ -201,32 +219,35 @@ def test_figure_two_attentions_of_one_target(claim):
 
 def test_control_without_the_division(claim):
     """F'(z, z') = F(z): constant sequences give F(f/g), at v = 1 with g = 1 + v: 1/2 for 1."""
-    model = jiang2024.model
-    log = numerics.logarithms.Log
+    model = model_
+    log = logarithms.Log
     H = model.Target(lambda z: z[..., 0], lambda x: x,
-                     lambda u, v: numerics.arrays.each(log, 1 + 0 * u + 0 * v[..., 0]))  # fmt: skip
-    moved = jiang2024.gauge.gauged(H, lambda x: 1 + x[..., 0])
+                     lambda u, v: arrays.each(log, 1 + 0 * u + 0 * v[..., 0]))  # fmt: skip
+    moved = gauge.gauged(H, lambda x: 1 + x[..., 0])
     broken = model.Target(lambda z: z[..., 0], moved.f, moved.rho)
     off = abs(broken(column([1]))[0] - 1)
-    source, least = "theorem: 1 − 1/2", numerics.exact.rational("1/2")
-    claim.at_least(off, least, "error of H at v = 1", equation="F′(z, z′) = F(z)", source=source)
+    least = exact.rational("1/2")
+    claim.measured("error of H at v = 1", off, equation="F′(z, z′) = F(z)").at_least(
+        theorem(least, "1 − 1/2")
+    )
 
 
 def test_control_F_not_injective_on_the_hull(claim):
     """I = {0, 1}, tau = 2, F = z(1 - z): e^D = 3 and 1/3 at u = 0 give one target, two maxima."""
-    model, log = jiang2024.model, numerics.logarithms.Log
+    model, log = model_, logarithms.Log
 
     def with_odds(r):
         def rho(u, v):
-            return numerics.arrays.each(log, 1 + (r - 1) * (1 - u) * v[..., 0])
+            return arrays.each(log, 1 + (r - 1) * (1 - u) * v[..., 0])
 
         return model.Target(lambda z: z[..., 0] * (1 - z[..., 0]), lambda x: x, rho)
 
-    targets = [with_odds(numerics.exact.rational(r)) for r in ("3", "1/3")]
+    targets = [with_odds(exact.rational(r)) for r in ("3", "1/3")]
     sequences = [column(x) for x in ([0, 0], [0, 1], [1, 0], [1, 1])]
     differ = sum(int((targets[0](x) != targets[1](x)).sum()) for x in sequences)
-    claim.equals(differ, 0, "outputs that differ", equation="H_1 = H_2")
+    claim.measured("outputs that differ", differ, equation="H_1 = H_2").equals(0)
     apart = abs(targets[0].weights(sequences[1])[0, 1] - targets[1].weights(sequences[1])[0, 1])
-    source = "theorem: weights 3/4 and 1/4"
-    least = numerics.exact.rational("1/2")
-    claim.at_least(apart, least, "weights of token 2 apart", equation="ρ_1 − ρ_2", source=source)
+    least = exact.rational("1/2")
+    claim.measured("weights of token 2 apart", apart, equation="ρ_1 − ρ_2").at_least(
+        theorem(least, "weights 3/4 and 1/4")
+    )

@@ -25,10 +25,13 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import as_printed, chosen, rounding_error, theorem
+from repro.jiang2024 import hankel as hankel_
+from repro.jiang2024 import recurrent
+from repro.numerics import exact
 
 BITS = 80
-PROVED = "theorem: repro/jiang2024/hankel.py"
+PROVED = "repro/jiang2024/hankel.py"
 
 
 @pytest.mark.exact
@@ -42,14 +45,14 @@ def test_the_hankel_matrix_of_m_units_has_rank_m_at_most(claim):
 
     def excess(case):
         m, numbers = case
-        W, rest = numbers[: m * m], numerics.exact.rationals(numbers[m * m :])
-        W = numerics.exact.rationals(W).reshape(m, m)
-        rnn = jiang2024.recurrent.LinearRNN(W, rest[:m, None], rest[m:])
-        rows = jiang2024.hankel.section(rnn.kernel(11)[:, 0].tolist())
+        W, rest = numbers[: m * m], exact.rationals(numbers[m * m :])
+        W = exact.rationals(W).reshape(m, m)
+        rnn = recurrent.LinearRNN(W, rest[:m, None], rest[m:])
+        rows = hankel_.section(rnn.kernel(11)[:, 0].tolist())
         return max(flint.fmpq_mat(rows).rank() - m, 0)
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    claim.for_all(cases, excess, "rank above m", equation="Kronecker", examples=examples)
+    claim.for_all("rank above m", cases, excess, equation="Kronecker", examples=examples)
 
 
 @pytest.mark.exact
@@ -57,18 +60,21 @@ def test_the_signs_are_flat_on_the_circle(claim):
     """P(z) P(1/z) + P'(z) P'(1/z) = 4N: all autocorrelations of the two cancel, but the first."""
     for k in range(1, claim.at_scale(smoke=8, laptop=11, paper=13)):
         length = 2**k
-        first = np.array([jiang2024.hankel.sign(s) for s in range(length)])
+        first = np.array([hankel_.sign(s) for s in range(length)])
         second = first * np.where(np.arange(length) < length // 2, 1, -1)
         lags = np.correlate(first, first, "full") + np.correlate(second, second, "full")
         expected = np.zeros(2 * length - 1, dtype=int)
         expected[length - 1] = 2 * length
-        name = f"autocorrelations unlike, 2N = {length}"
-        claim.equals(int((lags != expected).sum()), 0, name, equation="|P|² + |P′|² = 4N")
+        claim.measured(
+            f"autocorrelations unlike, 2N = {length}",
+            int((lags != expected).sum()),
+            equation="|P|² + |P′|² = 4N",
+        ).equals(0)
 
 
 def quotient(gamma):
     """m, and m sigma_{m+1} / C_RNN in float64 and in balls, where it is largest; N = 2 gamma."""
-    hankel, N = jiang2024.hankel, 2 * gamma
+    hankel, N = hankel_, 2 * gamma
     with flint.ctx.workprec(BITS):
         rho = hankel.rough(gamma, 2 * N - 1)
         sigma = np.linalg.svd(hankel.section([float(v) for v in rho]), compute_uv=False)
@@ -83,26 +89,34 @@ def test_the_floor_exceeds_the_rate(claim):
     )
     for gamma in gammas:
         m, measured, value = quotient(gamma)
-        claim.record(**{f"gamma = {gamma}": {"m": m, "floor over rate": value}})
-        name = f"m σ_(m+1) / C_RNN, γ = {gamma}, m = {m}"
-        claim.at_least(value, 1, name, equation="> 1", source="printed: at most 1, if C_RNN/m held")
-        sharp = "roundoff: singular vectors and values of float64, some 1e-12"
-        claim.within(float(value), measured, 1e-10, name, equation="numpy's σ", source=sharp)
-        alike, name = "spread: 0.218 to 0.229 for these gamma", f"quotient / √γ, γ = {gamma}"
+        claim.record("", {"m": m, "floor over rate": value}, gamma=gamma)
+        claim.measured("m σ_(m+1) / C_RNN", value, equation="> 1", γ=gamma, m=m).at_least(
+            as_printed(1, "at most 1, if C_RNN/m held")
+        )
+        claim.measured(
+            "m σ_(m+1) / C_RNN", float(value), equation="numpy's σ", γ=gamma, m=m
+        ).within(
+            measured, rounding_error(1e-10, "singular vectors and values of float64, some 1e-12")
+        )
         growth = float(value) / gamma**0.5
-        claim.within(growth, 0.224, 0.008, name, equation="~ √γ", source=alike)
+        claim.measured("quotient / √γ", growth, equation="~ √γ", γ=gamma).within(
+            0.224, chosen(0.008, "0.218 to 0.229 for these gamma")
+        )
 
 
 @pytest.mark.parametrize("N", [16, 64, 128], ids="N={}".format)
 @pytest.mark.certified
 def test_the_bound_of_the_proof_is_below_the_certified_value(N, claim):
-    hankel, m = jiang2024.hankel, N // 16
+    hankel, m = hankel_, N // 16
     with flint.ctx.workprec(BITS):
         floor, proved = hankel.floor(hankel.rough(2 * N, 2 * N - 1), m), hankel.proved_floor(N, m)
-    claim.record(floor=floor, proved=proved)
-    claim.at_least(floor, proved, "σ_(m+1)", equation="γ = 2N, m = N/16", source=PROVED)
+    claim.record("floor", floor)
+    claim.record("proved", proved)
+    claim.measured("σ_(m+1)", floor, equation="γ = 2N, m = N/16").at_least(theorem(proved, PROVED))
     root = (Fraction("0.1595") * N) ** 0.5
-    claim.at_least(proved, root, "bound of the proof", equation="> √(0.1595 N)", source=PROVED)
+    claim.measured("bound of the proof", proved, equation="> √(0.1595 N)").at_least(
+        theorem(root, PROVED)
+    )
 
 
 @pytest.mark.certified
@@ -110,18 +124,21 @@ def test_no_constant_is_enough(claim):
     """The bound of the proof, for N up to 2^40: it doubles with 4N, and passes 1 and 2."""
     for k in (7, 13, 15, 20, 40):
         N, m = 2**k, 2**k // 16
-        value = jiang2024.hankel.proved_floor(N, m) * m / (1 + 2 * N)
+        value = hankel_.proved_floor(N, m) * m / (1 + 2 * N)
         least = flint.arb(N).sqrt() * flint.arb("0.0124")
-        name = f"m σ_(m+1) / C_RNN, N = 2^{k}"
-        claim.at_least(value, least, name, equation="> 0.0124 √N", source=PROVED)
+        claim.measured(f"m σ_(m+1) / C_RNN, N = 2^{k}", value, equation="> 0.0124 √N").at_least(
+            theorem(least, PROVED)
+        )
         if k in (13, 15):
-            claim.at_least(value, 1 if k == 13 else 2, name, equation="unbounded", source=PROVED)
+            claim.measured(f"m σ_(m+1) / C_RNN, N = 2^{k}", value, equation="unbounded").at_least(
+                theorem(1 if k == 13 else 2, PROVED)
+            )
 
 
 @pytest.mark.construct
 def test_networks_stay_above_the_floor(claim):
     """l1 errors over the window, which are below those over all times."""
-    hankel, gamma, N = jiang2024.hankel, 20, 60
+    hankel, gamma, N = hankel_, 20, 60
     with flint.ctx.workprec(BITS):
         balls = hankel.rough(gamma, 2 * N)
         rho = np.array([float(v) for v in balls])
@@ -131,12 +148,13 @@ def test_networks_stay_above_the_floor(claim):
             kept = np.where(np.arange(2 * N) < m, rho, 0.0)[:, None]
             for name, kernel in (
                 ("Ho and Kalman", found.kernel(2 * N)),
-                ("register", jiang2024.recurrent.shift_register(kept[:m]).kernel(2 * N)),
+                ("register", recurrent.shift_register(kept[:m]).kernel(2 * N)),
             ):
                 error = np.abs(kernel[:, 0] - rho).sum()
                 assert np.isfinite(error)
-                label = f"l1 error, {name}, m = {m}"
-                claim.at_least(error, floor, label, equation="≥ σ_(m+1)", source=PROVED)
+                claim.measured("l1 error", error, equation="≥ σ_(m+1)", name_=name, m=m).at_least(
+                    theorem(floor, PROVED)
+                )
 
 
 def test_control_with_all_signs_alike_one_unit_is_enough(claim):
@@ -144,25 +162,27 @@ def test_control_with_all_signs_alike_one_unit_is_enough(claim):
 
     C_1 = 1 + 1/log(50/49), C_2 = 1 for both. The error of one unit is over 199 times, in rationals;
     the floor is that of 37 units, with signs."""
-    hankel, m, N = jiang2024.hankel, 37, 100
-    r, one = numerics.exact.rational("49/50"), numerics.exact.rationals([1])
+    hankel, m, N = hankel_, 37, 100
+    r, one = exact.rational("49/50"), exact.rationals([1])
     plain = [r**s for s in range(2 * N - 1)]
-    unit = jiang2024.recurrent.LinearRNN(numerics.exact.rationals([[r]]), one[:, None], one)
+    unit = recurrent.LinearRNN(exact.rationals([[r]]), one[:, None], one)
     error = sum(abs(a - b) for a, b in zip(unit.kernel(2 * N - 1)[:, 0], plain, strict=True))
-    claim.equals(error, 0, "l1 error of one unit, signs +", equation="C_RNN/m holds")
+    claim.measured("l1 error of one unit, signs +", error, equation="C_RNN/m holds").equals(0)
     with flint.ctx.workprec(BITS):
         rough = [flint.arb(hankel.sign(s) * value) for s, value in enumerate(plain)]
         rate = hankel.printed_rate(1 + 1 / flint.arb(1 / r).log(), 1, m)
         lost = (hankel.floor(rough, m) - error) / rate
-    signs = "theorem: σ_38 with signs is above the rate, 0 without"
-    claim.at_least(lost, 1, "quotient lost, m = 37", equation="signs +", source=signs)
+    claim.measured("quotient lost", lost, equation="signs +", m=37).at_least(
+        theorem(1, "σ_38 with signs is above the rate, 0 without")
+    )
 
 
 def test_control_more_units_go_below_the_floor_of_fewer(claim):
     """A register with 180 units, against sigma_9: 8 units cannot."""
-    hankel, gamma, m, units = jiang2024.hankel, 20, 8, 180
+    hankel, gamma, m, units = hankel_, 20, 8, 180
     with flint.ctx.workprec(BITS):
         floor = hankel.floor(hankel.rough(gamma, 119), m)
         tail = (-flint.arb(units) / gamma).exp() / (1 - (-flint.arb(1) / gamma).exp())
-    times = "theorem: the tail Σ_(s≥180) e^(−s/20) = e^−9 / (1 − e^(−1/20))"
-    claim.at_least(floor / tail, 100, "σ_9 / error of 180 units", equation="m = 180", source=times)
+    claim.measured("σ_9 / error of 180 units", floor / tail, equation="m = 180").at_least(
+        theorem(100, "the tail Σ_(s≥180) e^(−s/20) = e^−9 / (1 − e^(−1/20))")
+    )

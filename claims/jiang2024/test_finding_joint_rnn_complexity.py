@@ -20,11 +20,15 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error, theorem
+from repro.jiang2024 import memory as memory_
+from repro.jiang2024 import recurrent as recurrent_
+from repro.jiang2024.pictures import recurrent as pictures
+from repro.numerics import exact as exact_
 
 BITS = 128
-RADIUS = "roundoff: radii of balls of 128 bits"
-PROVED = "theorem: repro/jiang2024/memory.py"
+RADIUS = "radii of balls of 128 bits"
+PROVED = "repro/jiang2024/memory.py"
 
 
 def random_kernels(claim, count):
@@ -33,26 +37,26 @@ def random_kernels(claim, count):
     for _ in range(count):
         size = int(rng.integers(1, 13))
         values = rng.normal(size=size) * np.exp(-rng.uniform(0, 1) * np.arange(size))
-        yield numerics.exact.rationals((values * (rng.uniform(size=size) < 0.8)).tolist())
+        yield exact_.rationals((values * (rng.uniform(size=size) < 0.8)).tolist())
 
 
 @pytest.mark.construct
 def test_monotone_in_the_modulus(claim):
-    memory, shrink = jiang2024.memory, claim.rng("factors")
+    memory, shrink = memory_, claim.rng("factors")
     below = 0
     many = claim.at_scale(smoke=40, laptop=300, paper=3000)
     with flint.ctx.workprec(BITS):
         for rho in random_kernels(claim, many):
-            factors = numerics.exact.rationals(shrink.uniform(-1, 1, len(rho)).tolist())
+            factors = exact_.rationals(shrink.uniform(-1, 1, len(rho)).tolist())
             smaller, larger = (memory.joint(memory.Kernel(k)) for k in (rho * factors, rho))
             below += smaller <= larger
-    claim.equals(below, many, "pairs of kernels in the right order", equation="|ρ′| ≤ |ρ|")
+    claim.measured("pairs of kernels in the right order", below, equation="|ρ′| ≤ |ρ|").equals(many)
 
 
 @pytest.mark.construct
 def test_the_closed_form_is_the_least_over_c(claim):
     """No c on a grid of ratio 1.001 does better, and the best of the grid is hardly worse."""
-    memory, worst, least = jiang2024.memory, 0.0, 2.0
+    memory, worst, least = memory_, 0.0, 2.0
     grid = 1.001 ** np.arange(-4000, 4000)[:, None]
     for rho in random_kernels(claim, claim.at_scale(smoke=30, laptop=200, paper=2000)):
         with flint.ctx.workprec(BITS):
@@ -63,71 +67,80 @@ def test_the_closed_form_is_the_least_over_c(claim):
             logs = np.log(grid) + t / grid + np.log(sizes)  # (c, t)
             ratio = np.exp(logs.max(1).min() - np.log(value))
             worst, least = max(worst, ratio), min(least, ratio)
-    slack = "roundoff: some 20 u in float64"
-    claim.at_least(least, 1 - 1e-13, "least of the grid / C*", equation="inf over c", source=slack)
-    near = "spread: a grid of ratio 1.001; up to 1.003 seen where two times meet"
-    claim.at_most(worst, 1.02, "least of the grid / C*", equation="inf over c", source=near)
+    claim.measured("least of the grid / C*", least, equation="inf over c").at_least(
+        rounding_error(1 - 1e-13, "some 20 u in float64")
+    )
+    claim.measured("least of the grid / C*", worst, equation="inf over c").at_most(
+        chosen(1.02, "a grid of ratio 1.001; up to 1.003 seen where two times meet")
+    )
 
 
 @pytest.mark.parametrize("gamma", [1, 2, 5, 20], ids="gamma={}".format)
 @pytest.mark.certified
 def test_one_exponential_has_its_gamma(gamma, claim):
     """c = gamma gives gamma; from below, rho until T >= gamma has it already."""
-    memory = jiang2024.memory
+    memory = memory_
     with flint.ctx.workprec(BITS):
-        whole = memory.Kernel(terms=(memory.Exponential(1, numerics.exact.rational(1) / gamma),))
+        whole = memory.Kernel(terms=(memory.Exponential(1, exact_.rational(1) / gamma),))
         off = abs(memory.joint(whole.until(gamma + 2)) - gamma)
-    claim.at_most(off, 1e-30, "|C* − γ|", equation="C* = γ", source=RADIUS)
+    claim.measured("|C* − γ|", off, equation="C* = γ").at_most(rounding_error(1e-30, RADIUS))
 
 
 @pytest.mark.exact
 def test_the_bounds_for_filters_in_rationals(claim):
     """b = e^{1/gamma}, rho = b^-s, theta = (1/2, -1/3, 1/6): b^t |.| <= 1 and <= b^2."""
-    exact, recurrent = numerics.exact, jiang2024.recurrent
+    exact, recurrent = exact_, recurrent_
     theta = exact.rationals(["1/2", "-1/3", "1/6"])
     for b in (exact.rational("11/10"), exact.rational(2), exact.rational(9)):
         rho = exact.vector([b**-s for s in range(10)])[:, None]
         ahead, behind = recurrent.forward_filter(theta, rho), recurrent.causal_filter(theta, rho)
         sups = [max(b**t * abs(v[0]) for t, v in enumerate(k)) for k in (ahead, behind)]
-        claim.at_most(sups[0], 1, f"sup, b = {b}", equation="C* ≤ γ", source=PROVED)
-        claim.at_most(sups[1], b**2, f"sup, b = {b}", equation="C* ≤ γ e^(2/γ)", source=PROVED)
+        claim.measured("sup", sups[0], equation="C* ≤ γ", b=b).at_most(theorem(1, PROVED))
+        claim.measured("sup", sups[1], equation="C* ≤ γ e^(2/γ)", b=b).at_most(
+            theorem(b**2, PROVED)
+        )
     delay = recurrent.causal_filter(exact.rationals([0, 0, 1]), rho)
     attained = max(b**t * abs(v[0]) for t, v in enumerate(delay))
-    claim.equals(attained, b**2, "sup for the delay", equation="attained at c = γ")
+    claim.measured("sup for the delay", attained, equation="attained at c = γ").equals(b**2)
 
 
 @pytest.mark.parametrize(("gamma", "delay"), [(2, 1), (2, 2), (2, 4), (5, 3), (5, 12)])
 @pytest.mark.certified
 def test_delays_attain_the_bound_for_causal_filters(gamma, delay, claim):
     """e^{-t/gamma} delayed: gamma e^{k/gamma} if k <= gamma, e k if k >= gamma; k = l - 1."""
-    memory = jiang2024.memory
+    memory = memory_
     with flint.ctx.workprec(BITS):
         late = [(-flint.arb(t) / gamma).exp() for t in range(3 * (gamma + delay))]
         found = memory.joint(memory.Kernel([*[0] * delay, *late]))
         k, e = flint.arb(delay), flint.arb(1).exp()
         expected = gamma * (k / gamma).exp() if delay <= gamma else e * k
-        claim.record(found=found, exponential_bound=gamma * (k / gamma).exp())
+        claim.record("found", found)
+        claim.record("exponential_bound", gamma * (k / gamma).exp())
         off = abs(found - expected)
-    claim.at_most(off, 1e-28, "|C* − bound|", equation="min c e^((l−1)/c)", source=RADIUS)
+    claim.measured("|C* − bound|", off, equation="min c e^((l−1)/c)").at_most(
+        rounding_error(1e-28, RADIUS)
+    )
 
 
 @pytest.mark.certified
 def test_spikes_have_a_small_complexity(claim):
     """e^{-T/2} delta_T: C* = e T e^{-T/2}, below gamma = 2; the printed C_RNN is e^{T/2}."""
-    memory, gamma, times = jiang2024.memory, 2, list(range(1, 25))
+    memory, gamma, times = memory_, 2, list(range(1, 25))
     with flint.ctx.workprec(BITS):
         kernels = [memory.spike(T, (-flint.arb(T) / gamma).exp()) for T in times]
         joint, printed = ([f(k) for k in kernels] for f in (memory.joint, memory.C_RNN))
     largest = joint.pop(1)  # at T = gamma, where e T e^{-T/gamma} is greatest
     off = abs(largest - gamma)
-    claim.at_most(off, 1e-30, "|C* − γ| at T = γ", equation="C* = γ", source=RADIUS)
+    claim.measured("|C* − γ| at T = γ", off, equation="C* = γ").at_most(
+        rounding_error(1e-30, RADIUS)
+    )
     others = max(joint, key=float)
-    claim.at_most(others, gamma, "largest C* of other spikes", equation="C* ≤ γ", source=PROVED)
+    claim.measured("largest C* of other spikes", others, equation="C* ≤ γ").at_most(
+        theorem(gamma, PROVED)
+    )
     joint.insert(1, largest)
     claim.figure(
-        jiang2024.pictures.recurrent.spikes(
-            times, [float(v) for v in printed], [float(v) for v in joint], gamma
-        ),
+        pictures.spikes(times, [float(v) for v in printed], [float(v) for v in joint], gamma),
         "spikes",
         caption="All these kernels lie below e^(−t/2). Proposition 6.3 says that their complexity "
         "is at most γ = 2: true of one infimum, false of (78).",
@@ -138,17 +151,19 @@ def test_spikes_have_a_small_complexity(claim):
 
 
 def test_control_a_filter_of_norm_two(claim):
-    memory = jiang2024.memory
+    memory = memory_
     with flint.ctx.workprec(BITS):
         value = memory.joint(memory.Kernel([2 * (-flint.arb(t) / 2).exp() for t in range(8)]))
-    source = "theorem: C* is homogeneous, 2γ = 4"
-    claim.at_least(value, 3.99, "C* for γ = 2", equation="‖θ‖₁ = 2", source=source)
+    claim.measured("C* for γ = 2", value, equation="‖θ‖₁ = 2").at_least(
+        theorem(3.99, "C* is homogeneous, 2γ = 4")
+    )
 
 
 def test_control_the_printed_measure_is_not_monotone(claim):
-    memory = jiang2024.memory
-    whole = memory.Kernel(terms=(memory.Exponential(1, numerics.exact.rational("1/2")),))
+    memory = memory_
+    whole = memory.Kernel(terms=(memory.Exponential(1, exact_.rational("1/2")),))
     spike = memory.spike(10, flint.arb(-5).exp())
     ratio = memory.C_RNN(spike) / memory.C_RNN(whole)
-    source = "theorem: e^5 / 3, for a kernel that is nowhere larger"
-    claim.at_least(ratio, 49, "ratio of C_RNN", equation="(78)", source=source)
+    claim.measured("ratio of C_RNN", ratio, equation="(78)").at_least(
+        theorem(49, "e^5 / 3, for a kernel that is nowhere larger")
+    )

@@ -27,7 +27,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import as_printed, rounding_error, stderr, theorem
+from repro.jiang2024 import ordering as ordering_
+from repro.jiang2024 import recurrent
+from repro.jiang2024.pictures import recurrent as pictures
+from repro.numerics import exact as exact_
 
 TAU, TEN = 32, 10  # Appendix C
 TABLE_2_RNN = Fraction(357, 10_000)  # Table 2, temporal ordering, altered, RNN: 3.57e-2
@@ -37,13 +41,13 @@ BITS = 128
 
 
 def target(p):
-    rho = numerics.exact.vector([flint.arb(-s).exp() for s in range(TAU)])
-    return jiang2024.ordering.permuted(rho, p)
+    rho = exact_.vector([flint.arb(-s).exp() for s in range(TAU)])
+    return ordering_.permuted(rho, p)
 
 
 def floors(p):
     """In balls: free offsets, one offset, none, and any causal model."""
-    ordering = jiang2024.ordering
+    ordering = ordering_
     with flint.ctx.workprec(BITS):
         M = target(p)
         found = {offset: ordering.floor(M, offset) for offset in ordering.OFFSETS}
@@ -55,30 +59,36 @@ LEAST = {"free": "0.0526", "constant": "0.0650", "none": "0.0804", "causal": "0.
 
 @pytest.mark.certified
 def test_the_exchange_of_ten_has_a_floor_above_the_printed_error(claim):
-    found = floors(jiang2024.ordering.exchange(TAU, TEN))
-    claim.record(**found)
-    source = "theorem: repro/jiang2024/ordering.py, evaluated in balls"
+    found = floors(ordering_.exchange(TAU, TEN))
+    for name, value in found.items():
+        claim.record(name, value)
     for name, least in LEAST.items():
-        label = f"{FLOOR}, {name}"
-        claim.at_least(found[name], Fraction(least), label, equation="exchange", source=source)
+        claim.measured(FLOOR, found[name], equation="exchange", name_=name).at_least(
+            theorem(Fraction(least), "repro/jiang2024/ordering.py, evaluated in balls")
+        )
         higher = Fraction(least) + Fraction(1, 10_000)
-        claim.at_most(found[name], higher, label, equation="exchange", source=source)
-    printed = "printed: 3.57e-2 and half a unit of its last digit"
+        claim.measured(FLOOR, found[name], equation="exchange", name_=name).at_most(
+            theorem(higher, "repro/jiang2024/ordering.py, evaluated in balls")
+        )
     above = TABLE_2_RNN + HALF_A_DIGIT
-    claim.at_least(found["free"], above, f"{FLOOR}, free", equation="Table 2, RNN", source=printed)
+    claim.measured(f"{FLOOR}, free", found["free"], equation="Table 2, RNN").at_least(
+        as_printed(above, "3.57e-2 and half a unit of its last digit")
+    )
     middle, last = list(range(TEN, TAU - TEN)), list(range(TAU - 1, TAU - TEN - 1, -1))
     mirrored = floors([*last, *middle, *range(TEN - 1, -1, -1)])["free"]
-    label, least = f"{FLOOR}, mirrored", Fraction("0.0752")
-    claim.at_least(mirrored, least, label, equation="mirrored exchange", source=source)
+    least = Fraction("0.0752")
+    claim.measured(f"{FLOOR}, mirrored", mirrored, equation="mirrored exchange").at_least(
+        theorem(least, "repro/jiang2024/ordering.py, evaluated in balls")
+    )
     note = "least possible for the exchange of Appendix C, offsets free"
     paper, ours = float(TABLE_2_RNN), float(found["free"])
-    claim.table("Altered, ordering", "RNN", paper=paper, ours=ours, note=note)
+    claim.cell("Altered, ordering", "RNN", paper=paper, ours=ours, note=note)
 
 
 @pytest.mark.certified
 def test_the_formula_written_out(claim):
     """Entry by entry, M_tj = e^{p(j) - t}, the means and the squares."""
-    p = jiang2024.ordering.exchange(TAU, TEN)
+    p = ordering_.exchange(TAU, TEN)
     with flint.ctx.workprec(BITS):
 
         def M(t, j):
@@ -90,16 +100,17 @@ def test_the_formula_written_out(claim):
             mean = sum(diagonal) / len(diagonal)
             total += sum((value - mean) * (value - mean) for value in diagonal)
         off = abs(total / (12 * TAU) - floors(p)["free"])
-    radius = "roundoff: radii of balls of 128 bits"
-    claim.at_most(off, 1e-30, "difference of two floors", equation="formula", source=radius)
+    claim.measured("difference of two floors", off, equation="formula").at_most(
+        rounding_error(1e-30, "radii of balls of 128 bits")
+    )
 
 
 @st.composite
 def targets(draw):
     """A kernel, a permutation, and the deviation of a model from the best one."""
     tau = draw(st.integers(1, 5))
-    halves = st.integers(-6, 6).map(lambda k: numerics.exact.rational(k) / 2)
-    three = [numerics.exact.vector([draw(halves) for _ in range(tau)]) for _ in range(3)]
+    halves = st.integers(-6, 6).map(lambda k: exact_.rational(k) / 2)
+    three = [exact_.vector([draw(halves) for _ in range(tau)]) for _ in range(3)]
     return draw(st.permutations(range(tau))), three
 
 
@@ -107,7 +118,7 @@ def targets(draw):
 @pytest.mark.exact
 def test_every_other_model_errs_more_by_a_sum_of_squares(offset, claim):
     """error(k + dk, b + db) - error(k, b) = mean square of sum_j dk_j y(t-j) + db_t, exactly."""
-    ordering = jiang2024.ordering
+    ordering = ordering_
 
     def differ(case):
         p, (rho, dk, db) = case
@@ -121,19 +132,22 @@ def test_every_other_model_errs_more_by_a_sum_of_squares(offset, claim):
         return abs(gained - squares) + int(squares < 0)
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    name = "gain of error unlike the sum of squares"
-    claim.for_all(targets(), differ, name, equation="Pythagoras", examples=examples)
+    claim.for_all(
+        "gain of error unlike the sum of squares",
+        targets(),
+        differ,
+        equation="Pythagoras",
+        examples=examples,
+    )
 
 
 @pytest.mark.best_in_class
 def test_a_register_with_32_units_attains_the_floor(claim):
     """For 2^-s: its matrix and offsets read from impulses, in rationals."""
-    ordering, exact = jiang2024.ordering, numerics.exact
+    ordering, exact = ordering_, exact_
     rho = exact.vector([exact.rational("1/2") ** s for s in range(TAU)])
     M = ordering.permuted(rho, ordering.exchange(TAU, TEN))
-    register = jiang2024.recurrent.shift_register(
-        ordering.two_channel_kernel(ordering.best(M, "free"))
-    )
+    register = recurrent.shift_register(ordering.two_channel_kernel(ordering.best(M, "free")))
     inputs = np.zeros((TAU + 1, TAU, 2), dtype=int)  # all zero, and one impulse at each time
     inputs[1:, :, 0], inputs[:, :, 1] = np.eye(TAU), 1
     outputs = register(exact.rationals(inputs.tolist()))
@@ -141,18 +155,21 @@ def test_a_register_with_32_units_attains_the_floor(claim):
     left = M - T
     rows = left.sum(1) - 2 * b
     error = ((left * left).sum() + 3 * (rows * rows).sum()) / (12 * TAU)
-    claim.record(units=len(register.c), error=float(exact.to_float(error)))
-    claim.equals(error, ordering.floor(M, "free"), "mean square error", equation="attained")
+    claim.record("units", len(register.c))
+    claim.record("error", float(exact.to_float(error)))
+    claim.measured("mean square error", error, equation="attained").equals(
+        ordering.floor(M, "free")
+    )
 
 
 @pytest.mark.best_in_class
 def test_over_random_sequences_the_best_network_errs_as_computed(claim):
     import torch
 
-    ordering, p = jiang2024.ordering, jiang2024.ordering.exchange(TAU, TEN)
+    ordering, p = ordering_, ordering_.exchange(TAU, TEN)
     M = target(p)
     kernel = ordering.two_channel_kernel(ordering.best(M, "free")).astype(float)
-    register = jiang2024.recurrent.shift_register(torch.tensor(kernel, device=claim.device))
+    register = recurrent.shift_register(torch.tensor(kernel, device=claim.device))
     n = claim.at_scale(smoke=4000, laptop=20_000, paper=200_000)
     y = torch.tensor(claim.rng("inputs").uniform(size=(n, TAU)), device=claim.device)
     inputs = torch.stack([y, torch.ones_like(y)], -1)
@@ -163,14 +180,17 @@ def test_over_random_sequences_the_best_network_errs_as_computed(claim):
     )
     mean, deviation = errors.mean().item(), errors.std().item() / n**0.5
     expected = float(floors(p)["free"])
-    claim.record(mean=mean, standard_error=deviation, floor=expected)
-    source = f"stderr: 5 standard errors, {n} sequences"
-    claim.within(mean, expected, 5 * deviation, FLOOR, equation="sampled", source=source)
+    claim.record("mean", mean)
+    claim.record("standard_error", deviation)
+    claim.record("floor", expected)
+    claim.measured(FLOOR, mean, equation="sampled").within(
+        expected, stderr(5 * deviation, f"5 standard errors, {n} sequences")
+    )
 
 
 def reorderings():
     """k, and p: exchanges, the first k put last, the last k put first."""
-    ordering = jiang2024.ordering
+    ordering = ordering_
     return {
         "exchange": [(k, ordering.exchange(TAU, k)) for k in range(1, TAU // 2 + 1)],
         "to the end": [(k, ordering.rotation(TAU, k)) for k in range(1, TAU // 2 + 1)],
@@ -185,7 +205,7 @@ COMPATIBLE = {"exchange": 5, "to the end": 11, "to the front": 0}  # the largest
 def test_which_reorderings_are_compatible_with_the_printed_error(claim):
     def floor(p):
         with flint.ctx.workprec(BITS):
-            return jiang2024.ordering.floor(target(p), "free")
+            return ordering_.floor(target(p), "free")
 
     curves = {name: [(k, floor(p)) for k, p in many] for name, many in reorderings().items()}
     printed = "printed: 3.57e-2 ± half a unit of its last digit"
@@ -197,9 +217,9 @@ def test_which_reorderings_are_compatible_with_the_printed_error(claim):
             check(value, allowed, label, equation="Table 2, RNN", source=printed)
     points = {name: [(k, float(v)) for k, v in curve] for name, curve in curves.items()}
     ten = {name: dict(curve)[TEN] for name, curve in points.items()}
-    M = target(jiang2024.ordering.exchange(TAU, TEN)).astype(float)
+    M = target(ordering_.exchange(TAU, TEN)).astype(float)
     claim.figure(
-        jiang2024.pictures.recurrent.orderings(M, points, float(TABLE_2_RNN)),
+        pictures.orderings(M, points, float(TABLE_2_RNN)),
         "floors",
         caption="Left: weights of the inputs in the target of Table 2 after the exchange. Right: "
         "the least mean square error of a linear RNN, with offsets, for three ways to reorder.",
@@ -212,24 +232,27 @@ def test_which_reorderings_are_compatible_with_the_printed_error(claim):
 
 def test_control_without_an_exchange_there_is_no_floor(claim):
     """p = id, in rationals for 2^-s and in balls for e^-s."""
-    ordering, exact = jiang2024.ordering, numerics.exact
+    ordering, exact = ordering_, exact_
     rho = exact.vector([exact.rational("1/2") ** s for s in range(TAU)])
     zero = ordering.floor(ordering.permuted(rho, range(TAU)), "none")
-    claim.equals(zero, 0, FLOOR, equation="p = id, 2^−s")
-    missing = numerics.exact.rational("0.0526") - floors(range(TAU))["free"]
-    source = "theorem: M is the matrix of e^−s itself"
-    claim.at_least(missing, 0.0525, "floor missing", equation="p = id", source=source)
+    claim.measured(FLOOR, zero, equation="p = id, 2^−s").equals(0)
+    missing = exact_.rational("0.0526") - floors(range(TAU))["free"]
+    claim.measured("floor missing", missing, equation="p = id").at_least(
+        theorem(0.0525, "M is the matrix of e^−s itself")
+    )
 
 
 def test_control_at_the_last_output_alone_there_is_no_floor(claim):
     """The last row of M is the kernel k(s) = M_{31, 31-s}: no error there, 0.0526 is for all 32."""
-    ordering = jiang2024.ordering
+    ordering = ordering_
     with flint.ctx.workprec(BITS):
         M = target(ordering.exchange(TAU, TEN))
         k = M[-1, ::-1]
         last = sum(abs(v) for v in M[-1] - ordering.triangle(k)[-1])
         everywhere = ordering.mean_square(M, ordering.Model(k, 0 * k))
-    radius = "roundoff: radii of balls of 128 bits"
-    claim.at_most(last, 1e-30, "error of the last output", equation="t = 31", source=radius)
-    source = "theorem: no convolution errs less than 0.0526 over all outputs"
-    claim.at_least(everywhere, 0.0526, "mean over all t", equation="t = 31", source=source)
+    claim.measured("error of the last output", last, equation="t = 31").at_most(
+        rounding_error(1e-30, "radii of balls of 128 bits")
+    )
+    claim.measured("mean over all t", everywhere, equation="t = 31").at_least(
+        theorem(0.0526, "no convolution errs less than 0.0526 over all outputs")
+    )

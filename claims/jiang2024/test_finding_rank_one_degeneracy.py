@@ -22,7 +22,10 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import mixing, model, representation
+from repro.jiang2024.pictures import representation as pictures
+from repro.numerics import exact, logarithms, rates
 
 TAU = 8
 ERROR = "largest |H_t − Ĥ_t|"
@@ -41,7 +44,7 @@ def H(z):
 
 def form(k):
     """a = 1/2, and the b for which delta = 1."""
-    forms, half = jiang2024.representation, flint.fmpq(1, 2)
+    forms, half = representation, flint.fmpq(1, 2)
     w = forms.rank_one(TAU, growth(k))
     return forms.Representation(H, w, a=half, b=min(half, forms.spread(w, half)))
 
@@ -49,15 +52,15 @@ def form(k):
 @pytest.mark.parametrize("k", [1, 3, 6], ids="eps=1e-{}".format)
 @pytest.mark.exact
 def test_the_error_is_zero_with_a_head_of_size_one(k, claim):
-    forms, found = jiang2024.representation, form(k)
+    forms, found = representation, form(k)
     count = claim.at_scale(smoke=2, laptop=10, paper=100)
-    z = numerics.exact.rationals(claim.rng("places").integers(0, 8, (count, TAU, 1))) / 7
+    z = exact.rationals(claim.rng("places").integers(0, 8, (count, TAU, 1))) / 7
     x = forms.SHIFTED.encode(z)
-    claim.equals(abs(found.target()(x) - H(z)).max(), 0, ERROR, equation="(8), rank one")
+    claim.measured(ERROR, abs(found.target()(x) - H(z)).max(), equation="(8), rank one").equals(0)
     attention = forms.one_dimensional_head(found, growth(k))
-    claim.equals(attention.m_h, 1, "m_h", equation="(5)")
-    claim.equals(abs(attention(x) - H(z)).max(), 0, ERROR, equation="(5), m_h = 1")
-    claim.equals(found.n, TAU, "n", equation="n = τd")
+    claim.measured("m_h", attention.m_h, equation="(5)").equals(1)
+    claim.measured(ERROR, abs(attention(x) - H(z)).max(), equation="(5), m_h = 1").equals(0)
+    claim.measured("n", found.n, equation="n = τd").equals(TAU)
 
 
 @pytest.mark.exact
@@ -66,8 +69,10 @@ def test_the_only_singular_value_is_eps_times_204(claim):
     R = [[t * s for s in range(1, TAU + 1)] for t in range(1, TAU + 1)]
     ones = [flint.fmpq(1)] * TAU
     x = flint.fmpq_poly([0, 1])
-    found = jiang2024.mixing.squares(R, ones, ones)
-    claim.equals(found, x ** (TAU - 1) * (x - SQUARES**2), "squares of σ / ε", equation="(10)")
+    found = mixing.squares(R, ones, ones)
+    claim.measured("squares of σ / ε", found, equation="(10)").equals(
+        x ** (TAU - 1) * (x - SQUARES**2)
+    )
 
 
 def lipschitz(k):
@@ -75,8 +80,8 @@ def lipschitz(k):
 
     Below: inputs z with H_t(z) - H_t'(z) = 1 in which u_t and u_t' are as close as they get.
     """
-    found, z = form(k), numerics.exact.rationals([[0]] * (TAU // 2) + [[1]] * (TAU // 2))
-    u = found.target().averages(jiang2024.representation.SHIFTED.encode(z))
+    found, z = form(k), exact.rationals([[0]] * (TAU // 2) + [[1]] * (TAU // 2))
+    u = found.target().averages(representation.SHIFTED.encode(z))
     values = H(z)
     quotients = [
         abs(values[t] - values[t + 1]) / abs(u[t] - u[t + 1]).max() for t in range(TAU - 1)
@@ -87,38 +92,33 @@ def lipschitz(k):
 @pytest.mark.construct
 def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
     ks = [1, 2, 3, 4, 5, 6, 7]
-    eps = [numerics.logarithms.ball(numerics.logarithms.Log(growth(k))) for k in ks]
+    eps = [logarithms.ball(logarithms.Log(growth(k))) for k in ks]
     sigma = [e * SQUARES for e in eps]
     least, most = zip(*(lipschitz(k) for k in ks), strict=True)
     for k, e, low, high in zip(ks, eps, least, most, strict=True):
-        claim.at_most(
-            low,
-            high,
-            f"K_F from below, ε = 1e-{k}",
-            equation="K_F",
-            source="theorem: the bound of lipschitz_bound",
+        claim.measured(f"K_F from below, ε = 1e-{k}", low, equation="K_F").at_most(
+            theorem(high, "the bound of lipschitz_bound")
         )
-        moved = "theorem: |H_t − H_{t+1}| = 1 somewhere, diam f ≤ 1, osc = ε (τ − 1)"
-        claim.at_least(
-            low, 4 / (e * (TAU - 1)), "K_F from below", equation="K_F ≥ 4/7ε", source=moved
+        claim.measured("K_F from below", low, equation="K_F ≥ 4/7ε").at_least(
+            theorem(
+                4 / (e * (TAU - 1)), "|H_t − H_{t+1}| = 1 somewhere, diam f ≤ 1, osc = ε (τ − 1)"
+            )
         )
-        claim.table(f"ε = 1e-{k}", "σ₁", paper="—", ours=float(sigma[k - 1]))
-        claim.table(f"ε = 1e-{k}", "K_F", paper="—", ours=f"{float(low):.1e} to {float(high):.1e}")
+        claim.cell(f"ε = 1e-{k}", "σ₁", paper="—", ours=float(sigma[k - 1]))
+        claim.cell(f"ε = 1e-{k}", "K_F", paper="—", ours=f"{float(low):.1e} to {float(high):.1e}")
     x = [float(e) for e in eps]
     for name, values in (("from below", least), ("from above", most)):
-        rate = numerics.rates.slope(x, [float(v) for v in values], within=(0, 2e-3))
-        far = "spread: ε K_F changes by e^(±64ε) at most, 0.02 over the 4 decades below 1e-3"
+        rate = rates.slope(x, [float(v) for v in values], within=(0, 2e-3))
         name = f"exponent of ε in K_F, {name}"
-        claim.within(rate.slope, -1, 0.02, name, equation="K_F ~ 1/ε", source=far)
-    claim.at_most(
-        sigma[-1],
-        flint.fmpq(21, 10**6),
-        "σ₁ at ε = 1e-7",
-        equation="C_1 = 0",
-        source="theorem: 204 log(1 + 1e-7) < 204e-7",
+        claim.measured("exponent of ε in K_F", rate.slope, equation="K_F ~ 1/ε", name_=name).within(
+            -1,
+            chosen(0.02, "ε K_F changes by e^(±64ε) at most, 0.02 over the 4 decades below 1e-3"),
+        )
+    claim.measured("σ₁ at ε = 1e-7", sigma[-1], equation="C_1 = 0").at_most(
+        theorem(flint.fmpq(21, 10**6), "204 log(1 + 1e-7) < 204e-7")
     )
     claim.figure(
-        jiang2024.pictures.representation.degeneracy(
+        pictures.degeneracy(
             x, [float(s) for s in sigma], [float(v) for v in least], [float(v) for v in most]
         ),
         "price",
@@ -134,15 +134,16 @@ def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
 @pytest.mark.parametrize("coupling", ["eps = 0", "eps s"])
 def test_control_a_coupling_that_does_not_know_t(coupling, claim):
     """All rows of weights agree, so do all u_t: F is off by half of |H_1 - H_tau| at least."""
-    forms = jiang2024.representation
+    forms = representation
     row = forms.rank_one(TAU, 1 if coupling == "eps = 0" else growth(1))[:1]
     w = np.repeat(row, TAU, axis=0)
-    z = numerics.exact.rationals([[0], [1]] * (TAU // 2))
-    target = jiang2024.model.Target(form(1).F, form(1).f, forms.by_position(w))
+    z = exact.rationals([[0], [1]] * (TAU // 2))
+    target = model.Target(form(1).F, form(1).f, forms.by_position(w))
     u = target.averages(forms.SHIFTED.encode(z))
-    claim.equals(abs(u[0] - u[-1]).max(), 0, "|u_1 − u_8|", equation=f"(8), {coupling}")
+    claim.measured("|u_1 − u_8|", abs(u[0] - u[-1]).max(), equation=f"(8), {coupling}").equals(0)
     error = abs(H(z)[0] - H(z)[-1]) / 2
-    one_value = "theorem: one F, one value; half of the distance of the two targets"
-    claim.at_least(error, flint.fmpq(1, 2), ERROR, equation=f"(8), {coupling}", source=one_value)
+    claim.measured(ERROR, error, equation=f"(8), {coupling}").at_least(
+        theorem(flint.fmpq(1, 2), "one F, one value; half of the distance of the two targets")
+    )
     with pytest.raises(ValueError, match="needs delta > 0"):
         forms.Representation(H, w)

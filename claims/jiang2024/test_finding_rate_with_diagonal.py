@@ -49,7 +49,12 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error, stderr, theorem
+from repro.jiang2024 import couplings, encodings, floors
+from repro.jiang2024 import rate as rate_
+from repro.jiang2024.pictures import rate as pictures
+from repro.numerics import exact as exact_
+from repro.numerics import rates
 
 ALPHAS = ["3/2", "2", "3"]
 alphas = pytest.mark.parametrize("alpha", ALPHAS, ids="alpha={}".format)
@@ -67,7 +72,7 @@ CONFIDENCE = (
 
 
 def number(alpha):
-    return float(numerics.exact.rational(alpha))
+    return float(exact_.rational(alpha))
 
 
 @both
@@ -75,36 +80,42 @@ def number(alpha):
 def test_diagonal_is_exact_and_the_other_pairs_are_as_before(key, claim):
     """Rational tokens, tau = 3, R = 5, r = 2, in balls."""
     tau, r = 3, 2
-    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers(2, 5), key, pieces=tau)
+    coupling = couplings.Coupling(couplings.powers(2, 5), key, pieces=tau)
     rng = claim.rng("tokens")
-    x = numerics.exact.rationals([[flint.fmpq(int(k), 101)] for k in rng.integers(0, 102, tau)])
-    x = jiang2024.encodings.shifted(x)
-    mended = jiang2024.rate.with_diagonal(coupling, r, x)
-    plain = jiang2024.rate.truncated(coupling, coupling.sigma[:r], x)
-    claim.equals(mended.m_h, r + tau, "m_h", equation="m_h = r + τ")
-    claim.equals(mended.W_V.shape[1], 2 * (r + tau) + 1, "n", equation="n = 2 m_h + m_v")
+    x = exact_.rationals([[flint.fmpq(int(k), 101)] for k in rng.integers(0, 102, tau)])
+    x = encodings.shifted(x)
+    mended = rate_.with_diagonal(coupling, r, x)
+    plain = rate_.truncated(coupling, coupling.sigma[:r], x)
+    claim.measured("m_h", mended.m_h, equation="m_h = r + τ").equals(r + tau)
+    claim.measured("n", mended.W_V.shape[1], equation="n = 2 m_h + m_v").equals(2 * (r + tau) + 1)
     new, old = (network.target().logits(x) for network in (mended, plain))
     off = np.abs(coupling.rho(x, x) - new)
-    balls = "theorem: rate.py, 4; balls of 53 bits"
     tiny = flint.fmpq(1, 10**12)
     largest = max(off.diagonal(), key=float)
-    claim.at_most(largest, tiny, DIAGONAL, equation="ρ^(u, u) = ρ(u, u)", source=balls)
+    claim.measured(DIAGONAL, largest, equation="ρ^(u, u) = ρ(u, u)").at_most(
+        theorem(tiny, "rate.py, 4; balls of 53 bits")
+    )
     apart = max((abs(new - old)[t, s] for t in range(tau) for s in range(tau) if s != t), key=float)
-    claim.at_most(apart, tiny, "largest change of another pair", equation="s ≠ t", source=balls)
+    claim.measured("largest change of another pair", apart, equation="s ≠ t").at_most(
+        theorem(tiny, "rate.py, 4; balls of 53 bits")
+    )
 
 
 @alphas
 @pytest.mark.certified
 def test_tail_is_within_the_bound(alpha, claim):
     """T_r <= C_1^2 r^(1 - 2 alpha) / (2 alpha - 1), R = infinity, in balls; and nearly equal."""
-    two = 2 * numerics.exact.rational(alpha)
+    two = 2 * exact_.rational(alpha)
     for r in (1, 2, 8, 64, 1024):
         tail = flint.arb(two).zeta(r + 1)
-        ratio = tail / jiang2024.rate.encoded_bound(alpha, r)
-        name, integral = f"T_r over its bound, r = {r}", "theorem: the integral of x^(−2α) from r"
-        claim.at_most(ratio, 1, name, equation="T_r", source=integral)
+        ratio = tail / rate_.encoded_bound(alpha, r)
+        claim.measured("T_r over its bound", ratio, equation="T_r", r=r).at_most(
+            theorem(1, "the integral of x^(−2α) from r")
+        )
         least = (flint.arb(r) / (r + 1)) ** flint.arb(two - 1)
-        claim.at_least(ratio, least, name, equation="T_r", source="theorem: the same from r + 1")
+        claim.measured("T_r over its bound", ratio, equation="T_r", r=r).at_least(
+            theorem(least, "the same from r + 1")
+        )
 
 
 def tokens(claim):
@@ -112,7 +123,7 @@ def tokens(claim):
 
     draws = claim.at_scale(smoke=200, laptop=400, paper=4000)
     x = torch.tensor(claim.rng("tokens").random((draws, TAU, 1)), device=claim.device)
-    return jiang2024.encodings.shifted(x)
+    return encodings.shifted(x)
 
 
 def errors(coupling, x, networks):
@@ -124,11 +135,11 @@ def errors(coupling, x, networks):
 
 def by_r(claim, alpha, key, rs):
     """ "mended", "plain": squares (sequences, r), with and without the diagonal; "L1": mended."""
-    x, endless = tokens(claim), jiang2024.couplings.endless(alpha, rs[-1], key, TAU)
+    x, endless = tokens(claim), couplings.endless(alpha, rs[-1], key, TAU)
     found = {"mended": [], "L1": [], "plain": []}
     for r in rs:
-        mended = jiang2024.rate.with_diagonal(endless, r, x)
-        plain = jiang2024.rate.truncated(endless, endless.sigma[:r], x)
+        mended = rate_.with_diagonal(endless, r, x)
+        plain = rate_.truncated(endless, endless.sigma[:r], x)
         (square, mean), (without, _) = errors(endless, x, [mended, plain])
         for name, row in (("mended", square), ("L1", mean), ("plain", without)):
             found[name].append(row)
@@ -139,20 +150,18 @@ def exponent_of(rs, rows, **known):
     """Minus the slope against r + 1/2, from r = 8 = tau on, with its interval."""
     window = [k for k, r in enumerate(rs) if r >= TAU]
     xs = [rs[k] + 0.5 for k in window]
-    return numerics.rates.slope_of_means(xs, rows[:, window], confidence=CONFIDENCE, **known)
+    return rates.slope_of_means(xs, rows[:, window], confidence=CONFIDENCE, **known)
 
 
 def check_interval(claim, rate, right, wrong, name):
     """The interval of the fit contains -right and does not contain -wrong."""
-    half, own = rate.half, f"stderr: the interval of its own fit; {rate}"
-    claim.within(rate.slope, -right, half, name, equation=f"contains {right:g}", source=own)
-    claim.at_least(
-        abs(rate.slope + wrong),
-        half,
-        f"{name}, distance",
-        equation=f"excludes {wrong:g}",
-        source=own,
+    half = rate.half
+    claim.measured(name, rate.slope, equation=f"contains {right:g}").within(
+        -right, stderr(half, f"the interval of its own fit; {rate}")
     )
+    claim.measured(
+        f"{name}, distance", abs(rate.slope + wrong), equation=f"excludes {wrong:g}"
+    ).at_least(stderr(half, f"the interval of its own fit; {rate}"))
 
 
 @both
@@ -163,31 +172,31 @@ def test_sequences_obey_both_bounds_and_fall_with_the_exponent(key, claim):
     for alpha in ALPHAS:
         found, a = by_r(claim, alpha, key, rs), number(alpha)
         means = {name: rows.mean(0).tolist() for name, rows in found.items()}
-        bounds = [float(jiang2024.rate.encoded_bound(alpha, r)) / 8 for r in rs]
+        bounds = [float(rate_.encoded_bound(alpha, r)) / 8 for r in rs]
         for r, square, mean, bound in zip(rs, means["mended"], means["L1"], bounds, strict=True):
-            where, far = f"α = {alpha}, r = {r}", "theorem: rate.py, 4; 100 times more than seen"
+            where = f"α = {alpha}, r = {r}"
             name = f"summed mean square, {where}"
-            claim.at_most(square, bound, name, equation="first bound", source=far)
-            name, proved = f"summed L1 error, {where}", "theorem: Cauchy's inequality, twice"
+            claim.measured(
+                "summed mean square", square, equation="first bound", α=alpha, r=r
+            ).at_most(theorem(bound, "rate.py, 4; 100 times more than seen"))
+            name = f"summed L1 error, {where}"
             root = math.sqrt(TAU * bound)
-            claim.at_most(mean, root, name, equation="second bound", source=proved)
+            claim.measured("summed L1 error", mean, equation="second bound", α=alpha, r=r).at_most(
+                theorem(root, "Cauchy's inequality, twice")
+            )
         ratios = [b / e for b, e in zip(bounds, means["mended"], strict=True)]
-        claim.record(**{f"bound over actual, α = {alpha}": ratios})
+        claim.record("bound over actual", ratios, α=alpha)
         name = f"exponent of the mean square, α = {alpha}"
         check_interval(claim, exponent_of(rs, found["mended"]), 2 * a - 1, 2 * a - 2, name)
         flat = exponent_of(rs, found["L1"])
-        claim.at_least(
-            flat.low,
-            1 - 2 * a,
-            f"low end of the slope of the L1 error, α = {alpha}",
-            equation="not 2α − 1",
-            source=f"stderr: the interval of its own fit; {flat}",
-        )
+        claim.measured(
+            "low end of the slope of the L1 error", flat.low, equation="not 2α − 1", α=alpha
+        ).at_least(stderr(1 - 2 * a, f"the interval of its own fit; {flat}"))
         panels[f"{a:g}"] = {**means, "bound": bounds}
     if key == "sin":
         last = panels["2"]
         claim.figure(
-            jiang2024.pictures.rate.encoded(rs, panels, TAU),
+            pictures.encoded(rs, panels, TAU),
             "encoded",
             caption=f"Encoded tokens, τ = {TAU}, the same waves on both sides: {TAU} more "
             "coordinates for the diagonal change the exponent.",
@@ -203,29 +212,24 @@ def test_error_is_quadratic_in_the_size_of_the_coupling(claim):
     """rho / 10 has C_1 / 10: the mean square falls by 100, as C_1^2 does in the bound."""
     x, found = tokens(claim), []
     for size in (1, 10):
-        sigma = jiang2024.couplings.powers(2, 128) / size
-        rho = jiang2024.couplings.Coupling(sigma, pieces=TAU)
-        [(square, _)] = errors(rho, x, [jiang2024.rate.with_diagonal(rho, 4, x)])
+        sigma = couplings.powers(2, 128) / size
+        rho = couplings.Coupling(sigma, pieces=TAU)
+        [(square, _)] = errors(rho, x, [rate_.with_diagonal(rho, 4, x)])
         found.append(square.mean())
-    claim.within(
-        found[0] / found[1],
-        100,
-        25,
-        "mean square for ρ over that for ρ/10",
-        equation="C_1²",
-        source="spread: softmax is linear up to the size of ρ, at most 0.4; 92 to 97 seen",
-    )
+    claim.measured(
+        "mean square for ρ over that for ρ/10", found[0] / found[1], equation="C_1²"
+    ).within(100, chosen(25, "softmax is linear up to the size of ρ, at most 0.4; 92 to 97 seen"))
 
 
 # No coupling does better
 
 
 def tail(alpha, k):
-    return jiang2024.couplings.infinite_tails(alpha, k)[1]
+    return couplings.infinite_tails(alpha, k)[1]
 
 
 def floor(alpha, m):
-    return jiang2024.floors.encoded_floor(lambda k: tail(alpha, k), m, TAU)
+    return floors.encoded_floor(lambda k: tail(alpha, k), m, TAU)
 
 
 @both
@@ -235,21 +239,24 @@ def test_rank_m_leaves_the_floor_on_the_two_halves(key, claim):
     import torch
 
     R, N = 64, 160
-    sigma = jiang2024.couplings.powers(2, R)
-    rho, (_, T) = jiang2024.couplings.Coupling(sigma, key, TAU), jiang2024.couplings.tails(sigma)
+    sigma = couplings.powers(2, R)
+    rho, (_, T) = couplings.Coupling(sigma, key, TAU), couplings.tails(sigma)
     g = torch.arange(2 * N, dtype=torch.float64)[:, None] / (2 * N) + 1 / (4 * N)
     x = TAU * g + (TAU * g).floor() + 2  # glued(x) = g
-    tiny, rounding = 1e-13, "roundoff: places off by 2u, so that τρ is by 16πu Σ 1/i = 3e-14"
+    tiny = 1e-13
     for queries, keys in ((x[:N], x[N:]), (x[N:], x[:N])):
         found = torch.linalg.svdvals(TAU * rho.rho(queries, keys) / (2 * N)).numpy()
-        half = np.pad(numerics.exact.to_float(sigma) / 2, (0, N - R))
-        name = "largest error of a singular value, σ_i/2 or 0"
+        half = np.pad(exact_.to_float(sigma) / 2, (0, N - R))
         off = abs(found - half).max()
-        claim.at_most(off, tiny, name, equation="floors.py, 4", source=rounding)
+        claim.measured(
+            "largest error of a singular value, σ_i/2 or 0", off, equation="floors.py, 4"
+        ).at_most(rounding_error(tiny, "places off by 2u, so that τρ is by 16πu Σ 1/i = 3e-14"))
         for m in (4, 16, 32):
-            least = jiang2024.floors.encoded_floor(lambda k: T[k], m, TAU)
-            left, name = 2 * (found[m + 1 :] ** 2).sum(), f"left by rank m + 1, twice, m = {m}"
-            claim.within(left, least, tiny, name, equation="floor", source=rounding)
+            least = floors.encoded_floor(lambda k: T[k], m, TAU)
+            left = 2 * (found[m + 1 :] ** 2).sum()
+            claim.measured("left by rank m + 1, twice", left, equation="floor", m=m).within(
+                least, rounding_error(tiny, "places off by 2u, so that τρ is by 16πu Σ 1/i = 3e-14")
+            )
 
 
 @alphas
@@ -259,16 +266,18 @@ def test_cost_over_the_floor_tends_to_1(alpha, claim):
     p, ratios, ms = 2 * number(alpha) - 1, [], (64, 2**8, 2**12, 2**16, 2**20)
     for m in ms:
         r = m - TAU
-        ratio = jiang2024.floors.encoded_cost(alpha, r, TAU) / floor(alpha, m)
+        ratio = floors.encoded_cost(alpha, r, TAU) / floor(alpha, m)
         ratios.append(ratio)
         steps = math.log(2 / TAU * (1 + 2 * (r + 1) / (p - 1)))  # S_r over the first of its terms
         near = 4 * (TAU - 2) * p / r * (1.5 - 2 / TAU + steps)
         most = ((m + 2) / r) ** p * min(2, 1 + near)
-        name, proved = f"cost over floor, at most, m_h = {m}", "theorem: floors.py, 4, integrals"
-        claim.at_most(ratio, most, name, equation="→ 1", source=proved)
-    claim.record(**{"cost over floor, at most": [float(ratio) for ratio in ratios]})
-    name, seen = "cost over floor, at most, m_h = 2^20", "spread: 1.0007, 1.0010, 1.0015 in balls"
-    claim.at_most(ratios[-1], flint.fmpq(1002, 1000), name, equation="→ 1", source=seen)
+        claim.measured("cost over floor, at most", ratio, equation="→ 1", m_h=m).at_most(
+            theorem(most, "floors.py, 4, integrals")
+        )
+    claim.record("cost over floor, at most", [float(ratio) for ratio in ratios])
+    claim.measured("cost over floor, at most, m_h = 2^20", ratios[-1], equation="→ 1").at_most(
+        chosen(flint.fmpq(1002, 1000), "1.0007, 1.0010, 1.0015 in balls")
+    )
 
 
 @alphas
@@ -280,24 +289,29 @@ def test_near_pairs_cost_what_the_integral_says(alpha, claim):
     import torch
 
     r, N, a = 1024 - TAU, 640, number(alpha)
-    S, sigma = float(jiang2024.couplings.infinite_tails(alpha, r)[0]), (r + 1) ** -a
+    S, sigma = float(couplings.infinite_tails(alpha, r)[0]), (r + 1) ** -a
     g = (np.arange(TAU // 2 * N) + 0.5) / (TAU * N)
     rooms = np.arange(TAU // 2 * N) // N
     apart = rooms[:, None] != rooms
     most = np.minimum(2 * S, sigma / np.maximum(abs(g[:, None] - g), 1 / (TAU * N)))
     integral = 2 * (most[apart] ** 2).sum() / (TAU * N) ** 2
-    near = float(jiang2024.floors.encoded_cost(alpha, r, TAU) - tail(alpha, r) / 2)
-    unit, name = 2 * (TAU - 2) * sigma**2, "(encoded_cost − T_r/2 − integral) / 2(τ − 2)σ²"
-    over, counted = (near - integral) / unit, "theorem: floors.py, 4, pairs beyond 1/τ"
-    claim.at_least(over, 0, name, equation="at least the integral", source=counted)
-    claim.at_most(over, 1 - 2 / TAU, name, equation="1 − 2/τ", source=counted)
+    near = float(floors.encoded_cost(alpha, r, TAU) - tail(alpha, r) / 2)
+    unit = 2 * (TAU - 2) * sigma**2
+    over = (near - integral) / unit
+    claim.measured(
+        "(encoded_cost − T_r/2 − integral) / 2(τ − 2)σ²", over, equation="at least the integral"
+    ).at_least(theorem(0, "floors.py, 4, pairs beyond 1/τ"))
+    claim.measured(
+        "(encoded_cost − T_r/2 − integral) / 2(τ − 2)σ²", over, equation="1 − 2/τ"
+    ).at_most(theorem(1 - 2 / TAU, "floors.py, 4, pairs beyond 1/τ"))
     few = claim.rng("near").choice(len(g), 400, replace=False)
     x = torch.tensor(TAU * g[few] + rooms[few] + 2)[:, None]  # glued(x) = g
-    rho = jiang2024.couplings.endless(alpha, r, "sin", TAU)
-    off = jiang2024.rate.with_diagonal(rho, r, x).target().rho(x, x) - rho.rho(x, x)
+    rho = couplings.endless(alpha, r, "sin", TAU)
+    off = rate_.with_diagonal(rho, r, x).target().rho(x, x) - rho.rho(x, x)
     ratio = (TAU * abs(off.numpy()) / most[np.ix_(few, few)])[apart[np.ix_(few, few)]].max()
-    name, abel = "largest τ|δ| over its bound, rooms apart", "theorem: floors.py, 4, Abel"
-    claim.at_most(ratio, 1, name, equation="min(2 S_r, σ_(r+1)/d)", source=abel)
+    claim.measured(
+        "largest τ|δ| over its bound, rooms apart", ratio, equation="min(2 S_r, σ_(r+1)/d)"
+    ).at_most(theorem(1, "floors.py, 4, Abel"))
 
 
 def costs(claim, alpha, key):
@@ -314,16 +328,16 @@ def pair_costs(alpha, key, draws, seed):
 
     def places():
         parts = (np.arange(16) + rng.random((draws, TAU, 16))) / 16
-        x = jiang2024.encodings.shifted(torch.tensor(parts))  # (draws, TAU, 16)
+        x = encodings.shifted(torch.tensor(parts))  # (draws, TAU, 16)
         return x.flatten(1)[..., None]
 
-    rng, rho = np.random.default_rng(seed), jiang2024.couplings.endless(alpha, SIZES[-1], key, TAU)
+    rng, rho = np.random.default_rng(seed), couplings.endless(alpha, SIZES[-1], key, TAU)
     u, v = places(), places()
     (t, s), exact = (u // 2, (v // 2).mT), rho.rho(u, v)
     pairs = {HALVES: (t > TAU // 2) != (s > TAU // 2), COST: t != s}
     rows = {name: [] for name in pairs}
     for m in SIZES:
-        off = jiang2024.rate.with_diagonal(rho, m - TAU, u).target().rho(u, v) - exact
+        off = rate_.with_diagonal(rho, m - TAU, u).target().rho(u, v) - exact
         for name, some in pairs.items():
             rows[name].append((off**2 * some).sum((-1, -2)).numpy() / 16**2)
     return {name: np.stack(columns, axis=1) for name, columns in rows.items()}
@@ -334,7 +348,7 @@ def sides(alpha):
     return {
         "floor": [floor(alpha, m) for m in SIZES],
         "halves": [tail(alpha, m - TAU) / 2 for m in SIZES],
-        "most": [jiang2024.floors.encoded_cost(alpha, m - TAU, TAU) for m in SIZES],
+        "most": [floors.encoded_cost(alpha, m - TAU, TAU) for m in SIZES],
     }
 
 
@@ -348,21 +362,28 @@ def test_cost_is_between_floor_and_bound(alpha, key, claim):
     others = rows[COST] - rows[HALVES]
     for k, m in enumerate(SIZES):
         least, halves, most = (float(known[side][k]) for side in ("floor", "halves", "most"))
-        four = "stderr: 4, around what is proved"
         mean, noise = mean_and_noise(rows[HALVES][:, k])
-        claim.within(mean, halves, noise, f"{HALVES}, m_h = {m}", equation="T_r/2", source=four)
+        claim.measured(HALVES, mean, equation="T_r/2", m_h=m).within(
+            halves, stderr(noise, "4, around what is proved")
+        )
         mean, noise = mean_and_noise(others[:, k])
-        name = f"cost of the pairs within a half, m_h = {m}"
-        claim.at_most(mean - noise, most - halves, name, equation="floors.py, 4", source=four)
+        claim.measured(
+            "cost of the pairs within a half", mean - noise, equation="floors.py, 4", m_h=m
+        ).at_most(stderr(most - halves, "4, around what is proved"))
         mean, noise = mean_and_noise(rows[COST][:, k])
-        claim.at_least(mean + noise, least, f"{COST}, m_h = {m}", equation="floor", source=four)
+        claim.measured(COST, mean + noise, equation="floor", m_h=m).at_least(
+            stderr(least, "4, around what is proved")
+        )
         ratios[m] = mean / least, noise / least
-    claim.record(**{"cost over floor": [ratio for ratio, _ in ratios.values()]})
+    claim.record("cost over floor", [ratio for ratio, _ in ratios.values()])
     (ratio, noise), printed = ratios[64], {"3/2": 1.4, "2": 1.7, "3": 2.3}[alpha]
-    name, four = "cost over floor, m_h = 64", "stderr: 4, and 0.05 for the printed digits"
-    claim.within(ratio, printed, 0.05 + noise, name, equation="→ 1", source=four)
-    (ratio, noise), seen = ratios[512], "stderr: 4; 0.91 to 1.13 seen in four seeds at laptop scale"
-    claim.at_most(ratio - noise, 1.15, "cost over floor, m_h = 512", equation="→ 1", source=seen)
+    claim.measured("cost over floor", ratio, equation="→ 1", m_h=64).within(
+        printed, stderr(0.05 + noise, "4, and 0.05 for the printed digits")
+    )
+    (ratio, noise) = ratios[512]
+    claim.measured("cost over floor", ratio - noise, equation="→ 1", m_h=512).at_most(
+        stderr(1.15, "4; 0.91 to 1.13 seen in four seeds at laptop scale")
+    )
 
 
 def mean_and_noise(values):
@@ -390,11 +411,9 @@ def test_cost_has_the_exponent_of_the_floor(key, claim):
         rows, known, p = costs(claim, alpha, key), sides(alpha), 2 * number(alpha) - 1
         factors = [float(b / a) for a, b in zip(known["halves"], known["most"], strict=True)]
         for name, bias in ((HALVES, 0.0), (COST, most_of_a_factor(rs, factors[far]))):
-            fit = numerics.rates.slope_of_means(
-                rs, rows[name][:, far], confidence=CONFIDENCE, bias=bias
-            )
+            fit = rates.slope_of_means(rs, rows[name][:, far], confidence=CONFIDENCE, bias=bias)
             check_interval(claim, fit, p, p - 1, f"exponent of the {name}, α = {alpha}")
-        bounds = [jiang2024.rate.encoded_bound(alpha, m - TAU) for m in SIZES]
+        bounds = [rate_.encoded_bound(alpha, m - TAU) for m in SIZES]
         curves = {"cost": rows[COST].mean(0), "floor": known["floor"], "bound": bounds}
         panels[f"{number(alpha):g}"] = {
             name: [float(value) * m**p for m, value in zip(SIZES, curve, strict=True)]
@@ -402,7 +421,7 @@ def test_cost_has_the_exponent_of_the_floor(key, claim):
         }
     words = [f"α = {a}: {c['cost'][-1] / c['floor'][-1]:.2f}" for a, c in panels.items()]
     claim.figure(
-        jiang2024.pictures.rate.encoded_logits(SIZES, panels, TAU),
+        pictures.encoded_logits(SIZES, panels, TAU),
         f"logits_{key}",
         caption=f"Encoded tokens, τ = {TAU}, sines against {KEYS[key]}: errors of all logits with "
         "s ≠ t, times the power of m_h that Theorem 4.1 predicts for a mean square. With the "
@@ -420,8 +439,9 @@ def test_cost_has_the_exponent_of_the_floor(key, claim):
 def test_control_twice_the_rank_passes_below_the_floor(alpha, claim):
     """m_h = 128 against the floor for 64: where m_h <= m is dropped, so is the floor."""
     ratio = costs(claim, alpha, "sin")[COST][:, SIZES.index(128)].mean() / float(floor(alpha, 64))
-    name, seen = "cost for m_h = 128 over the floor for 64", "spread: 0.31, 0.17, 0.05 seen"
-    claim.at_most(ratio, 0.5, name, equation="floors.py, 4, rank 2m", source=seen)
+    claim.measured(
+        "cost for m_h = 128 over the floor for 64", ratio, equation="floors.py, 4, rank 2m"
+    ).at_most(chosen(0.5, "0.31, 0.17, 0.05 seen"))
 
 
 @alphas
@@ -432,16 +452,17 @@ def test_control_without_the_diagonal_the_exponent_is_lower(alpha, claim):
     r = 8 for alpha = 3, and the interval is told what that can do. So for outputs, to the first
     order in rho, where all pairs have the same weight."""
     a, found = number(alpha), by_r(claim, alpha, "sin", WINDOW)
-    tails = [jiang2024.couplings.infinite_tails(alpha, r) for r in WINDOW]
+    tails = [couplings.infinite_tails(alpha, r) for r in WINDOW]
     factors = [float(1 + (TAU + 0.5) * T / S**2) for S, T in tails]
     bias = most_of_a_factor([r + 0.5 for r in WINDOW], factors)
     plain = exponent_of(WINDOW, found["plain"], correction=min(1, a - 1), bias=bias)
     check_interval(claim, plain, 2 * a - 2, 2 * a - 1, "exponent, plain")
     k = WINDOW.index(32)
     ratio = found["plain"][:, k].mean() / found["mended"][:, k].mean()
-    seen = "spread: 85 to 132, 26 to 35 and 11 to 14 in ten seeds for α = 1.5, 2, 3"
-    name, without = "plain over mended, r = 32", "rate.py, 4 without τ coordinates"
-    claim.at_least(ratio, 5, name, equation=without, source=seen)
+    without = "rate.py, 4 without τ coordinates"
+    claim.measured("plain over mended", ratio, equation=without, r=32).at_least(
+        chosen(5, "85 to 132, 26 to 35 and 11 to 14 in ten seeds for α = 1.5, 2, 3")
+    )
 
 
 @alphas
@@ -449,16 +470,15 @@ def test_control_the_wrong_sign_is_worse_than_no_correction(alpha, claim):
     """-1{u in I_t} (rho - rho~)(u, u), r = 32, sines: twice the error of the diagonal, which is
     nearly all there is, and so up to four times the mean square."""
     r, x = 32, tokens(claim)
-    endless = jiang2024.couplings.endless(alpha, r, "sin", TAU)
-    mended = jiang2024.rate.with_diagonal(endless, r, x)
+    endless = couplings.endless(alpha, r, "sin", TAU)
+    mended = rate_.with_diagonal(endless, r, x)
     sign = x.new_tensor([1] * r + [-1] * TAU)[:, None]
     wrong = replace(mended, W_Q=sign * mended.W_Q)
-    plain = jiang2024.rate.truncated(endless, endless.sigma[:r], x)
+    plain = rate_.truncated(endless, endless.sigma[:r], x)
     (flipped, _), (none, _) = errors(endless, x, [wrong, plain])
-    claim.at_least(
+    claim.measured(
+        "mean square, wrong sign over none",
         flipped.mean() / none.mean(),
-        3,
-        "mean square, wrong sign over none, r = 32",
         equation="rate.py, 4, sign",
-        source="spread: 3.65 to 3.9 in ten seeds; 4 if the diagonal were all",
-    )
+        r=32,
+    ).at_least(chosen(3, "3.65 to 3.9 in ten seeds; 4 if the diagonal were all"))

@@ -36,7 +36,12 @@ import math
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, stderr, theorem
+from repro.jiang2024 import complexity, couplings, encodings
+from repro.jiang2024 import rate as rate_
+from repro.jiang2024.pictures import rate as pictures
+from repro.numerics import exact as exact_
+from repro.numerics import rates
 
 TAU, LARGEST = 16, 64  # and m_h at most
 ERROR = "L1 error, summed over t"
@@ -47,12 +52,12 @@ SHARED = (257, 1025, 4097)  # neurons
 
 
 def endless(alpha, key="sin", pieces=0):
-    return jiang2024.couplings.endless(alpha, LARGEST, key, pieces)
+    return couplings.endless(alpha, LARGEST, key, pieces)
 
 
 def kept(alpha, m, key="sin"):
     """s_1, ..., s_m: with the ridge where the diagonal needs it."""
-    rho, rate = endless(alpha, key), jiang2024.rate
+    rho, rate = endless(alpha, key), rate_
     return rate.endless_ridge(rho, m, TAU) if key == "sin" else rate.plain(rho.sigma, m)
 
 
@@ -63,31 +68,31 @@ def constants(alpha):
     import torch
 
     R, N = LARGEST, 260
-    rho = jiang2024.couplings.Coupling(endless(alpha).sigma[:R])
+    rho = couplings.Coupling(endless(alpha).sigma[:R])
     x = torch.arange(N, dtype=torch.float64)[:, None] / N
     sigma = torch.linalg.svdvals(rho.rho(x, x) / N)[:R]
     of_queries, of_keys = (waves(x).abs().max().item() for waves in (rho.queries, rho.keys))
-    weights = torch.arange(1, R + 1) ** float(numerics.exact.rational(alpha))
-    C_0 = jiang2024.complexity.C_0(1, 1, of_queries + of_keys)
+    weights = torch.arange(1, R + 1) ** float(exact_.rational(alpha))
+    C_0 = complexity.C_0(1, 1, of_queries + of_keys)
     return float(C_0), (weights * sigma).max().item(), of_queries
 
 
 def C_2(m):
-    return float(jiang2024.complexity.C_2(jiang2024.complexity.INTERPOLATION, m))
+    return float(complexity.C_2(complexity.INTERPOLATION, m))
 
 
 def printed(alpha, m, m_FF):
     """The right side of (17)."""
     C_0, C_1, _ = constants(alpha)
-    return float(jiang2024.rate.printed_bound((C_0, C_1, C_2(m)), (alpha, 2), TAU, m, m_FF))
+    return float(rate_.printed_bound((C_0, C_1, C_2(m)), (alpha, 2), TAU, m, m_FF))
 
 
 def repaired(alpha, m, m_FF, key="sin"):
     """Its first and its second term, repaired."""
     _, C_1, sup = constants(alpha)
-    rate = jiang2024.rate
+    rate = rate_
     s, w = [float(value) for value in kept(alpha, m, key)], (m_FF - 1) / (2 * m)
-    e = [float(jiang2024.complexity.INTERPOLATION.of_wave(i)) / w**2 for i in range(1, m + 1)]
+    e = [float(complexity.INTERPOLATION.of_wave(i)) / w**2 for i in range(1, m + 1)]
     row = (
         rate.ridge_bound(alpha, m, TAU)
         if key == "sin"
@@ -107,14 +112,14 @@ def setting(claim, alpha, key="sin"):
     return (
         x,
         rho.target()(x),
-        lambda m: jiang2024.rate.truncated(rho, kept(alpha, m, key), x)(x),
+        lambda m: rate_.truncated(rho, kept(alpha, m, key), x)(x),
     )
 
 
 def network(x, m, m_FF, alpha="2", key="sin"):
     """ReLU networks for everything, m_FF neurons in f^."""
     w = (m_FF - 1) // (2 * m)
-    nets = jiang2024.rate.separate(endless(alpha, key), kept(alpha, m, key), w, x)
+    nets = rate_.separate(endless(alpha, key), kept(alpha, m, key), w, x)
     assert nets.f.neurons == m_FF
     return nets.transformer()
 
@@ -125,29 +130,32 @@ def test_errors_of_networks_beside_both_right_sides(claim):
     far, where so few neurons make its second term the larger one."""
     x, H, exact = setting(claim, "2")
     C_0, C_1, _ = constants("2")
-    claim.record(C_0=C_0, C_1=C_1, **{f"C_2, m_h = {m}": C_2(m) for m in (1, 8, 64)})
-    rounding = "spread: 2e-14 seen: units of rounding, times 64²"
-    claim.within(C_1, 1, 1e-12, "C_1", equation="(12)", source=rounding)
+    claim.record("C_0", C_0)
+    claim.record("C_1", C_1)
+    for m in (1, 8, 64):
+        claim.record("C_2", C_2(m), m_h=m)
+    claim.measured("C_1", C_1, equation="(12)").within(
+        1, chosen(1e-12, "2e-14 seen: units of rounding, times 64²")
+    )
     points = {(m, m_FF) for m, budgets in BUDGETS.items() for m_FF in budgets}
     found = {}
     for m, m_FF in sorted(points | {(m, m_FF) for m_FF in SHARED for m in RANKS}):
         ours = network(x, m, m_FF)(x)
         error, moved = ((ours - other).abs().sum(-1).mean().item() for other in (H, exact(m)))
         first, second = repaired("2", m, m_FF)
-        where, proved = f"m_h = {m}, m_FF = {m_FF}", "theorem: rate.py, 1, 3, 5; outputs in [0, 1]"
-        name, bound, equation = f"{ERROR}, {where}", min(first + second, TAU), "(17), repaired"
-        claim.at_most(error, bound, name, equation=equation, source=proved)
+        bound, equation = min(first + second, TAU), "(17), repaired"
+        claim.measured(ERROR, error, equation=equation, m_h=m, m_FF=m_FF).at_most(
+            theorem(bound, "rate.py, 1, 3, 5; outputs in [0, 1]")
+        )
         ratio = printed("2", m, m_FF) / error
-        claim.record(**{f"repaired over actual, {where}": (first + second) / error})
-        claim.record(**{f"(17) over actual, {where}": ratio})
+        claim.record("repaired over actual", (first + second) / error, m_h=m, m_FF=m_FF)
+        claim.record("(17) over actual", ratio, m_h=m, m_FF=m_FF)
         found[m, m_FF] = {"error": error, "moved": moved, "most": second,
                           "repaired": first + second, "printed": ratio * error}  # fmt: skip
     least = min(point["printed"] / point["error"] for point in found.values())
-    name, seen = (
-        "least right side of (17) over error",
-        "spread: 256 to 278 in three seeds; 1.5e9 at most",
+    claim.measured("least right side of (17) over error", least, equation="(17)").at_least(
+        chosen(100, "256 to 278 in three seeds; 1.5e9 at most")
     )
-    claim.at_least(least, 100, name, equation="(17)", source=seen)
     check_the_best_rank(claim, found)
     draw(claim, found)
 
@@ -160,15 +168,16 @@ def check_the_best_rank(claim, found):
             curve = [found[m, m_FF][side] for m in RANKS]
             best[side, m_FF] = RANKS[curve.index(min(curve))]
             for m, value in ((RANKS[0], curve[0]), (RANKS[-1], curve[-1])):
-                name, seen = (
-                    f"{side} over its least, m_FF = {m_FF}, m_h = {m}",
-                    "spread: 3.4 and more",
-                )
                 ratio, equation = value / min(curve), "falls and rises"
-                claim.at_least(ratio, 1.5, name, equation=equation, source=seen)
+                claim.measured(
+                    f"{side} over its least", ratio, equation=equation, m_FF=m_FF, m_h=m
+                ).at_least(chosen(1.5, "3.4 and more"))
     grows = [best["error", m_FF] for m_FF in SHARED]
-    claim.equals(sorted(set(grows)), grows, "best m_h for more and more neurons", equation="grows")
-    claim.record(**{f"best m_h, {side}, m_FF = {m_FF}": m for (side, m_FF), m in best.items()})
+    claim.measured(
+        "best m_h for more and more neurons", sorted(set(grows)), equation="grows"
+    ).equals(grows)
+    for (side, m_FF), m in best.items():
+        claim.record("best m_h", m, side=side, m_FF=m_FF)
 
 
 def draw(claim, found):
@@ -181,7 +190,7 @@ def draw(claim, found):
     least, at = min(zip(valley["error"], RANKS, strict=True))
     wide = curves[16][1]
     claim.figure(
-        jiang2024.pictures.rate.neurons(curves, (m_FF, RANKS, valley)),
+        pictures.neurons(curves, (m_FF, RANKS, valley)),
         "neurons",
         caption="Attention made of ReLU networks throughout, α = 2, ridge correction, m_FF neurons "
         "in all, as many for each of the 2 m_h waves. Left: more neurons help until the rank is "
@@ -205,17 +214,24 @@ def test_more_neurons_for_each_wave(m, claim):
     for w in ws:
         m_FF = 2 * m * w + 1
         moved = (network(x, m, m_FF)(x) - exact(m)).abs()
-        bound, name = repaired("2", m, m_FF)[1] / TAU, f"largest change of an output, w = {w}"
-        largest, proved, seen = moved.max().item(), "theorem: rate.py, 5", "spread: 4 to 10 seen"
-        claim.at_most(largest, bound, name, equation="(48), repaired", source=proved)
-        claim.at_most(bound / largest, 20, f"bound over {name}", equation="(48)", source=seen)
+        bound = repaired("2", m, m_FF)[1] / TAU
+        largest = moved.max().item()
+        claim.measured(
+            "largest change of an output", largest, equation="(48), repaired", w=w
+        ).at_most(theorem(bound, "rate.py, 5"))
+        claim.measured(
+            "bound over largest change of an output", bound / largest, equation="(48)", w=w
+        ).at_most(chosen(20, "4 to 10 seen"))
         rows.append(moved.mean(-1).cpu().numpy())
-    rate = numerics.rates.slope_of_means(ws, np.stack(rows, axis=1))
-    own = f"stderr: its own interval; {rate}"
-    claim.within(rate.slope, -2, rate.half, "slope in w", equation="contains −β = −2", source=own)
+    rate = rates.slope_of_means(ws, np.stack(rows, axis=1))
+    claim.measured("slope in w", rate.slope, equation="contains −β = −2").within(
+        -2, stderr(rate.half, f"its own interval; {rate}")
+    )
     for other in (1, 3):
-        name, equation = f"slope in w, distance from −{other}", f"excludes −{other}"
-        claim.at_least(abs(rate.slope + other), rate.half, name, equation=equation, source=own)
+        equation = f"excludes −{other}"
+        claim.measured(
+            f"slope in w, distance from −{other}", abs(rate.slope + other), equation=equation
+        ).at_least(stderr(rate.half, f"its own interval; {rate}"))
 
 
 def others(claim, few):
@@ -237,19 +253,29 @@ def test_other_exponents_and_cosines(claim):
             )
             moved = (ours - exact(m)).abs().max().item()
             check_both_terms(claim, where, (ours - H).abs(), moved, (first, second), TAU)
-            name, seen = f"second term over change, {where}", "spread: 4 to 13 in three seeds"
-            claim.at_most(second / TAU / moved, 30, name, equation="(48)", source=seen)
+            claim.measured(
+                "second term over change",
+                second / TAU / moved,
+                equation="(48)",
+                α=alpha,
+                key=key,
+                m_h=m,
+                w=w,
+            ).at_most(chosen(30, "4 to 13 in three seeds"))
 
 
 def check_both_terms(claim, where, errors, moved, terms, tau):
     """The error within the sum of both terms, the largest change of an output within the second."""
     first, second = terms
-    error, proved = errors.sum(-1).mean().item(), "theorem: rate.py, 1 to 6; outputs in [0, 1]"
-    name, bound = f"{ERROR}, {where}", min(first + second, tau)
-    claim.at_most(error, bound, name, equation="(17), repaired", source=proved)
-    name = f"largest change of an output, {where}"
-    claim.at_most(moved, second / tau, name, equation="(48), repaired", source=proved)
-    claim.record(**{f"repaired over actual, {where}": (first + second) / error})
+    error = errors.sum(-1).mean().item()
+    bound = min(first + second, tau)
+    claim.measured(ERROR, error, equation="(17), repaired", where=where).at_most(
+        theorem(bound, "rate.py, 1 to 6; outputs in [0, 1]")
+    )
+    claim.measured(
+        "largest change of an output", moved, equation="(48), repaired", where=where
+    ).at_most(theorem(second / tau, "rate.py, 1 to 6; outputs in [0, 1]"))
+    claim.record("repaired over actual", (first + second) / error, where=where)
 
 
 @pytest.mark.construct
@@ -257,15 +283,17 @@ def test_encoded_tokens(claim):
     """tau = 8, m_h = r + 8, one layer of (w + 1) tau - 1 neurons for the waves and the diagonal."""
     import torch
 
-    tau, rate = 8, jiang2024.rate
+    tau, rate = 8, rate_
     x = torch.tensor(claim.rng("encoded").random((40, tau, 1)), device=claim.device)
-    x = jiang2024.encodings.shifted(x)
+    x = encodings.shifted(x)
     for alpha, key in others(claim, [("3", "sin")]):
-        rho, a = endless(alpha, key, tau), float(numerics.exact.rational(alpha))
+        rho, a = endless(alpha, key, tau), float(exact_.rational(alpha))
         H = rho.target()(x)
         for r, w in ((4, 16), (16, 64), (64, 256)):
             ours = rate.encoded_networks(rho, r, w, x)
-            claim.equals(ours.f.neurons, (w + 1) * tau - 1, f"neurons, w = {w}", equation="m_FF")
+            claim.measured("neurons", ours.f.neurons, equation="m_FF", w=w).equals(
+                (w + 1) * tau - 1
+            )
             moved = (ours(x) - rate.with_diagonal(rho, r, x)(x)).abs().max().item()
             sup, waves = math.sqrt(2 / tau), range(1, r + 1)
             e = [sup * (2 * math.pi * i / tau / w) ** 2 / 8 for i in waves]
@@ -274,12 +302,16 @@ def test_encoded_tokens(claim):
             first = math.sqrt(tau * rate.mean_square_bound(rate.encoded_bound(alpha, r)))
             where = f"encoded, α = {alpha}, {key}, r = {r}, w = {w}"
             check_both_terms(claim, where, (ours(x) - H).abs(), moved, (first, tau * second), tau)
-            name, seen = (
-                f"second term over change, {where}",
-                "spread: 13 to 25 seen; not for a rough diagonal",
-            )
             if alpha == "3":
-                claim.at_most(second / moved, 60, name, equation="(48)", source=seen)
+                claim.measured(
+                    "second term over change, encoded",
+                    second / moved,
+                    equation="(48)",
+                    α=alpha,
+                    key=key,
+                    r=r,
+                    w=w,
+                ).at_most(chosen(60, "13 to 25 seen; not for a rough diagonal"))
 
 
 @pytest.mark.construct
@@ -289,20 +321,22 @@ def test_two_tokens_with_opposite_errors_nearly_attain_the_second_term(claim):
     import torch
 
     i, w, size = 8, 16 * 9, "1/64"
-    sigma = numerics.exact.rationals([0] * (i - 1) + [size])
-    rho = jiang2024.couplings.Coupling(sigma)
+    sigma = exact_.rationals([0] * (i - 1) + [size])
+    rho = couplings.Coupling(sigma)
     x = torch.tensor([[1 / 32], [31 / 32]], dtype=torch.float64, device=claim.device)
-    ours = jiang2024.rate.separate(rho, sigma, w, x).transformer()
+    ours = rate_.separate(rho, sigma, w, x).transformer()
     moved = (ours(x) - rho.target()(x)).abs().max().item()
-    e = float(jiang2024.complexity.INTERPOLATION.of_wave(i)) / w**2
-    bound = jiang2024.rate.network_error([float(sigma[-1])], math.sqrt(2), [e])
-    name, proved = "change of an output", "theorem: rate.py, 5"
-    claim.at_most(moved, bound, name, equation="(48), repaired", source=proved)
+    e = float(complexity.INTERPOLATION.of_wave(i)) / w**2
+    bound = rate_.network_error([float(sigma[-1])], math.sqrt(2), [e])
+    claim.measured("change of an output", moved, equation="(48), repaired").at_most(
+        theorem(bound, "rate.py, 5")
+    )
     # 32/30 for f; sech^-2 of half the logits' difference 4/64; e against its bound, and e^2.
     z, quadratic = math.pi * i / w, e / math.sqrt(2)
     most = 32 / 30 * math.cosh(1 / 32) ** 2 * (1 + quadratic) / (1 - quadratic) / (1 - z**2 / 12)
-    derived = "theorem: f, the slope of the logistic function, and 1 − cos z"
-    claim.at_most(bound / moved, most, f"bound over {name}", equation="nearly 1", source=derived)
+    claim.measured("bound over change of an output", bound / moved, equation="nearly 1").at_most(
+        theorem(most, "f, the slope of the logistic function, and 1 − cos z")
+    )
 
 
 @pytest.mark.construct
@@ -316,12 +350,15 @@ def test_right_side_of_17_is_below_the_error_of_a_large_network(claim):
     C_0, C_1, _ = constants("3")
     spare = error / (TAU**2 * C_0) - C_1 * m**-5.0
     crossing = math.sqrt(C_2(m) * m**3 / spare)
-    claim.record(error=error, repaired_over_actual=(first + second) / error)
-    claim.record(**{"m_FF from which (17) is below": crossing})
-    name, seen = "right side of (17) over error", "spread: 0.07 to 0.08 in three seeds"
-    claim.at_most(printed("3", m, m_FF) / error, 0.2, name, equation="(17)", source=seen)
-    proved = "theorem: rate.py, 1, 3 and 5"
-    claim.at_most(error, first + second, ERROR, equation="(17), repaired", source=proved)
+    claim.record("error", error)
+    claim.record("repaired_over_actual", (first + second) / error)
+    claim.record("m_FF from which (17) is below", crossing)
+    claim.measured(
+        "right side of (17) over error", printed("3", m, m_FF) / error, equation="(17)"
+    ).at_most(chosen(0.2, "0.07 to 0.08 in three seeds"))
+    claim.measured(ERROR, error, equation="(17), repaired").at_most(
+        theorem(first + second, "rate.py, 1, 3 and 5")
+    )
 
 
 def test_control_networks_without_the_first_wave_exceed_the_bound(claim):
@@ -331,7 +368,8 @@ def test_control_networks_without_the_first_wave_exceed_the_bound(claim):
     x, H, _ = setting(claim, "2")
     s = kept("2", m).copy()
     s[0] = 0 * s[0]
-    off = jiang2024.rate.interpolated(endless("2"), s, w, x)(x) - H
+    off = rate_.interpolated(endless("2"), s, w, x)(x) - H
     ratio = off.abs().sum(-1).mean().item() / sum(repaired("2", m, 2 * m * w + 1))
-    name, seen = f"{ERROR}, over the repaired bound", "spread: 35 seen"
-    claim.at_least(ratio, 3, name, equation="φ^_1 = 0", source=seen)
+    claim.measured(f"{ERROR}, over the repaired bound", ratio, equation="φ^_1 = 0").at_least(
+        chosen(3, "35 seen")
+    )

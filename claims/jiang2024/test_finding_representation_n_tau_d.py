@@ -22,7 +22,9 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import model, representation
+from repro.numerics import arrays, exact, logarithms
 
 SHAPES = [(2, 1), (3, 1), (2, 3), (4, 2), (8, 1)]
 shapes = pytest.mark.parametrize(("tau", "d"), SHAPES, ids=[f"tau={t}-d={d}" for t, d in SHAPES])
@@ -56,66 +58,69 @@ TARGETS = [ranks, distances, products, mixture]
 
 def places(claim, tau, d, count):
     """Rationals in [0, 1], ends and ties among them."""
-    return numerics.exact.rationals(claim.rng("places").integers(0, 8, (count, tau, d))) / 7
+    return exact.rationals(claim.rng("places").integers(0, 8, (count, tau, d))) / 7
 
 
 @shapes
 @pytest.mark.parametrize("encoding", ["SHIFTED", "APPENDED"])
 @pytest.mark.exact
 def test_every_target_is_met_exactly_for_all_t(tau, d, encoding, claim):
-    forms, count = jiang2024.representation, claim.at_scale(smoke=6, laptop=40, paper=400)
+    forms, count = representation, claim.at_scale(smoke=6, laptop=40, paper=400)
     z, rooms = places(claim, tau, d, count), getattr(forms, encoding)
     x = rooms.encode(z)
     for H in TARGETS:
         form = forms.Representation(H, forms.doubled_diagonal(tau), d, encoding=rooms)
         error = abs(form.target()(x) - H(z)).max()
-        claim.equals(error, 0, f"{ERROR}, {H.__name__}", equation="(8)")
+        claim.measured(f"{ERROR}, {H.__name__}", error, equation="(8)").equals(0)
     f, weights = form.f(x), form.target().weights(x)
-    claim.equals(f.shape[-1], tau * d, "n", equation="n = τd")
+    claim.measured("n", f.shape[-1], equation="n = τd").equals(tau * d)
     wrong = int(((f < 0) | (f > 1)).sum())
-    claim.equals(wrong, 0, "entries of f outside [0, 1]", equation="f ∈ C(I, [0,1]ⁿ)")
-    own = numerics.exact.rationals([[1 + (t == s) for s in range(tau)] for t in range(tau)])
+    claim.measured("entries of f outside [0, 1]", wrong, equation="f ∈ C(I, [0,1]ⁿ)").equals(0)
+    own = exact.rationals([[1 + (t == s) for s in range(tau)] for t in range(tau)])
     wrong = int((weights != own / (tau + 1)).sum())
-    claim.equals(wrong, 0, "weights unlike (25)", equation="(25)")
+    claim.measured("weights unlike (25)", wrong, equation="(25)").equals(0)
 
 
 @pytest.mark.exact
 def test_any_positive_weights_with_different_rows_serve(claim):
     """The diagonal need not be doubled; b is what `spread` says for delta = 1."""
-    forms, tau = jiang2024.representation, 4
-    z, half = places(claim, tau, 1, 5), numerics.exact.rational("1/2")
+    forms, tau = representation, 4
+    z, half = places(claim, tau, 1, 5), exact.rational("1/2")
     for draw in range(claim.at_scale(smoke=3, laptop=20, paper=100)):
-        w = numerics.exact.rationals(claim.rng(f"weights {draw}").integers(1, 30, (tau, tau)))
+        w = exact.rationals(claim.rng(f"weights {draw}").integers(1, 30, (tau, tau)))
         w = w / w.sum(-1, keepdims=True)
         form = forms.Representation(mixture, w, a=half, b=min(half, forms.spread(w, half)))
         error = abs(form.target()(forms.SHIFTED.encode(z)) - mixture(z)).max()
-        claim.equals(error, 0, f"{ERROR}, weights {draw}", equation="(8)")
+        claim.measured(f"{ERROR}, weights {draw}", error, equation="(8)").equals(0)
 
 
 @pytest.mark.construct
 def test_F_is_defined_everywhere_and_lipschitz(claim):
     """Between the images too, on [0, 1]^n: the quotients stay below the bound of the docstring."""
-    forms, tau = jiang2024.representation, 3
+    forms, tau = representation, 3
     form = forms.Representation(distances, forms.doubled_diagonal(tau))
     count = claim.at_scale(smoke=300, laptop=2000, paper=20000)
     rng = claim.rng("points of the cube")
-    u = numerics.exact.rationals(rng.integers(0, 101, (count, tau))) / 100
-    v = u + numerics.exact.rationals(rng.integers(-5, 6, (count, tau))) / 1000
+    u = exact.rationals(rng.integers(0, 101, (count, tau))) / 100
+    v = u + exact.rationals(rng.integers(-5, 6, (count, tau))) / 1000
     apart = abs(u - v).max(-1)
     quotients = abs(form.F(u) - form.F(v))[apart > 0] / apart[apart > 0]
     bound = form.lipschitz_bound(sup=1, lipschitz=2)
-    claim.record(largest=float(quotients.max()), bound=float(bound))
-    source = "theorem: tau (sup|H| / delta + Lip H) / (b min w), with sup|H| = 1 and Lip H = 2"
-    claim.at_most(quotients.max(), bound, "quotients of F", equation="F", source=source)
-    tight = "spread: a seventh of the bound seen; no vacuous bound"
-    claim.at_least(quotients.max(), bound / 100, "quotients of F", equation="F", source=tight)
+    claim.record("largest", float(quotients.max()))
+    claim.record("bound", float(bound))
+    claim.measured("quotients of F", quotients.max(), equation="F").at_most(
+        theorem(bound, "tau (sup|H| / delta + Lip H) / (b min w), with sup|H| = 1 and Lip H = 2")
+    )
+    claim.measured("quotients of F", quotients.max(), equation="F").at_least(
+        chosen(bound / 100, "a seventh of the bound seen; no vacuous bound")
+    )
 
 
 def affine(A):
     """f(x) = A_s z for x in I_s; A: (tau, n, d)."""
 
     def f(x):
-        s, z = jiang2024.representation.SHIFTED.read(x)
+        s, z = representation.SHIFTED.read(x)
         return np.stack([A[int(room) - 1] @ place for room, place in zip(s, z, strict=True)])
 
     return f
@@ -125,16 +130,18 @@ def affine(A):
 @pytest.mark.exact
 def test_affine_f_of_any_smaller_width_confuses_two_antipodes(tau, d, claim):
     """u_t(z) = u_t(1 - z), and some coordinate is 0 in one and 1 in the other."""
-    forms, w = jiang2024.representation, jiang2024.representation.doubled_diagonal(tau)
+    forms, w = representation, representation.doubled_diagonal(tau)
     for n, t in itertools.product(sorted({1, tau * d // 2, tau * d - 1}), (0, tau - 1)):
-        A = numerics.exact.rationals(claim.rng(f"A {n}").integers(-9, 10, (tau, n, d)))
+        A = exact.rationals(claim.rng(f"A {n}").integers(-9, 10, (tau, n, d)))
         linear = np.concatenate([w[t, s] * A[s] for s in range(tau)], axis=-1)
         pair = [z.reshape(tau, d) for z in forms.antipodes(linear)]
-        target = jiang2024.model.Target(np.sum, affine(A), forms.by_position(w))
+        target = model.Target(np.sum, affine(A), forms.by_position(w))
         u = [target.averages(forms.SHIFTED.encode(z))[t] for z in pair]
-        claim.equals(abs(u[0] - u[1]).max(), 0, f"|u_t(z) − u_t(1−z)|, n={n}", equation="n < τd")
+        claim.measured(
+            "|u_t(z) − u_t(1−z)|", abs(u[0] - u[1]).max(), equation="n < τd", n=n
+        ).equals(0)
         half = abs(pair[0] - pair[1]).max() / 2
-        claim.equals(half, flint.fmpq(1, 2), f"least error of F, n={n}", equation="H_t = z_i")
+        claim.measured("least error of F", half, equation="H_t = z_i", n=n).equals(flint.fmpq(1, 2))
 
 
 @pytest.mark.certified
@@ -148,8 +155,8 @@ def test_a_nonlinear_f_of_width_one_confuses_two_antipodes(claim):
         s = (x / 2).floor()
         return ((3 * s * (x - 2 * s)).sin() + s * (x - 2 * s).exp()) / 10
 
-    target = jiang2024.model.Target(
-        lambda u: u[..., 0], lambda x: numerics.arrays.each(f, x), lambda u, v: u * v[:, 0]
+    target = model.Target(
+        lambda u: u[..., 0], lambda x: arrays.each(f, x), lambda u, v: u * v[:, 0]
     )
 
     def difference(step):  # from (0, 0) over (1, 0) to (1, 1)
@@ -159,22 +166,22 @@ def test_a_nonlinear_f_of_width_one_confuses_two_antipodes(claim):
 
     low, high = flint.fmpq(0), flint.fmpq(2)
     start = difference(low)
-    claim.at_least(
-        abs(start),
-        flint.fmpq(1, 100),
-        "|u_1(0) − u_1(1)|",
-        equation="n = 1",
-        source="spread: far from 0 at the corner, 0.32 seen",
+    claim.measured("|u_1(0) − u_1(1)|", abs(start), equation="n = 1").at_least(
+        chosen(flint.fmpq(1, 100), "far from 0 at the corner, 0.32 seen")
     )
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if difference(middle) * start > 0 else (low, middle)
     signs = [difference(step) * start for step in (low, high)]
-    changed = "theorem: the intermediate value; both signs are proved in balls"
-    claim.at_least(signs[0], flint.fmpq(0), "sign before", equation="n < τd", source=changed)
-    claim.at_most(signs[1], flint.fmpq(0), "sign after", equation="n < τd", source=changed)
-    near = "theorem: 30 bisections of a length of 2"
-    claim.at_most(high - low, flint.fmpq(1, 10**8), "length enclosing z", equation="z", source=near)
+    claim.measured("sign before", signs[0], equation="n < τd").at_least(
+        theorem(flint.fmpq(0), "the intermediate value; both signs are proved in balls")
+    )
+    claim.measured("sign after", signs[1], equation="n < τd").at_most(
+        theorem(flint.fmpq(0), "the intermediate value; both signs are proved in balls")
+    )
+    claim.measured("length enclosing z", high - low, equation="z").at_most(
+        theorem(flint.fmpq(1, 10**8), "30 bisections of a length of 2")
+    )
 
 
 def confused(H, z, t, other, at):
@@ -182,77 +189,85 @@ def confused(H, z, t, other, at):
     return abs(H(z)[t - 1] - H(other)[at - 1]) / 2
 
 
-SAME = "theorem: one F, one value; half of the distance of the two targets"
+SAME = "one F, one value; half of the distance of the two targets"
 
 
 def test_control_without_encoding_two_sequences_are_confused(claim):
     """f and rho see tokens only: u_1(a, b) = u_2(b, a), whatever they are."""
-    first = numerics.exact.rationals([["1/3"], ["2/3"]])
-    target = jiang2024.model.Target(
+    first = exact.rationals([["1/3"], ["2/3"]])
+    target = model.Target(
         lambda u: u[..., 0], lambda x: np.concatenate([x, 1 - x * x], -1), by_size
     )
     u = abs(target.averages(first)[0] - target.averages(first[::-1])[1]).max()
-    claim.equals(u, 0, "|u_1(a, b) − u_2(b, a)|", equation="(21)")
+    claim.measured("|u_1(a, b) − u_2(b, a)|", u, equation="(21)").equals(0)
     error = confused(products, first, 1, first[::-1], 2)
-    claim.at_least(error, flint.fmpq(1, 9), ERROR, equation="(8) without (7)", source=SAME)
+    claim.measured(ERROR, error, equation="(8) without (7)").at_least(
+        theorem(flint.fmpq(1, 9), SAME)
+    )
 
 
 def by_size(u, v):
     """A coupling in rationals' logarithms: log 3 for the larger of two tokens, 0 else."""
     larger = v[:, 0][None, :] > u[:, 0][:, None]
-    return numerics.arrays.each(lambda yes: numerics.logarithms.Log(3 if yes else 1), larger)
+    return arrays.each(lambda yes: logarithms.Log(3 if yes else 1), larger)
 
 
 def test_control_overlapping_rooms_confuse_two_sequences(claim):
     """I_1 = [2, 3], I_2 = [5/2, 7/2]: (a, b) and (b, a) are both admissible if both lie in both."""
-    a, b = numerics.exact.rationals(["13/5", "14/5"])
+    a, b = exact.rationals(["13/5", "14/5"])
     x = np.array([[a], [b]])
     admissible = all(2 <= v <= 3 and flint.fmpq(5, 2) <= v <= flint.fmpq(7, 2) for v in (a, b))
-    claim.equals(admissible, True, "both orders are admissible", equation="(7), not disjoint")
-    target = jiang2024.model.Target(lambda u: u[..., 0], lambda x: x / 4, by_size)
+    claim.measured("both orders are admissible", admissible, equation="(7), not disjoint").equals(
+        True
+    )
+    target = model.Target(lambda u: u[..., 0], lambda x: x / 4, by_size)
     u = abs(target.averages(x)[0] - target.averages(x[::-1])[1]).max()
-    claim.equals(u, 0, "|u_1(a, b) − u_2(b, a)|", equation="(21)")
+    claim.measured("|u_1(a, b) − u_2(b, a)|", u, equation="(21)").equals(0)
     first = np.array([[2], [flint.fmpq(5, 2)]])  # ends of the rooms
     one, other = x - first, x[::-1] - first
     error = confused(products, one, 1, other, 2)
-    claim.at_least(error, flint.fmpq(1, 5), ERROR, equation="(8) without (7)", source=SAME)
+    claim.measured(ERROR, error, equation="(8) without (7)").at_least(
+        theorem(flint.fmpq(1, 5), SAME)
+    )
 
 
 def test_control_a_doubled_block_must_be_seen(claim):
     """b = a, tau = 2: (1, 1)/3 is u_1(0, 1) and u_2(1, 0); `Representation` refuses such a b."""
-    forms, half = jiang2024.representation, flint.fmpq(1, 2)
-    w, z = forms.doubled_diagonal(2), numerics.exact.rationals([[0], [1]])
+    forms, half = representation, flint.fmpq(1, 2)
+    w, z = forms.doubled_diagonal(2), exact.rationals([[0], [1]])
     u = [w[t] * (half + half * place[:, 0]) for t, place in ((0, z), (1, z[::-1]))]
-    claim.equals(abs(u[0] - u[1]).max(), 0, "|u_1(0, 1) − u_2(1, 0)|", equation="δ = 0")
+    claim.measured("|u_1(0, 1) − u_2(1, 0)|", abs(u[0] - u[1]).max(), equation="δ = 0").equals(0)
     error = confused(ranks, z, 1, z[::-1], 2)
-    claim.at_least(error, half, ERROR, equation="f with b = a", source=SAME)
+    claim.measured(ERROR, error, equation="f with b = a").at_least(theorem(half, SAME))
     with pytest.raises(ValueError, match="n = tau d needs delta > 0"):
         forms.Representation(ranks, w, a=half, b=half)
 
 
 def test_control_equal_rows_of_weights_hide_t(claim):
     """Uniform attention: u_1 = u_2, for every b."""
-    forms = jiang2024.representation
-    w = numerics.exact.rationals([[1, 1], [1, 1]]) / 2
-    z = numerics.exact.rationals([["1/3"], ["1"]])
+    forms = representation
+    w = exact.rationals([[1, 1], [1, 1]]) / 2
+    z = exact.rationals([["1/3"], ["1"]])
     form = forms.Representation(ranks, forms.doubled_diagonal(2))
-    target = jiang2024.model.Target(form.F, form.f, forms.by_position(w))
+    target = model.Target(form.F, form.f, forms.by_position(w))
     u = target.averages(forms.SHIFTED.encode(z))
-    claim.equals(abs(u[0] - u[1]).max(), 0, "|u_1 − u_2|", equation="w_1 = w_2")
+    claim.measured("|u_1 − u_2|", abs(u[0] - u[1]).max(), equation="w_1 = w_2").equals(0)
     error = confused(ranks, z, 1, z, 2)
-    claim.at_least(error, flint.fmpq(1, 3), ERROR, equation="(8), uniform weights", source=SAME)
+    claim.measured(ERROR, error, equation="(8), uniform weights").at_least(
+        theorem(flint.fmpq(1, 3), SAME)
+    )
 
 
 def test_control_one_coordinate_less(claim):
     """The last block is left out: the last place can no longer be seen."""
-    forms, tau = jiang2024.representation, 3
+    forms, tau = representation, 3
     form = forms.Representation(products, forms.doubled_diagonal(tau))
-    z = numerics.exact.rationals([["1/2"], ["1"], ["0"]])
+    z = exact.rationals([["1/2"], ["1"], ["0"]])
     y = z.copy()
     y[2] = 1
     u = [form.target().averages(forms.SHIFTED.encode(p))[0, :-1] for p in (z, y)]
-    claim.equals(
-        abs(u[0] - u[1]).max(), 0, "|u_1(z) − u_1(y)| without the last block", equation="n = τd − 1"
-    )
+    claim.measured(
+        "|u_1(z) − u_1(y)| without the last block", abs(u[0] - u[1]).max(), equation="n = τd − 1"
+    ).equals(0)
     error = confused(products, z, 1, y, 1)
-    claim.at_least(error, flint.fmpq(1, 4), ERROR, equation="n = τd − 1", source=SAME)
+    claim.measured(ERROR, error, equation="n = τd − 1").at_least(theorem(flint.fmpq(1, 4), SAME))

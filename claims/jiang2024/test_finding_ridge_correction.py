@@ -24,7 +24,12 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, stderr, theorem
+from repro.jiang2024 import couplings, floors
+from repro.jiang2024 import rate as rate_
+from repro.jiang2024.pictures import rate as pictures
+from repro.numerics import exact
+from repro.numerics import lowrank as lowrank_
 
 ALPHAS = ["3/2", "2", "3"]
 alphas = pytest.mark.parametrize("alpha", ALPHAS, ids="alpha={}".format)
@@ -33,7 +38,7 @@ TAU = 16
 
 singular_values = st.lists(
     st.fractions(min_value=0, max_value=4, max_denominator=12), min_size=2, max_size=8
-).map(lambda values: numerics.exact.rationals(sorted(values, reverse=True)))
+).map(lambda values: exact.rationals(sorted(values, reverse=True)))
 
 
 @st.composite
@@ -42,12 +47,12 @@ def cases(draw):
     sigma = draw(singular_values)
     m, tau = draw(st.integers(1, len(sigma) - 1)), draw(st.integers(2, 20))
     changes = st.fractions(min_value=-1, max_value=1, max_denominator=9)
-    change = numerics.exact.rationals(draw(st.lists(changes, min_size=m, max_size=m)))
+    change = exact.rationals(draw(st.lists(changes, min_size=m, max_size=m)))
     return sigma, m, tau, change
 
 
 def tails(sigma, m):
-    S, T = jiang2024.couplings.tails(sigma)
+    S, T = couplings.tails(sigma)
     return S[m], T[m]
 
 
@@ -57,14 +62,20 @@ def test_ridge_is_the_minimum_among_diagonal_couplings(claim):
 
     def difference(case):
         sigma, m, tau, change = case
-        rate, c = jiang2024.rate, tau - flint.fmpq(1, 2)
+        rate, c = rate_, tau - flint.fmpq(1, 2)
         best = rate.ridge(sigma, m, tau)
-        closed = jiang2024.floors.least_cost(*tails(sigma, m), m, c)
+        closed = floors.least_cost(*tails(sigma, m), m, c)
         rise = rate.row_error(sigma, best + change, tau, "sin") - closed
         return rise - (c * (change**2).sum() + change.sum() ** 2)
 
-    name, examples = "cost minus its closed form", claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(cases(), difference, name, equation="(46), repaired", examples=examples)
+    examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
+    claim.for_all(
+        "cost minus its closed form",
+        cases(),
+        difference,
+        equation="(46), repaired",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
@@ -73,13 +84,15 @@ def test_ridge_is_within_the_factor_of_the_floor(claim):
 
     def wrong(case):
         sigma, m, tau, _ = case
-        kept = jiang2024.rate.ridge(sigma, m, tau)
-        cost = jiang2024.rate.row_error(sigma, kept, tau, "sin")
-        floor = jiang2024.floors.row_floor(*tails(sigma, m), m, tau)
+        kept = rate_.ridge(sigma, m, tau)
+        cost = rate_.row_error(sigma, kept, tau, "sin")
+        floor = floors.row_floor(*tails(sigma, m), m, tau)
         return int(cost < floor) + int((2 * tau - 2) * cost > (2 * tau - 1) * floor)
 
-    name, examples = "inequalities violated", claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(cases(), wrong, name, equation="floors.py, 1", examples=examples)
+    examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
+    claim.for_all(
+        "inequalities violated", cases(), wrong, equation="floors.py, 1", examples=examples
+    )
 
 
 @alphas
@@ -89,17 +102,18 @@ def test_bound_and_exponent_for_infinite_rank(alpha, claim):
     ridge, trace and floor, and 2 alpha - 2 without a correction."""
     c, costs = TAU - flint.fmpq(1, 2), {}
     for m in (1, 2, 4, 16, 128, 2**16, 2**20):
-        S, T = jiang2024.couplings.infinite_tails(alpha, m)
+        S, T = couplings.infinite_tails(alpha, m)
         costs[m] = {
-            "ridge": jiang2024.floors.least_cost(S, T, m, c),
+            "ridge": floors.least_cost(S, T, m, c),
             "trace": c * (T + S**2 / m),
-            "floor": jiang2024.floors.row_floor(S, T, m, TAU),
+            "floor": floors.row_floor(S, T, m, TAU),
             "plain": c * T + S**2,
         }
-        bound = jiang2024.rate.ridge_bound(alpha, m, TAU)
-        name, proved = f"{ROW}, m = {m}", "theorem: integrals for S_m and T_m"
-        claim.at_most(costs[m]["ridge"], bound, name, equation="ridge", source=proved)
-    two = 2 * numerics.exact.rational(alpha)
+        bound = rate_.ridge_bound(alpha, m, TAU)
+        claim.measured(ROW, costs[m]["ridge"], equation="ridge", m=m).at_most(
+            theorem(bound, "integrals for S_m and T_m")
+        )
+    two = 2 * exact.rational(alpha)
     for kind, exponent in (
         ("ridge", two - 1),
         ("trace", two - 1),
@@ -107,14 +121,11 @@ def test_bound_and_exponent_for_infinite_rank(alpha, claim):
         ("plain", two - 2),
     ):
         found = (costs[2**16][kind] / costs[2**20][kind]).log() / flint.arb(16).log()
-        seen = "spread: terms c/m and 1/m are below 3e-4 from 2^16 on; 1e-3 allowed"
-        claim.within(
-            found,
+        claim.measured("exponent", found, equation="2α − 1 or 2α − 2", kind=kind).within(
             exponent,
-            flint.fmpq(1, 1000),
-            f"exponent, {kind}",
-            equation="2α − 1 or 2α − 2",
-            source=seen,
+            chosen(
+                flint.fmpq(1, 1000), "terms c/m and 1/m are below 3e-4 from 2^16 on; 1e-3 allowed"
+            ),
         )
 
 
@@ -125,27 +136,35 @@ def test_least_squares_over_all_couplings_ends_between_floor_and_ridge(claim):
     R, most = claim.at_scale(smoke=48, laptop=96, paper=256), 1 + 1 / (2 * TAU - 2)
     panels = {}
     for alpha in ALPHAS:
-        panels[f"{float(numerics.exact.rational(alpha)):g}"] = curves = over_floor(
-            claim, alpha, R, ms
-        )
-        claim.record(**{f"{name}, α = {alpha}": curve for name, curve in curves.items()})
+        panels[f"{float(exact.rational(alpha)):g}"] = curves = over_floor(claim, alpha, R, ms)
+        for name, curve in curves.items():
+            claim.record(name, curve, α=alpha)
         for k, m in enumerate(ms):
             best, ridge, where = curves["best"][k], curves["ridge"][k], f"α = {alpha}, m = {m}"
-            proved = "theorem: floors.py, 1; 1e-9 for rounding"
             name = f"best found over floor, {where}"
-            claim.at_least(best, 1 - 1e-9, name, equation="floor", source=proved)
-            better = "spread: least squares ends below the closed form; by 0.2 to 2.8 %"
-            claim.at_most(best, ridge, name, equation="ridge", source=better)
+            claim.measured("best found over floor", best, equation="floor", α=alpha, m=m).at_least(
+                theorem(1 - 1e-9, "floors.py, 1; 1e-9 for rounding")
+            )
+            claim.measured("best found over floor", best, equation="ridge", α=alpha, m=m).at_most(
+                chosen(ridge, "least squares ends below the closed form; by 0.2 to 2.8 %")
+            )
             name = f"ridge over floor, {where}"
-            claim.at_most(ridge, most, name, equation="1 + 1/(2τ − 2)", source=proved)
-            agree = "spread: both starts agree to 1e-6, each round gaining less than 1e-8"
+            claim.measured(
+                "ridge over floor", ridge, equation="1 + 1/(2τ − 2)", α=alpha, m=m
+            ).at_most(theorem(most, "floors.py, 1; 1e-9 for rounding"))
             name = f"worst over best start, {where}"
-            claim.at_most(
-                curves["worst"][k] / best, 1 + 1e-5, name, equation="one minimum", source=agree
+            claim.measured(
+                "worst over best start",
+                curves["worst"][k] / best,
+                equation="one minimum",
+                α=alpha,
+                m=m,
+            ).at_most(
+                chosen(1 + 1e-5, "both starts agree to 1e-6, each round gaining less than 1e-8")
             )
     ends = {name: (curve[0], curve[-1]) for name, curve in panels["2"].items()}
     claim.figure(
-        jiang2024.pictures.rate.over_floor(ms, panels, most),
+        pictures.over_floor(ms, panels, most),
         "over-floor",
         caption="By how much a row of logits costs more than the floor of all couplings of rank m "
         f"(τ = {TAU}, {R} equal sines).",
@@ -157,14 +176,14 @@ def test_least_squares_over_all_couplings_ends_between_floor_and_ridge(claim):
 
 def over_floor(claim, alpha, R, ms):
     """Costs of a row of logits over the floor, for each m: closed forms and least squares."""
-    lowrank, rate, rng = numerics.lowrank, jiang2024.rate, claim.rng("starts")
-    sigma, N = jiang2024.couplings.powers(alpha, R), 4 * R + 4
+    lowrank, rate, rng = lowrank_, rate_, claim.rng("starts")
+    sigma, N = couplings.powers(alpha, R), 4 * R + 4
     waves = np.sqrt(2) * np.sin(np.outer((np.arange(N) + 0.5) / N, 2 * np.pi * np.arange(1, R + 1)))
-    A = (waves * numerics.exact.to_float(sigma)) @ waves.T
+    A = (waves * exact.to_float(sigma)) @ waves.T
     cost = lowrank.Cost(pairs=TAU - 1, diagonal=1)
     curves = {name: [] for name in ("plain", "trace", "ridge", "best", "worst")}
     for m in ms:
-        floor = float(jiang2024.floors.row_floor(*tails(sigma, m), m, TAU))
+        floor = float(floors.row_floor(*tails(sigma, m), m, TAU))
         kept = {
             "plain": rate.plain(sigma, m),
             "trace": rate.trace(sigma, m),
@@ -183,33 +202,31 @@ def test_sampled_sequences_cost_what_the_closed_form_says(alpha, claim):
     import torch
 
     m, R, draws = 8, 256, claim.at_scale(smoke=300, laptop=3000, paper=30000)
-    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers(alpha, R))
+    coupling = couplings.Coupling(couplings.powers(alpha, R))
     x = torch.tensor(claim.rng("tokens").random((draws, TAU, 1)), device=claim.device)
-    network = jiang2024.rate.truncated(coupling, jiang2024.rate.ridge(coupling.sigma, m, TAU), x)
+    network = rate_.truncated(coupling, rate_.ridge(coupling.sigma, m, TAU), x)
     target = coupling.target()
     rows = ((target.logits(x) - network.target().logits(x)) ** 2).sum(-1)
     c = TAU - flint.fmpq(1, 2)
-    closed = float(jiang2024.floors.least_cost(*tails(coupling.sigma, m), m, c))
+    closed = float(floors.least_cost(*tails(coupling.sigma, m), m, c))
     error = 4 * (rows.mean(-1).std() / math.sqrt(draws)).item()
-    noise = f"stderr: 4 standard errors of {draws} sequences"
-    claim.within(rows.mean().item(), closed, error, ROW, equation="ridge", source=noise)
-    square = ((target(x) - network(x)) ** 2).mean().item()
-    claim.at_most(
-        square,
-        closed / 8,
-        "mean square error of an output",
-        equation="rate.py, 1",
-        source="theorem: (K_F diam f)²/8 times the row; 300 times larger than seen",
+    claim.measured(ROW, rows.mean().item(), equation="ridge").within(
+        closed, stderr(error, f"4 standard errors of {draws} sequences")
     )
-    claim.record(bound_over_actual=closed / 8 / square)
+    square = ((target(x) - network(x)) ** 2).mean().item()
+    claim.measured("mean square error of an output", square, equation="rate.py, 1").at_most(
+        theorem(closed / 8, "(K_F diam f)²/8 times the row; 300 times larger than seen")
+    )
+    claim.record("bound_over_actual", closed / 8 / square)
 
 
 @pytest.mark.parametrize(("kind", "m"), [("plain", 64), ("trace", 1)], ids=["plain", "trace"])
 def test_control_other_corrections_exceed_the_factor(kind, m, claim):
     """alpha = 2, R = infinity: no correction at m = 64, the whole trace at m = 1; in balls."""
-    S, T = jiang2024.couplings.infinite_tails(2, m)
+    S, T = couplings.infinite_tails(2, m)
     c = TAU - flint.fmpq(1, 2)
     cost = c * T + S**2 if kind == "plain" else c * (T + S**2 / m)
-    over, name = cost / jiang2024.floors.row_floor(S, T, m, TAU), f"{kind} over floor, m = {m}"
-    source = "spread: 2.9 and 4.7 seen, where the ridge is below 1.034"
-    claim.at_least(over, 2, name, equation=f"factor 1 + 1/(2τ − 2), {kind}", source=source)
+    over = cost / floors.row_floor(S, T, m, TAU)
+    claim.measured(
+        f"{kind} over floor", over, equation=f"factor 1 + 1/(2τ − 2), {kind}", m=m
+    ).at_least(chosen(2, "2.9 and 4.7 seen, where the ridge is below 1.034"))

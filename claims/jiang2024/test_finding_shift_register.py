@@ -18,7 +18,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import rounding_error, theorem
+from repro.jiang2024 import hankel as hankel_
+from repro.jiang2024 import recurrent
+from repro.numerics import exact, roundoff
 
 TABLE_3_RNN = 5.58  # Table 3, original, RNN
 TAU = 32  # Appendix C
@@ -28,34 +31,36 @@ TAU = 32  # Appendix C
 def kernels(draw):
     tau, d = draw(st.integers(1, 8)), draw(st.integers(1, 3))
     values = [draw(st.fractions(-3, 3, max_denominator=50)) for _ in range(tau * d)]
-    return numerics.exact.rationals(values).reshape(tau, d)
+    return exact.rationals(values).reshape(tau, d)
 
 
 @pytest.mark.exact
 def test_any_kernel_is_held_without_error(claim):
     def differ(rho):
         tau, d = rho.shape
-        register = jiang2024.recurrent.shift_register(rho)
-        x = numerics.exact.rationals(np.arange(tau * d).reshape(tau, d).tolist())
+        register = recurrent.shift_register(rho)
+        x = exact.rationals(np.arange(tau * d).reshape(tau, d).tolist())
         kernel = register.kernel(2 * tau)
         unlike = int((kernel[:tau] != rho).sum()) + int((kernel[tau:] != 0).sum())
-        target = jiang2024.recurrent.convolution(rho, x)
+        target = recurrent.convolution(rho, x)
         return unlike + int((register(x) != target).sum()) + (len(register.c) != tau)
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    claim.for_all(kernels(), differ, "values unlike", equation="c W^s U = ρ(s)", examples=examples)
+    claim.for_all("values unlike", kernels(), differ, equation="c W^s U = ρ(s)", examples=examples)
 
 
 @pytest.mark.exact
 def test_it_is_stable(claim):
-    rho = numerics.exact.rationals([[1]] * 8)
-    register = jiang2024.recurrent.shift_register(rho)
+    rho = exact.rationals([[1]] * 8)
+    register = recurrent.shift_register(rho)
     power = register.W
     for _ in range(7):
         power = power @ register.W
-    claim.equals(int((power != 0).sum()), 0, "entries of W^τ that are not 0", equation="W^τ = 0")
-    q = jiang2024.recurrent.decay(register).q
-    claim.equals(bool(q < 1), True, "|c W^s U|² ≤ A q^s with q < 1", equation="|λ| < 1")
+    claim.measured(
+        "entries of W^τ that are not 0", int((power != 0).sum()), equation="W^τ = 0"
+    ).equals(0)
+    q = recurrent.decay(register).q
+    claim.measured("|c W^s U|² ≤ A q^s with q < 1", bool(q < 1), equation="|λ| < 1").equals(True)
 
 
 @pytest.mark.exact
@@ -66,11 +71,11 @@ def test_no_fewer_units_hold_a_spike_at_the_end(claim):
     def off(beyond):
         tau = len(beyond) + 1
         rho = [*[0] * (tau - 1), 1, *beyond]
-        hankel = flint.fmpq_mat(jiang2024.hankel.section(rho))
+        hankel = flint.fmpq_mat(hankel_.section(rho))
         return abs(abs(hankel.det()) - 1)
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    claim.for_all(after, off, "||det| − 1|", equation="rank τ", examples=examples)
+    claim.for_all("||det| − 1|", after, off, equation="rank τ", examples=examples)
 
 
 @pytest.mark.construct
@@ -82,33 +87,36 @@ def test_the_kernels_of_table_3_in_float64(claim):
     rng, unlike, worst = claim.rng("kernels"), 0, 0.0
     for _ in range(claim.at_scale(smoke=5, laptop=50, paper=500)):
         rho = torch.tensor(rng.uniform(size=(TAU, 1)), device=claim.device)
-        register = jiang2024.recurrent.shift_register(rho)
+        register = recurrent.shift_register(rho)
         unlike += int((register.kernel(TAU) != rho).sum())
         x = torch.tensor(rng.uniform(size=(20, TAU, 1)), device=claim.device)
-        errors = register(x) - jiang2024.recurrent.convolution(rho, x)
+        errors = register(x) - recurrent.convolution(rho, x)
         assert errors.isfinite().all()
         worst = max(worst, errors.square().mean().item())
-    claim.equals(unlike, 0, "values of the kernel that differ", equation="c W^s U = ρ(s)")
+    claim.measured("values of the kernel that differ", unlike, equation="c W^s U = ρ(s)").equals(0)
     # Two sums of at most 32 products below 1, in whatever order: 2 x 32 u x 32 apart at most.
-    allowed = (2 * TAU**2 * numerics.roundoff.unit("float64")) ** 2
-    source = "roundoff: (2·32²u)², two sums of 32 terms below 1"
-    claim.at_most(worst, allowed, "mean square error", equation="Table 3, RNN", source=source)
-    claim.table("Original", "RNN", paper=TABLE_3_RNN, ours=worst, note="built: 32 units")
+    allowed = (2 * TAU**2 * roundoff.unit("float64")) ** 2
+    claim.measured("mean square error", worst, equation="Table 3, RNN").at_most(
+        rounding_error(allowed, "(2·32²u)², two sums of 32 terms below 1")
+    )
+    claim.cell("Original", "RNN", paper=TABLE_3_RNN, ours=worst, note="built: 32 units")
 
 
 def test_control_one_unit_less_loses_the_last_value(claim):
-    rho = numerics.exact.rationals([[3], [1], [4], [1], [5]])
-    kernel = jiang2024.recurrent.shift_register(rho[:-1]).kernel(5)
-    source = "theorem: ρ(4) = 5 is lost"
+    rho = exact.rationals([[3], [1], [4], [1], [5]])
+    kernel = recurrent.shift_register(rho[:-1]).kernel(5)
     error = abs(kernel - rho).max()
-    claim.at_least(error, 5, "largest error of the kernel", equation="τ − 1 units", source=source)
+    claim.measured("largest error of the kernel", error, equation="τ − 1 units").at_least(
+        theorem(5, "ρ(4) = 5 is lost")
+    )
 
 
 def test_control_a_register_that_feeds_back_does_not_end(claim):
     """W with 1 in its lower left corner: a circle, c W^tau = c, and the kernel begins again."""
-    rho = numerics.exact.rationals([[3], [1], [4]])
-    register = jiang2024.recurrent.shift_register(rho)
+    rho = exact.rationals([[3], [1], [4]])
+    register = recurrent.shift_register(rho)
     register.W[-1, 0] = 1
     late = abs(register.kernel(6)[3:]).max()
-    source = "theorem: W³ = 1, ρ̂(s + 3) = ρ(s)"
-    claim.at_least(late, 4, "largest value after the end", equation="W nilpotent", source=source)
+    claim.measured("largest value after the end", late, equation="W nilpotent").at_least(
+        theorem(4, "W³ = 1, ρ̂(s + 3) = ρ(s)")
+    )

@@ -21,7 +21,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import softmax as softmax_
+from repro.jiang2024.pictures import shape as pictures
+from repro.numerics import exact, logarithms
 
 arb = flint.arb
 positive = st.integers(1, 60).map(lambda k: Fraction(k, 6))
@@ -55,22 +58,25 @@ def test_the_move_is_at_most_the_diameter_times_tanh(claim):
         return ((D + M) ** 2 > R * (D - M) ** 2) + ((2 + total) ** 2 > R * (2 - total) ** 2)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=20000)
-    name = "moves above their bound"
-    claim.for_all(cases, excess, name, equation="D tanh(ω/4)", examples=examples)
+    claim.for_all(
+        "moves above their bound", cases, excess, equation="D tanh(ω/4)", examples=examples
+    )
 
 
 @pytest.mark.parametrize("a", ["11/10", "2", "100"], ids="a={}".format)
 @pytest.mark.exact
 def test_two_tokens_attain_it(a, claim):
     """omega = 4 log a: the average of 0 and 1 moves by tanh(log a) = (a^2 - 1) / (a^2 + 1)."""
-    quarter = numerics.logarithms.Log(a)
-    (moved,) = jiang2024.softmax.moved(*jiang2024.softmax.extremal(quarter))
-    square = numerics.exact.rational(a) ** 2
-    claim.equals(moved, (square - 1) / (square + 1), "move", equation="D tanh(ω/4), attained")
+    quarter = logarithms.Log(a)
+    (moved,) = softmax_.moved(*softmax_.extremal(quarter))
+    square = exact.rational(a) ** 2
+    claim.measured("move", moved, equation="D tanh(ω/4), attained").equals(
+        (square - 1) / (square + 1)
+    )
 
 
 def ball(value):
-    return numerics.logarithms.ball(value)
+    return logarithms.ball(value)
 
 
 def norm(values):
@@ -101,8 +107,13 @@ def test_the_bounds_by_oscillation_and_by_norms_in_balls(claim):
             return sum(not (low <= high or low - high < arb("1e-40")) for low, high in sides)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "inequalities that fail by more than 1e-40"
-    claim.for_all(cases, undecided_or_false, name, equation="ω/4, |δ|₂", examples=examples)
+    claim.for_all(
+        "inequalities that fail by more than 1e-40",
+        cases,
+        undecided_or_false,
+        equation="ω/4, |δ|₂",
+        examples=examples,
+    )
 
 
 CONSTANTS = {"D ω/4": "1/4", "D |δ|₂/√8": None, "Σ|σ − σ̂| ≤ |δ|₁/2": "1/2", "Σ|σ − σ̂| ≤ |δ|∞": "1"}
@@ -115,8 +126,8 @@ def least_constant(name, omega):
         logits, delta = np.array([omega / 2, arb(0)]), np.array([arb(0), omega])
         values = np.array([[arb(0)], [arb(1)]])
     else:
-        logits, delta, values = jiang2024.softmax.extremal(omega / 4)
-    (moved,) = jiang2024.softmax.moved(logits, delta, values)
+        logits, delta, values = softmax_.extremal(omega / 4)
+    (moved,) = softmax_.moved(logits, delta, values)
     size = {
         "D ω/4": omega,
         "D |δ|₂/√8": norm(delta),
@@ -133,10 +144,13 @@ def test_no_constant_can_be_lowered(name, claim):
     with flint.ctx.workprec(200):
         constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
         found = least_constant(name, arb("1e-4"))
-        source = "theorem: 1 − ω²/12 times the constant is needed for ω = 1e-4"
         allowed = constant * (1 - arb("1e-8"))
-        claim.at_least(found, allowed, f"constant needed: {name}", equation=name, source=source)
-        claim.at_most(found, constant, f"constant needed: {name}", equation=name, source=source)
+        claim.measured(f"constant needed: {name}", found, equation=name).at_least(
+            theorem(allowed, "1 − ω²/12 times the constant is needed for ω = 1e-4")
+        )
+        claim.measured(f"constant needed: {name}", found, equation=name).at_most(
+            theorem(constant, "1 − ω²/12 times the constant is needed for ω = 1e-4")
+        )
 
 
 @pytest.mark.parametrize("name", list(CONSTANTS))
@@ -144,17 +158,19 @@ def test_control_a_constant_lower_by_one_percent_fails(name, claim):
     with flint.ctx.workprec(200):
         constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
         found = least_constant(name, arb("1e-2"))
-        source = "theorem: the constant is approached as ω → 0"
         allowed = constant * (1 - arb("1e-2"))
-        claim.at_least(found, allowed, f"constant needed: {name}", equation=name, source=source)
+        claim.measured(f"constant needed: {name}", found, equation=name).at_least(
+            theorem(allowed, "the constant is approached as ω → 0")
+        )
 
 
 def test_control_exponentials_that_are_not_normalised(claim):
     """e^rho for sigma: rho = (log 10, log 10), delta = (0, log 2), f = (0, 1) moves by 10."""
     before, after, f = [10, 10], [10, 10 * 2], [0, 1]
     moved = sum((q - p) * v for p, q, v in zip(before, after, f, strict=True))
-    source = "theorem: 20 − 10; D tanh(ω/4) is below 1"
-    claim.at_least(moved, 10, "move", equation="e^ρ for σ", source=source)
+    claim.measured("move", moved, equation="e^ρ for σ").at_least(
+        theorem(10, "20 − 10; D tanh(ω/4) is below 1")
+    )
 
 
 @pytest.mark.construct
@@ -171,7 +187,7 @@ def test_figure_random_averages_stay_below(claim):
     logits, values = 3 * normal(count, 6), normal(count, 6, 2)
     sizes = 10 ** (3 * torch.rand((count, 1), generator=generator, dtype=torch.float64) - 2.5)
     delta = sizes * torch.where(normal(count, 6) > 0, 1.0, -1.0) * normal(count, 1).abs().sqrt()
-    softmax = jiang2024.softmax
+    softmax = softmax_
     moves = softmax.moved(logits, delta, values).norm(dim=-1)
     bounds = {
         "D tanh(ω/4)": softmax.by_tanh(values, delta),
@@ -179,17 +195,18 @@ def test_figure_random_averages_stay_below(claim):
         "D |δ|₂/√8": softmax.by_norm(values, delta),
         "sup|f| |δ|₁/2": softmax.by_sum(values, delta),
     }
-    claim.equals(bool(moves.isfinite().all()), True, "moves are finite", equation="σ")
+    claim.measured("moves are finite", bool(moves.isfinite().all()), equation="σ").equals(True)
     for name, bound in bounds.items():
         worst = float(((moves - 1e-14) / bound.clamp(min=1e-300)).max())
-        source = "theorem: repro/jiang2024/softmax.py; 1e-14 for round-off"
-        claim.at_most(worst, 1, f"largest move over {name}", equation=name, source=source)
+        claim.measured(f"largest move over {name}", worst, equation=name).at_most(
+            theorem(1, "repro/jiang2024/softmax.py; 1e-14 for round-off")
+        )
     omega, relative = softmax.oscillation(delta), moves / softmax.diameter(values)
     seen = (omega > 0) & (relative > 1e-5)
     grid = 10 ** np.linspace(-2.5, 1.3, 24)
     reached = [float(softmax.moved(*softmax.extremal(arb(w / 4)))[0]) for w in grid]
     claim.figure(
-        jiang2024.pictures.shape.softmax_moves(
+        pictures.softmax_moves(
             (omega[seen].tolist(), relative[seen].tolist()), (grid.tolist(), reached)
         ),
         "moves",

@@ -16,6 +16,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
+from repro.bounds import theorem
+
 numbers = st.integers(-27, 27).map(lambda k: Fraction(k, 3))
 cases = st.tuples(numbers, numbers, numbers, numbers)
 
@@ -35,7 +37,7 @@ def test_both_inequalities(claim):
         return (left > middle) + (middle > right)
 
     examples = claim.at_scale(smoke=30, laptop=400, paper=20000)
-    claim.for_all(cases, broken, "inequalities that fail", equation="(31), (32)", examples=examples)
+    claim.for_all("inequalities that fail", cases, broken, equation="(31), (32)", examples=examples)
 
 
 @pytest.mark.exact
@@ -47,16 +49,25 @@ def test_where_they_are_equalities(claim):
         return ((left == middle) != no_opposite_signs) + ((middle == right) != away_from_0)
 
     examples = claim.at_scale(smoke=30, laptop=400, paper=20000)
-    name = "equalities that are not where they should be"
-    claim.for_all(cases, unlike, name, equation="(31), (32)", examples=examples)
+    claim.for_all(
+        "equalities that are not where they should be",
+        cases,
+        unlike,
+        equation="(31), (32)",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
 def test_all_three_sides_can_be_equal(claim):
     left, middle, right = sides((3, 5, 2, 7))
-    claim.equals((left, middle, right), (1, 13, 13), "sides at 3 · 5, 2 · 7", equation="(32)")
+    claim.measured("sides at 3 · 5, 2 · 7", (left, middle, right), equation="(32)").equals(
+        (1, 13, 13)
+    )
     left, middle, right = sides((3, 5, 4, 7))
-    claim.equals((left, middle, right), (13, 13, 13), "sides at 3 · 5, 4 · 7", equation="(31)")
+    claim.measured("sides at 3 · 5, 4 · 7", (left, middle, right), equation="(31)").equals(
+        (13, 13, 13)
+    )
 
 
 def test_control_without_the_product_of_the_errors(claim):
@@ -64,5 +75,6 @@ def test_control_without_the_product_of_the_errors(claim):
     a, b, a_hat, b_hat = 0, 0, 1, 3
     kept = abs(a) * abs(b - b_hat) + abs(b) * abs(a - a_hat)
     excess = sides((a, b, a_hat, b_hat))[0] - kept
-    source = "theorem: the product of the errors itself, 1 · 3"
-    claim.at_least(excess, 3, "left side above", equation="(32), two terms", source=source)
+    claim.measured("left side above", excess, equation="(32), two terms").at_least(
+        theorem(3, "the product of the errors itself, 1 · 3")
+    )

@@ -26,7 +26,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import exactly, theorem
+from repro.jiang2024 import memory as memory_
+from repro.jiang2024 import ordering as ordering_
+from repro.numerics import exact
 
 DISTANCE = "least mean square error of a convolution"
 
@@ -43,7 +46,7 @@ def cases(claim):
     for tau in claim.at_scale(smoke=range(1, 6), laptop=range(1, 7), paper=range(1, 8)):
         for first, rho in ((s, rho) for s in range(tau) for rho in kernels(tau, s)):
             permutations = itertools.permutations(range(tau))
-            yield tau, first, ((p, jiang2024.ordering.permuted(rho, p)) for p in permutations)
+            yield tau, first, ((p, ordering_.permuted(rho, p)) for p in permutations)
 
 
 @pytest.mark.exact
@@ -52,19 +55,25 @@ def test_on_a_horizon_only_the_last_inputs_may_be_reordered(claim):
     for tau, first, targets in cases(claim):
         for p, M in targets:
             stays = all(p[j] == j for j in range(tau - first))
-            wrong += jiang2024.ordering.is_convolution(M) != stays
-    name = "permutations, of all and all s_0, for which only one is true"
-    claim.equals(wrong, 0, name, equation="H̃ convolution ⇔ p(j) = j for j < τ − s_0")
+            wrong += ordering_.is_convolution(M) != stays
+    claim.measured(
+        "permutations, of all and all s_0, for which only one is true",
+        wrong,
+        equation="H̃ convolution ⇔ p(j) = j for j < τ − s_0",
+    ).equals(0)
 
 
 @pytest.mark.exact
 def test_causality_alone_leaves_many_permutations(claim):
     wrong = 0
     for tau, first, targets in cases(claim):
-        causal = sum(jiang2024.ordering.is_causal(M) for _, M in targets)
+        causal = sum(ordering_.is_causal(M) for _, M in targets)
         wrong += causal != (first + 1) ** (tau - first) * math.factorial(first)
-    name = "kernels with another number of causal permutations"
-    claim.equals(wrong, 0, name, equation="(s_0 + 1)^(τ−s_0) s_0!")
+    claim.measured(
+        "kernels with another number of causal permutations",
+        wrong,
+        equation="(s_0 + 1)^(τ−s_0) s_0!",
+    ).equals(0)
 
 
 @pytest.mark.exact
@@ -78,17 +87,22 @@ def test_on_N_no_permutation_is_compatible_with_a_kernel_that_is_not_zero(claim)
         values, p = case
         horizon = len(p) + len(values) + 1
         rho = values + [0] * (horizon - len(values))
-        M = jiang2024.ordering.permuted(rho, [*p, *range(len(p), horizon)])
+        M = ordering_.permuted(rho, [*p, *range(len(p), horizon)])
         upward = any(p[t] > t for t in range(len(p)))
-        return int(jiang2024.ordering.is_convolution(M)) + int(not upward)
+        return int(ordering_.is_convolution(M)) + int(not upward)
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    name = "convolutions, or p ≠ id without p(t′) > t′"
-    claim.for_all(cases, compatible, name, equation="Proposition 6.1, ρ ≠ 0", examples=examples)
+    claim.for_all(
+        "convolutions, or p ≠ id without p(t′) > t′",
+        cases,
+        compatible,
+        equation="Proposition 6.1, ρ ≠ 0",
+        examples=examples,
+    )
 
 
 def halves(tau):
-    return [numerics.exact.rational("1/2") ** s for s in range(tau)]
+    return [exact.rational("1/2") ** s for s in range(tau)]
 
 
 @pytest.mark.best_in_class
@@ -98,12 +112,16 @@ def test_every_permutation_of_five_times_has_its_distance(claim):
     (0, 0, 0, 0, 1/16), over 12 tau = 60."""
     rho, found = halves(5), {}
     for p in itertools.permutations(range(5)):
-        found[p] = jiang2024.ordering.floor(jiang2024.ordering.permuted(rho, p), "free")
-    claim.equals(found.pop(tuple(range(5))), 0, "distance for p = id", equation="(75)")
+        found[p] = ordering_.floor(ordering_.permuted(rho, p), "free")
+    claim.measured("distance for p = id", found.pop(tuple(range(5))), equation="(75)").equals(0)
     least = min(found, key=lambda p: found[p])
-    claim.record(permutations=len(found), least=found[least], largest=max(found.values()))
-    claim.equals(found[least], Fraction(71, 3200), DISTANCE, equation="Proposition 6.1")
-    claim.equals(least, (1, 2, 3, 4, 0), "the nearest permutation", equation="Proposition 6.1")
+    claim.record("permutations", len(found))
+    claim.record("least", found[least])
+    claim.record("largest", max(found.values()))
+    claim.measured(DISTANCE, found[least], equation="Proposition 6.1").equals(Fraction(71, 3200))
+    claim.measured("the nearest permutation", least, equation="Proposition 6.1").equals(
+        (1, 2, 3, 4, 0)
+    )
 
 
 SNIPPET = (
@@ -114,14 +132,12 @@ SNIPPET = (
 
 def test_printed_a_kernel_that_is_zero(claim):
     """rho = 0 has C_1 = 1, C_2 = 0 and lies in the space; so does H~ = 0, whatever p."""
-    memory, ordering = jiang2024.memory, jiang2024.ordering
-    claim.equals(memory.C_RNN(memory.Kernel([0, 0])), 0, "C_RNN of ρ = 0", equation="(78)")
+    memory, ordering = memory_, ordering_
+    claim.measured("C_RNN of ρ = 0", memory.C_RNN(memory.Kernel([0, 0])), equation="(78)").equals(0)
     claim.counterexample(
         "the reordered target is not in the space of the RNN",
         input={"rho": [0, 0], "p": "exchanges times 0 and 1"},
-        measured=ordering.floor(
-            ordering.permuted(numerics.exact.rationals([0, 0]), [1, 0]), "none"
-        ),
+        measured=ordering.floor(ordering.permuted(exact.rationals([0, 0]), [1, 0]), "none"),
         expected=0,
         relation=">",
         equation="Proposition 6.1",
@@ -132,7 +148,7 @@ def test_printed_a_kernel_that_is_zero(claim):
 def test_printed_the_reordered_target_can_be_causal(claim):
     """rho = delta_1, times 0 and 1 exchanged: H~_1 = y(1), H~_2 = y(0), H~_t = y(t-1) later."""
     rho, p = [0, 1, 0, 0, 0], [1, 0, 2, 3, 4]
-    M = jiang2024.ordering.permuted(rho, p)
+    M = ordering_.permuted(rho, p)
     future = sum(M[t, j] != 0 for t in range(5) for j in range(t + 1, 5))
     claim.counterexample(
         "the reordered target is no longer causal: it depends on a future input",
@@ -144,14 +160,16 @@ def test_printed_the_reordered_target_can_be_causal(claim):
         snippet=f"rho, p = [0, 1], [1, 0, 2, 3, 4]\n{SNIPPET}"
         "print(M, 'has nothing above the diagonal; later rows are y(t-1)')\n",
     )
-    still = jiang2024.ordering.is_convolution(M)
-    claim.equals(still, False, "it is a convolution", equation="Proposition 6.1, time invariance")
+    still = ordering_.is_convolution(M)
+    claim.measured(
+        "it is a convolution", still, equation="Proposition 6.1, time invariance"
+    ).equals(False)
 
 
 def test_reading_on_a_horizon_a_reordering_may_not_be_seen(claim):
     """Three times, rho = delta_2, the last two exchanged: H_t sees x(0) alone, and H~ = H."""
-    rho, p = numerics.exact.rationals([0, 0, 1]), [0, 2, 1]
-    ordering = jiang2024.ordering
+    rho, p = exact.rationals([0, 0, 1]), [0, 2, 1]
+    ordering = ordering_
     claim.counterexample(
         "on a finite horizon the reordered target is not in the space of the RNN",
         input={"tau": 3, "rho": [0, 0, 1], "p": "exchanges the second and the third time"},
@@ -166,18 +184,21 @@ def test_reading_on_a_horizon_a_reordering_may_not_be_seen(claim):
 
 def test_control_the_identity_leaves_the_target_where_it_is(claim):
     """p = id for p != id: the distance 71/3200 is missing."""
-    ordering, least = jiang2024.ordering, numerics.exact.rational("71/3200")
+    ordering, least = ordering_, exact.rational("71/3200")
     distance = ordering.floor(ordering.permuted(halves(5), range(5)), "none")
-    source = "theorem: 71/3200, the least distance for p ≠ id"
-    claim.at_least(least - distance, least, "distance missing", equation="p = id", source=source)
+    claim.measured("distance missing", least - distance, equation="p = id").at_least(
+        theorem(least, "71/3200, the least distance for p ≠ id")
+    )
 
 
 def test_control_without_time_invariance_some_reorderings_can_be_followed(claim):
     """rho = delta_1, times 0 and 1 exchanged: a causal model has no error, a convolution has."""
-    ordering = jiang2024.ordering
-    M = ordering.permuted(numerics.exact.rationals([0, 1, 0, 0]), [1, 0, 2, 3])
+    ordering = ordering_
+    M = ordering.permuted(exact.rationals([0, 1, 0, 0]), [1, 0, 2, 3])
     causal, invariant = ordering.causal_floor(M), ordering.floor(M, "free")
-    claim.equals(causal, 0, "least mean square error of a causal model", equation="j ≤ t")
+    claim.measured("least mean square error of a causal model", causal, equation="j ≤ t").equals(0)
     # Diagonal (0, 1, 0, 0): 3/4. Next (0, 0, 1): 2/3. Next (1, 0): 1/2. Over 12 tau = 48.
-    expected, source = numerics.exact.rational("23/576"), "exact: (3/4 + 2/3 + 1/2)/48"
-    claim.at_least(invariant - causal, expected, DISTANCE, equation="p(j) − j", source=source)
+    expected = exact.rational("23/576")
+    claim.measured(DISTANCE, invariant - causal, equation="p(j) − j").at_least(
+        exactly(expected, "(3/4 + 2/3 + 1/2)/48")
+    )

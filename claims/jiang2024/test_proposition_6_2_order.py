@@ -24,9 +24,11 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import exactly, theorem
+from repro.jiang2024 import mixing, model, ordering, representation
+from repro.numerics import exact, logarithms
 
-rationals = numerics.exact.rationals
+rationals = exact.rationals
 ERROR = "largest |H̃_t(x∘p) − H_t(x)|"
 
 
@@ -45,26 +47,28 @@ def neighbours(z):
 @pytest.mark.parametrize("H", [sorted_sums, neighbours], ids=["sorted", "neighbours"])
 @pytest.mark.exact
 def test_couplings_by_position_follow_every_permutation(H, claim):
-    forms, tau = jiang2024.representation, 4
+    forms, tau = representation, 4
     count = claim.at_scale(smoke=2, laptop=10, paper=50)
     z = rationals(claim.rng("places").integers(0, 8, (count, tau, 2))) / 7
     x, w = forms.SHIFTED.encode(z), forms.doubled_diagonal(tau)
     form = forms.Representation(H, w, d=2)
     wrong = 0
     for p in itertools.permutations(range(tau)):
-        altered = jiang2024.model.Target(form.F, form.f, forms.by_position(w[inverse(p)]))
+        altered = model.Target(form.F, form.f, forms.by_position(w[inverse(p)]))
         wrong += int((altered(x[:, list(p)]) != H(z)).sum())
-    claim.equals(wrong, 0, "outputs unlike H_t(x), all p", equation="(80), ρ̃ = R_{p⁻¹(t)s}")
+    claim.measured("outputs unlike H_t(x), all p", wrong, equation="(80), ρ̃ = R_{p⁻¹(t)s}").equals(
+        0
+    )
 
 
 @pytest.mark.exact
 def test_the_spectrum_stays_if_all_rooms_have_the_same_length(claim):
     R = rationals(claim.rng("R").integers(-9, 10, (4, 4)))
     lengths = [flint.fmpq(3, 2)] * 4
-    before = jiang2024.mixing.squares(R.tolist(), lengths, lengths)
+    before = mixing.squares(R.tolist(), lengths, lengths)
     for p in itertools.permutations(range(4)):
-        after = jiang2024.mixing.squares(R[inverse(p)].tolist(), lengths, lengths)
-        claim.equals(after, before, f"polynomial of the squares of σ, p = {p}", equation="(88)")
+        after = mixing.squares(R[inverse(p)].tolist(), lengths, lengths)
+        claim.measured("polynomial of the squares of σ", after, equation="(88)", p=p).equals(before)
 
 
 def causal(tau, base, L):
@@ -86,7 +90,7 @@ def rescaled(K, p):
 
     For the altered target the rows of rho~ are those of p^-1; F and f are the same.
     """
-    forms, tau = jiang2024.representation, len(K)
+    forms, tau = representation, len(K)
     Z = K.sum(-1)
     w = K / Z[:, None]
     codes = (w * rationals(np.arange(1, tau + 1))).sum(-1) / tau
@@ -99,7 +103,7 @@ def rescaled(K, p):
         t = (u[..., -1:] == codes).argmax(-1)
         return Z[t] * u[..., 0]
 
-    return jiang2024.model.Target(F, f, forms.by_position(w[inverse(p)]))
+    return model.Target(F, f, forms.by_position(w[inverse(p)]))
 
 
 @pytest.mark.construct
@@ -107,21 +111,20 @@ def test_the_exchange_of_appendix_C_costs_nothing(claim):
     """tau = 32, the first ten inputs exchanged with the last ten: the same outputs, one by one."""
     tau, L = 32, 10
     M, K = causal(tau, flint.fmpq(2), L)
-    p = jiang2024.ordering.exchange(tau, 10)
+    p = ordering.exchange(tau, 10)
     count = claim.at_scale(smoke=2, laptop=10, paper=50)
     z = rationals(claim.rng("inputs").integers(0, 101, (count, tau, 1))) / 100
-    x = jiang2024.representation.SHIFTED.encode(z)
+    x = representation.SHIFTED.encode(z)
     before, after = rescaled(K, range(tau))(x), rescaled(K, p)(x[:, p])
-    claim.equals(
-        int((before != after).sum()), 0, "outputs that differ", equation="Ĥ and its altered"
-    )
-    claim.equals(
-        int((before != (z[..., 0] @ K.T)).sum()), 0, "outputs unlike K z", equation="Z_t u"
-    )
+    claim.measured(
+        "outputs that differ", int((before != after).sum()), equation="Ĥ and its altered"
+    ).equals(0)
+    claim.measured(
+        "outputs unlike K z", int((before != (z[..., 0] @ K.T)).sum()), equation="Z_t u"
+    ).equals(0)
     error = max(abs(before - z[..., 0] @ M.T).ravel())
-    bound = "theorem: 31 entries are off by 2^-10 at most"
-    claim.at_most(
-        error, flint.fmpq(31, 2**10), "|H_t − Ĥ_t|", equation="clipped at −L", source=bound
+    claim.measured("|H_t − Ĥ_t|", error, equation="clipped at −L").at_most(
+        theorem(flint.fmpq(31, 2**10), "31 entries are off by 2^-10 at most")
     )
 
 
@@ -133,13 +136,15 @@ def test_mean_square_error_of_the_clipped_attention(L, claim):
     M, K = causal(tau, flint.arb(1).exp(), L)
     rows = [sum(e * e for e in row) / 12 + sum(row) ** 2 / 4 for row in K - M]
     found = sum(rows) / tau
-    claim.record(mean_square_error=float(found))
-    above = "theorem: 0 ≤ E ≤ e^-L, in at most 31 entries of a row"
-    most, name = 31 * small**2 / 12 + (31 * small) ** 2 / 4, "mean square error"
-    claim.at_most(found, most, name, equation="before and after", source=above)
-    below = "theorem: row t has 32 − t future entries e^-L, so their sum squared over 4"
+    claim.record("mean_square_error", float(found))
+    most = 31 * small**2 / 12 + (31 * small) ** 2 / 4
+    claim.measured("mean square error", found, equation="before and after").at_most(
+        theorem(most, "0 ≤ E ≤ e^-L, in at most 31 entries of a row")
+    )
     least = sum((j * small) ** 2 / 4 for j in range(tau)) / tau
-    claim.at_least(found, least, name, equation="before and after", source=below)
+    claim.measured("mean square error", found, equation="before and after").at_least(
+        theorem(least, "row t has 32 − t future entries e^-L, so their sum squared over 4")
+    )
 
 
 # --- as printed ----------------------------------------------------------------------------------
@@ -155,8 +160,8 @@ def system():
     rows = []
     for i, j in itertools.product(range(3), range(2)):
         x = rationals([i, 3, 5 + j])
-        rho = np.array([numerics.logarithms.Log(2) * (x[0] * v) for v in x])
-        T = (jiang2024.model.softmax(rho[None])[0] * x).sum()
+        rho = np.array([logarithms.Log(2) * (x[0] * v) for v in x])
+        T = (model.softmax(rho[None])[0] * x).sum()
         row = [flint.fmpq(0)] * 6
         row[i], row[3 + j], row[5] = x[0] - T, x[2] - T, T - x[1]
         rows.append(row)
@@ -165,7 +170,7 @@ def system():
 
 def test_printed_content_couplings_do_not_follow(claim):
     matrix = system()
-    claim.equals(matrix.rank(), 6, "rank with the right side, 5 unknowns", equation="(86)")
+    claim.measured("rank with the right side, 5 unknowns", matrix.rank(), equation="(86)").equals(6)
     claim.counterexample(
         "H~ has form (86) with F~ = F, f~ = f and some coupling rho~",
         input={
@@ -214,7 +219,7 @@ def test_printed_the_weights_come_from_no_coupling(claim):
 def test_printed_equation_90_compares_two_tokens(claim):
     """phi(u) = u, p = (1 2), t = 1: the left side sees x(2), the right side x(1)."""
     x, y = rationals([[0, 3, 5], [1, 3, 5]])
-    claim.equals(x[1], y[1], "x(p(1)) of both", equation="(90), left side")
+    claim.measured("x(p(1)) of both", x[1], equation="(90), left side").equals(y[1])
     claim.counterexample(
         "phi~(x(p(t))) = phi(x(t)) for a function phi~",
         input={"phi": "u", "p": "(1 2)", "t": 1, "x": [0, 3, 5], "and": [1, 3, 5]},
@@ -229,8 +234,8 @@ def test_printed_equation_90_compares_two_tokens(claim):
 def test_printed_rooms_of_different_lengths_change_the_spectrum(claim):
     """R = ((1, 0), (0, 0)), |I_1| = 1, |I_2| = 4, p = (1 2): sigma_1 = 1 becomes 2."""
     R, lengths = [[1, 0], [0, 0]], [flint.fmpq(1), flint.fmpq(4)]
-    before, after = (jiang2024.mixing.singular_values(A, lengths, lengths) for A in (R, R[::-1]))
-    claim.equals(len(before), len(after), "rank", equation="(88)")
+    before, after = (mixing.singular_values(A, lengths, lengths) for A in (R, R[::-1]))
+    claim.measured("rank", len(before), equation="(88)").equals(len(after))
     claim.counterexample(
         "the singular values of rho~ are those of rho",
         input={"R": R, "|I_1|": 1, "|I_2|": 4, "p": "(1 2)"},
@@ -248,31 +253,33 @@ def test_printed_rooms_of_different_lengths_change_the_spectrum(claim):
 @pytest.mark.parametrize("rows", ["unpermuted", "p for its inverse"])
 def test_control_the_rows_must_be_permuted_by_the_inverse(rows, claim):
     """p = (1 2 3): rho itself gives H_p(t); p in place of p^-1 gives another H as well."""
-    forms, p = jiang2024.representation, [1, 2, 0]
+    forms, p = representation, [1, 2, 0]
     z = rationals([["0"], ["1/2"], ["1"]])
     w = forms.doubled_diagonal(3)
     form = forms.Representation(sorted_sums, w)
     order = [0, 1, 2] if rows == "unpermuted" else p
-    altered = jiang2024.model.Target(form.F, form.f, forms.by_position(w[order]))
+    altered = model.Target(form.F, form.f, forms.by_position(w[order]))
     error = abs(altered(forms.SHIFTED.encode(z)[p]) - sorted_sums(z)).max()
-    other = "exact: another output is given, they are 0, 1/2 and 1"
-    claim.at_least(error, flint.fmpq(1, 2), ERROR, equation=f"ρ̃, {rows}", source=other)
+    claim.measured(ERROR, error, equation=f"ρ̃, {rows}").at_least(
+        exactly(flint.fmpq(1, 2), "another output is given, they are 0, 1/2 and 1")
+    )
 
 
 def test_control_a_content_coupling_with_its_rows_moved(claim):
     """rho = u v log 2 and (90) literally: the query is moved from room p(t) to room t, z kept."""
     x = rationals([[0], [3], [5]])  # rooms [0, 2], [3, 5], [5, 7]: 3 is moved to 0, 0 to 3
-    Log = numerics.logarithms.Log
+    Log = logarithms.Log
 
     def attend(query, keys):
-        w = jiang2024.model.softmax(np.array([[Log(2) * (query * v) for v in keys]]))[0]
+        w = model.softmax(np.array([[Log(2) * (query * v) for v in keys]]))[0]
         return (w * keys).sum()
 
     keys = x[:, 0]
     literal, stated = attend(keys[1] - 3, keys), attend(keys[0], keys)
-    claim.equals(literal, stated, "agrees where z_1 = z_2 = 0", equation="(90)")
+    claim.measured("agrees where z_1 = z_2 = 0", literal, equation="(90)").equals(stated)
     error = abs(
         attend(keys[1] - 3, rationals([2, 3, 5])) - attend(flint.fmpq(2), rationals([2, 3, 5]))
     )
-    far = "exact: uniform weights, 10/3, for nearly all weight at 5"
-    claim.at_least(error, flint.fmpq(3, 2), ERROR, equation="(90), x(1) = 2", source=far)
+    claim.measured(ERROR, error, equation="(90), x(1) = 2").at_least(
+        exactly(flint.fmpq(3, 2), "uniform weights, 10/3, for nearly all weight at 5")
+    )

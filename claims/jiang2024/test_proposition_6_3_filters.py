@@ -26,18 +26,22 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import memory as memory_
+from repro.jiang2024 import recurrent as recurrent_
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
 
 MOST = 8  # values of a kernel
 
 
 def unit(values):
     """Divided by the sum of moduli, which makes it 1."""
-    exact = numerics.exact.rationals(values)
+    exact = exact_.rationals(values)
     return exact / sum(abs(exact))
 
 
-bases = st.integers(11, 60).map(lambda k: numerics.exact.rational(k) / 10)
+bases = st.integers(11, 60).map(lambda k: exact_.rational(k) / 10)
 parts = st.lists(st.integers(-9, 9), min_size=MOST, max_size=MOST)
 filters = st.lists(st.integers(-9, 9), min_size=1, max_size=5).filter(any).map(unit)
 cases = st.tuples(bases, parts, filters)
@@ -45,8 +49,8 @@ cases = st.tuples(bases, parts, filters)
 
 def below(b, numerators):
     """|rho(s)| <= b^-s, i.e. e^{-s/gamma} for gamma = 1/log b; (MOST, 1)."""
-    values = [numerics.exact.rational(k) / 9 / b**s for s, k in enumerate(numerators)]
-    return numerics.exact.vector(values)[:, None]
+    values = [exact_.rational(k) / 9 / b**s for s, k in enumerate(numerators)]
+    return exact_.vector(values)[:, None]
 
 
 def weighed(b, kernel):
@@ -59,12 +63,17 @@ def test_the_kernels_of_both_targets_stay_below_the_exponential(claim):
     def over(case):
         b, numerators, theta = case
         rho = below(b, numerators)
-        filtered = jiang2024.recurrent.forward_filter(theta, rho)
+        filtered = recurrent_.forward_filter(theta, rho)
         return max(weighed(b, rho) - 1, 0) + max(weighed(b, filtered) - 1, 0)
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    name = "excess of sup e^(t/γ)|ρ(t)| over 1, before and after"
-    claim.for_all(cases, over, name, equation="C* ≤ γ, (97)", examples=examples)
+    claim.for_all(
+        "excess of sup e^(t/γ)|ρ(t)| over 1, before and after",
+        cases,
+        over,
+        equation="C* ≤ γ, (97)",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
@@ -72,39 +81,47 @@ def test_after_a_causal_filter_of_length_l(claim):
     def over(case):
         b, numerators, theta = case
         rho = np.concatenate([below(b, numerators), 0 * theta[:, None]])
-        filtered = jiang2024.recurrent.causal_filter(theta, rho)
+        filtered = recurrent_.causal_filter(theta, rho)
         return max(weighed(b, filtered) - b ** (len(theta) - 1), 0)
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    name = "excess of sup e^(t/γ)|ρ(t)| over e^((l−1)/γ)"
-    claim.for_all(cases, over, name, equation="C* ≤ γ e^((l−1)/γ)", examples=examples)
-    b, delay = numerics.exact.rational(2), numerics.exact.rationals([0, 0, 0, 0, 1])
-    filtered = jiang2024.recurrent.causal_filter(delay, below(b, [9] * MOST))
-    claim.equals(weighed(b, filtered), b**4, "sup of a delay by 4", equation="attained")
+    claim.for_all(
+        "excess of sup e^(t/γ)|ρ(t)| over e^((l−1)/γ)",
+        cases,
+        over,
+        equation="C* ≤ γ e^((l−1)/γ)",
+        examples=examples,
+    )
+    b, delay = exact_.rational(2), exact_.rationals([0, 0, 0, 0, 1])
+    filtered = recurrent_.causal_filter(delay, below(b, [9] * MOST))
+    claim.measured("sup of a delay by 4", weighed(b, filtered), equation="attained").equals(b**4)
 
 
 @pytest.mark.parametrize("gamma", ["1/3", "1/2", "1"], ids="gamma={}".format)
 @pytest.mark.construct
 def test_for_gamma_up_to_one_the_printed_measure_is_at_most_one_plus_gamma(gamma, claim):
-    memory, rng = jiang2024.memory, claim.rng("kernels")
-    bound, worst = numerics.logarithms.ball(gamma) + 1, flint.arb(0)
+    memory, rng = memory_, claim.rng("kernels")
+    bound, worst = logarithms.ball(gamma) + 1, flint.arb(0)
     for _ in range(claim.at_scale(smoke=20, laptop=100, paper=1000)):
         sizes = rng.uniform(-1, 1, MOST)
-        values = [(-t / numerics.logarithms.ball(gamma)).exp() * v for t, v in enumerate(sizes)]
-        rho = numerics.exact.vector(values)[:, None]
+        values = [(-t / logarithms.ball(gamma)).exp() * v for t, v in enumerate(sizes)]
+        rho = exact_.vector(values)[:, None]
         theta = unit(rng.integers(1, 9, 3).tolist())
-        filtered = jiang2024.recurrent.forward_filter(theta, rho)
+        filtered = recurrent_.forward_filter(theta, rho)
         for kernel in (rho, filtered):
             worst = worst.max(memory.C_RNN(memory.Kernel(kernel[:, 0])))
-    source = "theorem: C_1 ≤ 1 + γ and C_2 ≤ 1, repro/jiang2024/memory.py"
-    claim.at_most(worst, bound, "largest C_RNN", equation="≤ 1 + γ", source=source)
-    whole = memory.Kernel(terms=(memory.Exponential(1, 1 / numerics.exact.rational(gamma)),))
-    claim.equals(memory.C_1(whole), Fraction(gamma) + 1, "C_1 of e^(−s/γ)", equation="attained")
-    claim.equals(memory.C_2(whole), 1, "C_2 of e^(−s/γ)", equation="attained")
+    claim.measured("largest C_RNN", worst, equation="≤ 1 + γ").at_most(
+        theorem(bound, "C_1 ≤ 1 + γ and C_2 ≤ 1, repro/jiang2024/memory.py")
+    )
+    whole = memory.Kernel(terms=(memory.Exponential(1, 1 / exact_.rational(gamma)),))
+    claim.measured("C_1 of e^(−s/γ)", memory.C_1(whole), equation="attained").equals(
+        Fraction(gamma) + 1
+    )
+    claim.measured("C_2 of e^(−s/γ)", memory.C_2(whole), equation="attained").equals(1)
 
 
 def test_printed_the_bound_by_gamma_forgets_the_one(claim):
-    memory, gamma = jiang2024.memory, 2
+    memory, gamma = memory_, 2
     rho = memory.Kernel(terms=(memory.Exponential(1, Fraction(1, gamma)),))
     claim.counterexample(
         "C_RNN(H) is at most gamma if |rho(s)| is at most e^(-s/gamma)",
@@ -122,7 +139,7 @@ def test_printed_the_bound_by_gamma_forgets_the_one(claim):
 
 def test_printed_no_bound_in_gamma_holds(claim):
     """gamma = 2: e^{-T/2} delta_T has C_1 = 1 and C_RNN = e^{T/2}, for every T."""
-    memory, T = jiang2024.memory, 20
+    memory, T = memory_, 20
     rho = memory.spike(T, flint.arb(-T // 2).exp())
     claim.counterexample(
         "C_RNN(H) is at most gamma, or any number that depends on gamma, or 10000 gamma",
@@ -139,9 +156,9 @@ def test_printed_no_bound_in_gamma_holds(claim):
 
 def test_printed_the_filtered_target_is_no_convolution(claim):
     """rho = delta_0, theta = (1/2, 1/2): H~_0(x) = (x(0) + x(1))/2; (75) has no x(1) at t = 0."""
-    recurrent, half = jiang2024.recurrent, numerics.exact.rationals(["1/2", "1/2"])
-    future = numerics.exact.rationals([[0], [1]])
-    delta = numerics.exact.rationals([[1], [0]])
+    recurrent, half = recurrent_, exact_.rationals(["1/2", "1/2"])
+    future = exact_.rationals([[0], [1]])
+    delta = exact_.rationals([[1], [0]])
     claim.counterexample(
         "the target that sees the filtered input has an RNN complexity",
         input={"rho": [1, 0], "theta": ["1/2", "1/2"], "x": [0, 1], "t": 0},
@@ -156,12 +173,13 @@ def test_printed_the_filtered_target_is_no_convolution(claim):
 
 def test_reading_a_causal_filter_raises_the_printed_measure(claim):
     """e^{-s} delayed by 4: C_1 = 2 still, and C_2 = e^{4/2}."""
-    memory = jiang2024.memory
+    memory = memory_
     # e^4 e^{-t} from t = 4 on; in `first` what makes the values before it 0.
     early = [-(flint.arb(4 - t)).exp() for t in range(4)]
     delayed = memory.Kernel(early, (memory.Exponential(flint.arb(4).exp(), 1),))
     plain = memory.Kernel(terms=(memory.Exponential(1, 1),))
-    claim.record(before=memory.C_RNN(plain), after=memory.C_RNN(delayed))
+    claim.record("before", memory.C_RNN(plain))
+    claim.record("after", memory.C_RNN(delayed))
     claim.counterexample(
         "a causal filter of norm 1 does not raise the printed C_RNN",
         input={"rho(s)": "e^-s", "theta": "delta_4"},
@@ -177,16 +195,17 @@ def test_reading_a_causal_filter_raises_the_printed_measure(claim):
 
 
 def test_control_a_filter_of_norm_two(claim):
-    b = numerics.exact.rational("3/2")
-    theta = numerics.exact.rationals([2])
-    filtered = jiang2024.recurrent.forward_filter(theta, below(b, [9] * MOST))
-    source = "theorem: ‖θ‖₁ = 2 at t = 0"
-    claim.at_least(weighed(b, filtered), 2, "sup e^(t/γ)|ρ|", equation="‖θ‖₁ ≤ 1", source=source)
+    b = exact_.rational("3/2")
+    theta = exact_.rationals([2])
+    filtered = recurrent_.forward_filter(theta, below(b, [9] * MOST))
+    claim.measured("sup e^(t/γ)|ρ|", weighed(b, filtered), equation="‖θ‖₁ ≤ 1").at_least(
+        theorem(2, "‖θ‖₁ = 2 at t = 0")
+    )
 
 
 def test_control_a_kernel_that_decays_with_another_constant(claim):
     """|rho(s)| <= e^{-s/(2 gamma)}: b^t rho(t) = b^{t/2} is not bounded; b = 4."""
-    b, rho = 4, below(numerics.exact.rational(2), [9] * MOST)
-    source = "theorem: 4^t 2^−t at t = 7"
-    name = "sup e^(t/γ)|ρ|, first 8 times"
-    claim.at_least(weighed(b, rho), 2**7, name, equation="|ρ| ≤ e^(−s/γ)", source=source)
+    b, rho = 4, below(exact_.rational(2), [9] * MOST)
+    claim.measured(
+        "sup e^(t/γ)|ρ|, first 8 times", weighed(b, rho), equation="|ρ| ≤ e^(−s/γ)"
+    ).at_least(theorem(2**7, "4^t 2^−t at t = 7"))

@@ -19,6 +19,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
+from repro.bounds import theorem
+
 lengths = st.integers(0, 8).map(lambda k: Fraction(k, 4))
 gaps = st.integers(1, 16).map(lambda k: Fraction(k, 8))
 polynomials = st.lists(st.integers(-3, 3), min_size=1, max_size=3)
@@ -61,7 +63,7 @@ def test_one_function_acts_as_each_of_them(claim):
     within = st.integers(0, 7).map(lambda k: Fraction(k, 7))
     cases = st.tuples(pieces, within)
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(cases, wrong, "values that differ", equation="(23)", examples=examples)
+    claim.for_all("values that differ", cases, wrong, equation="(23)", examples=examples)
 
 
 @pytest.mark.exact
@@ -79,8 +81,9 @@ def test_compact_rooms_make_it_continuous(claim):
         return sum(abs(b - d) > L * abs(a - c) for (a, b), (c, d) in pairs)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    name = "pairs that are too steep"
-    claim.for_all(pieces, above, name, equation="g is Lipschitz", examples=examples)
+    claim.for_all(
+        "pairs that are too steep", pieces, above, equation="g is Lipschitz", examples=examples
+    )
 
 
 def test_reading_disjoint_rooms_are_not_enough_for_a_continuous_function(claim):
@@ -104,15 +107,16 @@ def test_reading_disjoint_rooms_are_not_enough_for_a_continuous_function(claim):
     )
     apart = one_function([(Fraction(1), Fraction(1), [0]), (Fraction(1, 8), Fraction(1), [1])])
     steepest = abs(apart(Fraction(17, 8)) - apart(Fraction(2))) / Fraction(1, 8)
-    claim.equals(steepest, 8, "steepness with a gap of 1/8", equation="compact rooms")
+    claim.measured("steepness with a gap of 1/8", steepest, equation="compact rooms").equals(8)
 
 
 def test_control_rooms_that_share_a_point(claim):
     """I_1 = [0, 1], I_2 = [1, 2], f_1 = 0, f_2 = x: g(1) = 1/2 is least wrong, and wrong by 1/2."""
     touching = [(Fraction(0), Fraction(1), [0]), (Fraction(0), Fraction(1), [0, 1])]
     (_, end), (start, _) = rooms(touching)
-    claim.equals(end, start, "the common point", equation="I_1 ∩ I_2")
+    claim.measured("the common point", end, equation="I_1 ∩ I_2").equals(start)
     asked = [value(polynomial, end) for *_, polynomial in touching]
     least = Fraction(max(asked) - min(asked), 2)
-    source = "theorem: half of |f_1 − f_2| at the common point"
-    claim.at_least(least, Fraction(1, 2), "least error of any g", equation="(23)", source=source)
+    claim.measured("least error of any g", least, equation="(23)").at_least(
+        theorem(Fraction(1, 2), "half of |f_1 − f_2| at the common point")
+    )

@@ -29,7 +29,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import theorem
+from repro.jiang2024 import gauge
+from repro.jiang2024 import model as model_
+from repro.numerics import arrays, exact, logarithms
 
 unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
 coefficients = st.tuples(*[st.integers(1, 5)] * 3)
@@ -38,16 +41,16 @@ cases = st.tuples(sigmas, coefficients, st.lists(st.integers(-3, 3), max_size=3)
 
 
 def rationals(values):
-    return numerics.exact.rationals(values)
+    return exact.rationals(values)
 
 
 def target(sigma, coefficients, polynomial):
     """f = (v, v^2), F a polynomial of the sum, e^rho = a + b u + c v^2."""
-    (a, b, c), model = coefficients, jiang2024.model
+    (a, b, c), model = coefficients, model_
 
     def rho(u, v):
         values = a + b * u + c * v[..., 0] ** 2
-        return numerics.arrays.each(numerics.logarithms.Log, values)
+        return arrays.each(logarithms.Log, values)
 
     def F(z):
         return sum((q * z.sum(-1) ** k for k, q in enumerate(polynomial)), 0 * z[..., 0])
@@ -66,10 +69,10 @@ def test_part_1_a_constant_sequence_shows_F_of_f(claim):
         sigma, some, polynomial, x = case
         y = target(sigma, some, polynomial)(rationals([[x]] * 3))
         stated = sum((q * (x + x * x) ** k for k, q in enumerate(polynomial)), Fraction(0))
-        return sum(out != numerics.exact.rational(stated) for out in y)
+        return sum(out != exact.rational(stated) for out in y)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(cases, differ, "outputs unlike F(f(x))", equation="B.1 (1)", examples=examples)
+    claim.for_all("outputs unlike F(f(x))", cases, differ, equation="B.1 (1)", examples=examples)
 
 
 # --- (2): all strict orders on three letters -----------------------------------------------------
@@ -93,8 +96,8 @@ def by_letters(G):
         def rho(u, v, table=table):
             return table[index(u)[..., :, None], index(v)[..., None, :]]
 
-        H = jiang2024.model.Target(lambda z: z[..., 0], G, rho, jiang2024.model.hard_max)
-        letters = jiang2024.model.Target(lambda z: z[..., 0], lambda x: x, rho, H.sigma)
+        H = model_.Target(lambda z: z[..., 0], G, rho, model_.hard_max)
+        letters = model_.Target(lambda z: z[..., 0], lambda x: x, rho, H.sigma)
         outputs, argmax = (tuple(map(str, T(sequences).ravel())) for T in (H, letters))
         found.setdefault(outputs, set()).add(argmax)
     return found
@@ -106,7 +109,7 @@ def injective(x):
 
 def not_injective(x):
     """Letters 0 and 1 look the same."""
-    return numerics.arrays.relu(x - 1)
+    return arrays.relu(x - 1)
 
 
 @pytest.mark.exact
@@ -115,27 +118,28 @@ def test_part_2_equal_outputs_have_equal_maxima(claim):
     is not its top; if u is, the rest is never seen: 5 cases, and 5^3 tables of maxima."""
     found = by_letters(injective)
     several = sum(len(tables) > 1 for tables in found.values())
-    claim.equals(several, 0, "outputs with two tables of maxima", equation="B.1 (2)")
-    claim.equals(len(found), 5**3, "different outputs", equation="B.1 (2)")
+    claim.measured("outputs with two tables of maxima", several, equation="B.1 (2)").equals(0)
+    claim.measured("different outputs", len(found), equation="B.1 (2)").equals(5**3)
 
 
 def test_control_part_2_without_injectivity_over_letters(claim):
     found = by_letters(not_injective)
     several = sum(len(tables) > 1 for tables in found.values())
-    source = "theorem: where letter 2 is below both, 0 or 1 may be on top, and G does not tell"
-    claim.at_least(several, 1, "outputs with two tables", equation="G(0) = G(1)", source=source)
+    claim.measured("outputs with two tables", several, equation="G(0) = G(1)").at_least(
+        theorem(1, "where letter 2 is below both, 0 or 1 may be on top, and G does not tell")
+    )
 
 
 def relu_pair():
     """F o f = relu on [-1, 1]; rho_1 = v, and rho_2 = v or, below 0, -1/2 + |v + 1/2|."""
-    relu, model = numerics.arrays.relu, jiang2024.model
+    relu, model = arrays.relu, model_
 
     def target(of_key):
         return model.Target(
             lambda z: z[..., 0], relu, lambda u, v: 0 * u + of_key(v[..., 0]), model.hard_max
         )
 
-    half = numerics.exact.rational("1/2")
+    half = exact.rational("1/2")
     return target(lambda v: v), target(lambda v: np.where(v >= 0, v, abs(v + half) - half))
 
 
@@ -150,14 +154,15 @@ def test_control_part_2_without_injectivity_at_two_numbers(claim):
         return int((first(column) != second(column)).sum())
 
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all(pairs, differ, "outputs that differ", equation="H_1 = H_2", examples=examples)
+    claim.for_all("outputs that differ", pairs, differ, equation="H_1 = H_2", examples=examples)
     pair = [Fraction(-9, 10), Fraction(-2, 5)]
-    claim.equals(differ(pair), 0, "outputs that differ at x", equation="H_1 = H_2")
+    claim.measured("outputs that differ at x", differ(pair), equation="H_1 = H_2").equals(0)
     x = rationals(pair)[:, None]
     chosen = [T.weights(x)[0] @ x[:, 0] for T in (first, second)]
-    source, least = "theorem: −2/5 − (−9/10)", numerics.exact.rational("1/2")
-    name = "distance of the maxima"
-    claim.at_least(chosen[0] - chosen[1], least, name, equation="B.1 (2)", source=source)
+    least = exact.rational("1/2")
+    claim.measured("distance of the maxima", chosen[0] - chosen[1], equation="B.1 (2)").at_least(
+        theorem(least, "−2/5 − (−9/10)")
+    )
 
 
 # --- what is false as printed --------------------------------------------------------------------
@@ -166,7 +171,7 @@ def test_control_part_2_without_injectivity_at_two_numbers(claim):
 def test_printed_part_1_under_position_encoding(claim):
     """I_1 = [0, 1], I_2 = [2, 3], rho = 0, F = 6z; f_1 = x/3, f_2 = (x + 1)/3 on I_1, (x - 1)/3 on
     I_2: what one room gains the other loses, and H_1 = H_2 = x_1 + x_2."""
-    model = jiang2024.model
+    model = model_
 
     def sums(f):
         return model.Target(lambda z: 6 * z[..., 0], f, lambda u, v: 0 * u + 0 * v[..., 0])
@@ -182,7 +187,7 @@ def test_printed_part_1_under_position_encoding(claim):
         return int((first(x) != second(x)).sum())
 
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all(rooms, differ, "outputs that differ", equation="H_1 = H_2", examples=examples)
+    claim.for_all("outputs that differ", rooms, differ, equation="H_1 = H_2", examples=examples)
     zero = rationals([[0]])
     composed = [T.F(T.f(zero))[0] for T in (first, second)]
     claim.counterexample(
@@ -204,11 +209,11 @@ def test_printed_part_1_under_position_encoding(claim):
 
 def harmonic():
     """The harmonic mean of tau numbers in (0, 1], e^rho = 1/v; and its gauge g = 1 + 8v^2."""
-    each, Log = numerics.arrays.each, numerics.logarithms.Log
-    first = jiang2024.model.Target(
+    each, Log = arrays.each, logarithms.Log
+    first = model_.Target(
         lambda z: z[..., 0], lambda x: x, lambda u, v: each(Log, 1 / (0 * u + v[..., 0]))
     )
-    return first, jiang2024.gauge.gauged(first, lambda x: 1 + 8 * x[..., 0] ** 2)
+    return first, gauge.gauged(first, lambda x: 1 + 8 * x[..., 0] ** 2)
 
 
 def test_printed_part_3_is_undone_by_a_gauge(claim):
@@ -219,18 +224,22 @@ def test_printed_part_3_is_undone_by_a_gauge(claim):
 
     def differ(x):
         column = rationals(x)[:, None]
-        mean = numerics.exact.rational(len(x) / sum(1 / v for v in x))
+        mean = exact.rational(len(x) / sum(1 / v for v in x))
         composed = second.F(second.f(column)) != column[:, 0]
         wrong = [first(column) != mean, second(column) != mean, composed]
         return int(np.sum(wrong))
 
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    name = "outputs unlike the harmonic mean, F(f(v)) unlike v"
-    claim.for_all(tokens, differ, name, equation="H_1 = H_2", examples=examples)
+    claim.for_all(
+        "outputs unlike the harmonic mean, F(f(v)) unlike v",
+        tokens,
+        differ,
+        equation="H_1 = H_2",
+        examples=examples,
+    )
     x = rationals(["1/2", 1])[:, None]
     rows = [T.weights(x)[0] for T in (first, second)]
-    claim.equals([str(w) for w in (*rows[0], *rows[1])], ["2/3", "1/3", "2/5", "3/5"], "weights",
-                 equation="(8)")  # fmt: skip
+    claim.measured("weights", [str(w) for w in (*rows[0], *rows[1])], equation="(8)").equals(["2/3", "1/3", "2/5", "3/5"])  # fmt: skip
     chosen = [x[int(np.argmax(row)), 0] for row in rows]
     claim.counterexample(
         "(3): H_1 = H_2 with unbounded couplings implies that ρ_1 and ρ_2 are largest together",
@@ -254,10 +263,10 @@ def test_printed_part_3_is_undone_by_a_gauge(claim):
 def test_part_3_repaired_the_same_F_and_f_leave_only_a_function_of_u(claim):
     """rho + log c(u) gives the same outputs and the same maxima; rho + log(1 + v) does not."""
     first, _ = harmonic()
-    each, Log = numerics.arrays.each, numerics.logarithms.Log
+    each, Log = arrays.each, logarithms.Log
 
     def added(values):
-        return jiang2024.model.Target(
+        return model_.Target(
             first.F, first.f, lambda u, v: first.rho(u, v) + each(Log, values(u, v[..., 0]))
         )
 
@@ -271,15 +280,22 @@ def test_part_3_repaired_the_same_F_and_f_leave_only_a_function_of_u(claim):
         return int(moved.sum() + unmoved.sum() + weights.sum())
 
     examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    name = "outputs that differ for c(u), or agree for 1 + v"
-    claim.for_all(distinct, wrong, name, equation="B.1 (3), repaired", examples=examples)
+    claim.for_all(
+        "outputs that differ for c(u), or agree for 1 + v",
+        distinct,
+        wrong,
+        equation="B.1 (3), repaired",
+        examples=examples,
+    )
 
 
 def test_control_part_3_with_the_same_F_and_f_the_gauge_shows(claim):
     """rho_2 of the counterexample with F_1 and f_1 kept: at (1/2, 1) 4/5 in place of 2/3."""
     first, second = harmonic()
-    kept = jiang2024.model.Target(first.F, first.f, second.rho)
+    kept = model_.Target(first.F, first.f, second.rho)
     x = rationals(["1/2", 1])[:, None]
     off = abs(kept(x)[0] - first(x)[0])
-    source, least = "theorem: 4/5 − 2/3", numerics.exact.rational("2/15")
-    claim.at_least(off, least, "difference of H", equation="B.1 (3), repaired", source=source)
+    least = exact.rational("2/15")
+    claim.measured("difference of H", off, equation="B.1 (3), repaired").at_least(
+        theorem(least, "4/5 − 2/3")
+    )

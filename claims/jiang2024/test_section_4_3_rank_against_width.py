@@ -26,7 +26,10 @@ import itertools
 import flint
 import pytest
 
-from repro import jiang2024
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import complexity as complexity_
+from repro.jiang2024 import couplings
+from repro.jiang2024 import rate as rate_
 
 TAU, R = 16, 256
 SQUARE = "mean square error"
@@ -35,7 +38,7 @@ SQUARE = "mean square error"
 def setting(claim):
     import torch
 
-    coupling = jiang2024.couplings.Coupling(jiang2024.couplings.powers(2, R))
+    coupling = couplings.Coupling(couplings.powers(2, R))
     draws = claim.at_scale(smoke=80, laptop=300, paper=3000)
     x = torch.tensor(claim.rng("tokens").random((draws, TAU, 1)), device=claim.device)
     return coupling, x, coupling.target()(x)
@@ -43,7 +46,7 @@ def setting(claim):
 
 def errors(coupling, x, H, ms, w=None):
     """Mean squares with one layer of w neurons for all waves; None for exact waves."""
-    found, rate = [], jiang2024.rate
+    found, rate = [], rate_
     for m in ms:
         kept = rate.ridge(coupling.sigma, m, TAU)
         network = (
@@ -60,17 +63,19 @@ def test_one_shared_layer_levels_off(claim):
     coupling, x, H = setting(claim)
     ms = (1, 2, 4, 8, 16, 32)
     curve = errors(coupling, x, H, ms, w=64)
-    claim.record(shared_layer=curve)
-    name, seen = f"{SQUARE} at m_h = 32 over the least", "spread: 1.0 to 1.3 seen"
-    claim.at_most(curve[-1] / min(curve), 2, name, equation="levels off", source=seen)
+    claim.record("shared_layer", curve)
+    claim.measured(
+        f"{SQUARE} at m_h = 32 over the least", curve[-1] / min(curve), equation="levels off"
+    ).at_most(chosen(2, "1.0 to 1.3 seen"))
     exact = errors(coupling, x, H, (32,))[0]
-    name, seen = f"{SQUARE} over that of exact waves, m_h = 32", "spread: 25 and more seen"
-    claim.at_least(curve[-1] / exact, 5, name, equation="the second term", source=seen)
+    claim.measured(
+        f"{SQUARE} over that of exact waves", curve[-1] / exact, equation="the second term", m_h=32
+    ).at_least(chosen(5, "25 and more seen"))
 
 
 def second_term(m, m_FF):
     """C_2 m_h^(beta+1) / m_FF^beta for interpolation, in balls."""
-    complexity = jiang2024.complexity
+    complexity = complexity_
     C_2 = complexity.C_2(complexity.INTERPOLATION, m)
     return C_2 * flint.arb(m) ** 3 / flint.arb(m_FF) ** 2
 
@@ -78,7 +83,7 @@ def second_term(m, m_FF):
 @pytest.mark.certified
 def test_with_the_width_fixed_one_term_falls_and_the_other_rises(claim):
     """m_FF = 64, alpha = beta = 2, C_1 = 1 and C_2(m_h) of the sines: steps of both terms."""
-    complexity, printed = jiang2024.complexity, jiang2024.rate.printed_bound
+    complexity, printed = complexity_, rate_.printed_bound
 
     def terms(m):
         C_2 = complexity.C_2(complexity.INTERPOLATION, m)
@@ -86,7 +91,7 @@ def test_with_the_width_fixed_one_term_falls_and_the_other_rises(claim):
 
     steps = [[b / a for a, b in zip(terms(m), terms(m + 1), strict=True)] for m in range(1, 32)]
     wrong = sum(not (first < 1 and second > 1) for first, second in steps)
-    claim.equals(wrong, 0, "wrong steps of 31", equation="(17): falls, and rises")
+    claim.measured("wrong steps of 31", wrong, equation="(17): falls, and rises").equals(0)
 
 
 @pytest.mark.certified
@@ -94,12 +99,13 @@ def test_repaired_condition_makes_the_bound_small(claim):
     """m_FF = m_h^4: C_2 m_h^3 / m_FF^2 <= sqrt2 pi^2 m_h^-2, since (k + 1)(2k + 1)/6 <= k^2."""
     root = flint.arb(2).sqrt()
     for m in (1, 4, 16, 64, 256):
-        claim.at_most(
-            second_term(m, m**4),
-            root * flint.arb.pi() ** 2 / m**2 * (1 + flint.fmpq(1, 10**12)),
-            f"second term, m_h = {m}",
-            equation="C_2 m_h^(β+1) / m_FF^β → 0",
-            source="theorem: (k + 1)(2k + 1)/6 ≤ k², equality at k = 1; 1e-12 for the balls",
+        claim.measured(
+            "second term", second_term(m, m**4), equation="C_2 m_h^(β+1) / m_FF^β → 0", m_h=m
+        ).at_most(
+            theorem(
+                root * flint.arb.pi() ** 2 / m**2 * (1 + flint.fmpq(1, 10**12)),
+                "(k + 1)(2k + 1)/6 ≤ k², equality at k = 1; 1e-12 for the balls",
+            )
         )
 
 
@@ -108,27 +114,24 @@ def test_printed_condition_forgets_that_the_complexity_grows(claim):
     m_h^2 for every representation of every target, whatever the number of rooms is."""
     for tau in (1, 2, 16):
         ms = [48 * tau * 10**k for k in range(3)]
-        terms = {m: jiang2024.complexity.least_bill(m, tau) / m for m in ms}
+        terms = {m: complexity_.least_bill(m, tau) / m for m in ms}
         for before, after in itertools.pairwise(ms):
-            claim.at_least(
+            claim.measured(
+                f"least second term, m_h = {after} against {before}",
                 terms[after] / terms[before],
-                99,
-                f"least second term, τ = {tau}, m_h = {after} against {before}",
                 equation="(17)",
-                source="theorem: π² m_h² / (108 τ^(5/2)); 100 but for the balls",
-            )
-    claim.at_least(
-        second_term(300, 300**2),
-        jiang2024.complexity.least_bill(300) / 300,
-        "second term of the sines, m_h = 300",
-        equation="(17)",
-        source="theorem: no orthonormal functions have a smaller C_2",
+                τ=tau,
+            ).at_least(theorem(99, "π² m_h² / (108 τ^(5/2)); 100 but for the balls"))
+    claim.measured(
+        "second term of the sines", second_term(300, 300**2), equation="(17)", m_h=300
+    ).at_least(
+        theorem(complexity_.least_bill(300) / 300, "no orthonormal functions have a smaller C_2")
     )
     claim.counterexample(
         "some representation of some target on 16 rooms has at m_h = 10^6, m_FF²/m_h³ = 10^6, a "
         "smaller second term than the sines on [0, 1] at m_h = 1",
         input={"tau": 16, "beta": 2, "C_FF": "sup |f″| / 8", "m_FF": "m_h²", "m_h": [1, 10**6]},
-        measured=jiang2024.complexity.least_bill(10**6, 16) / 10**6,
+        measured=complexity_.least_bill(10**6, 16) / 10**6,
         expected=second_term(1, 1),
         relation="<",
         equation="m_h → ∞, m_FF^β / m_h^(β+1) → ∞",
@@ -143,10 +146,8 @@ def test_control_exact_waves_have_no_best_rank(claim):
     """Without networks the error falls to the last m_h: by more than 1000 in all."""
     coupling, x, H = setting(claim)
     curve = errors(coupling, x, H, (1, 8, 64))
-    claim.at_least(
-        min(curve[0] / curve[1], curve[1] / curve[2]),
-        50,
+    claim.measured(
         "fall from m_h = 1 to 8, and to 64",
+        min(curve[0] / curve[1], curve[1] / curve[2]),
         equation="the first term alone",
-        source="spread: 8^(2α − 1) = 512 in theory, 340 seen",
-    )
+    ).at_least(chosen(50, "8^(2α − 1) = 512 in theory, 340 seen"))

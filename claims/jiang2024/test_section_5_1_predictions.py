@@ -25,7 +25,10 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, exactly, rounding_error, theorem
+from repro.jiang2024 import complexity, floors, rate
+from repro.jiang2024 import couplings as couplings_
+from repro.numerics import exact, roundoff
 
 TAU = 16
 ranks = pytest.mark.parametrize("r", [1, 2, 6], ids="r={}".format)
@@ -33,37 +36,42 @@ ranks = pytest.mark.parametrize("r", [1, 2, 6], ids="r={}".format)
 
 def of_rank(r, alpha=1):
     """sigma_i = i^-alpha for i <= r, in rationals, for an integer alpha."""
-    return numerics.exact.rationals([flint.fmpq(1, i**alpha) for i in range(1, r + 1)])
+    return exact.rationals([flint.fmpq(1, i**alpha) for i in range(1, r + 1)])
 
 
 @ranks
 @pytest.mark.exact
 def test_no_coefficient_is_left_once_the_head_is_large_enough(r, claim):
     """d_i = sigma_i - s_i in rationals, plain and with the ridge, since S_r = 0."""
-    sigma = np.concatenate([of_rank(r), numerics.exact.rationals([0, 0])])
+    sigma = np.concatenate([of_rank(r), exact.rationals([0, 0])])
     for m in (r, r + 1, r + 2):
         for how, kept in (
-            ("plain", jiang2024.rate.plain(sigma, m)),
-            ("ridge", jiang2024.rate.ridge(sigma, m, TAU)),
+            ("plain", rate.plain(sigma, m)),
+            ("ridge", rate.ridge(sigma, m, TAU)),
         ):
             left = [s - k for s, k in zip(sigma, kept, strict=False)] + list(sigma[m:])
-            name = f"largest coefficient of ρ − ρ^, {how}, m_h = {m}"
-            claim.equals(max(map(abs, left)), 0, name, equation="m_h ≥ r")
-    cost = jiang2024.rate.row_error(sigma, jiang2024.rate.plain(sigma, r), TAU, "sin")
-    claim.equals(cost, 0, "E Σ_s δ_ts², m_h = r", equation="m_h ≥ r")
+            claim.measured(
+                "largest coefficient of ρ − ρ^",
+                max(map(abs, left)),
+                equation="m_h ≥ r",
+                how=how,
+                m_h=m,
+            ).equals(0)
+    cost = rate.row_error(sigma, rate.plain(sigma, r), TAU, "sin")
+    claim.measured("E Σ_s δ_ts², m_h = r", cost, equation="m_h ≥ r").equals(0)
 
 
 def difference(claim, r, m, w=None):
     """Largest |H_t - H^_t| over sequences; with w neurons for the waves if given."""
     import torch
 
-    coupling = jiang2024.couplings.Coupling(of_rank(r))
+    coupling = couplings_.Coupling(of_rank(r))
     x = torch.tensor(claim.rng("tokens").random((100, TAU, 1)), device=claim.device)
     H = coupling.target()(x)
     if w:
-        network = jiang2024.rate.interpolated(coupling, coupling.sigma[:m], w, x)
+        network = rate.interpolated(coupling, coupling.sigma[:m], w, x)
     else:
-        network = jiang2024.rate.truncated(coupling, coupling.sigma[:m], x)
+        network = rate.truncated(coupling, coupling.sigma[:m], x)
     off = network(x) - H
     assert torch.isfinite(off).all()
     return off.abs().max().item(), (off**2).mean().item()
@@ -74,15 +82,11 @@ def difference(claim, r, m, w=None):
 def test_outputs_agree_to_round_off_once_the_head_is_large_enough(r, claim):
     """Target and network add the same products in another order. A logit, below 2 H_r, is off by at
     most (r + 8) u times that, an average of x <= 1 by as much and (tau + 4) u for its weights."""
-    harmonic, u = sum(1 / i for i in range(1, r + 1)), numerics.roundoff.unit("float64")
+    harmonic, u = sum(1 / i for i in range(1, r + 1)), roundoff.unit("float64")
     allowed = 2 * ((r + 8) * 2 * harmonic + TAU + 4) * u
     largest, _ = difference(claim, r, r)
-    claim.at_most(
-        largest,
-        allowed,
-        "largest error, m_h = r",
-        equation="m_h ≥ r",
-        source="roundoff: derived in the test's text, for target and network",
+    claim.measured("largest error, m_h = r", largest, equation="m_h ≥ r").at_most(
+        rounding_error(allowed, "derived in the test's text, for target and network")
     )
 
 
@@ -90,25 +94,17 @@ def test_outputs_agree_to_round_off_once_the_head_is_large_enough(r, claim):
 @pytest.mark.construct
 def test_networks_leave_only_their_own_error(r, claim):
     """m_h = r and w neurons: within the bound of the networks alone, which falls like w^-2."""
-    scheme, sigma = jiang2024.complexity.INTERPOLATION, of_rank(r)
+    scheme, sigma = complexity.INTERPOLATION, of_rank(r)
     found = {}
     for w in (64, 256):
         e = [scheme.of_wave(i) / w**2 for i in range(1, r + 1)]
-        bound = float(jiang2024.rate.network_error(sigma, flint.arb(2).sqrt(), e))
+        bound = float(rate.network_error(sigma, flint.arb(2).sqrt(), e))
         found[w] = difference(claim, r, r, w)[0]
-        claim.at_most(
-            found[w],
-            bound,
-            f"largest error, w = {w}",
-            equation="m_FF large enough",
-            source="theorem: rate.py, 5",
+        claim.measured("largest error", found[w], equation="m_FF large enough", w=w).at_most(
+            theorem(bound, "rate.py, 5")
         )
-    claim.at_most(
-        found[256],
-        found[64] / 8,
-        "largest error, w = 256, against w = 64",
-        equation="β = 2",
-        source="spread: 1/16 but for where the largest is; 1/15 seen",
+    claim.measured("largest error, against w = 64", found[256], equation="β = 2", w=256).at_most(
+        chosen(found[64] / 8, "1/16 but for where the largest is; 1/15 seen")
     )
 
 
@@ -120,23 +116,19 @@ def test_exponent_of_the_mean_square_for_infinite_rank(alpha, claim):
     are measured in Theorem 4.1."""
     c, costs = TAU - flint.fmpq(1, 2), {}
     for m in (128, 4096):
-        S, T = jiang2024.couplings.infinite_tails(alpha, m)
-        ridge = jiang2024.floors.least_cost(S, T, m, c)
+        S, T = couplings_.infinite_tails(alpha, m)
+        ridge = floors.least_cost(S, T, m, c)
         costs[m] = {"ridge": ridge, "cosines": c * T, "plain": c * T + S**2}
-    two = 2 * numerics.exact.rational(alpha)
+    two = 2 * exact.rational(alpha)
     for how, exponent, tolerance in (
         ("ridge", two - 1, "3/20"),
         ("cosines", two - 1, "1/50"),
         ("plain", two - 2, "3/20"),
     ):
         found = (costs[128][how] / costs[4096][how]).log() / flint.arb(32).log()
-        claim.within(
-            found,
+        claim.measured("exponent", found, equation="m_h^−(2α − 1)", how=how).within(
             exponent,
-            numerics.exact.rational(tolerance),
-            f"exponent, {how}",
-            equation="m_h^−(2α − 1)",
-            source="theorem: c/m and (2α − 1)/2m at m_h = 128, over 5 octaves",
+            theorem(exact.rational(tolerance), "c/m and (2α − 1)/2m at m_h = 128, over 5 octaves"),
         )
 
 
@@ -147,31 +139,36 @@ def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
     bump of width eps = 0.002. All pairs of 4000 and 16 places; no error is below its floor."""
     import torch
 
-    eps, pair = 0.002, jiang2024.floors.Pair(alpha, 3)
+    eps, pair = 0.002, floors.Pair(alpha, 3)
     u, v = ((torch.arange(k).double() + 0.5) / k for k in (4000, 16))
     tokens = torch.cat([u[::300] + 2, v + 4])[:, None]
     ranks = [
         torch.linalg.matrix_rank(H.rho(tokens, tokens)).item()
         for H in (pair.rank_one(eps), pair.target())
     ]
-    claim.equals(ranks, [1, 3], "ranks of ρ^ and ρ at 30 tokens", equation="m_h = 1, n = 3")
+    claim.measured("ranks of ρ^ and ρ at 30 tokens", ranks, equation="m_h = 1, n = 3").equals(
+        [1, 3]
+    )
     x = torch.cartesian_prod(u + 2, v + 4)[..., None]
     off = (pair.rank_one(eps)(x) - pair.target()(x)).abs()
     assert torch.isfinite(off).all()
-    same = "exact: the weights 1/2, for every ρ^ that is 0 for u in I_2"
-    claim.at_most(off[:, 1].max().item(), 0.0, "largest error of H_2", equation="H_2", source=same)
+    claim.measured("largest error of H_2", off[:, 1].max().item(), equation="H_2").at_most(
+        exactly(0.0, "the weights 1/2, for every ρ^ that is 0 for u in I_2")
+    )
     third, bump = float(pair.sigma[2] / pair.sigma[0]), eps / math.sqrt(2)
     square, mean = (off[:, 0] ** 2).mean().item(), off[:, 0].mean().item()
     for name, error, floor, over in (
         ("mean square", square, pair.mean_square_floor(1), 1 + bump / 2 / third**2),
         ("mean error", mean, pair.mean_floor(1), 3 * (8 / math.pi**2 + bump / third)),
     ):
-        claim.record(**{f"{name} over its floor": error / float(floor)})
-        proved = "theorem: floors.py, 2, for every coupling of rank 1; the grid is far finer"
-        claim.at_least(error, floor, name, equation="floor", source=proved)
-        near = "theorem: σ_3 e_3 e_3 and the bump, l′ ≤ 1/4; 2 % for the slope and the grid"
-        claim.at_most(
-            error / float(floor), 1.02 * over, f"{name} over floor", equation="near", source=near
+        claim.record(f"{name} over its floor", error / float(floor))
+        claim.measured(name, error, equation="floor").at_least(
+            theorem(floor, "floors.py, 2, for every coupling of rank 1; the grid is far finer")
+        )
+        claim.measured(f"{name} over floor", error / float(floor), equation="near").at_most(
+            theorem(
+                1.02 * over, "σ_3 e_3 e_3 and the bump, l′ ≤ 1/4; 2 % for the slope and the grid"
+            )
         )
 
 
@@ -179,26 +176,18 @@ def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
 def test_control_one_less_than_the_rank_is_not_enough(r, claim):
     """m_h = r - 1: the mean square is that of a missing sine, far from round-off."""
     _, square = difference(claim, r, r - 1)
-    claim.at_least(
-        square,
-        1e-5,
-        "mean square error, m_h = r − 1",
-        equation="m_h ≥ r, broken",
-        source="spread: 2e-3 and 1.3e-4 seen",
+    claim.measured("mean square error, m_h = r − 1", square, equation="m_h ≥ r, broken").at_least(
+        chosen(1e-5, "2e-3 and 1.3e-4 seen")
     )
 
 
 def test_control_a_wrong_frequency_is_not_enough(claim):
     """r = 2, m_h = 2, but the sines 1 and 3: every logit lacks the second."""
-    sigma = numerics.exact.rationals([1, "1/2", 0])
-    kept = numerics.exact.rationals([1, 0, "1/2"])
-    cost = jiang2024.rate.row_error(sigma, kept, TAU, "sin")
-    claim.at_least(
-        cost,
-        7,
-        "E Σ_s δ_ts²",
-        equation="phi_2 replaced by phi_3",
-        source="exact: (31/2) (1/4 + 1/4) = 31/4",
+    sigma = exact.rationals([1, "1/2", 0])
+    kept = exact.rationals([1, 0, "1/2"])
+    cost = rate.row_error(sigma, kept, TAU, "sin")
+    claim.measured("E Σ_s δ_ts²", cost, equation="phi_2 replaced by phi_3").at_least(
+        exactly(7, "(31/2) (1/4 + 1/4) = 31/4")
     )
 
 
@@ -208,16 +197,12 @@ def test_control_a_wrong_frequency_is_not_enough(claim):
 def test_printed_equal_sines_with_alpha_one_make_no_continuous_coupling(claim):
     """The diagonal at u = 1/4 is 2 (1 + 1/3 + 1/5 + ...): every doubling of R adds at least 1/2, so
     that the sum has no value there; for alpha < 1 its terms are larger still."""
-    diagonal = jiang2024.couplings.diagonal_at_quarter
+    diagonal = couplings_.diagonal_at_quarter
     for R in (16, 64, 256, 1024):
         gain = diagonal(2 * R) - diagonal(R)
-        claim.at_least(
-            gain,
-            flint.fmpq(1, 2),
-            f"gain of the diagonal from R = {R} to {2 * R}",
-            equation="Σ 1/i diverges",
-            source="theorem: R/2 terms of at least 2/(2R)",
-        )
+        claim.measured(
+            f"gain of the diagonal from R = {R} to {2 * R}", gain, equation="Σ 1/i diverges"
+        ).at_least(theorem(flint.fmpq(1, 2), "R/2 terms of at least 2/(2R)"))
     claim.counterexample(
         "(68) with r = ∞, α = 1 and equal sines converges at u = v = 1/4: for large R, "
         "doubling R adds less than 1/2",
@@ -235,18 +220,14 @@ def test_printed_equal_sines_with_alpha_one_make_no_continuous_coupling(claim):
 @pytest.mark.certified
 def test_off_the_diagonal_the_sum_is_a_logarithm(claim):
     """log |sin pi(u + v) / sin pi(u - v)|, R = 400 terms in balls, within Abel's bound."""
-    R, couplings = 400, jiang2024.couplings
+    R, couplings = 400, couplings_
     coupling = couplings.Coupling(of_rank(R))
     for u, v in (("1/5", "1/3"), ("1/7", "5/8"), ("2/5", "41/100")):
-        a, b = (numerics.exact.rational(value) for value in (u, v))
-        tokens = [numerics.exact.rationals([[value]]) for value in (a, b)]
+        a, b = (exact.rational(value) for value in (u, v))
+        tokens = [exact.rationals([[value]]) for value in (a, b)]
         off = abs(coupling.rho(*tokens)[0, 0] - couplings.logarithmic(a, b))
-        claim.at_most(
-            off,
-            couplings.beyond(R, a, b),
-            f"distance at ({u}, {v})",
-            equation="α = 1",
-            source="theorem: Abel's summation",
+        claim.measured(f"distance at ({u}, {v})", off, equation="α = 1").at_most(
+            theorem(couplings.beyond(R, a, b), "Abel's summation")
         )
 
 
@@ -263,24 +244,20 @@ def test_with_alpha_one_the_target_tends_to_its_own_token(claim):
     x = torch.tensor(claim.rng("tokens").random((60, TAU, 1)), device=claim.device)
     found = {}
     for alpha in (1, 2):
-        couplings = (jiang2024.couplings.Coupling(jiang2024.couplings.powers(alpha, R)) for R in Rs)
+        couplings = (couplings_.Coupling(couplings_.powers(alpha, R)) for R in Rs)
         found[f"α = {alpha}"] = [(c.target()(x) - x[..., 0]).abs().mean().item() for c in couplings]
     one, two = found.values()
-    falls = "spread: by 2 to 3 each time, .054 .027 .011 .0044 .0016 seen; softmax of log R"
     for R, before, after in zip(Rs, one, one[1:], strict=False):
-        claim.at_most(
-            after,
-            before / 1.5,
-            f"E |H_t − x_t| at R = {4 * R}, α = 1",
-            equation="H_t → x_t",
-            source=falls,
+        claim.measured(f"E |H_t − x_t| at R = {4 * R}", after, equation="H_t → x_t", α=1).at_most(
+            chosen(
+                before / 1.5,
+                "by 2 to 3 each time, .054 .027 .011 .0044 .0016 seen; softmax of log R",
+            )
         )
-    claim.at_least(
-        two[-1],
-        0.9 * two[0],
-        "E |H_t − x_t|, α = 2, largest R against smallest",
-        equation="continuous",
-        source="spread: a tail of 1/16 in ρ; 0.99 seen",
-    )
+    claim.measured(
+        "E |H_t − x_t|, largest R against smallest", two[-1], equation="continuous", α=2
+    ).at_least(chosen(0.9 * two[0], "a tail of 1/16 in ρ; 0.99 seen"))
     assert all(map(math.isfinite, one + two))
-    claim.record(R=list(Rs), **found)
+    claim.record("R", list(Rs))
+    for name, value in found.items():
+        claim.record(name, value)

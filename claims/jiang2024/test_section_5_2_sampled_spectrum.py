@@ -30,7 +30,10 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, stderr, theorem
+from repro.jiang2024 import couplings, rate
+from repro.jiang2024.pictures import rate as pictures
+from repro.numerics import exact, pod
 
 SIGMA = (1.0, 0.5, 0.25, 0.125)
 R = len(SIGMA)
@@ -54,46 +57,42 @@ def sampled(x, key):
 def test_equispaced_tokens_have_the_spectrum_itself(key, claim):
     """More than 2R tokens (j + theta) / tau: in balls, distance from sigma_k below 1e-12."""
     tau = 11
-    coupling = jiang2024.couplings.Coupling(numerics.exact.rationals(SIGMA), key)
-    x = numerics.exact.rationals([flint.fmpq(3 * j + 1, 3 * tau) for j in range(tau)])[:, None]
-    values = numerics.pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
+    coupling = couplings.Coupling(exact.rationals(SIGMA), key)
+    x = exact.rationals([flint.fmpq(3 * j + 1, 3 * tau) for j in range(tau)])[:, None]
+    values = pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
     for k, sigma in enumerate(SIGMA):
-        claim.at_most(
-            abs(values[k] / tau - sigma),
-            flint.fmpq(1, 10**12),
-            f"distance of σ_{k + 1}",
-            equation="σ_k(ρ(x)) / τ",
-            source="theorem: discrete orthogonality; balls",
-        )
+        claim.measured(
+            f"distance of σ_{k + 1}", abs(values[k] / tau - sigma), equation="σ_k(ρ(x)) / τ"
+        ).at_most(theorem(flint.fmpq(1, 10**12), "discrete orthogonality; balls"))
 
 
 @pytest.mark.parametrize("key", ["sin", "cos"])
 @pytest.mark.certified
 def test_sampled_values_lie_within_the_factors_of_their_gram_matrices(key, claim):
     """Random rational tokens; all singular values in balls."""
-    coupling = jiang2024.couplings.Coupling(numerics.exact.rationals(SIGMA), key)
+    coupling = couplings.Coupling(exact.rationals(SIGMA), key)
     rng = claim.rng("tokens")
     for tau in claim.at_scale(smoke=(16, 32), laptop=(16, 32, 64), paper=(16, 64, 128)):
         drawn = rng.integers(0, 10**6, tau)
-        x = numerics.exact.rationals([flint.fmpq(int(k), 10**6) for k in drawn])[:, None]
-        values = numerics.pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
+        x = exact.rationals([flint.fmpq(int(k), 10**6) for k in drawn])[:, None]
+        values = pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
         factors = [gram_factors(f(x), tau) for f in (coupling.queries, coupling.keys)]
         low, high = (a * b for a, b in zip(*factors, strict=True))
         for k, sigma in enumerate(SIGMA):
-            ratio, name = values[k] / tau / sigma, f"σ_{k + 1}, sampled over true, τ = {tau}"
-            claim.at_least(
-                ratio, low, name, equation="Ostrowski", source="theorem: s_min(Φ) s_min(Ψ)"
-            )
-            claim.at_most(
-                ratio, high, name, equation="Ostrowski", source="theorem: s_max(Φ) s_max(Ψ)"
-            )
+            ratio = values[k] / tau / sigma
+            claim.measured(
+                f"σ_{k + 1}, sampled over true", ratio, equation="Ostrowski", τ=tau
+            ).at_least(theorem(low, "s_min(Φ) s_min(Ψ)"))
+            claim.measured(
+                f"σ_{k + 1}, sampled over true", ratio, equation="Ostrowski", τ=tau
+            ).at_most(theorem(high, "s_max(Φ) s_max(Ψ)"))
 
 
 def gram_factors(features, tau):
     """The smallest and the largest singular value of [phi_i(x_t)] / sqrt(tau), through its Gram
     matrix, R x R; with room for the balls."""
     gram = features.T @ features / tau
-    values = numerics.pod.singular_values(flint.arb_mat(gram.tolist()))[0]
+    values = pod.singular_values(flint.arb_mat(gram.tolist()))[0]
     least, most = (flint.arb(value) for value in (values[-1].lower(), values[0].upper()))
     return least.max(flint.arb(0)).sqrt(), most.sqrt()
 
@@ -115,8 +114,10 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
         high = grams[0][:, 0] * grams[1][:, 0] - 1
         low = 1 - grams[0][:, -1] * grams[1][:, -1]
         bound = np.maximum(high, low)
-        name, proved = f"error minus bound, τ = {tau}", "theorem: two factors; 1e-12 for rounding"
-        claim.at_most((off - bound).max(), 1e-12, name, equation="Ostrowski", source=proved)
+        name = f"error minus bound, τ = {tau}"
+        claim.measured(
+            "error minus bound", (off - bound).max(), equation="Ostrowski", τ=tau
+        ).at_most(theorem(1e-12, "two factors; 1e-12 for rounding"))
         errors.append(off.mean())
         bounds.append(bound.mean())
         relative.append(off.std(ddof=1) / off.mean() / math.sqrt(draws))
@@ -125,13 +126,18 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
     octaves = math.log(taus[-1] / taus[0])
     exponent = math.log(errors[-1] / errors[0]) / octaves
     error = 3 * math.hypot(relative[0], relative[-1]) / octaves + 0.1
-    noise = f"stderr: 3 standard errors of {draws} draws at both ends, and 0.1 for τ = {taus[0]}"
-    claim.within(exponent, power, error, "exponent of τ", equation=f"τ^{power}", source=noise)
-    narrow = "spread: half of what lies between −1/2 and −1; 0.21 seen, 60 draws had 0.24 at times"
-    claim.at_most(error, 0.25, "its tolerance", equation="−1/2 is not −1", source=narrow)
+    claim.measured("exponent of τ", exponent, equation=f"τ^{power}").within(
+        power,
+        stderr(
+            error, f"3 standard errors of {draws} draws at both ends, and 0.1 for τ = {taus[0]}"
+        ),
+    )
+    claim.measured("its tolerance", error, equation="−1/2 is not −1").at_most(
+        chosen(0.25, "half of what lies between −1/2 and −1; 0.21 seen, 60 draws had 0.24 at times")
+    )
     if key == "sin":
         claim.figure(
-            jiang2024.pictures.rate.spectrum(taus, errors, bounds, SIGMA, seen),
+            pictures.spectrum(taus, errors, bounds, SIGMA, seen),
             "spectrum",
             caption="Singular values of sampled score matrices, divided by τ, against those of the "
             "kernel (four equal sines).",
@@ -145,27 +151,26 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
 def test_averaging_over_inputs_keeps_a_bias_of_one_over_tau(claim):
     """Equal sines: E |scores|^2 / tau^2 - |rho|^2 = ((sum sigma)^2 - 1/2 sum sigma^2) / tau."""
     tau, draws = 16, claim.at_scale(smoke=4000, laptop=40000, paper=400000)
-    sigma = numerics.exact.rationals(SIGMA)
+    sigma = exact.rationals(SIGMA)
     total, square = sigma.sum(), (sigma * sigma).sum()
     bias = (total**2 - square / 2) / tau
-    row = jiang2024.rate.row_error(sigma, sigma[:0], tau, "sin")
-    claim.equals(
-        row / tau - square, bias, "bias from the closed form of a row", equation="E |·|² / τ²"
-    )
+    row = rate.row_error(sigma, sigma[:0], tau, "sin")
+    claim.measured(
+        "bias from the closed form of a row", row / tau - square, equation="E |·|² / τ²"
+    ).equals(bias)
     x = claim.rng("bias").random((draws, tau))
     squares = (sampled(x, "sin") ** 2).sum(-1)
     error = 4 * squares.std(ddof=1) / math.sqrt(draws)
-    noise = f"stderr: 4 standard errors of {draws} inputs"
-    name = "mean of Σ σ_k² of the samples minus Σ σ_k²"
-    claim.within(
+    claim.measured(
+        "mean of Σ σ_k² of the samples minus Σ σ_k²",
         squares.mean() - float(square),
-        float(bias),
-        error,
-        name,
         equation="E |·|² / τ²",
-        source=noise,
-    )
-    claim.at_least(squares.mean() - float(square), 5 * error, name, equation="not 0", source=noise)
+    ).within(float(bias), stderr(error, f"4 standard errors of {draws} inputs"))
+    claim.measured(
+        "mean of Σ σ_k² of the samples minus Σ σ_k²",
+        squares.mean() - float(square),
+        equation="not 0",
+    ).at_least(stderr(5 * error, f"4 standard errors of {draws} inputs"))
 
 
 def test_printed_averages_do_not_approximate_the_values_themselves(claim):
@@ -183,19 +188,15 @@ def test_printed_averages_do_not_approximate_the_values_themselves(claim):
         snippet="ones = [[1] * 16 for _ in range(16)]          # rho = 1 at 16 tokens\n"
         "print(sum(ones[0]), 'is its singular value, for (1, ..., 1); that of rho is 1')\n",
     )
-    claim.equals(
-        largest[0, 0] / tau, flint.fmpq(1), "divided by τ", equation="Section 5.2, repaired"
+    claim.measured("divided by τ", largest[0, 0] / tau, equation="Section 5.2, repaired").equals(
+        flint.fmpq(1)
     )
-    claim.equals(ones.rank(), 1, "values that are not 0", equation="the decay pattern")
+    claim.measured("values that are not 0", ones.rank(), equation="the decay pattern").equals(1)
 
 
 def test_control_equal_tokens_show_one_singular_value_only(claim):
     """x_1 = ... = x_tau: the second value is 0 where sigma_2 = 1/2."""
     values = sampled(np.full(64, 0.1), "sin")
-    claim.at_least(
-        abs(values[1] - SIGMA[1]),
-        0.49,
-        "distance of σ_2",
-        equation="independent tokens",
-        source="theorem: a matrix of rank 1; 0.01 for rounding and more",
-    )
+    claim.measured(
+        "distance of σ_2", abs(values[1] - SIGMA[1]), equation="independent tokens"
+    ).at_least(theorem(0.49, "a matrix of rank 1; 0.01 for rounding and more"))

@@ -19,15 +19,21 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error, theorem
+from repro.jiang2024 import encodings
+from repro.jiang2024 import model as model_
+from repro.jiang2024 import networks as networks_
+from repro.jiang2024.pictures import shape as pictures
+from repro.numerics import arrays, logarithms
+from repro.numerics import exact as exact_
 
 EQUIVARIANCE = "(19)–(21)"
 
 
 def drawn(seed, d=2, n=3, m_h=2, d_v=2, tau=4):
     rng = np.random.default_rng(seed)
-    net = jiang2024.networks.drawn(rng, d, n, m_h, d_v)
-    return net, jiang2024.networks.tokens(rng, tau, d)
+    net = networks_.drawn(rng, d, n, m_h, d_v)
+    return net, networks_.tokens(rng, tau, d)
 
 
 small = st.integers(1, 3)
@@ -45,35 +51,35 @@ def test_outputs_are_shuffled_like_inputs(claim):
         return int((H(x[p]) != H(x)[p]).sum())
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=4000)
-    claim.for_all(cases, wrong, "outputs that differ", equation=EQUIVARIANCE, examples=examples)
+    claim.for_all("outputs that differ", cases, wrong, equation=EQUIVARIANCE, examples=examples)
 
 
 @pytest.mark.parametrize("sigma", ["softmax", "hard_max"])
 @pytest.mark.exact
 def test_all_permutations_of_four_tokens_for_a_target_of_form_8(sigma, claim):
     """e^-rho = 1 + (u - 2v)^2: the maximum is at the v nearest to u/2; F a cubic."""
-    Log, each = numerics.logarithms.Log, numerics.arrays.each
+    Log, each = logarithms.Log, arrays.each
 
     def rho(u, v):
         return each(Log, 1 / (1 + (u - 2 * v[..., 0]) ** 2))
 
-    H = jiang2024.model.Target(
-        lambda z: z[..., 0] ** 3 - z[..., 0], lambda x: x / 7, rho, getattr(jiang2024.model, sigma)
+    H = model_.Target(
+        lambda z: z[..., 0] ** 3 - z[..., 0], lambda x: x / 7, rho, getattr(model_, sigma)
     )
-    x = numerics.exact.rationals([1, "1/2", 6, "5/3"])[:, None]
+    x = exact_.rationals([1, "1/2", 6, "5/3"])[:, None]
     y, differ = H(x), 0
     for p in itertools.permutations(range(4)):
         differ += int((H(x[list(p)]) != y[list(p)]).sum())
     different = {"softmax": 4, "hard_max": 3}[sigma]
-    claim.equals(len(set(map(str, y))), different, "different outputs", equation="(8)")
-    claim.equals(differ, 0, "outputs that differ, of 96", equation=EQUIVARIANCE)
+    claim.measured("different outputs", len(set(map(str, y))), equation="(8)").equals(different)
+    claim.measured("outputs that differ, of 96", differ, equation=EQUIVARIANCE).equals(0)
 
 
 def floats(claim, stream, tau, count, d=2, n=16, m_h=4, d_v=3):
     """A network with normal weights, `count` sequences and a permutation, in float64."""
     import torch
 
-    networks, generator = jiang2024.networks, torch.Generator().manual_seed(claim.seed(stream))
+    networks, generator = networks_, torch.Generator().manual_seed(claim.seed(stream))
 
     def normal(*shape):
         draw = torch.randn(shape, generator=generator, dtype=torch.float64)
@@ -92,7 +98,7 @@ def floats(claim, stream, tau, count, d=2, n=16, m_h=4, d_v=3):
 
 
 def encoded(x):
-    return jiang2024.encodings.appended(x) / x.shape[-2]
+    return encodings.appended(x) / x.shape[-2]
 
 
 @pytest.mark.construct
@@ -104,19 +110,21 @@ def test_float64_differs_by_no_more_than_round_off(claim):
         H = net.transformer()
         off = (H(x[:, p]) - H(x)[:, p]).abs()
         bound = net.roundoff(x[:, p]) + net.roundoff(x)[:, p]
-        claim.equals(bool(off.isfinite().all()), True, "outputs are finite", equation="(5)")
-        derived = "roundoff: Networks.roundoff for both orders, derived in networks.py"
-        name = f"difference over its bound, tau = {tau}"
-        claim.at_most(float((off / bound).max()), 1, name, equation=EQUIVARIANCE, source=derived)
+        claim.measured("outputs are finite", bool(off.isfinite().all()), equation="(5)").equals(
+            True
+        )
+        claim.measured(
+            "difference over its bound", float((off / bound).max()), equation=EQUIVARIANCE, tau=tau
+        ).at_most(rounding_error(1, "Networks.roundoff for both orders, derived in networks.py"))
         points["shuffled"].append((tau, float(off.max()), float(bound.max())))
         net, x, p = floats(claim, f"encoded {tau}", tau, count, d=3)
         H, plain = net.transformer(), x[..., :2]
         off = (H(encoded(plain[:, p])) - H(encoded(plain))[:, p]).abs()
         points["encoded"].append((tau, float(off.max())))
-    claim.record(largest=max(off for _, off, _ in points["shuffled"]))
+    claim.record("largest", max(off for _, off, _ in points["shuffled"]))
     (tau, off, bound), *_, (last, last_off, last_bound) = points["shuffled"]
     claim.figure(
-        jiang2024.pictures.shape.equivariance(points["shuffled"], points["encoded"]),
+        pictures.equivariance(points["shuffled"], points["encoded"]),
         "equivariance",
         caption="Largest difference between the outputs of a shuffled sequence and the shuffled "
         "outputs, in float64, random weights. Without position encoding it is round-off; encoding "
@@ -129,16 +137,16 @@ def test_float64_differs_by_no_more_than_round_off(claim):
 
 def test_control_encoded_positions_break_it(claim):
     """Tokens (x, t), logits t x(s) log 2, values x: outputs 2/3 and 4/5 for (0, 1) and (1, 0)."""
-    exact, Log = numerics.exact.rationals, numerics.logarithms.Log
-    model, W_K = jiang2024.model, np.array([[Log(2), 0]], dtype=object)
+    exact, Log = exact_.rationals, logarithms.Log
+    model, W_K = model_, np.array([[Log(2), 0]], dtype=object)
     H = model.Transformer(lambda x: x, exact([[0, 1]]), W_K, exact([[1, 0]]), lambda z: z[..., 0])
     x = exact([0, 1])[:, None]
-    encode = jiang2024.encodings.appended
+    encode = encodings.appended
     before, after = H(encode(x)), H(encode(x[::-1]))
-    claim.equals([str(y) for y in before], ["2/3", "4/5"], "outputs", equation="(5)")
+    claim.measured("outputs", [str(y) for y in before], equation="(5)").equals(["2/3", "4/5"])
     off = abs(after[0] - before[1])
-    least, source = numerics.exact.rational("2/15"), "theorem: 4/5 − 2/3, by hand"
-    claim.at_least(off, least, "difference", equation="(7)", source=source)
+    least = exact_.rational("2/15")
+    claim.measured("difference", off, equation="(7)").at_least(theorem(least, "4/5 − 2/3, by hand"))
 
 
 def test_control_encoded_positions_break_it_for_random_weights(claim):
@@ -146,8 +154,9 @@ def test_control_encoded_positions_break_it_for_random_weights(claim):
     H, plain = net.transformer(), x[..., :2]
     off = (H(encoded(plain[:, p])) - H(encoded(plain))[:, p]).abs().max()
     bound = float(2 * net.roundoff(encoded(plain)).max())
-    source = "spread: a million times the round-off; 8e9 times was seen"
-    claim.at_least(float(off), 1e6 * bound, "difference", equation="(7)", source=source)
+    claim.measured("difference", float(off), equation="(7)").at_least(
+        chosen(1e6 * bound, "a million times the round-off; 8e9 times was seen")
+    )
 
 
 def test_control_the_inverse_permutation_is_another(claim):
@@ -157,5 +166,6 @@ def test_control_the_inverse_permutation_is_another(claim):
         net, x = drawn(seed, tau=3)
         H = net.transformer()
         wrong += bool((H(x[p]) != H(x)[inverse]).any())
-    spread = "spread: 20 seeded models, over half"
-    claim.at_least(wrong, 11, "models that differ", equation="p⁻¹ for p", source=spread)
+    claim.measured("models that differ", wrong, equation="p⁻¹ for p").at_least(
+        chosen(11, "20 seeded models, over half")
+    )

@@ -31,7 +31,12 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import as_printed, chosen, theorem
+from repro.jiang2024 import hankel as hankel_
+from repro.jiang2024 import memory as memory_
+from repro.jiang2024 import recurrent
+from repro.jiang2024.pictures import recurrent as pictures
+from repro.numerics import exact, logarithms
 
 BITS = 160
 GAMMA, N, UNITS = 100, 200, 67  # of the counterexample
@@ -39,28 +44,26 @@ GAMMA, N, UNITS = 100, 200, 67  # of the counterexample
 
 def smooth():
     """(1/8) sum_{k=1}^{8} e^{-ks/8}: C_1 = 9, C_2 = 1."""
-    term = jiang2024.memory.Exponential
-    return jiang2024.memory.Kernel(
-        terms=tuple(term(Fraction(1, 8), Fraction(k, 8)) for k in range(1, 9))
-    )
+    term = memory_.Exponential
+    return memory_.Kernel(terms=tuple(term(Fraction(1, 8), Fraction(k, 8)) for k in range(1, 9)))
 
 
 def alternating():
     """(-1)^s e^{-s/5}: C_1 = 6, C_2 = 1."""
-    term = jiang2024.memory.Exponential
-    return jiang2024.memory.Kernel(terms=(term(1, Fraction(1, 5), -1),))
+    term = memory_.Exponential
+    return memory_.Kernel(terms=(term(1, Fraction(1, 5), -1),))
 
 
 def box():
     """1 for s < 10: C_1 = 1, C_2 = e^9."""
-    return jiang2024.memory.Kernel([1] * 10)
+    return memory_.Kernel([1] * 10)
 
 
 def tail(kernel, m):
     """sum_{s >= m} |rho(s)|: the register's error; for kernels whose terms add up in modulus."""
-    late = sum((abs(numerics.logarithms.ball(v)) for v in kernel.first[m:]), flint.arb(0))
-    balls = [numerics.logarithms.ball(t.rate) for t in kernel.terms]
-    sizes = [abs(numerics.logarithms.ball(t.a)) for t in kernel.terms]
+    late = sum((abs(logarithms.ball(v)) for v in kernel.first[m:]), flint.arb(0))
+    balls = [logarithms.ball(t.rate) for t in kernel.terms]
+    sizes = [abs(logarithms.ball(t.a)) for t in kernel.terms]
     terms = zip(sizes, balls, strict=True)
     return sum((a * (-b * m).exp() / (1 - (-b).exp()) for a, b in terms), late)
 
@@ -68,40 +71,46 @@ def tail(kernel, m):
 @pytest.mark.parametrize("kernel", [smooth, alternating, box], ids=lambda kernel: kernel.__name__)
 @pytest.mark.certified
 def test_the_register_has_the_repaired_rate(kernel, claim):
-    memory, hankel, rho = jiang2024.memory, jiang2024.hankel, kernel()
+    memory, hankel, rho = memory_, hankel_, kernel()
     C_1, C_2 = memory.C_1(rho), memory.C_2(rho)
-    proved = "theorem: (1 + C_1) C_2 e^(−m/C_1), repro/jiang2024/hankel.py"
     with flint.ctx.workprec(BITS):
         for m in (1, 4, 16, 64):
-            name, bound = f"l1 error of the register, m = {m}", hankel.register_rate(C_1, C_2, m)
-            claim.at_most(tail(rho, m), bound, name, equation="repaired rate", source=proved)
+            bound = hankel.register_rate(C_1, C_2, m)
+            claim.measured(
+                "l1 error of the register", tail(rho, m), equation="repaired rate", m=m
+            ).at_most(theorem(bound, "(1 + C_1) C_2 e^(−m/C_1), repro/jiang2024/hankel.py"))
             if m == C_1:  # then e^{-m/C_1} = C_1/(e m)
                 continue
             implied = hankel.printed_rate(C_1, C_2, m) * (1 + C_1) / flint.arb(1).exp()
-            name = f"repaired rate, m = {m}"
-            claim.at_most(bound, implied, name, equation="(1 + C_1)/e · C_RNN/m", source=proved)
+            claim.measured("repaired rate", bound, equation="(1 + C_1)/e · C_RNN/m", m=m).at_most(
+                theorem(implied, "(1 + C_1) C_2 e^(−m/C_1), repro/jiang2024/hankel.py")
+            )
 
 
 @pytest.mark.exact
 def test_the_register_leaves_exactly_the_tail(claim):
     """2^-s in rationals: over 2m times the error is 2^{1-m} (1 - 2^-m), and 2^{1-m} in all."""
-    half, m = numerics.exact.rational("1/2"), 12
-    rho = numerics.exact.vector([half**s for s in range(2 * m)])[:, None]
-    kernel = jiang2024.recurrent.shift_register(rho[:m]).kernel(2 * m)
+    half, m = exact.rational("1/2"), 12
+    rho = exact.vector([half**s for s in range(2 * m)])[:, None]
+    kernel = recurrent.shift_register(rho[:m]).kernel(2 * m)
     error = sum(abs(kernel - rho)[:, 0])
-    claim.equals(error, 2 * half**m * (1 - half**m), "l1 error on 2m times", equation="tail")
+    claim.measured("l1 error on 2m times", error, equation="tail").equals(
+        2 * half**m * (1 - half**m)
+    )
 
 
 @pytest.mark.certified
 def test_the_repaired_rate_is_attained_up_to_a_factor(claim):
     """e^{-s/gamma} with rough signs: the floor at m = gamma is within 40 of the repaired bound."""
-    hankel, gamma = jiang2024.hankel, 30
+    hankel, gamma = hankel_, 30
     with flint.ctx.workprec(BITS):
         floor = hankel.floor(hankel.rough(gamma, 6 * gamma - 1), gamma)
         bound = hankel.register_rate(1 + gamma, 1, gamma)
-    claim.record(floor=floor, bound=bound)
-    seen = "spread: 11 seen for gamma = m = 30"
-    claim.at_most(bound / floor, 40, "bound / floor", equation="m = γ = 30", source=seen)
+    claim.record("floor", floor)
+    claim.record("bound", bound)
+    claim.measured("bound / floor", bound / floor, equation="m = γ = 30").at_most(
+        chosen(40, "11 seen for gamma = m = 30")
+    )
 
 
 # --- four kernels, m = 1, ..., 16 -----------------------------------------------------------------
@@ -120,7 +129,7 @@ class Example:
 
 
 def of(kernel):
-    return jiang2024.memory.C_1(kernel), jiang2024.memory.C_2(kernel)
+    return memory_.C_1(kernel), memory_.C_2(kernel)
 
 
 EXAMPLES = {
@@ -130,7 +139,7 @@ EXAMPLES = {
     "box": Example(lambda s: box().ball(s), lambda: of(box()), 30, 60),
     # |rho(s)| = e^(-s/gamma)
     "rough": Example(
-        lambda s: jiang2024.hankel.sign(s) * (-flint.arb(s) / GAMMA).exp(),
+        lambda s: hankel_.sign(s) * (-flint.arb(s) / GAMMA).exp(),
         lambda: (1 + GAMMA, 1),
         N,
         2000,
@@ -142,7 +151,7 @@ EXAMPLES = {
 @functools.cache
 def curves(name):
     """{m: number} for both rates and the floor, in balls, and for two networks, in float64."""
-    example, hankel = EXAMPLES[name], jiang2024.hankel
+    example, hankel = EXAMPLES[name], hankel_
     units, (C_1, C_2) = example.units, example.C()
     with flint.ctx.workprec(BITS):
         rho = [example.rho(s) for s in range(example.times)]
@@ -170,17 +179,25 @@ def test_the_best_network_found_beside_the_floor(name, claim):
     drawn, units = curves(name), EXAMPLES[name].units
     best = {m: min(drawn["found"][m], drawn["register"][m]) for m in units}
     rounded = {key: [float(drawn[key][m]) for m in units] for key in ("floor", "printed")}
-    claim.record(units=units, best_found=list(best.values()), **rounded)
+    claim.record("units", units)
+    claim.record("best_found", list(best.values()))
+    for name, value in rounded.items():
+        claim.record(name, value)
     for m, floor in drawn["floor"].items():
-        label, below = f"l1 error of {m} units", "theorem: σ_(m+1) of the Hankel matrix"
-        claim.at_least(best[m], floor, label, equation="floor", source=below)
+        label = f"l1 error of {m} units"
+        claim.measured(f"l1 error of {m} units", best[m], equation="floor").at_least(
+            theorem(floor, "σ_(m+1) of the Hankel matrix")
+        )
         if name != "rough":
-            rate, source = drawn["printed"][m], "printed: d C_RNN/m, with the constant 1"
-            claim.at_most(best[m], rate, label, equation="d C_RNN/m", source=source)
+            rate = drawn["printed"][m]
+            claim.measured(f"l1 error of {m} units", best[m], equation="d C_RNN/m").at_most(
+                as_printed(rate, "d C_RNN/m, with the constant 1")
+            )
         if floor > 1e-12:  # the networks are made in float64
-            near = "spread: 1.9 to 7.4 times the floor; 12 to 21 for the rough kernel"
             most, label = (30 if name == "rough" else 10), f"{label} / floor"
-            claim.at_most(best[m] / floor, most, label, equation="floor", source=near)
+            claim.measured(
+                f"l1 error of {m} units / floor", best[m] / floor, equation="floor"
+            ).at_most(chosen(most, "1.9 to 7.4 times the floor; 12 to 21 for the rough kernel"))
 
 
 @pytest.mark.certified
@@ -188,22 +205,26 @@ def test_the_floor_of_the_rough_kernel_is_above_the_printed_rate(claim):
     """In the l1 norm, without the factor 1/2."""
     for m in (15, 16, 32, UNITS, 100, 150):
         ratio = curves("rough")["floor"][m] / curves("rough")["printed"][m]
-        above = "printed: it should be at most 1"
-        claim.at_least(ratio, 1, f"σ_(m+1) / (C_RNN/m), m = {m}", equation="> 1", source=above)
+        claim.measured("σ_(m+1) / (C_RNN/m)", ratio, equation="> 1", m=m).at_least(
+            as_printed(1, "it should be at most 1")
+        )
 
 
 @pytest.mark.parametrize(("name", "factor"), [("smooth", 12), ("decaying", 10)])
 @pytest.mark.certified
 def test_smooth_kernels_have_floors_that_fall_geometrically(name, factor, claim):
     """From one unit to the next, while the printed rate falls by m/(m + 1)."""
-    floor, falls = curves(name)["floor"], "spread: 15 to 209, and 13.6 to 14.5, for these m"
+    floor = curves(name)["floor"]
     for m in range(1, 7):
-        ratio, label = floor[m] / floor[m + 1], f"σ_{m + 1} / σ_{m + 2}"
-        claim.at_least(ratio, factor, label, equation="fast", source=falls)
+        ratio = floor[m] / floor[m + 1]
+        claim.measured(f"σ_{m + 1} / σ_{m + 2}", ratio, equation="fast").at_least(
+            chosen(factor, "15 to 209, and 13.6 to 14.5, for these m")
+        )
 
 
 def test_printed_the_rate_fails_for_a_rough_kernel(claim):
-    claim.record(floor=curves("rough")["floor"][UNITS], rate=float(Fraction(GAMMA + 1, UNITS)))
+    claim.record("floor", curves("rough")["floor"][UNITS])
+    claim.record("rate", float(Fraction(GAMMA + 1, UNITS)))
     claim.counterexample(
         "RNNs with m units come as near as d C_RNN / m, in the largest error of an output",
         input={
@@ -237,14 +258,14 @@ def test_figure_all_rates_beside_floors_and_networks(claim):
         name: {key: {m: float(v) for m, v in curve.items()} for key, curve in curves(name).items()}
         for name in EXAMPLES
     }
-    source = "theorem: no network is below the floor, and the register is one"
     for name, found in drawn.items():
         for m, floor in found["floor"].items():
-            label = f"register's error, {name}, m = {m}"
-            claim.at_least(found["register"][m], floor, label, equation="floor", source=source)
+            claim.measured(
+                "register's error", found["register"][m], equation="floor", name_=name, m=m
+            ).at_least(theorem(floor, "no network is below the floor, and the register is one"))
     first, rough = drawn["smooth"], drawn["rough"]
     claim.figure(
-        jiang2024.pictures.recurrent.rates({TITLES[name]: found for name, found in drawn.items()}),
+        pictures.rates({TITLES[name]: found for name, found in drawn.items()}),
         "rates",
         caption="l1 error of kernels with m units; 0 is not drawn, 1e-14 is round-off. For three "
         "kernels the printed rate is true and far off. For the fourth no network reaches it, where "
@@ -261,19 +282,23 @@ def test_figure_all_rates_beside_floors_and_networks(claim):
 
 def test_control_the_constants_of_another_kernel(claim):
     """C_1 of e^{-s/5}, the tail of e^{-s/20}: the bound is missed by far at m = 60."""
-    term = jiang2024.memory.Exponential
-    slow = jiang2024.memory.Kernel(terms=(term(1, Fraction(1, 20)),))
-    ratio = tail(slow, 60) / jiang2024.hankel.register_rate(6, 1, 60)
-    source = "theorem: e^(−3)/(1 − e^(−1/20)) against 7 e^(−10)"
-    claim.at_least(ratio, 1000, "tail / bound", equation="C_1 too small", source=source)
+    term = memory_.Exponential
+    slow = memory_.Kernel(terms=(term(1, Fraction(1, 20)),))
+    ratio = tail(slow, 60) / hankel_.register_rate(6, 1, 60)
+    claim.measured("tail / bound", ratio, equation="C_1 too small").at_least(
+        theorem(1000, "e^(−3)/(1 − e^(−1/20)) against 7 e^(−10)")
+    )
 
 
 def test_control_outside_the_space_the_register_falls_like_a_power(claim):
     """1/((s+1)(s+2)) has no C_1: the tail is 1/(m+1), and 4 times the units leave a quarter."""
-    rational = numerics.exact.rational
+    rational = exact.rational
     rho = [rational(1) / ((s + 1) * (s + 2)) for s in range(400)]
     tails = [1 - sum(rho[:m]) for m in (99, 399)]
-    claim.equals(tails, [rational("1/100"), rational("1/400")], "tails", equation="1/(m+1)")
-    exponential = jiang2024.hankel.register_rate(50, 1, 399)
-    source = "theorem: 1/400 against 51 e^(−399/50), were C_1 = 50"
-    claim.at_least(tails[1] / exponential, 0.1, "tail / bound", equation="C_1 = ∞", source=source)
+    claim.measured("tails", tails, equation="1/(m+1)").equals(
+        [rational("1/100"), rational("1/400")]
+    )
+    exponential = hankel_.register_rate(50, 1, 399)
+    claim.measured("tail / bound", tails[1] / exponential, equation="C_1 = ∞").at_least(
+        theorem(0.1, "1/400 against 51 e^(−399/50), were C_1 = 50")
+    )

@@ -25,7 +25,11 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import exactly, theorem
+from repro.jiang2024 import ordering
+from repro.jiang2024 import pieces as pieces_
+from repro.jiang2024.pictures import representation as pictures
+from repro.numerics import exact
 
 TAU, TEN = 32, 10  # Appendix C
 CONSTANT = "Hölder constant to the power 1/α"
@@ -33,12 +37,12 @@ CONSTANT = "Hölder constant to the power 1/α"
 
 def in_order():
     """t on room t."""
-    return jiang2024.pieces.staircase(range(1, TAU + 1))
+    return pieces_.staircase(range(1, TAU + 1))
 
 
 def exchanged():
     """The first ten and the last ten of 32."""
-    return jiang2024.ordering.exchange(TAU, TEN)
+    return ordering.exchange(TAU, TEN)
 
 
 def random_pieces(rng, count):
@@ -49,8 +53,8 @@ def random_pieces(rng, count):
         at += flint.fmpq(gap, 4)
         intervals.append((at, at + flint.fmpq(length, 4)))
         at += flint.fmpq(length, 4)
-    values = numerics.exact.rationals(rng.integers(-5, 6, (count, 2)))
-    return jiang2024.pieces.Pieces(intervals, [tuple(row) for row in values])
+    values = exact.rationals(rng.integers(-5, 6, (count, 2)))
+    return pieces_.Pieces(intervals, [tuple(row) for row in values])
 
 
 def on_a_grid(pieces, count):
@@ -80,7 +84,7 @@ def test_the_constant_is_taken_at_ends(p, claim):
     for draw in range(draws):
         pieces = random_pieces(claim.rng(f"pieces {draw}"), 4)
         found = largest_quotient(on_a_grid(pieces, 8), p)
-        claim.equals(pieces.hoelder(p), found, f"{CONSTANT}, draw {draw}", equation="(91)")
+        claim.measured(f"{CONSTANT}, draw {draw}", pieces.hoelder(p), equation="(91)").equals(found)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3], ids="alpha=1/{}".format)
@@ -90,29 +94,31 @@ def test_repaired_the_constant_grows_by_the_reach_at_most(p, claim):
     draws = claim.at_scale(smoke=4, laptop=30, paper=200)
     for draw in range(draws):
         rng = claim.rng(f"values {draw}")
-        values = numerics.exact.rationals(rng.integers(-5, 6, (4, 2)))
+        values = exact.rationals(rng.integers(-5, 6, (4, 2)))
         ends = np.cumsum(rng.integers(2, 9, 4)).tolist()
         intervals = [(flint.fmpq(end - 1), flint.fmpq(end)) for end in ends]
-        pieces = jiang2024.pieces.Pieces(intervals, [tuple(row) for row in values])
+        pieces = pieces_.Pieces(intervals, [tuple(row) for row in values])
         orders = [pieces.permuted(order) for order in itertools.permutations(range(4))]
         worst = max(order.hoelder(p) for order in orders)
-        bound, why = pieces.hoelder(p) * pieces.reach(), "theorem: g ≤ |x − y| ≤ D"
-        claim.at_most(worst, bound, f"{CONSTANT}, worst order", equation="repaired", source=why)
+        bound = pieces.hoelder(p) * pieces.reach()
+        claim.measured(f"{CONSTANT}, worst order", worst, equation="repaired").at_most(
+            theorem(bound, "g ≤ |x − y| ≤ D")
+        )
         slopes = {str(steepness(order)) for order in orders}
-        claim.equals(len(slopes), 1, "different sets of slopes", equation="max |φ′|")
+        claim.measured("different sets of slopes", len(slopes), equation="max |φ′|").equals(1)
 
 
 def far_piece():
     """0, 0, 1 on [0, .1], [.2, .3], [10, 10.1]."""
     ends = [(0, 1), (2, 3), (100, 101)]
-    return jiang2024.pieces.Pieces(
+    return pieces_.Pieces(
         [(flint.fmpq(a, 10), flint.fmpq(b, 10)) for a, b in ends],
         [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)],
     )
 
 
 EXAMPLES = {  # pieces, order, constant before and after
-    "0, 1, 2": (lambda: jiang2024.pieces.staircase([0, 1, 2]), lambda: [0, 2, 1], 1, 2),
+    "0, 1, 2": (lambda: pieces_.staircase([0, 1, 2]), lambda: [0, 2, 1], 1, 2),
     "exchange of Appendix C": (in_order, exchanged, 1, 21),
     "a far piece": (far_piece, lambda: [0, 2, 1], flint.fmpq(10, 97), 10),
 }
@@ -122,8 +128,8 @@ EXAMPLES = {  # pieces, order, constant before and after
 def test_printed_the_hoelder_constant_changes(example, claim):
     make, reorder, before, after = EXAMPLES[example]
     pieces, order = make(), reorder()
-    claim.equals(pieces.hoelder(), before, "Lipschitz constant in order", equation="(91)")
-    claim.equals(pieces.permuted(order).hoelder(), after, "permuted", equation="(91)")
+    claim.measured("Lipschitz constant in order", pieces.hoelder(), equation="(91)").equals(before)
+    claim.measured("permuted", pieces.permuted(order).hoelder(), equation="(91)").equals(after)
     values = [str(v) for v, _ in pieces.values][:4]
     claim.counterexample(
         "the Hoelder constant of permuted pieces is unchanged",
@@ -147,11 +153,8 @@ def test_printed_derivatives_of_extensions_change(claim):
     """In order: steps 3x^2 - 2x^3 between rooms, derivative 3/2. Exchanged: 21 by mean value."""
     slope = flint.fmpq_poly([0, 0, 3, -2]).derivative()  # of the step: 6x - 6x^2, largest at 1/2
     steepest = slope(flint.fmpq(1, 2))
-    claim.equals(
-        slope - steepest,
-        -6 * flint.fmpq_poly([-flint.fmpq(1, 2), 1]) ** 2,
-        "6x(1−x) − 3/2",
-        equation="≤ 0",
+    claim.measured("6x(1−x) − 3/2", slope - steepest, equation="≤ 0").equals(
+        -6 * flint.fmpq_poly([-flint.fmpq(1, 2), 1]) ** 2
     )
     claim.counterexample(
         "C_FF of the permuted pieces, by derivatives of an extension, is that of the original",
@@ -173,8 +176,9 @@ def test_printed_a_small_alpha_is_not_easier(claim):
         return max((b - a for a, b in itertools.pairwise(values)), key=float) / 2
 
     half, one = error(flint.arb("0.5")), error(flint.arb(1))
-    first = "theorem: x^(1/2) changes most on the first cell, by 1/8"
-    claim.within(half, flint.fmpq(1, 16), 1e-12, "error, α = 1/2", equation="(91)", source=first)
+    claim.measured("error, α = 1/2", half, equation="(91)").within(
+        flint.fmpq(1, 16), theorem(1e-12, "x^(1/2) changes most on the first cell, by 1/8")
+    )
     claim.counterexample(
         "functions with a small alpha are approximated more effectively",
         input={"f": "x^alpha on [0, 1], C = 1", "constants on": "64 cells", "alpha": "1/2 and 1"},
@@ -195,37 +199,34 @@ def test_mcshane_keeps_the_constant(claim):
         low, high = pieces.intervals[0][0], pieces.intervals[-1][1]
         grid = [low + (high - low) * flint.fmpq(k, 60) for k in range(61)]
         points = [(x, pieces.mcshane(x)) for x in grid]
-        why = "theorem: a minimum of functions with this constant"
-        claim.at_most(
-            largest_quotient(points, 1),
-            pieces.hoelder(),
-            f"{name}: quotients of McShane",
-            equation="(91)",
-            source=why,
-        )
-        claim.at_most(
-            max(abs(v) for _, v in points),
-            pieces.sup(),
-            f"{name}: sup",
-            equation="Tietze",
-            source="theorem: clipped at sup |f|",
+        claim.measured(
+            f"{name}: quotients of McShane", largest_quotient(points, 1), equation="(91)"
+        ).at_most(theorem(pieces.hoelder(), "a minimum of functions with this constant"))
+        claim.measured(f"{name}: sup", max(abs(v) for _, v in points), equation="Tietze").at_most(
+            theorem(pieces.sup(), "clipped at sup |f|")
         )
         wrong = sum(pieces.mcshane(x) != value for x, value in pieces.ends)
-        claim.equals(wrong, 0, f"{name}: ends at which it differs from f", equation="extension")
+        claim.measured(
+            f"{name}: ends at which it differs from f", wrong, equation="extension"
+        ).equals(0)
 
 
 @pytest.mark.exact
 def test_tietze_keeps_the_sup_norm_and_not_the_constant(claim):
     """0 on [2, 3], 1 on [4, 5], C = 1, extended as in the proof of the theorem. From 219/60 to
     220/60 it rises from 6/7 to 1: the quotient is 60/7, and 9 in the limit."""
-    pieces = jiang2024.pieces.staircase([0, 1])
-    claim.equals(pieces.hoelder(), 1, "Lipschitz constant of the pieces", equation="(91)")
+    pieces = pieces_.staircase([0, 1])
+    claim.measured("Lipschitz constant of the pieces", pieces.hoelder(), equation="(91)").equals(1)
     points = [(x, pieces.tietze(x)) for x in (2 + flint.fmpq(k, 60) for k in range(181))]
     wrong = sum(pieces.tietze(x) != value for x, value in pieces.ends)
-    claim.equals(wrong, 0, "ends at which it differs from f", equation="extension")
-    claim.equals(max(abs(v) for _, v in points), pieces.sup(), "sup", equation="sup |Φ| = sup |φ|")
+    claim.measured("ends at which it differs from f", wrong, equation="extension").equals(0)
+    claim.measured("sup", max(abs(v) for _, v in points), equation="sup |Φ| = sup |φ|").equals(
+        pieces.sup()
+    )
     steepest = largest_quotient(points, 1)
-    claim.equals(steepest, flint.fmpq(60, 7), "largest quotient on a grid of 1/60", equation="(91)")
+    claim.measured("largest quotient on a grid of 1/60", steepest, equation="(91)").equals(
+        flint.fmpq(60, 7)
+    )
 
 
 @pytest.mark.construct
@@ -233,9 +234,9 @@ def test_figure_the_exchange_of_appendix_C(claim):
     pieces = in_order()
     after = pieces.permuted(exchanged())
     constants = int(pieces.hoelder().p), int(after.hoelder().p)
-    claim.equals(constants, (1, 21), "Lipschitz constants", equation="(91)")
+    claim.measured("Lipschitz constants", constants, equation="(91)").equals((1, 21))
     claim.figure(
-        jiang2024.pictures.representation.staircases(
+        pictures.staircases(
             [float(v) for v, _ in pieces.values], [float(v) for v, _ in after.values], constants
         ),
         "pieces",
@@ -252,24 +253,27 @@ def test_control_without_a_gap_there_is_no_bound(gap, claim):
     g = flint.fmpq(1, gap)
     intervals = [(flint.fmpq(0), flint.fmpq(1)), (1 + g, 2 + g), (3 + g, 4 + g)]
     values = [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)]
-    pieces = jiang2024.pieces.Pieces(intervals, values)
+    pieces = pieces_.Pieces(intervals, values)
     ratio = pieces.permuted([0, 2, 1]).hoelder() / pieces.hoelder()
-    exact = "exact: 1/g, since C = 1 in order and 1/g after"
-    claim.at_least(ratio, gap, "C̃ / C", equation="g → 0", source=exact)
+    claim.measured("C̃ / C", ratio, equation="g → 0").at_least(
+        exactly(gap, "1/g, since C = 1 in order and 1/g after")
+    )
 
 
 def test_control_pieces_of_different_lengths(claim):
     """x on [0, 1] and 1 on [2, 2.001], exchanged: the rise of 1 has the length 1/1000 then."""
     zero, one, two, short = (flint.fmpq(v) / 1000 for v in (0, 1000, 2000, 1))
     intervals, values = [(zero, one), (two, two + short)], [(zero, one), (one, one)]
-    pieces = jiang2024.pieces.Pieces(intervals, values)
-    claim.equals(pieces.hoelder(), 1, "Lipschitz constant in order", equation="(91)")
+    pieces = pieces_.Pieces(intervals, values)
+    claim.measured("Lipschitz constant in order", pieces.hoelder(), equation="(91)").equals(1)
     bound = pieces.hoelder() * pieces.reach()
-    claim.equals(bound, flint.fmpq(2001, 1000), "C D/g", equation="pieces of one length")
-    exact = "exact: slope 1000 on the short piece"
+    claim.measured("C D/g", bound, equation="pieces of one length").equals(flint.fmpq(2001, 1000))
     after = pieces.permuted([1, 0]).hoelder()
-    claim.at_least(after, 1000, "C̃", equation="|I_1| ≠ |I_2|", source=exact)
+    claim.measured("C̃", after, equation="|I_1| ≠ |I_2|").at_least(
+        exactly(1000, "slope 1000 on the short piece")
+    )
     steepest = steepness(pieces.permuted([1, 0]))[-1]
-    claim.equals(steepest, 1000, "steepest slope", equation="|I_1| ≠ |I_2|")
-    over = "exact: 1000/2.001 > 499"
-    claim.at_least(after / bound, 499, "C̃ / (C D/g)", equation="|I_1| ≠ |I_2|", source=over)
+    claim.measured("steepest slope", steepest, equation="|I_1| ≠ |I_2|").equals(1000)
+    claim.measured("C̃ / (C D/g)", after / bound, equation="|I_1| ≠ |I_2|").at_least(
+        exactly(499, "1000/2.001 > 499")
+    )

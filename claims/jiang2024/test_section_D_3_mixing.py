@@ -25,13 +25,16 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import as_printed, rounding_error, theorem
+from repro.jiang2024 import mixing as mixing_
+from repro.jiang2024.pictures import representation as pictures
+from repro.numerics import roundoff
 
 PRINTED = ("1.265", "0.5", "0.4")  # D.3, after (101)
 
 
 def spectrum(A):
-    mixing = jiang2024.mixing
+    mixing = mixing_
     return mixing.singular_values(A, mixing.HARMONICS, mixing.HARMONICS)
 
 
@@ -42,49 +45,48 @@ def closed_form():
 
 @pytest.mark.exact
 def test_rank_two_with_both_values_one_before(claim):
-    mixing, x = jiang2024.mixing, flint.fmpq_poly([0, 1])
+    mixing, x = mixing_, flint.fmpq_poly([0, 1])
     found = mixing.squares(mixing.ORIGINAL, mixing.HARMONICS, mixing.HARMONICS)
-    claim.equals(found, x * (x - 1) ** 2, "polynomial of the squares", equation="(100)")
-    claim.equals(len(spectrum(mixing.ORIGINAL)), 2, "rank", equation="(100)")
+    claim.measured("polynomial of the squares", found, equation="(100)").equals(x * (x - 1) ** 2)
+    claim.measured("rank", len(spectrum(mixing.ORIGINAL)), equation="(100)").equals(2)
 
 
 @pytest.mark.exact
 def test_rank_three_in_closed_form_after(claim):
     """(x - 1/4)(x^2 - 7x/4 + 1/4): its roots are 1/4 and (7 +- sqrt 33)/8."""
-    mixing = jiang2024.mixing
+    mixing = mixing_
     found = mixing.squares(mixing.MIXED, mixing.HARMONICS, mixing.HARMONICS)
     quarter = flint.fmpq(1, 4)
     stated = flint.fmpq_poly([-quarter, 1]) * flint.fmpq_poly([quarter, -7 * quarter, 1])
-    claim.equals(found, stated, "polynomial of the squares", equation="(101)")
+    claim.measured("polynomial of the squares", found, equation="(101)").equals(stated)
     sigma = spectrum(mixing.MIXED)
-    claim.equals(len(sigma), 3, "rank", equation="(101)")
+    claim.measured("rank", len(sigma), equation="(101)").equals(3)
     for i, (value, exact) in enumerate(zip(sigma, closed_form(), strict=True), start=1):
-        claim.equals(
-            bool(value.overlaps(exact)), True, f"σ_{i} is the closed form", equation="(101)"
-        )
+        claim.measured(
+            f"σ_{i} is the closed form", bool(value.overlaps(exact)), equation="(101)"
+        ).equals(True)
 
 
 @pytest.mark.certified
 def test_four_digits_and_more_beside_the_printed_ones(claim):
     ours = ("1.2622", "0.5000", "0.3961")
     for i, (value, digits, printed) in enumerate(
-        zip(spectrum(jiang2024.mixing.MIXED), ours, PRINTED, strict=True), start=1
+        zip(spectrum(mixing_.MIXED), ours, PRINTED, strict=True), start=1
     ):
-        claim.table(f"σ_{i}", "after the mixing", paper=printed, ours=f"{float(value):.6f}")
-        half = "printed: half a unit of the fourth digit, in balls"
-        claim.within(
-            value, Fraction(digits), Fraction(1, 20000), f"σ_{i}", equation="(101)", source=half
+        claim.cell(f"σ_{i}", "after the mixing", paper=printed, ours=f"{float(value):.6f}")
+        claim.measured(f"σ_{i}", value, equation="(101)").within(
+            Fraction(digits),
+            as_printed(Fraction(1, 20000), "half a unit of the fourth digit, in balls"),
         )
-        radius = "theorem: the radius of the ball"
-        claim.at_most(
-            float(value.rad()), 1e-12, f"radius of σ_{i}", equation="(101)", source=radius
+        claim.measured(f"radius of σ_{i}", float(value.rad()), equation="(101)").at_most(
+            theorem(1e-12, "the radius of the ball")
         )
 
 
 @pytest.mark.construct
 def test_the_expansion_behind_the_matrix(claim):
     """1 + 2 sin a sin(a + b) = 1 + cos b - cos 2a cos b + sin 2a sin b, at rationals, in balls."""
-    mixing = jiang2024.mixing
+    mixing = mixing_
     draws = claim.rng("points").integers(
         0, 1000, (claim.at_scale(smoke=20, laptop=200, paper=200), 2)
     )
@@ -93,9 +95,13 @@ def test_the_expansion_behind_the_matrix(claim):
         (mixing.mixed, mixing.MIXED, 2),
     ):
         worst = max((off(function, A, twice, *pair) for pair in draws.tolist()), key=float)
-        name = f"|ρ − Σ A_ij e_i e_j|, {function.__name__}"
-        balls = "roundoff: the width of balls of 53 bits around numbers of size 3"
-        claim.at_most(worst.upper(), flint.arb(1e-13), name, equation="(100), (101)", source=balls)
+        claim.measured(
+            f"|ρ − Σ A_ij e_i e_j|, {function.__name__}", worst.upper(), equation="(100), (101)"
+        ).at_most(
+            rounding_error(
+                flint.arb(1e-13), "the width of balls of 53 bits around numbers of size 3"
+            )
+        )
 
 
 def off(function, A, twice, i, j):
@@ -110,25 +116,28 @@ def off(function, A, twice, i, j):
 @pytest.mark.construct
 def test_the_sampled_matrix_has_the_same_spectrum(N, claim):
     """On i/N, N >= 5, the trapezoidal rule integrates products of these harmonics exactly."""
-    mixing = jiang2024.mixing
+    mixing = mixing_
     found = mixing.sampled(mixing.mixed, np.arange(N) / N)
-    u = numerics.roundoff.unit("float64")
+    u = roundoff.unit("float64")
     # 2 pi x and a + b are off by 4u and 5u times 4 pi at most, so an entry by 2 (50 + 63 + 6) u.
-    rounding = "roundoff: Weyl; entries off by 240u, and 32 N u times 3 for the decomposition"
     for i, exact in enumerate(closed_form()):
-        claim.within(
-            found[i],
+        claim.measured(f"σ_{i + 1}", found[i], equation="quadrature").within(
             float(exact),
-            (240 + 96 * N) * u,
-            f"σ_{i + 1}",
-            equation="quadrature",
-            source=rounding,
+            rounding_error(
+                (240 + 96 * N) * u,
+                "Weyl; entries off by 240u, and 32 N u times 3 for the decomposition",
+            ),
         )
-    claim.at_most(found[3:].max(), (240 + 96 * N) * u, "σ_4", equation="rank 3", source=rounding)
+    claim.measured("σ_4", found[3:].max(), equation="rank 3").at_most(
+        rounding_error(
+            (240 + 96 * N) * u,
+            "Weyl; entries off by 240u, and 32 N u times 3 for the decomposition",
+        )
+    )
 
 
 def test_printed_first_singular_value(claim):
-    sigma = spectrum(jiang2024.mixing.MIXED)
+    sigma = spectrum(mixing_.MIXED)
     claim.counterexample(
         "sigma_1 = 1.265 to its last digit",
         input={"rho": "1 + 2 sin(2 pi x_1) sin(2 pi (x_1 + x_2))", "printed": PRINTED[0]},
@@ -145,19 +154,19 @@ def test_printed_first_singular_value(claim):
 @pytest.mark.construct
 def test_where_the_printed_value_may_come_from(claim):
     """x_i = i/(N - 1), i = 0, ..., N - 1, and the matrix divided by N: 0 and 1 count twice."""
-    mixing = jiang2024.mixing
+    mixing = mixing_
     sizes = (32, 64, 128, 256, 512)
     found = {N: mixing.sampled(mixing.mixed, np.linspace(0, 1, N)) for N in sizes}
-    claim.record(**{f"N = {N}": values[:3].tolist() for N, values in found.items()})
-    half = "printed: half a unit of the last printed digit"
+    for N, values in found.items():
+        claim.record("", values[:3].tolist(), N=N)
     for i, (value, printed) in enumerate(zip(found[256], PRINTED, strict=False), start=1):
         unit = 0.0005 if i == 1 else 0.05
-        claim.within(
-            value, float(printed), unit, f"σ_{i}, N = 256", equation="both ends", source=half
+        claim.measured(f"σ_{i}", value, equation="both ends", N=256).within(
+            float(printed), as_printed(unit, "half a unit of the last printed digit")
         )
     ours = [float(value) for value in spectrum(mixing.MIXED)]
     claim.figure(
-        jiang2024.pictures.representation.spectra(
+        pictures.spectra(
             {"original": [1.0, 1.0], "mixed": ours},
             [float(value) for value in PRINTED],
             (sizes, [found[N][0] for N in sizes]),
@@ -172,35 +181,32 @@ def test_where_the_printed_value_may_come_from(claim):
 
 
 def test_control_without_mixing_there_is_no_third_value(claim):
-    mixing = jiang2024.mixing
+    mixing = mixing_
     found = mixing.sampled(mixing.original, np.arange(8) / 8)
     distance = abs(found[2] - float(closed_form()[2]))
-    third = "theorem: σ_3 = 0 without the mixing, (√11 − √3)/4 with it"
-    claim.at_least(distance, 0.39, "distance of σ_3 from 0.3961", equation="(100)", source=third)
+    claim.measured("distance of σ_3 from 0.3961", distance, equation="(100)").at_least(
+        theorem(0.39, "σ_3 = 0 without the mixing, (√11 − √3)/4 with it")
+    )
 
 
 def test_control_without_the_constant_the_values_are_equal(claim):
     """2 sin a sin(a + b) alone: A without its 1 has sigma = sqrt 3 / 2, 1/2 and rank 2."""
     A = [[0, 1, 0], [0, -1, 0], [0, 0, 1]]
     sigma = spectrum(A)
-    claim.equals(len(sigma), 2, "rank", equation="(101) without 1")
-    closed = "theorem: σ_1² = 3/4"
-    claim.at_least(
-        closed_form()[0] - sigma[0],
-        flint.fmpq(39, 100),
-        "σ_1 lost",
-        equation="(101)",
-        source=closed,
+    claim.measured("rank", len(sigma), equation="(101) without 1").equals(2)
+    claim.measured("σ_1 lost", closed_form()[0] - sigma[0], equation="(101)").at_least(
+        theorem(flint.fmpq(39, 100), "σ_1² = 3/4")
     )
-    claim.equals(
-        bool((sigma[0] ** 2).contains(flint.fmpq(3, 4))), True, "σ_1² = 3/4", equation="(101)"
-    )
+    claim.measured(
+        "σ_1² = 3/4", bool((sigma[0] ** 2).contains(flint.fmpq(3, 4))), equation="(101)"
+    ).equals(True)
 
 
 def test_control_a_grid_too_coarse(claim):
     """N = 4 cannot tell cos(4 pi x) from a constant."""
-    mixing = jiang2024.mixing
+    mixing = mixing_
     found = mixing.sampled(mixing.mixed, np.arange(4) / 4)
     worst = np.abs(found[:3] - [float(v) for v in closed_form()]).max()
-    aliased = "theorem: sin(4 pi x) vanishes on the grid, so that σ_3 = 0"
-    claim.at_least(worst, 0.39, "error of σ", equation="N = 4", source=aliased)
+    claim.measured("error of σ", worst, equation="N = 4").at_least(
+        theorem(0.39, "sin(4 pi x) vanishes on the grid, so that σ_3 = 0")
+    )

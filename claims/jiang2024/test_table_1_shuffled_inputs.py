@@ -49,7 +49,18 @@ from dataclasses import replace
 
 import pytest
 
-from repro import jiang2024
+from repro.bounds import as_printed, chosen
+from repro.jiang2024 import (
+    bleu,
+    image_settings,
+    reordering,
+    sentences,
+    trained_translation,
+    trained_vit,
+    translation,
+)
+from repro.jiang2024 import vit as vit_
+from repro.jiang2024.pictures import reordered as pictures
 
 FIRST, ORIGINAL, PERMUTED = "first training", "original", "permuted"
 NOT_REPAIRED, WITHIN = "permuted, not trained on", "permuted within sentences"
@@ -66,12 +77,12 @@ ORDERS = {ORIGINAL: "given", PERMUTED: "ten to the end", DRAWN: "drawn once", RA
 
 
 def image_setting(claim):
-    of = jiang2024.image_settings
+    of = image_settings
     return claim.at_scale(smoke=of.SMOKE, laptop=of.LAPTOP, paper=of.PAPER)
 
 
 def images_of(claim):
-    return jiang2024.trained_vit.Images.read(claim.data("cifar-10"))
+    return trained_vit.Images.read(claim.data("cifar-10"))
 
 
 def first_spec(claim, images, network="ViT"):
@@ -81,7 +92,7 @@ def first_spec(claim, images, network="ViT"):
 
 
 def of_images(claim, images, spec):
-    return jiang2024.trained_vit.stored(claim.train, spec, images).outcome
+    return trained_vit.stored(claim.train, spec, images).outcome
 
 
 def accuracies(claim, images, network="ViT", names=tuple(ORDERS)):
@@ -95,7 +106,7 @@ def accuracies(claim, images, network="ViT", names=tuple(ORDERS)):
 
 def not_trained_on(claim, images, network="ViT"):
     """Of the original's weights, trained on in the given order, on permuted images."""
-    of, first = jiang2024.trained_vit, first_spec(claim, images, network)
+    of, first = trained_vit, first_spec(claim, images, network)
     spec = image_setting(claim).continued(first, "given")
     model = of.trained(spec, of_images(claim, images, spec))
     moved = replace(spec, order=ORDERS[PERMUTED])
@@ -109,7 +120,7 @@ def test_images_positions_in_another_order_undo_every_permutation(claim):
     Every token is the sum that it was, at another place, and attention does not see places: so the
     permuted target has a network as good as the original has, in exact arithmetic the same one.
     """
-    images, of = images_of(claim), jiang2024.trained_vit
+    images, of = images_of(claim), trained_vit
     spec = first_spec(claim, images)
     outcome = of_images(claim, images, spec)
     pixels = images.test_pixels[: spec.judged]
@@ -118,23 +129,27 @@ def test_images_positions_in_another_order_undo_every_permutation(claim):
         moved, model = replace(spec, order=ORDERS[name]), of.trained(spec, outcome)
         model.position[1:] = model.position[1:][of.order_of(moved)]
         other = (of.answers(moved, model, images, pixels).argmax(1) != said).sum().item()
-        claim.equals(other, 0, f"images with another class, {name}", equation=CIFAR10)
+        claim.measured("images with another class", other, equation=CIFAR10, name_=name).equals(0)
 
 
 @pytest.mark.train
 def test_images_the_accuracy_is_kept(claim):
     images = images_of(claim)
     found = accuracies(claim, images)
-    claim.record(**{f"accuracy, {name}": value for name, value in found.items()})
+    for name, value in found.items():
+        claim.record("accuracy", value, name_=name)
     least = claim.at_scale(smoke=0.2, laptop=0.45, paper=0.45)
-    name, source = "accuracy, original", f"spread: 0.54 recorded at laptop scale; asked for {least}"
-    claim.at_least(found[ORIGINAL], least, name, equation=CIFAR10, source=source)
+    name = "accuracy, original"
+    claim.measured("accuracy, original", found[ORIGINAL], equation=CIFAR10).at_least(
+        chosen(least, f"0.54 recorded at laptop scale; asked for {least}")
+    )
     allowed = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
-    source = f"spread: 0.018 and 0.024 recorded (printed: 0.02); {allowed} is allowed"
     for other in (PERMUTED, DRAWN):
         name = f"accuracy, original less {other}"
-        claim.at_most(
-            found[ORIGINAL] - found[other], allowed, name, equation=CIFAR10, source=source
+        claim.measured(
+            f"accuracy, original less {other}", found[ORIGINAL] - found[other], equation=CIFAR10
+        ).at_most(
+            chosen(allowed, f"0.018 and 0.024 recorded (printed: 0.02); {allowed} is allowed")
         )
     tabulate_images(claim, images, found)
 
@@ -144,17 +159,17 @@ def tabulate_images(claim, images, found):
     size, column = image_setting(claim), "CIFAR10 (Acc.)"
     steps = f"{size.recipe.steps} + {size.further.steps} steps of {size.recipe.batch} images"
     first = first_spec(claim, images)
-    run = jiang2024.trained_vit.stored(claim.train, first, images)
+    run = trained_vit.stored(claim.train, first, images)
     tell_cost(claim, "images", first.recipe.steps * first.recipe.batch / run.seconds)
     for name, paper in ACCURACY.items():
         row, ours = name.capitalize(), found[name]
         ends, count = interval(claim, images, ours), how_many(claim, images)
         note = f"{ends.low:.3f} to {ends.high:.3f} ({count} test images); {steps}"
-        if size is jiang2024.image_settings.PAPER:
-            claim.table(f"{row}, ViT-B/16", column, paper=paper, ours=ours, note=note)
+        if size is image_settings.PAPER:
+            claim.cell(f"{row}, ViT-B/16", column, paper=paper, ours=ours, note=note)
             continue
-        claim.table(f"{row}, ViT-B/16", column, paper=paper, ours=None, note="not run")
-        claim.table(f"{row}, {size.network.depth} layers", column, paper=None, ours=ours, note=note)
+        claim.cell(f"{row}, ViT-B/16", column, paper=paper, ours=None, note="not run")
+        claim.cell(f"{row}, {size.network.depth} layers", column, paper=None, ours=ours, note=note)
 
 
 @pytest.mark.train
@@ -163,12 +178,16 @@ def test_images_a_convolution_minds_an_order_that_attention_does_not(claim):
     """The contrast that the paper argues; the printed permutation alone hardly shows it."""
     images, names = images_of(claim), (ORIGINAL, PERMUTED, DRAWN)
     ours, theirs = (accuracies(claim, images, network, names) for network in ("ViT", "convolution"))
-    claim.record(**{f"accuracy of a convolution, {name}": value for name, value in theirs.items()})
+    for name, value in theirs.items():
+        claim.record("accuracy of a convolution", value, name_=name)
     draw_images(claim, images, theirs)
     lost, kept = (found[ORIGINAL] - found[DRAWN] for found in (theirs, ours))
     name = "accuracy lost by a convolution less that lost by a ViT, another order"
-    source = "spread: 0.099 recorded; half of it is asked for"
-    claim.at_least(lost - kept, 0.05, name, equation=CIFAR10, source=source)
+    claim.measured(
+        "accuracy lost by a convolution less that lost by a ViT, another order",
+        lost - kept,
+        equation=CIFAR10,
+    ).at_least(chosen(0.05, "0.099 recorded; half of it is asked for"))
 
 
 def draw_images(claim, images, convolution):
@@ -183,7 +202,7 @@ def draw_images(claim, images, convolution):
         for network, values in found.items()
     }
     claim.figure(
-        jiang2024.pictures.reordered.accuracies(shown),
+        pictures.accuracies(shown),
         "accuracy",
         caption="CIFAR-10. Every network is trained in the given order first, then for as many "
         "steps in each order. Permuted: the first ten patches go to the end.",
@@ -203,7 +222,7 @@ def how_many(claim, images):
 def interval(claim, images, accuracy):
     """Two standard errors of the share of test images that are right."""
     error = 2 * (accuracy * (1 - accuracy) / how_many(claim, images)) ** 0.5
-    return jiang2024.bleu.Estimate(accuracy, accuracy - error, accuracy + error)
+    return bleu.Estimate(accuracy, accuracy - error, accuracy + error)
 
 
 # --- English-German ------------------------------------------------------------------------------
@@ -223,24 +242,26 @@ LOSS, BLEU = "loss on tests", "BLEU"
 
 
 def setting(claim):
-    of = jiang2024.reordering
+    of = reordering
     return claim.at_scale(smoke=of.SMALL, laptop=of.LAPTOP, paper=of.PAPER)
 
 
 @functools.cache
 def read_texts(folder, selection):
-    return jiang2024.sentences.load(folder, selection)
+    return sentences.load(folder, selection)
 
 
 def texts_of(claim):
     texts = read_texts(claim.data("english-german"), setting(claim).selection)
     counts = {"training_pairs": len(texts.training), "test_pairs": len(texts.tests)}
-    claim.record(texts=texts.name, **counts)
+    claim.record("texts", texts.name)
+    for name, value in counts.items():
+        claim.record(name, value)
     return texts
 
 
 def spec_of(claim, texts, name):
-    size, orders = setting(claim), jiang2024.translation
+    size, orders = setting(claim), translation
     if name in (FIRST, MISMATCHED):
         return size.first(texts.digest, mismatched=name == MISMATCHED)
     if name == NOT_REPAIRED:
@@ -256,7 +277,7 @@ def spec_of(claim, texts, name):
 
 def trained(claim, texts, spec):
     start = spec.start and trained(claim, texts, spec.start).outcome
-    train = functools.partial(jiang2024.trained_translation.train, texts=texts, start=start)
+    train = functools.partial(trained_translation.train, texts=texts, start=start)
     return claim.train(spec, train)
 
 
@@ -267,7 +288,7 @@ def outcome_of(claim, texts, name):
 def loss(claim, texts, name):
     """Cross-entropy of a piece of the tests, in nats."""
     value = outcome_of(claim, texts, name).numbers[LOSS]
-    claim.record(**{f"{LOSS}, {name}": value})
+    claim.record(LOSS, value, name_=name)
     return value
 
 
@@ -282,25 +303,26 @@ def judged(claim, texts, name):
 @functools.cache
 def counted(said, references):
     """Several tests look at the same translations."""
-    return jiang2024.bleu.judged(said, references)
+    return bleu.judged(said, references)
 
 
 def is_ahead(claim, texts, one, other, by, *, seen, equation=ENG_DE):
     """In BLEU, by so many points; the interval is recorded."""
     rivals = claim.for_each((one, other), lambda name: judged(claim, texts, name))
-    found, what = estimate(claim, *rivals), f"{BLEU}, {one} less {other}"
-    claim.record(**{what: str(found)})
-    source = f"spread: {seen} recorded; {by} are asked for"
-    claim.at_least(found.value, by, what, equation=equation, source=source)
+    found = estimate(claim, *rivals)
+    claim.record(f"{BLEU}, {one} less {other}", str(found))
+    claim.measured(f"{BLEU}, {one} less {other}", found.value, equation=equation).at_least(
+        chosen(by, f"{seen} recorded; {by} are asked for")
+    )
 
 
 def estimate(claim, one, other=None):
-    return jiang2024.bleu.estimate(one, claim.rng("samples"), other)
+    return bleu.estimate(one, claim.rng("samples"), other)
 
 
 def unless_too_short(claim, texts):
     """At smoke scale help texts are not translated yet, and not read in their order."""
-    if claim.scale == "smoke" and texts.name == jiang2024.sentences.HELP_TEXTS:
+    if claim.scale == "smoke" and texts.name == sentences.HELP_TEXTS:
         pytest.skip("needs --scale laptop: a shorter training does not translate help texts")
 
 
@@ -308,9 +330,9 @@ def unless_too_short(claim, texts):
 def test_sentences_the_permutation_costs_no_more_than_a_tenth_of_a_nat(claim):
     texts = texts_of(claim)
     difference = loss(claim, texts, PERMUTED) - loss(claim, texts, ORIGINAL)
-    source = "spread: 0.02 recorded (smoke: 0.004); 0.1 is allowed"
-    name = f"{LOSS}, permuted less original"
-    claim.at_most(difference, 0.1, name, equation=ENG_DE, source=source)
+    claim.measured(f"{LOSS}, permuted less original", difference, equation=ENG_DE).at_most(
+        chosen(0.1, "0.02 recorded (smoke: 0.004); 0.1 is allowed")
+    )
 
 
 @pytest.mark.train
@@ -319,10 +341,10 @@ def test_sentences_the_permutation_costs_at_most_two_points(claim):
     unless_too_short(claim, texts)
     rivals = claim.for_each((ORIGINAL, PERMUTED), lambda name: judged(claim, texts, name))
     found = estimate(claim, *rivals)
-    what = f"{BLEU}, original less permuted"
-    claim.record(**{what: str(found)})
-    source = "spread: 0.3 recorded; 2 are allowed"
-    claim.within(found.value, 0, 2, what, equation=ENG_DE, source=source)
+    claim.record(f"{BLEU}, original less permuted", str(found))
+    claim.measured(f"{BLEU}, original less permuted", found.value, equation=ENG_DE).within(
+        0, chosen(2, "0.3 recorded; 2 are allowed")
+    )
     tabulate(claim, texts)
 
 
@@ -331,18 +353,18 @@ def tabulate(claim, texts):
     size, words, column = setting(claim), setting(claim).selection, "ENG-DE (BLEU)"
     first = trained(claim, texts, spec_of(claim, texts, FIRST))
     tell_cost(claim, "tokens", first.outcome.numbers["tokens"] / first.seconds)
-    as_printed = claim.scale == "paper" and texts.name == jiang2024.sentences.OWN
+    as_printed = claim.scale == "paper" and texts.name == sentences.OWN
     text = "WMT14" if as_printed else f"{texts.name}, {words.least} to {words.most} words"
     if not as_printed:
         for name, paper in PRINTED.items():
             row = f"{name.capitalize()}, WMT14"
-            claim.table(row, column, paper=paper, ours=None, note="not run")
+            claim.cell(row, column, paper=paper, ours=None, note="not run")
     for name in (*PRINTED, WITHIN):
         found = estimate(claim, judged(claim, texts, name))
         note = f"{found.low:.1f} to {found.high:.1f}; {size.recipe.steps} + {size.further} steps"
         paper = PRINTED.get(name) if as_printed else None
         row = f"{name.capitalize()}, {text}"
-        claim.table(row, column, paper=paper, ours=found.value, note=note)
+        claim.cell(row, column, paper=paper, ours=found.value, note=note)
 
 
 @pytest.mark.train
@@ -366,7 +388,7 @@ def draw(claim, texts):
     found = {name: estimate(claim, judged(claim, texts, name)) for name in ROLES}
     rows = {name: (ROLES[name], one) for name, one in found.items()}
     claim.figure(
-        jiang2024.pictures.reordered.translations(rows, texts.name),
+        pictures.translations(rows, texts.name),
         "bleu",
         caption=f"{texts.name}. Permuted: the first ten of 512 places go to the end; within "
         "sentences: to the end of the sentence. All rows but the last two share a first training.",
@@ -379,21 +401,24 @@ def draw(claim, texts):
 
 @pytest.mark.construct
 def test_the_printed_networks_have_the_known_sizes(claim):
-    vit, base = jiang2024.vit.B16.weights(), jiang2024.translation.BASE.weights()
-    source = "printed: 85.8, three digits"
-    about = "printed: 65, for 'about 37000' pieces of 512 weights; 2000 pieces are 1 million"
-    claim.within(vit / 1e6, 85.8, 0.05, "million weights, ViT-B/16", equation="C", source=source)
-    claim.within(base / 1e6, 65, 2.5, "million weights, base model", equation="C", source=about)
+    vit, base = vit_.B16.weights(), translation.BASE.weights()
+    claim.measured("million weights, ViT-B/16", vit / 1e6, equation="C").within(
+        85.8, as_printed(0.05, "85.8, three digits")
+    )
+    claim.measured("million weights, base model", base / 1e6, equation="C").within(
+        65,
+        as_printed(2.5, "65, for 'about 37000' pieces of 512 weights; 2000 pieces are 1 million"),
+    )
 
 
 def tell_cost(claim, what, speed):
     """What is seen a second here, and the hours that the printed training would take on a GPU."""
-    of = {"images": jiang2024.image_settings, "tokens": jiang2024.reordering}[what]
+    of = {"images": image_settings, "tokens": reordering}[what]
     hours, column = of.PAPER.operations() / GPU / 3600, "RUN TIME"
     note = "the first training of this run's network, one thread"
-    claim.table(f"{what} a second here", column, paper=None, ours=speed, note=note)
+    claim.cell(f"{what} a second here", column, paper=None, ours=speed, note=note)
     note = f"one training, projected: one GPU at {GPU:g} operations a second; {of.PAPER.trainings}"
-    claim.table(f"{what}, printed size: hours", column, paper=None, ours=hours, note=note)
+    claim.cell(f"{what}, printed size: hours", column, paper=None, ours=hours, note=note)
 
 
 # --- controls ------------------------------------------------------------------------------------
@@ -403,12 +428,10 @@ def tell_cost(claim, what, speed):
 def test_control_images_a_random_order_for_each(claim):
     images = images_of(claim)
     found = accuracies(claim, images, names=(PERMUTED, RANDOM))
-    name, source = (
-        "accuracy lost",
-        "spread: 0.048 recorded; 0.02, two standard errors, is asked for",
-    )
     equation = f"{CIFAR10}, no fixed order"
-    claim.at_least(found[PERMUTED] - found[RANDOM], 0.02, name, equation=equation, source=source)
+    claim.measured("accuracy lost", found[PERMUTED] - found[RANDOM], equation=equation).at_least(
+        chosen(0.02, "0.048 recorded; 0.02, two standard errors, is asked for")
+    )
 
 
 def test_control_sentences_a_random_order_for_each(claim):
@@ -430,10 +453,10 @@ def test_control_sentences_the_targets_of_other_sources(claim):
     """The first training again, but nothing can be learnt except German."""
     texts, equation = texts_of(claim), f"{ENG_DE}, other targets"
     least = claim.at_scale(smoke=0.03, laptop=0.5, paper=0.5)
-    what = f"{LOSS}, {MISMATCHED} less {FIRST}"
     gain = loss(claim, texts, MISMATCHED) - loss(claim, texts, FIRST)
-    source = f"spread: 1 recorded (smoke: 0.1); {least} is asked for"
-    claim.at_least(gain, least, what, equation=equation, source=source)
+    claim.measured(f"{LOSS}, {MISMATCHED} less {FIRST}", gain, equation=equation).at_least(
+        chosen(least, f"1 recorded (smoke: 0.1); {least} is asked for")
+    )
     if claim.scale != "smoke":
         for name in PRINTED:
             is_ahead(claim, texts, name, MISMATCHED, 10, seen="19", equation=equation)

@@ -45,7 +45,12 @@ from fractions import Fraction
 import flint
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error, stderr, theorem
+from repro.jiang2024 import comparison, learner, linear_tasks, trained_recurrent
+from repro.jiang2024 import ordering as ordering_
+from repro.jiang2024 import recurrent as recurrent_
+from repro.jiang2024.pictures import tables as tables_pictures
+from repro.numerics import exact
 
 ORIGINAL, EXCHANGED = "Original", "Altered, ordering"
 ONE_SIGN = "Altered, mixing, one sign"
@@ -59,19 +64,19 @@ TAU, TEN = 32, 10  # Appendix C
 
 
 def setting(claim):
-    of = jiang2024.comparison
+    of = comparison
     return claim.at_scale(smoke=of.SMALL, laptop=of.LAPTOP_2, paper=of.PAPER_2)
 
 
 def exponential(claim, **changes):
-    of = jiang2024.linear_tasks
+    of = linear_tasks
     return of.LinearTask(of.Exponential(), tau=setting(claim).tau, **changes)
 
 
 def tasks(claim):
     """The targets, one for each seed; with one sign: every other filter negative."""
     seeds, tau = setting(claim).seeds, setting(claim).tau
-    filters = jiang2024.linear_tasks.of_mixed_signs(seeds, tau)
+    filters = linear_tasks.of_mixed_signs(seeds, tau)
     one_sign = [
         tuple((-1) ** number * abs(v) for v in theta) for number, theta in enumerate(filters)
     ]
@@ -90,7 +95,7 @@ def tasks(claim):
 def recurrent(claim, targets, *, offsets=False):
     """The spec of one network for each target, and what its training gave."""
     spec = setting(claim).recurrent(targets, offsets=offsets)
-    return spec, claim.train(spec, jiang2024.trained_recurrent.train).outcome
+    return spec, claim.train(spec, trained_recurrent.train).outcome
 
 
 def errors_of_rnns(claim, row, *, offsets=False):
@@ -100,11 +105,12 @@ def errors_of_rnns(claim, row, *, offsets=False):
 
 def stay_above_the_floor(claim, targets, errors, offset, equation):
     """No trained network is below the exact floor of its target."""
-    floors = [jiang2024.linear_tasks.recurrent_floor(task, offset) for task in targets]
-    claim.record(**{f"floors, offset: {offset}": floors})
-    source = "theorem: no convolution errs less (ordering.py), floor in rationals"
+    floors = [linear_tasks.recurrent_floor(task, offset) for task in targets]
+    claim.record(f"floors, offset: {offset}", floors)
     for error, floor in zip(errors, floors, strict=True):
-        claim.at_least(error, floor, f"{ERROR}, RNN", equation=equation, source=source)
+        claim.measured(f"{ERROR}, RNN", error, equation=equation).at_least(
+            theorem(floor, "no convolution errs less (ordering.py), floor in rationals")
+        )
     return floors
 
 
@@ -116,16 +122,18 @@ def test_another_order_breaks_the_rnn(claim):
         targets = tasks(claim)[EXCHANGED]
         stay_above_the_floor(claim, targets, errors, offset, "Table 2, ordering")
         ratio = min(errors) / max(original)
-        source = "spread: 2e5 recorded; 1e3 is asked for"
-        claim.at_least(ratio, 1e3, "altered / original", equation="Table 2, RNN", source=source)
+        claim.measured("altered / original", ratio, equation="Table 2, RNN").at_least(
+            chosen(1e3, "2e5 recorded; 1e3 is asked for")
+        )
 
 
 @pytest.mark.train
 def test_a_causal_filter_does_not(claim):
     original, filtered = (errors_of_rnns(claim, row) for row in (ORIGINAL, CAUSAL))
     ratio = statistics.median(filtered) / statistics.median(original)
-    source = "spread: 0.1 recorded; 5 is allowed (printed: 1.5)"
-    claim.at_most(ratio, 5, "altered / original", equation="Table 2, RNN", source=source)
+    claim.measured("altered / original", ratio, equation="Table 2, RNN").at_most(
+        chosen(5, "0.1 recorded; 5 is allowed (printed: 1.5)")
+    )
 
 
 @pytest.mark.train
@@ -134,16 +142,17 @@ def test_the_printed_filter_does(claim):
     original, filtered = (errors_of_rnns(claim, row) for row in (ORIGINAL, AHEAD))
     targets = tasks(claim)[AHEAD]
     stay_above_the_floor(claim, targets, filtered, "none", "Table 2, x(t + s)")
-    source = "spread: 3e4 recorded; 1e3 is asked for"
     ratio = min(filtered) / max(original)
-    claim.at_least(ratio, 1e3, "altered / original", equation="Table 2, RNN", source=source)
+    claim.measured("altered / original", ratio, equation="Table 2, RNN").at_least(
+        chosen(1e3, "3e4 recorded; 1e3 is asked for")
+    )
 
 
 def floor_of_appendix_c(tau, offset):
     """Under every linear RNN, for e^-s with the first and the last inputs exchanged, in balls."""
-    ordering = jiang2024.ordering
+    ordering = ordering_
     with flint.ctx.workprec(128):
-        rho = numerics.exact.vector([flint.arb(-s).exp() for s in range(tau)])
+        rho = exact.vector([flint.arb(-s).exp() for s in range(tau)])
         exchanged = ordering.permuted(rho, ordering.exchange(tau, TEN * tau // TAU))
         return ordering.floor(exchanged, offset)
 
@@ -155,10 +164,11 @@ def test_the_exchange_is_that_of_appendix_c(claim):
     A root mean square moves by no more than the target does, and that by 2^-52 sum e^-s.
     """
     for offset in ("none", "free"):
-        found = jiang2024.linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], offset)
+        found = linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], offset)
         described = float(floor_of_appendix_c(setting(claim).tau, offset))
-        name, source = "least mean square error, RNN", "roundoff: 2 √floor Σ e^-s 2^-52 < 2^-50"
-        claim.within(found, described, 2**-50, name, equation=f"offset: {offset}", source=source)
+        claim.measured("least mean square error, RNN", found, equation=f"offset: {offset}").within(
+            described, rounding_error(2**-50, "2 √floor Σ e^-s 2^-52 < 2^-50")
+        )
 
 
 @pytest.mark.best_in_class
@@ -168,9 +178,10 @@ def test_training_ends_near_the_best_rnn(claim):
         targets = tasks(claim)[EXCHANGED]
         errors = recurrent(claim, targets, offsets=offsets)[1].numbers["mean square errors"]
         floors = stay_above_the_floor(claim, targets, errors, offset, "Table 2, ordering")
-        ratio, name = max(errors) / floors[0], f"{ERROR} over the least possible"
-        source = "spread: 1.2 and 1.6 recorded; twice is allowed"
-        claim.at_most(ratio, 2, name, equation=f"offset: {offset}", source=source)
+        ratio = max(errors) / floors[0]
+        claim.measured(
+            f"{ERROR} over the least possible", ratio, equation=f"offset: {offset}"
+        ).at_most(chosen(2, "1.2 and 1.6 recorded; twice is allowed"))
 
 
 @pytest.mark.train
@@ -178,24 +189,25 @@ def test_kernel_form_and_steps_agree(claim):
     """c W^s U, in which it was trained, and (72) with its trained weights; in float64."""
     import torch
 
-    of = jiang2024.trained_recurrent
+    of = trained_recurrent
     spec, outcome = recurrent(claim, tasks(claim)[ORIGINAL])
     generator = torch.Generator().manual_seed(claim.seed("inputs"))
     worst, errors = 0.0, []
     for (task, _), rnn in zip(spec.members, of.trained(spec, outcome), strict=True):
         x = torch.rand(2000, task.tau, 1, dtype=torch.float64, generator=generator)
         y = rnn(x)
-        apart = y - jiang2024.recurrent.convolution(rnn.kernel(task.tau), x)
+        apart = y - recurrent_.convolution(rnn.kernel(task.tau), x)
         assert apart.isfinite().all()
         worst = max(worst, (apart.abs() / of.roundoff(rnn, x)).max().item())
         errors.append((y - task.wanted(x)[..., 0]).square().mean(-1))
-    source = "roundoff: the sum of both bounds, trained_recurrent.py"
-    claim.at_most(worst, 1, "difference over its bound", equation="(72), (74)", source=source)
+    claim.measured("difference over its bound", worst, equation="(72), (74)").at_most(
+        rounding_error(1, "the sum of both bounds, trained_recurrent.py")
+    )
     for found, error in zip(outcome.numbers["mean square errors"], errors, strict=True):
         deviation = error.std().item() / len(error) ** 0.5
-        source = f"stderr: 5 standard errors, {len(error)} sequences"
-        name = f"{ERROR}, step by step"
-        claim.within(error.mean(), found, 5 * deviation, name, equation="(72)", source=source)
+        claim.measured(f"{ERROR}, step by step", error.mean(), equation="(72)").within(
+            found, stderr(5 * deviation, f"5 standard errors, {len(error)} sequences")
+        )
 
 
 def test_printed_no_linear_rnn_reaches_the_printed_error(claim):
@@ -218,7 +230,7 @@ def test_printed_no_linear_rnn_reaches_the_printed_error(claim):
 
 
 def errors_of_transformers(claim, row):
-    specs, train = setting(claim).attention(tasks(claim)[row]), jiang2024.learner.train
+    specs, train = setting(claim).attention(tasks(claim)[row]), learner.train
     runs = claim.for_each(specs, lambda spec: claim.train(spec, train))
     return [run.outcome.numbers[ERROR] for run in runs]
 
@@ -227,37 +239,44 @@ def errors_of_transformers(claim, row):
 def test_the_transformer_follows_every_order(claim):
     original, exchanged = (errors_of_transformers(claim, row) for row in (ORIGINAL, EXCHANGED))
     ratio = statistics.median(exchanged) / statistics.median(original)
-    source = "spread: 1.6; 5 is allowed (printed: 1.15)"
-    claim.at_most(ratio, 5, "altered / original", equation="Table 2, Trans.", source=source)
+    claim.measured("altered / original", ratio, equation="Table 2, Trans.").at_most(
+        chosen(5, "1.6; 5 is allowed (printed: 1.15)")
+    )
     near, source = claim.at_scale(
         smoke=(1e-3, "spread: 3.3e-5 at smoke scale"),
         laptop=(1e-4, "spread: 1.5e-5; printed: 2.18e-5"),
         paper=(2.18e-5, "printed: 2.18e-5"),
     )
     level = statistics.median(original)
-    claim.at_most(level, near, f"{ERROR}, Trans.", equation="Table 2, original", source=source)
-    floor = jiang2024.linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], "free")
-    beyond = "spread: 4e-4; a hundredth is allowed"
-    name = "Transformer over the least possible RNN"
+    claim.measured(f"{ERROR}, Trans.", level, equation="Table 2, original").at_most(
+        chosen(near, "1.6; 5 is allowed (printed: 1.15)")
+    )
+    floor = linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], "free")
     level = statistics.median(exchanged) / floor
-    claim.at_most(level, 0.01, name, equation="Table 2, ordering", source=beyond)
+    claim.measured(
+        "Transformer over the least possible RNN", level, equation="Table 2, ordering"
+    ).at_most(chosen(0.01, "4e-4; a hundredth is allowed"))
 
 
 @pytest.mark.train
 def test_filters_of_mixed_signs_hurt_the_transformer_and_those_of_one_sign_do_not(claim):
     hurt, fine = (
-        jiang2024.comparison.parts(errors_of_transformers(claim, row), tasks(claim)[row])
+        comparison.parts(errors_of_transformers(claim, row), tasks(claim)[row])
         for row in (CAUSAL, ONE_SIGN)
     )
-    predicted = [jiang2024.linear_tasks.minority(task.matrix()) for task in tasks(claim)[CAUSAL]]
-    claim.record(minority=predicted, missed=hurt, missed_with_one_sign=fine)
-    name, source = "part of the variance missed", "spread: 5e-4 and less (smoke: 9e-4)"
+    predicted = [linear_tasks.minority(task.matrix()) for task in tasks(claim)[CAUSAL]]
+    claim.record("minority", predicted)
+    claim.record("missed", hurt)
+    claim.record("missed_with_one_sign", fine)
     allowed = claim.at_scale(smoke=0.01, laptop=1e-3, paper=1e-3)
-    claim.at_most(max(fine), allowed, name, equation="Table 2, one sign", source=source)
+    claim.measured("part of the variance missed", max(fine), equation="Table 2, one sign").at_most(
+        chosen(allowed, "5e-4 and less (smoke: 9e-4)")
+    )
     if len(hurt) > 1:  # of several, since now and then one is learnt
-        source = "spread: 0.27 the second largest of five; 0.03 is asked for"
         second = sorted(hurt)[-2]
-        claim.at_least(second, 0.03, name, equation="Table 2, mixed signs", source=source)
+        claim.measured(
+            "part of the variance missed", second, equation="Table 2, mixed signs"
+        ).at_least(chosen(0.03, "0.27 the second largest of five; 0.03 is asked for"))
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -276,9 +295,9 @@ def test_neither_is_always_better(claim):
     steps = {"RNN": setting(claim).recurrent_steps, "Trans.": setting(claim).recipe.steps}
     for column, rows in found.items():
         for row, errors in rows.items():
-            told = jiang2024.comparison.told(errors, tasks(claim)[row])
+            told = comparison.told(errors, tasks(claim)[row])
             paper, ours = PRINTED[column].get(row, "not printed"), statistics.median(errors)
-            claim.table(row, column, paper=paper, ours=ours, note=f"{steps[column]} steps; {told}")
+            claim.cell(row, column, paper=paper, ours=ours, note=f"{steps[column]} steps; {told}")
     medians = {
         (column, row): statistics.median(errors)
         for column, rows in found.items()
@@ -289,9 +308,10 @@ def test_neither_is_always_better(claim):
         (EXCHANGED, "Trans.", "RNN"),
         (CAUSAL, "RNN", "Trans."),
     ):
-        ratio, name = medians[better, row] / medians[worse, row], f"{better} over {worse}"
-        source = "spread: 0.005 and less; a tenth is allowed"
-        claim.at_most(ratio, 0.1, name, equation=f"Table 2, {row}", source=source)
+        ratio = medians[better, row] / medians[worse, row]
+        claim.measured(f"{better} over {worse}", ratio, equation=f"Table 2, {row}").at_most(
+            chosen(0.1, "0.005 and less; a tenth is allowed")
+        )
     claim.figure(
         picture(claim, found),
         "errors",
@@ -304,7 +324,7 @@ def test_neither_is_always_better(claim):
 
 
 def picture(claim, found):
-    of, pictures = jiang2024.linear_tasks, jiang2024.pictures.tables
+    of, pictures = linear_tasks, tables_pictures
     floor = of.recurrent_floor(tasks(claim)[EXCHANGED][0], "none")
     panels = {
         title: [
@@ -330,27 +350,35 @@ def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
     errors = outcome.numbers["mean square errors"]
     equation = "Table 2, reversed"
     floors = stay_above_the_floor(claim, targets, errors, "none", equation)
-    near, name = "spread: 1.01 times the least possible; twice is allowed", f"{ERROR}, reversed"
-    claim.at_most(max(errors), 2 * floors[0], name, equation=equation, source=near)
-    ratio, name = min(errors) / max(errors_of_rnns(claim, ORIGINAL)), "reversed / original"
-    source = "spread: 2.8e5 and more; 1e3 is asked for, as of the exchange"
-    claim.at_least(ratio, 1e3, name, equation=equation, source=source)
+    claim.measured(f"{ERROR}, reversed", max(errors), equation=equation).at_most(
+        chosen(2 * floors[0], "1.01 times the least possible; twice is allowed")
+    )
+    ratio = min(errors) / max(errors_of_rnns(claim, ORIGINAL))
+    claim.measured("reversed / original", ratio, equation=equation).at_least(
+        chosen(1e3, "2.8e5 and more; 1e3 is asked for, as of the exchange")
+    )
 
 
 def test_control_a_transformer_without_position_encoding(claim):
     """At the size of smoke scale, where the same network with places learns."""
-    of, small = jiang2024.linear_tasks, jiang2024.comparison.SMALL
+    of, small = linear_tasks, comparison.SMALL
     task = of.LinearTask(of.Exponential(), tau=small.tau)
     error, told = (
-        claim.train(spec, jiang2024.learner.train).outcome.numbers[ERROR]
+        claim.train(spec, learner.train).outcome.numbers[ERROR]
         for seen in (False, True)
         for spec in small.attention([replace(task, encoded=seen)])
     )
     least = of.floor_without_places(task.matrix())
-    claim.record(without_places=error, with_places=told, least_possible=least)
-    ratio, source = error / told, "spread: 580; 30 is asked for"
-    name = "without places over with places"
-    claim.at_least(ratio, 30, name, equation="Table 2, no places", source=source)
-    source = "theorem: the others in whatever order (floor_without_places), less a tenth: sampled"
-    name = f"{ERROR}, Trans."
-    claim.at_least(error, 0.9 * least, name, equation="Table 2, no places", source=source)
+    claim.record("without_places", error)
+    claim.record("with_places", told)
+    claim.record("least_possible", least)
+    ratio = error / told
+    claim.measured(
+        "without places over with places", ratio, equation="Table 2, no places"
+    ).at_least(chosen(30, "580; 30 is asked for"))
+    claim.measured(f"{ERROR}, Trans.", error, equation="Table 2, no places").at_least(
+        theorem(
+            0.9 * least,
+            "the others in whatever order (floor_without_places), less a tenth: sampled",
+        )
+    )

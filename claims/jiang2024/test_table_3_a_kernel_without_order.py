@@ -34,7 +34,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, theorem
+from repro.jiang2024 import comparison, learner, linear_tasks, recurrent, trained_recurrent
+from repro.jiang2024 import ordering as ordering_
+from repro.jiang2024.pictures import tables as tables_pictures
+from repro.numerics import exact
 
 TAU, UNITS = 32, 128  # Appendix C
 GIVEN, EXCHANGED = "Original", "Permuted"
@@ -47,13 +51,13 @@ ERROR = "mean square error"
 
 
 def setting(claim):
-    of = jiang2024.comparison
+    of = comparison
     return claim.at_scale(smoke=of.SMALL, laptop=of.LAPTOP_3, paper=of.PAPER_3)
 
 
 def targets(claim, row, **changes):
     """A kernel of its own for each seed."""
-    of, size = jiang2024.linear_tasks, setting(claim)
+    of, size = linear_tasks, setting(claim)
     return [
         of.LinearTask(of.Uniform(seed), order=ORDERS[row], tau=size.tau, **changes)
         for seed in range(size.seeds)
@@ -65,18 +69,18 @@ def targets(claim, row, **changes):
 
 def padded(rho, units):
     """The register of rho, (tau, 1), among `units` units, the others left at 0."""
-    small, tau = jiang2024.recurrent.shift_register(rho), len(rho)
+    small, tau = recurrent.shift_register(rho), len(rho)
     W, U, c = (
-        numerics.exact.rationals(np.zeros(shape, dtype=int))
+        exact.rationals(np.zeros(shape, dtype=int))
         for shape in ((units, units), (units, 1), (units,))
     )
     W[:tau, :tau], U[:tau], c[:tau] = small.W, small.U, small.c
-    return jiang2024.recurrent.LinearRNN(W, U, c)
+    return recurrent.LinearRNN(W, U, c)
 
 
 def error_of_the_register(rho, units):
     """Over all sequences, in rationals."""
-    ordering = jiang2024.ordering
+    ordering = ordering_
     kernel = padded(rho[:, None], units).kernel(len(rho))[:, 0]
     return ordering.mean_square(ordering.triangle(rho), ordering.Model(kernel, 0 * kernel))
 
@@ -86,14 +90,14 @@ def test_some_of_the_units_hold_every_kernel(claim):
     kernels = st.lists(st.fractions(0, 1, max_denominator=1000), min_size=1, max_size=6)
 
     def error(values):
-        return error_of_the_register(numerics.exact.rationals(values), 8)
+        return error_of_the_register(exact.rationals(values), 8)
 
     examples = claim.at_scale(smoke=20, laptop=60, paper=1000)
-    claim.for_all(kernels, error, f"{ERROR}, RNN", equation="Table 3", examples=examples)
+    claim.for_all(f"{ERROR}, RNN", kernels, error, equation="Table 3", examples=examples)
 
 
 def test_printed_5_58_is_none_of_approximation(claim):
-    rho = numerics.exact.rationals(claim.rng("kernel").uniform(size=TAU).tolist())
+    rho = exact.rationals(claim.rng("kernel").uniform(size=TAU).tolist())
     claim.counterexample(
         "a linear RNN with 128 hidden units has a mean square error of 5.58",
         input={"kernel": "32 values drawn from U[0, 1]", "units": UNITS},
@@ -118,21 +122,25 @@ def test_the_printed_errors_are_those_of_a_constant(claim):
     rho, s = claim.rng("kernels").uniform(size=(count, TAU)), np.arange(TAU)
     within = (rho**2 @ (TAU - s)) / (12 * TAU)  # the variance of y(t), averaged over t
     levels = within + (rho.cumsum(1) / 2).var(1)  # and that of its mean, over t
-    of, level = jiang2024.linear_tasks, float(levels[0])
-    found = of.error_of_a_constant(jiang2024.ordering.triangle(rho[0]).astype(float))
-    roundoff, name = (
-        "roundoff: sums of 32² terms, 1024 u < 2e-13 of them",
-        "best constant, one kernel",
+    of, level = linear_tasks, float(levels[0])
+    found = of.error_of_a_constant(ordering_.triangle(rho[0]).astype(float))
+    roundoff = "roundoff: sums of 32² terms, 1024 u < 2e-13 of them"
+    claim.measured("best constant, one kernel", found, equation="Table 3").within(
+        level, rounding_error(1e-12 * level, "sums of 32² terms, 1024 u < 2e-13 of them")
     )
-    claim.within(found, level, 1e-12 * level, name, equation="Table 3", source=roundoff)
     low, middle, high = np.quantile(levels, [0.05, 0.5, 0.95]).tolist()
-    claim.record(constant_5_percent=low, constant_median=middle, constant_95_percent=high)
-    source = f"spread: nine tenths of {count} kernels"
+    claim.record("constant_5_percent", low)
+    claim.record("constant_median", middle)
+    claim.record("constant_95_percent", high)
     for row, value in PRINTED["RNN"].items():
         place = f"{row}, no network"
-        claim.table(place, "RNN", paper=value, ours=middle, note="best constant, median of kernels")
-        claim.at_least(value, low, f"printed {ERROR}", equation=f"Table 3, {row}", source=source)
-        claim.at_most(value, high, f"printed {ERROR}", equation=f"Table 3, {row}", source=source)
+        claim.cell(place, "RNN", paper=value, ours=middle, note="best constant, median of kernels")
+        claim.measured(f"printed {ERROR}", value, equation=f"Table 3, {row}").at_least(
+            chosen(low, f"nine tenths of {count} kernels")
+        )
+        claim.measured(f"printed {ERROR}", value, equation=f"Table 3, {row}").at_most(
+            chosen(high, f"nine tenths of {count} kernels")
+        )
 
 
 # --- trained networks ----------------------------------------------------------------------------
@@ -140,13 +148,13 @@ def test_the_printed_errors_are_those_of_a_constant(claim):
 
 def errors_of_rnns(claim, row):
     tasks, size = targets(claim, row), setting(claim)
-    outcome = claim.train(size.recurrent(tasks), jiang2024.trained_recurrent.train).outcome
+    outcome = claim.train(size.recurrent(tasks), trained_recurrent.train).outcome
     return outcome.numbers["mean square errors"]
 
 
 def errors_of_transformers(claim, row):
     tasks, size = targets(claim, row, standardised=True), setting(claim)
-    train = jiang2024.learner.train
+    train = learner.train
     stored = claim.for_each(size.attention(tasks), lambda spec: claim.train(spec, train))
     return [
         run.outcome.numbers[ERROR] * task.unit**2 for run, task in zip(stored, tasks, strict=True)
@@ -154,29 +162,32 @@ def errors_of_transformers(claim, row):
 
 
 def constants(claim, row):
-    return [jiang2024.linear_tasks.error_of_a_constant(t.matrix()) for t in targets(claim, row)]
+    return [linear_tasks.error_of_a_constant(t.matrix()) for t in targets(claim, row)]
 
 
 @pytest.mark.train
 def test_training_takes_the_rnn_far_below_a_constant(claim):
     pairs = zip(errors_of_rnns(claim, GIVEN), constants(claim, GIVEN), strict=True)
     ratios = [error / constant for error, constant in pairs]
-    claim.record(rnn_over_a_constant=ratios)
-    source = "spread: 0.015 and less; a tenth is allowed"
-    name = "RNN over a constant"
-    claim.at_most(max(ratios), 0.1, name, equation="Table 3, original", source=source)
+    claim.record("rnn_over_a_constant", ratios)
+    claim.measured("RNN over a constant", max(ratios), equation="Table 3, original").at_most(
+        chosen(0.1, "0.015 and less; a tenth is allowed")
+    )
 
 
 @pytest.mark.train
 def test_with_permuted_inputs_it_ends_near_its_floor(claim):
     errors = errors_of_rnns(claim, EXCHANGED)
-    floors = [jiang2024.linear_tasks.recurrent_floor(t, "none") for t in targets(claim, EXCHANGED)]
-    claim.record(floors=floors)
-    source, equation = "theorem: no convolution errs less (ordering.py)", "Table 3, permuted"
-    near, name = "spread: 1.2 recorded; twice is allowed", "RNN over the least possible"
+    floors = [linear_tasks.recurrent_floor(t, "none") for t in targets(claim, EXCHANGED)]
+    claim.record("floors", floors)
+    equation = "Table 3, permuted"
     for error, floor in zip(errors, floors, strict=True):
-        claim.at_least(error, floor, f"{ERROR}, RNN", equation=equation, source=source)
-        claim.at_most(error / floor, 2, name, equation=equation, source=near)
+        claim.measured(f"{ERROR}, RNN", error, equation=equation).at_least(
+            theorem(floor, "no convolution errs less (ordering.py)")
+        )
+        claim.measured("RNN over the least possible", error / floor, equation=equation).at_most(
+            chosen(2, "1.2 recorded; twice is allowed")
+        )
 
 
 @pytest.mark.train
@@ -184,10 +195,11 @@ def test_with_permuted_inputs_it_ends_near_its_floor(claim):
 def test_training_takes_the_transformer_far_below_a_constant(row, claim):
     pairs = zip(errors_of_transformers(claim, row), constants(claim, row), strict=True)
     ratios = [error / constant for error, constant in pairs]
-    claim.record(transformer_over_a_constant=ratios)
-    source = "spread: 4.7e-4 and less (smoke: 5.1e-4); a hundredth is allowed"
-    name, equation = "Transformer over a constant", f"Table 3, {row.lower()}"
-    claim.at_most(max(ratios), 0.01, name, equation=equation, source=source)
+    claim.record("transformer_over_a_constant", ratios)
+    equation = f"Table 3, {row.lower()}"
+    claim.measured("Transformer over a constant", max(ratios), equation=equation).at_most(
+        chosen(0.01, "4.7e-4 and less (smoke: 5.1e-4); a hundredth is allowed")
+    )
 
 
 @pytest.mark.train
@@ -198,30 +210,32 @@ def test_the_transformer_learns_both(claim):
     }
     tabulate(claim, found)
     given, exchanged = (statistics.median(errors) for errors in found["Trans."].values())
-    source = "spread: 0.78; 5 is allowed (printed: 0.99)"
-    ratio, name = exchanged / given, "permuted / original"
-    claim.at_most(ratio, 5, name, equation="Table 3, Trans.", source=source)
+    ratio = exchanged / given
+    claim.measured("permuted / original", ratio, equation="Table 3, Trans.").at_most(
+        chosen(5, "0.78; 5 is allowed (printed: 0.99)")
+    )
     if setting(claim).tau < TAU:
         return  # eight values any RNN learns
-    ratio, name = statistics.median(found["RNN"][GIVEN]) / given, "RNN / Transformer"
-    source = "spread: 38 (printed: 1e4); 10 is asked for"
-    claim.at_least(ratio, 10, name, equation="Table 3, original", source=source)
+    ratio = statistics.median(found["RNN"][GIVEN]) / given
+    claim.measured("RNN / Transformer", ratio, equation="Table 3, original").at_least(
+        chosen(10, "38 (printed: 1e4); 10 is asked for")
+    )
 
 
 def tabulate(claim, found):
     """The trained cells, as numbers and as dots."""
-    pictures, size, panels = jiang2024.pictures.tables, setting(claim), {}
+    pictures, size, panels = tables_pictures, setting(claim), {}
     steps = {"RNN": size.recurrent_steps, "Trans.": size.recipe.steps}
     for column, rows in found.items():
         for row, errors in rows.items():
-            told = jiang2024.comparison.told(errors, targets(claim, row))
+            told = comparison.told(errors, targets(claim, row))
             paper, ours = PRINTED[column][row], statistics.median(errors)
-            claim.table(row, column, paper=paper, ours=ours, note=f"{steps[column]} steps; {told}")
+            claim.cell(row, column, paper=paper, ours=ours, note=f"{steps[column]} steps; {told}")
         panels[{"RNN": "linear RNN", "Trans.": "Transformer"}[column]] = [
             pictures.Cell(row, errors, PRINTED[column][row]) for row, errors in rows.items()
         ]
     rnn = panels["linear RNN"]
-    of, permuted = jiang2024.linear_tasks, targets(claim, EXCHANGED)
+    of, permuted = linear_tasks, targets(claim, EXCHANGED)
     floors = [of.recurrent_floor(task, "none") for task in permuted]
     constant = pictures.Cell("no network", constants(claim, GIVEN), what="constant")
     panels["linear RNN"] = [rnn[0], replace(rnn[1], floor=floors), constant]
@@ -244,36 +258,47 @@ def tabulate(claim, found):
 
 def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
     """Trained as the others, it ends near a floor that is most of the variance."""
-    of, size = jiang2024.linear_tasks, setting(claim)
+    of, size = linear_tasks, setting(claim)
     task = of.LinearTask(of.Uniform(0), order="reversed", tau=size.tau)
-    outcome = claim.train(size.recurrent([task]), jiang2024.trained_recurrent.train).outcome
+    outcome = claim.train(size.recurrent([task]), trained_recurrent.train).outcome
     (error,) = outcome.numbers["mean square errors"]
     floor = of.recurrent_floor(task, "none")
-    claim.record(reversed=error, least_possible=floor, variance=of.variance(task.matrix()))
-    source = "theorem: no convolution errs less (ordering.py)"
+    claim.record("reversed", error)
+    claim.record("least_possible", floor)
+    claim.record("variance", of.variance(task.matrix()))
     equation = "Table 3, reversed"
-    claim.at_least(error, floor, f"{ERROR}, RNN", equation=equation, source=source)
-    half = "spread: 1.03; half of the variance is asked for"
+    claim.measured(f"{ERROR}, RNN", error, equation=equation).at_least(
+        theorem(floor, "no convolution errs less (ordering.py)")
+    )
     part = floor / of.variance(task.matrix())
-    claim.at_least(part, 0.5, "least error over the variance", equation=equation, source=half)
-    near, name = "spread: 1.1; twice is allowed", "RNN over the least possible"
-    claim.at_most(error / floor, 2, name, equation=equation, source=near)
+    claim.measured("least error over the variance", part, equation=equation).at_least(
+        chosen(0.5, "1.03; half of the variance is asked for")
+    )
+    claim.measured("RNN over the least possible", error / floor, equation=equation).at_most(
+        chosen(2, "1.1; twice is allowed")
+    )
 
 
 def test_control_a_transformer_without_position_encoding(claim):
     """At the size of smoke scale, where the same network with places learns."""
-    of, small = jiang2024.linear_tasks, jiang2024.comparison.SMALL
+    of, small = linear_tasks, comparison.SMALL
     task = of.LinearTask(of.Uniform(0), standardised=True, tau=small.tau)
     error, told = (
-        claim.train(spec, jiang2024.learner.train).outcome.numbers[ERROR] * task.unit**2
+        claim.train(spec, learner.train).outcome.numbers[ERROR] * task.unit**2
         for seen in (False, True)
         for spec in small.attention([replace(task, encoded=seen)])
     )
     least = of.floor_without_places(task.matrix())
-    claim.record(without_places=error, with_places=told, least_possible=least)
-    ratio, source = error / told, "spread: 3000; 30 is asked for"
-    name = "without places over with places"
-    claim.at_least(ratio, 30, name, equation="Table 3, no places", source=source)
-    source = "theorem: the others in whatever order (floor_without_places), less a tenth: sampled"
-    name = f"{ERROR}, Trans."
-    claim.at_least(error, 0.9 * least, name, equation="Table 3, no places", source=source)
+    claim.record("without_places", error)
+    claim.record("with_places", told)
+    claim.record("least_possible", least)
+    ratio = error / told
+    claim.measured(
+        "without places over with places", ratio, equation="Table 3, no places"
+    ).at_least(chosen(30, "3000; 30 is asked for"))
+    claim.measured(f"{ERROR}, Trans.", error, equation="Table 3, no places").at_least(
+        theorem(
+            0.9 * least,
+            "the others in whatever order (floor_without_places), less a tenth: sampled",
+        )
+    )

@@ -58,7 +58,12 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, rounding_error, stderr, theorem
+from repro.jiang2024 import complexity, couplings, encodings, floors
+from repro.jiang2024 import rate as rate_
+from repro.jiang2024.pictures import rate as pictures
+from repro.numerics import exact as exact_
+from repro.numerics import rates
 
 ALPHAS = ["3/2", "2", "3"]
 alphas = pytest.mark.parametrize("alpha", ALPHAS, ids="alpha={}".format)
@@ -73,7 +78,7 @@ CONFIDENCE = 0.997  # of each of 18 fits: 0.95 that all cover, 1 - 18 * 0.003
 
 
 def number(alpha):
-    return float(numerics.exact.rational(alpha))
+    return float(exact_.rational(alpha))
 
 
 def sizes(claim):
@@ -83,24 +88,24 @@ def sizes(claim):
 
 
 def endless(alpha, key="sin"):
-    return jiang2024.couplings.endless(alpha, WINDOW[-1], key)
+    return couplings.endless(alpha, WINDOW[-1], key)
 
 
 def kept(alpha, m, how="ridge"):
-    rate, rho = jiang2024.rate, endless(alpha)
+    rate, rho = rate_, endless(alpha)
     return rate.endless_ridge(rho, m, TAU) if how == "ridge" else rate.plain(rho.sigma, m)
 
 
 def costs(alpha, m):
     """E sum_s delta_ts^2: its bound, three truncations, and the floors of both pairs of bases."""
-    S, T = jiang2024.couplings.infinite_tails(alpha, m)
+    S, T = couplings.infinite_tails(alpha, m)
     return {
-        "bound": jiang2024.rate.ridge_bound(alpha, m, TAU),
+        "bound": rate_.ridge_bound(alpha, m, TAU),
         "cos, plain": C * T,
         "sin, plain": C * T + S**2,
-        "sin, ridge": jiang2024.floors.least_cost(S, T, m, C),
-        "floor": jiang2024.floors.row_floor(S, T, m, TAU),
-        "cos, floor": jiang2024.floors.row_floor(0, T, m, TAU),
+        "sin, ridge": floors.least_cost(S, T, m, C),
+        "floor": floors.row_floor(S, T, m, TAU),
+        "cos, floor": floors.row_floor(0, T, m, TAU),
     }
 
 
@@ -119,7 +124,7 @@ def measured(alpha, key, draws, ms, seed):
     H, found = rho.target()(x), {}
     for how in SCHEMES[key]:
         for m in ms:
-            off = jiang2024.rate.truncated(rho, kept(alpha, m, how), x)(x) - H
+            off = rate_.truncated(rho, kept(alpha, m, how), x)(x) - H
             assert torch.isfinite(off).all()
             found[how, m] = (off**2).mean(-1).numpy(), off.abs().mean(-1).numpy()
     return found
@@ -134,18 +139,19 @@ def measured(alpha, key, draws, ms, seed):
 def test_mean_square_within_the_repaired_bound(alpha, key, claim):
     """E (H_t - H^_t)^2 <= 1/8 E sum_s delta_ts^2, by Hurwitz's zeta; and not much smaller."""
     for (how, m), (squares, means) in of_claim(claim, alpha, key).items():
-        row, where = float(costs(alpha, m)[f"{key}, {how}"]), f"{how}, m_h = {m}"
-        bound = jiang2024.rate.mean_square_bound(row)
+        row = float(costs(alpha, m)[f"{key}, {how}"])
+        bound = rate_.mean_square_bound(row)
         ratio = bound / squares.mean()
-        name, proved = f"{SQUARE}, {where}", "theorem: rate.py, 1 to 3; sampling is no matter"
-        claim.at_most(squares.mean(), bound, name, equation="(17), repaired", source=proved)
-        name, proved = f"{MEAN}, {where}", "theorem: Cauchy's inequality"
-        claim.at_most(
-            means.mean(), math.sqrt(bound), name, equation="(17), repaired", source=proved
+        claim.measured(SQUARE, squares.mean(), equation="(17), repaired", how=how, m_h=m).at_most(
+            theorem(bound, "rate.py, 1 to 3; sampling is no matter")
         )
-        name, seen = f"bound over actual, {where}", "spread: 120 to 900 in three seeds"
-        claim.at_most(ratio, 2000, name, equation="(17), repaired", source=seen)
-        claim.record(**{name: ratio})
+        claim.measured(MEAN, means.mean(), equation="(17), repaired", how=how, m_h=m).at_most(
+            theorem(math.sqrt(bound), "Cauchy's inequality")
+        )
+        claim.measured(
+            "bound over actual", ratio, equation="(17), repaired", how=how, m_h=m
+        ).at_most(chosen(2000, "120 to 900 in three seeds"))
+        claim.record("bound over actual", ratio, how=how, m_h=m)
 
 
 @keys
@@ -163,19 +169,30 @@ def test_slopes_of_both_errors(alpha, key, claim):
         squares, means = (np.stack([found[how, m][k] for m in WINDOW], axis=1) for k in (0, 1))
         correction = min(1, a - 1) if diagonal else 1
         steep, flat = (
-            numerics.rates.slope_of_means(xs, rows, correction=correction, confidence=CONFIDENCE)
+            rates.slope_of_means(xs, rows, correction=correction, confidence=CONFIDENCE)
             for rows in (squares, means)
         )
-        name, own = f"slope of the mean square, {how}", f"stderr: its own interval; {steep}"
+        name = f"slope of the mean square, {how}"
         equation = f"contains {-right:g}"
-        claim.within(steep.slope, -right, steep.half, name, equation=equation, source=own)
+        claim.measured("slope of the mean square", steep.slope, equation=equation, how=how).within(
+            -right, stderr(steep.half, f"its own interval; {steep}")
+        )
         name, equation = f"{name}, distance from {-wrong:g}", f"excludes {-wrong:g}"
-        claim.at_least(abs(steep.slope + wrong), steep.half, name, equation=equation, source=own)
-        name, own = f"slope of the L1 error, {how}", f"stderr: its own interval; {flat}"
+        claim.measured(
+            f"slope of the mean square, distance from {-wrong:g}",
+            abs(steep.slope + wrong),
+            equation=equation,
+            how=how,
+        ).at_least(stderr(steep.half, f"its own interval; {steep}"))
+        name = f"slope of the L1 error, {how}"
         middle, room = (low + high) / 2, flat.half + (high - low) / 2
         equation = f"meets [{-high:g}, {-low:g}]"
-        claim.within(flat.slope, -middle, room, name, equation=equation, source=own)
-        claim.at_least(flat.low, 1 - 2 * a, f"{name}, low end", equation="not 2α − 1", source=own)
+        claim.measured("slope of the L1 error", flat.slope, equation=equation, how=how).within(
+            -middle, stderr(room, f"its own interval; {flat}")
+        )
+        claim.measured(
+            "slope of the L1 error, low end", flat.low, equation="not 2α − 1", how=how
+        ).at_least(stderr(1 - 2 * a, f"its own interval; {flat}"))
 
 
 @pytest.mark.construct
@@ -194,11 +211,13 @@ def test_figure_which_exponent_is_right(claim):
         }
         panels[f"{a:g}"] = {"logits": (far, logits), "outputs": (ms, outputs)}
         parted = outputs["plain"][-1] / outputs["ridge"][-1]
-        name, seen = f"plain over ridge, α = {alpha}, m_h = 512", "spread: 30 and more seen"
-        claim.at_least(parted, 10, name, equation="2α − 2 against 2α − 1", source=seen)
+        name = f"plain over ridge, α = {alpha}, m_h = 512"
+        claim.measured(
+            "plain over ridge", parted, equation="2α − 2 against 2α − 1", α=alpha, m_h=512
+        ).at_least(chosen(10, "30 and more seen"))
         words.append(f"α = {a:g}, outputs at m_h = 512: plain {parted:.0f} times ridge")
     claim.figure(
-        jiang2024.pictures.rate.exponents(panels),
+        pictures.exponents(panels),
         "exponents",
         caption="Mean squares times the power of m_h that Theorem 4.1 predicts: a level curve has "
         "the exponent 2α − 1, a curve of slope 1 has 2α − 2. The truncation of the proof rises "
@@ -224,16 +243,17 @@ def test_encoded_tokens_floor_and_bound_of_the_mean_square(alpha, tau, claim):
         pair = wide_pair(alpha, m, tau)
         floor, bound = pair.mean_square_floor(m), pair.mean_square_bound(m)
         check_truncation(claim, pair, m)
-        claim.at_least(
-            floor / bound,
-            nearness(number(alpha), m, tau),
-            f"floor over bound, m_h = {m}",
-            equation="m^−(2α − 1) from both sides",
-            source="theorem: T_(m+1) / T_m, the terms beyond n and the slope, by integrals",
+        claim.measured(
+            "floor over bound", floor / bound, equation="m^−(2α − 1) from both sides", m_h=m
+        ).at_least(
+            theorem(
+                nearness(number(alpha), m, tau),
+                "T_(m+1) / T_m, the terms beyond n and the slope, by integrals",
+            )
         )
-        claim.record(**{f"floor over bound, m_h = {m}": floor / bound})
+        claim.record("floor over bound", floor / bound, m_h=m)
     low, high = (wide_pair(alpha, m, tau).mean_square_floor(m) for m in (64, 1024))
-    two, seen = 2 * numerics.exact.rational(alpha), "spread: (65/64)^(2α − 1) and the slope; 0.03"
+    two, seen = 2 * exact_.rational(alpha), "spread: (65/64)^(2α − 1) and the slope; 0.03"
     check_exponent(claim, low / high, two - 1, "mean square", "2α − 1", seen)
 
 
@@ -245,17 +265,18 @@ def test_encoded_tokens_floor_of_the_mean_error(alpha, tau, claim):
     where the terms beyond the grid take off a fifth or a third."""
     low, high = (narrow_pair(int(alpha), m, tau)[0].mean_floor(m) for m in (64, 1024))
     by_hand = mean_floor_by_hand(int(alpha), 64, narrow_pair(int(alpha), 64)[0].n, tau)
-    name, rule = "floor of the mean error over the same by hand, m_h = 64", "m^−α"
-    midpoints = "theorem: the midpoint rule, α(α − 1)/24m² = 6e-5 for each sum"
-    claim.within(float(low) / by_hand, 1, 1e-3, name, equation=rule, source=midpoints)
+    rule = "m^−α"
+    claim.measured(
+        "floor of the mean error over the same by hand", float(low) / by_hand, equation=rule, m_h=64
+    ).within(1, theorem(1e-3, "the midpoint rule, α(α − 1)/24m² = 6e-5 for each sum"))
     seen = "spread: (65/64)^α and the slope; 0.015 and 0.023"
     check_exponent(claim, low / high, flint.fmpq(int(alpha)), "mean error", "α", seen)
     for m in (8, 32):
         _, (mean, error) = truncation(claim, wide_pair(alpha, m, tau), m)
         floor = narrow_pair(int(alpha), m, tau)[0].mean_floor(m)
-        noise = "stderr: 4, around the floor"
-        name = f"{MEAN} of the truncation, m_h = {m}"
-        claim.at_least(mean + error, floor, name, equation="floor", source=noise)
+        claim.measured(f"{MEAN} of the truncation", mean + error, equation="floor", m_h=m).at_least(
+            stderr(floor, "4, around the floor")
+        )
 
 
 @keys
@@ -266,11 +287,15 @@ def test_rows_of_logits_are_near_their_floor(alpha, key, claim):
     most, how = 1 + flint.fmpq(1, 2 * TAU - 2), {"sin": "sin, ridge", "cos": "cos, plain"}[key]
     floor = {"sin": "floor", "cos": "cos, floor"}[key]
     for m in WINDOW:
-        found, proved = costs(alpha, m), "theorem: floors.py, 1; 1e-12 for the balls"
-        name, room = f"cost over floor, {key}, m_h = {m}", flint.fmpq(1, 10**12)
+        found = costs(alpha, m)
+        room = flint.fmpq(1, 10**12)
         over = found[how] / found[floor]
-        claim.at_most(over, most + room, name, equation="1 + 1/(2τ − 2)", source=proved)
-        claim.at_least(over, 1 - room, name, equation="floor", source=proved)
+        claim.measured("cost over floor", over, equation="1 + 1/(2τ − 2)", key=key, m_h=m).at_most(
+            theorem(most + room, "floors.py, 1; 1e-12 for the balls")
+        )
+        claim.measured("cost over floor", over, equation="floor", key=key, m_h=m).at_least(
+            theorem(1 - room, "floors.py, 1; 1e-12 for the balls")
+        )
 
 
 @taus
@@ -283,18 +308,20 @@ def test_encoded_tokens_the_target_by_hand(alpha, tau, claim):
 
     a = number(alpha)
     rho = (1 + 2 ** (1 - a) * float(flint.arb(a).zeta())) / 64
-    ends = jiang2024.encodings.shifted(torch.zeros(1, tau, 1, dtype=torch.float64))
+    ends = encodings.shifted(torch.zeros(1, tau, 1, dtype=torch.float64))
     found = wide_pair(alpha, 8, tau).target()(ends)[0].tolist()
     by_hand = [1 / (1 + (tau - 1) * math.exp(-rho)), *[1 / tau] * (tau - 1)]
-    exact = "roundoff: 1e-13, a few hundred operations on numbers below 1"
     for t, (value, expected) in enumerate(zip(found, by_hand, strict=True), start=1):
-        name = f"H_{t} at the left ends of the rooms"
-        claim.within(value, expected, 1e-13, name, equation="floors.py, 2", source=exact)
+        claim.measured(
+            f"H_{t} at the left ends of the rooms", value, equation="floors.py, 2"
+        ).within(
+            expected, rounding_error(1e-13, "1e-13, a few hundred operations on numbers below 1")
+        )
 
 
 def wide_pair(alpha, m, tau=2):
     """The target of floors.py, 2, seen on a grid that leaves little beyond it."""
-    return jiang2024.floors.EndlessPair(alpha, 16 * m + 1, tau=tau)
+    return floors.EndlessPair(alpha, 16 * m + 1, tau=tau)
 
 
 def nearness(a, m, tau):
@@ -321,18 +348,22 @@ def mean_floor_by_hand(a, m, n, tau):
 
 def check_exponent(claim, fall, exponent, error, equation, source):
     """From m_h = 64 to 1024 the floor has fallen like this power."""
-    name = f"exponent of the floor of the {error}, m_h = 64 to 1024"
     found = fall.log() / flint.arb(16).log()
-    claim.within(found, exponent, flint.fmpq(1, 10), name, equation=equation, source=source)
+    claim.measured(
+        f"exponent of the floor of the {error}, m_h = 64 to 1024", found, equation=equation
+    ).within(exponent, SOURCE(flint.fmpq(1, 10), source))
 
 
 def check_truncation(claim, pair, m):
     """Its mean square lies between floor and bound; both errors are returned."""
     (square, error), (mean, _) = truncation(claim, pair, m)
-    name, noise = f"{SQUARE} of the truncation, m_h = {m}", "stderr: 4, around what is proved"
     bound, floor = pair.mean_square_bound(m), pair.mean_square_floor(m)
-    claim.at_most(square - error, bound, name, equation="bound", source=noise)
-    claim.at_least(square + error, floor, name, equation="floor", source=noise)
+    claim.measured(f"{SQUARE} of the truncation", square - error, equation="bound", m_h=m).at_most(
+        stderr(bound, "4, around what is proved")
+    )
+    claim.measured(f"{SQUARE} of the truncation", square + error, equation="floor", m_h=m).at_least(
+        stderr(floor, "4, around what is proved")
+    )
     return square, mean
 
 
@@ -342,7 +373,7 @@ def truncation(claim, pair, m):
 
     draws = claim.at_scale(smoke=4000, laptop=16000, paper=160000)
     x = torch.tensor(claim.rng("pairs").random((draws, pair.tau, 1)))
-    x = jiang2024.encodings.shifted(x)
+    x = encodings.shifted(x)
     off = (pair.target()(x) - pair.truncated(m)(x))[:, 0].abs()
     assert torch.isfinite(off).all()
     found = [(off**2).numpy(), off.numpy()]
@@ -352,10 +383,10 @@ def truncation(claim, pair, m):
 def test_printed_bound_fails_for_all_networks_of_one_budget(claim):
     """floors.py, 3: tau = 2, m_h = m_FF = 1, N = 8 waves, F = z / eps, f = eps g, eps = 1e-5."""
     N, eps = 8, "1/100000"
-    left, size = jiang2024.floors.affine_floor(N), numerics.exact.rational(eps)
-    C_2 = jiang2024.floors.affine_complexity(N, eps)
-    C_0 = jiang2024.complexity.C_0(1 / size, size, 2)
-    printed = jiang2024.rate.printed_bound((C_0, 0, C_2), (1, 2), 2, 1, 1)
+    left, size = floors.affine_floor(N), exact_.rational(eps)
+    C_2 = floors.affine_complexity(N, eps)
+    C_0 = complexity.C_0(1 / size, size, 2)
+    printed = rate_.printed_bound((C_0, 0, C_2), (1, 2), 2, 1, 1)
     claim.counterexample(
         "(17), all networks: the error is at most the right side",
         input={
@@ -413,9 +444,9 @@ def narrow_pair(alpha, m, tau=2):
     """The same target on the grid with the largest L1 floor, and the right side of (17). The floor
     is about (1 - 2 x^(1 - alpha)) / x for n = x m, largest at x = (2 alpha)^(1/(alpha - 1))."""
     n = 2 * (int((2 * alpha) ** (1 / (alpha - 1)) * m) // 2) + 1
-    pair = jiang2024.floors.EndlessPair(alpha, n, tau=tau)
-    C_0 = jiang2024.complexity.C_0(1, 1, 2 * flint.arb(2).sqrt())
-    return pair, jiang2024.rate.printed_bound((C_0, pair.C_1, 0), (alpha, 2), tau, m, math.inf)
+    pair = floors.EndlessPair(alpha, n, tau=tau)
+    C_0 = complexity.C_0(1, 1, 2 * flint.arb(2).sqrt())
+    return pair, rate_.printed_bound((C_0, pair.C_1, 0), (alpha, 2), tau, m, math.inf)
 
 
 @pytest.mark.best_in_class
@@ -438,7 +469,7 @@ def test_figure_two_encoded_tokens(claim):
         for name, value in numbers.items():
             curves.setdefault(name, []).append(float(value))
     claim.figure(
-        jiang2024.pictures.rate.pair(ms, curves),
+        pictures.pair(ms, curves),
         "pair",
         caption="One target on two encoded tokens, σ_i = i⁻³/64 for all i, f = 0 on I_1 and 1 on "
         "I_2, F = id. Floors hold for every coupling of rank m_h, without regard to how it is "
@@ -456,15 +487,15 @@ def test_affine_networks_err_as_much_as_the_floor_says(claim):
     """Some of them, in balls, at the middles of 256 cells, 16 to a half-wave: the argument of
     floors.py, 3, holds on this grid as it stands. The constant 1/4, random ones, steep softmax."""
     N, cells = 8, 256
-    ys = numerics.exact.vector([flint.arb(2 * j + 1) / (2 * cells) for j in range(cells)])
-    H = numerics.exact.vector([(1 - (2 * N * y).cos_pi()) / 4 for y in ys])
-    rng, floor = claim.rng("networks"), jiang2024.floors.affine_floor(N)
+    ys = exact_.vector([flint.arb(2 * j + 1) / (2 * cells) for j in range(cells)])
+    H = exact_.vector([(1 - (2 * N * y).cos_pi()) / 4 for y in ys])
+    rng, floor = claim.rng("networks"), floors.affine_floor(N)
     some = [(0.25, 0.0, 0.0, 0.0, 0.0), *rng.normal(0, 1, (6, 5)), *rng.normal(0, 30, (6, 5))]
     for network in (map(float, row) for row in some):
-        mean = abs(H - jiang2024.floors.affine_network(ys, *network)).sum() / cells
-        concave = "theorem: floors.py, 3, on the grid: midpoints of a concave wave exceed its area"
-        name = "mean error of an affine network"
-        claim.at_least(mean, floor, name, equation="floors.py, 3", source=concave)
+        mean = abs(H - floors.affine_network(ys, *network)).sum() / cells
+        claim.measured("mean error of an affine network", mean, equation="floors.py, 3").at_least(
+            theorem(floor, "floors.py, 3, on the grid: midpoints of a concave wave exceed its area")
+        )
 
 
 # Controls
@@ -475,8 +506,9 @@ def test_control_the_truncation_of_the_proof_is_worse(alpha, claim):
     """m_h = 64, sines on both sides: no correction of the diagonal."""
     found = of_claim(claim, alpha, "sin")
     ratio = found["plain", 64][0].mean() / found["ridge", 64][0].mean()
-    name, seen = "plain over ridge, m_h = 64", "spread: 17 and more, 10, 6 seen for α = 1.5, 2, 3"
-    claim.at_least(ratio, 4, name, equation="(17), repaired, s = t forgotten", source=seen)
+    claim.measured(
+        "plain over ridge", ratio, equation="(17), repaired, s = t forgotten", m_h=64
+    ).at_least(chosen(4, "17 and more, 10, 6 seen for α = 1.5, 2, 3"))
 
 
 def test_control_a_coupling_without_its_first_wave_does_not_converge(claim):
@@ -486,9 +518,10 @@ def test_control_a_coupling_without_its_first_wave_does_not_converge(claim):
     rho, s = endless("2", "cos"), kept("2", 64, "plain").copy()
     x = torch.tensor(claim.rng("control").random((200, TAU, 1)))
     s[0] = 0 * s[0]
-    off = jiang2024.rate.truncated(rho, s, x)(x) - rho.target()(x)
+    off = rate_.truncated(rho, s, x)(x) - rho.target()(x)
     one = of_claim(claim, "2", "cos")["plain", 1][0].mean()
-    name, seen = "mean square without σ_1 over that of m_h = 1", "spread: 6.0 to 8.2 seen"
-    claim.at_least(
-        (off**2).mean().item() / one, 3, name, equation="(11), σ_1 left out", source=seen
-    )
+    claim.measured(
+        "mean square without σ_1 over that of m_h = 1",
+        (off**2).mean().item() / one,
+        equation="(11), σ_1 left out",
+    ).at_least(chosen(3, "6.0 to 8.2 seen"))

@@ -25,7 +25,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, exactly, theorem
+from repro.jiang2024.pictures import representation as pictures
+from repro.numerics import superposition
 
 TARGETS = {
     "sin(3x + 2y²)": (lambda x: np.sin(3 * x[:, 0] + 2 * x[:, 1] ** 2), 3 + 4),
@@ -38,13 +40,13 @@ LEFT = "largest |f − Σ g_q|"
 def points(claim):
     """All pairs of numbers with four digits, or of every fifth of them."""
     stride = claim.at_scale(smoke=5, laptop=1, paper=1)
-    numbers = np.arange(0, numerics.superposition.TOP + 1, stride)
+    numbers = np.arange(0, superposition.TOP + 1, stride)
     return np.stack(np.meshgrid(numbers, numbers), axis=-1).reshape(-1, 2)
 
 
 def errors(f, steps, at, **changes):
     """Largest and root mean square of what is left, before and after each step; and the g_q."""
-    found = numerics.superposition.Superposition(f, **changes)
+    found = superposition.Superposition(f, **changes)
     left = [found.left(at)]
     for rank in steps:
         found.refine(rank)
@@ -55,37 +57,34 @@ def errors(f, steps, at, **changes):
 
 @pytest.mark.exact
 def test_the_inner_function_increases_and_its_gaps_do_not_meet(claim):
-    s = numerics.superposition
+    s = superposition
     values = [s.psi(s.DIGITS, N) for N in range(s.CELLS + 1)]
     falls = sum(a >= b for a, b in itertools.pairwise(values))
-    claim.equals(falls, 0, "places where ψ does not increase", equation="ψ")
-    claim.equals([values[0], values[-1]], [0, 1], "ψ at the ends", equation="ψ: [0,1] → [0,1]")
+    claim.measured("places where ψ does not increase", falls, equation="ψ").equals(0)
+    claim.measured("ψ at the ends", [values[0], values[-1]], equation="ψ: [0,1] → [0,1]").equals(
+        [0, 1]
+    )
     for rank in s.RANKS:
         first, last = s.blocks(rank)
         covered = np.zeros(s.CELLS + 1, dtype=bool)
         for low, high in zip(first, last, strict=True):
             covered[low : high + 1] = True
         moved = [covered[q * s.SHIFT :][: s.TOP + 1] for q in range(s.SHIFTS)]
-        claim.equals(
-            int(np.sum(moved, axis=0).min()),
-            4,
+        claim.measured(
             f"least number of blocks, rank {rank}",
+            int(np.sum(moved, axis=0).min()),
             equation="step 1",
-        )
+        ).equals(4)
 
 
 @pytest.mark.exact
 def test_the_squares_have_disjoint_images(claim):
-    s = numerics.superposition
+    s = superposition
     for rank in s.RANKS:
         apart = s.least_distance(rank)
-        claim.record(**{f"least distance, rank {rank}": float(apart)})
-        claim.at_least(
-            apart,
-            Fraction(1, 10**8),
-            f"least distance of images, rank {rank}",
-            equation="step 2",
-            source="exact: in rationals",
+        claim.record(f"least distance, rank {rank}", float(apart))
+        claim.measured(f"least distance of images, rank {rank}", apart, equation="step 2").at_least(
+            exactly(Fraction(1, 10**8), "in rationals")
         )
 
 
@@ -99,30 +98,27 @@ def test_one_step_leaves_at_most_four_fifths(rank, claim):
         # A block is 4/5 of 6^-rank long in y = 5x/6; its centre is half of that away.
         change = lipschitz * 0.4 * 6.0**-rank * 6 / 5
         theorem = "theorem: 2/5 |f| + 2/5 sup|f|, and what f changes from the centre of a square"
-        claim.at_most(
-            largest[1],
-            0.8 * largest[0] + change,
-            f"{LEFT}, {name}",
-            equation="step 3",
-            source=theorem,
+        claim.measured(LEFT, largest[1], equation="step 3", name_=name).at_most(
+            theorem(
+                0.8 * largest[0] + change,
+                "2/5 |f| + 2/5 sup|f|, and what f changes from the centre of a square",
+            )
         )
 
 
 @pytest.mark.construct
 def test_three_steps_for_three_targets(claim):
-    s, at = numerics.superposition, points(claim)
+    s, at = superposition, points(claim)
     found = {name: errors(f, s.RANKS, at) for name, (f, _) in TARGETS.items()}
     for name, ((largest, mean), _) in found.items():
-        claim.record(**{f"largest, {name}": [float(e) for e in largest]})
-        claim.record(**{f"root mean square, {name}": [float(e) for e in mean]})
-        seen = "spread: 0.29, 0.29 and 0.40 on all points with four digits"
-        claim.at_most(
-            largest[-1] / largest[0], 0.45, f"{LEFT}, {name}", equation="(22)", source=seen
+        claim.record("largest", [float(e) for e in largest], name_=name)
+        claim.record("root mean square", [float(e) for e in mean], name_=name)
+        claim.measured(LEFT, largest[-1] / largest[0], equation="(22)", name_=name).at_most(
+            chosen(0.45, "0.29, 0.29 and 0.40 on all points with four digits")
         )
-        half = "spread: the steps leave 0.27, 0.62 and 0.51 of it at most"
         for before, after in itertools.pairwise(mean):
-            claim.at_most(
-                after / before, 0.7, f"root mean square, {name}", equation="(22)", source=half
+            claim.measured("root mean square", after / before, equation="(22)", name_=name).at_most(
+                chosen(0.7, "the steps leave 0.27, 0.62 and 0.51 of it at most")
             )
     f = next(iter(TARGETS.values()))[0]
     (control, _), _ = errors(f, s.RANKS, at, shift=0)
@@ -130,7 +126,7 @@ def test_three_steps_for_three_targets(claim):
     y = np.linspace(0, 1 + float(s.LAMBDA), 6001)
     sizes = {name: sizes for name, (sizes, _) in found.items()}
     claim.figure(
-        jiang2024.pictures.representation.kolmogorov(
+        pictures.kolmogorov(
             (np.arange(s.CELLS + 1) / s.CELLS, s.table()), (y, outer.value(0, y)), sizes, control
         ),
         "superposition",
@@ -150,28 +146,24 @@ def test_control_without_shifts_the_gaps_stay(claim):
     """a = 0: all five blocks have the same gaps, and there nothing has been taken away."""
     at = points(claim)
     for name in claim.at_scale(smoke=["xy"], laptop=list(TARGETS), paper=list(TARGETS)):
-        (largest, _), _ = errors(TARGETS[name][0], numerics.superposition.RANKS, at, shift=0)
-        stays = "spread: 0.94 to 2.4 of the largest value seen; 0.29 with shifts"
-        claim.at_least(
-            largest[-1], 0.8 * largest[0], f"{LEFT}, {name}", equation="a = 0", source=stays
+        (largest, _), _ = errors(TARGETS[name][0], superposition.RANKS, at, shift=0)
+        claim.measured(LEFT, largest[-1], equation="a = 0", name_=name).at_least(
+            chosen(0.8 * largest[0], "0.94 to 2.4 of the largest value seen; 0.29 with shifts")
         )
 
 
 def test_control_equal_weights_confuse_the_variables(claim):
     """lam = 1: the images of (i, j) and (j, i) coincide, so that f(x, y) = x is off by 1/2."""
-    s = numerics.superposition
-    claim.at_least(
-        -s.least_distance(1, Fraction(1)),
-        Fraction(1, 30),
-        "overlap of images",
-        equation="λ = 1",
-        source="exact: in rationals",
-    )
+    s = superposition
+    claim.measured(
+        "overlap of images", -s.least_distance(1, Fraction(1)), equation="λ = 1"
+    ).at_least(exactly(Fraction(1, 30), "in rationals"))
     sums = [s.psi(1, a) + 1 * s.psi(1, b) for a, b in ((0, 6), (6, 0))]
-    claim.equals(sums[0], sums[1], "ψ(0) + ψ(1), ψ(1) + ψ(0)", equation="λ = 1, any shift")
+    claim.measured("ψ(0) + ψ(1), ψ(1) + ψ(0)", sums[0], equation="λ = 1, any shift").equals(sums[1])
     found = s.Superposition(lambda x: x[:, 0], lam=Fraction(1))
     for rank in s.RANKS[:2]:
         found.refine(rank)
     error = abs(found.left(np.array([[0, s.TOP], [s.TOP, 0]]))).max()
-    half = "theorem: all g_q have one value where f = x is 0 and 1; 1e-12 for rounding"
-    claim.at_least(error, 0.5 - 1e-12, LEFT, equation="λ = 1, f = x", source=half)
+    claim.measured(LEFT, error, equation="λ = 1, f = x").at_least(
+        theorem(0.5 - 1e-12, "all g_q have one value where f = x is 0 and 1; 1e-12 for rounding")
+    )

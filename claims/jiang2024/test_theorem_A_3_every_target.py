@@ -22,10 +22,13 @@ import flint
 import numpy as np
 import pytest
 
-from repro import jiang2024, numerics
+from repro.bounds import chosen, exactly, rounding_error, theorem
+from repro.jiang2024 import model, representation
+from repro.jiang2024.pictures import representation as pictures
+from repro.numerics import arrays, exact, logarithms
 
 ERROR = "largest |H_t − Ĥ_t|"
-rational = numerics.exact.rational
+rational = exact.rational
 
 
 def ridges(directions, outer):
@@ -46,7 +49,7 @@ def ridges(directions, outer):
         )
 
     negative = (D == -1).sum((1, 2))
-    return jiang2024.representation.Superposition(
+    return representation.Superposition(
         [inner(s) for s in range(D.shape[1])], lambda v: outer(v * d - negative), len(D)
     )
 
@@ -108,7 +111,7 @@ SIZES = {"tau=2-d=1": (2, 1), "tau=3-d=1": (3, 1), "tau=2-d=2": (2, 2)}
 
 def places(claim, case):
     count = claim.at_scale(smoke=20, laptop=200, paper=2000)
-    return numerics.exact.rationals(claim.rng("places").integers(0, 8, (count, *SIZES[case]))) / 7
+    return exact.rationals(claim.rng("places").integers(0, 8, (count, *SIZES[case]))) / 7
 
 
 @cases
@@ -116,14 +119,16 @@ def places(claim, case):
 def test_the_printed_width_with_the_repaired_proof(case, claim):
     H, stated = CASES[case]()
     tau, d = SIZES[case]
-    forms, z = jiang2024.representation, places(claim, case)
+    forms, z = representation, places(claim, case)
     x = forms.SHIFTED.encode(z)
     form = forms.Superposed(H, forms.doubled_diagonal(tau))
-    claim.equals(form.n, tau * (2 * tau * d + 1) + 1, "n", equation="n = τ(2τd+1) + 1")
-    claim.equals(abs(H(z) - stated(z)).max(), 0, "|(22) − target|", equation="(22)")
-    claim.equals(abs(form.target()(x) - stated(z)).max(), 0, ERROR, equation="(30)")
+    claim.measured("n", form.n, equation="n = τ(2τd+1) + 1").equals(tau * (2 * tau * d + 1) + 1)
+    claim.measured("|(22) − target|", abs(H(z) - stated(z)).max(), equation="(22)").equals(0)
+    claim.measured(ERROR, abs(form.target()(x) - stated(z)).max(), equation="(30)").equals(0)
     f = form.f(x)
-    claim.equals(int(((f < 0) | (f > 1)).sum()), 0, "entries of f outside [0, 1]", equation="(26)")
+    claim.measured(
+        "entries of f outside [0, 1]", int(((f < 0) | (f > 1)).sum()), equation="(26)"
+    ).equals(0)
 
 
 @cases
@@ -131,24 +136,26 @@ def test_the_printed_width_with_the_repaired_proof(case, claim):
 def test_any_positive_weights_serve(case, claim):
     """The repaired f divides by the weights: nothing depends on 2/(tau + 1) and 1/(tau + 1)."""
     H, stated = CASES[case]()
-    forms, z, tau = jiang2024.representation, places(claim, case), SIZES[case][0]
+    forms, z, tau = representation, places(claim, case), SIZES[case][0]
     for draw in range(claim.at_scale(smoke=3, laptop=10, paper=50)):
-        w = numerics.exact.rationals(claim.rng(f"weights {draw}").integers(1, 1000, (tau, tau)))
+        w = exact.rationals(claim.rng(f"weights {draw}").integers(1, 1000, (tau, tau)))
         form = forms.Superposed(H, w / w.sum(-1, keepdims=True))
         error = abs(form.target()(forms.SHIFTED.encode(z)) - stated(z)).max()
-        claim.equals(error, 0, f"{ERROR}, weights {draw}", equation="(8)")
+        claim.measured(f"{ERROR}, weights {draw}", error, equation="(8)").equals(0)
 
 
 def doubled_sum(z, t):
     """(27) for tau = 2, psi_qs(x) = x: u_q = psi_t(x_t) + sum_s psi_s(x_s); and b = (1/2, 1)."""
-    f = np.stack([z, numerics.exact.rationals(["1/2", "1"])], axis=-1)
+    f = np.stack([z, exact.rationals(["1/2", "1"])], axis=-1)
     return f[t - 1] + f.sum(0)
 
 
 def test_printed_equation_28_subtracts_what_u_does_not_show(claim):
     """H_t(x) = x_1 + x_2, in form (22) with psi_qs(x) = x: u_1 = 2 x_1 + x_2, H_1 = x_1 + x_2."""
-    z, y = numerics.exact.rationals([[0, 1], ["1/2", 0]])
-    claim.equals(doubled_sum(z, 1).tolist(), doubled_sum(y, 1).tolist(), "u(1)", equation="(27)")
+    z, y = exact.rationals([[0, 1], ["1/2", 0]])
+    claim.measured("u(1)", doubled_sum(z, 1).tolist(), equation="(27)").equals(
+        doubled_sum(y, 1).tolist()
+    )
     snippet = (
         "from fractions import Fraction\n"
         "x, y = (0, 1), (Fraction(1, 2), 0)          # H = x_1 + x_2, psi(x) = x\n"
@@ -172,12 +179,12 @@ def test_printed_equation_28_subtracts_what_u_does_not_show(claim):
         snippet=snippet,
     )
     sum_of_two = ridges([[[1], [1]]], lambda v: np.concatenate([v, v], axis=-1))
-    form = jiang2024.representation.Superposed(
-        sum_of_two, jiang2024.representation.doubled_diagonal(2)
-    )
+    form = representation.Superposed(sum_of_two, representation.doubled_diagonal(2))
     both = np.stack([z, y])[..., None]
-    found = form.target()(jiang2024.representation.SHIFTED.encode(both))[:, 0]
-    claim.equals(found.tolist(), [z.sum(), y.sum()], "H_1 with (q, t')", equation="repaired")
+    found = form.target()(representation.SHIFTED.encode(both))[:, 0]
+    claim.measured("H_1 with (q, t')", found.tolist(), equation="repaired").equals(
+        [z.sum(), y.sum()]
+    )
 
 
 def sines(rng, tau, n):
@@ -188,7 +195,7 @@ def sines(rng, tau, n):
 
 def scaled(f, tau, grid):
     """(k - 1) times the least distance of the u_t, for every k."""
-    forms = jiang2024.representation
+    forms = representation
     w = forms.doubled_diagonal(tau)
     return [(k - 1) * forms.separation(forms.on_a_grid(f(k), w)) for k in grid]
 
@@ -208,30 +215,26 @@ def test_generic_functions_separate_from_two_tau_plus_one_on(tau, claim):
     }
     w, b = 1 / (tau + 1), 0.2
     ours = scaled(lambda k: affine_values(tau, k), tau, grid)
-    claim.record(**{f"n = {n}": values.tolist() for n, values in found.items()}, affine=ours)
+    for n, values in found.items():
+        claim.record("", values.tolist(), n=n)
+    claim.record("affine", ours)
     for value in ours:
-        claim.within(
-            value,
+        claim.measured("n = τd, affine", value, equation="b min w").within(
             w * b,
-            1e-13,
-            "n = τd, affine",
-            equation="b min w",
-            source="roundoff: 8u for a distance of sums of tau numbers below 1, times k − 1 ≤ 32",
+            rounding_error(
+                1e-13, "8u for a distance of sums of tau numbers below 1, times k − 1 ≤ 32"
+            ),
         )
     bounded, collapse = found[2 * tau + 1], found[1]
-    seen = "spread: medians of 15 draws, 3 seeds: 0.34 to 0.51 on every grid"
-    claim.at_least(bounded.min(), 0.2, "scaled distance, n = 2τ+1", equation="bounded", source=seen)
-    few = "spread: medians of 15 draws, 3 seeds: 0.002 to 0.007"
-    claim.at_most(
-        collapse[-1] / collapse[0], 0.05, "last over first, n = 1", equation="collapses", source=few
+    claim.measured("scaled distance, n = 2τ+1", bounded.min(), equation="bounded").at_least(
+        chosen(0.2, "medians of 15 draws, 3 seeds: 0.34 to 0.51 on every grid")
     )
-    claim.at_least(
-        collapse[-1],
-        1e-12,
-        "it is not 0: bare injectivity is vacuous",
-        equation="n = 1",
-        source="roundoff: distances of numbers of size 1 are off by 1e-15",
-    )
+    claim.measured(
+        "last over first", collapse[-1] / collapse[0], equation="collapses", n=1
+    ).at_most(chosen(0.05, "medians of 15 draws, 3 seeds: 0.002 to 0.007"))
+    claim.measured(
+        "it is not 0: bare injectivity is vacuous", collapse[-1], equation="n = 1"
+    ).at_least(rounding_error(1e-12, "distances of numbers of size 1 are off by 1e-15"))
     if tau == 2:
         curves = {
             "n = 1, sines": collapse.tolist(),
@@ -240,7 +243,7 @@ def test_generic_functions_separate_from_two_tau_plus_one_on(tau, claim):
             "n = 5 = 2τd + 1, sines": bounded.tolist(),
         }
         claim.figure(
-            jiang2024.pictures.representation.separations(grid, curves, "τ = 2, d = 1"),
+            pictures.separations(grid, curves, "τ = 2, d = 1"),
             "separation",
             caption="How far apart f keeps all inputs and all t, scaled by the grid. A width of "
             "2τd + 1 is safe for generic f, a width of τd for the right f, a width of 1 for none.",
@@ -265,45 +268,46 @@ def test_control_without_encoding_nothing_separates(n, claim):
         return np.concatenate([x**q for q in range(1, n + 1)], axis=-1)
 
     def rho(u, v):
-        return numerics.arrays.each(
-            lambda same: numerics.logarithms.Log(2 if same else 1), u == v[:, 0]
-        )
+        return arrays.each(lambda same: logarithms.Log(2 if same else 1), u == v[:, 0])
 
     def F(u):  # reads x_1 off the first average of (x_1, x_2), for 0 and 1
         return (3 * u[..., 0] > 1) + flint.fmpq(0)
 
-    target = jiang2024.model.Target(F, f, rho)
-    z = numerics.exact.rationals([[0], [1]])
+    target = model.Target(F, f, rho)
+    z = exact.rationals([[0], [1]])
     both = [target.averages(z)[0], target.averages(z[::-1])[1]]
-    claim.equals(abs(both[0] - both[1]).max(), 0, "|u_1(a, b) − u_2(b, a)|", equation="(8), no (7)")
+    claim.measured(
+        "|u_1(a, b) − u_2(b, a)|", abs(both[0] - both[1]).max(), equation="(8), no (7)"
+    ).equals(0)
     off = [abs(target(x)[t] - x[0, 0]) for x, t in ((z, 0), (z[::-1], 1))]
-    half = "theorem: F has one value for H_1(a, b) = a and H_2(b, a) = b"
-    claim.at_least(max(off), flint.fmpq(1, 2), ERROR, equation="H_t(x) = x_1", source=half)
+    claim.measured(ERROR, max(off), equation="H_t(x) = x_1").at_least(
+        theorem(flint.fmpq(1, 2), "F has one value for H_1(a, b) = a and H_2(b, a) = b")
+    )
 
 
 def test_control_the_last_coordinate_must_tell_t(claim):
     """Rows of weights with the same mean of s: refused, and F would mix two targets."""
-    forms = jiang2024.representation
+    forms = representation
     H, stated = three_tokens()
-    w = numerics.exact.rationals([[2, 4, 2], [3, 2, 3], [2, 2, 4]]) / 8
+    w = exact.rationals([[2, 4, 2], [3, 2, 3], [2, 2, 4]]) / 8
     with pytest.raises(ValueError, match="the last coordinate must tell t"):
         forms.Superposed(H, w)
     form = forms.Superposed(H, forms.doubled_diagonal(3))
-    z = numerics.exact.rationals([[1], [1], [1]])
+    z = exact.rationals([[1], [1], [1]])
     u = form.target().averages(forms.SHIFTED.encode(z))
     u[0, -1] = u[2, -1]  # t = 1 with the code of t = 3
     error = abs(form.F(u)[0] - stated(z)[0])
-    claim.at_least(error, 1, ERROR, equation="b_1 for b_3", source="exact: 27 is read for 2")
+    claim.measured(ERROR, error, equation="b_1 for b_3").at_least(exactly(1, "27 is read for 2"))
 
 
 def test_control_the_f_of_26_is_off_by_a_quarter(claim):
     """psi_qs(x) = x, no pairs (q, t'): F(u) has one value where H_1 is 1 and 1/2, and the best F of
     the form c u_q, c = 3/4, is off by 1/4 at both."""
-    inputs = numerics.exact.rationals([[0, 1], ["1/2", 0]])
+    inputs = exact.rationals([[0, 1], ["1/2", 0]])
     u = [doubled_sum(x, 1) for x in inputs]
-    claim.equals(abs(u[0] - u[1]).max(), 0, "|u(x) − u(y)|", equation="(27)")
-    half = "theorem: F has one value for two targets"
-    for c in numerics.exact.rationals(["1/2", "3/4", "1"]):
+    claim.measured("|u(x) − u(y)|", abs(u[0] - u[1]).max(), equation="(27)").equals(0)
+    for c in exact.rationals(["1/2", "3/4", "1"]):
         worst = max(abs(c * u_x[0] - x.sum()) for u_x, x in zip(u, inputs, strict=True))
-        name = f"{ERROR}, F(u) = {c} u"
-        claim.at_least(worst, flint.fmpq(1, 4), name, equation="(26) as printed", source=half)
+        claim.measured(f"{ERROR}, F(u) = {c} u", worst, equation="(26) as printed").at_least(
+            theorem(flint.fmpq(1, 4), "F has one value for two targets")
+        )

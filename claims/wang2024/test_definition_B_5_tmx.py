@@ -21,7 +21,13 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
+from repro.wang2024 import adaptive, model, moving, targets
+from repro.wang2024 import heads as heads_
+from repro.wang2024 import pointer as pointer_
+from repro.wang2024.pictures import pointer as pictures
 
 types = pytest.mark.parametrize("rpe", ["lin", "log"])
 DIMENSIONS = [4, 6, 8, 16, 32, 64]
@@ -31,14 +37,14 @@ weights = st.tuples(st.integers(1, 3), st.integers(0, 2))
 
 def head(rpe, w=None, size=3, W_V=((1, 2), (-1, 1))):
     """p = log `size` or p = `size`."""
-    exact = numerics.exact.rationals
-    p = numerics.logarithms.Log(size) if rpe == "lin" else size
-    return wang2024.model.Head(exact(W_V), p, w=None if w is None else exact(w))
+    exact = exact_.rationals
+    p = logarithms.Log(size) if rpe == "lin" else size
+    return model.Head(exact(W_V), p, w=None if w is None else exact(w))
 
 
 def layer(rpe, normalised, *heads):
-    identity = numerics.exact.rationals([[1, 0], [0, 1]])
-    return wang2024.model.Attention(heads, identity, rpe, normalised)
+    identity = exact_.rationals([[1, 0], [0, 1]])
+    return model.Attention(heads, identity, rpe, normalised)
 
 
 @types
@@ -48,7 +54,7 @@ def test_the_share_is_a_power_of_time_minus_token(rpe, claim):
 
     def differ(case):
         x, w, size = case
-        exact = numerics.exact.rationals([(a + 1, b) for a, b in x])
+        exact = exact_.rationals([(a + 1, b) for a, b in x])
         scores = layer(rpe, False, one := head(rpe, w, size)).scores(one, exact)
         wrong = 0
         for t in range(len(x)):
@@ -58,17 +64,17 @@ def test_the_share_is_a_power_of_time_minus_token(rpe, claim):
                     stated = Fraction(size) ** (g - s)
                 else:
                     stated = Fraction(g, s) ** size if s else 0
-                wrong += scores[t, t - s] != numerics.exact.rational(stated)
+                wrong += scores[t, t - s] != exact_.rational(stated)
         return wrong
 
     cases = st.tuples(tokens, weights, st.integers(1, 4))
     examples = claim.at_scale(smoke=30, laptop=200, paper=3000)
-    claim.for_all(cases, differ, "shares that differ", equation="Definition B.5", examples=examples)
+    claim.for_all("shares that differ", cases, differ, equation="Definition B.5", examples=examples)
 
 
 def count(D, **logit):
     """Parameters of a head besides W_V."""
-    one = wang2024.model.Head(np.zeros((D, D)), 1, **logit)
+    one = model.Head(np.zeros((D, D)), 1, **logit)
     return one.parameters_count() - D * D
 
 
@@ -82,12 +88,12 @@ def test_parameters_of_a_head(claim):
             counts.values(), found, [2 * D * D + 1, 2 * D + 1, D + 1], strict=True
         ):
             points[D] = number
-            claim.equals(number, stated, f"parameters, D = {D}", equation="O(D) or O(D²)")
+            claim.measured("parameters", number, equation="O(D) or O(D²)", D=D).equals(stated)
     for label, order in zip(counts, (2, 1, 1), strict=True):
         growth = (counts[label][64] - 1, 2**order * (counts[label][32] - 1))
         claim.equals(*growth, f"from D = 32 to 64, {label}", equation=f"order {order}")
     claim.figure(
-        wang2024.pictures.pointer.parameters(counts),
+        pictures.parameters(counts),
         "parameters",
         caption="What one head needs for its logits: TMX, dot products as printed, and dot "
         "products of rank one, which are all that the constructions use.",
@@ -99,16 +105,18 @@ def test_parameters_of_a_head(claim):
 @pytest.mark.exact
 def test_parameters_of_the_heads_of_built_networks(name, claim):
     """The networks of Theorems 5.1, 5.4 and of Proposition 5.3: D = 4, 6, 6, 8."""
-    target = getattr(wang2024.targets, name)
-    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in target.distances]
-    D = wang2024.adaptive.Layout(target.M, target.d).D
+    target = getattr(targets, name)
+    heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
+    D = adaptive.Layout(target.M, target.d).D
     for tmx, stated in ((True, D + 1), (False, 2 * D + 1)):
-        stages = wang2024.adaptive.nested(target)
-        network = wang2024.adaptive.transformer(target, heads, stages, tmx=tmx)
+        stages = adaptive.nested(target)
+        network = adaptive.transformer(target, heads, stages, tmx=tmx)
         working = [h for one in network.layers[1:] for h in one.attention.heads]
         found = {h.parameters_count() - D * D for h in working}
         what = "TMX" if tmx else "dot product of rank one"
-        claim.equals(found, {stated}, f"parameters of a head, {what}", equation=f"D = {D}")
+        claim.measured("parameters of a head", found, equation=f"D = {D}", what=what).equals(
+            {stated}
+        )
 
 
 @types
@@ -118,7 +126,7 @@ def test_under_softmax_the_token_cancels(rpe, claim):
 
     def differ(case):
         x, w, other = case
-        exact = numerics.exact.rationals([(a + 1, b) for a, b in x])
+        exact = exact_.rationals([(a + 1, b) for a, b in x])
         outputs = [
             layer(rpe, True, head(rpe, v), head(rpe, v, 2, ((0, 1), (1, 0))))(exact)
             for v in (w, other, None)
@@ -127,36 +135,37 @@ def test_under_softmax_the_token_cancels(rpe, claim):
 
     cases = st.tuples(tokens, weights, weights)
     examples = claim.at_scale(smoke=20, laptop=100, paper=1000)
-    claim.for_all(cases, differ, "outputs that differ", equation="softmax", examples=examples)
+    claim.for_all("outputs that differ", cases, differ, equation="softmax", examples=examples)
 
 
 def errors_on_four_windows(rpe, normalised):
     """Heads that follow g = 1, 2, 3 without softmax, on the certificate of Proposition 5.2."""
-    pointer, exact = wang2024.pointer.SHIFTED, numerics.exact.rationals
-    x, _ = wang2024.pointer.certificate(pointer, 6)
-    psi = wang2024.moving.interpolated(rpe, 3, "1/100")
+    pointer, exact = pointer_.SHIFTED, exact_.rationals
+    x, _ = pointer_.certificate(pointer, 6)
+    psi = moving.interpolated(rpe, 3, "1/100")
     heads = [
-        wang2024.model.Head(wang2024.heads.block(alpha, 2, 1, 0, 0), beta, w=exact([1, 2]))
+        model.Head(heads_.block(alpha, 2, 1, 0, 0), beta, w=exact([1, 2]))
         for alpha, beta in zip(psi.alphas, psi.exponents, strict=True)
     ]
-    outputs = layer(rpe, normalised, *heads)(wang2024.pointer.embedded(x), queries=1)[:, 0, 0]
+    outputs = layer(rpe, normalised, *heads)(pointer_.embedded(x), queries=1)[:, 0, 0]
     return max(abs(outputs - pointer(x)))
 
 
 @types
 def test_control_with_softmax_the_pointer_is_lost(rpe, claim):
-    proved = "theorem: it is a layer without dot product then, Proposition 5.2 (B)"
-    error = numerics.logarithms.ball(errors_on_four_windows(rpe, True))
-    claim.at_least(error, 1, "largest error with softmax", equation="class (17)", source=proved)
-    built = numerics.logarithms.ball(errors_on_four_windows(rpe, False))
-    fetched = "theorem: Lemma E.2 or E.5, heads of level 1/100"
-    name = "largest error without softmax"
-    claim.at_most(built, Fraction(1, 100), name, equation="class (17)", source=fetched)
+    error = logarithms.ball(errors_on_four_windows(rpe, True))
+    claim.measured("largest error with softmax", error, equation="class (17)").at_least(
+        theorem(1, "it is a layer without dot product then, Proposition 5.2 (B)")
+    )
+    built = logarithms.ball(errors_on_four_windows(rpe, False))
+    claim.measured("largest error without softmax", built, equation="class (17)").at_most(
+        theorem(Fraction(1, 100), "Lemma E.2 or E.5, heads of level 1/100")
+    )
 
 
 def test_reading_the_definition_does_not_apply_to_the_standard_transformer(claim):
     """(2) has a softmax; in it every w gives the same shares."""
-    exact = numerics.exact.rationals([(1, 0), (1, 0), (1, 0)])
+    exact = exact_.rationals([(1, 0), (1, 0), (1, 0)])
     first, second = ([[1, 0]], [[2, 0]])
     shares = [
         layer("lin", True, one := head("lin", w[0])).scores(one, exact)[-1] for w in (first, second)
@@ -181,7 +190,7 @@ def test_reading_the_definition_does_not_apply_to_the_standard_transformer(claim
 @types
 def test_reading_not_every_w_gives_a_finite_logit(rpe, claim):
     """w . x_t = -1 (lin) or 0 (log): phi is -inf there, the share would be infinite."""
-    x, w = numerics.exact.rationals([(1, 0), (1, 0)]), (-1, 0) if rpe == "lin" else (0, 0)
+    x, w = exact_.rationals([(1, 0), (1, 0)]), (-1, 0) if rpe == "lin" else (0, 0)
     one = head(rpe, w)
     with pytest.raises(ValueError, match=f"phi_{rpe}"):
         layer(rpe, False, one).scores(one, x)
@@ -189,7 +198,7 @@ def test_reading_not_every_w_gives_a_finite_logit(rpe, claim):
         "p (phi(s) - phi(w . x_t)) is a number for every w",
         input={"x_t": [1, 0], "w": list(w)},
         measured=w[0],
-        expected=wang2024.model.SMALLEST[rpe],
+        expected=model.SMALLEST[rpe],
         relation=">=",
         equation=f"φ_{rpe}(w · x_t) > −∞",
         printed=False,

@@ -18,17 +18,18 @@ norm depends on it: |x| has norm 1 on [0, 1] and 2 on [-1, 1].
 import numpy as np
 import pytest
 
-from repro import numerics
+from repro.bounds import theorem
+from repro.numerics import barron, exact
 
 
 def measure(*atoms):
-    return numerics.barron.Measure.of(atoms)
+    return barron.Measure.of(atoms)
 
 
 def drawn(rng, d, atoms=5):
     """Neurons with small rational weights and probabilities."""
     shares = rng.integers(1, 10, atoms).tolist()
-    p = [numerics.exact.rational(share) / sum(shares) for share in shares]
+    p = [exact.rational(share) / sum(shares) for share in shares]
     a, c = (rng.integers(-6, 7, atoms).tolist() for _ in range(2))
     return measure(*zip(p, a, rng.integers(-6, 7, (atoms, d)).tolist(), c, strict=True))
 
@@ -41,7 +42,7 @@ def test_the_means_grow_with_p(claim):
         for p in range(1, 7):  # B_p <= B_(p+1), both to the power p(p+1); then B_p <= B_inf
             wrong += rho.moment(p) ** (p + 1) > rho.moment(p + 1) ** p
             wrong += rho.moment(p) > rho.largest() ** p
-    claim.equals(wrong, 0, "pairs p < p′ with B_p > B_p′", equation="Jensen")
+    claim.measured("pairs p < p′ with B_p > B_p′", wrong, equation="Jensen").equals(0)
 
 
 @pytest.mark.exact
@@ -50,11 +51,11 @@ def test_no_measure_has_less_than_the_slopes_of_f(claim):
     rng, wrong = claim.rng("slopes"), 0
     for _ in range(claim.at_scale(smoke=50, laptop=500, paper=10_000)):
         rho = drawn(rng, 3, atoms=2)
-        x, y = numerics.exact.rationals(rng.integers(-4, 5, (2, 3)).tolist()) / 2
+        x, y = exact.rationals(rng.integers(-4, 5, (2, 3)).tolist()) / 2
         bound = rho.moment(1)
         wrong += abs(rho(x) - rho(y)) > bound * max(abs(x - y))
         wrong += abs(rho(x)) > bound * max(1, *abs(x))
-    claim.equals(wrong, 0, "violations", equation="Lip f ≤ B_1")
+    claim.measured("violations", wrong, equation="Lip f ≤ B_1").equals(0)
 
 
 @pytest.mark.exact
@@ -69,15 +70,23 @@ def test_one_function_has_many_measures_and_the_infimum_is_attained(claim):
     }
     norms = {"alone": 1, "another scale": 1, "one heavy neuron": 1, "with cancellation": 2}
     largest = {"alone": 1, "another scale": 1, "one heavy neuron": 10, "with cancellation": 3}
-    points = numerics.exact.rationals([[-1], [0], ["1/3"], [1]])
+    points = exact.rationals([[-1], [0], ["1/3"], [1]])
     for name, rho in measures.items():
         values, first = [rho(x) for x in points], [max(x[0], 0) for x in points]
-        claim.equals(values, first, f"values at −1, 0, 1/3, 1, {name}", equation="relu(x)")
-        claim.equals(rho.moment(1), norms[name], f"B_1, {name}", equation="E|a|(|b|₁ + |c|)")
-        claim.equals(rho.largest(), largest[name], f"B_∞, {name}", equation="sup |a|(|b|₁ + |c|)")
+        claim.measured("values at −1, 0, 1/3, 1", values, equation="relu(x)", name_=name).equals(
+            first
+        )
+        claim.measured("B_1", rho.moment(1), equation="E|a|(|b|₁ + |c|)", name_=name).equals(
+            norms[name]
+        )
+        claim.measured("B_∞", rho.largest(), equation="sup |a|(|b|₁ + |c|)", name_=name).equals(
+            largest[name]
+        )
     lower = measures["alone"]([1]) - measures["alone"]([0])
     least = min(rho.moment(1) for rho in measures.values())
-    claim.equals(lower, least, "f(1) − f(0), which no B_1 is below", equation="the norm is 1")
+    claim.measured("f(1) − f(0), which no B_1 is below", lower, equation="the norm is 1").equals(
+        least
+    )
 
 
 @pytest.mark.exact
@@ -88,7 +97,9 @@ def test_the_norm_of_one_neuron(claim):
         b = rng.integers(-9, 10, d).tolist()
         rho = measure((1, 1, b, 0))
         lower = rho(np.sign(b).tolist()) - rho([0] * d)
-        claim.equals(lower, rho.moment(1), f"f(sign b) − f(0), b = {b}", equation="= B_1 = |b|₁")
+        claim.measured("f(sign b) − f(0)", lower, equation="= B_1 = |b|₁", b=b).equals(
+            rho.moment(1)
+        )
 
 
 @pytest.mark.exact
@@ -97,16 +108,18 @@ def test_a_sum_has_at_most_the_sum_of_the_norms(claim):
     rng, wrong = claim.rng("sums"), 0
     for _ in range(claim.at_scale(smoke=20, laptop=200, paper=2000)):
         f, g = drawn(rng, 2), drawn(rng, 2)
-        both = numerics.barron.Measure(
+        both = barron.Measure(
             np.concatenate([f.probabilities, g.probabilities]) / 2,
             2 * np.concatenate([f.a, g.a]),
             np.concatenate([f.b, g.b]),
             np.concatenate([f.c, g.c]),
         )
-        x = numerics.exact.rationals(rng.integers(-9, 10, 2).tolist()) / 4
+        x = exact.rationals(rng.integers(-9, 10, 2).tolist()) / 4
         wrong += both(x) != f(x) + g(x)
         wrong += both.moment(1) != f.moment(1) + g.moment(1)
-    claim.equals(wrong, 0, "sums that do not add up", equation="B_1(f + g) ≤ B_1(f) + B_1(g)")
+    claim.measured(
+        "sums that do not add up", wrong, equation="B_1(f + g) ≤ B_1(f) + B_1(g)"
+    ).equals(0)
 
 
 def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
@@ -116,10 +129,14 @@ def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
     """
     both = measure(("1/2", 2, [1], 0), ("1/2", 2, [-1], 0))
     second = both([1]) + both([-1]) - 2 * both([0])
-    claim.equals(second, both.moment(1), "f(1) + f(−1) − 2f(0)", equation="norm on [−1, 1]")
+    claim.measured("f(1) + f(−1) − 2f(0)", second, equation="norm on [−1, 1]").equals(
+        both.moment(1)
+    )
     alone = measure((1, 1, [1], 0))
     same = [both(x) == alone(x) for x in ([0], ["1/3"], [1])]
-    claim.equals(same, [True] * 3, "equal at 0, 1/3, 1", equation="|x| = relu(x) on [0, 1]")
+    claim.measured("equal at 0, 1/3, 1", same, equation="|x| = relu(x) on [0, 1]").equals(
+        [True] * 3
+    )
     claim.counterexample(
         "the Barron norm of a function does not depend on the domain",
         input={"f": "|x|", "X": "[-1, 1]", "other X": "[0, 1], where the norm is 1"},
@@ -142,11 +159,12 @@ def test_control_the_square_root_has_no_norm(Q, claim):
 
     Here that of neurons which bend at h, 4h, ..., 1 and have the root's values there.
     """
-    values = numerics.exact.rationals(range(2 * Q + 1)) / (2 * Q)
+    values = exact.rationals(range(2 * Q + 1)) / (2 * Q)
     places = values**2
     slopes = np.diff(values) / np.diff(places)
-    bends, each = np.diff(slopes, prepend=0), numerics.exact.rational(1) / len(slopes)
+    bends, each = np.diff(slopes, prepend=0), exact.rational(1) / len(slopes)
     rho = measure(*((each, a / each, [1], -x) for a, x in zip(bends, places[:-1], strict=True)))
-    claim.equals(rho([places[1]]), values[1], "value at h", equation="√h")
-    twice = "theorem: |f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2"
-    claim.at_least(rho.moment(1), 2 * Q, "B_1", equation="Lip f ≤ B_1 ≤ Q", source=twice)
+    claim.measured("value at h", rho([places[1]]), equation="√h").equals(values[1])
+    claim.measured("B_1", rho.moment(1), equation="Lip f ≤ B_1 ≤ Q").at_least(
+        theorem(2 * Q, "|f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2")
+    )

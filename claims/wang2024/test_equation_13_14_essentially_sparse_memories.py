@@ -20,7 +20,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import exact
+from repro.wang2024 import essential, recurrent
 
 HALF = Fraction(1, 2)
 small = st.integers(-12, 12).map(lambda k: Fraction(k, 12))
@@ -43,7 +45,7 @@ def test_the_norm_of_the_kernel_is_the_largest_value(claim):
         return (convolution(rho, signs) != norm) + (abs(convolution(rho, x)) > norm)
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    claim.for_all(pairs, wrong, "wrong values", equation="(13)", examples=examples)
+    claim.for_all("wrong values", pairs, wrong, equation="(13)", examples=examples)
 
 
 @pytest.mark.exact
@@ -55,13 +57,13 @@ def test_two_ways_to_convolve_agree_in_several_dimensions(claim):
 
     def difference(case):
         rho, flat = case
-        X = numerics.exact.rationals(flat).reshape(6, 2)
-        register = wang2024.recurrent.shift(numerics.exact.rationals(rho))
-        stated = wang2024.essential.convolutions(numerics.exact.rationals([rho]), X)[0]
+        X = exact.rationals(flat).reshape(6, 2)
+        register = recurrent.shift(exact.rationals(rho))
+        stated = essential.convolutions(exact.rationals([rho]), X)[0]
         return int((register(X)[-1] != stated).sum())
 
     examples = claim.at_scale(smoke=20, laptop=100, paper=3000)
-    claim.for_all(cases, difference, "unlike entries", equation="(13)", examples=examples)
+    claim.for_all("unlike entries", cases, difference, equation="(13)", examples=examples)
 
 
 @pytest.mark.exact
@@ -78,7 +80,7 @@ def test_fixed_memories_are_essentially_sparse(claim):
         return sum(convolution(rho, x) != x[T] for rho, T in zip(kernels, positions, strict=True))
 
     examples = claim.at_scale(smoke=20, laptop=100, paper=2000)
-    claim.for_all(cases, wrong, "wrong memories", equation="(5) in (13)", examples=examples)
+    claim.for_all("wrong memories", cases, wrong, equation="(5) in (13)", examples=examples)
 
 
 def haar(a, b, length):
@@ -92,10 +94,12 @@ def test_a_wavelet_is_a_kernel(claim):
     """Example II: the coefficient of a constant is 0, of a step it is half the length times it."""
     for b in (0, 3):
         rho = haar(4, b, 12)
-        claim.equals(convolution(rho, [1] * 12), 0, f"constant, b={b}", equation="II: psi_{a,b}")
+        claim.measured(
+            "constant", convolution(rho, [1] * 12), equation="II: psi_{a,b}", b=b
+        ).equals(0)
         step = [int(s < b + 2) for s in range(12)]
-        claim.equals(convolution(rho, step), 1, f"step, b={b}", equation="II: psi_{a,b}")
-        claim.equals(sum(map(abs, rho)), 2, f"norm of the kernel, b={b}", equation="(14)")
+        claim.measured("step", convolution(rho, step), equation="II: psi_{a,b}", b=b).equals(1)
+        claim.measured("norm of the kernel", sum(map(abs, rho)), equation="(14)", b=b).equals(2)
 
 
 def example_III(x, w, v):
@@ -125,7 +129,7 @@ def test_example_three_is_a_readout_of_four_convolutions(claim):
     pasts = st.integers(0, 2**32).map(
         lambda seed: [Fraction(1 + (seed >> (s % 31)) % 7, 8) for s in range(140)]
     )
-    claim.for_all(pasts, difference, "difference", equation="example III", examples=20)
+    claim.for_all("difference", pasts, difference, equation="example III", examples=20)
 
 
 def test_printed_example_three_has_no_lipschitz_readout(claim):
@@ -154,7 +158,7 @@ def test_printed_example_three_has_no_lipschitz_readout(claim):
         "print(jump / distance, 'is not <=', L)\n",
     )
     zero = example_III([Fraction(1)] * 140, [1, -1], V)[2]
-    claim.equals(zero, 0, "divisor for w = (1, -1) and x = 1", equation="example III")
+    claim.measured("divisor for w = (1, -1) and x = 1", zero, equation="example III").equals(0)
 
 
 @pytest.mark.exact
@@ -171,20 +175,24 @@ def test_with_a_divisor_away_from_zero_the_readout_is_lipschitz(claim):
         return int(jump**2 > (2 + delta**-2 + delta**-4) * distance)
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    pairs, name = st.tuples(point, point), "pairs that violate it"
-    claim.for_all(pairs, violations, name, equation="(14), c >= 1/3", examples=examples)
+    pairs = st.tuples(point, point)
+    claim.for_all(
+        "pairs that violate it", pairs, violations, equation="(14), c >= 1/3", examples=examples
+    )
 
 
 def test_control_a_kernel_that_is_not_summable_has_no_largest_value(claim):
     """rho(s) = 1/(s + 1): with 83 tokens the value for x = 1 exceeds 5, with 12367 tokens 10."""
     for n, least in ((83, 5), (12367, 10)):
-        value = sum((numerics.exact.rational(1) / (s + 1) for s in range(n)), start=0)
-        name, source = f"value with {n} tokens", "theorem: the harmonic numbers are unbounded"
-        claim.at_least(value, least, name, equation="(13) without l1", source=source)
+        value = sum((exact.rational(1) / (s + 1) for s in range(n)), start=0)
+        claim.measured(f"value with {n} tokens", value, equation="(13) without l1").at_least(
+            theorem(least, "the harmonic numbers are unbounded")
+        )
 
 
 def test_control_a_wavelet_around_the_present_needs_the_future(claim):
     """b = -2: (13) keeps the second half of the wavelet, and a constant has the coefficient -1."""
     value = convolution(haar(4, -2, 12), [1] * 12)
-    source = "theorem: half the wavelet has the integral 1"
-    claim.at_least(abs(value), 1, "constant, b=-2", equation="II: psi_{a,b}", source=source)
+    claim.measured("constant, b=-2", abs(value), equation="II: psi_{a,b}").at_least(
+        theorem(1, "half the wavelet has the integral 1")
+    )

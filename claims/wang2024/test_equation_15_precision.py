@@ -26,15 +26,18 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import exactly, rounding_error, theorem
+from repro.numerics import exact, logarithms
+from repro.wang2024 import model
+from repro.wang2024 import rounding as rounding_
 
 BITS = 200
 
 
 def identity(rounding):
     """FFN(x) = relu(x + 64) - 64 relu(1) = x for x >= -64, and then (15)."""
-    a, b, c = (numerics.exact.rationals(w) for w in ([[1, -64]], [[1], [0]], [64, 1]))
-    return wang2024.model.FeedForward(a, b, c, rounding)
+    a, b, c = (exact.rationals(w) for w in ([[1, -64]], [[1], [0]], [64, 1]))
+    return model.FeedForward(a, b, c, rounding)
 
 
 def near(g, offset):
@@ -42,7 +45,7 @@ def near(g, offset):
     import flint
 
     with flint.ctx.workprec(BITS):
-        return wang2024.rounding.midpoint(flint.arb(g).log()) + numerics.exact.rational(offset)
+        return rounding_.midpoint(flint.arb(g).log()) + exact.rational(offset)
 
 
 @pytest.mark.exact
@@ -51,12 +54,12 @@ def test_within_a_half_the_integer_comes_out(claim):
 
     def wrong(case):
         g, off = case
-        return layer(numerics.exact.rationals([[g + off]]))[0, 0] - g
+        return layer(exact.rationals([[g + off]]))[0, 0] - g
 
     offsets = st.fractions(-half, half).filter(lambda off: abs(off) < half)
     cases = st.tuples(st.integers(1, 60), offsets)
     examples = claim.at_scale(smoke=60, laptop=300, paper=10_000)
-    claim.for_all(cases, wrong, "[FFN(x)] − g", equation="(15), lin", examples=examples)
+    claim.for_all("[FFN(x)] − g", cases, wrong, equation="(15), lin", examples=examples)
 
 
 @pytest.mark.certified
@@ -72,9 +75,10 @@ def test_within_a_quarter_of_1_over_T_the_exponential_rounds_to_g(claim):
             wrong += not (below < above < last)
             last = above
         first = flint.arb("1/4").expm1()
-    claim.equals(wrong, 0, "T for which the error does not fall", equation="(15), log")
-    name, chain = "largest |exp FFN(x) − g|, T = 1", "theorem: e^{1/4} − 1 < 1/2"
-    claim.at_most(first, half, name, equation="(15), log", source=chain)
+    claim.measured("T for which the error does not fall", wrong, equation="(15), log").equals(0)
+    claim.measured("largest |exp FFN(x) − g|", first, equation="(15), log", T=1).at_most(
+        theorem(half, "e^{1/4} − 1 < 1/2")
+    )
 
 
 OFFSETS = {"above": Fraction(999_999, 1_000_000), "below": Fraction(-999_999, 1_000_000)}
@@ -87,47 +91,53 @@ def test_the_layer_gives_the_logarithm_in_every_arithmetic(side, T, claim):
     import flint
     import torch
 
-    layer, Log = identity("log"), numerics.logarithms.Log
-    z = numerics.exact.vector([near(g, OFFSETS[side] / (4 * T)) for g in range(1, T + 1)])[:, None]
+    layer, Log = identity("log"), logarithms.Log
+    z = exact.vector([near(g, OFFSETS[side] / (4 * T)) for g in range(1, T + 1)])[:, None]
     wrong = sum(out != Log(g) for g, out in enumerate(layer(z)[:, 0], start=1))
-    claim.equals(wrong, 0, "g whose logarithm is another, rationals", equation="(15), log")
+    claim.measured("g whose logarithm is another, rationals", wrong, equation="(15), log").equals(0)
     with flint.ctx.workprec(BITS):
         out = layer.balls(BITS)(z)[:, 0]
         wrong = sum(not ball.overlaps(flint.arb(g).log()) for g, ball in enumerate(out, start=1))
         widest = max(ball.rad() for ball in out)
-    claim.equals(wrong, 0, "g whose logarithm is another, balls", equation="(15), log")
-    sharp = "roundoff: 200 bits"
-    claim.at_most(widest, flint.arb("1e-50"), "radius", equation="(15), log", source=sharp)
+    claim.measured("g whose logarithm is another, balls", wrong, equation="(15), log").equals(0)
+    claim.measured("radius", widest, equation="(15), log").at_most(
+        rounding_error(flint.arb("1e-50"), "200 bits")
+    )
     floats = layer.to(torch.float64, claim.device)
-    out = floats(wang2024.model.rounded(z, torch.float64, claim.device))[:, 0]
+    out = floats(model.rounded(z, torch.float64, claim.device))[:, 0]
     right = torch.arange(1, T + 1, dtype=torch.float64, device=claim.device).log()
     wrong = int((out != right).sum())
-    claim.equals(wrong, 0, "g whose logarithm is another, float64", equation="(15), log")
+    claim.measured("g whose logarithm is another, float64", wrong, equation="(15), log").equals(0)
 
 
 @pytest.mark.parametrize("T", [2, 7, 40], ids="T={}".format)
 def test_control_twice_the_distance_is_too_much(T, claim):
     """1/(2T) for 1/(4T): T e^{1/(2T)} > T + 1/2, and T + 1 comes out."""
     z = near(T, OFFSETS["above"] / (2 * T))
-    out = identity("log")(numerics.exact.vector([z])[:, None])[0, 0]
-    source = "theorem: T e^{1/(2T)} − T > 1/2 + 1/(8T)"
-    claim.at_least(abs(out.of - T), 1, "|[exp FFN(x)] − T|", equation="(15), 1/(2T)", source=source)
+    out = identity("log")(exact.vector([z])[:, None])[0, 0]
+    claim.measured("|[exp FFN(x)] − T|", abs(out.of - T), equation="(15), 1/(2T)").at_least(
+        theorem(1, "T e^{1/(2T)} − T > 1/2 + 1/(8T)")
+    )
 
 
 def test_control_at_a_half_another_integer_is_as_near(claim):
     """|FFN(x) - g| = 1/2 for "< 1/2", g = 1: both 1 and 2 are nearest, and 2 is taken."""
-    out = identity("lin")(numerics.exact.rationals([["3/2"]]))[0, 0]
-    tie = "exact: [3/2] = 2 where ties go to even"
-    claim.at_least(abs(out - 1), 1, "|[FFN(x)] − g|", equation="(15), lin", source=tie)
+    out = identity("lin")(exact.rationals([["3/2"]]))[0, 0]
+    claim.measured("|[FFN(x)] − g|", abs(out - 1), equation="(15), lin").at_least(
+        exactly(1, "[3/2] = 2 where ties go to even")
+    )
 
 
 @pytest.mark.parametrize("slope", [1, 10**3, 10**9], ids="slope={}".format)
 def test_control_a_jump_on_an_interval_is_not_met(slope, claim):
     """g = 1 for x <= 0 and 2 for x > 0 on [-1, 1]; FFN(x) = 1 + relu(s x) - relu(s x - 1)."""
     weights = ([[1, 1, -1]], [[0], [slope], [slope]], [1, 0, -1])
-    ramp = wang2024.model.FeedForward(*map(numerics.exact.rationals, weights), rounding="lin")
-    x = numerics.exact.rationals([[-1], [0], [Fraction(1, 4 * slope)], [1]])
-    off = abs(ramp(x)[:, 0] - numerics.exact.rationals([1, 1, 2, 2]))
-    claim.equals(int((off == 0).sum()), 3, "of four tokens, those that are right", equation="(15)")
-    source = "theorem: a continuous function takes the value 3/2 near the jump"
-    claim.at_least(off.max(), 1, "largest |[FFN(x)] − g|", equation="(15), g jumps", source=source)
+    ramp = model.FeedForward(*map(exact.rationals, weights), rounding="lin")
+    x = exact.rationals([[-1], [0], [Fraction(1, 4 * slope)], [1]])
+    off = abs(ramp(x)[:, 0] - exact.rationals([1, 1, 2, 2]))
+    claim.measured(
+        "of four tokens, those that are right", int((off == 0).sum()), equation="(15)"
+    ).equals(3)
+    claim.measured("largest |[FFN(x)] − g|", off.max(), equation="(15), g jumps").at_least(
+        theorem(1, "a continuous function takes the value 3/2 near the jump")
+    )

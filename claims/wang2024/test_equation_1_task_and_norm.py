@@ -18,7 +18,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
+from repro.wang2024 import model
 
 DIRECTIONS = {1: ["1"], 2: ["3/5", "4/5"]}  # rational vectors of length 1
 WEIGHTS = [("3/4", 1), ("1/2", -7), ("1/5", 9)]  # u_h (lin), or h + 2 as p_h (log), and alpha_h
@@ -32,20 +35,20 @@ cases = pytest.mark.parametrize(
 
 def attention(rpe, d):
     """Heads without softmax, so that the kernel is the same at all times; output 0 is y_t."""
-    Log, exact = numerics.logarithms.Log, numerics.exact.rationals
+    Log, exact = logarithms.Log, exact_.rationals
     direction, zeros = exact(DIRECTIONS[d]), exact([[0] * d] * (d - 1)).reshape(d - 1, d)
     heads = []
     for h, (u, alpha) in enumerate(WEIGHTS):
-        W_V = numerics.exact.vector([*(alpha * direction), *zeros.ravel()]).reshape(d, d)
-        p = Log(1 / numerics.exact.rational(u)) if rpe == "lin" else h + 2
-        heads.append(wang2024.model.Head(W_V, p))
+        W_V = exact_.vector([*(alpha * direction), *zeros.ravel()]).reshape(d, d)
+        p = Log(1 / exact_.rational(u)) if rpe == "lin" else h + 2
+        heads.append(model.Head(W_V, p))
     W_O = exact([[int(i == j) for i in range(d)] for j in range(d)])
-    return wang2024.model.Attention(heads, W_O, rpe, normalised=False)
+    return model.Attention(heads, W_O, rpe, normalised=False)
 
 
 def kernel(rpe, s):
     """c(s) with k(s) = c(s) e, e the direction: sum_h alpha_h u_h^s, or sum_h alpha_h s^-p_h."""
-    q = numerics.exact.rational
+    q = exact_.rational
     if rpe == "lin":
         return sum(alpha * q(u) ** s for u, alpha in WEIGHTS)
     return sum(alpha * q(s) ** -(h + 2) for h, (_, alpha) in enumerate(WEIGHTS)) if s else q(0)
@@ -62,13 +65,16 @@ def sign(value):
 @cases
 @pytest.mark.exact
 def test_the_input_of_signs_attains_the_sum_of_the_kernel(rpe, d, claim):
-    direction = numerics.exact.rationals(DIRECTIONS[d])
+    direction = exact_.rationals(DIRECTIONS[d])
     x = [sign(kernel(rpe, n - 1 - t)) * direction for t in range(n)]
-    y = attention(rpe, d)(numerics.exact.rationals(x))[:, 0]
-    claim.equals(y[-1], norm(rpe, n), "output at the last token", equation="(1), ‖H‖")
+    y = attention(rpe, d)(exact_.rationals(x))[:, 0]
+    claim.measured("output at the last token", y[-1], equation="(1), ‖H‖").equals(norm(rpe, n))
     signs = [sign(kernel(rpe, s)) for s in range(n)]
-    name = "signs of the kernel (with one only, a constant input would do)"
-    claim.equals(len(set(signs[1:])), 2, name, equation="(1)")
+    claim.measured(
+        "signs of the kernel (with one only, a constant input would do)",
+        len(set(signs[1:])),
+        equation="(1)",
+    ).equals(2)
 
 
 def in_the_ball(d):
@@ -88,12 +94,12 @@ def test_no_input_gives_more_at_any_time(rpe, d, claim):
     layer, norms = attention(rpe, d), [norm(rpe, t + 1) for t in range(n)]
 
     def excess(x):
-        y = layer(numerics.exact.rationals(x))[:, 0]
+        y = layer(exact_.rationals(x))[:, 0]
         return sum(bool(abs(value) > most) for value, most in zip(y, norms, strict=False))
 
     inputs = st.lists(in_the_ball(d), min_size=1, max_size=n)
     examples = claim.at_scale(smoke=20, laptop=100, paper=3000)
-    claim.for_all(inputs, excess, "outputs beyond the norm", equation="(1)", examples=examples)
+    claim.for_all("outputs beyond the norm", inputs, excess, equation="(1)", examples=examples)
 
 
 @pytest.mark.exact
@@ -101,14 +107,17 @@ def test_the_window_leaves_out_no_more_than_the_tail(claim):
     """lin: sum_{s >= n} |c(s)| <= sum_h |alpha_h| u_h^n / (1 - u_h), in rationals."""
     lengths = [n, 2 * n, 4 * n]
     norms = [norm("lin", length) for length in lengths]
-    heads = [(numerics.exact.rational(u), abs(alpha)) for u, alpha in WEIGHTS]
+    heads = [(exact_.rational(u), abs(alpha)) for u, alpha in WEIGHTS]
     tails = [sum(a * u**length / (1 - u) for u, a in heads) for length in lengths]
-    found = numerics.exact.to_float(norms)
-    claim.record(**{f"‖H‖ on {k} tokens": v for k, v in zip(lengths, found, strict=True)})
+    found = exact_.to_float(norms)
+    for k, v in zip(lengths, found, strict=True):
+        claim.record(f"‖H‖ on {k} tokens", v)
     beyond = sum(norms[-1] - part > tail for part, tail in zip(norms, tails, strict=True))
-    claim.equals(beyond, 0, "windows whose norm misses more than the tail", equation="(1)")
-    quarter, geometric = Fraction(1, 4), "theorem: 4 (3/4)¹² = 0.127 and two smaller terms"
-    claim.at_most(tails[0], quarter, "tail beyond 12 tokens", equation="(1)", source=geometric)
+    claim.measured("windows whose norm misses more than the tail", beyond, equation="(1)").equals(0)
+    quarter = Fraction(1, 4)
+    claim.measured("tail beyond 12 tokens", tails[0], equation="(1)").at_most(
+        theorem(quarter, "4 (3/4)¹² = 0.127 and two smaller terms")
+    )
 
 
 def test_control_random_inputs_fall_short_of_the_norm(claim):
@@ -118,15 +127,18 @@ def test_control_random_inputs_fall_short_of_the_norm(claim):
     """
     import torch
 
-    u, length = numerics.exact.rational("49/50"), 400
-    one = numerics.exact.rationals([[1]])
-    head = wang2024.model.Head(one, numerics.logarithms.Log(1 / u))
-    layer = wang2024.model.Attention([head], one, "lin", normalised=False)
+    u, length = exact_.rational("49/50"), 400
+    one = exact_.rationals([[1]])
+    head = model.Head(one, logarithms.Log(1 / u))
+    layer = model.Attention([head], one, "lin", normalised=False)
     layer = layer.to(torch.float64, claim.device)
     signs = claim.rng("signs").choice([-1.0, 1.0], (20, length, 1))
     best = layer(torch.tensor(signs, device=claim.device))[:, -1].abs().max().item()
-    whole = numerics.exact.to_float(sum(u**s for s in range(length))).item()
-    claim.record(norm=whole, best=best)
-    hoeffding = "theorem: 5‖c‖₂ = 25.1, exceeded with probability below 2e-4; ‖c‖₁ = 50.0"
-    missed = "norm less the largest of 20 random outputs"
-    claim.at_least(whole - best, whole / 3, missed, equation="(1)", source=hoeffding)
+    whole = exact_.to_float(sum(u**s for s in range(length))).item()
+    claim.record("norm", whole)
+    claim.record("best", best)
+    claim.measured(
+        "norm less the largest of 20 random outputs", whole - best, equation="(1)"
+    ).at_least(
+        theorem(whole / 3, "5‖c‖₂ = 25.1, exceeded with probability below 2e-4; ‖c‖₁ = 50.0")
+    )

@@ -23,7 +23,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import barron, exact, logarithms
+from repro.wang2024 import adaptive, model, moving, rounding
+from repro.wang2024 import targets as targets_
 
 
 def sign_step(*tokens):
@@ -40,7 +43,7 @@ MEMORIES = {  # name: K, and the g_i of all tokens that they may read, by hand
 
 
 def target(name):
-    targets = wang2024.targets
+    targets = targets_
     if name == "THREE_DEEP":
         memories = tuple(targets.by_last_sign(1 + i) for i in range(3))
         return targets.Target(name, memories, targets.parity(4), targets.SIGNS, K=2)
@@ -77,35 +80,42 @@ def test_every_window_by_the_definition(name, claim):
     for x, found, y in zip(windows[..., 0].astype(int).tolist(), distances, outputs, strict=True):
         stated = [by_definition(name, x, t) for t in range(one.reach, len(x))]
         wrong += found.tolist() != [d for d, _ in stated] or y.tolist() != [y for _, y in stated]
-    claim.record(windows=len(windows), positions=3 * len(windows))
-    claim.equals(wrong, 0, "windows with another distance or output", equation="(8)")
-    claim.equals(one.K, MEMORIES[name][0], "K", equation="(8)")
+    claim.record("windows", len(windows))
+    claim.record("positions", 3 * len(windows))
+    claim.measured("windows with another distance or output", wrong, equation="(8)").equals(0)
+    claim.measured("K", one.K, equation="(8)").equals(MEMORIES[name][0])
 
 
 @pytest.mark.parametrize("name", MEMORIES)
 @pytest.mark.exact
 def test_memory_functions_and_their_logarithms_are_networks(name, claim):
     """At all tokens that they can read: equal to g_i, and e^network equal to g_i, exactly."""
-    Log, one = numerics.logarithms.Log, target(name)
+    Log, one = logarithms.Log, target(name)
     for i, memory in enumerate(one.memories, start=1):
         combinations = one.windows(one.reads(i))[..., 0]
         stated = [MEMORIES[name][1][i - 1](*map(int, tokens)) for tokens in combinations]
         lin, log = (
-            [wang2024.model.inner(relu(network, tokens), network.a[None])[0, 0]
-             for tokens in numerics.exact.rationals(combinations)]
+            [model.inner(relu(network, tokens), network.a[None])[0, 0]
+             for tokens in exact.rationals(combinations)]
             for network in (memory.lin, memory.log)
         )  # fmt: skip
         wrong = sum(a != b for a, b in zip(lin, stated, strict=True))
-        claim.equals(wrong, 0, f"combinations with another value, g_{i}", equation="g_i ∈ B")
+        claim.measured(f"combinations with another value, g_{i}", wrong, equation="g_i ∈ B").equals(
+            0
+        )
         wrong = sum(a != Log(b) for a, b in zip(log, stated, strict=True))
-        claim.equals(wrong, 0, f"combinations with another value, log g_{i}", equation="log g_i")
+        claim.measured(
+            f"combinations with another value, log g_{i}", wrong, equation="log g_i"
+        ).equals(0)
         outside = sum(not 1 <= value <= memory.T for value in stated)
-        claim.equals(outside, 0, f"values of g_{i} beyond 1, ..., T_{i}", equation="(10), (11)")
+        claim.measured(
+            f"values of g_{i} beyond 1, ..., T_{i}", outside, equation="(10), (11)"
+        ).equals(0)
 
 
 def relu(network, tokens):
     """The activations of a network's neurons, (1, m)."""
-    return wang2024.model.relu(wang2024.model.inner(tokens[None], network.b) + network.c)
+    return model.relu(model.inner(tokens[None], network.b) + network.c)
 
 
 small = st.fractions(min_value=-3, max_value=3, max_denominator=6)
@@ -141,8 +151,13 @@ def test_between_two_integers_every_network_passes_the_middle(claim):
         return ends + abs(value(g, crossing(g, Fraction(3, 2))) - Fraction(3, 2))
 
     examples = claim.at_scale(smoke=30, laptop=200, paper=10_000)
-    name = "distance of g from 2, 1 and 3/2 where it must be that"
-    claim.for_all(networks, away, name, equation="g continuous on [−1, 1]", examples=examples)
+    claim.for_all(
+        "distance of g from 2, 1 and 3/2 where it must be that",
+        networks,
+        away,
+        equation="g continuous on [−1, 1]",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
@@ -161,14 +176,14 @@ def test_on_finitely_many_tokens_every_function_is_a_network(claim):
         return sum(value(neurons, place) != v for place, v in zip(x, g, strict=False))
 
     examples = claim.at_scale(smoke=25, laptop=200, paper=5000)
-    claim.for_all(cases, wrong, "tokens with another value", equation="g_i ∈ B", examples=examples)
+    claim.for_all("tokens with another value", cases, wrong, equation="g_i ∈ B", examples=examples)
 
 
 def test_reading_the_tokens_may_fill_an_interval(claim):
     """g(1) = 1, g(-1) = 2 of Section 5.1 as a network on [-1, 1]: at 0 it is 3/2, no distance."""
-    network = wang2024.targets.by_sign().lin
-    at_zero = numerics.barron.value(network, numerics.exact.rationals([0]))
-    (nearest,) = wang2024.rounding.nearest(numerics.exact.vector([at_zero]))
+    network = targets_.by_sign().lin
+    at_zero = barron.value(network, exact.rationals([0]))
+    (nearest,) = rounding.nearest(exact.vector([at_zero]))
     claim.counterexample(
         "a Barron function with values in 1, 2, ... takes two of them on a connected set of tokens",
         input={"g": "2 relu((3 - x)/4)", "g(-1)": 2, "g(1)": 1, "x": 0},
@@ -187,8 +202,8 @@ def test_printed_nine_takes_the_token_number_i(claim):
     x, t = [0, -1, 1, 0, 1], 4
     (by_eight,), _ = by_definition("FOLLOW", x, t)
     by_nine = MEMORIES["FOLLOW"][1][0](x[1])
-    found = wang2024.targets.FOLLOW.fetched(np.array(x, dtype=float)[:, None])[0]
-    claim.equals(int(found[-1, 0]), by_eight, "t_1 of the model", equation="(8), K = 0")
+    found = targets_.FOLLOW.fetched(np.array(x, dtype=float)[:, None])[0]
+    claim.measured("t_1 of the model", int(found[-1, 0]), equation="(8), K = 0").equals(by_eight)
     claim.counterexample(
         "(9), t_i = g(x_i), is (8) with K = 0",
         input={"x_0, ..., x_4": x, "t": t, "g(x)": "x + 2", "i": 1},
@@ -205,7 +220,7 @@ def test_printed_index_of_class_ten_is_that_of_another_class(claim):
     pair = [-1, 1, 1, 1], [-1, 1, -1, 1]  # the same x_t, another x_{t-1}
     second = [by_definition("NESTED", x, 3)[0][1] for x in pair]
     first = [by_definition("TWO_POINTERS", x, 3)[0][1] for x in pair]
-    claim.equals(first[0], first[1], "t_2 for both windows, K = 0", equation="(10)")
+    claim.measured("t_2 for both windows", first[0], equation="(10)", K=0).equals(first[1])
     claim.counterexample(
         "H_(1,M) of (10), K = 0, is H_(K,M) of (11) at K = 1",
         input={"target": "the parity of Section 5.1", "windows": list(pair), "t": 3},
@@ -220,29 +235,35 @@ def test_printed_index_of_class_ten_is_that_of_another_class(claim):
 
 def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim):
     """NESTED in one stage: refused; any function of x_t alone is off by 1/2 or more somewhere."""
-    one = wang2024.targets.NESTED
-    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in one.distances]
+    one = targets_.NESTED
+    heads = [moving.interpolated("lin", T, "1/2") for T in one.distances]
     with pytest.raises(ValueError, match=r"g_2 reads the memories \[1\], not fetched before"):
-        wang2024.adaptive.transformer(one, heads, wang2024.adaptive.two_layers(one))
+        adaptive.transformer(one, heads, adaptive.two_layers(one))
     windows = one.windows(one.reach + 1)
     present, second = windows[:, -1, 0], one.fetched(windows)[0][:, -1, 1]
     least = [Fraction(int(np.ptp(second[present == x])), 2) for x in (-1, 1)]
-    half = "theorem: t_2 takes both values 1 and 2 for the same x_t; (15) needs less than 1/2"
-    name = "error of the best function of x_t for t_2"
-    claim.at_least(max(least), Fraction(1, 2), name, equation="K = 0 for K = 1", source=half)
+    claim.measured(
+        "error of the best function of x_t for t_2", max(least), equation="K = 0 for K = 1"
+    ).at_least(
+        theorem(
+            Fraction(1, 2),
+            "t_2 takes both values 1 and 2 for the same x_t; (15) needs less than 1/2",
+        )
+    )
 
 
 def test_control_distances_beyond_T_are_refused(claim):
     """g(x) = x + 2 with T = 2 for T = 3: the target says so, and so do heads for T = 2."""
-    targets = wang2024.targets
+    targets = targets_
     short = dataclasses.replace(
         targets.FOLLOW, memories=(dataclasses.replace(targets.by_value(), T=2),)
     )
     with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
         short.fetched(short.windows(4))
-    heads = [wang2024.moving.interpolated("lin", 2, "1/100")]
+    heads = [moving.interpolated("lin", 2, "1/100")]
     with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
-        wang2024.adaptive.transformer(targets.FOLLOW, heads, [[1]])
+        adaptive.transformer(targets.FOLLOW, heads, [[1]])
     missed = abs(heads[0].kernel(3, 4) - np.eye(4)[3]).sum()
-    explodes = "theorem: finding heads-equal-T, |psi(-3)| > q^-3 >= 8 for heads made for T = 2"
-    claim.at_least(missed, 8, "ℓ₁ error of these heads at B = 3", equation="g ≤ T", source=explodes)
+    claim.measured("ℓ₁ error of these heads at B = 3", missed, equation="g ≤ T").at_least(
+        theorem(8, "finding heads-equal-T, |psi(-3)| > q^-3 >= 8 for heads made for T = 2")
+    )

@@ -24,21 +24,25 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, theorem
+from repro.numerics import l1 as l1_
+from repro.numerics import logarithms, rates
+from repro.wang2024 import kernels
+from repro.wang2024.pictures import kernels as pictures
 
 BETAS = ["5/2", "4", "5"]
 betas = pytest.mark.parametrize("beta", BETAS, ids=["beta=2.5", "beta=4", "beta=5"])
 rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
 FLOOR = "‖ρ − φ‖ ≥ Σ_{t>H} t^−β"
-PROVED = "theorem: the certificate, proof in repro/wang2024/kernels.py"
+PROVED = "the certificate, proof in repro/wang2024/kernels.py"
 
 
 def alternating(beta):
-    return wang2024.kernels.alternating(wang2024.kernels.power(beta))
+    return kernels.alternating(kernels.power(beta))
 
 
 def floor(beta, H):
-    return wang2024.kernels.alternating_floor(alternating(beta), H, first=1)
+    return kernels.alternating_floor(alternating(beta), H, first=1)
 
 
 @pytest.mark.exact
@@ -48,7 +52,7 @@ def test_the_certificate_for_any_exponentials_in_rationals(claim):
 
     def off(numerators):
         u, H = [flint.fmpq(b, 1009) for b in numerators], len(numerators)
-        z = wang2024.kernels.certificate(u)
+        z = kernels.certificate(u)
         inner = (sum(z_t * u_h**t for t, z_t in enumerate(z, 1)) for u_h in u)
         beyond = ((-u_h) ** (H + 1) / (1 + u_h) for u_h in u)
         missed = sum(abs(a + b) for a, b in zip(inner, beyond, strict=True))
@@ -56,7 +60,7 @@ def test_the_certificate_for_any_exponentials_in_rationals(claim):
 
     cases = st.lists(st.integers(1, 1008), min_size=1, max_size=12, unique=True)
     examples = claim.at_scale(smoke=60, laptop=400, paper=20000)
-    claim.for_all(cases, off, "defect of z", equation="Σ z_t u_h^t = 0", examples=examples)
+    claim.for_all("defect of z", cases, off, equation="Σ z_t u_h^t = 0", examples=examples)
 
 
 @pytest.mark.certified
@@ -78,17 +82,19 @@ def test_the_certificate_for_powers_in_balls(claim):
             z = rows.solve(beyond).entries()
         sizes += [(-1) ** t * z_t for t, z_t in enumerate(z, 1)]
     least, largest = min(sizes, key=float), max(sizes, key=float)
-    claim.record(systems=draws, least=least, largest=largest)
-    claim.at_most(largest, 1, "largest |z_t|", equation="|z_t| ≤ 1", source=PROVED)
-    claim.at_least(least, 0, "least (−1)^t z_t", equation="z_t ρ(t) ≥ 0", source=PROVED)
+    claim.record("systems", draws)
+    claim.record("least", least)
+    claim.record("largest", largest)
+    claim.measured("largest |z_t|", largest, equation="|z_t| ≤ 1").at_most(theorem(1, PROVED))
+    claim.measured("least (−1)^t z_t", least, equation="z_t ρ(t) ≥ 0").at_least(theorem(0, PROVED))
 
 
 def interpolation(rpe, beta, H):
     """Exponents h log 1000 (lin, which sees t = 1 as 0), or 64 H h (log)."""
-    kernel, make = alternating(beta), wang2024.kernels.Interpolation
+    kernel, make = alternating(beta), kernels.Interpolation
     if rpe == "log":
         return make(kernel, "log", H, 64)
-    return make(wang2024.kernels.later(kernel), "lin", H, numerics.logarithms.Log(1000))
+    return make(kernels.later(kernel), "lin", H, logarithms.Log(1000))
 
 
 @rpes
@@ -99,22 +105,25 @@ def test_interpolation_comes_near_to_the_tail(rpe, beta, claim):
 
     for H in claim.at_scale(smoke=(8, 16), laptop=(4, 8, 16, 32, 64), paper=(8, 16, 32, 64, 128)):
         phi, name = interpolation(rpe, beta, H), f"error / tail − 1, H={H}"
-        with flint.ctx.workprec(wang2024.kernels.BITS):
+        with flint.ctx.workprec(kernels.BITS):
             excess, bound = (x / floor(beta, H) - 1 for x in (phi.error(), phi.bound()))
-        claim.at_least(excess, 0, name, equation=FLOOR, source=PROVED)
-        claim.at_most(excess, bound, name, equation="interpolation", source="theorem: its bound")
-        near = "theorem: O(q) or O(1/64H), the bound for q = 1/1000 or e^−64"
-        claim.at_most(bound, Fraction(4, 100), name + ", bound", equation="→ 0", source=near)
+        claim.measured("error / tail − 1", excess, equation=FLOOR, H=H).at_least(theorem(0, PROVED))
+        claim.measured("error / tail − 1", excess, equation="interpolation", H=H).at_most(
+            theorem(bound, "its bound")
+        )
+        claim.measured(f"{name}, bound", bound, equation="→ 0").at_most(
+            theorem(Fraction(4, 100), "O(q) or O(1/64H), the bound for q = 1/1000 or e^−64")
+        )
 
 
 def optimum(rpe, beta, H, window):
     """The best coefficients for the exponents 1, ..., H (lin) or 3/2, ..., H + 1/2 (log)."""
-    l1, kernel = numerics.l1, alternating(beta)
+    l1, kernel = l1_, alternating(beta)
     if rpe == "log":
         family = l1.Powers(tuple(Fraction(1, 2) + h for h in range(1, H + 1)))
         return l1.best(kernel, family, window=window)
     family = l1.Exponentials(tuple(range(1, H + 1)))
-    return l1.best(wang2024.kernels.later(kernel), family, window=window)
+    return l1.best(kernels.later(kernel), family, window=window)
 
 
 HEADS = {  # laptop and paper scale
@@ -138,16 +147,22 @@ def curve(rpe, beta, scale):
 def test_rate_the_best_coefficients_have_the_exponent_beta_minus_one(rpe, beta, claim):
     (Hs, best), exponent = curve(rpe, beta, claim.scale), 1 - float(Fraction(beta))
     for H, found in zip(Hs, best, strict=True):
-        ratio, label = found.error / floor(beta, H), f"best error / tail, H={H}"
-        claim.at_least(ratio, 1, label, equation=FLOOR, source=PROVED)
-        proved, label = "theorem: both bounds are proved; tails make the gap", f"upper/lower, H={H}"
-        claim.at_most(found.error / found.floor, 1.15, label, equation="E_H", source=proved)
-    rate = numerics.rates.slope(Hs, [found.error for found in best])
+        ratio = found.error / floor(beta, H)
+        claim.measured("best error / tail", ratio, equation=FLOOR, H=H).at_least(theorem(1, PROVED))
+        claim.measured("upper/lower", found.error / found.floor, equation="E_H", H=H).at_most(
+            theorem(1.15, "both bounds are proved; tails make the gap")
+        )
+    rate = rates.slope(Hs, [found.error for found in best])
     over = [float(found.error / floor(beta, H)) for H, found in zip(Hs, best, strict=True)]
-    claim.record(low=rate.low, high=rate.high, over_the_tail=over, weight=best[-1].weight)
+    claim.record("low", rate.low)
+    claim.record("high", rate.high)
+    claim.record("over_the_tail", over)
+    claim.record("weight", best[-1].weight)
     allowed = claim.at_scale(smoke=0.6, laptop=0.15, paper=0.15)
-    finite = "spread: at most 0.09 off from H = 8 on, 0.55 from H = 4 on (smoke); finite H"
-    claim.within(rate.slope, exponent, allowed, "exponent", equation="H^−(β−1)", source=finite)
+    claim.measured("exponent", rate.slope, equation="H^−(β−1)").within(
+        exponent,
+        chosen(allowed, "at most 0.09 off from H = 8 on, 0.55 from H = 4 on (smoke); finite H"),
+    )
 
 
 @betas
@@ -158,14 +173,19 @@ def test_the_certificate_is_the_optimum_for_sixteen_exponentials(beta, claim):
 
     H, kernel = 16, alternating(beta)
     with flint.ctx.workprec(200):
-        z = wang2024.kernels.certificate([flint.arb(-h).exp() for h in range(1, H + 1)])
+        z = kernels.certificate([flint.arb(-h).exp() for h in range(1, H + 1)])
         first = sum(z_t * kernel.ball(t) for t, z_t in enumerate(z, 1))
         value = first + kernel.tail(H + 1)
     found = optimum("lin", beta, H, WINDOWS[beta])
-    claim.equals(found.times, tuple(range(H)), "times of interpolation, from 0", equation="1, …, H")
-    bounds = "theorem: the enclosure by numerics.l1, which knows nothing of z"
-    claim.at_most(value, found.error, "Σ z_t ρ(t)", equation="E_H", source=bounds)
-    claim.at_least(value, found.floor, "Σ z_t ρ(t)", equation="E_H", source=bounds)
+    claim.measured("times of interpolation, from 0", found.times, equation="1, …, H").equals(
+        tuple(range(H))
+    )
+    claim.measured("Σ z_t ρ(t)", value, equation="E_H").at_most(
+        theorem(found.error, "the enclosure by numerics.l1, which knows nothing of z")
+    )
+    claim.measured("Σ z_t ρ(t)", value, equation="E_H").at_least(
+        theorem(found.floor, "the enclosure by numerics.l1, which knows nothing of z")
+    )
 
 
 @pytest.mark.best_in_class
@@ -180,14 +200,19 @@ def test_three_curves_for_each_beta(claim):
             ours = [float(interpolation(rpe, beta, H).error()) for H in Hs]
             errors = [found.error for found in best]
             name = f"{float(Fraction(beta)):g}"
-            panels[rpe][name] = wang2024.pictures.kernels.Sandwich(Hs, least, ours, errors)
+            panels[rpe][name] = pictures.Sandwich(Hs, least, ours, errors)
             last[rpe, name] = errors[-1] / least[-1]
-            label = f"best / interpolation, {rpe}, β={name}, H={Hs[-1]}"
-            near = "theorem: interpolation is less than 4 % above the tail"
-            claim.at_least(errors[-1] / ours[-1], 0.96, label, equation=FLOOR, source=near)
+            claim.measured(
+                "best / interpolation",
+                errors[-1] / ours[-1],
+                equation=FLOOR,
+                rpe=rpe,
+                β=float(Fraction(beta)),
+                H=Hs[-1],
+            ).at_least(theorem(0.96, "interpolation is less than 4 % above the tail"))
     worst = ", ".join(f"{ratio:.1f} ({rpe}, β = {beta})" for (rpe, beta), ratio in last.items())
     claim.figure(
-        wang2024.pictures.kernels.alternating(panels),
+        pictures.alternating(panels),
         "alternating",
         caption="l1 error against (−1)^t t^−β: nothing is below the tail Σ_{t>H} t^−β, and "
         "interpolation comes near to it, with exponents that are far apart. Fixed exponents h "
@@ -201,12 +226,13 @@ def test_three_curves_for_each_beta(claim):
 @rpes
 def test_control_a_kernel_that_does_not_alternate_is_followed_below_its_floor(rpe, claim):
     """(1+t)^-2.5 for (-1)^t (1+t)^-2.5: 8 geometric exponentials, or 6 powers, are far below."""
-    l1, kernel = numerics.l1, wang2024.kernels.later(wang2024.kernels.power("5/2"))
+    l1, kernel = l1_, kernels.later(kernels.power("5/2"))
     if rpe == "lin":
         family = l1.Exponentials(tuple(Fraction(4) / 2**h for h in reversed(range(8))))
     else:
         family = l1.Powers(tuple(Fraction(1, 2) + h for h in range(1, 7)))
     error = l1.best(kernel, family, window=600).error
-    least = wang2024.kernels.alternating_floor(kernel, len(family), first=family.first)
-    label, source = "floor / error", "theorem: the error is certified from above"
-    claim.at_least(least / error, 10, label, equation="(−1)^t left out", source=source)
+    least = kernels.alternating_floor(kernel, len(family), first=family.first)
+    claim.measured("floor / error", least / error, equation="(−1)^t left out").at_least(
+        theorem(10, "the error is certified from above")
+    )

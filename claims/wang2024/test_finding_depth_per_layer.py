@@ -19,7 +19,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, theorem
+from repro.numerics import exact as exact_
+from repro.wang2024 import adaptive as adaptive_
+from repro.wang2024 import depth, moving
+from repro.wang2024 import targets as targets_
+from repro.wang2024.pictures import pointer as pictures
 
 FAR = (2, 50, 200)
 M = 4
@@ -29,7 +34,7 @@ BUILT = [(3, 3), (2, 5, 9), (1, 1, 1, 20)]
 
 
 def exact(values):
-    return numerics.exact.rationals(list(values)).tolist()
+    return exact_.rationals(list(values)).tolist()
 
 
 @pytest.mark.exact
@@ -38,16 +43,19 @@ def test_the_total_lies_between_the_power_mean_and_M(claim):
 
     def violated(case):
         a, n = exact(case[0]), case[1]
-        total, count = wang2024.depth.total_ratio(a, n), len(a)
+        total, count = depth.total_ratio(a, n), len(a)
         lowest = Fraction(1, count)
-        equal = (total == numerics.exact.rational(lowest)) == (len(set(case[0])) == 1)
-        between = numerics.exact.rational(lowest) <= total <= count ** (2 * n)
+        equal = (total == exact_.rational(lowest)) == (len(set(case[0])) == 1)
+        between = exact_.rational(lowest) <= total <= count ** (2 * n)
         return int(not (between and equal))
 
     examples = claim.at_scale(smoke=60, laptop=500, paper=10000)
-    name = "costs outside, or at 1/M though unequal"
     claim.for_all(
-        st.tuples(costs, powers), violated, name, equation="power means", examples=examples
+        "costs outside, or at 1/M though unequal",
+        st.tuples(costs, powers),
+        violated,
+        equation="power means",
+        examples=examples,
     )
 
 
@@ -55,49 +63,52 @@ def test_the_total_lies_between_the_power_mean_and_M(claim):
 @pytest.mark.exact
 def test_equal_distances_change_the_total_by_the_2n_th_root_of_M(n, claim):
     for count in (2, 3, 4, 10):
-        total = wang2024.depth.total_ratio(exact(["5/3"] * count), n)
-        claim.equals(total, Fraction(1, count), f"to the power 2n, M = {count}", equation="M^−1/2n")
+        total = depth.total_ratio(exact(["5/3"] * count), n)
+        claim.measured("to the power 2n", total, equation="M^−1/2n", M=count).equals(
+            Fraction(1, count)
+        )
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 @pytest.mark.certified
 def test_one_far_memory_makes_the_total_grow(rpe, claim):
     """T = (2, 50, 200), n = 1 to 8, in balls; it increases with n."""
-    a = [wang2024.depth.cost(rpe, T) for T in FAR]
-    totals = [wang2024.depth.root(wang2024.depth.total_ratio(a, n), n) for n in range(1, 9)]
-    claim.record(**{f"n = {n}": float(total) for n, total in enumerate(totals, start=1)})
+    a = [depth.cost(rpe, T) for T in FAR]
+    totals = [depth.root(depth.total_ratio(a, n), n) for n in range(1, 9)]
+    for n, total in enumerate(totals, start=1):
+        claim.record("", float(total), n=n)
     falls = sum(not later > before for before, later in itertools.pairwise(totals))
-    claim.equals(falls, 0, "n at which it does not grow", equation="total heads")
+    claim.measured("n at which it does not grow", falls, equation="total heads").equals(0)
     stated = {"lin": ("1.62", "2.12"), "log": ("1.90", "2.32")}[rpe]
-    digit = "spread: what was found, rounded to two decimals"
     for value, number, n in ((totals[0], stated[0], 1), (totals[-1], stated[1], 8)):
-        name, half = f"heads in total, deep over two layers, n = {n}", Fraction(1, 200)
-        claim.within(value, Fraction(number), half, name, equation="T = 2, 50, 200", source=digit)
+        half = Fraction(1, 200)
+        claim.measured(
+            "heads in total, deep over two layers", value, equation="T = 2, 50, 200", n=n
+        ).within(Fraction(number), chosen(half, "what was found, rounded to two decimals"))
 
 
 @pytest.mark.exact
 def test_a_memory_that_outgrows_the_others_costs_M_times_the_heads(claim):
     """a = (1, 1, 1, 10^k): the total to the power 2n rises and is within 1 % of M^(2n) at k = 4."""
     for n in (1, 2, 4):
-        totals = [
-            wang2024.depth.total_ratio(exact([1] * (M - 1) + [10**k]), n) for k in (0, 1, 2, 4)
-        ]
+        totals = [depth.total_ratio(exact([1] * (M - 1) + [10**k]), n) for k in (0, 1, 2, 4)]
         rises = sum(b > a for a, b in itertools.pairwise(totals))
-        claim.equals(rises, 3, f"rises, n = {n}", equation="→ M")
-        near = "theorem: (1 + 3 10^−4)^−(2n+2) ≥ 1 − (2n+2) 3 10^−4"
+        claim.measured("rises", rises, equation="→ M", n=n).equals(3)
         least = M ** (2 * n) * (1 - (2 * n + 2) * Fraction(3, 10**4))
-        claim.at_least(totals[-1], least, f"total, n = {n}", equation="→ M^(2n)", source=near)
+        claim.measured("total", totals[-1], equation="→ M^(2n)", n=n).at_least(
+            theorem(least, "(1 + 3 10^−4)^−(2n+2) ≥ 1 − (2n+2) 3 10^−4")
+        )
 
 
 def built(Ts):
     """(largest layer, all layers) in heads, for two layers and for M + 1."""
-    adaptive, targets = wang2024.adaptive, wang2024.targets
+    adaptive, targets = adaptive_, targets_
     memories = tuple(targets.constant(T) for T in Ts)
     readout = targets.coordinate(len(Ts) + 1, 1)
     target = targets.Target("several", memories, readout, targets.SIGNS)
-    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in Ts]
+    heads = [moving.interpolated("lin", T, "1/2") for T in Ts]
     ways = adaptive.two_layers(target), adaptive.one_by_one(target)
-    counts = [wang2024.depth.heads(adaptive.transformer(target, heads, way)) for way in ways]
+    counts = [depth.heads(adaptive.transformer(target, heads, way)) for way in ways]
     return [(max(count), sum(count)) for count in counts]
 
 
@@ -106,8 +117,12 @@ def built(Ts):
 def test_built_networks_have_the_same_heads_in_total(Ts, claim):
     shallow, deep = built(Ts)
     total = sum(T + 1 for T in Ts)
-    claim.equals((shallow[1], deep[1]), (total, total), "heads in total", equation="sum T_k + 1")
-    claim.equals(deep[0], max(Ts) + 1, "heads in the largest layer", equation="max T_k + 1")
+    claim.measured("heads in total", (shallow[1], deep[1]), equation="sum T_k + 1").equals(
+        (total, total)
+    )
+    claim.measured("heads in the largest layer", deep[0], equation="max T_k + 1").equals(
+        max(Ts) + 1
+    )
 
 
 @pytest.mark.certified
@@ -115,20 +130,19 @@ def test_figure_heads_as_one_memory_moves_away(claim):
     far, n = [5, 10, 20, 50, 100, 200, 400], 2
     totals, layers = {}, {}
     for rpe in ("lin", "log"):
-        cases = [[wang2024.depth.cost(rpe, T) for T in [far[0]] * (M - 1) + [last]] for last in far]
-        totals[rpe] = [
-            float(wang2024.depth.root(wang2024.depth.total_ratio(a, n), n)) for a in cases
-        ]
-        layers[rpe] = [float(wang2024.depth.root(wang2024.depth.ratio(a, n), n)) for a in cases]
+        cases = [[depth.cost(rpe, T) for T in [far[0]] * (M - 1) + [last]] for last in far]
+        totals[rpe] = [float(depth.root(depth.total_ratio(a, n), n)) for a in cases]
+        layers[rpe] = [float(depth.root(depth.ratio(a, n), n)) for a in cases]
     least = float(M ** (-1 / (2 * n)))
-    equal = "theorem: M^(−1/2n) for equal distances; rounding"
-    claim.within(totals["lin"][0], least, 1e-12, "total, equal T", equation="M^−1/2n", source=equal)
+    claim.measured("total, equal T", totals["lin"][0], equation="M^−1/2n").within(
+        least, theorem(1e-12, "M^(−1/2n) for equal distances; rounding")
+    )
     shown = {}
     for Ts in BUILT[1:]:
         name = "T = " + ", ".join(map(str, Ts))
         shown[name + "\ntwo layers"], shown[name + f"\n{len(Ts) + 1} layers"] = built(Ts)
     claim.figure(
-        wang2024.pictures.pointer.depth(far, totals, layers, M, shown),
+        pictures.depth(far, totals, layers, M, shown),
         "heads",
         caption=f"Left: heads that the bounds ask of M + 1 layers over those of two, M = {M}, "
         f"n = {n}, as one memory moves away; dotted M. Right: heads of built networks, in the "
@@ -147,7 +161,8 @@ def test_figure_heads_as_one_memory_moves_away(claim):
 def test_control_in_each_layer_depth_saves(n, claim):
     """The same quotient without the factor M, for T = (2, 50, 200): below 1, so that 1 − it > 0."""
     for rpe in ("lin", "log"):
-        a = [wang2024.depth.cost(rpe, T) for T in FAR]
-        saved = 1 - wang2024.depth.root(wang2024.depth.ratio(a, n), n)
-        seen = "spread: 0.25 (log, n = 4) to 0.46 (lin, n = 1) were seen"
-        claim.at_least(saved, Fraction(1, 5), f"saved, {rpe}", equation="per layer", source=seen)
+        a = [depth.cost(rpe, T) for T in FAR]
+        saved = 1 - depth.root(depth.ratio(a, n), n)
+        claim.measured("saved", saved, equation="per layer", rpe=rpe).at_least(
+            chosen(Fraction(1, 5), "0.25 (log, n = 4) to 0.46 (lin, n = 1) were seen")
+        )

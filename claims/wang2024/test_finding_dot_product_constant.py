@@ -26,7 +26,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import rounding_error, theorem
+from repro.numerics import exact, minimax
+from repro.wang2024 import pointer as pointer_
 
 POINTERS = {
     "printed, g = 0, 1, 2": {-1: 0, 0: 1, 1: 2},
@@ -41,20 +43,20 @@ LEAST = "least error"
 
 def certified(g, present, n=6):
     """sum w y / sum |w|, exact, the weights being checked against every column."""
-    pointer = wang2024.pointer.Pointer(g)
-    x, weights = wang2024.pointer.certificate(pointer, n)
-    table = wang2024.pointer.columns(pointer, x, present)
-    return wang2024.pointer.lower_bound(weights, table, pointer(x))
+    pointer = pointer_.Pointer(g)
+    x, weights = pointer_.certificate(pointer, n)
+    table = pointer_.columns(pointer, x, present)
+    return pointer_.lower_bound(weights, table, pointer(x))
 
 
 @pointers
 @presents
 @pytest.mark.exact
 def test_four_windows_prove_1_and_zero_attains_it(g, present, claim):
-    claim.equals(certified(g, present), 1, LEAST + ", from below", equation="certificate")
-    pointer = wang2024.pointer.Pointer(g)
+    claim.measured(f"{LEAST}, from below", certified(g, present), equation="certificate").equals(1)
+    pointer = pointer_.Pointer(g)
     zero = int(abs(pointer(pointer.windows(4))).max())
-    claim.equals(zero, 1, "error of the output 0", equation="from above")
+    claim.measured("error of the output 0", zero, equation="from above").equals(1)
 
 
 @pytest.mark.exact
@@ -67,14 +69,18 @@ def test_the_certificate_by_hand(claim):
         (1, -1, 1, 1, Fraction(1, 4)),
     ]
     wrong = sum(y != (x, a, b)[x + 1] for x, a, b, y, _ in rows)
-    claim.equals(wrong, 0, "targets other than x_{t−g}", equation="g = x + 1")
+    claim.measured("targets other than x_{t−g}", wrong, equation="g = x + 1").equals(0)
     for token in (0, 1):
         of_token = sum(w for x, *_, w in rows if x == token)
-        claim.equals(of_token, 0, f"weight of h({token})", equation="h cancels")
+        claim.measured(f"weight of h({token})", of_token, equation="h cancels").equals(0)
     for s in (1, 2):
-        claim.equals(sum(row[s] * row[-1] for row in rows), 0, f"of ρ_{s}", equation="ρ cancels")
-    claim.equals(sum(w * y for *_, y, w in rows), 1, "weighted targets", equation="sum w y")
-    claim.equals(sum(abs(w) for *_, w in rows), 1, "total weight", equation="sum |w|")
+        claim.measured(
+            f"of ρ_{s}", sum(row[s] * row[-1] for row in rows), equation="ρ cancels"
+        ).equals(0)
+    claim.measured("weighted targets", sum(w * y for *_, y, w in rows), equation="sum w y").equals(
+        1
+    )
+    claim.measured("total weight", sum(abs(w) for *_, w in rows), equation="sum |w|").equals(1)
 
 
 @pytest.mark.exact
@@ -85,9 +91,9 @@ def test_every_pointer_that_moves_has_the_constant_1(claim):
     )
     examples = claim.at_scale(smoke=40, laptop=300, paper=3000)
     claim.for_all(
+        "certified error less 1",
         tables,
         lambda g: certified(g, "any function") - 1,
-        "certified error less 1",
         equation="any g that is not constant",
         examples=examples,
     )
@@ -114,8 +120,13 @@ def test_what_each_token_forces(claim):
         return int(not (as_stated and without == stated and sum(stated) >= 2))
 
     examples = claim.at_scale(smoke=60, laptop=500, paper=10000)
-    name = "kernels that are no case of the proof"
-    claim.for_all(st.tuples(*[halves] * 4), violated, name, equation="sum ≥ 2", examples=examples)
+    claim.for_all(
+        "kernels that are no case of the proof",
+        st.tuples(*[halves] * 4),
+        violated,
+        equation="sum ≥ 2",
+        examples=examples,
+    )
 
 
 @pointers
@@ -123,46 +134,52 @@ def test_what_each_token_forces(claim):
 @pytest.mark.best_in_class
 def test_linear_programming_finds_nothing_below_1(g, present, claim):
     """All windows of 5 tokens, all rho_1, ..., rho_4; its own dual solution is looked at too."""
-    pointer = wang2024.pointer.Pointer(g)
+    pointer = pointer_.Pointer(g)
     x = pointer.windows(5)
-    table = wang2024.pointer.columns(pointer, x, present).astype(float)
-    best = numerics.minimax.best_on_points(table, pointer(x).astype(float))
-    solver = "roundoff: tolerance 1e-7 of the solver"
-    claim.within(best.error, 1, 1e-7, LEAST, equation="linear program", source=solver)
+    table = pointer_.columns(pointer, x, present).astype(float)
+    best = minimax.best_on_points(table, pointer(x).astype(float))
+    claim.measured(LEAST, best.error, equation="linear program").within(
+        1, rounding_error(1e-7, "tolerance 1e-7 of the solver")
+    )
     left = np.abs(table.T @ best.weights).max()
-    claim.at_most(left, 1e-7, "dual weights on a column", equation="its dual", source=solver)
+    claim.measured("dual weights on a column", left, equation="its dual").at_most(
+        rounding_error(1e-7, "tolerance 1e-7 of the solver")
+    )
 
 
 def least_error(columns, y):
-    best = numerics.minimax.best_on_points(columns.astype(float), y.astype(float))
+    best = minimax.best_on_points(columns.astype(float), y.astype(float))
     return best.error
 
 
 def test_control_coefficients_that_depend_on_the_token(claim):
     """What a dot product gives: rho_s(x_t) for rho_s. Then 1 is no bound: the error is 0."""
-    pointer = wang2024.pointer.SHIFTED
+    pointer = pointer_.SHIFTED
     x = pointer.windows(5)
-    past = wang2024.pointer.columns(pointer, x, "unseen")
+    past = pointer_.columns(pointer, x, "unseen")
     table = np.concatenate([past * (x[:, -1:] == v) for v in pointer.tokens], axis=1)
     gap = 1 - least_error(table, pointer(x))
-    free = "theorem: rho_s(x) = I{s = g(x)} has error 0; the solver's tolerance 1e-7"
-    claim.at_least(gap, 1 - 1e-7, "1 − least error", equation="ρ_s(x_t)", source=free)
+    claim.measured("1 − least error", gap, equation="ρ_s(x_t)").at_least(
+        theorem(1 - 1e-7, "rho_s(x) = I{s = g(x)} has error 0; the solver's tolerance 1e-7")
+    )
 
 
 def test_control_a_pointer_that_does_not_move(claim):
-    pointer = wang2024.pointer.Pointer({-1: 2, 0: 2, 1: 2})
+    pointer = pointer_.Pointer({-1: 2, 0: 2, 1: 2})
     x = pointer.windows(5)
-    gap = 1 - least_error(wang2024.pointer.columns(pointer, x, "unseen"), pointer(x))
-    fixed = "theorem: rho = I{s = 2} has error 0; the solver's tolerance 1e-7"
-    claim.at_least(gap, 1 - 1e-7, "1 − least error", equation="g = 2", source=fixed)
+    gap = 1 - least_error(pointer_.columns(pointer, x, "unseen"), pointer(x))
+    claim.measured("1 − least error", gap, equation="g = 2").at_least(
+        theorem(1 - 1e-7, "rho = I{s = 2} has error 0; the solver's tolerance 1e-7")
+    )
 
 
 def test_control_one_wrong_sign_is_no_certificate(claim):
     """Weights 1/4, 1/4, -1/4, 1/4 leave 1/2 of h(x_t)."""
-    pointer = wang2024.pointer.PRINTED
-    x, weights = wang2024.pointer.certificate(pointer, 6)
+    pointer = pointer_.PRINTED
+    x, weights = pointer_.certificate(pointer, 6)
     weights[1] = -weights[1]
-    table = numerics.exact.rationals(wang2024.pointer.columns(pointer, x, "any function"))
+    table = exact.rationals(pointer_.columns(pointer, x, "any function"))
     left = max(abs(table.T @ weights))
-    by_hand = "theorem: 1/4 + 1/4 at the token 0"
-    claim.at_least(left, Fraction(1, 2), "left of a column", equation="w ⊥ columns", source=by_hand)
+    claim.measured("left of a column", left, equation="w ⊥ columns").at_least(
+        theorem(Fraction(1, 2), "1/4 + 1/4 at the token 0")
+    )

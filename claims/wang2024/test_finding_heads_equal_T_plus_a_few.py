@@ -26,7 +26,12 @@ import flint
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import exact, logarithms
+from repro.wang2024 import exponentials as exponentials_
+from repro.wang2024 import heads as heads_
+from repro.wang2024 import printed_bounds
+from repro.wang2024.pictures import exponentials as pictures
 
 EXTRA = {"1/4": range(1, 6), "1/2": range(1, 9), "3/4": (3, 6, 10, 14)}  # q: values of j = H - T
 CASES = [(q, j) for q, js in EXTRA.items() for j in js]
@@ -37,11 +42,11 @@ BOUND = "q^(j(j+1)/2) / ((1−q) (q;q)_∞²)"
 
 def ball(value):
     """A rational of thousands of digits, enclosed so that a reader can read it."""
-    return numerics.logarithms.ball(value)
+    return logarithms.ball(value)
 
 
 def interpolant(T, H, q: Any = HALF):
-    return wang2024.exponentials.Interpolant(T, H, q)
+    return exponentials_.Interpolant(T, H, q)
 
 
 def instants(claim):
@@ -51,23 +56,34 @@ def instants(claim):
 @pytest.mark.parametrize(("q", "j"), CASES, ids=[f"q={q}-j={j}" for q, j in CASES])
 @pytest.mark.exact
 def test_the_error_depends_on_H_minus_T_only(q, j, claim):
-    Ts, exponentials = instants(claim), wang2024.exponentials
+    Ts, exponentials = instants(claim), exponentials_
     errors = [interpolant(T, T + j, q).error for T in Ts]
-    bound, q = exponentials.interpolation_bound(j, q), numerics.exact.rational(q)
-    claim.record(smallest=float(errors[0]), largest=float(errors[-1]), bound=float(bound))
-    stated = "theorem: the bound of the finding, rounded up to 64 bits"
-    claim.at_most(ball(max(errors)), bound, ERROR + ", all T", equation=BOUND, source=stated)
+    bound, q = exponentials.interpolation_bound(j, q), exact.rational(q)
+    claim.record("smallest", float(errors[0]))
+    claim.record("largest", float(errors[-1]))
+    claim.record("bound", float(bound))
+    claim.measured(f"{ERROR}, all T", ball(max(errors)), equation=BOUND).at_most(
+        theorem(bound, "the bound of the finding, rounded up to 64 bits")
+    )
     falls = sum(later < earlier for earlier, later in itertools.pairwise(errors))
-    claim.equals(falls, 0, "T at which the error falls", equation="Gauss's binomials grow with T")
+    claim.measured(
+        "T at which the error falls", falls, equation="Gauss's binomials grow with T"
+    ).equals(0)
     limit = exponentials.interpolation_limit(j, q)
     with flint.ctx.workprec(exponentials.BITS):
         least = [limit * (1 - q ** (T + 1) / (1 - q)) for T in Ts]
         inside = sum(a <= error <= limit for a, error in zip(least, errors, strict=True))
-    name = "T with an error from (1 − q^(T+1)/(1−q)) E_j to E_j"
-    claim.equals(inside, len(Ts), name, equation="H = T + j, from both sides")
+    claim.measured(
+        "T with an error from (1 − q^(T+1)/(1−q)) E_j to E_j",
+        inside,
+        equation="H = T + j, from both sides",
+    ).equals(len(Ts))
     factor = (1 - q) * exponentials.infinite_factorial(q)
-    sharp = "theorem: E_j over the bound is (1−q) (q;q)_∞ / (q;q)_(j−1) Σ q^(jk) (q;q)_k"
-    claim.at_least(limit, factor * bound, "E_j", equation="the bound is sharp", source=sharp)
+    claim.measured("E_j", limit, equation="the bound is sharp").at_least(
+        theorem(
+            factor * bound, "E_j over the bound is (1−q) (q;q)_∞ / (q;q)_(j−1) Σ q^(jk) (q;q)_k"
+        )
+    )
 
 
 ACCURACIES = ["1/2", "1/10", "1/100", "1/1000000"]
@@ -77,18 +93,18 @@ ACCURACIES = ["1/2", "1/10", "1/100", "1/1000000"]
 @pytest.mark.exact
 def test_heads_needed_are_T_plus_a_constant(accuracy, claim):
     """The least j with E_j within the accuracy serves every T, and is needed by the last T."""
-    level, Ts = numerics.exact.rational(accuracy), instants(claim)
+    level, Ts = exact.rational(accuracy), instants(claim)
 
     def needed(T):
         return next(j for j in range(1, 20) if interpolant(T, T + j).error <= level)
 
-    limit = wang2024.exponentials.interpolation_limit
+    limit = exponentials_.interpolation_limit
     constant = next(j for j in range(1, 20) if limit(j, "1/2") <= level)
     extra = [needed(T) for T in Ts]
-    claim.record(heads_for_the_last_T=Ts[-1] + extra[-1])
+    claim.record("heads_for_the_last_T", Ts[-1] + extra[-1])
     name = f"heads beyond T for an error of {accuracy}"
-    claim.equals(max(extra), constant, name + ", largest over T", equation="E_j ≤ error")
-    claim.equals(extra[-1], constant, name + ", last T", equation="E_(j−1) > error")
+    claim.measured(f"{name}, largest over T", max(extra), equation="E_j ≤ error").equals(constant)
+    claim.measured(f"{name}, last T", extra[-1], equation="E_(j−1) > error").equals(constant)
 
 
 def gauss(n, k, q):
@@ -107,14 +123,14 @@ def test_interpolation_sign_and_size_of_the_tail_for_any_q(claim):
     cases = st.tuples(ratios, st.integers(1, 8), st.integers(1, 6), st.integers(0, 6))
 
     def wrong(case):
-        q, T, j, s = numerics.exact.rational(case[0]), *case[1:]
+        q, T, j, s = exact.rational(case[0]), *case[1:]
         phi = interpolant(T, T + j, q)
         missed = sum(phi(i) != int(i == T) for i in range(T + j))
         size = q ** (j * (j + 1) // 2 + s) * gauss(T + j + s, T, q) * gauss(j - 1 + s, s, q)
         return missed + int(phi(T + j + s) != (-1) ** (j - 1) * size)
 
     examples = claim.at_scale(smoke=30, laptop=300, paper=4000)
-    claim.for_all(cases, wrong, "wrong values of phi", equation="the proof", examples=examples)
+    claim.for_all("wrong values of phi", cases, wrong, equation="the proof", examples=examples)
 
 
 SUMMED = [(1, 1), (7, 2), (20, 5)]
@@ -129,20 +145,23 @@ def test_error_against_a_plain_sum_of_absolute_values(T, j, claim):
     inside = sum((abs(phi(t) - int(t == T)) for t in range(N)), flint.fmpq(0))
     terms = enumerate(phi.alphas, start=1)
     rest = sum((abs(a) * phi.q ** (h * N) / (1 - phi.q**h) for h, a in terms), flint.fmpq(0))
-    tail, left = "theorem: the triangle inequality beyond 80 terms", rest - abs(phi.error - inside)
-    name = "what may be left, less the difference from the plain sum"
-    claim.at_least(ball(left), 0, name, equation="‖I − φ‖₁", source=tail)
-    claim.at_most(ball(rest / phi.error), 1e-6, "what is not summed", equation="N", source=tail)
+    left = rest - abs(phi.error - inside)
+    claim.measured(
+        "what may be left, less the difference from the plain sum", ball(left), equation="‖I − φ‖₁"
+    ).at_least(theorem(0, "the triangle inequality beyond 80 terms"))
+    claim.measured("what is not summed", ball(rest / phi.error), equation="N").at_most(
+        theorem(1e-6, "the triangle inequality beyond 80 terms")
+    )
 
 
 def worst_output(alphas, exponents, T, length):
     """Output minus x_{t-T} at the last of `length` tokens, x being the worst signs; exact."""
-    heads = wang2024.heads.Heads("lin", exponents, alphas)
+    heads = heads_.Heads("lin", exponents, alphas)
     attention = heads.attention(length)
-    kernel = numerics.exact.vector(heads.values(length)) @ attention.kernel(length)
+    kernel = exact.vector(heads.values(length)) @ attention.kernel(length)
     difference = [k - int(s == T) for s, k in enumerate(kernel)]
     x = [-1 if d < 0 else 1 for d in reversed(difference)]
-    (output,) = attention(numerics.exact.rationals(x)[:, None], queries=1)[:, 0]
+    (output,) = attention(exact.rationals(x)[:, None], queries=1)[:, 0]
     return output - x[-1 - T]
 
 
@@ -152,24 +171,27 @@ def test_the_layer_itself_has_this_error_at_the_worst_signs(T, claim):
     """Softmax heads with p = h log 2, in rationals: the error less what lies beyond the window."""
     phi, length = interpolant(T, T + 4), T + 16
     error = worst_output(phi.alphas, phi.exponents, T, length)
-    claim.record(error=float(error))
-    name = "error of the layer, less that of phi on the window"
-    claim.equals(error - (phi.error - abs(phi.tail(length))), 0, name, equation="(3), in rationals")
+    claim.record("error", float(error))
+    claim.measured(
+        "error of the layer, less that of phi on the window",
+        error - (phi.error - abs(phi.tail(length))),
+        equation="(3), in rationals",
+    ).equals(0)
 
 
 @pytest.mark.exact
 def test_figure_error_and_heads_against_T(claim):
     Ts, js = instants(claim), range(2, 9)
     errors = {j: [float(interpolant(T, T + j).error) for T in Ts] for j in js}
-    bounds = {j: float(wang2024.exponentials.interpolation_bound(j, "1/2")) for j in js}
-    tenth = numerics.exact.rational("1/10")
+    bounds = {j: float(exponentials_.interpolation_bound(j, "1/2")) for j in js}
+    tenth = exact.rational("1/10")
     heads = [next(T + j for j in js if interpolant(T, T + j).error <= tenth) for T in Ts]
-    delta = wang2024.printed_bounds.exponential_delta
+    delta = printed_bounds.exponential_delta
     proof = {T: delta(T).heads(tenth) for T in (Ts[0], *Ts[9::10])}
     most = max(H - T for H, T in zip(heads, Ts, strict=True))
-    claim.equals(most, 4, "heads beyond T for an error of 1/10", equation="T + 4")
+    claim.measured("heads beyond T for an error of 1/10", most, equation="T + 4").equals(4)
     claim.figure(
-        wang2024.pictures.exponentials.heads_equal_T(list(Ts), errors, bounds, heads, proof),
+        pictures.heads_equal_T(list(Ts), errors, bounds, heads, proof),
         "heads",
         caption="Left: exact l1 error of T + j exponentials 2^-ht against the indicator of T; the "
         "dashed bounds do not depend on T. Right: heads for an error of 1/10.",
@@ -184,26 +206,29 @@ def test_figure_error_and_heads_against_T(claim):
 @pytest.mark.parametrize("j", range(3, 9), ids="j={}".format)
 def test_control_with_one_head_less_the_bound_fails(j, claim):
     """H - 1 heads where the bound for H = T + j is asked: E_{j-1} is 2.6 times that, or more."""
-    error, bound = interpolant(10, 9 + j).error, wang2024.exponentials.interpolation_bound(j, "1/2")
-    lost = "theorem: (1 − 2^-10) E_(j−1) ≥ 2 q^(j(j+1)/2) / ((1−q)(q;q)²) for q = 1/2, j ≥ 3"
-    claim.at_least(ball(error), 2 * bound, ERROR, equation="H = T + j − 1", source=lost)
+    error, bound = interpolant(10, 9 + j).error, exponentials_.interpolation_bound(j, "1/2")
+    claim.measured(ERROR, ball(error), equation="H = T + j − 1").at_least(
+        theorem(
+            2 * bound, "(1 − 2^-10) E_(j−1) ≥ 2 q^(j(j+1)/2) / ((1−q)(q;q)²) for q = 1/2, j ≥ 3"
+        )
+    )
 
 
 @pytest.mark.parametrize("T", [1, 5, 20], ids="T={}".format)
 def test_control_without_the_instant_0_the_error_is_astronomical(T, claim):
     """Zeros at 1, ..., H instead: |phi(0)| >= q^{-T(T+1)/2 - Tj}, by the same product."""
-    q, j = numerics.exact.rational("1/2"), 4
+    q, j = exact.rational("1/2"), 4
     value = 1 / q**T
     for i in range(1, T + j + 1):
         value *= (1 - q**i) / (q**T - q**i) if i != T else 1
     least = 1 / q ** (T * (T + 1) // 2 + T * j)
-    source = "theorem: the product, factor by factor"
-    claim.at_least(
-        ball(abs(value)), ball(least), "|φ(0)|", equation="instants 1, …, H", source=source
+    claim.measured("|φ(0)|", ball(abs(value)), equation="instants 1, …, H").at_least(
+        theorem(ball(least), "the product, factor by factor")
     )
-    bound = wang2024.exponentials.interpolation_bound(j, q)
-    far = "theorem: 2^(T(T+1)/2 + 4T) ≥ 32, the bound is 0.03"
-    claim.at_least(ball(abs(value)), 1000 * bound, ERROR, equation="instants 1, …, H", source=far)
+    bound = exponentials_.interpolation_bound(j, q)
+    claim.measured(ERROR, ball(abs(value)), equation="instants 1, …, H").at_least(
+        theorem(1000 * bound, "2^(T(T+1)/2 + 4T) ≥ 32, the bound is 0.03")
+    )
 
 
 @pytest.mark.parametrize("h", [1, 6, 12], ids="h={}".format)
@@ -214,6 +239,9 @@ def test_control_one_sign_changed_shows_in_the_layer(h, claim):
     changed = [-a if i == h else a for i, a in enumerate(phi.alphas, start=1)]
     error = worst_output(changed, phi.exponents, T, T + 16)
     least = 2 * abs(phi.alphas[h - 1])
-    source = "theorem: φ(0) = 0 becomes −2α_h"
-    claim.at_least(ball(error), ball(least), ERROR, equation="one sign changed", source=source)
-    claim.at_least(ball(least), 1, "2|α_h|", equation="far above the bound", source=source)
+    claim.measured(ERROR, ball(error), equation="one sign changed").at_least(
+        theorem(ball(least), "φ(0) = 0 becomes −2α_h")
+    )
+    claim.measured("2|α_h|", ball(least), equation="far above the bound").at_least(
+        theorem(1, "φ(0) = 0 becomes −2α_h")
+    )

@@ -26,7 +26,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import rounding_error, theorem
+from repro.numerics import exact, logarithms
+from repro.numerics import l1 as l1_
+from repro.wang2024 import necessity, powers
 
 ERROR = "ℓ₁ error"
 TINY = Fraction(1, 10**6)
@@ -56,26 +59,36 @@ def few_powers(draw):
 def test_no_weights_of_t_exponentials_beat_silence(claim):
     def wrong(case):
         T, u = case
-        z = wang2024.necessity.against_exponentials(T, u)
-        heads = [lambda t, v=v: v**t for v in numerics.exact.rationals(u)]
+        z = necessity.against_exponentials(T, u)
+        heads = [lambda t, v=v: v**t for v in exact.rationals(u)]
         return defects(z, T, heads) + (min(z) < 0)
 
     examples = claim.at_scale(smoke=40, laptop=150, paper=5000)
-    name = "defects of the test sequence, lin"
-    claim.for_all(few_exponentials(), wrong, name, equation="H ≤ T ⇒ error ≥ 1", examples=examples)
+    claim.for_all(
+        "defects of the test sequence, lin",
+        few_exponentials(),
+        wrong,
+        equation="H ≤ T ⇒ error ≥ 1",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
 def test_no_weights_of_t_minus_1_powers_beat_silence(claim):
     def wrong(case):
         T, exponents = case
-        z = wang2024.necessity.against_powers(T, exponents)
-        heads = [lambda s, b=b: 1 / numerics.exact.rational(s) ** b for b in exponents]
+        z = necessity.against_powers(T, exponents)
+        heads = [lambda s, b=b: 1 / exact.rational(s) ** b for b in exponents]
         return defects(z, T, heads) + (min(z) < 1)
 
     examples = claim.at_scale(smoke=30, laptop=150, paper=2000)
-    name = "defects of the test sequence, log"
-    claim.for_all(few_powers(), wrong, name, equation="H ≤ T − 1 ⇒ error ≥ 1", examples=examples)
+    claim.for_all(
+        "defects of the test sequence, log",
+        few_powers(),
+        wrong,
+        equation="H ≤ T − 1 ⇒ error ≥ 1",
+        examples=examples,
+    )
 
 
 @pytest.mark.parametrize("T", [10, 20], ids="T={}".format)
@@ -83,31 +96,36 @@ def test_no_weights_of_t_minus_1_powers_beat_silence(claim):
 def test_far_back_as_well(T, claim):
     """As many heads as the finding allows: exponents 2, 3, ..., and bases 1/2, 2/3, 3/4, ..."""
     exponents = list(range(2, min(T, 12) + 1))
-    z = wang2024.necessity.against_powers(T, exponents)
-    heads = [lambda s, b=b: 1 / numerics.exact.rational(s) ** b for b in exponents]
-    claim.equals(defects(z, T, heads), 0, "defects, log", equation="H ≤ T − 1")
-    u = [numerics.exact.rational(Fraction(h, h + 1)) for h in range(1, T + 1)]
-    z = wang2024.necessity.against_exponentials(T, u)
-    claim.equals(
-        defects(z, T, [lambda t, v=v: v**t for v in u]), 0, "defects, lin", equation="H ≤ T"
-    )
+    z = necessity.against_powers(T, exponents)
+    heads = [lambda s, b=b: 1 / exact.rational(s) ** b for b in exponents]
+    claim.measured("defects, log", defects(z, T, heads), equation="H ≤ T − 1").equals(0)
+    u = [exact.rational(Fraction(h, h + 1)) for h in range(1, T + 1)]
+    z = necessity.against_exponentials(T, u)
+    claim.measured(
+        "defects, lin", defects(z, T, [lambda t, v=v: v**t for v in u]), equation="H ≤ T"
+    ).equals(0)
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 20], ids="T={}".format)
 @pytest.mark.exact
 def test_one_exponential_more_is_enough(T, claim):
     """u_h = q^h, h = 1, ..., T + 1, with q = 10^-7: zero before T, 1 at T, a small sum after."""
-    q = numerics.exact.rational(Fraction(1, 10**7))
+    q = exact.rational(Fraction(1, 10**7))
     u = [q**h for h in range(1, T + 2)]
-    alpha = wang2024.necessity.shortest(T, u)
+    alpha = necessity.shortest(T, u)
     before = [sum(a * v**t for a, v in zip(alpha, u, strict=True)) for t in range(T + 1)]
-    claim.equals(before, [0] * T + [1], "φ(0), ..., φ(T)", equation="G(x) = x^T Π 1/(1 − u_h x)")
+    claim.measured("φ(0), ..., φ(T)", before, equation="G(x) = x^T Π 1/(1 − u_h x)").equals(
+        [0] * T + [1]
+    )
     total = sum(a / (1 - v) for a, v in zip(alpha, u, strict=True))
-    error = wang2024.necessity.shortest_error(u)
-    claim.equals(total - 1, error, "Σ φ(t) over t > T", equation="G(1) − 1")
-    small = "theorem: 1/(q; q)∞ − 1 < 2q for every T"
-    claim.at_most(error, 2 * q, ERROR, equation="H = T + 1", source=small)
-    claim.at_most(error, TINY, ERROR, equation="H = T + 1, the infimum is 0", source=small)
+    error = necessity.shortest_error(u)
+    claim.measured("Σ φ(t) over t > T", total - 1, equation="G(1) − 1").equals(error)
+    claim.measured(ERROR, error, equation="H = T + 1").at_most(
+        theorem(2 * q, "1/(q; q)∞ − 1 < 2q for every T")
+    )
+    claim.measured(ERROR, error, equation="H = T + 1, the infimum is 0").at_most(
+        theorem(TINY, "1/(q; q)∞ − 1 < 2q for every T")
+    )
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 10], ids="T={}".format)
@@ -115,14 +133,17 @@ def test_one_exponential_more_is_enough(T, claim):
 def test_one_power_more_is_enough(T, claim):
     """Exponents cT, 2cT, ..., T cT with c = 22 (powers.py): zero before T, 1 at T, little after."""
     c = 22
-    phi = wang2024.powers.fixed(T, T, first=c * T, step=c * T)
-    claim.equals(len(phi.exponents), T, "powers", equation="H = T")
+    phi = powers.fixed(T, T, first=c * T, step=c * T)
+    claim.measured("powers", len(phi.exponents), equation="H = T").equals(T)
     values = [phi(s) for s in range(1, T + 1)]
-    claim.equals(values, [0] * (T - 1) + [1], "φ(1), ..., φ(T)", equation="H = T")
-    proved = "theorem: (2) in repro/wang2024/powers.py, for every T"
-    bound = wang2024.powers.error_bound(0, c)
-    claim.at_most(phi.error(), bound, ERROR, equation="H = T", source=proved)
-    claim.at_most(bound, TINY, ERROR, equation="H = T, the infimum is 0", source=proved)
+    claim.measured("φ(1), ..., φ(T)", values, equation="H = T").equals([0] * (T - 1) + [1])
+    bound = powers.error_bound(0, c)
+    claim.measured(ERROR, phi.error(), equation="H = T").at_most(
+        theorem(bound, "(2) in repro/wang2024/powers.py, for every T")
+    )
+    claim.measured(ERROR, bound, equation="H = T, the infimum is 0").at_most(
+        theorem(TINY, "(2) in repro/wang2024/powers.py, for every T")
+    )
 
 
 EXPONENTS = {
@@ -134,7 +155,7 @@ WINDOW = 60
 
 
 def optimum(rpe, exponents, T):
-    l1 = numerics.l1
+    l1 = l1_
     family = (l1.Exponentials if rpe == "lin" else l1.Powers)(exponents)
     return l1.best(l1.indicator(T), family, window=WINDOW)
 
@@ -145,10 +166,18 @@ def test_the_best_weights_of_real_exponents_leave_exactly_1(rpe, name, T, claim)
     """All the heads that the finding allows; the dual solution is feasible in balls."""
     heads = T if rpe == "lin" else T - 1
     found = optimum(rpe, [EXPONENTS[rpe][name](h) for h in range(1, heads + 1)], T)
-    rounding = "roundoff: the balls of numerics.l1, 512 bits and more, shown in double precision"
-    least = f"least {ERROR}, H={heads}"
-    claim.within(found.floor, 1, 1e-12, least, equation="H few ⇒ error ≥ 1", source=rounding)
-    claim.within(found.error, 1, 1e-12, least, equation="φ = 0 attains it", source=rounding)
+    claim.measured(f"least {ERROR}", found.floor, equation="H few ⇒ error ≥ 1", H=heads).within(
+        1,
+        rounding_error(
+            1e-12, "the balls of numerics.l1, 512 bits and more, shown in double precision"
+        ),
+    )
+    claim.measured(f"least {ERROR}", found.error, equation="φ = 0 attains it", H=heads).within(
+        1,
+        rounding_error(
+            1e-12, "the balls of numerics.l1, 512 bits and more, shown in double precision"
+        ),
+    )
 
 
 @pytest.mark.parametrize("rpe", EXPONENTS)
@@ -162,9 +191,14 @@ def test_the_best_weights_of_random_exponents_leave_exactly_1(rpe, claim):
         heads, least = (T, 0) if rpe == "lin" else (T - 1, 1)
         drawn = 1 + np.ceil(1000 * rng.exponential(2, heads)).astype(int).cumsum()
         floors.append(optimum(rpe, [least + Fraction(int(k), 1000) for k in drawn], T).floor)
-    rounding = "roundoff: the balls of numerics.l1, 512 bits and more, shown in double precision"
-    name = f"least {ERROR}, smallest of {sets} sets"
-    claim.within(min(floors), 1, 1e-12, name, equation="H few ⇒ error ≥ 1", source=rounding)
+    claim.measured(
+        f"least {ERROR}, smallest of {sets} sets", min(floors), equation="H few ⇒ error ≥ 1"
+    ).within(
+        1,
+        rounding_error(
+            1e-12, "the balls of numerics.l1, 512 bits and more, shown in double precision"
+        ),
+    )
 
 
 @pytest.mark.parametrize("T", [1, 3, 5], ids="T={}".format)
@@ -172,14 +206,14 @@ def test_the_best_weights_of_random_exponents_leave_exactly_1(rpe, claim):
 def test_a_kernel_better_than_silence_has_T_zeros_in_the_disc(T, claim):
     """Rouche: the best weights of T + 2 and T + 4 exponentials 3^-ht, as rationals nearby."""
     for heads in (T + 2, T + 4):
-        found = optimum("lin", [numerics.logarithms.Log(3) * h for h in range(1, heads + 1)], T)
-        claim.at_most(
-            found.error, 0.9, f"{ERROR}, H={heads}", equation="error < 1", source="theorem: Rouché"
+        found = optimum("lin", [logarithms.Log(3) * h for h in range(1, heads + 1)], T)
+        claim.measured(ERROR, found.error, equation="error < 1", H=heads).at_most(
+            theorem(0.9, "Rouché")
         )
         u = [Fraction(1, 3**h) for h in range(1, heads + 1)]
         weights = [a.mid().fmpq() for a in found.coefficients]
-        count = wang2024.necessity.zeros_in_disc(u, weights)
-        claim.equals(count, T, f"zeros of G in |x| < 1, H={heads}", equation="Rouché")
+        count = necessity.zeros_in_disc(u, weights)
+        claim.measured("zeros of G in |x| < 1", count, equation="Rouché", H=heads).equals(T)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -187,18 +221,20 @@ def test_control_one_head_more_beats_silence(rpe, claim):
     """H = T + 1 exponentials, or T powers, T = 5: the hypothesis on H is the only one broken."""
     T = 5
     if rpe == "lin":
-        error = wang2024.necessity.shortest_error([Fraction(1, 100**h) for h in range(1, T + 2)])
+        error = necessity.shortest_error([Fraction(1, 100**h) for h in range(1, T + 2)])
     else:
-        error = wang2024.powers.fixed(T, T, first=40, step=40).error()
-    better = "theorem: the construction's own error, 0.0103 (lin) or 0.00068 (log)"
-    gain = "what one head more gains on silence"
-    claim.at_least(1 - error, Fraction(98, 100), gain, equation="H ≤ T left out", source=better)
+        error = powers.fixed(T, T, first=40, step=40).error()
+    claim.measured(
+        "what one head more gains on silence", 1 - error, equation="H ≤ T left out"
+    ).at_least(
+        theorem(Fraction(98, 100), "the construction's own error, 0.0103 (lin) or 0.00068 (log)")
+    )
 
 
 def test_control_in_l2_a_single_head_beats_silence(claim):
     """The best multiple of 2^-t leaves 1 - (1 - u^2) u^(2T) of the square, T = 3: l1 is needed."""
     T, times = 3, np.arange(WINDOW)
     left = np.linalg.lstsq(0.5 ** times[:, None], 1.0 * (times == T))[1].item()
-    gain = "what one head gains on silence, of the squared ℓ₂ error"
-    projection = "theorem: the projection onto u^t, (1 − u²) u^{2T} = 3/256"
-    claim.at_least(1 - left, Fraction(1, 100), gain, equation="ℓ₂ for ℓ₁", source=projection)
+    claim.measured(
+        "what one head gains on silence, of the squared ℓ₂ error", 1 - left, equation="ℓ₂ for ℓ₁"
+    ).at_least(theorem(Fraction(1, 100), "the projection onto u^t, (1 − u²) u^{2T} = 3/256"))

@@ -23,18 +23,22 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, rounding_error, theorem
+from repro.numerics import l1, logarithms, rates
+from repro.wang2024 import exponentials
+from repro.wang2024 import kernels as kernels_
+from repro.wang2024.pictures import kernels as pictures
 
 EXPONENTIAL = ["e^-t cos t", "(-1)^t e^-t", "e^-0.3t cos t"]
 POLYNOMIAL = ["t^-2.5", "(-1)^t t^-2.5", "+-t^-2.5", "(-1)^t t^-4"]
 BOUND = "‖ρ − φ‖ ≤ tail + C_q Σ q^{(k+1)(k+2)/2} |ρ(H−1−k)|"
-PROVED = "theorem: the bound, proof in repro/wang2024/kernels.py"
+PROVED = "the bound, proof in repro/wang2024/kernels.py"
 ERROR = "l1 error"
 
 
 def example(name):
     """The kernel from t = 0 on, and beta; a kernel on t >= 1 is moved by 1."""
-    kernels = wang2024.kernels
+    kernels = kernels_
     if name in EXPONENTIAL:
         return kernels.EXPONENTIAL[name]
     plain = {"t^-2.5": (kernels.power("5/2"), Fraction(5, 2))}
@@ -43,8 +47,8 @@ def example(name):
 
 
 def interpolation(name, H):
-    step = numerics.logarithms.Log(2)
-    return wang2024.kernels.Interpolation(example(name)[0], "lin", H, step)
+    step = logarithms.Log(2)
+    return kernels_.Interpolation(example(name)[0], "lin", H, step)
 
 
 @pytest.mark.exact
@@ -65,14 +69,15 @@ def test_the_bound_in_rationals_for_any_finite_kernel(claim):
             error += abs(rho[t] - sum(a * q ** (h * t) for h, a in enumerate(alpha, 1)))
         bound = sum(abs(r) for r in rho[H:])
         for T in range(H):
-            bound += abs(rho[T]) * wang2024.exponentials.interpolation_bound(H - T, q)
+            bound += abs(rho[T]) * exponentials.interpolation_bound(H - T, q)
         return max(0, error - bound)
 
     rhos = st.lists(st.integers(-9, 9), min_size=8, max_size=8).filter(any)
     cases = st.tuples(rhos, st.integers(1, 7), st.sampled_from([2, 3]))
     examples = claim.at_scale(smoke=30, laptop=200, paper=5000)
-    name = "how far an error is above the bound"
-    claim.for_all(cases, beyond, name, equation=BOUND, examples=examples)
+    claim.for_all(
+        "how far an error is above the bound", cases, beyond, equation=BOUND, examples=examples
+    )
 
 
 @pytest.mark.parametrize("name", [*EXPONENTIAL, *POLYNOMIAL])
@@ -80,9 +85,9 @@ def test_the_bound_in_rationals_for_any_finite_kernel(claim):
 def test_error_within_the_bound(name, claim):
     for H in claim.at_scale(smoke=(8, 32), laptop=(8, 16, 32, 64), paper=(8, 16, 32, 64, 128)):
         phi = interpolation(name, H)
-        error, bound, label = phi.error(), phi.bound(), f"{ERROR}, H={H}"
-        claim.record(**{f"bound/error, H={H}": float(bound / error)})
-        claim.at_most(error, bound, label, equation=BOUND, source=PROVED)
+        error, bound = phi.error(), phi.bound()
+        claim.record("bound/error", float(bound / error), H=H)
+        claim.measured(ERROR, error, equation=BOUND, H=H).at_most(theorem(bound, PROVED))
 
 
 @pytest.mark.parametrize("name", [*EXPONENTIAL, *POLYNOMIAL])
@@ -95,29 +100,36 @@ def test_error_and_bound_agree_with_other_ways_to_compute_them(name, claim):
     with flint.ctx.workprec(1000):
         rows = flint.arb_mat(phi.family.balls(range(H)))
         alpha = rows.solve(flint.arb_mat([[phi.kernel.ball(t)] for t in range(H)])).entries()
-        other = numerics.l1.l1_error(phi.kernel, phi.family, alpha, window=208)  # H + 200, as there
-    balls = "roundoff: 192 bits against 1000"
+        other = l1.l1_error(phi.kernel, phi.family, alpha, window=208)  # H + 200, as there
     low, high = float(other.lower()) * (1 - 1e-12), float(other.upper()) * (1 + 1e-12)
-    claim.at_least(phi.error(), low, ERROR, equation="φ = Σ α_h q^ht", source=balls)
-    claim.at_most(phi.error(), high, ERROR, equation="φ = Σ α_h q^ht", source=balls)
-    single = wang2024.exponentials.interpolation_bound
+    claim.measured(ERROR, phi.error(), equation="φ = Σ α_h q^ht").at_least(
+        rounding_error(low, "192 bits against 1000")
+    )
+    claim.measured(ERROR, phi.error(), equation="φ = Σ α_h q^ht").at_most(
+        rounding_error(high, "192 bits against 1000")
+    )
+    single = exponentials.interpolation_bound
     terms = (abs(phi.kernel.ball(T)) * single(H - T, Fraction(1, 2)) for T in range(H))
     whole = float(phi.kernel.tail(H) + sum(terms))
-    rounded = "roundoff: each term is rounded up to 64 bits"
-    claim.within(phi.bound(), whole, 1e-12 * whole, "bound", equation=BOUND, source=rounded)
+    claim.measured("bound", phi.bound(), equation=BOUND).within(
+        whole, rounding_error(1e-12 * whole, "each term is rounded up to 64 bits")
+    )
 
 
 @pytest.mark.parametrize("name", POLYNOMIAL)
 @pytest.mark.certified
 def test_rate_polynomial_kernels_with_the_exponent_beta_minus_one(name, claim):
     Hs = claim.at_scale(smoke=(16, 24, 32, 64), laptop=(16, 32, 64, 128), paper=(32, 64, 128, 256))
-    rate = numerics.rates.slope(Hs, [float(interpolation(name, H).error()) for H in Hs])
+    rate = rates.slope(Hs, [float(interpolation(name, H).error()) for H in Hs])
     allowed = claim.at_scale(smoke=0.25, laptop=0.15, paper=0.15)
-    finite = (
-        "spread: at most 0.11 off from H = 16 to 128, 0.19 to 64; the second sum is of order 1/H"
-    )
     exponent = 1 - float(example(name)[1])
-    claim.within(rate.slope, exponent, allowed, "exponent of H", equation="H^−(β−1)", source=finite)
+    claim.measured("exponent of H", rate.slope, equation="H^−(β−1)").within(
+        exponent,
+        chosen(
+            allowed,
+            "at most 0.11 off from H = 16 to 128, 0.19 to 64; the second sum is of order 1/H",
+        ),
+    )
 
 
 @pytest.mark.parametrize("name", EXPONENTIAL)
@@ -125,8 +137,10 @@ def test_rate_polynomial_kernels_with_the_exponent_beta_minus_one(name, claim):
 def test_rate_exponential_kernels_with_the_exponent_beta(name, claim):
     beta = float(example(name)[1])
     fall = interpolation(name, 16).error() / interpolation(name, 32).error()
-    decay, finite = math.log(float(fall)) / 16, "spread: the constant in front settles meanwhile"
-    claim.within(decay / beta, 1, 0.1, "decay per head / β", equation="e^−βH", source=finite)
+    decay = math.log(float(fall)) / 16
+    claim.measured("decay per head / β", decay / beta, equation="e^−βH").within(
+        1, chosen(0.1, "the constant in front settles meanwhile")
+    )
 
 
 @pytest.mark.parametrize("name", ["t^-2.5", "(-1)^t t^-4"])
@@ -134,18 +148,22 @@ def test_rate_exponential_kernels_with_the_exponent_beta(name, claim):
 def test_the_best_coefficients_for_the_same_exponents_are_little_better(name, claim):
     for H in claim.at_scale(smoke=(8,), laptop=(8, 16), paper=(8, 16, 32)):
         phi = interpolation(name, H)
-        best = numerics.l1.best(phi.kernel, phi.family, window=400)
-        claim.record(**{f"lower, H={H}": best.floor, f"upper, H={H}": best.error})
-        gain, label = phi.error() / best.lower, f"interpolation / best error, H={H}"
-        claim.at_least(gain, 1, label, equation="E_H", source="theorem: the best is the best")
-        seen = "spread: 1.07 to 1.5; for the alternating kernel the best is at least the tail"
-        claim.at_most(gain, 2, label, equation="E_H", source=seen)
+        best = l1.best(phi.kernel, phi.family, window=400)
+        claim.record("lower", best.floor, H=H)
+        claim.record("upper", best.error, H=H)
+        gain = phi.error() / best.lower
+        claim.measured("interpolation / best error", gain, equation="E_H", H=H).at_least(
+            theorem(1, "the best is the best")
+        )
+        claim.measured("interpolation / best error", gain, equation="E_H", H=H).at_most(
+            chosen(2, "1.07 to 1.5; for the alternating kernel the best is at least the tail")
+        )
 
 
 def geometric(H, window):
     """The best coefficients for t^-2.5 and the exponents 4, 2, 1, ..., 2^(3-H)."""
-    family = numerics.l1.Exponentials(tuple(Fraction(4) / 2**h for h in reversed(range(H))))
-    return numerics.l1.best(example("t^-2.5")[0], family, window=window)
+    family = l1.Exponentials(tuple(Fraction(4) / 2**h for h in reversed(range(H))))
+    return l1.best(example("t^-2.5")[0], family, window=window)
 
 
 @pytest.mark.best_in_class
@@ -153,11 +171,15 @@ def test_geometric_exponents_follow_a_smooth_tail_with_weights_of_sum_one(claim)
     """(1+t)^-2.5 is a mixture of e^{-beta t}, an integral with a positive density of mass 1."""
     window = claim.at_scale(smoke=600, laptop=2000, paper=4000)
     few, more = geometric(4, window), geometric(8, window)
-    claim.record(four=few.error, eight=more.error)
-    one = "spread: 1.0000; the mixture has mass 1, and quadrature keeps it nearly"
-    claim.at_most(more.weight, 1.01, "Σ|α_h|, H=8", equation="mass 1", source=one)
-    order, mixture = math.log2(few.floor / more.error), "spread: 5.6 measured; root-exponential"
-    claim.at_least(order, 4, "order from H=4 to 8", equation="not H^−1.5", source=mixture)
+    claim.record("four", few.error)
+    claim.record("eight", more.error)
+    claim.measured("Σ|α_h|, H=8", more.weight, equation="mass 1").at_most(
+        chosen(1.01, "1.0000; the mixture has mass 1, and quadrature keeps it nearly")
+    )
+    order = math.log2(few.floor / more.error)
+    claim.measured("order from H=4 to 8", order, equation="not H^−1.5").at_least(
+        chosen(4, "5.6 measured; root-exponential")
+    )
 
 
 def capped(kernel, exponents, weight, window):
@@ -166,30 +188,28 @@ def capped(kernel, exponents, weight, window):
 
     columns = np.exp(-np.outer(np.arange(window), exponents))
     values = np.array([kernel(t) for t in range(window)])
-    return numerics.l1.capped([(columns, values)], weight).error
+    return l1.capped([(columns, values)], weight).error
 
 
 def test_control_bounded_weights_and_exponents_meet_a_floor(claim):
     """beta_h >= 1 and sum |alpha_h| <= 10, rho(t) = (1+t)^-2.5: |phi(t)| <= 10 e^-t, whatever H."""
     (kernel, _), window, A = example("t^-2.5"), 400, 10
-    floor = wang2024.kernels.bounded_weights_floor(kernel, 1, A) - kernel.tail(window)
+    floor = kernels_.bounded_weights_floor(kernel, 1, A) - kernel.tail(window)
     for H in (8, 32):
         error = capped(kernel, [1 + 5 * h / (H - 1) for h in range(H)], A, window)
-        label, source = (
-            f"{ERROR}, Σ|α| ≤ {A}, H={H}",
-            "theorem: |φ(t)| ≤ A e^−t, summed over the tail",
+        claim.measured(f"{ERROR}, Σ|α| ≤ {A}", error, equation="bounded weights", H=H).at_least(
+            theorem(floor, "|φ(t)| ≤ A e^−t, summed over the tail")
         )
-        claim.at_least(error, floor, label, equation="bounded weights", source=source)
-    free, name = interpolation("t^-2.5", 64).error(), "floor / error of 64 free heads"
-    claim.at_least(
-        floor / free, 10, name, equation="beyond the floor", source="theorem: both proved"
-    )
+    free = interpolation("t^-2.5", 64).error()
+    claim.measured(
+        "floor / error of 64 free heads", floor / free, equation="beyond the floor"
+    ).at_least(theorem(10, "both proved"))
 
 
 def chebyshev_floor(kernel, A, N):
     """Of every sum |alpha_h| <= A, 0 < u_h < 1: with T_N(1 - 2u) = sum p_t u^t, at most 1 in size,
     sum p_t phi(t) <= A, and sum p_t rho(t) = sum |p_t rho(t)| if rho alternates as p_t does."""
-    p = wang2024.exponentials.chebyshev_coefficients(N)
+    p = exponentials.chebyshev_coefficients(N)
     met = abs(sum(p_t * kernel.ball(t) for t, p_t in enumerate(p)))
     return (met - A) / max(abs(p_t) for p_t in p)
 
@@ -201,10 +221,11 @@ def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
     Hs = claim.at_scale(smoke=(8, 16), laptop=(8, 16, 32, 64), paper=(8, 16, 32, 64))
     stuck = [capped(kernel, [6 * h / H for h in range(1, H + 1)], A, window) for H in Hs]
     for H, error in zip(Hs, stuck, strict=True):
-        label, source = f"{ERROR}, Σ|α| ≤ {A}, H={H}", "theorem: Chebyshev's polynomial, in balls"
         rest = floor - kernel.tail(window)
-        claim.at_least(error, rest, label, equation="bounded weights", source=source)
-    claim.at_least(floor, 0.05, "floor", equation="Σ|α| ≤ 10", source="theorem: in balls")
+        claim.measured(f"{ERROR}, Σ|α| ≤ {A}", error, equation="bounded weights", H=H).at_least(
+            theorem(rest, "Chebyshev's polynomial, in balls")
+        )
+    claim.measured("floor", floor, equation="Σ|α| ≤ 10").at_least(theorem(0.05, "in balls"))
     draw(claim, Hs, stuck, float(floor))
 
 
@@ -221,7 +242,7 @@ def draw(claim, Hs, stuck, floor):
     smooth = few, [geometric(H, window).error for H in few]
     last = {name: errors[-1] for name, (errors, _) in curves.items()}
     claim.figure(
-        wang2024.pictures.kernels.any_kernel(
+        pictures.any_kernel(
             heads,
             {name: curves[name] for name in EXPONENTIAL},
             {name: curves[name] for name in POLYNOMIAL},

@@ -22,7 +22,15 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly, theorem
+from repro.numerics import barron, exact
+from repro.numerics import l1 as l1_
+from repro.wang2024 import adaptive, chains, exponentials, powers, targets
+from repro.wang2024 import fixed as fixed_
+from repro.wang2024 import heads as heads_
+from repro.wang2024 import model as model_
+from repro.wang2024 import moving as moving_
+from repro.wang2024.pictures import nested as pictures
 
 ERROR = "largest error"
 FORMULA = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}  # the weight of (u - node)_+
@@ -53,26 +61,27 @@ def hinges(values):
 
 @pytest.mark.exact
 def test_the_formula_on_all_triples(claim):
-    values = through(wang2024.targets.NESTED)
-    claim.equals(list(values), list(range(-7, 8, 2)), "values of u", equation="x + 2x′ + 4x″")
+    values = through(targets.NESTED)
+    claim.measured("values of u", list(values), equation="x + 2x′ + 4x″").equals(
+        list(range(-7, 8, 2))
+    )
     wrong = sum(written(u) != y for u, y in values.items())
-    claim.equals(wrong, 0, "triples with another y_t", equation="y_t = −1 + (u + 7)₊ − …")
+    claim.measured("triples with another y_t", wrong, equation="y_t = −1 + (u + 7)₊ − …").equals(0)
     constant, bends = hinges(values)
-    claim.equals([constant, bends == FORMULA], [CONSTANT, True], "no other hinges",
-                 equation="straight between the points")  # fmt: skip
+    claim.measured("no other hinges", [constant, bends == FORMULA], equation="straight between the points").equals([CONSTANT, True])  # fmt: skip
     slopes = list(itertools.accumulate(FORMULA.values()))
-    claim.equals(max(map(abs, slopes)), 1, "largest slope", equation="Lipschitz in u")
+    claim.measured("largest slope", max(map(abs, slopes)), equation="Lipschitz in u").equals(1)
 
 
 def readout(constant, bends):
     """constant + sum of weights (x_t + block 1 - node)_+ as 8 neurons."""
     rows = [(weight, [1, 1], -node) for node, weight in bends.items()]
-    return wang2024.targets.neurons((constant, [0, 0], 1), *rows)
+    return targets.neurons((constant, [0, 0], 1), *rows)
 
 
 def one_layer(rpe, exponents, alphas, n, neurons):
     """x_t in block 0; heads of class (7) put sum_s phi(s) x_{t-s} into block 1."""
-    fixed, model = wang2024.fixed, wang2024.model
+    fixed, model = fixed_, model_
     attention = fixed.extraction(rpe, exponents, alphas[:, None], length=n)
     W_E = fixed.identity(2)[:, :1]
     layer = model.Layer(attention, fixed.scalar_readout(neurons))
@@ -82,10 +91,10 @@ def one_layer(rpe, exponents, alphas, n, neurons):
 def interpolants(rpe):
     """Heads that single out 1 and 2, with the same exponents, and their l1 errors."""
     if rpe == "lin":
-        ones = [wang2024.exponentials.Interpolant(T, 3, "1/1024") for T in (1, 2)]
+        ones = [exponentials.Interpolant(T, 3, "1/1024") for T in (1, 2)]
         return ones[0].exponents, [one.alphas for one in ones], [one.error for one in ones]
-    ones = [wang2024.powers.fixed(T, 2, first=16, step=16) for T in (1, 2)]
-    exponents = [numerics.exact.rational(b) for b in ones[0].exponents]
+    ones = [powers.fixed(T, 2, first=16, step=16) for T in (1, 2)]
+    exponents = [exact.rational(b) for b in ones[0].exponents]
     return exponents, [one.coefficients for one in ones], [one.error() for one in ones]
 
 
@@ -93,24 +102,25 @@ def interpolants(rpe):
 @pytest.mark.exact
 def test_the_layer_in_rationals(rpe, claim):
     """Dot-product-free, softmax, 8 neurons, every window; error at most 2 e_1 + 4 e_2."""
-    target, n = wang2024.targets.NESTED, claim.at_scale(smoke=6, laptop=7, paper=9)
+    target, n = targets.NESTED, claim.at_scale(smoke=6, laptop=7, paper=9)
     exponents, alphas, errors = interpolants(rpe)
-    combined = 2 * numerics.exact.vector(alphas[0]) + 4 * numerics.exact.vector(alphas[1])
+    combined = 2 * exact.vector(alphas[0]) + 4 * exact.vector(alphas[1])
     network = one_layer(rpe, exponents, combined, n, readout(CONSTANT, FORMULA))
     windows = target.windows(n)
-    y = network(numerics.exact.rationals(windows.astype(int)))[:, -1, 0]
-    error = abs(y - numerics.exact.rationals(target(windows)[:, -1].astype(int))).max()
+    y = network(exact.rationals(windows.astype(int)))[:, -1, 0]
+    error = abs(y - exact.rationals(target(windows)[:, -1].astype(int))).max()
     allowed = 2 * flint.arb(errors[0]) + 4 * flint.arb(errors[1])
     head, ffn = network.layers[0].attention.heads[0], network.layers[0].feed_forward
-    claim.equals(
-        [len(network.layers), head.dot_product_free, ffn.c.shape[0]], [1, True, 8],
-        "layers, no dot product, neurons", equation="class (7)",
-    )  # fmt: skip
-    claim.record(windows=len(windows), heads=len(exponents), error=float(error))
-    proved = "theorem: slope 1 in u, l1 error of the heads"
-    claim.at_most(error, allowed, ERROR, equation="2e₁ + 4e₂", source=proved)
-    small = "spread: 0.0039 (lin, q = 1/1024) and 0.0062 (log, b = 16) were seen"
-    claim.at_most(error, Fraction(1, 50), ERROR, equation="2e₁ + 4e₂", source=small)
+    claim.measured("layers, no dot product, neurons", [len(network.layers), head.dot_product_free, ffn.c.shape[0]], equation="class (7)").equals([1, True, 8])  # fmt: skip
+    claim.record("windows", len(windows))
+    claim.record("heads", len(exponents))
+    claim.record("error", float(error))
+    claim.measured(ERROR, error, equation="2e₁ + 4e₂").at_most(
+        theorem(allowed, "slope 1 in u, l1 error of the heads")
+    )
+    claim.measured(ERROR, error, equation="2e₁ + 4e₂").at_most(
+        chosen(Fraction(1, 50), "0.0039 (lin, q = 1/1024) and 0.0062 (log, b = 16) were seen")
+    )
 
 
 @pytest.mark.exact
@@ -119,30 +129,34 @@ def test_one_layer_for_every_depth_of_nesting(claim):
     wrong, deepest, steepest = 0, 0, 0
     pairs = [(K, M) for M in range(1, 6) for K in range(M + 1)]
     for K, M in pairs:
-        target = wang2024.chains.chain(K, M)
+        target = chains.chain(K, M)
         values = through(target)
         constant, bends = hinges(values)
         neurons = readout(constant, bends)
         for u, y in values.items():
-            wrong += numerics.barron.value(neurons, numerics.exact.rationals([u, 0])) != y
-        deepest = max(deepest, len(wang2024.adaptive.nested(target)) + 1)
+            wrong += barron.value(neurons, exact.rationals([u, 0])) != y
+        deepest = max(deepest, len(adaptive.nested(target)) + 1)
         steepest = max(steepest, *map(abs, itertools.accumulate(bends.values())))
-    claim.record(pairs=len(pairs), layers_of_theorem_5_4=deepest, largest_slope=steepest)
-    claim.equals(wrong, 0, "triples with another y_t, over all (K, M)", equation="L = 1")
-    claim.equals(deepest, 6, "largest L of Theorem 5.4 among them", equation="K + 1 + I{M ≥ K+1}")
+    claim.record("pairs", len(pairs))
+    claim.record("layers_of_theorem_5_4", deepest)
+    claim.record("largest_slope", steepest)
+    claim.measured("triples with another y_t, over all (K, M)", wrong, equation="L = 1").equals(0)
+    claim.measured(
+        "largest L of Theorem 5.4 among them", deepest, equation="K + 1 + I{M ≥ K+1}"
+    ).equals(6)
 
 
 @functools.cache
 def coefficients(rpe, H, weights, length):
     """The best heads for sum_s weights[s] I{. = s} in float64, and their l1 error and rounding."""
-    moving, l1 = wang2024.moving, numerics.l1
+    moving, l1 = moving_, l1_
     exponents = moving.usual_exponents(rpe, H)
     kernel = l1.Kernel(
         lambda s: flint.arb(dict(weights).get(s, 0)),
         lambda start: flint.arb(sum(w for s, w in weights if s >= start)),
     )
-    found = wang2024.heads.fit(rpe, kernel, exponents, length)
-    sums = [float(s) for s in wang2024.fixed.normalisers(rpe, exponents, length)]
+    found = heads_.fit(rpe, kernel, exponents, length)
+    sums = [float(s) for s in fixed_.normalisers(rpe, exponents, length)]
     return exponents, found.values / sums, found.error, found.floor
 
 
@@ -159,11 +173,9 @@ def _measured(rpe, H, weights, n, seed, device):
     """Largest error at the last position: all windows' last tokens, older ones by chance."""
     import torch
 
-    target = wang2024.targets.NESTED
+    target = targets.NESTED
     exponents, alphas, e, floor = coefficients(rpe, H, weights, n)
-    network = one_layer(
-        rpe, exponents, numerics.exact.rationals(alphas), n, readout(CONSTANT, FORMULA)
-    )
+    network = one_layer(rpe, exponents, exact.rationals(alphas), n, readout(CONSTANT, FORMULA))
     network = network.to(torch.float64, device)
     recent = target.windows(8)
     older = target.draw(len(recent), n - 8, np.random.default_rng(seed))
@@ -177,7 +189,7 @@ def _measured(rpe, H, weights, n, seed, device):
         for triple in target.windows(3)[..., 0]
     ]
     tried = [np.concatenate([older, recent], axis=1), np.array(worst)[..., None]]
-    return max(wang2024.fixed.errors(network, target, some).max() for some in tried), e, floor
+    return max(fixed_.errors(network, target, some).max() for some in tried), e, floor
 
 
 @both
@@ -187,17 +199,23 @@ def test_error_falls_with_the_heads(rpe, claim):
     curves = {"network": [], "blind": []}
     for H in heads(claim, rpe):
         error, e, floor = measured(claim, rpe, H, both_tokens, n)
-        claim.record(**{f"error, H = {H}": error, f"l1 error, H = {H}": e})
-        proved = "spread: slope 1, so the l1 error on the window; 5 for the roundings of eps A"
-        name = f"{ERROR}, H = {H}"
-        claim.at_most(error, e + 5 * floor, name, equation="|y − y_t| ≤ e", source=proved)
+        claim.record("error", error, H=H)
+        claim.record("l1 error", e, H=H)
+        claim.measured(ERROR, error, equation="|y − y_t| ≤ e", H=H).at_most(
+            chosen(
+                e + 5 * floor,
+                "slope 1, so the l1 error on the window; 5 for the roundings of eps A",
+            )
+        )
         curves["network"].append(error)
         curves["blind"].append(measured(claim, rpe, H, one_token, n)[0])
-    small = "spread: 2.3e-6 (lin, H = 6) and 1.5e-6 (log, H = 8) were seen"
-    claim.at_most(curves["network"][-1], 1e-5, ERROR, equation="the last H", source=small)
+    claim.measured(ERROR, curves["network"][-1], equation="the last H").at_most(
+        chosen(1e-5, "2.3e-6 (lin, H = 6) and 1.5e-6 (log, H = 8) were seen")
+    )
     for error in curves["blind"]:
-        without = "theorem: no function of x_t, x_(t−1) errs by less than 1; and 1e-6"
-        claim.at_least(error, 1 - 1e-6, f"{ERROR}, no x_(t−2)", equation="L = 1", source=without)
+        claim.measured(f"{ERROR}, no x_(t−2)", error, equation="L = 1").at_least(
+            theorem(1 - 1e-6, "no function of x_t, x_(t−1) errs by less than 1; and 1e-6")
+        )
 
 
 @pytest.mark.construct
@@ -209,11 +227,12 @@ def test_figure_one_layer(claim):
         blind = [measured(claim, rpe, H, ((1, 2),), 24)[0] for H in Hs]
         curves[rpe] = {"network": (Hs, seen), "blind": (Hs, blind)}
         fall = seen[0] / seen[-1]
-        falls = "spread: a factor of 10⁶ was seen"
-        claim.at_least(fall, 1e5, f"fall of the error, {rpe}", equation="H", source=falls)
-    values = through(wang2024.targets.NESTED)
+        claim.measured("fall of the error", fall, equation="H", rpe=rpe).at_least(
+            chosen(1e5, "a factor of 10⁶ was seen")
+        )
+    values = through(targets.NESTED)
     claim.figure(
-        wang2024.pictures.nested.one_layer(values, curves),
+        pictures.one_layer(values, curves),
         "one-layer",
         caption="The nested parity without nesting: as a function of u, and the largest error of "
         "one dot-product-free layer with 8 neurons in float64.",
@@ -232,18 +251,20 @@ def test_control_no_function_of_two_tokens_will_do(claim):
         u = triple[0] + 2 * triple[1] + 4 * triple[2]  # x_t, x_{t-1}, x_{t-2}
         values.setdefault(triple[:2], set()).add(written(u))
     best = max(Fraction(max(ys) - min(ys), 2) for ys in values.values())
-    source = "exact: half the spread of y_t for one (x_t, x_(t−1))"
-    claim.at_least(best, 1, "least error of any readout", equation="without x_(t−2)", source=source)
+    claim.measured("least error of any readout", best, equation="without x_(t−2)").at_least(
+        exactly(1, "half the spread of y_t for one (x_t, x_(t−1))")
+    )
 
 
 def test_control_a_hinge_left_out(claim):
     """Without one of the seven hinges, the value at some triple moves by 2 or more."""
-    values, least = through(wang2024.targets.NESTED), []
+    values, least = through(targets.NESTED), []
     for left_out in FORMULA:
 
         def broken(u, left_out=left_out):
             return written(u) - FORMULA[left_out] * max(u - left_out, 0)
 
         least.append(max(abs(broken(u) - y) for u, y in values.items()))
-    source = "exact: the last hinge, at 5, counts |u − 5| = 2 at u = 7"
-    claim.at_least(min(least), 2, ERROR, equation="six hinges", source=source)
+    claim.measured(ERROR, min(least), equation="six hinges").at_least(
+        exactly(2, "the last hinge, at 5, counts |u − 5| = 2 at u = 7")
+    )

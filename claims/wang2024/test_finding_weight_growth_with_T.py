@@ -25,7 +25,11 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, stderr, theorem
+from repro.numerics import l1, logarithms, minimax
+from repro.wang2024 import exponentials as exponentials_
+from repro.wang2024 import heads as heads_
+from repro.wang2024.pictures import exponentials as pictures
 
 WEIGHT = "sum of |α_h|"
 HALF = Fraction(1, 2)
@@ -33,7 +37,7 @@ HALF = Fraction(1, 2)
 
 def ball(value):
     """A rational of thousands of digits, enclosed so that a reader can read it."""
-    return numerics.logarithms.ball(value)
+    return logarithms.ball(value)
 
 
 def last(claim):
@@ -45,17 +49,17 @@ def test_integers_are_those_of_the_chebyshev_polynomial(claim):
     """T_{N+1} = 2x T_N - T_{N-1} at x = 1 - 2u, coefficient by coefficient; |T_N| <= 1 on [-1, 1]
     is the only analysis in the inequality."""
     wrong, x = 0, flint.fmpq_poly([1, -2])
-    for N, T_N in enumerate(numerics.minimax.chebyshev_polynomials(last(claim) * 3 // 2, x)):
-        ours = wang2024.exponentials.chebyshev_coefficients(N)
+    for N, T_N in enumerate(minimax.chebyshev_polynomials(last(claim) * 3 // 2, x)):
+        ours = exponentials_.chebyshev_coefficients(N)
         wrong += ours != [int(T_N[t]) for t in range(N + 1)]
-    claim.equals(wrong, 0, "degrees with other coefficients", equation="T_N(1 − 2u)")
+    claim.measured("degrees with other coefficients", wrong, equation="T_N(1 − 2u)").equals(0)
 
 
 @pytest.mark.exact
 def test_explicit_form_of_the_bound_for_every_T(claim):
     """|p_T| = max |p_t| for N = degree(T), and sum |p_t| = T_N(3) has N + 1 terms. For N = T it is
     2^(2T-1), less than for degree(T); as no bound exceeds (1 - eps) |p_T|, N = T is no use."""
-    exponentials, Ts = wang2024.exponentials, range(1, last(claim) + 1)
+    exponentials, Ts = exponentials_, range(1, last(claim) + 1)
     root = flint.arb(2).sqrt()
     G = (1 + root) ** (2 * root)
     not_largest, too_small, no_worse, least = 0, 0, 0, []
@@ -64,62 +68,64 @@ def test_explicit_form_of_the_bound_for_every_T(claim):
         sizes = [abs(p) for p in exponentials.chebyshev_coefficients(N)]
         not_largest += sizes[T] != max(sizes)
         no_worse += abs(exponentials.chebyshev_coefficients(T)[T]) >= sizes[T]
-        at_3 = int(numerics.minimax.chebyshev_polynomials(N, flint.fmpq_poly([3]))[N][0])
+        at_3 = int(minimax.chebyshev_polynomials(N, flint.fmpq_poly([3]))[N][0])
         too_small += sum(sizes) != at_3 or sizes[T] * (N + 1) < at_3
         least.append(
             exponentials.weight_bound(T, HALF).weight / (G**T / (4 * (1 + root) * (N + 1)))
         )
-    claim.equals(not_largest, 0, "T whose p_T is not the largest", equation="N of the proof")
-    claim.equals(too_small, 0, "T with |p_T| < T_N(3)/(N+1)", equation="sum |p_t| = T_N(3)")
-    claim.equals(no_worse, 0, "T for which N = T is as good", equation="N > T")
-    source = "theorem: the explicit form, eps = 1/2"
+    claim.measured("T whose p_T is not the largest", not_largest, equation="N of the proof").equals(
+        0
+    )
+    claim.measured("T with |p_T| < T_N(3)/(N+1)", too_small, equation="sum |p_t| = T_N(3)").equals(
+        0
+    )
+    claim.measured("T for which N = T is as good", no_worse, equation="N > T").equals(0)
     smallest = min(least, key=float)
-    claim.at_least(smallest, 1, "bound over the explicit form", equation="G^T / T", source=source)
+    claim.measured("bound over the explicit form", smallest, equation="G^T / T").at_least(
+        theorem(1, "the explicit form, eps = 1/2")
+    )
 
 
 @pytest.mark.exact
 def test_bound_for_an_error_of_one_half(claim):
     """In integers. From T = 15 on eps A > 1: what rounding may cost exceeds the output itself."""
-    found = {
-        T: wang2024.exponentials.weight_bound(T, HALF) for T in (1, 3, 5, 7, 8, 10, 12, 15, 20)
-    }
-    claim.record(**{f"T = {T}": float(bound.weight) for T, bound in found.items()})
+    found = {T: exponentials_.weight_bound(T, HALF) for T in (1, 3, 5, 7, 8, 10, 12, 15, 20)}
+    for T, bound in found.items():
+        claim.record("", float(bound.weight), T=T)
     exact = {1: 4, 3: 480, 5: 99840}
     for T, weight in exact.items():
-        claim.equals(found[T].weight, weight, f"least {WEIGHT}, T = {T}", equation="eps = 1/2")
+        claim.measured(f"least {WEIGHT}", found[T].weight, equation="eps = 1/2", T=T).equals(weight)
     lost = found[15].weight / 2**53
-    out = "theorem: the bound at T = 15; W_V is α_h times a normaliser above 1"
-    claim.at_least(lost, 1, "eps A, T = 15", equation="out of reach", source=out)
+    claim.measured("eps A", lost, equation="out of reach", T=15).at_least(
+        theorem(1, "the bound at T = 15; W_V is α_h times a normaliser above 1")
+    )
 
 
 @pytest.mark.exact
 def test_rate_of_growth(claim):
     """log |p_T| with the N of the proof, which is an integer near sqrt(2) T and so scatters."""
     Ts = np.arange(10, claim.at_scale(smoke=120, laptop=200, paper=400) + 1)
-    sizes = [
-        abs(wang2024.exponentials.chebyshev_coefficients(wang2024.exponentials.degree(int(T)))[T])
-        for T in Ts
-    ]
+    sizes = [abs(exponentials_.chebyshev_coefficients(exponentials_.degree(int(T)))[T]) for T in Ts]
     logs = np.array([float(flint.arb(size).log()) for size in sizes])
     columns = np.column_stack([np.ones(len(Ts)), Ts, np.log(Ts)])
     fitted, rest, *_ = np.linalg.lstsq(columns, logs, rcond=None)
     variance = float(rest[0]) / (len(Ts) - 3) * np.linalg.inv(columns.T @ columns)[1, 1]
     rate, expected = fitted[1], 2 * math.sqrt(2) * math.log(1 + math.sqrt(2))
-    claim.record(growth=math.exp(rate), expected=math.exp(expected))
-    scatter = f"stderr: 4 standard errors of the fit over {len(Ts)} values of T"
+    claim.record("growth", math.exp(rate))
+    claim.record("expected", math.exp(expected))
     tolerance = 4 * math.sqrt(variance)
-    claim.within(
-        rate, expected, tolerance, "log of the growth", equation="log 12.09", source=scatter
+    claim.measured("log of the growth", rate, equation="log 12.09").within(
+        expected, stderr(tolerance, f"4 standard errors of the fit over {len(Ts)} values of T")
     )
-    claim.at_most(
-        tolerance, 0.05, "4 standard errors", equation="11 or 13 are excluded", source=scatter
+    claim.measured("4 standard errors", tolerance, equation="11 or 13 are excluded").at_most(
+        stderr(0.05, f"4 standard errors of the fit over {len(Ts)} values of T")
     )
 
 
 def best(T, m):
     exponents = tuple(Fraction(3 * k, 2 * T) for k in range(1, m + 1))
-    family = numerics.l1.Exponentials(exponents)
-    return numerics.l1.best(numerics.l1.indicator(T), family, window=100)
+    family = l1.Exponentials(exponents)
+    return l1.best(l1.indicator(T), family, window=100)
 
 
 @pytest.mark.exact
@@ -129,11 +135,12 @@ def test_exact_interpolants_obey(claim):
     ratios = []
     for T in Ts:
         for j in (3, 4, 6):
-            phi = wang2024.exponentials.Interpolant(T, T + j, HALF)
-            bound = wang2024.exponentials.weight_bound(T, phi.error).weight
+            phi = exponentials_.Interpolant(T, T + j, HALF)
+            bound = exponentials_.weight_bound(T, phi.error).weight
             ratios.append(phi.weight / bound)
-    source = "theorem: the inequality, in rationals"
-    claim.at_least(ball(min(ratios)), 1, "weights over bound", equation="all T, j", source=source)
+    claim.measured("weights over bound", ball(min(ratios)), equation="all T, j").at_least(
+        theorem(1, "the inequality, in rationals")
+    )
 
 
 CERTIFIED = [(1, 4), (2, 5), (3, 6), (5, 10), (7, 14), (10, 19)]
@@ -144,16 +151,19 @@ CERTIFIED = [(1, 4), (2, 5), (3, 6), (5, 10), (7, 14), (10, 19)]
 def test_best_coefficients_obey(T, m, claim):
     found = best(T, m)
     error = found.upper.upper().fmpq()
-    bound = wang2024.exponentials.weight_bound(T, error).weight
-    claim.record(error=found.error, bound=float(bound), weight=float(found.weight))
-    source = "theorem: the inequality, with the proved l1 error"
-    claim.at_least(found.weight, ball(bound), WEIGHT, equation="best coefficients", source=source)
+    bound = exponentials_.weight_bound(T, error).weight
+    claim.record("error", found.error)
+    claim.record("bound", float(bound))
+    claim.record("weight", float(found.weight))
+    claim.measured(WEIGHT, found.weight, equation="best coefficients").at_least(
+        theorem(ball(bound), "the inequality, with the proved l1 error")
+    )
 
 
 @functools.cache
 def fitted(T, H):
     exponents = [Fraction(3 * k, 2 * T) for k in range(1, H + 1)]
-    return wang2024.heads.fit("lin", numerics.l1.indicator(T), exponents, 3 * T + 30)
+    return heads_.fit("lin", l1.indicator(T), exponents, 3 * T + 30)
 
 
 @pytest.mark.parametrize("T", [1, 2, 3, 5], ids="T={}".format)
@@ -162,9 +172,10 @@ def test_float64_fits_obey(T, claim):
     """W_V = alpha times a normaliser above 1, and the window covers every t <= N."""
     for H in (2 * T + 2, 2 * T + 4):
         fit = fitted(T, H)
-        bound = wang2024.exponentials.weight_bound(T, fit.error).weight
-        name, source = f"sum of |W_V|, H = {H}", "theorem: the inequality"
-        claim.at_least(fit.weight, ball(bound), name, equation="float64 fits", source=source)
+        bound = exponentials_.weight_bound(T, fit.error).weight
+        claim.measured("sum of |W_V|", fit.weight, equation="float64 fits", H=H).at_least(
+            theorem(ball(bound), "the inequality")
+        )
 
 
 CAPS = [10.0, 1e2, 1e3, 1e4, 1e5]
@@ -178,28 +189,29 @@ def under_cap(T, cap):
     """
     times = np.arange(2 * T + 40)
     columns = np.exp(-np.geomspace(0.02, 12, 40) * times[:, None])  # (2T + 40, 40)
-    return numerics.l1.capped([(columns, 1.0 * (times == T))], cap)
+    return l1.capped([(columns, 1.0 * (times == T))], cap)
 
 
 @pytest.mark.parametrize("T", [1, 2, 3, 5, 7], ids="T={}".format)
 @pytest.mark.best_in_class
 def test_least_error_under_a_bound_on_the_weights(T, claim):
     """Heads without number do not help: the error is what the weights allow."""
-    claim.record(**{f"weights {cap:g}": under_cap(T, cap).error for cap in CAPS})
-    source = "theorem: (|p_T| − A) / max |p_t|; the solver keeps A to 1e-6 of it"
     for cap in CAPS:
-        forced = wang2024.exponentials.error_bound(T, Fraction(cap) * Fraction(1000001, 1000000))
+        claim.record(f"weights {cap:g}", under_cap(T, cap).error)
+    for cap in CAPS:
+        forced = exponentials_.error_bound(T, Fraction(cap) * Fraction(1000001, 1000000))
         found = under_cap(T, cap)
-        name = f"least error, weights {cap:g}"
-        claim.at_least(found.error, ball(forced), name, equation="error forced", source=source)
-    if T >= 3:
-        near = "spread: the forced error is within 0.42 of the least one in this table"
-        gap = max(
-            under_cap(T, cap).error - float(wang2024.exponentials.error_bound(T, cap))
-            for cap in CAPS
+        claim.measured(
+            f"least error, weights {cap:g}", found.error, equation="error forced"
+        ).at_least(
+            theorem(ball(forced), "(|p_T| − A) / max |p_t|; the solver keeps A to 1e-6 of it")
         )
-        claim.at_most(
-            gap, 0.45, "least error less the forced one", equation="not idle", source=near
+    if T >= 3:
+        gap = max(
+            under_cap(T, cap).error - float(exponentials_.error_bound(T, cap)) for cap in CAPS
+        )
+        claim.measured("least error less the forced one", gap, equation="not idle").at_most(
+            chosen(0.45, "the forced error is within 0.42 of the least one in this table")
         )
 
 
@@ -208,10 +220,10 @@ def in_float64(T):
     length, fits = 3 * T + 30, []
     for m in range(T + 2, 2 * T + 5, 1 + T // 5):
         found = best(T, m)
-        heads = wang2024.heads.Heads("lin", found.family.exponents, found.coefficients)
+        heads = heads_.Heads("lin", found.family.exponents, found.coefficients)
         values = np.array([float(value) for value in heads.values(length)])
         betas = tuple(float(Fraction(int(b.p), int(b.q))) for b in found.family.exponents)
-        fits.append(wang2024.heads.Fit("lin", betas, values, length, found.error, 0.0))
+        fits.append(heads_.Fit("lin", betas, values, length, found.error, 0.0))
     return min(fits, key=lambda fit: fit.error + fit.floor)
 
 
@@ -221,37 +233,39 @@ def test_reach_of_a_layer_in_float64(T, claim):
     """Usable up to T = 7, useless for T = 10; the worst signs drive the layer itself."""
     fit = in_float64(T)
     attention, target = fit.attention(device=claim.device), np.eye(fit.length)[T]
-    seen = wang2024.heads.measure(attention, target, claim.rng())
-    claim.record(error=seen.sup, l1=fit.error, eps_A=fit.floor, heads=len(fit.values))
-    lost = "spread: l1 + 5 eps A, as for every float64 layer here"
-    claim.at_most(
-        seen.sup, fit.error + 5 * fit.floor, "error", equation="l1 + 5 eps A", source=lost
+    seen = heads_.measure(attention, target, claim.rng())
+    claim.record("error", seen.sup)
+    claim.record("l1", fit.error)
+    claim.record("eps_A", fit.floor)
+    claim.record("heads", len(fit.values))
+    claim.measured("error", seen.sup, equation="l1 + 5 eps A").at_most(
+        chosen(fit.error + 5 * fit.floor, "l1 + 5 eps A, as for every float64 layer here")
     )
     if T <= 7:
-        usable = "spread: an error of a tenth, ten times what was seen"
-        claim.at_most(seen.sup, 0.1, "error", equation="within reach", source=usable)
+        claim.measured("error", seen.sup, equation="within reach").at_most(
+            chosen(0.1, "an error of a tenth, ten times what was seen")
+        )
     else:
-        beyond = "spread: the least l1 + eps A over the numbers of heads tried"
-        claim.at_least(
-            fit.error + fit.floor, 0.3, "l1 + eps A", equation="out of reach", source=beyond
+        claim.measured("l1 + eps A", fit.error + fit.floor, equation="out of reach").at_least(
+            chosen(0.3, "the least l1 + eps A over the numbers of heads tried")
         )
 
 
 @pytest.mark.exact
 def test_figure_weights_and_errors(claim):
     Ts = range(1, 21)
-    bounds = {T: float(wang2024.exponentials.weight_bound(T, HALF).weight) for T in Ts}
-    built = {T: float(wang2024.exponentials.Interpolant(T, T + 3, HALF).weight) for T in Ts}
+    bounds = {T: float(exponentials_.weight_bound(T, HALF).weight) for T in Ts}
+    built = {T: float(exponentials_.Interpolant(T, T + 3, HALF).weight) for T in Ts}
     needed = {T: float(best(T, m).weight) for T, m in ((1, 2), (2, 4), *CERTIFIED[2:])}
     capped = {T: {cap: under_cap(T, cap).error for cap in CAPS} for T in (2, 3, 5)}
     caps = np.geomspace(10, 1e5, 30)
-    forced = {
-        T: {cap: float(wang2024.exponentials.error_bound(T, cap)) for cap in caps} for T in capped
-    }
+    forced = {T: {cap: float(exponentials_.error_bound(T, cap)) for cap in caps} for T in capped}
     above = sum(weight < bounds[T] for T, weight in built.items())
-    claim.equals(above, 0, "T at which interpolation has less than the bound", equation="eps = 1/2")
+    claim.measured(
+        "T at which interpolation has less than the bound", above, equation="eps = 1/2"
+    ).equals(0)
     claim.figure(
-        wang2024.pictures.exponentials.weights(bounds, needed, built, capped, forced),
+        pictures.weights(bounds, needed, built, capped, forced),
         "weights",
         caption="Left: the sum of |weights| for an l1 error of 1/2. Right: the least l1 error "
         "under a bound on that sum, and what the inequality forces (dashed).",
@@ -269,9 +283,10 @@ def test_control_alternating_exponentials_need_no_such_weights(claim):
     u, N = Fraction(1, 2), 41
     values = [u**t - (-u) ** t for t in range(N)]
     error = sum(abs(v - int(t == 1)) for t, v in enumerate(values)) + u ** (N - 1)
-    bound = wang2024.exponentials.weight_bound(1, error).weight
-    source = "theorem: 8 − 8/3 with N = 2, against weights 2; u must lie in [0, 1]"
-    claim.at_least(bound, 5, "bound, met by weights 2", equation="u = ±1/2", source=source)
+    bound = exponentials_.weight_bound(1, error).weight
+    claim.measured("bound, met by weights 2", bound, equation="u = ±1/2").at_least(
+        theorem(5, "8 − 8/3 with N = 2, against weights 2; u must lie in [0, 1]")
+    )
 
 
 def test_control_complex_exponentials_need_no_such_weights(claim):
@@ -285,18 +300,18 @@ def test_control_complex_exponentials_need_no_such_weights(claim):
 
     parts = [(abs(re - int(t == 3)), abs(im)) for t, (re, im) in enumerate(map(value, range(N)))]
     error, weights = sum(map(sum, parts)) + r ** (N - 4), 8  # the tail is below, r^-3
-    bound = wang2024.exponentials.weight_bound(3, error).weight
-    source = "theorem: bound of 10^3 and more at an error of 1/15, against weights 8"
-    claim.at_least(bound / weights, 100, "bound over weights", equation="u = r i^k", source=source)
+    bound = exponentials_.weight_bound(3, error).weight
+    claim.measured("bound over weights", bound / weights, equation="u = r i^k").at_least(
+        theorem(100, "bound of 10^3 and more at an error of 1/15, against weights 8")
+    )
 
 
 def test_control_without_the_error_term_the_inequality_fails(claim):
     """|p_T| alone, N = 3T + 3: the best 6 heads for T = 3 have less, at an error of 0.35."""
     T, m = 3, 6
     found = best(T, m)
-    p_T = abs(wang2024.exponentials.chebyshev_coefficients(3 * T + 3)[T])
-    source = "theorem: eps max |p_t| is the larger part for this N"
+    p_T = abs(exponentials_.chebyshev_coefficients(3 * T + 3)[T])
     ratio = p_T / found.weight
-    claim.at_least(
-        ratio, 10, f"|p_T| over {WEIGHT}", equation="without eps max |p_t|", source=source
+    claim.measured(f"|p_T| over {WEIGHT}", ratio, equation="without eps max |p_t|").at_least(
+        theorem(10, "eps max |p_t| is the larger part for this N")
     )

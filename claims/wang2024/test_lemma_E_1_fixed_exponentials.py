@@ -27,7 +27,12 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, theorem
+from repro.numerics import exact, l1
+from repro.wang2024 import exponentials, printed_bounds
+from repro.wang2024 import heads as heads_
+from repro.wang2024 import model as model_
+from repro.wang2024.pictures import exponentials as pictures
 
 ERROR = "l1 error"
 OPTIMUM = "least l1 error over all coefficients"
@@ -40,14 +45,14 @@ def spaced(alpha, m):
 
 @functools.cache
 def best(T, alpha, m, window):
-    family = numerics.l1.Exponentials(spaced(alpha, m))
-    return numerics.l1.best(numerics.l1.indicator(T), family, window=window)
+    family = l1.Exponentials(spaced(alpha, m))
+    return l1.best(l1.indicator(T), family, window=window)
 
 
 def statement(T, m, n):
     """The right-hand side of the lemma with the least possible C(n), in a ball."""
     growth = (flint.arb((n + 1) * T) / 100).exp()
-    return wang2024.exponentials.smallest_constant(n) * growth / m**n
+    return exponentials.smallest_constant(n) * growth / m**n
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5], ids="n={}".format)
@@ -59,18 +64,21 @@ def test_the_statement_with_the_least_possible_constant(n, claim):
     worst = flint.arb(0)
     for T, m in cases:
         bound = statement(T, m, n)
-        error = wang2024.exponentials.accurate(T, m, bound.lower().fmpq()).error
+        error = exponentials.accurate(T, m, bound.lower().fmpq()).error
         worst = worst.max(error / bound)
-    stated = "theorem: Lemma E.1 with C(n) = max T^n e^(−0.01(n+1)T)"
-    claim.at_most(worst, 1, "largest error over bound, m > T", equation="Lemma E.1", source=stated)
-    needed = (T**n * (-flint.arb((n + 1) * T) / 100).exp() for T in range(1, 1001))
-    C = wang2024.exponentials.smallest_constant(n)
-    claim.equals(
-        sum(c > C for c in needed), 0, "T ≤ 1000 that need a larger C(n)", equation="m ≤ T"
+    claim.measured("largest error over bound, m > T", worst, equation="Lemma E.1").at_most(
+        theorem(1, "Lemma E.1 with C(n) = max T^n e^(−0.01(n+1)T)")
     )
+    needed = (T**n * (-flint.arb((n + 1) * T) / 100).exp() for T in range(1, 1001))
+    C = exponentials.smallest_constant(n)
+    claim.measured(
+        "T ≤ 1000 that need a larger C(n)", sum(c > C for c in needed), equation="m ≤ T"
+    ).equals(0)
     most = (flint.arb(100 * n) / (n + 1) / flint.arb(1).exp()) ** n
-    source = "theorem: (100n / ((n+1)e))^n over real T; integers miss it by less than 1 %"
-    claim.within(C, most, most / 100, "C(n)", equation="maximum over T", source=source)
+    claim.measured("C(n)", C, equation="maximum over T").within(
+        most,
+        theorem(most / 100, "(100n / ((n+1)e))^n over real T; integers miss it by less than 1 %"),
+    )
 
 
 CERTIFIED = [(10, 20), (10, 24), (20, 28), (20, 32)]
@@ -78,15 +86,15 @@ CERTIFIED = [(10, 20), (10, 24), (20, 28), (20, 32)]
 
 def worst_output(found, T, length):
     """The error of a one-layer Transformer at the input of the worst signs, in a ball."""
-    model, rationals = wang2024.model, numerics.exact.rationals
-    heads = wang2024.heads.Heads("lin", found.family.exponents, found.coefficients)
+    model, rationals = model_, exact.rationals
+    heads = heads_.Heads("lin", found.family.exponents, found.coefficients)
     layer = heads.attention(length, D=2, to_block=1, from_block=0)
     reads = model.FeedForward(rationals([[1, -1]]), rationals([[0, 1], [0, -1]]), rationals([0, 0]))
     whole = model.Transformer(
         rationals([[1], [0]]), rationals([0, 0]), [model.Layer(layer, reads)]
     ).balls(flint.ctx.prec)
     table = whole.layers[0].attention.kernel(length)  # (H, length)
-    kernel = numerics.exact.vector(heads.values(length)) @ table
+    kernel = exact.vector(heads.values(length)) @ table
     signs = [-1 if k - int(s == T) < 0 else 1 for s, k in enumerate(kernel)][::-1]
     return whole(rationals(signs)[:, None])[-1, 0] - signs[-1 - T]
 
@@ -96,23 +104,29 @@ def worst_output(found, T, length):
 def test_optimum_enclosed_and_attained_by_a_transformer(T, m, claim):
     """Exponents k/5. The window of the Transformer leaves out what lies beyond it, a tail."""
     found, length = best(T, "1/5", m, 150), claim.at_scale(smoke=T + 20, laptop=T + 40, paper=150)
-    claim.record(lower=found.floor, upper=found.error, weight=float(found.weight))
-    closed = "theorem: duality; both ends are proved"
+    claim.record("lower", found.floor)
+    claim.record("upper", found.error)
+    claim.record("weight", float(found.weight))
     gap = (found.upper - found.lower) / found.lower
-    claim.at_most(
-        gap, 1e-30, "relative gap of the enclosure", equation="dual = primal", source=closed
+    claim.measured("relative gap of the enclosure", gap, equation="dual = primal").at_most(
+        theorem(1e-30, "duality; both ends are proved")
     )
-    stated = "theorem: Lemma E.1, n = 1, with its least constant"
-    claim.at_most(found.upper, statement(T, m, 1), OPTIMUM, equation="Lemma E.1", source=stated)
+    claim.measured(OPTIMUM, found.upper, equation="Lemma E.1").at_most(
+        theorem(statement(T, m, 1), "Lemma E.1, n = 1, with its least constant")
+    )
     with flint.ctx.workprec(512):
         table = flint.arb_mat(found.family.balls(range(length)))
         phi = (table * flint.arb_mat([[a] for a in found.coefficients])).entries()
         on_window = sum((abs(p - int(s == T)) for s, p in enumerate(phi)), flint.arb(0))
         error = worst_output(found, T, length)
         off = abs(error - on_window)
-    name, same = "error of the Transformer", "theorem: the worst signs add up |I − φ| on the window"
-    claim.at_most(off, 1e-30, name + ", less the l1 sum", equation="(2), (3)", source=same)
-    claim.at_most(error, found.upper, name, equation="‖I − φ‖₁", source=same)
+    name = "error of the Transformer"
+    claim.measured(f"{name}, less the l1 sum", off, equation="(2), (3)").at_most(
+        theorem(1e-30, "the worst signs add up |I − φ| on the window")
+    )
+    claim.measured("error of the Transformer", error, equation="‖I − φ‖₁").at_most(
+        theorem(found.upper, "the worst signs add up |I − φ| on the window")
+    )
 
 
 PLATEAUS = {  # T, spacing: m on the plateau, m beyond it
@@ -129,18 +143,27 @@ PLATEAUS = {  # T, spacing: m on the plateau, m beyond it
 @pytest.mark.best_in_class
 def test_a_plateau_at_1_and_then_a_fall_faster_than_any_of_these_powers(T, alpha, claim):
     flat, falling = PLATEAUS[T, alpha]
-    proved = "theorem: proved from below by a feasible dual, from above by the coefficients"
     for m in flat:
         found = best(T, alpha, m, 200)
-        name = f"{OPTIMUM}, m = {m}"
-        claim.at_least(found.lower, 1, name, equation="zero is optimal", source=proved)
-        claim.at_most(found.upper, 1, name, equation="zero is optimal", source=proved)
-    claim.record(**{f"m = {m}": best(T, alpha, m, 200).error for m in (*falling, 2 * falling[-1])})
+        claim.measured(OPTIMUM, found.lower, equation="zero is optimal", m=m).at_least(
+            theorem(1, "proved from below by a feasible dual, from above by the coefficients")
+        )
+        claim.measured(OPTIMUM, found.upper, equation="zero is optimal", m=m).at_most(
+            theorem(1, "proved from below by a feasible dual, from above by the coefficients")
+        )
+    for m in (*falling, 2 * falling[-1]):
+        claim.record("", best(T, alpha, m, 200).error, m=m)
     for m in falling:
         ratio = best(T, alpha, 2 * m, 200).upper / best(T, alpha, m, 200).lower
-        name = f"optimum for {2 * m} heads over that for {m}"
         for n in (1, 2, 3):
-            claim.at_most(ratio, Fraction(1, 2**n), name, equation=f"m^-{n}", source=proved)
+            claim.measured(
+                f"optimum for {2 * m} heads over that for {m}", ratio, equation=f"m^-{n}"
+            ).at_most(
+                theorem(
+                    Fraction(1, 2**n),
+                    "proved from below by a feasible dual, from above by the coefficients",
+                )
+            )
 
 
 @pytest.mark.parametrize(
@@ -149,47 +172,59 @@ def test_a_plateau_at_1_and_then_a_fall_faster_than_any_of_these_powers(T, alpha
 @pytest.mark.construct
 def test_construction_of_the_proof_falls_and_stays_below_the_corrected_bound(alpha, powers, claim):
     """T = 1, alpha = gamma, as printed 0.01; a polynomial of degree m - 1 for the bump."""
-    ms, error_of = [64, 128, 256, 512], wang2024.exponentials.bump_error
+    ms, error_of = [64, 128, 256, 512], exponentials.bump_error
     errors = {m: error_of(1, m, alpha=alpha, gamma=alpha) for m in ms}
-    claim.record(**{f"m = {m}": error for m, error in errors.items()})
+    for m, error in errors.items():
+        claim.record("", error, m=m)
     for n in powers:
-        name, octaves = "error for 512 heads over that for 64", f"theorem: n = {n}, three octaves"
-        claim.at_most(errors[512] / errors[64], 8.0**-n, name, equation=f"m^-{n}", source=octaves)
+        claim.measured(
+            "error for 512 heads over that for 64", errors[512] / errors[64], equation=f"m^-{n}"
+        ).at_most(theorem(8.0**-n, f"n = {n}, three octaves"))
     if alpha == 0.01:
-        bound = wang2024.printed_bounds.exponential_delta(1)
-        right = "theorem: the proof with its constant corrected, at the best n"
+        bound = printed_bounds.exponential_delta(1)
         for m, error in errors.items():
-            claim.at_most(error, bound.least(m), f"{ERROR}, m = {m}", equation="E.1", source=right)
+            claim.measured(ERROR, error, equation="E.1", m=m).at_most(
+                theorem(bound.least(m), "the proof with its constant corrected, at the best n")
+            )
 
 
 @pytest.mark.parametrize("T", [1, 10, 20], ids="T={}".format)
 @pytest.mark.certified
 def test_audit_heads_from_which_the_bound_of_the_proof_is_below_1(T, claim):
     """Over all n, with M(n) of the bump enclosed; as printed, and with 1 - e^-alpha corrected."""
-    bounds = {p: wang2024.printed_bounds.exponential_delta(T, printed=p) for p in (True, False)}
+    bounds = {p: printed_bounds.exponential_delta(T, printed=p) for p in (True, False)}
     heads = {printed: bound.heads() for printed, bound in bounds.items()}
     row = "heads until the proof's bound is below 1"
-    claim.table(row, f"T = {T}", paper=heads[True], ours=heads[False], note="paper: (1 − 1/e)^n")
-    claim.record(best_n=bounds[False].best_n(heads[False]))
-    proved = "theorem: M(n) enclosed, every n beyond a finite number excluded"
+    claim.cell(row, f"T = {T}", paper=heads[True], ours=heads[False], note="paper: (1 − 1/e)^n")
+    claim.record("best_n", bounds[False].best_n(heads[False]))
     for printed, bound in bounds.items():
         name = f"bound, {'printed' if printed else 'corrected'} constant, m = {heads[printed]}"
-        claim.at_most(bound.least(heads[printed]), 1, name, equation="E.1", source=proved)
+        claim.measured(
+            f"bound, {'printed' if printed else 'corrected'} constant",
+            bound.least(heads[printed]),
+            equation="E.1",
+            m=heads[printed],
+        ).at_most(theorem(1, "M(n) enclosed, every n beyond a finite number excluded"))
         before = bound.least(heads[printed] - 1)
-        claim.at_least(before, 1, name + " − 1", equation="E.1", source=proved)
-    claim.at_least(heads[False], 3000, "heads, corrected", equation="E.1", source=proved)
-    ours, level = T + 4, wang2024.exponentials.interpolation_bound(4, "1/2")
+        claim.measured(f"{name} − 1", before, equation="E.1").at_least(
+            theorem(1, "M(n) enclosed, every n beyond a finite number excluded")
+        )
+    claim.measured("heads, corrected", heads[False], equation="E.1").at_least(
+        theorem(3000, "M(n) enclosed, every n beyond a finite number excluded")
+    )
+    ours, level = T + 4, exponentials.interpolation_bound(4, "1/2")
     name = f"l1 error of {ours} heads by interpolation"
-    source = "theorem: finding heads-equal-T"
-    claim.at_most(level, Fraction(1, 40), name, equation="far fewer heads do", source=source)
+    claim.measured(
+        f"l1 error of {ours} heads by interpolation", level, equation="far fewer heads do"
+    ).at_most(theorem(Fraction(1, 40), "finding heads-equal-T"))
 
 
 USABLE = {1: 1e-10, 2: 1e-7, 3: 1e-6, 4: 1e-5, 5: 1e-2}  # T: an error that float64 reaches
 
 
 def fitted(T, H):
-    indicator = numerics.l1.indicator(T)
-    return wang2024.heads.fit("lin", indicator, spaced(Fraction(3, 2 * T), H), 2 * T + 40)
+    indicator = l1.indicator(T)
+    return heads_.fit("lin", indicator, spaced(Fraction(3, 2 * T), H), 2 * T + 40)
 
 
 def target(fit, T):
@@ -203,30 +238,23 @@ def test_float64_layer_within_its_l1_error_and_5_eps_A(T, claim):
     sups = []
     for H in (T + 3, 2 * T + 4, 4 * T + 4):
         fit = fitted(T, H)
-        seen = wang2024.heads.measure(
-            fit.attention(device=claim.device), target(fit, T), claim.rng()
-        )
+        seen = heads_.measure(fit.attention(device=claim.device), target(fit, T), claim.rng())
         hidden = "hidden by rounding" if fit.floor > fit.error else "seen"
-        claim.record(**{f"H = {H}": f"l1 {fit.error:.2g}, eps A {fit.floor:.1g}: {hidden}"})
+        claim.record("", f"l1 {fit.error:.2g}, eps A {fit.floor:.1g}: {hidden}", H=H)
         allowed = fit.error + 5 * fit.floor
-        lost = "spread: 0.2 to 2 eps A seen over all fits; every head rounds a few times"
         for name, error in (("random signs", seen.random), ("worst signs", seen.worst)):
-            claim.at_most(
-                error, allowed, f"error, {name}, H = {H}", equation="l1 + 5 eps A", source=lost
+            claim.measured("error", error, equation="l1 + 5 eps A", name_=name, H=H).at_most(
+                chosen(allowed, "0.2 to 2 eps A seen over all fits; every head rounds a few times")
             )
         if fit.error > 100 * fit.floor:
-            attained = "theorem: the worst signs add up |I − φ|, up to 5 eps A"
             least = fit.error - 5 * fit.floor
-            claim.at_least(
-                seen.worst,
-                least,
-                f"error, worst signs, H = {H}",
-                equation="sup = l1",
-                source=attained,
+            claim.measured("error, worst signs", seen.worst, equation="sup = l1", H=H).at_least(
+                theorem(least, "the worst signs add up |I − φ|, up to 5 eps A")
             )
         sups.append(seen.sup)
-    some = "spread: the best of three fits, ten times what was seen or more"
-    claim.at_most(min(sups), USABLE[T], "best error", equation="usable", source=some)
+    claim.measured("best error", min(sups), equation="usable").at_most(
+        chosen(USABLE[T], "the best of three fits, ten times what was seen or more")
+    )
 
 
 def trained(T, m, claim):
@@ -243,11 +271,14 @@ def test_heads_trained_from_a_random_start_end_at_the_zero_kernel(m, claim):
     """All W_V and exponents free, T = 3: descent finds error 1, where 8 heads can have 0.005."""
     T = 3
     fit = trained(T, m, claim)
-    seen = wang2024.heads.measure(fit.attention(device=claim.device), target(fit, T), claim.rng())
-    claim.record(weight=fit.weight)
-    name, source = "error of the trained layer", "spread: every start tried ends between 1 and 1.5"
-    claim.at_least(seen.sup, 0.9, name, equation="Lemma E.1, trained", source=source)
-    claim.at_most(seen.sup, 1.5, name, equation="it did descend", source=source)
+    seen = heads_.measure(fit.attention(device=claim.device), target(fit, T), claim.rng())
+    claim.record("weight", fit.weight)
+    claim.measured("error of the trained layer", seen.sup, equation="Lemma E.1, trained").at_least(
+        chosen(0.9, "every start tried ends between 1 and 1.5")
+    )
+    claim.measured("error of the trained layer", seen.sup, equation="it did descend").at_most(
+        chosen(1.5, "every start tried ends between 1 and 1.5")
+    )
 
 
 @pytest.mark.construct
@@ -258,31 +289,30 @@ def test_figure_construction_best_in_class_trained_and_bound(claim):
         smoke=(16, 24), laptop=(8, 16, 20, 24, 32, 40, 48), paper=(8, 16, 20, 24, 32, 48, 64)
     )
     literal = {m: best(1, "1/100", m, 600).error for m in few}
-    bumps = {m: wang2024.exponentials.bump_error(1, m) for m in (16, 32, 64, 128, 256, 512)}
+    bumps = {m: exponentials.bump_error(1, m) for m in (16, 32, 64, 128, 256, 512)}
     far = {True: [2**k for k in range(4, 9)], False: [2**k for k in range(4, 15)]}
     lines = {}
     for printed, ms in far.items():
-        bound = wang2024.printed_bounds.exponential_delta(1, printed=printed)
+        bound = printed_bounds.exponential_delta(1, printed=printed)
         lines[printed] = {m: float(bound.least(m)) for m in ms}
     Hs = claim.at_scale(smoke=(4, 6, 8, 11, 13), laptop=range(4, 14), paper=range(4, 14))
-    built = {H: wang2024.exponentials.Interpolant(T, H, q) for H in Hs}
-    indicator = numerics.l1.indicator(T)
+    built = {H: exponentials.Interpolant(T, H, q) for H in Hs}
+    indicator = l1.indicator(T)
     optimum, layers, floors = {}, {}, {}
     for H, phi in built.items():
-        family = numerics.l1.Exponentials(phi.exponents)
-        optimum[H] = numerics.l1.best(indicator, family, window=60).error
-        fit = wang2024.heads.fit("lin", indicator, phi.exponents, 60)
-        layers[H] = wang2024.heads.measure(fit.attention(), target(fit, T), claim.rng()).sup
+        family = l1.Exponentials(phi.exponents)
+        optimum[H] = l1.best(indicator, family, window=60).error
+        fit = heads_.fit("lin", indicator, phi.exponents, 60)
+        layers[H] = heads_.measure(fit.attention(), target(fit, T), claim.rng()).sup
         floors[H] = fit.floor
     errors = {H: float(phi.error) for H, phi in built.items()}
     descent = {m: trained(T, m, claim).error for m in (4, 8, 16)}
-    name, proved = "interpolant over optimum", "theorem: the optimum is no more than any error"
     for H in Hs:
-        claim.at_least(errors[H] / optimum[H], 1, f"{name}, H = {H}", equation="E.1", source=proved)
+        claim.measured(
+            "interpolant over optimum", errors[H] / optimum[H], equation="E.1", H=H
+        ).at_least(theorem(1, "the optimum is no more than any error"))
     claim.figure(
-        wang2024.pictures.exponentials.singled_out(
-            literal, bumps, lines, errors, optimum, layers, floors, descent
-        ),
+        pictures.singled_out(literal, bumps, lines, errors, optimum, layers, floors, descent),
         "errors",
         caption="Left: exponents 0.01 k as in the proof, T = 1. Right: k log(5/3), T = 3; "
         "the float64 layer stops at its floor eps A, descent from a random start finds nothing.",
@@ -306,11 +336,13 @@ def test_printed_constant_is_beaten_by_the_best_coefficients(claim):
     """
     T, (m, window) = 20, claim.at_scale(smoke=(80, 240), laptop=(85, 300), paper=(90, 900))
     found = best(T, "1/100", m, window)
-    printed = wang2024.printed_bounds.exponential_delta(T, printed=True)
+    printed = printed_bounds.exponential_delta(T, printed=True)
     bound = printed.least(m)
     with flint.ctx.workprec(64):
         allowed = (+bound).upper().fmpq()
-    claim.record(best_n=printed.best_n(m), printed_bound=float(bound), optimum=found.floor)
+    claim.record("best_n", printed.best_n(m))
+    claim.record("printed_bound", float(bound))
+    claim.record("optimum", found.floor)
     claim.counterexample(
         "the last bound in the proof, with C(n) = M(n) e / (1 − 1/e)^n as printed",
         input={"T": T, "m": m, "n": printed.best_n(m), "beta": "k/100 for k = 1, ..., m"},
@@ -326,9 +358,10 @@ def test_printed_constant_is_beaten_by_the_best_coefficients(claim):
         "bound = printed_bounds.exponential_delta(20, printed=True).least(80)\n"
         "print(best.lower, 'is proved, and should be at most', bound)\n",
     )
-    repaired = wang2024.printed_bounds.exponential_delta(T).least(m)
-    source = "theorem: the proof with (1 − e^-0.01)^n"
-    claim.at_most(found.lower, repaired, OPTIMUM, equation="constant repaired", source=source)
+    repaired = printed_bounds.exponential_delta(T).least(m)
+    claim.measured(OPTIMUM, found.lower, equation="constant repaired").at_most(
+        theorem(repaired, "the proof with (1 − e^-0.01)^n")
+    )
 
 
 def test_control_weights_that_are_not_negative_cannot_single_out(claim):
@@ -341,13 +374,9 @@ def test_control_weights_that_are_not_negative_cannot_single_out(claim):
         plus = np.eye(60)
         cost = np.r_[np.zeros(80), np.ones(120)]
         found = linprog(cost, A_eq=np.hstack([columns, plus, -plus]), b_eq=1.0 * (times == T))
-        claim.record(**{f"T = {T}": found.fun})
-        claim.at_least(
-            found.fun,
-            1 - 1e-7,
-            f"{OPTIMUM}, T = {T}",
-            equation="α_k ≥ 0",
-            source="theorem: complete monotonicity; the solver's tolerance 1e-7",
+        claim.record("", found.fun, T=T)
+        claim.measured(OPTIMUM, found.fun, equation="α_k ≥ 0", T=T).at_least(
+            theorem(1 - 1e-7, "complete monotonicity; the solver's tolerance 1e-7")
         )
 
 
@@ -356,17 +385,21 @@ def test_control_the_exponents_of_the_proof_do_nothing_with_few_heads(claim):
     cases = claim.at_scale(smoke=[(1, 20)], laptop=[(1, 20), (10, 48)], paper=[(1, 20), (10, 48)])
     for T, m in cases:
         found = best(T, "1/100", m, 300)
-        name, proved = f"{OPTIMUM}, T = {T}, m = {m}", "theorem: a feasible dual"
-        claim.at_least(found.lower, 1, name, equation="β_k = 0.01 k", source=proved)
+        claim.measured(OPTIMUM, found.lower, equation="β_k = 0.01 k", T=T, m=m).at_least(
+            theorem(1, "a feasible dual")
+        )
 
 
 def test_control_a_constant_smaller_by_a_fifth_fails_at_m_equal_to_T(claim):
     """T = m = 30, n = 1: no 30 exponentials beat 1 (finding heads-necessary), here those of k/5."""
     T = 30
     found, smaller = best(T, "1/5", T, 150), statement(T, T, 1) * 4 / 5
-    source = "theorem: 0.8 C(1) e^0.6 / 30 = 0.89"
-    claim.at_least(found.lower, smaller, OPTIMUM, equation="0.8 C(1)", source=source)
-    claim.at_least(found.lower, smaller * 11 / 10, OPTIMUM, equation="by a tenth", source=source)
+    claim.measured(OPTIMUM, found.lower, equation="0.8 C(1)").at_least(
+        theorem(smaller, "0.8 C(1) e^0.6 / 30 = 0.89")
+    )
+    claim.measured(OPTIMUM, found.lower, equation="by a tenth").at_least(
+        theorem(smaller * 11 / 10, "0.8 C(1) e^0.6 / 30 = 0.89")
+    )
 
 
 @pytest.mark.parametrize(
@@ -375,10 +408,12 @@ def test_control_a_constant_smaller_by_a_fifth_fails_at_m_equal_to_T(claim):
 def test_control_optimal_weights_rounded_to_float64_are_useless(T, m, least, claim):
     """sum |alpha| is 1e19 and 3e44: rounding the weights alone is worse than no head at all."""
     found = best(T, "1/5", m, 150)
-    rounded = [numerics.exact.rational(float(a)) for a in found.coefficients]
+    rounded = [exact.rational(float(a)) for a in found.coefficients]
     with flint.ctx.workprec(512):
-        indicator = numerics.l1.indicator(T)
-        error = numerics.l1.l1_error(indicator, found.family, rounded, window=150)
-    claim.record(optimum=found.error, eps_A=float(found.weight) * wang2024.heads.EPS)
-    source = "spread: a part of eps A; the zero kernel has 1"
-    claim.at_least(error, least, ERROR, equation="α in float64", source=source)
+        indicator = l1.indicator(T)
+        error = l1.l1_error(indicator, found.family, rounded, window=150)
+    claim.record("optimum", found.error)
+    claim.record("eps_A", float(found.weight) * heads_.EPS)
+    claim.measured(ERROR, error, equation="α in float64").at_least(
+        chosen(least, "a part of eps A; the zero kernel has 1")
+    )

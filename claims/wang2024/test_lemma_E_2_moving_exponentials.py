@@ -26,14 +26,18 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, theorem
+from repro.numerics import exact as exact_
+from repro.numerics import l1, logarithms
+from repro.wang2024 import exponentials, heads
+from repro.wang2024.pictures import exponentials as pictures
 
 ERROR = "l1 error"
 
 
 def ball(value):
     """A rational of thousands of digits, enclosed so that a reader can read it."""
-    return numerics.logarithms.ball(value)
+    return logarithms.ball(value)
 
 
 def moved_error(phi, B):
@@ -53,18 +57,21 @@ def moved_error(phi, B):
 @pytest.mark.exact
 def test_one_set_of_coefficients_serves_every_B(T, claim):
     """The interpolant meets I{u = 0} at u = -T, ..., H - T - 1, hence for every B up to T."""
-    phi = wang2024.exponentials.Interpolant(T, T + 4, "1/2")
+    phi = exponentials.Interpolant(T, T + 4, "1/2")
     Bs = range(0, T + 1, claim.at_scale(smoke=max(1, T // 5), laptop=1, paper=1))
     errors = [moved_error(phi, B) for B in Bs]
     different = sum(error != phi.error for error in errors)
-    claim.record(error=float(phi.error), different_B=len(Bs))
-    claim.equals(different, 0, "B with another error than Lemma E.1 has for T", equation="E.2")
+    claim.record("error", float(phi.error))
+    claim.record("different_B", len(Bs))
+    claim.measured(
+        "B with another error than Lemma E.1 has for T", different, equation="E.2"
+    ).equals(0)
     for n in (1, 2, 3):
         growth = (flint.arb((n + 1) * T) / 100).exp()
-        bound = wang2024.exponentials.smallest_constant(n) * growth / phi.H**n
-        stated = "theorem: Lemma E.2 with C(n) = max T^n e^(−0.01(n+1)T)"
-        name = f"{ERROR}, largest over B, n = {n}"
-        claim.at_most(ball(max(errors)), bound, name, equation="Lemma E.2", source=stated)
+        bound = exponentials.smallest_constant(n) * growth / phi.H**n
+        claim.measured(
+            f"{ERROR}, largest over B", ball(max(errors)), equation="Lemma E.2", n=n
+        ).at_most(theorem(bound, "Lemma E.2 with C(n) = max T^n e^(−0.01(n+1)T)"))
 
 
 @pytest.mark.exact
@@ -75,7 +82,7 @@ def test_from_B_minus_1_to_B_the_error_grows_by_one_term(claim):
     terms = st.lists(st.tuples(ratios, weights), min_size=1, max_size=4)
 
     def difference(case):
-        exact, B = numerics.exact.rationals(case[0]), case[1]
+        exact, B = exact_.rationals(case[0]), case[1]
 
         def psi(u):
             return sum((a * q**u for q, a in exact), flint.fmpq(0))
@@ -87,8 +94,13 @@ def test_from_B_minus_1_to_B_the_error_grows_by_one_term(claim):
 
     cases = st.tuples(terms, st.integers(1, 8))
     examples = claim.at_scale(smoke=25, laptop=150, paper=5000)
-    name = "growth of the error less |psi(−B)|"
-    claim.for_all(cases, difference, name, equation="worst B is T", examples=examples)
+    claim.for_all(
+        "growth of the error less |psi(−B)|",
+        cases,
+        difference,
+        equation="worst B is T",
+        examples=examples,
+    )
 
 
 JOINT = [(2, 4), (2, 6), (3, 6), (3, 8), (5, 10)]
@@ -96,8 +108,8 @@ JOINT = [(2, 4), (2, 6), (3, 6), (3, 8), (5, 10)]
 
 @functools.cache
 def alone(T, m):
-    family = numerics.l1.Exponentials(exponents(T, m))
-    return numerics.l1.best(numerics.l1.indicator(T), family, window=120)
+    family = l1.Exponentials(exponents(T, m))
+    return l1.best(l1.indicator(T), family, window=120)
 
 
 def exponents(T, m):
@@ -108,19 +120,20 @@ def exponents(T, m):
 @pytest.mark.best_in_class
 def test_the_optimum_for_all_B_is_that_for_T_alone(T, m, claim):
     """Exponents 3k/2T; the worst of B = 0, ..., T is minimised, and enclosed."""
-    pairs = [
-        (numerics.l1.indicator(B), numerics.l1.Exponentials(exponents(T, m), shift=B))
-        for B in range(T + 1)
-    ]
-    joint, single = numerics.l1.best_for_all(pairs, window=120), alone(T, m)
-    claim.record(lower=joint.floor, upper=joint.error, alone=single.error)
-    name, both = "optimum for all B over that for T", "theorem: both are enclosed; the worst B is T"
-    claim.at_most(joint.lower / single.upper, 1 + 1e-9, name, equation="E.2 = E.1", source=both)
-    claim.at_least(joint.upper / single.lower, 1 - 1e-9, name, equation="E.2 = E.1", source=both)
+    pairs = [(l1.indicator(B), l1.Exponentials(exponents(T, m), shift=B)) for B in range(T + 1)]
+    joint, single = l1.best_for_all(pairs, window=120), alone(T, m)
+    claim.record("lower", joint.floor)
+    claim.record("upper", joint.error)
+    claim.record("alone", single.error)
+    claim.measured(
+        "optimum for all B over that for T", joint.lower / single.upper, equation="E.2 = E.1"
+    ).at_most(theorem(1 + 1e-9, "both are enclosed; the worst B is T"))
+    claim.measured(
+        "optimum for all B over that for T", joint.upper / single.lower, equation="E.2 = E.1"
+    ).at_least(theorem(1 - 1e-9, "both are enclosed; the worst B is T"))
     gap = (joint.upper - joint.lower) / joint.lower
-    closed = "theorem: duality; the solver's tolerance 1e-10 is left"
-    claim.at_most(
-        gap, 1e-6, "relative gap of the enclosure", equation="dual = primal", source=closed
+    claim.measured("relative gap of the enclosure", gap, equation="dual = primal").at_most(
+        theorem(1e-6, "duality; the solver's tolerance 1e-10 is left")
     )
 
 
@@ -128,20 +141,19 @@ def test_the_optimum_for_all_B_is_that_for_T_alone(T, m, claim):
 def test_layer_whose_dot_product_carries_B_in_rationals(claim):
     """Tokens (x_t, B_t, 1), every position with its own B_t: the convolution, term by term."""
     T, n, rng = 4, 12, claim.rng("tokens")
-    phi = wang2024.exponentials.Interpolant(T, T + 3, "1/2")
-    layer = wang2024.exponentials.moving_attention(phi.exponents, phi.moved())
+    phi = exponentials.Interpolant(T, T + 3, "1/2")
+    layer = exponentials.moving_attention(phi.exponents, phi.moved())
     x = [int(v) for v in rng.choice([-1, 1], n)]
     B = [int(v) for v in rng.integers(0, T + 1, n)]
     tokens = [[a, b, 1] for a, b in zip(x, B, strict=True)]
-    out = layer(numerics.exact.rationals(tokens))[:, 0]
+    out = layer(exact_.rationals(tokens))[:, 0]
     stated = [sum(phi(s - B[t] + T) * x[t - s] for s in range(t + 1)) for t in range(n)]
     wrong = sum(a != b for a, b in zip(out, stated, strict=True))
-    claim.equals(wrong, 0, "positions with another output", equation="(12), in rationals")
+    claim.measured("positions with another output", wrong, equation="(12), in rationals").equals(0)
     reached = [abs(out[t] - x[t - B[t]]) for t in range(n) if B[t] <= t]
-    within = "theorem: Lemma E.2, tokens in [−1, 1]"
     worst = ball(max(reached))
-    claim.at_most(
-        worst, ball(phi.error), "largest |output − x_(t−B)|", equation="E.2", source=within
+    claim.measured("largest |output − x_(t−B)|", worst, equation="E.2").at_most(
+        theorem(ball(phi.error), "Lemma E.2, tokens in [−1, 1]")
     )
 
 
@@ -151,11 +163,11 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
     """beta B and beta s are rounded before they cancel: eps beta T of each head is lost."""
     import torch
 
-    phi, n = wang2024.exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
-    exact = wang2024.exponentials.moving_attention(phi.exponents, phi.moved())
+    phi, n = exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
+    exact = exponentials.moving_attention(phi.exponents, phi.moved())
     layer = exact.to(torch.float64, claim.device)
     A = float(sum(abs(value) for value in phi.heads().values()))
-    floor = wang2024.heads.EPS * A * (1 + phi.H * math.log(2) * T)
+    floor = heads.EPS * A * (1 + phi.H * math.log(2) * T)
     draws = claim.rng("signs").choice([-1.0, 1.0], (64, n))
     seen = {}
     for B in range(T + 1):
@@ -164,34 +176,37 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
         x = torch.tensor(np.vstack([draws, worst]), device=claim.device)  # (65, n)
         tokens = torch.stack([x, torch.full_like(x, B), torch.ones_like(x)], dim=-1)
         out = layer(tokens, queries=1)[:, 0, 0]
-        claim.equals(
-            bool(out.isfinite().all()), True, f"outputs are finite, B = {B}", equation="E.2"
-        )
+        claim.measured(
+            "outputs are finite", bool(out.isfinite().all()), equation="E.2", B=B
+        ).equals(True)
         error = (out - x[:, n - 1 - B]).abs()
         seen[B] = float(error[:-1].max()), float(error[-1])
-    claim.record(floor=floor, l1=float(phi.error), **{f"B = {B}": max(e) for B, e in seen.items()})
-    rounded = "spread: eps A (1 + β_max T) with a factor 5 for the other roundings; less was seen"
+    claim.record("floor", floor)
+    claim.record("l1", float(phi.error))
+    for B, e in seen.items():
+        claim.record("", max(e), B=B)
     allowed = float(phi.error) + 5 * floor
     for B, (random, worst) in seen.items():
         for signs, error in (("random", random), ("worst", worst)):
-            name = f"error, {signs} signs, B = {B}"
-            claim.at_most(
-                error, allowed, name, equation="l1 + 5 eps A (1 + β_max T)", source=rounded
+            claim.measured(
+                f"error, {signs} signs", error, equation="l1 + 5 eps A (1 + β_max T)", B=B
+            ).at_most(
+                chosen(
+                    allowed,
+                    "eps A (1 + β_max T) with a factor 5 for the other roundings; less was seen",
+                )
             )
-        attained = "theorem: the worst signs add up the l1 error on the window, and rounding"
         least = float(phi.error) * (1 - 1e-3) - 5 * floor
-        claim.at_least(
-            worst, least, f"error, worst signs, B = {B}", equation="sup = l1", source=attained
+        claim.measured("error, worst signs", worst, equation="sup = l1", B=B).at_least(
+            theorem(least, "the worst signs add up the l1 error on the window, and rounding")
         )
 
 
 def optimal_error(found, T, B, *, moved=True):
     """l1 error for B of the best coefficients for T, moved by B - T or not."""
-    family = numerics.l1.Exponentials(found.family.exponents, shift=B - T if moved else 0)
+    family = l1.Exponentials(found.family.exponents, shift=B - T if moved else 0)
     with flint.ctx.workprec(512):
-        return numerics.l1.l1_error(
-            numerics.l1.indicator(B), family, found.coefficients, window=120
-        )
+        return l1.l1_error(l1.indicator(B), family, found.coefficients, window=120)
 
 
 @pytest.mark.best_in_class
@@ -201,12 +216,18 @@ def test_figure_error_against_B(claim):
     errors = [optimal_error(found, T, B) for B in Bs]
     unmoved = [optimal_error(found, T, B, moved=False) for B in Bs]
     falls = sum(errors[B] < errors[B - 1] for B in Bs if B)
-    claim.equals(falls, 0, "B at which the error falls for certain", equation="worst B is T")
-    least = "spread: B = T + 1 sees a value that nothing bounds: ten million times as much"
-    claim.at_least(errors[T + 1], 100 * found.upper, ERROR, equation="B = T + 1", source=least)
+    claim.measured("B at which the error falls for certain", falls, equation="worst B is T").equals(
+        0
+    )
+    claim.measured(ERROR, errors[T + 1], equation="B = T + 1").at_least(
+        chosen(
+            100 * found.upper,
+            "B = T + 1 sees a value that nothing bounds: ten million times as much",
+        )
+    )
     moved, fixed = ({B: float(e) for B, e in enumerate(es)} for es in (errors, unmoved))
     claim.figure(
-        wang2024.pictures.exponentials.moving_instant(moved, fixed, T, found.error),
+        pictures.moving_instant(moved, fixed, T, found.error),
         "moving",
         caption=f"The {m} best coefficients for T = {T}, moved by B: no worse for any smaller B, "
         "useless beyond T. Not moved, they serve B = T alone.",
@@ -220,27 +241,28 @@ def test_figure_error_against_B(claim):
 def test_control_coefficients_that_are_not_moved_fail_for_B_below_T(B, claim):
     """phi(B) = 0 and phi(T) = 1: the l1 error against the indicator of B is 2 plus that for T."""
     T = 10
-    phi = wang2024.exponentials.Interpolant(T, T + 4, "1/2")
+    phi = exponentials.Interpolant(T, T + 4, "1/2")
     before = sum((abs(phi(t) - int(t == B)) for t in range(phi.H)), flint.fmpq(0))
-    source = "theorem: phi(B) = 0 and phi(T) = 1"
-    claim.at_least(
-        ball(before + phi.error), 2, ERROR, equation="psi(t) for psi(t − B)", source=source
+    claim.measured(ERROR, ball(before + phi.error), equation="psi(t) for psi(t − B)").at_least(
+        theorem(2, "phi(B) = 0 and phi(T) = 1")
     )
 
 
 @pytest.mark.parametrize("T", [1, 3, 10], ids="T={}".format)
 def test_control_beyond_T_the_error_explodes(T, claim):
     """B = T + 1 sees u = -T - 1, where |psi| = q^{-(T+1)} prod (q^{-1} - q^i) / |q^T - q^i|."""
-    phi = wang2024.exponentials.Interpolant(T, T + 4, "1/2")
+    phi = exponentials.Interpolant(T, T + 4, "1/2")
     error, least = moved_error(phi, T + 1), 1 / phi.q ** (T + 1)
-    source = "theorem: the product, whose factors are above 1"
-    claim.at_least(ball(error), least, ERROR, equation="B = T + 1", source=source)
+    claim.measured(ERROR, ball(error), equation="B = T + 1").at_least(
+        theorem(least, "the product, whose factors are above 1")
+    )
 
 
 def test_control_the_wrong_direction_finds_nothing(claim):
     """psi(t + B) for psi(t - B): at t = B it sees u = 2B, where psi is small."""
     T, B = 10, 5
-    phi = wang2024.exponentials.Interpolant(T, T + 4, "1/2")
+    phi = exponentials.Interpolant(T, T + 4, "1/2")
     at_B = abs(1 - phi(T + 2 * B))
-    source = "theorem: |psi(2B)| is at most the l1 error, 0.011"
-    claim.at_least(ball(at_B), Fraction(98, 100), ERROR, equation="psi(t + B)", source=source)
+    claim.measured(ERROR, ball(at_B), equation="psi(t + B)").at_least(
+        theorem(Fraction(98, 100), "|psi(2B)| is at most the l1 error, 0.011")
+    )

@@ -25,55 +25,58 @@ from fractions import Fraction
 
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly, rounding_error, theorem
+from repro.numerics import l1 as l1_
+from repro.numerics import logarithms, rates
+from repro.wang2024 import heads, printed_bounds
+from repro.wang2024 import kernels as kernels_
+from repro.wang2024.pictures import kernels as pictures
 
 NAMES = ["e^-t cos t", "e^-t cos 3t", "(-1)^t e^-t", "e^-0.3t cos t"]
 names = pytest.mark.parametrize("name", NAMES)
 REPAIRED = "‖ρ − φ‖ ≤ C K(β) e^−βm"
-PROVED = "theorem: the repaired bound, proof in repro/wang2024/kernels.py"
+PROVED = "the repaired bound, proof in repro/wang2024/kernels.py"
 HALF = Fraction(1, 2)
 ERROR, SUP = "l1 error", "largest error of the layer"
 
 
 def example(name):
-    return wang2024.kernels.EXPONENTIAL[name]
+    return kernels_.EXPONENTIAL[name]
 
 
 def floor(kernel, m):
-    return wang2024.kernels.alternating_floor(kernel, m, first=0)
+    return kernels_.alternating_floor(kernel, m, first=0)
 
 
 @names
 @pytest.mark.parametrize("C", [1, 1000], ids="C={}".format)
 @pytest.mark.certified
 def test_error_within_the_repaired_bound(name, C, claim):
-    (kernel, beta), step = example(name), numerics.logarithms.Log(16)
-    kernel = wang2024.kernels.scaled(kernel, C)
+    (kernel, beta), step = example(name), logarithms.Log(16)
+    kernel = kernels_.scaled(kernel, C)
     for m in claim.at_scale(smoke=(2, 8, 32), laptop=(1, 2, 4, 8, 16, 32, 64), paper=(2, 32, 128)):
-        error = wang2024.kernels.Interpolation(kernel, "lin", m, step).error()
-        bound = C * wang2024.kernels.exponential_bound(beta, m, step)
-        claim.at_most(error, bound, f"{ERROR}, m={m}", equation=REPAIRED, source=PROVED)
+        error = kernels_.Interpolation(kernel, "lin", m, step).error()
+        bound = C * kernels_.exponential_bound(beta, m, step)
+        claim.measured(ERROR, error, equation=REPAIRED, m=m).at_most(theorem(bound, PROVED))
 
 
 @pytest.mark.certified
 def test_no_n_is_admitted_for_beta_one_in_200_yet_the_error_falls(claim):
     """(-1)^t e^{-t/200}: the bound for any number of heads, in balls; sum |rho| is 200.5."""
-    kernels, beta = wang2024.kernels, Fraction(1, 200)
-    claim.equals(math.floor(99 * beta), 0, "numbers n admitted", equation="n ≤ ⌊99β⌋")
-    kernel, step = kernels.alternating(kernels.exponential(beta)), numerics.logarithms.Log(16)
+    kernels, beta = kernels_, Fraction(1, 200)
+    claim.measured("numbers n admitted", math.floor(99 * beta), equation="n ≤ ⌊99β⌋").equals(0)
+    kernel, step = kernels.alternating(kernels.exponential(beta)), logarithms.Log(16)
     for m in (1000, 2000, 4000):
         bound = kernels.Interpolation(kernel, "lin", m, step).bound()
-        label, K = f"bound / e^−βm, m={m}", "theorem: K(1/200) < 202 for exponents h log 16"
-        claim.at_most(
-            bound / kernels.exponential(beta).ball(m), 202, label, equation=REPAIRED, source=K
-        )
-    small = "theorem: 202 e^−20"
-    claim.at_most(bound, 1e-6, "bound, m=4000", equation=REPAIRED, source=small)
+        claim.measured(
+            "bound / e^−βm", bound / kernels.exponential(beta).ball(m), equation=REPAIRED, m=m
+        ).at_most(theorem(202, "K(1/200) < 202 for exponents h log 16"))
+    claim.measured("bound, m=4000", bound, equation=REPAIRED).at_most(theorem(1e-6, "202 e^−20"))
 
 
 def optimum(name, m):
     """The best coefficients for the exponents 1/2, 1, ..., m/2."""
-    (kernel, beta), l1 = example(name), numerics.l1
+    (kernel, beta), l1 = example(name), l1_
     family = l1.Exponentials(tuple(HALF * h for h in range(1, m + 1)))
     return l1.best(kernel, family, window=math.ceil(45 / beta))
 
@@ -86,20 +89,25 @@ def test_rate_the_best_error_falls_like_e_to_the_minus_beta_m(name, claim):
     ms = claim.at_scale(smoke=(8, 16), laptop=(8, 16, 32), paper=(8, 16, 32, 64))
     found = [optimum(name, m) for m in ms]
     for m, best in zip(ms, found, strict=True):
-        meet = "theorem: primal and dual meet, up to the kernel's tail beyond the window, e^−45"
         gap = best.upper / best.lower - 1
-        claim.at_most(gap, 1e-3, f"relative gap, m={m}", equation="E_m enclosed", source=meet)
+        claim.measured("relative gap", gap, equation="E_m enclosed", m=m).at_most(
+            theorem(1e-3, "primal and dual meet, up to the kernel's tail beyond the window, e^−45")
+        )
         if name == "(-1)^t e^-t":
-            least, label = floor(kernel, m), f"best error, m={m}"
-            proved = "theorem: finding-alternating-kernel"
-            claim.at_least(best.lower, least, label, equation="≥ Σ_{t≥m} e^−t", source=proved)
+            least = floor(kernel, m)
+            claim.measured("best error", best.lower, equation="≥ Σ_{t≥m} e^−t", m=m).at_least(
+                theorem(least, "finding-alternating-kernel")
+            )
     (*_, before, last), beta = [best.error for best in found], float(beta)
     decay = math.log(found[0].error / last) / (ms[-1] - ms[0])
-    finite = "spread: 1.02, 1.01, 1.00, 0.97 from m = 8 to 32: the constant in front moves it"
-    claim.within(decay / beta, 1, 0.15, "decay per head, over β", equation="e^−βm", source=finite)
-    order, label = math.log2(before / last), f"local order n from m={ms[-2]} to {ms[-1]}"
+    claim.measured("decay per head, over β", decay / beta, equation="e^−βm").within(
+        1, chosen(0.15, "1.02, 1.01, 1.00, 0.97 from m = 8 to 32: the constant in front moves it")
+    )
+    order = math.log2(before / last)
     expected = 0.85 * beta * (ms[-1] - ms[-2]) / math.log(2)
-    claim.at_least(order, expected, label, equation="m^−n, any n", source="theorem: log₂ e^{βm}")
+    claim.measured(
+        f"local order n from m={ms[-2]} to {ms[-1]}", order, equation="m^−n, any n"
+    ).at_least(theorem(expected, "log₂ e^{βm}"))
 
 
 FITS = [("e^-t cos t", 4), ("e^-t cos t", 8), ("e^-t cos 3t", 8), ("(-1)^t e^-t", 8)]
@@ -112,20 +120,27 @@ def test_float64_layers_attain_the_l1_error(name, m, claim):
     import numpy as np
 
     kernel, n = example(name)[0], 90  # e^{-n/2} is below round-off
-    fit = wang2024.heads.fit("lin", kernel, [HALF * h for h in range(1, m + 1)], n).seen()
+    fit = heads.fit("lin", kernel, [HALF * h for h in range(1, m + 1)], n).seen()
     target = np.array([kernel(s) for s in range(n)])
-    seen = wang2024.heads.measure(fit.attention(device=claim.device), target, claim.rng("signs"))
+    seen = heads.measure(fit.attention(device=claim.device), target, claim.rng("signs"))
     slack, least = 5 * fit.floor, optimum(name, m).floor
-    claim.record(A=fit.weight, l1=fit.error, best=least)
-    rounding = "roundoff: 5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1"
-    claim.at_most(seen.sup, fit.error + slack, SUP, equation="sup ≤ l1 error", source=rounding)
-    claim.at_least(seen.worst, least - slack, SUP, equation="sup ≥ optimum", source=rounding)
+    claim.record("A", fit.weight)
+    claim.record("l1", fit.error)
+    claim.record("best", least)
+    claim.measured(SUP, seen.sup, equation="sup ≤ l1 error").at_most(
+        rounding_error(
+            fit.error + slack, "5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1"
+        )
+    )
+    claim.measured(SUP, seen.worst, equation="sup ≥ optimum").at_least(
+        rounding_error(least - slack, "5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1")
+    )
 
 
 def bumps(name, first):
     """The proof's sum of bumps with alpha = gamma = 1/4, which for beta = 1 admits n < 3."""
     quarter = Fraction(1, 4)
-    return wang2024.kernels.Bumps(example(name)[0], "lin", quarter, quarter, first)
+    return kernels_.Bumps(example(name)[0], "lin", quarter, quarter, first)
 
 
 BUMPS = [8, 16, 32, 64, 128, 256, 512]
@@ -138,18 +153,23 @@ def test_rate_the_construction_converges_if_the_bumps_begin_at_zero(name, claim)
     import numpy as np
 
     errors = bumps(name, 0).errors(BUMPS, 200)
-    rate = numerics.rates.slope(BUMPS, errors, within=(32, 512))
-    claim.record(low=rate.low, high=rate.high, last=errors[-1])
-    proof = "theorem: n = 2 < (β − γ)/α = 3"
-    claim.at_most(rate.slope, -2, "exponent of m", equation="m^−n", source=proof)
+    rate = rates.slope(BUMPS, errors, within=(32, 512))
+    claim.record("low", rate.low)
+    claim.record("high", rate.high)
+    claim.record("last", errors[-1])
+    claim.measured("exponent of m", rate.slope, equation="m^−n").at_most(
+        theorem(-2, "n = 2 < (β − γ)/α = 3")
+    )
     for t in range(4):
         off = abs(bumps(name, 0).ball(t) - example(name)[0].ball(t))
-        rounding, label = "roundoff: balls of 53 bits", f"|Φ − ρ| at t={t}"
-        claim.at_most(off, 1e-14, label, equation="Φ = ρ on ℕ", source=rounding)
+        claim.measured(f"|Φ − ρ| at t={t}", off, equation="Φ = ρ on ℕ").at_most(
+            rounding_error(1e-14, "balls of 53 bits")
+        )
         height = bumps(name, 0)(np.array([math.exp(-t / 4)]))[0]
-        stated, label = math.exp(t / 4) * example(name)[0](t), f"Ψ_T at e^−αT, T={t}"
-        few = "roundoff: float64, a few u"
-        claim.within(height, stated, 1e-12, label, equation="Ψ_T = e^γT ρ(T)", source=few)
+        stated = math.exp(t / 4) * example(name)[0](t)
+        claim.measured("Ψ_T at e^−αT", height, equation="Ψ_T = e^γT ρ(T)", T=t).within(
+            stated, rounding_error(1e-12, "float64, a few u")
+        )
 
 
 @pytest.mark.best_in_class
@@ -157,27 +177,30 @@ def test_literal_exponents_do_next_to_nothing_with_twelve_heads(claim):
     """The exponents of the proof, .01 + .005 k: even the best coefficients keep 99 % of sum |rho|,
     and the first m for which the proof's constants promise less than that is 13550."""
     kernel, beta = example("e^-t cos t")
-    bound = wang2024.printed_bounds.exponential_kernel(1, beta)
+    bound = printed_bounds.exponential_kernel(1, beta)
     norm = sum(abs(kernel.ball(t)) for t in range(60))
-    claim.record(promises_from=bound.heads(Fraction(132, 100)), n=bound.best_n(13550))
-    late = "theorem: the proof's constants, least over all n"
+    claim.record("promises_from", bound.heads(Fraction(132, 100)))
+    claim.record("n", bound.best_n(13550))
     audit = bound.heads(Fraction(132, 100))
-    claim.at_least(audit, 10**4, "least m of the proof", equation="C(n)/m^n < Σ|ρ|", source=late)
+    claim.measured("least m of the proof", audit, equation="C(n)/m^n < Σ|ρ|").at_least(
+        theorem(10**4, "the proof's constants, least over all n")
+    )
     for m in claim.at_scale(smoke=(12,), laptop=(4, 12), paper=(4, 12)):
-        family = numerics.l1.Exponentials(tuple(Fraction(2 + k, 200) for k in range(m)))
-        best = numerics.l1.best(kernel, family, window=1000)
-        share, label = best.lower / norm, f"best error / Σ|ρ|, m={m}"
-        source = "spread: 0.998 at m = 12; certified from below"
-        claim.at_least(share, 0.99, label, equation="exponents of the proof", source=source)
-    ours, few = wang2024.kernels.exponential_bound(beta, 2, numerics.logarithms.Log(16)), "m = 2"
-    claim.at_most(ours, norm, f"repaired bound, {few}", equation=REPAIRED, source=PROVED)
+        family = l1_.Exponentials(tuple(Fraction(2 + k, 200) for k in range(m)))
+        best = l1_.best(kernel, family, window=1000)
+        share = best.lower / norm
+        claim.measured("best error / Σ|ρ|", share, equation="exponents of the proof", m=m).at_least(
+            chosen(0.99, "0.998 at m = 12; certified from below")
+        )
+    ours = kernels_.exponential_bound(beta, 2, logarithms.Log(16))
+    claim.measured("repaired bound", ours, equation=REPAIRED, m=2).at_most(theorem(norm, PROVED))
 
 
 def test_printed_C_depends_on_rho(claim):
     """n = m = 1 and rho = lam I{. = 1}: |a| + |lam - a u| >= lam for each a u^t, 0 < u < 1, since
     |a| >= |a| u. With C what the proof gives for lam = 1 (|rho| <= e e^-t), lam = C + 1 is enough.
     """
-    C = math.ceil(float(wang2024.printed_bounds.exponential_kernel(3, 1)(1, 1)))
+    C = math.ceil(float(printed_bounds.exponential_kernel(3, 1)(1, 1)))
     lam = C + 1
     us = [Fraction(b, 8) for b in range(1, 8)]
     kinks = [(a, u) for u in us for a in (0, lam / u)]  # where |a| + |lam - a u| bends: its minimum
@@ -200,8 +223,8 @@ def test_printed_C_depends_on_rho(claim):
 def test_printed_Phi_is_not_rho_at_zero(claim):
     """rho = I{. = 0}: no bump at all, varphi = 0, and with it every P_m: the error stays 1."""
     literal, rho = (
-        wang2024.kernels.Bumps(numerics.l1.indicator(0), "lin", Fraction(1, 200), Fraction(1, 100)),
-        numerics.l1.indicator(0),
+        kernels_.Bumps(l1_.indicator(0), "lin", Fraction(1, 200), Fraction(1, 100)),
+        l1_.indicator(0),
     )
     claim.counterexample(
         "Phi = rho on N",
@@ -216,8 +239,10 @@ def test_printed_Phi_is_not_rho_at_zero(claim):
         "print(Bumps(rho, 'lin', alpha, gamma).ball(0), 'should be', rho.ball(0))\n"
         "print(Bumps(rho, 'lin', alpha, gamma, first=0).ball(0), 'with a bump at T = 0')\n",
     )
-    repaired = wang2024.kernels.Bumps(rho, "lin", Fraction(1, 200), Fraction(1, 100), first=0)
-    claim.equals(repaired.ball(0).unique_fmpz(), 1, "Φ(0) with a bump at T = 0", equation="Φ = ρ")
+    repaired = kernels_.Bumps(rho, "lin", Fraction(1, 200), Fraction(1, 100), first=0)
+    claim.measured(
+        "Φ(0) with a bump at T = 0", repaired.ball(0).unique_fmpz(), equation="Φ = ρ"
+    ).equals(1)
 
 
 def test_printed_99_beta_is_not_below_itself_nor_198_beta(claim):
@@ -239,23 +264,24 @@ def test_printed_99_beta_is_not_below_itself_nor_198_beta(claim):
             "beta, alpha, gamma = 1, Fraction(5, 1000), Fraction(1, 100)\n"
             "print(99 * beta, (beta - gamma) / (2 * alpha), (beta - gamma) / alpha)\n",
         )
-    least = "exact: what the proof needs, n < (β − γ)/α"
-    claim.at_most(99, whole - 1, "n = 99β", equation="n < (β − γ)/α", source=least)
+    claim.measured("n = 99β", 99, equation="n < (β − γ)/α").at_most(
+        exactly(whole - 1, "what the proof needs, n < (β − γ)/α")
+    )
 
 
 def test_control_bumps_from_one_on_keep_the_error_at_zero(claim):
     """As printed, for e^-t cos t, (-1)^t e^-t: whatever m, what is left is |rho(0)| = 1."""
     literal = {name: bumps(name, 1).errors(BUMPS, 200) for name in NAMES[:3]}
     for name, errors in literal.items():
-        zero = "spread: P_m(0) → Φ(0) = 0; at most 2 % less was seen"
-        label = f"smallest l1 error, {name}"
-        claim.at_least(min(errors), 0.96, label, equation="Σ from T = 1", source=zero)
+        claim.measured(
+            "smallest l1 error", min(errors), equation="Σ from T = 1", name_=name
+        ).at_least(chosen(0.96, "P_m(0) → Φ(0) = 0; at most 2 % less was seen"))
     name, ms = (
         NAMES[0],
         claim.at_scale(smoke=(2, 4, 8, 16), laptop=(2, 4, 8, 16, 32), paper=(4, 32)),
     )
-    kernel, step = example(name)[0], numerics.logarithms.Log(2)
-    interpolation = [wang2024.kernels.Interpolation(kernel, "lin", m, step).error() for m in ms]
+    kernel, step = example(name)[0], logarithms.Log(2)
+    interpolation = [kernels_.Interpolation(kernel, "lin", m, step).error() for m in ms]
     best = [optimum(name, m).error for m in ms]
     repaired = bumps(name, 0).errors(BUMPS, 200)
     import numpy as np
@@ -268,7 +294,7 @@ def test_control_bumps_from_one_on_keep_the_error_at_zero(claim):
         "best": (ms, best),
     }
     claim.figure(
-        wang2024.pictures.kernels.bumps(x, bumps(name, 0)(x), bumps(name, 1)(x), curves),
+        pictures.bumps(x, bumps(name, 0)(x), bumps(name, 1)(x), curves),
         "bumps",
         caption="Lemma E.3 for ρ(t) = e^−t cos t. Left: the sum of bumps of its proof for "
         "α = γ = 1/4; printed without the one at x = 1, that is at t = 0. Right: the l1 error of "
@@ -284,7 +310,8 @@ def test_control_bumps_from_one_on_keep_the_error_at_zero(claim):
 def test_control_a_power_law_does_not_fall_like_any_m_to_the_minus_two(claim):
     """rho(t) = (-1)^t (1 + t)^-2.5 is not O(e^{-beta t}): whatever the exponents and coefficients,
     m^2 times the error grows without end, like m^(1/2)."""
-    kernel = wang2024.kernels.later(wang2024.kernels.POLYNOMIAL["(-1)^t t^-2.5"][0])
+    kernel = kernels_.later(kernels_.POLYNOMIAL["(-1)^t t^-2.5"][0])
     growth = 64**2 * floor(kernel, 64) / (4**2 * floor(kernel, 4))
-    source = "spread: the floor is the tail, about m^−3/2, so 16^½ = 4 from m = 4 to 64 and more"
-    claim.at_least(growth, 4, "m² floor, m = 64 over m = 4", equation="n = 2", source=source)
+    claim.measured("m² floor, m = 64 over m = 4", growth, equation="n = 2").at_least(
+        chosen(4, "the floor is the tail, about m^−3/2, so 16^½ = 4 from m = 4 to 64 and more")
+    )

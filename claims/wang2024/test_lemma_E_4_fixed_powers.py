@@ -28,7 +28,12 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, rounding_error, theorem
+from repro.numerics import exact, l1
+from repro.wang2024 import heads as heads_
+from repro.wang2024 import necessity, printed_bounds
+from repro.wang2024 import powers as powers_
+from repro.wang2024.pictures import powers as pictures
 
 ERROR = "ℓ₁ error"
 N = 300  # tokens in a window
@@ -42,8 +47,8 @@ def ids(pairs):
 @functools.cache
 def optimum(T, m):
     """The best coefficients for t^-2, ..., t^-(m+1), with proof from both sides."""
-    powers = numerics.l1.Powers(tuple(range(2, m + 2)))
-    return numerics.l1.best(numerics.l1.indicator(T), powers, window=N - 1)
+    powers = l1.Powers(tuple(range(2, m + 2)))
+    return l1.best(l1.indicator(T), powers, window=N - 1)
 
 
 @pytest.mark.parametrize(("T", "m"), MIXED, ids=ids(MIXED))
@@ -51,16 +56,20 @@ def optimum(T, m):
 @pytest.mark.exact
 def test_interpolants_are_the_indicator_up_to_their_last_zero(T, m, scaled, claim):
     step = 2 * T if scaled else 1
-    phi = wang2024.powers.fixed(T, m, first=max(step, 2), step=step)
-    claim.equals(len(phi.coefficients), m, "powers", equation="φ_m")
+    phi = powers_.fixed(T, m, first=max(step, 2), step=step)
+    claim.measured("powers", len(phi.coefficients), equation="φ_m").equals(m)
     values = [phi(t) for t in range(1, m + 1)]
-    claim.equals(values, [int(t == T) for t in range(1, m + 1)], "φ(1), ..., φ(m)", equation="(1)")
+    claim.measured("φ(1), ..., φ(m)", values, equation="(1)").equals(
+        [int(t == T) for t in range(1, m + 1)]
+    )
     alternations = sum(
         a * b < 0 for a, b in zip(phi.coefficients, phi.coefficients[1:], strict=False)
     )
-    claim.equals(alternations, m - 1, "changes of sign of α", equation="no other zero: Descartes")
+    claim.measured(
+        "changes of sign of α", alternations, equation="no other zero: Descartes"
+    ).equals(m - 1)
     beyond = {(phi(t) > 0) for t in (m + 1, m + 2, 2 * m + 7, 10**6)}
-    claim.equals(beyond, {(m - T) % 2 == 0}, "positive beyond m", equation="one sign")
+    claim.measured("positive beyond m", beyond, equation="one sign").equals({(m - T) % 2 == 0})
 
 
 LITTLE = [(5, 20), (5, 25), (10, 44), (10, 50), (20, 100)]
@@ -70,19 +79,21 @@ LITTLE = [(5, 20), (5, 25), (10, 44), (10, 50), (20, 100)]
 @pytest.mark.certified
 def test_error_of_integer_powers_by_two_routes(T, m, claim):
     """t^-2, ..., t^-(m+1): Hurwitz's zeta function, and numerics.l1 on a window of 149 times."""
-    phi = wang2024.powers.fixed(T, m)
-    found, powers = phi.error(), numerics.l1.Powers(phi.exponents)
+    phi = powers_.fixed(T, m)
+    found, powers = phi.error(), l1.Powers(phi.exponents)
     zeros = [t for t in range(1, m + 1) if t != T]
     with flint.ctx.workprec(2048):
-        other = numerics.l1.l1_error(
-            numerics.l1.indicator(T), powers, phi.coefficients, window=149, zeros=zeros
-        )
+        other = l1.l1_error(l1.indicator(T), powers, phi.coefficients, window=149, zeros=zeros)
     weight = sum(map(abs, phi.coefficients))
-    claim.record(error=float(found), weight=float(flint.arb(weight)))
-    balls = "roundoff: the radii of both enclosures, below 2^-60 of the error"
-    claim.within(found, other, found / 2**60, ERROR, equation="Σ α_k ζ(β_k, m + 1)", source=balls)
-    tenth = "spread: a tenth of the 1 that φ = 0 leaves; 0.07 was the largest recorded"
-    claim.at_most(found, Fraction(1, 10), ERROR, equation="better than φ = 0", source=tenth)
+    claim.record("error", float(found))
+    claim.record("weight", float(flint.arb(weight)))
+    claim.measured(ERROR, found, equation="Σ α_k ζ(β_k, m + 1)").within(
+        other,
+        rounding_error(found / 2**60, "the radii of both enclosures, below 2^-60 of the error"),
+    )
+    claim.measured(ERROR, found, equation="better than φ = 0").at_most(
+        chosen(Fraction(1, 10), "a tenth of the 1 that φ = 0 leaves; 0.07 was the largest recorded")
+    )
 
 
 @pytest.mark.parametrize("extra", [0, 1, 2, 3], ids="m=T+{}".format)
@@ -91,36 +102,39 @@ def test_T_powers_and_a_few_are_enough_for_every_T(extra, claim):
     """Exponents cT, 2cT, ...: the bound (2) does not know T."""
     last = claim.at_scale(smoke=10, laptop=20, paper=50)
     instants = [T for T in (1, 2, 3, 5, 10, 20, 50) if last >= T]
-    proved = "theorem: (2) in repro/wang2024/powers.py, for every T"
     for c in (2, 4):
-        bound = wang2024.powers.error_bound(extra, c)
+        bound = powers_.error_bound(extra, c)
         for T in instants:
-            phi = wang2024.powers.fixed(T, T + extra, first=c * T, step=c * T)
-            name = f"{ERROR}, c={c}, T={T}"
-            claim.at_most(phi.error(), bound, name, equation="(2)", source=proved)
-        error, name = wang2024.powers.fixed(1, 1 + extra, first=c, step=c).error(), f"{ERROR}, T=1"
-        half = "spread: at T = 1 the bound is within a factor 2.2 of the error for these c"
-        claim.at_least(error, 5 * bound / 11, name, equation="(2) is tight", source=half)
+            phi = powers_.fixed(T, T + extra, first=c * T, step=c * T)
+            claim.measured(ERROR, phi.error(), equation="(2)", c=c, T=T).at_most(
+                theorem(bound, "(2) in repro/wang2024/powers.py, for every T")
+            )
+        error = powers_.fixed(1, 1 + extra, first=c, step=c).error()
+        claim.measured(f"{ERROR}, T=1", error, equation="(2) is tight").at_least(
+            chosen(
+                5 * bound / 11, "at T = 1 the bound is within a factor 2.2 of the error for these c"
+            )
+        )
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 8], ids="n={}".format)
 @pytest.mark.certified
 def test_the_lemma_with_constant_1(n, claim):
     """phi = 0 for m < T; for m >= T the first c = 2, 4, 8, ... for which (2) is small enough."""
-    bounds = {c: wang2024.powers.error_bound(0, c) for c in (2, 4, 8, 16, 32)}
+    bounds = {c: powers_.error_bound(0, c) for c in (2, 4, 8, 16, 32)}
 
     def ratio(T, m):
         allowed = flint.arb(T) ** (flint.arb(101 * (n + 1)) / 100) / flint.arb(m) ** n
         if m < T:
             return 1 / allowed
         c = next(c for c, bound in bounds.items() if bound < allowed)
-        return wang2024.powers.fixed(T, T, first=c * T, step=c * T).error() / allowed
+        return powers_.fixed(T, T, first=c * T, step=c * T).error() / allowed
 
-    printed = "theorem: Lemma E.4 with C(n) = 1"
     for T in range(1, 7):
         worst = max((ratio(T, m) for m in range(1, 13)), key=float)
-        name = f"{ERROR} / (T^{{1.01(n+1)}} / m^n), T={T}"
-        claim.at_most(worst, 1, name, equation="m = 1, ..., 12", source=printed)
+        claim.measured(
+            f"{ERROR} / (T^{{1.01(n+1)}} / m^n)", worst, equation="m = 1, ..., 12", T=T
+        ).at_most(theorem(1, "Lemma E.4 with C(n) = 1"))
 
 
 PLATEAU = {1: (), 2: (1, 2), 3: (2, 3, 4), 5: (4, 6, 8), 10: (9, 14, 18)}
@@ -137,24 +151,29 @@ COLLAPSE = {
 @pytest.mark.best_in_class
 def test_exactly_1_then_faster_than_every_power(T, claim):
     """The best coefficients for t^-2, t^-3, ...: each doubling of m gains more than 2^8."""
-    rounding = "roundoff: balls of 512 bits and more, shown in double precision"
     for m in PLATEAU[T]:
         floor, error = optimum(T, m).floor, optimum(T, m).error
-        claim.within(floor, 1, 1e-12, f"least {ERROR}, m={m}", equation="plateau", source=rounding)
-        claim.within(error, 1, 1e-12, f"least {ERROR}, m={m}", equation="plateau", source=rounding)
+        claim.measured(f"least {ERROR}", floor, equation="plateau", m=m).within(
+            1, rounding_error(1e-12, "balls of 512 bits and more, shown in double precision")
+        )
+        claim.measured(f"least {ERROR}", error, equation="plateau", m=m).within(
+            1, rounding_error(1e-12, "balls of 512 bits and more, shown in double precision")
+        )
     last = claim.at_scale(smoke=16, laptop=28, paper=28)
     errors = {m: optimum(T, m).error for m in COLLAPSE[T] if m <= max(2 * T, last)}
     for m, error in errors.items():
-        name, gap = f"least {ERROR}, m={m}", "theorem: the two sides of numerics.l1 meet within 1 %"
-        claim.at_least(optimum(T, m).floor, 0.99 * error, name, equation="both sides", source=gap)
+        claim.measured(f"least {ERROR}", optimum(T, m).floor, equation="both sides", m=m).at_least(
+            theorem(0.99 * error, "the two sides of numerics.l1 meet within 1 %")
+        )
         if 2 * m in errors:
-            name, eight = f"error at {2 * m} / error at {m}", "theorem: the factor of m^-8"
-            claim.at_most(errors[2 * m] / error, 2.0**-8, name, equation="m^-n", source=eight)
+            claim.measured(
+                f"error at {2 * m} / error at {m}", errors[2 * m] / error, equation="m^-n"
+            ).at_most(theorem(2.0**-8, "the factor of m^-8"))
 
 
 def sums(T, exponents, alphas):
     """sum_h alpha_h s^-beta_h less the indicator of T, for s = 1, ..., 299, in balls."""
-    rows = numerics.l1.Powers(exponents).balls(range(1, N))
+    rows = l1.Powers(exponents).balls(range(1, N))
     phi = [sum((a * f for a, f in zip(alphas, row, strict=True)), flint.arb(0)) for row in rows]
     return [value - (s == T) for s, value in enumerate(phi, start=1)]
 
@@ -174,20 +193,36 @@ def test_the_layer_in_balls_has_the_best_error(T, m, claim):
     with flint.ctx.workprec(640):
         wrong = sums(T, found.family.exponents, found.coefficients)
         inside = sum(map(abs, wrong), flint.arb(0))
-        signs = wang2024.heads.worst_input(np.array([0.0, *map(float, wrong)]))
-        x = numerics.exact.rationals(signs[:, None])
-        heads = wang2024.heads.Heads("log", found.family.exponents, found.coefficients)
+        signs = heads_.worst_input(np.array([0.0, *map(float, wrong)]))
+        x = exact.rationals(signs[:, None])
+        heads = heads_.Heads("log", found.family.exponents, found.coefficients)
         output = heads.attention(N).balls(640)(x, queries=1)[0, 0]
         error = abs(output - x[N - 1 - T, 0])
-    claim.record(sup_error=float(error), least_over_all_integers=found.floor)
-    claim.record(weight=float(found.weight), beyond_the_window=float(found.upper - inside))
-    equal = "theorem: sup over |x| ≤ 1 is Σ|φ − I| on the window; radii of the balls"
-    name = "sup error of the layer"
-    claim.within(error, inside, found.error * 1e-12, name, equation="(3)", source=equal)
-    claim.at_most(error, found.upper, name, equation=ERROR + " over all integers", source=equal)
-    tenth = "spread: a tenth of what φ = 0 leaves; the window had 91 % of the whole, at least"
-    claim.at_most(found.upper, Fraction(1, 10), ERROR, equation="better than φ = 0", source=tenth)
-    claim.at_least(error, found.floor * 0.85, name, equation="the window has 85 %", source=tenth)
+    claim.record("sup_error", float(error))
+    claim.record("least_over_all_integers", found.floor)
+    claim.record("weight", float(found.weight))
+    claim.record("beyond_the_window", float(found.upper - inside))
+    claim.measured("sup error of the layer", error, equation="(3)").within(
+        inside,
+        theorem(
+            found.error * 1e-12, "sup over |x| ≤ 1 is Σ|φ − I| on the window; radii of the balls"
+        ),
+    )
+    claim.measured("sup error of the layer", error, equation=ERROR + " over all integers").at_most(
+        theorem(found.upper, "sup over |x| ≤ 1 is Σ|φ − I| on the window; radii of the balls")
+    )
+    claim.measured(ERROR, found.upper, equation="better than φ = 0").at_most(
+        chosen(
+            Fraction(1, 10),
+            "a tenth of what φ = 0 leaves; the window had 91 % of the whole, at least",
+        )
+    )
+    claim.measured("sup error of the layer", error, equation="the window has 85 %").at_least(
+        chosen(
+            found.floor * 0.85,
+            "a tenth of what φ = 0 leaves; the window had 91 % of the whole, at least",
+        )
+    )
 
 
 HEADS = {1: (1, 2, 4, 6), 2: (2, 3, 4, 6, 8), 3: (3, 4, 6, 8, 10)}
@@ -196,28 +231,27 @@ HEADS = {1: (1, 2, 4, 6), 2: (2, 3, 4, 6, 8), 3: (3, 4, 6, 8, 10)}
 def float64_layer(claim, T, m):
     """Fitted in float64 under a cap on A; exponents cT, 2cT, ... with c = 2, or 1 for m > T + 1."""
     step = 2 * T if m <= T + 1 else max(T, 2)
-    fit = wang2024.heads.fit("log", numerics.l1.indicator(T), [step * (k + 1) for k in range(m)], N)
+    fit = heads_.fit("log", l1.indicator(T), [step * (k + 1) for k in range(m)], N)
     target = np.eye(N)[T]
     layer = fit.attention(device=str(claim.device))
-    return fit, wang2024.heads.measure(layer, target, claim.rng(f"inputs {T} {m}"))
+    return fit, heads_.measure(layer, target, claim.rng(f"inputs {T} {m}"))
 
 
 def exactly(T, fit):
     """The l1 error of the float64 weights as they are, on the window and everywhere, in balls."""
-    heads = wang2024.heads.Heads("log", fit.exponents, (0,) * len(fit.exponents))
+    heads = heads_.Heads("log", fit.exponents, (0,) * len(fit.exponents))
     with flint.ctx.workprec(300):
-        values = numerics.exact.rationals(fit.values)
+        values = exact.rationals(fit.values)
         alphas = [value / z for value, z in zip(values, heads.normalisers(N), strict=True)]
         inside = sum(map(abs, sums(T, heads.exponents, alphas)), flint.arb(0))
-        target = numerics.l1.indicator(T)
-        everywhere = numerics.l1.l1_error(target, heads.family, alphas, window=N - 1)
+        target = l1.indicator(T)
+        everywhere = l1.l1_error(target, heads.family, alphas, window=N - 1)
     return inside, everywhere
 
 
 @pytest.mark.parametrize("T", HEADS, ids="T={}".format)
 @pytest.mark.construct
 def test_float64_layers_are_within_l1_plus_5_eps_A(T, claim):
-    few = "spread: at most 2 eps A seen, A = Σ|W_V|, for T ≤ 4 and four sets of exponents"
     ms = HEADS[T][-claim.at_scale(smoke=2, laptop=5, paper=5) :]
     for m in ms:
         fit, measured = float64_layer(claim, T, m)
@@ -225,18 +259,26 @@ def test_float64_layers_are_within_l1_plus_5_eps_A(T, claim):
         allowed = float(inside.upper()) + 5 * fit.floor
         for inputs in ("impulses", "random", "worst"):
             error, name = getattr(measured, inputs), f"error on {inputs} inputs, m={m}"
-            claim.at_most(error, allowed, name, equation="ℓ₁ + 5 eps A", source=few)
+            claim.measured(
+                f"error on {inputs} inputs", error, equation="ℓ₁ + 5 eps A", m=m
+            ).at_most(
+                chosen(
+                    allowed,
+                    "at most 2 eps A seen, A = Σ|W_V|, for T ≤ 4 and four sets of exponents",
+                )
+            )
         least = float(inside.lower()) - 5 * fit.floor
-        claim.at_least(measured.worst, least, name, equation="attained", source=few)
+        claim.measured(name, measured.worst, equation="attained").at_least(
+            chosen(least, "at most 2 eps A seen, A = Σ|W_V|, for T ≤ 4 and four sets of exponents")
+        )
         beyond = float(everywhere - inside)
         hidden = "eps A exceeds the l1 error" if fit.floor > float(inside) else "seen"
         state = {"l1": float(inside), "A": fit.weight, "beyond": beyond, "in float64": hidden}
-        claim.record(**{f"m={m}": state})
+        claim.record("", state, m=m)
         if m == ms[-1]:
-            small = "spread: a thousandth of what φ = 0 leaves, on the window and everywhere"
             whole = measured.sup + beyond
-            claim.at_most(
-                whole, 1e-3, f"sup error + Σ|φ| beyond, m={m}", equation="ℓ₁", source=small
+            claim.measured("sup error + Σ|φ| beyond", whole, equation="ℓ₁", m=m).at_most(
+                chosen(1e-3, "a thousandth of what φ = 0 leaves, on the window and everywhere")
             )
 
 
@@ -244,14 +286,19 @@ def test_float64_layers_are_within_l1_plus_5_eps_A(T, claim):
 @pytest.mark.certified
 def test_where_the_bound_of_the_proof_falls_below_1(T, claim):
     """The explicit constants, corrected, minimised over all n: thousands of heads, where T do."""
-    bound = wang2024.printed_bounds.power_delta(T)
-    claim.table(f"T = {T}", "heads for an error below 1", paper=bound.heads(), ours=T)
-    printed, constants = "C(n) T^{1.01(n+1)} / m^n", "theorem: the constants of the proof"
-    claim.at_least(bound.least(64), 1, "bound, 64 heads", equation=printed, source=constants)
-    claim.at_least(bound.heads(), 7000 * T, "heads", equation="bound < 1", source=constants)
-    error = wang2024.powers.fixed(T, T, first=4 * T, step=4 * T).error()
-    tenth = "theorem: (2) with c = 4 is 0.106, for every T"
-    claim.at_most(error, 0.107, f"{ERROR} of T powers", equation="(2)", source=tenth)
+    bound = printed_bounds.power_delta(T)
+    claim.cell(f"T = {T}", "heads for an error below 1", paper=bound.heads(), ours=T)
+    printed = "C(n) T^{1.01(n+1)} / m^n"
+    claim.measured("bound, 64 heads", bound.least(64), equation=printed).at_least(
+        theorem(1, "the constants of the proof")
+    )
+    claim.measured("heads", bound.heads(), equation="bound < 1").at_least(
+        theorem(7000 * T, "the constants of the proof")
+    )
+    error = powers_.fixed(T, T, first=4 * T, step=4 * T).error()
+    claim.measured(f"{ERROR} of T powers", error, equation="(2)").at_most(
+        theorem(0.107, "(2) with c = 4 is 0.106, for every T")
+    )
 
 
 @pytest.mark.needs(scale="laptop")
@@ -259,7 +306,7 @@ def test_where_the_bound_of_the_proof_falls_below_1(T, claim):
 def test_figure_errors_against_heads(claim):
     """Left: the best coefficients for t^-2, t^-3, ...; right: T = 3 by four constructions."""
     best = {T: {m: optimum(T, m).error for m in (*PLATEAU[T], *COLLAPSE[T])} for T in PLATEAU}
-    T, fixed = 3, wang2024.powers.fixed
+    T, fixed = 3, powers_.fixed
     built = {
         "t⁻²⁻ᵏ, interpolation": {m: float(fixed(T, m).error()) for m in range(6, 17)},
         "t⁻⁶ᵏ, interpolation": {
@@ -271,10 +318,12 @@ def test_figure_errors_against_heads(claim):
     floors = {m: fit.floor for m, (fit, _) in layers.items()}
     for m, error in best[T].items():
         if m in built["t⁻²⁻ᵏ, interpolation"]:
-            ours, least = built["t⁻²⁻ᵏ, interpolation"][m], "theorem: the optimum is no more"
-            claim.at_least(ours, error, f"interpolation, m={m}", equation="(1)", source=least)
+            ours = built["t⁻²⁻ᵏ, interpolation"][m]
+            claim.measured("interpolation", ours, equation="(1)", m=m).at_least(
+                theorem(error, "the optimum is no more")
+            )
     claim.figure(
-        wang2024.pictures.powers.collapse(best, T, built, sups, floors),
+        pictures.collapse(best, T, built, sups, floors),
         "errors",
         caption="Powers against the indicator of T. Left: exactly 1 with few heads, then a fall "
         "faster than every power of m. Right: with exponents that grow with T, T heads are enough; "
@@ -304,25 +353,28 @@ def test_reading_the_step_to_two_to_the_n_is_false_at_T_1(claim):
         snippet="T, n = 1, 1   # both sides to the power 100, alpha = 0.01\n"
         "print((T + 1) ** (101 * n) <= 2 ** (100 * n) * T ** (101 * n))\n",
     )
-    name, repaired = "(T+1)^{1+α}, to the power 100", "theorem: T + 1 ≤ 2T"
-    claim.at_most((T + 1) ** 101, (2 * T) ** 101, name, equation="2^{n(1+α)}", source=repaired)
+    claim.measured("(T+1)^{1+α}, to the power 100", (T + 1) ** 101, equation="2^{n(1+α)}").at_most(
+        theorem((2 * T) ** 101, "T + 1 ≤ 2T")
+    )
     # The constant is right all the same: T^(1+alpha) sigma_T = T (1 - (1 + 1/T)^-alpha) increases
     # with T, so that 1 / sigma_T <= 2 T^(1+alpha) / alpha if 1 - 2^-alpha >= alpha / 2.
-    concave = "theorem: 1 − 2^-α ≥ α/2 to the power 1/α = 100"
     powered, half = Fraction(199, 200) ** 100, Fraction(1, 2)
-    claim.at_least(powered, half, "(1 − α/2)^{1/α}", equation="M_T(n) with 2^n", source=concave)
+    claim.measured("(1 − α/2)^{1/α}", powered, equation="M_T(n) with 2^n").at_least(
+        theorem(half, "1 − 2^-α ≥ α/2 to the power 1/α = 100")
+    )
 
 
 @pytest.mark.parametrize("T", [3, 6], ids="T={}".format)
 def test_control_with_fewer_than_T_powers_nothing_beats_silence(T, claim):
     """m = T - 1, any exponents (finding heads-necessary): z is orthogonal to all of them."""
     exponents = range(2, T + 1)
-    z = wang2024.necessity.against_powers(T, exponents)
+    z = necessity.against_powers(T, exponents)
     hits = [sum(z[s] / flint.fmpq(s) ** b for s in z) for b in exponents]
-    claim.equals(hits, [0] * (T - 1), "Σ z_s s^-β", equation="m < T")
+    claim.measured("Σ z_s s^-β", hits, equation="m < T").equals([0] * (T - 1))
     least = z[T] / max(abs(entry) for entry in z.values())
-    source = "theorem: |z| ≤ 1, so that the error is at least z_T"
-    claim.at_least(least, 1, f"least {ERROR} of T − 1 powers", equation="m < T", source=source)
+    claim.measured(f"least {ERROR} of T − 1 powers", least, equation="m < T").at_least(
+        theorem(1, "|z| ≤ 1, so that the error is at least z_T")
+    )
 
 
 @pytest.mark.parametrize("T", [2, 3, 5], ids="T={}".format)
@@ -339,14 +391,19 @@ def test_control_coefficients_of_one_sign_leave_1(T, claim):
         b_eq=(times == T).astype(float),
     )
     assert found.success, found.message
-    monotone = "theorem: φ decreases; the solver's tolerance is 1e-7"
-    claim.at_least(found.fun, 1 - 1e-6, f"least {ERROR}", equation="α ≥ 0", source=monotone)
+    claim.measured(f"least {ERROR}", found.fun, equation="α ≥ 0").at_least(
+        theorem(1 - 1e-6, "φ decreases; the solver's tolerance is 1e-7")
+    )
 
 
 def test_control_one_zero_left_out(claim):
     """T = 5, m = 25, without the zero at t = 4: phi(4) is no longer 0."""
     zeros = tuple(flint.fmpq(t) for t in range(1, 26) if t not in (4, 5))
-    phi = wang2024.powers.Interpolant(flint.fmpq(5), zeros, 2, 1)
-    tenth, at = Fraction(1, 10), "theorem: the value at t = 4 alone, in rationals"
-    claim.at_least(abs(phi(4)), tenth, "|φ(4)|", equation="(1), a zero less", source=at)
-    claim.at_least(phi.error(), tenth, ERROR, equation="(1), a zero less", source=at)
+    phi = powers_.Interpolant(flint.fmpq(5), zeros, 2, 1)
+    tenth = Fraction(1, 10)
+    claim.measured("|φ(4)|", abs(phi(4)), equation="(1), a zero less").at_least(
+        theorem(tenth, "the value at t = 4 alone, in rationals")
+    )
+    claim.measured(ERROR, phi.error(), equation="(1), a zero less").at_least(
+        theorem(tenth, "the value at t = 4 alone, in rationals")
+    )

@@ -25,25 +25,28 @@ from fractions import Fraction
 
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, rounding_error, theorem
+from repro.numerics import l1, rates
+from repro.wang2024 import essential, heads, kernels, printed_bounds
+from repro.wang2024.pictures import kernels as pictures
 
 SMOOTH = ["(1+t)^-2.5", "t^-2.5 cos(log t)"]
 ROUGH = "(-1)^t t^-4"
 NAMES = [*SMOOTH, ROUGH, "(-1)^t t^-2.5", "+-t^-2.5", "(-1)^t t^-1.5"]
 names = pytest.mark.parametrize("name", NAMES)
 REPAIRED = "‖ρ − φ‖ ≤ C K(β) m^−(β−1)"
-PROVED = "theorem: the repaired bound, proof in repro/wang2024/kernels.py"
-TAIL = "theorem: no m powers pass below the tail, finding-alternating-kernel"
+PROVED = "the repaired bound, proof in repro/wang2024/kernels.py"
+TAIL = "no m powers pass below the tail, finding-alternating-kernel"
 ERROR, SUP = "l1 error", "largest error of the layer"
 S = 2  # exponents 2m, 4m, ..., 2m^2
 
 
 def example(name):
-    return wang2024.kernels.POLYNOMIAL[name]
+    return kernels.POLYNOMIAL[name]
 
 
 def floor(kernel, m):
-    return wang2024.kernels.alternating_floor(kernel, m, first=1)
+    return kernels.alternating_floor(kernel, m, first=1)
 
 
 @names
@@ -51,31 +54,38 @@ def floor(kernel, m):
 @pytest.mark.certified
 def test_error_within_the_repaired_bound(name, C, claim):
     kernel, beta = example(name)
-    kernel = wang2024.kernels.scaled(kernel, C)
+    kernel = kernels.scaled(kernel, C)
     for m in claim.at_scale(smoke=(2, 8, 16), laptop=(2, 4, 8, 16, 32), paper=(2, 8, 32, 64, 128)):
-        error = wang2024.kernels.Interpolation(kernel, "log", m, S).error()
-        bound = C * wang2024.kernels.power_bound(beta, m, S)
-        claim.at_most(error, bound, f"{ERROR}, m={m}", equation=REPAIRED, source=PROVED)
+        error = kernels.Interpolation(kernel, "log", m, S).error()
+        bound = C * kernels.power_bound(beta, m, S)
+        claim.measured(ERROR, error, equation=REPAIRED, m=m).at_most(theorem(bound, PROVED))
 
 
 @pytest.mark.certified
 def test_no_n_is_admitted_for_beta_three_halves_yet_the_rate_is_beta_minus_one(claim):
     (kernel, beta), ms = example("(-1)^t t^-1.5"), [8, 16, 32, 64]
-    claim.equals(math.floor(Fraction(99, 100) * beta) - 1, 0, "numbers n admitted", equation="E.6")
+    claim.measured(
+        "numbers n admitted", math.floor(Fraction(99, 100) * beta) - 1, equation="E.6"
+    ).equals(0)
     first = next(k for k in range(100, 300) if math.floor(Fraction(99 * k, 10**4)) >= 2)
-    claim.equals(first, 203, "100 times the first β = k/100 with an n", equation="β ≥ 2/0.99")
-    errors = [wang2024.kernels.Interpolation(kernel, "log", m, S).error() for m in ms]
+    claim.measured("100 times the first β = k/100 with an n", first, equation="β ≥ 2/0.99").equals(
+        203
+    )
+    errors = [kernels.Interpolation(kernel, "log", m, S).error() for m in ms]
     for m, error in zip(ms, errors, strict=True):
-        claim.at_least(error, floor(kernel, m), f"{ERROR}, m={m}", equation="≥ tail", source=TAIL)
-    rate = numerics.rates.slope(ms, [float(error) for error in errors])
-    finite = "spread: the tail, and interpolation a few % above; finite m"
-    claim.within(rate.slope, -0.5, 0.05, "exponent of m", equation="m^−(β−1)", source=finite)
+        claim.measured(ERROR, error, equation="≥ tail", m=m).at_least(
+            theorem(floor(kernel, m), TAIL)
+        )
+    rate = rates.slope(ms, [float(error) for error in errors])
+    claim.measured("exponent of m", rate.slope, equation="m^−(β−1)").within(
+        -0.5, chosen(0.05, "the tail, and interpolation a few % above; finite m")
+    )
 
 
 def optimum(name, m, window):
     """The best coefficients for the exponents 3/2, ..., m + 1/2."""
-    family = numerics.l1.Powers(tuple(Fraction(1, 2) + h for h in range(1, m + 1)))
-    return numerics.l1.best(example(name)[0], family, window=window)
+    family = l1.Powers(tuple(Fraction(1, 2) + h for h in range(1, m + 1)))
+    return l1.best(example(name)[0], family, window=window)
 
 
 @pytest.mark.parametrize("name", [*SMOOTH, ROUGH])
@@ -86,14 +96,17 @@ def test_rate_the_best_error_falls_at_least_as_promised(name, claim):
     ms = (2, 4) if smooth else claim.at_scale(smoke=(4, 8), laptop=(4, 8, 16), paper=(8, 16, 32))
     found = [optimum(name, m, window) for m in ms]
     for m, best in zip(ms, found, strict=True):
-        proved, label = "theorem: both bounds are proved; tails make the gap", f"upper/lower, m={m}"
-        claim.at_most(best.error / best.floor, 1.25, label, equation="E_m enclosed", source=proved)
-    claim.record(**{f"m={m}": best.error for m, best in zip(ms, found, strict=True)})
-    order, label = found[0].floor / found[-1].error, f"order from m={ms[0]} to {ms[-1]}"
+        claim.measured(
+            "upper/lower", best.error / best.floor, equation="E_m enclosed", m=m
+        ).at_most(theorem(1.25, "both bounds are proved; tails make the gap"))
+    for m, best in zip(ms, found, strict=True):
+        claim.record("", best.error, m=m)
+    order = found[0].floor / found[-1].error
     order = math.log(order) / math.log(ms[-1] / ms[0])
     n = math.floor(Fraction(99, 100) * example(name)[1]) - 1
-    promised = "theorem: n = ⌊0.99 β⌋ − 1, the largest admitted"
-    claim.at_least(order, n, label, equation="m^−n", source=promised)
+    claim.measured(f"order from m={ms[0]} to {ms[-1]}", order, equation="m^−n").at_least(
+        theorem(n, "n = ⌊0.99 β⌋ − 1, the largest admitted")
+    )
 
 
 FITS = {SMOOTH[0]: 1, SMOOTH[1]: 2}  # exponents 3/2 + h/spacing
@@ -105,16 +118,16 @@ def measured(claim, name, m, n=200):
 
     kernel, spacing = example(name)[0], FITS[name]
     exponents = [Fraction(3, 2) + Fraction(h, spacing) for h in range(m)]
-    past = wang2024.essential.starting_with(0, kernel)  # the lemma is about t >= 1
-    fit = wang2024.heads.fit("log", past, exponents, n, caps=(1e1, 1e3, 1e5)).seen()
+    past = essential.starting_with(0, kernel)  # the lemma is about t >= 1
+    fit = heads.fit("log", past, exponents, n, caps=(1e1, 1e3, 1e5)).seen()
     target = np.array([0.0, *(kernel(s) for s in range(1, n))])
     attention = fit.attention(device=claim.device)
-    return fit, wang2024.heads.measure(attention, target, claim.rng("signs"))
+    return fit, heads.measure(attention, target, claim.rng("signs"))
 
 
 def bumps(name, alpha=Fraction(1, 2)):
     """The proof's sum of bumps with gamma = 1/2: rate (beta - 3/2)/(1 + alpha)."""
-    return wang2024.kernels.Bumps(example(name)[0], "log", alpha, Fraction(1, 2))
+    return kernels.Bumps(example(name)[0], "log", alpha, Fraction(1, 2))
 
 
 @pytest.mark.parametrize("name", ["(-1)^t t^-2.5", ROUGH])
@@ -125,19 +138,24 @@ def test_rate_the_construction_converges(name, claim):
 
     ms, window = [16, 32, 64, 128, 256], claim.at_scale(smoke=2000, laptop=5000, paper=20000)
     errors = bumps(name).errors(ms, window)
-    rate = numerics.rates.slope(ms, errors)
-    claim.record(low=rate.low, high=rate.high, last=errors[-1])
+    rate = rates.slope(ms, errors)
+    claim.record("low", rate.low)
+    claim.record("high", rate.high)
+    claim.record("last", errors[-1])
     smoothness = float((example(name)[1] - Fraction(3, 2)) / Fraction(3, 2))
-    proof = "theorem: (β − 1 − γ)/(1 + α) derivatives of φ are bounded"
-    claim.at_most(rate.slope, -smoothness, "exponent of m", equation="m^−n", source=proof)
+    claim.measured("exponent of m", rate.slope, equation="m^−n").at_most(
+        theorem(-smoothness, "(β − 1 − γ)/(1 + α) derivatives of φ are bounded")
+    )
     for t in range(1, 6):
         off = abs(bumps(name).ball(t) - example(name)[0].ball(t))
-        rounding, label = "roundoff: balls of 53 bits", f"|Φ − ρ| at t={t}"
-        claim.at_most(off, 1e-14, label, equation="Φ = ρ on ℕ₊", source=rounding)
+        claim.measured(f"|Φ − ρ| at t={t}", off, equation="Φ = ρ on ℕ₊").at_most(
+            rounding_error(1e-14, "balls of 53 bits")
+        )
         height = bumps(name)(np.array([t**-0.5]))[0]
-        stated, label = t**1.5 * example(name)[0](t), f"Ψ_T at T^−α, T={t}"
-        few = "roundoff: float64, a few u"
-        claim.within(height, stated, 1e-12, label, equation="Ψ_T = T^{1+γ} ρ(T)", source=few)
+        stated = t**1.5 * example(name)[0](t)
+        claim.measured("Ψ_T at T^−α", height, equation="Ψ_T = T^{1+γ} ρ(T)", T=t).within(
+            stated, rounding_error(1e-12, "float64, a few u")
+        )
 
 
 def rough_curves(claim):
@@ -146,7 +164,7 @@ def rough_curves(claim):
         [4, 8, 16, 32, 64, 128, 256],
         claim.at_scale(smoke=(4, 8), laptop=(4, 8, 16), paper=(4, 8, 16, 32)),
     )
-    (kernel, _), make = example(ROUGH), wang2024.kernels.Interpolation
+    (kernel, _), make = example(ROUGH), kernels.Interpolation
     return {
         "bumps": (many, bumps(ROUGH).errors(many, 2000)),
         "interpolation": (many[:5], [float(make(kernel, "log", m, S).error()) for m in many[:5]]),
@@ -162,20 +180,29 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
     smooth = {name: (ms, []) for name in SMOOTH}
     for name, m in itertools.product(SMOOTH, ms):
         fit, seen = measured(claim, name, m)
-        slack, label = 5 * fit.floor, f"{SUP}, {name}, m={m}"
-        claim.record(**{f"A, {name}, m={m}": fit.weight, f"l1, {name}, m={m}": fit.error})
-        rounding = "roundoff: 5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1"
-        claim.at_most(seen.sup, fit.error + slack, label, equation="sup ≤ l1", source=rounding)
-        claim.at_least(seen.worst, fit.error - slack, label, equation="attained", source=rounding)
+        slack = 5 * fit.floor
+        claim.record("A", fit.weight, name_=name, m=m)
+        claim.record("l1", fit.error, name_=name, m=m)
+        claim.measured(SUP, seen.sup, equation="sup ≤ l1", name_=name, m=m).at_most(
+            rounding_error(
+                fit.error + slack, "5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1"
+            )
+        )
+        claim.measured(SUP, seen.worst, equation="attained", name_=name, m=m).at_least(
+            rounding_error(
+                fit.error - slack, "5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1"
+            )
+        )
         smooth[name][1].append(seen.sup)
     for name, (_, errors) in smooth.items():
         order = math.log2(errors[ms.index(4)] / errors[ms.index(8)])
-        fast = "spread: 14.5 and 8.3 measured; (-1)^t t^-2.5 has 1.5"
-        claim.at_least(order, 6, f"order, {name}", equation="from 4 to 8 heads", source=fast)
+        claim.measured("order", order, equation="from 4 to 8 heads", name_=name).at_least(
+            chosen(6, "14.5 and 8.3 measured; (-1)^t t^-2.5 has 1.5")
+        )
     curves = rough_curves(claim)
     last = {name: errors[-1] for name, (_, errors) in (curves | smooth).items()}
     claim.figure(
-        wang2024.pictures.kernels.rough_and_smooth(ROUGH, curves, smooth),
+        pictures.rough_and_smooth(ROUGH, curves, smooth),
         "rough-and-smooth",
         caption=f"Left: l1 error of m powers against ρ(t) = {ROUGH}, which no m powers pass below "
         "its tail. Right: layers in float64 on smooth kernels, windows of 200 tokens, the "
@@ -200,29 +227,32 @@ def test_the_arithmetic_of_the_proof_is_right(claim):
             (beta - gamma) / (1 + alpha) - 1,
             (beta - (1 + gamma + alpha)) / (1 + alpha),
         )
-        claim.equals(sides[1], sides[0], f"second side, β={beta}", equation="0.99β − 1")
-        claim.equals(sides[2], sides[0], f"third side, β={beta}", equation="0.99β − 1")
+        claim.measured("second side", sides[1], equation="0.99β − 1", β=beta).equals(sides[0])
+        claim.measured("third side", sides[2], equation="0.99β − 1", β=beta).equals(sides[0])
         room = (beta - (1 + gamma)) / (1 + alpha) - sides[2]
-        claim.equals(room, alpha / (1 + alpha), f"room left, β={beta}", equation="n < …")
+        claim.measured("room left", room, equation="n < …", β=beta).equals(alpha / (1 + alpha))
 
 
 @pytest.mark.certified
 def test_audit_the_proofs_constants_promise_nothing_below_50000_heads(claim):
     """From which m on the printed bound, at its best n, is below sum t^-beta; ours, at m = 4."""
     for beta in (Fraction(5, 2), Fraction(4), Fraction(5)):
-        norm = wang2024.kernels.power(beta).tail(1)
-        m = wang2024.printed_bounds.power_kernel(1, beta).heads(norm)
-        claim.record(**{f"beta={beta}": m})
-        late = "theorem: the proof's constants, least over all n admitted"
-        claim.at_least(m, 50_000, f"least m, β={beta}", equation="C(n)/m^n < Σ|ρ|", source=late)
-        ours = wang2024.kernels.power_bound(beta, 4, S)
-        claim.at_most(ours, norm / 2, f"our bound, m=4, β={beta}", equation=REPAIRED, source=PROVED)
+        norm = kernels.power(beta).tail(1)
+        m = printed_bounds.power_kernel(1, beta).heads(norm)
+        claim.record("", m, beta=beta)
+        claim.measured("least m", m, equation="C(n)/m^n < Σ|ρ|", β=beta).at_least(
+            theorem(50_000, "the proof's constants, least over all n admitted")
+        )
+        ours = kernels.power_bound(beta, 4, S)
+        claim.measured("our bound, m=4", ours, equation=REPAIRED, β=beta).at_most(
+            theorem(norm / 2, PROVED)
+        )
 
 
 def test_printed_C_depends_on_rho(claim):
     """n = m = 1 and rho = lam I{. = 2}: |a| + |lam - a 2^-b| >= lam for each a t^-b, since
     |a| >= |a| 2^-b. C is what the proof gives for lam = 1 (|rho| <= 32 t^-5), and lam = C + 1."""
-    C = math.ceil(float(wang2024.printed_bounds.power_kernel(32, 5)(1, 1)))
+    C = math.ceil(float(printed_bounds.power_kernel(32, 5)(1, 1)))
     lam = C + 1
     kinks = [(a, b) for b in range(2, 9) for a in (0, lam * 2**b)]  # where the error bends in a
     claim.counterexample(
@@ -244,5 +274,6 @@ def test_control_a_rate_above_beta_minus_one_is_not_reached(claim):
     """(-1)^t t^-1.5 and n = 1 > beta - 1 = 1/2: m times the error grows, whatever the exponents."""
     kernel = example("(-1)^t t^-1.5")[0]
     growth = 128 * floor(kernel, 128) / (8 * floor(kernel, 8))
-    source = "spread: the floor is the tail, about m^−1/2, so 16^½ = 4 from m = 8 to 128 and more"
-    claim.at_least(growth, 4, "m floor, m = 128 over m = 8", equation="n = 1", source=source)
+    claim.measured("m floor, m = 128 over m = 8", growth, equation="n = 1").at_least(
+        chosen(4, "the floor is the tail, about m^−1/2, so 16^½ = 4 from m = 8 to 128 and more")
+    )

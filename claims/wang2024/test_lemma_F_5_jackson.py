@@ -23,14 +23,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, rounding_error, theorem
+from repro.numerics import minimax
+from repro.wang2024 import jackson as jackson_
+from repro.wang2024.pictures import barron as pictures
 
 FAMILIES = ["power", "ramp", "perfect spline", "bumps", "exp(-1/x)", "wave"]
 LAST = 37  # the largest n for which the constant 1 is right
 
 
 def member(family, n, m):
-    jackson = wang2024.jackson
+    jackson = jackson_
     if family == "power":
         return jackson.power(n)
     if family == "ramp":
@@ -55,20 +58,23 @@ def sizes(claim, family, n):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.best_in_class
 def test_best_polynomials_keep_to_the_bound(family, n, claim):
-    jackson, ratios = wang2024.jackson, {}
+    jackson, ratios = jackson_, {}
     for m in sizes(claim, family, n):
         f = member(family, n, m)
-        found = numerics.minimax.best(f.f, m - 1)
+        found = minimax.best(f.f, m - 1)
         error = f.f(found.points) - found(found.points)
         signs = int((np.sign(error[1:]) != np.sign(error[:-1])).sum()) + 1
-        name = f"alternations of the error, m = {m}"
-        claim.equals(signs, m + 1, name, equation="Chebyshev's theorem")
+        claim.measured(
+            "alternations of the error", signs, equation="Chebyshev's theorem", m=m
+        ).equals(m + 1)
         ratios[m] = found.upper * m**n / f.M
         proved = jackson.power_ratio(n, m)[1] if m <= n else jackson.ratio_by_sinwel(n, m)
-        name, source = f"mⁿE/M(n), m = {m}", "theorem: 1 to 3 of jackson.py, and 0.2 % for cells"
         allowed = min(1.0, 1.002 * float(proved))
-        claim.at_most(ratios[m], allowed, name, equation="Lemma F.5", source=source)
-    claim.record(**{f"mⁿE/M(n), m = {m}": ratio for m, ratio in ratios.items()})
+        claim.measured("mⁿE/M(n)", ratios[m], equation="Lemma F.5", m=m).at_most(
+            theorem(allowed, "1 to 3 of jackson.py, and 0.2 % for cells")
+        )
+    for m, ratio in ratios.items():
+        claim.record("mⁿE/M(n)", ratio, m=m)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -77,71 +83,87 @@ def test_a_linear_program_finds_the_same_errors(family, claim):
     grid = (1 - np.cos(np.linspace(0, math.pi, 400))) / 2
     for n, m in [(1, 2), (4, 4)]:
         f = member(family, n, m)
-        remez = numerics.minimax.best(f.f, m - 1)
+        remez = minimax.best(f.f, m - 1)
         x = np.union1d(grid, remez.points)
         powers = np.polynomial.chebyshev.chebvander(2 * x - 1, m - 1)
-        found = numerics.minimax.best_on_points(powers, f.f(x)).error
-        name, both = f"E by linear program, n = {n}, m = {m}", "second oracle"
-        fewer = "theorem: a part of [0, 1] has no larger E; 1e-6 for the program"
-        claim.at_most(found, (1 + 1e-6) * remez.upper, name, equation=both, source=fewer)
-        points = "theorem: de la Vallée Poussin, for Remez's points; 1e-6 for the program"
-        claim.at_least(found, (1 - 1e-6) * remez.lower, name, equation=both, source=points)
+        found = minimax.best_on_points(powers, f.f(x)).error
+        both = "second oracle"
+        claim.measured("E by linear program", found, equation=both, n=n, m=m).at_most(
+            theorem(
+                (1 + 1e-6) * remez.upper, "a part of [0, 1] has no larger E; 1e-6 for the program"
+            )
+        )
+        claim.measured("E by linear program", found, equation=both, n=n, m=m).at_least(
+            theorem(
+                (1 - 1e-6) * remez.lower,
+                "de la Vallée Poussin, for Remez's points; 1e-6 for the program",
+            )
+        )
 
 
 @pytest.mark.exact
 def test_for_m_up_to_n_one_power_decides(claim):
     """For m <= n <= 35: 2 m^n / 4^n sum_(k >= m) C(2n, n-k) < n!, integers on both sides."""
-    worst = max(wang2024.jackson.largest_power_ratio(n)[1] for n in range(1, 36))
-    name, source = "largest bound of mⁿE/M(n), all m ≤ n ≤ 35", "theorem: the lemma itself"
-    claim.at_most(worst, Fraction(1), name, equation="Lemma F.5, m ≤ n", source=source)
-    claim.at_least(worst, Fraction(99, 100), name, equation="nothing to spare", source=source)
+    worst = max(jackson_.largest_power_ratio(n)[1] for n in range(1, 36))
+    claim.measured(
+        "largest bound of mⁿE/M(n), all m ≤ n ≤ 35", worst, equation="Lemma F.5, m ≤ n"
+    ).at_most(theorem(Fraction(1), "the lemma itself"))
+    claim.measured(
+        "largest bound of mⁿE/M(n), all m ≤ n ≤ 35", worst, equation="nothing to spare"
+    ).at_least(theorem(Fraction(99, 100), "the lemma itself"))
 
 
 @pytest.mark.parametrize("n", [36, 37], ids="n={}".format)
 @pytest.mark.certified
 def test_the_last_two_orders_for_which_it_holds(n, claim):
     """Where the closed bound is above 1, the best polynomials for x^n, enclosed."""
-    f = numerics.minimax.Target((0.0, 1.0), (lambda x: x**n,))
-    open_ = [m for m in range(1, n + 1) if wang2024.jackson.power_ratio(n, m)[1] > 1]
-    claim.record(**{"m beyond the closed bound": open_})
+    f = minimax.Target((0.0, 1.0), (lambda x: x**n,))
+    open_ = [m for m in range(1, n + 1) if jackson_.power_ratio(n, m)[1] > 1]
+    claim.record("m beyond the closed bound", open_)
     for m in open_:
-        found = numerics.minimax.best(f, m - 1)
+        found = minimax.best(f, m - 1)
         ratio = found.upper * m**n / math.factorial(n)
-        name, source = f"mⁿE/M(n), m = {m}", "theorem: the lemma itself"
-        claim.at_most(ratio, 1, name, equation="Lemma F.5, m ≤ n", source=source)
+        claim.measured("mⁿE/M(n)", ratio, equation="Lemma F.5, m ≤ n", m=m).at_most(
+            theorem(1, "the lemma itself")
+        )
 
 
 @pytest.mark.exact
 def test_for_m_from_n_on_the_constant_is_right(claim):
     """The bounds fall from m = 4n on: m^n / (m (m-1) ... (m-n+1)) does."""
-    jackson = wang2024.jackson
+    jackson = jackson_
     for last, bound, name in [
         (5, jackson.elementary_ratio, "interpolation and Favard's steps, n ≤ 5"),
         (60, jackson.ratio_by_sinwel, "interpolation or Sinwel's inequality, n ≤ 60"),
     ]:
         worst = max(bound(n, m) for n in range(1, last + 1) for m in range(n, 4 * n))
-        label, source = f"largest bound of mⁿE/M(n): {name}", "theorem: the lemma itself"
-        claim.at_most(worst, Fraction(1), label, equation="Lemma F.5, m ≥ n", source=source)
+        claim.measured(
+            f"largest bound of mⁿE/M(n): {name}", worst, equation="Lemma F.5, m ≥ n"
+        ).at_most(theorem(Fraction(1), "the lemma itself"))
     beyond = {n: Fraction((4 * n) ** n, math.perm(4 * n, n)) for n in range(1, 61)}
     steps = max(beyond[n] * Fraction(355, 452) ** n for n in range(1, 6))
-    label, source = "n steps at m = 4n, n ≤ 5", "theorem: (π/4)ⁿ mⁿ / (m ⋯ (m − n + 1)) falls"
-    claim.at_most(steps, Fraction(1), label, equation="all m ≥ 4n", source=source)
+    claim.measured("n steps at m = 4n, n ≤ 5", steps, equation="all m ≥ 4n").at_most(
+        theorem(Fraction(1), "(π/4)ⁿ mⁿ / (m ⋯ (m − n + 1)) falls")
+    )
     steps = max(beyond[n] * Fraction(355, 226) / 2**n for n in beyond)
-    label = "Sinwel's inequality at m = 4n, n ≤ 60"
-    claim.at_most(steps, Fraction(1), label, equation="all m ≥ 4n", source=source)
+    claim.measured("Sinwel's inequality at m = 4n, n ≤ 60", steps, equation="all m ≥ 4n").at_most(
+        theorem(Fraction(1), "(π/4)ⁿ mⁿ / (m ⋯ (m − n + 1)) falls")
+    )
 
 
 @pytest.mark.exact
 def test_with_the_repaired_constant_it_holds(claim):
     """m^n E / n! <= 1.12^n for all m <= n; and it does grow, by more than 1.08 per order."""
-    last, jackson = claim.at_scale(smoke=60, laptop=100, paper=200), wang2024.jackson
+    last, jackson = claim.at_scale(smoke=60, laptop=100, paper=200), jackson_
     ratios = {n: jackson.largest_power_ratio(n) for n in range(1, last + 1)}
     worst = max(upper / jackson.repaired_constant(n) for n, (_, upper) in ratios.items())
-    name, source = f"mⁿE/M(n) / 1.12ⁿ, n ≤ {last}", "theorem: Chernoff and Stirling, jackson.py"
-    claim.at_most(worst, Fraction(1), name, equation="repaired", source=source)
-    grown, steps = ratios[last][0] / ratios[last - 20][0], "spread: from the last 20 orders"
-    name = "growth of the lower bound over 20 orders"
-    claim.at_least(grown, Fraction(27, 25) ** 20, name, equation="1.1168ⁿ", source=steps)
+    claim.measured(f"mⁿE/M(n) / 1.12ⁿ, n ≤ {last}", worst, equation="repaired").at_most(
+        theorem(Fraction(1), "Chernoff and Stirling, jackson.py")
+    )
+    grown = ratios[last][0] / ratios[last - 20][0]
+    claim.measured("growth of the lower bound over 20 orders", grown, equation="1.1168ⁿ").at_least(
+        chosen(Fraction(27, 25) ** 20, "from the last 20 orders")
+    )
 
 
 SNIPPET = """\
@@ -156,7 +178,7 @@ print(least * m**n, 'is a lower bound of m^n E, should be at most 1')
 def test_printed_constant_one_is_too_small(claim):
     """f = x^101 / 101! vanishes at 0 with 100 derivatives; f^(100) = x, so M(100) = 1."""
     n, m = 100, 65
-    least = wang2024.jackson.least_error_of_power(n + 1, m)[0] / math.factorial(n + 1)
+    least = jackson_.least_error_of_power(n + 1, m)[0] / math.factorial(n + 1)
     claim.counterexample(
         "E_(m-1)(f) <= M(n) / m^n",
         input={"f": "x^101 / 101!", "n": n, "m": m, "M(n)": 1},
@@ -175,7 +197,7 @@ def test_printed_lemma_fails_from_thirty_eight_on(claim):
     w, ratios = Fraction(1, 10**100), {}
     for n in range(LAST + 1, claim.at_scale(smoke=61, laptop=101, paper=201)):
         lost = n**n * w / math.factorial(n - 1)  # for m <= n
-        ratios[n] = wang2024.jackson.largest_power_ratio(n)[0] - lost
+        ratios[n] = jackson_.largest_power_ratio(n)[0] - lost
     claim.counterexample(
         "E_(m-1)(f) <= M(n) / m^n, for every n above 37 that was tried",
         input={"f": "(x^(n+1) - (x-w)_+^(n+1)) / (w (n+1)!)", "w": w, "n": list(ratios)},
@@ -194,35 +216,39 @@ def test_printed_lemma_fails_from_thirty_eight_on(claim):
 def test_balls_agree_with_the_closed_bounds(claim):
     """Remez's enclosure of E_(m-1)(x^n) lies between the two closed bounds, and near m = 0.65 n."""
     for n, m in [(5, 3), (12, 8), (24, 16), (38, 25)]:
-        f = numerics.minimax.Target((0.0, 1.0), (lambda x, n=n: x**n,))
-        found = numerics.minimax.best(f, m - 1)
-        lower, upper = wang2024.jackson.least_error_of_power(n, m)
-        name, source = f"E_(m−1)(x^{n}), m = {m}", "theorem: 2 of jackson.py"
-        claim.at_least(found.upper, float(lower), name, equation="Σ C(2n, n−jm)", source=source)
-        claim.at_most(found.lower, float(upper), name, equation="Σ C(2n, n−k)", source=source)
-        # The lower one is what the extrema of T_m give, rounded to floats: near, and below as well.
-        points = (1 + numerics.minimax.chebyshev_points(m - 1)) / 2
-        level, signs = (
-            abs(numerics.minimax.level(f, points)),
-            "E from the signs at the extrema of T_m",
+        f = minimax.Target((0.0, 1.0), (lambda x, n=n: x**n,))
+        found = minimax.best(f, m - 1)
+        lower, upper = jackson_.least_error_of_power(n, m)
+        claim.measured(f"E_(m−1)(x^{n})", found.upper, equation="Σ C(2n, n−jm)", m=m).at_least(
+            theorem(float(lower), "2 of jackson.py")
         )
-        rounding = "roundoff: at an extremum f's share is flat; 1e-9 of E for moving it by 1e-16"
-        claim.within(
-            float(level), float(lower), 1e-9 * float(lower), signs, equation="2.", source=rounding
+        claim.measured(f"E_(m−1)(x^{n})", found.lower, equation="Σ C(2n, n−k)", m=m).at_most(
+            theorem(float(upper), "2 of jackson.py")
+        )
+        # The lower one is what the extrema of T_m give, rounded to floats: near, and below as well.
+        points = (1 + minimax.chebyshev_points(m - 1)) / 2
+        level = abs(minimax.level(f, points))
+        claim.measured(
+            "E from the signs at the extrema of T_m", float(level), equation="2."
+        ).within(
+            float(lower),
+            rounding_error(
+                1e-9 * float(lower),
+                "at an extremum f's share is flat; 1e-9 of E for moving it by 1e-16",
+            ),
         )
     orders = list(range(1, claim.at_scale(smoke=61, laptop=101, paper=101)))
-    lower, upper = zip(*map(wang2024.jackson.largest_power_ratio, orders), strict=True)
+    lower, upper = zip(*map(jackson_.largest_power_ratio, orders), strict=True)
     curves = {
         "lower": [float(ratio) for ratio in lower],
         "upper": [float(ratio) for ratio in upper],
-        "repaired": [float(wang2024.jackson.repaired_constant(n)) for n in orders],
+        "repaired": [float(jackson_.repaired_constant(n)) for n in orders],
     }
     small = {
-        n: [float(wang2024.jackson.power_ratio(n, m)[0]) for m in range(1, n + 1)]
-        for n in (10, 37, 60)
+        n: [float(jackson_.power_ratio(n, m)[0]) for m in range(1, n + 1)] for n in (10, 37, 60)
     }
     claim.figure(
-        wang2024.pictures.barron.jackson(orders, curves, small),
+        pictures.jackson(orders, curves, small),
         "ratios",
         caption="The largest mⁿE over the class with M(n) = 1 and m ≤ n. The lemma says that it is "
         "at most 1; it is for n ≤ 37.",
@@ -237,8 +263,9 @@ def test_balls_agree_with_the_closed_bounds(claim):
 @pytest.mark.parametrize(("n", "m"), [(8, 2), (8, 3)], ids=["n=8-m=2", "n=8-m=3"])
 def test_control_without_the_zeros_the_sine_is_too_far(n, m, claim):
     """sin x has M(n) = 1, but f'(0) = 1: E_1 = 0.030 where 2^-8 = 0.0039 is claimed."""
-    sine = numerics.minimax.Target((0.0, 1.0), (np.sin,))
-    points = numerics.minimax.best(sine, m - 1).points
-    level = abs(numerics.minimax.level(sine, points))
-    name, source = "mⁿE/M(n), from below, in balls", "theorem: de la Vallée Poussin"
-    claim.at_least(m**n * level, 7, name, equation="F.5 without f'(0) = 0", source=source)
+    sine = minimax.Target((0.0, 1.0), (np.sin,))
+    points = minimax.best(sine, m - 1).points
+    level = abs(minimax.level(sine, points))
+    claim.measured(
+        "mⁿE/M(n), from below, in balls", m**n * level, equation="F.5 without f'(0) = 0"
+    ).at_least(theorem(7, "de la Vallée Poussin"))

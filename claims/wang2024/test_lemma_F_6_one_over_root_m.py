@@ -30,7 +30,9 @@ import math
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly, grid_error, stderr, theorem
+from repro.numerics import barron, exact, l1, rates
+from repro.wang2024.pictures import barron as pictures
 
 DIMENSIONS = pytest.mark.parametrize("d", [2, 3], ids="d={}".format)
 ERROR = "largest error on [−1, 1]^d"
@@ -49,41 +51,47 @@ def drawn(claim, d, m):
 @functools.cache
 def errors_of_drawn(d, m, seed, count):
     rng = np.random.default_rng(seed)
-    networks = (numerics.barron.norm_network(d, m, rng) for _ in range(count))
-    return np.array([numerics.barron.sup_error(network, 1.0).upper for network in networks])
+    networks = (barron.norm_network(d, m, rng) for _ in range(count))
+    return np.array([barron.sup_error(network, 1.0).upper for network in networks])
 
 
 @functools.cache
 def error_of_spread(m):
-    return numerics.barron.sup_error(numerics.barron.norm_network(3, m), 1.0).upper
+    return barron.sup_error(barron.norm_network(3, m), 1.0).upper
 
 
 def check_slope(claim, Ms, errors, expected, allowed):
     """The interval of the slope contains `expected` and is not wider than +-allowed."""
-    rate = numerics.rates.slope(Ms, errors)
-    width, source = (rate.high - rate.low) / 2, f"spread: {rate}"
-    claim.within(rate.slope, expected, width, "exponent of m", equation="F.6", source=source)
-    claim.at_most(width, allowed, "half of its interval", equation="F.6", source=source)
+    rate = rates.slope(Ms, errors)
+    width = (rate.high - rate.low) / 2
+    claim.measured("exponent of m", rate.slope, equation="F.6").within(
+        expected, chosen(width, f"{rate}")
+    )
+    claim.measured("half of its interval", width, equation="F.6").at_most(
+        chosen(allowed, f"{rate}")
+    )
     return rate
 
 
 @DIMENSIONS
 @pytest.mark.construct
 def test_rate_of_drawn_networks_is_one_half(d, claim):
-    Ms, c_d = widths(claim), numerics.barron.norm_constant(d)
+    Ms, c_d = widths(claim), barron.norm_constant(d)
     errors = [drawn(claim, d, m) for m in Ms]
     means = [float(found.mean()) for found in errors]
     check_slope(claim, Ms, means, -0.5, claim.at_scale(smoke=0.45, laptop=0.15, paper=0.15))
     # The best constant misses |y|_2 by sqrt(d)/2: from which m on does the bound say more?
-    needed = numerics.barron.sampling_bound(c_d**2, d, 1, 1.0) / (math.sqrt(d) / 2)
-    claim.record(**{"m from which the bound beats a constant": math.ceil(needed**2)})
+    needed = barron.sampling_bound(c_d**2, d, 1, 1.0) / (math.sqrt(d) / 2)
+    claim.record("m from which the bound beats a constant", math.ceil(needed**2))
     for m, mean in zip(Ms, means, strict=True):
-        bound = numerics.barron.sampling_bound(c_d**2, d, m, 1.0)
-        claim.record(**{f"bound / mean error, m = {m}": bound / mean})
-        name, proved = f"mean of the {ERROR}, m = {m}", "theorem: 4√((d+1)/m) c_d, barron.py"
-        claim.at_most(mean, bound, name, equation="F.6, repaired", source=proved)
-        near = "spread: the bound is 7.5 to 9.4 times the mean, at all m tried"
-        claim.at_least(mean, bound / 12, name, equation="the bound is no idle one", source=near)
+        bound = barron.sampling_bound(c_d**2, d, m, 1.0)
+        claim.record("bound / mean error", bound / mean, m=m)
+        claim.measured(f"mean of the {ERROR}", mean, equation="F.6, repaired", m=m).at_most(
+            theorem(bound, "4√((d+1)/m) c_d, barron.py")
+        )
+        claim.measured(
+            f"mean of the {ERROR}", mean, equation="the bound is no idle one", m=m
+        ).at_least(chosen(bound / 12, "the bound is 7.5 to 9.4 times the mean, at all m tried"))
 
 
 @DIMENSIONS
@@ -92,30 +100,34 @@ def test_mean_square_at_one_point_is_known(d, claim):
     """E (b.y)^2 = |y|^2/d: one neuron c_d relu(b.y) has the variance |y|^2 (c_d^2/(2d) - 1)."""
     m, draws = 16, claim.at_scale(smoke=4000, laptop=40_000, paper=400_000)
     y = np.array([0.6, -0.8, 0.5][:d])
-    a, b, _ = numerics.barron.norm_network(d, m * draws, claim.rng("point"))
+    a, b, _ = barron.norm_network(d, m * draws, claim.rng("point"))
     values = draws * (a * np.maximum(b @ y, 0)).reshape(draws, m).sum(-1)  # of `draws` networks
     squares = m * (values / np.linalg.norm(y) - 1) ** 2
     error = squares.std() / math.sqrt(draws)
-    name, source = "m · (relative error)² at y, mean", "stderr: 4 standard errors of the mean"
-    known = numerics.barron.norm_constant(d) ** 2 / (2 * d) - 1
-    claim.within(squares.mean(), known, 4 * error, name, equation="c_d²/(2d) − 1", source=source)
+    known = barron.norm_constant(d) ** 2 / (2 * d) - 1
+    claim.measured(
+        "m · (relative error)² at y, mean", squares.mean(), equation="c_d²/(2d) − 1"
+    ).within(known, stderr(4 * error, "4 standard errors of the mean"))
 
 
 @pytest.mark.best_in_class
 def test_in_the_plane_the_best_networks_have_slope_two(claim):
     """Without biases; on the unit disc the error is tan^2(pi/(4m)), on the square sqrt(2) more."""
     Ms = [m + 1 for m in widths(claim)]
-    least = [numerics.barron.best_plane_error(m) for m in Ms]
+    least = [barron.best_plane_error(m) for m in Ms]
     found = []
     for m, error in zip(Ms, least, strict=True):
-        enclosure = numerics.barron.sup_error(numerics.barron.best_plane_network(m), 1.0)
+        enclosure = barron.sup_error(barron.best_plane_network(m), 1.0)
         found.append(enclosure.upper)
-        below = "theorem: no network without biases is nearer on the disc, which the square holds"
-        name = f"{ERROR}, m = {m}"
-        claim.at_least(enclosure.upper, error, name, equation="tan²(π/(4m))", source=below)
-        above = "theorem: the error is homogeneous, and the square is within √2 times the disc"
+        claim.measured(ERROR, enclosure.upper, equation="tan²(π/(4m))", m=m).at_least(
+            theorem(
+                error, "no network without biases is nearer on the disc, which the square holds"
+            )
+        )
         most = math.sqrt(2) * error
-        claim.at_most(enclosure.lower, most, name, equation="√2 tan²(π/(4m))", source=above)
+        claim.measured(ERROR, enclosure.lower, equation="√2 tan²(π/(4m))", m=m).at_most(
+            theorem(most, "the error is homogeneous, and the square is within √2 times the disc")
+        )
     check_slope(claim, Ms, found, -2, 0.25)
 
 
@@ -133,34 +145,40 @@ def circle(network, count=500):
 @pytest.mark.best_in_class
 def test_no_directions_in_the_plane_are_better(m, claim):
     """The best outer weights for drawn directions, by a linear program on the circle."""
-    rng, floor = claim.rng("directions"), numerics.barron.best_plane_error(m)
-    others = [numerics.barron.norm_network(2, m, rng) for _ in range(20)]
+    rng, floor = claim.rng("directions"), barron.best_plane_error(m)
+    others = [barron.norm_network(2, m, rng) for _ in range(20)]
     errors = []
-    for network in (numerics.barron.norm_network(2, m), *others):
+    for network in (barron.norm_network(2, m), *others):
         y = circle(network)
-        fitted = numerics.barron.with_best_weights(network, y)
-        errors.append(np.abs(1 - numerics.barron.value(fitted, y)).max())
-    name, source = "least error on the circle", "theorem: tan²(π/(4m)), and 1e-12 for rounding"
-    claim.at_least(min(errors), floor - 1e-12, name, equation="tan²(π/(4m))", source=source)
-    claim.record(**{"errors / tan²(π/(4m))": sorted(error / floor for error in errors)})
+        fitted = barron.with_best_weights(network, y)
+        errors.append(np.abs(1 - barron.value(fitted, y)).max())
+    claim.measured("least error on the circle", min(errors), equation="tan²(π/(4m))").at_least(
+        theorem(floor - 1e-12, "tan²(π/(4m)), and 1e-12 for rounding")
+    )
+    claim.record("errors / tan²(π/(4m))", sorted(error / floor for error in errors))
     if m % 2:
-        attained = "theorem: attained by equispaced angles if m is odd; the program's tolerance"
-        name, tolerance = "error of equispaced angles", 1e-6 * floor
-        claim.within(errors[0], floor, tolerance, name, equation="tan²(π/(4m))", source=attained)
+        tolerance = 1e-6 * floor
+        claim.measured("error of equispaced angles", errors[0], equation="tan²(π/(4m))").within(
+            floor,
+            theorem(
+                tolerance, "attained by equispaced angles if m is odd; the program's tolerance"
+            ),
+        )
 
 
 @pytest.mark.construct
 def test_well_spread_neurons_beat_the_rate_on_the_sphere(claim):
     Ms = [2**k for k in range(4, claim.at_scale(smoke=9, laptop=11, paper=11))]
     rate = check_slope(claim, Ms, [error_of_spread(m) for m in Ms], -1.25, 0.35)
-    beats = "theorem: the exponent of the lemma is −1/2; the interval excludes it"
-    claim.at_most(rate.high, -0.75, "upper end of the exponent", equation="F.6", source=beats)
+    claim.measured("upper end of the exponent", rate.high, equation="F.6").at_most(
+        theorem(-0.75, "the exponent of the lemma is −1/2; the interval excludes it")
+    )
 
 
 def fitted(m):
     """Fibonacci's directions, outer weights best on 864 points of the cube's surface."""
-    spread = numerics.barron.norm_network(3, m)
-    return numerics.barron.with_best_weights(spread, numerics.barron.surface(3, 1 / 12))
+    spread = barron.norm_network(3, m)
+    return barron.with_best_weights(spread, barron.surface(3, 1 / 12))
 
 
 def trained(claim, m):
@@ -177,18 +195,19 @@ def test_training_finds_better_networks_than_drawing(claim):
     """And the figure: drawn, well spread, best weights, trained, and the bound."""
     Ms = widths(claim)
     few = claim.at_scale(smoke=[8, 16], laptop=[8, 16, 32, 64], paper=[8, 16, 32, 64, 128])
-    sup_error, after = numerics.barron.sup_error, []
+    sup_error, after = barron.sup_error, []
     for m in few:
         network, losses = trained(claim, m)
         after.append(sup_error(network, 1.0).upper)
         name, start = f"{ERROR}, trained, m = {m}", float(drawn(claim, 3, m).min())
-        luck = "spread: the best of all the drawn networks of this width"
-        claim.at_most(after[-1], start, name, equation="F.6", source=luck)
-        claim.record(**{f"loss before and after, m = {m}": [losses[0], losses[-1]]})
+        claim.measured(f"{ERROR}, trained", after[-1], equation="F.6", m=m).at_most(
+            chosen(start, "the best of all the drawn networks of this width")
+        )
+        claim.record("loss before and after", [losses[0], losses[-1]], m=m)
     plane = {
         "drawn": (Ms, [float(drawn(claim, 2, m).mean()) for m in Ms]),
-        "best": ([m + 1 for m in Ms], [numerics.barron.best_plane_error(m + 1) for m in Ms]),
-        "bound": (Ms, [numerics.barron.sampling_bound(math.pi**2, 2, m, 1.0) for m in Ms]),
+        "best": ([m + 1 for m in Ms], [barron.best_plane_error(m + 1) for m in Ms]),
+        "bound": (Ms, [barron.sampling_bound(math.pi**2, 2, m, 1.0) for m in Ms]),
     }
     wide = [m for m in Ms if m <= 1024]
     space = {
@@ -197,10 +216,10 @@ def test_training_finds_better_networks_than_drawing(claim):
         "best": (few, [sup_error(fitted(m), 1.0).upper for m in few]),
         "trained": (few, after),
         "control": (wide, [half_sphere(claim, 3, m) for m in wide]),
-        "bound": (Ms, [numerics.barron.sampling_bound(16.0, 3, m, 1.0) for m in Ms]),
+        "bound": (Ms, [barron.sampling_bound(16.0, 3, m, 1.0) for m in Ms]),
     }
     claim.figure(
-        wang2024.pictures.barron.rates(plane, space),
+        pictures.rates(plane, space),
         "rates",
         caption="|y|₂ by m ReLU neurons on [−1, 1]^d. Neurons drawn from the right measure have "
         "the lemma's rate, well-spread ones a better one; from half a sphere there is no rate.",
@@ -225,26 +244,33 @@ def test_what_m_neurons_cannot_see(claim):
             "of f itself": [[2 * (-1) ** k * (j == k // 2) for j in range(d)] for k in range(m)],
         }
         for kind, b in rows.items():
-            b = numerics.exact.rationals(b)
-            x = numerics.barron.blind_vertex(b)
-            centre = 0 * x + numerics.exact.rational("1/2")
+            b = exact.rationals(b)
+            x = barron.blind_vertex(b)
+            centre = 0 * x + exact.rational("1/2")
             seen = sum(bool(step != 0) for step in b @ (x - centre))
-            name = f"neurons that tell the points apart, {kind}, d = {d}, m = {m}"
-            claim.equals(seen, 0, name, equation="b_k·x = b_k·x₀")
+            claim.measured(
+                "neurons that tell the points apart",
+                seen,
+                equation="b_k·x = b_k·x₀",
+                kind=kind,
+                d=d,
+                m=m,
+            ).equals(0)
             outside = sum(not 0 <= value <= 1 for value in x)
-            claim.equals(outside, 0, "coordinates outside the cube", equation="x ∈ [0, 1]^d")
+            claim.measured("coordinates outside the cube", outside, equation="x ∈ [0, 1]^d").equals(
+                0
+            )
             apart = sum(abs(2 * x - 1)) / d
-            least = numerics.exact.rational(d - m) / d
-            proof = "theorem: d − m coordinates are 0 or 1, barron.py"
-            claim.at_least(apart, least, "f(x) − f(x₀)", equation="(d − m)/d", source=proof)
+            least = exact.rational(d - m) / d
+            claim.measured("f(x) − f(x₀)", apart, equation="(d − m)/d").at_least(
+                theorem(least, "d − m coordinates are 0 or 1, barron.py")
+            )
 
 
 def average_of_kinks(d):
     """1/d sum_j |2 x_j - 1| as a measure on 2d neurons."""
     units = [[2 * s * (j == k) for j in range(d)] for k in range(d) for s in (1, -1)]
-    return numerics.barron.Measure.of(
-        [(numerics.exact.rational(1) / (2 * d), 2, b, -sum(b) // 2) for b in units]
-    )
+    return barron.Measure.of([(exact.rational(1) / (2 * d), 2, b, -sum(b) // 2) for b in units])
 
 
 SNIPPET = """\
@@ -265,15 +291,15 @@ def test_printed_constant_cannot_be_absolute(claim):
     m, logarithm = 4**20, 41
     d, root = 2 * m, 2**20
     f = average_of_kinks(6)
-    claim.equals(f.moment(1), 6, "norm of f, at most", equation="2 (|b|₁ + |c|) = 6")
-    claim.equals(f.largest(), 6, "largest neuron", equation="for all d alike")
+    claim.measured("norm of f, at most", f.moment(1), equation="2 (|b|₁ + |c|) = 6").equals(6)
+    claim.measured("largest neuron", f.largest(), equation="for all d alike").equals(6)
     corner, centre = f([1, 0, 1, 1, 0, 0]), f(["1/2"] * 6)
-    claim.equals([centre, corner], [0, 1], "f at centre and corner", equation="|2x_j − 1|")
+    claim.measured("f at centre and corner", [centre, corner], equation="|2x_j − 1|").equals([0, 1])
     claim.counterexample(
         "the constant of Lemma F.6 is absolute, up to logarithms",
         input={"f": "1/d sum |2 x_j - 1|", "d": d, "m": m, "|f|_B": "<= 6", "f_m": "any"},
-        measured=numerics.exact.rational(d - m) / (2 * d),
-        expected=numerics.exact.rational(6 * 6 * logarithm**2) / root,
+        measured=exact.rational(d - m) / (2 * d),
+        expected=exact.rational(6 * 6 * logarithm**2) / root,
         relation="<=",
         equation="error ≤ 6 |f|_B log₂(d)² / √m; without the logarithm it holds for d = 1",
         snippet=SNIPPET,
@@ -287,8 +313,10 @@ def test_reading_that_the_domain_does_not_matter(claim):
     """
     r = 2
     values = [abs(x) for x in (-r, 0, r)]
-    best = numerics.exact.rational(r) / 2  # the constant r/2 attains it
-    claim.equals(max(abs(v - best) for v in values), best, "error of r/2", equation="attained")
+    best = exact.rational(r) / 2  # the constant r/2 attains it
+    claim.measured("error of r/2", max(abs(v - best) for v in values), equation="attained").equals(
+        best
+    )
     claim.counterexample(
         "an error on [0, 1]^d is an error on [-2, 2]^d",
         input={"f": "|x|", "d": 1, "m": 1, "r": r, "on [0, 1]": 0},
@@ -311,44 +339,51 @@ def test_reading_that_the_domain_does_not_matter(claim):
 def test_the_error_grows_with_the_domain(d, claim):
     """The error is homogeneous: on [-2, 2]^d it is twice that on [-1, 1]^d, at each point."""
     rng, m = claim.rng("domain"), 64
-    network = numerics.barron.norm_network(d, m, rng)
+    network = barron.norm_network(d, m, rng)
     x = rng.uniform(-1, 1, (claim.at_scale(smoke=20_000, laptop=50_000, paper=10**6), d))
 
     def error(points):
-        return np.linalg.norm(points, axis=1) - numerics.barron.value(network, points)
+        return np.linalg.norm(points, axis=1) - barron.value(network, points)
 
     off = np.abs(error(2 * x) - 2 * error(x)).max()
     # Doubling is exact in binary arithmetic, in every product and sum; so nothing is lost at all.
-    claim.at_most(off, 0.0, "error(2x) − 2 error(x)", equation="homogeneous", source="exact: 2x")
-    found, enclosure = np.abs(error(2 * x)).max(), numerics.barron.sup_error(network, 2.0)
-    inside = "grid: random points of the box; the enclosure is proved"
-    name = "largest error on [−2, 2]^d, at random points"
-    claim.at_most(found, enclosure.upper, name, equation="r = 2", source=inside)
-    claim.at_least(found, enclosure.lower * 0.8, name, equation="r = 2", source=inside)
-    cube = numerics.barron.sup_error(network, 1.0, positive=True)
-    part, name = (
-        "theorem: [0, 1]^d is a part of [−2, 2]^d, half as wide",
-        "largest error on [0, 1]^d",
+    claim.measured("error(2x) − 2 error(x)", off, equation="homogeneous").at_most(
+        exactly(0.0, "2x")
     )
-    claim.at_most(cube.lower, enclosure.upper / 2, name, equation="F.6's domain", source=part)
-    bound = numerics.barron.sampling_bound(numerics.barron.norm_constant(d) ** 2, d, m, 2.0)
-    factor = "theorem: 4 max(1, r) √((d+1)/m) c_d, barron.py"
-    claim.at_most(enclosure.upper, bound, "largest error", equation="r = 2", source=factor)
+    found, enclosure = np.abs(error(2 * x)).max(), barron.sup_error(network, 2.0)
+    claim.measured("largest error on [−2, 2]^d, at random points", found, equation="r = 2").at_most(
+        grid_error(enclosure.upper, "random points of the box; the enclosure is proved")
+    )
+    claim.measured(
+        "largest error on [−2, 2]^d, at random points", found, equation="r = 2"
+    ).at_least(
+        grid_error(enclosure.lower * 0.8, "random points of the box; the enclosure is proved")
+    )
+    cube = barron.sup_error(network, 1.0, positive=True)
+    claim.measured("largest error on [0, 1]^d", cube.lower, equation="F.6's domain").at_most(
+        theorem(enclosure.upper / 2, "[0, 1]^d is a part of [−2, 2]^d, half as wide")
+    )
+    bound = barron.sampling_bound(barron.norm_constant(d) ** 2, d, m, 2.0)
+    claim.measured("largest error", enclosure.upper, equation="r = 2").at_most(
+        theorem(bound, "4 max(1, r) √((d+1)/m) c_d, barron.py")
+    )
 
 
 def half_sphere(claim, d, m):
     """Neurons from the half b_d > 0 only, else as before."""
-    a, b, c = numerics.barron.norm_network(d, m, claim.rng(f"half, {m}"))
+    a, b, c = barron.norm_network(d, m, claim.rng(f"half, {m}"))
     b[:, -1] = abs(b[:, -1])
-    return numerics.barron.sup_error(numerics.barron.Network(a, b, c), 1.0).lower
+    return barron.sup_error(barron.Network(a, b, c), 1.0).lower
 
 
 @DIMENSIONS
 @pytest.mark.parametrize("m", [256, 1024], ids="m={}".format)
 def test_control_neurons_from_half_of_the_sphere_keep_an_error(d, m, claim):
     """relu(z) = (|z| + z)/2: the mean is |y|_2 + y_d, so the error tends to sup |y_d| = 1."""
-    error, half = half_sphere(claim, d, m), "theorem: the mean misses |y|₂ by y_d; half is left"
-    claim.at_least(error, 0.5, ERROR, equation="F.6, another measure", source=half)
+    error = half_sphere(claim, d, m)
+    claim.measured(ERROR, error, equation="F.6, another measure").at_least(
+        theorem(0.5, "the mean misses |y|₂ by y_d; half is left")
+    )
 
 
 @pytest.mark.parametrize("Q", [1, 10, 100], ids="Q={}".format)
@@ -361,7 +396,8 @@ def test_control_outside_the_class_more_neurons_do_not_help(Q, claim):
     for m in (21, 401):
         b = np.linspace(-1, 1, m)
         neurons = np.maximum(np.outer(x, b) + 1 - abs(b), 0)  # |b| + |c| = 1
-        error = numerics.l1.capped([(neurons, np.sqrt(x))], Q).error / 2
-        proof = "theorem: |g(h) − g(0)| ≤ Qh for path norm Q; 1e-6 of it for the solver"
-        name, floor = f"error at 0 or h, m = {m}", (1 - 1e-6) / (8 * Q)
-        claim.at_least(error, floor, name, equation="F.6 without f ∈ B", source=proof)
+        error = l1.capped([(neurons, np.sqrt(x))], Q).error / 2
+        floor = (1 - 1e-6) / (8 * Q)
+        claim.measured("error at 0 or h", error, equation="F.6 without f ∈ B", m=m).at_least(
+            theorem(floor, "|g(h) − g(0)| ≤ Qh for path norm Q; 1e-6 of it for the solver")
+        )

@@ -30,7 +30,12 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, rounding_error, theorem
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
+from repro.wang2024 import adaptive, moving
+from repro.wang2024 import targets as targets_
+from repro.wang2024.pictures import pointer as pictures
 
 NAMES = ["FOLLOW", "TWO_POINTERS"]
 targets = pytest.mark.parametrize("name", NAMES)
@@ -40,47 +45,49 @@ LEVEL = Fraction(1, 100)
 
 
 def ball(value):
-    return numerics.logarithms.ball(value)
+    return logarithms.ball(value)
 
 
 def built(name, heads, *, tmx, **changes):
-    target = getattr(wang2024.targets, name)
-    stages = wang2024.adaptive.two_layers(target)
-    return target, wang2024.adaptive.transformer(target, heads, stages, tmx=tmx, **changes)
+    target = getattr(targets_, name)
+    stages = adaptive.two_layers(target)
+    return target, adaptive.transformer(target, heads, stages, tmx=tmx, **changes)
 
 
 @functools.cache
 def exact_heads(name, rpe):
-    distances = getattr(wang2024.targets, name).distances
-    return [wang2024.moving.interpolated(rpe, T, LEVEL) for T in distances]
+    distances = getattr(targets_, name).distances
+    return [moving.interpolated(rpe, T, LEVEL) for T in distances]
 
 
 @functools.cache
 def exact_outputs(name, rpe, tmx):
     """At the last position of all windows of 4 tokens, in rationals."""
     target, network = built(name, exact_heads(name, rpe), tmx=tmx)
-    return network(numerics.exact.rationals(target.windows(4)))[:, -1, 0]
+    return network(exact_.rationals(target.windows(4)))[:, -1, 0]
 
 
 @targets
 @types
 @pytest.mark.exact
 def test_error_within_the_bound_in_rationals(name, rpe, claim):
-    target = getattr(wang2024.targets, name)
-    wanted = numerics.exact.rationals(target(target.windows(4))[:, -1])
+    target = getattr(targets_, name)
+    wanted = exact_.rationals(target(target.windows(4))[:, -1])
     worst = max(abs(exact_outputs(name, rpe, True) - wanted))
     errors = [ball(one.error) for one in exact_heads(name, rpe)]
     allowed = target.M * functools.reduce(flint.arb.max, errors)
-    claim.record(error=float(ball(worst)), bound=float(allowed))
-    summed = "theorem: f is 1-Lipschitz in each memory, fetched to the l1 error of E.2 or E.5"
-    claim.at_most(ball(worst), allowed, ERROR, equation="Proposition B.6", source=summed)
+    claim.record("error", float(ball(worst)))
+    claim.record("bound", float(allowed))
+    claim.measured(ERROR, ball(worst), equation="Proposition B.6").at_most(
+        theorem(allowed, "f is 1-Lipschitz in each memory, fetched to the l1 error of E.2 or E.5")
+    )
 
 
 @targets
 @pytest.mark.exact
 def test_lin_outputs_are_those_of_theorem_5_1(name, claim):
     differ = int((exact_outputs(name, "lin", True) != exact_outputs(name, "lin", False)).sum())
-    claim.equals(differ, 0, "outputs that differ", equation="−β (s − g)")
+    claim.measured("outputs that differ", differ, equation="−β (s − g)").equals(0)
 
 
 @targets
@@ -90,13 +97,14 @@ def test_log_outputs_lie_in_the_balls_of_theorem_5_1(name, claim):
     target, network = built(name, exact_heads(name, "log"), tmx=False)
     some = slice(None, None, claim.at_scale(smoke=9, laptop=1, paper=1))
     with flint.ctx.workprec(256):
-        balls = network.balls(256)(numerics.exact.rationals(target.windows(4)[some]))[:, -1, 0]
+        balls = network.balls(256)(exact_.rationals(target.windows(4)[some]))[:, -1, 0]
         pairs = zip(balls, exact_outputs(name, "log", True)[some], strict=True)
         outside = sum(not flint.arb(b).contains(exact) for b, exact in pairs)
         widest = max(float(b.rad()) for b in balls)
-    claim.equals(outside, 0, "outputs outside their balls", equation="−β log(s / g)")
-    narrow = "roundoff: 256 bits"
-    claim.at_most(widest, 1e-50, "largest radius", equation="−β log(s / g)", source=narrow)
+    claim.measured("outputs outside their balls", outside, equation="−β log(s / g)").equals(0)
+    claim.measured("largest radius", widest, equation="−β log(s / g)").at_most(
+        rounding_error(1e-50, "256 bits")
+    )
 
 
 def numbers_of_heads(claim, rpe):
@@ -110,7 +118,7 @@ def outputs(name, rpe, H, tmx, device):
     """In float64, with the target's values, at all positions that windows of 7 tokens determine."""
     import torch
 
-    heads = [wang2024.moving.fitted(rpe, T, H) for T in getattr(wang2024.targets, name).distances]
+    heads = [moving.fitted(rpe, T, H) for T in getattr(targets_, name).distances]
     target, network = built(name, heads, tmx=tmx)
     windows = target.windows(7)
     x = torch.tensor(windows, dtype=torch.float64, device=device)
@@ -133,41 +141,50 @@ def test_error_against_heads_is_that_of_the_dot_product(name, rpe, claim):
         theirs, _, _ = outputs(name, rpe, H, False, claim.device)
         floor = sum(one.floor for one in heads)
         tmx, dp = (float(np.abs(found - wanted).max()) for found in (ours, theirs))
-        claim.record(**{f"TMX, H = {H}": tmx, f"dot product, H = {H}": dp})
+        claim.record("TMX", tmx, H=H)
+        claim.record("dot product", dp, H=H)
         if rpe == "lin":
             differ = int((ours != theirs).sum())
-            name_of = f"outputs that differ in float64, H = {H}"
-            claim.equals(differ, 0, name_of, equation="β = 3k/2: every product is exact")
+            claim.measured(
+                "outputs that differ in float64",
+                differ,
+                equation="β = 3k/2: every product is exact",
+                H=H,
+            ).equals(0)
         apart = float(np.abs(ours - theirs).max())
-        rounding = "spread: 5 eps A (1 + β_max T) for each memory; less was seen"
-        difference = f"TMX less dot product, H = {H}"
-        claim.at_most(apart, 5 * floor, difference, equation="B.6", source=rounding)
-        twice = "spread: at most twice; the same was seen"
-        claim.at_most(tmx / dp, 2, f"TMX over dot product, H = {H}", equation="B.6", source=twice)
-        lipschitz = getattr(wang2024.targets, name).readout.lipschitz
-        allowed = lipschitz * wang2024.adaptive.attention_error(heads) + 5 * floor
-        bound = "theorem: |f|_Lip E_Attn, and 5 floors for rounding"
-        claim.at_most(tmx, allowed, f"{ERROR}, H = {H}", equation="Theorem 5.1", source=bound)
+        claim.measured("TMX less dot product", apart, equation="B.6", H=H).at_most(
+            chosen(5 * floor, "5 eps A (1 + β_max T) for each memory; less was seen")
+        )
+        claim.measured("TMX over dot product", tmx / dp, equation="B.6", H=H).at_most(
+            chosen(2, "at most twice; the same was seen")
+        )
+        lipschitz = getattr(targets_, name).readout.lipschitz
+        allowed = lipschitz * adaptive.attention_error(heads) + 5 * floor
+        claim.measured(ERROR, tmx, equation="Theorem 5.1", H=H).at_most(
+            theorem(allowed, "|f|_Lip E_Attn, and 5 floors for rounding")
+        )
     last = {"lin": 1e-3, "log": 2e-2}[rpe]
-    seen = "spread: 2.3e-4 (lin, H = 6) and 6.6e-3 (log, H = 8) were seen, times f's slope"
-    claim.at_most(tmx, last, ERROR + ", most heads", equation="falls with H", source=seen)
+    claim.measured(f"{ERROR}, most heads", tmx, equation="falls with H").at_most(
+        chosen(last, "2.3e-4 (lin, H = 6) and 6.6e-3 (log, H = 8) were seen, times f's slope")
+    )
 
 
 @pytest.mark.construct
 def test_figure_both_ways_to_follow(claim):
     curves = {}
     for name in NAMES:
-        lines = curves[getattr(wang2024.targets, name).name] = {}
+        lines = curves[getattr(targets_, name).name] = {}
         for rpe in ("lin", "log"):
             for label, tmx in ((f"{rpe}, dot product", False), (f"{rpe}, TMX", True)):
                 Hs = numbers_of_heads(claim, rpe)
                 lines[label] = {H: error(name, rpe, H, tmx, claim.device) for H in Hs}
-    first = curves[wang2024.targets.FOLLOW.name]
+    first = curves[targets_.FOLLOW.name]
     ratio = first["log, TMX"][8] / first["log, dot product"][8]
-    same = "spread: at most twice; the same was seen"
-    claim.at_most(ratio, 2, "TMX over dot product, log, H = 8", equation="B.6", source=same)
+    claim.measured("TMX over dot product, log", ratio, equation="B.6", H=8).at_most(
+        chosen(2, "at most twice; the same was seen")
+    )
     claim.figure(
-        wang2024.pictures.pointer.same_errors(curves),
+        pictures.same_errors(curves),
         "errors",
         caption="Two layers, float64: the error with TMX is that with the dot product.",
         alt="; ".join(
@@ -180,9 +197,9 @@ def test_figure_both_ways_to_follow(claim):
 
 def disturbed(rpe, by):
     """FOLLOW with TMX, the network for g being off by `by` at every token; exact outputs."""
-    off = wang2024.targets.shifted(wang2024.targets.FOLLOW.memories[0].lin, by)
+    off = targets_.shifted(targets_.FOLLOW.memories[0].lin, by)
     target, network = built("FOLLOW", exact_heads("FOLLOW", rpe), tmx=True, memory_networks=[off])
-    return target, network(numerics.exact.rationals(target.windows(4)))[:, -1, 0]
+    return target, network(exact_.rationals(target.windows(4)))[:, -1, 0]
 
 
 @types
@@ -192,7 +209,7 @@ def test_a_network_for_g_within_a_half_changes_nothing(rpe, by, claim):
     """Plain rounding: the condition on the width is sum |g_i|_B^2 for both types."""
     _, off = disturbed(rpe, by)
     differ = int((off != exact_outputs("FOLLOW", rpe, True)).sum())
-    claim.equals(differ, 0, "outputs that differ", equation="|network − g| < 1/2")
+    claim.measured("outputs that differ", differ, equation="|network − g| < 1/2").equals(0)
 
 
 # --- controls and errata -------------------------------------------------------------------------
@@ -202,30 +219,33 @@ def test_a_network_for_g_within_a_half_changes_nothing(rpe, by, claim):
 def test_control_beyond_a_half_the_pointer_is_wrong(rpe, claim):
     """lin: g = 1, 2, 3 become 0, 1, 2. log: they become 2, 3, 4, as phi_log(0) would be refused."""
     target, off = disturbed(rpe, {"lin": "-51/100", "log": "51/100"}[rpe])
-    wanted = numerics.exact.rationals(target(target.windows(4))[:, -1])
+    wanted = exact_.rationals(target(target.windows(4))[:, -1])
     worst = max(abs(off - wanted))
     far = {
         "lin": "theorem: another token is fetched, 2 away, to 1/100",
         "log": "spread: 5e24 recorded, 4 is beyond the heads; as much as for lin is asked for",
     }
-    claim.at_least(ball(worst), 2 - LEVEL, ERROR, equation="|network − g| > 1/2", source=far[rpe])
+    claim.measured(ERROR, ball(worst), equation="|network − g| > 1/2").at_least(
+        SOURCE(2 - LEVEL, far[rpe])
+    )
 
 
 def test_control_w_reads_the_constant(claim):
     """Every head then points at s = 1, whatever the token."""
     target, network = built("FOLLOW", exact_heads("FOLLOW", "lin"), tmx=True)
-    layout = wang2024.adaptive.Layout(target.M, target.d)
-    w = layout.row(layout.last, numerics.exact.rational(1))[0]
+    layout = adaptive.Layout(target.M, target.d)
+    w = layout.row(layout.last, exact_.rational(1))[0]
     first, second = network.layers
     heads = tuple(dataclasses.replace(head, w=w) for head in second.attention.heads)
     attention = dataclasses.replace(second.attention, heads=heads)
     wrong = dataclasses.replace(
         network, layers=(first, dataclasses.replace(second, attention=attention))
     )
-    found = wrong(numerics.exact.rationals(target.windows(4)))[:, -1, 0]
-    worst = max(abs(found - numerics.exact.rationals(target(target.windows(4))[:, -1])))
-    far = "theorem: x_{t−1} for x_{t−2} or x_{t−3}, 2 away, to 1/100"
-    claim.at_least(ball(worst), 2 - LEVEL, ERROR, equation="w = e_D", source=far)
+    found = wrong(exact_.rationals(target.windows(4)))[:, -1, 0]
+    worst = max(abs(found - exact_.rationals(target(target.windows(4))[:, -1])))
+    claim.measured(ERROR, ball(worst), equation="w = e_D").at_least(
+        theorem(2 - LEVEL, "x_{t−1} for x_{t−2} or x_{t−3}, 2 away, to 1/100")
+    )
 
 
 def printed_network(heads):
@@ -250,7 +270,7 @@ def test_printed_log_weights_take_phi_log_below_its_range(claim):
         snippet="from math import inf, log\nphi_log = lambda z: -log(z) if z >= 1 else -inf\n"
         "[phi_log(log(g)) for g in (1, 2, 3)]\n",
     )
-    heads, target = wang2024.moving.fitted("log", 3, 8), wang2024.targets.FOLLOW
+    heads, target = moving.fitted("log", 3, 8), targets_.FOLLOW
     network = printed_network([heads]).to(torch.float64)
     with pytest.raises(ValueError, match=r"phi_log\(z\) is -inf unless z >= 1"):
         network(torch.tensor(target.windows(4)))
@@ -263,13 +283,13 @@ def test_printed_log_weights_take_phi_log_below_its_range(claim):
         found = np.einsum("h,nsh,ns->n", np.array(heads.alphas), np.exp(logits), windows[:, 2::-1])
     finite = np.isfinite(found)
     counts = {int(g): int(finite[windows[:, -1] + 2 == g].sum()) for g in (1, 2, 3)}
-    claim.equals(counts, {1: 0, 2: 0, 3: 27}, "finite outputs by g", equation="B.3, log")
+    claim.measured("finite outputs by g", counts, equation="B.3, log").equals({1: 0, 2: 0, 3: 27})
 
 
 @pytest.mark.parametrize("H", [8, 12], ids="H={}".format)
 def test_printed_log_weights_take_3_for_log_3(H, claim):
     """psi(s; log 3) against I{s = 3}, over s <= 40, in balls; the best heads for T = 3."""
-    heads = wang2024.moving.optimal("log", 3, H)
+    heads = moving.optimal("log", 3, H)
     with flint.ctx.workprec(256):
         centre = flint.arb(3).log()
         pairs = [(ball(a), ball(b)) for a, b in zip(heads.alphas, heads.exponents, strict=True)]
@@ -287,8 +307,11 @@ def test_printed_log_weights_take_3_for_log_3(H, claim):
         equation="exponentials of both sides",
         snippet="from math import log\n(log(3) / 3) ** 2     # the share of s = 3, should be 1\n",
     )
-    least = "spread: 3.63 with 8 heads and 7.93 with 12 were seen; 1 is lost at s = 3 alone"
-    claim.at_least(worst, Fraction(7, 2), "l1 error, g = 3", equation="B.3, log", source=least)
+    claim.measured("l1 error", worst, equation="B.3, log", g=3).at_least(
+        chosen(
+            Fraction(7, 2), "3.63 with 8 heads and 7.93 with 12 were seen; 1 is lost at s = 3 alone"
+        )
+    )
 
 
 LAYERS = {"Proposition 5.3": 1, "class (17)": 1, "Proposition B.6": 2}  # as printed
@@ -308,4 +331,6 @@ def test_reading_two_layers_and_not_one(claim):
         "set(printed.values())     # one number for one network?\n",
     )
     _, network = built("FOLLOW", exact_heads("FOLLOW", "lin"), tmx=True)
-    claim.equals(len(network.layers), LAYERS["Proposition B.6"], "layers here", equation="L of B.6")
+    claim.measured("layers here", len(network.layers), equation="L of B.6").equals(
+        LAYERS["Proposition B.6"]
+    )

@@ -23,7 +23,12 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, theorem
+from repro.numerics import exact, logarithms
+from repro.wang2024 import adaptive as adaptive_
+from repro.wang2024 import depth as depth_
+from repro.wang2024 import moving, targets
+from repro.wang2024.pictures import nested as pictures
 
 ERROR = "largest error"
 LEVEL = Fraction(1, 100)
@@ -32,7 +37,7 @@ both = pytest.mark.parametrize("rpe", ["lin", "log"])
 
 def networks(heads):
     """Theorem 5.1's two layers and Proposition 5.5's M + 1, for the two pointers."""
-    target, adaptive = wang2024.targets.TWO_POINTERS, wang2024.adaptive
+    target, adaptive = targets.TWO_POINTERS, adaptive_
     return [
         adaptive.transformer(target, heads, stages(target))
         for stages in (adaptive.two_layers, adaptive.one_by_one)
@@ -40,64 +45,85 @@ def networks(heads):
 
 
 def interpolated(rpe):
-    distances = wang2024.targets.TWO_POINTERS.distances
-    return [wang2024.moving.interpolated(rpe, T, LEVEL) for T in distances]
+    distances = targets.TWO_POINTERS.distances
+    return [moving.interpolated(rpe, T, LEVEL) for T in distances]
 
 
 @pytest.mark.exact
 def test_both_networks_have_the_same_outputs(claim):
     """lin, in rationals, on all windows; both within |f|_Lip E_Attn."""
-    target, n = wang2024.targets.TWO_POINTERS, claim.at_scale(smoke=4, laptop=5, paper=6)
+    target, n = targets.TWO_POINTERS, claim.at_scale(smoke=4, laptop=5, paper=6)
     heads, windows = interpolated("lin"), target.windows(n)
-    tokens = numerics.exact.rationals(windows.astype(int))
+    tokens = exact.rationals(windows.astype(int))
     wide, deep = (network(tokens)[:, target.reach :, 0] for network in networks(heads))
-    claim.equals(int((wide != deep).sum()), 0, "outputs that differ", equation="{1, 2} or {1}, {2}")
-    error = abs(deep - numerics.exact.rationals(target(windows).astype(int))).max()
+    claim.measured(
+        "outputs that differ", int((wide != deep).sum()), equation="{1, 2} or {1}, {2}"
+    ).equals(0)
+    error = abs(deep - exact.rationals(target(windows).astype(int))).max()
     squares = 3 * sum(one.error**2 for one in heads)
-    claim.record(windows=len(windows), error=error)
-    proved = "theorem: |f|_Lip² E_Attn², |f|_Lip² = 3, exact l1 errors"
-    claim.at_most(error**2, squares, f"{ERROR}, squared", equation="5.5", source=proved)
-    tight = "spread: 0.0159 was seen, the sum of both l1 errors; windows of 4 see less"
-    claim.at_least(error, sum(one.error for one in heads) / 2, ERROR, equation="5.5", source=tight)
+    claim.record("windows", len(windows))
+    claim.record("error", error)
+    claim.measured(f"{ERROR}, squared", error**2, equation="5.5").at_most(
+        theorem(squares, "|f|_Lip² E_Attn², |f|_Lip² = 3, exact l1 errors")
+    )
+    claim.measured(ERROR, error, equation="5.5").at_least(
+        chosen(
+            sum(one.error for one in heads) / 2,
+            "0.0159 was seen, the sum of both l1 errors; windows of 4 see less",
+        )
+    )
 
 
 @pytest.mark.certified
 def test_log_in_balls(claim):
-    target, bits = wang2024.targets.TWO_POINTERS, 384
+    target, bits = targets.TWO_POINTERS, 384
     heads, windows = interpolated("log"), target.windows(4)
     y, apart, error = target(windows).astype(int), 0, flint.arb(0)
     with flint.ctx.workprec(bits):
-        ball = np.frompyfunc(numerics.logarithms.ball, 1, 1)
-        tokens = ball(numerics.exact.rationals(windows.astype(int)))
+        ball = np.frompyfunc(logarithms.ball, 1, 1)
+        tokens = ball(exact.rationals(windows.astype(int)))
         wide, deep = (network.balls(bits)(tokens) for network in networks(heads))
         for w, t in np.ndindex(y.shape):
             outputs = [out[w, t + target.reach, 0] for out in (wide, deep)]
             apart += not abs(outputs[0] - outputs[1]) < 1e-30
             error = error.max(abs(outputs[1] - int(y[w, t])))
         allowed = (3 * sum((one.error**2 for one in heads), flint.arb(0))).sqrt()
-    claim.record(windows=len(windows), error=float(error), heads=[one.H for one in heads])
-    claim.equals(apart, 0, "outputs not within 1e-30 of each other", equation="{1, 2} or {1}, {2}")
-    proved = "theorem: |f|_Lip E_Attn, |f|_Lip² = 3, errors of the heads in balls"
-    claim.at_most(error, allowed, ERROR, equation="5.5", source=proved)
+    claim.record("windows", len(windows))
+    claim.record("error", float(error))
+    claim.record("heads", [one.H for one in heads])
+    claim.measured(
+        "outputs not within 1e-30 of each other", apart, equation="{1, 2} or {1}, {2}"
+    ).equals(0)
+    claim.measured(ERROR, error, equation="5.5").at_most(
+        theorem(allowed, "|f|_Lip E_Attn, |f|_Lip² = 3, errors of the heads in balls")
+    )
 
 
 @both
 @pytest.mark.exact
 def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
     """Counted. The first FFN has one neuron more, for the constant."""
-    target, heads, depth = wang2024.targets.TWO_POINTERS, interpolated(rpe), wang2024.depth
+    target, heads, depth = targets.TWO_POINTERS, interpolated(rpe), depth_
     wide, deep = networks(heads)
     neurons = [len(getattr(memory, rpe).a) for memory in target.memories]
-    claim.equals(len(wide.layers), 2, "layers, Theorem 5.1", equation="2")
-    claim.equals(len(deep.layers), target.M + 1, "layers, Proposition 5.5", equation="M + 1")
-    claim.equals(depth.widths(wide), [sum(neurons) + 1], "neurons, 2 layers", equation="sum")
+    claim.measured("layers, Theorem 5.1", len(wide.layers), equation="2").equals(2)
+    claim.measured("layers, Proposition 5.5", len(deep.layers), equation="M + 1").equals(
+        target.M + 1
+    )
+    claim.measured("neurons, 2 layers", depth.widths(wide), equation="sum").equals(
+        [sum(neurons) + 1]
+    )
     each = [neurons[0] + 1, neurons[1]]
-    claim.equals(depth.widths(deep), each, "neurons, M + 1 layers", equation="max over the layers")
+    claim.measured(
+        "neurons, M + 1 layers", depth.widths(deep), equation="max over the layers"
+    ).equals(each)
     counts = [one.H for one in heads]
-    claim.equals(depth.heads(wide), [sum(counts)], "heads, 2 layers", equation="sum")
-    claim.equals(depth.heads(deep), counts, "heads, M + 1 layers", equation="max over the layers")
+    claim.measured("heads, 2 layers", depth.heads(wide), equation="sum").equals([sum(counts)])
+    claim.measured("heads, M + 1 layers", depth.heads(deep), equation="max over the layers").equals(
+        counts
+    )
     totals = [sum(depth.heads(network)) for network in (wide, deep)]
-    claim.equals(totals[0], totals[1], "heads in total", equation="sum = sum")
+    claim.measured("heads in total", totals[0], equation="sum = sum").equals(totals[1])
 
 
 def seen(claim, rpe):
@@ -110,13 +136,13 @@ def curves(rpe, Hs, n, device):
     """H heads in each layer: split between both memories, or all for one."""
     import torch
 
-    target, adaptive = wang2024.targets.TWO_POINTERS, wang2024.adaptive
+    target, adaptive = targets.TWO_POINTERS, adaptive_
     windows, found = target.windows(n), {}
     for H in Hs:
-        costs = [float(wang2024.depth.cost(rpe, T)) for T in target.distances]
-        shares = wang2024.moving.allocate(H, costs, 2)
+        costs = [float(depth_.cost(rpe, T)) for T in target.distances]
+        shares = moving.allocate(H, costs, 2)
         split, whole = (
-            [wang2024.moving.fitted(rpe, T, h) for T, h in zip(target.distances, hs, strict=True)]
+            [moving.fitted(rpe, T, h) for T, h in zip(target.distances, hs, strict=True)]
             for hs in (shares, [H] * target.M)
         )
         pair = networks(split)[0], networks(whole)[1]
@@ -135,14 +161,18 @@ def test_the_same_heads_per_layer_err_less_in_a_deep_network(rpe, claim):
     found = seen(claim, rpe)
     for H, pair in found.items():
         for name, (error, bound, floor) in zip(("2 layers", "M + 1 layers"), pair, strict=True):
-            claim.record(**{f"error, {name}, H = {H}": error})
-            proved = "spread: √3 E_Attn of the fits; 10 for the roundings of eps A (1 + β_max T)"
+            claim.record("error", error, name_=name, H=H)
             allowed = bound + 2 * floor
-            claim.at_most(error, allowed, f"{name}, H = {H}", equation="5.1, 5.5", source=proved)
+            claim.measured(name, error, equation="5.1, 5.5", H=H).at_most(
+                chosen(
+                    allowed, "√3 E_Attn of the fits; 10 for the roundings of eps A (1 + β_max T)"
+                )
+            )
         ratio = pair[1][0] / pair[0][0]
-        less = "spread: 0.0002 to 0.11 were seen"
         name = f"error of M + 1 layers over that of 2, H = {H}"
-        claim.at_most(ratio, 0.3, name, equation="per layer", source=less)
+        claim.measured(
+            "error of M + 1 layers over that of 2", ratio, equation="per layer", H=H
+        ).at_most(chosen(0.3, "0.0002 to 0.11 were seen"))
 
 
 @pytest.mark.construct
@@ -153,11 +183,12 @@ def test_figure_heads_per_layer(claim):
         wide, deep = ([pair[i][0] for pair in found.values()] for i in (0, 1))
         drawn[rpe] = (list(found), wide, deep)
         alts.append(f"{rpe}, H = {min(found)}: {wide[0]:.2g} and {deep[0]:.1e}")
-        fall = "spread: at H = 6 the deep network errs 6 times less or better"
-        claim.at_least(wide[0] / deep[0], 3, f"gain, {rpe}", equation="H = 6", source=fall)
+        claim.measured("gain", wide[0] / deep[0], equation="H = 6", rpe=rpe).at_least(
+            chosen(3, "at H = 6 the deep network errs 6 times less or better")
+        )
     rounding = max(floor for pair in seen(claim, "lin").values() for *_, floor in pair)
     claim.figure(
-        wang2024.pictures.nested.depth(drawn),
+        pictures.depth(drawn),
         "depth",
         caption="Two pointers, T = 3 and 2: largest error in float64 against the heads in each "
         "layer. Two layers split them, three layers give all of them to one memory each; in total "
@@ -189,19 +220,19 @@ def test_the_statement_for_every_H_with_its_constant(rpe, claim):
         if not p:
             continue
         lacking += 1
-        C = wang2024.adaptive.constant_lin(n) if rpe == "lin" else 1
-        wrong += not (C * wang2024.depth.extraction(rpe, [[t] for t in T], H, n)) ** 2 >= p
-    claim.record(with_too_few_heads=lacking)
-    claim.equals(wrong, 0, "(n, H, T) with a bound below √p", equation="C(n) H⁻ⁿ √Σ ≥ √p")
+        C = adaptive_.constant_lin(n) if rpe == "lin" else 1
+        wrong += not (C * depth_.extraction(rpe, [[t] for t in T], H, n)) ** 2 >= p
+    claim.record("with_too_few_heads", lacking)
+    claim.measured("(n, H, T) with a bound below √p", wrong, equation="C(n) H⁻ⁿ √Σ ≥ √p").equals(0)
 
 
 def test_reading_the_sums_run_to_K(claim):
     """The warm-up case has K = 0: sums and maxima over [K] are empty, and the bound would be 0."""
-    target, n = wang2024.targets.TWO_POINTERS, 4
+    target, n = targets.TWO_POINTERS, 4
     heads = interpolated("lin")
     windows = target.windows(n)
-    out = networks(heads)[1](numerics.exact.rationals(windows.astype(int)))[:, -1, 0]
-    errors = abs(out - numerics.exact.rationals(target(windows)[:, -1].astype(int)))
+    out = networks(heads)[1](exact.rationals(windows.astype(int)))[:, -1, 0]
+    errors = abs(out - exact.rationals(target(windows)[:, -1].astype(int)))
     empty = sum((one.error**2 for one in heads[: target.K]), flint.fmpq(0))
     claim.counterexample(
         "E_Attn is a sum over l ≤ K, in the warm-up case K = 0",
@@ -221,8 +252,8 @@ def test_control_two_layers_with_the_width_of_one_memory_function(rpe, claim):
     """FFN 1 has neurons for g_1 only: pointer 2 stays empty."""
     import torch
 
-    target, adaptive = wang2024.targets.TWO_POINTERS, wang2024.adaptive
-    heads = [wang2024.moving.fitted(rpe, T, 8) for T in target.distances]
+    target, adaptive = targets.TWO_POINTERS, adaptive_
+    heads = [moving.fitted(rpe, T, 8) for T in target.distances]
     g = [getattr(memory, rpe) for memory in target.memories]
     network = adaptive.transformer(
         target,
@@ -232,8 +263,9 @@ def test_control_two_layers_with_the_width_of_one_memory_function(rpe, claim):
     )
     network = network.to(torch.float64, claim.device)
     error = adaptive.errors(network, target, target.windows(6)).max()
-    seen = "spread: 1 to 2 were seen; another token is fetched for memory 2"
-    claim.at_least(error, 0.9, ERROR, equation="m = max for 2 layers", source=seen)
+    claim.measured(ERROR, error, equation="m = max for 2 layers").at_least(
+        chosen(0.9, "1 to 2 were seen; another token is fetched for memory 2")
+    )
 
 
 @both
@@ -241,9 +273,10 @@ def test_control_two_layers_with_the_heads_of_one_memory(rpe, claim):
     """As many heads as the hardest memory needs, split between both: neither is fetched."""
     import torch
 
-    target, adaptive = wang2024.targets.TWO_POINTERS, wang2024.adaptive
-    heads = [wang2024.moving.fitted(rpe, T, 2) for T in target.distances]
+    target, adaptive = targets.TWO_POINTERS, adaptive_
+    heads = [moving.fitted(rpe, T, 2) for T in target.distances]
     network = networks(heads)[0].to(torch.float64, claim.device)
     error = adaptive.errors(network, target, target.windows(6)).max()
-    seen = "spread: 2 was seen; two heads fetch neither T = 2 nor T = 3 (lin), T = 3 (log)"
-    claim.at_least(error, 0.9, ERROR, equation="H = 4 for 2 layers", source=seen)
+    claim.measured(ERROR, error, equation="H = 4 for 2 layers").at_least(
+        chosen(0.9, "2 was seen; two heads fetch neither T = 2 nor T = 3 (lin), T = 3 (log)")
+    )

@@ -17,14 +17,17 @@ Readings: at a tie either neighbour may be meant; the intervals include both of 
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import exactly, rounding_error, theorem
+from repro.numerics import exact, logarithms
+from repro.wang2024 import rounding as rounding_
+from repro.wang2024.pictures import model as pictures
 
 
 def pieces(k):
     """How many pieces of [k - 1/2, k + 1/2] balls need to decide (i) there; 0 if they cannot."""
     import flint
 
-    rounding, decided = wang2024.rounding, 0
+    rounding, decided = rounding_, 0
     ends = [(flint.fmpq(2 * k - 1, 2), flint.fmpq(2 * k + 1, 2))]
     while ends:
         low, high = ends.pop()
@@ -42,24 +45,25 @@ def pieces(k):
 def test_the_bound_holds_on_every_interval(claim):
     cells = claim.at_scale(smoke=25, laptop=400, paper=4000)
     found = [pieces(k) for k in range(1, cells + 1)]
-    claim.record(intervals=cells, pieces=sum(found))
-    claim.equals(found.count(0), 0, "intervals on which it may fail", equation="(i)")
+    claim.record("intervals", cells)
+    claim.record("pieces", sum(found))
+    claim.measured("intervals on which it may fail", found.count(0), equation="(i)").equals(0)
 
 
 def sides(z):
     """Both sides of (i), the integer being the model's; z is rational or the log of a rational."""
     import flint
 
-    log = numerics.logarithms
-    (out,) = wang2024.rounding.nearest_logarithm(numerics.exact.vector([z]))
+    log = logarithms
+    (out,) = rounding_.nearest_logarithm(exact.vector([z]))
     k = int(log.exp(out).p)
     with flint.ctx.workprec(200):
         y = log.ball(z).exp()
-        return wang2024.rounding.movement(k, y), wang2024.rounding.bound(k, y)
+        return rounding_.movement(k, y), rounding_.bound(k, y)
 
 
 def log(y):
-    return numerics.logarithms.Log(y)
+    return logarithms.Log(y)
 
 
 @pytest.mark.certified
@@ -71,24 +75,24 @@ def test_the_bound_holds_for_what_the_model_rounds(claim):
         return 0 if moved <= bound else 1
 
     rational, halves = st.fractions(1, 12), st.integers(6, 10**4).map(lambda n: log(f"{n}/2"))
-    cases = rational.map(numerics.exact.rational) | st.fractions(3, 10**6).map(log) | halves
+    cases = rational.map(exact.rational) | st.fractions(3, 10**6).map(log) | halves
     examples = claim.at_scale(smoke=60, laptop=500, paper=10_000)
-    claim.for_all(cases, beyond, "z beyond the bound", equation="(i)", examples=examples)
+    claim.for_all("z beyond the bound", cases, beyond, equation="(i)", examples=examples)
 
 
 @pytest.mark.exact
 def test_plain_rounding_moves_by_at_most_a_half(claim):
     def beyond(z):
-        z = numerics.exact.rational(z)
-        (k,) = wang2024.rounding.nearest(numerics.exact.vector([z]))
-        return 0 if abs(k - z) <= numerics.exact.rational("1/2") else abs(k - z)
+        z = exact.rational(z)
+        (k,) = rounding_.nearest(exact.vector([z]))
+        return 0 if abs(k - z) <= exact.rational("1/2") else abs(k - z)
 
     cases = st.fractions(1, 1000) | st.integers(2, 2000).map(lambda n: f"{n}/2")
     examples = claim.at_scale(smoke=60, laptop=500, paper=10_000)
-    claim.for_all(cases, beyond, "|[z] − z| beyond 1/2", equation="(ii)", examples=examples)
-    (k,) = wang2024.rounding.nearest(numerics.exact.rationals(["7/2"]))
-    half = numerics.exact.rational("1/2")
-    claim.equals(abs(k - numerics.exact.rational("7/2")), half, "|[7/2] − 7/2|", equation="(ii)")
+    claim.for_all("|[z] − z| beyond 1/2", cases, beyond, equation="(ii)", examples=examples)
+    (k,) = rounding_.nearest(exact.rationals(["7/2"]))
+    half = exact.rational("1/2")
+    claim.measured("|[7/2] − 7/2|", abs(k - exact.rational("7/2")), equation="(ii)").equals(half)
 
 
 @pytest.mark.certified
@@ -99,13 +103,17 @@ def test_the_bound_is_sharp_and_finer_than_a_half(claim):
     ks, just_below = [3, 10, 100, 1000, 10_000], flint.fmpq(1, 2) - flint.fmpq(1, 10**9)
     found = [sides(log(k + just_below)) for k in ks]
     ratios = [moved / bound for moved, bound in found]
-    claim.record(**{f"ratio at k = {k}": float(r) for k, r in zip(ks, ratios, strict=True)})
-    source = "theorem: log(1 + x) > x (1 − x/2), x = 1/(2k), k = 10⁴"
-    name, least = "left side over right side", flint.fmpq(9999, 10_000)
-    claim.at_least(ratios[-1], least, name, equation="(i) is sharp", source=source)
+    for k, r in zip(ks, ratios, strict=True):
+        claim.record("ratio", float(r), k=k)
+    least = flint.fmpq(9999, 10_000)
+    claim.measured("left side over right side", ratios[-1], equation="(i) is sharp").at_least(
+        theorem(least, "log(1 + x) > x (1 − x/2), x = 1/(2k), k = 10⁴")
+    )
     moved, _ = found[-1]
-    name, most = "|log[exp z] − z| at z = 9.2, over 1/2", flint.fmpq(1, 10_000)
-    claim.at_most(2 * moved, most, name, equation="(i) against (ii)", source="theorem: (i), 1/k")
+    most = flint.fmpq(1, 10_000)
+    claim.measured(
+        "|log[exp z] − z| at z = 9.2, over 1/2", 2 * moved, equation="(i) against (ii)"
+    ).at_most(theorem(most, "(i), 1/k"))
 
 
 @pytest.mark.construct
@@ -114,14 +122,15 @@ def test_the_sawtooth_stays_below_its_bound_in_float64(claim):
 
     z = torch.linspace(-0.65, 5, 2261, dtype=torch.float64)  # steps of 1/400
     y = z.exp()
-    fine = (wang2024.rounding.nearest_logarithm(z) - z).abs()
-    bound, plain = 1 / (2 * y.minimum(y.round())), (wang2024.rounding.nearest(z) - z).abs()
+    fine = (rounding_.nearest_logarithm(z) - z).abs()
+    bound, plain = 1 / (2 * y.minimum(y.round())), (rounding_.nearest(z) - z).abs()
     largest = (fine / bound).max().item()
-    below = "roundoff: 1e-12 (2 ulp of log k over the bound); 2k log(1 + 1/(2k)) leaves 1e-3"
-    claim.at_most(largest, 1, "left side over right side", equation="(i)", source=below)
+    claim.measured("left side over right side", largest, equation="(i)").at_most(
+        rounding_error(1, "1e-12 (2 ulp of log k over the bound); 2k log(1 + 1/(2k)) leaves 1e-3")
+    )
     one, five = bound[660].item(), bound[-1].item()
     claim.figure(
-        wang2024.pictures.model.sawtooth(*(v.tolist() for v in (z, fine, bound, plain))),
+        pictures.sawtooth(*(v.tolist() for v in (z, fine, bound, plain))),
         "sawtooth",
         caption="How far the two roundings of (15) move z: by at most 1/2, or by less and less.",
         alt="Movement against z from -0.65 to 5, logarithmic axis. Plain rounding moves z by up "
@@ -139,9 +148,9 @@ def test_control_the_maximum_for_the_minimum_fails(k, claim):
     y = k + flint.fmpq(1, 2) - flint.fmpq(1, 10**9)
     moved, _ = sides(log(y))
     excess, least = 2 * y * moved - 1, flint.fmpq(1, 5 * k)
-    source = "theorem: (1 + x) log(1 + x) > x + x²/2 − x³/6, so an excess above 1/(5k)"
-    name = "left side over 1 / (2 max{e^z, [e^z]}), less 1"
-    claim.at_least(excess, least, name, equation="(i) with max", source=source)
+    claim.measured(
+        "left side over 1 / (2 max{e^z, [e^z]}), less 1", excess, equation="(i) with max"
+    ).at_least(theorem(least, "(1 + x) log(1 + x) > x + x²/2 − x³/6, so an excess above 1/(5k)"))
 
 
 def test_control_a_smaller_constant_fails(claim):
@@ -149,19 +158,21 @@ def test_control_a_smaller_constant_fails(claim):
     import flint
 
     moved, bound = sides(log(100 + flint.fmpq(1, 2) - flint.fmpq(1, 10**9)))
-    name, source = "left side over 0.49 / min", "theorem: (1 − 1/(4k))·0.50/0.49, k = 100"
     ratio, least = moved / bound * 50 / 49, flint.fmpq(1017, 1000)
-    claim.at_least(ratio, least, name, equation="(i) with 0.49", source=source)
+    claim.measured("left side over 0.49 / min", ratio, equation="(i) with 0.49").at_least(
+        theorem(least, "(1 − 1/(4k))·0.50/0.49, k = 100")
+    )
 
 
 def test_control_below_log_one_half_there_is_no_integer_to_take(claim):
     """e^z = 0.49 for z >= 1: [e^z] = 0, and the right side is 1/0; at 0.51 all is well."""
-    low, high = numerics.exact.rationals(["49/100", "51/100"])
-    (k,) = wang2024.rounding.nearest(numerics.exact.vector([low]))
-    claim.equals(k, 0, "[e^z] at e^z = 0.49", equation="(i), z < log(1/2)")
+    low, high = exact.rationals(["49/100", "51/100"])
+    (k,) = rounding_.nearest(exact.vector([low]))
+    claim.measured("[e^z] at e^z = 0.49", k, equation="(i), z < log(1/2)").equals(0)
     with pytest.raises(ValueError, match=r"integer >= 1: z = Log\(49/100\) gives 0"):
         sides(log(low))
-    name, source = "how far below 1 [e^z] is", "exact: [0.49] = 0"
-    claim.at_least(1 - k, 1, name, equation="(i), z < log(1/2)", source=source)
+    claim.measured("how far below 1 [e^z] is", 1 - k, equation="(i), z < log(1/2)").at_least(
+        exactly(1, "[0.49] = 0")
+    )
     moved, bound = sides(log(high))
-    claim.at_most(moved, bound, "left side at e^z = 0.51", equation="(i)", source="theorem: (i)")
+    claim.measured("left side at e^z = 0.51", moved, equation="(i)").at_most(theorem(bound, "(i)"))

@@ -18,9 +18,10 @@ import math
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics
+from repro.bounds import exactly
+from repro.numerics import barron, exact
 
-weights = st.integers(-20, 20).map(lambda k: numerics.exact.rational(k) / 4)
+weights = st.integers(-20, 20).map(lambda k: exact.rational(k) / 4)
 
 
 @st.composite
@@ -32,8 +33,8 @@ def measures(draw):
     shares = [draw(st.integers(0, 9)) for _ in neurons]
     shares[0] += 1
     total = sum(shares)
-    atoms = [(numerics.exact.rational(k) / total, *n) for k, n in zip(shares, neurons, strict=True)]
-    return numerics.barron.Measure.of(atoms), draw(vectors)
+    atoms = [(exact.rational(k) / total, *n) for k, n in zip(shares, neurons, strict=True)]
+    return barron.Measure.of(atoms), draw(vectors)
 
 
 def examples(claim):
@@ -64,8 +65,13 @@ def test_rebalancing_does_not_change_the_function(claim):
         moved = products(rho) != products(new) or rays(rho) != rays(new)
         return int(moved) + abs(rho(x) - new(x))
 
-    name = "neurons that moved, and f(x) after − before"
-    claim.for_all(measures(), changed, name, equation="F.2", examples=examples(claim))
+    claim.for_all(
+        "neurons that moved, and f(x) after − before",
+        measures(),
+        changed,
+        equation="F.2",
+        examples=examples(claim),
+    )
 
 
 @pytest.mark.exact
@@ -76,13 +82,18 @@ def test_after_rebalancing_all_norms_are_the_first(claim):
         unequal = sum(new.moment(p) != S**p for p in range(1, 7)) + (new.largest() != S)
         return unequal + (sum(new.probabilities) != 1)
 
-    name = "norms of the new measure that are not B_1 of the old"
-    claim.for_all(measures(), wrong, name, equation="B_p = S", examples=examples(claim))
+    claim.for_all(
+        "norms of the new measure that are not B_1 of the old",
+        measures(),
+        wrong,
+        equation="B_p = S",
+        examples=examples(claim),
+    )
 
 
 def example():
     atoms = [("3/10", 1, [1, 1], 0), ("1/2", -2, ["1/2", 0], "1/4"), ("1/5", 3, [0, -2], 1)]
-    return numerics.barron.Measure.of(atoms)
+    return barron.Measure.of(atoms)
 
 
 @pytest.mark.exact
@@ -91,35 +102,37 @@ def test_norms_before_and_after_of_an_example(claim):
     rho = example()
     new = rho.rebalanced()
     for p in (1, 2, 4, math.inf):
-        claim.record(**{f"B_{p} before": rho.norm(p), f"B_{p} after": new.norm(p)})
-    claim.equals(
-        rho.sizes().tolist(),
-        numerics.exact.rationals([2, "3/2", 9]).tolist(),
-        "sizes",
-        equation="|a|(|b|₁ + |c|)",
+        claim.record(f"B_{p} before", rho.norm(p))
+        claim.record(f"B_{p} after", new.norm(p))
+    claim.measured("sizes", rho.sizes().tolist(), equation="|a|(|b|₁ + |c|)").equals(
+        exact.rationals([2, "3/2", 9]).tolist()
     )
-    S = numerics.exact.rational("63/20")
-    claim.equals(rho.moment(1), S, "B_1 before", equation="3/10·2 + 1/2·3/2 + 1/5·9")
-    claim.equals(new.largest(), S, "B_∞ after", equation="B_∞ = B_1")
-    shares = numerics.exact.rationals(["4/21", "5/21", "12/21"]).tolist()
-    claim.equals(new.probabilities.tolist(), shares, "probabilities after", equation="p s / S")
+    S = exact.rational("63/20")
+    claim.measured("B_1 before", rho.moment(1), equation="3/10·2 + 1/2·3/2 + 1/5·9").equals(S)
+    claim.measured("B_∞ after", new.largest(), equation="B_∞ = B_1").equals(S)
+    shares = exact.rationals(["4/21", "5/21", "12/21"]).tolist()
+    claim.measured("probabilities after", new.probabilities.tolist(), equation="p s / S").equals(
+        shares
+    )
 
 
 def test_control_without_rebalancing_the_norms_differ(claim):
     """The measure as it is: B_inf = 9 and B_1 = 63/20, a factor of more than 2."""
-    ratio, least = example().largest() / example().moment(1), numerics.exact.rational(2)
-    source = "exact: 9 / (63/20) = 20/7"
-    claim.at_least(ratio, least, "B_∞ / B_1", equation="F.2 for one ρ", source=source)
+    ratio, least = example().largest() / example().moment(1), exact.rational(2)
+    claim.measured("B_∞ / B_1", ratio, equation="F.2 for one ρ").at_least(
+        exactly(least, "9 / (63/20) = 20/7")
+    )
 
 
 def test_control_an_activation_that_is_not_homogeneous(claim):
     """relu^2 in place of relu: t^2 relu^2 is not t relu^2, and rebalancing changes the function."""
 
     def squares(rho, x):
-        z = rho.b @ numerics.exact.rationals(x) + rho.c
+        z = rho.b @ exact.rationals(x) + rho.c
         return rho.probabilities @ (rho.a * [max(v, 0) ** 2 for v in z])
 
     rho, x = example(), [1, -1]
     change = abs(squares(rho, x) - squares(rho.rebalanced(), x))
-    source = "exact: 387/80 becomes 21/20"
-    claim.at_least(change, 3, "change of f(1, −1)", equation="F.2 with relu²", source=source)
+    claim.measured("change of f(1, −1)", change, equation="F.2 with relu²").at_least(
+        exactly(3, "387/80 becomes 21/20")
+    )

@@ -17,14 +17,17 @@ as well.
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
+from repro.wang2024 import model as model_
 
 d, D, D_out, H, m, r = 2, 3, 1, 2, 4, 2
 LENGTHS = [*range(2, 10), 30]
 
 
 def random_model(rng, rpe, L):
-    exact, model, Log = numerics.exact.rationals, wang2024.model, numerics.logarithms.Log
+    exact, model, Log = exact_.rationals, model_, logarithms.Log
 
     def draw(*shape):
         return exact(rng.integers(-2, 3, shape).tolist())
@@ -57,8 +60,11 @@ def listed(L):
 @pytest.mark.exact
 def test_the_parameters_are_those_of_the_list_and_the_embedding_bias(L, claim):
     model = random_model(claim.rng("weights"), "lin", L)
-    claim.record(parameters=model.parameters_count(), listed=listed(L))
-    claim.equals(model.parameters_count(), listed(L) + D, "parameters", equation="Remark 3.1, b_E")
+    claim.record("parameters", model.parameters_count())
+    claim.record("listed", listed(L))
+    claim.measured("parameters", model.parameters_count(), equation="Remark 3.1, b_E").equals(
+        listed(L) + D
+    )
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -67,16 +73,18 @@ def test_one_set_of_weights_runs_at_every_length(rpe, claim):
     """And a longer window only adds outputs: the first ones stay exactly what they were."""
     rng = claim.rng("tokens")
     model = random_model(rng, rpe, 2)
-    x = numerics.exact.rationals(rng.integers(-3, 4, (LENGTHS[-1], d)).tolist())
+    x = exact_.rationals(rng.integers(-3, 4, (LENGTHS[-1], d)).tolist())
     whole, counts, changed = model(x), set(), 0
     lengths = [n for n in LENGTHS if n > model.first]
     for n in lengths:
         y = model(x[:n])
         counts.add(model.parameters_count())
         changed += len(y) != n - model.first or bool((y != whole[: len(y)]).any())
-    claim.record(lengths=len(lengths))
-    claim.equals(changed, 0, "lengths at which an output is another", equation="Remark 3.1")
-    claim.equals(len(counts), 1, "numbers of parameters", equation="Remark 3.1")
+    claim.record("lengths", len(lengths))
+    claim.measured("lengths at which an output is another", changed, equation="Remark 3.1").equals(
+        0
+    )
+    claim.measured("numbers of parameters", len(counts), equation="Remark 3.1").equals(1)
 
 
 def test_control_a_table_of_positions_grows_with_the_length(claim):
@@ -84,16 +92,17 @@ def test_control_a_table_of_positions_grows_with_the_length(claim):
     model = random_model(claim.rng("weights"), "lin", 2)
 
     def with_positions(n):
-        positions = numerics.exact.rationals(np.ones((D, n), dtype=int).tolist())
+        positions = exact_.rationals(np.ones((D, n), dtype=int).tolist())
         W_E = np.concatenate([model.W_E, positions], axis=1)
         x = np.concatenate([np.ones((n, d), dtype=int), np.eye(n, dtype=int)], axis=1)
-        longer = wang2024.model.Transformer(W_E, model.b_E, model.layers)
-        return longer, numerics.exact.rationals(x.tolist())
+        longer = model_.Transformer(W_E, model.b_E, model.layers)
+        return longer, exact_.rationals(x.tolist())
 
     (short, x), (long, more) = with_positions(3), with_positions(8)
-    name, source = "parameters that 5 more tokens need", "theorem: D = 3 for each position"
     extra = long.parameters_count() - short.parameters_count()
-    claim.at_least(extra, 5 * D, name, equation="absolute positions", source=source)
-    claim.equals(len(short(x)), 3, "outputs for 3 tokens", equation="absolute positions")
+    claim.measured(
+        "parameters that 5 more tokens need", extra, equation="absolute positions"
+    ).at_least(theorem(5 * D, "D = 3 for each position"))
+    claim.measured("outputs for 3 tokens", len(short(x)), equation="absolute positions").equals(3)
     with pytest.raises(ValueError, match="d=5, got shape"):
         short(more)

@@ -20,7 +20,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import exactly
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
+from repro.wang2024 import model as model_
 
 D = 2
 sixths = st.tuples(*[st.integers(-12, 12)] * D).map(lambda x: [Fraction(v, 6) for v in x])
@@ -30,13 +33,13 @@ types = pytest.mark.parametrize("rpe", ["lin", "log"])
 
 def layer(rpe, normalised, dot_product=None, heads=2):
     """Random integer weights; u = 1/2, 1/3 for lin, p = 1, 2 for log."""
-    rng, exact, model = np.random.default_rng(5), numerics.exact.rationals, wang2024.model
+    rng, exact, model = np.random.default_rng(5), exact_.rationals, model_
 
     def draw():
         return exact(rng.integers(-3, 4, (D, D)).tolist())
 
     def head(h):
-        p = numerics.logarithms.Log(h + 1) if rpe == "lin" else h
+        p = logarithms.Log(h + 1) if rpe == "lin" else h
         return model.Head(draw(), p, **(dot_product or {}))
 
     return model.Attention([head(h) for h in range(1, heads + 1)], draw(), rpe, normalised)
@@ -44,7 +47,7 @@ def layer(rpe, normalised, dot_product=None, heads=2):
 
 def share(rpe, h, s):
     """e^{p phi(s)}: u^s with u = 1/(h+1), or s^-h."""
-    q = numerics.exact.rational
+    q = exact_.rational
     if rpe == "lin":
         return q(h + 1) ** -s
     return q(s) ** -h if s >= 1 else q(0)
@@ -52,7 +55,7 @@ def share(rpe, h, s):
 
 def convolution(attention, x, t):
     """sum_s K(s) x_{t-s}, the sums ending at the start of the window."""
-    total = numerics.exact.rationals([0] * D)
+    total = exact_.rationals([0] * D)
     for s in range(t + 1):
         K = 0
         for h, head in enumerate(attention.heads, start=1):
@@ -70,14 +73,14 @@ def test_the_layer_is_the_convolution(rpe, normalised, claim):
     attention = layer(rpe, normalised)
 
     def differ(x):
-        x = numerics.exact.rationals([[0] * D, *x])
+        x = exact_.rationals([[0] * D, *x])
         y = attention(x)
         times = range(attention.first, len(x))
         wanted = [convolution(attention, x, t) for t in times]
         return sum(bool((a != b).any()) for a, b in zip(y, wanted, strict=True))
 
     examples = claim.at_scale(smoke=20, laptop=100, paper=3000)
-    claim.for_all(tokens, differ, "tokens that differ", equation="Remark 3.2", examples=examples)
+    claim.for_all("tokens that differ", tokens, differ, equation="Remark 3.2", examples=examples)
 
 
 @types
@@ -87,12 +90,12 @@ def test_without_softmax_it_commutes_with_shifts(rpe, claim):
     attention = layer(rpe, False)
 
     def differ(x):
-        x = numerics.exact.rationals(x)
+        x = exact_.rationals(x)
         later = np.concatenate([0 * x[:1], 0 * x[:1], 0 * x[:1], x])
         return int((attention(later)[3:] != attention(x)).sum())
 
     examples = claim.at_scale(smoke=20, laptop=100, paper=3000)
-    claim.for_all(tokens, differ, "entries that differ", equation="Remark 3.2", examples=examples)
+    claim.for_all("entries that differ", tokens, differ, equation="Remark 3.2", examples=examples)
 
 
 @types
@@ -101,37 +104,41 @@ def test_the_window_enters_the_softmax_by_one_factor(rpe, claim):
     """Shares times their sum, (1 - u^{t+1})/(1 - u) for lin, are e^{p phi(s)}, whatever t."""
     attention, n, wrong = layer(rpe, True), 9, 0
     for h, head in enumerate(attention.heads, start=1):
-        u = numerics.exact.rational(1) / (h + 1)
-        scores = attention.scores(head, numerics.exact.rationals([[0] * D] * n))
+        u = exact_.rational(1) / (h + 1)
+        scores = attention.scores(head, exact_.rationals([[0] * D] * n))
         for t in range(attention.first, n):
-            finite = sum(numerics.exact.rational(j) ** -h for j in range(1, t + 1))
+            finite = sum(exact_.rational(j) ** -h for j in range(1, t + 1))
             sums = (1 - u ** (t + 1)) / (1 - u) if rpe == "lin" else finite
             row = scores[t - attention.first]
             wrong += sum(bool(row[t - s] * sums != share(rpe, h, s)) for s in range(t + 1))
-    claim.equals(wrong, 0, "shares with another factor", equation="Remark 3.2, window")
+    claim.measured("shares with another factor", wrong, equation="Remark 3.2, window").equals(0)
 
 
 def zeros():
-    return {"W_Q": numerics.exact.rationals([[0] * D]), "W_K": numerics.exact.rationals([[0] * D])}
+    return {"W_Q": exact_.rationals([[0] * D]), "W_K": exact_.rationals([[0] * D])}
 
 
 @types
 @pytest.mark.exact
 def test_zero_matrices_are_the_same_as_none(rpe, claim):
-    x = numerics.exact.rationals(np.random.default_rng(3).integers(-3, 4, (7, D)).tolist())
+    x = exact_.rationals(np.random.default_rng(3).integers(-3, 4, (7, D)).tolist())
     differ = int((layer(rpe, True, zeros())(x) != layer(rpe, True)(x)).sum())
-    claim.equals(differ, 0, "entries that differ", equation="W_Q = W_K = 0")
+    claim.measured("entries that differ", differ, equation="W_Q = W_K = 0").equals(0)
 
 
 @types
 def test_control_with_a_dot_product_it_is_not_even_additive(rpe, claim):
     """W_Q = (log 2, 0), W_K = (1, 0): f(x + x) is not f(x) + f(x)."""
     dot = zeros()
-    dot["W_Q"][0, 0], dot["W_K"][0, 0] = numerics.logarithms.Log(2), 1
+    dot["W_Q"][0, 0], dot["W_K"][0, 0] = logarithms.Log(2), 1
     attention = layer(rpe, True, dot)
-    x = numerics.exact.rationals([[1, 0], [1, 1], [2, 1], [1, -1]])
+    x = exact_.rationals([[1, 0], [1, 1], [2, 1], [1, -1]])
     broken, off = "Remark 3.2 with a dot product", abs(attention(2 * x) - 2 * attention(x)).max()
-    tenth, seen = numerics.exact.rational("1/10"), "exact: one input, in rationals"
-    claim.at_least(off, tenth, "largest |f(2x) − 2f(x)|", equation=broken, source=seen)
+    tenth = exact_.rational("1/10")
+    claim.measured("largest |f(2x) − 2f(x)|", off, equation=broken).at_least(
+        exactly(tenth, "one input, in rationals")
+    )
     free = layer(rpe, True)
-    claim.equals(abs(free(2 * x) - 2 * free(x)).max(), 0, "without dot product", equation="linear")
+    claim.measured(
+        "without dot product", abs(free(2 * x) - 2 * free(x)).max(), equation="linear"
+    ).equals(0)

@@ -22,7 +22,10 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, rounding_error, theorem
+from repro.numerics import exact, logarithms
+from repro.wang2024 import adaptive, model, moving, targets
+from repro.wang2024.pictures import adaptive as pictures
 
 STEPS = {"FOLLOW": [lambda x: x + 2], "TWO_POINTERS": [lambda x: x + 2, lambda x: 1 + abs(x)]}
 names = pytest.mark.parametrize("name", STEPS)
@@ -30,10 +33,10 @@ names = pytest.mark.parametrize("name", STEPS)
 
 def built(name, rpe, level="1/100"):
     """The target, its heads, and the network of the proof in exact weights."""
-    target = getattr(wang2024.targets, name)
-    heads = [wang2024.moving.interpolated(rpe, T, level) for T in target.distances]
-    stages = wang2024.adaptive.two_layers(target)
-    return target, heads, wang2024.adaptive.transformer(target, heads, stages)
+    target = getattr(targets, name)
+    heads = [moving.interpolated(rpe, T, level) for T in target.distances]
+    stages = adaptive.two_layers(target)
+    return target, heads, adaptive.transformer(target, heads, stages)
 
 
 def cases(name, heads, windows):
@@ -57,33 +60,33 @@ def test_lin_logits_are_beta_times_pointer_minus_distance(name, claim):
     """beta_h = log r_h with r_h rational: e^logit = r_h^(g - s), in rationals."""
     target, heads, network = built(name, "lin")
     windows = target.windows(4)
-    x = wang2024.adaptive.pointed(network, numerics.exact.rationals(windows))
+    x = adaptive.pointed(network, exact.rationals(windows))
     attention = network.layers[1].attention
     logits = [head.logits(x, "lin", distances(4)) for head in attention.heads]
     wrong = count = 0
     for w, t, s, g, h, beta in cases(name, heads, windows):
-        found, count = numerics.logarithms.exp(logits[h][w, t, t - s]), count + 1
+        found, count = logarithms.exp(logits[h][w, t, t - s]), count + 1
         wrong += found != beta.of ** (g - s)
-    claim.record(logits=count, windows=len(windows), heads=len(logits))
-    claim.equals(wrong, 0, "logits that are not −β (s − g)", equation="B.3, lin")
+    claim.record("logits", count)
+    claim.record("windows", len(windows))
+    claim.record("heads", len(logits))
+    claim.measured("logits that are not −β (s − g)", wrong, equation="B.3, lin").equals(0)
 
 
 @names
 @pytest.mark.exact
 def test_log_queries_carry_beta_times_the_logarithm_of_the_pointer(name, claim):
     """W_Q x_t = beta_h log g, exactly; less beta_h log s this is log (g/s)^beta_h, exactly."""
-    Log = numerics.logarithms.Log
+    Log = logarithms.Log
     target, heads, network = built(name, "log")
     windows = target.windows(4)
-    x = wang2024.adaptive.pointed(network, numerics.exact.rationals(windows))
-    queries = [
-        wang2024.model.inner(x, head.W_Q)[..., 0] for head in network.layers[1].attention.heads
-    ]
+    x = adaptive.pointed(network, exact.rationals(windows))
+    queries = [model.inner(x, head.W_Q)[..., 0] for head in network.layers[1].attention.heads]
     wrong = 0
     for w, t, s, g, h, beta in cases(name, heads, windows):
         if s > 0:
             wrong += queries[h][w, t] + beta * -Log(s) != Log(flint.fmpq(g, s)) * beta
-    claim.equals(wrong, 0, "logits that are not −β log(s / g)", equation="B.3, log")
+    claim.measured("logits that are not −β log(s / g)", wrong, equation="B.3, log").equals(0)
 
 
 @names
@@ -97,7 +100,7 @@ def test_log_logits_in_balls(name, claim):
     wrong, widest = 0, flint.arb(0)
     with flint.ctx.workprec(bits):
         balls = network.balls(bits)
-        x = wang2024.adaptive.pointed(balls, numerics.exact.rationals(windows))
+        x = adaptive.pointed(balls, exact.rationals(windows))
         attention = balls.layers[1].attention
         logits = [head.logits(x, "log", distances(4)) for head in attention.heads]
         for w, t, s, g, h, beta in cases(name, heads, windows):
@@ -105,9 +108,10 @@ def test_log_logits_in_balls(name, claim):
                 weight, stated = logits[h][w, t, t - s].exp(), flint.fmpq(g, s) ** int(beta.p)
                 wrong += not weight.contains(stated)
                 widest = widest.max(weight.rad() / stated)
-    claim.equals(wrong, 0, "logits whose ball misses −β log(s / g)", equation="B.3, log")
-    rounding = "roundoff: 256 bits, less 7 for β ≤ 68 and a few operations"
-    claim.at_most(widest, flint.arb(2) ** -200, "relative radius", equation="", source=rounding)
+    claim.measured("logits whose ball misses −β log(s / g)", wrong, equation="B.3, log").equals(0)
+    claim.measured("relative radius", widest, equation="").at_most(
+        rounding_error(flint.arb(2) ** -200, "256 bits, less 7 for β ≤ 68 and a few operations")
+    )
 
 
 def worst_row(maps, one, windows, steps):
@@ -125,7 +129,7 @@ def summed(attention, x, psi):
     """sum_h alpha_h e^logit over all heads, and the first of them; (windows, n, n)."""
     n = x.shape[-2]
     scores = [attention.scores(head, x).expand(len(x), n, n).numpy() for head in attention.heads]
-    alphas = np.array([float(numerics.logarithms.ball(a)) for a in psi.alphas])
+    alphas = np.array([float(logarithms.ball(a)) for a in psi.alphas])
     return np.einsum("h,hwts->wts", alphas, np.stack(scores)), scores[0]
 
 
@@ -135,20 +139,22 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
     """FOLLOW in float64, 6 or 8 heads; beside it the two halves of the logit, each alone."""
     import torch
 
-    target, H = wang2024.targets.FOLLOW, {"lin": 6, "log": 8}[rpe]
-    psi = wang2024.moving.fitted(rpe, 3, H)
-    network = wang2024.adaptive.transformer(target, [psi], [[1]]).to(torch.float64)
+    target, H = targets.FOLLOW, {"lin": 6, "log": 8}[rpe]
+    psi = moving.fitted(rpe, 3, H)
+    network = adaptive.transformer(target, [psi], [[1]]).to(torch.float64)
     n = 12
     windows = target.draw(claim.at_scale(smoke=20, laptop=100, paper=1000), n, claim.rng("x"))
     windows[0, :, 0] = [0, 1, -1, -1, 1, 0, 1, -1, 0, 0, -1, 1]
-    x = wang2024.adaptive.pointed(network, torch.from_numpy(windows))
+    x = adaptive.pointed(network, torch.from_numpy(windows))
     attention = network.layers[1].attention
     maps, first = summed(attention, x, psi)
     worst = worst_row(maps, psi, windows, STEPS["FOLLOW"][0])
-    rounding = "spread: the l1 error of the heads; 5 eps A (1 + β_max T) for rounding, less seen"
     allowed = psi.error + 5 * psi.floor
-    name = "largest ℓ₁ distance of a row from the indicator of t − g"
-    claim.at_most(worst, allowed, name, equation="B.3, E.2, E.5", source=rounding)
+    claim.measured(
+        "largest ℓ₁ distance of a row from the indicator of t − g", worst, equation="B.3, E.2, E.5"
+    ).at_most(
+        chosen(allowed, "the l1 error of the heads; 5 eps A (1 + β_max T) for rounding, less seen")
+    )
     if rpe == "log" and claim.scale == "smoke":
         return
     still, _ = summed(alone(attention, "RPE alone"), x, psi)
@@ -158,7 +164,7 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
     wanted = [(t, int(t - steps[t])) for t in range(n) if t >= steps[t]]
     peaks = [maps[0][place] for place in wanted]
     claim.figure(
-        wang2024.pictures.adaptive.attention_maps(
+        pictures.attention_maps(
             {part: table[0] for part, table in half.items()}, windows[0, :, 0].tolist(), wanted
         ),
         f"maps-{rpe}",
@@ -203,28 +209,29 @@ def test_control_either_part_alone_loses_the_memory(part, rpe, claim):
     with flint.ctx.workprec(bits):
         half = lost(network if rpe == "lin" else network.balls(bits), part)
         windows = target.windows(4)
-        outputs = half(numerics.exact.rationals(windows))[:, -1, 0]
-        errors = abs(outputs - numerics.exact.rationals(target(windows)[:, -1]))
+        outputs = half(exact.rationals(windows))[:, -1, 0]
+        errors = abs(outputs - exact.rationals(target(windows)[:, -1]))
         worst = max(errors, key=float)
-    whatever = "theorem: 1 for every choice of α_h and β_h, by the two pasts of the docstring"
-    claim.record(**{"largest error, the heads of the proof": float(worst)})
-    claim.at_least(worst, 1, "largest error", equation=f"B.3, {part}", source=whatever)
+    claim.record("largest error, the heads of the proof", float(worst))
+    claim.measured("largest error", worst, equation=f"B.3, {part}").at_least(
+        theorem(1, "1 for every choice of α_h and β_h, by the two pasts of the docstring")
+    )
     if part == "dot product alone":
         rows = [windows[..., 0].astype(int).tolist().index(past) for past in EXCHANGED]
         a, b = (outputs[row] for row in rows)
         same = a == b if rpe == "lin" else a.overlaps(b)
-        claim.equals(same, True, "one output for both pasts", equation="p = 0")
+        claim.measured("one output for both pasts", same, equation="p = 0").equals(True)
 
 
 def test_reading_the_logit_contains_a_token(claim):
     """x_{s - g} is printed for s - g: with x = (1, -1, 1, -1), t = 3, s = 3, g = 1 it is x_2."""
     x, t, s = [1, -1, 1, -1], 3, 3
     _, heads, network = built("FOLLOW", "lin")
-    tokens = wang2024.adaptive.pointed(network, numerics.exact.rationals(x)[:, None])
+    tokens = adaptive.pointed(network, exact.rationals(x)[:, None])
     head, beta = network.layers[1].attention.heads[0], heads[0].exponents[0]
-    weight = numerics.logarithms.exp(head.logits(tokens, "lin", distances(4))[t, t - s])
+    weight = logarithms.exp(head.logits(tokens, "lin", distances(4))[t, t - s])
     lags = [k for k in range(-4, 5) if beta.of**-k == weight]
-    claim.equals(len(lags), 1, "numbers k with logit = −β k", equation="B.3")
+    claim.measured("numbers k with logit = −β k", len(lags), equation="B.3").equals(1)
     claim.counterexample(
         "the logit has the form of the token x_{s - g(x_t)}",
         input={"x_0, ..., x_3": x, "t": t, "s": s, "g(x)": "x + 2"},

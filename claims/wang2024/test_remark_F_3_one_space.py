@@ -15,19 +15,20 @@ Not checked: the text of the paper, in which we found no norm with an index beyo
 
 import pytest
 
-from repro import numerics
+from repro.bounds import theorem
+from repro.numerics import barron, exact
 
 
 def heavy(K):
     """Neuron k = 1..K: probability 2^-k, a = (3/2)^k, b = 1; what is left has a = 0."""
-    half, slow = numerics.exact.rational("1/2"), numerics.exact.rational("3/2")
+    half, slow = exact.rational("1/2"), exact.rational("3/2")
     atoms = [(half**k, slow**k, [1], 0) for k in range(1, K + 1)]
-    return numerics.barron.Measure.of([*atoms, (half**K, 0, [1], 0)])
+    return barron.Measure.of([*atoms, (half**K, 0, [1], 0)])
 
 
 def second_moment(rho, x):
     """E (a relu(b.x + c))^2."""
-    z = rho.b @ numerics.exact.rationals(x) + rho.c
+    z = rho.b @ exact.rationals(x) + rho.c
     return rho.probabilities @ [(a * max(v, 0)) ** 2 for a, v in zip(rho.a, z, strict=True)]
 
 
@@ -36,15 +37,16 @@ def second_moment(rho, x):
 def test_after_rebalancing_one_number_serves_all_three_uses(K, claim):
     rho = heavy(K)
     new, S = rho.rebalanced(), rho.moment(1)
-    three = numerics.exact.rational(3)
-    geometric = "theorem: Σ (3/4)^k < 3"
-    claim.at_most(S, three, "B_1", equation="Σ 2^−k (3/2)^k", source=geometric)
+    three = exact.rational(3)
+    claim.measured("B_1", S, equation="Σ 2^−k (3/2)^k").at_most(theorem(three, "Σ (3/4)^k < 3"))
     for x in (["1/3"], [1], [-1]):
-        claim.equals(new(x), rho(x), f"f({x[0]})", equation="the same f")
-    claim.equals(new([1]) - new([0]), S, "slope of f", equation="p = 1: at most S")
-    moment, source = second_moment(new, [1]), "theorem: F.2, the sizes are S"
-    claim.at_most(moment, S**2, "E (a relu(b·x + c))²", equation="p = 2", source=source)
-    claim.equals(new.largest(), S, "largest neuron", equation="p = ∞: at most S")
+        claim.measured(f"f({x[0]})", new(x), equation="the same f").equals(rho(x))
+    claim.measured("slope of f", new([1]) - new([0]), equation="p = 1: at most S").equals(S)
+    moment = second_moment(new, [1])
+    claim.measured("E (a relu(b·x + c))²", moment, equation="p = 2").at_most(
+        theorem(S**2, "F.2, the sizes are S")
+    )
+    claim.measured("largest neuron", new.largest(), equation="p = ∞: at most S").equals(S)
 
 
 @pytest.mark.parametrize("K", [20, 60], ids="K={}".format)
@@ -52,9 +54,10 @@ def test_control_as_it_is_the_measure_needs_p_equal_to_two(K, claim):
     """E a^2 = sum (9/8)^k: with B_1 < 3 the variance passes B_1^2 by the factor (9/8)^K / 9."""
     rho = heavy(K)
     variance = second_moment(rho, [1]) - rho([1]) ** 2
-    growth = numerics.exact.rational("9/8") ** K
-    source = "theorem: Σ (9/8)^k = 9 ((9/8)^K − 1), and f(1)² < 9"
-    name = "variance of a neuron at x = 1"
-    claim.at_least(variance, 9 * growth - 18, name, equation="F.6 with B_1", source=source)
-    most = "theorem: the bound that one would have with B_1 for B_2"
-    claim.at_least(variance, 3 * rho.moment(1) ** 2, name, equation="F.6, B_1²", source=most)
+    growth = exact.rational("9/8") ** K
+    claim.measured("variance of a neuron at x = 1", variance, equation="F.6 with B_1").at_least(
+        theorem(9 * growth - 18, "Σ (9/8)^k = 9 ((9/8)^K − 1), and f(1)² < 9")
+    )
+    claim.measured("variance of a neuron at x = 1", variance, equation="F.6, B_1²").at_least(
+        theorem(3 * rho.moment(1) ** 2, "the bound that one would have with B_1 for B_2")
+    )

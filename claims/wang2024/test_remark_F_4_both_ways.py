@@ -20,14 +20,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from repro import numerics
+from repro.bounds import chosen, theorem
+from repro.numerics import barron, exact
 
 
 def interpolant(m):
     """x^2 at 0, 1/m, ..., 1: slope 1/m from 0 on, and 2/m more from each k/m on."""
-    k = numerics.exact.rationals(range(m))
-    a = numerics.exact.rationals([1] + [2] * (m - 1)) / m
-    return numerics.barron.Network(a, 0 * k[:, None] + 1, -k / m)
+    k = exact.rationals(range(m))
+    a = exact.rationals([1] + [2] * (m - 1)) / m
+    return barron.Network(a, 0 * k[:, None] + 1, -k / m)
 
 
 SIZES = pytest.mark.parametrize("m", [1, 2, 7, 64, 200], ids="m={}".format)
@@ -37,13 +38,13 @@ SIZES = pytest.mark.parametrize("m", [1, 2, 7, 64, 200], ids="m={}".format)
 @pytest.mark.construct
 def test_bounded_path_norms_and_their_limit(m, claim):
     network = interpolant(m)
-    norm, three = numerics.barron.path_norm(network), numerics.exact.rational(3)
-    claim.equals(norm, three - numerics.exact.rational(2) / m, "path norm", equation="3 − 2/m")
+    norm, three = barron.path_norm(network), exact.rational(3)
+    claim.measured("path norm", norm, equation="3 − 2/m").equals(three - exact.rational(2) / m)
     # Between two knots x^2 minus its interpolant is largest in the middle.
-    x = numerics.exact.rationals(range(2 * m + 1))[:, None] / (2 * m)
-    errors = abs(x[:, 0] ** 2 - numerics.barron.value(network, x))
-    least = numerics.exact.rational(1) / (4 * m**2)
-    claim.equals(max(errors), least, "largest |x² − f_m|", equation="1/(4m²)")
+    x = exact.rationals(range(2 * m + 1))[:, None] / (2 * m)
+    errors = abs(x[:, 0] ** 2 - barron.value(network, x))
+    least = exact.rational(1) / (4 * m**2)
+    claim.measured("largest |x² − f_m|", max(errors), equation="1/(4m²)").equals(least)
 
 
 @SIZES
@@ -52,11 +53,13 @@ def test_the_measures_converge_to_that_of_the_limit(m, claim):
     """The limit has 2 dt on the kinks t in [0, 1]: its moments are 2/(j+1), its norm 2 + 1 = 3."""
     a, _, c = interpolant(m)
     for j in range(5):
-        found, limit = (a * (-c) ** j).sum(), numerics.exact.rational(2) / (j + 1)
-        source = "theorem: a sum of m terms for an integral of a monotone function, off by 2/m"
-        name = f"moment {j} of the kinks, off by"
-        allowed = numerics.exact.rational(2) / m
-        claim.at_most(abs(found - limit), allowed, name, equation="2/(j+1)", source=source)
+        found, limit = (a * (-c) ** j).sum(), exact.rational(2) / (j + 1)
+        allowed = exact.rational(2) / m
+        claim.measured(
+            f"moment {j} of the kinks, off by", abs(found - limit), equation="2/(j+1)"
+        ).at_most(
+            theorem(allowed, "a sum of m terms for an integral of a monotone function, off by 2/m")
+        )
 
 
 @pytest.mark.construct
@@ -66,68 +69,76 @@ def test_the_limit_represents_the_square(claim):
 
     t = flint.fmpq_poly([0, 1])
     for x in (Fraction(1, 3), Fraction(1), Fraction(0)):
-        point = numerics.exact.rational(x)
+        point = exact.rational(x)
         found = (2 * (point - t)).integral()(point)
-        claim.equals(found, point**2, f"∫ 2 relu(x − t) dt, x = {x}", equation="x²")
-    claim.equals((2 * (1 + t)).integral()(1), 3, "∫ 2 (|b| + |c|) dt", equation="norm at most 3")
+        claim.measured("∫ 2 relu(x − t) dt", found, equation="x²", x=x).equals(point**2)
+    claim.measured(
+        "∫ 2 (|b| + |c|) dt", (2 * (1 + t)).integral()(1), equation="norm at most 3"
+    ).equals(3)
 
 
 @pytest.mark.construct
 def test_direct_neurons_drawn_from_the_measure(claim):
     """n neurons of the rebalanced measure of interpolant(64); the error is largest at a knot."""
     a, b, c = interpolant(64)
-    f = numerics.barron.Measure(0 * a + numerics.exact.rational("1/64"), 64 * a, b, c).rebalanced()
+    f = barron.Measure(0 * a + exact.rational("1/64"), 64 * a, b, c).rebalanced()
     S, knots = float(f.moment(1)), np.arange(65)[:, None] / 64
     target, rng = knots[:, 0] ** 2, claim.rng("neurons")
     for n in (16, 64, 256):
         drawn = (f.sample(n, rng) for _ in range(claim.at_scale(smoke=20, laptop=100, paper=1000)))
-        networks = [numerics.barron.Network(*map(numerics.exact.to_float, one)) for one in drawn]
-        off = np.array([numerics.barron.value(network, knots) - target for network in networks])
-        mean, bound = np.abs(off).max(1).mean(), numerics.barron.sampling_bound(S**2, 1, n, 1.0)
-        name, source = f"mean of the largest error, n = {n}", "theorem: 4√(2/n) S, barron.py"
-        claim.at_most(mean, bound, name, equation="F.6, d = 1", source=source)
+        networks = [barron.Network(*map(exact.to_float, one)) for one in drawn]
+        off = np.array([barron.value(network, knots) - target for network in networks])
+        mean, bound = np.abs(off).max(1).mean(), barron.sampling_bound(S**2, 1, n, 1.0)
+        claim.measured("mean of the largest error", mean, equation="F.6, d = 1", n=n).at_most(
+            theorem(bound, "4√(2/n) S, barron.py")
+        )
         at_one = off[:, -1].mean()
         spread = 4 * off[:, -1].std() / math.sqrt(len(off))
         stderr = "stderr: 4 standard errors of the mean"
-        name = f"mean of f_n(1) − f(1), n = {n}"
-        claim.within(at_one, 0, spread, name, equation="E f_n = f", source=stderr)
+        claim.measured("mean of f_n(1) − f(1)", at_one, equation="E f_n = f", n=n).within(
+            0, stderr(spread, "4 standard errors of the mean")
+        )
 
 
 @pytest.mark.parametrize("d", [2, 3], ids="d={}".format)
 @pytest.mark.construct
 def test_networks_for_the_euclidean_norm(d, claim):
     """Path norms tend to c_d E|b|_1 = 2d while the errors tend to 0."""
-    limit = numerics.barron.barron_norm_of_norm(d)
+    limit = barron.barron_norm_of_norm(d)
     sizes = [15, 63, 255]
-    networks = [numerics.barron.norm_network(d, m) for m in sizes]
-    norms = [float(numerics.barron.path_norm(network)) for network in networks]
-    errors = [numerics.barron.sup_error(network, 1.0).upper for network in networks]
+    networks = [barron.norm_network(d, m) for m in sizes]
+    norms = [float(barron.path_norm(network)) for network in networks]
+    errors = [barron.sup_error(network, 1.0).upper for network in networks]
     off = [abs(norm - limit) for norm in norms]
-    claim.record(path_norms=norms, errors=errors)
+    claim.record("path_norms", norms)
+    claim.record("errors", errors)
     for m, error, miss in zip(sizes, errors, off, strict=True):
-        name, source = f"|path norm − 2d|, m = {m}", "theorem: Σ_j of the error at ±e_j, d terms"
         # sum_k a_k |b_kj| is f_m(e_j) + f_m(-e_j), and both are within the error of 1.
-        claim.at_most(miss, 2 * d * error, name, equation="2d", source=source)
-    name, falls = "error at m = 255 over that at m = 15", "spread: at least like 1/m"
-    claim.at_most(errors[-1] / errors[0], 15 / 255, name, equation="limit |y|₂", source=falls)
+        claim.measured("|path norm − 2d|", miss, equation="2d", m=m).at_most(
+            theorem(2 * d * error, "Σ_j of the error at ±e_j, d terms")
+        )
+    claim.measured(
+        "error at m = 255 over that at m = 15", errors[-1] / errors[0], equation="limit |y|₂"
+    ).at_most(chosen(15 / 255, "at least like 1/m"))
 
 
 @pytest.mark.parametrize("m", [4, 64, 1024], ids="m={}".format)
 def test_control_unbounded_path_norms_leave_the_space(m, claim):
     """relu(m(x - 1/2)) - relu(m(x - 1/2) - 1) tends to a step at 1/2; its path norm is 3m + 1."""
-    one, half = numerics.exact.rational(1), numerics.exact.rational("1/2")
-    step = numerics.barron.Network(
-        numerics.exact.rationals([1, -1]),
-        numerics.exact.rationals([[m], [m]]),
-        numerics.exact.rationals([-half * m, -half * m - 1]),
+    one, half = exact.rational(1), exact.rational("1/2")
+    step = barron.Network(
+        exact.rationals([1, -1]),
+        exact.rationals([[m], [m]]),
+        exact.rationals([-half * m, -half * m - 1]),
     )
-    claim.equals(numerics.barron.path_norm(step), 3 * m + 1, "path norm", equation="3m + 1")
-    ends = numerics.barron.value(step, numerics.exact.vector([half, half + one / m])[:, None])
+    claim.measured("path norm", barron.path_norm(step), equation="3m + 1").equals(3 * m + 1)
+    ends = barron.value(step, exact.vector([half, half + one / m])[:, None])
     slope = (ends[1] - ends[0]) * m
-    name, source = "slope, which no norm is below", "theorem: Lip f ≤ B_1; the limit has a jump"
-    claim.at_least(slope, m, name, equation="F.4 without a bound Q", source=source)
+    claim.measured(
+        "slope, which no norm is below", slope, equation="F.4 without a bound Q"
+    ).at_least(theorem(m, "Lip f ≤ B_1; the limit has a jump"))
     # A function of norm Q = m/2 changes by 1/2 while the step changes by 1: it misses by 1/4.
     least = (ends[1] - ends[0] - half) / 2
-    far = "theorem: any g with Lip g ≤ m/2, at 1/2 and 1/2 + 1/m"
-    name = "error of every network of path norm m/2"
-    claim.at_least(least, one / 4, name, equation="F.4 without a bound Q", source=far)
+    claim.measured(
+        "error of every network of path norm m/2", least, equation="F.4 without a bound Q"
+    ).at_least(theorem(one / 4, "any g with Lip g ≤ m/2, at 1/2 and 1/2 + 1/m"))

@@ -27,7 +27,11 @@ import itertools
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, rounding_error, theorem
+from repro.numerics import exact as exact_
+from repro.numerics import logarithms
+from repro.numerics import roundoff as roundoff_
+from repro.wang2024 import model as model_
 
 KINDS = ["dot product", "dot-product-free", "TMX"]
 MODELS = list(itertools.product(["lin", "log"], KINDS, [True, False]))
@@ -45,7 +49,7 @@ def random_model(seed, rpe, kind, normalised):
     Logits read rows 2 to 4, which attention does not write: they are logarithms of rationals.
     """
     rng = np.random.default_rng(seed)
-    Log, exact, model = numerics.logarithms.Log, numerics.exact.rationals, wang2024.model
+    Log, exact, model = logarithms.Log, exact_.rationals, model_
 
     def draw(*shape, low=-2, high=3):
         return exact(rng.integers(low, high, shape).tolist())
@@ -87,8 +91,8 @@ def random_model(seed, rpe, kind, normalised):
 
 
 def tokens(rng):
-    some = numerics.exact.rationals(rng.integers(-2, 3, (n, d)).tolist()) / 2
-    some[:, 2] = numerics.exact.rationals(rng.integers(1, 4, n).tolist())
+    some = exact_.rationals(rng.integers(-2, 3, (n, d)).tolist()) / 2
+    some[:, 2] = exact_.rationals(rng.integers(1, 4, n).tolist())
     return some
 
 
@@ -96,23 +100,23 @@ def tokens(rng):
 
 
 def times(W, x):
-    ball = numerics.logarithms.ball
+    ball = logarithms.ball
     return [sum((ball(w) * a for w, a in zip(row, x, strict=True)), ball(0)) for row in W]
 
 
 def plus(x, y):
-    return [a + numerics.logarithms.ball(b) for a, b in zip(x, y, strict=True)]
+    return [a + logarithms.ball(b) for a, b in zip(x, y, strict=True)]
 
 
 def rounded(z, rpe):
     """Equation (15)."""
-    ball = numerics.logarithms.ball
+    ball = logarithms.ball
     k = ((z if rpe == "lin" else z.exp()) + ball("1/2")).floor().unique_fmpz()
     return ball(k) if rpe == "lin" else ball(k).log()
 
 
 def logit(head, rpe, window, t, key):
-    ball = numerics.logarithms.ball
+    ball = logarithms.ball
 
     def phi(z):
         return -z if rpe == "lin" else -z.max(ball(1)).log()
@@ -129,7 +133,7 @@ def logit(head, rpe, window, t, key):
 def attended(attention, window, t, smallest):
     """Attn(x_t), or None where a softmax has no key."""
     keys = [t - s for s in range(smallest, t + 1) if t - s in window]
-    total = [numerics.logarithms.ball(0)] * D
+    total = [logarithms.ball(0)] * D
     if attention.normalised and not keys:
         return None
     for head in attention.heads:
@@ -178,12 +182,14 @@ def test_the_forward_pass_is_the_displayed_formula(rpe, kind, normalised, claim)
                 wrong += not (theirs.contains(exact[0]) and ours.contains(exact[0]))
                 widest = max(widest, theirs.rad(), ours.rad())
         wrong += len(formula)
-    claim.equals(wrong, 0, "outputs outside the balls", equation="(2)-(4)")
-    name, radius = "largest radius", flint.arb(DIGITS)
-    claim.at_most(widest, radius, name, equation="(2)-(4)", source="roundoff: 512 bits")
+    claim.measured("outputs outside the balls", wrong, equation="(2)-(4)").equals(0)
+    radius = flint.arb(DIGITS)
+    claim.measured("largest radius", widest, equation="(2)-(4)").at_most(
+        rounding_error(radius, "512 bits")
+    )
 
 
-def roundoff(model, xs):
+def rounding_error(model, xs):
     """K A, such that float64 is off by at most u K A (1.01 for u^2), for each output.
 
     Every number in the network is a sum of products. With |weights| and |tokens| for the signed
@@ -194,7 +200,7 @@ def roundoff(model, xs):
     and for phi, which are right to 2 ulp; subtracting the maximum costs 2 L u, exp 2 ulp. In
     e / sum e all of this counts twice, and n + 1 is added.
     """
-    inner, last = wang2024.model.inner, model.layers[-1]
+    inner, last = model_.inner, model.layers[-1]
     z, A = inner(xs, model.W_E) + model.b_E, inner(abs(xs), abs(model.W_E)) + abs(model.b_E)
     K = d + 2
     for layer in model.layers:
@@ -210,12 +216,12 @@ def roundoff(model, xs):
             z, A[:, :4] = z + out, A[:, :4] + abs(out[:, :4])
     hidden = inner(A, abs(last.feed_forward.b)) + abs(last.feed_forward.c)
     A, K = inner(hidden, abs(last.feed_forward.a)), K + 4 + D + m
-    return 1.01 * K * numerics.exact.to_float(A)
+    return 1.01 * K * exact_.to_float(A)
 
 
 def logit_size(head, z, rpe):
     """At least the sum of the absolute terms of every logit."""
-    to_float = numerics.exact.to_float
+    to_float = exact_.to_float
     z, p, far = abs(to_float(z)), float(head.p), n if rpe == "lin" else np.log(n)
     if head.w is not None:
         centre = (z @ abs(to_float(head.w))).max()
@@ -232,10 +238,10 @@ def error_over_bound(claim, rpe, kind, normalised, dtype, seed):
 
     model, xs = random_model(seed, rpe, kind, normalised)
     floats = model.to(getattr(torch, dtype), claim.device)
-    ours = floats(wang2024.model.rounded(xs, getattr(torch, dtype), claim.device))
-    off = abs(numerics.exact.rationals(ours.double().cpu().numpy()) - model(xs))
-    bound = numerics.roundoff.unit("float64") * roundoff(model, xs)
-    return (numerics.exact.to_float(off) / np.maximum(bound, 1e-300)).max()
+    ours = floats(model_.rounded(xs, getattr(torch, dtype), claim.device))
+    off = abs(exact_.rationals(ours.double().cpu().numpy()) - model(xs))
+    bound = roundoff_.unit("float64") * rounding_error(model, xs)
+    return (exact_.to_float(off) / np.maximum(bound, 1e-300)).max()
 
 
 @models
@@ -243,8 +249,9 @@ def error_over_bound(claim, rpe, kind, normalised, dtype, seed):
 def test_float64_is_within_the_derived_round_off(rpe, kind, normalised, claim):
     seeds = range(claim.at_scale(smoke=1, laptop=8, paper=100))
     worst = max(error_over_bound(claim, rpe, kind, normalised, "float64", s) for s in seeds)
-    derived = "roundoff: uKA, derived above roundoff"
-    claim.at_most(worst, 1, "error over its bound", equation="(2)-(4)", source=derived)
+    claim.measured("error over its bound", worst, equation="(2)-(4)").at_most(
+        rounding_error(1, "uKA, derived above roundoff")
+    )
 
 
 @models
@@ -257,36 +264,40 @@ def test_the_future_does_not_matter(rpe, kind, normalised, claim):
         other = np.concatenate([xs[: t + 1], tokens(claim.rng(f"future of {t}"))[t + 1 :]])
         upto = t + 1 - model.first
         changed += int((model(other)[:upto] != before[:upto]).sum())
-    claim.equals(changed, 0, "outputs that changed", equation="R_{t,s} = −∞ for t < s")
+    claim.measured("outputs that changed", changed, equation="R_{t,s} = −∞ for t < s").equals(0)
 
 
 @models
 @pytest.mark.exact
 def test_a_token_attends_to_itself_under_lin_and_never_under_log(rpe, kind, normalised, claim):
     model, xs = random_model(12, rpe, kind, normalised)
-    attention, x = model.layers[0].attention, wang2024.model.inner(xs, model.W_E) + model.b_E
+    attention, x = model.layers[0].attention, model_.inner(xs, model.W_E) + model.b_E
     diagonals = [np.diagonal(attention.scores(h, x), attention.first) for h in attention.heads]
     own = sum(int((share > 0).sum()) for share in diagonals)
     every = {"lin": H * n, "log": 0}[rpe]
-    claim.equals(own, every, "positive shares of x_t in Attn(x_t)", equation="φ_log(0) = −∞")
+    claim.measured("positive shares of x_t in Attn(x_t)", own, equation="φ_log(0) = −∞").equals(
+        every
+    )
 
 
 def tmx_against_free(rpe, normalised):
     """Shares of TMX heads over those of the same heads without w, and e^{-p phi(w . x_t)}."""
     model, xs = random_model(13, rpe, "TMX", normalised)
-    attention, x = model.layers[0].attention, wang2024.model.inner(xs, model.W_E) + model.b_E
+    attention, x = model.layers[0].attention, model_.inner(xs, model.W_E) + model.b_E
     for head in attention.heads:
-        free = attention.scores(wang2024.model.Head(head.W_V, head.p), x)
+        free = attention.scores(model_.Head(head.W_V, head.p), x)
         tmx, first = attention.scores(head, x), attention.first
         powers = [head.p.of ** int(g.p) if rpe == "lin" else g**head.p for g in x[first:, 2]]
-        yield tmx, free, numerics.exact.vector(powers)[:, None]
+        yield tmx, free, exact_.vector(powers)[:, None]
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 @pytest.mark.exact
 def test_the_softmax_cancels_the_second_term_of_tmx(rpe, claim):
     differ = sum(int((tmx != free).sum()) for tmx, free, _ in tmx_against_free(rpe, True))
-    claim.equals(differ, 0, "shares that differ from those without w", equation="Definition B.5")
+    claim.measured(
+        "shares that differ from those without w", differ, equation="Definition B.5"
+    ).equals(0)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -295,17 +306,21 @@ def test_control_without_softmax_the_second_term_of_tmx_stays(rpe, claim):
     largest = 0
     for tmx, free, factors in tmx_against_free(rpe, False):
         wrong = int((tmx != factors * free).sum())
-        claim.equals(wrong, 0, "shares without the factor", equation="Definition B.5, no softmax")
+        claim.measured(
+            "shares without the factor", wrong, equation="Definition B.5, no softmax"
+        ).equals(0)
         largest = max(largest, (tmx[free != 0] / free[free != 0]).max())
-    source = "theorem: u⁻ᵍ ≥ 2 for u ≤ 1/2, g ≥ 1; gᵖ ≥ 2 for g ≥ 2, p ≥ 1"
-    claim.at_least(largest, 2, "largest share, TMX/free", equation="Definition B.5", source=source)
+    claim.measured("largest share, TMX/free", largest, equation="Definition B.5").at_least(
+        theorem(2, "u⁻ᵍ ≥ 2 for u ≤ 1/2, g ≥ 1; gᵖ ≥ 2 for g ≥ 2, p ≥ 1")
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_control_float32_exceeds_the_bound_of_float64(kind, claim):
     worst = max(error_over_bound(claim, "lin", kind, True, "float32", seed) for seed in range(4))
-    far = "spread: 4 seeded models; the units differ by 2²⁹ = 5e8, the bound is pessimistic"
-    claim.at_least(worst, 100, "error over the bound", equation="(2)-(4), float32", source=far)
+    claim.measured("error over the bound", worst, equation="(2)-(4), float32").at_least(
+        chosen(100, "4 seeded models; the units differ by 2²⁹ = 5e8, the bound is pessimistic")
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -317,8 +332,9 @@ def test_control_tokens_of_the_past_matter(kind, claim):
         other = xs.copy()
         other[0] = other[0] + 3
         moved += bool((model(other)[1:] != model(xs)[1:]).any())
-    seen = "spread: 10 seeded models, over half; a ReLU readout may be 0 at every token"
-    claim.at_least(moved, 6, "models whose later outputs move", equation="(3)", source=seen)
+    claim.measured("models whose later outputs move", moved, equation="(3)").at_least(
+        chosen(6, "10 seeded models, over half; a ReLU readout may be 0 at every token")
+    )
 
 
 BROKEN = ["a key from the future", "distance 0 under log", "no residual", "the readout adds"]
@@ -336,17 +352,18 @@ def test_control_another_formula_gives_other_outputs(broken, claim):
             formula = displayed(model, xs, broken)
             pairs = zip(range(model.first, n), model(xs), strict=True)
             outside += any(not formula[t][0].overlaps(flint.arb(y[0])) for t, y in pairs)
-    name, spread = "models out of 10 with another output", "spread: 10 seeded models, over half"
-    claim.at_least(outside, 6, name, equation=f"Section 3.2, {broken}", source=spread)
+    claim.measured(
+        "models out of 10 with another output", outside, equation=f"Section 3.2, {broken}"
+    ).at_least(chosen(6, "10 seeded models, over half"))
 
 
 def test_reading_the_sums_of_log_heads_from_s_0_on(claim):
     """The proof of Theorem B.2 prints sum_{s >= 0} (s/g)^-beta for log heads. By (3) the weight w
     of s = 0 is 0, since phi_log(0) = -inf; were it 0^-beta, then w 0^beta = 1. It begins at s = 1.
     """
-    rationals = numerics.exact.rationals
-    head = wang2024.model.Head(rationals([[1]]), numerics.exact.rational(2))
-    layer = wang2024.model.Attention((head,), rationals([[1]]), "log", normalised=False)
+    rationals = exact_.rationals
+    head = model_.Head(rationals([[1]]), exact_.rational(2))
+    layer = model_.Attention((head,), rationals([[1]]), "log", normalised=False)
     w = layer(rationals([[0], [0], [1]]))[-1, 0]  # the present token alone is not 0
     claim.counterexample(
         "the sum over s of (s/g)^-beta in the proof of Theorem B.2 begins at s = 0",
@@ -361,4 +378,4 @@ def test_reading_the_sums_of_log_heads_from_s_0_on(claim):
         "log(R([[0], [0], [1]]))[-1], log(R([[0], [1], [0]]))[-1]   # weights of s = 0 and s = 1\n",
     )
     before = layer(rationals([[0], [1], [0]]))[-1, 0]
-    claim.equals(before, 1, "weight of s = 1", equation="1^−β")
+    claim.measured("weight of s = 1", before, equation="1^−β").equals(1)

@@ -27,7 +27,18 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, theorem
+from repro.numerics import exact, logarithms
+from repro.wang2024 import (
+    essential,
+    exponentials,
+    fixed,
+    fixed_heads,
+    powers,
+    tables,
+    targets,
+    trained_transformer,
+)
 
 ERROR = "largest error found"
 rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -47,19 +58,17 @@ def with_zero_dot_product(network):
 @pytest.mark.exact
 def test_a_zero_dot_product_is_none(rpe, claim):
     """All windows of 5 tokens; lin heads 2^-s, 3^-s and log heads s^-2, s^-3."""
-    target, rationals = wang2024.targets.SPARSE_PARITY, numerics.exact.rationals
-    exponents = [numerics.logarithms.Log(k) for k in (2, 3)] if rpe == "lin" else [2, 3]
-    without = wang2024.fixed.transformer(
-        target, rpe, exponents, rationals([[3, -1], [-2, 5]]), length=5
-    )
+    target, rationals = targets.SPARSE_PARITY, exact.rationals
+    exponents = [logarithms.Log(k) for k in (2, 3)] if rpe == "lin" else [2, 3]
+    without = fixed.transformer(target, rpe, exponents, rationals([[3, -1], [-2, 5]]), length=5)
     zero = with_zero_dot_product(without)
     free = [network.layers[0].attention.heads[0].dot_product_free for network in (without, zero)]
-    claim.equals(free, [True, False], "heads without W_Q and W_K", equation="(7)")
+    claim.measured("heads without W_Q and W_K", free, equation="(7)").equals([True, False])
     differ = 0
     for x in itertools.product([-1, 1], repeat=5):
         tokens = rationals(x)[:, None]
         differ += bool((without(tokens) != zero(tokens)).any())
-    claim.equals(differ, 0, "windows with another output", equation="W_Q = W_K = 0")
+    claim.measured("windows with another output", differ, equation="W_Q = W_K = 0").equals(0)
 
 
 @rpes
@@ -68,20 +77,22 @@ def test_the_rate_of_theorem_4_1_without_dot_product(rpe, claim):
     """W_Q = W_K = 0 in float64, all windows of 10 tokens: faster than H^-1, H^-2, H^-3."""
     import torch
 
-    target, few = wang2024.targets.SPARSE_PARITY, 4 if rpe == "lin" else 5
+    target, few = targets.SPARSE_PARITY, 4 if rpe == "lin" else 5
     found = {}
     for H in (few, 2 * few):
-        heads = wang2024.fixed_heads.shared(rpe, target.distances, H)
+        heads = fixed_heads.shared(rpe, target.distances, H)
         network = with_zero_dot_product(heads.transformer(target, 10).to(torch.float64))
-        errors = wang2024.fixed.errors(network, target, target.windows(10))
+        errors = fixed.errors(network, target, target.windows(10))
         assert np.isfinite(errors).all()
         found[H] = errors.max()
         allowed = target.readout.lipschitz * heads.attention_error + heads.rounding(target, 10)
-        proved = "theorem: |f|_Lip E_Attn, E_FFN = 0; and rounding (wang2024.fixed_heads.py)"
-        claim.at_most(found[H], allowed, f"{ERROR}, H = {H}", equation="4.1", source=proved)
+        claim.measured(ERROR, found[H], equation="4.1", H=H).at_most(
+            theorem(allowed, "|f|_Lip E_Attn, E_FFN = 0; and rounding (wang2024.fixed_heads.py)")
+        )
     for n in (1, 2, 3):
-        name, source = f"error at H = {2 * few} over H = {few}", f"theorem: H^-n, n = {n}"
-        claim.at_most(found[2 * few] / found[few], 2.0**-n, name, equation="H^-n", source=source)
+        claim.measured(
+            f"error at H = {2 * few} over H = {few}", found[2 * few] / found[few], equation="H^-n"
+        ).at_most(theorem(2.0**-n, f"H^-n, n = {n}"))
 
 
 def all_functions():
@@ -91,13 +102,11 @@ def all_functions():
 
 def every_boolean_function(rpe, exponents, alphas, length):
     """One layer with 256 outputs, for T = (1, 2)."""
-    hats = wang2024.tables.hats(wang2024.tables.BOOLEAN, 3)
-    target = wang2024.targets.Target.fixed("bits", (1, 2), wang2024.targets.majority(3))
-    network = wang2024.fixed.transformer(
-        target, rpe, exponents, alphas, length=length, readout=hats
-    )
+    hats = tables.hats(tables.BOOLEAN, 3)
+    target = targets.Target.fixed("bits", (1, 2), targets.majority(3))
+    network = fixed.transformer(target, rpe, exponents, alphas, length=length, readout=hats)
     (layer,) = network.layers
-    reads = replace(layer.feed_forward, a=numerics.exact.rationals(all_functions()))
+    reads = replace(layer.feed_forward, a=exact.rationals(all_functions()))
     return replace(network, layers=(replace(layer, feed_forward=reads),))
 
 
@@ -112,26 +121,31 @@ def looked_up(x):
 def test_all_boolean_functions_of_three_bits_in_rationals(rpe, claim):
     """The 8 neurons of a table have slopes of at most 1/2 in each argument: error 4 (E_1 + E_2)."""
     if rpe == "lin":
-        found = [wang2024.exponentials.Interpolant(far, 3, flint.fmpq(1, 2**30)) for far in (1, 2)]
+        found = [exponentials.Interpolant(far, 3, flint.fmpq(1, 2**30)) for far in (1, 2)]
         alphas, errors = [one.alphas for one in found], [one.error for one in found]
     else:
-        found = [wang2024.powers.fixed(far, 2, first=50, step=50) for far in (1, 2)]
+        found = [powers.fixed(far, 2, first=50, step=50) for far in (1, 2)]
         alphas, errors = [one.coefficients for one in found], [one.error() for one in found]
-    columns = numerics.exact.rationals([list(column) for column in alphas]).T
+    columns = exact.rationals([list(column) for column in alphas]).T
     n = claim.at_scale(smoke=4, laptop=5, paper=6)
     network = every_boolean_function(rpe, found[0].exponents, columns, n)
     worst, wrong = flint.fmpq(0), 0
     for x in itertools.product([-1, 1], repeat=n):
-        outputs = network(numerics.exact.rationals(x)[:, None])[-1]
+        outputs = network(exact.rationals(x)[:, None])[-1]
         stated = looked_up(x)
         worst = max(worst, *abs(outputs - stated))
         wrong += sum(bool(y * int(c) <= 0) for y, c in zip(outputs, stated, strict=True))
-    claim.equals(wrong, 0, f"wrong signs, 256 functions, {2**n} windows", equation="example I")
+    claim.measured(
+        f"wrong signs, 256 functions, {2**n} windows", wrong, equation="example I"
+    ).equals(0)
     total = sum(errors, errors[0] * 0)
-    four = "theorem: sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py"
-    claim.at_most(worst, 4 * total, ERROR, equation="4 (E_1 + E_2)", source=four)
-    small = numerics.exact.rational(Fraction(1, 10**6))
-    claim.at_most(4 * total, small, "4 (E_1 + E_2)", equation="< 1e-6", source=four)
+    claim.measured(ERROR, worst, equation="4 (E_1 + E_2)").at_most(
+        theorem(4 * total, "sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py")
+    )
+    small = exact.rational(Fraction(1, 10**6))
+    claim.measured("4 (E_1 + E_2)", 4 * total, equation="< 1e-6").at_most(
+        theorem(small, "sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py")
+    )
 
 
 @rpes
@@ -139,25 +153,29 @@ def test_all_boolean_functions_of_three_bits_in_rationals(rpe, claim):
 def test_all_boolean_functions_of_three_bits_in_float64(rpe, claim):
     import torch
 
-    heads, n = wang2024.fixed_heads.shared(rpe, (1, 2), 7 if rpe == "lin" else 9), 10
+    heads, n = fixed_heads.shared(rpe, (1, 2), 7 if rpe == "lin" else 9), 10
     network = every_boolean_function(rpe, heads.exponents, heads.alphas, n).to(torch.float64)
-    x = wang2024.targets.TRIGRAM.windows(n)
+    x = targets.TRIGRAM.windows(n)
     outputs = network(torch.tensor(x))[:, -1].numpy()
     assert np.isfinite(outputs).all()
     stated = np.array([looked_up(row) for row in x[..., 0]])
-    claim.equals(int((outputs * stated <= 0).sum()), 0, "wrong signs", equation="example I")
+    claim.measured("wrong signs", int((outputs * stated <= 0).sum()), equation="example I").equals(
+        0
+    )
     error = np.abs(outputs - stated).max()
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
-    rounding = wang2024.essential.roundoff(weight + 100, n, len(heads.exponents))
-    proved = "theorem: 4 (E_1 + E_2), proved over all of N; and 4 times the rounding of the heads"
+    rounding = essential.roundoff(weight + 100, n, len(heads.exponents))
     allowed = 4 * (sum(heads.errors) + rounding)
-    claim.at_most(error, allowed, ERROR, equation="4 (E_1 + E_2)", source=proved)
-    seen = "spread: 6e-9 (lin), 1e-8 (log)"
-    claim.at_most(error, 1e-6, ERROR, equation="< 1e-6", source=seen)
+    claim.measured(ERROR, error, equation="4 (E_1 + E_2)").at_most(
+        theorem(
+            allowed, "4 (E_1 + E_2), proved over all of N; and 4 times the rounding of the heads"
+        )
+    )
+    claim.measured(ERROR, error, equation="< 1e-6").at_most(chosen(1e-6, "6e-9 (lin), 1e-8 (log)"))
 
 
 def trained(claim, dot_product):
-    fit = wang2024.trained_transformer
+    fit = trained_transformer
     spec = fit.FitTransformer(
         target="sparse parity",
         rpe="lin",
@@ -179,32 +197,41 @@ def test_trained_with_and_without_dot_product(claim):
     """Six lin heads, 16 neurons; the construction has six heads and four neurons."""
     import torch
 
-    target = wang2024.targets.SPARSE_PARITY
-    network = wang2024.fixed_heads.shared("lin", target.distances, 6).transformer(target, 12)
-    built = wang2024.fixed.errors(network.to(torch.float64), target, target.windows(12)).max()
-    claim.record(**{"construction without dot product: largest error": built})
+    target = targets.SPARSE_PARITY
+    network = fixed_heads.shared("lin", target.distances, 6).transformer(target, 12)
+    built = fixed.errors(network.to(torch.float64), target, target.windows(12)).max()
+    claim.record("construction without dot product: largest error", built)
     for dot_product in (False, True):
         kind = "with dot product" if dot_product else "without"
         numbers = trained(claim, dot_product)
-        claim.record(**{f"trained {kind}: {name}": runs for name, runs in numbers.items()})
+        for name, runs in numbers.items():
+            claim.record(f"trained {kind}: {name}", runs)
         worst = max(numbers["mean square error"])
-        nothing = "spread: the output 0 has 1; 0.69 to 1.02 was seen"
         name = f"mean square error, {kind}, the worst run"
-        claim.at_most(worst, 1.05, name, equation="no worse than a constant", source=nothing)
-        gap, ahead = min(numbers["largest error"]) / built, "spread: 4300 or more was seen"
+        claim.measured(
+            "mean square error, the worst run",
+            worst,
+            equation="no worse than a constant",
+            kind=kind,
+        ).at_most(chosen(1.05, "the output 0 has 1; 0.69 to 1.02 was seen"))
+        gap = min(numbers["largest error"]) / built
         name = f"largest error, {kind}, the best run over the construction"
-        claim.at_least(gap, 100, name, equation="4.2", source=ahead)
+        claim.measured(
+            "largest error, the best run over the construction", gap, equation="4.2", kind=kind
+        ).at_least(chosen(100, "4300 or more was seen"))
 
 
 def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention(claim):
     """y_t = x_{t-2} if x_t = 0 and x_{t-1} if x_t = -1. By itself it gives c(x_t) + sum_s rho_s
     x_{t-s}. With the past and its negative the errors are at least |rho_1| + |1 - rho_2| and
     |1 - rho_1| + |rho_2|; their sum is 2 or more."""
-    target, steps = wang2024.targets.FOLLOW, [Fraction(k, 2) for k in range(-2, 3)]
+    target, steps = targets.FOLLOW, [Fraction(k, 2) for k in range(-2, 3)]
     pasts = [(a, b, now) for a, b in itertools.product((-1, 1), repeat=2) for now in (0, -1)]
     windows = np.array([[0, 0, a, b, now] for a, b, now in pasts], dtype=float)[..., None]
     stated = np.rint(target(windows)[:, -1]).astype(int).tolist()
-    claim.equals(stated, [a if now == 0 else b for a, b, now in pasts], "outputs", equation="(8)")
+    claim.measured("outputs", stated, equation="(8)").equals(
+        [a if now == 0 else b for a, b, now in pasts]
+    )
     least = []
     for *c, rho_1, rho_2 in itertools.product(steps, repeat=4):
         errors = [
@@ -212,5 +239,6 @@ def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention
             for y, (a, b, now) in zip(stated, pasts, strict=True)
         ]
         least.append(max(errors))
-    source = "theorem: the docstring's"
-    claim.at_least(min(least), 1, ERROR, equation="5.2, no dot product", source=source)
+    claim.measured(ERROR, min(least), equation="5.2, no dot product").at_least(
+        theorem(1, "the docstring's")
+    )

@@ -21,7 +21,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly, theorem
+from repro.numerics import barron
+from repro.wang2024 import fixed_heads, targets
+from repro.wang2024.pictures import fixed as pictures
 
 T, N = 2, 12  # the distance, and tokens in a window
 HEADS, WIDTHS = {"lin": (3, 4, 5, 6), "log": (3, 5, 7, 9)}, (8, 32, 128, 512)
@@ -46,8 +49,8 @@ def measured(rpe, H, m, device):
     """Of the layer, of f after its attention, of its readout after exact memories; and a bound."""
     import torch
 
-    target, heads = wang2024.targets.NEAR_AND_FAR, wang2024.fixed_heads.shared(rpe, (T,), H)
-    neurons = numerics.barron.norm_network(2, m)
+    target, heads = targets.NEAR_AND_FAR, fixed_heads.shared(rpe, (T,), H)
+    neurons = barron.norm_network(2, m)
     network = heads.transformer(target, N, neurons).to(torch.float64, device)
     x = windows(heads.kernel(N)[0])
     _, stream, output = network.states(torch.tensor(x, device=device))
@@ -57,7 +60,7 @@ def measured(rpe, H, m, device):
     fetched = f(stream[:, -1].cpu().numpy())
     errors = [np.abs(y - stated) for y in (output[:, -1, 0].cpu().numpy(), fetched, read)]
     assert np.isfinite(errors).all()
-    E_FFN = numerics.barron.sup_error(neurons, 1 + heads.attention_error).upper
+    E_FFN = barron.sup_error(neurons, 1 + heads.attention_error).upper
     bound = E_FFN + heads.attention_error + heads.rounding(target, N, neurons)
     return (*(float(error.max()) for error in errors), bound)
 
@@ -68,34 +71,32 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
     Hs = HEADS[rpe]
     table = [[measured(rpe, H, m, claim.device) for m in WIDTHS] for H in Hs]
     whole, fetched, read, bound = np.moveaxis(np.array(table), -1, 0)  # (H, m) each
-    proved = "theorem: E_FFN + |f|_Lip E_Attn, both proved, and rounding"
     for (i, j), error in np.ndenumerate(whole):
-        name = f"{ERROR}, H = {Hs[i]}, m = {WIDTHS[j]}"
-        claim.at_most(error, bound[i, j], name, equation="4.1", source=proved)
+        claim.measured(ERROR, error, equation="4.1", H=Hs[i], m=WIDTHS[j]).at_most(
+            theorem(bound[i, j], "E_FFN + |f|_Lip E_Attn, both proved, and rounding")
+        )
     spread = (np.ptp(fetched, axis=1).max(), np.ptp(read, axis=0).max())
-    same = "exact: the same operations on the same numbers"
-    claim.at_most(
-        spread[0], 0.0, "change with m, f after the attention", equation="H alone", source=same
+    claim.measured("change with m, f after the attention", spread[0], equation="H alone").at_most(
+        exactly(0.0, "the same operations on the same numbers")
     )
-    claim.at_most(
-        spread[1], 0.0, "change with H, readout of exact memories", equation="m alone", source=same
-    )
-    stops = "spread: 1.00 to 1.61 times the error of the worse part"
+    claim.measured(
+        "change with H, readout of exact memories", spread[1], equation="m alone"
+    ).at_most(exactly(0.0, "the same operations on the same numbers"))
     ratio = whole / np.maximum(fetched, read)
-    claim.at_least(
-        ratio.min(), 0.9, "error over that of the worse part", equation="floors", source=stops
+    claim.measured("error over that of the worse part", ratio.min(), equation="floors").at_least(
+        chosen(0.9, "1.00 to 1.61 times the error of the worse part")
     )
-    claim.at_most(
-        ratio.max(), 2.0, "error over that of the worse part", equation="floors", source=stops
+    claim.measured("error over that of the worse part", ratio.max(), equation="floors").at_most(
+        chosen(2.0, "1.00 to 1.61 times the error of the worse part")
     )
-    steps = "spread: 15000 (log) and 20000 (lin)"
     falls = whole[0, -1] / whole[-1, -1]
-    claim.at_least(
-        falls, 1e3, f"fall from H = {Hs[0]} to {Hs[-1]}, m = 512", equation="H alone", source=steps
+    claim.measured(f"fall from H = {Hs[0]} to {Hs[-1]}", falls, equation="H alone", m=512).at_least(
+        chosen(1e3, "15000 (log) and 20000 (lin)")
     )
-    squared = "spread: 4047 (lin) and 4137 (log); m^-2, that of spread neurons, has 4096"
-    falls, name = whole[-1, 0] / whole[-1, -1], f"fall from m = 8 to 512, H = {Hs[-1]}"
-    claim.at_least(falls, 64**2 / 2, name, equation="m alone", source=squared)
+    falls = whole[-1, 0] / whole[-1, -1]
+    claim.measured("fall from m = 8 to 512", falls, equation="m alone", H=Hs[-1]).at_least(
+        chosen(64**2 / 2, "4047 (lin) and 4137 (log); m^-2, that of spread neurons, has 4096")
+    )
     if rpe == "lin":
         draw(claim, whole, fetched[:, 0], read[0])
 
@@ -103,7 +104,7 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
 def draw(claim, whole, fetched, read):
     Hs = HEADS["lin"]
     claim.figure(
-        wang2024.pictures.fixed.roles(Hs, WIDTHS, whole, fetched, read),
+        pictures.roles(Hs, WIDTHS, whole, fetched, read),
         "roles",
         caption="|(x_t, x_{t−2})|₂ by one layer with lin-RPE: each error has its own remedy.",
         alt=f"With H = {Hs[0]} heads the error goes from {whole[0, 0]:.1e} at m = 8 to "
@@ -119,25 +120,27 @@ def test_control_width_does_not_help_few_heads(rpe, claim):
     few = HEADS[rpe][0]
     _, fetched, *_ = measured(rpe, few, WIDTHS[0], claim.device)
     error, *_ = measured(rpe, few, WIDTHS[-1], claim.device)
-    floor = "spread: f itself leaves as much; 1.00 of it seen"
-    name = f"{ERROR}, m = 512"
-    claim.at_least(error, 0.9 * fetched, name, equation="m alone, few heads", source=floor)
+    claim.measured(ERROR, error, equation="m alone, few heads", m=512).at_least(
+        chosen(0.9 * fetched, "f itself leaves as much; 1.00 of it seen")
+    )
 
 
 def test_control_without_attention_nothing_is_fetched(claim):
     """W_O = 0: x_t = 0, and x_{t-2} = 0 or 1, give one output, but f is 0 and 1."""
     import torch
 
-    target, heads = wang2024.targets.NEAR_AND_FAR, wang2024.fixed_heads.shared("lin", (T,), 6)
-    whole = heads.transformer(target, 3, numerics.barron.norm_network(2, WIDTHS[-1]))
+    target, heads = targets.NEAR_AND_FAR, fixed_heads.shared("lin", (T,), 6)
+    whole = heads.transformer(target, 3, barron.norm_network(2, WIDTHS[-1]))
     (layer,) = whole.layers
     silent = replace(layer.attention, W_O=0 * layer.attention.W_O)
     network = replace(whole, layers=(replace(layer, attention=silent),)).to(torch.float64)
     x = torch.tensor([[0.0, 0, 0], [1, 0, 0]], dtype=torch.float64)[..., None]
     low, high = network(x)[:, -1, 0].tolist()
-    claim.equals(low == high, True, "one output for both", equation="W_O = 0")
-    error, half = max(abs(low - 0), abs(high - 1)), "theorem: one output for the values 0 and 1"
-    claim.at_least(error, 0.5, ERROR, equation="no attention", source=half)
+    claim.measured("one output for both", low == high, equation="W_O = 0").equals(True)
+    error = max(abs(low - 0), abs(high - 1))
+    claim.measured(ERROR, error, equation="no attention").at_least(
+        theorem(0.5, "one output for the values 0 and 1")
+    )
 
 
 def test_control_without_bends_the_readout_is_affine(claim):
@@ -147,6 +150,7 @@ def test_control_without_bends_the_readout_is_affine(claim):
     affine = rng.standard_normal((1000, 3)) * [1, 1, 2]
     affine[0] = [0, 0, math.sqrt(0.5)]  # the best one
     errors = np.abs(points @ affine[:, :2].T + affine[:, 2] - stated[:, None]).max(0)
-    source = "theorem: 4 errors of at most e add up to 2√2; 1e-12 for rounding"
     least = math.sqrt(0.5) - 1e-12
-    claim.at_least(errors.min(), least, ERROR, equation="no ReLU", source=source)
+    claim.measured(ERROR, errors.min(), equation="no ReLU").at_least(
+        theorem(least, "4 errors of at most e add up to 2√2; 1e-12 for rounding")
+    )

@@ -28,7 +28,10 @@ from fractions import Fraction
 import flint
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import exact, l1
+from repro.wang2024 import exponentials, necessity, powers, printed_bounds
+from repro.wang2024.pictures import powers as powers_pictures
 
 ERROR = "ℓ₁ error"
 BASES = {
@@ -42,34 +45,26 @@ BASES = {
 @pytest.mark.exact
 def test_lin_needs_exactly_T_plus_1_heads(accuracy, claim):
     """u_h = q^h: T + 1 heads have the error prod 1/(1 - q^h) - 1, T heads at least 1."""
-    q, level = numerics.exact.rational(BASES[accuracy]), numerics.exact.rational(accuracy)
+    q, level = exact.rational(BASES[accuracy]), exact.rational(accuracy)
     last = claim.at_scale(smoke=20, laptop=60, paper=120)
     worst = flint.fmpq(0)
     for T in range(1, last + 1):
-        error = wang2024.necessity.shortest_error([q**h for h in range(1, T + 2)])
+        error = necessity.shortest_error([q**h for h in range(1, T + 2)])
         worst = max(worst, error)
         if T in (1, 5, 20):
-            other = wang2024.exponentials.Interpolant(T, T + 1, q).error
-            claim.equals(error, other, f"{ERROR} by two routes, T={T}", equation="H = T + 1")
-            z = wang2024.necessity.against_exponentials(T, [q**h for h in range(1, T + 1)])
+            other = exponentials.Interpolant(T, T + 1, q).error
+            claim.measured(f"{ERROR} by two routes", error, equation="H = T + 1", T=T).equals(other)
+            z = necessity.against_exponentials(T, [q**h for h in range(1, T + 1)])
             hits = {sum(z[t] * q ** (h * t) for t in z) for h in range(1, T + 1)}
-            claim.equals(hits, {0}, f"Σ z_t u_h^t, T={T}", equation="H = T")
+            claim.measured("Σ z_t u_h^t", hits, equation="H = T", T=T).equals({0})
             least = z[T] / max(map(abs, z.values()))
-            claim.equals(least, 1, f"least {ERROR}, T={T}", equation="H = T")
-    claim.at_most(
-        flint.arb(worst),
-        level,
-        f"{ERROR}, T = 1, ..., {last}",
-        equation="H = T + 1",
-        source="theorem: 1/(q; q)∞ − 1, for every T",
+            claim.measured(f"least {ERROR}", least, equation="H = T", T=T).equals(1)
+    claim.measured(f"{ERROR}, ...", flint.arb(worst), equation="H = T + 1", T=1, last=last).at_most(
+        theorem(level, "1/(q; q)∞ − 1, for every T")
     )
-    limit = 1 / wang2024.powers.euler_product(flint.arb(q)) - 1
-    claim.at_most(
-        limit,
-        level,
-        f"{ERROR}, every T",
-        equation="H = T + 1",
-        source="theorem: 1/(q; q)∞ − 1, for every T",
+    limit = 1 / powers.euler_product(flint.arb(q)) - 1
+    claim.measured(f"{ERROR}, every T", limit, equation="H = T + 1").at_most(
+        theorem(level, "1/(q; q)∞ − 1, for every T")
     )
 
 
@@ -77,14 +72,15 @@ def test_lin_needs_exactly_T_plus_1_heads(accuracy, claim):
 def test_lin_with_q_one_half_and_T_plus_3_heads(claim):
     """The interpolants of finding heads-equal-T: below 0.2 for every T."""
     last = claim.at_scale(smoke=20, laptop=60, paper=120)
-    worst = max(
-        wang2024.exponentials.Interpolant(T, T + 3, "1/2").error for T in range(1, last + 1)
+    worst = max(exponentials.Interpolant(T, T + 3, "1/2").error for T in range(1, last + 1))
+    bound = exponentials.interpolation_limit(3, "1/2")
+    fifth = Fraction(1, 5)
+    claim.measured(f"{ERROR}, ...", flint.arb(worst), equation="H = T + 3", T=1, last=last).at_most(
+        theorem(fifth, "the supremum over T, finding heads-equal-T")
     )
-    bound = wang2024.exponentials.interpolation_limit(3, "1/2")
-    fifth, source = Fraction(1, 5), "theorem: the supremum over T, finding heads-equal-T"
-    name = f"{ERROR}, T = 1, ..., {last}"
-    claim.at_most(flint.arb(worst), fifth, name, equation="H = T + 3", source=source)
-    claim.at_most(bound, fifth, f"{ERROR}, every T", equation="H = T + 3", source=source)
+    claim.measured(f"{ERROR}, every T", bound, equation="H = T + 3").at_most(
+        theorem(fifth, "the supremum over T, finding heads-equal-T")
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,26 +91,23 @@ def test_lin_with_q_one_half_and_T_plus_3_heads(claim):
 @pytest.mark.certified
 def test_log_needs_exactly_T_heads(accuracy, c, claim):
     """Exponents cT, 2cT, ..., T cT; and that T - 1 of them leave 1."""
-    level = numerics.exact.rational(accuracy)
-    proved = "theorem: (2) in repro/wang2024/powers.py, for every T"
-    claim.at_most(
-        wang2024.powers.error_bound(0, c),
-        level,
-        f"{ERROR}, every T",
-        equation="H = T",
-        source=proved,
+    level = exact.rational(accuracy)
+    claim.measured(f"{ERROR}, every T", powers.error_bound(0, c), equation="H = T").at_most(
+        theorem(level, "(2) in repro/wang2024/powers.py, for every T")
     )
     for T in (1, 2, 4, 8, 16):
-        error = wang2024.powers.fixed(T, T, first=c * T, step=c * T).error()
-        claim.at_most(error, level, f"{ERROR}, T={T}", equation="H = T", source=proved)
+        error = powers.fixed(T, T, first=c * T, step=c * T).error()
+        claim.measured(ERROR, error, equation="H = T", T=T).at_most(
+            theorem(level, "(2) in repro/wang2024/powers.py, for every T")
+        )
         if 1 < T <= 4:
             exponents = [c * T * (k + 1) for k in range(T - 1)]
-            z = wang2024.necessity.against_powers(T, exponents)
+            z = necessity.against_powers(T, exponents)
             hits = {sum(z[s] / flint.fmpq(s) ** b for s in z) for b in exponents}
-            claim.equals(hits, {0}, f"Σ z_s s^-β, T={T}", equation="H = T − 1")
-            claim.equals(
-                max(map(abs, z.values())), z[T], f"largest |z|, T={T}", equation="H = T − 1"
-            )
+            claim.measured("Σ z_s s^-β", hits, equation="H = T − 1", T=T).equals({0})
+            claim.measured(
+                "largest |z|", max(map(abs, z.values())), equation="H = T − 1", T=T
+            ).equals(z[T])
 
 
 LITERAL = {"lin": {1: 28, 2: 35, 3: 41}, "log": {1: 20, 2: 39}}  # heads for an error of 1/2
@@ -129,12 +122,12 @@ def literal(rpe, T, heads):
     """The best weights for the exponents of the proofs, alpha = gamma = 0.01."""
     steps = tuple(Fraction(h, 100) for h in range(1, heads + 1))
     family = (
-        numerics.l1.Exponentials(steps)
+        l1.Exponentials(steps)
         if rpe == "lin"
-        else wang2024.powers.SlowPowers(tuple(1 + step for step in steps))
+        else powers.SlowPowers(tuple(1 + step for step in steps))
     )
     window = 700 if rpe == "lin" else 40
-    return numerics.l1.best(numerics.l1.indicator(T), family, window=window)
+    return l1.best(l1.indicator(T), family, window=window)
 
 
 @pytest.mark.parametrize(("rpe", "T"), CASES)
@@ -142,17 +135,16 @@ def literal(rpe, T, heads):
 def test_with_the_exponents_of_the_proof(rpe, T, claim):
     """Far more than T + 1 heads, though the weights are the best; T = 2: lin 35, log 39 or more."""
     heads = LITERAL[rpe][T]
-    both = "theorem: certified from below (and, for lin, from above)"
     few = literal(rpe, T, heads - 1)
-    claim.at_least(
-        few.floor, 0.5, f"least {ERROR}, H={heads - 1}", equation="0.01, 0.02, ...", source=both
+    claim.measured(f"least {ERROR}", few.floor, equation="0.01, 0.02, ...", H=heads - 1).at_least(
+        theorem(0.5, "certified from below (and, for lin, from above)")
     )
     if rpe == "lin":
         enough = literal(rpe, T, heads)
-        claim.at_most(
-            enough.error, 0.5, f"least {ERROR}, H={heads}", equation="0.01, 0.02, ...", source=both
+        claim.measured(f"least {ERROR}", enough.error, equation="0.01, 0.02, ...", H=heads).at_most(
+            theorem(0.5, "certified from below (and, for lin, from above)")
         )
-        claim.record(weight=float(enough.weight))
+        claim.record("weight", float(enough.weight))
 
 
 def test_printed_growth_of_the_need_is_not_exponential(claim):
@@ -164,7 +156,9 @@ def test_printed_growth_of_the_need_is_not_exponential(claim):
     """
     T, heads = 1001, range(1, 1003)
     left, right = 2 * 4 ** sum(heads), 3 * math.prod(4**h - 1 for h in heads)
-    claim.equals(left < right, True, "2 Π 4^h < 3 Π (4^h − 1)", equation="T + 1 heads: error < 1/2")
+    claim.measured(
+        "2 Π 4^h < 3 Π (4^h − 1)", left < right, equation="T + 1 heads: error < 1/2"
+    ).equals(True)
     claim.counterexample(
         "the necessary number of heads grows at a small exponential rate for lin-RPE",
         input={"error": Fraction(1, 2), "T": [1, T], "necessary heads": [2, T + 1]},
@@ -182,7 +176,7 @@ def test_printed_growth_of_the_need_is_not_exponential(claim):
 @pytest.mark.exact
 def test_figure_heads_against_T(claim):
     """What is needed, what the exponents of the proof need, and where its bounds fall below 1/2."""
-    pictures, bounds = wang2024.pictures.powers, wang2024.printed_bounds
+    pictures, bounds = powers_pictures, printed_bounds
     Ts = [1, 3, 10, 50]
     proofs = {
         "lin": [bounds.exponential_delta(T).heads("1/2") for T in Ts],
@@ -190,11 +184,12 @@ def test_figure_heads_against_T(claim):
     }
     for rpe, heads in proofs.items():
         more = [found - (T + 1) for T, found in zip(Ts, heads, strict=True)]
-        name = f"heads of the proof beyond T + 1, {rpe}"
-        claim.at_least(
-            min(more), 3000, name, equation="bound < 1/2", source="theorem: the proofs' constants"
-        )
-        claim.equals(len(set(heads)), len(Ts), name, equation="they grow with T")
+        claim.measured(
+            "heads of the proof beyond T + 1", min(more), equation="bound < 1/2", rpe=rpe
+        ).at_least(theorem(3000, "the proofs' constants"))
+        claim.measured(
+            "heads of the proof beyond T + 1", len(set(heads)), equation="they grow with T", rpe=rpe
+        ).equals(len(Ts))
     shown = {
         r: {T: h for T, h in LITERAL[r].items() if claim.scale != "smoke" or T == 1}
         for r in LITERAL
@@ -220,16 +215,20 @@ def test_figure_heads_against_T(claim):
 def test_control_T_plus_1_heads_with_the_exponents_of_the_proof(T, claim):
     """0.01, ..., 0.01 (T + 1): exponents that are not free; the zero kernel is the best."""
     found = literal("lin", T, T + 1)
-    certified = "theorem: certified from below; balls shown in double precision"
-    claim.at_least(found.floor, 1 - 1e-12, f"least {ERROR}", equation="H = T + 1", source=certified)
+    claim.measured(f"least {ERROR}", found.floor, equation="H = T + 1").at_least(
+        theorem(1 - 1e-12, "certified from below; balls shown in double precision")
+    )
 
 
 @pytest.mark.parametrize("T", [2, 10], ids="T={}".format)
 def test_control_T_heads(T, claim):
     """u_h = 4^-h, h = 1, ..., T: one head less than necessary, whatever the weights."""
     u = [flint.fmpq(1, 4**h) for h in range(1, T + 1)]
-    z = wang2024.necessity.against_exponentials(T, u)
-    claim.equals({sum(z[t] * v**t for t in z) for v in u}, {0}, "Σ z_t u_h^t", equation="H = T")
+    z = necessity.against_exponentials(T, u)
+    claim.measured(
+        "Σ z_t u_h^t", {sum(z[t] * v**t for t in z) for v in u}, equation="H = T"
+    ).equals({0})
     least = z[T] / max(map(abs, z.values()))
-    bounded = "theorem: |z| ≤ 1, so that the error is at least z_T"
-    claim.at_least(least, 1, f"least {ERROR}", equation="H = T", source=bounded)
+    claim.measured(f"least {ERROR}", least, equation="H = T").at_least(
+        theorem(1, "|z| ≤ 1, so that the error is at least z_T")
+    )

@@ -21,7 +21,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import exactly
+from repro.numerics import barron, exact, logarithms
+from repro.wang2024 import adaptive as adaptive_
+from repro.wang2024 import moving
+from repro.wang2024 import targets as targets_
 
 M = 2
 TRIPLES = list(itertools.product([-1, 1], repeat=3))  # x_{t-2}, x_{t-1}, x_t
@@ -36,7 +40,7 @@ def formula(x, t, g=g):
 
 
 def described(K):
-    return dataclasses.replace(wang2024.targets.NESTED, K=K)
+    return dataclasses.replace(targets_.NESTED, K=K)
 
 
 @pytest.mark.parametrize("K", [1, 2])
@@ -47,42 +51,50 @@ def test_the_target_is_the_formula_on_all_windows(K, claim):
     rows = windows[..., 0].astype(int).tolist()
     stated = [[formula(x, t) for t in range(2, n)] for x in rows]
     wrong = int((target(windows).astype(int) != np.array(stated)).sum())
-    claim.record(windows=len(rows))
-    claim.equals(wrong, 0, "positions with another y_t", equation="y_t = x_t x_(t−t₁) x_(t−t₂)")
+    claim.record("windows", len(rows))
+    claim.measured(
+        "positions with another y_t", wrong, equation="y_t = x_t x_(t−t₁) x_(t−t₂)"
+    ).equals(0)
 
 
 @pytest.mark.parametrize("K", [1, 2])
 @pytest.mark.exact
 def test_two_descriptions_one_network_of_three_layers(K, claim):
-    adaptive, target = wang2024.adaptive, described(K)
-    heads = [wang2024.moving.interpolated("lin", 2, "1/100")] * M
+    adaptive, target = adaptive_, described(K)
+    heads = [moving.interpolated("lin", 2, "1/100")] * M
     network = adaptive.transformer(target, heads, adaptive.nested(target))
-    claim.equals(len(network.layers), 3, "layers L", equation="K + 1 + I{M ≥ K + 1}")
+    claim.measured("layers L", len(network.layers), equation="K + 1 + I{M ≥ K + 1}").equals(3)
     other = adaptive.transformer(described(3 - K), heads, adaptive.nested(described(3 - K)))
-    tokens = numerics.exact.rationals(target.windows(4).astype(int))
+    tokens = exact.rationals(target.windows(4).astype(int))
     differ = int((network(tokens) != other(tokens)).sum())
-    claim.equals(differ, 0, "outputs that differ from the other description's", equation="(8)")
+    claim.measured(
+        "outputs that differ from the other description's", differ, equation="(8)"
+    ).equals(0)
 
 
 @pytest.mark.exact
 def test_g_is_a_network_of_norm_2(claim):
     """Above by the path norm; below since |relu(b x + c)| <= |b| + |c| for |x| <= 1."""
-    value, memory = numerics.barron.value, wang2024.targets.by_sign()
-    at_tokens = [value(memory.lin, numerics.exact.rationals([x])) for x in (1, -1)]
-    claim.equals(at_tokens, [g(1), g(-1)], "g at 1 and −1", equation="g(1) = 1, g(−1) = 2")
-    norm, name = numerics.barron.path_norm(memory.lin), "|g|_B"
-    claim.equals(norm, 2, f"{name}, at most", equation="2 relu((3 − x)/4)")
-    claim.equals(max(at_tokens), 2, f"{name}, at least", equation="sup |g| ≤ |g|_B")
+    value, memory = barron.value, targets_.by_sign()
+    at_tokens = [value(memory.lin, exact.rationals([x])) for x in (1, -1)]
+    claim.measured("g at 1 and −1", at_tokens, equation="g(1) = 1, g(−1) = 2").equals([g(1), g(-1)])
+    norm = barron.path_norm(memory.lin)
+    claim.measured("|g|_B, at most", norm, equation="2 relu((3 − x)/4)").equals(2)
+    claim.measured("|g|_B, at least", max(at_tokens), equation="sup |g| ≤ |g|_B").equals(2)
     half = abs(at_tokens[0] - at_tokens[1]) / 2
     slope = abs(memory.lin.a[0] * memory.lin.b[0, 0])
-    claim.equals(slope, half, "|g|_Lip, and no extension has less", equation="|g(1) − g(−1)| / 2")
-    logs = [value(memory.log, numerics.exact.rationals([x])) for x in (1, -1)]
-    off = sum(log != numerics.logarithms.Log(g(x)) for log, x in zip(logs, (1, -1), strict=True))
-    claim.equals(off, 0, "tokens at which log g is another", equation="log 2 relu((1 − x)/2)")
+    claim.measured(
+        "|g|_Lip, and no extension has less", slope, equation="|g(1) − g(−1)| / 2"
+    ).equals(half)
+    logs = [value(memory.log, exact.rationals([x])) for x in (1, -1)]
+    off = sum(log != logarithms.Log(g(x)) for log, x in zip(logs, (1, -1), strict=True))
+    claim.measured(
+        "tokens at which log g is another", off, equation="log 2 relu((1 − x)/2)"
+    ).equals(0)
 
 
 def zigzag_network():
-    network = wang2024.targets.parity(3).network
+    network = targets_.parity(3).network
     assert network is not None
     return network
 
@@ -90,9 +102,9 @@ def zigzag_network():
 @pytest.mark.exact
 def test_the_readout_is_the_product_at_signs(claim):
     network = zigzag_network()
-    values = [numerics.barron.value(network, numerics.exact.rationals(x)) for x in TRIPLES]
+    values = [barron.value(network, exact.rationals(x)) for x in TRIPLES]
     products = [x[0] * x[1] * x[2] for x in TRIPLES]
-    claim.equals(values, products, "f at the 8 triples of signs", equation="x x′ x″")
+    claim.measured("f at the 8 triples of signs", values, equation="x x′ x″").equals(products)
 
 
 @pytest.mark.exact
@@ -104,17 +116,19 @@ def test_the_readout_is_a_zigzag_of_the_sum(claim):
         return s + 2 if s <= -1 else (-s if s <= 1 else s - 2)
 
     def difference(x):
-        stated = numerics.exact.rational(zigzag(sum(x)))
-        return numerics.barron.value(network, numerics.exact.rationals(x)) - stated
+        stated = exact.rational(zigzag(sum(x)))
+        return barron.value(network, exact.rationals(x)) - stated
 
     points = st.tuples(*[st.fractions(min_value=-2, max_value=2, max_denominator=12)] * 3)
     examples = claim.at_scale(smoke=60, laptop=400, paper=5000)
-    claim.for_all(points, difference, "network less zigzag", equation="f", examples=examples)
+    claim.for_all("network less zigzag", points, difference, equation="f", examples=examples)
     x, y = [Fraction(1)] * 3, [Fraction(1, 3)] * 3
     rise = zigzag(sum(x)) - zigzag(sum(y))
     squares = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
-    claim.equals(rise**2 / squares, 3, "largest slope squared, attained", equation="|f|_Lip = √3")
-    claim.record(path_norm_of_the_readout=numerics.barron.path_norm(network))
+    claim.measured(
+        "largest slope squared, attained", rise**2 / squares, equation="|f|_Lip = √3"
+    ).equals(3)
+    claim.record("path_norm_of_the_readout", barron.path_norm(network))
 
 
 def differing(other):
@@ -124,16 +138,19 @@ def differing(other):
 
 def test_control_exchanged_values_of_g_are_another_target(claim):
     swapped = differing(lambda x: formula(x, 2, lambda token: 3 - g(token)))
-    target = dataclasses.replace(wang2024.targets.NESTED, memories=(swap(1), swap(2)))
+    target = dataclasses.replace(targets_.NESTED, memories=(swap(1), swap(2)))
     windows = target.windows(3)
-    counted = int((target(windows) != wang2024.targets.NESTED(windows)).sum())
-    claim.equals(counted, swapped, "triples that differ, by the target", equation="g(±1) swapped")
-    source = "exact: counted over all 8 triples"
-    claim.at_least(swapped, 4, "triples that differ", equation="g(1) = 2, g(−1) = 1", source=source)
+    counted = int((target(windows) != targets_.NESTED(windows)).sum())
+    claim.measured("triples that differ, by the target", counted, equation="g(±1) swapped").equals(
+        swapped
+    )
+    claim.measured("triples that differ", swapped, equation="g(1) = 2, g(−1) = 1").at_least(
+        exactly(4, "counted over all 8 triples")
+    )
 
 
 def swap(reads):
-    targets = wang2024.targets
+    targets = targets_
     memory = targets.by_last_sign(reads)
     return dataclasses.replace(memory, g=lambda x: 3 - memory.g(x))
 
@@ -147,6 +164,6 @@ def test_control_steps_counted_from_the_token_fetched_are_another_target(claim):
         return x[t] * x[there] * x[there - g(x[there])]
 
     wrong = sum(formula(x, 4) != onward(x) for x in fives)
-    source = "exact: counted over all 32 windows of 5"
-    name = "windows that differ"
-    claim.at_least(wrong, 16, name, equation="x_(t−t₁−t₂) for x_(t−t₂)", source=source)
+    claim.measured("windows that differ", wrong, equation="x_(t−t₁−t₂) for x_(t−t₂)").at_least(
+        exactly(16, "counted over all 32 windows of 5")
+    )

@@ -25,7 +25,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly, theorem
+from repro.numerics import barron, logarithms
+from repro.numerics import exact as exact_
+from repro.wang2024 import adaptive, moving, targets
+from repro.wang2024.pictures import adaptive as pictures
 
 T = 3
 G = {-1: 1, 0: 2, 1: 3}  # g of FOLLOW, by hand
@@ -34,39 +38,39 @@ HALF = Fraction(1, 2)
 
 
 def heads(rpe, reach=T):
-    return wang2024.moving.interpolated(rpe, reach, "1/100")
+    return moving.interpolated(rpe, reach, "1/100")
 
 
 def by_token(rpe, changes):
     """The network for g (log: log g) plus a change at each token: an amount, or a factor's log."""
-    memory, one = wang2024.targets.by_value(), numerics.exact.rational
+    memory, one = targets.by_value(), exact_.rational
     if rpe == "lin":
         low, middle, high = (one(change) for change in changes)
         weights = [middle, high - middle, low - middle]
     else:
-        low, middle, high = (numerics.logarithms.Log(change) for change in changes)
+        low, middle, high = (logarithms.Log(change) for change in changes)
         weights = [middle, high - middle, low - middle]
     network, shape = getattr(memory, rpe), ([0], [1], [-1])
-    return numerics.barron.Network(
-        np.concatenate([network.a, numerics.exact.vector(weights)]),
-        np.concatenate([network.b, numerics.exact.rationals(shape)]),
-        np.concatenate([network.c, numerics.exact.rationals([1, 0, 0])]),
+    return barron.Network(
+        np.concatenate([network.a, exact_.vector(weights)]),
+        np.concatenate([network.b, exact_.rationals(shape)]),
+        np.concatenate([network.c, exact_.rationals([1, 0, 0])]),
     )
 
 
 def follow(rpe, changes, psi):
-    target = wang2024.targets.FOLLOW
+    target = targets.FOLLOW
     networks = [by_token(rpe, changes)]
-    return wang2024.adaptive.transformer(target, [psi], [[1]], memory_networks=networks)
+    return adaptive.transformer(target, [psi], [[1]], memory_networks=networks)
 
 
 def pointers(rpe, changes, psi):
     """What the first layer writes for the tokens -1, 0, 1, as integers."""
-    tokens = numerics.exact.rationals(TOKENS)[:, None]
+    tokens = exact_.rationals(TOKENS)[:, None]
     x = next(itertools.islice(follow(rpe, changes, psi).states(tokens), 2, None))
-    layout = wang2024.adaptive.Layout(1, 1)
+    layout = adaptive.Layout(1, 1)
     found = [x[t, layout.pointer(1)] for t in range(3)]
-    values = found if rpe == "lin" else [numerics.logarithms.exp(value) for value in found]
+    values = found if rpe == "lin" else [logarithms.exp(value) for value in found]
     return [int(value.p) for value in values]
 
 
@@ -84,7 +88,7 @@ def test_lin_within_a_half_every_pointer_is_exact(claim):
         return sum(a != b for a, b in zip(found, G.values(), strict=True))
 
     examples = claim.at_scale(smoke=30, laptop=120, paper=10_000)
-    claim.for_all(triples, wrong, "wrong pointers", equation="|δ| < 1/2", examples=examples)
+    claim.for_all("wrong pointers", triples, wrong, equation="|δ| < 1/2", examples=examples)
 
 
 @pytest.mark.exact
@@ -98,8 +102,9 @@ def test_log_within_the_exact_threshold_every_pointer_is_exact(claim):
         return sum(a != b for a, b in zip(found, G.values(), strict=True))
 
     examples = claim.at_scale(smoke=30, laptop=120, paper=10_000)
-    name = "wrong pointers"
-    claim.for_all(triples, wrong, name, equation="|e^δ − 1| < 1/(2g)", examples=examples)
+    claim.for_all(
+        "wrong pointers", triples, wrong, equation="|e^δ − 1| < 1/(2g)", examples=examples
+    )
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -121,8 +126,9 @@ def test_beyond_the_threshold_every_pointer_is_off_by_one(rpe, claim):
         return sum(a != b for a, b in zip(pointers(rpe, changes, psi), stated, strict=True))
 
     examples = claim.at_scale(smoke=30, laptop=120, paper=10_000)
-    name = "pointers that are not g ± 1"
-    claim.for_all(moves, wrong, name, equation="1/2 < |δ| < 3/2", examples=examples)
+    claim.for_all(
+        "pointers that are not g ± 1", moves, wrong, equation="1/2 < |δ| < 3/2", examples=examples
+    )
 
 
 EDGE = HALF - Fraction(1, 10**9)
@@ -132,8 +138,8 @@ EDGE = HALF - Fraction(1, 10**9)
 @pytest.mark.exact
 def test_within_rounding_accuracy_the_network_is_the_same(rpe, claim):
     """All states after the first layer, on all windows of 4 tokens, at the edge of the interval."""
-    target, psi, bits = wang2024.targets.FOLLOW, heads(rpe), 256
-    windows = numerics.exact.rationals(target.windows(4))
+    target, psi, bits = targets.FOLLOW, heads(rpe), 256
+    windows = exact_.rationals(target.windows(4))
     if claim.scale == "smoke":
         windows = windows[::3]
 
@@ -155,8 +161,8 @@ def test_within_rounding_accuracy_the_network_is_the_same(rpe, claim):
     else:  # the pointers log k are the same balls; what follows is computed from them alone
         different = sum(str(a) != str(b) for one, two in pairs for a, b in zip(
             one.ravel(), two.ravel(), strict=True))  # fmt: skip
-    claim.record(numbers=sum(a.size for a, _ in pairs))
-    claim.equals(different, 0, "numbers that change", equation="x^(1), x^(3/2), x^(2)")
+    claim.record("numbers", sum(a.size for a, _ in pairs))
+    claim.measured("numbers that change", different, equation="x^(1), x^(3/2), x^(2)").equals(0)
 
 
 @pytest.mark.certified
@@ -169,30 +175,39 @@ def test_the_proof_asks_for_half_of_what_log_needs(claim):
         scaled = [t * value for t, value in enumerate(needed, start=1)]
         falls = sum(not a < b for a, b in itertools.pairwise(scaled))
         kinder = sum(not a > b for a, b in zip(downwards, needed, strict=True))
-    claim.equals(falls, 0, "T at which T log(1 + 1/(2T)) does not grow", equation="log, all T")
-    claim.equals(kinder, 0, "T at which going down is forgiven less", equation="−log(1 − 1/(2T))")
-    asked = "theorem: the proof's 1/(4T) is enough, since T log(1 + 1/(2T)) ≥ log(3/2) > 0.405"
-    name = "needed accuracy times T"
-    claim.at_least(scaled[0], Fraction(405, 1000), f"{name}, T = 1", equation="1/4", source=asked)
-    sharp = "theorem: log(1 + x) < x, so that no constant of 1/2 or more would do for all T"
-    claim.at_most(
-        scaled[-1], HALF, f"{name}, T = {last}", equation="c / T needs c < 1/2", source=sharp
+    claim.measured(
+        "T at which T log(1 + 1/(2T)) does not grow", falls, equation="log, all T"
+    ).equals(0)
+    claim.measured(
+        "T at which going down is forgiven less", kinder, equation="−log(1 − 1/(2T))"
+    ).equals(0)
+    claim.measured("needed accuracy times T", scaled[0], equation="1/4", T=1).at_least(
+        theorem(
+            Fraction(405, 1000),
+            "the proof's 1/(4T) is enough, since T log(1 + 1/(2T)) ≥ log(3/2) > 0.405",
+        )
     )
-    near = "theorem: log(1 + x) > x − x²/2, x = 1/(2T)"
+    claim.measured(
+        "needed accuracy times T", scaled[-1], equation="c / T needs c < 1/2", T=last
+    ).at_most(
+        theorem(HALF, "log(1 + x) < x, so that no constant of 1/2 or more would do for all T")
+    )
     least = HALF - Fraction(1, 8 * last)
-    claim.at_least(scaled[-1], least, f"{name}, T = {last}", equation="→ 1/2", source=near)
+    claim.measured("needed accuracy times T", scaled[-1], equation="→ 1/2", T=last).at_least(
+        theorem(least, "log(1 + x) > x − x²/2, x = 1/(2T)")
+    )
 
 
 def silent(rpe, reach):
     """H <= T heads: nothing is better than weight 0 (finding heads-necessary)."""
-    one = numerics.exact.rational(2) if rpe == "log" else numerics.logarithms.Log(2)
-    return wang2024.moving.Moving(rpe, reach, (one,), (numerics.exact.rational(0),), 1)
+    one = exact_.rational(2) if rpe == "log" else logarithms.Log(2)
+    return moving.Moving(rpe, reach, (one,), (exact_.rational(0),), 1)
 
 
 @pytest.mark.construct
 def test_two_jobs(claim):
     """Right or wrong pointers (g + 1), accurate or silent heads; lin, in rationals."""
-    target, n = wang2024.targets.FOLLOW, 6
+    target, n = targets.FOLLOW, 6
     windows = target.windows(n)
     few = claim.at_scale(smoke=30, laptop=150, paper=len(windows))
     windows = windows[claim.rng("windows").choice(len(windows), few, replace=False)]
@@ -203,30 +218,43 @@ def test_two_jobs(claim):
         psi = heads("lin", T + 1) if fetch == "accurate" else silent("lin", T + 1)
         off = int(where == "wrong")
         network = follow("lin", [off] * 3, psi)
-        states = list(network.states(numerics.exact.rationals(windows)))
+        states = list(network.states(exact_.rationals(windows)))
         pointer = states[2][..., T + 1 :, 2].astype(float).astype(int)
         wrong = int((pointer != x[:, T + 1 :] + 2).sum())
         named = np.take_along_axis(x, t - pointer, axis=1)
-        missed = max(abs(states[3][..., T + 1 :, 1] - numerics.exact.rationals(named)).ravel())
-        outcome = max(abs(states[4][..., T + 1 :, 0] - numerics.exact.rationals(truth)).ravel())
-        case = f"pointers {where}, heads {fetch}"
-        claim.record(**{f"error, {case}": float(outcome)})
-        claim.equals(
-            wrong, off * pointer.size, f"wrong pointers, {case}", equation="FFN knows where"
-        )
-        own = f"distance from the token that the pointer names, {case}"
-        output = f"largest error of the output, {case}"
+        missed = max(abs(states[3][..., T + 1 :, 1] - exact_.rationals(named)).ravel())
+        outcome = max(abs(states[4][..., T + 1 :, 0] - exact_.rationals(truth)).ravel())
+        claim.record(f"error, pointers {where}, heads {fetch}", float(outcome))
+        claim.measured(
+            f"wrong pointers, pointers {where}, heads {fetch}", wrong, equation="FFN knows where"
+        ).equals(off * pointer.size)
         if fetch == "accurate":
-            proved = "theorem: the l1 error of the heads, whatever the pointer"
-            claim.at_most(missed, error, own, equation="attention fetches", source=proved)
+            claim.measured(
+                f"distance from the token that the pointer names, pointers {where}, heads {fetch}",
+                missed,
+                equation="attention fetches",
+            ).at_most(theorem(error, "the l1 error of the heads, whatever the pointer"))
         else:
-            claim.equals(missed, 1, own, equation="attention fetches")
+            claim.measured(
+                f"distance from the token that the pointer names, pointers {where}, heads {fetch}",
+                missed,
+                equation="attention fetches",
+            ).equals(1)
         if (where, fetch) == ("right", "accurate"):
-            claim.at_most(outcome, error, output, equation="5.1", source="theorem: |f|_Lip = 1")
+            claim.measured(
+                f"largest error of the output, pointers {where}, heads {fetch}",
+                outcome,
+                equation="5.1",
+            ).at_most(theorem(error, "|f|_Lip = 1"))
         else:
-            most = "theorem: two tokens differ by 2, less the error of the heads; 0 misses by 1"
             least = 2 - error if fetch == "accurate" else 1
-            claim.at_least(outcome, least, output, equation="5.1", source=most)
+            claim.measured(
+                f"largest error of the output, pointers {where}, heads {fetch}",
+                outcome,
+                equation="5.1",
+            ).at_least(
+                theorem(least, "two tokens differ by 2, less the error of the heads; 0 misses by 1")
+            )
 
 
 DECISIVE = [-1, 1, 0, 0, 1], [0, -1, 1, 0, 0], [0, 0, -1, 1, -1]  # one step too far: -1 for 1
@@ -238,10 +266,10 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
 
     lin jumps at 1/2. log jumps first where g = 3, at log(7/6) = 0.154; 1/(4T) = 1/12 is safe.
     """
-    target, bits, reach = wang2024.targets.FOLLOW, 512, T + 1
+    target, bits, reach = targets.FOLLOW, 512, T + 1
     draws = target.draw(claim.at_scale(smoke=2, laptop=5, paper=240), reach + 1, claim.rng("x"))
     windows = np.concatenate([np.array(DECISIVE, dtype=float)[..., None], draws])
-    truth = numerics.exact.rationals(target(windows)[:, -1])
+    truth = exact_.rationals(target(windows)[:, -1])
     some = claim.at_scale(smoke=20, laptop=50, paper=240)
     amounts = [Fraction(3 * k, 5 * some) for k in range(some + 1) if 6 * k != 5 * some]
     edge = {"lin": flint.arb(flint.fmpq(1, 2)), "log": flint.arb(flint.fmpq(7, 6)).log()}
@@ -250,22 +278,28 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
         psi, curves[rpe] = heads(rpe, reach), ([], [])
         for d in amounts if rpe == "lin" else [d for d in amounts if d <= Fraction(2, 5)]:
             networks = [shifted(getattr(target.memories[0], rpe), d)]
-            network = wang2024.adaptive.transformer(target, [psi], [[1]], memory_networks=networks)
+            network = adaptive.transformer(target, [psi], [[1]], memory_networks=networks)
             with flint.ctx.workprec(bits):
                 network = network if rpe == "lin" else network.balls(bits)
-                outputs = network(numerics.exact.rationals(windows))[:, -1, 0]
+                outputs = network(exact_.rationals(windows))[:, -1, 0]
                 error = max(abs(outputs - truth), key=float)
             for curve, number in zip(curves[rpe], (d, error), strict=True):
                 curve.append(float(number))
-            name = f"largest error, {rpe}, d = {d}"
-            if numerics.exact.rational(d) < edge[rpe]:
-                held = "theorem: the l1 error of the heads"
-                claim.at_most(error, psi.error, name, equation="no error at all", source=held)
+            if exact_.rational(d) < edge[rpe]:
+                claim.measured(
+                    "largest error", error, equation="no error at all", rpe=rpe, d=d
+                ).at_most(theorem(psi.error, "the l1 error of the heads"))
             else:
-                far = "theorem: one step too far is a token 2 away, less the error of the heads"
-                claim.at_least(error, 2 - psi.error, name, equation="a wrong position", source=far)
+                claim.measured(
+                    "largest error", error, equation="a wrong position", rpe=rpe, d=d
+                ).at_least(
+                    theorem(
+                        2 - psi.error,
+                        "one step too far is a token 2 away, less the error of the heads",
+                    )
+                )
     claim.figure(
-        wang2024.pictures.adaptive.rounding(curves, 1 / (4 * T), float(edge["log"])),
+        pictures.rounding(curves, 1 / (4 * T), float(edge["log"])),
         "accuracy",
         caption="y_t = x_(t−g), g = 1, 2, 3. The network for g (lin) or log g (log) is off by d "
         "at every token: no effect up to the accuracy of the rounding, a wrong token beyond it.",
@@ -280,26 +314,27 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
 
 def shifted(network, d):
     """One more neuron, d relu(1), in the arithmetic that the others allow: balls beside Log."""
-    exact = numerics.exact.rational(d)
-    if any(isinstance(a, numerics.logarithms.Log) for a in network.a):
+    exact = exact_.rational(d)
+    if any(isinstance(a, logarithms.Log) for a in network.a):
         network, exact = network._replace(a=in_balls(network.a)), flint.arb(exact)
-    b = numerics.exact.rationals([[0]])
-    one = numerics.exact.rationals([1])
-    parts = zip(network, (numerics.exact.vector([exact]), b, one), strict=True)
-    return numerics.barron.Network(*map(np.concatenate, parts))
+    b = exact_.rationals([[0]])
+    one = exact_.rationals([1])
+    parts = zip(network, (exact_.vector([exact]), b, one), strict=True)
+    return barron.Network(*map(np.concatenate, parts))
 
 
 def in_balls(values):
     with flint.ctx.workprec(512):
-        return numerics.exact.vector([numerics.logarithms.ball(value) for value in values])
+        return exact_.vector([logarithms.ball(value) for value in values])
 
 
 def test_control_accuracy_of_a_half_is_not_enough_for_log(claim):
     """log g + 0.49, as a factor e^0.49 > 1.63: g = 1, 2, 3 become 2, 3, 5."""
     found = pointers("log", [Fraction(163, 100)] * 3, heads("log", T + 2))
     wrong = sum(a != b for a, b in zip(found, G.values(), strict=True))
-    all_of = "exact: 1.63 g rounds to 2, 3 and 5"
-    claim.at_least(wrong, 3, "wrong pointers of 3", equation="δ < 1/2, log", source=all_of)
+    claim.measured("wrong pointers of 3", wrong, equation="δ < 1/2, log").at_least(
+        exactly(3, "1.63 g rounds to 2, 3 and 5")
+    )
 
 
 @pytest.mark.parametrize("H", [5, 6, 7], ids="H={}".format)
@@ -307,24 +342,26 @@ def test_control_without_rounding_more_heads_do_not_help(H, claim):
     """g + 1/4 and no rounding: the heads are asked for a distance between two tokens."""
     import torch
 
-    target = wang2024.targets.FOLLOW
-    network = follow("lin", [Fraction(1, 4)] * 3, wang2024.moving.fitted("lin", T + 1, H))
+    target = targets.FOLLOW
+    network = follow("lin", [Fraction(1, 4)] * 3, moving.fitted("lin", T + 1, H))
     first = network.layers[0]
     ffn = dataclasses.replace(first.feed_forward, rounding=None)
     layers = (dataclasses.replace(first, feed_forward=ffn), *network.layers[1:])
     plain = dataclasses.replace(network, layers=layers).to(torch.float64)
-    error = float(wang2024.adaptive.errors(plain, target, target.windows(5)).max())
-    seen = "spread: 3.3, 21 and 68 for 5, 6 and 7 heads, where rounding leaves 0.37, 0.02, 2e-4"
-    claim.at_least(error, 3, "largest error", equation="(15) left out", source=seen)
+    error = float(adaptive.errors(plain, target, target.windows(5)).max())
+    claim.measured("largest error", error, equation="(15) left out").at_least(
+        chosen(3, "3.3, 21 and 68 for 5, 6 and 7 heads, where rounding leaves 0.37, 0.02, 2e-4")
+    )
 
 
 def test_control_another_readout_has_the_right_tokens_and_a_wrong_answer(claim):
     """f = x_t for f = x_{t-g}: where and fetch are as before; f is the third job."""
-    target, psi = wang2024.targets.FOLLOW, heads("lin")
-    other = wang2024.targets.coordinate(2, 0).network
-    network = wang2024.adaptive.transformer(target, [psi], [[1]], readout=other)
+    target, psi = targets.FOLLOW, heads("lin")
+    other = targets.coordinate(2, 0).network
+    network = adaptive.transformer(target, [psi], [[1]], readout=other)
     windows = target.windows(4)
-    outputs = network(numerics.exact.rationals(windows))[:, -1, 0]
-    errors = abs(outputs - numerics.exact.rationals(target(windows)[:, -1]))
-    apart = "theorem: x_t = 1 and x_{t-3} = -1 occurs"
-    claim.at_least(max(errors), 2, "largest error", equation="another f", source=apart)
+    outputs = network(exact_.rationals(windows))[:, -1, 0]
+    errors = abs(outputs - exact_.rationals(target(windows)[:, -1]))
+    claim.measured("largest error", max(errors), equation="another f").at_least(
+        theorem(2, "x_t = 1 and x_{t-3} = -1 occurs")
+    )

@@ -29,7 +29,14 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, theorem
+from repro.numerics import exact as exact_
+from repro.numerics import l1 as l1_
+from repro.numerics import logarithms
+from repro.wang2024 import fixed, kernels
+from repro.wang2024 import model as model_
+from repro.wang2024 import recurrent as recurrent_
+from repro.wang2024.pictures import essential as pictures
 
 BETA = 4
 UNITS = [4, 8, 16, 32]
@@ -38,12 +45,12 @@ ERROR = "l1 error"
 
 def rough():
     """(-1)^t t^-4, t >= 1."""
-    return wang2024.kernels.alternating(wang2024.kernels.power(BETA))
+    return kernels.alternating(kernels.power(BETA))
 
 
 def smooth():
     """(1 + t)^-4, t >= 0."""
-    return wang2024.kernels.later(wang2024.kernels.power(BETA))
+    return kernels.later(kernels.power(BETA))
 
 
 def units(claim):
@@ -60,38 +67,42 @@ def test_lin_heads_are_a_diagonal_linear_recurrence(claim):
 
     def difference(case):
         pairs, x = case
-        exact, model = numerics.exact, wang2024.model
-        X, one, Log = exact.rationals(x)[:, None], exact.rationals([[1]]), numerics.logarithms.Log
+        exact, model = exact_, model_
+        X, one, Log = exact.rationals(x)[:, None], exact.rationals([[1]]), logarithms.Log
         u, alphas = ([exact.rational(pair[i]) for pair in pairs] for i in range(2))
         p = tuple(Log(1 / factor) for factor in u)
         plain = [model.Head(one * a, p_h) for a, p_h in zip(alphas, p, strict=True)]
-        sums = wang2024.fixed.normalisers("lin", p, len(x))
+        sums = fixed.normalisers("lin", p, len(x))
         softmax = [model.Head(one * a * s, q) for a, s, q in zip(alphas, sums, p, strict=True)]
-        recurrent = wang2024.recurrent.diagonal(u, alphas)(X)
+        recurrent = recurrent_.diagonal(u, alphas)(X)
         unlike = (model.Attention(tuple(plain), one, "lin", normalised=False)(X) != recurrent).sum()
         return int(unlike) + int(
             model.Attention(tuple(softmax), one, "lin")(X)[-1, 0] != recurrent[-1, 0]
         )
 
     examples = claim.at_scale(smoke=20, laptop=80, paper=3000)
-    cases, name = st.tuples(heads, tokens), "unlike outputs"
-    claim.for_all(cases, difference, name, equation="Lambda = diag(e^-p)", examples=examples)
+    cases = st.tuples(heads, tokens)
+    claim.for_all(
+        "unlike outputs", cases, difference, equation="Lambda = diag(e^-p)", examples=examples
+    )
 
 
 def telescoping(t):
     """1/((t + 1)(t + 2)) = 1/(t + 1) - 1/(t + 2), of order t^-2; the tail from N on is 1/(N+1)."""
-    return numerics.exact.rational(1) / ((t + 1) * (t + 2))
+    return exact_.rational(1) / ((t + 1) * (t + 2))
 
 
 @pytest.mark.exact
 @pytest.mark.parametrize("N", [1, 10, 100], ids="N={}".format)
 def test_a_shift_with_N_units_leaves_exactly_the_tail(N, claim):
     values = [telescoping(t) for t in range(N)]
-    response = wang2024.recurrent.shift(values).response(2 * N)
+    response = recurrent_.shift(values).response(2 * N)
     left = [telescoping(t) - r for t, r in enumerate(response)]
-    claim.equals(sum(left), sum(map(abs, left)), "sum of the errors, of one sign", equation="rho")
-    beyond = 1 / numerics.exact.rational(2 * N + 1)  # the tail from 2N on
-    claim.equals(sum(left) + beyond, 1 / numerics.exact.rational(N + 1), ERROR, equation="1/(N+1)")
+    claim.measured("sum of the errors, of one sign", sum(left), equation="rho").equals(
+        sum(map(abs, left))
+    )
+    beyond = 1 / exact_.rational(2 * N + 1)  # the tail from 2N on
+    claim.measured(ERROR, sum(left) + beyond, equation="1/(N+1)").equals(1 / exact_.rational(N + 1))
 
 
 def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim):
@@ -100,8 +111,8 @@ def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim
     (1 + k/k)^k = 2^k (Bernoulli), above the k^2 - 1 that suffice for k >= 5. Stored for k = 1000.
     """
     k = 1000
-    N, eps = k**2 - 1, numerics.exact.rational(1) / k**2
-    claim.equals(1 / numerics.exact.rational(N + 1), eps, "error of the shift", equation="tail")
+    N, eps = k**2 - 1, exact_.rational(1) / k**2
+    claim.measured("error of the shift", 1 / exact_.rational(N + 1), equation="tail").equals(eps)
     claim.counterexample(
         "an RNN needs exponentially many neurons for a polynomially decaying kernel",
         input={"rho(t)": "1/((t+1)(t+2))", "eps": eps, "exponential": "(1 + 1/1000)^(1/eps)"},
@@ -118,11 +129,11 @@ def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim
 
 @functools.cache
 def best(rpe, N):
-    l1, kernel = numerics.l1, rough()
+    l1, kernel = l1_, rough()
     if rpe == "log":
         return l1.best(kernel, l1.Powers(tuple(range(2, 2 + N))), window=300)
     exponents = tuple(range(1, N + 1))
-    return l1.best(wang2024.kernels.later(kernel), l1.Exponentials(exponents), window=300)
+    return l1.best(kernels.later(kernel), l1.Exponentials(exponents), window=300)
 
 
 @pytest.mark.best_in_class
@@ -130,23 +141,27 @@ def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(c
     Ns = units(claim)
     curves = {rpe: [best(rpe, N).error for N in Ns] for rpe in ("lin", "log")}
     curves["shift"] = [float(rough().beyond(N + 1).upper()) for N in Ns]
-    least = [wang2024.kernels.alternating_floor(rough(), N, first=1) for N in Ns]
+    least = [kernels.alternating_floor(rough(), N, first=1) for N in Ns]
     curves["least"] = [float(tail.lower()) for tail in least]
     for rpe in ("lin", "log"):
         for N, least in zip(Ns, curves["least"], strict=True):
-            name, why = f"{ERROR}, {rpe}, {N} units", "theorem: finding alternating-kernel"
-            claim.at_least(best(rpe, N).floor, least, name, equation="tail", source=why)
-    seen = "spread: slopes between N = 8, 16 and 32 lie between -2.90 and -3.06"
+            name = f"{ERROR}, {rpe}, {N} units"
+            claim.measured(
+                f"{ERROR}, {N} units", best(rpe, N).floor, equation="tail", rpe=rpe
+            ).at_least(theorem(least, "finding alternating-kernel"))
     for name in ("lin", "log", "shift"):
         exponent = np.log(curves[name][-1] / curves[name][1]) / np.log(Ns[-1] / Ns[1])
-        label, rate = f"exponent of N from 8 on, {name}", "N^-(beta-1)"
-        claim.within(exponent, 1 - BETA, 0.15, label, equation=rate, source=seen)
-    faster = "spread: at every N measured the lin optimum is below the log optimum"
+        rate = "N^-(beta-1)"
+        claim.measured("exponent of N from 8 on", exponent, equation=rate, name_=name).within(
+            1 - BETA, chosen(0.15, "slopes between N = 8, 16 and 32 lie between -2.90 and -3.06")
+        )
     for lin, log, N in zip(curves["lin"], curves["log"], Ns, strict=True):
-        claim.at_most(lin, log, f"lin error, {N} units", equation="no separation", source=faster)
+        claim.measured(f"lin error, {N} units", lin, equation="no separation").at_most(
+            chosen(log, "at every N measured the lin optimum is below the log optimum")
+        )
     mixed, (caps, floors, capped) = [mixture_error(N)[2] for N in Ns], bounded(claim)
     claim.figure(
-        wang2024.pictures.essential.memory(Ns, curves, mixed, caps, floors, capped),
+        pictures.memory(Ns, curves, mixed, caps, floors, capped),
         "curse-of-memory",
         caption="Left: the alternating kernel (−1)^t t⁻⁴ by N heads or units. Middle: (1+t)⁻⁴ by a "
         "linear recurrence with positive weights of sum 1. Right: what bounded weights leave.",
@@ -162,10 +177,10 @@ def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(c
 @functools.cache
 def mixture_error(N):
     """Exponents, weights and the proved l1 error of the trapezoidal rule with N units."""
-    exponents, alphas = wang2024.recurrent.mixture(BETA, N)
+    exponents, alphas = recurrent_.mixture(BETA, N)
     with flint.ctx.workprec(128):
-        family = numerics.l1.Exponentials(tuple(exponents))
-        error = numerics.l1.l1_error(smooth(), family, alphas, window=1500)
+        family = l1_.Exponentials(tuple(exponents))
+        error = l1_.l1_error(smooth(), family, alphas, window=1500)
     return exponents, alphas, float(error.upper())
 
 
@@ -174,21 +189,21 @@ def test_geometric_exponents_and_positive_weights_follow_a_smooth_kernel(claim):
     """e^(-pi sqrt(3N)) up to powers of N: fourfold N about squares the error; sum alpha is 1."""
     errors = {N: mixture_error(N) for N in units(claim)}
     for N, (_, alphas, error) in errors.items():
-        positive, one = (
-            "theorem: alpha > 0, so sum alpha = phi(0) is within the error of rho(0)",
-            1.0,
+        one = 1.0
+        claim.measured("least weight", min(alphas), equation="alpha", N=N).at_least(
+            theorem(0.0, "alpha > 0, so sum alpha = phi(0) is within the error of rho(0)")
         )
-        claim.at_least(
-            min(alphas), 0.0, f"least weight, N = {N}", equation="alpha", source=positive
+        claim.measured("sum of the weights", sum(alphas), equation="alpha", N=N).within(
+            one,
+            theorem(
+                error + 1e-12, "alpha > 0, so sum alpha = phi(0) is within the error of rho(0)"
+            ),
         )
-        name = f"sum of the weights, N = {N}"
-        claim.within(sum(alphas), one, error + 1e-12, name, equation="alpha", source=positive)
         if 4 * N in errors:
             power = np.log(errors[4 * N][2]) / np.log(error)
-            root = "spread: e^(-c sqrt N) has 2; factors of N leave 1.7 at least"
-            claim.at_least(
-                power, 1.7, f"log error at {4 * N} over that at {N}", equation="root", source=root
-            )
+            claim.measured(
+                f"log error at {4 * N} over that at {N}", power, equation="root"
+            ).at_least(chosen(1.7, "e^(-c sqrt N) has 2; factors of N leave 1.7 at least"))
 
 
 CAPS = [1, 10, 100, 1e4, 1e6]
@@ -196,7 +211,7 @@ SLOWEST = 1  # b: no exponent is below
 
 
 def floor(A):
-    found = wang2024.recurrent.floor(smooth(), A, SLOWEST, window=1500)
+    found = recurrent_.floor(smooth(), A, SLOWEST, window=1500)
     return float(found.lower())
 
 
@@ -206,7 +221,7 @@ def bounded(claim):
     columns = np.exp(-np.outer(times, SLOWEST * np.geomspace(1, 40, 40)))
     rho = np.array([smooth()(int(t)) for t in times])
     caps = CAPS[:3] if claim.scale == "smoke" else CAPS
-    found = [numerics.l1.capped([(columns, rho)], A).error for A in caps]
+    found = [l1_.capped([(columns, rho)], A).error for A in caps]
     return caps, [floor(A) for A in caps], found
 
 
@@ -214,18 +229,21 @@ def bounded(claim):
 def test_bounded_weights_and_exponents_leave_a_floor_that_units_do_not_lower(claim):
     """No response within A e^-s is nearer; a log head with weight 1 has t^-4 without error."""
     for A, least, found in zip(*bounded(claim), strict=True):
-        proved = "theorem: |rho - rho_N| >= |rho| - A e^{-bs}, summed in balls"
-        name = f"{ERROR} of 40 units, A = {A:g}"
         tail = float(smooth().beyond(200).upper())
-        claim.at_least(found + tail, least, name, equation="floor", source=proved)
-        seen = "spread: the floor is within a factor 40 of what 40 units reach"
-        claim.at_least(least, found / 40, f"floor, A = {A:g}", equation="floor", source=seen)
-    one, exact = numerics.exact.rationals([[1]]), numerics.exact
-    head = wang2024.model.Attention((wang2024.model.Head(one, BETA),), one, "log", normalised=False)
+        claim.measured(f"{ERROR} of 40 units", found + tail, equation="floor", A=A).at_least(
+            theorem(least, "|rho - rho_N| >= |rho| - A e^{-bs}, summed in balls")
+        )
+        claim.measured("floor", least, equation="floor", A=A).at_least(
+            chosen(found / 40, "the floor is within a factor 40 of what 40 units reach")
+        )
+    one, exact = exact_.rationals([[1]]), exact_
+    head = model_.Attention((model_.Head(one, BETA),), one, "log", normalised=False)
     impulses = exact.rationals(np.eye(6, dtype=int))[:, :, None]
     stored = head(impulses)[:, -1, 0][::-1][1:]
     unlike = sum(stored[s - 1] != 1 / exact.rational(s) ** BETA for s in range(1, 6))
-    claim.equals(unlike, 0, "values of a log head unlike t^-4", equation="one head, weight 1")
+    claim.measured(
+        "values of a log head unlike t^-4", unlike, equation="one head, weight 1"
+    ).equals(0)
 
 
 @pytest.mark.certified
@@ -233,32 +251,34 @@ def test_log_heads_have_the_blow_up_too(claim):
     """A tenth of the norm of (-1)^t t^-beta: eps >= tail >= (H+1)^-(beta-1) / (beta-1)."""
     needed = []
     for beta in ("3/2", "6/5", "11/10"):
-        b = flint.arb(numerics.exact.rational(beta))
+        b = flint.arb(exact_.rational(beta))
         eps = b.zeta() / 10
         heads = (1 / ((b - 1) * eps)) ** (1 / (b - 1)) - 1
-        claim.record(**{f"heads for beta = {beta}, at least": float(heads.lower())})
+        claim.record("heads, at least", float(heads.lower()), beta=beta)
         needed.append(heads)
-    source = "theorem: finding alternating-kernel, solved for H"
     for heads, least, beta in zip(needed, (50, 50000, 10**9), ("3/2", "6/5", "11/10"), strict=True):
-        name = f"heads for beta = {beta}"
-        claim.at_least(heads, least, name, equation="eps^(-1/(beta-1))", source=source)
+        claim.measured("heads", heads, equation="eps^(-1/(beta-1))", beta=beta).at_least(
+            theorem(least, "finding alternating-kernel, solved for H")
+        )
 
 
 def test_control_without_the_bound_on_the_weights(claim):
     """The exponents 1, 2, ..., 32 are still >= b = 1; the best weights come below the floor."""
-    family = numerics.l1.Exponentials(tuple(SLOWEST * (h + 1) for h in range(32)))
-    found = numerics.l1.best(smooth(), family, window=300)
-    claim.record(sum_of_weights=float(found.weight))
-    below = "spread: ten times below the floor for A = 1"
-    claim.at_least(floor(1) / found.error, 10, "floor over error", equation="A free", source=below)
+    family = l1_.Exponentials(tuple(SLOWEST * (h + 1) for h in range(32)))
+    found = l1_.best(smooth(), family, window=300)
+    claim.record("sum_of_weights", float(found.weight))
+    claim.measured("floor over error", floor(1) / found.error, equation="A free").at_least(
+        chosen(10, "ten times below the floor for A = 1")
+    )
 
 
 def test_control_without_the_bound_on_the_exponents(claim):
     """16 units, sum alpha = 1 as in the floor for A = 1, but the slowest exponent is below 1/40."""
     exponents, _, error = mixture_error(16)
-    claim.record(slowest=min(exponents))
-    below = "spread: ten times below the floor for A = 1"
-    claim.at_least(floor(1) / error, 10, "floor over error", equation="b free", source=below)
+    claim.record("slowest", min(exponents))
+    claim.measured("floor over error", floor(1) / error, equation="b free").at_least(
+        chosen(10, "ten times below the floor for A = 1")
+    )
 
 
 def test_control_a_log_head_is_no_finite_linear_recurrence(claim):
@@ -266,8 +286,9 @@ def test_control_a_log_head_is_no_finite_linear_recurrence(claim):
     entries = [flint.fmpq(1, (i + j + 1) ** 2) for i in range(8) for j in range(8)]
     rank = flint.fmpq_mat(8, 8, entries).rank()
     lin = [sum(flint.fmpq(1, b) ** (i + j) for b in (2, 3, 5)) for i in range(8) for j in range(8)]
-    claim.equals(
-        flint.fmpq_mat(8, 8, lin).rank(), 3, "rank for 3 lin heads", equation="c Lambda^s B"
+    claim.measured(
+        "rank for 3 lin heads", flint.fmpq_mat(8, 8, lin).rank(), equation="c Lambda^s B"
+    ).equals(3)
+    claim.measured("rank for one log head", rank, equation="c Lambda^s B").at_least(
+        theorem(8, "det (1/(i+j+1)^2) > 0, t^-2 being a moment sequence")
     )
-    source = "theorem: det (1/(i+j+1)^2) > 0, t^-2 being a moment sequence"
-    claim.at_least(rank, 8, "rank for one log head", equation="c Lambda^s B", source=source)

@@ -26,7 +26,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from repro import numerics, wang2024
+from repro.bounds import theorem
+from repro.numerics import exact as exact_
+from repro.wang2024 import adaptive as adaptive_
+from repro.wang2024 import depth as depth_
+from repro.wang2024 import moving, targets
 
 costs = st.lists(st.integers(1, 24).map(lambda k: Fraction(k, 6)), min_size=1, max_size=5)
 powers = st.integers(1, 5)
@@ -36,14 +40,14 @@ several = pytest.mark.parametrize("Ts", DISTANCES, ids=lambda Ts: "T=" + ",".joi
 
 
 def exact(values):
-    return numerics.exact.rationals(list(values)).tolist()
+    return exact_.rationals(list(values)).tolist()
 
 
 @pytest.mark.exact
 def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
     """sum_k a_k^(n+1) / h_k^n with sum h = 1 is at least (sum a)^(n+1), and equal at h = a / sum a;
     its square is what `complexity` has for one layer, and for M layers sum_k (a_k^(n+1))^2."""
-    depth = wang2024.depth
+    depth = depth_
 
     def violated(case):
         pairs, n = case
@@ -61,14 +65,19 @@ def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
     cost = st.integers(1, 24).map(lambda k: Fraction(k, 6))
     pairs = st.lists(st.tuples(cost, share), min_size=1, max_size=4)
     examples = claim.at_scale(smoke=60, laptop=500, paper=10000)
-    name = "splits that do better, or another minimum"
-    claim.for_all(st.tuples(pairs, powers), violated, name, equation="Hölder", examples=examples)
+    claim.for_all(
+        "splits that do better, or another minimum",
+        st.tuples(pairs, powers),
+        violated,
+        equation="Hölder",
+        examples=examples,
+    )
 
 
 @pytest.mark.exact
 def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
     """With b = a^(n+1); equality for M = 1 only."""
-    depth = wang2024.depth
+    depth = depth_
 
     def violated(case):
         a, n = exact(case[0]), case[1]
@@ -77,9 +86,12 @@ def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
         return int(not (ratio <= printed <= 1 and equal == (len(a) == 1)))
 
     examples = claim.at_scale(smoke=60, laptop=500, paper=10000)
-    name = "costs that violate it"
     claim.for_all(
-        st.tuples(costs, powers), violated, name, equation="ratio ≤ printed ≤ 1", examples=examples
+        "costs that violate it",
+        st.tuples(costs, powers),
+        violated,
+        equation="ratio ≤ printed ≤ 1",
+        examples=examples,
     )
 
 
@@ -88,25 +100,26 @@ def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
 def test_equal_distances(n, claim):
     """(H^(M+1) / H^(2))^(2n) = M^-(2n+1), whatever the common distance; M = 4 to three digits."""
     for M, a in ((1, 3), (2, "7/3"), (4, "1/2"), (7, 5)):
-        ratio = wang2024.depth.ratio(exact([a] * M), n)
-        claim.equals(ratio, Fraction(1, M ** (2 * n + 1)), f"ratio, M = {M}", equation="M^−(2n+1)")
-    heads = wang2024.depth.root(wang2024.depth.ratio([1] * 4, n), n)
-    rounded = "theorem: M^−(1 + 1/(2n)), rounded to three digits"
+        ratio = depth_.ratio(exact([a] * M), n)
+        claim.measured("ratio", ratio, equation="M^−(2n+1)", M=M).equals(
+            Fraction(1, M ** (2 * n + 1))
+        )
+    heads = depth_.root(depth_.ratio([1] * 4, n), n)
     stated = Fraction(ROUNDED[n])
-    claim.within(
-        heads, stated, Fraction(1, 2000), "heads, M = 4", equation="in each layer", source=rounded
+    claim.measured("heads", heads, equation="in each layer", M=4).within(
+        stated, theorem(Fraction(1, 2000), "M^−(1 + 1/(2n)), rounded to three digits")
     )
 
 
 @pytest.mark.exact
 def test_neurons_of_the_built_networks(claim):
     """TWO_POINTERS: one neuron for g_1, three for g_2, and one for the constant, at first."""
-    target, adaptive = wang2024.targets.TWO_POINTERS, wang2024.adaptive
-    heads = [wang2024.moving.interpolated("lin", T, "1/2") for T in target.distances]
+    target, adaptive = targets.TWO_POINTERS, adaptive_
+    heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
     for stages, stated in ((adaptive.two_layers, [1 + 3 + 1]), (adaptive.one_by_one, [1 + 1, 3])):
         network = adaptive.transformer(target, heads, stages(target))
-        found = wang2024.depth.widths(network)
-        claim.equals(found, stated, f"neurons, {stages.__name__}", equation="sum and max")
+        found = depth_.widths(network)
+        claim.measured(f"neurons, {stages.__name__}", found, equation="sum and max").equals(stated)
 
 
 # --- controls and errata -------------------------------------------------------------------------
@@ -116,32 +129,30 @@ def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
     """sum b^2 >= (sum b)^2 / M for any b, while equal T have M^-(2n+1): no b_k would do."""
     M, n = 4, 1
     least = min(
-        wang2024.depth.printed_ratio(exact(b))
+        depth_.printed_ratio(exact(b))
         for b in ([1, 1, 1, 1], [1, 2, 3, 4], [1, 1, 1, 100], ["1/7", 2, "5/3", 9])
     )
-    claim.at_least(
-        least, Fraction(1, M), "sum b² / (sum b)²", equation="Cauchy–Schwarz",
-        source="theorem: Cauchy and Schwarz, equality for equal b",
-    )  # fmt: skip
-    true = wang2024.depth.ratio([1] * M, n)
-    factor = "theorem: M^(2n), 16 here"
-    claim.at_least(least / true, M ** (2 * n), "over the true ratio", equation="=", source=factor)
+    claim.measured("sum b² / (sum b)²", least, equation="Cauchy–Schwarz").at_least(theorem(Fraction(1, M), "Cauchy and Schwarz, equality for equal b"))  # fmt: skip
+    true = depth_.ratio([1] * M, n)
+    claim.measured("over the true ratio", least / true, equation="=").at_least(
+        theorem(M ** (2 * n), "M^(2n), 16 here")
+    )
 
 
 def test_control_equal_shares_for_unequal_memories(claim):
     """H_k = H/M for T = (2, 200), lin, n = 1: 1.57 times the error of the best split."""
-    a = [wang2024.depth.cost("lin", T) for T in (2, 200)]
+    a = [depth_.cost("lin", T) for T in (2, 200)]
     equal = sum(x**2 for x in a) * 2
-    best = wang2024.depth.root(wang2024.depth.all_at_once(a, 1), 1)
-    worse = "theorem: 2 (a² + b²) / (a + b)² for a = e^0.02, b = e²: 1.57"
-    name = "error over that of the best split"
-    claim.at_least(equal / best, Fraction(3, 2), name, equation="H_k = H / M", source=worse)
+    best = depth_.root(depth_.all_at_once(a, 1), 1)
+    claim.measured(
+        "error over that of the best split", equal / best, equation="H_k = H / M"
+    ).at_least(theorem(Fraction(3, 2), "2 (a² + b²) / (a + b)² for a = e^0.02, b = e²: 1.57"))
 
 
 def test_printed_conditions_on_the_heads_are_exchanged(claim):
     """To the letter two layers need (sum a^(2n+2))^(1/2n), M + 1 layers (sum a)^((n+1)/n)."""
     a, n = [1, 1], 1
-    letter = wang2024.depth.all_at_once(a, n) / wang2024.depth.one_by_one(a, n)
+    letter = depth_.all_at_once(a, n) / depth_.one_by_one(a, n)
     claim.counterexample(
         "with the printed conditions (H^(M+1) / H^(2))^(2n) is at most 1",
         input={"a": a, "n": n},
@@ -154,7 +165,9 @@ def test_printed_conditions_on_the_heads_are_exchanged(claim):
         "deep = sum(a) ** (2 * n + 2)                # printed for M + 1 layers\n"
         "deep / two\n",
     )
-    claim.equals(1 / letter, Fraction(1, 8), "ratio, exchanged back", equation="5.5 over 5.1")
+    claim.measured("ratio, exchanged back", 1 / letter, equation="5.5 over 5.1").equals(
+        Fraction(1, 8)
+    )
 
 
 def test_printed_equality_is_an_inequality(claim):
@@ -163,8 +176,8 @@ def test_printed_equality_is_an_inequality(claim):
     claim.counterexample(
         "(H^(M+1) / H^(2))^(2n) = sum b^2 / (sum b)^2",
         input={"a": a, "n": n, "b": [x ** (n + 1) for x in a]},
-        measured=wang2024.depth.ratio(a, n),
-        expected=wang2024.depth.printed_ratio([x ** (n + 1) for x in a]),
+        measured=depth_.ratio(a, n),
+        expected=depth_.printed_ratio([x ** (n + 1) for x in a]),
         equation="C.2",
         snippet="from fractions import Fraction\na, n = [1, 1], 1\nb = [x ** (n + 1) for x in a]\n"
         "true = Fraction(sum(x ** (2 * n + 2) for x in a), sum(a) ** (2 * n + 2))\n"

@@ -19,7 +19,9 @@ each direction: B = 8, D = 128 where both directions are looked at, B = 16 in a 
 
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly
+from repro.numerics import logarithms
+from repro.wang2024 import t5
 
 
 def pairs(claim):
@@ -35,7 +37,7 @@ def by_logarithms(n, B, D):
     if not B <= n < D:
         return n if n < B else 2 * B - 1
     with flint.ctx.workprec(200):
-        ball = numerics.logarithms.ball
+        ball = logarithms.ball
         k = (B * (ball(n) / B).log() / (ball(D) / B).log()).floor().unique_fmpz()
     return None if k is None else B + int(k)
 
@@ -45,17 +47,18 @@ def test_integers_and_logarithms_agree(claim):
     wrong = tried = undecided = 0
     for B, D in pairs(claim):
         for n in range(D + 3):
-            exact, ball = wang2024.t5.staircase(n, B, D), by_logarithms(n, B, D)
+            exact, ball = t5.staircase(n, B, D), by_logarithms(n, B, D)
             tried += 1
             if ball is None:
                 undecided += 1
                 wrong += n**B * B ** (exact - B) != D ** (exact - B) * B**B
             else:
                 wrong += exact != ball
-    claim.record(**{"distances tried": tried, "decided by integers alone": undecided})
-    claim.equals(wrong, 0, "distances that differ", equation="Section F.1, −r(n)")
-    claim.at_least(
-        undecided, 3, "floors of an integer", equation="F.1", source="exact: n = 16, 32, 64, B = 8"
+    claim.record("distances tried", tried)
+    claim.record("decided by integers alone", undecided)
+    claim.measured("distances that differ", wrong, equation="Section F.1, −r(n)").equals(0)
+    claim.measured("floors of an integer", undecided, equation="F.1").at_least(
+        exactly(3, "n = 16, 32, 64, B = 8")
     )
 
 
@@ -64,7 +67,7 @@ def test_linear_then_within_one_of_the_logarithm_then_constant(claim):
     """k <= B log(n/B)/log(D/B) < k + 1 is D^k B^B <= n^B B^k and D^(k+1) B^B > n^B B^(k+1)."""
     linear = logarithmic = constant = falls = 0
     for B, D in pairs(claim):
-        r = [wang2024.t5.staircase(n, B, D) for n in range(2 * D)]
+        r = [t5.staircase(n, B, D) for n in range(2 * D)]
         linear += r[:B] != list(range(B))
         constant += set(r[D:]) != {2 * B - 1} or max(r) > 2 * B - 1
         falls += r != sorted(r)
@@ -73,10 +76,12 @@ def test_linear_then_within_one_of_the_logarithm_then_constant(claim):
             below = D**k * B**B <= n**B * B**k
             above = D ** (k + 1) * B**B > n**B * B ** (k + 1)
             logarithmic += not (below and above)
-    claim.equals(linear, 0, "pairs (B, D) not linear below B", equation="−r(n) = n")
-    claim.equals(logarithmic, 0, "distances not within 1 of the logarithm", equation="B ≤ n < D")
-    claim.equals(constant, 0, "pairs not constant from D on", equation="−r(n) = 2B − 1")
-    claim.equals(falls, 0, "pairs whose staircase falls somewhere", equation="−r")
+    claim.measured("pairs (B, D) not linear below B", linear, equation="−r(n) = n").equals(0)
+    claim.measured(
+        "distances not within 1 of the logarithm", logarithmic, equation="B ≤ n < D"
+    ).equals(0)
+    claim.measured("pairs not constant from D on", constant, equation="−r(n) = 2B − 1").equals(0)
+    claim.measured("pairs whose staircase falls somewhere", falls, equation="−r").equals(0)
 
 
 def test_reading_of_logarithmic_on_the_whole_fails_beyond_D(claim):
@@ -84,7 +89,7 @@ def test_reading_of_logarithmic_on_the_whole_fails_beyond_D(claim):
     claim.counterexample(
         "−r(n) grows like log n for all n",
         input={"B": 8, "D": 128, "n": [128, 1280]},
-        measured=wang2024.t5.staircase(1280, 8, 128) - wang2024.t5.staircase(128, 8, 128),
+        measured=t5.staircase(1280, 8, 128) - t5.staircase(128, 8, 128),
         expected=6,
         equation="overall decay rate, n ≥ D",
         relation=">=",
@@ -92,8 +97,8 @@ def test_reading_of_logarithmic_on_the_whole_fails_beyond_D(claim):
         snippet="from repro.wang2024.t5 import staircase\n"
         "print([staircase(n, B=8, D=128) for n in (64, 128, 1280, 10**100)])\n",
     )
-    within = wang2024.t5.staircase(127, 8, 128) - wang2024.t5.staircase(13, 8, 128)
-    claim.equals(within, 6, "gain from 13 to 127", equation="n < D")
+    within = t5.staircase(127, 8, 128) - t5.staircase(13, 8, 128)
+    claim.measured("gain from 13 to 127", within, equation="n < D").equals(6)
 
 
 CHANGES = {
@@ -108,8 +113,7 @@ def test_control_another_formula_gives_other_distances(change, claim):
     import math
 
     formula = CHANGES[change]
-    other = sum(
-        formula(n, 8, 128, math.log) != wang2024.t5.staircase(n, 8, 128) for n in range(8, 128)
-    )
-    name, source = "distances with another value", "spread: a third of the 120 distances"
-    claim.at_least(other, 40, name, equation=f"Section F.1, {change}", source=source)
+    other = sum(formula(n, 8, 128, math.log) != t5.staircase(n, 8, 128) for n in range(8, 128))
+    claim.measured(
+        "distances with another value", other, equation=f"Section F.1, {change}"
+    ).at_least(chosen(40, "a third of the 120 distances"))

@@ -14,36 +14,40 @@ buckets (Section F.1's claim).
 
 import pytest
 
-from repro import wang2024
+from repro.bounds import exactly
+from repro.wang2024 import t5 as t5_
+from repro.wang2024.pictures import model as pictures
 
 PRINTED = [*range(8), *[8] * 4, *[9] * 4, *[10] * 7, *[11] * 8]  # Table 1, distances 0, ..., 30
 B, D = 8, 128  # ours; T5's own for both directions: 32 buckets, half of them for the past
 
 
 def wrong(B, D):
-    return sum(wang2024.t5.staircase(n, B, D) != value for n, value in enumerate(PRINTED))
+    return sum(t5_.staircase(n, B, D) != value for n, value in enumerate(PRINTED))
 
 
 @pytest.mark.exact
 def test_all_31_entries_are_right(claim):
-    ours = [wang2024.t5.staircase(n, B, D) for n in range(len(PRINTED))]
+    ours = [t5_.staircase(n, B, D) for n in range(len(PRINTED))]
     for n, (paper, value) in enumerate(zip(PRINTED, ours, strict=True)):
-        claim.table(f"t − s = {n}", "−r(t − s)", paper=paper, ours=value)
-    claim.equals(len(PRINTED), 31, "entries of the table", equation="Table 1")
-    claim.equals(wrong(B, D), 0, "entries that differ", equation="Table 1, B = 8, D = 128")
+        claim.cell(f"t − s = {n}", "−r(t − s)", paper=paper, ours=value)
+    claim.measured("entries of the table", len(PRINTED), equation="Table 1").equals(31)
+    claim.measured("entries that differ", wrong(B, D), equation="Table 1, B = 8, D = 128").equals(0)
 
 
 @pytest.mark.exact
 def test_the_table_determines_B_and_not_D(claim):
     fits = [(B, D) for B in range(1, 31) for D in range(B + 1, 400) if wrong(B, D) == 0]
-    claim.record(**{"pairs (B, D) tried": sum(399 - B for B in range(1, 31))})
-    claim.equals(fits, [(8, D) for D in range(119, 129)], "pairs that fit", equation="Table 1")
+    claim.record("pairs (B, D) tried", sum(399 - B for B in range(1, 31)))
+    claim.measured("pairs that fit", fits, equation="Table 1").equals(
+        [(8, D) for D in range(119, 129)]
+    )
     Ds, distances = [118, *range(119, 129), 129], list(range(160))
-    stairs = {D: [wang2024.t5.staircase(n, 8, D) for n in distances] for D in Ds}
+    stairs = {D: [t5_.staircase(n, 8, D) for n in distances] for D in Ds}
     apart = [n for n in distances if len({stairs[D][n] for D in range(119, 129)}) > 1]
-    claim.record(**{"first distance at which the ten differ": apart[0]})
+    claim.record("first distance at which the ten differ", apart[0])
     claim.figure(
-        wang2024.pictures.model.staircases(distances, stairs, PRINTED),
+        pictures.staircases(distances, stairs, PRINTED),
         "staircase",
         caption="Table 1 fits B = 8 and each of ten values of D; they part after the table ends. "
         "Beside it the two encodings that the paper studies.",
@@ -59,14 +63,15 @@ def test_the_table_determines_B_and_not_D(claim):
 @pytest.mark.parametrize("difference", [False, True], ids=["quotient", "difference"])
 @pytest.mark.construct
 def test_double_and_single_precision_compute_every_distance_right(dtype, difference, claim):
-    name = "distances below 400 that are wrong"
-    claim.equals(mistakes(dtype, difference), [], name, equation="Section F.1")
+    claim.measured(
+        "distances below 400 that are wrong", mistakes(dtype, difference), equation="Section F.1"
+    ).equals([])
 
 
 def mistakes(dtype, difference):
     import torch
 
-    t5, type_ = wang2024.t5, getattr(torch, dtype)
+    t5, type_ = t5_, getattr(torch, dtype)
     return [
         n
         for n in range(400)
@@ -76,12 +81,15 @@ def mistakes(dtype, difference):
 
 @pytest.mark.parametrize(("broken", "entry"), [(118, 22), (129, 16)], ids=["D=118", "D=129"])
 def test_control_one_less_or_more_for_D_misses_an_entry(broken, entry, claim):
-    ours = wang2024.t5.staircase(entry, B, broken)
-    claim.record(distance=entry, printed=PRINTED[entry], ours=ours)
-    one, what = "exact: integers", f"entries that differ, D = {broken}"
-    claim.at_least(wrong(B, broken), 1, what, equation="Table 1", source=one)
-    claim.at_least(
-        abs(ours - PRINTED[entry]), 1, f"−r({entry}), off by", equation="F.1", source=one
+    ours = t5_.staircase(entry, B, broken)
+    claim.record("distance", entry)
+    claim.record("printed", PRINTED[entry])
+    claim.record("ours", ours)
+    claim.measured("entries that differ", wrong(B, broken), equation="Table 1", D=broken).at_least(
+        exactly(1, "integers")
+    )
+    claim.measured(f"−r({entry}), off by", abs(ours - PRINTED[entry]), equation="F.1").at_least(
+        exactly(1, "integers")
     )
 
 
@@ -100,9 +108,13 @@ def test_control_low_precision_falls_on_the_wrong_side_of_the_floor(
 ):
     """Which distances go wrong depends on the logarithm of the library, here torch on a CPU."""
     found = mistakes(dtype, difference)
-    claim.record(**{"wrong distances": str(found), "when written down": str(expected)})
-    some = "exact: integers beside the computed floor"
-    claim.at_least(len(found), 1, "wrong distances", equation="Section F.1", source=some)
+    claim.record("wrong distances", str(found))
+    claim.record("when written down", str(expected))
+    claim.measured("wrong distances", len(found), equation="Section F.1").at_least(
+        exactly(1, "integers beside the computed floor")
+    )
     if (dtype, difference) == ("bfloat16", True):
         inside = sum(n < len(PRINTED) for n in found)
-        claim.at_least(inside, 1, "wrong entries of the table", equation="Table 1", source=some)
+        claim.measured("wrong entries of the table", inside, equation="Table 1").at_least(
+            exactly(1, "integers beside the computed floor")
+        )

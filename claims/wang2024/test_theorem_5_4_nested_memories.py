@@ -37,7 +37,13 @@ import flint
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly, theorem
+from repro.numerics import barron, logarithms
+from repro.numerics import exact as exact_
+from repro.wang2024 import adaptive as adaptive_
+from repro.wang2024 import chains, depth, following, moving, powers, printed_bounds, printed_weights
+from repro.wang2024 import targets as targets_
+from repro.wang2024.pictures import nested as pictures
 
 ERROR = "largest error found"
 LEVEL = Fraction(1, 100)
@@ -49,25 +55,25 @@ BITS = 256
 
 
 def target_of(name):
-    targets = wang2024.targets
+    targets = targets_
     return {
         "K=1, M=2": targets.NESTED,
         "K=2, M=2": dataclasses.replace(targets.NESTED, K=2),
         "K=1, M=3": targets.BRANCHED,
-        "K=2, M=3": wang2024.chains.chain(2, 3),
+        "K=2, M=3": chains.chain(2, 3),
     }[name]
 
 
 def built(target, heads):
-    return wang2024.following.nested(target, heads)
+    return following.nested(target, heads)
 
 
 def interpolated(rpe, T=2, level=LEVEL):
-    return wang2024.moving.interpolated(rpe, T, level)
+    return moving.interpolated(rpe, T, level)
 
 
 def rationals(values):
-    return numerics.exact.rationals(values)
+    return exact_.rationals(values)
 
 
 def in_floats(claim, network, windows):
@@ -80,7 +86,7 @@ def in_floats(claim, network, windows):
 
 
 def layout(target):
-    return wang2024.adaptive.Layout(target.M, target.d)
+    return adaptive_.Layout(target.M, target.d)
 
 
 # --- layers and widths ---------------------------------------------------------------------------
@@ -92,15 +98,17 @@ def test_layers_and_widths_are_those_of_the_statement(claim):
     heads, wrong_L, wrong_m = interpolated("lin"), 0, 0
     pairs = [(K, M) for M in range(1, 6) for K in range(M + 1)]
     for K, M in pairs:
-        network = built(wang2024.chains.chain(K, M), heads)
+        network = built(chains.chain(K, M), heads)
         wrong_L += len(network.layers) != K + 1 + (M >= K + 1)
         rest = [M - K] if M > K else []
         neurons = [1] * K + rest  # each g_i here is one neuron
         neurons[0] += 1
-        wrong_m += wang2024.depth.widths(network) != neurons
-    claim.record(pairs_K_M=len(pairs))
-    claim.equals(wrong_L, 0, "(K, M) with another L", equation="L = K + 1 + I{M ≥ K + 1}")
-    claim.equals(wrong_m, 0, "(K, M) with other widths", equation="max over i ≤ K, sum over i > K")
+        wrong_m += depth.widths(network) != neurons
+    claim.record("pairs_K_M", len(pairs))
+    claim.measured("(K, M) with another L", wrong_L, equation="L = K + 1 + I{M ≥ K + 1}").equals(0)
+    claim.measured(
+        "(K, M) with other widths", wrong_m, equation="max over i ≤ K, sum over i > K"
+    ).equals(0)
 
 
 # --- exactly -------------------------------------------------------------------------------------
@@ -124,15 +132,22 @@ def test_every_pointer_is_exact_and_the_error_within_the_bound(name, claim):
     end, place = states[-2][:, target.reach :], layout(target)
     for k in range(1, target.M + 1):
         wrong = int((end[..., place.pointer(k)] != rationals(steps[..., k - 1])).sum())
-        claim.equals(wrong, 0, f"positions with another t_{k}", equation="(E1)")
+        claim.measured(f"positions with another t_{k}", wrong, equation="(E1)").equals(0)
     e = interpolated("lin").error
     error = abs(states[-1][:, target.reach :, 0] - y).max()
     squares = (target.M + 1) * target.M * e**2  # |f|_Lip^2 E_Attn^2
-    claim.record(windows=len(y), error=error, of_one_memory=e)
-    proved = "theorem: |f|_Lip² E_Attn² = (M + 1) M e², e the exact l1 error of the heads"
-    claim.at_most(error**2, squares, f"{ERROR}, squared", equation="5.4", source=proved)
-    add_up = "spread: at some window the errors of all blocks add up, 0.999 M e was seen"
-    claim.at_least(error, target.M * e * 9 / 10, ERROR, equation="M e", source=add_up)
+    claim.record("windows", len(y))
+    claim.record("error", error)
+    claim.record("of_one_memory", e)
+    claim.measured(f"{ERROR}, squared", error**2, equation="5.4").at_most(
+        theorem(squares, "|f|_Lip² E_Attn² = (M + 1) M e², e the exact l1 error of the heads")
+    )
+    claim.measured(ERROR, error, equation="M e").at_least(
+        chosen(
+            target.M * e * 9 / 10,
+            "at some window the errors of all blocks add up, 0.999 M e was seen",
+        )
+    )
 
 
 @pytest.mark.parametrize("name", EXPLICIT)
@@ -140,9 +155,9 @@ def test_every_pointer_is_exact_and_the_error_within_the_bound(name, claim):
 def test_nothing_else_of_the_stream_moves(name, claim):
     """FFN j writes its pointers (the first one also 1), attention j + 1 its blocks; exactly."""
     states, _, _ = followed(name, 5)
-    moved, written = wang2024.following.elsewhere(target_of(name), states)
-    claim.equals(moved, 0, "numbers that change elsewhere", equation="(E2), step 1")
-    claim.record(numbers_written=written)
+    moved, written = following.elsewhere(target_of(name), states)
+    claim.measured("numbers that change elsewhere", moved, equation="(E2), step 1").equals(0)
+    claim.record("numbers_written", written)
 
 
 @pytest.mark.parametrize("name", EXPLICIT)
@@ -150,15 +165,22 @@ def test_nothing_else_of_the_stream_moves(name, claim):
 def test_log_pointers_and_error_in_balls(name, claim):
     target, heads = target_of(name), interpolated("log")
     windows = target.windows(4)
-    wrong, error = wang2024.following.in_balls(target, heads, windows)
+    wrong, error = following.in_balls(target, heads, windows)
     with flint.ctx.workprec(BITS):
         allowed = (flint.arb((target.M + 1) * target.M)).sqrt() * heads.error
-    claim.record(windows=len(windows), heads=heads.H, error=float(error))
-    claim.equals(wrong, 0, "pointers not within 1e-30 of log t_l", equation="(E1)")
-    proved = "theorem: |f|_Lip E_Attn, the error of the heads in balls"
-    claim.at_most(error, allowed, ERROR, equation="5.4", source=proved)
-    seen = "spread: the errors of the blocks add up, 0.5 M e was seen on windows of 4"
-    claim.at_least(error, heads.error * target.M / 4, ERROR, equation="M e", source=seen)
+    claim.record("windows", len(windows))
+    claim.record("heads", heads.H)
+    claim.record("error", float(error))
+    claim.measured("pointers not within 1e-30 of log t_l", wrong, equation="(E1)").equals(0)
+    claim.measured(ERROR, error, equation="5.4").at_most(
+        theorem(allowed, "|f|_Lip E_Attn, the error of the heads in balls")
+    )
+    claim.measured(ERROR, error, equation="M e").at_least(
+        chosen(
+            heads.error * target.M / 4,
+            "the errors of the blocks add up, 0.5 M e was seen on windows of 4",
+        )
+    )
 
 
 # --- the number of heads -------------------------------------------------------------------------
@@ -176,9 +198,9 @@ def curve(claim, rpe):
 @functools.cache
 def _curve(rpe, Hs, n, seed, device):
     """H -> error, bound, floor for one block, error with one layer less, rounding."""
-    measure, optimal = wang2024.following.nested_errors, wang2024.moving.optimal
+    measure, optimal = following.nested_errors, moving.optimal
     rngs = {H: np.random.default_rng(seed) for H in Hs}
-    nested = wang2024.targets.NESTED
+    nested = targets_.NESTED
     return {H: measure(nested, optimal(rpe, 2, H), n, rng, device) for H, rng in rngs.items()}
 
 
@@ -188,19 +210,24 @@ def test_error_falls_with_the_heads(rpe, claim):
     """The nested parity, L = 3, the best coefficients for the usual exponents."""
     found = curve(claim, rpe)
     for H, one in found.items():
-        claim.record(**{f"error, H = {H}": one["network"], f"bound, H = {H}": one["bound"]})
-        proved = "spread: |f|_Lip E_Attn is proved; 5 for the roundings of √6 eps A (1 + β_max T)"
+        claim.record("error", one["network"], H=H)
+        claim.record("bound", one["bound"], H=H)
         allowed = one["bound"] + one["rounding"]
-        claim.at_most(one["network"], allowed, f"{ERROR}, H = {H}", equation="5.4", source=proved)
-        tight = "spread: the worst windows reach 0.89 to 1.00 of 2e = (2/√6) of the bound"
+        claim.measured(ERROR, one["network"], equation="5.4", H=H).at_most(
+            chosen(
+                allowed, "|f|_Lip E_Attn is proved; 5 for the roundings of √6 eps A (1 + β_max T)"
+            )
+        )
         least = 0.85 * 2 / math.sqrt(6) * one["bound"]
-        claim.at_least(one["network"], least, f"{ERROR}, H = {H}", equation="2e", source=tight)
+        claim.measured(ERROR, one["network"], equation="2e", H=H).at_least(
+            chosen(least, "the worst windows reach 0.89 to 1.00 of 2e = (2/√6) of the bound")
+        )
     few, many = HEADS[rpe][0], HEADS[rpe][-1]
-    large = "spread: 0.74 (lin) and 0.63 (log) were seen"
-    claim.at_least(found[few]["network"], 0.5, f"{ERROR}, H = {few}", equation="5.4", source=large)
-    small = "spread: 1.1e-6 (lin) and 1.0e-6 (log) were seen"
-    claim.at_most(
-        found[many]["network"], 1e-5, f"{ERROR}, H = {many}", equation="5.4", source=small
+    claim.measured(ERROR, found[few]["network"], equation="5.4", H=few).at_least(
+        chosen(0.5, "0.74 (lin) and 0.63 (log) were seen")
+    )
+    claim.measured(ERROR, found[many]["network"], equation="5.4", H=many).at_most(
+        chosen(1e-5, "1.1e-6 (lin) and 1.0e-6 (log) were seen")
     )
 
 
@@ -208,18 +235,22 @@ def test_error_falls_with_the_heads(rpe, claim):
 @pytest.mark.best_in_class
 def test_no_coefficients_fetch_a_token_better(rpe, claim):
     """One block at its worst windows, between the proved optimum for the exponents and rounding."""
-    target = wang2024.targets.NESTED
+    target = targets_.NESTED
     for H in head_counts(claim, rpe):
-        heads = wang2024.moving.optimal(rpe, 2, H)
-        *_, windows = wang2024.adaptive.tried(target, [heads] * 2, 3, 40, claim.rng("x"))
+        heads = moving.optimal(rpe, 2, H)
+        *_, windows = adaptive_.tried(target, [heads] * 2, 3, 40, claim.rng("x"))
         *_, end, _ = in_floats(claim, built(target, heads), windows)
         off = np.abs(end[:, -1, :3] - target.fetched(windows)[1][:, -1]).max()
-        name = f"|block − x_(t−t_l)|, H = {H}"
-        proved = "spread: the l1 error is proved; 5 for the roundings of eps A (1 + β_max T)"
         allowed = float(heads.error.upper()) + 5 * heads.floor
-        claim.at_most(off, allowed, name, equation="(E3)", source=proved)
-        window = "spread: a window of 40 sees 0.89 to 1.00 of the l1 error that none can avoid"
-        claim.at_least(off, 0.85 * float(heads.error.lower()), name, equation="(E3)", source=window)
+        claim.measured("|block − x_(t−t_l)|", off, equation="(E3)", H=H).at_most(
+            chosen(allowed, "the l1 error is proved; 5 for the roundings of eps A (1 + β_max T)")
+        )
+        claim.measured("|block − x_(t−t_l)|", off, equation="(E3)", H=H).at_least(
+            chosen(
+                0.85 * float(heads.error.lower()),
+                "a window of 40 sees 0.89 to 1.00 of the l1 error that none can avoid",
+            )
+        )
 
 
 @pytest.mark.construct
@@ -231,11 +262,12 @@ def test_figure_error_against_heads(claim):
     }
     ends = {rpe: [of_H[min(of_H)], of_H[max(of_H)]] for rpe, of_H in found.items()}
     for rpe, (few, many) in ends.items():
-        falls = "spread: 6e5 was seen for both types"
         fall = few["network"] / many["network"]
-        claim.at_least(fall, 1e4, f"fall of the error, {rpe}", equation="5.4", source=falls)
+        claim.measured("fall of the error", fall, equation="5.4", rpe=rpe).at_least(
+            chosen(1e4, "6e5 was seen for both types")
+        )
     claim.figure(
-        wang2024.pictures.nested.heads(curves),
+        pictures.heads(curves),
         "heads",
         caption="The nested parity of Section 5.1, three layers: largest error in float64 over all "
         "windows of some length, random and worst ones, with the best coefficients for the "
@@ -257,17 +289,18 @@ def test_the_constants_of_the_proof_ask_for_thousands_of_heads(claim):
     Guessing 0 has the error 1. The bound is not wrong, but says nothing about networks of this
     size.
     """
-    bounds = wang2024.printed_bounds
+    bounds = printed_bounds
     level = Fraction(40, 100)  # below 1 / sqrt 6 = 0.408...
     needed = {
         "lin": bounds.exponential_delta(2).heads(level),
         "log": bounds.power_delta(2).heads(level),
     }
-    claim.record(**{f"heads by the bound, {rpe}": H for rpe, H in needed.items()})
     for rpe, H in needed.items():
-        source = "spread: 5031 (lin) and 23592 (log) at the best n, certified"
-        name = f"heads until √6 bound < 1, {rpe}"
-        claim.at_least(H, 1000 * HEADS[rpe][0], name, equation="E_Attn", source=source)
+        claim.record("heads by the bound", H, rpe=rpe)
+    for rpe, H in needed.items():
+        claim.measured("heads until √6 bound < 1", H, equation="E_Attn", rpe=rpe).at_least(
+            chosen(1000 * HEADS[rpe][0], "5031 (lin) and 23592 (log) at the best n, certified")
+        )
 
 
 # --- heads against T -----------------------------------------------------------------------------
@@ -283,39 +316,41 @@ def relay_windows(claim, T, count, n):
 @pytest.mark.exact
 def test_T_plus_1_heads_relay_over_every_distance(T, claim):
     """t_1 = T x_t, t_2 = T x_{t-t_1}, y_t = x_{t-t_2}; lin, level 1/(8T), |g|_Lip = T."""
-    target, heads = wang2024.chains.relay(T), interpolated("lin", T, Fraction(1, 8 * T))
+    target, heads = chains.relay(T), interpolated("lin", T, Fraction(1, 8 * T))
     count = claim.at_scale(smoke=4, laptop=12, paper=100)
     floats, exact = relay_windows(claim, T, count, 2 * T + 2)
     *_, end, out = built(target, heads).states(exact)
     steps, _ = target.fetched(floats)
     pointers = [layout(target).pointer(k) for k in (1, 2)]
     wrong = int((end[:, T:, pointers] != rationals(steps)).sum())
-    claim.equals(heads.H, T + 1, "heads for each memory", equation="H = T + 1")
-    claim.equals(wrong, 0, "pointers that differ", equation="(E1)")
+    claim.measured("heads for each memory", heads.H, equation="H = T + 1").equals(T + 1)
+    claim.measured("pointers that differ", wrong, equation="(E1)").equals(0)
     places = np.arange(T, 2 * T + 2) - steps[..., 1]
     error = abs(out[:, T:, 0] - np.take_along_axis(exact[..., 0], places, axis=-1)).max()
-    proved = "theorem: |f|_Lip = 1, and only block 2 is read"
-    ball = numerics.logarithms.ball
-    claim.at_most(ball(error), ball(heads.error), ERROR, equation="5.4", source=proved)
+    ball = logarithms.ball
+    claim.measured(ERROR, ball(error), equation="5.4").at_most(
+        theorem(ball(heads.error), "|f|_Lip = 1, and only block 2 is read")
+    )
 
 
 @pytest.mark.parametrize("T", [2, 3, 4], ids="T={}".format)
 @pytest.mark.certified
 def test_log_heads_relay_over_every_distance(T, claim):
     """1 + |F_T| powers, F_T being the fractions t/B < 1 with B <= T; level 1/(16 T^2)."""
-    ball, target = numerics.logarithms.ball, wang2024.chains.relay(T)
+    ball, target = logarithms.ball, chains.relay(T)
     heads = interpolated("log", T, Fraction(1, 16 * T**2))
     floats, exact = relay_windows(claim, T, 4, 2 * T + 2)
     steps, _ = target.fetched(floats)
-    claim.equals(heads.H, 1 + len(wang2024.powers.farey(T)), "heads", equation="H = 1 + |F_T|")
+    claim.measured("heads", heads.H, equation="H = 1 + |F_T|").equals(1 + len(powers.farey(T)))
     error, bits = flint.arb(0), 512
     with flint.ctx.workprec(bits):
         out = built(target, heads).balls(bits)(np.frompyfunc(ball, 1, 1)(exact))
         for w, t in np.ndindex(steps.shape[:2]):
             stated = exact[w, t + T - steps[w, t, 1], 0]
             error = error.max(abs(out[w, t + T, 0] - ball(stated)))
-    proved = "theorem: |f|_Lip = 1, and only block 2 is read"
-    claim.at_most(error, heads.error, ERROR, equation="5.4", source=proved)
+    claim.measured(ERROR, error, equation="5.4").at_most(
+        theorem(heads.error, "|f|_Lip = 1, and only block 2 is read")
+    )
 
 
 @both
@@ -324,27 +359,32 @@ def test_the_relay_over_three_steps_in_float64(rpe, claim):
     """T = 3: below T + 1 heads nothing is fetched; where e |g|_Lip > 1/2 pointers go astray."""
     import torch
 
-    target, found = wang2024.chains.relay(3), {}
+    target, found = chains.relay(3), {}
     windows = target.windows(claim.at_scale(smoke=6, laptop=7, paper=9))
     for H in {"lin": (3, 4, 5, 6, 7), "log": (5, 6, 7, 8, 9)}[rpe]:
-        heads = wang2024.moving.fitted(rpe, 3, H)
+        heads = moving.fitted(rpe, 3, H)
         network = built(target, heads).to(torch.float64, claim.device)
-        found[H] = error = wang2024.adaptive.errors(network, target, windows).max()
-        claim.record(**{f"error, H = {H}": error, f"l1 error of the heads, H = {H}": heads.error})
+        found[H] = error = adaptive_.errors(network, target, windows).max()
+        claim.record("error", error, H=H)
+        claim.record("l1 error of the heads", heads.error, H=H)
         steep = target.memories[1]
         slope = steep.lipschitz if rpe == "lin" else 3 * math.log(2) * 3  # times T_l for log
         if heads.error * slope < 0.5:
-            name, allowed = f"{ERROR}, H = {H}", heads.error + 5 * heads.floor
-            proved = (
-                "spread: e, as the pointers are right; 5 for the roundings of eps A (1 + β_max T)"
+            allowed = heads.error + 5 * heads.floor
+            claim.measured(ERROR, error, equation="5.4", H=H).at_most(
+                chosen(
+                    allowed,
+                    "e, as the pointers are right; 5 for the roundings of eps A (1 + β_max T)",
+                )
             )
-            claim.at_most(error, allowed, name, equation="5.4", source=proved)
     few, many = min(found), max(found)
-    wrong = "spread: 1 (lin) and 3 (log) were seen"
-    claim.at_least(found[few], 0.9, f"{ERROR}, H = {few}", equation="5.4", source=wrong)
-    small = "spread: 2.5e-6 (lin, H = 7) and 9e-4 (log, H = 9) were seen"
+    claim.measured(ERROR, found[few], equation="5.4", H=few).at_least(
+        chosen(0.9, "1 (lin) and 3 (log) were seen")
+    )
     least = {"lin": 1e-5, "log": 2e-3}[rpe]
-    claim.at_most(found[many], least, f"{ERROR}, H = {many}", equation="5.4", source=small)
+    claim.measured(ERROR, found[many], equation="5.4", H=many).at_most(
+        chosen(least, "2.5e-6 (lin, H = 7) and 9e-4 (log, H = 9) were seen")
+    )
 
 
 # --- for every H ---------------------------------------------------------------------------------
@@ -380,15 +420,20 @@ def test_the_statement_for_every_H_with_its_constant(rpe, claim):
         if enough([*map(needs, T)], K, H):
             continue
         lacking += 1
-        n, C = (n, wang2024.adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
+        n, C = (n, adaptive_.constant_lin(n)) if rpe == "lin" else (1, 1)
         stages = [*([t] for t in T[:K]), T[K:]]
-        wrong += not C * wang2024.depth.extraction(rpe, stages, H, n) >= 1
-    claim.record(cases=count, with_too_few_heads=lacking)
-    claim.equals(wrong, 0, "(n, H, K, T) with a bound below √M", equation="C(n) H⁻ⁿ √… ≥ √M")
+        wrong += not C * depth.extraction(rpe, stages, H, n) >= 1
+    claim.record("cases", count)
+    claim.record("with_too_few_heads", lacking)
+    claim.measured("(n, H, K, T) with a bound below √M", wrong, equation="C(n) H⁻ⁿ √… ≥ √M").equals(
+        0
+    )
     if rpe == "log":
         most = claim.at_scale(smoke=40, laptop=120, paper=400)
-        above = sum(wang2024.moving.heads_needed("log", T) > needs(T) for T in range(1, most + 1))
-        claim.equals(above, 0, f"T ≤ {most} that need more heads", equation="|F_T| ≤ T(T − 1)/2")
+        above = sum(moving.heads_needed("log", T) > needs(T) for T in range(1, most + 1))
+        claim.measured(
+            f"T ≤ {most} that need more heads", above, equation="|F_T| ≤ T(T − 1)/2"
+        ).equals(0)
 
 
 # --- steepness -----------------------------------------------------------------------------------
@@ -397,30 +442,33 @@ DELTA = Fraction(1, 1000)
 
 
 def cliff_pointers(level):
-    return wang2024.following.cliff_pointers(DELTA, interpolated("lin", 2, level))
+    return following.cliff_pointers(DELTA, interpolated("lin", 2, level))
 
 
 @pytest.mark.exact
 def test_better_heads_of_the_same_number_follow_a_steep_function(claim):
     """|g_2|_Lip = 500: with e <= 1/2000 all pointers are right, with e = 0.008 some are not."""
     coarse, fine = interpolated("lin"), interpolated("lin", 2, Fraction(1, 2000))
-    claim.equals([coarse.H, fine.H], [3, 3], "heads for each memory", equation="T + 1")
+    claim.measured("heads for each memory", [coarse.H, fine.H], equation="T + 1").equals([3, 3])
     steep, allowed = Fraction(1, 2) / DELTA, Fraction(1, 4)
-    condition = "theorem: C.1's condition, with l = 2"
-    claim.at_most(
-        fine.error * numerics.exact.rational(steep), allowed, "e |g₂|_Lip",
-        equation="C.1", source=condition,
-    )  # fmt: skip
+    claim.measured("e |g₂|_Lip", fine.error * exact_.rational(steep), equation="C.1").at_most(theorem(allowed, "C.1's condition, with l = 2"))  # fmt: skip
     found, stated, errors, _ = cliff_pointers(Fraction(1, 2000))
-    claim.equals(int((found != stated).sum()), 0, "pointers that differ, fine", equation="(E1)")
-    proved = "theorem: |f|_Lip = 1, and only block 2 is read"
-    claim.at_most(errors.max(), fine.error, f"{ERROR}, fine", equation="5.4", source=proved)
+    claim.measured(
+        "pointers that differ, fine", int((found != stated).sum()), equation="(E1)"
+    ).equals(0)
+    claim.measured(f"{ERROR}, fine", errors.max(), equation="5.4").at_most(
+        theorem(fine.error, "|f|_Lip = 1, and only block 2 is read")
+    )
     found, stated, errors, _ = cliff_pointers(LEVEL)
     wrong = int((found != stated).sum())
-    claim.record(windows=len(found), wrong_pointers_of_the_coarse_heads=wrong)
-    source = "spread: 4 of 64 windows and an error of 1.0 were seen; δ is less than e"
-    claim.at_least(wrong, 1, "pointers that differ, coarse", equation="(E1)", source=source)
-    claim.at_least(errors.max(), Fraction(9, 10), ERROR, equation="coarse", source=source)
+    claim.record("windows", len(found))
+    claim.record("wrong_pointers_of_the_coarse_heads", wrong)
+    claim.measured("pointers that differ, coarse", wrong, equation="(E1)").at_least(
+        chosen(1, "4 of 64 windows and an error of 1.0 were seen; δ is less than e")
+    )
+    claim.measured(ERROR, errors.max(), equation="coarse").at_least(
+        chosen(Fraction(9, 10), "4 of 64 windows and an error of 1.0 were seen; δ is less than e")
+    )
 
 
 @pytest.mark.construct
@@ -429,10 +477,10 @@ def test_steeper_functions_need_better_heads(claim):
     slopes = [1, 5, 50, 500, 5000, 50000]
     curves, shares = {}, {}
     for H in (4, 5, 6):
-        heads, errors = wang2024.moving.optimal("lin", 2, H), []
+        heads, errors = moving.optimal("lin", 2, H), []
         e = float(heads.error.upper())
         for slope in slopes:
-            target = wang2024.chains.cliff(Fraction(1, 2 * slope))
+            target = chains.cliff(Fraction(1, 2 * slope))
             count = claim.at_scale(smoke=96, laptop=256, paper=256)
             windows = target.draw(count, 14, claim.rng("cliff"))
             *_, end, out = in_floats(claim, built(target, heads), windows)
@@ -440,21 +488,26 @@ def test_steeper_functions_need_better_heads(claim):
             errors.append(np.abs(out[..., 0] - target(windows)).max())
             pointer = end[..., layout(target).pointer(2)]
             shares[H, slope] = float((pointer != target.fetched(windows)[0][..., 1]).mean())
-            name = f"{ERROR}, H = {H}, |g₂|_Lip = {slope}"
             if slope * e <= 0.25:
-                proved = (
-                    "spread: e, as e |g₂|_Lip ≤ 1/4; 5 for the roundings of eps A (1 + β_max T)"
-                )
                 allowed = e + 5 * heads.floor
-                claim.at_most(errors[-1], allowed, name, equation="5.4", source=proved)
+                claim.measured(
+                    f"{ERROR}, |g₂|_Lip = {slope}", errors[-1], equation="5.4", H=H
+                ).at_most(
+                    chosen(
+                        allowed,
+                        "e, as e |g₂|_Lip ≤ 1/4; 5 for the roundings of eps A (1 + β_max T)",
+                    )
+                )
             elif slope * e >= 0.6:
-                wrong = "spread: a wrong t₂ costs about 1; 1.00 to 1.03 were seen"
-                claim.at_least(errors[-1], 0.9, name, equation="5.4", source=wrong)
+                claim.measured(
+                    f"{ERROR}, |g₂|_Lip = {slope}", errors[-1], equation="5.4", H=H
+                ).at_least(chosen(0.9, "a wrong t₂ costs about 1; 1.00 to 1.03 were seen"))
         curves[H] = (slopes, errors)
-    claim.record(**{f"share of wrong t₂, H = {H}, slope {s}": w for (H, s), w in shares.items()})
-    e = {H: float(wang2024.moving.optimal("lin", 2, H).error.upper()) for H in curves}
+    for (H, s), w in shares.items():
+        claim.record(f"share of wrong t₂, slope {s}", w, H=H)
+    e = {H: float(moving.optimal("lin", 2, H).error.upper()) for H in curves}
     claim.figure(
-        wang2024.pictures.nested.steepness(curves, e),
+        pictures.steepness(curves, e),
         "steepness",
         caption="The same three layers for ever steeper g₂: with H = 4, 5, 6 heads and the usual "
         "exponents. Beyond |g₂|_Lip = 1/(4e) the proof says nothing, and soon after a pointer is "
@@ -469,13 +522,9 @@ def test_steeper_functions_need_better_heads(claim):
 def test_reading_the_condition_on_the_heads_leaves_out_g_K(claim):
     """K = M = 2: [K-1] = {1}, and |g_1|_Lip = 1/(1 - delta) while |g_2|_Lip = 1/(2 delta)."""
     e = interpolated("lin").error
-    allowed, printed = Fraction(1, 4), "theorem: the condition as printed, l in [K − 1]"
-    claim.at_most(
-        e / numerics.exact.rational(1 - DELTA),
-        allowed,
-        "e |g₁|_Lip",
-        equation="C.1",
-        source=printed,
+    allowed = Fraction(1, 4)
+    claim.measured("e |g₁|_Lip", e / exact_.rational(1 - DELTA), equation="C.1").at_most(
+        theorem(allowed, "the condition as printed, l in [K − 1]")
     )
     found, stated, _, exact = cliff_pointers(LEVEL)
     first = int(np.flatnonzero(found != stated)[0])
@@ -520,7 +569,9 @@ def test_reading_the_log_condition_needs_T(claim):
         for T, sign in itertools.product(range(1, 200), (1, -1)):
             near = (flint.arb(T).log() + sign * flint.arb(1) / (4 * T)).exp()
             wrong += nearest(near) != T
-    claim.equals(wrong, 0, "T < 200 with another [exp(log T ± 1/(4T))]", equation="1/(8T) twice")
+    claim.measured(
+        "T < 200 with another [exp(log T ± 1/(4T))]", wrong, equation="1/(8T) twice"
+    ).equals(0)
 
 
 # --- the weights and estimates of C.1 as printed -------------------------------------------------
@@ -540,16 +591,17 @@ def test_printed_query_does_not_read_the_pointer(form, claim):
     """W_Q reads D-M+l, one too far; or is delta_(p,1), so that <W_Q x, W_K x> = 0."""
     import torch
 
-    target = wang2024.targets.NESTED
-    change = getattr(wang2024.printed_weights, form)
+    target = targets_.NESTED
+    change = getattr(printed_weights, form)
     network, windows = built(target, interpolated("lin")), target.windows(5)
-    errors = wang2024.adaptive.exact_errors(change(network), target, windows)[:, -1]
+    errors = adaptive_.exact_errors(change(network), target, windows)[:, -1]
     worst = int(np.argmax(errors))
     tokens = [int(x) for x in windows[worst, :, 0]]
-    right = wang2024.adaptive.exact_errors(network, target, windows[worst])[-1]
+    right = adaptive_.exact_errors(network, target, windows[worst])[-1]
     allowed = interpolated("lin").error * 2  # slope 1 in each of two blocks
-    proved = "theorem: e for each of the two blocks"
-    claim.at_most(right, allowed, "the error as repaired", equation="5.4", source=proved)
+    claim.measured("the error as repaired", right, equation="5.4").at_most(
+        theorem(allowed, "e for each of the two blocks")
+    )
     name = {"next_pointer": "t_l is read at D − M + l", "transposed": "W_Q = √β δ_(p,1)"}[form]
     claim.counterexample(
         f"{name}: the layer fetches x_(t−t_l)",
@@ -562,16 +614,17 @@ def test_printed_query_does_not_read_the_pointer(form, claim):
         f"float(network(x)[-1, 0]), float(printed_weights.{form}(network)(x)[-1, 0])\n",
     )
     for rpe, H in (("lin", 6), ("log", 8)):
-        literal = change(built(target, wang2024.moving.optimal(rpe, 2, H)))
+        literal = change(built(target, moving.optimal(rpe, 2, H)))
         literal = literal.to(torch.float64, claim.device)
-        error = wang2024.adaptive.errors(literal, target, target.windows(8)).max()
-        seen = "spread: 2.0 was seen for both types; another sign than y_t's is 2 away"
-        claim.at_least(error, 1.9, f"{ERROR}, {rpe}, H = {H}", equation=name, source=seen)
+        error = adaptive_.errors(literal, target, target.windows(8)).max()
+        claim.measured(ERROR, error, equation=name, rpe=rpe, H=H).at_least(
+            chosen(1.9, "2.0 was seen for both types; another sign than y_t's is 2 away")
+        )
 
 
 def test_printed_log_key_lacks_a_factor(claim):
     """e_D holds log 2, not 1: the heads follow t^(log 2), for t = 2 the place 1.617."""
-    target = wang2024.targets.NESTED
+    target = targets_.NESTED
     with flint.ctx.workprec(BITS):
         centre = flint.arb(2) ** flint.arb(2).log()
     claim.counterexample(
@@ -585,18 +638,18 @@ def test_printed_log_key_lacks_a_factor(claim):
     windows = target.windows(8)
     x = target.fetched(windows)[1].reshape(len(windows), -1, 3)[..., 1]
     for H, least in ((3, 4), (8, 800)):
-        heads = wang2024.moving.optimal("log", 2, H)
-        literal = wang2024.printed_weights.without_log_2(built(target, heads))
+        heads = moving.optimal("log", 2, H)
+        literal = printed_weights.without_log_2(built(target, heads))
         fetched = in_floats(claim, literal, windows)[3][:, target.reach :, 1]
         off = np.abs(fetched - x).max()
-        seen = "spread: 4.05 and 838.5 were seen"
-        name = f"|block 1 − x_(t−t₁)|, H = {H}"
-        claim.at_least(off, least, name, equation="log, W_K as printed", source=seen)
+        claim.measured("|block 1 − x_(t−t₁)|", off, equation="log, W_K as printed", H=H).at_least(
+            chosen(least, "4.05 and 838.5 were seen")
+        )
 
 
 def test_printed_shape_of_the_query_cannot_be_kept(claim):
     """W_Q, W_K in R^{D x (D/H)} with D = (M+1)(d+1), while H is arbitrary."""
-    D = wang2024.adaptive.Layout(2, 1).D
+    D = adaptive_.Layout(2, 1).D
     claim.counterexample(
         "W_Q is in R^(D × D/H) for every H, with D = (M + 1)(d + 1)",
         input={"M": 2, "d": 1, "H": 4},
@@ -615,12 +668,14 @@ def test_printed_estimate_against_the_embedded_token(name, claim):
     end, start = states[2 * l + 1][:, target.reach :], states[0][:, target.reach :]
     change = (end - start)[..., : l + 1]
     squares = (change**2).sum(-1)
-    least = "theorem: each of the l blocks holds a sign within e"
-    claim.at_least(squares.min(), l * (1 - e) ** 2, "squared norm", equation="(E3)", source=least)
+    claim.measured("squared norm", squares.min(), equation="(E3)").at_least(
+        theorem(l * (1 - e) ** 2, "each of the l blocks holds a sign within e")
+    )
     fetched = rationals(tokens.reshape(*steps.shape[:2], -1)[..., : l + 1].astype(int))
     repaired = ((end[..., : l + 1] - fetched) ** 2).sum(-1).max()
-    proved = "theorem: against (x_t, x_(t−t₁), …) it is at most l e²"
-    claim.at_most(repaired, l * e**2, "squared norm, repaired", equation="(E3)", source=proved)
+    claim.measured("squared norm, repaired", repaired, equation="(E3)").at_most(
+        theorem(l * e**2, "against (x_t, x_(t−t₁), …) it is at most l e²")
+    )
     claim.counterexample(
         "(E3): Q^(l) (x^(l+1/2) − x^(0)) is at most the root of the sum of e_j², j ≤ l",
         input={"l": l, "targets": name, "e": e},
@@ -635,14 +690,16 @@ def test_printed_estimate_against_the_embedded_token(name, claim):
 
 def test_printed_the_last_memory_function_is_the_hardest(claim):
     """g_1(x) = x + 2 on {-1, 0, 1} has |g_1|_B = 3 = sup g_1, and g_2 = 1 has |g_2|_B = 1."""
-    targets, path_norm = wang2024.targets, numerics.barron.path_norm
+    targets, path_norm = targets_, barron.path_norm
     memories = (targets.by_value(), targets.constant(1, 2))
     target = targets.Target("", memories, targets.coordinate(3, 2), targets.THREE, K=2)
     norms = [path_norm(memory.lin) for memory in target.memories]
     attained = [
         int(m.g(np.array([1.0, 1.0])[:reads])) for m, reads in zip(memories, (1, 2), strict=True)
     ]
-    claim.equals(norms, attained, "|g_l|_B: path norm and a value of g_l", equation="sup ≤ |·|_B")
+    claim.measured("|g_l|_B: path norm and a value of g_l", norms, equation="sup ≤ |·|_B").equals(
+        attained
+    )
     claim.counterexample(
         "max over l ≤ K of |g_l|_B² is |g_K|_B²",
         input={"g_1": "x + 2 on {−1, 0, 1}", "g_2": "1", "K": 2},
@@ -659,8 +716,8 @@ def test_printed_the_last_memory_function_is_the_hardest(claim):
 
 def example(claim, tokens, H):
     """States of the nested example for one window, its network, and t_l; lin."""
-    target, x = wang2024.targets.NESTED, np.array(tokens, dtype=float)[:, None]
-    network = built(target, wang2024.moving.optimal("lin", 2, H))
+    target, x = targets_.NESTED, np.array(tokens, dtype=float)[:, None]
+    network = built(target, moving.optimal("lin", 2, H))
     return network, in_floats(claim, network, x), target.fetched(x)[0]
 
 
@@ -670,15 +727,18 @@ def test_figure_the_walk(claim):
     _, states, steps = example(claim, tokens, 4)
     t_1, t_2 = (int(step) for step in steps[-1])
     stream = [state[-1].tolist() for state in states[:-1]]
-    e = float(wang2024.moving.optimal("lin", 2, 4).error.upper())
-    proved = "theorem: |block − x_(t−t_l)| ≤ e"
+    e = float(moving.optimal("lin", 2, 4).error.upper())
     for block, step in ((1, t_1), (2, t_2)):
         off = abs(stream[-1][block] - tokens[-1 - step])
-        claim.at_most(off, e, f"block {block}", equation="(E3)", source=proved)
+        claim.measured(f"block {block}", off, equation="(E3)").at_most(
+            theorem(e, "|block − x_(t−t_l)| ≤ e")
+        )
     output, y_t = float(states[-1][-1, 0]), tokens[-1] * tokens[-1 - t_1] * tokens[-1 - t_2]
-    claim.at_most(abs(output - y_t), 2 * e, "|output − y_t|", equation="5.4", source=proved)
+    claim.measured("|output − y_t|", abs(output - y_t), equation="5.4").at_most(
+        theorem(2 * e, "|block − x_(t−t_l)| ≤ e")
+    )
     claim.figure(
-        wang2024.pictures.nested.walk(tokens, [t_1, t_2], stream, output),
+        pictures.walk(tokens, [t_1, t_2], stream, output),
         "walk",
         caption="The nested parity, three layers of four heads (lin), followed at one position. "
         "Layer 1 turns the sign of x_t into a pointer; layer 2 fetches what it points to and "
@@ -695,15 +755,19 @@ def test_figure_attention_of_each_layer(claim):
 
     tokens = [1, -1, -1, 1, 1, -1, 1, -1, -1, -1, 1, 1, -1, 1]
     network, states, steps = example(claim, tokens, 6)
-    e = float(wang2024.moving.optimal("lin", 2, 6).error.upper())
-    proved = "theorem: a row is psi(.; t_l), within e of the indicator; rounding below 1e-7"
-    measured = wang2024.following.fetching_maps(network.to(torch.float64), states, steps, reach=2)
+    e = float(moving.optimal("lin", 2, 6).error.upper())
+    measured = following.fetching_maps(network.to(torch.float64), states, steps, reach=2)
     weights, places, offs = zip(*measured, strict=True)
     for layer, off in enumerate(offs, start=1):
-        name = f"l1 distance of a row from the indicator, layer {layer}"
-        claim.at_most(off, e + 1e-7, name, equation="E.2", source=proved)
+        claim.measured(
+            f"l1 distance of a row from the indicator, layer {layer}", off, equation="E.2"
+        ).at_most(
+            theorem(
+                e + 1e-7, "a row is psi(.; t_l), within e of the indicator; rounding below 1e-7"
+            )
+        )
     claim.figure(
-        wang2024.pictures.nested.maps(tokens, weights, places),
+        pictures.maps(tokens, weights, places),
         "attention",
         caption="Attention of each layer of the nested parity on one window of 14 signs (six "
         "heads, lin, summed with their W_V). Rows attend, columns are attended to, circles are "
@@ -719,21 +783,25 @@ def test_figure_attention_of_each_layer(claim):
 @both
 def test_control_one_layer_less_errs_by_1(rpe, claim):
     for H, one in curve(claim, rpe).items():
-        cut = "spread: the readout at s = ±2 or 0 is 0, and y_t is ±1: 1 but for the heads' error"
-        claim.at_least(one["less"], 0.9, f"{ERROR}, H = {H}", equation="L = 2", source=cut)
+        claim.measured(ERROR, one["less"], equation="L = 2", H=H).at_least(
+            chosen(
+                0.9, "the readout at s = ±2 or 0 is 0, and y_t is ±1: 1 but for the heads' error"
+            )
+        )
 
 
 def test_control_no_readout_saves_the_layer(claim):
     """After two layers of the construction x_t and x_{t-t_1} are known: y_t may still be +-1."""
-    target = wang2024.targets.NESTED
+    target = targets_.NESTED
     windows = target.windows(3)
     _, tokens = target.fetched(windows)
     values = {}
     for (x, first, _), y in zip(tokens[:, 0], target(windows)[:, 0], strict=True):
         values.setdefault((int(x), int(first)), set()).add(int(y))
     best = max(Fraction(max(ys) - min(ys), 2) for ys in values.values())
-    source = "exact: half the spread of y_t for one (x_t, x_(t−t₁)), all windows of 3"
-    claim.at_least(best, 1, "least error of any readout", equation="L = 2", source=source)
+    claim.measured("least error of any readout", best, equation="L = 2").at_least(
+        exactly(1, "half the spread of y_t for one (x_t, x_(t−t₁)), all windows of 3")
+    )
 
 
 @both
@@ -741,15 +809,16 @@ def test_control_memories_that_depend_on_each_other_in_one_stage(rpe, claim):
     """g_2 reads block 1 before it is filled: 3/2 rounds to 2, and t_2 = 2 whatever was fetched."""
     import torch
 
-    target, adaptive = wang2024.targets.NESTED, wang2024.adaptive
-    heads = wang2024.moving.optimal(rpe, 2, HEADS[rpe][-1])
+    target, adaptive = targets_.NESTED, adaptive_
+    heads = moving.optimal(rpe, 2, HEADS[rpe][-1])
     early = [getattr(memory, rpe) for memory in target.memories]
     early[1] = early[1]._replace(b=early[1].b[:, :1] * 0)
     flat = dataclasses.replace(target, K=0)
     merged = adaptive.transformer(flat, [heads] * 2, [[1, 2]], memory_networks=early)
     errors = adaptive.errors(merged.to(torch.float64, claim.device), target, target.windows(8))
-    seen = "spread: 2.0 was seen; a wrong token is 2 away"
-    claim.at_least(errors.max(), 1.9, ERROR, equation="two layers for K = 1", source=seen)
+    claim.measured(ERROR, errors.max(), equation="two layers for K = 1").at_least(
+        chosen(1.9, "2.0 was seen; a wrong token is 2 away")
+    )
 
 
 @both
@@ -757,9 +826,9 @@ def test_control_rounding_left_out(rpe, claim):
     """Memory networks that are off by 1/50: harmless with rounding, and ruinous without it."""
     import torch
 
-    target, adaptive = wang2024.targets.NESTED, wang2024.adaptive
-    heads = wang2024.moving.optimal(rpe, 2, 4)
-    shifted = wang2024.targets.shifted
+    target, adaptive = targets_.NESTED, adaptive_
+    heads = moving.optimal(rpe, 2, 4)
+    shifted = targets_.shifted
     near = [shifted(getattr(memory, rpe), "1/50") for memory in target.memories]
     network = adaptive.transformer(
         target, [heads] * 2, adaptive.nested(target), memory_networks=near
@@ -770,22 +839,24 @@ def test_control_rounding_left_out(rpe, claim):
         for one in (network, adaptive.unrounded(network))
     )
     bound = math.sqrt(3) * adaptive.attention_error([heads] * 2) + 1e-9
-    kept = "theorem: off by less than 1/2, log 1/(4T): t_l is exact; rounding below 1e-9"
-    claim.at_most(rounded, bound, "error with rounding", equation="(15)", source=kept)
-    seen = "spread: 3 to 10 times the error with rounding was seen"
-    name = "error without rounding over that with it"
-    claim.at_least(unrounded / rounded, 2, name, equation="no (15)", source=seen)
+    claim.measured("error with rounding", rounded, equation="(15)").at_most(
+        theorem(bound, "off by less than 1/2, log 1/(4T): t_l is exact; rounding below 1e-9")
+    )
+    claim.measured(
+        "error without rounding over that with it", unrounded / rounded, equation="no (15)"
+    ).at_least(chosen(2, "3 to 10 times the error with rounding was seen"))
 
 
 def test_control_coefficients_that_are_not_moved(claim):
     """psi without e^{-beta T}: heads for the indicator of T in a layer that follows a pointer."""
-    target = wang2024.targets.NESTED
-    right = wang2024.moving.optimal("lin", 2, 6)
+    target = targets_.NESTED
+    right = moving.optimal("lin", 2, 6)
     with flint.ctx.workprec(BITS):
         pairs = zip(right.alphas, right.exponents, strict=True)
-        alphas = tuple(a * (numerics.logarithms.ball(b) * 2).exp() for a, b in pairs)
+        alphas = tuple(a * (logarithms.ball(b) * 2).exp() for a, b in pairs)
     wrong = built(target, dataclasses.replace(right, alphas=alphas))
     fetched = in_floats(claim, wrong, target.windows(6))[3][:, 2:, 1]
     off = np.abs(np.abs(fetched) - 1).max()
-    seen = "spread: the first block is off by more than 1; psi(s − B + T) fetches x_(t−B+T)"
-    claim.at_least(off, 1, "| |block 1| − 1 |", equation="psi(t) for psi(t − B)", source=seen)
+    claim.measured("| |block 1| − 1 |", off, equation="psi(t) for psi(t − B)").at_least(
+        chosen(1, "the first block is off by more than 1; psi(s − B + T) fetches x_(t−B+T)")
+    )

@@ -30,7 +30,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from repro import numerics, wang2024
+from repro.bounds import chosen, exactly, stderr, theorem
+from repro.numerics import barron, exact, logarithms, roundoff
+from repro.wang2024 import essential as essential_
+from repro.wang2024 import fixed
+from repro.wang2024 import model as model_
+from repro.wang2024.pictures import essential as pictures
 
 TARGETS = ["lin", "log", "log, heavy"]
 targets = pytest.mark.parametrize("target", TARGETS)
@@ -46,7 +51,7 @@ ADMITTED = {  # n, with beta = 1, 4 and 5/2
 
 @functools.cache
 def construction(target, H, shared):
-    essential = wang2024.essential
+    essential = essential_
     return essential.Construction.of(essential.EXAMPLES[target], H, shared=shared)
 
 
@@ -60,7 +65,7 @@ def stored(heads, n):
     """phi_k(s) as the layer has it in float64, from unit impulses; (M, n)."""
     import torch
 
-    network = heads.transformer(wang2024.essential.identity_readout(M), n).to(torch.float64)
+    network = heads.transformer(essential_.identity_readout(M), n).to(torch.float64)
     return network(torch.eye(n, dtype=torch.float64)[:, :, None])[:, -1, :].numpy()[::-1].T
 
 
@@ -74,24 +79,24 @@ def measure(claim, heads, n, neurons, read):
 
     rho, network = heads.memories.values(n), heads.transformer(scalar(neurons), n)
     random = claim.rng("inputs").choice([-1.0, 1.0], (8, n, 1))
-    X = np.concatenate([random, [wang2024.essential.adversary(rho, heads.values(n), read)]])
+    X = np.concatenate([random, [essential_.adversary(rho, heads.values(n), read)]])
     outputs = network.to(torch.float64, claim.device)(torch.tensor(X, device=claim.device))
-    stated = norm(wang2024.essential.convolutions(rho, X)[..., 0])
+    stated = norm(essential_.convolutions(rho, X)[..., 0])
     errors = np.abs(outputs[:, -1, 0].cpu().numpy() - stated)
     assert np.isfinite(errors).all()
     return errors[:-1].max(), errors[-1]
 
 
 def scalar(neurons):
-    return wang2024.fixed.scalar_readout(neurons)
+    return fixed.scalar_readout(neurons)
 
 
 def readout_error(heads, neurons):
     """E_FFN, proved, on the box that the memories stay in; and rounding in a sum of m neurons."""
-    box = wang2024.essential.box(heads.memories.norms(), heads.attention_error)
-    u, m = numerics.roundoff.unit("float64"), len(neurons.a)
-    rounding = (m + 20) * u * box * float(numerics.barron.path_norm(neurons))
-    return numerics.barron.sup_error(neurons, box).upper + rounding
+    box = essential_.box(heads.memories.norms(), heads.attention_error)
+    u, m = roundoff.unit("float64"), len(neurons.a)
+    rounding = (m + 20) * u * box * float(barron.path_norm(neurons))
+    return barron.sup_error(neurons, box).upper + rounding
 
 
 @targets
@@ -101,7 +106,7 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
     Hs = claim.at_scale(smoke=few, laptop=(4, 8, 12, 16), paper=(4, 8, 12, 16))
     n = length(claim, target)
     wide = 1024 if target == "log, heavy" else claim.at_scale(smoke=1024, laptop=4096, paper=4096)
-    neurons = numerics.barron.norm_network(M, wide)
+    neurons = barron.norm_network(M, wide)
     curves = {"apart": [], "shared": [], "bound": [], "floor": []}
     for shared in (False, True):
         for H in (H // M if shared else H for H in Hs):
@@ -110,14 +115,29 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
             E_FFN, E_Attn = readout_error(heads, neurons), heads.attention_error
             bound = E_FFN + LIPSCHITZ * E_Attn
             how = f"{'shared' if shared else 'apart'}, H = {H}"
-            claim.record(**{f"error over bound, {how}": worst / bound, f"E_Attn, {how}": E_Attn})
-            proved = "theorem: E_FFN + |f|_Lip E_Attn, both proved; and (3n + H + 30) u A"
-            allowed = bound + wang2024.essential.roundoff(heads.weight(n), n, H)
+            claim.record(f"error over bound, {'shared' if shared else 'apart'}", worst / bound, H=H)
+            claim.record(f"E_Attn, {'shared' if shared else 'apart'}", E_Attn, H=H)
+            allowed = bound + essential_.roundoff(heads.weight(n), n, H)
             name = f"{ERROR}, {how}"
-            claim.at_most(max(random, worst), allowed, name, equation="6.1", source=proved)
+            claim.measured(
+                f"{ERROR}, {'shared' if shared else 'apart'}",
+                max(random, worst),
+                equation="6.1",
+                H=H,
+            ).at_most(
+                theorem(allowed, "E_FFN + |f|_Lip E_Attn, both proved; and (3n + H + 30) u A")
+            )
             least = 8 if target == "log, heavy" else 3
-            seen = f"spread: within a factor {least}; of a heavy tail the window sees less"
-            claim.at_least(worst, bound / least, name, equation="the bound is tight", source=seen)
+            claim.measured(
+                f"{ERROR}, {'shared' if shared else 'apart'}",
+                worst,
+                equation="the bound is tight",
+                H=H,
+            ).at_least(
+                chosen(
+                    bound / least, f"within a factor {least}; of a heavy tail the window sees less"
+                )
+            )
             curves["shared" if shared else "apart"].append((H, worst))
             if shared:
                 curves["floor"].append((H, max(best.floor for best in heads.best) / 2))
@@ -126,7 +146,7 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
     curves["trained"] = trained_curve(claim, target)
     ends = {name: (points[0], points[-1]) for name, points in curves.items()}
     claim.figure(
-        wang2024.pictures.essential.heads(target, curves),
+        pictures.heads(target, curves),
         f"heads-{target.replace(', ', '-')}",
         caption=f"Two kernels ({target}) and the readout |y|₂: error of the whole layer in float64 "
         f"against the number of heads, m = {wide}. The trained layers choose their exponents, so "
@@ -139,7 +159,7 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
 
 
 def trained(claim, target, H):
-    essential = wang2024.essential
+    essential = essential_
     steps, seed = claim.at_scale(smoke=60, laptop=600, paper=6000), claim.seed("start") % 2**31
     spec = essential.TrainedHeads(
         example=target, rpe=target[:3], H=H, steps=steps, seed=seed, lr=0.1
@@ -152,9 +172,9 @@ def trained_curve(claim, target):
     points = []
     for H in claim.at_scale(smoke=(2, 4), laptop=(2, 4, 8), paper=(2, 4, 8)):
         phi = trained(claim, target, H).tensors["phi"].numpy()
-        rho = wang2024.essential.EXAMPLES[target].values(phi.shape[1])
-        X = wang2024.essential.adversary(rho, phi, norm)
-        by_phi, by_rho = (wang2024.essential.convolutions(k, X)[:, 0] for k in (phi, rho))
+        rho = essential_.EXAMPLES[target].values(phi.shape[1])
+        X = essential_.adversary(rho, phi, norm)
+        by_phi, by_rho = (essential_.convolutions(k, X)[:, 0] for k in (phi, rho))
         points.append((H, abs(norm(by_phi) - norm(by_rho))))
     return points
 
@@ -164,10 +184,12 @@ def trained_curve(claim, target):
 def test_layers_trained_from_a_random_start_learn(target, claim):
     """Least squares with free exponents, H = 4; how far from the best weights is only recorded."""
     numbers = trained(claim, target, 4).numbers
-    best, name = construction(target, 4, True).attention_error, "E_Attn of the trained layer"
-    claim.record(trained_over_construction=numbers["E_Attn"] / best)
-    half, start = "spread: the training at least halves E_Attn", numbers["E_Attn at the start"]
-    claim.at_most(numbers["E_Attn"], start / 2, name, equation="it did learn", source=half)
+    best = construction(target, 4, True).attention_error
+    claim.record("trained_over_construction", numbers["E_Attn"] / best)
+    start = numbers["E_Attn at the start"]
+    claim.measured(
+        "E_Attn of the trained layer", numbers["E_Attn"], equation="it did learn"
+    ).at_most(chosen(start / 2, "the training at least halves E_Attn"))
 
 
 @targets
@@ -179,10 +201,10 @@ def test_rate_in_the_number_of_heads(target, claim):
     lower = [sum(best.floor for best in heads.best) for heads in found]
     n = min(ADMITTED[target], 2)
     for before, heads, H in zip(lower, found[1:], Hs, strict=False):
-        name = f"E_Attn at H = {2 * H} over E_Attn at H = {H}"
-        source = f"theorem: H^-n, n = {n} of the admitted 1 <= n <= {ADMITTED[target]}"
         ratio = heads.attention_error / before
-        claim.at_most(ratio, 2.0**-n, name, equation="E_Attn ~ H^-n", source=source)
+        claim.measured(
+            f"E_Attn at H = {2 * H} over E_Attn at H = {H}", ratio, equation="E_Attn ~ H^-n"
+        ).at_most(theorem(2.0**-n, f"H^-n, n = {n} of the admitted 1 <= n <= {ADMITTED[target]}"))
 
 
 @pytest.mark.parametrize("target", ["lin", "log"])
@@ -192,19 +214,19 @@ def test_no_network_with_these_exponents_does_better_for_a_linear_readout(target
     for H in (4, 8):
         heads, n = construction(target, H, True), length(claim, target)
         errors = np.abs(stored(heads, n) - heads.memories.values(n)).sum(1)  # at worst inputs
-        rounding = wang2024.essential.roundoff(heads.weight(n), n, H)
+        rounding = essential_.roundoff(heads.weight(n), n, H)
         for k, best in enumerate(heads.best):
-            name = f"kernel {k + 1}, H = {H}"
-            claim.record(**{f"no network errs less, {name}": best.floor})
-            dual = "spread: equal by duality but for the tail beyond the window, 2 % of it seen"
+            claim.record(f"no network errs less, kernel {k + 1}", best.floor, H=H)
             most, meets = 1.05 * best.floor, "E_Attn = distance"
-            claim.at_most(best.error, most, f"E_Attn, {name}", equation=meets, source=dual)
-            proved = "theorem: at most E_Attn, and (3n + H + 30) u A for rounding"
+            claim.measured(f"E_Attn, kernel {k + 1}", best.error, equation=meets, H=H).at_most(
+                chosen(most, "equal by duality but for the tail beyond the window, 2 % of it seen")
+            )
             allowed = best.error + rounding
-            claim.at_most(errors[k], allowed, f"{ERROR}, {name}", equation="6.1", source=proved)
-            window = "spread: at least half of the l1 error lies within the window"
-            claim.at_least(
-                errors[k], best.floor / 2, f"{ERROR}, {name}", equation="6.1", source=window
+            claim.measured(f"{ERROR}, kernel {k + 1}", errors[k], equation="6.1", H=H).at_most(
+                theorem(allowed, "at most E_Attn, and (3n + H + 30) u A for rounding")
+            )
+            claim.measured(f"{ERROR}, kernel {k + 1}", errors[k], equation="6.1", H=H).at_least(
+                chosen(best.floor / 2, "at least half of the l1 error lies within the window")
             )
 
 
@@ -215,9 +237,8 @@ def test_shared_heads_gain_as_if_there_were_twice_as_many(target, claim):
     n = min(ADMITTED[target], 2)
     apart = sum(best.floor for best in construction(target, 8, False).best)
     gain = construction(target, 8, True).attention_error / apart
-    source = f"theorem: M^-n with n = {n}, admitted"
-    claim.at_most(
-        gain, float(M) ** -n, "shared over apart, H = 8", equation="E_Attn", source=source
+    claim.measured("shared over apart", gain, equation="E_Attn", H=8).at_most(
+        theorem(float(M) ** -n, f"M^-n with n = {n}, admitted")
     )
 
 
@@ -232,36 +253,46 @@ def test_rate_in_the_width(claim):
     widths = claim.at_scale(smoke=some[::2], laptop=some, paper=(*some, 1024))
     draws = claim.at_scale(smoke=12, laptop=16, paper=48)
     found, bounds = {"drawn": [], "spread": []}, {"drawn": [], "spread": []}
-    proved = "theorem: E_FFN + |f|_Lip E_Attn, both proved; rounding in the heads is below 1e-10"
     for m, kind in itertools.product(widths, found):
         for _ in range(draws if kind == "drawn" else 1):
-            neurons = numerics.barron.norm_network(M, m, rng if kind == "drawn" else None)
-            read = functools.partial(numerics.barron.value, neurons)
+            neurons = barron.norm_network(M, m, rng if kind == "drawn" else None)
+            read = functools.partial(barron.value, neurons)
             found[kind].append(max(measure(claim, heads, n, neurons, read)))
             bounds[kind].append(readout_error(heads, neurons) + heads.attention_error)
-            name, allowed = f"{ERROR}, m = {m}, {kind}", bounds[kind][-1] + 1e-10
-            claim.at_most(found[kind][-1], allowed, name, equation="6.1", source=proved)
+            allowed = bounds[kind][-1] + 1e-10
+            claim.measured(ERROR, found[kind][-1], equation="6.1", m=m, kind=kind).at_most(
+                theorem(
+                    allowed,
+                    "E_FFN + |f|_Lip E_Attn, both proved; rounding in the heads is below 1e-10",
+                )
+            )
     drawn = np.reshape(found["drawn"], (len(widths), draws))
     means, octaves = drawn.mean(1), np.log(widths[-1] / widths[0])
     relative = drawn.std(1, ddof=1) / means / math.sqrt(draws)
     exponent, error = np.log(means[-1] / means[0]) / octaves, 3 * norm(relative[[0, -1]]) / octaves
-    name, seen = "exponent of m, drawn", f"stderr: 3 standard errors of {draws} draws at both ends"
-    claim.within(exponent, -0.5, error, name, equation="m^-1/2", source=seen)
-    claim.at_most(error, 0.4, "3 standard errors of it", equation="neither 0 nor -1", source=seen)
+    claim.measured("exponent of m, drawn", exponent, equation="m^-1/2").within(
+        -0.5, stderr(error, f"3 standard errors of {draws} draws at both ends")
+    )
+    claim.measured("3 standard errors of it", error, equation="neither 0 nor -1").at_most(
+        stderr(0.4, f"3 standard errors of {draws} draws at both ends")
+    )
     for m, error, bound in zip(widths, found["spread"], bounds["spread"], strict=True):
-        tight = "spread: the worst inputs come within a factor 4 of the bound"
-        name = f"{ERROR}, m = {m}, spread"
-        claim.at_least(error, bound / 4, name, equation="the bound is tight", source=tight)
+        claim.measured(f"{ERROR}, spread", error, equation="the bound is tight", m=m).at_least(
+            chosen(bound / 4, "the worst inputs come within a factor 4 of the bound")
+        )
     ratio = (bounds["spread"][-1] - heads.attention_error) / bounds["spread"][0]
-    squared = "theorem: equispaced angles, 1 - (pi/m) cot(pi/m) ~ m^-2 times a constant"
-    name = f"E_FFN at m = {widths[-1]} over m = {widths[0]}, spread"
-    claim.at_most(ratio, 1.1 * (widths[0] / widths[-1]) ** 2, name, equation="m^-2", source=squared)
+    claim.measured(
+        f"E_FFN at m = {widths[-1]} over m = {widths[0]}, spread", ratio, equation="m^-2"
+    ).at_most(
+        theorem(
+            1.1 * (widths[0] / widths[-1]) ** 2,
+            "equispaced angles, 1 - (pi/m) cot(pi/m) ~ m^-2 times a constant",
+        )
+    )
     curves = {"drawn": means, "spread": found["spread"]}
     bounds["drawn"] = np.reshape(bounds["drawn"], drawn.shape).mean(1)
     claim.figure(
-        wang2024.pictures.essential.width(
-            widths, curves, bounds, heads.attention_error, heads=16, target="$|y|_2$"
-        ),
+        pictures.width(widths, curves, bounds, heads.attention_error, heads=16, target="$|y|_2$"),
         "width",
         caption="The same layer (log, 16 heads) against the width m of its readout |y|₂.",
         alt=f"Drawn at random, mean of {draws}: {means[0]:.2f} at m = {widths[0]} to "
@@ -272,10 +303,10 @@ def test_rate_in_the_width(claim):
 
 def exactly(rpe, exponents, alphas, at_zero, X):
     """Blocks read by f(y) = y for one kernel, in rationals, at the last token of X."""
-    rationals = numerics.exact.rationals
-    network = wang2024.essential.network(
+    rationals = exact.rationals
+    network = essential_.network(
         rpe, exponents, rationals(alphas), rationals(at_zero),
-        wang2024.essential.identity_readout(len(at_zero)), length=len(X),
+        essential_.identity_readout(len(at_zero)), length=len(X),
     )  # fmt: skip
     return network, network(rationals(X)[:, None])[-1]
 
@@ -284,7 +315,7 @@ def exactly(rpe, exponents, alphas, at_zero, X):
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 def test_kernels_within_the_span_of_the_heads_are_met_exactly(rpe, claim):
     """rho = 3 u^s or 3 s^-2 after any rho(0), and a second kernel: error 0 in rationals."""
-    Log = numerics.logarithms.Log
+    Log = logarithms.Log
     exponents = [Log(2), Log(3)] if rpe == "lin" else [2, 3]
     X = [Fraction(k * k % 7 - 3, 3) for k in range(9)]
     alphas, at_zero = [[3, 0], [-1, 5]], [7, Fraction(-1, 2)]
@@ -295,7 +326,7 @@ def test_kernels_within_the_span_of_the_heads_are_met_exactly(rpe, claim):
                 for h, row in enumerate(alphas)) for s in range(1, 9)
         ]  # fmt: skip
         stated = sum((r * x for r, x in zip(rho, X[::-1], strict=True)), start=Fraction(0))
-        claim.equals(y[k], numerics.exact.rational(stated), f"memory {k + 1}", equation="D.1")
+        claim.measured(f"memory {k + 1}", y[k], equation="D.1").equals(exact.rational(stated))
 
 
 def test_printed_log_heads_without_the_residual_never_see_the_present(claim):
@@ -305,11 +336,11 @@ def test_printed_log_heads_without_the_residual_never_see_the_present(claim):
 
     def without_residual(alphas, X):
         network, _ = exactly("log", [2, 3], alphas, [1], X)
-        embedded = numerics.exact.rationals(X)[:, None] * network.W_E[:, 0]
+        embedded = exact.rationals(X)[:, None] * network.W_E[:, 0]
         return network.layers[0].attention(embedded)[-1, 1]
 
     some = [without_residual([[4], [-7]], X) for X in pasts.values()]
-    claim.equals(some[0], some[1], "outputs for x_t = 1 and -1", equation="no s = 0")
+    claim.measured("outputs for x_t = 1 and -1", some[0], equation="no s = 0").equals(some[1])
     errors = [abs(without_residual([[0], [0]], X) - x_t) for x_t, X in pasts.items()]
     claim.counterexample(
         "Theorem D.1 (B) for its network without residual blocks",
@@ -324,16 +355,16 @@ def test_printed_log_heads_without_the_residual_never_see_the_present(claim):
         "print(max(abs(x_t - output[x_t]) for x_t in (1, -1)), 'is not <= 0, nor below 1')\n",
     )
     repaired = [abs(exactly("log", [2], [[0]], [1], X)[1][0] - x_t) for x_t, X in pasts.items()]
-    claim.equals(max(repaired), 0, "error with the residual", equation="6.1 (B), repaired")
+    claim.measured("error with the residual", max(repaired), equation="6.1 (B), repaired").equals(0)
 
 
 def test_printed_box_is_too_small_for_a_kernel_of_norm_three(claim):
     """rho(s) = (2/3)^s, one lin head, E_Attn = 0. |X * rho| <= 1 is printed; it tends to 3. For
     f(y) = relu(y - 2) the network 0 is exact on [-2, 2] and misses f by almost 1."""
-    Log, n = numerics.logarithms.Log, 20
+    Log, n = logarithms.Log, 20
     _, y = exactly("lin", [Log(Fraction(3, 2))], [[1]], [1], [1] * n)
-    shown = 3 - 3 * numerics.exact.rational(Fraction(2, 3)) ** n
-    claim.equals(y[0], shown, "X * rho for x = 1", equation="D.1")
+    shown = 3 - 3 * exact.rational(Fraction(2, 3)) ** n
+    claim.measured("X * rho for x = 1", y[0], equation="D.1").equals(shown)
     snippet = (
         "from fractions import Fraction\n"
         "y = sum(Fraction(2, 3)**s for s in range(20))   # x = 1\n"
@@ -349,25 +380,27 @@ def test_printed_box_is_too_small_for_a_kernel_of_norm_three(claim):
         measured=max(y[0] - 2, 0), expected=0, relation="<=", equation="D.1, the final bound",
         snippet=snippet,
     )  # fmt: skip
-    half_width, why = wang2024.essential.box([3]), "theorem: |X * rho| <= |rho|_1 = 3"
-    claim.at_least(half_width, y[0], "half-width 1 + |rho|_1", equation="repaired", source=why)
+    half_width = essential_.box([3])
+    claim.measured("half-width 1 + |rho|_1", half_width, equation="repaired").at_least(
+        theorem(y[0], "|X * rho| <= |rho|_1 = 3")
+    )
 
 
 def test_reading_with_the_residual_but_without_its_block_adds_the_token(claim):
     """D = M d as printed, in class (7), which has the residual: x_t lands in block 1, error 1."""
-    model, rationals = wang2024.model, numerics.exact.rationals
-    one, Log = rationals([[1]]), numerics.logarithms.Log
+    model, rationals = model_, exact.rationals
+    one, Log = rationals([[1]]), logarithms.Log
     X, n = [1, -1, 1], 3
-    value = wang2024.fixed.normalisers("lin", (Log(2),), n)[0]
+    value = fixed.normalisers("lin", (Log(2),), n)[0]
     attention = model.Attention((model.Head(one * value, Log(2)),), one, "lin")
-    ffn = wang2024.essential.identity_readout(1)
+    ffn = essential_.identity_readout(1)
     network = model.Transformer(one, one[0] * 0, (model.Layer(attention, ffn),))
     y = network(rationals(X)[:, None])[-1, 0]
     claim.counterexample(
         "the network of D.1 with D = Md as a member of class (7)",
         input={"rho(s)": "2^-s", "x": X, "f": "y"},
         measured=y,
-        expected=numerics.exact.rational(Fraction(3, 4)),
+        expected=exact.rational(Fraction(3, 4)),
         equation="D.1: x^(1/2) = X * rho",
         printed=False,
         snippet="from fractions import Fraction\n"
@@ -376,7 +409,7 @@ def test_reading_with_the_residual_but_without_its_block_adds_the_token(claim):
         "print(x[2] + stated, 'should be', stated)   # the residual adds x_t\n",
     )
     _, repaired = exactly("lin", [Log(2)], [[1]], [1], X)
-    claim.equals(repaired[0], numerics.exact.rational("3/4"), "with D = 2d", equation="repaired")
+    claim.measured("with D = 2d", repaired[0], equation="repaired").equals(exact.rational("3/4"))
 
 
 def test_printed_constant_depends_on_the_kernels(claim):
@@ -386,13 +419,13 @@ def test_printed_constant_depends_on_the_kernels(claim):
     worst = []
     for u in (Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)):
         z = [Fraction(0), u, Fraction(-1)]
-        Log, rng = numerics.logarithms.Log, claim.rng("weights")
+        Log, rng = logarithms.Log, claim.rng("weights")
         blocks = [[int(v)] for v in rng.integers(-3, 4, 1)]
         pair = [
             exactly("lin", [Log(1 / u)], blocks, [0], [s * v for v in z[::-1]])[1][0]
             for s in (1, -1)
         ]
-        claim.equals(pair[0] - pair[1], 0, f"difference of outputs, u = {u}", equation="(3)")
+        claim.measured("difference of outputs", pair[0] - pair[1], equation="(3)", u=u).equals(0)
         target = sum(lam * Fraction(-1, 2) ** s * v for s, v in enumerate(z))
         worst.append(abs(target))
     claim.counterexample(
@@ -415,19 +448,17 @@ def test_printed_constant_depends_on_the_kernels(claim):
 def test_no_rate_is_admitted_for_slow_decay(claim):
     """The ranges 1 <= n <= floor(99 beta) and floor(0.99 beta) - 1 are empty for these beta."""
     for beta in (Fraction(1, 100), Fraction(1, 1000)):
-        claim.equals(math.floor(99 * beta), 0, f"largest n of (A), beta = {beta}", equation="6.1")
+        claim.measured("largest n of (A)", math.floor(99 * beta), equation="6.1", beta=beta).equals(
+            0
+        )
     for beta in (Fraction(3, 2), Fraction(2), Fraction(202, 100)):
         largest = math.floor(Fraction(99, 100) * beta) - 1
-        claim.at_most(
-            largest,
-            0,
-            f"largest n of (B), beta = {beta}",
-            equation="6.1",
-            source="exact: floor(0.99 beta) - 1",
+        claim.measured("largest n of (B)", largest, equation="6.1", beta=beta).at_most(
+            exactly(0, "floor(0.99 beta) - 1")
         )
-    claim.equals(
-        math.floor(Fraction(99, 100) * Fraction(203, 100)) - 1, 1, "n at 2.03", equation="6.1"
-    )
+    claim.measured(
+        "n at 2.03", math.floor(Fraction(99, 100) * Fraction(203, 100)) - 1, equation="6.1"
+    ).equals(1)
 
 
 @pytest.mark.parametrize("target", ["lin", "log"])
@@ -436,15 +467,16 @@ def test_control_without_the_present_the_error_stays(target, claim):
     import torch
 
     heads, n = construction(target, 8, True), length(claim, target)
-    network = wang2024.essential.network(
+    network = essential_.network(
         target, heads.exponents, heads.alphas,
         at_zero=heads.alphas.sum(0) if target == "lin" else [0] * M,
-        readout=wang2024.essential.identity_readout(M), length=n,
+        readout=essential_.identity_readout(M), length=n,
     ).to(torch.float64)  # fmt: skip
     present = torch.eye(n, dtype=torch.float64)[:, -1:]
     error = abs(norm(heads.memories.values(1)[:, 0]) - norm(network(present)[-1].numpy()))
-    source = "theorem: phi(0) is free, for log it is 0; sqrt 2 is |rho(0)|"
-    claim.at_least(error, 1.0, "error at x = (1, 0, 0, ...)", equation="without r_k", source=source)
+    claim.measured("error at x = (1, 0, 0, ...)", error, equation="without r_k").at_least(
+        theorem(1.0, "phi(0) is free, for log it is 0; sqrt 2 is |rho(0)|")
+    )
 
 
 def unlike(claim, target, **changes):
@@ -454,9 +486,9 @@ def unlike(claim, target, **changes):
     rpe, at_zero = heads.memories.rpe, [k.ball(0) for k in heads.memories.kernels]
     import torch
 
-    network = wang2024.essential.network(
+    network = essential_.network(
         rpe, **{**given, **{name: change(given[name]) for name, change in changes.items()}},
-        at_zero=at_zero, readout=wang2024.essential.identity_readout(M), length=n,
+        at_zero=at_zero, readout=essential_.identity_readout(M), length=n,
     ).to(torch.float64)  # fmt: skip
     phi = network(torch.eye(n, dtype=torch.float64)[:, :, None])[:, -1, :].numpy()[::-1].T
     return float(np.abs(phi - heads.memories.values(n)).sum())
@@ -466,19 +498,23 @@ def unlike(claim, target, **changes):
 def test_control_kernels_exchanged(target, claim):
     """Block 1 gets phi_2 and block 2 gets phi_1: off by 2 |rho_1 - rho_2|_1 on N_+."""
     n = length(claim, target)
-    rho = wang2024.essential.EXAMPLES[target].values(n)[:, 1:]
+    rho = essential_.EXAMPLES[target].values(n)[:, 1:]
     apart = 2 * float(np.abs(rho[0] - rho[1]).sum())
     error = unlike(claim, target, alphas=lambda alphas: alphas[:, ::-1])
     least = apart - construction(target, 8, False).attention_error
-    source = "theorem: the triangle inequality"
-    claim.at_least(error, least, "E_Attn", equation="block k from phi_k", source=source)
-    claim.at_least(least, 0.1, "what that asks", equation="the kernels differ", source=source)
+    claim.measured("E_Attn", error, equation="block k from phi_k").at_least(
+        theorem(least, "the triangle inequality")
+    )
+    claim.measured("what that asks", least, equation="the kernels differ").at_least(
+        theorem(0.1, "the triangle inequality")
+    )
 
 
 @pytest.mark.parametrize("target", ["lin", "log"])
 def test_control_a_head_too_many_for_the_first_kernel(target, claim):
     """The exponents moved by one head: kernel 2 begins with the last exponent of kernel 1."""
     error = unlike(claim, target, exponents=lambda p: [p[-1], *p[:-1]])
-    source = "spread: ten times E_Attn at least; 4 heads of each kernel"
     least = 10 * construction(target, 8, False).attention_error
-    claim.at_least(error, least, "E_Attn", equation="H_k heads for kernel k", source=source)
+    claim.measured("E_Attn", error, equation="H_k heads for kernel k").at_least(
+        chosen(least, "ten times E_Attn at least; 4 heads of each kernel")
+    )

@@ -15,34 +15,6 @@ Knows no paper and no pytest. The one format that is a pickle, a user's CIFAR-10
 layout, is read by an unpickler that can make plain arrays and look up nothing else.
 """
 
-from typing import TYPE_CHECKING
-
 from repro.lazy import submodules
 
-if TYPE_CHECKING:
-    from repro.data import (
-        archives,
-        cifar10,
-        download,
-        errors,
-        folders,
-        help_texts,
-        minilm,
-        parallel,
-        sets,
-        weights,
-    )
-
-__all__ = [
-    "archives",
-    "cifar10",
-    "download",
-    "errors",
-    "folders",
-    "help_texts",
-    "minilm",
-    "parallel",
-    "sets",
-    "weights",
-]
-__getattr__ = submodules(__name__, *__all__)
+__getattr__ = submodules(__name__)

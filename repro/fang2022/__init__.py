@@ -11,50 +11,6 @@ Section 5, Tables     experiments.py, comparison.py (the ReLU networks), fused.p
 Findings of our own   fewer_blocks.py
 """
 
-from typing import TYPE_CHECKING
-
 from repro.lazy import submodules
 
-if TYPE_CHECKING:
-    from repro.fang2022 import (
-        approximation,
-        comparison,
-        experiments,
-        fewer_blocks,
-        fused,
-        inputs,
-        least_squares,
-        model,
-        multiplication,
-        network,
-        pictures,
-        piecewise,
-        polynomials,
-        powers,
-        ridge,
-        tower,
-        variable_projection,
-        without_attention,
-    )
-
-__all__ = [
-    "approximation",
-    "comparison",
-    "experiments",
-    "fewer_blocks",
-    "fused",
-    "inputs",
-    "least_squares",
-    "model",
-    "multiplication",
-    "network",
-    "pictures",
-    "piecewise",
-    "polynomials",
-    "powers",
-    "ridge",
-    "tower",
-    "variable_projection",
-    "without_attention",
-]
-__getattr__ = submodules(__name__, *__all__)
+__getattr__ = submodules(__name__)

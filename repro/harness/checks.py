@@ -1,55 +1,18 @@
-"""One check: a measured number, what was allowed, and where the tolerance comes from.
+"""Deciding a check: a measured number against what is allowed.
 
 A measurement that is not a finite number comes out red, whatever it is compared with; a bound that
 is not finite is refused, since a check that cannot fail is none.
 """
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-SOURCES = {
-    "theorem": "the bound of the statement itself",
-    "roundoff": "a derived bound on rounding errors",
-    "printed": "half a unit of the last printed digit",
-    "stderr": "a stated number of standard errors over seeds",
-    "grid": "grid spacing times a Lipschitz constant",
-    "spread": "the measured spread over declared settings",
-    "exact": "no tolerance: exact arithmetic",
-}
+from repro.results.types import Check
 
 
 class ClaimFailed(AssertionError):
     """A check of a claim came out red; nothing else raises this."""
-
-
-@dataclass(frozen=True)
-class Check:
-    name: str
-    equation: str
-    measured: Any
-    relation: str
-    allowed: Any
-    source: str
-    ok: bool
-    tolerance: Any = None
-    margin: float | None = None
-    params: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def ratio(self) -> float | None:
-        """How far off, as a factor: above 1 when red."""
-        return 1 / self.margin if self.margin else None
-
-
-def check_source(source: str) -> str:
-    kind, colon, why = source.partition(":")
-    if kind not in SOURCES or not colon or not why.strip():
-        raise ValueError(
-            f"source {source!r} must read '<kind>: <why>' with a kind of {', '.join(SOURCES)}"
-        )
-    return source
 
 
 def scalar(value: Any) -> Any:
@@ -126,7 +89,7 @@ def is_exact(value: Any) -> bool:
     return not isinstance(value, (float, complex))
 
 
-def at_most(measured: Any, allowed: Any) -> dict[str, Any]:
+def at_most(measured: Any, allowed: Any) -> Check:
     measured, allowed = scalar(measured), scalar(allowed)
     _check_allowed(allowed)
     a, b = _pair(measured, allowed)
@@ -134,7 +97,7 @@ def at_most(measured: Any, allowed: Any) -> dict[str, Any]:
     return _outcome(measured, "<=", allowed, ok, _factor(allowed, measured))
 
 
-def at_least(measured: Any, allowed: Any) -> dict[str, Any]:
+def at_least(measured: Any, allowed: Any) -> Check:
     measured, allowed = scalar(measured), scalar(allowed)
     _check_allowed(allowed)
     a, b = _pair(measured, allowed)
@@ -142,18 +105,18 @@ def at_least(measured: Any, allowed: Any) -> dict[str, Any]:
     return _outcome(measured, ">=", allowed, ok, _factor(measured, allowed))
 
 
-def within(measured: Any, expected: Any, tolerance: Any) -> dict[str, Any]:
+def within(measured: Any, expected: Any, tolerance: Any) -> Check:
     measured, expected, tolerance = scalar(measured), scalar(expected), scalar(tolerance)
     _check_allowed(expected, tolerance)
     a, b = _pair(measured, expected)
     distance = abs(a - b)
     near, tolerated = _pair(distance, tolerance)
     ok = _finite(measured) and near <= tolerated
-    outcome = _outcome(measured, "≈", expected, ok, _factor(tolerance, distance))
-    return {**outcome, "tolerance": tolerance}
+    margin = _factor(tolerance, distance)
+    return _outcome(measured, "≈", expected, ok, margin, tolerance)
 
 
-def equals(measured: Any, expected: Any) -> dict[str, Any]:
+def equals(measured: Any, expected: Any) -> Check:
     measured, expected = _no_array(measured), _no_array(expected)
     for value in (measured, expected):
         if not is_exact(value):
@@ -169,7 +132,7 @@ def _different(a: Any, b: Any) -> bool:
     return not _same(a, b) and bool(a != b)
 
 
-def refutes(measured: Any, relation: str, expected: Any) -> dict[str, Any]:
+def refutes(measured: Any, relation: str, expected: Any) -> Check:
     """Whether `measured relation expected` is false; what a ball leaves undecided is not."""
     if not (_finite(measured) and _finite(expected)):
         raise ValueError(f"{measured} {relation} {expected}: what is not finite refutes nothing")
@@ -185,15 +148,16 @@ def refutes(measured: Any, relation: str, expected: Any) -> dict[str, Any]:
 
 
 def _outcome(
-    measured: Any, relation: str, allowed: Any, ok: Any, margin: float | None
-) -> dict[str, Any]:
-    return {
-        "measured": measured,
-        "relation": relation,
-        "allowed": allowed,
-        "ok": bool(ok),
-        "margin": margin,
-    }
+    measured: Any, relation: str, allowed: Any, ok: Any, margin: float | None, tolerance: Any = None
+) -> Check:
+    return Check(
+        measured=measured,
+        relation=relation,
+        allowed=allowed,
+        tolerance=tolerance,
+        ok=bool(ok),
+        margin=margin,
+    )
 
 
 def _factor(large: Any, small: Any) -> float | None:

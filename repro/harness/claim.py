@@ -1,33 +1,40 @@
 """What a claim test has in hand: verbs that check and record, seeds, scale, device and store.
 
     def test_error_within_bound(claim, n):
-        claim.at_most(error, bound, "sup error", equation="(4.3)", source="theorem: (4.3)")
+        error = claim.measured("sup error", sup_error(n), equation="(4.3)", n=n)
+        error.at_most(theorem(bound(n), "(4.3)") + rounding_error(4 * u, "two products"))
 
-Every verb writes what it compared, with its equation and the source of its tolerance, into the
-test's record; a red one then raises ClaimFailed with all that is needed to judge it.
+Every comparison is written into the test's record, with its equation, its settings and what its
+bound is made of; a red one then raises ClaimFailed with all that is needed to judge it.
 """
 
 import contextlib
 import functools
+import inspect
+import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from repro import figures, files
+from repro.bounds import Bound, Source
 from repro.harness import checks
-from repro.harness.checks import Check, ClaimFailed
+from repro.harness.checks import ClaimFailed
 from repro.harness.progress import Reporter
 from repro.harness.project import SCALES, ClaimTest, claim_folder
-from repro.harness.records import Record
+from repro.harness.records import Recorder
 from repro.harness.resources import Lease
 from repro.harness.seeds import seed_for
+from repro.results.types import Cell, Check, Counterexample, Figure, Number, Training
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
     from repro.training import Outcome, Spec, Store, Stored, Workspace
 
@@ -43,7 +50,7 @@ class Claim:
     def __init__(
         self,
         name: ClaimTest,
-        record: Record,
+        recorder: Recorder,
         *,
         artifacts: Path,
         scale: str,
@@ -56,8 +63,8 @@ class Claim:
         self.statement = name.statement
         self.scale = scale
         self.params = dict(params)
-        self.progress = Reporter(record.progress_path)
-        self._name, self._record, self._artifacts = name, record, artifacts
+        self.progress = Reporter(recorder.progress_path)
+        self._name, self._recorder, self._artifacts = name, recorder, artifacts
         self._base_seed, self._lease, self._store, self._data = base_seed, lease, store, data
         self._waits = True  # for a training that another process has in hand
 
@@ -79,7 +86,7 @@ class Claim:
     @functools.cached_property
     def device(self) -> "torch.device":
         device = self._lease.device()
-        self._record.data["device"] = str(device)
+        self._recorder.record.device = str(device)
         return device
 
     def train(self, spec: "S", train: "Callable[[S, Workspace], Outcome]") -> "Stored":
@@ -92,24 +99,17 @@ class Claim:
             stored = store.get(spec, train, wait=self._waits)
         except (NotComputed, DamagedEntry) as error:
             damaged = isinstance(error, DamagedEntry)
-            reason = "damaged" if damaged else "missing"
-            self._record.append(
-                "store", {"kind": spec.kind, "key": error.key, "reason": reason, "seconds": 0}
-            )
+            self._used(spec.kind, error.key, "damaged" if damaged else "missing", 0.0)
             if damaged:
                 raise
             pytest.skip(str(error))
-        if stored.key not in (entry["key"] for entry in self._record.data["store"]):
-            self._record.append(
-                "store",
-                {
-                    "kind": spec.kind,
-                    "key": stored.key,
-                    "reason": stored.reason,
-                    "seconds": round(stored.seconds, 1),
-                },
-            )
+        self._used(spec.kind, stored.key, stored.reason, round(stored.seconds, 1))
         return stored
+
+    def _used(self, kind: str, key: str, reason: str, seconds: float) -> None:
+        if key not in (training.key for training in self._recorder.record.trainings):
+            training = Training(kind=kind, key=key, reason=reason, seconds=seconds)
+            self._recorder.append("trainings", training)
 
     def for_each(self, items: Iterable[T], do: Callable[[T], U]) -> list[U]:
         """`do(item)` for every item; what another process is training just now comes last.
@@ -146,68 +146,54 @@ class Claim:
         found = sets.SETS[name].find(self._data)
         if found is None:
             pytest.skip(f"needs make data ({name})")
-        self.record(data=sets.SETS[name].told)
+        self.record("data", sets.SETS[name].told)
         return found
 
     # --- what the test says ----------------------------------------------------------------------
 
-    def record(self, **numbers: Any) -> None:
-        """Keep numbers that the page should show; nothing is compared."""
-        self._record.note("records", numbers)
+    def record(self, name: str, value: Any, /, **settings: Any) -> None:
+        """Keep a number that the page should show; nothing is compared."""
+        number = Number(name=_plain(name), value=files.plain(value), params=self._at(settings))
+        self._recorder.append("numbers", number)
 
-    def at_most(
-        self, measured: Any, allowed: Any, name: str, *, equation: str, source: str
-    ) -> None:
-        __tracebackhide__ = True
-        self._check(checks.at_most(measured, allowed), name, equation, source)
+    def measured(self, name: str, value: Any, /, *, equation: str, **settings: Any) -> "Measured":
+        """A measured number, to be compared: `.at_most(bound)`, `.at_least`, `.within`, `.equals`.
 
-    def at_least(
-        self, measured: Any, allowed: Any, name: str, *, equation: str, source: str
-    ) -> None:
-        __tracebackhide__ = True
-        self._check(checks.at_least(measured, allowed), name, equation, source)
-
-    def within(
-        self, measured: Any, expected: Any, tolerance: Any, name: str, *, equation: str, source: str
-    ) -> None:
-        __tracebackhide__ = True
-        self._check(checks.within(measured, expected, tolerance), name, equation, source)
-
-    def equals(self, measured: Any, expected: Any, name: str, *, equation: str) -> None:
-        """Exactly equal: integers, rationals, polynomials, words; a float is refused."""
-        __tracebackhide__ = True
-        self._check(
-            checks.equals(measured, expected), name, equation, "exact: equality, no tolerance"
-        )
+        `settings` are the values at which it was measured; they are no part of its name.
+        """
+        return Measured(self, _plain(name), value, equation, self._at(settings))
 
     def for_all(
         self,
+        name: str,
         cases: Any,
         difference: Callable[[Any], Any],
-        name: str,
+        /,
         *,
         equation: str,
         examples: int,
+        **settings: Any,
     ) -> None:
-        """`difference(case)` is exactly 0 for every case that hypothesis finds to try.
+        """`difference(case)` is exactly 0 for all random samples that hypothesis draws.
 
         The search is seeded from the claim; a failure is shrunk to the smallest case found.
         """
         __tracebackhide__ = True
         tried, worst = _search(cases, difference, self.seed(name), examples, self.progress)
-        self._record.note("records", {f"cases tried: {name}": tried})
+        self.record(f"cases tried: {name}", tried, **settings)
         shown = {} if worst is None else {"smallest failing case": repr(worst[0])}
         self._check(
             checks.equals(0 if worst is None else worst[1], 0),
-            name,
-            equation,
-            "exact: for all cases tried",
-            shown,
+            name=_plain(name),
+            equation=equation,
+            provenance=(Source("exact", 0, "every sample that was tried"),),
+            params={**self._at(settings), **shown},
         )
 
     def counterexample(
         self,
         refutes: str,
+        /,
         *,
         input: Mapping[str, Any],
         measured: Any,
@@ -215,79 +201,168 @@ class Claim:
         equation: str,
         relation: str = "=",
         printed: bool = True,
-        snippet: str = "",
+        program: Callable[..., tuple[Any, Any]] | None = None,
+        **settings: Any,
     ) -> None:
         """Store an input for which `measured relation expected`, as the text has it, is false.
 
         `printed=False` is for a reading of the text that fails while the statement stands. A
-        printed statement is never called wrong on a floating-point number.
+        printed statement is never called wrong on a floating-point number. `program` computes both
+        sides again from `settings`, with its own imports: the page shows its source.
         """
         __tracebackhide__ = True
         if printed and not (checks.is_exact(measured) and checks.is_exact(expected)):
             raise TypeError(
                 f"counterexample to {refutes!r}: needs exact or certified numbers, not floats"
             )
-        outcome = checks.refutes(measured, relation, expected)
-        entry = {"refutes": refutes, "printed": printed, "input": dict(input), "measured": measured}
-        said = {"relation": relation, "expected": expected, "snippet": snippet}
-        self._record.append("counterexamples", {**entry, **said})
-        self._check(outcome, f"counterexample: {refutes}", equation, "exact: one input refutes")
-
-    def table(self, row: str, column: str, *, paper: Any, ours: Any, note: str = "") -> None:
-        """A printed cell beside ours; the comparison, if any, is a check of its own."""
-        self._record.append(
-            "table", {"row": row, "column": column, "paper": paper, "ours": ours, "note": note}
+        found = Counterexample(
+            refutes=refutes,
+            printed=printed,
+            input=files.plain(input),
+            measured=files.plain(measured),
+            relation=relation,
+            expected=files.plain(expected),
+            program=_shown(program, settings, relation) if program else "",
+            params=self._at(settings),
+            test=self._name.test,
+            evidence=self._recorder.record.evidence,
+        )
+        self._recorder.append("counterexamples", found)
+        self._check(
+            checks.refutes(measured, relation, expected),
+            name=f"counterexample: {refutes}",
+            equation=equation,
+            provenance=(Source("exact", expected, "one input refutes"),),
+            params=self._at(settings),
         )
 
-    def figure(self, figure: "Figure", name: str, *, caption: str, alt: str) -> None:
+    def cell(self, row: str, column: str, *, paper: Any, ours: Any, note: str = "") -> None:
+        """A printed cell beside ours; the comparison, if any, is a check of its own."""
+        cell = Cell(
+            row=row,
+            column=column,
+            paper=files.plain(paper),
+            ours=files.plain(ours),
+            note=note,
+            test=self._name.test,
+            evidence=self._recorder.record.evidence,
+        )
+        self._recorder.append("cells", cell)
+
+    def figure(self, figure: "Drawing", name: str, *, caption: str, alt: str) -> None:
         """Keep a figure as SVG and PNG; `alt` tells in words and numbers what it shows."""
         folder = claim_folder(self._artifacts, self.statement.id)
-        entry = {"caption": caption, "alt": alt}
         for suffix, drawn in figures.saved(figure).items():
             files.write_atomically(folder / f"{name}.{suffix}", drawn)
-            entry[suffix] = f"claims/{self.statement.id}/{name}.{suffix}"
-        self._record.append("figures", entry)
+        place = f"claims/{self.statement.id}/{name}"
+        found = Figure(
+            svg=f"{place}.svg",
+            png=f"{place}.png",
+            caption=caption,
+            alt=alt,
+            test=self._name.test,
+            evidence=self._recorder.record.evidence,
+        )
+        self._recorder.append("figures", found)
 
     # --- how a check is kept and told ------------------------------------------------------------
 
-    def _check(
-        self,
-        outcome: dict[str, Any],
-        name: str,
-        equation: str,
-        source: str,
-        more: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _at(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of the test and of this number."""
+        return {**self.params, **files.plain(settings)}
+
+    def _check(self, decided: Check, **about: Any) -> None:
         __tracebackhide__ = True
-        params = {**self.params, **(more or {})}
-        check = Check(
-            name=name,
-            equation=equation,
-            source=checks.check_source(source),
-            params=params,
-            **outcome,
+        values = {key: files.plain(getattr(decided, key)) for key in ("measured", "allowed")}
+        check = replace(
+            decided,
+            **values,
+            tolerance=files.plain(decided.tolerance),
+            **about,
+            test=self._name.test,
+            evidence=self._recorder.record.evidence,
         )
-        self._record.append("checks", vars(check))
+        self._recorder.append("checks", check)
         if not check.ok:
             raise ClaimFailed(self._failure(check))
 
     def _failure(self, check: Check) -> str:
         tolerance = "" if check.tolerance is None else f" ± {check.tolerance}"
+        sources = " + ".join(map(str, check.provenance))
         setting = ", ".join(f"{key}={value}" for key, value in check.params.items())
         rows = [
             ("statement", self.statement.statement),
             ("equation", check.equation),
             ("measured", f"{check.measured}  ({check.name})"),
-            ("allowed", f"{check.relation} {check.allowed}{tolerance}  ({check.source})"),
+            ("allowed", f"{check.relation} {check.allowed}{tolerance}  ({sources})"),
             ("ratio", "no factor" if check.ratio is None else f"{check.ratio:.4g}"),
             ("setting", setting or "no parameters"),
             ("seed", f"--seed {self._base_seed}, so {self.seed()} for this claim"),
-            ("repeat", self._record.data["command"]),
+            ("repeat", self._recorder.record.command),
         ]
         control = self._name.role == "control"
         what = "the control did not fail as it must" if control else "not as recorded"
         head = f"{self.statement.id}, {self.statement.title}: {what}: {check.name}"
         return "\n".join([head, *(f"  {label:<10} {text}" for label, text in rows)])
+
+
+class Measured:
+    """A measured number with its settings; each comparison is one check of the claim."""
+
+    def __init__(
+        self, claim: Claim, name: str, value: Any, equation: str, params: dict[str, Any]
+    ) -> None:
+        self._claim, self.value = claim, value
+        self._about = {"name": name, "equation": equation, "params": params}
+
+    def at_most(self, bound: Bound) -> "Measured":
+        __tracebackhide__ = True
+        return self._kept(checks.at_most(self.value, _known(bound).value), bound.sources)
+
+    def at_least(self, bound: Bound) -> "Measured":
+        __tracebackhide__ = True
+        return self._kept(checks.at_least(self.value, _known(bound).value), bound.sources)
+
+    def within(self, expected: Any, tolerance: Bound) -> "Measured":
+        """At most `tolerance` away from `expected`."""
+        __tracebackhide__ = True
+        found = checks.within(self.value, expected, _known(tolerance).value)
+        return self._kept(found, tolerance.sources)
+
+    def equals(self, expected: Any) -> "Measured":
+        """Exactly equal: integers, rationals, polynomials, words; a float is refused."""
+        __tracebackhide__ = True
+        source = Source("exact", expected, "equality, no tolerance")
+        return self._kept(checks.equals(self.value, expected), (source,))
+
+    def _kept(self, decided: Check, sources: tuple[Source, ...]) -> "Measured":
+        __tracebackhide__ = True
+        self._claim._check(decided, provenance=sources, **self._about)
+        return self
+
+
+def _known(bound: Bound) -> Bound:
+    if not isinstance(bound, Bound):
+        raise TypeError(
+            f"{bound!r} does not say where it comes from: write theorem({bound!r}, 'why'), or "
+            "one of the others in repro.bounds"
+        )
+    return bound
+
+
+def _plain(name: str) -> str:
+    """A name says what was measured; at which values is said by settings."""
+    if re.search(r"= ?-?[0-9]", name):
+        raise ValueError(f"{name!r} carries a setting: write measured(name, value, m=8, ...)")
+    return name
+
+
+def _shown(program: Callable[..., Any], settings: Mapping[str, Any], relation: str) -> str:
+    """The source of a counterexample's program, and the call that shows it with these settings."""
+    source = textwrap.dedent(inspect.getsource(program))
+    given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    call = f"left, right = {program.__name__}({given})"
+    return f"{source}\n\n{call}\nprint(left, {relation!r}, right, 'is false')\n"
 
 
 def _search(

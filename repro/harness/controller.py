@@ -14,6 +14,7 @@ from repro.harness import options, provenance, schedule
 from repro.harness.journal import Journal
 from repro.harness.options import Context
 from repro.harness.progress import Heartbeat
+from repro.results.types import Results
 
 LOST = 3  # exit code when a collected claim never reported
 DISAGREES = 1
@@ -35,7 +36,12 @@ class Controller:
         )
         self.config, self.context = config, context
         self.journal = Journal(
-            context.project, context.ledger, context.artifacts, context.rootpath, run
+            context.project,
+            context.ledger,
+            context.artifacts,
+            context.rootpath,
+            run,
+            show=self._show,
         )
         reference = context.project.root / context.project.artifacts / "reference"
         self.durations = {
@@ -45,6 +51,11 @@ class Controller:
         self.opened = False
         self.heartbeat: Heartbeat | None = None
         self.notices: list[str] = []
+
+    def _show(self, results: Results, changed: set[str] | None) -> None:
+        self.config.hook.pytest_claims_show(
+            results=results, artifacts=self.context.artifacts, changed=changed
+        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -124,15 +135,15 @@ class Controller:
         if not self.opened:
             return
         terminalreporter.section("claims")
-        for paper, row in self.journal.results.coverage().items():
-            found = dict(row["verdicts"])
-            pending = row["statements"] - row["with_claims"]
+        for paper, row in self.journal.assembly.coverage().items():
+            found = dict(row.verdicts)
+            pending = row.statements - row.with_claims
             found["not-run"] = found.get("not-run", 0) - pending
             counts = [f"{count} {verdict}" for verdict, count in sorted(found.items()) if count]
             terminalreporter.line(
-                f"{paper}: {row['with_claims']} of {row['statements']} statements have a claim "
+                f"{paper}: {row.with_claims} of {row.statements} statements have a claim "
                 f"({', '.join([*counts, f'{pending} pending'] if pending else counts)})"
             )
-        for message in [*self.journal.results.messages, *self.notices]:
+        for message in [*self.journal.assembly.messages, *self.notices]:
             terminalreporter.line(message, red=True)
         terminalreporter.line(f"page: {self.context.artifacts / 'index.html'}")

@@ -1,14 +1,17 @@
 """Which files of the project a claim rests on, read off its import statements.
 
-A claim's results are stale when one of these has changed. The answer errs on the safe side: a
-package that is imported as a whole stands for all its modules.
+A claim's results are stale when the code of one of these has changed; comments, docstrings and
+the layout of lines are not code. The answer errs on the safe side: a package that is imported as a
+whole stands for all its modules.
 """
 
 import dis
 import functools
 import hashlib
 import inspect
+import io
 import itertools
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
@@ -23,8 +26,33 @@ def fingerprint(file: Path, root: Path) -> str:
     digest = hashlib.sha256()
     for source in sorted(closure(file, root)):
         digest.update(f"{source.relative_to(root)}\0".encode())
-        digest.update(source.read_bytes())
+        digest.update(code(source, source.read_bytes()))
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def code(file: Path, content: bytes) -> bytes:
+    """The content of a file without comments, docstrings and the layout of lines."""
+    if file.suffix != ".py":
+        return content
+    try:
+        tokens = list(tokenize.tokenize(io.BytesIO(content).readline))
+    except (tokenize.TokenError, SyntaxError):  # pytest will complain about it
+        return content
+    words: list[str] = []
+    statement: list[tokenize.TokenInfo] = []
+    for token in tokens:
+        if token.type in (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING):
+            continue
+        if token.type in (tokenize.INDENT, tokenize.DEDENT):
+            words.append(tokenize.tok_name[token.type])
+            continue
+        statement.append(token)
+        if token.type in (tokenize.NEWLINE, tokenize.ENDMARKER):
+            if any(one.type != tokenize.STRING for one in statement[:-1]):  # else a docstring
+                words += [one.string.strip() for one in statement]
+            statement = []
+    return "\0".join(words).encode()
 
 
 def forget() -> None:

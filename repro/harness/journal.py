@@ -6,16 +6,18 @@ the workers write, never anything that crossed a process border except node ids 
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
-from repro import files, report
+from repro import files
 from repro.harness import progress, provenance, records, schedule, verdicts
+from repro.harness.assembly import Assembly
 from repro.harness.ledger import Ledger
 from repro.harness.project import ClaimTest, Project, claim_test
-from repro.harness.results import Results
+from repro.results import codec
+from repro.results.types import Results, Run
 
 SHARE = 0.05  # of the time of a run that making the page may take: it has no core of its own
 PATIENCE = 60.0  # seconds for another run on the same folder to finish its page
@@ -23,15 +25,22 @@ PATIENCE = 60.0  # seconds for another run on the same folder to finish its page
 
 class Journal:
     def __init__(
-        self, project: Project, ledger: Ledger, artifacts: Path, rootpath: Path, run: dict[str, Any]
+        self,
+        project: Project,
+        ledger: Ledger,
+        artifacts: Path,
+        rootpath: Path,
+        run: Run,
+        show: Callable[[Results, set[str] | None], None],
     ) -> None:
+        """`show` makes the page of these results, of all claims or of some that changed."""
         self.project, self.ledger, self.artifacts = project, ledger, artifacts
-        self.rootpath, self.run = rootpath, run
+        self.rootpath, self.run, self.show = rootpath, run, show
         self.expected: dict[str, ClaimTest] = {}
         self.reported: dict[str, str] = {}
         self.durations: dict[str, float] = {}
         self.running: dict[str, float] = {}
-        self.results = Results(project, ledger, artifacts)
+        self.assembly = Assembly(project, ledger, artifacts)
         self.publisher = Publisher(self)
 
     # --- what the hooks tell ---------------------------------------------------------------------
@@ -41,7 +50,7 @@ class Journal:
             name = claim_test(self.project, self.ledger, self.rootpath, nodeid)
             if name:
                 self.expected[nodeid] = name
-        self.run["collected"] = len(self.expected)
+        self.run.collected = len(self.expected)
 
     def started(self, nodeid: str) -> None:
         if nodeid in self.expected:
@@ -52,8 +61,8 @@ class Journal:
         if nodeid in self.expected:
             self.running.pop(nodeid, None)
             self.reported[nodeid] = outcome
-            self.durations[f"{self.run['scale']} {nodeid}"] = round(seconds, 3)
-            self.run["reported"] = len(self.reported)
+            self.durations[f"{self.run.scale} {nodeid}"] = round(seconds, 3)
+            self.run.reported = len(self.reported)
             self.publisher.changed(self.expected[nodeid].statement.id)
 
     def crashed(self, nodeid: str, message: str) -> None:
@@ -83,9 +92,9 @@ class Journal:
                 continue
             path = name.record(self.artifacts)
             records.mark(path, "interrupted", "the run ended while this was running")
-            found = records.read(path, self.results.messages)
-            of_this_run = found is not None and found["run"] == self.run["id"]
-            state = found["state"] if found and of_this_run else "not run"
+            found = records.read(path, self.assembly.messages)
+            of_this_run = found is not None and found.run == self.run.id
+            state = found.state if found and of_this_run else "not run"
             lost.append(
                 f"{nodeid}: {state}" + (" (unreported)" if state in ("passed", "failed") else "")
             )
@@ -94,8 +103,8 @@ class Journal:
     def close(self, *, interrupted: bool) -> list[str]:
         """Stop publishing, write everything once more; returns where ledger and run disagree."""
         self.publisher.stop()
-        self.run["state"] = "interrupted" if interrupted else "finished"
-        self.run["finished"] = provenance.now()
+        self.run.state = "interrupted" if interrupted else "finished"
+        self.run.finished = provenance.now()
         if self.durations:
             known = schedule.read_durations(self.artifacts)
             files.write_json(self.artifacts / schedule.FILE, {**known, **self.durations})
@@ -105,16 +114,16 @@ class Journal:
         return [
             line
             for id in sorted(touched)
-            for line in verdicts.disagreements(self.results.claim(id))
+            for line in verdicts.disagreements(self.assembly.claim(id))
         ]
 
     def _forget_old_runs(self) -> None:
         """Headers of runs of which nothing is shown any more."""
         shown = {
-            test["run"] for id in self.ledger.statements for test in self.results.claim(id)["tests"]
+            test.run for id in self.ledger.statements for test in self.assembly.claim(id).tests
         }
         for path in self.artifacts.glob("runs/*.json"):
-            if path.stem not in shown | {self.run["id"]}:
+            if path.stem not in shown | {self.run.id}:
                 path.unlink(missing_ok=True)
 
     def publish(self, changed: set[str] | None) -> None:
@@ -124,14 +133,13 @@ class Journal:
         of the one is not lost to a page that the other had begun before.
         """
         headers = self.artifacts / "runs"
-        files.write_sealed(headers / f"{self.run['id']}.json", self.run)
+        codec.write(headers / f"{self.run.id}.json", self.run)
         with FileLock(headers / ".lock", timeout=PATIENCE):
             if changed is not None:
-                changed = changed | self.results.outdated()
+                changed = changed | self.assembly.outdated()
             ids = set(self.ledger.statements) if changed is None else changed
-            self.results.refresh(ids)
-            document = self.results.write(self.run, ids)
-            report.render(document, self.artifacts, changed)
+            self.assembly.refresh(ids)
+            self.show(self.assembly.write(self.run, ids), changed)
 
 
 def pause(spent: float) -> float:

@@ -1,4 +1,4 @@
-"""The pytest plugin (entry point pytest11): hooks, and nothing but hooks.
+"""The pytest plugin: hooks, and nothing but hooks. A project loads it with `-p repro.plugin`.
 
 Every process reads the ledger and marks the tests. A worker (or the only process) runs claims and
 writes their records; the controller (or the only process) keeps the journal and makes the page.
@@ -25,12 +25,12 @@ from repro.harness import (
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.options import Context
-from repro.harness.records import Record
+from repro.harness.records import Recorder
 from repro.harness.time_limit import OutOfTime, time_limit
 
 CONTEXT = pytest.StashKey[Context]()
 LEASE = pytest.StashKey[resources.Lease]()
-RECORD = pytest.StashKey[Record]()
+RECORDER = pytest.StashKey[Recorder]()
 MOST_RESTARTS = 4  # of workers in a run: a claim that kills its worker is not run again
 OLD_SIGTERM = pytest.StashKey[Any]()
 
@@ -139,7 +139,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     name = marking.name_of(item, context) if context else None
     if context is None or name is None:
         return
-    item.stash[RECORD] = Record(
+    item.stash[RECORDER] = Recorder(
         name.record(context.artifacts), **marking.identity(item, name, context)
     )
     marking.check_form(item, name)
@@ -173,7 +173,7 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
     seeds.seed_global_state(seeds.seed_for(context.seed, name.statement.id))
     yield Claim(
         name,
-        item.stash[RECORD],
+        item.stash[RECORDER],
         artifacts=context.artifacts,
         scale=context.scale,
         base_seed=context.seed,
@@ -188,14 +188,14 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """A worker has another claim next, or none."""
-    if RECORD in item.stash and (nextitem is None or nextitem.path != item.path):
+    if RECORDER in item.stash and (nextitem is None or nextitem.path != item.path):
         resources.return_memory()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     seconds = item.config.option.time_limit
-    if RECORD not in item.stash or not seconds:
+    if RECORDER not in item.stash or not seconds:
         return (yield)
     with time_limit(seconds):
         return (yield)
@@ -207,33 +207,34 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report.user_properties = [
         (str(key), files.plain(value)) for key, value in report.user_properties
     ]
-    record = item.stash.get(RECORD, None)
-    if record is not None:
+    recorder = item.stash.get(RECORDER, None)
+    if recorder is not None:
         try:
-            _settle(report, call, record)
+            _settle(report, call, recorder)
         except OSError as error:  # a full disk: what is not written down does not count as shown
             report.outcome = "failed"
             report.longrepr = f"{report.longreprtext}\n\nthe record cannot be written: {error}"
     return report
 
 
-def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], record: Record) -> None:
+def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], recorder: Recorder) -> None:
     """Write the state that this phase of the test left behind."""
     error = call.excinfo.value if call.excinfo else None
     if report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        record.finish("not-run", reason.removeprefix("Skipped: "))
+        recorder.finish("not-run", reason.removeprefix("Skipped: "))
     elif report.failed and isinstance(error, ClaimFailed):
-        record.finish("failed", str(error))
+        recorder.finish("failed", str(error))
     elif report.failed and isinstance(error, OutOfTime):
-        record.finish("interrupted", str(error))
+        recorder.finish("interrupted", str(error))
     elif report.failed:
-        record.finish("error", f"{type(error).__name__}: {error}\n\n{report.longreprtext}")
-    elif report.when == "call" and not record.data["checks"]:
+        recorder.finish("error", f"{type(error).__name__}: {error}\n\n{report.longreprtext}")
+    elif report.when == "call" and not recorder.record.checks:
         report.outcome = "failed"
         report.longrepr = (
-            "this claim checked nothing: use at_most, at_least, within, equals or counterexample"
+            "this claim checked nothing: use measured(...).at_most and the like, for_all or "
+            "counterexample"
         )
-        record.finish("error", report.longrepr)
+        recorder.finish("error", report.longrepr)
     elif report.when == "call":
-        record.finish("passed")
+        recorder.finish("passed")

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.harness import process, resources
+from repro.results.types import Run
 
-SHAPE = {  # of a header, as far as the page depends on it
-    "id": str, "state": str, "git": str | None, "versions": dict, "collected": int, "reported": int,
-}  # fmt: skip
 PACKAGES = ("torch", "numpy", "scipy", "python-flint", "pytest", "pytest-xdist", "hypothesis")
 MEASURED = ("sympy", "pytest-benchmark")  # what else figures depend on
 
@@ -27,19 +25,10 @@ def new_run() -> str:
     return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
 
 
-def run_header(root: Path, run: str, **settings: Any) -> dict[str, Any]:
-    return {
-        "id": run,
-        "started": now(),
-        "finished": None,
-        "state": "running",
-        **process.this(),
-        **settings,
-        **git_state(root),
-        "versions": versions(),
-        "collected": 0,
-        "reported": 0,
-    }
+def run_header(root: Path, run: str, **settings: Any) -> Run:
+    return Run(
+        id=run, started=now(), **process.this(), **settings, **git_state(root), versions=versions()
+    )
 
 
 def measured_here(root: Path) -> dict[str, Any]:
@@ -69,10 +58,6 @@ def _first_line(*command: str) -> str:
 
 def _text(file: Path) -> str:
     return file.read_text() if file.exists() else ""
-
-
-def is_header(found: dict[str, Any]) -> bool:
-    return all(key in found and isinstance(found[key], kind) for key, kind in SHAPE.items())
 
 
 def versions(*packages: str) -> dict[str, str]:

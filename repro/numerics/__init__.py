@@ -13,48 +13,6 @@ superposition.py   Kolmogorov's superpositions in two variables
 polylogarithms.py  Fourier series whose coefficients are powers
 """
 
-from typing import TYPE_CHECKING
-
 from repro.lazy import submodules
 
-if TYPE_CHECKING:
-    from repro.numerics import (
-        arrays,
-        barron,
-        exact,
-        faces,
-        families,
-        l1,
-        logarithms,
-        lowrank,
-        minimax,
-        plateau,
-        pod,
-        polylogarithms,
-        rates,
-        roundoff,
-        superposition,
-        taylor,
-        vertices,
-    )
-
-__all__ = [
-    "arrays",
-    "barron",
-    "exact",
-    "faces",
-    "families",
-    "l1",
-    "logarithms",
-    "lowrank",
-    "minimax",
-    "plateau",
-    "pod",
-    "polylogarithms",
-    "rates",
-    "roundoff",
-    "superposition",
-    "taylor",
-    "vertices",
-]
-__getattr__ = submodules(__name__, *__all__)
+__getattr__ = submodules(__name__)

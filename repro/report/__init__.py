@@ -6,16 +6,16 @@ The pages need no network and no script. The report judges nothing: it shows wha
 import contextlib
 import re
 from pathlib import Path
-from typing import Any
 
-from repro.files import DamagedFile, read_json, write_atomically
-from repro.report import benchmarks
-from repro.report.pages import Site, page, write_style
+from repro.files import DamagedFile, write_atomically
+from repro.report.pages import Site, write_style
+from repro.results import codec
+from repro.results.types import Results, Run
 
-MUTANTS = "mutants.html"  # written by `make mutants`
+WORKSHOP = ("mutants.html", "benchmarks.html")  # pages that others may have left beside ours
 
 
-def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = None) -> Path:
+def render(results: Results, artifacts: Path, only: set[str] | None = None) -> Path:
     """Write artifacts/index.html and one page per claim; returns the path of index.html.
 
     `only` limits the claim pages to these ids; the index is always written, and last, so that a
@@ -32,20 +32,16 @@ def render(results: dict[str, Any], artifacts: Path, only: set[str] | None = Non
     if only is None:
         write_atomically(artifacts / "errata.html", site.errata())
         write_atomically(artifacts / "open.html", site.left_open())
-        if measured := benchmarks.read(artifacts):
-            shown = page("benchmarks.html", **benchmarks.page_values(measured))
-            write_atomically(artifacts / benchmarks.PAGE, shown)
     index = artifacts / "index.html"
-    others = {name for name in (MUTANTS, benchmarks.PAGE) if (artifacts / name).exists()}
+    others = {name for name in WORKSHOP if (artifacts / name).exists()}
     write_atomically(index, site.index(others))
     return index
 
 
-def _headers(results: dict[str, Any], artifacts: Path) -> dict[str, dict[str, Any]]:
+def _headers(results: Results, artifacts: Path) -> dict[str, Run]:
     """Of the earlier runs that measured what is shown, as far as they are there."""
-    runs = {str(claim.get("run")) for claim in results.get("claims", [])}
-    found: dict[str, dict[str, Any]] = {}
-    for run in filter(re.compile(r"[\w-]+").fullmatch, runs):
+    found: dict[str, Run] = {}
+    for run in filter(re.compile(r"[\w-]+").fullmatch, {str(one.run) for one in results.claims}):
         with contextlib.suppress(FileNotFoundError, DamagedFile):
-            found[run] = read_json(artifacts / "runs" / f"{run}.json")
+            found[run] = codec.read(Run, artifacts / "runs" / f"{run}.json")
     return found

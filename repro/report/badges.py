@@ -1,11 +1,11 @@
 """The small signs that stand on every page by the hundred, made once each."""
 
 from functools import lru_cache
-from typing import Any
 
 from markupsafe import Markup
 
 from repro.report.words import SIGNS, STATES, VERDICTS
+from repro.results.types import Result
 
 _SIGN = Markup('<svg class="sign" aria-hidden="true"><use href="#sign-{}"/></svg>')
 _BADGE = Markup('<span class="badge v-{} {}">{}{}</span>')
@@ -35,9 +35,9 @@ def state_badge(state: str) -> Markup:
     return _badge(like, word, "")
 
 
-def chips(claim: dict[str, Any]) -> Markup:
+def chips(claim: Result) -> Markup:
     """The kinds of evidence that were shown, then, greyed, those that were only aimed at."""
-    return _chips(tuple(claim.get("evidence", ())), tuple(claim.get("aims", ())))
+    return _chips(tuple(claim.evidence), tuple(claim.aims))
 
 
 @lru_cache

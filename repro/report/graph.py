@@ -1,11 +1,11 @@
 """The graph of `uses` of one paper: what is drawn. Where it goes is layout.py's business."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from repro.report import layout
 from repro.report.mathematics import unmarked
 from repro.report.words import label, short, verdict_of
+from repro.results.types import Result
 
 LONGEST = 17  # characters of a name that fit into a box
 
@@ -43,14 +43,11 @@ class Graph:
     alone: tuple[Box, ...]  # statements of the paper that no arrow touches
 
 
-def of_paper(paper: str, claims: dict[str, dict[str, Any]]) -> Graph:
+def of_paper(paper: str, claims: dict[str, Result]) -> Graph:
     """The statements of a paper, what they use (in other papers too), and the rest as a list."""
-    own = [claim for claim in claims.values() if claim["paper"] == paper]
+    own = [claim for claim in claims.values() if claim.paper == paper]
     edges = [
-        (used, claim["id"])
-        for claim in own
-        for used in dict.fromkeys(claim.get("uses", ()))
-        if used in claims
+        (used, claim.id) for claim in own for used in dict.fromkeys(claim.uses) if used in claims
     ]
     ends = {end for edge in edges for end in edge}
     ids = tuple(id for id in claims if id in ends)
@@ -67,20 +64,20 @@ def of_paper(paper: str, claims: dict[str, dict[str, Any]]) -> Graph:
             Arrow(path, (used, user) in placed.implied, (place[used], place[user]))
             for (used, user), path in placed.curves.items()
         ),
-        alone=tuple(_box(claim, paper) for claim in own if claim["id"] not in ends),
+        alone=tuple(_box(claim, paper) for claim in own if claim.id not in ends),
     )
 
 
-def _box(claim: dict[str, Any], paper: str, corner: tuple[float, float] = (0, 0)) -> Box:
-    ours = claim["kind"] == "finding"
+def _box(claim: Result, paper: str, corner: tuple[float, float] = (0, 0)) -> Box:
+    ours = claim.kind == "finding"
     name = short(claim)
     return Box(
-        id=claim["id"],
+        id=claim.id,
         name=name if len(name) <= LONGEST else name[: LONGEST - 1].rstrip() + "…",
-        tooltip=f"{label(claim)}: {unmarked(claim.get('title', ''))}",
+        tooltip=f"{label(claim)}: {unmarked(claim.title)}",
         verdict=verdict_of(claim),
-        solid=bool(claim.get("solid")),
-        extra=claim["paper"] if claim["paper"] != paper else "ours" if ours else "",
+        solid=claim.solid,
+        extra=claim.paper if claim.paper != paper else "ours" if ours else "",
         left=round(corner[0], 1),
         top=round(corner[1], 1),
     )

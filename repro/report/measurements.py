@@ -10,24 +10,22 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from typing import Any
+
+from repro.results.types import Check, Result, Test
 
 REDS = 8  # that are shown of a kind
 LINES, CELLS = 6, 36  # of recorded numbers that are shown in a table
 FEW = 12  # of those that are shown in a sentence
-COLUMNS = ("role", "test", "evidence", "name", "equation", "at", "measured", "relation", "allowed",
-           "tolerance", "margin", "source", "ok")  # fmt: skip
-_VALUE = re.compile(r",? ?[^\s,=]+ ?= ?[^\s,]+")  # `, m = 8` in the name of a check
-_NUMBER = re.compile(r"(?<![\w.])[0-9][0-9./]*(?!\w)")
-
-Check = dict[str, Any]
-Test = dict[str, Any]
+COLUMNS: list[str] = [
+    *("role", "test", "evidence", "name", "equation", "at", "measured", "relation", "allowed"),
+    *("tolerance", "margin", "source", "ok"),
+]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Checks of one equation whose names differ in values only."""
+    """Checks of one name and equation, at other settings."""
 
     checks: list[Check]
 
@@ -37,22 +35,22 @@ class Kind:
 
     @property
     def red(self) -> int:
-        return sum(not check.get("ok") for check in self.checks)
+        return sum(not check.ok for check in self.checks)
 
     @property
     def exact(self) -> bool:
         """Equalities, all of which hold."""
-        return not self.red and all(check.get("relation") == "=" for check in self.checks)
+        return not self.red and all(check.relation == "=" for check in self.checks)
 
     @property
     def uniform(self) -> bool:
         """Whether all of them ask for the same."""
-        return all(check.get("allowed") == self.checks[0].get("allowed") for check in self.checks)
+        return all(check.allowed == self.checks[0].allowed for check in self.checks)
 
     @property
     def shown(self) -> list[Check]:
         """What came out red, or else the tightest; one without a factor only if none has one."""
-        red = [check for check in self.checks if not check.get("ok")]
+        red = [check for check in self.checks if not check.ok]
         return red[:REDS] or [min(self.checks, key=_slack)]
 
 
@@ -78,55 +76,58 @@ class Tested:
 
     @property
     def recorded(self) -> list[tuple[str, Any]]:
-        """What a test that is not repeated wrote down; others have a table of their own."""
-        return list((self.tests[0].get("records") or {}).items()) if len(self.tests) == 1 else []
+        """Numbers written down at one setting; those at several have a table of their own."""
+        table = Recorded.of(self.name, self.tests)
+        return list(zip(table.names, table.rows[0][1], strict=True)) if len(table.rows) == 1 else []
 
     @property
     def about(self) -> str:
-        return next((test["description"] for test in self.tests if test.get("description")), "")
+        return next((test.description for test in self.tests if test.description), "")
 
     @property
     def evidence(self) -> str:
-        return next((test["evidence"] for test in self.tests if test.get("evidence")), "")
+        return next((test.evidence for test in self.tests if test.evidence), "")
 
     @property
     def seconds(self) -> float:
-        return sum(test.get("seconds") or 0 for test in self.tests)
+        return sum(test.seconds for test in self.tests)
 
     @cached_property
     def states(self) -> list[tuple[str, int]]:
         """Other than passed."""
-        found = Counter(test.get("state", "") for test in self.tests)
+        found = Counter(test.state for test in self.tests)
         return [(state, count) for state, count in found.items() if state != "passed"]
 
     @property
     def stale(self) -> bool:
-        return any(test.get("stale") for test in self.tests)
+        return any(test.stale for test in self.tests)
 
     @property
     def messages(self) -> list[tuple[str, str, bool]]:
         """For which values, what was said, and whether it tells of a failure."""
         return [
-            (values(test), test["message"], test.get("state") in ("failed", "error", "crashed"))
+            (values(test), test.message, test.state in ("failed", "error", "crashed"))
             for test in self.tests
-            if test.get("message")
+            if test.message
         ]
 
     @property
     def trainings(self) -> list[tuple[str, str, int]]:
         """Kind, whether computed or reused, and how many."""
-        entries = [entry for test in self.tests for entry in test.get("store") or ()]
-        found = Counter((e["kind"], e["reason"].partition(":")[0]) for e in entries)
+        used = [training for test in self.tests for training in test.trainings]
+        found = Counter((one.kind, one.reason.partition(":")[0]) for one in used)
         return [(kind, what, count) for (kind, what), count in found.items()]
 
 
-def by_test(claim: dict[str, Any], *, control: bool) -> list[Tested]:
+def by_test(claim: Result, *, control: bool) -> list[Tested]:
     """The controls of a claim, or all its other tests, in the order of its file."""
-    own = [t for t in claim.get("tests", []) if (t.get("role") == "control") == control]
+    own = [t for t in claim.tests if (t.role == "control") == control]
     checks: dict[str, list[Check]] = {}
-    for check in claim.get("controls" if control else "checks", []):
-        checks.setdefault(base_name(check), []).append(check)
-    by_name = {name: [t for t in own if base_name(t) == name] for name in map(base_name, own)}
+    for check in claim.controls if control else claim.checks:
+        checks.setdefault(base_name(check.test), []).append(check)
+    by_name: dict[str, list[Test]] = {}
+    for test in own:
+        by_name.setdefault(base_name(test.test), []).append(test)
     names = dict.fromkeys([*by_name, *checks])
     return [Tested(n, by_name.get(n, []), kinds(checks.get(n, []))) for n in names]
 
@@ -134,20 +135,12 @@ def by_test(claim: dict[str, Any], *, control: bool) -> list[Tested]:
 def kinds(checks: list[Check]) -> list[Kind]:
     found: dict[tuple[str, str], list[Check]] = {}
     for check in checks:
-        found.setdefault((stem(check.get("name", "")), check.get("equation") or ""), []).append(
-            check
-        )
+        found.setdefault((check.name, check.equation), []).append(check)
     return [Kind(members) for members in found.values()]
 
 
-def stem(name: str) -> str:
-    """A check's name without values: that of `error, m = 8` is that of `error, m = 4`."""
-    return _NUMBER.sub("…", _VALUE.sub("", name))
-
-
 def _slack(check: Check) -> float:
-    margin = check.get("margin")
-    return margin if isinstance(margin, (int, float)) else float("inf")
+    return check.margin if isinstance(check.margin, float) else float("inf")
 
 
 @dataclass(frozen=True)
@@ -162,37 +155,37 @@ class Cost:
     runs: int
 
 
-def cost(claim: dict[str, Any]) -> Cost:
-    tests = claim.get("tests", [])
+def cost(claim: Result) -> Cost:
+    tests = claim.tests
     groups = by_test(claim, control=False) + by_test(claim, control=True)
     used: dict[str, dict[str, float]] = {}
-    for entry in (entry for test in tests for entry in test.get("store") or ()):
-        what = entry["reason"].partition(":")[0]
-        used.setdefault(what, {})[entry["key"]] = entry.get("seconds") or 0
+    for training in (training for test in tests for training in test.trainings):
+        what = training.reason.partition(":")[0]
+        used.setdefault(what, {})[training.key] = training.seconds
     return Cost(
         tests=len(tests),
-        seconds=sum(test.get("seconds") or 0 for test in tests),
+        seconds=sum(test.seconds for test in tests),
         dearest=max(groups, key=lambda group: group.seconds, default=None),
         trainings=[(what, len(took), sum(took.values())) for what, took in used.items()],
-        devices=list(dict.fromkeys(t["device"] for t in tests if t.get("device"))),
-        runs=len({test.get("run") for test in tests}),
+        devices=list(dict.fromkeys(t.device for t in tests if t.device)),
+        runs=len({test.run for test in tests}),
     )
 
 
-def table(claim: dict[str, Any]) -> str:
+def table(claim: Result) -> str:
     """Every check, control and recorded number, for a spreadsheet; with all their digits."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    for role in ("check", "control"):
-        for check in claim.get(f"{role}s", []):
-            at = ", ".join(f"{name} = {value}" for name, value in check.get("params", {}).items())
-            writer.writerow({**check, "role": role, "at": at})
-    for test in claim.get("tests", []):
-        for name, value in (test.get("records") or {}).items():
-            writer.writerow(
-                {"role": "record", "test": test["test"], "name": name, "measured": value}
-            )
+    for role, checks in (("check", claim.checks), ("control", claim.controls)):
+        for check in checks:
+            source = " + ".join(map(str, check.provenance))
+            told = {"role": role, "at": settings(check.params), "source": source}
+            writer.writerow({**vars(check), **told})
+    for test in claim.tests:
+        for number in test.numbers:
+            told = {"role": "record", "test": test.test, "at": settings(number.params)}
+            writer.writerow({**told, "name": number.name, "measured": number.value})
     return text.getvalue()
 
 
@@ -201,9 +194,13 @@ def test_name(test: str) -> str:
     return test.rpartition("::")[2]
 
 
-def base_name(found: dict[str, Any]) -> str:
-    """The test, of itself or of a check, without the values that it is repeated for."""
-    return test_name(found.get("test", "")).partition("[")[0]
+def base_name(test: str) -> str:
+    """A test without the values that it is repeated for."""
+    return test_name(test).partition("[")[0]
+
+
+def settings(params: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in params.items())
 
 
 def spoken(name: str) -> str:
@@ -214,19 +211,27 @@ def spoken(name: str) -> str:
 
 
 def values(test: Test) -> str:
-    return test_name(test.get("test", "")).partition("[")[2].removesuffix("]")
+    return test_name(test.test).partition("[")[2].removesuffix("]")
 
 
 @dataclass(frozen=True)
-class Records:
-    """The numbers that a test recorded, for each of the values that it is repeated for.
+class Recorded:
+    """The numbers that a test wrote down, a row for each setting.
 
-    What there is more of goes down the page, names or values: paper is higher than wide.
+    What there is more of goes down the page, names or settings: paper is higher than wide.
     """
 
     test: str
     names: list[str]
-    rows: list[tuple[str, list[Any]]]  # the values of the test, the numbers
+    rows: list[tuple[str, list[Any]]]  # the setting, the numbers
+
+    @classmethod
+    def of(cls, name: str, tests: list[Test]) -> "Recorded":
+        table: dict[str, dict[str, Any]] = {}
+        for number in (number for test in tests for number in test.numbers):
+            table.setdefault(settings(number.params), {})[number.name] = number.value
+        names = list(dict.fromkeys(name for row in table.values() for name in row))
+        return cls(name, names, [(at, [row.get(n) for n in names]) for at, row in table.items()])
 
     @property
     def turned(self) -> bool:
@@ -234,7 +239,7 @@ class Records:
 
     @property
     def columns(self) -> list[str]:
-        return [values for values, _ in self.rows] if self.turned else self.names
+        return [at for at, _ in self.rows] if self.turned else self.names
 
     @property
     def lines(self) -> list[tuple[str, list[Any]]]:
@@ -249,16 +254,8 @@ class Records:
         return max(LINES, CELLS // max(len(self.columns), 1))
 
 
-def records(tests: list[Test]) -> list[Records]:
-    """Of tests that are repeated for several values."""
-    repeated = Counter(map(base_name, tests))
-    kept = [test for test in tests if test.get("records") and repeated[base_name(test)] > 1]
-    grouped = groupby(kept, lambda test: (base_name(test), *test["records"]))
-    return [
-        Records(
-            test=key[0],
-            names=list(key[1:]),
-            rows=[(values(test), list(test["records"].values())) for test in members],
-        )
-        for key, members in grouped
-    ]
+def recorded(tests: list[Test]) -> list[Recorded]:
+    """Of tests that wrote numbers down at several settings."""
+    names = dict.fromkeys(base_name(test.test) for test in tests)
+    tables = (Recorded.of(n, [t for t in tests if base_name(t.test) == n]) for n in names)
+    return [table for table in tables if len(table.rows) > 1]

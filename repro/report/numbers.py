@@ -11,6 +11,8 @@ from typing import Any
 from jinja2 import Undefined
 from markupsafe import Markup, escape
 
+from repro.bounds import Source
+
 NOTHING = "–"
 LONGEST = 20_000  # characters of a stored input that a page shows
 MANY = 8  # numbers in a row that are shown
@@ -94,12 +96,10 @@ def relation(sign: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def origin(source: str) -> Markup:
-    """Where a tolerance comes from: `roundoff: 4 u M²`, its first word set apart."""
-    word, colon, rest = source.partition(":")
-    if not colon:
-        return escape(source)
-    return Markup("<b>{}</b> {}").format(word, rest.strip())
+def origins(sources: tuple[Source, ...]) -> Markup:
+    """What a bound is made of: `roundoff 4 u M²`, the kind set apart."""
+    terms = [Markup("<b>{}</b> {}").format(source.kind, source.why) for source in sources]
+    return Markup(" + ").join(terms)
 
 
 def seconds(value: Any) -> str:

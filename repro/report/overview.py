@@ -2,51 +2,52 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from repro.report import graph
 from repro.report.rows import Row, rows
 from repro.report.words import VERDICTS
+from repro.results import types
+from repro.results.types import Coverage, Result, Results
 
 
 @dataclass(frozen=True)
 class Paper:
     key: str
-    about: dict[str, Any]  # title, authors, version
-    coverage: dict[str, Any]
+    about: types.Paper
+    coverage: Coverage
     tally: list[tuple[str, int]]  # verdict, how many; pending apart from not-run
     rows: list[Row]
     graph: graph.Graph
 
 
-def papers(results: dict[str, Any], claims: dict[str, dict[str, Any]]) -> list[Paper]:
-    coverage, run = results.get("coverage", {}), results.get("run", {})
+def papers(results: Results, claims: dict[str, Result]) -> list[Paper]:
+    coverage, run = results.coverage, results.run
     return [
         Paper(
             key=key,
             about=about,
-            coverage=coverage.get(key, {}),
-            tally=tally(coverage.get(key, {})),
-            rows=rows([c for c in claims.values() if c["paper"] == key and not _ours(c)], run),
+            coverage=coverage[key],
+            tally=tally(coverage[key]),
+            rows=rows([c for c in claims.values() if c.paper == key and not _ours(c)], run),
             graph=graph.of_paper(key, claims),
         )
-        for key, about in results.get("papers", {}).items()
+        for key, about in results.papers.items()
     ]
 
 
-def findings(results: dict[str, Any], claims: dict[str, dict[str, Any]]) -> list[Row]:
+def findings(results: Results, claims: dict[str, Result]) -> list[Row]:
     own = [claim for claim in claims.values() if _ours(claim)]
-    return rows(own, results.get("run", {}), with_paper=True)
+    return rows(own, results.run, with_paper=True)
 
 
-def _ours(claim: dict[str, Any]) -> bool:
-    return claim["kind"] == "finding"
+def _ours(claim: Result) -> bool:
+    return claim.kind == "finding"
 
 
-def tally(coverage: dict[str, Any]) -> list[tuple[str, int]]:
+def tally(coverage: Coverage) -> list[tuple[str, int]]:
     """Verdicts in the order of the legend; statements without a claim are named pending."""
-    counts = Counter(coverage.get("verdicts", {}))
-    pending = coverage.get("statements", 0) - coverage.get("with_claims", 0)
+    counts = Counter(coverage.verdicts)
+    pending = coverage.statements - coverage.with_claims
     counts["pending"] = min(max(pending, 0), counts["not-run"])
     counts["not-run"] -= counts["pending"]
     known = [(verdict, counts.pop(verdict, 0)) for verdict in VERDICTS]
@@ -60,11 +61,11 @@ def total(several: list[Paper]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: [*VERDICTS, item[0]].index(item[0]))
 
 
-def users(claims: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+def users(claims: dict[str, Result]) -> dict[str, list[str]]:
     """For each id, the claims that use it."""
     using: dict[str, list[str]] = {id: [] for id in claims}
     for claim in claims.values():
-        for used in dict.fromkeys(claim.get("uses", ())):
+        for used in dict.fromkeys(claim.uses):
             if used in using:
-                using[used].append(claim["id"])
+                using[used].append(claim.id)
     return using

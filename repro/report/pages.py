@@ -26,6 +26,7 @@ from repro.report import (
 )
 from repro.report.controls import visible
 from repro.report.graph import Graph
+from repro.results.types import Results, Run
 
 _TEMPLATES = Path(__file__).parent / "templates"
 STYLE = "style.css"
@@ -37,10 +38,10 @@ _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way
 class Site:
     """One state of results.json; pages are made when asked for."""
 
-    def __init__(self, results: dict[str, Any], headers: dict[str, dict[str, Any]]):
+    def __init__(self, results: Results, headers: dict[str, Run]):
         self.results = results
         self.headers = headers  # of earlier runs
-        self.claims = {_checked(claim["id"]): claim for claim in results.get("claims", [])}
+        self.claims = {_checked(claim.id): claim for claim in results.claims}
 
     @cached_property
     def users(self) -> dict[str, list[str]]:
@@ -54,9 +55,9 @@ class Site:
         return _with_glyphs(
             _INDEX,
             root="",
-            title=self.results.get("title", ""),
-            run=self.results.get("run", {}),
-            messages=self.results.get("messages", []),
+            title=self.results.title,
+            run=self.results.run,
+            messages=self.results.messages,
             papers=papers,
             total=overview.total(papers),
             claims=self.claims,
@@ -70,17 +71,17 @@ class Site:
         found = errata.errata(self.claims)
         return page(
             "errata.html",
-            papers=self.results.get("papers", {}),
-            run=self.results.get("run", {}),
+            papers=self.results.papers,
+            run=self.results.run,
             errata=found,
             count=sum(map(len, found.values())),
         )
 
     def left_open(self) -> str:
-        limits = [c for c in self.claims.values() if c.get("scope") in ("limit", "qualitative")]
+        limits = [c for c in self.claims.values() if c.scope in ("limit", "qualitative")]
         return page(
             "open.html",
-            papers=self.results.get("papers", {}),
+            papers=self.results.papers,
             left=errata.left_open(self.claims),
             limits=limits,
         )
@@ -90,26 +91,26 @@ class Site:
         return _with_glyphs(
             _CLAIM,
             root="../../../",
-            run=self.results.get("run", {}),
-            paper=self.results.get("papers", {}).get(claim["paper"], {}),
+            run=self.results.run,
+            paper=self.results.papers.get(claim.paper),
             claim=claim,
-            marks=rows.marks(claim, self.results.get("run", {})),
+            marks=rows.marks(claim, self.results.run),
             claims=self.claims,
             users=self.users[id],
             checks=measurements.by_test(claim, control=False),
             controls=measurements.by_test(claim, control=True),
-            examples=errata.examples(claim),
-            records=measurements.records(claim.get("tests", [])),
+            errata=claim.errata,
+            recorded=measurements.recorded(claim.tests),
             cost=measurements.cost(claim),
-            made=self.header(claim.get("run")),
+            made=self.header(claim.run),
         )
 
-    def header(self, run: str | None) -> dict[str, Any]:
+    def header(self, run: str | None) -> Run | None:
         """Of the run that measured a claim; nothing if it is not at hand."""
-        latest = self.results.get("run", {})
-        if run is None or run == latest.get("id"):
+        latest = self.results.run
+        if run is None or run == latest.id:
             return latest
-        return self.headers.get(run, {})
+        return self.headers.get(run)
 
     def numbers_table(self, id: str) -> str:
         return measurements.table(self.claims[id])
@@ -181,7 +182,7 @@ def _environment() -> Environment:
         "margin": numbers.margin,
         "moment": numbers.moment,
         "number": numbers.number,
-        "origin": numbers.origin,
+        "origins": numbers.origins,
         "pairs": words.pairs,
         "path": _path,
         "percent": numbers.percent,

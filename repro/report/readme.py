@@ -6,14 +6,14 @@ it can drift from what was measured.
 
 import re
 from collections import Counter
-from typing import Any
 
 from repro.report.words import counted
+from repro.results.types import Coverage, Result, Results
 
 BEGIN, END = "<!-- made by `python -m repro snapshot`: begin -->", "<!-- end -->"
 
 
-def filled(readme: str, results: dict[str, Any], figures: str) -> str:
+def filled(readme: str, results: Results, figures: str) -> str:
     """README with its generated part made anew; `figures` is where the snapshot's figures are."""
     if BEGIN not in readme or END not in readme:
         raise ValueError(f"README.md lacks the lines {BEGIN} and {END}")
@@ -21,16 +21,16 @@ def filled(readme: str, results: dict[str, Any], figures: str) -> str:
     return head + BEGIN + "\n" + _generated(results, figures) + END + rest.split(END, 1)[1]
 
 
-def _generated(results: dict[str, Any], figures: str) -> str:
-    run = results["run"]
-    shown = [claim for claim in results["claims"] if claim["file"]]
+def _generated(results: Results, figures: str) -> str:
+    run = results.run
+    shown = [claim for claim in results.claims if claim.file]
     lines = [
         "| paper | statements with a claim | findings of ours | what we found |",
         "|---|---|---|---|",
-        *[_paper(paper, row, shown) for paper, row in results["coverage"].items()],
+        *[_paper(paper, row, shown) for paper, row in results.coverage.items()],
         "",
-        f"Scale {run['scale']}, seed {run['seed']}, torch {run['versions'].get('torch', '?')} "
-        f"on {run['versions']['platform']}.",
+        f"Scale {run.scale}, seed {run.seed}, torch {run.versions.get('torch', '?')} "
+        f"on {run.versions['platform']}.",
         "",
         *_figure(shown, figures),
         "",
@@ -45,38 +45,41 @@ def _generated(results: dict[str, Any], figures: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _paper(paper: str, row: dict[str, Any], claims: list[dict[str, Any]]) -> str:
-    ours = [claim for claim in claims if claim["paper"] == paper]
-    findings = sum(claim["kind"] == "finding" for claim in ours)
-    verdicts = Counter(claim["verdict"] for claim in ours).most_common()
+def _paper(paper: str, row: Coverage, claims: list[Result]) -> str:
+    ours = [claim for claim in claims if claim.paper == paper]
+    findings = sum(claim.kind == "finding" for claim in ours)
+    verdicts = Counter(claim.verdict for claim in ours).most_common()
     found = ", ".join(f"{count} **{verdict}**" for verdict, count in verdicts)
-    return f"| {paper} | {row['with_claims']} of {row['statements']} | {findings} | {found} |"
+    return f"| {paper} | {row.with_claims} of {row.statements} | {findings} | {found} |"
 
 
-def _row(claim: dict[str, Any]) -> str:
-    name = f"[{claim['paper']}, {claim['kind']} {claim['number']}]({claim['file']})"
-    verdict = f"**{claim['verdict']}**" + (", solid" if claim["solid"] else "")
-    cells = (name, claim["title"], _found(claim), verdict, ", ".join(claim["evidence"]))
+def _row(claim: Result) -> str:
+    name = f"[{claim.paper}, {claim.kind} {claim.number}]({claim.file})"
+    verdict = f"**{claim.verdict}**" + (", solid" if claim.solid else "")
+    cells = (name, claim.title, _found(claim), verdict, ", ".join(claim.evidence))
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
 
 
-def _found(claim: dict[str, Any]) -> str:
+def _found(claim: Result) -> str:
     """How many checks and controls, and the narrowest factor by which one of them holds."""
-    margins = [m for c in claim["checks"] if isinstance(m := c["margin"], (int, float))]
+    margins = [m for c in claim.checks if isinstance(m := c.margin, (int, float))]
     narrowest = f", the narrowest by a factor of {min(margins):.2f}" if margins else ""
-    checks, controls = (counted(len(claim[kind]), kind[:-1]) for kind in ("checks", "controls"))
-    hold = "holds" if len(claim["checks"]) == 1 else "hold"
-    fail = "fails as it" if len(claim["controls"]) == 1 else "fail as they"
+    checks, controls = (
+        counted(len(claim.checks), "check"),
+        counted(len(claim.controls), "control"),
+    )
+    hold = "holds" if len(claim.checks) == 1 else "hold"
+    fail = "fails as it" if len(claim.controls) == 1 else "fail as they"
     return f"{checks} {hold}{narrowest}; {controls} {fail} must"
 
 
-def _figure(claims: list[dict[str, Any]], folder: str) -> list[str]:
+def _figure(claims: list[Result], folder: str) -> list[str]:
     for claim in claims:
-        for figure in claim["figures"]:
+        for figure in claim.figures:
             return [
-                f"![{_plain(figure['alt'])}]({folder}/{figure['svg']})",
+                f"![{_plain(figure.alt)}]({folder}/{figure.svg})",
                 "",
-                f"*{figure['caption']}*",
+                f"*{figure.caption}*",
             ]
     return []
 

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from repro.report import badges, numbers, words
+from repro.results.types import Cell, Result, Run
 
 
 @dataclass(frozen=True)
@@ -41,56 +41,54 @@ class Row:
     time: str
 
 
-def rows(
-    claims: list[dict[str, Any]], run: dict[str, Any], *, with_paper: bool = False
-) -> list[Row]:
-    compares = any(claim.get("table") for claim in claims)
+def rows(claims: list[Result], run: Run, *, with_paper: bool = False) -> list[Row]:
+    compares = any(claim.cells for claim in claims)
     return [
         Row(
-            id=claim["id"],
-            of=claim["paper"],
-            kind=claim["kind"],
+            id=claim.id,
+            of=claim.paper,
+            kind=claim.kind,
             name=words.short(claim),
-            paper=claim["paper"] if with_paper else "",
-            title=claim.get("title", ""),
-            statement=claim.get("statement", ""),
+            paper=claim.paper if with_paper else "",
+            title=claim.title,
+            statement=claim.statement,
             verdict=words.verdict_of(claim),
             solid=solidity(claim),
             marks=marks(claim, run),
-            shown=" ".join(claim.get("evidence", ())),
+            shown=" ".join(claim.evidence),
             evidence=badges.chips(claim),
-            checks=len(claim.get("checks", ())),
-            controls=len(claim.get("controls", ())),
-            compared=tuple(_pair(cell) for cell in claim.get("table", ())) if compares else None,
-            time=numbers.seconds(claim.get("seconds")) if claim.get("tests") else "",
+            checks=len(claim.checks),
+            controls=len(claim.controls),
+            compared=tuple(_pair(cell) for cell in claim.cells) if compares else None,
+            time=numbers.seconds(claim.seconds) if claim.tests else "",
         )
         for claim in claims
     ]
 
 
-def _pair(cell: dict[str, Any]) -> tuple[str, Markup, Markup]:
-    name = ", ".join(str(cell[key]) for key in ("row", "column") if cell.get(key))
-    return name, numbers.printed(cell.get("paper")), numbers.number(cell.get("ours"))
+def _pair(cell: Cell) -> tuple[str, Markup, Markup]:
+    name = ", ".join(filter(None, (cell.row, cell.column)))
+    return name, numbers.printed(cell.paper), numbers.number(cell.ours)
 
 
-def solidity(claim: dict[str, Any]) -> str:
+def solidity(claim: Result) -> str:
     """`solid`, `hollow` for what holds on something that does not, and nothing for the rest."""
-    if claim.get("solid"):
+    if claim.solid:
         return "solid"
-    return "hollow" if claim.get("verdict") in ("holds", "holds-repaired") else ""
+    return "hollow" if claim.verdict in ("holds", "holds-repaired") else ""
 
 
-def marks(claim: dict[str, Any], run: dict[str, Any]) -> tuple[Mark, ...]:
-    states = Counter(test.get("state", "") for test in claim.get("tests", ()))
+def marks(claim: Result, run: Run) -> tuple[Mark, ...]:
+    states = Counter(test.state for test in claim.tests)
     found = [
         Mark(f"{words.counted(states[state], 'test')} {word}", kind=state, sign=sign)
         for state, (word, sign) in words.STATES.items()
         if states[state] and state in ("running", "interrupted", "crashed")
     ]
-    if claim.get("stale"):
+    if claim.stale:
         why = "The code this result rests on has changed since it was measured"
         found.append(Mark("code changed since", why, kind="stale"))
-    if claim.get("run") and claim["run"] != run.get("id", claim["run"]):
-        scale = f", {claim['scale']} scale" if claim.get("scale") else ""
-        found.append(Mark(f"earlier run{scale}", f"From run {claim['run']}"))
+    if claim.run and claim.run != run.id:
+        scale = f", {claim.scale} scale" if claim.scale else ""
+        found.append(Mark(f"earlier run{scale}", f"From run {claim.run}"))
     return tuple(found)

@@ -1,7 +1,10 @@
 """What the report calls things, and what they mean: the text of "How to read this"."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
+
+from repro.results.types import Result
 
 VERDICTS = {  # in the order of the bars and of the legend
     "holds": ("holds", "Every check and every control passed, and nothing refutes the text."),
@@ -48,25 +51,25 @@ STATES = {  # of a test: the word, and the verdict whose colour and sign it borr
 SIGNS = {*VERDICTS, "running", "interrupted", "solid", "hollow"}  # the glyphs of signs.html
 
 
-def verdict_of(claim: dict[str, Any]) -> str:
+def verdict_of(claim: Result) -> str:
     """The verdict to show: a statement without a claim is pending rather than not run."""
-    return "pending" if claim.get("pending") else claim.get("verdict", "not-run")
+    return "pending" if claim.pending else claim.verdict
 
 
-def label(claim: dict[str, Any]) -> str:
+def label(claim: Result) -> str:
     """`Lemma 3.1`; a range of numbers gets its dash, the name of a finding its spaces."""
-    number = re.sub(r"(?<=\d)-(?=\d)", "–", str(claim.get("number", "")))
-    return f"{claim.get('kind', '').capitalize()} {number.replace('-', ' ')}".strip()
+    number = re.sub(r"(?<=\d)-(?=\d)", "–", claim.number)
+    return f"{claim.kind.capitalize()} {number.replace('-', ' ')}".strip()
 
 
-def short(claim: dict[str, Any]) -> str:
+def short(claim: Result) -> str:
     """The label where it is plain that a finding is one."""
     return label(claim).removeprefix("Finding ")
 
 
-def place(claim: dict[str, Any]) -> str:
+def place(claim: Result) -> str:
     """Where it stands in the paper, unless its label says that already."""
-    section = str(claim.get("section") or "")
+    section = claim.section
     shown = f"Section {section}" if re.match(r"[A-Z0-9](\.|,| |$)", section) else section
     return "" if shown == label(claim) else shown
 
@@ -75,7 +78,7 @@ def counted(n: int, noun: str, several: str = "") -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {several or noun + 's'}"
 
 
-def pairs(named: dict[str, Any]) -> str:
+def pairs(named: Mapping[str, Any]) -> str:
     """`torch 2.13.0, numpy 2.4.6`"""
     return ", ".join(f"{name} {value}" for name, value in (named or {}).items())
 

@@ -1,0 +1,102 @@
+"""A bound knows what it is made of: `theorem(b, "(4.3)") + rounding_error(4 * u, "two products")`.
+
+Each term has a kind and a reason that a reader can check. Terms add up; the page lists them.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+KINDS = {
+    "exact": "no tolerance: exact arithmetic",
+    "theorem": "a bound that is proved",
+    "roundoff": "a derived bound on rounding errors",
+    "printed": "half a unit of the last printed digit",
+    "stderr": "a stated number of standard errors",
+    "grid": "grid spacing times a Lipschitz constant",
+    "chosen": "a threshold that we set, and why it decides something",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One term of a bound: its kind, its value, and the reason for it."""
+
+    kind: str
+    value: Any
+    why: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"source {self.kind!r} is unknown: there is {', '.join(KINDS)}")
+        if not self.why.strip():
+            raise ValueError(f"a bound of kind {self.kind!r} must say why")
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Bound:
+    value: Any
+    sources: tuple[Source, ...]
+
+    def __add__(self, other: "Bound") -> "Bound":
+        if not isinstance(other, Bound):
+            return NotImplemented
+        return Bound(_sum(self.value, other.value), self.sources + other.sources)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    """python-flint adds none of Python's numbers but integers: those become rationals."""
+    if _of_flint(a) == _of_flint(b):
+        return a + b
+    import flint
+
+    def flints(value: Any) -> Any:
+        return value if _of_flint(value) else flint.fmpq(*Fraction(value).as_integer_ratio())
+
+    return flints(a) + flints(b)
+
+
+def _of_flint(value: Any) -> bool:
+    return type(value).__module__.startswith("flint")
+
+
+def _bound(kind: str, value: Any, why: str) -> Bound:
+    return Bound(value, (Source(kind, value, why),))
+
+
+def exactly(value: Any, why: str) -> Bound:
+    """No tolerance: both sides are exact."""
+    return _bound("exact", value, why)
+
+
+def theorem(value: Any, why: str) -> Bound:
+    """A bound that is proved: by the statement, or in the place that `why` names."""
+    return _bound("theorem", value, why)
+
+
+def rounding_error(value: Any, why: str) -> Bound:
+    """A derived bound on rounding errors."""
+    return _bound("roundoff", value, why)
+
+
+def as_printed(value: Any, why: str) -> Bound:
+    """Half a unit of the last digit that the paper prints, or a printed number itself."""
+    return _bound("printed", value, why)
+
+
+def stderr(value: Any, why: str) -> Bound:
+    """A stated number of standard errors."""
+    return _bound("stderr", value, why)
+
+
+def grid_error(value: Any, why: str) -> Bound:
+    """What a grid can miss: its spacing times a Lipschitz constant."""
+    return _bound("grid", value, why)
+
+
+def chosen(value: Any, why: str) -> Bound:
+    """A threshold that we set; `why` says what it decides, never what a run has measured."""
+    return _bound("chosen", value, why)

@@ -1,1 +1,0 @@
-"""What a run of all claims costs, and on what claims spend it: see `python -m repro.costs`."""

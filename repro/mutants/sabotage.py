@@ -1,8 +1,0 @@
-"""Loaded by `pytest -p`, after pytest's own import hook: the changed module is found first."""
-
-import sys
-
-from repro.mutants import children
-
-if children.current is not None:
-    sys.meta_path.insert(0, children.current)

@@ -1,0 +1,205 @@
+"""What differs between two results.json, and whether it matters.
+
+It matters when a verdict, the state of a test or a kind of evidence is another, when a check has
+another outcome or another limit, a number is none any more, something that was shown is shown no
+more, or the two runs had another scale, seed or device. A number that moved within its limits does
+not matter; it is told with how far it moved. Limits that are computed may move a little. A check
+or number that was renamed is found again by its place in its test. Times, versions, machines and
+paths are not compared.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from repro.results.types import Check, Number, Result, Results
+
+LITTLE = 1e-3  # of a computed limit: more than rounding elsewhere does to it
+TIMES = ("RUN TIME",)  # columns of tables that hold times
+SETTINGS = ("scale", "seed", "device")
+
+
+@dataclass(frozen=True)
+class Difference:
+    claim: str
+    what: str
+    before: Any
+    after: Any
+    matters: bool
+
+    def __str__(self) -> str:
+        moved = _moved(self.before, self.after)
+        told = f"{self.claim}: {self.what}: {self.before} -> {self.after}{moved}"
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in told)
+
+
+def differences(old: Results, new: Results) -> list[Difference]:
+    found = [
+        Difference("the run", key, before, after, matters=True)
+        for key in SETTINGS
+        if (before := getattr(old.run, key)) != (after := getattr(new.run, key))
+    ]
+    before, after = ({claim.id: claim for claim in run.claims} for run in (old, new))
+    for id in dict.fromkeys([*before, *after]):
+        if id in before and id in after:
+            found += _of_claim(before[id], after[id])
+        else:
+            found.append(_one_sided(id, "the claim", there_before=id in before))
+    return found
+
+
+def _one_sided(id: str, what: str, *, there_before: bool) -> Difference:
+    states = ("there", "gone") if there_before else ("not there", "there")
+    return Difference(id, what, *states, matters=there_before)
+
+
+def _of_claim(old: Result, new: Result) -> Iterator[Difference]:
+    for key in ("verdict", "solid", "evidence"):
+        before, after = getattr(old, key), getattr(new, key)
+        if before != after:
+            yield Difference(old.id, key, before, after, matters=True)
+    for label, entries in KINDS.items():
+        before, after = entries(old), entries(new)
+        renamed = _renamed(before, after)
+        for name in dict.fromkeys([*before, *after]):
+            other = renamed.get(name, name)
+            if name in before and other in after:
+                yield from _of_entry(old.id, other, before[name].values, after[other].values)
+            elif name in before or name not in renamed.values():
+                what = f"{label} {name}"
+                yield _one_sided(old.id, what, there_before=name in before)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something of a claim by its name: its value may move, what else it says may not."""
+
+    values: dict[str, Any]
+    test: str = ""
+
+
+Entries = dict[str, Entry]
+
+
+def _renamed(before: Entries, after: Entries) -> dict[str, str]:
+    """Old name -> new one, of entries that a test has under another name in the same order."""
+    left: dict[str, list[str]] = {}
+    for name, entry in after.items():
+        if name not in before and entry.test:
+            left.setdefault(entry.test, []).append(name)
+    gone: dict[str, list[str]] = {}
+    for name, entry in before.items():
+        if name not in after and entry.test:
+            gone.setdefault(entry.test, []).append(name)
+    return {
+        old: new
+        for test, names in gone.items()
+        if len(names) == len(left.get(test, ()))
+        for old, new in zip(names, left[test], strict=True)
+    }
+
+
+def _of_entry(id: str, name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+    """Of a number only the value may move; its outcome and its limits may not."""
+    for key in old.keys() | new.keys():
+        before, after = old.get(key), new.get(key)
+        if before != after:
+            moves = key == "value"
+            matters = (
+                _is_number(before) and not _is_number(after)
+                if moves
+                else not _nearly(before, after)
+            )
+            what = name if moves else f"{name}, {key}"
+            yield Difference(id, what, before, after, matters=matters)
+
+
+def _checks(claim: Result) -> Entries:
+    found: Entries = {}
+    for check in claim.every_check():
+        limits = {key: getattr(check, key) for key in ("ok", "relation", "allowed", "tolerance")}
+        name = _apart(_at(check.test, check), found)
+        found[name] = Entry({"value": check.measured, **limits}, check.test)
+    return found
+
+
+def _numbers(claim: Result) -> Entries:
+    found: Entries = {}
+    for test in claim.tests:
+        for number in test.numbers:
+            found[_apart(_at(test.test, number), found)] = Entry({"value": number.value}, test.test)
+    return found
+
+
+def _at(test: str, one: Check | Number) -> str:
+    return f"{test}: {one.name} {json.dumps(one.params, sort_keys=True)}"
+
+
+def _cells(claim: Result) -> Entries:
+    found: Entries = {}
+    for cell in claim.cells:
+        if cell.column not in TIMES:
+            name = _apart(f"{cell.row}, {cell.column}", found)
+            found[name] = Entry({"value": cell.ours, "paper": cell.paper})
+    return found
+
+
+def _examples(claim: Result) -> Entries:
+    found: Entries = {}
+    for example in claim.counterexamples:
+        values = {key: getattr(example, key) for key in ("measured", "relation", "expected")}
+        found[_apart(example.refutes, found)] = Entry(values, example.test)
+    return found
+
+
+def _tests(claim: Result) -> Entries:
+    return {test.test: Entry({"state": test.state}) for test in claim.tests}
+
+
+def _figures(claim: Result) -> Entries:
+    return {figure.svg: Entry({}) for figure in claim.figures}
+
+
+KINDS: dict[str, Callable[[Result], Entries]] = {
+    "test": _tests,
+    "check": _checks,
+    "cell": _cells,
+    "counterexample": _examples,
+    "number": _numbers,
+    "figure": _figures,
+}
+
+
+def _apart(name: str, taken: Entries) -> str:
+    """The same name may come several times in a loop of a test."""
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{name.rpartition(' #')[0] or name} #{number}"
+    return name
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _share(before: Any, after: Any) -> float | None:
+    """How far a number moved, as a part of the larger one; None for what is no number."""
+    if not (_is_number(before) and _is_number(after)):
+        return None
+    size = max(abs(before), abs(after))
+    try:
+        return abs(after - before) / size if size else 0.0
+    except OverflowError:  # an integer beyond all floats, and a float
+        return 1.0
+
+
+def _nearly(before: Any, after: Any) -> bool:
+    share = _share(before, after)
+    return share is not None and share <= LITTLE
+
+
+def _moved(before: Any, after: Any) -> str:
+    share = _share(before, after)
+    return "" if share is None else f" ({share:.2g} of it)"

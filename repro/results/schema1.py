@@ -1,0 +1,50 @@
+"""results.json as version 0.1.0 wrote it, brought into today's form, so that `diff` reads it."""
+
+from typing import Any
+
+_OLD_KINDS = {"spread": "chosen"}
+
+
+def upgraded(results: dict[str, Any]) -> dict[str, Any]:
+    run = {key: value for key, value in results.get("run", {}).items() if key in _RUN}
+    return {**results, "run": run, "claims": [_claim(one) for one in results["claims"]]}
+
+
+_RUN = (
+    "id", "started", "finished", "state", "pid", "host", "born", "scale", "seed", "device",
+    "threads", "workers", "argv", "git", "dirty", "versions", "collected", "reported",
+)  # fmt: skip
+
+
+def _claim(claim: dict[str, Any]) -> dict[str, Any]:
+    claim = dict(claim)
+    claim["cells"] = claim.pop("table", [])
+    for key in ("checks", "controls"):
+        claim[key] = [_check(one) for one in claim.get(key, [])]
+    claim["counterexamples"] = [_example(one) for one in claim.get("counterexamples", [])]
+    claim["tests"] = [_test(one) for one in claim.get("tests", [])]
+    return claim
+
+
+def _check(check: dict[str, Any]) -> dict[str, Any]:
+    check = dict(check)
+    kind, _, why = check.pop("source").partition(":")
+    bound = check["allowed"] if check.get("tolerance") is None else check["tolerance"]
+    source = {"kind": _OLD_KINDS.get(kind, kind), "value": bound, "why": why.strip()}
+    return {**check, "provenance": [source]}
+
+
+def _example(example: dict[str, Any]) -> dict[str, Any]:
+    example = dict(example)
+    return {"program": example.pop("snippet", ""), "relation": "=", **example}
+
+
+def _test(test: dict[str, Any]) -> dict[str, Any]:
+    test = dict(test)
+    recorded = test.pop("records", None) or {}
+    test["numbers"] = [{"name": name, "value": value} for name, value in recorded.items()]
+    test["trainings"] = test.pop("store", None) or []
+    return {key: "" if value is None and key in _WORDS else value for key, value in test.items()}
+
+
+_WORDS = ("message", "command", "description", "worker", "device", "scale")

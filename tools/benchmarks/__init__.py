@@ -1,0 +1,1 @@
+"""Every fast way timed against the plain one: `make bench`."""

@@ -1,0 +1,1 @@
+from demo import demo  # noqa: F401  (a fixture)

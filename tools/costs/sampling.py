@@ -1,0 +1,180 @@
+"""A pytest plugin for runs that are measured: where their time goes, and how much memory they take.
+
+`-p tools.costs.sampling`, as the runs of `python -m tools.costs` have it; no other run is watched.
+In each process that runs claims an alarm rings every 50 ms: the function that is at work then gets
+the time since the last look, for the claim that runs. While C code runs, the alarm waits, and the
+time goes to its caller. A function of a library counts for the function of ours that called it: a
+place is ours, the library, and the function that it is in.
+
+(Another thread, looking from outside, would do without the alarm, but Python 3.11 does not bear
+that: frames that are looked at from another thread while they come and go are not always whole, and
+claims crashed, or failed for no reason of theirs.)
+
+At the end each process leaves its sums in the folder of artifacts, under costs/, and when its first
+test began and its last ended.
+"""
+
+import contextlib
+import functools
+import os
+import re
+import signal
+import sysconfig
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import repro
+from repro import files
+from repro.harness.plugin import CONTEXT
+
+FOLDER = "costs"  # in the folder of artifacts: a file for each process
+PAUSE = 0.05  # seconds between two looks
+LIBRARIES = [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    context = config.stash.get(CONTEXT, None)
+    if context and not context.listing and (context.worker or not context.workers):
+        out = context.artifacts / FOLDER / f"{context.worker or 'alone'}.json"
+        config.pluginmanager.register(Watch(context.project.root, out), "claims-costs")
+
+
+class Watch:
+    """The hooks of one process: which claim runs, and what its tests took when they are over."""
+
+    def __init__(self, root: Path, out: Path) -> None:
+        self.sampler, self.out = Sampler(root), out
+        self.peaks: dict[str, int] = {}
+        self.added: dict[str, int] = {}  # at the peak, to what the process held before the test
+        self.span: list[float] = []  # when the first test began and the last ended
+
+    def pytest_sessionstart(self) -> None:
+        self.sampler.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.sampler.claim = item.nodeid.partition("::")[0]
+        began = self.span[0] if self.span else time.monotonic()
+        forget_peak()
+        before = memory("VmRSS")
+        try:
+            return (yield)
+        finally:
+            self.sampler.claim = ""
+            self.span = [began, time.monotonic()]
+            self.peaks[item.nodeid] = peak()
+            self.added[item.nodeid] = peak() - before
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self.sampler.end()
+        spent = [
+            [claim, *place, seconds]
+            for claim, places in self.sampler.spent.items()
+            for place, seconds in places.items()
+        ]
+        held = {"peaks": self.peaks, "added": self.added}
+        files.write_json(self.out, {"spent": spent, **held, "span": self.span})
+
+
+Place = tuple[str, str, str]  # a function of ours, and a library with its function, or nothing
+
+
+class Sampler:
+    """Seconds by claim and place, of the main thread, in which pytest runs its tests."""
+
+    def __init__(self, root: Path) -> None:
+        self.claim = ""  # the file of the claim that runs; nothing counts between two
+        self.spent: dict[str, dict[Place, float]] = defaultdict(lambda: defaultdict(float))
+        self._ours = {root / "claims": "claims", Path(repro.__file__).parent: "repro"}
+        self._known = functools.cache(self._named)
+        self._last = 0.0
+
+    def start(self) -> None:
+        self._last = time.perf_counter()
+        self._before = signal.signal(signal.SIGALRM, self._look)
+        signal.siginterrupt(signal.SIGALRM, False)  # C code that waits goes on waiting
+        signal.setitimer(signal.ITIMER_REAL, PAUSE, PAUSE)
+
+    def end(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+
+    def _look(self, _: int, frame: FrameType | None) -> None:
+        """No frame is kept beyond this: it would keep the arrays of its function alive."""
+        now = time.perf_counter()
+        if self.claim:
+            self.spent[self.claim][self.place(frame)] += now - self._last
+        self._last = now
+
+    def place(self, inner: FrameType | None) -> Place:
+        frame = inner
+        while frame and (_pretends(frame) or not self._known(frame.f_code.co_filename)):
+            frame = frame.f_back
+        ours = f"{self._known(frame.f_code.co_filename)}: {_function(frame)}" if frame else ""
+        called = library(inner.f_code.co_filename) if inner and inner is not frame else ""
+        return ours, called, _function(inner) if inner and called else ""
+
+    def _named(self, file: str) -> str:
+        """A file of ours by its path from the root; others have none."""
+        for folder, name in self._ours.items():
+            if Path(file).is_relative_to(folder):
+                return f"{name}/{Path(file).relative_to(folder).as_posix()}"
+        return ""
+
+
+def _pretends(frame: FrameType) -> bool:
+    """hypothesis runs a function within one that it makes, and gives that the function's file."""
+    return str(frame.f_globals.get("__name__")).startswith("hypothesis_temporary_module")
+
+
+def _function(frame: FrameType) -> str:
+    """Its name; a comprehension or a lambda is part of the function around it."""
+    return re.sub(r"\.<\w+>", "", frame.f_code.co_qualname)
+
+
+@functools.cache
+def library(file: str) -> str:
+    """The package or module that a file is of; none if it is not installed."""
+    if file.startswith("<frozen importlib"):
+        return "importlib"
+    for folder in LIBRARIES:
+        if Path(file).is_relative_to(folder):
+            return Path(file).relative_to(folder).parts[0].removesuffix(".py")
+    return ""
+
+
+# --- memory and processor (Linux) ----------------------------------------------------------------
+
+
+def processor(process: Any) -> float:
+    """Seconds that a process has worked; 0 if it is over, or on other systems."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        user, system = map(int, fields[11:13])
+        return (user + system) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def peak(process: Any = "self") -> int:
+    """The most memory that a process has held, in bytes; 0 if it is over, or on other systems."""
+    return memory("VmHWM", process)
+
+
+def memory(kind: str, process: Any = "self") -> int:
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{process}/status").read_text()
+        return 1024 * sum(map(int, re.findall(rf"{kind}:\s*(\d+) kB", status)))
+    return 0
+
+
+def forget_peak() -> None:
+    """So that each test has a peak of its own; where this is refused, peaks only rise."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")

@@ -1,0 +1,155 @@
+"""python -m tools.mutants [FILES]: change FILES in small wrong ways; do claims and tests see it?
+
+    python -m tools.mutants repro/wang2024/moving.py
+    python -m tools.mutants repro/numerics/plateau.py --tests tests/test_plateau.py --only sign
+    python -m tools.mutants --budget 28800            everything, for eight hours; again: goes on
+    python -m tools.mutants --alone 8                 what does each claim see by itself?
+
+Without FILES everything that claims compute with. Each mutant meets the claims and tests that reach
+it, at smoke scale, from the fastest on, up to the first red one; one that takes far longer than the
+code as it is counts as seen. What is known is kept in artifacts/mutants and not tried again until
+the function or the tests change. Survivors are printed as they would be typed; exit code 1 then,
+2 if the time was up before all were tried, 130 after Ctrl-C.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.mutants import alone, controls, operators, report, results, run, session
+from tools.mutants.results import Place, Result
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    root = Path.cwd()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    deadline = time.time() + options.budget if options.budget else float("inf")
+    files = [str(Path(file)) for file in options.files]
+    for file in (*files, *(options.tests or ())):
+        if Path(file).suffix != ".py" or not (root / file).is_file():
+            raise SystemExit(f"no such module here: {file} (run from the project's root)")
+    job = run.Run(
+        root, root / options.folder, options.workers, deadline, options.patience,
+        options.enough, chosen=_chosen(options), listed=options.listed,
+    )  # fmt: skip
+    tests = [root / path for path in options.tests] if options.tests else None
+    if options.report or options.keep:
+        return _write(job, root, keep=options.keep)
+    try:
+        if options.alone:
+            claims = [root / file for file in files] or alone.claims(root)
+            return 0 if alone.go(job, claims, options.alone) else 2
+        found = job.go(files or run.modules(root), tests)
+    except KeyboardInterrupt:
+        print("interrupted: what is known is kept, and the same command goes on from here")
+        return 130
+    if job.red:
+        print(f"not used, red as they are: {', '.join(job.red)}")
+    return _told(job, found)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.mutants",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILES", help="modules of repro/; with --alone, claims"
+    )
+    parser.add_argument("--tests", nargs="+", metavar="FILE", help="only these test files")
+    parser.add_argument(
+        "--only", choices=operators.NAMES, metavar="OPERATOR",
+        help=f"one operator: {', '.join(operators.NAMES)}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lines", type=_lines, default=(1, 10**9), metavar="A-B", help="only what stands in these"
+    )
+    parser.add_argument(
+        "--alone", type=_count, default=0, metavar="N",
+        help="try N mutants of what each claim executes on that claim and no test",
+    )  # fmt: skip
+    parser.add_argument(
+        "--listed", action="store_true",
+        help="only those listed as no mistakes, which are left out else: none should be seen",
+    )  # fmt: skip
+    parser.add_argument("--budget", type=_positive, default=0, metavar="SECONDS", help="then stop")
+    parser.add_argument(
+        "--patience", type=float, default=20, metavar="SECONDS",
+        help="a mutant that takes five times as long and this is too slow (default 20)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--enough", type=float, default=session.ENOUGH, metavar="SECONDS",
+        help="of tests for one that survives (default 60); with less, survivors stay not settled",
+    )  # fmt: skip
+    parser.add_argument("--workers", type=_count, default=os.cpu_count(), metavar="N")
+    parser.add_argument(
+        "--report", action="store_true", help="only write the page, artifacts/mutants.html"
+    )
+    parser.add_argument(
+        "--keep", action="store_true",
+        help="write it, docs/mutants.md, and all that is known into artifacts/reference: to commit",
+    )  # fmt: skip
+    parser.add_argument("--folder", type=Path, default="artifacts/mutants", help="what is known")
+    return parser
+
+
+def _positive(text: str) -> float:
+    if not (number := float(text)) > 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
+
+
+def _count(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1, 2, 3, ...")
+    return number
+
+
+def _lines(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a line, such as 7, nor 7-12")
+    return int(first), int(last or first)
+
+
+def _chosen(options: argparse.Namespace) -> Callable[[Place], bool]:
+    first, last = options.lines
+
+    def chosen(place: Place) -> bool:
+        one = place.mutant
+        return first <= one.line <= last and options.only in (None, one.operator)
+
+    return chosen
+
+
+def _write(job: run.Run, root: Path, *, keep: bool) -> int:
+    results.begin(job.results, root / run.SNAPSHOT)
+    files = run.modules(root)
+    if keep:
+        keys = [place.key for file in files for place in results.places(root, file)]
+        results.keep(job.results, root / run.SNAPSHOT, keys)
+        alone.keep(job.folder, root)
+        controls.keep(root)
+    made = report.made(root, files, results.read(job.results))
+    print(report.write(made, root / "artifacts"))
+    if keep:
+        print(report.keep(made, root))
+    return 0
+
+
+def _told(job: run.Run, found: list[Result]) -> int:
+    alive = [one for one in found if one.state not in results.SEEN]
+    left = job.asked - len(found)
+    print(f"\n{job.asked} mutants, {job.tried} tried now: {len(found) - len(alive)} seen, "
+          f"{len(alive)} not, {left} not settled yet")  # fmt: skip
+    for one in alive:
+        print(f"  {one.state}: {one.file}:{one.line} {one.operator}: {one.before}  ->  {one.after}")
+    return 1 if alive else 2 if left else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

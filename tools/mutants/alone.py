@@ -1,0 +1,150 @@
+"""What a claim sees by itself: mutants of the code that it runs, tried on that claim and no test.
+
+Most mutants fall to a unit test long before a claim is run, which says nothing of the claim. So a
+few of those on lines that a claim executes are tried on that claim alone: always the same ones, the
+first by a digest of the claim's name and their key, so as good as drawn at random for each claim.
+Left out are those that are listed as no mistakes, what judges, and what runs when a module is
+imported, such as the targets of other claims.
+
+What is known of a claim is kept until the claim, or a module that it executes, changes.
+"""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro import files
+from tools.mutants import equivalents, reach, results, session
+from tools.mutants.results import Place
+from tools.mutants.run import Run, modules
+
+FOLDER = "alone"
+SNAPSHOT = "artifacts/reference/mutants_alone.json.gz"
+Function = tuple[str, str]  # file, name
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One claim: the functions that it executes, and what became of each mutant that was tried."""
+
+    claim: str  # path of its file, from the project's root
+    functions: frozenset[Function]
+    states: Mapping[str, str]  # by key
+
+
+def claims(root: Path) -> list[Path]:
+    return sorted((root / "claims").glob("*/test_*.py"))
+
+
+def drawn(places: Iterable[Place], known: reach.Reach, claim: str, count: int) -> list[Place]:
+    """Of those that this claim, with its reach `known`, executes."""
+
+    def order(place: Place) -> str:
+        return hashlib.sha256(f"{claim} {place.key}".encode()).hexdigest()
+
+    return sorted((place for place in places if _runs(known, place)), key=order)[:count]
+
+
+def _runs(known: reach.Reach, place: Place) -> bool:
+    first, last = place.mutant.line, place.mutant.end_line
+    by_test = known.lines.get(place.file, {}).values()
+    runs = any(first <= n <= last for lines in by_test for n in lines)
+    return runs and not session.evaluated_at_import(place, known)
+
+
+def go(run: Run, paths: Sequence[Path], count: int) -> bool:
+    """Try `count` mutants on each of these claims, several at a time; whether all were tried."""
+    if run.prepared(paths) is None:
+        return False
+    waiting = [path for path in paths if not _fresh(run, path, count)]
+    mathematics = [file for file in modules(run.root) if file not in reach.JUDGES]
+    places = [place for file in mathematics for place in results.places(run.root, file)]
+    listed = equivalents.standing_for(run.root, places, equivalents.read())
+    mistakes = [place for place in places if place.key not in listed]
+    run.say(f"{len(paths)} claims, {len(waiting)} to try on {count} mutants each")
+
+    def do(path: Path) -> int:
+        _one(run, path, mistakes, count)
+        return 0
+
+    for done, (path, _) in enumerate(run.parallel(waiting, do), 1):
+        run.say(f"  {done}/{len(waiting)} {_told(run, path)}")
+    return all(_fresh(run, path, count) for path in paths)
+
+
+def _one(run: Run, path: Path, mistakes: list[Place], count: int) -> None:
+    known, claim = reach.read(run.root, run.folder, [path]), str(path.relative_to(run.root))
+    chosen = drawn(mistakes, known, claim, count)
+    out = _place(run, path).with_suffix(".part")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.unlink(missing_ok=True)
+    tasks = [(place, session.chosen_tests(place, known)) for place in chosen]
+    session.Job(run.root, out, tasks, known, run.deadline, run.patience, whole=False).run()
+    found = {key: one.state for key, one in results.read(out).items()}
+    out.unlink(missing_ok=True)
+    if len(found) < len(chosen):
+        return  # the time was up
+    document = {
+        "claim": claim,
+        "digest": _digest(run, path),
+        "asked": count,
+        "functions": sorted({(p.file, p.scope) for p in mistakes if _runs(known, p)}),
+        "states": found,
+    }
+    files.write_json(_place(run, path), document)
+
+
+def _place(run: Run, path: Path) -> Path:
+    return run.folder / FOLDER / path.relative_to(run.root / "claims").with_suffix(".json")
+
+
+def _digest(run: Run, path: Path) -> str | None:
+    found = reach.kept(run.root, run.folder, path)
+    return found["digest"] if found else None
+
+
+def _fresh(run: Run, path: Path, count: int) -> bool:
+    """Or its file is red as it is: then there is nothing to try."""
+    digest, place = _digest(run, path), _place(run, path)
+    if digest is None:
+        return True
+    if not place.exists():
+        return False
+    last = json.loads(place.read_text())
+    return last["digest"] == digest and last["asked"] >= count
+
+
+def _told(run: Run, path: Path) -> str:
+    place, name = _place(run, path), path.relative_to(run.root)
+    if not place.exists():
+        return f"{name}: not tried"
+    states = json.loads(place.read_text())["states"].values()
+    return f"{name}: {sum(state in results.SEEN for state in states)} of {len(states)} seen"
+
+
+# --- what is kept of it ---------------------------------------------------------------------------
+
+
+def keep(folder: Path, root: Path) -> None:
+    """All that is known here, in one file: so that a report can be written in another clone."""
+    found = [json.loads(path.read_text()) for path in sorted((folder / FOLDER).rglob("*.json"))]
+    if found:
+        text = json.dumps(found, indent=0).encode()
+        files.write_atomically(root / SNAPSHOT, gzip.compress(text, mtime=0))
+
+
+def read(root: Path) -> list[Alone]:
+    """Of the claims that are still there."""
+    path = root / SNAPSHOT
+    found: list[dict[str, Any]] = (
+        json.loads(gzip.decompress(path.read_bytes())) if path.exists() else []
+    )
+    return [
+        Alone(one["claim"], frozenset(map(tuple, one["functions"])), one["states"])
+        for one in found
+        if (root / one["claim"]).exists()
+    ]

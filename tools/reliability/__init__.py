@@ -1,0 +1,1 @@
+"""Runs that are killed, starved or fed nonsense: `make reliability`."""
