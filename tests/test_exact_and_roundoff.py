@@ -1,7 +1,6 @@
 """Exact numbers that are exact, roundings that are correct, bounds that are the smallest."""
 
 import math
-import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,21 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repro.numerics.exact import (
-    rational,
-    rationals,
-    symbols,
-    to_float,
-    vector,
-)
+from repro.numerics.exact import rational, rationals, symbols, to_float, vector
 from repro.numerics.roundoff import rounded, two_product, unit
 
 q = flint.fmpq
 searched = settings(max_examples=200, deadline=None, derandomize=True, database=None)
-
-
-def fraction(value):
-    return Fraction(int(value.p), int(value.q))
 
 
 # --- exact ---------------------------------------------------------------------------------------
@@ -44,6 +33,9 @@ RATIONALS = {
     "p/q in words": ("1/3", (1, 3)),
     "decimal in words": ("-0.1", (-1, 10)),
     "fmpq": (q(2, 6), (1, 3)),
+    "numpy's int": (np.int64(3), (3, 1)),
+    "fmpz": (flint.fmpz(3), (3, 1)),
+    "torch's int": (torch.tensor(3), (3, 1)),
 }
 
 
@@ -52,34 +44,6 @@ def test_a_number_becomes_the_rational_that_it_is(value, pair):
     found = rational(value)
     assert type(found) is q
     assert (int(found.p), int(found.q)) == pair
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "says"),
-    [
-        (math.nan, ValueError, "cannot convert NaN"),
-        (math.inf, OverflowError, "cannot convert Infinity"),
-        ("a third", ValueError, "Invalid literal for Fraction: 'a third'"),
-        ("1/0", ZeroDivisionError, "Fraction(1, 0)"),
-    ],
-    ids=["nan", "inf", "words", "1/0"],
-)
-def test_what_is_no_rational_is_refused(value, error, says):
-    with pytest.raises(error, match=re.escape(says)):
-        rational(value)
-
-
-@pytest.mark.parametrize(
-    "three", [np.int64(3), flint.fmpz(3), torch.tensor(3)], ids=["numpy", "fmpz", "torch"]
-)
-def test_integers_of_other_libraries_become_rationals(three):
-    assert rational(three) == 3
-
-
-@searched
-@given(st.fractions() | st.floats(allow_nan=False, allow_infinity=False) | st.integers())
-def test_a_rational_keeps_its_value(value):
-    assert fraction(rational(value)) == Fraction(value)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 3), (2, 1, 2)], ids=str)
@@ -91,25 +55,15 @@ def test_an_array_of_rationals_has_the_shape_of_its_values(shape):
     assert found.ravel().tolist() == [q(i, 4) for i in range(values.size)]
 
 
-def test_lists_of_words_and_numbers_become_rationals():
-    found = rationals([["1/3", 2], [0.5, Fraction(1, 7)]])
-    assert found.tolist() == [[q(1, 3), q(2)], [q(1, 2), q(1, 7)]]
-
-
 def test_a_vector_of_polynomials_is_not_taken_apart():
     x, y = symbols("x", "y")
     found = vector([x + 1, y, x * y, 3])
     assert (found.shape, found.dtype) == ((4,), object)
     assert found[2] == x * y
     assert (found @ found) == (x + 1) ** 2 + y**2 + x**2 * y**2 + 9
+    assert str(x * y / 3) == "1/3*x*y"
     one = flint.fmpq_poly([1, 2, 3])
     assert vector([one, one]).shape == (2,)
-
-
-def test_symbols_have_their_names_and_rational_coefficients():
-    x, y = symbols("x", "y")
-    assert str(x * y / 3) == "1/3*x*y"
-    assert (x + y) * (x - y) - (x**2 - y**2) == 0
 
 
 def nearest(value, exact):
@@ -117,13 +71,6 @@ def nearest(value, exact):
     off = abs(Fraction(value) - exact)
     beside = [math.nextafter(value, end) for end in (-math.inf, math.inf)]
     return all(off <= abs(Fraction(b) - exact) for b in beside if math.isfinite(b))
-
-
-def test_the_judge_of_nearest_fires():
-    third = Fraction(1, 3)
-    assert nearest(1 / 3, third)
-    assert not nearest(math.nextafter(1 / 3, 1), third)
-    assert not nearest(math.nextafter(1 / 3, 0), third)
 
 
 # With 60 bits above and below, dividing the rounded numbers is wrong in one case of three.
@@ -136,20 +83,6 @@ def test_to_float_rounds_correctly(exact):
     value = to_float(rational(exact)).item()
     assert nearest(value, exact)
     assert to_float([exact]).tolist() == [value]
-
-
-def test_to_float_rounds_once_where_dividing_floats_rounds_thrice():
-    p, r = 2**54 + 3, 3 * 2**54 + 1
-    wrong = [p + k for k in range(50) if float(p + k) / float(r) != to_float(q(p + k, r))]
-    assert wrong
-    assert all(nearest(to_float(q(k, r)).item(), Fraction(k, r)) for k in wrong)
-
-
-def test_to_float_keeps_shapes_and_takes_mixed_numbers():
-    found = to_float(rationals([[1, "1/3"], ["1/4", -2]]))
-    assert found.dtype == np.float64
-    assert found.tolist() == [[1.0, 1 / 3], [0.25, -2.0]]
-    assert to_float([1, 0.5, Fraction(1, 4), flint.fmpz(2)]).tolist() == [1.0, 0.5, 0.25, 2.0]
 
 
 @searched
@@ -178,11 +111,6 @@ def test_floats_and_small_integers_stay_what_they_are():
         assert to_float([sign * (2**54 + 1)], to_odd=True).item() == sign * (2.0**54 + 4)
 
 
-def test_to_float_refuses_a_polynomial():
-    with pytest.raises(TypeError, match="must be a string or a real number"):
-        to_float(vector(symbols("x")))
-
-
 # --- round-off -----------------------------------------------------------------------------------
 
 # torch calls the spacing above 1 `eps`: 2**-52, 2**-23, 2**-10, 2**-7. The unit is half of it.
@@ -206,25 +134,12 @@ def test_rounding_goes_to_the_nearest_and_ties_to_the_even(dtype):
     assert rounded(-1 - 1.01 * u, dtype) == -1 - 2 * u
 
 
-def test_a_float64_is_kept_and_known_values_come_out():
-    assert rounded(0.1, "float64") == 0.1
-    assert rounded(0.1, torch.float32) == 13421773 / 2**27
-    assert rounded(0.1, "bfloat16") == 205 / 2**11
-    assert rounded(1e39, "float32") == math.inf
-    assert math.isnan(rounded(math.nan, "float32"))
-
-
 @searched
 @given(st.floats(1e-4, 6e4) | st.floats(-6e4, -1e-4), st.sampled_from(sorted(UNITS)))
 def test_no_rounding_is_off_by_more_than_the_unit(value, dtype):
     assert abs(Fraction(rounded(value, dtype)) - Fraction(value)) <= UNITS[dtype] * Fraction(
         abs(value)
     )
-
-
-def test_the_unit_is_the_smallest_that_does():
-    off = abs(Fraction(rounded(1 + 2.0**-8, "bfloat16")) - Fraction(1 + 2.0**-8))
-    assert off == Fraction(1, 2**8)
 
 
 factors = st.just(0.0) | st.floats(2.0**-400, 2.0**400) | st.floats(-(2.0**400), -(2.0**-400))
@@ -248,14 +163,8 @@ def test_the_low_part_is_what_rounding_lost():
     assert (high.item(), low.item()) == (1 + 2.0**-29, 2.0**-60)
 
 
-def test_a_product_in_float32_is_refused():
-    a = torch.tensor(1 + 2.0**-20, dtype=torch.float32)
-    with pytest.raises(TypeError, match=r"two_product splits float64, got torch\.float32"):
-        two_product(a, a)
-
-
-def test_a_product_with_one_factor_in_float32_is_refused():
+def test_a_product_with_a_factor_in_float32_is_refused():
     a, b = torch.tensor(1.5, dtype=torch.float64), torch.tensor(1.5, dtype=torch.float32)
-    for pair in ((a, b), (b, a)):
+    for pair in ((a, b), (b, a), (b, b)):
         with pytest.raises(TypeError, match="two_product splits float64"):
             two_product(*pair)

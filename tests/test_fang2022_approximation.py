@@ -11,11 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repro.fang2022 import approximation, piecewise, powers, tower
+from repro.fang2022 import approximation, piecewise
 from repro.fang2022.piecewise import Piece, ReluFit, ReluNetwork
-from repro.fang2022.polynomials import Polynomial
 from repro.numerics.exact import rational, rationals, to_float
-from repro.training import Workspace
 
 q = flint.fmpq
 searched = settings(max_examples=80, deadline=None, derandomize=True, database=None)
@@ -148,21 +146,6 @@ def test_a_trained_network_is_read_in_the_order_of_its_layers():
     assert np.abs(model(x[:, None])[:, 0].detach().numpy() - exact).max() < 1e-12
 
 
-def test_training_learns_and_repeats():
-    spec = ReluFit((6,), 60, seed=1)
-    first, second = (piecewise.train(spec, Workspace()) for _ in range(2))
-    assert first.curves["loss"] == second.curves["loss"]
-    assert first.curves["loss"][-1] < 0.02 * first.curves["loss"][0]
-    pieces = piecewise.linear_pieces(piecewise.network_of(first.tensors))
-    x = torch.linspace(-1, 1, spec.points, dtype=torch.float64)
-    network = piecewise.network_of(first.tensors)
-    at_points = np.mean((to_float(network(rationals(x.numpy()))) - x.numpy() ** 2) ** 2)
-    found = float(to_float(piecewise.mean_square(pieces)))
-    # The sum over 401 points is the integral up to the spacing, 0.005, of a width of about 1/6.
-    assert found == pytest.approx(at_points, rel=0.05)
-    assert at_points <= first.curves["loss"][-1]  # which was looked at before the last round
-
-
 # --- one variable --------------------------------------------------------------------------------
 
 
@@ -184,21 +167,6 @@ def test_the_gradient_in_the_plane_is_bounded():
         assert 0.6 * bound <= largest <= bound
 
 
-@pytest.mark.parametrize("m", [1, 2, 5, 20])
-def test_the_kernel_of_the_proof_is_what_the_proof_says(m):
-    """Fejer and Korovkin: |sum_k sin((k+1) pi/(m+2)) e^(iks)|^2, scaled to mean 1."""
-    s = np.linspace(-math.pi, math.pi, 20_001)
-    phi = np.sin(np.arange(1, m + 2) * math.pi / (m + 2))
-    K = np.abs(np.exp(1j * np.outer(s, np.arange(m + 1))) @ phi) ** 2 / (phi @ phi)
-    assert np.trapezoid(K, s) / (2 * math.pi) == pytest.approx(
-        1, rel=1e-11
-    )  # the rule is exact; 20001 roundings
-    first = np.trapezoid(K * np.cos(s), s) / (2 * math.pi)
-    assert first == pytest.approx(math.cos(math.pi / (m + 2)), rel=1e-11)
-    mean = np.trapezoid(K * np.abs(s), s) / (2 * math.pi)
-    assert mean <= math.pi**2 / (2 * (m + 2))
-
-
 @pytest.mark.parametrize("degree", [0, 2, 10, 30])
 def test_runges_error_is_known(degree):
     found = approximation.approximant(approximation.EXAMPLES["Runge"].target, degree)
@@ -215,17 +183,6 @@ def test_jacksons_bounds():
     assert approximation.jackson_bound(9, 0.5, 1.0, 2.0) == approximation.jackson_bound(
         8, 0.5, 1.0, 2.0
     )
-
-
-@pytest.mark.parametrize("degree", [3, 8])
-def test_the_model_is_the_polynomial(degree):
-    found = approximation.approximant(approximation.EXAMPLES["smooth"].target, degree)
-    p = approximation.on_unit_interval(found.polynomial)
-    model = approximation.transformer(p, degree)
-    x = rationals([0, 1, "1/2", "2/7", "99/100"])
-    assert all(model(x[:, None]) == np.array([p(value) for value in x], dtype=object))
-    assert all(p(value) == found.polynomial(2 * value - 1) for value in x)
-    assert len(model.blocks) == degree
 
 
 def test_beyond_float64_the_approximant_is_levelled():
@@ -247,23 +204,6 @@ def test_float64_is_measured_where_it_says(cube):
 
 
 # --- round-off -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("d", "degree"), [(1, 1), (1, 4), (1, 15), (2, 3), (2, 6)])
-def test_no_model_is_off_by_more_than_the_bound(d, degree, seed):
-    rng = np.random.default_rng(seed)
-    exponents = [a for a in itertools.product(range(degree + 1), repeat=d) if sum(a) <= degree]
-    Q = Polynomial(
-        d, {a: float(c) for a, c in zip(exponents, rng.normal(size=len(exponents)), strict=True)}
-    )
-    B = 1 if d == 1 else approximation.PLANE_B
-    model = powers.construction(Q, B, q=degree, lifts=powers.roomy)
-    x = rng.uniform(0, 1, (200, d))
-    off = to_float(rationals(model.to(torch.float64)(torch.tensor(x)).numpy()) - Q(rationals(x)))
-    bound = tower.output_bound(model, B, "float64", powers.roomy)
-    assert np.abs(off).max() <= bound
-    assert np.abs(off).max() >= 1e-4 * bound
 
 
 # --- two variables -------------------------------------------------------------------------------

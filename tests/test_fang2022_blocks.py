@@ -26,10 +26,7 @@ def test_all_slots_may_be_filled(kind):
 def test_own_scores_are_kept_in_every_member_of_a_batch():
     alpha = np.arange(18).reshape(2, 3, 3).astype(object)
     kept = keep_own(alpha).tolist()
-    assert kept == [
-        [[0, 0, 0], [0, 4, 0], [0, 0, 8]],
-        [[9, 0, 0], [0, 13, 0], [0, 0, 17]],
-    ]
+    assert kept == [[[0, 0, 0], [0, 4, 0], [0, 0, 8]], [[9, 0, 0], [0, 13, 0], [0, 0, 17]]]
     assert one_hot_maximum(alpha).tolist()[1] == [[0, 0, 11], [0, 0, 14], [0, 0, 17]]
 
 
@@ -62,22 +59,11 @@ def test_slots_hold_what_the_blocks_leave(lifts, B):
         assert (found[s - 1] == Z[:, rows.slot(s)]).all()
 
 
-def test_roomy_lifts_are_nine_quarters():
-    assert powers.roomy(3, rational(2)) == [rational("9/2"), 9, 18]
-    assert powers.roomy(2, 2.0) == [4.5, 9.0]
-
-
 def test_the_readout_has_the_signs_of_the_slots():
     """n = 2, q = 3: a token has 7 rows, slots in rows 3 to 5."""
     beta = rationals([[1, 2, 3], [4, 5, 6]])
     expected = [[0, 0, 0, -1, 2, -3, 0], [0, 0, 0, -4, 5, -6, 0]]
     assert powers.readout(beta).reshape(2, 7).tolist() == rationals(expected).tolist()
-
-
-def test_the_slots_of_a_model_are_those_of_its_readout():
-    Q = Polynomial(2, {(1, 1): 1, (1, 0): 3})
-    found = powers.slots_of(powers.construction(Q, 1))
-    assert found.tolist() == rationals([[4, 0], [-5, "25/48"], [0, "-25/48"]]).tolist()
 
 
 # --- targets -------------------------------------------------------------------------------------

@@ -113,8 +113,3 @@ def test_the_mean_over_pieces_is_over_their_whole_length():
 def test_the_longest_piece_is_looked_at_wherever_it_is(knots):
     found = piecewise.best_with_knots(np.array(knots), 401)
     assert found == pytest.approx(1.6**2 / 8, abs=1e-4)
-
-
-def test_a_network_for_the_square_has_one_output():
-    drawn = piecewise._drawn(piecewise.ReluFit((4, 3), 0, seed=9))
-    assert drawn(torch.zeros(5, 1, dtype=torch.float64)).shape == (5, 1)

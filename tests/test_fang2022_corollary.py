@@ -103,21 +103,6 @@ def test_on_the_unit_interval_the_model_is_not_mirrored():
     assert found.error <= best.upper + found.bound
 
 
-@pytest.mark.parametrize("cube", CUBES)
-def test_the_round_off_is_against_the_same_polynomial(zero, cube, monkeypatch):
-    """A model that is off by 1/8 at every fourth point is seen to be, and by 1 elsewhere is not."""
-    exact = approximation._float64
-
-    def spoilt(model, x, device):
-        off = np.ones(len(x))
-        off[::4] = 1 / 8
-        return exact(model, x, device) + off
-
-    monkeypatch.setattr(approximation, "_float64", spoilt)
-    found = approximation.in_float64(zero, 4, cube, "cpu", points=16)
-    assert found.rounding == pytest.approx(1 / 8, rel=1e-12)
-
-
 def test_the_estimate_of_the_round_off_weighs_powers_of_B():
     """(3/5, 4/5) etc. carry x_1 x_2 with 25/48 each; b = -7."""
     model = powers.construction(Polynomial(2, {(1, 1): 1, (0, 0): -7}), 3)

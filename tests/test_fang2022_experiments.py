@@ -24,7 +24,6 @@ from repro.fang2022.experiments import (
 )
 from repro.numerics.exact import rationals
 from repro.training import Store, Workspace
-from repro.training.loop import generator_at
 
 TINY = {"train": 90, "test": 20, "batch": 50, "epochs": 12}
 
@@ -107,16 +106,6 @@ def test_data_have_the_printed_sizes_and_moments(target):
     f, _ = experiments.TARGETS[target]
     assert torch.equal(data.truth, f(data.x_test.double()).float())
     assert abs((data.y - f(data.x.double())).var() - 1) < 5 * math.sqrt(2 / train)
-
-
-def test_the_split_is_random_and_leaves_nothing_twice():
-    data = sample("f_1*", 300, 100, seed=3)
-    rows = {tuple(row) for row in torch.cat([data.x, data.x_test]).tolist()}
-    assert len(rows) == 400
-    drawn = 10 * torch.randn(400, 2, generator=generator_at(3, experiments.DATA))
-    assert {tuple(row) for row in drawn.tolist()} == rows
-    early = {tuple(row) for row in drawn[:300].tolist()}
-    assert 200 < sum(tuple(row) in early for row in data.x.tolist()) < 250  # 225 on average
 
 
 def test_shuffling_moves_the_training_y_and_nothing_else():
@@ -320,22 +309,6 @@ def test_least_squares_agrees_with_lstsq_on_monomials(monkeypatch):
     assert deviation == pytest.approx(math.sqrt(2) * np.linalg.norm(leverage) / 50, rel=1e-8)
 
 
-def test_the_expected_errors_are_those_of_many_draws_of_the_noise():
-    rng = np.random.default_rng(1)
-    x, new = rng.normal(size=(60, 2)), rng.normal(size=(25, 2))
-    train, test = [], []
-    for _ in range(4000):
-        found = least_squares.fit(x, rng.normal(size=60), 2)
-        train.append(found.residual)
-        test.append(np.mean(found(new) ** 2))
-    mean, deviation = least_squares.fit(x, np.zeros(60), 2).expected_test_error(new)
-    p, N = 6, 60
-    assert np.mean(train) == pytest.approx(1 - p / N, abs=5 * float(np.std(train)) / 63)
-    assert np.std(train) == pytest.approx(math.sqrt(2 * (N - p)) / N, rel=0.08)
-    assert np.mean(test) == pytest.approx(mean, abs=5 * float(np.std(test)) / 63)
-    assert np.std(test) == pytest.approx(deviation, rel=0.15)
-
-
 def test_hermite_polynomials_are_orthonormal():
     t, w = np.polynomial.hermite_e.hermegauss(20)
     values = np.stack(least_squares.hermite(t, 6))
@@ -376,18 +349,6 @@ def test_the_gradient_is_that_of_autograd_through_the_solution():
     assert loss == pytest.approx(expected.item(), rel=1e-12)
     assert w.grad is not None
     assert np.allclose(gradient, w.grad.numpy(), rtol=1e-8, atol=1e-10)
-
-
-def test_the_gradient_is_that_of_differences():
-    W, x, y, q = small_problem()
-    _, gradient = variable_projection.loss_and_gradient(W, x, y, q)
-    for place in np.ndindex(*W.shape):
-        step = np.zeros_like(W)
-        step[place] = 1e-6
-        up, down = (
-            variable_projection.loss_and_gradient(W + sign * step, x, y, q)[0] for sign in (1, -1)
-        )
-        assert gradient[place] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
 def test_hermite_coefficients_become_an_attention_model():

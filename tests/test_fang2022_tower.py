@@ -39,13 +39,6 @@ def test_the_first_block_rounds_twice_or_three_times(G):
         assert found == pytest.approx(float(first(B, G * B) / B), rel=1e-13)
 
 
-def test_the_first_block_has_no_rival_even_without_a_lift():
-    """All y are 1: t_i (y_j - y_i) is 0."""
-    P = 1 + U
-    expected = U + U * P + U * (P + U * P)
-    assert tower.error_bound("bfloat16", 1, 1, powers.least) == pytest.approx(float(expected))
-
-
 def test_an_even_block_may_lose_to_the_opposite_and_an_odd_one_to_zero():
     """B = 3; W is 2P in block 2 and P + B e_2 in block 3; G = 18 and 27 leave rivals."""
     B, G = Fraction(3), (Fraction(27, 4), Fraction(18), Fraction(27))

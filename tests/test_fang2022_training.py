@@ -90,18 +90,6 @@ def test_a_step_is_the_mean_square_over_its_batch(counting):
     assert counting.losses == pytest.approx(expected, rel=1e-5)
 
 
-def test_errors_are_against_noisy_training_and_true_test_values():
-    data = sample("f_2*", 50, 20, seed=1)
-    model = experiments.build("f_2*", "ATTENTION", 2, seed=0)
-    model.load_state_dict({**model.state_dict(), "b": torch.tensor(3.0)})
-    expected = {
-        "MSE_Tr": (3 - data.y.double()).square().mean().item(),
-        "MSE_Te": (3 - data.truth.double()).square().mean().item(),
-        "MSE_Te, noisy": (3 - data.y_test.double()).square().mean().item(),
-    }
-    assert experiments.errors(model, data) == pytest.approx(expected, rel=1e-6)
-
-
 def test_a_mean_square_over_several_parts_is_one_mean():
     model = nn.Sequential(nn.Flatten(0))
     x = torch.arange(25001.0)[:, None]

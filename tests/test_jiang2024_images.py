@@ -1,6 +1,5 @@
 """What is trained on images, and how a trained head is cut to its first terms."""
 
-import functools
 import hashlib
 from dataclasses import replace
 from typing import Any, cast
@@ -169,12 +168,6 @@ def test_gradients_are_clipped_as_dosovitskiy_et_al_do(images, monkeypatch):
     assert {name: asked[name] for name in expected} == expected
 
 
-def test_a_start_without_its_weights_is_refused(images, tmp_path):
-    spec = QUICK.continued(QUICK.original(images.digest), "given")
-    with pytest.raises(ValueError, match="needed there"):
-        Store(tmp_path).get(spec, functools.partial(trained_vit.train, images=images, first={}))
-
-
 def test_a_training_begins_with_the_users_own_weights(images, tmp_path, monkeypatch):
     file = tmp_path / "own.safetensors"
     model, layout = jolted(replace(SMALL, classes=7)), vit_weights.TIMM
@@ -300,15 +293,3 @@ def test_terms_are_orthonormal_and_sum_to_the_coupling(images):
     # so sigma^2 sums to the mean square of what softmax sees, over all pairs of tokens
     square = terms.sigma[1].square().sum()
     assert torch.isclose(square, coupling.square().mean(), rtol=1e-9)
-
-
-def test_the_first_terms_are_the_best_of_their_number(images):
-    model = jolted(SMALL).double()
-    x = images.prepared(images.pixels[:20], 32).double()
-    terms = head_pod.pod(model, x)[0]
-    assert (terms.sigma.diff(dim=1) <= 0).all()
-    u = model.layers[0].norm_1(model.tokens(x)).flatten(0, 1)
-    Q, K = (part[:, 0].flatten(0, 1) for part in model.queries_and_keys(x)[0])
-    seen = scores.seen(scores.of(Q, K))
-    best = torch.linalg.svdvals(seen) / len(u)  # of the matrix of all pairs
-    assert torch.allclose(best[:6], terms.sigma[0], rtol=1e-9, atol=1e-12)

@@ -33,17 +33,6 @@ def shapes(model):
     return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
 
 
-def test_the_sizes_of_equation_5():
-    found = shapes(learner.untrained(SPEC))
-    assert {name: found[name] for name in ("W_Q", "W_K", "W_V")} == {
-        "W_Q": (2, 4), "W_K": (2, 4), "W_V": (3, 4),
-    }  # fmt: skip
-    layers = [(8, 1), (8, 8), (4, 8)]
-    names = ("first", "hidden_1", "last")
-    assert [found[f"f.{name}.weight"] for name in names] == layers
-    assert [found[f"F.{name}.weight"] for name in names] == [(8, 3), (8, 8), (1, 8)]
-
-
 def test_the_printed_sizes():
     """Width 128, depth 3, n = d_v = 32."""
     found = shapes(learner.Learner(Mean(), learner.Shape()))
@@ -60,14 +49,6 @@ def test_the_forward_pass_is_that_of_the_shared_model():
     h = model.f(x)
     A = torch.softmax((h @ model.W_Q.T) @ (h @ model.W_K.T).mT, dim=-1)
     torch.testing.assert_close(model(x), model.F(A @ h @ model.W_V.T))
-
-
-def test_a_first_layer_of_sines():
-    network = learner.Dense(width=8, depth=1, sines=5.0).build(1, 1)
-    x = torch.linspace(0, 1, 7)[:, None]
-    first, last = network.get_submodule("first"), network.get_submodule("last")
-    expected = last(torch.sin(5.0 * first(x)))
-    torch.testing.assert_close(network(x), expected)
 
 
 def test_sines_of_frequency_0_are_constant():

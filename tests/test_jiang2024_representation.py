@@ -1,7 +1,6 @@
-"""Representations (8), superpositions, pieces and the spectrum of D.3: parts, and bad input."""
+"""Representations (8) and superpositions, functions on pieces, and the spectra of D.3."""
 
-import itertools
-from fractions import Fraction
+import math
 
 import flint
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 
 from repro.jiang2024 import mixing, pieces, representation
 from repro.jiang2024.model import Target
-from repro.numerics import superposition
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 
@@ -19,7 +17,7 @@ def first(z):
     return np.repeat(z[..., :1, 0], z.shape[-2], axis=-1)
 
 
-# --- form (8) ------------------------------------------------------------------------------------
+# --- form (8) --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["SHIFTED", "APPENDED"])
@@ -41,22 +39,6 @@ def test_weights_by_position():
     for first_row in (["1", "1"], ["1/2", "1/2"]):  # one wrong row is enough
         with pytest.raises(ValueError, match="rows of sum 1"):
             representation.by_position(rationals([first_row, [1, 1]]))
-
-
-def test_the_gap_is_the_least_distance_of_the_images():
-    """On a grid of places, against its formula; and `spread` makes it 1."""
-    rng = np.random.default_rng(3)
-    w = rationals(rng.integers(1, 12, (3, 3)))
-    w = w / w.sum(-1, keepdims=True)
-    a, grid = rational("1/2"), [flint.fmpq(k, 4) for k in range(5)]
-    b = representation.spread(w, a)
-    assert representation.gap(w, a, b) == 1
-    least = []
-    for t, other in itertools.permutations(range(3), 2):
-        for z in itertools.product(grid, repeat=3):
-            read = (w[t] / w[other] * (a + b * np.array(z)) - a) / b
-            least.append(max(max(-v, v - 1, rational(0)) for v in read))
-    assert min(least) == 1
 
 
 def test_the_gap_by_hand_where_a_small_ratio_decides():
@@ -144,10 +126,7 @@ def test_the_blocks_of_the_printed_width():
 
 def test_a_superposition_in_the_printed_width_by_hand():
     """psi = (z, z^2) and (1 - z, z/2), so that z = 1/3, 1/5 make v = 17/15, 19/90."""
-    inner = [
-        lambda z: np.concatenate([z, z * z], -1),
-        lambda z: np.concatenate([1 - z, z / 2], -1),
-    ]
+    inner = [lambda z: np.concatenate([z, z * z], -1), lambda z: np.concatenate([1 - z, z / 2], -1)]
     H = representation.Superposition(
         inner, lambda v: np.stack([v[..., 0] + 2 * v[..., 1], v[..., 0] * v[..., 1]], -1), Q=2
     )
@@ -173,6 +152,15 @@ def test_the_printed_width_tells_t_by_its_last_coordinate():
         representation.Superposed(H, rationals([["1/2", "1/2"], ["1/2", "1/2"]]))
 
 
+def test_codes_of_three_rows_by_hand():
+    """17/21, 19/21 and 209/219, of which the last two are the nearest; a first 0 is a number."""
+    H = representation.Superposition([lambda z: z] * 3, lambda v: v * rationals([1, 2, 3]), Q=1)
+    form = representation.Superposed(H, representation.rank_one(3, 2))
+    assert form.codes.tolist() == rationals(["17/21", "19/21", "209/219"]).tolist()
+    assert form.apart == rational("209/219") - rational("19/21")
+    assert form.F(rationals([[0, 1, 1, "17/21"]])).tolist() == [0]
+
+
 def test_separation_on_a_grid():
     w = rationals([["1/2", "1/2"], ["1/4", "3/4"]])
     values = np.array([[[0.0], [1.0]], [[0.0], [1.0]]])
@@ -181,34 +169,7 @@ def test_separation_on_a_grid():
     assert representation.separation(np.array([[0.0], [0.25], [1.0]])) == 0.25
 
 
-# --- superpositions ------------------------------------------------------------------------------
-
-
-def test_the_inner_function_digit_by_digit():
-    psi = superposition.psi
-    assert [psi(1, N) for N in (0, 3, 6)] == [0, Fraction(1, 2), 1]
-    assert psi(2, 1) == Fraction(1, 216)
-    assert psi(2, 5) == (Fraction(4, 216) + Fraction(1, 6)) / 2
-    assert psi(3, 6 * 7) == psi(2, 7)  # a digit 0 changes nothing
-    with pytest.raises(ValueError, match=r"psi is given on \[0, 1\]"):
-        psi(2, 37)
-
-
-def test_the_outer_functions_have_the_values_of_the_squares():
-    """After one step of rank 1 a constant 1 is left at 0 where all five shifts are in squares."""
-    found = superposition.Superposition(lambda x: np.ones(len(x)))
-    found.refine(1)
-    left = found.left(np.array([[0, 0], [216, 432], [86, 90]]))
-    assert np.abs(left[0]) < 1e-15
-    assert left.max() <= 0.8 + 1e-12
-
-
-def test_shifts_leave_room():
-    s = superposition
-    assert s.TOP + (s.SHIFTS - 1) * s.SHIFT <= s.CELLS
-
-
-# --- pieces --------------------------------------------------------------------------------------
+# --- pieces ----------------------------------------------------------------------------------------
 
 
 def pairs(*ends):
@@ -243,6 +204,24 @@ def test_mcshane_is_clipped_at_the_sup_norm():
     assert far.mcshane(rational(-100)) == 1
 
 
+def test_the_extension_of_tietze_by_hand():
+    """0 on [2, 3], 1 on [4, 5], scaled to 1 and 2: min(x - 3, 2 (4 - x)) / min(x - 3, 4 - x)."""
+    two = pieces.staircase([0, 1])
+    places = ["5/2", "13/4", "7/2", "18/5", "11/3", "39/10", "4"]
+    expected = ["0", "0", "0", "1/2", "1", "1", "1"]
+    assert [two.tietze(rational(x)) for x in places] == [rational(v) for v in expected]
+    assert pieces.staircase([7, 7]).tietze(rational("7/2")) == 7
+    assert two.tietze(flint.fmpq(3)) == 0
+    assert pieces.staircase([2, 5]).tietze(rational("18/5")) == 2 + 3 * flint.fmpq(1, 2)
+    assert pieces.staircase([2, 5]).tietze(rational("39/10")) == 5  # min(9/10, 2/10) / (1/10) = 2
+    sloped = pieces.Pieces(
+        [(flint.fmpq(0), flint.fmpq(1)), (flint.fmpq(2), flint.fmpq(3))],
+        [(flint.fmpq(0), flint.fmpq(1)), (flint.fmpq(0), flint.fmpq(0))],
+    )
+    with pytest.raises(ValueError, match="for constant pieces"):
+        sloped.tietze(flint.fmpq(2))
+
+
 def test_bad_pieces_are_named():
     for intervals in ([(0, 1), (1, 2)], [(0, 1), (3, 2)], [(0, 1), (2, 3), (3, 4)]):
         with pytest.raises(ValueError, match="disjoint pieces"):
@@ -251,7 +230,7 @@ def test_bad_pieces_are_named():
         pieces.Pieces(pairs((0, 1)), pairs((0, 0), (0, 0)))
 
 
-# --- the spectrum --------------------------------------------------------------------------------
+# --- the spectrum ----------------------------------------------------------------------------------
 
 
 def test_singular_values_of_a_coupling_by_position():
@@ -263,6 +242,14 @@ def test_singular_values_of_a_coupling_by_position():
         R.tolist(), [flint.fmpq(v) for v in rows], [flint.fmpq(v) for v in columns]
     )
     assert np.allclose([float(v) for v in ours], np.linalg.svd(scaled)[1], rtol=1e-14, atol=0)
+
+
+def test_couplings_of_the_example_by_hand():
+    """1 + 2 sin(pi/6) sin(pi/2), with pi/2 = pi/6 + pi/3."""
+    sixth = math.pi / 6
+    assert mixing.original(sixth, 3 * sixth) == pytest.approx(2)
+    assert mixing.original(sixth, -3 * sixth) == pytest.approx(0)
+    assert mixing.mixed(sixth, 2 * sixth) == pytest.approx(2)
 
 
 def test_the_spectra_of_the_example_in_closed_form_and_sampled():

@@ -9,12 +9,9 @@ import torch
 from repro.jiang2024 import scores
 
 DOUBLE: dict[str, Any] = {"dtype": torch.float64}
+
+
 FALL = torch.tensor([4.0, 2.0, 1.0], **DOUBLE)
-
-
-def test_singular_values_of_a_known_matrix():
-    matrix = torch.tensor([[[0.0, -3.0], [2.0, 0.0]]])
-    torch.testing.assert_close(scores.spectra(matrix), torch.tensor([[3.0, 2.0]], **DOUBLE))
 
 
 def test_scores_are_divided_by_the_root_of_the_size_of_the_head():
@@ -34,28 +31,27 @@ def test_what_has_no_spectrum_is_refused(given, says):
         scores.spectra(given)
 
 
-def test_equal_spectra_are_as_concentrated_as_can_be():
-    same = FALL.expand(7, 3)
-    assert scores.spread(same).tolist() == [0, 0, 0]
-    assert scores.index_share(same).item() == pytest.approx(1, abs=1e-15)
-    assert scores.spread_of_rank(scores.effective_rank(same)).item() == 0
-
-
 def test_a_spread_is_a_deviation_over_a_mean():
-    """1 and 3: mean 2, deviation sqrt 2."""
+    """1 and 3: mean 2, deviation sqrt 2; equal spectra have none."""
     spread = scores.spread(torch.tensor([[1.0], [3.0]], **DOUBLE))
     assert spread.item() == pytest.approx(math.sqrt(2) / 2)
+    same = FALL.expand(7, 3)
+    assert scores.spread(same).tolist() == [0, 0, 0]
+    assert scores.spread_of_rank(scores.effective_rank(same)).item() == 0
+    with pytest.raises(ValueError, match="two inputs or more"):
+        scores.spread(FALL[None])
 
 
-def test_the_index_says_nothing_where_every_value_of_an_input_is_the_same():
+def test_the_share_of_the_variance_that_the_index_explains():
+    """All of equal spectra, none where every value of an input is the same, and half where log sigma
+    is +-1 by the index and +-1 by the input, independently."""
+    assert scores.index_share(FALL.expand(7, 3)).item() == pytest.approx(1, abs=1e-15)
     flat = torch.tensor([1.0, 2.0, 5.0], **DOUBLE)[:, None].expand(3, 4)
     assert scores.index_share(flat).item() == pytest.approx(0, abs=1e-15)
-
-
-def test_half_of_the_variance_is_explained_where_index_and_input_do_as_much():
-    """log sigma = +-1 by the index and +-1 by the input, independently."""
     logs = torch.tensor([[2.0, 0.0], [0.0, -2.0]], **DOUBLE)
     assert scores.index_share(logs.exp()).item() == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="logarithms need values above 0"):
+        scores.index_share(torch.tensor([[1.0, 0.0], [1.0, 2.0]]))
 
 
 def test_no_measure_depends_on_the_scale():
@@ -68,13 +64,6 @@ def test_no_measure_depends_on_the_scale():
 def test_the_effective_rank_is_r_for_r_equal_values(r):
     spectrum = torch.cat([torch.full((r,), 0.3, **DOUBLE), torch.zeros(8 - r, **DOUBLE)])
     assert scores.effective_rank(spectrum).item() == pytest.approx(r)
-
-
-def test_one_input_has_no_spread_and_a_zero_no_logarithm():
-    with pytest.raises(ValueError, match="two inputs or more"):
-        scores.spread(FALL[None])
-    with pytest.raises(ValueError, match=r"cut the spectra at min\(m_h, tau\)"):
-        scores.index_share(torch.zeros(2, 3))
 
 
 def test_what_the_softmax_does_not_see():
@@ -98,6 +87,13 @@ def test_rounding_lies_above_what_follows_the_rank_and_far_below_the_rank():
         scores.rounding(Q.float(), K.float())
 
 
+def test_the_rounding_of_scores_by_hand():
+    """tau = 2, m_h = 4, norms 3 and 5: (4 + 4 + 2^2) units of 3 5 / 2."""
+    Q, K = torch.zeros(2, 2, 4, dtype=torch.float64)
+    Q[0, 0], K[1, 2], K[1, 3] = 3, 3, -4
+    assert scores.rounding(Q, K).item() == 12 * 2.0**-53 * 7.5
+
+
 def test_heads_of_a_network_know_their_rank():
     """Layers of 2 heads of size 3, 5 inputs of 9 tokens; in the second layer rank 2."""
     generator = torch.Generator().manual_seed(3)
@@ -108,6 +104,8 @@ def test_heads_of_a_network_know_their_rank():
     assert heads.spectra.shape == (2, 2, 5, 9)
     assert heads.values.shape == (2, 2, 5, 3)
     assert (heads.ranks == torch.tensor([3, 2])[:, None, None]).all()
+    zeros = torch.zeros(2, 1, 3, 2, **DOUBLE)  # two inputs, one head, three tokens
+    assert scores.Heads.of([(zeros, zeros)]).ranks.tolist() == [[[0, 0]]]
     Q, K = pairs[0]
     expected = torch.linalg.svdvals(Q[4, 1] @ K[4, 1].T) / 3**0.5
     torch.testing.assert_close(heads.spectra[0, 1, 4], expected)

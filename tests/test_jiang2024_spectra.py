@@ -51,13 +51,6 @@ def test_infinitely_many_are_left_beyond_the_head():
     assert math.isclose(raised, (math.pi**2 / 6 - 1) / (1 + 15.5))
 
 
-def test_the_value_is_made_of_four_sines():
-    x = torch.linspace(0, 1, 1001, dtype=torch.float64)
-    made = 0.5 + sum(c * (j * (x - 0.5)).sin() for j, c in enumerate(spectra.DERIVATIVE, 1))
-    off = (made - x).abs().max().item()
-    assert 2e-6 < off < 0.5**9 / 630
-
-
 @torch.no_grad()
 def test_layers_of_silu_carry_what_they_are_told():
     layers = [nn.Linear(a, b, dtype=torch.float64) for a, b in ((3, 10), (10, 9), (9, 5))]
@@ -87,16 +80,6 @@ def test_units_that_the_construction_does_not_use_stay_as_they_are_drawn():
     for drawn, now in ((before.weight, after.weight), (before.bias, after.bias)):
         assert torch.equal(now[9:], drawn[9:])
         assert (now[:9] != drawn[:9]).all()
-
-
-def test_a_training_from_the_construction_starts_there():
-    given = spec(6, 3)
-    start = spectra.train(given, Workspace()).curves["loss"][0]
-    x, wanted = learner.batch(given, 0, 4)
-    exact = spectra.construction(task(6), 3, x.double())
-    assert math.isclose(start, (exact(x.double()) - wanted[..., 0]).square().mean(), rel_tol=1e-3)
-    other = spectra.train(spec(6, 3, learner.FitAttention), Workspace()).curves["loss"][0]
-    assert other > 100 * start
 
 
 def test_waves_cannot_be_planted_into_silu():

@@ -1,20 +1,27 @@
-"""The tasks of Appendix B.1 as trained, what is recovered of them, and their pictures."""
+"""The tasks of Appendix B.1: weights and targets by hand, and what is recovered of them."""
 
-import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+import flint
+import numpy as np
 import pytest
 import torch
 
 from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.learner import Dense, FitAttention, Learner, Recipe, Shape
-from repro.jiang2024.pictures import tasks as pictures
+from repro.numerics.exact import rationals, to_float
+from repro.numerics.logarithms import Log
 from repro.training import Workspace
 
+q = flint.fmpq
 CODED = tasks.OneHot(tasks.Selection(), columns=4, size=8)
+
+
 LABELLED = tasks.OneHot(tasks.Gravity(), columns=1, size=3)
+
+
 small = Dense(width=8, depth=1)
 
 
@@ -26,13 +33,82 @@ def spec(task: Any, steps: int = 3) -> FitAttention:
     return FitAttention(task, Shape(4, 4, 4, small, small), Recipe.ours(steps, batch=8), seed=0)
 
 
-@pytest.mark.parametrize("task", [tasks.Nearest(), LABELLED, CODED])
-def test_every_task_can_be_trained_on(task: Any):
-    outcome = learner.train(spec(task), Workspace())
-    assert outcome.numbers["variance"] > 0
-    result = recovery.after(spec(task), outcome)
-    assert result.attention.shape == result.weights.shape
-    assert result.readout.shape == result.displayed.shape
+# --- tasks.py --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", [tasks.Nearest(), tasks.Gravity(), tasks.Selection()])
+def test_inputs_are_reproducible_and_weights_are_averages(task):
+    x = task.draw(generator(1), 20)
+    assert torch.equal(x, task.draw(generator(1), 20))
+    weights = task.weights(x)
+    assert weights.shape == (20, x.shape[1], x.shape[1])
+    assert torch.allclose(weights.sum(-1), torch.ones(x.shape[:2], dtype=torch.float64))
+    assert (weights >= 0).all()
+
+
+@pytest.mark.parametrize("task", [tasks.Gravity(), tasks.Selection()])
+def test_sharp_targets_have_the_displayed_weights(task):
+    x = task.draw(generator(2), 20)
+    assert (task.target(1e6).weights(x) - task.weights(x)).abs().max() < 1e-9
+
+
+def test_a_sharp_target_finds_the_nearest_point_where_there_is_a_gap():
+    task = tasks.Nearest()
+    x = task.draw(generator(3), 200)
+    d = task.distances(x, x).sort(-1).values
+    clear = d[..., 1] - d[..., 0] > 1e-2
+    off = (task.target(1e4).weights(x) - task.weights(x)).abs().amax(-1)
+    assert clear.float().mean() > 0.9
+    assert off[clear].max() < 1e-12
+
+
+def test_tasks_agree_in_rationals_and_in_torch():
+    x = [[3, 1, 0, 0], [0, 0, 1, 1], [-2, 5, 0, 1]]
+    task = tasks.Gravity(d=1, length=3)
+    exact, floats = rationals([[0, 0, 1, 0], *x]), torch.tensor([[0, 0, 1, 0], *x]).double()
+    assert to_float(task.weights(exact)) == pytest.approx(task.weights(floats).numpy())
+    ours = task.target(float(Log(4)))(floats)
+    assert to_float(task.target(Log(4))(exact)) == pytest.approx(ours.numpy())
+
+
+def test_layouts_are_all_divisions_into_segments():
+    assert tasks.Gravity().layouts(10) == [
+        (2, 2, 3), (2, 3, 2), (2, 6), (3, 2, 2), (3, 5), (4, 4), (5, 3), (6, 2), (9,),
+    ]  # fmt: skip
+
+
+def test_segments_are_read_from_the_flags_and_not_from_the_labels():
+    rows = [[0, 0, 1, 7], [2, 1, 0, 7], [0, 0, 1, 7], [5, 1, 0, 7]]
+    weights = tasks.Gravity(d=1, length=4).weights(rationals(rows))
+    assert weights.tolist() == [[0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
+
+
+def test_the_printed_selection_is_that_of_66():
+    printed = np.array(tasks.PRINTED_SELECTION).T.tolist()
+    assert printed[0] == [4, 4, 1, 5, 0, 0, 2, 2]
+    assert printed[1] == [5, 4, 1, 5, 3, 6, 2, 3]
+    assert printed[2] == [5, 4, 7, 5, 7, 7, 2, 4]
+
+
+def test_counts_are_of_named_indices():
+    task = tasks.Selection(d=1, k=3, tau=2)
+    x = task.tokens(rationals([[5], [9]]), rationals([[1, 1, 0], [0, 0, 0]]))
+    assert task.weights(x).tolist() == [[q(1, 3), q(2, 3)], [1, 0]]
+    assert x[:, -1].tolist() == [0, 1]
+
+
+def test_exact_norms_and_distances_need_one_dimension():
+    with pytest.raises(ValueError, match=r"\(54\): exact distances need d = 1, got d=2"):
+        tasks.Nearest().target(Log(2))(rationals([[0, 0, 1, 1]]))
+    with pytest.raises(ValueError, match=r"\(58\): exact norms need d = 1, got d=2"):
+        tasks.Gravity().target(Log(2))(rationals([[0, 0, 1, 0, 0]]))
+
+
+def test_a_nearest_point_in_rationals():
+    task, x = tasks.Nearest(d=1, tau=2), rationals([[1, 3], [5, 2]])
+    assert task.distances(x, x).tolist() == [[2, 1], [2, 3]]
+    y = task.target(Log(2))(rationals([[0, 1], [0, 3]]))
+    assert y[0, 0] == q(7, 5)  # weights 4/5 and 1/5
 
 
 @pytest.mark.parametrize("task", [LABELLED, CODED])
@@ -54,28 +130,6 @@ def test_wanted_is_the_nearest_point_by_definition():
     for n in range(10):
         for t in range(6):
             assert torch.equal(y[n, t], min(v[n], key=lambda w: (w - u[n, t]).norm().item()))
-
-
-def test_wanted_is_the_norm_of_the_centre_by_definition():
-    task = tasks.Gravity()
-    x = task.draw(generator(3), 20)
-    y = task.wanted(x)
-    for n in range(20):
-        starts = [*x[n, :, 3].nonzero()[:, 0].tolist(), 10]
-        for first, end in itertools.pairwise(starts):
-            points, m = x[n, first + 1 : end, :2], x[n, first + 1 : end, 2]
-            centre = (m[:, None] * points).sum(0) / m.sum()
-            assert y[n, first, 0].item() == pytest.approx(centre.norm().item())
-            assert torch.allclose(y[n, first + 1 : end, 0], points.norm(dim=-1))
-
-
-def test_wanted_is_the_mean_of_the_named_by_definition():
-    task = tasks.Selection()
-    x = task.draw(generator(4), 20)
-    named = x[..., 2:5].long()
-    for n in range(20):
-        means = torch.stack([x[n, named[n, t], :2].mean(0) for t in range(8)])
-        assert torch.allclose(task.wanted(x)[n], means)
 
 
 def test_marks_count_segments_and_positions():
@@ -118,6 +172,37 @@ def test_couplings_of_selection_by_hand():
     torch.testing.assert_close(task.target(10).logits(x), torch.tensor(expected).double())
 
 
+def test_tasks_have_the_sizes_of_appendix_b():
+    """Points of the plane; tau = 8 and k = 3 in (66)."""
+    sizes = [(t.inputs, t.outputs) for t in (tasks.Nearest(), tasks.Gravity(), tasks.Selection())]
+    assert sizes == [(4, 2), (5, 1), (6, 2)]
+    assert (tasks.Selection().tau, tasks.Selection().k) == (8, 3)
+    assert tasks.Gravity().layouts(3) == [(2,)]
+
+
+def test_points_and_masses_are_drawn_as_the_readings_say():
+    """Points from [-1, 1]^d, masses from [1/10, 1]; 4000 draws reach within 1/100 of every end."""
+    generator = torch.Generator().manual_seed(0)
+    points = tasks.Nearest().draw(generator, 1000)
+    assert points.shape == (1000, 6, 4)
+    assert -1 <= points.min() < -0.99 < 0.99 < points.max() <= 1
+    masses = tasks.Gravity().draw(generator, 1000)[..., 2]
+    masses = masses[masses > 0]
+    assert 0.1 <= masses.min() < 0.11 < 0.99 < masses.max() <= 1
+
+
+# --- recovery.py -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", [tasks.Nearest(), LABELLED, CODED])
+def test_every_task_can_be_trained_on(task: Any):
+    outcome = learner.train(spec(task), Workspace())
+    assert outcome.numbers["variance"] > 0
+    result = recovery.after(spec(task), outcome)
+    assert result.attention.shape == result.weights.shape
+    assert result.readout.shape == result.displayed.shape
+
+
 def test_readout_is_the_output_on_constant_sequences():
     torch.manual_seed(0)
     network, task = Learner(tasks.Nearest(), Shape(4, 4, 4, small, small)), tasks.Nearest()
@@ -144,64 +229,34 @@ def test_numbers_of_recovery():
     assert result.distance(torch.tensor([[False, True]])) == pytest.approx(0.1)
     rms, largest = result.errors()
     assert [rms, largest] == pytest.approx([0.1 / 2**0.5] * 2)  # the deviation of 1 and -1
+    wrong = recovered([[0.4, 0.6], [0, 1]], [[1, 0], [0, 1]])
+    assert wrong.agreement() == 0.5
+    assert wrong.agreement(torch.tensor([[True, False]])) == 0
+    assert recovered(rows := [[0, 0, 1], [1, 0, 0], [0, 0, 1]], rows).right.all()
 
 
-def test_what_the_page_and_the_picture_are_given():
-    result = recovered([[1, 0], [0, 1]], [[1, 0], [0, 1]], readout=0.5)
-    assert result.pairs(5) == [(1.0, 1.5)]
-    assert recovery.spread([0.1, 0.3], 0.8) == "2 seeds, from 0.1 to 0.3; untrained 0.8"
-
-
-def test_a_wrong_largest_weight_is_seen():
-    result = recovered([[0.4, 0.6], [0, 1]], [[1, 0], [0, 1]])
-    assert result.agreement() == 0.5
-    assert result.agreement(torch.tensor([[True, False]])) == 0
-
-
-def test_the_largest_weight_is_looked_for_in_each_row():
-    result = recovered([[0, 0, 1], [1, 0, 0], [0, 0, 1]], [[0, 0, 1], [1, 0, 0], [0, 0, 1]])
-    assert result.right.all()
+def test_what_is_recovered_is_asked_row_by_row():
+    """Both rows have their largest weight last; readouts are off by 0.1 and by 0.3, over sqrt 2."""
+    displayed = torch.tensor([[[1.0], [-1.0]]] * 2, dtype=torch.float64)
+    weights = torch.tensor([[[0.0, 1.0], [0.2, 0.8]]] * 2, dtype=torch.float64)
+    off = torch.tensor([[0.1], [0.3]], dtype=torch.float64)
+    result = recovery.Recovered(displayed, weights, weights, displayed + off, displayed)
+    assert result.agreement() == 1
+    rows = torch.tensor([[True, True], [False, False]])
+    rms, largest = result.errors(rows)
+    assert rms == pytest.approx(math.sqrt((0.01 + 0.09) / 2) / math.sqrt(2))
+    assert largest == pytest.approx(0.3 / math.sqrt(2))
+    assert result.pairs(1) == [(1.0, 1.1)]
 
 
 def test_pairs_are_of_the_first_token_of_so_many_sequences():
     z = torch.arange(12.0).reshape(3, 2, 2)
     result = recovery.Recovered(z, z, z, readout=z + 100, displayed=z)
     assert result.pairs(2) == [(0, 100), (1, 101), (4, 104), (5, 105)]
+    assert recovery.spread([0.1, 0.3], 0.8) == "2 seeds, from 0.1 to 0.3; untrained 0.8"
 
 
 def test_networks_are_looked_at_where_they_are_judged():
     given = spec(tasks.Nearest())
     judged = learner.batch(given, -2, learner.JUDGED)[0].double()
     assert torch.equal(recovery.before(given).tokens, judged)
-
-
-def test_a_task_without_weights_is_refused():
-    @dataclass(frozen=True)
-    class Other:
-        inputs: int = 1
-        outputs: int = 1
-
-    with pytest.raises(TypeError, match=r"Appendix B\.1: .* has no weights"):
-        recovery.before(spec(Other()))
-
-
-def test_pictures_are_drawn():
-    x = tasks.Nearest().draw(generator(8), 1)
-    w = tasks.Nearest().weights(x)[0].tolist()
-    pairs = [(0.0, 0.1), (0.5, 0.4)]
-    first = pictures.nearest(w, w, x[0, :, :2].tolist(), x[0, :, 2:].tolist(), pairs, pairs)
-    assert len(first.axes) == 3
-    assert [text.get_text() for text in first.axes[0].texts] == ["1"] * 6
-    third = pictures.selection(w, w, pairs, pairs)
-    assert len(third.axes[1].lines) == 36
-    curve = [0, 20, 40], [0.3, 0.1, 0.01]
-    (axes,) = pictures.detour({"d_v = 2": curve, "d_v = 32": curve}, guess=0.1).axes
-    assert len(axes.lines) == 3
-
-
-def test_a_picture_of_heaps_is_drawn():
-    x, w = torch.rand(3, 2).numpy(), torch.eye(3).tolist()
-    heap = [x, x[:, 0], w[0], x[0], x[1]]
-    levels = torch.cartesian_prod(torch.arange(3.0), torch.arange(3.0)).norm(dim=1).reshape(3, 3)
-    figure = pictures.gravity(w, w, [heap, heap], [0, 1, 2], levels.numpy(), levels.numpy())
-    assert len(figure.axes) == 3

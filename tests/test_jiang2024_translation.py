@@ -57,12 +57,6 @@ def pieces(*shape):
 # --- sentences and pieces ------------------------------------------------------------------------
 
 
-def test_a_users_own_text_is_found_by_its_files(texts):
-    assert texts.name == sentences.OWN
-    assert (len(texts.training), len(texts.tests)) == (80, 10)
-    assert not set(texts.training) & set(texts.tests)
-
-
 def test_help_texts_are_split_and_no_test_sentence_is_trained_on(tmp_path):
     every = [(f"one two {k}", f"eins zwei {k // 2}") for k in range(30)]
     sentences.parallel.write(tmp_path, "all", [*every, ("too short", "zu kurz")])
@@ -84,24 +78,6 @@ def test_no_sentence_of_the_tests_is_trained_on_in_either_language(tmp_path):
     sentences.parallel.write(tmp_path, "all", pairs)
     found = sentences.load(tmp_path, replace(SELECTION, tests=1))
     assert (found.tests, found.training) == ((pairs[0],), (pairs[1],))
-
-
-def test_another_text_is_another_training(folder, texts, tmp_path):
-    parallel_text(tmp_path, np.random.default_rng(1), training=80, tests=20)
-    assert sentences.load(folder, SELECTION).digest == texts.digest
-    assert sentences.load(tmp_path, SELECTION).digest != texts.digest
-    assert sentences.load(folder, replace(SELECTION, tests=9)).digest != texts.digest
-
-
-def test_files_of_unequal_length_and_empty_choices_are_named(folder, tmp_path):
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(BadData, match="expected pairs of 30 to 40 words, found none"):
-        sentences.load(tmp_path, sentences.Selection(30, 40, 5))
-    with (tmp_path / "train.de").open("a") as file:
-        file.write("Noch ein Satz .\n")
-    with pytest.raises(BadData, match=r"train\.de: expected 80 lines as in train\.en, got 81"):
-        sentences.load(tmp_path, SELECTION)
 
 
 def test_texts_without_a_training_and_texts_without_tests_are_refused(tmp_path):
@@ -218,13 +194,6 @@ def test_places_are_a_permutation_between_embedding_and_position_encoding():
     assert not torch.allclose(one(source, target, in_order(source)), expected)
 
 
-def test_within_sentences_it_is_one_of_the_real_pieces():
-    one, source, target = model(), pieces(1, 12), pieces(1, 5)
-    turned = source.roll(-10, dims=1)
-    found = one(source, target, in_order(source, WITHIN_SENTENCES))
-    torch.testing.assert_close(found, one(turned, target, in_order(turned)))
-
-
 # --- the model -----------------------------------------------------------------------------------
 
 
@@ -296,25 +265,6 @@ def test_tokens_one_after_the_other_are_those_of_the_whole():
         torch.testing.assert_close(torch.cat(alone, dim=1), whole)
 
 
-def test_later_pieces_of_the_target_do_not_matter():
-    one, source, target = model(), pieces(2, 6), pieces(2, 8)
-    changed = target.clone()
-    changed[:, 5:] = pieces(2, 3) // 2 + 4
-    before, after = (one(source, said, in_order(source)) for said in (target, changed))
-    torch.testing.assert_close(before[:, :5], after[:, :5])
-    assert not torch.allclose(before[:, 5], after[:, 5])
-
-
-def test_padding_does_not_matter_and_the_source_does():
-    one, source, target = model(), pieces(2, 6), pieces(2, 4)
-    wide = torch.cat([source, torch.full((2, 3), PADDING)], dim=1)
-    alone, padded, other = (
-        one(s, target, torch.arange(s.shape[1])) for s in (source, wide, source.flip(1))
-    )
-    torch.testing.assert_close(alone, padded)
-    assert not torch.allclose(alone, other)
-
-
 @pytest.mark.parametrize("order", [GIVEN, MOVED_TO_THE_END])
 def test_decoding_with_kept_keys_is_decoding_anew(order):
     one, source = model(), pieces(4, 12)
@@ -383,15 +333,19 @@ def test_the_base_model_has_the_known_number_of_parameters():
     assert found == pytest.approx(65e6, rel=0.03)
 
 
-def test_two_steps_of_the_base_model(texts):
-    """With its dropout and its schedule, on a few short sentences."""
-    few = replace(texts, training=texts.training[:4], tests=texts.tests[:1])
-    shape = replace(translation.BASE, pieces=200)
-    recipe = replace(reordering.PAPER.recipe, steps=2, tokens=60)
-    spec = trained_translation.FitTranslation(few.digest, shape, recipe, seed=0)
-    outcome = trained_translation.train(spec, Workspace(), texts=few)
-    assert len(outcome.curves["loss"]) == 2
-    assert all(4 < value < 8 for value in outcome.curves["loss"])  # log 200 = 5.3
+def test_products_of_a_translator_are_its_matrices():
+    """One token on either side meets every matrix once; the embedding is the last layer."""
+    shape = translation.Shape(pieces=50, layers=3, width=12, heads=3, hidden=7)
+    model = translation.Translator(shape)
+    matrices = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
+    assert shape.products() == matrices + 50 * 12
+    recipe = trained_translation.Recipe(
+        reordering.SMALL.recipe.optimizer, trained_translation.InverseRoot(5), 30, 40
+    )
+    setting = reordering.Setting(reordering.SMALL.selection, shape, recipe, 3, seed=5)
+    assert setting.operations() == 2 * 3 * (30 * 20) * shape.products()
+    tuned = setting.tuned("digest", translation.RANDOM)
+    assert (tuned.recipe.steps, tuned.seed, setting.first("digest").seed) == (3, 6, 5)
 
 
 def test_the_printed_schedule():
@@ -449,19 +403,6 @@ def test_no_two_draws_of_a_training_share_their_stream(spec, texts, monkeypatch)
     assert not set(batches) & set(others)
 
 
-def test_a_training_can_begin_with_the_weights_of_another(spec, texts):
-    first = trained_translation.train(spec, Workspace(), texts=texts)
-    nothing = replace(spec, recipe=replace(RECIPE, steps=0), start=spec)
-    same = trained_translation.train(nothing, Workspace(), texts=texts, start=first)
-    assert same.numbers["translations"] == first.numbers["translations"]
-    for name, tensor in first.tensors.items():
-        assert torch.equal(tensor, same.tensors[name])
-    further = trained_translation.train(
-        replace(spec, start=spec), Workspace(), texts=texts, start=first
-    )
-    assert further.curves["loss"][0] < 0.9 * first.curves["loss"][0]
-
-
 def test_every_order_is_trained_alike_from_the_first_weights_on_other_batches():
     setting = reordering.SMALL
     first, given = setting.first("texts"), setting.tuned("texts", GIVEN)
@@ -477,13 +418,6 @@ def test_small_translators_are_trained_with_the_moments_of_vaswani_et_al():
     recipe = reordering._muon(0.5, 0.25, steps=3, tokens=40)
     assert recipe.optimizer == Muon(0.5, Adam(0.25, (0.9, 0.98)), apart=("embedding",))
     assert (recipe.steps, recipe.tokens) == (3, 40)
-
-
-def test_a_start_without_its_outcome_and_foreign_texts_are_refused(spec, texts):
-    with pytest.raises(ValueError, match="a training with a start needs its outcome"):
-        trained_translation.train(replace(spec, start=spec), Workspace(), texts=texts)
-    with pytest.raises(ValueError, match=f"the spec is for texts other, given were {texts.digest}"):
-        trained_translation.train(replace(spec, texts="other"), Workspace(), texts=texts)
 
 
 def test_no_source_keeps_its_target_if_they_are_mismatched(spec, texts):
@@ -597,12 +531,6 @@ def test_the_score_of_counts_is_sacrebleus():
         [said[1]] * 2 + [said[0]], [[references[1]] * 2 + [references[0]]]
     )
     assert found.resampled(np.array([[1, 2, 0]]))[0] == pytest.approx(expected.score, abs=1e-9)
-
-
-def test_samples_have_as_many_sentences():
-    weights = bleu.samples(np.random.default_rng(0), 20)
-    assert weights.shape == (bleu.SAMPLES, 20)
-    assert (weights.sum(1) == 20).all()
 
 
 def test_systems_are_compared_on_the_same_samples():

@@ -8,7 +8,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from repro.data.errors import BadData
-from repro.jiang2024 import scores, vit, vit_weights
+from repro.jiang2024 import vit, vit_weights
 
 SMALL = vit.Shape(image=8, patch=2, depth=2, width=12, heads=3, m_h=4, hidden=20)
 
@@ -44,22 +44,6 @@ def test_the_printed_model_has_85_8_million_parameters():
     assert (vit.B16.heads, vit.B16.m_h, vit.B16.patches) == (12, 64, 196)
 
 
-def test_two_steps_of_the_printed_model():
-    torch.manual_seed(0)
-    large = vit.VisionTransformer(vit.B16)
-    pixels, labels = images(1, 224).float(), torch.tensor([3])
-    optimizer = torch.optim.SGD(large.parameters(), lr=0.1)
-    losses = []
-    for _ in range(2):
-        loss = nn.functional.cross_entropy(large(pixels), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[0] == pytest.approx(torch.tensor(10.0).log().item())  # the head begins at 0
-    assert losses[1] < losses[0]
-
-
 @pytest.mark.parametrize("d_v", [None, 7])
 def test_products_are_those_that_torch_counts(d_v):
     shape = vit.Shape(image=8, patch=2, depth=2, width=12, heads=3, m_h=5, hidden=20, d_v=d_v)
@@ -67,6 +51,13 @@ def test_products_are_those_that_torch_counts(d_v):
         vit.VisionTransformer(shape)(images(1).float())
     head = shape.width * shape.classes
     assert counter.get_total_flops() == 2 * (shape.products() + head)
+
+
+def test_positions_begin_with_the_deviation_of_the_vit():
+    """0.02: 65 x 96 draws tell it to one part in 60, three standard errors."""
+    torch.manual_seed(0)
+    made = vit.VisionTransformer(vit.Shape(32, 4, 1, 96, 2, 4, 8))
+    assert made.position.std().item() == pytest.approx(0.02, rel=3 / (2 * 65 * 96) ** 0.5)
 
 
 # ---- the forward pass ----------------------------------------------------------------------------
@@ -81,42 +72,7 @@ def test_sizes_of_heads_are_free():
     assert [tuple(found.shape) for found in made.scores(images(4))] == [(4, 2, 5, 5)]
 
 
-def test_attention_is_the_softmax_of_the_scores():
-    made, x = model(), images(2)
-    tokens = made.tokens(x)
-    attention = made.layers[0].attention
-    normed = made.layers[0].norm_1(tokens)
-    V = attention.W_V(normed).unflatten(-1, (3, 4)).transpose(1, 2)
-    mixed = made.scores(x)[0].softmax(-1) @ V
-    expected = attention.W_O(mixed.transpose(1, 2).flatten(2))
-    torch.testing.assert_close(attention(normed), expected)
-
-
-def test_scores_of_a_later_layer_are_of_what_the_layers_before_made():
-    made = model(vit.Shape(image=8, patch=2, depth=4, width=12, heads=3, m_h=4, hidden=20))
-    x = images(2)
-    state, found = made.tokens(x), made.scores(x)
-    assert len(found) == 4
-    for layer, given in zip(made.layers, found, strict=True):
-        Q, K = layer.attention.queries_and_keys(layer.norm_1(state))
-        torch.testing.assert_close(given, Q @ K.mT / 2)
-        state = layer(state)
-
-
-@pytest.mark.parametrize("m_h", [1, 3])
-def test_the_rank_of_the_scores_is_the_size_of_the_head(m_h):
-    made = model(vit.Shape(image=8, patch=2, depth=2, width=12, heads=3, m_h=m_h, hidden=20))
-    for Q, K in made.queries_and_keys(images(5)):
-        values, allowed = scores.spectra(scores.of(Q, K)), scores.rounding(Q, K)
-        assert (values[..., m_h] <= allowed).all()
-        assert (values[..., m_h - 1] >= 1e6 * allowed).all()
-
-
 # ---- order ---------------------------------------------------------------------------------------
-
-
-def test_the_first_ten_move_to_the_end():
-    assert vit.first_to_the_end(16).tolist() == [*range(10, 16), *range(10)]
 
 
 def test_patches_move_after_the_embedding_and_before_the_position():
@@ -127,31 +83,12 @@ def test_patches_move_after_the_embedding_and_before_the_position():
     torch.testing.assert_close((moved - made.position)[:, 1:], embedded[:, 1:][:, order])
 
 
-def test_moving_patches_is_moving_positions_the_other_way_round():
-    """Attention does not see the order of tokens; the class token carries the answer."""
-    made, other, x = model(), model(), images(3)
-    order = torch.randperm(16, generator=torch.Generator().manual_seed(4))
-    other.position[1:] = made.position[1:][order.argsort()]
-    torch.testing.assert_close(made(x, order), other(x))
-    assert (made(x, order) - made(x)).abs().max() > 1e-3
-
-
 def test_every_image_may_have_an_order_of_its_own():
     made, x = model(), images(3)
     generator = torch.Generator().manual_seed(5)
     orders = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])
     one_by_one = [made(x[k : k + 1], orders[k]) for k in range(3)]
     torch.testing.assert_close(made(x, orders), torch.cat(one_by_one))
-
-
-def test_what_does_not_fit_is_refused():
-    made = model()
-    with pytest.raises(ValueError, match=r"needs images \(batch, 3, 8, 8\), got \(2, 3, 16, 16\)"):
-        made(images(2, 16))
-    with pytest.raises(ValueError, match=r"an order of 16 patches is needed, got \(17,\)"):
-        made(images(2), torch.arange(17))
-    with pytest.raises(ValueError, match="patches of 3 do not tile images of 8 pixels"):
-        vit.Shape(image=8, patch=3, depth=1, width=4, heads=1, m_h=4, hidden=4)
 
 
 # ---- a user's own weights ------------------------------------------------------------------------
@@ -268,16 +205,6 @@ def test_another_model_is_named_with_both_shapes(tmp_path, reference, name, tens
     save_file({n: t for n, t in tensors.items() if t is not None}, file)
     with pytest.raises(BadData, match=rf"vit\.safetensors: .*{says}"):
         vit_weights.read(file, SMALL)
-
-
-def test_the_user_says_where_the_weights_are(tmp_path, monkeypatch):
-    monkeypatch.delenv("VIT_B16", raising=False)
-    assert vit_weights.place() is None
-    monkeypatch.setenv("VIT_B16", str(tmp_path / "no"))
-    with pytest.raises(FileNotFoundError, match=r"VIT_B16=.*no: there is no file"):
-        vit_weights.place()
-    (tmp_path / "no").touch()
-    assert vit_weights.place() == tmp_path / "no"
 
 
 def test_a_table_of_positions_tells_its_size_of_image():

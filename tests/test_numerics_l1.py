@@ -1,4 +1,4 @@
-"""l1 approximation: blocks, zeros and pieces by hand; bounded weights."""
+"""Sums on the integers: functions, blocks, zeros, pieces, and the error of given coefficients."""
 
 import math
 from fractions import Fraction
@@ -7,9 +7,19 @@ import flint
 import numpy as np
 import pytest
 
-from repro.numerics import families, l1, vertices
+from repro.numerics import families, l1
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log, ball
+
+HALVES = tuple(Log(2**k) for k in range(1, 6))  # u = 1/2, 1/4, ..., 1/32
+
+
+def falling():
+    """2^-t, with its tail."""
+    return l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))
+
+
+# --- functions -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -62,20 +72,6 @@ def test_functions_and_their_tails_by_hand():
     assert (len(shifted), len(scaled)) == (2, 2)
 
 
-def test_a_sign_that_is_not_told_doubles_the_precision(monkeypatch):
-    asked = []
-
-    def undecided(kernel, family, times, rows, basis):
-        asked.append((basis.bits, flint.ctx.prec))
-        if len(asked) < 3:
-            raise l1.Undecided("not yet")
-        return "found"
-
-    monkeypatch.setattr(l1, "_best", undecided)
-    assert l1.best(l1.indicator(0), l1.Exponentials((1, 2)), window=9) == "found"
-    assert asked == [(512, 512), (1024, 1024), (2048, 2048)]
-
-
 def test_blocks_grow_by_an_eighth_up_to_a_million():
     assert l1.Exponentials((1,)).blocks(7) == [7]
     starts = l1.Powers((2,)).blocks(5)
@@ -108,15 +104,46 @@ def test_a_kernel_beyond_its_window_is_reckoned_apart():
     assert l1._times(l1.Exponentials((2, 3)), 3) == range(3)
 
 
-def test_what_a_best_approximation_tells_of_itself():
-    best = l1.Best(
-        l1.Exponentials((1, 2)),
-        (flint.arb(3), flint.arb(-4)),
-        flint.arb(1, 0.25),
-        flint.arb(2, 0.25),
-        (0, 1),
-    )
-    assert (best.floor, best.error, float(best.weight)) == pytest.approx((0.75, 2.25, 7))
+ENDLESS = l1.Kernel(lambda t: 1 / flint.arb(t), lambda start: flint.arb("inf"))
+BAD = {
+    "an exponent 0": (lambda: l1.Exponentials((1, 0)), "above 0"),
+    "a negative one": (lambda: l1.Exponentials((1, -1)), "above 0"),
+    "none": (lambda: l1.Exponentials(()), "above 0"),
+    "equal ones": (lambda: l1.Exponentials((1, Fraction(1, 2), 1.0)), "distinct"),
+    "equal logarithms": (lambda: l1.Exponentials((Log(4), Log(2), Log(4))), "distinct"),
+    "no number": (lambda: l1.Exponentials((math.nan,)), "NaN"),
+    "a flat power": (lambda: l1.Powers((1, 2)), "above 1"),
+    "no scale": (lambda: l1.Powers((2,), scale=0), "scale"),
+    "0^-2": (lambda: l1.Powers((2,)).values([0, 1]), "defined from t = 1 on, got t = 0"),
+    "a ball of 0^-2": (lambda: l1.Powers((2,)).balls([0, 1]), "defined from t = 1 on, got t = 0"),
+    "an indicator before 0": (lambda: l1.indicator(-1), "integer T >= 0"),
+    "and between": (lambda: l1.indicator(1.5), "integer T >= 0"),  # pyright: ignore
+    "no sum": (lambda: l1.best(ENDLESS, l1.Powers((2, 3)), window=10), "not summable"),
+    "a short window": (
+        lambda: l1.best(l1.indicator(1), l1.Exponentials(HALVES), window=5),
+        "more times than functions",
+    ),
+    "an empty one": (
+        lambda: l1.best(l1.indicator(30), l1.Exponentials(HALVES), window=20),
+        "vanishes on the whole window",
+    ),
+    **{
+        f"a bound {cap}": (
+            lambda cap=cap: l1.capped([(np.ones((2, 1)), np.ones(2))], cap),
+            "positive and finite",
+        )
+        for cap in (0, -1, math.nan, math.inf)
+    },
+}
+
+
+@pytest.mark.parametrize(("call", "said"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+# --- the error of given coefficients ---------------------------------------------------------------
 
 
 def power_sum(alpha, exponents, start):
@@ -179,8 +206,7 @@ def test_what_lies_beyond_the_window_is_enclosed_however_small(window):
 
 def test_a_kernel_with_a_tail_leaves_the_error_open_by_it():
     """2^-t against a 4^-t: |1 - a 2^-t| 2^-t; the tail beyond the window is 2^-2, phi's a 4^-3 / 3 * 4."""
-    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))
-    found = l1.l1_error(kernel, l1.Exponentials((Log(4),)), [flint.arb("0.5")], window=3)
+    found = l1.l1_error(falling(), l1.Exponentials((Log(4),)), [flint.arb("0.5")], window=3)
     inside = sum(abs(2.0**-t - 0.5 * 4.0**-t) for t in range(3))
     beyond = 0.5 * 4.0**-3 * 4 / 3
     assert float(found.lower()) == pytest.approx(inside, rel=1e-6)
@@ -213,121 +239,3 @@ COUNTED = {
 def test_zeros_are_counted_by_signs_and_parity(times, phi, known, count):
     values = [flint.arb(v, 0 if v else 1) for v in phi]
     assert families._zeros_at_least(times, values, known) == count
-
-
-def test_weights_under_a_bound_by_hand():
-    """|5 - w| + |1 + w| is 6 for every w up to 5; with 2 |4 - w| the cap of 1 leaves 6 to both."""
-    first, second = np.array([[1.0], [-1.0]]), np.ones((2, 1))
-    found = l1.capped([(second, np.array([4.0, 4.0]))], 1.0)
-    assert (found.weights.tolist(), found.errors, found.total) == ([1.0], (6.0,), 1.0)
-    found = l1.capped([(second, np.array([-4.0, -5.0])), (second, np.array([1.0, 0.0]))], 10.0)
-    assert found.weights == pytest.approx([-2])  # 9 - 2 |w| = 1 + 2 |w|
-    assert found.errors == pytest.approx((5, 5))
-    assert found.error == max(found.errors)
-    assert l1.capped([(first, np.array([5.0, 1.0]))], 3.0).error == pytest.approx(6)
-    assert l1.capped([(2 * second, np.array([4.0, 4.0]))], 1.0).errors == pytest.approx((4,))
-    assert l1.Capped(np.zeros(1), (1.0, 3.0)).error == 3
-
-
-def test_weights_beyond_their_bound_are_an_error(monkeypatch):
-    class Found:
-        x = np.array([1.0 + 1e-5, 0.0, 0.0, 0.0])
-
-    monkeypatch.setattr(l1, "linprog", lambda *_, **__: Found())
-    with pytest.raises(l1.NotConverged, match="exceed their bound"):
-        l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0)
-    Found.x = np.array([1.0 + 1e-7, 0.0, 0.0, 0.0])  # within the solver's tolerance
-    assert l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0).total == pytest.approx(2)
-    Found.x = np.array([0.5, 1.0, 0.0, 0.0])
-    assert l1.capped([(np.ones((1, 1)), np.ones(1))], 2.0).weights == [-1.0]
-
-
-# --- optima by hand ------------------------------------------------------------------------------
-
-
-def test_one_exponential_by_hand():
-    """|1 - a| + |a| / 3 is least at a = 1: the kernel is met at t = 0."""
-    best = l1.best(l1.indicator(0), l1.Exponentials((Log(4),)), window=30)
-    assert (best.floor, best.error) == pytest.approx((1 / 3, 1 / 3), rel=1e-12)
-    assert best.times == (0,)
-    assert [float(alpha) for alpha in best.coefficients] == pytest.approx([1])
-
-
-def test_a_kernel_with_a_tail_by_hand():
-    """sum |2^-t - a 4^-t| has its optimum where the kernel is met at some t: a = 2^t."""
-    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))
-    best = l1.best(kernel, l1.Exponentials((Log(4),)), window=12)
-    t, tail = np.arange(60.0), 2.0**-11
-    errors = [np.abs(2**-t - 2.0**met * 4**-t).sum() for met in range(12)]
-    assert best.floor <= min(errors) <= best.error
-    assert best.error - best.floor <= 2.01 * tail
-    assert best.times == (int(np.argmin(errors)),)
-
-
-def test_what_lies_beyond_the_window_is_not_claimed():
-    """2^-t is met by itself, everywhere: without its tail the program would prove 2^-11 > 0."""
-    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(2) ** (1 - start))
-    family = l1.Exponentials((Log(2),))
-    for best in (
-        l1.best(kernel, family, window=12),
-        l1.best_for_all([(kernel, family), (kernel, family)], window=12),
-    ):
-        assert best.floor <= 0
-        assert best.floor == pytest.approx(0, abs=1e-9)  # the program of the window leaves 2^-11
-        assert best.error == pytest.approx(2.0**-10, rel=1e-6)  # of the kernel, and of phi
-
-
-def test_one_weight_for_two_kernels_by_hand():
-    """|1 - a| + a/3 and |3 - a| + a/3, the worse of them: equal at a = 2, where both are 5/3."""
-    family = l1.Exponentials((Log(4),))
-    triple = l1.Kernel(lambda t: 3 * l1.indicator(0).ball(t), lambda start: flint.arb(start == 0))
-    best = l1.best_for_all([(l1.indicator(0), family), (triple, family)], window=30)
-    assert (best.floor, best.error) == pytest.approx((5 / 3, 5 / 3), rel=1e-8)  # the program's part
-    assert best.floor <= best.error
-    assert [float(alpha) for alpha in best.coefficients] == pytest.approx([2])
-
-
-def test_the_worse_of_two_kernels_is_told_and_shares_are_divided_by_their_sum(monkeypatch):
-    """1 at t = 0 by a 4^-t leaves 1/3, by a 16^-t only 1/15."""
-    pairs = [(l1.indicator(0), l1.Exponentials((Log(base),))) for base in (4, 16)]
-    best = l1.best_for_all(pairs, window=30)
-    assert (best.floor, best.error) == pytest.approx((1 / 3, 1 / 3), rel=1e-8)
-    assert best.family is pairs[0][1]
-
-    def doubled(*arguments):
-        chosen, alpha, z, lam = vertices.least_worst(*arguments)
-        return chosen, alpha, z, [2 * share for share in lam]
-
-    monkeypatch.setattr(l1, "least_worst", doubled)
-    assert l1.best_for_all(pairs, window=30).floor == pytest.approx(1 / 6, rel=1e-8)
-
-
-@pytest.mark.parametrize("share", [0.5, 2.0])
-def test_tails_of_several_kernels_count_with_their_shares(share):
-    """Two kernels s 2^-t and 2^-t, of one function 4^-t: the bounds hold what a search finds."""
-
-    def kernel(s):
-        return l1.Kernel(
-            lambda t: s * flint.arb(2) ** -t, lambda start: s * flint.arb(2) ** (1 - start)
-        )
-
-    family, t = l1.Exponentials((Log(4),)), np.arange(60.0)
-    best = l1.best_for_all(
-        [(kernel(flint.arb(share)), family), (kernel(flint.arb(1)), family)], window=12
-    )
-    a = np.linspace(0, 5, 5001)[:, None]
-    worst = max(share, 1), min(share, 1)
-    found = np.maximum(*(np.abs(s * 2**-t - a * 4**-t).sum(1) for s in worst)).min()
-    assert best.floor <= found * (1 + 1e-9)
-    assert best.error >= found * (1 - 1e-3)
-    assert best.error - best.floor <= 2.1 * max(worst) * 2.0**-11
-
-
-def test_what_one_of_two_kernels_has_beyond_the_window_makes_it_the_worse():
-    """By a 4^-t the first is missed by 1/3; the second, by a 16^-t, by 1/15 and by its 1 at t = 40."""
-    far = l1.Kernel(
-        lambda t: flint.arb(int(t in (0, 40))),
-        lambda start: flint.arb((start <= 0) + (start <= 40)),
-    )
-    pairs = [(l1.indicator(0), l1.Exponentials((Log(4),))), (far, l1.Exponentials((Log(16),)))]
-    assert l1.best_for_all(pairs, window=30).error >= 1

@@ -1,4 +1,4 @@
-"""Best approximation: small cases by hand, cells that cover, radii that are derived."""
+"""Best approximation: known optima are found, both bounds hold, cells cover, radii are derived."""
 
 import itertools
 import math
@@ -7,64 +7,63 @@ from fractions import Fraction
 import flint
 import numpy as np
 import pytest
-from test_minimax import WAVE, power
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import chebyshev
 
 from repro.numerics import exact, minimax, taylor
-from repro.numerics.exact import rationals, vector
+from repro.numerics.exact import rational, rationals, vector
 from repro.numerics.minimax import Target
+
+searched = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+KINK = Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))
+WAVE = Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),))
+NOTHING = Target((-1.0, 1.0), (lambda x: 0 * x,))
+
+
+def power(degree, a=-1.0, b=1.0):
+    return Target((a, b), (lambda x: x**degree,))
+
+
+def pole(a):
+    return Target((-1.0, 1.0), (lambda x: 1 / (a - x),))
 
 
 def floats(entries):
     return [float(entry) for entry in entries]
 
 
-def test_chebyshevs_points_by_hand():
-    assert minimax.chebyshev_points(0) == pytest.approx([-1, 1])
-    assert minimax.chebyshev_points(1) == pytest.approx([-1, 0, 1], abs=1e-15)
-    assert minimax.chebyshev_points(2) == pytest.approx([-1, -0.5, 0.5, 1])
+# --- known optima ----------------------------------------------------------------------------------
 
 
-def test_the_grid_holds_the_breaks_and_the_ends():
-    shifted = Target((0.0, 0.75, 4.0), (lambda x: x, lambda x: x))
-    grid = minimax._grid(shifted, 8)
-    assert len(grid) == 10
-    assert (grid[0], grid[-1]) == (-1, 1)
-    assert -0.625 in grid
-    assert np.diff(grid).max() <= 2 * math.sin(math.pi / 16)
+@pytest.mark.parametrize(("a", "b"), [(-1.0, 1.0), (0.0, 1.0), (-3.0, 5.0)])
+@pytest.mark.parametrize("q", [0, 1, 2, 5, 12])
+def test_a_power_leaves_chebyshevs_polynomial(q, a, b):
+    """x^(q+1) - p = 2 ((b-a)/4)^(q+1) T_(q+1), with the extrema of T_(q+1) as alternation."""
+    found, known = minimax.best(power(q + 1, a, b), q), 2 * ((b - a) / 4) ** (q + 1)
+    assert found.lower <= known <= found.upper <= 1.02 * known
+    assert found.lower >= known * (1 - 1e-4)
+    points = (a + b) / 2 + (b - a) / 2 * minimax.chebyshev_points(q)
+    assert np.abs(found.points - points).max() <= (b - a) / 2 * math.pi / (128 * (q + 2))
 
 
-def test_weights_level_and_differences_by_hand():
-    points = np.array([0.0, 1.0, 3.0])
-    assert floats(minimax._weights(points)) == pytest.approx([1 / 3, -1 / 2, 1 / 6])
-    values = vector([flint.arb(v) for v in (1, 3, 19)])  # 1 + 2 x + 2 x (x - 1)
-    assert floats(minimax._divided_differences(points, values)) == [1, 2, 2]
-    square = Target((-1.0, 1.0), (lambda x: x**2,))
-    assert float(minimax.level(square, np.array([-1.0, 0.0, 1.0]))) == 0.5
-    assert minimax.levelled(square, np.array([-1.0, 0.0, 1.0])) == flint.fmpq_poly(
-        [flint.fmpq(1, 2)]
-    )
-    assert exact._integers(rationals(["1/2", "1/3", -1])) == [3, 2, -6]
+@pytest.mark.parametrize("a", [1.08, 1.25, 2.0])
+@pytest.mark.parametrize("q", [1, 3, 8, 15])
+def test_a_pole_has_chebyshevs_closed_form(a, q):
+    known = (a - math.sqrt(a * a - 1)) ** q / (a * a - 1)
+    found = minimax.best(pole(a), q)
+    assert found.lower <= known * (1 + 1e-12)
+    assert known <= found.upper
+    assert found.upper <= 1.03 * found.lower
 
 
-def test_a_break_belongs_to_the_branch_on_its_left():
-    steps = Target((-1.0, 0.0, 0.5, 1.0), tuple(lambda x, k=k: 0 * x + k for k in range(3)))
-    assert steps(np.array([-1.0, 0.0, 0.25, 0.5, 0.75, 1.0])).tolist() == [0, 0, 1, 1, 2, 2]
-    assert (steps.centre, steps.radius) == (0, 1)
-    assert (power(1, -3.0, 5.0).centre, power(1, -3.0, 5.0).radius) == (1, 4)
-
-
-def test_of_too_many_alternations_the_smaller_end_is_left_out():
-    assert minimax._alternation(np.array([3.0, -5, 4, -1]), 3).tolist() == [0, 1, 2]
-    assert minimax._alternation(np.array([1.0, -5, 4, -3]), 3).tolist() == [1, 2, 3]
-
-
-def test_round_off_is_measured_by_the_size_of_f():
-    """On a height of a thousand an error of 1e-8 is known to 1e-13 only: no exchange betters it."""
-    wave = Target((-1.0, 1.0), (lambda x: 1e-6 * np.exp(4 * x),))
-    raised = Target((-1.0, 1.0), (lambda x: 1000 + 1e-6 * np.exp(4 * x),))
-    for q in range(2, 7):
-        low, high = minimax.best(wave, q), minimax.best(raised, q)
-        assert high.lower == pytest.approx(low.lower, rel=1e-3)
+def test_the_kink_approaches_bernsteins_constant():
+    """2n E_2n = 0.2801694990 - 0.0440/n^2 + ...: each lower bound comes this near, from below."""
+    for n in (1, 2, 4, 8, 16):
+        lower = 2 * n * minimax.best(KINK, 2 * n).lower
+        assert 0 < 0.2801694990 - lower < 0.05 / n**2
+    assert minimax.best(KINK, 2).lower == pytest.approx(1 / 8, rel=2e-5)
+    assert minimax.best(KINK, 2).upper >= 1 / 8 >= minimax.best(KINK, 2).lower
 
 
 def test_remez_on_a_parabola_by_hand():
@@ -77,6 +76,90 @@ def test_remez_on_a_parabola_by_hand():
     assert floats(Fraction(int(c.p), int(c.q)) for c in found.polynomial()) == pytest.approx(
         [-0.5, 2], abs=1e-6
     )
+
+
+@pytest.mark.parametrize("q", [0, 3, 8, 21])
+@pytest.mark.parametrize("f", [KINK, WAVE, pole(1.1)], ids=["kink", "wave", "pole"])
+def test_the_error_alternates_and_is_nowhere_larger(f, q):
+    found = minimax.best(f, q)
+    error = f(found.points) - found(found.points)
+    assert np.all(np.sign(error[1:]) == -np.sign(error[:-1]))
+    assert np.ptp(np.abs(error)) <= 1e-6 * found.lower + 1e-14
+    x = np.linspace(f.breaks[0], f.breaks[-1], 20_001)
+    assert np.abs(f(x) - found(x)).max() <= found.upper
+    assert np.abs(f(x) - found(x)).max() >= 0.99 * found.lower
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        ([1.0, 0.5, -3.0, -4.0, 2.0, -5.0, -1.0], [3, 4, 5]),
+        ([-1.0, -5.0, 2.0, -4.0, -3.0, 0.5, 1.0], [1, 2, 3]),
+        ([3.0, -5, 4, -1], [0, 1, 2]),
+        ([1.0, -5, 4, -3], [1, 2, 3]),
+    ],
+)
+def test_of_too_many_alternations_the_smaller_end_is_left_out(error, kept):
+    assert minimax._alternation(np.array(error), 3).tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("f", "q", "said"),
+    [
+        *((NOTHING, q, "Remez's exchange") for q in (0, 1, 2)),  # an error of 0 has no signs
+        (Target((-1.0, 1.0), (lambda x: x**2,)), 5, "Remez's exchange"),
+        # 1 + c x^2 leaves c/2; float64 sees it up to 9e-16, and a hundred times that is asked for
+        (Target((-1.0, 1.0), (lambda x: 1 + 4e-14 * x * x,)), 1, "use `fine_alternation`"),
+    ],
+)
+def test_what_has_no_alternation_in_float64_is_refused(f, q, said):
+    with pytest.raises(ArithmeticError, match=said):
+        minimax.remez(f, q)
+    _, points = minimax.remez(Target((-1.0, 1.0), (lambda x: 1 + 4e-12 * x * x,)), 1)
+    assert points == pytest.approx([-1, 0, 1], abs=0.05)
+
+
+def test_round_off_is_measured_by_the_size_of_f():
+    """On a height of a thousand an error of 1e-8 is known to 1e-13 only: no exchange betters it."""
+    wave = Target((-1.0, 1.0), (lambda x: 1e-6 * np.exp(4 * x),))
+    raised = Target((-1.0, 1.0), (lambda x: 1000 + 1e-6 * np.exp(4 * x),))
+    for q in range(2, 7):
+        low, high = minimax.best(wave, q), minimax.best(raised, q)
+        assert high.lower == pytest.approx(low.lower, rel=1e-3)
+
+
+# --- the bounds are bounds -------------------------------------------------------------------------
+
+
+points_of_a_line = st.lists(
+    st.integers(-1000, 1000).map(lambda k: k / 1000), min_size=2, max_size=9, unique=True
+)
+
+
+@searched
+@given(points_of_a_line)
+def test_no_points_give_a_level_above_the_best_error(points):
+    q = len(points) - 2
+    assert (
+        minimax.lower_end(abs(minimax.level(KINK, np.sort(points)))) <= minimax.best(KINK, q).upper
+    )
+
+
+@searched
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=12))
+def test_no_point_exceeds_the_upper_bound(coefficients):
+    """Any coefficients, not only the best ones; and the bound is near what is attained."""
+    x = np.cos(np.linspace(0, math.pi, 4001))
+    attained = np.abs(KINK(x) - chebyshev.chebval(x, coefficients)).max()
+    bound = minimax.upper_end(taylor.upper_bound(KINK, np.array(coefficients)))
+    assert attained <= bound <= 1.02 * attained + 1e-12
+
+
+def test_the_remainder_is_counted(monkeypatch):
+    """With few cells and no derivative the values at the centres are not enough: T_11 attains 1."""
+    monkeypatch.setattr(taylor, "ORDER", 1)
+    monkeypatch.setattr(taylor, "CELLS", 1)
+    assert minimax.upper_end(taylor.upper_bound(NOTHING, np.eye(12)[11])) >= 1
 
 
 @pytest.mark.parametrize("q", [0, 1, 9])
@@ -93,6 +176,14 @@ def test_the_radii_are_the_derived_bound_on_rounding(q):
         else:
             assert float(part) == pytest.approx(size, rel=1e-12)
             assert float(part) >= size * (1 + 7 * (q + 7) * 2.0**-53)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_taylor_coefficients_of_a_cosine_by_hand(k):
+    t = 0.7
+    (parts,) = taylor._cosines(np.eye(4)[k], np.array([t]))
+    wanted = [k**j * math.cos(k * t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
+    assert [float(part) for part in parts[:10]] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("degree", [0, 7])
@@ -113,15 +204,12 @@ def test_the_cells_of_a_branch_cover_it_and_overlap(degree, monkeypatch):
     assert float(last) == max(float(flint.arb((a + b) / 2)) for a, b in seen)
 
 
-def test_the_bound_on_a_cell_by_hand():
+def test_the_bound_on_a_cell_by_hand(monkeypatch):
     """f = x on [0, 4]: 2 + 2 cos t against 1, 2, ..., 10; the remainder is bounded by 5 D^10."""
     line, t, D = power(1, 0.0, 4.0), 1.5, 1.25
-    cap, flint.ctx.cap = flint.ctx.cap, 11
-    try:
-        parts = [*map(flint.arb, range(1, 11)), flint.arb(5)]
-        bound = taylor._on_cell(line, line.branches[0], t, D, parts)
-    finally:
-        flint.ctx.cap = cap
+    monkeypatch.setattr(flint.ctx, "cap", 11)
+    parts = [*map(flint.arb, range(1, 11)), flint.arb(5)]
+    bound = taylor._on_cell(line, line.branches[0], t, D, parts)
     terms = [2 * math.cos(t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
     terms[0] += 2
     wanted = sum(abs(a - j - 1) * D**j for j, a in enumerate(terms))
@@ -146,25 +234,93 @@ def test_ten_derivatives_are_asked_for_and_the_cap_is_put_back():
     assert flint.ctx.cap == before
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_the_taylor_coefficients_of_a_cosine_by_hand(k):
-    t = 0.7
-    (parts,) = taylor._cosines(np.eye(4)[k], np.array([t]))
-    wanted = [k**j * math.cos(k * t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
-    assert [float(part) for part in parts[:10]] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+def test_a_hidden_break_is_told_where_it_is():
+    singular = Target((1.0, 5.0), (lambda x: np.sqrt((x - 3.5) * (x - 3.5)),))
+    with pytest.raises(ArithmeticError, match=r"near x=3\.(4[6-9]|5[0-4]?): put a break there"):
+        taylor.upper_bound(singular, np.array([0.0]))
 
 
-def test_a_grid_that_cannot_be_met_more_closely_is_an_error():
-    off = r"the linear program is off by (0\.0e\+00|-?\d\.\de-1\d), -0\.5 was asked"  # a rounding
-    with pytest.raises(ArithmeticError, match=off):
-        minimax.best_on_grid(np.ones((3, 1)), np.array([0.0, 1.0, 3.0]), np.arange(3), close=-0.5)
+def test_the_ends_of_a_ball_are_the_next_floats_outside_it():
+    for ball in (flint.arb(3), flint.arb(-2), flint.arb(0)):
+        value = float(ball)
+        assert minimax.lower_end(ball) == math.nextafter(value, -math.inf)
+        assert minimax.upper_end(ball) == math.nextafter(value, math.inf)
+    third, wide = flint.arb(1) / 3, flint.arb(1, 0.25)
+    assert minimax.lower_end(third) < Fraction(1, 3) < minimax.upper_end(third)
+    assert minimax.lower_end(wide) <= 0.75 < 1.25 <= minimax.upper_end(wide)
 
 
-def test_the_worst_rows_are_added_first():
-    values = np.array([0.0, 1.0, 8.0, 2.0, -4.0])
-    found, rows = minimax.best_on_grid(np.ones((5, 1)), values, np.array([0, 1]), close=1e-9)
-    assert found.error == pytest.approx(6)
-    assert rows.tolist() == [0, 1, 2, 4]
+# --- targets and levelled polynomials --------------------------------------------------------------
+
+
+def test_a_break_belongs_to_the_branch_on_its_left():
+    steps = Target((-1.0, 0.0, 0.5, 1.0), tuple(lambda x, k=k: 0 * x + k for k in range(3)))
+    assert steps(np.array([-1.0, 0.0, 0.25, 0.5, 0.75, 1.0])).tolist() == [0, 0, 1, 1, 2, 2]
+    assert (steps.centre, steps.radius) == (0, 1)
+    assert (power(1, -3.0, 5.0).centre, power(1, -3.0, 5.0).radius) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("breaks", "count"),
+    [((-1.0, 1.0), 2), ((0.0,), 0), ((1.0, -1.0), 1), ((0.0, 0.0, 1.0), 2)],
+    ids=str,
+)
+def test_a_target_with_other_branches_than_intervals_is_refused(breaks, count):
+    with pytest.raises(ValueError, match="one branch between neighbouring breaks"):
+        Target(breaks, (abs,) * count)
+
+
+def test_the_grid_holds_the_breaks_and_the_ends():
+    shifted = Target((0.0, 0.75, 4.0), (lambda x: x, lambda x: x))
+    grid = minimax._grid(shifted, 8)
+    assert len(grid) == 10
+    assert (grid[0], grid[-1]) == (-1, 1)
+    assert -0.625 in grid
+    assert np.diff(grid).max() <= 2 * math.sin(math.pi / 16)
+
+
+def test_weights_level_and_differences_by_hand():
+    points = np.array([0.0, 1.0, 3.0])
+    assert floats(minimax._weights(points)) == pytest.approx([1 / 3, -1 / 2, 1 / 6])
+    values = vector([flint.arb(v) for v in (1, 3, 19)])  # 1 + 2 x + 2 x (x - 1)
+    assert floats(minimax._divided_differences(points, values)) == [1, 2, 2]
+    square = Target((-1.0, 1.0), (lambda x: x**2,))
+    assert float(minimax.level(square, np.array([-1.0, 0.0, 1.0]))) == 0.5
+    assert minimax.levelled(square, np.array([-1.0, 0.0, 1.0])) == flint.fmpq_poly(
+        [flint.fmpq(1, 2)]
+    )
+    assert exact._integers(rationals(["1/2", "1/3", -1])) == [3, 2, -6]
+
+
+@pytest.mark.parametrize("q", [0, 1, 4, 9])
+def test_a_levelled_polynomial_misses_by_its_level_everywhere(q):
+    points = np.sort(np.random.default_rng(q).uniform(-1, 1, q + 2))
+    p, height = minimax.levelled(WAVE, points), minimax.level(WAVE, points)
+    assert p.degree() <= q
+    with flint.ctx.workprec(256):
+        error = [
+            f - flint.arb(p(rational(x))) for f, x in zip(WAVE.balls(points), points, strict=True)
+        ]
+        signs = [(-1) ** (q + 1 - i) for i in range(q + 2)]
+        off = [abs(e - s * height) for e, s in zip(error, signs, strict=True)]
+    assert max(map(minimax.upper_end, off)) < 1e-60
+
+
+def test_the_exact_polynomial_is_the_one_that_was_found():
+    found = minimax.best(power(4, -3.0, 5.0), 3)
+    p = found.polynomial()
+    x = np.linspace(-3, 5, 9)
+    exact = np.array([float(Fraction(int(v.p), int(v.q))) for v in (p(rational(a)) for a in x)])
+    assert np.abs(exact - found(x)).max() < 1e-10
+
+
+def test_chebyshev_polynomials_are_cosines():
+    z = flint.fmpq_poly([0, 1])
+    for k, T in enumerate(minimax.chebyshev_polynomials(6, z)):
+        assert float(T(flint.fmpq(1, 3)).p) / float(T(flint.fmpq(1, 3)).q) == pytest.approx(
+            math.cos(k * math.acos(1 / 3))
+        )
+    assert [len(minimax.chebyshev_polynomials(q, z)) for q in range(4)] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("q", [1, 3])
@@ -181,50 +337,6 @@ def test_the_fine_alternation_knows_no_unit(exponent):
     assert minimax.fine_alternation(huge, 1) == pytest.approx([-1, 0, 1], abs=math.pi / 256)
 
 
-def test_the_annihilator_by_hand():
-    """w_1 (1, 1/2) + w_2 (1, 1) + w_3 (1, 2) = 0: multiples of (2, -3, 1)."""
-    w = exact.annihilator(rationals([[1, "1/2"], [1, 1], [1, 2]]))
-    assert [int(value) * 2 / int(w[0]) for value in w] == [2, -3, 1]
-
-
-def test_the_ends_of_a_ball_are_the_next_floats():
-    for ball in (flint.arb(3), flint.arb(-2), flint.arb(0)):
-        value = float(ball)
-        assert minimax.lower_end(ball) == math.nextafter(value, -math.inf)
-        assert minimax.upper_end(ball) == math.nextafter(value, math.inf)
-
-
-def test_nothing_is_met_by_nothing():
-    found = minimax.best_on_points(np.ones((3, 1)), np.zeros(3))
-    assert (found.error, found.coefficients.tolist(), found.weights.tolist()) == (0, [0], [0, 0, 0])
-
-
-def test_a_grid_of_zeros_is_met_exactly():
-    found, rows = minimax.best_on_grid(np.ones((4, 1)), np.zeros(4), np.array([0, 1]))
-    assert (found.error, found.coefficients.tolist(), rows.tolist()) == (0, [0], [0, 1])
-
-
-@pytest.mark.parametrize("q", [0, 1, 2])
-def test_zero_has_no_alternation(q):
-    """The best polynomial is 0 itself, and an error of 0 has no signs."""
-    with pytest.raises(ArithmeticError, match="Remez's exchange"):
-        minimax.remez(Target((-1.0, 1.0), (lambda x: 0 * x,)), q)
-
-
-def test_the_ends_of_a_wide_ball_are_outside_it():
-    ball = flint.arb(1, 0.25)
-    assert minimax.lower_end(ball) <= 0.75
-    assert minimax.upper_end(ball) >= 1.25
-
-
-def test_an_error_of_a_few_roundings_is_left_to_the_fine_alternation():
-    """1 + c x^2 leaves c/2; float64 sees it up to 9e-16, and a hundred times that is asked for."""
-    with pytest.raises(ArithmeticError, match="use `fine_alternation`"):
-        minimax.remez(Target((-1.0, 1.0), (lambda x: 1 + 4e-14 * x * x,)), 1)
-    _, points = minimax.remez(Target((-1.0, 1.0), (lambda x: 1 + 4e-12 * x * x,)), 1)
-    assert points == pytest.approx([-1, 0, 1], abs=0.05)
-
-
 @pytest.mark.parametrize("q", [8, 100])
 def test_the_fine_alternation_of_a_pole_reaches_its_error_on_any_interval(q):
     """1/(11/2 - x) on [1, 5] is 1/2 / (5/4 - y), y = (x - 3)/2: E_q = 1/2 * 2^-q / (25/16 - 1)."""
@@ -233,7 +345,56 @@ def test_the_fine_alternation_of_a_pole_reaches_its_error_on_any_interval(q):
     assert 0.999 * known <= minimax.lower_end(level) <= known
 
 
-def test_a_hidden_break_is_told_where_it_is():
-    singular = Target((1.0, 5.0), (lambda x: np.sqrt((x - 3.5) * (x - 3.5)),))
-    with pytest.raises(ArithmeticError, match=r"near x=3\.(4[6-9]|5[0-4]?): put a break there"):
-        taylor.upper_bound(singular, np.array([0.0]))
+# --- several variables and finitely many points ----------------------------------------------------
+
+
+def test_the_annihilator_by_hand():
+    """w_1 (1, 1/2) + w_2 (1, 1) + w_3 (1, 2) = 0: multiples of (2, -3, 1)."""
+    w = exact.annihilator(rationals([[1, "1/2"], [1, 1], [1, 2]]))
+    assert [int(value) * 2 / int(w[0]) for value in w] == [2, -3, 1]
+    x = rationals([0, 1, 2, 3])  # three functions, of which two are equal
+    with pytest.raises(ValueError, match="there are 2"):
+        exact.annihilator(np.stack([x**0, x, x], axis=1))
+
+
+def test_what_can_be_met_is_met():
+    found = minimax.best_on_points(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    assert found.error == pytest.approx(0, abs=1e-12)
+    assert found.coefficients == pytest.approx([1, 2, 3])
+    found = minimax.best_on_points(np.ones((3, 1)), np.zeros(3))
+    assert (found.error, found.coefficients.tolist(), found.weights.tolist()) == (0, [0], [0, 0, 0])
+    found, rows = minimax.best_on_grid(np.ones((4, 1)), np.zeros(4), np.array([0, 1]))
+    assert (found.error, found.coefficients.tolist(), rows.tolist()) == (0, [0], [0, 1])
+
+
+def test_the_dual_weights_prove_the_error():
+    rng = np.random.default_rng(1)
+    columns, values = rng.normal(size=(40, 5)), rng.normal(size=40)
+    found = minimax.best_on_points(columns, values)
+    assert np.abs(columns.T @ found.weights).max() < 1e-9
+    assert np.abs(found.weights).sum() == pytest.approx(1)
+    assert found.weights @ values == pytest.approx(found.error)
+    assert np.abs(values - columns @ found.coefficients).max() == pytest.approx(found.error)
+
+
+def test_the_exchange_reaches_the_whole_grid():
+    x = np.linspace(-1, 1, 3001)
+    columns, values = chebyshev.chebvander(x, 8), np.abs(x)
+    whole = minimax.best_on_points(columns, values).error
+    found, rows = minimax.best_on_grid(columns, values, np.arange(0, 3001, 300))
+    assert len(rows) < 300
+    assert found.error <= whole * (1 + 1e-9) <= 1.01 * found.error * (1 + 1e-9)
+    assert np.abs(values - columns @ found.coefficients).max() <= 1.01 * found.error
+
+
+def test_a_grid_that_cannot_be_met_more_closely_is_an_error():
+    off = r"the linear program is off by (0\.0e\+00|-?\d\.\de-1\d), -0\.5 was asked"  # a rounding
+    with pytest.raises(ArithmeticError, match=off):
+        minimax.best_on_grid(np.ones((3, 1)), np.array([0.0, 1.0, 3.0]), np.arange(3), close=-0.5)
+
+
+def test_the_worst_rows_are_added_first():
+    values = np.array([0.0, 1.0, 8.0, 2.0, -4.0])
+    found, rows = minimax.best_on_grid(np.ones((5, 1)), values, np.array([0, 1]), close=1e-9)
+    assert found.error == pytest.approx(6)
+    assert rows.tolist() == [0, 1, 2, 4]

@@ -92,12 +92,6 @@ def test_the_least_distance_is_that_of_all_pairs(lam):
     assert superposition.least_distance(1) > 0 > superposition.least_distance(1, Fraction(1))
 
 
-def test_images_are_disjoint_at_the_ranks_that_are_used():
-    found = [superposition.least_distance(rank) for rank in (1, 2)]
-    assert all(distance > 0 for distance in found)
-    assert found[1] < found[0]
-
-
 def grid(step):
     return np.array(list(itertools.product(range(0, TOP + 1, step), repeat=2)))
 

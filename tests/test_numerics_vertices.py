@@ -66,14 +66,6 @@ def test_dependent_columns_are_given_up_at_the_last_precision():
     assert asked == [512 * 2**k for k in range(7)]
 
 
-def test_columns_become_orthonormal():
-    rows = np.random.default_rng(0).normal(size=(7, 3))
-    Q = basis(rows).Q
-    assert pytest.approx(np.eye(3), abs=1e-14) == Q.T @ Q
-    assert Q @ (Q.T @ rows) == pytest.approx(rows, abs=1e-13)
-    assert abs(Q[:, 0] @ rows[:, 0]) == pytest.approx(np.linalg.norm(rows[:, 0]))
-
-
 def test_cholesky_by_hand():
     """R^T R with R = (1 2 3; 0 2 2; 0 0 4)."""
     with flint.ctx.workprec(512):

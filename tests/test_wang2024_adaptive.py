@@ -29,12 +29,6 @@ def test_interpolating_heads_have_the_level_asked_for(rpe, T):
         assert off <= 1 / 50 + 10 * psi.floor
 
 
-def test_more_lin_heads_than_needed_and_no_other_number_of_powers():
-    assert moving.interpolated("lin", 2, "1/10", 6).H == 6
-    with pytest.raises(ValueError, match="this interpolant has 4 powers for T=3, not 5"):
-        moving.interpolated("log", 3, "1/10", 5)
-
-
 @pytest.mark.parametrize(("rpe", "T", "H"), [("lin", 2, 4), ("log", 2, 5)])
 def test_fitted_heads_are_as_good_as_the_proved_optimum(rpe, T, H):
     best, fit = moving.optimal(rpe, T, H), moving.fitted(rpe, T, H)
@@ -112,18 +106,6 @@ def test_stages_that_cannot_be(stages, message):
         adaptive.transformer(targets.NESTED, heads(targets.NESTED), stages)
 
 
-def test_heads_that_do_not_fit():
-    short = [moving.interpolated("lin", 1, "1/10")] * 2
-    with pytest.raises(ValueError, match="memory 1 reaches T=2, got heads for T=1"):
-        adaptive.transformer(targets.NESTED, short, [[1], [2]])
-    mixed = [moving.interpolated(rpe, 2, "1/10") for rpe in ("lin", "log")]
-    with pytest.raises(ValueError, match=r"one type of RPE, got \['lin', 'log'\]"):
-        adaptive.transformer(targets.NESTED, mixed, [[1], [2]])
-    far = dataclasses.replace(targets.FOLLOW, readout=targets.length(2))
-    with pytest.raises(ValueError, match="no finite network: give one as readout"):
-        adaptive.transformer(far, heads(far), [[1]])
-
-
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 @pytest.mark.parametrize("tmx", [False, True])
 def test_a_whole_network_in_float64(rpe, tmx):
@@ -166,13 +148,6 @@ def test_constant_is_the_largest_term(n):
 # Tokens on a circle
 
 
-def test_tokens_are_on_the_circle_and_one_after_the_other():
-    assert all((circle.EIGHT**2).sum(1) == 1)
-    x, y = circle.EIGHT.T.astype(float)
-    turns = np.diff(np.unwrap(np.arctan2(y, x)))
-    assert (turns > 0.7).all()
-
-
 def test_neighbours_on_the_circle_are_far_apart_in_steps():
     """3j mod 8 is 0, 3, 6, 1, 4, 7, 2, 5."""
     assert circle.steps(8) == [1, 4, 7, 2, 5, 8, 3, 6]
@@ -191,13 +166,6 @@ def test_a_norm_in_a_ball_counts_with_its_upper_end():
     network = circle.COMPASS.memories[0].lin
     least = circle.Least(network, flint.arb(2, 1), flint.arb(3, 1))
     assert least.norm == pytest.approx(4)
-
-
-def test_edges_have_size_one_and_contain_the_constant():
-    rays = circle.edges(circle.EIGHT)
-    assert all(abs(rays).sum(1) == 1)
-    assert [0, 0, 1] in rays.tolist()
-    assert len({tuple(map(str, ray)) for ray in rays}) == len(rays)
 
 
 def test_edges_of_two_tokens_by_hand():
@@ -264,17 +232,6 @@ def test_least_network_has_the_values(T):
             value.overlaps(flint.arb(step).log()) for value, step in zip(values, g, strict=True)
         )
         assert log.lower.overlaps(log.upper)
-
-
-def test_drawn_networks_are_right_on_average():
-    least, rng = circle.least_norm(circle.EIGHT, circle.steps(4)), np.random.default_rng(0)
-    x = circle.EIGHT.astype(float)
-    draws, m = 4000, 16
-    values = np.array([barron.value(circle.drawn(least, m, rng), x) for _ in range(draws)])
-    errors = values.std(0) / math.sqrt(draws)
-    assert (np.abs(values.mean(0) - circle.steps(4)) < 5 * errors).all()
-    network = circle.drawn(least, m, rng)
-    assert barron.path_norm(network) == pytest.approx(least.norm)  # m neurons of size S/m
 
 
 def test_share_of_right_draws_agrees_with_the_networks_themselves():
@@ -380,34 +337,10 @@ def test_the_nested_parity_is_a_sum_of_hinges():
     assert (targets.NESTED(windows)[:, -1] == hinges - 1).all()
 
 
-def test_the_readout_of_the_compass_is_its_network():
-    readout, rng = circle.COMPASS.readout, np.random.default_rng(0)
-    assert readout.network is not None
-    x = rng.uniform(-2, 2, (200, 4))
-    neurons = barron.Network(*(_floats(part) for part in readout.network))
-    assert barron.value(neurons, x) == pytest.approx(np.abs(x[:, 0] + x[:, 2]))
-    assert readout.barron == float(barron.path_norm(readout.network))
-    assert readout.lipschitz == pytest.approx(np.linalg.norm([1, 0, 1, 0]))
-
-
 def test_half_of_the_draws_are_right_between_two_widths():
     assert circle.half_right([10, 100, 1000], [0.1, 0.3, 0.7]) == pytest.approx(10**2.5)
     assert circle.half_right([10, 1000], [0.4, 0.8]) == pytest.approx(10**1.5)
     assert circle.half_right([10, 1000], [0.0, 0.5]) == pytest.approx(1000)
-
-
-@pytest.mark.parametrize("T", [2, 3])
-def test_the_floor_is_within_a_factor_of_the_rounding_that_is_seen(T):
-    psi = moving.fitted("lin", T, 8)
-    target = targets.FOLLOW if T == 3 else targets.NESTED
-    heads = [psi] * target.M
-    network = adaptive.transformer(target, heads, adaptive.nested(target))
-    windows = target.draw(4, 40, np.random.default_rng(0))
-    with flint.ctx.workprec(256):
-        exact = network.balls(256)(rationals(windows))[:, target.reach :, 0].astype(float)
-    rounded = network.to(torch.float64)(torch.from_numpy(windows))[:, target.reach :, 0].numpy()
-    seen = np.abs(rounded - exact).max()
-    assert psi.floor / 60 <= seen <= psi.floor
 
 
 # What is tried, and parts of a network
@@ -441,20 +374,6 @@ def test_a_cut_network_reads_empty_blocks_and_an_unrounded_one_does_not_round():
     assert [layer.feed_forward.rounding for layer in network.layers] == ["lin", "lin", None]
     plain = adaptive.unrounded(network)
     assert [layer.feed_forward.rounding for layer in plain.layers] == [None] * 3
-
-
-def test_exact_errors_pointers_and_the_map_of_a_layer():
-    psi, target = moving.interpolated("lin", 3, "1/100"), targets.FOLLOW
-    network, x = adaptive.transformer(target, [psi], [[1]]), target.windows(5)
-    errors = adaptive.exact_errors(network, target, x)
-    assert errors.shape == (243, 2)
-    assert 0 < errors.max() <= psi.error
-    layout = adaptive.Layout(1, 1)
-    pointers = adaptive.pointed(network, rationals(x))[..., layout.pointer(1)]
-    assert (pointers == rationals(x[..., 0] + 2)).all()
-    read = torch.as_tensor([[0.0, 0, 2, 1]] * 6, dtype=torch.float64)  # all ask for s = 2
-    found = adaptive.attention_map(network.to(torch.float64), 1, read)
-    assert np.abs(found[-1] - np.eye(6)[3]).sum() <= float(psi.error)
 
 
 def test_tokens_of_three_numbers_have_a_block_of_three():

@@ -4,16 +4,14 @@ import itertools
 import math
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 import torch
 
-from repro.numerics import barron, l1
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 from repro.training import Workspace
-from repro.wang2024 import essential, fixed, kernels, recurrent
+from repro.wang2024 import essential, kernels, recurrent
 from repro.wang2024.model import Attention, Head
 
 EXPONENTS = {"lin": [Log(2), Log(3), Log(Fraction(3, 2))], "log": [2, 3, 5]}
@@ -47,11 +45,6 @@ def test_the_network_stores_the_convolutions_in_rationals(rpe, d):
         assert all(essential.convolutions(rationals([rho]), X)[0] == stated)
 
 
-def test_heads_apart_are_heads_shared_with_zeros():
-    together = fixed.apart([[1, 2], [3]])
-    assert together.tolist() == [[1, 0], [2, 0], [0, 3]]
-
-
 def test_heads_are_split_into_integers():
     assert essential.split(7, 3) == [3, 2, 2]
     assert essential.split(5, 1) == [5]
@@ -64,11 +57,6 @@ def test_weights_and_kernels_must_agree_in_number():
     readout = essential.identity_readout(1)
     with pytest.raises(ValueError, match=r"alphas of shape \(1, 1\) need H and M of them"):
         essential.network("lin", [Log(2), Log(3)], rationals([[1]]), [1], readout, length=4)
-
-
-def test_log_heads_have_no_normaliser_on_a_window_of_one_token():
-    with pytest.raises(ValueError, match="no key in a window of 1"):
-        fixed.normalisers("log", (2,), 1)
 
 
 @pytest.mark.parametrize("example", list(essential.EXAMPLES))
@@ -123,22 +111,6 @@ def test_norms_of_kernels_are_whole_sums():
     norms = essential.Memories("lin", (squares, signs), lambda H: (Log(2),), 20).norms()
     assert norms == pytest.approx([math.pi**2 / 6, 1], rel=1e-12)
     assert norms[1] >= 1
-
-
-def test_a_kernel_that_is_not_summable_is_refused():
-    endless = l1.Kernel(lambda t: flint.arb(1), lambda start: flint.arb("inf"))
-    with pytest.raises(ValueError, match="not summable"):
-        essential.Memories("log", (endless,), lambda H: (2, 3), 20).best(0, 2)
-
-
-@pytest.mark.parametrize(
-    ("rpe", "exponents", "match"),
-    [("lin", (1, 1), "distinct"), ("lin", (0, 1), "above 0"), ("log", (1, 2), "above 1")],
-)
-def test_bad_exponents_are_refused(rpe, exponents, match):
-    memories = essential.Memories(rpe, (kernels.later(kernels.power(4)),), lambda H: exponents, 20)
-    with pytest.raises(ValueError, match=match):
-        memories.best(0, 2)
 
 
 # --- the worst input -----------------------------------------------------------------------------
@@ -231,21 +203,6 @@ def test_convolutions_are_numpys():
     )
     short = essential.convolutions(rho[None], x[:2, None])[0, 0]
     assert short == pytest.approx(x[1] * rho[0] + x[0] * rho[1]), "longer than the sequence"
-
-
-def test_the_mean_logit_of_a_softmax_is_as_small_as_the_round_off_bound_says():
-    s = np.arange(1.0, 1e5)
-    for p in (1.5, 2.0, 4.0, 12.0):
-        assert (s**-p * p * np.log(s)).sum() / (s**-p).sum() <= 2.3
-    for p in (0.01, 0.5, 1.0, 8.0):
-        assert (np.exp(-p * s) * p * s).sum() / np.exp(-p * (s - 1)).sum() <= 1
-
-
-def test_the_readout_has_the_neurons_it_is_given():
-    neurons = barron.norm_network(2, 5)
-    y = rationals([[3, -4]])
-    out = fixed.scalar_readout(neurons)(y)
-    assert float(out[0, 0]) == pytest.approx(float(barron.value(neurons, np.array([3.0, -4.0]))))
 
 
 # --- training ------------------------------------------------------------------------------------

@@ -101,18 +101,6 @@ def test_one_output_that_is_not_finite_is_enough():
         heads._errors(layer, np.vstack([np.eye(5), np.ones(5)]), np.zeros(5))
 
 
-def test_bounds_too_large_for_the_solver_are_passed_over_unless_all_are(monkeypatch):
-    problem = [(np.ones((3, 1)), np.ones(3))]
-    assert heads.lightest(problem, (1.0, 2.0)).error == pytest.approx(0, abs=1e-9)
-
-    def refuse(problems, cap):
-        raise l1.NotConverged(f"cap {cap:g}")
-
-    monkeypatch.setattr(heads.l1, "capped", refuse)
-    with pytest.raises(l1.NotConverged, match="cap 1; cap 2"):
-        heads.lightest(problem, (1.0, 2.0))
-
-
 def test_bounds_far_beyond_the_weights_are_not_tried(monkeypatch):
     tried, solve = [], l1.capped
     monkeypatch.setattr(l1, "capped", lambda some, cap: tried.append(cap) or solve(some, cap))

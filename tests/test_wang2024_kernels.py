@@ -12,7 +12,6 @@ from scipy.interpolate import BarycentricInterpolator
 from repro.numerics import l1
 from repro.numerics.logarithms import Log
 from repro.wang2024 import kernels as k
-from repro.wang2024.pictures.kernels import formula
 
 VALUES = {
     "e^-t cos t": (k.EXPONENTIAL, lambda t: math.exp(-t) * math.cos(t)),
@@ -275,9 +274,3 @@ def test_the_printed_bumps_vanish_at_zero_only():
     printed = k.Bumps(kernel, "lin", Fraction(1, 200), Fraction(1, 100))
     assert printed.ball(0) == 0
     assert all(float(printed.ball(t)) == pytest.approx(kernel(t)) for t in range(1, 5))
-
-
-def test_names_become_formulas():
-    assert formula("t^-2.5 cos(log t)") == r"$t^{-2.5} \cos(\log t)$"
-    assert formula("e^-0.3t cos t") == r"$e^{-0.3t} \cos t$"
-    assert formula("+-t^-2.5") == r"$\pm t^{-2.5}$"

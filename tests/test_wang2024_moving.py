@@ -10,7 +10,7 @@ import pytest
 
 from repro.numerics import l1
 from repro.numerics.exact import rational
-from repro.numerics.logarithms import Log, ball
+from repro.numerics.logarithms import Log
 from repro.wang2024 import moving, powers
 
 
@@ -129,24 +129,6 @@ def _log_error(b):
         return (2**b * y**-b - y ** (-2.0 * b)) / (2**b - 1)
 
     return max(phi(t[B:] / B).sum() for B in (1, 2))
-
-
-@pytest.mark.parametrize("T", [2, 6])
-def test_the_best_heads_for_the_farthest_pointer_have_the_error_that_is_proved(T):
-    psi = moving.optimal("lin", T, T + 2)
-    with flint.ctx.workprec(256):
-        pairs = list(zip(psi.alphas, map(ball, psi.exponents), strict=True))
-        phi = [sum(a * (-b * (s - T)).exp() for a, b in pairs) for s in range(80)]
-        off = sum(abs(value - (s == T)) for s, value in enumerate(phi))
-    assert float(off) == pytest.approx(float(psi.error), rel=1e-12)
-    assert moving.usual_exponents("lin", 3) == (Fraction(3, 2), 3, Fraction(9, 2))
-
-
-def test_interpolated_powers_have_the_error_of_their_worst_pointer():
-    psi = moving.interpolated("log", 4, "1/10")
-    step = int(psi.exponents[1] - psi.exponents[0])
-    errors = [powers.adaptive(4, step=step).error(B) for B in range(1, 5)]
-    assert float(psi.error) == max(float(error) for error in errors)
 
 
 def test_a_level_is_reached_by_the_upper_end_of_every_ball(monkeypatch):

@@ -8,9 +8,8 @@ import torch
 
 from repro.numerics.barron import value
 from repro.numerics.exact import rationals, vector
-from repro.wang2024 import adaptive, depth, exponentials, moving, powers, targets
+from repro.wang2024 import adaptive, depth, exponentials, moving, targets
 from repro.wang2024.model import Attention
-from repro.wang2024.pictures import pointer as pictures
 from repro.wang2024.pointer import (
     PRINTED,
     SHIFTED,
@@ -41,10 +40,6 @@ def test_a_pointer_reads_the_token_that_the_last_one_names():
     assert PRINTED(x).tolist() == [-1, 1, 0]
     assert SHIFTED(x).tolist() == [1, 0, -1]
     assert (PRINTED.T, SHIFTED.T, BINARY.T) == (2, 3, 2)
-
-
-def test_windows_are_all_there_are():
-    assert sorted(map(tuple, BINARY.windows(2))) == [(-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
 def test_the_shifted_pointer_is_the_target_follow():
@@ -100,14 +95,6 @@ def test_any_pointer_has_the_coefficients_asked_for():
         assert out == rationals(first) + rationals(second)  # x_{t-1} = 1, 1^-p = 1
         far = layer(embedded(rationals([[1, 0, present]])), queries=1)[0, 0, 0]
         assert far == rationals(first) / 4 + rationals(second) / 8
-
-
-def test_any_pointer_follows_one_that_is_not_affine():
-    pointer = Pointer({-1: 1, 0: 3, 1: 1})
-    found = {v: powers.fixed(B, 3, first=20, step=20) for v, B in pointer.g.items()}
-    exponents, coefficients = found[0].exponents, {v: phi.coefficients for v, phi in found.items()}
-    layer = any_pointer(pointer, "log", exponents, coefficients)
-    assert max(errors(layer, pointer, pointer.windows(5))) <= q(1, 100)
 
 
 def test_the_adversary_adds_up_every_error():
@@ -213,22 +200,6 @@ def test_heads_and_neurons_are_counted():
 
 
 # --- figures -------------------------------------------------------------------------------------
-
-
-def test_figures_draw_what_they_are_given():
-    line = {3: 0.5, 4: 0.1}
-    figure = pictures.followed(line, line, {12: 0.2}, 1.0, {key: [0.1, 0.2] for key in "abcd"})
-    assert len(figure.axes[0].lines) == 4
-    dots = [np.asarray(line.get_xdata()).tolist() for line in figure.axes[1].lines]
-    assert dots == [[0.1, 0.2]] * 4
-    tables = {"a": np.eye(3), "b": np.eye(3)}
-    assert [len(axes.texts) for axes in pictures.maps((-1, 0, 1), tables).axes] == [9, 9]
-    lines = {"lin, dot product": line, "log, TMX": line}
-    assert len(pictures.same_errors({"x": lines, "y": lines}).axes) == 2
-    assert len(pictures.parameters({"a": line, "b": line, "c": line}).axes[0].lines) == 3
-    ratios = {"lin": [0.5, 1.0], "log": [0.5, 2.0]}
-    drawn = pictures.depth([5, 10], ratios, ratios, 4, {"two": (3, 3), "deep": (2, 3)})
-    assert len(drawn.axes[1].patches) == 4
 
 
 def test_shifts_and_layers_have_the_shapes_of_the_proof():

@@ -17,16 +17,6 @@ def number(value):
     return float(flint.arb(value))
 
 
-def test_an_interpolant_is_the_product_that_defines_it():
-    phi = powers.Interpolant(rational("3/2"), (rational("1/2"), rational(4)), 3, 2)
-    y = Fraction(5, 7)
-    peak, zeros = Fraction(3, 2), (Fraction(1, 2), Fraction(4))
-    direct = (peak / y) ** 3 * math.prod((y**-2 - z**-2) / (peak**-2 - z**-2) for z in zeros)
-    assert phi(rational(y)) == rational(direct)
-    assert phi.exponents == (3, 5, 7)
-    assert phi(phi.peak) == 1
-
-
 @pytest.mark.parametrize(
     ("T", "heads", "first", "step"), [(1, 1, 3, 3), (2, 5, 2, 1), (3, 4, 6, 6)]
 )
@@ -147,13 +137,6 @@ def test_slow_powers_see_far():
 def test_bad_input_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_a_test_sequence_is_an_autocorrelation():
-    z = necessity.against_exponentials(3, ["1/2", "1/3"])
-    p = [Fraction(1, 6), Fraction(-5, 6), Fraction(1)]  # (x - 1/2)(x - 1/3)
-    a = [sum(x * y for x, y in zip(p, p[k:], strict=False)) for k in range(3)]
-    assert z == {3 + k: rational(a[abs(k)] / a[0]) for k in range(-2, 3)}
 
 
 def test_a_test_sequence_proves_what_the_program_finds():

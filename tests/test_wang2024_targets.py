@@ -161,11 +161,3 @@ def test_one_token_too_long_or_one_step_too_far_is_refused():
     target = targets.Target("x", (far,), targets.parity(2), targets.SIGNS)
     with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
         target(np.array([[1.0], [1], [1], [-1], [1]]))
-
-
-def test_an_edge_lies_in_two_of_the_planes():
-    planes = np.vstack(
-        [np.column_stack([circle.EIGHT, np.ones(8, dtype=int)]), np.eye(3, dtype=int)]
-    )
-    for ray in circle.edges(circle.EIGHT):
-        assert sum(plane @ ray == 0 for plane in planes) >= 2

@@ -172,18 +172,6 @@ def test_first_weights_have_the_sizes_that_keep_three_layers_finite():
         assert abs(together.mean().item()) <= 0.1 * size
 
 
-def test_zeros_of_the_construction_stay_zeros():
-    outcome = trained_transformer.train(NESTED, Workspace())
-    for run, after in zip(beginning(NESTED), networks(NESTED, outcome), strict=True):
-        pairs = list(zip(weights(run.network()), weights(after), strict=True))
-        assert all(bool((b[a == 0] == 0).all()) for a, b in pairs)
-        assert not all(torch.equal(a, b) for a, b in pairs)
-
-
-def test_runs_are_told_by_their_median_and_range():
-    assert trained_transformer.told([3.0, 1.0, 2.0, 10.0]) == "2.5 (1 to 10)"
-
-
 @pytest.mark.parametrize(
     ("spec", "message"),
     [

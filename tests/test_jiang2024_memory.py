@@ -1,0 +1,174 @@
+"""Kernels, their memory and its complexity, and Hankel floors."""
+
+import math
+
+import flint
+import numpy as np
+import pytest
+
+from repro.jiang2024 import hankel, memory
+from repro.numerics.exact import rational
+from repro.numerics.logarithms import Log
+
+# --- memory.py -------------------------------------------------------------------------------------
+
+
+def test_terms_and_kernels_that_are_none():
+    with pytest.raises(ValueError, match=r"\(76\) needs a decaying exponential"):
+        memory.Exponential(1, 0)
+    with pytest.raises(ValueError, match="a != 0"):
+        memory.Exponential(0, 1)
+    with pytest.raises(ValueError, match="the same exponential"):
+        memory.Kernel(terms=(memory.Exponential(1, Log(2)), memory.Exponential(2, Log(2))))
+    with pytest.raises(ValueError, match="a kernel that ends"):
+        memory.joint(memory.Kernel(terms=(memory.Exponential(1, 1),)))
+    for u in (1, 2):
+        with pytest.raises(ValueError, match="u below every rate"):
+            memory.weighed(memory.Kernel(terms=(memory.Exponential(1, 1),)), u)
+
+
+def test_values_of_a_kernel():
+    kernel = memory.Kernel([5], (memory.Exponential(3, Log(2)), memory.Exponential(-1, Log(3), -1)))
+    for t, expected in enumerate((5 + 3 - 1, 1.5 + 1 / 3, 0.75 - 1 / 9)):
+        assert float(kernel.ball(t)) == pytest.approx(expected, rel=1e-14)
+    assert float(memory.decay_time(kernel)) == pytest.approx(1 / np.log(2), rel=1e-14)
+    assert [float(v) for v in kernel.until(2).first] == pytest.approx([7, 1.5 + 1 / 3])
+
+
+def test_complexities_of_spikes_and_exponentials_by_hand():
+    """e^{-t/3}: C_1 = 4, C_2 = 1. A spike of height 2 at T = 5: C_1 = 1, C_2 = 2 e^5."""
+    slow = memory.Kernel(terms=(memory.Exponential(1, rational("1/3")),))
+    assert (memory.decay_time(slow), memory.C_1(slow)) == (3, 4)
+    assert float(memory.C_RNN(slow)) == pytest.approx(4, rel=1e-14)
+    spike = memory.spike(5, 2)
+    assert [float(spike.ball(t)) for t in range(7)] == [0, 0, 0, 0, 0, 2, 0]
+    assert (memory.decay_time(spike), memory.C_1(spike)) == (0, 1)
+    assert float(memory.C_RNN(spike)) == pytest.approx(2 * np.exp(5), rel=1e-14)
+    twice = memory.Kernel([1, 7])  # the second counts e times as much
+    assert float(memory.C_RNN(twice)) == pytest.approx(7 * np.e, rel=1e-14)
+
+
+@pytest.mark.parametrize("first", [(), (0,), (0, 0)])
+def test_the_supremum_of_nothing_is_nothing(first):
+    assert memory.C_2(memory.Kernel(first)) == 0
+
+
+def test_the_supremum_may_be_late():
+    """t = 0: 1/100; the exponential e^{-t/50} is heard where the spike has ended. And behind one of
+    the other sign: a (e^-t/50 - e^-t/40), times e^{t/51}; for a = 10 it exceeds 2 long before."""
+    slow = memory.Exponential(1, rational("1/50"))
+    kernel = memory.Kernel(["-99/100"], (slow,))
+    assert float(memory.C_2(kernel)) == pytest.approx(np.exp(1 / 51 - 1 / 50), rel=1e-13)
+    t = np.arange(5000)
+    for a in (1, 10):
+        heard = a * np.exp(t / 51) * (np.exp(-t / 50) - np.exp(-t / 40))
+        assert heard.argmax() > 300
+        terms = memory.Exponential(a, rational("1/50")), memory.Exponential(-a, rational("1/40"))
+        assert float(memory.C_2(memory.Kernel(terms=terms))) == pytest.approx(
+            heard.max(), rel=1e-12
+        )
+
+
+ROOT = math.exp(-0.5)
+INFIMA = {
+    (1,): 0,  # no c > 0 attains it
+    (0, 1): math.e,
+    (0, 0, 3): 6 * math.e,
+    (1, "1/2"): math.e / 2,  # t = 1 alone, at c = 1: e/2 > 1
+    (4, 1): 4 / math.log(4),  # where 4 = e^{1/c}
+    (0, 0, 0): 0,
+    (0, 0, "9/4", 1): 4.5 * math.e,  # they cross at u = log 9/4 > 1/2, where both rise
+    (0, 1, 0, ROOT): 3 / ROOT,  # they cross at u = 1/4, below 1/3: the larger of e and 3 e^1/2
+    (0, 1, 0, ROOT**2): 2 / ROOT,  # they cross at u = 1/2, between 1/3 and 1
+}
+
+
+@pytest.mark.parametrize(("values", "expected"), INFIMA.items(), ids=str)
+def test_the_joint_complexity_by_hand(values, expected):
+    kernel = memory.Kernel([flint.arb(v) if isinstance(v, float) else v for v in values])
+    assert float(memory.joint(kernel)) == pytest.approx(expected, rel=1e-12)
+
+
+# --- hankel.py -------------------------------------------------------------------------------------
+
+
+def test_the_signs():
+    assert [hankel.sign(s) for s in range(16)] == [
+        1, 1, 1, -1, 1, 1, -1, 1, 1, 1, 1, -1, -1, -1, 1, -1,
+    ]  # fmt: skip
+
+
+def test_sections_and_units_that_are_none():
+    assert hankel.section([7]) == [[7]]
+    assert hankel.section([1, 2, 3, 4, 5]) == [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
+    for values in ([1, 2], [1] * 6):
+        with pytest.raises(ValueError, match="2N - 1 values"):
+            hankel.section(values)
+    for m in (-1, 2):
+        with pytest.raises(ValueError, match="0 <= m < N"):
+            hankel.floors([flint.arb(1)] * 3, [m, 1])
+    for N, m in ((12, 1), (6, 0), (64, -1), (64, 64)):
+        with pytest.raises(ValueError, match=r"N = 2\^k and m < N"):
+            hankel.proved_floor(N, m)
+
+
+def test_certified_singular_values_are_those_of_numpy_and_not_above():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=39)
+    singular = np.linalg.svd(np.array(hankel.section(values.tolist())))[1]
+    for m in (0, 5, 19):
+        found = float(hankel.floor([flint.arb(v) for v in values], m))
+        assert found == pytest.approx(singular[m], rel=1e-6)
+        assert found <= singular[m] * (1 + 1e-12)
+
+
+def test_certified_singular_values_are_below_those_of_every_kernel_in_the_balls():
+    """One row, 3 +- 1/8: 23/8 is the least; products and quotients of balls lose a little more."""
+    found = hankel.floor([flint.arb(3, 0.125)], 0)
+    assert 2.8 < float(found) <= 23 / 8
+
+
+def test_certified_singular_values_are_rounded_down(monkeypatch):
+    """[[1, 1], [1, -1]] has sigma_1 = sigma_2 = sqrt2; from unit vectors only the root is rounded."""
+    monkeypatch.setattr(np.linalg, "eigh", lambda G: (np.arange(len(G)), np.eye(len(G))))
+    found = hankel.floors([flint.arb(v) for v in (1, 1, -1)], [0, 1])
+    with flint.ctx.workprec(200):
+        root = flint.arb(2).sqrt()
+        assert all(root - 1e-14 < value < root for value in found)
+
+
+def test_small_singular_values_are_certified_too():
+    """1, 1e-5 and 1e-10 on exponentials that are far from orthogonal; no fourth."""
+    with flint.ctx.workprec(160):
+        factors = [flint.arb(r) for r in ("0.9", "0.5", "-0.3")]
+        sizes = [flint.arb(a) for a in ("1", "1e-5", "1e-10")]
+        terms = list(zip(sizes, factors, strict=True))
+        values = [sum((a * r**s for a, r in terms), flint.arb(0)) for s in range(39)]
+        found = [float(v) for v in hankel.floors(values, [0, 1, 2, 3])]
+    exact = np.linalg.svd(np.array(hankel.section([float(v) for v in values])))[1]
+    assert found[:3] == pytest.approx(exact[:3], rel=1e-4)
+    assert exact[2] < 1e-9 * exact[0]
+    assert found[3] == 0
+
+
+def test_the_floor_that_is_proved_by_hand_and_below_the_singular_value():
+    share = (1 - np.exp(-1)) ** 2
+    for N, m in ((1, 0), (2, 0), (64, 0), (64, 2), (64, 4), (1024, 64)):
+        expected = np.sqrt((share * N**2 - 4 * N * m) / (N - m))
+        assert float(hankel.proved_floor(N, m)) == pytest.approx(expected, rel=1e-14)
+    assert float(hankel.proved_floor(64, 63)) == 0
+    values = [float(v) for v in hankel.rough(128, 127)]
+    singular = np.linalg.svd(np.array(hankel.section(values)))[1]
+    assert float(hankel.proved_floor(64, 4)) < singular[4]
+
+
+def test_ho_kalman_is_exact_for_a_kernel_of_that_many_units():
+    values = [0.5**s + (-0.3) ** s for s in range(20)]
+    assert hankel.ho_kalman(values, 2).kernel(20)[:, 0] == pytest.approx(values, abs=1e-12)
+
+
+def test_rates_and_rough_kernels_by_hand():
+    assert float(hankel.printed_rate(3, 2, 4)) == 1.5
+    assert float(hankel.register_rate(3, 2, 6)) == pytest.approx(8 * np.exp(-2), rel=1e-14)
+    rho = hankel.rough(2, 4)
+    assert [float(v) for v in rho] == pytest.approx([1, np.exp(-0.5), np.exp(-1), -np.exp(-1.5)])
