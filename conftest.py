@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 try:
+    from repro.data.catalogue import CIFAR10, ENGLISH_GERMAN, MINILM
     from repro.harness import Project
 except ModuleNotFoundError as missing:  # the pytest of another environment
     sys.exit(
@@ -13,4 +14,4 @@ except ModuleNotFoundError as missing:  # the pytest of another environment
 
 
 def pytest_claims_project() -> Project:
-    return Project(root=Path(__file__).parent)
+    return Project(root=Path(__file__).parent, data=(CIFAR10, ENGLISH_GERMAN, MINILM))

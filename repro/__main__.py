@@ -1,76 +1,47 @@
-"""python -m repro: what one wants besides pytest.
-
-report   make results.json and the page again from the files that the tests wrote
-watch    say every few seconds what is running (in a second terminal)
-list     every statement of the ledger with its claim file and its latest verdict
-data     fetch the data sets that claims need
-preview  the pages of the committed snapshot, in artifacts/preview/: nothing is run
-snapshot keep this run's results in artifacts/reference/ and put them into README.md
-prefetch make the missing trainings, here or on a cluster: python -m repro prefetch --help
-diff     python -m repro diff OLD NEW: what differs between two results.json, and whether it matters
-"""
+"""Companion commands of pytest."""
 
 import argparse
 import calendar
-import json
+import inspect
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from repro import files, prefetch, report
-from repro.harness import differences, process, progress, provenance, records, schedule
+from repro import files, report
+from repro.cluster import prefetch
+from repro.data.errors import BadData
+from repro.data.sets import Registry, UnknownData
+from repro.harness import process, progress, records, schedule
+from repro.harness.assembly import Assembly
+from repro.harness.configured import project_in
 from repro.harness.ledger import LedgerError
 from repro.harness.project import Project
-from repro.harness.results import SCHEMA, Results
 from repro.report import readme
 from repro.report.preview import preview
+from repro.results import codec
+from repro.results.differences import differences
+from repro.results.types import Results, Run
+
+Options = argparse.Namespace
+
+
+class Refused(Exception):
+    """A command that cannot be carried out: what is missing and what to do."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["prefetch"]:
-        return prefetch.main(words[1:])
-    parser = argparse.ArgumentParser(
-        prog="python -m repro",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    commands = ("report", "watch", "list", "data", "preview", "snapshot", "diff")
-    parser.add_argument("command", choices=commands)
-    parser.add_argument(
-        "files", nargs="*", type=Path, metavar="FILE", help="diff: two results.json"
-    )
-    parser.add_argument(
-        "--project",
-        type=Path,
-        default=Path(),
-        metavar="FOLDER",
-        help="where claims/ is (default: here)",
-    )
-    parser.add_argument(
-        "--artifacts",
-        type=Path,
-        metavar="FOLDER",
-        help="where the results are (default: artifacts/)",
-    )
-    parser.add_argument(
-        "--every", type=float, default=2.0, metavar="SECONDS", help="watch: how often (default 2)"
-    )
-    options = parser.parse_args(words)
-    if len(options.files) != (2 if options.command == "diff" else 0):
-        parser.error("diff takes two results.json" if options.command == "diff" else "no FILE here")
-    project = Project(options.project.resolve())
-    artifacts = options.artifacts or project.root / project.artifacts
+    parser, of = _parsers()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command != "prefetch":
+        of[options.command].error(f"unrecognized arguments: {' '.join(rest)}")
+    options.rest = rest
     try:
-        if options.command == "watch":
-            return watch(artifacts, options.every)
-        if options.command == "diff":
-            return diff(*options.files)
-        if options.command == "preview":
-            return show_preview(artifacts)
-        results = Results(project, project.read_ledger(), artifacts)
-        return COMMANDS[options.command](results)
+        return options.run(options)
+    except Refused as error:
+        print(error, file=sys.stderr)
+        return 2
     except LedgerError as error:
         print(error, file=sys.stderr)
         return 4
@@ -79,53 +50,125 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:  # a folder that cannot be written, a name that is none
+    except OSError as error:  # a folder that cannot be written
         print(error, file=sys.stderr)
         return 1
 
 
-def rebuild(results: Results) -> int:
-    document = results.write(_latest_run(results), results.ledger.statements)
-    for message in results.messages:
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    parser = argparse.ArgumentParser(prog="python -m repro", description=__doc__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    for name, run in COMMANDS.items():
+        text = inspect.getdoc(run) or ""
+        one = commands.add_parser(
+            name,
+            help=text.partition("\n")[0],
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        one.set_defaults(run=run)
+        if name != "diff":
+            one.add_argument(
+                "--project", type=Path, default=Path(), metavar="FOLDER",
+                help="the folder with conftest.py and claims/ (default: here)",
+            )  # fmt: skip
+        if name in ("report", "watch", "list", "preview", "snapshot"):
+            one.add_argument(
+                "--artifacts", type=Path, metavar="FOLDER",
+                help="where the results are (default: the project's artifacts folder)",
+            )  # fmt: skip
+    of = commands.choices
+    of["watch"].add_argument(
+        "--every", type=float, default=2.0, metavar="SECONDS", help="how often (default 2)"
+    )
+    for name in ("old", "new"):
+        of["diff"].add_argument(
+            name, type=Path, metavar=name.upper(), help="a results.json, or the folder it is in"
+        )
+    of["prefetch"].description = prefetch.__doc__
+    prefetch.add_options(of["prefetch"])
+    return parser, of
+
+
+def _project(options: Options) -> Project:
+    return project_in(options.project.resolve())
+
+
+def _artifacts(options: Options, project: Project) -> Path:
+    return options.artifacts or project.root / project.artifacts
+
+
+def _assembly(options: Options) -> Assembly:
+    project = _project(options)
+    return Assembly(project, project.read_ledger(), _artifacts(options, project))
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+def show_report(options: Options) -> int:
+    """Make the pages again from the files that the tests wrote."""
+    assembly = _assembly(options)
+    if not _has_run(assembly.artifacts):
+        raise Refused(f"{assembly.artifacts}: no test has written a result here; run pytest first")
+    results = assembly.write(_latest_run(assembly), assembly.ledger.statements)
+    for message in assembly.messages:
         print(message)
-    print(report.render(document, results.artifacts))
+    print(report.render(results, assembly.artifacts))
     return 0
 
 
-def show_preview(artifacts: Path) -> int:
-    try:
-        print(preview(artifacts / "reference", artifacts / "preview"))
-    except FileNotFoundError as missing:
-        print(f"{missing.filename}: there is no snapshot here; make claims, then", file=sys.stderr)
-        print("python -m repro snapshot makes one", file=sys.stderr)
-        return 1
-    return 0
+def _has_run(artifacts: Path) -> bool:
+    return any(artifacts.glob("claims/*/*/tests/*.json"))
 
 
-def _latest_run(results: Results) -> dict:
-    """The header of the newest run; one that is not running any more was interrupted."""
-    for path in sorted(results.artifacts.glob("runs/*.json"), reverse=True):
+def _latest_run(assembly: Assembly) -> Run:
+    """The header of the newest run; damaged ones are set aside."""
+    for path in sorted(assembly.artifacts.glob("runs/*.json"), reverse=True):
         try:
-            run = files.read_json(path, sealed=True)
-            if not provenance.is_header(run):
-                raise files.DamagedFile(f"{path} is no header of a run")
+            return _header(path)
         except files.DamagedFile as damage:
-            files.put_away(path, damage, results.messages)
-            continue
-        if run.get("state") == "running" and not process.alive(run):
-            run["state"] = "interrupted"
-        return run
-    return {}
+            files.put_away(path, damage, assembly.messages)
+    return Run(id="unknown")
 
 
-def diff(old: Path, new: Path) -> int:
-    """Exit code 1 if something matters, 0 if at most numbers moved within their limits."""
-    try:
-        before, after = (_results(path) for path in (old, new))
-    except (FileNotFoundError, files.DamagedFile) as error:
-        print(error, file=sys.stderr)
-        return 2
-    found = [*differences.settings(before, after), *differences.differences(before, after)]
+def _header(path: Path) -> Run:
+    """Of a run; one that says it is running and whose process is gone was interrupted."""
+    run = codec.read(Run, path)
+    if run.state == "running" and not process.alive(vars(run)):
+        run.state = "interrupted"
+    return run
+
+
+def list_statements(options: Options) -> int:
+    """Show the verdict, title and claim file of every statement.
+
+    The verdicts are those of the latest runs. Where nothing has run they are those of the
+    committed snapshot.
+    """
+    assembly = _assembly(options)
+    verdicts = {id: assembly.claim(id).verdict for id in assembly.ledger.statements}
+    snapshot = assembly.artifacts / "reference/results.json"
+    if not _has_run(assembly.artifacts) and snapshot.exists():
+        print(f"Nothing has run here. The verdicts are those of the snapshot {snapshot}.\n")
+        verdicts |= {claim.id: claim.verdict for claim in _read_results(snapshot).claims}
+    rows = []
+    for id, statement in assembly.ledger.statements.items():
+        verdict = "pending" if statement.pending else verdicts[id]
+        rows.append((verdict, id, statement.title, assembly.claim(id).file or "(no claim yet)"))
+    widths = [max((len(cell) for cell in column), default=0) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
+    return 0
+
+
+def show_differences(options: Options) -> int:
+    """Show what differs between two results.json, and whether it matters.
+
+    Exit code 1 if something matters, 0 if at most numbers moved within their limits.
+    """
+    found = differences(_read_results(options.old), _read_results(options.new))
     weighty = [one for one in found if one.matters]
     for one in found:
         print(f"{'MATTERS ' if one.matters else 'number  '}{one}")
@@ -133,24 +176,93 @@ def diff(old: Path, new: Path) -> int:
     return 1 if weighty else 0
 
 
-def _results(path: Path) -> dict:
-    found = files.read_json(path, schema=SCHEMA)
-    if defect := differences.defect(found):
-        raise files.DamagedFile(f"{path} is no results.json: {defect}")
-    return found
+def _read_results(path: Path) -> Results:
+    file = path / "results.json" if path.is_dir() else path
+    try:
+        return codec.read_results(file)
+    except FileNotFoundError:
+        advice = "a run writes artifacts/results.json, the snapshot is artifacts/reference"
+        raise Refused(f"{file}: there is no such file; {advice}") from None
+    except files.DamagedFile as error:
+        raise Refused(str(error)) from None
 
 
-def watch(artifacts: Path, every: float) -> int:
-    while True:
-        lines = []
-        for path in artifacts.glob("claims/*/*/tests/*.json"):
-            found = records.read(path)
-            if found and found["state"] == "running":
-                label = f"{found.get('worker', '')} {found['claim']} {found['test']}"
-                since = _since(found.get("started", ""))
-                lines.append(progress.line(label, since, path.with_suffix(".progress")))
-        print(" | ".join(sorted(lines)) or "nothing is running", flush=True)
-        time.sleep(every)
+def show_preview(options: Options) -> int:
+    """Make the pages of the committed snapshot in artifacts/preview/, without a run."""
+    artifacts = _artifacts(options, _project(options))
+    try:
+        print(preview(artifacts / "reference", artifacts / "preview"))
+    except FileNotFoundError as missing:
+        advice = "make claims, then python -m repro snapshot makes one"
+        raise Refused(f"{missing.filename}: there is no snapshot here; {advice}") from None
+    return 0
+
+
+def take_snapshot(options: Options) -> int:
+    """Keep the results of this run in artifacts/reference/ and README.md.
+
+    Only finished claims go in; the figures that README shows are copied beside them.
+    """
+    assembly = _assembly(options)
+    root, artifacts = assembly.project.root, assembly.artifacts
+    results = assembly.results(_latest_run(assembly))
+    if results.run.dirty:
+        raise Refused("the latest run had uncommitted changes: commit, then make claims")
+    results.claims = [claim for claim in results.claims if claim.file]
+    unfinished = [one.id for one in results.claims if one.verdict != one.status or one.stale]
+    if unfinished:
+        said = f"not as the ledger records, or stale: {', '.join(unfinished)}"
+        raise Refused(f"{said}; make claims first")
+    reference = artifacts / "reference"
+    codec.write(reference / "results.json", results)
+    files.write_json(reference / schedule.FILE, schedule.from_nothing(results.claims))
+    for figure in (figure for claim in results.claims for figure in claim.figures):
+        files.write_atomically(reference / figure.svg, (artifacts / figure.svg).read_bytes())
+    page = root / "README.md"
+    folder = str(reference.relative_to(root))
+    files.write_atomically(page, readme.filled(page.read_text(), results, folder))
+    print(f"{reference / 'results.json'}\n{page}")
+    return 0
+
+
+# --- a run that goes on --------------------------------------------------------------------------
+
+
+def watch(options: Options) -> int:
+    """Say every few seconds what is running, until the run has ended."""
+    artifacts, run = _artifacts(options, _project(options)), None
+    while (now := _running(artifacts)) is not None:
+        run = now
+        print(" | ".join(_at_work(artifacts)) or "between two tests", flush=True)
+        time.sleep(options.every)
+    if run is None:
+        print("nothing is running")
+        return 0
+    ended = _header(artifacts / "runs" / f"{run.id}.json")
+    print(f"{ended.state}: {ended.reported} of {ended.collected} tests have reported")
+    return 0
+
+
+def _running(artifacts: Path) -> Run | None:
+    """The header of a run that is at work."""
+    for path in sorted(artifacts.glob("runs/*.json"), reverse=True):
+        try:
+            if (run := _header(path)).state == "running":
+                return run
+        except (FileNotFoundError, files.DamagedFile):
+            continue
+    return None
+
+
+def _at_work(artifacts: Path) -> list[str]:
+    lines = []
+    for path in artifacts.glob("claims/*/*/tests/*.json"):
+        found = records.read(path)
+        if found and found.state == "running":
+            label = f"{found.worker} {found.claim} {found.test}"
+            since = _since(found.started)
+            lines.append(progress.line(label, since, path.with_suffix(".progress")))
+    return sorted(lines)
 
 
 def _since(moment: str) -> float:
@@ -160,82 +272,60 @@ def _since(moment: str) -> float:
         return 0.0
 
 
-def show_list(results: Results) -> int:
-    for id in results.ledger.statements:
-        claim = results.claim(id)
-        verdict = "pending" if claim["pending"] else claim["verdict"]
-        print(f"{verdict:<15} {id:<40} {claim['file'] or '(no claim yet)'}")
-    return 0
+# --- what a run needs ----------------------------------------------------------------------------
 
 
-def fetch_data(results: Results) -> int:
-    """Fetch the data sets that the ledger names, and say which statements need them."""
-    from repro.data import sets
-    from repro.data.errors import BadData
+def fetch_data(options: Options) -> int:
+    """Fetch the data sets that the project registers, and verify them.
 
-    needs: dict[str, list[str]] = {}
-    for statement in results.ledger.statements.values():
+    One that cannot be fetched does not keep the others away; the exit code is 1 then.
+    """
+    project = _project(options)
+    registry = Registry(project.data, project.root / project.data_folder)
+    needed_by: dict[str, list[str]] = {one.name: [] for one in registry}
+    for statement in project.read_ledger().statements.values():
         for name in filter(None, (part.strip() for part in statement.data.split(","))):
-            needs.setdefault(name, []).append(
-                statement.id + (" (pending)" if statement.pending else "")
-            )
-    for name, ids in sorted(needs.items()):
+            try:
+                needed_by[registry[name].name].append(statement.id)
+            except UnknownData as error:
+                raise LedgerError(f"entry {statement.id}: field 'data': {error}") from None
+    if not needed_by:
+        print("this project registers no data set: Project(data=...) in its conftest.py does")
+    fetched = [_fetch(registry, name, ids) for name, ids in needed_by.items()]
+    return 0 if all(fetched) else 1
+
+
+def _fetch(registry: Registry, name: str, ids: list[str]) -> bool:
+    if ids:
         print(f"{name}: for {', '.join(ids)}")
-    if unknown := sorted(set(needs) - set(sets.SETS)):
-        known = ", ".join(sets.SETS)
-        raise LedgerError(
-            f"entry {needs[unknown[0]][0]}: field 'data': no set {unknown[0]!r} (known: {known})"
-        )
-    root = results.project.root / results.project.data
     try:
-        sets.fetch(root, sorted(needs), lambda line: print(line, flush=True))
+        registry.fetch(name, lambda line: print(line, flush=True))
     except BadData as error:
-        print(f"{error}\nWhat was fetched of this set is removed: make data again begins it anew.")
-        return 1
+        print(f"{error}\nWhat was fetched of this set is removed: the same command begins it anew.")
     except (RuntimeError, OSError) as error:
         print(error)
-        if kept := ", ".join(file.name for file in sets.kept(root)):
-            print(f"What has arrived is kept ({kept}): make data again goes on from there.")
-        return 1
-    return 0
+        if kept := ", ".join(file.name for file in registry.unfinished()):
+            print(f"What has arrived is kept ({kept}): the same command goes on from there.")
+    else:
+        return True
+    return False
 
 
-def take_snapshot(results: Results) -> int:
-    """Only finished claims go in; the figures that README shows are copied beside them."""
-    root, artifacts = results.project.root, results.artifacts
-    document = results.document(_latest_run(results))
-    if document["run"].get("dirty"):
-        print(
-            "the latest run was made with uncommitted changes: commit, then make claims",
-            file=sys.stderr,
-        )
-        return 1
-    document["claims"] = [claim for claim in document["claims"] if claim["file"]]
-    unfinished = [
-        claim["id"]
-        for claim in document["claims"]
-        if claim["verdict"] != claim["status"] or claim["stale"]
-    ]
-    if unfinished:
-        print(
-            f"not as the ledger records, or stale: {', '.join(unfinished)}; run make claims first",
-            file=sys.stderr,
-        )
-        return 1
-    reference = artifacts / "reference"
-    files.write_json(reference / "results.json", document)
-    files.write_json(reference / schedule.FILE, schedule.from_nothing(document["claims"]))
-    for figure in (figure for claim in document["claims"] for figure in claim["figures"]):
-        files.write_atomically(reference / figure["svg"], (artifacts / figure["svg"]).read_bytes())
-    page = root / "README.md"
-    folder = str(reference.relative_to(root))
-    text = readme.filled(page.read_text(), json.loads(files.to_json(document)), folder)
-    files.write_atomically(page, text)
-    print(f"{reference / 'results.json'}\n{page}")
-    return 0
+def make_trainings(options: Options) -> int:
+    """Make the trainings that claims need, here or on a cluster."""
+    return prefetch.run(_project(options), options, options.rest)
 
 
-COMMANDS = {"report": rebuild, "list": show_list, "data": fetch_data, "snapshot": take_snapshot}
+COMMANDS: dict[str, Callable[[Options], int]] = {
+    "report": show_report,
+    "list": list_statements,
+    "diff": show_differences,
+    "preview": show_preview,
+    "snapshot": take_snapshot,
+    "watch": watch,
+    "data": fetch_data,
+    "prefetch": make_trainings,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,10 +15,11 @@ import pytest
 FULL = os.environ.get("RELIABILITY") == "full"  # by `make reliability`
 CONFTEST = """
 from pathlib import Path
+from repro.data.catalogue import CIFAR10
 from repro.harness import Project
 
 def pytest_claims_project():
-    return Project(root=Path(__file__).parent)
+    return Project(root=Path(__file__).parent, data=[CIFAR10])
 """
 PYPROJECT = """
 [tool.pytest]

@@ -55,7 +55,7 @@ def images(folder, rng, *, count=100):
     folder.mkdir(parents=True)
     angles = 2 * np.pi * (np.arange(10)[:, None] / 10 + np.arange(3) / 3)
     colours = 120 + 100 * np.cos(angles)
-    for name in cifar10.MD5:
+    for name in cifar10.FILES:
         labels, place = rng.integers(10, size=count), rng.integers(16, size=count)
         squares = rng.normal(110, 25, size=(count, 4, 8, 4, 8, 1)).repeat(3, axis=-1)
         row, column = np.divmod(place, 4)

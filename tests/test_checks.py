@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from repro.data.sets import Registry
 from repro.harness import checks
 from repro.harness.checks import (
     ClaimFailed,
@@ -242,7 +243,7 @@ def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_pat
     name = ClaimTest(statement, tmp_path / "test_lemma_1.py", "test_printed_form_fails")
     record = Record(tmp_path / "record.json", command="pytest")
     settings = {"scale": "smoke", "base_seed": 0, "params": {}, "lease": None, "store": None}
-    claim = Claim(name, record, artifacts=tmp_path, data=tmp_path, **settings)
+    claim = Claim(name, record, artifacts=tmp_path, data=Registry([], tmp_path), **settings)
     with pytest.raises((ClaimFailed, TypeError), match="counterexample"):
         claim.counterexample(
             "itself",

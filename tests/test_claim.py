@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from repro import figures
+from repro.data.catalogue import ENGLISH_GERMAN
+from repro.data.sets import Registry
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.ledger import Statement
@@ -78,7 +80,7 @@ def new(tmp_path, record):
             params=params or {},
             lease=Lease("cpu"),
             store=store or (lambda **settings: Store(tmp_path / "store", mode, **settings)),
-            data=tmp_path / "data",
+            data=Registry([ENGLISH_GERMAN], tmp_path / "data"),
         )
 
     return make
@@ -171,7 +173,7 @@ def test_a_test_whose_data_are_not_there_is_passed_over_and_says_what_to_do(
     new, record, monkeypatch
 ):
     monkeypatch.delenv("WMT14", raising=False)
-    with pytest.raises(SKIPPED, match=r"needs make data \(english-german\)"):
+    with pytest.raises(SKIPPED, match=r"needs python -m repro data \(english-german\)"):
         new().data("english-german")
     assert record.data["records"] == {}
 

@@ -193,12 +193,11 @@ def test_missing_data_is_counted_as_not_run_and_says_what_to_do(demo, monkeypatc
     demo.claim("lemma-1", body)
     assert "1 passed, 1 skipped" in demo.run().stdout
     assert demo.result("lemma-1")["verdict"] == "not-run"
-    assert demo.result("lemma-1")["why"] == "needs make data (cifar-10)"
+    assert demo.result("lemma-1")["why"] == "needs python -m repro data (cifar-10)"
     folder = demo.root / "elsewhere/cifar-10-batches-bin"
     folder.mkdir(parents=True)
-    for name in cifar10.MD5:
-        with (folder / f"{name}.bin").open("wb") as file:
-            file.truncate(cifar10.IMAGES * cifar10.RECORD)  # without a byte on the disk
+    for name in cifar10.FILES:
+        (folder / f"{name}.bin").touch()
     assert "2 passed" in demo.run("--data", "elsewhere").stdout
     [record] = [test["records"] for test in demo.result("lemma-1")["tests"] if test["records"]]
     assert record == {"data": "cifar-10: 60000 images (139 MB), Krizhevsky 2009"}

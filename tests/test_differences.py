@@ -140,4 +140,4 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     done = diff(tmp_path / "bad.json", tmp_path / "bad.json")
     assert done.returncode == 2
     assert "bad.json" in done.stderr
-    assert "diff takes two results.json" in diff(tmp_path / "bad.json").stderr
+    assert "arguments are required: NEW" in diff(tmp_path / "bad.json").stderr

@@ -15,6 +15,7 @@ BANNED = re.compile(
 ARGUED = {
     ("repro/data/cifar10.py", "pickle.Unpickler"): "base of one that finds no name but an array's",
     ("repro/data/cifar10.py", "pickle.UnpicklingError"): "an error is no unpickling",
+    ("repro/harness/configured.py", "runpy.run_path"): "the project's conftest.py, as pytest does",
     ("repro/data/weights.py", "torch.load"): "weights_only=True, which the test below asks for",
 }
 

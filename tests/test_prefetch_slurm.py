@@ -1,4 +1,4 @@
-"""prefetch through SLURM's commands, which here are scripts on PATH: arrays, warnings, the queue."""
+"""prefetch on SLURM, whose commands are replaced by scripts on PATH that run the jobs here."""
 
 import importlib.util
 import json
@@ -14,12 +14,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import submitit
 import torch
 
-from repro import job, prefetch
-from repro.prefetch import Missing
-from repro.submitted import Submitted
+from repro.__main__ import main
+from repro.cluster import job, prefetch
+from repro.cluster.listing import Missing
+from repro.cluster.queue import Submitted
 from repro.training import Store, Workspace
 
 SBATCH = """#!/usr/bin/env python3
@@ -30,14 +30,16 @@ text = Path(sys.argv[-1]).read_text()
 (folder / "submitted.sh").write_text(text)
 with open(folder / "submissions", "a") as log:
     log.write("one\\n")
-array = re.search(r"--array=0-([0-9]+)", text)
+tasks = range(int(re.search(r"--array=0-([0-9]+)", text)[1]) + 1)
+for task in tasks:
+    (folder / f"queue/77_{task}").touch()
 print("Submitted batch job 77", flush=True)
 if (folder / "full").exists() or os.fork():
     sys.exit()
 os.setsid()  # the jobs begin when the submission is over
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 os.dup2(1, 2)
-for task in range(int(array[1]) + 1):
+for task in tasks:
     environment = {**os.environ, "SLURM_ARRAY_JOB_ID": "77", "SLURM_ARRAY_TASK_ID": str(task),
         "SLURM_JOB_ID": str(100 + task), "SLURM_NTASKS": "1", "SLURM_JOB_NUM_NODES": "1",
         "SLURM_NODEID": "0", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_JOB_NODELIST": "here"}
@@ -45,9 +47,8 @@ for task in range(int(array[1]) + 1):
     again.touch()
     while again.exists():
         again.unlink()
-        done = subprocess.run(["bash", sys.argv[-1]], env=environment)
-    with open(folder / "states", "a") as out:
-        out.write(f"77_{task}|{'FAILED' if done.returncode else 'COMPLETED'}|here\\n")
+        subprocess.run(["bash", sys.argv[-1]], env=environment)
+    (folder / f"queue/77_{task}").unlink()
 """
 SRUN = """#!/usr/bin/env python3
 import os, sys
@@ -63,29 +64,23 @@ while words[0].startswith("--"):
             os.dup2(1, 2)
 os.execvp(words[0], words)
 """
-SACCT = """#!/bin/sh
-echo "JobID|State|NodeList"
-cat "$FAKE_SLURM/states" 2>/dev/null || true
-"""
 SCONTROL = """#!/bin/sh
 test "$1" = requeue && touch "$FAKE_SLURM/requeue-$2"
 """
 SQUEUE = """#!/bin/sh
-test "$*" = "--me --noheader --array --format=%i" && cat "$FAKE_SLURM/queue"
+test "$*" = "--me --noheader --array --format=%i" && ls "$FAKE_SLURM/queue"
 """
-COMMANDS = {
-    "sbatch": SBATCH, "srun": SRUN, "sacct": SACCT, "scontrol": SCONTROL, "squeue": SQUEUE,
-}  # fmt: skip
+COMMANDS = {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "squeue": SQUEUE}
 
 
 @pytest.fixture
 def slurm(tmp_path_factory, monkeypatch):
     """SLURM's commands, which run everything here, one after the other; the folder they share."""
     folder = tmp_path_factory.mktemp("slurm")
+    (folder / "queue").mkdir()
     for name, text in COMMANDS.items():
         (folder / name).write_text(text.replace("/usr/bin/env python3", sys.executable))
         (folder / name).chmod(stat.S_IRWXU)
-    submitit.SlurmJob.watcher.clear()  # it remembers the jobs of other tests
     monkeypatch.setenv("FAKE_SLURM", str(folder))
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     return folder
@@ -134,21 +129,22 @@ def test_holds(claim):
 """
 
 
-def test_a_job_that_slurm_warns_is_queued_again_and_ends_with_the_same_bits(
+def test_a_job_that_is_preempted_is_queued_again_and_ends_with_the_same_bits(
     demo, slurm, monkeypatch
 ):
-    """One array with the settings asked for. Its second job is warned in its sixth step."""
+    """One array with the settings asked for; its second job is pre-empted in its sixth step."""
     file = demo.claim("table-1", LONG, evidence=["train"])
     monkeypatch.chdir(demo.root)
+    monkeypatch.setattr(prefetch, "POLL", 0.2)
     (demo.root / "hold").touch()
-    killer = threading.Thread(target=warn, args=[demo.root], daemon=True)
-    killer.start()
+    preempting = threading.Thread(target=preempt, args=[demo.root], daemon=True)
+    preempting.start()
     words = [
         "--executor", "slurm", "--partition", "long", "--account", "ours", "--gpus", "1",
         "--time", "90", "--jobs", "2", "--device", "cpu",
     ]  # fmt: skip
-    assert prefetch.main(words) == 0
-    killer.join()
+    assert main(["prefetch", *words]) == 0
+    preempting.join()
     reasons = [
         entry["reason"]
         for path in demo.root.glob("artifacts/jobs/results/*/claims/*/*/tests/test_holds*.json")
@@ -172,8 +168,8 @@ def test_a_job_that_slurm_warns_is_queued_again_and_ends_with_the_same_bits(
     assert list(demo.root.glob("store/.submitted/*")) == []
 
 
-def warn(root):
-    """As SLURM does before it takes a job's place: SIGUSR2 to all its processes."""
+def preempt(root):
+    """As SLURM does: SIGUSR2 to all processes of the job."""
     give_up = time.monotonic() + 180
     while not (root / "reached").exists() and time.monotonic() < give_up:
         time.sleep(0.02)
@@ -189,20 +185,16 @@ def loaded(file):
     return module
 
 
-def test_a_training_that_submitit_alone_is_told_to_end_is_told_and_waited_for(tmp_path):
-    """And one that does not heed it is killed."""
-    for deaf in ("", "signal.signal(signal.SIGUSR2, signal.SIG_IGN)"):
-        code = f"import signal, time, pathlib; {deaf}\npathlib.Path('on').touch(); time.sleep(600)"
-        child = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
-        while not (tmp_path / "on").exists():
-            time.sleep(0.01)
-        (tmp_path / "on").unlink()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(job, "AT_WORK", [child.pid])
-            patch.setattr(job, "GRACE", 1.0 if deaf else 60.0)
-            again = job.Training(["true"], ".").checkpoint()
-        assert child.wait() == -(signal.SIGKILL if deaf else signal.SIGUSR2)
-        again.function()  # the same command
+@pytest.mark.parametrize("deaf", ["", "signal.signal(signal.SIGUSR2, signal.SIG_IGN)"])
+def test_a_training_is_asked_to_end_and_killed_if_it_does_not(tmp_path, monkeypatch, deaf):
+    code = f"import signal, time, pathlib; {deaf}\npathlib.Path('on').touch(); time.sleep(600)"
+    child = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
+    while not (tmp_path / "on").exists():
+        time.sleep(0.01)
+    monkeypatch.setattr(job, "GRACE", 1.0 if deaf else 60.0)
+    again = job.Training(["true"], ".", child.pid).checkpoint()
+    assert child.wait() == -(signal.SIGKILL if deaf else signal.SIGUSR2)
+    again.function()  # the same command
 
 
 TWO = [Missing("demo", key, f"claims/demo2025/test_table_1_demo.py::{key}") for key in "ab"]
@@ -210,20 +202,18 @@ TWO = [Missing("demo", key, f"claims/demo2025/test_table_1_demo.py::{key}") for 
 
 @pytest.fixture
 def call(slurm, capfd, monkeypatch, tmp_path):
-    """A prefetch of these trainings by a SLURM that only queues; `pause` is done for waiting."""
+    """prefetch two trainings on a SLURM that only queues; `pause` is called instead of waiting."""
     (slurm / "full").touch()
-    (slurm / "queue").write_text("77_0\n77_1\n")
     monkeypatch.chdir(tmp_path)
 
-    def run(pause, *words):
+    def run(pause):
         wanted = list(TWO)
         with monkeypatch.context() as patch:
             patch.setattr(prefetch, "missing", lambda *_: wanted)
-            clock = SimpleNamespace(sleep=lambda _: pause(wanted))  # subprocess keeps its own
-            patch.setattr(prefetch, "time", clock)
+            patch.setattr(prefetch, "time", SimpleNamespace(sleep=lambda _: pause(wanted)))
             try:
-                code = prefetch.main(["claims", "--executor", "slurm", *words])
-            except (SystemExit, KeyboardInterrupt) as end:
+                code = main(["prefetch", "claims", "--executor", "slurm"])
+            except SystemExit as end:
                 code = str(end)
         submissions = (slurm / "submissions").read_text().count("one")
         return code, capfd.readouterr().out, submissions
@@ -235,52 +225,47 @@ def stop(_):
     raise KeyboardInterrupt
 
 
-def test_what_waits_in_the_queue_is_waited_for_and_not_submitted_again(call, slurm):
-    assert call(stop) == (
-        "interrupted: 2 jobs go on; to end them: scancel 77_0 77_1",
-        "2 trainings are missing\n",
-        1,
-    )
+STOPPED = "interrupted: 2 jobs go on; to end them: scancel 77_0 77_1"
+
+
+def ended(slurm):
+    for path in (slurm / "queue").iterdir():
+        path.unlink()
+
+
+def test_a_second_call_waits_for_the_jobs_of_the_first(call, slurm):
+    assert call(stop) == (STOPPED, "2 trainings are missing\n", 1)
 
     def all_are_made(wanted):
-        (slurm / "queue").write_text("9_1\n")
+        ended(slurm)
         wanted.clear()
 
-    code, out, submissions = call(stop, "--dry-run")
-    assert (code, submissions) == (0, 1)
-    assert "--only-training" not in out
-    assert "2 trainings are missing; nothing was submitted" in out
-    assert call(stop)[0] == "interrupted: 2 jobs go on; to end them: scancel 77_0 77_1"
     code, out, submissions = call(all_are_made)
     assert (code, submissions) == (0, 1)
-    for number, one in enumerate(TWO):
-        assert f"in SLURM's queue since an earlier call, job 77_{number}: {one}\n" in out
+    assert "already in SLURM's queue, job 77_0: a\n" in out
     assert out.endswith("nothing is missing\n")
     assert list(Path("store/.submitted").iterdir()) == []
 
 
-def test_what_is_no_longer_in_the_queue_is_submitted_again(call, slurm):
-    call(stop)
-    (slurm / "queue").write_text("")
-    code, out, submissions = call(stop)
-    assert code == "interrupted: 2 jobs go on; to end them: scancel 77_0 77_1"
-    assert submissions == 2
-    assert "earlier call" not in out
+def test_jobs_that_ended_without_their_training_failed_and_the_next_call_submits_again(call, slurm):
+    code, out, submissions = call(lambda _: ended(slurm))
+    assert (code, submissions) == (1, 1)
+    for number, one in enumerate(TWO):
+        log = Path(f"artifacts/jobs/77_{number}_0_log.out").resolve()
+        assert f"FAILED {one}\n    its job has ended, see {log}\n" in out
+    assert "2 trainings are still missing\n" in out
+    assert call(stop) == (STOPPED, "2 trainings are missing\n", 2)
 
 
-def test_without_squeue_it_is_said_and_submitted_and_a_silent_one_ends_it(call, slurm):
+def test_squeue_that_fails_ends_the_command_and_nothing_is_submitted_twice(call, slurm):
     call(stop)
-    (slurm / "queue").unlink()
+    (slurm / "squeue").write_text("#!/bin/sh\necho no answer >&2\nexit 1\n")
     code, _, submissions = call(stop)
-    assert code.startswith("squeue does not tell what waits (cat: ")
+    assert code == "squeue failed (no answer): give the same command later"
     assert submissions == 1
-    (slurm / "squeue").unlink()
-    _, out, submissions = call(stop)
-    assert "there is no squeue here to ask whether earlier jobs still wait: 2 may be" in out
-    assert submissions == 2
 
 
-def test_a_note_that_is_damaged_is_none(tmp_path):
+def test_a_damaged_note_counts_as_none(tmp_path):
     notes = Submitted(tmp_path)
     notes.note("a", "77_0")
     [path] = tmp_path.glob(".submitted/*")

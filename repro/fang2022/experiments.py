@@ -35,7 +35,7 @@ from repro.training.loop import fit, generator_at
 TARGETS = {"f_1*": (F_1_STAR, 10.0), "f_2*": (F_2_STAR, 1.0)}  # and the deviation of each x_i
 VARIANCES = {"f_1*": 40000.0, "f_2*": 1920.0}  # of f*(x): the test error of the best constant
 TEST_LOOKS = 200  # points of a test curve, about
-DATA, START, SPLIT, SHUFFLE = -1, -2, -3, -4  # streams of a seed; epochs count from 0
+DATA, START, SPLIT, SHUFFLE = -1, -2, -3, -4  # settings: streams of a seed; epochs count from 0
 
 
 @dataclass(frozen=True)

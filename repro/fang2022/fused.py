@@ -54,6 +54,7 @@ CHUNK = 2**17  # with it the arrays of a chunk, half a megabyte each, stay in th
 PER_THREAD = 2**20  # pairs of a sample and a direction that are worth a thread
 REAL = {torch.float32: "float", torch.float64: "double"}
 SOURCE = Path(__file__).with_suffix(".c")
+# setting: which instructions a compiler may use
 NATIVE = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
 FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")
 FORBIDDEN = "REPRO_NO_COMPILER"

@@ -22,7 +22,8 @@ def _below_one(p: int, q: int) -> Fraction:
 
 
 bounds = st.tuples(st.integers(1, 100), st.integers(1, 100)).map(lambda pair: Fraction(*pair))
-half = Fraction(1, 2)
+half = Fraction(1, 2)  # setting: a value that is tried often
+# setting: which values are tried often; beside them every share is drawn
 shares = st.sampled_from([-1, 1, 0, half, -half]) | _quotients(1000, 1000, _below_one)
 numbers = _quotients(10**6, 9)
 coefficients = _quotients(100, 30)

@@ -22,6 +22,7 @@ import pytest
 
 from repro import figures, files
 from repro.bounds import Bound, Source
+from repro.data.sets import Registry
 from repro.harness import checks
 from repro.harness.checks import ClaimFailed
 from repro.harness.progress import Reporter
@@ -58,7 +59,7 @@ class Claim:
         params: Mapping[str, Any],
         lease: Lease,
         store: "Callable[..., Store]",
-        data: Path,
+        data: Registry,
     ) -> None:
         self.statement = name.statement
         self.scale = scale
@@ -140,13 +141,11 @@ class Claim:
         return [done[place] for place in sorted(done)]
 
     def data(self, name: str) -> Path:
-        """The folder of a data set, fetched or a user's own; without it the test is not run."""
-        from repro.data import sets
-
-        found = sets.SETS[name].find(self._data)
+        """The folder of a set that the project registers; without it the test is not run."""
+        found = self._data.find(name)
         if found is None:
-            pytest.skip(f"needs make data ({name})")
-        self.record("data", sets.SETS[name].told)
+            pytest.skip(f"needs python -m repro data ({name})")
+        self.record("data", self._data[name].told)
         return found
 
     # --- what the test says ----------------------------------------------------------------------

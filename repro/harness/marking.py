@@ -14,7 +14,7 @@ EVIDENCE_MARKERS = {kind.replace("-", "_"): kind for kind in EVIDENCE}
 OTHER_MARKERS = {
     "control": "test_control_...: one hypothesis is broken, and the claim must fail by a margin",
     "erratum": "test_printed_..., test_reading_...: a form that fails on a stored counterexample",
-    "data": "needs a data set: make data",
+    "data": "needs a data set: python -m repro data",
     "slow": "takes minutes at laptop scale",
     "timing": "a benchmark: ratios, run without xdist by make bench",
     "reliability": "what a run withstands; at full size by make reliability",

@@ -50,7 +50,7 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--data",
         metavar="FOLDER",
-        help="where `make data` has put data sets (default: the project's)",
+        help="where data sets are kept (default: the project's)",
     )
     group.addoption(
         "--store-mode", choices=STORE_MODES, default="use",
@@ -142,7 +142,7 @@ def read(config: pytest.Config, project: Project) -> Context:
         rootpath=config.rootpath,
         artifacts=_folder(config, option.artifacts, project.artifacts, project),
         store=_folder(config, option.store, project.store, project),
-        data=_folder(config, option.data, project.data, project),
+        data=_folder(config, option.data, project.data_folder, project),
         scale=option.scale,
         seed=option.seed,
         device=option.device,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from repro import files
+from repro.data.sets import Registry
 from repro.harness import (
     collected,
     hookspecs,
@@ -180,7 +181,7 @@ def claim(request: pytest.FixtureRequest) -> Iterator[Claim]:
         params=marking.params(item),
         lease=request.config.stash[LEASE],
         store=store,
-        data=context.data,
+        data=Registry(context.project.data, context.data),
     )
     resources.free_memory()
 

@@ -2,9 +2,11 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro.data import DataSet
 from repro.harness.ledger import Ledger, LedgerError, Statement, read
 
 SCALES = ("smoke", "laptop", "paper")  # smallest first
@@ -19,7 +21,8 @@ class Project:
     ledger: str = "claims/ledger.toml"
     artifacts: str = "artifacts"
     store: str = "store"
-    data: str = "data"
+    data_folder: str = "data"
+    data: Sequence[DataSet] = ()  # the sets that `claim.data` finds
 
     @property
     def claims_folder(self) -> Path:

@@ -11,25 +11,23 @@ from typing import Any
 
 from repro import files
 from repro.harness.project import SCALES
+from repro.results.types import Result
 
 FILE = "durations.json"
 LONGEST = 10**9  # seconds
 
 
-def from_nothing(claims: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+def from_nothing(claims: Iterable[Result]) -> dict[str, float]:
     """Seconds of each test if its trainings had to be made: for a first run, kept in a snapshot."""
     return {
-        f"{test['scale']} {claim['file']}::{test['test']}": round(
-            test["seconds"] + sum(_made_before(entry) for entry in test["store"]), 1
+        f"{test.scale} {claim.file}::{test.test}": round(
+            test.seconds
+            + sum(one.seconds for one in test.trainings if one.reason.startswith("reused")),
+            1,
         )
         for claim in claims
-        for test in claim["tests"]
+        for test in claim.tests
     }
-
-
-def _made_before(entry: Mapping[str, Any]) -> float:
-    made = str(entry.get("reason")).startswith("reused")
-    return float(entry.get("seconds") or 0.0) if made else 0.0
 
 
 def read_durations(artifacts: Path) -> dict[str, float]:

@@ -132,7 +132,7 @@ class Coupling:
 class Endless(Coupling):
     """sigma_i = i^-alpha for every i; `sigma` is the beginning, for networks to keep. Tensors."""
 
-    alpha: Any = 2
+    alpha: Any = 2  # setting: never taken, endless() gives it
 
     def rho(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         return self._summed(self.glued(u), self.glued(v).mT)

@@ -37,7 +37,7 @@ from torch import Tensor
 from repro.jiang2024 import ordering
 from repro.numerics.exact import rationals
 
-PLACE = 4.0
+PLACE = 4.0  # setting: how large the positions are beside the inputs
 ORDERS: dict[str, Callable[[int], list[int]]] = {
     "given": lambda tau: list(range(tau)),
     "exchanged": lambda tau: ordering.exchange(tau, 10 * tau // 32),  # Appendix C: ten of 32

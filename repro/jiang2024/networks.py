@@ -31,7 +31,7 @@ from repro.numerics.exact import rationals, to_float
 from repro.numerics.logarithms import Log
 
 SECOND_ORDER = 1.01  # for all terms in u^2
-WIDTH = 3  # of the networks drawn
+WIDTH = 3  # setting: of the networks drawn
 SIDES = ("W_1", "b_1", "b_2")  # one below the other when networks stand beside each other
 
 
@@ -121,9 +121,10 @@ def drawn(rng: np.random.Generator, d: int, n: int, m_h: int, d_v: int) -> Netwo
 
     def network(inputs: int, outputs: int, weights: Sequence[int]) -> FeedForward:
         W_1, W_2 = among(weights, WIDTH, inputs), among(weights, outputs, WIDTH)
+        # setting: which weights are tried
         return FeedForward(W_1, among([0, 1, 2], WIDTH), W_2, among([0, 1], outputs))
 
-    small, large = [-1, 0, 1], [-2, -1, 1, 2]
+    small, large = [-1, 0, 1], [-2, -1, 1, 2]  # setting: which weights are tried
     W_Q = each(lambda r: Log(int(r)), rng.integers(1, 4, (m_h, n)).astype(object))
     W_K, W_V = among(small, m_h, n), among(large, d_v, n)
     return Networks(network(d, n, small), W_Q, W_K, W_V, network(d_v, 1, large))

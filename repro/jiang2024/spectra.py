@@ -212,7 +212,7 @@ def best_coupling(spec: BestCoupling, workspace: Workspace) -> Outcome:
     return Outcome(numbers, {"loss": losses}, {"A": A.detach(), "B": B.detach()})
 
 
-SCALE = 1e-4  # of the losses: L-BFGS stops at absolute changes
+SCALE = 1e-4  # setting, of the losses: L-BFGS stops at absolute changes
 
 
 def _outputs(A: Tensor, B: Tensor, basis: Tensor, x: Tensor) -> Tensor:

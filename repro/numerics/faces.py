@@ -106,7 +106,7 @@ def on_face(
     network: "Network", face: Face, x: np.ndarray, h: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """|error| at the centres of the cells, and its bound on them; both (N,)."""
-    rows = max(1, CHUNK // len(network.a))
+    rows = max(1, CHUNK // len(network.a))  # setting: how much at a time
     parts = [_on_chunk(network, face, x[i : i + rows], h) for i in range(0, len(x), rows)]
     errors, bounds = (np.concatenate(part) for part in zip(*parts, strict=True))
     return errors, bounds

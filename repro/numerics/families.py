@@ -19,8 +19,8 @@ from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log, ball
 from repro.numerics.vertices import BITS, column, sign
 
-GROWTH, REACH = 1.12, 1e6  # of the blocks of powers: from the window to here
-FINER = 12  # points between two times at which zeros are looked for, where they are missed
+GROWTH, REACH = 1.12, 1e6  # settings of the blocks of powers: from the window to here
+FINER = 12  # setting: points between two times at which zeros are looked for, where they are missed
 
 
 def _checked(exponents: Sequence[Any], least: int, name: str) -> tuple[Any, ...]:
@@ -163,6 +163,7 @@ def all_zeros_found(
     """Whether phi is seen to have all the H - 1 zeros that it can have, if need be in between."""
     if _zeros_at_least(times, phi, known) >= len(family) - 1:
         return True
+    # setting: how far zeros are looked for
     finer = [times[0] + Fraction(k, FINER) for k in range(2 * FINER * len(family))]
     merged = sorted({*finer, *times})
     return _zeros_at_least(merged, combined(family, alpha, merged), known) >= len(family) - 1

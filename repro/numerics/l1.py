@@ -34,7 +34,7 @@ from repro.numerics.vertices import (
     optimum,
 )
 
-NOTHING = 2.0**-200  # below which the sum of |alpha_h f_h| beyond the window needs no argument
+NOTHING = 2.0**-200  # setting: a sum of |alpha_h f_h| beyond the window below it needs no argument
 OVER = 1e-6  # by which the solver may exceed a bound on the weights, relatively
 
 

@@ -28,7 +28,7 @@ from repro.numerics.taylor import upper_end as upper_end
 GRID = 128  # points per alternation: the grid misses an extremum by 1 - cos(pi / 256) at most
 ROUNDS = 40  # of exchange; twelve have been enough for everything tried
 CLOSE = 1e-9  # relative gap between the level and the largest error at which Remez stops
-DIGITS = 100  # by so much the error must exceed round-off for an exchange to mean anything
+DIGITS = 100  # setting: by so much the error must exceed round-off for an exchange to mean anything
 TAIL = 64  # Chebyshev coefficients beyond the q-th that `fine_alternation` looks at
 
 
@@ -118,7 +118,7 @@ def remez(f: Target, q: int) -> tuple[np.ndarray, np.ndarray]:
     """Chebyshev coefficients (q+1,) of the best polynomial on a grid; its alternation (q+2,)."""
     if q < 0:
         raise ValueError(f"polynomials have a degree q >= 0, got q={q}")
-    grid = _grid(f, GRID * (q + 2))
+    grid = _grid(f, GRID * (q + 2))  # setting: how fine
     x = f.centre + f.radius * grid
     values, powers = f(x), chebyshev.chebvander(grid, q)  # (N,), (N, q+1)
     signs, noise = (-1.0) ** np.arange(q + 2), 8 * ROUNDOFF * np.abs(values).max()
@@ -146,7 +146,7 @@ def fine_alternation(f: Target, q: int, *, bits: int = BITS) -> np.ndarray:
     """
     if len(f.branches) != 1:
         raise ValueError(f"the Chebyshev coefficients of an f with breaks {f.breaks} fall slowly")
-    nodes = 2 * (q + TAIL)
+    nodes = 2 * (q + TAIL)  # setting: how many
     with flint.ctx.workprec(bits):
         cosines = vector(
             [flint.arb.cos_pi_fmpq(flint.fmpq(m, 2 * nodes)) for m in range(4 * nodes)]

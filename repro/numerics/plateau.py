@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-EXPONENTS = np.geomspace(1e-3, 30, 600)  # where intervals are looked for
+EXPONENTS = np.geomspace(1e-3, 30, 600)  # setting: where intervals are looked for
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 BITS, EACH = 512, 24  # to begin with, and for each function; doubled until they are independent
 MOST_BITS = 1 << 15
-SPARE = 128  # bits by which a pivot must exceed its own uncertainty
+SPARE = 128  # setting: bits by which a pivot must exceed its own uncertainty
 ORTHONORMAL = 1e-12  # within which Q^T Q must be the identity
 EXCHANGES = 400  # of one interpolation time for another
 SHARE = 1e-9  # below which a kernel does not take part in the worst case

@@ -7,7 +7,7 @@ which for these a, b, c sends all of (0.02, 1] into (0.68, 1.21) in five rounds.
 
 torch.optim.Muon does the same in bfloat16, which is meant for GPUs: it keeps three digits. On a CPU
 without instructions for it a step took twenty times as long; with them it takes as long
-(tests/test_benchmarks_training). Matrices of the same shape, in one model or in a stack of models,
+(tools/benchmarks/test_training). Matrices of the same shape, in one model or in a stack of models,
 are iterated together.
 """
 

@@ -70,7 +70,7 @@ from repro.wang2024.model import (
 
 BITS = 256  # of the weights, before they are rounded
 DIRECTIONS = 64  # in which the adversary looks
-STEERING = (0.0, 0.01, 0.1, 1.0, 10.0, -0.01, -0.1, -1.0, -10.0)
+STEERING = (0.0, 0.01, 0.1, 1.0, 10.0, -0.01, -0.1, -1.0, -10.0)  # settings
 
 
 def split(H: int, M: int) -> list[int]:

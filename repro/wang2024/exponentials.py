@@ -97,7 +97,7 @@ def bump_error(T: int, m: int, *, alpha: float = LITERAL, gamma: float = LITERAL
     |Q_m| <= sum |c| bounds the instants beyond the window.
     """
     Q = bump_polynomial(T, m, alpha, gamma)
-    t = np.arange(T + int(40 / gamma))
+    t = np.arange(T + int(40 / gamma))  # setting: what is left out is below e^-40
     P = np.exp(-gamma * t) * Q(np.exp(-alpha * t))
     size, total = np.abs(Q.coef).sum(), 1 / -math.expm1(-gamma)
     left_out = math.exp(-gamma * len(t)) + 4 * m**2 * 2.0**-53

@@ -46,7 +46,7 @@ from repro.wang2024.moving import WINDOW, allocate, usual_exponents
 from repro.wang2024.targets import Target, parity
 
 BITS = 256
-PROVED = 200  # times at which an error is summed up; beyond them it is bounded
+PROVED = 200  # setting: times at which an error is summed up; beyond them it is bounded
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ class FixedHeads:
         windows = target.windows(near)
         short = found(windows)
         gap = self.kernel(far).sum(0)  # beyond all distances, where the older tokens are
+        # setting: how many are continued
         worst = target.continued(windows[np.argsort(short)[-32:]], gap)
         long = found(np.concatenate([worst, target.draw(64, far, rng)]))
         return float(max(short.max(), long.max()))

@@ -76,7 +76,7 @@ def sup_error(
     """
     heads = [moving.fitted(rpe, T, H) for T in target.distances]
     network = two_layers(target, heads).to(torch.float64, device)
-    windows = adaptive.tried(target, heads, target.reach + 3, far, rng)
+    windows = adaptive.tried(target, heads, target.reach + 3, far, rng)  # setting: how long
     error = adaptive.largest_error(network, target, windows)
     parts = zip(*((psi.proved_error(), psi.error, 5 * psi.floor) for psi in heads), strict=True)
     return error, *(float(np.linalg.norm(part)) for part in parts)
@@ -151,7 +151,7 @@ def nested_errors(
 ) -> dict[str, float]:
     """Of the float64 network and of one layer less; bound, floor for one block, rounding."""
     network, all_heads = nested(target, heads).to(torch.float64, device), [heads] * target.M
-    tried = adaptive.tried(target, all_heads, near, 40, rng)
+    tried = adaptive.tried(target, all_heads, near, 40, rng)  # setting: how long
     less = adaptive.cut(network, len(network.layers) - 1)
     squares = (target.M + 1) * target.M  # |f|_Lip^2 times the number of blocks
     return {

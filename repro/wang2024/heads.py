@@ -33,7 +33,7 @@ from repro.wang2024.model import SMALLEST, Attention, Head
 
 EPS = 2.0**-53
 CAPS = (1e2, 1e4, 1e6, 1e8, 1e9, 1e10, 1e11, 1e12)
-ROOM = 1e4
+ROOM = 1e4  # setting
 
 
 def family(rpe: str, exponents: Sequence[Any]) -> l1.Family:

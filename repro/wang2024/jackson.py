@@ -44,7 +44,7 @@ from repro.numerics.exact import vector
 from repro.numerics.minimax import Target, lower_end
 
 POINTS = 257
-FLAT = 2.0**-10
+FLAT = 2.0**-10  # setting: below it exp(-1/x) is less than 1e-200
 PI = Fraction(355, 113)  # above pi by 3e-7
 
 

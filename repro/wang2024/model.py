@@ -218,7 +218,7 @@ def _each_sum_once(q: np.ndarray, k: np.ndarray, bias: np.ndarray, at: np.ndarra
     Pointers take few values and W_K x_{t-s} one, while logarithms are slow to add.
     """
     (of_q, rows), (of_k, others) = _distinct(q), _distinct(k)
-    if len(rows) * len(others) > of_q.size:
+    if len(rows) * len(others) > of_q.size:  # setting: which way is faster
         return inner(q, k) + bias[at]
     sums = inner(rows, others)[..., None] + bias  # (distinct q, distinct k, n)
     return sums[of_q[..., :, None], of_k[..., None, :], at]

@@ -52,7 +52,7 @@ import flint
 
 from repro.numerics.exact import rationals
 
-ROUNDED = 64  # bits kept of p in the iteration
+ROUNDED = 64  # setting: bits kept of p in the iteration
 STEPS = 100  # five to forty are needed
 
 Test = Mapping[int, flint.fmpq]  # z_t by t, 0 elsewhere
@@ -74,7 +74,7 @@ def against_powers(T: int, exponents: Sequence[int]) -> Test:
         raise ValueError(f"{H} powers: the finding is about 1 to T-1={T - 1} of them")
     if min(exponents) < 2 or len(set(exponents)) < H:
         raise ValueError(f"powers need distinct integers above 1, got {list(exponents)}")
-    p = _monic([flint.fmpq(i, H + 1) for i in range(1, H + 1)])
+    p = _monic([flint.fmpq(i, H + 1) for i in range(1, H + 1)])  # setting: where it begins
     for _ in range(STEPS):
         solved = _orthogonal(p, T, exponents)
         z = _normalised(solved, p, T)

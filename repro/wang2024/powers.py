@@ -153,8 +153,8 @@ class SlowPowers(l1.Powers):
 
     def blocks(self, start: int) -> list[int]:
         starts = [start]
-        while starts[-1] < 10**170:
-            starts.append(3 * starts[-1])
+        while starts[-1] < 10**170:  # setting: how far
+            starts.append(3 * starts[-1])  # setting: how many blocks
         return starts
 
 

@@ -44,7 +44,7 @@ from repro.numerics.exact import rational
 from repro.numerics.logarithms import ball
 
 BITS = 320  # of the balls; the twentieth derivative still has 200 good ones
-FEW = 8  # values of n that bring the number of heads near enough to its minimum
+FEW = 8  # setting: values of n that bring the number of heads near enough to its minimum
 
 
 precisely = flint.ctx.workprec(BITS)

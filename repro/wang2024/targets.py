@@ -308,7 +308,7 @@ class Target:
     def windows(self, n: int) -> np.ndarray:
         """Every window of n tokens there is: (count^n, n, d)."""
         count = len(self.tokens)
-        if count**n > 1 << 20:
+        if count**n > 1 << 20:  # setting: too many to look at
             raise ValueError(f"{count}^{n} windows are too many to look at all")
         return self.tokens[np.indices((count,) * n).reshape(n, -1).T]
 

@@ -243,7 +243,7 @@ def _one_layer(spec: FitTransformer) -> tuple[Transformer, float]:
     sums = fixed.normalisers(spec.rpe, exponents, spec.length).astype(float)
     alphas = rationals(np.stack([one.values / sums for one in fits], axis=1))
     built = fixed.transformer(target, spec.rpe, exponents, alphas, length=spec.length)
-    return built, max(1.0, *(one.weight for one in fits))
+    return built, max(1.0, *(one.weight for one in fits))  # setting: at least 1
 
 
 def _layers(spec: FitTransformer) -> tuple[Transformer, float]:

@@ -1,11 +1,10 @@
-from tools.benchmarks.measuring import (  # noqa: F401  (fixtures, and a hook)
+from tools.benchmarks.measuring import (  # noqa: F401  (fixtures)
     compare,
-    earlier,
     growth,
     in_rounds,
     measured,
     one_thread,
-    pytest_sessionfinish,
-    recorder,
+    run,
     switched_on,
+    write,
 )

@@ -3,26 +3,17 @@
 Ratios by `make bench` (measuring.py). The system is the same for all, and so is its solution.
 """
 
-import json
-import os
-import statistics
-import subprocess
-import sys
-import time
 from fractions import Fraction
 
 import flint
 import numpy as np
 import pytest
-from sympy import QQ, Matrix, Rational
-from sympy.polys.matrices import DomainMatrix
+from sympy import Matrix, Rational
 
 from repro.fang2022 import model, multiplication, ridge
-from repro.fang2022.polynomials import Polynomial, bombieri, dimension, exponents, monomials
+from repro.fang2022.polynomials import Polynomial, dimension, exponents, monomials
 from repro.numerics import exact
-from tools.benchmarks import page as benchmarks
 
-PART = 2
 pytestmark = pytest.mark.timing
 ELIMINATION = "Gauss elimination on the same rational matrix of n_q rows"
 
@@ -70,19 +61,7 @@ def in_sympy(rows, right):
     return lambda: matrix.LUsolve(column).flat()
 
 
-def in_domain_matrices(rows, right):
-    """sympy's fastest; where python-flint is installed its rationals are python-flint's."""
-    n = len(rows)
-    matrix = DomainMatrix([[QQ(int(v.p), int(v.q)) for v in row] for row in rows], (n, n), QQ)
-    column = DomainMatrix([[QQ(int(v.p), int(v.q))] for v in right], (n, 1), QQ)
-    return lambda: matrix.lu_solve(column).to_list_flat()
-
-
-OTHERS = {
-    "fractions.Fraction": (in_fractions, 50),
-    "sympy's Matrix.LUsolve": (in_sympy, 50),
-    "sympy's DomainMatrix, itself on python-flint": (in_domain_matrices, None),
-}
+OTHERS = {"fractions.Fraction": in_fractions, "sympy's Matrix.LUsolve": in_sympy}
 
 
 def same_numbers(found, wanted):
@@ -95,73 +74,15 @@ def same_numbers(found, wanted):
 def test_the_solve_of_lemma_3_3(compare, switched_on, name):
     d, q = (4, 5) if switched_on else (2, 2)
     rows, right = system(d, q)
-    n, (other, target) = len(rows), OTHERS[name]
-    matrix = flint.fmpq_mat(n, n, rows.ravel().tolist())
     compare(
-        f"Lemma 3.3's system in python-flint, over {name}", fast=in_flint(rows, right), slow=other(rows, right),
-        same=same_numbers, against=ELIMINATION, target=target,
-        limit=lambda: flint.fmpq_mat(matrix), limit_is="to copy the matrix once",
-        rounds=3 if target else 31, calls=20 if switched_on else 1, d=d, q=q, n_q=n,
-    )  # fmt: skip
-
-
-IN_PYTHON = """
-import json, sys, time
-from sympy import QQ
-from sympy.external.pythonmpq import PythonMPQ
-from sympy.polys.matrices import DomainMatrix
-
-assert QQ.dtype is PythonMPQ
-rows, right, rounds = json.load(sys.stdin)
-n = len(rows)
-matrix = DomainMatrix([[QQ(*map(int, v)) for v in row] for row in rows], (n, n), QQ)
-column = DomainMatrix([[QQ(*map(int, v))] for v in right], (n, 1), QQ)
-seconds = []
-for _ in range(rounds):
-    began = time.process_time()
-    found = matrix.lu_solve(column)
-    seconds.append(time.process_time() - began)
-print(json.dumps([seconds, [str(v) for v in found.to_list_flat()]]))
-"""
-
-
-def in_sympys_own_rationals(rows, right, rounds):
-    """Seconds, and the solution. sympy chooses its rationals when it is imported: in a new process."""
-    both = (
-        [[[str(v.p), str(v.q)] for v in row] for row in rows],
-        [[str(v.p), str(v.q)] for v in right],
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", IN_PYTHON], input=json.dumps([*both, rounds]), text=True, capture_output=True,
-        check=True, env={**os.environ, "SYMPY_GROUND_TYPES": "python"},
-    )  # fmt: skip
-    return json.loads(process.stdout)
-
-
-def test_the_solve_of_lemma_3_3_in_sympys_own_rationals(benchmark, measured, switched_on):
-    (d, q), rounds, calls = ((4, 5), 3, 60) if switched_on else ((2, 2), 1, 1)
-    rows, right = system(d, q)
-    theirs, found = benchmark.pedantic(lambda: in_sympys_own_rationals(rows, right, rounds))
-    solve = in_flint(rows, right)
-    same_numbers(solve(), found)
-    began = time.process_time()
-    for _ in range(calls):
-        solve()
-    ours = (time.process_time() - began) / calls
-    slow = statistics.median(theirs)
-    measured(
-        "Lemma 3.3's system in python-flint, over sympy's DomainMatrix in Python's integers", slow / ours,
-        unit=benchmarks.TIMES, relation=">=", target=50, seconds=f"{ours:.3g} against {slow:.3g}",
-        against=f"{ELIMINATION}; each in a process of its own, by the seconds of its processor", d=d, q=q, n_q=len(rows),
+        f"Lemma 3.3's system in python-flint, over {name}", fast=in_flint(rows, right), slow=OTHERS[name](rows, right),
+        same=same_numbers, against=ELIMINATION, target=50,
+        rounds=3, calls=20 if switched_on else 1, d=d, q=q, n_q=len(rows),
     )  # fmt: skip
 
 
 def a_form(d, q):
     return Polynomial(d, {a: i % 7 - 3 or 1 for i, a in enumerate(exponents(d, q))})
-
-
-def moments(Q, q):
-    return exact.vector([Q.coefficients[a] * bombieri(a) for a in exponents(Q.d, q)])
 
 
 def test_the_recursion_against_the_elimination(compare, switched_on):
@@ -172,34 +93,6 @@ def test_the_recursion_against_the_elimination(compare, switched_on):
         "Lemma 3.3 by the recursion of its proof", fast=lambda: ridge.coefficients(Q, q).ravel(),
         slow=lambda: ridge.solve(Q, xi, q).ravel(), same=same_numbers, against=f"python-flint: {ELIMINATION}", rounds=3,
         d=d, q=q, n_q=dimension(d, q),
-    )  # fmt: skip
-
-
-SIZES = ((4, 5), (4, 6), (5, 5), (5, 6), (6, 6))  # (d, q): n_q = 56, 84, 126, 210, 462
-
-
-@pytest.mark.parametrize("way", ["elimination", "recursion"])
-def test_growth_with_n_q(growth, switched_on, way):
-    sizes = {dimension(d, q): (d, q) for d, q in (SIZES if switched_on else ((2, 2),))}
-
-    def problem(n_q):
-        d, q = sizes[n_q]
-        return system(d, q)[0], moments(a_form(d, q), q)
-
-    def prepare(n_q):
-        if way == "elimination":
-            return in_flint(*problem(n_q))
-        d, q = sizes[n_q]
-        Q = a_form(d, q)
-        return lambda: ridge.coefficients(Q, q)[:, -1]
-
-    def right(n_q, beta):
-        rows, m = problem(n_q)
-        same_numbers(rows @ exact.vector(beta), m)
-
-    growth(
-        f"time of Lemma 3.3 in python-flint, {way}, growth with the number n_q of equations", tuple(sizes), prepare,
-        right=right, of="n_q", rounds=3,
     )  # fmt: skip
 
 

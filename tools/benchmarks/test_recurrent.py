@@ -7,29 +7,20 @@ linear one, and no sum in outputs and gradients has terms of both signs: what m 
 change is at most gamma(m) of the number itself.
 """
 
-import itertools
-
 import pytest
 import torch
 from scipy.linalg import hadamard
 from torch import nn
 
-from repro.jiang2024.trained_recurrent import Kernel, PopulationLoss, Recurrent, convolved, toeplitz
+from repro.jiang2024.trained_recurrent import PopulationLoss, Recurrent, convolved
 from repro.numerics import roundoff
-from tools.benchmarks.measuring import agree, identical, within
+from tools.benchmarks.measuring import agree, within
 
-PART = 3
 pytestmark = [pytest.mark.timing, pytest.mark.usefixtures("one_thread")]
 TAUS = pytest.mark.parametrize("tau", [32, 256], ids="tau={}".format)
 ROUNDS = {32: 31, 256: 15}  # the shorter, the more: a step of milliseconds is soon interrupted
 STEPS = {32: 32, 256: 4}  # in a turn of either: the first finds the other's things in the cache
 BATCH = 64
-WHY = (
-    "c W^s is made row by row, whatever the batch: {part} of such a step are its 2 (tau - 1) products of a vector"
-    " with W, {limit} is what it would take with a kernel that is known, the rest are the calls of torch and autograd"
-    " that put these together and make their gradients"
-)
-
 
 # --- two networks that compute the same ----------------------------------------------------------
 
@@ -79,40 +70,6 @@ def steps(tau, weights, output, loss):
     return steps
 
 
-def products(kernel):
-    """The 2 (tau - 1) products of a vector with W in a step, and nothing else of it.
-
-    r_s = r_{s-1} W forwards, v_s = U g_s + W v_{s+1} backwards, as `Kernel` makes them; here all
-    g_s = 1. Both go into memory that is there. Gives all r_s and v_0.
-    """
-    W, U, tau = kernel.W.detach(), kernel.U.detach(), kernel.tau
-    r = kernel.c.detach().expand(tau, -1).contiguous()
-    v = torch.empty_like(r)
-    rows, back = r.split(1), W.mT
-    backwards = tuple(reversed(v.split(1)))
-
-    def products():
-        v.copy_(U.mT.expand_as(v))
-        for earlier, own in itertools.pairwise(rows):
-            torch.mm(earlier, W, out=own)
-        for later, own in itertools.pairwise(backwards):
-            own.addmm_(later, back)
-        return r, v[0]
-
-    return products
-
-
-def repeated(tau, function):
-    """As often as `steps` makes a step in a turn."""
-
-    def repeated():
-        for _ in range(STEPS[tau]):
-            found = function()
-        return found
-
-    return repeated
-
-
 def gamma(m):
     """The part of itself that m roundings in a row may change a number by."""
     return m * roundoff.unit("float32") / (1 - m * roundoff.unit("float32"))
@@ -140,16 +97,13 @@ def test_kernel_form_against_stepping(compare, networks, switched_on, tau, batch
     size, length = (batch, tau) if switched_on else (2, 4)
     kernel, stepped = networks(length)
     x, loss = torch.rand(size, length, 1), error(-torch.rand(size, length))
-    inputs, fixed = x.squeeze(-1), nn.Parameter(toeplitz(kernel().detach().squeeze(-1)))
-    units = len(kernel.c)
+    inputs, units = x.squeeze(-1), len(kernel.c)
     compare(
         f"RNN in kernel form, outputs, tau={tau}, batch={batch}",
         fast=steps(tau, [kernel.W, kernel.U, kernel.c], lambda: convolved(kernel().squeeze(-1), inputs), loss),
         slow=steps(tau, stepped.weights, lambda: stepped(x), loss), against="nn.RNN, step by step",
         same=within(2 * gamma(in_a_row(units, length, terms=size * length))),
-        limit=steps(tau, [fixed], lambda: inputs @ fixed.mT, loss),
-        limit_is="the one product with a kernel that is known", target=10,
-        part=repeated(tau, products(kernel)), why=WHY, rounds=ROUNDS[tau], repeats=STEPS[tau], units=units, tau=length,
+        target=10, rounds=ROUNDS[tau], repeats=STEPS[tau], units=units, tau=length,
         batch=size,
     )  # fmt: skip
 
@@ -191,7 +145,7 @@ def test_the_exact_error_against_a_batch(compare, networks, switched_on, tau):
     length, size = (tau, BATCH) if switched_on else (4, 4)
     kernel, stepped = networks(length)
     M = -torch.rand(length, length)
-    exact, fixed = PopulationLoss(M.numpy(), 1, dtype=M.dtype), nn.Parameter(kernel().detach())
+    exact = PopulationLoss(M.numpy(), 1, dtype=M.dtype)
 
     def on(x):
         loss = error(x.squeeze(-1) @ M.mT)
@@ -210,84 +164,5 @@ def test_the_exact_error_against_a_batch(compare, networks, switched_on, tau):
         f"RNN in kernel form, the exact error, tau={tau}",
         fast=steps(tau, [kernel.W, kernel.U, kernel.c], lambda: exact(kernel()), lambda error: error),
         slow=first, same=same, against="nn.RNN, step by step, on a batch of 64", target=10, rounds=ROUNDS[tau],
-        limit=steps(tau, [fixed], lambda: exact(fixed), lambda error: error), limit_is="the error of a kernel that is known",
-        part=repeated(tau, products(kernel)), why=WHY, repeats=STEPS[tau], units=len(kernel.c), tau=length,
-    )  # fmt: skip
-
-
-# --- what a step is made of ----------------------------------------------------------------------
-
-
-@TAUS
-def test_the_products_with_W_alone(compare, networks, switched_on, tau):
-    """At most so much faster is a step that makes c W^s row by row, forwards and backwards."""
-    kernel, _ = networks(tau if switched_on else 4)
-
-    def same(found, wanted):
-        r, v = found
-        output, _, _, gradient = wanted
-        part = 2 * gamma(in_a_row(len(kernel.c), kernel.tau))
-        within(part)([r @ kernel.U.detach(), v], [output, gradient])
-
-    compare(
-        f"the products with W of an RNN's step, tau={tau}", fast=repeated(tau, products(kernel)),
-        slow=steps(tau, [kernel.W, kernel.U, kernel.c], kernel, torch.sum), same=same,
-        against="all that makes the kernel and its gradients: what a step could gain if it were only these",
-        rounds=ROUNDS[tau], repeats=STEPS[tau], products=2 * (kernel.tau - 1), units=len(kernel.c), tau=kernel.tau,
-    )  # fmt: skip
-
-
-# --- what is not worth it ------------------------------------------------------------------------
-
-
-def by_doubling(recurrent):
-    """c, c W, c W^2, ... by squares of W: [R, R W^k] has twice as many rows as R."""
-    rows, power = recurrent.c[None], recurrent.W
-    while len(rows) < recurrent.tau:
-        rows = torch.cat([rows, rows @ power])
-        power = power @ power if len(rows) < recurrent.tau else power
-    return rows[: recurrent.tau] @ recurrent.U
-
-
-@TAUS
-def test_the_kernel_by_doubling(compare, networks, switched_on, tau):
-    """What squares of W cost: fewer calls, but each multiplies all of W."""
-    kernel, _ = networks(tau if switched_on else 4)
-    weights = [kernel.W, kernel.U, kernel.c]
-    compare(
-        f"the kernel of an RNN by doubling, tau={tau}",
-        fast=steps(tau, weights, lambda: by_doubling(kernel), error(torch.tensor(-1.0))),
-        slow=steps(tau, weights, kernel, error(torch.tensor(-1.0))),
-        same=within(2 * gamma(in_a_row(len(kernel.c), kernel.tau, terms=kernel.tau))),
-        against="row by row, as it is trained; below 1: squares of W are not worth it", rounds=ROUNDS[tau],
-        repeats=STEPS[tau], tau=kernel.tau,
-    )  # fmt: skip
-
-
-class IntoGivenMemory(Kernel):
-    """Kernel, with its rows in memory that is made once: r (tau, n), and each row as a matrix."""
-
-    @staticmethod
-    def forward(ctx, W, U, c, given):
-        r, rows = given
-        r[0] = c
-        for earlier, own in itertools.pairwise(rows):
-            torch.mm(earlier, W, out=own)
-        ctx.save_for_backward(W, U, r)
-        return r @ U
-
-
-@TAUS
-def test_the_kernel_in_memory_made_once(compare, networks, switched_on, tau):
-    """What it costs that every product asks for new memory, and that they are put together then."""
-    kernel, _ = networks(tau if switched_on else 4)
-    weights = [kernel.W, kernel.U, kernel.c]
-    r = torch.empty(kernel.tau, len(kernel.c))
-    given = r, r.split(1)
-    compare(
-        f"the kernel of an RNN in memory made once, tau={tau}",
-        fast=steps(tau, weights, lambda: IntoGivenMemory.apply(*weights, given), error(torch.tensor(-1.0))),
-        slow=steps(tau, weights, kernel, error(torch.tensor(-1.0))), same=identical,
-        against="rows in new memory, as it is trained",
-        rounds=ROUNDS[tau], repeats=STEPS[tau], tau=kernel.tau,
+        repeats=STEPS[tau], units=len(kernel.c), tau=length,
     )  # fmt: skip

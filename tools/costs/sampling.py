@@ -10,13 +10,12 @@ place is ours, the library, and the function that it is in.
 that: frames that are looked at from another thread while they come and go are not always whole, and
 claims crashed, or failed for no reason of theirs.)
 
-At the end each process leaves its sums in the folder of artifacts, under costs/, and when its first
-test began and its last ended.
+At the end each process leaves its sums in the folder of artifacts, under costs/, with the seconds of
+each test and the memory that it added at its peak.
 """
 
 import contextlib
 import functools
-import os
 import re
 import signal
 import sysconfig
@@ -25,7 +24,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import pytest
 
@@ -50,9 +48,7 @@ class Watch:
 
     def __init__(self, root: Path, out: Path) -> None:
         self.sampler, self.out = Sampler(root), out
-        self.peaks: dict[str, int] = {}
-        self.added: dict[str, int] = {}  # at the peak, to what the process held before the test
-        self.span: list[float] = []  # when the first test began and the last ended
+        self.tests: dict[str, dict[str, float]] = {}
 
     def pytest_sessionstart(self) -> None:
         self.sampler.start()
@@ -60,16 +56,15 @@ class Watch:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.sampler.claim = item.nodeid.partition("::")[0]
-        began = self.span[0] if self.span else time.monotonic()
         forget_peak()
-        before = memory("VmRSS")
+        began, before = time.monotonic(), memory("VmRSS")
         try:
             return (yield)
         finally:
             self.sampler.claim = ""
-            self.span = [began, time.monotonic()]
-            self.peaks[item.nodeid] = peak()
-            self.added[item.nodeid] = peak() - before
+            self.tests[item.nodeid] = {
+                "seconds": time.monotonic() - began, "peak": peak(), "added": peak() - before,
+            }  # fmt: skip
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -79,8 +74,7 @@ class Watch:
             for claim, places in self.sampler.spent.items()
             for place, seconds in places.items()
         ]
-        held = {"peaks": self.peaks, "added": self.added}
-        files.write_json(self.out, {"spent": spent, **held, "span": self.span})
+        files.write_json(self.out, {"spent": spent, "tests": self.tests})
 
 
 Place = tuple[str, str, str]  # a function of ours, and a library with its function, or nothing
@@ -150,26 +144,17 @@ def library(file: str) -> str:
     return ""
 
 
-# --- memory and processor (Linux) ----------------------------------------------------------------
+# --- memory (Linux) ------------------------------------------------------------------------------
 
 
-def processor(process: Any) -> float:
-    """Seconds that a process has worked; 0 if it is over, or on other systems."""
+def peak() -> int:
+    """The most memory that this process has held, in bytes; 0 on other systems."""
+    return memory("VmHWM")
+
+
+def memory(kind: str) -> int:
     with contextlib.suppress(OSError):
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        user, system = map(int, fields[11:13])
-        return (user + system) / os.sysconf("SC_CLK_TCK")
-    return 0.0
-
-
-def peak(process: Any = "self") -> int:
-    """The most memory that a process has held, in bytes; 0 if it is over, or on other systems."""
-    return memory("VmHWM", process)
-
-
-def memory(kind: str, process: Any = "self") -> int:
-    with contextlib.suppress(OSError):
-        status = Path(f"/proc/{process}/status").read_text()
+        status = Path("/proc/self/status").read_text()
         return 1024 * sum(map(int, re.findall(rf"{kind}:\s*(\d+) kB", status)))
     return 0
 

@@ -8,7 +8,8 @@ children.py     pytest in forked children; for what swap.py cannot do, with one 
 sabotage.py     how such a child gets the changed module
 run.py          all files, in parallel, and where it stopped last time
 results.py      what became of each mutant
-equivalents.py  mutants that are no mistakes, listed by hand
-report.py       docs/mutants.md and the page
+settings.py     what is left alone by rule
+equivalents.py  mutants that change nothing, listed by hand
+report.py       the page, artifacts/mutants.html
 __main__.py     python -m tools.mutants
 """

@@ -15,11 +15,10 @@ the function or the tests change. Survivors are printed as they would be typed; 
 import argparse
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-from tools.mutants import alone, controls, operators, report, results, run, session
-from tools.mutants.results import Place, Result
+from tools.mutants import alone, equivalents, operators, report, results, run, session
+from tools.mutants.results import Result
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,11 +32,13 @@ def main(arguments: list[str] | None = None) -> int:
             raise SystemExit(f"no such module here: {file} (run from the project's root)")
     job = run.Run(
         root, root / options.folder, options.workers, deadline, options.patience,
-        options.enough, chosen=_chosen(options), listed=options.listed,
+        options.enough, operator=options.only, listed=options.listed,
     )  # fmt: skip
     tests = [root / path for path in options.tests] if options.tests else None
-    if options.report or options.keep:
-        return _write(job, root, keep=options.keep)
+    if options.report:
+        found = report.made(root, job.folder, run.modules(root), results.read(job.results))
+        print(report.write(found, root / "artifacts"))
+        return 0
     try:
         if options.alone:
             claims = [root / file for file in files] or alone.claims(root)
@@ -48,7 +49,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     if job.red:
         print(f"not used, red as they are: {', '.join(job.red)}")
+    stale(root, files)
     return _told(job, found)
+
+
+def stale(root: Path, files: list[str]) -> None:
+    """Say which entries of equivalents.txt stand for nothing any more in these files."""
+    for file in files:
+        for same in equivalents.stale(root, results.places(root, file), equivalents.read()):
+            print(f"equivalents.txt: gone from {file} {same.function}: {same.before}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,15 +75,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"one operator: {', '.join(operators.NAMES)}",
     )  # fmt: skip
     parser.add_argument(
-        "--lines", type=_lines, default=(1, 10**9), metavar="A-B", help="only what stands in these"
-    )
-    parser.add_argument(
         "--alone", type=_count, default=0, metavar="N",
         help="try N mutants of what each claim executes on that claim and no test",
     )  # fmt: skip
     parser.add_argument(
         "--listed", action="store_true",
-        help="only those listed as no mistakes, which are left out else: none should be seen",
+        help="only those listed as equivalent, which are left out else: none should be seen",
     )  # fmt: skip
     parser.add_argument("--budget", type=_positive, default=0, metavar="SECONDS", help="then stop")
     parser.add_argument(
@@ -89,10 +95,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--report", action="store_true", help="only write the page, artifacts/mutants.html"
     )
-    parser.add_argument(
-        "--keep", action="store_true",
-        help="write it, docs/mutants.md, and all that is known into artifacts/reference: to commit",
-    )  # fmt: skip
     parser.add_argument("--folder", type=Path, default="artifacts/mutants", help="what is known")
     return parser
 
@@ -107,38 +109,6 @@ def _count(text: str) -> int:
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1, 2, 3, ...")
     return number
-
-
-def _lines(text: str) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a line, such as 7, nor 7-12")
-    return int(first), int(last or first)
-
-
-def _chosen(options: argparse.Namespace) -> Callable[[Place], bool]:
-    first, last = options.lines
-
-    def chosen(place: Place) -> bool:
-        one = place.mutant
-        return first <= one.line <= last and options.only in (None, one.operator)
-
-    return chosen
-
-
-def _write(job: run.Run, root: Path, *, keep: bool) -> int:
-    results.begin(job.results, root / run.SNAPSHOT)
-    files = run.modules(root)
-    if keep:
-        keys = [place.key for file in files for place in results.places(root, file)]
-        results.keep(job.results, root / run.SNAPSHOT, keys)
-        alone.keep(job.folder, root)
-        controls.keep(root)
-    made = report.made(root, files, results.read(job.results))
-    print(report.write(made, root / "artifacts"))
-    if keep:
-        print(report.keep(made, root))
-    return 0
 
 
 def _told(job: run.Run, found: list[Result]) -> int:

@@ -3,19 +3,16 @@
 Most mutants fall to a unit test long before a claim is run, which says nothing of the claim. So a
 few of those on lines that a claim executes are tried on that claim alone: always the same ones, the
 first by a digest of the claim's name and their key, so as good as drawn at random for each claim.
-Left out are those that are listed as no mistakes, what judges, and what runs when a module is
+Left out are those that are listed as equivalent, what judges, and what runs when a module is
 imported, such as the targets of other claims.
 
 What is known of a claim is kept until the claim, or a module that it executes, changes.
 """
 
-import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from repro import files
 from tools.mutants import equivalents, reach, results, session
@@ -23,17 +20,6 @@ from tools.mutants.results import Place
 from tools.mutants.run import Run, modules
 
 FOLDER = "alone"
-SNAPSHOT = "artifacts/reference/mutants_alone.json.gz"
-Function = tuple[str, str]  # file, name
-
-
-@dataclass(frozen=True)
-class Alone:
-    """One claim: the functions that it executes, and what became of each mutant that was tried."""
-
-    claim: str  # path of its file, from the project's root
-    functions: frozenset[Function]
-    states: Mapping[str, str]  # by key
 
 
 def claims(root: Path) -> list[Path]:
@@ -92,7 +78,6 @@ def _one(run: Run, path: Path, mistakes: list[Place], count: int) -> None:
         "claim": claim,
         "digest": _digest(run, path),
         "asked": count,
-        "functions": sorted({(p.file, p.scope) for p in mistakes if _runs(known, p)}),
         "states": found,
     }
     files.write_json(_place(run, path), document)
@@ -126,25 +111,7 @@ def _told(run: Run, path: Path) -> str:
     return f"{name}: {sum(state in results.SEEN for state in states)} of {len(states)} seen"
 
 
-# --- what is kept of it ---------------------------------------------------------------------------
-
-
-def keep(folder: Path, root: Path) -> None:
-    """All that is known here, in one file: so that a report can be written in another clone."""
+def read(root: Path, folder: Path) -> dict[str, dict[str, str]]:
+    """Of each claim that is still there: what became of each mutant that was tried, by its key."""
     found = [json.loads(path.read_text()) for path in sorted((folder / FOLDER).rglob("*.json"))]
-    if found:
-        text = json.dumps(found, indent=0).encode()
-        files.write_atomically(root / SNAPSHOT, gzip.compress(text, mtime=0))
-
-
-def read(root: Path) -> list[Alone]:
-    """Of the claims that are still there."""
-    path = root / SNAPSHOT
-    found: list[dict[str, Any]] = (
-        json.loads(gzip.decompress(path.read_bytes())) if path.exists() else []
-    )
-    return [
-        Alone(one["claim"], frozenset(map(tuple, one["functions"])), one["states"])
-        for one in found
-        if (root / one["claim"]).exists()
-    ]
+    return {one["claim"]: one["states"] for one in found if (root / one["claim"]).exists()}

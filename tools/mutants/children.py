@@ -33,8 +33,7 @@ def warm_up(packages: Collection[str]) -> None:
     for name in (*ALWAYS, *(name for name in HEAVY if name.split(".")[0] in packages)):
         importlib.import_module(name)
     for name in [name for name in sys.modules if name.startswith("repro.")]:
-        if not name.startswith("tools.mutants"):
-            del sys.modules[name]  # a child imports it anew: it may be what is changed
+        del sys.modules[name]  # a child imports it anew: it may be what is changed
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ from repro.harness.project import SCALES
 from tools.mutants import swap
 
 LAST = "artifacts/mutants/controls.txt"
-SNAPSHOT = "artifacts/reference/controls.txt"
 FOLDER = Path(__file__).parent / "controls"
 PREFIX = "test_control"
 
@@ -195,14 +194,8 @@ def run(root: Path, entries: list[Entry], scale: str = "smoke") -> Mending:
 
 
 def last(root: Path) -> str:
-    """What the last audit of all said: here, or when the snapshot was made; "" if there is none."""
-    found = (root / name for name in (LAST, SNAPSHOT))
-    return next((path.read_text().strip() for path in found if path.exists()), "")
-
-
-def keep(root: Path) -> None:
-    if last(root):
-        write_atomically(root / SNAPSHOT, last(root) + "\n")
+    """What the last audit of all said; "" if there was none."""
+    return (root / LAST).read_text().strip() if (root / LAST).exists() else ""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,77 +1,122 @@
-"""Mutants that are no mistakes: written down by hand, one by one, each with its reason.
+"""Mutants that are equivalent: they change nothing, whatever the input. equivalents.txt lists them.
 
-    [[same]]
-    file = "repro/numerics/plateau.py"
-    function = "fit"
-    line = "middle = int(np.argmin(residuals))"       # the line of the file, without its indent
-    changes = [["argmin", "argmax"]]                  # what mutants replace, and by what
-    reason = "why no result can depend on it"
-    finding = "wang2024/lemma-E.5"                    # if a statement needs less than it says
+    fang2022/powers.py
+        least: (i + 1) % 2 -> (i - 1) % 2
+            only the parity of the sum is used
 
-A finding is checked in the claim of the statement that it names, and told in the ledger. An entry
-stands for the mutants of that line with one of these changes; `place = 2` for the second place with
-that change only, from the left. One that stands for none any more (the code has changed) is an
-error: whoever changed the line has to look again.
+A module, its function (or `module`), a part of its text and what it becomes, and the reason. Without
+`->` every change within that part is meant; `;` stands between several changes of a function, and
+one reason may follow several lines. The text is as `ast.unparse` writes it: neither lines nor
+formatting matter. Settings do not belong here: settings.py leaves them alone by rule.
 """
 
-import tomllib
-from collections import Counter
+import ast
+import functools
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.mutants import results
 from tools.mutants.results import Place
 
-FOLDER = Path(__file__).parent / "equivalent"
-Name = tuple[str, str, str, str, str]
+LIST = Path(__file__).with_name("equivalents.txt")
+OUTSIDE = "module"
 
 
 @dataclass(frozen=True)
 class Same:
     file: str
-    function: str
-    line: str
+    function: str  # "" outside of functions
     before: str
-    after: str
+    after: str  # "" for whatever it becomes
     reason: str
-    place: int = 0  # all of them
-    finding: str = ""
-
-    @property
-    def name(self) -> Name:
-        return self.file, self.function, self.line, self.before, self.after
 
 
-def read(folder: Path = FOLDER) -> list[Same]:
-    found = []
-    for path in sorted(folder.glob("*.toml")):
-        for entry in tomllib.loads(path.read_text()).get("same", []):
-            changes = entry.pop("changes")
-            found += [Same(before=before, after=after, **entry) for before, after in changes]
+def read(path: Path = LIST) -> list[Same]:
+    found: list[Same] = []
+    file, waiting = "", []
+    for line in path.read_text().splitlines():
+        words = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if not words or words.startswith("#"):
+            continue
+        if indent == 0:
+            file = f"repro/{words}"
+        elif indent == 4:
+            waiting.append(words)
+        else:
+            found += [one for changes in waiting for one in _entries(file, changes, words)]
+            waiting = []
+    if waiting:
+        raise ValueError(f"{path}: no reason is given for {waiting}")
     return found
 
 
-def standing_for(root: Path, places: list[Place], known: list[Same]) -> dict[str, Same]:
-    """The entry for each mutant that is listed, by its key; `places` as they stand in the file."""
-    listed = {(same.name, same.place): same for same in known}
-    lines = {place.file: (root / place.file).read_text().splitlines() for place in places}
-    count: Counter[Name] = Counter()
+def _entries(file: str, words: str, reason: str) -> Iterator[Same]:
+    function, _, changes = words.partition(": ")
+    for change in changes.split("; "):
+        before, _, after = change.partition(" -> ")
+        yield Same(file, "" if function == OUTSIDE else function, before, after, reason)
+
+
+def standing_for(root: Path, places: Iterable[Place], known: Iterable[Same]) -> dict[str, Same]:
+    """The entry for each mutant that is listed, by its key."""
+    by_function: dict[tuple[str, str], list[Same]] = {}
+    for same in known:
+        by_function.setdefault((same.file, same.function), []).append(same)
     found = {}
     for place in places:
-        name = _named(place, lines[place.file])
-        count[name] += 1
-        same = listed.get((name, count[name])) or listed.get((name, 0))
-        if same is not None:
-            found[place.key] = same
+        for same in by_function.get((place.file, place.scope), ()):
+            if _is_meant(same, place, (root / place.file).read_text()):
+                found[place.key] = same
     return found
 
 
-def stale(root: Path, places: list[Place], known: list[Same]) -> list[Same]:
-    """Entries of the files of these places that stand for no mutant."""
+def stale(root: Path, places: list[Place], known: Iterable[Same]) -> list[Same]:
+    """Entries of the files of these places that stand for no mutant: the code has changed."""
     used = set(standing_for(root, places, known).values())
     files = {place.file for place in places}
     return [same for same in known if same.file in files and same not in used]
 
 
-def _named(place: Place, lines: list[str]) -> Name:
-    one = place.mutant
-    return place.file, place.scope, lines[one.line - 1].strip(), one.before, one.after
+def _is_meant(same: Same, place: Place, source: str) -> bool:
+    """Whether the changed function is the one that the entry describes."""
+    text, changed = _texts(source, place)
+    for begin, end in _places(text, same.before):
+        head, tail = text[:begin], text[end:]
+        if not same.after:
+            if changed.startswith(head) and changed.endswith(tail):
+                return True
+        elif changed == _normal(f"{head}{same.after}{tail}"):
+            return True
+    return False
+
+
+@functools.lru_cache(maxsize=8)
+def _texts(source: str, place: Place) -> tuple[str, str]:
+    """Of the function as it is, and as it is changed, which takes no more lines."""
+    one, new = place.mutant, place.mutant.source
+    at = next(scope for scope in results.scopes(source) if scope.first <= one.line <= scope.last)
+    fewer = len(source.splitlines()) - len(new.splitlines())
+    return _text(source, at.first, at.last), _text(new, at.first, at.last - fewer)
+
+
+@functools.lru_cache(maxsize=1024)
+def _text(source: str, first: int, last: int) -> str:
+    return _normal(textwrap.dedent("\n".join(source.splitlines()[first - 1 : last])))
+
+
+def _places(text: str, part: str) -> Iterator[tuple[int, int]]:
+    begin = text.find(part)
+    while begin >= 0:
+        yield begin, begin + len(part)
+        begin = text.find(part, begin + 1)
+
+
+@functools.cache
+def _normal(text: str) -> str:
+    try:
+        return ast.unparse(ast.parse(text))
+    except SyntaxError:  # the part stood in the middle of a word
+        return ""

@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tools.mutants import settings
+
 NAMES = (
     "sign", "term", "factor", "inverse", "exponent", "constant", "index", "inequality", "edge",
     "branch", "extreme", "transposed",
@@ -65,14 +67,21 @@ class Mutant:
 
 def mutants(source: str) -> Iterator[Mutant]:
     """Every one, from the top of the file to its end."""
-    lines = source.encode().splitlines(keepends=True)
-    nodes = list(_reached(ast.parse(source)))
+    lines, tree = source.encode().splitlines(keepends=True), ast.parse(source)
+    nodes = list(_reached(tree, settings.left_alone(tree)))
     moved = {id(part) for node in nodes for part in _places(node)}
+    marked = settings.marked(source)
+    tolerances = settings.tolerances(tree, marked)
     found = (
         _mutant(operator, old, new, lines)
         for node in nodes
         for operator, old, new in _changes(node)
-        if not (operator == "constant" and id(old) in moved and _twice_is_the_next(old))
+        if old.lineno not in marked
+        and not (
+            operator == "constant" and (settings.is_tolerance(old) or _moved_anyway(old, moved))
+        )
+        and not (operator == "edge" and settings.is_tie(old, tolerances))
+        and not (operator == "sign" and settings.is_noise(old))
     )
     different = {one.source: one for one in found if one.source != source}
     yield from sorted(different.values(), key=lambda one: (one.line, one.column, one.name))
@@ -104,15 +113,16 @@ def _level(node: ast.expr) -> str:
     return level.get(name, name)
 
 
-def _reached(tree: ast.AST) -> Iterator[ast.AST]:
+def _reached(tree: ast.AST, settled: set[int]) -> Iterator[ast.AST]:
     """The nodes that are evaluated, and are part of what is computed."""
     for field, value in ast.iter_fields(tree):
         if field in ("annotation", "returns", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not _left_alone(child):
-                yield child
-                yield from _reached(child)
+                if id(child) not in settled:
+                    yield child
+                yield from _reached(child, settled)
 
 
 def _left_alone(node: ast.AST) -> bool:
@@ -209,8 +219,9 @@ def _places(node: ast.AST) -> Iterator[ast.expr]:
         yield from node.args[:2]
 
 
-def _twice_is_the_next(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int and node.value in (0, 1)
+def _moved_anyway(node: ast.expr, moved: set[int]) -> bool:
+    """Twice 0 or 1 is the next place, which the operator `index` tries."""
+    return id(node) in moved and _whole(node) and getattr(node, "value", None) in (0, 1)
 
 
 def _compare(node: ast.Compare) -> Iterator[Change]:
@@ -228,6 +239,8 @@ def _if_expression(node: ast.IfExp) -> Iterator[Change]:
 def _call(node: ast.Call) -> Iterator[Change]:
     if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args:
         for place, argument in enumerate(node.args[:2]):
+            if settings.is_setting(argument):
+                continue
             args = [*node.args[:place], _plus_one(argument), *node.args[place + 1 :]]
             yield "index", ast.Call(node.func, args, node.keywords)
     elif _name(node.func) == "where" and len(node.args) == 3:
@@ -251,8 +264,17 @@ def _attribute(node: ast.Attribute) -> Iterator[Change]:
 
 
 def _plus_one(node: ast.expr) -> ast.expr:
+    """n + 1 for n, n + 2 for n + 1, and n for n - 1: what `constant` and `term` make as well."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return ast.Constant(node.value + 1)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and _whole(node.operand):
+        less = getattr(node.operand, "value", 0) - 1
+        return ast.UnaryOp(ast.USub(), ast.Constant(less)) if less else ast.Constant(0)
+    if isinstance(node, ast.BinOp) and _whole(node.right):
+        if isinstance(node.op, ast.Add):
+            return ast.BinOp(node.left, node.op, _plus_one(node.right))
+        if isinstance(node.op, ast.Sub) and getattr(node.right, "value", 0) == 1:
+            return node.left
     return ast.BinOp(node, ast.Add(), ast.Constant(1))
 
 

@@ -22,7 +22,7 @@ from repro import files
 from repro.harness import imports
 from tools.mutants import children
 
-RUNNING = ("repro/harness/", "repro/report/", "repro/training/", "tools/mutants/", "repro/figures")
+RUNNING = ("repro/harness/", "repro/report/", "repro/training/", "repro/figures")
 JUDGES = tuple(f"repro/harness/{name}.py" for name in ("checks", "verdicts", "claim"))
 
 
@@ -131,7 +131,7 @@ class _Watcher:
     def pytest_configure(self) -> None:
         import coverage
 
-        omit = [f"{self._root}/{name}/*" for name in ("tests", "claims", ".venv")]
+        omit = [f"{self._root}/{name}/*" for name in ("tests", "claims", "tools", ".venv")]
         self._coverage = coverage.Coverage(
             data_file=None, config_file=False, include=[f"{self._root}/*"], omit=omit
         )

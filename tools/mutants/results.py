@@ -6,14 +6,12 @@ the one that saw the mutant, or all that did not.
 
 import ast
 import functools
-import gzip
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from repro.files import write_atomically
 from tools.mutants import operators
 from tools.mutants.operators import Mutant
 
@@ -50,8 +48,7 @@ class Result:
 
 def places(root: Path, file: str) -> list[Place]:
     source = (root / file).read_text()
-    scopes = _scopes(source)
-    return [_place(file, scopes, one) for one in operators.mutants(source)]
+    return [_place(file, scopes(source), one) for one in operators.mutants(source)]
 
 
 def result(
@@ -91,21 +88,11 @@ def read(path: Path) -> dict[str, Result]:
     return found
 
 
-def keep(path: Path, snapshot: Path, keys: Collection[str]) -> None:
-    """The last word about each of these, packed: so that another clone need not begin anew."""
-    found = read(path)
-    lines = [json.dumps(asdict(found[key]), ensure_ascii=False) for key in keys if key in found]
-    text = "".join(f"{line}\n" for line in sorted(lines))
-    write_atomically(snapshot, gzip.compress(text.encode(), mtime=0))
-
-
-def begin(path: Path, snapshot: Path) -> None:
-    """With what was kept, unless something is known here already."""
-    if snapshot.exists() and not path.exists():
-        write_atomically(path, gzip.decompress(snapshot.read_bytes()))
+def mend(path: Path) -> None:
+    """A line that was cut off is ended, so that the next one is not lost with it."""
     if path.exists() and not path.read_bytes().endswith(b"\n"):
         with path.open("ab") as out:
-            out.write(b"\n")  # after a line that was cut off
+            out.write(b"\n")
 
 
 def confirmed(root: Path, last: Result | None) -> bool:
@@ -153,7 +140,8 @@ class Scope:
     text: str
 
 
-def _scopes(source: str) -> list[Scope]:
+@functools.lru_cache(maxsize=8)
+def scopes(source: str) -> list[Scope]:
     found: list[Scope] = []
 
     def visit(body: list[ast.stmt], prefix: str) -> None:
@@ -165,15 +153,14 @@ def _scopes(source: str) -> list[Scope]:
             name = f"{prefix}{node.name}" if function else ""
             last = node.end_lineno or 0
             body_begins = node.body[0].lineno if function else last + 1
-            text = ast.get_source_segment(source, node) or ""
-            found.append(Scope(name, node.lineno, body_begins, last, text))
+            found.append(Scope(name, node.lineno, body_begins, last, ast.unparse(node)))
 
     visit(ast.parse(source).body, "")
     return found
 
 
-def _place(file: str, scopes: list[Scope], one: Mutant) -> Place:
-    at = next(scope for scope in scopes if scope.first <= one.line <= scope.last)
+def _place(file: str, known: list[Scope], one: Mutant) -> Place:
+    at = next(scope for scope in known if scope.first <= one.line <= scope.last)
     inside = at.body <= one.line
     place = (one.line - at.first, one.column)
     words = (file, at.name, at.text, *place, one.operator, one.before, one.after)

@@ -22,7 +22,6 @@ from tools.mutants.results import Place, Result
 
 PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
 LEFT_OUT = ("pictures", "__init__")  # they draw, or only import
-SNAPSHOT = "artifacts/reference/mutants.jsonl.gz"
 AT_ONCE = 80  # mutants in a job
 
 
@@ -45,8 +44,8 @@ class Run:
     patience: float = 20.0
     enough: float = session.ENOUGH
     say: Callable[[str], None] = print
-    chosen: Callable[[Place], bool] = lambda place: True
-    listed: bool = False  # those that are listed as no mistakes, and only they
+    operator: str | None = None  # only this one
+    listed: bool = False  # those that are listed as equivalent, and only they
     red: list[str] = field(default_factory=list)  # test files that do not pass as they are
     asked: int = 0  # mutants, in the last run
     tried: int = 0
@@ -58,7 +57,7 @@ class Run:
     def go(self, files: Sequence[str], tests: Sequence[Path] | None = None) -> list[Result]:
         """Results of all chosen mutants that are settled by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        results.begin(self.results, self.root / SNAPSHOT)
+        results.mend(self.results)
         whole = tests is None and self.enough >= session.ENOUGH
         if tests is None:
             tests = reach.test_files(self.root, [self.root / file for file in files])
@@ -113,7 +112,8 @@ class Run:
     def _places(self, file: str) -> list[Place]:
         found = results.places(self.root, file)
         listed = equivalents.standing_for(self.root, found, equivalents.read())
-        return [one for one in found if (one.key in listed) == self.listed and self.chosen(one)]
+        asked = [one for one in found if self.operator in (None, one.mutant.operator)]
+        return [one for one in asked if (one.key in listed) == self.listed]
 
     def prepared(self, tests: Sequence[Path]) -> reach.Reach | None:
         """What these files reach, each run once if need be; None if there was no time for all."""

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import pytest
 from demo import FULL, Demo
 
-from repro import __main__, files, prefetch
+from repro import __main__, files
+from repro.cluster import listing
 from repro.harness import provenance
 from repro.harness.journal import Journal
 from repro.harness.project import ClaimTest, Project
@@ -238,7 +239,7 @@ def test_a_damaged_entry_makes_a_readonly_run_red_and_prefetch_makes_it_anew(dem
     assert "to set it aside and train it anew: run without --store-mode readonly" in done.stdout
     verdicts = [demo.result(id)["verdict"] for id in ("lemma-1", "lemma-2")]
     assert verdicts == ["error", "not-run"]
-    missing = prefetch.asked_in_vain(demo.artifacts)
+    missing = listing.from_records(demo.artifacts)
     assert entry.key in {one.key for one in missing}
     assert len(missing) == 2
 

@@ -1,11 +1,11 @@
-"""Jobs that an earlier prefetch left in SLURM's queue: noted in the store, asked of squeue.
+"""SLURM's queue, and which of our jobs are in it.
 
-    <store>/.submitted/<key>.json     {"job": "77_0"}: written whole, gone when the job is over
+    <store>/.submitted/<key>.json     {"job": "77_0"}, removed when the job has ended
 
-Without these notes a training whose job still waits would be missing, and be submitted again.
+With these notes a second call of prefetch waits for the jobs of the first one, and does not submit
+the same trainings again.
 """
 
-import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from repro import files
 
 QUEUE = ["squeue", "--me", "--noheader", "--array", "--format=%i"]
-PATIENCE = 60.0  # seconds until squeue counts as silent
+PATIENCE = 60.0  # seconds to wait for squeue
 
 
 class Submitted:
@@ -23,24 +23,17 @@ class Submitted:
     def note(self, key: str, job: str) -> None:
         files.write_sealed(self._path(key), {"job": job})
 
-    def forget(self, key: str) -> None:
-        self._path(key).unlink(missing_ok=True)
-
     def waiting(self, keys: Iterable[str]) -> dict[str, str]:
-        """The jobs of these trainings that SLURM has not ended yet; notes of others are removed."""
+        """The jobs of these trainings that wait or run; notes of jobs that ended are removed."""
         noted = {key: job for key in keys if (job := self._job(key))}
         queue = in_queue() if noted else set()
-        if queue is None:
-            told = "there is no squeue here to ask whether earlier jobs still wait"
-            print(f"{told}: {len(noted)} may be submitted twice", flush=True)
-            return {}
         for key in [key for key, job in noted.items() if job not in queue]:
-            self.forget(key)
+            self._path(key).unlink(missing_ok=True)
             del noted[key]
         return noted
 
     def _job(self, key: str) -> str:
-        """A note that cannot be read is as good as none: what it says is only to save time."""
+        """A damaged note counts as none: the training is submitted again."""
         try:
             return str(files.read_json(self._path(key), sealed=True).get("job", ""))
         except (FileNotFoundError, files.DamagedFile):
@@ -50,13 +43,13 @@ class Submitted:
         return self._folder / f"{key}.json"
 
 
-def in_queue() -> set[str] | None:
-    """The jobs of ours that wait or run, an array's one by one; None where there is no squeue."""
-    if shutil.which(QUEUE[0]) is None:
-        return None
+def in_queue() -> set[str]:
+    """The ids of the user's jobs that wait or run, those of an array one by one."""
     try:
         done = subprocess.run(QUEUE, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    except FileNotFoundError:
+        raise SystemExit("there is no squeue here: run this where SLURM is installed") from None
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         said = str(error.stderr or "").strip() or error
-        raise SystemExit(f"squeue does not tell what waits ({said}): try again later") from None
+        raise SystemExit(f"squeue failed ({said}): give the same command later") from None
     return set(done.stdout.split())

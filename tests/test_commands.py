@@ -1,0 +1,111 @@
+"""python -m repro: each command has its own help, says what is missing, and ends."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from demo import Demo, _listen_to_ctrl_c, wait_for
+
+from repro.__main__ import COMMANDS, main
+
+HELD = """
+import time
+from pathlib import Path
+import pytest
+
+@pytest.mark.construct
+def test_holds(claim):
+    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+    Path("reached").touch()
+    while not Path("release").exists():
+        time.sleep(0.02)
+"""
+
+
+def test_every_command_has_its_own_help(capsys):
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as end:
+            main([name, "--help"])
+        assert end.value.code == 0
+        out = capsys.readouterr().out
+        assert out.startswith(f"usage: python -m repro {name} ")
+        assert ("--every" in out) == (name == "watch")
+    with pytest.raises(SystemExit):
+        main(["list", "--every", "2"])
+    said = "python -m repro list: error: unrecognized arguments: --every 2"
+    assert said in capsys.readouterr().err
+
+
+def test_a_report_of_nothing_is_refused_and_makes_no_page(demo, capsys):
+    demo.claim("lemma-1")
+    assert main(["report", "--project", str(demo.root)]) == 2
+    told = f"{demo.artifacts}: no test has written a result here; run pytest first\n"
+    assert capsys.readouterr().err == told
+    assert not demo.artifacts.exists()
+
+
+def test_a_missing_file_of_diff_is_named_with_what_to_do(tmp_path, capsys):
+    assert main(["diff", str(tmp_path / "a.json"), str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"{tmp_path / 'a.json'}: there is no such file; a run writes artifacts/")
+    assert "Errno" not in err
+
+
+def test_statements_are_listed_with_the_verdicts_of_the_snapshot_until_something_has_run(
+    demo, capsys
+):
+    demo.claim("lemma-1")
+    demo.claim("lemma-2")
+    demo.entry("lemma-3", status="pending")
+    file = demo.artifacts / "reference/results.json"
+    file.parent.mkdir(parents=True)
+    claims = [{"id": "demo2025/lemma-1", "verdict": "refuted"}]
+    file.write_text(json.dumps({"schema": 1, "claims": claims}))
+
+    assert main(["list", "--project", str(demo.root)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"Nothing has run here. The verdicts are those of the snapshot {file}.",
+        "",
+        "refuted  demo2025/lemma-1  The lemma-1  claims/demo2025/test_lemma_1_demo.py",
+        "not-run  demo2025/lemma-2  The lemma-2  claims/demo2025/test_lemma_2_demo.py",
+        "pending  demo2025/lemma-3  The lemma-3  (no claim yet)",
+    ]
+    demo.run("claims/demo2025/test_lemma_2_demo.py")
+    assert main(["list", "--project", str(demo.root)]) == 0
+    verdicts = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert verdicts == ["not-run", "holds", "pending"]
+
+
+def watching(demo: Demo) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "repro", "watch", "--every", "0.1"],
+        cwd=demo.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        preexec_fn=_listen_to_ctrl_c, start_new_session=True,
+    )  # fmt: skip
+    demo.started.append(process)
+    return process
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def test_watch_ends_with_the_run_or_at_ctrl_c(demo):
+    demo.claim("lemma-1", HELD)
+    run = demo.start("-q", "-n0")
+    wait_for(demo.root / "reached", run)
+    stopped, patient = watching(demo), watching(demo)
+    for process in (stopped, patient):
+        assert "demo2025/lemma-1 test_holds" in first_line(process)
+    stopped.send_signal(signal.SIGINT)
+    assert "Traceback" not in stopped.communicate(timeout=60)[0]
+    assert stopped.returncode == 130
+    (demo.root / "release").touch()
+    said, _ = patient.communicate(timeout=60)
+    assert said.splitlines()[-1] == "finished: 2 of 2 tests have reported"
+    assert patient.returncode == 0
+    run.communicate(timeout=60)
+    assert watching(demo).communicate(timeout=60)[0] == "nothing is running\n"
