@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from repro.fang2022 import powers, tower
 from repro.fang2022.model import Block, Transformer, rounded
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, to_float
+from repro.numerics.exact import rational, same_arithmetic, to_float
 
 
 def polynomial_transformer(
@@ -70,9 +70,9 @@ class PolynomialTransformer(nn.Module):
         return f"d={self.d}, n={self.n}, q={self.q}, B={self.B:g}"
 
     def _check(self, x: Tensor) -> None:
-        if x.shape[-1:] != (self.d,) or x.dtype != self.F.dtype:
-            wanted, got = f"(..., {self.d}) in {self.F.dtype}", f"{tuple(x.shape)} in {x.dtype}"
-            raise ValueError(f"this model takes x of shape {wanted}, got {got}")
+        same_arithmetic(x, self.F)
+        if x.shape[-1:] != (self.d,):
+            raise ValueError(f"the model takes x of shape (..., {self.d}), got {tuple(x.shape)}")
         room = 1 + 4 * torch.finfo(x.dtype).eps  # the norm itself is rounded
         largest = torch.linalg.vector_norm(x.detach(), dim=-1).max().item() if x.numel() else 0.0
         if not largest <= self.B * room:

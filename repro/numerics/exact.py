@@ -9,6 +9,28 @@ import flint
 import numpy as np
 
 
+def same_arithmetic(x: Any, weight: Any, floats: str = "model.to(torch.float64)") -> None:
+    """TypeError unless a model with this weight, an array or a tensor, takes x; says what to do.
+
+    `floats` is what takes floats instead of a model with exact weights.
+    """
+    kind = getattr(x, "dtype", None)
+    given = f"{type(x).__name__} of {kind}" if kind else type(x).__name__
+    if not isinstance(weight, np.ndarray):
+        if type(kind) is type(weight.dtype) and kind == weight.dtype:
+            return
+        theirs, do = f"weights in {weight.dtype}", f"call it on a tensor, x.to({weight.dtype})"
+    elif weight.dtype.kind == "f":
+        if isinstance(x, np.ndarray):
+            return
+        theirs, do = f"weights in numpy's {weight.dtype}", "call it on a numpy array"
+    else:
+        if isinstance(x, np.ndarray) and x.dtype.kind != "f":
+            return
+        theirs, do = "exact weights", f"take {floats}, or call it on rationals(x)"
+    raise TypeError(f"the model has {theirs} and was called on a {given}: {do}")
+
+
 def rational(value: Any) -> flint.fmpq:
     """An exact rational from an integer, a Fraction, a float (its exact value) or 'p/q'."""
     kind = type(value)
