@@ -1,10 +1,4 @@
-"""Theorem 3.5 as an ordinary torch module: F, beta and b are parameters, the blocks are fixed.
-
->>> from repro.fang2022.polynomials import Polynomial
->>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
->>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64))      # 1 + 3/2
-tensor([2.5000], dtype=torch.float64, grad_fn=...)
-"""
+"""Theorem 3.5 as an ordinary torch module: F, beta and b are parameters, the blocks are fixed."""
 
 from typing import Any
 
@@ -25,7 +19,22 @@ def polynomial_transformer(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> "PolynomialTransformer":
-    """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5."""
+    """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5.
+
+    >>> import torch
+    >>> from repro.fang2022.network import polynomial_transformer
+    >>> from repro.fang2022.polynomials import Polynomial
+    >>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
+    >>> model
+    PolynomialTransformer(
+      d=2, n=3, q=2, B=2
+      (blocks): ModuleList(
+        (0-1): 2 x FixedBlock()
+      )
+    )
+    >>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64)).detach()  # 1 + 3/2
+    tensor([2.5000], dtype=torch.float64)
+    """
     exact = powers.construction(Q, B, q=q, lifts=powers.roomy)
     bound = float(to_float(rational(B)))
     tower.require(dtype, bound, exact.layout.q)

@@ -54,7 +54,9 @@ def path_norm(network: Network) -> Any:
 class Measure:
     """Finitely many neurons (a, b, c) with probabilities, in exact rationals.
 
-    >>> Measure.of((("1/2", 2, [1], 0), ("1/2", -3, [1], "1/2")))
+    >>> rho = Measure.of((("1/2", 2, [1], 0), ("1/2", -3, [1], "1/2")))
+    >>> rho([1]), rho.moment(1)  # relu(1) - 3/2 relu(3/2), and E |a| (|b| + |c|)
+    (-5/4, 13/4)
     """
 
     probabilities: np.ndarray  # (K,)

@@ -38,7 +38,8 @@ class Target:
 
     A branch is written with numpy's functions: it takes floats, balls and power series alike.
 
-    >>> Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))      # |x|
+    >>> Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))(np.array([-0.5, 1.0]))  # |x|
+    array([0.5, 1. ])
     """
 
     breaks: tuple[float, ...]
@@ -108,7 +109,13 @@ def chebyshev_polynomials(q: int, z: flint.fmpq_poly) -> list[flint.fmpq_poly]:
 
 
 def best(f: Target, q: int) -> Best:
-    """Remez's exchange on a fine grid, and the two bounds."""
+    """Remez's exchange on a fine grid, and the two bounds.
+
+    >>> from repro.numerics.minimax import Target, best
+    >>> found = best(Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x)), 4)  # |x|
+    >>> round(found.lower, 6), round(found.upper, 4)
+    (0.067618, 0.0678)
+    """
     coefficients, points = remez(f, q)
     lower = lower_end(abs(level(f, points)))
     return Best(f, coefficients, points, lower, upper_end(upper_bound(f, coefficients)))

@@ -93,7 +93,17 @@ def slope(
     min_points: int = 4,
     min_octaves: float = 2.0,
 ) -> Rate:
-    """The exponent of y in x. `floor`: the error of y, one or per point."""
+    """The exponent of y in x. `floor`: the error of y, one or per point.
+
+    >>> import numpy as np
+    >>> from repro.numerics.rates import slope
+    >>> n = np.array([8, 16, 32, 64, 128])
+    >>> rate = slope(n, n**-1.5 * (1 + 1 / n))
+    >>> round(rate.slope, 3), round(rate.low, 2), round(rate.high, 2)
+    (-1.538, -1.61, -1.47)
+    >>> rate.contains(-1.5), rate.contains(-2)
+    (True, False)
+    """
     if not (0 < confidence < 1 and 0 <= bias < math.inf and 0 < correction < math.inf):
         raise ValueError(f"need 0 < {confidence=} < 1, 0 <= {bias=} < inf, 0 < {correction=} < inf")
     x, y = _points(x, y)

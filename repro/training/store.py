@@ -69,6 +69,27 @@ class Stored:
 
 
 class Store:
+    """Finished trainings below a folder.
+
+    >>> import tempfile
+    >>> from dataclasses import dataclass
+    >>> from typing import ClassVar
+    >>> from repro.training import Outcome, Spec, Store
+    >>> @dataclass(frozen=True)
+    ... class Roots(Spec):
+    ...     kind: ClassVar[str] = "roots"
+    ...     version: ClassVar[int] = 1
+    ...     of: float
+    >>> def train(spec, workspace):
+    ...     return Outcome({"root": spec.of**0.5})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first, second = (Store(folder).get(Roots(2.0), train) for _ in range(2))
+    >>> first.reason, second.reason[:6]
+    ('computed: no entry', 'reused')
+    >>> round(second.outcome.numbers["root"], 6)
+    1.414214
+    """
+
     def __init__(
         self,
         root: Path,
