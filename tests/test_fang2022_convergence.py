@@ -20,11 +20,12 @@ from repro.training import Workspace
 from repro.training.loop import generator_at
 
 
-def test_a_change_of_exactly_the_limit_is_a_change():
+def test_a_change_of_exactly_the_limit_is_a_change(monkeypatch):
     """Table 1: smaller than 0.01. Here 1/2, which floats hold exactly."""
-    assert first_still_epoch([1.0, 1.5, 1.5], change=0.5) == 3
-    assert first_still_epoch([1.0, 0.5, 0.0], change=0.5) is None
-    assert last_moving_epoch([1.0, 1.5, 1.75], change=0.5) == 2
+    monkeypatch.setattr(experiments, "STILL", 0.5)
+    assert first_still_epoch([1.0, 1.5, 1.5]) == 3
+    assert first_still_epoch([1.0, 0.5, 0.0]) is None
+    assert last_moving_epoch([1.0, 1.5, 1.75]) == 2
     assert first_epoch_below([3.0, 2.0, 1.0], 2.0) == 3
 
 

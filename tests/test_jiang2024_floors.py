@@ -9,13 +9,20 @@ import torch
 
 from repro.jiang2024 import couplings, encodings, floors, rate
 from repro.numerics import lowrank, pod
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational, rationals, vector
 
 ROUNDED = 1e-13  # waves of arguments up to 300, each rounded: 300 * 2^-53 = 3e-14, and a few sums
 
 
 def fractions(*values):
     return rationals(list(values))
+
+
+def waves(x, n):
+    """e_1, ..., e_n of floors.Pair at x in [0, 1], in balls."""
+    angles = [flint.arb(2 * k * x) for k in range(1, (n - 1) // 2 + 1)]
+    pairs = [(a.cos_pi(), a.sin_pi()) for a in angles]
+    return vector([flint.arb(1), *(flint.arb(2).sqrt() * wave for pair in pairs for wave in pair)])
 
 
 def test_row_floor_is_below_every_coupling_tried():
@@ -104,7 +111,7 @@ def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
     """The matrix of the proof; truncations of either kind lie above the floor."""
     pair = floors.Pair(2, 9)
     u, v = ([flint.fmpq(3 * j + k, 27) for j in range(9)] for k in (1, 2))
-    A = [[(pair.sigma * pair.bases(a) * pair.bases(b)).sum() for b in v] for a in u]
+    A = [[(pair.sigma * waves(a, 9) * waves(b, 9)).sum() for b in v] for a in u]
     values = pod.singular_values(flint.arb_mat(A))[0]
     for value, sigma in zip(values, pair.sigma, strict=True):
         assert (value / 9).overlaps(sigma)
@@ -170,14 +177,14 @@ def test_all_waves_of_a_pair_are_the_limit_of_finitely_many():
     logits = [pair.target().logits(x).numpy() for pair in (endless, finite)]
     assert logits[0] == pytest.approx(logits[1], abs=4e-9)
     kept = finite.truncated(4).logits(x)[0, 0, 1].item()
-    u, v = (finite.bases(flint.fmpq(k, 10))[:4] for k in (3, 6))
+    u, v = (waves(flint.fmpq(k, 10), 5)[:4] for k in (3, 6))
     assert kept == pytest.approx(float((finite.sigma[:4] * u * v).sum()), abs=ROUNDED)
 
 
 def test_pair_in_floats_and_its_coupling_of_rank_one():
     """Logits at two tokens, against balls and by hand."""
     pair, x = floors.Pair(2, 5), torch.tensor([[[2.3], [4.6]]], dtype=torch.float64)
-    u, v = (pair.bases(flint.fmpq(k, 10)) for k in (3, 6))
+    u, v = (waves(flint.fmpq(k, 10), 5) for k in (3, 6))
     logits = pair.target().logits(x)[0]
     assert logits[0, 1].item() == pytest.approx(float((pair.sigma * u * v).sum()), abs=ROUNDED)
     assert logits[0, 0] == logits[1, 0] == logits[1, 1] == 0

@@ -58,23 +58,12 @@ def test_no_measure_depends_on_the_scale():
     spectra = torch.rand(2, 6, 5, generator=torch.Generator().manual_seed(0), **DOUBLE) + 0.1
     for measure in (scores.spread, scores.index_share, scores.effective_rank):
         torch.testing.assert_close(measure(8 * spectra), measure(spectra))
-    assert (scores.needed(8 * spectra, 0.7) == scores.needed(spectra, 0.7)).all()
 
 
 @pytest.mark.parametrize("r", [1, 3, 8])
-def test_both_ranks_are_r_for_r_equal_values(r):
+def test_the_effective_rank_is_r_for_r_equal_values(r):
     spectrum = torch.cat([torch.full((r,), 0.3, **DOUBLE), torch.zeros(8 - r, **DOUBLE)])
     assert scores.effective_rank(spectrum).item() == pytest.approx(r)
-    assert scores.needed(spectrum, 0.999).item() == r
-
-
-def test_how_many_values_carry_a_share():
-    """Squares 16, 4, 1 of 21; of two equal values one carries half."""
-    assert [scores.needed(FALL, share).item() for share in (0.76, 0.77, 0.95, 0.96)] == [1, 2, 2, 3]
-    assert scores.needed(torch.ones(2, **DOUBLE), 0.5).item() == 1
-    for share in (0, 1):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            scores.needed(FALL, share)
 
 
 def test_what_the_softmax_does_not_see():

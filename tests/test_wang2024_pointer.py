@@ -11,7 +11,6 @@ from repro.numerics.exact import rationals, vector
 from repro.wang2024 import adaptive, depth, exponentials, moving, targets
 from repro.wang2024.model import Attention
 from repro.wang2024.pointer import (
-    BINARY,
     PRINTED,
     SHIFTED,
     Pointer,
@@ -30,6 +29,7 @@ from repro.wang2024.pointer import (
 )
 
 q = flint.fmpq
+BINARY = Pointer({-1: 2, 1: 1})
 
 
 # --- the pointer ---------------------------------------------------------------------------------

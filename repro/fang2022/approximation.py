@@ -42,7 +42,7 @@ from repro.fang2022 import powers, tower
 from repro.fang2022.model import Transformer
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import minimax, roundoff
-from repro.numerics.exact import rationals, to_float, vector
+from repro.numerics.exact import annihilator, rationals, to_float, vector
 from repro.numerics.minimax import Target
 
 BITS = 512  # for values of f where float64 has no digits left
@@ -128,11 +128,11 @@ def transformer(p: flint.fmpq_poly, q: int) -> Transformer:
 
 
 @functools.cache
-def error_in_rationals(target: Target, q: int, checked: int = 5) -> float:
+def error_in_rationals(target: Target, q: int) -> float:
     """max |C^q - f(2x - 1)| for the exact model, at alternation points and between some of them."""
     found = approximant(target, q)
     model = transformer(on_unit_interval(found.polynomial), q)
-    some = np.unique(np.linspace(0, q + 1, min(q + 2, checked)).astype(int))
+    some = np.unique(np.linspace(0, q + 1, min(q + 2, 5)).astype(int))
     between = (found.points[some[1:]] + found.points[some[1:] - 1]) / 2
     y = np.concatenate([found.points[some], between])  # in [-1, 1]
     out = model((1 + rationals(y)[:, None]) / 2)
@@ -233,10 +233,10 @@ def plane_float64(q: int, cells: int, device: str) -> InFloat64:
 
 
 @functools.cache
-def plane_error_in_rationals(q: int, cells: int, checked: int = 4) -> float:
+def plane_error_in_rationals(q: int, cells: int) -> float:
     """max |C^q - f| for the exact model, at some of the points where the error alternates."""
     found = plane_approximant(q, cells)
-    some = found.points[:: len(found.points) // checked]
+    some = found.points[:: len(found.points) // 4]
     model = powers.construction(found.polynomial, PLANE_B, q=q, lifts=powers.roomy)
     out = model(rationals(some))
     return _largest(to_float(out) - plane_values(some))
@@ -245,7 +245,7 @@ def plane_error_in_rationals(q: int, cells: int, checked: int = 4) -> float:
 def _certified(active: np.ndarray, degrees: list[tuple[int, int]]) -> float:
     """|sum w_i f(x_i)| / sum |w_i|, in balls, for the one w that annihilates all monomials."""
     k, l = rationals(active * 1024).T
-    w = minimax.annihilator(np.stack([k**i * l**j for i, j in degrees], axis=1))
+    w = annihilator(np.stack([k**i * l**j for i, j in degrees], axis=1))
     with flint.ctx.workprec(BITS):
         balls = vector([flint.arb(value) for value in active.ravel().tolist()]).reshape(-1, 2)
         bound = abs(w @ plane_values(balls)) / np.abs(w).sum()

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from repro.fang2022 import fused, powers
 from repro.fang2022.model import Transformer
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational, rationals, same_arithmetic
 
 
 class Attention(nn.Module):
@@ -62,6 +62,7 @@ class Depth(nn.Sequential):
         _restart(self, start)
 
     def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
+        same_arithmetic(x, self[-1].weight)
         return super().forward(x).squeeze(-1)
 
 

@@ -278,25 +278,25 @@ def shallow_floor(units: int, deviation: float = 10.0) -> float:
 STILL = 0.01  # Table 1: "the absolute difference of MSE_Tr of two consecutive epochs"
 
 
-def first_still_epoch(train: Sequence[float], change: float = STILL, run: int = 1) -> int | None:
-    """The first epoch that ends a run of `run` changes below `change`; Table 1 has a run of one.
+def first_still_epoch(train: Sequence[float], run: int = 1) -> int | None:
+    """The first epoch that ends a run of `run` changes below STILL; Table 1 has a run of one.
 
     Epochs count from 1, so the earliest possible answer is 1 + run; None if there is no such run.
     """
     still = 0
     for epoch, (before, after) in enumerate(pairwise(train), start=2):
-        still = still + 1 if abs(after - before) < change else 0
+        still = still + 1 if abs(after - before) < STILL else 0
         if still == run:
             return epoch
     return None
 
 
-def last_moving_epoch(train: Sequence[float], change: float = STILL) -> int:
-    """The last epoch whose MSE_Tr differs by `change` or more from the one before; 1 if none."""
+def last_moving_epoch(train: Sequence[float]) -> int:
+    """The last epoch whose MSE_Tr differs by STILL or more from the one before; 1 if none."""
     moving = [
         epoch
         for epoch, (before, after) in enumerate(pairwise(train), start=2)
-        if abs(after - before) >= change
+        if abs(after - before) >= STILL
     ]
     return max(moving, default=1)
 

@@ -27,6 +27,8 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from repro.numerics.exact import same_arithmetic
+
 Array = Any  # a torch tensor, or a numpy array of objects
 
 
@@ -142,6 +144,7 @@ class Block:
         activate: Callable[[Array], Array] = relu,
     ) -> Array:
         """B(A(Z)). Another `attend` or `activate` is a control, or a known branch of these."""
+        same_arithmetic(Z, self.W_V)
         return self.fully_connected(self.attention(Z, attend), activate)
 
     def attention(self, Z: Array, attend: Callable[[Array], Array] = one_hot_maximum) -> Array:
@@ -196,6 +199,7 @@ class Transformer:
             raise ValueError(f"tokens have {self.layout.size} rows, a block wants {min(sizes)}")
 
     def __call__(self, x: Array, **branch: Callable[[Array], Array]) -> Array:  # (..., d) -> (...)
+        same_arithmetic(x, self.F)
         Z = self.layout.tokens(x @ self.F.mT)  # F(x) = [z_1, ..., z_n], t_i = <xi_i, x>
         for block in self.blocks:
             Z = block(Z, **branch)

@@ -24,7 +24,17 @@ from repro.numerics import roundoff
 
 
 def multiplication_block(n: int, q: int, M: Any) -> Block:
-    """The seven weights of the proof, in exact numbers; M may be any number, or a symbol."""
+    """The seven weights of the proof, in exact numbers; M may be any number, or a symbol.
+
+    >>> import torch
+    >>> from repro.fang2022.model import Layout
+    >>> from repro.fang2022.multiplication import multiplication_block
+    >>> x, y = torch.tensor([1.5, -2.0]), torch.tensor([0.5, 1.0])  # for each of n = 2 tokens
+    >>> rows = Layout(n=2, q=3)
+    >>> block = multiplication_block(n=2, q=3, M=2).to(torch.float32)
+    >>> block(rows.tokens(torch.zeros(2), x, y))[rows.slot(3)]  # -x y
+    tensor([-0.7500,  2.0000])
+    """
     if q < 3:
         raise ValueError(f"Lemma 3.1 stores x_i, y_i and -x_i y_i, so it needs q >= 3, got q={q}")
     if not _positive(M):

@@ -1,10 +1,4 @@
-"""Theorem 3.5 as an ordinary torch module: F, beta and b are parameters, the blocks are fixed.
-
->>> from repro.fang2022.polynomials import Polynomial
->>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
->>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64))      # 1 + 3/2
-tensor([2.5000], dtype=torch.float64, grad_fn=...)
-"""
+"""Theorem 3.5 as an ordinary torch module: F, beta and b are parameters, the blocks are fixed."""
 
 from typing import Any
 
@@ -14,7 +8,7 @@ from torch import Tensor, nn
 from repro.fang2022 import powers, tower
 from repro.fang2022.model import Block, Transformer, rounded
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, to_float
+from repro.numerics.exact import rational, same_arithmetic, to_float
 
 
 def polynomial_transformer(
@@ -24,12 +18,26 @@ def polynomial_transformer(
     q: int | None = None,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
-    lifts: powers.Lifts = powers.roomy,
 ) -> "PolynomialTransformer":
-    """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5."""
-    exact = powers.construction(Q, B, q=q, lifts=lifts)
+    """A module that computes Q on the ball ||x|| <= B, built by the proof of Theorem 3.5.
+
+    >>> import torch
+    >>> from repro.fang2022.network import polynomial_transformer
+    >>> from repro.fang2022.polynomials import Polynomial
+    >>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
+    >>> model
+    PolynomialTransformer(
+      d=2, n=3, q=2, B=2
+      (blocks): ModuleList(
+        (0-1): 2 x FixedBlock()
+      )
+    )
+    >>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64)).detach()  # 1 + 3/2
+    tensor([2.5000], dtype=torch.float64)
+    """
+    exact = powers.construction(Q, B, q=q, lifts=powers.roomy)
     bound = float(to_float(rational(B)))
-    tower.require(dtype, bound, exact.layout.q, lifts)
+    tower.require(dtype, bound, exact.layout.q)
     return PolynomialTransformer(exact, bound, dtype, device)
 
 
@@ -71,9 +79,9 @@ class PolynomialTransformer(nn.Module):
         return f"d={self.d}, n={self.n}, q={self.q}, B={self.B:g}"
 
     def _check(self, x: Tensor) -> None:
-        if x.shape[-1:] != (self.d,) or x.dtype != self.F.dtype:
-            wanted, got = f"(..., {self.d}) in {self.F.dtype}", f"{tuple(x.shape)} in {x.dtype}"
-            raise ValueError(f"this model takes x of shape {wanted}, got {got}")
+        same_arithmetic(x, self.F)
+        if x.shape[-1:] != (self.d,):
+            raise ValueError(f"the model takes x of shape (..., {self.d}), got {tuple(x.shape)}")
         room = 1 + 4 * torch.finfo(x.dtype).eps  # the norm itself is rounded
         largest = torch.linalg.vector_norm(x.detach(), dim=-1).max().item() if x.numel() else 0.0
         if not largest <= self.B * room:

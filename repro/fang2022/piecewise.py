@@ -39,7 +39,7 @@ from torch import Tensor, nn
 
 from repro.fang2022.model import relu
 from repro.numerics import minimax
-from repro.numerics.exact import rational, rationals, vector
+from repro.numerics.exact import rational, rationals, same_arithmetic, vector
 from repro.training import Outcome, Spec, Workspace
 from repro.training.loop import generator_at
 
@@ -77,6 +77,7 @@ class ReluNetwork:
         return tuple(len(b) for b in self.biases[:-1])
 
     def __call__(self, x: np.ndarray) -> np.ndarray:  # (N,) -> (N,)
+        same_arithmetic(x, self.weights[0], "layers of torch.nn")
         rows = x[None, :]
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for W, b in hidden:

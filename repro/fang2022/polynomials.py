@@ -18,7 +18,9 @@ Exponents = tuple[int, ...]
 class Polynomial:
     """Q(x) = sum over a of coefficients[a] x_1^a_1 ... x_d^a_d; the coefficients are kept exactly.
 
-    >>> Q = Polynomial(2, {(2, 0): 1, (0, 2): 1})      # x_1^2 + x_2^2
+    >>> Q = Polynomial(2, {(2, 0): 1, (0, 2): 1})  # x_1^2 + x_2^2
+    >>> Q(torch.tensor([3.0, 4.0]))
+    tensor(25.)
     """
 
     d: int

@@ -92,6 +92,16 @@ def construction(
     """The model of the theorem, in exact numbers: C^q = Q for all ||x|| <= B.
 
     Without `directions` those of ridge.py are taken; others must be unit vectors that serve.
+
+    >>> import torch
+    >>> from repro.fang2022.polynomials import Polynomial
+    >>> from repro.fang2022.powers import construction
+    >>> from repro.numerics.exact import rationals
+    >>> model = construction(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)  # x^2 + 3 x y
+    >>> model(rationals([["1/3", "1/7"]]))
+    array([16/63], dtype=object)
+    >>> model.to(torch.float64)(torch.tensor([[1.0, 0.5]], dtype=torch.float64))
+    tensor([2.5000], dtype=torch.float64)
     """
     q = max(1, Q.degree) if q is None else q
     if isinstance(B, float) and not math.isfinite(B):

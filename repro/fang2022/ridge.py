@@ -202,11 +202,11 @@ def random(d: int, n: int, rng: np.random.Generator) -> np.ndarray:
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
-def random_rational(d: int, n: int, rng: np.random.Generator, size: int = 4) -> np.ndarray:
-    """Distinct rational unit vectors (2u, |u|^2 - 1) / (|u|^2 + 1), u integer; (n, d)."""
+def random_rational(d: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Distinct unit vectors (2u, |u|^2 - 1) / (|u|^2 + 1), u integer, |u_i| <= 4; (n, d)."""
     seen: dict[tuple[flint.fmpq, ...], None] = {}
     while len(seen) < n:
-        u = rng.integers(-size, size + 1, d - 1)
+        u = rng.integers(-4, 5, d - 1)
         square = int((u * u).sum())
         point = [rational(int(2 * v)) / (square + 1) for v in u]
         point = (*point, flint.fmpq(square - 1, square + 1))

@@ -79,11 +79,6 @@ def _gamma(j: int, u: float) -> float:
     return j * u / (1 - j * u)
 
 
-def loss_of_digits(B: float, q: int) -> float:
-    """Decimal digits of t^q that the printed lifts cost, by the leading term; 0 if B <= 1."""
-    return max(0.0, (q - 2) * math.log10(B))
-
-
 def largest_bound(dtype: torch.dtype | str, q: int) -> float:
     """The largest B that the type carries with the printed M, by the leading term 2 u B^(q-2)."""
     return (CARRIED / (2 * roundoff.unit(dtype))) ** (1 / (q - 2))
@@ -98,7 +93,7 @@ def bounds_without_overflow(dtype: torch.dtype, q: int) -> tuple[float, float]:
     return kind.tiny ** (1 / q), (kind.max / 6.5) ** (1 / q)
 
 
-def require(dtype: torch.dtype, B: Any, q: int, lifts: powers.Lifts) -> None:
+def require(dtype: torch.dtype, B: Any, q: int) -> None:
     """Refuse a model whose rounding errors would swallow t^q, or whose numbers leave the range."""
     name = str(dtype).removeprefix("torch.")
     low, high = bounds_without_overflow(dtype, q)
@@ -107,10 +102,9 @@ def require(dtype: torch.dtype, B: Any, q: int, lifts: powers.Lifts) -> None:
             f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: B^q leaves its range; it "
             f"needs {low:.2g} <= B <= {high:.2g}, or a wider type"
         )
-    bound = error_bound(dtype, B, q, lifts)
+    bound = error_bound(dtype, B, q, powers.roomy)
     if bound > CARRIED:
-        advice = "take a wider type" + (", or roomy lifts" if lifts is not powers.roomy else "")
         raise ValueError(
             f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: t^q would be known to "
-            f"{bound:.1g} of B^q where {CARRIED:g} is needed; {advice}"
+            f"{bound:.1g} of B^q where {CARRIED:g} is needed; take a wider type"
         )

@@ -101,9 +101,13 @@ class Claim:
         except (NotComputed, DamagedEntry) as error:
             damaged = isinstance(error, DamagedEntry)
             self._used(spec.kind, error.key, "damaged" if damaged else "missing", 0.0)
+            again = "run without --store-mode readonly"
             if damaged:
+                error.add_note(
+                    f"to set it aside and train it anew: {again}, or python -m repro prefetch"
+                )
                 raise
-            pytest.skip(str(error))
+            pytest.skip(f"{error}: {again}" if store.mode == "readonly" else str(error))
         if stored.key not in (training.key for training in self._recorder.record.trainings):
             self._used(spec.kind, stored.key, stored.reason, round(stored.seconds, 1))
         return stored

@@ -41,9 +41,6 @@ class Judged:
         """The score for each row of weights, (samples, sentences)."""
         return np.array([_bleu(sums) for sums in weights @ self.counts])
 
-    def only(self, chosen: Sequence[bool]) -> "Judged":
-        return Judged(self.counts[np.asarray(chosen)])
-
 
 def judged(said: Sequence[str], references: Sequence[str]) -> Judged:
     metric = BLEU(effective_order=True)  # for single sentences: it does not change their counts

@@ -60,7 +60,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import flint
-import numpy as np
 import torch
 
 from repro.jiang2024.networks import FeedForward
@@ -69,9 +68,8 @@ from repro.numerics.exact import rational
 
 @dataclass(frozen=True)
 class Scheme:
-    """One instance of (13): its beta, and C_FF of sin(omega x)."""
+    """One instance of (13): C_FF of sin(omega x)."""
 
-    beta: flint.fmpq
     of_sine: Callable[[flint.arb], flint.arb]
 
     def of_wave(self, i: int) -> flint.arb:
@@ -79,8 +77,8 @@ class Scheme:
         return flint.arb(2).sqrt() * self.of_sine(2 * flint.arb.pi() * i)
 
 
-INTERPOLATION = Scheme(flint.fmpq(2), lambda omega: omega**2 / 8)
-BARRON = Scheme(flint.fmpq(1, 2), lambda omega: omega)
+INTERPOLATION = Scheme(lambda omega: omega**2 / 8)
+BARRON = Scheme(lambda omega: omega)
 
 
 def C_0(K_F: Any, sup_f: Any, sup_bases: Any) -> Any:
@@ -94,18 +92,9 @@ def C_0_as_printed(K_F: Any, sup_f: Any, sup_bases: Any) -> Any:
     return flint.arb(K_F * sup_f * sup_bases).min(flint.arb(1))
 
 
-def C_1(sigma: np.ndarray, alpha: Any) -> flint.arb:
-    """The least c with sigma_i <= c i^-alpha for all i."""
-    alpha, largest = flint.arb(rational(alpha)), flint.arb(0)
-    for i, value in enumerate(sigma, start=1):
-        largest = largest.max(flint.arb(value) * flint.arb(i) ** alpha)
-    return largest
-
-
-def C_2(scheme: Scheme, k: int, of_F: Any = 0, of_f: Any = 0) -> flint.arb:
+def C_2(scheme: Scheme, k: int) -> flint.arb:
     """(14) for k pairs of waves; F and f of Section 5.1 cost nothing."""
-    waves = sum((scheme.of_wave(i) for i in range(1, k + 1)), flint.arb(0))
-    return of_F + of_f + 2 * waves
+    return 2 * sum((scheme.of_wave(i) for i in range(1, k + 1)), flint.arb(0))
 
 
 def least_bill(k: int, tau: int = 1) -> flint.arb:

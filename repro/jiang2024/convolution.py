@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from repro.jiang2024.vit import reordered
+from repro.numerics.exact import same_arithmetic
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Convolutional(nn.Module):
         self.head = nn.Linear(shape.width, shape.classes)
 
     def forward(self, images: Tensor, order: Tensor | None = None) -> Tensor:  # (batch, classes)
+        same_arithmetic(images, self.head.weight)
         x = self.embedding(images)
         if order is not None:
             x = reordered(x.flatten(2).mT, order).mT.unflatten(2, x.shape[2:])

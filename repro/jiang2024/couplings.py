@@ -70,7 +70,18 @@ def infinite_tails(alpha: Any, m: int) -> tuple[flint.arb, flint.arb]:
 
 @dataclass(frozen=True)
 class Coupling:
-    """rho of (68) with sines for phi_i; key is the name of psi_i."""
+    """rho of (68) with sines for phi_i; key is the name of psi_i.
+
+    >>> import torch
+    >>> from repro.jiang2024.couplings import Coupling, powers
+    >>> coupling = Coupling(powers(2, 3))  # sigma_i = 1, 1/4, 1/9
+    >>> x = torch.tensor([[0.25], [0.125]])  # two tokens
+    >>> coupling.rho(x, x)  # of rank 3: what attention sees before the softmax
+    tensor([[2.2222, 1.2571],
+            [1.2571, 1.6111]])
+    >>> coupling.target()(x)  # averages of both tokens
+    tensor([0.2155, 0.1766])
+    """
 
     sigma: np.ndarray  # (R,), exact or balls
     key: str = "sin"

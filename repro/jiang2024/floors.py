@@ -128,7 +128,7 @@ import torch
 from repro.jiang2024.couplings import first, infinite_tails, powers
 from repro.jiang2024.encodings import rooms
 from repro.jiang2024.model import Coupling, Target
-from repro.numerics.exact import rational, to_float, vector
+from repro.numerics.exact import rational, to_float
 from repro.numerics.polylogarithms import fourier_sums
 
 
@@ -200,16 +200,6 @@ class Pair:
     def beyond(self) -> tuple[flint.arb, flint.arb]:
         """B_1 and B_2."""
         return flint.arb(0), flint.arb(0)
-
-    def bases(self, x: flint.fmpq) -> np.ndarray:
-        """e_1, ..., e_n at x in [0, 1], in balls."""
-        root = flint.arb(2).sqrt()
-        waves = [
-            root * wave
-            for k in range(1, (self.n - 1) // 2 + 1)
-            for wave in (flint.arb(2 * k * x).cos_pi(), flint.arb(2 * k * x).sin_pi())
-        ]
-        return vector([flint.arb(1), *waves])
 
     def left(self, m: int, power: int) -> flint.arb:
         """sum_{m < i <= n} sigma_i^power."""

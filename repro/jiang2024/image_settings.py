@@ -50,8 +50,8 @@ class Setting:
         first = FitImages(data, self.network, self.recipe, seed, self.judged)
         return replace(first, pretrained=checksum(own)) if own else first
 
-    def convolutional(self, data: str, seed: int = 0) -> FitImages:
-        return FitImages(data, self.contrast, self.contrast_recipe, seed, self.judged)
+    def convolutional(self, data: str) -> FitImages:
+        return FitImages(data, self.contrast, self.contrast_recipe, 0, self.judged)
 
     def continued(self, start: FitImages, order: Order) -> FitImages:
         """From the last weights of `start`, with the patches in this order."""

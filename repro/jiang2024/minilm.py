@@ -184,6 +184,8 @@ class MiniLM:
             x = self._passed(number, x, *self._queries_and_keys(number, x), real)
         return x
 
+    __call__ = states
+
     @torch.no_grad()
     def queries_and_keys(self, tokens: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Of every layer, (count, heads, tau, m_h) each; no token is padding."""

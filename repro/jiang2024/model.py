@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from repro.numerics.arrays import Array, exponentials, inner
-from repro.numerics.exact import rationals
+from repro.numerics.exact import rationals, same_arithmetic
 
 Function = Callable[[Array], Array]
 Coupling = Callable[[Array, Array], Array]
@@ -123,4 +123,5 @@ class Transformer:
         )
 
     def __call__(self, x: Array) -> Array:  # (..., tau)
+        same_arithmetic(x, self.W_V, "weights that are tensors")
         return self.attention()(self.f(x))

@@ -27,7 +27,7 @@ from torch import Tensor
 from repro.jiang2024.model import Transformer, Weighing, softmax
 from repro.numerics import roundoff
 from repro.numerics.arrays import Array, each, inner, relu
-from repro.numerics.exact import rationals, to_float
+from repro.numerics.exact import rationals, same_arithmetic, to_float
 from repro.numerics.logarithms import Log
 
 SECOND_ORDER = 1.01  # for all terms in u^2
@@ -49,6 +49,7 @@ class FeedForward:
         return self.W_1.shape[0]
 
     def __call__(self, x: Array) -> Array:
+        same_arithmetic(x, self.W_1)
         return inner(relu(inner(x, self.W_1) + self.b_1), self.W_2) + self.b_2
 
     def error(self, x: Tensor, e: Tensor) -> Tensor:
@@ -78,6 +79,10 @@ class Networks:
     W_K: Array
     W_V: Array
     F: FeedForward
+
+    def __call__(self, x: Array) -> Array:  # (..., tau, d) -> (..., tau)
+        same_arithmetic(x, self.W_V)
+        return self.transformer()(x)
 
     def transformer(self, sigma: Weighing = softmax) -> Transformer:
         return Transformer(self.f, self.W_Q, self.W_K, self.W_V, lambda z: self.F(z)[..., 0], sigma)

@@ -37,6 +37,8 @@ from typing import Any
 import flint
 import numpy as np
 
+from repro.numerics.exact import same_arithmetic
+
 Array = Any  # a torch tensor, or a numpy array of floats or of rationals
 
 
@@ -55,6 +57,7 @@ class LinearRNN:
 
     def states(self, x: Array) -> Array:
         """h(0), h(1), ...; (..., tau, d) -> (..., tau, n)."""
+        same_arithmetic(x, self.U, "weights that are tensors")
         driven = x @ self.U.mT  # (..., tau, n)
         h = [driven[..., 0, :]]
         for t in range(1, x.shape[-2]):

@@ -130,13 +130,6 @@ def effective_rank(spectra: Tensor) -> Tensor:
     return torch.special.entr(_shares(spectra)).sum(-1).exp()
 
 
-def needed(spectra: Tensor, share: float) -> Tensor:
-    """The fewest values that carry this share of sum sigma^2, (..., k) -> (...)."""
-    if not 0 < share < 1:
-        raise ValueError(f"a share lies between 0 and 1, got {share}")
-    return 1 + (_shares(spectra).cumsum(-1) < share).sum(-1)
-
-
 def _shares(spectra: Tensor) -> Tensor:
     squares = spectra.square()
     return squares / squares.sum(-1, keepdim=True)

@@ -216,7 +216,9 @@ class Translator(nn.Module):
         """Logits of the next piece, (..., pieces)."""
         return states @ self.embedding.weight.T
 
-    def forward(self, source: Tensor, target: Tensor, at: Tensor) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, at: Tensor | None = None) -> Tensor:
+        """Logits of each next piece of the target; `at` None: the source is in its own order."""
+        at = torch.arange(source.shape[1], device=source.device) if at is None else at
         return self.scores(self.states(self.read(source, at), target))
 
     @torch.no_grad()

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from repro.jiang2024 import scores
+from repro.numerics.exact import same_arithmetic
 
 SMALLEST_DEVIATION = 1e-6  # of LayerNorm, as in the ViT
 
@@ -142,6 +143,7 @@ class VisionTransformer(nn.Module):
         side = self.shape.image
         if images.shape[1:] != (3, side, side):
             raise ValueError(f"needs images (batch, 3, {side}, {side}), got {tuple(images.shape)}")
+        same_arithmetic(images, self.class_token)
         x = self.embedding(images).flatten(2).mT  # (batch, patches, width)
         if order is not None:
             x = reordered(x, order)

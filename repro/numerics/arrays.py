@@ -1,4 +1,4 @@
-"""Arithmetic that serves every paper's model: torch tensors, and numpy arrays of exact objects.
+"""One arithmetic for models: torch tensors, and numpy arrays of exact objects.
 
 Objects are balls (flint.arb), or exact: rationals (flint.fmpq) and logarithms of rationals
 (numerics.logarithms.Log), of which the exponential is rational.

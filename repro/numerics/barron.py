@@ -3,37 +3,7 @@
 A measure rho has finitely many atoms (a, b, c) with probabilities; its function and its norms are
     f(x) = E_rho[a relu(b.x + c)],     B_p = (E_rho[s^p])^(1/p),   s = |a| (|b|_1 + |c|),
 with B_inf the largest s of positive probability. The Barron norm of f is the infimum of B_p over
-all rho that represent f.
-
-Rebalancing. relu(t z) = t relu(z) for t > 0. Put S = B_1 and replace each atom by
-    (S sign(a), b / (|b|_1 + |c|), c / (|b|_1 + |c|)),    probability p s / S.
-The new probability times the new neuron is the old product, so f is the same; every s is S, so
-B_p = S for all p. With Jensen's B_1 <= B_p <= B_inf, the infima agree (Proposition F.2).
-
-Sampling (Maurey). m neurons drawn from rho, averaged, have f as their mean. On |x|_inf <= r,
-    E sup |f - f_m| <= 2 E sup |1/m sum_k e_k a_k relu(w_k.(x, 1))|            symmetrisation
-                    <= 4 E sup |1/m sum_k e_k a_k w_k.(x, 1)|                  contraction
-                    <= 4 max(1, r) / m  E |sum_k e_k a_k w_k|_1                duality
-                    <= 4 max(1, r) sqrt((d + 1) / m) sqrt(E a^2 |w|_2^2)       Cauchy, Jensen
-with w = (b, c) and independent signs e_k; the last root is at most B_2, and rebalanced atoms have
-B_2 = B_1 (`sampling_bound`). Some draw does as well as the mean: that is Lemma F.6.
-
-The test function. For b uniform on the sphere of R^d, E relu(b.y) = |y|_2 / c_d with c_2 = pi,
-c_3 = 4; so |y|_2 = c_d E relu(b.y), and its Barron norm is at most c_d E|b|_1 = 2d.
-
-The error. A network without biases, and |y|_2, are homogeneous of degree 1. So is the error, and
-its supremum over a box around 0 is attained on the boundary, in proportion to the box.
-
-The best networks of the plane. Without biases, m neurons bend on m lines through 0; these cut the
-unit circle into arcs, one of which has a half-angle of at least h = pi / (2m). There f_m is linear,
-s.y, and the error e = 1 - s.y at its angles -h, 0, h satisfies e(-h) + e(h) - 2 cos(h) e(0) =
-2 - 2 cos h. So sup |e| >= (1 - cos h) / (1 + cos h) = tan^2(h/2), and for odd m >= 3 equispaced
-angles have just that (`best_plane_network`).
-
-What no network sees. All x with b_k.x = b_k.x_0 for all k, a plane of d - m dimensions, look alike
-to m neurons. From the centre x_0 of the unit cube it reaches a point with d - m coordinates in
-{0, 1} (`blind_vertex`). So |f - f_m| >= (d - m) / (2d) somewhere for f = 1/d sum_j |2 x_j - 1|, of
-Barron norm at most 6, whatever f_m is: in the supremum the factor sqrt(d) above is needed.
+all rho that represent f; it does not depend on p (`Measure.rebalanced`).
 """
 
 import math
@@ -44,16 +14,14 @@ import flint
 import numpy as np
 
 from repro.numerics.exact import rationals, to_float, vector
+from repro.numerics.faces import ROUNDOFF, faces, on_cells, on_edges
 from repro.numerics.minimax import best_on_points
 
 GOLDEN = (1 + math.sqrt(5)) / 2
-ROUNDOFF = 2.0**-53
-CHUNK = 2_000_000  # products b.x held at once
-FIRST = 8  # cells along an edge of the box, to begin with
 
 
 class Network(NamedTuple):
-    """f_m(x) = sum_k a_k relu(b_k.x + c_k), the m neurons of Lemma F.6."""
+    """f_m(x) = sum_k a_k relu(b_k.x + c_k), m neurons."""
 
     a: np.ndarray  # (m,)
     b: np.ndarray  # (m, d)
@@ -86,7 +54,9 @@ def path_norm(network: Network) -> Any:
 class Measure:
     """Finitely many neurons (a, b, c) with probabilities, in exact rationals.
 
-    >>> Measure.of((("1/2", 2, [1], 0), ("1/2", -3, [1], "1/2")))
+    >>> rho = Measure.of((("1/2", 2, [1], 0), ("1/2", -3, [1], "1/2")))
+    >>> rho([1]), rho.moment(1)  # relu(1) - 3/2 relu(3/2), and E |a| (|b| + |c|)
+    (-5/4, 13/4)
     """
 
     probabilities: np.ndarray  # (K,)
@@ -97,7 +67,7 @@ class Measure:
     def __post_init__(self) -> None:
         if any(p < 0 for p in self.probabilities) or sum(self.probabilities) != 1:
             found = ", ".join(map(str, self.probabilities))
-            raise ValueError(f"Definition F.1 needs probabilities that sum to 1, got {found}")
+            raise ValueError(f"a measure needs probabilities that sum to 1, got {found}")
 
     @classmethod
     def of(cls, atoms: Any) -> "Measure":
@@ -129,7 +99,13 @@ class Measure:
         return float(self.largest()) if p == math.inf else float(self.moment(int(p))) ** (1 / p)
 
     def rebalanced(self) -> "Measure":
-        """The same function with all sizes equal to S = B_1 (see above)."""
+        """The same function with all sizes equal to S = B_1.
+
+        relu(t z) = t relu(z) for t > 0. Replace each atom by
+            (S sign(a), b / (|b|_1 + |c|), c / (|b|_1 + |c|)),    probability p s / S.
+        The new probability times the new neuron is the old product, so f is the same; every s is
+        S, so B_p = S for all p. With Jensen's B_1 <= B_p <= B_inf, the infima of all B_p agree.
+        """
         S = self.moment(1)
         if S == 0:
             return Measure.of([(1, 0, [0] * self.b.shape[1], 0)])
@@ -145,9 +121,17 @@ class Measure:
 
 
 def sampling_bound(second_moment: float, d: int, m: int, half_width: float) -> float:
-    """At least E sup |f - f_m| on |x|_inf <= r; `second_moment` is E a^2 (|b|_2^2 + c^2)."""
-    if m < 1:
-        raise ValueError(f"Lemma F.6 needs m >= 1 neurons, got m={m}")
+    """At least E sup |f - f_m| on |x|_inf <= r; `second_moment` is E a^2 (|b|_2^2 + c^2).
+
+    m neurons drawn from rho, averaged, have f as their mean (Maurey). On |x|_inf <= r,
+        E sup |f - f_m| <= 2 E sup |1/m sum_k e_k a_k relu(w_k.(x, 1))|            symmetrisation
+                        <= 4 E sup |1/m sum_k e_k a_k w_k.(x, 1)|                  contraction
+                        <= 4 max(1, r) / m  E |sum_k e_k a_k w_k|_1                duality
+                        <= 4 max(1, r) sqrt((d + 1) / m) sqrt(E a^2 |w|_2^2)       Cauchy, Jensen
+    with w = (b, c) and independent signs e_k; the last root is at most B_2, and rebalanced atoms
+    have B_2 = B_1. Some draw does as well as the mean.
+    """
+    _check_width(m)
     return 4 * max(1.0, half_width) * math.sqrt((d + 1) / m) * math.sqrt(second_moment)
 
 
@@ -160,14 +144,18 @@ def norm_network(dimension: int, m: int, rng: np.random.Generator | None = None)
     Well spread are equispaced angles in the plane and Fibonacci's points on the sphere.
     """
     c_d = norm_constant(dimension)
-    if m < 1:
-        raise ValueError(f"Lemma F.6 needs m >= 1 neurons, got m={m}")
+    _check_width(m)
     b = _spread(dimension, m) if rng is None else uniform_directions(dimension, m, rng)
     return Network(np.full(m, c_d / m), b, np.zeros(m))
 
 
+def _check_width(m: int) -> None:
+    if m < 1:
+        raise ValueError(f"a network needs m >= 1 neurons, got m={m}")
+
+
 def norm_constant(dimension: int) -> float:
-    """c_d with |y|_2 = c_d E relu(b.y)."""
+    """c_d with |y|_2 = c_d E relu(b.y) for b uniform on the sphere: c_2 = pi, c_3 = 4."""
     if dimension not in (2, 3):
         raise ValueError(f"|y|_2 is built in R^2 and R^3, got dimension={dimension}")
     return math.pi if dimension == 2 else 4.0
@@ -200,7 +188,11 @@ def _spread(dimension: int, m: int) -> np.ndarray:
 def best_plane_network(m: int) -> Network:
     """No network of m neurons without biases is nearer to |y|_2 on the unit disc; m >= 3 is odd.
 
-    Its sum of relu(cos(t - t_k)) is cos(u) / (2 sin h), |u| <= h = pi / (2m).
+    m neurons bend on m lines through 0; these cut the unit circle into arcs, one of which has a
+    half-angle of at least h = pi / (2m). There f_m is linear, s.y, and the error e = 1 - s.y at its
+    angles -h, 0, h satisfies e(-h) + e(h) - 2 cos(h) e(0) = 2 - 2 cos h. So sup |e| is at least
+    (1 - cos h) / (1 + cos h) = tan^2(h/2). Equispaced angles t_k have just that: their sum of
+    relu(cos(t - t_k)) is cos(u) / (2 sin h), |u| <= h.
     """
     if m < 3 or m % 2 == 0:
         raise ValueError(f"equispaced angles bend on 2m rays if m >= 3 is odd, got m={m}")
@@ -210,7 +202,7 @@ def best_plane_network(m: int) -> Network:
 
 
 def best_plane_error(m: int) -> float:
-    """tan^2(pi / (4m)), see above."""
+    """tan^2(pi / (4m)): the error of `best_plane_network`."""
     return math.tan(math.pi / (4 * m)) ** 2
 
 
@@ -221,13 +213,11 @@ def with_best_weights(network: Network, x: np.ndarray) -> Network:
     return network._replace(a=found.coefficients)
 
 
-def sup_error(
-    network: Network, half_width: float, *, positive: bool = False, close: float = 0.05
-) -> Enclosure:
+def sup_error(network: Network, half_width: float, *, positive: bool = False) -> Enclosure:
     """sup of | |y|_2 - f_m(y) | over [-r, r]^d, or over [0, r]^d, r = half_width; biases are 0.
 
-    Exact up to round-off in the plane. In R^3 cells are divided until the enclosure is `close`,
-    relatively, or too much work; either way it is proved.
+    Exact up to round-off in the plane. In R^3 cells are divided until the enclosure is 5 % wide, or
+    it is too much work; either way it is proved.
     """
     _, b, c = network
     if np.any(c):
@@ -238,131 +228,22 @@ def sup_error(
         raise ValueError("a network with weights that are not finite has no error")
     norm_constant(b.shape[1])
     if b.shape[1] == 2:
-        lower, upper = on_edges(network, positive=positive)
+        lower = upper = on_edges(network, positive=positive)
     else:
-        lower, upper = on_cells(network, positive=positive, close=close)
-    return Enclosure(half_width * lower, half_width * upper)
-
-
-def on_edges(network: Network, *, positive: bool = False) -> Enclosure:
-    """sup of the error over the square with r = 1, from closed forms on its edges.
-
-    On the edge (1, t) the error sqrt(1 + t^2) - f_m is convex between two kinks of f_m: its
-    extremes are at kinks and corners, and where t / sqrt(1 + t^2) is the slope of f_m there.
-    """
-    error = max(_on_edge(network, edge) for edge in _faces(2, positive))
-    return _rounded(network, error, error)
-
-
-def _on_edge(network: Network, edge: "Face") -> float:
-    a, b, _ = network
-    across, along = edge.sign * b[:, edge.axis], b[:, 1 - edge.axis]
-    moving = along != 0
-    kinks = np.full(len(a), edge.low)
-    kinks[moving] = -across[moving] / along[moving]
-    inner = np.flatnonzero(moving & (kinks > edge.low) & (kinks < 1))
-    inner = inner[np.argsort(kinks[inner])]
-    knots = np.concatenate([[edge.low], kinks[inner], [1.0]])
-    before = np.where(kinks > edge.low, edge.low, 1)  # on the first piece's side of the kink
-    first = across + along * before > 0  # the neurons active on it
-    switched = (a * np.sign(along))[inner]  # on, where the slope is positive, or off
-    levels = np.cumsum([(a * across) @ first, *(switched * across[inner])])
-    slopes = np.cumsum([(a * along) @ first, *(switched * along[inner])])
-    flat = slopes / np.sqrt(np.maximum(1 - slopes**2, ROUNDOFF))
-    places = knots[:-1], knots[1:], np.clip(flat, knots[:-1], knots[1:])
-    return max(np.abs(np.sqrt(1 + t**2) - levels - slopes * t).max() for t in places)
-
-
-def on_cells(
-    network: Network, *, positive: bool = False, close: float = 0.05, work: float = 4e8
-) -> Enclosure:
-    """sup of the error over the box with r = 1, from cells of its faces; about `work` products.
-
-    Let a cell have centre x, half-width h, and let u = x / |x|. For v on the cell,
-    |v| - |x| - u.(v - x) is between 0 and (d - 1) h^2 / 2, since |x| >= 1. On it z = b.x moves by
-    at most t = h |b|_1, where |.|_1 leaves out the coordinate that the face fixes. If |z| >= t, the
-    neuron is linear; if not, the slope (1 + z/t) / 2 is off by at most (t - |z|) / 2. So
-        |error at v| <= |error at x| + h |u - s|_1 + sum_k |a_k| relu(t_k - |z_k|) / 2 + (d-1) h^2/2
-    with s the sum of the neurons' slopes. Cells are divided until that is `close` to the largest
-    error found.
-    """
-    d, m = network.b.shape[1], len(network.a)
-    h, lower, upper = 1 / FIRST, 0.0, 0.0
-    cells = [(face, face.centres(d, h)) for face in _faces(d, positive)]
-    while True:
-        found = [(face, x, *on_face(network, face, x, h)) for face, x in cells]
-        lower = max(lower, *(errors.max() for *_, errors, _ in found))
-        work -= m * sum(len(x) for _, x in cells)
-        far = [(face, x, bounds, bounds > (1 + close) * lower) for face, x, _, bounds in found]
-        upper = max(upper, *(bounds[~more].max(initial=0) for *_, bounds, more in far))
-        left = m * 2 ** (d - 1) * sum(more.sum() for *_, more in far)
-        if not 0 < left <= work:
-            upper = max(upper, *(bounds[more].max(initial=0) for *_, bounds, more in far))
-            return _rounded(network, lower, upper)
-        h /= 2
-        cells = [(face, face.divided(x[more], h)) for face, x, _, more in far if more.any()]
-
-
-def on_face(
-    network: Network, face: "Face", x: np.ndarray, h: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """|error| at the centres of the cells, and its bound on them; both (N,)."""
-    rows = max(1, CHUNK // len(network.a))  # setting: how much at a time
-    parts = [_on_chunk(network, face, x[i : i + rows], h) for i in range(0, len(x), rows)]
-    errors, bounds = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return errors, bounds
-
-
-def _on_chunk(
-    network: Network, face: "Face", x: np.ndarray, h: float
-) -> tuple[np.ndarray, np.ndarray]:
-    a, b, _ = network
-    own = [j for j in range(x.shape[1]) if j != face.axis]
-    t = h * np.abs(b[:, own]).sum(-1) + ROUNDOFF
-    z, length = x @ b.T, np.linalg.norm(x, axis=1)
-    errors = np.abs(length - np.maximum(z, 0) @ a)
-    slopes = x[:, own] / length[:, None] - (np.clip((1 + z / t) / 2, 0, 1) * a) @ b[:, own]
-    kinks = np.maximum(t - np.abs(z), 0) @ np.abs(a) / 2
-    return errors, errors + h * np.abs(slopes).sum(-1) + kinks + len(own) * h**2 / 2
-
-
-class Face(NamedTuple):
-    """Where x[axis] = sign and the other coordinates are in [low, 1]."""
-
-    axis: int
-    sign: int
-    low: float
-
-    def centres(self, d: int, h: float) -> np.ndarray:
-        line = np.arange(self.low + h, 1, 2 * h)
-        rest = np.stack(np.meshgrid(*[line] * (d - 1), indexing="ij"), axis=-1).reshape(-1, d - 1)
-        return np.insert(rest, self.axis, self.sign, axis=1)
-
-    def divided(self, x: np.ndarray, h: float) -> np.ndarray:
-        """The centres of the halves, in each of the face's directions, of cells around x."""
-        for j in range(x.shape[1]):
-            if j != self.axis:
-                step = h * np.eye(x.shape[1])[j]
-                x = np.concatenate([x - step, x + step])
-        return x
+        lower, upper = on_cells(network, positive=positive)
+    room = _rounding(network)
+    return Enclosure(half_width * max(float(lower - room), 0.0), half_width * float(upper + room))
 
 
 def surface(d: int, h: float) -> np.ndarray:
     """The centres of the cells of half-width h on all faces of [-1, 1]^d."""
-    return np.concatenate([face.centres(d, h) for face in _faces(d, positive=False)])
+    return np.concatenate([face.centres(d, h) for face in faces(d, positive=False)])
 
 
-def _faces(d: int, positive: bool) -> list[Face]:
-    """Those of [-1, 1]^d; of [0, 1]^d the ones away from 0, which suffice by homogeneity."""
-    signs, low = ((1,), 0.0) if positive else ((1, -1), -1.0)
-    return [Face(axis, sign, low) for axis in range(d) for sign in signs]
-
-
-def _rounded(network: Network, lower: float, upper: float) -> Enclosure:
-    """With room for the rounding of b.x, of the sum over m neurons and of |x|."""
+def _rounding(network: Network) -> float:
+    """Of b.x, of the sum over m neurons and of |x|, on a box with r = 1."""
     a, b, _ = network
-    room = 2 * (len(a) + 3 * b.shape[1] + 8) * ROUNDOFF * (path_norm(network) + b.shape[1])
-    return Enclosure(max(float(lower - room), 0.0), float(upper + room))
+    return 2 * (len(a) + 3 * b.shape[1] + 8) * ROUNDOFF * (path_norm(network) + b.shape[1])
 
 
 # --- what no network sees ------------------------------------------------------------------------
@@ -372,7 +253,9 @@ def blind_vertex(b: np.ndarray) -> np.ndarray:
     """A point x of the unit cube with b.x = b.(1/2, ..., 1/2), in rationals; b: (m, d), d > m.
 
     At least d - m of its coordinates are 0 or 1: from the centre on we walk, within the plane and
-    within the face reached so far, until another coordinate is.
+    within the face reached so far, until another coordinate is. To m neurons both points look
+    alike, so |f - f_m| >= (d - m) / (2d) somewhere for f = 1/d sum_j |2 x_j - 1|, of Barron norm at
+    most 6, whatever f_m is: the factor sqrt(d + 1) of `sampling_bound` is needed.
     """
     m, d = b.shape
     if d <= m:

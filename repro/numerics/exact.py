@@ -9,6 +9,28 @@ import flint
 import numpy as np
 
 
+def same_arithmetic(x: Any, weight: Any, floats: str = "model.to(torch.float64)") -> None:
+    """TypeError unless a model with this weight, an array or a tensor, takes x; says what to do.
+
+    `floats` is what takes floats instead of a model with exact weights.
+    """
+    kind = getattr(x, "dtype", None)
+    given = f"{type(x).__name__} of {kind}" if kind else type(x).__name__
+    if not isinstance(weight, np.ndarray):
+        if type(kind) is type(weight.dtype) and kind == weight.dtype:
+            return
+        theirs, do = f"weights in {weight.dtype}", f"call it on a tensor, x.to({weight.dtype})"
+    elif weight.dtype.kind == "f":
+        if isinstance(x, np.ndarray):
+            return
+        theirs, do = f"weights in numpy's {weight.dtype}", "call it on a numpy array"
+    else:
+        if isinstance(x, np.ndarray) and x.dtype.kind != "f":
+            return
+        theirs, do = "exact weights", f"take {floats}, or call it on rationals(x)"
+    raise TypeError(f"the model has {theirs} and was called on a {given}: {do}")
+
+
 def rational(value: Any) -> flint.fmpq:
     """An exact rational from an integer, a Fraction, a float (its exact value) or 'p/q'."""
     kind = type(value)
@@ -71,3 +93,20 @@ def _odd(value: Any) -> float:
     if rational(nearest) == value or int(math.frexp(nearest)[0] * 2**53) % 2:
         return nearest
     return math.nextafter(nearest, math.inf if value > rational(nearest) else -math.inf)
+
+
+def annihilator(columns: np.ndarray) -> np.ndarray:
+    """The w with sum_i w_i columns[i] = 0, exactly, for n + 1 rows of n rational functions."""
+    rows, n = columns.shape
+    scaled = [_integers(column) for column in columns.T]
+    kernel, nullity = flint.fmpz_mat(scaled).nullspace()
+    if rows != n + 1 or nullity != 1:
+        raise ValueError(f"one w for {rows} points and {n} functions, there are {nullity}")
+    return vector([kernel[i, 0] for i in range(rows)])
+
+
+def _integers(column: np.ndarray) -> list[int]:
+    """A multiple of the column that is integer: w does not depend on the factor."""
+    exact = [rational(value) for value in column]
+    common = math.lcm(*(int(value.q) for value in exact))
+    return [int(value.p) * (common // int(value.q)) for value in exact]

@@ -3,17 +3,8 @@
 For a continuous f on [a, b], E_q(f) is the least of max |f - p| over all polynomials p of degree
 at most q. Remez's exchange finds it in floating point; what is then proved does not rest on that.
 
-From below. Let weights w_i and points x_i satisfy sum_i w_i p(x_i) = 0 for all p of the space. Then
-    |sum_i w_i f(x_i)| = |sum_i w_i (f - p)(x_i)| <= sum_i |w_i| max |f - p|     for every p,
-so E >= |sum w_i f(x_i)| / sum |w_i|, whatever the points are (de la Vallee Poussin). In one
-variable q + 2 points have exactly one such w, up to a factor, w_i = 1 / prod_{j != i} (x_i - x_j);
-it is evaluated in balls (`level`). In several variables w is found exactly (`annihilator`). There
-is equality if f - p is +-max |f - p| with the signs of w at these points: Chebyshev's alternation.
-
-From above. With x = m + r cos t, the error e(t) = f(x) - sum_k c_k cos(k t) is cut into cells of
-half-width D around t_0, and Taylor's theorem gives on each
-    |e(t)| <= sum_{j < J} |e^(j)(t_0)| D^j / j!  +  (max |f^(J)| + sum_k |c_k| k^J) D^J / J!.
-The derivatives of f come from power series whose coefficients are balls (`upper_bound`).
+From below: `level`, at the points where the error alternates. From above: Taylor's theorem on cells
+(taylor.py).
 
 The same minimum over finitely many points is a linear program (`best_on_points`): an independent
 check in one variable, and the method in several.
@@ -30,14 +21,14 @@ from numpy.polynomial import chebyshev
 from scipy.optimize import linprog
 
 from repro.numerics.exact import rational, vector
+from repro.numerics.taylor import BITS, ROUNDOFF, upper_bound
+from repro.numerics.taylor import lower_end as lower_end
+from repro.numerics.taylor import upper_end as upper_end
 
 GRID = 128  # points per alternation: the grid misses an extremum by 1 - cos(pi / 256) at most
 ROUNDS = 40  # of exchange; twelve have been enough for everything tried
 CLOSE = 1e-9  # relative gap between the level and the largest error at which Remez stops
 DIGITS = 100  # setting: by so much the error must exceed round-off for an exchange to mean anything
-ROUNDOFF = 2.0**-53
-CELLS, ORDER = 16, 10  # cells per degree and J: the bound is then about 1 % above the truth
-BITS = 256
 TAIL = 64  # Chebyshev coefficients beyond the q-th that `fine_alternation` looks at
 
 
@@ -47,7 +38,8 @@ class Target:
 
     A branch is written with numpy's functions: it takes floats, balls and power series alike.
 
-    >>> Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))      # |x|
+    >>> Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))(np.array([-0.5, 1.0]))  # |x|
+    array([0.5, 1. ])
     """
 
     breaks: tuple[float, ...]
@@ -117,20 +109,16 @@ def chebyshev_polynomials(q: int, z: flint.fmpq_poly) -> list[flint.fmpq_poly]:
 
 
 def best(f: Target, q: int) -> Best:
-    """Remez's exchange on a fine grid, and the two bounds."""
+    """Remez's exchange on a fine grid, and the two bounds.
+
+    >>> from repro.numerics.minimax import Target, best
+    >>> found = best(Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x)), 4)  # |x|
+    >>> round(found.lower, 6), round(found.upper, 4)
+    (0.067618, 0.0678)
+    """
     coefficients, points = remez(f, q)
     lower = lower_end(abs(level(f, points)))
     return Best(f, coefficients, points, lower, upper_end(upper_bound(f, coefficients)))
-
-
-def lower_end(ball: flint.arb) -> float:
-    """A float that no number of the ball is below."""
-    return math.nextafter(float(ball.lower()), -math.inf)
-
-
-def upper_end(ball: flint.arb) -> float:
-    """A float that no number of the ball exceeds."""
-    return math.nextafter(float(ball.upper()), math.inf)
 
 
 def remez(f: Target, q: int) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +198,16 @@ def _alternation(error: np.ndarray, count: int) -> np.ndarray:
 
 
 def level(f: Target, points: np.ndarray, *, bits: int = BITS) -> flint.arb:
-    """sum w_i f(x_i) / sum |w_i| for these q + 2 points: |level| <= E_q(f)."""
+    """sum w_i f(x_i) / sum |w_i| for these q + 2 points: |level| <= E_q(f).
+
+    Let weights w_i and points x_i satisfy sum_i w_i p(x_i) = 0 for all p of a linear space. Then
+        |sum_i w_i f(x_i)| = |sum_i w_i (f - p)(x_i)| <= sum_i |w_i| max |f - p|     for every p,
+    so |sum w_i f(x_i)| / sum |w_i| is at most the least error, whatever the points are (de la
+    Vallee Poussin), with equality if f - p is +-max |f - p| with the signs of w at these points:
+    Chebyshev's alternation. In one variable q + 2 points have exactly one such w, up to a factor,
+    w_i = 1 / prod_{j != i} (x_i - x_j); it is evaluated in balls. In several variables
+    `exact.annihilator` finds it.
+    """
     with flint.ctx.workprec(bits):
         weights = _weights(points)
         return weights @ f.balls(points) / np.abs(weights).sum()
@@ -244,82 +241,6 @@ def _weights(points: np.ndarray) -> np.ndarray:
     x = vector([flint.arb(point) for point in points.tolist()])
     apart = x[:, None] - x[None, :] + np.eye(len(x), dtype=int).astype(object)
     return 1 / np.prod(apart, axis=1)
-
-
-def annihilator(columns: np.ndarray) -> np.ndarray:
-    """The w with sum_i w_i columns[i] = 0, exactly, for n + 1 rows of n rational functions."""
-    rows, n = columns.shape
-    scaled = [_integers(column) for column in columns.T]
-    kernel, nullity = flint.fmpz_mat(scaled).nullspace()
-    if rows != n + 1 or nullity != 1:
-        raise ValueError(f"one w for {rows} points and {n} functions, there are {nullity}")
-    return vector([kernel[i, 0] for i in range(rows)])
-
-
-def _integers(column: np.ndarray) -> list[int]:
-    """A multiple of the column that is integer: w does not depend on the factor."""
-    exact = [rational(value) for value in column]
-    common = math.lcm(*(int(value.q) for value in exact))
-    return [int(value.p) * (common // int(value.q)) for value in exact]
-
-
-# --- from above ----------------------------------------------------------------------------------
-
-
-def upper_bound(f: Target, coefficients: np.ndarray) -> flint.arb:
-    """A ball whose upper end no |f(x) - sum_k c_k T_k| exceeds, by Taylor's theorem on cells."""
-    angles = np.arccos((np.array(f.breaks) - f.centre) / f.radius)  # from pi down to 0
-    cap, flint.ctx.cap = flint.ctx.cap, ORDER + 1
-    try:
-        with flint.ctx.workprec(BITS):
-            ends = zip(angles[1:], angles[:-1], f.branches, strict=True)
-            return max((_on_branch(f, coefficients, *piece) for piece in ends), key=upper_end)
-    finally:
-        flint.ctx.cap = cap
-
-
-def _on_branch(
-    f: Target, coefficients: np.ndarray, begin: float, end: float, branch: Callable[[Any], Any]
-) -> flint.arb:
-    count = math.ceil(CELLS * (len(coefficients) + 8) * (end - begin) / math.pi)
-    half = (end - begin) / count / 2 * (1 + 1e-9)  # a little more: the cells overlap
-    centres = begin + (end - begin) * (np.arange(count) + 0.5) / count
-    cells = zip(centres.tolist(), _cosines(coefficients, centres), strict=True)
-    return max((_on_cell(f, branch, t, half, parts) for t, parts in cells), key=upper_end)
-
-
-def _on_cell(
-    f: Target, branch: Callable[[Any], Any], t: float, half: float, parts: list[flint.arb]
-) -> flint.arb:
-    """The bound of the module's docstring on |s - t| <= half."""
-    here, near = (
-        branch(vector([f.radius * flint.arb_series([flint.arb(t, r), 1]).cos() + f.centre]))[0]
-        for r in (0, half)
-    )
-    D = flint.arb(half)
-    bound = (abs(near[ORDER]) + parts[ORDER]) * D**ORDER
-    for j in range(ORDER):
-        bound += abs(here[j] - parts[j]) * D**j
-    if not bound.is_finite():
-        x = f.centre + f.radius * math.cos(t)
-        raise ArithmeticError(f"f has no bounded derivatives near x={x:.3g}: put a break there")
-    return bound
-
-
-def _cosines(coefficients: np.ndarray, t: np.ndarray) -> list[list[flint.arb]]:
-    """Taylor coefficients 0, ..., J-1 of sum_k c_k cos(k t) at each t, and a bound on the J-th.
-
-    In floating point, with radii: k t + j pi/2 is off by (2 pi q + 47) u, a cosine, its factor and
-    their product by 7 u, a sum of q + 1 terms by q u: 8 (q + 7) u in all, of the sum of |terms|.
-    """
-    k = np.arange(len(coefficients), dtype=float)
-    scaled = np.array([coefficients * k**j / math.factorial(j) for j in range(ORDER + 1)])
-    turned = np.cos(k[:, None, None] * t + (math.pi / 2) * np.arange(ORDER)[:, None])
-    sums = np.einsum("jk,kjn->nj", scaled[:ORDER], turned)  # (n, J)
-    sizes = np.abs(scaled).sum(axis=1)  # (J+1,)
-    radii = 8 * (len(k) + 6) * ROUNDOFF * sizes
-    last = flint.arb(sizes[ORDER] + radii[ORDER])
-    return [[*map(flint.arb, row, radii[:ORDER].tolist()), last] for row in sums.tolist()]
 
 
 # --- finitely many points ------------------------------------------------------------------------

@@ -24,8 +24,8 @@ correction slower than x^-q, such as 1/log x, without a `bias`.
 Window: points leave it by two rules, neither of which knows the exponent hoped for: all from the
 first one at the floor on, in the direction in which y falls, and those outside `within`. No head
 is dropped automatically: to search over windows is to search for a result (the noise term of the
-narrowest of all tails covers 0.89, not 0.95), and the drift pays for a head that stays. A claim
-that drops one types `within`, and `reason` repeats it.
+narrowest of all tails covers 0.89, not 0.95), and the drift pays for a head that stays. A caller
+who drops one types `within`, and `reason` repeats it.
 """
 
 import math
@@ -37,9 +37,6 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 FLOOR_FACTOR = 10.0  # so high log y is known to 0.11: 0.02 in a slope over 5 octaves, were it last
-STAYS = 3.0  # a plateau falls by no more: round-off in a maximum over a grid scatters about so much
-WOULD_FALL = 12.0  # what the law before it must lose meanwhile: four times what may be scatter
-HEAD_POINTS, TAIL_POINTS = 4, 3  # a law that a slope can be read from; more than a coincidence
 STANDARD_ERRORS = 2.0  # of the mean of draws, allowed for by slope_of_means
 LEAST_POINTS = 3  # for a slope: two fit any line and leave no residual
 DIGITS = 9  # of octaves, so that from 3 to 12 are two of them in floating point as well
@@ -77,9 +74,6 @@ class Rate:
     def contains(self, exponent: float) -> bool:
         return self.low <= exponent <= self.high
 
-    def excludes(self, exponent: float) -> bool:
-        return exponent < self.low or exponent > self.high  # of nan neither is true
-
     def __str__(self) -> str:
         parts = (f"{k} {getattr(self, k):.2g}" for k in ("noise", "drift", "error", "bias"))
         interval = f"[{self.low:.4g}, {self.high:.4g}] at {self.confidence:g} ({', '.join(parts)})"
@@ -91,7 +85,7 @@ def slope(
     x: ArrayLike,
     y: ArrayLike,
     *,
-    floor: ArrayLike | None = 0.0,
+    floor: ArrayLike = 0.0,
     within: tuple[float, float] = (0.0, math.inf),
     confidence: float = 0.95,
     bias: float = 0.0,
@@ -99,11 +93,21 @@ def slope(
     min_points: int = 4,
     min_octaves: float = 2.0,
 ) -> Rate:
-    """The exponent of y in x. `floor`: the error of y, one or per point; None: `floor_of`."""
+    """The exponent of y in x. `floor`: the error of y, one or per point.
+
+    >>> import numpy as np
+    >>> from repro.numerics.rates import slope
+    >>> n = np.array([8, 16, 32, 64, 128])
+    >>> rate = slope(n, n**-1.5 * (1 + 1 / n))
+    >>> round(rate.slope, 3), round(rate.low, 2), round(rate.high, 2)
+    (-1.538, -1.61, -1.47)
+    >>> rate.contains(-1.5), rate.contains(-2)
+    (True, False)
+    """
     if not (0 < confidence < 1 and 0 <= bias < math.inf and 0 < correction < math.inf):
         raise ValueError(f"need 0 < {confidence=} < 1, 0 <= {bias=} < inf, 0 < {correction=} < inf")
     x, y = _points(x, y)
-    floor = _floors(floor_of(x, y) if floor is None else floor, len(y))
+    floor = _floors(floor, len(y))
     used, reason = _window(x, y, floor, within)
     octaves = round(float(np.ptp(np.log2(x[used]))), DIGITS) if used.any() else 0.0
     if not (used.sum() >= max(min_points, LEAST_POINTS) and octaves >= min_octaves):
@@ -130,24 +134,6 @@ def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **optio
     influence = (draws / means)[:, used] @ _weights(np.log(np.asarray(rate.x)[used]))
     sampling = float(influence.std(ddof=1) / math.sqrt(len(draws)))
     return slope(x, means, bias=bias + STANDARD_ERRORS * sampling, **options)
-
-
-def floor_of(x: ArrayLike, y: ArrayLike) -> float:
-    """The highest value of the plateau on which a falling curve ends, 0.0 if it ends on none.
-
-    A plateau is a tail in which nothing falls below 1/STAYS of an earlier value, while the law
-    fitted to the points before would have fallen by WOULD_FALL. No power law has one, at any
-    spacing: what would fall is what falls. A law that slows down for good may count as ended.
-    """
-    x, y = _points(x, y)
-    order = _falling(x, y)
-    u, v = np.log(x[order]), np.log(y[order])
-    for j in range(HEAD_POINTS, len(v) - TAIL_POINTS + 1):
-        would_fall = -(_weights(u[:j]) @ v[:j]) * (u[-1] - u[j])
-        falls = np.max(np.maximum.accumulate(v[j:]) - v[j:])
-        if falls <= math.log(STAYS) and would_fall >= math.log(WOULD_FALL):
-            return float(y[order[j:]].max())
-    return 0.0
 
 
 def _weights(u) -> np.ndarray:

@@ -1,10 +1,8 @@
 """Trainings: what is trained (spec), how (loop), and where the finished ones are kept (store).
 
 A spec is a frozen dataclass; a train function turns it into an outcome; the store calls that
-function only if no sound entry of the same key is there. Knows no paper and no pytest.
-
-Listing claims imports this package, so it must not import torch: loop and stack, which need it, are
-loaded when one of their names is first asked for.
+function only if no sound entry of the same key is there. Importing this package does not import
+torch: loop and stack, which need it, are loaded when one of their names is first asked for.
 """
 
 from typing import TYPE_CHECKING, Any

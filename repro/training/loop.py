@@ -2,14 +2,14 @@
 
 On a CPU, with the same number of threads, a resumed run gives the same bits as an uninterrupted
 one. It can, because everything a step depends on is either saved (parameters and buffers, the
-optimiser's state, generators handed to `fit`) or a function of the step alone (the schedule, and
-the batch, if the caller draws it from `generator_at(seed, step)`).
+optimiser's state) or a function of the step alone: the schedule, and all that is drawn at random,
+if the caller draws it from `generator_at(seed, step)`.
 """
 
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
@@ -33,14 +33,14 @@ class Diverged(ArithmeticError):
         self.value = value
 
 
-def generator_at(seed: int, step: int, device: str = "cpu") -> torch.Generator:
+def generator_at(seed: int, step: int) -> torch.Generator:
     """The generator of one step.
 
     Hashed, because torch's CPU generator uses only the lower 32 bits of its seed: in a seed made
     as `seed << 32 | step` the first would not count.
     """
     digest = hashlib.sha256(f"{seed}:{step}".encode()).digest()
-    return torch.Generator(device).manual_seed(int.from_bytes(digest[:4]))
+    return torch.Generator().manual_seed(int.from_bytes(digest[:4]))
 
 
 def fit(
@@ -54,7 +54,6 @@ def fit(
     clip: float | None = None,
     every: int = 1,
     diverges_at: float = 1e6,
-    generators: Sequence[torch.Generator] = (),
 ) -> Curves:
     """Train `model` in place on `loss(model, step)`; returns the curves "step" and "loss".
 
@@ -69,7 +68,7 @@ def fit(
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
     engines = optimizer.build(named)
     rates = [group["lr"] for group in _groups(engines)]
-    done, curves = _restore(workspace.resume(), model, engines, generators)
+    done, curves = _restore(workspace.resume(), model, engines)
     for step in range(done, steps):
         look = step % every == 0 or step == steps - 1
         _set_pace(engines, rates, schedule.pace(step, steps))
@@ -87,8 +86,7 @@ def fit(
         if look:
             workspace.progress(step + 1, steps, loss=value.mean().item())
             if workspace.due():
-                state = _state(model, engines, generators)
-                workspace.checkpoint(step + 1, steps, state, curves=curves)
+                workspace.checkpoint(step + 1, steps, _state(model, engines), curves=curves)
     if not all(p.isfinite().all() for p in named.values()):
         raise Diverged(steps, math.nan, "the last update left parameters that are not finite")
     return curves
@@ -122,26 +120,18 @@ def _watch(curves: Curves, step: int, values: float | list[float], diverges_at: 
             raise Diverged(step, value, f"the {name} {value:.4g} {beyond}")
 
 
-def _state(
-    model: nn.Module, engines: Engines, generators: Sequence[torch.Generator]
-) -> dict[str, Tensor]:
-    """What the next step depends on.
-
-    model.<name>, optimizer.<engine>.<parameter>.<name>, generator.<i>.
-    """
+def _state(model: nn.Module, engines: Engines) -> dict[str, Tensor]:
+    """What the next step depends on: model.<name>, optimizer.<engine>.<parameter>.<name>."""
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for number, engine in enumerate(engines):
         for index, memory in engine.state_dict()["state"].items():
             place = f"optimizer.{number}.{index}"
             state |= {f"{place}.{name}": tensor for name, tensor in memory.items()}
-    return state | {f"generator.{i}": g.get_state() for i, g in enumerate(generators)}
+    return state
 
 
 def _restore(
-    checkpoint: Checkpoint | None,
-    model: nn.Module,
-    engines: Engines,
-    generators: Sequence[torch.Generator],
+    checkpoint: Checkpoint | None, model: nn.Module, engines: Engines
 ) -> tuple[int, Curves]:
     """Undo `_state`; the number of steps done, and the curves so far."""
     if checkpoint is None:
@@ -158,6 +148,4 @@ def _restore(
     for engine, memory in zip(engines, memories, strict=True):
         groups = engine.state_dict()["param_groups"]
         engine.load_state_dict({"state": dict(memory), "param_groups": groups})
-    for number, generator in enumerate(generators):
-        generator.set_state(parts["generator"][str(number)])
     return checkpoint.step, checkpoint.curves

@@ -4,7 +4,7 @@ An entry that is there and sound is read without a lock. Otherwise: lock, look a
 into place. The lock is the operating system's, so it falls with its holder, and whoever waited
 goes on from the last checkpoint. Lock files are never unlinked: a waiter may have one open.
 
-What `get` returns is always read from the disk, also right after training, so that a claim sees
+What `get` returns is always read from the disk, also right after training, so that a caller sees
 the same whether its model was trained or found. A training that raises is not kept; its checkpoint
 stays only if it was interrupted (KeyboardInterrupt and the like, a kill, a full disk), not if it
 failed.
@@ -69,6 +69,27 @@ class Stored:
 
 
 class Store:
+    """Finished trainings below a folder.
+
+    >>> import tempfile
+    >>> from dataclasses import dataclass
+    >>> from typing import ClassVar
+    >>> from repro.training import Outcome, Spec, Store
+    >>> @dataclass(frozen=True)
+    ... class Roots(Spec):
+    ...     kind: ClassVar[str] = "roots"
+    ...     version: ClassVar[int] = 1
+    ...     of: float
+    >>> def train(spec, workspace):
+    ...     return Outcome({"root": spec.of**0.5})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first, second = (Store(folder).get(Roots(2.0), train) for _ in range(2))
+    >>> first.reason, second.reason[:6]
+    ('computed: no entry', 'reused')
+    >>> round(second.outcome.numbers["root"], 6)
+    1.414214
+    """
+
     def __init__(
         self,
         root: Path,
@@ -111,10 +132,11 @@ class Store:
         source = _source(train)
         entry, why = self._look(slot)
         if entry is None and self.mode == "readonly":
-            told = f"{slot} is not in the store {self.root} ({why})"
-            raise NotComputed(f"{told}: run without --store-mode readonly", slot.key)
+            told = f"{slot} is not in the read-only store {self.root} ({why})"
+            raise NotComputed(told, slot.key)
         if entry is None and self.only not in (None, slot.key):
-            raise NotComputed(f"{slot} is not in the store; --only-training {self.only}", slot.key)
+            told = f"{slot} is not in the store {self.root}"
+            raise NotComputed(f"{told}, which may make {self.only} alone", slot.key)
         if entry is None:
             with self._hold(slot, wait):
                 entry, why = self._look(slot, clear=True)
@@ -132,18 +154,13 @@ class Store:
             return None, "no entry"
         except DamagedFile as error:
             if self.mode == "readonly":
-                raise self._unusable(slot, error) from None
+                told = f"{slot} in the read-only store {self.root} is damaged ({error})"
+                raise DamagedEntry(told, slot.key) from None  # what is missing can be left out
             aside = f" and is set aside as {set_aside(slot.directory).name}" if clear else ""
             return None, f"the entry was damaged ({error}){aside}"
         if self.mode == "refresh" and entry.run != self.run:
-            return None, "--store-mode refresh"
+            return None, "a refresh was asked for"
         return entry, ""
-
-    def _unusable(self, slot: Slot, damage: DamagedFile) -> DamagedEntry:
-        """What is missing can be left out; what is damaged must be seen."""
-        told = f"{slot} in the store {self.root} is damaged ({damage})"
-        again = "run without --store-mode readonly, or python -m repro prefetch"
-        return DamagedEntry(f"{told}; to set it aside and train it anew: {again}", slot.key)
 
     def _compute(
         self, slot: Slot, source: str, train: Callable[[Workspace], Outcome]

@@ -39,7 +39,6 @@ class Checkpoint:
     step: int
     total: int
     tensors: "dict[str, Tensor]"
-    numbers: dict[str, Any]
     curves: dict[str, list[float]]
     seconds: float
     origin: dict[str, str]
@@ -114,7 +113,6 @@ class Workspace:
         total: int,
         tensors: "Mapping[str, Tensor]",
         *,
-        numbers: Mapping[str, Any] | None = None,
         curves: Mapping[str, list[float]] | None = None,
     ) -> None:
         """Replace the checkpoint by the state after `step` of `total` steps."""
@@ -124,7 +122,6 @@ class Workspace:
             "schema": SCHEMA,
             "step": step,
             "total": total,
-            "numbers": numbers or {},
             "curves": curves or {},
             "seconds": self.seconds,
             "origin": self._origin,
@@ -161,7 +158,6 @@ def _checkpoint(tensors: "dict[str, Tensor]", note: dict[str, Any]) -> Checkpoin
         step=operator.index(note["step"]),
         total=operator.index(note["total"]),
         tensors=tensors,
-        numbers=revive(note["numbers"]),
         curves=revive(note["curves"]),
         seconds=float(note["seconds"]),
         origin=dict(note["origin"]),

@@ -158,9 +158,9 @@ def _single(rpe: str, T: int, H: int, k: int) -> tuple[Sequence[Any], Sequence[A
     return one.exponents, one.coefficients, one.error()
 
 
-def optimal(rpe: str, T: int, exponents: Sequence[Any], *, window: int = 60) -> l1.Best:
+def optimal(rpe: str, T: int, exponents: Sequence[Any]) -> l1.Best:
     """The best coefficients for one memory, with a proof (numerics/l1.py)."""
-    return l1.best(l1.indicator(T), family(rpe, exponents), window=window)
+    return l1.best(l1.indicator(T), family(rpe, exponents), window=60)
 
 
 def fitted(rpe: str, T: int, exponents: Sequence[Any], *, length: int) -> tuple[np.ndarray, float]:

@@ -134,9 +134,9 @@ def shared(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
     return FixedHeads(rpe, usual_exponents(rpe, H), alphas, tuple(e for _, e in columns))
 
 
-def apart(rpe: str, distances: Sequence[int], H: int, n: int = 1) -> FixedHeads:
-    """As A.1 has it, with the shares for this n made integers."""
-    shares = allocate(H, [float(cost(rpe, T)) for T in distances], n)
+def apart(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
+    """As A.1 has it, with the shares for n = 1 made integers."""
+    shares = allocate(H, [float(cost(rpe, T)) for T in distances], 1)
     columns = [_column(rpe, T, own) for T, own in zip(distances, shares, strict=True)]
     exponents = sum((usual_exponents(rpe, own) for own in shares), ())
     alphas = rationals(fixed.apart([alphas.tolist() for alphas, _ in columns]))

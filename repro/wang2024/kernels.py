@@ -198,6 +198,7 @@ class Interpolation:
 
     `step` is s = -log q, an exact real: the exponents are s h (lin), or s H h (log).
 
+    >>> from repro.wang2024.kernels import Interpolation, alternating, power
     >>> round(float(Interpolation(alternating(power(4)), "log", heads=16, step=2).error()), 6)
     7.6e-05
     """

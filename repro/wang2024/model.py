@@ -56,7 +56,7 @@ import numpy as np
 import torch
 
 from repro.numerics.arrays import Array, each, exponentials, inner, relu
-from repro.numerics.exact import to_float, vector
+from repro.numerics.exact import rational, same_arithmetic, to_float, vector
 from repro.numerics.logarithms import Log, ball
 from repro.wang2024.rounding import PRECISION, midpoint
 
@@ -154,6 +154,10 @@ class Head(Network):
     def __post_init__(self) -> None:
         if not (self.p == 0 or self.p > 0):
             raise ValueError(f"Section 3.2 needs p >= 0 in (4), got p={self.p}")
+        if isinstance(self.W_V, torch.Tensor) and not isinstance(self.p, torch.Tensor):
+            object.__setattr__(self, "p", self.W_V.new_tensor(float(self.p)))
+        elif isinstance(self.p, float):
+            object.__setattr__(self, "p", rational(self.p))
         if (self.W_Q is None) != (self.W_K is None):
             raise ValueError("Section 3.2: a head has both W_Q and W_K, or neither")
         if self.w is not None and self.W_Q is not None:
@@ -261,6 +265,7 @@ class Attention(Network):
 
     def __call__(self, x: Array, queries: int | None = None) -> Array:
         """(..., n, D) -> (..., n - first, D), or at the last `queries` positions only."""
+        same_arithmetic(x, self.W_O)
         if isinstance(x, torch.Tensor) and len({head.kind for head in self.heads}) == 1:
             every = _side_by_side(self.heads)
             heads = self._head(every, x[..., None, :, :], queries).sum(-3)
@@ -360,6 +365,7 @@ class Transformer(Network):
 
     def states(self, tokens: Array) -> Iterator[Array]:
         """x^(0), x^(1/2), x^(1), ..., x^(L), after each half of a layer."""
+        same_arithmetic(tokens, self.W_E)
         if tokens.shape[-1] != self.W_E.shape[1] or len(tokens.shape) < 2:
             raise ValueError(
                 f"Section 3.2 embeds (..., n, d) tokens with d={self.W_E.shape[1]}, "

@@ -93,7 +93,6 @@ def shifted(by: int) -> Pointer:
 
 
 PRINTED, SHIFTED = shifted(1), shifted(2)
-BINARY = Pointer({-1: 2, 1: 1})  # the pointer of the nested example
 
 
 # --- (A) -----------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from repro.numerics.exact import same_arithmetic
 from repro.numerics.l1 import Kernel
 from repro.numerics.logarithms import ball
 
@@ -63,6 +64,7 @@ class LinearRNN:
             raise ValueError(f"N units have Lambda (N, N) or (N,), B and c (N,), got {found}")
 
     def __call__(self, X: np.ndarray) -> np.ndarray:  # (n, d) -> (n, d)
+        same_arithmetic(X, self.c, "weights that are floats")
         h, outputs = 0 * np.multiply.outer(self.B, X[0]), []  # (N, d)
         for x in X:
             moved = self.Lambda[:, None] * h if self.Lambda.ndim == 1 else self.Lambda @ h
