@@ -13,10 +13,20 @@ from typing import Any
 
 
 class Later(ModuleType):
-    """Stands for a module that has not been imported yet."""
+    """Stands for a module that has not been imported yet; what is patched here is patched there."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(self.__name__), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(importlib.import_module(self.__name__), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(importlib.import_module(self.__name__), name)
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # pyright: ignore
+        return vars(importlib.import_module(self.__name__))
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:
