@@ -102,26 +102,3 @@ def test_it_learns_the_mean_and_reports_fresh_sequences():
     error = (model(tokens) - wanted).square().mean().item()
     assert error == pytest.approx(outcome.numbers["mean square error"], rel=1e-5)
     assert not any(p.requires_grad for p in model.parameters())
-
-
-def test_an_interrupted_training_ends_with_the_same_bits_and_is_trained_once(tmp_path, monkeypatch):
-    """The batch of step 40 is not to be had, once."""
-    drawn = learner.batch
-
-    def interrupted(spec, step, count):
-        if step == 40:
-            raise KeyboardInterrupt
-        return drawn(spec, step, count)
-
-    store = Store(tmp_path / "one", checkpoint_every=0.0)
-    monkeypatch.setattr(learner, "batch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        store.get(SPEC, learner.train)
-    monkeypatch.undo()
-    resumed, again = store.get(SPEC, learner.train), store.get(SPEC, learner.train)
-    assert "resumed from step 21 of 60" in resumed.reason
-    assert again.reason.startswith("reused")
-    whole = Store(tmp_path / "other").get(SPEC, learner.train)
-    assert resumed.outcome.numbers == whole.outcome.numbers
-    for name, tensor in resumed.outcome.tensors.items():
-        assert torch.equal(tensor, whole.outcome.tensors[name])
