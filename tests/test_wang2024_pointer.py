@@ -1,4 +1,7 @@
+"""Following a pointer in one layer: what attention can, and what it cannot without dot products."""
+
 import itertools
+import math
 from fractions import Fraction
 
 import flint
@@ -32,9 +35,6 @@ from repro.wang2024.pointer import (
 q = flint.fmpq
 
 
-# --- the pointer ---------------------------------------------------------------------------------
-
-
 def test_a_pointer_reads_the_token_that_the_last_one_names():
     x = np.array([[-1, 0, 1, -1], [-1, 0, 1, 0], [-1, 0, 1, 1]])
     assert PRINTED(x).tolist() == [-1, 1, 0]
@@ -52,7 +52,7 @@ def test_a_pointer_beyond_the_window_is_refused():
         SHIFTED(np.zeros((1, 3), dtype=int))
 
 
-# --- (A) -----------------------------------------------------------------------------------------
+# --- (A) -------------------------------------------------------------------------------------------
 
 
 def test_the_layer_follows_in_rationals():
@@ -74,6 +74,23 @@ def test_the_layer_is_the_same_in_float64():
     floats = errors(exact.to(torch.float64), PRINTED, x)
     apart = floats - np.array([float(e.p) / float(e.q) for e in errors(exact, PRINTED, x)])
     assert np.abs(apart).max() <= 5 * heads.floor  # eps A (1 + beta_max T), 5 for other roundings
+
+
+@pytest.mark.parametrize("heads", [moving.optimal("lin", 2, 5), moving.fitted("lin", 2, 5)])
+def test_the_layer_takes_heads_of_every_arithmetic(heads):
+    found = errors(attention(heads, 1).to(torch.float64), PRINTED, PRINTED.windows(4)).max()
+    assert 0 < found <= float(flint.arb(heads.error).upper()) + 5 * heads.floor
+
+
+def test_shifts_and_layers_have_the_shapes_of_the_proof():
+    layer = attention(moving.interpolated("lin", 3, "1/2"), 2)
+    assert isinstance(layer, Attention)
+    assert not layer.normalised
+    assert shifted(2).g == SHIFTED.g
+    phi = exponentials.accurate(3, 4, "1/2")
+    assert layer.heads[0].W_V.tolist() == [[phi.moved()[0], 0], [0, 0]]
+    one = any_pointer(Pointer({0: 1}), "log", [2], {0: [3]}).heads[0]
+    assert one.W_V.tolist() == [[3, 0], [0, 0]]
 
 
 def test_a_layer_for_log_or_for_too_short_heads_is_refused():
@@ -98,23 +115,16 @@ def test_any_pointer_has_the_coefficients_asked_for():
 
 
 def test_the_adversary_adds_up_every_error():
+    for difference, total in (([0.5, -0.25, 0.125, -1.0], 1.875), ([-0.5, 0.25, -1.0], 1.75)):
+        for present in (-1, 1):
+            x = adversary(np.array(difference), present)
+            assert x[-1] == present
+            assert abs(np.array(difference) @ x[::-1]) == total
     difference = np.array([0.5, -0.25, 0.125, -1.0])
-    for present in (-1, 1):
-        x = adversary(difference, present)
-        assert x[-1] == present
-        assert abs(difference @ x[::-1]) == np.abs(difference).sum()
     assert abs(difference @ adversary(difference, 0)[::-1]) == 1.375
 
 
-def test_the_adversary_goes_with_the_present_if_the_present_errs_below():
-    difference = np.array([-0.5, 0.25, -1.0])
-    for present in (-1, 1):
-        x = adversary(difference, present)
-        assert x[-1] == present
-        assert abs(difference @ x[::-1]) == 1.75
-
-
-# --- (B) -----------------------------------------------------------------------------------------
+# --- (B) -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pointer", [PRINTED, SHIFTED, BINARY, Pointer({-1: 4, 1: 1, 2: 2})])
@@ -155,7 +165,7 @@ def test_least_mean_squares_by_hand():
     )
 
 
-# --- with a feed-forward network -----------------------------------------------------------------
+# --- with a feed-forward network -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pointer", [SHIFTED, BINARY, Pointer({-2: 1, 0: 3, 1: 3, 3: 2})])
@@ -173,7 +183,7 @@ def test_looking_at_all_is_the_same_function():
         look_at_all(PRINTED)
 
 
-# --- depth ---------------------------------------------------------------------------------------
+# --- depth -----------------------------------------------------------------------------------------
 
 
 def test_the_bounds_of_c2_by_hand():
@@ -192,28 +202,16 @@ def test_costs_and_roots_are_enclosed():
     assert depth.root(Fraction(1, 16), 2).overlaps(flint.arb(0.5))
 
 
+def test_the_extraction_term_is_that_of_theorem_5_4():
+    a = [math.exp(T / 100) for T in (1, 40, 90)]
+    stated = math.sqrt(a[0] ** 6 + (a[1] + a[2]) ** 6) / 5**2
+    assert float(depth.extraction("lin", [[1], [40, 90]], 5, 2)) == pytest.approx(stated, rel=1e-14)
+    stated = (3**1.01 + 4**1.01) ** 2 / 7
+    assert float(depth.extraction("log", [[3, 4]], 7, 1)) == pytest.approx(stated, rel=1e-14)
+
+
 def test_heads_and_neurons_are_counted():
     target = targets.TWO_POINTERS
     heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
     deep = adaptive.transformer(target, heads, adaptive.one_by_one(target))
     assert (depth.heads(deep), depth.widths(deep)) == ([4, 3], [2, 3])
-
-
-# --- figures -------------------------------------------------------------------------------------
-
-
-def test_shifts_and_layers_have_the_shapes_of_the_proof():
-    layer = attention(moving.interpolated("lin", 3, "1/2"), 2)
-    assert isinstance(layer, Attention)
-    assert not layer.normalised
-    assert shifted(2).g == SHIFTED.g
-    phi = exponentials.accurate(3, 4, "1/2")
-    assert layer.heads[0].W_V.tolist() == [[phi.moved()[0], 0], [0, 0]]
-    one = any_pointer(Pointer({0: 1}), "log", [2], {0: [3]}).heads[0]
-    assert one.W_V.tolist() == [[3, 0], [0, 0]]
-
-
-@pytest.mark.parametrize("heads", [moving.optimal("lin", 2, 5), moving.fitted("lin", 2, 5)])
-def test_the_layer_takes_heads_of_every_arithmetic(heads):
-    found = errors(attention(heads, 1).to(torch.float64), PRINTED, PRINTED.windows(4)).max()
-    assert 0 < found <= float(flint.arb(heads.error).upper()) + 5 * heads.floor
