@@ -36,13 +36,16 @@ def generator(seed=0):
 # --- models ----------------------------------------------------------------------------------------
 
 
-def test_the_wide_network_computes_what_its_layers_compute():
+def test_models_compute_what_their_layers_compute():
     model = Width(3, 7, generator()).double()
     x = torch.randn(40, 3, generator=generator(1), dtype=torch.float64)
     assert torch.allclose(model(x), nn.Sequential.forward(model, x)[:, 0], rtol=1e-13)
+    model = Attention(4, 3, 6, generator())
+    assert torch.allclose(model.F.norm(dim=1), torch.ones(6))
+    assert model(torch.randn(5, 4, generator=generator(1))).abs().max() == 0
 
 
-def test_layers_and_parameters_are_counted():
+def test_layers_and_parameters_are_those_of_the_degree():
     model = Depth(3, 5, 2)
     assert layers(model) == [
         "LINEAR(IN=3,OUT=5)",
@@ -53,6 +56,11 @@ def test_layers_and_parameters_are_counted():
     ]
     assert parameters(model) == (15 + 5) + (25 + 5) + (5 + 1)
     assert parameters(Attention(3, 4, 5)) == 5 * (3 + 4) + 1
+    model = experiments.build("f_2*", "NN_depth", 4, seed=0)
+    assert sum(isinstance(part, nn.ReLU) for part in model) == 6  # pyright: ignore
+    assert experiments.build("f_1*", "NN_width", 4, seed=0)[0].weight.shape == (4, 2)  # pyright: ignore
+    with pytest.raises(ValueError, match="ATTENTION, NN_depth and NN_width"):
+        experiments.build("f_1*", "NN", 3, 0)
 
 
 def test_the_networks_start_as_torch_starts_them():
@@ -68,12 +76,6 @@ def test_the_networks_start_as_torch_starts_them():
             assert a.std().item() == pytest.approx(b.std().item(), rel=0.1)
 
 
-def test_the_attention_model_starts_as_zero_on_unit_vectors():
-    model = Attention(4, 3, 6, generator())
-    assert torch.allclose(model.F.norm(dim=1), torch.ones(6))
-    assert model(torch.randn(5, 4, generator=generator(1))).abs().max() == 0
-
-
 @pytest.mark.parametrize("q", [1, 2, 5])
 def test_the_literal_model_is_the_trained_one(q):
     model = Attention(3, q, 4, generator())
@@ -84,14 +86,6 @@ def test_the_literal_model_is_the_trained_one(q):
     literal = model.literal(B=10)(rationals(x.tolist()))
     exact = torch.tensor([int(v.p) / int(v.q) for v in literal], dtype=torch.float64)
     assert torch.allclose(model.double()(x.double()), exact, rtol=1e-12)
-
-
-def test_the_depth_is_one_more_than_the_degree():
-    model = experiments.build("f_2*", "NN_depth", 4, seed=0)
-    assert sum(isinstance(part, nn.ReLU) for part in model) == 6  # pyright: ignore
-    assert experiments.build("f_1*", "NN_width", 4, seed=0)[0].weight.shape == (4, 2)  # pyright: ignore
-    with pytest.raises(ValueError, match="ATTENTION, NN_depth and NN_width"):
-        experiments.build("f_1*", "NN", 3, 0)
 
 
 # --- data ------------------------------------------------------------------------------------------
@@ -118,12 +112,16 @@ def test_data_have_the_printed_sizes_and_moments(target):
     assert abs((data.y - f(data.x.double())).var() - 1) < 5 * math.sqrt(2 / train)
 
 
-def test_shuffling_moves_the_training_y_and_nothing_else():
+def test_streams_and_shuffles_touch_nothing_else():
     plain, shuffled = (sample("f_2*", 200, 50, 1, shuffled) for shuffled in (False, True))
     assert torch.equal(plain.y.sort().values, shuffled.y.sort().values)
     assert (plain.y != shuffled.y).float().mean() > 0.9
     for name in ("x", "x_test", "y_test", "truth"):
         assert torch.equal(getattr(plain, name), getattr(shuffled, name))
+    # Data, start, split and shuffle must not be drawn from what an epoch is drawn from.
+    streams = experiments.DATA, experiments.START, experiments.SPLIT, experiments.SHUFFLE
+    assert len(set(streams)) == 4
+    assert max(streams) < 0
 
 
 @pytest.mark.parametrize("target", experiments.TARGETS)
@@ -143,13 +141,6 @@ def test_the_variances_are_those_of_the_polynomials(target):
         for b, e in terms
     )
     assert square - mean**2 == experiments.VARIANCES[target]
-
-
-def test_streams_of_a_seed_are_different_and_no_epochs():
-    """Data, start, split and shuffle must not be drawn from what an epoch is drawn from."""
-    streams = experiments.DATA, experiments.START, experiments.SPLIT, experiments.SHUFFLE
-    assert len(set(streams)) == 4
-    assert max(streams) < 0
 
 
 def test_the_training_on_the_paraboloid_is_the_printed_one():

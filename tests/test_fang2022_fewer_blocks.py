@@ -189,29 +189,23 @@ def test_near_0_a_model_with_any_weights_is_its_polynomials(n, seed):
     assert Z.ravel().tolist() == [p(x) for p in polynomials.ravel()]
 
 
-def test_signs_near_0_are_those_of_the_lowest_coefficient():
+def test_polynomials_near_0_by_hand():
     """t - 9 t^2 wins against 0 and t - 10 t^2, and passes the ReLU; -t + 9 t^2 does not."""
     p = [flint.fmpq_poly(c) for c in ([0, 1, -10], [0], [0, 1, -9], [0, -1, 9])]
     alpha = np.empty((1, 4), dtype=object)
     alpha[0] = p
     assert few._largest_near_zero(alpha)[0].tolist() == [0, 0, p[2], 0]
     assert few._relu_near_zero(alpha)[0].tolist() == [p[0], 0, p[2], 0]
-
-
-def test_near_0_the_first_of_equal_scores_is_kept():
     p, less = flint.fmpq_poly([0, 1]), flint.fmpq_poly([0, -1])
     alpha = np.empty((2, 3), dtype=object)
     alpha[:] = [[p, p, less], [less, p, p]]
     assert few._largest_near_zero(alpha).tolist() == [[p, 0, 0], [0, p, 0]]
 
 
-def test_coefficients_of_polynomials_have_a_column_for_each_degree():
+def test_coefficients_and_spans_by_hand():
     p = [flint.fmpq_poly(c) for c in ([1], [0, 0, 5], [0])]
     assert few.coefficients(p[:1]).tolist() == [[1]]
     assert few.coefficients(p).tolist() == [[1, 0, 0], [0, 0, 5], [0, 0, 0]]
-
-
-def test_the_dimension_of_a_span_is_exact():
     one, x = flint.fmpq_poly([1]), flint.fmpq_poly([0, 1])
     tiny = flint.fmpq(1, 10**300)
     assert few.dimension([one, x, one + x, 0 * x]) == 2

@@ -37,10 +37,15 @@ def test_least_squares_agrees_with_lstsq_on_monomials(monkeypatch):
     assert deviation == pytest.approx(math.sqrt(2) * np.linalg.norm(leverage) / 50, rel=1e-8)
 
 
-def test_hermite_polynomials_are_orthonormal():
+def test_hermite_polynomials_and_too_few_samples():
     t, w = np.polynomial.hermite_e.hermegauss(20)
     values = np.stack(least_squares.hermite(t, 6))
     assert np.allclose((values * w) @ values.T / math.sqrt(2 * math.pi), np.eye(7), atol=1e-12)
+    x = np.random.default_rng(0).normal(size=(6, 2))
+    with pytest.raises(ValueError, match="6 polynomials of degree <= 2 need more samples than 6"):
+        least_squares.fit(x, x[:, 0], 2)
+    assert least_squares.hermite(x, 0)[0].tolist() == np.ones((6, 2)).tolist()
+    assert len(least_squares.hermite(x, 0)) == 1
 
 
 def test_the_floor_of_table_1_is_one_minus_p_over_N():
@@ -70,14 +75,6 @@ def test_the_floor_of_table_1_is_that_of_lstsq():
     assert found["MSE_Te, deviation"] == pytest.approx(
         math.sqrt(2) * float(np.linalg.norm(leverage)) / 30
     )
-
-
-def test_as_many_samples_as_columns_are_refused():
-    x = np.random.default_rng(0).normal(size=(6, 2))
-    with pytest.raises(ValueError, match="6 polynomials of degree <= 2 need more samples than 6"):
-        least_squares.fit(x, x[:, 0], 2)
-    assert least_squares.hermite(x, 0)[0].tolist() == np.ones((6, 2)).tolist()
-    assert len(least_squares.hermite(x, 0)) == 1
 
 
 # --- variable projection ---------------------------------------------------------------------------

@@ -262,7 +262,7 @@ def test_a_block_in_floating_point_has_the_nearest_weights(dtype):
     assert block.nonzeros() == 2 * 2 + 8
 
 
-def test_a_weight_is_rounded_once():
+def test_weights_are_rounded_once():
     """1 + 2^-24 + 2^-60 lies above the middle of 1 and 1 + 2^-23, and its float64 in the middle."""
     block = multiplication_block(1, 3, 1)
     block.W_Q[0, 0] = 1 + q(1, 2**24) + q(1, 2**60)

@@ -87,30 +87,24 @@ def _square(x, slope, offset):
     return (x * x - slope * x - offset) ** 2
 
 
-def test_the_error_of_a_piece_is_at_its_ends_or_at_its_own_lowest_point():
+def test_errors_of_pieces_by_hand():
     """x^2 - 3x is 0 at 0, -2 at 1 and 2, -9/4 in between at 3/2."""
     slope, zero = flint.fmpq(3), flint.fmpq(0)
     assert piecewise.Piece(zero, flint.fmpq(1), slope, zero).error() == 2
     assert piecewise.Piece(flint.fmpq(1), flint.fmpq(2), slope, zero).error() == flint.fmpq(9, 4)
-
-
-def test_the_mean_over_pieces_is_over_their_whole_length():
-    """0 for x^2 on [1, 4], in two pieces: (4^5 - 1) / 5 over 3."""
+    # 0 for x^2 on [1, 4], in two pieces: (4^5 - 1) / 5 over 3.
     zero = flint.fmpq(0)
     ends = [(1, 2), (2, 4)]
     pieces = [piecewise.Piece(flint.fmpq(a), flint.fmpq(b), zero, zero) for a, b in ends]
     assert piecewise.mean_square(pieces) == flint.fmpq(341, 5)
-
-
-# --- floors ----------------------------------------------------------------------------------------
-
-
-def test_the_floors_for_one_and_two_pieces():
-    """x^2 - 1/2 and x^2 - 1/3 on [-1, 1]; with two pieces an eighth and 1/180."""
+    # x^2 - 1/2 and x^2 - 1/3 on [-1, 1]; with two pieces an eighth and 1/180.
     assert [piecewise.least_error(k) for k in (1, 2)] == [rational("1/2"), rational("1/8")]
     squares = [piecewise.least_mean_square(k) for k in (1, 2)]
     assert squares == [rational("4/45"), rational("1/180")]
     assert [piecewise.most_pieces(w) for w in ((10,), (4, 4, 4), ())] == [11, 125, 1]
+
+
+# --- floors ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 12])

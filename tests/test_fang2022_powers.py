@@ -30,11 +30,15 @@ def test_lifts_as_derived():
     assert all(a > b for a, b in zip(powers.roomy(4, B), powers.repaired(4, B), strict=True))
 
 
-def test_slots_hold_what_the_wrong_winner_leaves():
+def test_slots_and_readout_by_hand():
     """t = 1/2, -1/2, lifts 0 and 1/8: slot 1 is -t; in block 2 the other token wins with 1/4."""
     t = rationals(["1/2", "-1/2"])
     expected = [["-1/2", "1/2"], ["-1/8", "-1/8"]]
     assert powers.stored(t, [0, rational("1/8")]).tolist() == rationals(expected).tolist()
+    # n = 2, q = 3: a token has 7 rows, slots in rows 3 to 5.
+    beta = rationals([[1, 2, 3], [4, 5, 6]])
+    expected = [[0, 0, 0, -1, 2, -3, 0], [0, 0, 0, -4, 5, -6, 0]]
+    assert powers.readout(beta).reshape(2, 7).tolist() == rationals(expected).tolist()
 
 
 LIFTS = {"too small": lambda q, B: [B / 9] * q, "printed": powers.printed, "least": powers.least}
@@ -54,13 +58,6 @@ def test_slots_hold_what_the_blocks_leave(lifts, B):
     assert found.shape == (q, 3, 3)
     for s in range(1, q + 1):
         assert (found[s - 1] == Z[:, rows.slot(s)]).all()
-
-
-def test_the_readout_has_the_signs_of_the_slots():
-    """n = 2, q = 3: a token has 7 rows, slots in rows 3 to 5."""
-    beta = rationals([[1, 2, 3], [4, 5, 6]])
-    expected = [[0, 0, 0, -1, 2, -3, 0], [0, 0, 0, -4, 5, -6, 0]]
-    assert powers.readout(beta).reshape(2, 7).tolist() == rationals(expected).tolist()
 
 
 @pytest.mark.parametrize("b", [7, 1, 0])

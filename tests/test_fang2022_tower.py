@@ -69,10 +69,13 @@ def test_room_leaves_no_rival_and_no_rounding_of_the_difference():
     )
 
 
-def test_what_leaves_the_range_of_float64_has_no_bound():
+def test_the_largest_balls():
     assert tower.error_bound("float64", 1e-200, 2, powers.roomy) == math.inf
     assert tower.error_bound("float64", 1e200, 2, fixed(1, 1)) == math.inf
     assert tower.error_bound("float64", 1e200, 2, powers.printed) == math.inf
+    # 2 u B^(q-2) = 1/100.
+    assert tower.largest_bound("float64", 3) == pytest.approx(2**52 / 100)
+    assert tower.largest_bound("float32", 4) == pytest.approx(math.sqrt(2**23 / 100))
 
 
 def test_the_recursion_is_what_the_docstring_says_to_leading_order():
@@ -128,12 +131,6 @@ def test_the_bound_on_the_output_in_two_variables():
 
 
 # --- what a type carries ---------------------------------------------------------------------------
-
-
-def test_the_largest_ball_by_the_leading_term():
-    """2 u B^(q-2) = 1/100."""
-    assert tower.largest_bound("float64", 3) == pytest.approx(2**52 / 100)
-    assert tower.largest_bound("float32", 4) == pytest.approx(math.sqrt(2**23 / 100))
 
 
 @pytest.mark.parametrize("q", [1, 2, 5])

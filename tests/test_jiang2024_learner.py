@@ -51,10 +51,14 @@ def test_the_forward_pass_is_that_of_the_shared_model():
     torch.testing.assert_close(model(x), model.F(A @ h @ model.W_V.T))
 
 
-def test_sines_of_frequency_0_are_constant():
+def test_recipes_and_sines_of_frequency_0():
     network = learner.Dense(width=8, depth=1, sines=0.0).build(1, 1)
     found = network(torch.linspace(0, 1, 7)[:, None])
     assert (found == network.get_parameter("last.bias")).all()
+    ours, printed = learner.Recipe.ours(10), learner.Recipe.printed(10)
+    assert isinstance(ours.optimizer, Muon)
+    assert ours.optimizer.apart == ("first", "F")
+    assert printed.optimizer == Adam(1e-3)
 
 
 def test_sharpen_enlarges_queries_and_keys_only():
@@ -75,13 +79,6 @@ def test_the_start_depends_on_the_seed_and_on_nothing_else():
     assert torch.equal(one, learner.untrained(SPEC).W_Q)
     assert torch.equal(before, torch.get_rng_state())
     assert not torch.equal(one, learner.untrained(replace(SPEC, seed=1)).W_Q)
-
-
-def test_recipes():
-    ours, printed = learner.Recipe.ours(10), learner.Recipe.printed(10)
-    assert isinstance(ours.optimizer, Muon)
-    assert ours.optimizer.apart == ("first", "F")
-    assert printed.optimizer == Adam(1e-3)
 
 
 def test_a_loss_that_explodes_stops_the_training_and_nothing_is_kept(tmp_path):

@@ -217,9 +217,12 @@ def test_the_bound_on_a_cell_by_hand(monkeypatch):
     assert 2 * math.cos(t - D) <= remainder * math.factorial(10) < 4  # max |2 cos| on the cell
 
 
-def test_the_bound_is_that_of_the_worst_branch_between_its_breaks():
+def test_the_worst_branch_bounds_and_a_hidden_break_is_told():
     jump = Target((0.0, 1.0, 4.0), (lambda x: 4 * x, lambda x: 0 * x + 1))
     assert 4 <= minimax.upper_end(minimax.upper_bound(jump, np.array([0.0]))) < 4.1
+    singular = Target((1.0, 5.0), (lambda x: np.sqrt((x - 3.5) * (x - 3.5)),))
+    with pytest.raises(ArithmeticError, match=r"near x=3\.(4[6-9]|5[0-4]?): put a break there"):
+        minimax.upper_bound(singular, np.array([0.0]))
 
 
 def test_ten_derivatives_are_asked_for_and_the_cap_is_put_back():
@@ -232,12 +235,6 @@ def test_ten_derivatives_are_asked_for_and_the_cap_is_put_back():
     minimax.upper_bound(Target((-1.0, 1.0), (line,)), np.array([0.0]))
     assert set(asked) == {11}
     assert flint.ctx.cap == before
-
-
-def test_a_hidden_break_is_told_where_it_is():
-    singular = Target((1.0, 5.0), (lambda x: np.sqrt((x - 3.5) * (x - 3.5)),))
-    with pytest.raises(ArithmeticError, match=r"near x=3\.(4[6-9]|5[0-4]?): put a break there"):
-        minimax.upper_bound(singular, np.array([0.0]))
 
 
 def test_the_ends_of_a_ball_are_the_next_floats_outside_it():
@@ -387,14 +384,11 @@ def test_the_exchange_reaches_the_whole_grid():
     assert np.abs(values - columns @ found.coefficients).max() <= 1.01 * found.error
 
 
-def test_a_grid_that_cannot_be_met_more_closely_is_an_error():
-    off = r"the linear program is off by (0\.0e\+00|-?\d\.\de-1\d), -0\.5 was asked"  # a rounding
-    with pytest.raises(ArithmeticError, match=off):
-        minimax.best_on_grid(np.ones((3, 1)), np.array([0.0, 1.0, 3.0]), np.arange(3), close=-0.5)
-
-
-def test_the_worst_rows_are_added_first():
+def test_the_worst_rows_are_added_until_the_grid_is_met():
     values = np.array([0.0, 1.0, 8.0, 2.0, -4.0])
     found, rows = minimax.best_on_grid(np.ones((5, 1)), values, np.array([0, 1]), close=1e-9)
     assert found.error == pytest.approx(6)
     assert rows.tolist() == [0, 1, 2, 4]
+    off = r"the linear program is off by (0\.0e\+00|-?\d\.\de-1\d), -0\.5 was asked"  # a rounding
+    with pytest.raises(ArithmeticError, match=off):
+        minimax.best_on_grid(np.ones((3, 1)), np.array([0.0, 1.0, 3.0]), np.arange(3), close=-0.5)

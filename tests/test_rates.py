@@ -44,7 +44,7 @@ def test_an_exact_law_is_recovered_and_its_neighbours_are_rejected(p):
         assert not rate.contains(neighbour)
 
 
-def test_an_interval_has_two_sides_and_nan_has_none():
+def test_the_ends_belong_to_the_interval_and_nan_to_none():
     rate = slope(OCTAVES, 1 / OCTAVES, bias=0.25)
     assert rate.contains(-1.2)
     assert rate.contains(-0.8)
@@ -52,9 +52,6 @@ def test_an_interval_has_two_sides_and_nan_has_none():
     assert rate.excludes(-0.7)
     assert not rate.contains(math.nan)
     assert not rate.excludes(math.nan)
-
-
-def test_the_ends_belong_to_the_interval():
     rate = dataclasses.replace(slope(OCTAVES, 1 / OCTAVES), low=-1.5, high=0.5)
     assert rate.half == 1.0
     for end in (-1.5, 0.5):
@@ -161,20 +158,17 @@ def test_the_drift_by_hand(v, w, change):
     assert found == pytest.approx(abs(np.dot(change, v)) * miss)
 
 
-def test_a_correction_larger_than_promised_is_missed():
+def test_corrections_as_large_as_promised_and_larger():
+    rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 0.5 / OCTAVES))
+    assert rate.contains(-1.5)
+    assert rate.excludes(-1)
+    assert rate.excludes(-2)
     rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 100 / OCTAVES))
     assert rate.excludes(-1.5)
     assert rate.contains(-2.5)
     slow = OCTAVES**-1.5 * (1 + OCTAVES**-0.5)
     assert slope(OCTAVES, slow).excludes(-1.5)
     assert slope(OCTAVES, slow, correction=0.5).contains(-1.5)
-
-
-def test_a_corrected_law_still_rejects_its_neighbours():
-    rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 0.5 / OCTAVES))
-    assert rate.contains(-1.5)
-    assert rate.excludes(-1)
-    assert rate.excludes(-2)
 
 
 def test_a_logarithm_is_no_power_and_needs_a_bias():
@@ -252,19 +246,16 @@ def test_a_drift_is_the_change_of_slope_from_half_to_half(n):
     assert rates._drift(u, v, 1.0) == pytest.approx(abs(change(v)) * share)
 
 
-def test_a_floor_that_is_bad_at_one_point_is_refused():
-    for bad in (math.nan, -1.0, math.inf):
-        floor = np.full(6, 1e-9)
-        floor[2] = bad
-        with pytest.raises(ValueError, match="floor must be finite"):
-            slope(OCTAVES, 1 / OCTAVES, floor=floor)
-
-
 def test_a_floor_of_each_point_is_its_own():
     floor = np.zeros(6)
     floor[5] = OCTAVES[5] ** -1 / 9
     assert slope(OCTAVES, 1 / OCTAVES, floor=floor).used == (True,) * 5 + (False,)
     assert slope(OCTAVES[::-1], 1 / OCTAVES[::-1], floor=floor[::-1]).used == (False,) + (True,) * 5
+    for bad in (math.nan, -1.0, math.inf):
+        floor = np.full(6, 1e-9)
+        floor[2] = bad
+        with pytest.raises(ValueError, match="floor must be finite"):
+            slope(OCTAVES, 1 / OCTAVES, floor=floor)
 
 
 def test_the_floor_above_which_points_stay_widens_the_interval_by_its_worst_case():
@@ -408,12 +399,9 @@ def test_too_few_points_or_octaves_say_how_many_were_left_and_why():
         slope(OCTAVES, 1 / OCTAVES, min_octaves=math.nan)
 
 
-def test_from_three_to_twelve_are_two_octaves_although_logarithms_are_rounded():
+def test_few_points_and_octaves():
     for start in range(1, 200):
         assert slope(start * np.array([1.0, 2, 3, 4]), [4, 3, 2, 1]).octaves == 2
-
-
-def test_fewer_points_are_enough_where_the_caller_says_so():
     assert slope([1, 2, 3], [6, 3, 2], min_points=3, min_octaves=1).slope == pytest.approx(-1)
 
 

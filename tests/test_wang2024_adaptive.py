@@ -12,15 +12,12 @@ from repro.numerics.exact import rational, rationals
 from repro.wang2024 import adaptive, moving, targets
 
 
-def test_layout_of_a_token():
+def test_layout_and_stages():
     layout = adaptive.Layout(M=2, d=3)
     assert layout.D == 12
     assert [layout.block(k) for k in range(3)] == [slice(0, 3), slice(3, 6), slice(6, 9)]
     assert [layout.pointer(1), layout.pointer(2), layout.last] == [9, 10, 11]
     assert layout.row(9, rational(5)).tolist() == [[0] * 9 + [5, 0, 0]]
-
-
-def test_stages_of_the_theorems():
     assert adaptive.two_layers(targets.TWO_POINTERS) == [[1, 2]]
     assert adaptive.nested(targets.NESTED) == [[1], [2]]
     assert adaptive.nested(targets.BRANCHED) == [[1], [2, 3]]

@@ -101,13 +101,10 @@ def test_share_of_right_draws_agrees_with_the_networks_themselves():
     assert together == pytest.approx(one_by_one, abs=5 * math.sqrt(0.5 / draws))
 
 
-def test_half_of_the_draws_are_right_between_two_widths():
+def test_the_shares_of_right_draws_by_hand():
     assert circle.half_right([10, 100, 1000], [0.1, 0.3, 0.7]) == pytest.approx(10**2.5)
     assert circle.half_right([10, 1000], [0.4, 0.8]) == pytest.approx(10**1.5)
     assert circle.half_right([10, 1000], [0.0, 0.5]) == pytest.approx(1000)
-
-
-def test_enough_is_hoeffding():
     m = circle.enough("lin", 10.0, 4, 8, missed=0.5)
     assert 16 * math.exp(-m / (8 * 10**2)) < 0.5 <= 16 * math.exp(-(m - 1) / (8 * 10**2))
     m = circle.enough("log", 3.0, 4, 8)

@@ -15,19 +15,21 @@ from repro.wang2024.exponentials import Interpolant
 # --- the construction of the proof -----------------------------------------------------------------
 
 
-def test_bump_of_the_proof_is_the_indicator_at_the_instants():
+def test_the_bump_by_hand():
     t = np.arange(12)
     for alpha, gamma in ((0.01, 0.01), (0.5, 0.2)):
         values = np.exp(-gamma * t) * exponentials.bump(np.exp(-alpha * t), 3, alpha, gamma)
         assert values == pytest.approx(1.0 * (t == 3), abs=1e-14)
-
-
-def test_the_bump_halfway_by_hand():
-    """At mu_T + sigma_T / 2: e^{gamma T} exp(1 - 1 / (1 - 1/4))."""
+    # At mu_T + sigma_T / 2: e^{gamma T} exp(1 - 1 / (1 - 1/4)).
     mu, sigma = math.exp(-1.5), math.exp(-1.5) - math.exp(-2)
     for x in (mu - sigma / 2, mu + sigma / 2):
         (found,) = exponentials.bump(np.array([x]), 3, 0.5, 0.2)
         assert found == pytest.approx(math.exp(0.6 + 1 - 4 / 3), rel=1e-12)
+    chosen = exponentials.bump_error(1, 12, alpha=0.01, gamma=0.01)
+    assert exponentials.bump_error(1, 12) == chosen
+    for n in (1, 2, 3, 7):
+        needed = [T**n * math.exp(-0.01 * (n + 1) * T) for T in range(1, 400)]
+        assert float(exponentials.smallest_constant(n)) == pytest.approx(max(needed), rel=1e-12)
 
 
 def test_error_of_the_bump_polynomial_against_its_coefficients_in_balls():
@@ -71,12 +73,6 @@ def test_instants_beyond_the_window_count_by_the_size_of_the_polynomial(monkeypa
     stated = 1 + 2e20 / (1 - math.exp(-0.5)) * left_out
     found = exponentials.bump_error(2, 1, alpha=0.5, gamma=0.5)
     assert found == pytest.approx(stated, rel=1e-9)
-
-
-def test_smallest_constant_is_the_maximum_over_T():
-    for n in (1, 2, 3, 7):
-        needed = [T**n * math.exp(-0.01 * (n + 1) * T) for T in range(1, 400)]
-        assert float(exponentials.smallest_constant(n)) == pytest.approx(max(needed), rel=1e-12)
 
 
 # --- interpolation ---------------------------------------------------------------------------------
@@ -181,11 +177,6 @@ def test_other_refusals():
             function(0, "1/2")
     with pytest.raises(ValueError, match="needs an integer T >= 1"):
         exponentials.bump_error(0, 8)
-
-
-def test_the_proof_of_lemma_E_1_ends_with_a_hundredth():
-    chosen = exponentials.bump_error(1, 12, alpha=0.01, gamma=0.01)
-    assert exponentials.bump_error(1, 12) == chosen
 
 
 def test_moving_layer_reads_B_at_the_query_only():

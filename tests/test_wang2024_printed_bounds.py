@@ -104,15 +104,12 @@ def test_heads_look_no_further_than_the_lemma_admits():
     assert bound.best_n(m) == bound.last
 
 
-def test_heads_of_a_lemma_that_admits_one_n_only():
+def test_heads_by_hand():
     """3 M(1) 100 / m; |Psi'| = 2x / (1 - x^2)^2 e^{-1 / (1 - x^2)} is largest where 3 x^4 = 1."""
     x = 3 ** (-1 / 4)
     steepest = 2 * x / (1 - x**2) ** 2 * math.exp(-1 / (1 - x**2))
     bound = printed_bounds.Bound(flint.arb(3), flint.arb(100), 1)
     assert bound.heads() == math.floor(300 * steepest) + 1
-
-
-def test_numbers_of_the_audit():
     deltas = [printed_bounds.exponential_delta(T).heads() for T in (1, 10, 20)]
     assert deltas == [3776, 4257, 4864]
     assert [printed_bounds.power_delta(T, printed=True).heads() for T in (1, 10)] == [7415, 142137]

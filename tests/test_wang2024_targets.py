@@ -57,15 +57,12 @@ def test_the_majority_the_coordinate_and_the_length():
     assert length.barron == float(barron.barron_norm_of_norm(2))
 
 
-def test_the_readout_of_the_compass():
+def test_the_readout_of_the_compass_and_a_network_plus_a_constant():
     readout, x = circle._same_side(), on_the_box(4)
     stated = np.abs(x[:, 0] + x[:, 2])
     assert readout.function(x) == pytest.approx(stated)
     assert barron.value(floats(readout.network), x) == pytest.approx(stated)
     assert (readout.size, readout.lipschitz, readout.barron) == (4, math.sqrt(2), 4)
-
-
-def test_a_network_plus_a_constant():
     second, x = targets.coordinate(2, 1).network, on_the_box(2)
     assert second is not None
     assert barron.value(floats(targets.shifted(second, -3)), x) == pytest.approx(x[:, 1] - 3)
@@ -149,10 +146,6 @@ def test_the_networks_of_a_memory_are_g_and_its_logarithm_at_all_tokens(target):
         assert (g.min() >= 1, g.max()) == (True, memory.T)
 
 
-def test_a_constant_memory_is_of_one_coordinate_unless_told():
-    assert [targets.constant(3, *d).lin.b.shape[1] for d in ((), (2,))] == [1, 2]
-
-
 # --- chains ----------------------------------------------------------------------------------------
 
 
@@ -207,20 +200,15 @@ def test_the_nested_parity_is_a_sum_of_hinges():
 # --- tokens ----------------------------------------------------------------------------------------
 
 
-def test_the_length_of_two_reads_two_steps_back():
+def test_tokens_and_steps():
     x = np.array([[0.5], [-1.0], [0.25], [1.0]])
     assert targets.NEAR_AND_FAR(x) == pytest.approx([math.hypot(0.25, 0.5), math.sqrt(2)])
-
-
-def test_a_token_may_be_longer_than_one_by_a_rounding():
     long = np.array([[-1.0], [math.nextafter(1, 2)]])
     assert targets.Target.fixed("x", (1,), targets.parity(2), long).tokens is long
-
-
-def test_one_token_too_long_or_one_step_too_far_is_refused():
     with pytest.raises(ValueError, match=r"assumes \|x_t\|_2 <= 1 for every token"):
         targets.Target.fixed("x", (1,), targets.parity(2), np.array([[1.0], [2.0]]))
     far = replace(targets.by_sign(), g=lambda x: np.where(x[..., 0] > 0, 1, 3))
     target = targets.Target("x", (far,), targets.parity(2), targets.SIGNS)
     with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
         target(np.array([[1.0], [1], [1], [-1], [1]]))
+    assert [targets.constant(3, *d).lin.b.shape[1] for d in ((), (2,))] == [1, 2]
