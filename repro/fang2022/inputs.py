@@ -1,11 +1,13 @@
-"""What claims search over, by hypothesis; each strategy serves more than one claim."""
+"""What claims draw at random: strategies of hypothesis, and models; each serves several claims."""
 
 import functools
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
+from repro.fang2022.model import Block, Transformer
 from repro.fang2022.polynomials import Polynomial, exponents_up_to
 from repro.numerics.exact import rational, rationals
 
@@ -49,3 +51,15 @@ def polynomials(draw: Any, largest: dict[int, int]) -> Any:
 def _terms(d: int, q: int) -> Any:
     terms = exponents_up_to(d, q)
     return st.dictionaries(st.sampled_from(terms), coefficients, max_size=len(terms))
+
+
+def random_model(rng: np.random.Generator, d: int, n: int, q: int, blocks: int) -> Transformer:
+    """The printed shapes of Section 2, integer weights from -2 to 2: many scores tie."""
+    size = n + q + 2
+
+    def draw(*shape: int) -> np.ndarray:
+        return rationals(rng.integers(-2, 3, shape).tolist())
+
+    shapes = [(n + 1, size), (n + 1, size), (size, size), (2, size), (size, 2), (2,), (size,)]
+    built = [Block(*(draw(*shape) for shape in shapes)) for _ in range(blocks)]
+    return Transformer(draw(n, d), tuple(built), draw(n * size), draw(1)[0])
