@@ -52,7 +52,9 @@ def test_attention_below_and_relu_networks_far_above_for_every_clipping(claim):
     clips = claim.at_scale(
         smoke=(10.0,), laptop=(1.0, 10.0, 100.0), paper=(1.0, 3.0, 10.0, 30.0, 100.0)
     )
-    far = chosen(100, "like the printed 134.23, and 400 times what piecewise linearity forces")
+    far = chosen(
+        100, "like the printed 134.23, and over 400 times the least that NN_width can reach"
+    )
     factor = as_printed(PRINTED["NN_depth"] / ATTENTION, "Figure 2, (b) over (a)")
     for clip in clips:
         errors = {model: errors_of(claim, model, clip, seeds) for model in SIZES}
