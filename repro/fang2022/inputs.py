@@ -53,13 +53,30 @@ def _terms(d: int, q: int) -> Any:
     return st.dictionaries(st.sampled_from(terms), coefficients, max_size=len(terms))
 
 
-def random_model(rng: np.random.Generator, d: int, n: int, q: int, blocks: int) -> Transformer:
-    """The printed shapes of Section 2, integer weights from -2 to 2: many scores tie."""
+def random_block(rng: np.random.Generator, n: int, q: int, rank_one: bool = False) -> Block:
+    """The printed shapes of Section 2.2, integer weights from -2 to 2: many scores tie."""
     size = n + q + 2
 
     def draw(*shape: int) -> np.ndarray:
-        return rationals(rng.integers(-2, 3, shape).tolist())
+        return _integers(rng, *shape)
 
-    shapes = [(n + 1, size), (n + 1, size), (size, size), (2, size), (size, 2), (2,), (size,)]
-    built = [Block(*(draw(*shape) for shape in shapes)) for _ in range(blocks)]
-    return Transformer(draw(n, d), tuple(built), draw(n * size), draw(1)[0])
+    return Block(
+        W_Q=draw(n + 1, size),
+        W_K=draw(n + 1, size),
+        W_V=draw(size, 1) * draw(1, size) if rank_one else draw(size, size),
+        W_1=draw(2, size),
+        W_2=draw(size, 2),
+        b_1=draw(2),
+        b_2=draw(size),
+    )
+
+
+def random_model(rng: np.random.Generator, d: int, n: int, q: int, blocks: int) -> Transformer:
+    """Random blocks, and integers from -2 to 2 for F, beta and b."""
+    built = tuple(random_block(rng, n, q) for _ in range(blocks))
+    F, beta, b = (_integers(rng, *shape) for shape in ((n, d), (n * (n + q + 2),), (1,)))
+    return Transformer(F, built, beta, b[0])
+
+
+def _integers(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rationals(rng.integers(-2, 3, shape).tolist())
