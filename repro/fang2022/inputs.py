@@ -1,11 +1,13 @@
-"""What claims search over, by hypothesis; each strategy serves more than one claim."""
+"""What claims draw at random: strategies of hypothesis, and models; each serves several claims."""
 
 import functools
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
+from repro.fang2022.model import Block, Transformer
 from repro.fang2022.polynomials import Polynomial, exponents_up_to
 from repro.numerics.exact import rational, rationals
 
@@ -50,3 +52,32 @@ def polynomials(draw: Any, largest: dict[int, int]) -> Any:
 def _terms(d: int, q: int) -> Any:
     terms = exponents_up_to(d, q)
     return st.dictionaries(st.sampled_from(terms), coefficients, max_size=len(terms))
+
+
+def random_block(rng: np.random.Generator, n: int, q: int, rank_one: bool = False) -> Block:
+    """The printed shapes of Section 2.2, integer weights from -2 to 2: many scores tie."""
+    size = n + q + 2
+
+    def draw(*shape: int) -> np.ndarray:
+        return _integers(rng, *shape)
+
+    return Block(
+        W_Q=draw(n + 1, size),
+        W_K=draw(n + 1, size),
+        W_V=draw(size, 1) * draw(1, size) if rank_one else draw(size, size),
+        W_1=draw(2, size),
+        W_2=draw(size, 2),
+        b_1=draw(2),
+        b_2=draw(size),
+    )
+
+
+def random_model(rng: np.random.Generator, d: int, n: int, q: int, blocks: int) -> Transformer:
+    """Random blocks, and integers from -2 to 2 for F, beta and b."""
+    built = tuple(random_block(rng, n, q) for _ in range(blocks))
+    F, beta, b = (_integers(rng, *shape) for shape in ((n, d), (n * (n + q + 2),), (1,)))
+    return Transformer(F, built, beta, b[0])
+
+
+def _integers(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rationals(rng.integers(-2, 3, shape).tolist())

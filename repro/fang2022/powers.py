@@ -23,7 +23,7 @@ Two departures, each forced by a counterexample in the claim:
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,14 @@ def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     return tuple(
         product_block(rows, 0, factors[i], rows.slot(i + 1), G) for i, G in enumerate(lifts)
     )
+
+
+def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any) -> Array:
+    """Z after these blocks, for t (..., n) in the first row."""
+    Z = rows.tokens(t)
+    for block in blocks:
+        Z = block(Z, **branch)
+    return Z
 
 
 def stored(t: Array, lifts: Sequence[Any]) -> Array:
