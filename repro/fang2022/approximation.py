@@ -32,7 +32,7 @@ E_q. For coefficients that grow so fast and E_q of order 1 that is q = 21 on [0,
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flint
@@ -44,7 +44,7 @@ from repro.fang2022 import powers, tower
 from repro.fang2022.model import Transformer
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import minimax, roundoff
-from repro.numerics.exact import annihilator, rationals, to_float, vector
+from repro.numerics.exact import annihilator, rational, rationals, to_float, vector
 from repro.numerics.minimax import Target
 
 BITS = 512  # for values of f where float64 has no digits left
@@ -149,6 +149,30 @@ def error_at_the_jump(q: int) -> flint.fmpq:
     p = minimax.levelled(Target((-1.0, 0.0, 1.0), sides), minimax.chebyshev_points(q))
     (C,) = transformer(on_unit_interval(p), q)(rationals([["1/2"]]))
     return max(abs(C + 1), abs(C - 1))
+
+
+def error_with_a_block_fewer(q: int, B: Any, x: np.ndarray) -> Any:
+    """A control: the error against x^q of q - 1 blocks with the best beta, largest over x (N, 1).
+
+    Their output is of degree q - 1; the nearest to x^q on [-B, B] is x^q - 2 (B/2)^q T_q(x/B), off
+    by 2 (B/2)^q.
+    """
+    B = rational(B)
+    T = minimax.chebyshev_polynomials(q, flint.fmpq_poly([0, 1 / B]))[q]
+    best = {(a,): -2 * (B / 2) ** q * T[a] for a in range(q)}
+    model = powers.construction(Polynomial(1, best), B, q=q)
+    return max(abs(replace(model, blocks=model.blocks[:-1])(x) - x[:, 0] ** q))
+
+
+def floor_at(nodes: Sequence[flint.fmpq]) -> flint.fmpq:
+    """No polynomial of degree < q is nearer to x^q at q + 1 nodes than this.
+
+    For any p of degree < q, sum_k w_k (x_k^q - p(x_k)) = 1 with the weights w of the divided
+    difference; so the error is at least 1 / sum |w_k|.
+    """
+    one = flint.fmpq(1)
+    weights = [1 / math.prod((a - b for b in nodes if b != a), start=one) for a in nodes]
+    return 1 / sum(map(abs, weights), start=0 * one)
 
 
 @dataclass(frozen=True)
