@@ -13,11 +13,11 @@ from repro.jiang2024 import (
     complexity,
     convolution,
     couplings,
-    floors,
     image_settings,
     learner,
     memory,
     minilm,
+    output_floor,
     rate,
     reordering,
     scores,
@@ -124,7 +124,7 @@ def test_what_is_left_out_is_plain():
     """Defaults: one room, one coordinate, Lipschitz constants and heights 1, no sharpening."""
     sigma = couplings.powers(2, 3)
     assert couplings.Coupling(sigma).pieces == couplings.endless(2, 3).pieces == 0
-    assert floors.Pair(2, 9).tau == 2
+    assert output_floor.Pair(2, 9).tau == 2
     assert (memory.spike(2).first, memory.Exponential(1, 1).sign) == ((0, 0, 1), 1)
     assert float(rate.mean_square_bound(8)) == 1
     assert float(rate.encoded_bound(2, 4)) == pytest.approx(1 / (3 * 64))

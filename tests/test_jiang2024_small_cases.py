@@ -8,17 +8,20 @@ import pytest
 import torch
 
 from repro.jiang2024 import (
+    affine_networks,
     complexity,
     couplings,
-    floors,
+    encoded_logit_floor,
     gauge,
     hankel,
     linear_tasks,
+    logit_floor,
     memory,
     mixing,
     model,
     networks,
     ordering,
+    output_floor,
     pieces,
     rate,
     recovery,
@@ -55,23 +58,25 @@ def test_the_diagonal_is_off_wave_by_wave():
     assert more == pytest.approx((waves + 2 / 7**3 + 1 / 49) / 2, rel=1e-14)
 
 
-# floors.py
+# logit_floor.py, encoded_logit_floor.py, output_floor.py
 
 
 def test_the_least_cost_by_hand():
     """4 (5 + 3^2 / (2 + 4))."""
-    assert floors.least_cost(3, 5, 2, 4) == floors.row_floor(3, 5, 2, tau=5) == 26
+    assert logit_floor.least_cost(3, 5, 2, 4) == logit_floor.row_floor(3, 5, 2, tau=5) == 26
 
 
 def test_two_rooms_are_two_halves():
-    assert floors.encoded_floor([9, 9, 6].__getitem__, 1, 2) == 3
-    assert floors.encoded_cost(2, 3, 2) < couplings.infinite_tails(2, 3)[1] * 0.51  # no other room
+    assert encoded_logit_floor.encoded_floor([9, 9, 6].__getitem__, 1, 2) == 3
+    assert (
+        encoded_logit_floor.encoded_cost(2, 3, 2) < couplings.infinite_tails(2, 3)[1] * 0.51
+    )  # no other room
 
 
 @pytest.mark.parametrize("n", [0, 2, 4, 6])
 def test_no_even_number_of_waves_is_a_pair(n):
     with pytest.raises(ValueError, match=f"odd number: n = {n}"):
-        floors.Pair(2, n)
+        output_floor.Pair(2, n)
 
 
 # recurrent.py
@@ -85,7 +90,7 @@ def test_one_time_is_a_sequence():
 
 def test_two_waves_are_enough_for_the_affine_floor():
     for N in (2, 3):
-        assert float(floors.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
+        assert float(affine_networks.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
 
 
 @pytest.mark.parametrize("W", [[[-1]], [[0, 1], [1, 0]]])

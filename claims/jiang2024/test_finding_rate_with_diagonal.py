@@ -12,7 +12,7 @@ These are bounds of outputs; what follows is a floor of logits, and none of the 
 does better in logits: for the glued waves of couplings.py and even tau, every rho^ of rank m_h,
 whatever functions of x_t are added to its rows, has
     sum_{s != t} E delta_ts^2 >= T_{m_h + 1} / 2,
-and what these networks cost, at most T_r, over this floor tends to 1. Proof: floors.py, 4.
+and what these networks cost, at most T_r, over this floor tends to 1. Proof: encoded_logit_floor.py.
 
 The exponent. T_r is the sum of i^(-2 alpha) from r + 1 on; by the midpoint rule it is
 (r + 1/2)^(1 - 2 alpha) / (2 alpha - 1), up to a factor 1 + O(r^-2). So slopes are fitted against
@@ -50,7 +50,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
-from repro.jiang2024 import couplings, encodings, floors
+from repro.jiang2024 import couplings, encoded_logit_floor, encodings
 from repro.jiang2024 import rate as rate_
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact as exact_
@@ -229,7 +229,7 @@ def tail(alpha, k):
 
 
 def floor(alpha, m):
-    return floors.encoded_floor(lambda k: tail(alpha, k), m, TAU)
+    return encoded_logit_floor.encoded_floor(lambda k: tail(alpha, k), m, TAU)
 
 
 @both
@@ -249,10 +249,10 @@ def test_rank_m_leaves_the_floor_on_the_two_halves(key, claim):
         half = np.pad(exact_.to_float(sigma) / 2, (0, N - R))
         off = abs(found - half).max()
         claim.measured(
-            "largest error of a singular value, σ_i/2 or 0", off, equation="floors.py, 4"
+            "largest error of a singular value, σ_i/2 or 0", off, equation="encoded_logit_floor.py"
         ).at_most(rounding_error(tiny, "places off by 2u, so that τρ is by 16πu Σ 1/i = 3e-14"))
         for m in (4, 16, 32):
-            least = floors.encoded_floor(lambda k: T[k], m, TAU)
+            least = encoded_logit_floor.encoded_floor(lambda k: T[k], m, TAU)
             left = 2 * (found[m + 1 :] ** 2).sum()
             claim.measured("left by rank m + 1, twice", left, equation="floor", m=m).within(
                 least, rounding_error(tiny, "places off by 2u, so that τρ is by 16πu Σ 1/i = 3e-14")
@@ -266,13 +266,13 @@ def test_cost_over_the_floor_tends_to_1(alpha, claim):
     p, ratios, ms = 2 * number(alpha) - 1, [], (64, 2**8, 2**12, 2**16, 2**20)
     for m in ms:
         r = m - TAU
-        ratio = floors.encoded_cost(alpha, r, TAU) / floor(alpha, m)
+        ratio = encoded_logit_floor.encoded_cost(alpha, r, TAU) / floor(alpha, m)
         ratios.append(ratio)
         steps = math.log(2 / TAU * (1 + 2 * (r + 1) / (p - 1)))  # S_r over the first of its terms
         near = 4 * (TAU - 2) * p / r * (1.5 - 2 / TAU + steps)
         most = ((m + 2) / r) ** p * min(2, 1 + near)
         claim.measured("cost over floor, at most", ratio, equation="→ 1", m_h=m).at_most(
-            theorem(most, "floors.py, 4, integrals")
+            theorem(most, "encoded_logit_floor.py, integrals")
         )
     claim.record("cost over floor, at most", [float(ratio) for ratio in ratios])
     claim.measured("cost over floor, at most, m_h = 2^20", ratios[-1], equation="→ 1").at_most(
@@ -295,15 +295,15 @@ def test_near_pairs_cost_what_the_integral_says(alpha, claim):
     apart = rooms[:, None] != rooms
     most = np.minimum(2 * S, sigma / np.maximum(abs(g[:, None] - g), 1 / (TAU * N)))
     integral = 2 * (most[apart] ** 2).sum() / (TAU * N) ** 2
-    near = float(floors.encoded_cost(alpha, r, TAU) - tail(alpha, r) / 2)
+    near = float(encoded_logit_floor.encoded_cost(alpha, r, TAU) - tail(alpha, r) / 2)
     unit = 2 * (TAU - 2) * sigma**2
     over = (near - integral) / unit
     claim.measured(
         "(encoded_cost − T_r/2 − integral) / 2(τ − 2)σ²", over, equation="at least the integral"
-    ).at_least(theorem(0, "floors.py, 4, pairs beyond 1/τ"))
+    ).at_least(theorem(0, "encoded_logit_floor.py, pairs beyond 1/τ"))
     claim.measured(
         "(encoded_cost − T_r/2 − integral) / 2(τ − 2)σ²", over, equation="1 − 2/τ"
-    ).at_most(theorem(1 - 2 / TAU, "floors.py, 4, pairs beyond 1/τ"))
+    ).at_most(theorem(1 - 2 / TAU, "encoded_logit_floor.py, pairs beyond 1/τ"))
     few = claim.rng("near").choice(len(g), 400, replace=False)
     x = torch.tensor(TAU * g[few] + rooms[few] + 2)[:, None]  # glued(x) = g
     rho = couplings.endless(alpha, r, "sin", TAU)
@@ -311,7 +311,7 @@ def test_near_pairs_cost_what_the_integral_says(alpha, claim):
     ratio = (TAU * abs(off.numpy()) / most[np.ix_(few, few)])[apart[np.ix_(few, few)]].max()
     claim.measured(
         "largest τ|δ| over its bound, rooms apart", ratio, equation="min(2 S_r, σ_(r+1)/d)"
-    ).at_most(theorem(1, "floors.py, 4, Abel"))
+    ).at_most(theorem(1, "encoded_logit_floor.py, Abel"))
 
 
 def costs(claim, alpha, key):
@@ -348,7 +348,7 @@ def sides(alpha):
     return {
         "floor": [floor(alpha, m) for m in SIZES],
         "halves": [tail(alpha, m - TAU) / 2 for m in SIZES],
-        "most": [floors.encoded_cost(alpha, m - TAU, TAU) for m in SIZES],
+        "most": [encoded_logit_floor.encoded_cost(alpha, m - TAU, TAU) for m in SIZES],
     }
 
 
@@ -368,7 +368,7 @@ def test_cost_is_between_floor_and_bound(alpha, key, claim):
         )
         mean, noise = mean_and_noise(others[:, k])
         claim.measured(
-            "cost of the pairs within a half", mean - noise, equation="floors.py, 4", m_h=m
+            "cost of the pairs within a half", mean - noise, equation="encoded_logit_floor.py", m_h=m
         ).at_most(stderr(most - halves, "4, around what is proved"))
         mean, noise = mean_and_noise(rows[COST][:, k])
         claim.measured(COST, mean + noise, equation="floor", m_h=m).at_least(
@@ -440,7 +440,7 @@ def test_control_twice_the_rank_passes_below_the_floor(alpha, claim):
     """m_h = 128 against the floor for 64: where m_h <= m is dropped, so is the floor."""
     ratio = costs(claim, alpha, "sin")[COST][:, SIZES.index(128)].mean() / float(floor(alpha, 64))
     claim.measured(
-        "cost for m_h = 128 over the floor for 64", ratio, equation="floors.py, 4, rank 2m"
+        "cost for m_h = 128 over the floor for 64", ratio, equation="encoded_logit_floor.py, rank 2m"
     ).at_most(chosen(0.5, "0.31, 0.17, 0.05 seen"))
 
 

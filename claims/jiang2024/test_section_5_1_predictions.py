@@ -8,7 +8,7 @@ Checked: rank r = 1, 2, 6: all coefficients of rho - rho^ are 0 for m_h >= r, pl
 ridge; in float64 the outputs agree to round-off; with ReLU networks the error is that of the
 networks. The error is read as a mean square; its exponent is that of Theorem 4.1's claim, for the
 ridge correction, and for sines against cosines without one. For one target on two encoded tokens
-and alpha >= 3/2 no couplings do better (floors.py, 2); the floor itself is nearly attained, for
+and alpha >= 3/2 no couplings do better (output_floor.py); the floor itself is nearly attained, for
 three waves: a coupling of rank 1 is found within 1.06 (alpha = 2) and 1.5 (alpha = 3) of it in mean
 square, within 2.6 in L1.
 False as printed: any alpha > 1/2 is allowed, and for alpha <= 1 and r = infinity the same sines on
@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, rounding_error, theorem
-from repro.jiang2024 import complexity, floors, rate
+from repro.jiang2024 import complexity, logit_floor, output_floor, rate
 from repro.jiang2024 import couplings as couplings_
 from repro.numerics import exact, roundoff
 
@@ -117,7 +117,7 @@ def test_exponent_of_the_mean_square_for_infinite_rank(alpha, claim):
     c, costs = TAU - flint.fmpq(1, 2), {}
     for m in (128, 4096):
         S, T = couplings_.infinite_tails(alpha, m)
-        ridge = floors.least_cost(S, T, m, c)
+        ridge = logit_floor.least_cost(S, T, m, c)
         costs[m] = {"ridge": ridge, "cosines": c * T, "plain": c * T + S**2}
     two = 2 * exact.rational(alpha)
     for how, exponent, tolerance in (
@@ -135,11 +135,11 @@ def test_exponent_of_the_mean_square_for_infinite_rank(alpha, claim):
 @pytest.mark.parametrize("alpha", ["2", "3"], ids="alpha={}".format)
 @pytest.mark.best_in_class
 def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
-    """floors.py, 2, n = 3 terms: keys that make the diagonal free leave the third term only, and a
+    """output_floor.py, n = 3 terms: keys that make the diagonal free leave the third term only, and a
     bump of width eps = 0.002. All pairs of 4000 and 16 places; no error is below its floor."""
     import torch
 
-    eps, pair = 0.002, floors.Pair(alpha, 3)
+    eps, pair = 0.002, output_floor.Pair(alpha, 3)
     u, v = ((torch.arange(k).double() + 0.5) / k for k in (4000, 16))
     tokens = torch.cat([u[::300] + 2, v + 4])[:, None]
     ranks = [
@@ -163,7 +163,7 @@ def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
     ):
         claim.record(f"{name} over its floor", error / float(floor))
         claim.measured(name, error, equation="floor").at_least(
-            theorem(floor, "floors.py, 2, for every coupling of rank 1; the grid is far finer")
+            theorem(floor, "output_floor.py, for every coupling of rank 1; the grid is far finer")
         )
         claim.measured(f"{name} over floor", error / float(floor), equation="near").at_most(
             theorem(

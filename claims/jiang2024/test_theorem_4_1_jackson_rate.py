@@ -59,7 +59,14 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
-from repro.jiang2024 import complexity, couplings, encodings, floors
+from repro.jiang2024 import (
+    affine_networks,
+    complexity,
+    couplings,
+    encodings,
+    logit_floor,
+    output_floor,
+)
 from repro.jiang2024 import rate as rate_
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact as exact_
@@ -103,9 +110,9 @@ def costs(alpha, m):
         "bound": rate_.ridge_bound(alpha, m, TAU),
         "cos, plain": C * T,
         "sin, plain": C * T + S**2,
-        "sin, ridge": floors.least_cost(S, T, m, C),
-        "floor": floors.row_floor(S, T, m, TAU),
-        "cos, floor": floors.row_floor(0, T, m, TAU),
+        "sin, ridge": logit_floor.least_cost(S, T, m, C),
+        "floor": logit_floor.row_floor(S, T, m, TAU),
+        "cos, floor": logit_floor.row_floor(0, T, m, TAU),
     }
 
 
@@ -237,7 +244,7 @@ def test_figure_which_exponent_is_right(claim):
 @alphas
 @pytest.mark.best_in_class
 def test_encoded_tokens_floor_and_bound_of_the_mean_square(alpha, tau, claim):
-    """floors.py, 2: for one target, and over ALL couplings of rank m, the mean square is at least
+    """output_floor.py: for one target, and over ALL couplings of rank m, the mean square is at least
     the floor; truncation is at most the bound; both fall like m^-(2 alpha - 1) and are close."""
     for m in (8, 16, 32, 64):
         pair = wide_pair(alpha, m, tau)
@@ -283,7 +290,7 @@ def test_encoded_tokens_floor_of_the_mean_error(alpha, tau, claim):
 @alphas
 @pytest.mark.certified
 def test_rows_of_logits_are_near_their_floor(alpha, key, claim):
-    """floors.py, 1, R = infinity: 1 + 1/(2 tau - 2) at most, with cosines exactly."""
+    """logit_floor.py, R = infinity: 1 + 1/(2 tau - 2) at most, with cosines exactly."""
     most, how = 1 + flint.fmpq(1, 2 * TAU - 2), {"sin": "sin, ridge", "cos": "cos, plain"}[key]
     floor = {"sin": "floor", "cos": "cos, floor"}[key]
     for m in WINDOW:
@@ -291,10 +298,10 @@ def test_rows_of_logits_are_near_their_floor(alpha, key, claim):
         room = flint.fmpq(1, 10**12)
         over = found[how] / found[floor]
         claim.measured("cost over floor", over, equation="1 + 1/(2τ − 2)", key=key, m_h=m).at_most(
-            theorem(most + room, "floors.py, 1; 1e-12 for the balls")
+            theorem(most + room, "logit_floor.py; 1e-12 for the balls")
         )
         claim.measured("cost over floor", over, equation="floor", key=key, m_h=m).at_least(
-            theorem(1 - room, "floors.py, 1; 1e-12 for the balls")
+            theorem(1 - room, "logit_floor.py; 1e-12 for the balls")
         )
 
 
@@ -313,15 +320,15 @@ def test_encoded_tokens_the_target_by_hand(alpha, tau, claim):
     by_hand = [1 / (1 + (tau - 1) * math.exp(-rho)), *[1 / tau] * (tau - 1)]
     for t, (value, expected) in enumerate(zip(found, by_hand, strict=True), start=1):
         claim.measured(
-            f"H_{t} at the left ends of the rooms", value, equation="floors.py, 2"
+            f"H_{t} at the left ends of the rooms", value, equation="output_floor.py"
         ).within(
             expected, rounding_error(1e-13, "1e-13, a few hundred operations on numbers below 1")
         )
 
 
 def wide_pair(alpha, m, tau=2):
-    """The target of floors.py, 2, seen on a grid that leaves little beyond it."""
-    return floors.EndlessPair(alpha, 16 * m + 1, tau=tau)
+    """The target of output_floor.py, seen on a grid that leaves little beyond it."""
+    return output_floor.EndlessPair(alpha, 16 * m + 1, tau=tau)
 
 
 def nearness(a, m, tau):
@@ -338,7 +345,7 @@ def nearness(a, m, tau):
 
 
 def mean_floor_by_hand(a, m, n, tau):
-    """slope (S - B_1) / n of floors.py, 2, C_1 = 1/64, with integrals from k + 1/2 for the sums
+    """slope (S - B_1) / n of output_floor.py, C_1 = 1/64, with integrals from k + 1/2 for the sums
     beyond k, and l'(z) = 1 / (2 cosh(z/2))^2."""
     beyond_rank, B_1 = ((k + 0.5) ** (1 - a) / (a - 1) / 64 for k in (m + 1, n))
     S, k_0 = beyond_rank - B_1, 2 / 64 * float(flint.arb(a).zeta())
@@ -381,10 +388,10 @@ def truncation(claim, pair, m):
 
 
 def test_printed_bound_fails_for_all_networks_of_one_budget(claim):
-    """floors.py, 3: tau = 2, m_h = m_FF = 1, N = 8 waves, F = z / eps, f = eps g, eps = 1e-5."""
+    """affine_networks.py: tau = 2, m_h = m_FF = 1, N = 8 waves, F = z / eps, f = eps g, eps = 1e-5."""
     N, eps = 8, "1/100000"
-    left, size = floors.affine_floor(N), exact_.rational(eps)
-    C_2 = floors.affine_complexity(N, eps)
+    left, size = affine_networks.affine_floor(N), exact_.rational(eps)
+    C_2 = affine_networks.affine_complexity(N, eps)
     C_0 = complexity.C_0(1 / size, size, 2)
     printed = rate_.printed_bound((C_0, 0, C_2), (1, 2), 2, 1, 1)
     claim.counterexample(
@@ -427,14 +434,14 @@ def test_printed_exponent_is_out_of_reach_with_exact_F_and_f(alpha, ms, claim):
                 "alpha": alpha,
                 "C_1": "1/64",
                 "C_0": "2√2",
-                "target": "floors.EndlessPair",
+                "target": "output_floor.EndlessPair",
                 "grid of the proof": pair.n,
             },
             measured=pair.mean_floor(m),
             expected=printed,
             relation="<=",
             equation="(17)",
-            snippet="from repro.jiang2024.floors import EndlessPair\n"
+            snippet="from repro.jiang2024.output_floor import EndlessPair\n"
             f"print(EndlessPair({alpha}, {pair.n}).mean_floor({m}), 'is not <=', "
             f"4 * 8**0.5 / 64 * {m}.0**-{2 * alpha - 1})\n",
         )
@@ -444,7 +451,7 @@ def narrow_pair(alpha, m, tau=2):
     """The same target on the grid with the largest L1 floor, and the right side of (17). The floor
     is about (1 - 2 x^(1 - alpha)) / x for n = x m, largest at x = (2 alpha)^(1/(alpha - 1))."""
     n = 2 * (int((2 * alpha) ** (1 / (alpha - 1)) * m) // 2) + 1
-    pair = floors.EndlessPair(alpha, n, tau=tau)
+    pair = output_floor.EndlessPair(alpha, n, tau=tau)
     C_0 = complexity.C_0(1, 1, 2 * flint.arb(2).sqrt())
     return pair, rate_.printed_bound((C_0, pair.C_1, 0), (alpha, 2), tau, m, math.inf)
 
@@ -485,16 +492,16 @@ def test_figure_two_encoded_tokens(claim):
 @pytest.mark.certified
 def test_affine_networks_err_as_much_as_the_floor_says(claim):
     """Some of them, in balls, at the middles of 256 cells, 16 to a half-wave: the argument of
-    floors.py, 3, holds on this grid as it stands. The constant 1/4, random ones, steep softmax."""
+    affine_networks.py, holds on this grid as it stands. The constant 1/4, random ones, steep softmax."""
     N, cells = 8, 256
     ys = exact_.vector([flint.arb(2 * j + 1) / (2 * cells) for j in range(cells)])
     H = exact_.vector([(1 - (2 * N * y).cos_pi()) / 4 for y in ys])
-    rng, floor = claim.rng("networks"), floors.affine_floor(N)
+    rng, floor = claim.rng("networks"), affine_networks.affine_floor(N)
     some = [(0.25, 0.0, 0.0, 0.0, 0.0), *rng.normal(0, 1, (6, 5)), *rng.normal(0, 30, (6, 5))]
     for network in (map(float, row) for row in some):
-        mean = abs(H - floors.affine_network(ys, *network)).sum() / cells
-        claim.measured("mean error of an affine network", mean, equation="floors.py, 3").at_least(
-            theorem(floor, "floors.py, 3, on the grid: midpoints of a concave wave exceed its area")
+        mean = abs(H - affine_networks.affine_network(ys, *network)).sum() / cells
+        claim.measured("mean error of an affine network", mean, equation="affine_networks.py").at_least(
+            theorem(floor, "affine_networks.py, on the grid: midpoints of a concave wave exceed its area")
         )
 
 

@@ -5,7 +5,7 @@ points a matrix A stands for it, and a B of rank m costs
     pairs / N^2 sum_ij (A - B)_ij^2 + diagonal / N sum_i (A - B)_ii^2;
 a row of a sequence has pairs = tau - 1, diagonal = 1. For diagonal = 0 this is Eckart and Young's
 problem; otherwise it has no closed form and, being not convex, no certificate of its own
-(repro/jiang2024/floors.py has floors). `fit` alternates: with B = U V^T and V fixed, row u_i of U
+(repro/jiang2024/logit_floor.py has a floor). `fit` alternates: with B = U V^T and V fixed, row u_i of U
 is the least-squares solution of
     (w V^T V + d v_i v_i^T) u_i = w V^T a_i + d A_ii v_i,        w = pairs / N^2, d = diagonal / N,
 by the formula of Sherman and Morrison for all rows at once; then the same with the roles exchanged.
