@@ -177,8 +177,8 @@ def test_printed_infimum_does_not_take_f_into_account(claim):
 @pytest.mark.best_in_class
 def test_what_is_forgotten_is_not_small(claim):
     """affine_networks.py, N = 8 waves: C_FF(f) is 2e-3 for eps = 1e-5, but the best affine network
-    that a search finds is hardly above the floor, and the constant 1/4 has 8/7 of it. Midpoints of 16
-    cells to a half-wave, on which the proof of the floor holds as it stands."""
+    that a search finds is hardly above the floor, and the constant 1/4 has 8/7 of it. Midpoints of
+    16 cells to a half-wave, on which the proof of the floor holds as it stands."""
     N, cells = 8, 256
     y = (np.arange(cells) + 0.5) / cells
     H = (1 - np.cos(2 * np.pi * N * y)) / 4

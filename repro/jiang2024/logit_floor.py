@@ -9,6 +9,10 @@ S_m, T_m    couplings.tails    sums of sigma_i and of sigma_i^2 beyond m
 
 from typing import Any
 
+import flint
+
+from repro.jiang2024.couplings import infinite_tails
+
 
 def least_cost(S_m: Any, T_m: Any, m: int, c: Any) -> Any:
     """The minimum of c (T_m + sum a_i^2) + (S_m - sum a_i)^2 over a_1, ..., a_m.
@@ -40,3 +44,15 @@ def row_floor(S_m: Any, T_m: Any, m: int, tau: int) -> Any:
     (tau - 1/2) T_m, is as near to it.
     """
     return least_cost(S_m, T_m, m, tau - 1)
+
+
+def row_costs(alpha: Any, m: int, tau: int) -> dict[str, flint.arb]:
+    """E sum_s delta_ts^2 of rate.py, 2 and 3, for sigma_i = i^-alpha, all i, and its floors."""
+    (S, T), c = infinite_tails(alpha, m), tau - flint.fmpq(1, 2)
+    return {
+        "sin, plain": c * T + S**2,
+        "sin, ridge": least_cost(S, T, m, c),
+        "sin, floor": row_floor(S, T, m, tau),
+        "cos, plain": c * T,
+        "cos, floor": row_floor(0, T, m, tau),
+    }
