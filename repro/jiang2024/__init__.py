@@ -2,7 +2,8 @@
 
 Equations (5), (8)    model.py
 Equation (7)          encodings.py
-Theorem A.3, (12)     representation.py, superposed_targets.py; Kolmogorov: repro/numerics/superposition.py
+Theorem A.3, (12)     representation.py, superposed_targets.py
+Theorem A.1           repro/numerics/superposition.py
 Sections D.2, D.3     pieces.py (Hoelder constants), mixing.py (the spectrum of the example)
 Equation (18)         selection.py
 Equations (12)-(15)   complexity.py
