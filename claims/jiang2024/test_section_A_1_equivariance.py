@@ -84,8 +84,8 @@ def floats(claim, stream, tau, count, d=2, n=16, m_h=4, d_v=3):
         layers = normal(32, inputs), normal(32), normal(outputs, 32), normal(outputs)
         return networks.FeedForward(*layers)
 
-    f, matrices = network(d, n), [normal(rows, n) for rows in (m_h, m_h, d_v)]
-    net = networks.Networks(f, *matrices, network(d_v, 1))
+    f, (W_Q, W_K, W_V) = network(d, n), (normal(rows, n) for rows in (m_h, m_h, d_v))
+    net = networks.Networks(f, W_Q, W_K, W_V, network(d_v, 1))
     x = torch.rand((count, tau, d), generator=generator, dtype=torch.float64).to(claim.device)
     return net, x, torch.randperm(tau, generator=generator)
 

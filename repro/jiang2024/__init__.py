@@ -18,7 +18,8 @@ Theorem 4.1           rate.py; what no network can do: logit_floor.py, encoded_l
 (40)-(43)             softmax.py
 Proposition B.1       gauge.py
 Appendix B.1, tasks   tasks.py; what training recovers of them: recovery.py
-Section D.1           recurrent.py (72)-(75), memory.py (76)-(79), hankel.py (the rate)
+Section D.1           recurrent.py (72)-(75), memory.py (76)-(79), hankel.py (the rate),
+                      rnn_examples.py
 Propositions 6.1, 6.2  ordering.py, and the floor under Table 2
 Proposition 6.3       memory.py
 Table 1, ENG-DE       translation.py, sentences.py, subwords.py (texts and pieces), bleu.py,
