@@ -202,7 +202,7 @@ def test_encoded_tokens_floor_of_the_mean_error(alpha, tau, claim):
         _, (mean, error) = truncation(claim, output_floor.wide(alpha, m, tau), m)
         floor = output_floor.narrow(a, m, tau).mean_floor(m)
         claim.measured(MEAN, mean + error, equation="(17)", m_h=m).at_least(
-            stderr(floor, "the floor of output_floor.py")
+            theorem(floor, "output_floor.py")
         )
 
 
@@ -253,10 +253,10 @@ def check_truncation(claim, pair, m):
     (square, error), (mean, _) = truncation(claim, pair, m)
     name = "mean square error of the truncation, {} 4 standard errors"
     claim.measured(name.format("less"), square - error, equation=REPAIRED, m_h=m).at_most(
-        stderr(pair.mean_square_bound(m), "the bound of output_floor.py")
+        theorem(pair.mean_square_bound(m), "output_floor.py")
     )
     claim.measured(name.format("plus"), square + error, equation=REPAIRED, m_h=m).at_least(
-        stderr(pair.mean_square_floor(m), "the floor of output_floor.py")
+        theorem(pair.mean_square_floor(m), "output_floor.py")
     )
     return square, mean
 

@@ -7,11 +7,16 @@ the squared norm of tau delta on squares of the side 1/tau.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import flint
+import numpy as np
+import torch
 
-from repro.jiang2024.couplings import infinite_tails
+from repro.jiang2024 import encodings
+from repro.jiang2024.couplings import endless, infinite_tails
+from repro.jiang2024.rate import with_diagonal
 from repro.numerics.exact import rational
 
 
@@ -57,6 +62,32 @@ def encoded_cost(alpha: Any, r: int, tau: int) -> flint.arb:
     steps = (2 * S / (tau * next_one)).log().max(flint.arb(0))
     near = 2 * (tau - 2) * next_one**2 * (flint.fmpq(3, 2) - flint.fmpq(2, tau) + steps)
     return (T / 2 + near).min(T)
+
+
+@cache
+def sampled_costs(
+    alpha: Any, key: str, tau: int, sizes: tuple[int, ...], draws: int, seed: int
+) -> dict[str, np.ndarray]:
+    """sum E delta_ts^2 of `with_diagonal` over the pairs between the halves, and over all s != t.
+
+    (draws, m_h), for every m_h of sizes. Queries are 16 tokens of each room, one in each sixteenth
+    of it, keys 16 others: every pair is uniform.
+    """
+    rng, rho = np.random.default_rng(seed), endless(alpha, sizes[-1], key, tau)
+
+    def places() -> torch.Tensor:
+        parts = (np.arange(16) + rng.random((draws, tau, 16))) / 16
+        return encodings.shifted(torch.tensor(parts)).flatten(1)[..., None]
+
+    u, v = places(), places()
+    t, s, logits = u // 2, (v // 2).mT, rho.rho(u, v)
+    pairs = {"halves": (t > tau // 2) != (s > tau // 2), "all": t != s}
+    rows = {name: [] for name in pairs}
+    for m in sizes:
+        off = with_diagonal(rho, m - tau, u).target().rho(u, v) - logits
+        for name, some in pairs.items():
+            rows[name].append((off**2 * some).sum((-1, -2)).numpy() / 16**2)
+    return {name: np.stack(columns, axis=1) for name, columns in rows.items()}
 
 
 def _check_even(tau: int) -> None:

@@ -227,6 +227,15 @@ def sampled_errors(
     return found
 
 
+def summed_errors(
+    coupling: Coupling, x: torch.Tensor, *networks: Transformer
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Of each network: sum_t (H_t - H^_t)^2 and sum_t |H_t - H^_t|, for every sequence."""
+    H = coupling.target()(x)
+    offs = [network(x) - H for network in networks]
+    return [((off**2).sum(-1).cpu().numpy(), off.abs().sum(-1).cpu().numpy()) for off in offs]
+
+
 # Bounds
 
 
