@@ -188,3 +188,9 @@ def allocate(H: int, costs: Sequence[float], n: int) -> list[int]:
         gains = [c ** (n + 1) * (h**-n - (h + 1) ** -n) for c, h in zip(costs, shares, strict=True)]
         shares[int(np.argmax(gains))] += 1
     return shares
+
+
+def allocation_is_best(H: int, costs: Sequence[Any], n: int) -> bool:
+    """Whether no other integers cost less than `allocate`; all of them are tried."""
+    least = min(split_cost(costs, split, n) for split in splits(H, len(costs)))
+    return split_cost(costs, allocate(H, [*map(float, costs)], n), n) == least
