@@ -42,6 +42,15 @@ def heads(target: str, curves: Mapping[str, Points]) -> "Figure":
     return figure
 
 
+def heads_told(target: str, curves: Mapping[str, Points], width: int) -> dict[str, str]:
+    return {
+        "caption": f"Two kernels ({target}) and the readout |y|₂: error of the whole layer in "
+        f"float64 against the number of heads, m = {width}. The trained layers choose their "
+        "exponents, so the floor for the shared ones does not bind them.",
+        "alt": words.curves(curves),
+    }
+
+
 def _powers(target: str) -> str:
     beta = "2.5" if "heavy" in target else "4"
     return f"log-RPE: $(1+t)^{{-{beta}}}$ and $t^{{-{beta}}}\\cos(\\log t)$"
