@@ -36,7 +36,6 @@ from repro.wang2024 import (
     moving,
     necessity,
     pictures,
-    printed_bounds,
     targets,
     trained_transformer,
     width,
@@ -252,8 +251,7 @@ def test_heads_needed_grow_like_T(rpe, claim):
 @pytest.mark.certified
 def test_constants_of_the_proof_say_nothing_below_thousands_of_heads(rpe, claim):
     """A sum of bounds below 1 has both below 1; the construction does it with 4 or 6 heads."""
-    delta = {"lin": printed_bounds.exponential_delta, "log": printed_bounds.power_delta}[rpe]
-    needed, of = sum(delta(far).heads(1) for far in T), fixed_heads.for_parity
+    needed, of = sum(moving.heads_of_proof(rpe, far) for far in T), fixed_heads.for_parity
     ours = next(H for H in range(1, 9) if of(rpe, "shared", H).attention_error < 1)
     claim.record("heads of the construction", ours)
     least = theorem(1000 * ours, "at the best n of front M(n) (growth / H_k)^n, printed_bounds.py")
