@@ -198,7 +198,7 @@ def printed_heads(H, M):
 def test_reading_the_printed_head_counts_are_whole(claim):
     claim.measured("integer H_k", moving.allocate(5, [1, 1], 1), equation="B.1").equals([3, 2])
     claim.counterexample(
-        "H_k of the proof is a number of heads", input={"M": 2, "T_1": "T_2", "H": 5}, printed=False,
+        "H_k of the proof is a number of heads", input={"T_1": "T_2", "H": 5}, printed=False,
         measured=Fraction(5, 2), expected=2, equation="H_k ∈ ℕ", program=printed_heads, H=5, M=2,
     )  # fmt: skip
 
