@@ -76,8 +76,7 @@ def check_slope(claim, Ms, errors, expected, allowed, excludes):
 @pytest.mark.construct
 def test_rate_of_drawn_networks_is_one_half(d, claim):
     Ms, c_d = widths(claim), barron.norm_constant(d)
-    errors = [drawn(claim, d, m) for m in Ms]
-    means = [float(found.mean()) for found in errors]
+    means = [float(drawn(claim, d, m).mean()) for m in Ms]
     allowed = claim.at_scale(smoke=0.45, laptop=0.15, paper=0.15)
     check_slope(claim, Ms, means, -0.5, allowed, "0 and −1")
     # The best constant misses |y|_2 by sqrt(d)/2: from which m on does the bound say more?
@@ -112,25 +111,14 @@ def test_in_the_plane_the_best_networks_have_slope_two(claim):
     """Without biases; on the unit disc the error is tan^2(pi/(4m)), on the square sqrt(2) more."""
     Ms, found = [m + 1 for m in widths(claim)], []
     for m in Ms:
-        least, enclosure = (
-            barron.best_plane_error(m),
-            barron.sup_error(barron.best_plane_network(m), 1.0),
-        )
+        least, place = barron.best_plane_error(m), {"equation": "tan²(π/(4m))", "m": m}
+        enclosure = barron.sup_error(barron.best_plane_network(m), 1.0)
         found.append(enclosure.upper)
-        claim.measured(
-            f"{ERROR}, from above", enclosure.upper, equation="tan²(π/(4m))", m=m
-        ).at_least(
-            theorem(
-                least, "no network without biases is nearer on the disc, which the square holds"
-            )
+        claim.measured(f"{ERROR}, from above", enclosure.upper, **place).at_least(
+            theorem(least, "no network without biases is nearer on the disc inside the square")
         )
-        claim.measured(
-            f"{ERROR}, from below", enclosure.lower, equation="√2 tan²(π/(4m))", m=m
-        ).at_most(
-            theorem(
-                math.sqrt(2) * least,
-                "the error is homogeneous, and the square is within √2 times the disc",
-            )
+        claim.measured(f"{ERROR}, from below", enclosure.lower, **place).at_most(
+            theorem(math.sqrt(2) * least, "homogeneous, and the square is within √2 discs")
         )
     check_slope(claim, Ms, found, -2, 0.25, "−1/2, the exponent of the lemma")
 
@@ -249,9 +237,8 @@ def test_what_m_neurons_cannot_see(claim):
             centre = 0 * x + exact.rational("1/2")
             seen = sum(bool(step != 0) for step in b @ (x - centre))
             place = {"neurons": kind, "d": d, "m": m}
-            claim.measured(
-                "neurons that tell the points apart", seen, equation="b_k·x = b_k·x₀", **place
-            ).equals(0)
+            same = "b_k·x = b_k·x₀"
+            claim.measured("neurons that tell x from x₀", seen, equation=same, **place).equals(0)
             outside = sum(not 0 <= value <= 1 for value in x)
             claim.measured("coordinates outside [0, 1]", outside, equation=F6, **place).equals(0)
             apart = sum(abs(2 * x - 1)) / d
@@ -269,11 +256,9 @@ def average_of_kinks(d):
 def least_error_and_bound(k):
     from fractions import Fraction
 
-    m, d = (
-        4**k,
-        2 * 4**k,
-    )  # sqrt(m) = 2^k and log2(d) = 2k + 1; |f|_B <= 6 for f = 1/d sum |2x_j - 1|
-    return Fraction(d - m, 2 * d), Fraction(6 * 6 * (2 * k + 1) ** 2, 2**k)
+    m, d = 4**k, 2 * 4**k  # so that sqrt(m) = 2^k and log2(d) = 2k + 1
+    norm = 6  # at least that of f = 1/d sum |2x_j - 1|, which m neurons miss by (d - m)/(2d)
+    return Fraction(d - m, 2 * d), Fraction(6 * norm * (2 * k + 1) ** 2, 2**k)
 
 
 def test_printed_constant_cannot_be_absolute(claim):
