@@ -23,19 +23,25 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, theorem
-from repro.numerics import barron, exact
-from repro.numerics import l1 as l1_
-from repro.wang2024 import adaptive, chains, exponentials, powers, targets
-from repro.wang2024 import fixed as fixed_
-from repro.wang2024 import heads as heads_
-from repro.wang2024 import model as model_
-from repro.wang2024 import moving as moving_
+from repro.numerics import barron, exact, l1
+from repro.wang2024 import (
+    adaptive,
+    chains,
+    exponentials,
+    fixed,
+    heads,
+    model,
+    moving,
+    powers,
+    targets,
+)
 from repro.wang2024.pictures import nested as pictures
 
 ERROR = "largest error"
 FORMULA = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}  # the weight of (u - node)_+
 CONSTANT = -1
-both = pytest.mark.parametrize("rpe", ["lin", "log"])
+BOTH, ONE = ((1, 2), (2, 4)), ((1, 2),)  # 2 x_{t-1} + 4 x_{t-2}, or without x_{t-2}
+rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
 HEADS = {"lin": (2, 3, 4, 5, 6), "log": (2, 3, 4, 5, 6, 7, 8)}  # every other one at smoke scale
 
 
@@ -62,13 +68,15 @@ def hinges(values):
 @pytest.mark.exact
 def test_the_formula_on_all_triples(claim):
     values = through(targets.NESTED)
-    claim.measured("values of u", list(values), equation="x + 2x′ + 4x″").equals(
-        list(range(-7, 8, 2))
-    )
+    odd = list(range(-7, 8, 2))
+    claim.measured("values of u", list(values), equation="x + 2x′ + 4x″").equals(odd)
     wrong = sum(written(u) != y for u, y in values.items())
     claim.measured("triples with another y_t", wrong, equation="y_t = −1 + (u + 7)₊ − …").equals(0)
     constant, bends = hinges(values)
-    claim.measured("no other hinges", [constant, bends == FORMULA], equation="straight between the points").equals([CONSTANT, True])  # fmt: skip
+    same = [constant, bends == FORMULA]
+    claim.measured("constant and hinges", same, equation="y_t = −1 + (u + 7)₊ − …").equals(
+        [CONSTANT, True]
+    )
     slopes = list(itertools.accumulate(FORMULA.values()))
     claim.measured("largest slope", max(map(abs, slopes)), equation="Lipschitz in u").equals(1)
 
@@ -81,7 +89,6 @@ def readout(constant, bends):
 
 def one_layer(rpe, exponents, alphas, n, neurons):
     """x_t in block 0; heads of class (7) put sum_s phi(s) x_{t-s} into block 1."""
-    fixed, model = fixed_, model_
     attention = fixed.extraction(rpe, exponents, alphas[:, None], length=n)
     W_E = fixed.identity(2)[:, :1]
     layer = model.Layer(attention, fixed.scalar_readout(neurons))
@@ -98,7 +105,7 @@ def interpolants(rpe):
     return exponents, [one.coefficients for one in ones], [one.error() for one in ones]
 
 
-@both
+@rpes
 @pytest.mark.exact
 def test_the_layer_in_rationals(rpe, claim):
     """Dot-product-free, softmax, 8 neurons, every window; error at most 2 e_1 + 4 e_2."""
@@ -111,16 +118,13 @@ def test_the_layer_in_rationals(rpe, claim):
     error = abs(y - exact.rationals(target(windows)[:, -1].astype(int))).max()
     allowed = 2 * flint.arb(errors[0]) + 4 * flint.arb(errors[1])
     head, ffn = network.layers[0].attention.heads[0], network.layers[0].feed_forward
-    claim.measured("layers, no dot product, neurons", [len(network.layers), head.dot_product_free, ffn.c.shape[0]], equation="class (7)").equals([1, True, 8])  # fmt: skip
+    shape = [len(network.layers), head.dot_product_free, ffn.c.shape[0]]
+    claim.measured("layers, no dot product, neurons", shape, equation="(7)").equals([1, True, 8])
     claim.record("windows", len(windows))
     claim.record("heads", len(exponents))
-    claim.record("error", float(error))
-    claim.measured(ERROR, error, equation="2e₁ + 4e₂").at_most(
+    claim.measured(ERROR, error, equation="|y − y_t| ≤ 2e₁ + 4e₂").at_most(
         theorem(allowed, "slope 1 in u, l1 error of the heads")
-    )
-    claim.measured(ERROR, error, equation="2e₁ + 4e₂").at_most(
-        chosen(Fraction(1, 50), "0.0039 (lin, q = 1/1024) and 0.0062 (log, b = 16) were seen")
-    )
+    ).at_most(chosen(Fraction(1, 50), "y_t is −1 or 1: a fiftieth of what tells them apart"))
 
 
 @pytest.mark.exact
@@ -137,34 +141,30 @@ def test_one_layer_for_every_depth_of_nesting(claim):
             wrong += barron.value(neurons, exact.rationals([u, 0])) != y
         deepest = max(deepest, len(adaptive.nested(target)) + 1)
         steepest = max(steepest, *map(abs, itertools.accumulate(bends.values())))
-    claim.record("pairs", len(pairs))
-    claim.record("layers_of_theorem_5_4", deepest)
-    claim.record("largest_slope", steepest)
+    claim.record("pairs (K, M)", len(pairs))
+    claim.record("largest slope", steepest)
     claim.measured("triples with another y_t, over all (K, M)", wrong, equation="L = 1").equals(0)
-    claim.measured(
-        "largest L of Theorem 5.4 among them", deepest, equation="K + 1 + I{M ≥ K+1}"
-    ).equals(6)
+    claim.measured("largest L of Theorem 5.4", deepest, equation="K + 1 + I{M ≥ K+1}").equals(6)
 
 
 @functools.cache
 def coefficients(rpe, H, weights, length):
     """The best heads for sum_s weights[s] I{. = s} in float64, and their l1 error and rounding."""
-    moving, l1 = moving_, l1_
     exponents = moving.usual_exponents(rpe, H)
     kernel = l1.Kernel(
         lambda s: flint.arb(dict(weights).get(s, 0)),
         lambda start: flint.arb(sum(w for s, w in weights if s >= start)),
     )
-    found = heads_.fit(rpe, kernel, exponents, length)
-    sums = [float(s) for s in fixed_.normalisers(rpe, exponents, length)]
+    found = heads.fit(rpe, kernel, exponents, length)
+    sums = [float(s) for s in fixed.normalisers(rpe, exponents, length)]
     return exponents, found.values / sums, found.error, found.floor
 
 
-def heads(claim, rpe):
+def sizes(claim, rpe):
     return HEADS[rpe][:: claim.at_scale(smoke=2, laptop=1, paper=1)]
 
 
-def measured(claim, rpe, H, weights, n):
+def measured(claim, rpe, H, weights, n=24):
     return _measured(rpe, H, weights, n, claim.seed("older"), claim.device)
 
 
@@ -189,46 +189,39 @@ def _measured(rpe, H, weights, n, seed, device):
         for triple in target.windows(3)[..., 0]
     ]
     tried = [np.concatenate([older, recent], axis=1), np.array(worst)[..., None]]
-    return max(fixed_.errors(network, target, some).max() for some in tried), e, floor
+    return max(fixed.errors(network, target, some).max() for some in tried), e, floor
 
 
-@both
+@rpes
 @pytest.mark.construct
 def test_error_falls_with_the_heads(rpe, claim):
-    n, both_tokens, one_token = 24, ((1, 2), (2, 4)), ((1, 2),)
-    curves = {"network": [], "blind": []}
-    for H in heads(claim, rpe):
-        error, e, floor = measured(claim, rpe, H, both_tokens, n)
-        claim.record("error", error, H=H)
+    for H in sizes(claim, rpe):
+        error, e, floor = measured(claim, rpe, H, BOTH)
         claim.record("l1 error", e, H=H)
         claim.measured(ERROR, error, equation="|y − y_t| ≤ e", H=H).at_most(
-            chosen(
-                e + 5 * floor,
-                "slope 1, so the l1 error on the window; 5 for the roundings of eps A",
-            )
+            theorem(e, "slope 1 in u, l1 error of the heads")
+            + chosen(5 * floor, "5 eps A, A = Σ|W_V|: every head rounds a few times")
         )
-        curves["network"].append(error)
-        curves["blind"].append(measured(claim, rpe, H, one_token, n)[0])
-    claim.measured(ERROR, curves["network"][-1], equation="the last H").at_most(
-        chosen(1e-5, "2.3e-6 (lin, H = 6) and 1.5e-6 (log, H = 8) were seen")
+        blind = measured(claim, rpe, H, ONE)[0]
+        claim.measured("largest error without x_(t−2)", blind, equation="L = 1", H=H).at_least(
+            theorem(1 - 1e-6, "no function of x_t, x_(t−1) errs by less than 1; 1e-6: rounding")
+        )
+    claim.measured(ERROR, error, equation="|y − y_t| ≤ e", H=H).at_most(
+        chosen(1e-5, "five orders of magnitude below the 1 that is left without x_(t−2)")
     )
-    for error in curves["blind"]:
-        claim.measured(f"{ERROR}, no x_(t−2)", error, equation="L = 1").at_least(
-            theorem(1 - 1e-6, "no function of x_t, x_(t−1) errs by less than 1; and 1e-6")
-        )
 
 
 @pytest.mark.construct
 def test_figure_one_layer(claim):
     curves = {}
     for rpe in HEADS:
-        Hs = heads(claim, rpe)
-        seen = [measured(claim, rpe, H, ((1, 2), (2, 4)), 24)[0] for H in Hs]
-        blind = [measured(claim, rpe, H, ((1, 2),), 24)[0] for H in Hs]
+        Hs = sizes(claim, rpe)
+        seen = [measured(claim, rpe, H, BOTH)[0] for H in Hs]
+        blind = [measured(claim, rpe, H, ONE)[0] for H in Hs]
         curves[rpe] = {"network": (Hs, seen), "blind": (Hs, blind)}
         fall = seen[0] / seen[-1]
-        claim.measured("fall of the error", fall, equation="H", rpe=rpe).at_least(
-            chosen(1e5, "a factor of 10⁶ was seen")
+        claim.measured("fall of the error", fall, equation="L = 1", rpe=rpe).at_least(
+            chosen(1e5, "five orders of magnitude; without x_(t−2) the error does not fall")
         )
     values = through(targets.NESTED)
     claim.figure(
@@ -258,13 +251,11 @@ def test_control_no_function_of_two_tokens_will_do(claim):
 
 def test_control_a_hinge_left_out(claim):
     """Without one of the seven hinges, the value at some triple moves by 2 or more."""
-    values, least = through(targets.NESTED), []
-    for left_out in FORMULA:
-
-        def broken(u, left_out=left_out):
-            return written(u) - FORMULA[left_out] * max(u - left_out, 0)
-
-        least.append(max(abs(broken(u) - y) for u, y in values.items()))
-    claim.measured(ERROR, min(least), equation="six hinges").at_least(
+    values = through(targets.NESTED)
+    errors = [
+        max(abs(written(u) - weight * max(u - node, 0) - y) for u, y in values.items())
+        for node, weight in FORMULA.items()
+    ]
+    claim.measured(ERROR, min(errors), equation="six hinges").at_least(
         exactly(2, "the last hinge, at 5, counts |u − 5| = 2 at u = 7")
     )
