@@ -187,18 +187,10 @@ def test_control_bounded_weights_and_exponents_meet_a_floor(claim):
     )
 
 
-def chebyshev_floor(kernel, A, N):
-    """Of every sum |alpha_h| <= A, 0 < u_h < 1: with T_N(1 - 2u) = sum p_t u^t, at most 1 in size,
-    sum p_t phi(t) <= A, and sum p_t rho(t) = sum |p_t rho(t)| if rho alternates as p_t does."""
-    p = exponentials.chebyshev_coefficients(N)
-    met = abs(sum(p_t * kernel.ball(t) for t, p_t in enumerate(p)))
-    return (met - A) / max(abs(p_t) for p_t in p)
-
-
 def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
     """sum |alpha_h| <= 10, any exponents at all, rho(t) = -(-1)^t (1+t)^-2.5."""
     (kernel, _), window, A = example("(-1)^t t^-2.5"), 400, 10
-    floor = max((chebyshev_floor(kernel, A, N) for N in range(3, 9)), key=float)
+    floor = max((kernels.chebyshev_floor(kernel, A, N) for N in range(3, 9)), key=float)
     Hs = claim.at_scale(smoke=(8, 16), laptop=(8, 16, 32, 64), paper=(8, 16, 32, 64))
     stuck = [capped(kernel, [6 * h / H for h in range(1, H + 1)], A, window) for H in Hs]
     for H, error in zip(Hs, stuck, strict=True):

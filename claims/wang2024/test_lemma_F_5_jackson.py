@@ -34,20 +34,6 @@ RATIO, F5 = "mⁿE/M(n)", "Lemma F.5"
 LEMMA = theorem(Fraction(1), "the lemma itself")
 
 
-def member(family, n, m):
-    if family == "power":
-        return jackson.power(n)
-    if family == "ramp":
-        return jackson.ramp(n, 2.0**-6)
-    if family == "perfect spline":  # m - n changes of sign, near the extrema of T_(m-n+1)
-        angles = math.pi * np.arange(max(m - n, 0), 0, -1) / (max(m - n, 0) + 1)
-        places = np.round(128 * (1 + np.cos(angles))) / 256
-        return jackson.switching(n, places.tolist(), 2.0**-7)
-    if family == "bumps":
-        return jackson.spline(n, [1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0])
-    return jackson.flat(n) if family == "exp(-1/x)" else jackson.wave(n, 5)
-
-
 def pure_power(n):
     return minimax.Target((0.0, 1.0), (lambda x: x**n,))
 
@@ -61,7 +47,7 @@ def test_best_polynomials_keep_to_the_bound(family, n, claim):
     for m in claim.at_scale(smoke=[1, 3], laptop=[1, 2, 3, 4, 6, 8], paper=range(1, 17)):
         if m > most:
             continue
-        f = member(family, n, m)
+        f = jackson.member(family, n, m)
         found = minimax.best(f.f, m - 1)
         error = f.f(found.points) - found(found.points)
         signs = int((np.sign(error[1:]) != np.sign(error[:-1])).sum()) + 1
@@ -77,7 +63,7 @@ def test_best_polynomials_keep_to_the_bound(family, n, claim):
 def test_a_linear_program_finds_the_same_errors(family, claim):
     grid = (1 - np.cos(np.linspace(0, math.pi, 400))) / 2
     for n, m in [(1, 2), (4, 4)]:
-        f = member(family, n, m)
+        f = jackson.member(family, n, m)
         remez = minimax.best(f.f, m - 1)
         x = np.union1d(grid, remez.points)
         powers = np.polynomial.chebyshev.chebvander(2 * x - 1, m - 1)
