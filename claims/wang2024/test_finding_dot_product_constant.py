@@ -72,10 +72,10 @@ def test_the_certificate_by_hand(claim):
     claim.measured("targets other than x_{t−g}", wrong, equation="g = x + 1").equals(0)
     for token in (0, 1):
         of_token = sum(w for x, *_, w in rows if x == token)
-        claim.measured("weight of h(x_t)", of_token, equation="h cancels", x_t=token).equals(0)
+        claim.measured("weight of h(x_t)", of_token, equation="Σ w h(x_t) = 0", x_t=token).equals(0)
     for s in (1, 2):
         of_rho = sum(row[s] * row[-1] for row in rows)
-        claim.measured("weight of ρ_s", of_rho, equation="ρ cancels", s=s).equals(0)
+        claim.measured("weight of ρ_s", of_rho, equation="Σ w ρ_s x_{t−s} = 0", s=s).equals(0)
     forced = sum(w * y for *_, y, w in rows)
     claim.measured("weighted targets", forced, equation="Σ w y").equals(1)
     claim.measured("total weight", sum(abs(w) for *_, w in rows), equation="Σ |w|").equals(1)

@@ -58,7 +58,7 @@ def test_the_error_depends_on_H_minus_T_only(q, j, claim):
         theorem(bound, "the bound of the finding, rounded up to 64 bits")
     )
     falls = sum(later < earlier for earlier, later in itertools.pairwise(errors))
-    claim.measured("T at which the error falls", falls, equation="Gauss's binomials").equals(0)
+    claim.measured("T at which the error falls", falls, equation="binom(T+j+s, T)_q").equals(0)
     limit = exponentials.interpolation_limit(j, q)
     with flint.ctx.workprec(exponentials.BITS):
         least = [limit * (1 - q ** (T + 1) / (1 - q)) for T in Ts]

@@ -204,7 +204,7 @@ def test_control_one_head_more_beats_silence(rpe, claim):
         error = necessity.shortest_error([Fraction(1, 100**h) for h in range(1, T + 2)])
     else:
         error = powers.fixed(T, T, first=40, step=40).error()
-    claim.measured("gain on the zero kernel", 1 - error, equation="one head more").at_least(
+    claim.measured("gain on the zero kernel", 1 - error, equation="H = T + 1, or T").at_least(
         chosen(Fraction(98, 100), "nearly all of the 1 that the zero kernel leaves")
     )
 
@@ -213,6 +213,6 @@ def test_control_in_l2_a_single_head_beats_silence(claim):
     """The best multiple of 2^-t leaves 1 - (1 - u^2) u^(2T) of the square, T = 3: l1 is needed."""
     T, times = 3, np.arange(WINDOW)
     left = np.linalg.lstsq(0.5 ** times[:, None], 1.0 * (times == T))[1].item()
-    claim.measured("gain of one head, of the squared ℓ₂ error", 1 - left, equation="ℓ₂").at_least(
-        theorem(Fraction(1, 100), "the projection onto u^t, (1 − u²) u^{2T} = 3/256")
-    )
+    claim.measured(
+        "gain of one head, of the squared ℓ₂ error", 1 - left, equation="‖I − φ‖₂²"
+    ).at_least(theorem(Fraction(1, 100), "the projection onto u^t, (1 − u²) u^{2T} = 3/256"))

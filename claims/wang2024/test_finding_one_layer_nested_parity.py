@@ -38,7 +38,7 @@ def test_the_formula_on_all_triples(claim):
     same = [constant, bends == one_layer.FORMULA]
     claim.measured("constant and hinges", same, equation=FORMULA).equals([-1, True])
     steepest = max(map(abs, itertools.accumulate(one_layer.FORMULA.values())))
-    claim.measured("largest slope", steepest, equation="Lipschitz in u").equals(1)
+    claim.measured("largest slope", steepest, equation="|y(u) − y(v)| ≤ |u − v|").equals(1)
 
 
 @rpes
@@ -139,7 +139,7 @@ def test_control_no_function_of_two_tokens_will_do(claim):
         u = triple[0] + 2 * triple[1] + 4 * triple[2]  # x_t, x_{t-1}, x_{t-2}
         values.setdefault(triple[:2], set()).add(one_layer.formula(u))
     best = max(Fraction(max(ys) - min(ys), 2) for ys in values.values())
-    claim.measured("least error of any readout", best, equation="without x_(t−2)").at_least(
+    claim.measured("least error of any readout", best, equation="y_t = f(x_t, x_(t−1))").at_least(
         exactly(1, "half the spread of y_t for one (x_t, x_(t−1))")
     )
 
@@ -151,6 +151,6 @@ def test_control_a_hinge_left_out(claim):
         max(abs(one_layer.formula(u) - weight * max(u - node, 0) - y) for u, y in values.items())
         for node, weight in one_layer.FORMULA.items()
     ]
-    claim.measured(ERROR, min(errors), equation="six hinges").at_least(
+    claim.measured(ERROR, min(errors), equation=FORMULA).at_least(
         exactly(2, "the last hinge, at 5, counts |u − 5| = 2 at u = 7")
     )

@@ -372,6 +372,6 @@ def test_control_optimal_weights_rounded_to_float64_are_useless(T, m, least, cla
         error = l1.l1_error(l1.indicator(T), found.family, rounded, window=150)
     claim.record("optimum", found.error)
     claim.record("eps Σ|α_k|", float(found.weight) * heads.EPS)
-    claim.measured(ERROR, error, equation="α in float64").at_least(
+    claim.measured(ERROR, error, equation="‖I − φ‖₁, α rounded").at_least(
         chosen(least, "a small part of eps Σ|α_k|, and no less than 1, which the zero kernel has")
     )

@@ -102,13 +102,10 @@ def test_the_optimum_for_all_B_is_that_for_T_alone(T, m, claim):
     claim.record("optimum for all B, from below", joint.floor)
     claim.record("optimum for all B, from above", joint.error)
     claim.record("optimum for T", single.error)
-    name, why = "optimum for all B over that for T", "the worst B is T; 1e-9 for the enclosures"
-    claim.measured(f"{name}, from below", joint.lower / single.upper, equation=E2).at_most(
-        theorem(1 + 1e-9, why)
-    )
-    claim.measured(f"{name}, from above", joint.upper / single.lower, equation=E2).at_least(
-        theorem(1 - 1e-9, why)
-    )
+    why = "the worst B is T; 1e-9 for the enclosures"
+    low, high = joint.lower / single.upper, joint.upper / single.lower
+    claim.measured("all B over T, from below", low, equation=E2).at_most(theorem(1 + 1e-9, why))
+    claim.measured("all B over T, from above", high, equation=E2).at_least(theorem(1 - 1e-9, why))
     gap = (joint.upper - joint.lower) / joint.lower
     claim.measured("relative gap of the enclosure", gap, equation=E2).at_most(
         chosen(1e-6, "duality; the tolerance 1e-10 of the solver remains")

@@ -127,10 +127,10 @@ def test_float64_layers_attain_the_l1_error(name, m, claim):
     claim.record("A", fit.weight)
     claim.record(ERROR, fit.error)
     claim.record("best l1 error", least)
-    claim.measured("largest error of the layer", seen.sup, equation="sup ≤ l1 error").at_most(
+    claim.measured("largest error of the layer", seen.sup, equation="sup ≤ ‖ρ − φ‖₁").at_most(
         theorem(fit.error, "|x| ≤ 1") + chosen(slack, FEW)
     )
-    claim.measured("error at the worst signs", seen.worst, equation="sup ≥ optimum").at_least(
+    claim.measured("error at the worst signs", seen.worst, equation="sup ≥ E_m").at_least(
         theorem(least, "the worst signs add up |ρ − φ|") + chosen(-slack, FEW)
     )
 

@@ -34,7 +34,8 @@ from repro.numerics import exact, l1
 from repro.wang2024 import heads, necessity, powers, printed_bounds
 from repro.wang2024.pictures import powers as pictures
 
-E4, ERROR, LEAST = "Lemma E.4", "ℓ₁ error", "least ℓ₁ error"
+E4, ERROR = "Lemma E.4", "ℓ₁ error"
+LOWER, UPPER = "least ℓ₁ error, from below", "least ℓ₁ error, from above"
 OF_LAYER = "error of the layer"
 WORST = "the worst signs add up |φ − I| on the window"
 FEW = "5 eps A, A = Σ|W_V|: every head rounds a few times"
@@ -67,7 +68,9 @@ def test_interpolants_are_the_indicator_up_to_their_last_zero(T, m, scaled, clai
     changes = sum(a * b < 0 for a, b in itertools.pairwise(phi.coefficients))
     claim.measured("changes of sign of α", changes, equation="Descartes: m − 1 zeros").equals(m - 1)
     beyond = {(phi(t) > 0) for t in (m + 1, m + 2, 2 * m + 7, 10**6)}
-    claim.measured("positive beyond m", beyond, equation="one sign").equals({(m - T) % 2 == 0})
+    claim.measured("positive beyond m", beyond, equation="sign φ(t) for t > m").equals(
+        {(m - T) % 2 == 0}
+    )
 
 
 LITTLE = [(5, 20), (5, 25), (10, 44), (10, 50), (20, 100)]
@@ -143,20 +146,20 @@ def test_exactly_1_then_faster_than_every_power(T, claim):
     shown = rounding_error(1e-12, "balls of 512 bits and more, shown in double precision")
     for m in PLATEAU[T]:
         found = optimum(T, m)
-        claim.measured(f"{LEAST}, from below", found.floor, equation="φ = 0", m=m).within(1, shown)
-        claim.measured(f"{LEAST}, from above", found.error, equation="φ = 0", m=m).within(1, shown)
+        claim.measured(LOWER, found.floor, equation="φ = 0", m=m).within(1, shown)
+        claim.measured(UPPER, found.error, equation="φ = 0", m=m).within(1, shown)
     last = claim.at_scale(smoke=16, laptop=28, paper=28)
     errors = {m: optimum(T, m).error for m in COLLAPSE[T] if m <= max(2 * T, last)}
     for m, error in errors.items():
         floor = optimum(T, m).floor
-        claim.measured(f"{LEAST}, from below", floor, equation="‖I − φ‖₁", m=m).at_least(
+        claim.measured(LOWER, floor, equation="‖I − φ‖₁", m=m).at_least(
             chosen(0.99 * error, "1 % below the upper end; both ends are proved")
         )
         if 2 * m in errors:
             ratio = errors[2 * m] / error
-            claim.measured(
-                "error of 2m powers over that of m", ratio, equation="m^-n", m=m
-            ).at_most(theorem(2.0**-8, "the factor of m^-8"))
+            claim.measured("error of 2m over error of m", ratio, equation="m^-n", m=m).at_most(
+                theorem(2.0**-8, "the factor of m^-8")
+            )
 
 
 def sums(T, exponents, alphas):
@@ -187,16 +190,14 @@ def test_the_layer_in_balls_has_the_best_error(T, m, claim):
         output = built.attention(N).balls(640)(x, queries=1)[0, 0]
         error = abs(output - x[N - 1 - T, 0])
     claim.record(OF_LAYER, float(error))
-    claim.record(f"{LEAST}, from below", found.floor)
+    claim.record(LOWER, found.floor)
     claim.record("Σ|α_k|", float(found.weight))
     claim.record("ℓ₁ error beyond the window", float(found.upper - inside))
     of_layer = claim.measured(OF_LAYER, error, equation="(3)")
     of_layer.within(inside, theorem(found.error * 1e-12, f"{WORST}; radii of the balls"))
     of_layer.at_most(theorem(found.upper, WORST))
     of_layer.at_least(chosen(found.floor * 0.85, "the window holds most of the error, 85 %"))
-    claim.measured(f"{LEAST}, from above", found.upper, equation="‖I − φ‖₁").at_most(
-        chosen(Fraction(1, 10), TENTH)
-    )
+    claim.measured(UPPER, found.upper, equation="‖I − φ‖₁").at_most(chosen(Fraction(1, 10), TENTH))
 
 
 HEADS = {1: (1, 2, 4, 6), 2: (2, 3, 4, 6, 8), 3: (3, 4, 6, 8, 10)}
@@ -347,7 +348,7 @@ def test_control_coefficients_of_one_sign_leave_1(T, claim):
     table = np.hstack([times[:, None] ** -np.arange(2.0, 14), np.eye(100), -np.eye(100)])
     found = linprog(np.r_[np.zeros(12), np.ones(200)], A_eq=table, b_eq=(times == T).astype(float))
     assert found.success, found.message
-    claim.measured(LEAST, found.fun, equation="α ≥ 0").at_least(
+    claim.measured("least ℓ₁ error", found.fun, equation="α ≥ 0").at_least(
         theorem(1 - 1e-6, "φ decreases; the solver's tolerance is 1e-7")
     )
 

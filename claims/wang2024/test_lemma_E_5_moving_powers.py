@@ -31,6 +31,7 @@ from repro.wang2024 import heads, necessity, powers
 from repro.wang2024.pictures import powers as pictures
 
 E5, ERROR, LARGEST = "Lemma E.5", "ℓ₁ error", "largest ℓ₁ error over B"
+LOWER, UPPER = "least of the largest error, from below", "least of the largest error, from above"
 N = 100  # tokens in a window
 
 
@@ -174,9 +175,9 @@ def test_all_B_at_once_is_harder_from_T_3_on(T, m, claim):
     claim.record("least error, all B", found.error)
     claim.record("least error, B = T alone", alone.error)
     claim.record("Σ|α_k|", float(found.weight))
-    floor = claim.measured(f"{LARGEST}, from below", found.floor, equation=E5)
+    floor = claim.measured(LOWER, found.floor, equation=E5)
     floor.at_least(chosen(0.99 * found.error, "1 % below the upper end; both ends are proved"))
-    claim.measured(f"{LARGEST}, from above", found.error, equation=E5).at_least(
+    claim.measured(UPPER, found.error, equation=E5).at_least(
         theorem(alone.floor, "B = T is one of them")
     )
     if T == 2:
@@ -225,10 +226,10 @@ def test_one_power_for_each_fraction_then_it_falls(T, m, claim):
     """Exponents 2T, 4T, ...: 1 with one power less than fractions t/B <= 1, then below 1/2."""
     claim.measured("fractions t/B ≤ 1", len(powers.farey(T)) + 1, equation=E5).equals(m)
     few, enough = optimum(T, multiples(T, m - 1)), optimum(T, multiples(T, m))
-    claim.measured(f"{LARGEST}, from below", few.floor, equation="φ = 0", m=m - 1).within(
+    claim.measured(LOWER, few.floor, equation="φ = 0", m=m - 1).within(
         1, rounding_error(1e-9, "balls of 512 bits and more; 1e-9 for the program's weights of B")
     )
-    claim.measured(f"{LARGEST}, from above", enough.error, equation=E5, m=m).at_most(
+    claim.measured(UPPER, enough.error, equation=E5, m=m).at_most(
         chosen(0.5, "certified: half of the 1 that φ = 0, and one power less, leaves")
     )
 
@@ -272,9 +273,9 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
     claim.record(ERROR, kept.error)
     claim.record("A", kept.total)
     claim.record("floor", floor)
-    claim.measured(f"{LARGEST}, and rounding", kept.error + floor, equation=E5).at_most(
-        chosen(0.5, "half of the 1 that φ = 0 leaves")
-    )
+    claim.measured(
+        "largest ℓ₁ error over B, and rounding", kept.error + floor, equation=E5
+    ).at_most(chosen(0.5, "half of the 1 that φ = 0 leaves"))
 
 
 def test_control_rescaling_by_the_wrong_B(claim):

@@ -174,7 +174,7 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
         slack = 5 * fit.floor
         claim.record("A", fit.weight, kernel=name, m=m)
         claim.record(ERROR, fit.error, kernel=name, m=m)
-        place = {"equation": "sup = l1 error", "kernel": name, "m": m}
+        place = {"equation": "sup = ‖ρ − φ‖₁", "kernel": name, "m": m}
         claim.measured("largest error of the layer", seen.sup, **place).at_most(
             theorem(fit.error, "|x| ≤ 1") + chosen(slack, FEW)
         )

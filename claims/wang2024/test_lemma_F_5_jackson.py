@@ -51,7 +51,9 @@ def test_best_polynomials_keep_to_the_bound(family, n, claim):
         found = minimax.best(f.f, m - 1)
         error = f.f(found.points) - found(found.points)
         signs = int((np.sign(error[1:]) != np.sign(error[:-1])).sum()) + 1
-        claim.measured("signs of the error", signs, equation="Chebyshev", m=m).equals(m + 1)
+        claim.measured("signs of the error", signs, equation="Chebyshev's theorem", m=m).equals(
+            m + 1
+        )
         proved = jackson.power_ratio(n, m)[1] if m <= n else jackson.ratio_by_sinwel(n, m)
         claim.measured(RATIO, found.upper * m**n / f.M, equation=F5, m=m).at_most(
             theorem(min(1.0, 1.002 * float(proved)), "1 to 3 of jackson.py, and 0.2 % for cells")

@@ -114,10 +114,10 @@ def test_in_the_plane_the_best_networks_have_slope_two(claim):
         least, place = barron.best_plane_error(m), {"equation": "tan²(π/(4m))", "m": m}
         enclosure = barron.sup_error(barron.best_plane_network(m), 1.0)
         found.append(enclosure.upper)
-        claim.measured(f"{ERROR}, from above", enclosure.upper, **place).at_least(
+        claim.measured("largest error, from above", enclosure.upper, **place).at_least(
             theorem(least, "no network without biases is nearer on the disc inside the square")
         )
-        claim.measured(f"{ERROR}, from below", enclosure.lower, **place).at_most(
+        claim.measured("largest error, from below", enclosure.lower, **place).at_most(
             theorem(math.sqrt(2) * least, "homogeneous, and the square is within √2 discs")
         )
     check_slope(claim, Ms, found, -2, 0.25, "−1/2, the exponent of the lemma")
@@ -188,7 +188,7 @@ def test_training_finds_better_networks_than_drawing(claim):
     for m in few:
         network, losses = trained(claim, m)
         after.append(sup_error(network, 1.0).upper)
-        claim.measured(f"{ERROR}, trained", after[-1], equation=F6, m=m).at_most(
+        claim.measured("largest error, trained", after[-1], equation=F6, m=m).at_most(
             chosen(float(drawn(claim, 3, m).min()), "the best of all drawn networks of this width")
         )
         claim.record("loss before and after", [losses[0], losses[-1]], m=m)
@@ -328,7 +328,7 @@ def test_the_error_grows_with_the_domain(d, claim):
         return np.linalg.norm(points, axis=1) - barron.value(network, points)
 
     off = np.abs(error(2 * x) - 2 * error(x)).max()
-    claim.measured("error(2x) − 2 error(x)", off, equation="homogeneous").at_most(
+    claim.measured("error(2x) − 2 error(x)", off, equation="e(2y) = 2 e(y)").at_most(
         exactly(0.0, "doubling is exact in binary arithmetic")
     )
     found, enclosure = np.abs(error(2 * x)).max(), barron.sup_error(network, 2.0)
