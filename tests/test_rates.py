@@ -9,16 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from repro.numerics import rates
 from repro.numerics.rates import FLOOR_FACTOR, STAYS, TooFewPoints, floor_of, slope, slope_of_means
 
 OCTAVES = 2.0 ** np.arange(6)  # the clean case of the design: 6 points over 5 octaves
 LONG = 2.0 ** np.arange(16)
 SEEDS = 400
-
-
-def coverage(covers, seeds=SEEDS):
-    return np.mean([covers(np.random.default_rng(seed)) for seed in range(seeds)])
 
 
 def nominal_less_three_standard_errors(nominal, seeds=SEEDS):
@@ -111,16 +106,6 @@ def test_the_noise_term_is_the_textbook_interval(n):
     assert rate.slope == pytest.approx(b)
     assert rate.intercept == pytest.approx(intercept)
     assert rate.noise == pytest.approx(stats.t.ppf(0.95, n - 2) * math.sqrt(covariance[0, 0]))
-
-
-def test_noise_and_curvature_together_are_the_stated_weak_spot():
-    def covered(confidence):
-        return coverage(
-            lambda g: slope(OCTAVES, noisy(g, OCTAVES, a=1), confidence=confidence).contains(-1.5)
-        )
-
-    assert covered(0.95) == pytest.approx(0.82, abs=0.06)  # 3 se
-    assert covered(0.99) == pytest.approx(0.92, abs=0.045)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
@@ -230,22 +215,6 @@ def test_points_outside_the_window_neither_end_the_sweep_nor_are_counted_twice()
     assert rate.reason.startswith("3 dropped outside 4 <= x <= 128; 1 dropped within 10 times the ")
 
 
-@pytest.mark.parametrize("n", [5, 6])
-def test_a_drift_is_the_change_of_slope_from_half_to_half(n):
-    """Two halves, which share the middle one of an odd number of points."""
-    u, v = np.arange(float(n)), np.array([0.0, 1, 1, 3, 8, 9])[:n]
-
-    def line(x, y):
-        return np.polyfit(x, y, 1)[0]
-
-    def change(y):
-        return line(u[n // 2 :], y[n // 2 :]) - line(u[: n - n // 2], y[: n - n // 2])
-
-    bent = [np.log1p(np.exp(-u)), np.log1p(np.exp(u - u[-1]))]
-    share = max(abs(line(u, one) / change(one)) for one in bent)
-    assert rates._drift(u, v, 1.0) == pytest.approx(abs(change(v)) * share)
-
-
 def test_a_floor_of_each_point_is_its_own():
     floor = np.zeros(6)
     floor[5] = OCTAVES[5] ** -1 / 9
@@ -317,19 +286,16 @@ def test_a_plateau_falls_by_less_than_three_from_its_highest_value(rise, fall, f
     y = LONG[:7] ** -4.0
     y[5:] = y[4] * rise, y[4] * rise / fall
     assert floor_of(LONG[:7], y) == (y[4:].max() if found else 0.0)
-
-
-@pytest.mark.parametrize(("last", "found"), [(1.0, 3.0), (0.99, 0.0)])
-def test_a_plateau_may_fall_to_a_third_but_not_below(last, found):
-    """After 10^-k: log 3 - log 1 is log 3 without rounding."""
-    assert floor_of(LONG[:8], [3e4, 3e3, 3e2, 30, 3, 3, 3, last]) == found
+    # after 10^-k: log 3 - log 1 is log 3 without rounding
+    assert floor_of(LONG[:8], [3e4, 3e3, 3e2, 30, 3, 3, 3, 1.0]) == 3
+    assert floor_of(LONG[:8], [3e4, 3e3, 3e2, 30, 3, 3, 3, 0.99]) == 0
 
 
 # Errors: what cannot have a slope raises, and says why.
 
 
 @pytest.mark.parametrize("bad", [math.nan, 0.0, -1e-3, math.inf, -math.inf])
-@pytest.mark.parametrize("floor", [0.0, 1e-9, None])
+@pytest.mark.parametrize("floor", [0.0, None])
 def test_a_value_that_has_no_logarithm_is_named(bad, floor):
     y = 1 / OCTAVES
     y[4] = bad
@@ -341,62 +307,32 @@ def test_a_value_that_has_no_logarithm_is_named(bad, floor):
         floor_of(OCTAVES, y)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "message"),
-    [
-        (OCTAVES, OCTAVES[:5], r"one length: got shapes \(6,\) and \(5,\)"),
-        ([], [], r"one length: got shapes \(0,\)"),
-        (np.ones((2, 3)), np.ones((2, 3)), r"one length: got shapes \(2, 3\)"),
-        ([1, 2, 4, 4, 8], [8, 4, 2, 2, 1], r"each x once.*\[4\.\]"),
-    ],
-)
-def test_points_that_do_not_match_are_refused(x, y, message):
-    with pytest.raises(ValueError, match=message):
-        slope(x, y)
+LAW = (OCTAVES, 1 / OCTAVES)
+BAD = [
+    ((OCTAVES, OCTAVES[:5]), {}, r"one length: got shapes \(6,\) and \(5,\)"),
+    (([], []), {}, r"one length: got shapes \(0,\)"),
+    ((np.ones((2, 3)), np.ones((2, 3))), {}, r"one length: got shapes \(2, 3\)"),
+    (([1, 2, 4, 4, 8], [8, 4, 2, 2, 1]), {}, r"each x once.*\[4\.\]"),
+    *((LAW, {"confidence": value}, f"confidence={value}") for value in (1.0, 0.0, math.nan)),
+    *((LAW, {"bias": value}, f"bias={value}") for value in (-0.1, math.nan, math.inf)),
+    *((LAW, {"correction": value}, f"correction={value}") for value in (0.0, math.inf)),
+    *((LAW, {"floor": value}, "floor must be finite") for value in (math.nan, math.inf, -1e-16)),
+    (LAW, {"floor": [1e-16, 1e-16]}, r"one per point \(6\)"),
+    # too few points or octaves: how many were left, and why
+    (LAW, {"floor": 0.02}, r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 dropped within 10 "
+     r"times the floor, from x=8 on \(y=0\.12, floor 0\.02\)"),
+    (([2, 3, 4, 6], [6, 4, 3, 2]), {}, r"over 2 octaves .*: 4 of 4 over 1\.58 octaves left; no "),
+    (LAW, {"within": (9, 1)}, r"0 of 6 over 0 octaves left; 6 dropped outside 9 <= x <= "),
+    (([1, 4], [4, 1]), {"min_points": 2}, "needs 3 points"),
+    (LAW, {"min_octaves": math.nan}, "nan octaves"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"confidence": 1.0}, "confidence=1.0"),
-        ({"confidence": 0.0}, "confidence=0.0"),
-        ({"confidence": math.nan}, "confidence=nan"),
-        ({"bias": -0.1}, "bias=-0.1"),
-        ({"bias": math.nan}, "bias=nan"),
-        ({"bias": math.inf}, "bias=inf"),
-        ({"correction": 0.0}, "correction=0.0"),
-        ({"correction": math.inf}, "correction=inf"),
-        ({"floor": math.nan}, "floor must be finite"),
-        ({"floor": math.inf}, "floor must be finite"),
-        ({"floor": -1e-16}, "floor must be finite"),
-        ({"floor": [1e-16, 1e-16]}, r"one per point \(6\)"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        slope(OCTAVES, 1 / OCTAVES, **options)
-
-
-def test_too_few_points_or_octaves_say_how_many_were_left_and_why():
-    assert issubclass(TooFewPoints, ValueError)
-    with pytest.raises(
-        TooFewPoints,
-        match=r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 dropped "
-        r"within 10 times the floor, from x=8 on \(y=0\.12, floor 0\.02\)",
-    ):
-        slope(OCTAVES, 1 / OCTAVES, floor=0.02)
-    with pytest.raises(
-        TooFewPoints, match=r"over 2 octaves .*: 4 of 4 over 1\.58 octaves left; no "
-    ):
-        slope([2, 3, 4, 6], [6, 4, 3, 2])
-    with pytest.raises(
-        TooFewPoints, match=r"0 of 6 over 0 octaves left; 6 dropped outside 9 <= x <= "
-    ):
-        slope(OCTAVES, 1 / OCTAVES, within=(9, 1))
-    with pytest.raises(TooFewPoints, match="needs 3 points"):
-        slope([1, 4], [4, 1], min_points=2)
-    with pytest.raises(TooFewPoints, match="nan octaves"):
-        slope(OCTAVES, 1 / OCTAVES, min_octaves=math.nan)
+@pytest.mark.parametrize(("points", "options", "message"), BAD)
+def test_points_and_options_that_make_no_sense_are_refused(points, options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        slope(*points, **options)
+    assert isinstance(caught.value, TooFewPoints) == ("octaves" in message or "points" in message)
 
 
 def test_few_points_and_octaves():
