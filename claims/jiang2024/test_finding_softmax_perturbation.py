@@ -145,9 +145,9 @@ def test_no_constant_can_be_lowered(name, claim):
         constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
         found = least_constant(name, arb("1e-4"))
         allowed = constant * (1 - arb("1e-8"))
-        why = "1 − ω²/12 times the constant is needed for ω = 1e-4"
-        needed = claim.measured("constant needed", found, equation=name)
-        needed.at_least(theorem(allowed, why)).at_most(theorem(constant, why))
+    why = "1 − ω²/12 times the constant is needed for ω = 1e-4"
+    needed = claim.measured("constant needed", found, equation=name)
+    needed.at_least(theorem(allowed, why)).at_most(theorem(constant, why))
 
 
 @pytest.mark.parametrize("name", list(CONSTANTS))
@@ -156,9 +156,9 @@ def test_control_a_constant_lower_by_one_percent_fails(name, claim):
         constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
         found = least_constant(name, arb("1e-2"))
         allowed = constant * (1 - arb("1e-2"))
-        claim.measured("constant needed", found, equation=name).at_least(
-            theorem(allowed, "the constant is approached as ω → 0")
-        )
+    claim.measured("constant needed", found, equation=name).at_least(
+        theorem(allowed, "the constant is approached as ω → 0")
+    )
 
 
 def test_control_exponentials_that_are_not_normalised(claim):
