@@ -103,8 +103,9 @@ def by_layer(claim, name, numbers, **settings):
 @pytest.mark.train
 def test_every_input_has_the_rank_of_the_size_of_the_head(kind, claim):
     """Values above derived round-off, of every input in every head: m_h, trained or not."""
+    found = subject(claim, kind)
     for network in ("trained", "untrained"):
-        heads = subject(claim, kind).heads(network)
+        heads = found.heads(network)
         for which, ranks in (("fewest", heads.ranks.min()), ("most", heads.ranks.max())):
             claim.measured(
                 f"{which} values above round-off over inputs and heads",

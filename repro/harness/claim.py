@@ -146,7 +146,8 @@ class Claim:
         found = sets.SETS[name].find(self._data)
         if found is None:
             pytest.skip(f"needs make data ({name})")
-        self.record("data", sets.SETS[name].told)
+        if name not in (number.params.get("set") for number in self._recorder.record.numbers):
+            self.record("data", sets.SETS[name].told, set=name)
         return found
 
     # --- what the test says ----------------------------------------------------------------------
