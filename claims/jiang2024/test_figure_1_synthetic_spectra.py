@@ -429,9 +429,9 @@ def test_control_a_network_that_is_not_trained_has_learnt_nothing(rank, claim):
     tokens, wanted = learner.batch(spec, -2, 500)
     off = learner.untrained(spec)(tokens) - wanted
     ratio = off.square().mean().item() / error(claim, spec)
-    claim.measured(
-        f"{SQUARE}, untrained over trained", ratio, equation="Figure 1, no training"
-    ).at_least(chosen(1000, "1 if training learnt nothing"))
+    claim.measured(f"{SQUARE}, untrained over trained", ratio, equation="Figure 1").at_least(
+        chosen(1000, "1 if training learnt nothing")
+    )
 
 
 @alphas

@@ -89,7 +89,7 @@ def rows_near(claim, name, mask, most):
     worst = max(distances)
     claim.measured(
         "mean total variation distance", worst, equation="Figure 5 (a), (62)", rows=name
-    ).at_most(chosen(most, "equal weights are most of 1 away"))
+    ).at_most(chosen(most, "0 for (62) itself, 1 − 1/τ for a point with equal weights"))
 
 
 @pytest.mark.train

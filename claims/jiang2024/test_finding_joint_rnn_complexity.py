@@ -46,7 +46,9 @@ def test_monotone_in_the_modulus(claim):
     with flint.ctx.workprec(BITS):
         for rho in random_kernels(claim, many):
             factors = exact.rationals(shrink.uniform(-1, 1, len(rho)).tolist())
-            smaller, larger = (memory.joint(memory.Kernel(k)) for k in (rho * factors, rho))
+            smaller, larger = (
+                memory.joint(memory.Kernel(k.tolist())) for k in (rho * factors, rho)
+            )
             below += smaller <= larger
     claim.measured("pairs of kernels in the right order", below, equation="|ρ′| ≤ |ρ|").equals(many)
 
@@ -58,7 +60,7 @@ def test_the_closed_form_is_the_least_over_c(claim):
     grid = 1.001 ** np.arange(-4000, 4000)[:, None]
     for rho in random_kernels(claim, claim.at_scale(smoke=30, laptop=200, paper=2000)):
         with flint.ctx.workprec(BITS):
-            value = float(memory.joint(memory.Kernel(rho)))
+            value = float(memory.joint(memory.Kernel(rho.tolist())))
         heard = [(t, abs(float(v.p) / float(v.q))) for t, v in enumerate(rho) if v != 0]
         if value > 0 and len(heard) > 1:
             t, sizes = np.array(heard).T

@@ -108,7 +108,7 @@ def test_bound_and_exponent_for_infinite_rank(alpha, claim):
             "plain": c * T + S**2,
         }
         bound = rate.ridge_bound(alpha, m, TAU)
-        claim.measured(ROW, costs[m]["ridge"], equation="ridge", m=m).at_most(
+        claim.measured(ROW, costs[m]["ridge"], equation="(46), repaired", m=m).at_most(
             theorem(bound, "integrals for S_m and T_m")
         )
     two = 2 * exact.rational(alpha)
@@ -195,7 +195,7 @@ def test_sampled_sequences_cost_what_the_closed_form_says(alpha, claim):
     c = TAU - flint.fmpq(1, 2)
     closed = float(floors.least_cost(*tails(coupling.sigma, m), m, c))
     error = 4 * (rows.mean(-1).std() / math.sqrt(draws)).item()
-    claim.measured(ROW, rows.mean().item(), equation="ridge").within(
+    claim.measured(ROW, rows.mean().item(), equation="(46), repaired").within(
         closed, stderr(error, f"4 standard errors of {draws} sequences")
     )
     square = ((target(x) - network(x)) ** 2).mean().item()

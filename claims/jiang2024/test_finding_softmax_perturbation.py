@@ -191,7 +191,9 @@ def test_figure_random_averages_stay_below(claim):
         "D |δ|₂/√8": softmax.by_norm(values, delta),
         "sup|f| |δ|₁/2": softmax.by_sum(values, delta),
     }
-    claim.measured("moves are finite", bool(moves.isfinite().all()), equation="σ").equals(True)
+    claim.measured("moves are finite", bool(moves.isfinite().all()), equation="D tanh(ω/4)").equals(
+        True
+    )
     for name, bound in bounds.items():
         worst = float(((moves - 1e-14) / bound.clamp(min=1e-300)).max())
         claim.measured("largest move over its bound", worst, equation=name).at_most(
