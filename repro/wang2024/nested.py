@@ -6,7 +6,7 @@ numbers; the claims compare them with what is proved. More of them stand in foll
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -103,6 +103,15 @@ def estimate(name: str, n: int, l: int) -> tuple[Any, Any]:
     return ((end - start) ** 2).sum(-1).min(), (off**2).sum(-1).max()
 
 
+def log_in_balls(name: str, n: int) -> tuple[int, flint.arb, flint.arb, Moving]:
+    """Pointers not within 1e-30 of log t_l; the largest error; |f|_Lip E_Attn; and the heads."""
+    target, heads = EXAMPLES[name], exact_heads("log")
+    wrong, error = following.in_balls(target, heads, target.windows(n))
+    with flint.ctx.workprec(BITS):
+        bound = flint.arb((target.M + 1) * target.M).sqrt() * heads.error
+    return wrong, error, bound, heads
+
+
 # --- relays --------------------------------------------------------------------------------------
 
 
@@ -112,15 +121,20 @@ def _relay_windows(T: int, count: int, rng: np.random.Generator) -> tuple[np.nda
     return rationals(k) / T, chains.relay(T).fetched(k / T)[0]
 
 
-def relay_exactly(T: int, count: int, rng: np.random.Generator) -> tuple[Moving, int, Any]:
-    """lin heads of level 1/(8T), |g|_Lip = T; pointers that differ; the largest error. Exact."""
+def relay_exactly(
+    T: int, count: int, rng: np.random.Generator
+) -> tuple[int, int, flint.arb, flint.arb]:
+    """lin heads of level 1/(8T), |g|_Lip = T, in rationals.
+
+    The number of heads; pointers that differ; the largest error, and e, in balls.
+    """
     target, heads = chains.relay(T), moving.interpolated("lin", T, Fraction(1, 8 * T))
     tokens, steps = _relay_windows(T, count, rng)
     *_, end, out = following.nested(target, heads).states(tokens)
     wrong = int((end[:, T:, _pointers(target)] != rationals(steps)).sum())
     places = np.arange(T, 2 * T + 2) - steps[..., 1]
     y = np.take_along_axis(tokens[..., 0], places, axis=-1)
-    return heads, wrong, abs(out[:, T:, 0] - y).max()
+    return heads.H, wrong, ball(abs(out[:, T:, 0] - y).max()), ball(heads.error)
 
 
 def relay_in_balls(T: int, count: int, rng: np.random.Generator) -> tuple[Moving, flint.arb]:
@@ -148,49 +162,21 @@ def relay_in_floats(rpe: str, H: int, n: int, device: str) -> tuple[float, Movin
     return error, heads, heads.error * slope
 
 
-# --- for every H ---------------------------------------------------------------------------------
-
-
-def most_heads(rpe: str, T: int) -> int:
-    """Enough for any accuracy: T + 1 (lin), at most 1 + T(T-1)/2 (log)."""
-    return T + 1 if rpe == "lin" else 1 + T * (T - 1) // 2
-
-
-def _cases(count: int, rng: np.random.Generator) -> Iterator[tuple[int, int, list[int], int]]:
-    """n, K, T_1, ..., T_M and H around the number of heads that is needed, and below."""
-    for _ in range(count):
-        M = int(rng.integers(1, 7))
-        K, n = int(rng.integers(0, M + 1)), int(rng.integers(1, 6))
-        T = rng.integers(1, rng.choice([4, 60, 1000]), size=M).tolist()
-        yield n, K, T, int(rng.integers(1, 1 + sum(T) + M))
-
-
-def bounds_below(rpe: str, count: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Random cases in which a stage lacks heads; and those with a bound below sqrt(M).
-
-    If a stage lacks heads, leave all blocks 0: that costs |f|_Lip sqrt(M), and C(n) has sqrt(M).
-    If none does, the error is as small as one likes. lin: C(n) = sqrt(M) max_T (T+1)^n
-    e^{-0.01(n+1)T}; log, n = 1: C(1) = sqrt(M).
-    """
-    wrong = lacking = 0
-    for n, K, T, H in _cases(count, rng):
-        needs = [most_heads(rpe, t) for t in T]
-        if all(need <= H for need in needs[:K]) and sum(needs[K:]) <= H:
-            continue
-        lacking += 1
-        n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
-        wrong += not C * depth.extraction(rpe, [*([t] for t in T[:K]), T[K:]], H, n) >= 1
-    return lacking, wrong
-
-
 # --- steepness -----------------------------------------------------------------------------------
 
 
-def cliff(delta: Fraction, level: Fraction) -> tuple[Any, int, Any, int]:
-    """The l1 error of lin heads; how many t_2 are wrong with them; the largest error; windows."""
+class Cliff(NamedTuple):
+    heads: Moving
+    wrong: int  # t_2 that are not as they should be
+    error: Any
+    windows: int
+
+
+def cliff(delta: Fraction, level: Fraction) -> Cliff:
+    """|g_2|_Lip = 1/(2 delta), with lin heads of some level, on all windows of 3 tokens; exact."""
     heads = exact_heads("lin", level)
     found, stated, errors, _ = following.cliff_pointers(delta, heads)
-    return heads.error, int((found != stated).sum()), errors.max(), len(found)
+    return Cliff(heads, int((found != stated).sum()), errors.max(), len(found))
 
 
 def wrong_window(delta: Fraction) -> tuple[list[str], Any, Any]:
@@ -213,6 +199,12 @@ def steep(
     return float(error), float((held != target.fetched(windows)[0][..., 1]).mean())
 
 
+def log_centre(t: int) -> flint.arb:
+    """t^(log 2)."""
+    with flint.ctx.workprec(BITS):
+        return flint.arb(t) ** flint.arb(2).log()
+
+
 def rounded_log(T: int, off: Any) -> int:
     """[exp(log T + off)], the integer within 1/2 of every point of a ball."""
     with flint.ctx.workprec(BITS):
@@ -220,6 +212,12 @@ def rounded_log(T: int, off: Any) -> int:
     if nearest is None:
         raise ArithmeticError(f"exp(log {T} + {off}) is too near to the middle of two integers")
     return int(nearest)
+
+
+def wrong_logs(last: int) -> int:
+    """T < last for which [exp(log T + 1/(4T))] or [exp(log T - 1/(4T))] is not T, each counted."""
+    offs = ((T, Fraction(sign, 4 * T)) for T in range(1, last) for sign in (1, -1))
+    return sum(rounded_log(T, off) != T for T, off in offs)
 
 
 # --- as printed ----------------------------------------------------------------------------------
@@ -245,9 +243,10 @@ def printed_float_error(weights: str, rpe: str, H: int, device: str) -> float:
     return adaptive.float_error(changed, NESTED, NESTED.windows(8), device)
 
 
-def fetched_error(network: Transformer, n: int, device: str) -> float:
-    """The largest |block 1 - x_{t-t_1}| of a network for NESTED, on all windows of n tokens."""
-    windows = NESTED.windows(n)
+def without_log_2(H: int, n: int, device: str) -> float:
+    """W_K as printed for log: the largest |block 1 - x_{t-t_1}| on all windows of n tokens."""
+    windows, heads = NESTED.windows(n), moving.optimal("log", 2, H)
+    network = printed_weights.without_log_2(following.nested(NESTED, heads))
     fetched = in_floats(network, windows, device)[3][:, NESTED.reach :, 1]
     return float(np.abs(fetched - NESTED.fetched(windows)[1][..., 1]).max())
 
