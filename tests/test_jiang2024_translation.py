@@ -531,6 +531,8 @@ def test_the_score_of_counts_is_sacrebleus():
         [said[1]] * 2 + [said[0]], [[references[1]] * 2 + [references[0]]]
     )
     assert found.resampled(np.array([[1, 2, 0]]))[0] == pytest.approx(expected.score, abs=1e-9)
+    with pytest.raises(ValueError, match="one sentence or more"):
+        bleu.judged([], [])
 
 
 def test_systems_are_compared_on_the_same_samples():

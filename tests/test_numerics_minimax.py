@@ -240,6 +240,16 @@ def test_a_hidden_break_is_told_where_it_is():
         taylor.upper_bound(singular, np.array([0.0]))
 
 
+def test_messages_say_what_to_do():
+    with pytest.raises(ArithmeticError, match=r"polynomial of degree 4 or less, its own best"):
+        minimax.best(power(2, -1.0, 1.0), 4)
+    with pytest.raises(ArithmeticError, match=r"if the interval ends there, take a smaller one"):
+        minimax.best(Target((0.0, 1.0), (np.sqrt,)), 4)
+    with pytest.raises(ValueError, match=r"take for example \(0\.099609375, 0\.7001953125\)"):
+        Target((0.1, 0.7), (np.exp,))
+    assert Target((0.099609375, 0.7001953125), (np.exp,)).centre == 0.39990234375
+
+
 def test_the_ends_of_a_ball_are_the_next_floats_outside_it():
     for ball in (flint.arb(3), flint.arb(-2), flint.arb(0)):
         value = float(ball)
