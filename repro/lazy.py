@@ -13,17 +13,22 @@ from typing import Any
 
 
 class Later(ModuleType):
-    """Stands for a module that has not been imported yet; monkeypatch changes the module itself."""
+    """Stands for a module that has not been imported yet; monkeypatch changes the module itself.
+
+    pytest asks everything that it finds in a claim file for `__test__` and the like: such names
+    do not load it.
+    """
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith(("__", "_pytest")):
+            raise AttributeError(f"{self.__name__} is not loaded yet and has no {name!r}")
         return getattr(importlib.import_module(self.__name__), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(importlib.import_module(self.__name__), name, value)
 
-    @property
-    def __dict__(self) -> dict[str, Any]:
-        return vars(importlib.import_module(self.__name__))
+    def __delattr__(self, name: str) -> None:
+        delattr(importlib.import_module(self.__name__), name)
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:

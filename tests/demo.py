@@ -9,8 +9,11 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from repro.harness.records import Recorder
 
 FULL = os.environ.get("RELIABILITY") == "full"  # by `make reliability`
 CONFTEST = """
@@ -24,7 +27,7 @@ def pytest_claims_project():
 PYPROJECT = """
 [tool.pytest]
 strict = true
-addopts = ["--import-mode=importlib", "-p", "no:cacheprovider"]
+addopts = ["-p", "repro.plugin", "--import-mode=importlib", "-p", "no:cacheprovider"]
 """
 HEAD = """
 schema = 1
@@ -39,11 +42,11 @@ import pytest
 
 @pytest.mark.construct
 def test_holds(claim):
-    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+    claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
 """
 CONTROL = """
 def test_control_of_it(claim):
-    claim.at_least(2.0, 1.0, "wrong", equation="(2)", source="theorem: invented")
+    claim.measured("wrong", 2.0, equation="(2)").at_least(theorem(1.0, "invented"))
 """
 
 
@@ -55,6 +58,12 @@ def _surroundings() -> dict[str, str]:
 def _listen_to_ctrl_c() -> None:
     """Background jobs of some shells ignore SIGINT, and so would their children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def recorder(path: Path, **identity: Any) -> Recorder:
+    """Of a test of demo2025/lemma-1, without a run around it."""
+    known = {"claim": "demo2025/lemma-1", "test": "test_holds", "role": "claim", "run": "r"}
+    return Recorder(path, **{**known, "evidence": "exact", "command": "pytest", **identity})
 
 
 class Demo:
@@ -93,7 +102,8 @@ class Demo:
         """A statement with its claim file; a control is added unless told otherwise."""
         self.entry(id, **fields)
         file = self.root / f"claims/demo2025/test_{id.replace('-', '_').replace('.', '_')}_demo.py"
-        file.write_text(f'"""Invented {id}."""\n' + textwrap.dedent(body) + control)
+        head = f'"""Invented {id}."""\n\nfrom repro.bounds import theorem\n'
+        file.write_text(head + textwrap.dedent(body) + control)
         return file
 
     def run(
@@ -130,6 +140,11 @@ class Demo:
 
     def result(self, id: str) -> dict:
         return next(claim for claim in self.results()["claims"] if claim["id"] == f"demo2025/{id}")
+
+    def numbers(self, id: str) -> dict[str, Any]:
+        """What the tests of a claim wrote down, by name."""
+        tests = self.result(id)["tests"]
+        return {one["name"]: one["value"] for test in tests for one in test["numbers"]}
 
     def page(self) -> str:
         return (self.artifacts / "index.html").read_text()

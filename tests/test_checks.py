@@ -8,14 +8,26 @@ import flint
 import numpy as np
 import pytest
 import torch
+from demo import recorder
 
+from repro.bounds import (
+    KINDS,
+    Bound,
+    Source,
+    as_printed,
+    chosen,
+    exactly,
+    grid_error,
+    rounding_error,
+    stderr,
+    theorem,
+)
 from repro.data.sets import Registry
 from repro.harness import checks
 from repro.harness.checks import (
     ClaimFailed,
     at_least,
     at_most,
-    check_source,
     equals,
     is_exact,
     within,
@@ -23,7 +35,6 @@ from repro.harness.checks import (
 from repro.harness.claim import Claim
 from repro.harness.ledger import Statement
 from repro.harness.project import ClaimTest
-from repro.harness.records import Record
 
 nan, inf = math.nan, math.inf
 q = flint.fmpq
@@ -69,7 +80,7 @@ def named(*cases):
     ),
 )
 def test_a_check_is_green_or_red_as_the_numbers_say(check, values, ok):
-    assert check(*values)["ok"] is ok
+    assert check(*values).ok is ok
 
 
 @pytest.mark.parametrize(
@@ -83,8 +94,8 @@ def test_a_check_is_green_or_red_as_the_numbers_say(check, values, ok):
 )
 def test_an_outcome_says_what_was_compared_and_how(check, values, relation):
     outcome = check(*values)
-    assert (outcome["relation"], outcome["measured"], outcome["allowed"]) == (relation, 1, 2)
-    assert outcome.get("tolerance") == (3 if check is within else None)
+    assert (outcome.relation, outcome.measured, outcome.allowed) == (relation, 1, 2)
+    assert outcome.tolerance == (3 if check is within else None)
 
 
 NANS = {"float": nan, "numpy": np.float32("nan"), "torch": torch.tensor(nan)}
@@ -93,8 +104,8 @@ NANS = {"float": nan, "numpy": np.float32("nan"), "torch": torch.tensor(nan)}
 @pytest.mark.parametrize("bad", NANS.values(), ids=NANS)
 def test_a_nan_is_never_within_anything(bad):
     outcomes = [at_most(bad, 1.0), at_least(bad, -1.0), within(bad, 1.0, 1e308)]
-    assert [outcome["ok"] for outcome in outcomes] == [False] * 3
-    assert [outcome["margin"] for outcome in outcomes] == [None] * 3
+    assert [outcome.ok for outcome in outcomes] == [False] * 3
+    assert [outcome.margin for outcome in outcomes] == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -109,8 +120,8 @@ def test_a_nan_is_never_within_anything(bad):
     ),
 )
 def test_an_infinite_measurement_is_red_even_on_the_right_side(check, values, margin):
-    assert check(*values)["ok"] is False
-    assert check(*values)["margin"] is margin
+    assert check(*values).ok is False
+    assert check(*values).margin is margin
 
 
 @pytest.mark.parametrize(
@@ -212,18 +223,18 @@ EXACT = {
 @pytest.mark.parametrize(("value", "same", "other"), EXACT.values(), ids=EXACT)
 def test_equals_takes_exact_values_and_tells_them_apart(value, same, other):
     assert is_exact(value)
-    assert equals(value, same)["ok"] is True
-    assert equals(value, other)["ok"] is False
-    assert equals(value, same)["margin"] is None
+    assert equals(value, same).ok is True
+    assert equals(value, other).ok is False
+    assert equals(value, same).margin is None
 
 
 def test_equal_rationals_of_two_libraries_are_equal():
-    assert equals(q(1, 2), Fraction(1, 2))["ok"]
+    assert equals(q(1, 2), Fraction(1, 2)).ok
 
 
 @pytest.mark.parametrize("other", [0.5, Fraction(1, 2)], ids=["float", "Fraction"])
 def test_a_rational_is_compared_with_numbers_of_other_types(other):
-    assert at_most(q(1, 3), other)["ok"]
+    assert at_most(q(1, 3), other).ok
 
 
 TRUE = {
@@ -241,7 +252,7 @@ TRUE = {
 def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_path):
     statement = Statement("demo2025/lemma-1", "lemma", "1", "1", "It", "So.", ("exact",), "refuted")
     name = ClaimTest(statement, tmp_path / "test_lemma_1.py", "test_printed_form_fails")
-    record = Record(tmp_path / "record.json", command="pytest")
+    record = recorder(tmp_path / "record.json")
     settings = {"scale": "smoke", "base_seed": 0, "params": {}, "lease": None, "store": None}
     claim = Claim(name, record, artifacts=tmp_path, data=Registry([], tmp_path), **settings)
     with pytest.raises((ClaimFailed, TypeError), match="counterexample"):
@@ -257,8 +268,8 @@ def test_a_true_statement_is_never_refuted(measured, relation, expected, tmp_pat
 
 @pytest.mark.parametrize("relation", ["<", ">"])
 def test_equality_refutes_what_is_strict(relation):
-    assert checks.refutes(3, relation, q(3))["ok"] is True
-    assert checks.refutes(*((3, "<", 2) if relation == "<" else (2, ">", 3)))["ok"] is True
+    assert checks.refutes(3, relation, q(3)).ok is True
+    assert checks.refutes(*((3, "<", 2) if relation == "<" else (2, ">", 3))).ok is True
 
 
 FALSE = {  # relation: whether it is false of 2 and 3, of 3 and 3, of 3 and 2
@@ -275,28 +286,28 @@ FALSE = {  # relation: whether it is false of 2 and 3, of 3 and 3, of 3 and 2
 def test_exactly_what_is_false_is_refuted(relation, false, number):
     pairs = [(2, 3), (3, 3), (3, 2)]
     found = [checks.refutes(number(a), relation, number(b)) for a, b in pairs]
-    assert tuple(outcome["ok"] for outcome in found) == false
-    assert {outcome["relation"] for outcome in found} == {f"not {relation}"}
+    assert tuple(outcome.ok for outcome in found) == false
+    assert {outcome.relation for outcome in found} == {f"not {relation}"}
 
 
 def test_a_ball_that_leaves_it_open_refutes_nothing():
     wide = flint.arb(3, 1)
-    assert not any(checks.refutes(wide, relation, 3)["ok"] for relation in FALSE)
+    assert not any(checks.refutes(wide, relation, 3).ok for relation in FALSE)
 
 
 def test_a_ball_that_leaves_it_open_passes_no_check():
     """Neither as what was measured nor as what is allowed: only what is certain is green."""
     wide, narrow = flint.arb(3, 1), flint.arb(3, 2**-60)
     for a, b in [(wide, 3), (3, wide), (wide, wide + 1), (narrow, q(3))]:
-        assert not at_most(a, b)["ok"]
-        assert not at_least(b, a)["ok"]
-        assert not at_least(a, b)["ok"]
-        assert not checks.equals(a, b)["ok"]
+        assert not at_most(a, b).ok
+        assert not at_least(b, a).ok
+        assert not at_least(a, b).ok
+        assert not checks.equals(a, b).ok
     for a, b, tolerance in [(wide, 3, q(1, 2)), (3, wide, q(1, 2)), (q(7, 2), 3, flint.arb(1, 1))]:
-        assert not within(a, b, tolerance)["ok"]
-    assert at_most(wide, 5)["ok"]
-    assert at_least(wide, 1)["ok"]
-    assert within(wide, 3, 2)["ok"]
+        assert not within(a, b, tolerance).ok
+    assert at_most(wide, 5).ok
+    assert at_least(wide, 1).ok
+    assert within(wide, 3, 2).ok
 
 
 ALIKE = {
@@ -313,14 +324,14 @@ ALIKE = {
 @pytest.mark.parametrize(("a", "b"), ALIKE.values(), ids=ALIKE)
 def test_equal_numbers_of_different_types_do_not_refute_each_other(a, b):
     for pair in [(a, b), (b, a)]:
-        assert not checks.refutes(pair[0], "=", pair[1])["ok"]
-        assert equals(*pair)["ok"]
+        assert not checks.refutes(pair[0], "=", pair[1]).ok
+        assert equals(*pair).ok
 
 
 def test_a_ball_is_compared_with_rationals():
-    assert at_most(flint.arb.pi(), q(22, 7))["ok"] is True
-    assert at_least(flint.arb.pi(), q(22, 7))["ok"] is False
-    assert at_most(q(3), flint.arb.pi())["ok"] is True
+    assert at_most(flint.arb.pi(), q(22, 7)).ok is True
+    assert at_least(flint.arb.pi(), q(22, 7)).ok is False
+    assert at_most(q(3), flint.arb.pi()).ok is True
 
 
 @pytest.mark.parametrize(
@@ -329,13 +340,13 @@ def test_a_ball_is_compared_with_rationals():
 def test_equals_refuses_floats_in_containers(holder):
     with pytest.raises(TypeError, match="equals compares exact values"):
         equals(holder, holder)
-    assert equals([1, (q(1, 2), "a")], [1, (q(1, 2), "a")])["ok"]
+    assert equals([1, (q(1, 2), "a")], [1, (q(1, 2), "a")]).ok
 
 
 @pytest.mark.parametrize("three", [np.int64(3), torch.tensor(3)], ids=["numpy", "torch"])
 def test_equals_takes_integers_of_numpy_and_torch(three):
-    assert equals(three, 3)["ok"] is True
-    assert equals(three, 4)["ok"] is False
+    assert equals(three, 3).ok is True
+    assert equals(three, 4).ok is False
 
 
 @pytest.mark.parametrize(
@@ -378,7 +389,7 @@ def test_what_is_not_finite_on_either_side_refutes_nothing(relation, bad):
 
 @pytest.mark.parametrize("scale", [10**400, q(1, 10**400)], ids=["huge", "tiny"])
 def test_margins_of_exact_numbers_beyond_the_floats_are_right(scale):
-    assert at_most(scale, 10 * scale)["margin"] == 10.0
+    assert at_most(scale, 10 * scale).margin == 10.0
 
 
 # --- unwrapping ----------------------------------------------------------------------------------
@@ -397,16 +408,16 @@ HALVES = {
 @pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
 def test_scalars_of_numpy_and_torch_become_python_numbers(half):
     for outcome in [at_most(half, half), at_least(half, half), within(half, half, half)]:
-        assert type(outcome["measured"]) is float
-        assert type(outcome["allowed"]) is float
-        assert outcome["measured"] == 0.5
-        assert outcome["ok"] is True
-    assert type(within(half, half, half)["tolerance"]) is float
+        assert type(outcome.measured) is float
+        assert type(outcome.allowed) is float
+        assert outcome.measured == 0.5
+        assert outcome.ok is True
+    assert type(within(half, half, half).tolerance) is float
 
 
 def test_an_outcome_is_a_plain_truth_value_also_for_numpy():
-    assert type(at_most(np.float64(1), np.float64(2))["ok"]) is bool
-    assert type(equals(x, y)["ok"]) is bool
+    assert type(at_most(np.float64(1), np.float64(2)).ok) is bool
+    assert type(equals(x, y).ok) is bool
 
 
 # --- margins -------------------------------------------------------------------------------------
@@ -449,13 +460,14 @@ def test_an_outcome_is_a_plain_truth_value_also_for_numpy():
     ),
 )
 def test_the_margin_is_the_factor_by_which_it_holds(check, values, margin):
-    assert check(*values)["margin"] == margin
+    assert check(*values).margin == margin
 
 
 def test_a_margin_below_one_is_exactly_a_red_check():
     numbers = [0.1, 0.5, 1.0, 1.5, 7.0]
     for outcome in [check(a, b) for check in (at_most, at_least) for a in numbers for b in numbers]:
-        assert (outcome["margin"] >= 1) is outcome["ok"]
+        assert isinstance(outcome.margin, float)
+        assert (outcome.margin >= 1) is outcome.ok
 
 
 @pytest.mark.parametrize(
@@ -468,31 +480,44 @@ def test_a_margin_below_one_is_exactly_a_red_check():
     ),
 )
 def test_the_ratio_says_how_far_off(check, values, ratio):
-    found = checks.Check(name="error", equation="(1)", source="theorem: x", **check(*values)).ratio
+    found = check(*values).ratio
     assert found == (None if ratio is None else pytest.approx(ratio, rel=1e-12))
 
 
-# --- sources -------------------------------------------------------------------------------------
+# --- bounds --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "kind", ["theorem", "roundoff", "printed", "stderr", "grid", "spread", "exact"]
-)
-def test_every_documented_kind_of_source_is_taken(kind):
-    assert check_source(f"{kind}: why") == f"{kind}: why"
+VERBS = {
+    "exact": exactly,
+    "theorem": theorem,
+    "roundoff": rounding_error,
+    "printed": as_printed,
+    "stderr": stderr,
+    "grid": grid_error,
+    "chosen": chosen,
+}
 
 
-def test_there_are_no_undocumented_kinds_of_source():
-    assert len(checks.SOURCES) == 7
+def test_every_kind_of_bound_has_a_word_for_it():
+    assert list(VERBS) == list(KINDS)
+    assert {kind: verb(2, "so") for kind, verb in VERBS.items()} == {
+        kind: Bound(2, (Source(kind, 2, "so"),)) for kind in KINDS
+    }
 
 
-NO_SOURCES = [
-    "", "theorem", "theorem:", "theorem:  ", ":", ": why", "Theorem: 3.1", " theorem: 3.1",
-    "guess: 1e-6", "1e-6",
-]  # fmt: skip
+def test_bounds_add_up_and_keep_their_terms():
+    both = theorem(q(1, 3), "(4)") + rounding_error(0.25, "two products")
+    assert both.value == q(7, 12)
+    assert [str(source) for source in both.sources] == ["theorem: (4)", "roundoff: two products"]
+    assert [source.value for source in both.sources] == [q(1, 3), 0.25]
+    assert (theorem(1, "a") + stderr(2.5, "b") + grid_error(Fraction(1, 2), "c")).value == 4
+    with pytest.raises(TypeError):
+        theorem(1, "a") + 1  # pyright: ignore[reportOperatorIssue]
 
 
-@pytest.mark.parametrize("source", NO_SOURCES, ids=repr)
-def test_a_source_without_known_kind_or_without_reason_is_refused(source):
-    with pytest.raises(ValueError, match="must read '<kind>: <why>' with a kind of theorem"):
-        check_source(source)
+@pytest.mark.parametrize("why", ["", "  "])
+def test_a_bound_without_a_reason_is_refused(why):
+    with pytest.raises(ValueError, match="must say why"):
+        chosen(2, why)
+    with pytest.raises(ValueError, match="is unknown: there is exact, theorem"):
+        Source("guess", 1, "so")

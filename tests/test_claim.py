@@ -9,18 +9,20 @@ from typing import ClassVar
 
 import matplotlib
 import pytest
+from demo import recorder
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from repro import figures
+from repro.bounds import chosen, theorem
 from repro.data.catalogue import ENGLISH_GERMAN
 from repro.data.sets import Registry
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.ledger import Statement
 from repro.harness.project import ClaimTest
-from repro.harness.records import Record
 from repro.harness.resources import Lease
+from repro.results.types import Training
 from repro.training import Busy, Outcome, Spec, Store, Stored
 from repro.training.store import DamagedEntry, Mode
 
@@ -59,9 +61,13 @@ class Elsewhere:
         return Stored(train(spec, None), str(spec.value), Path(), "computed: no entry", 1.26)
 
 
+def numbers(recorder):
+    return {number.name: number.value for number in recorder.record.numbers}
+
+
 @pytest.fixture
 def record(tmp_path):
-    made = Record(tmp_path / "artifacts/record.json", command="pytest 'that test'")
+    made = recorder(tmp_path / "artifacts/record.json", command="pytest 'that test'")
     yield made
     made.finish("passed")
 
@@ -99,9 +105,9 @@ def damaged(claim, spec):
 def test_a_missing_training_passes_the_test_over_and_is_recorded_as_missing(new, record):
     with pytest.raises(SKIPPED, match="run without --store-mode readonly"):
         new(mode="readonly").train(Small(1), train)
-    [entry] = record.data["store"]
+    [entry] = record.record.trainings
     key = new().train(Small(1), train).key
-    assert entry == {"kind": "demo", "key": key, "reason": "missing", "seconds": 0}
+    assert entry == Training(kind="demo", key=key, reason="missing", seconds=0.0)
 
 
 def test_a_damaged_training_is_an_error_and_is_recorded_as_damaged(new, record):
@@ -109,8 +115,8 @@ def test_a_damaged_training_is_an_error_and_is_recorded_as_damaged(new, record):
     with pytest.raises((DamagedEntry, SKIPPED)) as found:
         new(mode="readonly").train(Small(1), train)
     assert found.type is DamagedEntry
-    told = {"kind": "demo", "key": key, "reason": "damaged", "seconds": 0}
-    assert record.data["store"][1:] == [told]
+    told = Training(kind="demo", key=key, reason="damaged", seconds=0.0)
+    assert record.record.trainings[1:] == [told]
 
 
 def test_a_training_that_is_asked_for_again_is_told_once_as_it_came_first(new, record):
@@ -118,14 +124,14 @@ def test_a_training_that_is_asked_for_again_is_told_once_as_it_came_first(new, r
     first, other, again = (claim.train(Small(value), train) for value in (1, 2, 1))
     assert again.key == first.key
     assert again.reason.startswith("reused")
-    told = [(entry["key"], entry["reason"]) for entry in record.data["store"]]
+    told = [(entry.key, entry.reason) for entry in record.record.trainings]
     assert told == [(first.key, "computed: no entry"), (other.key, "computed: no entry")]
 
 
 def test_the_time_of_a_training_is_told_to_a_tenth_of_a_second(new, record):
     assert new(store=Elsewhere()).train(Small(1), train).seconds == 1.26
-    [entry] = record.data["store"]
-    assert entry == {"kind": "demo", "key": "1", "reason": "computed: no entry", "seconds": 1.3}
+    [entry] = record.record.trainings
+    assert entry == Training(kind="demo", key="1", reason="computed: no entry", seconds=1.3)
 
 
 # --- for each ------------------------------------------------------------------------------------
@@ -149,7 +155,7 @@ def test_a_missing_one_does_not_keep_the_others_from_being_asked_for(new, record
     claim = new(mode="readonly")
     with pytest.raises(SKIPPED, match="is not in the store"):
         claim.for_each([1, 2, 3], lambda value: claim.train(Small(value), train))
-    assert [entry["reason"] for entry in record.data["store"]] == ["missing"] * 3
+    assert [entry.reason for entry in record.record.trainings] == ["missing"] * 3
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -163,7 +169,7 @@ def test_a_damaged_one_is_raised_before_those_that_are_missing(new, record, plac
     assert found.value.key == key
     reasons = ["missing", "missing"]
     reasons.insert(place, "damaged")
-    assert [entry["reason"] for entry in record.data["store"][1:]] == reasons
+    assert [entry.reason for entry in record.record.trainings[1:]] == reasons
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -175,7 +181,7 @@ def test_a_test_whose_data_are_not_there_is_passed_over_and_says_what_to_do(
     monkeypatch.delenv("WMT14", raising=False)
     with pytest.raises(SKIPPED, match=r"needs python -m repro data \(english-german\)"):
         new().data("english-german")
-    assert record.data["records"] == {}
+    assert numbers(record) == {}
 
 
 def test_data_that_are_there_are_found_and_named_in_the_record(new, record, tmp_path, monkeypatch):
@@ -185,10 +191,10 @@ def test_data_that_are_there_are_found_and_named_in_the_record(new, record, tmp_
     for name in ("all.en", "all.de"):
         (folder / name).write_text("one sentence\n")
     assert new().data("english-german") == folder
-    assert record.data["records"]["data"].startswith("english-german: 25000 pairs of sentences")
+    assert numbers(record)["data"].startswith("english-german: 25000 pairs of sentences")
     monkeypatch.setenv("WMT14", str(tmp_path))
     assert new().data("english-german") == tmp_path
-    assert record.data["records"] == {"data": "english-german: a user's own (WMT14)"}
+    assert numbers(record) == {"data": "english-german: a user's own (WMT14)"}
 
 
 # --- for all -------------------------------------------------------------------------------------
@@ -197,16 +203,16 @@ def test_data_that_are_there_are_found_and_named_in_the_record(new, record, tmp_
 def test_a_search_that_finds_nothing_is_green_and_says_how_many_cases_it_tried(new, record):
     tried = []
     new(params={"n": 3}).for_all(
+        "nothing",
         st.integers(0, 1000),
         lambda case: tried.append(case) or 0,
-        "nothing",
         equation="(1)",
         examples=20,
     )
-    [check] = record.data["checks"]
-    assert (check["ok"], check["measured"], check["allowed"]) == (True, 0, 0)
-    assert check["params"] == {"n": 3}
-    assert record.data["records"] == {"cases tried: nothing": len(tried)}
+    [check] = record.record.checks
+    assert (check.ok, check.measured, check.allowed) == (True, 0, 0)
+    assert check.params == {"n": 3}
+    assert numbers(record) == {"cases tried: nothing": len(tried)}
     assert len(tried) > 1
 
 
@@ -222,11 +228,11 @@ def test_a_search_ends_at_the_smallest_failing_case_with_its_own_difference(
 
     claim = new(params={"n": 3})
     with pytest.raises(ClaimFailed, match="n=3, smallest failing case=17"):
-        claim.for_all(st.integers(0, 1000), from_17_on, "n < 17", equation="(1)", examples=300)
-    [check] = record.data["checks"]
-    assert (check["ok"], check["measured"], check["allowed"]) == (False, difference, 0)
-    assert check["params"] == {"n": 3, "smallest failing case": "17"}
-    assert record.data["records"] == {"cases tried: n < 17": len(tried)}
+        claim.for_all("n < 17", st.integers(0, 1000), from_17_on, equation="(1)", examples=300)
+    [check] = record.record.checks
+    assert (check.ok, check.measured, check.allowed) == (False, difference, 0)
+    assert check.params == {"n": 3, "smallest failing case": "17"}
+    assert numbers(record) == {"cases tried: n < 17": len(tried)}
 
 
 # --- counterexamples -----------------------------------------------------------------------------
@@ -238,7 +244,11 @@ def test_a_printed_statement_is_not_called_wrong_if_either_number_is_a_float(
 ):
     with pytest.raises(TypeError, match="needs exact or certified numbers"):
         new().counterexample("(1)", input={}, measured=measured, expected=expected, equation="(1)")
-    assert record.data["counterexamples"] == record.data["checks"] == []
+    assert record.record.counterexamples == record.record.checks == []
+
+
+def both_sides(x):
+    return x, 2
 
 
 @pytest.mark.parametrize(
@@ -255,21 +265,19 @@ def test_a_counterexample_is_stored_with_its_input_and_a_green_check(
         expected=2,
         equation="(1)",
         printed=printed,
-        snippet="x = 3",
+        program=both_sides,
+        x=3,
     )
-    assert record.data["counterexamples"] == [
-        {
-            "refutes": "x <= 2",
-            "printed": printed,
-            "input": {"x": 3},
-            "measured": measured,
-            "relation": "<=",
-            "expected": 2,
-            "snippet": "x = 3",
-        }
-    ]
-    [check] = record.data["checks"]
-    assert (check["name"], check["relation"], check["ok"]) == (
+    [example] = record.record.counterexamples
+    assert (example.refutes, example.printed, example.input) == ("x <= 2", printed, {"x": 3})
+    assert (example.measured, example.relation, example.expected) == (measured, "<=", 2)
+    assert example.params == {"x": 3}
+    assert example.program == (
+        "def both_sides(x):\n    return x, 2\n\n\n"
+        "left, right = both_sides(x=3)\nprint(left, '<=', right, 'is false')\n"
+    )
+    [check] = record.record.checks
+    assert (check.name, check.relation, check.ok) == (
         "counterexample: x <= 2",
         "not <=",
         True,
@@ -284,14 +292,10 @@ def test_a_figure_is_kept_twice_in_the_folder_of_its_claim_and_the_record_names_
 ):
     drawing, _ = figures.panels(1)
     new().figure(drawing, "error", caption="The error.", alt="It falls to 0.1.")
-    assert record.data["figures"] == [
-        {
-            "caption": "The error.",
-            "alt": "It falls to 0.1.",
-            "svg": "claims/demo2025/lemma-1/error.svg",
-            "png": "claims/demo2025/lemma-1/error.png",
-        }
-    ]
+    [kept] = record.record.figures
+    assert (kept.caption, kept.alt) == ("The error.", "It falls to 0.1.")
+    place = "claims/demo2025/lemma-1/error"
+    assert (kept.svg, kept.png) == (f"{place}.svg", f"{place}.png")
     folder = tmp_path / "artifacts/claims/demo2025/lemma-1"
     assert sorted(path.name for path in folder.iterdir()) == ["error.png", "error.svg"]
     assert (folder / "error.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -323,7 +327,7 @@ demo2025/lemma-1, The bound: not as recorded: slope
   statement  It is so: $x = y$.
   equation   (5)
   measured   2.5  (slope)
-  allowed    ≈ 2.0 ± 0.25  (spread: of two seeds)
+  allowed    ≈ 2.0 ± 0.25  (chosen: tells 2 from 3)
   ratio      2
   setting    no parameters
   seed       --seed 7, so 1185557405075818529 for this claim
@@ -341,20 +345,44 @@ demo2025/lemma-1, The bound: the control did not fail as it must: rank
 
 
 def test_a_red_bound_is_told_with_its_setting_its_factor_and_how_to_repeat_it(new):
+    error = new(params={"n": 3}).measured("sup error", 0.0625, equation="(4.3)", d=2)
     with pytest.raises(ClaimFailed) as red:
-        new(params={"n": 3, "d": 2}).at_most(
-            0.0625, 0.05, "sup error", equation="(4.3)", source="theorem: (4.3)"
-        )
+        error.at_most(theorem(0.05, "(4.3)"))
     assert str(red.value) == BOUND
 
 
 def test_a_tolerance_is_told_beside_what_was_expected(new):
+    slope = new().measured("slope", 2.5, equation="(5)")
     with pytest.raises(ClaimFailed) as red:
-        new().within(2.5, 2.0, 0.25, "slope", equation="(5)", source="spread: of two seeds")
+        slope.within(2.0, chosen(0.25, "tells 2 from 3"))
     assert str(red.value) == TOLERANCE
 
 
 def test_a_red_control_is_told_as_one_that_did_not_fail(new):
     with pytest.raises(ClaimFailed) as red:
-        new("test_control_of_it").equals(3, 4, "rank", equation="(6)")
+        new("test_control_of_it").measured("rank", 3, equation="(6)").equals(4)
     assert str(red.value) == BROKEN
+
+
+# --- names and bounds ----------------------------------------------------------------------------
+
+
+def test_a_setting_is_no_part_of_a_name(new, record):
+    with pytest.raises(ValueError, match="carries a setting"):
+        new().measured("error, m = 8", 1, equation="(1)")
+    with pytest.raises(ValueError, match="carries a setting"):
+        new().record("error, m=8", 1)
+    new(params={"n": 3}).record("error", 1, m=8)
+    [number] = record.record.numbers
+    assert (number.name, number.value, number.params) == ("error", 1, {"n": 3, "m": 8})
+
+
+def test_a_bound_must_say_where_it_comes_from(new, record):
+    with pytest.raises(TypeError, match="does not say where it comes from"):
+        new().measured("error", 1, equation="(1)").at_most(2)
+    error = new().measured("error", 1.0, equation="(1)", m=8)
+    error.at_most(theorem(0.75, "(1)") + chosen(0.5, "half a step")).at_least(chosen(0.5, "so"))
+    upper, lower = record.record.checks
+    assert (upper.allowed, upper.relation, lower.relation) == (1.25, "<=", ">=")
+    assert [str(source) for source in upper.provenance] == ["theorem: (1)", "chosen: half a step"]
+    assert upper.params == lower.params == {"m": 8}

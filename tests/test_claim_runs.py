@@ -25,7 +25,7 @@ def test_a_red_check_says_everything_needed_to_judge_it(demo):
     @pytest.mark.parametrize("n", [3], ids="n={}".format)
     @pytest.mark.construct
     def test_holds(n, claim):
-        claim.at_most(0.0561, 0.05, "sup error", equation="(4.3)", source="theorem: (4.3)")
+        claim.measured("sup error", 0.0561, equation="(4.3)").at_most(theorem(0.05, "(4.3)"))
     """
     demo.claim("lemma-1", body)
     done = demo.run("--scale", "smoke", "--seed", "7")
@@ -60,7 +60,7 @@ def test_an_exception_is_an_error_and_not_a_refutation(demo):
 def test_a_claim_that_checks_nothing_fails(demo):
     demo.claim(
         "lemma-1",
-        "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.record(x=1)\n",
+        "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.record('x', 1)\n",
     )
     done = demo.run()
     assert done.returncode == 1
@@ -70,12 +70,15 @@ def test_a_claim_that_checks_nothing_fails(demo):
 def test_a_claim_test_must_use_the_fixture_and_name_its_evidence(demo):
     demo.claim("lemma-1", "def test_holds():\n    pass\n")
     assert "does not use the fixture `claim`" in demo.run().stdout
-    demo.claim("lemma-1", "def test_holds(claim):\n    claim.equals(1, 1, 'one', equation='(1)')\n")
+    demo.claim(
+        "lemma-1",
+        "def test_holds(claim):\n    claim.measured('one', 1, equation='(1)').equals(1)\n",
+    )
     assert "must say what kind of evidence" in demo.run().stdout
 
 
 def test_a_claim_without_control_is_an_error(demo):
-    body = "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.equals(1, 1, 'one', equation='(1)')\n"
+    body = "import pytest\n\n@pytest.mark.exact\ndef test_holds(claim):\n    claim.measured('one', 1, equation='(1)').equals(1)\n"
     demo.claim("lemma-1", body, control="", evidence=["exact"])
     assert demo.run().returncode == 1
     assert demo.result("lemma-1")["verdict"] == "error"
@@ -88,7 +91,7 @@ def test_a_verdict_that_differs_from_the_record_fails_the_run(demo):
 
     @pytest.mark.exact
     def test_repaired(claim):
-        claim.equals(2, 2, "two", equation="(1)")
+        claim.measured("two", 2, equation="(1)").equals(2)
 
     def test_printed_form_fails(claim):
         claim.counterexample("one is two", input={"one": 1}, measured=1, expected=2, equation="(1)")
@@ -136,7 +139,7 @@ def test_for_all_finds_and_shrinks_a_counterexample(demo):
 
     @pytest.mark.exact
     def test_holds(claim):
-        claim.for_all(st.integers(0, 1000), lambda n: int(n >= 17), "n < 17", equation="(1)", examples=300)
+        claim.for_all("n < 17", st.integers(0, 1000), lambda n: int(n >= 17), equation="(1)", examples=300)
     """
     demo.claim("lemma-1", body, evidence=["exact"])
     done = demo.run()
@@ -151,15 +154,17 @@ def test_numpy_values_in_user_properties_do_not_make_a_claim_vanish(demo):
     @pytest.mark.construct
     def test_holds(claim, record_property):
         record_property("x", np.float64(1)); record_property("p", pathlib.Path("a")); record_property("a", np.eye(2))
-        claim.record(error=np.float32(0.25), shape=np.int64(3), missing=float("nan"))
-        claim.at_most(np.float64(0.5), np.float32(1), "error", equation="(1)", source="theorem: invented")
+        claim.record("error", np.float32(0.25))
+        claim.record("shape", np.int64(3))
+        claim.record("missing", float("nan"))
+        claim.measured("error", np.float64(0.5), equation="(1)").at_most(theorem(np.float32(1), "invented"))
     """
     for number in (1, 2):
         demo.claim(f"lemma-{number}", body)
     done = demo.run("-n2")
     assert done.returncode == 0, done.stdout
     assert "4 passed" in done.stdout
-    records = demo.result("lemma-2")["tests"][0]["records"]
+    records = demo.numbers("lemma-2")
     assert records == {"error": 0.25, "shape": 3, "missing": "nan"}
 
 
@@ -170,7 +175,7 @@ def test_needs_are_counted_as_not_run_and_say_what_is_needed(demo):
     @pytest.mark.needs(scale="paper")
     @pytest.mark.construct
     def test_holds(claim):
-        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
     demo.claim("lemma-1", body)
     done = demo.run("--scale", "laptop")
@@ -188,7 +193,7 @@ def test_missing_data_is_counted_as_not_run_and_says_what_to_do(demo, monkeypatc
 
     @pytest.mark.construct
     def test_holds(claim):
-        claim.equals(claim.data("cifar-10").name, "cifar-10-batches-bin", "folder", equation="")
+        claim.measured("folder", claim.data("cifar-10").name, equation="").equals("cifar-10-batches-bin")
     """
     demo.claim("lemma-1", body)
     assert "1 passed, 1 skipped" in demo.run().stdout
@@ -199,7 +204,7 @@ def test_missing_data_is_counted_as_not_run_and_says_what_to_do(demo, monkeypatc
     for name in cifar10.FILES:
         (folder / f"{name}.bin").touch()
     assert "2 passed" in demo.run("--data", "elsewhere").stdout
-    [record] = [test["records"] for test in demo.result("lemma-1")["tests"] if test["records"]]
+    record = demo.numbers("lemma-1")
     assert record == {"data": "cifar-10: 60000 images (139 MB), Krizhevsky 2009"}
 
 
@@ -244,7 +249,7 @@ def test_a_result_is_stale_when_the_code_it_rests_on_changes(demo):
 
     @pytest.mark.exact
     def test_holds(claim):
-        claim.equals(ONE, 1, "one", equation="(1)")
+        claim.measured("one", ONE, equation="(1)").equals(1)
     """
     demo.claim("lemma-1", body, evidence=["exact"])
     demo.claim("lemma-2")
@@ -267,7 +272,7 @@ def test_a_figure_is_kept_as_svg_and_png_with_the_same_bytes_each_time(demo):
         figure, (axes,) = figures.panels(1)
         figures.draw(axes, "bound", [1, 2], [3, 4], "a bound")
         claim.figure(figure, "line", caption="A line.", alt="A rising line.")
-        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
     demo.claim("lemma-1", body)
     demo.run()
@@ -284,15 +289,17 @@ def test_global_generators_draw_the_same_in_any_order(demo):
 
     @pytest.mark.construct
     def test_holds(claim):
-        claim.record(python=random.random(), numpy=np.random.rand(), own=claim.rng().random())
-        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+        claim.record("python", random.random())
+        claim.record("numpy", np.random.rand())
+        claim.record("own", claim.rng().random())
+        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
     demo.claim("lemma-1", body)
     demo.claim("lemma-2", body)
     demo.run("-p", "no:randomly")
-    drawn = [demo.result(f"lemma-{number}")["tests"][0]["records"] for number in (1, 2)]
+    drawn = [demo.numbers(f"lemma-{number}") for number in (1, 2)]
     demo.run("claims/demo2025/test_lemma_2_demo.py")
-    assert demo.result("lemma-2")["tests"][0]["records"] == drawn[1]
+    assert demo.numbers("lemma-2") == drawn[1]
     assert drawn[0] != drawn[1], "each claim has a seed of its own"
 
 
@@ -314,7 +321,7 @@ def test_results_of_a_newer_version_are_set_aside_and_not_written_over(demo):
     ):
         path.write_text('{"schema": 99}')
     done = demo.run()
-    assert done.stdout.count("has schema 99, this version reads 1; set aside as") == 2
+    assert done.stdout.count("has schema 99, this version reads 2; set aside as") == 2
     assert len(list(demo.artifacts.rglob("result*.json.set-aside-*"))) == 2
     assert demo.result("lemma-1")["verdict"] == "holds"
 
@@ -335,7 +342,7 @@ def test_a_training_that_a_readonly_store_lacks_is_not_run_and_says_so(demo):
     @pytest.mark.train
     def test_holds(claim):
         stored = claim.train(Small(seed=3), lambda spec, workspace: Outcome({"value": spec.seed}))
-        claim.equals(stored.outcome.numbers["value"], 3, "value", equation="(1)")
+        claim.measured("value", stored.outcome.numbers["value"], equation="(1)").equals(3)
     """
     demo.claim("table-1", body, evidence=["train"])
     assert demo.run("--store-mode", "readonly").returncode == 0
@@ -343,7 +350,7 @@ def test_a_training_that_a_readonly_store_lacks_is_not_run_and_says_so(demo):
     assert "run without --store-mode readonly" in demo.result("table-1")["why"]
     for said in ("computed: no entry", "reused: computed"):
         assert demo.run().returncode == 0
-        assert demo.result("table-1")["tests"][0]["store"][0]["reason"].startswith(said)
+        assert demo.result("table-1")["tests"][0]["trainings"][0]["reason"].startswith(said)
     assert demo.run("--store-mode", "readonly").returncode == 0
     assert demo.result("table-1")["verdict"] == "holds"
 
@@ -373,14 +380,14 @@ def test_two_tests_that_need_the_same_trainings_share_them(demo):
         specs = [Small(seed) for seed in range(8)]
         runs = claim.for_each(specs, lambda spec: claim.train(spec, slow))
         values = [run.outcome.numbers["value"] for run in runs]
-        claim.equals(values, list(range(8)), "values", equation="(1)")
+        claim.measured("values", values, equation="(1)").equals(list(range(8)))
     """
     demo.claim("table-1", body, evidence=["train"])
     assert demo.run("-n2").returncode == 0
     tests = [
         test for test in demo.result("table-1")["tests"] if test["test"].startswith("test_holds")
     ]
-    made = [[run["reason"].startswith("computed") for run in test["store"]] for test in tests]
+    made = [[run["reason"].startswith("computed") for run in test["trainings"]] for test in tests]
     assert [len(runs) for runs in made] == [8, 8]
     assert sum(map(sum, made)) == 8
     assert min(map(sum, made)) >= 2

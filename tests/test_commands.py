@@ -1,6 +1,5 @@
 """python -m repro: each command has its own help, says what is missing, and ends."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -9,6 +8,8 @@ import pytest
 from demo import Demo, _listen_to_ctrl_c, wait_for
 
 from repro.__main__ import COMMANDS, main
+from repro.results import codec
+from repro.results.types import Result, Results, Run
 
 HELD = """
 import time
@@ -17,7 +18,7 @@ import pytest
 
 @pytest.mark.construct
 def test_holds(claim):
-    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+    claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
     Path("reached").touch()
     while not Path("release").exists():
         time.sleep(0.02)
@@ -61,8 +62,9 @@ def test_statements_are_listed_with_the_verdicts_of_the_snapshot_until_something
     demo.entry("lemma-3", status="pending")
     file = demo.artifacts / "reference/results.json"
     file.parent.mkdir(parents=True)
-    claims = [{"id": "demo2025/lemma-1", "verdict": "refuted"}]
-    file.write_text(json.dumps({"schema": 1, "claims": claims}))
+    about = {"paper": "demo2025", "kind": "lemma", "number": "1"}
+    claim = Result(id="demo2025/lemma-1", verdict="refuted", **about)
+    codec.write(file, Results(title="", run=Run(id="r"), claims=[claim]))
 
     assert main(["list", "--project", str(demo.root)]) == 0
     assert capsys.readouterr().out.splitlines() == [

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-
 from repro.harness.differences import defect, differences, settings
 
 CHECK = {"test": "test_a", "name": "error", "params": {"n": 2}, "measured": 0.5, "relation": "<=",

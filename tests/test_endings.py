@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from demo import CONFTEST, FULL, send, wait_for
+from demo import CONFTEST, FULL, recorder, send, wait_for
 
 from repro import files
 from repro.harness import records, schedule
@@ -50,8 +50,8 @@ def value(claim, name):
 """
 MEASURES = """
 def measure(claim, name):
-    claim.record(half_way=value(claim, name))
-    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+    claim.record("half_way", value(claim, name))
+    claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
 """
 FINISHED = """
 @pytest.mark.construct
@@ -70,13 +70,13 @@ def fragile():
 def test_holds(claim, fragile):
     measure(claim, "second")
     if ENDING == "failing claim":
-        claim.at_most(2.0, 1.0, "too much", equation="(3)", source="theorem: invented")
+        claim.measured("too much", 2.0, equation="(3)").at_most(theorem(1.0, "invented"))
     if ENDING == "out of memory":
         use_all_memory()
     Path("reached.new").write_text(str(os.getpid()))
     Path("reached.new").rename("reached")
     while ENDING == "disk full":
-        claim.record(after=time.time())
+        claim.record("after", time.time())
         time.sleep(0.1)
     while ENDING != "normal":
         claim.progress(1, 2)
@@ -183,10 +183,10 @@ def test_no_finished_claim_is_lost_and_the_next_run_goes_on(demo, ending, how):
     assert not lost, out
     left = ENDINGS[ending]
     assert process.returncode == left.exit, out
-    found = Left(process.returncode, run, disturbed["state"], verdicts["lemma-2"])
+    found = Left(process.returncode, run, disturbed.state, verdicts["lemma-2"])
     assert found == left, out
     if ending != "exception in a fixture":
-        assert disturbed["records"]["half_way"] == disturbed["checks"][0]["measured"] == 0.5
+        assert disturbed.numbers[0].value == disturbed.checks[0].measured == 0.5
     if left == STOPPED:
         assert "did not report" in out
         assert "test_lemma_2_demo.py::test_holds: interrupted" in out
@@ -218,7 +218,7 @@ def published(demo, process, how):
     while True:
         claims = demo.results()["claims"] if (demo.artifacts / "results.json").exists() else []
         holding = {f"lemma-{claim['number']}" for claim in claims if claim["verdict"] == "holds"}
-        if holding == expected and disturbed_test(demo)["checks"]:
+        if holding == expected and disturbed_test(demo).checks:
             return holding
         assert time.monotonic() < give_up, claims
         time.sleep(0.1)
@@ -254,7 +254,7 @@ def disturbed_test(demo):
 def wait_for_the_last_worker(demo):
     """One whose controller was killed takes a moment to notice, and another to die."""
     give_up = time.monotonic() + 180
-    while alive(disturbed_test(demo)):
+    while alive(vars(disturbed_test(demo))):
         assert time.monotonic() < give_up
         time.sleep(0.05)
 
@@ -263,7 +263,7 @@ def state_after_report(demo):
     """When nobody was left to say how the run ended, `python -m repro report` does."""
     command = [sys.executable, "-m", "repro", "report", "--project", str(demo.root)]
     subprocess.run(command, check=True, timeout=120)
-    assert disturbed_test(demo)["state"] == "interrupted"
+    assert disturbed_test(demo).state == "interrupted"
     assert "interrupted" in demo.page()
     return demo.results()["run"]["state"]
 
@@ -286,7 +286,7 @@ def test_without_workers_a_claim_runs_in_the_process_itself(demo, how):
     done = demo.start("-q", RUNS[how])
     done.communicate(timeout=300)
     (path,) = demo.artifacts.glob("claims/demo2025/lemma-1/tests/test_holds*.json")
-    assert (records.read(path) or {})["pid"] == done.pid
+    assert getattr(records.read(path), "pid", None) == done.pid
 
 
 # --- what is told when something was not written or not run --------------------------------------
@@ -304,8 +304,7 @@ def test_a_disk_that_is_full_from_the_start_is_told_before_any_claim_runs(demo):
 
 def test_on_a_full_disk_a_record_keeps_the_state_that_it_has(tmp_path, monkeypatch):
     """A worker died, or the run was stopped, and not even that can be written."""
-    known = {"claim": "c", "test": "t", "role": "claim", "evidence": "construct", "run": "r"}
-    record = records.Record(tmp_path / "a.json", **known)
+    record = recorder(tmp_path / "a.json")
 
     def full(source, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -313,9 +312,9 @@ def test_on_a_full_disk_a_record_keeps_the_state_that_it_has(tmp_path, monkeypat
     monkeypatch.setattr(os, "replace", full)
     records.mark(record.path, "crashed", "the worker process died")
     monkeypatch.undo()
-    assert (records.read(record.path) or {})["state"] == "running"
+    assert getattr(records.read(record.path), "state", None) == "running"
     records.mark(record.path, "crashed", "the worker process died")
-    assert (records.read(record.path) or {})["state"] == "crashed"
+    assert getattr(records.read(record.path), "state", None) == "crashed"
 
 
 def test_a_claim_that_is_lost_without_a_word_makes_the_exit_code_nonzero(demo):

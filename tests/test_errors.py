@@ -210,7 +210,7 @@ def no_entry(demo):
     return printed(demo.run())
 
 
-IDLE = "import pytest\n@pytest.mark.construct\ndef test_x(claim):\n    claim.record(n=1)\n"
+IDLE = "import pytest\n@pytest.mark.construct\ndef test_x(claim):\n    claim.record('n', 1)\n"
 
 
 @provokes("A claim without a control")

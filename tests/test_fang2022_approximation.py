@@ -1,152 +1,59 @@
-"""Remark 3.6 and Corollary 3.7 of fang2022: pieces, approximants, their models and round-off."""
+"""Corollary 3.7: targets, approximants, and where the models of them are looked at."""
 
-import itertools
 import math
-from fractions import Fraction
 
 import flint
 import numpy as np
 import pytest
-import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from repro.fang2022 import approximation, piecewise
-from repro.fang2022.piecewise import Piece, ReluFit, ReluNetwork
+from repro.fang2022 import approximation, powers, tower
+from repro.fang2022.approximation import Approximant
+from repro.fang2022.polynomials import Polynomial
 from repro.numerics.exact import rational, rationals, to_float
 
-q = flint.fmpq
-searched = settings(max_examples=80, deadline=None, derandomize=True, database=None)
+U = 2.0**-53
 
 
-def random_network(widths, seed=0):
-    rng, sizes = np.random.default_rng(seed), [1, *widths, 1]
-    shapes = list(itertools.pairwise(sizes))
-    return ReluNetwork(
-        tuple(rationals(rng.integers(-5, 6, (b, a)).tolist()) / 3 for a, b in shapes),
-        tuple(rationals(rng.integers(-5, 6, b).tolist()) / 4 for _, b in shapes),
-    )
+PARABOLA = flint.fmpq_poly([1, -2, 3])  # 1 - 2y + 3y^2, and 6 - 16x + 12x^2 for y = 2x - 1
 
 
-# --- linear pieces -------------------------------------------------------------------------------
+class Zero:
+    """The function 0 on [-1, 1], and the points at which it was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, y):
+        self.asked += y.tolist()
+        return 0 * y
+
+    def balls(self, y):
+        self.asked += y.tolist()
+        return np.array([flint.arb(0)] * len(y), dtype=object)
 
 
-@pytest.mark.parametrize("widths", [(1,), (5,), (3, 2), (4, 4, 4)], ids=str)
-@pytest.mark.parametrize("seed", range(4))
-def test_the_pieces_are_the_network(widths, seed):
-    network = random_network(widths, seed)
-    pieces = piecewise.linear_pieces(network, -2, 3)
-    assert (pieces[0].left, pieces[-1].right) == (-2, 3)
-    assert len(pieces) <= piecewise.most_pieces(widths)
-    for piece in pieces:
-        assert piece.left < piece.right
-        x = rationals([piece.left, piece.right, piece.left / 3 + piece.right * 2 / 3])
-        assert all(network(x) == piece.slope * x + piece.offset)
-    for a, b in itertools.pairwise(pieces):
-        assert a.right == b.left
-        assert (a.slope, a.offset) != (b.slope, b.offset)
+@pytest.fixture
+def zero(monkeypatch):
+    """A target for which PARABOLA counts as the best, with given points of alternation."""
+    points = np.array([-1, -0.875, -0.5, 0, 0.25, 0.5, 0.75, 1])
+    found = Approximant(PARABOLA, points, 0.0, None)
+    monkeypatch.setattr(approximation, "approximant", lambda target, q: found)
+    return Zero()
 
 
-def test_pieces_that_are_no_pieces_are_joined():
-    """relu(x) - relu(-x) is x: its kink at 0 is none. An interval to the left of all kinks has one piece."""
-    network = ReluNetwork(
-        (rationals([[1], [-1]]), rationals([[1, -1]])), (rationals([0, 0]), rationals([0]))
-    )
-    assert piecewise.linear_pieces(network) == [Piece(-1, 1, 1, 0)]
-    assert len(piecewise.linear_pieces(piecewise.interpolant(5, 0), -9, -1)) == 1
+# --- one variable ----------------------------------------------------------------------------------
 
 
-@searched
-@given(*[st.fractions(-3, 3, max_denominator=20)] * 2)
-def test_the_error_of_a_piece_is_its_largest(slope, offset):
-    piece = Piece(q(-1, 2), q(2), rational(slope), rational(offset))
-    error = Fraction(int(piece.error().p), int(piece.error().q))
-    x = [Fraction(-1, 2) + Fraction(5 * k, 2 * 64) for k in range(65)]
-    seen = max(abs(a * a - slope * a - offset) for a in x)
-    assert seen <= error <= seen + Fraction(5, 256) ** 2
-    square = Fraction(int(piece.square().p), int(piece.square().q))
-    simpson = sum(
-        Fraction(5, 128)
-        / 6
-        * (
-            _square(a, slope, offset)
-            + 4 * _square((a + b) / 2, slope, offset)
-            + _square(b, slope, offset)
-        )
-        for a, b in itertools.pairwise(x)
-    )
-    assert float(abs(square - simpson)) < 1e-5
-
-
-def _square(x, slope, offset):
-    return (x * x - slope * x - offset) ** 2
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 12])
-def test_the_interpolant_interpolates(k):
-    nodes = rationals([Fraction(2 * i - k, k) for i in range(k + 1)])
-    network = piecewise.interpolant(k, q(1, 7))
-    assert all(network(nodes) == nodes**2 - q(1, 7))
-    assert len(piecewise.linear_pieces(network)) == k
-    assert network.widths == (k - k % 2,)
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 5])
-def test_the_sawtooth_interpolates_at_dyadic_points(m):
-    nodes = rationals([Fraction(i, 2 ** (m - 1)) for i in range(-(2 ** (m - 1)), 2 ** (m - 1) + 1)])
-    network = piecewise.sawtooth(m, q(1, 7))
-    assert all(network(nodes) == nodes**2 - q(1, 7))
-    assert len(piecewise.linear_pieces(network)) == 2**m
-    assert network.widths == (2, *[3] * (m - 1))
-
-
-@pytest.mark.parametrize("k", [1, 2, 5, 8])
-def test_another_lowering_is_worse(k):
-    """Only the stated ones attain the two optima."""
-    for share in (Fraction(1, 2), Fraction(9, 10), Fraction(11, 10), Fraction(2)):
-        network = piecewise.interpolant(k, piecewise.least_error(k) * rational(share))
-        assert piecewise.sup_error(piecewise.linear_pieces(network)) > piecewise.least_error(k)
-        network = piecewise.interpolant(k, piecewise.least_error(k) * rational(share * 4 / 3))
-        assert piecewise.mean_square(
-            piecewise.linear_pieces(network)
-        ) > piecewise.least_mean_square(k)
-
-
-@searched
-@given(st.lists(st.fractions(-1, 1, max_denominator=50), max_size=5, unique=True), st.data())
-def test_no_function_with_k_pieces_is_better(inner, data):
-    """Any pieces whatever, also with jumps: both floors hold, in exact numbers."""
-    ends = sorted({Fraction(-1), Fraction(1), *inner})
-    numbers = st.fractions(-2, 2, max_denominator=50)
-    pieces = [
-        Piece(rational(a), rational(b), rational(data.draw(numbers)), rational(data.draw(numbers)))
-        for a, b in itertools.pairwise(ends)
-    ]
-    k = len(pieces)
-    assert piecewise.sup_error(pieces) >= piecewise.least_error(k)
-    assert piecewise.mean_square(pieces) >= piecewise.least_mean_square(k)
-
-
-def test_uneven_knots_are_worse_and_equal_ones_best():
-    even = piecewise.best_with_knots(np.linspace(-1, 1, 5), 401)
-    uneven = piecewise.best_with_knots(np.array([-1, -0.8, 0.1, 0.5, 1]), 401)
-    assert even == pytest.approx(1 / 32, abs=1e-9)  # what the linear program promises
-    assert uneven >= 0.9**2 / 8 - 1e-5  # its longest piece has length 0.9
-
-
-def test_a_trained_network_is_read_in_the_order_of_its_layers():
-    """Ten hidden layers: as words "10.weight" stands before "2.weight"."""
-    widths = tuple(range(1, 11))
-    model = piecewise._drawn(ReluFit(widths, 0, seed=3))
-    tensors = dict(sorted(model.state_dict().items()))
-    network = piecewise.network_of(tensors)
-    assert network.widths == widths
-    x = torch.linspace(-1, 1, 7, dtype=torch.float64)
-    exact = to_float(network(rationals(x.numpy())))
-    assert np.abs(model(x[:, None])[:, 0].detach().numpy() - exact).max() < 1e-12
-
-
-# --- one variable --------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", approximation.EXAMPLES)
+def test_the_targets_are_those_of_the_docstring(name):
+    f = {
+        "kink": abs,
+        "Runge": lambda x: 1 / (1 + 25 * x**2),
+        "smooth": lambda x: math.exp(math.sin(3 * x)),
+    }[name]
+    x = np.array([-1, -0.7, -0.1, 0, 0.3, 1])
+    found = approximation.EXAMPLES[name].target(x)
+    assert found == pytest.approx([f(value) for value in x], rel=1e-14)
 
 
 @pytest.mark.parametrize("name", approximation.EXAMPLES)
@@ -158,15 +65,6 @@ def test_the_lipschitz_constants_are_the_least(name):
     assert slopes.max() >= example.lipschitz * (1 - 1e-6)
 
 
-def test_the_gradient_in_the_plane_is_bounded():
-    x = np.linspace(0, 1, 401)
-    points = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
-    values = approximation.plane_values(points).reshape(401, 401)
-    for axis, bound in enumerate(approximation.PLANE_LIPSCHITZ):
-        largest = np.abs(np.diff(values, axis=axis)).max() * 400
-        assert 0.6 * bound <= largest <= bound
-
-
 @pytest.mark.parametrize("degree", [0, 2, 10, 30])
 def test_runges_error_is_known(degree):
     found = approximation.approximant(approximation.EXAMPLES["Runge"].target, degree)
@@ -174,6 +72,15 @@ def test_runges_error_is_known(degree):
     assert found.lower <= approximation.runge_error(degree) * (1 + 1e-12)
     assert approximation.runge_error(degree) <= found.upper
     assert approximation.runge_error(degree + 1) == approximation.runge_error(degree)
+
+
+def test_runges_closed_form_at_degree_0():
+    """The best constant for 1/26 <= f <= 1 misses by half of 25/26."""
+    assert approximation.runge_error(0) == approximation.runge_error(1) == 25 / 52
+    a = 27 / 25
+    m = 3
+    chebyshev = 2 / 25 * (a - math.sqrt(a * a - 1)) ** m / (a * a - 1)
+    assert approximation.runge_error(2 * m) == pytest.approx(chebyshev, rel=1e-12)
 
 
 def test_jacksons_bounds():
@@ -203,10 +110,127 @@ def test_float64_is_measured_where_it_says(cube):
         approximation.in_float64(target, 8, "[0, 2]", "cpu")
 
 
-# --- round-off -----------------------------------------------------------------------------------
+def test_in_rationals_some_points_of_alternation_and_the_middles_before_them_are_tried(zero):
+    """q = 6: of 8 points numbers 0, 1, 3, 5, 7. The largest |p| is that at -1."""
+    assert approximation.error_in_rationals(zero, 6) == pytest.approx(6, rel=1e-15)
+    assert zero.asked == [-1, -0.875, 0, 0.5, 1, -0.9375, -0.25, 0.375, 0.875]
 
 
-# --- two variables -------------------------------------------------------------------------------
+def test_in_rationals_the_error_is_that_of_the_exact_model(zero, monkeypatch):
+    """q = 2, all four points and three middles; the largest |p| is p(3/4) = 19/16, not p at an end."""
+    points = np.array([-0.0625, 0.25, 0.5, 0.75])
+    found = Approximant(PARABOLA, points, 0.0, None)
+    monkeypatch.setattr(approximation, "approximant", lambda target, q: found)
+    assert approximation.error_in_rationals(zero, 2) == pytest.approx(19 / 16, rel=1e-15)
+    assert zero.asked == [-0.0625, 0.25, 0.5, 0.75, 0.09375, 0.375, 0.625]
+
+
+@pytest.mark.parametrize("name", ["kink", "smooth"])
+def test_in_rationals_the_error_is_that_of_the_best_polynomial(name):
+    target = approximation.EXAMPLES[name].target
+    best, error = approximation.approximant(target, 3), approximation.error_in_rationals(target, 3)
+    assert best.upper is not None
+    assert 0.999 * best.lower <= error <= best.upper
+
+
+CUBES = {"[0, 1]": 6 + 16 + 12, "[-1, 1]": 1 + 2 + 3}
+
+
+@pytest.mark.parametrize("cube", CUBES)
+def test_float64_is_measured_on_chebyshevs_grid(zero, cube):
+    """Eight cells: cos(k pi/8) to 20 binary places; p is largest at y = -1, where it is 6."""
+    found = approximation.in_float64(zero, 3, cube, "cpu", points=8)
+    grid = [math.cos(k * math.pi / 8) for k in range(9)]
+    assert zero.asked == [round(2**20 * y) / 2**20 for y in grid]
+    assert found.error == pytest.approx(6, rel=1e-13)
+    assert 0 <= found.rounding <= found.bound
+    assert found.estimate == pytest.approx(CUBES[cube] * U, rel=1e-13, abs=0)
+    c = [6, -16, 12] if cube == "[0, 1]" else [1, -2, 3]
+    model = powers.construction(
+        Polynomial(1, {(s,): v for s, v in enumerate(c)}), 1, q=3, lifts=powers.roomy
+    )
+    assert found.bound == tower.output_bound(model, 1, "float64", powers.roomy)
+
+
+def test_float64_is_measured_at_257_points(zero):
+    approximation.in_float64(zero, 2, "[-1, 1]", "cpu")
+    assert len(zero.asked) == 257
+
+
+def test_on_the_unit_interval_the_model_is_not_mirrored():
+    """exp(sin 3y) is not even."""
+    target = approximation.EXAMPLES["smooth"].target
+    best, found = (
+        approximation.approximant(target, 5),
+        approximation.in_float64(target, 5, "[0, 1]", "cpu", points=32),
+    )
+    assert best.upper is not None
+    assert found.error <= best.upper + found.bound
+
+
+def test_the_estimate_of_the_round_off_weighs_powers_of_B():
+    """(3/5, 4/5) etc. carry x_1 x_2 with 25/48 each; b = -7."""
+    model = powers.construction(Polynomial(2, {(1, 1): 1, (0, 0): -7}), 3)
+    assert approximation.roundoff_estimate(model, 3) == pytest.approx(
+        U * (2 * 25 / 48 * 9 + 7), rel=1e-13, abs=0
+    )
+
+
+# --- two variables ---------------------------------------------------------------------------------
+
+
+def test_the_plane_by_hand():
+    points = np.array([[1, 0], [0, 1], [1, 1], [0.5, 0.25]])
+    expected = [
+        math.exp(-1) * math.cos(2),
+        math.exp(-2) * math.cos(1),
+        math.exp(-2) * math.cos(3),
+        math.exp(-0.25) * math.cos(1.25),
+    ]
+    assert approximation.plane_values(points) == pytest.approx(expected, rel=1e-14)
+    first, second = approximation.PLANE_LIPSCHITZ
+    assert first == 2
+    assert second == pytest.approx(2 * math.exp(-3 / 8))
+    assert 2 < approximation.PLANE_B**2 < rational("2.001")
+
+
+def test_the_gradient_in_the_plane_is_bounded():
+    x = np.linspace(0, 1, 401)
+    points = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    values = approximation.plane_values(points).reshape(401, 401)
+    for axis, bound in enumerate(approximation.PLANE_LIPSCHITZ):
+        largest = np.abs(np.diff(values, axis=axis)).max() * 400
+        assert 0.6 * bound <= largest <= bound
+
+
+def test_the_grid_by_hand():
+    """512 (1 - cos(pi/4)) = 149.96, first coordinate slowest."""
+    axis = [0, 150 / 1024, 0.5, 874 / 1024, 1]
+    grid = approximation.plane_grid(4)
+    assert grid.tolist() == [[a, b] for a in axis for b in axis]
+    assert max(np.hypot(*point) for point in grid) <= float(approximation.PLANE_B)
+
+
+def test_chebyshev_products_are_multiplied_out():
+    """2 T_1 T_0 + 3 T_1 T_1 - T_0 T_2 at (x, y) in the unit square."""
+    degrees = [(1, 0), (1, 1), (0, 2)]
+    p = approximation._polynomial(np.array([2.0, 3.0, -1.0]), degrees, 2)
+    for x, y in ((0, 0), (1, 0), (0.25, 0.5), (0.75, 1)):
+        a, b = 2 * x - 1, 2 * y - 1
+        assert p(rationals([x, y])) == rational(2 * a + 3 * a * b - (2 * b * b - 1))
+
+
+def test_a_certificate_is_a_difference_quotient():
+    """Degree 0, two points: half of the difference of f, whatever the signs."""
+    active = np.array([[0.0, 0.0], [1.0, 0.0]])
+    found = approximation._certified(active, [(0, 0)])
+    assert found == pytest.approx((1 - math.exp(-1) * math.cos(2)) / 2, rel=1e-14)
+    active = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 1.0], [0.25, 0.25]])
+    f = approximation.plane_values(active)
+    degrees = [(0, 0), (1, 0), (0, 1)]
+    # f_4 against the affine function through the others: 1/4 f_1 + 1/2 f_2 + 1/4 f_3
+    expected = abs(f[3] - f[0] / 4 - f[1] / 2 - f[2] / 4) / 2
+    assert approximation._certified(active, degrees) == pytest.approx(expected, rel=1e-13)
 
 
 def test_the_plane_is_approximated_as_well_as_it_can_be():
@@ -219,8 +243,57 @@ def test_the_plane_is_approximated_as_well_as_it_can_be():
     assert approximation.plane_error_in_rationals(4, 16) == pytest.approx(found.lower, rel=1e-6)
 
 
-def test_the_grid_lies_in_the_square_and_holds_its_corners():
-    grid = approximation.plane_grid(8)
-    assert (grid.shape, grid.min(), grid.max()) == ((81, 2), 0, 1)
-    assert np.all(grid * 1024 == np.round(grid * 1024))
-    assert max(np.hypot(*point) for point in grid) <= float(approximation.PLANE_B)
+def test_the_plane_is_asked_for_within_two_percent(monkeypatch):
+    asked = []
+    best = approximation.minimax.best_on_grid
+
+    def watched(*arguments, close):
+        asked.append(close)
+        return best(*arguments, close=close)
+
+    monkeypatch.setattr(approximation.minimax, "best_on_grid", watched)
+    approximation.plane_approximant.__wrapped__(1, 6)
+    assert asked == [0.02]
+
+
+def test_the_plane_in_float64_is_measured_on_its_grid():
+    found, best = approximation.plane_float64(2, 12, "cpu"), approximation.plane_approximant(2, 12)
+    grid = approximation.plane_grid(12)
+    error = to_float(best.polynomial(rationals(grid))) - approximation.plane_values(grid)
+    assert found.error == pytest.approx(np.abs(error).max(), rel=1e-9)
+    assert 0 < found.rounding <= found.bound
+    model = powers.construction(best.polynomial, "99/70", q=2, lifts=powers.roomy)
+    assert found.bound == tower.output_bound(model, rational("99/70"), "float64", powers.roomy)
+    beta = np.abs(to_float(model.beta)).reshape(3, 7).sum(0)
+    sizes = beta[4] * 99 / 70 + beta[5] * (99 / 70) ** 2 + abs(to_float(model.b))
+    assert found.estimate == pytest.approx(float(sizes) * U, rel=1e-12, abs=0)
+
+
+def test_the_round_off_in_the_plane_is_against_the_same_polynomial(monkeypatch):
+    exact = approximation._float64
+
+    def spoilt(model, x, device):
+        off = np.ones(len(x))
+        off[::101] = 1 / 8
+        return exact(model, x, device) + off
+
+    monkeypatch.setattr(approximation, "_float64", spoilt)
+    approximation.plane_float64.cache_clear()
+    found = approximation.plane_float64(1, 14, "cpu")
+    approximation.plane_float64.cache_clear()
+    assert found.rounding == pytest.approx(1 / 8, rel=1e-12)
+
+
+def test_the_plane_in_rationals_is_looked_at_where_its_error_alternates(monkeypatch):
+    """Of 9 points numbers 0, 2, 4, 6, 8 for checked = 4; x + 10 y against f."""
+    points = np.array([[k / 8, (k % 3) / 2] for k in range(9)])
+    p = Polynomial(2, {(1, 0): 1, (0, 1): 10})
+    found = approximation.PlaneApproximant(p, points, 0.0)
+    monkeypatch.setattr(approximation, "plane_approximant", lambda q, cells: found)
+    asked = []
+    values = approximation.plane_values
+    monkeypatch.setattr(approximation, "plane_values", lambda at: asked.append(at) or values(at))
+    largest = approximation.plane_error_in_rationals(1, 999)
+    assert asked[0].tolist() == points[::2].tolist()
+    off = points[::2] @ [1, 10] - values(points[::2])
+    assert largest == pytest.approx(np.abs(off).max(), rel=1e-13)

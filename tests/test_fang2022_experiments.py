@@ -1,4 +1,4 @@
-"""Section 5 of fang2022: models, data, trainings, the least-squares floor, variable projection."""
+"""Section 5: models, data, trainings step by step, and the rule of convergence."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from repro.fang2022 import experiments, least_squares, variable_projection
+from repro.fang2022 import experiments
 from repro.fang2022.comparison import Attention, Depth, Width, layers, parameters
 from repro.fang2022.experiments import (
     FULL,
@@ -23,7 +23,8 @@ from repro.fang2022.experiments import (
     shallow_floor,
 )
 from repro.numerics.exact import rationals
-from repro.training import Store, Workspace
+from repro.training import SGD, OneCycle, Store, Workspace
+from repro.training.loop import generator_at
 
 TINY = {"train": 90, "test": 20, "batch": 50, "epochs": 12}
 
@@ -32,16 +33,19 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-# --- models --------------------------------------------------------------------------------------
+# --- models ----------------------------------------------------------------------------------------
 
 
-def test_the_wide_network_computes_what_its_layers_compute():
+def test_models_compute_what_their_layers_compute():
     model = Width(3, 7, generator()).double()
     x = torch.randn(40, 3, generator=generator(1), dtype=torch.float64)
     assert torch.allclose(model(x), nn.Sequential.forward(model, x)[:, 0], rtol=1e-13)
+    model = Attention(4, 3, 6, generator())
+    assert torch.allclose(model.F.norm(dim=1), torch.ones(6))
+    assert model(torch.randn(5, 4, generator=generator(1))).abs().max() == 0
 
 
-def test_layers_and_parameters_are_counted():
+def test_layers_and_parameters_are_those_of_the_degree():
     model = Depth(3, 5, 2)
     assert layers(model) == [
         "LINEAR(IN=3,OUT=5)",
@@ -52,6 +56,11 @@ def test_layers_and_parameters_are_counted():
     ]
     assert parameters(model) == (15 + 5) + (25 + 5) + (5 + 1)
     assert parameters(Attention(3, 4, 5)) == 5 * (3 + 4) + 1
+    model = experiments.build("f_2*", "NN_depth", 4, seed=0)
+    assert sum(isinstance(part, nn.ReLU) for part in model) == 6  # pyright: ignore
+    assert experiments.build("f_1*", "NN_width", 4, seed=0)[0].weight.shape == (4, 2)  # pyright: ignore
+    with pytest.raises(ValueError, match="ATTENTION, NN_depth and NN_width"):
+        experiments.build("f_1*", "NN", 3, 0)
 
 
 def test_the_networks_start_as_torch_starts_them():
@@ -67,12 +76,6 @@ def test_the_networks_start_as_torch_starts_them():
             assert a.std().item() == pytest.approx(b.std().item(), rel=0.1)
 
 
-def test_the_attention_model_starts_as_zero_on_unit_vectors():
-    model = Attention(4, 3, 6, generator())
-    assert torch.allclose(model.F.norm(dim=1), torch.ones(6))
-    assert model(torch.randn(5, 4, generator=generator(1))).abs().max() == 0
-
-
 @pytest.mark.parametrize("q", [1, 2, 5])
 def test_the_literal_model_is_the_trained_one(q):
     model = Attention(3, q, 4, generator())
@@ -85,7 +88,8 @@ def test_the_literal_model_is_the_trained_one(q):
     assert torch.allclose(model.double()(x.double()), exact, rtol=1e-12)
 
 
-# --- data ----------------------------------------------------------------------------------------
+# --- data ------------------------------------------------------------------------------------------
+
 
 PRINTED = {"f_1*": (9000, 1000, 2, 10.0), "f_2*": (45000, 5000, 10, 1.0)}
 
@@ -108,12 +112,16 @@ def test_data_have_the_printed_sizes_and_moments(target):
     assert abs((data.y - f(data.x.double())).var() - 1) < 5 * math.sqrt(2 / train)
 
 
-def test_shuffling_moves_the_training_y_and_nothing_else():
+def test_streams_and_shuffles_touch_nothing_else():
     plain, shuffled = (sample("f_2*", 200, 50, 1, shuffled) for shuffled in (False, True))
     assert torch.equal(plain.y.sort().values, shuffled.y.sort().values)
     assert (plain.y != shuffled.y).float().mean() > 0.9
     for name in ("x", "x_test", "y_test", "truth"):
         assert torch.equal(getattr(plain, name), getattr(shuffled, name))
+    # Data, start, split and shuffle must not be drawn from what an epoch is drawn from.
+    streams = experiments.DATA, experiments.START, experiments.SPLIT, experiments.SHUFFLE
+    assert len(set(streams)) == 4
+    assert max(streams) < 0
 
 
 @pytest.mark.parametrize("target", experiments.TARGETS)
@@ -135,13 +143,91 @@ def test_the_variances_are_those_of_the_polynomials(target):
     assert square - mean**2 == experiments.VARIANCES[target]
 
 
-def test_the_settings_keep_the_ratio_of_batch_and_data():
+def test_the_training_on_the_paraboloid_is_the_printed_one():
+    """Section 5: 10000 samples, 9000 of them for training, batches of 5000, 600 epochs."""
+    spec = paraboloid("ATTENTION", 10, clip=1.0, seed=0)
+    assert (spec.target, spec.train, spec.test) == ("f_1*", 9000, 1000)
+    assert (spec.batch, spec.epochs) == (5000, 600)
     assert FULL == {"train": 45000, "test": 5000, "batch": 25000, "epochs": 2000}
-    for setting in (LIGHT, REDUCED, FULL):
-        assert 9 * setting["batch"] == 5 * setting["train"]
+    for setting in (LIGHT, REDUCED):
+        assert 9 * setting["batch"] == 5 * setting["train"], "the printed ratio"
 
 
-# --- training ------------------------------------------------------------------------------------
+# --- training --------------------------------------------------------------------------------------
+
+
+class Counting:
+    """In place of `fit`: the loss of each step is its number, and b grows by 1 after it."""
+
+    def __call__(self, watched, loss, *, steps, **recipe):
+        self.steps, self.recipe, self.losses = steps, recipe, []
+        for step in range(steps):
+            self.losses.append(loss(watched, step).item())
+            watched.model.b.data += 1
+        return {"loss": [float(step) for step in range(steps)]}
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    fit = Counting()
+    monkeypatch.setattr(experiments, "fit", fit)
+    return fit
+
+
+FEW = {"train": 9, "test": 4, "batch": 5}
+
+
+def test_the_recipe_is_the_printed_one(counting):
+    """The rate goes from 0.0001 to 0.001; two steps in an epoch of 5 + 4."""
+    spec = paraboloid("ATTENTION", 3, clip=7.0, seed=0, **FEW, epochs=3)
+    experiments.train(spec, Workspace())
+    assert counting.steps == 6
+    assert counting.recipe["optimizer"] == SGD(lr=0.001)
+    assert counting.recipe["schedule"] == OneCycle(start=0.1)
+    assert counting.recipe["clip"] == 7
+
+
+def test_an_epoch_counts_its_steps_by_their_samples(counting):
+    """Losses 0, 1 | 2, 3 | ... with 5 and 4 of 9 samples."""
+    spec = paraboloid("ATTENTION", 3, clip=1.0, seed=0, **FEW, epochs=3)
+    curve = experiments.train(spec, Workspace()).curves["train"]
+    assert curve == pytest.approx([4 / 9, 2 + 4 / 9, 4 + 4 / 9], rel=1e-14)
+
+
+def test_the_test_error_is_looked_at_before_some_epochs_and_at_the_end(counting, monkeypatch):
+    """Seven epochs, about three looks: before epochs 0, 2, 4, 6, when the model is 2 epoch."""
+    monkeypatch.setattr(experiments, "TEST_LOOKS", 3)
+    spec = quintic("ATTENTION", 3, clip=1.0, seed=2, **FEW, epochs=7)
+    outcome = experiments.train(spec, Workspace())
+    assert outcome.curves["test_epoch"] == [0, 2, 4, 6, 7]
+    truth = sample("f_2*", 9, 4, 2).truth.double()
+    expected = [(2 * epoch - truth).square().mean().item() for epoch in (0, 2, 4, 6, 7)]
+    assert outcome.curves["test"] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("epochs", "looks"), [(150, 150), (399, 399), (400, 200), (600, 200)])
+def test_about_two_hundred_looks(counting, epochs, looks):
+    spec = paraboloid("ATTENTION", 1, clip=1.0, seed=0, train=2, test=1, batch=2, epochs=epochs)
+    assert len(experiments.train(spec, Workspace()).curves["test"]) == looks + 1
+
+
+def test_a_step_is_the_mean_square_over_its_batch(counting):
+    """At step k the model is k; the order of an epoch is drawn from (seed, epoch)."""
+    spec = paraboloid("ATTENTION", 3, clip=1.0, seed=4, **FEW, epochs=2)
+    experiments.train(spec, Workspace())
+    y, expected = sample("f_1*", 9, 4, 4).y.double(), []
+    for epoch in (0, 1):
+        order = torch.randperm(9, generator=generator_at(4, epoch))
+        for k, part in enumerate((order[:5], order[5:]), 2 * epoch):
+            expected.append((k - y[part]).square().mean().item())
+    assert counting.losses == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_mean_square_over_several_parts_is_one_mean():
+    model = nn.Sequential(nn.Flatten(0))
+    x = torch.arange(25001.0)[:, None]
+    y = x[:, 0] - torch.arange(25001) % 2
+    assert experiments.mean_square(model, x, y) == pytest.approx(12500 / 25001, rel=1e-12)
 
 
 def same(left, right):
@@ -151,9 +237,8 @@ def same(left, right):
     )
 
 
-@pytest.mark.parametrize(("model", "size"), [("ATTENTION", 5), ("NN_depth", 6), ("NN_width", 9)])
-def test_an_interrupted_training_ends_with_the_same_bits(model, size, tmp_path):
-    spec = quintic(model, size, clip=10.0, seed=1, **TINY)
+def test_an_interrupted_training_ends_with_the_same_bits(tmp_path):
+    spec = quintic("ATTENTION", 5, clip=10.0, seed=1, **TINY)
 
     def stop(step, total, **numbers):
         if step == 14:  # the second half of epoch 6: its order must be drawn again
@@ -198,11 +283,6 @@ def test_an_epoch_sees_every_sample_once(monkeypatch):
     assert not torch.equal(*epochs)
     for epoch in epochs:
         assert torch.equal(epoch.sort(0).values, data.x.sort(0).values)
-
-
-def test_an_unknown_model_is_refused():
-    with pytest.raises(ValueError, match="Section 5 has ATTENTION, NN_depth and NN_width"):
-        experiments.build("f_1*", "NN", 3, 0)
 
 
 @pytest.mark.parametrize(("model", "size"), [("NN_width", 10), ("NN_depth", 4)])
@@ -255,107 +335,22 @@ def test_the_floor_of_the_shallow_network_is_below_the_best_of_many_pieces():
     left = np.mean((y**2 - np.mean(y**2)) ** 2) * 2 * R  # a line leaves y^2 minus its mean
     weight = math.exp(-2.5) / (s * math.sqrt(2 * math.pi))
     assert shallow_floor(k - 1, s) == pytest.approx(left * weight, rel=1e-3)
+    assert shallow_floor(3) == shallow_floor(3, 10.0)
 
 
-def test_the_floor_of_table_1_is_one_minus_p_over_N():
-    """f_1*, degree 2, p = 6 columns, N = 60 samples: 0.9, with deviation sqrt(2 * 54) / 60."""
-    spec = least_squares.LeastSquares("f_1*", degree=2, train=60, test=30, seed=0)
-    found = least_squares.train(spec, Workspace()).numbers
-    assert (found["columns"], found["MSE_Tr, mean"]) == (6, pytest.approx(0.9))
-    assert found["MSE_Tr, deviation"] == pytest.approx(math.sqrt(108) / 60)
-    assert abs(found["MSE_Tr"] - 0.9) < 4 * found["MSE_Tr, deviation"]
-
-
-# --- convergence ---------------------------------------------------------------------------------
+# --- convergence -----------------------------------------------------------------------------------
 
 
 def test_the_rule_of_table_1_takes_the_first_small_change():
     train = [9.0, 5.0, 5.005, 3.0, 2.0, 1.999, 1.998, 1.0, 1.0, 1.0, 1.0]
+    assert [first_still_epoch(train, run=run) for run in (1, 2, 3, 4)] == [3, 7, 11, None]
     assert first_still_epoch(train) == 3
-    assert first_still_epoch(train, run=2) == 7
-    assert first_still_epoch(train, run=3) == 11
-    assert first_still_epoch(train, run=4) is None
     assert last_moving_epoch(train) == 8
     assert last_moving_epoch([1.0, 1.0]) == 1
-    assert first_epoch_below(train, 2.0) == 6
-    assert first_epoch_below(train, 0.5) is None
-
-
-# --- least squares -------------------------------------------------------------------------------
-
-
-def monomial_matrix(x, q):
-    from itertools import combinations_with_replacement as choose
-
-    d = x.shape[1]
-    rows = [np.prod(x[:, list(c)], axis=1) for s in range(q + 1) for c in choose(range(d), s)]
-    return np.stack(rows, axis=1)
-
-
-def test_least_squares_agrees_with_lstsq_on_monomials(monkeypatch):
-    monkeypatch.setattr(least_squares, "CHUNK", 70)
-    rng = np.random.default_rng(0)
-    x, new = rng.normal(size=(300, 3)), rng.normal(size=(50, 3))
-    y = rng.normal(size=300) + x[:, 0] ** 3
-    found = least_squares.fit(x, y, 3)
-    A = monomial_matrix(x, 3)
-    assert A.shape[1] == len(found.coefficients) == math.comb(6, 3)
-    expected, rest, *_ = np.linalg.lstsq(A, y, rcond=None)
-    assert np.allclose(found(new), monomial_matrix(new, 3) @ expected, rtol=1e-9)
-    assert found.residual == pytest.approx(rest.item() / 300, rel=1e-10)
-    leverage = monomial_matrix(new, 3) @ np.linalg.inv(A.T @ A) @ monomial_matrix(new, 3).T
-    mean, deviation = found.expected_test_error(new)
-    assert mean == pytest.approx(np.trace(leverage) / 50, rel=1e-8)
-    assert deviation == pytest.approx(math.sqrt(2) * np.linalg.norm(leverage) / 50, rel=1e-8)
-
-
-def test_hermite_polynomials_are_orthonormal():
-    t, w = np.polynomial.hermite_e.hermegauss(20)
-    values = np.stack(least_squares.hermite(t, 6))
-    assert np.allclose((values * w) @ values.T / math.sqrt(2 * math.pi), np.eye(7), atol=1e-12)
-
-
-def test_too_few_samples_are_refused():
-    with pytest.raises(ValueError, match="3003 polynomials of degree <= 5 need more samples"):
-        least_squares.fit(np.zeros((100, 10)), np.zeros(100), 5)
-
-
-# --- variable projection -------------------------------------------------------------------------
-
-
-def small_problem(n=3, d=4, q=4, N=200):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(N, d))
-    return rng.normal(size=(n, d)), x, rng.normal(size=N) + x[:, 0] ** 3, q
-
-
-def test_the_gradient_is_that_of_autograd_through_the_solution():
-    W, x, y, q = small_problem()
-    loss, gradient = variable_projection.loss_and_gradient(W, x, y, q)
-    w = torch.tensor(W, requires_grad=True)
-    t = torch.tensor(x) @ (w / w.norm(dim=1, keepdim=True)).T
-    columns = [torch.ones(len(x), 1, dtype=torch.float64), t]
-    for s in range(1, q):
-        columns.append(
-            (t * columns[s] - math.sqrt(s) * columns[s - 1]) / math.sqrt(s + 1)
-            if s > 1
-            else (t * t - 1) / math.sqrt(2)
-        )
-    Phi, target = torch.cat(columns, dim=1), torch.tensor(y)
-    ridge = variable_projection.LAM * torch.eye(Phi.shape[1], dtype=torch.float64)
-    c = torch.linalg.solve(Phi.T @ Phi / len(x) + ridge, Phi.T @ target / len(x))
-    expected = (Phi @ c - target).square().mean() + variable_projection.LAM * c.square().sum()
-    expected.backward()
-    assert loss == pytest.approx(expected.item(), rel=1e-12)
-    assert w.grad is not None
-    assert np.allclose(gradient, w.grad.numpy(), rtol=1e-8, atol=1e-10)
-
-
-def test_hermite_coefficients_become_an_attention_model():
-    W, x, y, q = small_problem()
-    xi = W / np.linalg.norm(W, axis=1, keepdims=True)
-    Phi = variable_projection.features(x, xi, q)
-    c = variable_projection.coefficients(Phi, y)
-    model = variable_projection.to_attention(xi, c, q)
-    outputs = model(torch.tensor(x).float()).detach().numpy()
-    assert np.allclose(outputs, Phi @ c, rtol=1e-4, atol=1e-4)
+    assert [first_epoch_below(train, level) for level in (2.0, 0.5)] == [6, None]
+    for curve, still, moving in (([1.0, 1.015, 1.006], 3, 2), ([1.0, 1.015, 1.03], None, 3)):
+        assert (first_still_epoch(curve), last_moving_epoch(curve)) == (still, moving)
+    # a change of exactly the limit is a change: here 1/2, which floats hold exactly
+    assert first_still_epoch([1.0, 1.5, 1.5], change=0.5) == 3
+    assert first_still_epoch([1.0, 0.5, 0.0], change=0.5) is None
+    assert last_moving_epoch([1.0, 1.5, 1.75], change=0.5) == 2

@@ -26,7 +26,7 @@ def through(blocks, Z):
     return Z
 
 
-# --- one score, many products --------------------------------------------------------------------
+# --- one score, many products ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("h", [0, 2, -3])
@@ -48,7 +48,7 @@ def test_the_weights_of_a_products_block_are_counted():
     assert few.products_block(rows, 0, 0, [(0, rows.slot(1))], 2, 1).nonzeros() == 3 * 4 + 2 + 2
 
 
-# --- Theorem A -----------------------------------------------------------------------------------
+# --- Theorem A -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("q", "blocks"), [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4)])
@@ -83,7 +83,26 @@ def test_the_round_off_bound_is_the_formula(q, dtype):
     assert few.roundoff_bound(q, dtype) == pytest.approx(expected, rel=1e-12, abs=0)
 
 
-# --- Theorem C -----------------------------------------------------------------------------------
+def test_the_scores_of_other_tokens_are_lowered_as_stated():
+    """2 B^s; B^(2p) for t^p times t^p; (G + 1)^2 with G = B, then B^2 (B + 1)."""
+    cases = [
+        (few.single_blocks(2, 4, 3), [18, 54, 162]),
+        (few.doubling_blocks(2, 8, 3), [9, 81, 6561]),
+        (few.tripling_blocks(Layout(2, 14), 3, 2), [9, 169, (144 * 13 + 1) ** 2]),
+    ]
+    for blocks, c in cases:
+        assert [block.W_Q[1, 1] for block in blocks] == c
+        assert [block.W_Q[2, 2] for block in blocks] == c
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize(("q", "L"), [(2, 1), (5, 2), (8, 3), (9, 3)])
+def test_doubling_blocks_have_the_stated_number_of_weights(n, q, L):
+    blocks = few.doubling_blocks(n, q, 2)
+    assert sum(block.nonzeros() for block in blocks) == (3 * n + 2) * L + q - 1
+
+
+# --- Theorem C -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("l", [0, 1, 2, 3])
@@ -95,6 +114,15 @@ def test_tripling_blocks_store_the_functions_held(l):
     assert len(places) == len(set(places)) == len(held) == 2 ** (l + 1)
     for row, f in zip(places, held, strict=True):
         assert Z[row].tolist() == [f(value) for value in t]
+
+
+def test_tripling_moves_each_function_once():
+    """The k-th block moves 2^k rows to the 2^k slots behind them."""
+    blocks = few.tripling_blocks(Layout(1, 6), 2, 1)
+    places = [7 + 1, 0, 2, 3, 4, 5, 6, 7]  # 1, t, slots 1 to 6 of a token with 9 rows
+    for k, block in enumerate(blocks, 1):
+        moved = {(int(source), int(target)) for target, source in np.argwhere(block.W_V != 0)}
+        assert moved == set(zip(places[: 2**k], places[2**k : 2 ** (k + 1)], strict=True))
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3, 4])
@@ -122,6 +150,16 @@ def test_a_model_equals_its_polynomial(build, d, q):
     assert all(sum(c * c for c in xi) <= 1 for xi in model.F)
 
 
+@pytest.mark.parametrize("build", [few.doubling_transformer, few.tripling_transformer])
+def test_linear_and_constant_polynomials_need_no_block(build):
+    """d = 2: n_1 = 2 directions, and one slot that stays empty."""
+    for coefficients in ({(1, 0): 3, (0, 0): 2}, {(0, 0): 2}):
+        model = build(Polynomial(2, coefficients), 1)
+        assert model.blocks == ()
+        assert model.layout == Layout(2, 1)
+        assert model(rationals([5, 1])) == Polynomial(2, coefficients)(rationals([5, 1]))
+
+
 def test_too_few_slots_for_tripling_are_refused():
     with pytest.raises(ValueError, match="2 tripling blocks fill 6 slots, the layout has q=5"):
         few.tripling_blocks(Layout(1, 5), 2, 1)
@@ -129,7 +167,7 @@ def test_too_few_slots_for_tripling_are_refused():
         few.tripling_blocks(Layout(1, 6), 2, 0)
 
 
-# --- polynomials near 0 --------------------------------------------------------------------------
+# --- polynomials near 0 ----------------------------------------------------------------------------
 
 
 def random_block(n, slots, seed):
@@ -151,16 +189,23 @@ def test_near_0_a_model_with_any_weights_is_its_polynomials(n, seed):
     assert Z.ravel().tolist() == [p(x) for p in polynomials.ravel()]
 
 
-def test_signs_near_0_are_those_of_the_lowest_coefficient():
+def test_polynomials_near_0_by_hand():
     """t - 9 t^2 wins against 0 and t - 10 t^2, and passes the ReLU; -t + 9 t^2 does not."""
     p = [flint.fmpq_poly(c) for c in ([0, 1, -10], [0], [0, 1, -9], [0, -1, 9])]
     alpha = np.empty((1, 4), dtype=object)
     alpha[0] = p
     assert few._largest_near_zero(alpha)[0].tolist() == [0, 0, p[2], 0]
     assert few._relu_near_zero(alpha)[0].tolist() == [p[0], 0, p[2], 0]
+    p, less = flint.fmpq_poly([0, 1]), flint.fmpq_poly([0, -1])
+    alpha = np.empty((2, 3), dtype=object)
+    alpha[:] = [[p, p, less], [less, p, p]]
+    assert few._largest_near_zero(alpha).tolist() == [[p, 0, 0], [0, p, 0]]
 
 
-def test_the_dimension_of_a_span_is_exact():
+def test_coefficients_and_spans_by_hand():
+    p = [flint.fmpq_poly(c) for c in ([1], [0, 0, 5], [0])]
+    assert few.coefficients(p[:1]).tolist() == [[1]]
+    assert few.coefficients(p).tolist() == [[1, 0, 0], [0, 0, 5], [0, 0, 0]]
     one, x = flint.fmpq_poly([1]), flint.fmpq_poly([0, 1])
     tiny = flint.fmpq(1, 10**300)
     assert few.dimension([one, x, one + x, 0 * x]) == 2
@@ -168,7 +213,7 @@ def test_the_dimension_of_a_span_is_exact():
     assert few.dimension([0 * x]) == 0
 
 
-# --- no ReLU -------------------------------------------------------------------------------------
+# --- no ReLU ---------------------------------------------------------------------------------------
 
 
 def test_without_relu_the_product_has_its_own_sign_and_four_weights_fewer():

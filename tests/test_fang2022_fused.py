@@ -1,30 +1,38 @@
-"""The fused sums of Section 5: the same numbers as autograd and as the literal blocks, in less memory."""
+"""The fused sums of Section 5: the same numbers as autograd, in less memory, with or without a compiler."""
 
 import functools
 import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from ridge_sums import extra_memory, plain_polynomial, plain_relu, value_and_gradients
+from ridge_sums import plain_polynomial, plain_relu, value_and_gradients
 
 from repro.fang2022 import fused
 from repro.fang2022.fused import ridge_polynomial, ridge_relu
 from repro.numerics import roundoff
 
 COMPILERS = [os.environ.get("CC"), "cc", "gcc", "clang"]
+
+
 COMPILER = fused.FORBIDDEN not in os.environ and any(map(shutil.which, filter(None, COMPILERS)))
+
+
 HAVE_KERNEL = pytest.mark.skipif(
     not COMPILER, reason="no C compiler, or forbidden"
 )  # no other reason
+
+
 BACKENDS = [pytest.param("c", marks=HAVE_KERNEL), "chunks"]
+
+
 backends = pytest.mark.parametrize("backend", BACKENDS)
+
+
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
+
 
 #           N     n    d  q
 SHAPES = [
@@ -35,6 +43,8 @@ SHAPES = [
     (481, 65, 10, 5),
     (1500, 130, 10, 5),
 ]
+
+
 shapes = pytest.mark.parametrize("shape", SHAPES, ids="N={0[0]}-n={0[1]}-d={0[2]}-q={0[3]}".format)
 
 
@@ -48,7 +58,7 @@ def table_1(N, n, d=10, q=5):
     return normal(N, d), F, beta, normal(N, seed=3) / N
 
 
-# --- the right numbers ---------------------------------------------------------------------------
+# --- the right numbers -----------------------------------------------------------------------------
 
 
 def integers(N, n, columns, seed, low=-1, high=2):
@@ -132,29 +142,6 @@ def relative(a, b):
 
 
 @backends
-def test_the_relu_sum_agrees_with_float64_autograd_to_2e_6(backend):
-    """Away from the kinks: where the sign of t + c is lost in rounding, no gradient is right."""
-    x, F, _, w = table_1(1000, 300)
-    c, v = normal(300, seed=4), normal(300, seed=5) / 300**0.5
-    t = x.double() @ F.double().T + c
-    F = F[(keep := t.abs().min(0).values > 1e-5)]
-    c, v = c[keep], v[keep]
-    assert len(F) > 200
-    found = value_and_gradients(functools.partial(ridge_relu, backend=backend), x, F, c, v, w=w)
-    exact = value_and_gradients(plain_relu, *(a.double() for a in (x, F, c, v)), w=w.double())
-    assert max(relative(a, b) for a, b in zip(found, exact, strict=True)) <= 2e-6
-
-
-@backends
-def test_the_gradient_of_the_relu_sum_is_that_of_finite_differences(backend):
-    x, F, cv, _ = (a.double() for a in table_1(17, 3, d=2, q=2))
-    F, c, v = F.requires_grad_(), cv[:, 0].clone().requires_grad_(), cv[:, 1].clone()
-    assert (x @ F.T + c).abs().min() > 1e-3
-    call = functools.partial(ridge_relu, x, backend=backend)
-    assert torch.autograd.gradcheck(call, (F, c, v.requires_grad_()))
-
-
-@backends
 def test_sums_over_blocks_of_samples_do_not_lose_small_terms(monkeypatch, backend):
     """2^24 + 1 is 2^24 in float32: of 50 ones, each in a block of its own, none may be lost."""
     monkeypatch.setattr(fused, "CHUNK", 1000)
@@ -177,7 +164,16 @@ def test_the_kernel_does_not_lose_small_terms_among_many_directions():
     )
 
 
-# --- any tensor ----------------------------------------------------------------------------------
+@HAVE_KERNEL
+def test_the_kernel_leaves_denormal_numbers_alone():
+    assert fused.backend().name == "c"
+    tiny = torch.full((3,), 1e-40)
+    assert (tiny * 0.5 > 0).all()
+    one = torch.ones(1, 1)
+    assert ridge_polynomial(one * 1e-20, one, torch.tensor([[0.0, 1.0]]), backend="c").item() > 0
+
+
+# --- any tensor ------------------------------------------------------------------------------------
 
 
 @backends
@@ -197,18 +193,12 @@ def test_an_empty_batch_has_no_values_and_no_gradient(backend, function):
 def test_tensors_need_not_be_contiguous(backend):
     x, F, beta, w = table_1(600, 70)
     call = functools.partial(ridge_polynomial, backend=backend)
-    expected = value_and_gradients(call, x, F, beta, w=w)
     strided = [a.T.contiguous().T for a in (x, F, beta)]
-    assert not any(a.is_contiguous() for a in strided)
-    for a, b in zip(value_and_gradients(call, *strided, w=w), expected, strict=True):
-        torch.testing.assert_close(a, b)
     constant = torch.ones(()).expand(600)  # what y.sum().backward() sends: stride 0
-    for a, b in zip(
-        value_and_gradients(call, x, F, beta, w=constant),
-        value_and_gradients(call, x, F, beta, w=torch.ones(600)),
-        strict=True,
-    ):
-        assert torch.equal(a, b)
+    for inputs, weight, plain in ((strided, w, w), ((x, F, beta), constant, torch.ones(600))):
+        expected = value_and_gradients(call, x, F, beta, w=plain)
+        for a, b in zip(value_and_gradients(call, *inputs, w=weight), expected, strict=True):
+            torch.testing.assert_close(a, b)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -236,6 +226,49 @@ def test_the_size_of_a_chunk_does_not_matter(monkeypatch, size):
         assert relative(a, b) <= 32 * roundoff.unit("float64")
 
 
+# --- threads ---------------------------------------------------------------------------------------
+
+
+def parts(monkeypatch, threads, length, times, failing=()):
+    """The parts that were asked for, with so many threads at hand."""
+    asked = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+
+    def part(i, j):
+        asked.append((i, j))
+        return int((i, j) in failing)
+
+    fused._in_threads(part, length, times)
+    return sorted(asked)
+
+
+CASES = {
+    "three threads": ((3, 10, 10**9), [(0, 3), (3, 6), (6, 10)]),
+    "more threads than rows": ((8, 2, 10**9), [(0, 1), (1, 2)]),
+    "work for two": ((8, 1000, 2**11), [(0, 1000)]),
+    "a little more": ((8, 1024, 2**11), [(0, 512), (512, 1024)]),
+    "work for one": ((8, 100, 5), [(0, 100)]),
+    "nothing": ((8, 0, 5), [(0, 0)]),
+}
+
+
+@pytest.mark.parametrize(("case", "expected"), CASES.values(), ids=CASES)
+def test_parts_meet_and_are_worth_their_threads(monkeypatch, case, expected):
+    """A thread for each 2^20 pairs, no more than there are rows, one at least."""
+    assert parts(monkeypatch, *case) == expected
+
+
+@pytest.mark.parametrize("failing", [[(0, 3)], [(6, 10)], [(0, 3), (3, 6), (6, 10)]], ids=str)
+def test_one_part_that_finds_no_memory_is_enough(monkeypatch, failing):
+    with pytest.raises(MemoryError, match=r"fused\.c found no memory"):
+        parts(monkeypatch, 3, 10, 10**9, failing)
+
+
+def test_a_chunk_has_a_row_at_least():
+    assert fused._rows(torch.ones(7, 1)) == fused.CHUNK // 7
+    assert fused._rows(torch.ones(1, 1).expand(2 * fused.CHUNK, 1)) == 1
+
+
 @HAVE_KERNEL
 @dtypes
 @pytest.mark.parametrize("threads", [2, 3, 7], ids="threads={}".format)
@@ -256,9 +289,12 @@ def test_the_kernel_gives_the_same_bits_with_any_number_of_threads(monkeypatch, 
         assert torch.equal(a, b)
 
 
-# --- bad input -----------------------------------------------------------------------------------
+# --- bad input -------------------------------------------------------------------------------------
+
 
 x, F, beta, c = torch.ones(4, 3), torch.ones(2, 3), torch.ones(2, 5), torch.ones(2)
+
+
 MISTAKES = {
     "x has other columns": (lambda: ridge_polynomial(x[:, :2], F, beta), "need x .N, d., F .n, d."),
     "x is one sample": (lambda: ridge_polynomial(x[0], F, beta), "need x .N, d., F .n, d."),
@@ -295,133 +331,3 @@ MISTAKES = {
 def test_bad_input_is_told_what_is_needed(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
-
-
-# --- the compiler --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def first_use(monkeypatch, tmp_path):
-    """As in a new process of a user without a cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(fused.FORBIDDEN, raising=False)
-    monkeypatch.delenv("CC", raising=False)
-    fused._library.cache_clear()
-    yield tmp_path / "attention-claims"
-    fused._library.cache_clear()
-
-
-@HAVE_KERNEL
-@pytest.mark.parametrize("unset", ["", None])
-def test_the_kernel_is_kept_where_a_user_keeps_caches(unset, first_use, monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    if unset is None:
-        monkeypatch.delenv("XDG_CACHE_HOME")
-    _, where = fused._library(torch.float64)
-    assert where.startswith(str(tmp_path / ".cache/attention-claims/fused-"))
-
-
-def broken_compiler(folder: Path) -> None:
-    compiler = folder / "cc"
-    compiler.write_text("#!/bin/sh\necho 'unknown option' >&2\nexit 1\n")
-    compiler.chmod(0o755)
-
-
-MISSING = {
-    "forbidden": ({"REPRO_NO_COMPILER": "1"}, "REPRO_NO_COMPILER is set"),
-    "no compiler": ({"PATH": ""}, "no C compiler is on PATH: cc, gcc, clang"),
-    "broken compiler": ({"PATH": "{tmp_path}"}, "cc failed: unknown option"),
-    "no place to keep it": ({"XDG_CACHE_HOME": os.devnull}, "cannot be kept or loaded"),
-}
-
-
-@pytest.mark.parametrize(("environment", "why"), MISSING.values(), ids=MISSING)
-def test_without_the_kernel_chunks_take_over_and_say_why(
-    first_use, monkeypatch, tmp_path, environment, why
-):
-    if not COMPILER and "XDG_CACHE_HOME" in environment:
-        pytest.skip("without a C compiler there is nothing to keep")
-    fused._library.cache_clear()
-    broken_compiler(tmp_path)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value.format(tmp_path=tmp_path))
-    assert fused.backend().name == "chunks"
-    assert why in fused.backend().why
-    a, b, w = normal(40, 3), normal(6, 3, seed=1), normal(40, seed=2)
-    beta = normal(6, 4, seed=3)
-    for one, other in zip(
-        value_and_gradients(ridge_polynomial, a, b, beta, w=w),
-        value_and_gradients(functools.partial(ridge_polynomial, backend="chunks"), a, b, beta, w=w),
-        strict=True,
-    ):
-        assert torch.equal(one, other)
-    with pytest.raises(ValueError, match="backend='c' cannot be had: this is 'chunks', as "):
-        ridge_polynomial(a, b, beta, backend="c")
-
-
-@HAVE_KERNEL
-@pytest.mark.parametrize("change", ["FLAGS", "SOURCE"])
-def test_other_flags_or_another_source_make_another_library(
-    first_use, monkeypatch, tmp_path, change
-):
-    source = tmp_path / "source.c"
-    source.write_text(fused.SOURCE.read_text().replace("GROUP = 64", "GROUP = 32"))
-    changed = {"FLAGS": (*fused.FLAGS, "-funroll-loops"), "SOURCE": source}[change]
-    with monkeypatch.context() as patch:
-        patch.setattr(fused, change, changed)
-        value = ridge_polynomial(*table_1(20, 300)[:3], backend="c")
-    fused._library.cache_clear()
-    again = ridge_polynomial(*table_1(20, 300)[:3], backend="c")
-    assert len(list(first_use.iterdir())) == 2
-    torch.testing.assert_close(value, again)
-
-
-def in_process(program, **environment):
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", program],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-COMPILES = """
-import torch
-from repro.fang2022 import fused
-x = torch.linspace(-1, 1, 600).reshape(200, 3)
-y = fused.ridge_polynomial(x, x[:7], x[:7])
-print(fused.backend().name, y.double().sum().item().hex())
-"""
-
-
-@HAVE_KERNEL
-def test_processes_may_compile_at_the_same_time(tmp_path):
-    started = [in_process(COMPILES, XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)]
-    said = [process.communicate(timeout=300)[0] for process in started]
-    assert all(process.returncode == 0 for process in started)
-    assert len(set(said)) == 1
-    assert said[0].startswith("c ")
-    (library,) = (tmp_path / "attention-claims").iterdir()  # and nothing half done beside it
-    assert library.suffix == ".so"
-
-
-@HAVE_KERNEL
-def test_the_kernel_leaves_denormal_numbers_alone():
-    assert fused.backend().name == "c"
-    tiny = torch.full((3,), 1e-40)
-    assert (tiny * 0.5 > 0).all()
-    one = torch.ones(1, 1)
-    assert ridge_polynomial(one * 1e-20, one, torch.tensor([[0.0, 1.0]]), backend="c").item() > 0
-
-
-# --- memory --------------------------------------------------------------------------------------
-
-
-@backends
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
-def test_no_array_of_n_times_N_is_made(backend):
-    N, n = 8000, 1000
-    here, in_autograd = extra_memory(backend, N, n)
-    assert here < 0.25 * 4 * N * n
-    assert in_autograd > 5 * 4 * N * n

@@ -1,5 +1,6 @@
-"""Section 2 and Lemma 3.1 of fang2022: shapes, batches, arithmetics, round-off, and its control."""
+"""Section 2 and Lemma 3.1: tokens, blocks in every arithmetic, round-off, and the control."""
 
+import math
 from fractions import Fraction
 
 import flint
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from repro.fang2022 import without_attention
 from repro.fang2022.model import (
     Block,
     Layout,
@@ -18,12 +20,20 @@ from repro.fang2022.model import (
     relu,
 )
 from repro.fang2022.multiplication import multiplication_block, roundoff_bound
-from repro.fang2022.without_attention import error_floor, network, sup_error
+from repro.fang2022.without_attention import WithoutAttention, error_floor, network, sup_error
 from repro.numerics.exact import rational, rationals, symbols, to_float, vector
+from repro.training import Workspace
+from repro.training.loop import generator_at
 
 q = flint.fmpq
+
+
 SHAPES = [(1, 3), (2, 3), (3, 5), (5, 4)]
+
+
 shapes = pytest.mark.parametrize(("n", "slots"), SHAPES, ids=[f"n={n}-q={s}" for n, s in SHAPES])
+
+
 KINDS = ["torch", "objects"]
 
 
@@ -41,7 +51,8 @@ def block_of(n, slots, kind, M=9):
     return block.to(torch.float64) if kind == "torch" else block
 
 
-# --- the parts -----------------------------------------------------------------------------------
+# --- the parts -------------------------------------------------------------------------------------
+
 
 ROWS = {
     "the largest": ([[3, 7, 5]], [[0, 7, 0]]),
@@ -62,11 +73,17 @@ def test_the_one_hot_maximum_keeps_one_entry_and_its_value(alpha, kept, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_relu_keeps_what_is_positive(kind):
+def test_relu_and_known_branches_keep_what_they_say(kind):
     assert relu(array([[-2, 0, 3], [1, -1, 0]], kind)).tolist() == [[0, 0, 3], [1, 0, 0]]
+    alpha = np.arange(18).reshape(2, 3, 3).astype(object)
+    kept = [[[0, 0, 0], [0, 4, 0], [0, 0, 8]], [[9, 0, 0], [0, 13, 0], [0, 0, 17]]]
+    assert keep_own(alpha).tolist() == kept
+    a = np.array([[3, -4], [5, 6]], dtype=object)
+    assert only_unit(1)(a).tolist() == [[3, -4], [0, 0]]
+    assert only_unit(2)(a).tolist() == [[0, 0], [5, 6]]
 
 
-# --- tokens --------------------------------------------------------------------------------------
+# --- tokens ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,20 +98,22 @@ def test_a_token_reads_as_section_2_1_prints_it(kind):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("n", "slots"), [(0, 3), (3, 0), (-1, 3)])
-def test_a_layout_without_tokens_or_slots_is_refused(n, slots):
-    with pytest.raises(ValueError, match=f"needs n >= 1 and q >= 1, got n={n}, q={slots}"):
-        Layout(n, slots)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_more_values_than_slots_are_refused(kind):
-    t = array([1, 2], kind)
+def test_tokens_have_as_many_values_as_there_are_tokens_and_slots(kind):
+    t, longer = array([1, 2], kind), array([1, 2, 3], kind)
+    Z = Layout(2, 2).tokens(t, array([3, 4], kind), array([5, 6], kind))
+    assert Z.tolist() == [[1, 2], [1, 0], [0, 1], [3, 4], [5, 6], [1, 1]]
     with pytest.raises(ValueError, match="slots"):
         Layout(2, 1).tokens(t, t, t)
+    for values in ((longer,), (t, longer), (t, t, longer), (longer, t)):
+        with pytest.raises(ValueError, match="n=2 tokens"):
+            Layout(2, 3).tokens(*values)
+    for n, slots in ((0, 3), (3, 0), (-1, 3)):
+        with pytest.raises(ValueError, match=f"needs n >= 1 and q >= 1, got n={n}, q={slots}"):
+            Layout(n, slots)
 
 
-# --- the block -----------------------------------------------------------------------------------
+# --- the block -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -164,22 +183,50 @@ def test_attention_and_activation_can_be_replaced():
     assert nothing[4, 0] == 8, "b_2 alone"
 
 
-NOT_POSITIVE = {
-    "fmpq 0": q(0),
-    "fmpq -1/2": q(-1, 2),
-    "Fraction 0": Fraction(0),
-    "Fraction -1": Fraction(-1),
-    "nan": float("nan"),
-}
-
-
-@pytest.mark.parametrize("M", NOT_POSITIVE.values(), ids=NOT_POSITIVE)
+@pytest.mark.parametrize("M", [-2.5, q(-1, 2), Fraction(0), float("nan")], ids=str)
 def test_multiplication_needs_a_positive_bound_in_any_arithmetic(M):
     with pytest.raises(ValueError, match="needs M > 0"):
         multiplication_block(2, 3, M)
 
 
-# --- floating point ------------------------------------------------------------------------------
+def test_a_block_has_at_least_one_slot():
+    """n = 1: with q = 1 a token has 4 rows, and with 3 there is no slot."""
+    shapes = ((2, 4), (2, 4), (4, 4), (2, 4), (4, 2), (2,), (4,))
+    assert Block(*(np.zeros(shape, dtype=object) for shape in shapes)).nonzeros() == 0
+    shapes = ((2, 3), (2, 3), (3, 3), (2, 3), (3, 2), (2,), (3,))
+    with pytest.raises(ValueError, match="with q >= 1"):
+        Block(*(np.zeros(shape, dtype=object) for shape in shapes))
+
+
+def test_a_transformer_whose_parts_do_not_fit_is_refused():
+    block, F = multiplication_block(2, 3, 1), np.eye(2, dtype=object)
+    with pytest.raises(ValueError, match=r"beta in R\^\(n\(n\+q\+2\)\), got 13 entries, n=2"):
+        Transformer(F, (block,), np.zeros(13, dtype=object), 0)
+    with pytest.raises(ValueError, match="tokens have 8 rows, a block wants 7"):
+        Transformer(F, (block,), np.zeros(16, dtype=object), 0)
+
+
+def test_a_batch_goes_through_the_transformer_like_its_samples():
+    block = multiplication_block(2, 3, 3)
+    beta = np.arange(14).astype(object)
+    model = Transformer(np.array([[1, 2], [0, 1]], dtype=object), (block, block), beta, 5)
+    xs = np.array([[[1, 0], [0, 1], [1, 1]]] * 2, dtype=object)
+    assert model(xs).shape == (2, 3)
+    assert model(xs).tolist() == [[model(x) for x in row] for row in xs]
+
+
+def test_a_model_reads_token_after_token():
+    """n = 2, q = 1, no block: tokens (5, 1, 0, 0, 1) and (7, 0, 1, 0, 1), beta = 1, ..., 10, b = 3."""
+    model = Transformer(rationals([[1, 2], [3, 2]]), (), np.arange(1, 11).astype(object), 3)
+    x = rationals([1, 2])
+    assert model.layout == Layout(2, 1)
+    assert model(x) == (5 * 1 + 2 + 5) + (7 * 6 + 8 + 10) + 3
+    assert model.nonzeros() == 4 + 10 + 1
+    assert model.to(torch.float64)(torch.tensor([1.0, 2.0], dtype=torch.float64)).item() == 75
+
+
+# --- floating point --------------------------------------------------------------------------------
+
 
 UNITS = {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8}
 
@@ -215,18 +262,14 @@ def test_a_block_in_floating_point_has_the_nearest_weights(dtype):
     assert block.nonzeros() == 2 * 2 + 8
 
 
-def test_a_weight_is_rounded_once():
+def test_weights_are_rounded_once():
     """1 + 2^-24 + 2^-60 lies above the middle of 1 and 1 + 2^-23, and its float64 in the middle."""
     block = multiplication_block(1, 3, 1)
     block.W_Q[0, 0] = 1 + q(1, 2**24) + q(1, 2**60)
     assert block.to(torch.float32).W_Q[0, 0].item() == 1 + 2.0**-23
 
 
-# --- without attention ---------------------------------------------------------------------------
-
-
-def test_the_floor_grows_like_the_square_of_M():
-    assert [error_floor(M) for M in (1.0, 3.0, 6.0)] == pytest.approx([1 / 18, 0.5, 2.0], rel=1e-12)
+# --- without attention -----------------------------------------------------------------------------
 
 
 def two_units(a, b, c):
@@ -242,17 +285,14 @@ def two_units(a, b, c):
     return model
 
 
-def test_two_units_reach_the_floor_on_the_diagonal_and_not_beyond():
+def test_the_floor_grows_like_the_square_of_M_and_is_reached_on_the_diagonal():
     """-s² is met by the slopes 4/3, 0, -4/3 with corners at s = -1/3, 1/3, each off by 1/18."""
-    model = two_units(a=-2 / 3, b=2 / 3, c=-1 / 18)
-    s = torch.linspace(-1, 1, 2001)
+    assert [error_floor(M) for M in (1.0, 3.0, 6.0)] == pytest.approx([1 / 18, 0.5, 2.0], rel=1e-12)
+    model, s = two_units(a=-2 / 3, b=2 / 3, c=-1 / 18), torch.linspace(-1, 1, 2001)
     with torch.no_grad():
         off = (model(torch.stack([s, s], 1)).squeeze() + s**2).abs().max().item()
     assert off == pytest.approx(1 / 18, abs=1e-5)
     assert sup_error(model, 1.0) > 1 / 18
-
-
-def test_no_random_network_beats_the_floor():
     for seed in range(20):
         torch.manual_seed(seed)
         assert sup_error(network(), 1.0) >= error_floor(1.0)
@@ -260,57 +300,67 @@ def test_no_random_network_beats_the_floor():
 
 def test_the_sup_error_is_the_largest_on_the_grid():
     constant = two_units(a=0.0, b=0.0, c=0.25)
-    assert sup_error(constant, 2.0) == pytest.approx(4.25, rel=1e-6)
-    assert sup_error(constant, 2.0, points=2) == pytest.approx(4.25, rel=1e-6)
-    assert sup_error(constant, 2.0, points=1) == pytest.approx(4.25, rel=1e-6)
+    for points in ({}, {"points": 2}, {"points": 1}):
+        assert sup_error(constant, 2.0, **points) == pytest.approx(4.25, rel=1e-6)
+    model = torch.nn.Linear(2, 1, bias=False)  # |x + 2y + xy| is largest, 10, in the corner (2, 2)
+    model.weight.data = torch.tensor([[1.0, 2.0]])
+    assert sup_error(model, 2.0) == pytest.approx(10, abs=1e-5)
 
 
-def test_a_transformer_whose_parts_do_not_fit_is_refused():
-    block, F = multiplication_block(2, 3, 1), np.eye(2, dtype=object)
-    with pytest.raises(ValueError, match=r"beta in R\^\(n\(n\+q\+2\)\), got 13 entries, n=2"):
-        Transformer(F, (block,), np.zeros(13, dtype=object), 0)
-    with pytest.raises(ValueError, match="tokens have 8 rows, a block wants 7"):
-        Transformer(F, (block,), np.zeros(16, dtype=object), 0)
+def test_without_attention_the_samples_fill_the_square(monkeypatch):
+    """A model that is 0 has the mean square M^4 / 9 against -xy, and new samples in each step."""
+    seen = {}
+
+    def fit(model, loss, *, steps, **recipe):
+        start = [p.detach().clone() for p in model.parameters()]
+        for parameter in model.parameters():
+            parameter.data.zero_()
+        losses = [loss(model, step).item() for step in range(200)]
+        model[2].bias.data.fill_(5.0)  # 5 + xy: its mean square is 25 + M^4 / 9
+        seen.update(start=start, losses=losses, moved=loss(model, 0).item(), steps=steps, **recipe)
+        return {}
+
+    monkeypatch.setattr(without_attention, "fit", fit)
+    spec = WithoutAttention(M=2.0, steps=17, seed=0)
+    outcome = without_attention.train(spec, Workspace())
+    losses = np.array(seen["losses"])
+    assert len(set(seen["losses"])) == 200
+    deviation = 16 * math.sqrt(1 / 25 - 1 / 81)  # of (xy)^2
+    assert losses.mean() == pytest.approx(16 / 9, abs=5 * deviation / math.sqrt(200 * 1024))
+    assert losses.std() == pytest.approx(deviation / 32, rel=0.3)  # 1024 samples in a step
+    assert seen["moved"] == pytest.approx(25 + 16 / 9, abs=1.0)
+    assert seen["steps"] == 17
+    assert [tuple(p.shape) for p in seen["start"]] == [(2, 2), (2,), (1, 2), (1,)]
+    assert len({round(value, 6) for p in seen["start"] for value in p.flatten().tolist()}) == 9
+    assert outcome.numbers["sup error"] == pytest.approx(9, rel=1e-6)  # 5 + 2 * 2
 
 
-def test_a_batch_goes_through_the_transformer_like_its_samples():
-    block = multiplication_block(2, 3, 3)
-    beta = np.arange(14).astype(object)
-    model = Transformer(np.array([[1, 2], [0, 1]], dtype=object), (block, block), beta, 5)
-    xs = np.array([[[1, 0], [0, 1], [1, 1]]] * 2, dtype=object)
-    assert model(xs).shape == (2, 3)
-    assert model(xs).tolist() == [[model(x) for x in row] for row in xs]
+def test_the_target_without_attention_is_the_negative_product(monkeypatch):
+    """With -|x + y| in place of the trained network."""
+    found = {}
+
+    def fit(model, loss, **recipe):
+        for parameter in model.parameters():
+            parameter.data.zero_()
+        model[0].weight.data = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
+        model[2].weight.data = torch.tensor([[-1.0, -1.0]])  # -|x + y|
+        found["loss"] = np.mean([loss(model, step).item() for step in range(100)])
+        return {}
+
+    monkeypatch.setattr(without_attention, "fit", fit)
+    without_attention.train(WithoutAttention(M=1.0, steps=1, seed=0), Workspace())
+    # E (xy - |x+y|)^2 = E x^2 y^2 - 2 E xy |x+y| + E (x+y)^2 = 1/9 - 4/15 + 2/3 on [-1, 1]^2
+    assert found["loss"] == pytest.approx(1 / 9 - 4 / 15 + 2 / 3, abs=0.01)
 
 
-def test_values_for_another_number_of_tokens_are_refused():
-    t, longer = rationals([1, 2]), rationals([1, 2, 3])
-    for values in ((longer,), (t, longer), (t, t, longer), (longer, t)):
-        with pytest.raises(ValueError, match=r"Section 2\.1 has n=2 tokens"):
-            Layout(2, 3).tokens(*values)
+def test_the_control_without_attention_is_drawn_from_stream_minus_1(monkeypatch):
+    """Standard normal weights, and a step from the stream of its number."""
+    seen = {}
 
+    def fit(model, loss, **recipe):
+        seen.update(first=model[0].weight.detach().clone(), recipe=recipe)
+        return {}
 
-def test_a_block_has_at_least_one_slot():
-    """n = 1: with q = 1 a token has 4 rows, and with 3 there is no slot."""
-    shapes = ((2, 4), (2, 4), (4, 4), (2, 4), (4, 2), (2,), (4,))
-    assert Block(*(np.zeros(shape, dtype=object) for shape in shapes)).nonzeros() == 0
-    shapes = ((2, 3), (2, 3), (3, 3), (2, 3), (3, 2), (2,), (3,))
-    with pytest.raises(ValueError, match="with q >= 1"):
-        Block(*(np.zeros(shape, dtype=object) for shape in shapes))
-
-
-def test_known_branches_keep_what_they_say():
-    alpha = np.arange(1, 10).reshape(3, 3).astype(object)
-    assert keep_own(alpha).tolist() == [[1, 0, 0], [0, 5, 0], [0, 0, 9]]
-    a = np.array([[3, -4], [5, 6]], dtype=object)
-    assert only_unit(1)(a).tolist() == [[3, -4], [0, 0]]
-    assert only_unit(2)(a).tolist() == [[0, 0], [5, 6]]
-
-
-def test_a_model_reads_token_after_token():
-    """n = 2, q = 1, no block: tokens (5, 1, 0, 0, 1) and (7, 0, 1, 0, 1), beta = 1, ..., 10, b = 3."""
-    model = Transformer(rationals([[1, 2], [3, 2]]), (), np.arange(1, 11).astype(object), 3)
-    x = rationals([1, 2])
-    assert model.layout == Layout(2, 1)
-    assert model(x) == (5 * 1 + 2 + 5) + (7 * 6 + 8 + 10) + 3
-    assert model.nonzeros() == 4 + 10 + 1
-    assert model.to(torch.float64)(torch.tensor([1.0, 2.0], dtype=torch.float64)).item() == 75
+    monkeypatch.setattr(without_attention, "fit", fit)
+    without_attention.train(without_attention.WithoutAttention(M=1.0, steps=3, seed=9), Workspace())
+    assert torch.equal(seen["first"], torch.randn(2, 2, generator=generator_at(9, -1)))

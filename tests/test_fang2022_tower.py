@@ -1,4 +1,4 @@
-"""The recursion of fang2022/tower.py, block by block in rationals, and what it refuses."""
+"""The recursion of tower.py, block by block in rationals, and what it refuses."""
 
 import math
 from fractions import Fraction
@@ -69,13 +69,31 @@ def test_room_leaves_no_rival_and_no_rounding_of_the_difference():
     )
 
 
-def test_what_leaves_the_range_of_float64_has_no_bound():
+def test_the_largest_balls():
     assert tower.error_bound("float64", 1e-200, 2, powers.roomy) == math.inf
     assert tower.error_bound("float64", 1e200, 2, fixed(1, 1)) == math.inf
     assert tower.error_bound("float64", 1e200, 2, powers.printed) == math.inf
+    # 2 u B^(q-2) = 1/100.
+    assert tower.largest_bound("float64", 3) == pytest.approx(2**52 / 100)
+    assert tower.largest_bound("float32", 4) == pytest.approx(math.sqrt(2**23 / 100))
 
 
-# --- the output ----------------------------------------------------------------------------------
+def test_the_recursion_is_what_the_docstring_says_to_leading_order():
+    u = 2.0**-53
+    for q in (2, 5, 9):
+        assert tower.error_bound("float64", 3, q, powers.roomy) == pytest.approx(
+            4.25 * q * u, rel=1e-3, abs=0
+        )
+    assert tower.error_bound("float64", 1000, 5, powers.printed) == pytest.approx(
+        2 * u * 1000**3, rel=1e-2, abs=0
+    )
+    assert tower.error_bound("float64", 0.1, 5, powers.printed) > 1  # another token wins
+    assert tower.error_bound("float64", 1e200, 9, powers.printed) == math.inf
+    assert tower.loss_of_digits(100, 5) == pytest.approx(6)
+    assert tower.loss_of_digits(0.5, 5) == 0
+
+
+# --- the output ------------------------------------------------------------------------------------
 
 
 def gamma(j):
@@ -112,13 +130,7 @@ def test_the_bound_on_the_output_in_two_variables():
     assert found == pytest.approx(float(expected), rel=1e-13)
 
 
-# --- what a type carries -------------------------------------------------------------------------
-
-
-def test_the_largest_ball_by_the_leading_term():
-    """2 u B^(q-2) = 1/100."""
-    assert tower.largest_bound("float64", 3) == pytest.approx(2**52 / 100)
-    assert tower.largest_bound("float32", 4) == pytest.approx(math.sqrt(2**23 / 100))
+# --- what a type carries ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("q", [1, 2, 5])

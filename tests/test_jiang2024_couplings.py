@@ -78,10 +78,7 @@ def test_alpha_1_by_hand():
     i = np.arange(1, 5)
     waves = (2 * np.sin(2 * np.pi * i / 3) * np.sin(2 * np.pi * i / 6) / i).sum()
     assert 0.01 < abs(waves - math.log(2)) < 3 / 5
-
-
-def test_alpha_1_where_no_two_sines_agree():
-    """At u = 5/12, v = 1/4: those of pi (u + v), pi (u - v) and pi v are sqrt3/2, 1/2, sqrt2/2."""
+    # At u = 5/12, v = 1/4: those of pi (u + v), pi (u - v) and pi v are sqrt3/2, 1/2, sqrt2/2.
     u, v = fractions("5/12", "1/4")
     assert couplings.logarithmic(u, v).overlaps(flint.arb(3).log() / 2)
     assert couplings.beyond(1, u, v).overlaps(1 + 1 / flint.arb(3).sqrt())

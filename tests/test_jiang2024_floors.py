@@ -199,16 +199,13 @@ def test_pair_in_floats_and_its_coupling_of_rank_one():
 # --- affine networks -------------------------------------------------------------------------------
 
 
-def test_the_affine_floor_by_hand():
+def test_affine_networks_and_their_floor_by_hand():
     for N in (2, 3, 8):
         assert float(floors.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
     assert float(floors.affine_complexity(2, "1/10")) == pytest.approx(0.1 * math.pi**2)
     with pytest.raises(ValueError, match="N = 1"):
         floors.affine_floor(1)
-
-
-def test_affine_networks_by_hand():
-    """A + (B + C y) l(a + b y) with l = 3/4 at y = 2, where a + b y = log 3."""
+    # A + (B + C y) l(a + b y) with l = 3/4 at y = 2, where a + b y = log 3.
     y = np.array([2.0, -1.0])
     found = floors.affine_network(y, 1, 2, 3, math.log(3) - 4, 2)
     assert found == pytest.approx([1 + 8 * 3 / 4, 1 - 1 / (1 + math.exp(6) / 3)])

@@ -51,10 +51,14 @@ def test_the_forward_pass_is_that_of_the_shared_model():
     torch.testing.assert_close(model(x), model.F(A @ h @ model.W_V.T))
 
 
-def test_sines_of_frequency_0_are_constant():
+def test_recipes_and_sines_of_frequency_0():
     network = learner.Dense(width=8, depth=1, sines=0.0).build(1, 1)
     found = network(torch.linspace(0, 1, 7)[:, None])
     assert (found == network.get_parameter("last.bias")).all()
+    ours, printed = learner.Recipe.ours(10), learner.Recipe.printed(10)
+    assert isinstance(ours.optimizer, Muon)
+    assert ours.optimizer.apart == ("first", "F")
+    assert printed.optimizer == Adam(1e-3)
 
 
 def test_sharpen_enlarges_queries_and_keys_only():
@@ -77,13 +81,6 @@ def test_the_start_depends_on_the_seed_and_on_nothing_else():
     assert not torch.equal(one, learner.untrained(replace(SPEC, seed=1)).W_Q)
 
 
-def test_recipes():
-    ours, printed = learner.Recipe.ours(10), learner.Recipe.printed(10)
-    assert isinstance(ours.optimizer, Muon)
-    assert ours.optimizer.apart == ("first", "F")
-    assert printed.optimizer == Adam(1e-3)
-
-
 def test_a_loss_that_explodes_stops_the_training_and_nothing_is_kept(tmp_path):
     recipe = replace(learner.Recipe.printed(400, batch=4), optimizer=SGD(lr=300.0, momentum=0.9))
     store = Store(tmp_path)
@@ -102,26 +99,3 @@ def test_it_learns_the_mean_and_reports_fresh_sequences():
     error = (model(tokens) - wanted).square().mean().item()
     assert error == pytest.approx(outcome.numbers["mean square error"], rel=1e-5)
     assert not any(p.requires_grad for p in model.parameters())
-
-
-def test_an_interrupted_training_ends_with_the_same_bits_and_is_trained_once(tmp_path, monkeypatch):
-    """The batch of step 40 is not to be had, once."""
-    drawn = learner.batch
-
-    def interrupted(spec, step, count):
-        if step == 40:
-            raise KeyboardInterrupt
-        return drawn(spec, step, count)
-
-    store = Store(tmp_path / "one", checkpoint_every=0.0)
-    monkeypatch.setattr(learner, "batch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        store.get(SPEC, learner.train)
-    monkeypatch.undo()
-    resumed, again = store.get(SPEC, learner.train), store.get(SPEC, learner.train)
-    assert "resumed from step 21 of 60" in resumed.reason
-    assert again.reason.startswith("reused")
-    whole = Store(tmp_path / "other").get(SPEC, learner.train)
-    assert resumed.outcome.numbers == whole.outcome.numbers
-    for name, tensor in resumed.outcome.tensors.items():
-        assert torch.equal(tensor, whole.outcome.tensors[name])

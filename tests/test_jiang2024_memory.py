@@ -92,10 +92,16 @@ def test_the_joint_complexity_by_hand(values, expected):
 # --- hankel.py -------------------------------------------------------------------------------------
 
 
-def test_the_signs():
+def test_signs_rates_and_rough_kernels_by_hand():
     assert [hankel.sign(s) for s in range(16)] == [
         1, 1, 1, -1, 1, 1, -1, 1, 1, 1, 1, -1, -1, -1, 1, -1,
     ]  # fmt: skip
+    assert float(hankel.printed_rate(3, 2, 4)) == 1.5
+    assert float(hankel.register_rate(3, 2, 6)) == pytest.approx(8 * np.exp(-2), rel=1e-14)
+    rho = hankel.rough(2, 4)
+    assert [float(v) for v in rho] == pytest.approx([1, np.exp(-0.5), np.exp(-1), -np.exp(-1.5)])
+    values = [0.5**s + (-0.3) ** s for s in range(20)]
+    assert hankel.ho_kalman(values, 2).kernel(20)[:, 0] == pytest.approx(values, abs=1e-12)
 
 
 def test_sections_and_units_that_are_none():
@@ -160,15 +166,3 @@ def test_the_floor_that_is_proved_by_hand_and_below_the_singular_value():
     values = [float(v) for v in hankel.rough(128, 127)]
     singular = np.linalg.svd(np.array(hankel.section(values)))[1]
     assert float(hankel.proved_floor(64, 4)) < singular[4]
-
-
-def test_ho_kalman_is_exact_for_a_kernel_of_that_many_units():
-    values = [0.5**s + (-0.3) ** s for s in range(20)]
-    assert hankel.ho_kalman(values, 2).kernel(20)[:, 0] == pytest.approx(values, abs=1e-12)
-
-
-def test_rates_and_rough_kernels_by_hand():
-    assert float(hankel.printed_rate(3, 2, 4)) == 1.5
-    assert float(hankel.register_rate(3, 2, 6)) == pytest.approx(8 * np.exp(-2), rel=1e-14)
-    rho = hankel.rough(2, 4)
-    assert [float(v) for v in rho] == pytest.approx([1, np.exp(-0.5), np.exp(-1), -np.exp(-1.5)])

@@ -64,13 +64,10 @@ def test_pieces_of_words(pieces, text, expected):
     assert names == ["[CLS]", *expected, "[SEP]"]
 
 
-def test_a_batch_is_filled_up_and_says_where_it_is_real(pieces):
+def test_batches_and_texts_of_one_length(pieces):
     tokens, real = pieces.batch(["a", "a a!"])
     assert tokens.tolist() == [[2, 9, 3, 0, 0], [2, 9, 9, 10, 3]]
     assert real.tolist() == [[True, True, True, False, False], [True] * 5]
-
-
-def test_texts_of_one_length_are_cut_and_keep_their_end(pieces):
     tokens = pieces.of_length(["a", "a a !", "a ! a a a", "a a a"], tau=5, count=2)
     assert tokens.tolist() == [[2, 9, 9, 10, 3], [2, 9, 10, 9, 3]]
     with pytest.raises(LookupError, match="3 texts have 5 pieces or more, 4 are needed"):

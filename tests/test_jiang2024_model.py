@@ -32,18 +32,15 @@ def test_the_hard_maximum_shares_its_weight(kind):
     assert found.tolist() == [[half, half, 0], [1, 0, 0]]
 
 
-def test_encodings_by_hand():
+def test_encodings_and_networks_by_hand():
     for x in (rationals([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])):
         assert encodings.appended(x).tolist() == [[1, 2, 1], [3, 4, 2]]
     assert encodings.rooms(torch.tensor([[2.0, 9.0], [2.7, 9.0], [5.0, 9.0]])).tolist() == [1, 1, 2]
+    net = networks.FeedForward(*map(rationals, ([[1, -2], [3, 0]], [1, -5], [[2, -1]], [7])))
+    assert net(rationals([[1, 1], [4, 0]])).tolist() == [[2 * 0 - 0 + 7], [2 * 5 - 7 + 7]]
 
 
 # --- networks --------------------------------------------------------------------------------------
-
-
-def test_a_feed_forward_network_is_the_written_sum():
-    net = networks.FeedForward(*map(rationals, ([[1, -2], [3, 0]], [1, -5], [[2, -1]], [7])))
-    assert net(rationals([[1, 1], [4, 0]])).tolist() == [[2 * 0 - 0 + 7], [2 * 5 - 7 + 7]]
 
 
 def affine_error(x, e, W, b):
@@ -98,14 +95,11 @@ def test_round_off_is_the_bound_of_the_text_entry_by_entry():
 # --- selection -------------------------------------------------------------------------------------
 
 
-def test_rows_are_those_of_equation_18():
+def test_selected_rows():
     W_Q, W_K, W_V = selection.rows(2, 1)
     assert W_Q.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0]]
     assert W_K.tolist() == [[0, 0, 1, 0, 0], [0, 0, 0, 1, 0]]
     assert W_V.tolist() == [[0, 0, 0, 0, 1]]
-
-
-def test_as_many_rows_are_selected_as_there_are_waves():
     x = torch.zeros(7, 5, 1, dtype=torch.float64)
     two = selection.transformer(
         lambda u: u + torch.arange(2), lambda v: v + torch.arange(2), lambda v: v, lambda z: z, x
@@ -127,9 +121,6 @@ def test_bounds_of_a_known_move():
     assert softmax.by_sum(values, delta) == pytest.approx(3)
     values = torch.tensor([[3.0, 4.0], [0.0, 1.0]])  # |(3, 4)| = 5, times half of |1| + |-1|
     assert softmax.by_sum(values, -delta).item() == pytest.approx(5)
-
-
-def test_the_diameter_is_that_of_all_pairs():
     values = uniform(4, 6, 2)
     pairs = [[(a - b).norm() for a in row for b in row] for row in values]
     assert softmax.diameter(values).tolist() == pytest.approx([float(max(row)) for row in pairs])

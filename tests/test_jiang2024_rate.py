@@ -113,6 +113,7 @@ def test_bounds_by_hand():
     assert float(rate.ridge_bound(3, 4, 2, 3)) == pytest.approx(1.5 * 9 * (1 / 5 + 1 / 4) / 4**5)
     assert float(rate.encoded_bound(2, 4, 3)) == pytest.approx(9 / 3 / 64)
     assert rate.mean_square_bound(8, 3, 2) == 36
+    assert (rate.mean_square_bound(8), float(rate.encoded_bound(2, 4))) == (1, 1 / 192)
     assert rate.network_error([2, 1], 10, [1, 0]) == 21  # 1/2 (2 (20 + 1))
     assert rate.network_error([2, -5], 10, [3, 0.5]) == (2 * 69 + 5 * 10.25) / 2
     printed = rate.printed_bound((2, 3, 5), (2, 1), 4, 2, 10)

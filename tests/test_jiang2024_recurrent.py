@@ -36,15 +36,12 @@ def test_batches_are_sequences_one_by_one():
     assert torch.equal(recurrent.forward_filter(theta, x)[..., -1, :], 0.5 * x[..., -1, :])
 
 
-def test_filters_by_hand():
+def test_filters_and_kernels_by_hand():
     x = rationals([[1], [2], [3]])
     theta = rationals([10, 1, 0, 0, 7])  # longer than x
     assert recurrent.causal_filter(theta, x)[:, 0].tolist() == [10, 21, 32]
     assert recurrent.forward_filter(theta, x)[:, 0].tolist() == [12, 23, 30]
     assert x[:, 0].tolist() == [1, 2, 3]
-
-
-def test_a_kernel_longer_than_the_sequence_is_cut():
     x, rho = rationals([[1], [2]]), rationals([[10], [1], [7], [7]])
     assert recurrent.convolution(rho, x).tolist() == [10, 21]
     assert recurrent.convolution(rho[:1], x).tolist() == [10, 20]

@@ -41,12 +41,17 @@ def test_weights_by_position():
             representation.by_position(rationals([first_row, [1, 1]]))
 
 
-def test_the_gap_by_hand_where_a_small_ratio_decides():
+def test_gaps_and_separations_by_hand():
     """Ratios 1/10, 13/10 and their inverses; a/b = 2: 2 9/10 - 1/10 is the least, of four."""
     w = rationals([["1/40", "39/40"], ["1/4", "3/4"]])
     half = rational("1/2")
     assert representation.gap(w, half, rational("1/4")) == rational("17/10")
     assert representation.spread(w, half) == rational("9/22")  # (1 - 1/10) / (1 + 1/10) of a
+    w = rationals([["1/2", "1/2"], ["1/4", "3/4"]])
+    values = np.array([[[0.0], [1.0]], [[0.0], [1.0]]])
+    points = representation.on_a_grid(values, w)
+    assert sorted(points[:, 0]) == [0, 0, 0.25, 0.5, 0.5, 0.75, 1, 1]
+    assert representation.separation(np.array([[0.0], [0.25], [1.0]])) == 0.25
 
 
 def test_the_lipschitz_constant_of_F_by_hand():
@@ -161,14 +166,6 @@ def test_codes_of_three_rows_by_hand():
     assert form.F(rationals([[0, 1, 1, "17/21"]])).tolist() == [0]
 
 
-def test_separation_on_a_grid():
-    w = rationals([["1/2", "1/2"], ["1/4", "3/4"]])
-    values = np.array([[[0.0], [1.0]], [[0.0], [1.0]]])
-    points = representation.on_a_grid(values, w)
-    assert sorted(points[:, 0]) == [0, 0, 0.25, 0.5, 0.5, 0.75, 1, 1]
-    assert representation.separation(np.array([[0.0], [0.25], [1.0]])) == 0.25
-
-
 # --- pieces ----------------------------------------------------------------------------------------
 
 
@@ -184,6 +181,10 @@ def test_pieces_of_a_line():
     assert line.mcshane(rational("1/2")) == rational("1/2")
     assert line.mcshane(rational("3/2")) == rational("3/2")
     assert line.permuted([1, 0]).values[0] == (2, 3)
+    far = pieces.staircase([1, -1])
+    assert far.hoelder() == 2
+    assert far.mcshane(rational("7/2")) == 0
+    assert far.mcshane(rational(-100)) == 1
 
 
 def test_pieces_that_do_not_begin_at_0():
@@ -195,13 +196,6 @@ def test_pieces_that_do_not_begin_at_0():
     assert point.mcshane(rational(0)) == 3
     alone = pieces.Pieces(pairs((2, 2)), pairs((5, 5)))
     assert alone.mcshane(rational(2)) == 5
-
-
-def test_mcshane_is_clipped_at_the_sup_norm():
-    far = pieces.staircase([1, -1])
-    assert far.hoelder() == 2
-    assert far.mcshane(rational("7/2")) == 0
-    assert far.mcshane(rational(-100)) == 1
 
 
 def test_the_extension_of_tietze_by_hand():

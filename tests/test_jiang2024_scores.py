@@ -14,9 +14,13 @@ DOUBLE: dict[str, Any] = {"dtype": torch.float64}
 FALL = torch.tensor([4.0, 2.0, 1.0], **DOUBLE)
 
 
-def test_scores_are_divided_by_the_root_of_the_size_of_the_head():
+def test_scores_and_their_rounding_by_hand():
     Q, K = torch.ones(1, 5, 4, **DOUBLE), 3 * torch.ones(1, 5, 4, **DOUBLE)
     assert (scores.of(Q, K) == 3 * 4 / 2).all()
+    # tau = 2, m_h = 4, norms 3 and 5: (4 + 4 + 2^2) units of 3 5 / 2.
+    Q, K = torch.zeros(2, 2, 4, dtype=torch.float64)
+    Q[0, 0], K[1, 2], K[1, 3] = 3, 3, -4
+    assert scores.rounding(Q, K).item() == 12 * 2.0**-53 * 7.5
 
 
 @pytest.mark.parametrize(
@@ -85,13 +89,6 @@ def test_rounding_lies_above_what_follows_the_rank_and_far_below_the_rank():
     assert (values[:, 2] >= 1e6 * allowed).all()
     with pytest.raises(ValueError, match="bounds double precision"):
         scores.rounding(Q.float(), K.float())
-
-
-def test_the_rounding_of_scores_by_hand():
-    """tau = 2, m_h = 4, norms 3 and 5: (4 + 4 + 2^2) units of 3 5 / 2."""
-    Q, K = torch.zeros(2, 2, 4, dtype=torch.float64)
-    Q[0, 0], K[1, 2], K[1, 3] = 3, 3, -4
-    assert scores.rounding(Q, K).item() == 12 * 2.0**-53 * 7.5
 
 
 def test_heads_of_a_network_know_their_rank():

@@ -30,9 +30,14 @@ def test_tables_2_and_3_have_the_sizes_of_appendix_c(name):
     assert {(net.width, net.depth, net.sines) for net in (shape.f, shape.F)} == {(128, 3, None)}
 
 
-def test_figure_1_has_the_sizes_of_section_5_1():
+def test_figure_1_and_the_printed_adam():
     assert (spectra.TAU, spectra.MOST) == (16, 16)
     assert spectra.Spectrum("2", 1).draw(torch.Generator(), 3).shape == (3, 16, 1)
+    default = inspect.signature(torch.optim.Adam).parameters["lr"].default
+    recipe = learner.Recipe.printed(5)
+    assert recipe.optimizer.lr == default
+    assert recipe.schedule.pace(3, 5).factor == 1
+    assert (recipe.steps, recipe.batch) == (5, learner.Recipe.ours(5).batch)
 
 
 def test_images_of_the_paper_are_trained_on_as_dosovitskiy_et_al_do():
@@ -65,27 +70,16 @@ def test_translations_of_the_paper_are_trained_as_vaswani_et_al_do():
     assert (translation.MOVED, translation.PLACES, bleu.ORDERS) == (10, 512, 4)
 
 
-def test_minilm_has_the_published_number_of_weights():
+def test_minilm_and_pixels_are_the_published_ones():
     """22713216, less those of the pooler, 384 384 + 384, which is not read; heads of size 32."""
     sizes = minilm.Shape().tensors().values()
     assert sum(torch.Size(size).numel() for size in sizes) == 22_713_216 - 384 * 384 - 384
     assert (minilm.Shape().m_h, minilm.Shape().positions) == (32, 512)
     assert (minilm.EPSILON, minilm.DEVIATION, minilm.LONGEST) == (1e-12, 0.02, 100)  # of BERT
-
-
-def test_pixels_are_scaled_as_the_layouts_have_them():
-    """By halves in timm; torchvision's numbers are the statistics of ImageNet."""
+    # By halves in timm; torchvision's numbers are the statistics of ImageNet.
     assert vit_weights.TIMM.mean == vit_weights.TIMM.deviation == (1 / 2, 1 / 2, 1 / 2)
     assert vit_weights.TORCHVISION.mean == (0.485, 0.456, 0.406)
     assert vit_weights.TORCHVISION.deviation == (0.229, 0.224, 0.225)
-
-
-def test_the_printed_adam_has_the_rate_of_torch():
-    default = inspect.signature(torch.optim.Adam).parameters["lr"].default
-    recipe = learner.Recipe.printed(5)
-    assert recipe.optimizer.lr == default
-    assert recipe.schedule.pace(3, 5).factor == 1
-    assert (recipe.steps, recipe.batch) == (5, learner.Recipe.ours(5).batch)
 
 
 @pytest.mark.parametrize(

@@ -38,15 +38,12 @@ def test_infinite_rank_is_the_limit_of_finite_ranks(alpha):
     assert (finite - rank_6).abs().max().item() >= 0.005
 
 
-def test_what_is_kept_is_everything_once_the_head_has_the_rank():
+def test_what_is_kept_by_hand():
     rank_3 = spectra.Spectrum("2", 3)
     assert to_float(spectra.kept(rank_3, 16)).tolist() == [1, 1 / 4, 1 / 9]
     assert len(spectra.kept(rank_3, 2)) == 2
     raised = to_float(spectra.kept(rank_3, 2))[0] - 1
     assert math.isclose(raised, 1 / 9 / (2 + 15.5))
-
-
-def test_infinitely_many_are_left_beyond_the_head():
     raised = to_float(spectra.kept(spectra.Spectrum("2", None), 1))[0] - 1
     assert math.isclose(raised, (math.pi**2 / 6 - 1) / (1 + 15.5))
 

@@ -71,32 +71,6 @@ def test_tasks_agree_in_rationals_and_in_torch():
     assert to_float(task.target(Log(4))(exact)) == pytest.approx(ours.numpy())
 
 
-def test_layouts_are_all_divisions_into_segments():
-    assert tasks.Gravity().layouts(10) == [
-        (2, 2, 3), (2, 3, 2), (2, 6), (3, 2, 2), (3, 5), (4, 4), (5, 3), (6, 2), (9,),
-    ]  # fmt: skip
-
-
-def test_segments_are_read_from_the_flags_and_not_from_the_labels():
-    rows = [[0, 0, 1, 7], [2, 1, 0, 7], [0, 0, 1, 7], [5, 1, 0, 7]]
-    weights = tasks.Gravity(d=1, length=4).weights(rationals(rows))
-    assert weights.tolist() == [[0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
-
-
-def test_the_printed_selection_is_that_of_66():
-    printed = np.array(tasks.PRINTED_SELECTION).T.tolist()
-    assert printed[0] == [4, 4, 1, 5, 0, 0, 2, 2]
-    assert printed[1] == [5, 4, 1, 5, 3, 6, 2, 3]
-    assert printed[2] == [5, 4, 7, 5, 7, 7, 2, 4]
-
-
-def test_counts_are_of_named_indices():
-    task = tasks.Selection(d=1, k=3, tau=2)
-    x = task.tokens(rationals([[5], [9]]), rationals([[1, 1, 0], [0, 0, 0]]))
-    assert task.weights(x).tolist() == [[q(1, 3), q(2, 3)], [1, 0]]
-    assert x[:, -1].tolist() == [0, 1]
-
-
 def test_exact_norms_and_distances_need_one_dimension():
     with pytest.raises(ValueError, match=r"\(54\): exact distances need d = 1, got d=2"):
         tasks.Nearest().target(Log(2))(rationals([[0, 0, 1, 1]]))
@@ -141,15 +115,12 @@ def test_marks_count_segments_and_positions():
     other = replace(both, marks=("position",)).draw(generator(5), 50)
     assert torch.equal(other, x[..., [0, 1, 2, 3, 5]])
     assert torch.equal(both.wanted(x), replace(both, marks=("position",)).wanted(other))
-
-
-def test_the_sharp_target_reads_the_label_and_not_the_position():
     both = tasks.Gravity(marks=("segment", "position"))
     x = both.draw(generator(6), 20)
     assert (both.target(1e6).weights(x) - both.weights(x)).abs().max() < 1e-9
 
 
-def test_couplings_of_gravity_by_hand():
+def test_gravity_by_hand():
     """A prediction token, a point of mass 2 with its label 0, and again with mass 3 and label 2:
     log m, less the square of the difference of labels, or 1 for prediction tokens, times 10."""
     x = torch.tensor([[0, 0, 1, 0], [5, 2, 0, 0], [0, 0, 1, 2], [7, 3, 0, 2]]).double()
@@ -162,14 +133,28 @@ def test_couplings_of_gravity_by_hand():
     ]
     logits = tasks.Gravity(d=1, length=4).target(L).logits(x)
     torch.testing.assert_close(logits, torch.tensor(expected).double())
+    assert tasks.Gravity().layouts(10) == [
+        (2, 2, 3), (2, 3, 2), (2, 6), (3, 2, 2), (3, 5), (4, 4), (5, 3), (6, 2), (9,),
+    ]  # fmt: skip
+    rows = [[0, 0, 1, 7], [2, 1, 0, 7], [0, 0, 1, 7], [5, 1, 0, 7]]
+    weights = tasks.Gravity(d=1, length=4).weights(rationals(rows))
+    assert weights.tolist() == [[0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
 
 
-def test_couplings_of_selection_by_hand():
+def test_selection_by_hand():
     """The first names itself once and the other twice; the second the first alone."""
     task = tasks.Selection(d=1, k=3, tau=2)
     x = task.tokens(torch.tensor([[5.0], [9.0]]).double(), torch.tensor([[1, 1, 0], [0, 0, 0]]))
     expected = [[0, math.log(2)], [math.log(3), -10]]
     torch.testing.assert_close(task.target(10).logits(x), torch.tensor(expected).double())
+    printed = np.array(tasks.PRINTED_SELECTION).T.tolist()
+    assert printed[0] == [4, 4, 1, 5, 0, 0, 2, 2]
+    assert printed[1] == [5, 4, 1, 5, 3, 6, 2, 3]
+    assert printed[2] == [5, 4, 7, 5, 7, 7, 2, 4]
+    task = tasks.Selection(d=1, k=3, tau=2)
+    x = task.tokens(rationals([[5], [9]]), rationals([[1, 1, 0], [0, 0, 0]]))
+    assert task.weights(x).tolist() == [[q(1, 3), q(2, 3)], [1, 0]]
+    assert x[:, -1].tolist() == [0, 1]
 
 
 def test_tasks_have_the_sizes_of_appendix_b():

@@ -75,15 +75,12 @@ def test_sizes_of_heads_are_free():
 # ---- order ---------------------------------------------------------------------------------------
 
 
-def test_patches_move_after_the_embedding_and_before_the_position():
+def test_orders_of_patches():
     made, x, order = model(), images(2), vit.first_to_the_end(16, moved=3)
     plain, moved = made.tokens(x), made.tokens(x, order)
     torch.testing.assert_close(moved[:, 0], plain[:, 0], rtol=0, atol=0)  # the class token stays
     embedded = plain - made.position
     torch.testing.assert_close((moved - made.position)[:, 1:], embedded[:, 1:][:, order])
-
-
-def test_every_image_may_have_an_order_of_its_own():
     made, x = model(), images(3)
     generator = torch.Generator().manual_seed(5)
     orders = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])

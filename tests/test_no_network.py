@@ -80,7 +80,7 @@ def test_holds(claim):
     here, there = socket.socketpair()
     with here, there:
         here.sendall(b"allowed")
-        claim.equals(there.recv(7).decode(), "allowed", "within the machine", equation="(1)")
+        claim.measured("within the machine", there.recv(7).decode(), equation="(1)").equals("allowed")
 """
 
 

@@ -41,22 +41,19 @@ def test_inner_products_of_objects_are_those_of_numbers(a, b):
     assert inner(torch.tensor(a), torch.tensor(b)).tolist() == wanted.tolist()
 
 
-def test_zeros_leave_logarithms_out():
+def test_zeros_are_left_out_and_balls_around_zero_are_not():
     log = Log(3)
     assert inner(rows([[log, 2]]), rows([[0, 5]])).item() == 10
     assert inner(rows([[0, 2]]), rows([[log, 5]])).item() == 10
     assert inner(rows([[log, 0]]), rows([[2, 5]])).item() == Log(9)
+    # Neither == 0 nor != 0 is true of it: it counts, on both sides.
+    ball = flint.arb(0, 1)
+    for pair in ([[ball]], [[q(1)]]), ([[q(1)]], [[ball]]):
+        assert inner(*map(rows, pair)).item().contains(q(1, 2))
 
 
 def rows(entries):
     return np.array(entries, dtype=object)
-
-
-def test_a_ball_around_zero_is_no_zero():
-    """Neither == 0 nor != 0 is true of it: it counts, on both sides."""
-    ball = flint.arb(0, 1)
-    for pair in ([[ball]], [[q(1)]]), ([[q(1)]], [[ball]]):
-        assert inner(*map(rows, pair)).item().contains(q(1, 2))
 
 
 LOGITS = np.array([[1, 2, 5], [3, 4, 7]])  # e^logit, of which the last key is not admissible
@@ -72,13 +69,10 @@ def test_weights_are_exponentials_over_their_sum(normalised):
     assert found.numpy() == pytest.approx(to_float(wanted), rel=1e-15)  # a few roundings
 
 
-def test_large_logits_do_not_overflow_whether_admissible_or_not():
+def test_exponentials_of_large_logits_and_of_balls():
     logits = torch.tensor([[1000.0, 1000.0, 2000.0], [-1000.0, -1000.0, 0.0]])
     found = exponentials(logits, torch.tensor(ADMISSIBLE), normalised=True)
     assert found.tolist() == [[0.5, 0.5, 0.0]] * 2
-
-
-def test_exponentials_of_balls_are_balls():
     found = exponentials(vector([flint.arb(1), flint.arb(2)]), np.array([True, True]), False)
     assert [float(e) for e in found] == pytest.approx([math.e, math.e**2], rel=1e-15)
 

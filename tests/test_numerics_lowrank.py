@@ -17,9 +17,13 @@ def weights(cost):
     return cost.pairs / N**2 * np.ones((N, N)) + cost.diagonal / N * np.eye(N)
 
 
-def test_the_cost_weighs_pairs_and_the_diagonal():
+def test_costs_and_starts():
     left, right = np.array([[2.0, 2.0], [5.0, 8.0]]), np.array([[1.0, 0.0], [2.0, 4.0]])
     assert Cost(3, 5)(left, right) == 3 / 4 * (1 + 4 + 9 + 16) + 5 / 2 * (1 + 16)
+    columns = np.random.default_rng(2).normal(size=(2, N))
+    singular, drawn = lowrank.starts(np.outer(*columns), 1, np.random.default_rng(3))
+    assert abs(singular[:, 0] @ columns[1]) == pytest.approx(np.linalg.norm(columns[1]))
+    assert drawn.tolist() == np.random.default_rng(3).standard_normal((N, 1)).tolist()
 
 
 @pytest.mark.parametrize("cost", [Cost(3, 5), Cost(1, 0), Cost(10, 1)], ids=str)
@@ -39,13 +43,6 @@ def test_without_the_diagonal_it_is_eckart_and_youngs_problem():
             assert found.cost == pytest.approx(7 / N**2 * squares[m:].sum(), rel=1e-5)
             assert found.left.shape == found.right.shape == (N, m)
             assert found.cost == Cost(7, 0)(A, found.left @ found.right.T)
-
-
-def test_the_first_start_are_the_right_singular_vectors():
-    columns = np.random.default_rng(2).normal(size=(2, N))
-    singular, drawn = lowrank.starts(np.outer(*columns), 1, np.random.default_rng(3))
-    assert abs(singular[:, 0] @ columns[1]) == pytest.approx(np.linalg.norm(columns[1]))
-    assert drawn.tolist() == np.random.default_rng(3).standard_normal((N, 1)).tolist()
 
 
 def test_every_round_lowers_the_cost_to_where_both_factors_are_best():

@@ -24,11 +24,16 @@ def basis(rows):
     return vertices.independent(lambda: balls(rows), np.shape(rows)[1])[1]
 
 
-def test_a_sign_is_told_only_of_what_has_one():
+def test_signs_and_nothing():
     assert [vertices.sign(arb(v)) for v in (2, -3, "0.1")] == [1, -1, 1]
     for unclear in (arb(0), arb(1, 1), arb(-1, 2)):
         with pytest.raises(Undecided, match="does not tell the sign"):
             vertices.sign(unclear)
+    signs = np.array([1, 1, 0, -1, -1])
+    vertices._follow(signs, list(map(arb, [2, -2, 3, 0, 4])))
+    assert signs.tolist() == [1, -1, 0, -1, 1]
+    with pytest.raises(ValueError, match="vanishes on the whole window"):
+        vertices._start(np.ones((3, 1)), np.zeros(3))
 
 
 # --- precision -----------------------------------------------------------------------------------
@@ -74,6 +79,13 @@ def test_cholesky_by_hand():
     assert floats(R.entries()).reshape(3, 3).tolist() == [[1, 2, 3], [0, 2, 2], [0, 0, 4]]
     assert vertices._cholesky(flint.arb_mat([[1, 2], [2, 1]])) is None
     assert vertices._cholesky(flint.arb_mat([[1, 1], [1, 1]])) is None
+    # Not even a ball around 0.
+    with flint.ctx.workprec(512):
+        third = arb(1) / 3
+        gram = [[4 * third if i == j else third for j in range(3)] for i in range(3)]
+        R = vertices._cholesky(flint.arb_mat(gram))
+    assert R is not None
+    assert all(R[i, j] == 0 for i in range(3) for j in range(i))
 
 
 def test_columns_that_are_not_orthonormal_are_no_basis(monkeypatch):
@@ -172,17 +184,6 @@ def test_the_start_in_float64_is_the_optimum_already(seed):
     assert signs.tolist() == [0 if k in chosen else np.sign(r) for k, r in enumerate(residual)]
 
 
-def test_nothing_to_approximate_is_refused():
-    with pytest.raises(ValueError, match="vanishes on the whole window"):
-        vertices._start(np.ones((3, 1)), np.zeros(3))
-
-
-def test_signs_follow_the_residual_where_it_has_one():
-    signs = np.array([1, 1, 0, -1, -1])
-    vertices._follow(signs, list(map(arb, [2, -2, 3, 0, 4])))
-    assert signs.tolist() == [1, -1, 0, -1, 1]
-
-
 def test_a_line_search_stops_where_the_sum_is_least():
     """sum |r - tau s|, s = 1 for three rows: crossed at tau = 1, 2, 3, and 2 taken off at each."""
     residual, slope = list(map(arb, [2, 1, 3, 5])), list(map(arb, [1, 1, 1, -1]))
@@ -195,21 +196,22 @@ def test_a_line_search_stops_where_the_sum_is_least():
         vertices._stop(residual, slope, signs, 7.5)
     signs[1] = 0  # a chosen row is not in the way
     assert vertices._stop(residual, slope, signs, 2.5) == (0, [])
-
-
-def test_a_row_at_zero_is_met_at_once():
     residual, slope = [arb(1), arb(0), arb(-1)], list(map(arb, [1, -1, 1]))
     signs = np.array([1, -1, 1])  # the last is behind: it counts as met now
     assert vertices._stop(residual, slope, signs, 2.0) == (1, [])
     assert vertices._stop(residual, slope, signs, 4.0) == (2, [1])
 
 
-def test_z_is_divided_by_its_largest_entry_if_that_exceeds_one():
+def test_z_is_divided_by_the_largest_that_an_entry_may_be():
     signs = np.array([1, 0, -1, 0])
     whole = vertices._feasible(signs, [1, 3], list(map(arb, ["0.5", "-0.25"])))
     assert floats(whole).tolist() == [1, 0.5, -1, -0.25]
     whole = vertices._feasible(signs, [3, 1], list(map(arb, ["0.5", -2])))
     assert floats(whole).tolist() == [0.5, -1, -0.5, 0.25]
+    # One is between 1/2 and 3/2.
+    whole = vertices._feasible(np.array([1, 0, -1]), [1], [arb(1, 0.5)])
+    assert floats(whole) == pytest.approx([2 / 3, 2 / 3, -2 / 3])
+    assert float(whole[1].upper()) == pytest.approx(1)
 
 
 # --- the largest of several ----------------------------------------------------------------------
@@ -224,23 +226,24 @@ def test_two_kernels_by_hand():
     assert floats(alpha) == pytest.approx([6])
     assert floats(lam) == pytest.approx([0.5, 0.5])
     assert floats(z) == pytest.approx([-0.5, -0.5, 0.5, 0.5])
-
-
-def test_one_row_is_met():
-    """2 a = 6; the sum of z times 2 is 0."""
-    rows = np.array([[2.0]])
-    chosen, alpha, z, lam = vertices.least_worst(balls(rows), [arb(6)], basis(rows), 1)
-    assert (chosen, floats(alpha).tolist()) == ([0], [3])
-    assert (floats(z).tolist(), floats(lam).tolist()) == ([0], [0])
-
-
-def test_two_kernels_at_one_time_each():
-    """max(|a|, |4 - a|) is least at a = 2."""
+    # max(|a|, |4 - a|) is least at a = 2.
     rows, exact = np.ones((2, 1)), [arb(0), arb(4)]
     _, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
     assert floats(alpha) == pytest.approx([2])
     assert floats(lam) == pytest.approx([0.5, 0.5])
     assert floats(z) == pytest.approx([-0.5, 0.5])
+    # 2 a = 6; the sum of z times 2 is 0.
+    rows = np.array([[2.0]])
+    chosen, alpha, z, lam = vertices.least_worst(balls(rows), [arb(6)], basis(rows), 1)
+    assert (chosen, floats(alpha).tolist()) == ([0], [3])
+    assert (floats(z).tolist(), floats(lam).tolist()) == ([0], [0])
+    # The median of the first kernel, whatever the second one, which then has an error of 1.
+    rows, values = np.ones((6, 1)), np.array([0.0, 5.0, 9.0, 5.0, 5.5, 4.5])
+    exact = list(map(arb, values.tolist()))
+    chosen, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
+    assert (chosen, floats(alpha).tolist()) == ([1], [5])
+    assert floats(lam).tolist() == [1, 0]
+    assert floats(z).tolist() == [-1, 0, 1, 0, 0, 0]
 
 
 def test_a_share_at_the_limit_is_left_out_whole(monkeypatch):
@@ -255,16 +258,6 @@ def test_rows_are_chosen_by_weight_and_by_what_they_add():
     Q = np.array([[0.25, 0.5], [1.0, 0.5], [0.5, 1.5], [2.0, 1.0]])
     assert vertices._pivots(np.ones(4), Q)[:2].tolist() == [3, 2]  # 1 is half of 3
     assert vertices._pivots(np.array([9.0, 1.0, 1.0, 1.0]), Q)[:2].tolist() == [0, 3]
-
-
-def test_a_kernel_that_is_easier_does_not_count():
-    """The median of the first kernel, whatever the second one, which then has an error of 1."""
-    rows, values = np.ones((6, 1)), np.array([0.0, 5.0, 9.0, 5.0, 5.5, 4.5])
-    exact = list(map(arb, values.tolist()))
-    chosen, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
-    assert (chosen, floats(alpha).tolist()) == ([1], [5])
-    assert floats(lam).tolist() == [1, 0]
-    assert floats(z).tolist() == [-1, 0, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -292,23 +285,6 @@ def test_the_program_for_several_kernels_is_feasible_and_optimal():
 
 
 # --- what is only known to lie in a ball, and what is at its bound -------------------------------
-
-
-def test_cholesky_leaves_nothing_below_the_diagonal():
-    """Not even a ball around 0."""
-    with flint.ctx.workprec(512):
-        third = arb(1) / 3
-        gram = [[4 * third if i == j else third for j in range(3)] for i in range(3)]
-        R = vertices._cholesky(flint.arb_mat(gram))
-    assert R is not None
-    assert all(R[i, j] == 0 for i in range(3) for j in range(i))
-
-
-def test_z_is_divided_by_the_largest_that_an_entry_may_be():
-    """One is between 1/2 and 3/2."""
-    whole = vertices._feasible(np.array([1, 0, -1]), [1], [arb(1, 0.5)])
-    assert floats(whole) == pytest.approx([2 / 3, 2 / 3, -2 / 3])
-    assert float(whole[1].upper()) == pytest.approx(1)
 
 
 def test_a_share_is_no_less_than_z_may_be():

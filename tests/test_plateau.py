@@ -72,27 +72,21 @@ def test_the_limits_of_the_model_are_ends_of_the_interval(y, ends):
     assert low <= fit.b_low <= fit.b <= fit.b_high <= high
 
 
-def test_four_sizes_are_enough():
+def test_constants_and_few_sizes():
     fit = plateau.fit([1, 2, 4, 8], [2.0, 1.5, 1.3, 1.1])
     assert fit.a * 4**-fit.b + fit.c == pytest.approx(1.3, abs=0.1)
-
-
-def test_a_constant_is_a_plateau_with_every_exponent():
-    """a = 0 fits it exactly, whatever b is."""
+    # a = 0 fits it exactly, whatever b is.
     fit = plateau.fit(SIZES, 0 * SIZES)
     assert (fit.b_low, fit.b_high) == (0, math.inf)
     assert (fit.a, fit.c, fit.c_low, fit.c_high, fit.deviation) == (0, 0, 0, 0, 0)
+    fit = plateau.Plateau(3.0, 2.0, -1.0, *[0.0] * 5)
+    assert fit([1.0, 2.0]).tolist() == [2.0, -0.25]
 
 
 @pytest.mark.parametrize("sizes", [[1, 2, 4, 4], [0, 1, 2, 3]])
 def test_too_few_or_bad_sizes_are_refused(sizes):
     with pytest.raises(ValueError, match="four positive x"):
         plateau.fit(sizes, [1.0, 2.0, 3.0, 4.0])
-
-
-def test_a_fit_is_its_formula():
-    fit = plateau.Plateau(3.0, 2.0, -1.0, *[0.0] * 5)
-    assert fit([1.0, 2.0]).tolist() == [2.0, -0.25]
 
 
 @pytest.mark.parametrize(

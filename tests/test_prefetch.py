@@ -38,12 +38,12 @@ HOLDS = """
 @pytest.mark.train
 @pytest.mark.parametrize("who", ["one", "other"])
 def test_holds(who, claim):
-    claim.equals(trained(claim, Small(7, start=Small(6))), 7, "value", equation="(1)")
+    claim.measured("value", trained(claim, Small(7, start=Small(6))), equation="(1)").equals(7)
 """
 FAILS = """
 @pytest.mark.train
 def test_holds(claim):
-    claim.equals(trained(claim, Small(99)), 99, "value", equation="(1)")
+    claim.measured("value", trained(claim, Small(99)), equation="(1)").equals(99)
 """
 
 

@@ -125,7 +125,7 @@ def wait():
 @pytest.mark.train
 def test_holds(claim):
     claim.for_each([Long(0), Long(1)], lambda spec: claim.train(spec, train))
-    claim.equals(1, 1, "there", equation="(1)")
+    claim.measured("there", 1, equation="(1)").equals(1)
 """
 
 
@@ -148,7 +148,7 @@ def test_a_job_that_is_preempted_is_queued_again_and_ends_with_the_same_bits(
     reasons = [
         entry["reason"]
         for path in demo.root.glob("artifacts/jobs/results/*/claims/*/*/tests/test_holds*.json")
-        for entry in json.loads(path.read_text())["store"]
+        for entry in json.loads(path.read_text())["trainings"]
     ]
     assert sorted(one for one in reasons if one.startswith("computed")) == [
         "computed: no entry",

@@ -8,13 +8,13 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from repro.harness.results import Results
 
 from repro import files
 from repro.harness import imports, process, records
 from repro.harness.process import alive
 from repro.harness.project import ClaimTest, Project
 from repro.harness.records import Record, mark, read
-from repro.harness.results import Results
 
 NOBODY = 2**31 - 1  # above the largest process id that Linux gives
 CHECK = {

@@ -317,7 +317,7 @@ def lease(claim):
     while len(list(Path().glob("leased-*"))) < 2:  # the other worker is at another test
         assert time.monotonic() < give_up
         time.sleep(0.05)
-    claim.equals(claim.device.type, "cuda", "device", equation="(1)")
+    claim.measured("device", claim.device.type, equation="(1)").equals("cuda")
 
 @pytest.mark.construct
 def test_holds(claim):
@@ -436,7 +436,7 @@ def test_it_goes_back_between_claims_and_not_after_every_test(monkeypatch):
     times: list[int] = []
     monkeypatch.setattr(resources, "return_memory", lambda: times.append(1))
     here, same, other = (
-        SimpleNamespace(path=path, stash={plugin.RECORD: None}) for path in ("a", "a", "b")
+        SimpleNamespace(path=path, stash={plugin.RECORDER: None}) for path in ("a", "a", "b")
     )
     for following, so_far in ((same, 0), (other, 1), (None, 2)):
         plugin.pytest_runtest_teardown(cast(Any, here), cast(Any, following))

@@ -17,7 +17,7 @@ def test_holds(k, claim):
     with open("order.jsonl", "a") as file:
         file.write(json.dumps([{number}, k, os.environ["PYTEST_XDIST_WORKER"], time.time()]) + "\\n")
     time.sleep({seconds})
-    claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+    claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
 """
 
 
@@ -79,13 +79,14 @@ def test_every_process_gets_its_share_of_threads_before_torch_is_imported(demo):
     @pytest.mark.construct
     def test_holds(claim):
         import torch
-        claim.record(omp=os.environ["OMP_NUM_THREADS"], torch=torch.get_num_threads())
-        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+        claim.record("omp", os.environ["OMP_NUM_THREADS"])
+        claim.record("torch", torch.get_num_threads())
+        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
     demo.claim("lemma-1", body)
     for arguments, threads in [(["-n2"], 1), (["-n0"], 1), (["-n0", "--threads", "3"], 3)]:
         assert demo.run(*arguments, OMP_NUM_THREADS="16").returncode == 0
-        assert demo.result("lemma-1")["tests"][0]["records"] == {
+        assert demo.numbers("lemma-1") == {
             "omp": str(threads),
             "torch": threads,
         }
@@ -101,7 +102,7 @@ def test_a_long_claim_gives_signs_of_life(demo):
         for step in range(12):
             claim.progress(step, 12, loss=0.08)
             time.sleep(0.1)
-        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
     demo.claim("lemma-1", body)
     for workers in ("-n0", "-n2"):
@@ -135,7 +136,7 @@ def test_watch_says_what_is_running(demo):
         for step in range(20):
             claim.progress(step, 20, loss=0.5)
             time.sleep(0.1)
-        claim.at_most(1, 2, "error", equation="(1)", source="theorem: invented")
+        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
     demo.claim("lemma-1", body)
     demo.run()

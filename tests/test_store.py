@@ -96,12 +96,14 @@ def test_what_was_just_computed_is_as_if_it_had_been_read(tmp_path):
     assert computed.tensors["half"].dtype == torch.bfloat16
 
 
-def test_an_entry_names_no_host_and_no_path(tmp_path):
+def test_entries_name_no_host_and_bear_hidden_files(tmp_path):
     folder = Store(tmp_path).get(Free(), train).directory
     text = "".join((folder / name).read_text("latin-1") for name in entries.FILES)
     assert not [
         s for s in (platform.node(), str(tmp_path), str(Path.home()), str(ROOT)) if s in text
     ]
+    (Store(tmp_path).get(Free(), train).directory / ".DS_Store").touch()
+    assert "reused" in Store(tmp_path).get(Free(), train).reason
 
 
 def test_a_training_may_ask_for_another_one(tmp_path):
@@ -170,11 +172,6 @@ def test_a_damaged_entry_is_set_aside_and_recomputed(tmp_path, damage):
     assert (tmp_path / "free" / reason[2]).exists()
     assert same(again.outcome, sound.outcome)
     assert "reused" in store.get(Free(1), train).reason
-
-
-def test_hidden_files_of_the_system_do_no_harm(tmp_path):
-    (Store(tmp_path).get(Free(), train).directory / ".DS_Store").touch()
-    assert "reused" in Store(tmp_path).get(Free(), train).reason
 
 
 # ---- an entry is whole or absent -----------------------------------------------------------------

@@ -16,7 +16,7 @@ def test_a_claim_that_takes_too_long_is_stopped_and_the_others_run(demo):
 
     @pytest.mark.construct
     def test_holds(claim):
-        claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+        claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
         try:
             while True:
                 time.sleep(0.05)

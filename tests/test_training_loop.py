@@ -71,6 +71,10 @@ def test_a_loss_that_is_not_finite_is_divergence():
         descend(lambda w, step: w * (math.nan if step == 3 else 1), lr=0.1, steps=9)
     assert caught.value.step == 3
     assert math.isnan(caught.value.value)
+    with pytest.raises(Diverged, match="step 5: the last update"):
+        descend(lambda w, step: (w - w if step == 4 else w**2) ** 0.5, lr=0.1, steps=5)
+    # As when training starts from the weights of a proof.
+    descend(lambda w, step: w * min(step, 1), lr=0.1, steps=3)
 
 
 def test_a_loss_beyond_the_stated_factor_of_the_first_is_divergence():
@@ -79,16 +83,6 @@ def test_a_loss_beyond_the_stated_factor_of_the_first_is_divergence():
         descend(lambda w, _: w**2, lr=1.5, steps=9, diverges_at=100.0)
     assert (caught.value.step, caught.value.value) == (4, 256.0)
     assert descend(lambda w, _: w**2, lr=1.5, steps=9)["loss"][4] == 256.0
-
-
-def test_a_first_loss_of_zero_is_not_divergence():
-    """As when training starts from the weights of a proof."""
-    descend(lambda w, step: w * min(step, 1), lr=0.1, steps=3)
-
-
-def test_a_last_update_that_breaks_the_parameters_is_divergence():
-    with pytest.raises(Diverged, match="step 5: the last update"):
-        descend(lambda w, step: (w - w if step == 4 else w**2) ** 0.5, lr=0.1, steps=5)
 
 
 @pytest.mark.parametrize("optimizer", [SGD(lr=0.3, momentum=0.9), Adam(lr=0.3)], ids=str)

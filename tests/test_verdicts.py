@@ -1,11 +1,13 @@
 """Verdicts: each row of the table in docs/results.md, what is solid, what the ledger disputes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from repro.harness.ledger import Ledger, Statement
 from repro.harness.verdicts import disagreements, evidence, solid, verdict
+from repro.results.types import Check, Counterexample, Record, Result, Test
 
 
 def statement(id="demo2025/theorem-1", *, status="holds", scope="finite", uses=()):
@@ -26,12 +28,17 @@ def record(
 ):
     """The part of a test's record that verdicts look at."""
     names = {"claim": "test_holds", "control": "test_control_of_it", "erratum": "test_printed_form"}
-    found = [{"refutes": refutes, "printed": printed}] if refutes else []
-    return {
-        "test": names[role], "state": state, "role": role, "message": message,
-        "evidence": evidence if role == "claim" else None,
-        "checks": [{"name": "error", "ok": state == "passed"}] * checks, "counterexamples": found,
-    }  # fmt: skip
+    found = []
+    if refutes:
+        about = {"input": {}, "measured": 1, "relation": "=", "expected": 2}
+        found = [Counterexample(refutes=refutes, printed=printed, **about)]
+    passed = state == "passed"
+    check = Check(name="error", measured=1, relation="<=", allowed=2, ok=passed)
+    return Record(
+        claim="demo2025/theorem-1", run="r", test=names[role], state=state, role=role,
+        message=message, evidence=evidence if role == "claim" else None,
+        checks=[check] * checks, counterexamples=found,
+    )  # fmt: skip
 
 
 CLAIM = record()
@@ -219,7 +226,7 @@ def test_evidence_comes_from_passing_claims_with_checks_strongest_first():
     tests = [*(record(evidence=kind) for kind in kinds), CONTROL, ERRATUM]
     assert evidence(tests) == ["exact", "certified", "best-in-class", "construct", "train"]
     assert evidence([record(evidence="exact", checks=0), record(evidence="train")]) == ["train"]
-    assert evidence([{**CONTROL, "evidence": "exact"}, {**ERRATUM, "evidence": "exact"}]) == []
+    assert evidence([replace(CONTROL, evidence="exact"), replace(ERRATUM, evidence="exact")]) == []
     for state in ("failed", "error", "running", "not-run"):
         red = record(state, evidence="exact")
         assert evidence([red, record(evidence="train")]) == ["train"], state
@@ -292,7 +299,7 @@ def test_a_refutation_needs_a_control_too():
 
 def test_the_check_of_a_counterexample_is_no_repaired_form():
     only = record(refutes="one is two")
-    only["checks"] = [{"name": "counterexample: one is two", "relation": "not =", "ok": True}]
+    only.checks = [Check(measured=1, relation="not =", allowed=2, ok=True)]
     assert evidence([only]) == []
     assert of(only, CONTROL).verdict == "refuted"
 
@@ -359,9 +366,11 @@ def test_what_holds_in_the_middle_of_a_diamond_does_not_save_the_top():
 
 
 def claim(verdict="holds", status="holds", aims=("exact",), shown=("exact",), states=("passed",)):
-    tests = [{"state": state} for state in states]
-    found = {"verdict": verdict, "status": status, "aims": aims, "evidence": shown, "tests": tests}
-    return {"id": "demo2025/lemma-1", **found}
+    tests = [Test(test="t", state=state, role="claim", evidence=None, run="r") for state in states]
+    return Result(
+        id="demo2025/lemma-1", paper="demo2025", kind="lemma", number="1", verdict=verdict,
+        status=status, aims=aims, evidence=list(shown), tests=tests,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("verdict", ["holds", "holds-repaired", "refuted", "illustrated"])
@@ -377,7 +386,7 @@ def test_what_came_to_no_verdict_disagrees_with_nothing(verdict):
 
 
 def test_an_error_is_told_whatever_the_ledger_records():
-    broken = {**claim("error", "holds", shown=()), "why": "there is no control"}
+    broken = replace(claim("error", "holds", shown=()), why="there is no control")
     assert disagreements(broken) == ["demo2025/lemma-1: error: there is no control"]
 
 

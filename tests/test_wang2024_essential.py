@@ -51,12 +51,13 @@ def test_heads_are_split_into_integers():
     assert [sum(essential.split(H, 4)) for H in range(4, 20)] == list(range(4, 20))
     with pytest.raises(ValueError, match=r"Theorem 6\.1 needs a head for each kernel, H >= M"):
         essential.split(2, 3)
-
-
-def test_weights_and_kernels_must_agree_in_number():
     readout = essential.identity_readout(1)
     with pytest.raises(ValueError, match=r"alphas of shape \(1, 1\) need H and M of them"):
         essential.network("lin", [Log(2), Log(3)], rationals([[1]]), [1], readout, length=4)
+    assert essential.box([2, 3]) == 4
+    assert essential.box([2, 3], 5) == 8
+    with pytest.raises(ValueError, match="M = 2 kernels"):
+        essential.adversary(np.zeros((3, 4)), np.zeros((3, 4)), lambda y: y[..., 0])
 
 
 @pytest.mark.parametrize("example", list(essential.EXAMPLES))
@@ -97,11 +98,6 @@ def test_the_examples_are_what_they_are_called():
         assert values[:, 1:] == pytest.approx(np.array(by_hand[name]), rel=1e-12)
         assert example.exponents(3) == exponents[name]
         assert name.startswith(example.rpe)
-
-
-def test_the_box_of_the_readout_has_room_for_the_error_of_attention():
-    assert essential.box([2, 3]) == 4
-    assert essential.box([2, 3], 5) == 8
 
 
 def test_norms_of_kernels_are_whole_sums():
@@ -157,11 +153,6 @@ def test_the_adversary_looks_in_every_direction(sixteenth):
         return 1e3 * np.isclose(y, found @ wanted, rtol=0, atol=1e-9).all(-1)
 
     assert essential.adversary(rho, found, read)[::-1, 0].tolist() == wanted.tolist()
-
-
-def test_the_adversary_knows_two_kernels():
-    with pytest.raises(ValueError, match="M = 2 kernels"):
-        essential.adversary(np.zeros((3, 4)), np.zeros((3, 4)), lambda y: y[..., 0])
 
 
 def test_norms_weights_and_roundoff_by_hand():
@@ -239,12 +230,19 @@ def test_a_layer_to_train_has_summable_heads_and_small_values(rpe, least):
 # --- recurrent networks --------------------------------------------------------------------------
 
 
-def test_lin_heads_are_a_diagonal_recurrence():
+def test_recurrences_by_hand():
     u, alphas = rationals(["1/2", "1/3"]), rationals([3, -2])
     X, one = rationals([[1], [-1], [4], [2]]), rationals([[1]])
     heads = tuple(Head(one * a, Log(1 / f)) for a, f in zip(alphas, u, strict=True))
     attention = Attention(heads, one, "lin", normalised=False)
     assert np.all(attention(X) == recurrent.diagonal(u, alphas)(X))
+    assert recurrent.shift([5, -7, 2]).response(5).tolist() == [5, -7, 2, 0, 0]
+    one = rationals([1])
+    with pytest.raises(ValueError, match="N units have Lambda"):
+        recurrent.LinearRNN(one, one, rationals([1, 2]))
+    for factor in (Fraction(3, 2), 1, 0):
+        with pytest.raises(ValueError, match="factors between 0 and 1"):
+            recurrent.diagonal([Fraction(1, 2), factor], [1, 1])
 
 
 def test_the_response_is_c_times_powers_of_Lambda_times_B():
@@ -259,10 +257,6 @@ def test_the_response_is_c_times_powers_of_Lambda_times_B():
     assert network.response(1).tolist() == stated[:1]
     X = rationals(rng.integers(-2, 3, (6, 2)))
     assert np.all(network(X)[-1] == sum(stated[s] * X[5 - s] for s in range(6)))
-
-
-def test_a_shift_answers_with_its_values():
-    assert recurrent.shift([5, -7, 2]).response(5).tolist() == [5, -7, 2, 0, 0]
 
 
 def test_a_mixture_is_positive_and_near_the_power():
@@ -296,12 +290,3 @@ def test_the_floor_is_the_sum_of_what_sticks_out():
     for A, b in ((1, 0), (-1, 1)):
         with pytest.raises(ValueError, match="A >= 0 and b > 0"):
             recurrent.floor(kernel, A, b, window=50)
-
-
-def test_bad_networks_are_refused():
-    one = rationals([1])
-    with pytest.raises(ValueError, match="N units have Lambda"):
-        recurrent.LinearRNN(one, one, rationals([1, 2]))
-    for factor in (Fraction(3, 2), 1, 0):
-        with pytest.raises(ValueError, match="factors between 0 and 1"):
-            recurrent.diagonal([Fraction(1, 2), factor], [1, 1])

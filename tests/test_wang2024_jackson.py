@@ -45,11 +45,17 @@ def test_members_vanish_at_zero_and_keep_to_their_bound(name, n):
     assert largest >= 0.9 * member.M
 
 
-def test_the_sign_changes_where_it_was_asked_to():
+def test_slopes_by_hand():
     member = jackson.switching(2, [0.25, 0.75], 0.125)
     middles = [(a + b) / 2 for a, b in zip(member.f.breaks, member.f.breaks[1:], strict=False)]
     last = [derivatives(member, x, 2, i)[2] / member.M for i, x in enumerate(middles)]
     assert last == pytest.approx([0.5, 1, 0, -1, 0, 1])
+    # 5 x^2 sin 5x - 2 x cos 5x is smaller on [0, 1] than beyond.
+    x = np.linspace(0, 1, 10_001)
+    largest = np.abs(2 * x * np.cos(5 * x) - 5 * x**2 * np.sin(5 * x)).max()
+    assert 0.9999 * largest <= jackson.wave(1, 5).M <= largest * (1 + 1e-6)
+    slope = 4 * math.exp(-2)  # exp(-1/x) / x^2 at 1/2
+    assert abs(jackson.flat(1).M - slope) <= 1e-4
 
 
 def test_members_by_hand():
@@ -65,18 +71,6 @@ def test_members_by_hand():
     assert steep.M == 6
     assert steep.f(at).tolist() == [0.25, 1, 1 - 0.5]
     assert jackson.wave(2, 3).f(at) == pytest.approx(at**3 * np.cos(3 * at))
-
-
-def test_the_derivative_of_a_wave_is_sought_on_the_interval():
-    """5 x^2 sin 5x - 2 x cos 5x is smaller on [0, 1] than beyond."""
-    x = np.linspace(0, 1, 10_001)
-    largest = np.abs(2 * x * np.cos(5 * x) - 5 * x**2 * np.sin(5 * x)).max()
-    assert 0.9999 * largest <= jackson.wave(1, 5).M <= largest * (1 + 1e-6)
-
-
-def test_the_flat_function_has_a_known_slope():
-    slope = 4 * math.exp(-2)  # exp(-1/x) / x^2 at 1/2
-    assert abs(jackson.flat(1).M - slope) <= 1e-4
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 1), (3, 2), (6, 4), (9, 5), (12, 12)])
@@ -97,22 +91,13 @@ def test_bounds_by_hand():
     one_step = Fraction(27, 3) * Fraction(355, 452) * Fraction(2, 4**2 * 2)
     assert jackson._after_steps(3, 3, 1) == one_step
     assert jackson.repaired_constant(2) == Fraction(12544, 10000)
-
-
-def test_bounds_are_chebyshevs_where_he_has_them():
     for n in (1, 2, 7):
         assert jackson.least_error_of_power(n, n) == (Fraction(2, 4**n),) * 2
         assert jackson.least_error_of_power(n, n + 1) == (0, 0)
     assert jackson.least_error_of_power(3, 1)[1] == Fraction(2 * (15 + 6 + 1), 64)
     assert jackson.power_ratio(2, 2)[0] == Fraction(1, 4)
-
-
-def test_where_the_constant_one_ends():
     assert jackson.largest_power_ratio(35)[1] < 1
     assert jackson.largest_power_ratio(38)[0] > 1
-
-
-def test_the_repaired_constant_is_enough_and_little_less_is_not():
     lower, upper = jackson.power_ratio(2000, 1296)
     assert Fraction(111, 100) ** 2000 < lower < upper < jackson.repaired_constant(2000)
 

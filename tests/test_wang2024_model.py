@@ -78,11 +78,16 @@ def test_another_encoding_is_refused(rpe):
 # --- attention -----------------------------------------------------------------------------------
 
 
-def test_the_kernel_is_the_softmax_of_the_bias():
+def test_attention_by_hand():
     lin = Attention(heads("lin", ONE, ONE), ONE, "lin").kernel(3)
     assert lin.tolist() == [[q(4, 7), q(2, 7), q(1, 7)], [q(9, 13), q(3, 13), q(1, 13)]]
     log = Attention(heads("log", ONE, ONE), ONE, "log").kernel(4)
     assert log.tolist() == [[0, q(6, 11), q(3, 11), q(2, 11)], [0, q(36, 49), q(9, 49), q(4, 49)]]
+    # W_O W_V x with W_V = e_0 e_1^T and W_O = 3 e_1 e_0^T puts 3 x[1] into entry 1.
+    W_V, W_O = rationals([[0, 1], [0, 0]]), rationals([[0, 0], [3, 0]])
+    assert Attention(heads("lin", W_V), W_O, "lin")(rationals([[5, 7]])).tolist() == [[0, 21]]
+    assert Attention([Head(ONE, 0)], ONE, "log").kernel(3).tolist() == [[0, q(1, 2), q(1, 2)]]
+    assert Attention([Head(ONE, Log(1))], ONE, "lin").kernel(2).tolist() == [[q(1, 2), q(1, 2)]]
 
 
 def test_one_token_has_itself_under_lin_and_nothing_under_log():
@@ -96,18 +101,17 @@ def test_one_token_has_itself_under_lin_and_nothing_under_log():
             layer(tokens)
 
 
-def test_values_come_first_and_the_output_matrix_last():
-    """W_O W_V x with W_V = e_0 e_1^T and W_O = 3 e_1 e_0^T puts 3 x[1] into entry 1."""
-    W_V, W_O = rationals([[0, 1], [0, 0]]), rationals([[0, 0], [3, 0]])
-    assert Attention(heads("lin", W_V), W_O, "lin")(rationals([[5, 7]])).tolist() == [[0, 21]]
-
-
 def test_a_feed_forward_network_is_rounded_as_its_name_says():
     weights = (rationals([["4/5"]]), ONE, rationals([0]))
     x = rationals([[2], [-3]])  # 8/5 and 0
     assert FeedForward(*weights)(x).tolist() == [[q(8, 5)], [0]]
     assert FeedForward(*weights, "lin")(x).tolist() == [[2], [0]]
     assert FeedForward(*weights, "log")(x).tolist() == [[Log(5)], [0]]  # e^1.6 = 4.95
+    for a, b, c in (((1, 3), (2, 2), 2), ((1, 2), (3, 2), 2), ((1, 2), (2,), 2)):
+        with pytest.raises(ValueError, match=r"Section 3\.2 has a \(D_out, m\), b \(m, D\), c"):
+            FeedForward(random(*a), random(*b), random(c))
+    with pytest.raises(ValueError, match=r"equation \(15\) rounds for lin or log, got 'exp'"):
+        FeedForward(ONE, ONE, rationals([0]), "exp")
 
 
 def test_the_last_outputs_alone_are_the_last_of_all():
@@ -201,16 +205,13 @@ def test_keys_left_out_have_no_part_in_the_maximum_or_in_gradients():
 # --- the whole network ---------------------------------------------------------------------------
 
 
-def test_the_readout_replaces_and_the_other_networks_add():
+def test_networks_replace_add_and_embed():
     zero = rationals([[0]])
     idle = Attention(heads("lin", zero), ONE, "lin")
     add = FeedForward(rationals([[2]]), ONE, rationals([0]))
     model = Transformer(ONE, rationals([0]), [Layer(idle, add), Layer(idle, add)])
     assert model(rationals([[1], [5]])).tolist() == [[6], [30]]  # x + 2x = 3x, then 2 (3x)
-
-
-def test_the_embedding_is_affine():
-    """W_E x + b_E with W_E = (2, -1)^T, b_E = (3, 5); an idle layer, and y_1 + 10 y_2 of it."""
+    # W_E x + b_E with W_E = (2, -1)^T, b_E = (3, 5); an idle layer, and y_1 + 10 y_2 of it.
     nothing, read = rationals([[0, 0], [0, 0]]), rationals([[1, 10]])
     idle = Attention(heads("lin", nothing), nothing, "lin")
     last = FeedForward(read, rationals([[1, 0], [0, 1]]), rationals([0, 0]))
@@ -235,15 +236,12 @@ def test_parameters_are_counted_in_every_part():
     assert layer.to(torch.float32).parameters_count() == 2 * 22 + 9
 
 
-def test_products_with_zero_are_left_out():
+def test_products_and_relu_of_balls_and_zeros():
     a = vector([Log(2), q(0), q(3)])[None, :]
     assert inner(a, rationals([[1, 7, 0]])).tolist() == [[Log(2)]]
     assert inner(a, rationals([[0, 7, "1/2"]])).tolist() == [[q(3, 2)]]
     ball = arb(0, 1)  # it holds 0 and is not 0
     assert inner(vector([ball])[None, :], rationals([[2]]))[0, 0].contains(2)
-
-
-def test_relu_of_a_ball_around_zero_holds_both_branches():
     (out,) = relu(vector([arb(0, 1)]))
     assert out.contains(0)
     assert out.contains(1)
@@ -251,19 +249,6 @@ def test_relu_of_a_ball_around_zero_holds_both_branches():
 
 
 # --- shapes that do not fit ----------------------------------------------------------------------
-
-
-def test_p_may_be_zero():
-    assert Attention([Head(ONE, 0)], ONE, "log").kernel(3).tolist() == [[0, q(1, 2), q(1, 2)]]
-    assert Attention([Head(ONE, Log(1))], ONE, "lin").kernel(2).tolist() == [[q(1, 2), q(1, 2)]]
-
-
-def test_a_feed_forward_network_that_does_not_fit_is_refused():
-    for a, b, c in (((1, 3), (2, 2), 2), ((1, 2), (3, 2), 2), ((1, 2), (2,), 2)):
-        with pytest.raises(ValueError, match=r"Section 3\.2 has a \(D_out, m\), b \(m, D\), c"):
-            FeedForward(random(*a), random(*b), random(c))
-    with pytest.raises(ValueError, match=r"equation \(15\) rounds for lin or log, got 'exp'"):
-        FeedForward(ONE, ONE, rationals([0]), "exp")
 
 
 @pytest.mark.parametrize("shape", [(5,), (5, 1), (2, 5, 3)], ids=str)
@@ -286,18 +271,12 @@ def test_the_nearest_integer_goes_to_even_at_a_tie_in_every_arithmetic():
     assert [int(b.unique_fmpz()) for b in balls] == [TIES[x] for x in exact]
 
 
-def test_a_ball_that_may_be_a_tie_is_refused():
+def test_the_nearest_integer_of_balls_and_logarithms():
     assert rounding.nearest(vector([arb(2, 0.4)]))[0] == 2
     for ball in (arb(2.5, 0.1), arb(2, 0.5), arb(3, 0.5), arb(0, 10), arb("nan"), arb("inf")):
         with pytest.raises(ValueError, match=r"\(15\): the ball .* may be half an odd integer"):
             rounding.nearest(vector([ball]))
-
-
-def test_a_ball_of_negative_numbers_has_a_nearest_integer():
     assert rounding.nearest(vector([arb(-3, 0.4), arb(-1, 0.25)])).tolist() == [-3, -1]
-
-
-def test_the_nearest_integer_of_a_logarithm_is_decided_by_balls():
     assert rounding.nearest(vector([Log(20), Log(1), Log("1/20")])).tolist() == [3, 0, -3]
 
 
@@ -309,14 +288,8 @@ def test_the_logarithm_of_the_rounded_exponential():
     assert ball.overlaps(arb(3).log())
     floats = rounding.nearest_logarithm(torch.tensor([1.0, 0.0, 2.0], dtype=torch.float64))
     assert floats.tolist() == [math.log(3), 0, math.log(7)]
-
-
-def test_the_number_whose_exponential_rounds_to_nothing_is_told():
     with pytest.raises(ValueError, match=r"exp\(-5\.0\) gives none"):
         rounding.nearest_logarithm(torch.tensor([0.0, -5.0, 3.0]))
-
-
-def test_where_the_exponential_rounds_to_nothing_the_logarithm_is_refused():
     match = r"\(15\) rounds exp\(z\) to an integer >= 1"
     for z in (vector([Log("1/2")]), vector([q(-1)]), vector([arb(-1)])):
         with pytest.raises(ValueError, match=match):
@@ -324,10 +297,7 @@ def test_where_the_exponential_rounds_to_nothing_the_logarithm_is_refused():
     for z in (-1.0, -800.0, 800.0, math.nan):
         with pytest.raises(ValueError, match=match):
             rounding.nearest_logarithm(torch.tensor([1.0, z], dtype=torch.float64))
-
-
-def test_more_bits_decide_the_exponential_of_a_rational():
-    """e^z within 1e-60 of 5/2, on either side."""
+    # e^z within 1e-60 of 5/2, on either side.
     with flint.ctx.workprec(400):
         z = rounding.midpoint(arb(q(5, 2)).log())
     above, below = z + q(1, 10**60), z - q(1, 10**60)

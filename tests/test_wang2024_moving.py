@@ -1,4 +1,4 @@
-"""Heads that follow a pointer: kernels, weights and floors by hand, and whole shares of heads."""
+"""Heads that follow a pointer: kernels, weights, errors and floors, and shares of heads."""
 
 import itertools
 import math
@@ -10,7 +10,7 @@ import pytest
 
 from repro.numerics import l1
 from repro.numerics.exact import rational
-from repro.numerics.logarithms import Log
+from repro.numerics.logarithms import Log, ball
 from repro.wang2024 import moving, powers
 
 
@@ -23,90 +23,39 @@ def test_the_kernel_by_hand():
     assert log.kernel(2, 5) == pytest.approx(stated, rel=1e-14)
 
 
-def test_the_floor_by_hand():
-    """A = 3 * 4 * 2 + 16 * 4/3 as u^-T / (1 - u), and the largest exponent is log 4."""
+def test_weight_and_floor_by_hand():
+    """A = 3 * 4 * 2 + 16 * 4/3 as u^-T / (1 - u), u = 1/2, 1/4; the largest exponent is log 4."""
     psi = moving.Moving("lin", 2, (Log(2), Log(4)), (rational(3), rational(-1)), 1)
     A = 24 + 64 / 3
+    assert psi.weight == pytest.approx(A)
     assert psi.floor == pytest.approx(2.0**-53 * A * (1 + 2 * math.log(4)), rel=1e-14, abs=0)
+    psi = moving.Moving("log", 2, (rational(2),), (rational(1),), 1)
+    assert psi.weight == pytest.approx(4 * math.pi**2 / 6)
+    for rpe in ("lin", "log"):
+        silent = moving.silent(rpe, 3)
+        assert (silent.kernel(2, 10) == 0).all()
+        assert (silent.T, silent.error) == (3, 1)
 
 
-def test_the_proved_error_is_that_of_the_worst_pointer():
-    """Powers that vanish at 1/3 and 2/3 follow B = 1 and 3, and B = 2 not: 1/2 is between."""
-    phi = powers.Interpolant(rational(1), (rational("1/3"), rational("2/3")), 20, 20)
-    exponents = tuple(map(rational, phi.exponents))
-    psi = moving.Moving("log", 3, exponents, phi.coefficients, None)
-    halves = {t: phi(rational(Fraction(t, 2))) - (t == 2) for t in range(1, 60)}
-    assert psi.proved_error() == pytest.approx(float(sum(map(abs, halves.values()))), rel=1e-9)
-    assert abs(halves[1]) > 10
-    alone = moving.Moving("lin", 1, (Log(2), Log(4)), (rational(0), rational(1)), None)
-    assert alone.proved_error() == pytest.approx(4 + 1 / 3, rel=1e-12)  # 4^(1-s), s = 0, 2, 3, ...
-
-
-def test_heads_needed_are_one_more_than_the_instants_or_fractions_before_the_peak():
+def test_heads_needed_and_usual_exponents_by_hand():
     assert [moving.heads_needed("lin", T) for T in (1, 2, 5)] == [2, 3, 6]
     assert [moving.heads_needed("log", T) for T in (1, 2, 3, 4)] == [1, 2, 4, 6]
-
-
-def test_usual_exponents_by_hand():
     assert moving.usual_exponents("lin", 3) == (Fraction(3, 2), 3, Fraction(9, 2))
     assert moving.usual_exponents("log", 3) == (2, 4, 6)
 
 
-def least_cost(costs, H, n):
-    """Over all ways to share out H heads, at least one for each; in rationals."""
-    ways = itertools.product(range(1, H + 1), repeat=len(costs))
-    return min(_cost(costs, way, n) for way in ways if sum(way) == H)
-
-
-def _cost(costs, shares, n):
-    pairs = zip(costs, shares, strict=True)
-    return sum(Fraction(cost) ** (n + 1) / share**n for cost, share in pairs)
-
-
-COSTS = [(1, 1, 1), (1, 2, 4), (7, 2, 3), (1, 30), (5, 6, 7, 8), (Fraction(1, 3), Fraction(1, 4))]
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize("costs", COSTS, ids=str)
-def test_no_other_way_to_share_out_heads_costs_less(costs, n):
-    for H in range(len(costs), 13):
-        shares = moving.allocate(H, costs, n)
-        assert sum(shares) == H
-        assert min(shares) >= 1
-        assert _cost(costs, shares, n) == least_cost(costs, H, n)
-        assert moving.split_cost([Fraction(c) for c in costs], shares, n) == _cost(costs, shares, n)
-
-
-def test_one_memory_has_all_heads_and_none_has_no_share():
-    assert moving.allocate(5, [2.0], 1) == [5]
-    assert list(moving.splits(3, 1)) == [(3,)]
-    with pytest.raises(ValueError, match="H >= M: got H=2, M=0"):
-        moving.allocate(2, [], 1)
-
-
-def test_for_T_1_moving_powers_are_those_of_one_instant():
-    best = l1.best(l1.indicator(1), l1.Powers((2, 4, 6)), window=60)
-    assert float(moving.optimal("log", 1, 3).error.upper()) == pytest.approx(best.error, rel=1e-9)
-    on_a_window = moving.fitted("log", 1, 3).error  # which sees a little less than all
-    assert 0.9 * best.floor <= on_a_window <= best.error
+# --- interpolated, fitted, optimal -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
-def test_optimal_heads_are_optimal_for_the_worst_pointer(rpe):
-    """Other coefficients near them are worse for some B, and the error is that of a long window."""
-    T, H, s = 2, 4, np.arange(100_000)
-    best = moving.optimal(rpe, T, H)
-
-    def error(psi):
-        return max(np.abs(psi.kernel(B, len(s)) - (s == B)).sum() for B in range(1, T + 1))
-
-    stated = float(best.error.upper())
-    assert error(best) == pytest.approx(stated, rel=1e-4)
-    alphas = np.array([float(a) for a in best.alphas])
-    for h, sign in itertools.product(range(H), (1, -1)):
-        moved = alphas * (1 + 1e-2 * sign * (np.arange(H) == h))
-        other = moving.Moving(rpe, T, best.exponents, tuple(moved.tolist()), 0)
-        assert error(other) > stated
+@pytest.mark.parametrize("T", [1, 2, 3])
+def test_interpolating_heads_have_the_level_asked_for(rpe, T):
+    psi = moving.interpolated(rpe, T, "1/50")
+    assert moving.heads_needed(rpe, T) == psi.H
+    assert ball(psi.error) <= ball(rational("1/50"))
+    for B in range(1, T + 1):  # in float64, so far as the weights allow
+        off = np.abs(psi.kernel(B, 40) - np.eye(40)[B]).sum()
+        assert off <= 1 / 50 + 10 * psi.floor
 
 
 def test_a_level_is_reached_by_the_first_step_that_does():
@@ -144,3 +93,93 @@ def test_a_level_is_reached_by_the_upper_end_of_every_ball(monkeypatch):
 
     monkeypatch.setattr(powers, "adaptive", wide)
     assert moving.interpolated("log", 2, "1/2").exponents == (3, 6)
+
+
+@pytest.mark.parametrize(("rpe", "T", "H"), [("lin", 2, 4), ("log", 2, 5)])
+def test_fitted_heads_are_as_good_as_the_proved_optimum(rpe, T, H):
+    best, fit = moving.optimal(rpe, T, H), moving.fitted(rpe, T, H)
+    worst = max(np.abs(fit.kernel(B, 60) - np.eye(60)[B]).sum() for B in range(1, T + 1))
+    assert worst == pytest.approx(fit.error, abs=1e-9)
+    assert fit.error <= float(ball(best.error).upper()) + 1e-9  # a window sees less than all
+    assert fit.exponents == tuple(map(rational, moving.usual_exponents(rpe, H)))
+
+
+@pytest.mark.parametrize(("rpe", "H"), [("lin", 4), ("log", 5)])
+def test_the_proved_error_is_that_over_a_long_window_and_hardly_more(rpe, H):
+    psi = moving.fitted(rpe, 2, H)
+    longest = max(np.abs(psi.kernel(B, 4000) - np.eye(4000)[B]).sum() for B in (1, 2))
+    assert longest - 1e-12 <= psi.proved_error() <= 1.01 * longest
+
+
+def test_the_proved_error_is_that_of_the_worst_pointer():
+    """Powers that vanish at 1/3 and 2/3 follow B = 1 and 3, and B = 2 not: 1/2 is between."""
+    phi = powers.Interpolant(rational(1), (rational("1/3"), rational("2/3")), 20, 20)
+    exponents = tuple(map(rational, phi.exponents))
+    psi = moving.Moving("log", 3, exponents, phi.coefficients, None)
+    halves = {t: phi(rational(Fraction(t, 2))) - (t == 2) for t in range(1, 60)}
+    assert psi.proved_error() == pytest.approx(float(sum(map(abs, halves.values()))), rel=1e-9)
+    assert abs(halves[1]) > 10
+    alone = moving.Moving("lin", 1, (Log(2), Log(4)), (rational(0), rational(1)), None)
+    assert alone.proved_error() == pytest.approx(4 + 1 / 3, rel=1e-12)  # 4^(1-s), s = 0, 2, 3, ...
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+def test_optimal_heads_are_optimal_for_the_worst_pointer(rpe):
+    """Other coefficients near them are worse for some B, and the error is that of a long window."""
+    T, H, s = 2, 4, np.arange(100_000)
+    best = moving.optimal(rpe, T, H)
+
+    def error(psi):
+        return max(np.abs(psi.kernel(B, len(s)) - (s == B)).sum() for B in range(1, T + 1))
+
+    stated = float(best.error.upper())
+    assert error(best) == pytest.approx(stated, rel=1e-4)
+    alphas = np.array([float(a) for a in best.alphas])
+    for h, sign in itertools.product(range(H), (1, -1)):
+        moved = alphas * (1 + 1e-2 * sign * (np.arange(H) == h))
+        other = moving.Moving(rpe, T, best.exponents, tuple(moved.tolist()), 0)
+        assert error(other) > stated
+
+
+def test_for_T_1_moving_powers_are_those_of_one_instant():
+    best = l1.best(l1.indicator(1), l1.Powers((2, 4, 6)), window=60)
+    assert float(moving.optimal("log", 1, 3).error.upper()) == pytest.approx(best.error, rel=1e-9)
+    on_a_window = moving.fitted("log", 1, 3).error  # which sees a little less than all
+    assert 0.9 * best.floor <= on_a_window <= best.error
+
+
+# --- shares of heads -------------------------------------------------------------------------------
+
+
+def least_cost(costs, H, n):
+    """Over all ways to share out H heads, at least one for each; in rationals."""
+    ways = itertools.product(range(1, H + 1), repeat=len(costs))
+    return min(_cost(costs, way, n) for way in ways if sum(way) == H)
+
+
+def _cost(costs, shares, n):
+    pairs = zip(costs, shares, strict=True)
+    return sum(Fraction(cost) ** (n + 1) / share**n for cost, share in pairs)
+
+
+COSTS = [(1, 1, 1), (1, 2, 4), (7, 2, 3), (1, 30), (5, 6, 7, 8), (Fraction(1, 3), Fraction(1, 4))]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("costs", COSTS, ids=str)
+def test_no_other_way_to_share_out_heads_costs_less(costs, n):
+    for H in range(len(costs), 13):
+        shares = moving.allocate(H, costs, n)
+        assert sum(shares) == H
+        assert min(shares) >= 1
+        assert _cost(costs, shares, n) == least_cost(costs, H, n)
+        assert moving.split_cost([Fraction(c) for c in costs], shares, n) == _cost(costs, shares, n)
+
+
+def test_one_memory_has_all_heads_and_none_has_no_share():
+    assert moving.allocate(5, [2.0], 1) == [5]
+    assert list(moving.splits(3, 1)) == [(3,)]
+    assert list(moving.splits(4, 2)) == [(1, 3), (2, 2), (3, 1)]
+    for H, costs in ((2, []), (2, [1.0, 2.5, 4.0])):
+        with pytest.raises(ValueError, match=f"H >= M: got H={H}, M={len(costs)}"):
+            moving.allocate(H, costs, 2)

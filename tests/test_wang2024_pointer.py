@@ -1,4 +1,7 @@
+"""Following a pointer in one layer: what attention can, and what it cannot without dot products."""
+
 import itertools
+import math
 from fractions import Fraction
 
 import flint
@@ -32,27 +35,18 @@ q = flint.fmpq
 BINARY = Pointer({-1: 2, 1: 1})
 
 
-# --- the pointer ---------------------------------------------------------------------------------
-
-
-def test_a_pointer_reads_the_token_that_the_last_one_names():
+def test_pointers_by_hand():
     x = np.array([[-1, 0, 1, -1], [-1, 0, 1, 0], [-1, 0, 1, 1]])
     assert PRINTED(x).tolist() == [-1, 1, 0]
     assert SHIFTED(x).tolist() == [1, 0, -1]
     assert (PRINTED.T, SHIFTED.T, BINARY.T) == (2, 3, 2)
-
-
-def test_the_shifted_pointer_is_the_target_follow():
     x = SHIFTED.windows(5)
     assert (SHIFTED(x) == targets.FOLLOW(x[..., None].astype(float))[:, -1]).all()
-
-
-def test_a_pointer_beyond_the_window_is_refused():
     with pytest.raises(ValueError, match="g reaches 3 back: n=3 tokens"):
         SHIFTED(np.zeros((1, 3), dtype=int))
 
 
-# --- (A) -----------------------------------------------------------------------------------------
+# --- (A) -------------------------------------------------------------------------------------------
 
 
 def test_the_layer_follows_in_rationals():
@@ -60,11 +54,12 @@ def test_the_layer_follows_in_rationals():
     x = PRINTED.windows(4)
     assert max(errors(attention(heads, 1), PRINTED, x)) <= q(1, 50)
     assert max(errors(attention(heads, 1, dot_product=False), PRINTED, x)) > 1
-
-
-def test_the_layer_follows_a_pointer_that_is_shifted_by_two():
     heads = moving.interpolated("lin", 3, "1/50")
     assert max(errors(attention(heads, 2), SHIFTED, SHIFTED.windows(4)[::5])) <= q(1, 50)
+    with pytest.raises(ValueError, match="for lin-RPE, got log"):
+        attention(moving.interpolated("log", 2, "1/2"), 1)
+    with pytest.raises(ValueError, match=r"g\(1\) = 3 needs heads for T >= 3, got T=2"):
+        attention(moving.interpolated("lin", 2, "1/2"), 2)
 
 
 def test_the_layer_is_the_same_in_float64():
@@ -76,11 +71,21 @@ def test_the_layer_is_the_same_in_float64():
     assert np.abs(apart).max() <= 5 * heads.floor  # eps A (1 + beta_max T), 5 for other roundings
 
 
-def test_a_layer_for_log_or_for_too_short_heads_is_refused():
-    with pytest.raises(ValueError, match="for lin-RPE, got log"):
-        attention(moving.interpolated("log", 2, "1/2"), 1)
-    with pytest.raises(ValueError, match=r"g\(1\) = 3 needs heads for T >= 3, got T=2"):
-        attention(moving.interpolated("lin", 2, "1/2"), 2)
+@pytest.mark.parametrize("heads", [moving.optimal("lin", 2, 5), moving.fitted("lin", 2, 5)])
+def test_the_layer_takes_heads_of_every_arithmetic(heads):
+    found = errors(attention(heads, 1).to(torch.float64), PRINTED, PRINTED.windows(4)).max()
+    assert 0 < found <= float(flint.arb(heads.error).upper()) + 5 * heads.floor
+
+
+def test_shifts_and_layers_have_the_shapes_of_the_proof():
+    layer = attention(moving.interpolated("lin", 3, "1/2"), 2)
+    assert isinstance(layer, Attention)
+    assert not layer.normalised
+    assert shifted(2).g == SHIFTED.g
+    phi = exponentials.accurate(3, 4, "1/2")
+    assert layer.heads[0].W_V.tolist() == [[phi.moved()[0], 0], [0, 0]]
+    one = any_pointer(Pointer({0: 1}), "log", [2], {0: [3]}).heads[0]
+    assert one.W_V.tolist() == [[3, 0], [0, 0]]
 
 
 def test_any_pointer_has_the_coefficients_asked_for():
@@ -98,23 +103,16 @@ def test_any_pointer_has_the_coefficients_asked_for():
 
 
 def test_the_adversary_adds_up_every_error():
+    for difference, total in (([0.5, -0.25, 0.125, -1.0], 1.875), ([-0.5, 0.25, -1.0], 1.75)):
+        for present in (-1, 1):
+            x = adversary(np.array(difference), present)
+            assert x[-1] == present
+            assert abs(np.array(difference) @ x[::-1]) == total
     difference = np.array([0.5, -0.25, 0.125, -1.0])
-    for present in (-1, 1):
-        x = adversary(difference, present)
-        assert x[-1] == present
-        assert abs(difference @ x[::-1]) == np.abs(difference).sum()
     assert abs(difference @ adversary(difference, 0)[::-1]) == 1.375
 
 
-def test_the_adversary_goes_with_the_present_if_the_present_errs_below():
-    difference = np.array([-0.5, 0.25, -1.0])
-    for present in (-1, 1):
-        x = adversary(difference, present)
-        assert x[-1] == present
-        assert abs(difference @ x[::-1]) == 1.75
-
-
-# --- (B) -----------------------------------------------------------------------------------------
+# --- (B) -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pointer", [PRINTED, SHIFTED, BINARY, Pointer({-1: 4, 1: 1, 2: 2})])
@@ -126,23 +124,17 @@ def test_the_certificate_proves_1(pointer):
     assert (len(x), sum(map(abs, weights), q(0))) == (4, 1)
 
 
-def test_a_pointer_without_certificate():
-    for g in ({-1: 2, 0: 2, 1: 2}, {-1: 0, 1: 2}, {-1: 2, 1: 0}, {0: 1, 1: 2}):
-        with pytest.raises(ValueError, match="two tokens with different distances"):
-            certificate(Pointer(g), 6)
-
-
-def test_weights_that_annihilate_nothing_are_refused():
-    x, _ = certificate(SHIFTED, 6)
-    with pytest.raises(ValueError, match="annihilate every column"):
-        lower_bound(vector([q(1)] * 4), columns(SHIFTED, x, "affine"), SHIFTED(x))
-
-
-def test_columns_are_the_past_and_the_present():
+def test_columns_and_what_has_no_certificate():
     x = np.array([[5, 4, -1]])
     assert columns(SHIFTED, x, "unseen").tolist() == [[4, 5, 1]]
     assert columns(SHIFTED, x, "affine").tolist() == [[4, 5, 1, -1]]
     assert columns(SHIFTED, x, "any function").tolist() == [[4, 5, 1, 0, 0]]
+    for g in ({-1: 2, 0: 2, 1: 2}, {-1: 0, 1: 2}, {-1: 2, 1: 0}, {0: 1, 1: 2}):
+        with pytest.raises(ValueError, match="two tokens with different distances"):
+            certificate(Pointer(g), 6)
+    x, _ = certificate(SHIFTED, 6)
+    with pytest.raises(ValueError, match="annihilate every column"):
+        lower_bound(vector([q(1)] * 4), columns(SHIFTED, x, "affine"), SHIFTED(x))
 
 
 def test_least_mean_squares_by_hand():
@@ -155,7 +147,7 @@ def test_least_mean_squares_by_hand():
     )
 
 
-# --- with a feed-forward network -----------------------------------------------------------------
+# --- with a feed-forward network -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pointer", [SHIFTED, BINARY, Pointer({-2: 1, 0: 3, 1: 3, 3: 2})])
@@ -173,10 +165,10 @@ def test_looking_at_all_is_the_same_function():
         look_at_all(PRINTED)
 
 
-# --- depth ---------------------------------------------------------------------------------------
+# --- depth -----------------------------------------------------------------------------------------
 
 
-def test_the_bounds_of_c2_by_hand():
+def test_depth_by_hand():
     a = [1, 2]
     assert depth.all_at_once(a, 1) == 3**4
     assert depth.one_by_one(a, 1) == 1 + 2**4
@@ -184,36 +176,15 @@ def test_the_bounds_of_c2_by_hand():
     assert depth.ratio(a, 1) == q(17, 81)
     assert depth.total_ratio(a, 1) == q(68, 81)
     assert depth.printed_ratio([1, 4]) == q(17, 25)
-
-
-def test_costs_and_roots_are_enclosed():
     assert float(depth.cost("lin", 100)) == pytest.approx(2.718281828459045, rel=1e-15)
     assert float(depth.cost("log", 10)) == pytest.approx(10**1.01, rel=1e-14)
     assert depth.root(Fraction(1, 16), 2).overlaps(flint.arb(0.5))
-
-
-def test_heads_and_neurons_are_counted():
+    a = [math.exp(T / 100) for T in (1, 40, 90)]
+    stated = math.sqrt(a[0] ** 6 + (a[1] + a[2]) ** 6) / 5**2
+    assert float(depth.extraction("lin", [[1], [40, 90]], 5, 2)) == pytest.approx(stated, rel=1e-14)
+    stated = (3**1.01 + 4**1.01) ** 2 / 7
+    assert float(depth.extraction("log", [[3, 4]], 7, 1)) == pytest.approx(stated, rel=1e-14)
     target = targets.TWO_POINTERS
     heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
     deep = adaptive.transformer(target, heads, adaptive.one_by_one(target))
     assert (depth.heads(deep), depth.widths(deep)) == ([4, 3], [2, 3])
-
-
-# --- figures -------------------------------------------------------------------------------------
-
-
-def test_shifts_and_layers_have_the_shapes_of_the_proof():
-    layer = attention(moving.interpolated("lin", 3, "1/2"), 2)
-    assert isinstance(layer, Attention)
-    assert not layer.normalised
-    assert shifted(2).g == SHIFTED.g
-    phi = exponentials.accurate(3, 4, "1/2")
-    assert layer.heads[0].W_V.tolist() == [[phi.moved()[0], 0], [0, 0]]
-    one = any_pointer(Pointer({0: 1}), "log", [2], {0: [3]}).heads[0]
-    assert one.W_V.tolist() == [[3, 0], [0, 0]]
-
-
-@pytest.mark.parametrize("heads", [moving.optimal("lin", 2, 5), moving.fitted("lin", 2, 5)])
-def test_the_layer_takes_heads_of_every_arithmetic(heads):
-    found = errors(attention(heads, 1).to(torch.float64), PRINTED, PRINTED.windows(4)).max()
-    assert 0 < found <= float(flint.arb(heads.error).upper()) + 5 * heads.floor

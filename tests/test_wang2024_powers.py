@@ -58,8 +58,21 @@ def test_an_error_in_which_many_bits_cancel_is_enclosed_as_well():
     assert float(phi.error()) == pytest.approx(stated, rel=1e-9)
 
 
-def test_one_power_is_the_zeta_function():
+def test_products_and_fractions_by_hand():
     assert powers.fixed(1, 1, first=4, step=4).error().overlaps(flint.arb(4).zeta() - 1)
+    pentagonal = sum((-1) ** k * 0.5 ** (k * (3 * k - 1) / 2) for k in range(-8, 9))
+    assert float(powers.euler_product(flint.arb(1) / 2)) == pytest.approx(pentagonal, rel=1e-15)
+    three = powers.euler_product(flint.arb(1) / 2, factors=3)
+    by_hand = Fraction(1, 2) * Fraction(3, 4) * Fraction(7, 8) * (1 - Fraction(1, 16) * 2)
+    assert float(three) == by_hand < float(powers.euler_product(flint.arb(1) / 2))
+    totients = [sum(math.gcd(t, B) == 1 for t in range(1, B + 1)) for B in range(1, 9)]
+    assert [len(powers.farey(T)) + 1 for T in range(1, 9)] == [
+        sum(totients[:T]) for T in range(1, 9)
+    ]
+    assert list(powers.farey(4)) == [rational(f) for f in ("1/4", "1/3", "1/2", "2/3", "3/4")]
+    slow = powers.SlowPowers((Fraction(101, 100), Fraction(102, 100)))
+    assert slow.blocks(50)[-1] >= 10**170
+    assert l1.best(l1.indicator(1), slow, window=20).floor == pytest.approx(1)
 
 
 def test_the_bound_covers_and_falls():
@@ -73,14 +86,6 @@ def test_the_bound_covers_and_falls():
     assert powers.error_bound(3, 4) < powers.error_bound(2, 4) < powers.error_bound(0, 4)
 
 
-def test_eulers_product_is_bounded_from_below():
-    pentagonal = sum((-1) ** k * 0.5 ** (k * (3 * k - 1) / 2) for k in range(-8, 9))
-    assert float(powers.euler_product(flint.arb(1) / 2)) == pytest.approx(pentagonal, rel=1e-15)
-    three = powers.euler_product(flint.arb(1) / 2, factors=3)
-    by_hand = Fraction(1, 2) * Fraction(3, 4) * Fraction(7, 8) * (1 - Fraction(1, 16) * 2)
-    assert float(three) == by_hand < float(powers.euler_product(flint.arb(1) / 2))
-
-
 def test_the_moving_layer_reads_B_at_the_query_only():
     phi = powers.adaptive(2, step=3)
     layer = powers.moving_attention(phi.exponents, phi.coefficients)
@@ -91,20 +96,6 @@ def test_the_moving_layer_reads_B_at_the_query_only():
         (out,) = layer(np.array(tokens, dtype=object), queries=1)[:, 0]
         assert out == sum(phi(rational(Fraction(s, B))) * x[3 - s] for s in range(1, 4))
     assert not layer.normalised
-
-
-def test_fractions_are_counted_by_eulers_totient():
-    totients = [sum(math.gcd(t, B) == 1 for t in range(1, B + 1)) for B in range(1, 9)]
-    assert [len(powers.farey(T)) + 1 for T in range(1, 9)] == [
-        sum(totients[:T]) for T in range(1, 9)
-    ]
-    assert list(powers.farey(4)) == [rational(f) for f in ("1/4", "1/3", "1/2", "2/3", "3/4")]
-
-
-def test_slow_powers_see_far():
-    slow = powers.SlowPowers((Fraction(101, 100), Fraction(102, 100)))
-    assert slow.blocks(50)[-1] >= 10**170
-    assert l1.best(l1.indicator(1), slow, window=20).floor == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Readouts and memories, made in the test and held against tables and formulas by hand."""
+"""Targets: readouts and memories against tables and formulas by hand, chains of every depth."""
 
 import itertools
 import math
@@ -19,6 +19,9 @@ def floats(network):
 
 def on_the_box(size):
     return np.random.default_rng(size).uniform(-2, 2, (300, size))
+
+
+# --- readouts --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("size", "d"), [(1, 1), (2, 1), (3, 1), (4, 1), (3, 2), (2, 3)])
@@ -54,9 +57,29 @@ def test_the_majority_the_coordinate_and_the_length():
     assert length.barron == float(barron.barron_norm_of_norm(2))
 
 
+def test_the_readout_of_the_compass_and_a_network_plus_a_constant():
+    readout, x = circle._same_side(), on_the_box(4)
+    stated = np.abs(x[:, 0] + x[:, 2])
+    assert readout.function(x) == pytest.approx(stated)
+    assert barron.value(floats(readout.network), x) == pytest.approx(stated)
+    assert (readout.size, readout.lipschitz, readout.barron) == (4, math.sqrt(2), 4)
+    second, x = targets.coordinate(2, 1).network, on_the_box(2)
+    assert second is not None
+    assert barron.value(floats(targets.shifted(second, -3)), x) == pytest.approx(x[:, 1] - 3)
+
+
+# --- memories --------------------------------------------------------------------------------------
+
+
 THREE, SIGNS = [[-1], [0], [1]], [[-1], [1]]
+
+
 PAIRS, TRIPLES = ([*itertools.product([-1, 1], repeat=k)] for k in (2, 3))
+
+
 AXES = [[1, 0], [0, 1], [-1, 0], [0, -1]]
+
+
 MEMORIES = {  # how it is made, tokens, g, norm, slope
     "sign": (targets.by_sign, SIGNS, [2, 1], 2, 1 / 2),
     "last sign": (lambda: targets.by_last_sign(3), TRIPLES, [2, 1] * 4, 2, 1 / 2),
@@ -96,12 +119,34 @@ def test_a_memory_is_its_table_in_every_form(name):
     assert float(barron.path_norm(memory.lin)) == pytest.approx(norm)
 
 
-def test_the_readout_of_the_compass():
-    readout, x = circle._same_side(), on_the_box(4)
-    stated = np.abs(x[:, 0] + x[:, 2])
-    assert readout.function(x) == pytest.approx(stated)
-    assert barron.value(floats(readout.network), x) == pytest.approx(stated)
-    assert (readout.size, readout.lipschitz, readout.barron) == (4, math.sqrt(2), 4)
+TARGETS = [
+    targets.SPARSE_PARITY,
+    targets.AXES,
+    targets.FOLLOW,
+    targets.TWO_POINTERS,
+    targets.NESTED,
+    targets.BRANCHED,
+    circle.COMPASS,
+    circle.pointer(3),
+    chains.chain(2, 3),
+    chains.relay(3, 2),
+    chains.cliff("1/4"),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_networks_of_a_memory_are_g_and_its_logarithm_at_all_tokens(target):
+    for i, memory in enumerate(target.memories, start=1):
+        read = itertools.product(target.tokens, repeat=target.reads(i))
+        x = np.array([np.concatenate(tokens) for tokens in read])
+        lin, log = (barron.value(floats(network), x) for network in (memory.lin, memory.log))
+        g = memory.g(x)
+        assert lin == pytest.approx(g, rel=1e-12)
+        assert np.exp(log) == pytest.approx(g, rel=1e-12)
+        assert (g.min() >= 1, g.max()) == (True, memory.T)
+
+
+# --- chains ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("K", [0, 1, 2, 3])
@@ -121,6 +166,17 @@ def test_a_chain_reads_the_sign_fetched_last_of_those_it_may_read(K):
         assert y == math.prod(seen)
 
 
+@pytest.mark.parametrize("M", [1, 2, 3])
+def test_a_relay_goes_where_the_last_token_says(M):
+    target = chains.relay(3, M)
+    x = np.array([3, 1, 2, 3, 1, 2])[:, None] / 3
+    place, t = 5, 5
+    for _ in range(M):
+        place = t - round(3 * x[place, 0])
+    assert target(x)[-1] == x[place, 0]
+    assert target.K == M - 1
+
+
 def test_the_steepest_cliff_and_the_flattest():
     flat = chains.cliff("1/2")
     assert flat.tokens[:, 0].tolist() == [-1, -1 / 2, 1 / 2, 1]
@@ -130,34 +186,29 @@ def test_the_steepest_cliff_and_the_flattest():
     for delta in (0, "51/100", -1):
         with pytest.raises(ValueError, match="0 < delta <= 1/2"):
             chains.cliff(delta)
+    with pytest.raises(ValueError, match="T >= 2"):
+        chains.relay(1)
 
 
-def test_a_constant_memory_is_of_one_coordinate_unless_told():
-    assert [targets.constant(3, *d).lin.b.shape[1] for d in ((), (2,))] == [1, 2]
+def test_the_nested_parity_is_a_sum_of_hinges():
+    windows = targets.NESTED.windows(3)
+    u = windows[:, ::-1, 0] @ [1, 2, 4]
+    hinges = sum(weight * np.maximum(u - node, 0) for node, weight in chains.HINGES.items())
+    assert (targets.NESTED(windows)[:, -1] == hinges - 1).all()
 
 
-def test_the_length_of_two_reads_two_steps_back():
+# --- tokens ----------------------------------------------------------------------------------------
+
+
+def test_tokens_and_steps():
     x = np.array([[0.5], [-1.0], [0.25], [1.0]])
     assert targets.NEAR_AND_FAR(x) == pytest.approx([math.hypot(0.25, 0.5), math.sqrt(2)])
-
-
-def test_a_network_plus_a_constant():
-    second = targets.coordinate(2, 1).network
-    assert second is not None
-    network = targets.shifted(second, -3)
-    x = on_the_box(2)
-    assert barron.value(floats(network), x) == pytest.approx(x[:, 1] - 3)
-
-
-def test_a_token_may_be_longer_than_one_by_a_rounding():
     long = np.array([[-1.0], [math.nextafter(1, 2)]])
     assert targets.Target.fixed("x", (1,), targets.parity(2), long).tokens is long
-
-
-def test_one_token_too_long_or_one_step_too_far_is_refused():
     with pytest.raises(ValueError, match=r"assumes \|x_t\|_2 <= 1 for every token"):
         targets.Target.fixed("x", (1,), targets.parity(2), np.array([[1.0], [2.0]]))
     far = replace(targets.by_sign(), g=lambda x: np.where(x[..., 0] > 0, 1, 3))
     target = targets.Target("x", (far,), targets.parity(2), targets.SIGNS)
     with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
         target(np.array([[1.0], [1], [1], [-1], [1]]))
+    assert [targets.constant(3, *d).lin.b.shape[1] for d in ((), (2,))] == [1, 2]

@@ -3,11 +3,11 @@
 rho(u, v) = sum_k sigma_k phi_k(u) psi_k(v) with orthonormal phi_k, psi_k, and no rho^ of rank r has
 |rho - rho^|_2^2 below sum_{k > r} sigma_k^2, which the truncation attains.
 
-Checked: singular values by Gauss quadrature in balls that contain what is known of four kernels,
-min(u, v) with sigma_k = 1 / ((k - 1/2) pi)^2, sines and sines against cosines with chosen sigma_k,
-and the mixed kernel of D.3 with (sqrt 11 + sqrt 3)/4, 1/2, (sqrt 11 - sqrt 3)/4; the balls shrink
-as they should, and the bound on which they rest for smooth kernels is within a factor 4 of the
-error of u^q. Orthonormal functions and a truncation that leaves the tail, to round-off. Best in
+Checked: Gauss quadrature gives balls around the singular values, and these contain the known values
+of four kernels: min(u, v) with sigma_k = 1 / ((k - 1/2) pi)^2, sines and sines against cosines with
+chosen sigma_k, and the mixed kernel of D.3 with (sqrt 11 + sqrt 3)/4, 1/2, (sqrt 11 - sqrt 3)/4.
+The balls shrink at the order of interpolation, and for u^q their bound is within a factor 4 of the
+error. The functions are orthonormal and the truncation leaves the tail, to round-off. Best in
 class: alternating least squares from random starts ends at the tail and never below its ball.
 Controls: quadrature weights left out; the last of four terms kept in place of the first.
 
@@ -18,7 +18,6 @@ L2(I): a system that ends with the rank can be continued to one, with singular v
 (10) nor (11) sees the difference. (14) and Section 4.3 do.
 """
 
-import itertools
 import math
 
 import flint
@@ -27,12 +26,10 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.jiang2024 import couplings
-from repro.numerics import exact, roundoff
-from repro.numerics import lowrank as lowrank_
-from repro.numerics import pod as pod_
+from repro.numerics import exact, lowrank, pod, roundoff
 
-KERNELS = ["minimum", "sines", "sines and cosines", "D.3"]
-kernels = pytest.mark.parametrize("name", KERNELS)
+POINTS = {"minimum": 64, "sines": 40, "sines and cosines": 40, "D.3": 24}
+kernels = pytest.mark.parametrize("name", list(POINTS))
 SIGMA = (flint.fmpq(1), flint.fmpq(1, 2), flint.fmpq(1, 5), flint.fmpq(1, 10))
 
 
@@ -51,11 +48,8 @@ def waves(name):
     wave = "cos_pi" if "cosines" in name else "sin_pi"
 
     def kernel(u, v):
-        terms = enumerate(SIGMA, start=1)
-        return sum(
-            (2 * s * (2 * i * u).sin_pi() * getattr(2 * i * v, wave)() for i, s in terms),
-            flint.arb(0),
-        )
+        pairs = ((s, 2 * i * u, 2 * i * v) for i, s in enumerate(SIGMA, start=1))
+        return sum((2 * s * a.sin_pi() * getattr(b, wave)() for s, a, b in pairs), flint.arb(0))
 
     return kernel
 
@@ -65,12 +59,18 @@ def mixed(u, v):
     return 1 + 2 * (2 * u).sin_pi() * (2 * (u + v)).sin_pi()
 
 
+def sampled(name, x):
+    """rho(x_i, x_j) in float64."""
+    kernel = {"minimum": lambda u, v: u.min(v), "D.3": mixed}.get(name) or waves(name)
+    return np.array([[float(kernel(flint.arb(u), flint.arb(v))) for v in x] for u in x])
+
+
 def decomposition(name, points):
     """The POD from about `points` nodes: cells where there is a kink, one cell where there is none.
 
     For waves |d^q rho| <= sum 2 sigma_i (2 pi i)^q; for D.3 it is (4 pi)^q and 2 (2 pi)^q.
     """
-    pod, pi = pod_, flint.arb.pi()
+    pi = flint.arb.pi()
     if name == "minimum":
         cells = points // 4
         return pod.decompose(lambda u, v: u.min(v), cells, 4, pod.minimum_error(cells, 4))
@@ -81,27 +81,19 @@ def decomposition(name, points):
     return pod.decompose(waves(name), 1, points, pod.smooth_error(1, points, (steep, steep)))
 
 
-def points_of(name):
-    return {"minimum": 64, "D.3": 24}.get(name, 40)
-
-
 @kernels
 @pytest.mark.certified
 def test_known_singular_values_lie_in_the_balls(name, claim):
-    found = decomposition(name, points_of(name))
-    for k in range(4):
-        radius = flint.arb(found.values[k].rad())
-        claim.record(f"σ_{k + 1}", found.values[k])
-        claim.measured(
-            f"distance of σ_{k + 1}",
-            abs(flint.arb(found.values[k].mid()) - known(name, k)),
-            equation="(10)",
-        ).at_most(theorem(radius, "Mirsky, |ρ − ρ_N|, and the residual of the SVD"))
+    found = decomposition(name, POINTS[name])
+    for k, value in enumerate(found.values[:4]):
+        claim.record("σ_k", value, k=k + 1)
+        radius, off = flint.arb(value.rad()), abs(flint.arb(value.mid()) - known(name, k))
+        claim.measured("distance of σ_k", off, equation="(10)", k=k + 1).at_most(
+            theorem(radius, "Mirsky, |ρ − ρ_N|, and the residual of the SVD")
+        )
     allowed = flint.fmpq(1, 1000) if name == "minimum" else flint.fmpq(1, 10**7)
     claim.measured("radius of the balls", radius, equation="(10)").at_most(
-        chosen(
-            allowed, "what 64 points give at a kink (3.7e-4), and 24 or 40 for waves (below 1e-8)"
-        )
+        chosen(allowed, "below half the distance of two neighbouring σ_k: no ball holds both")
     )
 
 
@@ -109,16 +101,17 @@ def test_known_singular_values_lie_in_the_balls(name, claim):
 def test_rate_the_balls_shrink_like_the_error_of_interpolation(claim):
     """min(u, v): |rho - rho_N| is a constant times h^(3/2); the values are off by h^2."""
     sizes = claim.at_scale(smoke=(16, 32, 64), laptop=(16, 32, 64, 128), paper=(16, 32, 64, 128))
-    found = [decomposition("minimum", N) for N in sizes]
-    for before, after in itertools.pairwise(found):
+    found = {N: decomposition("minimum", N) for N in sizes}
+    for N in sizes[1:]:
+        before, after = found[N // 2], found[N]
         ratio = after.error / before.error
-        claim.measured("error, halved h", ratio, equation="h^(3/2)").within(
+        claim.measured("bound of the error, h halved", ratio, equation="(10)", points=N).within(
             flint.arb(2) ** flint.arb(-1.5),
-            theorem(flint.fmpq(1, 10**6), "n h^4 for n = 1/h diagonal cells"),
+            theorem(flint.fmpq(1, 10**6), "the square is n h⁴ for n = 1/h diagonal cells"),
         )
         off = [abs(float(d.interpolant[0] - known("minimum", 0))) for d in (before, after)]
-        claim.measured("true error of σ_1, halved h", off[1] / off[0], equation="h²").within(
-            0.25, chosen(0.01, "0.2500 seen, from second order on")
+        claim.measured("error of σ_1, h halved", off[1] / off[0], equation="(10)", points=N).within(
+            0.25, chosen(0.01, "second order gives 1/4, first order 1/2, third order 1/8")
         )
 
 
@@ -129,49 +122,43 @@ def test_error_of_interpolation_is_near_its_bound(q, claim):
     Legendre's polynomial of leading coefficient 1, orthogonal to the interpolant. So |rho|^2 =
     1/(2q + 1) exceeds |rho_N|^2 by the square of h^q (q!)^2 / ((2q)! sqrt(2q + 1))."""
     for cells in (1, 2):
-        bound = pod_.smooth_error(cells, q, (math.factorial(q), 0))
-        found = pod_.decompose(lambda u, v: u**q, cells, q, bound)
+        bound = pod.smooth_error(cells, q, (math.factorial(q), 0))
+        found = pod.decompose(lambda u, v: u**q, cells, q, bound)
         measured = (flint.fmpq(1, 2 * q + 1) - found.square).sqrt()
         legendre = math.factorial(q) ** 2 / (math.factorial(2 * q) * flint.arb(2 * q + 1).sqrt())
         claim.measured(
-            f"|ρ − ρ_N|, {cells} cells, over Legendre's",
+            "|ρ − ρ_N| over Legendre's",
             measured * cells**q / legendre,
-            equation="(10), ρ = u^q",
+            equation="(10)",
+            cells=cells,
         ).within(1, theorem(flint.fmpq(1, 1000), "Legendre; 1e-3 for the difference"))
-        claim.measured(f"|ρ − ρ_N|, {cells} cells", measured, equation="smooth_error").at_most(
-            theorem(bound, "twice the best uniform error; Chebyshev's 2 (h/4)^q for Legendre's")
-        )
-        claim.measured(
-            f"|ρ − ρ_N|, {cells} cells", measured, equation="smooth_error, tight"
-        ).at_least(
-            theorem(bound / 4, "twice the best uniform error; Chebyshev's 2 (h/4)^q for Legendre's")
-        )
+        why = "twice the best uniform error; Chebyshev's 2 (h/4)^q for Legendre's"
+        error = claim.measured("|ρ − ρ_N|", measured, equation="(10)", cells=cells)
+        error.at_most(theorem(bound, why)).at_least(theorem(bound / 4, why))
 
 
 @kernels
 @pytest.mark.certified
 def test_functions_are_orthonormal_and_the_truncation_leaves_the_tail(name, claim):
     """With float64 functions: sums over the nodes are the integrals of interpolants."""
-    found, r = decomposition(name, points_of(name)), 2
-    _, w = pod_.gauss(*((16, 4) if name == "minimum" else (1, points_of(name))))
+    found, r = decomposition(name, POINTS[name]), 2
+    _, w = pod.gauss(*((16, 4) if name == "minimum" else (1, POINTS[name])))
     weights = np.array([float(value) for value in w])
-    for side in (found.left, found.right):
-        gram = (side[:, :4] * weights[:, None]).T @ side[:, :4]
-        u = roundoff.unit("float64")
-        claim.measured(
-            "distance from orthonormal", abs(gram - np.eye(4)).max(), equation="(10)"
-        ).at_most(
+    for side, functions in (("φ", found.left[:, :4]), ("ψ", found.right[:, :4])):
+        off = abs((functions * weights[:, None]).T @ functions - np.eye(4)).max()
+        claim.measured("distance from orthonormal", off, equation="(10)", side=side).at_most(
             rounding_error(
-                20 * len(w) * u, "20 N u, an orthogonal U to N u and N products of 5 roundings"
+                20 * len(w) * roundoff.unit("float64"),
+                "20 N u, an orthogonal U to N u and N products of 5 roundings",
             )
         )
     sigma = np.array([float(s) for s in found.interpolant])
     kept = (found.left[:, :r] * sigma[:r]) @ found.right[:, :r].T
     whole = (found.left * sigma) @ found.right.T
     left = float((weights[:, None] * weights * (whole - kept) ** 2).sum())
-    tail, slack = found.tail(r), 1e-12
-    claim.measured(f"squared error of {r} terms", left, equation="(11)").within(
-        tail, theorem(tail.rad() + slack, "the tail's ball; and 1e-12 for N² products below 2")
+    tail = found.tail(r)
+    claim.measured("squared error of the truncation", left, equation="(11)", r=r).within(
+        tail, theorem(tail.rad() + 1e-12, "the tail's ball; and 1e-12 for N² products below 2")
     )
 
 
@@ -180,9 +167,9 @@ def test_functions_are_orthonormal_and_the_truncation_leaves_the_tail(name, clai
 @pytest.mark.best_in_class
 def test_least_squares_from_random_starts_ends_at_the_tail(name, r, claim):
     """Equispaced grid, so that waves are exact; for the others the tail of the grid's matrix."""
-    N, lowrank = 48, lowrank_
+    N = 48
     x = (np.arange(N) + 0.5) / N
-    A = np.array([[float(kernel_at(name)(flint.arb(u), flint.arb(v))) for v in x] for u in x])
+    A = sampled(name, x)
     tail = (np.linalg.svd(A, compute_uv=False)[r:] ** 2).sum() / N**2
     cost = lowrank.Cost(pairs=1, diagonal=0)
     rng = claim.rng("starts")
@@ -193,43 +180,38 @@ def test_least_squares_from_random_starts_ends_at_the_tail(name, r, claim):
     claim.measured("largest cost found", max(costs), equation="(11)").at_most(
         chosen(
             tail * (1 + 1e-6) + 1e-14,
-            "all starts end at the tail, to the 1e-8 of the stopping rule",
+            "every other stationary point leaves a larger σ_k: its cost is far above",
         )
     )
     if name != "minimum":
-        certified = decomposition(name, points_of(name)).tail(r)
+        certified = decomposition(name, POINTS[name]).tail(r)
         claim.measured("tail on the grid", tail, equation="(11)").within(
             certified,
             theorem(certified.rad() + 1e-9, "N > 2R points see waves exactly; 1e-9 for rounding"),
         )
 
 
-def kernel_at(name):
-    return {"minimum": lambda u, v: u.min(v), "D.3": mixed}.get(name) or waves(name)
-
-
 def test_control_without_the_weights_the_values_are_those_of_no_kernel(claim):
     """The bare matrix [rho(x_i, x_j)] has values about N times too large."""
     N = 24
-    x, _ = pod_.gauss(1, N)
-    A = np.array([[float(mixed(u, v)) for v in x] for u in x])
+    x, _ = pod.gauss(1, N)
+    A = sampled("D.3", x)
     largest = np.linalg.svd(A, compute_uv=False)[0]
-    claim.measured(
-        "largest singular value, no weights", largest, equation="(10), w_i left out"
-    ).at_least(chosen(N, "28.3 seen, 24 points and σ_1 = 1.26"))
+    claim.measured("largest singular value without weights", largest, equation="(10)").at_least(
+        chosen(N, "σ_1 = (√11 + √3)/4 is below 2; without weights it grows like the 24 points")
+    )
 
 
 def test_control_keeping_the_last_terms_leaves_the_first(claim):
     """r = 2 of the four sines, at the nodes: terms 3 and 4 leave 1 + 1/4, 1 and 2 the tail 1/20."""
     found = decomposition("sines", 40)
-    weights = np.array([float(value) for value in pod_.gauss(1, 40)[1]])
-    at_nodes = np.array([[float(waves("sines")(flint.arb(u), flint.arb(v))) for v in found.points]
-                         for u in found.points])  # fmt: skip
+    weights = np.array([float(value) for value in pod.gauss(1, 40)[1]])
+    at_nodes = sampled("sines", found.points)
     sigma = np.array([float(s) for s in found.interpolant])
     terms = slice(2, 4)
     kept = (found.left[:, terms] * sigma[terms]) @ found.right[:, terms].T
     left = float((weights[:, None] * weights * (at_nodes - kept) ** 2).sum())
-    claim.measured("squared error of terms 3 and 4", left, equation="(11), σ_k rising").at_least(
+    claim.measured("squared error of terms 3 and 4", left, equation="(11)").at_least(
         theorem(24 * float(found.tail(2)), "5/4 against 1/20, a factor 25")
     )
 
@@ -243,9 +225,10 @@ def test_the_coupling_of_section_5_1_has_the_singular_values_that_were_chosen(cl
         n = 12
         grid = exact.rationals([flint.fmpq(2 * j + 1, 2 * n) for j in range(n)])[:, None]
         x = np.concatenate([grid + 2 * t for t in range(1, pieces + 1)]) if pieces else grid
-        values = pod_.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
-        for k, sigma in enumerate(SIGMA):
-            off = abs(values[k] / n - flint.arb(sigma))
-            claim.measured(
-                f"distance of σ_{k + 1}", off, equation="(68)", key=key, pieces=pieces
-            ).at_most(theorem(flint.fmpq(1, 10**12), "discrete orthogonality; balls"))
+        values = pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
+        for k, sigma in enumerate(SIGMA, start=1):
+            off = abs(values[k - 1] / n - flint.arb(sigma))
+            where = {"k": k, "key": key, "pieces": pieces}
+            claim.measured("distance of σ_k", off, equation="(68)", **where).at_most(
+                theorem(flint.fmpq(1, 10**12), "discrete orthogonality; balls")
+            )

@@ -2,14 +2,14 @@
 
 C_1^(alpha)(H) is the least c with sigma_s <= c s^-alpha for s >= 1, that is max_s sigma_s s^alpha,
 minimised over all F, f, rho that represent H; it is finite exactly if some representation has
-sigma_s = O(s^-alpha). Complexity measures are to discern the targets that are approximated
+sigma_s = O(s^-alpha). Complexity measures are to distinguish the targets that are approximated
 efficiently (Section 3), and C_1 those of a coupling with a fast-falling spectrum (Section 4.3).
 
 Checked: max_s sigma_s s^alpha in exact numbers, and for the spectrum 1/s that it stays bounded for
-alpha = 1. The minimum over all representations discerns nothing: it is 0 for every continuous
-target. One target is represented twice, both times with error exactly 0: by the weights of (25),
-tau singular values log 2 and so C_1 = tau^alpha log 2, and by a coupling of rank one with sigma_1 <
-1e-6. Repaired: C_1 belongs to a fixed representation (F, f, rho).
+alpha = 1. The minimum over all representations distinguishes no targets: it is 0 for every
+continuous one. One target is represented twice, both times with error exactly 0: by the weights of
+(25), with tau singular values log 2 and so C_1 = tau^alpha log 2, and by a coupling of rank one
+with sigma_1 < 1e-6. Repaired: C_1 belongs to a fixed representation (F, f, rho).
 One infimum of the product C_0 C_1 would do for alpha > 1 only. There it is positive: at least
     4 sqrt2 E |H_t - H_t'| / (tau zeta(alpha)),
 which is checked on three representations and attained in the limit by two tokens. For 1/2 < alpha <
@@ -65,20 +65,17 @@ def test_the_constant_of_a_spectrum(claim):
     """sigma_s = 1/s, s <= r: C_1^(1) = 1 for all r. The weights of (25): tau^alpha log 2."""
     for r in (1, 10, 1000):
         sigma = [flint.fmpq(1, s) for s in range(1, r + 1)]
-        claim.measured("C_1 of σ_s = 1/s", C_1(sigma, 1), equation="(12), α = 1", r=r).equals(1)
+        claim.measured("C_1 of 1/s", C_1(sigma, 1), equation="(12)", alpha=1, r=r).equals(1)
     for alpha in (1, 2):
         _, sigma = representations()["(25)"]
         found = logarithms.exp(C_1(sigma, alpha))
-        claim.measured("e^C_1", found, equation=f"(25), α = {alpha}").equals(
-            flint.fmpq(2) ** TAU**alpha
-        )
+        stated = flint.fmpq(2) ** TAU**alpha
+        claim.measured("e^C_1", found, equation="(12), (25)", alpha=alpha).equals(stated)
     ones = [flint.fmpq(1)] * TAU
     identity = [[int(t == s) for s in range(TAU)] for t in range(TAU)]
     found = mixing.squares(identity, ones, ones)
-    x = flint.fmpq_poly([0, 1])
-    claim.measured("squares of σ / log 2, weights of (25)", found, equation="(10)").equals(
-        (x - 1) ** TAU
-    )
+    powers = (flint.fmpq_poly([0, 1]) - 1) ** TAU
+    claim.measured("polynomial with roots (σ_k / log 2)²", found, equation="(25)").equals(powers)
 
 
 @pytest.mark.exact
@@ -88,27 +85,35 @@ def test_one_target_two_representations_both_exact(claim):
     x = representation.SHIFTED.encode(z)
     for name, (form, _) in representations().items():
         error = abs(form.target()(x) - H(z)).max()
-        claim.measured("largest |H_t − Ĥ_t|", error, equation="(8)", name_=name).equals(0)
+        claim.measured("largest |H_t − Ĥ_t|", error, equation="(8)", representation=name).equals(0)
+
+
+def constants_of_one_target(tau, digits):
+    """C_1 for alpha = 1 from above, for rho = eps t s with e^eps = 1 + 10^-digits, and from below,
+    for the weights of (25); both represent the same target."""
+    from fractions import Fraction
+
+    eps, log_2 = Fraction(1, 10**digits), Fraction(1, 2)  # log(1 + eps) < eps, log 2 > 1/2
+    return eps * sum(t * t for t in range(1, tau + 1)), tau * log_2
 
 
 def test_printed_the_infimum_discerns_no_targets(claim):
     """C_1 of the target is at most that of its representation of rank one; any k in place of 9."""
     found = {name: logarithms.ball(C_1(sigma, 1)) for name, (_, sigma) in representations().items()}
     claim.counterexample(
-        "C_1^(1) of (12) sees the 8 equal singular values of the coupling of (25)",
-        input={"tau": TAU, "H_t(x)": "the t-th smallest", "e^eps": str(GROWTH), "rho": "eps t s"},
+        "C_1 of (12) is at least that of the coupling of (25), with its equal singular values",
+        input={"H_t(x)": "the t-th smallest", "e^eps": str(GROWTH), "rho": "eps t s"},
         measured=found["rank one"],
         expected=found["(25)"],
         relation=">=",
         equation="(12)",
-        snippet="from math import log, log1p\n"
-        "tau, eps = 8, log1p(1e-9)   # rho = eps t s represents every target, with error 0\n"
-        "print('sigma_1 =', eps * sum(t * t for t in range(1, tau + 1)), 'not', tau * log(2))\n",
+        program=constants_of_one_target,
+        tau=TAU,
+        digits=K,
     )
-    claim.measured("C_1", found["rank one"], equation="(12)").at_most(
-        theorem(
-            flint.fmpq(1, 10**6), "204 log(1 + 1e-9); eps > 0 is arbitrary, so the infimum is 0"
-        )
+    most = flint.fmpq(1, 10**6)
+    claim.measured("C_1", found["rank one"], equation="(12)", representation="rank one").at_most(
+        theorem(most, "204 log(1 + 1e-9); eps > 0 is arbitrary, so the infimum is 0")
     )
 
 
@@ -128,16 +133,13 @@ def test_one_infimum_of_the_product_is_positive_for_alpha_above_one(claim):
         floor = complexity.joint_floor(flint.fmpq(1, 9), TAU, alpha)
         for name, (form, sigma) in representations().items():
             product = least_lipschitz(form) * (form.a + form.b) * 2 / flint.arb(TAU).sqrt()
-            C_1_here = logarithms.ball(C_1(sigma, alpha))
-            claim.record("C_1", C_1_here, name_=name, α=alpha)
-            theorem = "theorem: complexity.py, (a); 0.048 and 0.073"
-            claim.measured(
-                "C_0 C_1",
-                product.max(flint.arb(1)) * C_1_here,
-                equation="one infimum",
-                name_=name,
-                α=alpha,
-            ).at_least(theorem(floor, "complexity.py, (a); 0.048 and 0.073"))
+            constant = logarithms.ball(C_1(sigma, alpha))
+            where = {"representation": name, "alpha": alpha}
+            claim.record("C_1", constant, **where)
+            found = product.max(flint.arb(1)) * constant
+            claim.measured("C_0 C_1", found, equation="(12), (15)", **where).at_least(
+                theorem(floor, "complexity.py, (a)")
+            )
 
 
 @pytest.mark.certified
@@ -152,13 +154,11 @@ def test_two_tokens_attain_the_joint_floor_in_the_limit(claim):
     first, second = target(x)
     floor = complexity.joint_floor(first - second, 2, 12)
     product = flint.arb(2).sqrt() * 2 * logarithms.ball(half)
-    claim.measured(
-        "C_0 C_1 over its floor", product / floor, equation="one infimum, α = 12"
-    ).at_least(theorem(1, "ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01"))
-    most = flint.fmpq(1001, 1000)
-    claim.measured("C_0 C_1 over its floor", product / floor, equation="4√2 is best").at_most(
-        theorem(most, "ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01")
+    why = "ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01"
+    ratio = claim.measured(
+        "C_0 C_1 over its floor", product / floor, equation="(12), (15)", alpha=12
     )
+    ratio.at_least(theorem(1, why)).at_most(theorem(flint.fmpq(1001, 1000), why))
 
 
 def hat(eta):
@@ -186,19 +186,15 @@ def test_one_infimum_of_the_product_is_zero_for_alpha_below_one(claim):
     x = representation.SHIFTED.encode(z)
     for k in (4, 12, 20):
         eta = flint.fmpq(1, 10**k)
-        target = model.Target(form.F, form.f, hat(eta))
-        error = abs(target(x) - H(z)).max()
-        claim.measured(f"largest |H_t − Ĥ_t|, η = 1e-{k}", error, equation="(8)").equals(0)
+        error = abs(model.Target(form.F, form.f, hat(eta))(x) - H(z)).max()
+        where = {"alpha": 0.75, "eta": 10.0**-k}
+        claim.measured("largest |H_t − Ĥ_t|", error, equation="(8)", **where).equals(0)
         bound = complexity.narrow(eta, TAU, "3/4")
         found = C_1_of_hats(eta, flint.fmpq(3, 4))
-        name = f"C_1, η = 1e-{k}"
-        claim.measured(f"C_1, η = 1e-{k}", found, equation="α = 3/4").at_most(
-            theorem(bound, "complexity.py, (b); the spectrum of a hat, sampled along j")
-        )
-        claim.measured(f"C_1, η = 1e-{k}", found, equation="α = 3/4").at_least(
-            theorem(bound / 4, "complexity.py, (b); the spectrum of a hat, sampled along j")
-        )
-    claim.measured(name, bound, equation="→ 0").at_most(
+        why = "complexity.py, (b); the spectrum of a hat, sampled along j"
+        constant = claim.measured("C_1", found, equation="(12)", **where)
+        constant.at_most(theorem(bound, why)).at_least(theorem(bound / 4, why))
+    claim.measured("bound of C_1", bound, equation="(12)", **where).at_most(
         theorem(flint.fmpq(1, 10**4), "log 2 (16/π)^(3/4) η^(1/4), and a little")
     )
 
@@ -218,6 +214,4 @@ def C_1_of_hats(eta, alpha):
 def test_control_a_slower_spectrum_has_no_constant(r, claim):
     """sigma_s = 1/s and alpha = 2: C_1 of the first r values is r, so it is infinite."""
     found = C_1([flint.fmpq(1, s) for s in range(1, r + 1)], 2)
-    claim.measured("C_1 of σ_s = 1/s", found, equation="(12)", α=2).at_least(
-        theorem(r, "σ_r r² = r")
-    )
+    claim.measured("C_1 of 1/s", found, equation="(12)", alpha=2).at_least(theorem(r, "σ_r r² = r"))

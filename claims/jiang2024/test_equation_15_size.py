@@ -4,9 +4,9 @@ C_0(H) = inf {K_F |f| (sup_i |psi_i| + |phi_i|), 1}, printed with an infimum ove
 
 Checked: with the larger of product and 1, before any infimum over representations, C_0 is 2 sqrt2
 for the sines of Section 5.1, exactly; it does not change when (F, f) becomes (F(z/eps), eps f), and
-it is multiplied by K when H is. As printed it never exceeds 1, whatever H is: the proof's own
-network then breaks its bound, in exact arithmetic.
-Control: without the 1 the error of F^ is not paid for.
+it is multiplied by K when H is. As printed it never exceeds 1, whatever H is: the network of the
+proof then breaks its bound, in exact arithmetic.
+Control: without the 1 the bound does not cover the error of F^.
 
 Not checked: the infimum over all representations, of which rescaling is only one.
 """
@@ -47,9 +47,8 @@ def test_size_survives_rescaling_and_grows_with_the_target(claim):
             e = exact.rational(eps)
             found = C_0(K / e, e, 2).unique_fmpz()
             claim.measured("C_0", found, equation="(15)", K=K, eps=eps).equals(2 * K)
-    claim.measured(
-        "C_0 of a small H", C_0(flint.fmpq(1, 100), 1, 2).unique_fmpz(), equation="(15)"
-    ).equals(1)
+    small = C_0(flint.fmpq(1, 100), 1, 2).unique_fmpz()
+    claim.measured("C_0 of a small H", small, equation="(15)").equals(1)
 
 
 def blocks(K, a, b, kept):
@@ -63,54 +62,64 @@ def blocks(K, a, b, kept):
     return model.Target(lambda z: K * z[..., 0], lambda x: f, rho)(x)
 
 
+def size_as_printed_and_the_product(K_F, sup_f, sup_bases):
+    """inf{K_F |f| (sup |psi_i| + |phi_i|), 1}, and the first of the two."""
+    product = K_F * sup_f * sup_bases
+    return min(product, 1), product
+
+
+def error_of_the_truncation_and_its_bound(K):
+    """Row 2 has the logits (0, log b), truncated (0, 0); sigma = (2 log b, log b)."""
+    from fractions import Fraction
+
+    b = Fraction(33, 32)
+    error = K * (b / (1 + b) - Fraction(1, 2))
+    C_0, C_1 = 1, 2 * (b - 1)  # C_0 as printed; C_1 = 2 log b is smaller
+    return error, 4 * C_0 * C_1  # tau^2 C_0 C_1, tau = 2 and m_h = 1
+
+
 def test_printed_infimum_never_exceeds_one(claim):
     """K = 100, b = 33/32, a = b^2: sigma = (2 log b, log b), so that C_1 = 2 log b for alpha = 1.
     The truncation to m_h = 1 is off by 100/130 at t = 2; (17) with C_0 = 1 allows 8 log b."""
     K, b = 100, flint.fmpq(33, 32)
     whole, cut = (blocks(K, b**2, b, kept) for kept in ((True, True), (True, False)))
     error = sum(abs(whole - cut))
-    claim.measured("summed error of the truncation", error, equation="(17), left").equals(
-        flint.fmpq(K, 130)
-    )
-    C_1 = 2 * flint.arb(b).log()
-    literal, meant = (
-        4 * size(K, 1, 2) * C_1 for size in (complexity.C_0_as_printed, complexity.C_0)
-    )
+    summed = claim.measured("summed error of the truncation", error, equation="(17)")
+    summed.equals(flint.fmpq(K, 130))
+    bound = 8 * flint.arb(b).log()  # tau^2 C_1
     claim.counterexample(
         "C_0 is at least K_F |f| (sup |ψ| + |φ|)",
-        input={"tau": 2, "K_F": K, "sup |f|": 1, "phi_1 = psi_1": "1 on I_1", "sup": 1},
+        input={"tau": 2, "phi_1 = psi_1": "1 on I_1"},
         measured=complexity.C_0_as_printed(K, 1, 2),
         expected=2 * K,
         relation=">=",
         equation="(15)",
-        snippet="K, sup_f, sup_bases = 100, 1, 2\n"
-        "print(min(K * sup_f * sup_bases, 1), 'is not', max(K * sup_f * sup_bases, 1))\n",
+        program=size_as_printed_and_the_product,
+        K_F=K,
+        sup_f=1,
+        sup_bases=2,
     )
     claim.counterexample(
-        "(17) for the truncation of the proof, with C_0 = inf{200, 1} = 1",
-        input={"tau": 2, "m_h": 1, "K_F": K, "sigma": "2 log(33/32), log(33/32)", "alpha": 1},
+        "the truncation of the proof satisfies (17) with C_0 as printed",
+        input={"tau": 2, "m_h": 1, "sigma": "2 log(33/32), log(33/32)", "alpha": 1},
         measured=error,
-        expected=literal,
+        expected=complexity.C_0_as_printed(K, 1, 2) * bound,
         relation="<=",
         equation="(17)",
-        snippet="from fractions import Fraction\n"
-        "from math import log\n"
-        "print(Fraction(100, 130), 'is not <=', 4 * 1 * 2 * log(33 / 32))\n",
+        program=error_of_the_truncation_and_its_bound,
+        K=K,
     )
-    claim.measured("the same error", error, equation="(15), repaired").at_most(
-        theorem(meant, "(17) with the maximum, 1600 log(33/32)")
+    summed.at_most(
+        theorem(complexity.C_0(K, 1, 2) * bound, "(17) with the maximum, 1600 log(33/32)")
     )
 
 
 def test_control_without_the_one_the_outer_network_is_not_paid_for(claim):
-    """F = z/100 and F^ = F + 1: tau = 2 outputs are off by 2, and tau^2 C_0 |F - F^| with the bare
-    product 2/100 is 0.08."""
+    """F = z/100 and F^ = F + 1: tau = 2 outputs are off by 2, and tau^2 C_0 |F - F^| with the
+    product 2/100 alone is 2/25."""
     right = blocks(flint.fmpq(1, 100), 2, 3, (True, True))
     error = sum(abs((right + 1) - right))
     bare, meant = 4 * flint.fmpq(2, 100), 4 * complexity.C_0(flint.fmpq(1, 100), 1, 2)
-    claim.measured("summed error of F^ = F + 1", error, equation="(15)").at_most(
-        theorem(meant, "4 · 1 · 1")
-    )
-    claim.measured("summed error of F^ = F + 1", error, equation="(15) without the 1").at_least(
-        exactly(20 * bare, "2 against 2/25")
-    )
+    summed = claim.measured("summed error for F^ one above F", error, equation="(15)")
+    summed.at_most(theorem(meant, "4 · 1 · 1"))
+    summed.at_least(exactly(20 * bare, "2, against 2/25 without the 1"))

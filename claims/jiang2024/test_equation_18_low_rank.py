@@ -3,10 +3,10 @@
 If f^ carries phi_1, ..., phi_{m_h} and psi_1, ..., psi_{m_h} among its coordinates and the rows of
 W_Q and W_K select them, then (W_Q f^(u)) . W_K f^(v) = sum_k phi_k(u) psi_k(v).
 
-Checked, in rationals: the identity for the repaired rows (repro/jiang2024/selection.py), for all
-bases and tokens that a search finds to try; the values pass W_V unchanged; n = 2 m_h + n' as in
-Theorem 4.1. For any W_Q, W_K of m_h rows the scores of any tokens have rank at most m_h, by
-elimination; as a rule it is m_h. The Transformer is the target (8) with this coupling.
+Checked, in rationals: the identity for the repaired rows (repro/jiang2024/selection.py), for random
+bases and tokens; the values pass W_V unchanged; n = 2 m_h + n' as in Theorem 4.1. For random W_Q,
+W_K of m_h rows the scores have rank at most m_h, by elimination, and some have rank m_h. The
+Transformer is the target (8) with this coupling.
 Control: with one row less, a coupling of rank m_h is missed by exactly its last singular value.
 
 Refuted as printed: the key row e_{k+m_h+1} takes for k = m_h the first value instead of psi_{m_h},
@@ -19,10 +19,8 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.jiang2024 import model as model_
-from repro.jiang2024 import selection
-from repro.numerics import exact as exact_
-from repro.numerics import logarithms
+from repro.jiang2024 import model, selection
+from repro.numerics import exact, logarithms
 
 integers = st.integers(-3, 3)
 
@@ -47,7 +45,7 @@ def powers(x, width):
 
 
 def polynomials(table):
-    coefficients = exact_.rationals(table)
+    coefficients = exact.rationals(table)
     return lambda x: powers(x, coefficients.shape[1]) @ coefficients.T
 
 
@@ -56,7 +54,7 @@ def value(coefficients, x):
 
 
 def built(phi, psi, f, x):
-    x = exact_.rationals(x)[:, None]
+    x = exact.rationals(x)[:, None]
     bases, values = (polynomials(phi), polynomials(psi)), polynomials(f)
     return selection.transformer(*bases, values, lambda z: z[..., 0], x), x
 
@@ -69,8 +67,8 @@ def test_the_scores_are_the_sum_of_products(claim):
         (phi, psi, f, x), (network, tokens) = case, built(*case)
         target = network.target()
         scores, values = target.logits(tokens), target.f(tokens)
-        stated = [[sum(value(a, u) * value(b, v) for a, b in zip(phi, psi, strict=True))
-                   for v in x] for u in x]  # fmt: skip
+        pairs = list(zip(phi, psi, strict=True))
+        stated = [[sum(value(a, u) * value(b, v) for a, b in pairs) for v in x] for u in x]
         carried = [[value(c, v) for c in f] for v in x]
         return int((scores != np.array(stated)).sum() + (values != np.array(carried)).sum())
 
@@ -86,7 +84,7 @@ def test_no_weight_is_wasted(claim):
         shapes = [W.shape for W in rows]
         n = 2 * m_h + n_values
         printed = [(m_h, n), (m_h, n), (n_values, n)]
-        claim.measured("shapes", shapes, equation="(5), Theorem 4.1", m_h=m_h).equals(printed)
+        claim.measured("shapes", shapes, equation="(5)", m_h=m_h).equals(printed)
         used = np.concatenate(rows).sum(0).tolist()
         claim.measured("times selected", used, equation="(18)", m_h=m_h).equals([1] * n)
 
@@ -101,24 +99,21 @@ def test_scores_have_rank_at_most_m_h_whatever_the_weights(m_h, claim):
     """12 tokens, random W_Q and W_K, f^ of 8 monomials: the rank by rational elimination."""
     rng, n, ranks = claim.rng("weights"), 8, []
     for _ in range(claim.at_scale(smoke=5, laptop=25, paper=200)):
-        W_Q, W_K = (exact_.rationals(rng.integers(-4, 5, (m_h, n))) for _ in range(2))
-        network = model_.Transformer(lambda x: powers(x, n), W_Q, W_K, W_Q, lambda z: z[..., 0])
-        x = exact_.rationals(np.arange(12))[:, None] / 6
+        W_Q, W_K = (exact.rationals(rng.integers(-4, 5, (m_h, n))) for _ in range(2))
+        network = model.Transformer(lambda x: powers(x, n), W_Q, W_K, W_Q, lambda z: z[..., 0])
+        x = exact.rationals(np.arange(12))[:, None] / 6
         ranks.append(rank(network.target().logits(x)))
-    claim.measured("largest rank", max(ranks), equation="(18)").at_most(
-        theorem(m_h, "a product of (12, m_h) and (m_h, 12)")
-    )
-    claim.measured("largest rank, attained", max(ranks), equation="(18)").equals(m_h)
+    largest = claim.measured("largest rank", max(ranks), equation="(18)")
+    largest.at_most(theorem(m_h, "a product of (12, m_h) and (m_h, 12)")).equals(m_h)
 
 
 @pytest.mark.construct
 def test_the_transformer_is_the_target_with_this_coupling(claim):
     """e^rho = 2^(u v) 3^(u^2 v): two terms with logarithms, F a square; sums written out."""
-    Log, exact = logarithms.Log, exact_.rationals
+    logs = np.array([logarithms.Log(2), logarithms.Log(3)], dtype=object)
 
     def wrong(x):
-        tokens = exact(x)[:, None]
-        logs = np.array([Log(2), Log(3)], dtype=object)
+        tokens = exact.rationals(x)[:, None]
         network = selection.transformer(
             lambda u: np.concatenate([u, u**2], axis=-1),
             lambda v: v * logs,
@@ -138,47 +133,49 @@ def test_the_transformer_is_the_target_with_this_coupling(claim):
     claim.for_all("wrong outputs", tokens, wrong, equation="(5), (8)", examples=examples)
 
 
+def score_with_the_printed_row(phi, psi, f):
+    """m_h = m_v = 1, so f^ = (phi, psi, f); and the product that (18) asks for."""
+    carried, k, m_h = [phi, psi, f], 1, 1
+    query, key = carried[k - 1], carried[k + m_h + 1 - 1]  # rows e_k and e_(k + m_h + 1)
+    return query * key, phi * psi
+
+
 def test_printed_key_rows_take_a_value_for_a_basis_function(claim):
     """m_h = 1, f^ = (phi, psi, f) = (1, 5, 0): the printed key row is e_3, the score 0, not 5."""
-    exact = exact_.rationals
-    W_Q, W_K, W_V = (exact(W) for W in selection.rows(1, 1))
+    W_Q, W_K, W_V = (exact.rationals(W) for W in selection.rows(1, 1))
     printed = np.roll(W_K, 1, axis=1)
-    claim.measured("printed row", list(printed[0]), equation="e_{k+m_h+1}, k = m_h = 1").equals(
-        [0, 0, 1]
-    )
+    claim.measured("printed row", list(printed[0]), equation="(18)", k=1, m_h=1).equals([0, 0, 1])
 
     def score(keys):
-        model = model_.Transformer(
-            lambda x: exact([[1, 5, 0]]), W_Q, keys, W_V, lambda z: z[..., 0]
-        )
-        return model.target().logits(exact([[0]]))[0, 0]
+        carried = exact.rationals([[1, 5, 0]])
+        network = model.Transformer(lambda x: carried, W_Q, keys, W_V, lambda z: z[..., 0])
+        return network.target().logits(exact.rationals([[0]]))[0, 0]
 
     claim.counterexample(
         "[W_K]_k = e_{k + m_h + 1} gives the sum of phi_k psi_k",
-        input={"m_h": 1, "phi": 1, "psi": 5, "f": 0},
+        input={"m_h": 1},
         measured=score(printed),
         expected=5,
         equation="(18)",
-        snippet="phi, psi, f = 1, 5, 0\n"
-        "carried = [phi, psi, f]         # n = 2 m_h + m_v = 3 coordinates, m_h = 1\n"
-        "key = carried[1 + 1 + 1 - 1]    # e_(k + m_h + 1), counted from 1, for k = 1\n"
-        "print(carried[0] * key, 'should be', phi * psi)\n",
+        program=score_with_the_printed_row,
+        phi=1,
+        psi=5,
+        f=0,
     )
-    claim.measured("score with e_{k+m_h}", score(W_K), equation="(18), repaired").equals(5)
+    claim.measured("score with e_{k+m_h}", score(W_K), equation="(18)", k=1, m_h=1).equals(5)
 
 
 @pytest.mark.parametrize("r", [2, 3, 5], ids="r={}".format)
 def test_control_one_row_less_misses_the_last_singular_value(r, claim):
     """On r points the coupling is the identity matrix, of singular values 1, ..., 1. Every matrix
     of rank r - 1 is at least 1 away in the Frobenius norm (Eckart and Young); the cut one is 1."""
-    table = np.eye(r, dtype=int).tolist()  # phi_k = psi_k = 1 at point k, 0 at the others
-    points = exact_.rationals(np.eye(r, dtype=int))
+    points = exact.rationals(np.eye(r, dtype=int))  # phi_k = psi_k = 1 at point k, 0 elsewhere
     cut = selection.transformer(
         lambda x: x[:, : r - 1], lambda x: x[:, : r - 1], lambda x: x, lambda z: z[..., 0], points
     )
     scores = cut.target().logits(points)
-    claim.measured("rank with m_h = r − 1", rank(scores), equation="(18)").equals(r - 1)
-    off = ((scores - exact_.rationals(table)) ** 2).sum()
-    claim.measured("squared Frobenius error", off, equation="m_h = r − 1").at_least(
+    claim.measured("rank", rank(scores), equation="(18)", m_h=r - 1).equals(r - 1)
+    off = ((scores - points) ** 2).sum()
+    claim.measured("squared Frobenius error", off, equation="(11)", m_h=r - 1).at_least(
         theorem(1, "Eckart and Young, the last singular value is 1")
     )

@@ -5,8 +5,8 @@ the product is sum_q g_q(sum_s psi_qs(x_s)). The right side is then one function
 Repaired, as Ostrand has it: inner functions first, then f, then outer functions that depend on it.
 
 Checked: the counterexample; and the repaired order where it can be had exactly, on the 49 pairs of
-numbers k/6: Sprecher's inner sums are all different there, so that for whatever f a search tries
-one outer function, the others being 0, has its values; no outer function has those of two f.
+numbers k/6: Sprecher's inner sums are all different there, so that for every random f one outer
+function, the others being 0, has its values; no outer function has those of two f.
 Controls: the same outer function for another f; inner sums with lam = 1, which are not different.
 
 Not checked: Theorem A.1 itself, for all points at once: its own claim.
@@ -49,44 +49,43 @@ def outer(f):
 
 @pytest.mark.exact
 def test_repaired_every_target_has_its_own_outer_function(claim):
-    claim.measured("different inner sums", len(set(inner_sums())), equation="ψ, before f").equals(
-        49
-    )
-    examples = claim.at_scale(smoke=10, laptop=30, paper=300)
-    claim.for_all(
-        "values missed, of 49",
-        values,
-        lambda f: left(f, outer(f)),
-        equation="(22), g_q after f",
-        examples=examples,
-    )
+    different = len(set(inner_sums()))
+    claim.measured("different inner sums", different, equation="(22)").equals(49)
+    name, examples = "values missed, of 49", claim.at_scale(smoke=10, laptop=30, paper=300)
+    claim.for_all(name, values, lambda f: left(f, outer(f)), equation="(22)", examples=examples)
+
+
+def values_of_two_targets(f_1, f_2):
+    """Two constant functions at x = 0: the right side of (22) would have to equal both."""
+    return f_2, f_1
 
 
 def test_printed_one_set_of_outer_functions_for_all_targets(claim):
     """ "There are psi_qs and g_q such that any f ...": the right side of (22) is one function."""
     claim.counterexample(
         "the same g_q represent every f",
-        input={"f_1": 0, "f_2": 1, "x": [0, 0]},
+        input={"x": [0, 0]},
         measured=Fraction(1),
         expected=Fraction(0),
-        equation="(22), at x = 0 for f_2 = 1 and for f_1 = 0",
-        snippet="f_1, f_2 = (lambda *x: 0), (lambda *x: 1)\n"
-        "print('sum_q g_q(sum_s psi_qs(0)) should be', f_1(0, 0), 'and', f_2(0, 0))\n",
+        equation="(22)",
+        program=values_of_two_targets,
+        f_1=0,
+        f_2=1,
     )
 
 
 def test_control_the_outer_function_of_another_target_misses(claim):
     """f_1 = x_1 and f_2 = x_2, in sixths: they agree at seven pairs only."""
     first, second = ([Fraction(pair[k], 6) for pair in PAIRS] for k in (0, 1))
-    claim.measured(
-        "values of f_2 missed by the g of f_1",
-        left(second, outer(first)),
-        equation="(22), g_q before f",
-    ).at_least(exactly(42, "49 pairs, 7 of them on the diagonal"))
+    missed = left(second, outer(first))
+    claim.measured("values of f_2 missed by the g of f_1", missed, equation="(22)").at_least(
+        exactly(42, "49 pairs, 7 of them on the diagonal")
+    )
 
 
 def test_control_with_equal_weights_no_outer_function_serves(claim):
     """lam = 1: (a, b) and (b, a) have one sum, so that f = x_1 has two values there."""
-    claim.measured(
-        "inner sums that are there twice", 49 - len(set(inner_sums(Fraction(1)))), equation="λ = 1"
-    ).at_least(exactly(21, "21 pairs below the diagonal"))
+    repeated = 49 - len(set(inner_sums(Fraction(1))))
+    claim.measured("repeated inner sums", repeated, equation="(22)", lam=1).at_least(
+        exactly(21, "21 pairs below the diagonal")
+    )

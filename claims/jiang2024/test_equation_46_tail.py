@@ -10,9 +10,9 @@ with delta = sum_i d_i phi_i psi_i this is tau (c sum d_i^2 + (sum d_i)^2), c = 
 on both sides, and tau c sum d_i^2 for sines against cosines. For encoded tokens on pieces of unit
 length the pairs s != t cost at most the tail itself, without tau^2.
 
-Checked: the two closed forms exactly, as constant terms of trigonometric polynomials, for whatever
-rational d_i a search tries; in balls for tails of i^-alpha; against sampled sequences. The encoded
-pairs in balls. The counterexamples in rationals.
+Checked: the two closed forms exactly, as constant terms of trigonometric polynomials, for random
+rational d_i; in balls for tails of i^-alpha; against sampled sequences. The encoded pairs in balls.
+The counterexamples in rationals.
 Control: tokens that are all equal.
 
 Reading: rho~ for the printed rho^ on the right; the integral over all x, of volume 1.
@@ -48,11 +48,7 @@ def polynomial(d, key):
 
 def mean_square(terms):
     """The constant term of the square of a real trigonometric polynomial."""
-    found = {}
-    for place, (a, b) in terms.items():
-        x, y = found.get(place, (0, 0))
-        found[place] = (x + a, y + b)
-    return sum(a * a + b * b for a, b in found.values())
+    return sum(a * a + b * b for a, b in terms.values())
 
 
 def on_the_diagonal(terms):
@@ -84,14 +80,8 @@ def test_closed_form_for_any_coefficients(key, claim):
         return exact.rational(left_side(d, key, tau)) - tau * closed
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=2000)
-    claim.for_all(
-        "left side of (46) minus its closed form",
-        cases,
-        difference,
-        equation="(46), repaired",
-        examples=examples,
-        key=key,
-    )
+    name = "left side of (46) minus its closed form"
+    claim.for_all(name, cases, difference, equation="(46)", examples=examples)
 
 
 @both
@@ -108,14 +98,13 @@ def test_closed_form_for_the_tails_of_powers(key, claim):
     pairs, diagonal = (delta * delta).sum() / n**2, (delta.diagonal() ** 2).sum() / n
     left = tau * (tau - 1) * pairs + tau * diagonal
     closed = tau * rate.row_error(sigma, sigma[:m], tau, key)
-    claim.measured(
-        "distance from the closed form", abs(left - closed), equation="(46), repaired", key=key
-    ).at_most(theorem(flint.fmpq(1, 10**12), "aliasing begins at 4R + 1 > 28; balls"))
     S, T = (part[m] for part in couplings.tails(sigma))
     by_hand = tau * ((tau - flint.fmpq(1, 2)) * T + (S**2 if key == "sin" else 0))
-    claim.measured(
-        "distance from c T + S²", abs(left - by_hand), equation="(46), repaired", key=key
-    ).at_most(theorem(flint.fmpq(1, 10**12), "aliasing begins at 4R + 1 > 28; balls"))
+    for name, stated in (("the closed form", closed), ("c T + S²", by_hand)):
+        off = abs(left - stated)
+        claim.measured("distance", off, equation="(46)", stated=name).at_most(
+            theorem(flint.fmpq(1, 10**12), "aliasing begins at 4R + 1 > 28; balls")
+        )
 
 
 @both
@@ -131,8 +120,8 @@ def test_sampled_sequences_agree(key, claim):
     sums = (delta**2).sum((-1, -2))
     error = 4 * (sums.std() / math.sqrt(draws)).item()
     closed = tau * float(rate.row_error(coupling.sigma, coupling.sigma[:m], tau, key))
-    claim.measured(SUM, sums.mean().item(), equation="(46), repaired").within(
-        closed, stderr(error, f"4 standard errors of {draws} sequences")
+    claim.measured(SUM, sums.mean().item(), equation="(46)", sequences=draws).within(
+        closed, stderr(error, "4 standard errors of the mean")
     )
 
 
@@ -151,13 +140,21 @@ def test_encoded_pairs_cost_no_more_than_the_tail(key, claim):
     square = (delta * delta).reshape(tau, n, tau, n).sum((1, 3)) / n**2  # of block (t, s)
     T = couplings.tails(sigma)[1][m]
     everything, blocks = square.sum(), square.sum() - square.diagonal().sum()
-    claim.measured(
-        "all blocks minus the tail", abs(everything - T), equation="|δ|² = T_m", key=key
-    ).at_most(theorem(flint.fmpq(1, 10**12), "waves of frequency 5 on 87 points; balls"))
-    claim.measured("pairs s ≠ t", blocks, equation="(47) without τ²", key=key).at_most(
-        theorem(T, "the blocks partition I × I")
+    claim.measured("all blocks minus the tail", abs(everything - T), equation="(47)").at_most(
+        theorem(flint.fmpq(1, 10**12), "waves of frequency 5 on 87 points; balls")
     )
-    claim.record("pairs over tail", blocks / T, key=key)
+    claim.measured("squared error of the pairs s ≠ t", blocks, equation="(47)").at_most(
+        theorem(T, "the blocks partition I × I: no factor τ²")
+    )
+    claim.record("pairs over tail", blocks / T)
+
+
+def summed_square_and_the_printed_side(tau):
+    """delta = 2 sin a sin b: its square has the mean 1 for independent a, b, and 3/2 for a = b."""
+    from fractions import Fraction
+
+    apart, equal = Fraction(1), Fraction(3, 2)
+    return tau * (tau - 1) * apart + tau * equal, tau**2 * apart
 
 
 def test_printed_equation_forgets_the_diagonal(claim):
@@ -166,48 +163,48 @@ def test_printed_equation_forgets_the_diagonal(claim):
     tau = 2
     left = left_side([0, 1], "sin", tau)
     claim.measured("|ρ − ρ~|²", mean_square(polynomial([0, 1], "sin")), equation="(46)").equals(1)
-    snippet = (
-        "from fractions import Fraction\n"
-        "apart = Fraction(1)        # mean of (2 sin a sin b)^2\n"
-        "equal = Fraction(3, 2)     # mean of (2 sin^2 a)^2\n"
-        "print(2 * apart + 2 * equal, 'is neither = nor <=', 2**2 * apart)\n"
-    )
-    for relation, equation in (("=", "(46)"), ("<=", "(46)-(47)")):
+    statements = {"=": "is τ²|ρ − ρ~|²", "<=": "is at most τ²|ρ − ρ~|²"}
+    for relation, stated in statements.items():
         claim.counterexample(
-            f"the summed squared error {relation} τ²|ρ − ρ~|²",
-            input={"tau": tau, "m_h": 1, "sigma": [2, 1], "phi = psi": "√2 sin 2πix"},
+            f"the summed squared error {stated}",
+            input={"m_h": 1, "sigma": [2, 1], "phi = psi": "√2 sin 2πix"},
             measured=left,
             expected=tau**2,
             relation=relation,
-            equation=equation,
-            snippet=snippet,
+            equation="(46)-(47)",
+            program=summed_square_and_the_printed_side,
+            tau=tau,
         )
+
+
+def cost_of_one_token_and_the_printed_side(n, tau):
+    """phi_2 = psi_2 = h (1 - n |y|) near the middle of I_1, with |phi_2|_2 = 1 and sigma_2 = 1."""
+    from fractions import Fraction
+
+    e = Fraction(1, n)
+    h_squared = 1 / (2 * e / 3)  # int (1 - y/e)^2 = 2e/3
+    return h_squared**2 * 2 * e / 5, tau**2  # int phi_2^4, the pair t = s = 1 alone
 
 
 def test_printed_inequality_fails_under_an_encoding_too(claim):
     """A tail of one term, phi_2 = psi_2 a hat on I_1 of height h and half-width e, h^2 = 3 / (2e):
     |delta|_2 = 1, and the pair t = s = 1 alone costs int phi^4 = 9 / (10 e)."""
-    e, tau = flint.fmpq(1, 100), 2
+    n, tau = 100, 2
+    e = flint.fmpq(1, n)
     line = flint.fmpq_poly([1, -1])
     norm, fourth = (2 * e * (line**p).integral()(1) for p in (2, 4))
     height = 1 / norm  # h^2
     claim.measured("|φ_2|²", height * norm, equation="(10)").equals(1)
     claim.counterexample(
         "the summed squared error of encoded tokens <= τ² times the tail",
-        input={
-            "tau": tau,
-            "m_h": 1,
-            "phi_2 = psi_2": "hat of half-width 1/100 in I_1",
-            "sigma_2": 1,
-        },
+        input={"m_h": 1, "phi_2 = psi_2": "hat of half-width 1/n in I_1", "sigma_2": 1},
         measured=height**2 * fourth,
         expected=tau**2,
         relation="<=",
         equation="(46)-(47)",
-        snippet="from fractions import Fraction\n"
-        "e = Fraction(1, 100)              # half-width; height^2 = 3 / (2e) makes the norm 1\n"
-        "h2 = Fraction(3, 2) / e\n"
-        "print(h2**2 * 2 * e / 5, 'is not <=', 2**2)    # int phi^4 over one diagonal\n",
+        program=cost_of_one_token_and_the_printed_side,
+        n=n,
+        tau=tau,
     )
 
 
@@ -217,6 +214,6 @@ def test_control_equal_tokens_see_nothing_but_the_diagonal(claim):
     delta = polynomial(d, "sin")
     equal = tau**2 * mean_square(on_the_diagonal(delta))
     independent = left_side(d, "sin", tau)
-    claim.measured(SUM, equal, equation="(46), tokens not independent").at_least(
-        exactly(5 * independent, "8.9 times as much for these coefficients")
+    claim.measured(SUM, equal, equation="(46)").at_least(
+        exactly(5 * independent, "τ² (Σ d_i)² and more, against τ² Σ d_i² + τ (Σ d_i)²")
     )

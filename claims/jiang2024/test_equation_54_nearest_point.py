@@ -4,13 +4,12 @@ Tokens x(t) = (u_t, v_t); y(t) is the point of V nearest to u(t), and
     y(t) = sum_s sigma_H[-|u(t) - v(.)|](s) v(s),
 of form (8) with the hard maximum sigma_H in the place of the softmax.
 
-Checked, in rationals: the hard maximum of the negative distance picks the nearest point, for all
-points that a search finds to try (the order of squares is that of distances); F o f is the
-projection (u, v) -> v. The target jumps, so that it is not in the space (9) of continuous ones and
-only a limit of targets of form (8): with softmax weights of -beta |u - v| and a gap g between the
-least and the next distance the error is at most (tau - 1) e^(-beta g) times the diameter of V,
-exactly for e^beta = 2^k on integers. The rate is not uniform: at beta g = log 2 a third of the
-diameter is left.
+Checked, in rationals: the hard maximum of the negative distance picks the nearest point, for random
+points (the order of squares is that of distances); F o f is the projection (u, v) -> v. The target
+jumps, so it is not in the space (9) of continuous ones and only a limit of targets of form (8):
+with softmax weights of -beta |u - v| and a gap g between the least and the next distance the error
+is at most (tau - 1) e^(-beta g) times the diameter of V, exactly for e^beta = 2^k on integers. The
+rate is not uniform: at beta g = log 2 a third of the diameter is left.
 Controls: no gap; the coupling without its minus sign, over random points.
 
 Refuted as printed: "rho(u, v) = |u - v|" picks the farthest point, and F o f is not the identity.
@@ -67,9 +66,8 @@ def test_the_readout_is_the_projection_to_v(claim):
         return hard(1, [[u, v]] * 3)[0, 0] - v
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=2000)
-    claim.for_all(
-        "output less v", st.tuples(small, small), wrong, equation="F ∘ f", examples=examples
-    )
+    pairs = st.tuples(small, small)
+    claim.for_all("output less v", pairs, wrong, equation="text below (56)", examples=examples)
 
 
 def softmax_error(x, k):
@@ -100,9 +98,8 @@ def test_the_softmax_converges_as_stated(claim):
 
     cases = st.tuples(linear, st.integers(1, 8))
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(
-        "outputs beyond the rate", cases, excess, equation="(τ − 1) D e^(−βg)", examples=examples
-    )
+    name = "outputs with an error above (τ − 1) D e^(−βg)"
+    claim.for_all(name, cases, excess, equation="(55)", examples=examples)
 
 
 @pytest.mark.exact
@@ -126,24 +123,27 @@ def test_figure_errors_against_the_sharpness(claim):
         off = [abs(float(task.target(float(b))(x)[0, 0]) - 1) for b in betas]
         bound = [5 * 4 * np.exp(-b * gap) for b in betas]
         worst = max(e / (b + 1e-15) for e, b in zip(off, bound, strict=True))
-        claim.measured(
-            f"largest error over its bound, gap {gap:g}", worst, equation="β → ∞"
-        ).at_most(theorem(1, "(τ − 1) D e^(−βg); 1e-15 for round-off"))
+        claim.measured("largest error over its bound", worst, equation="(55)", gap=gap).at_most(
+            theorem(1, "(τ − 1) D e^(−βg); 1e-15 for round-off")
+        )
         seen = [i for i, e in enumerate(off) if e > 1e-12]
         errors[gap] = (betas[seen], [off[i] for i in seen])
         bounds[gap] = (betas, np.maximum(bound, 1e-300))
-    last = {gap: (curve[0][-1], curve[1][-1]) for gap, curve in errors.items()}
     claim.figure(
         pictures.temperatures(errors, bounds),
         "temperature",
-        caption="The softmax of −β|u − v| against the nearest point itself, for gaps between the "
-        "least and the next distance. Every gap is reached; no β serves all gaps.",
+        caption="For every gap between the least and the next distance the error of the softmax of "
+        "−β|u − v| against the nearest point vanishes as β grows; no β serves all gaps.",
         alt="; ".join(
-            f"gap {gap:g}: the error is {errors[gap][1][0]:.2f} at β = 0.5 and {error:.1e} at "
-            f"β = {beta:.0f}"
-            for gap, (beta, error) in last.items()
+            f"gap {gap:g}: the error is {error[0]:.2f} at β = 0.5 and {error[-1]:.1e} at "
+            f"β = {beta[-1]:.0f}"
+            for gap, (beta, error) in errors.items()
         ),
     )
+
+
+def farthest_and_nearest(u, V):
+    return max(V, key=lambda v: abs(u - v)), min(V, key=lambda v: abs(u - v))
 
 
 def test_printed_the_coupling_without_its_sign_is_the_farthest_point(claim):
@@ -153,30 +153,35 @@ def test_printed_the_coupling_without_its_sign_is_the_farthest_point(claim):
     weights = model.hard_max(task.distances(x, x))
     claim.counterexample(
         "(55) is of form (8) with ρ(u, v) = |u − v|",
-        input={"u(1)": 0, "v": [1, 2]},
+        input={"t": 1},
         measured=(weights @ x[:, 1:])[0, 0],
         expected=1,
         equation="text below (56)",
-        snippet="u, V = 0, [1, 2]\n"
-        "print(max(V, key=lambda v: abs(u - v)), 'should be', min(V, key=lambda v: abs(u - v)))\n",
+        program=farthest_and_nearest,
+        u=0,
+        V=[1, 2],
     )
-    claim.measured(
-        "with the sign of (55)", hard(1, [[0, 1], [0, 2]])[0, 0], equation="(55)"
-    ).equals(1)
+    signed = hard(1, [[0, 1], [0, 2]])[0, 0]
+    claim.measured("output with the sign of (55)", signed, equation="(55)").equals(1)
+
+
+def output_on_a_constant_sequence(u, v):
+    """F(f(u, v)) is what a sequence of equal tokens gives: the nearest of the v to u."""
+    tokens = [(u, v)] * 2
+    return [min((w for _, w in tokens), key=lambda w: abs(u - w))], [u, v]
 
 
 def test_printed_the_readout_is_not_the_identity(claim):
     """A constant sequence of tokens (u, v) = (0, 1) gives 1; the identity would give (0, 1)."""
     claim.counterexample(
         "F ∘ f is the identity",
-        input={"x(t)": [0, 1], "for all": "t"},
+        input={"x(t)": "(u, v) for all t"},
         measured=list(hard(1, [[0, 1]] * 2)[0]),
         expected=[0, 1],
         equation="text below (56)",
-        snippet="u, v = 0, 1\n"
-        "constant = [(u, v)] * 2        # all tokens equal: the output is F(f(u, v))\n"
-        "nearest = min((w for _, w in constant), key=lambda w: abs(u - w))\n"
-        "print(nearest, 'is not', (u, v))\n",
+        program=output_on_a_constant_sequence,
+        u=0,
+        v=1,
     )
 
 
@@ -186,19 +191,18 @@ def test_control_without_a_gap_a_third_is_left(claim):
         x = [[0, k], [0, -k - 1]]  # all lengths times k, so that distances are integers
         off, _ = softmax_error(x, 1)
         least = exact.rational(Fraction(2 * k + 1, 3 * k))
-        claim.measured(f"error, β = {k} log 2", off[0] / k, equation="g = 1/k").at_least(
+        claim.measured("error", off[0] / k, equation="(55)", beta=f"{k} log 2").at_least(
             theorem(least, "the weights are 2/3 and 1/3")
         )
 
 
 def test_control_the_other_sign_over_random_points(claim):
-    rng, wrong = claim.rng("points"), 0
+    rng, wrong, task = claim.rng("points"), 0, tasks.Nearest(d=1, tau=4)
     for _ in range(20):
-        x = [[int(a) for a in row] for row in rng.integers(-50, 51, (4, 2))]
-        task = tasks.Nearest(d=1, tau=4)
+        x = rng.integers(-50, 51, (4, 2)).tolist()
         tokens = exact.rationals(x)
         other = model.hard_max(task.distances(tokens, tokens)) @ tokens[:, 1:]
         wrong += bool((other != hard(1, x)).any())
-    claim.measured("sets with another output", wrong, equation="+|u − v|").at_least(
-        chosen(11, "20 sets of points, over half; all 20 were seen")
+    claim.measured("sets out of 20 with another output", wrong, equation="(55)").at_least(
+        chosen(11, "over half of the sets; the sign of (55) has none")
     )

@@ -15,8 +15,8 @@ form (8): rho = log m - L (difference of labels)^2 for prediction tokens, -L |x 
 definition, and the averages are within a stated multiple of 2^-k of them.
 Control: equal labels; an average over all segments.
 
-Not said here: that no F, f, rho of any kind represent the task. On encoded inputs Theorem A.3 gives
-some, but not the displayed ones.
+Not checked: whether any other F, f, rho represent the task. On encoded inputs Theorem A.3 gives
+some, which are not the displayed ones.
 """
 
 from fractions import Fraction
@@ -62,27 +62,23 @@ def test_the_displayed_weights_give_the_centres(claim):
         return int((weights @ x[:, :2] != stated).sum() + (weights.sum(1) != 1).sum())
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=3000)
-    claim.for_all(
-        "wrong coordinates and rows", segments, wrong, equation="(59), (62)", examples=examples
-    )
+    name = "wrong coordinates and rows"
+    claim.for_all(name, segments, wrong, equation="(59), (62)", examples=examples)
 
 
 @pytest.mark.exact
 def test_the_example_of_60_and_61(claim):
     """Three points and two, d = 1: norms of the centres and of the points."""
     x, m = [3, -1, 2, -5, 1], [1, 2, 1, 3, 1]
-    rows = [[0, 0, 1, 0], *([a, b, 0, 0] for a, b in zip(x[:3], m[:3], strict=True)),
-            [0, 0, 1, 1], *([a, b, 0, 1] for a, b in zip(x[3:], m[3:], strict=True))]  # fmt: skip
-    tokens = exact.rationals(rows)
+    points = [[a, b, 0, int(s >= 3)] for s, (a, b) in enumerate(zip(x, m, strict=True))]
+    tokens = exact.rationals([[0, 0, 1, 0], *points[:3], [0, 0, 1, 1], *points[3:]])
     task = tasks.Gravity(d=1, length=7)
     y = abs(task.weights(tokens) @ tokens[:, :1])[:, 0]
-    stated = [Fraction(3, 4), 3, 1, 2, Fraction(14, 4), 5, 1]
-    claim.measured("y", list(y), equation="(61)").equals(list(exact.rationals(stated)))
-    limit = task.target(logarithms.Log(2**80))(tokens)
-    worst = max(abs(a - b) for a, b in zip(limit, exact.rationals(stated), strict=True))
-    allowed = exact.rational(Fraction(1, 2**70))
-    claim.measured("error at e^L = 2^80", worst, equation="(61)").at_most(
-        theorem(allowed, "of order 2^−80, see the next test")
+    stated = exact.rationals([Fraction(3, 4), 3, 1, 2, Fraction(14, 4), 5, 1])
+    claim.measured("y", list(y), equation="(61)").equals(list(stated))
+    worst = abs(task.target(logarithms.Log(2**80))(tokens) - stated).max()
+    claim.measured("error of a target of form (8)", worst, equation="(61)", e_L="2^80").at_most(
+        theorem(exact.rational(Fraction(1, 2**70)), "of order 2^−80, see the next test")
     )
 
 
@@ -112,13 +108,23 @@ def test_with_labels_it_is_a_limit_of_targets_of_form_8(claim):
 
     cases = st.tuples(segments, st.sampled_from([1, 4, 20]))
     examples = claim.at_scale(smoke=15, laptop=120, paper=3000)
-    claim.for_all(
-        "averages beyond the rate", cases, excess, equation="(62), L → ∞", examples=examples
-    )
+    name = "averages beyond a stated multiple of e^−L"
+    claim.for_all(name, cases, excess, equation="(62)", examples=examples)
 
 
 TWO = [[(1, 0, 1), (1, 0, 1)], [(4, 0, 1), (4, 0, 1)]]  # a, a and c, c
 ONE = [[(1, 0, 1), (1, 0, 1), (2, 0, 1), (4, 0, 1), (4, 0, 1)]]  # a point b in place of x_pred
+
+
+def weight_of_c_over_that_of_a(one, two):
+    """Row 1 of (62), masses 1, in two sequences with the same tokens 1, 2 and 5."""
+
+    def quotient(tokens):
+        end = tokens.index("x_pred", 1) if "x_pred" in tokens[1:] else len(tokens)
+        weights = [1 if 0 < s < end else 0 for s in range(len(tokens))]
+        return weights[4] // weights[1]
+
+    return quotient(one.split()), quotient(two.split())
 
 
 def test_printed_a_coupling_of_pairs_does_not_see_a_separator(claim):
@@ -126,47 +132,49 @@ def test_printed_a_coupling_of_pairs_does_not_see_a_separator(claim):
     weights = [tasks.Gravity().weights(tokens(s, labelled=False)) for s in (ONE, TWO)]
     same = tokens(ONE, labelled=False)[[0, 1, 4]] == tokens(TWO, labelled=False)[[0, 1, 4]]
     claim.measured("tokens 1, 2 and 5 are the same", bool(same.all()), equation="(57)").equals(True)
-    one, two = (w[0, 4] / w[0, 1] for w in weights)
+    quotients = [w[0, 4] / w[0, 1] for w in weights]
     claim.counterexample(
         "the weights of (62) are softmax weights of a coupling ρ(x(t), x(s)), positions included",
-        input={"first": "x_pred, a, a, b, c, c", "second": "x_pred, a, a, x_pred, c, c",
-               "masses": 1, "weights of": "c over a, row 1"},
-        measured=one,
-        expected=two,
-        equation="(62): the quotient is e^(ρ(x(1), x(5)) − ρ(x(1), x(2))) in both",
-        snippet="def weights(tokens):      # row 1 of (62), all masses 1\n"
-        "    end = tokens.index('x_pred', 1) if 'x_pred' in tokens[1:] else len(tokens)\n"
-        "    return [1 if 0 < s < end else 0 for s in range(len(tokens))]\n\n"
-        "one, two = 'x_pred a a b c c'.split(), 'x_pred a a x_pred c c'.split()\n"
-        "for x in (one, two): print(x, 'c over a:', weights(x)[4] / weights(x)[1])\n",
-    )  # fmt: skip
+        input={"masses": 1, "weights of": "c over a, row 1"},
+        measured=quotients[0],
+        expected=quotients[1],
+        equation="(8), (62)",
+        program=weight_of_c_over_that_of_a,
+        one="x_pred a a b c c",
+        two="x_pred a a x_pred c c",
+    )
     label = tasks.Gravity().target(logarithms.Log(2**40))
     repaired = [label.weights(tokens(s))[0] for s in (ONE, TWO)]
-    claim.measured(
-        "c over a, one segment", repaired[0][4] / repaired[0][1], equation="repaired"
-    ).equals(1)
-    allowed = exact.rational(Fraction(1, 2**40))
-    claim.measured(
-        "c over a, two segments", repaired[1][4] / repaired[1][1], equation="repaired"
-    ).at_most(theorem(allowed, "e^−L with e^L = 2^40"))
+    name, quotients = "weight of c over that of a", [row[4] / row[1] for row in repaired]
+    claim.measured(name, quotients[0], equation="(62)", segments=1).equals(1)
+    claim.measured(name, quotients[1], equation="(62)", segments=2).at_most(
+        theorem(exact.rational(Fraction(1, 2**40)), "e^−L with e^L = 2^40")
+    )
+
+
+def centres_at_two_equal_tokens(first, second):
+    """x = (x_pred, first, x_pred, second): the centre of gravity of one point is that point."""
+    x = ["x_pred", first, "x_pred", second]
+    assert x[0] == x[2]
+    return x[1], x[3]
 
 
 def test_reading_without_positions_two_prediction_tokens_have_one_output(claim):
     """x_pred, 1, x_pred, 4 in d = 1: outputs 1 and 4 are asked for at two equal tokens."""
     x = exact.rationals([[0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0], [4, 1, 0, 0]])
     y = tasks.Gravity(d=1).target(logarithms.Log(2))(x)
-    claim.measured("outputs of a target of form (8) at both", y[0], equation="(8)").equals(y[2])
+    claim.measured("output of a target at both tokens", y[0], equation="(8)").equals(y[2])
     asked = tasks.Gravity(d=1).weights(x) @ x[:, :1]
     claim.counterexample(
-        "(57)–(62) without positions in the tokens",
-        input={"x": ["x_pred", 1, "x_pred", 4], "masses": 1},
+        "without positions in the tokens (62) is of form (8): equal tokens have equal outputs",
+        input={"x": "x_pred, first, x_pred, second", "masses": 1},
         measured=asked[0, 0],
         expected=asked[2, 0],
-        equation="(8): equal tokens have equal outputs",
+        equation="(8), (57)-(62)",
         printed=False,
-        snippet="x = ['x_pred', 1, 'x_pred', 4]\n"
-        "y = {0: x[1], 2: x[3]}     # the centre of gravity of one point is that point\n"
-        "print(x[0] == x[2], 'but', y[0], 'is not', y[2])\n",
+        program=centres_at_two_equal_tokens,
+        first=1,
+        second=4,
     )
 
 
@@ -175,9 +183,8 @@ def test_control_equal_labels_mix_the_segments(claim):
     target = tasks.Gravity().target(logarithms.Log(2**40))
     seen = target.averages(tokens(TWO, labelled=False))[:, 0]
     off = min(abs(seen[0] - 1), abs(seen[3] - 4))
-    least = exact.rational("149/100")
-    claim.measured("error at x_pred", off, equation="one label").at_least(
-        theorem(least, "3/2 less a multiple of 2^−40")
+    claim.measured("error at x_pred", off, equation="(62)").at_least(
+        theorem(exact.rational("149/100"), "3/2 less a multiple of 2^−40")
     )
 
 

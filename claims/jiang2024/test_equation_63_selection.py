@@ -3,10 +3,10 @@
 y(t) = 1/k sum_{s in s(t)} v_s, where the token x(t) = (v_t, s(t)) names k indices; of form (8) with
 F o f the projection to v and weights in {0, 1/k, ..., 1} that count how often an index is named.
 
-Checked, in rationals: the weights, the output and the example (65), for all indices that a search
-finds to try; the weights of k indices are all the multiples of 1/k and nothing else. With the own
-index in the token it is a limit of targets of form (8): rho = log(count), and -L where an index is
-not named; the error is at most tau e^-L / k times the spread of v, exactly for e^L = 2^j. What the
+Checked, in rationals: the weights and the output for random indices, and the example (65); the
+weights of k indices are all the multiples of 1/k and nothing else. With the own index in the token
+it is a limit of targets of form (8): rho = log(count), and -L where an index is not named; the
+error is at most tau e^-L / k times the spread of v, exactly for e^L = 2^j. What the
 text says of the s of (66) is right if indices count from 0.
 Control: indices of (66) counted from 1.
 
@@ -80,7 +80,7 @@ def test_the_weights_are_the_multiples_of_one_over_k(k, claim):
     found = set()
     for named in itertools.product(range(3), repeat=k):
         selection, x = task([[0]] * 3, [named] * 3)
-        found |= {Fraction(int(w.p), int(w.q)) for w in selection.weights(x)[0]}
+        found |= {Fraction(str(w)) for w in selection.weights(x)[0]}
     stated = [Fraction(i, k) for i in range(k + 1)]
     claim.measured("weights that occur", sorted(found), equation="(64)").equals(stated)
 
@@ -94,14 +94,12 @@ def test_with_its_own_index_it_is_a_limit_of_targets_of_form_8(claim):
         off = abs(target(x) - exact.rationals(chosen(v, s))).max()
         values = [c for vector in v for c in vector]
         spread = max(values) - min(values)
-        bound = Fraction(len(v) * spread, selection.k * 2**j)
-        return int(off > exact.rational(bound))
+        return int(off > exact.rational(Fraction(len(v) * spread, selection.k * 2**j)))
 
     cases = st.tuples(inputs(), st.sampled_from([1, 5, 30]))
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(
-        "outputs beyond the rate", cases, excess, equation="τ e^−L / k", examples=examples
-    )
+    name = "outputs with an error above τ e^−L / k times the spread"
+    claim.for_all(name, cases, excess, equation="(63)", examples=examples)
 
 
 @pytest.mark.exact
@@ -111,48 +109,64 @@ def test_what_the_text_says_of_66(claim):
     selection, x = task([[i] for i in range(8)], s)
     relied = (selection.weights(x) > 0).sum(1)
     by_count = {n: [t for t in range(8) if relied[t] == n] for n in (1, 2, 3)}
-    claim.measured("outputs", by_count, equation="(66)").equals(
-        {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}
-    )
+    stated = {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}
+    claim.measured("outputs by the number of inputs", by_count, equation="(66)").equals(stated)
+
+
+def weights_outside_the_printed_set(named):
+    from collections import Counter
+    from fractions import Fraction
+
+    weights = {Fraction(n, 3) for n in Counter(named).values()}
+    return sorted(weights - {0, Fraction(1, 2), Fraction(2, 3), 1}), []
 
 
 def test_printed_the_set_for_k_3(claim):
     """s(4) = (0, 3, 7) of (66): every weight is 0 or 1/3; 1/2 never occurs."""
     s = tasks.PRINTED_SELECTION
     selection, x = task([[0]] * 8, s)
-    weights = {Fraction(int(w.p), int(w.q)) for w in selection.weights(x).ravel()}
+    weights = {Fraction(str(w)) for w in selection.weights(x).ravel()}
     claim.counterexample(
-        "for k = 3 the weights lie in {0, 1/2, 2/3, 1}",
-        input={"s(4)": s[4], "k": 3},
+        "for three indices the weights lie in {0, 1/2, 2/3, 1}",
+        input={"k": 3, "t": 4},
         measured=sorted(weights - PRINTED_SET),
         expected=[],
         equation="text below (65)",
-        snippet="from collections import Counter\nfrom fractions import Fraction\n"
-        "named = (0, 3, 7)                                   # s(4) of (66)\n"
-        "print({Fraction(n, 3) for n in Counter(named).values()}, 'is not in {0, 1/2, 2/3, 1}')\n",
+        program=weights_outside_the_printed_set,
+        named=s[4],
     )
-    claim.measured("weights", sorted(weights), equation="(66)").equals(
-        [Fraction(i, 3) for i in range(4)]
-    )
+    thirds = [Fraction(i, 3) for i in range(4)]
+    claim.measured("weights", sorted(weights), equation="(66)").equals(thirds)
+
+
+def weight_from_the_softmax(logit):
+    """Of the second of two tokens, with rho = (0, logit); the task asks for the weight 1."""
+    import flint
+
+    e = flint.arb(logit).exp()
+    return e / (1 + e), 1
 
 
 def test_printed_the_weights_are_not_the_coupling(claim):
     """k = 1, two tokens, s(1) = 1 of (0, 1): with rho = (0, 1) the softmax gives e/(1 + e)."""
     with flint.ctx.workprec(100):
         weights = model.softmax(np.array([flint.arb(0), flint.arb(1)], dtype=object))
-        claim.counterexample(
-            "ρ(x(t), x(s)) ∈ {0, 1/k, ..., 1} gives the weights 0, 1/k, ..., 1",
-            input={"k": 1, "tau": 2, "rho": [0, 1]},
-            measured=weights[1],
-            expected=1,
-            equation="(64)",
-            snippet="from math import e\n"
-            "print('softmax of rho = (0, 1):', (1 / (1 + e), e / (1 + e)), 'should be (0, 1)')\n",
-        )
-    selection, x = task([[0], [1]], [[1], [1]])
-    claim.measured("weights asked for", list(selection.weights(x)[0]), equation="(63)").equals(
-        [0, 1]
+    claim.counterexample(
+        "ρ(x(t), x(s)) ∈ {0, 1/k, ..., 1} gives the weights 0, 1/k, ..., 1",
+        input={"k": 1, "tau": 2, "rho": [0, 1]},
+        measured=weights[1],
+        expected=1,
+        equation="(64)",
+        program=weight_from_the_softmax,
+        logit=1,
     )
+    selection, x = task([[0], [1]], [[1], [1]])
+    wanted = list(selection.weights(x)[0])
+    claim.measured("weights asked for", wanted, equation="(63)").equals([0, 1])
+
+
+def smallest_index_and_one(s):
+    return min(map(min, s)), 1
 
 
 def test_printed_indices_are_not_in_1_to_tau(claim):
@@ -160,18 +174,25 @@ def test_printed_indices_are_not_in_1_to_tau(claim):
     indices = {i for named in tasks.PRINTED_SELECTION for i in named}
     claim.counterexample(
         "the indices of (66) lie in [τ] = {1, ..., τ}",
-        input={"s(4)": tasks.PRINTED_SELECTION[4], "tau": 8},
+        input={"tau": 8},
         measured=min(indices),
         expected=1,
         relation=">=",
         equation="(66)",
-        snippet="s = [(4, 5, 5), (4, 4, 4), (1, 1, 7), (5, 5, 5), (0, 3, 7), (0, 6, 7), "
-        "(2, 2, 2), (2, 3, 4)]\n"
-        "print('smallest', min(map(min, s)), 'largest', max(map(max, s)), 'of 1, ..., 8')\n",
+        program=smallest_index_and_one,
+        s=tasks.PRINTED_SELECTION,
     )
-    claim.measured("indices of (66)", sorted(indices), equation="(66), from 0").equals(
-        list(range(8))
-    )
+    claim.measured("indices", sorted(indices), equation="(66)").equals(list(range(8)))
+
+
+def output_of_shuffled_tokens_and_shuffled_output(v, s):
+    """k = 1, indices from 0; the tokens are (v_t, s_t), shuffled by reversal."""
+
+    def y(tokens):
+        return [tokens[index][0] for _, index in tokens]
+
+    x = list(zip(v, s, strict=True))
+    return y(x[::-1])[0], y(x)[::-1][0]
 
 
 def test_reading_without_its_own_index_the_target_is_not_of_form_8(claim):
@@ -181,20 +202,18 @@ def test_reading_without_its_own_index_the_target_is_not_of_form_8(claim):
     before, after = chosen(v, s), chosen(v[::-1], s[::-1])
     claim.counterexample(
         "(63) is of form (8) for tokens x(t) = (v_t, s(t)) without their own index",
-        input={"v": [0, 5], "s": [1, 1]},
+        input={"k": 1, "tau": 2},
         measured=after[0][0],
         expected=before[1][0],
-        equation="(8): shuffled in, shuffled out",
+        equation="(8), (63)",
         printed=False,
-        snippet="def y(tokens): return [tokens[s][0] for v, s in tokens]   # k = 1, from 0\n\n"
-        "x = [(0, 1), (5, 1)]\n"
-        "print(y(x[::-1]), 'should be', y(x)[::-1])\n",
+        program=output_of_shuffled_tokens_and_shuffled_output,
+        v=[0, 5],
+        s=[1, 1],
     )
     selection, x = task(v, s)
-    repaired = selection.weights(x) @ x[:, :1]
-    claim.measured("with its index", [int(y.p) for y in repaired[:, 0]], equation="(63)").equals(
-        [5, 5]
-    )
+    repaired = [int(y.p) for y in (selection.weights(x) @ x[:, :1])[:, 0]]
+    claim.measured("outputs with the own index", repaired, equation="(63)").equals([5, 5])
 
 
 @pytest.mark.exact
@@ -207,10 +226,8 @@ def test_the_inputs_drawn_are_as_described(claim):
     drawn = Counter(int(i) for i in x[..., 2:5].flatten())
     claim.measured("indices drawn", sorted(drawn), equation="(63)").equals(list(range(8)))
     claim.measured("own indices", x[0, :, 5].int().tolist(), equation="(63)").equals(list(range(8)))
-    sums = selection.weights(x).sum(-1) * 3
-    claim.measured(
-        "counts add up to k", sums.round().int().unique().tolist(), equation="(64)"
-    ).equals([3])
+    sums = (selection.weights(x).sum(-1) * 3).round().int().unique().tolist()
+    claim.measured("sums of the counts", sums, equation="(64)", k=3).equals([3])
 
 
 def test_control_indices_of_66_counted_from_1(claim):
@@ -218,6 +235,6 @@ def test_control_indices_of_66_counted_from_1(claim):
     s, v = tasks.PRINTED_SELECTION, [[i] for i in range(8)]
     shifted = [tuple((i - 1) % 8 for i in named) for named in s]
     differences = [abs(a[0] - b[0]) for a, b in zip(chosen(v, s), chosen(v, shifted), strict=True)]
-    claim.measured(
-        "least difference of an output", min(differences), equation="(66), from 1"
-    ).at_least(theorem(1, "each index is off by one, 0 becomes 7"))
+    claim.measured("least difference of an output", min(differences), equation="(66)").at_least(
+        theorem(1, "each index is off by one, 0 becomes 7")
+    )

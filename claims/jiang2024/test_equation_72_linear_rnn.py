@@ -4,9 +4,9 @@ From a zero state, h(t) = W h(t-1) + U x(t), y(t) = c . h(t) gives
     y(t) = sum_{s <= t} c^T W^s U x(t-s),
 and the kernel c^T W^s U decays exponentially if W is stable.
 
-Checked, in rationals, for all networks that a search finds to try: the steps (72), (73) give what
-(74) gives; for stable W, |c^T W^s U|^2 <= A q^s with the rational A and q < 1 of
-repro/jiang2024/recurrent.py (proof there). In float64 the same integers come out, to the bit.
+Checked, in rationals, for random networks: the steps (72), (73) give what (74) gives; for stable W,
+|c^T W^s U|^2 <= A q^s with the rational A and q < 1 of repro/jiang2024/recurrent.py (proof there).
+In float64 the same integers come out, to the bit.
 As printed, two things are false: that eigenvalues with a negative real part make W stable, and that
 h(0) = 0 leads to (74).
 Controls: a state that is not zero; an eigenvalue on the unit circle.
@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.jiang2024 import recurrent
-from repro.numerics import exact as exact_
+from repro.numerics import exact
 
 small = st.integers(1, 3)
 cases = st.tuples(st.integers(0, 2**32 - 1), small, small, st.integers(1, 6))
@@ -34,7 +34,7 @@ def random_network(seed, n, d, tau):
     rng = np.random.default_rng(seed)
 
     def draw(*shape):
-        return exact_.rationals(rng.integers(-4, 5, shape).tolist())
+        return exact.rationals(rng.integers(-4, 5, shape).tolist())
 
     rnn = recurrent.LinearRNN(W=draw(n, n), U=draw(n, d), c=draw(n))
     return rnn, draw(2, tau, d)
@@ -53,16 +53,11 @@ def test_the_steps_give_the_convolution(claim):
 
 @pytest.mark.exact
 def test_the_kernel_is_what_the_powers_of_W_say(claim):
-    """c^T W^s U entry by entry, W^s by repeated products of whole matrices."""
+    """c^T W^s U by the powers of whole matrices."""
     rnn, _ = random_network(7, 3, 2, 1)
-    power, wrong = exact_.rationals(np.eye(3, dtype=int).tolist()), 0
-    for row in rnn.kernel(6):
-        entries = [
-            sum(rnn.c[i] * power[i, j] * rnn.U[j, k] for i in range(3) for j in range(3))
-            for k in range(2)
-        ]
-        wrong += sum(a != b for a, b in zip(row, entries, strict=True))
-        power = power @ rnn.W
+    c, W, U = (flint.fmpq_mat(np.atleast_2d(v).tolist()) for v in (rnn.c, rnn.W, rnn.U))
+    stated = exact.rationals([(c * W**s * U).tolist()[0] for s in range(6)])
+    wrong = int((rnn.kernel(6) != stated).sum())
     claim.measured("entries of the kernel that differ", wrong, equation="(74)").equals(0)
 
 
@@ -71,19 +66,16 @@ def test_float64_gives_the_same_integers(claim):
     """Weights and inputs are small integers: every sum is one, below 2^53, and nothing rounds."""
     import torch
 
-    exact, x = random_network(claim.seed("float64") % 2**32, 4, 2, 6)
-    weights = (exact_.to_float(v) for v in (exact.W, exact.U, exact.c))
-    tensors = [torch.tensor(v, device=claim.device) for v in weights]
-    rnn = recurrent.LinearRNN(*tensors)
-    inputs = torch.tensor(exact_.to_float(x), device=claim.device)
-    for name, ours in (
-        ("steps", rnn(inputs)),
-        ("convolution", recurrent.convolution(rnn.kernel(6), inputs)),
-    ):
-        wrong = int((exact_.to_float(exact(x)) != ours.cpu().numpy()).sum())
-        claim.measured(
-            "outputs that differ in float64", wrong, equation="(72)-(74)", name_=name
-        ).equals(0)
+    integers, x = random_network(claim.seed("float64") % 2**32, 4, 2, 6)
+    W, U, c, inputs = (
+        torch.tensor(exact.to_float(v), device=claim.device)
+        for v in (integers.W, integers.U, integers.c, x)
+    )
+    rnn = recurrent.LinearRNN(W, U, c)
+    computed = {"steps": rnn(inputs), "convolution": recurrent.convolution(rnn.kernel(6), inputs)}
+    for way, ours in computed.items():
+        wrong = int((exact.to_float(integers(x)) != ours.cpu().numpy()).sum())
+        claim.measured("outputs that differ in float64", wrong, equation="(74)", way=way).equals(0)
 
 
 @pytest.mark.exact
@@ -93,10 +85,10 @@ def test_a_stable_W_has_an_exponentially_decaying_kernel(claim):
     matrices = st.tuples(*[ninths] * 3, *[st.integers(-30, 30)] * 3)
 
     def violations(case):
-        a, b, c, *above = (exact_.rational(v) / 9 for v in case)
-        zero, one = a * 0, a * 0 + 1
+        a, b, c, *above = (exact.rational(v) / 9 for v in case)
+        zero = a * 0
         W = np.array([[a, above[0], above[1]], [zero, b, above[2]], [zero, zero, c]])
-        U, readout = exact_.rationals([[1], [-2], [3]]), np.array([one, one, one])
+        U, readout = exact.rationals([[1], [-2], [3]]), exact.rationals([1, 1, 1])
         rnn = recurrent.LinearRNN(W, U, readout)
         found = recurrent.decay(rnn)
         squares = (row[0] ** 2 for row in rnn.kernel(40))
@@ -104,19 +96,17 @@ def test_a_stable_W_has_an_exponentially_decaying_kernel(claim):
         return late + (not 0 <= found.q < 1)
 
     examples = claim.at_scale(smoke=40, laptop=300, paper=5000)
-    claim.for_all(
-        "times s < 40 with |c W^s U|² > A q^s",
-        matrices,
-        violations,
-        equation="|λ| < 1",
-        examples=examples,
-    )
+    name = "times s < 40 with |c W^s U|² > A q^s"
+    claim.for_all(name, matrices, violations, equation="text after (74)", examples=examples)
 
 
 def scalar(W):
-    one = exact_.rationals([1])
-    W = exact_.rationals([[W]])
-    return recurrent.LinearRNN(W, one[:, None], one)
+    return recurrent.LinearRNN(*map(exact.rationals, ([[W]], [[1]], [1])))
+
+
+def late_and_first_value_of_the_kernel(W, s):
+    """|c W^s U| and |c U| for U = c = 1; the eigenvalue W has a negative real part."""
+    return abs(W**s), 1
 
 
 def test_printed_a_negative_real_part_does_not_make_W_stable(claim):
@@ -124,55 +114,64 @@ def test_printed_a_negative_real_part_does_not_make_W_stable(claim):
     kernel = scalar(-2).kernel(11)[:, 0]
     claim.counterexample(
         "eigenvalues with a negative real part make the kernel c^T W^s U stable",
-        input={"W": -2, "U": 1, "c": 1, "s": 10},
+        input={"U": 1, "c": 1},
         measured=abs(kernel[10]),
         expected=abs(kernel[0]),
         relation="<=",
         equation="D.1, after (74)",
-        snippet="W, U, c = -2, 1, 1          # the eigenvalue -2 has a negative real part\n"
-        "print([c * W**s * U for s in range(11)])\n",
+        program=late_and_first_value_of_the_kernel,
+        W=-2,
+        s=10,
     )
     flow = (flint.arb(-2) * 10).exp()
-    claim.measured("e^(−2s) at s = 10", flow, equation="e^{Ws}, Section 6.1").at_most(
+    claim.measured("e^(Ws)", flow, equation="Section 6.1", W=-2, s=10).at_most(
         theorem(1, "e^{Re λ s} < 1 for s > 0")
     )
-    half, wrong = scalar("1/2").kernel(11)[:, 0], 0
-    wrong = sum(value != exact_.rational("1/2") ** s for s, value in enumerate(half))
-    claim.measured("values unlike 2^−s for W = 1/2 > 0", wrong, equation="(74), stable").equals(0)
+    half = scalar("1/2").kernel(11)[:, 0]
+    wrong = sum(value != exact.rational("1/2") ** s for s, value in enumerate(half))
+    claim.measured("values of the kernel unlike W^s", wrong, equation="(74)", W="1/2").equals(0)
+
+
+def output_at_time_1_by_72_and_by_74(W, U, c, x):
+    """(72) from h(0) = 0 uses x(1) only; (74) has a term with x(0) besides."""
+    h = W * 0 + U * x[1]
+    return c * h, sum(c * W**s * U * x[1 - s] for s in range(2))
 
 
 def test_printed_a_zero_state_at_time_0_loses_the_first_input(claim):
     """h(0) = 0 and (72) from t = 1 on: y(1) = c U x(1), while (74) has c W U x(0) besides."""
-    x = exact_.rationals([[1], [0]])
+    x = exact.rationals([[1], [0]])
     claim.counterexample(
         "h(0) = 0 and (72) give (74)",
-        input={"W": 1, "U": 1, "c": 1, "x": [1, 0], "t": 1},
+        input={"t": 1},
         measured=scalar(1)(x[1:])[0],
         expected=recurrent.convolution(scalar(1).kernel(2), x)[1],
         equation="D.1, h(0) = 0",
-        snippet="W = U = c = 1; x = [1, 0]; h = 0      # h(0) = 0\n"
-        "h = W * h + U * x[1]                  # (72), t = 1\n"
-        "print(c * h, 'but (74) is', sum(c * W**s * U * x[1 - s] for s in range(2)))\n",
+        program=output_at_time_1_by_72_and_by_74,
+        W=1,
+        U=1,
+        c=1,
+        x=[1, 0],
     )
-    claim.measured("y(1) from h(−1) = 0", scalar(1)(x)[1], equation="(74)").equals(1)
+    claim.measured("y(1) from a zero state at time −1", scalar(1)(x)[1], equation="(74)").equals(1)
 
 
 def test_control_a_state_that_is_not_zero_adds_its_own_response(claim):
     """An input at time -1 leaves the state U x(-1): the outputs gain c W^{t+1} U x(-1)."""
-    rnn, before = scalar("1/2"), exact_.rationals([[8]])
-    x = exact_.rationals([[1], [3], [-2]])
+    rnn, before = scalar("1/2"), exact.rationals([[8]])
+    x = exact.rationals([[1], [3], [-2]])
     gained = rnn(np.concatenate([before, x]))[1:] - recurrent.convolution(rnn.kernel(3), x)
-    wrong = sum(g != 8 * exact_.rational("1/2") ** (t + 1) for t, g in enumerate(gained))
-    claim.measured("gains unlike c W^(t+1) U x(−1)", wrong, equation="(74), h(−1) ≠ 0").equals(0)
-    claim.measured("error of (74)", abs(gained[-1]), equation="(74), h(−1) ≠ 0").at_least(
+    wrong = sum(g != 8 * exact.rational("1/2") ** (t + 1) for t, g in enumerate(gained))
+    claim.measured("gains unlike c W^(t+1) U x(−1)", wrong, equation="(74)").equals(0)
+    claim.measured("error of (74)", abs(gained[-1]), equation="(74)", t=2).at_least(
         theorem(1, "c W^(t+1) U x(−1) = 1 at t = 2")
     )
 
 
 def test_control_an_eigenvalue_on_the_circle_does_not_decay(claim):
     """W = ((1, 1), (0, 1)): |lambda| = 1, and c W^s U = s."""
-    W, U = exact_.rationals([[1, 1], [0, 1]]), exact_.rationals([[0], [1]])
-    kernel = recurrent.LinearRNN(W, U, exact_.rationals([1, 0])).kernel(101)
-    claim.measured("c W^s U at s = 100", kernel[100, 0], equation="|λ| = 1").at_least(
+    weights = map(exact.rationals, ([[1, 1], [0, 1]], [[0], [1]], [1, 0]))
+    kernel = recurrent.LinearRNN(*weights).kernel(101)
+    claim.measured("c W^s U", kernel[100, 0], equation="(74)", s=100).at_least(
         theorem(100, "W^s = ((1, s), (0, 1))")
     )

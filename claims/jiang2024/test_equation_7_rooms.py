@@ -1,21 +1,20 @@
-"""Equation (7) (jiang2024, Section 4.1): an encoded position has a room of its own.
+"""Equation (7) (jiang2024, Section 4.1): an encoding gives every position a set of its own.
 
-x(t) -> A x(t) + e(t), x(t) in [0, 1]^d, puts the tokens into compact sets I_1, ..., I_tau, any two
-of which are disjoint. Then no admissible sequence is a rearrangement of another one, and
+x(t) -> A x(t) + e(t), x(t) in [0, 1]^d, puts the tokens into compact sets I_1, ..., I_tau, which we
+call rooms; any two are disjoint. Then no admissible sequence is a rearrangement of another one, and
 equivariance no longer limits what can be represented.
 
-Checked, in rationals: for A = (I, 0), e(t) = (0, t) and for A = I, e(t) = 2t (1, ..., 1) that every
-token tells its t, that rooms are at least 1 apart, and that of all rearrangements of an encoded
-sequence only the identity is admissible, for all sequences that a search finds to try. On encoded
-tokens a Transformer (5) gives H_t(x) = sum_s M_ts x(s) for any positive M with rows of sum 1,
-exactly: f^ carries a unit vector e_t, the logarithms of column s of M and the token; m_h = tau.
-This is no equivariant map.
+Checked, in rationals: for A = (I, 0), e(t) = (0, t) and for A = I, e(t) = 2t (1, ..., 1) every
+token tells its t, rooms are at least 1 apart, and of all rearrangements of a random encoded
+sequence only the identity is admissible. On encoded tokens a Transformer (5) gives
+H_t(x) = sum_s M_ts x(s) exactly, for any positive M with rows of sum 1: f^ carries a unit vector
+e_t, the logarithms of column s of M and the token; m_h = tau. This map is not equivariant.
 Controls: without encoding, and with rooms that overlap (e(t) = t/2), one input is a rearrangement
 of another, and every model errs by half of what the two outputs differ.
 
-Readings: printed for all i, j, which for i = j would ask for empty sets; i != j is meant. Sets
-become disjoint if e(t) - e(s) leaves [-1, 1]^d; an encoding that is merely different for every t,
-as e(t) = t/2, does not do.
+Readings: (7) is printed for all i, j, which for i = j would ask for empty sets; i != j is meant.
+An encoding that merely differs for every t, as e(t) = t/2, is not enough: e(t) - e(s) must leave
+[-1, 1]^d.
 """
 
 import itertools
@@ -26,17 +25,15 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.jiang2024 import encodings as encodings_
-from repro.jiang2024 import selection
+from repro.jiang2024 import encodings, selection
 from repro.numerics import arrays, exact, logarithms
 
-ENCODINGS = ["appended", "shifted"]
-encodings = pytest.mark.parametrize("encoding", ENCODINGS)
+both = pytest.mark.parametrize("encoding", ["appended", "shifted"])
 
 
 def position(encoding, token):
     """The t of an encoded token; None outside of all rooms."""
-    values = [Fraction(int(a.p), int(a.q)) for a in token]
+    values = [Fraction(str(a)) for a in token]
     if encoding == "appended":
         t, rest = values[-1], values[:-1]
     else:
@@ -51,10 +48,10 @@ sequences = st.integers(1, 2).flatmap(
 )
 
 
-@encodings
+@both
 @pytest.mark.exact
 def test_every_token_tells_its_position(encoding, claim):
-    encode = getattr(encodings_, encoding)
+    encode = getattr(encodings, encoding)
 
     def wrong(x):
         rooms = [position(encoding, token) for token in encode(exact.rationals(x))]
@@ -64,34 +61,29 @@ def test_every_token_tells_its_position(encoding, claim):
     claim.for_all("tokens elsewhere", sequences, wrong, equation="(7)", examples=examples)
 
 
-@encodings
+@both
 @pytest.mark.exact
 def test_no_rearrangement_is_admissible(encoding, claim):
     """All rearrangements but the identity have a token in another's room."""
-    encode = getattr(encodings_, encoding)
+    encode = getattr(encodings, encoding)
 
-    def admissible(x):
+    def others(x):
         z, found = encode(exact.rationals(x)), 0
         for p in itertools.permutations(range(len(x))):
             rooms = [position(encoding, token) for token in z[list(p)]]
             found += rooms == list(range(1, len(x) + 1))
         return found - 1
 
+    name = "admissible rearrangements besides the identity"
     examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
-    claim.for_all(
-        "admissible rearrangements besides the identity",
-        sequences,
-        admissible,
-        equation="(7)",
-        examples=examples,
-    )
+    claim.for_all(name, sequences, others, equation="(7)", examples=examples)
 
 
-@encodings
+@both
 @pytest.mark.exact
 def test_rooms_are_one_apart(encoding, claim):
     """In the largest coordinate; boxes are closest in their corners."""
-    encode, tau, d = getattr(encodings_, encoding), 4, 2
+    encode, tau, d = getattr(encodings, encoding), 4, 2
     corners = exact.rationals(list(itertools.product([0, 1], repeat=d)))
     rooms = np.stack([encode(np.stack([c] * tau)) for c in corners])  # (corners, tau, d')
     nearest = min(
@@ -99,7 +91,7 @@ def test_rooms_are_one_apart(encoding, claim):
         for s, t in itertools.combinations(range(tau), 2)
         for i, j in itertools.product(range(len(corners)), repeat=2)
     )
-    claim.measured("least distance of two rooms", nearest, equation="(7): disjoint").equals(1)
+    claim.measured("least distance of two rooms", nearest, equation="(7)").equals(1)
 
 
 # --- what encoded tokens allow -------------------------------------------------------------------
@@ -120,20 +112,8 @@ def mixing(M, room):
     def value(x):
         return x - 2 * exact.rationals(room(x))[:, None]
 
-    sample = encodings_.shifted(exact.rationals([0] * tau)[:, None])
+    sample = encodings.shifted(exact.rationals([0] * tau)[:, None])
     return selection.transformer(phi, psi, value, lambda z: z[..., 0], sample)
-
-
-def shifted_room(x):
-    return [position("shifted", token) for token in x]
-
-
-def stochastic(rng, tau):
-    M = exact.rationals(rng.integers(1, 9, (tau, tau)))
-    return M / M.sum(1, keepdims=True)
-
-
-seeded = st.tuples(st.integers(0, 2**32 - 1), st.integers(2, 5))
 
 
 @pytest.mark.construct
@@ -141,13 +121,16 @@ def test_any_positive_mixing_is_represented(claim):
     def wrong(case):
         seed, tau = case
         rng = np.random.default_rng(seed)
-        M, x = stochastic(rng, tau), exact.rationals(rng.integers(0, 9, tau)) / 8
-        out = mixing(M, shifted_room)(encodings_.shifted(x[:, None]))
+        M = exact.rationals(rng.integers(1, 9, (tau, tau)))
+        M, x = M / M.sum(1, keepdims=True), exact.rationals(rng.integers(0, 9, tau)) / 8
+        H = mixing(M, lambda x: [position("shifted", token) for token in x])
+        out = H(encodings.shifted(x[:, None]))
         stated = [sum(m * v for m, v in zip(row, x, strict=True)) for row in M]
         return sum(a != b for a, b in zip(out, stated, strict=True))
 
+    seeded = st.tuples(st.integers(0, 2**32 - 1), st.integers(2, 5))
     examples = claim.at_scale(smoke=20, laptop=150, paper=4000)
-    claim.for_all("wrong outputs", seeded, wrong, equation="Σ M_ts x(s)", examples=examples)
+    claim.for_all("wrong outputs", seeded, wrong, equation="(5), (7)", examples=examples)
 
 
 M_CONTROL = [["1/4", "3/4"], ["1/2", "1/2"]]
@@ -163,16 +146,16 @@ def forced_error(x, other):
 
 def test_control_without_encoding_rearrangements_are_inputs(claim):
     """x = (0, 1) and (1, 0): any equivariant map has H_1(0, 1) = H_2(1, 0); M asks for 3/4, 1/2."""
-    sequences = exact.rationals([[0, 1], [1, 0]])[..., None]
-    H = mixing(exact.rationals(M_CONTROL), lambda x: [1] * len(x))  # one room for all
+    M = exact.rationals(M_CONTROL)
+    H = mixing(M, lambda x: [1] * len(x))  # one room for all
     worst = max(
         abs(y - stated)
-        for x in sequences
-        for y, stated in zip(H(x + 2), exact.rationals(M_CONTROL) @ x[:, 0], strict=True)
+        for x in exact.rationals([[0, 1], [1, 0]])[..., None]
+        for y, stated in zip(H(x + 2), M @ x[:, 0], strict=True)
     )
     least = forced_error([0, 1], [1, 0])
     claim.measured("forced error", least, equation="A.1").equals(exact.rational("1/8"))
-    claim.measured("error of one of them", worst, equation="no encoding").at_least(
+    claim.measured("error of a model without encoding", worst, equation="A.1").at_least(
         theorem(least, "half of |3/4 − 1/2|, for every equivariant map")
     )
 
@@ -182,10 +165,7 @@ def test_control_rooms_that_overlap_admit_a_rearrangement(claim):
     half = exact.rationals(["1/2", 1])
     x, other = ["1/2", "1/4"], ["3/4", 0]
     z, w = (exact.rationals(v) + half for v in (x, other))
-    claim.measured("encoded and rearranged, difference", list(z[::-1] - w), equation="(7)").equals(
-        [0, 0]
-    )
-    least = exact.rational("1/32")
-    claim.measured("forced error", forced_error(x, other), equation="overlap").at_least(
-        theorem(least, "half of what M asks of the two, for every model")
+    claim.measured("difference after rearranging", list(z[::-1] - w), equation="(7)").equals([0, 0])
+    claim.measured("forced error", forced_error(x, other), equation="A.1").at_least(
+        theorem(exact.rational("1/32"), "half of what M asks of the two, for every model")
     )

@@ -5,17 +5,16 @@ with (theta * rho)(s) = sum_{s'<l} theta(s') rho(s+s').
 
 False as printed. With r = s - s' the double sum (95) is
     sum_{r=-(l-1)}^{t} k_t(r) x(t-r),   k_t(r) = sum_{s': 0 <= r+s' <= t} theta(s') rho(r+s').
-(96) leaves out the future inputs, r < 0, and adds the terms with r + s' > t; both are stored.
+(96) omits the future inputs, r < 0, and adds the terms with r + s' > t; we store both.
 Repaired: for a causal filter, sum_{s<l} theta(s) x(t-s), it is exact with the kernel
 sum_{s'} theta(s') rho(s-s'). (Put r = s + s': no term is lost, since x is 0 before time 0.)
 
-Checked, in rationals, for all kernels, filters and inputs that a search finds to try: the repaired
-identity; what the printed filter gives, k_t(r) above; for length 1 both agree. In balls, for the
-kernel e^-s, 32 times and two filters of length 5: how near an RNN can come to H(theta * x), in the
-mean square over uniform inputs. Under the causal filter the floor is 0. Under the printed one it is
-0.0316, 0.0339 and 0.0565 with free offsets, one and none for a filter of one sign, and 0.0080,
-0.0082, 0.0082 for one of mixed signs, nearly all of it from inputs that are still to come. So the
-1.58e-7 of Table 2 is none of the printed filter, unless |theta(1), ..., theta(4)| < 0.002.
+Checked, in rationals, for random kernels, filters and inputs: the repaired identity; what the
+printed filter gives, k_t(r) above; for length 1 both agree. In balls, for the kernel e^-s, 32 times
+and two filters of length 5: how near an RNN can come to H(theta * x), in the mean square over
+uniform inputs. Under the causal filter the least error is 0. Under the printed one it is positive,
+nearly all of it from inputs that are still to come (FILTERS below has the digits). So the 1.58e-7
+of Table 2 cannot come from the printed filter, unless |theta(1), ..., theta(4)| < 0.002.
 Controls: the forward filter; the kernel of (97) under a causal filter; a filter without a future.
 
 Not checked: which filter the paper drew, and what its program did at the last times; x is 0 there.
@@ -30,21 +29,19 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import as_printed, rounding_error, theorem
-from repro.jiang2024 import ordering as ordering_
-from repro.jiang2024 import recurrent as recurrent_
-from repro.numerics import exact as exact_
-from repro.numerics import logarithms
+from repro.bounds import rounding_error, theorem
+from repro.jiang2024 import ordering, recurrent
+from repro.numerics import exact, logarithms
 
-sixths = st.integers(-12, 12).map(lambda k: exact_.rational(k) / 6)
+sixths = st.integers(-12, 12).map(lambda k: exact.rational(k) / 6)
 
 
 def column(values):
-    return exact_.rationals(values)[:, None]
+    return exact.rationals(values)[:, None]
 
 
 def sequences(most):
-    return st.lists(sixths, min_size=1, max_size=most).map(exact_.vector)
+    return st.lists(sixths, min_size=1, max_size=most).map(exact.vector)
 
 
 cases = st.tuples(sequences(6), sequences(4), sequences(6))
@@ -55,13 +52,13 @@ DIFFER = "outputs that differ"
 def test_a_causal_filter_of_the_input_is_one_of_the_kernel(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent, end = recurrent_, 0 * theta[:, None]
-        kernel = recurrent.causal_filter(theta, np.concatenate([rho[:, None], end]))
+        longer = np.concatenate([rho, 0 * theta])[:, None]
+        kernel = recurrent.causal_filter(theta, longer)
         filtered = recurrent.convolution(rho[:, None], recurrent.causal_filter(theta, x[:, None]))
         return int((filtered != recurrent.convolution(kernel, x[:, None])).sum())
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    claim.for_all(DIFFER, cases, differ, equation="(92)-(98), x(t − s)", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="(92)-(98)", examples=examples)
 
 
 def double_sum(rho, theta, x, t):
@@ -78,26 +75,29 @@ def double_sum(rho, theta, x, t):
 def test_what_the_printed_filter_gives(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent = recurrent_
-        filtered = recurrent.forward_filter(theta, x[:, None])
-        ours = recurrent.convolution(rho[:, None], filtered)
+        ours = recurrent.convolution(column(rho), recurrent.forward_filter(theta, column(x)))
         return sum(y != double_sum(rho, theta, x, t) for t, y in enumerate(ours))
 
     examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    claim.for_all(DIFFER, cases, differ, equation="(95), r = s − s′", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="(95)", examples=examples)
+
+
+def both(rho, theta, x):
+    """(92) and (97) as printed, at all times of x."""
+    rho, x, theta = column(rho), column(x), exact.rationals(theta)
+    left = recurrent.convolution(rho, recurrent.forward_filter(theta, x))
+    return left, recurrent.convolution(recurrent.forward_filter(theta, rho), x)
 
 
 @pytest.mark.exact
 def test_a_filter_of_length_one_is_as_printed(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent, one = recurrent_, theta[:1]
-        left = recurrent.convolution(rho[:, None], recurrent.forward_filter(one, x[:, None]))
-        kernel = recurrent.forward_filter(one, rho[:, None])
-        return int((left != recurrent.convolution(kernel, x[:, None])).sum())
+        left, right = both(rho, theta[:1], x)
+        return int((left != right).sum())
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(DIFFER, cases, differ, equation="(92)-(98), l = 1", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="(92)-(98)", examples=examples)
 
 
 # --- how far from every RNN the printed filter leads ---------------------------------------------
@@ -119,14 +119,13 @@ FILTERS = {  # theta, and the floors with free offsets, one offset, none, and of
 
 
 def exponential():
-    return exact_.vector([flint.arb(-s).exp() for s in range(TAU)])
+    return exact.vector([flint.arb(-s).exp() for s in range(TAU)])
 
 
 def floors(theta, *, ahead):
     """Under H(theta * x) with the kernel e^-s, in balls."""
-    ordering = ordering_
     with flint.ctx.workprec(BITS):
-        M = ordering.filtered(exponential(), exact_.rationals(theta), ahead=ahead)
+        M = ordering.filtered(exponential(), exact.rationals(theta), ahead=ahead)
         found = {offset: ordering.floor(M, offset) for offset in ordering.OFFSETS}
         return {**found, "causal": ordering.causal_floor(M)}
 
@@ -135,17 +134,17 @@ def floors(theta, *, ahead):
 def test_the_matrices_are_those_of_the_filtered_targets(claim):
     def differ(case):
         rho, theta, x = case
-        recurrent, tau = recurrent_, max(map(len, case))
-        rho, x = (np.append(v, exact_.rationals([0] * (tau - len(v)))) for v in (rho, x))
+        tau = max(map(len, case))
+        rho, x = (np.append(v, exact.rationals([0] * (tau - len(v)))) for v in (rho, x))
         wrong = 0
         for ahead, see in ((True, recurrent.forward_filter), (False, recurrent.causal_filter)):
-            M = ordering_.filtered(rho, theta, ahead=ahead)
+            M = ordering.filtered(rho, theta, ahead=ahead)
             y = recurrent.convolution(rho[:, None], see(theta, x[:, None]))
             wrong += int((M @ x != y).sum())
         return wrong
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(DIFFER, cases, differ, equation="M = KΘᵀ, KΘ", examples=examples)
+    claim.for_all(DIFFER, cases, differ, equation="(92)", examples=examples)
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -153,31 +152,24 @@ def test_the_matrices_are_those_of_the_filtered_targets(claim):
 def test_the_printed_filter_has_a_floor_under_every_rnn(name, claim):
     theta, least = FILTERS[name]
     found = floors(theta, ahead=True)
-    for name, value in found.items():
-        claim.record(name, value)
+    why = "repro/jiang2024/ordering.py, evaluated in balls"
     for (offset, value), digits in zip(found.items(), least, strict=True):
+        claim.record(FLOOR, value, offset=offset)
         low = Fraction(digits)
-        claim.measured(FLOOR, value, equation="x(t + s)", offset=offset).at_least(
-            theorem(low, "repro/jiang2024/ordering.py, evaluated in balls")
-        )
-        high = low + Fraction(1, 10_000)
-        claim.measured(FLOOR, value, equation="x(t + s)", offset=offset).at_most(
-            theorem(high, "repro/jiang2024/ordering.py, evaluated in balls")
-        )
+        floor = claim.measured(FLOOR, value, equation="Section 6.2", offset=offset)
+        floor.at_least(theorem(low, why)).at_most(theorem(low + Fraction(1, 10_000), why))
 
 
 @pytest.mark.certified
 def test_under_the_causal_filter_there_is_none(claim):
     """M = K Theta is a convolution: exactly 0 for the kernel 2^-s, and 0 in balls for e^-s."""
-    ordering, exact = ordering_, exact_
     halves = exact.vector([exact.rational("1/2") ** s for s in range(TAU)])
     for name, (theta, _) in FILTERS.items():
         M = ordering.filtered(halves, exact.rationals(theta), ahead=False)
-        claim.measured(
-            f"{FLOOR}, 2^−s", ordering.floor(M, "none"), equation="x(t − s)", name_=name
-        ).equals(0)
+        where = {"equation": "(98)", "filter": name}
+        claim.measured(FLOOR, ordering.floor(M, "none"), kernel="2^-s", **where).equals(0)
         value = floors(theta, ahead=False)["none"].upper()
-        claim.measured(FLOOR, value, equation="x(t − s)", name_=name).at_most(
+        claim.measured(FLOOR, value, kernel="e^-s", **where).at_most(
             rounding_error(1e-30, "radii of balls of 128 bits")
         )
 
@@ -186,36 +178,27 @@ def test_under_the_causal_filter_there_is_none(claim):
 def test_the_printed_error_leaves_almost_no_future(claim):
     """The floor of all causal models is theta^T Q theta over theta(1), ..., theta(4): at least
     sum theta(s)^2 over |Q^-1|. At 1.58e-7 what the filter sees ahead has a norm below 0.002."""
-    ordering, ahead = ordering_, range(1, 5)
+    ahead = range(1, 5)
     with flint.ctx.workprec(BITS):
-        units = exact_.rationals(np.eye(5, dtype=int))
+        units = exact.rationals(np.eye(5, dtype=int))
         Ms = [np.triu(ordering.filtered(exponential(), units[s], ahead=True), 1) for s in ahead]
         Q = flint.arb_mat([[(M * N).sum() / (12 * TAU) for M in Ms] for N in Ms])
         norm = max(sum(abs(v) for v in row) for row in Q.inv().tolist())
     bound = (norm * logarithms.ball(TABLE_2_RNN)).sqrt()
-    claim.record("least_floor_per_square", 1 / norm)
-    claim.record("largest_future", bound)
-    claim.measured("|θ(1), …, θ(4)|", bound, equation="Table 2").at_most(
-        as_printed(Fraction("0.002"), "1.58e-7, with the filter x(t + s) of Section 6.2")
+    claim.record("least floor over |θ(1), …, θ(4)|²", 1 / norm)
+    claim.record("largest |θ(1), …, θ(4)|", bound)
+    claim.measured("largest |θ(1), …, θ(4)|", bound, equation="Table 2").at_most(
+        theorem(Fraction("0.002"), "the root of 1.58e-7 |Q⁻¹|, and a little")
     )
 
 
-def both(rho, theta, x):
-    """(92) and (97) as printed, at all times of x."""
-    recurrent = recurrent_
-    rho, x, theta = column(rho), column(x), exact_.rationals(theta)
-    left = recurrent.convolution(rho, recurrent.forward_filter(theta, x))
-    return left, recurrent.convolution(recurrent.forward_filter(theta, rho), x)
+def filtered_input_and_filtered_kernel(rho, theta, x):
+    """(92) and (97) at t = 0, where only s = 0 counts; sequences are 0 beyond their ends."""
 
+    def mixed(a):  # (theta * a)(0)
+        return sum(theta[s] * a[s] for s in range(len(theta)))
 
-FILTER = (
-    "theta = [0, 1]\n"
-    "get = lambda a, i: a[i] if 0 <= i < len(a) else 0\n"
-    "mixed = lambda a, t: sum(theta[s] * get(a, t + s) for s in range(2))     # theta * a\n"
-    "left = sum(get(rho, s) * mixed(x, 0 - s) for s in range(1))              # (92), t = 0\n"
-    "right = sum(mixed(rho, s) * get(x, 0 - s) for s in range(1))             # (97), t = 0\n"
-    "print(left, 'is not', right)\n"
-)
+    return rho[0] * mixed(x), mixed(rho) * x[0]
 
 
 WRONG = {
@@ -231,58 +214,65 @@ def test_printed_the_kernel_is_not_theta_rho(wrong, claim):
     rho, x = WRONG[wrong]
     left, right = both(rho, [0, 1], x)
     claim.counterexample(
-        f"H_t(theta * x) is the convolution of x with theta * rho: {wrong}",
-        input={"rho": rho, "theta": [0, 1], "x": x, "t": 0},
+        "H_t(theta * x) is the convolution of x with theta * rho",
+        input={"t": 0},
         measured=left[0],
         expected=right[0],
         equation="(95) to (96)",
-        snippet=f"rho, x = {rho}, {x}\n{FILTER}",
+        program=filtered_input_and_filtered_kernel,
+        rho=rho,
+        theta=[0, 1],
+        x=x,
     )
+
+
+def filter_that_ends_at_t_minus_1_and_at_l_minus_1(theta, x, t):
+    short = sum(theta[s] * x[t + s] for s in range(t))
+    return short, sum(theta[s] * x[t + s] for s in range(len(theta)))
 
 
 def test_reading_the_upper_limit_of_the_filter(claim):
     """sum_{s=0}^{t-1} theta(s) x(t+s), as Section 6.2 prints it, is empty at t = 0."""
-    theta, x = exact_.rationals([1]), column([1, 1])
+    theta, x = exact.rationals([1]), column([1, 1])
     claim.counterexample(
         "a filter whose sum ends at s = t - 1 has length l",
-        input={"theta": [1], "x": [1, 1], "t": 0},
-        measured=sum((theta[s] * x[s, 0] for s in range(0 - 0)), exact_.rational(0)),
-        expected=recurrent_.forward_filter(theta, x)[0, 0],
-        equation="Section 6.2, theta * x",
+        input={"l": 1},
+        measured=sum((theta[s] * x[s, 0] for s in range(0)), exact.rational(0)),
+        expected=recurrent.forward_filter(theta, x)[0, 0],
+        equation="Section 6.2",
         printed=False,
-        snippet="theta, x, t = [1], [1, 1], 0\n"
-        "print(sum(theta[s] * x[t + s] for s in range(t)), 'is not', theta[0] * x[t])\n",
+        program=filter_that_ends_at_t_minus_1_and_at_l_minus_1,
+        theta=[1],
+        x=[1, 1],
+        t=0,
     )
 
 
 def test_control_a_forward_filter_is_not_a_convolution(claim):
     """The sign of s in x(t-s), nothing else: an average over two times, at t = 0."""
     left, right = both([1, 0, 0], ["1/2", "1/2"], [0, 1, 0])
-    half = exact_.rational("1/2")
-    off = max(abs(left - right))
-    claim.measured("largest error", off, equation="x(t + s)").at_least(
-        theorem(half, "θ(1) ρ(0) x(1) = 1/2")
+    claim.measured("largest error", max(abs(left - right)), equation="(97)").at_least(
+        theorem(exact.rational("1/2"), "θ(1) ρ(0) x(1) = 1/2")
     )
 
 
 def test_control_a_filter_that_sees_no_future_has_no_floor(claim):
-    """theta(1), ..., theta(4) left out: 0.0316 and all other floors are gone."""
+    """theta(1), ..., theta(4) left out: all floors are gone."""
     theta, least = FILTERS["one sign"]
     gone = floors([theta[0], 0, 0, 0, 0], ahead=True)
     for (offset, value), digits in zip(gone.items(), least, strict=True):
-        missing, all_of_it = exact_.rational(digits) - value, Fraction(digits)
-        nearly = all_of_it - Fraction(1, 10**9)
-        claim.measured("floor missing", missing, equation="l = 1", offset=offset).at_least(
+        missing, nearly = exact.rational(digits) - value, Fraction(digits) - Fraction(1, 10**9)
+        claim.measured("floor missing", missing, equation="Section 6.2", offset=offset).at_least(
             theorem(nearly, "θ(0) ρ is a kernel")
         )
 
 
 def test_control_the_kernel_of_97_is_wrong_for_a_causal_filter(claim):
     """rho(s+s') for rho(s-s'): the delay of delta_0 by one time becomes nothing."""
-    recurrent, theta = recurrent_, exact_.rationals([0, 1])
+    theta = exact.rationals([0, 1])
     rho, x = column([1, 0, 0]), column([1, 2, 3])
     left = recurrent.convolution(rho, recurrent.causal_filter(theta, x))
     right = recurrent.convolution(recurrent.forward_filter(theta, rho), x)
-    claim.measured("largest error", max(abs(left - right)), equation="ρ(s + s′)").at_least(
+    claim.measured("largest error", max(abs(left - right)), equation="(97)").at_least(
         theorem(2, "x(t − 1) against 0")
     )

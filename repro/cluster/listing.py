@@ -1,6 +1,5 @@
 """The trainings that claims ask for and do not find in the store."""
 
-import json
 import shlex
 import subprocess
 import sys
@@ -9,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.harness.project import Project
+from repro.results import codec
+from repro.results.types import Record
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,11 @@ def from_records(artifacts: Path) -> list[Missing]:
     """One entry for each training, with the first claim that asked for it."""
     found: dict[str, Missing] = {}
     for path in sorted(artifacts.glob("claims/*/*/tests/*.json")):
-        record = json.loads(path.read_text())
-        for entry in record.get("store", ()):
-            if entry["reason"] in ("missing", "damaged"):
-                test = shlex.split(record["command"])[1]
-                one = Missing(entry["kind"], entry["key"], test)
-                found.setdefault(one.key, one)
+        record = codec.read(Record, path)
+        for training in record.trainings:
+            if training.reason in ("missing", "damaged"):
+                test = shlex.split(record.command)[1]
+                found.setdefault(training.key, Missing(training.kind, training.key, test))
     return list(found.values())
 
 

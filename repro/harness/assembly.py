@@ -89,8 +89,8 @@ class Assembly:
         if path not in self._ours:
             self._ours.add(path)
             try:
-                files.read_json(path, sealed=True)
-            except FileNotFoundError:
+                codec.check_schema(files.read_json(path, sealed=True).get("schema"), path)
+            except (FileNotFoundError, codec.OlderSchema):
                 pass
             except files.DamagedFile as damage:
                 files.put_away(path, damage, self.messages)

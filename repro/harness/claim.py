@@ -108,13 +108,13 @@ class Claim:
                 )
                 raise
             pytest.skip(f"{error}: {again}" if store.mode == "readonly" else str(error))
-        self._used(spec.kind, stored.key, stored.reason, round(stored.seconds, 1))
+        if stored.key not in (training.key for training in self._recorder.record.trainings):
+            self._used(spec.kind, stored.key, stored.reason, round(stored.seconds, 1))
         return stored
 
     def _used(self, kind: str, key: str, reason: str, seconds: float) -> None:
-        if key not in (training.key for training in self._recorder.record.trainings):
-            training = Training(kind=kind, key=key, reason=reason, seconds=seconds)
-            self._recorder.append("trainings", training)
+        training = Training(kind=kind, key=key, reason=reason, seconds=seconds)
+        self._recorder.append("trainings", training)
 
     def for_each(self, items: Iterable[T], do: Callable[[T], U]) -> list[U]:
         """`do(item)` for every item; what another process is training just now comes last.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from repro.harness import options, provenance, schedule
+from repro.harness import changed, options, provenance, schedule
 from repro.harness.journal import Journal
 from repro.harness.options import Context
 from repro.harness.progress import Heartbeat
@@ -34,6 +34,8 @@ class Controller:
             workers=context.workers,
             argv=list(config.invocation_params.args),
         )
+        if config.option.changed:
+            context.unchanged.update(changed.unchanged(context))
         self.config, self.context = config, context
         self.journal = Journal(
             context.project,
@@ -64,6 +66,7 @@ class Controller:
             "worker": node.workerinput["workerid"],
             "workers": self.context.workers,
             "durations": self.durations,
+            "unchanged": self.context.unchanged,
         }
         node.workerinput[options.SENT] = json.dumps(sent)
 
@@ -108,6 +111,10 @@ class Controller:
         result = yield
         if self.heartbeat:
             self.heartbeat.stop()
+        if self.context.unchanged and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            self.journal.publish(None)  # nothing differs: the page shows what is recorded
+            session.exitstatus = pytest.ExitCode.OK
+            return result
         if not self.journal.expected or (exitstatus and not self.opened):
             return result
         lost = self.journal.reconcile()
@@ -132,6 +139,9 @@ class Controller:
         return result
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if recorded := self.context.unchanged:
+            since = min(recorded.values())[:10]
+            terminalreporter.line(f"--changed: {len(recorded)} tests are as recorded since {since}")
         if not self.opened:
             return
         terminalreporter.section("claims")

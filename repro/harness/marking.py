@@ -78,7 +78,7 @@ def identity(item: pytest.Item, name: ClaimTest, context: Context) -> dict[str, 
         "run": context.run,
         "scale": context.scale,
         "seed": context.seed,
-        "device": "cpu" if context.device == "auto" else context.device,
+        "device": "",  # until one is asked for
         "threads": context.threads,
         "worker": context.worker or "main",
         "code": imports.fingerprint(name.file, context.project.root),

@@ -66,6 +66,11 @@ def add(parser: pytest.Parser) -> None:
         help="make this training and no other (python -m repro prefetch asks for it)",
     )  # fmt: skip
     group.addoption(
+        "--changed", action="store_true",
+        help="run only tests whose code, data, versions, seed, scale or device differ from their "
+        "recorded result; the others are shown as recorded",
+    )  # fmt: skip
+    group.addoption(
         "--time-limit", type=float, default=0.0, metavar="SECONDS",
         help="stop a claim test after so long and go on with the next (default 0: never)",
     )  # fmt: skip
@@ -94,6 +99,7 @@ class Context:
     worker: str | None
     run: str
     durations: dict[str, float]
+    unchanged: dict[str, str]  # with --changed: test -> when it was recorded
 
 
 def refuse_values_that_look_like_paths(config: pytest.Config, root: Path) -> None:
@@ -152,6 +158,7 @@ def read(config: pytest.Config, project: Project) -> Context:
         worker=sent.get("worker"),
         run=sent.get("run") or provenance.new_run(),
         durations=sent.get("durations", {}),
+        unchanged=sent.get("unchanged", {}),
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 from repro import files
 from repro.data.sets import Registry
 from repro.harness import (
+    changed,
     collected,
     hookspecs,
     imports,
@@ -125,10 +126,22 @@ def pytest_collection_modifyitems(
     marking.mark(items, context)
     if not context.listing and context.worker in (None, "gw0") and not session.testsfailed:
         collected.note(items, config, context)
+    if context.unchanged:
+        _leave_out_unchanged(items, config, context)
     if context.worker:
         items.sort(
             key=lambda item: schedule.sort_key(item.nodeid, context.scale, context.durations)
         )
+
+
+def _leave_out_unchanged(items: list[pytest.Item], config: pytest.Config, context: Context) -> None:
+    def is_recorded(item: pytest.Item) -> bool:
+        test = marking.name_of(item, context)
+        return test is not None and changed.name(test.statement.id, test.test) in context.unchanged
+
+    left_out = [item for item in items if is_recorded(item)]
+    items[:] = [item for item in items if not is_recorded(item)]
+    config.hook.pytest_deselected(items=left_out)
 
 
 # --- running a claim -----------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def read(path: Path, messages: list[str] | None = None) -> Record | None:
     try:
         record = codec.read(Record, path)
         _check_figures(record, path)
-    except FileNotFoundError:
+    except (FileNotFoundError, codec.OlderSchema):
         return None
     except files.DamagedFile as damage:
         if messages is not None:

@@ -167,7 +167,7 @@ def cost(claim: Result) -> Cost:
         seconds=sum(test.seconds for test in tests),
         dearest=max(groups, key=lambda group: group.seconds, default=None),
         trainings=[(what, len(took), sum(took.values())) for what, took in used.items()],
-        devices=list(dict.fromkeys(t.device for t in tests if t.device)),
+        devices=list(dict.fromkeys(t.device for t in tests if t.device)) or ["cpu"],
         runs=len({test.run for test in tests}),
     )
 

@@ -90,5 +90,6 @@ def marks(claim: Result, run: Run) -> tuple[Mark, ...]:
         found.append(Mark("code changed since", why, kind="stale"))
     if claim.run and claim.run != run.id:
         scale = f", {claim.scale} scale" if claim.scale else ""
-        found.append(Mark(f"earlier run{scale}", f"From run {claim.run}"))
+        day = max((test.started for test in claim.tests), default="")[:10]
+        found.append(Mark(f"recorded {day}{scale}", f"From run {claim.run}"))
     return tuple(found)

@@ -21,11 +21,22 @@ def write(path: Path, value: Any) -> None:
     files.write_sealed(path, {"schema": SCHEMA, **encode(value)}, known=True)
 
 
+class OlderSchema(DamagedFile):
+    """A file that an earlier version wrote: sound, and measured anew by the next run."""
+
+
 def read(kind: type[T], path: Path) -> T:
     """A file that `write` made: DamagedFile says what is wrong with it."""
-    found = files.read_json(path, schema=SCHEMA, sealed=True)
-    del found["schema"]
+    found = files.read_json(path, sealed=True)
+    check_schema(found.pop("schema", None), path)
     return decode(kind, found, str(path))
+
+
+def check_schema(schema: Any, path: Path) -> None:
+    if schema != SCHEMA:
+        older = type(schema) is int and 0 < schema < SCHEMA
+        told = f"{path} has schema {schema!r}, this version reads {SCHEMA}"
+        raise (OlderSchema if older else DamagedFile)(told)
 
 
 def read_results(path: Path) -> Results:

@@ -10,8 +10,8 @@ place is ours, the library, and the function that it is in.
 that: frames that are looked at from another thread while they come and go are not always whole, and
 claims crashed, or failed for no reason of theirs.)
 
-At the end each process leaves its sums in the folder of artifacts, under costs/, with the seconds of
-each test and the memory that it added at its peak.
+At the end each process leaves its sums in the folder of artifacts, under costs/, with the seconds
+of each test and the memory that it added at its peak.
 """
 
 import contextlib

@@ -37,7 +37,7 @@ def spin():
 def test_holds(claim):
     spin()
     x = bytearray(300 << 20)
-    claim.at_most(0.5, 1.0, "error", equation="(1)", source="theorem: invented")
+    claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
 """
 
 

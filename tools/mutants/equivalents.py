@@ -4,10 +4,10 @@
         least: (i + 1) % 2 -> (i - 1) % 2
             only the parity of the sum is used
 
-A module, its function (or `module`), a part of its text and what it becomes, and the reason. Without
-`->` every change within that part is meant; `;` stands between several changes of a function, and
-one reason may follow several lines. The text is as `ast.unparse` writes it: neither lines nor
-formatting matter. Settings do not belong here: settings.py leaves them alone by rule.
+A module, its function (or `module`), a part of its text and what it becomes, and the reason.
+Without `->` every change within that part is meant; `;` stands between several changes of a
+function, and one reason may follow several lines. The text is as `ast.unparse` writes it: neither
+lines nor formatting matter. Settings do not belong here: settings.py leaves them alone by rule.
 """
 
 import ast

@@ -236,13 +236,13 @@ def error(M):
 
 @pytest.mark.construct
 def test_holds(claim):
-    claim.at_most(error(3), 0, "error", equation="(1)", source="theorem: invented")
+    claim.measured("error", error(3), equation="(1)").at_most(theorem(0, "invented"))
 
 def test_control_M_too_small(claim):
-    claim.at_least(error(3 / 2), 1, "error", equation="(1)", source="theorem: invented")
+    claim.measured("error", error(3 / 2), equation="(1)").at_least(theorem(1, "invented"))
 
 def test_control_that_shows_nothing(claim):
-    claim.at_least(error(1) + 1, 1, "error", equation="(1)", source="theorem: invented")
+    claim.measured("error", error(1) + 1, equation="(1)").at_least(theorem(1, "invented"))
 
 def test_control_that_needs_more(claim):
     if error(2) == 0:

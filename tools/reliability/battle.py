@@ -3,7 +3,7 @@
 Eight processes ask for the same twenty trainings, each in an order of its own, while a killer sends
 SIGKILL and replaces the dead, until all have everything. What happened is read off a log to which
 the trainings append; `complaints` judges it.
-Run as a script: `python battle.py '[{"folder": ..., "seed": 1}]'`. Its processes are forked from one
+Run as a script: python battle.py '[{"folder": ..., "seed": 1}]'. Its processes are forked from one
 that has trained before and so imported all of torch: a hundredth of the cost of starting them.
 """
 
@@ -17,15 +17,13 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import torch
-from demo import FULL
-from filelock import FileLock
 
 from repro import files
 from repro.training import Adam, Outcome, Spec, Store, Workspace, entry, fit, generator_at
@@ -36,9 +34,8 @@ from repro.training.workspace import silent
 
 ROOT = Path(entry.__file__).parents[2]
 HOLDERS, TRAININGS = 8, 20
-STEPS, KILLS = (40, 50) if FULL else (8, 8)  # at least so many kills
+STEPS, KILLS = 40, 50  # at least so many kills
 LINE = len("step 12345 10 -\n")  # bytes
-EACH = 1 if FULL else 6  # of how many moments one is tried
 PATIENCE = 300  # seconds until a test gives up
 
 
@@ -280,43 +277,6 @@ def run(jobs):
     assert process.returncode == 0, said
 
 
-def where_killed(log):
-    """What each killed process was at, by its last line."""
-    last, found = {}, Counter()
-    for line in log:
-        if line.event == "killed":
-            found[last.get(line.process, "got")] += 1
-        elif line.event != "kill":
-            last[line.process] = line.event
-    return {
-        "training": found["start"] + found["step"],
-        "publishing": found["finish"],
-        "asking": found["published"] + found["got"],
-    }
-
-
-def free_locks(root):
-    """How many locks there are; each can be had at once."""
-    locks = list(root.glob("*/*.lock"))
-    for path in locks:
-        with FileLock(path, timeout=0):
-            pass
-    return len(locks)
-
-
-def unfinished(log):
-    """Starts that a kill ended before the entry was in its place."""
-    at_work, lost = defaultdict(set), 0
-    for line in log:
-        if line.event == "start":
-            at_work[line.process].add(line.seed)
-        elif line.event == "published":
-            at_work[line.process].discard(line.seed)
-        elif line.event == "killed":
-            lost += len(at_work.pop(line.process, ()))
-    return lost
-
-
 # ---- killed at every moment, one after another ---------------------------------------------------
 
 TO_DISK = [
@@ -353,14 +313,13 @@ def moments(folder, mode):
         interrupted_at(moment, die)
         ask(root, mode)
 
-    for moment in itertools.count(1, EACH):
+    for moment in itertools.count(1):
         root = folder / f"store-{moment}"
         if mode == "refresh":
             assert ended(forked(partial(ask, root))) == 0
         code = ended(forked(partial(ask_and_die, root, moment)))
         log("killed" if code == -signal.SIGKILL else "survived", more=visible(slot_of(root, FEW)))
         assert ended(forked(partial(ask, root, mode))) == 0
-        log("left", more=" ".join(sorted(left_behind(slot_of(root, FEW)))) or "-")
         if code == 0:
             return
 
@@ -372,12 +331,6 @@ def visible(slot):
         return "absent"
     except files.DamagedFile as error:
         return f"partial: {error}"
-
-
-def left_behind(slot):
-    """Names beside an entry and its lock, without the key."""
-    names = {path.name for path in slot.directory.parent.iterdir()}
-    return {name.replace(slot.key, "") for name in names - {slot.key, f"{slot.key}.lock"}}
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 With s_1 >= s_j + 1 for all j > 1, values in an interval of length D, and r = (n - 1) / b,
     |h - v_1| <= D r / (1 + r).                                                     (1)
 
-Checked: (1) for rational bases and values and integer scores, exactly, in all cases that a search
-finds to try; that (1) is attained; that the base of (2) gives the error that was asked for, in
+Checked: (1) for rational bases and values and integer scores, exactly, for random
+samples; that (1) is attained; that the base of (2) gives the error that was asked for, in
 float64. Control: a second score as large as the first.
 
 Not checked: real scores, other than floating-point numbers; values that are vectors.
@@ -16,6 +16,8 @@ from fractions import Fraction
 import heads
 import pytest
 from hypothesis import strategies as st
+
+from repro.bounds import rounding_error, theorem
 
 UNIT = sys.float_info.epsilon / 2
 
@@ -40,7 +42,7 @@ def test_error_within_the_bound_for_any_scores_and_values(claim):
         return max(0, error - heads.error_bound(len(scores), Fraction(base, 100)))
 
     examples = claim.at_scale(smoke=100, laptop=200, paper=10_000)
-    claim.for_all(cases, beyond, "error beyond the bound", equation="(1)", examples=examples)
+    claim.for_all("error beyond the bound", cases, beyond, equation="(1)", examples=examples)
 
 
 @pytest.mark.parametrize("n", [2, 5, 50], ids="n={}".format)
@@ -48,8 +50,8 @@ def test_error_within_the_bound_for_any_scores_and_values(claim):
 def test_the_bound_is_attained(n, claim):
     base = Fraction(7)
     error = heads.head(*worst_case(n), base)
-    claim.equals(error, Fraction(n - 1, n + 6), "error in the worst case, b = 7", equation="(1)")
-    claim.equals(heads.error_bound(n, base), error, "right-hand side", equation="(1)")
+    worst = claim.measured("error in the worst case", error, equation="(1)", b=7)
+    worst.equals(Fraction(n - 1, n + 6)).equals(heads.error_bound(n, base))
 
 
 @pytest.mark.parametrize("eps", [0.1, 1e-3, 1e-6], ids="eps={}".format)
@@ -59,15 +61,13 @@ def test_the_error_is_the_one_asked_for(eps, claim):
     has 3 roundings: a relative error of (2n + 8) u at most, since nothing cancels."""
     n = 64
     error = heads.head(*worst_case(n), heads.base_for(eps, n))
-    slack = (2 * n + 8) * UNIT * eps
-    source = "roundoff: (2n + 8) u eps, derived above"
-    claim.within(error, eps, slack, "error in the worst case", equation="(2)", source=source)
+    slack = rounding_error((2 * n + 8) * UNIT * eps, "(2n + 8) u eps, derived above")
+    claim.measured("error in the worst case", error, equation="(2)").within(eps, slack)
 
 
 def test_control_without_a_gap_half_of_the_interval_is_missed(claim):
     """Break s_2 <= s_1 - 1 only: s_2 = s_1. The base that promises 1/100 then gives 1/2."""
     eps = Fraction(1, 100)
     error = heads.head([0, 0], [0, 1], heads.base_for(eps, 2))
-    source = "theorem: two equal weights, so the mean of 0 and 1"
-    claim.at_least(error, Fraction(1, 2), "error with a tie", equation="(1), no gap", source=source)
-    claim.at_least(error / eps, 50, "times what (2) promises", equation="(2)", source=source)
+    half = theorem(Fraction(1, 2), "two equal weights, so the mean of 0 and 1")
+    claim.measured("error with a tie", error, equation="(1), no gap").at_least(half)

@@ -1,15 +1,12 @@
-"""Theorem 5.4 and Proposition 5.5 of wang2024: targets of every depth, printed weights, order."""
+"""Weights as printed: what each of them changes, and nothing else."""
 
 import functools
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 
-from repro.numerics import barron
 from repro.numerics.exact import rationals
-from repro.numerics.logarithms import ball
 from repro.wang2024 import adaptive, chains, moving, printed_weights
 from repro.wang2024.targets import NESTED
 
@@ -23,58 +20,6 @@ def interpolated():
 def network_for(target=NESTED, heads=None):
     heads = heads or interpolated()
     return adaptive.transformer(target, [heads] * target.M, adaptive.nested(target))
-
-
-# --- targets -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("T", [2, 3, 5])
-def test_the_networks_of_a_relay_are_T_x_and_its_logarithm(T):
-    memory = chains.relay(T).memories[0]
-    for k in range(1, T + 1):
-        x = rationals([k]) / T
-        assert barron.value(memory.lin, x) == k
-        with flint.ctx.workprec(128):
-            a = np.frompyfunc(ball, 1, 1)(memory.log.a)
-            log = (np.maximum(memory.log.b @ x + memory.log.c, 0) * a).sum()
-            assert abs(log - flint.arb(k).log()) < 1e-30
-        assert memory.g(np.array([k / T])) == k
-
-
-@pytest.mark.parametrize("M", [1, 2, 3])
-def test_a_relay_goes_where_the_last_token_says(M):
-    target = chains.relay(3, M)
-    x = np.array([3, 1, 2, 3, 1, 2])[:, None] / 3
-    place, t = 5, 5
-    for _ in range(M):
-        place = t - round(3 * x[place, 0])
-    assert target(x)[-1] == x[place, 0]
-    assert target.K == M - 1
-
-
-def test_bad_targets_are_refused():
-    with pytest.raises(ValueError, match="T >= 2"):
-        chains.relay(1)
-    with pytest.raises(ValueError, match="0 < delta <= 1/2"):
-        chains.cliff(Fraction(2, 3))
-
-
-# --- the order of the stages ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("stages", [[[2], [1]], [[1, 2]]])
-def test_a_memory_is_not_fetched_before_what_it_reads(stages):
-    with pytest.raises(ValueError, match=r"g_2 reads the memories \[1\], not fetched before"):
-        adaptive.transformer(NESTED, [interpolated()] * 2, stages)
-
-
-@pytest.mark.parametrize("stages", [[[1]], [[1], [2], [2]]])
-def test_every_memory_is_fetched_once(stages):
-    with pytest.raises(ValueError, match="each of the M=2 memories is fetched once"):
-        adaptive.transformer(NESTED, [interpolated()] * 2, stages)
-
-
-# --- printed weights -----------------------------------------------------------------------------
 
 
 def test_the_printed_forms_change_the_dot_product_and_nothing_else():
@@ -119,12 +64,6 @@ def test_without_log_2_the_key_is_the_constant_itself():
     assert all(value == 0 for value in head.W_K[0, :5])
 
 
-# --- how deep ------------------------------------------------------------------------------------
-
-
 def test_a_pointer_beyond_T_is_refused():
     with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
         network_for(chains.relay(3))
-
-
-# --- figures -------------------------------------------------------------------------------------

@@ -1,0 +1,130 @@
+"""The constants of the proofs in Appendix E: the bump, its derivatives, least bounds, numbers of heads."""
+
+import math
+
+import flint
+import numpy as np
+import pytest
+
+from repro.numerics.exact import rational
+from repro.wang2024 import printed_bounds
+
+
+def bump_derivative(k, x):
+    """Psi^(k)(x) from a power series around x: no numerator P_k, no zeros."""
+    x = flint.arb_series([x, 1], k + 1)
+    return (-1 / (1 - x**2)).exp()[k] * math.factorial(k)
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 6])
+def test_peaks_of_the_bump_against_a_grid_and_a_lipschitz_constant(k):
+    cells = 4000
+    with flint.ctx.workprec(128):
+        grid = [flint.arb(i) / cells for i in range(cells)]
+        largest = max(float(abs(bump_derivative(k, x))) for x in grid)
+    height, steepest = (float(printed_bounds.peak(i).height) for i in (k, k + 1))
+    assert largest <= height * (1 + 1e-12)
+    assert height <= largest + steepest / (
+        2 * cells
+    )  # the grid reaches 1 - 1/cells, where Psi is 0
+
+
+def test_a_peak_is_attained_where_it_is_said_to_be():
+    for k in range(1, 10):  # a series has ten terms unless told otherwise
+        peak = printed_bounds.peak(k)
+        with flint.ctx.workprec(printed_bounds.BITS):
+            there = abs(bump_derivative(k, 1 - peak.distance))
+        assert there.overlaps(peak.height)
+        assert peak.height.rel_accuracy_bits() > 150
+
+
+def test_explicit_constant_of_lemma_E_1_by_hand():
+    M_3 = 186.39992  # max |Psi'''|, the grid above agrees
+    for printed, step in ((True, 1 - math.exp(-1)), (False, 1 - math.exp(-0.01))):
+        bound = printed_bounds.exponential_delta(2, printed=printed)
+        by_hand = M_3 * math.e / step**3 * math.exp(0.01 * 4 * 2) / 50**3 / (1 - math.exp(-0.01))
+        assert float(bound(50, 3)) == pytest.approx(by_hand, rel=1e-6)
+
+
+def test_explicit_constants_of_the_other_lemmas_by_hand():
+    M_2, zeta = 7.7497049, float(flint.arb("1.01").zeta())
+    E_4 = printed_bounds.power_delta(3)
+    by_hand = M_2 * math.e * 2**2.02 / 0.01**2 * 3 ** (1.01 + 2.02) * zeta / 40**2
+    assert float(E_4(40, 2)) == pytest.approx(by_hand, rel=1e-6)
+    E_3 = printed_bounds.exponential_kernel(5, 2)
+    by_hand = 5 * M_2 * math.e * (2 / (1 - math.exp(-0.005)) / 40) ** 2 / (1 - math.exp(-0.02))
+    assert float(E_3(40, 2)) == pytest.approx(by_hand, rel=1e-6)
+    assert E_3.last == 198
+    printed = printed_bounds.exponential_kernel(5, 2, printed=True)
+    assert float(printed(40, 2)) == pytest.approx(by_hand / 4, rel=1e-6)
+    assert printed_bounds.exponential_kernel(5, "1/99").last == 1
+    E_6 = printed_bounds.power_kernel(5, "7/2")
+    by_hand = 5 * M_2 * math.e * (2**2.01 / 0.01 / 40) ** 2 * float(flint.arb("1.0001").zeta())
+    assert float(E_6(40, 2)) == pytest.approx(by_hand, rel=1e-6)
+    assert E_6.last == 2
+
+
+@pytest.mark.parametrize("m", [30, 85, 400])
+def test_least_bound_is_the_minimum_over_many_n(m):
+    bound = printed_bounds.exponential_delta(20, printed=True)
+    values = [float(bound(m, n)) for n in range(1, 25)]
+    assert float(bound.least(m)) == min(values)
+    assert bound.best_n(m) == 1 + int(np.argmin(values))
+
+
+def test_a_minimum_over_all_n_is_not_called_settled_too_early():
+    """For 400 heads n = 3 excludes nothing: d m / growth is 13, and 13! / 13^13 is 2e-5."""
+    bound = printed_bounds.exponential_delta(20, printed=True)
+    assert not bound._settled(400, 3, bound(400, 3) / 2)
+    assert bound._settled(400, 3, bound(400, 3) / 10**6)
+    reach = float(printed_bounds.peak(3).distance * 400 / bound.growth)
+    least = min(math.factorial(l) / reach**l for l in range(40))
+    assert not bound._settled(400, 3, bound(400, 3) * least * 1.01)
+    assert bound._settled(400, 3, bound(400, 3) * least * 0.99)
+
+
+def test_heads_are_the_first_at_which_the_bound_is_below_the_level():
+    for bound, level in (
+        (printed_bounds.exponential_delta(1, printed=True), 1),
+        (printed_bounds.exponential_delta(7), "1/3"),
+        (printed_bounds.power_delta(10, printed=True), 1),
+        (printed_bounds.power_kernel(1, 5), 1),
+    ):
+        m = bound.heads(level)
+        assert bound.least(m) < rational(level) <= bound.least(m - 1)
+
+
+def test_heads_look_no_further_than_the_lemma_admits():
+    """With so small a level a larger n would do better at once, and the last is the best."""
+    bound, level = printed_bounds.Bound(flint.arb(1), flint.arb(100), printed_bounds.FEW + 1), 1e-30
+    assert bound.last is not None
+    least = min(bound._threshold(n, level) for n in range(1, bound.last + 1))
+    assert bound.heads(level) == math.floor(float(least)) + 1
+    m = bound.heads(level)
+    assert bound.best_n(m) == bound.last
+
+
+def test_heads_by_hand():
+    """3 M(1) 100 / m; |Psi'| = 2x / (1 - x^2)^2 e^{-1 / (1 - x^2)} is largest where 3 x^4 = 1."""
+    x = 3 ** (-1 / 4)
+    steepest = 2 * x / (1 - x**2) ** 2 * math.exp(-1 / (1 - x**2))
+    bound = printed_bounds.Bound(flint.arb(3), flint.arb(100), 1)
+    assert bound.heads() == math.floor(300 * steepest) + 1
+    deltas = [printed_bounds.exponential_delta(T).heads() for T in (1, 10, 20)]
+    assert deltas == [3776, 4257, 4864]
+    assert [printed_bounds.power_delta(T, printed=True).heads() for T in (1, 10)] == [7415, 142137]
+
+
+def test_constants_refuse_what_the_lemmas_do_not_admit():
+    with pytest.raises(ValueError, match=r"E\.1 and E\.2 need an integer T >= 1, got T = 0"):
+        printed_bounds.exponential_delta(0)
+    with pytest.raises(ValueError, match=r"E\.4 and E\.5 need an integer T >= 1"):
+        printed_bounds.power_delta(0)
+    with pytest.raises(ValueError, match=r"Lemma E\.3 admits n <= 99 beta, none for beta = 1/100"):
+        printed_bounds.exponential_kernel(1, "1/100")
+    with pytest.raises(
+        ValueError, match=r"Lemma E\.6 admits n <= \.99 beta - 1, none for beta = 2"
+    ):
+        printed_bounds.power_kernel(1, 2)
+    with pytest.raises(ValueError, match="1 <= n <= 3, got m=10, n=4"):
+        printed_bounds.power_kernel(1, 5)(10, 4)

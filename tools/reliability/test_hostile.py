@@ -1,0 +1,246 @@
+"""Files of strangers: archives, pickles and tensors are read whole, or refused by name; nothing else.
+
+Each reader is fed by hypothesis, half with nonsense and half with a good file that is damaged. An
+audit hook sees to it that meanwhile nothing is written outside of the folder, no code is looked up
+or run, and no connection is opened.
+"""
+
+import io
+import itertools
+import json
+import os
+import pickle
+import pickletools
+import struct
+import sys
+import tarfile
+import zipfile
+from collections import Counter
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save
+
+from repro.data import archives, cifar10, weights
+from repro.data.errors import BadData
+from repro.harness.time_limit import time_limit
+
+pytestmark = pytest.mark.reliability
+SIZE = 1000  # inputs of a reader
+
+
+class Watch:
+    """Sees every file that is opened to be written, every command, connection and pickled name."""
+
+    WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+    PATHS: ClassVar = {"os.mkdir": 1, "os.rename": 2, "os.remove": 1, "os.link": 2,
+                       "os.symlink": 2, "os.chmod": 1, "os.truncate": 1}  # fmt: skip
+    NEVER = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
+             "socket.connect", "ctypes.dlopen")  # fmt: skip
+    ARRAYS: ClassVar = {
+        ("numpy", "ndarray"), ("numpy", "dtype"), ("numpy.core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "_reconstruct"), ("_codecs", "encode"),
+    }  # fmt: skip
+
+    def __init__(self):
+        self.folder, self.seen = None, []
+        sys.addaudithook(self._hear)  # cannot be taken off again
+
+    def _hear(self, event, arguments):
+        if self.folder is None:
+            return
+        if event in self.NEVER or (event == "pickle.find_class" and arguments not in self.ARRAYS):
+            self.seen.append(f"{event} {arguments!r}")
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & self.WRITING
+        for path in arguments[: 1 if writes else self.PATHS.get(event, 0)]:
+            if isinstance(path, (str, bytes, os.PathLike)):
+                place = os.path.abspath(os.fsdecode(path))
+                if place != os.devnull and not place.startswith(str(self.folder)):
+                    self.seen.append(f"{event} {place}")
+
+
+WATCH = Watch()
+
+
+def test_the_watch_sees_what_must_not_happen(tmp_path):
+    (inside := tmp_path / "inside").mkdir()
+    WATCH.folder, WATCH.seen = inside, []
+    (inside / "a").write_text("fine")
+    (tmp_path / "outside").write_text("not so")
+    os.rename(inside / "a", tmp_path / "moved")
+    os.system("true")
+    WATCH.folder = None
+    assert [word.split()[0] for word in WATCH.seen] == ["open", "os.rename", "os.system"]
+
+
+# --- what is fed ---------------------------------------------------------------------------------
+
+
+@st.composite
+def damaged(draw, good):
+    """A good file with a few bytes flipped, cut out, doubled or replaced."""
+    data = good
+    for _ in range(draw(st.integers(0, 4))):
+        start = draw(st.integers(0, len(data)))
+        end = draw(st.integers(start, min(len(data), start + 64)))
+        middle = draw(st.sampled_from([b"", 2 * data[start:end]]) | st.binary(max_size=8))
+        data = data[:start] + middle + data[end:]
+    return data
+
+
+LEADING_OUT = ["../x", "a/../../x", "/tmp/x", "..\\x", "x/..", "//x", "x" * 300]
+names = st.sampled_from([*LEADING_OUT, "package/test_batch.png", "ok", "a/b"]) | st.text(max_size=9)
+TYPES = [tarfile.REGTYPE, tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE,
+         tarfile.FIFOTYPE, tarfile.DIRTYPE, tarfile.GNUTYPE_SPARSE, b"x", b"L"]  # fmt: skip
+
+
+@st.composite
+def tars(draw):
+    """Members with any name and type, which may say that they have another size than they have."""
+    blocks = []
+    for _ in range(draw(st.integers(1, 3))):
+        header = tarfile.TarInfo(draw(names).replace("\0", "?") or "x")
+        header.type, content = draw(st.sampled_from(TYPES)), draw(st.binary(max_size=40))
+        header.linkname = draw(st.sampled_from(LEADING_OUT))
+        header.size = draw(st.just(len(content)) | st.sampled_from([-512, -1, 0, 10**6, 2**60]))
+        try:
+            block = header.tobuf(draw(st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])))
+        except (ValueError, UnicodeError):  # this one cannot even be written
+            continue
+        blocks.append(block + content.ljust(-(-len(content) // 512) * 512, b"\0"))
+    return b"".join(blocks) + bytes(1024)
+
+
+@st.composite
+def zips(draw):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in dict.fromkeys(draw(st.lists(names, min_size=1, max_size=3))):
+            info = zipfile.ZipInfo(name or "x")
+            info.external_attr = draw(st.sampled_from([0, 0o120777 << 16]))  # a symbolic link
+            archive.writestr(info, draw(st.binary(max_size=40)))
+    data = file.getvalue()
+    place = data.rfind(b"PK\1\2") + 24
+    size = struct.pack("<I", draw(st.sampled_from([0, 7, 2**31, 2**32 - 1])))
+    return draw(st.sampled_from([data, data[:place] + size + data[place + 4 :]]))
+
+
+@st.composite
+def tensor_files(draw):
+    shapes = st.lists(st.integers(0, 3) | st.sampled_from([-1, 2**63, 10**30]), max_size=3)
+    one = {"dtype": st.sampled_from(["F32", "BF16", "F4", "X"]), "shape": shapes,
+           "data_offsets": st.lists(st.integers(-1, 40), max_size=3)}  # fmt: skip
+    head = json.dumps(
+        draw(st.dictionaries(st.text(max_size=5), st.fixed_dictionaries(one)))
+    ).encode()
+    length = draw(st.just(len(head)) | st.sampled_from([0, 1, 2**32, 2**63]))
+    return struct.pack("<Q", length) + head + draw(st.binary(max_size=48))
+
+
+def cifar_pickle(protocol):
+    data = np.zeros((2, 3072), dtype=np.uint8)
+    return pickle.dumps({"data": data, "labels": [1, 2]}, protocol=protocol)
+
+
+def state_dict():
+    torch.save({"w": torch.ones(2)}, file := io.BytesIO())
+    return file.getvalue()
+
+
+OPCODES = [opcode.code.encode("latin1") for opcode in pickletools.opcodes]
+GLOBALS = [b"cos\nsystem\n", b"cbuiltins\neval\n", b"cnumpy\nndarray\n", b"cnumpy\nload\n"]
+ARGUMENTS = [b"\0", b"\1\0\0\0", b"\xff\xff\xff\x7f", b"x\n", b"5\n", b"(K\1K\2t", b"U\1a"]
+soup = st.lists(st.sampled_from([*OPCODES, *GLOBALS, *ARGUMENTS]), max_size=12).map(
+    lambda parts: b"".join(parts) + b"."
+)
+pickles = st.sampled_from([1, 2, 5]).map(cifar_pickle)
+
+
+# --- who reads it --------------------------------------------------------------------------------
+
+
+def members(read):
+    def of(path):
+        found = list(read(path, lambda _: True))
+        assert all(len(content) <= archives.LARGEST for _, content in found)
+        assert not any(".." in name.split("/") or name.startswith("/") for name, _ in found)
+
+    return of
+
+
+def images(path):
+    pixels, labels = cifar10.read_python(path)
+    assert pixels.shape == (len(labels), 3, 32, 32)
+
+
+def tensors(path):
+    assert all(map(torch.is_tensor, weights.load(path).values()))
+
+
+READERS = {
+    "tar archives": (tars() | tars().flatmap(damaged), "a.tgz", members(archives.of_tar)),
+    "zip archives": (zips() | zips().flatmap(damaged), "a.whl", members(archives.of_zip)),
+    "CIFAR-10, Python": (soup | pickles.flatmap(damaged), "test_batch", images),
+    "safetensors": (tensor_files() | damaged(save({"w": torch.ones(2, 3)})), "w.safetensors", tensors),
+    "state_dict": (damaged(state_dict()) | soup, "w.pt", tensors),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_hostile_input_is_read_whole_or_refused_by_name(name, tmp_path):
+    inputs, file, read = READERS[name]
+    counts, folders = Counter(), itertools.count()
+
+    @settings(
+        max_examples=SIZE, deadline=None, database=None, derandomize=True,
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
+    )  # fmt: skip
+    @given(inputs)
+    def fed(content):
+        (folder := tmp_path / str(next(folders))).mkdir()
+        (path := folder / file).write_bytes(content)
+        WATCH.folder, WATCH.seen, said = folder, [], ""
+        try:
+            with time_limit(60):
+                read(path)
+        except BadData as error:
+            said = str(error)
+        finally:
+            WATCH.folder = None
+        assert WATCH.seen == []
+        assert not said or str(path) in said
+        counts["refused" if said else "accepted"] += 1
+
+    fed()
+    assert counts["accepted"]
+    assert counts["refused"]
+
+
+@pytest.mark.parametrize("size", [-1, 1001, 2**60])
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_a_member_with_an_impossible_size_is_refused_before_it_is_read(
+    tmp_path, monkeypatch, kind, size
+):
+    """In a stream Python would go on to byte 2^60 block by block, and back by -1 for ever."""
+    monkeypatch.setattr(archives, "LARGEST", 1000)
+    path = tmp_path / "a"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("x", bytes(1001))
+    else:
+        header = tarfile.TarInfo("x")
+        header.size = size
+        path.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    read = {"tar": archives.of_tar, "zip": archives.of_zip}[kind]
+    with time_limit(60), pytest.raises(BadData, match=rf"{path}: expected a whole {kind}"):
+        list(read(path, lambda _: True))
+
+
+def test_a_pickle_that_asks_for_all_memory_is_refused_before_it_gets_it(tmp_path):
+    (path := tmp_path / "test_batch").write_bytes(b"Nr\xff\xff\xff\x7f.")  # None, kept at 2^31 - 1
+    with pytest.raises(BadData, match="room for 2147483647 objects"):
+        cifar10.read_python(path)
