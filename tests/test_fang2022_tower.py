@@ -89,8 +89,6 @@ def test_the_recursion_is_what_the_docstring_says_to_leading_order():
     )
     assert tower.error_bound("float64", 0.1, 5, powers.printed) > 1  # another token wins
     assert tower.error_bound("float64", 1e200, 9, powers.printed) == math.inf
-    assert tower.loss_of_digits(100, 5) == pytest.approx(6)
-    assert tower.loss_of_digits(0.5, 5) == 0
 
 
 # --- the output ------------------------------------------------------------------------------------

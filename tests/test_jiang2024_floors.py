@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from repro.jiang2024 import couplings, encodings, floors, rate
+from repro.jiang2024 import (
+    affine_networks,
+    couplings,
+    encoded_logit_floor,
+    encodings,
+    logit_floor,
+    output_floor,
+    rate,
+)
 from repro.numerics import lowrank, pod
 from repro.numerics.exact import rational, rationals, vector
 
@@ -19,7 +27,7 @@ def fractions(*values):
 
 
 def waves(x, n):
-    """e_1, ..., e_n of floors.Pair at x in [0, 1], in balls."""
+    """e_1, ..., e_n of output_floor.Pair at x in [0, 1], in balls."""
     angles = [flint.arb(2 * k * x) for k in range(1, (n - 1) // 2 + 1)]
     pairs = [(a.cos_pi(), a.sin_pi()) for a in angles]
     return vector([flint.arb(1), *(flint.arb(2).sqrt() * wave for pair in pairs for wave in pair)])
@@ -31,7 +39,7 @@ def test_row_floor_is_below_every_coupling_tried():
     sigma = fractions(1, "1/2")
     x = torch.arange(n, dtype=torch.float64)[:, None] / n
     A = couplings.Coupling(sigma).rho(x, x).numpy()
-    floor = float(floors.row_floor(sigma[1], sigma[1] ** 2, 1, tau))
+    floor = float(logit_floor.row_floor(sigma[1], sigma[1] ** 2, 1, tau))
     cost = lowrank.Cost(pairs=tau - 1, diagonal=1)
     costs = [cost(A, np.outer(*rng.normal(0, 1, (2, n)))) for _ in range(200)]
     best = lowrank.fit(A, rng.standard_normal((n, 1)), cost)
@@ -68,7 +76,9 @@ def test_encoded_floor_is_below_every_coupling_found(key, gauge):
         for parts in (tau, 2)
     )
     T = couplings.tails(sigma)[1]
-    floor = float(floors.encoded_floor(lambda k: T[k], gauge, tau))  # the function is rank 1 more
+    floor = float(
+        encoded_logit_floor.encoded_floor(lambda k: T[k], gauge, tau)
+    )  # the function is rank 1 more
     all_pairs, between = (
         min(best_apart(A, apart, 1, gauge, rng) for _ in range(6)) for apart in (rooms, halves)
     )
@@ -83,25 +93,31 @@ def test_encoded_cost_against_a_quadrature():
     beyond d = 1/tau more was counted."""
     r, tau, n = 400, 4, 1500
     S, T = map(float, couplings.infinite_tails("3/2", r))
-    near = float(floors.encoded_cost("3/2", r, tau)) - T / 2
+    near = float(encoded_logit_floor.encoded_cost("3/2", r, tau)) - T / 2
     d = (np.arange(n)[:, None] + np.arange(n) + 1) / (tau * n)  # between two rooms side by side
     integral = 4 * (np.minimum(2 * S, (r + 1) ** -1.5 / d) ** 2).mean() / tau**2
     beyond = 4 * (r + 1) ** -3 * (math.log(2) - 1 / 2)  # with 1/tau for 2/tau - d
     assert near == pytest.approx(integral + beyond, rel=2e-3)
-    assert float(floors.encoded_cost("3/2", 4, tau)) == float(couplings.infinite_tails("3/2", 4)[1])
+    assert float(encoded_logit_floor.encoded_cost("3/2", 4, tau)) == float(
+        couplings.infinite_tails("3/2", 4)[1]
+    )
 
 
 def test_floors_by_hand():
     """4 (5 + 3^2 / (2 + 4)) for a row; half a tail for an even number of rooms."""
-    assert floors.least_cost(3, 5, 2, 4) == floors.row_floor(3, 5, 2, tau=5) == 26
-    assert floors.encoded_floor([9, 9, 9, rational("1/3"), 9].__getitem__, 2, 6) == rational("1/6")
-    assert floors.encoded_floor([9, 9, 6].__getitem__, 1, 2) == 3
-    assert floors.encoded_cost(2, 3, 2) < couplings.infinite_tails(2, 3)[1] * 0.51  # no other room
+    assert logit_floor.least_cost(3, 5, 2, 4) == logit_floor.row_floor(3, 5, 2, tau=5) == 26
+    assert encoded_logit_floor.encoded_floor(
+        [9, 9, 9, rational("1/3"), 9].__getitem__, 2, 6
+    ) == rational("1/6")
+    assert encoded_logit_floor.encoded_floor([9, 9, 6].__getitem__, 1, 2) == 3
+    assert (
+        encoded_logit_floor.encoded_cost(2, 3, 2) < couplings.infinite_tails(2, 3)[1] * 0.51
+    )  # no other room
     for tau in (0, 5):
         with pytest.raises(ValueError, match=f"even tau, got tau = {tau}"):
-            floors.encoded_floor([1, 1].__getitem__, 0, tau)
+            encoded_logit_floor.encoded_floor([1, 1].__getitem__, 0, tau)
     with pytest.raises(ValueError, match="alpha > 1, got alpha = 1"):
-        floors.encoded_cost(1, 8, 4)
+        encoded_logit_floor.encoded_cost(1, 8, 4)
 
 
 # --- a pair of tokens ------------------------------------------------------------------------------
@@ -109,7 +125,7 @@ def test_floors_by_hand():
 
 def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
     """The matrix of the proof; truncations of either kind lie above the floor."""
-    pair = floors.Pair(2, 9)
+    pair = output_floor.Pair(2, 9)
     u, v = ([flint.fmpq(3 * j + k, 27) for j in range(9)] for k in (1, 2))
     A = [[(pair.sigma * waves(a, 9) * waves(b, 9)).sum() for b in v] for a in u]
     values = pod.singular_values(flint.arb_mat(A))[0]
@@ -119,13 +135,13 @@ def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
     assert pair.mean_floor(3) < pair.mean_square_bound(3).sqrt()
     for n in (0, 2, 8):
         with pytest.raises(ValueError, match=f"odd number: n = {n}"):
-            floors.Pair(2, n)
+            output_floor.Pair(2, n)
 
 
 def test_floors_of_a_pair_by_hand():
-    """floors.py, 2, in numpy: eta, slope, and the sums beyond m + 1."""
+    """output_floor.py, in numpy: eta, slope, and the sums beyond m + 1."""
     n, m, size = 9, 2, 0.5
-    pair, sigma = floors.Pair(2, n, "1/2"), size / np.arange(1, n + 1) ** 2
+    pair, sigma = output_floor.Pair(2, n, "1/2"), size / np.arange(1, n + 1) ** 2
     S, T, k_0 = sigma[m + 1 :].sum(), (sigma[m + 1 :] ** 2).sum(), 2 * sigma.sum()
 
     def slope(z):
@@ -140,7 +156,7 @@ def test_floors_of_a_pair_by_hand():
 def test_floors_of_a_pair_among_more_tokens_by_hand():
     """b = log(tau - 1) more in the slope, and less in that of the truncation."""
     n, m, tau = 9, 2, 8
-    pair, sigma = floors.Pair(2, n, "1/16", tau=tau), 1 / 16 / np.arange(1, n + 1) ** 2
+    pair, sigma = output_floor.Pair(2, n, "1/16", tau=tau), 1 / 16 / np.arange(1, n + 1) ** 2
     T, k_0, b = (sigma[m + 1 :] ** 2).sum(), 2 * sigma.sum(), math.log(7)
 
     def slope(z):
@@ -150,14 +166,14 @@ def test_floors_of_a_pair_among_more_tokens_by_hand():
     assert float(pair.mean_square_floor(m)) == pytest.approx(floor)
     bound = slope(b - k_0) ** 2 * (sigma[m:] ** 2).sum()
     assert float(pair.mean_square_bound(m)) == pytest.approx(bound)
-    large = floors.Pair(2, n, "4", tau=tau)  # k_0 > b: the steepest place is within reach
+    large = output_floor.Pair(2, n, "4", tau=tau)  # k_0 > b: the steepest place is within reach
     assert float(large.mean_square_bound(m)) == pytest.approx(256 * (sigma[m:] ** 2).sum())
 
 
 def test_floors_of_all_waves_by_hand():
     """What is beyond the grid is taken off; with next to nothing beyond, it is the finite pair."""
     n, m = 9, 2
-    pair, terms = floors.EndlessPair(2, n, "1/2"), 0.5 / np.arange(1, 10**6) ** 2
+    pair, terms = output_floor.EndlessPair(2, n, "1/2"), 0.5 / np.arange(1, 10**6) ** 2
     S, T = terms[m + 1 : n].sum(), (terms[m + 1 : n] ** 2).sum()
     B_1, B_2 = terms[n:].sum() + 5e-7, (terms[n:] ** 2).sum()
     z = 2 * math.pi**2 / 12 + n * S
@@ -173,7 +189,7 @@ def test_floors_of_all_waves_by_hand():
 def test_all_waves_of_a_pair_are_the_limit_of_finitely_many():
     """alpha = 3 and 3001 waves: what is left out is below 2 / (2 n^2 64) = 2e-9."""
     x = torch.tensor([[[2.3], [4.6]], [[2.0], [4.0]], [[2.99], [4.5]]], dtype=torch.float64)
-    endless, finite = floors.EndlessPair(3, 5), floors.Pair(3, 3001)
+    endless, finite = output_floor.EndlessPair(3, 5), output_floor.Pair(3, 3001)
     logits = [pair.target().logits(x).numpy() for pair in (endless, finite)]
     assert logits[0] == pytest.approx(logits[1], abs=4e-9)
     kept = finite.truncated(4).logits(x)[0, 0, 1].item()
@@ -183,7 +199,7 @@ def test_all_waves_of_a_pair_are_the_limit_of_finitely_many():
 
 def test_pair_in_floats_and_its_coupling_of_rank_one():
     """Logits at two tokens, against balls and by hand."""
-    pair, x = floors.Pair(2, 5), torch.tensor([[[2.3], [4.6]]], dtype=torch.float64)
+    pair, x = output_floor.Pair(2, 5), torch.tensor([[[2.3], [4.6]]], dtype=torch.float64)
     u, v = (waves(flint.fmpq(k, 10), 5) for k in (3, 6))
     logits = pair.target().logits(x)[0]
     assert logits[0, 1].item() == pytest.approx(float((pair.sigma * u * v).sum()), abs=ROUNDED)
@@ -201,13 +217,13 @@ def test_pair_in_floats_and_its_coupling_of_rank_one():
 
 def test_affine_networks_and_their_floor_by_hand():
     for N in (2, 3, 8):
-        assert float(floors.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
-    assert float(floors.affine_complexity(2, "1/10")) == pytest.approx(0.1 * math.pi**2)
+        assert float(affine_networks.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
+    assert float(affine_networks.affine_complexity(2, "1/10")) == pytest.approx(0.1 * math.pi**2)
     with pytest.raises(ValueError, match="N = 1"):
-        floors.affine_floor(1)
+        affine_networks.affine_floor(1)
     # A + (B + C y) l(a + b y) with l = 3/4 at y = 2, where a + b y = log 3.
     y = np.array([2.0, -1.0])
-    found = floors.affine_network(y, 1, 2, 3, math.log(3) - 4, 2)
+    found = affine_networks.affine_network(y, 1, 2, 3, math.log(3) - 4, 2)
     assert found == pytest.approx([1 + 8 * 3 / 4, 1 - 1 / (1 + math.exp(6) / 3)])
 
 
@@ -220,4 +236,4 @@ def test_one_turning_point_attains_the_affine_floor():
     g = np.where(followed, h, 0)
     turns = np.diff(np.sign(np.diff(g)[np.diff(g) != 0]))
     assert np.count_nonzero(turns) == 1
-    assert abs(h - g).mean() == pytest.approx(float(floors.affine_floor(N)), rel=1e-5)
+    assert abs(h - g).mean() == pytest.approx(float(affine_networks.affine_floor(N)), rel=1e-5)

@@ -236,13 +236,6 @@ def test_sweeps_change_the_head_size_and_nothing_else():
     assert any(spec in specs for spec in alone), "the common size is trained once"
 
 
-def test_couplings_alone_have_the_least_the_common_and_the_largest_head():
-    setting: Any = image_settings.LAPTOP
-    alone = list(setting.couplings_alone("digest"))
-    sizes = [(spec.shape.m_h, spec.shape.values, spec.seed) for spec in alone]
-    assert sizes == [(m_h, 16, seed) for m_h in (1, 16, 64) for seed in (0, 1)]
-
-
 @pytest.mark.parametrize("name", ["SMOKE", "LAPTOP", "PAPER"])
 def test_a_users_own_weights_are_for_the_printed_network_alone(name, tmp_path, monkeypatch):
     file = tmp_path / "own.safetensors"

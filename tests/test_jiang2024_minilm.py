@@ -113,16 +113,7 @@ def embedded(model, tokens):
     return x * scale + shift
 
 
-def test_the_forward_pass_is_that_of_torchs_own_layers():
-    model = small()
-    tokens = torch.randint(20, (4, 7), generator=torch.Generator().manual_seed(1))
-    x = embedded(model, tokens)
-    for number in range(3):
-        x = torchs_layer(model, number)(x)
-    torch.testing.assert_close(model.states(tokens), x)
-
-
-def test_scores_are_those_whose_softmax_torch_returns():
+def test_scores_and_states_are_those_of_torchs_own_layers():
     """The weights of nn.MultiheadAttention, head by head, in all three layers."""
     model = small()
     tokens = torch.randint(20, (4, 7), generator=torch.Generator().manual_seed(1))
@@ -133,6 +124,7 @@ def test_scores_are_those_whose_softmax_torch_returns():
         _, weights = layer.self_attn(x, x, x, average_attn_weights=False)
         torch.testing.assert_close(found.softmax(-1), weights)
         x = layer(x)
+    torch.testing.assert_close(model.states(tokens), x)
 
 
 def test_padding_does_not_matter():

@@ -165,7 +165,10 @@ def test_recovering_a_coupling():
         ("1/2", (0, 2), 4, 1),
         ("7/3", (1, 3), 3, 4),
     ):
-        assert gauge.recovered(rational(average), *map(rational, values), tau) == odds
+        assert (
+            gauge.recovered(rational(average), rational(values[0]), rational(values[1]), tau)
+            == odds
+        )
     for tau, f_v in ((1, 2), (2, 0)):
         with pytest.raises(ValueError, match=r"needs tau >= 2 and f\(u\) != f\(v\)"):
             gauge.recovered(rational(1), rational(0), rational(f_v), tau)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
-from repro.numerics import minimax
+from repro.numerics import exact, minimax, taylor
 from repro.numerics.exact import rational, rationals, vector
 from repro.numerics.minimax import Target
 
@@ -151,22 +151,22 @@ def test_no_point_exceeds_the_upper_bound(coefficients):
     """Any coefficients, not only the best ones; and the bound is near what is attained."""
     x = np.cos(np.linspace(0, math.pi, 4001))
     attained = np.abs(KINK(x) - chebyshev.chebval(x, coefficients)).max()
-    bound = minimax.upper_end(minimax.upper_bound(KINK, np.array(coefficients)))
+    bound = minimax.upper_end(taylor.upper_bound(KINK, np.array(coefficients)))
     assert attained <= bound <= 1.02 * attained + 1e-12
 
 
 def test_the_remainder_is_counted(monkeypatch):
     """With few cells and no derivative the values at the centres are not enough: T_11 attains 1."""
-    monkeypatch.setattr(minimax, "ORDER", 1)
-    monkeypatch.setattr(minimax, "CELLS", 1)
-    assert minimax.upper_end(minimax.upper_bound(NOTHING, np.eye(12)[11])) >= 1
+    monkeypatch.setattr(taylor, "ORDER", 1)
+    monkeypatch.setattr(taylor, "CELLS", 1)
+    assert minimax.upper_end(taylor.upper_bound(NOTHING, np.eye(12)[11])) >= 1
 
 
 @pytest.mark.parametrize("q", [0, 1, 9])
 def test_the_radii_are_the_derived_bound_on_rounding(q):
     """8 (q + 7) u times sum |c_k| k^j / j!; the last entry bounds the tenth coefficient itself."""
     c = np.linspace(1, -2, q + 1)
-    (parts,) = minimax._cosines(c, np.array([0.7]))
+    (parts,) = taylor._cosines(c, np.array([0.7]))
     assert len(parts) == 11
     for j, part in enumerate(parts):
         size = sum(abs(a) * float(k) ** j for k, a in enumerate(c)) / math.factorial(j)
@@ -181,7 +181,7 @@ def test_the_radii_are_the_derived_bound_on_rounding(q):
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_taylor_coefficients_of_a_cosine_by_hand(k):
     t = 0.7
-    (parts,) = minimax._cosines(np.eye(4)[k], np.array([t]))
+    (parts,) = taylor._cosines(np.eye(4)[k], np.array([t]))
     wanted = [k**j * math.cos(k * t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
     assert [float(part) for part in parts[:10]] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
@@ -194,8 +194,8 @@ def test_the_cells_of_a_branch_cover_it_and_overlap(degree, monkeypatch):
         seen.append((t - half, t + half))
         return flint.arb(t)
 
-    monkeypatch.setattr(minimax, "_on_cell", on_cell)
-    last = minimax._on_branch(WAVE, np.ones(degree + 1), 0.5, 2.5, WAVE.branches[0])
+    monkeypatch.setattr(taylor, "_on_cell", on_cell)
+    last = taylor._on_branch(WAVE, np.ones(degree + 1), 0.5, 2.5, WAVE.branches[0])
     assert len(seen) == math.ceil(16 * (degree + 9) * 2 / math.pi)
     assert seen[0][0] < 0.5 < seen[0][1]
     assert seen[-1][0] < 2.5 < seen[-1][1]
@@ -209,20 +209,20 @@ def test_the_bound_on_a_cell_by_hand(monkeypatch):
     line, t, D = power(1, 0.0, 4.0), 1.5, 1.25
     monkeypatch.setattr(flint.ctx, "cap", 11)
     parts = [*map(flint.arb, range(1, 11)), flint.arb(5)]
-    bound = minimax._on_cell(line, line.branches[0], t, D, parts)
-    taylor = [2 * math.cos(t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
-    taylor[0] += 2
-    wanted = sum(abs(a - j - 1) * D**j for j, a in enumerate(taylor))
+    bound = taylor._on_cell(line, line.branches[0], t, D, parts)
+    terms = [2 * math.cos(t + j * math.pi / 2) / math.factorial(j) for j in range(10)]
+    terms[0] += 2
+    wanted = sum(abs(a - j - 1) * D**j for j, a in enumerate(terms))
     remainder = (float(bound.upper()) - wanted) / D**10 - 5
     assert 2 * math.cos(t - D) <= remainder * math.factorial(10) < 4  # max |2 cos| on the cell
 
 
 def test_the_worst_branch_bounds_and_a_hidden_break_is_told():
     jump = Target((0.0, 1.0, 4.0), (lambda x: 4 * x, lambda x: 0 * x + 1))
-    assert 4 <= minimax.upper_end(minimax.upper_bound(jump, np.array([0.0]))) < 4.1
+    assert 4 <= minimax.upper_end(taylor.upper_bound(jump, np.array([0.0]))) < 4.1
     singular = Target((1.0, 5.0), (lambda x: np.sqrt((x - 3.5) * (x - 3.5)),))
     with pytest.raises(ArithmeticError, match=r"near x=3\.(4[6-9]|5[0-4]?): put a break there"):
-        minimax.upper_bound(singular, np.array([0.0]))
+        taylor.upper_bound(singular, np.array([0.0]))
 
 
 def test_ten_derivatives_are_asked_for_and_the_cap_is_put_back():
@@ -232,9 +232,19 @@ def test_ten_derivatives_are_asked_for_and_the_cap_is_put_back():
         asked.append(flint.ctx.cap)
         return x
 
-    minimax.upper_bound(Target((-1.0, 1.0), (line,)), np.array([0.0]))
+    taylor.upper_bound(Target((-1.0, 1.0), (line,)), np.array([0.0]))
     assert set(asked) == {11}
     assert flint.ctx.cap == before
+
+
+def test_messages_say_what_to_do():
+    with pytest.raises(ArithmeticError, match=r"polynomial of degree 4 or less, its own best"):
+        minimax.best(power(2), 4)
+    with pytest.raises(ArithmeticError, match=r"if the interval ends there, take a smaller one"):
+        minimax.best(Target((0.0, 1.0), (np.sqrt,)), 4)
+    with pytest.raises(ValueError, match=r"take for example \(0\.099609375, 0\.7001953125\)"):
+        Target((0.1, 0.7), (np.exp,))
+    assert Target((0.099609375, 0.7001953125), (np.exp,)).centre == 0.39990234375
 
 
 def test_the_ends_of_a_ball_are_the_next_floats_outside_it():
@@ -286,7 +296,7 @@ def test_weights_level_and_differences_by_hand():
     assert minimax.levelled(square, np.array([-1.0, 0.0, 1.0])) == flint.fmpq_poly(
         [flint.fmpq(1, 2)]
     )
-    assert minimax._integers(rationals(["1/2", "1/3", -1])) == [3, 2, -6]
+    assert exact._integers(rationals(["1/2", "1/3", -1])) == [3, 2, -6]
 
 
 @pytest.mark.parametrize("q", [0, 1, 4, 9])
@@ -347,11 +357,11 @@ def test_the_fine_alternation_of_a_pole_reaches_its_error_on_any_interval(q):
 
 def test_the_annihilator_by_hand():
     """w_1 (1, 1/2) + w_2 (1, 1) + w_3 (1, 2) = 0: multiples of (2, -3, 1)."""
-    w = minimax.annihilator(rationals([[1, "1/2"], [1, 1], [1, 2]]))
+    w = exact.annihilator(rationals([[1, "1/2"], [1, 1], [1, 2]]))
     assert [int(value) * 2 / int(w[0]) for value in w] == [2, -3, 1]
     x = rationals([0, 1, 2, 3])  # three functions, of which two are equal
     with pytest.raises(ValueError, match="there are 2"):
-        minimax.annihilator(np.stack([x**0, x, x], axis=1))
+        exact.annihilator(np.stack([x**0, x, x], axis=1))
 
 
 def test_what_can_be_met_is_met():

@@ -9,16 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from repro.numerics import rates
-from repro.numerics.rates import FLOOR_FACTOR, STAYS, TooFewPoints, floor_of, slope, slope_of_means
+from repro.numerics.rates import FLOOR_FACTOR, TooFewPoints, slope, slope_of_means
 
 OCTAVES = 2.0 ** np.arange(6)  # the clean case of the design: 6 points over 5 octaves
 LONG = 2.0 ** np.arange(16)
 SEEDS = 400
-
-
-def coverage(covers, seeds=SEEDS):
-    return np.mean([covers(np.random.default_rng(seed)) for seed in range(seeds)])
 
 
 def nominal_less_three_standard_errors(nominal, seeds=SEEDS):
@@ -40,7 +35,6 @@ def test_an_exact_law_is_recovered_and_its_neighbours_are_rejected(p):
     assert rate.high - rate.low < 1e-11
     assert math.exp(rate.intercept) == pytest.approx(7)
     for neighbour in (p - 0.5, p + 0.5):
-        assert rate.excludes(neighbour)
         assert not rate.contains(neighbour)
 
 
@@ -48,15 +42,13 @@ def test_the_ends_belong_to_the_interval_and_nan_to_none():
     rate = slope(OCTAVES, 1 / OCTAVES, bias=0.25)
     assert rate.contains(-1.2)
     assert rate.contains(-0.8)
-    assert rate.excludes(-1.3)
-    assert rate.excludes(-0.7)
+    assert not rate.contains(-1.3)
+    assert not rate.contains(-0.7)
     assert not rate.contains(math.nan)
-    assert not rate.excludes(math.nan)
     rate = dataclasses.replace(slope(OCTAVES, 1 / OCTAVES), low=-1.5, high=0.5)
     assert rate.half == 1.0
     for end in (-1.5, 0.5):
         assert rate.contains(end)
-        assert not rate.excludes(end)
 
 
 @pytest.mark.parametrize("p", [-1.5, 2.0])
@@ -113,16 +105,6 @@ def test_the_noise_term_is_the_textbook_interval(n):
     assert rate.noise == pytest.approx(stats.t.ppf(0.95, n - 2) * math.sqrt(covariance[0, 0]))
 
 
-def test_noise_and_curvature_together_are_the_stated_weak_spot():
-    def covered(confidence):
-        return coverage(
-            lambda g: slope(OCTAVES, noisy(g, OCTAVES, a=1), confidence=confidence).contains(-1.5)
-        )
-
-    assert covered(0.95) == pytest.approx(0.82, abs=0.06)  # 3 se
-    assert covered(0.99) == pytest.approx(0.92, abs=0.045)
-
-
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(
     steps=st.lists(st.floats(0.1, 1.5), min_size=3, max_size=11).filter(lambda s: sum(s) > 1.4),
@@ -161,33 +143,33 @@ def test_the_drift_by_hand(v, w, change):
 def test_corrections_as_large_as_promised_and_larger():
     rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 0.5 / OCTAVES))
     assert rate.contains(-1.5)
-    assert rate.excludes(-1)
-    assert rate.excludes(-2)
+    assert not rate.contains(-1)
+    assert not rate.contains(-2)
     rate = slope(OCTAVES, OCTAVES**-1.5 * (1 + 100 / OCTAVES))
-    assert rate.excludes(-1.5)
+    assert not rate.contains(-1.5)
     assert rate.contains(-2.5)
     slow = OCTAVES**-1.5 * (1 + OCTAVES**-0.5)
-    assert slope(OCTAVES, slow).excludes(-1.5)
+    assert not slope(OCTAVES, slow).contains(-1.5)
     assert slope(OCTAVES, slow, correction=0.5).contains(-1.5)
 
 
 def test_a_logarithm_is_no_power_and_needs_a_bias():
     x = LONG[4:13]
-    assert slope(x, 1 / np.log(x)).excludes(-0.5)
-    assert slope(x, 1 / np.log(x)).excludes(0)
+    assert not slope(x, 1 / np.log(x)).contains(-0.5)
+    assert not slope(x, 1 / np.log(x)).contains(0)
     y = np.log(x) / x
     bias = abs(slope(x, np.log(x)).slope)
     assert bias == pytest.approx(0.19, abs=0.01)
-    assert slope(x, y).excludes(-1)
+    assert not slope(x, y).contains(-1)
     assert slope(x, y, bias=bias).contains(-1)
-    assert slope(x, y, bias=bias).excludes(-0.5)
+    assert not slope(x, y, bias=bias).contains(-0.5)
     assert slope(x, y, bias=bias).high == pytest.approx(slope(x, y).high + bias)
 
 
 # Floors and windows.
 
 
-@pytest.mark.parametrize("floor", [1e-6, np.full(16, 1e-6), None], ids=["one", "each", "detected"])
+@pytest.mark.parametrize("floor", [1e-6, np.full(16, 1e-6)], ids=["one", "each"])
 @pytest.mark.parametrize("x", [LONG, 1 / LONG], ids=["x to infinity", "x to zero"])
 def test_a_sweep_stops_where_it_reaches_the_floor(x, floor):
     sign = -1 if x is LONG else 1
@@ -230,22 +212,6 @@ def test_points_outside_the_window_neither_end_the_sweep_nor_are_counted_twice()
     assert rate.reason.startswith("3 dropped outside 4 <= x <= 128; 1 dropped within 10 times the ")
 
 
-@pytest.mark.parametrize("n", [5, 6])
-def test_a_drift_is_the_change_of_slope_from_half_to_half(n):
-    """Two halves, which share the middle one of an odd number of points."""
-    u, v = np.arange(float(n)), np.array([0.0, 1, 1, 3, 8, 9])[:n]
-
-    def line(x, y):
-        return np.polyfit(x, y, 1)[0]
-
-    def change(y):
-        return line(u[n // 2 :], y[n // 2 :]) - line(u[: n - n // 2], y[: n - n // 2])
-
-    bent = [np.log1p(np.exp(-u)), np.log1p(np.exp(u - u[-1]))]
-    share = max(abs(line(u, one) / change(one)) for one in bent)
-    assert rates._drift(u, v, 1.0) == pytest.approx(abs(change(v)) * share)
-
-
 def test_a_floor_of_each_point_is_its_own():
     floor = np.zeros(6)
     floor[5] = OCTAVES[5] ** -1 / 9
@@ -261,142 +227,51 @@ def test_a_floor_of_each_point_is_its_own():
 def test_the_floor_above_which_points_stay_widens_the_interval_by_its_worst_case():
     floor = 0.9 / FLOOR_FACTOR / OCTAVES
     worst = 1 / OCTAVES + floor * np.where(OCTAVES < 5, 1, -1)  # each off by its floor
-    assert slope(OCTAVES, worst).excludes(-1)
+    assert not slope(OCTAVES, worst).contains(-1)
     assert slope(OCTAVES, worst, floor=floor).contains(-1)
     clean = slope(OCTAVES, 1 / OCTAVES, floor=floor)
     assert clean.error == pytest.approx(-math.log(0.91) * 9 / 17.5 / math.log(2))
-
-
-@pytest.mark.parametrize("p", [1, 2, 3, 6])
-@pytest.mark.parametrize("scatter", [0.0, 0.15])
-def test_a_plateau_is_found_at_its_level(p, scatter):
-    y = np.maximum(LONG ** -float(p), LONG[8] ** -float(p))
-    y[8:] *= np.exp(scatter * np.random.default_rng(p).normal(size=8))
-    level = floor_of(LONG, y)
-    assert y[8:].max() <= level <= STAYS * y[8:].min()  # the law's last point may count as well
-    assert floor_of(1 / LONG, y) == level
-    assert floor_of(LONG[:9], y[:9]) == 0.0, "one point is no plateau"
-    rising = np.where(LONG < 256, y, y * LONG / 256)  # round-off may grow with x
-    assert floor_of(LONG, rising) == rising[8:].max()
-
-
-@pytest.mark.parametrize("p", [0.0, 0.1, 0.25, 0.5, 1, 3])
-@pytest.mark.parametrize(
-    "x", [OCTAVES, 2.0 ** np.arange(60), np.arange(1.0, 40), np.geomspace(1, 9, 50)]
-)
-def test_a_power_law_has_no_plateau_however_slow_or_spaced(x, p):
-    assert floor_of(x, x**-p) == 0.0
-    assert slope(x, x**-p, floor=None).used == (True,) * len(x)
-
-
-def test_a_plateau_needs_a_law_before_it_and_a_tail_that_stays():
-    steep = LONG[:8] ** -3.0
-    assert floor_of(LONG[:8], np.maximum(steep, steep[5])) == steep[5]
-    steeper = steep**3
-    assert floor_of(LONG[:8], np.maximum(steeper, steeper[5])) == steeper[5]
-    assert floor_of(LONG[:8], np.maximum(steeper, steeper[6])) == 0.0, "two points are no plateau"
-    assert floor_of(LONG[:6], np.maximum(steep, steep[3])[:6]) == 0.0, "three are no law"
-    with pytest.raises(TooFewPoints, match=r"2 of 8 .* 6 dropped within 10 times the floor"):
-        slope(LONG[:8], np.maximum(steep, steep[3]), floor=None)
-    dip = LONG**-2.0
-    dip[5] = dip[-1]  # one accidental zero of the error, after which it falls on
-    assert floor_of(LONG, dip) == 0.0
-
-
-@pytest.mark.parametrize(("p", "found"), [(1.8, True), (1.78, False)])
-def test_a_plateau_is_where_the_law_would_have_fallen_by_twelve(p, found):
-    """Four points of x^-p, then three: it would fall by 4^p, and 4^1.8 = 12.1, 4^1.78 = 11.8."""
-    y = np.maximum(LONG[:7] ** -p, LONG[4] ** -p)
-    assert floor_of(LONG[:7], y) == (y[4] if found else 0.0)
-    assert floor_of(LONG[:6], y[:6]) == 0.0
-
-
-@pytest.mark.parametrize(("fall", "found"), [(2.9, True), (3.1, False)])
-@pytest.mark.parametrize("rise", [1.0, 1.5])
-def test_a_plateau_falls_by_less_than_three_from_its_highest_value(rise, fall, found):
-    y = LONG[:7] ** -4.0
-    y[5:] = y[4] * rise, y[4] * rise / fall
-    assert floor_of(LONG[:7], y) == (y[4:].max() if found else 0.0)
-
-
-@pytest.mark.parametrize(("last", "found"), [(1.0, 3.0), (0.99, 0.0)])
-def test_a_plateau_may_fall_to_a_third_but_not_below(last, found):
-    """After 10^-k: log 3 - log 1 is log 3 without rounding."""
-    assert floor_of(LONG[:8], [3e4, 3e3, 3e2, 30, 3, 3, 3, last]) == found
 
 
 # Errors: what cannot have a slope raises, and says why.
 
 
 @pytest.mark.parametrize("bad", [math.nan, 0.0, -1e-3, math.inf, -math.inf])
-@pytest.mark.parametrize("floor", [0.0, 1e-9, None])
-def test_a_value_that_has_no_logarithm_is_named(bad, floor):
+def test_a_value_that_has_no_logarithm_is_named(bad):
     y = 1 / OCTAVES
     y[4] = bad
     with pytest.raises(ValueError, match=rf"y\[4\]={bad} at x=16: must be positive and finite"):
-        slope(OCTAVES, y, floor=floor)
+        slope(OCTAVES, y)
     with pytest.raises(ValueError, match=rf"x\[4\]={bad} at x="):
-        slope(y, OCTAVES, floor=floor)
-    with pytest.raises(ValueError, match=r"y\[4\]"):
-        floor_of(OCTAVES, y)
+        slope(y, OCTAVES)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "message"),
-    [
-        (OCTAVES, OCTAVES[:5], r"one length: got shapes \(6,\) and \(5,\)"),
-        ([], [], r"one length: got shapes \(0,\)"),
-        (np.ones((2, 3)), np.ones((2, 3)), r"one length: got shapes \(2, 3\)"),
-        ([1, 2, 4, 4, 8], [8, 4, 2, 2, 1], r"each x once.*\[4\.\]"),
-    ],
-)
-def test_points_that_do_not_match_are_refused(x, y, message):
-    with pytest.raises(ValueError, match=message):
-        slope(x, y)
+LAW = (OCTAVES, 1 / OCTAVES)
+BAD = [
+    ((OCTAVES, OCTAVES[:5]), {}, r"one length: got shapes \(6,\) and \(5,\)"),
+    (([], []), {}, r"one length: got shapes \(0,\)"),
+    ((np.ones((2, 3)), np.ones((2, 3))), {}, r"one length: got shapes \(2, 3\)"),
+    (([1, 2, 4, 4, 8], [8, 4, 2, 2, 1]), {}, r"each x once.*\[4\.\]"),
+    *((LAW, {"confidence": value}, f"confidence={value}") for value in (1.0, 0.0, math.nan)),
+    *((LAW, {"bias": value}, f"bias={value}") for value in (-0.1, math.nan, math.inf)),
+    *((LAW, {"correction": value}, f"correction={value}") for value in (0.0, math.inf)),
+    *((LAW, {"floor": value}, "floor must be finite") for value in (math.nan, math.inf, -1e-16)),
+    (LAW, {"floor": [1e-16, 1e-16]}, r"one per point \(6\)"),
+    # too few points or octaves: how many were left, and why
+    (LAW, {"floor": 0.02}, r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 dropped within 10 "
+     r"times the floor, from x=8 on \(y=0\.12, floor 0\.02\)"),
+    (([2, 3, 4, 6], [6, 4, 3, 2]), {}, r"over 2 octaves .*: 4 of 4 over 1\.58 octaves left; no "),
+    (LAW, {"within": (9, 1)}, r"0 of 6 over 0 octaves left; 6 dropped outside 9 <= x <= "),
+    (([1, 4], [4, 1]), {"min_points": 2}, "needs 3 points"),
+    (LAW, {"min_octaves": math.nan}, "nan octaves"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"confidence": 1.0}, "confidence=1.0"),
-        ({"confidence": 0.0}, "confidence=0.0"),
-        ({"confidence": math.nan}, "confidence=nan"),
-        ({"bias": -0.1}, "bias=-0.1"),
-        ({"bias": math.nan}, "bias=nan"),
-        ({"bias": math.inf}, "bias=inf"),
-        ({"correction": 0.0}, "correction=0.0"),
-        ({"correction": math.inf}, "correction=inf"),
-        ({"floor": math.nan}, "floor must be finite"),
-        ({"floor": math.inf}, "floor must be finite"),
-        ({"floor": -1e-16}, "floor must be finite"),
-        ({"floor": [1e-16, 1e-16]}, r"one per point \(6\)"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        slope(OCTAVES, 1 / OCTAVES, **options)
-
-
-def test_too_few_points_or_octaves_say_how_many_were_left_and_why():
-    assert issubclass(TooFewPoints, ValueError)
-    with pytest.raises(
-        TooFewPoints,
-        match=r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 dropped "
-        r"within 10 times the floor, from x=8 on \(y=0\.12, floor 0\.02\)",
-    ):
-        slope(OCTAVES, 1 / OCTAVES, floor=0.02)
-    with pytest.raises(
-        TooFewPoints, match=r"over 2 octaves .*: 4 of 4 over 1\.58 octaves left; no "
-    ):
-        slope([2, 3, 4, 6], [6, 4, 3, 2])
-    with pytest.raises(
-        TooFewPoints, match=r"0 of 6 over 0 octaves left; 6 dropped outside 9 <= x <= "
-    ):
-        slope(OCTAVES, 1 / OCTAVES, within=(9, 1))
-    with pytest.raises(TooFewPoints, match="needs 3 points"):
-        slope([1, 4], [4, 1], min_points=2)
-    with pytest.raises(TooFewPoints, match="nan octaves"):
-        slope(OCTAVES, 1 / OCTAVES, min_octaves=math.nan)
+@pytest.mark.parametrize(("points", "options", "message"), BAD)
+def test_points_and_options_that_make_no_sense_are_refused(points, options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        slope(*points, **options)
+    assert isinstance(caught.value, TooFewPoints) == ("octaves" in message or "points" in message)
 
 
 def test_few_points_and_octaves():
@@ -419,7 +294,6 @@ def test_units_of_x_and_y_do_not_matter(bumps, a, c):
     assert one.used == other.used
     for part in ("slope", "low", "high", "noise", "drift", "octaves"):
         assert getattr(one, part) == pytest.approx(getattr(other, part), rel=1e-9, abs=1e-9), part
-    assert floor_of(a * x, c * y) == pytest.approx(c * floor_of(x, y))
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
@@ -431,4 +305,3 @@ def test_the_order_of_the_points_does_not_matter(bumps, random):
     one, other = slope(x, y, floor=1e-5), slope(x[order], y[order], floor=1e-5)
     assert other.used == tuple(one.used[i] for i in order)
     assert dataclasses.replace(other, used=one.used, x=one.x, y=one.y) == one
-    assert floor_of(x[order], y[order]) == floor_of(x, y)

@@ -172,24 +172,6 @@ def test_muon_refuses_steps_uphill_and_momentum_that_never_ends(lr, momentum):
         engine.Muon([nn.Parameter(torch.zeros(2, 2))], lr=lr, momentum=momentum)
 
 
-def test_the_momentum_of_muon_looks_ahead():
-    """After the gradients diag(1, 0) and diag(0, 1) the mean is (1 - m) diag(m, 1); a step of
-    Nesterov goes along (1 - m) gradient + m mean, so along diag(m^2, 1 + m). Each value by itself
-    goes five times through s <- a s + b s^3 + c s^5."""
-    m, W = 0.7, nn.Parameter(torch.zeros(2, 2, dtype=torch.float64))
-    muon = engine.Muon([W], lr=1.0, momentum=m)
-    W.grad = torch.tensor([[1.0, 0.0], [0.0, 0.0]], dtype=torch.float64)
-    muon.step()
-    before = W.detach().clone()
-    W.grad = torch.tensor([[0.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-    muon.step()
-    size = (m**4 + (1 + m) ** 2) ** 0.5
-    expected = [m**2 / size, (1 + m) / size]
-    for _ in range(5):
-        expected = [3.4445 * s - 4.775 * s**3 + 2.0315 * s**5 for s in expected]
-    assert (before - W).diagonal().tolist() == pytest.approx(expected, rel=1e-12)
-
-
 def network(seed):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

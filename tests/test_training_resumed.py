@@ -259,13 +259,6 @@ def test_nothing_is_ever_unpickled(tmp_path, monkeypatch):
 # ---- several processes ---------------------------------------------------------------------------
 
 
-def test_importing_the_package_does_not_import_torch():
-    code = "import sys, repro.training; print('torch' in sys.modules)"
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert run.stdout == "False\n", run.stderr
-
-
 def other_process(root, folder, die_at_rename=False):
     """What this file does as a script: when told to go, ask the store; print what it says."""
     folder = Path(folder)

@@ -12,8 +12,8 @@ At least 9: a function of (xi_k . x), k <= n, does not change along any v orthog
 f_2* depends on 9 variables, its gradients span R^9, so n >= 9.
 
 Checked: the identity in symbols; the literal blocks with n = 11, exactly; the counts; the span of
-the gradients. Control: with one of the eleven forms left out, least squares over all coefficients
-misses f_2* by a positive distance.
+the gradients. Control: without one of the eleven forms, least squares over all coefficients misses
+f_2* by a positive distance.
 
 Not checked: whether 9 or 10 directions suffice.
 """
@@ -21,68 +21,61 @@ Not checked: whether 9 or 10 directions suffice.
 import numpy as np
 import pytest
 
-from repro.bounds import theorem
-from repro.fang2022 import model as model_
-from repro.fang2022 import polynomials, ridge
-from repro.fang2022 import powers as powers_
+from repro.bounds import chosen, theorem
+from repro.fang2022 import polynomials, powers, ridge
+from repro.fang2022.model import Transformer
 from repro.numerics import exact
+
+FORMS = [  # {variable: coefficient}, the power s, and its beta_{k,s}
+    ({1: 1}, 5, 1),
+    ({2: 1}, 4, 3),
+    ({3: 1}, 3, 2),
+    ({3: "1/2", 4: "1/2"}, 2, 5),
+    ({3: "1/2", 4: "-1/2"}, 2, -5),
+    ({5: 1}, 2, 3),
+    ({9: 1}, 1, 2),
+    ({6: "1/2", 7: "1/2", 8: "1/2"}, 3, "2/3"),  # 2/24 times 2^3, since the forms are halved
+    ({6: "1/2", 7: "1/2", 8: "-1/2"}, 3, "-2/3"),
+    ({6: "1/2", 7: "-1/2", 8: "1/2"}, 3, "-2/3"),
+    ({6: "1/2", 7: "-1/2", 8: "-1/2"}, 3, "2/3"),
+]
 
 
 def forms():
-    """Rows: coefficients of the 11 linear forms on x_1, ..., x_10; beta (11, 5)."""
-    xi, beta = np.zeros((11, 10), dtype=object), np.zeros((11, 5), dtype=object)
-    half = exact.rational("1/2")
-
-    def place(row, powers, **coefficients):
-        for name, c in coefficients.items():
-            xi[row, int(name[1:]) - 1] = c
-        for s, b in powers.items():
-            beta[row, s - 1] = b
-
-    place(0, {5: 1}, x1=1)
-    place(1, {4: 3}, x2=1)
-    place(2, {3: 2}, x3=1)
-    place(3, {2: 5}, x3=half, x4=half)
-    place(4, {2: -5}, x3=half, x4=-half)
-    place(5, {2: 3}, x5=1)
-    place(6, {1: 2}, x9=1)
-    two_thirds = exact.rational("2/3")  # 2/24 times 2^3, since the forms are halved
-    for row, (sign, b, c) in enumerate([(1, 1, 1), (-1, 1, -1), (-1, -1, 1), (1, -1, -1)], 7):
-        place(row, {3: sign * two_thirds}, x6=half, x7=b * half, x8=c * half)
-    return exact.rationals(xi), exact.rationals(beta)
+    """Rows xi_k (11, 10), and beta_{k,s} (11, 5)."""
+    xi, beta = exact.rational_zeros(11, 10), exact.rational_zeros(11, 5)
+    for k, (form, s, b) in enumerate(FORMS):
+        beta[k, s - 1] = exact.rational(b)
+        for i, c in form.items():
+            xi[k, i - 1] = exact.rational(c)
+    return xi, beta
 
 
-def model(B):
-    xi, beta = forms()
-    blocks = powers_.power_blocks(11, 5, powers_.repaired(5, B))
-    return model_.Transformer(xi, blocks, powers_.readout(beta), 0 * B)
+def symbols():
+    return exact.vector(exact.symbols(*(f"x{i}" for i in range(1, 11))))
 
 
 @pytest.mark.exact
 def test_eleven_forms_give_the_target(claim):
-    xi, beta = forms()
-    x = exact.vector(exact.symbols(*(f"x{i}" for i in range(1, 11))))
+    (xi, beta), x = forms(), symbols()
     t = xi @ x
-    total = sum(b * t[k] ** (s + 1) for k, row in enumerate(beta) for s, b in enumerate(row))
-    difference = total - polynomials.F_2_STAR(x)
-    claim.measured(
-        "terms of the difference", len(difference), equation="Σ β (ξ·x)^s = f_2*"
-    ).equals(0)
+    total = sum(b * t[k] ** s for k, row in enumerate(beta) for s, b in enumerate(row, start=1))
+    terms = len(total - polynomials.F_2_STAR(x))
+    claim.measured("terms of the difference", terms, equation="Σ β (ξ·x)^s = f_2*").equals(0)
     longest = max((v * v).sum() for v in xi)
     claim.measured("largest ‖ξ‖²", longest, equation="Section 2.1").at_most(theorem(1, "‖ξ‖ ≤ 1"))
 
 
 @pytest.mark.exact
 def test_the_literal_blocks_with_eleven_tokens_are_the_target(claim):
-    B = exact.rational(8)
-    transformer = model(B)
+    (xi, beta), B = forms(), exact.rational(8)
+    blocks = powers.power_blocks(11, 5, powers.repaired(5, B))
+    model = Transformer(xi, blocks, powers.readout(beta), 0 * B)
     points = claim.at_scale(smoke=20, laptop=200, paper=2000)
     x = exact.rationals(claim.rng("points").integers(-25, 26, (points, 10)).tolist()) / 10
-    wrong = transformer(x) != polynomials.F_2_STAR(x)
-    claim.measured(
-        f"points of {points} with C ≠ f_2*", int(wrong.sum()), equation="C^5 = f_2*"
-    ).equals(0)
-    free = transformer.F.size + 11 * 5 + 1
+    wrong = int((model(x) != polynomials.F_2_STAR(x)).sum())
+    claim.measured("points with C ≠ f_2*", wrong, equation="C^5 = f_2*", points=points).equals(0)
+    free = model.F.size + 11 * 5 + 1
     claim.measured("free parameters", free, equation="n(d + q) + 1").equals(166)
 
 
@@ -91,21 +84,11 @@ def test_fewer_than_nine_directions_cannot(claim):
     """The gradients of f_2* at nine points are independent, so nine directions are needed."""
     import flint
 
-    points = claim.rng("gradients").integers(-9, 10, (9, 10))
-    terms = polynomials.F_2_STAR.coefficients.items()
-    gradients = [slope(terms, x, i) for x in exact.rationals(points) for i in range(10)]
-    rank = flint.fmpq_mat(9, 10, gradients).rref()[1]
+    points = exact.rationals(claim.rng("gradients").integers(-9, 10, (9, 10)))
+    f = polynomials.F_2_STAR(symbols())
+    gradients = [f.derivative(i)(*x) for x in points for i in range(10)]
+    rank = flint.fmpq_mat(9, 10, gradients).rank()
     claim.measured("rank of nine gradients", rank, equation="n ≥ 9").equals(9)
-
-
-def slope(terms, x, i):
-    """The derivative of the polynomial by x_i, at x."""
-    total = 0 * x[0]
-    for a, c in terms:
-        if a[i]:
-            lowered = [e - (j == i) for j, e in enumerate(a)]
-            total += c * a[i] * np.prod([v**e for v, e in zip(x, lowered, strict=True)])
-    return total
 
 
 @pytest.mark.parametrize(
@@ -115,18 +98,14 @@ def test_control_ten_of_the_eleven_forms_are_not_enough(left_out, claim):
     """Bombieri distance, exactly: the part of degree s that needs the form is not in the span."""
     import flint
 
-    xi, beta = forms()
-    s = next(s + 1 for s in range(5) if beta[left_out, s] != 0)
-    kept = np.delete(xi, left_out, axis=0)
-    rows = polynomials.monomials(kept, s)
-    basis = kept[ridge.independent(rows)]
-    part = polynomials.F_2_STAR.part(s)
+    kept, s = np.delete(forms()[0], left_out, axis=0), FORMS[left_out][1]
+    basis = kept[ridge.independent(polynomials.monomials(kept, s))]
+    part, n = polynomials.F_2_STAR.part(s), len(basis)
     norm = sum(c * c * polynomials.bombieri(a) for a, c in part.coefficients.items())
-    n = len(basis)
     gram = flint.fmpq_mat(n, n, [(u @ v) ** s for u in basis for v in basis])
     inner = flint.fmpq_mat(n, 1, part(basis).tolist())  # <p, (xi . x)^s> = p(xi)
-    distance = norm - (inner.transpose() * gram.solve(inner))[0, 0]
-    least = exact.rational("1/100")
-    claim.measured(
-        f"relative distance², degree {s}", distance / norm, equation="one form fewer"
-    ).at_least(theorem(least, "not in the span, so positive"))
+    share = (norm - (inner.transpose() * gram.solve(inner))[0, 0]) / norm
+    found = claim.measured("relative distance²", share, equation="f_2* with one form fewer", s=s)
+    found.at_least(
+        chosen(exact.rational("1/100"), "a form in the span of the others has distance 0, exactly")
+    )

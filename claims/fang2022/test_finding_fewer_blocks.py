@@ -1,7 +1,7 @@
 """Finding (about fang2022, Theorem 3.5, abstract, Remark 3.6, conclusion): blocks ~ log degree.
 
 The paper spends q blocks on degree q. Its own blocks (Section 2.2, single head, one-hot maximum,
-fixed weights) do it with far fewer; the proofs stand in repro/fang2022/fewer_blocks.py.
+fixed weights) do it with far fewer; the proofs stand in repro/fang2022/few.py.
 A. floor(log2 q) = ceil(log2(q+1)) - 1 fixed blocks store t_i, ..., t_i^q in every token: W^V may
    move many rows at once, and all of them are multiplied by the score t_i^(2p).
 B. For one token (d = n = 1) no fewer fixed blocks do. Proof: near 0, S_(k+1) is within
@@ -14,8 +14,8 @@ C. With tokens r xi of several lengths r for each direction xi, ceil(log3 q) fix
 So the sentence of the abstract, "the number of transformer encoder blocks is the same as the degree
 of the target polynomial", describes the construction, not what such blocks need.
 
-Checked: A in rationals for all cases that a search finds to try, and in symbols, with the margin of
-the winner as a sum of squares; blocks and weights counted; whole models against random polynomials.
+Checked: A in rationals for random samples, and in symbols, with the winner's margin as a sum of
+squares; blocks and weights counted; whole models against random polynomials.
 B: exact ranks for random integer weights, never above the bound; the constructions attain it. C:
 exact ranks, exact values of whole models, degrees of random models.
 Controls: position scores too weak, one block fewer, two tokens where B speaks of one.
@@ -33,9 +33,9 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.fang2022 import fewer_blocks, inputs, multiplication, polynomials, ridge
-from repro.fang2022 import model as model_
-from repro.fang2022 import powers as powers_
+from repro.fang2022 import fewer_blocks as few
+from repro.fang2022 import inputs, polynomials, powers, ridge
+from repro.fang2022.model import Layout, keep_own, only_unit
 from repro.fang2022.pictures import blocks as pictures
 from repro.numerics import exact
 
@@ -45,12 +45,10 @@ some_blocks = pytest.mark.parametrize("l", [1, 2, 3], ids="l={}".format)
 
 
 def wrong_entries(Z, t, sign=1):
-    """Entries unlike [t_i, e_i, 0, t_i^2, ..., t_i^q, 1]; the paper's blocks give sign = -1."""
-    rows, n = Z.shape
-    unit = [[int(i == j) for j in range(n)] for i in range(n)]
-    powers = [[sign ** (s - 1) * v**s for v in t] for s in range(2, rows - n - 1)]
-    stated = [t, *unit, [0] * n, *powers, [1] * n]
-    return sum(bool(Z[r, i] != stated[r][i]) for r in range(rows) for i in range(n))
+    """Entries that are not those of [t_i, e_i, 0, t_i^2, ..., t_i^q, 1]; sign = -1: the paper's."""
+    rows = Layout(len(t), len(Z) - len(t) - 2)
+    stated = [sign ** (s - 1) * t**s for s in range(2, rows.q + 1)]
+    return int((rows.tokens(t, 0 * t, *stated) != Z).sum())
 
 
 @st.composite
@@ -66,9 +64,7 @@ def cases(draw):
 def test_every_token_stores_all_powers_for_any_rational_input(claim):
     def wrong(case):
         n, q, B, t = case
-        Z = model_.Layout(n, q).tokens(t)
-        for block in fewer_blocks.doubling_blocks(n, q, B):
-            Z = block(Z)
+        Z = powers.tokens_after(few.doubling_blocks(n, q, B), Layout(n, q), t)
         return wrong_entries(Z, t)
 
     examples = claim.at_scale(smoke=80, laptop=500, paper=5000)
@@ -80,19 +76,18 @@ def test_every_token_stores_all_powers_for_any_rational_input(claim):
 def test_identity_in_symbols_and_a_sum_of_squares_for_the_winner(n, q, claim):
     """alpha_ii - alpha_ij = (c - t_j^2p / 4) + (t_i^p - t_j^p / 2)^2 with c = B^2p: positive."""
     t = exact.vector(exact.symbols(*(f"t{i}" for i in range(n))))
-    B, Z = exact.rational("7/3"), model_.Layout(n, q).tokens(t)
+    B, Z = exact.rational("7/3"), Layout(n, q).tokens(t)
     wrong = 0
-    for k, block in enumerate(fewer_blocks.doubling_blocks(n, q, B)):
+    for k, block in enumerate(few.doubling_blocks(n, q, B)):
         alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
-        for i, j in ((i, j) for i in range(n) for j in range(n) if i != j):
+        for i, j in itertools.permutations(range(n), 2):
             mine, other = t[i] ** 2**k, t[j] ** 2**k
             margin = B**2 ** (k + 1) - other**2 / 4 + (mine - other / 2) ** 2
             wrong += bool(alpha[i, i] - alpha[i, j] != margin)
-        Z = block(Z, model_.keep_own, model_.only_unit(1))
-    claim.measured(
-        "margins unlike the sum of squares", wrong, equation="A, the diagonal wins"
-    ).equals(0)
-    claim.measured("wrong polynomials in Z", wrong_entries(Z, t), equation="A").equals(0)
+        Z = block(Z, keep_own, only_unit(1))
+    squares = "A: α_ii − α_ij = (c − t_j^(2p)/4) + (t_i^p − t_j^p/2)²"
+    claim.measured("margins that differ", wrong, equation=squares).equals(0)
+    claim.measured("wrong entries of Z", wrong_entries(Z, t), equation="A").equals(0)
 
 
 SIZES = [
@@ -107,7 +102,6 @@ SIZES = [
 def test_a_whole_model_equals_a_random_polynomial(theorem, d, q, blocks, claim):
     """F, blocks, beta and b, in the ball ||x|| <= B and on its surface."""
     rng, B, wrong = claim.rng(f"{theorem} {d} {q}"), exact.rational("3/2"), 0
-    few = fewer_blocks
     build = {"A": few.doubling_transformer, "C": few.tripling_transformer}[theorem]
     for _ in range(claim.at_scale(smoke=2, laptop=10, paper=100)):
         Q = polynomials.random_polynomial(d, q, rng)
@@ -117,45 +111,9 @@ def test_a_whole_model_equals_a_random_polynomial(theorem, d, q, blocks, claim):
         x = np.concatenate([surface, inside]) * B
         wrong += int((model(x) != Q(x)).sum())
     claim.record("tokens", model.F.shape[0])
-    claim.measured("blocks", len(model.blocks), equation=f"{theorem}, q = {q}").equals(blocks)
+    count = "⌊log₂ q⌋ blocks" if theorem == "A" else "⌈log₃ q⌉ blocks"
+    claim.measured("blocks", len(model.blocks), equation=f"{theorem}: {count}").equals(blocks)
     claim.measured("values unlike Q(x)", wrong, equation=f"{theorem}: C(x) = Q(x)").equals(0)
-
-
-def random_blocks(rng, n, slots, l, rank_one=False):
-    """Integer weights from -2 to 2, of the printed shapes; W^V of rank one if asked for."""
-    size = n + slots + 2
-
-    def draw(*shape):
-        return rng.integers(-2, 3, shape).astype(object)
-
-    def block():
-        return model_.Block(
-            W_Q=draw(n + 1, size),
-            W_K=draw(n + 1, size),
-            W_V=draw(size, 1) * draw(1, size) if rank_one else draw(size, size),
-            W_1=draw(2, size),
-            W_2=draw(size, 2),
-            b_1=draw(2),
-            b_2=draw(size),
-        )
-
-    return [block() for _ in range(l)]
-
-
-def stored(blocks, slots, lengths=(1,)):
-    """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0."""
-    import flint
-
-    rows = model_.Layout(len(lengths), slots)
-    t = [flint.fmpq_poly([0, r]) for r in lengths]
-    return [flint.fmpq_poly([1]), *fewer_blocks.germs(rows, t, blocks).ravel()]
-
-
-def printed_products(n, q, B):
-    """Blocks 2, ..., q of the paper, the second with t t for t (-t), so that the first can go."""
-    rows, product = model_.Layout(n, q), multiplication.product_block
-    factor = [0, *(rows.slot(s) for s in range(2, q))]
-    return [product(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factor[: q - 1], 2)]
 
 
 @some_blocks
@@ -163,20 +121,20 @@ def printed_products(n, q, B):
 def test_one_token_stores_at_most_2_to_the_l_plus_1_functions(l, claim):
     """B, for random weights of all layers. With the printed rank of W^V, one, it is l + 2."""
     rng, slots, q = claim.rng(f"l={l}"), 2 ** (l + 1), 2 ** (l + 1) - 1
-    draws, dimension = (
-        claim.at_scale(smoke=8, laptop=30, paper=300),
-        fewer_blocks.dimension,
-    )
+    draws, name = claim.at_scale(smoke=8, laptop=30, paper=300), "independent functions stored"
     for rank_one, most in [(False, 2 ** (l + 1)), (True, l + 2)]:
-        models = (random_blocks(rng, 1, slots, l, rank_one) for _ in range(draws))
-        largest = max(dimension(stored(blocks, slots)) for blocks in models)
-        claim.measured(
-            f"independent functions stored{rank_one * ', W^V of rank one'}", largest, equation="B"
-        ).at_most(theorem(most, "dim S_l of B"))
-    doubling = dimension(stored(fewer_blocks.doubling_blocks(1, q, 1), q))
-    claim.measured("of A, with l blocks", doubling, equation="B, attained: 2^(l+1)").equals(q + 1)
-    products = dimension(stored(printed_products(1, q, 1)[:l], q))
-    claim.measured("of the printed products", products, equation="B, attained: l + 2").equals(l + 2)
+        models = (
+            [inputs.random_block(rng, 1, slots, rank_one) for _ in range(l)] for _ in range(draws)
+        )
+        largest = max(few.dimension(few.functions(blocks, slots)) for blocks in models)
+        rank = 1 if rank_one else "any"
+        claim.measured(name, largest, equation="B", blocks="random", rank_of_W_V=rank).at_most(
+            theorem(most, "the dimension of S_l in the proof of B")
+        )
+    doubling = few.dimension(few.functions(few.doubling_blocks(1, q, 1), q))
+    claim.measured(name, doubling, equation="B: 2^(l+1)", blocks="doubling").equals(q + 1)
+    products = few.dimension(few.functions(few.printed_products(1, q, 1)[:l], q))
+    claim.measured(name, products, equation="B: l + 2", blocks="as printed").equals(l + 2)
 
 
 @pytest.mark.exact
@@ -185,54 +143,49 @@ def test_the_first_printed_block_can_go(claim):
 
     def wrong(case):
         n, q, B, t = case
-        Z = model_.Layout(n, q).tokens(t)
-        for block in printed_products(n, q, B):
-            Z = block(Z)
+        Z = powers.tokens_after(few.printed_products(n, q, B), Layout(n, q), t)
         return wrong_entries(Z, t, sign=-1)
 
     examples = claim.at_scale(smoke=30, laptop=200, paper=2000)
-    claim.for_all("wrong entries of Z", cases(), wrong, equation="q − 1 blocks", examples=examples)
+    name = "wrong entries of Z, printed products"
+    claim.for_all(name, cases(), wrong, equation="B: q − 1 blocks", examples=examples)
 
 
 @some_blocks
 @pytest.mark.exact
 def test_l_blocks_reach_degree_3_to_the_l_and_not_beyond(l, claim):
     """C. Random models with up to three tokens; x^(3^l) by cubing; all of P_(3^l) by tripling."""
-    few, rng = fewer_blocks, claim.rng(f"degree, l={l}")
-    draws = claim.at_scale(smoke=8, laptop=30, paper=300)
+    rng, draws = claim.rng(f"degree, l={l}"), claim.at_scale(smoke=8, laptop=30, paper=300)
     lengths = [exact.rational(v) for v in ("1", "-1/2", "1/3")]
-    models = ((random_blocks(rng, n, 3, l), lengths[:n]) for n in (1, 2, 3) for _ in range(draws))
-    largest = max(p.degree() for blocks, r in models for p in stored(blocks, 3, r))
-    claim.measured(
-        "largest degree of random models", largest, equation="C, at least log₃ q blocks"
-    ).at_most(theorem(3**l, "α has degree 2D, αW^V z degree 3D"))
-    rows = model_.Layout(1, l)
+    models = (
+        few.functions([inputs.random_block(rng, n, 3) for _ in range(l)], 3, lengths[:n])
+        for n in (1, 2, 3)
+        for _ in range(draws)
+    )
+    largest = max(p.degree() for found in models for p in found)
+    claim.measured("largest degree of random models", largest, equation="C: 3^l ≥ q").at_most(
+        theorem(3**l, "α has degree 2D, αW^V z degree 3D")
+    )
+    rows = Layout(1, l)
     steps = itertools.pairwise([0, *(rows.slot(k) for k in range(1, l + 1))])
     cubing = [few.products_block(rows, g, g, [(g, cube)], 1) for g, cube in steps]
-    x = stored([], 1)[1]
-    claim.measured("x^(3^l) by l blocks", stored(cubing, l)[1 + rows.slot(l)], equation="C").equals(
-        x**3**l
-    )
+    power, (_, x, *_) = few.functions(cubing, l)[1 + rows.slot(l)], few.functions([], 1)
+    claim.measured("what l cubing blocks store", power, equation="C: x^(3^l)").equals(x**3**l)
     r = few.lengths(l)
-    rows = model_.Layout(len(r), 2 ** (l + 1) - 2)
-    span = few.dimension(stored(few.tripling_blocks(rows, l, 1), rows.q, r))
-    claim.record("tokens_for_one_direction", len(r))
-    claim.measured("independent functions stored", span, equation="C: all of degree 3^l").equals(
-        3**l + 1
-    )
+    claim.record("tokens for one direction", len(r))
+    rows = Layout(len(r), 2 ** (l + 1) - 2)
     others = [exact.rational(f"{(-1) ** k}/{k // 2 + 2}") for k in range(len(r))]
-    span = few.dimension(stored(few.tripling_blocks(rows, l, 1), rows.q, others))
-    claim.measured(
-        "independent functions stored, lengths 1/2, −1/2, 1/3, ...",
-        span,
-        equation="C: any distinct r ≠ 0",
-    ).equals(3**l + 1)
+    for first, lengths in {"1": r, "1/2": others}.items():
+        stored = few.functions(few.tripling_blocks(rows, l, 1), rows.q, lengths)
+        span, all_of_them = few.dimension(stored), "C: all of degree 3^l, for distinct r ≠ 0"
+        name = "independent functions stored"
+        claim.measured(name, span, equation=all_of_them, first_length=first).equals(3**l + 1)
 
 
 @pytest.mark.construct
 def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
     """Counted from the weights; of C also that the model for x^q, d = 1, gives (3/2)^q at 3/2."""
-    few, powers, n, B = fewer_blocks, powers_, 4, exact.rational("3/2")
+    n, B = 4, exact.rational("3/2")
     qs = list(range(1, claim.at_scale(smoke=17, laptop=33, paper=82)))
     doubling = [few.doubling_blocks(n, q, B) for q in qs]
     printed = [powers.power_blocks(n, q, powers.printed(q, B)) for q in qs]
@@ -259,8 +212,9 @@ def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
     claim.figure(
         pictures.counts(qs, [len(b) for b in printed], ours, triples),
         "blocks",
-        caption="Blocks for all polynomials of degree q: q as printed, ⌊log₂ q⌋ with the same "
-        "tokens, ⌈log₃ q⌉ with several tokens for a direction; no model whatever has fewer.",
+        caption="Far fewer blocks than the degree serve all polynomials of degree q: ⌊log₂ q⌋ with "
+        "the tokens of the paper, ⌈log₃ q⌉ with several tokens for a direction, where the paper "
+        "has q. No model whatever has fewer than ⌈log₃ q⌉.",
         alt=f"Blocks against the degree q from 1 to {qs[-1]}. As printed the line y = q, which "
         f"soon leaves the picture; the doubling steps reach {ours[-1]} blocks at q = {qs[-1]}, the "
         f"tripling steps {triples[-1]}.",
@@ -269,9 +223,9 @@ def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
 
 def first_block(c):
     """The block of A that stores t^2 and t^3 for two tokens, with any c."""
-    rows = model_.Layout(2, 3)
+    rows = Layout(2, 3)
     moves = [(rows.one, rows.slot(2)), (0, rows.slot(3))]
-    return rows, fewer_blocks.products_block(rows, 0, 0, moves, c)
+    return rows, few.products_block(rows, 0, 0, moves, c)
 
 
 @pytest.mark.exact
@@ -291,15 +245,11 @@ def test_control_less_than_a_quarter_of_c_lets_another_token_win(factor, claim):
     c, t = exact.rational(factor) * B**2, exact.rationals([1, 2]) * B / 2
     rows, block = first_block(c)
     square, cube = block(rows.tokens(t))[[rows.slot(2), rows.slot(3)], 0]
-    claim.measured("error of the stored t²", square - t[0] ** 2, equation=broken).equals(
-        B**2 / 4 - c
-    )
-    claim.measured("error of t³", cube - t[0] ** 3, equation=broken).equals(
-        (B**2 / 2 - c) * B - B**3 / 8
-    )
-    claim.measured("error of t²", square - t[0] ** 2, equation=broken).at_least(
-        theorem(B**2 / 100, "B²/4 − c with c ≤ 24/100 B²")
-    )
+    error = claim.measured("error of the stored t²", square - t[0] ** 2, equation=broken)
+    error.equals(B**2 / 4 - c)
+    error.at_least(theorem(B**2 / 100, "B²/4 − c with c ≤ 24/100 B²"))
+    right = (B**2 / 2 - c) * B - B**3 / 8
+    claim.measured("error of the stored t³", cube - t[0] ** 3, equation=broken).equals(right)
 
 
 @pytest.mark.parametrize("q", [2, 4, 8], ids="q={}".format)
@@ -308,38 +258,29 @@ def test_control_one_block_fewer_misses_a_power(q, claim):
     nearer to x^q than |w . x^q| / |w|_1, which is about 2 (B/2)^q."""
     import flint
 
-    B, rows = exact.rational("3/2"), model_.Layout(1, q)
+    B = exact.rational("3/2")
     points = [Fraction(math.cos(k * math.pi / q)).limit_denominator(50) for k in range(q + 1)]
     t = exact.rationals(points) * B
-    Z = rows.tokens(t[:, None])  # (q+1, q+3, 1)
-    *blocks, last = fewer_blocks.doubling_blocks(1, q, B)
-    for block in blocks:
-        Z = block(Z)
+    *blocks, last = few.doubling_blocks(1, q, B)
+    Z = powers.tokens_after(blocks, Layout(1, q), t[:, None])  # (q+1, q+3, 1)
     reduced, rank = flint.fmpq_mat(Z[..., 0].T.tolist()).rref()
-    claim.measured(
-        "independent functions on q + 1 points", rank, equation="A, one block fewer"
-    ).equals(q)
+    name, fewer = "independent functions on q + 1 points", "A with one block fewer"
+    claim.measured(name, rank, equation=fewer).equals(q)
     w = [*(-reduced[i, q] for i in range(q)), 1]
     distance = abs(sum(a * x**q for a, x in zip(w, t, strict=True))) / sum(abs(a) for a in w)
-    chebyshev, near = 2 * (B / 2) ** q, exact.rational("99/100")
-    claim.measured(
-        "distance of x^q from all models", distance, equation="A, one block fewer"
-    ).at_least(
-        theorem(
-            near * chebyshev,
-            "2(B/2)^q at Chebyshev's points; these, of denominator 50, lose less than 1 %",
-        )
+    near = "2(B/2)^q at Chebyshev's points; these, of denominator 50, lose less than 1 %"
+    claim.measured("distance of x^q from all models", distance, equation=fewer).at_least(
+        theorem(exact.rational("99/100") * (2 * (B / 2) ** q), near)
     )
     full = flint.fmpq_mat(last(Z)[..., 0].T.tolist()).rank()
-    claim.measured("independent functions with the last block", full, equation="A").equals(q + 1)
+    claim.measured(name, full, equation="A").equals(q + 1)
 
 
 @pytest.mark.parametrize("l", [2, 3], ids="l={}".format)
 def test_control_two_tokens_store_more_than_one_can(l, claim):
     """B without n = 1: t and -t in two tokens of the tripling blocks pass 2^(l+1)."""
-    rows = model_.Layout(2, 2 ** (l + 1) - 2)
-    blocks = fewer_blocks.tripling_blocks(rows, l, 1)
-    found = fewer_blocks.dimension(stored(blocks, rows.q, (1, -1)))
+    rows = Layout(2, 2 ** (l + 1) - 2)
+    found = few.dimension(few.functions(few.tripling_blocks(rows, l, 1), rows.q, (1, -1)))
     claim.measured("independent functions stored", found, equation="B with n = 2").at_least(
         theorem(2 ** (l + 1) + 2, "one token has 2^(l+1); two hold at most 2 + 2 (2^(l+1) − 2)")
     )

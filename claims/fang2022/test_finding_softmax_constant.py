@@ -11,9 +11,9 @@ x^2 has 2B^2: the error against x^2 on [-B, B] is at least B^2/2 (and B^2/2 is r
 Contrast. The gated softmax, weights softmax(tau alpha)_j alpha_j, keeps the values: with the gaps
 g_j = alpha_ii - alpha_ij >= 0 it stores -xy up to sum_j g_j exp(-tau g_j), at most (n-1)/(e tau).
 
-Checked: arbitrary rational weights that sum to 1, negative ones too, in all cases that a search
-finds to try; in symbols; softmax in float64 at several temperatures; whole models with data-
-dependent normalised attention have second differences 0, exactly; the gated softmax in float64.
+Checked: arbitrary rational weights that sum to 1, negative ones too, for random samples; in
+symbols; softmax in float64 at several temperatures; whole models with data-dependent normalised
+attention have second differences 0, exactly; the gated softmax in float64.
 Controls: weights that do not sum to 1 (one-hot maximum, gated softmax) store what depends on data.
 
 Not checked: other constructions that might work with softmax. Nothing here says that none do.
@@ -28,12 +28,13 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import rounding_error, theorem
-from repro.fang2022 import model as model_
-from repro.fang2022 import multiplication, polynomials, powers
+from repro.fang2022 import polynomials, powers
+from repro.fang2022.model import Transformer, one_hot_maximum
+from repro.fang2022.multiplication import multiplication_block, stored
 from repro.fang2022.pictures import blocks as pictures
 from repro.numerics import exact, roundoff
 
-SLOT = "distance of the stored value from 2M² − 1"
+CONSTANT = "Σ_j w_ij = 1, so the slot holds 2M² − 1"
 
 
 @st.composite
@@ -52,19 +53,12 @@ def cases(draw):
 def test_any_normalised_weights_store_the_same_constant(claim):
     def wrong(case):
         M, x, y, weights = case
-        rows = model_.Layout(len(x), 3)
-        block = multiplication.multiplication_block(rows.n, 3, M)
-        Z = block(rows.tokens(0 * x, x, y), attend=lambda alpha: weights)
-        return int((Z[rows.slot(3)] != 2 * M**2 - 1).sum())
+        slot = stored(multiplication_block(len(x), 3, M), x, y, attend=lambda alpha: weights)
+        return int((slot != 2 * M**2 - 1).sum())
 
     examples = claim.at_scale(smoke=100, laptop=500, paper=20000)
-    claim.for_all(
-        "tokens that do not store 2M² − 1",
-        cases(),
-        wrong,
-        equation="Σ_j w_ij = 1",
-        examples=examples,
-    )
+    name = "tokens that do not store 2M² − 1"
+    claim.for_all(name, cases(), wrong, equation=CONSTANT, examples=examples)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4], ids="n={}".format)
@@ -77,12 +71,11 @@ def test_identity_in_symbols(n, claim):
     x, y = (exact.vector(gens[k * n : (k + 1) * n]) for k in range(2))
     free = exact.vector(gens[2 * n :]).reshape(n, n - 1)
     weights = np.concatenate([free, 1 - free.sum(1, keepdims=True) + 0 * x[:, None]], axis=1)
-    rows = model_.Layout(n, 3)
-    block = multiplication.multiplication_block(n, 3, M)
-    unit = np.array([[1], [0]], dtype=object)
-    Z = block(rows.tokens(0 * x, x, y), attend=lambda a: weights, activate=lambda a: a * unit)
-    wrong = sum(bool(stored != 2 * M**2 - 1) for stored in Z[rows.slot(3)])
-    claim.measured("polynomials other than 2M² − 1", wrong, equation="Σ_j w_ij = 1").equals(0)
+    on = np.array([[1], [0]], dtype=object)
+    known = {"attend": lambda alpha: weights, "activate": lambda a: a * on}
+    slot = stored(multiplication_block(n, 3, M), x, y, **known)
+    wrong = sum(bool(value != 2 * M**2 - 1) for value in slot)
+    claim.measured("polynomials other than 2M² − 1", wrong, equation=CONSTANT).equals(0)
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.5, 1.0, 20.0], ids="tau={}".format)
@@ -91,20 +84,18 @@ def test_softmax_in_float64_stores_the_constant(tau, claim):
     """n = 5 tokens, M = 2, random data; the spread over tokens and draws is round-off."""
     import torch
 
-    n, M, rows = 5, 2.0, model_.Layout(5, 3)
+    n, M = 5, 2.0
     draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
     data = claim.rng("softmax").uniform(-M, M, (2, draws, n))
     x, y = torch.tensor(data, device=claim.device)
-    block = multiplication.multiplication_block(n, 3, M).to(x.dtype, claim.device)
-    Z = block(rows.tokens(0 * x, x, y), attend=lambda alpha: (tau * alpha).softmax(-1))
-    error = (Z[..., rows.slot(3), :] - (2 * M**2 - 1)).abs().max()
+    block = multiplication_block(n, 3, M).to(x.dtype, claim.device)
+    slot = stored(block, x, y, attend=lambda alpha: (tau * alpha).softmax(-1))
     # Whatever exp gives, e_j / S has S = sum e_j to (n-1)u and one or two roundings: the weights
     # sum to 1 within (n+1)u; adding them costs (n-1)u; G - a is rounded once, u (2M^2 - 1) at most.
     allowed = (2 * n + 2 * M**2) * roundoff.unit("float64")
-    claim.measured(SLOT, error, equation="Σ softmax = 1").at_most(
-        rounding_error(
-            allowed, "2n u for the sum of the weights and u 2M² for 2M² − 1, derived above"
-        )
+    error = (slot - (2 * M**2 - 1)).abs().max()
+    claim.measured("distance from 2M² − 1", error, equation=CONSTANT).at_most(
+        rounding_error(allowed, "2n u for the sum of the weights, u 2M² for the rest; see above")
     )
 
 
@@ -112,18 +103,6 @@ def normalised(alpha):
     """An attention that depends on the data and sums to 1 in rationals: (1 + a^2) / sum."""
     weights = 1 + alpha * alpha
     return weights / weights.sum(-1, keepdims=True)
-
-
-def tokens_after(model, x, attend):
-    """T(x) of Section 2 with another attention in every block."""
-    Z = model.layout.tokens(x @ model.F.mT)
-    for block in model.blocks:
-        Z = block(Z, attend=attend)
-    return Z
-
-
-def output(model, x, attend):
-    return tokens_after(model, x, attend).mT.reshape(-1) @ model.beta + model.b
 
 
 def random_model(rng, d, n, q, B):
@@ -134,7 +113,15 @@ def random_model(rng, d, n, q, B):
 
     blocks = powers.power_blocks(n, q, powers.printed(q, B))
     F, beta, b = draw(n, d) / (9 * d), draw(n * (n + q + 2)), draw(1)[0]
-    return model_.Transformer(F, blocks, beta, b)
+    return Transformer(F, blocks, beta, b)
+
+
+def slots(model, x):
+    """Slots 1 to q of all tokens after the blocks, (q, n), with normalised attention."""
+    Z = model.layout.tokens(x @ model.F.mT)
+    for block in model.blocks:
+        Z = block(Z, attend=normalised)
+    return Z[model.layout.slot(1) : model.layout.one]
 
 
 @pytest.mark.exact
@@ -146,21 +133,15 @@ def test_the_whole_model_with_normalised_attention_is_affine(claim):
         rng, B = np.random.default_rng(seed), exact.rational("3/2")
         model = random_model(rng, d, n, q, B)
         x, h = exact.rationals(rng.integers(-5, 6, (2, d)).tolist()) / 7
-        left, middle, right = (output(model, v, normalised) for v in (x - h, x, x + h))
-        slots = tokens_after(model, x, normalised)[model.layout.slot(1) : model.layout.one]
+        left, middle, right = (model(v, attend=normalised) for v in (x - h, x, x + h))
         constants = [[G - 1] * n for G in powers.printed(q, B)]
-        return int(left - 2 * middle + right != 0) + int((slots != constants).sum())
+        return int(left - 2 * middle + right != 0) + int((slots(model, x) != constants).sum())
 
-    seeds, small = st.integers(0, 2**32 - 1), st.integers(1, 4)
+    small = st.integers(1, 4)
+    cases = st.tuples(st.integers(0, 2**32 - 1), small, small, small)
     examples = claim.at_scale(smoke=30, laptop=300, paper=3000)
-    cases = st.tuples(seeds, small, small, small)
-    claim.for_all(
-        "second differences and slots that are wrong",
-        cases,
-        wrong,
-        equation="C is affine",
-        examples=examples,
-    )
+    name = "wrong slots and second differences that are not 0"
+    claim.for_all(name, cases, wrong, equation="C is affine", examples=examples)
 
 
 @pytest.mark.exact
@@ -170,16 +151,17 @@ def test_an_affine_model_misses_the_square_by_half_of_B_squared(claim):
     points = exact.rationals([[-1], [0], [1]]) * B
 
     def error(model):
-        return max(abs(output(model, x, normalised) - x[0] ** 2) for x in points)
+        return max(abs(model(x, attend=normalised) - x[0] ** 2) for x in points)
 
     draws = claim.at_scale(smoke=20, laptop=200, paper=2000)
     models = [random_model(rng, 1, 2, 2, B) for _ in range(draws)]
     smallest = min(error(model) for model in models)
-    claim.measured(
-        "smallest error against x² at −B, 0, B", smallest, equation="C is affine"
-    ).at_least(theorem(B**2 / 2, "x² has second difference 2B², an affine function 0"))
-    best = dataclasses.replace(models[0], beta=0 * models[0].beta, b=B**2 / 2)
-    claim.measured("error of the constant B²/2", error(best), equation="attained").equals(B**2 / 2)
+    least, affine = B**2 / 2, "|C − x²| ≥ B²/2 for affine C"
+    claim.measured("smallest error against x² at −B, 0, B", smallest, equation=affine).at_least(
+        theorem(least, "x² has second difference 2B², an affine function 0")
+    )
+    best = dataclasses.replace(models[0], beta=0 * models[0].beta, b=least)
+    claim.measured("error of the constant B²/2", error(best), equation=affine).equals(least)
 
 
 @pytest.mark.construct
@@ -187,12 +169,11 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
     """Weights softmax(tau alpha) alpha, M = 2, n = 5: within sum g exp(-tau g) of -xy, for all."""
     import torch
 
-    n, M, rows, u = 5, 2.0, model_.Layout(5, 3), roundoff.unit("float64")
+    n, M, u = 5, 2.0, roundoff.unit("float64")
     taus = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
     draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
     x, y = torch.tensor(claim.rng("gated").uniform(-M, M, (2, draws, n)), device=claim.device)
-    block = multiplication.multiplication_block(n, 3, M).to(x.dtype, claim.device)
-    Z = rows.tokens(0 * x, x, y)
+    block = multiplication_block(n, 3, M).to(x.dtype, claim.device)
     gaps = 2 * M**2 + x[..., :, None] * (y[..., :, None] - y[..., None, :])  # i against j
     gaps = gaps * (1 - torch.eye(n, dtype=x.dtype, device=x.device))  # 0 for j = i
     errors, bounds = [], [(n - 1) / (math.e * tau) for tau in taus]
@@ -201,20 +182,18 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
     # which changes the leak by a factor within 1e-9.
     allowed = (2 * n + 6) * u * 3 * M**2
     for tau, bound in zip(taus, bounds, strict=True):
-        stored = block(Z, attend=lambda a, tau=tau: (tau * a).softmax(-1) * a)[..., rows.slot(3), :]
-        error, leak = (stored + x * y).abs(), (gaps * (-tau * gaps).exp()).sum(-1)
+        slot = stored(block, x, y, attend=lambda a, tau=tau: (tau * a).softmax(-1) * a)
+        error, leak = (slot + x * y).abs(), (gaps * (-tau * gaps).exp()).sum(-1)
         errors.append(error.max().item())
         beyond = (error - leak * (1 + 1e-9)).max()
-        claim.measured(
-            "error beyond Σ g exp(−τg)", beyond, equation="gated softmax", τ=tau
-        ).at_most(rounding_error(allowed, "(2n+6) u 3M², derived above"))
-        claim.measured("largest error", errors[-1], equation="(n−1)/(eτ)", τ=tau).at_most(
-            theorem(bound, "g exp(−τg) ≤ 1/(eτ)")
+        at = {"equation": "weights softmax(τα)_j α_j", "tau": tau}
+        derived = rounding_error(allowed, "(2n+6) u 3M², derived above")
+        claim.measured("error beyond Σ g exp(−τg)", beyond, **at).at_most(derived)
+        claim.measured("largest error", errors[-1], **at).at_most(
+            theorem(bound, "(n−1)/(eτ), since g exp(−τg) ≤ 1/(eτ)")
         )
-    softmax = block(Z, attend=lambda a: a.softmax(-1))[..., rows.slot(3), :]
+    softmax = stored(block, x, y, attend=lambda a: a.softmax(-1))
     plain = (softmax + x * y).abs().max().item()
-    for tau, error in zip(taus, errors, strict=True):
-        claim.record("", error, tau=tau)
     claim.figure(
         pictures.gated(taus, errors, bounds, plain),
         "gated",
@@ -232,22 +211,22 @@ def test_control_weights_that_do_not_sum_to_1_store_what_depends_on_the_data(tau
     """x = (M, M), y = (M, -M): the tokens store -M^2 and M^2, far from one another."""
     import torch
 
-    M, rows = 2.0, model_.Layout(2, 3)
+    M = 2.0
     x, y = torch.tensor([[M, M], [M, -M]], dtype=torch.float64)
-    block = multiplication.multiplication_block(2, 3, M).to(x.dtype)
-    kept = model_.one_hot_maximum if tau is None else lambda a: (tau * a).softmax(-1) * a
-    first, second = block(rows.tokens(0 * x, x, y), attend=kept)[rows.slot(3)].tolist()
-    claim.measured(
-        "difference of the stored values", second - first, equation="Σ_j w_ij ≠ 1"
-    ).at_least(theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²"))
+    kept = one_hot_maximum if tau is None else lambda a: (tau * a).softmax(-1) * a
+    block = multiplication_block(2, 3, M).to(x.dtype)
+    first, second = stored(block, x, y, attend=kept).tolist()
+    name = "difference of the stored values"
+    claim.measured(name, second - first, equation="Σ_j w_ij ≠ 1").at_least(
+        theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²")
+    )
 
 
 def test_control_with_the_one_hot_maximum_the_model_is_not_affine(claim):
     """Theorem 3.5's model for x^2: its second difference is 2h^2, not 0."""
-    B, Q = exact.rational("3/2"), polynomials.Polynomial(1, {(2,): 1})
-    model, maximum = powers.construction(Q, B), model_.one_hot_maximum
-    points = exact.rationals([[-1], [0], [1]]) * B
-    left, middle, right = (output(model, x, maximum) for x in points)
+    B = exact.rational("3/2")
+    model = powers.construction(polynomials.Polynomial(1, {(2,): 1}), B)
+    left, middle, right = (model(x) for x in exact.rationals([[-1], [0], [1]]) * B)
     bend = left - 2 * middle + right
     claim.measured("second difference at −B, 0, B", bend, equation="Σ_j w_ij ≠ 1").at_least(
         theorem(2 * B**2, "(−B)² − 2·0 + B² = 2B²")

@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 
 from repro.bounds import theorem
-from repro.fang2022 import model as model_
-from repro.fang2022 import polynomials, ridge
-from repro.fang2022 import powers as powers_
+from repro.fang2022 import polynomials, powers, ridge
+from repro.fang2022.model import Transformer, keep_own, only_unit
 from repro.numerics import exact
 
 PRIME = 2**31 - 1
@@ -30,10 +29,9 @@ def polynomial(constant, beta, xi):
     """Q(0) + sum beta_{k,s} (xi_k . x)^s in symbols."""
     x = exact.symbols(*(f"x{i}" for i in range(xi.shape[1])))
     t = [sum(c * symbol for c, symbol in zip(v, x, strict=True)) for v in xi]
-    powers = [
-        b * t_k ** (s + 1) for t_k, row in zip(t, beta, strict=True) for s, b in enumerate(row)
-    ]
-    return sum(powers, 0 * x[0] + constant)
+    rows = zip(t, beta, strict=True)
+    terms = [b * t_k**s for t_k, row in rows for s, b in enumerate(row, start=1)]
+    return sum(terms, 0 * x[0] + constant)
 
 
 SHAPES = [(1, 3), (2, 2), (2, 4), (3, 2)]
@@ -45,24 +43,20 @@ def test_the_data_determine_the_polynomial_that_the_model_outputs(d, q, claim):
     rng, xi = claim.rng("data"), ridge.directions(d, q)
     beta = exact.rationals(rng.integers(-9, 10, (len(xi), q)).tolist()) / 4
     constant = exact.rational(5)
-    blocks = powers_.power_blocks(len(xi), q, powers_.repaired(q, constant))
-    model = model_.Transformer(xi, blocks, powers_.readout(beta), constant)
+    blocks = powers.power_blocks(len(xi), q, powers.repaired(q, constant))
+    model = Transformer(xi, blocks, powers.readout(beta), constant)
     x = exact.vector(exact.symbols(*(f"x{i}" for i in range(d))))
-    C = model(x, attend=model_.keep_own, activate=model_.only_unit(1))
+    C = model(x, attend=keep_own, activate=only_unit(1))
     terms = len(C - polynomial(constant, beta, xi))
-    claim.measured(
-        "terms in which C and the polynomial differ", terms, equation="Remark 3.4"
-    ).equals(0)
+    claim.measured("terms of C − Q", terms, equation="Remark 3.4").equals(0)
 
 
 def rank(xi, s):
     """Rank of the (xi_k . x)^s modulo a prime: at most the rank over the rationals."""
     import flint
 
-    points = np.array(
-        [[int(c.p) * pow(int(c.q), -1, PRIME) % PRIME for c in v] for v in xi], dtype=object
-    )
-    rows = polynomials.monomials(points, s) % PRIME
+    residues = [[int(c.p) * pow(int(c.q), -1, PRIME) % PRIME for c in v] for v in xi]
+    rows = polynomials.monomials(np.array(residues, dtype=object), s) % PRIME
     n_s, n = rows.shape
     return flint.nmod_mat(n_s, n, rows.ravel().tolist(), PRIME).rank()
 
@@ -71,22 +65,26 @@ def rank(xi, s):
 @pytest.mark.exact
 def test_how_many_coefficients_give_the_same_polynomial(size, claim):
     """Dimension of {beta : sum beta_{k,s} (xi_k . x)^s = 0}; for s = q it is 0."""
-    large = claim.at_scale(
-        smoke=(5, 3, 35 - 5 + 35 - 15), laptop=(10, 5, 7008), paper=(10, 5, 7008)
-    )
+    full = (10, 5, 7008)
+    large = claim.at_scale(smoke=(5, 3, 35 - 5 + 35 - 15), laptop=full, paper=full)
     d, q, expected = (2, 2, 1) if size == "small" else large
     xi = ridge.directions(d, q)
     free = {s: len(xi) - rank(xi, s) for s in range(1, q + 1)}
     for s, n in free.items():
-        claim.record(f"free β_k,{s}", n)
-    claim.measured("free directions of β_k,q", free[q], equation="s = q", d=d, q=q).equals(0)
-    claim.measured(
-        "dimension of the β that give 0",
-        sum(free.values()),
-        equation="Σ_{s<q} (n_q − n_s)",
-        d=d,
-        q=q,
-    ).equals(expected)
+        claim.record("free directions of β_k,s", n, s=s)
+    at, total = {"d": d, "q": q}, sum(free.values())
+    claim.measured("free directions of β_k,q", free[q], equation="n_q − n_q", **at).equals(0)
+    found = claim.measured("dimension of the β of 0", total, equation="Σ_{s<q} (n_q − n_s)", **at)
+    found.equals(expected)
+
+
+def largest_coefficient_of_the_zero_polynomial():
+    from fractions import Fraction as R
+
+    xi, beta = [(1, 0), (0, 1), (R(3, 5), R(4, 5))], [R(3, 5), R(4, 5), -1]  # beta_{k,1}
+    Q = [sum(b * v[i] for b, v in zip(beta, xi, strict=True)) for i in (0, 1)]
+    assert Q == [0, 0]  # the coefficients of x_1 and x_2: Q is 0, as for beta = 0
+    return max(map(abs, beta)), 0
 
 
 def test_reading_that_the_coefficients_are_unique_fails(claim):
@@ -98,24 +96,20 @@ def test_reading_that_the_coefficients_are_unique_fails(claim):
         input={"d": 2, "q": 2, "xi": xi.tolist(), "beta": zero.tolist(), "other beta": "all 0"},
         measured=max(abs(b) for b in zero.ravel()),
         expected=0,
-        equation="β_{k,s} unique",
+        equation="Remark 3.4, were the β_{k,s} unique",
         printed=False,
-        snippet="from fractions import Fraction as R\n"
-        "xi = [(1, 0), (0, 1), (R(3, 5), R(4, 5))]\n"
-        "beta = [R(3, 5), R(4, 5), -1]          # for s = 1, not all 0\n"
-        "for x in [(1, 0), (0, 1)]:             # a linear form is 0 if it is 0 here\n"
-        "    print(sum(b * (u * x[0] + v * x[1]) for b, (u, v) in zip(beta, xi)))\n",
+        program=largest_coefficient_of_the_zero_polynomial,
     )
-    claim.measured(
-        "terms of the polynomial", len(polynomial(0, zero, xi)), equation="it is 0"
-    ).equals(0)
+    terms = len(polynomial(0, zero, xi))
+    claim.measured("terms of Σ β_{k,s} (ξ_k·x)^s", terms, equation="Remark 3.4").equals(0)
 
 
 def test_control_without_the_constant_the_polynomial_is_not_determined(claim):
     """The same beta and xi, Q(0) = 0 and Q(0) = 1: two polynomials, 1 apart everywhere."""
     xi, beta = ridge.directions(2, 2), exact.rationals([[1, 2], [3, 4], [5, 6]])
-    apart = polynomial(1, beta, xi) - polynomial(0, beta, xi)
-    claim.measured(
-        "distance of the two polynomials", abs(apart.leading_coefficient()), equation="no Q(0)"
-    ).at_least(theorem(1, "Q(0) differs by 1"))
-    claim.measured("degree of the difference", apart.total_degree(), equation="no Q(0)").equals(0)
+    apart, broken = polynomial(1, beta, xi) - polynomial(0, beta, xi), "Remark 3.4 without Q(0)"
+    size = abs(apart.leading_coefficient())
+    claim.measured("distance of the two polynomials", size, equation=broken).at_least(
+        theorem(1, "Q(0) differs by 1")
+    )
+    claim.measured("degree of the difference", apart.total_degree(), equation=broken).equals(0)

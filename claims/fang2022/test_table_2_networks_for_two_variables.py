@@ -16,7 +16,6 @@ other ways to 41 are counted below.
 """
 
 import dataclasses
-from itertools import zip_longest
 from math import comb
 
 import pytest
@@ -28,14 +27,18 @@ from repro.numerics import exact
 D, Q = 2, 2  # of f_1*, Section 5
 UNITS, DEPTH_UNITS = 10, 4  # Table 2
 FREE = 41  # Section 5, "with only 41 free parameters"
+OUTPUTS = "outputs that differ from those of the literal blocks"
 PRINTED = {
-    "NN_width": ["LINEAR(IN=2,OUT=10)", "RELU", "LINEAR(IN=10,OUT=1)"],
-    "NN_depth": [
-        "LINEAR(IN=2,OUT=4)",
-        "RELU",
-        *["LINEAR(IN=4,OUT=4)", "RELU"] * 2,  # "x 2" at the bracket of rows 3 and 4
-        "LINEAR(IN=4,OUT=1)",  # numbered 7
-    ],
+    "NN_width": {1: "LINEAR(IN=2,OUT=10)", 2: "RELU", 3: "LINEAR(IN=10,OUT=1)"},
+    "NN_depth": {
+        1: "LINEAR(IN=2,OUT=4)",
+        2: "RELU",
+        3: "LINEAR(IN=4,OUT=4)",  # rows 3 and 4 in a bracket, "x 2"
+        4: "RELU",
+        5: "LINEAR(IN=4,OUT=4)",
+        6: "RELU",
+        7: "LINEAR(IN=4,OUT=1)",
+    },
 }
 
 
@@ -46,38 +49,24 @@ def networks(hidden=Q + 1):
     }
 
 
-def unlike_the_table(name, network):
-    """Numbers of the rows that are not as printed, in either direction."""
-    pairs = zip_longest(PRINTED[name], comparison.layers(network))
-    return [row for row, (printed, ours) in enumerate(pairs, start=1) if printed != ours]
-
-
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.construct
 def test_every_printed_layer_is_ours(name, claim):
     network = networks()[name]
-    rows = zip(PRINTED[name], comparison.layers(network), strict=True)
-    for row, (printed, ours) in enumerate(rows, start=1):
-        claim.cell(f"layer {row}", name, paper=printed, ours=ours)
-    claim.measured("rows that differ", unlike_the_table(name, network), equation="Table 2").equals(
-        []
-    )
+    ours, wrong = comparison.layers(network), comparison.differing_rows(network, PRINTED[name])
+    for row, printed in PRINTED[name].items():
+        claim.cell(f"layer {row}", name, paper=printed, ours=ours[row - 1])
+    claim.measured("rows that differ", wrong, equation="Table 2").equals([])
 
 
 @pytest.mark.construct
 def test_the_three_models_have_41_41_and_57_free_parameters(claim):
-    count = comparison.parameters
-    ours = {name: count(network) for name, network in networks().items()}
-    ours["ATTENTION"] = count(comparison.Attention(D, Q, UNITS))
-    claim.cell("free parameters", "ATTENTION", paper=FREE, ours=ours["ATTENTION"])
-    for name in PRINTED:
-        claim.cell("free parameters", name, paper="comparable", ours=ours[name])
-    claim.measured("free parameters, ATTENTION", ours["ATTENTION"], equation="n(d + q) + 1").equals(
-        FREE
-    )
+    models = {"ATTENTION": comparison.Attention(D, Q, UNITS), **networks()}
     width, depth = 10 * 2 + 10 + 10 + 1, (2 * 4 + 4) + 2 * (4 * 4 + 4) + 4 + 1
-    claim.measured("free parameters, NN_width", ours["NN_width"], equation="Table 2").equals(width)
-    claim.measured("free parameters, NN_depth", ours["NN_depth"], equation="Table 2").equals(depth)
+    for (name, model), expected in zip(models.items(), (FREE, width, depth), strict=True):
+        ours, paper = comparison.parameters(model), FREE if name == "ATTENTION" else "comparable"
+        claim.cell("free parameters", name, paper=paper, ours=ours)
+        claim.measured("free parameters", ours, equation="Table 2", model=name).equals(expected)
 
 
 @pytest.mark.construct
@@ -87,29 +76,36 @@ def test_the_widths_of_both_tables_are_one_binomial_and_only_that(claim):
     claim.measured("shifts a that give 10 and 4368", fits, equation="C(d+q+a, q)").equals([1])
 
 
-def integer_model_and_inputs(claim, n):
-    """Small integers for all weights and inputs: in float32 nothing is rounded."""
+def integer_model_and_outputs(claim, n):
+    """Small integers for all weights and 20 inputs: in float32 nothing is rounded."""
     import torch
 
     model, rng = comparison.Attention(D, Q, n), claim.rng("integers")
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.tensor(rng.integers(-3, 4, tuple(parameter.shape))))
-    return model, torch.tensor(rng.integers(-5, 6, (20, D)), dtype=torch.float32)
+    x = torch.tensor(rng.integers(-5, 6, (20, D)), dtype=torch.float32)
+    return model, exact.rationals(x.tolist()), [int(value) for value in model(x).tolist()]
+
+
+def unlike(literal, x, outputs):
+    return sum(ours != int(value) for ours, value in zip(outputs, literal(x), strict=True))
 
 
 @pytest.mark.parametrize("n", [3, UNITS], ids="n={}".format)
 @pytest.mark.construct
 def test_what_is_trained_is_the_model_of_section_2(n, claim):
-    model, x = integer_model_and_inputs(claim, n)
-    ours = [int(value) for value in model(x).tolist()]
-    literal = model.literal(B=100)(exact.rationals(x.tolist()))
-    wrong = sum(a != int(b) for a, b in zip(ours, literal, strict=True))
+    model, x, ours = integer_model_and_outputs(claim, n)
     claim.record("inputs", len(ours))
-    claim.record("largest", max(map(abs, ours)))
-    claim.measured(
-        "outputs unlike the literal blocks'", wrong, equation="Sections 2.2 and 6"
-    ).equals(0)
+    claim.record("largest output", max(map(abs, ours)))
+    wrong = unlike(model.literal(B=100), x, ours)
+    claim.measured(OUTPUTS, wrong, equation="Sections 2.2 and 6").equals(0)
+
+
+def units_and_n_q(units, d, q):
+    from math import comb
+
+    return units, comb(d - 1 + q, q)
 
 
 def test_printed_number_of_units_is_not_n_q(claim):
@@ -119,10 +115,15 @@ def test_printed_number_of_units_is_not_n_q(claim):
         measured=UNITS,
         expected=comb(D - 1 + Q, Q),
         equation="n_q = C(d−1+q, q) against Table 2",
-        snippet="from math import comb\nd, q = 2, 2\n"
-        "print('n_q =', comb(d - 1 + q, q), 'but Table 2 has 10 units =', comb(d + 1 + q, q))\n",
+        program=units_and_n_q,
+        **{"units": UNITS, "d": D, "q": Q},
     )
     claim.measured("units, repaired", comb(D + 1 + Q, Q), equation="C(d+1+q, q)").equals(UNITS)
+
+
+def free_parameters(d, q, n):
+    F, beta, b = n * d, n * q, 1
+    return F + beta + b, 41
 
 
 def test_reading_of_41_with_n_q_directions(claim):
@@ -130,36 +131,30 @@ def test_reading_of_41_with_n_q_directions(claim):
 
     The third way: n = 4 tokens and every entry of beta counted, also those that meet no power.
     """
-    n_q = comb(D - 1 + Q, Q)
-    free = comparison.parameters(comparison.Attention(D, Q, n_q))
+    at = {"d": D, "q": Q, "n": comb(D - 1 + Q, Q)}
+    model = comparison.Attention(D, Q, at["n"])
     claim.counterexample(
-        "41 free parameters, if n = n_q",
-        input={"d": D, "q": Q, "n": n_q},
-        measured=free,
+        "the model has 41 free parameters if n = n_q",
+        input=at,
+        measured=comparison.parameters(model),
         expected=FREE,
         equation="n(d + q) + 1",
         printed=False,
-        snippet="from repro import fang2022\n"
-        "model = fang2022.comparison.Attention(d=2, q=2, n=3)\n"
-        "print(fang2022.comparison.parameters(model), 'free parameters, not 41')\n",
+        program=free_parameters,
+        **at,
     )
-    model = comparison.Attention(D, Q, n_q)
     for parameter in model.parameters():
         parameter.data.fill_(1)
-    nonzero = model.literal(B=1).nonzeros()
-    claim.measured(
-        "non-zero entries with n = n_q", nonzero, equation="n_q d + 3q n_q + 8q + 1"
-    ).equals(FREE)
-    all_of_beta = [n for n in range(1, 20) if n * D + n * (n + Q + 2) + 1 == FREE]
-    claim.measured("n for 41 with all of beta", all_of_beta, equation="nd + n(n+q+2) + 1").equals(
-        [4]
-    )
+    nonzero, entries = model.literal(B=1).nonzeros(), "n_q d + 3q n_q + 8q + 1"
+    claim.measured("non-zero entries, n = n_q", nonzero, equation=entries).equals(FREE)
+    fits = [n for n in range(1, 20) if n * D + n * (n + Q + 2) + 1 == FREE]
+    claim.measured("n for 41 with all of beta", fits, equation="nd + n(n+q+2) + 1").equals([4])
 
 
 @pytest.mark.parametrize("hidden", [Q, Q + 2], ids="hidden={}".format)
 def test_control_another_number_of_hidden_layers_is_another_table(hidden, claim):
     """q, or q + 2, hidden layers in place of q + 1: at least two rows are not as printed."""
-    wrong = unlike_the_table("NN_depth", networks(hidden)["NN_depth"])
+    wrong = comparison.differing_rows(networks(hidden)["NN_depth"], PRINTED["NN_depth"])
     claim.measured("rows that differ", len(wrong), equation="Table 2, NN_depth").at_least(
         theorem(2, "a layer more or less moves the last row by two")
     )
@@ -167,12 +162,9 @@ def test_control_another_number_of_hidden_layers_is_another_table(hidden, claim)
 
 def test_control_without_the_last_block_it_is_another_model(claim):
     """q - 1 blocks in place of q: no square is ever stored, and beta reads zeros."""
-    model, x = integer_model_and_inputs(claim, UNITS)
-    ours = [int(value) for value in model(x).tolist()]
+    model, x, ours = integer_model_and_outputs(claim, UNITS)
     literal = model.literal(B=100)
-    shorter = dataclasses.replace(literal, blocks=literal.blocks[:-1])
-    outputs = shorter(exact.rationals(x.tolist()))
-    wrong = sum(a != int(b) for a, b in zip(ours, outputs, strict=True))
-    claim.measured(
-        "outputs unlike the literal blocks'", wrong, equation="Theorem 3.5 with q − 1 blocks"
-    ).at_least(chosen(10, "20 seeded inputs; a random quadratic form is rarely 0 on them"))
+    wrong = unlike(dataclasses.replace(literal, blocks=literal.blocks[:-1]), x, ours)
+    claim.measured(OUTPUTS, wrong, equation="Theorem 3.5 with q − 1 blocks").at_least(
+        chosen(10, "half of the 20 inputs; a random quadratic form is rarely 0 on them")
+    )

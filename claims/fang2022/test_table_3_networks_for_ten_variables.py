@@ -42,61 +42,54 @@ def networks(units=UNITS, hidden=Q + 1):
     }
 
 
-def unlike_the_table(name, network):
-    """Printed rows that are not ours, and rows of ours beyond the last printed one."""
-    ours = dict(enumerate(comparison.layers(network), start=1))
-    wrong = [row for row, printed in PRINTED[name].items() if ours.get(row) != printed]
-    return wrong + [row for row in ours if row > max(PRINTED[name])]
-
-
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.construct
 def test_every_printed_layer_is_ours(name, claim):
     network = networks()[name]
-    ours = comparison.layers(network)
+    ours, wrong = comparison.layers(network), comparison.differing_rows(network, PRINTED[name])
     for row, printed in PRINTED[name].items():
         claim.cell(f"layer {row}", name, paper=printed, ours=ours[row - 1])
-    claim.measured("rows that differ", unlike_the_table(name, network), equation="Table 3").equals(
-        []
-    )
+    claim.measured("rows that differ", wrong, equation="Table 3").equals([])
+
+
+def rows_that_differ(hidden):
+    """Of NN_depth with so many hidden layers."""
+    return comparison.differing_rows(networks(hidden=hidden)["NN_depth"], PRINTED["NN_depth"])
 
 
 @pytest.mark.construct
 def test_only_six_hidden_layers_end_in_row_13(claim):
-    fits = [
-        hidden
-        for hidden in range(1, 12)
-        if not unlike_the_table("NN_depth", networks(hidden=hidden)["NN_depth"])
-    ]
+    fits = [hidden for hidden in range(1, 12) if not rows_that_differ(hidden)]
     claim.cell("hidden layers", "NN_depth", paper="q + 1 = 6", ours=fits[0])
-    claim.measured("hidden layers that fit Table 3", fits, equation="last row 13").equals([Q + 1])
+    claim.measured("hidden layers that fit", fits, equation="Table 3, row 13").equals([Q + 1])
 
 
 @pytest.mark.construct
 def test_the_three_models_have_65521_52417_and_74041_free_parameters(claim):
-    attention = comparison.Attention(D, Q, UNITS)
-    ours = {
-        name: comparison.parameters(model)
-        for name, model in {"ATTENTION": attention, **networks()}.items()
-    }
-    for name, count in ours.items():
-        claim.cell("free parameters", name, paper="comparable", ours=count)
+    models = {"ATTENTION": comparison.Attention(D, Q, UNITS), **networks()}
     expected = {
         "ATTENTION": 4368 * 10 + 4368 * 5 + 1,
         "NN_width": (10 * 4368 + 4368) + (4368 + 1),
         "NN_depth": (10 * 120 + 120) + 5 * (120 * 120 + 120) + (120 + 1),
     }
     for name, count in expected.items():
-        claim.measured("free parameters", ours[name], equation="Table 3", name_=name).equals(count)
+        ours = comparison.parameters(models[name])
+        claim.cell("free parameters", name, paper="comparable", ours=ours)
+        claim.measured("free parameters", ours, equation="Table 3", model=name).equals(count)
 
 
 @pytest.mark.construct
 def test_the_width_is_the_binomial_of_table_2(claim):
     """Table 2's 10 is C(d+1+q, q) too (its claim): the same slip, d + 1 for d - 1."""
     ours = comparison.layers(networks(units=comb(D + 1 + Q, Q))["NN_width"])[0]
-    claim.measured("layer 1 of NN_width", ours, equation="C(d+1+q, q)").equals(
-        PRINTED["NN_width"][1]
-    )
+    printed = PRINTED["NN_width"][1]
+    claim.measured("layer 1 of NN_width", ours, equation="C(d+1+q, q)").equals(printed)
+
+
+def units_and_n_q(units, d, q):
+    from math import comb
+
+    return units, comb(d - 1 + q, q)
 
 
 def test_printed_number_of_units_is_not_n_q(claim):
@@ -107,27 +100,27 @@ def test_printed_number_of_units_is_not_n_q(claim):
         measured=UNITS,
         expected=n_q,
         equation="n_q = C(d−1+q, q) against Table 3",
-        snippet="from math import comb\nd, q = 10, 5\n"
-        "print('n_q =', comb(d - 1 + q, q), 'but Table 3 has 4368 units =', comb(d + 1 + q, q))\n",
+        program=units_and_n_q,
+        **{"units": UNITS, "d": D, "q": Q},
     )
     free = comparison.parameters(comparison.Attention(D, Q, n_q))
     claim.cell("free parameters, n = n_q", "ATTENTION", paper="not printed", ours=free)
-    claim.measured("free parameters with n = n_q", free, equation="n_q(d + q) + 1").equals(30031)
+    claim.measured("free parameters, n = n_q", free, equation="n_q(d + q) + 1").equals(30031)
 
 
 @pytest.mark.parametrize("shift", [-1, 0, 2], ids="d+q+{}".format)
 def test_control_another_binomial_is_another_table(shift, claim):
     """C(d+q+a, q) units for a = -1 (the stated n_q), 0 and 2: off by over 1000 units."""
-    units = comb(D + Q + shift, Q)
-    layer = networks(units=units)["NN_width"][0]
-    claim.measured(
-        "units too many or too few", abs(layer.out_features - UNITS), equation="Table 3, NN_width"
-    ).at_least(theorem(1000, "C(16, 5) = 4368 against its neighbours"))
+    layer = networks(units=comb(D + Q + shift, Q))["NN_width"][0]
+    off = abs(layer.out_features - UNITS)
+    claim.measured("units too many or too few", off, equation="Table 3, NN_width").at_least(
+        theorem(1000, "C(16, 5) = 4368, its neighbours are 3003 and 6188")
+    )
 
 
 @pytest.mark.parametrize("hidden", [Q, Q + 2], ids="hidden={}".format)
 def test_control_another_number_of_hidden_layers_is_another_table(hidden, claim):
-    wrong = unlike_the_table("NN_depth", networks(hidden=hidden)["NN_depth"])
-    claim.measured("rows that differ", len(wrong), equation="Table 3, NN_depth").at_least(
+    wrong = len(rows_that_differ(hidden))
+    claim.measured("rows that differ", wrong, equation="Table 3, NN_depth").at_least(
         theorem(1, "a layer more or less moves the last row by two")
     )

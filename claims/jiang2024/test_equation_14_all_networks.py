@@ -10,7 +10,7 @@ orthonormal functions on tau rooms have less than about pi^2 k^3 / (108 tau^(5/2
 multiples of 3 tau (repro/jiang2024/complexity.py), and some have less than 13 times as much.
 "This measure takes into account all the components", it is printed; the infimum does not: rescaling
 (F, f) makes C_FF(f) as small as one likes. What is left out is not small: the best networks with
-one neuron per function miss a target with C_FF(f) < 2e-3 by as much as floors.py, 3, says.
+one neuron per function miss a target with C_FF(f) < 2e-3 by as much as affine_networks.py, says.
 Repaired: C_2 of a fixed representation, with K_F C_FF(f) for C_FF(f), which no rescaling changes.
 Control: one function of each pair left out.
 
@@ -26,8 +26,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, theorem
-from repro.jiang2024 import complexity, couplings, model, rate
-from repro.jiang2024 import floors as floors_
+from repro.jiang2024 import affine_networks, complexity, couplings, model, rate
 from repro.numerics import exact
 
 KS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -165,29 +164,31 @@ def test_printed_infimum_does_not_take_f_into_account(claim):
 
 @pytest.mark.best_in_class
 def test_what_is_forgotten_is_not_small(claim):
-    """floors.py, 3, N = 8 waves: C_FF(f) is below 2e-3 for eps = 1e-5, but the best affine network
+    """affine_networks.py, N = 8 waves: C_FF(f) is below 2e-3 for eps = 1e-5, but the best affine network
     that a search finds is near the floor, and the constant 1/4 has 8/7 of it. Midpoints of 16 cells
     to a half-wave, on which the proof of the floor holds as it stands."""
     N, cells = 8, 256
-    floors, y = floors_, (np.arange(cells) + 0.5) / cells
+    y = (np.arange(cells) + 0.5) / cells
     H = (1 - np.cos(2 * np.pi * N * y)) / 4
 
     def error(network):
-        return float(abs(H - floors.affine_network(y, *network)).mean())
+        return float(abs(H - affine_networks.affine_network(y, *network)).mean())
 
     steps = claim.at_scale(smoke=1500, laptop=6000, paper=6000)
     start = np.array([0.24, -0.3, 4 * N / 3, 9.4, -16.0 * N])  # a wave and a half at y = 0
     best = descent(error, start, steps, claim.rng("networks"))
-    floor, constant = floors.affine_floor(N), error((0.25, 0, 0, 0, 0))
+    floor, constant = affine_networks.affine_floor(N), error((0.25, 0, 0, 0, 0))
     claim.record("floor", floor)
     claim.record("best", best)
     claim.record("constant", constant)
-    paid = floors.affine_complexity(N, "1/100000")
+    paid = affine_networks.affine_complexity(N, "1/100000")
     claim.measured("C_FF(f)", paid, equation="(14)").at_most(
         theorem(flint.fmpq(2, 1000), "eps 2π²N²/8")
     )
     claim.measured("least mean error of affine networks", best, equation="(14)").at_least(
-        theorem(floor, "floors.py, 3, on the grid: midpoints of a concave wave exceed its area")
+        theorem(
+            floor, "affine_networks.py, on the grid: midpoints of a concave wave exceed its area"
+        )
     )
     claim.measured("least mean error over the floor", best / floor, equation="(14)").at_most(
         chosen(1.06, "a constant has 8/7: the search gained on it and is near the floor")

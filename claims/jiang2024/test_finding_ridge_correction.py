@@ -7,7 +7,7 @@ exponent 2 alpha - 1 for sigma_i <= C_1 i^-alpha, alpha > 1. And no coupling of 
 has less than (tau - 1) (T_m + S_m^2 / (m + tau - 1)): the closed form is within a factor
 1 + 1/(2 tau - 2) of the best, for all m and all sigma.
 
-Proof: repro/jiang2024/rate.py, 2 and 3; floors.py, 1.
+Proof: repro/jiang2024/rate.py, 2 and 3; logit_floor.py.
 
 Checked: the minimum exactly, for whatever rational sigma and changes a search tries; the factor
 exactly, for the same; the bound in balls, with R = infinity (Hurwitz's zeta); least squares from
@@ -25,7 +25,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, stderr, theorem
-from repro.jiang2024 import couplings, floors
+from repro.jiang2024 import couplings, logit_floor
 from repro.jiang2024 import rate as rate_
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact
@@ -64,7 +64,7 @@ def test_ridge_is_the_minimum_among_diagonal_couplings(claim):
         sigma, m, tau, change = case
         rate, c = rate_, tau - flint.fmpq(1, 2)
         best = rate.ridge(sigma, m, tau)
-        closed = floors.least_cost(*tails(sigma, m), m, c)
+        closed = logit_floor.least_cost(*tails(sigma, m), m, c)
         rise = rate.row_error(sigma, best + change, tau, "sin") - closed
         return rise - (c * (change**2).sum() + change.sum() ** 2)
 
@@ -86,12 +86,12 @@ def test_ridge_is_within_the_factor_of_the_floor(claim):
         sigma, m, tau, _ = case
         kept = rate_.ridge(sigma, m, tau)
         cost = rate_.row_error(sigma, kept, tau, "sin")
-        floor = floors.row_floor(*tails(sigma, m), m, tau)
+        floor = logit_floor.row_floor(*tails(sigma, m), m, tau)
         return int(cost < floor) + int((2 * tau - 2) * cost > (2 * tau - 1) * floor)
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
     claim.for_all(
-        "inequalities violated", cases(), wrong, equation="floors.py, 1", examples=examples
+        "inequalities violated", cases(), wrong, equation="logit_floor.py", examples=examples
     )
 
 
@@ -104,9 +104,9 @@ def test_bound_and_exponent_for_infinite_rank(alpha, claim):
     for m in (1, 2, 4, 16, 128, 2**16, 2**20):
         S, T = couplings.infinite_tails(alpha, m)
         costs[m] = {
-            "ridge": floors.least_cost(S, T, m, c),
+            "ridge": logit_floor.least_cost(S, T, m, c),
             "trace": c * (T + S**2 / m),
-            "floor": floors.row_floor(S, T, m, TAU),
+            "floor": logit_floor.row_floor(S, T, m, TAU),
             "plain": c * T + S**2,
         }
         bound = rate_.ridge_bound(alpha, m, TAU)
@@ -143,7 +143,7 @@ def test_least_squares_over_all_couplings_ends_between_floor_and_ridge(claim):
             best, ridge, where = curves["best"][k], curves["ridge"][k], f"α = {alpha}, m = {m}"
             name = f"best found over floor, {where}"
             claim.measured("best found over floor", best, equation="floor", α=alpha, m=m).at_least(
-                theorem(1 - 1e-9, "floors.py, 1; 1e-9 for rounding")
+                theorem(1 - 1e-9, "logit_floor.py; 1e-9 for rounding")
             )
             claim.measured("best found over floor", best, equation="ridge", α=alpha, m=m).at_most(
                 chosen(ridge, "least squares ends below the closed form; by 0.2 to 2.8 %")
@@ -151,7 +151,7 @@ def test_least_squares_over_all_couplings_ends_between_floor_and_ridge(claim):
             name = f"ridge over floor, {where}"
             claim.measured(
                 "ridge over floor", ridge, equation="1 + 1/(2τ − 2)", α=alpha, m=m
-            ).at_most(theorem(most, "floors.py, 1; 1e-9 for rounding"))
+            ).at_most(theorem(most, "logit_floor.py; 1e-9 for rounding"))
             name = f"worst over best start, {where}"
             claim.measured(
                 "worst over best start",
@@ -183,7 +183,7 @@ def over_floor(claim, alpha, R, ms):
     cost = lowrank.Cost(pairs=TAU - 1, diagonal=1)
     curves = {name: [] for name in ("plain", "trace", "ridge", "best", "worst")}
     for m in ms:
-        floor = float(floors.row_floor(*tails(sigma, m), m, TAU))
+        floor = float(logit_floor.row_floor(*tails(sigma, m), m, TAU))
         kept = {
             "plain": rate.plain(sigma, m),
             "trace": rate.trace(sigma, m),
@@ -208,7 +208,7 @@ def test_sampled_sequences_cost_what_the_closed_form_says(alpha, claim):
     target = coupling.target()
     rows = ((target.logits(x) - network.target().logits(x)) ** 2).sum(-1)
     c = TAU - flint.fmpq(1, 2)
-    closed = float(floors.least_cost(*tails(coupling.sigma, m), m, c))
+    closed = float(logit_floor.least_cost(*tails(coupling.sigma, m), m, c))
     error = 4 * (rows.mean(-1).std() / math.sqrt(draws)).item()
     claim.measured(ROW, rows.mean().item(), equation="ridge").within(
         closed, stderr(error, f"4 standard errors of {draws} sequences")
@@ -226,7 +226,7 @@ def test_control_other_corrections_exceed_the_factor(kind, m, claim):
     S, T = couplings.infinite_tails(2, m)
     c = TAU - flint.fmpq(1, 2)
     cost = c * T + S**2 if kind == "plain" else c * (T + S**2 / m)
-    over = cost / floors.row_floor(S, T, m, TAU)
+    over = cost / logit_floor.row_floor(S, T, m, TAU)
     claim.measured(
         f"{kind} over floor", over, equation=f"factor 1 + 1/(2τ − 2), {kind}", m=m
     ).at_least(chosen(2, "2.9 and 4.7 seen, where the ridge is below 1.034"))

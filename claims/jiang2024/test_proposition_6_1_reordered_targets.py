@@ -11,8 +11,8 @@ repro/jiang2024/ordering.py.
 
 Checked, exactly: for all permutations of up to 5 or 6 times and kernels with every s_0, which H~
 are convolutions on that horizon: those of the s_0! permutations that move the last s_0 times alone,
-which no output sees; and which are causal: (s_0 + 1)^(tau - s_0) s_0!. For all permutations of a
-beginning of N that a search finds to try, none is a convolution once the horizon shows the rest.
+which no output sees; and how many are causal: (s_0 + 1)^(tau - s_0) s_0!. For random permutations
+of a beginning of N none is a convolution once the horizon shows the rest.
 The exact distance from all convolutions, for all permutations of 5 times and rho = 2^-s.
 Controls: p = id; time invariance left out.
 
@@ -27,8 +27,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import exactly, theorem
-from repro.jiang2024 import memory as memory_
-from repro.jiang2024 import ordering as ordering_
+from repro.jiang2024 import memory, ordering
 from repro.numerics import exact
 
 DISTANCE = "least mean square error of a convolution"
@@ -46,34 +45,28 @@ def cases(claim):
     for tau in claim.at_scale(smoke=range(1, 6), laptop=range(1, 7), paper=range(1, 8)):
         for first, rho in ((s, rho) for s in range(tau) for rho in kernels(tau, s)):
             permutations = itertools.permutations(range(tau))
-            yield tau, first, ((p, ordering_.permuted(rho, p)) for p in permutations)
+            yield tau, first, ((p, ordering.permuted(rho, p)) for p in permutations)
 
 
 @pytest.mark.exact
 def test_on_a_horizon_only_the_last_inputs_may_be_reordered(claim):
+    """H~ is a convolution if and only if p(j) = j for all j < tau - s_0."""
     wrong = 0
     for tau, first, targets in cases(claim):
         for p, M in targets:
             stays = all(p[j] == j for j in range(tau - first))
-            wrong += ordering_.is_convolution(M) != stays
-    claim.measured(
-        "permutations, of all and all s_0, for which only one is true",
-        wrong,
-        equation="H̃ convolution ⇔ p(j) = j for j < τ − s_0",
-    ).equals(0)
+            wrong += ordering.is_convolution(M) != stays
+    claim.measured("permutations that break this rule", wrong, equation="(75)").equals(0)
 
 
 @pytest.mark.exact
 def test_causality_alone_leaves_many_permutations(claim):
+    """There are (s_0 + 1)^(tau - s_0) s_0! of them, whatever the kernel is."""
     wrong = 0
     for tau, first, targets in cases(claim):
-        causal = sum(ordering_.is_causal(M) for _, M in targets)
+        causal = sum(ordering.is_causal(M) for _, M in targets)
         wrong += causal != (first + 1) ** (tau - first) * math.factorial(first)
-    claim.measured(
-        "kernels with another number of causal permutations",
-        wrong,
-        equation="(s_0 + 1)^(τ−s_0) s_0!",
-    ).equals(0)
+    claim.measured("kernels with another number of causal H̃", wrong, equation="(84)-(85)").equals(0)
 
 
 @pytest.mark.exact
@@ -87,18 +80,13 @@ def test_on_N_no_permutation_is_compatible_with_a_kernel_that_is_not_zero(claim)
         values, p = case
         horizon = len(p) + len(values) + 1
         rho = values + [0] * (horizon - len(values))
-        M = ordering_.permuted(rho, [*p, *range(len(p), horizon)])
+        M = ordering.permuted(rho, [*p, *range(len(p), horizon)])
         upward = any(p[t] > t for t in range(len(p)))
-        return int(ordering_.is_convolution(M)) + int(not upward)
+        return int(ordering.is_convolution(M)) + int(not upward)
 
-    examples = claim.at_scale(smoke=60, laptop=300, paper=20000)
-    claim.for_all(
-        "convolutions, or p ≠ id without p(t′) > t′",
-        cases,
-        compatible,
-        equation="Proposition 6.1, ρ ≠ 0",
-        examples=examples,
-    )
+    search = {"examples": claim.at_scale(smoke=60, laptop=300, paper=20000)}
+    name = "convolutions, or p ≠ id without p(t′) > t′"
+    claim.for_all(name, cases, compatible, equation="Proposition 6.1", **search)
 
 
 def halves(tau):
@@ -112,11 +100,11 @@ def test_every_permutation_of_five_times_has_its_distance(claim):
     (0, 0, 0, 0, 1/16), over 12 tau = 60."""
     rho, found = halves(5), {}
     for p in itertools.permutations(range(5)):
-        found[p] = ordering_.floor(ordering_.permuted(rho, p), "free")
-    claim.measured("distance for p = id", found.pop(tuple(range(5))), equation="(75)").equals(0)
+        found[p] = ordering.floor(ordering.permuted(rho, p), "free")
+    unmoved = found.pop(tuple(range(5)))
+    claim.measured("distance for the identity", unmoved, equation="(75)").equals(0)
     least = min(found, key=lambda p: found[p])
     claim.record("permutations", len(found))
-    claim.record("least", found[least])
     claim.record("largest", max(found.values()))
     claim.measured(DISTANCE, found[least], equation="Proposition 6.1").equals(Fraction(71, 3200))
     claim.measured("the nearest permutation", least, equation="Proposition 6.1").equals(
@@ -124,81 +112,83 @@ def test_every_permutation_of_five_times_has_its_distance(claim):
     )
 
 
-SNIPPET = (
-    "get = lambda s: rho[s] if 0 <= s < len(rho) else 0\n"
-    "M = [[get(t - p[j]) for j in range(len(p))] for t in range(len(p))]\n"
-)
+def distance_from_convolutions(rho, p):
+    """Summed squares that no convolution can avoid for H~_t(y) = sum_j M_tj y(j), and 0."""
+    from fractions import Fraction
+
+    times, get = range(len(p)), dict(enumerate(rho)).get
+    M = [[get(t - p[j], 0) for j in times] for t in times]
+    future = sum(M[t][j] ** 2 for t in times for j in times if j > t)
+    lags = [[M[t][t - s] for t in times if t >= s] for s in times]
+    return future + sum((m - Fraction(sum(lag), len(lag))) ** 2 for lag in lags for m in lag), 0
+
+
+def future_inputs(rho, p):
+    """How many entries of M, in H~_t(y) = sum_j M_tj y(j), lie in the future; and 1."""
+    times, get = range(len(p)), dict(enumerate(rho)).get
+    return sum(get(t - p[j], 0) != 0 for t in times for j in times if j > t), 1
+
+
+def least_error(rho, p):
+    return ordering.floor(ordering.permuted(exact.rationals(rho), p), "none")
 
 
 def test_printed_a_kernel_that_is_zero(claim):
     """rho = 0 has C_1 = 1, C_2 = 0 and lies in the space; so does H~ = 0, whatever p."""
-    memory, ordering = memory_, ordering_
-    claim.measured("C_RNN of ρ = 0", memory.C_RNN(memory.Kernel([0, 0])), equation="(78)").equals(0)
+    rho, p = [0, 0], [1, 0]
+    claim.measured(
+        "C_RNN of the zero kernel", memory.C_RNN(memory.Kernel(rho)), equation="(78)"
+    ).equals(0)
     claim.counterexample(
         "the reordered target is not in the space of the RNN",
-        input={"rho": [0, 0], "p": "exchanges times 0 and 1"},
-        measured=ordering.floor(ordering.permuted(exact.rationals([0, 0]), [1, 0]), "none"),
-        expected=0,
-        relation=">",
-        equation="Proposition 6.1",
-        snippet=f"rho, p = [0, 0], [1, 0]\n{SNIPPET}print(M, 'is again the convolution with 0')\n",
-    )
+        input={"rho": rho, "p": "exchanges times 0 and 1"},
+        measured=least_error(rho, p), expected=0, relation=">", equation="Proposition 6.1",
+        program=distance_from_convolutions, rho=rho, p=p,
+    )  # fmt: skip
 
 
 def test_printed_the_reordered_target_can_be_causal(claim):
     """rho = delta_1, times 0 and 1 exchanged: H~_1 = y(1), H~_2 = y(0), H~_t = y(t-1) later."""
     rho, p = [0, 1, 0, 0, 0], [1, 0, 2, 3, 4]
-    M = ordering_.permuted(rho, p)
-    future = sum(M[t, j] != 0 for t in range(5) for j in range(t + 1, 5))
+    M = ordering.permuted(rho, p)
     claim.counterexample(
         "the reordered target is no longer causal: it depends on a future input",
         input={"rho": "delta_1", "p": "exchanges times 0 and 1"},
-        measured=future,
-        expected=1,
-        relation=">=",
-        equation="(84)-(85), Section 6.1",
-        snippet=f"rho, p = [0, 1], [1, 0, 2, 3, 4]\n{SNIPPET}"
-        "print(M, 'has nothing above the diagonal; later rows are y(t-1)')\n",
-    )
-    still = ordering_.is_convolution(M)
-    claim.measured(
-        "it is a convolution", still, equation="Proposition 6.1, time invariance"
-    ).equals(False)
+        measured=sum(M[t, j] != 0 for t in range(5) for j in range(t + 1, 5)),
+        expected=1, relation=">=", equation="(84)-(85)",
+        program=future_inputs, rho=rho, p=p,
+    )  # fmt: skip
+    still = ordering.is_convolution(M)
+    claim.measured("it is a convolution", still, equation="Proposition 6.1").equals(False)
 
 
 def test_reading_on_a_horizon_a_reordering_may_not_be_seen(claim):
     """Three times, rho = delta_2, the last two exchanged: H_t sees x(0) alone, and H~ = H."""
-    rho, p = exact.rationals([0, 0, 1]), [0, 2, 1]
-    ordering = ordering_
+    rho, p = [0, 0, 1], [0, 2, 1]
     claim.counterexample(
         "on a finite horizon the reordered target is not in the space of the RNN",
-        input={"tau": 3, "rho": [0, 0, 1], "p": "exchanges the second and the third time"},
-        measured=ordering.floor(ordering.permuted(rho, p), "none"),
-        expected=0,
-        relation=">",
-        equation="Proposition 6.1, t < tau",
-        printed=False,
-        snippet=f"rho, p = [0, 0, 1], [0, 2, 1]\n{SNIPPET}print(M, 'is the matrix of rho')\n",
-    )
+        input={"tau": 3, "rho": rho, "p": "exchanges the second and the third time"},
+        measured=least_error(rho, p), expected=0, relation=">", equation="Proposition 6.1",
+        printed=False, program=distance_from_convolutions, rho=rho, p=p,
+    )  # fmt: skip
 
 
 def test_control_the_identity_leaves_the_target_where_it_is(claim):
     """p = id for p != id: the distance 71/3200 is missing."""
-    ordering, least = ordering_, exact.rational("71/3200")
+    least = exact.rational("71/3200")
     distance = ordering.floor(ordering.permuted(halves(5), range(5)), "none")
-    claim.measured("distance missing", least - distance, equation="p = id").at_least(
+    claim.measured("distance missing", least - distance, equation="Proposition 6.1").at_least(
         theorem(least, "71/3200, the least distance for p ≠ id")
     )
 
 
 def test_control_without_time_invariance_some_reorderings_can_be_followed(claim):
     """rho = delta_1, times 0 and 1 exchanged: a causal model has no error, a convolution has."""
-    ordering = ordering_
     M = ordering.permuted(exact.rationals([0, 1, 0, 0]), [1, 0, 2, 3])
     causal, invariant = ordering.causal_floor(M), ordering.floor(M, "free")
-    claim.measured("least mean square error of a causal model", causal, equation="j ≤ t").equals(0)
+    claim.measured("least mean square error of a causal model", causal, equation="(75)").equals(0)
     # Diagonal (0, 1, 0, 0): 3/4. Next (0, 0, 1): 2/3. Next (1, 0): 1/2. Over 12 tau = 48.
     expected = exact.rational("23/576")
-    claim.measured(DISTANCE, invariant - causal, equation="p(j) − j").at_least(
+    claim.measured(DISTANCE, invariant - causal, equation="Proposition 6.1").at_least(
         exactly(expected, "(3/4 + 2/3 + 1/2)/48")
     )

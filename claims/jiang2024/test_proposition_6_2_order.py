@@ -47,18 +47,16 @@ def neighbours(z):
 @pytest.mark.parametrize("H", [sorted_sums, neighbours], ids=["sorted", "neighbours"])
 @pytest.mark.exact
 def test_couplings_by_position_follow_every_permutation(H, claim):
-    forms, tau = representation, 4
-    count = claim.at_scale(smoke=2, laptop=10, paper=50)
+    """rho~ = R_(p^-1(t) s), in rationals."""
+    tau, count = 4, claim.at_scale(smoke=2, laptop=10, paper=50)
     z = rationals(claim.rng("places").integers(0, 8, (count, tau, 2))) / 7
-    x, w = forms.SHIFTED.encode(z), forms.doubled_diagonal(tau)
-    form = forms.Representation(H, w, d=2)
+    x, w = representation.SHIFTED.encode(z), representation.doubled_diagonal(tau)
+    form = representation.Representation(H, w, d=2)
     wrong = 0
     for p in itertools.permutations(range(tau)):
-        altered = model.Target(form.F, form.f, forms.by_position(w[inverse(p)]))
+        altered = model.Target(form.F, form.f, representation.by_position(w[inverse(p)]))
         wrong += int((altered(x[:, list(p)]) != H(z)).sum())
-    claim.measured("outputs unlike H_t(x), all p", wrong, equation="(80), ρ̃ = R_{p⁻¹(t)s}").equals(
-        0
-    )
+    claim.measured("outputs unlike H_t(x), for all p", wrong, equation="(80)").equals(0)
 
 
 @pytest.mark.exact
@@ -71,59 +69,21 @@ def test_the_spectrum_stays_if_all_rooms_have_the_same_length(claim):
         claim.measured("polynomial of the squares of σ", after, equation="(88)", p=p).equals(before)
 
 
-def causal(tau, base, L):
-    """M: base^-(t-s) for s <= t and 0 else; K: the same, but base^-L wherever that is more."""
-
-    def entry(t, s, clipped):
-        if s > t:
-            return base**-L if clipped else 0 * base
-        return base ** -(min(t - s, L) if clipped else t - s)
-
-    return (
-        np.array([[entry(t, s, clipped) for s in range(tau)] for t in range(tau)])
-        for clipped in (False, True)
-    )
-
-
-def rescaled(K, p):
-    """Attention with the weights K_ts / Z_t, whose F multiplies by Z_t; f = (z, s/tau).
-
-    For the altered target the rows of rho~ are those of p^-1; F and f are the same.
-    """
-    forms, tau = representation, len(K)
-    Z = K.sum(-1)
-    w = K / Z[:, None]
-    codes = (w * rationals(np.arange(1, tau + 1))).sum(-1) / tau
-
-    def f(x):
-        s, z = forms.SHIFTED.read(x)
-        return np.concatenate([z, s[..., None] / tau], axis=-1)
-
-    def F(u):
-        t = (u[..., -1:] == codes).argmax(-1)
-        return Z[t] * u[..., 0]
-
-    return model.Target(F, f, forms.by_position(w[inverse(p)]))
-
-
 @pytest.mark.construct
 def test_the_exchange_of_appendix_C_costs_nothing(claim):
     """tau = 32, the first ten inputs exchanged with the last ten: the same outputs, one by one."""
     tau, L = 32, 10
-    M, K = causal(tau, flint.fmpq(2), L)
+    M, K = ordering.clipped(tau, flint.fmpq(2), L)
     p = ordering.exchange(tau, 10)
     count = claim.at_scale(smoke=2, laptop=10, paper=50)
     z = rationals(claim.rng("inputs").integers(0, 101, (count, tau, 1))) / 100
     x = representation.SHIFTED.encode(z)
-    before, after = rescaled(K, range(tau))(x), rescaled(K, p)(x[:, p])
-    claim.measured(
-        "outputs that differ", int((before != after).sum()), equation="Ĥ and its altered"
-    ).equals(0)
-    claim.measured(
-        "outputs unlike K z", int((before != (z[..., 0] @ K.T)).sum()), equation="Z_t u"
-    ).equals(0)
+    before, after = ordering.attending(K, range(tau))(x), ordering.attending(K, p)(x[:, p])
+    moved, unlike = (int((before != other).sum()) for other in (after, z[..., 0] @ K.T))
+    claim.measured("outputs that differ before and after", moved, equation="(80)").equals(0)
+    claim.measured("outputs unlike K z", unlike, equation="(8)").equals(0)
     error = max(abs(before - z[..., 0] @ M.T).ravel())
-    claim.measured("|H_t − Ĥ_t|", error, equation="clipped at −L").at_most(
+    claim.measured("largest |H_t − Ĥ_t|", error, equation="(8)", L=L).at_most(
         theorem(flint.fmpq(31, 2**10), "31 entries are off by 2^-10 at most")
     )
 
@@ -133,21 +93,14 @@ def test_the_exchange_of_appendix_C_costs_nothing(claim):
 def test_mean_square_error_of_the_clipped_attention(L, claim):
     """Kernel e^-s, uniform inputs: |E|^2/12 + (sum E)^2/4 per row, in any order of columns."""
     tau, small = 32, flint.arb(-L).exp()
-    M, K = causal(tau, flint.arb(1).exp(), L)
+    M, K = ordering.clipped(tau, flint.arb(1).exp(), L)
     rows = [sum(e * e for e in row) / 12 + sum(row) ** 2 / 4 for row in K - M]
     found = sum(rows) / tau
-    claim.record("mean_square_error", float(found))
     most = 31 * small**2 / 12 + (31 * small) ** 2 / 4
-    claim.measured("mean square error", found, equation="before and after").at_most(
-        theorem(most, "0 ≤ E ≤ e^-L, in at most 31 entries of a row")
-    )
     least = sum((j * small) ** 2 / 4 for j in range(tau)) / tau
-    claim.measured("mean square error", found, equation="before and after").at_least(
-        theorem(least, "row t has 32 − t future entries e^-L, so their sum squared over 4")
-    )
-
-
-# --- as printed ----------------------------------------------------------------------------------
+    error = claim.measured("mean square error", found, equation="(75)")
+    error.at_most(theorem(most, "0 ≤ E ≤ e^-L, in at most 31 entries of a row"))
+    error.at_least(theorem(least, "32 − t future entries e^-L in row t, their sum squared over 4"))
 
 
 def system():
@@ -168,67 +121,84 @@ def system():
     return flint.fmpq_mat(rows)
 
 
+def determinant(y_2, y_3):
+    """Of the six equations for A(y_2) and B(y_3), right side added; 0 if they had a solution."""
+    from flint import fmpq, fmpq_mat
+
+    rows = []
+    for a, b in ((a, b) for a in y_2 for b in y_3):
+        x = (a, 3, b)
+        T = fmpq(sum(v * 2 ** (a * v) for v in x)) / sum(2 ** (a * v) for v in x)
+        rows.append([(a - T) * (a == i) for i in y_2] + [(b - T) * (b == j) for j in y_3] + [T - 3])
+    return fmpq_mat(rows).det(), 0
+
+
 def test_printed_content_couplings_do_not_follow(claim):
     matrix = system()
-    claim.measured("rank with the right side, 5 unknowns", matrix.rank(), equation="(86)").equals(6)
+    claim.measured("rank of 5 unknowns and the right side", matrix.rank(), equation="(86)").equals(
+        6
+    )
     claim.counterexample(
         "H~ has form (86) with F~ = F, f~ = f and some coupling rho~",
-        input={
-            "tau": 3,
-            "p": "(1 2)",
-            "rho": "u v log 2",
-            "F, f": "identity",
-            "y_1": 3,
-            "y_2": [0, 1, 2],
-            "y_3": [5, 6],
-        },
+        input={"tau": 3, "p": "(1 2)", "rho": "u v log 2", "F, f": "identity", "y_1": 3},
         measured=matrix.det(),
         expected=0,
         equation="(86)-(90)",
-        snippet="from flint import fmpq, fmpq_mat\n"
-        "H = lambda x: sum(v * 2**(x[0] * v) for v in x) / fmpq(sum(2**(x[0] * v) for v in x))\n"
-        "row = lambda a, b, T: [(a - T) * (a == i) for i in range(3)]"
-        " + [(b - T) * (b == j) for j in (5, 6)] + [T - 3]\n"
-        "M = fmpq_mat([row(a, b, H((a, 3, b))) for a in range(3) for b in (5, 6)])\n"
-        "print('5 unknowns, rank with the right side:', M.rank(), ' determinant:', M.det())\n",
+        program=determinant,
+        y_2=[0, 1, 2],
+        y_3=[5, 6],
     )
+
+
+def mixed_second_difference(y_2, y_3, h):
+    """Of log w_3/w_2 in (y_2, y_3); and 0, its value if w comes from a coupling of y_1."""
+    from fractions import Fraction
+
+    def log_ratio(y_2, y_3):
+        return y_2 * y_3 - y_2**2  # rho = u v, and the query is x_1 = y_2
+
+    h = Fraction(h)
+    high, low = (log_ratio(y_2 + k, y_3 + h) - log_ratio(y_2 + k, y_3) for k in (h, 0))
+    return high - low, 0
 
 
 def test_printed_the_weights_come_from_no_coupling(claim):
-    """rho = u v: log w_3/w_2 of H~_1 has a mixed second difference in (y_2, y_3)."""
-    h = flint.fmpq(1, 5)
-
-    def log_ratio(y_2, y_3):
-        """The query is x_1 = y_2."""
-        return y_2 * y_3 - y_2 * y_2
-
-    a, b = flint.fmpq(0), flint.fmpq(5)
-    mixed = log_ratio(a + h, b + h) - log_ratio(a + h, b) - log_ratio(a, b + h) + log_ratio(a, b)
+    """rho = u v: by (86) log w_3/w_2 = rho~(y_1, y_3) - rho~(y_1, y_2), without a mixed term."""
+    at = {"y_2": 0, "y_3": 5, "h": "1/5"}
+    mixed, none = mixed_second_difference(**at)
     claim.counterexample(
         "the weights of H~_1 come from a coupling of y_1 with each token",
-        input={"tau": 3, "p": "(1 2)", "rho": "u v", "h": "1/5"},
-        measured=mixed,
-        expected=0,
-        equation="(86): log w_3/w_2 = ρ̃(y_1, y_3) − ρ̃(y_1, y_2)",
-        snippet="g = lambda y2, y3: y2 * y3 - y2**2      # log w_3/w_2, query x_1 = y_2\n"
-        "h = 0.2\n"
-        "print(g(h, 5 + h) - g(h, 5) - g(0, 5 + h) + g(0, 5), 'should be 0')\n",
-    )
+        input={"tau": 3, "p": "(1 2)", "rho": "u v"},
+        measured=mixed, expected=none, equation="(86)", program=mixed_second_difference, **at,
+    )  # fmt: skip
+
+
+def tokens_compared(x, y):
+    """phi(x(1)) and phi(y(1)) for phi(u) = u, where phi~ sees the same x(p(1)) = x(2) = y(2)."""
+    assert x[1] == y[1]
+    return x[0], y[0]
 
 
 def test_printed_equation_90_compares_two_tokens(claim):
     """phi(u) = u, p = (1 2), t = 1: the left side sees x(2), the right side x(1)."""
-    x, y = rationals([[0, 3, 5], [1, 3, 5]])
-    claim.measured("x(p(1)) of both", x[1], equation="(90), left side").equals(y[1])
+    x, y = [0, 3, 5], [1, 3, 5]
     claim.counterexample(
         "phi~(x(p(t))) = phi(x(t)) for a function phi~",
-        input={"phi": "u", "p": "(1 2)", "t": 1, "x": [0, 3, 5], "and": [1, 3, 5]},
-        measured=x[0],
-        expected=y[0],
-        equation="(90)",
-        snippet="x, y = (0, 3, 5), (1, 3, 5)\n"
-        "print('x(p(1)):', x[1], y[1], ' phi(x(1)):', x[0], y[0])\n",
-    )
+        input={"phi": "u", "p": "(1 2)", "t": 1},
+        measured=x[0], expected=y[0], equation="(90)", program=tokens_compared, x=x, y=y,
+    )  # fmt: skip
+
+
+def first_singular_value(R, lengths):
+    """After and before p = (1 2), for R of rank one: sigma_1^2 = sum |I_t| |I_s| R_ts^2."""
+    from math import isqrt
+
+    def sigma(R):
+        return isqrt(
+            sum(a * b * R[t][s] ** 2 for t, a in enumerate(lengths) for s, b in enumerate(lengths))
+        )
+
+    return sigma(R[::-1]), sigma(R)
 
 
 def test_printed_rooms_of_different_lengths_change_the_spectrum(claim):
@@ -239,47 +209,39 @@ def test_printed_rooms_of_different_lengths_change_the_spectrum(claim):
     claim.counterexample(
         "the singular values of rho~ are those of rho",
         input={"R": R, "|I_1|": 1, "|I_2|": 4, "p": "(1 2)"},
-        measured=after[0],
-        expected=before[0],
-        equation="(88): σ_i, C_1",
-        snippet="from math import sqrt\n"
-        "print('before', sqrt(1 * 1) * 1, ' after', sqrt(4 * 1) * 1)   # sqrt(|I_t| |I_s|) R_ts\n",
-    )
-
-
-# --- controls ------------------------------------------------------------------------------------
+        measured=after[0], expected=before[0], equation="(88)",
+        program=first_singular_value, R=R, lengths=[1, 4],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("rows", ["unpermuted", "p for its inverse"])
 def test_control_the_rows_must_be_permuted_by_the_inverse(rows, claim):
     """p = (1 2 3): rho itself gives H_p(t); p in place of p^-1 gives another H as well."""
-    forms, p = representation, [1, 2, 0]
+    p = [1, 2, 0]
     z = rationals([["0"], ["1/2"], ["1"]])
-    w = forms.doubled_diagonal(3)
-    form = forms.Representation(sorted_sums, w)
+    w = representation.doubled_diagonal(3)
+    form = representation.Representation(sorted_sums, w)
     order = [0, 1, 2] if rows == "unpermuted" else p
-    altered = model.Target(form.F, form.f, forms.by_position(w[order]))
-    error = abs(altered(forms.SHIFTED.encode(z)[p]) - sorted_sums(z)).max()
-    claim.measured(ERROR, error, equation=f"ρ̃, {rows}").at_least(
+    altered = model.Target(form.F, form.f, representation.by_position(w[order]))
+    error = abs(altered(representation.SHIFTED.encode(z)[p]) - sorted_sums(z)).max()
+    claim.measured(ERROR, error, equation="(80)").at_least(
         exactly(flint.fmpq(1, 2), "another output is given, they are 0, 1/2 and 1")
     )
 
 
 def test_control_a_content_coupling_with_its_rows_moved(claim):
     """rho = u v log 2 and (90) literally: the query is moved from room p(t) to room t, z kept."""
-    x = rationals([[0], [3], [5]])  # rooms [0, 2], [3, 5], [5, 7]: 3 is moved to 0, 0 to 3
-    Log = logarithms.Log
 
     def attend(query, keys):
-        w = model.softmax(np.array([[Log(2) * (query * v) for v in keys]]))[0]
+        w = model.softmax(np.array([[logarithms.Log(2) * (query * v) for v in keys]]))[0]
         return (w * keys).sum()
 
-    keys = x[:, 0]
-    literal, stated = attend(keys[1] - 3, keys), attend(keys[0], keys)
-    claim.measured("agrees where z_1 = z_2 = 0", literal, equation="(90)").equals(stated)
-    error = abs(
-        attend(keys[1] - 3, rationals([2, 3, 5])) - attend(flint.fmpq(2), rationals([2, 3, 5]))
-    )
-    claim.measured(ERROR, error, equation="(90), x(1) = 2").at_least(
+    def both(keys):  # rooms [0, 2], [3, 5], [5, 7]: 3 is moved to 0, 0 to 3
+        return attend(keys[1] - 3, keys), attend(keys[0], keys)
+
+    literal, stated = both(rationals([0, 3, 5]))
+    claim.measured("output where z_1 and z_2 are 0", literal, equation="(90)").equals(stated)
+    literal, stated = both(rationals([2, 3, 5]))
+    claim.measured(ERROR, abs(literal - stated), equation="(90)").at_least(
         exactly(flint.fmpq(3, 2), "uniform weights, 10/3, for nearly all weight at 5")
     )

@@ -3,8 +3,8 @@
 If x_1, ..., x_tau live in pairwise disjoint sets I_1, ..., I_tau, then one g on their union has
 g(x_s) = f_s(x_s) for all s and any prescribed f_s.
 
-Checked, in rationals: g, which sees a number and not its index, against the f_s, for all intervals
-and polynomials that a search finds to try. Compact sets are a positive distance apart, and g is
+Checked, in rationals: g, which sees a number and not its index, against the f_s, for random
+intervals and polynomials. Compact sets are a positive distance apart, and g is
 continuous, indeed Lipschitz: for affine pieces its constant, from all pairs of end points, is at
 most the larger of the slopes and of the largest difference over the gap.
 Control: rooms that share one point; there every g errs by half of |f_1 - f_2|.
@@ -51,6 +51,10 @@ def one_function(pieces):
     return g
 
 
+def many(claim):
+    return claim.at_scale(smoke=20, laptop=200, paper=5000)
+
+
 @pytest.mark.exact
 def test_one_function_acts_as_each_of_them(claim):
     def wrong(case):
@@ -62,8 +66,7 @@ def test_one_function_acts_as_each_of_them(claim):
 
     within = st.integers(0, 7).map(lambda k: Fraction(k, 7))
     cases = st.tuples(pieces, within)
-    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all("values that differ", cases, wrong, equation="(23)", examples=examples)
+    claim.for_all("values that differ", cases, wrong, equation="(23)", examples=many(claim))
 
 
 @pytest.mark.exact
@@ -80,41 +83,39 @@ def test_compact_rooms_make_it_continuous(claim):
         pairs = itertools.combinations(dict(zip(ends, values, strict=True)).items(), 2)
         return sum(abs(b - d) > L * abs(a - c) for (a, b), (c, d) in pairs)
 
-    examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(
-        "pairs that are too steep", pieces, above, equation="g is Lipschitz", examples=examples
-    )
+    claim.for_all("pairs that are too steep", pieces, above, equation="(23)", examples=many(claim))
 
 
-def test_reading_disjoint_rooms_are_not_enough_for_a_continuous_function(claim):
-    """[0, 1) and [1, 2] are disjoint; f_1 = 0, f_2 = 1: the only g jumps at 1."""
-    near, at = 1 - Fraction(1, 10**9), Fraction(1)
+def jump(distance):
+    """|g(1) - g(1 - distance)| for f_1 = 0 on [0, 1), f_2 = 1 on [1, 2]; 1/2 is allowed near 1."""
+    from fractions import Fraction
 
     def g(x):
         return 0 if x < 1 else 1
 
+    return abs(g(1) - g(1 - Fraction(distance))), Fraction(1, 2)
+
+
+def test_reading_disjoint_rooms_are_not_enough_for_a_continuous_function(claim):
+    """[0, 1) and [1, 2] are disjoint; f_1 = 0, f_2 = 1: the only g jumps at 1."""
+    distance = "1/1000000000"
+    left, right = jump(distance)
     claim.counterexample(
         "the pointwise function is continuous whenever the sets are disjoint",
-        input={"I_1": "[0, 1)", "I_2": "[1, 2]", "f_1": 0, "f_2": 1, "distance": "1e-9"},
-        measured=abs(g(at) - g(near)),
-        expected=Fraction(1, 2),
-        relation="<=",
-        equation="A.2, as Theorem A.3 uses it",
-        printed=False,
-        snippet="def g(x): return 0 if x < 1 else 1   # f_1 on [0, 1), f_2 on [1, 2]\n\n"
-        "from fractions import Fraction\n"
-        "print([g(1) - g(1 - Fraction(1, 10**k)) for k in (1, 3, 9)], 'should go to 0')\n",
-    )
+        input={"I_1": "[0, 1)", "I_2": "[1, 2]", "f_1": 0, "f_2": 1},
+        measured=left, expected=right, relation="<=", equation="Proposition A.2",
+        printed=False, program=jump, distance=distance,
+    )  # fmt: skip
     apart = one_function([(Fraction(1), Fraction(1), [0]), (Fraction(1, 8), Fraction(1), [1])])
     steepest = abs(apart(Fraction(17, 8)) - apart(Fraction(2))) / Fraction(1, 8)
-    claim.measured("steepness with a gap of 1/8", steepest, equation="compact rooms").equals(8)
+    claim.measured("steepness with a gap", steepest, equation="(23)", gap="1/8").equals(8)
 
 
 def test_control_rooms_that_share_a_point(claim):
     """I_1 = [0, 1], I_2 = [1, 2], f_1 = 0, f_2 = x: g(1) = 1/2 is least wrong, and wrong by 1/2."""
     touching = [(Fraction(0), Fraction(1), [0]), (Fraction(0), Fraction(1), [0, 1])]
     (_, end), (start, _) = rooms(touching)
-    claim.measured("the common point", end, equation="I_1 ∩ I_2").equals(start)
+    claim.measured("the common point", end, equation="(23)").equals(start)
     asked = [value(polynomial, end) for *_, polynomial in touching]
     least = Fraction(max(asked) - min(asked), 2)
     claim.measured("least error of any g", least, equation="(23)").at_least(

@@ -15,7 +15,7 @@ the harmonic mean is the softmax average of v with e^rho = 1/v and with e^rho = 
 unbounded on (0, 1] - on the compact sets of (7) no continuous rho is. Repaired: with the same F and
 f, both injective, see the finding on the gauge.
 
-Checked, in rationals: (1) for all targets and tokens that a search finds to try; (2) for all pairs
+Checked, in rationals: (1) for random targets and tokens; (2) for all pairs
 of strict orders on three letters, 216^2 of them, and all sequences of three; the counterexamples.
 Controls: (2) without injectivity, over the letters and at x = (-9/10, -2/5); (3) as repaired.
 
@@ -30,9 +30,9 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.jiang2024 import gauge
-from repro.jiang2024 import model as model_
+from repro.jiang2024 import gauge, model
 from repro.numerics import arrays, exact, logarithms
+from repro.numerics.exact import rationals
 
 unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
 coefficients = st.tuples(*[st.integers(1, 5)] * 3)
@@ -40,13 +40,9 @@ sigmas = st.sampled_from(["softmax", "hard_max"])
 cases = st.tuples(sigmas, coefficients, st.lists(st.integers(-3, 3), max_size=3), unit)
 
 
-def rationals(values):
-    return exact.rationals(values)
-
-
 def target(sigma, coefficients, polynomial):
     """f = (v, v^2), F a polynomial of the sum, e^rho = a + b u + c v^2."""
-    (a, b, c), model = coefficients, model_
+    a, b, c = coefficients
 
     def rho(u, v):
         values = a + b * u + c * v[..., 0] ** 2
@@ -59,6 +55,10 @@ def target(sigma, coefficients, polynomial):
         return np.concatenate([x, x**2], axis=-1)
 
     return model.Target(F, f, rho, getattr(model, sigma))
+
+
+def few(claim):
+    return claim.at_scale(smoke=10, laptop=80, paper=2000)
 
 
 @pytest.mark.exact
@@ -74,8 +74,6 @@ def test_part_1_a_constant_sequence_shows_F_of_f(claim):
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
     claim.for_all("outputs unlike F(f(x))", cases, differ, equation="B.1 (1)", examples=examples)
 
-
-# --- (2): all strict orders on three letters -----------------------------------------------------
 
 LETTERS = (0, 1, 2)
 
@@ -96,8 +94,8 @@ def by_letters(G):
         def rho(u, v, table=table):
             return table[index(u)[..., :, None], index(v)[..., None, :]]
 
-        H = model_.Target(lambda z: z[..., 0], G, rho, model_.hard_max)
-        letters = model_.Target(lambda z: z[..., 0], lambda x: x, rho, H.sigma)
+        H = model.Target(lambda z: z[..., 0], G, rho, model.hard_max)
+        letters = model.Target(lambda z: z[..., 0], lambda x: x, rho, H.sigma)
         outputs, argmax = (tuple(map(str, T(sequences).ravel())) for T in (H, letters))
         found.setdefault(outputs, set()).add(argmax)
     return found
@@ -125,14 +123,14 @@ def test_part_2_equal_outputs_have_equal_maxima(claim):
 def test_control_part_2_without_injectivity_over_letters(claim):
     found = by_letters(not_injective)
     several = sum(len(tables) > 1 for tables in found.values())
-    claim.measured("outputs with two tables", several, equation="G(0) = G(1)").at_least(
+    claim.measured("outputs with two tables", several, equation="B.1 (2)").at_least(
         theorem(1, "where letter 2 is below both, 0 or 1 may be on top, and G does not tell")
     )
 
 
 def relu_pair():
     """F o f = relu on [-1, 1]; rho_1 = v, and rho_2 = v or, below 0, -1/2 + |v + 1/2|."""
-    relu, model = arrays.relu, model_
+    relu = arrays.relu
 
     def target(of_key):
         return model.Target(
@@ -153,25 +151,30 @@ def test_control_part_2_without_injectivity_at_two_numbers(claim):
         column = rationals(x)[:, None]
         return int((first(column) != second(column)).sum())
 
-    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all("outputs that differ", pairs, differ, equation="H_1 = H_2", examples=examples)
+    claim.for_all("outputs that differ", pairs, differ, equation="B.1 (2)", examples=few(claim))
     pair = [Fraction(-9, 10), Fraction(-2, 5)]
-    claim.measured("outputs that differ at x", differ(pair), equation="H_1 = H_2").equals(0)
+    claim.measured("outputs that differ at x", differ(pair), equation="B.1 (2)").equals(0)
     x = rationals(pair)[:, None]
     chosen = [T.weights(x)[0] @ x[:, 0] for T in (first, second)]
-    least = exact.rational("1/2")
     claim.measured("distance of the maxima", chosen[0] - chosen[1], equation="B.1 (2)").at_least(
-        theorem(least, "−2/5 − (−9/10)")
+        theorem(exact.rational("1/2"), "−2/5 − (−9/10)")
     )
 
 
-# --- what is false as printed --------------------------------------------------------------------
+def compositions(x):
+    """F(f_2(x)) and F(f_1(x)) on I_1 = [0, 1]; the outputs of both targets are x_1 + x_2."""
+    from fractions import Fraction
+
+    f_1 = {v: Fraction(v, 3) for v in (x, 2, 3)}
+    f_2 = {v: Fraction(v + 1 if v < 2 else v - 1, 3) for v in (x, 2, 3)}
+    for y in (2, 3):  # in I_2 = [2, 3]; rho = 0, so both weights are 1/2, and F(z) = 6z
+        assert 3 * (f_1[x] + f_1[y]) == 3 * (f_2[x] + f_2[y]) == x + y
+    return 6 * f_2[x], 6 * f_1[x]
 
 
 def test_printed_part_1_under_position_encoding(claim):
     """I_1 = [0, 1], I_2 = [2, 3], rho = 0, F = 6z; f_1 = x/3, f_2 = (x + 1)/3 on I_1, (x - 1)/3 on
     I_2: what one room gains the other loses, and H_1 = H_2 = x_1 + x_2."""
-    model = model_
 
     def sums(f):
         return model.Target(lambda z: 6 * z[..., 0], f, lambda u, v: 0 * u + 0 * v[..., 0])
@@ -186,34 +189,37 @@ def test_printed_part_1_under_position_encoding(claim):
         x = rationals(pair)[:, None]
         return int((first(x) != second(x)).sum())
 
-    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all("outputs that differ", rooms, differ, equation="H_1 = H_2", examples=examples)
+    claim.for_all("outputs that differ", rooms, differ, equation="B.1 (1)", examples=few(claim))
     zero = rationals([[0]])
     composed = [T.F(T.f(zero))[0] for T in (first, second)]
     claim.counterexample(
         "(1): H_1 = H_2 implies F_1 ∘ f_1 = F_2 ∘ f_2, for inputs that satisfy (7)",
         input={"I_1": "[0, 1]", "I_2": "[2, 3]", "rho": 0, "F": "6z", "f_1": "x/3",
-               "f_2": "(x + 1)/3 on I_1, (x - 1)/3 on I_2", "x": 0},
-        measured=composed[1],
-        expected=composed[0],
-        equation="B.1 (1)",
-        snippet="from fractions import Fraction\n"
-        "def F(z): return 6 * z\n\n"
-        "def f_1(x): return Fraction(x, 3)\n\n"
-        "def f_2(x): return Fraction(x + 1, 3) if x < 2 else Fraction(x - 1, 3)\n\n"
-        "for x in [(0, 2), (1, 3), (0, 3)]:            # rho = 0: both weights are 1/2\n"
-        "    print(x, F((f_1(x[0]) + f_1(x[1])) / 2), F((f_2(x[0]) + f_2(x[1])) / 2))\n\n"
-        "print('but F(f(0)) =', F(f_1(0)), 'and', F(f_2(0)))\n",
+               "f_2": "(x + 1)/3 on I_1, (x - 1)/3 on I_2"},
+        measured=composed[1], expected=composed[0], equation="B.1 (1)",
+        program=compositions, x=0,
     )  # fmt: skip
 
 
 def harmonic():
     """The harmonic mean of tau numbers in (0, 1], e^rho = 1/v; and its gauge g = 1 + 8v^2."""
     each, Log = arrays.each, logarithms.Log
-    first = model_.Target(
+    first = model.Target(
         lambda z: z[..., 0], lambda x: x, lambda u, v: each(Log, 1 / (0 * u + v[..., 0]))
     )
     return first, gauge.gauged(first, lambda x: 1 + 8 * x[..., 0] ** 2)
+
+
+def tokens_chosen(x):
+    """Where e^rho_2 = 1/v + 8v and e^rho_1 = 1/v are largest; F_2 = z_1 / z_2 makes H_2 = H_1."""
+    from fractions import Fraction
+
+    x = [Fraction(v) for v in x]
+    e_1, e_2 = [1 / v for v in x], [1 / v + 8 * v for v in x]
+    f_2 = [(v / (1 + 8 * v * v), 1 / (1 + 8 * v * v)) for v in x]
+    z_1, z_2 = (sum(e * f[k] for e, f in zip(e_2, f_2, strict=True)) for k in (0, 1))
+    assert z_1 / z_2 == sum(e * v for e, v in zip(e_1, x, strict=True)) / sum(e_1)
+    return x[e_2.index(max(e_2))], x[e_1.index(max(e_1))]
 
 
 def test_printed_part_3_is_undone_by_a_gauge(claim):
@@ -229,33 +235,21 @@ def test_printed_part_3_is_undone_by_a_gauge(claim):
         wrong = [first(column) != mean, second(column) != mean, composed]
         return int(np.sum(wrong))
 
-    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all(
-        "outputs unlike the harmonic mean, F(f(v)) unlike v",
-        tokens,
-        differ,
-        equation="H_1 = H_2",
-        examples=examples,
-    )
-    x = rationals(["1/2", 1])[:, None]
+    name = "outputs unlike the harmonic mean, F(f(v)) unlike v"
+    claim.for_all(name, tokens, differ, equation="B.1 (3)", examples=few(claim))
+    numbers = ["1/2", "1"]
+    x = rationals(numbers)[:, None]
     rows = [T.weights(x)[0] for T in (first, second)]
-    claim.measured("weights", [str(w) for w in (*rows[0], *rows[1])], equation="(8)").equals(["2/3", "1/3", "2/5", "3/5"])  # fmt: skip
+    claim.measured("weights", [str(w) for row in rows for w in row], equation="(8)").equals(
+        ["2/3", "1/3", "2/5", "3/5"]
+    )
     chosen = [x[int(np.argmax(row)), 0] for row in rows]
     claim.counterexample(
         "(3): H_1 = H_2 with unbounded couplings implies that ρ_1 and ρ_2 are largest together",
-        input={"x": ["1/2", "1"], "e^rho_1": "1/v", "e^rho_2": "1/v + 8v", "F_1 o f_1": "v",
+        input={"e^rho_1": "1/v", "e^rho_2": "1/v + 8v", "F_1 o f_1": "v",
                "f_2": "(v, 1) / (1 + 8v^2)", "F_2": "z_1 / z_2"},
-        measured=chosen[1],
-        expected=chosen[0],
-        equation="B.1 (3)",
-        snippet="from fractions import Fraction\n"
-        "x = [Fraction(1, 2), Fraction(1)]\n"
-        "e_1, e_2 = [1 / v for v in x], [1 / v + 8 * v for v in x]\n"
-        "h_1 = sum(e * v for e, v in zip(e_1, x)) / sum(e_1)\n"
-        "z = [sum(e * f for e, f in zip(e_2, column)) / sum(e_2)\n"
-        "     for column in ([v / (1 + 8 * v * v) for v in x], [1 / (1 + 8 * v * v) for v in x])]\n"
-        "print('H:', h_1, z[0] / z[1], ' largest at', x[e_1.index(max(e_1))], "
-        "'and', x[e_2.index(max(e_2))])\n",
+        measured=chosen[1], expected=chosen[0], equation="B.1 (3)",
+        program=tokens_chosen, x=numbers,
     )  # fmt: skip
 
 
@@ -266,7 +260,7 @@ def test_part_3_repaired_the_same_F_and_f_leave_only_a_function_of_u(claim):
     each, Log = arrays.each, logarithms.Log
 
     def added(values):
-        return model_.Target(
+        return model.Target(
             first.F, first.f, lambda u, v: first.rho(u, v) + each(Log, values(u, v[..., 0]))
         )
 
@@ -279,23 +273,16 @@ def test_part_3_repaired_the_same_F_and_f_leave_only_a_function_of_u(claim):
         weights = first.weights(column) != free.weights(column)
         return int(moved.sum() + unmoved.sum() + weights.sum())
 
-    examples = claim.at_scale(smoke=10, laptop=80, paper=2000)
-    claim.for_all(
-        "outputs that differ for c(u), or agree for 1 + v",
-        distinct,
-        wrong,
-        equation="B.1 (3), repaired",
-        examples=examples,
-    )
+    name = "outputs that differ for c(u), or agree for 1 + v"
+    claim.for_all(name, distinct, wrong, equation="B.1 (3), repaired", examples=few(claim))
 
 
 def test_control_part_3_with_the_same_F_and_f_the_gauge_shows(claim):
     """rho_2 of the counterexample with F_1 and f_1 kept: at (1/2, 1) 4/5 in place of 2/3."""
     first, second = harmonic()
-    kept = model_.Target(first.F, first.f, second.rho)
+    kept = model.Target(first.F, first.f, second.rho)
     x = rationals(["1/2", 1])[:, None]
     off = abs(kept(x)[0] - first(x)[0])
-    least = exact.rational("2/15")
     claim.measured("difference of H", off, equation="B.1 (3), repaired").at_least(
-        theorem(least, "4/5 − 2/3")
+        theorem(exact.rational("2/15"), "4/5 − 2/3")
     )

@@ -8,9 +8,8 @@ Checked: rank r = 1, 2, 6: all coefficients of rho - rho^ are 0 for m_h >= r, pl
 ridge; in float64 the outputs agree to round-off; with ReLU networks the error is that of the
 networks. The error is read as a mean square; its exponent is that of Theorem 4.1's claim, for the
 ridge correction, and for sines against cosines without one. For one target on two encoded tokens
-and alpha >= 3/2 no couplings do better (floors.py, 2); the floor itself is nearly attained, for
-three waves: a coupling of rank 1 is found within 1.06 (alpha = 2) and 1.5 (alpha = 3) of it in mean
-square, within 2.6 in L1.
+and alpha >= 3/2 no couplings do better (output_floor.py); the floor itself is nearly attained, for
+three waves, by a coupling of rank 1.
 False as printed: any alpha > 1/2 is allowed, and for alpha <= 1 and r = infinity the same sines on
 both sides make no continuous coupling: on the diagonal the sum diverges, and H_t(x) tends to x_t as
 the rank grows (alpha = 1: exact and in balls), so that nothing of form (8) is there to be matched.
@@ -26,8 +25,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, rounding_error, theorem
-from repro.jiang2024 import complexity, floors, rate
-from repro.jiang2024 import couplings as couplings_
+from repro.jiang2024 import complexity, couplings, logit_floor, output_floor, rate
 from repro.numerics import exact, roundoff
 
 TAU = 16
@@ -45,33 +43,31 @@ def test_no_coefficient_is_left_once_the_head_is_large_enough(r, claim):
     """d_i = sigma_i - s_i in rationals, plain and with the ridge, since S_r = 0."""
     sigma = np.concatenate([of_rank(r), exact.rationals([0, 0])])
     for m in (r, r + 1, r + 2):
-        for how, kept in (
-            ("plain", rate.plain(sigma, m)),
-            ("ridge", rate.ridge(sigma, m, TAU)),
-        ):
+        for how, kept in {
+            "plain": rate.plain(sigma, m),
+            "ridge": rate.ridge(sigma, m, TAU),
+        }.items():
             left = [s - k for s, k in zip(sigma, kept, strict=False)] + list(sigma[m:])
             claim.measured(
                 "largest coefficient of ρ − ρ^",
                 max(map(abs, left)),
-                equation="m_h ≥ r",
+                equation="(68)",
                 how=how,
                 m_h=m,
             ).equals(0)
     cost = rate.row_error(sigma, rate.plain(sigma, r), TAU, "sin")
-    claim.measured("E Σ_s δ_ts², m_h = r", cost, equation="m_h ≥ r").equals(0)
+    claim.measured("E Σ_s δ_ts²", cost, equation="(68)", m_h=r).equals(0)
 
 
 def difference(claim, r, m, w=None):
     """Largest |H_t - H^_t| over sequences; with w neurons for the waves if given."""
     import torch
 
-    coupling = couplings_.Coupling(of_rank(r))
+    coupling = couplings.Coupling(of_rank(r))
     x = torch.tensor(claim.rng("tokens").random((100, TAU, 1)), device=claim.device)
     H = coupling.target()(x)
-    if w:
-        network = rate.interpolated(coupling, coupling.sigma[:m], w, x)
-    else:
-        network = rate.truncated(coupling, coupling.sigma[:m], x)
+    kept = coupling.sigma[:m]
+    network = rate.interpolated(coupling, kept, w, x) if w else rate.truncated(coupling, kept, x)
     off = network(x) - H
     assert torch.isfinite(off).all()
     return off.abs().max().item(), (off**2).mean().item()
@@ -85,8 +81,8 @@ def test_outputs_agree_to_round_off_once_the_head_is_large_enough(r, claim):
     harmonic, u = sum(1 / i for i in range(1, r + 1)), roundoff.unit("float64")
     allowed = 2 * ((r + 8) * 2 * harmonic + TAU + 4) * u
     largest, _ = difference(claim, r, r)
-    claim.measured("largest error, m_h = r", largest, equation="m_h ≥ r").at_most(
-        rounding_error(allowed, "derived in the test's text, for target and network")
+    claim.measured("largest error", largest, equation="(68)", m_h=r).at_most(
+        rounding_error(allowed, "2 ((r + 8) 2 H_r + τ + 4) u: logits and averages of both")
     )
 
 
@@ -100,33 +96,28 @@ def test_networks_leave_only_their_own_error(r, claim):
         e = [scheme.of_wave(i) / w**2 for i in range(1, r + 1)]
         bound = float(rate.network_error(sigma, flint.arb(2).sqrt(), e))
         found[w] = difference(claim, r, r, w)[0]
-        claim.measured("largest error", found[w], equation="m_FF large enough", w=w).at_most(
+        claim.measured("largest error", found[w], equation="(68)", m_h=r, w=w).at_most(
             theorem(bound, "rate.py, 5")
         )
-    claim.measured("largest error, against w = 64", found[256], equation="β = 2", w=256).at_most(
-        chosen(found[64] / 8, "1/16 but for where the largest is; 1/15 seen")
+    claim.measured("largest error", found[256], equation="(13)", m_h=r, w=256).at_most(
+        chosen(found[64] / 8, "w^−2 gives 1/16 of the error for w = 64, w^−1 gives 1/4")
     )
 
 
 @pytest.mark.parametrize("alpha", ["3/2", "2", "3"], ids="alpha={}".format)
 @pytest.mark.certified
 def test_exponent_of_the_mean_square_for_infinite_rank(alpha, claim):
-    """Logits in closed form, R = infinity: from m_h = 128 to 4096 the ridge is within 0.15 of
-    2 alpha - 1, cosines within 0.02, and plain truncation within 0.15 of 2 alpha - 2. The outputs
-    are measured in Theorem 4.1."""
-    c, costs = TAU - flint.fmpq(1, 2), {}
-    for m in (128, 4096):
-        S, T = couplings_.infinite_tails(alpha, m)
-        ridge = floors.least_cost(S, T, m, c)
-        costs[m] = {"ridge": ridge, "cosines": c * T, "plain": c * T + S**2}
+    """Logits in closed form, R = infinity, from m_h = 128 to 4096. The outputs are measured in
+    Theorem 4.1."""
+    low, high = (logit_floor.row_costs(alpha, m, TAU) for m in (128, 4096))
     two = 2 * exact.rational(alpha)
     for how, exponent, tolerance in (
-        ("ridge", two - 1, "3/20"),
-        ("cosines", two - 1, "1/50"),
-        ("plain", two - 2, "3/20"),
+        ("sin, ridge", two - 1, "3/20"),
+        ("cos, plain", two - 1, "1/50"),
+        ("sin, plain", two - 2, "3/20"),
     ):
-        found = (costs[128][how] / costs[4096][how]).log() / flint.arb(32).log()
-        claim.measured("exponent", found, equation="m_h^−(2α − 1)", how=how).within(
+        found = (low[how] / high[how]).log() / flint.arb(32).log()
+        claim.measured("exponent of E Σ_s δ_ts²", found, equation="(17)", how=how).within(
             exponent,
             theorem(exact.rational(tolerance), "c/m and (2α − 1)/2m at m_h = 128, over 5 octaves"),
         )
@@ -135,24 +126,22 @@ def test_exponent_of_the_mean_square_for_infinite_rank(alpha, claim):
 @pytest.mark.parametrize("alpha", ["2", "3"], ids="alpha={}".format)
 @pytest.mark.best_in_class
 def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
-    """floors.py, 2, n = 3 terms: keys that make the diagonal free leave the third term only, and a
+    """The target of output_floor.py with n = 3 terms: `rank_one` leaves the third term only, and a
     bump of width eps = 0.002. All pairs of 4000 and 16 places; no error is below its floor."""
     import torch
 
-    eps, pair = 0.002, floors.Pair(alpha, 3)
+    eps, pair = 0.002, output_floor.Pair(alpha, 3)
     u, v = ((torch.arange(k).double() + 0.5) / k for k in (4000, 16))
     tokens = torch.cat([u[::300] + 2, v + 4])[:, None]
     ranks = [
         torch.linalg.matrix_rank(H.rho(tokens, tokens)).item()
         for H in (pair.rank_one(eps), pair.target())
     ]
-    claim.measured("ranks of ρ^ and ρ at 30 tokens", ranks, equation="m_h = 1, n = 3").equals(
-        [1, 3]
-    )
+    claim.measured("ranks of ρ^ and ρ at 30 tokens", ranks, equation="(68)").equals([1, 3])
     x = torch.cartesian_prod(u + 2, v + 4)[..., None]
     off = (pair.rank_one(eps)(x) - pair.target()(x)).abs()
     assert torch.isfinite(off).all()
-    claim.measured("largest error of H_2", off[:, 1].max().item(), equation="H_2").at_most(
+    claim.measured("largest error of H_2", off[:, 1].max().item(), equation="(8)").at_most(
         exactly(0.0, "the weights 1/2, for every ρ^ that is 0 for u in I_2")
     )
     third, bump = float(pair.sigma[2] / pair.sigma[0]), eps / math.sqrt(2)
@@ -161,14 +150,11 @@ def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
         ("mean square", square, pair.mean_square_floor(1), 1 + bump / 2 / third**2),
         ("mean error", mean, pair.mean_floor(1), 3 * (8 / math.pi**2 + bump / third)),
     ):
-        claim.record(f"{name} over its floor", error / float(floor))
-        claim.measured(name, error, equation="floor").at_least(
-            theorem(floor, "floors.py, 2, for every coupling of rank 1; the grid is far finer")
+        claim.measured(name, error, equation="(17)").at_least(
+            theorem(floor, "output_floor.py, for every coupling of rank 1; the grid is far finer")
         )
-        claim.measured(f"{name} over floor", error / float(floor), equation="near").at_most(
-            theorem(
-                1.02 * over, "σ_3 e_3 e_3 and the bump, l′ ≤ 1/4; 2 % for the slope and the grid"
-            )
+        claim.measured(f"{name} over its floor", error / float(floor), equation="(17)").at_most(
+            theorem(1.02 * over, "σ_3 e_3 e_3 and the bump, l′ ≤ 1/4; 2 % for slope and grid")
         )
 
 
@@ -176,8 +162,8 @@ def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
 def test_control_one_less_than_the_rank_is_not_enough(r, claim):
     """m_h = r - 1: the mean square is that of a missing sine, far from round-off."""
     _, square = difference(claim, r, r - 1)
-    claim.measured("mean square error, m_h = r − 1", square, equation="m_h ≥ r, broken").at_least(
-        chosen(1e-5, "2e-3 and 1.3e-4 seen")
+    claim.measured("mean square error", square, equation="(68)", m_h=r - 1).at_least(
+        chosen(1e-5, "with m_h = r it is a square of rounding errors, below 1e-25")
     )
 
 
@@ -186,47 +172,47 @@ def test_control_a_wrong_frequency_is_not_enough(claim):
     sigma = exact.rationals([1, "1/2", 0])
     kept = exact.rationals([1, 0, "1/2"])
     cost = rate.row_error(sigma, kept, TAU, "sin")
-    claim.measured("E Σ_s δ_ts²", cost, equation="phi_2 replaced by phi_3").at_least(
+    claim.measured("E Σ_s δ_ts²", cost, equation="(68)").at_least(
         exactly(7, "(31/2) (1/4 + 1/4) = 31/4")
     )
 
 
-# alpha = 1
+def gain(R):
+    """Less than doubling R adds to 2 (1 + 1/3 + 1/5 + ...), (68) at u = v = 1/4; and 1/2."""
+    from fractions import Fraction
+
+    millionths = sum(2 * 10**6 // i for i in range(R + 1, 2 * R + 1, 2))
+    return Fraction(millionths, 10**6), Fraction(1, 2)
 
 
 def test_printed_equal_sines_with_alpha_one_make_no_continuous_coupling(claim):
     """The diagonal at u = 1/4 is 2 (1 + 1/3 + 1/5 + ...): every doubling of R adds at least 1/2, so
     that the sum has no value there; for alpha < 1 its terms are larger still."""
-    diagonal = couplings_.diagonal_at_quarter
+    diagonal = couplings.diagonal_at_quarter
     for R in (16, 64, 256, 1024):
-        gain = diagonal(2 * R) - diagonal(R)
+        added = diagonal(2 * R) - diagonal(R)
         claim.measured(
-            f"gain of the diagonal from R = {R} to {2 * R}", gain, equation="Σ 1/i diverges"
+            "what doubling R adds to the diagonal", added, equation="(68)", R=R
         ).at_least(theorem(flint.fmpq(1, 2), "R/2 terms of at least 2/(2R)"))
     claim.counterexample(
         "(68) with r = ∞, α = 1 and equal sines converges at u = v = 1/4: for large R, "
         "doubling R adds less than 1/2",
-        input={"u = v": "1/4", "R": [2048, 4096], "alpha": 1},
-        measured=diagonal(4096) - diagonal(2048),
-        expected=flint.fmpq(1, 2),
-        relation="<",
-        equation="(68)",
-        snippet="from fractions import Fraction\n"
-        "gain = sum(Fraction(2, i) for i in range(2049, 4097, 2))\n"
-        "print(float(gain), 'is added, and as much by every further doubling')\n",
-    )
+        input={"u = v": "1/4", "alpha": 1},
+        measured=diagonal(4096) - diagonal(2048), expected=flint.fmpq(1, 2), relation="<",
+        equation="(68)", program=gain, R=2048,
+    )  # fmt: skip
 
 
 @pytest.mark.certified
 def test_off_the_diagonal_the_sum_is_a_logarithm(claim):
     """log |sin pi(u + v) / sin pi(u - v)|, R = 400 terms in balls, within Abel's bound."""
-    R, couplings = 400, couplings_
+    R = 400
     coupling = couplings.Coupling(of_rank(R))
     for u, v in (("1/5", "1/3"), ("1/7", "5/8"), ("2/5", "41/100")):
         a, b = (exact.rational(value) for value in (u, v))
         tokens = [exact.rationals([[value]]) for value in (a, b)]
         off = abs(coupling.rho(*tokens)[0, 0] - couplings.logarithmic(a, b))
-        claim.measured(f"distance at ({u}, {v})", off, equation="α = 1").at_most(
+        claim.measured("distance from the logarithm", off, equation="(68)", u=u, v=v).at_most(
             theorem(couplings.beyond(R, a, b), "Abel's summation")
         )
 
@@ -244,20 +230,21 @@ def test_with_alpha_one_the_target_tends_to_its_own_token(claim):
     x = torch.tensor(claim.rng("tokens").random((60, TAU, 1)), device=claim.device)
     found = {}
     for alpha in (1, 2):
-        couplings = (couplings_.Coupling(couplings_.powers(alpha, R)) for R in Rs)
-        found[f"α = {alpha}"] = [(c.target()(x) - x[..., 0]).abs().mean().item() for c in couplings]
+        targets = (couplings.Coupling(couplings.powers(alpha, R)).target() for R in Rs)
+        found[alpha] = [(H(x) - x[..., 0]).abs().mean().item() for H in targets]
     one, two = found.values()
-    for R, before, after in zip(Rs, one, one[1:], strict=False):
-        claim.measured(f"E |H_t − x_t| at R = {4 * R}", after, equation="H_t → x_t", α=1).at_most(
+    distance = "E |H_t − x_t|"
+    for R, before, after in zip(Rs[1:], one, one[1:], strict=False):
+        claim.measured(distance, after, equation="(68)", alpha=1, R=R).at_most(
             chosen(
                 before / 1.5,
-                "by 2 to 3 each time, .054 .027 .011 .0044 .0016 seen; softmax of log R",
+                "log R on the diagonal lets the other weights fall by up to 4, a limit not at all",
             )
         )
-    claim.measured(
-        "E |H_t − x_t|, largest R against smallest", two[-1], equation="continuous", α=2
-    ).at_least(chosen(0.9 * two[0], "a tail of 1/16 in ρ; 0.99 seen"))
+    claim.measured(distance, two[-1], equation="(68)", alpha=2, R=Rs[-1]).at_least(
+        chosen(0.9 * two[0], "ρ changes by the tail, 1/16, and no more")
+    )
     assert all(map(math.isfinite, one + two))
     claim.record("R", list(Rs))
-    for name, value in found.items():
-        claim.record(name, value)
+    for alpha, values in found.items():
+        claim.record(distance, values, alpha=alpha)

@@ -61,9 +61,10 @@ def test_equispaced_tokens_have_the_spectrum_itself(key, claim):
     x = exact.rationals([flint.fmpq(3 * j + 1, 3 * tau) for j in range(tau)])[:, None]
     values = pod.singular_values(flint.arb_mat(coupling.rho(x, x).tolist()))[0]
     for k, sigma in enumerate(SIGMA):
-        claim.measured(
-            f"distance of σ_{k + 1}", abs(values[k] / tau - sigma), equation="σ_k(ρ(x)) / τ"
-        ).at_most(theorem(flint.fmpq(1, 10**12), "discrete orthogonality; balls"))
+        off = abs(values[k] / tau - sigma)
+        claim.measured("distance from σ_k", off, equation="Section 5.2", k=k + 1).at_most(
+            theorem(flint.fmpq(1, 10**12), "discrete orthogonality; balls")
+        )
 
 
 @pytest.mark.parametrize("key", ["sin", "cos"])
@@ -80,12 +81,10 @@ def test_sampled_values_lie_within_the_factors_of_their_gram_matrices(key, claim
         low, high = (a * b for a, b in zip(*factors, strict=True))
         for k, sigma in enumerate(SIGMA):
             ratio = values[k] / tau / sigma
-            claim.measured(
-                f"σ_{k + 1}, sampled over true", ratio, equation="Ostrowski", τ=tau
-            ).at_least(theorem(low, "s_min(Φ) s_min(Ψ)"))
-            claim.measured(
-                f"σ_{k + 1}, sampled over true", ratio, equation="Ostrowski", τ=tau
-            ).at_most(theorem(high, "s_max(Φ) s_max(Ψ)"))
+            at = {"equation": "Section 5.2", "tau": tau, "k": k + 1}
+            over = claim.measured("sampled σ_k over the true one", ratio, **at)
+            over.at_least(theorem(low, "Ostrowski: s_min(Φ) s_min(Ψ)"))
+            over.at_most(theorem(high, "Ostrowski: s_max(Φ) s_max(Ψ)"))
 
 
 def gram_factors(features, tau):
@@ -108,16 +107,13 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
         x = rng.random((draws, tau))
         values = sampled(x, key)
         off = abs(values / np.array(SIGMA) - 1).max(-1)
-        grams = [
-            np.linalg.svd(waves(x, name), compute_uv=False) / tau**0.5 for name in ("sin", key)
-        ]
-        high = grams[0][:, 0] * grams[1][:, 0] - 1
-        low = 1 - grams[0][:, -1] * grams[1][:, -1]
-        bound = np.maximum(high, low)
-        name = f"error minus bound, τ = {tau}"
-        claim.measured(
-            "error minus bound", (off - bound).max(), equation="Ostrowski", τ=tau
-        ).at_most(theorem(1e-12, "two factors; 1e-12 for rounding"))
+        both = (np.linalg.svd(waves(x, name), compute_uv=False) for name in ("sin", key))
+        Phi, Psi = (values / tau**0.5 for values in both)
+        bound = np.maximum(Phi[:, 0] * Psi[:, 0] - 1, 1 - Phi[:, -1] * Psi[:, -1])
+        excess = (off - bound).max()
+        claim.measured("error minus bound", excess, equation="Section 5.2", tau=tau).at_most(
+            theorem(1e-12, "Ostrowski: two factors; 1e-12 for rounding")
+        )
         errors.append(off.mean())
         bounds.append(bound.mean())
         relative.append(off.std(ddof=1) / off.mean() / math.sqrt(draws))
@@ -126,14 +122,14 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
     octaves = math.log(taus[-1] / taus[0])
     exponent = math.log(errors[-1] / errors[0]) / octaves
     error = 3 * math.hypot(relative[0], relative[-1]) / octaves + 0.1
-    claim.measured("exponent of τ", exponent, equation=f"τ^{power}").within(
+    claim.measured("exponent of τ", exponent, equation="Section 5.2").within(
         power,
         stderr(
             error, f"3 standard errors of {draws} draws at both ends, and 0.1 for τ = {taus[0]}"
         ),
     )
-    claim.measured("its tolerance", error, equation="−1/2 is not −1").at_most(
-        chosen(0.25, "half of what lies between −1/2 and −1; 0.21 seen, 60 draws had 0.24 at times")
+    claim.measured("tolerance of this exponent", error, equation="Section 5.2").at_most(
+        chosen(0.25, "half of what lies between −1/2 and −1: else both exponents could pass")
     )
     if key == "sin":
         claim.figure(
@@ -156,21 +152,25 @@ def test_averaging_over_inputs_keeps_a_bias_of_one_over_tau(claim):
     bias = (total**2 - square / 2) / tau
     row = rate.row_error(sigma, sigma[:0], tau, "sin")
     claim.measured(
-        "bias from the closed form of a row", row / tau - square, equation="E |·|² / τ²"
+        "bias from the closed form of a row", row / tau - square, equation="Section 5.2"
     ).equals(bias)
     x = claim.rng("bias").random((draws, tau))
     squares = (sampled(x, "sin") ** 2).sum(-1)
     error = 4 * squares.std(ddof=1) / math.sqrt(draws)
-    claim.measured(
+    found = claim.measured(
         "mean of Σ σ_k² of the samples minus Σ σ_k²",
         squares.mean() - float(square),
-        equation="E |·|² / τ²",
-    ).within(float(bias), stderr(error, f"4 standard errors of {draws} inputs"))
-    claim.measured(
-        "mean of Σ σ_k² of the samples minus Σ σ_k²",
-        squares.mean() - float(square),
-        equation="not 0",
-    ).at_least(stderr(5 * error, f"4 standard errors of {draws} inputs"))
+        equation="Section 5.2",
+    )
+    found.within(float(bias), stderr(error, f"4 standard errors of {draws} inputs"))
+    found.at_least(stderr(5 * error, f"20 standard errors of {draws} inputs: it is not 0"))
+
+
+def singular_value_of_ones(tau):
+    """Of the matrix of scores for rho = 1, with the eigenvector (1, ..., 1); and sigma_1 of rho."""
+    scores = [[1] * tau for _ in range(tau)]
+    (value,) = {sum(row) for row in scores}
+    return value, 1
 
 
 def test_printed_averages_do_not_approximate_the_values_themselves(claim):
@@ -181,22 +181,19 @@ def test_printed_averages_do_not_approximate_the_values_themselves(claim):
     largest = ones * flint.fmpq_mat(tau, 1, [1] * tau)  # an eigenvector, of a symmetric matrix
     claim.counterexample(
         "averages of the singular values of [ρ(x_t, x_s)] approximate those of ρ",
-        input={"rho": 1, "tau": tau, "sigma_1": 1},
-        measured=largest[0, 0],
-        expected=1,
-        equation="Section 5.2, last sentence",
-        snippet="ones = [[1] * 16 for _ in range(16)]          # rho = 1 at 16 tokens\n"
-        "print(sum(ones[0]), 'is its singular value, for (1, ..., 1); that of rho is 1')\n",
-    )
-    claim.measured("divided by τ", largest[0, 0] / tau, equation="Section 5.2, repaired").equals(
-        flint.fmpq(1)
-    )
-    claim.measured("values that are not 0", ones.rank(), equation="the decay pattern").equals(1)
+        input={"rho": 1},
+        measured=largest[0, 0], expected=1, equation="Section 5.2",
+        program=singular_value_of_ones, tau=tau,
+    )  # fmt: skip
+    over = largest[0, 0] / tau
+    claim.measured("singular value over τ", over, equation="Section 5.2").equals(flint.fmpq(1))
+    claim.measured("values that are not 0", ones.rank(), equation="Section 5.2").equals(1)
 
 
 def test_control_equal_tokens_show_one_singular_value_only(claim):
     """x_1 = ... = x_tau: the second value is 0 where sigma_2 = 1/2."""
     values = sampled(np.full(64, 0.1), "sin")
-    claim.measured(
-        "distance of σ_2", abs(values[1] - SIGMA[1]), equation="independent tokens"
-    ).at_least(theorem(0.49, "a matrix of rank 1; 0.01 for rounding and more"))
+    off = abs(values[1] - SIGMA[1])
+    claim.measured("distance from σ_k", off, equation="Section 5.2", k=2).at_least(
+        theorem(0.49, "a matrix of rank 1; 0.01 for rounding and more")
+    )

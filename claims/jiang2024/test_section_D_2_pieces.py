@@ -27,8 +27,8 @@ import pytest
 
 from repro.bounds import exactly, theorem
 from repro.jiang2024 import ordering
-from repro.jiang2024 import pieces as pieces_
 from repro.jiang2024.pictures import representation as pictures
+from repro.jiang2024.pieces import Pieces, staircase
 from repro.numerics import exact
 
 TAU, TEN = 32, 10  # Appendix C
@@ -37,7 +37,7 @@ CONSTANT = "Hölder constant to the power 1/α"
 
 def in_order():
     """t on room t."""
-    return pieces_.staircase(range(1, TAU + 1))
+    return staircase(range(1, TAU + 1))
 
 
 def exchanged():
@@ -54,22 +54,7 @@ def random_pieces(rng, count):
         intervals.append((at, at + flint.fmpq(length, 4)))
         at += flint.fmpq(length, 4)
     values = exact.rationals(rng.integers(-5, 6, (count, 2)))
-    return pieces_.Pieces(intervals, [tuple(row) for row in values])
-
-
-def on_a_grid(pieces, count):
-    """(x, f(x)) at `count` + 1 equidistant places of every piece."""
-    found = []
-    for (low, high), (a, b) in zip(pieces.intervals, pieces.values, strict=True):
-        steps = [flint.fmpq(k, count) for k in range(count + 1)]
-        found += [(low + (high - low) * step, a + (b - a) * step) for step in steps]
-    return found
-
-
-def steepness(pieces):
-    """The slopes of all pieces, in increasing order."""
-    both = zip(pieces.intervals, pieces.values, strict=True)
-    return sorted((b - a) / (high - low) for (low, high), (a, b) in both)
+    return Pieces(intervals, [tuple(row) for row in values])
 
 
 def largest_quotient(points, p):
@@ -80,92 +65,113 @@ def largest_quotient(points, p):
 @pytest.mark.parametrize("p", [1, 2, 3], ids="alpha=1/{}".format)
 @pytest.mark.exact
 def test_the_constant_is_taken_at_ends(p, claim):
-    draws = claim.at_scale(smoke=4, laptop=30, paper=200)
-    for draw in range(draws):
+    for draw in range(claim.at_scale(smoke=4, laptop=30, paper=200)):
         pieces = random_pieces(claim.rng(f"pieces {draw}"), 4)
-        found = largest_quotient(on_a_grid(pieces, 8), p)
-        claim.measured(f"{CONSTANT}, draw {draw}", pieces.hoelder(p), equation="(91)").equals(found)
+        found = largest_quotient(pieces.on_a_grid(8), p)
+        claim.measured(CONSTANT, pieces.hoelder(p), equation="(91)", draw=draw).equals(found)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3], ids="alpha=1/{}".format)
 @pytest.mark.exact
 def test_repaired_the_constant_grows_by_the_reach_at_most(p, claim):
     """C~^p <= C^p D/g, for all 24 orders of four pieces of one length; the slopes stay."""
-    draws = claim.at_scale(smoke=4, laptop=30, paper=200)
-    for draw in range(draws):
+    for draw in range(claim.at_scale(smoke=4, laptop=30, paper=200)):
         rng = claim.rng(f"values {draw}")
         values = exact.rationals(rng.integers(-5, 6, (4, 2)))
         ends = np.cumsum(rng.integers(2, 9, 4)).tolist()
         intervals = [(flint.fmpq(end - 1), flint.fmpq(end)) for end in ends]
-        pieces = pieces_.Pieces(intervals, [tuple(row) for row in values])
+        pieces = Pieces(intervals, [tuple(row) for row in values])
         orders = [pieces.permuted(order) for order in itertools.permutations(range(4))]
         worst = max(order.hoelder(p) for order in orders)
         bound = pieces.hoelder(p) * pieces.reach()
-        claim.measured(f"{CONSTANT}, worst order", worst, equation="repaired").at_most(
+        at = {"equation": "(91), repaired", "draw": draw}
+        claim.measured(f"{CONSTANT}, worst order", worst, **at).at_most(
             theorem(bound, "g ≤ |x − y| ≤ D")
         )
-        slopes = {str(steepness(order)) for order in orders}
-        claim.measured("different sets of slopes", len(slopes), equation="max |φ′|").equals(1)
+        slopes = {str(order.slopes()) for order in orders}
+        claim.measured("different sets of slopes", len(slopes), **at).equals(1)
 
 
 def far_piece():
     """0, 0, 1 on [0, .1], [.2, .3], [10, 10.1]."""
     ends = [(0, 1), (2, 3), (100, 101)]
-    return pieces_.Pieces(
+    return Pieces(
         [(flint.fmpq(a, 10), flint.fmpq(b, 10)) for a, b in ends],
         [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)],
     )
 
 
 EXAMPLES = {  # pieces, order, constant before and after
-    "0, 1, 2": (lambda: pieces_.staircase([0, 1, 2]), lambda: [0, 2, 1], 1, 2),
+    "0, 1, 2": (lambda: staircase([0, 1, 2]), lambda: [0, 2, 1], 1, 2),
     "exchange of Appendix C": (in_order, exchanged, 1, 21),
     "a far piece": (far_piece, lambda: [0, 2, 1], flint.fmpq(10, 97), 10),
 }
+
+
+def lipschitz_constants(example):
+    """After and before the pieces, constant on their rooms, are put in another order."""
+    from fractions import Fraction
+    from itertools import combinations
+
+    in_order = ([(2 * t, 2 * t + 1) for t in range(1, 33)], range(1, 33))
+    rooms, values, order = {
+        "0, 1, 2": ([(2, 3), (4, 5), (6, 7)], [0, 1, 2], [0, 2, 1]),
+        "exchange of Appendix C": (*in_order, [*range(22, 32), *range(10, 22), *range(10)]),
+        "a far piece": ([(0, "1/10"), ("1/5", "3/10"), (10, "101/10")], [0, 0, 1], [0, 2, 1]),
+    }[example]
+
+    def C(values):
+        ends = [(Fraction(x), v) for room, v in zip(rooms, values, strict=True) for x in room]
+        return max(abs(v - w) / abs(x - y) for (x, v), (y, w) in combinations(ends, 2))
+
+    return C([values[t] for t in order]), C(values)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_printed_the_hoelder_constant_changes(example, claim):
     make, reorder, before, after = EXAMPLES[example]
     pieces, order = make(), reorder()
+    permuted = pieces.permuted(order).hoelder()
     claim.measured("Lipschitz constant in order", pieces.hoelder(), equation="(91)").equals(before)
-    claim.measured("permuted", pieces.permuted(order).hoelder(), equation="(91)").equals(after)
-    values = [str(v) for v, _ in pieces.values][:4]
+    claim.measured("Lipschitz constant, permuted", permuted, equation="(91)").equals(after)
     claim.counterexample(
         "the Hoelder constant of permuted pieces is unchanged",
-        input={"pieces": example, "first values": values, "order": order[:4], "alpha": 1},
-        measured=pieces.permuted(order).hoelder(),
-        expected=pieces.hoelder(),
-        equation="(91)",
-        snippet="import itertools\n"
-        "from fractions import Fraction\n"
-        f"rooms = {[[str(end) for end in room] for room in pieces.intervals]}\n"
-        f"before = {[str(v) for v, _ in pieces.values]}\n"
-        f"after = {[str(pieces.values[t][0]) for t in order]}\n"
-        "ends = lambda v: [(Fraction(x), Fraction(y)) for r, y in zip(rooms, v) for x in r]\n"
-        "C = lambda v: max(abs(p[1] - q[1]) / abs(p[0] - q[0])"
-        " for p, q in itertools.combinations(ends(v), 2))\n"
-        "print('before', C(before), ' after', C(after))\n",
-    )
+        input={"pieces": example, "alpha": 1},
+        measured=permuted, expected=pieces.hoelder(), equation="(91)",
+        program=lipschitz_constants, example=example,
+    )  # fmt: skip
+
+
+def steepest_extensions(tau, k):
+    """Any extension, t on [2t, 2t + 1], k exchanged: a jump over a gap of 1; in order 3/2."""
+    from fractions import Fraction
+    from itertools import pairwise
+
+    values = [*range(tau - k + 1, tau + 1), *range(k + 1, tau - k + 1), *range(1, k + 1)]
+    return max(abs(a - b) for a, b in pairwise(values)), Fraction(3, 2)
 
 
 def test_printed_derivatives_of_extensions_change(claim):
     """In order: steps 3x^2 - 2x^3 between rooms, derivative 3/2. Exchanged: 21 by mean value."""
     slope = flint.fmpq_poly([0, 0, 3, -2]).derivative()  # of the step: 6x - 6x^2, largest at 1/2
     steepest = slope(flint.fmpq(1, 2))
-    claim.measured("6x(1−x) − 3/2", slope - steepest, equation="≤ 0").equals(
-        -6 * flint.fmpq_poly([-flint.fmpq(1, 2), 1]) ** 2
-    )
+    square = flint.fmpq_poly([-flint.fmpq(1, 2), 1]) ** 2
+    claim.measured("6x(1−x) − 3/2", slope - steepest, equation="(88)").equals(-6 * square)
     claim.counterexample(
         "C_FF of the permuted pieces, by derivatives of an extension, is that of the original",
-        input={"pieces": "t on [2t, 2t+1], t <= 32", "order": "first and last ten exchanged"},
-        measured=in_order().permuted(exchanged()).hoelder(),
-        expected=steepest,
-        relation="<=",
-        equation="D.2: max_r |Φ^(r)|",
-        snippet="values = [*range(23, 33), *range(11, 23), *range(1, 11)]   # gaps of length 1\n"
-        "print(max(abs(a - b) for a, b in zip(values, values[1:])), 'is not <=', 3 / 2)\n",
-    )
+        input={"pieces": "t on [2t, 2t+1]", "order": "first and last k of tau exchanged"},
+        measured=in_order().permuted(exchanged()).hoelder(), expected=steepest, relation="<=",
+        equation="(88)", program=steepest_extensions, tau=TAU, k=TEN,
+    )  # fmt: skip
+
+
+def errors_by_constants(cells):
+    """Of x^(1/2) and of x, C = 1, by the best constants on cells: half of the largest change."""
+
+    def error(alpha):
+        return max(((k + 1) / cells) ** alpha - (k / cells) ** alpha for k in range(cells)) / 2
+
+    return error(1 / 2), error(1)
 
 
 def test_printed_a_small_alpha_is_not_easier(claim):
@@ -176,20 +182,15 @@ def test_printed_a_small_alpha_is_not_easier(claim):
         return max((b - a for a, b in itertools.pairwise(values)), key=float) / 2
 
     half, one = error(flint.arb("0.5")), error(flint.arb(1))
-    claim.measured("error, α = 1/2", half, equation="(91)").within(
+    claim.measured("error of constants", half, equation="(91)", alpha="1/2").within(
         flint.fmpq(1, 16), theorem(1e-12, "x^(1/2) changes most on the first cell, by 1/8")
     )
     claim.counterexample(
         "functions with a small alpha are approximated more effectively",
-        input={"f": "x^alpha on [0, 1], C = 1", "constants on": "64 cells", "alpha": "1/2 and 1"},
-        measured=half,
-        expected=one,
-        relation="<=",
-        equation="after (91)",
-        snippet="def error(alpha, n=64):     # best constants on n cells: half of the change\n"
-        "    return max(((k + 1) / n)**alpha - (k / n)**alpha for k in range(n)) / 2\n\n"
-        "print('alpha = 1/2:', error(1 / 2), ' alpha = 1:', error(1))\n",
-    )
+        input={"f": "x^alpha on [0, 1], C = 1", "alpha": "1/2 and 1"},
+        measured=half, expected=one, relation="<=", equation="(91)",
+        program=errors_by_constants, cells=64,
+    )  # fmt: skip
 
 
 @pytest.mark.exact
@@ -199,31 +200,28 @@ def test_mcshane_keeps_the_constant(claim):
         low, high = pieces.intervals[0][0], pieces.intervals[-1][1]
         grid = [low + (high - low) * flint.fmpq(k, 60) for k in range(61)]
         points = [(x, pieces.mcshane(x)) for x in grid]
-        claim.measured(
-            f"{name}: quotients of McShane", largest_quotient(points, 1), equation="(91)"
-        ).at_most(theorem(pieces.hoelder(), "a minimum of functions with this constant"))
-        claim.measured(f"{name}: sup", max(abs(v) for _, v in points), equation="Tietze").at_most(
+        at = {"equation": "(91)", "example": name}
+        claim.measured("largest quotient of McShane", largest_quotient(points, 1), **at).at_most(
+            theorem(pieces.hoelder(), "a minimum of functions with this constant")
+        )
+        claim.measured("sup of McShane", max(abs(v) for _, v in points), **at).at_most(
             theorem(pieces.sup(), "clipped at sup |f|")
         )
         wrong = sum(pieces.mcshane(x) != value for x, value in pieces.ends)
-        claim.measured(
-            f"{name}: ends at which it differs from f", wrong, equation="extension"
-        ).equals(0)
+        claim.measured("ends at which it differs from f", wrong, **at).equals(0)
 
 
 @pytest.mark.exact
 def test_tietze_keeps_the_sup_norm_and_not_the_constant(claim):
     """0 on [2, 3], 1 on [4, 5], C = 1, extended as in the proof of the theorem. From 219/60 to
     220/60 it rises from 6/7 to 1: the quotient is 60/7, and 9 in the limit."""
-    pieces = pieces_.staircase([0, 1])
+    pieces = staircase([0, 1])
     claim.measured("Lipschitz constant of the pieces", pieces.hoelder(), equation="(91)").equals(1)
     points = [(x, pieces.tietze(x)) for x in (2 + flint.fmpq(k, 60) for k in range(181))]
     wrong = sum(pieces.tietze(x) != value for x, value in pieces.ends)
-    claim.measured("ends at which it differs from f", wrong, equation="extension").equals(0)
-    claim.measured("sup", max(abs(v) for _, v in points), equation="sup |Φ| = sup |φ|").equals(
-        pieces.sup()
-    )
-    steepest = largest_quotient(points, 1)
+    claim.measured("ends at which it differs from f", wrong, equation="(91)").equals(0)
+    sup, steepest = max(abs(v) for _, v in points), largest_quotient(points, 1)
+    claim.measured("sup of the extension", sup, equation="(91)").equals(pieces.sup())
     claim.measured("largest quotient on a grid of 1/60", steepest, equation="(91)").equals(
         flint.fmpq(60, 7)
     )
@@ -253,9 +251,9 @@ def test_control_without_a_gap_there_is_no_bound(gap, claim):
     g = flint.fmpq(1, gap)
     intervals = [(flint.fmpq(0), flint.fmpq(1)), (1 + g, 2 + g), (3 + g, 4 + g)]
     values = [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)]
-    pieces = pieces_.Pieces(intervals, values)
+    pieces = Pieces(intervals, values)
     ratio = pieces.permuted([0, 2, 1]).hoelder() / pieces.hoelder()
-    claim.measured("C̃ / C", ratio, equation="g → 0").at_least(
+    claim.measured("C̃ / C", ratio, equation="(91), repaired").at_least(
         exactly(gap, "1/g, since C = 1 in order and 1/g after")
     )
 
@@ -264,16 +262,16 @@ def test_control_pieces_of_different_lengths(claim):
     """x on [0, 1] and 1 on [2, 2.001], exchanged: the rise of 1 has the length 1/1000 then."""
     zero, one, two, short = (flint.fmpq(v) / 1000 for v in (0, 1000, 2000, 1))
     intervals, values = [(zero, one), (two, two + short)], [(zero, one), (one, one)]
-    pieces = pieces_.Pieces(intervals, values)
+    pieces = Pieces(intervals, values)
     claim.measured("Lipschitz constant in order", pieces.hoelder(), equation="(91)").equals(1)
     bound = pieces.hoelder() * pieces.reach()
-    claim.measured("C D/g", bound, equation="pieces of one length").equals(flint.fmpq(2001, 1000))
+    claim.measured("C D/g", bound, equation="(91), repaired").equals(flint.fmpq(2001, 1000))
     after = pieces.permuted([1, 0]).hoelder()
-    claim.measured("C̃", after, equation="|I_1| ≠ |I_2|").at_least(
+    claim.measured("C̃", after, equation="(91), repaired").at_least(
         exactly(1000, "slope 1000 on the short piece")
     )
-    steepest = steepness(pieces.permuted([1, 0]))[-1]
-    claim.measured("steepest slope", steepest, equation="|I_1| ≠ |I_2|").equals(1000)
-    claim.measured("C̃ / (C D/g)", after / bound, equation="|I_1| ≠ |I_2|").at_least(
+    steepest = pieces.permuted([1, 0]).slopes()[-1]
+    claim.measured("steepest slope", steepest, equation="(91), repaired").equals(1000)
+    claim.measured("C̃ / (C D/g)", after / bound, equation="(91), repaired").at_least(
         exactly(499, "1000/2.001 > 499")
     )

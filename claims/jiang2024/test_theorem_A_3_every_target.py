@@ -23,90 +23,16 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, rounding_error, theorem
-from repro.jiang2024 import model, representation
+from repro.jiang2024 import model, representation, superposed_targets
 from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import arrays, exact, logarithms
 
 ERROR = "largest |H_t − Ĥ_t|"
-rational = exact.rational
+SCALED = "distance of the u_t, times k − 1"
 
 
-def ridges(directions, outer):
-    """(22) with psi_qs(z) = the part of (D_q . z) that belongs to s, moved into [0, 1].
-
-    D: (Q, tau, d) with entries -1, 0, 1; z counts as 1 - z where D = -1, and d divides. So the sums
-    over s are (D_q . z + N_q)/d with N_q entries -1 in D_q; `outer` gets all D_q . z.
-    """
-    D, d = np.array(directions), np.shape(directions)[-1]
-
-    def inner(s):
-        return lambda z: (
-            sum(
-                z[..., [j]] * (D[:, s, j] == 1) + (1 - z[..., [j]]) * (D[:, s, j] == -1)
-                for j in range(d)
-            )
-            / rational(d)
-        )
-
-    negative = (D == -1).sum((1, 2))
-    return representation.Superposition(
-        [inner(s) for s in range(D.shape[1])], lambda v: outer(v * d - negative), len(D)
-    )
-
-
-def two_tokens():
-    """z_1 z_2 and |z_1 - z_2|, with 5 = 2 tau d + 1 terms."""
-    D = [[[1], [1]], [[1], [0]], [[0], [1]], [[1], [-1]], [[0], [0]]]
-
-    def outer(v):
-        product = (v[..., 0] ** 2 - v[..., 1] ** 2 - v[..., 2] ** 2) / 2
-        return np.stack([product, abs(v[..., 3])], axis=-1)
-
-    def stated(z):
-        return np.stack([z[..., 0, 0] * z[..., 1, 0], abs(z[..., 0, 0] - z[..., 1, 0])], axis=-1)
-
-    return ridges(D, outer), stated
-
-
-def three_tokens():
-    """z_1 z_2 + z_2 z_3, max(z_1, z_3) and (z_1 + z_2 + z_3)^3, with 7 terms."""
-    D = [[[1], [1], [0]], [[0], [1], [1]], [[1], [0], [0]], [[0], [1], [0]], [[0], [0], [1]],
-         [[1], [0], [-1]], [[1], [1], [1]]]  # fmt: skip
-
-    def outer(v):
-        squares = v**2
-        pairs = squares[..., 0] + squares[..., 1] - squares[..., 2] - 2 * squares[..., 3]
-        largest = (v[..., 2] + v[..., 4] + abs(v[..., 5])) / 2
-        return np.stack([(pairs - squares[..., 4]) / 2, largest, v[..., 6] ** 3], axis=-1)
-
-    def stated(z):
-        a, b, c = (z[..., s, 0] for s in range(3))
-        return np.stack([a * b + b * c, np.maximum(a, c), (a + b + c) ** 3], axis=-1)
-
-    return ridges(D, outer), stated
-
-
-def two_points_of_the_plane():
-    """The inner product of two tokens, and their distance in the largest coordinate; 9 terms."""
-    one, two = [1, 0], [0, 1]
-    D = [[one, one], [two, two], [one, [0, 0]], [two, [0, 0]], [[0, 0], one], [[0, 0], two],
-         [[1, 1], [-1, -1]], [[1, -1], [-1, 1]], [[0, 0], [0, 0]]]  # fmt: skip
-
-    def outer(v):
-        squares = v**2
-        inner = (squares[..., 0] + squares[..., 1] - squares[..., 2:6].sum(-1)) / 2
-        return np.stack([inner, (abs(v[..., 6]) + abs(v[..., 7])) / 2], axis=-1)
-
-    def stated(z):
-        x, y = z[..., 0, :], z[..., 1, :]
-        return np.stack([(x * y).sum(-1), abs(x - y).max(-1)], axis=-1)
-
-    return ridges(D, outer), stated
-
-
-CASES = {"tau=2-d=1": two_tokens, "tau=3-d=1": three_tokens, "tau=2-d=2": two_points_of_the_plane}
-cases = pytest.mark.parametrize("case", CASES)
 SIZES = {"tau=2-d=1": (2, 1), "tau=3-d=1": (3, 1), "tau=2-d=2": (2, 2)}
+cases = pytest.mark.parametrize("case", SIZES)
 
 
 def places(claim, case):
@@ -117,31 +43,28 @@ def places(claim, case):
 @cases
 @pytest.mark.exact
 def test_the_printed_width_with_the_repaired_proof(case, claim):
-    H, stated = CASES[case]()
-    tau, d = SIZES[case]
-    forms, z = representation, places(claim, case)
-    x = forms.SHIFTED.encode(z)
-    form = forms.Superposed(H, forms.doubled_diagonal(tau))
-    claim.measured("n", form.n, equation="n = τ(2τd+1) + 1").equals(tau * (2 * tau * d + 1) + 1)
+    H, stated = superposed_targets.TARGETS[SIZES[case]]()
+    (tau, d), z = SIZES[case], places(claim, case)
+    x = representation.SHIFTED.encode(z)
+    form = representation.Superposed(H, representation.doubled_diagonal(tau))
+    claim.measured("n", form.n, equation="Theorem A.3").equals(tau * (2 * tau * d + 1) + 1)
     claim.measured("|(22) − target|", abs(H(z) - stated(z)).max(), equation="(22)").equals(0)
     claim.measured(ERROR, abs(form.target()(x) - stated(z)).max(), equation="(30)").equals(0)
-    f = form.f(x)
-    claim.measured(
-        "entries of f outside [0, 1]", int(((f < 0) | (f > 1)).sum()), equation="(26)"
-    ).equals(0)
+    outside = int(((form.f(x) < 0) | (form.f(x) > 1)).sum())
+    claim.measured("entries of f outside [0, 1]", outside, equation="(26)").equals(0)
 
 
 @cases
 @pytest.mark.construct
 def test_any_positive_weights_serve(case, claim):
     """The repaired f divides by the weights: nothing depends on 2/(tau + 1) and 1/(tau + 1)."""
-    H, stated = CASES[case]()
-    forms, z, tau = representation, places(claim, case), SIZES[case][0]
+    H, stated = superposed_targets.TARGETS[SIZES[case]]()
+    z, tau = places(claim, case), SIZES[case][0]
     for draw in range(claim.at_scale(smoke=3, laptop=10, paper=50)):
         w = exact.rationals(claim.rng(f"weights {draw}").integers(1, 1000, (tau, tau)))
-        form = forms.Superposed(H, w / w.sum(-1, keepdims=True))
-        error = abs(form.target()(forms.SHIFTED.encode(z)) - stated(z)).max()
-        claim.measured(f"{ERROR}, weights {draw}", error, equation="(8)").equals(0)
+        form = representation.Superposed(H, w / w.sum(-1, keepdims=True))
+        error = abs(form.target()(representation.SHIFTED.encode(z)) - stated(z)).max()
+        claim.measured(ERROR, error, equation="(8)", draw=draw).equals(0)
 
 
 def doubled_sum(z, t):
@@ -150,40 +73,37 @@ def doubled_sum(z, t):
     return f[t - 1] + f.sum(0)
 
 
+def at_equal_averages(x, y, coordinates):
+    """The sum of these coordinates at x and at y, which have the same u_1; tau = 2, psi(x) = x."""
+    from fractions import Fraction
+
+    x, y = ([Fraction(v) for v in z] for z in (x, y))
+    assert 2 * x[0] + x[1] == 2 * y[0] + y[1]  # (27)
+    return sum(x[s] for s in coordinates), sum(y[s] for s in coordinates)
+
+
 def test_printed_equation_28_subtracts_what_u_does_not_show(claim):
     """H_t(x) = x_1 + x_2, in form (22) with psi_qs(x) = x: u_1 = 2 x_1 + x_2, H_1 = x_1 + x_2."""
-    z, y = exact.rationals([[0, 1], ["1/2", 0]])
-    claim.measured("u(1)", doubled_sum(z, 1).tolist(), equation="(27)").equals(
-        doubled_sum(y, 1).tolist()
-    )
-    snippet = (
-        "from fractions import Fraction\n"
-        "x, y = (0, 1), (Fraction(1, 2), 0)          # H = x_1 + x_2, psi(x) = x\n"
-        "u = [2 * z[0] + z[1] for z in (x, y)]       # (27) at t = 1\n"
-        "print('u:', *u, ' psi(x_1):', x[0], y[0], ' H:', sum(x), sum(y))\n"
-    )
-    claim.counterexample(
-        "F_1 of (28), which subtracts psi_qt(x_t), is a function of u",
-        input={"tau": 2, "d": 1, "t": 1, "psi_qs(x)": "x", "x": [0, 1], "y": ["1/2", 0]},
-        measured=z[0],
-        expected=y[0],
-        equation="(28)",
-        snippet=snippet,
-    )
-    claim.counterexample(
-        "some F gives H_1 = x_1 + x_2 from the f of (26)",
-        input={"tau": 2, "d": 1, "t": 1, "psi_qs(x)": "x", "x": [0, 1], "y": ["1/2", 0]},
-        measured=z.sum(),
-        expected=y.sum(),
-        equation="(29)-(30)",
-        snippet=snippet,
-    )
-    sum_of_two = ridges([[[1], [1]]], lambda v: np.concatenate([v, v], axis=-1))
+    x, y = ["0", "1"], ["1/2", "0"]
+    inputs = exact.rationals([x, y])
+    averages = [doubled_sum(z, 1).tolist() for z in inputs]
+    claim.measured("u_1 at x", averages[0], equation="(27)").equals(averages[1])
+    for false, equation, coordinates in (
+        ("F_1 of (28), which subtracts psi_qt(x_t), is a function of u", "(28)", [0]),
+        ("some F gives H_1 = x_1 + x_2 from the f of (26)", "(29)-(30)", [0, 1]),
+    ):
+        left, right = (z[coordinates].sum() for z in inputs)
+        claim.counterexample(
+            false,
+            input={"tau": 2, "d": 1, "t": 1, "psi_qs(x)": "x", "x": x, "y": y},
+            measured=left, expected=right, equation=equation,
+            program=at_equal_averages, x=x, y=y, coordinates=coordinates,
+        )  # fmt: skip
+    sum_of_two = superposed_targets.ridges([[[1], [1]]], lambda v: np.concatenate([v, v], axis=-1))
     form = representation.Superposed(sum_of_two, representation.doubled_diagonal(2))
-    both = np.stack([z, y])[..., None]
-    found = form.target()(representation.SHIFTED.encode(both))[:, 0]
-    claim.measured("H_1 with (q, t')", found.tolist(), equation="repaired").equals(
-        [z.sum(), y.sum()]
+    found = form.target()(representation.SHIFTED.encode(inputs[..., None]))[:, 0]
+    claim.measured("H_1 with the pairs (q, t')", found.tolist(), equation="(26), repaired").equals(
+        inputs.sum(-1).tolist()
     )
 
 
@@ -195,9 +115,9 @@ def sines(rng, tau, n):
 
 def scaled(f, tau, grid):
     """(k - 1) times the least distance of the u_t, for every k."""
-    forms = representation
-    w = forms.doubled_diagonal(tau)
-    return [(k - 1) * forms.separation(forms.on_a_grid(f(k), w)) for k in grid]
+    w = representation.doubled_diagonal(tau)
+    on_a_grid, separation = representation.on_a_grid, representation.separation
+    return [(k - 1) * separation(on_a_grid(f(k), w)) for k in grid]
 
 
 GRIDS = {2: (5, 9, 17, 33), 3: (4, 7, 13)}
@@ -216,25 +136,27 @@ def test_generic_functions_separate_from_two_tau_plus_one_on(tau, claim):
     w, b = 1 / (tau + 1), 0.2
     ours = scaled(lambda k: affine_values(tau, k), tau, grid)
     for n, values in found.items():
-        claim.record("", values.tolist(), n=n)
-    claim.record("affine", ours)
-    for value in ours:
-        claim.measured("n = τd, affine", value, equation="b min w").within(
+        claim.record(SCALED, values.tolist(), f="sines", n=n)
+    claim.record(SCALED, ours, f="affine", n=tau)
+    for k, value in zip(grid, ours, strict=True):
+        claim.measured(SCALED, value, equation="Theorem A.3", f="affine", n=tau, k=k).within(
             w * b,
-            rounding_error(
-                1e-13, "8u for a distance of sums of tau numbers below 1, times k − 1 ≤ 32"
-            ),
+            rounding_error(1e-13, "8u for a distance of sums of τ numbers below 1, times k − 1"),
         )
     bounded, collapse = found[2 * tau + 1], found[1]
-    claim.measured("scaled distance, n = 2τ+1", bounded.min(), equation="bounded").at_least(
-        chosen(0.2, "medians of 15 draws, 3 seeds: 0.34 to 0.51 on every grid")
+    at = {"equation": "Theorem A.3", "f": "sines"}
+    claim.measured(f"least {SCALED}", bounded.min(), n=2 * tau + 1, **at).at_least(
+        chosen(0.2, "of order 1 on every grid; if it collapsed it would fall by a hundred as below")
     )
-    claim.measured(
-        "last over first", collapse[-1] / collapse[0], equation="collapses", n=1
-    ).at_most(chosen(0.05, "medians of 15 draws, 3 seeds: 0.002 to 0.007"))
-    claim.measured(
-        "it is not 0: bare injectivity is vacuous", collapse[-1], equation="n = 1"
-    ).at_least(rounding_error(1e-12, "distances of numbers of size 1 are off by 1e-15"))
+    claim.measured(f"last over first {SCALED}", collapse[-1] / collapse[0], n=1, **at).at_most(
+        chosen(
+            0.05, "1 if bounded; N = τ k^τ random numbers come as near as 1/N², which gives 0.004"
+        )
+    )
+    # Not 0 all the same: that no two points of a grid coincide says nothing.
+    claim.measured(f"last {SCALED}", collapse[-1], n=1, **at).at_least(
+        rounding_error(1e-12, "distances of numbers of size 1 are off by 1e-15")
+    )
     if tau == 2:
         curves = {
             "n = 1, sines": collapse.tolist(),
@@ -276,28 +198,26 @@ def test_control_without_encoding_nothing_separates(n, claim):
     target = model.Target(F, f, rho)
     z = exact.rationals([[0], [1]])
     both = [target.averages(z)[0], target.averages(z[::-1])[1]]
-    claim.measured(
-        "|u_1(a, b) − u_2(b, a)|", abs(both[0] - both[1]).max(), equation="(8), no (7)"
-    ).equals(0)
+    same = abs(both[0] - both[1]).max()
+    claim.measured("|u_1(a, b) − u_2(b, a)|", same, equation="(8)").equals(0)
     off = [abs(target(x)[t] - x[0, 0]) for x, t in ((z, 0), (z[::-1], 1))]
-    claim.measured(ERROR, max(off), equation="H_t(x) = x_1").at_least(
+    claim.measured(ERROR, max(off), equation="(8)").at_least(
         theorem(flint.fmpq(1, 2), "F has one value for H_1(a, b) = a and H_2(b, a) = b")
     )
 
 
 def test_control_the_last_coordinate_must_tell_t(claim):
     """Rows of weights with the same mean of s: refused, and F would mix two targets."""
-    forms = representation
-    H, stated = three_tokens()
+    H, stated = superposed_targets.three_tokens()
     w = exact.rationals([[2, 4, 2], [3, 2, 3], [2, 2, 4]]) / 8
     with pytest.raises(ValueError, match="the last coordinate must tell t"):
-        forms.Superposed(H, w)
-    form = forms.Superposed(H, forms.doubled_diagonal(3))
+        representation.Superposed(H, w)
+    form = representation.Superposed(H, representation.doubled_diagonal(3))
     z = exact.rationals([[1], [1], [1]])
-    u = form.target().averages(forms.SHIFTED.encode(z))
+    u = form.target().averages(representation.SHIFTED.encode(z))
     u[0, -1] = u[2, -1]  # t = 1 with the code of t = 3
     error = abs(form.F(u)[0] - stated(z)[0])
-    claim.measured(ERROR, error, equation="b_1 for b_3").at_least(exactly(1, "27 is read for 2"))
+    claim.measured(ERROR, error, equation="(29)-(30)").at_least(exactly(1, "27 is read for 2"))
 
 
 def test_control_the_f_of_26_is_off_by_a_quarter(claim):
@@ -308,6 +228,6 @@ def test_control_the_f_of_26_is_off_by_a_quarter(claim):
     claim.measured("|u(x) − u(y)|", abs(u[0] - u[1]).max(), equation="(27)").equals(0)
     for c in exact.rationals(["1/2", "3/4", "1"]):
         worst = max(abs(c * u_x[0] - x.sum()) for u_x, x in zip(u, inputs, strict=True))
-        claim.measured(f"{ERROR}, F(u) = {c} u", worst, equation="(26) as printed").at_least(
+        claim.measured(ERROR, worst, equation="(26)", F=f"{c} u").at_least(
             theorem(flint.fmpq(1, 4), "F has one value for two targets")
         )

@@ -10,9 +10,9 @@ g(u) != g(v) force |1 - rho_g(u)| + |rho_g(v)| and |rho_g(u)| + |1 - rho_g(v)|, 
 least 2. It needs no more than that g is not constant, and that -1 and 1 are tokens.
 
 Checked, in rationals: the certificate for both targets, for the pointer of the nested example on
-two tokens, and for all pointers that a search finds to try, with the present token unseen (log),
-affine (lin) or in any function; the two forced errors, attained, for random rho and h; that 0
-attains 1. By linear programming: 1 in every case.
+two tokens, and for random pointers, with the present token unseen (log), affine (lin) or in any
+function; the two forced errors, attained, for random rho and h; that 0 attains 1. By linear
+programming: 1 in every case.
 Controls: coefficients that may depend on x_t; a constant g; weights with one sign wrong.
 
 Not checked: infinite windows, to which the four windows extend with any past: sums of rho over it
@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import rounding_error, theorem
 from repro.numerics import exact, minimax
-from repro.wang2024 import pointer as pointer_
+from repro.wang2024 import pointer
 
 POINTERS = {
     "printed, g = 0, 1, 2": {-1: 0, 0: 1, 1: 2},
@@ -38,25 +38,25 @@ POINTERS = {
 PRESENT = ["unseen", "affine", "any function"]
 pointers = pytest.mark.parametrize("g", POINTERS.values(), ids=POINTERS)
 presents = pytest.mark.parametrize("present", PRESENT)
-LEAST = "least error"
+LEAST, TARGET = "least error", "x_{t−g} − h(x_t) − Σ ρ_s x_{t−s}"
+SOLVER = "tolerance 1e-7 of the solver"
 
 
 def certified(g, present, n=6):
     """sum w y / sum |w|, exact, the weights being checked against every column."""
-    pointer = pointer_.Pointer(g)
-    x, weights = pointer_.certificate(pointer, n)
-    table = pointer_.columns(pointer, x, present)
-    return pointer_.lower_bound(weights, table, pointer(x))
+    follow = pointer.Pointer(g)
+    x, weights = pointer.certificate(follow, n)
+    return pointer.lower_bound(weights, pointer.columns(follow, x, present), follow(x))
 
 
 @pointers
 @presents
 @pytest.mark.exact
 def test_four_windows_prove_1_and_zero_attains_it(g, present, claim):
-    claim.measured(f"{LEAST}, from below", certified(g, present), equation="certificate").equals(1)
-    pointer = pointer_.Pointer(g)
-    zero = int(abs(pointer(pointer.windows(4))).max())
-    claim.measured("error of the output 0", zero, equation="from above").equals(1)
+    least, follow = certified(g, present), pointer.Pointer(g)
+    claim.measured("least error, from below", least, equation=TARGET).equals(1)
+    zero = int(abs(follow(follow.windows(4))).max())
+    claim.measured("error of the output 0", zero, equation=TARGET).equals(1)
 
 
 @pytest.mark.exact
@@ -72,15 +72,13 @@ def test_the_certificate_by_hand(claim):
     claim.measured("targets other than x_{t−g}", wrong, equation="g = x + 1").equals(0)
     for token in (0, 1):
         of_token = sum(w for x, *_, w in rows if x == token)
-        claim.measured(f"weight of h({token})", of_token, equation="h cancels").equals(0)
+        claim.measured("weight of h(x_t)", of_token, equation="Σ w h(x_t) = 0", x_t=token).equals(0)
     for s in (1, 2):
-        claim.measured(
-            f"of ρ_{s}", sum(row[s] * row[-1] for row in rows), equation="ρ cancels"
-        ).equals(0)
-    claim.measured("weighted targets", sum(w * y for *_, y, w in rows), equation="sum w y").equals(
-        1
-    )
-    claim.measured("total weight", sum(abs(w) for *_, w in rows), equation="sum |w|").equals(1)
+        of_rho = sum(row[s] * row[-1] for row in rows)
+        claim.measured("weight of ρ_s", of_rho, equation="Σ w ρ_s x_{t−s} = 0", s=s).equals(0)
+    forced = sum(w * y for *_, y, w in rows)
+    claim.measured("weighted targets", forced, equation="Σ w y").equals(1)
+    claim.measured("total weight", sum(abs(w) for *_, w in rows), equation="Σ |w|").equals(1)
 
 
 @pytest.mark.exact
@@ -89,13 +87,12 @@ def test_every_pointer_that_moves_has_the_constant_1(claim):
     tables = st.dictionaries(st.integers(-2, 2), st.integers(1, 5), min_size=2, max_size=5).filter(
         lambda g: {-1, 1} <= set(g) and len(set(g.values())) > 1
     )
-    examples = claim.at_scale(smoke=40, laptop=300, paper=3000)
     claim.for_all(
         "certified error less 1",
         tables,
         lambda g: certified(g, "any function") - 1,
-        equation="any g that is not constant",
-        examples=examples,
+        equation=TARGET,
+        examples=claim.at_scale(smoke=40, laptop=300, paper=3000),
     )
 
 
@@ -119,13 +116,12 @@ def test_what_each_token_forces(claim):
         as_stated = all(e >= s for e, s in zip(largest, stated, strict=True))
         return int(not (as_stated and without == stated and sum(stated) >= 2))
 
-    examples = claim.at_scale(smoke=60, laptop=500, paper=10000)
     claim.for_all(
         "kernels that are no case of the proof",
         st.tuples(*[halves] * 4),
         violated,
-        equation="sum ≥ 2",
-        examples=examples,
+        equation="|1 − ρ_1| + |ρ_2| + |ρ_1| + |1 − ρ_2| ≥ 2",
+        examples=claim.at_scale(smoke=60, laptop=500, paper=10000),
     )
 
 
@@ -134,51 +130,47 @@ def test_what_each_token_forces(claim):
 @pytest.mark.best_in_class
 def test_linear_programming_finds_nothing_below_1(g, present, claim):
     """All windows of 5 tokens, all rho_1, ..., rho_4; its own dual solution is looked at too."""
-    pointer = pointer_.Pointer(g)
-    x = pointer.windows(5)
-    table = pointer_.columns(pointer, x, present).astype(float)
-    best = minimax.best_on_points(table, pointer(x).astype(float))
-    claim.measured(LEAST, best.error, equation="linear program").within(
-        1, rounding_error(1e-7, "tolerance 1e-7 of the solver")
-    )
+    follow = pointer.Pointer(g)
+    x = follow.windows(5)
+    table = pointer.columns(follow, x, present).astype(float)
+    best = minimax.best_on_points(table, follow(x).astype(float))
+    claim.measured(LEAST, best.error, equation=TARGET).within(1, rounding_error(1e-7, SOLVER))
     left = np.abs(table.T @ best.weights).max()
-    claim.measured("dual weights on a column", left, equation="its dual").at_most(
-        rounding_error(1e-7, "tolerance 1e-7 of the solver")
+    claim.measured("dual weights on a column", left, equation="w ⊥ columns").at_most(
+        rounding_error(1e-7, SOLVER)
     )
 
 
 def least_error(columns, y):
-    best = minimax.best_on_points(columns.astype(float), y.astype(float))
-    return best.error
+    return minimax.best_on_points(columns.astype(float), y.astype(float)).error
 
 
 def test_control_coefficients_that_depend_on_the_token(claim):
     """What a dot product gives: rho_s(x_t) for rho_s. Then 1 is no bound: the error is 0."""
-    pointer = pointer_.SHIFTED
-    x = pointer.windows(5)
-    past = pointer_.columns(pointer, x, "unseen")
-    table = np.concatenate([past * (x[:, -1:] == v) for v in pointer.tokens], axis=1)
-    gap = 1 - least_error(table, pointer(x))
+    follow = pointer.SHIFTED
+    x = follow.windows(5)
+    past = pointer.columns(follow, x, "unseen")
+    table = np.concatenate([past * (x[:, -1:] == v) for v in follow.tokens], axis=1)
+    gap = 1 - least_error(table, follow(x))
     claim.measured("1 − least error", gap, equation="ρ_s(x_t)").at_least(
-        theorem(1 - 1e-7, "rho_s(x) = I{s = g(x)} has error 0; the solver's tolerance 1e-7")
+        theorem(1 - 1e-7, f"rho_s(x) = I{{s = g(x)}} has error 0; {SOLVER}")
     )
 
 
 def test_control_a_pointer_that_does_not_move(claim):
-    pointer = pointer_.Pointer({-1: 2, 0: 2, 1: 2})
-    x = pointer.windows(5)
-    gap = 1 - least_error(pointer_.columns(pointer, x, "unseen"), pointer(x))
+    follow = pointer.Pointer({-1: 2, 0: 2, 1: 2})
+    x = follow.windows(5)
+    gap = 1 - least_error(pointer.columns(follow, x, "unseen"), follow(x))
     claim.measured("1 − least error", gap, equation="g = 2").at_least(
-        theorem(1 - 1e-7, "rho = I{s = 2} has error 0; the solver's tolerance 1e-7")
+        theorem(1 - 1e-7, f"rho = I{{s = 2}} has error 0; {SOLVER}")
     )
 
 
 def test_control_one_wrong_sign_is_no_certificate(claim):
     """Weights 1/4, 1/4, -1/4, 1/4 leave 1/2 of h(x_t)."""
-    pointer = pointer_.PRINTED
-    x, weights = pointer_.certificate(pointer, 6)
+    x, weights = pointer.certificate(pointer.PRINTED, 6)
     weights[1] = -weights[1]
-    table = exact.rationals(pointer_.columns(pointer, x, "any function"))
+    table = exact.rationals(pointer.columns(pointer.PRINTED, x, "any function"))
     left = max(abs(table.T @ weights))
     claim.measured("left of a column", left, equation="w ⊥ columns").at_least(
         theorem(Fraction(1, 2), "1/4 + 1/4 at the token 0")

@@ -10,8 +10,8 @@ binomials is within this factor of its limit. The law is thus two-sided.
 
 Checked, in rational numbers throughout: the bound and both sides of the law for every T up to 60
 (laptop scale) and q = 1/4, 1/2, 3/4; the heads needed for four accuracies; interpolation, the sign
-of the tail and its values by Gauss's binomials for all cases that a search finds to try; the error
-against a plain sum, and through the attention layer itself at the input of the worst signs.
+of the tail and its values by Gauss's binomials for random q, T and H; the error against a plain
+sum, and through the attention layer itself at the input of the worst signs.
 Controls: one head less; instants 1, ..., H; one sign changed.
 
 Not checked: irrational q, which the proof covers. That T heads do not suffice is finding
@@ -26,11 +26,10 @@ import flint
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import theorem
-from repro.numerics import exact, logarithms
-from repro.wang2024 import exponentials as exponentials_
-from repro.wang2024 import heads as heads_
-from repro.wang2024 import printed_bounds
+from repro.bounds import chosen, theorem
+from repro.numerics import exact
+from repro.numerics.logarithms import ball
+from repro.wang2024 import exponentials, heads, printed_bounds
 from repro.wang2024.pictures import exponentials as pictures
 
 EXTRA = {"1/4": range(1, 6), "1/2": range(1, 9), "3/4": (3, 6, 10, 14)}  # q: values of j = H - T
@@ -40,13 +39,8 @@ ERROR = "l1 error"
 BOUND = "q^(j(j+1)/2) / ((1−q) (q;q)_∞²)"
 
 
-def ball(value):
-    """A rational of thousands of digits, enclosed so that a reader can read it."""
-    return logarithms.ball(value)
-
-
 def interpolant(T, H, q: Any = HALF):
-    return exponentials_.Interpolant(T, H, q)
+    return exponentials.Interpolant(T, H, q)
 
 
 def instants(claim):
@@ -56,30 +50,23 @@ def instants(claim):
 @pytest.mark.parametrize(("q", "j"), CASES, ids=[f"q={q}-j={j}" for q, j in CASES])
 @pytest.mark.exact
 def test_the_error_depends_on_H_minus_T_only(q, j, claim):
-    Ts, exponentials = instants(claim), exponentials_
+    Ts = instants(claim)
     errors = [interpolant(T, T + j, q).error for T in Ts]
     bound, q = exponentials.interpolation_bound(j, q), exact.rational(q)
-    claim.record("smallest", float(errors[0]))
-    claim.record("largest", float(errors[-1]))
-    claim.record("bound", float(bound))
-    claim.measured(f"{ERROR}, all T", ball(max(errors)), equation=BOUND).at_most(
+    claim.record("smallest error", float(errors[0]))
+    claim.measured("largest l1 error over T", ball(max(errors)), equation=BOUND).at_most(
         theorem(bound, "the bound of the finding, rounded up to 64 bits")
     )
     falls = sum(later < earlier for earlier, later in itertools.pairwise(errors))
-    claim.measured(
-        "T at which the error falls", falls, equation="Gauss's binomials grow with T"
-    ).equals(0)
+    claim.measured("T at which the error falls", falls, equation="binom(T+j+s, T)_q").equals(0)
     limit = exponentials.interpolation_limit(j, q)
     with flint.ctx.workprec(exponentials.BITS):
         least = [limit * (1 - q ** (T + 1) / (1 - q)) for T in Ts]
         inside = sum(a <= error <= limit for a, error in zip(least, errors, strict=True))
-    claim.measured(
-        "T with an error from (1 − q^(T+1)/(1−q)) E_j to E_j",
-        inside,
-        equation="H = T + j, from both sides",
-    ).equals(len(Ts))
+    law = "(1 − q^(T+1)/(1−q)) E_j ≤ ‖I − φ‖₁ ≤ E_j"
+    claim.measured("T within the law", inside, equation=law).equals(len(Ts))
     factor = (1 - q) * exponentials.infinite_factorial(q)
-    claim.measured("E_j", limit, equation="the bound is sharp").at_least(
+    claim.measured("E_j", limit, equation=BOUND).at_least(
         theorem(
             factor * bound, "E_j over the bound is (1−q) (q;q)_∞ / (q;q)_(j−1) Σ q^(jk) (q;q)_k"
         )
@@ -98,13 +85,14 @@ def test_heads_needed_are_T_plus_a_constant(accuracy, claim):
     def needed(T):
         return next(j for j in range(1, 20) if interpolant(T, T + j).error <= level)
 
-    limit = exponentials_.interpolation_limit
+    limit = exponentials.interpolation_limit
     constant = next(j for j in range(1, 20) if limit(j, "1/2") <= level)
     extra = [needed(T) for T in Ts]
-    claim.record("heads_for_the_last_T", Ts[-1] + extra[-1])
-    name = f"heads beyond T for an error of {accuracy}"
-    claim.measured(f"{name}, largest over T", max(extra), equation="E_j ≤ error").equals(constant)
-    claim.measured(f"{name}, last T", extra[-1], equation="E_(j−1) > error").equals(constant)
+    claim.record("heads for the last T", Ts[-1] + extra[-1])
+    claim.measured("most heads beyond T", max(extra), equation="E_j ≤ error").equals(constant)
+    claim.measured("heads beyond the last T", extra[-1], equation="E_(j−1) > error").equals(
+        constant
+    )
 
 
 def gauss(n, k, q):
@@ -130,7 +118,7 @@ def test_interpolation_sign_and_size_of_the_tail_for_any_q(claim):
         return missed + int(phi(T + j + s) != (-1) ** (j - 1) * size)
 
     examples = claim.at_scale(smoke=30, laptop=300, paper=4000)
-    claim.for_all("wrong values of phi", cases, wrong, equation="the proof", examples=examples)
+    claim.for_all("wrong values of phi", cases, wrong, equation="φ_H(H + s)", examples=examples)
 
 
 SUMMED = [(1, 1), (7, 2), (20, 5)]
@@ -147,18 +135,18 @@ def test_error_against_a_plain_sum_of_absolute_values(T, j, claim):
     rest = sum((abs(a) * phi.q ** (h * N) / (1 - phi.q**h) for h, a in terms), flint.fmpq(0))
     left = rest - abs(phi.error - inside)
     claim.measured(
-        "what may be left, less the difference from the plain sum", ball(left), equation="‖I − φ‖₁"
+        "rest less the difference of both sums", ball(left), equation="‖I − φ‖₁"
     ).at_least(theorem(0, "the triangle inequality beyond 80 terms"))
-    claim.measured("what is not summed", ball(rest / phi.error), equation="N").at_most(
-        theorem(1e-6, "the triangle inequality beyond 80 terms")
+    claim.measured("rest over error", ball(rest / phi.error), equation="‖I − φ‖₁").at_most(
+        chosen(1e-6, "the rest cannot hide a wrong digit that we show")
     )
 
 
 def worst_output(alphas, exponents, T, length):
     """Output minus x_{t-T} at the last of `length` tokens, x being the worst signs; exact."""
-    heads = heads_.Heads("lin", exponents, alphas)
-    attention = heads.attention(length)
-    kernel = exact.vector(heads.values(length)) @ attention.kernel(length)
+    built = heads.Heads("lin", exponents, alphas)
+    attention = built.attention(length)
+    kernel = exact.vector(built.values(length)) @ attention.kernel(length)
     difference = [k - int(s == T) for s, k in enumerate(kernel)]
     x = [-1 if d < 0 else 1 for d in reversed(difference)]
     (output,) = attention(exact.rationals(x)[:, None], queries=1)[:, 0]
@@ -171,42 +159,38 @@ def test_the_layer_itself_has_this_error_at_the_worst_signs(T, claim):
     """Softmax heads with p = h log 2, in rationals: the error less what lies beyond the window."""
     phi, length = interpolant(T, T + 4), T + 16
     error = worst_output(phi.alphas, phi.exponents, T, length)
-    claim.record("error", float(error))
-    claim.measured(
-        "error of the layer, less that of phi on the window",
-        error - (phi.error - abs(phi.tail(length))),
-        equation="(3), in rationals",
-    ).equals(0)
+    claim.record("error of the layer", float(error))
+    off = error - (phi.error - abs(phi.tail(length)))
+    claim.measured("error of the layer less that of φ on the window", off, equation="(3)").equals(0)
 
 
 @pytest.mark.exact
 def test_figure_error_and_heads_against_T(claim):
     Ts, js = instants(claim), range(2, 9)
     errors = {j: [float(interpolant(T, T + j).error) for T in Ts] for j in js}
-    bounds = {j: float(exponentials_.interpolation_bound(j, "1/2")) for j in js}
+    bounds = {j: float(exponentials.interpolation_bound(j, "1/2")) for j in js}
     tenth = exact.rational("1/10")
-    heads = [next(T + j for j in js if interpolant(T, T + j).error <= tenth) for T in Ts]
-    delta = printed_bounds.exponential_delta
-    proof = {T: delta(T).heads(tenth) for T in (Ts[0], *Ts[9::10])}
-    most = max(H - T for H, T in zip(heads, Ts, strict=True))
-    claim.measured("heads beyond T for an error of 1/10", most, equation="T + 4").equals(4)
+    needed = [next(T + j for j in js if interpolant(T, T + j).error <= tenth) for T in Ts]
+    proof = {T: printed_bounds.exponential_delta(T).heads(tenth) for T in (Ts[0], *Ts[9::10])}
+    most = max(H - T for H, T in zip(needed, Ts, strict=True))
+    claim.measured("most heads beyond T", most, equation="E_4 ≤ 1/10 < E_3", error="1/10").equals(4)
     claim.figure(
-        pictures.heads_equal_T(list(Ts), errors, bounds, heads, proof),
+        pictures.heads_equal_T(list(Ts), errors, bounds, needed, proof),
         "heads",
         caption="Left: exact l1 error of T + j exponentials 2^-ht against the indicator of T; the "
         "dashed bounds do not depend on T. Right: heads for an error of 1/10.",
         alt=f"Left: for j = 2 to 8 extra heads the error hardly changes from T = 1 to {Ts[-1]}: "
         f"{errors[2][-1]:.3g} for j = 2, {errors[4][-1]:.2g} for j = 4, {errors[8][-1]:.2g} for "
-        f"j = 8, about a third of its bound. Right: heads needed rise from {heads[0]} at T = 1 to "
-        f"{heads[-1]} at T = {Ts[-1]}, along T + 4; the constants of the paper's proof, corrected, "
-        f"ask for {proof[Ts[0]]} to {proof[Ts[-1]]}.",
+        f"j = 8, whose bound is {bounds[8]:.2g}. Right: heads needed rise from {needed[0]} at "
+        f"T = 1 to {needed[-1]} at T = {Ts[-1]}, along T + 4; the constants of the paper's proof, "
+        f"corrected, ask for {proof[Ts[0]]} to {proof[Ts[-1]]}.",
     )
 
 
 @pytest.mark.parametrize("j", range(3, 9), ids="j={}".format)
 def test_control_with_one_head_less_the_bound_fails(j, claim):
-    """H - 1 heads where the bound for H = T + j is asked: E_{j-1} is 2.6 times that, or more."""
-    error, bound = interpolant(10, 9 + j).error, exponentials_.interpolation_bound(j, "1/2")
+    """H - 1 heads where the bound for H = T + j is asked: E_{j-1} is more than twice that."""
+    error, bound = interpolant(10, 9 + j).error, exponentials.interpolation_bound(j, "1/2")
     claim.measured(ERROR, ball(error), equation="H = T + j − 1").at_least(
         theorem(
             2 * bound, "(1 − 2^-10) E_(j−1) ≥ 2 q^(j(j+1)/2) / ((1−q)(q;q)²) for q = 1/2, j ≥ 3"
@@ -222,13 +206,10 @@ def test_control_without_the_instant_0_the_error_is_astronomical(T, claim):
     for i in range(1, T + j + 1):
         value *= (1 - q**i) / (q**T - q**i) if i != T else 1
     least = 1 / q ** (T * (T + 1) // 2 + T * j)
+    bound = exponentials.interpolation_bound(j, q)
     claim.measured("|φ(0)|", ball(abs(value)), equation="instants 1, …, H").at_least(
         theorem(ball(least), "the product, factor by factor")
-    )
-    bound = exponentials_.interpolation_bound(j, q)
-    claim.measured(ERROR, ball(abs(value)), equation="instants 1, …, H").at_least(
-        theorem(1000 * bound, "2^(T(T+1)/2 + 4T) ≥ 32, the bound is 0.03")
-    )
+    ).at_least(theorem(1000 * bound, "2^(T(T+1)/2 + 4T) ≥ 32, the bound is 0.03"))
 
 
 @pytest.mark.parametrize("h", [1, 6, 12], ids="h={}".format)
@@ -239,9 +220,9 @@ def test_control_one_sign_changed_shows_in_the_layer(h, claim):
     changed = [-a if i == h else a for i, a in enumerate(phi.alphas, start=1)]
     error = worst_output(changed, phi.exponents, T, T + 16)
     least = 2 * abs(phi.alphas[h - 1])
-    claim.measured(ERROR, ball(error), equation="one sign changed").at_least(
+    claim.measured(ERROR, ball(error), equation="−α_h for α_h").at_least(
         theorem(ball(least), "φ(0) = 0 becomes −2α_h")
     )
-    claim.measured("2|α_h|", ball(least), equation="far above the bound").at_least(
-        theorem(1, "φ(0) = 0 becomes −2α_h")
+    claim.measured("2|α_h|", ball(least), equation="−α_h for α_h").at_least(
+        chosen(1, "the error of the zero kernel: one wrong sign is worse than no head")
     )

@@ -1,10 +1,9 @@
 """Finding (on Section 5.1's example and the prose of 5.3): the nested parity needs no depth.
 
-t_1, t_2 <= 2, so y_t is a function of x_t, x_{t-1}, x_{t-2}. u_t = x_t + 2 x_{t-1} + 4 x_{t-2}
-takes another odd value in -7, ..., 7 for each of the 8 triples of signs, and y_t is the piecewise
-linear function of u_t through the 8 points: seven hinges and a constant. Its slopes are -1, 0, 1.
-So one layer without dot product, whose heads make 2 I{s = 1} + 4 I{s = 2} within e in l1, errs by
-at most e.
+t_1, t_2 <= 2, so y_t is a function of x_t, x_{t-1}, x_{t-2}, and a piecewise linear one of
+u_t = x_t + 2 x_{t-1} + 4 x_{t-2}: seven hinges and a constant. Its slopes are -1, 0, 1. So one
+layer without dot product, whose heads make 2 I{s = 1} + 4 I{s = 2} within e in l1, errs by at most
+e (repro/wang2024/one_layer.py).
 
 Checked, exactly: the formula on all triples; the layer in rationals, with T + 1 = 3 heads (lin) and
 2 heads (log) of class (7), on all windows; that the same holds for every chain of memories by sign,
@@ -14,113 +13,51 @@ Controls: heads that do not see x_{t-2}, with the readout and with any.
 Not checked: what depth can save for long memories. A function of R + 1 signs has 2^(R+1) points.
 """
 
-import functools
 import itertools
 from fractions import Fraction
 
-import flint
-import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import barron, exact
-from repro.numerics import l1 as l1_
-from repro.wang2024 import adaptive, chains, exponentials, powers, targets
-from repro.wang2024 import fixed as fixed_
-from repro.wang2024 import heads as heads_
-from repro.wang2024 import model as model_
-from repro.wang2024 import moving as moving_
+from repro.wang2024 import adaptive, chains, one_layer, targets
 from repro.wang2024.pictures import nested as pictures
 
-ERROR = "largest error"
-FORMULA = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}  # the weight of (u - node)_+
-CONSTANT = -1
-both = pytest.mark.parametrize("rpe", ["lin", "log"])
+ERROR, FORMULA = "largest error", "y_t = −1 + (u + 7)₊ − …"
+rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
 HEADS = {"lin": (2, 3, 4, 5, 6), "log": (2, 3, 4, 5, 6, 7, 8)}  # every other one at smoke scale
-
-
-def written(u):
-    """The ledger's formula."""
-    return CONSTANT + sum(weight * max(u - node, 0) for node, weight in FORMULA.items())
-
-
-def through(target):
-    """u -> y_t over the 8 triples; a window is (x_{t-2}, x_{t-1}, x_t)."""
-    windows = target.windows(3)
-    u = (windows[..., 0] @ [4, 2, 1]).astype(int).tolist()
-    return dict(sorted(zip(u, target(windows)[:, 0].astype(int).tolist(), strict=True)))
-
-
-def hinges(values):
-    """The straight lines through these points as a constant and weights of (u - node)_+."""
-    nodes = list(values)
-    slopes = [Fraction(values[b] - values[a], b - a) for a, b in itertools.pairwise(nodes)]
-    bends = [new - old for old, new in itertools.pairwise([Fraction(0), *slopes])]
-    return values[nodes[0]], dict(zip(nodes, bends, strict=False))
 
 
 @pytest.mark.exact
 def test_the_formula_on_all_triples(claim):
-    values = through(targets.NESTED)
-    claim.measured("values of u", list(values), equation="x + 2x′ + 4x″").equals(
-        list(range(-7, 8, 2))
-    )
-    wrong = sum(written(u) != y for u, y in values.items())
-    claim.measured("triples with another y_t", wrong, equation="y_t = −1 + (u + 7)₊ − …").equals(0)
-    constant, bends = hinges(values)
-    claim.measured("no other hinges", [constant, bends == FORMULA], equation="straight between the points").equals([CONSTANT, True])  # fmt: skip
-    slopes = list(itertools.accumulate(FORMULA.values()))
-    claim.measured("largest slope", max(map(abs, slopes)), equation="Lipschitz in u").equals(1)
+    values, odd = one_layer.through(targets.NESTED), list(range(-7, 8, 2))
+    claim.measured("values of u", list(values), equation="x + 2x′ + 4x″").equals(odd)
+    wrong = sum(one_layer.formula(u) != y for u, y in values.items())
+    claim.measured("triples with another y_t", wrong, equation=FORMULA).equals(0)
+    constant, bends = one_layer.hinges(values)
+    same = [constant, bends == one_layer.FORMULA]
+    claim.measured("constant and hinges", same, equation=FORMULA).equals([-1, True])
+    steepest = max(map(abs, itertools.accumulate(one_layer.FORMULA.values())))
+    claim.measured("largest slope", steepest, equation="|y(u) − y(v)| ≤ |u − v|").equals(1)
 
 
-def readout(constant, bends):
-    """constant + sum of weights (x_t + block 1 - node)_+ as 8 neurons."""
-    rows = [(weight, [1, 1], -node) for node, weight in bends.items()]
-    return targets.neurons((constant, [0, 0], 1), *rows)
-
-
-def one_layer(rpe, exponents, alphas, n, neurons):
-    """x_t in block 0; heads of class (7) put sum_s phi(s) x_{t-s} into block 1."""
-    fixed, model = fixed_, model_
-    attention = fixed.extraction(rpe, exponents, alphas[:, None], length=n)
-    W_E = fixed.identity(2)[:, :1]
-    layer = model.Layer(attention, fixed.scalar_readout(neurons))
-    return model.Transformer(W_E, W_E[:, 0] * 0, (layer,))
-
-
-def interpolants(rpe):
-    """Heads that single out 1 and 2, with the same exponents, and their l1 errors."""
-    if rpe == "lin":
-        ones = [exponentials.Interpolant(T, 3, "1/1024") for T in (1, 2)]
-        return ones[0].exponents, [one.alphas for one in ones], [one.error for one in ones]
-    ones = [powers.fixed(T, 2, first=16, step=16) for T in (1, 2)]
-    exponents = [exact.rational(b) for b in ones[0].exponents]
-    return exponents, [one.coefficients for one in ones], [one.error() for one in ones]
-
-
-@both
+@rpes
 @pytest.mark.exact
 def test_the_layer_in_rationals(rpe, claim):
     """Dot-product-free, softmax, 8 neurons, every window; error at most 2 e_1 + 4 e_2."""
     target, n = targets.NESTED, claim.at_scale(smoke=6, laptop=7, paper=9)
-    exponents, alphas, errors = interpolants(rpe)
-    combined = 2 * exact.vector(alphas[0]) + 4 * exact.vector(alphas[1])
-    network = one_layer(rpe, exponents, combined, n, readout(CONSTANT, FORMULA))
+    network, allowed = one_layer.interpolated(rpe, n)
     windows = target.windows(n)
     y = network(exact.rationals(windows.astype(int)))[:, -1, 0]
     error = abs(y - exact.rationals(target(windows)[:, -1].astype(int))).max()
-    allowed = 2 * flint.arb(errors[0]) + 4 * flint.arb(errors[1])
-    head, ffn = network.layers[0].attention.heads[0], network.layers[0].feed_forward
-    claim.measured("layers, no dot product, neurons", [len(network.layers), head.dot_product_free, ffn.c.shape[0]], equation="class (7)").equals([1, True, 8])  # fmt: skip
+    heads, ffn = network.layers[0].attention.heads, network.layers[0].feed_forward
+    shape = [len(network.layers), heads[0].dot_product_free, ffn.c.shape[0]]
+    claim.measured("layers, no dot product, neurons", shape, equation="(7)").equals([1, True, 8])
     claim.record("windows", len(windows))
-    claim.record("heads", len(exponents))
-    claim.record("error", float(error))
-    claim.measured(ERROR, error, equation="2e₁ + 4e₂").at_most(
+    claim.record("heads", len(heads))
+    claim.measured(ERROR, error, equation="|y − y_t| ≤ 2e₁ + 4e₂").at_most(
         theorem(allowed, "slope 1 in u, l1 error of the heads")
-    )
-    claim.measured(ERROR, error, equation="2e₁ + 4e₂").at_most(
-        chosen(Fraction(1, 50), "0.0039 (lin, q = 1/1024) and 0.0062 (log, b = 16) were seen")
-    )
+    ).at_most(chosen(Fraction(1, 50), "y_t is −1 or 1: a fiftieth of what tells them apart"))
 
 
 @pytest.mark.exact
@@ -130,109 +67,60 @@ def test_one_layer_for_every_depth_of_nesting(claim):
     pairs = [(K, M) for M in range(1, 6) for K in range(M + 1)]
     for K, M in pairs:
         target = chains.chain(K, M)
-        values = through(target)
-        constant, bends = hinges(values)
-        neurons = readout(constant, bends)
+        values = one_layer.through(target)
+        constant, bends = one_layer.hinges(values)
+        neurons = one_layer.readout(constant, bends)
         for u, y in values.items():
             wrong += barron.value(neurons, exact.rationals([u, 0])) != y
         deepest = max(deepest, len(adaptive.nested(target)) + 1)
         steepest = max(steepest, *map(abs, itertools.accumulate(bends.values())))
-    claim.record("pairs", len(pairs))
-    claim.record("layers_of_theorem_5_4", deepest)
-    claim.record("largest_slope", steepest)
+    claim.record("pairs (K, M)", len(pairs))
+    claim.record("largest slope", steepest)
     claim.measured("triples with another y_t, over all (K, M)", wrong, equation="L = 1").equals(0)
-    claim.measured(
-        "largest L of Theorem 5.4 among them", deepest, equation="K + 1 + I{M ≥ K+1}"
-    ).equals(6)
+    claim.measured("largest L of Theorem 5.4", deepest, equation="K + 1 + I{M ≥ K+1}").equals(6)
 
 
-@functools.cache
-def coefficients(rpe, H, weights, length):
-    """The best heads for sum_s weights[s] I{. = s} in float64, and their l1 error and rounding."""
-    moving, l1 = moving_, l1_
-    exponents = moving.usual_exponents(rpe, H)
-    kernel = l1.Kernel(
-        lambda s: flint.arb(dict(weights).get(s, 0)),
-        lambda start: flint.arb(sum(w for s, w in weights if s >= start)),
-    )
-    found = heads_.fit(rpe, kernel, exponents, length)
-    sums = [float(s) for s in fixed_.normalisers(rpe, exponents, length)]
-    return exponents, found.values / sums, found.error, found.floor
-
-
-def heads(claim, rpe):
+def sizes(claim, rpe):
     return HEADS[rpe][:: claim.at_scale(smoke=2, laptop=1, paper=1)]
 
 
-def measured(claim, rpe, H, weights, n):
-    return _measured(rpe, H, weights, n, claim.seed("older"), claim.device)
+def in_float64(claim, rpe, H, *, blind=False):
+    past = one_layer.PAST[: 1 if blind else 2]
+    return one_layer.in_float64(rpe, H, past, 24, claim.seed("older"), claim.device)
 
 
-@functools.cache
-def _measured(rpe, H, weights, n, seed, device):
-    """Largest error at the last position: all windows' last tokens, older ones by chance."""
-    import torch
-
-    target = targets.NESTED
-    exponents, alphas, e, floor = coefficients(rpe, H, weights, n)
-    network = one_layer(rpe, exponents, exact.rationals(alphas), n, readout(CONSTANT, FORMULA))
-    network = network.to(torch.float64, device)
-    recent = target.windows(8)
-    older = target.draw(len(recent), n - 8, np.random.default_rng(seed))
-    kernel = network.layers[0].attention.kernel(n).cpu().numpy()
-    values = [float(head.W_V[1, 0]) for head in network.layers[0].attention.heads]
-    gap = np.array(values) @ kernel
-    gap[[s for s, _ in weights]] -= [w for _, w in weights]
-    worst = [
-        np.concatenate([sign * np.where(gap > 0, 1.0, -1.0)[:2:-1], triple])
-        for sign in (1, -1)
-        for triple in target.windows(3)[..., 0]
-    ]
-    tried = [np.concatenate([older, recent], axis=1), np.array(worst)[..., None]]
-    return max(fixed_.errors(network, target, some).max() for some in tried), e, floor
-
-
-@both
+@rpes
 @pytest.mark.construct
 def test_error_falls_with_the_heads(rpe, claim):
-    n, both_tokens, one_token = 24, ((1, 2), (2, 4)), ((1, 2),)
-    curves = {"network": [], "blind": []}
-    for H in heads(claim, rpe):
-        error, e, floor = measured(claim, rpe, H, both_tokens, n)
-        claim.record("error", error, H=H)
-        claim.record("l1 error", e, H=H)
-        claim.measured(ERROR, error, equation="|y − y_t| ≤ e", H=H).at_most(
-            chosen(
-                e + 5 * floor,
-                "slope 1, so the l1 error on the window; 5 for the roundings of eps A",
-            )
+    for H in sizes(claim, rpe):
+        found, blind = in_float64(claim, rpe, H), in_float64(claim, rpe, H, blind=True)
+        claim.record("l1 error", found.l1, H=H)
+        error = claim.measured(ERROR, found.error, equation="|y − y_t| ≤ e", H=H)
+        error.at_most(
+            theorem(found.l1, "slope 1 in u, l1 error of the heads")
+            + chosen(5 * found.floor, "5 eps A, A = Σ|W_V|: every head rounds a few times")
         )
-        curves["network"].append(error)
-        curves["blind"].append(measured(claim, rpe, H, one_token, n)[0])
-    claim.measured(ERROR, curves["network"][-1], equation="the last H").at_most(
-        chosen(1e-5, "2.3e-6 (lin, H = 6) and 1.5e-6 (log, H = 8) were seen")
-    )
-    for error in curves["blind"]:
-        claim.measured(f"{ERROR}, no x_(t−2)", error, equation="L = 1").at_least(
-            theorem(1 - 1e-6, "no function of x_t, x_(t−1) errs by less than 1; and 1e-6")
+        claim.measured(
+            "largest error without x_(t−2)", blind.error, equation="L = 1", H=H
+        ).at_least(
+            theorem(1 - 1e-6, "no function of x_t, x_(t−1) errs by less than 1; 1e-6: rounding")
         )
+    error.at_most(chosen(1e-5, "five orders of magnitude below the 1 left without x_(t−2)"))
 
 
 @pytest.mark.construct
 def test_figure_one_layer(claim):
     curves = {}
     for rpe in HEADS:
-        Hs = heads(claim, rpe)
-        seen = [measured(claim, rpe, H, ((1, 2), (2, 4)), 24)[0] for H in Hs]
-        blind = [measured(claim, rpe, H, ((1, 2),), 24)[0] for H in Hs]
+        Hs = sizes(claim, rpe)
+        seen = [in_float64(claim, rpe, H).error for H in Hs]
+        blind = [in_float64(claim, rpe, H, blind=True).error for H in Hs]
         curves[rpe] = {"network": (Hs, seen), "blind": (Hs, blind)}
-        fall = seen[0] / seen[-1]
-        claim.measured("fall of the error", fall, equation="H", rpe=rpe).at_least(
-            chosen(1e5, "a factor of 10⁶ was seen")
+        claim.measured("fall of the error", seen[0] / seen[-1], equation="L = 1", rpe=rpe).at_least(
+            chosen(1e5, "five orders of magnitude; without x_(t−2) the error does not fall")
         )
-    values = through(targets.NESTED)
     claim.figure(
-        pictures.one_layer(values, curves),
+        pictures.one_layer(one_layer.through(targets.NESTED), curves),
         "one-layer",
         caption="The nested parity without nesting: as a function of u, and the largest error of "
         "one dot-product-free layer with 8 neurons in float64.",
@@ -249,22 +137,20 @@ def test_control_no_function_of_two_tokens_will_do(claim):
     values = {}
     for triple in itertools.product([-1, 1], repeat=3):
         u = triple[0] + 2 * triple[1] + 4 * triple[2]  # x_t, x_{t-1}, x_{t-2}
-        values.setdefault(triple[:2], set()).add(written(u))
+        values.setdefault(triple[:2], set()).add(one_layer.formula(u))
     best = max(Fraction(max(ys) - min(ys), 2) for ys in values.values())
-    claim.measured("least error of any readout", best, equation="without x_(t−2)").at_least(
+    claim.measured("least error of any readout", best, equation="y_t = f(x_t, x_(t−1))").at_least(
         exactly(1, "half the spread of y_t for one (x_t, x_(t−1))")
     )
 
 
 def test_control_a_hinge_left_out(claim):
     """Without one of the seven hinges, the value at some triple moves by 2 or more."""
-    values, least = through(targets.NESTED), []
-    for left_out in FORMULA:
-
-        def broken(u, left_out=left_out):
-            return written(u) - FORMULA[left_out] * max(u - left_out, 0)
-
-        least.append(max(abs(broken(u) - y) for u, y in values.items()))
-    claim.measured(ERROR, min(least), equation="six hinges").at_least(
+    values = one_layer.through(targets.NESTED)
+    errors = [
+        max(abs(one_layer.formula(u) - weight * max(u - node, 0) - y) for u, y in values.items())
+        for node, weight in one_layer.FORMULA.items()
+    ]
+    claim.measured(ERROR, min(errors), equation=FORMULA).at_least(
         exactly(2, "the last hinge, at 5, counts |u − 5| = 2 at u = 7")
     )

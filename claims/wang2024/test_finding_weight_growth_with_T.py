@@ -26,18 +26,13 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, stderr, theorem
-from repro.numerics import l1, logarithms, minimax
-from repro.wang2024 import exponentials as exponentials_
-from repro.wang2024 import heads as heads_
+from repro.numerics import l1, minimax
+from repro.numerics.logarithms import ball
+from repro.wang2024 import exponentials, heads
 from repro.wang2024.pictures import exponentials as pictures
 
-WEIGHT = "sum of |α_h|"
+WEIGHT, BOUND = "Σ|α_h|", "Σ|α_h| ≥ |p_T| − ε max |p_t|"
 HALF = Fraction(1, 2)
-
-
-def ball(value):
-    """A rational of thousands of digits, enclosed so that a reader can read it."""
-    return logarithms.ball(value)
 
 
 def last(claim):
@@ -50,7 +45,7 @@ def test_integers_are_those_of_the_chebyshev_polynomial(claim):
     is the only analysis in the inequality."""
     wrong, x = 0, flint.fmpq_poly([1, -2])
     for N, T_N in enumerate(minimax.chebyshev_polynomials(last(claim) * 3 // 2, x)):
-        ours = exponentials_.chebyshev_coefficients(N)
+        ours = exponentials.chebyshev_coefficients(N)
         wrong += ours != [int(T_N[t]) for t in range(N + 1)]
     claim.measured("degrees with other coefficients", wrong, equation="T_N(1 − 2u)").equals(0)
 
@@ -59,44 +54,36 @@ def test_integers_are_those_of_the_chebyshev_polynomial(claim):
 def test_explicit_form_of_the_bound_for_every_T(claim):
     """|p_T| = max |p_t| for N = degree(T), and sum |p_t| = T_N(3) has N + 1 terms. For N = T it is
     2^(2T-1), less than for degree(T); as no bound exceeds (1 - eps) |p_T|, N = T is no use."""
-    exponentials, Ts = exponentials_, range(1, last(claim) + 1)
     root = flint.arb(2).sqrt()
     G = (1 + root) ** (2 * root)
     not_largest, too_small, no_worse, least = 0, 0, 0, []
-    for T in Ts:
+    for T in range(1, last(claim) + 1):
         N = exponentials.degree(T)
         sizes = [abs(p) for p in exponentials.chebyshev_coefficients(N)]
         not_largest += sizes[T] != max(sizes)
         no_worse += abs(exponentials.chebyshev_coefficients(T)[T]) >= sizes[T]
         at_3 = int(minimax.chebyshev_polynomials(N, flint.fmpq_poly([3]))[N][0])
         too_small += sum(sizes) != at_3 or sizes[T] * (N + 1) < at_3
-        least.append(
-            exponentials.weight_bound(T, HALF).weight / (G**T / (4 * (1 + root) * (N + 1)))
-        )
-    claim.measured("T whose p_T is not the largest", not_largest, equation="N of the proof").equals(
-        0
-    )
-    claim.measured("T with |p_T| < T_N(3)/(N+1)", too_small, equation="sum |p_t| = T_N(3)").equals(
-        0
-    )
+        explicit = G**T / (4 * (1 + root) * (N + 1))
+        least.append(exponentials.weight_bound(T, HALF).weight / explicit)
+    claim.measured("T whose p_T is not the largest", not_largest, equation="max |p_t|").equals(0)
+    claim.measured("T with |p_T| < T_N(3)/(N+1)", too_small, equation="Σ|p_t| = T_N(3)").equals(0)
     claim.measured("T for which N = T is as good", no_worse, equation="N > T").equals(0)
     smallest = min(least, key=float)
     claim.measured("bound over the explicit form", smallest, equation="G^T / T").at_least(
-        theorem(1, "the explicit form, eps = 1/2")
+        theorem(1, "(1 − ε) G^T / (2 (1 + √2) (N + 1)), ε = 1/2")
     )
 
 
 @pytest.mark.exact
 def test_bound_for_an_error_of_one_half(claim):
     """In integers. From T = 15 on eps A > 1: what rounding may cost exceeds the output itself."""
-    found = {T: exponentials_.weight_bound(T, HALF) for T in (1, 3, 5, 7, 8, 10, 12, 15, 20)}
+    found = {T: exponentials.weight_bound(T, HALF) for T in (1, 3, 5, 7, 8, 10, 12, 15, 20)}
     for T, bound in found.items():
-        claim.record("", float(bound.weight), T=T)
-    exact = {1: 4, 3: 480, 5: 99840}
-    for T, weight in exact.items():
-        claim.measured(f"least {WEIGHT}", found[T].weight, equation="eps = 1/2", T=T).equals(weight)
-    lost = found[15].weight / 2**53
-    claim.measured("eps A", lost, equation="out of reach", T=15).at_least(
+        claim.record("least Σ|α_h|", float(bound.weight), T=T)
+    for T, weight in {1: 4, 3: 480, 5: 99840}.items():
+        claim.measured("least Σ|α_h|", found[T].weight, equation=BOUND, T=T).equals(weight)
+    claim.measured("eps Σ|α_h|", found[15].weight / 2**53, equation=BOUND, T=15).at_least(
         theorem(1, "the bound at T = 15; W_V is α_h times a normaliser above 1")
     )
 
@@ -105,42 +92,39 @@ def test_bound_for_an_error_of_one_half(claim):
 def test_rate_of_growth(claim):
     """log |p_T| with the N of the proof, which is an integer near sqrt(2) T and so scatters."""
     Ts = np.arange(10, claim.at_scale(smoke=120, laptop=200, paper=400) + 1)
-    sizes = [abs(exponentials_.chebyshev_coefficients(exponentials_.degree(int(T)))[T]) for T in Ts]
+    sizes = [abs(exponentials.chebyshev_coefficients(exponentials.degree(int(T)))[T]) for T in Ts]
     logs = np.array([float(flint.arb(size).log()) for size in sizes])
     columns = np.column_stack([np.ones(len(Ts)), Ts, np.log(Ts)])
     fitted, rest, *_ = np.linalg.lstsq(columns, logs, rcond=None)
     variance = float(rest[0]) / (len(Ts) - 3) * np.linalg.inv(columns.T @ columns)[1, 1]
     rate, expected = fitted[1], 2 * math.sqrt(2) * math.log(1 + math.sqrt(2))
-    claim.record("growth", math.exp(rate))
-    claim.record("expected", math.exp(expected))
+    claim.record("G, fitted", math.exp(rate))
+    claim.record("G, expected", math.exp(expected))
     tolerance = 4 * math.sqrt(variance)
-    claim.measured("log of the growth", rate, equation="log 12.09").within(
+    claim.measured("log of the growth", rate, equation="log G").within(
         expected, stderr(tolerance, f"4 standard errors of the fit over {len(Ts)} values of T")
     )
-    claim.measured("4 standard errors", tolerance, equation="11 or 13 are excluded").at_most(
-        stderr(0.05, f"4 standard errors of the fit over {len(Ts)} values of T")
+    claim.measured("4 standard errors", tolerance, equation="log G").at_most(
+        chosen(0.05, "so narrow that it excludes growth by 11 or by 13, 0.09 and 0.07 away")
     )
 
 
 def best(T, m):
     exponents = tuple(Fraction(3 * k, 2 * T) for k in range(1, m + 1))
-    family = l1.Exponentials(exponents)
-    return l1.best(l1.indicator(T), family, window=100)
+    return l1.best(l1.indicator(T), l1.Exponentials(exponents), window=100)
 
 
 @pytest.mark.exact
 def test_exact_interpolants_obey(claim):
     """For every N at once: the largest of the bounds, at the exact error of the interpolant."""
-    Ts = range(1, claim.at_scale(smoke=10, laptop=30, paper=60) + 1)
     ratios = []
-    for T in Ts:
+    for T in range(1, claim.at_scale(smoke=10, laptop=30, paper=60) + 1):
         for j in (3, 4, 6):
-            phi = exponentials_.Interpolant(T, T + j, HALF)
-            bound = exponentials_.weight_bound(T, phi.error).weight
-            ratios.append(phi.weight / bound)
-    claim.measured("weights over bound", ball(min(ratios)), equation="all T, j").at_least(
-        theorem(1, "the inequality, in rationals")
-    )
+            phi = exponentials.Interpolant(T, T + j, HALF)
+            ratios.append(phi.weight / exponentials.weight_bound(T, phi.error).weight)
+    claim.measured(
+        "least weights over bound, all T and j", ball(min(ratios)), equation=BOUND
+    ).at_least(theorem(1, "the inequality, in rationals"))
 
 
 CERTIFIED = [(1, 4), (2, 5), (3, 6), (5, 10), (7, 14), (10, 19)]
@@ -150,12 +134,9 @@ CERTIFIED = [(1, 4), (2, 5), (3, 6), (5, 10), (7, 14), (10, 19)]
 @pytest.mark.certified
 def test_best_coefficients_obey(T, m, claim):
     found = best(T, m)
-    error = found.upper.upper().fmpq()
-    bound = exponentials_.weight_bound(T, error).weight
-    claim.record("error", found.error)
-    claim.record("bound", float(bound))
-    claim.record("weight", float(found.weight))
-    claim.measured(WEIGHT, found.weight, equation="best coefficients").at_least(
+    bound = exponentials.weight_bound(T, found.upper.upper().fmpq()).weight
+    claim.record("l1 error", found.error)
+    claim.measured(WEIGHT, found.weight, equation=BOUND).at_least(
         theorem(ball(bound), "the inequality, with the proved l1 error")
     )
 
@@ -163,7 +144,7 @@ def test_best_coefficients_obey(T, m, claim):
 @functools.cache
 def fitted(T, H):
     exponents = [Fraction(3 * k, 2 * T) for k in range(1, H + 1)]
-    return heads_.fit("lin", l1.indicator(T), exponents, 3 * T + 30)
+    return heads.fit("lin", l1.indicator(T), exponents, 3 * T + 30)
 
 
 @pytest.mark.parametrize("T", [1, 2, 3, 5], ids="T={}".format)
@@ -172,8 +153,8 @@ def test_float64_fits_obey(T, claim):
     """W_V = alpha times a normaliser above 1, and the window covers every t <= N."""
     for H in (2 * T + 2, 2 * T + 4):
         fit = fitted(T, H)
-        bound = exponentials_.weight_bound(T, fit.error).weight
-        claim.measured("sum of |W_V|", fit.weight, equation="float64 fits", H=H).at_least(
+        bound = exponentials.weight_bound(T, fit.error).weight
+        claim.measured("Σ|W_V|", fit.weight, equation=BOUND, H=H).at_least(
             theorem(ball(bound), "the inequality")
         )
 
@@ -195,23 +176,17 @@ def under_cap(T, cap):
 @pytest.mark.parametrize("T", [1, 2, 3, 5, 7], ids="T={}".format)
 @pytest.mark.best_in_class
 def test_least_error_under_a_bound_on_the_weights(T, claim):
-    """Heads without number do not help: the error is what the weights allow."""
+    """More heads do not help: the error is what the weights allow."""
     for cap in CAPS:
-        claim.record(f"weights {cap:g}", under_cap(T, cap).error)
-    for cap in CAPS:
-        forced = exponentials_.error_bound(T, Fraction(cap) * Fraction(1000001, 1000000))
-        found = under_cap(T, cap)
-        claim.measured(
-            f"least error, weights {cap:g}", found.error, equation="error forced"
-        ).at_least(
-            theorem(ball(forced), "(|p_T| − A) / max |p_t|; the solver keeps A to 1e-6 of it")
+        forced = exponentials.error_bound(T, Fraction(cap) * Fraction(1000001, 1000000))
+        error = under_cap(T, cap).error
+        claim.measured("least error", error, equation="(|p_T| − A) / max |p_t|", A=cap).at_least(
+            theorem(ball(forced), "the inequality; the solver keeps A to 1e-6 of it")
         )
     if T >= 3:
-        gap = max(
-            under_cap(T, cap).error - float(exponentials_.error_bound(T, cap)) for cap in CAPS
-        )
-        claim.measured("least error less the forced one", gap, equation="not idle").at_most(
-            chosen(0.45, "the forced error is within 0.42 of the least one in this table")
+        gap = max(under_cap(T, A).error - float(exponentials.error_bound(T, A)) for A in CAPS)
+        claim.measured("largest gap of least and forced error", gap, equation=BOUND).at_most(
+            chosen(0.45, "less than half of the 1 that the zero kernel leaves")
         )
 
 
@@ -220,10 +195,10 @@ def in_float64(T):
     length, fits = 3 * T + 30, []
     for m in range(T + 2, 2 * T + 5, 1 + T // 5):
         found = best(T, m)
-        heads = heads_.Heads("lin", found.family.exponents, found.coefficients)
-        values = np.array([float(value) for value in heads.values(length)])
+        built = heads.Heads("lin", found.family.exponents, found.coefficients)
+        values = np.array([float(value) for value in built.values(length)])
         betas = tuple(float(Fraction(int(b.p), int(b.q))) for b in found.family.exponents)
-        fits.append(heads_.Fit("lin", betas, values, length, found.error, 0.0))
+        fits.append(heads.Fit("lin", betas, values, length, found.error, 0.0))
     return min(fits, key=lambda fit: fit.error + fit.floor)
 
 
@@ -233,37 +208,35 @@ def test_reach_of_a_layer_in_float64(T, claim):
     """Usable up to T = 7, useless for T = 10; the worst signs drive the layer itself."""
     fit = in_float64(T)
     attention, target = fit.attention(device=claim.device), np.eye(fit.length)[T]
-    seen = heads_.measure(attention, target, claim.rng())
-    claim.record("error", seen.sup)
-    claim.record("l1", fit.error)
-    claim.record("eps_A", fit.floor)
+    error = heads.measure(attention, target, claim.rng()).sup
+    claim.record("l1 error", fit.error)
+    claim.record("eps A", fit.floor)
     claim.record("heads", len(fit.values))
-    claim.measured("error", seen.sup, equation="l1 + 5 eps A").at_most(
-        chosen(fit.error + 5 * fit.floor, "l1 + 5 eps A, as for every float64 layer here")
+    error = claim.measured("error of the layer", error, equation="‖I − φ‖₁")
+    error.at_most(
+        theorem(fit.error, "|x| ≤ 1")
+        + chosen(5 * fit.floor, "5 eps A, A = Σ|W_V|: every head rounds a few times")
     )
     if T <= 7:
-        claim.measured("error", seen.sup, equation="within reach").at_most(
-            chosen(0.1, "an error of a tenth, ten times what was seen")
-        )
+        error.at_most(chosen(0.1, "within reach: a tenth of the 1 that the zero kernel leaves"))
     else:
-        claim.measured("l1 + eps A", fit.error + fit.floor, equation="out of reach").at_least(
-            chosen(0.3, "the least l1 + eps A over the numbers of heads tried")
+        least = fit.error + fit.floor
+        claim.measured("least l1 error + eps A over the heads", least, equation=BOUND).at_least(
+            chosen(0.3, "out of reach: three times the error that counts as within reach")
         )
 
 
 @pytest.mark.exact
 def test_figure_weights_and_errors(claim):
     Ts = range(1, 21)
-    bounds = {T: float(exponentials_.weight_bound(T, HALF).weight) for T in Ts}
-    built = {T: float(exponentials_.Interpolant(T, T + 3, HALF).weight) for T in Ts}
+    bounds = {T: float(exponentials.weight_bound(T, HALF).weight) for T in Ts}
+    built = {T: float(exponentials.Interpolant(T, T + 3, HALF).weight) for T in Ts}
     needed = {T: float(best(T, m).weight) for T, m in ((1, 2), (2, 4), *CERTIFIED[2:])}
     capped = {T: {cap: under_cap(T, cap).error for cap in CAPS} for T in (2, 3, 5)}
     caps = np.geomspace(10, 1e5, 30)
-    forced = {T: {cap: float(exponentials_.error_bound(T, cap)) for cap in caps} for T in capped}
-    above = sum(weight < bounds[T] for T, weight in built.items())
-    claim.measured(
-        "T at which interpolation has less than the bound", above, equation="eps = 1/2"
-    ).equals(0)
+    forced = {T: {cap: float(exponentials.error_bound(T, cap)) for cap in caps} for T in capped}
+    below = sum(weight < bounds[T] for T, weight in built.items())
+    claim.measured("T at which interpolation is below the bound", below, equation=BOUND).equals(0)
     claim.figure(
         pictures.weights(bounds, needed, built, capped, forced),
         "weights",
@@ -274,7 +247,9 @@ def test_figure_weights_and_errors(claim):
         f"interpolation to {built[20]:.1g} at T = 20; 1/eps of float64 is 9e15. Right: with "
         f"weights up to 1000 the least error is {capped[2][1e3]:.2g} for T = 2, "
         f"{capped[3][1e3]:.2g} for T = 3 and {capped[5][1e3]:.3g} for T = 5; the inequality "
-        f"forces about half of the first two and {forced[5][caps[15]]:.2g}.",
+        + "forces "
+        + ", ".join(f"{float(exponentials.error_bound(T, 1000)):.2g}" for T in capped)
+        + ".",
     )
 
 
@@ -283,8 +258,8 @@ def test_control_alternating_exponentials_need_no_such_weights(claim):
     u, N = Fraction(1, 2), 41
     values = [u**t - (-u) ** t for t in range(N)]
     error = sum(abs(v - int(t == 1)) for t, v in enumerate(values)) + u ** (N - 1)
-    bound = exponentials_.weight_bound(1, error).weight
-    claim.measured("bound, met by weights 2", bound, equation="u = ±1/2").at_least(
+    bound = exponentials.weight_bound(1, error).weight
+    claim.measured("bound", bound, equation="u = ±1/2").at_least(
         theorem(5, "8 − 8/3 with N = 2, against weights 2; u must lie in [0, 1]")
     )
 
@@ -300,18 +275,16 @@ def test_control_complex_exponentials_need_no_such_weights(claim):
 
     parts = [(abs(re - int(t == 3)), abs(im)) for t, (re, im) in enumerate(map(value, range(N)))]
     error, weights = sum(map(sum, parts)) + r ** (N - 4), 8  # the tail is below, r^-3
-    bound = exponentials_.weight_bound(3, error).weight
+    bound = exponentials.weight_bound(3, error).weight
     claim.measured("bound over weights", bound / weights, equation="u = r i^k").at_least(
         theorem(100, "bound of 10^3 and more at an error of 1/15, against weights 8")
     )
 
 
 def test_control_without_the_error_term_the_inequality_fails(claim):
-    """|p_T| alone, N = 3T + 3: the best 6 heads for T = 3 have less, at an error of 0.35."""
+    """|p_T| alone, N = 3T + 3: the best 6 heads for T = 3 have far smaller weights."""
     T, m = 3, 6
-    found = best(T, m)
-    p_T = abs(exponentials_.chebyshev_coefficients(3 * T + 3)[T])
-    ratio = p_T / found.weight
-    claim.measured(f"|p_T| over {WEIGHT}", ratio, equation="without eps max |p_t|").at_least(
-        theorem(10, "eps max |p_t| is the larger part for this N")
+    ratio = abs(exponentials.chebyshev_coefficients(3 * T + 3)[T]) / best(T, m).weight
+    claim.measured("|p_T| over Σ|α_h|", ratio, equation="Σ|α_h| ≥ |p_T|").at_least(
+        chosen(10, "certified: the inequality without its error term allows 1 at most")
     )

@@ -16,13 +16,14 @@ own construction. From which m on the proof's constants say anything.
 Control: a rate n above beta - 1.
 
 Not checked: the constant of Lemma F.5, which the printed proof uses (its own claim). Layers are
-measured on windows of 200 tokens; t = 0, which log-RPE does not see, is Theorem 6.1's matter.
+measured on windows of 200 tokens; t = 0, which log-RPE does not see, is part of Theorem 6.1.
 """
 
 import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
@@ -31,13 +32,15 @@ from repro.wang2024 import essential, heads, kernels, printed_bounds
 from repro.wang2024.pictures import kernels as pictures
 
 SMOOTH = ["(1+t)^-2.5", "t^-2.5 cos(log t)"]
-ROUGH = "(-1)^t t^-4"
-NAMES = [*SMOOTH, ROUGH, "(-1)^t t^-2.5", "+-t^-2.5", "(-1)^t t^-1.5"]
+ROUGH, SLOW = "(-1)^t t^-4", "(-1)^t t^-1.5"
+NAMES = [*SMOOTH, ROUGH, "(-1)^t t^-2.5", "+-t^-2.5", SLOW]
 names = pytest.mark.parametrize("name", NAMES)
 REPAIRED = "‖ρ − φ‖ ≤ C K(β) m^−(β−1)"
 PROVED = "the repaired bound, proof in repro/wang2024/kernels.py"
 TAIL = "no m powers pass below the tail, finding-alternating-kernel"
-ERROR, SUP = "l1 error", "largest error of the layer"
+FEW = "5 eps A, A = Σ|W_V|: every head rounds a few times"
+ERROR = "l1 error"
+HALF, LITTLE_LESS = Fraction(1, 2), Fraction(99, 100)
 S = 2  # exponents 2m, 4m, ..., 2m^2
 
 
@@ -63,28 +66,24 @@ def test_error_within_the_repaired_bound(name, C, claim):
 
 @pytest.mark.certified
 def test_no_n_is_admitted_for_beta_three_halves_yet_the_rate_is_beta_minus_one(claim):
-    (kernel, beta), ms = example("(-1)^t t^-1.5"), [8, 16, 32, 64]
-    claim.measured(
-        "numbers n admitted", math.floor(Fraction(99, 100) * beta) - 1, equation="E.6"
-    ).equals(0)
-    first = next(k for k in range(100, 300) if math.floor(Fraction(99 * k, 10**4)) >= 2)
-    claim.measured("100 times the first β = k/100 with an n", first, equation="β ≥ 2/0.99").equals(
-        203
-    )
+    (kernel, beta), ms = example(SLOW), [8, 16, 32, 64]
+    admitted = math.floor(LITTLE_LESS * beta) - 1
+    claim.measured("numbers n admitted", admitted, equation="n ≤ ⌊0.99β⌋ − 1").equals(0)
+    first = next(k for k in range(100, 300) if math.floor(LITTLE_LESS * k / 100) >= 2)
+    claim.measured("least k with an n for β = k/100", first, equation="β ≥ 2/0.99").equals(203)
     errors = [kernels.Interpolation(kernel, "log", m, S).error() for m in ms]
     for m, error in zip(ms, errors, strict=True):
-        claim.measured(ERROR, error, equation="≥ tail", m=m).at_least(
-            theorem(floor(kernel, m), TAIL)
-        )
+        least = theorem(floor(kernel, m), TAIL)
+        claim.measured(ERROR, error, equation="Σ_{t>m} |ρ(t)|", m=m).at_least(least)
     rate = rates.slope(ms, [float(error) for error in errors])
     claim.measured("exponent of m", rate.slope, equation="m^−(β−1)").within(
-        -0.5, chosen(0.05, "the tail, and interpolation a few % above; finite m")
+        -0.5, chosen(0.05, "a tenth of the exponent, for finite m; n = 1 is ten times as far away")
     )
 
 
 def optimum(name, m, window):
     """The best coefficients for the exponents 3/2, ..., m + 1/2."""
-    family = l1.Powers(tuple(Fraction(1, 2) + h for h in range(1, m + 1)))
+    family = l1.Powers(tuple(HALF + h for h in range(1, m + 1)))
     return l1.best(example(name)[0], family, window=window)
 
 
@@ -96,15 +95,14 @@ def test_rate_the_best_error_falls_at_least_as_promised(name, claim):
     ms = (2, 4) if smooth else claim.at_scale(smoke=(4, 8), laptop=(4, 8, 16), paper=(8, 16, 32))
     found = [optimum(name, m, window) for m in ms]
     for m, best in zip(ms, found, strict=True):
-        claim.measured(
-            "upper/lower", best.error / best.floor, equation="E_m enclosed", m=m
-        ).at_most(theorem(1.25, "both bounds are proved; tails make the gap"))
-    for m, best in zip(ms, found, strict=True):
-        claim.record("", best.error, m=m)
-    order = found[0].floor / found[-1].error
-    order = math.log(order) / math.log(ms[-1] / ms[0])
-    n = math.floor(Fraction(99, 100) * example(name)[1]) - 1
-    claim.measured(f"order from m={ms[0]} to {ms[-1]}", order, equation="m^−n").at_least(
+        claim.record("best error", best.error, m=m)
+        ratio = best.error / best.floor
+        claim.measured("upper end over lower end", ratio, equation="E_m", m=m).at_most(
+            chosen(1.25, "both ends are proved; a quarter is small beside the fall of the error")
+        )
+    order = math.log(found[0].floor / found[-1].error) / math.log(ms[-1] / ms[0])
+    n = math.floor(LITTLE_LESS * example(name)[1]) - 1
+    claim.measured("order of the fall", order, equation="m^−n", m=ms[0], to=ms[-1]).at_least(
         theorem(n, "n = ⌊0.99 β⌋ − 1, the largest admitted")
     )
 
@@ -114,60 +112,53 @@ FITS = {SMOOTH[0]: 1, SMOOTH[1]: 2}  # exponents 3/2 + h/spacing
 
 def measured(claim, name, m, n=200):
     """The fit for m heads, and what its layer does in windows of n tokens."""
-    import numpy as np
-
-    kernel, spacing = example(name)[0], FITS[name]
-    exponents = [Fraction(3, 2) + Fraction(h, spacing) for h in range(m)]
+    kernel = example(name)[0]
+    exponents = [Fraction(3, 2) + Fraction(h, FITS[name]) for h in range(m)]
     past = essential.starting_with(0, kernel)  # the lemma is about t >= 1
     fit = heads.fit("log", past, exponents, n, caps=(1e1, 1e3, 1e5)).seen()
     target = np.array([0.0, *(kernel(s) for s in range(1, n))])
-    attention = fit.attention(device=claim.device)
-    return fit, heads.measure(attention, target, claim.rng("signs"))
+    return fit, heads.measure(fit.attention(device=claim.device), target, claim.rng("signs"))
 
 
-def bumps(name, alpha=Fraction(1, 2)):
-    """The proof's sum of bumps with gamma = 1/2: rate (beta - 3/2)/(1 + alpha)."""
-    return kernels.Bumps(example(name)[0], "log", alpha, Fraction(1, 2))
+def bumps(name):
+    """The proof's sum of bumps with alpha = gamma = 1/2: rate (beta - 3/2)/(3/2)."""
+    return kernels.Bumps(example(name)[0], "log", HALF, HALF)
 
 
 @pytest.mark.parametrize("name", ["(-1)^t t^-2.5", ROUGH])
 @pytest.mark.construct
 def test_rate_the_construction_converges(name, claim):
     """Polynomials in t^-1/2 through m Chebyshev points of varphi, times t^-3/2."""
-    import numpy as np
-
     ms, window = [16, 32, 64, 128, 256], claim.at_scale(smoke=2000, laptop=5000, paper=20000)
-    errors = bumps(name).errors(ms, window)
+    (kernel, beta), Phi = example(name), bumps(name)
+    errors = Phi.errors(ms, window)
     rate = rates.slope(ms, errors)
-    claim.record("low", rate.low)
-    claim.record("high", rate.high)
-    claim.record("last", errors[-1])
-    smoothness = float((example(name)[1] - Fraction(3, 2)) / Fraction(3, 2))
+    claim.record("exponent of m, low end", rate.low)
+    claim.record("exponent of m, high end", rate.high)
+    claim.record("error at the last m", errors[-1])
+    smoothness = float((beta - Fraction(3, 2)) / Fraction(3, 2))
     claim.measured("exponent of m", rate.slope, equation="m^−n").at_most(
         theorem(-smoothness, "(β − 1 − γ)/(1 + α) derivatives of φ are bounded")
     )
     for t in range(1, 6):
-        off = abs(bumps(name).ball(t) - example(name)[0].ball(t))
-        claim.measured(f"|Φ − ρ| at t={t}", off, equation="Φ = ρ on ℕ₊").at_most(
+        off = abs(Phi.ball(t) - kernel.ball(t))
+        claim.measured("|Φ(t) − ρ(t)|", off, equation="Φ = ρ on ℕ₊", t=t).at_most(
             rounding_error(1e-14, "balls of 53 bits")
         )
-        height = bumps(name)(np.array([t**-0.5]))[0]
-        stated = t**1.5 * example(name)[0](t)
+        height = Phi(np.array([t**-0.5]))[0]
         claim.measured("Ψ_T at T^−α", height, equation="Ψ_T = T^{1+γ} ρ(T)", T=t).within(
-            stated, rounding_error(1e-12, "float64, a few u")
+            t**1.5 * kernel(t), rounding_error(1e-12, "float64, a few u")
         )
 
 
 def rough_curves(claim):
     """Over m, for (-1)^t t^-4: the proof's construction, interpolation, the optimum, the floor."""
-    many, few = (
-        [4, 8, 16, 32, 64, 128, 256],
-        claim.at_scale(smoke=(4, 8), laptop=(4, 8, 16), paper=(4, 8, 16, 32)),
-    )
-    (kernel, _), make = example(ROUGH), kernels.Interpolation
+    many, kernel = [4, 8, 16, 32, 64, 128, 256], example(ROUGH)[0]
+    few = claim.at_scale(smoke=(4, 8), laptop=(4, 8, 16), paper=(4, 8, 16, 32))
+    made = [float(kernels.Interpolation(kernel, "log", m, S).error()) for m in many[:5]]
     return {
         "bumps": (many, bumps(ROUGH).errors(many, 2000)),
-        "interpolation": (many[:5], [float(make(kernel, "log", m, S).error()) for m in many[:5]]),
+        "interpolation": (many[:5], made),
         "best": (few, [optimum(ROUGH, m, 150).error for m in few]),
         "floor": (many, [float(floor(kernel, m)) for m in many]),
     }
@@ -181,23 +172,20 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
     for name, m in itertools.product(SMOOTH, ms):
         fit, seen = measured(claim, name, m)
         slack = 5 * fit.floor
-        claim.record("A", fit.weight, name_=name, m=m)
-        claim.record("l1", fit.error, name_=name, m=m)
-        claim.measured(SUP, seen.sup, equation="sup ≤ l1", name_=name, m=m).at_most(
-            rounding_error(
-                fit.error + slack, "5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1"
-            )
+        claim.record("A", fit.weight, kernel=name, m=m)
+        claim.record(ERROR, fit.error, kernel=name, m=m)
+        place = {"equation": "sup = ‖ρ − φ‖₁", "kernel": name, "m": m}
+        claim.measured("largest error of the layer", seen.sup, **place).at_most(
+            theorem(fit.error, "|x| ≤ 1") + chosen(slack, FEW)
         )
-        claim.measured(SUP, seen.worst, equation="attained", name_=name, m=m).at_least(
-            rounding_error(
-                fit.error - slack, "5uA, A = Σ|W_V|: a few u in each head's average of |x| ≤ 1"
-            )
+        claim.measured("error at the worst signs", seen.worst, **place).at_least(
+            theorem(fit.error, "the worst signs attain it") + chosen(-slack, FEW)
         )
         smooth[name][1].append(seen.sup)
     for name, (_, errors) in smooth.items():
         order = math.log2(errors[ms.index(4)] / errors[ms.index(8)])
-        claim.measured("order", order, equation="from 4 to 8 heads", name_=name).at_least(
-            chosen(6, "14.5 and 8.3 measured; (-1)^t t^-2.5 has 1.5")
+        claim.measured("log₂ of the fall", order, equation="m^−n", kernel=name, m=4, to=8).at_least(
+            chosen(6, "four times the order β − 1 = 1.5 of (-1)^t t^-2.5, which no heads exceed")
         )
     curves = rough_curves(claim)
     last = {name: errors[-1] for name, (_, errors) in (curves | smooth).items()}
@@ -219,18 +207,18 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
 @pytest.mark.exact
 def test_the_arithmetic_of_the_proof_is_right(claim):
     """alpha = 1/100, gamma = beta/10^4: both sides are affine in beta, so that two beta decide."""
-    alpha = Fraction(1, 100)
+    alpha, place = Fraction(1, 100), "0.99β − 1 = (β − γ)/(1 + α) − 1"
     for beta in (Fraction(0), Fraction(1)):
         gamma = beta / 10**4
-        sides = (
-            Fraction(99, 100) * beta - 1,
-            (beta - gamma) / (1 + alpha) - 1,
-            (beta - (1 + gamma + alpha)) / (1 + alpha),
+        stated = LITTLE_LESS * beta - 1
+        second = (beta - gamma) / (1 + alpha) - 1
+        third = (beta - (1 + gamma + alpha)) / (1 + alpha)
+        claim.measured("second side", second, equation=place, beta=beta).equals(stated)
+        claim.measured("third side", third, equation=place, beta=beta).equals(stated)
+        room = (beta - (1 + gamma)) / (1 + alpha) - third
+        claim.measured("(β − 1 − γ)/(1 + α) less n", room, equation=place, beta=beta).equals(
+            alpha / (1 + alpha)
         )
-        claim.measured("second side", sides[1], equation="0.99β − 1", β=beta).equals(sides[0])
-        claim.measured("third side", sides[2], equation="0.99β − 1", β=beta).equals(sides[0])
-        room = (beta - (1 + gamma)) / (1 + alpha) - sides[2]
-        claim.measured("room left", room, equation="n < …", β=beta).equals(alpha / (1 + alpha))
 
 
 @pytest.mark.certified
@@ -239,41 +227,44 @@ def test_audit_the_proofs_constants_promise_nothing_below_50000_heads(claim):
     for beta in (Fraction(5, 2), Fraction(4), Fraction(5)):
         norm = kernels.power(beta).tail(1)
         m = printed_bounds.power_kernel(1, beta).heads(norm)
-        claim.record("", m, beta=beta)
-        claim.measured("least m", m, equation="C(n)/m^n < Σ|ρ|", β=beta).at_least(
-            theorem(50_000, "the proof's constants, least over all n admitted")
+        claim.measured("least m", m, equation="C(n)/m^n < Σ|ρ|", beta=beta).at_least(
+            chosen(50_000, "ten thousand times the 4 heads of the repaired bound")
         )
         ours = kernels.power_bound(beta, 4, S)
-        claim.measured("our bound, m=4", ours, equation=REPAIRED, β=beta).at_most(
-            theorem(norm / 2, PROVED)
+        claim.measured("repaired bound", ours, equation=REPAIRED, beta=beta, m=4).at_most(
+            theorem(norm / 2, f"half of Σ|ρ|; {PROVED}")
         )
+
+
+def error_of_one_power(C):
+    from fractions import Fraction
+
+    lam = C + 1  # rho = lam I{. = 2}, phi = a t^-b
+    kinks = [(a, b) for b in range(2, 9) for a in (0, lam * 2**b)]  # where the error bends in a
+    return min(abs(a) + abs(lam - Fraction(a, 2**b)) for a, b in kinks), C
 
 
 def test_printed_C_depends_on_rho(claim):
     """n = m = 1 and rho = lam I{. = 2}: |a| + |lam - a 2^-b| >= lam for each a t^-b, since
     |a| >= |a| 2^-b. C is what the proof gives for lam = 1 (|rho| <= 32 t^-5), and lam = C + 1."""
     C = math.ceil(float(printed_bounds.power_kernel(32, 5)(1, 1)))
-    lam = C + 1
-    kinks = [(a, b) for b in range(2, 9) for a in (0, lam * 2**b)]  # where the error bends in a
+    least, _ = error_of_one_power(C)
     claim.counterexample(
         "C(n) only depends on n",
-        input={"n": 1, "m": 1, "C(1)": C, "rho": f"{lam} I{{. = 2}}", "phi": "a t^-b, b > 1"},
-        measured=min(abs(a) + abs(lam - Fraction(a, 2**b)) for a, b in kinks),
+        input={"n": 1, "m": 1, "C(1)": C, "rho": f"{C + 1} I{{. = 2}}", "phi": "a t^-b, b > 1"},
+        measured=least,
         expected=C,
         relation="<=",
         equation="‖ρ − φ‖ ≤ C(n)/m^n",
-        snippet="from fractions import Fraction\n"
-        f"C = {C}                       # whatever is proposed for n = 1\n"
-        "lam = C + 1                             # rho = lam I{. = 2}, phi = a t^-b, m = 1\n"
-        "kinks = [(a, b) for b in range(2, 9) for a in (0, lam * 2**b)]\n"
-        "print(min(abs(a) + abs(lam - Fraction(a, 2**b)) for a, b in kinks), '>', C)\n",
+        program=error_of_one_power,
+        C=C,
     )
 
 
 def test_control_a_rate_above_beta_minus_one_is_not_reached(claim):
     """(-1)^t t^-1.5 and n = 1 > beta - 1 = 1/2: m times the error grows, whatever the exponents."""
-    kernel = example("(-1)^t t^-1.5")[0]
+    kernel = example(SLOW)[0]
     growth = 128 * floor(kernel, 128) / (8 * floor(kernel, 8))
-    claim.measured("m floor, m = 128 over m = 8", growth, equation="n = 1").at_least(
+    claim.measured("growth of m floor", growth, equation="m^−n, n = 1", m=8, to=128).at_least(
         chosen(4, "the floor is the tail, about m^−1/2, so 16^½ = 4 from m = 8 to 128 and more")
     )

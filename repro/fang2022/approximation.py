@@ -25,12 +25,14 @@ How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an err
 u sum_s |c_s|, never of more than `tower.output_bound`. The coefficients of polynomials bounded by
 1 can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do), and
 t = xi . x has no constant term that would centre the cube. So float64 ends where u sum |c_s| passes
-E_q: near q = 21 on [0, 1] and near q = 42 on [-1, 1]. Rationals have no end.
+E_q. For coefficients that grow so fast and E_q of order 1 that is q = 21 on [0, 1] and q = 42 on
+[-1, 1]. Rationals have no end.
 """
 
 import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flint
@@ -42,7 +44,7 @@ from repro.fang2022 import powers, tower
 from repro.fang2022.model import Transformer
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import minimax, roundoff
-from repro.numerics.exact import annihilator, rationals, to_float, vector
+from repro.numerics.exact import annihilator, rational, rationals, to_float, vector
 from repro.numerics.minimax import Target
 
 BITS = 512  # for values of f where float64 has no digits left
@@ -141,6 +143,38 @@ def error_in_rationals(target: Target, q: int) -> float:
     return max(map(minimax.upper_end, off))
 
 
+def error_at_the_jump(q: int) -> flint.fmpq:
+    """A control: the larger distance of C^q(1/2) from the two limits of sign(2x - 1) there."""
+    sides = (lambda x: 0 * x - 1, lambda x: 0 * x + 1)
+    p = minimax.levelled(Target((-1.0, 0.0, 1.0), sides), minimax.chebyshev_points(q))
+    (C,) = transformer(on_unit_interval(p), q)(rationals([["1/2"]]))
+    return max(abs(C + 1), abs(C - 1))
+
+
+def error_with_a_block_fewer(q: int, B: Any, x: np.ndarray) -> Any:
+    """A control: the error against x^q of q - 1 blocks with the best beta, largest over x (N, 1).
+
+    Their output is of degree q - 1; the nearest to x^q on [-B, B] is x^q - 2 (B/2)^q T_q(x/B), off
+    by 2 (B/2)^q.
+    """
+    B = rational(B)
+    T = minimax.chebyshev_polynomials(q, flint.fmpq_poly([0, 1 / B]))[q]
+    best = {(a,): -2 * (B / 2) ** q * T[a] for a in range(q)}
+    model = powers.construction(Polynomial(1, best), B, q=q)
+    return max(abs(replace(model, blocks=model.blocks[:-1])(x) - x[:, 0] ** q))
+
+
+def floor_at(nodes: Sequence[flint.fmpq]) -> flint.fmpq:
+    """No polynomial of degree < q is nearer to x^q at q + 1 nodes than this.
+
+    For any p of degree < q, sum_k w_k (x_k^q - p(x_k)) = 1 with the weights w of the divided
+    difference; so the error is at least 1 / sum |w_k|.
+    """
+    one = flint.fmpq(1)
+    weights = [1 / math.prod((a - b for b in nodes if b != a), start=one) for a in nodes]
+    return 1 / sum(map(abs, weights), start=0 * one)
+
+
 @dataclass(frozen=True)
 class InFloat64:
     """Largest errors of a model in float64, and how large its round-off may be."""
@@ -170,6 +204,30 @@ def _float64(model: Transformer, x: np.ndarray, device: str) -> np.ndarray:
 
 def _largest(error: np.ndarray) -> float:
     return float(np.abs(error).max())
+
+
+Curves = dict[str, list[tuple[int, float]]]  # what pictures/approximations.py draws
+
+
+def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
+    """All errors of one example, against the degrees that `qs` has for each kind of arithmetic."""
+    example = EXAMPLES[name]
+    target, cubes = example.target, ("[0, 1]", "[-1, 1]")
+    some = sorted({q for key in ("rationals", *cubes) for q in qs[key]})
+    fours = [q for q in some if q < 4 or q % 4 == 0]
+    found: Curves = {
+        "jackson": [(q, jackson_bound(q, 1, example.lipschitz)) for q in fours],
+        "best": [(q, approximant(target, q).lower) for q in fours],
+        "fixed": [(q, approximant(target, 8).lower) for q in fours if q >= 8],
+        "rationals": [(q, error_in_rationals(target, q)) for q in qs["rationals"]],
+    }
+    for cube in cubes:
+        rounded = [(q, in_float64(target, q, cube, device)) for q in qs[cube]]
+        found[f"float64 {cube}"] = [(q, one.error) for q, one in rounded]
+        found[f"floor {cube}"] = [(q, one.estimate) for q, one in rounded]
+    if name == "kink":
+        found["jump"] = [(q, to_float(error_at_the_jump(q)).item()) for q in (8, 16, 24, 32)]
+    return found
 
 
 # --- two variables -------------------------------------------------------------------------------
@@ -240,6 +298,17 @@ def plane_error_in_rationals(q: int, cells: int) -> float:
     model = powers.construction(found.polynomial, PLANE_B, q=q, lifts=powers.roomy)
     out = model(rationals(some))
     return _largest(to_float(out) - plane_values(some))
+
+
+def plane_curves(qs: Sequence[int], cells: int, device: str) -> Curves:
+    lower = {q: plane_approximant(q, cells).lower for q in qs}
+    return {
+        "jackson": [(q, jackson_bound(q, 0.5, *PLANE_LIPSCHITZ)) for q in qs],
+        "best": list(lower.items()),
+        "fixed": [(q, lower[8]) for q in qs if q >= 8],
+        "rationals": [(q, plane_error_in_rationals(q, cells)) for q in qs],
+        "float64 [0, 1]": [(q, plane_float64(q, cells, device).error) for q in qs],
+    }
 
 
 def _certified(active: np.ndarray, degrees: list[tuple[int, int]]) -> float:

@@ -20,6 +20,7 @@ Readings:
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -95,6 +96,13 @@ def layers(network: nn.Sequential) -> list[str]:
         else type(part).__name__.upper()
         for part in network
     ]
+
+
+def differing_rows(network: nn.Sequential, printed: Mapping[int, str]) -> list[int]:
+    """Printed rows {number: layer} that are not ours, and rows of ours beyond the last of them."""
+    ours = dict(enumerate(layers(network), start=1))
+    wrong = [row for row, layer in printed.items() if ours.get(row) != layer]
+    return wrong + [row for row in ours if row > max(printed)]
 
 
 def parameters(model: nn.Module) -> int:

@@ -133,6 +133,13 @@ def single_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
     )
 
 
+def printed_products(n: int, q: int, B: Any) -> list[Block]:
+    """Blocks 2, ..., q of the paper, the second with t t for t (-t), so that the first can go."""
+    rows = Layout(n, q)
+    factors = [0, *(rows.slot(s) for s in range(2, q))][: q - 1]
+    return [product_block(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factors, 2)]
+
+
 def doubling_transformer(Q: Polynomial, B: Any) -> Transformer:
     """Theorem A with Lemma 3.3: equal to Q for ||x|| <= B."""
     q = max(1, Q.degree)
@@ -237,6 +244,14 @@ def germs(rows: Layout, t: Sequence[flint.fmpq_poly], blocks: Iterable[Block]) -
     for block in blocks:
         Z = block(Z, attend=_largest_near_zero, activate=_relu_near_zero)
     return Z
+
+
+def functions(
+    blocks: Iterable[Block], slots: int, lengths: Sequence[Any] = (1,)
+) -> list[flint.fmpq_poly]:
+    """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0."""
+    rows = Layout(len(lengths), slots)
+    return [flint.fmpq_poly([1]), *germs(rows, [_x(r) for r in lengths], blocks).ravel()]
 
 
 def _positive_near_zero(p: flint.fmpq_poly) -> bool:

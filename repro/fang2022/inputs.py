@@ -1,12 +1,21 @@
-"""What claims search over, by hypothesis; each strategy serves more than one claim."""
+"""What claims draw at random: strategies of hypothesis, and models; each serves several claims."""
 
 import functools
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
-from repro.fang2022.polynomials import Polynomial, exponents_up_to
+from repro.fang2022 import powers
+from repro.fang2022.model import Block, Transformer
+from repro.fang2022.polynomials import (
+    Polynomial,
+    dimension,
+    exponents_up_to,
+    random_polynomial,
+)
+from repro.fang2022.ridge import directions, random_rational
 from repro.numerics.exact import rational, rationals
 
 
@@ -46,7 +55,60 @@ def polynomials(draw: Any, largest: dict[int, int]) -> Any:
     return q, Polynomial(d, draw(_terms(d, q)))
 
 
+@st.composite
+def points_of_the_ball(draw: Any) -> Any:
+    """q, a polynomial, B, and x in the ball: |share| B along directions, some on the surface."""
+    q, Q = draw(polynomials({1: 7, 2: 5, 3: 3}))
+    B, along = draw(bounds), st.integers(0, dimension(Q.d, q) - 1)
+    points = draw(st.lists(st.tuples(along, shares), min_size=1, max_size=4))
+    rows = directions(Q.d, q)[[k for k, _ in points]]
+    return q, Q, B, rows * rationals([[share] for _, share in points]) * rational(B)
+
+
 @functools.cache
 def _terms(d: int, q: int) -> Any:
     terms = exponents_up_to(d, q)
     return st.dictionaries(st.sampled_from(terms), coefficients, max_size=len(terms))
+
+
+def random_block(rng: np.random.Generator, n: int, q: int, rank_one: bool = False) -> Block:
+    """The printed shapes of Section 2.2, integer weights from -2 to 2: many scores tie."""
+    size = n + q + 2
+
+    def draw(*shape: int) -> np.ndarray:
+        return _integers(rng, *shape)
+
+    return Block(
+        W_Q=draw(n + 1, size),
+        W_K=draw(n + 1, size),
+        W_V=draw(size, 1) * draw(1, size) if rank_one else draw(size, size),
+        W_1=draw(2, size),
+        W_2=draw(size, 2),
+        b_1=draw(2),
+        b_2=draw(size),
+    )
+
+
+def random_model(rng: np.random.Generator, d: int, n: int, q: int, blocks: int) -> Transformer:
+    """Random blocks, and integers from -2 to 2 for F, beta and b."""
+    built = tuple(random_block(rng, n, q) for _ in range(blocks))
+    F, beta, b = (_integers(rng, *shape) for shape in ((n, d), (n * (n + q + 2),), (1,)))
+    return Transformer(F, built, beta, b[0])
+
+
+def generic_model(rng: np.random.Generator, d: int, q: int, B: Any) -> Transformer:
+    """Theorem 3.5's model with no free entry 0: a dense Q, directions without zero coordinates."""
+    n, Q = dimension(d, q), random_polynomial(d, q, rng)
+    used = sum(dimension(d, s) for s in range(1, q + 1))  # beta_{k,s} that Lemma 3.3 needs
+    while True:
+        xi = random_rational(d, n, rng) if d > 1 else rationals([[1]])
+        try:
+            model = powers.construction(Q, B, q=q, directions=xi)
+        except ValueError:  # not independent: draw again
+            continue
+        if (xi != 0).all() and int((powers.slots_of(model) != 0).sum()) == used:
+            return model
+
+
+def _integers(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rationals(rng.integers(-2, 3, shape).tolist())

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from repro.fang2022.model import Block, Layout
+from repro.fang2022.model import Array, Block, Layout
 from repro.numerics import roundoff
 
 
@@ -90,3 +91,25 @@ def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
     """
     u = roundoff.unit(dtype)
     return 4 * u * roundoff.rounded(M, dtype) ** 2 * (1 + 2 * u)
+
+
+# --- what a block stores, for claims -------------------------------------------------------------
+
+
+def stored(block: Block, x: Array, y: Array, **branch: Any) -> Array:
+    """Slot 3 of all tokens, (..., n), for factors x, y (..., n) in any arithmetic; q = 3."""
+    rows = Layout(x.shape[-1], 3)
+    return block(rows.tokens(0 * x, x, y), **branch)[..., rows.slot(3), :]
+
+
+def wrong_entries(block: Block, t: Array, x: Array, y: Array, sign: int = -1, **branch: Any) -> int:
+    """Entries of Z' that are not those of [t_i, e_i, x_i, y_i, sign x_i y_i, 0, ..., 0, 1]."""
+    tokens = Layout(len(t), len(block.b_2) - len(t) - 2).tokens
+    return int((block(tokens(t, x, y), **branch) != tokens(t, x, y, sign * x * y)).sum())
+
+
+def floating_error(block: Block, x: Tensor, y: Tensor, sign: int = -1, **branch: Any) -> float:
+    """The largest error of the stored sign x y, in the type of x and y."""
+    product = stored(block.to(x.dtype, x.device), x, y, **branch).double()
+    high, low = roundoff.two_product(x.double(), y.double())  # xy = high + low, exactly
+    return ((product - sign * high) - sign * low).abs().max().item()

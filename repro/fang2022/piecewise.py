@@ -39,7 +39,7 @@ from torch import Tensor, nn
 
 from repro.fang2022.model import relu
 from repro.numerics import minimax
-from repro.numerics.exact import rational, rationals, same_arithmetic, vector
+from repro.numerics.exact import rational, rationals, same_arithmetic, to_float, vector
 from repro.training import Outcome, Spec, Workspace
 from repro.training.loop import generator_at
 
@@ -93,6 +93,12 @@ def network_of(tensors: dict[str, Tensor]) -> ReluNetwork:
         for part in ("weight", "bias")
     )
     return ReluNetwork(weights, biases)
+
+
+def affine(slope: Number, offset: Number) -> ReluNetwork:
+    """slope (relu(x) - relu(-x)) + offset."""
+    W, b = [[[1], [-1]], [[slope, -slope]]], [[0, 0], [offset]]
+    return ReluNetwork(tuple(map(rationals, W)), tuple(map(rationals, b)))
 
 
 def interpolant(k: int, lowered: Number) -> ReluNetwork:
@@ -197,6 +203,16 @@ def sup_error(pieces: Sequence[Piece]) -> Number:
 def mean_square(pieces: Sequence[Piece]) -> Number:
     """The mean of |x^2 - p(x)|^2 over all pieces, exactly."""
     return sum(piece.square() for piece in pieces) / (pieces[-1].right - pieces[0].left)
+
+
+def sizes(tensors: dict[str, Tensor]) -> tuple[int, float, float]:
+    """Linear pieces, sup error and mean square of a trained network.
+
+    Exact numbers of a thousand digits, rounded down: what is still above a floor is above it.
+    """
+    pieces = linear_pieces(network_of(tensors))
+    error, square = np.nextafter(to_float([sup_error(pieces), mean_square(pieces)]), 0)
+    return len(pieces), float(error), float(square)
 
 
 def best_with_knots(knots: np.ndarray, points: int) -> float:

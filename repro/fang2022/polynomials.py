@@ -44,6 +44,10 @@ class Polynomial:
         """The terms of degree s: Q is the sum of its parts."""
         return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) == s})
 
+    def up_to(self, q: int) -> "Polynomial":
+        """The terms of degree at most q."""
+        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) <= q})
+
     def at_zero(self) -> flint.fmpq:
         return self.coefficients.get((0,) * self.d, flint.fmpq(0))
 

@@ -22,17 +22,19 @@ Two departures, each forced by a counterexample in the claim:
   the printed one, which in floating point is what counts (tower.py).
 """
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from repro.fang2022 import ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
 from repro.fang2022.multiplication import product_block
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, rational_zeros
+from repro.numerics.exact import rational, rational_zeros, rationals
 
 Lifts = Callable[[int, Any], list[Any]]
 
@@ -64,6 +66,37 @@ def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     return tuple(
         product_block(rows, 0, factors[i], rows.slot(i + 1), G) for i, G in enumerate(lifts)
     )
+
+
+def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any) -> Array:
+    """Z after these blocks, for t (..., n) in the first row."""
+    Z = rows.tokens(t)
+    for block in blocks:
+        Z = block(Z, **branch)
+    return Z
+
+
+def tokens_after_sparse(
+    rows: Layout, t: torch.Tensor, lifts: Sequence[Any], progress: Callable[[int, int], Any]
+) -> torch.Tensor:
+    """The same for the blocks of many tokens: one at a time, without the zeros in its matrices."""
+    Z = rows.tokens(t)
+    for i, G in enumerate(lifts):
+        progress(i, len(lifts))
+        factor = rows.one if i == 0 else rows.slot(i)
+        block = product_block(rows, 0, factor, rows.slot(i + 1), G).to(t.dtype, t.device)
+        weights = block.weights().items()
+        Z = Block(**{name: w.to_sparse() if w.ndim == 2 else w for name, w in weights})(Z)
+    return Z
+
+
+def wrong_pairs(q: int, B: Any, lifts: Lifts, half: int) -> int:
+    """Pairs (t_1, t_2) of multiples of B/half, |t| <= B, for which a slot is not (-1)^s t^s."""
+    steps = [k * B / half for k in range(-half, half + 1)]
+    t, rows = rationals(list(itertools.product(steps, steps))), Layout(2, q)
+    Z = tokens_after(power_blocks(2, q, lifts(q, B)), rows, t)
+    powers = np.stack([(-1) ** s * t**s for s in range(1, q + 1)], axis=-2)
+    return int((Z[:, rows.slot(1) : rows.one] != powers).any(axis=(-2, -1)).sum())
 
 
 def stored(t: Array, lifts: Sequence[Any]) -> Array:

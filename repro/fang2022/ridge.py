@@ -158,6 +158,21 @@ def independent(rows: np.ndarray) -> list[int]:
     return list(leading)
 
 
+def vanishing(columns: np.ndarray) -> np.ndarray:
+    """A form that is 0 at points with these monomials, (n_q, n): its coefficients, (n_q,), not 0.
+
+    Needs n_q - 1 independent columns or fewer.
+    """
+    reduced, rank = _matrix(columns.T).rref()
+    pivots = [next(j for j in range(len(columns)) if reduced[i, j] != 0) for i in range(rank)]
+    free = next(j for j in range(len(columns)) if j not in pivots)
+    p = rational_zeros(len(columns))
+    p[free] = flint.fmpq(1)
+    for i, j in enumerate(pivots):
+        p[j] = -reduced[i, free]
+    return p
+
+
 def solve_float(Q: Polynomial, xi: np.ndarray, q: int) -> tuple[np.ndarray, float]:
     """beta_{k,s} in float64, of least norm for each s, and the condition number for s = q."""
     beta = np.zeros((len(xi), q))

@@ -21,13 +21,15 @@ and e_q / B^q about 4.25 q u.
 import math
 from typing import Any
 
+import flint
 import numpy as np
 import torch
 
 from repro.fang2022 import powers
-from repro.fang2022.model import Transformer
+from repro.fang2022.model import Array, Layout, Transformer, keep_own
+from repro.fang2022.polynomials import Polynomial, exponents
 from repro.numerics import roundoff
-from repro.numerics.exact import to_float
+from repro.numerics.exact import to_float, vector
 
 CARRIED = 1e-2  # relative error of t^q up to which a type "carries" (B, q)
 
@@ -73,6 +75,57 @@ def output_bound(
         off, held = off + size * stored, held + size * (1 + stored)
     total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
     return total * (1 + 2**-10)
+
+
+def measured(t: torch.Tensor, B: float, q: int, lifts: powers.Lifts) -> tuple[float, int]:
+    """The largest error of slot q over B^q for tokens t (N, n) in their type, and tokens that lost.
+
+    The power that it is compared with has q roundings of float64 itself: q 2^-53 of B^q.
+    """
+    rows, lost = Layout(t.shape[-1], q), 0
+    Z = rows.tokens(t)
+    for exact in powers.power_blocks(rows.n, q, lifts(q, B)):
+        block = exact.to(t.dtype, t.device)
+        alpha = block.scores(Z)
+        lost += int((alpha.amax(-1) > alpha.diagonal(dim1=-2, dim2=-1)).sum())
+        Z = block(Z)
+    power = (-t.double()) ** q
+    error = (Z[..., rows.slot(q), :].double() - power).abs().max().item() / B**q
+    return (error if math.isfinite(error) else math.inf), lost
+
+
+def enclosure(bits: int = 200) -> tuple[float, bool]:
+    """C - Q in balls, for irrational directions and x: the widest |C - Q|, and whether 0 is in all.
+
+    xi_k = (cos, sin)(k pi/4), k = 0, ..., 3, and beta solved in balls; q = 3, B = 2.
+    """
+    n, q = 4, 3
+    Q = Polynomial(2, {(3, 0): 1, (1, 2): -2, (1, 1): 3, (0, 1): 5, (0, 0): 7})
+    with flint.ctx.workprec(bits):
+        angles = [flint.arb(k) / n for k in range(n)]
+        xi = vector([f(a) for a in angles for f in (flint.arb.cos_pi, flint.arb.sin_pi)])
+        xi, beta = xi.reshape(n, 2), np.full((n, q), flint.arb(0), dtype=object)
+        for s in range(1, q + 1):
+            left = [
+                [u**a * v**b * math.comb(s, a) for u, v in xi[: s + 1]] for a, b in exponents(2, s)
+            ]
+            right = [[flint.arb(Q.coefficients.get(a, 0))] for a in exponents(2, s)]
+            solved = flint.arb_mat(left).solve(flint.arb_mat(right))
+            beta[: s + 1, s - 1] = [solved[k, 0] for k in range(s + 1)]
+        blocks = powers.power_blocks(n, q, powers.repaired(q, flint.arb(2)))
+        model = Transformer(xi, blocks, powers.readout(beta), flint.arb(7))
+        first = vector([flint.arb(2).sqrt(), flint.arb.pi() / 3])
+        second = vector([flint.arb.const_e() / -2, flint.arb(1) / 3])
+        off = [model(x, attend=_certain) - Q(x) for x in (first, second)]
+        return max(float(abs(d).upper()) for d in off), all(d.contains(0) for d in off)
+
+
+def _certain(alpha: Array) -> Array:
+    """m-hat, when every token is certain to keep itself; balls that overlap are an error."""
+    n = alpha.shape[-1]
+    if not all(bool(alpha[i, i] > alpha[i, j]) for i in range(n) for j in range(n) if i != j):
+        raise ArithmeticError("a winner is not certain at this precision")
+    return keep_own(alpha)
 
 
 def _gamma(j: int, u: float) -> float:

@@ -43,14 +43,16 @@ sum_{j > t} M_tj^2 / (12 tau). Offsets cost an RNN nothing: with the input (y(t)
 and the kernel (k(s), b_s - b_{s-1}) makes T and b_t; tau units hold it (recurrent.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import flint
 import numpy as np
 
-from repro.numerics.exact import rational, vector
+from repro.jiang2024 import representation
+from repro.jiang2024.model import Target
+from repro.numerics.exact import rational, rationals, vector
 
 OFFSETS = ("free", "constant", "none")
 
@@ -152,3 +154,36 @@ def two_channel_kernel(model: Model) -> np.ndarray:
     """The kernel (k(s), b_s - b_{s-1}) for the input (y(t), 1); (tau, 2)."""
     steps = np.append(model.b[:1], model.b[1:] - model.b[:-1])
     return np.stack([model.k, steps], 1)
+
+
+# Proposition 6.2: attention by position
+
+
+def clipped(tau: int, base: Any, L: int) -> tuple[np.ndarray, np.ndarray]:
+    """M_ts = base^-(t-s) for s <= t, else 0; and K, the same but base^-L wherever that is more."""
+
+    def matrix(entry: Callable[[int], Any]) -> np.ndarray:
+        return np.array([[entry(t - s) for s in range(tau)] for t in range(tau)])
+
+    M = matrix(lambda lag: base**-lag if lag >= 0 else 0 * base)
+    return M, matrix(lambda lag: base ** -(lag if 0 <= lag < L else L))
+
+
+def attending(K: np.ndarray, p: Sequence[int]) -> Target:
+    """K x by attention with the weights K_ts / Z_t, whose F multiplies by Z_t; f = (z, s/tau).
+
+    For inputs permuted by p the rows of the coupling are those of p^-1; F and f stay the same.
+    """
+    tau, Z = len(K), K.sum(-1)
+    w = K / Z[:, None]
+    codes = (w * rationals(np.arange(1, tau + 1))).sum(-1) / tau
+
+    def f(x: np.ndarray) -> np.ndarray:
+        s, z = representation.SHIFTED.read(x)
+        return np.concatenate([z, s[..., None] / tau], axis=-1)
+
+    def F(u: np.ndarray) -> np.ndarray:
+        t = (u[..., -1:] == codes).argmax(-1)
+        return Z[t] * u[..., 0]
+
+    return Target(F, f, representation.by_position(w[np.argsort(p)]))

@@ -54,6 +54,20 @@ class Pieces:
         both = zip(self.intervals, self.values, strict=True)
         return [pair for xs, ys in both for pair in zip(xs, ys, strict=True)]
 
+    def on_a_grid(self, count: int) -> list[tuple[flint.fmpq, flint.fmpq]]:
+        """(x, f(x)) at `count` + 1 equidistant places of every piece."""
+        both, steps = zip(self.intervals, self.values, strict=True), range(count + 1)
+        return [
+            (low + (high - low) * flint.fmpq(k, count), a + (b - a) * flint.fmpq(k, count))
+            for (low, high), (a, b) in both
+            for k in steps
+        ]
+
+    def slopes(self) -> list[flint.fmpq]:
+        """Of all pieces, in increasing order."""
+        both = zip(self.intervals, self.values, strict=True)
+        return sorted((b - a) / (high - low) for (low, high), (a, b) in both)
+
     def permuted(self, p: Sequence[int]) -> "Pieces":
         """Piece t shows what piece p[t] showed."""
         return Pieces(self.intervals, [self.values[t] for t in p])

@@ -52,12 +52,24 @@ sigma_i sin 4 pi i g, and a wave is off by (4 pi i / (tau w))^2 / 8, and never b
     e_diagonal <= 1/tau sum_{i > r} sigma_i min(2, (4 pi i / (tau w))^2 / 8)   (`diagonal_error`),
 which moves one logit of each row.
 
+7. Slopes, sigma_i = i^-alpha. With M = m + 1/2, T_m is M^(1 - 2 alpha) / (2 alpha - 1) and S_m is
+M^(1 - alpha) / (alpha - 1), by the midpoint rule, up to factors 1 + O(m^-2): so slopes are fitted
+against M. The ridge correction has one more factor, for 1 / (m + c) is 1/M times
+1 - (c - 1/2) / (m + c): beyond m = 2c it is a correction of the kind for which the intervals of
+numerics/rates.py allow. Plain truncation is off by S_m ~ m^(1 - alpha) on the diagonal, and
+softmax, of which this is the first order, adds a factor 1 + O(S_m). In L1, by Abel's summation,
+|delta| <= m^-alpha / |sin pi(u - v)| and the like, whose mean, cut off at S_m, is of order
+m^-alpha log m; Cauchy's inequality has m^-(alpha - 1/2). No L1 error of these networks falls like
+m^-(2 alpha - 1).
+
 (17) as printed is `printed_bound`.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
+from itertools import product
 from typing import Any
 
 import flint
@@ -69,6 +81,7 @@ from repro.jiang2024.complexity import interpolant, linear_between
 from repro.jiang2024.couplings import (
     Coupling,
     Endless,
+    endless,
     first,
     floor,
     infinite_tails,
@@ -105,6 +118,11 @@ def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
 def endless_ridge(coupling: Endless, m: int, tau: int) -> np.ndarray:
     """`ridge` where all waves are in the coupling."""
     return ridge(coupling.sigma, m, tau, infinite_tails(coupling.alpha, m)[0])
+
+
+def kept(coupling: Endless, m: int, tau: int, how: str) -> np.ndarray:
+    """`plain` truncation or, if `how` is "ridge", `endless_ridge`."""
+    return endless_ridge(coupling, m, tau) if how == "ridge" else plain(coupling.sigma, m)
 
 
 def _left(sigma: np.ndarray, m: int, S_m: Any) -> Any:
@@ -200,6 +218,35 @@ def separate(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> N
 
 def _attention(coupling: Coupling, queries: Function, keys: Function, x: Array) -> Transformer:
     return selection.transformer(queries, keys, coupling.content, first, x[..., :1, :])
+
+
+@cache
+def sampled_errors(
+    alpha: Any, key: str, hows: tuple[str, ...], ms: tuple[int, ...], tokens: tuple[int, int, int]
+) -> dict[tuple[str, int], tuple[np.ndarray, np.ndarray]]:
+    """(how, m) -> means over t of (H_t - H^_t)^2 and of |H_t - H^_t|, for every sequence.
+
+    All waves, truncated at m as `how` says. `tokens` is the number of sequences, tau and a seed.
+    """
+    draws, tau, seed = tokens
+    rho, found = endless(alpha, ms[-1], key), {}
+    x = torch.tensor(np.random.default_rng(seed).random((draws, tau, 1)))
+    H = rho.target()(x)
+    for how, m in product(hows, ms):
+        off = truncated(rho, kept(rho, m, tau, how), x)(x) - H
+        if not torch.isfinite(off).all():
+            raise ArithmeticError(f"an output at m_h = {m} is not a number")
+        found[how, m] = (off**2).mean(-1).numpy(), off.abs().mean(-1).numpy()
+    return found
+
+
+def summed_errors(
+    coupling: Coupling, x: torch.Tensor, *networks: Transformer
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Of each network: sum_t (H_t - H^_t)^2 and sum_t |H_t - H^_t|, for every sequence."""
+    H = coupling.target()(x)
+    offs = [network(x) - H for network in networks]
+    return [((off**2).sum(-1).cpu().numpy(), off.abs().sum(-1).cpu().numpy()) for off in offs]
 
 
 # Bounds

@@ -20,7 +20,7 @@ printed n = 32.
 3. The best coupling of rank m (`BestCoupling`): F = f = id, and rho^(u, v) = A w(u) . B w(v) with
 w = (1, sines, cosines) of `waves` frequencies, A and B of m rows, and the mean square error of the
 outputs on given sequences minimised by L-BFGS in double precision, from the construction. This is
-what was found, not a proof that there is no better; the proved floor is one for logits (floors.py).
+what was found, not a proof that there is no better; logit_floor.py has a proved floor, of logits.
 
 No floor holds for all networks (5), though: a large F^ may make up for the coupling. With m_h = 1,
 rho^(u, v) = u v / 1000 and the d_v = 31 averages of v, v^2, ..., v^31, every continuous H_t that

@@ -16,7 +16,7 @@ All of E, as heads    heads.py; the constants of the proofs: printed_bounds.py
 Section F.1, Table 1  t5.py
 Lemma F.5             jackson.py
 Definition F.1, F.6   repro/numerics/barron.py, and trained: trained_norm.py
-Findings of our own   necessity.py
+Findings of our own   necessity.py, one_layer.py
 """
 
 from repro.lazy import submodules

@@ -266,6 +266,13 @@ def exact_errors(network: Transformer, target: Target, tokens: np.ndarray) -> np
     return abs(outputs - rationals(target(tokens)))
 
 
+def float_error(
+    network: Transformer, target: Target, tokens: np.ndarray, device: torch.device | str = "cpu"
+) -> float:
+    """The largest error in float64."""
+    return float(errors(network.to(torch.float64, device), target, tokens).max())
+
+
 def attention_map(network: Transformer, number: int, x: torch.Tensor) -> np.ndarray:
     """How much of x_key in block 0 the heads of layer `number` add to that block of token t; d = 1.
 
@@ -332,6 +339,28 @@ def head_counts(n: int, H: int, distances: Sequence[int]) -> list[flint.arb]:
         second = sum(powers, flint.arb(0)) ** (n + 1) / flint.arb(H) ** n
         third = flint.fmpq((sum(y[:served]) + p * y[served]) ** (n + 1), y[served] * H**n)
         return [bound, second, flint.arb(third), flint.arb(p)]
+
+
+def unproved(case: tuple[int, int, Sequence[int]]) -> int:
+    """(n, H, T): how many inequalities of `head_counts` are not proved; equality up to 2^-100."""
+    with flint.ctx.workprec(BITS):
+        room = 1 + flint.fmpq(1, 2**100)
+        return sum(not a * room >= b for a, b in itertools.pairwise(head_counts(*case)))
+
+
+def heads_promised(T: int) -> int:
+    """From how many heads on the theorem, with this C(n), says less than 1 of one memory; lin."""
+    for H in itertools.count(1):
+        if any(constant_lin(n) * extraction("lin", [[T]], H, n) < 1 for n in range(1, 9)):
+            return H
+    raise AssertionError  # the bound tends to 0 as H grows
+
+
+def constant_ratio(n: int, last: int) -> flint.arb:
+    """`constant_lin` over the largest of its terms with T < last, all of them computed."""
+    with flint.ctx.workprec(BITS):
+        terms = [(T + 1) ** n * (flint.arb(-(n + 1) * T) / 100).exp() for T in range(1, last)]
+        return constant_lin(n) / functools.reduce(flint.arb.max, terms)
 
 
 @functools.cache

@@ -31,7 +31,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -169,6 +169,27 @@ def share_right(
     return float((rounded == np.array(g)).all(1).mean())
 
 
+def law(rpe: str, S: float, T: int) -> float:
+    """S^2 (lin) or S^2 T^2 (log), which the width has to exceed up to constants."""
+    return S**2 if rpe == "lin" else (S * T) ** 2
+
+
+class Half(NamedTuple):
+    """At which width half of the drawn networks point right from every token."""
+
+    curve: tuple[list[int], list[float]]  # m from 2 to 2^15, and the shares
+    S: float
+    m: float
+    over_law: float
+
+
+def half_width(T: int, rpe: str, draws: int, rng: np.random.Generator) -> Half:
+    widths, least = [round(2 ** (k / 2)) for k in range(2, 31)], least_of_steps(T, rpe)
+    shares = [share_right(least, steps(T), rpe, m, draws, rng) for m in widths]
+    m = half_right(widths, shares)
+    return Half((widths, shares), least.norm, m, m / law(rpe, least.norm, T))
+
+
 def half_right(widths: Sequence[int], right: Sequence[float]) -> float:
     """The width, between two on a logarithmic scale, at which half of the draws are right."""
     i = next(i for i, share in enumerate(right) if share >= 0.5)
@@ -180,6 +201,17 @@ def enough(rpe: str, S: float, T: int, N: int, missed: float = 1.0) -> int:
     """So many neurons leave a share below `missed` of the draws with a wrong token."""
     law = LIN * S**2 if rpe == "lin" else LOG * S**2 * T**2
     return math.floor(law * math.log(2 * N / missed)) + 1
+
+
+def at_enough(T: int, rpe: str, draws: int, rng: np.random.Generator) -> tuple[int, float, float]:
+    """m that leaves at most a tenth of the draws wrong, by Hoeffding; the share that is right.
+
+    And m by Lemma F.6 on the square, for a mean error below 1/2 (lin) or 1/(4T) (log).
+    """
+    least = least_of_steps(T, rpe)
+    m = enough(rpe, least.norm, T, 8, missed=0.1)
+    by_lemma = 64 * 3 * least.norm**2 * (1 if rpe == "lin" else (2 * T) ** 2)
+    return m, share_right(least, steps(T), rpe, m, draws, rng), by_lemma
 
 
 # --- targets -------------------------------------------------------------------------------------

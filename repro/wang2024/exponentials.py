@@ -173,6 +173,17 @@ class Interpolant:
         """alpha_h q^{hT}: the coefficients of Lemma E.2, for functions of t - B."""
         return tuple(a * self.q ** (h * self.T) for h, a in self._terms())
 
+    def moved_error(self, B: int) -> flint.fmpq:
+        """sum over t >= 0 of |I{t = B} - psi(t - B)|; psi has one sign from t = B + j on."""
+        terms, j = list(enumerate(self.moved(), start=1)), self.H - self.T
+
+        def psi(u: int) -> flint.fmpq:
+            return sum((a * self.q ** (h * u) for h, a in terms), flint.fmpq(0))
+
+        before = sum((abs(psi(t - B) - int(t == B)) for t in range(B + j)), flint.fmpq(0))
+        beyond = sum((a * self.q ** (h * j) / (1 - self.q**h) for h, a in terms), flint.fmpq(0))
+        return before + abs(beyond)
+
 
 def accurate(T: int, H: int, level: Any) -> Interpolant:
     """The interpolant with the largest q = 1/2, 1/4, 1/8, ... whose error is at most `level`."""

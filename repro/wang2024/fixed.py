@@ -35,22 +35,22 @@ chosen; the normaliser is that of the window, so the network is meant for its la
 
 import functools
 import itertools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
 import torch
 
 from repro.numerics import l1
-from repro.numerics.barron import Network
-from repro.numerics.exact import rational, rationals, vector
+from repro.numerics.barron import Network, blind_vertex
+from repro.numerics.exact import rational, rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
-from repro.wang2024 import exponentials, powers
+from repro.wang2024 import depth, exponentials, powers
 from repro.wang2024.heads import Heads, family, fit
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.rounding import each
-from repro.wang2024.targets import Target
+from repro.wang2024.targets import Target, coordinate, neurons, parity
 
 BITS = 256  # of the weights, before they are rounded
 
@@ -133,6 +133,24 @@ def _exact(weight: Any) -> Any:
     return weight if isinstance(weight, (Log, flint.arb)) else rational(weight)
 
 
+def stated(rpe: str, distances: Sequence[int], H: int, n: int) -> flint.arb:
+    """E_Attn of the theorem: C(n) (sum_i e^{0.01 T_i})^(n+1) / H^n; log: T_i^1.01 and C(n) = 1."""
+    C = exponentials.smallest_constant(n) if rpe == "lin" else 1
+    return C * depth.extraction(rpe, [distances], H, n)
+
+
+def bound_below_p(rpe: str, case: tuple[int, int, Sequence[int]]) -> int:
+    """1 unless `stated` exceeds p, the number of memories that H heads do not reach; (n, H, T).
+
+    If no memory is reached nothing is added to p, and equality will do (up to 2^-100).
+    """
+    n, H, distances = case
+    p = sum(T >= H if rpe == "lin" else T > H for T in distances)
+    with flint.ctx.workprec(BITS):
+        attained = 1 + (flint.arb(2) ** -100 if len(distances) == p else 0)
+        return int(not stated(rpe, distances, H, n) * attained > p)
+
+
 # --- coefficients --------------------------------------------------------------------------------
 
 
@@ -177,3 +195,84 @@ def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarr
     """|output - target| in float64 at the last position of each window."""
     x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
     return np.abs(network(x)[..., -1, 0].cpu().numpy() - target(tokens)[..., -1])
+
+
+def largest_error(network: Transformer, target: Target, n: int) -> float:
+    """In float64, over all windows of n tokens."""
+    return float(errors(network.to(torch.float64), target, target.windows(n)).max())
+
+
+class Exactly(NamedTuple):
+    """The largest errors over windows, and what the heads leave."""
+
+    blocks: list[Any]  # |block k - x_{t-T_k}|, T_0 = 0
+    output: Any
+    errors: list[Any]  # l1 errors of the memories that are served
+
+
+def exactly(target: Target, rpe: str, H: int, level: Any, n: int, left_out: int = 0) -> Exactly:
+    """The layer with exact heads, shared, on all windows of n tokens; d = 1, in rationals.
+
+    The last `left_out` memories have no heads: their blocks stay 0.
+    """
+    served = target.distances[: target.M - left_out]
+    exponents, alphas, errors = interpolated(rpe, served, H, level)
+    alphas = np.concatenate([alphas, rational_zeros(H, left_out)], axis=1)
+    windows = target.windows(n)
+    tokens = rationals(windows)
+    network = transformer(target, rpe, exponents, alphas, length=n)
+    _, stream, outputs = network.states(tokens)
+    places = enumerate([0, *target.distances])
+    blocks = [abs(stream[:, -1, k] - tokens[:, -1 - T, 0]).max() for k, T in places]
+    off = abs(outputs[:, -1, 0] - rationals(target(windows)[:, -1]))
+    return Exactly(blocks, off.max(), errors)
+
+
+def look_alike(m: int, D: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """A random layer with T_i = i and m < D = M + 1 neurons: two pasts that look alike to it.
+
+    Its neurons see m sums over the past, whatever the heads are. One past is the centre of [0, 1]^D
+    and D - m tokens of the other are 0 or 1. Returned are how far the outputs are apart, which is
+    0, and f = 1/D sum_j |2 x_j - 1|.
+    """
+    weights = [rng.integers(-5, 6, shape).tolist() for shape in (m, (m, D), m)]
+    readout = neurons(*zip(*weights, strict=True))
+    target = Target.fixed("the last tokens", range(1, D), parity(D))
+    alphas = rationals(rng.integers(-5, 6, (2, D - 1)).tolist())
+    network = transformer(target, "lin", [Log(2), Log(3)], alphas, length=D, readout=readout)
+    impulses = rationals(np.eye(D, dtype=int))[:, :, None]
+    stream = np.stack([list(network.states(x))[1][-1] for x in impulses])  # (past, D)
+    pasts = blind_vertex(readout.b @ stream.T), rationals([1] * D) / 2
+    outputs = [network(x[:, None])[-1, 0] for x in pasts]
+    f = [sum(abs(2 * x - 1)) / D for x in pasts]
+    return outputs[0] - outputs[1], f[0] - f[1]
+
+
+def block_sums(
+    rpe: str, bases: Sequence[int], alphas: np.ndarray, x: Sequence[int] | np.ndarray
+) -> list[Any]:
+    """What the attention adds to the blocks at the last of the tokens x, for heads b^-s or s^-b."""
+    exponents = [Log(b) if rpe == "lin" else rational(b) for b in bases]
+    layer = extraction(rpe, exponents, rationals(alphas), length=len(x))
+    tokens = rational_zeros(len(x), alphas.shape[1] + 1)
+    tokens[:, 0] = rationals(x)
+    return layer(tokens, queries=1)[0].tolist()
+
+
+def at_impulses(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, length: int) -> np.ndarray:
+    """phi_k(s) as the attention shows it: block k for a token 1 at distance s; (length, M)."""
+    M = alphas.shape[1]
+    tokens = np.zeros((length, length, M + 1), dtype=int)
+    tokens[..., 0] = np.eye(length, dtype=int)[::-1]
+    layer = extraction(rpe, exponents, alphas, length=length)
+    return layer(rationals(tokens), queries=1)[:, 0, 1:]
+
+
+def of_two_pasts(
+    rpe: str, exponents: Sequence[Any], alphas: np.ndarray, z: Mapping[int, Any], T: int
+) -> list[Any]:
+    """Outputs of a layer for f = x_{t-T} at the pasts z and -z, which are given by distance."""
+    n, target = max(z) + 1, Target.fixed("one token", (T,), coordinate(2, 1))
+    past = rationals([z.get(s, 0) for s in range(n)][::-1])[:, None]
+    network = transformer(target, rpe, exponents, alphas, length=n)
+    return [network(side * past)[-1, 0] for side in (1, -1)]

@@ -24,6 +24,7 @@ distance on N_+ of rho = sum_k I{. = T_k} from the span of the heads.
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ import numpy as np
 import torch
 
 from repro.numerics import l1
-from repro.numerics.barron import Network, path_norm
+from repro.numerics.barron import Network, path_norm, sup_error
 from repro.numerics.exact import rationals
 from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
@@ -43,7 +44,7 @@ from repro.wang2024.heads import family
 from repro.wang2024.kernels import later
 from repro.wang2024.model import SMALLEST, Transformer
 from repro.wang2024.moving import WINDOW, allocate, usual_exponents
-from repro.wang2024.targets import Target, parity
+from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
 
 BITS = 256
 PROVED = 200  # setting: times at which an error is summed up; beyond them it is bounded
@@ -102,6 +103,16 @@ class FixedHeads:
         long = found(np.concatenate([worst, target.draw(64, far, rng)]))
         return float(max(short.max(), long.max()))
 
+    def read_by(
+        self, neurons: Network, target: Target, windows: np.ndarray, device: torch.device | str
+    ) -> tuple[float, float, float]:
+        """With m neurons for f = |y|_2: the largest error on windows; E_FFN + E_Attn; rounding."""
+        n, E_Attn = windows.shape[1], self.attention_error
+        network = self.transformer(target, n, neurons).to(torch.float64, device)
+        found = fixed.errors(network, target, windows).max()
+        bound = sup_error(neurons, 1 + E_Attn).upper + E_Attn
+        return float(found), bound, self.rounding(target, n, neurons)
+
     def rounding(self, target: Target, length: int, readout: Network | None = None) -> float:
         """How far rounding may move the output of the layer in float64.
 
@@ -143,6 +154,49 @@ def apart(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
     return FixedHeads(rpe, exponents, alphas, tuple(e for _, e in columns))
 
 
+def heads_for(rpe: str, T: int, level: float) -> tuple[int, float]:
+    """How many of the usual heads, T or more, are enough for one memory; and sum |alpha|."""
+    for H in itertools.count(T):
+        best = fixed.optimal(rpe, T, usual_exponents(rpe, H))
+        if best.error <= level:
+            return H, float(best.weight)
+    raise AssertionError  # the error tends to 0 as H grows
+
+
+# --- the parity of x_t, x_{t-1}, x_{t-3} ---------------------------------------------------------
+
+PARITIES = {1: (SPARSE_PARITY, 10), 2: (AXES, 6)}  # by d; all windows of so many tokens are tried
+
+
+def for_parity(rpe: str, kind: str, H: int) -> FixedHeads:
+    """H heads in all, `kind` being "shared" or "apart"."""
+    return (shared if kind == "shared" else apart)(rpe, SPARSE_PARITY.distances, H)
+
+
+@functools.cache
+def parity_error(
+    rpe: str, kind: str, H: int, d: int, seed: int, device: torch.device | str
+) -> float:
+    """The largest error found, in float64."""
+    target, near = PARITIES[d]
+    rng = np.random.default_rng(seed)
+    return for_parity(rpe, kind, H).largest_error(target, near, 60, rng, device)
+
+
+def parity_curves(
+    rpe: str, Hs: Sequence[int], seed: int, device: torch.device | str
+) -> dict[str, list[tuple[int, float]]]:
+    """Errors with heads shared and apart, |f|_Lip E_Attn, and what no layer can beat, against H."""
+    lipschitz, distances = SPARSE_PARITY.readout.lipschitz, tuple(SPARSE_PARITY.distances)
+    found = {
+        "shared": lambda H: parity_error(rpe, "shared", H, 1, seed, device),
+        "apart": lambda H: parity_error(rpe, "apart", H, 1, seed, device),
+        "bound": lambda H: lipschitz * for_parity(rpe, "shared", H).attention_error,
+        "best": lambda H: min(1.0, best_for_parity(rpe, distances, H).floor),
+    }
+    return {name: [(H, value(H)) for H in Hs] for name, value in found.items()}
+
+
 # --- the best layer for the parity ---------------------------------------------------------------
 
 
@@ -171,3 +225,12 @@ def parity_transformer(best: l1.Best, M: int, length: int) -> Transformer:
     zigzag = fixed.scalar_readout(of_all._replace(b=of_all.b[:, :1]))
     alphas = np.array(best.coefficients, dtype=object)[:, None]
     return essential.network(rpe, best.family.exponents, alphas, [1], zigzag, length=length)
+
+
+def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tuple[float, float]:
+    """The largest error of that layer in float64, on windows, and what rounding may add to E."""
+    n, H = windows.shape[1], len(best.family.exponents)
+    network = parity_transformer(best, target.M, n).to(torch.float64)
+    weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
+    rounding = 2 * essential.roundoff(2 * weight + 100, n, H)  # x_t gets as much
+    return float(fixed.errors(network, target, windows).max()), rounding

@@ -4,23 +4,24 @@ Each function runs a network over windows and returns numbers; claims compare th
 proved. Pointers and tokens that should be there come from the caller, or from the target.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
 import torch
 
-from repro.numerics.exact import rationals
+from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, chains, circle, moving
-from repro.wang2024.model import Transformer
+from repro.wang2024 import adaptive, chains, circle, moving, printed_weights
+from repro.wang2024.model import Transformer, inner
 from repro.wang2024.moving import Moving
-from repro.wang2024.targets import Target
+from repro.wang2024.targets import FOLLOW, TWO_POINTERS, Target, shifted
 
 BITS = 256
 
@@ -80,6 +81,130 @@ def sup_error(
     error = adaptive.largest_error(network, target, windows)
     parts = zip(*((psi.proved_error(), psi.error, 5 * psi.floor) for psi in heads), strict=True)
     return error, *(float(np.linalg.norm(part)) for part in parts)
+
+
+@dataclass(frozen=True)
+class Example:
+    target: Target
+    steps: Sequence[Callable[[list[int]], int]]  # g_k by hand
+    lipschitz_squared: int  # of f
+
+
+EXAMPLES = {
+    "follow": Example(FOLLOW, [lambda x: x[0] + 2], 1),
+    "two pointers": Example(TWO_POINTERS, [lambda x: x[0] + 2, lambda x: 1 + abs(x[0])], 3),
+    "compass": Example(circle.COMPASS, [lambda x: 1 + abs(x[1])], 2),
+}
+
+
+def example_exactly(
+    name: str, rpe: str, level: Any, few: int | None, rng: np.random.Generator
+) -> tuple[Followed, list[Moving], int]:
+    """With interpolating heads, on all windows or a few; the heads, and how many windows."""
+    example = EXAMPLES[name]
+    target, windows = example.target, example.target.windows(example.target.reach + 2)
+    windows = windows[rng.permutation(len(windows))[:few]]
+    heads = [moving.interpolated(rpe, T, level) for T in target.distances]
+    return exactly(target, heads, example.steps, windows), heads, len(windows)
+
+
+def after_zeros(target: Target, heads: Moving, count: int, rng: np.random.Generator) -> list[Any]:
+    """The last two outputs for random windows of 5 tokens, and with zeros before them; exact."""
+    network = two_layers(target, [heads])
+    short = rationals(target.draw(4, 5, rng).astype(int))
+    long = np.concatenate([rational_zeros(4, count, target.d), short], axis=1)
+    return [network(x)[:, -2:, 0].tolist() for x in (short, long)]
+
+
+def off_pointer(name: str, by: int, level: Any, every: int) -> Any:
+    """The largest error at the last token if g_1 + by stands for g_1; lin, exact.
+
+    The heads are made for T + 1. Every so many of the windows are tried.
+    """
+    target = EXAMPLES[name].target
+    networks = [shifted(target.memories[0].lin, by), *(other.lin for other in target.memories[1:])]
+    heads = [moving.interpolated("lin", T + 1, level) for T in target.distances]
+    network = two_layers(target, heads, memory_networks=networks)
+    windows = target.windows(target.reach + 2)[::every]
+    return adaptive.exact_errors(network, target, windows)[:, -1].max()
+
+
+def second_served(H: int, few: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Two pointers, T = 3 and 2, with H lin heads for the second and block 1 left 0; exact.
+
+    The largest error on so many of the windows of 5 tokens, and the l1 error of the heads.
+    """
+    served = moving.interpolated("lin", 2, "1/1000", H)
+    network = two_layers(TWO_POINTERS, [moving.silent("lin", 3), served])
+    windows = TWO_POINTERS.windows(5)[rng.permutation(243)[:few]]
+    return adaptive.exact_errors(network, TWO_POINTERS, windows).max(), served.error
+
+
+class SupError(NamedTuple):
+    """Of one example with H heads for each memory."""
+
+    found: float  # the largest error on all short windows, long random ones and the worst ones
+    proved: float  # |f|_Lip E_Attn, over all sequences
+    on_window: float  # the same on windows of 60 tokens
+    rounding: float  # 5 |f|_Lip eps A (1 + beta_max T)
+
+
+@functools.cache
+def example_error(name: str, rpe: str, H: int, seed: int, device: str) -> SupError:
+    example, rng = EXAMPLES[name], np.random.default_rng(seed)
+    found, *parts = sup_error(example.target, rpe, H, 60, rng, device)
+    return SupError(found, *(math.sqrt(example.lipschitz_squared) * part for part in parts))
+
+
+def error_curves(
+    rpe: str, Hs: Sequence[int], seed: int, device: str
+) -> dict[str, tuple[Sequence[int], list[float]]]:
+    """Against H: errors of the examples, the bound of two pointers, and what no weights beat."""
+    errors = {name: [example_error(name, rpe, H, seed, device) for H in Hs] for name in EXAMPLES}
+    curves = {name: (Hs, [one.found for one in of_H]) for name, of_H in errors.items()}
+    curves["bound"] = Hs, [one.proved for one in errors["two pointers"]]
+    curves["best"] = Hs, [moving.least_error(rpe, 3, H) for H in Hs]
+    return curves
+
+
+def eight_pointers(T: int, rpe: str) -> tuple[list[int], int]:
+    """Where the network of least norm points from each of the eight tokens, exactly; its width."""
+    heads = Moving(rpe, T, (rational(2),), (1,), 1)
+    with flint.ctx.workprec(BITS):
+        network = two_layers(circle.pointer(T), [heads])
+        states = adaptive.pointed(
+            network if rpe == "lin" else network.balls(BITS), circle.EIGHT[:, None, :]
+        )
+        held = states[:, 0, adaptive.Layout(1, 2).pointer(1)]
+        pointers = [int(flint.fmpq(p if rpe == "lin" else p.exp().unique_fmpz())) for p in held]
+    return pointers, network.layers[0].feed_forward.c.shape[0]
+
+
+def printed_dot_products(target: Target, heads: Moving, n: int) -> np.ndarray:
+    """<W_Q x_t, W_K x_t'> of the first head with W_Q and W_K as B.1 prints them; exact."""
+    network = printed_weights.transposed(two_layers(target, [heads]))
+    x, head = (
+        adaptive.pointed(network, rationals(target.windows(n))),
+        network.layers[1].attention.heads[0],
+    )
+    return inner(inner(x, head.W_Q), inner(x, head.W_K))
+
+
+def blocks_error(target: Target, heads: Sequence[Moving], n: int) -> Any:
+    """The largest |blocks - memories|^2 at the last token of all windows of n; exact."""
+    x = target.windows(n)
+    *_, stream, _ = two_layers(target, heads).states(rationals(x))
+    memories = rationals(target.fetched(x)[1][:, -1])
+    return max(((stream[:, -1, : memories.shape[1]] - memories) ** 2).sum(-1))
+
+
+def first_weights(target: Target, heads: Moving, tokens: Sequence[int]) -> list[flint.arb]:
+    """What the first head of the second layer gives each token, seen from the last; in balls."""
+    with flint.ctx.workprec(BITS):
+        balls = two_layers(target, [heads]).balls(BITS)
+        x = adaptive.pointed(balls, rationals(tokens)[:, None])
+        attention = balls.layers[1].attention
+        return attention.scores(attention.heads[0], x)[-1].tolist()
 
 
 def drawn_pointer(

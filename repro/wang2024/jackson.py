@@ -126,6 +126,21 @@ def analytic(n: int, f: Target) -> Member:
     return Member(n, f, math.factorial(n) * largest)
 
 
+def member(family: str, n: int, m: int) -> Member:
+    """One of each family; those named "perfect spline" are made for polynomials of degree m - 1."""
+    if family == "power":
+        return power(n)
+    if family == "ramp":
+        return ramp(n, 2.0**-6)
+    if family == "perfect spline":  # m - n changes of sign, near the extrema of T_(m-n+1)
+        angles = math.pi * np.arange(max(m - n, 0), 0, -1) / (max(m - n, 0) + 1)
+        places = np.round(128 * (1 + np.cos(angles))) / 256
+        return switching(n, places.tolist(), 2.0**-7)
+    if family == "bumps":
+        return spline(n, [1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0])
+    return {"exp(-1/x)": flat, "wave": lambda n: wave(n, 5)}[family](n)
+
+
 def check(n: int, m: int) -> None:
     if n < 1 or m < 1:
         raise ValueError(f"Lemma F.5 needs n >= 1 and m >= 1, got n={n}, m={m}")

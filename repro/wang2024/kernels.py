@@ -42,6 +42,10 @@ summable kernel up to its tail; for q -> 0 the tail is all that is left, and no 
 
 Bounded weights. If beta_h >= beta and sum |alpha_h| <= A, then |phi(t)| <= A e^{-beta t}, and from
 any time on the sum of |rho| less that of A e^{-beta t} is a floor that no number of heads passes.
+If rho alternates in sign, sum |alpha_h| <= A alone is enough, whatever the exponents: with
+T_N(1 - 2u) = sum_t p_t u^t, at most 1 in size for 0 < u < 1, sum p_t phi(t) <= A, and
+|sum p_t rho(t)| = sum |p_t rho(t)|, since p_t alternates as well. So the error is at least
+(|sum p_t rho(t)| - A) / max |p_t| (`chebyshev_floor`).
 """
 
 import functools
@@ -58,6 +62,7 @@ from numpy.polynomial import Chebyshev
 from repro.numerics import l1
 from repro.numerics.l1 import Kernel
 from repro.numerics.logarithms import ball
+from repro.wang2024.exponentials import chebyshev_coefficients
 from repro.wang2024.powers import euler_product
 
 BITS = 192  # of the balls: nodes and their differences are known to nearly as many
@@ -187,6 +192,13 @@ def bounded_weights_floor(kernel: Kernel, least_exponent: Any, weight: Any) -> f
     while not floor(start + 1) <= floor(start):
         start += 1
     return floor(start)
+
+
+def chebyshev_floor(kernel: Kernel, weight: Any, N: int) -> flint.arb:
+    """What exponentials with sum |alpha_h| <= weight cannot pass, by T_N(1 - 2u)."""
+    p = chebyshev_coefficients(N)
+    met = abs(sum((p_t * kernel.ball(t) for t, p_t in enumerate(p)), flint.arb(0)))
+    return (met - ball(weight)) / max(abs(p_t) for p_t in p)
 
 
 # From above

@@ -31,7 +31,7 @@ import numpy as np
 from repro.numerics import l1
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log, ball
-from repro.wang2024 import exponentials, powers
+from repro.wang2024 import exponentials, powers, printed_bounds
 from repro.wang2024.heads import EPS, columns, family, lightest
 from repro.wang2024.model import SMALLEST
 
@@ -99,6 +99,12 @@ def heads_needed(rpe: str, T: int) -> int:
     return T + 1 if rpe == "lin" else 1 + len(powers.farey(T))
 
 
+def heads_of_proof(rpe: str, T: int, level: Any = 1) -> int:
+    """From so many heads on the bound of Lemma E.2 (lin) or E.5 (log), corrected, is below it."""
+    delta = {"lin": printed_bounds.exponential_delta, "log": printed_bounds.power_delta}[rpe]
+    return delta(T).heads(level)
+
+
 def interpolated(rpe: str, T: int, level: Any, H: int | None = None) -> Moving:
     """Exact coefficients with an error of at most `level`; lin may use more heads than needed."""
     if rpe == "lin":
@@ -146,6 +152,11 @@ def optimal(rpe: str, T: int, H: int) -> Moving:
     return Moving(rpe, T, tuple(best.family.exponents), alphas, best.upper)
 
 
+def least_error(rpe: str, T: int, H: int) -> float:
+    """No coefficients for the usual exponents have a smaller error for all B <= T; proved."""
+    return float(flint.arb(optimal(rpe, T, H).error).lower())
+
+
 @functools.cache
 def fitted(rpe: str, T: int, H: int, length: int = WINDOW) -> Moving:
     """Float64 coefficients with the usual exponents, for windows of at most `length` tokens.
@@ -188,3 +199,28 @@ def allocate(H: int, costs: Sequence[float], n: int) -> list[int]:
         gains = [c ** (n + 1) * (h**-n - (h + 1) ** -n) for c, h in zip(costs, shares, strict=True)]
         shares[int(np.argmax(gains))] += 1
     return shares
+
+
+def allocation_is_best(H: int, costs: Sequence[Any], n: int) -> bool:
+    """Whether no other integers cost less than `allocate`; all of them are tried."""
+    least = min(split_cost(costs, split, n) for split in splits(H, len(costs)))
+    return split_cost(costs, allocate(H, [*map(float, costs)], n), n) == least
+
+
+def allocation_faults(case: tuple[Sequence[int], int, int]) -> int:
+    """(costs, H - M, n): in how many ways `allocate` is not what is said of it.
+
+    H_k = ceil(c_k (H - M) / sum c) is admitted, so that the least cost over the integers is at most
+    (H / (H - M))^n times the printed minimum over the reals, (sum c)^(n+1) / H^n.
+    """
+    costs, n, M = [Fraction(c) for c in case[0]], case[2], len(case[0])
+    H, total = M + case[1], sum(costs)
+    shares = allocate(H, [float(c) for c in costs], n)
+    real = split_cost(costs, [H * c / total for c in costs], n)
+    faults = [
+        sum(shares) != H,
+        not allocation_is_best(H, costs, n),
+        split_cost(costs, shares, n) > real * Fraction(H, H - M) ** n,
+        real != total ** (n + 1) / Fraction(H) ** n,
+    ]
+    return sum(faults)

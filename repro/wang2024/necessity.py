@@ -51,6 +51,7 @@ from typing import Any
 import flint
 
 from repro.numerics.exact import rationals
+from repro.numerics.logarithms import Log
 
 ROUNDED = 64  # setting: bits kept of p in the iteration
 STEPS = 100  # five to forty are needed
@@ -82,6 +83,17 @@ def against_powers(T: int, exponents: Sequence[int]) -> Test:
             return z
         p = [_rounded(c) for c in solved]
     raise ArithmeticError(f"no test sequence against {list(exponents)} after {STEPS} steps")
+
+
+def unseen(rpe: str, T: int, bases: Sequence[int]) -> tuple[list[Any], Test]:
+    """Slopes of the heads b^-s (lin) or s^-b (log), and a past z that they do not see: z_T = 1.
+
+    z_0 = 0 as well, which the residual would show: lin takes the z of T - 1 and moves it by one.
+    """
+    if rpe == "log":
+        return list(bases), against_powers(T, bases)
+    z = against_exponentials(T - 1, [flint.fmpq(1, b) for b in bases])
+    return [Log(b) for b in bases], {t + 1: v for t, v in z.items()}
 
 
 def _check_bases(u: Sequence[Any]) -> None:

@@ -4,6 +4,7 @@ Printed                                         What it does                    
 log: W_K = sqrt(beta) e_D, where D holds log 2  logit beta log 2 log t - beta log s without_log_2
 W_Q reads e_{D-M+l}, t_l is at e_{D-M+l-1}      the next pointer, or the constant   next_pointer
 W_Q = delta_(p,1), W_K = delta_(D,1), D x D     x_1 in row p, and x_1 in row D      transposed
+B.1: W_O^(1) = I once more, W_O^(2) not set     nothing is fetched, if it is 0      second_idle
 
 Printed is sqrt(beta) in both W_Q and W_K. Here beta stands in W_Q, as in adaptive.py: the dot
 product is the same number.
@@ -68,3 +69,10 @@ def _changed(
     return replace(
         network, layers=tuple(replace(layer, attention=attention) for layer, attention in pairs)
     )
+
+
+def second_idle(network: Transformer) -> Transformer:
+    """W_O^(2) = 0 in a network of two layers."""
+    first, second = network.layers
+    off = replace(second.attention, W_O=0 * second.attention.W_O)
+    return replace(network, layers=(first, replace(second, attention=off)))

@@ -18,9 +18,9 @@ loop: what is said of training is said of all runs.
   Proposition 5.2, which has no feed-forward network.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -127,6 +127,20 @@ def networks(spec: FitTransformer, outcome: Outcome) -> list[Transformer]:
     stack = Stack(beginning(spec))
     stack.load_state_dict(outcome.tensors)
     return _networks(stack)
+
+
+class Compared(NamedTuple):
+    """What can be said of all runs of a training."""
+
+    worst: float  # mean square error of the worst run
+    over_built: float  # the least largest error of a run over that of the construction
+    left: float  # the worst mean square error over the median one before training
+
+
+def compared(numbers: Mapping[str, Sequence[float]], built: float) -> Compared:
+    worst = max(numbers["mean square error"])
+    left = worst / float(np.median(numbers["mean square error at the start"]))
+    return Compared(worst, min(numbers["largest error"]) / built, left)
 
 
 def told(values: Sequence[float]) -> str:

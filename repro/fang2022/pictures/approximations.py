@@ -1,7 +1,6 @@
 """Corollary 3.7: the error against the degree, for four functions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
@@ -10,15 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Curve = Sequence[tuple[int, float]]  # degree, error
-
-
-@dataclass(frozen=True)
-class Panel:
-    """The curves of one function, by the names in LOOKS."""
-
-    title: str
-    curves: Mapping[str, Curve]
+Curves = Mapping[str, Sequence[tuple[int, float]]]  # degree and error, by the names in LOOKS
 
 
 PALE = {"alpha": 0.75, "linewidth": 1.2, "markersize": 4, "markerfacecolor": "white"}
@@ -50,13 +41,13 @@ SMALL: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize
 HIGHEST = 30.0
 
 
-def convergence(panels: Sequence[Panel]) -> "Figure":
-    """Two by two panels, one legend below."""
+def convergence(panels: Mapping[str, Curves]) -> "Figure":
+    """Two by two panels, by their titles; one legend below."""
     figure, (whole,) = figures.panels(1, width=10, height=8.2)
     whole.remove()
     grid = figure.subplots(2, 2)
-    for axes, panel in zip(grid.flat, panels, strict=True):
-        _draw(axes, panel)
+    for axes, (title, curves) in zip(grid.flat, panels.items(), strict=True):
+        _draw(axes, title, curves)
     for axes in grid[1]:
         axes.set(xlabel="degree $q$ = number of blocks")
     for axes in grid[:, 0]:
@@ -69,15 +60,15 @@ def convergence(panels: Sequence[Panel]) -> "Figure":
     return figure
 
 
-def _draw(axes: "Axes", panel: Panel) -> None:
+def _draw(axes: "Axes", title: str, curves: Curves) -> None:
     for name, (role, label, changes) in LOOKS.items():
-        if name in panel.curves:
-            degrees, errors = zip(*panel.curves[name], strict=True)
+        if name in curves:
+            degrees, errors = zip(*curves[name], strict=True)
             figures.draw(axes, role, degrees, errors, label, **changes)
-            if name in BESIDE and BESIDE.keys() <= panel.curves.keys():
-                at = max((q, error) for q, error in panel.curves[name] if error < HIGHEST / 5)
+            if name in BESIDE and BESIDE.keys() <= curves.keys():
+                at = max((q, error) for q, error in curves[name] if error < HIGHEST / 5)
                 axes.annotate(
                     BESIDE[name], at, (-5, 5), **SMALL, color=figures.ROLES[role]["color"]
                 )
-    lowest = min(error for _, error in panel.curves["best"])
-    axes.set(yscale="log", ylim=(lowest / 4, HIGHEST), title=panel.title)
+    lowest = min(error for _, error in curves["best"])
+    axes.set(yscale="log", ylim=(lowest / 4, HIGHEST), title=title)

@@ -47,7 +47,7 @@ def exponents(panels: Mapping[str, Panel]) -> "Figure":
 
 def _logits(axes: "Axes", ms: Sequence[int], curves: Mapping[str, Curve]) -> None:
     """Closed forms, and below them what no coupling can reach."""
-    thick, floor = {"marker": "", "linewidth": 2.4}, curves["floor"]
+    thick, floor = {"marker": "", "linewidth": 2.4}, curves["sin, floor"]
     lowest = min(floor) / 2
     axes.fill_between(ms, [lowest] * len(ms), floor, color="#dddddd", linewidth=0,
                       label="proved: no coupling of rank $m_h$ is here")  # fmt: skip

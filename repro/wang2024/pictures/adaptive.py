@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
+from repro.wang2024.pictures import words
 from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
+
+    from repro.wang2024.circle import Half
 
 TITLES = {
     "one head": "one head, $e^{\\mathrm{logit}}$ over the row's maximum",
@@ -116,17 +119,30 @@ def heads(
     return figure
 
 
-def widths(
-    curves: Mapping[tuple[str, int], tuple[Sequence[int], Sequence[float]]],
-    norms: Mapping[tuple[str, int], float],
-) -> "Figure":
+def heads_told(
+    panels: Mapping[str, Mapping[str, tuple[Sequence[int], Sequence[float]]]],
+) -> dict[str, str]:
+    points = {
+        rpe: {name: zip(*curve, strict=True) for name, curve in curves.items()}
+        for rpe, curves in panels.items()
+    }
+    return {
+        "caption": "Two layers in float64, H heads for each memory: sup error over all short, "
+        "random long and worst windows of 60 tokens. Over infinite sequences no weights do better "
+        "than the green curve for the fetched token, with these exponents; trained networks, all "
+        "runs, choose theirs and see a few tokens.",
+        "alt": f"Largest error against heads, logarithmic. {words.panels(points)}.",
+    }
+
+
+def widths(found: "Mapping[tuple[str, int], Half]") -> "Figure":
     """Share of right networks against the width over its law, lin and log."""
     figure, panels = figures.panels(2, width=4.8, height=4)
     laws = {"lin": "$m / S^2$", "log": "$m / (S^2 T^2)$"}
     for axes, (rpe, law) in zip(panels, laws.items(), strict=True):
-        Ts = [T for kind, T in curves if kind == rpe]
+        Ts = [T for kind, T in found if kind == rpe]
         for T, marker in zip(Ts, "os^", strict=True):
-            S, (ms, right) = norms[rpe, T], curves[rpe, T]
+            S, (ms, right) = found[rpe, T].S, found[rpe, T].curve
             unit = S**2 if rpe == "lin" else (S * T) ** 2
             label = f"$T$ = {T}, $S$ = {S:.1f}"
             x = [m / unit for m in ms]
@@ -139,3 +155,16 @@ def widths(
         axes.legend(loc="upper left")
     panels[0].set(ylabel="share of drawn networks, right at all tokens")
     return figure
+
+
+def widths_told(found: "Mapping[tuple[str, int], Half]") -> dict[str, str]:
+    return {
+        "caption": "Eight tokens on a circle, a pointer with T steps: share of the networks of m "
+        "drawn neurons that point right from every token. Over S² (lin) and S²T² (log) the curves "
+        "for different T are close; dashed, what Hoeffding's inequality promises.",
+        "alt": "; ".join(
+            f"{rpe}, T = {T}, S = {one.S:.1f}: half at m = {one.m:.0f}, "
+            f"{one.over_law:.2f} of the law"
+            for (rpe, T), one in found.items()
+        ),
+    }

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
+from repro.wang2024.pictures import words
 from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from repro.wang2024.width import Curves
 
 Points = Sequence[tuple[float, float]]
 
@@ -39,30 +42,33 @@ def heads(target: str, curves: Mapping[str, Points]) -> "Figure":
     return figure
 
 
+def heads_told(target: str, curves: Mapping[str, Points], width: int) -> dict[str, str]:
+    return {
+        "caption": f"Two kernels ({target}) and the readout |y|₂: error of the whole layer in "
+        f"float64 against the number of heads, m = {width}. The trained layers choose their "
+        "exponents, so the floor for the shared ones does not bind them.",
+        "alt": words.curves(curves),
+    }
+
+
 def _powers(target: str) -> str:
     beta = "2.5" if "heavy" in target else "4"
     return f"log-RPE: $(1+t)^{{-{beta}}}$ and $t^{{-{beta}}}\\cos(\\log t)$"
 
 
-def width(
-    widths: Sequence[int],
-    curves: Mapping[str, Sequence[float]],
-    bounds: Mapping[str, Sequence[float]],
-    attention_error: float,
-    *,
-    heads: int,
-    target: str,
-) -> "Figure":
+def width(curves: "Curves", attention_error: float, *, heads: int, target: str) -> "Figure":
     """Error of the layer against the width of its readout."""
     figure, (axes,) = figures.panels(1, width=7.6, height=3.8)
     looks = {
         "drawn": ("neurons drawn at random (mean)", "o"),
         "spread": ("neurons spread evenly", "s"),
     }
+    widths, means = curves.widths, curves.means()
     for name, (label, marker) in looks.items():
-        figures.draw(axes, "construction", widths, curves[name], label, marker=marker)
+        errors, bounds = means[name]
+        figures.draw(axes, "construction", widths, errors, label, marker=marker)
         proved = "proved bounds" if name == "drawn" else ""
-        figures.draw(axes, "bound", widths, bounds[name], proved)
+        figures.draw(axes, "bound", widths, bounds, proved)
     fetched = [attention_error] * len(widths)
     figures.draw(axes, "floor", widths, fetched, f"attention error, {heads} heads")
     decades(axes, "xy", xlabel="width $m$ of the readout")
@@ -70,6 +76,17 @@ def width(
     axes.set_xticks(widths, [str(m) for m in widths])
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
+
+
+def width_told(curves: "Curves", attention_error: float, layer: str) -> dict[str, str]:
+    shown = {
+        f"neurons {kind}, mean error": zip(curves.widths, errors, strict=True)
+        for kind, (errors, _) in curves.means().items()
+    }
+    return {
+        "caption": f"Error against the width m of the readout: {layer}.",
+        "alt": words.curves(shown, "m") + f"; the attention error is {attention_error:.1e}.",
+    }
 
 
 def memory(

@@ -1,0 +1,112 @@
+"""Finding one-layer-nested: the nested parity of Section 5.1 in one layer without dot product.
+
+t_1, t_2 <= 2, so y_t is a function of x_t, x_{t-1}, x_{t-2}. u_t = x_t + 2 x_{t-1} + 4 x_{t-2}
+takes another odd value in -7, ..., 7 for each of the 8 triples of signs, and y_t is the piecewise
+linear function of u_t through the 8 points: seven hinges and a constant (`formula`). Its slopes are
+-1, 0, 1. So a layer whose heads make 2 I{s = 1} + 4 I{s = 2} within e in l1 errs by at most e.
+"""
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from repro.numerics import exact, l1
+from repro.numerics.barron import Network
+from repro.wang2024 import exponentials, fixed, heads, moving, powers, targets
+from repro.wang2024.model import Layer, Transformer
+
+FORMULA = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}  # the weight of (u - node)_+
+CONSTANT = -1
+PAST = ((1, 2), (2, 4))  # what the heads fetch: 2 x_{t-1} + 4 x_{t-2}
+
+
+def formula(u: int) -> int:
+    return CONSTANT + sum(weight * max(u - node, 0) for node, weight in FORMULA.items())
+
+
+def through(target: targets.Target) -> dict[int, int]:
+    """u -> y_t over the 8 triples; a window is (x_{t-2}, x_{t-1}, x_t)."""
+    windows = target.windows(3)
+    u = (windows[..., 0] @ [4, 2, 1]).astype(int).tolist()
+    return dict(sorted(zip(u, target(windows)[:, 0].astype(int).tolist(), strict=True)))
+
+
+def hinges(values: Mapping[int, int]) -> tuple[int, dict[int, Fraction]]:
+    """The straight lines through these points as a constant and weights of (u - node)_+."""
+    nodes = list(values)
+    slopes = [Fraction(values[b] - values[a], b - a) for a, b in itertools.pairwise(nodes)]
+    bends = [new - old for old, new in itertools.pairwise([Fraction(0), *slopes])]
+    return values[nodes[0]], dict(zip(nodes, bends, strict=False))
+
+
+def readout(constant: int = CONSTANT, bends: Mapping[int, Any] = FORMULA) -> Network:
+    """constant + sum of weights (x_t + block 1 - node)_+ as 8 neurons."""
+    rows = [(weight, [1, 1], -node) for node, weight in bends.items()]
+    return targets.neurons((constant, [0, 0], 1), *rows)
+
+
+def network(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, n: int) -> Transformer:
+    """x_t in block 0; heads of class (7) put sum_s phi(s) x_{t-s} into block 1."""
+    attention = fixed.extraction(rpe, exponents, alphas[:, None], length=n)
+    W_E = fixed.identity(2)[:, :1]
+    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, fixed.scalar_readout(readout())),))
+
+
+def interpolated(rpe: str, n: int) -> tuple[Transformer, flint.arb]:
+    """The network with exact heads, and the bound 2 e_1 + 4 e_2 on its error."""
+    if rpe == "lin":
+        ones = [exponentials.Interpolant(T, 3, "1/1024") for T in (1, 2)]
+        exponents, alphas = ones[0].exponents, [one.alphas for one in ones]
+        errors = [one.error for one in ones]
+    else:
+        ones = [powers.fixed(T, 2, first=16, step=16) for T in (1, 2)]
+        exponents = [exact.rational(b) for b in ones[0].exponents]
+        alphas, errors = [one.coefficients for one in ones], [one.error() for one in ones]
+    combined = 2 * exact.vector(alphas[0]) + 4 * exact.vector(alphas[1])
+    return network(rpe, exponents, combined, n), 2 * flint.arb(errors[0]) + 4 * flint.arb(errors[1])
+
+
+@dataclass(frozen=True)
+class InFloat64:
+    """The largest error of a fitted layer, the l1 error of its heads, and their floor eps A."""
+
+    error: float
+    l1: float
+    floor: float
+
+
+@functools.cache
+def in_float64(
+    rpe: str, H: int, past: tuple[tuple[int, int], ...], n: int, seed: int, device: torch.device
+) -> InFloat64:
+    """At the last of n tokens: all windows of 8 after random older tokens, and the worst signs."""
+    exponents = moving.usual_exponents(rpe, H)
+    kernel = l1.Kernel(
+        lambda s: flint.arb(dict(past).get(s, 0)),
+        lambda start: flint.arb(sum(w for s, w in past if s >= start)),
+    )
+    fit = heads.fit(rpe, kernel, exponents, n)
+    sums = [float(s) for s in fixed.normalisers(rpe, exponents, n)]
+    layer = network(rpe, exponents, exact.rationals(fit.values / sums), n)
+    layer = layer.to(torch.float64, device)
+    attention, target = layer.layers[0].attention, targets.NESTED
+    gap = np.array([float(head.W_V[1, 0]) for head in attention.heads])
+    gap = gap @ attention.kernel(n).cpu().numpy()
+    gap[[s for s, _ in past]] -= [w for _, w in past]
+    worst = [
+        np.concatenate([sign * np.where(gap > 0, 1.0, -1.0)[:2:-1], triple])
+        for sign in (1, -1)
+        for triple in target.windows(3)[..., 0]
+    ]
+    recent = target.windows(8)
+    older = target.draw(len(recent), n - 8, np.random.default_rng(seed))
+    tried = [np.concatenate([older, recent], axis=1), np.array(worst)[..., None]]
+    error = max(fixed.errors(layer, target, some).max() for some in tried)
+    return InFloat64(error, fit.error, fit.floor)

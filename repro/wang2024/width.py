@@ -1,0 +1,64 @@
+"""Theorems 4.1 and 6.1: how the error falls with the width m of the readout |y|_2, y in R^2.
+
+Networks of two kinds: m neurons drawn as in the proof of Lemma F.6, whose error falls like m^-1/2,
+and m neurons spread evenly, whose error falls like m^-2.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from repro.numerics import barron
+
+
+def networks(
+    widths: Sequence[int], draws: int, rng: np.random.Generator
+) -> Iterator[tuple[str, int, barron.Network]]:
+    """For each width so many drawn networks, and the one whose neurons are spread evenly."""
+    for m in widths:
+        for _ in range(draws):
+            yield "drawn", m, barron.norm_network(2, m, rng)
+        yield "spread", m, barron.norm_network(2, m)
+
+
+class Curves:
+    """Errors and proved bounds of both kinds of networks, in the order of `networks`."""
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        self.widths = widths
+        self.errors: dict[str, list[float]] = {"drawn": [], "spread": []}
+        self.bounds: dict[str, list[float]] = {"drawn": [], "spread": []}
+
+    def add(self, kind: str, error: float, bound: float) -> None:
+        self.errors[kind].append(error)
+        self.bounds[kind].append(bound)
+
+    def exponent(self) -> tuple[float, float]:
+        """Of m for drawn networks, between the ends; and 3 standard errors of it."""
+        errors = self._by_width(self.errors["drawn"])
+        means, octaves = errors.mean(1), np.log(self.widths[-1] / self.widths[0])
+        relative = errors.std(1, ddof=1) / means / math.sqrt(errors.shape[1])
+        error = 3 * math.hypot(relative[0], relative[-1]) / octaves
+        return float(np.log(means[-1] / means[0]) / octaves), float(error)
+
+    def means(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Errors and bounds at each width."""
+        pairs = {kind: (self.errors[kind], self.bounds[kind]) for kind in self.errors}
+        return {
+            kind: tuple(self._by_width(one).mean(1) for one in pair) for kind, pair in pairs.items()
+        }
+
+    def _by_width(self, values: list[float]) -> np.ndarray:
+        return np.reshape(values, (len(self.widths), -1))
+
+
+def edge_windows(n: int, rng: np.random.Generator, points: int = 256) -> np.ndarray:
+    """Windows with (x_t, x_{t-2}) on the boundary of the square and random signs elsewhere."""
+    side = np.linspace(-1, 1, points // 4, endpoint=False)
+    one = np.ones_like(side)
+    edges = ((side, one), (one, -side), (-side, -one), (-one, side))
+    square = np.concatenate([np.stack(edge, axis=1) for edge in edges])
+    windows = rng.choice([-1.0, 1.0], (len(square), n, 1))
+    windows[:, -1, 0], windows[:, -3, 0] = square.T
+    return windows
