@@ -164,7 +164,7 @@ def test_printed_infimum_does_not_take_f_into_account(claim):
 
 @pytest.mark.best_in_class
 def test_what_is_forgotten_is_not_small(claim):
-    """affine_networks.py, N = 8 waves: C_FF(f) is below 2e-3 for eps = 1e-5, but the best affine network
+    """N = 8 waves: C_FF(f) is below 2e-3 for eps = 1e-5, but the best affine network
     that a search finds is near the floor, and the constant 1/4 has 8/7 of it. Midpoints of 16 cells
     to a half-wave, on which the proof of the floor holds as it stands."""
     N, cells = 8, 256
@@ -187,7 +187,7 @@ def test_what_is_forgotten_is_not_small(claim):
     )
     claim.measured("least mean error of affine networks", best, equation="(14)").at_least(
         theorem(
-            floor, "affine_networks.py, on the grid: midpoints of a concave wave exceed its area"
+            floor, "affine_networks.py: midpoints of a concave wave exceed its area"
         )
     )
     claim.measured("least mean error over the floor", best / floor, equation="(14)").at_most(
