@@ -27,8 +27,9 @@ class Later(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(importlib.import_module(self.__name__), name, value)
 
-    def __delattr__(self, name: str) -> None:
-        delattr(importlib.import_module(self.__name__), name)
+    @property
+    def __dict__(self) -> dict[str, Any]:  # where monkeypatch looks for what it must put back
+        return vars(importlib.import_module(self.__name__))
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:

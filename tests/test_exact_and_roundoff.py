@@ -1,6 +1,7 @@
 """Exact numbers that are exact, roundings that are correct, bounds that are the smallest."""
 
 import math
+import numbers
 from decimal import Decimal
 from fractions import Fraction
 
@@ -20,6 +21,14 @@ searched = settings(max_examples=200, deadline=None, derandomize=True, database=
 
 # --- exact ---------------------------------------------------------------------------------------
 
+
+class Ratio:
+    """As sympy has them: a numerator and a denominator, and no as_integer_ratio."""
+
+    numerator, denominator = 2, 3
+
+
+numbers.Rational.register(Ratio)
 RATIONALS = {
     "int": (3, (3, 1)),
     "huge int": (10**400, (10**400, 1)),
@@ -36,6 +45,8 @@ RATIONALS = {
     "numpy's int": (np.int64(3), (3, 1)),
     "fmpz": (flint.fmpz(3), (3, 1)),
     "torch's int": (torch.tensor(3), (3, 1)),
+    "long double": (np.longdouble(3) / 4, (3, 4)),
+    "without as_integer_ratio": (Ratio(), (2, 3)),
 }
 
 
@@ -44,6 +55,12 @@ def test_a_number_becomes_the_rational_that_it_is(value, pair):
     found = rational(value)
     assert type(found) is q
     assert (int(found.p), int(found.q)) == pair
+
+
+@pytest.mark.parametrize("value", [None, 1j, [1]], ids=str)
+def test_what_is_no_number_is_no_rational(value):
+    with pytest.raises(TypeError, match="is no rational: give an integer, a Fraction, a float or"):
+        rational(value)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 3), (2, 1, 2)], ids=str)

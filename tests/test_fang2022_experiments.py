@@ -327,7 +327,7 @@ def test_the_floor_of_the_shallow_network_is_below_the_best_of_many_pieces():
 # --- convergence -----------------------------------------------------------------------------------
 
 
-def test_the_rule_of_table_1_takes_the_first_small_change():
+def test_the_rule_of_table_1_takes_the_first_small_change(monkeypatch):
     train = [9.0, 5.0, 5.005, 3.0, 2.0, 1.999, 1.998, 1.0, 1.0, 1.0, 1.0]
     assert [first_still_epoch(train, run=run) for run in (1, 2, 3, 4)] == [3, 7, 11, None]
     assert first_still_epoch(train) == 3
@@ -336,3 +336,7 @@ def test_the_rule_of_table_1_takes_the_first_small_change():
     assert [first_epoch_below(train, level) for level in (2.0, 0.5)] == [6, None]
     for curve, still, moving in (([1.0, 1.015, 1.006], 3, 2), ([1.0, 1.015, 1.03], None, 3)):
         assert (first_still_epoch(curve), last_moving_epoch(curve)) == (still, moving)
+    monkeypatch.setattr(experiments, "STILL", 0.5)  # of which floats hold multiples exactly
+    assert first_still_epoch([1.0, 1.5, 1.5]) == 3, "a change of the limit is a change"
+    assert first_still_epoch([1.0, 0.5, 0.0]) is None
+    assert last_moving_epoch([1.0, 1.5, 1.75]) == 2

@@ -199,6 +199,8 @@ def test_the_score_of_counts_is_sacrebleus():
     assert found.resampled(np.array([[1, 2, 0]]))[0] == pytest.approx(expected.score, abs=1e-9)
     weights = bleu.samples(np.random.default_rng(0), 20)
     assert (weights.shape, set(weights.sum(1))) == ((bleu.SAMPLES, 20), {20})
+    with pytest.raises(ValueError, match="one sentence or more"):
+        bleu.judged([], [])
 
 
 def test_systems_are_compared_on_the_same_samples():

@@ -210,3 +210,8 @@ def test_a_table_of_positions_tells_its_size_of_image():
         table = {layout.position: torch.zeros(1, 1 + side**2, 4)}
         said = vit_weights._other_size(table, layout, shape)
         assert said == f"a table for images of {8 * side} pixels a side, not of 32"
+
+
+def test_a_network_without_layers_is_refused():
+    with pytest.raises(ValueError, match="a ViT needs one layer or more, got depth=0"):
+        vit.Shape(8, 2, 0, 12, 3, 4, 20)

@@ -44,6 +44,8 @@ class Judged:
 
 def judged(said: Sequence[str], references: Sequence[str]) -> Judged:
     metric = BLEU(effective_order=True)  # for single sentences: it does not change their counts
+    if not said:
+        raise ValueError("BLEU needs one sentence or more, got none")
     rows = []
     for one, reference in zip(said, references, strict=True):
         found = metric.sentence_score(one, [reference])

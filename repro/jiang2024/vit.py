@@ -43,6 +43,8 @@ class Shape:
     d_v: int | None = None
 
     def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise ValueError(f"a ViT needs one layer or more, got depth={self.depth}")
         if self.image % self.patch:
             raise ValueError(f"patches of {self.patch} do not tile images of {self.image} pixels")
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import flint
@@ -40,10 +41,12 @@ def rational(value: Any) -> flint.fmpq:
         return flint.fmpq(value)
     if kind is float:
         return flint.fmpq(*value.as_integer_ratio())
-    if hasattr(value, "item"):  # numpy and torch
-        return rational(value.item())
-    if kind is str:
+    if hasattr(value, "item") and type(plain := value.item()) is not kind:  # numpy and torch
+        return rational(plain)
+    if kind is str or isinstance(value, Rational):
         value = Fraction(value)
+    if not hasattr(value, "as_integer_ratio"):
+        raise TypeError(f"{value!r} is no rational: give an integer, a Fraction, a float or 'p/q'")
     numerator, denominator = value.as_integer_ratio()
     return flint.fmpq(int(numerator), int(denominator))
 

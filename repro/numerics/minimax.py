@@ -3,8 +3,7 @@
 For a continuous f on [a, b], E_q(f) is the least of max |f - p| over all polynomials p of degree
 at most q. Remez's exchange finds it in floating point; what is then proved does not rest on that.
 
-From below: `level`, at the points where the error alternates. From above: Taylor's theorem on cells
-(taylor.py).
+From below: `level`, where the error alternates. From above: Taylor's theorem on cells (taylor.py).
 
 The same minimum over finitely many points is a linear program (`best_on_points`): an independent
 check in one variable, and the method in several.
@@ -52,7 +51,9 @@ class Target:
             raise ValueError(f"a target has one branch between neighbouring breaks, got {found}")
         ends = self.breaks[0], self.breaks[-1]
         if (self.centre - self.radius, self.centre + self.radius) != ends:  # bounds need it exact
-            raise ValueError(f"an interval needs a centre and a radius that are floats, got {ends}")
+            near = tuple(round(end * 1024) / 1024 for end in ends)
+            told = f"an interval needs a centre and a radius that are floats, {ends} has not"
+            raise ValueError(f"{told}: take for example {near}")
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         return self._pick(x, x)
@@ -186,15 +187,13 @@ def _alternation(error: np.ndarray, count: int) -> np.ndarray:
     peaks = [run[np.argmax(np.abs(error[run]))] for run in runs]
     if len(peaks) < count:
         raise ArithmeticError(
-            f"Remez's exchange: the error alternates {len(peaks)} times where {count} are needed, "
-            "as if f were a polynomial up to round-off; then use `fine_alternation`"
+            f"Remez's exchange: the error alternates {len(peaks)} times where {count} are needed: "
+            f"f is a polynomial of degree {count - 2} or less, its own best approximation, or only "
+            "seems so for round-off; then use `fine_alternation`"
         )
     while len(peaks) > count:
         peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
     return np.array(peaks)
-
-
-# --- from below ----------------------------------------------------------------------------------
 
 
 def level(f: Target, points: np.ndarray, *, bits: int = BITS) -> flint.arb:
@@ -241,9 +240,6 @@ def _weights(points: np.ndarray) -> np.ndarray:
     x = vector([flint.arb(point) for point in points.tolist()])
     apart = x[:, None] - x[None, :] + np.eye(len(x), dtype=int).astype(object)
     return 1 / np.prod(apart, axis=1)
-
-
-# --- finitely many points ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -300,7 +296,5 @@ def best_on_grid(
         more = np.union1d(rows, np.argsort(error)[-columns.shape[1] :])
         if len(more) == len(rows):
             gap = error.max() / found.error - 1
-            raise ArithmeticError(
-                f"the linear program is off by {gap:.1e}, {close:g} was asked for"
-            )
+            raise ArithmeticError(f"the linear program is off by {gap:.1e}, {close:g} was asked")
         rows = more

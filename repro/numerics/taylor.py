@@ -69,7 +69,10 @@ def _on_cell(
         bound += abs(here[j] - parts[j]) * D**j
     if not bound.is_finite():
         x = f.centre + f.radius * math.cos(t)
-        raise ArithmeticError(f"f has no bounded derivatives near x={x:.3g}: put a break there")
+        raise ArithmeticError(
+            f"f has no bounded derivatives near x={x:.3g}: put a break there, or, if the interval "
+            "ends there, take a smaller one"
+        )
     return bound
 
 
