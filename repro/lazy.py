@@ -27,9 +27,8 @@ class Later(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(importlib.import_module(self.__name__), name, value)
 
-    @property
-    def __dict__(self) -> dict[str, Any]:  # where monkeypatch looks for what it must put back
-        return vars(importlib.import_module(self.__name__))
+    def __delattr__(self, name: str) -> None:
+        delattr(importlib.import_module(self.__name__), name)
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:
