@@ -20,7 +20,7 @@ class Later(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "_pytest")):
+        if name.startswith(("__", "_pytest", "_mock")):
             raise AttributeError(f"{self.__name__} is not loaded yet and has no {name!r}")
         return getattr(importlib.import_module(self.__name__), name)
 
