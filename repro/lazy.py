@@ -20,16 +20,15 @@ class Later(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "_pytest")):
+        if name.startswith(("__", "_pytest", "_mock")):
             raise AttributeError(f"{self.__name__} is not loaded yet and has no {name!r}")
         return getattr(importlib.import_module(self.__name__), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(importlib.import_module(self.__name__), name, value)
 
-    @property
-    def __dict__(self) -> dict[str, Any]:  # where monkeypatch looks for what it must put back
-        return vars(importlib.import_module(self.__name__))
+    def __delattr__(self, name: str) -> None:
+        delattr(importlib.import_module(self.__name__), name)
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:

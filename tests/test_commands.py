@@ -62,8 +62,9 @@ def test_statements_are_listed_with_the_verdicts_of_the_snapshot_until_something
     demo.entry("lemma-3", status="pending")
     file = demo.artifacts / "reference/results.json"
     file.parent.mkdir(parents=True)
-    about = {"paper": "demo2025", "kind": "lemma", "number": "1"}
-    claim = Result(id="demo2025/lemma-1", verdict="refuted", **about)
+    claim = Result(
+        id="demo2025/lemma-1", paper="demo2025", kind="lemma", number="1", verdict="refuted"
+    )
     codec.write(file, Results(title="", run=Run(id="r"), claims=[claim]))
 
     assert main(["list", "--project", str(demo.root)]) == 0

@@ -243,19 +243,6 @@ def test_the_plane_is_approximated_as_well_as_it_can_be():
     assert approximation.plane_error_in_rationals(4, 16) == pytest.approx(found.lower, rel=1e-6)
 
 
-def test_the_plane_is_asked_for_within_two_percent(monkeypatch):
-    asked = []
-    best = approximation.minimax.best_on_grid
-
-    def watched(*arguments, close):
-        asked.append(close)
-        return best(*arguments, close=close)
-
-    monkeypatch.setattr(approximation.minimax, "best_on_grid", watched)
-    approximation.plane_approximant.__wrapped__(1, 6)
-    assert asked == [0.02]
-
-
 def test_the_plane_in_float64_is_measured_on_its_grid():
     found, best = approximation.plane_float64(2, 12, "cpu"), approximation.plane_approximant(2, 12)
     grid = approximation.plane_grid(12)

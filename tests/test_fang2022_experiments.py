@@ -299,20 +299,6 @@ def test_second_order_training_leaves_a_network_of_table_2(model, size):
     assert error < 20000
 
 
-def test_second_order_training_makes_all_its_iterations(monkeypatch):
-    engines = []
-
-    class Watched(torch.optim.LBFGS):
-        def __init__(self, *given, **named):
-            super().__init__(*given, **named)
-            engines.append(self)
-
-    monkeypatch.setattr(torch.optim, "LBFGS", Watched)
-    experiments.train_second_order(SecondOrder("NN_width", 10, seed=0, iterations=30), Workspace())
-    (engine,) = engines
-    assert [state["n_iter"] for state in engine.state.values()] == [30]
-
-
 def test_the_floor_of_the_shallow_network_is_below_the_best_of_many_pieces():
     """k lines fitted one by one on k pieces of [-5s, 5s], weighted by the density: never below."""
     s, k = 10.0, 11

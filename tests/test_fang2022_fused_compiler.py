@@ -43,17 +43,6 @@ def first_use(monkeypatch, tmp_path):
     fused._library.cache_clear()
 
 
-@HAVE_KERNEL
-@pytest.mark.parametrize("unset", ["", None])
-def test_the_kernel_is_kept_where_a_user_keeps_caches(unset, first_use, monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    if unset is None:
-        monkeypatch.delenv("XDG_CACHE_HOME")
-    _, where = fused._library(torch.float64)
-    assert where.startswith(str(tmp_path / ".cache/attention-claims/fused-"))
-
-
 def compiler(folder: Path, name: str) -> None:
     (folder / name).write_text(f"#!/bin/sh\necho '{name}: unknown option' >&2\nexit 1\n")
     (folder / name).chmod(0o755)

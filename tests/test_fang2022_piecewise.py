@@ -16,7 +16,6 @@ from repro.fang2022 import piecewise
 from repro.fang2022.piecewise import Piece, ReluFit, ReluNetwork
 from repro.numerics.exact import rational, rationals, to_float
 from repro.training import Workspace
-from repro.training.loop import generator_at
 
 q = flint.fmpq
 
@@ -204,10 +203,3 @@ def test_the_loss_is_looked_at_every_twenty_iterations():
     with torch.no_grad():
         start = (piecewise._drawn(spec)(x[:, None])[:, 0] - x**2).square().mean().item()
     assert outcome.curves["loss"][0] == pytest.approx(start, rel=1e-12)
-
-
-def test_networks_for_the_square_are_drawn_from_stream_minus_1():
-    drawn = piecewise._drawn(piecewise.ReluFit((4,), 0, seed=9))
-    most, generator = math.sqrt(6), generator_at(9, -1)
-    first = torch.empty(4, 1, dtype=torch.float64).uniform_(-most, most, generator=generator)
-    assert torch.equal(drawn.state_dict()["0.weight"], first)

@@ -12,7 +12,7 @@ from generated_data import parallel_text
 from repro.jiang2024 import bleu, reordering, sentences, subwords, trained_translation, translation
 from repro.jiang2024.subwords import BEGIN, PADDING
 from repro.jiang2024.translation import GIVEN, MOVED_TO_THE_END, RANDOM
-from repro.training import Adam, Store, Trapezoid, Workspace
+from repro.training import Adam, Trapezoid, Workspace
 from repro.training.loop import generator_at
 
 SHAPE = translation.Shape(pieces=120, layers=2, width=16, heads=2, hidden=32)
@@ -54,31 +54,6 @@ def test_the_printed_schedule():
     assert schedule.pace(99, 1000).factor == 1
     assert schedule.pace(49, 1000).factor == 0.5
     assert schedule.pace(399, 1000).factor == 0.5
-
-
-def test_an_interrupted_training_ends_with_the_same_bits(tmp_path, monkeypatch, spec, texts):
-    spec = replace(spec, shape=replace(SHAPE, dropout=0.1), order=RANDOM)
-
-    def train(spec, workspace):
-        return trained_translation.train(spec, workspace, texts=texts)
-
-    drawn = sentences.Batches.at
-
-    def interrupted(self, step):
-        if step == 30:
-            raise KeyboardInterrupt
-        return drawn(self, step)
-
-    store = Store(tmp_path / "one", checkpoint_every=0.0)
-    monkeypatch.setattr(sentences.Batches, "at", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        store.get(spec, train)
-    monkeypatch.undo()
-    resumed, whole = store.get(spec, train), Store(tmp_path / "other").get(spec, train)
-    assert "resumed from step 21 of 45" in resumed.reason
-    assert resumed.outcome.numbers == whole.outcome.numbers
-    for name, tensor in resumed.outcome.tensors.items():
-        assert torch.equal(tensor, whole.outcome.tensors[name])
 
 
 def test_no_two_draws_of_a_training_share_their_stream(spec, texts, monkeypatch):

@@ -217,33 +217,32 @@ def test_z_is_divided_by_the_largest_that_an_entry_may_be():
 # --- the largest of several ----------------------------------------------------------------------
 
 
-def test_two_kernels_by_hand():
-    """max(|a| + |4 - a|, 2 |10 - a|) is least where 2a - 4 = 20 - 2a: a = 6, error 8."""
-    rows, values = np.ones((4, 1)), np.array([0.0, 4.0, 10.0, 10.0])
-    exact = list(map(arb, values.tolist()))
-    chosen, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
-    assert chosen == []
-    assert floats(alpha) == pytest.approx([6])
-    assert floats(lam) == pytest.approx([0.5, 0.5])
-    assert floats(z) == pytest.approx([-0.5, -0.5, 0.5, 0.5])
-    # max(|a|, |4 - a|) is least at a = 2.
-    rows, exact = np.ones((2, 1)), [arb(0), arb(4)]
-    _, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
-    assert floats(alpha) == pytest.approx([2])
-    assert floats(lam) == pytest.approx([0.5, 0.5])
-    assert floats(z) == pytest.approx([-0.5, 0.5])
-    # 2 a = 6; the sum of z times 2 is 0.
-    rows = np.array([[2.0]])
-    chosen, alpha, z, lam = vertices.least_worst(balls(rows), [arb(6)], basis(rows), 1)
-    assert (chosen, floats(alpha).tolist()) == ([0], [3])
-    assert (floats(z).tolist(), floats(lam).tolist()) == ([0], [0])
-    # The median of the first kernel, whatever the second one, which then has an error of 1.
-    rows, values = np.ones((6, 1)), np.array([0.0, 5.0, 9.0, 5.0, 5.5, 4.5])
-    exact = list(map(arb, values.tolist()))
-    chosen, alpha, z, lam = vertices.least_worst(balls(rows), exact, basis(rows), 2)
-    assert (chosen, floats(alpha).tolist()) == ([1], [5])
-    assert floats(lam).tolist() == [1, 0]
-    assert floats(z).tolist() == [-1, 0, 1, 0, 0, 0]
+# rows, values, how many kernels: rows met, alpha, shares, z
+KERNELS = {
+    # max(|a| + |4 - a|, 2 |10 - a|) is least where 2a - 4 = 20 - 2a, with error 8
+    "two": ([1] * 4, [0, 4, 10, 10], 2, [], [6], [0.5, 0.5], [-0.5, -0.5, 0.5, 0.5]),
+    "two, at one time each": ([1, 1], [0, 4], 2, [], [2], [0.5, 0.5], [-0.5, 0.5]),
+    "one row is met": ([2], [6], 1, [0], [3], [0], [0]),
+    # the median of the first, whatever the second one, which then has an error of 1
+    "the second is easier": (
+        [1] * 6,
+        [0, 5, 9, 5, 5.5, 4.5],
+        2,
+        [1],
+        [5],
+        [1, 0],
+        [-1, 0, 1] + [0] * 3,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_kernels_by_hand(kind):
+    rows, values, count, *expected = KERNELS[kind]
+    rows = np.array(rows, dtype=float)[:, None]
+    met, *found = vertices.least_worst(balls(rows), list(map(arb, values)), basis(rows), count)
+    alpha, z, lam = map(floats, found)
+    assert [met, *map(pytest.approx, (alpha, lam, z))] == expected
 
 
 def test_a_share_at_the_limit_is_left_out_whole(monkeypatch):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from demo import wait_for
 
 from repro.harness import journal
 
@@ -113,38 +114,30 @@ def test_a_long_claim_gives_signs_of_life(demo):
     assert not list(demo.artifacts.glob("claims/*/*/tests/*.progress"))
 
 
-def test_watch_says_what_is_running(demo):
-    watching = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "repro",
-            "watch",
-            "--every",
-            "0.1",
-            "--artifacts",
-            str(demo.artifacts),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def test_watch_says_what_is_running_until_the_run_has_ended(demo):
     body = """
-    import time, pytest
+    import pathlib, time, pytest
 
     @pytest.mark.construct
     def test_holds(claim):
-        for step in range(20):
-            claim.progress(step, 20, loss=0.5)
+        for step in range(40):
+            claim.progress(step, 40, loss=0.5)
+            pathlib.Path("reached").touch()
             time.sleep(0.1)
         claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
     demo.claim("lemma-1", body)
-    demo.run()
-    watching.terminate()
-    said, _ = watching.communicate(timeout=10)
-    assert "nothing is running" in said
+    run = demo.start()
+    wait_for(demo.root / "reached", run)
+    command = [sys.executable, "-m", "repro", "watch", "--every", "0.1"]
+    command += ["--artifacts", str(demo.artifacts)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     assert "main demo2025/lemma-1 test_holds" in said
-    assert "/20 loss=0.5" in said
+    assert "/40 loss=0.5" in said
+    assert "finished: 2 of 2 tests have reported" in said
+    run.communicate(timeout=60)
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert said == "nothing is running\n"
 
 
 def test_the_groups_of_xdist_are_dead_so_we_do_not_use_them(tmp_path):

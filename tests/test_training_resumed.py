@@ -8,7 +8,6 @@ import math
 import os
 import pickle
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -27,7 +26,6 @@ from repro.training import (
     Adam,
     Cosine,
     Diverged,
-    NotComputed,
     OneCycle,
     Outcome,
     Spec,
@@ -259,7 +257,7 @@ def test_nothing_is_ever_unpickled(tmp_path, monkeypatch):
 # ---- several processes ---------------------------------------------------------------------------
 
 
-def other_process(root, folder, die_at_rename=False):
+def other_process(root, folder):
     """What this file does as a script: when told to go, ask the store; print what it says."""
     folder = Path(folder)
 
@@ -271,8 +269,6 @@ def other_process(root, folder, die_at_rename=False):
             log.write(f"{os.getpid()}\n")
         return train(spec, workspace, hang=folder / "hang")
 
-    if die_at_rename:
-        os.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     say("ready")
     wait_for((folder / "go").exists)
     say(Store(Path(root), say=say, say_every=0.2, checkpoint_every=0.0).get(Curve(), logged).reason)
@@ -283,8 +279,8 @@ def processes(tmp_path):
     """Start other processes, which go at the same moment; at the end, end those still alive."""
     running = []
 
-    def start(count, **options):
-        job = json.dumps({"root": str(tmp_path / "store"), "folder": str(tmp_path), **options})
+    def start(count):
+        job = json.dumps({"root": str(tmp_path / "store"), "folder": str(tmp_path)})
         env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-W", "error", __file__, job]
         for _ in range(count):
@@ -355,19 +351,6 @@ def test_when_the_holder_is_killed_who_waited_resumes_and_ends_with_the_same_bit
     assert f"waiting for process {holder.pid}, which has it since 20" in said[0]
     assert resumed.reason == "computed: no entry; resumed from step 20 of 40"
     assert same(resumed.outcome, Store(tmp_path / "elsewhere").get(Curve(), train).outcome)
-    assert sorted(path.suffix for path in slot.directory.parent.iterdir()) == ["", ".lock"]
-
-
-def test_a_kill_just_before_the_rename_leaves_nothing_visible_and_is_swept(processes, tmp_path):
-    (killed,) = processes(1, die_at_rename=True)
-    assert killed.wait(60) == -signal.SIGKILL
-    store = Store(tmp_path / "store")
-    slot = slot_of(store, Curve())
-    (prepared,) = slot.directory.parent.glob(f".{slot.key}.*")
-    assert sorted(path.name for path in prepared.iterdir()) == sorted(entry.FILES)
-    with pytest.raises(NotComputed, match="no entry"):
-        Store(store.root, "readonly").get(Curve(), train)
-    assert "resumed from step 40 of 40" in store.get(Curve(), train).reason
     assert sorted(path.suffix for path in slot.directory.parent.iterdir()) == ["", ".lock"]
 
 

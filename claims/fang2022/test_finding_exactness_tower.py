@@ -2,22 +2,19 @@
 
 The construction of Theorem 3.5 adds 2 M^2 to every product and takes it away again. In rationals
 that is harmless. In floating point it costs digits: with u the unit round-off, the stored t^q is
-off, relative to B^q, by about
+off, relative to B^q, by about (repro/fang2022/tower.py)
     2 u B^(q-2)   with the printed M = B^(i-1),
     4.25 q u      with M^2 = 9/8 B^i, whatever B is: `roomy`, the repair M^2 = B^i with an eighth
-                  of room, so that rounding does not decide between tokens
-(derived in repro/fang2022/tower.py, with bounds for all three).
+                  of room, so that rounding does not decide between tokens.
+For Section 5: t = xi . x is standard normal there and B must be 7 or more, so with the printed M in
+float32 the stored t^5 is off by more than 0.1 in the root mean square.
 
-Checked: one set of weights up the tower. As polynomials in x, and in rationals: the difference is
-0. In balls of 200 bits, with irrational directions (equispaced angles) and irrational x: an
-enclosure of C - Q that contains 0 and is narrower than 10^-40. In float64, float32 and bfloat16:
-the error is within the recursion, for all three lifts, and for printed and roomy ones not below a
-tenth of it; it grows like B^(q-2) for the printed M and not at all for the roomy one. The largest B
-that each type carries to 1 %, found by trying, against (0.01/2u)^(1/(q-2)).
+Checked: the difference C - Q is 0 as a polynomial in x and in rationals. In balls of 200 bits, with
+irrational directions and x, its enclosure contains 0 and is narrower than 10^-40. In float64,
+float32 and bfloat16 the error is within the derived recursion, for all three lifts, and for printed
+and roomy ones not below a tenth of it; it grows like B^(q-2) for the printed M and not at all for
+the roomy one. The largest B that each type carries to 1 %, against (0.01/2u)^(1/(q-2)).
 Controls: the printed M with B < 1, where another token wins, is off by half of t^q and more.
-
-What follows for Section 5: t = xi . x is standard normal there and B must be 7 or more, so with
-the printed M in float32 the stored t^5 is off by more than 0.1 in the root mean square.
 """
 
 import math

@@ -1,23 +1,19 @@
 """Finding (about fang2022, Theorem 3.5, abstract, Remark 3.6, conclusion): blocks ~ log degree.
 
 The paper spends q blocks on degree q. Its own blocks (Section 2.2, single head, one-hot maximum,
-fixed weights) do it with far fewer; the proofs stand in repro/fang2022/few.py.
-A. floor(log2 q) = ceil(log2(q+1)) - 1 fixed blocks store t_i, ..., t_i^q in every token: W^V may
-   move many rows at once, and all of them are multiplied by the score t_i^(2p).
-B. For one token (d = n = 1) no fewer fixed blocks do. Proof: near 0, S_(k+1) is within
-   S_k + alpha_k S_k, so that l blocks store at most 2^(l+1) independent functions. With a W^V of
-   rank one, as printed, they store l + 2: then q - 1 blocks are needed, and enough.
+fixed weights) do it with far fewer. Theorems, with proofs in repro/fang2022/fewer_blocks.py:
+A. floor(log2 q) = ceil(log2(q+1)) - 1 fixed blocks store t_i, ..., t_i^q in every token.
+B. For one token (d = n = 1) no fewer fixed blocks do: l blocks store at most 2^(l+1) independent
+   functions. With a W^V of rank one, as printed, they store l + 2: then q - 1 blocks are needed.
 C. With tokens r xi of several lengths r for each direction xi, ceil(log3 q) fixed blocks serve
    every polynomial of degree q, in any number of variables; and no model with fewer blocks, fixed
-   or trained, with however many tokens, equals any polynomial of degree q: a block at most triples
-   the degree.
+   or trained, with however many tokens, equals any polynomial of degree q.
 So the sentence of the abstract, "the number of transformer encoder blocks is the same as the degree
 of the target polynomial", describes the construction, not what such blocks need.
 
-Checked: A in rationals for random samples, and in symbols, with the winner's margin as a sum of
-squares; blocks and weights counted; whole models against random polynomials.
-B: exact ranks for random integer weights, never above the bound; the constructions attain it. C:
-exact ranks, exact values of whole models, degrees of random models.
+Checked: A in rationals for random samples, and in symbols; blocks and weights counted; whole models
+against random polynomials. B: exact ranks for random integer weights, never above the bound; the
+constructions attain it. C: exact ranks, exact values of whole models, degrees of random models.
 Controls: position scores too weak, one block fewer, two tokens where B speaks of one.
 
 Not checked: the least number of blocks for d >= 2 with the paper's n_q tokens; it lies between C's

@@ -4,11 +4,7 @@ The printed block adds 2M^2 to the product and takes it away again: with M = B^(
 (q - 2) log10 B digits of t^q, and even with M^2 = B^q the digits of every t^q far below B^q. With
 the scores -c off the diagonal, and 0 on it, nothing is added, and in floating point the stored t^q
 has relative error at most (1 + u)^(q-1) - 1, about (q - 1) u, for every t and every B, unless a
-number under- or overflows.
-Proof. The diagonal score is fl(t^p t^p), moved rows are fl(alpha t^r), all other terms of the sums
-are 0, and the slot was empty. By induction t^s carries s - 1 roundings, whichever way it is
-multiplied up; each is a factor 1 + delta, |delta| <= u. (repro/fang2022/fewer_blocks.py, Rounding;
-there also why the right token still wins.)
+number under- or overflows. (Proof: repro/fang2022/fewer_blocks.py, Rounding.)
 
 Checked: the relative error against exact powers, in float64, float32 and bfloat16, B from 1/10 to
 100, q = 5, 10, 15, for the doubling blocks and for one product in a block; the same weights in

@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import rounding_error, theorem
 from repro.fang2022 import polynomials, powers
-from repro.fang2022.model import Transformer, one_hot_maximum
+from repro.fang2022.model import Transformer, one_hot_maximum, only_unit
 from repro.fang2022.multiplication import multiplication_block, stored
 from repro.fang2022.pictures import blocks as pictures
 from repro.numerics import exact, roundoff
@@ -71,24 +71,27 @@ def test_identity_in_symbols(n, claim):
     x, y = (exact.vector(gens[k * n : (k + 1) * n]) for k in range(2))
     free = exact.vector(gens[2 * n :]).reshape(n, n - 1)
     weights = np.concatenate([free, 1 - free.sum(1, keepdims=True) + 0 * x[:, None]], axis=1)
-    on = np.array([[1], [0]], dtype=object)
-    known = {"attend": lambda alpha: weights, "activate": lambda a: a * on}
+    known = {"attend": lambda alpha: weights, "activate": only_unit(1)}
     slot = stored(multiplication_block(n, 3, M), x, y, **known)
     wrong = sum(bool(value != 2 * M**2 - 1) for value in slot)
     claim.measured("polynomials other than 2M² − 1", wrong, equation=CONSTANT).equals(0)
+
+
+def data(claim, stream, n, M):
+    """Random factors |x|, |y| <= M in float64, and the block of Lemma 3.1."""
+    import torch
+
+    draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
+    x, y = torch.tensor(claim.rng(stream).uniform(-M, M, (2, draws, n)), device=claim.device)
+    return x, y, multiplication_block(n, 3, M).to(x.dtype, claim.device)
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.5, 1.0, 20.0], ids="tau={}".format)
 @pytest.mark.construct
 def test_softmax_in_float64_stores_the_constant(tau, claim):
     """n = 5 tokens, M = 2, random data; the spread over tokens and draws is round-off."""
-    import torch
-
     n, M = 5, 2.0
-    draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
-    data = claim.rng("softmax").uniform(-M, M, (2, draws, n))
-    x, y = torch.tensor(data, device=claim.device)
-    block = multiplication_block(n, 3, M).to(x.dtype, claim.device)
+    x, y, block = data(claim, "softmax", n, M)
     slot = stored(block, x, y, attend=lambda alpha: (tau * alpha).softmax(-1))
     # Whatever exp gives, e_j / S has S = sum e_j to (n-1)u and one or two roundings: the weights
     # sum to 1 within (n+1)u; adding them costs (n-1)u; G - a is rounded once, u (2M^2 - 1) at most.
@@ -116,14 +119,6 @@ def random_model(rng, d, n, q, B):
     return Transformer(F, blocks, beta, b)
 
 
-def slots(model, x):
-    """Slots 1 to q of all tokens after the blocks, (q, n), with normalised attention."""
-    Z = model.layout.tokens(x @ model.F.mT)
-    for block in model.blocks:
-        Z = block(Z, attend=normalised)
-    return Z[model.layout.slot(1) : model.layout.one]
-
-
 @pytest.mark.exact
 def test_the_whole_model_with_normalised_attention_is_affine(claim):
     """C(x+h) - 2 C(x) + C(x-h) = 0 for all beta, b, F; and slot i holds 2M_i^2 - 1."""
@@ -134,8 +129,10 @@ def test_the_whole_model_with_normalised_attention_is_affine(claim):
         model = random_model(rng, d, n, q, B)
         x, h = exact.rationals(rng.integers(-5, 6, (2, d)).tolist()) / 7
         left, middle, right = (model(v, attend=normalised) for v in (x - h, x, x + h))
-        constants = [[G - 1] * n for G in powers.printed(q, B)]
-        return int(left - 2 * middle + right != 0) + int((slots(model, x) != constants).sum())
+        rows, constants = model.layout, [[G - 1] * n for G in powers.printed(q, B)]
+        Z = powers.tokens_after(model.blocks, rows, x @ model.F.mT, attend=normalised)
+        wrong = int((Z[rows.slot(1) : rows.one] != constants).sum())
+        return wrong + int(left - 2 * middle + right != 0)
 
     small = st.integers(1, 4)
     cases = st.tuples(st.integers(0, 2**32 - 1), small, small, small)
@@ -171,9 +168,7 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
 
     n, M, u = 5, 2.0, roundoff.unit("float64")
     taus = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
-    draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
-    x, y = torch.tensor(claim.rng("gated").uniform(-M, M, (2, draws, n)), device=claim.device)
-    block = multiplication_block(n, 3, M).to(x.dtype, claim.device)
+    x, y, block = data(claim, "gated", n, M)
     gaps = 2 * M**2 + x[..., :, None] * (y[..., :, None] - y[..., None, :])  # i against j
     gaps = gaps * (1 - torch.eye(n, dtype=x.dtype, device=x.device))  # 0 for j = i
     errors, bounds = [], [(n - 1) / (math.e * tau) for tau in taus]

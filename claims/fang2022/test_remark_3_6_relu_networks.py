@@ -11,9 +11,8 @@ error for x^2 on [-1, 1] with k linear pieces, 1/(2 k^2), in the mean square 4/(
 
 Checked: in rationals, ReLU networks of one layer (k units at most) and of m layers (3m - 1 units,
 k = 2^m) attain 1/(2 k^2) exactly; no choice of knots does better (linear programs); trained
-networks lie above the floor of their own pieces, counted exactly from their weights. The model of
-Theorem 3.5 makes x^2 with error 0 in rationals and with round-off in float64, and its blocks do not
-depend on the polynomial.
+networks lie above the floor of their own pieces, counted exactly. The model of Theorem 3.5 makes
+x^2 with error 0 in rationals and with round-off in float64; its blocks do not depend on Q.
 Controls: a target of degree 1; softmax for the one-hot maximum.
 
 Not checked: polynomials other than x^2 in numbers (the proof covers them); that the degree is

@@ -186,9 +186,7 @@ def test_what_is_forgotten_is_not_small(claim):
         theorem(flint.fmpq(2, 1000), "eps 2π²N²/8")
     )
     claim.measured("least mean error of affine networks", best, equation="(14)").at_least(
-        theorem(
-            floor, "affine_networks.py: midpoints of a concave wave exceed its area"
-        )
+        theorem(floor, "affine_networks.py: midpoints of a concave wave exceed its area")
     )
     claim.measured("least mean error over the floor", best / floor, equation="(14)").at_most(
         chosen(1.06, "a constant has 8/7: the search gained on it and is near the floor")

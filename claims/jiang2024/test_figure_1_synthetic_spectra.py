@@ -34,9 +34,7 @@ import statistics
 import pytest
 
 from repro.bounds import chosen, rounding_error
-from repro.jiang2024 import couplings
-from repro.jiang2024 import learner as learner_
-from repro.jiang2024 import spectra as spectra_
+from repro.jiang2024 import couplings, learner, spectra
 from repro.jiang2024.pictures import trained_rate as pictures
 
 TAU = 16
@@ -64,24 +62,22 @@ def seeds(claim, rank, m):
 
 def shape(claim, m, sines):
     """As printed, but narrower for smoke; `sines` or, with None, SiLU in the first layer of f^."""
-    Dense, width = learner_.Dense, claim.at_scale(smoke=64, laptop=128, paper=128)
-    return learner_.Shape(m, n=32, d_v=32, f=Dense(width, 3, sines), F=Dense(width, 3))
+    Dense, width = learner.Dense, claim.at_scale(smoke=64, laptop=128, paper=128)
+    return learner.Shape(m, n=32, d_v=32, f=Dense(width, 3, sines), F=Dense(width, 3))
 
 
 def from_random(claim, alpha, rank, m, seed=0, *, sines=SINES, printed=False):
     """The spec of a training from PyTorch's initialisation."""
-    learner = learner_
     setting = {"steps": 1000, "batch": 32, "rest": 1e-3}
     brief = {"steps": 300, "batch": 16, "lr": 0.015, "rest": 2e-3}
     setting = claim.at_scale(smoke=brief, laptop=setting, paper={**setting, "steps": 8000})
     ours = learner.Recipe.ours(**setting)
     recipe = learner.Recipe.printed(ours.steps, ours.batch) if printed else ours
-    task = spectra_.Spectrum(alpha, rank)
+    task = spectra.Spectrum(alpha, rank)
     return learner.FitAttention(task, shape(claim, m, sines), recipe, seed)
 
 
 def from_construction(claim, alpha, rank, m):
-    learner, spectra = learner_, spectra_
     steps = claim.at_scale(smoke=60, laptop=200, paper=2000)
     recipe = learner.Recipe.ours(steps, batch=32, lr=2e-3, rest=1e-4)
     return spectra.FromConstruction(
@@ -90,7 +86,7 @@ def from_construction(claim, alpha, rank, m):
 
 
 def error(claim, spec, kind=SQUARE):
-    return claim.train(spec, spectra_.train).outcome.numbers[kind]
+    return claim.train(spec, spectra.train).outcome.numbers[kind]
 
 
 def learnt(claim, alpha, rank, kind=SQUARE):
@@ -112,9 +108,9 @@ def medians(found):
 @functools.cache
 def of_construction(alpha, rank, m) -> dict[str, float]:
     """Both errors of the construction, in double precision, on the sequences of seed 0."""
-    learner, task = learner_, spectra_.Spectrum(alpha, rank)
+    task = spectra.Spectrum(alpha, rank)
     x = task.draw(learner.generator_at(0, -2), learner.JUDGED)
-    off = spectra_.construction(task, m, x)(x)[..., None] - task.wanted(x)
+    off = spectra.construction(task, m, x)(x)[..., None] - task.wanted(x)
     assert off.isfinite().all()
     return {SQUARE: off.square().mean().item(), ABSOLUTE: off.abs().mean().item()}
 
@@ -123,7 +119,6 @@ def best(claim, alpha, rank, m, kind=SQUARE):
     """Error of the best coupling found; nothing is to be found once m_h >= r."""
     if rank and m >= rank:
         return 0.0
-    spectra = spectra_
     waves, sequences, iterations = claim.at_scale(
         smoke=(16, 300, 60), laptop=(24, 1000, 200), paper=(32, 4000, 1000)
     )
@@ -146,13 +141,14 @@ def test_a_larger_head_has_a_smaller_error(alpha, rank, claim):
         middle = medians(found)
         pairs = itertools.pairwise(middle)
         for before, after in (pair for pair in pairs if not rank or pair[0] < rank):
-            claim.measured(
-                kind, middle[after], equation=f"Figure 1, against m_h = {before}", m_h=after
-            ).at_most(
-                chosen(
-                    middle[before] / 1.1, "by 1.2 and more, at m_h = 16 the least; 1.1 is asked for"
-                )
+            found = claim.measured(kind, middle[after], equation="Figure 1", m_h=after)
+            found.at_most(
+                chosen(middle[before] / 1.1, "the error of the head before, less a tenth")
             )
+
+
+DROP, DROPS = f"drop of the {SQUARE}", "Figure 1, m_h ≥ r"
+TENFOLD = chosen(10, "the control, at infinite rank from m_h = 3 to 8, falls by less")
 
 
 @alphas
@@ -170,18 +166,16 @@ def test_the_error_drops_once_the_head_has_the_rank(alpha, rank, claim):
             if m == few or m >= rank
         }
         for m, e in errors.items():
-            claim.record(f"drop to, seed {seed}", errors[few] / e, m_h=m)
-        claim.measured(
-            f"mean square error, m_h = {few} over m_h = {enough}, seed {seed}",
-            errors[few] / errors[enough],
-            equation="m_h ≥ r",
-        ).at_least(chosen(10, "330 to 13,000 (smoke: 23 to 220); 10 is asked for"))
+            claim.record("drop of the error", errors[few] / e, few=few, m_h=m, seed=seed)
+        drop = errors[few] / errors[enough]
+        claim.measured(DROP, drop, equation=DROPS, few=few, m_h=enough, seed=seed).at_least(TENFOLD)
     left = error(claim, from_construction(claim, alpha, rank, few))
     for m in (m for m in heads(claim, rank) if m >= rank):
         drop = left / error(claim, from_construction(claim, alpha, rank, m))
-        claim.measured(
-            f"the same from the construction, m_h = {few} over m_h = {m}", drop, equation="m_h ≥ r"
-        ).at_least(chosen(10, "350 and more (smoke: 1100); 10 is asked for"))
+        found = claim.measured(
+            f"{DROP}, from the construction", drop, equation=DROPS, few=few, m_h=m
+        )
+        found.at_least(TENFOLD)
 
 
 @pytest.mark.train
@@ -198,12 +192,15 @@ def test_the_error_falls_faster_where_the_singular_values_do(claim):
             for alpha in ALPHAS
         )
         for a, f in zip(ALPHAS, (slow, fast), strict=True):
-            claim.record(f"fall, from {start}", f, alpha=a)
+            claim.record("fall of the error", f, alpha=a, start=start)
         claim.measured(
-            f"fall of the error from m_h = {few} to {many}, α = 2 over α = 3/2, from {start}",
+            "fall of the error, faster decay over slower",
             fast / slow,
             equation="Figure 1: (a) against (b)",
-        ).at_least(chosen(1.3, "4.7 and 12 (smoke: 2.2); 1.3 is asked for"))
+            few=few,
+            many=many,
+            start=start,
+        ).at_least(chosen(1.3, "1 if the decay of the singular values did not matter"))
 
 
 @alphas
@@ -214,12 +211,10 @@ def test_the_error_grows_with_the_rank(alpha, claim):
         for m in sorted(set(heads(claim, r)) & set(heads(claim, more))):
             small, large = (error(claim, from_random(claim, alpha, k, m)) for k in (r, more))
             claim.measured(
-                "mean square error",
-                small,
-                equation=f"Figure 1, against r = {more or '∞'}",
-                r=r,
-                m_h=m,
-            ).at_most(chosen(large, "the order of the printed curves"))
+                SQUARE, small, equation="Figure 1", r=r, larger=more or "∞", m_h=m
+            ).at_most(
+                chosen(large, "the error at the larger rank: the order of the printed curves")
+            )
 
 
 # --- what a coupling of rank m_h can do ----------------------------------------------------------
@@ -233,12 +228,12 @@ def test_the_construction_is_exact_once_the_head_has_the_rank(alpha, rank, claim
     an error that falls with m_h before."""
     found = [of_construction(alpha, rank, m)[SQUARE] for m in range(1, rank + 1)]
     for m, (before, after) in enumerate(itertools.pairwise(found), 2):
-        claim.measured(SQUARE, after, equation=f"against m_h = {m - 1}", m_h=m).at_most(
-            chosen(before / 2, "by 2.9 and more")
+        claim.measured(SQUARE, after, equation="Figure 1, m_h < r", m_h=m).at_most(
+            chosen(before / 2, "half the error of the head before: each wave kept counts")
         )
     for m in (rank, 16):
         largest = of_construction(alpha, rank, m)[ABSOLUTE]
-        claim.measured(ABSOLUTE, largest, equation="m_h ≥ r", m_h=m).at_most(
+        claim.measured(ABSOLUTE, largest, equation="Figure 1, m_h ≥ r", m_h=m).at_most(
             rounding_error(
                 200 * 2**-53, "2 ((r + 8) 2 Σ σ_i + τ + 4) u < 200 u, as in Section 5.1's claim"
             )
@@ -256,15 +251,15 @@ def test_the_best_coupling_for_outputs_is_far_below_the_construction(alpha, rank
         claim.measured(
             f"{SQUARE}, construction over best coupling found",
             built / least,
-            equation="rank m_h, F = f = id",
+            equation="Figure 1, m_h < r",
             m_h=m,
-        ).at_least(chosen(1.3, "2 to 7.5; 1.3 is asked for"))
+        ).at_least(chosen(1.3, "1 if the best for logits were the best for outputs"))
         claim.measured(
             f"{SQUARE} on fresh sequences over that of the fit",
             least / best(claim, alpha, rank, m, f"{SQUARE}, fitted"),
-            equation="rank m_h, F = f = id",
+            equation="Figure 1, m_h < r",
             m_h=m,
-        ).at_most(chosen(2, "1.5, at m_h = 16; 2 is allowed"))
+        ).at_most(chosen(2, "a fit to its own sequences alone would err far more on fresh ones"))
 
 
 @alphas
@@ -281,21 +276,11 @@ def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
             ("construction", from_construction(claim, alpha, rank, m), 2),
         ):
             ratio = error(claim, spec) / least
-            claim.record(f"{SQUARE} from {start} over best coupling found", ratio, m_h=m)
-            claim.measured(
-                f"{SQUARE} from {start} over best coupling found", ratio, equation="Figure 1", m_h=m
-            ).at_most(
-                chosen(
-                    most, "0.63 to 1.4 from random, 3.6 at m_h = 16 (smoke: 5.2); else 0.83 to 1.5"
-                )
-            )
-            claim.measured(
-                f"{SQUARE} from {start} over best coupling found", ratio, equation="Figure 1", m_h=m
-            ).at_least(
-                chosen(
-                    0.25, "0.63 to 1.4 from random, 3.6 at m_h = 16 (smoke: 5.2); else 0.83 to 1.5"
-                )
-            )
+            name, at = f"{SQUARE} over best coupling found", {"start": start, "m_h": m}
+            claim.record(name, ratio, **at)
+            found = claim.measured(name, ratio, equation="Figure 1", **at)
+            found.at_most(chosen(most, "near where the rank is the limit, farther where time is"))
+            found.at_least(chosen(0.25, "far below it F^ and f^ would have replaced the coupling"))
 
 
 @alphas
@@ -307,13 +292,12 @@ def test_training_improves_the_construction_or_leaves_it_exact(alpha, rank, clai
     for kind, m in itertools.product(ERRORS, heads(claim, rank)):
         after = error(claim, from_construction(claim, alpha, rank, m), kind)
         if rank and m >= rank:
-            allowed, source = exact[kind], "spread: 3e-8, 1.5e-4 (smoke: 2.2e-7, 3.6e-4)"
+            allowed = chosen(exact[kind], "what steps in single precision move: 1e-3 in an output")
         else:
-            allowed = of_construction(alpha, rank, m)[kind]
-            source = "spread: a seventh to 0.8 of the error it starts with"
+            allowed = chosen(of_construction(alpha, rank, m)[kind], "the error it starts with")
         claim.measured(
             f"{kind}, trained on from the construction", after, equation="Figure 1", m_h=m
-        ).at_most(SOURCE(allowed, source))
+        ).at_most(allowed)
 
 
 # --- what is not printed -------------------------------------------------------------------------
@@ -333,19 +317,17 @@ def test_sines_in_the_first_layer_learn_in_the_steps_where_silu_does_not(claim):
     ways = {way: given for way, given in WAYS.items() if claim.scale != "smoke" or not given[-1]}
     for label, (role, sines, adam) in ways.items():
         spec = from_random(claim, "3/2", 6, 8, sines=sines, printed=adam)
-        outcome = claim.train(spec, spectra_.train).outcome
+        outcome = claim.train(spec, spectra.train).outcome
         curves[label] = (role, outcome.curves["step"], outcome.curves["loss"])
         errors[label] = outcome.numbers[SQUARE]
-    for name, value in errors.items():
-        claim.record(name, value)
+    for way, value in errors.items():
+        claim.record(SQUARE, value, way=way)
     first, *others = ways
-    for label in others:
+    for way in others:
+        ratio = errors[way] / errors[first]
         claim.measured(
-            f"{SQUARE}, over {first}",
-            errors[label] / errors[first],
-            equation="the activation is not printed",
-            label=label,
-        ).at_least(chosen(2, "930 and more (smoke: 250); 2 is asked for"))
+            f"{SQUARE} over that with {first}", ratio, equation="Appendix C", way=way
+        ).at_least(chosen(2, "1 if activation and optimiser did not matter"))
     claim.figure(
         pictures.activations(curves),
         "activations",
@@ -382,11 +364,12 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
             for m in (m for m in ms if not rank or m < rank):
                 ratio = references["construction"][m] / references["best"][m]
                 claim.measured(
-                    f"{kind}, m_h = {m}: construction over best coupling",
+                    f"{kind}, construction over best coupling",
                     ratio,
-                    equation="the figure's caption",
+                    equation="Figure 1",
                     r=rank or "∞",
-                ).at_least(chosen(1.1, "1.2 and more; 1.1 is asked for"))
+                    m_h=m,
+                ).at_least(chosen(1.1, "the caption says that the construction lies above"))
             told += [
                 f"r = {rank or 'infinity'}, m_h = {m}: {random[m][0]:.2g} from random, "
                 f"{references['from construction'][m]:.2g} from the construction, "
@@ -410,7 +393,7 @@ def test_the_errors_are_drawn_as_printed(claim):
     for alpha in ALPHAS:
         curves = {rank: learnt(claim, alpha, rank) for rank in RANKS}
         steps = exponents(medians(curves[None]))
-        claim.record("local exponents, r = inf", steps, alpha=alpha)
+        claim.record("local exponents", steps, alpha=alpha, r="∞")
         exponent = 2 * float(couplings.rational(alpha)) - 1
         title = f"$\\sigma_i = i^{{-{alpha}}}$"
         panels[title] = (exponent, {name_of(rank): curve for rank, curve in curves.items()})
@@ -420,11 +403,8 @@ def test_the_errors_are_drawn_as_printed(claim):
             for rank, curve in curves.items()
         ]
         claim.measured(
-            "smallest local exponent, r = ∞",
-            min(steps),
-            equation="Figure 1: the error falls",
-            alpha=alpha,
-        ).at_least(chosen(0.2, "0.68, at m_h = 16; 0.2 is asked for, no exponent"))
+            "smallest local exponent", min(steps), equation="Figure 1", alpha=alpha, r="∞"
+        ).at_least(chosen(0.2, "0 if the error did not fall; no exponent is claimed"))
     claim.figure(
         pictures.as_printed(panels),
         "as-printed",
@@ -446,12 +426,12 @@ def exponents(errors):
 def test_control_a_network_that_is_not_trained_has_learnt_nothing(rank, claim):
     """The twin before training, against the trained one, m_h >= r."""
     spec = from_random(claim, "3/2", rank, heads(claim, rank)[-1])
-    tokens, wanted = learner_.batch(spec, -2, 500)
-    off = learner_.untrained(spec)(tokens) - wanted
+    tokens, wanted = learner.batch(spec, -2, 500)
+    off = learner.untrained(spec)(tokens) - wanted
     ratio = off.square().mean().item() / error(claim, spec)
-    claim.measured(
-        f"{SQUARE}, untrained over trained", ratio, equation="Figure 1, no training"
-    ).at_least(chosen(1000, "8e6 and more (smoke: 2.5e4); 1000 is asked for"))
+    claim.measured(f"{SQUARE}, untrained over trained", ratio, equation="Figure 1").at_least(
+        chosen(1000, "1 if training learnt nothing")
+    )
 
 
 @alphas
@@ -460,16 +440,11 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
     smoke scale training is too short for the second: there is no such drop with r = 6 either."""
     finite, infinite = (error(claim, from_random(claim, alpha, rank, 8)) for rank in (6, None))
     claim.measured(
-        f"{SQUARE}, r = ∞ over r = 6", infinite / finite, equation="m_h ≥ r, broken"
-    ).at_least(
-        chosen(
-            claim.at_scale(smoke=1.2, laptop=3, paper=5),
-            "440 and 74 (smoke: 3.4 and 1.6, where training is short)",
-        )
-    )
+        f"{SQUARE}, infinite rank over rank six", infinite / finite, equation=DROPS
+    ).at_least(chosen(claim.at_scale(smoke=1.2, laptop=3, paper=5), "1 if the rank did not matter"))
     if claim.scale == "smoke":
         return
     few = error(claim, from_random(claim, alpha, None, 3))
     claim.measured(
-        f"{SQUARE}, r = ∞, m_h = 8 over m_h = 3", infinite / few, equation="m_h ≥ r, broken"
-    ).at_least(chosen(0.1, "0.28 and 0.14; with r = 6 it is below 0.003"))
+        f"{SQUARE}, infinite rank, large head over small", infinite / few, equation=DROPS
+    ).at_least(chosen(0.1, "no drop: a drop is tenfold or more"))

@@ -54,9 +54,9 @@ def images_of(claim):
 def trained(claim, specs):
     """(spec, outcome) of each."""
     images, of = images_of(claim), trained_vit
-    chosen = list(specs(images.digest))
-    runs = claim.for_each(chosen, lambda spec: of.stored(claim.train, spec, images))
-    return [(spec, run.outcome) for spec, run in zip(chosen, runs, strict=True)]
+    wanted = list(specs(images.digest))
+    runs = claim.for_each(wanted, lambda spec: of.stored(claim.train, spec, images))
+    return [(spec, run.outcome) for spec, run in zip(wanted, runs, strict=True)]
 
 
 def errors(claim, specs):
@@ -92,21 +92,20 @@ def test_a_larger_head_has_a_smaller_training_error(claim):
     sizes = list(found)
     if claim.scale == "smoke":
         sizes = [sizes[0], sizes[-1]]  # after sixty steps neighbours are not told apart
-    middle = means(found)
+    middle, falls = means(found), chosen(0, "larger heads contain smaller ones")
     for a, b in itertools.pairwise(sizes):
+        gain = middle[b] - middle[a]
         claim.measured(
-            f"mean {ERROR}, m_h = {b} less m_h = {a}", middle[b] - middle[a], equation=RIGHT
-        ).at_most(
-            chosen(0, "seeds differ less than sizes; larger heads contain smaller ones, in theory")
-        )
+            f"mean {ERROR}, larger head less smaller", gain, equation=RIGHT, smaller=a, larger=b
+        ).at_most(falls)
     for a, b in zip(sizes, sizes[2:], strict=False):
         claim.measured(
-            f"{ERROR}, worst at m_h = {b} less best at m_h = {a}",
+            f"{ERROR}, worst of the larger head less best of the smaller",
             max(found[b]) - min(found[a]),
             equation=RIGHT,
-        ).at_most(
-            chosen(0, "seeds differ less than sizes; larger heads contain smaller ones, in theory")
-        )
+            smaller=a,
+            larger=b,
+        ).at_most(falls)
 
 
 @pytest.mark.train
@@ -117,16 +116,12 @@ def test_the_training_error_is_where_the_losses_of_the_training_end(claim):
         last = losses[-max(1, len(losses) // 4) :]  # the last quarter of the training
         off = statistics.mean(last) - outcome.numbers[ERROR]
         claim.measured(
-            f"last losses less the {ERROR}, seed {spec.seed}",
+            f"last losses less the {ERROR}",
             off,
             equation=RIGHT,
             m_h=spec.shape.m_h,
-        ).within(
-            0,
-            chosen(
-                0.2, "-0.09 to 0.13 recorded; chance less the error is 0.4 and more at laptop scale"
-            ),
-        )
+            seed=spec.seed,
+        ).within(0, chosen(0.2, "at laptop scale less than what is gained over chance"))
 
 
 @pytest.mark.train
@@ -144,10 +139,9 @@ def test_the_error_is_a_power_above_a_constant(claim):
     claim.record("deviation", fit.deviation)
     drop = max(means(found).values()) - min(means(found).values())
     part = claim.at_scale(smoke=0.5, laptop=0.1, paper=0.1)
-    name = "deviation from the fit over the whole gain"
     claim.measured(
         "deviation from the fit over the whole gain", fit.deviation / drop, equation=RIGHT
-    ).at_most(chosen(part, f"0.078 recorded at laptop scale; {part} is allowed"))
+    ).at_most(chosen(part, "a fit that is off by the whole gain says nothing"))
 
 
 def fitted(found):
@@ -203,42 +197,36 @@ def sample(claim):
     return images.prepared(images.test_pixels[:count], setting(claim).swept.image)
 
 
+FLOAT32 = rounding_error(
+    1e-4, "a hundred times 2^-23 of scores near 10; weights are kept in float32"
+)
+
+
 @pytest.mark.construct
 def test_few_terms_of_a_trained_coupling_are_enough(claim):
     sizes, chance = setting(claim).head_sizes, math.log(10)
     few = sizes[len(sizes) // 2 - 1]
     cut = cut_errors(claim, sizes)
     for m, values in cut.items():
-        claim.record(f"{ERROR}, first {m} terms", values)
+        claim.record(f"{ERROR}, first terms only", values, terms=m)
     draw_errors(claim, cut)
     stored = errors(claim, setting(claim).sweep)[sizes[-1]]
     for seed, (spec, model, _) in enumerate(largest(claim)):
         whole = error(claim, spec, model)
-        claim.measured(
-            f"{ERROR}, judged again less what its training stored, seed {seed}",
-            whole - stored[seed],
-            equation=RIGHT,
-        ).within(
-            0,
-            rounding_error(
-                1e-4, "1e-4, a hundred times 2^-23 of scores near 10; weights are kept in float32"
-            ),
-        )
-        off = cut[sizes[-1]][seed] - whole
-        claim.measured(
-            f"{ERROR}, all terms less the network", off, equation="(9), head_pod"
-        ).within(
-            0,
-            rounding_error(
-                1e-4, "1e-4, a hundred times 2^-23 of scores near 10; weights are kept in float32"
-            ),
-        )
+        for name, off, equation in (
+            (f"{ERROR}, judged again less what its training stored", whole - stored[seed], RIGHT),
+            (f"{ERROR}, all terms less the network", cut[sizes[-1]][seed] - whole, "(9)"),
+        ):
+            claim.measured(name, off, equation=equation, seed=seed).within(0, FLOAT32)
         lost = (cut[few][seed] - whole) / (chance - whole)
         claim.measured(
-            f"lost by keeping {few} of {sizes[-1]} terms, of all that was learnt",
+            "lost by keeping few terms, of all that was learnt",
             lost,
             equation=RIGHT,
-        ).at_most(chosen(0.1, "0.0025 and 0.0009 recorded; a tenth is allowed"))
+            seed=seed,
+            terms=few,
+            of=sizes[-1],
+        ).at_most(chosen(0.1, "a tenth; as many of the last terms lose more (control)"))
 
 
 def test_control_the_last_terms_are_worth_nothing(claim):
@@ -251,8 +239,8 @@ def test_control_the_last_terms_are_worth_nothing(claim):
             for which in (slice(few), slice(-few, None))
         )
         claim.measured(
-            f"{ERROR}, last {few} terms less the first", last - first, equation=RIGHT
-        ).at_least(chosen(least, f"1.2 recorded (smoke: 0.02); {least} is asked for"))
+            f"{ERROR}, last terms less the first", last - first, equation=RIGHT, terms=few
+        ).at_least(chosen(least, "0 if it did not matter which terms are kept"))
 
 
 def test_control_with_values_of_one_size_less_is_gained(claim):
@@ -264,10 +252,12 @@ def test_control_with_values_of_one_size_less_is_gained(claim):
     claim.record("gained_by_the_coupling", one)
     part = claim.at_scale(smoke=0.9, laptop=0.5, paper=0.5)
     claim.measured(
-        f"gain from m_h = {smallest} to {common}, coupling alone over both",
+        "gain, coupling alone over both",
         one / both,
         equation=RIGHT,
-    ).at_most(chosen(part, f"0.37 recorded (smoke: 0.73); {part} is allowed"))
+        smallest=smallest,
+        largest=common,
+    ).at_most(chosen(part, "1 if only the rank of the coupling counted"))
 
 
 # --- (a) spectra settle --------------------------------------------------------------------------
@@ -300,18 +290,15 @@ def test_spectra_settle_as_far_as_seeds_agree(claim):
     claim.record("distance_between_seeds", seeds)
     draw_spectra(claim, middle, steps, seeds)
     smallest = (middle[last] - middle[min(middle)]).norm().item() / seeds
-    claim.measured(
-        f"distance, m_h = {min(middle)} and {last}, over that between seeds",
-        smallest,
-        equation=LEFT,
-    ).at_least(chosen(2, "between seeds; 4.8 and 0.51 recorded, 2 divides them"))
+    name = "distance of two sizes over that between seeds"
+    claim.measured(name, smallest, equation=LEFT, m_h=last, other=min(middle)).at_least(
+        chosen(2, "1 if sizes differed as seeds do; 2 divides settled from not")
+    )
     if claim.scale == "smoke":
         return  # sixty steps settle nothing
-    claim.measured(
-        f"distance, m_h = {before} and {last}, over that between seeds",
-        steps[last] / seeds,
-        equation=LEFT,
-    ).at_most(chosen(2, "between seeds; 4.8 and 0.51 recorded, 2 divides them"))
+    claim.measured(name, steps[last] / seeds, equation=LEFT, m_h=last, other=before).at_most(
+        chosen(2, "1 if sizes differed as seeds do; 2 divides settled from not")
+    )
 
 
 def draw_spectra(claim, middle, steps, seeds):

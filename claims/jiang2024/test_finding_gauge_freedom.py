@@ -7,7 +7,7 @@ admissible, then rho is determined up to a function of u, and so is where it is 
 stand in repro/jiang2024/gauge.py.
 
 Checked, in rationals: H' = H, F' o f' = F o f and f' in [0, 1]^(n+1), for all targets, g and tokens
-that a search finds to try; rho(u, v) - rho(u, u) recovered exactly from one output of
+in a random search; rho(u, v) - rho(u, u) recovered exactly from one output of
 (u, v, u, ..., u); in float64 too. For the nearest point (54) the gauge moves attention to a farther
 point while the output stays.
 Controls: F' without its division; F not injective on the hull, where two couplings that differ in
@@ -21,8 +21,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, theorem
-from repro.jiang2024 import gauge
-from repro.jiang2024 import model as model_
+from repro.jiang2024 import gauge, model
 from repro.jiang2024.pictures import shape as pictures
 from repro.numerics import arrays, exact, logarithms
 
@@ -46,7 +45,7 @@ def target(coefficients):
     def f(x):
         return np.concatenate([x, 1 - x**2], axis=-1)
 
-    return model_.Target(lambda z: z.sum(-1) ** 3, f, rho)
+    return model.Target(lambda z: z.sum(-1) ** 3, f, rho)
 
 
 def gauge_of(coefficients):
@@ -88,7 +87,6 @@ def test_the_gauged_values_stay_in_the_unit_cube(claim):
 
 def first_average(rho, x):
     """Of the tokens themselves: F and f are the identity."""
-    model = model_
     return model.Target(lambda z: z[..., 0], lambda x: x, rho)(x)[0]
 
 
@@ -138,7 +136,7 @@ def test_the_coupling_is_recovered_in_float64(claim):
     def rho(a, b):
         return torch.sin(3 * a) + torch.cos(a + 2 * b)
 
-    H = model_.Target(
+    H = model.Target(
         lambda z: z[..., 0].exp(), lambda x: x, lambda q, k: rho(q, k[..., 0][..., None, :])
     )
     x = torch.stack([u, v, *[u] * (tau - 2)], dim=1)[..., None]
@@ -146,13 +144,24 @@ def test_the_coupling_is_recovered_in_float64(claim):
     w = (h - u) / (v - u)
     found = (w * (tau - 1) / (1 - w)).log()
     off = (found - (rho(u, v) - rho(u, u))).abs().max()
-    claim.measured("all are finite", bool(torch.isfinite(found).all()), equation="log").equals(True)
-    claim.measured("largest error of D", float(off), equation="recovered").at_most(
-        chosen(1e-12, "1.4e-14 was seen; 1/|u − v| < 10 and 1/w < 50 enlarge the round-off of h")
+    finite = bool(torch.isfinite(found).all())
+    claim.measured("all are finite", finite, equation="D = log(w(τ − 1)/(1 − w))").equals(True)
+    where = "D = log(w(τ − 1)/(1 − w))"
+    claim.measured("largest error of D", float(off), equation=where).at_most(
+        chosen(1e-12, "1/|u − v| < 10 and 1/w < 50 enlarge the rounding errors of h, some 1e-15")
     )
 
 
 U, V = Fraction(1, 2), [Fraction(98, 100), Fraction(5, 100)]
+
+
+def attention_at_the_nearer_and_the_farther_point(near, far):
+    """e^rho' = (1 + v) / |u - v| for u = 1/2, before the softmax."""
+    from fractions import Fraction
+
+    u, near, far = Fraction(1, 2), Fraction(near), Fraction(far)
+    assert abs(u - near) < abs(u - far)
+    return (1 + near) / abs(u - near), (1 + far) / abs(u - far)
 
 
 def test_reading_the_nearest_point_need_not_get_the_most_attention(claim):
@@ -161,7 +170,7 @@ def test_reading_the_nearest_point_need_not_get_the_most_attention(claim):
     plain = [1 / d for d in distances]
     moved = [(1 + v) / d for v, d in zip(V, distances, strict=True)]
     claim.measured(
-        "ρ_1 is larger at 5/100", plain[1] > plain[0], equation="1/0.48 < 1/0.45"
+        "ρ is larger at the nearer point", plain[1] > plain[0], equation="e^ρ = 1/|u − v|"
     ).equals(True)
     average = sum(e * v for e, v in zip(plain, V, strict=True)) / sum(plain)
     quotient = sum(e * v / (1 + v) for e, v in zip(moved, V, strict=True)) / sum(
@@ -176,10 +185,9 @@ def test_reading_the_nearest_point_need_not_get_the_most_attention(claim):
         relation=">=",
         equation="e^ρ′ = (1 + v)/|u − v|",
         printed=False,
-        snippet="from fractions import Fraction\n"
-        "u, V = Fraction(1, 2), [Fraction(98, 100), Fraction(5, 100)]\n"
-        "plain, moved = [1 / abs(u - v) for v in V], [(1 + v) / abs(u - v) for v in V]\n"
-        "print('largest at', V[plain.index(max(plain))], 'and at', V[moved.index(max(moved))])\n",
+        program=attention_at_the_nearer_and_the_farther_point,
+        near="5/100",
+        far="98/100",
     )
 
 
@@ -194,18 +202,18 @@ def test_figure_two_attentions_of_one_target(claim):
     def rho(q, k):
         return -(q[..., :1] - k[..., 1][..., None, :]).abs().log()
 
-    H = model_.Target(lambda z: z[..., 0], lambda x: x[..., 1:], rho)
+    H = model.Target(lambda z: z[..., 0], lambda x: x[..., 1:], rho)
     moved = gauge.gauged(H, lambda x: (1 + x[..., 1]) ** 8)
     off = float((H(x) - moved(x)).abs().max())
     claim.measured("largest |H′ − H|", off, equation="H′ = H").at_most(
-        chosen(1e-13, "2e-16 was seen; logits up to 13 and quotients cost some hundred units")
+        chosen(1e-13, "logits up to 13 and quotients cost some hundred units of 2^-53")
     )
     weights = {"ρ = −log |u − v|": H.weights(x), "ρ + 8 log(1 + v)": moved.weights(x)}
     largest = {name: w.argmax(-1).tolist() for name, w in weights.items()}
     plain, changed = largest.values()
     rows = sum(a != b for a, b in zip(plain, changed, strict=True))
-    claim.measured("rows with another maximum", rows, equation="argmax").at_least(
-        chosen(1, "of 6 rows at least one; the gauge prefers the largest v 256 times")
+    claim.measured("rows with another maximum", rows, equation="ρ + log g(v)").at_least(
+        chosen(1, "without an effect of the gauge it is 0; g prefers v = 1 to v = 0 by 256")
     )
     claim.figure(
         pictures.two_attentions({name: w.numpy() for name, w in weights.items()}, largest),
@@ -219,7 +227,6 @@ def test_figure_two_attentions_of_one_target(claim):
 
 def test_control_without_the_division(claim):
     """F'(z, z') = F(z): constant sequences give F(f/g), at v = 1 with g = 1 + v: 1/2 for 1."""
-    model = model_
     log = logarithms.Log
     H = model.Target(lambda z: z[..., 0], lambda x: x,
                      lambda u, v: arrays.each(log, 1 + 0 * u + 0 * v[..., 0]))  # fmt: skip
@@ -227,14 +234,14 @@ def test_control_without_the_division(claim):
     broken = model.Target(lambda z: z[..., 0], moved.f, moved.rho)
     off = abs(broken(column([1]))[0] - 1)
     least = exact.rational("1/2")
-    claim.measured("error of H at v = 1", off, equation="F′(z, z′) = F(z)").at_least(
+    claim.measured("error of H", off, equation="F′(z, z′) = F(z)", v=1).at_least(
         theorem(least, "1 − 1/2")
     )
 
 
 def test_control_F_not_injective_on_the_hull(claim):
     """I = {0, 1}, tau = 2, F = z(1 - z): e^D = 3 and 1/3 at u = 0 give one target, two maxima."""
-    model, log = model_, logarithms.Log
+    log = logarithms.Log
 
     def with_odds(r):
         def rho(u, v):
@@ -247,7 +254,6 @@ def test_control_F_not_injective_on_the_hull(claim):
     differ = sum(int((targets[0](x) != targets[1](x)).sum()) for x in sequences)
     claim.measured("outputs that differ", differ, equation="H_1 = H_2").equals(0)
     apart = abs(targets[0].weights(sequences[1])[0, 1] - targets[1].weights(sequences[1])[0, 1])
-    least = exact.rational("1/2")
     claim.measured("weights of token 2 apart", apart, equation="ρ_1 − ρ_2").at_least(
-        theorem(least, "weights 3/4 and 1/4")
+        theorem(exact.rational("1/2"), "weights 3/4 and 1/4")
     )

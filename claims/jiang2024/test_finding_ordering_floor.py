@@ -9,7 +9,7 @@ floor is 0.0651, without any 0.0805; were the tens mirrored as well, 0.0752 with
 Proofs in repro/jiang2024/ordering.py.
 
 Checked: the floors in balls, and their formula written out. In rationals, for all targets and
-deviations that a search finds to try, the error of every other model is larger by a sum of squares.
+deviations that a random search tries, the error of every other model is larger by a sum of squares.
 The floor is attained, by a register with 32 units and the inputs (y(t), 1): exactly for 2^-s, and
 in float64 for e^-s over random sequences. Which reorderings are compatible with the printed number:
 exchanges of at most 5, and moving the first k <= 11 inputs to the end.
@@ -28,26 +28,25 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import as_printed, rounding_error, stderr, theorem
-from repro.jiang2024 import ordering as ordering_
-from repro.jiang2024 import recurrent
+from repro.jiang2024 import ordering, recurrent
 from repro.jiang2024.pictures import recurrent as pictures
-from repro.numerics import exact as exact_
+from repro.numerics import exact
 
 TAU, TEN = 32, 10  # Appendix C
 TABLE_2_RNN = Fraction(357, 10_000)  # Table 2, temporal ordering, altered, RNN: 3.57e-2
 HALF_A_DIGIT = Fraction(5, 100_000)
 FLOOR = "least mean square error"
 BITS = 128
+PROVED = "repro/jiang2024/ordering.py, evaluated in balls"
 
 
 def target(p):
-    rho = exact_.vector([flint.arb(-s).exp() for s in range(TAU)])
-    return ordering_.permuted(rho, p)
+    rho = exact.vector([flint.arb(-s).exp() for s in range(TAU)])
+    return ordering.permuted(rho, p)
 
 
 def floors(p):
     """In balls: free offsets, one offset, none, and any causal model."""
-    ordering = ordering_
     with flint.ctx.workprec(BITS):
         M = target(p)
         found = {offset: ordering.floor(M, offset) for offset in ordering.OFFSETS}
@@ -59,26 +58,20 @@ LEAST = {"free": "0.0526", "constant": "0.0650", "none": "0.0804", "causal": "0.
 
 @pytest.mark.certified
 def test_the_exchange_of_ten_has_a_floor_above_the_printed_error(claim):
-    found = floors(ordering_.exchange(TAU, TEN))
+    found = floors(ordering.exchange(TAU, TEN))
     for name, value in found.items():
         claim.record(name, value)
-    for name, least in LEAST.items():
-        claim.measured(FLOOR, found[name], equation="exchange", name_=name).at_least(
-            theorem(Fraction(least), "repro/jiang2024/ordering.py, evaluated in balls")
-        )
-        higher = Fraction(least) + Fraction(1, 10_000)
-        claim.measured(FLOOR, found[name], equation="exchange", name_=name).at_most(
-            theorem(higher, "repro/jiang2024/ordering.py, evaluated in balls")
-        )
-    above = TABLE_2_RNN + HALF_A_DIGIT
-    claim.measured(f"{FLOOR}, free", found["free"], equation="Table 2, RNN").at_least(
-        as_printed(above, "3.57e-2 and half a unit of its last digit")
+    for offset, digits in LEAST.items():
+        floor = claim.measured(FLOOR, found[offset], equation="Appendix C", offset=offset)
+        least = Fraction(digits)
+        floor.at_least(theorem(least, PROVED)).at_most(theorem(least + Fraction("1e-4"), PROVED))
+    claim.measured(FLOOR, found["free"], equation="Table 2, RNN", offset="free").at_least(
+        as_printed(TABLE_2_RNN + HALF_A_DIGIT, "3.57e-2 and half a unit of its last digit")
     )
     middle, last = list(range(TEN, TAU - TEN)), list(range(TAU - 1, TAU - TEN - 1, -1))
     mirrored = floors([*last, *middle, *range(TEN - 1, -1, -1)])["free"]
-    least = Fraction("0.0752")
-    claim.measured(f"{FLOOR}, mirrored", mirrored, equation="mirrored exchange").at_least(
-        theorem(least, "repro/jiang2024/ordering.py, evaluated in balls")
+    claim.measured(f"{FLOOR}, tens mirrored", mirrored, equation="Appendix C").at_least(
+        theorem(Fraction("0.0752"), PROVED)
     )
     note = "least possible for the exchange of Appendix C, offsets free"
     paper, ours = float(TABLE_2_RNN), float(found["free"])
@@ -88,7 +81,7 @@ def test_the_exchange_of_ten_has_a_floor_above_the_printed_error(claim):
 @pytest.mark.certified
 def test_the_formula_written_out(claim):
     """Entry by entry, M_tj = e^{p(j) - t}, the means and the squares."""
-    p = ordering_.exchange(TAU, TEN)
+    p = ordering.exchange(TAU, TEN)
     with flint.ctx.workprec(BITS):
 
         def M(t, j):
@@ -100,7 +93,7 @@ def test_the_formula_written_out(claim):
             mean = sum(diagonal) / len(diagonal)
             total += sum((value - mean) * (value - mean) for value in diagonal)
         off = abs(total / (12 * TAU) - floors(p)["free"])
-    claim.measured("difference of two floors", off, equation="formula").at_most(
+    claim.measured("difference of two floors", off, equation="the floor, written out").at_most(
         rounding_error(1e-30, "radii of balls of 128 bits")
     )
 
@@ -109,8 +102,8 @@ def test_the_formula_written_out(claim):
 def targets(draw):
     """A kernel, a permutation, and the deviation of a model from the best one."""
     tau = draw(st.integers(1, 5))
-    halves = st.integers(-6, 6).map(lambda k: exact_.rational(k) / 2)
-    three = [exact_.vector([draw(halves) for _ in range(tau)]) for _ in range(3)]
+    halves = st.integers(-6, 6).map(lambda k: exact.rational(k) / 2)
+    three = [exact.vector([draw(halves) for _ in range(tau)]) for _ in range(3)]
     return draw(st.permutations(range(tau))), three
 
 
@@ -118,7 +111,6 @@ def targets(draw):
 @pytest.mark.exact
 def test_every_other_model_errs_more_by_a_sum_of_squares(offset, claim):
     """error(k + dk, b + db) - error(k, b) = mean square of sum_j dk_j y(t-j) + db_t, exactly."""
-    ordering = ordering_
 
     def differ(case):
         p, (rho, dk, db) = case
@@ -144,7 +136,6 @@ def test_every_other_model_errs_more_by_a_sum_of_squares(offset, claim):
 @pytest.mark.best_in_class
 def test_a_register_with_32_units_attains_the_floor(claim):
     """For 2^-s: its matrix and offsets read from impulses, in rationals."""
-    ordering, exact = ordering_, exact_
     rho = exact.vector([exact.rational("1/2") ** s for s in range(TAU)])
     M = ordering.permuted(rho, ordering.exchange(TAU, TEN))
     register = recurrent.shift_register(ordering.two_channel_kernel(ordering.best(M, "free")))
@@ -157,7 +148,7 @@ def test_a_register_with_32_units_attains_the_floor(claim):
     error = ((left * left).sum() + 3 * (rows * rows).sum()) / (12 * TAU)
     claim.record("units", len(register.c))
     claim.record("error", float(exact.to_float(error)))
-    claim.measured("mean square error", error, equation="attained").equals(
+    claim.measured("mean square error", error, equation="the floor").equals(
         ordering.floor(M, "free")
     )
 
@@ -166,7 +157,7 @@ def test_a_register_with_32_units_attains_the_floor(claim):
 def test_over_random_sequences_the_best_network_errs_as_computed(claim):
     import torch
 
-    ordering, p = ordering_, ordering_.exchange(TAU, TEN)
+    p = ordering.exchange(TAU, TEN)
     M = target(p)
     kernel = ordering.two_channel_kernel(ordering.best(M, "free")).astype(float)
     register = recurrent.shift_register(torch.tensor(kernel, device=claim.device))
@@ -183,14 +174,13 @@ def test_over_random_sequences_the_best_network_errs_as_computed(claim):
     claim.record("mean", mean)
     claim.record("standard_error", deviation)
     claim.record("floor", expected)
-    claim.measured(FLOOR, mean, equation="sampled").within(
+    claim.measured(FLOOR, mean, equation="the floor").within(
         expected, stderr(5 * deviation, f"5 standard errors, {n} sequences")
     )
 
 
 def reorderings():
     """k, and p: exchanges, the first k put last, the last k put first."""
-    ordering = ordering_
     return {
         "exchange": [(k, ordering.exchange(TAU, k)) for k in range(1, TAU // 2 + 1)],
         "to the end": [(k, ordering.rotation(TAU, k)) for k in range(1, TAU // 2 + 1)],
@@ -205,19 +195,20 @@ COMPATIBLE = {"exchange": 5, "to the end": 11, "to the front": 0}  # the largest
 def test_which_reorderings_are_compatible_with_the_printed_error(claim):
     def floor(p):
         with flint.ctx.workprec(BITS):
-            return ordering_.floor(target(p), "free")
+            return ordering.floor(target(p), "free")
 
     curves = {name: [(k, floor(p)) for k, p in many] for name, many in reorderings().items()}
-    printed = "printed: 3.57e-2 ± half a unit of its last digit"
-    for name, curve in curves.items():
+    printed = "3.57e-2 ± half a unit of its last digit"
+    for way, curve in curves.items():
         for k, value in curve:
-            compatible, label = k <= COMPATIBLE[name], f"{FLOOR}, {name}, k = {k}"
-            check = claim.at_most if compatible else claim.at_least
-            allowed = TABLE_2_RNN + (-HALF_A_DIGIT if compatible else HALF_A_DIGIT)
-            check(value, allowed, label, equation="Table 2, RNN", source=printed)
+            found = claim.measured(FLOOR, value, equation="Table 2, RNN", way=way, k=k)
+            if k <= COMPATIBLE[way]:
+                found.at_most(as_printed(TABLE_2_RNN - HALF_A_DIGIT, printed))
+            else:
+                found.at_least(as_printed(TABLE_2_RNN + HALF_A_DIGIT, printed))
     points = {name: [(k, float(v)) for k, v in curve] for name, curve in curves.items()}
     ten = {name: dict(curve)[TEN] for name, curve in points.items()}
-    M = target(ordering_.exchange(TAU, TEN)).astype(float)
+    M = target(ordering.exchange(TAU, TEN)).astype(float)
     claim.figure(
         pictures.orderings(M, points, float(TABLE_2_RNN)),
         "floors",
@@ -232,11 +223,10 @@ def test_which_reorderings_are_compatible_with_the_printed_error(claim):
 
 def test_control_without_an_exchange_there_is_no_floor(claim):
     """p = id, in rationals for 2^-s and in balls for e^-s."""
-    ordering, exact = ordering_, exact_
     rho = exact.vector([exact.rational("1/2") ** s for s in range(TAU)])
     zero = ordering.floor(ordering.permuted(rho, range(TAU)), "none")
     claim.measured(FLOOR, zero, equation="p = id, 2^−s").equals(0)
-    missing = exact_.rational("0.0526") - floors(range(TAU))["free"]
+    missing = exact.rational("0.0526") - floors(range(TAU))["free"]
     claim.measured("floor missing", missing, equation="p = id").at_least(
         theorem(0.0525, "M is the matrix of e^−s itself")
     )
@@ -244,15 +234,14 @@ def test_control_without_an_exchange_there_is_no_floor(claim):
 
 def test_control_at_the_last_output_alone_there_is_no_floor(claim):
     """The last row of M is the kernel k(s) = M_{31, 31-s}: no error there, 0.0526 is for all 32."""
-    ordering = ordering_
     with flint.ctx.workprec(BITS):
         M = target(ordering.exchange(TAU, TEN))
         k = M[-1, ::-1]
         last = sum(abs(v) for v in M[-1] - ordering.triangle(k)[-1])
         everywhere = ordering.mean_square(M, ordering.Model(k, 0 * k))
-    claim.measured("error of the last output", last, equation="t = 31").at_most(
+    claim.measured("error of the last output", last, equation="(72), t = 31").at_most(
         rounding_error(1e-30, "radii of balls of 128 bits")
     )
-    claim.measured("mean over all t", everywhere, equation="t = 31").at_least(
+    claim.measured("mean over all t", everywhere, equation="(72), t = 31").at_least(
         theorem(0.0526, "no convolution errs less than 0.0526 over all outputs")
     )

@@ -96,10 +96,10 @@ def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
     sigma = [e * SQUARES for e in eps]
     least, most = zip(*(lipschitz(k) for k in ks), strict=True)
     for k, e, low, high in zip(ks, eps, least, most, strict=True):
-        claim.measured(f"K_F from below, ε = 1e-{k}", low, equation="K_F").at_most(
+        claim.measured("K_F from below", low, equation="K_F", eps=f"1e-{k}").at_most(
             theorem(high, "the bound of lipschitz_bound")
         )
-        claim.measured("K_F from below", low, equation="K_F ≥ 4/7ε").at_least(
+        claim.measured("K_F from below", low, equation="K_F ≥ 4/7ε", eps=f"1e-{k}").at_least(
             theorem(
                 4 / (e * (TAU - 1)), "|H_t − H_{t+1}| = 1 somewhere, diam f ≤ 1, osc = ε (τ − 1)"
             )
@@ -107,14 +107,13 @@ def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
         claim.cell(f"ε = 1e-{k}", "σ₁", paper="—", ours=float(sigma[k - 1]))
         claim.cell(f"ε = 1e-{k}", "K_F", paper="—", ours=f"{float(low):.1e} to {float(high):.1e}")
     x = [float(e) for e in eps]
-    for name, values in (("from below", least), ("from above", most)):
+    for side, values in (("below", least), ("above", most)):
         rate = rates.slope(x, [float(v) for v in values], within=(0, 2e-3))
-        name = f"exponent of ε in K_F, {name}"
-        claim.measured("exponent of ε in K_F", rate.slope, equation="K_F ~ 1/ε", name_=name).within(
+        claim.measured("exponent of ε in K_F", rate.slope, equation="K_F ~ 1/ε", side=side).within(
             -1,
             chosen(0.02, "ε K_F changes by e^(±64ε) at most, 0.02 over the 4 decades below 1e-3"),
         )
-    claim.measured("σ₁ at ε = 1e-7", sigma[-1], equation="C_1 = 0").at_most(
+    claim.measured("σ₁", sigma[-1], equation="C_1 = 0", eps=f"1e-{ks[-1]}").at_most(
         theorem(flint.fmpq(21, 10**6), "204 log(1 + 1e-7) < 204e-7")
     )
     claim.figure(

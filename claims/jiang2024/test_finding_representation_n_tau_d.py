@@ -71,7 +71,7 @@ def test_every_target_is_met_exactly_for_all_t(tau, d, encoding, claim):
     for H in TARGETS:
         form = forms.Representation(H, forms.doubled_diagonal(tau), d, encoding=rooms)
         error = abs(form.target()(x) - H(z)).max()
-        claim.measured(f"{ERROR}, {H.__name__}", error, equation="(8)").equals(0)
+        claim.measured(ERROR, error, equation="(8)", target=H.__name__).equals(0)
     f, weights = form.f(x), form.target().weights(x)
     claim.measured("n", f.shape[-1], equation="n = τd").equals(tau * d)
     wrong = int(((f < 0) | (f > 1)).sum())
@@ -91,7 +91,7 @@ def test_any_positive_weights_with_different_rows_serve(claim):
         w = w / w.sum(-1, keepdims=True)
         form = forms.Representation(mixture, w, a=half, b=min(half, forms.spread(w, half)))
         error = abs(form.target()(forms.SHIFTED.encode(z)) - mixture(z)).max()
-        claim.measured(f"{ERROR}, weights {draw}", error, equation="(8)").equals(0)
+        claim.measured(ERROR, error, equation="(8)", draw=draw).equals(0)
 
 
 @pytest.mark.construct
@@ -108,12 +108,10 @@ def test_F_is_defined_everywhere_and_lipschitz(claim):
     bound = form.lipschitz_bound(sup=1, lipschitz=2)
     claim.record("largest", float(quotients.max()))
     claim.record("bound", float(bound))
-    claim.measured("quotients of F", quotients.max(), equation="F").at_most(
-        theorem(bound, "tau (sup|H| / delta + Lip H) / (b min w), with sup|H| = 1 and Lip H = 2")
-    )
-    claim.measured("quotients of F", quotients.max(), equation="F").at_least(
-        chosen(bound / 100, "a seventh of the bound seen; no vacuous bound")
-    )
+    steepest = claim.measured("largest quotient of F", quotients.max(), equation="F in (8)")
+    why = "tau (sup|H| / delta + Lip H) / (b min w), with sup|H| = 1 and Lip H = 2"
+    steepest.at_most(theorem(bound, why))
+    steepest.at_least(chosen(bound / 100, "a bound a hundred times too large would say nothing"))
 
 
 def affine(A):
@@ -167,7 +165,9 @@ def test_a_nonlinear_f_of_width_one_confuses_two_antipodes(claim):
     low, high = flint.fmpq(0), flint.fmpq(2)
     start = difference(low)
     claim.measured("|u_1(0) − u_1(1)|", abs(start), equation="n = 1").at_least(
-        chosen(flint.fmpq(1, 100), "far from 0 at the corner, 0.32 seen")
+        chosen(
+            flint.fmpq(1, 100), "f is not constant: the signs at the corners are opposite, not 0"
+        )
     )
     for _ in range(30):
         middle = (low + high) / 2
@@ -179,7 +179,7 @@ def test_a_nonlinear_f_of_width_one_confuses_two_antipodes(claim):
     claim.measured("sign after", signs[1], equation="n < τd").at_most(
         theorem(flint.fmpq(0), "the intermediate value; both signs are proved in balls")
     )
-    claim.measured("length enclosing z", high - low, equation="z").at_most(
+    claim.measured("length enclosing z", high - low, equation="n < τd").at_most(
         theorem(flint.fmpq(1, 10**8), "30 bisections of a length of 2")
     )
 

@@ -9,7 +9,7 @@ None of the constants can be lowered. Proof: repro/jiang2024/softmax.py.
 
 Checked: the first inequality exactly. With e^rho and e^delta rational the weights are, R = e^omega
 is, and M <= D tanh(omega / 4) reads ((D + M) / (D - M))^2 <= R, in the largest norm on R^n; for all
-cases that a search finds to try. It is an equality for two tokens, whatever omega. The others in
+random cases. It is an equality for two tokens, whatever omega. The others in
 balls, in the Euclidean norm. The constants 1/4, 1/(2 sqrt 2), 1/2, 1 are approached to 1e-8.
 Controls: a smaller constant (each is 1 % too low somewhere); exponentials that are not normalised.
 """
@@ -22,7 +22,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.jiang2024 import softmax as softmax_
+from repro.jiang2024 import softmax
 from repro.jiang2024.pictures import shape as pictures
 from repro.numerics import exact, logarithms
 
@@ -68,7 +68,7 @@ def test_the_move_is_at_most_the_diameter_times_tanh(claim):
 def test_two_tokens_attain_it(a, claim):
     """omega = 4 log a: the average of 0 and 1 moves by tanh(log a) = (a^2 - 1) / (a^2 + 1)."""
     quarter = logarithms.Log(a)
-    (moved,) = softmax_.moved(*softmax_.extremal(quarter))
+    (moved,) = softmax.moved(*softmax.extremal(quarter))
     square = exact.rational(a) ** 2
     claim.measured("move", moved, equation="D tanh(ω/4), attained").equals(
         (square - 1) / (square + 1)
@@ -111,7 +111,7 @@ def test_the_bounds_by_oscillation_and_by_norms_in_balls(claim):
         "inequalities that fail by more than 1e-40",
         cases,
         undecided_or_false,
-        equation="ω/4, |δ|₂",
+        equation="D ω/4 and D |δ|₂/√8",
         examples=examples,
     )
 
@@ -126,8 +126,8 @@ def least_constant(name, omega):
         logits, delta = np.array([omega / 2, arb(0)]), np.array([arb(0), omega])
         values = np.array([[arb(0)], [arb(1)]])
     else:
-        logits, delta, values = softmax_.extremal(omega / 4)
-    (moved,) = softmax_.moved(logits, delta, values)
+        logits, delta, values = softmax.extremal(omega / 4)
+    (moved,) = softmax.moved(logits, delta, values)
     size = {
         "D ω/4": omega,
         "D |δ|₂/√8": norm(delta),
@@ -145,12 +145,9 @@ def test_no_constant_can_be_lowered(name, claim):
         constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
         found = least_constant(name, arb("1e-4"))
         allowed = constant * (1 - arb("1e-8"))
-        claim.measured(f"constant needed: {name}", found, equation=name).at_least(
-            theorem(allowed, "1 − ω²/12 times the constant is needed for ω = 1e-4")
-        )
-        claim.measured(f"constant needed: {name}", found, equation=name).at_most(
-            theorem(constant, "1 − ω²/12 times the constant is needed for ω = 1e-4")
-        )
+    why = "1 − ω²/12 times the constant is needed for ω = 1e-4"
+    needed = claim.measured("constant needed", found, equation=name)
+    needed.at_least(theorem(allowed, why)).at_most(theorem(constant, why))
 
 
 @pytest.mark.parametrize("name", list(CONSTANTS))
@@ -159,9 +156,9 @@ def test_control_a_constant_lower_by_one_percent_fails(name, claim):
         constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
         found = least_constant(name, arb("1e-2"))
         allowed = constant * (1 - arb("1e-2"))
-        claim.measured(f"constant needed: {name}", found, equation=name).at_least(
-            theorem(allowed, "the constant is approached as ω → 0")
-        )
+    claim.measured("constant needed", found, equation=name).at_least(
+        theorem(allowed, "the constant is approached as ω → 0")
+    )
 
 
 def test_control_exponentials_that_are_not_normalised(claim):
@@ -187,7 +184,6 @@ def test_figure_random_averages_stay_below(claim):
     logits, values = 3 * normal(count, 6), normal(count, 6, 2)
     sizes = 10 ** (3 * torch.rand((count, 1), generator=generator, dtype=torch.float64) - 2.5)
     delta = sizes * torch.where(normal(count, 6) > 0, 1.0, -1.0) * normal(count, 1).abs().sqrt()
-    softmax = softmax_
     moves = softmax.moved(logits, delta, values).norm(dim=-1)
     bounds = {
         "D tanh(ω/4)": softmax.by_tanh(values, delta),
@@ -195,10 +191,12 @@ def test_figure_random_averages_stay_below(claim):
         "D |δ|₂/√8": softmax.by_norm(values, delta),
         "sup|f| |δ|₁/2": softmax.by_sum(values, delta),
     }
-    claim.measured("moves are finite", bool(moves.isfinite().all()), equation="σ").equals(True)
+    claim.measured("moves are finite", bool(moves.isfinite().all()), equation="D tanh(ω/4)").equals(
+        True
+    )
     for name, bound in bounds.items():
         worst = float(((moves - 1e-14) / bound.clamp(min=1e-300)).max())
-        claim.measured(f"largest move over {name}", worst, equation=name).at_most(
+        claim.measured("largest move over its bound", worst, equation=name).at_most(
             theorem(1, "repro/jiang2024/softmax.py; 1e-14 for round-off")
         )
     omega, relative = softmax.oscillation(delta), moves / softmax.diameter(values)

@@ -136,6 +136,16 @@ def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **optio
     return slope(x, means, bias=bias + STANDARD_ERRORS * sampling, **options)
 
 
+def bias_of_factors(x: ArrayLike, factors: ArrayLike) -> float:
+    """What factors from 1 to these, unknown, can do to a slope: the `bias` to tell a fit.
+
+    The slope is w.v with sum w = 0, so that h with 0 <= h_i <= b_i adds at most the sum of w_i b_i
+    over w_i > 0, and takes as much over w_i < 0.
+    """
+    w, b = _weights(np.log(x)), np.log(factors)
+    return float(max(np.maximum(w, 0) @ b, np.maximum(-w, 0) @ b))
+
+
 def _weights(u) -> np.ndarray:
     """w such that w @ v is the least-squares slope of v against u."""
     centred = u - u.mean()

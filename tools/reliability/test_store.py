@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from repro import files, prefetch
+from repro import files
+from repro.cluster import prefetch
 from repro.training import Outcome, Spec, Store, Workspace, entry
 from repro.training.store import DamagedEntry
 from tools.reliability.battle import (

@@ -1,0 +1,73 @@
+"""Theorem 5.4 and Proposition 5.5 for every n, H, K and T_i: what happens if heads are missing.
+
+A memory at distance T is fetched with any accuracy by T + 1 heads (lin) or 1 + |F_T| heads (log),
+|F_T| <= T(T-1)/2 (moving.py). With fewer heads leave its block 0, which costs at most |x| <= 1. Let
+a_l = e^{0.01 T_l} (lin) or T_l^1.01 (log).
+
+Theorem 5.4. A memory that is missing spoils those that depend on it: leave all M blocks 0. That
+costs |f|_Lip sqrt(M), and C(n) = sqrt(M) max_T (T+1)^n e^{-0.01(n+1)T} (lin), C(1) = sqrt(M) (log,
+n = 1) makes the bound as large. If no stage lacks heads the error is as small as one likes.
+
+Proposition 5.5. A memory that is missing spoils no other: p of them cost |f|_Lip sqrt(p), and the
+constants need no factor sqrt(M).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from repro.wang2024 import adaptive, depth, moving
+
+REACHES = [4, 60, 1000]  # of a random case
+
+
+def most_heads(rpe: str, T: int) -> int:
+    """Enough for any accuracy: T + 1 (lin), 1 + T(T-1)/2 (log)."""
+    return T + 1 if rpe == "lin" else 1 + T * (T - 1) // 2
+
+
+def above_most(last: int) -> int:
+    """How many T <= last need more than `most_heads` for log: none, as |F_T| <= T(T-1)/2."""
+    Ts = range(1, last + 1)
+    return sum(moving.heads_needed("log", T) > most_heads("log", T) for T in Ts)
+
+
+def _nested(count: int, rng: np.random.Generator) -> Iterator[tuple[int, int, list[int], int]]:
+    """n, K, T_1, ..., T_M and H around the number of heads that is needed, and below."""
+    for _ in range(count):
+        M = int(rng.integers(1, 7))
+        K, n = int(rng.integers(0, M + 1)), int(rng.integers(1, 6))
+        T = rng.integers(1, rng.choice(REACHES), size=M).tolist()
+        yield n, K, T, int(rng.integers(1, 1 + sum(T) + M))
+
+
+def nested(rpe: str, count: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Random cases in which a stage lacks heads; and how many of them have a bound below sqrt(M).
+
+    Theorem 5.4; both sides are divided by sqrt(M).
+    """
+    wrong = lacking = 0
+    for n, K, T, H in _nested(count, rng):
+        needs = [most_heads(rpe, t) for t in T]
+        if all(need <= H for need in needs[:K]) and sum(needs[K:]) <= H:
+            continue
+        lacking += 1
+        n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
+        wrong += not C * depth.extraction(rpe, [*([t] for t in T[:K]), T[K:]], H, n) >= 1
+    return lacking, wrong
+
+
+def one_by_one(rpe: str, count: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Random cases in which p > 0 memories lack heads; and how many have a bound below sqrt(p)."""
+    wrong = lacking = 0
+    for _ in range(count):
+        M, n = int(rng.integers(1, 7)), int(rng.integers(1, 6))
+        T = rng.integers(1, rng.choice(REACHES), size=M).tolist()
+        H = int(rng.integers(1, 2 + max(T)))
+        p = sum(most_heads(rpe, t) > H for t in T)
+        if not p:
+            continue
+        lacking += 1
+        n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
+        wrong += not (C * depth.extraction(rpe, [[t] for t in T], H, n)) ** 2 >= p
+    return lacking, wrong
