@@ -11,6 +11,7 @@ repro.fang2022.network.polynomial_transformer         the same as a torch module
 repro.jiang2024.couplings.Coupling                    a target whose attention has a known spectrum
 repro.jiang2024.rate.truncated                        a network with head size m for that target
 repro.jiang2024.rate.ridge_bound                      how far it is off at most
+repro.jiang2024.output_floor.Pair                     a target, and what no network can do for it
 repro.wang2024.heads.fit                              heads that remember with a given kernel
 repro.wang2024.kernels.Interpolation                  such heads with proved errors
 repro.numerics.l1.best                                the floor: no heads of these slopes do better

@@ -27,7 +27,7 @@ import torch
 from repro.jiang2024.couplings import first, infinite_tails, powers
 from repro.jiang2024.encodings import rooms
 from repro.jiang2024.model import Coupling, Target
-from repro.numerics.exact import rational, to_float, vector
+from repro.numerics.exact import rational, to_float
 from repro.numerics.polylogarithms import fourier_sums
 
 
@@ -40,6 +40,14 @@ class Pair:
     where e_1, e_2, ... are 1, sqrt2 cos, sqrt2 sin, ... of the frequencies 0, 1, 1, 2, 2, ...; n of
     them, an odd number. So H_1 = l(rho(x_1, x_tau) - b) with b = log(tau - 1), and H_t = 1/tau for
     t > 1.
+
+    >>> from repro.jiang2024.output_floor import Pair
+    >>> pair = Pair(alpha=2, n=65)
+    >>> for m in (4, 16):  # the mean square error of the best coupling of rank m, enclosed
+    ...     floor, bound = pair.mean_square_floor(m), pair.mean_square_bound(m)
+    ...     print(m, f"{float(floor):.3g} to {float(bound):.3g}")
+    4 2.99e-08 to 5.45e-08
+    16 9.28e-10 to 1.11e-09
     """
 
     alpha: Any
@@ -73,16 +81,6 @@ class Pair:
     def beyond(self) -> tuple[flint.arb, flint.arb]:
         """B_1 and B_2 of the proof: what the waves beyond n can do."""
         return flint.arb(0), flint.arb(0)
-
-    def bases(self, x: flint.fmpq) -> np.ndarray:
-        """e_1, ..., e_n at x in [0, 1], in balls."""
-        root = flint.arb(2).sqrt()
-        waves = [
-            root * wave
-            for k in range(1, (self.n - 1) // 2 + 1)
-            for wave in (flint.arb(2 * k * x).cos_pi(), flint.arb(2 * k * x).sin_pi())
-        ]
-        return vector([flint.arb(1), *waves])
 
     def left(self, m: int, power: int) -> flint.arb:
         """sum_{m < i <= n} sigma_i^power."""

@@ -265,6 +265,7 @@ def lightest(
 class Measured:
     """Errors of a layer against a kernel, at the last token of a window of scalar tokens."""
 
+    impulses: float  # sum over s of the error on a unit impulse at distance s: l1, by measurement
     random: float  # largest over random signs
     worst: float  # at the input of the worst signs
 
@@ -291,7 +292,9 @@ def measure(
     errors = _errors(attention, inputs, kernel)
     difference = errors[:n][::-1]
     worst = abs(_errors(attention, worst_input(difference)[None], kernel)[0])
-    return Measured(float(np.abs(errors[n:]).max()), float(worst))
+    return Measured(
+        math.fsum(abs(error) for error in difference), float(np.abs(errors[n:]).max()), float(worst)
+    )
 
 
 def _errors(attention: Attention, inputs: np.ndarray, kernel: np.ndarray) -> np.ndarray:
