@@ -42,7 +42,7 @@ def test_the_means_grow_with_p(claim):
         for p in range(1, 7):  # B_p <= B_(p+1), both to the power p(p+1); then B_p <= B_inf
             wrong += rho.moment(p) ** (p + 1) > rho.moment(p + 1) ** p
             wrong += rho.moment(p) > rho.largest() ** p
-    claim.measured("pairs p < p′ with B_p > B_p′", wrong, equation="Jensen").equals(0)
+    claim.measured("pairs p < p′ with B_p > B_p′", wrong, equation="B_p ≤ B_p′").equals(0)
 
 
 @pytest.mark.exact
@@ -82,7 +82,7 @@ def test_one_function_has_many_measures_and_the_infimum_is_attained(claim):
         last.equals(largest[name])
     lower = measures["alone"]([1]) - measures["alone"]([0])
     least = min(rho.moment(1) for rho in measures.values())
-    claim.measured("f(1) − f(0), which no B_1 is below", lower, equation="the norm is 1").equals(
+    claim.measured("f(1) − f(0), which no B_1 is below", lower, equation="|relu(x)|_B = 1").equals(
         least
     )
 
@@ -134,9 +134,7 @@ def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
     """
     both = measure(("1/2", 2, [1], 0), ("1/2", 2, [-1], 0))
     second = both([1]) + both([-1]) - 2 * both([0])
-    claim.measured("f(1) + f(−1) − 2f(0)", second, equation="norm on [−1, 1]").equals(
-        both.moment(1)
-    )
+    claim.measured("f(1) + f(−1) − 2f(0)", second, equation="||x||_B = 2").equals(both.moment(1))
     alone = measure((1, 1, [1], 0))
     same = [both(x) == alone(x) for x in ([0], ["1/3"], [1])]
     claim.measured("equal at 0, 1/3, 1", same, equation="|x| = relu(x) on [0, 1]").equals(

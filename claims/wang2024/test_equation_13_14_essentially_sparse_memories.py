@@ -94,11 +94,9 @@ def test_a_wavelet_is_a_kernel(claim):
     """Example II: the coefficient of a constant is 0, of a step it is half the length times it."""
     for b in (0, 3):
         rho = haar(4, b, 12)
-        claim.measured(
-            "constant", convolution(rho, [1] * 12), equation="II: psi_{a,b}", b=b
-        ).equals(0)
+        claim.measured("constant", convolution(rho, [1] * 12), equation="example II", b=b).equals(0)
         step = [int(s < b + 2) for s in range(12)]
-        claim.measured("step", convolution(rho, step), equation="II: psi_{a,b}", b=b).equals(1)
+        claim.measured("step", convolution(rho, step), equation="example II", b=b).equals(1)
         claim.measured("norm of the kernel", sum(map(abs, rho)), equation="(14)", b=b).equals(2)
 
 
@@ -200,6 +198,6 @@ def test_control_a_kernel_that_is_not_summable_has_no_largest_value(claim):
 def test_control_a_wavelet_around_the_present_needs_the_future(claim):
     """b = -2: (13) keeps the second half of the wavelet, and a constant has the coefficient -1."""
     value = convolution(haar(4, -2, 12), [1] * 12)
-    claim.measured("constant", abs(value), equation="II: psi_{a,b}", b=-2).at_least(
+    claim.measured("constant", abs(value), equation="example II", b=-2).at_least(
         theorem(1, "half the wavelet has the integral 1")
     )

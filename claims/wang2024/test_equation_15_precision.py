@@ -114,7 +114,7 @@ def test_control_twice_the_distance_is_too_much(T, claim):
     """1/(2T) for 1/(4T): T e^{1/(2T)} > T + 1/2, and T + 1 comes out."""
     z = near(T, OFFSETS["above"] / (2 * T))
     out = identity("log")(exact.vector([z])[:, None])[0, 0]
-    claim.measured("|[exp FFN(x)] − T|", abs(out.of - T), equation="(15), 1/(2T)").at_least(
+    claim.measured("|[exp FFN(x)] − T|", abs(out.of - T), equation="(15), log").at_least(
         theorem(1, "T e^{1/(2T)} − T > 1/2 + 1/(8T)")
     )
 
@@ -137,6 +137,6 @@ def test_control_a_jump_on_an_interval_is_not_met(slope, claim):
     claim.measured(
         "of four tokens, those that are right", int((off == 0).sum()), equation="(15)"
     ).equals(3)
-    claim.measured("largest |[FFN(x)] − g|", off.max(), equation="(15), g jumps").at_least(
+    claim.measured("largest |[FFN(x)] − g|", off.max(), equation="(15)").at_least(
         theorem(1, "a continuous function takes the value 3/2 near the jump")
     )

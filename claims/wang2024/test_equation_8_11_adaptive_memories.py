@@ -148,7 +148,7 @@ def test_between_two_integers_every_network_passes_the_middle(claim):
         "distance of g from 2, 1 and 3/2 where it must be that",
         networks,
         away,
-        equation="g continuous on [−1, 1]",
+        equation="(10)",
         examples=examples,
     )
 
@@ -190,7 +190,7 @@ def test_reading_the_tokens_may_fill_an_interval(claim):
         input={"g": "2 relu((3 - x)/4)", "g(-1)": 2, "g(1)": 1, "x": 0},
         measured=at_zero,
         expected=nearest,
-        equation="g(0) is an integer",
+        equation="g(0) = [g(0)]",
         printed=False,
         program=value_and_nearest_integer,
         x=0,
@@ -239,7 +239,7 @@ def test_printed_index_of_class_ten_is_that_of_another_class(claim):
         input={"target": "the parity of Section 5.1", "windows": list(pair), "t": 3},
         measured=second[0],
         expected=second[1],
-        equation="t_2 depends on x_t alone",
+        equation="t_2 = g_2(x_t)",
         program=second_distances,
     )
 
@@ -254,7 +254,7 @@ def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim
     present, second = windows[:, -1, 0], one.fetched(windows)[0][:, -1, 1]
     least = [Fraction(int(np.ptp(second[present == x])), 2) for x in (-1, 1)]
     claim.measured(
-        "error of the best function of x_t for t_2", max(least), equation="K = 0 for K = 1"
+        "error of the best function of x_t for t_2", max(least), equation="(10), (11)"
     ).at_least(
         theorem(
             Fraction(1, 2),
