@@ -57,7 +57,7 @@ def verdict_of(claim: Result) -> str:
 
 
 def label(claim: Result) -> str:
-    """`Lemma 3.1`; a range of numbers gets its dash, the name of a finding its spaces."""
+    """`Lemma 3`; a range of numbers gets its dash, the name of a finding its spaces."""
     number = re.sub(r"(?<=\d)-(?=\d)", "–", claim.number)
     return f"{claim.kind.capitalize()} {number.replace('-', ' ')}".strip()
 

@@ -1,0 +1,111 @@
+"""The house: which room may import which. The real graph is read off every file."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+WINGS = ("fang2022", "jiang2024", "wang2024")
+ROOMS: dict[str, set[str]] = {  # room: the rooms that it may use
+    "bounds": set(),
+    "files": set(),
+    "figures": set(),
+    "lazy": set(),
+    "results": {"bounds", "files"},
+    "numerics": {"lazy"},
+    "training": {"files"},
+    "data": {"files", "lazy"},
+    **{wing: {"numerics", "training", "data", "figures", "files", "lazy"} for wing in WINGS},
+    "harness": {"results", "bounds", "files", "figures", "training", "data"},
+    "report": {"results", "bounds", "files"},
+    "cluster": {"harness", "results", "training", "files"},
+    "plugin": {"report", "results"},  # where harness and report meet
+}
+
+
+def imported(file: Path) -> set[str]:
+    """Dotted names of the product that a file imports, at any depth."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return {name for name in found if name.partition(".")[0] in ("repro", "tools", "claims")}
+
+
+def edges() -> set[tuple[str, str]]:
+    found = set()
+    for file in (ROOT / "repro").rglob("*.py"):
+        room = file.relative_to(ROOT / "repro").parts[0].removesuffix(".py")
+        found |= {(room, [*name.split("."), ""][1]) for name in imported(file)}
+    return {(a, b) for a, b in found if a not in (b, "__main__", "__init__")}
+
+
+def test_imports_go_one_way():
+    assert {f"{a} -> {b}" for a, b in edges() if b not in ROOMS.get(a, set())} == set()
+
+
+def test_every_room_is_on_the_plan():
+    there = {path.stem for path in (ROOT / "repro").iterdir() if path.suffix in ("", ".py")}
+    assert there - {"__init__", "__main__", "__pycache__"} == set(ROOMS)
+
+
+def test_the_product_does_not_know_the_workshop_and_wings_know_no_claim():
+    names = {name for file in (ROOT / "repro").rglob("*.py") for name in imported(file)}
+    assert {name for name in names if name.partition(".")[0] in ("tools", "claims")} == set()
+
+
+@pytest.mark.parametrize("room", ["numerics", "training", "data", "report", "results"])
+def test_what_is_common_names_no_paper(room):
+    word = re.compile(rf"{'|'.join(WINGS)}|\b(Lemma|Theorem|Proposition) [A-Z0-9]+\.[0-9]")
+    found = [
+        f"{file.name}: {hit[0]}"
+        for file in (ROOT / "repro" / room).rglob("*.py")
+        for hit in word.finditer(file.read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("room", ["numerics", "training", "data", "report", "results"])
+def test_only_the_harness_knows_pytest(room):
+    word = re.compile(r"^(import|from) pytest|--(store-mode|scale|device|seed|artifacts)\b", re.M)
+    found = [
+        f"{file.name}: {hit[0]}"
+        for file in (ROOT / "repro" / room).rglob("*.py")
+        for hit in word.finditer(file.read_text())
+    ]
+    assert found == []
+
+
+def test_claims_import_modules_so_that_listing_them_loads_none():
+    for file in (ROOT / "claims").rglob("*.py"):
+        for name in imported(file):
+            parts = name.split(".")
+            assert parts[1] in (*WINGS, "numerics", "training", "bounds", "figures", "data"), file
+
+
+# --- the plugin disturbs nobody ------------------------------------------------------------------
+
+
+def test_a_foreign_project_may_have_options_of_the_same_names(tmp_path):
+    """Without `-p repro.plugin` the environment of this package is an ordinary one."""
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n"
+        "    for name in ('--device', '--seed', '--data', '--store', '--scale'):\n"
+        "        parser.addoption(name, default='mine')\n"
+    )
+    (tmp_path / "test_own.py").write_text(
+        "def test_own(request):\n"
+        "    assert request.config.getoption('--device') == 'theirs'\n"
+        "    assert request.config.getoption('--seed') == 'mine'\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--device", "theirs"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert "claims:" not in done.stdout
