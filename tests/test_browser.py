@@ -7,11 +7,12 @@ and keeps screenshots of each kind; `make test` looks at a few.
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from test_report import sample
+from invented_results import sample
 
 from repro.report import render
 from repro.report.preview import preview
@@ -279,22 +280,22 @@ SCRIPT = pytest.mark.parametrize("script", [True, False], ids=["with script", "w
 
 def rows_of(claims):
     """The ids of their rows, in order."""
-    return sorted("claim-" + claim["id"].replace("/", "-") for claim in claims)
+    return sorted("claim-" + claim.id.replace("/", "-") for claim in claims)
 
 
 @SCRIPT
 def test_every_choice_shows_exactly_the_rows_that_have_it(invented, window, script):
-    claims = [c | {"verdict": verdict_of(c)} for c in sample()["claims"]]
+    claims = [replace(c, verdict=verdict_of(c)) for c in sample().claims]
     page = window(invented / "index.html", java_script_enabled=script)
     for name in ("paper", "kind", "verdict", "evidence"):
-        values = {value for c in claims for value in as_list(c[name])}
+        values = {value for c in claims for value in as_list(getattr(c, name))}
         offered = page.locator(f"#show-{name} option").evaluate_all(
             "all => all.map((o) => o.value)"
         )
         assert set(offered) == {"", *values}
         for value in values:
             page.select_option(f"#show-{name}", value)
-            having = [c for c in claims if value in as_list(c[name])]
+            having = [c for c in claims if value in as_list(getattr(c, name))]
             assert shown(page) == rows_of(having), f"{name}: {value}"
         page.select_option(f"#show-{name}", "")
     page.select_option("#show-evidence", "train")
@@ -307,8 +308,8 @@ def as_list(value):
 
 @SCRIPT
 def test_the_filter_shows_what_was_chosen(invented, window, script):
-    claims = sample()["claims"]
-    chosen = [c for c in claims if (c["paper"], c["verdict"]) == ("fang2022", "holds-repaired")]
+    claims = sample().claims
+    chosen = [c for c in claims if (c.paper, c.verdict) == ("fang2022", "holds-repaired")]
     wanted = rows_of(chosen)
     page = window(invented / "index.html", java_script_enabled=script)
     assert len(shown(page)) == len(claims)

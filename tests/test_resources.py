@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -27,6 +28,8 @@ from repro.harness.resources import (
 )
 from repro.harness.schedule import from_nothing, read_durations, sort_key
 from repro.harness.seeds import seed_for
+from repro.results.types import Result, Training
+from repro.results.types import Test as Tested
 
 GB = 2**30
 
@@ -480,19 +483,18 @@ def test_durations_that_are_no_numbers_are_left_out(tmp_path):
 
 
 def test_a_first_run_goes_by_what_tests_take_with_their_trainings():
-    made, found = (
-        {"reason": word, "seconds": 30.0} for word in ("computed: no entry", "reused: computed")
-    )
+    made = Training(kind="relu", key="0f", reason="computed: no entry", seconds=30.0)
+    found = replace(made, reason="reused: computed yesterday")
+    known = {"state": "passed", "role": "claim", "evidence": "train", "run": "r", "scale": "laptop"}
     tests = [
-        {"test": "test_a", "scale": "laptop", "seconds": 31.0, "store": [made]},
-        {
-            "test": "test_b[x]",
-            "scale": "laptop",
-            "seconds": 1.0,
-            "store": [found, found, {"reason": "reused"}],
-        },
+        {**known, "test": "test_a", "seconds": 31.0, "trainings": [made]},
+        {**known, "test": "test_b[x]", "seconds": 1.0, "trainings": [found, found]},
     ]
-    assert from_nothing([{"file": "claims/p/test_x.py", "tests": tests}]) == {
+    claim = Result(
+        id="p/lemma-1", paper="p", kind="lemma", number="1", verdict="holds",
+        file="claims/p/test_x.py", tests=[Tested(**test) for test in tests],
+    )  # fmt: skip
+    assert from_nothing([claim]) == {
         "laptop claims/p/test_x.py::test_a": 31.0,
         "laptop claims/p/test_x.py::test_b[x]": 61.0,
     }
