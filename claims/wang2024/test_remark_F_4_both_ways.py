@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, theorem
+from repro.bounds import chosen, stderr, theorem
 from repro.numerics import barron, exact
 
 
@@ -55,9 +55,8 @@ def test_the_measures_converge_to_that_of_the_limit(m, claim):
     for j in range(5):
         found, limit = (a * (-c) ** j).sum(), exact.rational(2) / (j + 1)
         allowed = exact.rational(2) / m
-        claim.measured(
-            f"moment {j} of the kinks, off by", abs(found - limit), equation="2/(j+1)"
-        ).at_most(
+        off = claim.measured("error of a moment", abs(found - limit), equation="2/(j+1)", j=j)
+        off.at_most(
             theorem(allowed, "a sum of m terms for an integral of a monotone function, off by 2/m")
         )
 
@@ -72,9 +71,9 @@ def test_the_limit_represents_the_square(claim):
         point = exact.rational(x)
         found = (2 * (point - t)).integral()(point)
         claim.measured("∫ 2 relu(x − t) dt", found, equation="x²", x=x).equals(point**2)
-    claim.measured(
-        "∫ 2 (|b| + |c|) dt", (2 * (1 + t)).integral()(1), equation="norm at most 3"
-    ).equals(3)
+    claim.measured("∫ 2 (|b| + |c|) dt", (2 * (1 + t)).integral()(1), equation="|x²|_B ≤ 3").equals(
+        3
+    )
 
 
 @pytest.mark.construct
@@ -94,7 +93,6 @@ def test_direct_neurons_drawn_from_the_measure(claim):
         )
         at_one = off[:, -1].mean()
         spread = 4 * off[:, -1].std() / math.sqrt(len(off))
-        stderr = "stderr: 4 standard errors of the mean"
         claim.measured("mean of f_n(1) − f(1)", at_one, equation="E f_n = f", n=n).within(
             0, stderr(spread, "4 standard errors of the mean")
         )
@@ -114,12 +112,11 @@ def test_networks_for_the_euclidean_norm(d, claim):
     claim.record("errors", errors)
     for m, error, miss in zip(sizes, errors, off, strict=True):
         # sum_k a_k |b_kj| is f_m(e_j) + f_m(-e_j), and both are within the error of 1.
-        claim.measured("|path norm − 2d|", miss, equation="2d", m=m).at_most(
+        claim.measured("|path norm − 2d|", miss, equation="c_d E|b|₁ = 2d", m=m).at_most(
             theorem(2 * d * error, "Σ_j of the error at ±e_j, d terms")
         )
-    claim.measured(
-        "error at m = 255 over that at m = 15", errors[-1] / errors[0], equation="limit |y|₂"
-    ).at_most(chosen(15 / 255, "at least like 1/m"))
+    fall = claim.measured("error over the first", errors[-1] / errors[0], equation="|y|₂", m=255)
+    fall.at_most(chosen(15 / 255, "1/m from m = 15 on; an error that does not tend to 0 has 1"))
 
 
 @pytest.mark.parametrize("m", [4, 64, 1024], ids="m={}".format)
@@ -134,11 +131,11 @@ def test_control_unbounded_path_norms_leave_the_space(m, claim):
     claim.measured("path norm", barron.path_norm(step), equation="3m + 1").equals(3 * m + 1)
     ends = barron.value(step, exact.vector([half, half + one / m])[:, None])
     slope = (ends[1] - ends[0]) * m
-    claim.measured(
-        "slope, which no norm is below", slope, equation="F.4 without a bound Q"
-    ).at_least(theorem(m, "Lip f ≤ B_1; the limit has a jump"))
+    claim.measured("slope", slope, equation="Remark F.4").at_least(
+        theorem(m, "Lip f ≤ B_1; the limit has a jump")
+    )
     # A function of norm Q = m/2 changes by 1/2 while the step changes by 1: it misses by 1/4.
     least = (ends[1] - ends[0] - half) / 2
     claim.measured(
-        "error of every network of path norm m/2", least, equation="F.4 without a bound Q"
+        "error of every network of path norm m/2", least, equation="Remark F.4"
     ).at_least(theorem(one / 4, "any g with Lip g ≤ m/2, at 1/2 and 1/2 + 1/m"))

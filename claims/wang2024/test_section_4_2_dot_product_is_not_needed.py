@@ -86,13 +86,15 @@ def test_the_rate_of_theorem_4_1_without_dot_product(rpe, claim):
         assert np.isfinite(errors).all()
         found[H] = errors.max()
         allowed = target.readout.lipschitz * heads.attention_error + heads.rounding(target, 10)
-        claim.measured(ERROR, found[H], equation="4.1", H=H).at_most(
+        claim.measured(ERROR, found[H], equation="Theorem 4.1", H=H).at_most(
             theorem(allowed, "|f|_Lip E_Attn, E_FFN = 0; and rounding (wang2024.fixed_heads.py)")
         )
     for n in (1, 2, 3):
-        claim.measured(
-            f"error at H = {2 * few} over H = {few}", found[2 * few] / found[few], equation="H^-n"
-        ).at_most(theorem(2.0**-n, f"H^-n, n = {n}"))
+        ratio = found[2 * few] / found[few]
+        fall = claim.measured(
+            "error over that of half the heads", ratio, equation="Theorem 4.1", H=2 * few, n=n
+        )
+        fall.at_most(theorem(2.0**-n, "H^-n, as in Theorem 4.1"))
 
 
 def all_functions():
@@ -135,16 +137,14 @@ def test_all_boolean_functions_of_three_bits_in_rationals(rpe, claim):
         stated = looked_up(x)
         worst = max(worst, *abs(outputs - stated))
         wrong += sum(bool(y * int(c) <= 0) for y, c in zip(outputs, stated, strict=True))
-    claim.measured(
-        f"wrong signs, 256 functions, {2**n} windows", wrong, equation="example I"
-    ).equals(0)
+    claim.measured("wrong signs", wrong, equation="Section 4.1, example I", tokens=n).equals(0)
     total = sum(errors, errors[0] * 0)
-    claim.measured(ERROR, worst, equation="4 (E_1 + E_2)").at_most(
+    claim.measured(ERROR, worst, equation="Section 4.1, example I").at_most(
         theorem(4 * total, "sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py")
     )
     small = exact.rational(Fraction(1, 10**6))
-    claim.measured("4 (E_1 + E_2)", 4 * total, equation="< 1e-6").at_most(
-        theorem(small, "sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py")
+    claim.measured("4 (E_1 + E_2)", 4 * total, equation="Section 4.1, example I").at_most(
+        theorem(small, "the errors E_1, E_2 of the heads, in exact numbers")
     )
 
 
@@ -159,24 +159,24 @@ def test_all_boolean_functions_of_three_bits_in_float64(rpe, claim):
     outputs = network(torch.tensor(x))[:, -1].numpy()
     assert np.isfinite(outputs).all()
     stated = np.array([looked_up(row) for row in x[..., 0]])
-    claim.measured("wrong signs", int((outputs * stated <= 0).sum()), equation="example I").equals(
-        0
-    )
+    claim.measured(
+        "wrong signs", int((outputs * stated <= 0).sum()), equation="Section 4.1, example I"
+    ).equals(0)
     error = np.abs(outputs - stated).max()
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
     rounding = essential.roundoff(weight + 100, n, len(heads.exponents))
     allowed = 4 * (sum(heads.errors) + rounding)
-    claim.measured(ERROR, error, equation="4 (E_1 + E_2)").at_most(
+    found = claim.measured(ERROR, error, equation="Section 4.1, example I")
+    found.at_most(
         theorem(
             allowed, "4 (E_1 + E_2), proved over all of N; and 4 times the rounding of the heads"
         )
     )
-    claim.measured(ERROR, error, equation="< 1e-6").at_most(chosen(1e-6, "6e-9 (lin), 1e-8 (log)"))
+    found.at_most(chosen(1e-6, "the accuracy that is shown in rationals; a wrong sign needs 1"))
 
 
 def trained(claim, dot_product):
-    fit = trained_transformer
-    spec = fit.FitTransformer(
+    spec = trained_transformer.FitTransformer(
         target="sparse parity",
         rpe="lin",
         layers=1,
@@ -189,7 +189,7 @@ def trained(claim, dot_product):
         length=12,
         lr=1e-2,
     )
-    return claim.train(spec, fit.train).outcome.numbers
+    return claim.train(spec, trained_transformer.train).outcome.numbers
 
 
 @pytest.mark.train
@@ -200,25 +200,20 @@ def test_trained_with_and_without_dot_product(claim):
     target = targets.SPARSE_PARITY
     network = fixed_heads.shared("lin", target.distances, 6).transformer(target, 12)
     built = fixed.errors(network.to(torch.float64), target, target.windows(12)).max()
-    claim.record("construction without dot product: largest error", built)
+    claim.record("largest error of the construction", built)
     for dot_product in (False, True):
         kind = "with dot product" if dot_product else "without"
         numbers = trained(claim, dot_product)
         for name, runs in numbers.items():
-            claim.record(f"trained {kind}: {name}", runs)
+            claim.record(name, runs, trained=kind)
         worst = max(numbers["mean square error"])
-        name = f"mean square error, {kind}, the worst run"
         claim.measured(
-            "mean square error, the worst run",
-            worst,
-            equation="no worse than a constant",
-            kind=kind,
-        ).at_most(chosen(1.05, "the output 0 has 1; 0.69 to 1.02 was seen"))
+            "mean square error of the worst run", worst, equation="Section 4.2", trained=kind
+        ).at_most(chosen(1.05, "the constant output 0 has 1: a run that diverges has far more"))
         gap = min(numbers["largest error"]) / built
-        name = f"largest error, {kind}, the best run over the construction"
         claim.measured(
-            "largest error, the best run over the construction", gap, equation="4.2", kind=kind
-        ).at_least(chosen(100, "4300 or more was seen"))
+            "best run over construction, largest errors", gap, equation="Section 4.2", trained=kind
+        ).at_least(chosen(100, "two orders of magnitude: no run comes near the construction"))
 
 
 def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention(claim):
@@ -239,6 +234,6 @@ def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention
             for y, (a, b, now) in zip(stated, pasts, strict=True)
         ]
         least.append(max(errors))
-    claim.measured(ERROR, min(least), equation="5.2, no dot product").at_least(
-        theorem(1, "the docstring's")
+    claim.measured(ERROR, min(least), equation="Proposition 5.2").at_least(
+        theorem(1, "two errors that add up to 2 or more, as the docstring shows")
     )

@@ -72,30 +72,30 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
     table = [[measured(rpe, H, m, claim.device) for m in WIDTHS] for H in Hs]
     whole, fetched, read, bound = np.moveaxis(np.array(table), -1, 0)  # (H, m) each
     for (i, j), error in np.ndenumerate(whole):
-        claim.measured(ERROR, error, equation="4.1", H=Hs[i], m=WIDTHS[j]).at_most(
+        claim.measured(ERROR, error, equation="Theorem 4.1", H=Hs[i], m=WIDTHS[j]).at_most(
             theorem(bound[i, j], "E_FFN + |f|_Lip E_Attn, both proved, and rounding")
         )
     spread = (np.ptp(fetched, axis=1).max(), np.ptp(read, axis=0).max())
-    claim.measured("change with m, f after the attention", spread[0], equation="H alone").at_most(
-        exactly(0.0, "the same operations on the same numbers")
-    )
     claim.measured(
-        "change with H, readout of exact memories", spread[1], equation="m alone"
+        "change with m, f after the attention", spread[0], equation="Section 4.2"
+    ).at_most(exactly(0.0, "the same operations on the same numbers"))
+    claim.measured(
+        "change with H, readout of exact memories", spread[1], equation="Section 4.2"
     ).at_most(exactly(0.0, "the same operations on the same numbers"))
     ratio = whole / np.maximum(fetched, read)
-    claim.measured("error over that of the worse part", ratio.min(), equation="floors").at_least(
-        chosen(0.9, "1.00 to 1.61 times the error of the worse part")
+    claim.measured("least error over the worse part", ratio.min(), equation="Theorem 4.1").at_least(
+        chosen(0.9, "1 if the two errors do not cancel where the worse one is largest")
     )
-    claim.measured("error over that of the worse part", ratio.max(), equation="floors").at_most(
-        chosen(2.0, "1.00 to 1.61 times the error of the worse part")
-    )
+    claim.measured(
+        "largest error over the worse part", ratio.max(), equation="Theorem 4.1"
+    ).at_most(chosen(2.0, "two errors add up to at most twice the larger one"))
     falls = whole[0, -1] / whole[-1, -1]
-    claim.measured(f"fall from H = {Hs[0]} to {Hs[-1]}", falls, equation="H alone", m=512).at_least(
-        chosen(1e3, "15000 (log) and 20000 (lin)")
-    )
+    claim.measured(
+        "fall with H, from first to last", falls, equation="Theorem 4.1", m=512
+    ).at_least(chosen(1e3, "three orders of magnitude; 1 if the readout were in the way"))
     falls = whole[-1, 0] / whole[-1, -1]
-    claim.measured("fall from m = 8 to 512", falls, equation="m alone", H=Hs[-1]).at_least(
-        chosen(64**2 / 2, "4047 (lin) and 4137 (log); m^-2, that of spread neurons, has 4096")
+    claim.measured("fall with m, from 8 to 512", falls, equation="Theorem 4.1", H=Hs[-1]).at_least(
+        chosen(64**2 / 2, "m^-2, the rate of spread neurons, gives 64²; m^-1 would give 64")
     )
     if rpe == "lin":
         draw(claim, whole, fetched[:, 0], read[0])
@@ -120,8 +120,8 @@ def test_control_width_does_not_help_few_heads(rpe, claim):
     few = HEADS[rpe][0]
     _, fetched, *_ = measured(rpe, few, WIDTHS[0], claim.device)
     error, *_ = measured(rpe, few, WIDTHS[-1], claim.device)
-    claim.measured(ERROR, error, equation="m alone, few heads", m=512).at_least(
-        chosen(0.9 * fetched, "f itself leaves as much; 1.00 of it seen")
+    claim.measured(ERROR, error, equation="Theorem 4.1", m=512).at_least(
+        chosen(0.9 * fetched, "f itself in place of the readout leaves as much")
     )
 
 
@@ -138,7 +138,7 @@ def test_control_without_attention_nothing_is_fetched(claim):
     low, high = network(x)[:, -1, 0].tolist()
     claim.measured("one output for both", low == high, equation="W_O = 0").equals(True)
     error = max(abs(low - 0), abs(high - 1))
-    claim.measured(ERROR, error, equation="no attention").at_least(
+    claim.measured(ERROR, error, equation="W_O = 0").at_least(
         theorem(0.5, "one output for the values 0 and 1")
     )
 
@@ -151,6 +151,6 @@ def test_control_without_bends_the_readout_is_affine(claim):
     affine[0] = [0, 0, math.sqrt(0.5)]  # the best one
     errors = np.abs(points @ affine[:, :2].T + affine[:, 2] - stated[:, None]).max(0)
     least = math.sqrt(0.5) - 1e-12
-    claim.measured(ERROR, errors.min(), equation="no ReLU").at_least(
+    claim.measured(ERROR, errors.min(), equation="Theorem 4.1").at_least(
         theorem(least, "4 errors of at most e add up to 2√2; 1e-12 for rounding")
     )

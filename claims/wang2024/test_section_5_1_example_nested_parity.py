@@ -23,9 +23,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import exactly
 from repro.numerics import barron, exact, logarithms
-from repro.wang2024 import adaptive as adaptive_
-from repro.wang2024 import moving
-from repro.wang2024 import targets as targets_
+from repro.wang2024 import adaptive, moving, targets
 
 M = 2
 TRIPLES = list(itertools.product([-1, 1], repeat=3))  # x_{t-2}, x_{t-1}, x_t
@@ -40,7 +38,7 @@ def formula(x, t, g=g):
 
 
 def described(K):
-    return dataclasses.replace(targets_.NESTED, K=K)
+    return dataclasses.replace(targets.NESTED, K=K)
 
 
 @pytest.mark.parametrize("K", [1, 2])
@@ -60,7 +58,7 @@ def test_the_target_is_the_formula_on_all_windows(K, claim):
 @pytest.mark.parametrize("K", [1, 2])
 @pytest.mark.exact
 def test_two_descriptions_one_network_of_three_layers(K, claim):
-    adaptive, target = adaptive_, described(K)
+    target = described(K)
     heads = [moving.interpolated("lin", 2, "1/100")] * M
     network = adaptive.transformer(target, heads, adaptive.nested(target))
     claim.measured("layers L", len(network.layers), equation="K + 1 + I{M ≥ K + 1}").equals(3)
@@ -75,7 +73,7 @@ def test_two_descriptions_one_network_of_three_layers(K, claim):
 @pytest.mark.exact
 def test_g_is_a_network_of_norm_2(claim):
     """Above by the path norm; below since |relu(b x + c)| <= |b| + |c| for |x| <= 1."""
-    value, memory = barron.value, targets_.by_sign()
+    value, memory = barron.value, targets.by_sign()
     at_tokens = [value(memory.lin, exact.rationals([x])) for x in (1, -1)]
     claim.measured("g at 1 and −1", at_tokens, equation="g(1) = 1, g(−1) = 2").equals([g(1), g(-1)])
     norm = barron.path_norm(memory.lin)
@@ -94,7 +92,7 @@ def test_g_is_a_network_of_norm_2(claim):
 
 
 def zigzag_network():
-    network = targets_.parity(3).network
+    network = targets.parity(3).network
     assert network is not None
     return network
 
@@ -121,14 +119,16 @@ def test_the_readout_is_a_zigzag_of_the_sum(claim):
 
     points = st.tuples(*[st.fractions(min_value=-2, max_value=2, max_denominator=12)] * 3)
     examples = claim.at_scale(smoke=60, laptop=400, paper=5000)
-    claim.for_all("network less zigzag", points, difference, equation="f", examples=examples)
+    claim.for_all(
+        "network less zigzag", points, difference, equation="f(x) = zigzag(Σ x)", examples=examples
+    )
     x, y = [Fraction(1)] * 3, [Fraction(1, 3)] * 3
     rise = zigzag(sum(x)) - zigzag(sum(y))
     squares = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
     claim.measured(
         "largest slope squared, attained", rise**2 / squares, equation="|f|_Lip = √3"
     ).equals(3)
-    claim.record("path_norm_of_the_readout", barron.path_norm(network))
+    claim.record("path norm of the readout", barron.path_norm(network))
 
 
 def differing(other):
@@ -138,19 +138,18 @@ def differing(other):
 
 def test_control_exchanged_values_of_g_are_another_target(claim):
     swapped = differing(lambda x: formula(x, 2, lambda token: 3 - g(token)))
-    target = dataclasses.replace(targets_.NESTED, memories=(swap(1), swap(2)))
+    target = dataclasses.replace(targets.NESTED, memories=(swap(1), swap(2)))
     windows = target.windows(3)
-    counted = int((target(windows) != targets_.NESTED(windows)).sum())
-    claim.measured("triples that differ, by the target", counted, equation="g(±1) swapped").equals(
-        swapped
-    )
-    claim.measured("triples that differ", swapped, equation="g(1) = 2, g(−1) = 1").at_least(
+    counted = int((target(windows) != targets.NESTED(windows)).sum())
+    claim.measured(
+        "triples that differ, by the target", counted, equation="g(1) = 1, g(−1) = 2"
+    ).equals(swapped)
+    claim.measured("triples that differ", swapped, equation="g(1) = 1, g(−1) = 2").at_least(
         exactly(4, "counted over all 8 triples")
     )
 
 
 def swap(reads):
-    targets = targets_
     memory = targets.by_last_sign(reads)
     return dataclasses.replace(memory, g=lambda x: 3 - memory.g(x))
 
@@ -164,6 +163,6 @@ def test_control_steps_counted_from_the_token_fetched_are_another_target(claim):
         return x[t] * x[there] * x[there - g(x[there])]
 
     wrong = sum(formula(x, 4) != onward(x) for x in fives)
-    claim.measured("windows that differ", wrong, equation="x_(t−t₁−t₂) for x_(t−t₂)").at_least(
+    claim.measured("windows that differ", wrong, equation="y_t = x_t x_(t−t₁) x_(t−t₂)").at_least(
         exactly(16, "counted over all 32 windows of 5")
     )

@@ -10,7 +10,7 @@ network the same; any by 1/2 to 3/2 moves the pointer by one. log: the same with
 threshold, log(1 + 1/(2g)) upwards and -log(1 - 1/(2g)) downwards. The proof asks for 1/(4T); what
 is needed is log(1 + 1/(2T)), between 1.62 and 2 times as much: the order 1/T is right, the constant
 could be log(3/2). Two jobs: with wrong pointers attention fetches what they name, as exactly as
-before; with silent heads the pointers are right and nothing is fetched.
+before; with heads of weight 0 the pointers are right and nothing is fetched.
 Controls: accuracy 1/2 for log; no rounding; the readout of another target.
 
 Not checked: nested pointers, whose networks see inexact blocks (Theorem 5.4).
@@ -26,8 +26,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, exactly, theorem
-from repro.numerics import barron, logarithms
-from repro.numerics import exact as exact_
+from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import adaptive, moving, targets
 from repro.wang2024.pictures import adaptive as pictures
 
@@ -43,30 +42,24 @@ def heads(rpe, reach=T):
 
 def by_token(rpe, changes):
     """The network for g (log: log g) plus a change at each token: an amount, or a factor's log."""
-    memory, one = targets.by_value(), exact_.rational
-    if rpe == "lin":
-        low, middle, high = (one(change) for change in changes)
-        weights = [middle, high - middle, low - middle]
-    else:
-        low, middle, high = (logarithms.Log(change) for change in changes)
-        weights = [middle, high - middle, low - middle]
-    network, shape = getattr(memory, rpe), ([0], [1], [-1])
+    low, middle, high = map(exact.rational if rpe == "lin" else logarithms.Log, changes)
+    weights = [middle, high - middle, low - middle]
+    network = getattr(targets.by_value(), rpe)
     return barron.Network(
-        np.concatenate([network.a, exact_.vector(weights)]),
-        np.concatenate([network.b, exact_.rationals(shape)]),
-        np.concatenate([network.c, exact_.rationals([1, 0, 0])]),
+        np.concatenate([network.a, exact.vector(weights)]),
+        np.concatenate([network.b, exact.rationals([[0], [1], [-1]])]),
+        np.concatenate([network.c, exact.rationals([1, 0, 0])]),
     )
 
 
 def follow(rpe, changes, psi):
-    target = targets.FOLLOW
     networks = [by_token(rpe, changes)]
-    return adaptive.transformer(target, [psi], [[1]], memory_networks=networks)
+    return adaptive.transformer(targets.FOLLOW, [psi], [[1]], memory_networks=networks)
 
 
 def pointers(rpe, changes, psi):
     """What the first layer writes for the tokens -1, 0, 1, as integers."""
-    tokens = exact_.rationals(TOKENS)[:, None]
+    tokens = exact.rationals(TOKENS)[:, None]
     x = next(itertools.islice(follow(rpe, changes, psi).states(tokens), 2, None))
     layout = adaptive.Layout(1, 1)
     found = [x[t, layout.pointer(1)] for t in range(3)]
@@ -139,7 +132,7 @@ EDGE = HALF - Fraction(1, 10**9)
 def test_within_rounding_accuracy_the_network_is_the_same(rpe, claim):
     """All states after the first layer, on all windows of 4 tokens, at the edge of the interval."""
     target, psi, bits = targets.FOLLOW, heads(rpe), 256
-    windows = exact_.rationals(target.windows(4))
+    windows = exact.rationals(target.windows(4))
     if claim.scale == "smoke":
         windows = windows[::3]
 
@@ -162,7 +155,7 @@ def test_within_rounding_accuracy_the_network_is_the_same(rpe, claim):
         different = sum(str(a) != str(b) for one, two in pairs for a, b in zip(
             one.ravel(), two.ravel(), strict=True))  # fmt: skip
     claim.record("numbers", sum(a.size for a, _ in pairs))
-    claim.measured("numbers that change", different, equation="x^(1), x^(3/2), x^(2)").equals(0)
+    claim.measured("numbers that change", different, equation="Theorem 5.1").equals(0)
 
 
 @pytest.mark.certified
@@ -176,37 +169,35 @@ def test_the_proof_asks_for_half_of_what_log_needs(claim):
         falls = sum(not a < b for a, b in itertools.pairwise(scaled))
         kinder = sum(not a > b for a, b in zip(downwards, needed, strict=True))
     claim.measured(
-        "T at which T log(1 + 1/(2T)) does not grow", falls, equation="log, all T"
+        "T at which T log(1 + 1/(2T)) does not grow", falls, equation="log(1 + 1/(2T))"
     ).equals(0)
     claim.measured(
         "T at which going down is forgiven less", kinder, equation="−log(1 − 1/(2T))"
     ).equals(0)
-    claim.measured("needed accuracy times T", scaled[0], equation="1/4", T=1).at_least(
+    claim.measured(
+        "needed accuracy times T", scaled[0], equation="1/(4T) < log(1 + 1/(2T))", T=1
+    ).at_least(
         theorem(
             Fraction(405, 1000),
             "the proof's 1/(4T) is enough, since T log(1 + 1/(2T)) ≥ log(3/2) > 0.405",
         )
     )
-    claim.measured(
-        "needed accuracy times T", scaled[-1], equation="c / T needs c < 1/2", T=last
-    ).at_most(
-        theorem(HALF, "log(1 + x) < x, so that no constant of 1/2 or more would do for all T")
+    last_one = claim.measured(
+        "needed accuracy times T", scaled[-1], equation="T log(1 + 1/(2T)) → 1/2", T=last
     )
+    last_one.at_most(theorem(HALF, "log(1 + x) < x: a constant of 1/2 would not do for all T"))
     least = HALF - Fraction(1, 8 * last)
-    claim.measured("needed accuracy times T", scaled[-1], equation="→ 1/2", T=last).at_least(
-        theorem(least, "log(1 + x) > x − x²/2, x = 1/(2T)")
-    )
+    last_one.at_least(theorem(least, "log(1 + x) > x − x²/2, x = 1/(2T)"))
 
 
-def silent(rpe, reach):
-    """H <= T heads: nothing is better than weight 0 (finding heads-necessary)."""
-    one = exact_.rational(2) if rpe == "log" else logarithms.Log(2)
-    return moving.Moving(rpe, reach, (one,), (exact_.rational(0),), 1)
+def weight_zero(reach):
+    """The best that H <= T heads can do (finding heads-necessary)."""
+    return moving.Moving("lin", reach, (logarithms.Log(2),), (exact.rational(0),), 1)
 
 
 @pytest.mark.construct
 def test_two_jobs(claim):
-    """Right or wrong pointers (g + 1), accurate or silent heads; lin, in rationals."""
+    """Right or wrong pointers (g + 1), accurate heads or weight 0; lin, in rationals."""
     target, n = targets.FOLLOW, 6
     windows = target.windows(n)
     few = claim.at_scale(smoke=30, laptop=150, paper=len(windows))
@@ -214,47 +205,34 @@ def test_two_jobs(claim):
     t = np.arange(T + 1, n)
     truth, x = target(windows)[:, 1:], windows[..., 0].astype(int)
     error = heads("lin", T + 1).error
-    for where, fetch in itertools.product(("right", "wrong"), ("accurate", "silent")):
-        psi = heads("lin", T + 1) if fetch == "accurate" else silent("lin", T + 1)
+    for where, fetch in itertools.product(("right", "wrong"), ("accurate", "weight 0")):
+        psi = heads("lin", T + 1) if fetch == "accurate" else weight_zero(T + 1)
         off = int(where == "wrong")
         network = follow("lin", [off] * 3, psi)
-        states = list(network.states(exact_.rationals(windows)))
+        states = list(network.states(exact.rationals(windows)))
         pointer = states[2][..., T + 1 :, 2].astype(float).astype(int)
         wrong = int((pointer != x[:, T + 1 :] + 2).sum())
         named = np.take_along_axis(x, t - pointer, axis=1)
-        missed = max(abs(states[3][..., T + 1 :, 1] - exact_.rationals(named)).ravel())
-        outcome = max(abs(states[4][..., T + 1 :, 0] - exact_.rationals(truth)).ravel())
-        claim.record(f"error, pointers {where}, heads {fetch}", float(outcome))
-        claim.measured(
-            f"wrong pointers, pointers {where}, heads {fetch}", wrong, equation="FFN knows where"
-        ).equals(off * pointer.size)
-        if fetch == "accurate":
-            claim.measured(
-                f"distance from the token that the pointer names, pointers {where}, heads {fetch}",
-                missed,
-                equation="attention fetches",
-            ).at_most(theorem(error, "the l1 error of the heads, whatever the pointer"))
+        missed = max(abs(states[3][..., T + 1 :, 1] - exact.rationals(named)).ravel())
+        outcome = max(abs(states[4][..., T + 1 :, 0] - exact.rationals(truth)).ravel())
+        job = {"pointers": where, "heads": fetch}
+        claim.record("error", float(outcome), **job)
+        claim.measured("wrong pointers", wrong, equation="Section 5.2", **job).equals(
+            off * pointer.size
+        )
+        fetched = claim.measured("|fetched − named token|", missed, equation="Section 5.2", **job)
+        result = claim.measured(
+            "largest error of the output", outcome, equation="Theorem 5.1", **job
+        )
+        if fetch == "weight 0":
+            fetched.equals(1)
+            result.at_least(theorem(1, "0 misses a token ±1 by 1"))
+            continue
+        fetched.at_most(theorem(error, "the l1 error of the heads, whatever the pointer"))
+        if where == "right":
+            result.at_most(theorem(error, "|f|_Lip = 1"))
         else:
-            claim.measured(
-                f"distance from the token that the pointer names, pointers {where}, heads {fetch}",
-                missed,
-                equation="attention fetches",
-            ).equals(1)
-        if (where, fetch) == ("right", "accurate"):
-            claim.measured(
-                f"largest error of the output, pointers {where}, heads {fetch}",
-                outcome,
-                equation="5.1",
-            ).at_most(theorem(error, "|f|_Lip = 1"))
-        else:
-            least = 2 - error if fetch == "accurate" else 1
-            claim.measured(
-                f"largest error of the output, pointers {where}, heads {fetch}",
-                outcome,
-                equation="5.1",
-            ).at_least(
-                theorem(least, "two tokens differ by 2, less the error of the heads; 0 misses by 1")
-            )
+            result.at_least(theorem(2 - error, "two tokens differ by 2, less the heads' error"))
 
 
 DECISIVE = [-1, 1, 0, 0, 1], [0, -1, 1, 0, 0], [0, 0, -1, 1, -1]  # one step too far: -1 for 1
@@ -269,7 +247,7 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
     target, bits, reach = targets.FOLLOW, 512, T + 1
     draws = target.draw(claim.at_scale(smoke=2, laptop=5, paper=240), reach + 1, claim.rng("x"))
     windows = np.concatenate([np.array(DECISIVE, dtype=float)[..., None], draws])
-    truth = exact_.rationals(target(windows)[:, -1])
+    truth = exact.rationals(target(windows)[:, -1])
     some = claim.at_scale(smoke=20, laptop=50, paper=240)
     amounts = [Fraction(3 * k, 5 * some) for k in range(some + 1) if 6 * k != 5 * some]
     edge = {"lin": flint.arb(flint.fmpq(1, 2)), "log": flint.arb(flint.fmpq(7, 6)).log()}
@@ -281,23 +259,16 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
             network = adaptive.transformer(target, [psi], [[1]], memory_networks=networks)
             with flint.ctx.workprec(bits):
                 network = network if rpe == "lin" else network.balls(bits)
-                outputs = network(exact_.rationals(windows))[:, -1, 0]
+                outputs = network(exact.rationals(windows))[:, -1, 0]
                 error = max(abs(outputs - truth), key=float)
             for curve, number in zip(curves[rpe], (d, error), strict=True):
                 curve.append(float(number))
-            if exact_.rational(d) < edge[rpe]:
-                claim.measured(
-                    "largest error", error, equation="no error at all", rpe=rpe, d=d
-                ).at_most(theorem(psi.error, "the l1 error of the heads"))
+            found = claim.measured("largest error", error, equation="Section 5.2", rpe=rpe, d=d)
+            if exact.rational(d) < edge[rpe]:
+                found.at_most(theorem(psi.error, "the l1 error of the heads"))
             else:
-                claim.measured(
-                    "largest error", error, equation="a wrong position", rpe=rpe, d=d
-                ).at_least(
-                    theorem(
-                        2 - psi.error,
-                        "one step too far is a token 2 away, less the error of the heads",
-                    )
-                )
+                why = "one step too far is a token 2 away, less the error of the heads"
+                found.at_least(theorem(2 - psi.error, why))
     claim.figure(
         pictures.rounding(curves, 1 / (4 * T), float(edge["log"])),
         "accuracy",
@@ -314,25 +285,25 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
 
 def shifted(network, d):
     """One more neuron, d relu(1), in the arithmetic that the others allow: balls beside Log."""
-    exact = exact_.rational(d)
+    amount = exact.rational(d)
     if any(isinstance(a, logarithms.Log) for a in network.a):
-        network, exact = network._replace(a=in_balls(network.a)), flint.arb(exact)
-    b = exact_.rationals([[0]])
-    one = exact_.rationals([1])
-    parts = zip(network, (exact_.vector([exact]), b, one), strict=True)
+        network, amount = network._replace(a=in_balls(network.a)), flint.arb(amount)
+    b = exact.rationals([[0]])
+    one = exact.rationals([1])
+    parts = zip(network, (exact.vector([amount]), b, one), strict=True)
     return barron.Network(*map(np.concatenate, parts))
 
 
 def in_balls(values):
     with flint.ctx.workprec(512):
-        return exact_.vector([logarithms.ball(value) for value in values])
+        return exact.vector([logarithms.ball(value) for value in values])
 
 
 def test_control_accuracy_of_a_half_is_not_enough_for_log(claim):
     """log g + 0.49, as a factor e^0.49 > 1.63: g = 1, 2, 3 become 2, 3, 5."""
     found = pointers("log", [Fraction(163, 100)] * 3, heads("log", T + 2))
     wrong = sum(a != b for a, b in zip(found, G.values(), strict=True))
-    claim.measured("wrong pointers of 3", wrong, equation="δ < 1/2, log").at_least(
+    claim.measured("wrong pointers of 3", wrong, equation="(15), log").at_least(
         exactly(3, "1.63 g rounds to 2, 3 and 5")
     )
 
@@ -349,8 +320,8 @@ def test_control_without_rounding_more_heads_do_not_help(H, claim):
     layers = (dataclasses.replace(first, feed_forward=ffn), *network.layers[1:])
     plain = dataclasses.replace(network, layers=layers).to(torch.float64)
     error = float(adaptive.errors(plain, target, target.windows(5)).max())
-    claim.measured("largest error", error, equation="(15) left out").at_least(
-        chosen(3, "3.3, 21 and 68 for 5, 6 and 7 heads, where rounding leaves 0.37, 0.02, 2e-4")
+    claim.measured("largest error", error, equation="(15)").at_least(
+        chosen(3, "the constant 0 errs by 1; with rounding the error falls with H instead")
     )
 
 
@@ -360,8 +331,8 @@ def test_control_another_readout_has_the_right_tokens_and_a_wrong_answer(claim):
     other = targets.coordinate(2, 0).network
     network = adaptive.transformer(target, [psi], [[1]], readout=other)
     windows = target.windows(4)
-    outputs = network(exact_.rationals(windows))[:, -1, 0]
-    errors = abs(outputs - exact_.rationals(target(windows)[:, -1]))
-    claim.measured("largest error", max(errors), equation="another f").at_least(
+    outputs = network(exact.rationals(windows))[:, -1, 0]
+    errors = abs(outputs - exact.rationals(target(windows)[:, -1]))
+    claim.measured("largest error", max(errors), equation="Theorem 5.1").at_least(
         theorem(2, "x_t = 1 and x_{t-3} = -1 occurs")
     )

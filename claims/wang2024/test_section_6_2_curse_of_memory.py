@@ -30,12 +30,8 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, theorem
-from repro.numerics import exact as exact_
-from repro.numerics import l1 as l1_
-from repro.numerics import logarithms
-from repro.wang2024 import fixed, kernels
-from repro.wang2024 import model as model_
-from repro.wang2024 import recurrent as recurrent_
+from repro.numerics import exact, l1, logarithms
+from repro.wang2024 import fixed, kernels, model, recurrent
 from repro.wang2024.pictures import essential as pictures
 
 BETA = 4
@@ -67,42 +63,50 @@ def test_lin_heads_are_a_diagonal_linear_recurrence(claim):
 
     def difference(case):
         pairs, x = case
-        exact, model = exact_, model_
         X, one, Log = exact.rationals(x)[:, None], exact.rationals([[1]]), logarithms.Log
         u, alphas = ([exact.rational(pair[i]) for pair in pairs] for i in range(2))
         p = tuple(Log(1 / factor) for factor in u)
         plain = [model.Head(one * a, p_h) for a, p_h in zip(alphas, p, strict=True)]
         sums = fixed.normalisers("lin", p, len(x))
         softmax = [model.Head(one * a * s, q) for a, s, q in zip(alphas, sums, p, strict=True)]
-        recurrent = recurrent_.diagonal(u, alphas)(X)
-        unlike = (model.Attention(tuple(plain), one, "lin", normalised=False)(X) != recurrent).sum()
+        recurrence = recurrent.diagonal(u, alphas)(X)
+        unlike = (
+            model.Attention(tuple(plain), one, "lin", normalised=False)(X) != recurrence
+        ).sum()
         return int(unlike) + int(
-            model.Attention(tuple(softmax), one, "lin")(X)[-1, 0] != recurrent[-1, 0]
+            model.Attention(tuple(softmax), one, "lin")(X)[-1, 0] != recurrence[-1, 0]
         )
 
     examples = claim.at_scale(smoke=20, laptop=80, paper=3000)
     cases = st.tuples(heads, tokens)
-    claim.for_all(
-        "unlike outputs", cases, difference, equation="Lambda = diag(e^-p)", examples=examples
-    )
+    claim.for_all("unlike outputs", cases, difference, equation="Λ = diag(e^−p)", examples=examples)
 
 
 def telescoping(t):
     """1/((t + 1)(t + 2)) = 1/(t + 1) - 1/(t + 2), of order t^-2; the tail from N on is 1/(N+1)."""
-    return exact_.rational(1) / ((t + 1) * (t + 2))
+    return exact.rational(1) / ((t + 1) * (t + 2))
 
 
 @pytest.mark.exact
 @pytest.mark.parametrize("N", [1, 10, 100], ids="N={}".format)
 def test_a_shift_with_N_units_leaves_exactly_the_tail(N, claim):
     values = [telescoping(t) for t in range(N)]
-    response = recurrent_.shift(values).response(2 * N)
+    response = recurrent.shift(values).response(2 * N)
     left = [telescoping(t) - r for t, r in enumerate(response)]
-    claim.measured("sum of the errors, of one sign", sum(left), equation="rho").equals(
-        sum(map(abs, left))
-    )
-    beyond = 1 / exact_.rational(2 * N + 1)  # the tail from 2N on
-    claim.measured(ERROR, sum(left) + beyond, equation="1/(N+1)").equals(1 / exact_.rational(N + 1))
+    claim.measured(
+        "sum of the errors, of one sign", sum(left), equation="ρ(t) = 1/((t+1)(t+2))"
+    ).equals(sum(map(abs, left)))
+    beyond = 1 / exact.rational(2 * N + 1)  # the tail from 2N on
+    claim.measured(ERROR, sum(left) + beyond, equation="1/(N+1)").equals(1 / exact.rational(N + 1))
+
+
+def units_that_suffice_and_exponential(k):
+    """rho(t) = 1/((t+1)(t+2)) has the tail 1/(N+1) from N on, so a shift of N units errs by eps."""
+    from fractions import Fraction
+
+    eps = Fraction(1, k**2)
+    N = 1 / eps - 1
+    return N, 2**k  # 2^k <= (1 + 1/k)^(1/eps), by Bernoulli's inequality
 
 
 def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim):
@@ -111,8 +115,10 @@ def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim
     (1 + k/k)^k = 2^k (Bernoulli), above the k^2 - 1 that suffice for k >= 5. Stored for k = 1000.
     """
     k = 1000
-    N, eps = k**2 - 1, exact_.rational(1) / k**2
-    claim.measured("error of the shift", 1 / exact_.rational(N + 1), equation="tail").equals(eps)
+    N, eps = k**2 - 1, exact.rational(1) / k**2
+    claim.measured(
+        "error of the shift", 1 / exact.rational(N + 1), equation="Σ_{t ≥ N} ρ(t) = 1/(N+1)"
+    ).equals(eps)
     claim.counterexample(
         "an RNN needs exponentially many neurons for a polynomially decaying kernel",
         input={"rho(t)": "1/((t+1)(t+2))", "eps": eps, "exponential": "(1 + 1/1000)^(1/eps)"},
@@ -120,16 +126,14 @@ def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim
         expected=2**k,
         relation=">=",
         equation="Section 6.2, overcoming the curse of memory",
-        snippet="from fractions import Fraction\n"
-        "rho = lambda t: Fraction(1, (t + 1) * (t + 2))   # tail from N on: 1/(N + 1)\n"
-        "c = [rho(t) for t in range(9999)]                # h <- shift(h) + x e_1, y = c.h\n"
-        "print('error', 1 - sum(c), 'with', len(c), 'units; 1.01^(1/error) is', 1.01**10000)\n",
+        program=units_that_suffice_and_exponential,
+        k=k,
     )
 
 
 @functools.cache
 def best(rpe, N):
-    l1, kernel = l1_, rough()
+    kernel = rough()
     if rpe == "log":
         return l1.best(kernel, l1.Powers(tuple(range(2, 2 + N))), window=300)
     exponents = tuple(range(1, N + 1))
@@ -145,19 +149,17 @@ def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(c
     curves["least"] = [float(tail.lower()) for tail in least]
     for rpe in ("lin", "log"):
         for N, least in zip(Ns, curves["least"], strict=True):
-            name = f"{ERROR}, {rpe}, {N} units"
             claim.measured(
-                f"{ERROR}, {N} units", best(rpe, N).floor, equation="tail", rpe=rpe
+                ERROR, best(rpe, N).floor, equation="Section 6.2", rpe=rpe, units=N
             ).at_least(theorem(least, "finding alternating-kernel"))
     for name in ("lin", "log", "shift"):
         exponent = np.log(curves[name][-1] / curves[name][1]) / np.log(Ns[-1] / Ns[1])
-        rate = "N^-(beta-1)"
-        claim.measured("exponent of N from 8 on", exponent, equation=rate, name_=name).within(
-            1 - BETA, chosen(0.15, "slopes between N = 8, 16 and 32 lie between -2.90 and -3.06")
+        claim.measured("exponent of N", exponent, equation="N^-(β−1)", units=name).within(
+            1 - BETA, chosen(0.15, "tells β − 1 = 3 from the neighbouring half-integers")
         )
     for lin, log, N in zip(curves["lin"], curves["log"], Ns, strict=True):
-        claim.measured(f"lin error, {N} units", lin, equation="no separation").at_most(
-            chosen(log, "at every N measured the lin optimum is below the log optimum")
+        claim.measured(ERROR, lin, equation="Section 6.2", rpe="lin", units=N).at_most(
+            chosen(log, "the least error of as many log heads: no separation in favour of log")
         )
     mixed, (caps, floors, capped) = [mixture_error(N)[2] for N in Ns], bounded(claim)
     claim.figure(
@@ -177,10 +179,10 @@ def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(c
 @functools.cache
 def mixture_error(N):
     """Exponents, weights and the proved l1 error of the trapezoidal rule with N units."""
-    exponents, alphas = recurrent_.mixture(BETA, N)
+    exponents, alphas = recurrent.mixture(BETA, N)
     with flint.ctx.workprec(128):
-        family = l1_.Exponentials(tuple(exponents))
-        error = l1_.l1_error(smooth(), family, alphas, window=1500)
+        family = l1.Exponentials(tuple(exponents))
+        error = l1.l1_error(smooth(), family, alphas, window=1500)
     return exponents, alphas, float(error.upper())
 
 
@@ -189,21 +191,17 @@ def test_geometric_exponents_and_positive_weights_follow_a_smooth_kernel(claim):
     """e^(-pi sqrt(3N)) up to powers of N: fourfold N about squares the error; sum alpha is 1."""
     errors = {N: mixture_error(N) for N in units(claim)}
     for N, (_, alphas, error) in errors.items():
-        one = 1.0
-        claim.measured("least weight", min(alphas), equation="alpha", N=N).at_least(
-            theorem(0.0, "alpha > 0, so sum alpha = phi(0) is within the error of rho(0)")
+        claim.measured("least weight", min(alphas), equation="α_h > 0", N=N).at_least(
+            theorem(0.0, "the trapezoidal rule for a positive integrand")
         )
-        claim.measured("sum of the weights", sum(alphas), equation="alpha", N=N).within(
-            one,
-            theorem(
-                error + 1e-12, "alpha > 0, so sum alpha = phi(0) is within the error of rho(0)"
-            ),
+        claim.measured("sum of the weights", sum(alphas), equation="Σ α_h = ρ(0)", N=N).within(
+            1.0, theorem(error + 1e-12, "φ(0) = Σ α_h is within the error of ρ(0); 1e-12: rounding")
         )
         if 4 * N in errors:
             power = np.log(errors[4 * N][2]) / np.log(error)
             claim.measured(
-                f"log error at {4 * N} over that at {N}", power, equation="root"
-            ).at_least(chosen(1.7, "e^(-c sqrt N) has 2; factors of N leave 1.7 at least"))
+                "log error over that of a quarter of N", power, equation="e^(−π√(3N))", N=4 * N
+            ).at_least(chosen(1.7, "e^(−c√N) alone has 2, the powers of N before it take some"))
 
 
 CAPS = [1, 10, 100, 1e4, 1e6]
@@ -211,7 +209,7 @@ SLOWEST = 1  # b: no exponent is below
 
 
 def floor(A):
-    found = recurrent_.floor(smooth(), A, SLOWEST, window=1500)
+    found = recurrent.floor(smooth(), A, SLOWEST, window=1500)
     return float(found.lower())
 
 
@@ -221,7 +219,7 @@ def bounded(claim):
     columns = np.exp(-np.outer(times, SLOWEST * np.geomspace(1, 40, 40)))
     rho = np.array([smooth()(int(t)) for t in times])
     caps = CAPS[:3] if claim.scale == "smoke" else CAPS
-    found = [l1_.capped([(columns, rho)], A).error for A in caps]
+    found = [l1.capped([(columns, rho)], A).error for A in caps]
     return caps, [floor(A) for A in caps], found
 
 
@@ -230,53 +228,48 @@ def test_bounded_weights_and_exponents_leave_a_floor_that_units_do_not_lower(cla
     """No response within A e^-s is nearer; a log head with weight 1 has t^-4 without error."""
     for A, least, found in zip(*bounded(claim), strict=True):
         tail = float(smooth().beyond(200).upper())
-        claim.measured(f"{ERROR} of 40 units", found + tail, equation="floor", A=A).at_least(
+        claim.measured(ERROR, found + tail, equation="Section 6.2", A=A, units=40).at_least(
             theorem(least, "|rho - rho_N| >= |rho| - A e^{-bs}, summed in balls")
         )
-        claim.measured("floor", least, equation="floor", A=A).at_least(
-            chosen(found / 40, "the floor is within a factor 40 of what 40 units reach")
+        claim.measured("floor", least, equation="Section 6.2", A=A).at_least(
+            chosen(found / 40, "the floor is no empty bound: 40 units come within a factor 40")
         )
-    one, exact = exact_.rationals([[1]]), exact_
-    head = model_.Attention((model_.Head(one, BETA),), one, "log", normalised=False)
+    one = exact.rationals([[1]])
+    head = model.Attention((model.Head(one, BETA),), one, "log", normalised=False)
     impulses = exact.rationals(np.eye(6, dtype=int))[:, :, None]
     stored = head(impulses)[:, -1, 0][::-1][1:]
     unlike = sum(stored[s - 1] != 1 / exact.rational(s) ** BETA for s in range(1, 6))
-    claim.measured(
-        "values of a log head unlike t^-4", unlike, equation="one head, weight 1"
-    ).equals(0)
+    claim.measured("values of a log head unlike t^-4", unlike, equation="(3)").equals(0)
 
 
 @pytest.mark.certified
 def test_log_heads_have_the_blow_up_too(claim):
     """A tenth of the norm of (-1)^t t^-beta: eps >= tail >= (H+1)^-(beta-1) / (beta-1)."""
-    needed = []
-    for beta in ("3/2", "6/5", "11/10"):
-        b = flint.arb(exact_.rational(beta))
+    for beta, least in (("3/2", 50), ("6/5", 50000), ("11/10", 10**9)):
+        b = flint.arb(exact.rational(beta))
         eps = b.zeta() / 10
         heads = (1 / ((b - 1) * eps)) ** (1 / (b - 1)) - 1
         claim.record("heads, at least", float(heads.lower()), beta=beta)
-        needed.append(heads)
-    for heads, least, beta in zip(needed, (50, 50000, 10**9), ("3/2", "6/5", "11/10"), strict=True):
-        claim.measured("heads", heads, equation="eps^(-1/(beta-1))", beta=beta).at_least(
+        claim.measured("heads", heads, equation="ε^(−1/(β−1))", beta=beta).at_least(
             theorem(least, "finding alternating-kernel, solved for H")
         )
 
 
 def test_control_without_the_bound_on_the_weights(claim):
     """The exponents 1, 2, ..., 32 are still >= b = 1; the best weights come below the floor."""
-    family = l1_.Exponentials(tuple(SLOWEST * (h + 1) for h in range(32)))
-    found = l1_.best(smooth(), family, window=300)
-    claim.record("sum_of_weights", float(found.weight))
-    claim.measured("floor over error", floor(1) / found.error, equation="A free").at_least(
+    family = l1.Exponentials(tuple(SLOWEST * (h + 1) for h in range(32)))
+    found = l1.best(smooth(), family, window=300)
+    claim.record("sum of the weights", float(found.weight))
+    claim.measured("floor over error", floor(1) / found.error, equation="Section 6.2").at_least(
         chosen(10, "ten times below the floor for A = 1")
     )
 
 
 def test_control_without_the_bound_on_the_exponents(claim):
-    """16 units, sum alpha = 1 as in the floor for A = 1, but the slowest exponent is below 1/40."""
+    """16 units, sum alpha = 1 as in the floor for A = 1, but exponents below b = 1 are allowed."""
     exponents, _, error = mixture_error(16)
     claim.record("slowest", min(exponents))
-    claim.measured("floor over error", floor(1) / error, equation="b free").at_least(
+    claim.measured("floor over error", floor(1) / error, equation="Section 6.2").at_least(
         chosen(10, "ten times below the floor for A = 1")
     )
 
@@ -287,8 +280,8 @@ def test_control_a_log_head_is_no_finite_linear_recurrence(claim):
     rank = flint.fmpq_mat(8, 8, entries).rank()
     lin = [sum(flint.fmpq(1, b) ** (i + j) for b in (2, 3, 5)) for i in range(8) for j in range(8)]
     claim.measured(
-        "rank for 3 lin heads", flint.fmpq_mat(8, 8, lin).rank(), equation="c Lambda^s B"
+        "rank for 3 lin heads", flint.fmpq_mat(8, 8, lin).rank(), equation="ρ(s) = c Λ^s B"
     ).equals(3)
-    claim.measured("rank for one log head", rank, equation="c Lambda^s B").at_least(
+    claim.measured("rank for one log head", rank, equation="ρ(s) = c Λ^s B").at_least(
         theorem(8, "det (1/(i+j+1)^2) > 0, t^-2 being a moment sequence")
     )

@@ -5,7 +5,7 @@ For a target with M memories that do not depend on each other, M + 1 layers inst
     (H^(M+1) / H^(2))^(2n) = sum_k b_k^2 / (sum_k b_k)^2  <=  1.
 We read b_k = a_k^(n+1), a_k = e^{0.01 T_k} (lin) or T_k^1.01 (log): print does not define b_k.
 
-Checked, in rationals, for all costs and splits that a search finds to try: both bounds follow from
+Checked, in rationals, for random costs and splits: both bounds follow from
 the error a_k^(n+1) / H_k^n of each memory; Theorem 5.1 is the best split of H heads over the
 memories, Proposition 5.5 gives each memory all H. The true ratio is at most the printed one, at
 most 1, and for equal T it is M^-(2n+1): for M = 4 a ratio of heads of .125, .177, .210 at n = 1, 2,
@@ -27,10 +27,8 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.numerics import exact as exact_
-from repro.wang2024 import adaptive as adaptive_
-from repro.wang2024 import depth as depth_
-from repro.wang2024 import moving, targets
+from repro.numerics import exact
+from repro.wang2024 import adaptive, depth, moving, targets
 
 costs = st.lists(st.integers(1, 24).map(lambda k: Fraction(k, 6)), min_size=1, max_size=5)
 powers = st.integers(1, 5)
@@ -39,19 +37,18 @@ DISTANCES = [(2, 3), (2, 5, 9), (1, 2, 3, 4), (4, 20)]
 several = pytest.mark.parametrize("Ts", DISTANCES, ids=lambda Ts: "T=" + ",".join(map(str, Ts)))
 
 
-def exact(values):
-    return exact_.rationals(list(values)).tolist()
+def rationals(values):
+    return exact.rationals(list(values)).tolist()
 
 
 @pytest.mark.exact
 def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
     """sum_k a_k^(n+1) / h_k^n with sum h = 1 is at least (sum a)^(n+1), and equal at h = a / sum a;
     its square is what `complexity` has for one layer, and for M layers sum_k (a_k^(n+1))^2."""
-    depth = depth_
 
     def violated(case):
         pairs, n = case
-        a, parts = exact(x for x, _ in pairs), exact(y for _, y in pairs)
+        a, parts = rationals(x for x, _ in pairs), rationals(y for _, y in pairs)
 
         def error(h):
             shares = [one / sum(h) for one in h]
@@ -69,7 +66,7 @@ def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
         "splits that do better, or another minimum",
         st.tuples(pairs, powers),
         violated,
-        equation="Hölder",
+        equation="Theorem 5.1",
         examples=examples,
     )
 
@@ -77,10 +74,9 @@ def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
 @pytest.mark.exact
 def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
     """With b = a^(n+1); equality for M = 1 only."""
-    depth = depth_
 
     def violated(case):
-        a, n = exact(case[0]), case[1]
+        a, n = rationals(case[0]), case[1]
         ratio, printed = depth.ratio(a, n), depth.printed_ratio([x ** (n + 1) for x in a])
         equal = ratio == printed
         return int(not (ratio <= printed <= 1 and equal == (len(a) == 1)))
@@ -90,7 +86,7 @@ def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
         "costs that violate it",
         st.tuples(costs, powers),
         violated,
-        equation="ratio ≤ printed ≤ 1",
+        equation="C.2",
         examples=examples,
     )
 
@@ -100,13 +96,13 @@ def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
 def test_equal_distances(n, claim):
     """(H^(M+1) / H^(2))^(2n) = M^-(2n+1), whatever the common distance; M = 4 to three digits."""
     for M, a in ((1, 3), (2, "7/3"), (4, "1/2"), (7, 5)):
-        ratio = depth_.ratio(exact([a] * M), n)
+        ratio = depth.ratio(rationals([a] * M), n)
         claim.measured("ratio", ratio, equation="M^−(2n+1)", M=M).equals(
             Fraction(1, M ** (2 * n + 1))
         )
-    heads = depth_.root(depth_.ratio([1] * 4, n), n)
+    heads = depth.root(depth.ratio([1] * 4, n), n)
     stated = Fraction(ROUNDED[n])
-    claim.measured("heads", heads, equation="in each layer", M=4).within(
+    claim.measured("heads", heads, equation="M^−(1 + 1/(2n))", M=4).within(
         stated, theorem(Fraction(1, 2000), "M^−(1 + 1/(2n)), rounded to three digits")
     )
 
@@ -114,12 +110,12 @@ def test_equal_distances(n, claim):
 @pytest.mark.exact
 def test_neurons_of_the_built_networks(claim):
     """TWO_POINTERS: one neuron for g_1, three for g_2, and one for the constant, at first."""
-    target, adaptive = targets.TWO_POINTERS, adaptive_
+    target = targets.TWO_POINTERS
     heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
     for stages, stated in ((adaptive.two_layers, [1 + 3 + 1]), (adaptive.one_by_one, [1 + 1, 3])):
         network = adaptive.transformer(target, heads, stages(target))
-        found = depth_.widths(network)
-        claim.measured(f"neurons, {stages.__name__}", found, equation="sum and max").equals(stated)
+        found = depth.widths(network)
+        claim.measured("neurons", found, equation="C.2", layers=len(network.layers)).equals(stated)
 
 
 # --- controls and errata -------------------------------------------------------------------------
@@ -129,30 +125,40 @@ def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
     """sum b^2 >= (sum b)^2 / M for any b, while equal T have M^-(2n+1): no b_k would do."""
     M, n = 4, 1
     least = min(
-        depth_.printed_ratio(exact(b))
+        depth.printed_ratio(rationals(b))
         for b in ([1, 1, 1, 1], [1, 2, 3, 4], [1, 1, 1, 100], ["1/7", 2, "5/3", 9])
     )
-    claim.measured("sum b² / (sum b)²", least, equation="Cauchy–Schwarz").at_least(theorem(Fraction(1, M), "Cauchy and Schwarz, equality for equal b"))  # fmt: skip
-    true = depth_.ratio([1] * M, n)
-    claim.measured("over the true ratio", least / true, equation="=").at_least(
+    claim.measured("sum b² / (sum b)²", least, equation="C.2").at_least(
+        theorem(Fraction(1, M), "Cauchy and Schwarz, equality for equal b")
+    )
+    true = depth.ratio([1] * M, n)
+    claim.measured("over the true ratio", least / true, equation="C.2").at_least(
         theorem(M ** (2 * n), "M^(2n), 16 here")
     )
 
 
 def test_control_equal_shares_for_unequal_memories(claim):
     """H_k = H/M for T = (2, 200), lin, n = 1: 1.57 times the error of the best split."""
-    a = [depth_.cost("lin", T) for T in (2, 200)]
+    a = [depth.cost("lin", T) for T in (2, 200)]
     equal = sum(x**2 for x in a) * 2
-    best = depth_.root(depth_.all_at_once(a, 1), 1)
-    claim.measured(
-        "error over that of the best split", equal / best, equation="H_k = H / M"
-    ).at_least(theorem(Fraction(3, 2), "2 (a² + b²) / (a + b)² for a = e^0.02, b = e²: 1.57"))
+    best = depth.root(depth.all_at_once(a, 1), 1)
+    claim.measured("error over that of the best split", equal / best, equation="C.2").at_least(
+        theorem(Fraction(3, 2), "2 (a² + b²) / (a + b)² for a = e^0.02, b = e²: 1.57")
+    )
+
+
+def ratio_to_the_letter(n):
+    """The conditions printed for M + 1 layers and for two, a = (1, 1)."""
+    from fractions import Fraction
+
+    a = [1, 1]
+    return Fraction(sum(a) ** (2 * n + 2), sum(x ** (2 * n + 2) for x in a)), 1
 
 
 def test_printed_conditions_on_the_heads_are_exchanged(claim):
     """To the letter two layers need (sum a^(2n+2))^(1/2n), M + 1 layers (sum a)^((n+1)/n)."""
     a, n = [1, 1], 1
-    letter = depth_.all_at_once(a, n) / depth_.one_by_one(a, n)
+    letter = depth.all_at_once(a, n) / depth.one_by_one(a, n)
     claim.counterexample(
         "with the printed conditions (H^(M+1) / H^(2))^(2n) is at most 1",
         input={"a": a, "n": n},
@@ -160,14 +166,19 @@ def test_printed_conditions_on_the_heads_are_exchanged(claim):
         expected=1,
         relation="<=",
         equation="C.2, required number of heads",
-        snippet="a, n = [1, 1], 1\n"
-        "two = sum(x ** (2 * n + 2) for x in a)      # printed for two layers\n"
-        "deep = sum(a) ** (2 * n + 2)                # printed for M + 1 layers\n"
-        "deep / two\n",
+        program=ratio_to_the_letter,
+        n=n,
     )
-    claim.measured("ratio, exchanged back", 1 / letter, equation="5.5 over 5.1").equals(
-        Fraction(1, 8)
-    )
+    claim.measured("ratio, exchanged back", 1 / letter, equation="C.2").equals(Fraction(1, 8))
+
+
+def true_and_printed_ratio(n):
+    from fractions import Fraction
+
+    a = [1, 1]
+    b = [x ** (n + 1) for x in a]
+    true = Fraction(sum(x * x for x in b), sum(a) ** (2 * n + 2))
+    return true, Fraction(sum(x * x for x in b), sum(b) ** 2)
 
 
 def test_printed_equality_is_an_inequality(claim):
@@ -176,10 +187,9 @@ def test_printed_equality_is_an_inequality(claim):
     claim.counterexample(
         "(H^(M+1) / H^(2))^(2n) = sum b^2 / (sum b)^2",
         input={"a": a, "n": n, "b": [x ** (n + 1) for x in a]},
-        measured=depth_.ratio(a, n),
-        expected=depth_.printed_ratio([x ** (n + 1) for x in a]),
+        measured=depth.ratio(a, n),
+        expected=depth.printed_ratio([x ** (n + 1) for x in a]),
         equation="C.2",
-        snippet="from fractions import Fraction\na, n = [1, 1], 1\nb = [x ** (n + 1) for x in a]\n"
-        "true = Fraction(sum(x ** (2 * n + 2) for x in a), sum(a) ** (2 * n + 2))\n"
-        "true, Fraction(sum(x * x for x in b), sum(b) ** 2)\n",
+        program=true_and_printed_ratio,
+        n=n,
     )
