@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from repro.wang2024.one_by_one import Point
+
 Curve = tuple[Sequence[float], Sequence[float]]
 PLUS, MINUS, GREY = "#56B4E9", "#E69F00", "#666666"
 NUMBERS = "#0072B2"
@@ -288,12 +290,11 @@ def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> 
     return image
 
 
-def depth(
-    errors: Mapping[str, tuple[Sequence[int], Sequence[float], Sequence[float]]],
-) -> "Figure":
+def depth(found: "Mapping[str, Mapping[int, tuple[Point, Point]]]") -> "Figure":
     """Two layers against one for each memory, with the same heads in each layer."""
     figure, panels = figures.panels(2, width=4.6, height=3.9)
-    for axes, (rpe, (H, wide, deep)) in zip(panels, errors.items(), strict=True):
+    for axes, (rpe, of_H) in zip(panels, found.items(), strict=True):
+        H, (wide, deep) = list(of_H), ([pair[i].error for pair in of_H.values()] for i in (0, 1))
         figures.draw(axes, "construction", H, wide, "2 layers, heads split", linestyle="--")
         figures.draw(axes, "construction", H, deep, "3 layers, one memory each", marker="D")
         decades(axes, xlabel="heads in each layer", title=f"{rpe}-RPE")
@@ -302,3 +303,20 @@ def depth(
     panels[0].set(ylabel="largest error")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
+
+
+def depth_told(found: "Mapping[str, Mapping[int, tuple[Point, Point]]]") -> dict[str, str]:
+    rounding = max(one.rounding for pair in found["lin"].values() for one in pair)
+    points = {
+        rpe: {
+            name: [(H, pair[i].error) for H, pair in of_H.items()]
+            for i, name in enumerate(("two layers", "three layers"))
+        }
+        for rpe, of_H in found.items()
+    }
+    return {
+        "caption": "Two pointers, T = 3 and 2: largest error in float64 against the heads in each "
+        "layer. Two layers split them, three layers give all of them to one memory each; in total "
+        f"three layers have twice as many. Rounding in float64 may leave {rounding:.0e} (lin).",
+        "alt": words.panels(points),
+    }
