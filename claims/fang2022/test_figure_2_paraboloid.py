@@ -144,7 +144,9 @@ def test_the_surfaces_look_like_the_printed_ones(claim):
     apart = chosen(20, "over an order of magnitude: the surfaces differ to the eye, as printed")
     for model in ("NN_depth", "NN_width"):
         ratio = farthest[model] / farthest["ATTENTION"]
-        found = claim.measured(f"{name}, over ATTENTION's", ratio, equation="Figure 2", model=model)
+        found = claim.measured(
+            "that error over ATTENTION's", ratio, equation="Figure 2", model=model
+        )
         found.at_least(apart)
 
 

@@ -85,7 +85,7 @@ def test_relative_error_within_the_derived_bound_for_every_B(kind, q, dtype, cla
     for B, error in found.items():
         claim.measured(NAME, error, equation=BOUND, B=B).at_most(bound)
     # Roundings mostly cancel one another; the squared ones of the doubling do so less.
-    claim.measured(f"{NAME}, all B", max(found.values()), equation=BOUND).at_least(
+    claim.measured(NAME, max(found.values()), equation=BOUND, B="all").at_least(
         chosen(bound.value / 4, "the bound is tight, up to a factor 4 for roundings that cancel")
     )
 
@@ -117,8 +117,8 @@ def test_digits_against_the_bound_B_and_against_the_size_of_t(claim):
     tokens = [draw(claim, "1", dtype, size / 2, size) for size in sizes]
     by_size = {kind: [relative(kind, q, "1", t) for t in tokens] for kind in kinds[1:]}
     bound, flat, small = derived(q, dtype), max(by_B["doubling"]), max(by_size["doubling"])
-    claim.measured("largest error over B^q, all B", flat, equation=BOUND).at_most(bound)
-    claim.measured(f"{NAME}, all |t|", small, equation=BOUND).at_most(bound)
+    claim.measured("largest error over B^q", flat, equation=BOUND, B="all").at_most(bound)
+    claim.measured(NAME, small, equation=BOUND, t="all sizes").at_most(bound)
     values = [float(Fraction(B)) for B in Bs]
     printed, repaired = by_B["printed"], by_size["repaired"]
     claim.figure(
