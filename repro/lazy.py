@@ -5,10 +5,12 @@ loads the module when something of it is asked for: so `pytest --co` lists every
 waiting for torch.
 """
 
+import functools
 import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,13 +18,13 @@ from typing import Any
 class Later(ModuleType):
     """Stands for a module that has not been imported yet; monkeypatch changes the module itself.
 
-    pytest asks everything that it finds in a claim file for `__test__` and the like: such names
-    do not load it.
+    pytest asks everything that it finds in a claim file for `pytestmark` and the like: a name that
+    the text of the module does not hold does not load it.
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "_pytest", "_mock")):
-            raise AttributeError(f"{self.__name__} is not loaded yet and has no {name!r}")
+        if name not in _text(self.__name__):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module(self.__name__), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -33,6 +35,12 @@ class Later(ModuleType):
         """Where monkeypatch looks, once it has loaded the module, for what it must put back."""
         module = sys.modules.get(self.__name__)
         return {} if module is None else vars(module)
+
+
+@functools.cache
+def _text(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    return Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:

@@ -1,117 +1,150 @@
 """python -m repro diff: what matters, what only moved, and what is not compared."""
 
 import copy
-import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
-from repro.harness.differences import defect, differences, settings
 
-CHECK = {"test": "test_a", "name": "error", "params": {"n": 2}, "measured": 0.5, "relation": "<=",
-         "allowed": 1, "tolerance": None, "ok": True, "margin": 2.0}  # fmt: skip
-CLAIM = {
-    "id": "p/lemma-1",
-    "verdict": "holds",
-    "checks": [CHECK, CHECK | {"measured": 0.25}],
-    "controls": [CHECK | {"test": "test_control_b", "measured": 7.0, "relation": ">="}],
-    "table": [
-        {"row": "A", "column": "MSE", "paper": 1.0, "ours": 1.1},
-        {"row": "A", "column": "RUN TIME", "paper": 10, "ours": 3.0},
+from repro.results import codec
+from repro.results.differences import differences
+from repro.results.types import Cell, Check, Counterexample, Figure, Number, Result, Results, Run
+from repro.results.types import Test as Tested
+
+CHECK = Check(test="test_a", name="error", params={"n": 2}, measured=0.5, relation="<=", allowed=1,
+              ok=True, margin=2.0)  # fmt: skip
+PASSED = Tested(test="test_b", state="passed", role="claim", evidence="exact", run="r")
+CLAIM = Result(
+    id="p/lemma-1",
+    paper="p",
+    kind="lemma",
+    number="1",
+    verdict="holds",
+    solid=True,
+    evidence=["exact"],
+    checks=[CHECK, replace(CHECK, measured=0.25)],
+    controls=[replace(CHECK, test="test_control_b", measured=7.0, relation=">=")],
+    cells=[
+        Cell(row="A", column="MSE", paper=1.0, ours=1.1),
+        Cell(row="A", column="RUN TIME", paper=10, ours=3.0),
     ],
-    "counterexamples": [{"refutes": "it", "measured": "1/3", "relation": "=", "expected": "0"}],
-    "tests": [
-        {"test": "test_a", "state": "passed", "records": {"slope": -2.0}, "seconds": 3.0},
-        {"test": "test_b", "state": "passed"},
+    counterexamples=[
+        Counterexample(
+            refutes="it", printed=True, input={}, measured="1/3", relation="=", expected="0"
+        )
     ],
-    "evidence": ["exact"],
-    "solid": True,
-    "figures": [{"svg": "claims/p/lemma-1/a.svg", "caption": "A"}],
-}
+    figures=[Figure(svg="claims/p/lemma-1/a.svg", png="", caption="A", alt="A")],
+    tests=[
+        replace(PASSED, test="test_a", numbers=[Number(name="slope", value=-2.0)]),
+        PASSED,
+    ],
+)
 
 
-def changed(change):
-    """(what, matters) of each difference after `change` has been done to the claim."""
+def results(*claims, **settings):
+    return Results(title="T", run=Run(id="r", **settings), claims=list(claims))
+
+
+def found(change):
+    """The differences after `change` has been done to the claim."""
     claim = copy.deepcopy(CLAIM)
     change(claim)
-    found = differences({"claims": [CLAIM]}, {"claims": [claim]})
-    return {(one.what, one.matters) for one in found}
+    return differences(results(CLAIM), results(claim))
+
+
+def put(key, number, **fields):
+    """A change of one entry of a list of the claim."""
+
+    def change(claim):
+        entries = getattr(claim, key)
+        entries[number] = replace(entries[number], **fields)
+
+    return change
 
 
 ERROR = 'test_a: error {"n": 2}'
+MORE = [Number(name="slope", value=-2.0), Number(name="more", value=1)]
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda c: c.update(verdict="failed"), {("verdict", True)}),
-        (lambda c: c["checks"][0].update(measured=0.6), {(ERROR, False)}),
-        (lambda c: c["checks"][1].update(measured=0.6), {(f"{ERROR} #2", False)}),
-        (lambda c: c["checks"][0].update(ok=False), {(f"{ERROR}, ok", True)}),
-        (lambda c: c["checks"][0].update(allowed=2), {(f"{ERROR}, allowed", True)}),
-        (lambda c: c["checks"][0].update(allowed=1.0001), {(f"{ERROR}, allowed", False)}),
-        (lambda c: c["checks"].pop(), {(f"check {ERROR} #2", True)}),
+        (lambda c: setattr(c, "verdict", "failed"), ("verdict", True)),
+        (lambda c: setattr(c, "evidence", []), ("evidence", True)),
+        (lambda c: setattr(c, "solid", False), ("solid", True)),
+        (put("checks", 0, measured=0.6), (ERROR, False)),
+        (put("checks", 1, measured=0.6), (f"{ERROR} #2", False)),
+        (put("checks", 0, measured="nan"), (ERROR, True)),
+        (put("checks", 0, ok=False), (f"{ERROR}, ok", True)),
+        (put("checks", 0, allowed=2), (f"{ERROR}, allowed", True)),
+        (put("checks", 0, allowed=1.0001), (f"{ERROR}, allowed", False)),
+        (lambda c: c.checks.pop(), (f"check {ERROR} #2", True)),
         (
-            lambda c: c["checks"].append(CHECK | {"name": "new"}),
-            {('check test_a: new {"n": 2}', False)},
+            lambda c: c.checks.append(replace(CHECK, name="new")),
+            ('check test_a: new {"n": 2}', False),
         ),
-        (lambda c: c["controls"].pop(), {('check test_control_b: error {"n": 2}', True)}),
-        (lambda c: c["table"][0].update(ours=1.2), {("A, MSE", False)}),
-        (lambda c: c["table"][0].update(paper=1.2), {("A, MSE, paper", True)}),
-        (lambda c: c["counterexamples"].clear(), {("counterexample it", True)}),
+        (lambda c: c.controls.pop(), ('check test_control_b: error {"n": 2}', True)),
+        (put("cells", 0, ours=1.2), ("A, MSE", False)),
+        (put("cells", 0, paper=1.2), ("A, MSE, paper", True)),
+        (lambda c: c.counterexamples.clear(), ("counterexample it", True)),
         (
-            lambda c: c["tests"][0]["records"].update(slope=-2.1),
-            {("test_a: recorded slope", False)},
+            put("tests", 0, numbers=[Number(name="slope", value=-2.1)]),
+            ("test_a: slope {}", False),
         ),
-        (lambda c: c["tests"][0]["records"].clear(), {("number test_a: recorded slope", True)}),
-        (
-            lambda c: c["tests"][0]["records"].update(more=1),
-            {("number test_a: recorded more", False)},
-        ),
-        (lambda c: c["checks"][0].update(measured="nan"), {(ERROR, True)}),
-        (lambda c: c["tests"][1].update(state="failed"), {("test_b, state", True)}),
-        (lambda c: c["tests"].pop(), {("test test_b", True)}),
-        (lambda c: c.update(evidence=[]), {("evidence", True)}),
-        (lambda c: c.update(solid=False), {("solid", True)}),
-        (lambda c: c["figures"].pop(), {("figure claims/p/lemma-1/a.svg", True)}),
+        (put("tests", 0, numbers=[]), ("number test_a: slope {}", True)),
+        (put("tests", 0, numbers=MORE), ("number test_a: more {}", False)),
+        (put("tests", 1, state="failed"), ("test_b, state", True)),
+        (lambda c: c.tests.pop(), ("test test_b", True)),
+        (lambda c: c.figures.pop(), ("figure claims/p/lemma-1/a.svg", True)),
     ],
 )
 def test_every_kind_of_difference_is_named_and_weighed(change, expected):
-    assert changed(change) == expected
+    assert [(one.what, one.matters) for one in found(change)] == [expected]
 
 
-def test_times_and_margins_are_not_compared():
-    def change(claim):
-        claim["table"][1]["ours"] = 99.0
-        claim["tests"][0]["seconds"] = 99.0
-        claim["checks"][0]["margin"] = 9.0
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("cells", 1, ours=99.0),
+        put("tests", 0, seconds=99.0),
+        put("checks", 0, margin=9.0),
+    ],
+    ids=["a column of times", "seconds", "margin"],
+)
+def test_times_and_margins_are_not_compared(change):
+    assert found(change) == []
 
-    assert changed(change) == set()
+
+def test_a_check_that_was_renamed_is_found_by_its_order_in_its_test():
+    names = ("error for n = 2", "error for n = 4")
+    old, new = copy.deepcopy(CLAIM), copy.deepcopy(CLAIM)
+    old.checks = [replace(CHECK, name=name, params={}) for name in names]
+    new.checks = [replace(CHECK, params={"n": n}) for n in (2, 4)]
+    assert differences(results(old), results(new)) == []
+    new.checks[1] = replace(new.checks[1], ok=False)
+    (red,) = differences(results(old), results(new))
+    assert (red.what, red.matters) == ('test_a: error {"n": 4}, ok', True)
+    new.checks.pop()
+    matters = [one.what for one in differences(results(old), results(new)) if one.matters]
+    assert matters == [f"check test_a: {name} {{}}" for name in names], "which is which is unknown"
 
 
 def test_runs_of_other_settings_cannot_be_compared_silently():
-    old = {"run": {"scale": "smoke", "seed": 0, "device": "cpu", "started": "then"}}
-    new = {"run": {"scale": "laptop", "seed": 0, "device": "cpu", "started": "now"}}
-    assert settings(old, old) == []
-    (one,) = settings(old, new)
+    old, new = (results(scale=scale, started=scale) for scale in ("smoke", "laptop"))
+    (one,) = differences(old, new)
     assert str(one) == "the run: scale: smoke -> laptop"
     assert one.matters
 
 
-def test_a_claim_that_is_there_twice_is_no_result():
-    assert defect({"claims": [CLAIM, CLAIM]}) == "'p/lemma-1' is there twice"
-    assert defect({"claims": [CLAIM]}) == ""
-
-
 def test_nothing_reaches_the_terminal_that_it_would_obey():
-    (one,) = differences({"claims": [CLAIM]}, {"claims": [CLAIM | {"verdict": "\x1b[2J\a"}]})
+    (one,) = found(lambda claim: setattr(claim, "verdict", "\x1b[2J\a"))
     assert str(one) == r"p/lemma-1: verdict: holds -> \x1b[2J\x07"
 
 
 def test_a_claim_that_is_gone_matters_and_a_new_one_does_not():
-    other = CLAIM | {"id": "p/lemma-2"}
-    (gone,) = differences({"claims": [CLAIM, other]}, {"claims": [CLAIM]})
-    (new,) = differences({"claims": [CLAIM]}, {"claims": [CLAIM, other]})
+    one, two = results(CLAIM), results(CLAIM, replace(CLAIM, id="p/lemma-2"))
+    (gone,), (new,) = differences(two, one), differences(one, two)
     assert (gone.claim, gone.matters, new.matters) == ("p/lemma-2", True, False)
 
 
@@ -122,9 +155,9 @@ def diff(*paths):
 
 def test_the_command_says_what_moved_and_ends_with_1_if_it_matters(tmp_path):
     old, near, far = (tmp_path / f"{name}.json" for name in ("old", "near", "far"))
-    moved = {**CLAIM, "checks": [CHECK | {"measured": 0.4}, CLAIM["checks"][1]]}
-    for path, claim in ((old, CLAIM), (near, moved), (far, CLAIM | {"verdict": "failed"})):
-        path.write_text(json.dumps({"schema": 1, "claims": [claim]}))
+    moved = replace(CLAIM, checks=[replace(CHECK, measured=0.4), CLAIM.checks[1]])
+    for path, claim in ((old, CLAIM), (near, moved), (far, replace(CLAIM, verdict="failed"))):
+        codec.write(path, results(claim))
     assert diff(old, old).stdout == "0 that matter, 0 others\n"
     done = diff(old, near)
     assert done.returncode == 0

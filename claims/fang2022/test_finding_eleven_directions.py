@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, theorem
+from repro.fang2022 import model as models
 from repro.fang2022 import polynomials, powers, ridge
-from repro.fang2022.model import Transformer
 from repro.numerics import exact
 
 FORMS = [  # {variable: coefficient}, the power s, and its beta_{k,s}
@@ -70,7 +70,7 @@ def test_eleven_forms_give_the_target(claim):
 def test_the_literal_blocks_with_eleven_tokens_are_the_target(claim):
     (xi, beta), B = forms(), exact.rational(8)
     blocks = powers.power_blocks(11, 5, powers.repaired(5, B))
-    model = Transformer(xi, blocks, powers.readout(beta), 0 * B)
+    model = models.Transformer(xi, blocks, powers.readout(beta), 0 * B)
     points = claim.at_scale(smoke=20, laptop=200, paper=2000)
     x = exact.rationals(claim.rng("points").integers(-25, 26, (points, 10)).tolist()) / 10
     wrong = int((model(x) != polynomials.F_2_STAR(x)).sum())

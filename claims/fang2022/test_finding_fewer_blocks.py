@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from repro.bounds import theorem
 from repro.fang2022 import fewer_blocks as few
 from repro.fang2022 import inputs, polynomials, powers, ridge
-from repro.fang2022.model import Layout, keep_own, only_unit
+from repro.fang2022 import model as models
 from repro.fang2022.pictures import blocks as pictures
 from repro.numerics import exact
 
@@ -42,7 +42,7 @@ some_blocks = pytest.mark.parametrize("l", [1, 2, 3], ids="l={}".format)
 
 def wrong_entries(Z, t, sign=1):
     """Entries that are not those of [t_i, e_i, 0, t_i^2, ..., t_i^q, 1]; sign = -1: the paper's."""
-    rows = Layout(len(t), len(Z) - len(t) - 2)
+    rows = models.Layout(len(t), len(Z) - len(t) - 2)
     stated = [sign ** (s - 1) * t**s for s in range(2, rows.q + 1)]
     return int((rows.tokens(t, 0 * t, *stated) != Z).sum())
 
@@ -60,7 +60,7 @@ def cases(draw):
 def test_every_token_stores_all_powers_for_any_rational_input(claim):
     def wrong(case):
         n, q, B, t = case
-        Z = powers.tokens_after(few.doubling_blocks(n, q, B), Layout(n, q), t)
+        Z = powers.tokens_after(few.doubling_blocks(n, q, B), models.Layout(n, q), t)
         return wrong_entries(Z, t)
 
     examples = claim.at_scale(smoke=80, laptop=500, paper=5000)
@@ -72,7 +72,7 @@ def test_every_token_stores_all_powers_for_any_rational_input(claim):
 def test_identity_in_symbols_and_a_sum_of_squares_for_the_winner(n, q, claim):
     """alpha_ii - alpha_ij = (c - t_j^2p / 4) + (t_i^p - t_j^p / 2)^2 with c = B^2p: positive."""
     t = exact.vector(exact.symbols(*(f"t{i}" for i in range(n))))
-    B, Z = exact.rational("7/3"), Layout(n, q).tokens(t)
+    B, Z = exact.rational("7/3"), models.Layout(n, q).tokens(t)
     wrong = 0
     for k, block in enumerate(few.doubling_blocks(n, q, B)):
         alpha = (block.W_Q @ Z).mT @ (block.W_K @ Z)
@@ -80,7 +80,7 @@ def test_identity_in_symbols_and_a_sum_of_squares_for_the_winner(n, q, claim):
             mine, other = t[i] ** 2**k, t[j] ** 2**k
             margin = B**2 ** (k + 1) - other**2 / 4 + (mine - other / 2) ** 2
             wrong += bool(alpha[i, i] - alpha[i, j] != margin)
-        Z = block(Z, keep_own, only_unit(1))
+        Z = block(Z, models.keep_own, models.only_unit(1))
     squares = "A: α_ii − α_ij = (c − t_j^(2p)/4) + (t_i^p − t_j^p/2)²"
     claim.measured("margins that differ", wrong, equation=squares).equals(0)
     claim.measured("wrong entries of Z", wrong_entries(Z, t), equation="A").equals(0)
@@ -139,7 +139,7 @@ def test_the_first_printed_block_can_go(claim):
 
     def wrong(case):
         n, q, B, t = case
-        Z = powers.tokens_after(few.printed_products(n, q, B), Layout(n, q), t)
+        Z = powers.tokens_after(few.printed_products(n, q, B), models.Layout(n, q), t)
         return wrong_entries(Z, t, sign=-1)
 
     examples = claim.at_scale(smoke=30, laptop=200, paper=2000)
@@ -162,14 +162,14 @@ def test_l_blocks_reach_degree_3_to_the_l_and_not_beyond(l, claim):
     claim.measured("largest degree of random models", largest, equation="C: 3^l ≥ q").at_most(
         theorem(3**l, "α has degree 2D, αW^V z degree 3D")
     )
-    rows = Layout(1, l)
+    rows = models.Layout(1, l)
     steps = itertools.pairwise([0, *(rows.slot(k) for k in range(1, l + 1))])
     cubing = [few.products_block(rows, g, g, [(g, cube)], 1) for g, cube in steps]
     power, (_, x, *_) = few.functions(cubing, l)[1 + rows.slot(l)], few.functions([], 1)
     claim.measured("what l cubing blocks store", power, equation="C: x^(3^l)").equals(x**3**l)
     r = few.lengths(l)
     claim.record("tokens for one direction", len(r))
-    rows = Layout(len(r), 2 ** (l + 1) - 2)
+    rows = models.Layout(len(r), 2 ** (l + 1) - 2)
     others = [exact.rational(f"{(-1) ** k}/{k // 2 + 2}") for k in range(len(r))]
     for first, lengths in {"1": r, "1/2": others}.items():
         stored = few.functions(few.tripling_blocks(rows, l, 1), rows.q, lengths)
@@ -219,7 +219,7 @@ def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
 
 def first_block(c):
     """The block of A that stores t^2 and t^3 for two tokens, with any c."""
-    rows = Layout(2, 3)
+    rows = models.Layout(2, 3)
     moves = [(rows.one, rows.slot(2)), (0, rows.slot(3))]
     return rows, few.products_block(rows, 0, 0, moves, c)
 
@@ -258,7 +258,7 @@ def test_control_one_block_fewer_misses_a_power(q, claim):
     points = [Fraction(math.cos(k * math.pi / q)).limit_denominator(50) for k in range(q + 1)]
     t = exact.rationals(points) * B
     *blocks, last = few.doubling_blocks(1, q, B)
-    Z = powers.tokens_after(blocks, Layout(1, q), t[:, None])  # (q+1, q+3, 1)
+    Z = powers.tokens_after(blocks, models.Layout(1, q), t[:, None])  # (q+1, q+3, 1)
     reduced, rank = flint.fmpq_mat(Z[..., 0].T.tolist()).rref()
     name, fewer = "independent functions on q + 1 points", "A with one block fewer"
     claim.measured(name, rank, equation=fewer).equals(q)
@@ -275,7 +275,7 @@ def test_control_one_block_fewer_misses_a_power(q, claim):
 @pytest.mark.parametrize("l", [2, 3], ids="l={}".format)
 def test_control_two_tokens_store_more_than_one_can(l, claim):
     """B without n = 1: t and -t in two tokens of the tripling blocks pass 2^(l+1)."""
-    rows = Layout(2, 2 ** (l + 1) - 2)
+    rows = models.Layout(2, 2 ** (l + 1) - 2)
     found = few.dimension(few.functions(few.tripling_blocks(rows, l, 1), rows.q, (1, -1)))
     claim.measured("independent functions stored", found, equation="B with n = 2").at_least(
         theorem(2 ** (l + 1) + 2, "one token has 2^(l+1); two hold at most 2 + 2 (2^(l+1) − 2)")

@@ -20,8 +20,7 @@ from fractions import Fraction
 import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
-from repro.fang2022 import fewer_blocks, powers
-from repro.fang2022.model import Block, Layout
+from repro.fang2022 import fewer_blocks, model, powers
 from repro.fang2022.pictures import blocks as pictures
 from repro.numerics import exact, roundoff
 
@@ -56,7 +55,7 @@ def draw(claim, B, dtype, low=0.125, high=1.0):
 
 def errors(kind, q, B, t):
     """|stored - t^q| and |t^q|, exactly, for tokens in floating point."""
-    (blocks, sign), rows = blocks_of(kind, q, B), Layout(N, q)
+    (blocks, sign), rows = blocks_of(kind, q, B), model.Layout(N, q)
     Z = powers.tokens_after((block.to(t.dtype, t.device) for block in blocks), rows, t)
     stored = exact.rationals(Z[..., rows.slot(q), :].double().cpu().numpy())
     true = exact.rationals(t.double().cpu().numpy()) ** q
@@ -98,10 +97,10 @@ def test_the_same_weights_store_exact_powers_in_rationals(B, claim):
     import torch
 
     q, rationals = 10, exact.rationals
-    rows, t = Layout(N, q), rationals(draw(claim, B, "float32")[:40].double().cpu().numpy())
+    rows, t = model.Layout(N, q), rationals(draw(claim, B, "float32")[:40].double().cpu().numpy())
     rounded = [block.to(torch.float32).weights() for block in blocks_of("doubling", q, B)[0]]
     weights = [{name: rationals(w.double().numpy()) for name, w in one.items()} for one in rounded]
-    Z = powers.tokens_after((Block(**one) for one in weights), rows, t)
+    Z = powers.tokens_after((model.Block(**one) for one in weights), rows, t)
     places = fewer_blocks.power_rows(rows)
     wrong = sum(int((Z[..., place, :] != t**s).sum()) for s, place in enumerate(places))
     claim.measured("wrong powers", wrong, equation="row of t^s = t^s").equals(0)
@@ -171,7 +170,7 @@ def test_control_an_eighth_of_c_lets_the_wrong_token_win(claim):
     """t = (B/2, B), B = 1: token 1 stores B^2/2 - c = 3B^2/8 for B^2/4, half too much, exactly."""
     import torch
 
-    rows = Layout(2, 2)
+    rows = model.Layout(2, 2)
     block = fewer_blocks.products_block(rows, 0, 0, [(rows.one, rows.slot(2))], 0.125)
     block = block.to(torch.float32)
     stored = block(rows.tokens(torch.tensor([0.5, 1.0])))[rows.slot(2), 0].item()

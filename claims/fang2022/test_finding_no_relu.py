@@ -20,7 +20,7 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.fang2022 import fewer_blocks, inputs, multiplication, polynomials, ridge
-from repro.fang2022.model import Layout, Transformer, keep_own, only_unit
+from repro.fang2022 import model as models
 from repro.numerics import exact, roundoff
 
 SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]
@@ -30,7 +30,7 @@ ERROR = "largest error of the stored xy"
 
 def block_for(n, q, M):
     """From slots 1 and 2 into slot 3, as in Lemma 3.1."""
-    rows = Layout(n, q)
+    rows = models.Layout(n, q)
     make = fewer_blocks.product_block_without_relu
     return make(rows, rows.slot(1), rows.slot(2), rows.slot(3), 2 * M**2)
 
@@ -51,7 +51,7 @@ def test_identity_in_symbols(n, q, claim):
     """With the winner known (token i itself) the block is a polynomial map: the stated one."""
     *gens, M = exact.symbols(*(f"{letter}{i}" for letter in "txy" for i in range(n)), "M")
     t, x, y = (exact.vector(gens[k * n : (k + 1) * n]) for k in range(3))
-    known = {"attend": keep_own, "activate": only_unit(1)}
+    known = {"attend": models.keep_own, "activate": models.only_unit(1)}
     wrong = multiplication.wrong_entries(block_for(n, q, M), t, x, y, sign=1, **known)
     claim.measured("wrong entries of Z′", wrong, equation="z′ = ẑ + b₂").equals(0)
 
@@ -93,7 +93,7 @@ def test_theorem_3_5_holds_with_the_printed_beta(d, q, claim):
     """q such blocks store t, t^2, ..., t^q: beta_{k,s} itself belongs to slot s, as printed."""
     rng, B, wrong = claim.rng(f"{d} {q}"), exact.rational("1/2"), 0
     F = ridge.directions(d, q)
-    rows = Layout(len(F), q)
+    rows = models.Layout(len(F), q)
     factors = [rows.one, *(rows.slot(s) for s in range(1, q))]
     product = fewer_blocks.product_block_without_relu
     blocks = tuple(product(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factors, 1))
@@ -101,7 +101,7 @@ def test_theorem_3_5_holds_with_the_printed_beta(d, q, claim):
         Q = polynomials.random_polynomial(d, q, rng)
         places = exact.rational_zeros(rows.n, rows.size)
         places[:, rows.slot(1) : rows.one] = ridge.coefficients(Q, q)
-        model = Transformer(F, blocks, places.ravel(), Q.at_zero())
+        model = models.Transformer(F, blocks, places.ravel(), Q.at_zero())
         x = exact.rationals(rng.integers(-6, 7, (4, d)).tolist()) / (6 * d) * B
         wrong += int((model(x) != Q(x)).sum())
     claim.measured("values unlike Q(x)", wrong, equation="Theorem 3.5, β as printed").equals(0)

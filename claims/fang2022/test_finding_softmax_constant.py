@@ -28,9 +28,8 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import rounding_error, theorem
-from repro.fang2022 import polynomials, powers
-from repro.fang2022.model import Transformer, one_hot_maximum, only_unit
-from repro.fang2022.multiplication import multiplication_block, stored
+from repro.fang2022 import model as models
+from repro.fang2022 import multiplication, polynomials, powers
 from repro.fang2022.pictures import blocks as pictures
 from repro.numerics import exact, roundoff
 
@@ -53,7 +52,9 @@ def cases(draw):
 def test_any_normalised_weights_store_the_same_constant(claim):
     def wrong(case):
         M, x, y, weights = case
-        slot = stored(multiplication_block(len(x), 3, M), x, y, attend=lambda alpha: weights)
+        slot = multiplication.stored(
+            multiplication.multiplication_block(len(x), 3, M), x, y, attend=lambda alpha: weights
+        )
         return int((slot != 2 * M**2 - 1).sum())
 
     examples = claim.at_scale(smoke=100, laptop=500, paper=20000)
@@ -71,8 +72,8 @@ def test_identity_in_symbols(n, claim):
     x, y = (exact.vector(gens[k * n : (k + 1) * n]) for k in range(2))
     free = exact.vector(gens[2 * n :]).reshape(n, n - 1)
     weights = np.concatenate([free, 1 - free.sum(1, keepdims=True) + 0 * x[:, None]], axis=1)
-    known = {"attend": lambda alpha: weights, "activate": only_unit(1)}
-    slot = stored(multiplication_block(n, 3, M), x, y, **known)
+    known = {"attend": lambda alpha: weights, "activate": models.only_unit(1)}
+    slot = multiplication.stored(multiplication.multiplication_block(n, 3, M), x, y, **known)
     wrong = sum(bool(value != 2 * M**2 - 1) for value in slot)
     claim.measured("polynomials other than 2M² − 1", wrong, equation=CONSTANT).equals(0)
 
@@ -83,7 +84,7 @@ def data(claim, stream, n, M):
 
     draws = claim.at_scale(smoke=2000, laptop=20_000, paper=200_000)
     x, y = torch.tensor(claim.rng(stream).uniform(-M, M, (2, draws, n)), device=claim.device)
-    return x, y, multiplication_block(n, 3, M).to(x.dtype, claim.device)
+    return x, y, multiplication.multiplication_block(n, 3, M).to(x.dtype, claim.device)
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.5, 1.0, 20.0], ids="tau={}".format)
@@ -92,7 +93,7 @@ def test_softmax_in_float64_stores_the_constant(tau, claim):
     """n = 5 tokens, M = 2, random data; the spread over tokens and draws is round-off."""
     n, M = 5, 2.0
     x, y, block = data(claim, "softmax", n, M)
-    slot = stored(block, x, y, attend=lambda alpha: (tau * alpha).softmax(-1))
+    slot = multiplication.stored(block, x, y, attend=lambda alpha: (tau * alpha).softmax(-1))
     # Whatever exp gives, e_j / S has S = sum e_j to (n-1)u and one or two roundings: the weights
     # sum to 1 within (n+1)u; adding them costs (n-1)u; G - a is rounded once, u (2M^2 - 1) at most.
     allowed = (2 * n + 2 * M**2) * roundoff.unit("float64")
@@ -116,7 +117,7 @@ def random_model(rng, d, n, q, B):
 
     blocks = powers.power_blocks(n, q, powers.printed(q, B))
     F, beta, b = draw(n, d) / (9 * d), draw(n * (n + q + 2)), draw(1)[0]
-    return Transformer(F, blocks, beta, b)
+    return models.Transformer(F, blocks, beta, b)
 
 
 @pytest.mark.exact
@@ -177,7 +178,9 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
     # which changes the leak by a factor within 1e-9.
     allowed = (2 * n + 6) * u * 3 * M**2
     for tau, bound in zip(taus, bounds, strict=True):
-        slot = stored(block, x, y, attend=lambda a, tau=tau: (tau * a).softmax(-1) * a)
+        slot = multiplication.stored(
+            block, x, y, attend=lambda a, tau=tau: (tau * a).softmax(-1) * a
+        )
         error, leak = (slot + x * y).abs(), (gaps * (-tau * gaps).exp()).sum(-1)
         errors.append(error.max().item())
         beyond = (error - leak * (1 + 1e-9)).max()
@@ -187,7 +190,7 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
         claim.measured("largest error", errors[-1], **at).at_most(
             theorem(bound, "(n−1)/(eτ), since g exp(−τg) ≤ 1/(eτ)")
         )
-    softmax = stored(block, x, y, attend=lambda a: a.softmax(-1))
+    softmax = multiplication.stored(block, x, y, attend=lambda a: a.softmax(-1))
     plain = (softmax + x * y).abs().max().item()
     claim.figure(
         pictures.gated(taus, errors, bounds, plain),
@@ -208,9 +211,9 @@ def test_control_weights_that_do_not_sum_to_1_store_what_depends_on_the_data(tau
 
     M = 2.0
     x, y = torch.tensor([[M, M], [M, -M]], dtype=torch.float64)
-    kept = one_hot_maximum if tau is None else lambda a: (tau * a).softmax(-1) * a
-    block = multiplication_block(2, 3, M).to(x.dtype)
-    first, second = stored(block, x, y, attend=kept).tolist()
+    kept = models.one_hot_maximum if tau is None else lambda a: (tau * a).softmax(-1) * a
+    block = multiplication.multiplication_block(2, 3, M).to(x.dtype)
+    first, second = multiplication.stored(block, x, y, attend=kept).tolist()
     name = "difference of the stored values"
     claim.measured(name, second - first, equation="Σ_j w_ij ≠ 1").at_least(
         theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²")

@@ -22,7 +22,6 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.fang2022 import inputs, model, multiplication, without_attention
-from repro.fang2022.multiplication import multiplication_block, stored
 from repro.fang2022.pictures import products as pictures
 from repro.numerics import exact, rates, roundoff
 
@@ -35,7 +34,7 @@ ERROR = "largest error of the stored −xy"
 def test_no_entry_is_wrong_for_any_rational_input(claim):
     def wrong(case):
         n, q, M, *numbers = case
-        return multiplication.wrong_entries(multiplication_block(n, q, M), *numbers)
+        return multiplication.wrong_entries(multiplication.multiplication_block(n, q, M), *numbers)
 
     examples, cases = claim.at_scale(smoke=100, laptop=1000, paper=20000), inputs.factors()
     claim.for_all("wrong entries of Z′", cases, wrong, equation="Lemma 3.1", examples=examples)
@@ -47,7 +46,7 @@ def test_identity_in_symbols_on_both_branches_of_the_relu(n, q, claim):
     """With the winner known (token i itself) the block is a polynomial map: the stated one."""
     *gens, M = exact.symbols(*(f"{letter}{i}" for letter in "txy" for i in range(n)), "M")
     t, x, y = (exact.vector(gens[k * n : (k + 1) * n]) for k in range(3))
-    block, Z = multiplication_block(n, q, M), model.Layout(n, q).tokens(t, x, y)
+    block, Z = multiplication.multiplication_block(n, q, M), model.Layout(n, q).tokens(t, x, y)
     for unit in (1, 2):
         known = {"attend": model.keep_own, "activate": model.only_unit(unit)}
         wrong = multiplication.wrong_entries(block, t, x, y, **known)
@@ -62,7 +61,7 @@ def test_identity_in_symbols_on_both_branches_of_the_relu(n, q, claim):
 @shapes
 @pytest.mark.construct
 def test_the_block_has_2n_plus_8_nonzero_weights(n, q, claim):
-    block = multiplication_block(n, q, 3)
+    block = multiplication.multiplication_block(n, q, 3)
     ours = {name: int((weight != 0).sum()) for name, weight in block.weights().items()}
     for name, value in ours.items():
         claim.record("non-zero entries", value, weight=name)
@@ -81,7 +80,7 @@ def floating_error(claim, M, dtype, spread, draws=5000, **branch):
 
     factors = claim.rng("floating point").uniform(-spread, spread, (2, draws, 4))
     x, y = torch.tensor(factors, device=claim.device).to(getattr(torch, dtype))
-    block = multiplication_block(4, 3, roundoff.rounded(M, dtype))
+    block = multiplication.multiplication_block(4, 3, roundoff.rounded(M, dtype))
     return multiplication.floating_error(block, x, y, **branch)
 
 
@@ -135,7 +134,11 @@ def stored_if_every_maximum_is_kept(M, x, y):
 def test_reading_that_keeps_every_maximum_fails_at_a_tie(claim):
     """Section 2.2 leaves m-hat open at a tie, and the lemma allows |x_i| = M, where ties happen."""
     at = {"M": 1, "x": [1, 1], "y": [-1, 1]}
-    block, x, y = multiplication_block(2, 3, 1), exact.rationals([1, 1]), exact.rationals([-1, 1])
+    block, x, y = (
+        multiplication.multiplication_block(2, 3, 1),
+        exact.rationals([1, 1]),
+        exact.rationals([-1, 1]),
+    )
 
     def keep_all(alpha):
         return np.where(alpha == alpha.max(-1, keepdims=True), alpha, 0 * alpha)
@@ -143,14 +146,14 @@ def test_reading_that_keeps_every_maximum_fails_at_a_tie(claim):
     claim.counterexample(
         "the lemma, if m-hat keeps every largest value",
         input={"n": 2, "q": 3, **at, "alpha_1": [1, 1]},
-        measured=stored(block, x, y, attend=keep_all)[0],
+        measured=multiplication.stored(block, x, y, attend=keep_all)[0],
         expected=1,
         equation="Section 2.2, m-hat",
         printed=False,
         program=stored_if_every_maximum_is_kept,
         **at,
     )
-    one = stored(block, x, y)[0]
+    one = multiplication.stored(block, x, y)[0]
     claim.measured("stored if one index is kept", one, equation="Lemma 3.1").equals(1)
 
 
@@ -159,7 +162,9 @@ def test_control_a_bound_that_is_too_small_lets_another_token_win(r, claim):
     """M/r in place of M: the error is max_j x_i(y_j - y_i) - 2(M/r)^2, here 2M^2 (1 - 1/r^2)."""
     M, r = 3, exact.rational(r)
     x, y = exact.rationals([[M, -M], [-M, M]])
-    found = max(abs(stored(multiplication_block(2, 3, M / r), x, y) + x * y))
+    found = max(
+        abs(multiplication.stored(multiplication.multiplication_block(2, 3, M / r), x, y) + x * y)
+    )
     error = claim.measured(ERROR, found, equation="Lemma 3.1 without |x|, |y| ≤ M")
     error.equals(2 * M**2 * (1 - 1 / r**2))
     error.at_least(theorem(exact.rational("1/10") * M**2, "r ≥ 1.1 costs M²/10"))
@@ -171,7 +176,9 @@ def test_control_softmax_makes_the_block_constant(claim):
 
     M = 2.0
     x, y = torch.tensor([[M, M, 1.0, 0.0], [M, -M, 0.5, M]], dtype=torch.float64)
-    slot = stored(multiplication_block(4, 3, M).to(torch.float64), x, y, attend=softmax_of)
+    slot = multiplication.stored(
+        multiplication.multiplication_block(4, 3, M).to(torch.float64), x, y, attend=softmax_of
+    )
     off, error = (slot - (2 * M**2 - 1)).abs().max(), (slot + x * y).abs().max()
     # Whatever exp gives, e_j / S has S = sum e_j to 3u and one or two roundings: the weights sum to
     # 1 within 5u; adding them in W^V Z m-hat costs 3u; G - a is rounded once, u (2M^2 - 1) at most.
@@ -188,13 +195,13 @@ def test_control_softmax_makes_the_block_constant(claim):
 def test_control_one_changed_weight_breaks_every_product(weight, claim):
     """-2 becomes 2 in W_2: 4xy + 8M^2 too much. W^V reads slot 3, not the constant: 2M^2 + xy."""
     M, rows = 3, model.Layout(3, 3)
-    block = multiplication_block(3, 3, M)
+    block = multiplication.multiplication_block(3, 3, M)
     if weight == "W_2":
         least, block.W_2[rows.slot(3), 0] = 4 * M**2, 2
     else:
         least, block.W_V[rows.slot(3)] = M**2, np.roll(block.W_V[rows.slot(3)], -1)
     x, y = exact.rationals([[1, -2, 3], [3, 2, -3]])
-    error = min(abs(stored(block, x, y) + x * y))
+    error = min(abs(multiplication.stored(block, x, y) + x * y))
     claim.measured("smallest error over the tokens", error, equation="proof of Lemma 3.1").at_least(
         theorem(least, "4xy + 8M² for W_2 and 2M² + xy for W^V, where |xy| ≤ M²")
     )

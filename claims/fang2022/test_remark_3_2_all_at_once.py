@@ -15,9 +15,8 @@ Readings: "fixed" means fixed once M is known; another bound on the data needs a
 import pytest
 
 from repro.bounds import theorem
-from repro.fang2022 import network, polynomials
-from repro.fang2022.model import Layout
-from repro.fang2022.multiplication import multiplication_block, stored
+from repro.fang2022 import model as models
+from repro.fang2022 import multiplication, network, polynomials
 from repro.numerics import exact
 
 
@@ -25,11 +24,11 @@ from repro.numerics import exact
 @pytest.mark.exact
 def test_one_block_gives_all_products_of_all_batches(n, claim):
     M, rng, wrong = 4, claim.rng("batches"), 0
-    block = multiplication_block(n, 3, M)
+    block = multiplication.multiplication_block(n, 3, M)
     before = {name: weight.tolist() for name, weight in block.weights().items()}
     for _ in range(claim.at_scale(smoke=1, laptop=10, paper=50)):
         _, x, y = exact.rationals(rng.integers(-7 * M, 7 * M + 1, (3, 5, n)).tolist()) / 7
-        wrong += int((stored(block, x, y) != -x * y).sum())
+        wrong += int((multiplication.stored(block, x, y) != -x * y).sum())
     claim.measured("wrong products", wrong, equation="Remark 3.2, all n tokens").equals(0)
     same = {name: weight.tolist() for name, weight in block.weights().items()} == before
     claim.measured("the same weights for all data", same, equation="Remark 3.2, fixed").equals(True)
@@ -57,9 +56,11 @@ def test_no_gradient_reaches_the_blocks(claim):
 
 def test_control_factors_in_different_entries_are_not_multiplied(claim):
     """Token 2 keeps its first factor in slot 4; the block finds 0 in slot 1 and stores 0."""
-    rows, broken = Layout(2, 4), "Remark 3.2 without 'the same two entries'"
+    rows, broken = models.Layout(2, 4), "Remark 3.2 without 'the same two entries'"
     x, y, moved = exact.rationals([[3, 0], [2, 2], [0, 3]])
-    slot = multiplication_block(2, 4, 4)(rows.tokens(0 * x, x, y, 0 * x, moved))[rows.slot(3)]
+    slot = multiplication.multiplication_block(2, 4, 4)(rows.tokens(0 * x, x, y, 0 * x, moved))[
+        rows.slot(3)
+    ]
     claim.measured("error of token 2", abs(slot[1] + 6), equation=broken).at_least(
         theorem(6, "|x_2 y_2| = 6, and 0 is stored")
     )

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from repro.bounds import theorem
+from repro.fang2022 import model as models
 from repro.fang2022 import polynomials, powers, ridge
-from repro.fang2022.model import Transformer, keep_own, only_unit
 from repro.numerics import exact
 
 PRIME = 2**31 - 1
@@ -44,9 +44,9 @@ def test_the_data_determine_the_polynomial_that_the_model_outputs(d, q, claim):
     beta = exact.rationals(rng.integers(-9, 10, (len(xi), q)).tolist()) / 4
     constant = exact.rational(5)
     blocks = powers.power_blocks(len(xi), q, powers.repaired(q, constant))
-    model = Transformer(xi, blocks, powers.readout(beta), constant)
+    model = models.Transformer(xi, blocks, powers.readout(beta), constant)
     x = exact.vector(exact.symbols(*(f"x{i}" for i in range(d))))
-    C = model(x, attend=keep_own, activate=only_unit(1))
+    C = model(x, attend=models.keep_own, activate=models.only_unit(1))
     terms = len(C - polynomial(constant, beta, xi))
     claim.measured("terms of C − Q", terms, equation="Remark 3.4").equals(0)
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import chosen
 from repro.fang2022 import inputs, multiplication
-from repro.fang2022.model import Layout, one_hot_maximum, relu, rounded
+from repro.fang2022 import model as models
 from repro.numerics import exact
 
 
@@ -91,7 +91,7 @@ def test_float64_gives_the_same_integers(n, claim):
     model, xs = model_and_inputs(claim.seed("float64") % 2**32, 3, n, 2, 2)
     model = dataclasses.replace(model, F=3 * model.F)
     floats = model.to(torch.float64, claim.device)
-    ours = floats(rounded(3 * xs, torch.float64, claim.device)).tolist()
+    ours = floats(models.rounded(3 * xs, torch.float64, claim.device)).tolist()
     wrong = sum(a != int(b.p) for a, b in zip(ours, model(3 * xs), strict=True))
     claim.record("largest output", max(abs(a) for a in ours))
     claim.measured("outputs that differ in float64", wrong, equation="Section 2.2").equals(0)
@@ -107,8 +107,8 @@ def test_reading_with_the_printed_index_breaks_lemma_3_1(claim):
     """With z-hat_1 in the ReLU of every token, token 2 gets x_2 y_2 - 2 x_1 y_1."""
     n, q, at = 2, 3, {"M": 2, "x": [1, 2], "y": [1, 1]}
     block = multiplication.multiplication_block(n, q, at["M"])
-    Z = Layout(n, q).tokens(*(exact.rationals(v) for v in ([0, 0], at["x"], at["y"])))
-    first = block(Z, activate=lambda a: relu(a[:, [0] * n]))
+    Z = models.Layout(n, q).tokens(*(exact.rationals(v) for v in ([0, 0], at["x"], at["y"])))
+    first = block(Z, activate=lambda a: models.relu(a[:, [0] * n]))
     claim.counterexample(
         "Lemma 3.1, if the ReLU layer of every token reads the first token",
         input={"n": n, "q": q, **at, "token": 2},
@@ -130,7 +130,7 @@ def test_control_another_reading_of_the_equations_gives_other_outputs(broken, cl
     def changed(model, Z):
         for block in model.blocks[::-1] if broken == "blocks exchanged" else model.blocks:
             if broken == "maximum over i":
-                Z = block(Z, attend=lambda a: one_hot_maximum(a.mT).mT)
+                Z = block(Z, attend=lambda a: models.one_hot_maximum(a.mT).mT)
             else:
                 Z = block(Z) - Z if broken == "no residual" else block(Z)
         return model.read(Z)[0]

@@ -34,8 +34,14 @@ import numpy as np
 import pytest
 
 from repro.bounds import as_printed, chosen, stderr, theorem
-from repro.fang2022 import comparison, experiments, least_squares, powers, variable_projection
-from repro.fang2022.model import one_hot_maximum
+from repro.fang2022 import (
+    comparison,
+    experiments,
+    least_squares,
+    model,
+    powers,
+    variable_projection,
+)
 
 COLUMNS = ("MSE_Tr", "MSE_Te", "# EPOCHS", "RUN TIME")
 PRINTED = {  # RUN TIME in minutes of an A100; None: not readable
@@ -207,7 +213,7 @@ def test_control_softmax_stores_constants_and_fits_nothing(claim):
     x, truth = data.x_test.double(), data.truth.double()
     literal = attention.literal(B=2 * x.norm(dim=1).max().item()).to(torch.float64)
     found = {
-        "error with the one-hot maximum": best_readout(literal, x, truth, one_hot_maximum),
+        "error with the one-hot maximum": best_readout(literal, x, truth, model.one_hot_maximum),
         "error with softmax": best_readout(literal, x, truth, lambda alpha: alpha.softmax(-1)),
         "variance": truth.var(correction=0).item(),
     }

@@ -29,7 +29,7 @@ import pytest
 
 from repro.bounds import rounding_error, theorem
 from repro.fang2022 import approximation, inputs, network, polynomials, powers, ridge, tower
-from repro.fang2022.model import Layout, Transformer, keep_own, only_unit, rounded
+from repro.fang2022 import model as models
 from repro.fang2022.pictures import precision as pictures
 from repro.numerics import exact, roundoff
 
@@ -57,7 +57,7 @@ def test_identity_of_polynomials_with_the_winner_known(d, q, claim):
     model = powers.construction(Q, exact.rational(3))
     x = exact.vector(exact.symbols(*(f"x{i}" for i in range(d))))
     for unit in (1, 2):
-        C = model(x, attend=keep_own, activate=only_unit(unit))
+        C = model(x, attend=models.keep_own, activate=models.only_unit(unit))
         claim.measured("terms of C − Q", len(C - Q(x)), equation=ZERO, active_unit=unit).equals(0)
 
 
@@ -69,7 +69,7 @@ def test_each_token_wins_and_the_lifts_cannot_be_smaller(q, claim):
     """
     t1, t2, B = exact.symbols("t1", "t2", "B")
     lifts, least = powers.repaired(q, B), powers.least(q, B)
-    Z = Layout(2, q).tokens(exact.vector([t1, t2]))
+    Z = models.Layout(2, q).tokens(exact.vector([t1, t2]))
     wrong = slack = 0
     for i, block in enumerate(powers.power_blocks(2, q, lifts), 1):
         alpha, sign = block.scores(Z), (-1) ** (i - 1)
@@ -77,7 +77,7 @@ def test_each_token_wins_and_the_lifts_cannot_be_smaller(q, claim):
         wrong += margin != lifts[i - 1] + t1 * sign * (t1 ** (i - 1) - t2 ** (i - 1))
         worst = {1: (B, B)}.get(i, (B, -B) if i % 2 == 0 else (-B, 0 * B))
         slack += margin.compose(*worst, B) - lifts[i - 1] + least[i - 1] != 0
-        Z = block(Z, keep_own, only_unit(1))
+        Z = block(Z, models.keep_own, models.only_unit(1))
     claim.measured("margins that differ", wrong, equation="G + t_1(y_1 − y_2), block i").equals(0)
     claim.measured("least lifts with a margin", slack, equation="G ≥ max t_i (y_j − y_i)").equals(0)
 
@@ -98,7 +98,7 @@ def second_target(claim, smoke):
     q = claim.at_scale(smoke=smoke, laptop=5, paper=5)
     Q = polynomials.F_2_STAR.up_to(q)
     beta = powers.readout(ridge.coefficients(Q, q))
-    return q, Q, Transformer(ridge.directions(10, q), (), beta, Q.at_zero())
+    return q, Q, models.Transformer(ridge.directions(10, q), (), beta, Q.at_zero())
 
 
 @pytest.mark.exact
@@ -126,7 +126,7 @@ def test_what_the_blocks_store_can_be_found_without_their_zeros(lifts, claim):
     n, q, B = 4, 5, exact.rational("1/2")
     G = getattr(powers, lifts)(q, B)
     t = exact.rationals(claim.rng("t").integers(-9, 10, (30, n)).tolist()) * B / 9
-    Z = powers.tokens_after(powers.power_blocks(n, q, G), Layout(n, q), t)
+    Z = powers.tokens_after(powers.power_blocks(n, q, G), models.Layout(n, q), t)
     slots = np.moveaxis(Z[:, n + 1 : -1], 1, 0)  # (q, 30, n)
     differ = int((slots != powers.stored(t, G)).sum())
     claim.measured("slots that differ", differ, equation="slot i receives G − max α").equals(0)
@@ -143,7 +143,9 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
     q, Q, model = second_target(claim, smoke=2)
     rows, B, place = model.layout, 2, claim.rng("sample").normal(size=10)
     x = torch.tensor(place * (B / np.linalg.norm(place) / 1.01), device=claim.device)
-    F, beta = (rounded(w, torch.float64, claim.device) for w in (model.F, powers.slots_of(model)))
+    F, beta = (
+        models.rounded(w, torch.float64, claim.device) for w in (model.F, powers.slots_of(model))
+    )
     lifts = powers.roomy(q, exact.rational(B))
     Z = powers.tokens_after_sparse(rows, F @ x, lifts, claim.progress)
     C = (Z[rows.slot(1) : rows.one].mT * beta).sum()
@@ -390,7 +392,7 @@ def test_control_a_lift_below_the_least_stores_the_wrong_power(i, claim):
     lack = lifts[-1] / 50
     lifts[-1] -= lack
     t = exact.rationals([B, -B] if i % 2 == 0 else [-B, 0])
-    Z = powers.tokens_after(powers.power_blocks(2, i, lifts), Layout(2, i), t)
+    Z = powers.tokens_after(powers.power_blocks(2, i, lifts), models.Layout(2, i), t)
     off = abs(Z[2 + i, 0] - (-t[0]) ** i)
     error = claim.measured("error of the stored power", off, equation="least lifts less 2 %")
     stays = theorem(lack, "the block stores G − max α, so the lack of G is the error")

@@ -38,7 +38,6 @@ import pytest
 from repro.bounds import chosen, stderr, theorem
 from repro.jiang2024 import complexity, couplings, encodings, rate, right_sides
 from repro.jiang2024.pictures import rate as pictures
-from repro.jiang2024.right_sides import LARGEST, TAU
 from repro.numerics import exact, rates
 
 ERROR = "L1 error, summed over t"
@@ -51,7 +50,7 @@ REPAIRED = "(17), repaired"
 
 
 def endless(alpha, key="sin", pieces=0):
-    return couplings.endless(alpha, LARGEST, key, pieces)
+    return couplings.endless(alpha, right_sides.LARGEST, key, pieces)
 
 
 def setting(claim, alpha, key="sin"):
@@ -59,7 +58,7 @@ def setting(claim, alpha, key="sin"):
     import torch
 
     draws = claim.at_scale(smoke=40, laptop=100, paper=1000)
-    x = torch.tensor(claim.rng("networks").random((draws, TAU, 1)), device=claim.device)
+    x = torch.tensor(claim.rng("networks").random((draws, right_sides.TAU, 1)), device=claim.device)
     rho = endless(alpha, key)
     return x, rho.target()(x), lambda m: rate.truncated(rho, right_sides.kept(alpha, m, key), x)(x)
 
@@ -92,7 +91,7 @@ def test_errors_of_networks_beside_both_right_sides(claim):
         error, moved = ((ours - other).abs().sum(-1).mean().item() for other in (H, ideal(m)))
         (first, second), at = right_sides.repaired("2", m, m_FF), {"m_h": m, "m_FF": m_FF}
         claim.measured(ERROR, error, equation=REPAIRED, **at).at_most(
-            theorem(min(first + second, TAU), "rate.py, 1, 3, 5; outputs in [0, 1]")
+            theorem(min(first + second, right_sides.TAU), "rate.py, 1, 3, 5; outputs in [0, 1]")
         )
         ratio = right_sides.printed("2", m, m_FF) / error
         claim.record("repaired right side over error", (first + second) / error, **at)
@@ -142,7 +141,7 @@ def draw(claim, found):
         caption="Attention made of ReLU networks throughout, α = 2, ridge correction, m_FF neurons "
         "in all, as many for each of the 2 m_h waves. Left: more neurons help until the rank is "
         "what limits. Middle: what they add to exact waves falls like m_FF⁻², below its bound. "
-        f"Right: m_FF = {m_FF}, and both forms of (17). τ = {TAU}.",
+        f"Right: m_FF = {m_FF}, and both forms of (17). τ = {right_sides.TAU}.",
         alt=f"Left: for m_h = 16 the error falls from {wide['error'][0]:.1e} to "
         f"{wide['error'][-1]:.1e}. Middle: the networks' part of it falls from "
         f"{wide['moved'][0]:.1e} to {wide['moved'][-1]:.1e}, with slope −2. Right: "
@@ -161,7 +160,7 @@ def test_more_neurons_for_each_wave(m, claim):
     for w in ws:
         m_FF = 2 * m * w + 1
         moved = (network(x, m, m_FF)(x) - ideal(m)).abs()
-        bound = right_sides.repaired("2", m, m_FF)[1] / TAU
+        bound = right_sides.repaired("2", m, m_FF)[1] / right_sides.TAU
         largest = moved.max().item()
         claim.measured(SECOND, largest, equation="(48), repaired", w=w).at_most(
             theorem(bound, "rate.py, 5")
@@ -200,9 +199,9 @@ def test_other_exponents_and_cosines(claim):
                 right_sides.repaired(alpha, m, m_FF, key),
             )
             moved = (ours - ideal(m)).abs().max().item()
-            check_both_terms(claim, at, (ours - H).abs(), moved, terms, TAU)
+            check_both_terms(claim, at, (ours - H).abs(), moved, terms, right_sides.TAU)
             claim.measured(
-                "second term over change", terms[1] / TAU / moved, equation="(48)", **at
+                "second term over change", terms[1] / right_sides.TAU / moved, equation="(48)", **at
             ).at_most(
                 chosen(
                     30, "a factor m_h more, as (17) has it, would be 16 times as much at m_h = 16"
@@ -283,7 +282,7 @@ def test_right_side_of_17_is_below_the_error_of_a_large_network(claim):
     first, second = right_sides.repaired("3", m, m_FF)
     error = (ideal(m) - H).abs().sum(-1).mean().item() - second
     C_0, C_1, _ = right_sides.constants("3")
-    spare = error / (TAU**2 * C_0) - C_1 * m**-5.0
+    spare = error / (right_sides.TAU**2 * C_0) - C_1 * m**-5.0
     crossing = math.sqrt(right_sides.C_2(m) * m**3 / spare)
     at = {"m_h": m, "m_FF": m_FF}
     claim.record("repaired right side over error", (first + second) / error, **at)

@@ -27,27 +27,19 @@ import flint
 import pytest
 
 from repro.bounds import as_printed, chosen, theorem
-from repro.jiang2024 import hankel, memory, recurrent
+from repro.jiang2024 import hankel, memory, recurrent, rnn_examples
 from repro.jiang2024.pictures import recurrent as pictures
-from repro.jiang2024.rnn_examples import (
-    BITS,
-    EXAMPLES,
-    GAMMA,
-    ROWS,
-    UNITS,
-    alternating,
-    box,
-    curves,
-    smooth,
-    tail,
-)
 from repro.numerics import exact
 
 REPAIRED = "Section D.1, repaired"
 PRINTED = "Section D.1, last line"
 
 
-@pytest.mark.parametrize("kernel", [smooth, alternating, box], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize(
+    "kernel",
+    [rnn_examples.smooth, rnn_examples.alternating, rnn_examples.box],
+    ids=lambda kernel: kernel.__name__,
+)
 @pytest.mark.certified
 def test_the_register_has_the_repaired_rate(kernel, claim):
     """Where m = C_1, e^{-m/C_1} = C_1/(e m), and the two rates are one."""
@@ -55,8 +47,8 @@ def test_the_register_has_the_repaired_rate(kernel, claim):
     C_1, C_2 = memory.C_1(rho), memory.C_2(rho)
     proved = "repro/jiang2024/hankel.py"
     for m in (1, 4, 16, 64):
-        with flint.ctx.workprec(BITS):
-            error, bound = tail(rho, m), hankel.register_rate(C_1, C_2, m)
+        with flint.ctx.workprec(rnn_examples.BITS):
+            error, bound = rnn_examples.tail(rho, m), hankel.register_rate(C_1, C_2, m)
             implied = hankel.printed_rate(C_1, C_2, m) * (1 + C_1) / flint.arb(1).exp()
         claim.measured("l1 error of the register", error, equation=REPAIRED, m=m).at_most(
             theorem(bound, f"(1 + C_1) C_2 e^(−m/C_1), {proved}")
@@ -83,7 +75,7 @@ def test_the_register_leaves_exactly_the_tail(claim):
 def test_the_repaired_rate_is_attained_up_to_a_factor(claim):
     """e^{-s/gamma} with rough signs: the floor at m = gamma is near the repaired bound."""
     gamma = 30
-    with flint.ctx.workprec(BITS):
+    with flint.ctx.workprec(rnn_examples.BITS):
         floor = hankel.floor(hankel.rough(gamma, 6 * gamma - 1), gamma)
         bound = hankel.register_rate(1 + gamma, 1, gamma)
     claim.record("floor", floor)
@@ -93,10 +85,10 @@ def test_the_repaired_rate_is_attained_up_to_a_factor(claim):
     )
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", rnn_examples.EXAMPLES)
 @pytest.mark.best_in_class
 def test_the_best_network_found_beside_the_floor(name, claim):
-    drawn, units = curves(name), EXAMPLES[name].units
+    drawn, units = rnn_examples.curves(name), rnn_examples.EXAMPLES[name].units
     best = {m: min(drawn["found"][m], drawn["register"][m]) for m in units}
     claim.record("units", units)
     claim.record("best found", list(best.values()))
@@ -120,8 +112,10 @@ def test_the_best_network_found_beside_the_floor(name, claim):
 @pytest.mark.certified
 def test_the_floor_of_the_rough_kernel_is_above_the_printed_rate(claim):
     """In the l1 norm, without the factor 1/2."""
-    for m in (15, 16, 32, UNITS, 100, 150):
-        ratio = curves("rough")["floor"][m] / curves("rough")["printed"][m]
+    for m in (15, 16, 32, rnn_examples.UNITS, 100, 150):
+        ratio = (
+            rnn_examples.curves("rough")["floor"][m] / rnn_examples.curves("rough")["printed"][m]
+        )
         claim.measured("σ_(m+1) / (C_RNN/m)", ratio, equation=PRINTED, m=m).at_least(
             as_printed(1, "it should be at most 1")
         )
@@ -131,7 +125,7 @@ def test_the_floor_of_the_rough_kernel_is_above_the_printed_rate(claim):
 @pytest.mark.certified
 def test_smooth_kernels_have_floors_that_fall_geometrically(name, factor, claim):
     """From one unit to the next, while the printed rate falls by m/(m + 1)."""
-    floor = curves(name)["floor"]
+    floor = rnn_examples.curves(name)["floor"]
     for m in range(1, 7):
         ratio = floor[m] / floor[m + 1]
         claim.measured("floor over that of one more unit", ratio, equation=PRINTED, m=m).at_least(
@@ -152,13 +146,20 @@ def error_and_rate(gamma, rows, m):
 
 
 def test_printed_the_rate_fails_for_a_rough_kernel(claim):
-    floor, rate = curves("rough")["floor"][UNITS], Fraction(GAMMA + 1, UNITS)
+    floor, rate = (
+        rnn_examples.curves("rough")["floor"][rnn_examples.UNITS],
+        Fraction(rnn_examples.GAMMA + 1, rnn_examples.UNITS),
+    )
     claim.record("floor", floor)
     claim.counterexample(
         "RNNs with m units come as near as d C_RNN / m, in the largest error of an output",
-        input={"rho(s)": "(-1)^(number of 11 in binary s) e^(-s/100)", "C_RNN": GAMMA + 1},
+        input={
+            "rho(s)": "(-1)^(number of 11 in binary s) e^(-s/100)",
+            "C_RNN": rnn_examples.GAMMA + 1,
+        },
         measured=floor / 2, expected=rate, relation="<=", equation=PRINTED,
-        program=error_and_rate, gamma=GAMMA, rows=ROWS, m=UNITS,
+        program=error_and_rate,
+        gamma=rnn_examples.GAMMA, rows=rnn_examples.ROWS, m=rnn_examples.UNITS,
     )  # fmt: skip
 
 
@@ -173,8 +174,11 @@ TITLES = {
 @pytest.mark.best_in_class
 def test_figure_all_rates_beside_floors_and_networks(claim):
     drawn = {
-        name: {key: {m: float(v) for m, v in curve.items()} for key, curve in curves(name).items()}
-        for name in EXAMPLES
+        name: {
+            key: {m: float(v) for m, v in curve.items()}
+            for key, curve in rnn_examples.curves(name).items()
+        }
+        for name in rnn_examples.EXAMPLES
     }
     for name, found in drawn.items():
         for m, floor in found["floor"].items():
@@ -194,15 +198,16 @@ def test_figure_all_rates_beside_floors_and_networks(claim):
         f"from {first['printed'][1]:.2f} to {first['printed'][4]:.2f}. Decaying: alike, "
         f"{drawn['decaying']['found'][1]:.1e} to {drawn['decaying']['found'][8]:.1e} at 8. Box: "
         f"the floor is {drawn['box']['floor'][9]:.2f} at m = 9, then 0. Rough, m up to 150: it "
-        f"is {rough['floor'][UNITS]:.2f} at m = {UNITS}, the printed rate "
-        f"{rough['printed'][UNITS]:.2f}; networks and the repaired rate lie above both.",
+        f"is {rough['floor'][rnn_examples.UNITS]:.2f} at m = {rnn_examples.UNITS}, the printed "
+        f"rate {rough['printed'][rnn_examples.UNITS]:.2f}; networks and the repaired rate lie "
+        "above both.",
     )
 
 
 def test_control_the_constants_of_another_kernel(claim):
     """C_1 of e^{-s/5}, the tail of e^{-s/20}: the bound is missed by far at m = 60."""
     slow = memory.Kernel(terms=(memory.Exponential(1, Fraction(1, 20)),))
-    ratio = tail(slow, 60) / hankel.register_rate(6, 1, 60)
+    ratio = rnn_examples.tail(slow, 60) / hankel.register_rate(6, 1, 60)
     claim.measured("tail / bound", ratio, equation=REPAIRED, m=60).at_least(
         theorem(1000, "e^(−3)/(1 − e^(−1/20)) against 7 e^(−10)")
     )

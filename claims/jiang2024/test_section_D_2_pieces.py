@@ -27,8 +27,8 @@ import pytest
 
 from repro.bounds import exactly, theorem
 from repro.jiang2024 import ordering
+from repro.jiang2024 import pieces as pieces_of
 from repro.jiang2024.pictures import representation as pictures
-from repro.jiang2024.pieces import Pieces, staircase
 from repro.numerics import exact
 
 TAU, TEN = 32, 10  # Appendix C
@@ -37,7 +37,7 @@ CONSTANT = "Hölder constant to the power 1/α"
 
 def in_order():
     """t on room t."""
-    return staircase(range(1, TAU + 1))
+    return pieces_of.staircase(range(1, TAU + 1))
 
 
 def exchanged():
@@ -54,7 +54,7 @@ def random_pieces(rng, count):
         intervals.append((at, at + flint.fmpq(length, 4)))
         at += flint.fmpq(length, 4)
     values = exact.rationals(rng.integers(-5, 6, (count, 2)))
-    return Pieces(intervals, [tuple(row) for row in values])
+    return pieces_of.Pieces(intervals, [tuple(row) for row in values])
 
 
 def largest_quotient(points, p):
@@ -80,7 +80,7 @@ def test_repaired_the_constant_grows_by_the_reach_at_most(p, claim):
         values = exact.rationals(rng.integers(-5, 6, (4, 2)))
         ends = np.cumsum(rng.integers(2, 9, 4)).tolist()
         intervals = [(flint.fmpq(end - 1), flint.fmpq(end)) for end in ends]
-        pieces = Pieces(intervals, [tuple(row) for row in values])
+        pieces = pieces_of.Pieces(intervals, [tuple(row) for row in values])
         orders = [pieces.permuted(order) for order in itertools.permutations(range(4))]
         worst = max(order.hoelder(p) for order in orders)
         bound = pieces.hoelder(p) * pieces.reach()
@@ -95,14 +95,14 @@ def test_repaired_the_constant_grows_by_the_reach_at_most(p, claim):
 def far_piece():
     """0, 0, 1 on [0, .1], [.2, .3], [10, 10.1]."""
     ends = [(0, 1), (2, 3), (100, 101)]
-    return Pieces(
+    return pieces_of.Pieces(
         [(flint.fmpq(a, 10), flint.fmpq(b, 10)) for a, b in ends],
         [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)],
     )
 
 
 EXAMPLES = {  # pieces, order, constant before and after
-    "0, 1, 2": (lambda: staircase([0, 1, 2]), lambda: [0, 2, 1], 1, 2),
+    "0, 1, 2": (lambda: pieces_of.staircase([0, 1, 2]), lambda: [0, 2, 1], 1, 2),
     "exchange of Appendix C": (in_order, exchanged, 1, 21),
     "a far piece": (far_piece, lambda: [0, 2, 1], flint.fmpq(10, 97), 10),
 }
@@ -215,7 +215,7 @@ def test_mcshane_keeps_the_constant(claim):
 def test_tietze_keeps_the_sup_norm_and_not_the_constant(claim):
     """0 on [2, 3], 1 on [4, 5], C = 1, extended as in the proof of the theorem. From 219/60 to
     220/60 it rises from 6/7 to 1: the quotient is 60/7, and 9 in the limit."""
-    pieces = staircase([0, 1])
+    pieces = pieces_of.staircase([0, 1])
     claim.measured("Lipschitz constant of the pieces", pieces.hoelder(), equation="(91)").equals(1)
     points = [(x, pieces.tietze(x)) for x in (2 + flint.fmpq(k, 60) for k in range(181))]
     wrong = sum(pieces.tietze(x) != value for x, value in pieces.ends)
@@ -251,7 +251,7 @@ def test_control_without_a_gap_there_is_no_bound(gap, claim):
     g = flint.fmpq(1, gap)
     intervals = [(flint.fmpq(0), flint.fmpq(1)), (1 + g, 2 + g), (3 + g, 4 + g)]
     values = [(flint.fmpq(v), flint.fmpq(v)) for v in (0, 0, 1)]
-    pieces = Pieces(intervals, values)
+    pieces = pieces_of.Pieces(intervals, values)
     ratio = pieces.permuted([0, 2, 1]).hoelder() / pieces.hoelder()
     claim.measured("C̃ / C", ratio, equation="(91), repaired").at_least(
         exactly(gap, "1/g, since C = 1 in order and 1/g after")
@@ -262,7 +262,7 @@ def test_control_pieces_of_different_lengths(claim):
     """x on [0, 1] and 1 on [2, 2.001], exchanged: the rise of 1 has the length 1/1000 then."""
     zero, one, two, short = (flint.fmpq(v) / 1000 for v in (0, 1000, 2000, 1))
     intervals, values = [(zero, one), (two, two + short)], [(zero, one), (one, one)]
-    pieces = Pieces(intervals, values)
+    pieces = pieces_of.Pieces(intervals, values)
     claim.measured("Lipschitz constant in order", pieces.hoelder(), equation="(91)").equals(1)
     bound = pieces.hoelder() * pieces.reach()
     claim.measured("C D/g", bound, equation="(91), repaired").equals(flint.fmpq(2001, 1000))

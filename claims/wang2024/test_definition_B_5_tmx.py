@@ -4,7 +4,7 @@ The logit <W_Q x_t, W_K x_{t-s}> + p phi(s) of every head is replaced by
     p (phi(s) - phi(w . x_t)),    w in R^D:
 O(D) parameters where the dot product has O(D^2).
 
-Checked, in rationals and for all inputs that a search finds to try: without normalisation the share
+Checked, in rationals and for random samples of inputs: without normalisation the share
 of x_{t-s} is u^(s - w.x_t) (lin, p = log 1/u) and (w.x_t / s)^p (log). Parameters of a head besides
 W_V, counted in built models: D + 1 for TMX, 2D^2 + 1 for W_Q, W_K in R^(D x D), and 2D + 1 for the
 rows that the constructions of this package have for them: of rank one the dot product is O(D) too.
@@ -22,11 +22,8 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.numerics import exact as exact_
-from repro.numerics import logarithms
-from repro.wang2024 import adaptive, model, moving, targets
-from repro.wang2024 import heads as heads_
-from repro.wang2024 import pointer as pointer_
+from repro.numerics import exact, logarithms
+from repro.wang2024 import adaptive, heads, model, moving, pointer, targets
 from repro.wang2024.pictures import pointer as pictures
 
 types = pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -37,14 +34,14 @@ weights = st.tuples(st.integers(1, 3), st.integers(0, 2))
 
 def head(rpe, w=None, size=3, W_V=((1, 2), (-1, 1))):
     """p = log `size` or p = `size`."""
-    exact = exact_.rationals
+    rationals = exact.rationals
     p = logarithms.Log(size) if rpe == "lin" else size
-    return model.Head(exact(W_V), p, w=None if w is None else exact(w))
+    return model.Head(rationals(W_V), p, w=None if w is None else rationals(w))
 
 
-def layer(rpe, normalised, *heads):
-    identity = exact_.rationals([[1, 0], [0, 1]])
-    return model.Attention(heads, identity, rpe, normalised)
+def layer(rpe, normalised, *several):
+    identity = exact.rationals([[1, 0], [0, 1]])
+    return model.Attention(several, identity, rpe, normalised)
 
 
 @types
@@ -54,8 +51,8 @@ def test_the_share_is_a_power_of_time_minus_token(rpe, claim):
 
     def differ(case):
         x, w, size = case
-        exact = exact_.rationals([(a + 1, b) for a, b in x])
-        scores = layer(rpe, False, one := head(rpe, w, size)).scores(one, exact)
+        window = exact.rationals([(a + 1, b) for a, b in x])
+        scores = layer(rpe, False, one := head(rpe, w, size)).scores(one, window)
         wrong = 0
         for t in range(len(x)):
             g = w[0] * (x[t][0] + 1) + w[1] * x[t][1]
@@ -64,7 +61,7 @@ def test_the_share_is_a_power_of_time_minus_token(rpe, claim):
                     stated = Fraction(size) ** (g - s)
                 else:
                     stated = Fraction(g, s) ** size if s else 0
-                wrong += scores[t, t - s] != exact_.rational(stated)
+                wrong += scores[t, t - s] != exact.rational(stated)
         return wrong
 
     cases = st.tuples(tokens, weights, st.integers(1, 4))
@@ -90,8 +87,11 @@ def test_parameters_of_a_head(claim):
             points[D] = number
             claim.measured("parameters", number, equation="O(D) or O(D²)", D=D).equals(stated)
     for label, order in zip(counts, (2, 1, 1), strict=True):
-        growth = (counts[label][64] - 1, 2**order * (counts[label][32] - 1))
-        claim.equals(*growth, f"from D = 32 to 64, {label}", equation=f"order {order}")
+        small, large = (counts[label][D] - 1 for D in (32, 64))
+        grown = claim.measured(
+            "parameters less p", large, equation="O(D) or O(D²)", D=64, kind=label
+        )
+        grown.equals(2**order * small)
     claim.figure(
         pictures.parameters(counts),
         "parameters",
@@ -106,17 +106,17 @@ def test_parameters_of_a_head(claim):
 def test_parameters_of_the_heads_of_built_networks(name, claim):
     """The networks of Theorems 5.1, 5.4 and of Proposition 5.3: D = 4, 6, 6, 8."""
     target = getattr(targets, name)
-    heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
+    psis = [moving.interpolated("lin", T, "1/2") for T in target.distances]
     D = adaptive.Layout(target.M, target.d).D
     for tmx, stated in ((True, D + 1), (False, 2 * D + 1)):
         stages = adaptive.nested(target)
-        network = adaptive.transformer(target, heads, stages, tmx=tmx)
+        network = adaptive.transformer(target, psis, stages, tmx=tmx)
         working = [h for one in network.layers[1:] for h in one.attention.heads]
         found = {h.parameters_count() - D * D for h in working}
-        what = "TMX" if tmx else "dot product of rank one"
-        claim.measured("parameters of a head", found, equation=f"D = {D}", what=what).equals(
-            {stated}
-        )
+        kind = "TMX" if tmx else "dot product of rank one"
+        claim.measured(
+            "parameters of a head", found, equation="Definition B.5", D=D, kind=kind
+        ).equals({stated})
 
 
 @types
@@ -126,29 +126,29 @@ def test_under_softmax_the_token_cancels(rpe, claim):
 
     def differ(case):
         x, w, other = case
-        exact = exact_.rationals([(a + 1, b) for a, b in x])
+        window = exact.rationals([(a + 1, b) for a, b in x])
         outputs = [
-            layer(rpe, True, head(rpe, v), head(rpe, v, 2, ((0, 1), (1, 0))))(exact)
+            layer(rpe, True, head(rpe, v), head(rpe, v, 2, ((0, 1), (1, 0))))(window)
             for v in (w, other, None)
         ]
         return sum(int((one != outputs[0]).sum()) for one in outputs[1:])
 
     cases = st.tuples(tokens, weights, weights)
     examples = claim.at_scale(smoke=20, laptop=100, paper=1000)
-    claim.for_all("outputs that differ", cases, differ, equation="softmax", examples=examples)
+    claim.for_all("outputs that differ", cases, differ, equation="(2) with B.5", examples=examples)
 
 
 def errors_on_four_windows(rpe, normalised):
     """Heads that follow g = 1, 2, 3 without softmax, on the certificate of Proposition 5.2."""
-    pointer, exact = pointer_.SHIFTED, exact_.rationals
-    x, _ = pointer_.certificate(pointer, 6)
+    shifted, rationals = pointer.SHIFTED, exact.rationals
+    x, _ = pointer.certificate(shifted, 6)
     psi = moving.interpolated(rpe, 3, "1/100")
-    heads = [
-        model.Head(heads_.block(alpha, 2, 1, 0, 0), beta, w=exact([1, 2]))
+    followers = [
+        model.Head(heads.block(alpha, 2, 1, 0, 0), beta, w=rationals([1, 2]))
         for alpha, beta in zip(psi.alphas, psi.exponents, strict=True)
     ]
-    outputs = layer(rpe, normalised, *heads)(pointer_.embedded(x), queries=1)[:, 0, 0]
-    return max(abs(outputs - pointer(x)))
+    outputs = layer(rpe, normalised, *followers)(pointer.embedded(x), queries=1)[:, 0, 0]
+    return max(abs(outputs - shifted(x)))
 
 
 @types
@@ -163,12 +163,24 @@ def test_control_with_softmax_the_pointer_is_lost(rpe, claim):
     )
 
 
+def change_of_the_shares(w_x, other):
+    """Of three tokens under softmax, p = log 3, when w . x_t changes from w_x to other."""
+    from fractions import Fraction
+
+    def shares(g):
+        e = [Fraction(1, 3) ** (s - g) for s in range(3)]
+        return [v / sum(e) for v in e]
+
+    return max(abs(a - b) for a, b in zip(shares(w_x), shares(other), strict=True)), 0
+
+
 def test_reading_the_definition_does_not_apply_to_the_standard_transformer(claim):
     """(2) has a softmax; in it every w gives the same shares."""
-    exact = exact_.rationals([(1, 0), (1, 0), (1, 0)])
+    window = exact.rationals([(1, 0), (1, 0), (1, 0)])
     first, second = ([[1, 0]], [[2, 0]])
     shares = [
-        layer("lin", True, one := head("lin", w[0])).scores(one, exact)[-1] for w in (first, second)
+        layer("lin", True, one := head("lin", w[0])).scores(one, window)[-1]
+        for w in (first, second)
     ]
     claim.counterexample(
         "in the standard Transformer (2), w moves the attention",
@@ -178,19 +190,21 @@ def test_reading_the_definition_does_not_apply_to_the_standard_transformer(claim
         relation=">",
         equation="Definition B.5 in (2)",
         printed=False,
-        snippet="from fractions import Fraction\n"
-        "def shares(wx, u=Fraction(1, 3), n=3):\n"
-        "    e = [u ** (s - wx) for s in range(n)]\n"
-        "    return [v / sum(e) for v in e]\n"
-        "\n"
-        "shares(1), shares(2)     # the same: time minus token, and softmax\n",
+        program=change_of_the_shares,
+        w_x=1,
+        other=2,
     )
+
+
+def argument_of_phi_and_the_least_allowed(rpe, w_1):
+    """x_t = (1, 0), so w . x_t = w_1. phi_lin is -inf below 0, phi_log is -inf below 1."""
+    return w_1, {"lin": 0, "log": 1}[rpe]
 
 
 @types
 def test_reading_not_every_w_gives_a_finite_logit(rpe, claim):
     """w . x_t = -1 (lin) or 0 (log): phi is -inf there, the share would be infinite."""
-    x, w = exact_.rationals([(1, 0), (1, 0)]), (-1, 0) if rpe == "lin" else (0, 0)
+    x, w = exact.rationals([(1, 0), (1, 0)]), (-1, 0) if rpe == "lin" else (0, 0)
     one = head(rpe, w)
     with pytest.raises(ValueError, match=f"phi_{rpe}"):
         layer(rpe, False, one).scores(one, x)
@@ -200,10 +214,9 @@ def test_reading_not_every_w_gives_a_finite_logit(rpe, claim):
         measured=w[0],
         expected=model.SMALLEST[rpe],
         relation=">=",
-        equation=f"φ_{rpe}(w · x_t) > −∞",
+        equation="φ(w · x_t) > −∞",
         printed=False,
-        snippet="from math import inf, log\n"
-        "phi_lin = lambda z: -z if z >= 0 else -inf\n"
-        "phi_log = lambda z: -log(z) if z >= 1 else -inf\n"
-        "phi_lin(-1), phi_log(0)\n",
+        program=argument_of_phi_and_the_least_allowed,
+        rpe=rpe,
+        w_1=w[0],
     )

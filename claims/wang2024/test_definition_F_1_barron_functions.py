@@ -42,7 +42,7 @@ def test_the_means_grow_with_p(claim):
         for p in range(1, 7):  # B_p <= B_(p+1), both to the power p(p+1); then B_p <= B_inf
             wrong += rho.moment(p) ** (p + 1) > rho.moment(p + 1) ** p
             wrong += rho.moment(p) > rho.largest() ** p
-    claim.measured("pairs p < p′ with B_p > B_p′", wrong, equation="Jensen").equals(0)
+    claim.measured("pairs p < p′ with B_p > B_p′", wrong, equation="B_p ≤ B_p′").equals(0)
 
 
 @pytest.mark.exact
@@ -72,19 +72,17 @@ def test_one_function_has_many_measures_and_the_infimum_is_attained(claim):
     largest = {"alone": 1, "another scale": 1, "one heavy neuron": 10, "with cancellation": 3}
     points = exact.rationals([[-1], [0], ["1/3"], [1]])
     for name, rho in measures.items():
-        values, first = [rho(x) for x in points], [max(x[0], 0) for x in points]
-        claim.measured("values at −1, 0, 1/3, 1", values, equation="relu(x)", name_=name).equals(
-            first
+        values = [rho(x) for x in points]
+        claim.measured("values at −1, 0, 1/3, 1", values, equation="relu(x)", measure=name).equals(
+            [max(x[0], 0) for x in points]
         )
-        claim.measured("B_1", rho.moment(1), equation="E|a|(|b|₁ + |c|)", name_=name).equals(
-            norms[name]
-        )
-        claim.measured("B_∞", rho.largest(), equation="sup |a|(|b|₁ + |c|)", name_=name).equals(
-            largest[name]
-        )
+        first = claim.measured("B_1", rho.moment(1), equation="E|a|(|b|₁ + |c|)", measure=name)
+        first.equals(norms[name])
+        last = claim.measured("B_∞", rho.largest(), equation="sup |a|(|b|₁ + |c|)", measure=name)
+        last.equals(largest[name])
     lower = measures["alone"]([1]) - measures["alone"]([0])
     least = min(rho.moment(1) for rho in measures.values())
-    claim.measured("f(1) − f(0), which no B_1 is below", lower, equation="the norm is 1").equals(
+    claim.measured("f(1) − f(0), which no B_1 is below", lower, equation="|relu(x)|_B = 1").equals(
         least
     )
 
@@ -97,9 +95,8 @@ def test_the_norm_of_one_neuron(claim):
         b = rng.integers(-9, 10, d).tolist()
         rho = measure((1, 1, b, 0))
         lower = rho(np.sign(b).tolist()) - rho([0] * d)
-        claim.measured("f(sign b) − f(0)", lower, equation="= B_1 = |b|₁", b=b).equals(
-            rho.moment(1)
-        )
+        rise = claim.measured("f(sign b) − f(0)", lower, equation="B_1 = |b|₁", d=d)
+        rise.equals(rho.moment(1))
 
 
 @pytest.mark.exact
@@ -122,6 +119,14 @@ def test_a_sum_has_at_most_the_sum_of_the_norms(claim):
     ).equals(0)
 
 
+def norms_of_the_absolute_value():
+    """On [-1, 1] no B_1 is below f(1) + f(-1) - 2 f(0); on [0, 1] one neuron, relu(x), is f."""
+    f = abs
+    a, b, c = 1, 1, 0
+    assert all(f(x) == a * max(b * x + c, 0) for x in (0, 1))  # both are linear on [0, 1]
+    return f(1) + f(-1) - 2 * f(0), abs(a) * (abs(b) + abs(c))
+
+
 def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
     """f(1) + f(-1) - 2 f(0) = 2 for |x|. For a neuron the same is at most |a| |b|: relu(c + b) +
     relu(c - b) - 2 relu(c) is relu(|b| - |c|). So no measure on [-1, 1] has B_1 < 2; on [0, 1],
@@ -129,9 +134,7 @@ def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
     """
     both = measure(("1/2", 2, [1], 0), ("1/2", 2, [-1], 0))
     second = both([1]) + both([-1]) - 2 * both([0])
-    claim.measured("f(1) + f(−1) − 2f(0)", second, equation="norm on [−1, 1]").equals(
-        both.moment(1)
-    )
+    claim.measured("f(1) + f(−1) − 2f(0)", second, equation="||x||_B = 2").equals(both.moment(1))
     alone = measure((1, 1, [1], 0))
     same = [both(x) == alone(x) for x in ([0], ["1/3"], [1])]
     claim.measured("equal at 0, 1/3, 1", same, equation="|x| = relu(x) on [0, 1]").equals(
@@ -144,12 +147,7 @@ def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
         expected=alone.moment(1),
         equation="Definition F.1, x ∈ X",
         printed=False,
-        snippet="relu = lambda t: max(t, 0)\n"
-        "f = abs\n"
-        "print(f(1) + f(-1) - 2 * f(0), 'is what no B_1 on [-1, 1] is below:')\n"
-        "size = lambda b, c: relu(c + b) + relu(c - b) - 2 * relu(c)\n"
-        "print(all(size(b, c) <= abs(b) for b in range(-9, 10) for c in range(-9, 10)))\n"
-        "print(all(f(x / 9) == relu(x / 9) for x in range(10)), 'on [0, 1], B_1 = 1')\n",
+        program=norms_of_the_absolute_value,
     )
 
 

@@ -94,11 +94,9 @@ def test_a_wavelet_is_a_kernel(claim):
     """Example II: the coefficient of a constant is 0, of a step it is half the length times it."""
     for b in (0, 3):
         rho = haar(4, b, 12)
-        claim.measured(
-            "constant", convolution(rho, [1] * 12), equation="II: psi_{a,b}", b=b
-        ).equals(0)
+        claim.measured("constant", convolution(rho, [1] * 12), equation="example II", b=b).equals(0)
         step = [int(s < b + 2) for s in range(12)]
-        claim.measured("step", convolution(rho, step), equation="II: psi_{a,b}", b=b).equals(1)
+        claim.measured("step", convolution(rho, step), equation="example II", b=b).equals(1)
         claim.measured("norm of the kernel", sum(map(abs, rho)), equation="(14)", b=b).equals(2)
 
 
@@ -132,6 +130,14 @@ def test_example_three_is_a_readout_of_four_convolutions(claim):
     claim.for_all("difference", pasts, difference, equation="example III", examples=20)
 
 
+def slope_and_lipschitz_constant(L):
+    """x_{t-4} = 1, and the divisor is e or -e."""
+    from fractions import Fraction
+
+    e = Fraction(1, L)
+    return abs(1 / e - 1 / -e) / (2 * e), L
+
+
 def test_printed_example_three_has_no_lipschitz_readout(claim):
     """x_{t-4} = 1 and a divisor of +-e: f jumps by 2/e over 2e. For each L some e exceeds it."""
     L = 10**6
@@ -145,20 +151,19 @@ def test_printed_example_three_has_no_lipschitz_readout(claim):
     distance = abs(c - c2)  # the other three agree
     quotient = abs((a + b / c - d) - (a2 + b2 / c2 - d2)) / distance
     claim.counterexample(
-        "example III is in class (14): its readout is Lipschitz with L = 10^6",
+        "example III is in class (14): its readout has the Lipschitz constant L",
         input={"w_0": W[0], "x_{t-4}": 1, "x_{t-10}": [e / W[0], -e / W[0]], "other tokens": 0},
         measured=quotient,
         expected=L,
         relation="<=",
         equation="(14), example III",
-        snippet="from fractions import Fraction\n"
-        "L = 10**6\n"
-        "e = Fraction(1, L)\n"
-        "jump, distance = abs(1 / e - 1 / -e), 2 * e   # x_{t-4} = 1, divisor e or -e\n"
-        "print(jump / distance, 'is not <=', L)\n",
+        program=slope_and_lipschitz_constant,
+        L=L,
     )
-    zero = example_III([Fraction(1)] * 140, [1, -1], V)[2]
-    claim.measured("divisor for w = (1, -1) and x = 1", zero, equation="example III").equals(0)
+    zero = example_III([Fraction(1)] * 140, [1, -1], V)[2]  # w = (1, -1) sums to 0
+    claim.measured("divisor of constant tokens, w = (1, −1)", zero, equation="example III").equals(
+        0
+    )
 
 
 @pytest.mark.exact
@@ -185,7 +190,7 @@ def test_control_a_kernel_that_is_not_summable_has_no_largest_value(claim):
     """rho(s) = 1/(s + 1): with 83 tokens the value for x = 1 exceeds 5, with 12367 tokens 10."""
     for n, least in ((83, 5), (12367, 10)):
         value = sum((exact.rational(1) / (s + 1) for s in range(n)), start=0)
-        claim.measured(f"value with {n} tokens", value, equation="(13) without l1").at_least(
+        claim.measured("value for constant tokens", value, equation="(13)", tokens=n).at_least(
             theorem(least, "the harmonic numbers are unbounded")
         )
 
@@ -193,6 +198,6 @@ def test_control_a_kernel_that_is_not_summable_has_no_largest_value(claim):
 def test_control_a_wavelet_around_the_present_needs_the_future(claim):
     """b = -2: (13) keeps the second half of the wavelet, and a constant has the coefficient -1."""
     value = convolution(haar(4, -2, 12), [1] * 12)
-    claim.measured("constant, b=-2", abs(value), equation="II: psi_{a,b}").at_least(
+    claim.measured("constant", abs(value), equation="example II", b=-2).at_least(
         theorem(1, "half the wavelet has the integral 1")
     )

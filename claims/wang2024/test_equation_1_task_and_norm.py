@@ -4,7 +4,7 @@ y_t = H_t(X) = f(x_t, x_{t-1}, ...) with ||x_t||_2 <= 1, and ||H|| = sup_t sup_X
 
 Checked, for causal convolutions y_t = sum_s <k(s), x_{t-s}> made of dot-product-free heads: on a
 window of n tokens the norm is sum_s ||k(s)||_2 (Cauchy and Schwarz for each s, and equality for
-each s). No input that a search in rationals finds exceeds it, at any time; the input
+each s). No random rational input exceeds it, at any time; the input
 x_{t-s} = k(s) / ||k(s)||_2 attains it, exactly, in the model's own layer, for tokens of dimension 1
 (signs) and 2. It grows with t, so that the last token of a window has the largest; what lies beyond
 the window is at most a tail that is summed in closed form.
@@ -19,8 +19,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import theorem
-from repro.numerics import exact as exact_
-from repro.numerics import logarithms
+from repro.numerics import exact, logarithms
 from repro.wang2024 import model
 
 DIRECTIONS = {1: ["1"], 2: ["3/5", "4/5"]}  # rational vectors of length 1
@@ -35,20 +34,20 @@ cases = pytest.mark.parametrize(
 
 def attention(rpe, d):
     """Heads without softmax, so that the kernel is the same at all times; output 0 is y_t."""
-    Log, exact = logarithms.Log, exact_.rationals
-    direction, zeros = exact(DIRECTIONS[d]), exact([[0] * d] * (d - 1)).reshape(d - 1, d)
+    Log, rationals = logarithms.Log, exact.rationals
+    direction, zeros = rationals(DIRECTIONS[d]), rationals([[0] * d] * (d - 1)).reshape(d - 1, d)
     heads = []
     for h, (u, alpha) in enumerate(WEIGHTS):
-        W_V = exact_.vector([*(alpha * direction), *zeros.ravel()]).reshape(d, d)
-        p = Log(1 / exact_.rational(u)) if rpe == "lin" else h + 2
+        W_V = exact.vector([*(alpha * direction), *zeros.ravel()]).reshape(d, d)
+        p = Log(1 / exact.rational(u)) if rpe == "lin" else h + 2
         heads.append(model.Head(W_V, p))
-    W_O = exact([[int(i == j) for i in range(d)] for j in range(d)])
+    W_O = rationals([[int(i == j) for i in range(d)] for j in range(d)])
     return model.Attention(heads, W_O, rpe, normalised=False)
 
 
 def kernel(rpe, s):
     """c(s) with k(s) = c(s) e, e the direction: sum_h alpha_h u_h^s, or sum_h alpha_h s^-p_h."""
-    q = exact_.rational
+    q = exact.rational
     if rpe == "lin":
         return sum(alpha * q(u) ** s for u, alpha in WEIGHTS)
     return sum(alpha * q(s) ** -(h + 2) for h, (_, alpha) in enumerate(WEIGHTS)) if s else q(0)
@@ -65,9 +64,9 @@ def sign(value):
 @cases
 @pytest.mark.exact
 def test_the_input_of_signs_attains_the_sum_of_the_kernel(rpe, d, claim):
-    direction = exact_.rationals(DIRECTIONS[d])
+    direction = exact.rationals(DIRECTIONS[d])
     x = [sign(kernel(rpe, n - 1 - t)) * direction for t in range(n)]
-    y = attention(rpe, d)(exact_.rationals(x))[:, 0]
+    y = attention(rpe, d)(exact.rationals(x))[:, 0]
     claim.measured("output at the last token", y[-1], equation="(1), ‖H‖").equals(norm(rpe, n))
     signs = [sign(kernel(rpe, s)) for s in range(n)]
     claim.measured(
@@ -94,7 +93,7 @@ def test_no_input_gives_more_at_any_time(rpe, d, claim):
     layer, norms = attention(rpe, d), [norm(rpe, t + 1) for t in range(n)]
 
     def excess(x):
-        y = layer(exact_.rationals(x))[:, 0]
+        y = layer(exact.rationals(x))[:, 0]
         return sum(bool(abs(value) > most) for value, most in zip(y, norms, strict=False))
 
     inputs = st.lists(in_the_ball(d), min_size=1, max_size=n)
@@ -107,11 +106,11 @@ def test_the_window_leaves_out_no_more_than_the_tail(claim):
     """lin: sum_{s >= n} |c(s)| <= sum_h |alpha_h| u_h^n / (1 - u_h), in rationals."""
     lengths = [n, 2 * n, 4 * n]
     norms = [norm("lin", length) for length in lengths]
-    heads = [(exact_.rational(u), abs(alpha)) for u, alpha in WEIGHTS]
+    heads = [(exact.rational(u), abs(alpha)) for u, alpha in WEIGHTS]
     tails = [sum(a * u**length / (1 - u) for u, a in heads) for length in lengths]
-    found = exact_.to_float(norms)
+    found = exact.to_float(norms)
     for k, v in zip(lengths, found, strict=True):
-        claim.record(f"‖H‖ on {k} tokens", v)
+        claim.record("‖H‖", v, tokens=k)
     beyond = sum(norms[-1] - part > tail for part, tail in zip(norms, tails, strict=True))
     claim.measured("windows whose norm misses more than the tail", beyond, equation="(1)").equals(0)
     quarter = Fraction(1, 4)
@@ -127,14 +126,14 @@ def test_control_random_inputs_fall_short_of_the_norm(claim):
     """
     import torch
 
-    u, length = exact_.rational("49/50"), 400
-    one = exact_.rationals([[1]])
+    u, length = exact.rational("49/50"), 400
+    one = exact.rationals([[1]])
     head = model.Head(one, logarithms.Log(1 / u))
     layer = model.Attention([head], one, "lin", normalised=False)
     layer = layer.to(torch.float64, claim.device)
     signs = claim.rng("signs").choice([-1.0, 1.0], (20, length, 1))
     best = layer(torch.tensor(signs, device=claim.device))[:, -1].abs().max().item()
-    whole = exact_.to_float(sum(u**s for s in range(length))).item()
+    whole = exact.to_float(sum(u**s for s in range(length))).item()
     claim.record("norm", whole)
     claim.record("best", best)
     claim.measured(

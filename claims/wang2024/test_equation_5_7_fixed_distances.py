@@ -25,10 +25,7 @@ import pytest
 
 from repro.bounds import theorem
 from repro.numerics import barron, exact, logarithms
-from repro.wang2024 import fixed, tables
-from repro.wang2024 import targets as targets_
-
-NORM = "sum over neurons of |a| (|b|_1 + |c|)"
+from repro.wang2024 import fixed, tables, targets
 
 
 def table(tokens, values):
@@ -56,7 +53,7 @@ def test_sparse_boolean_functions_are_barron(k, claim):
     claim.measured("wrong values of all networks", wrong, equation="(5), example I").equals(0)
     most = max(barron.path_norm(network) for _, network in found)
     stated = exact.rational(2**k * (k + abs(k - 2))) / 2
-    claim.measured(f"largest {NORM}", most, equation="f ∈ B").equals(stated)
+    claim.measured("largest path norm", most, equation="f ∈ B").equals(stated)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +66,7 @@ def test_n_grams_have_T_equal_i(q, n, claim):
     values = rng.integers(-9, 10, q**n).tolist()
     wrong, _ = wrong_values(letters, n, values)
     claim.measured("wrong values of the network", wrong, equation="(5), example II").equals(0)
-    target = targets_.Target.fixed(f"{n}-gram", range(1, n), table(letters, values), np.eye(q))
+    target = targets.Target.fixed(f"{n}-gram", range(1, n), table(letters, values), np.eye(q))
     claim.measured("distances", target.distances, equation="T_i = i").equals(list(range(1, n)))
     text = rng.integers(q, size=40)
     context = np.lib.stride_tricks.sliding_window_view(text, n)[:, ::-1]  # x_t, x_{t-1}, ...
@@ -86,20 +83,19 @@ def test_targets_are_what_the_definition_says(claim):
         "TRIGRAM": lambda x, t: 1 if x[t] + x[t - 1] + x[t - 2] > 0 else -1,
     }
     for name, stated in by_hand.items():
-        target, n = getattr(targets_, name), claim.at_scale(smoke=8, laptop=10, paper=12)
+        target, n = getattr(targets, name), claim.at_scale(smoke=8, laptop=10, paper=12)
         windows = target.windows(n)
         rows = windows[..., 0].astype(int).tolist()
         expected = [[stated(x, t) for t in range(target.reach, n)] for x in rows]
         found = np.rint(target(windows)).astype(int).tolist()
-        claim.measured(f"{name}, all {2**n} windows", found == expected, equation="(5)").equals(
-            True
-        )
+        same = claim.measured("outputs as defined", found == expected, equation="(5)", target=name)
+        same.equals(True)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 @pytest.mark.exact
 def test_the_layer_is_of_class_7_and_its_attention_does_not_see_the_tokens(rpe, claim):
-    target, n = targets_.SPARSE_PARITY, 6
+    target, n = targets.SPARSE_PARITY, 6
     exponents = [logarithms.Log(k) for k in (2, 3, 4)] if rpe == "lin" else [2, 3, 4]
     alphas = exact.rationals([[1, 0], [-2, 5], [3, "1/7"]])
     network = fixed.transformer(target, rpe, exponents, alphas, length=n)
@@ -120,7 +116,7 @@ def test_the_layer_is_of_class_7_and_its_attention_does_not_see_the_tokens(rpe, 
 
 
 def drawn(rng, d, m=4):
-    return targets_.neurons(
+    return targets.neurons(
         *zip(*(rng.integers(-6, 7, s).tolist() for s in (m, (m, d), m)), strict=True)
     )
 
@@ -140,10 +136,24 @@ def test_a_barron_function_is_lipschitz(claim):
     claim.measured("violations", violations, equation="Lip f ≤ |f|_B").equals(0)
 
 
+def largest_slope_and_norm():
+    from fractions import Fraction as R
+    from itertools import pairwise
+
+    f = [(3, 2, R(-1)), (-5, 1, R(1, 2)), (2, -3, R(1)), (1, 4, R(-3))]  # a relu(b x + c)
+    kinks = sorted(-c / b for _, b, c in f)
+    values = [
+        (x, sum(a * max(b * x + c, 0) for a, b, c in f))
+        for x in (kinks[0] - 1, *kinks, kinks[-1] + 1)
+    ]
+    slopes = [abs((z - y) / (v - u)) for (u, y), (v, z) in pairwise(values)]
+    return max(slopes), sum(abs(a) * (abs(b) + abs(c)) for a, b, c in f)
+
+
 def test_reading_that_the_second_condition_excludes_something(claim):
     """f in B and L: a Barron function that is not L would have slopes above every multiple of its
     norm. Of a network on the line all slopes are between neighbouring kinks, and none is."""
-    f = targets_.neurons((3, [2], -1), (-5, [1], "1/2"), (2, [-3], 1), (1, [4], -3))
+    f = targets.neurons((3, [2], -1), (-5, [1], "1/2"), (2, [-3], 1), (1, [4], -3))
     kinks = sorted(-c / b for b, c in zip(f.b[:, 0], f.c, strict=True))
     ends = exact.vector([kinks[0] - 1, *kinks, kinks[-1] + 1])
     values = barron.value(f, ends[:, None])
@@ -156,13 +166,7 @@ def test_reading_that_the_second_condition_excludes_something(claim):
         relation=">",
         equation="(6): f ∈ B ∩ L",
         printed=False,
-        snippet="from fractions import Fraction as R\n"
-        "f = [(3, 2, R(-1)), (-5, 1, R(1, 2)), (2, -3, R(1)), (1, 4, R(-3))]   # a relu(b x + c)\n"
-        "value = lambda x: sum(a * max(b * x + c, 0) for a, b, c in f)\n"
-        "x = sorted(-c / b for a, b, c in f); x = [x[0] - 1, *x, x[-1] + 1]\n"
-        "slopes = [(value(v) - value(u)) / (v - u) for u, v in zip(x, x[1:])]\n"
-        "norm = sum(abs(a) * (abs(b) + abs(c)) for a, b, c in f)\n"
-        "print(max(map(abs, slopes)), 'is not above', norm)\n",
+        program=largest_slope_and_norm,
     )
 
 
@@ -196,10 +200,10 @@ def test_barron_norms_on_the_cube(name, claim):
     s/k (1, ..., 1) a neuron is relu(beta s/k + c), |beta| <= |b|_1. L is linear between its rays,
     where beta s/k + c = 0 for some s, or beta = 0, or c = 0."""
     k, rows, functional, stated = NORMS[name]
-    f = targets_.neurons(*((a, [b] * k, c) for a, b, c in rows))
+    f = targets.neurons(*((a, [b] * k, c) for a, b, c in rows))
     values = {s: barron.value(f, exact.rationals([s] * k) / k) for s in functional}
-    claim.measured("f at the sums s", values, equation="(5), f").equals(BY_DEFINITION[name])
-    claim.measured(NORM, barron.path_norm(f), equation="|f|_B from above").equals(stated)
+    claim.measured("f at the sums s", values, equation="(5)").equals(BY_DEFINITION[name])
+    claim.measured("path norm", barron.path_norm(f), equation="Definition F.1").equals(stated)
     rational = exact.rational
     rays = [(0, 1), (1, 0), *((k, -s) for s in functional)]
     sizes = []
@@ -207,17 +211,17 @@ def test_barron_norms_on_the_cube(name, claim):
         at = {s: max(sign * (beta * rational(s) / k + c), rational(0)) for s in functional}
         sizes.append(abs(sum(functional[s] * at[s] for s in at)) / (abs(beta) + abs(c)))
     claim.measured(
-        "largest |L(neuron)| / (|b|_1 + |c|)", max(sizes), equation="all neurons"
+        "largest |L(neuron)| / (|b|_1 + |c|)", max(sizes), equation="Definition F.1"
     ).equals(1)
     found = sum(functional[s] * values[s] for s in functional)
-    claim.measured("|L(f)|", abs(found), equation="|f|_B from below").equals(stated)
+    claim.measured("|L(f)|", abs(found), equation="Definition F.1").equals(stated)
 
 
 @pytest.mark.parametrize("name", ["SPARSE_PARITY", "TRIGRAM", "NEAR_AND_FAR"])
 @pytest.mark.exact
 def test_lipschitz_constants_and_norms_of_the_targets(name, claim):
     """A slope of 1 in the sum s of k coordinates is one of sqrt(k); all kinks are at integers s."""
-    readout = getattr(targets_, name).readout
+    readout = getattr(targets, name).readout
     k, norms = readout.size, {"SPARSE_PARITY": 16, "TRIGRAM": 8}
     stated = k if name in norms else 1  # |x|_2 has slope 1 in every direction
     claim.measured("|f|_Lip squared", round(readout.lipschitz**2), equation="f ∈ L").equals(stated)
@@ -227,26 +231,23 @@ def test_lipschitz_constants_and_norms_of_the_targets(name, claim):
         values = barron.value(readout.network, diagonal)
         steepest = max(abs(values[1:] - values[:-1]))
         claim.measured("largest slope in s, |x|_∞ ≤ 2", steepest, equation="|f|_Lip = √k").equals(1)
-    source = "theorem: the norm on the cube, above" if name in norms else "theorem: sup |f| = √2"
-    lower = norms.get(name, np.sqrt(2))
-    claim.measured("|f|_B as it is kept", readout.barron, equation="f ∈ B").at_least(
-        SOURCE(lower, source)
-    )
+    why = "|f|_B on the cube, by the test above" if name in norms else "|f|_B ≥ sup |f| = √2"
+    lower = theorem(norms.get(name, np.sqrt(2)), why)
+    claim.measured("bound on |f|_B", readout.barron, equation="f ∈ B").at_least(lower)
 
 
 @pytest.mark.parametrize("Q", [1, 10, 1000], ids="Q={}".format)
 def test_control_the_square_root_is_no_readout(Q, claim):
     """f(x_t, ...) = sqrt|x_t|: between 0 and h = 1/(4Q^2) its slope is 2Q, so |f|_B > Q."""
     root, h = exact.rational(1) / (2 * Q), exact.rational(1) / (4 * Q**2)
-    claim.measured("√h squared", root**2, equation="h").equals(h)
-    claim.measured("(√h − √0)/h", root / h, equation="f ∈ B without f ∈ L").at_least(
+    claim.measured("√h squared", root**2, equation="(√h)² = h").equals(h)
+    claim.measured("(√h − √0)/h", root / h, equation="(6)").at_least(
         theorem(2 * Q, "Lip f ≤ |f|_B, by a factor 2")
     )
 
 
 def test_control_a_distance_that_is_off_by_one(claim):
     """Parity with T = (1, 2) for (1, 3): x_{t-2} and x_{t-3} differ in half of all windows."""
-    targets = targets_
     windows = targets.SPARSE_PARITY.windows(6)
     other = targets.Target.fixed("off by one", (1, 2), targets.parity(3))
     gaps = np.abs(other(windows)[:, -1] - targets.SPARSE_PARITY(windows)[:, -1])
@@ -260,7 +261,6 @@ def test_control_a_distance_that_is_off_by_one(claim):
 
 def refused(distances):
     """Whether a target with these distances is refused, and for them."""
-    targets = targets_
     try:
         targets.Target.fixed("refused", distances, targets.parity(3))
     except ValueError as error:

@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.numerics import barron, exact, logarithms
-from repro.wang2024 import adaptive, model, moving, rounding
-from repro.wang2024 import targets as targets_
+from repro.wang2024 import adaptive, model, moving, rounding, targets
 
 
 def sign_step(*tokens):
@@ -43,7 +42,6 @@ MEMORIES = {  # name: K, and the g_i of all tokens that they may read, by hand
 
 
 def target(name):
-    targets = targets_
     if name == "THREE_DEEP":
         memories = tuple(targets.by_last_sign(1 + i) for i in range(3))
         return targets.Target(name, memories, targets.parity(4), targets.SIGNS, K=2)
@@ -100,17 +98,12 @@ def test_memory_functions_and_their_logarithms_are_networks(name, claim):
             for network in (memory.lin, memory.log)
         )  # fmt: skip
         wrong = sum(a != b for a, b in zip(lin, stated, strict=True))
-        claim.measured(f"combinations with another value, g_{i}", wrong, equation="g_i ∈ B").equals(
-            0
-        )
+        claim.measured("wrong values of g_i", wrong, equation="g_i ∈ B", i=i).equals(0)
         wrong = sum(a != Log(b) for a, b in zip(log, stated, strict=True))
-        claim.measured(
-            f"combinations with another value, log g_{i}", wrong, equation="log g_i"
-        ).equals(0)
+        claim.measured("wrong values of log g_i", wrong, equation="log g_i", i=i).equals(0)
         outside = sum(not 1 <= value <= memory.T for value in stated)
-        claim.measured(
-            f"values of g_{i} beyond 1, ..., T_{i}", outside, equation="(10), (11)"
-        ).equals(0)
+        beyond = claim.measured("values beyond 1, ..., T_i", outside, equation="(10), (11)", i=i)
+        beyond.equals(0)
 
 
 def relu(network, tokens):
@@ -155,7 +148,7 @@ def test_between_two_integers_every_network_passes_the_middle(claim):
         "distance of g from 2, 1 and 3/2 where it must be that",
         networks,
         away,
-        equation="g continuous on [−1, 1]",
+        equation="(10)",
         examples=examples,
     )
 
@@ -179,9 +172,17 @@ def test_on_finitely_many_tokens_every_function_is_a_network(claim):
     claim.for_all("tokens with another value", cases, wrong, equation="g_i ∈ B", examples=examples)
 
 
+def value_and_nearest_integer(x):
+    """g is continuous, with g(-1) = 2 and g(1) = 1."""
+    from fractions import Fraction
+
+    g = 2 * max(Fraction(3 - x, 4), 0)
+    return g, round(g)
+
+
 def test_reading_the_tokens_may_fill_an_interval(claim):
     """g(1) = 1, g(-1) = 2 of Section 5.1 as a network on [-1, 1]: at 0 it is 3/2, no distance."""
-    network = targets_.by_sign().lin
+    network = targets.by_sign().lin
     at_zero = barron.value(network, exact.rationals([0]))
     (nearest,) = rounding.nearest(exact.vector([at_zero]))
     claim.counterexample(
@@ -189,12 +190,17 @@ def test_reading_the_tokens_may_fill_an_interval(claim):
         input={"g": "2 relu((3 - x)/4)", "g(-1)": 2, "g(1)": 1, "x": 0},
         measured=at_zero,
         expected=nearest,
-        equation="g(0) is an integer",
+        equation="g(0) = [g(0)]",
         printed=False,
-        snippet="from fractions import Fraction\n"
-        "g = lambda x: 2 * max((3 - Fraction(x)) / 4, 0)   # continuous\n"
-        "print(g(-1), g(0), g(1))                          # 2, 3/2, 1: no distance in between\n",
+        program=value_and_nearest_integer,
+        x=0,
     )
+
+
+def first_distance_by_9_and_by_8(t):
+    """g(x) = x + 2: (9) prints g(x_1), and (8) with K = 0 has g(x_t)."""
+    x = [0, -1, 1, 0, 1]
+    return x[1] + 2, x[t] + 2
 
 
 def test_printed_nine_takes_the_token_number_i(claim):
@@ -202,7 +208,7 @@ def test_printed_nine_takes_the_token_number_i(claim):
     x, t = [0, -1, 1, 0, 1], 4
     (by_eight,), _ = by_definition("FOLLOW", x, t)
     by_nine = MEMORIES["FOLLOW"][1][0](x[1])
-    found = targets_.FOLLOW.fetched(np.array(x, dtype=float)[:, None])[0]
+    found = targets.FOLLOW.fetched(np.array(x, dtype=float)[:, None])[0]
     claim.measured("t_1 of the model", int(found[-1, 0]), equation="(8), K = 0").equals(by_eight)
     claim.counterexample(
         "(9), t_i = g(x_i), is (8) with K = 0",
@@ -210,9 +216,16 @@ def test_printed_nine_takes_the_token_number_i(claim):
         measured=by_nine,
         expected=by_eight,
         equation="t_1 by (9) = t_1 by (8)",
-        snippet="x, t, g = [0, -1, 1, 0, 1], 4, lambda x: x + 2\n"
-        "print('(9) as printed:', g(x[1]), ' (8) with K = 0:', g(x[t]))\n",
+        program=first_distance_by_9_and_by_8,
+        t=t,
     )
+
+
+def second_distances():
+    """t_2 = g(x_{t-g(x_t)}), t = 3, for two windows with the same x_t."""
+    g = {1: 1, -1: 2}
+    windows = [-1, 1, 1, 1], [-1, 1, -1, 1]
+    return tuple(g[x[3 - g[x[3]]]] for x in windows)
 
 
 def test_printed_index_of_class_ten_is_that_of_another_class(claim):
@@ -226,16 +239,14 @@ def test_printed_index_of_class_ten_is_that_of_another_class(claim):
         input={"target": "the parity of Section 5.1", "windows": list(pair), "t": 3},
         measured=second[0],
         expected=second[1],
-        equation="t_2 depends on x_t alone",
-        snippet="g = {1: 1, -1: 2}\n"
-        "for x in ([-1, 1, 1, 1], [-1, 1, -1, 1]):\n"
-        "    print('x_t =', x[3], ' t_2 =', g[x[3 - g[x[3]]]])   # K = 1: not of x_t alone\n",
+        equation="t_2 = g_2(x_t)",
+        program=second_distances,
     )
 
 
 def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim):
     """NESTED in one stage: refused; any function of x_t alone is off by 1/2 or more somewhere."""
-    one = targets_.NESTED
+    one = targets.NESTED
     heads = [moving.interpolated("lin", T, "1/2") for T in one.distances]
     with pytest.raises(ValueError, match=r"g_2 reads the memories \[1\], not fetched before"):
         adaptive.transformer(one, heads, adaptive.two_layers(one))
@@ -243,7 +254,7 @@ def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim
     present, second = windows[:, -1, 0], one.fetched(windows)[0][:, -1, 1]
     least = [Fraction(int(np.ptp(second[present == x])), 2) for x in (-1, 1)]
     claim.measured(
-        "error of the best function of x_t for t_2", max(least), equation="K = 0 for K = 1"
+        "error of the best function of x_t for t_2", max(least), equation="(10), (11)"
     ).at_least(
         theorem(
             Fraction(1, 2),
@@ -254,7 +265,6 @@ def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim
 
 def test_control_distances_beyond_T_are_refused(claim):
     """g(x) = x + 2 with T = 2 for T = 3: the target says so, and so do heads for T = 2."""
-    targets = targets_
     short = dataclasses.replace(
         targets.FOLLOW, memories=(dataclasses.replace(targets.by_value(), T=2),)
     )
@@ -264,6 +274,6 @@ def test_control_distances_beyond_T_are_refused(claim):
     with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
         adaptive.transformer(targets.FOLLOW, heads, [[1]])
     missed = abs(heads[0].kernel(3, 4) - np.eye(4)[3]).sum()
-    claim.measured("ℓ₁ error of these heads at B = 3", missed, equation="g ≤ T").at_least(
+    claim.measured("ℓ₁ error of these heads", missed, equation="g ≤ T", g=3).at_least(
         theorem(8, "finding heads-equal-T, |psi(-3)| > q^-3 >= 8 for heads made for T = 2")
     )

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import exactly, rounding_error, theorem
 from repro.numerics import exact, logarithms
-from repro.wang2024 import rounding as rounding_
+from repro.wang2024 import rounding
 from repro.wang2024.pictures import model as pictures
 
 
@@ -27,7 +27,7 @@ def pieces(k):
     """How many pieces of [k - 1/2, k + 1/2] balls need to decide (i) there; 0 if they cannot."""
     import flint
 
-    rounding, decided = rounding_, 0
+    decided = 0
     ends = [(flint.fmpq(2 * k - 1, 2), flint.fmpq(2 * k + 1, 2))]
     while ends:
         low, high = ends.pop()
@@ -55,11 +55,11 @@ def sides(z):
     import flint
 
     log = logarithms
-    (out,) = rounding_.nearest_logarithm(exact.vector([z]))
+    (out,) = rounding.nearest_logarithm(exact.vector([z]))
     k = int(log.exp(out).p)
     with flint.ctx.workprec(200):
         y = log.ball(z).exp()
-        return rounding_.movement(k, y), rounding_.bound(k, y)
+        return rounding.movement(k, y), rounding.bound(k, y)
 
 
 def log(y):
@@ -84,13 +84,13 @@ def test_the_bound_holds_for_what_the_model_rounds(claim):
 def test_plain_rounding_moves_by_at_most_a_half(claim):
     def beyond(z):
         z = exact.rational(z)
-        (k,) = rounding_.nearest(exact.vector([z]))
+        (k,) = rounding.nearest(exact.vector([z]))
         return 0 if abs(k - z) <= exact.rational("1/2") else abs(k - z)
 
     cases = st.fractions(1, 1000) | st.integers(2, 2000).map(lambda n: f"{n}/2")
     examples = claim.at_scale(smoke=60, laptop=500, paper=10_000)
     claim.for_all("|[z] − z| beyond 1/2", cases, beyond, equation="(ii)", examples=examples)
-    (k,) = rounding_.nearest(exact.rationals(["7/2"]))
+    (k,) = rounding.nearest(exact.rationals(["7/2"]))
     half = exact.rational("1/2")
     claim.measured("|[7/2] − 7/2|", abs(k - exact.rational("7/2")), equation="(ii)").equals(half)
 
@@ -106,14 +106,13 @@ def test_the_bound_is_sharp_and_finer_than_a_half(claim):
     for k, r in zip(ks, ratios, strict=True):
         claim.record("ratio", float(r), k=k)
     least = flint.fmpq(9999, 10_000)
-    claim.measured("left side over right side", ratios[-1], equation="(i) is sharp").at_least(
+    claim.measured("left side over right side", ratios[-1], equation="(i)", k=ks[-1]).at_least(
         theorem(least, "log(1 + x) > x (1 − x/2), x = 1/(2k), k = 10⁴")
     )
     moved, _ = found[-1]
     most = flint.fmpq(1, 10_000)
-    claim.measured(
-        "|log[exp z] − z| at z = 9.2, over 1/2", 2 * moved, equation="(i) against (ii)"
-    ).at_most(theorem(most, "(i), 1/k"))
+    finer = claim.measured("|log[exp z] − z| over 1/2", 2 * moved, equation="(i), (ii)", k=ks[-1])
+    finer.at_most(theorem(most, "(i), 1/k"))
 
 
 @pytest.mark.construct
@@ -122,8 +121,8 @@ def test_the_sawtooth_stays_below_its_bound_in_float64(claim):
 
     z = torch.linspace(-0.65, 5, 2261, dtype=torch.float64)  # steps of 1/400
     y = z.exp()
-    fine = (rounding_.nearest_logarithm(z) - z).abs()
-    bound, plain = 1 / (2 * y.minimum(y.round())), (rounding_.nearest(z) - z).abs()
+    fine = (rounding.nearest_logarithm(z) - z).abs()
+    bound, plain = 1 / (2 * y.minimum(y.round())), (rounding.nearest(z) - z).abs()
     largest = (fine / bound).max().item()
     claim.measured("left side over right side", largest, equation="(i)").at_most(
         rounding_error(1, "1e-12 (2 ulp of log k over the bound); 2k log(1 + 1/(2k)) leaves 1e-3")
@@ -149,7 +148,7 @@ def test_control_the_maximum_for_the_minimum_fails(k, claim):
     moved, _ = sides(log(y))
     excess, least = 2 * y * moved - 1, flint.fmpq(1, 5 * k)
     claim.measured(
-        "left side over 1 / (2 max{e^z, [e^z]}), less 1", excess, equation="(i) with max"
+        "left side over 1 / (2 max{e^z, [e^z]}), less 1", excess, equation="(i)"
     ).at_least(theorem(least, "(1 + x) log(1 + x) > x + x²/2 − x³/6, so an excess above 1/(5k)"))
 
 
@@ -159,7 +158,7 @@ def test_control_a_smaller_constant_fails(claim):
 
     moved, bound = sides(log(100 + flint.fmpq(1, 2) - flint.fmpq(1, 10**9)))
     ratio, least = moved / bound * 50 / 49, flint.fmpq(1017, 1000)
-    claim.measured("left side over 0.49 / min", ratio, equation="(i) with 0.49").at_least(
+    claim.measured("left side over 0.49 / min", ratio, equation="(i)").at_least(
         theorem(least, "(1 − 1/(4k))·0.50/0.49, k = 100")
     )
 
@@ -167,12 +166,13 @@ def test_control_a_smaller_constant_fails(claim):
 def test_control_below_log_one_half_there_is_no_integer_to_take(claim):
     """e^z = 0.49 for z >= 1: [e^z] = 0, and the right side is 1/0; at 0.51 all is well."""
     low, high = exact.rationals(["49/100", "51/100"])
-    (k,) = rounding_.nearest(exact.vector([low]))
-    claim.measured("[e^z] at e^z = 0.49", k, equation="(i), z < log(1/2)").equals(0)
+    (k,) = rounding.nearest(exact.vector([low]))
+    claim.measured("[e^z]", k, equation="(i)", e_z="49/100").equals(0)
     with pytest.raises(ValueError, match=r"integer >= 1: z = Log\(49/100\) gives 0"):
         sides(log(low))
-    claim.measured("how far below 1 [e^z] is", 1 - k, equation="(i), z < log(1/2)").at_least(
+    claim.measured("1 − [e^z]", 1 - k, equation="(i)", e_z="49/100").at_least(
         exactly(1, "[0.49] = 0")
     )
     moved, bound = sides(log(high))
-    claim.measured("left side at e^z = 0.51", moved, equation="(i)").at_most(theorem(bound, "(i)"))
+    left = claim.measured("left side", moved, equation="(i)", e_z="51/100")
+    left.at_most(theorem(bound, "(i)"))

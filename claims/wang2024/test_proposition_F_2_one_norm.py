@@ -5,7 +5,7 @@ Proof in repro/numerics/barron.py: relu(t z) = t relu(z), so each neuron can be 
 are and makes all sizes equal, so that B_infinity of the new measure is B_1 of the old one; and
 B_1 <= B_p <= B_infinity for every measure.
 
-Checked: in rationals, for all measures on finitely many neurons that a search finds to try: each
+Checked: in rationals, for random measures on finitely many neurons: each
 rebalanced neuron times its probability is the old product, so f is the same everywhere; f agrees at
 a point; every moment E s^p is S^p. For an example, the four norms before and after.
 Controls: a measure left as it is; rebalancing with relu^2 in place of relu.
@@ -102,24 +102,24 @@ def test_norms_before_and_after_of_an_example(claim):
     rho = example()
     new = rho.rebalanced()
     for p in (1, 2, 4, math.inf):
-        claim.record(f"B_{p} before", rho.norm(p))
-        claim.record(f"B_{p} after", new.norm(p))
+        label = "∞" if p == math.inf else p
+        claim.record("B_p before", rho.norm(p), p=label)
+        claim.record("B_p after", new.norm(p), p=label)
     claim.measured("sizes", rho.sizes().tolist(), equation="|a|(|b|₁ + |c|)").equals(
         exact.rationals([2, "3/2", 9]).tolist()
     )
     S = exact.rational("63/20")
-    claim.measured("B_1 before", rho.moment(1), equation="3/10·2 + 1/2·3/2 + 1/5·9").equals(S)
+    claim.measured("B_1 before", rho.moment(1), equation="|a|(|b|₁ + |c|)").equals(S)
     claim.measured("B_∞ after", new.largest(), equation="B_∞ = B_1").equals(S)
     shares = exact.rationals(["4/21", "5/21", "12/21"]).tolist()
-    claim.measured("probabilities after", new.probabilities.tolist(), equation="p s / S").equals(
-        shares
-    )
+    found = new.probabilities.tolist()
+    claim.measured("probabilities after", found, equation="p s / S").equals(shares)
 
 
 def test_control_without_rebalancing_the_norms_differ(claim):
     """The measure as it is: B_inf = 9 and B_1 = 63/20, a factor of more than 2."""
     ratio, least = example().largest() / example().moment(1), exact.rational(2)
-    claim.measured("B_∞ / B_1", ratio, equation="F.2 for one ρ").at_least(
+    claim.measured("B_∞ / B_1", ratio, equation="B_∞ = B_1").at_least(
         exactly(least, "9 / (63/20) = 20/7")
     )
 
@@ -133,6 +133,6 @@ def test_control_an_activation_that_is_not_homogeneous(claim):
 
     rho, x = example(), [1, -1]
     change = abs(squares(rho, x) - squares(rho.rebalanced(), x))
-    claim.measured("change of f(1, −1)", change, equation="F.2 with relu²").at_least(
+    claim.measured("change of f(1, −1)", change, equation="F.2").at_least(
         exactly(3, "387/80 becomes 21/20")
     )

@@ -18,22 +18,21 @@ import numpy as np
 import pytest
 
 from repro.bounds import theorem
-from repro.numerics import exact as exact_
-from repro.numerics import logarithms
-from repro.wang2024 import model as model_
+from repro.numerics import exact, logarithms
+from repro.wang2024 import model
 
 d, D, D_out, H, m, r = 2, 3, 1, 2, 4, 2
 LENGTHS = [*range(2, 10), 30]
 
 
 def random_model(rng, rpe, L):
-    exact, model, Log = exact_.rationals, model_, logarithms.Log
+    rationals, Log = exact.rationals, logarithms.Log
 
     def draw(*shape):
-        return exact(rng.integers(-2, 3, shape).tolist())
+        return rationals(rng.integers(-2, 3, shape).tolist())
 
     def head():
-        W_Q, W_K = exact([[0] * D] * r), draw(r, D)
+        W_Q, W_K = rationals([[0] * D] * r), draw(r, D)
         W_Q[0, D - 1], W_K[:, : D - 1] = Log(3), 0  # they read the constant, row D - 1
         return model.Head(draw(D, D), Log(2) if rpe == "lin" else 2, W_Q, W_K)
 
@@ -45,7 +44,7 @@ def random_model(rng, rpe, L):
         attention = model.Attention([head() for _ in range(H)], W_O, rpe)
         return model.Layer(attention, model.FeedForward(a, draw(m, D), draw(m)))
 
-    W_E, b_E = draw(D, d), exact([0, 0, 1])
+    W_E, b_E = draw(D, d), rationals([0, 0, 1])
     W_E[D - 1] = 0
     return model.Transformer(W_E, b_E, [layer(number == L) for number in range(1, L + 1)])
 
@@ -59,10 +58,10 @@ def listed(L):
 @pytest.mark.parametrize("L", [1, 2, 3], ids="L={}".format)
 @pytest.mark.exact
 def test_the_parameters_are_those_of_the_list_and_the_embedding_bias(L, claim):
-    model = random_model(claim.rng("weights"), "lin", L)
-    claim.record("parameters", model.parameters_count())
+    network = random_model(claim.rng("weights"), "lin", L)
+    claim.record("parameters", network.parameters_count())
     claim.record("listed", listed(L))
-    claim.measured("parameters", model.parameters_count(), equation="Remark 3.1, b_E").equals(
+    claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(
         listed(L) + D
     )
 
@@ -72,14 +71,14 @@ def test_the_parameters_are_those_of_the_list_and_the_embedding_bias(L, claim):
 def test_one_set_of_weights_runs_at_every_length(rpe, claim):
     """And a longer window only adds outputs: the first ones stay exactly what they were."""
     rng = claim.rng("tokens")
-    model = random_model(rng, rpe, 2)
-    x = exact_.rationals(rng.integers(-3, 4, (LENGTHS[-1], d)).tolist())
-    whole, counts, changed = model(x), set(), 0
-    lengths = [n for n in LENGTHS if n > model.first]
+    network = random_model(rng, rpe, 2)
+    x = exact.rationals(rng.integers(-3, 4, (LENGTHS[-1], d)).tolist())
+    whole, counts, changed = network(x), set(), 0
+    lengths = [n for n in LENGTHS if n > network.first]
     for n in lengths:
-        y = model(x[:n])
-        counts.add(model.parameters_count())
-        changed += len(y) != n - model.first or bool((y != whole[: len(y)]).any())
+        y = network(x[:n])
+        counts.add(network.parameters_count())
+        changed += len(y) != n - network.first or bool((y != whole[: len(y)]).any())
     claim.record("lengths", len(lengths))
     claim.measured("lengths at which an output is another", changed, equation="Remark 3.1").equals(
         0
@@ -89,20 +88,20 @@ def test_one_set_of_weights_runs_at_every_length(rpe, claim):
 
 def test_control_a_table_of_positions_grows_with_the_length(claim):
     """Tokens (x_t, e_t) with absolute positions e_t: W_E has a column more for each position."""
-    model = random_model(claim.rng("weights"), "lin", 2)
+    network = random_model(claim.rng("weights"), "lin", 2)
 
     def with_positions(n):
-        positions = exact_.rationals(np.ones((D, n), dtype=int).tolist())
-        W_E = np.concatenate([model.W_E, positions], axis=1)
+        positions = exact.rationals(np.ones((D, n), dtype=int).tolist())
+        W_E = np.concatenate([network.W_E, positions], axis=1)
         x = np.concatenate([np.ones((n, d), dtype=int), np.eye(n, dtype=int)], axis=1)
-        longer = model_.Transformer(W_E, model.b_E, model.layers)
-        return longer, exact_.rationals(x.tolist())
+        longer = model.Transformer(W_E, network.b_E, network.layers)
+        return longer, exact.rationals(x.tolist())
 
     (short, x), (long, more) = with_positions(3), with_positions(8)
     extra = long.parameters_count() - short.parameters_count()
-    claim.measured(
-        "parameters that 5 more tokens need", extra, equation="absolute positions"
-    ).at_least(theorem(5 * D, "D = 3 for each position"))
-    claim.measured("outputs for 3 tokens", len(short(x)), equation="absolute positions").equals(3)
+    claim.measured("parameters that 5 more tokens need", extra, equation="Remark 3.1").at_least(
+        theorem(5 * D, "D = 3 for each position")
+    )
+    claim.measured("outputs for 3 tokens", len(short(x)), equation="Remark 3.1").equals(3)
     with pytest.raises(ValueError, match="d=5, got shape"):
         short(more)

@@ -171,7 +171,7 @@ def test_rate_in_the_width(claim):
     curves = width.Curves(claim.at_scale(smoke=some[::2], laptop=some, paper=(*some, 1024)))
     for kind, m, neurons in width.networks(curves.widths, draws, claim.rng("neurons")):
         read = functools.partial(barron.value, neurons)
-        found = max(measure(claim, heads, n, neurons, read))
+        found = float(np.max(measure(claim, heads, n, neurons, read)))  # NaN stays NaN
         bound = decaying.readout_error(heads, neurons) + heads.attention_error
         curves.add(kind, found, bound)
         error = claim.measured(ERROR, found, equation="6.1", m=m, kind=kind)

@@ -41,9 +41,11 @@ Departures from B.2: W_E = (1, 0), b_E = (0, 1) where both are printed (1, 0), w
 enters as p phi(s) = -p s, printed p s; W_O = I.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -52,12 +54,14 @@ import torch
 
 from repro.numerics.barron import Network, path_norm
 from repro.numerics.exact import rational, rationals, vector
-from repro.numerics.logarithms import Log
-from repro.wang2024.heads import block
-from repro.wang2024.model import Attention, Head
+from repro.numerics.logarithms import Log, ball
+from repro.wang2024 import exponentials, fixed, moving, powers
+from repro.wang2024.heads import EPS, block
+from repro.wang2024.model import Attention, Head, Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import Readout, Target, neurons
 
+LONG = 24  # tokens of the worst windows
 QUARTER = flint.fmpq(1, 4)
 
 
@@ -162,6 +166,59 @@ def adversary(difference: np.ndarray, present: int) -> np.ndarray:
     return signs[::-1]
 
 
+@functools.cache
+def float_errors(H: int, device: torch.device | str) -> tuple[float, float]:
+    """lin, PRINTED, in float64: on all windows of 8 tokens; at the worst of 24 for each g(x)."""
+    heads = moving.fitted("lin", 2, H)
+    layer = attention(heads, 1).to(torch.float64, device)
+    differences = {x: heads.kernel(B, LONG) for x, B in PRINTED.g.items()}
+    for x, B in PRINTED.g.items():
+        differences[x][B] -= 1
+    worst = np.array([adversary(difference, x) for x, difference in differences.items()])
+    short, long = (errors(layer, PRINTED, x).max() for x in (PRINTED.windows(8), worst))
+    return float(short), float(long)
+
+
+@functools.cache
+def log_errors(m: int, device: torch.device | str) -> tuple[float, float, float]:
+    """3m log heads for SHIFTED in float64, all windows of 7: the error, the l1 error, eps A."""
+    exponents = moving.usual_exponents("log", m)
+    fits = {v: fixed.fitted("log", B, exponents, length=LONG) for v, B in SHIFTED.g.items()}
+    coefficients = {v: alphas.tolist() for v, (alphas, _) in fits.items()}
+    layer = any_pointer(SHIFTED, "log", exponents, coefficients).to(torch.float64, device)
+    zeta = sum(1 / s ** float(exponents[0]) for s in range(1, LONG))
+    A = sum(abs(float(head.W_V[0, 0])) * 4 * zeta for head in layer.heads)  # 2^(j x) <= 4
+    found = errors(layer, SHIFTED, SHIFTED.windows(7)).max()
+    return float(found), max(error for _, error in fits.values()), EPS * A
+
+
+def interpolating(
+    pointer: Pointer, rpe: str, m: int, step: int
+) -> tuple[Attention, list[Any], flint.arb]:
+    """`any_pointer` with the interpolants of Lemma E.4 (log) or E.1 (lin), m powers for each token.
+
+    The layer, in rationals; the interpolants; and the largest of their l1 errors.
+    """
+    if rpe == "log":
+        found = {v: powers.fixed(B, m, first=step, step=step) for v, B in pointer.g.items()}
+        exponents = [rational(p) for p in found[1].exponents]
+        coefficients = {v: phi.coefficients for v, phi in found.items()}
+        left = [phi.error() for phi in found.values()]
+    else:
+        q = Fraction(1, 2**step)
+        found = {v: exponentials.Interpolant(B, m, q) for v, B in pointer.g.items()}
+        exponents, coefficients = found[1].exponents, {v: phi.alphas for v, phi in found.items()}
+        left = [ball(phi.error) for phi in found.values()]
+    layer = any_pointer(pointer, rpe, exponents, coefficients)
+    return layer, list(found.values()), functools.reduce(flint.arb.max, left)
+
+
+def written_down(H: int, n: int, device: torch.device | str) -> float:
+    """The mean square error of the lin layer for SHIFTED with H heads, over all windows of n."""
+    layer = attention(moving.fitted("lin", 3, H), 2).to(torch.float64, device)
+    return float((errors(layer, SHIFTED, SHIFTED.windows(n)) ** 2).mean())
+
+
 # --- (B) -----------------------------------------------------------------------------------------
 
 PRESENT: dict[str, Callable[[Pointer, np.ndarray], list[np.ndarray]]] = {
@@ -194,6 +251,26 @@ def certificate(pointer: Pointer, n: int) -> tuple[np.ndarray, np.ndarray]:
         x[row, -1 - pointer.g[pair[1]]] = -sign
         x[row, -1] = present
     return x, vector([QUARTER, -QUARTER, -QUARTER, QUARTER])
+
+
+FreeLayer = tuple[str, bool, Sequence[tuple[int, Any, Any]], Sequence[Any]]
+
+
+def free_error(pointer: Pointer, case: FreeLayer) -> Any:
+    """The largest error of a layer without dot product on the four windows of `certificate`.
+
+    The case: lin or log; softmax or not; (p, u, v) for each head, p + 1 being e^p for lin, with
+    values u x_1 + v x_2; and W_E, b_E, two numbers each, which embed the token. Exact.
+    """
+    rpe, normalised, parts, embedding = case
+    x, _ = certificate(pointer, 6)
+    w, b = rationals(embedding[:2]), rationals(embedding[2:])
+    slopes = [Log(p + 1) if rpe == "lin" else p for p, _, _ in parts]
+    values = [rationals([[u, v], [0, 0]]) for _, u, v in parts]
+    heads = [Head(W_V, p) for W_V, p in zip(values, slopes, strict=True)]
+    layer = Attention(heads, rationals([[1, 0], [0, 1]]), rpe, normalised)
+    outputs = layer(rationals(x)[..., None] * w + b, queries=1)[:, 0, 0]
+    return max(abs(outputs - rationals(pointer(x))))
 
 
 def lower_bound(weights: np.ndarray, table: np.ndarray, values: np.ndarray) -> flint.fmpq:
@@ -252,3 +329,25 @@ def chooser(pointer: Pointer) -> Network:
             (-1, direction(1, 0), -1 - v),
         ]
     return neurons(*rows)
+
+
+def looking_at_all(n: int) -> tuple[Transformer, Any, Any]:
+    """`look_at_all` for SHIFTED by one layer of Theorem 4.1, lin; exact.
+
+    The network; its largest error on all windows of n tokens; and the sum of the l1 errors.
+    """
+    found = [exponentials.Interpolant(B, 4, "1/256") for B in (1, 2, 3)]
+    alphas = np.array([phi.alphas for phi in found], dtype=object).T
+    target = look_at_all(SHIFTED)
+    network = fixed.transformer(target, "lin", found[0].exponents, alphas, length=n)
+    x = SHIFTED.windows(n)
+    error = max(abs(network(rationals(x)[..., None])[:, -1, 0] - SHIFTED(x)))
+    return network, error, sum(phi.error for phi in found)
+
+
+def printed_embedding_error(level: Any) -> Any:
+    """W_E = b_E = (1, 0) as printed, for the layer of (A): the largest error on four windows."""
+    one = rationals([1, 0])
+    layer, (x, _) = attention(moving.interpolated("lin", 2, level), 1), certificate(PRINTED, 6)
+    outputs = layer(rationals(x)[..., None] * one + one, queries=1)[:, 0, 0]
+    return max(abs(outputs - PRINTED(x)))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
+from repro.wang2024.pictures import words
 from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
@@ -54,6 +55,24 @@ def followed(
     return figure
 
 
+def followed_told(
+    layers: Points, any_g: Points, squares: Mapping[str, Sequence[float]]
+) -> dict[str, str]:
+    middle = {kind: statistics.median(runs) for kind, runs in squares.items()}
+    return {
+        "caption": "One attention layer follows a pointer. Left: error over all windows against "
+        "the number of heads. Right: mean square error of four heads, g = 1, 2, 3, after training "
+        "from random starts (bar: median; dots: all runs), beside what is written down and what "
+        "nothing can beat.",
+        "alt": words.curves({"lin": layers.items(), "log": any_g.items()})
+        + "; mean squares, median and range: "
+        + ", ".join(
+            f"{kind} {middle[kind]:.2g} ({min(runs):.2g} to {max(runs):.2g})"
+            for kind, runs in squares.items()
+        ),
+    }
+
+
 def maps(tokens: Sequence[int], weights: Mapping[str, "np.ndarray"]) -> "Figure":
     """How much x_{t-s} counts, for each present token: (tokens, distances) for each layer."""
     figure, panels = figures.panels(len(weights), width=4.4, height=2.6)
@@ -67,6 +86,21 @@ def maps(tokens: Sequence[int], weights: Mapping[str, "np.ndarray"]) -> "Figure"
         axes.set_yticks(range(len(tokens)), [f"$x_t$ = {x}" for x in tokens])
         axes.grid(visible=False)
     return figure
+
+
+def maps_told(tokens: Sequence[int], weights: Mapping[str, "np.ndarray"]) -> dict[str, str]:
+    rows = {
+        f"{kind}, x_t = {x}": ", ".join(f"{abs(weight):.2f}" for weight in row)
+        for kind, table in weights.items()
+        for x, row in zip(tokens, table, strict=True)
+    }
+    return {
+        "caption": "How much the token at distance s counts, for g(x) = x + 2. The dot product "
+        "moves the peak to s = g(x_t); without it every token has the same row.",
+        "alt": "Weights at s = 0, 1, 2, ...: "
+        + "; ".join(f"{name}: {row}" for name, row in rows.items())
+        + ".",
+    }
 
 
 def _entries(table: "np.ndarray") -> list[tuple[tuple[int, int], float]]:
@@ -93,6 +127,17 @@ def same_errors(curves: Mapping[str, Mapping[str, Points]]) -> "Figure":
     panels[0].set_ylabel("largest error over all windows")
     panels[-1].legend(loc="lower left")
     return figure
+
+
+def same_errors_told(curves: Mapping[str, Mapping[str, Points]]) -> dict[str, str]:
+    points = {
+        target: {label: curve.items() for label, curve in lines.items()}
+        for target, lines in curves.items()
+    }
+    return {
+        "caption": "Two layers, float64: the error with TMX is that with the dot product.",
+        "alt": words.panels(points),
+    }
 
 
 def parameters(counts: Mapping[str, Points]) -> "Figure":

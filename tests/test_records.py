@@ -1,0 +1,181 @@
+"""The record of one test: its life, its end, and damage."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+from demo import recorder
+
+from repro import files
+from repro.harness import process, records
+from repro.harness.process import alive
+from repro.harness.records import mark, read
+from repro.results.types import SCHEMA, Check, Number
+
+NOBODY = 2**31 - 1  # above the largest process id that Linux gives
+CHECK = Check(name="error", measured=0.5, relation="<=", allowed=1.0, margin=2.0, ok=True)
+
+
+@pytest.fixture
+def ours(tmp_path):
+    return recorder(tmp_path / "tests/a.json")
+
+
+def whole(path):
+    """A record that can be read, without a word."""
+    messages = []
+    found = read(path, messages)
+    assert found is not None
+    assert messages == []
+    return found
+
+
+def changed(path, **fields):
+    """A record of somebody else, or forged: sealed as ours are."""
+    files.write_sealed(path, {**files.read_json(path), **fields})
+    return path
+
+
+def test_a_record_is_there_before_the_work_and_says_running(ours):
+    found = whole(ours.path)
+    assert (found.claim, found.test, found.run) == ("demo2025/lemma-1", "test_holds", "r")
+    assert (found.state, found.pid, found.checks) == ("running", os.getpid(), [])
+    assert files.read_json(ours.path, sealed=True)["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize("state", ["passed", "failed", "error", "not-run", "crashed"])
+def test_a_finished_record_keeps_all_it_was_told_also_when_its_process_is_gone(ours, state):
+    ours.append("checks", CHECK)
+    ours.append("numbers", Number(name="x", value=1))
+    ours.progress_path.write_text("{}")
+    ours.finish(state, "why")
+    found = whole(changed(ours.path, pid=NOBODY))
+    assert (found.state, found.message) == (state, "why")
+    assert (found.checks, found.numbers) == ([CHECK], [Number(name="x", value=1)])
+    assert [path.name for path in ours.path.parent.iterdir()] == ["a.json"], "no sign of life left"
+
+
+def test_the_seconds_of_a_record_are_those_since_it_began(ours):
+    ours._began -= 42.5
+    ours.finish("passed")
+    assert 42.5 <= whole(ours.path).seconds < 50
+
+
+def test_the_first_change_is_written_a_moment_later_by_itself(ours):
+    ours.append("checks", CHECK)
+    give_up = time.monotonic() + 10
+    while whole(ours.path).checks != [CHECK]:
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    assert whole(ours.path).state == "running"
+
+
+def test_many_changes_in_a_short_time_are_few_writes(ours, monkeypatch):
+    monkeypatch.setattr(records, "BETWEEN_WRITES", 60)
+    for _ in range(50):
+        ours.append("checks", CHECK)
+    assert whole(ours.path).checks == []
+    ours.finish("passed")
+    assert len(whole(ours.path).checks) == 50
+
+
+def test_a_change_is_written_at_once_after_a_long_time_or_without_memory_for_a_thread(
+    ours, monkeypatch
+):
+    def none_left(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    for between, written in ((0, 1), (60, 2)):
+        monkeypatch.setattr(records, "BETWEEN_WRITES", between)
+        ours.append("checks", CHECK)
+        assert len(whole(ours.path).checks) == written
+
+
+def test_running_means_running_only_while_its_process_lives(ours):
+    assert whole(ours.path).state == "running"
+    for who in ({"pid": NOBODY}, {**process.this(), "host": "another"}):
+        assert whole(changed(ours.path, **who)).state == "interrupted"
+    assert files.read_json(ours.path)["state"] == "running", "reading changes nothing"
+
+
+def test_a_process_is_alive_until_it_has_ended():
+    child = os.posix_spawn("/bin/sleep", ["sleep", "60"], {})
+    known = {**process.this(), "pid": child, "born": process._state_and_birth(child)[1]}
+    assert alive(known)
+    os.kill(child, signal.SIGKILL)
+    give_up = time.monotonic() + 60
+    while alive(known):  # dead, and not yet buried
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    os.waitpid(child, 0)
+    assert not alive(known)
+
+
+@pytest.mark.parametrize(
+    "who", [{"host": "another"}, {"born": 0}, {"born": None}, {"pid": NOBODY}, {"pid": 0}], ids=repr
+)
+def test_a_process_elsewhere_or_before_ours_or_none_is_not_alive(who):
+    """Our pid, on another machine or given out again, is not the process that is meant."""
+    assert alive(process.this())
+    assert not alive({**process.this(), **who})
+
+
+def test_a_machine_that_was_started_again_is_another(monkeypatch, tmp_path):
+    before = process.this()
+    (tmp_path / "boot_id").write_text("another")
+    monkeypatch.setattr(process, "BOOT", tmp_path / "boot_id")
+    process.host.cache_clear()
+    try:
+        assert not alive(before)
+    finally:
+        process.host.cache_clear()
+
+
+def test_a_mark_is_for_records_that_could_not_end_by_themselves(ours):
+    mark(ours.path, "crashed", "the worker died")
+    mark(ours.path, "interrupted", "again")
+    assert (whole(ours.path).state, whole(ours.path).message) == ("crashed", "the worker died")
+    mark(ours.path.with_name("none.json"), "crashed", "x")
+    assert not ours.path.with_name("none.json").exists()
+
+
+def sealed(value):
+    return json.dumps({**value, "checksum": files._checksum(value)})
+
+
+DAMAGE = {
+    "truncated": (lambda known: json.dumps(known)[:50], "is not JSON"),
+    "newer": (lambda known: sealed({**known, "schema": SCHEMA + 1}), f"has schema {SCHEMA + 1}"),
+    "no checksum": (json.dumps, "the checksum of a.json differs"),
+    "foreign": (lambda known: sealed({"schema": SCHEMA}), "missing"),
+    "no list": (lambda known: sealed({**known, "checks": {}}), "a.json.checks: must be list"),
+}
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_or_newer_record_is_set_aside_and_said(ours, damage, says):
+    content = damage(files.read_json(ours.path))
+    ours.path.write_text(content)
+    assert read(ours.path) is None
+    assert ours.path.exists(), "who only looks moves nothing"
+    messages = []
+    assert read(ours.path, messages) is None
+    (aside,) = ours.path.parent.iterdir()
+    assert aside.name.startswith("a.json.set-aside-")
+    assert aside.read_text() == content
+    (message,) = messages
+    assert message.startswith(str(ours.path))
+    assert says in message
+    assert message.endswith(f"; set aside as {aside.name}")
+
+
+def test_an_older_record_is_ignored_in_silence_and_so_is_none(ours):
+    messages = []
+    assert read(changed(ours.path, schema=SCHEMA - 1), messages) is None
+    assert read(ours.path.with_name("none.json"), messages) is None
+    assert ours.path.exists()
+    assert messages == []
