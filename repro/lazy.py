@@ -8,6 +8,7 @@ waiting for torch.
 import functools
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -29,8 +30,11 @@ class Later(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(importlib.import_module(self.__name__), name, value)
 
-    def __delattr__(self, name: str) -> None:
-        delattr(importlib.import_module(self.__name__), name)
+    @property
+    def __dict__(self) -> dict[str, Any]:
+        """Where monkeypatch looks, once it has loaded the module, for what it must put back."""
+        module = sys.modules.get(self.__name__)
+        return {} if module is None else vars(module)
 
 
 @functools.cache
