@@ -15,7 +15,6 @@ as well (the case K = M of Theorem 5.4). What depth saves is per layer: see Sect
 Not checked: all targets; E_FFN (Lemma F.6); drawn memory functions (Theorem 5.1).
 """
 
-
 import flint
 import pytest
 
