@@ -109,7 +109,7 @@ def test_log_logits_in_balls(name, claim):
                 wrong += not weight.contains(stated)
                 widest = widest.max(weight.rad() / stated)
     claim.measured("logits whose ball misses −β log(s / g)", wrong, equation="B.3, log").equals(0)
-    claim.measured("relative radius", widest, equation="").at_most(
+    claim.measured("relative radius", widest, equation="B.3, log").at_most(
         rounding_error(flint.arb(2) ** -200, "256 bits, less 7 for β ≤ 68 and a few operations")
     )
 
@@ -152,9 +152,7 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
     allowed = psi.error + 5 * psi.floor
     claim.measured(
         "largest ℓ₁ distance of a row from the indicator of t − g", worst, equation="B.3, E.2, E.5"
-    ).at_most(
-        chosen(allowed, "the l1 error of the heads; 5 eps A (1 + β_max T) for rounding, less seen")
-    )
+    ).at_most(chosen(allowed, "the ℓ₁ error of the heads, and 5 eps A (1 + β_max T) for rounding"))
     if rpe == "log" and claim.scale == "smoke":
         return
     still, _ = summed(alone(attention, "RPE alone"), x, psi)
@@ -213,7 +211,7 @@ def test_control_either_part_alone_loses_the_memory(part, rpe, claim):
         errors = abs(outputs - exact.rationals(target(windows)[:, -1]))
         worst = max(errors, key=float)
     claim.record("largest error, the heads of the proof", float(worst))
-    claim.measured("largest error", worst, equation=f"B.3, {part}").at_least(
+    claim.measured("largest error", worst, equation="B.3").at_least(
         theorem(1, "1 for every choice of α_h and β_h, by the two pasts of the docstring")
     )
     if part == "dot product alone":
@@ -221,6 +219,13 @@ def test_control_either_part_alone_loses_the_memory(part, rpe, claim):
         a, b = (outputs[row] for row in rows)
         same = a == b if rpe == "lin" else a.overlaps(b)
         claim.measured("one output for both pasts", same, equation="p = 0").equals(True)
+
+
+def lag_and_token(t, s):
+    """The logit is -beta (s - g) with g = x_t + 2; printed is x_{s - g}."""
+    x = [1, -1, 1, -1]
+    g = x[t] + 2
+    return s - g, x[s - g]
 
 
 def test_reading_the_logit_contains_a_token(claim):
@@ -239,7 +244,7 @@ def test_reading_the_logit_contains_a_token(claim):
         expected=x[s - (x[t] + 2)],
         equation="−logit / β = x_{s − g}",
         printed=False,
-        snippet="x, t, s = [1, -1, 1, -1], 3, 3\n"
-        "g = x[t] + 2\n"
-        "print('s - g =', s - g, ' x_(s - g) =', x[s - g])   # the logit is -beta (s - g)\n",
+        program=lag_and_token,
+        t=t,
+        s=s,
     )

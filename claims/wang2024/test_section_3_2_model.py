@@ -28,10 +28,8 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
-from repro.numerics import exact as exact_
-from repro.numerics import logarithms
-from repro.numerics import roundoff as roundoff_
-from repro.wang2024 import model as model_
+from repro.numerics import exact, logarithms, roundoff
+from repro.wang2024 import model
 
 KINDS = ["dot product", "dot-product-free", "TMX"]
 MODELS = list(itertools.product(["lin", "log"], KINDS, [True, False]))
@@ -49,10 +47,10 @@ def random_model(seed, rpe, kind, normalised):
     Logits read rows 2 to 4, which attention does not write: they are logarithms of rationals.
     """
     rng = np.random.default_rng(seed)
-    Log, exact, model = logarithms.Log, exact_.rationals, model_
+    Log, rationals = logarithms.Log, exact.rationals
 
     def draw(*shape, low=-2, high=3):
-        return exact(rng.integers(low, high, shape).tolist())
+        return rationals(rng.integers(low, high, shape).tolist())
 
     def head(layer):
         W_V = draw(D, D)
@@ -61,12 +59,12 @@ def random_model(seed, rpe, kind, normalised):
         if kind == "dot-product-free":
             return model.Head(W_V, p)
         if kind == "TMX":
-            return model.Head(W_V, p, w=exact([0, 0, 1, 0, 0]))
-        W_Q, W_K = exact([[0] * D] * r), exact([[0] * D] * r)
+            return model.Head(W_V, p, w=rationals([0, 0, 1, 0, 0]))
+        W_Q, W_K = rationals([[0] * D] * r), rationals([[0] * D] * r)
         W_Q[0, 2], W_Q[1, 3] = Log(int(rng.integers(2, 4))), Log("2/3")
         W_K[:, 2:4] = draw(r, 2, low=-1, high=2)
         if layer == 2:
-            W_Q[1, 3], W_Q[1, 4], W_K[1] = 0, int(rng.integers(1, 3)), exact([0, 0, 0, 1, 0])
+            W_Q[1, 3], W_Q[1, 4], W_K[1] = 0, int(rng.integers(1, 3)), rationals([0, 0, 0, 1, 0])
         return model.Head(W_V, p, W_Q, W_K)
 
     def attention(layer):
@@ -75,9 +73,10 @@ def random_model(seed, rpe, kind, normalised):
         return model.Attention([head(layer) for _ in range(H)], W_O, rpe, normalised)
 
     W_E = draw(D, d)
-    W_E[2:] = exact([[0, 0, 1], [0, 0, 0], [0, 0, 0]])
-    b_E = exact([*rng.integers(-2, 3, 2).tolist(), 0, 1, 0])
-    a, b, off = draw(D, m, low=-1, high=2), draw(m, D, low=-1, high=2), exact([1, 2, 4, 8]) / 101
+    W_E[2:] = rationals([[0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    b_E = rationals([*rng.integers(-2, 3, 2).tolist(), 0, 1, 0])
+    a, b = draw(D, m, low=-1, high=2), draw(m, D, low=-1, high=2)
+    off = rationals([1, 2, 4, 8]) / 101
     a[2], a[3:], b[:, 4] = abs(a[2]), 0, 0
     if not normalised:  # sums of e^logit are large, and positions must stay small
         b[:, :2] = 0
@@ -91,8 +90,8 @@ def random_model(seed, rpe, kind, normalised):
 
 
 def tokens(rng):
-    some = exact_.rationals(rng.integers(-2, 3, (n, d)).tolist()) / 2
-    some[:, 2] = exact_.rationals(rng.integers(1, 4, n).tolist())
+    some = exact.rationals(rng.integers(-2, 3, (n, d)).tolist()) / 2
+    some[:, 2] = exact.rationals(rng.integers(1, 4, n).tolist())
     return some
 
 
@@ -145,10 +144,10 @@ def attended(attention, window, t, smallest):
     return times(attention.W_O, total)
 
 
-def displayed(model, xs, broken=""):
+def displayed(network, xs, broken=""):
     """{position: output}, by (2) and (3)."""
-    window = {t: plus(times(model.W_E, x), model.b_E) for t, x in enumerate(xs)}
-    for number, layer in enumerate(model.layers, start=1):
+    window = {t: plus(times(network.W_E, x), network.b_E) for t, x in enumerate(xs)}
+    for number, layer in enumerate(network.layers, start=1):
         after, ffn = {}, layer.feed_forward
         printed = 0 if layer.attention.rpe == "lin" else 1
         smallest = {"a key from the future": -n, "distance 0 under log": 0}.get(broken, printed)
@@ -158,7 +157,7 @@ def displayed(model, xs, broken=""):
                 x = change if broken == "no residual" else plus(x, change)
                 hidden = [a.max(0 * a) for a in plus(times(ffn.b, x), ffn.c)]
                 out = times(ffn.a, hidden)
-                if number < len(model.layers):
+                if number < len(network.layers):
                     after[t] = plus(x, [rounded(z, ffn.rounding) for z in out])
                 else:
                     after[t] = [out[0] + x[0]] if broken == "the readout adds" else out
@@ -174,12 +173,12 @@ def test_the_forward_pass_is_the_displayed_formula(rpe, kind, normalised, claim)
 
     wrong, widest = 0, flint.arb(0)
     for seed in range(claim.at_scale(smoke=1, laptop=8, paper=100)):
-        model, xs = random_model(seed, rpe, kind, normalised)
+        network, xs = random_model(seed, rpe, kind, normalised)
         with flint.ctx.workprec(BITS):
-            formula, balls = displayed(model, xs), model.balls(BITS)(xs)
-            for t, exact, ball in zip(range(model.first, n), model(xs), balls, strict=True):
+            formula, balls = displayed(network, xs), network.balls(BITS)(xs)
+            for t, rational, ball in zip(range(network.first, n), network(xs), balls, strict=True):
                 ours, (theirs,) = flint.arb(ball[0]), formula.pop(t)
-                wrong += not (theirs.contains(exact[0]) and ours.contains(exact[0]))
+                wrong += not (theirs.contains(rational[0]) and ours.contains(rational[0]))
                 widest = max(widest, theirs.rad(), ours.rad())
         wrong += len(formula)
     claim.measured("outputs outside the balls", wrong, equation="(2)-(4)").equals(0)
@@ -189,7 +188,7 @@ def test_the_forward_pass_is_the_displayed_formula(rpe, kind, normalised, claim)
     )
 
 
-def rounding_error(model, xs):
+def error_scale(network, xs):
     """K A, such that float64 is off by at most u K A (1.01 for u^2), for each output.
 
     Every number in the network is a sum of products. With |weights| and |tokens| for the signed
@@ -200,10 +199,10 @@ def rounding_error(model, xs):
     and for phi, which are right to 2 ulp; subtracting the maximum costs 2 L u, exp 2 ulp. In
     e / sum e all of this counts twice, and n + 1 is added.
     """
-    inner, last = model_.inner, model.layers[-1]
-    z, A = inner(xs, model.W_E) + model.b_E, inner(abs(xs), abs(model.W_E)) + abs(model.b_E)
+    inner, last = model.inner, network.layers[-1]
+    z, A = inner(xs, network.W_E) + network.b_E, inner(abs(xs), abs(network.W_E)) + abs(network.b_E)
     K = d + 2
-    for layer in model.layers:
+    for layer in network.layers:
         attention, ffn = layer.attention, layer.feed_forward
         L = max(logit_size(head, z, attention.rpe) for head in attention.heads)
         shares = [(attention.scores(head, z), abs(head.W_V)) for head in attention.heads]
@@ -216,12 +215,12 @@ def rounding_error(model, xs):
             z, A[:, :4] = z + out, A[:, :4] + abs(out[:, :4])
     hidden = inner(A, abs(last.feed_forward.b)) + abs(last.feed_forward.c)
     A, K = inner(hidden, abs(last.feed_forward.a)), K + 4 + D + m
-    return 1.01 * K * exact_.to_float(A)
+    return 1.01 * K * exact.to_float(A)
 
 
 def logit_size(head, z, rpe):
     """At least the sum of the absolute terms of every logit."""
-    to_float = exact_.to_float
+    to_float = exact.to_float
     z, p, far = abs(to_float(z)), float(head.p), n if rpe == "lin" else np.log(n)
     if head.w is not None:
         centre = (z @ abs(to_float(head.w))).max()
@@ -236,12 +235,12 @@ def error_over_bound(claim, rpe, kind, normalised, dtype, seed):
     """Largest |floating point - exact| over u K A, u being that of float64."""
     import torch
 
-    model, xs = random_model(seed, rpe, kind, normalised)
-    floats = model.to(getattr(torch, dtype), claim.device)
-    ours = floats(model_.rounded(xs, getattr(torch, dtype), claim.device))
-    off = abs(exact_.rationals(ours.double().cpu().numpy()) - model(xs))
-    bound = roundoff_.unit("float64") * rounding_error(model, xs)
-    return (exact_.to_float(off) / np.maximum(bound, 1e-300)).max()
+    network, xs = random_model(seed, rpe, kind, normalised)
+    floats = network.to(getattr(torch, dtype), claim.device)
+    ours = floats(model.rounded(xs, getattr(torch, dtype), claim.device))
+    off = abs(exact.rationals(ours.double().cpu().numpy()) - network(xs))
+    bound = roundoff.unit("float64") * error_scale(network, xs)
+    return (exact.to_float(off) / np.maximum(bound, 1e-300)).max()
 
 
 @models
@@ -250,7 +249,7 @@ def test_float64_is_within_the_derived_round_off(rpe, kind, normalised, claim):
     seeds = range(claim.at_scale(smoke=1, laptop=8, paper=100))
     worst = max(error_over_bound(claim, rpe, kind, normalised, "float64", s) for s in seeds)
     claim.measured("error over its bound", worst, equation="(2)-(4)").at_most(
-        rounding_error(1, "uKA, derived above roundoff")
+        rounding_error(1, "u K A, derived at error_scale")
     )
 
 
@@ -258,20 +257,20 @@ def test_float64_is_within_the_derived_round_off(rpe, kind, normalised, claim):
 @pytest.mark.exact
 def test_the_future_does_not_matter(rpe, kind, normalised, claim):
     """All tokens after t are replaced; the outputs up to t stay what they were, exactly."""
-    model, xs = random_model(11, rpe, kind, normalised)
-    before, changed = model(xs), 0
-    for t in range(model.first, n - 1):
+    network, xs = random_model(11, rpe, kind, normalised)
+    before, changed = network(xs), 0
+    for t in range(network.first, n - 1):
         other = np.concatenate([xs[: t + 1], tokens(claim.rng(f"future of {t}"))[t + 1 :]])
-        upto = t + 1 - model.first
-        changed += int((model(other)[:upto] != before[:upto]).sum())
+        upto = t + 1 - network.first
+        changed += int((network(other)[:upto] != before[:upto]).sum())
     claim.measured("outputs that changed", changed, equation="R_{t,s} = −∞ for t < s").equals(0)
 
 
 @models
 @pytest.mark.exact
 def test_a_token_attends_to_itself_under_lin_and_never_under_log(rpe, kind, normalised, claim):
-    model, xs = random_model(12, rpe, kind, normalised)
-    attention, x = model.layers[0].attention, model_.inner(xs, model.W_E) + model.b_E
+    network, xs = random_model(12, rpe, kind, normalised)
+    attention, x = network.layers[0].attention, model.inner(xs, network.W_E) + network.b_E
     diagonals = [np.diagonal(attention.scores(h, x), attention.first) for h in attention.heads]
     own = sum(int((share > 0).sum()) for share in diagonals)
     every = {"lin": H * n, "log": 0}[rpe]
@@ -282,13 +281,13 @@ def test_a_token_attends_to_itself_under_lin_and_never_under_log(rpe, kind, norm
 
 def tmx_against_free(rpe, normalised):
     """Shares of TMX heads over those of the same heads without w, and e^{-p phi(w . x_t)}."""
-    model, xs = random_model(13, rpe, "TMX", normalised)
-    attention, x = model.layers[0].attention, model_.inner(xs, model.W_E) + model.b_E
+    network, xs = random_model(13, rpe, "TMX", normalised)
+    attention, x = network.layers[0].attention, model.inner(xs, network.W_E) + network.b_E
     for head in attention.heads:
-        free = attention.scores(model_.Head(head.W_V, head.p), x)
+        free = attention.scores(model.Head(head.W_V, head.p), x)
         tmx, first = attention.scores(head, x), attention.first
         powers = [head.p.of ** int(g.p) if rpe == "lin" else g**head.p for g in x[first:, 2]]
-        yield tmx, free, exact_.vector(powers)[:, None]
+        yield tmx, free, exact.vector(powers)[:, None]
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -306,9 +305,7 @@ def test_control_without_softmax_the_second_term_of_tmx_stays(rpe, claim):
     largest = 0
     for tmx, free, factors in tmx_against_free(rpe, False):
         wrong = int((tmx != factors * free).sum())
-        claim.measured(
-            "shares without the factor", wrong, equation="Definition B.5, no softmax"
-        ).equals(0)
+        claim.measured("shares without the factor", wrong, equation="Definition B.5").equals(0)
         largest = max(largest, (tmx[free != 0] / free[free != 0]).max())
     claim.measured("largest share, TMX/free", largest, equation="Definition B.5").at_least(
         theorem(2, "u⁻ᵍ ≥ 2 for u ≤ 1/2, g ≥ 1; gᵖ ≥ 2 for g ≥ 2, p ≥ 1")
@@ -318,8 +315,8 @@ def test_control_without_softmax_the_second_term_of_tmx_stays(rpe, claim):
 @pytest.mark.parametrize("kind", KINDS)
 def test_control_float32_exceeds_the_bound_of_float64(kind, claim):
     worst = max(error_over_bound(claim, "lin", kind, True, "float32", seed) for seed in range(4))
-    claim.measured("error over the bound", worst, equation="(2)-(4), float32").at_least(
-        chosen(100, "4 seeded models; the units differ by 2²⁹ = 5e8, the bound is pessimistic")
+    claim.measured("error over the bound", worst, equation="(2)-(4)").at_least(
+        chosen(100, "float64 stays below 1; the units of the two differ by 2²⁹ = 5e8")
     )
 
 
@@ -328,12 +325,12 @@ def test_control_tokens_of_the_past_matter(kind, claim):
     """Not the future but token 0 is replaced: a later output moves."""
     moved = 0
     for seed in range(10):
-        model, xs = random_model(seed, "log", kind, True)
+        network, xs = random_model(seed, "log", kind, True)
         other = xs.copy()
         other[0] = other[0] + 3
-        moved += bool((model(other)[1:] != model(xs)[1:]).any())
+        moved += bool((network(other)[1:] != network(xs)[1:]).any())
     claim.measured("models whose later outputs move", moved, equation="(3)").at_least(
-        chosen(6, "10 seeded models, over half; a ReLU readout may be 0 at every token")
+        chosen(6, "most of 10 models; a ReLU readout may be 0 at every token")
     )
 
 
@@ -347,23 +344,33 @@ def test_control_another_formula_gives_other_outputs(broken, claim):
 
     outside = 0
     for seed in range(10):
-        model, xs = random_model(seed, "log" if "log" in broken else "lin", KINDS[seed % 3], True)
+        network, xs = random_model(seed, "log" if "log" in broken else "lin", KINDS[seed % 3], True)
         with flint.ctx.workprec(BITS):
-            formula = displayed(model, xs, broken)
-            pairs = zip(range(model.first, n), model(xs), strict=True)
+            formula = displayed(network, xs, broken)
+            pairs = zip(range(network.first, n), network(xs), strict=True)
             outside += any(not formula[t][0].overlaps(flint.arb(y[0])) for t, y in pairs)
-    claim.measured(
-        "models out of 10 with another output", outside, equation=f"Section 3.2, {broken}"
-    ).at_least(chosen(6, "10 seeded models, over half"))
+    claim.measured("models out of 10 with another output", outside, equation="(2)-(4)").at_least(
+        chosen(6, "most of 10 models; the formula as printed gives 0")
+    )
+
+
+def weight_of_the_present_token(beta):
+    """w 0^beta, which is 1 if the weight w of s = 0 is 0^-beta; tokens 0, 0, 1."""
+    from repro.numerics.exact import rationals
+    from repro.wang2024.model import Attention, Head
+
+    layer = Attention((Head(rationals([[1]]), beta),), rationals([[1]]), "log", normalised=False)
+    w = layer(rationals([[0], [0], [1]]))[-1, 0]
+    return w * 0**beta, 1
 
 
 def test_reading_the_sums_of_log_heads_from_s_0_on(claim):
     """The proof of Theorem B.2 prints sum_{s >= 0} (s/g)^-beta for log heads. By (3) the weight w
     of s = 0 is 0, since phi_log(0) = -inf; were it 0^-beta, then w 0^beta = 1. It begins at s = 1.
     """
-    rationals = exact_.rationals
-    head = model_.Head(rationals([[1]]), exact_.rational(2))
-    layer = model_.Attention((head,), rationals([[1]]), "log", normalised=False)
+    rationals = exact.rationals
+    head = model.Head(rationals([[1]]), exact.rational(2))
+    layer = model.Attention((head,), rationals([[1]]), "log", normalised=False)
     w = layer(rationals([[0], [0], [1]]))[-1, 0]  # the present token alone is not 0
     claim.counterexample(
         "the sum over s of (s/g)^-beta in the proof of Theorem B.2 begins at s = 0",
@@ -372,10 +379,8 @@ def test_reading_the_sums_of_log_heads_from_s_0_on(claim):
         expected=1,
         equation="w 0^β = 1",
         printed=False,
-        snippet="from repro.numerics.exact import rationals as R\n"
-        "from repro.wang2024.model import Attention, Head\n"
-        "log = Attention((Head(R([[1]]), 2),), R([[1]]), 'log', normalised=False)\n"
-        "log(R([[0], [0], [1]]))[-1], log(R([[0], [1], [0]]))[-1]   # weights of s = 0 and s = 1\n",
+        program=weight_of_the_present_token,
+        beta=2,
     )
     before = layer(rationals([[0], [1], [0]]))[-1, 0]
-    claim.measured("weight of s = 1", before, equation="1^−β").equals(1)
+    claim.measured("weight of x_{t-s}", before, equation="(3)", s=1).equals(1)
