@@ -5,10 +5,13 @@ Equation (15), B.1    rounding.py
 Sections 4.1, 5.1     targets.py, tables.py (every finite function), chains.py (nested), circle.py
 Section 4, A.1        fixed.py (Theorem 4.1), fixed_heads.py
 Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), moving.py
-                      following.py (what these networks do), printed_weights.py (C.1)
+                      every_H.py (Theorem 5.4, Proposition 5.5), printed_weights.py (C.1)
                       pointer.py (Proposition 5.2), depth.py (C.2)
+What these do         following.py (Theorem 5.1), following_tmx.py (Proposition 5.3), nested.py
+                      (Theorem 5.4), one_by_one.py (Proposition 5.5), roles.py (Section 5.3)
 Both, trained         trained_transformer.py
-Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (linear RNNs)
+Section 6, D.1        essential.py (Theorem 6.1), decaying.py (what it does), recurrent.py (RNNs)
+Theorems 4.1, 6.1     width.py (the width of the readout)
 Lemmas E.1, E.2       exponentials.py, and trained: trained_delta.py
 Lemmas E.4, E.5       powers.py
 Lemmas E.3, E.6       kernels.py

@@ -272,6 +272,23 @@ def roles(
     return figure
 
 
+def roles_told(
+    layers: Mapping[tuple[int, int], float], widths: Mapping[tuple[int, int], float]
+) -> dict[str, str]:
+    names = {"L": layers, "m": widths}
+    return {
+        "caption": "Largest error of the construction. Left: a chain of three memories, K = 2, cut "
+        "after L layers with the same readout. Right: two nested memories with the readout |x|₂, "
+        "whose m neurons are spread evenly; heads and width each leave a floor that only the other "
+        "removes.",
+        "alt": "; ".join(
+            f"{name} = {row}, H = {H}: {error:.1e}"
+            for name, table in names.items()
+            for (row, H), error in table.items()
+        ),
+    }
+
+
 def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> Any:
     from matplotlib.colors import LogNorm
 
