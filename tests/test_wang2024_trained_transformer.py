@@ -180,8 +180,13 @@ def test_zeros_of_the_construction_stay_zeros():
         assert not all(torch.equal(a, b) for a, b in pairs)
 
 
-def test_runs_are_told_by_their_median_and_range():
-    assert trained_transformer.told([3.0, 1.0, 2.0, 10.0]) == "2.5 (1 to 10)"
+def test_runs_are_compared_with_the_construction_and_with_their_start():
+    numbers = {
+        "mean square error": [3.0, 1.0, 2.0],
+        "mean square error at the start": [8.0, 4.0, 6.0],
+        "largest error": [5.0, 9.0, 7.0],
+    }
+    assert trained_transformer.compared(numbers, built=0.5) == (3.0, 10.0, 0.5)
 
 
 @pytest.mark.parametrize(
