@@ -100,7 +100,7 @@ def test_a_folder_elsewhere_that_pytest_would_take_for_a_path_is_refused(demo, o
     demo.claim("lemma-1")
     elsewhere = tmp_path.parent / "elsewhere"
     said = refused(demo, option, str(elsewhere))
-    assert f"write {option}={elsewhere}, with '='" in said
+    assert f"unrecognized arguments: {option}" in said
     assert demo.run(f"{option}={elsewhere}").returncode == 0
     assert demo.run("claims", option, str(elsewhere)).returncode == 0
 
@@ -112,7 +112,7 @@ def test_a_folder_of_another_project_does_not_become_the_root(demo, tmp_path):
     other.mkdir()
     (other / "pyproject.toml").write_text('[tool.pytest]\nminversion = "9.0"\n')
     said = refused(demo, "--data", str(other), "claims")
-    assert f"write --data={other}, with '='" in said
+    assert "unrecognized arguments: --data" in said
     assert demo.run(f"--data={other}", "claims").returncode == 0
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from repro.harness.ledger import read
 from repro.report import readme
+from repro.results import codec
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -219,7 +220,7 @@ def test_the_example_of_the_ledger_page_is_a_ledger(tmp_path):
 
 
 def test_the_readme_shows_what_the_snapshot_holds():
-    results = json.loads((ROOT / "artifacts/reference/results.json").read_text())
+    results = codec.read_results(ROOT / "artifacts/reference/results.json")
     text = (ROOT / "README.md").read_text()
     assert readme.filled(text, results, "artifacts/reference") == text, (
         "run: python -m repro snapshot"

@@ -223,5 +223,5 @@ def several_defects(demo):
     demo.claim("lemma-1", control="")
     demo.claim("lemma-2", status="illustrated")
     demo.claim("lemma-3", IDLE)
-    demo.claim("lemma-4", IDLE.replace("record(n=1)", 'data("cifar-10")'), data="cifar-10")
+    demo.claim("lemma-4", IDLE.replace("record('n', 1)", 'data("cifar-10")'), data="cifar-10")
     return printed(demo.run("-rs", CIFAR10=""))

@@ -1,4 +1,4 @@
-"""Every counterexample comes with lines to paste into Python: they run, and show something."""
+"""Every counterexample comes with a program: it runs by itself, and what it prints is false."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from repro import files
 ROOT = Path(__file__).parent.parent
 
 
-def test_every_snippet_runs_and_prints(tmp_path):
+def test_every_program_runs_and_refutes(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "claims", "-q", "-k", "test_printed or test_reading",
          "--scale", "smoke", "-p", "no:cacheprovider",
@@ -20,10 +20,12 @@ def test_every_snippet_runs_and_prints(tmp_path):
     found = [(c["id"], one) for c in results["claims"] for one in c["counterexamples"]]
     assert len(found) >= 13, done.stdout + done.stderr
     for id, one in found:
-        assert one["snippet"], f"{id}: {one['refutes']}"
-        ran = subprocess.run(  # typed at the prompt, so that what is pasted there is what is tried
-            [sys.executable, "-i", "-q"], input=one["snippet"] + "\n",
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert "Error" not in ran.stderr, f"{id}: {one['refutes']}: {ran.stderr}"
-        assert ran.stdout.strip(), f"{id}: {one['refutes']} prints nothing"
+        assert one["program"], f"{id}: {one['refutes']}"
+        judged = f"{one['program']}\nfrom repro.harness import checks\n" + (
+            f"assert checks.refutes(left, {one['relation']!r}, right).ok, (left, right)\n"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-"], input=judged, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, f"{id}: {one['refutes']}: {ran.stderr}"
+        assert "is false" in ran.stdout, f"{id}: {one['refutes']} prints nothing"

@@ -119,10 +119,10 @@ def test_one_token_stores_at_most_2_to_the_l_plus_1_functions(l, claim):
     rng, slots, q = claim.rng(f"l={l}"), 2 ** (l + 1), 2 ** (l + 1) - 1
     draws, name = claim.at_scale(smoke=8, laptop=30, paper=300), "independent functions stored"
     for rank_one, most in [(False, 2 ** (l + 1)), (True, l + 2)]:
-        models = (
+        networks = (
             [inputs.random_block(rng, 1, slots, rank_one) for _ in range(l)] for _ in range(draws)
         )
-        largest = max(few.dimension(few.functions(blocks, slots)) for blocks in models)
+        largest = max(few.dimension(few.functions(blocks, slots)) for blocks in networks)
         rank = 1 if rank_one else "any"
         claim.measured(name, largest, equation="B", blocks="random", rank_of_W_V=rank).at_most(
             theorem(most, "the dimension of S_l in the proof of B")

@@ -164,9 +164,9 @@ def test_printed_nesting_requires_as_many_layers(claim):
     network, bound = roles.one_layer(n)
     error = adaptive.exact_errors(network, target, target.windows(n))[:, -1].max()
     heads = "slope 1 in u, l1 error of the heads"
-    claim.measured(ERROR, error, equation="one layer").at_most(theorem(bound, heads))
+    claim.measured(ERROR, error, equation="L = 1").at_most(theorem(bound, heads))
     small = theorem(Fraction(1, 50), heads)
-    claim.measured("its bound", bound, equation="one layer").at_most(small)
+    claim.measured("its bound", bound, equation="L = 1").at_most(small)
     claim.counterexample(
         "a nesting complexity of K requires K + 1 layers",
         input={"target": "the nested parity of Section 5.1, K = M = 2", "error": float(error)},

@@ -244,7 +244,7 @@ def test_heads_needed_grow_like_T(rpe, claim):
     if rpe == "lin":
         lost = roundoff.unit("float64") * weight
         all_lost = theorem(1.0, "eps times the weights is what float64 leaves")
-        claim.measured("eps sum |alpha|", lost, equation="float64", T=last).at_least(all_lost)
+        claim.measured("eps sum |alpha|", lost, equation="4.1", T=last).at_least(all_lost)
 
 
 @rpes
@@ -320,7 +320,7 @@ def test_printed_choice_of_a_small_attention_error_needs_heads(claim):
     for u in map(Fraction, ("1/100", "1/2", "99/100")):
         tests = [necessity.against_exponentials(far, [u]) for far in T]
         hits = [sum(z[t] * exact.rational(u) ** t for t in z) for z in tests]
-        claim.measured("sum of z_t u^t", hits, equation="z is orthogonal", u=u).equals([0, 0])
+        claim.measured("sum of z_t u^t", hits, equation="Σ z_t uᵗ = 0", u=u).equals([0, 0])
     claim.counterexample(
         "E_Attn <= 1 can be chosen for every H", input={"T": T, "H": 1, "u": "any 0 < u < 1"},
         measured=min(error_of_one_head(u, T)[0] for u in ("1/100", "1/2", "99/100")), expected=1,
@@ -346,7 +346,7 @@ def test_reading_that_one_constant_serves_all_n(claim):
         printed=False, program=bound_with_constant_1, T=far, H=H, n=1,
     )  # fmt: skip
     needed = theorem(1 / bound, "what this T needs; 18.39 is what all T need")
-    claim.measured("C(1)", exponentials.smallest_constant(1), equation="fixed.py").at_least(needed)
+    claim.measured("C(1)", exponentials.smallest_constant(1), equation="C(1)").at_least(needed)
 
 
 def test_control_heads_for_another_distance(claim):

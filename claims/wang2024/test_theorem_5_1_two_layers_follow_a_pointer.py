@@ -128,7 +128,7 @@ def test_gradient_descent_from_a_random_start_and_from_the_construction(rpe, cla
         for name, runs in outcome.numbers.items():
             claim.record(name, runs, start=start)
         curves, runs = len(outcome.curves) - 1, len(outcome.numbers["largest error"])
-        claim.measured("curves, one a run", curves, equation="loss", start=start).equals(runs)
+        claim.measured("curves, one a run", curves, equation="5.1", start=start).equals(runs)
         found[start] = trained_transformer.compared(outcome.numbers, built)
     part, (random, led) = claim.at_scale(smoke=0.9, laptop=0.7, paper=0.7), found.values()
     worst = claim.measured("mean square, worst random run", random.worst, equation="5.1")
@@ -159,7 +159,7 @@ def test_lin_the_printed_rate_for_every_H_with_one_constant(claim):
     distances = st.lists(st.integers(1, 300), min_size=1, max_size=6)
     cases = st.tuples(st.integers(1, 8), st.integers(1, 500), distances)
     examples, faults = claim.at_scale(smoke=60, laptop=400, paper=20_000), adaptive.unproved
-    claim.for_all("steps not proved", cases, faults, equation="adaptive.py", examples=examples)
+    claim.for_all("steps not proved", cases, faults, equation="E_Attn ≥ p", examples=examples)
     falls = theorem(Fraction(1, 10**60), "the terms fall beyond T = 100; 1e-60 for the balls")
     for n in (1, 2, 3, 8):
         claim.record("C(n)", float(adaptive.constant_lin(n)), n=n)
@@ -237,7 +237,7 @@ def test_width_laws(claim):
         one = found[rpe, T] = circle.half_width(T, rpe, draws, claim.rng(f"{T} {rpe}"))
         claim.record("m over the law", one.over_law, rpe=rpe, T=T, S=one.S, m=one.m)
     for rpe, most in (("lin", 2), ("log", 3)):
-        over, at = [found[rpe, T].over_law for T in (2, 4, 8)], {"equation": "width", "rpe": rpe}
+        over, at = [found[rpe, T].over_law for T in (2, 4, 8)], {"equation": "m ≳ law", "rpe": rpe}
         law = claim.measured("largest over least m / law", max(over) / min(over), **at)
         law.at_most(chosen(most, "far less than m itself grows from T = 2 to T = 8"))
         grows = claim.measured("m at T₃ over m at T₁", found[rpe, 8].m / found[rpe, 2].m, **at)
@@ -357,7 +357,7 @@ def test_control_too_narrow_a_network_points_elsewhere(T, claim):
         rngs = rng, claim.rng("windows")
         error, wrong = following.with_drawn_pointer(T, psi, 4, *rngs, claim.device)
     token = chosen(0.9, "an error of the size of a token, not of the heads' error")
-    claim.measured(ERROR, error, equation="m below the law", wrong=wrong).at_least(token)
+    claim.measured(ERROR, error, equation="m < law", wrong=wrong).at_least(token)
 
 
 @circles
@@ -378,14 +378,14 @@ def test_control_without_rounding_the_error_of_g_stays(H, claim):
     error = adaptive.float_error(adaptive.unrounded(network), target, windows)
     claim.record("with rounding", adaptive.float_error(network, target, windows))
     token = chosen(1, "an error of the size of a token: the pointers have to be rounded")
-    claim.measured(ERROR, error, equation="(15) left out").at_least(token)
+    claim.measured(ERROR, error, equation="(15)").at_least(token)
 
 
 @names
 def test_control_pointers_off_by_one_fetch_another_token(name, claim):
     error = following.off_pointer(name, 1, LEVEL, claim.at_scale(smoke=7, laptop=1, paper=1))
     another = theorem(Fraction(97, 100), "f moves by 1 or 2, less |f|_Lip E_Attn ≤ 0.025")
-    claim.measured(ERROR, error, equation="g + 1 for g").at_least(another)
+    claim.measured(ERROR, error, equation="g + 1").at_least(another)
 
 
 @pytest.mark.parametrize(("rpe", "H"), [("lin", 3), ("lin", 2), ("log", 2)])

@@ -64,7 +64,7 @@ def test_every_pointer_is_exact_and_the_error_within_the_bound(name, claim):
         claim.measured("positions with another t_k", wrong, equation="(E1)", k=k).equals(0)
     bound = theorem((M + 1) * M * e**2, "|f|_Lip² E_Attn² = (M + 1) M e²")
     claim.measured(f"{ERROR}, squared", found.error**2, equation="5.4").at_most(bound)
-    error = claim.measured(ERROR, found.error, equation="5.4", windows=found.windows, e=e)
+    error = claim.measured(ERROR, found.error, equation="5.4", windows=found.windows, e=float(e))
     error.at_least(chosen(M * e * 9 / 10, SIZE))
 
 
@@ -80,7 +80,7 @@ def test_nothing_else_of_the_stream_moves(name, claim):
 @pytest.mark.certified
 def test_log_pointers_and_error_in_balls(name, claim):
     wrong, found, bound, heads = nested.log_in_balls(name, 4)
-    M, at = len(nested.EXAMPLES[name].memories), {"heads": heads.H, "float": float(found)}
+    M, at = len(nested.EXAMPLES[name].memories), {"heads": heads.H, "error": float(found)}
     claim.measured("t_l not within 1e-30", wrong, equation="(E1)", **at).equals(0)
     error = claim.measured(ERROR, found, equation="5.4").at_most(theorem(bound, "|f|_Lip E_Attn"))
     error.at_least(chosen(heads.error * M / 4, "a quarter of the errors: short windows see less"))
@@ -375,7 +375,7 @@ def test_control_memories_that_depend_on_each_other_in_one_stage(rpe, claim):
     target, heads = nested.NESTED, moving.optimal(rpe, 2, MANY[rpe][-1])
     windows = target.windows(8)
     error = adaptive.float_error(nested.in_one_stage(heads), target, windows, claim.device)
-    claim.measured(ERROR, error, equation="two layers for K = 1").at_least(chosen(1.9, SIGNS))
+    claim.measured(ERROR, error, equation="L = 2, K = 1").at_least(chosen(1.9, SIGNS))
 
 
 @both

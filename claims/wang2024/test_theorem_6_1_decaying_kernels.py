@@ -261,7 +261,7 @@ def test_printed_box_is_too_small_for_a_kernel_of_norm_three(claim):
         measured=max(y - 2, 0), expected=0, relation="<=", equation="D.1, the final bound",
         program=memory_of_ones, tokens=n, beyond=2, bound=0,
     )  # fmt: skip
-    claim.measured("half-width 1 + |rho|_1", essential.box([3]), equation="essential.py").at_least(
+    claim.measured("half-width 1 + |rho|_1", essential.box([3]), equation="D.1").at_least(
         theorem(y, "|X * rho| <= |rho|_1 = 3")
     )
 

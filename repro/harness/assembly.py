@@ -89,7 +89,7 @@ class Assembly:
         if path not in self._ours:
             self._ours.add(path)
             try:
-                codec.check_schema(files.read_json(path, sealed=True).get("schema"), path)
+                codec.check_schema(files.read_json(path).get("schema"), path)
             except (FileNotFoundError, codec.OlderSchema):
                 pass
             except files.DamagedFile as damage:

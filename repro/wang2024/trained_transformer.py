@@ -143,11 +143,6 @@ def compared(numbers: Mapping[str, Sequence[float]], built: float) -> Compared:
     return Compared(worst, min(numbers["largest error"]) / built, left)
 
 
-def told(values: Sequence[float]) -> str:
-    """The median of the runs and how far they spread, in words."""
-    return f"{np.median(values):.2g} ({min(values):.2g} to {max(values):.2g})"
-
-
 def _networks(stack: Stack) -> list[Transformer]:
     runs = (run for run in stack.models if isinstance(run, Trainable))
     return [run.network().map(Tensor.detach) for run in runs]
