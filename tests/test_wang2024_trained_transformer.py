@@ -172,16 +172,6 @@ def test_first_weights_have_the_sizes_that_keep_three_layers_finite():
         assert abs(together.mean().item()) <= 0.1 * size
 
 
-<<<<<<< HEAD
-=======
-def test_zeros_of_the_construction_stay_zeros():
-    outcome = trained_transformer.train(NESTED, Workspace())
-    for run, after in zip(beginning(NESTED), networks(NESTED, outcome), strict=True):
-        pairs = list(zip(weights(run.network()), weights(after), strict=True))
-        assert all(bool((b[a == 0] == 0).all()) for a, b in pairs)
-        assert not all(torch.equal(a, b) for a, b in pairs)
-
-
 def test_runs_are_compared_with_the_construction_and_with_their_start():
     numbers = {
         "mean square error": [3.0, 1.0, 2.0],
@@ -191,7 +181,6 @@ def test_runs_are_compared_with_the_construction_and_with_their_start():
     assert trained_transformer.compared(numbers, built=0.5) == (3.0, 10.0, 0.5)
 
 
->>>>>>> c_wang1
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
