@@ -12,8 +12,6 @@ from repro.fang2022.polynomials import Polynomial
 from repro.numerics.exact import rational, rationals, to_float
 
 U = 2.0**-53
-
-
 PARABOLA = flint.fmpq_poly([1, -2, 3])  # 1 - 2y + 3y^2, and 6 - 16x + 12x^2 for y = 2x - 1
 
 

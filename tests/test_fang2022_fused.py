@@ -15,22 +15,12 @@ from repro.fang2022.fused import ridge_polynomial, ridge_relu
 from repro.numerics import roundoff
 
 COMPILERS = [os.environ.get("CC"), "cc", "gcc", "clang"]
-
-
 COMPILER = fused.FORBIDDEN not in os.environ and any(map(shutil.which, filter(None, COMPILERS)))
-
-
 HAVE_KERNEL = pytest.mark.skipif(
     not COMPILER, reason="no C compiler, or forbidden"
 )  # no other reason
-
-
 BACKENDS = [pytest.param("c", marks=HAVE_KERNEL), "chunks"]
-
-
 backends = pytest.mark.parametrize("backend", BACKENDS)
-
-
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
 
 
@@ -43,8 +33,6 @@ SHAPES = [
     (481, 65, 10, 5),
     (1500, 130, 10, 5),
 ]
-
-
 shapes = pytest.mark.parametrize("shape", SHAPES, ids="N={0[0]}-n={0[1]}-d={0[2]}-q={0[3]}".format)
 
 

@@ -15,16 +15,10 @@ from repro.fang2022 import fused
 from repro.fang2022.fused import ridge_polynomial
 
 COMPILERS = [os.environ.get("CC"), "cc", "gcc", "clang"]
-
-
 COMPILER = fused.FORBIDDEN not in os.environ and any(map(shutil.which, filter(None, COMPILERS)))
-
-
 HAVE_KERNEL = pytest.mark.skipif(
     not COMPILER, reason="no C compiler, or forbidden"
 )  # no other reason
-
-
 BACKENDS = [pytest.param("c", marks=HAVE_KERNEL), "chunks"]
 
 

@@ -24,14 +24,8 @@ from repro.numerics.exact import rational, rationals, symbols, to_float, vector
 from repro.training import Workspace
 
 q = flint.fmpq
-
-
 SHAPES = [(1, 3), (2, 3), (3, 5), (5, 4)]
-
-
 shapes = pytest.mark.parametrize(("n", "slots"), SHAPES, ids=[f"n={n}-q={s}" for n, s in SHAPES])
-
-
 KINDS = ["torch", "objects"]
 
 

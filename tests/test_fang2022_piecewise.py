@@ -18,8 +18,6 @@ from repro.numerics.exact import rational, rationals, to_float
 from repro.training import Workspace
 
 q = flint.fmpq
-
-
 searched = settings(max_examples=80, deadline=None, derandomize=True, database=None)
 
 

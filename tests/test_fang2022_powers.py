@@ -14,8 +14,6 @@ from repro.fang2022.polynomials import F_2_STAR, Polynomial
 from repro.numerics.exact import rational, rationals, to_float
 
 PARABOLOID = Polynomial(2, {(2, 0): 1, (0, 2): 1})
-
-
 PLANE = [["3/5", "4/5"], ["-3/5", "4/5"]]
 
 

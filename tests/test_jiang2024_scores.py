@@ -9,8 +9,6 @@ import torch
 from repro.jiang2024 import scores
 
 DOUBLE: dict[str, Any] = {"dtype": torch.float64}
-
-
 FALL = torch.tensor([4.0, 2.0, 1.0], **DOUBLE)
 
 

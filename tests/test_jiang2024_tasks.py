@@ -17,11 +17,7 @@ from repro.training import Workspace
 
 q = flint.fmpq
 CODED = tasks.OneHot(tasks.Selection(), columns=4, size=8)
-
-
 LABELLED = tasks.OneHot(tasks.Gravity(), columns=1, size=3)
-
-
 small = Dense(width=8, depth=1)
 
 

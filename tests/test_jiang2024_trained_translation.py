@@ -16,11 +16,7 @@ from repro.training import Adam, Trapezoid, Workspace
 from repro.training.loop import generator_at
 
 SHAPE = translation.Shape(pieces=120, layers=2, width=16, heads=2, hidden=32)
-
-
 RECIPE = trained_translation.Recipe(Adam(3e-3), Trapezoid(), steps=45, tokens=300)
-
-
 SELECTION = sentences.Selection(least=3, most=20, tests=10)
 
 

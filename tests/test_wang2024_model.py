@@ -145,8 +145,6 @@ def test_a_dot_product_of_logarithms_and_integers_is_exact():
 
 
 KINDS = {"dot product": ("W_Q", "W_K"), "free": (), "TMX": ("w",)}
-
-
 MIXED = [list(KINDS), ["free", "TMX"]]
 
 

@@ -72,11 +72,7 @@ def test_the_readout_of_the_compass_and_a_network_plus_a_constant():
 
 
 THREE, SIGNS = [[-1], [0], [1]], [[-1], [1]]
-
-
 PAIRS, TRIPLES = ([*itertools.product([-1, 1], repeat=k)] for k in (2, 3))
-
-
 AXES = [[1, 0], [0, 1], [-1, 0], [0, -1]]
 
 
