@@ -3,6 +3,7 @@
 # make test      every claim at smoke scale, then the tests of the package itself
 # make data      data sets that claims need
 # make paper     the printed sizes (GPU)   make lint     ruff and pyright
+# make workshop  tests of the tools themselves
 # make browser   the report in Chromium, every page of it; screenshots of each kind
 # make clean     remove what runs wrote; finished trainings in store/ stay
 #
@@ -15,7 +16,7 @@ BIN := .venv/bin
 READY := .venv/.installed-from-lock
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup claims preview test bench costs data paper mutants controls reliability browser lint clean
+.PHONY: workshop setup claims preview test bench costs data paper mutants controls reliability browser lint clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -40,7 +41,10 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(PYTEST) claims -n auto --scale smoke --artifacts artifacts/smoke $(PYTEST_ARGS)
-	$(PYTEST) tests tools --ignore=tools/reliability -n auto $(PYTEST_ARGS)
+	$(PYTEST) tests -n auto $(PYTEST_ARGS)
+
+workshop: $(READY)
+	$(PYTEST) tools --ignore=tools/reliability -n auto $(PYTEST_ARGS)
 
 bench: $(READY)
 	$(PYTEST) tools/benchmarks -m timing -p no:xdist -v --benchmark-enable --benchmark-quiet $(PYTEST_ARGS)

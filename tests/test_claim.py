@@ -153,7 +153,7 @@ def test_one_training_at_a_time_is_waited_for_and_then_the_others_are_asked_for_
 
 def test_a_missing_one_does_not_keep_the_others_from_being_asked_for(new, record):
     claim = new(mode="readonly")
-    with pytest.raises(SKIPPED, match="is not in the store"):
+    with pytest.raises(SKIPPED, match="is not in the read-only store"):
         claim.for_each([1, 2, 3], lambda value: claim.train(Small(value), train))
     assert [entry.reason for entry in record.record.trainings] == ["missing"] * 3
 

@@ -261,6 +261,7 @@ def wait_for_the_last_worker(demo):
 
 def state_after_report(demo):
     """When nobody was left to say how the run ended, `python -m repro report` does."""
+    (demo.root / "full").unlink(missing_ok=True)  # room was made
     command = [sys.executable, "-m", "repro", "report", "--project", str(demo.root)]
     subprocess.run(command, check=True, timeout=120)
     assert disturbed_test(demo).state == "interrupted"

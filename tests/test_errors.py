@@ -176,7 +176,7 @@ def readonly_store(demo):
 @provokes("A folder that pytest takes for a test")
 def without_equals(demo):
     demo.claim("lemma-1")
-    return printed(demo.run("--artifacts", str(demo.root.parent / "elsewhere")))
+    return printed(demo.run("--artifacts", str(demo.root.parent / "not there yet")))
 
 
 @provokes("The root of another project")

@@ -186,7 +186,6 @@ def test_our_claim_on_multiplication_rests_on_its_wing_and_uses_torch():
     assert found >= {
         "claims/fang2022/test_lemma_3_1_multiplication.py",
         "repro/fang2022/__init__.py",
-        "repro/fang2022/fused.c",
         "repro/fang2022/model.py",
         "repro/fang2022/multiplication.py",
         "repro/fang2022/without_attention.py",

@@ -100,8 +100,8 @@ def test_a_long_claim_gives_signs_of_life(demo):
 
     @pytest.mark.construct
     def test_holds(claim):
-        for step in range(12):
-            claim.progress(step, 12, loss=0.08)
+        for step in range(40):
+            claim.progress(step, 40, loss=0.08)
             time.sleep(0.1)
         claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
     """
@@ -109,7 +109,7 @@ def test_a_long_claim_gives_signs_of_life(demo):
     for workers in ("-n0", "-n2"):
         done = demo.run(workers, "--heartbeat", "0.4")
         assert "[running] demo2025/lemma-1 test_holds" in done.stderr
-        assert "/12 loss=0.08" in done.stderr
+        assert "/40 loss=0.08" in done.stderr
     assert "[running]" not in demo.run("--heartbeat", "0").stderr
     assert not list(demo.artifacts.glob("claims/*/*/tests/*.progress"))
 
