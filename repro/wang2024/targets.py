@@ -325,3 +325,8 @@ NESTED = Target("nested parity", (by_sign(), by_last_sign(2)), parity(3), SIGNS,
 BRANCHED = Target(
     "branched parity", (by_sign(), by_product(), by_last_sign(2)), parity(4), SIGNS, K=1
 )
+
+
+def by_name() -> dict[str, Target]:
+    """All targets of this module."""
+    return {one.name: one for one in globals().values() if isinstance(one, Target)}
