@@ -153,12 +153,12 @@ def test_l_blocks_reach_degree_3_to_the_l_and_not_beyond(l, claim):
     """C. Random models with up to three tokens; x^(3^l) by cubing; all of P_(3^l) by tripling."""
     rng, draws = claim.rng(f"degree, l={l}"), claim.at_scale(smoke=8, laptop=30, paper=300)
     lengths = [exact.rational(v) for v in ("1", "-1/2", "1/3")]
-    models = (
+    found_by_chance = (
         few.functions([inputs.random_block(rng, n, 3) for _ in range(l)], 3, lengths[:n])
         for n in (1, 2, 3)
         for _ in range(draws)
     )
-    largest = max(p.degree() for found in models for p in found)
+    largest = max(p.degree() for found in found_by_chance for p in found)
     claim.measured("largest degree of random models", largest, equation="C: 3^l ≥ q").at_most(
         theorem(3**l, "α has degree 2D, αW^V z degree 3D")
     )
