@@ -43,12 +43,12 @@ def measured(artifacts, chosen=("claims",)):
     claims = json.loads((artifacts / "results.json").read_text())["claims"]
     claims = [claim for claim in claims if {"claims", claim["file"]} & set(chosen)]
     for claim in claims:  # the one column that is a time
-        claim["table"] = [cell for cell in claim["table"] if cell["column"] != "RUN TIME"]
+        claim["cells"] = [cell for cell in claim["cells"] if cell["column"] != "RUN TIME"]
     numbers = {
         claim["id"]: [
-            claim[key] for key in ("verdict", "checks", "controls", "table", "counterexamples")
+            claim[key] for key in ("verdict", "checks", "controls", "cells", "counterexamples")
         ]
-        + sorted([test["test"], test["records"], test["seed"]] for test in claim["tests"])
+        + sorted([test["test"], test["numbers"], test["seed"]] for test in claim["tests"])
         for claim in claims
     }
     names = [figure["svg"] for claim in claims for figure in claim["figures"]]
