@@ -302,6 +302,27 @@ def test_a_figure_is_kept_twice_in_the_folder_of_its_claim_and_the_record_names_
     assert b"<svg" in (folder / "error.svg").read_bytes()
 
 
+def test_panels_of_curves_tell_themselves_in_words(new, record):
+    curves = [
+        figures.Curve("construction", [1, 2, 4], [0.5, 0.2, 1e-3], "network"),
+        figures.Curve("trained", [4, 4], [0.3, 0.1], "two runs"),
+        figures.Curve("bound", [1, 4], [1.0, 1.0], ""),
+    ]
+    drawing = figures.curves({"lin": curves, "log": curves[:1]}, x="heads $H$", y="error")
+    assert [axes.get_yscale() for axes in drawing.axes] == ["log", "log"]
+    assert [axes.get_xscale() for axes in drawing.axes] == ["linear", "linear"]
+    new().figure(drawing, "error", caption="The error.")
+    told = "error against heads H. network: from 0.5 at 1 to 0.001 at 4"
+    [kept] = record.record.figures
+    assert kept.alt == f"lin: {told}; two runs: 0.1 to 0.3 at 4. log: {told}."
+
+
+def test_a_figure_without_curves_is_told_by_its_author(new):
+    drawing, _ = figures.panels(1)
+    with pytest.raises(ValueError, match="say in alt= what it shows"):
+        new().figure(drawing, "map", caption="A map.")
+
+
 def test_a_figure_of_matplotlibs_own_is_drawn_as_well():
     with matplotlib.rc_context({"savefig.dpi": "figure"}):  # as in a process without `panels`
         drawing = Figure()

@@ -254,8 +254,16 @@ class Claim:
         )
         self._recorder.append("cells", cell)
 
-    def figure(self, figure: "Drawing", name: str, *, caption: str, alt: str) -> None:
-        """Keep a figure as SVG and PNG; `alt` tells in words and numbers what it shows."""
+    def figure(self, figure: "Drawing", name: str, *, caption: str, alt: str = "") -> None:
+        """Keep a figure as SVG and PNG.
+
+        `alt` tells in words and numbers what it shows; curves with labels tell it themselves.
+        """
+        alt = alt or figures.described(figure)
+        if not alt:
+            raise ValueError(
+                f"the figure {name!r} has no labelled curve: say in alt= what it shows"
+            )
         folder = claim_folder(self._artifacts, self.statement.id)
         for suffix, drawn in figures.saved(figure).items():
             files.write_atomically(folder / f"{name}.{suffix}", drawn)

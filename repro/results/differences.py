@@ -4,11 +4,12 @@ It matters when a verdict, the state of a test or a kind of evidence is another,
 another outcome or another limit, a number is none any more, something that was shown is shown no
 more, or the two runs had another scale, seed or device. A number that moved within its limits does
 not matter; it is told with how far it moved. Limits that are computed may move a little. A check
-or number that was renamed is found again by its place in its test. Times, versions, machines and
-paths are not compared.
+or number that was renamed is found again by what it says, or by its place in its test. Times,
+versions, machines and paths are not compared.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -61,14 +62,13 @@ def _of_claim(old: Result, new: Result) -> Iterator[Difference]:
             yield Difference(old.id, key, before, after, matters=True)
     for label, entries in KINDS.items():
         before, after = entries(old), entries(new)
-        renamed = _renamed(before, after)
-        for name in dict.fromkeys([*before, *after]):
-            other = renamed.get(name, name)
-            if name in before and other in after:
-                yield from _of_entry(old.id, other, before[name].values, after[other].values)
-            elif name in before or name not in renamed.values():
-                what = f"{label} {name}"
-                yield _one_sided(old.id, what, there_before=name in before)
+        pairs = _pairs(before, after)
+        for name, other in pairs.items():
+            yield from _of_entry(old.id, other, before[name].values, after[other].values)
+        for some, found in ((before, pairs.keys()), (after, pairs.values())):
+            for name in some:
+                if name not in found:
+                    yield _one_sided(old.id, f"{label} {name}", there_before=some is before)
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,30 @@ class Entry:
 Entries = dict[str, Entry]
 
 
-def _renamed(before: Entries, after: Entries) -> dict[str, str]:
-    """Old name -> new one, of entries that a test has under another name in the same order."""
-    left: dict[str, list[str]] = {}
-    for name, entry in after.items():
-        if name not in before and entry.test:
-            left.setdefault(entry.test, []).append(name)
-    gone: dict[str, list[str]] = {}
-    for name, entry in before.items():
-        if name not in after and entry.test:
-            gone.setdefault(entry.test, []).append(name)
-    return {
-        old: new
-        for test, names in gone.items()
-        if len(names) == len(left.get(test, ()))
-        for old, new in zip(names, left[test], strict=True)
-    }
+def _pairs(before: Entries, after: Entries) -> dict[str, str]:
+    """Old name -> new one. An entry that was renamed or moved is found by what it says, or by its
+    place among those of its test that are left."""
+    pairs: dict[str, str] = {}
+
+    def pair(key: Callable[[str, Entry], Any]) -> None:
+        free: dict[Any, list[str]] = {}
+        taken = set(pairs.values())
+        for name, entry in after.items():
+            if name not in taken:
+                free.setdefault(key(name, entry), []).append(name)
+        for name, entry in before.items():
+            same = free.get(key(name, entry)) if name not in pairs else None
+            if same:
+                pairs[name] = same.pop(0)
+
+    pair(lambda name, entry: (name, str(entry.values)))
+    pair(lambda name, entry: (entry.test or name, str(entry.values)))
+    pair(lambda name, _: name)
+    gone = Counter(entry.test for name, entry in before.items() if name not in pairs)
+    new = Counter(entry.test for name, entry in after.items() if name not in pairs.values())
+    as_many = {test for test, count in gone.items() if test and new[test] == count}
+    pair(lambda name, entry: entry.test if entry.test in as_many else name)
+    return pairs
 
 
 def _of_entry(id: str, name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
+from repro.figures import decades
 from repro.wang2024.pictures import words
-from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repro import figures
+from repro.figures import decades
 from repro.wang2024.pictures import words
-from repro.wang2024.pictures.scales import decades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
-from repro.wang2024.pictures.scales import decades
+from repro.figures import decades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
