@@ -8,7 +8,7 @@ import csv
 import io
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,8 @@ from repro.results.types import Check, Result, Test
 REDS = 8  # that are shown of a kind
 LINES, CELLS = 6, 36  # of recorded numbers that are shown in a table
 FEW = 12  # of those that are shown in a sentence
-COLUMNS: list[str] = [
-    *("role", "test", "evidence", "name", "equation", "at", "measured", "relation", "allowed"),
-    *("tolerance", "margin", "source", "ok"),
-]
+TOLD = {"params": "at", "provenance": "source"}  # fields that a spreadsheet has in words
+COLUMNS = ["role", *(TOLD.get(field.name, field.name) for field in fields(Check))]
 
 
 @dataclass(frozen=True)
