@@ -29,6 +29,7 @@ class Check:
     ok: bool
     params: dict[str, Any] = field(default_factory=dict)
     test: str = ""
+    line: int = 0  # of the claim's file, where it is asked for
     evidence: str | None = None
 
     @property
