@@ -22,7 +22,7 @@ from repro.report import readme
 from repro.report.preview import preview
 from repro.results import codec
 from repro.results.differences import differences
-from repro.results.types import Results, Run
+from repro.results.types import Check, Results, Run
 
 Options = argparse.Namespace
 
@@ -73,7 +73,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
                 "--project", type=Path, default=Path(), metavar="FOLDER",
                 help="the folder with conftest.py and claims/ (default: here)",
             )  # fmt: skip
-        if name in ("report", "watch", "list", "preview", "snapshot"):
+        if name in ("report", "watch", "list", "loose", "preview", "snapshot"):
             one.add_argument(
                 "--artifacts", type=Path, metavar="FOLDER",
                 help="where the results are (default: the project's artifacts folder)",
@@ -174,6 +174,29 @@ def show_differences(options: Options) -> int:
         print(f"{'MATTERS ' if one.matters else 'number  '}{one}")
     print(f"{len(weighty)} that matter, {len(found) - len(weighty)} others")
     return 1 if weighty else 0
+
+
+def list_loose(options: Options) -> int:
+    """List the loose checks: a threshold that we chose, passed by more than a factor of ten.
+
+    One line for each name in a test, with the tightest of its checks. Exit code 1 if there are any.
+    """
+    project = _project(options)
+    found = _read_results(_artifacts(options, project))
+    alike: dict[tuple[str, str, str], list[Check]] = {}
+    for claim in found.claims:
+        for check in claim.every_check():
+            if check.loose:
+                key = (claim.file or claim.id, check.test.partition("[")[0], check.name)
+                alike.setdefault(key, []).append(check)
+    for (file, test, name), checks in alike.items():
+        tightest = min(checks, key=lambda check: float(check.margin or 0))
+        why = " + ".join(source.why for source in tightest.provenance)
+        print(f"{file}:{tightest.line} {test}: {name}")
+        print(f"    {float(tightest.margin or 0):.0f}x, {len(checks)} checks: {why}")
+    every = sum(1 for claim in found.claims for _ in claim.every_check())
+    print(f"{sum(map(len, alike.values()))} of {every} checks are loose, of {len(alike)} kinds")
+    return 1 if alike else 0
 
 
 def _read_results(path: Path) -> Results:
@@ -320,6 +343,7 @@ COMMANDS: dict[str, Callable[[Options], int]] = {
     "report": show_report,
     "list": list_statements,
     "diff": show_differences,
+    "loose": list_loose,
     "preview": show_preview,
     "snapshot": take_snapshot,
     "watch": watch,

@@ -13,6 +13,7 @@ def test_a_passing_claim_holds_and_is_on_the_page(demo):
     assert claim["checks"][0]["margin"] == 2.0
     assert claim["controls"][0]["margin"] == 2.0
     assert "Invented lemma-1." in claim["description"]
+    assert "holds           demo2025/lemma-1: The lemma-1 (2 tests, 2 checks)" in done.stdout
     assert "demo2025: 1 of 1 statements have a claim (1 holds)" in done.stdout
     assert f"page: {demo.artifacts / 'index.html'}" in done.stdout
     assert "The lemma-1" in demo.page()
@@ -38,6 +39,7 @@ def test_a_red_check_says_everything_needed_to_judge_it(demo):
         "allowed    <= 0.05  (theorem: (4.3))",
         "ratio      1.122",
         "setting    n=3",
+        "asked      test_lemma_1_demo.py, line 10",
         "seed       --seed 7, so ",
         "repeat     pytest 'claims/demo2025/test_lemma_1_demo.py::test_holds[n=3]' --scale smoke --seed 7",
     ]:

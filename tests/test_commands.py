@@ -96,6 +96,32 @@ def first_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
+def test_loose_checks_are_listed_with_their_line_and_reason(demo, capsys):
+    body = """
+    import pytest
+    from repro.bounds import chosen
+
+    @pytest.mark.parametrize("n", [1, 2], ids="n={}".format)
+    @pytest.mark.construct
+    def test_holds(n, claim):
+        error = claim.measured("error", 0.001 * n, equation="(1)")
+        error.at_most(chosen(0.1, "a tenth decides"))
+        error.at_most(chosen(0.1, "of it") + theorem(0.1, "(1)"))
+        error.at_most(chosen(0.01, "close"))
+    """
+    file = demo.claim("lemma-1", body)
+    assert demo.run("-q").returncode == 0
+    assert main(["loose", "--project", str(demo.root)]) == 1
+    line = (
+        file.read_text().splitlines().index('    error.at_most(chosen(0.1, "a tenth decides"))') + 1
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        f"claims/demo2025/{file.name}:{line} test_holds: error",
+        "    50x, 2 checks: a tenth decides",
+        "2 of 7 checks are loose, of 1 kinds",
+    ]
+
+
 def test_watch_ends_with_the_run_or_at_ctrl_c(demo):
     demo.claim("lemma-1", HELD)
     run = demo.start("-q", "-n0")

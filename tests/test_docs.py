@@ -8,13 +8,15 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from repro import bounds
 from repro.harness.ledger import read
 from repro.report import readme
-from repro.results import codec
+from repro.results import codec, types
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -217,6 +219,16 @@ def test_the_example_of_the_ledger_page_is_a_ledger(tmp_path):
     (example,) = blocks(ROOT / "docs/ledger.md", "toml")
     (tmp_path / "ledger.toml").write_text(example.replace('uses = ["fang2022/section-2"]\n', ""))
     assert list(read(tmp_path / "ledger.toml").statements) == ["fang2022/lemma-3.1"]
+
+
+@pytest.mark.parametrize(
+    "kind", [types.Check, types.Cell, types.Counterexample, types.Figure, types.Number, types.Test,
+             types.Training, bounds.Source]
+)  # fmt: skip
+def test_the_page_on_results_has_the_fields_of_every_class(kind):
+    text = (ROOT / "docs/results.md").read_text()
+    told = [re.findall(r'"(\w+)"', found) for found in re.findall(r"`\{([^`]+)\}`", text)]
+    assert [field.name for field in fields(kind)] in told
 
 
 def test_the_readme_shows_what_the_snapshot_holds():

@@ -16,6 +16,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from traceback import walk_stack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -293,11 +294,18 @@ class Claim:
             tolerance=files.plain(decided.tolerance),
             **about,
             test=self._name.test,
+            line=self._line(),
             evidence=self._recorder.record.evidence,
         )
         self._recorder.append("checks", check)
         if not check.ok:
             raise ClaimFailed(self._failure(check))
+
+    def _line(self) -> int:
+        """Where the claim's file asks for the check that is being kept; 0 if another file does."""
+        here = str(self._name.file)
+        found = (line for frame, line in walk_stack(None) if frame.f_code.co_filename == here)
+        return next(found, 0)
 
     def _failure(self, check: Check) -> str:
         tolerance = "" if check.tolerance is None else f" ± {check.tolerance}"
@@ -310,6 +318,7 @@ class Claim:
             ("allowed", f"{check.relation} {check.allowed}{tolerance}  ({sources})"),
             ("ratio", "no factor" if check.ratio is None else f"{check.ratio:.4g}"),
             ("setting", setting or "no parameters"),
+            ("asked", f"{self._name.file.name}, line {check.line}"),
             ("seed", f"--seed {self._base_seed}, so {self.seed()} for this claim"),
             ("repeat", self._recorder.record.command),
         ]

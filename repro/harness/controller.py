@@ -18,6 +18,7 @@ from repro.results.types import Results
 
 LOST = 3  # exit code when a collected claim never reported
 DISAGREES = 1
+FAILED = ("failed", "error")  # verdicts about this run, not about the paper
 FEWER = "for want of memory? then use fewer workers: -n 1"
 MAKE_ROOM = "make room and give the same command again: what was measured and trained is kept"
 
@@ -145,6 +146,11 @@ class Controller:
         if not self.opened:
             return
         terminalreporter.section("claims")
+        for claim in self.journal.ran():
+            checks = sum(1 for _ in claim.every_check())
+            counted = f"{len(claim.tests)} tests, {checks} checks"
+            line = f"{claim.verdict:<15} {claim.id}: {claim.title} ({counted})"
+            terminalreporter.line(line, red=claim.verdict in FAILED)
         for paper, row in self.journal.assembly.coverage().items():
             found = dict(row.verdicts)
             pending = row.statements - row.with_claims

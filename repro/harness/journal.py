@@ -17,7 +17,7 @@ from repro.harness.assembly import Assembly
 from repro.harness.ledger import Ledger
 from repro.harness.project import ClaimTest, Project, claim_test
 from repro.results import codec
-from repro.results.types import Results, Run
+from repro.results.types import Result, Results, Run
 
 SHARE = 0.05  # of the time of a run that making the page may take: it has no core of its own
 PATIENCE = 60.0  # seconds for another run on the same folder to finish its page
@@ -82,6 +82,11 @@ class Journal:
             if (name := self.expected.get(nodeid))
         ]
 
+    def ran(self) -> list[Result]:
+        """The statements that this run was about, in the order of the ledger."""
+        touched = {name.statement.id for name in self.expected.values()}
+        return [self.assembly.claim(id) for id in self.ledger.statements if id in touched]
+
     # --- the end ---------------------------------------------------------------------------------
 
     def reconcile(self) -> list[str]:
@@ -110,12 +115,7 @@ class Journal:
             files.write_json(self.artifacts / schedule.FILE, {**known, **self.durations})
         self.publish(None)
         self._forget_old_runs()
-        touched = {name.statement.id for name in self.expected.values()}
-        return [
-            line
-            for id in sorted(touched)
-            for line in verdicts.disagreements(self.assembly.claim(id))
-        ]
+        return [line for claim in self.ran() for line in verdicts.disagreements(claim)]
 
     def _forget_old_runs(self) -> None:
         """Headers of runs of which nothing is shown any more."""

@@ -12,6 +12,12 @@ from typing import Any
 from repro.bounds import Source
 
 SCHEMA = 2
+LOOSE = 10.0  # a chosen threshold that is passed by more decides little
+
+
+def _factor(margin: float | str | None) -> float:
+    """A margin as a number; "inf" in a file, none where no factor makes sense."""
+    return float(margin) if margin is not None else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +42,12 @@ class Check:
     def refutes(self) -> bool:
         """Whether this is the check of a counterexample."""
         return self.relation.startswith("not ")
+
+    @property
+    def loose(self) -> bool:
+        """Whether a threshold that we chose is passed by more than a factor of ten."""
+        only_chosen = {source.kind for source in self.provenance} == {"chosen"}
+        return only_chosen and self.ok and _factor(self.margin) > LOOSE
 
     @property
     def ratio(self) -> float | None:
