@@ -80,7 +80,7 @@ def curves(
     log: str = "y",
     ticks: bool = False,
     size: tuple[float, float] = (4.6, 3.9),
-    legend: str = "outside lower center",
+    legend: Any = "outside lower center",
     columns: int = 2,
 ) -> "Figure":
     """A panel of curves for each title, all with the same axes and one legend.
@@ -140,7 +140,7 @@ def described(figure: "Figure") -> str:
     """
     told = []
     for axes in figure.axes:
-        found = [_ends(line) for line in axes.get_lines() if not line.get_label().startswith("_")]
+        found = [_ends(line) for line in axes.get_lines() if str(line.get_label())[:1] != "_"]
         found = [words for words in found if words]
         if found:
             what = f"{axes.get_ylabel() or figure.axes[0].get_ylabel()} against {axes.get_xlabel()}"

@@ -19,7 +19,7 @@ from repro.report import readme
 from repro.results import codec, types
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 ELSEWHERE = ROOT / "docs/own_theorem.md"  # its commands leave the repository: test_own_theorem.py
@@ -55,6 +55,7 @@ RUN = {  # as it stands, in a copy of the repository; with more words where it w
     "python -m repro list": [],
     "python -m repro report": [],
     "python -m repro watch": [],
+    "python -m repro loose": [],
     "python -m repro diff --help": [],
     "python -m repro prefetch --help": [],
     "python -m tools.costs --help": [],
@@ -81,6 +82,8 @@ PARSED = {  # why it is not run here; make says what it would do, pytest lists, 
     "pytest -n auto": TRAINS,
     'pytest -m "fang2022 and lemma"': TRAINS,
     "pytest -k lemma_3_1 --scale smoke": TRAINS,
+    "pytest -k lemma_E_4 --scale smoke": TRAINS,
+    "pytest --changed --scale smoke": TRAINS,
     "pytest -k theorem_3_5 --scale smoke": TRAINS,
     "pytest claims -n auto --scale laptop": TRAINS,
     "pytest claims/fang2022/test_theorem_3_5_zero_error.py --scale laptop": TRAINS,
