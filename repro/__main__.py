@@ -195,7 +195,7 @@ def list_loose(options: Options) -> int:
         print(f"{file}:{tightest.line} {test}: {name}")
         print(f"    {float(tightest.margin or 0):.0f}x, {len(checks)} checks: {why}")
     every = sum(1 for claim in found.claims for _ in claim.every_check())
-    print(f"{sum(map(len, alike.values()))} of {every} checks are loose, of {len(alike)} kinds")
+    print(f"{sum(map(len, alike.values()))} of {every} checks are loose; kinds: {len(alike)}")
     return 1 if alike else 0
 
 

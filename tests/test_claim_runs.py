@@ -13,8 +13,8 @@ def test_a_passing_claim_holds_and_is_on_the_page(demo):
     assert claim["checks"][0]["margin"] == 2.0
     assert claim["controls"][0]["margin"] == 2.0
     assert "Invented lemma-1." in claim["description"]
-    assert "holds           demo2025/lemma-1: The lemma-1 (2 tests, 2 checks)" in done.stdout
-    assert "demo2025: 1 of 1 statements have a claim (1 holds)" in done.stdout
+    assert "demo2025  Lemma 1  The lemma-1  holds  construct  2 checks  0." in done.stdout
+    assert "1 statement ran: 1 holds. 0 were not selected." in done.stdout
     assert f"page: {demo.artifacts / 'index.html'}" in done.stdout
     assert "The lemma-1" in demo.page()
 

@@ -118,7 +118,7 @@ def test_loose_checks_are_listed_with_their_line_and_reason(demo, capsys):
     assert capsys.readouterr().out.splitlines() == [
         f"claims/demo2025/{file.name}:{line} test_holds: error",
         "    50x, 2 checks: a tenth decides",
-        "2 of 7 checks are loose, of 1 kinds",
+        "2 of 7 checks are loose; kinds: 1",
     ]
 
 

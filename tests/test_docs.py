@@ -214,7 +214,7 @@ def test_the_claim_of_the_page_on_claims_holds(demo):
     (demo.root / "claims/demo2025/test_lemma_1_trapezoid.py").write_text(claim)
     done = demo.run("-q", "-k", "lemma_1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "demo2025: 1 of 1 statements have a claim (1 holds)" in done.stdout
+    assert "1 statement ran: 1 holds. 0 were not selected." in done.stdout
     assert f"page: {demo.artifacts / 'index.html'}" in done.stdout
 
 

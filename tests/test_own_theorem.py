@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,9 @@ def site(tmp_path_factory):
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     alone = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder)]
     subprocess.run([*pip, *alone, str(ROOT)], check=True, timeout=300)
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    held = {"repro", f"attention_claims-{version}.dist-info"}
+    assert {path.name for path in folder.iterdir()} == held, "the wheel holds the product alone"
     return folder
 
 

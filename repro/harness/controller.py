@@ -6,6 +6,7 @@ Registered in the process that the user started, with or without xdist, never in
 import errno
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from repro.harness import changed, options, provenance, schedule
 from repro.harness.journal import Journal
 from repro.harness.options import Context
 from repro.harness.progress import Heartbeat
-from repro.results.types import Results
+from repro.results.types import Result, Results
 
 LOST = 3  # exit code when a collected claim never reported
 DISAGREES = 1
@@ -146,20 +147,33 @@ class Controller:
         if not self.opened:
             return
         terminalreporter.section("claims")
-        for claim in self.journal.ran():
-            checks = sum(1 for _ in claim.every_check())
-            counted = f"{len(claim.tests)} tests, {checks} checks"
-            line = f"{claim.verdict:<15} {claim.id}: {claim.title} ({counted})"
+        ran = self.journal.ran()
+        for line, claim in zip(_table(ran), ran, strict=True):
             terminalreporter.line(line, red=claim.verdict in FAILED)
-        for paper, row in self.journal.assembly.coverage().items():
-            found = dict(row.verdicts)
-            pending = row.statements - row.with_claims
-            found["not-run"] = found.get("not-run", 0) - pending
-            counts = [f"{count} {verdict}" for verdict, count in sorted(found.items()) if count]
-            terminalreporter.line(
-                f"{paper}: {row.with_claims} of {row.statements} statements have a claim "
-                f"({', '.join([*counts, f'{pending} pending'] if pending else counts)})"
-            )
+        found = Counter(claim.verdict for claim in ran)
+        others = len(self.context.ledger.statements) - len(ran)
+        terminalreporter.line(
+            f"{len(ran)} statement{'s' * (len(ran) != 1)} ran: {', '.join(f'{n} {one}' for one, n in found.items())}. "
+            f"{others} were not selected."
+        )
         for message in [*self.journal.assembly.messages, *self.notices]:
             terminalreporter.line(message, red=True)
         terminalreporter.line(f"page: {self.context.artifacts / 'index.html'}")
+
+
+def _table(claims: list[Result]) -> list[str]:
+    """A line for each statement: what it is, how it stands, and what that rests on."""
+    rows = [
+        (
+            claim.paper,
+            f"{claim.kind.capitalize()} {claim.number}",
+            claim.title,
+            claim.verdict,
+            ", ".join(claim.evidence),
+            f"{sum(1 for _ in claim.every_check())} checks",
+            f"{claim.seconds:.1f} s",
+        )
+        for claim in claims
+    ]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
