@@ -151,11 +151,11 @@ class Controller:
         for line, claim in zip(_table(ran), ran, strict=True):
             terminalreporter.line(line, red=claim.verdict in FAILED)
         found = Counter(claim.verdict for claim in ran)
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in found.items())
         others = len(self.context.ledger.statements) - len(ran)
-        terminalreporter.line(
-            f"{len(ran)} statement{'s' * (len(ran) != 1)} ran: {', '.join(f'{n} {one}' for one, n in found.items())}. "
-            f"{others} were not selected."
-        )
+        plural = "s" * (len(ran) != 1)
+        said = f"{len(ran)} statement{plural} ran: {verdicts}. {others} were not selected."
+        terminalreporter.line(said)
         for message in [*self.journal.assembly.messages, *self.notices]:
             terminalreporter.line(message, red=True)
         terminalreporter.line(f"page: {self.context.artifacts / 'index.html'}")
