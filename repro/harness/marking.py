@@ -15,9 +15,6 @@ OTHER_MARKERS = {
     "control": "test_control_...: one hypothesis is broken, and the claim must fail by a margin",
     "erratum": "test_printed_..., test_reading_...: a form that fails on a stored counterexample",
     "data": "needs a data set: python -m repro data",
-    "slow": "takes minutes at laptop scale",
-    "timing": "a benchmark: ratios, run without xdist by make bench",
-    "reliability": "what a run withstands; at full size by make reliability",
     "needs(scale=, device=)": "not run below that scale or without that device, and counted so",
 }
 
