@@ -63,7 +63,9 @@ def _listen_to_ctrl_c() -> None:
 def recorder(path: Path, **identity: Any) -> Recorder:
     """Of a test of demo2025/lemma-1, without a run around it."""
     known = {"claim": "demo2025/lemma-1", "test": "test_holds", "role": "claim", "run": "r"}
-    return Recorder(path, **{**known, "evidence": "exact", "command": "pytest", **identity})
+    return Recorder(
+        path, path.parent, **{**known, "evidence": "exact", "command": "pytest", **identity}
+    )
 
 
 class Demo:

@@ -341,6 +341,7 @@ demo2025/lemma-1, The bound: not as recorded: sup error
   allowed    <= 0.05  (theorem: (4.3))
   ratio      1.25
   setting    n=3, d=2
+  asked      test_lemma_1_demo.py, line 0
   seed       --seed 7, so 1185557405075818529 for this claim
   repeat     pytest 'that test'"""
 TOLERANCE = """\
@@ -351,6 +352,7 @@ demo2025/lemma-1, The bound: not as recorded: slope
   allowed    ≈ 2.0 ± 0.25  (chosen: tells 2 from 3)
   ratio      2
   setting    no parameters
+  asked      test_lemma_1_demo.py, line 0
   seed       --seed 7, so 1185557405075818529 for this claim
   repeat     pytest 'that test'"""
 BROKEN = """\
@@ -361,6 +363,7 @@ demo2025/lemma-1, The bound: the control did not fail as it must: rank
   allowed    = 4  (exact: equality, no tolerance)
   ratio      no factor
   setting    no parameters
+  asked      test_lemma_1_demo.py, line 0
   seed       --seed 7, so 1185557405075818529 for this claim
   repeat     pytest 'that test'"""
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     S = TypeVar("S", bound=Spec)
 
+FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -260,6 +261,11 @@ class Claim:
 
         `alt` tells in words and numbers what it shows; curves with labels tell it themselves.
         """
+        if not FIGURE_NAME.fullmatch(name):
+            raise ValueError(f"the figure {name!r}: a name has letters, digits, '-' and '_' only")
+        place = f"claims/{self.statement.id}/{name}"
+        if any(other.svg == f"{place}.svg" for other in self._recorder.record.figures):
+            raise ValueError(f"this test has drawn a figure {name!r} before")
         alt = alt or figures.described(figure)
         if not alt:
             raise ValueError(
@@ -268,7 +274,6 @@ class Claim:
         folder = claim_folder(self._artifacts, self.statement.id)
         for suffix, drawn in figures.saved(figure).items():
             files.write_atomically(folder / f"{name}.{suffix}", drawn)
-        place = f"claims/{self.statement.id}/{name}"
         found = Figure(
             svg=f"{place}.svg",
             png=f"{place}.png",
@@ -299,7 +304,9 @@ class Claim:
         )
         self._recorder.append("checks", check)
         if not check.ok:
-            raise ClaimFailed(self._failure(check))
+            failure = self._failure(check)
+            self._recorder.red = self._recorder.red or failure
+            raise ClaimFailed(failure)
 
     def _line(self) -> int:
         """Where the claim's file asks for the check that is being kept; 0 if another file does."""

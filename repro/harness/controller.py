@@ -26,6 +26,7 @@ MAKE_ROOM = "make room and give the same command again: what was measured and tr
 
 class Controller:
     def __init__(self, config: pytest.Config, context: Context) -> None:
+        words = config.invocation_params.args
         run = provenance.run_header(
             context.project.root,
             context.run,
@@ -34,7 +35,7 @@ class Controller:
             device=context.device,
             threads=context.threads,
             workers=context.workers,
-            argv=list(config.invocation_params.args),
+            argv=[provenance.without_folders(word, context.project.root) for word in words],
         )
         if config.option.changed:
             context.unchanged.update(changed.unchanged(context))
@@ -139,6 +140,11 @@ class Controller:
             self.notices += disagreements
             session.exitstatus = session.exitstatus or DISAGREES
         return result
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """pytest's own last line counts tests; what is wrong besides is said after it."""
+        if self.notices and self.opened:
+            config.get_terminal_writer().line(f"FAILED: {self.notices[0]}", red=True, bold=True)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if recorded := self.context.unchanged:

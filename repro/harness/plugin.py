@@ -35,6 +35,11 @@ LEASE = pytest.StashKey[resources.Lease]()
 RECORDER = pytest.StashKey[Recorder]()
 MOST_RESTARTS = 4  # of workers in a run: a claim that kills its worker is not run again
 OLD_SIGTERM = pytest.StashKey[Any]()
+OPEN = ("running", "passed", "not-run")  # states that a red check turns to failed
+NO_XFAIL = "state what is false as a counterexample, and what is not run as a skip"
+NOTHING = (
+    "this claim checked nothing: use measured(...).at_most and the like, for_all or counterexample"
+)
 
 
 # --- start ---------------------------------------------------------------------------------------
@@ -154,7 +159,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if context is None or name is None:
         return
     item.stash[RECORDER] = Recorder(
-        name.record(context.artifacts), **marking.identity(item, name, context)
+        name.record(context.artifacts),
+        context.project.root,
+        **marking.identity(item, name, context),
     )
     marking.check_form(item, name)
     if imports.uses_torch(name.file, context.project.root):
@@ -218,23 +225,35 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report: pytest.TestReport = yield
-    report.user_properties = [
-        (str(key), files.plain(value)) for key, value in report.user_properties
-    ]
     recorder = item.stash.get(RECORDER, None)
     if recorder is not None:
         try:
+            report.user_properties = [
+                (str(key), files.plain(value)) for key, value in report.user_properties
+            ]
             _settle(report, call, recorder)
-        except OSError as error:  # a full disk: what is not written down does not count as shown
+        except Exception as error:  # a full disk, a property without a text: told, not shown
+            report.user_properties = []
+            item.user_properties.clear()
             report.outcome = "failed"
-            report.longrepr = f"{report.longreprtext}\n\nthe record cannot be written: {error}"
+            told = f"the record cannot be written: {type(error).__name__}: {error}"
+            report.longrepr = f"{report.longreprtext}\n\n{told}".strip()
+            recorder.give_up(told)
     return report
 
 
 def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], recorder: Recorder) -> None:
-    """Write the state that this phase of the test left behind."""
+    """Write the state that this phase of the test left behind.
+
+    A red check makes the test red, whatever became of its exception: swallowed, raised in a
+    thread, or followed by a skip.
+    """
     error = call.excinfo.value if call.excinfo else None
-    if report.skipped:
+    if hasattr(report, "wasxfail"):
+        _fail(report, recorder, "error", f"a claim must not fail as expected: {NO_XFAIL}")
+    elif recorder.red and not isinstance(error, ClaimFailed) and recorder.record.state in OPEN:
+        _fail(report, recorder, "failed", recorder.red)
+    elif report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         recorder.finish("not-run", reason.removeprefix("Skipped: "))
     elif report.failed and isinstance(error, ClaimFailed):
@@ -244,11 +263,13 @@ def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], recorder: Re
     elif report.failed:
         recorder.finish("error", f"{type(error).__name__}: {error}\n\n{report.longreprtext}")
     elif report.when == "call" and not recorder.record.checks:
-        report.outcome = "failed"
-        report.longrepr = (
-            "this claim checked nothing: use measured(...).at_most and the like, for_all or "
-            "counterexample"
-        )
-        recorder.finish("error", report.longrepr)
+        _fail(report, recorder, "error", NOTHING)
     elif report.when == "call":
         recorder.finish("passed")
+
+
+def _fail(report: pytest.TestReport, recorder: Recorder, state: str, message: str) -> None:
+    if hasattr(report, "wasxfail"):
+        del report.wasxfail
+    report.outcome, report.longrepr = "failed", message
+    recorder.finish(state, message)

@@ -6,14 +6,16 @@ import re
 import secrets
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from repro.harness import process, resources
+from repro.harness import process
 from repro.results.types import Run
 
 PACKAGES = ("torch", "numpy", "scipy", "python-flint", "pytest", "pytest-xdist", "hypothesis")
-MEASURED = ("sympy", "pytest-benchmark")  # what else figures depend on
+# The folders of a path from the root of the file system.
+ABSOLUTE = re.compile(r"(?<![^\s=:('\"<\[])/(?:[^\s/:'\"]+/)+")
 
 
 def now() -> str:
@@ -25,47 +27,26 @@ def new_run() -> str:
     return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
 
 
+def without_folders(text: str, root: Path) -> str:
+    """A message or command that does not tell where on whose machine it was made.
+
+    Files of the project are named from its root, others by their last part.
+    """
+    return ABSOLUTE.sub("…/", text.replace(f"{root}/", ""))
+
+
 def run_header(root: Path, run: str, **settings: Any) -> Run:
     return Run(
         id=run, started=now(), **process.this(), **settings, **git_state(root), versions=versions()
     )
 
 
-def measured_here(root: Path) -> dict[str, Any]:
-    """The header of figures: which run, of what code, on which machine."""
-    header = {"id": new_run(), "started": now(), **git_state(root)}
-    return {**header, "machine": machine()}
-
-
-def machine() -> dict[str, Any]:
-    names = re.findall(r"^model name\s*: (.+)$", _text(Path("/proc/cpuinfo")), flags=re.M)
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "cores": resources.cores(),
-        "memory": f"{resources.memory_bytes() / 2**30:.0f} GB",
-        **versions(*PACKAGES, *MEASURED),
-        "C compiler": _first_line("cc", "--version"),
-    }
-
-
-def _first_line(*command: str) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return "none"
-    return done.stdout.partition("\n")[0].strip()
-
-
-def _text(file: Path) -> str:
-    return file.read_text() if file.exists() else ""
-
-
-def versions(*packages: str) -> dict[str, str]:
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
     found = {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
     }
-    for name in packages or PACKAGES:
+    for name in packages:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -21,11 +21,12 @@ BETWEEN_WRITES = 0.2  # seconds; a killed test loses at most this much of its nu
 class Recorder:
     """Keeps the record of the test that runs now."""
 
-    def __init__(self, path: Path, **identity: Any) -> None:
-        self.path = path
+    def __init__(self, path: Path, root: Path, **identity: Any) -> None:
+        self.path, self.root = path, root
         self.record = Record(
             state="running", started=provenance.now(), **process.this(), **identity
         )
+        self.red = ""  # what the first red check said
         self._began = time.perf_counter()
         self._written = 0.0
         self._guard = threading.Lock()
@@ -67,9 +68,14 @@ class Recorder:
         if self._later is not None:
             self._later.cancel()
         self.record.state = state
-        self.record.message = message
+        self.record.message = provenance.without_folders(message, self.root)
         self.progress_path.unlink(missing_ok=True)
         self.write()
+
+    def give_up(self, message: str) -> None:
+        """The last word on a test whose record could not be written as it is."""
+        with contextlib.suppress(Exception):  # a full disk stays full: the test is red anyway
+            self.finish("error", message)
 
     @property
     def progress_path(self) -> Path:

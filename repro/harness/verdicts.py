@@ -1,9 +1,10 @@
 """From the records of a claim's tests to its verdict. Pure functions; docs/results.md is the law.
 
-A red check is `failed`, never `refuted`: a refutation is a counterexample that somebody stored,
-in exact or certified arithmetic, and that still refutes.
+A red check is `failed`, whatever the state of its test, and never `refuted`: a refutation is a
+counterexample that somebody stored, in exact or certified arithmetic, and that still refutes.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,18 +31,21 @@ def verdict(statement: Statement, tests: Sequence[Record], unseen: int = 0) -> V
     """`tests`: the records; `unseen`: how many tests of the claim have no record at all."""
     if statement.pending and not tests:
         return Verdict("not-run", "no claim has been written yet")
-    for states, name in (
-        (("error", "crashed"), "error"),
-        (("failed",), "failed"),
-        (UNFINISHED, "not-run"),
+    red = [test for test in tests if test.state == "failed" or not all(c.ok for c in test.checks)]
+    for name, found in (
+        ("error", [test for test in tests if test.state in ("error", "crashed")]),
+        ("failed", red),
+        ("not-run", [test for test in tests if test.state in UNFINISHED]),
     ):
-        found = [test for test in tests if test.state in states]
         if found:
             return Verdict(name, _first(found))
     passed = [test for test in tests if test.state == "passed"]
     excused = [test for test in tests if test.state == "not-run"]
     if len(passed) + len(excused) < len(tests):
         return Verdict("error", "a test is in a state that this version does not know")
+    drawn = Counter(figure.svg for test in tests for figure in test.figures)
+    if twice := [svg for svg, count in drawn.items() if count > 1]:
+        return Verdict("error", f"two tests draw {twice[0]}: give one of the figures another name")
     if unseen:
         return Verdict("not-run", f"{unseen} of {unseen + len(tests)} tests have not been run")
     controls = {test.state: test for test in tests if test.role == "control"}

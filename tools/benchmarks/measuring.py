@@ -4,13 +4,16 @@ No time is asserted. Without --benchmark-enable every body runs once, small, so 
 and nothing is written.
 """
 
+import platform
+import re
 import statistics
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from repro.harness import provenance
+from repro.harness import provenance, resources
 from tools.benchmarks import page
 
 ARTIFACTS = Path(__file__).parents[2] / "artifacts"
@@ -18,7 +21,34 @@ ARTIFACTS = Path(__file__).parents[2] / "artifacts"
 
 @pytest.fixture(scope="session")
 def run():
-    return provenance.measured_here(ARTIFACTS.parent)
+    """The header of figures: which run, of what code, on which machine."""
+    state = provenance.git_state(ARTIFACTS.parent)
+    return {
+        "id": provenance.new_run(), "started": provenance.now(), **state, "machine": machine()
+    }  # fmt: skip
+
+
+def machine():
+    names = re.findall(r"^model name\s*: (.+)$", _text(Path("/proc/cpuinfo")), flags=re.M)
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "cores": resources.cores(),
+        "memory": f"{resources.memory_bytes() / 2**30:.0f} GB",
+        **provenance.versions([*provenance.PACKAGES, "sympy", "pytest-benchmark"]),
+        "C compiler": _first_line("cc", "--version"),
+    }
+
+
+def _first_line(*command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "none"
+    return done.stdout.partition("\n")[0].strip()
+
+
+def _text(file):
+    return file.read_text() if file.exists() else ""
 
 
 @pytest.fixture
