@@ -1,7 +1,5 @@
 """Kernels, their memory and its complexity, and Hankel floors."""
 
-import math
-
 import flint
 import numpy as np
 import pytest
@@ -20,8 +18,6 @@ def test_terms_and_kernels_that_are_none():
         memory.Exponential(0, 1)
     with pytest.raises(ValueError, match="the same exponential"):
         memory.Kernel(terms=(memory.Exponential(1, Log(2)), memory.Exponential(2, Log(2))))
-    with pytest.raises(ValueError, match="a kernel that ends"):
-        memory.joint(memory.Kernel(terms=(memory.Exponential(1, 1),)))
     for u in (1, 2):
         with pytest.raises(ValueError, match="u below every rate"):
             memory.weighed(memory.Kernel(terms=(memory.Exponential(1, 1),)), u)
@@ -32,7 +28,6 @@ def test_values_of_a_kernel():
     for t, expected in enumerate((5 + 3 - 1, 1.5 + 1 / 3, 0.75 - 1 / 9)):
         assert float(kernel.ball(t)) == pytest.approx(expected, rel=1e-14)
     assert float(memory.decay_time(kernel)) == pytest.approx(1 / np.log(2), rel=1e-14)
-    assert [float(v) for v in kernel.until(2).first] == pytest.approx([7, 1.5 + 1 / 3])
 
 
 def test_complexities_of_spikes_and_exponentials_by_hand():
@@ -67,26 +62,6 @@ def test_the_supremum_may_be_late():
         assert float(memory.C_2(memory.Kernel(terms=terms))) == pytest.approx(
             heard.max(), rel=1e-12
         )
-
-
-ROOT = math.exp(-0.5)
-INFIMA = {
-    (1,): 0,  # no c > 0 attains it
-    (0, 1): math.e,
-    (0, 0, 3): 6 * math.e,
-    (1, "1/2"): math.e / 2,  # t = 1 alone, at c = 1: e/2 > 1
-    (4, 1): 4 / math.log(4),  # where 4 = e^{1/c}
-    (0, 0, 0): 0,
-    (0, 0, "9/4", 1): 4.5 * math.e,  # they cross at u = log 9/4 > 1/2, where both rise
-    (0, 1, 0, ROOT): 3 / ROOT,  # they cross at u = 1/4, below 1/3: the larger of e and 3 e^1/2
-    (0, 1, 0, ROOT**2): 2 / ROOT,  # they cross at u = 1/2, between 1/3 and 1
-}
-
-
-@pytest.mark.parametrize(("values", "expected"), INFIMA.items(), ids=str)
-def test_the_joint_complexity_by_hand(values, expected):
-    kernel = memory.Kernel([flint.arb(v) if isinstance(v, float) else v for v in values])
-    assert float(memory.joint(kernel)) == pytest.approx(expected, rel=1e-12)
 
 
 # --- hankel.py -------------------------------------------------------------------------------------

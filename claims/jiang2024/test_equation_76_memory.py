@@ -12,7 +12,7 @@ Controls: a power of t has no C_1; without the 1 in C_1, C_2 can be infinite.
 
 Readings: the two numbers are not those of (12) and (14). "C_2 is small if rho has no large value
 far from the origin" is not so, and C_RNN is not monotone: a spike of height e^-10 at t = 20 has
-C_RNN = e^10, the larger kernel e^{-t/2} has 3. Finding joint-rnn-complexity repairs it.
+C_RNN = e^10, the larger kernel e^{-t/2} has 3. One infimum repairs it (Proposition 6.3).
 """
 
 from fractions import Fraction

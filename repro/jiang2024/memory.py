@@ -25,12 +25,6 @@ The repair. C* = inf_{c>0} c sup_t e^{t/c} |rho(t)| is homogeneous and monotone.
   gamma e^{(l-1)/gamma} for l - 1 <= gamma and e (l-1) beyond. The delay theta = delta_{l-1} of
   e^{-t/gamma} attains it: for c < gamma the supremum is infinite, and t = l-1 alone makes it
   e^{(l-1)/c}.
-
-C* in closed form, for kernels that end. In u = 1/c every log(e^{ut} |rho(t)| / u) is convex, and
-the least maximum of convex functions of one variable is that of some two of them. For t < t' they
-cross at u = log|rho(t)/rho(t')| / (t' - t). Either this lies between 1/t' and 1/t, where one still
-falls and the other rises already, and is best; or one of the two is the larger at its own minimum,
-which is e t |rho(t)|. So C* is the largest of all e t |rho(t)| and all such crossings.
 """
 
 import itertools
@@ -77,10 +71,6 @@ class Kernel:
         early = ball(self.first[t]) if t < len(self.first) else flint.arb(0)
         return sum((term.ball(t) for term in self.terms), early)
 
-    def until(self, end: int) -> "Kernel":
-        """rho(0), ..., rho(end - 1), and then nothing."""
-        return Kernel([self.ball(t) for t in range(end)])
-
 
 def spike(T: int, height: Any = 1) -> Kernel:
     """height delta_T."""
@@ -125,18 +115,3 @@ def _beyond(kernel: Kernel, u: Any, t: int) -> flint.arb:
     """sum |a_i| e^{-(b_i - u) t}."""
     rates = [(abs(ball(term.a)), ball(term.rate) - ball(u)) for term in kernel.terms]
     return sum((a * (-rate * t).exp() for a, rate in rates), flint.arb(0))
-
-
-def joint(kernel: Kernel) -> flint.arb:
-    """C* of a kernel that ends. It is monotone: of `until(T)` it is at most that of the whole."""
-    if kernel.terms:
-        raise ValueError("C* in closed form needs a kernel that ends: take `until`")
-    heard = [(t, abs(kernel.ball(t))) for t in range(len(kernel.first)) if kernel.ball(t) != 0]
-    largest = flint.arb(0)
-    for t, size in heard:
-        largest = largest.max(flint.arb(1).exp() * t * size)
-    for (t, early), (later, late) in itertools.combinations(heard, 2):
-        u = (early / late).log() / (later - t)
-        if not (u * later < 1 or u * t > 1):
-            largest = largest.max(early * (u * t).exp() / u)
-    return largest

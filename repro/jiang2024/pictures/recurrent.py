@@ -1,4 +1,4 @@
-"""Section D.1 and Propositions 6.1, 6.3: floors under RNNs, their rate, and two complexities."""
+"""Table 2 and section D.1: floors under RNNs, and their rate."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -62,18 +62,4 @@ def rates(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> "Figure":
     all_axes[0].set_ylabel("l1 error of the kernel")
     handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5)
-    return figure
-
-
-def spikes(
-    times: Sequence[int], printed: Sequence[float], joint: Sequence[float], gamma: float
-) -> "Figure":
-    """Two complexities of e^{-T/gamma} delta_T."""
-    figure, (axes,) = figures.panels(1, width=5.6, height=3.8)
-    figures.draw(axes, "control", times, printed, "printed $C_{RNN}$, (78)")
-    figures.draw(axes, "construction", times, joint, "one infimum, $C^*$")
-    figures.draw(axes, "bound", times, [gamma] * len(times), f"$\\gamma$ = {gamma:g}")
-    axes.set(yscale="log", xlabel="time T of the spike", ylabel="complexity")
-    axes.set_title("a spike of height $e^{-T/2}$ at T")
-    axes.legend(loc="upper left")
     return figure
