@@ -61,6 +61,11 @@ def draw(axes: "Axes", role: str, x: Any, y: Any, label: str, **changes: Any) ->
     axes.plot(x, y, label=label, **{**ROLES[role], **changes})
 
 
+def legend_below(figure: "Figure", axes: "Axes", columns: int) -> None:
+    """What stands in these axes, told under all panels."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+
+
 @dataclass(frozen=True)
 class Curve:
     """Points, the role that gives them their look, and what differs from that look."""

@@ -105,15 +105,12 @@ def test_complexities_by_hand():
 
 
 def test_errors_at_crests_against_interpolation():
-    """The largest error of np.interp, at a middle; 3i cells have no crest in a middle."""
+    """The largest error of np.interp, at a middle."""
     for i, w in ((1, 2), (2, 12), (1, 10)):
         x, knots = np.arange(2 * w + 1) / (2 * w), np.arange(w + 1) / w
         wave, at_knots = (math.sqrt(2) * np.sin(2 * np.pi * i * z) for z in (x, knots))
         off = abs(wave - np.interp(x, knots, at_knots)).max()
         assert float(complexity.error_at_a_crest(i, w)) == pytest.approx(off)
-    for i, w in ((1, 3), (2, 8), (4, 4), (4, 5), (4, 6), (4, 10), (4, 12)):
-        with pytest.raises(ValueError, match=f"odd multiple of 2i = {2 * i}, got {w}"):
-            complexity.error_at_a_crest(i, w)
 
 
 def test_floors_of_complexities_by_hand():
@@ -123,9 +120,6 @@ def test_floors_of_complexities_by_hand():
     assert float(complexity.joint_floor(3, 2, 2)) == pytest.approx(36 * math.sqrt(2) / math.pi**2)
     two, eta = math.log(2), 1 / math.pi
     assert float(complexity.narrow("1/4", 2, 1)) == pytest.approx(two / 4 * 2 * (1 + 8 * eta))
-    for alpha in (1, "3/4"):
-        with pytest.raises(ValueError, match=f"alpha > 1, got alpha = {alpha}"):
-            complexity.joint_floor(1, 2, alpha)
 
 
 def test_schemes_of_equation_13():

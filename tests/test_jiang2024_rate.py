@@ -40,7 +40,7 @@ def test_ridge_and_trace_by_hand():
 def test_ridge_of_all_waves():
     coupling = couplings.endless(2, 4)
     S = math.pi**2 / 6 - 1 - 1 / 4
-    kept = to_float(rate.endless_ridge(coupling, 2, 3))
+    kept = to_float(rate.kept(coupling, 2, 3, "ridge"))
     assert kept == pytest.approx([1 + S / 4.5, 1 / 4 + S / 4.5])
 
 
@@ -52,8 +52,6 @@ def test_mended_diagonal_in_float64():
     assert network.m_h == 7
     assert off.diagonal().max() < 1e-14
     assert off.sum() > 1e-3
-    with pytest.raises(ValueError, match="encoded"):
-        rate.with_diagonal(couplings.Coupling(couplings.powers(2, 3)), 1, x)
 
 
 def test_interpolated_waves_are_exact_at_the_knots():

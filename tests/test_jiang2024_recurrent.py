@@ -93,11 +93,6 @@ def test_permutations():
     assert ordering.exchange(4, 2) == [2, 3, 0, 1]
     assert ordering.exchange(4, 0) == ordering.rotation(4, 0) == [0, 1, 2, 3]
     assert ordering.rotation(5, 2) == [2, 3, 4, 0, 1]
-    for tau, k in ((7, 4), (4, -1)):
-        with pytest.raises(ValueError, match="the first and the last k of tau"):
-            ordering.exchange(tau, k)
-    with pytest.raises(ValueError, match="needs a permutation of 2 times"):
-        ordering.permuted([1, 2], [0, 0])
 
 
 def test_a_reordered_target_gives_the_old_output():
@@ -129,9 +124,6 @@ def test_filters_as_matrices_by_hand():
     assert whole.tolist() == [[2, 0], [23, 2]]
     short = ordering.filtered(rho[:2], rationals([0]), ahead=True)
     assert short.tolist() == [[0, 0], [0, 0]]
-    for count in (0, 4):
-        with pytest.raises(ValueError, match=f"a filter of 1 to 3 values, got {count}"):
-            ordering.filtered(rho, rationals([1] * count), ahead=True)
 
 
 def reordered_and_filtered(tau, rng):

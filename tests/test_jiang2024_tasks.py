@@ -67,13 +67,6 @@ def test_tasks_agree_in_rationals_and_in_torch():
     assert to_float(task.target(Log(4))(exact)) == pytest.approx(ours.numpy())
 
 
-def test_exact_norms_and_distances_need_one_dimension():
-    with pytest.raises(ValueError, match=r"\(54\): exact distances need d = 1, got d=2"):
-        tasks.Nearest().target(Log(2))(rationals([[0, 0, 1, 1]]))
-    with pytest.raises(ValueError, match=r"\(58\): exact norms need d = 1, got d=2"):
-        tasks.Gravity().target(Log(2))(rationals([[0, 0, 1, 0, 0]]))
-
-
 def test_a_nearest_point_in_rationals():
     task, x = tasks.Nearest(d=1, tau=2), rationals([[1, 3], [5, 2]])
     assert task.distances(x, x).tolist() == [[2, 1], [2, 3]]

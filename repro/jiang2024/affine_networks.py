@@ -54,6 +54,4 @@ def affine_floor(N: int) -> flint.arb:
     The constant 1/4 has 1/(2 pi). A function with one turning point attains the floor: h on the
     quarter-waves and on one +, and 0 in between.
     """
-    if N < 2:
-        raise ValueError(f"two of 2N half-waves are lost: needs N >= 2 waves, got N = {N}")
     return (N - 1) / (2 * flint.arb.pi() * N)

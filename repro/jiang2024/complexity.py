@@ -104,11 +104,9 @@ def least_bill(k: int, tau: int = 1) -> flint.arb:
 
 
 def joint_floor(difference: Any, tau: int, alpha: Any) -> flint.arb:
-    """No representation has a smaller C_0 C_1; difference is E |H_t - H_t'| for some t, t'."""
-    alpha = rational(alpha)
-    if not alpha > 1:
-        raise ValueError(f"one infimum of C_0 C_1 may be 0 unless alpha > 1, got alpha = {alpha}")
-    return 4 * flint.arb(2).sqrt() * difference / (tau * flint.arb(alpha).zeta())
+    """No representation has a smaller C_0 C_1, alpha > 1; difference is E |H_t - H_t'|."""
+    zeta = flint.arb(rational(alpha)).zeta()
+    return 4 * flint.arb(2).sqrt() * difference / (tau * zeta)
 
 
 def narrow(eta: Any, tau: int, alpha: Any) -> flint.arb:
@@ -134,7 +132,5 @@ def linear_between(knots: torch.Tensor, values: torch.Tensor) -> FeedForward:
 
 
 def error_at_a_crest(i: int, w: int) -> flint.arb:
-    """|f - f^| for sqrt2 sin(2 pi i x) and w cells, in the middle of a cell that is a crest."""
-    if w % (2 * i) or w // (2 * i) % 2 == 0:
-        raise ValueError(f"some middle is a crest if w is an odd multiple of 2i = {2 * i}, got {w}")
+    """|f - f^| for sqrt2 sin(2 pi i x) and w = 2i, 6i, 10i, ... cells, at a crest."""
     return flint.arb(2).sqrt() * (1 - (flint.arb(i) / w).cos_pi())

@@ -13,12 +13,11 @@ All of them (`Endless`). 2 sin a sin b = cos(a - b) - cos(a + b) and 2 sin a cos
 sin(a + b), so that for sigma_i = i^-alpha, alpha > 1, no wave left out, rho(u, v) is
     C(u - v) - C(u + v)   for sines,    S(u - v) + S(u + v)   for sines against cosines,
 where C(x) and S(x) are the sums of cos(2 pi i x) / i^alpha and of sin(2 pi i x) / i^alpha, which
-have a closed form (repro/numerics/polylogarithms.py). A finite R falls faster than any power as m_h
-nears R; these couplings have an exponent.
+have a closed form (repro/numerics/polylogarithms.py).
 
-Encoded tokens. g(x) = (t - 1 + x - 2t) / tau glues the pieces together: it is continuous on their
-union I, and a change of variables that multiplies volumes by 1 / tau. So phi_i(g(x)) / sqrt(tau)
-are orthonormal on I, and sum_i sigma_i phi_i(g) psi_i(g) / tau has the singular values sigma_i.
+Encoded tokens. g(x) = (t - 1 + x - 2t) / tau glues the pieces together and multiplies volumes by
+1 / tau. So phi_i(g(x)) / sqrt(tau) are orthonormal on I, and sum_i sigma_i phi_i(g) psi_i(g) / tau
+has the singular values sigma_i.
 
 alpha = 1, sines on both sides. From sum_i cos(2 pi i x) / i = -log |2 sin(pi x)|,
     sum_i 2 sin(2 pi i u) sin(2 pi i v) / i = log |sin pi(u + v) / sin pi(u - v)|,
@@ -60,10 +59,8 @@ def tails(sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def infinite_tails(alpha: Any, m: int) -> tuple[flint.arb, flint.arb]:
-    """S_m and T_m of sigma_i = i^-alpha for R = infinity: Hurwitz's zeta at alpha and 2 alpha."""
+    """S_m and T_m of all i^-alpha, alpha > 1: Hurwitz's zeta at alpha and 2 alpha."""
     alpha = rational(alpha)
-    if not alpha > 1:
-        raise ValueError(f"the sum of i^-alpha needs alpha > 1, got alpha = {alpha}")
     with flint.ctx.workprec(BITS):
         return flint.arb(alpha).zeta(m + 1), flint.arb(2 * alpha).zeta(m + 1)
 
@@ -91,29 +88,20 @@ class Coupling:
         if self.key not in ("sin", "cos"):
             raise ValueError(f"Section 5.1 has sines, we add 'cos': got key = {self.key!r}")
 
-    @property
-    def R(self) -> int:
-        return len(self.sigma)
-
     def queries(self, x: Array, terms: slice = slice(None)) -> Array:
-        """phi_i(x) for the i in `terms`, (..., tau, 1) -> (..., tau, number of terms)."""
+        """phi_i(x) for i in `terms`, (..., tau, 1) -> (..., tau, number of terms)."""
         return self._waves(x, "sin", terms)
 
     def keys(self, x: Array, terms: slice = slice(None)) -> Array:
         """psi_i(x)."""
         return self._waves(x, self.key, terms)
 
-    def singular_values(self, like: Array) -> Array:
-        """sigma, in the arithmetic of `like`."""
-        return numbers(self.sigma, like)
-
     def rho(self, u: Array, v: Array) -> Array:
-        return inner(self.queries(u) * self.singular_values(u), self.keys(v))
+        return inner(self.queries(u) * numbers(self.sigma, u), self.keys(v))
 
     def diagonal(self, x: Array) -> Array:
         """rho(u, u) for every token, (..., tau, 1)."""
-        terms = self.queries(x) * self.singular_values(x) * self.keys(x)
-        return terms.sum(-1)[..., None]
+        return (self.queries(x) * numbers(self.sigma, x) * self.keys(x)).sum(-1)[..., None]
 
     def target(self) -> Target:
         """(8) with F(z) = z and f(x) = x, where x is what an encoded token encodes."""
@@ -128,7 +116,7 @@ class Coupling:
         return (floor(x / 2) - 1 + self.content(x)) / self.pieces if self.pieces else x
 
     def _waves(self, x: Array, name: str, terms: slice) -> Array:
-        frequencies = np.arange(1, self.R + 1)[terms]
+        frequencies = np.arange(1, len(self.sigma) + 1)[terms]
         g = self.glued(x)
         volume = max(self.pieces, 1)
         if isinstance(g, torch.Tensor):
@@ -176,9 +164,6 @@ def floor(x: Array) -> Array:
 def first(z: Array) -> Array:
     """F: the one coordinate of the average."""
     return z[..., 0]
-
-
-# alpha = 1
 
 
 def diagonal_at_quarter(R: int) -> flint.fmpq:

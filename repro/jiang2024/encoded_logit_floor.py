@@ -37,7 +37,6 @@ def encoded_floor(tail: Callable[[int], Any], m: int, tau: int) -> Any:
     over the n = tau/2 keys s of one half is the best c_t; it leaves at least 1 - 1/n of the
     variances of delta_ts for given x_t, and means over n rooms have rank n.
     """
-    _check_even(tau)
     return tail(m + 1) / 2
 
 
@@ -57,7 +56,6 @@ def encoded_cost(alpha: Any, r: int, tau: int) -> flint.arb:
     It is of order r^(-2 alpha) log r, so that the cost over the floor tends to 1: 2 alpha - 1 is
     the exponent of the best couplings, from both sides.
     """
-    _check_even(tau)
     (S, T), next_one = infinite_tails(alpha, r), flint.arb(r + 1) ** -flint.arb(rational(alpha))
     steps = (2 * S / (tau * next_one)).log().max(flint.arb(0))
     near = 2 * (tau - 2) * next_one**2 * (flint.fmpq(3, 2) - flint.fmpq(2, tau) + steps)
@@ -88,8 +86,3 @@ def sampled_costs(
         for name, some in pairs.items():
             rows[name].append((off**2 * some).sum((-1, -2)).numpy() / 16**2)
     return {name: np.stack(columns, axis=1) for name, columns in rows.items()}
-
-
-def _check_even(tau: int) -> None:
-    if tau < 2 or tau % 2:
-        raise ValueError(f"the rooms need two equal halves: an even tau, got tau = {tau}")

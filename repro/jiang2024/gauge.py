@@ -45,10 +45,5 @@ def gauged(target: Target, g: Function) -> Target:
 
 def recovered(average: Any, f_u: Any, f_v: Any, tau: int) -> Any:
     """e^(rho(u, v) - rho(u, u)) from one coordinate of the first average of (u, v, u, ..., u)."""
-    if tau < 2 or f_u == f_v:
-        raise ValueError(
-            f"the repair of Proposition B.1 needs tau >= 2 and f(u) != f(v), got tau={tau} and "
-            f"f(u), f(v) = {f_u}, {f_v}"
-        )
     w = (average - f_u) / (f_v - f_u)
     return w * (tau - 1) / (1 - w)

@@ -61,8 +61,6 @@ def rough(gamma: Any, length: int) -> list[flint.arb]:
 
 def section(values: Sequence[Any] | np.ndarray) -> list[list[Any]]:
     """G_N of 2N - 1 values."""
-    if len(values) % 2 == 0:
-        raise ValueError(f"a section of N rows has 2N - 1 values, got {len(values)}")
     N = (len(values) + 1) // 2
     return [list(values[i : i + N]) for i in range(N)]
 
@@ -71,8 +69,6 @@ def floors(values: Sequence[flint.arb], units: Sequence[int]) -> list[flint.arb]
     """Lower bounds on sigma_{m+1} of the section of these 2N - 1 values, for every m of `units`,
     proved in balls. With V from float64 they are sharp down to some 1e-14 sigma_1."""
     rows, most = section(values), max(units)
-    if not 0 <= min(units) <= most < len(rows):
-        raise ValueError(f"sigma_(m+1) of {len(rows)} rows needs 0 <= m < N, got {list(units)}")
     eigenvalues, vectors = np.linalg.eigh(np.array(section([float(value) for value in values])))
     V = flint.arb_mat(vectors[:, np.argsort(-abs(eigenvalues))[: most + 1]].tolist())
     GV = flint.arb_mat(rows) * V
@@ -87,7 +83,8 @@ def _smallest(A: list[list[flint.arb]], B: list[list[flint.arb]], n: int) -> fli
         quotient = left.solve(right)
     except ZeroDivisionError:
         return flint.arb(0)
-    return (1 / max(_total(row).upper() for row in quotient.tolist())).sqrt().lower()
+    totals = (sum((abs(entry) for entry in row), flint.arb(0)) for row in quotient.tolist())
+    return (1 / max(total.upper() for total in totals)).sqrt().lower()
 
 
 def floor(values: Sequence[flint.arb], m: int) -> flint.arb:
@@ -95,14 +92,8 @@ def floor(values: Sequence[flint.arb], m: int) -> flint.arb:
     return floors(values, [m])[0]
 
 
-def _total(row: Sequence[flint.arb]) -> flint.arb:
-    return sum((abs(entry) for entry in row), flint.arb(0))
-
-
 def proved_floor(N: int, m: int) -> flint.arb:
     """Of eps(s) e^{-s/2N}, N a power of 2: the square root of what the m largest leave."""
-    if N & (N - 1) or not 0 <= m < N:
-        raise ValueError(f"the bound needs N = 2^k and m < N, got {N=}, {m=}")
     all_squares = ((1 - flint.arb(-1).exp()) * N) ** 2
     return ((all_squares - 4 * N * m) / (N - m)).max(flint.arb(0)).sqrt()
 

@@ -75,10 +75,6 @@ class LinearTask:
     standardised: bool = False
     tau: int = 32
 
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"Tables 2, 3 have the orders {', '.join(ORDERS)}, not {self.order}")
-
     @property
     def inputs(self) -> int:
         return 1 + self.tau if self.encoded else 1

@@ -59,8 +59,6 @@ OFFSETS = ("free", "constant", "none")
 
 def exchange(tau: int, k: int) -> list[int]:
     """Appendix C: the first k values change places with the last k, in their order."""
-    if not 0 <= 2 * k <= tau:
-        raise ValueError(f"Appendix C exchanges the first and the last k of tau: {tau=}, {k=}")
     times = list(range(tau))
     return times[tau - k :] + times[k : tau - k] + times[:k]
 
@@ -79,8 +77,6 @@ def triangle(rho: Sequence[Any] | np.ndarray) -> np.ndarray:
 
 def permuted(rho: Sequence[Any] | np.ndarray, p: Sequence[int]) -> np.ndarray:
     """M_tj = rho(t - p(j))."""
-    if sorted(p) != list(range(len(rho))):
-        raise ValueError(f"Proposition 6.1 needs a permutation of {len(rho)} times, got {list(p)}")
     return triangle(rho)[:, list(p)]
 
 
@@ -88,8 +84,6 @@ def filtered(
     rho: Sequence[Any] | np.ndarray, theta: Sequence[Any] | np.ndarray, *, ahead: bool
 ) -> np.ndarray:
     """M of H(theta * x): with x(t+s), as Section 6.2 prints it, or with x(t-s)."""
-    if not 0 < len(theta) <= len(rho):
-        raise ValueError(f"(92) needs a filter of 1 to {len(rho)} values, got {len(theta)}")
     padded = [*theta, *[0 * theta[0]] * (len(rho) - len(theta))]
     Theta = triangle(padded)
     return triangle(rho) @ (Theta.T if ahead else Theta)

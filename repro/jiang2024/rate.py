@@ -59,10 +59,7 @@ against M. The ridge correction has one more factor, for 1 / (m + c) is 1/M time
 numerics/rates.py allow. Plain truncation is off by S_m ~ m^(1 - alpha) on the diagonal, and
 softmax, of which this is the first order, adds a factor 1 + O(S_m). In L1, by Abel's summation,
 |delta| <= m^-alpha / |sin pi(u - v)| and the like, whose mean, cut off at S_m, is of order
-m^-alpha log m; Cauchy's inequality has m^-(alpha - 1/2). No L1 error of these networks falls like
-m^-(2 alpha - 1).
-
-(17) as printed is `printed_bound`.
+m^-alpha log m; Cauchy's inequality has m^-(alpha - 1/2).
 """
 
 import math
@@ -96,37 +93,28 @@ from repro.numerics.exact import rational, rationals
 HALF = flint.fmpq(1, 2)
 
 
-# What is kept of the coupling
-
-
 def plain(sigma: np.ndarray, m: int) -> np.ndarray:
     """The proof's truncation."""
     _check_rank(sigma, m)
     return sigma[:m]
 
 
-def trace(sigma: np.ndarray, m: int, S_m: Any = None) -> np.ndarray:
-    """The first m singular values, raised so that the trace stays; S_m if sigma has no end."""
-    return plain(sigma, m) + _left(sigma, m, S_m) / m
+def trace(sigma: np.ndarray, m: int) -> np.ndarray:
+    """The first m singular values, raised so that the trace stays."""
+    return plain(sigma, m) + tails(sigma)[0][m] / m
 
 
 def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
     """The first m singular values, raised by S_m / (m + tau - 1/2); S_m if sigma has no end."""
-    return plain(sigma, m) + _left(sigma, m, S_m) / (m + tau - HALF)
-
-
-def endless_ridge(coupling: Endless, m: int, tau: int) -> np.ndarray:
-    """`ridge` where all waves are in the coupling."""
-    return ridge(coupling.sigma, m, tau, infinite_tails(coupling.alpha, m)[0])
+    S_m = tails(sigma)[0][m] if S_m is None else S_m
+    return plain(sigma, m) + S_m / (m + tau - HALF)
 
 
 def kept(coupling: Endless, m: int, tau: int, how: str) -> np.ndarray:
-    """`plain` truncation or, if `how` is "ridge", `endless_ridge`."""
-    return endless_ridge(coupling, m, tau) if how == "ridge" else plain(coupling.sigma, m)
-
-
-def _left(sigma: np.ndarray, m: int, S_m: Any) -> Any:
-    return tails(sigma)[0][m] if S_m is None else S_m
+    """Of all waves: the `plain` truncation or, if `how` says so, the "ridge"."""
+    if how == "plain":
+        return plain(coupling.sigma, m)
+    return ridge(coupling.sigma, m, tau, infinite_tails(coupling.alpha, m)[0])
 
 
 def _check_rank(sigma: np.ndarray, m: int) -> None:
@@ -139,9 +127,6 @@ def row_error(sigma: np.ndarray, kept: np.ndarray, tau: int, key: str) -> Any:
     d = np.concatenate([sigma[: len(kept)] - kept, sigma[len(kept) :]])
     squares = (tau - HALF) * (d * d).sum()  # a ball around 0 has no power
     return squares + d.sum() * d.sum() if key == "sin" else squares
-
-
-# Networks
 
 
 def truncated(coupling: Coupling, kept: np.ndarray, x: Array) -> Transformer:
@@ -171,21 +156,20 @@ def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
     """r terms, and one coordinate for each position that makes the diagonal exact, see 4."""
     _check_rank(coupling.sigma, r)
     tau, terms = coupling.pieces, slice(r)
-    if not tau:
-        raise ValueError("the diagonal is mended piece by piece: needs encoded tokens, as in (7)")
 
     def rooms(x: Array) -> Array:  # 1{x in I_t} for t = 1, ..., tau
         inside = floor(x / 2) == numbers(np.arange(1, tau + 1), x)
         return inside.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(inside.astype(int))
 
     def queries(x: Array) -> Array:
-        weighted = coupling.singular_values(x)[terms] * coupling.queries(x, terms)
+        weighted = numbers(coupling.sigma[terms], x) * coupling.queries(x, terms)
         missing = coupling.diagonal(x) - (weighted * coupling.keys(x, terms)).sum(-1)[..., None]
         return side_by_side(weighted, rooms(x) * missing)
 
-    return _attention(
-        coupling, queries, lambda x: side_by_side(coupling.keys(x, terms), rooms(x)), x
-    )
+    def keys(x: Array) -> Array:
+        return side_by_side(coupling.keys(x, terms), rooms(x))
+
+    return _attention(coupling, queries, keys, x)
 
 
 def interpolated(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Transformer:
@@ -247,9 +231,6 @@ def summed_errors(
     H = coupling.target()(x)
     offs = [network(x) - H for network in networks]
     return [((off**2).sum(-1).cpu().numpy(), off.abs().sum(-1).cpu().numpy()) for off in offs]
-
-
-# Bounds
 
 
 def mean_square_bound(row_error: Any, K_F: Any = 1, diameter: Any = 1) -> Any:

@@ -205,9 +205,6 @@ def antipodes(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     What Borsuk and Ulam find for every continuous map, linear algebra finds for this one.
     """
-    n, N = linear.shape
-    if n >= N:
-        raise ValueError(f"n >= tau d coordinates need not confuse anything: n={n}, tau d={N}")
     kernel = _kernel_vector(linear)
     z = (1 + kernel / abs(kernel).max()) / 2
     return z, 1 - z

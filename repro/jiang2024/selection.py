@@ -2,10 +2,9 @@
 
 With f^ = (phi_1, ..., phi_m, psi_1, ..., psi_m, f_1, ..., f_n'), m = m_h, so n = 2 m_h + n', and
     rows of W_Q: e_1, ..., e_m,    of W_K: e_{m+1}, ..., e_{2m},    of W_V: e_{2m+1}, ..., e_n,
-the score of two tokens is (W_Q f^(u)) . W_K f^(v) = sum_k phi_k(u) psi_k(v), and W_V f^ = f. So the
-Transformer (5) is the target (8) with this coupling. On any points u_1, ..., u_N and v_1, ..., v_M
-the scores are an (N, m)-matrix times an (m, M)-matrix: their rank is at most m_h, whatever the
-weights.
+the score of two tokens is (W_Q f^(u)) . W_K f^(v) = sum_k phi_k(u) psi_k(v), and W_V f^ = f: (5) is
+the target (8) with this coupling. Whatever the weights, the scores of N queries and M keys are an
+(N, m)-matrix times an (m, M)-matrix, of rank m_h at most.
 
 Reading: the printed key row e_{k+m_h+1} is one too far. Row m_h would be the first value, and psi_1
 would be lost; with the n = 2 m_h + m_v of Theorem 4.1 there is no room for a gap.
@@ -25,11 +24,6 @@ def rows(m_h: int, n_values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return unit[:m_h], unit[m_h : 2 * m_h], unit[2 * m_h :]
 
 
-def joined(phi: Function, psi: Function, f: Function) -> Function:
-    """f^ = (phi, psi, f)."""
-    return lambda x: side_by_side(phi(x), psi(x), f(x))
-
-
 def transformer(
     phi: Function, psi: Function, f: Function, F: Function, sample: Array
 ) -> Transformer:
@@ -37,4 +31,4 @@ def transformer(
     m_h, n_values = phi(sample).shape[-1], f(sample).shape[-1]
     exact = not isinstance(sample, torch.Tensor)
     W_Q, W_K, W_V = (rationals(W) if exact else sample.new_tensor(W) for W in rows(m_h, n_values))
-    return Transformer(joined(phi, psi, f), W_Q, W_K, W_V, F)
+    return Transformer(lambda x: side_by_side(phi(x), psi(x), f(x)), W_Q, W_K, W_V, F)

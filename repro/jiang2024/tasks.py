@@ -60,17 +60,6 @@ def _where(condition: Array, yes: Any, no: Any) -> Array:
 class Displayed(ABC):
     """A task with f, F, and the weights that its text displays."""
 
-    @property
-    @abstractmethod
-    def inputs(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def outputs(self) -> int: ...
-
-    @abstractmethod
-    def draw(self, generator: torch.Generator, count: int) -> Tensor: ...
-
     @abstractmethod
     def weights(self, x: Array) -> Array: ...
 
@@ -82,10 +71,10 @@ class Displayed(ABC):
 
     def wanted(self, tokens: Array) -> Array:  # (..., tau, outputs)
         y = self.F(inner(self.weights(tokens), self.f(tokens).mT))
-        return y.reshape(*tokens.shape[:-1], self.outputs)
+        return y.reshape(*tokens.shape[:-1], -1)
 
     def readout(self, tokens: Array) -> Array:  # (..., tau, outputs)
-        return self.F(self.f(tokens)).reshape(*tokens.shape[:-1], self.outputs)
+        return self.F(self.f(tokens)).reshape(*tokens.shape[:-1], -1)
 
 
 @dataclass(frozen=True)
@@ -112,11 +101,7 @@ class Nearest(Displayed):
     def distances(self, x: Array, keys: Array) -> Array:
         """|u(t) - v(s)|; exact numbers have no square roots, and need d = 1."""
         u, v = x[..., : self.d], keys[..., self.d :]
-        if isinstance(x, Tensor):
-            return _squares(u, v).sqrt()
-        if self.d != 1:
-            raise ValueError(f"(54): exact distances need d = 1, got d={self.d}")
-        return abs(u - v[..., 0][..., None, :])
+        return _squares(u, v).sqrt() if isinstance(x, Tensor) else abs(u - v.mT)
 
     def weights(self, x: Array) -> Array:
         """All weight on the nearest; squares have the same order."""
@@ -179,7 +164,8 @@ class Gravity(Displayed):
         return x[..., : self.d]
 
     def F(self, z: Array) -> Array:
-        return _length(z)
+        """|z|; exact numbers have no square roots, and need d = 1."""
+        return z.norm(dim=-1) if isinstance(z, Tensor) else abs(z[..., 0])
 
     def weights(self, x: Array) -> Array:
         """(62), from the flags alone: a segment reaches from a prediction token to the next."""
@@ -205,14 +191,6 @@ class Gravity(Displayed):
             return _where(predicts, shared, -_squares(x, keys) * sharpness)
 
         return Target(self.F, self.f, rho, softmax)
-
-
-def _length(z: Array) -> Array:
-    if isinstance(z, Tensor):
-        return z.norm(dim=-1)
-    if z.shape[-1] != 1:
-        raise ValueError(f"(58): exact norms need d = 1, got d={z.shape[-1]}")
-    return abs(z[..., 0])
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curve = Sequence[float]
-
-
 Panel = Mapping[str, tuple[Sequence[int], Mapping[str, Curve]]]
+HEAD = "size of the head $m_h$"
 GREY = {"color": "#666666", "linewidth": 1.0, "linestyle": (0, (4, 3))}
 NOTE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
 
@@ -29,10 +28,9 @@ def exponents(panels: Mapping[str, Panel]) -> "Figure":
         far, logits = panel["logits"]
         figures.draw(low, "bound", far, [value / 8 for value in logits["bound"]], "")
         high.set_title(f"$\\sigma_i = i^{{-{alpha}}}$: errors times $m_h^{{{power:g}}}$")
-        low.set_xlabel("size of the head $m_h$")
+        low.set_xlabel(HEAD)
         for axes in (high, low):
-            axes.set(xscale="log", yscale="log")
-            _ticks(axes, far[::3])
+            _logarithmic(axes, far[::3])
     grid[0, 0].set_ylabel("a row of logits, exact")
     grid[1, 0].set_ylabel("an output, measured")
     figure.suptitle(
@@ -40,8 +38,7 @@ def exponents(panels: Mapping[str, Panel]) -> "Figure":
         "$m_h^{-(2\\alpha-1)}$,   rising where it falls like $m_h^{-(2\\alpha-2)}$",
         fontsize=11,
     )
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    figures.legend_below(figure, grid[0, 0], 4)
     return figure
 
 
@@ -72,11 +69,26 @@ def _outputs(axes: "Axes", ms: Sequence[int], curves: Mapping[str, Curve], power
         axes.annotate(words, (last, end), offset, ha="right", color="#444444", **NOTE)
 
 
-def _ticks(axes: "Axes", values: Sequence[int]) -> None:
-    """Those between powers of two would run into them."""
-    doubled = {value for value in values if value.bit_count() == 1} or {*values}
-    axes.set_xticks(values, [str(value) if value in doubled else "" for value in values])
+def _logarithmic(axes: "Axes", ticks: Sequence[int], **others: Any) -> None:
+    """Both axes; labels at other ticks than powers of two would run into those."""
+    axes.set(xscale="log", yscale="log", **others)
+    doubled = {value for value in ticks if value.bit_count() == 1} or {*ticks}
+    axes.set_xticks(ticks, [str(value) if value in doubled else "" for value in ticks])
     axes.set_xticks([], minor=True)
+
+
+def _out_of_reach(
+    axes: "Axes",
+    ms: Sequence[int],
+    floor: Curve,
+    bottom: float,
+    at: tuple[float, float],
+    words: str,
+) -> None:
+    """Shaded: what no coupling can do."""
+    axes.fill_between(ms, [bottom] * len(ms), floor, color="#e8e8e8", linewidth=0)
+    axes.text(*at, words, ha="center", va="center", fontsize=9, color="#444444")
+    figures.draw(axes, "floor", ms, floor, "every coupling of rank $m_h$, at least")
 
 
 def pair(ms: Sequence[int], curves: Mapping[str, Curve]) -> "Figure":
@@ -87,21 +99,16 @@ def pair(ms: Sequence[int], curves: Mapping[str, Curve]) -> "Figure":
         bound, floor = curves[f"{kind} bound"], curves[f"{kind} floor"]
         lines = [*bound, *floor, *promised.get(kind, [])]
         bottom, middle = min(lines) / 4, len(ms) // 2 - 1
-        axes.fill_between(ms, [bottom] * len(ms), floor, color="#e8e8e8", linewidth=0)
         figures.draw(axes, "bound", ms, bound, "truncation after $m_h$ terms, at most")
         points = {"linestyle": "", "markersize": 6}
         figures.draw(axes, "construction", ms, curves[kind], "truncation, measured", **points)
-        figures.draw(axes, "floor", ms, floor, "every coupling of rank $m_h$, at least")
-        axes.set(xscale="log", yscale="log", xlabel="size of the head $m_h$")
-        axes.set_ylim(bottom, 2 * max(lines))
-        axes.text(ms[1], (bottom * floor[middle]) ** 0.5, "no coupling of\nrank $m_h$ gets here",
-                  ha="center", va="center", fontsize=9, color="#444444")  # fmt: skip
-        _ticks(axes, ms)
+        place = (ms[1], (bottom * floor[middle]) ** 0.5)
+        _out_of_reach(axes, ms, floor, bottom, place, "no coupling of\nrank $m_h$ gets here")
+        _logarithmic(axes, ms, xlabel=HEAD, ylim=(bottom, 2 * max(lines)))
     figures.draw(right, "control", ms, promised["mean"], "(17) as printed promises", marker="")
     left.set(ylabel="mean square error of $H_1$", title="mean square: exponent 2α − 1 = 5 is right")
     right.set(ylabel="mean absolute error of $H_1$", title="$L^1$, as in (17): exponent 5 is false")
-    handles, labels = right.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figures.legend_below(figure, right, 2)
     return figure
 
 
@@ -121,14 +128,12 @@ def over_floor(
             figures.draw(axes, role, ms, [value - 1 for value in curves[name]], label, **changes)
         label = "proved for the ridge: $1/(2\\tau-2)$"
         figures.draw(axes, "bound", ms, [most - 1] * len(ms), label)
-        axes.set(xscale="log", yscale="log", xlabel="rank $m$", ylim=(2e-3, 12))
         axes.set_title(f"$\\sigma_i = i^{{-{alpha}}}$")
+        _logarithmic(axes, ms, xlabel="rank $m$", ylim=(2e-3, 12))
         axes.set_yticks([0.01, 0.1, 1, 10], ["1 %", "10 %", "100 %", "1000 %"])
         axes.set_yticks([], minor=True)
-        _ticks(axes, ms)
     all_axes[0].set_ylabel("cost of a row of logits above the floor")
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figures.legend_below(figure, all_axes[0], 3)
     return figure
 
 
@@ -138,16 +143,11 @@ def encoded(rs: Sequence[int], panels: Mapping[str, Mapping[str, Curve]], tau: i
     for axes, (alpha, curves) in zip(all_axes, panels.items(), strict=True):
         figures.draw(axes, "bound", rs, curves["bound"], "proved bound")
         figures.draw(axes, "control", rs, curves["plain"], "truncated after r terms")
-        figures.draw(
-            axes, "construction", rs, curves["mended"], f"diagonal mended, $m_h = r + {tau}$"
-        )
-        axes.set(
-            xscale="log", yscale="log", xlabel="terms $r$", title=f"$\\sigma_i = i^{{-{alpha}}}$"
-        )
-        _ticks(axes, rs)
+        label = f"diagonal mended, $m_h = r + {tau}$"
+        figures.draw(axes, "construction", rs, curves["mended"], label)
+        _logarithmic(axes, rs, xlabel="terms $r$", title=f"$\\sigma_i = i^{{-{alpha}}}$")
     all_axes[0].set_ylabel("mean square error, summed over $t$")
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figures.legend_below(figure, all_axes[0], 3)
     return figure
 
 
@@ -159,27 +159,23 @@ def encoded_logits(
     for axes, (alpha, curves) in zip(all_axes, panels.items(), strict=True):
         power, floor = 2 * float(alpha) - 1, curves["floor"]
         lowest = min(floor) / 2
-        axes.fill_between(ms, [lowest] * len(ms), floor, color="#e8e8e8", linewidth=0)
-        axes.text((ms[0] * ms[-1]) ** 0.5, 1.4 * lowest, "no coupling of rank $m_h$ gets here",
-                  ha="center", va="center", fontsize=9, color="#444444")  # fmt: skip
         figures.draw(axes, "bound", ms, curves["bound"], "proved bound")
         label = f"diagonal mended, $m_h = r + {tau}$"
         figures.draw(axes, "construction", ms, curves["cost"], label)
-        figures.draw(axes, "floor", ms, floor, "every coupling of rank $m_h$, at least")
+        place = ((ms[0] * ms[-1]) ** 0.5, 1.4 * lowest)
+        _out_of_reach(axes, ms, floor, lowest, place, "no coupling of rank $m_h$ gets here")
         start, last = 1.3 * curves["bound"][2], ms[-1]
         end = start * last / ms[2]
         axes.plot([ms[2], last], [start, end], **GREY)
         words = f"$\\propto m_h^{{-{power - 1:g}}}$"
         axes.annotate(words, (last, end), (-24, -4), ha="right", color="#444444", **NOTE)
-        axes.set(xscale="log", yscale="log", xlabel="size of the head $m_h$")
         axes.set_title(f"$\\sigma_i = i^{{-{alpha}}}$: cost times $m_h^{{{power:g}}}$")
+        _logarithmic(axes, ms, xlabel=HEAD)
         axes.set_ylim(bottom=lowest)
         axes.set_yticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
         axes.set_yticks([], minor=True)
-        _ticks(axes, ms)
     all_axes[0].set_ylabel("errors of all logits, $s \\neq t$")
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figures.legend_below(figure, all_axes[0], 3)
     return figure
 
 
@@ -207,14 +203,12 @@ def neurons(
     figures.draw(right, "control", ms, sides["printed"], "right side of (17) as printed")
     figures.draw(right, "bound", ms, sides["repaired"], "the same, repaired")
     figures.draw(right, "construction", ms, sides["error"], "error of the network")
-    right.set(xlabel="size of the head $m_h$", title=f"$m_{{FF}} = {m_FF}$ neurons to share out")
+    right.set(xlabel=HEAD, title=f"$m_{{FF}} = {m_FF}$ neurons to share out")
     right.legend(loc="upper center")
-    for axes in (left, middle, right):
-        axes.set(xscale="log", yscale="log")
-    _ticks(right, ms)
-    right.set_ylim(top=30 * max(sides["printed"]))
     for axes in (left, middle):
-        axes.set_xlabel("neurons $m_{FF}$")
+        axes.set(xscale="log", yscale="log", xlabel="neurons $m_{FF}$")
+    _logarithmic(right, ms)
+    right.set_ylim(top=30 * max(sides["printed"]))
     handles, labels = left.get_legend_handles_labels()
     order = [*range(0, len(handles), 2), 1]
     figure.legend([handles[k] for k in order], [labels[k] for k in order],
@@ -230,23 +224,15 @@ def spectrum(
     ks = range(1, len(sigma) + 1)
     figures.draw(left, "bound", ks, sigma, "of the kernel", marker="s", linestyle="-")
     for (tau, values), marker in zip(seen.items(), ("^", "o"), strict=False):
-        figures.draw(
-            left,
-            "construction",
-            ks,
-            values,
-            f"of a sample, τ = {tau}",
-            marker=marker,
-            linestyle=":",
-        )
+        label, look = f"of a sample, τ = {tau}", {"marker": marker, "linestyle": ":"}
+        figures.draw(left, "construction", ks, values, label, **look)
     left.set(yscale="log", xlabel="k", ylabel="singular value / τ")
     left.set_xticks(ks)
     left.set_yticks(sigma, [f"{value:g}" for value in sigma])
     left.set_yticks([], minor=True)
     figures.draw(right, "bound", taus, bounds, "bound from the samples' Gram matrices")
     figures.draw(right, "construction", taus, errors, "largest relative error, mean")
-    right.set(xscale="log", yscale="log", xlabel="length τ", ylabel="relative error")
-    _ticks(right, taus)
+    _logarithmic(right, taus, xlabel="length τ", ylabel="relative error")
     right.set_yticks([0.03, 0.1, 0.3], ["3 %", "10 %", "30 %"])
     right.set_yticks([], minor=True)
     for axes in (left, right):

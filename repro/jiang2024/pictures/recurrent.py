@@ -18,9 +18,8 @@ def orderings(M: np.ndarray, floors: Mapping[str, Points], printed: float) -> "F
     figure, (left, right) = figures.panels(2, width=5.0, height=4.0)
     shown = left.imshow(M, cmap="Blues", vmin=0, vmax=1)
     left.plot([-0.5, len(M) - 0.5], [-0.5, len(M) - 0.5], color="#D55E00", linewidth=1)
-    left.set(
-        xlabel="input time j", ylabel="output time t", title="target, first and last 10 exchanged"
-    )
+    left.set(xlabel="input time j", ylabel="output time t")
+    left.set_title("target, first and last 10 exchanged")
     left.annotate("future", (0.68, 0.72), xycoords="axes fraction", color="#D55E00")
     left.grid(visible=False)
     figure.colorbar(shown, ax=left, shrink=0.8)
@@ -60,6 +59,5 @@ def rates(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> "Figure":
         axes.set_xticks(ticks, [str(m) for m in ticks])
         axes.set_xticks([], minor=True)
     all_axes[0].set_ylabel("l1 error of the kernel")
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5)
+    figures.legend_below(figure, all_axes[0], 5)
     return figure

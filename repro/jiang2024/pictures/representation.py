@@ -22,10 +22,9 @@ def degeneracy(eps: Values, sigma: Values, least: Values, most: Values) -> "Figu
     right.fill_between(eps, least, most, color="#0072B2", alpha=0.12, linewidth=0)
     right.set(ylabel="Lipschitz constant $K_F$")
     right.legend(loc="upper right")
+    x = "$\\varepsilon$ in $\\rho = \\varepsilon\\, t s$"
     for axes in (left, right):
-        axes.set(
-            xscale="log", yscale="log", xlabel="$\\varepsilon$ in $\\rho = \\varepsilon\\, t s$"
-        )
+        axes.set(xscale="log", yscale="log", xlabel=x)
     return figure
 
 
@@ -70,25 +69,23 @@ def kolmogorov(
     figures.draw(right, "control", steps, control, "no shifts, largest")
     right.set(yscale="log", xlabel="steps", ylabel="what is left of $f$", title="errors")
     right.set_xticks(steps)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figures.legend_below(figure, right, 4)
     return figure
 
 
 def staircases(before: Values, after: Values, constants: tuple[int, int]) -> "Figure":
     """One value for each room, in two orders."""
     figure, panels = figures.panels(2, height=3.4)
-    titles = "in order", "first and last ten exchanged"
-    looks = zip(
-        panels, (before, after), titles, constants, ("construction", "control"), strict=True
+    shown = (
+        (before, "in order", "construction"),
+        (after, "first and last ten exchanged", "control"),
     )
-    for axes, values, title, constant, role in looks:
+    for axes, (values, title, role), constant in zip(panels, shown, constants, strict=True):
+        left = [2 * t for t in range(1, len(values) + 1)]
         color = figures.ROLES[role]["color"]
-        times = range(1, len(values) + 1)
-        left = [2 * t for t in times]
         axes.hlines(values, left, [x + 1 for x in left], color=color, linewidth=2.5)
-        axes.set(
-            xlabel="$x$, in rooms $[2t, 2t+1]$", title=f"{title}: Lipschitz constant {constant}"
-        )
+        axes.set(xlabel="$x$, in rooms $[2t, 2t+1]$")
+        axes.set_title(f"{title}: Lipschitz constant {constant}")
     panels[0].set(ylabel="value of $\\phi$ on room $t$")
     return figure
 
@@ -108,15 +105,11 @@ def spectra(
     left.set_xticks([1, 2, 3])
     left.legend(loc="upper right")
     points, values = artefact
-    figures.draw(
-        right, "construction", points, values, "matrix on $N$ points with both ends", marker=""
-    )
-    figures.draw(
-        right, "bound", points, [ours["mixed"][0]] * len(points), "$(\\sqrt{11} + \\sqrt{3})/4$"
-    )
-    figures.draw(
-        right, "control", points, [printed[0]] * len(points), "printed", marker="", linestyle=":"
-    )
+    label = "matrix on $N$ points with both ends"
+    figures.draw(right, "construction", points, values, label, marker="")
+    first, stated = [ours["mixed"][0]] * len(points), [printed[0]] * len(points)
+    figures.draw(right, "bound", points, first, "$(\\sqrt{11} + \\sqrt{3})/4$")
+    figures.draw(right, "control", points, stated, "printed", marker="", linestyle=":")
     right.set(xscale="log", xlabel="$N$", ylabel="$\\sigma_1$")
     right.set_xticks(points, [str(N) for N in points])
     right.minorticks_off()

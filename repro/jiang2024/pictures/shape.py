@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from repro import figures
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -63,25 +62,20 @@ def temperatures(errors: Mapping[float, Curve], bounds: Mapping[float, Curve]) -
 
 def two_attentions(weights: Mapping[str, Any], largest: Mapping[str, Sequence[int]]) -> "Figure":
     """Attention matrices of one target in two representations; the largest weights framed."""
+    from matplotlib.patches import Rectangle
+
     figure, panels = figures.panels(len(weights), width=4.3, height=3.8)
-    image = None
     for axes, (title, matrix) in zip(panels, weights.items(), strict=True):
-        image = axes.imshow(matrix, vmin=0, vmax=1, cmap="Blues")
-        _frame(axes, largest[title])
+        axes.imshow(matrix, vmin=0, vmax=1, cmap="Blues")
+        for t, s in enumerate(largest[title]):
+            framed = {"fill": False, "edgecolor": "#D55E00", "linewidth": 2}
+            axes.add_patch(Rectangle((s - 0.5, t - 0.5), 1, 1, **framed))
         axes.grid(False)
         axes.set(xlabel="key v(s)", ylabel="query u(t)")
         axes.set_title(title, pad=8)
-        axes.set_xticks(range(len(matrix)), [str(s + 1) for s in range(len(matrix))])
-        axes.set_yticks(range(len(matrix)), [str(t + 1) for t in range(len(matrix))])
-    if image is not None:
-        figure.colorbar(image, ax=panels, label="attention weight", shrink=0.8)
+        names = [str(s + 1) for s in range(len(matrix))]
+        axes.set_xticks(range(len(names)), names)
+        axes.set_yticks(range(len(names)), names)
+    image = panels[0].get_images()[0]
+    figure.colorbar(image, ax=panels, label="attention weight", shrink=0.8)
     return figure
-
-
-def _frame(axes: "Axes", columns: Sequence[int]) -> None:
-    from matplotlib.patches import Rectangle
-
-    for t, s in enumerate(columns):
-        axes.add_patch(
-            Rectangle((s - 0.5, t - 0.5), 1, 1, fill=False, edgecolor="#D55E00", linewidth=2)
-        )
