@@ -87,9 +87,6 @@ def test_alpha_1_by_hand():
     assert abs(waves - math.log(3) / 2) < (2 + 2 / math.sqrt(3)) / 1001
 
 
-# --- complexity.py ---------------------------------------------------------------------------------
-
-
 def test_complexities_by_hand():
     tenth, half = rational("1/10"), rational("1/2")
     by_hand = 2 * math.sqrt(2) * 2 * math.pi * 3

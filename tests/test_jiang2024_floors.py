@@ -115,9 +115,6 @@ def test_floors_by_hand():
     )  # no other room
 
 
-# --- a pair of tokens ------------------------------------------------------------------------------
-
-
 def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
     """The matrix of the proof; truncations of either kind lie above the floor."""
     pair = output_floor.Pair(2, 9)
@@ -205,9 +202,6 @@ def test_pair_in_floats_and_its_coupling_of_rank_one():
     assert (g[0, 1] - g[0, 0]).item() == pytest.approx(free + sigma[1] * e[0] * e[1], abs=ROUNDED)
     assert g[1].tolist() == [0, 0], "queries are 0 on I_2"
     assert pair.rank_one(0.1)(x)[0, 1].item() == 0.5
-
-
-# --- affine networks -------------------------------------------------------------------------------
 
 
 def test_affine_networks_and_their_floor_by_hand():

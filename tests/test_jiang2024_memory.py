@@ -8,8 +8,6 @@ from repro.jiang2024 import hankel, memory
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log
 
-# --- memory.py -------------------------------------------------------------------------------------
-
 
 def test_values_of_a_kernel():
     kernel = memory.Kernel([5], (memory.Exponential(3, Log(2)), memory.Exponential(-1, Log(3), -1)))
@@ -50,9 +48,6 @@ def test_the_supremum_may_be_late():
         assert float(memory.C_2(memory.Kernel(terms=terms))) == pytest.approx(
             heard.max(), rel=1e-12
         )
-
-
-# --- hankel.py -------------------------------------------------------------------------------------
 
 
 def test_signs_rates_and_rough_kernels_by_hand():

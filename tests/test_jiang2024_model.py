@@ -40,9 +40,6 @@ def test_encodings_and_networks_by_hand():
     assert net(rationals([[1, 1], [4, 0]])).tolist() == [[2 * 0 - 0 + 7], [2 * 5 - 7 + 7]]
 
 
-# --- networks --------------------------------------------------------------------------------------
-
-
 def affine_error(x, e, W, b):
     """Of W x + b: |W| e + (k + 1) u (|W| |x| + |b|), for one token, entry by entry."""
     return [
@@ -92,9 +89,6 @@ def test_round_off_is_the_bound_of_the_text_entry_by_entry():
     assert (first.neurons, last.neurons) == (6, 6)
 
 
-# --- selection -------------------------------------------------------------------------------------
-
-
 def test_selected_rows():
     W_Q, W_K, W_V = selection.rows(2, 1)
     assert W_Q.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0]]
@@ -105,9 +99,6 @@ def test_selected_rows():
         lambda u: u + torch.arange(2), lambda v: v + torch.arange(2), lambda v: v, lambda z: z, x
     )
     assert [tuple(W.shape) for W in (two.W_Q, two.W_K, two.W_V)] == [(2, 5), (2, 5), (1, 5)]
-
-
-# --- softmax ---------------------------------------------------------------------------------------
 
 
 def test_bounds_of_a_known_move():
@@ -134,9 +125,6 @@ def test_a_move_is_the_same_in_every_arithmetic():
     assert float(moved[0]) == pytest.approx(0.6)
     ball = softmax.moved(*softmax.extremal(arb(2).log()))[0]
     assert ball.overlaps(arb(rational("3/5")))
-
-
-# --- gauge -----------------------------------------------------------------------------------------
 
 
 def test_a_gauge_changes_weights_but_no_output_in_torch():

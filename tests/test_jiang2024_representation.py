@@ -17,9 +17,6 @@ def first(z):
     return np.repeat(z[..., :1, 0], z.shape[-2], axis=-1)
 
 
-# --- form (8) --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["SHIFTED", "APPENDED"])
 def test_an_encoding_reads_what_it_wrote(name):
     encoding = getattr(representation, name)
@@ -164,9 +161,6 @@ def test_codes_of_three_rows_by_hand():
     assert form.F(rationals([[0, 1, 1, "17/21"]])).tolist() == [0]
 
 
-# --- pieces ----------------------------------------------------------------------------------------
-
-
 def pairs(*ends):
     return [(rational(a), rational(b)) for a, b in ends]
 
@@ -206,9 +200,6 @@ def test_the_extension_of_tietze_by_hand():
     assert two.tietze(flint.fmpq(3)) == 0
     assert pieces.staircase([2, 5]).tietze(rational("18/5")) == 2 + 3 * flint.fmpq(1, 2)
     assert pieces.staircase([2, 5]).tietze(rational("39/10")) == 5  # min(9/10, 2/10) / (1/10) = 2
-
-
-# --- the spectrum ----------------------------------------------------------------------------------
 
 
 def test_singular_values_of_a_coupling_by_position():

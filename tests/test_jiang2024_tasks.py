@@ -29,9 +29,6 @@ def spec(task: Any, steps: int = 3) -> FitAttention:
     return FitAttention(task, Shape(4, 4, 4, small, small), Recipe.ours(steps, batch=8), seed=0)
 
 
-# --- tasks.py --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", [tasks.Nearest(), tasks.Gravity(), tasks.Selection()])
 def test_inputs_are_reproducible_and_weights_are_averages(task):
     x = task.draw(generator(1), 20)
@@ -163,9 +160,6 @@ def test_points_and_masses_are_drawn_as_the_readings_say():
     masses = tasks.Gravity().draw(generator, 1000)[..., 2]
     masses = masses[masses > 0]
     assert 0.1 <= masses.min() < 0.11 < 0.99 < masses.max() <= 1
-
-
-# --- recovery.py -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("task", [tasks.Nearest(), LABELLED, CODED])

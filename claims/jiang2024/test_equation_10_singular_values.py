@@ -9,7 +9,6 @@ chosen sigma_k, and the mixed kernel of D.3 with (sqrt 11 + sqrt 3)/4, 1/2, (sqr
 The balls shrink at the order of interpolation, and for u^q their bound is within a factor 4 of the
 error. The functions are orthonormal and the truncation leaves the tail, to round-off. Best in
 class: alternating least squares from random starts ends at the tail and never below its ball.
-Controls: quadrature weights left out; the last of four terms kept in place of the first.
 
 Not checked: kernels that are square integrable only. (11) for all rho^ is the theorem of Schmidt.
 

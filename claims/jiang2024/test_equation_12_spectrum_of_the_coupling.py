@@ -15,7 +15,6 @@ One infimum of the product C_0 C_1 would do for alpha > 1 only. There it is posi
 which is checked on three representations and attained in the limit by two tokens. For 1/2 < alpha <
 1 it is 0 again: couplings that are narrow around the diagonal have the weights of (25), the same F
 and f, and C_1 as small as one likes. Proofs: repro/jiang2024/complexity.py.
-Control: alpha = 2 for the spectrum 1/s.
 
 Not checked: one infimum for alpha = 1.
 
@@ -103,14 +102,9 @@ def test_printed_the_infimum_discerns_no_targets(claim):
     claim.counterexample(
         "C_1 of (12) is at least that of the coupling of (25), with its equal singular values",
         input={"H_t(x)": "the t-th smallest", "e^eps": str(GROWTH), "rho": "eps t s"},
-        measured=found["rank one"],
-        expected=found["(25)"],
-        relation=">=",
-        equation="(12)",
-        program=constants_of_one_target,
-        tau=TAU,
-        digits=K,
-    )
+        measured=found["rank one"], expected=found["(25)"], relation=">=", equation="(12)",
+        program=constants_of_one_target, tau=TAU, digits=K,
+    )  # fmt: skip
     most = flint.fmpq(1, 10**6)
     claim.measured("C_1", found["rank one"], equation="(12)", representation="rank one").at_most(
         theorem(most, "204 log(1 + 1e-9); eps > 0 is arbitrary, so the infimum is 0")

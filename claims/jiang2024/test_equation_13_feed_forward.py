@@ -7,7 +7,6 @@ Checked, two instances. Interpolation by w ReLU neurons has beta = 2 and C_FF(f)
 certified for waves, where the constant is approached, equal to the bound for x(1 - x), and measured
 on networks. Averages of random neurons have beta = 1/2 in the supremum norm, for a piecewise linear
 wave.
-Controls: the root, which has no second derivative; a third of the neurons.
 
 Not checked: that no better networks exist; other classes of networks.
 
@@ -156,14 +155,9 @@ def test_reading_with_an_L2_norm_says_nothing_about_the_outer_function(claim):
     claim.counterexample(
         "an output is off by no more than |F − F^| in the norm of L2",
         input={"rho": 0, "f": "1/2", "F": 0, "F^": "hat of half-width 1/n at 1/2"},
-        measured=target(x)[0] ** 2,
-        expected=square,
-        relation="<=",
-        equation="(37)-(39)",
-        printed=False,
-        program=square_of_an_output_and_of_the_norm,
-        n=n,
-    )
+        measured=target(x)[0] ** 2, expected=square, relation="<=", equation="(37)-(39)",
+        printed=False, program=square_of_an_output_and_of_the_norm, n=n,
+    )  # fmt: skip
 
 
 def test_control_the_root_has_only_the_rate_one_half(claim):

@@ -12,7 +12,6 @@ multiples of 3 tau (repro/jiang2024/complexity.py), and some have less than 13 t
 (F, f) makes C_FF(f) as small as one likes. What is left out is not small: the best networks with
 one neuron per function miss a target with C_FF(f) < 2e-3 by as much as affine_networks.py, says.
 Repaired: C_2 of a fixed representation, with K_F C_FF(f) for C_FF(f), which no rescaling changes.
-Control: one function of each pair left out.
 
 Readings: H in the approximation space for the printed "H in H"; orthonormal bases, as (10) prints,
 so that there are k pairs for every k. If they end with the rank, C_2 of a representation of finite
@@ -153,13 +152,9 @@ def test_printed_infimum_does_not_take_f_into_account(claim):
     claim.counterexample(
         "C_2 takes C_FF(f) into account: it is at least that of the f in which H was given",
         input={"F": "z", "f": "x(1 − x)", "rho": 0, "the same H": "F = 100 z, f = x(1 − x)/100"},
-        measured=C_FF(scale),
-        expected=C_FF(1),
-        relation=">=",
-        equation="(14)",
-        program=constants_of_one_target,
-        scale=scale,
-    )
+        measured=C_FF(scale), expected=C_FF(1), relation=">=", equation="(14)",
+        program=constants_of_one_target, scale=scale,
+    )  # fmt: skip
 
 
 @pytest.mark.best_in_class

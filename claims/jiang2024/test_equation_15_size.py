@@ -6,7 +6,6 @@ Checked: with the larger of product and 1, before any infimum over representatio
 for the sines of Section 5.1, exactly; it does not change when (F, f) becomes (F(z/eps), eps f), and
 it is multiplied by K when H is. As printed it never exceeds 1, whatever H is: the network of the
 proof then breaks its bound, in exact arithmetic.
-Control: without the 1 the bound does not cover the error of F^.
 
 Not checked: the infimum over all representations, of which rescaling is only one.
 """
@@ -90,25 +89,15 @@ def test_printed_infimum_never_exceeds_one(claim):
     claim.counterexample(
         "C_0 is at least K_F |f| (sup |ψ| + |φ|)",
         input={"tau": 2, "phi_1 = psi_1": "1 on I_1"},
-        measured=complexity.C_0_as_printed(K, 1, 2),
-        expected=2 * K,
-        relation=">=",
-        equation="(15)",
-        program=size_as_printed_and_the_product,
-        K_F=K,
-        sup_f=1,
-        sup_bases=2,
-    )
+        measured=complexity.C_0_as_printed(K, 1, 2), expected=2 * K, relation=">=", equation="(15)",
+        program=size_as_printed_and_the_product, K_F=K, sup_f=1, sup_bases=2,
+    )  # fmt: skip
     claim.counterexample(
         "the truncation of the proof satisfies (17) with C_0 as printed",
         input={"tau": 2, "m_h": 1, "sigma": "2 log(33/32), log(33/32)", "alpha": 1},
-        measured=error,
-        expected=complexity.C_0_as_printed(K, 1, 2) * bound,
-        relation="<=",
-        equation="(17)",
-        program=error_of_the_truncation_and_its_bound,
-        K=K,
-    )
+        measured=error, expected=complexity.C_0_as_printed(K, 1, 2) * bound, relation="<=",
+        equation="(17)", program=error_of_the_truncation_and_its_bound, K=K,
+    )  # fmt: skip
     summed.at_most(
         theorem(complexity.C_0(K, 1, 2) * bound, "(17) with the maximum, 1600 log(33/32)")
     )

@@ -12,7 +12,6 @@ takes Lipschitz functions. Error and complexity are tabled against k.
 One reading of the argument in A.2 fails, while the statement stands: a continuous function on a
 compact set need not have a finite complexity. sqrt has no finite K_F, and neither have the inner
 functions of Theorem A.1: the difference quotients of Sprecher's grow with every digit.
-Control: sqrt itself, for which no Lipschitz F exists with this f and rho.
 
 Not checked: density for all targets, which is Weierstrass's theorem and the representation of width
 tau d (finding-representation-n-tau-d).
@@ -115,14 +114,9 @@ def test_reading_compactness_does_not_bound_complexities(claim):
     claim.counterexample(
         "a continuous function on a compact set is Lipschitz: sqrt with a constant of a million",
         input={"g": "sqrt", "between": "0 and 4^-k"},
-        measured=root / x,
-        expected=10**6,
-        relation="<=",
-        equation="A.2, after (30)",
-        printed=False,
-        program=quotient_of_the_root_and_a_bound,
-        k=k,
-    )
+        measured=root / x, expected=10**6, relation="<=", equation="A.2, after (30)", printed=False,
+        program=quotient_of_the_root_and_a_bound, k=k,
+    )  # fmt: skip
     psi = superposition.psi
     slopes = [max((psi(r, N + 1) - psi(r, N)) * 6**r for N in range(6**r)) for r in (1, 2, 3, 4)]
     claim.record("steepest quotient of psi, digits 1 to 4", [float(s) for s in slopes])

@@ -7,7 +7,6 @@ Checked, in rationals: the identity for the repaired rows (repro/jiang2024/selec
 bases and tokens; the values pass W_V unchanged; n = 2 m_h + n' as in Theorem 4.1. For random W_Q,
 W_K of m_h rows the scores have rank at most m_h, by elimination, and some have rank m_h. The
 Transformer is the target (8) with this coupling.
-Control: with one row less, a coupling of rank m_h is missed by exactly its last singular value.
 
 Refuted as printed: the key row e_{k+m_h+1} takes for k = m_h the first value instead of psi_{m_h},
 and misses psi_1.
@@ -154,14 +153,9 @@ def test_printed_key_rows_take_a_value_for_a_basis_function(claim):
     claim.counterexample(
         "[W_K]_k = e_{k + m_h + 1} gives the sum of phi_k psi_k",
         input={"m_h": 1},
-        measured=score(printed),
-        expected=5,
-        equation="(18)",
-        program=score_with_the_printed_row,
-        phi=1,
-        psi=5,
-        f=0,
-    )
+        measured=score(printed), expected=5, equation="(18)", program=score_with_the_printed_row,
+        phi=1, psi=5, f=0,
+    )  # fmt: skip
     claim.measured("score with e_{k+m_h}", score(W_K), equation="(18)", k=1, m_h=1).equals(5)
 
 

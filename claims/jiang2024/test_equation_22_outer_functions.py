@@ -7,7 +7,6 @@ Repaired, as Ostrand has it: inner functions first, then f, then outer functions
 Checked: the counterexample; and the repaired order where it can be had exactly, on the 49 pairs of
 numbers k/6: Sprecher's inner sums are all different there, so that for every random f one outer
 function, the others being 0, has its values; no outer function has those of two f.
-Controls: the same outer function for another f; inner sums with lam = 1, which are not different.
 
 Not checked: Theorem A.1 itself, for all points at once: its own claim.
 """
@@ -65,13 +64,9 @@ def test_printed_one_set_of_outer_functions_for_all_targets(claim):
     claim.counterexample(
         "the same g_q represent every f",
         input={"x": [0, 0]},
-        measured=Fraction(1),
-        expected=Fraction(0),
-        equation="(22)",
-        program=values_of_two_targets,
-        f_1=0,
-        f_2=1,
-    )
+        measured=Fraction(1), expected=Fraction(0), equation="(22)", program=values_of_two_targets,
+        f_1=0, f_2=1,
+    )  # fmt: skip
 
 
 def test_control_the_outer_function_of_another_target_misses(claim):

@@ -12,7 +12,6 @@ Repaired, and checked: with sup |f| before the sum, and one half to spare,
 and (41) as printed, and what takes the place of "Lipschitz", sum_s |sigma - sigma^| <=
 2 tanh(omega / 4), omega the oscillation of rho - rho^. The sum over s in (43) is not needed: a
 constant error of f moves the average by that error, not by tau times it.
-Controls: one half lowered; weights that are not normalised.
 """
 
 from fractions import Fraction
@@ -113,14 +112,9 @@ def test_printed_a_weight_moves_when_another_logit_does(claim):
         claim.counterexample(
             refutes,
             input={"rho": [0, 0], "rho^": ["0", "log 3"], "f = f^": [1, 0]},
-            measured=move,
-            expected=0,
-            relation="<=",
-            equation=equation,
-            program=move_of_the_average_and_its_bound,
-            f=[1, 0],
-            ratio=3,
-        )
+            measured=move, expected=0, relation="<=", equation=equation,
+            program=move_of_the_average_and_its_bound, f=[1, 0], ratio=3,
+        )  # fmt: skip
     with flint.ctx.workprec(100):
         allowed = arb(3).log() / 2
     claim.measured("move of the average", arb(average), equation="(42)").at_most(

@@ -13,7 +13,6 @@ length the pairs s != t cost at most the tail itself, without tau^2.
 Checked: the two closed forms exactly, as constant terms of trigonometric polynomials, for random
 rational d_i; in balls for tails of i^-alpha; against sampled sequences. The encoded pairs in balls.
 The counterexamples in rationals.
-Control: tokens that are all equal.
 
 Reading: rho~ for the printed rho^ on the right; the integral over all x, of volume 1.
 """
@@ -168,13 +167,9 @@ def test_printed_equation_forgets_the_diagonal(claim):
         claim.counterexample(
             f"the summed squared error {stated}",
             input={"m_h": 1, "sigma": [2, 1], "phi = psi": "√2 sin 2πix"},
-            measured=left,
-            expected=tau**2,
-            relation=relation,
-            equation="(46)-(47)",
-            program=summed_square_and_the_printed_side,
-            tau=tau,
-        )
+            measured=left, expected=tau**2, relation=relation, equation="(46)-(47)",
+            program=summed_square_and_the_printed_side, tau=tau,
+        )  # fmt: skip
 
 
 def cost_of_one_token_and_the_printed_side(n, tau):
@@ -198,14 +193,9 @@ def test_printed_inequality_fails_under_an_encoding_too(claim):
     claim.counterexample(
         "the summed squared error of encoded tokens <= τ² times the tail",
         input={"m_h": 1, "phi_2 = psi_2": "hat of half-width 1/n in I_1", "sigma_2": 1},
-        measured=height**2 * fourth,
-        expected=tau**2,
-        relation="<=",
-        equation="(46)-(47)",
-        program=cost_of_one_token_and_the_printed_side,
-        n=n,
-        tau=tau,
-    )
+        measured=height**2 * fourth, expected=tau**2, relation="<=", equation="(46)-(47)",
+        program=cost_of_one_token_and_the_printed_side, n=n, tau=tau,
+    )  # fmt: skip
 
 
 def test_control_equal_tokens_see_nothing_but_the_diagonal(claim):

@@ -12,7 +12,6 @@ arithmetic, show it. Repaired, for every sequence and t, with delta = rho - rho~
 
 Checked: the repaired inequality in balls, on random rational tokens, with all four errors at once
 and one at a time; exactly, in rationals, on the three examples.
-Control: each of the four terms left out.
 """
 
 from typing import Any
@@ -157,13 +156,9 @@ def test_printed_tail_is_squared_where_its_root_belongs(claim):
         "K_F sup|f| τ² times the tail of σ_i² pays for the truncation",
         input={"tau": 2, "m_h": 1, "K_F": 1, "f": "0 on I_1, 1 on I_2", "sigma_2": "log(33/32)"},
         measured=abs(two_tokens(b, b**2) - two_tokens(1, b**2)).sum(),
-        expected=4 * flint.arb(b).log() ** 2,
-        relation="<=",
-        equation="(49)-(50)",
-        program=error_of_the_truncation_and_its_bound,
-        p=33,
-        q=32,
-    )
+        expected=4 * flint.arb(b).log() ** 2, relation="<=", equation="(49)-(50)",
+        program=error_of_the_truncation_and_its_bound, p=33, q=32,
+    )  # fmt: skip
 
 
 def error_of_a_basis_function_and_its_bound(ratio, n):
@@ -180,14 +175,10 @@ def test_printed_basis_terms_lack_the_singular_values(claim):
     claim.counterexample(
         "sup|φ_1| |ψ_1 − ψ^_1| pays for the error of ψ^_1",
         input={"tau": 2, "m_h": 1, "sigma_1": "100 log 3", "psi^ - psi": "1/100 on I_2"},
-        measured=abs(two_tokens() - two_tokens(ratio)).sum(),
-        expected=4 * flint.fmpq(1, n),
-        relation="<=",
-        equation="(48), (50)",
-        program=error_of_a_basis_function_and_its_bound,
-        ratio=ratio,
-        n=n,
-    )
+        measured=abs(two_tokens() - two_tokens(ratio)).sum(), expected=4 * flint.fmpq(1, n),
+        relation="<=", equation="(48), (50)", program=error_of_a_basis_function_and_its_bound,
+        ratio=ratio, n=n,
+    )  # fmt: skip
 
 
 def error_of_f_and_its_bound(K, n):
@@ -206,11 +197,6 @@ def test_printed_error_of_f_lacks_the_lipschitz_constant(claim):
     claim.counterexample(
         "τ²|f − f^| pays for the error of f^",
         input={"tau": 2, "rho": 0, "F": "100 z", "f": "0 on I_1, 1/100 on I_2", "f^ - f": "1/1000"},
-        measured=abs(right - wrong).sum(),
-        expected=4 * flint.fmpq(1, n),
-        relation="<=",
-        equation="(51)",
-        program=error_of_f_and_its_bound,
-        K=K,
-        n=n,
-    )
+        measured=abs(right - wrong).sum(), expected=4 * flint.fmpq(1, n), relation="<=",
+        equation="(51)", program=error_of_f_and_its_bound, K=K, n=n,
+    )  # fmt: skip

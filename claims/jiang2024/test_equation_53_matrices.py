@@ -9,7 +9,6 @@ of weights then do not add up to 1.
 Repaired, and checked: with Q and K exchanged, (W_K f^)^T W_Q f^, column t is H^_t of (5), for
 random models, in rationals. Since exchanging W_Q and W_K maps the class (6) onto
 itself, the printed formula names the same set of models.
-Control: the printed order, over random models.
 """
 
 from fractions import Fraction
@@ -97,12 +96,9 @@ def test_printed_the_softmax_of_a_column_is_over_the_queries(claim):
     claim.counterexample(
         "(53), column by column, is the Transformer (5)",
         input={"x": [0, 1], "W_Q f": "x log 2", "W_K f": "1 + x", "W_V f": "x"},
-        measured=ORDERS["printed"](exact.rationals(E))[1, 0],
-        expected=H[0],
-        equation="(53)",
-        program=first_output_by_columns_and_by_rows,
-        E=E,
-    )
+        measured=ORDERS["printed"](exact.rationals(E))[1, 0], expected=H[0], equation="(53)",
+        program=first_output_by_columns_and_by_rows, E=E,
+    )  # fmt: skip
 
 
 def sum_of_the_weights_of_the_first_output(E):
@@ -117,13 +113,9 @@ def test_reading_a_softmax_along_the_rows_gives_no_averages(claim):
     claim.counterexample(
         "with the softmax along the rows the weights of each output of (53) add up to 1",
         input={"x": [0, 1], "output": 1},
-        measured=ORDERS["printed, rows"](exact.rationals(E))[:, 0].sum(),
-        expected=1,
-        equation="(53)",
-        printed=False,
-        program=sum_of_the_weights_of_the_first_output,
-        E=E,
-    )
+        measured=ORDERS["printed, rows"](exact.rationals(E))[:, 0].sum(), expected=1,
+        equation="(53)", printed=False, program=sum_of_the_weights_of_the_first_output, E=E,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("order", ["printed", "printed, rows"])

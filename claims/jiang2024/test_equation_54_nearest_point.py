@@ -10,7 +10,6 @@ jumps, so it is not in the space (9) of continuous ones and only a limit of targ
 with softmax weights of -beta |u - v| and a gap g between the least and the next distance the error
 is at most (tau - 1) e^(-beta g) times the diameter of V, exactly for e^beta = 2^k on integers. The
 rate is not uniform: at beta g = log 2 a third of the diameter is left.
-Controls: no gap; the coupling without its minus sign, over random points.
 
 Refuted as printed: "rho(u, v) = |u - v|" picks the farthest point, and F o f is not the identity.
 Readings: at a tie sigma_H shares its weight equally.
@@ -154,13 +153,9 @@ def test_printed_the_coupling_without_its_sign_is_the_farthest_point(claim):
     claim.counterexample(
         "(55) is of form (8) with ρ(u, v) = |u − v|",
         input={"t": 1},
-        measured=(weights @ x[:, 1:])[0, 0],
-        expected=1,
-        equation="text below (56)",
-        program=farthest_and_nearest,
-        u=0,
-        V=[1, 2],
-    )
+        measured=(weights @ x[:, 1:])[0, 0], expected=1, equation="text below (56)",
+        program=farthest_and_nearest, u=0, V=[1, 2],
+    )  # fmt: skip
     signed = hard(1, [[0, 1], [0, 2]])[0, 0]
     claim.measured("output with the sign of (55)", signed, equation="(55)").equals(1)
 
@@ -176,13 +171,9 @@ def test_printed_the_readout_is_not_the_identity(claim):
     claim.counterexample(
         "F ∘ f is the identity",
         input={"x(t)": "(u, v) for all t"},
-        measured=list(hard(1, [[0, 1]] * 2)[0]),
-        expected=[0, 1],
-        equation="text below (56)",
-        program=output_on_a_constant_sequence,
-        u=0,
-        v=1,
-    )
+        measured=list(hard(1, [[0, 1]] * 2)[0]), expected=[0, 1], equation="text below (56)",
+        program=output_on_a_constant_sequence, u=0, v=1,
+    )  # fmt: skip
 
 
 def test_control_without_a_gap_a_third_is_left(claim):

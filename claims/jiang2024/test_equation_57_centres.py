@@ -13,7 +13,6 @@ Repaired, and checked: with the number of the segment in every token, (62) is a 
 form (8): rho = log m - L (difference of labels)^2 for prediction tokens, -L |x - y|^2 for others
 (repro/jiang2024/tasks.py). In rationals, e^L = 2^k: the displayed weights are those of the
 definition, and the averages are within a stated multiple of 2^-k of them.
-Control: equal labels; an average over all segments.
 
 Not checked: whether any other F, f, rho represent the task. On encoded inputs Theorem A.3 gives
 some, which are not the displayed ones.
@@ -136,13 +135,9 @@ def test_printed_a_coupling_of_pairs_does_not_see_a_separator(claim):
     claim.counterexample(
         "the weights of (62) are softmax weights of a coupling ρ(x(t), x(s)), positions included",
         input={"masses": 1, "weights of": "c over a, row 1"},
-        measured=quotients[0],
-        expected=quotients[1],
-        equation="(8), (62)",
-        program=weight_of_c_over_that_of_a,
-        one="x_pred a a b c c",
-        two="x_pred a a x_pred c c",
-    )
+        measured=quotients[0], expected=quotients[1], equation="(8), (62)",
+        program=weight_of_c_over_that_of_a, one="x_pred a a b c c", two="x_pred a a x_pred c c",
+    )  # fmt: skip
     label = tasks.Gravity().target(logarithms.Log(2**40))
     repaired = [label.weights(tokens(s))[0] for s in (ONE, TWO)]
     name, quotients = "weight of c over that of a", [row[4] / row[1] for row in repaired]
@@ -168,14 +163,9 @@ def test_reading_without_positions_two_prediction_tokens_have_one_output(claim):
     claim.counterexample(
         "without positions in the tokens (62) is of form (8): equal tokens have equal outputs",
         input={"x": "x_pred, first, x_pred, second", "masses": 1},
-        measured=asked[0, 0],
-        expected=asked[2, 0],
-        equation="(8), (57)-(62)",
-        printed=False,
-        program=centres_at_two_equal_tokens,
-        first=1,
-        second=4,
-    )
+        measured=asked[0, 0], expected=asked[2, 0], equation="(8), (57)-(62)", printed=False,
+        program=centres_at_two_equal_tokens, first=1, second=4,
+    )  # fmt: skip
 
 
 def test_control_equal_labels_mix_the_segments(claim):

@@ -8,7 +8,6 @@ Checked: the forward pass of this package (repro/jiang2024/model.py), with ReLU 
 shapes and weights, equals the displayed formula, written out number by number in rationals. The
 same for the hard maximum of Appendix B.1. In float64, batched, the outputs differ from the
 rationals by no more than a derived round-off.
-Controls: four other formulas; float32.
 
 Not checked: feed-forward networks with other activations; model.py takes any functions.
 Readings: W_o is declared and never used: left out. m_v and d_v are one number.
@@ -24,8 +23,6 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, rounding_error
 from repro.jiang2024 import model, networks
 from repro.numerics import exact
-
-# --- the displayed formula, in Python's integers and fractions -----------------------------------
 
 
 def listed(array) -> Any:

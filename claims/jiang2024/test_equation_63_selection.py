@@ -8,7 +8,6 @@ weights of k indices are all the multiples of 1/k and nothing else. With the own
 it is a limit of targets of form (8): rho = log(count), and -L where an index is not named; the
 error is at most tau e^-L / k times the spread of v, exactly for e^L = 2^j. What the
 text says of the s of (66) is right if indices count from 0.
-Control: indices of (66) counted from 1.
 
 Refuted as printed: for k = 3 the set is not {0, 1/2, 2/3, 1}; (64) calls the weights rho, whose
 softmax they are not; [tau] = {1, ..., tau}, but (66) names index 0.
@@ -129,12 +128,9 @@ def test_printed_the_set_for_k_3(claim):
     claim.counterexample(
         "for three indices the weights lie in {0, 1/2, 2/3, 1}",
         input={"k": 3, "t": 4},
-        measured=sorted(weights - PRINTED_SET),
-        expected=[],
-        equation="text below (65)",
-        program=weights_outside_the_printed_set,
-        named=s[4],
-    )
+        measured=sorted(weights - PRINTED_SET), expected=[], equation="text below (65)",
+        program=weights_outside_the_printed_set, named=s[4],
+    )  # fmt: skip
     thirds = [Fraction(i, 3) for i in range(4)]
     claim.measured("weights", sorted(weights), equation="(66)").equals(thirds)
 
@@ -154,12 +150,8 @@ def test_printed_the_weights_are_not_the_coupling(claim):
     claim.counterexample(
         "ρ(x(t), x(s)) ∈ {0, 1/k, ..., 1} gives the weights 0, 1/k, ..., 1",
         input={"k": 1, "tau": 2, "rho": [0, 1]},
-        measured=weights[1],
-        expected=1,
-        equation="(64)",
-        program=weight_from_the_softmax,
-        logit=1,
-    )
+        measured=weights[1], expected=1, equation="(64)", program=weight_from_the_softmax, logit=1,
+    )  # fmt: skip
     selection, x = task([[0], [1]], [[1], [1]])
     wanted = list(selection.weights(x)[0])
     claim.measured("weights asked for", wanted, equation="(63)").equals([0, 1])
@@ -175,13 +167,9 @@ def test_printed_indices_are_not_in_1_to_tau(claim):
     claim.counterexample(
         "the indices of (66) lie in [τ] = {1, ..., τ}",
         input={"tau": 8},
-        measured=min(indices),
-        expected=1,
-        relation=">=",
-        equation="(66)",
-        program=smallest_index_and_one,
-        s=tasks.PRINTED_SELECTION,
-    )
+        measured=min(indices), expected=1, relation=">=", equation="(66)",
+        program=smallest_index_and_one, s=tasks.PRINTED_SELECTION,
+    )  # fmt: skip
     claim.measured("indices", sorted(indices), equation="(66)").equals(list(range(8)))
 
 
@@ -203,14 +191,9 @@ def test_reading_without_its_own_index_the_target_is_not_of_form_8(claim):
     claim.counterexample(
         "(63) is of form (8) for tokens x(t) = (v_t, s(t)) without their own index",
         input={"k": 1, "tau": 2},
-        measured=after[0][0],
-        expected=before[1][0],
-        equation="(8), (63)",
-        printed=False,
-        program=output_of_shuffled_tokens_and_shuffled_output,
-        v=[0, 5],
-        s=[1, 1],
-    )
+        measured=after[0][0], expected=before[1][0], equation="(8), (63)", printed=False,
+        program=output_of_shuffled_tokens_and_shuffled_output, v=[0, 5], s=[1, 1],
+    )  # fmt: skip
     selection, x = task(v, s)
     repaired = [int(y.p) for y in (selection.weights(x) @ x[:, :1])[:, 0]]
     claim.measured("outputs with the own index", repaired, equation="(63)").equals([5, 5])

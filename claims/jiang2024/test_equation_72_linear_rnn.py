@@ -9,7 +9,6 @@ Checked, in rationals, for random networks: the steps (72), (73) give what (74) 
 In float64 the same integers come out, to the bit.
 As printed, two things are false: that eigenvalues with a negative real part make W stable, and that
 h(0) = 0 leads to (74).
-Controls: a state that is not zero; an eigenvalue on the unit circle.
 
 Readings: h(-1) = 0 for h(0) = 0; every eigenvalue inside the unit circle for a negative real part,
 which is the condition on the flow e^{Wt} (Section 6.1 prints e^{W_s} for W^s); U is n x d and c^T
@@ -115,14 +114,9 @@ def test_printed_a_negative_real_part_does_not_make_W_stable(claim):
     claim.counterexample(
         "eigenvalues with a negative real part make the kernel c^T W^s U stable",
         input={"U": 1, "c": 1},
-        measured=abs(kernel[10]),
-        expected=abs(kernel[0]),
-        relation="<=",
-        equation="D.1, after (74)",
-        program=late_and_first_value_of_the_kernel,
-        W=-2,
-        s=10,
-    )
+        measured=abs(kernel[10]), expected=abs(kernel[0]), relation="<=",
+        equation="D.1, after (74)", program=late_and_first_value_of_the_kernel, W=-2, s=10,
+    )  # fmt: skip
     flow = (flint.arb(-2) * 10).exp()
     claim.measured("e^(Ws)", flow, equation="Section 6.1", W=-2, s=10).at_most(
         theorem(1, "e^{Re λ s} < 1 for s > 0")
@@ -144,15 +138,9 @@ def test_printed_a_zero_state_at_time_0_loses_the_first_input(claim):
     claim.counterexample(
         "h(0) = 0 and (72) give (74)",
         input={"t": 1},
-        measured=scalar(1)(x[1:])[0],
-        expected=recurrent.convolution(scalar(1).kernel(2), x)[1],
-        equation="D.1, h(0) = 0",
-        program=output_at_time_1_by_72_and_by_74,
-        W=1,
-        U=1,
-        c=1,
-        x=[1, 0],
-    )
+        measured=scalar(1)(x[1:])[0], expected=recurrent.convolution(scalar(1).kernel(2), x)[1],
+        equation="D.1, h(0) = 0", program=output_at_time_1_by_72_and_by_74, W=1, U=1, c=1, x=[1, 0],
+    )  # fmt: skip
     claim.measured("y(1) from a zero state at time −1", scalar(1)(x)[1], equation="(74)").equals(1)
 
 

@@ -6,7 +6,6 @@ Checked, in rationals, for random kernels: the outputs for d unit impulses at ti
 [0, 1]^d, are rho; delayed inputs give delayed outputs; later inputs do not matter. Of all 3^9
 matrices of three times with entries -1, 0, 1 those that commute with the delay are those of
 convolutions, no more and no fewer.
-Controls: a horizon, beyond which rho is free; a map that changes in time.
 
 Reading: "the norm of rho(s) is at most infinity" is read as finite at every s. This does not make H
 bounded (rho = 1); exponential decay, (79), does.
@@ -105,14 +104,9 @@ def test_reading_a_kernel_of_finite_norm_at_every_time(claim):
     claim.counterexample(
         "a norm of rho(s) that is finite at every s bounds H_t(x) for inputs in [0, 1]",
         input={"rho(s)": 1, "x(t)": 1},
-        measured=recurrent.convolution(ones, ones)[99],
-        expected=1,
-        relation="<=",
-        equation="(75)",
-        printed=False,
-        program=output_for_a_constant_kernel_and_input,
-        t=99,
-    )
+        measured=recurrent.convolution(ones, ones)[99], expected=1, relation="<=", equation="(75)",
+        printed=False, program=output_for_a_constant_kernel_and_input, t=99,
+    )  # fmt: skip
 
 
 def test_control_on_a_horizon_the_kernel_beyond_is_free(claim):

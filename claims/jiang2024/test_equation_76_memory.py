@@ -8,7 +8,6 @@ of sums of exponentials in balls, against the largest of the first 400 values. T
 rationals, for random sums of exponentials: for factors b on either side of e^{1/beta} the products
 b^t |rho(t)| vanish or explode. The kernels of stable RNNs have a finite
 C_RNN.
-Controls: a power of t has no C_1; without the 1 in C_1, C_2 can be infinite.
 
 Readings: the two numbers are not those of (12) and (14). "C_2 is small if rho has no large value
 far from the origin" is not so, and C_RNN is not monotone: a spike of height e^-10 at t = 20 has
@@ -159,13 +158,9 @@ def test_reading_a_kernel_that_is_smaller_everywhere_is_not_simpler(claim):
         "C_2 is small if rho has no large value far from the origin; C_RNN is monotone in |rho|",
         input={"rho": "e^(-T/2) at t = T, else 0", "larger kernel": "e^(-t/2)"},
         measured=memory.C_RNN(memory.spike(T, flint.arb(-T // 2).exp())),
-        expected=memory.C_RNN(geometric(2)),
-        relation="<=",
-        equation="(76)-(78)",
-        printed=False,
-        program=complexities_of_a_spike_and_of_a_larger_kernel,
-        T=T,
-    )
+        expected=memory.C_RNN(geometric(2)), relation="<=", equation="(76)-(78)", printed=False,
+        program=complexities_of_a_spike_and_of_a_larger_kernel, T=T,
+    )  # fmt: skip
 
 
 def test_control_a_power_has_no_decay_time(claim):

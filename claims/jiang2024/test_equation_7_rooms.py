@@ -9,8 +9,6 @@ token tells its t, rooms are at least 1 apart, and of all rearrangements of a ra
 sequence only the identity is admissible. On encoded tokens a Transformer (5) gives
 H_t(x) = sum_s M_ts x(s) exactly, for any positive M with rows of sum 1: f^ carries a unit vector
 e_t, the logarithms of column s of M and the token; m_h = tau. This map is not equivariant.
-Controls: without encoding, and with rooms that overlap (e(t) = t/2), one input is a rearrangement
-of another, and every model errs by half of what the two outputs differ.
 
 Readings: (7) is printed for all i, j, which for i = j would ask for empty sets; i != j is meant.
 An encoding that merely differs for every t, as e(t) = t/2, is not enough: e(t) - e(s) must leave
@@ -92,9 +90,6 @@ def test_rooms_are_one_apart(encoding, claim):
         for i, j in itertools.product(range(len(corners)), repeat=2)
     )
     claim.measured("least distance of two rooms", nearest, equation="(7)").equals(1)
-
-
-# --- what encoded tokens allow -------------------------------------------------------------------
 
 
 def mixing(M, room):

@@ -10,7 +10,6 @@ Transformer (5) is of this form with rho = (W_Q f^) . (W_K f^) and f = W_V f^; c
 with rho = sum_k phi_k psi_k of m_h terms is a Transformer (5) with the rows of (18). Outputs are
 continuous: they move by no more than L_F (L_f + L_rho / 2) times the largest step of a token, with
 the Lipschitz constants of F, f and rho.
-Control: with the hard maximum, as in (55), outputs jump while the tokens hardly move.
 
 Readings: the values of (5) need not lie in [0, 1]; an affine change of f that F undoes puts them
 there.

@@ -15,7 +15,6 @@ and two filters of length 5: how near an RNN can come to H(theta * x), in the me
 uniform inputs. Under the causal filter the least error is 0. Under the printed one it is positive,
 nearly all of it from inputs that are still to come (FILTERS below has the digits). So the 1.58e-7
 of Table 2 cannot come from the printed filter, unless |theta(1), ..., theta(4)| < 0.002.
-Controls: the forward filter; the kernel of (97) under a causal filter; a filter without a future.
 
 Not checked: which filter the paper drew, and what its program did at the last times; x is 0 there.
 
@@ -99,8 +98,6 @@ def test_a_filter_of_length_one_is_as_printed(claim):
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
     claim.for_all(DIFFER, cases, differ, equation="(92)-(98)", examples=examples)
 
-
-# --- how far from every RNN the printed filter leads ---------------------------------------------
 
 TAU = 32  # Appendix C
 TABLE_2_RNN = Fraction(158, 10**9)  # Table 2, temporal mixing, altered, RNN: 1.58e-7
@@ -216,14 +213,9 @@ def test_printed_the_kernel_is_not_theta_rho(wrong, claim):
     claim.counterexample(
         "H_t(theta * x) is the convolution of x with theta * rho",
         input={"t": 0},
-        measured=left[0],
-        expected=right[0],
-        equation="(95) to (96)",
-        program=filtered_input_and_filtered_kernel,
-        rho=rho,
-        theta=[0, 1],
-        x=x,
-    )
+        measured=left[0], expected=right[0], equation="(95) to (96)",
+        program=filtered_input_and_filtered_kernel, rho=rho, theta=[0, 1], x=x,
+    )  # fmt: skip
 
 
 def filter_that_ends_at_t_minus_1_and_at_l_minus_1(theta, x, t):
@@ -238,14 +230,9 @@ def test_reading_the_upper_limit_of_the_filter(claim):
         "a filter whose sum ends at s = t - 1 has length l",
         input={"l": 1},
         measured=sum((theta[s] * x[s, 0] for s in range(0)), exact.rational(0)),
-        expected=recurrent.forward_filter(theta, x)[0, 0],
-        equation="Section 6.2",
-        printed=False,
-        program=filter_that_ends_at_t_minus_1_and_at_l_minus_1,
-        theta=[1],
-        x=[1, 1],
-        t=0,
-    )
+        expected=recurrent.forward_filter(theta, x)[0, 0], equation="Section 6.2", printed=False,
+        program=filter_that_ends_at_t_minus_1_and_at_l_minus_1, theta=[1], x=[1, 1], t=0,
+    )  # fmt: skip
 
 
 def test_control_a_forward_filter_is_not_a_convolution(claim):

@@ -10,8 +10,6 @@ Checked, in rationals: H' = H, F' o f' = F o f and f' in [0, 1]^(n+1), for all t
 in a random search; rho(u, v) - rho(u, u) recovered exactly from one output of
 (u, v, u, ..., u); in float64 too. For the nearest point (54) the gauge moves attention to a farther
 point while the output stays.
-Controls: F' without its division; F not injective on the hull, where two couplings that differ in
-more than a function of u give one target.
 """
 
 from fractions import Fraction
@@ -180,15 +178,10 @@ def test_reading_the_nearest_point_need_not_get_the_most_attention(claim):
     claim.counterexample(
         "equal outputs and equal F ∘ f make attention largest at the nearest point",
         input={"u": U, "v": V, "g": "1 + v"},
-        measured=moved[1],
-        expected=moved[0],
-        relation=">=",
-        equation="e^ρ′ = (1 + v)/|u − v|",
-        printed=False,
-        program=attention_at_the_nearer_and_the_farther_point,
-        near="5/100",
+        measured=moved[1], expected=moved[0], relation=">=", equation="e^ρ′ = (1 + v)/|u − v|",
+        printed=False, program=attention_at_the_nearer_and_the_farther_point, near="5/100",
         far="98/100",
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.construct

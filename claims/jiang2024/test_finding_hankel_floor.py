@@ -12,7 +12,6 @@ as an identity of integers; sigma_{m+1} certified in balls, and its quotient wit
 = 30, 50, 100 (200 at laptop scale) at the m where it is largest: above 1, and as float64 has it;
 the bound of the proof below the certified value, and above 2 from 2^15 on. Networks found by Ho and
 Kalman's method, and registers, stay above the floor.
-Controls: all signs +; more units than m.
 
 Not checked: that m units come near to the floor (finite sections only; the infimum is in general
 larger); random signs, which behave alike with a smaller quotient.

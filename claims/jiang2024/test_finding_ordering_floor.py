@@ -13,7 +13,6 @@ deviations that a random search tries, the error of every other model is larger 
 The floor is attained, by a register with 32 units and the inputs (y(t), 1): exactly for 2^-s, and
 in float64 for e^-s over random sequences. Which reorderings are compatible with the printed number:
 exchanges of at most 5, and moving the first k <= 11 inputs to the end.
-Controls: no exchange; the error counted at the last output alone.
 
 Not checked: what the paper's program did. The text of Section 6.2 says that e^-s was permuted,
 which leaves a convolution, with floor 0; that of Table 1 has the first ten elements shifted to the

@@ -13,7 +13,6 @@ logits (finding-softmax-perturbation). Here that is K_F >= 4 |H_t - H_t'| / (dia
 Checked: with e^eps = 1 + 10^-k the weights are rational, and the error is exactly 0, in form (8)
 and as a Transformer (5) with m_h = 1; the spectrum, exactly; the Lipschitz constant from both
 sides.
-Controls: eps = 0, and a coupling eps s that does not know t.
 
 Not checked: other couplings. The proof stands in repro/jiang2024/representation.py.
 """

@@ -10,7 +10,6 @@ two encodings, the error is exactly 0; f stays in [0, 1]^n, the softmax of Log 2
 says, and any other positive weights with different rows serve as well. F is defined on all of R^n,
 within its Lipschitz bound. Below tau d: affine f of every smaller width confuse two antipodes,
 exactly; for a nonlinear f of width 1 with a content coupling, the two are enclosed in balls.
-Controls: no encoding, overlapping rooms, b = a, rows of weights that agree, n = tau d - 1.
 
 Not checked: Borsuk's theorem, by which every f and rho of smaller width fail. If f and rho may
 depend on the target, smaller n can do: n = 1 for a target that is a mean.

@@ -12,7 +12,6 @@ Proof: repro/jiang2024/rate.py, 2 and 3; logit_floor.py.
 Checked: the minimum exactly, for random rational sigma and changes; the factor
 exactly, for the same; the bound in balls, with R = infinity (Hurwitz's zeta); least squares from
 two starts, for alpha = 1.5, 2, 3, which ends between floor and closed form; sampled sequences.
-Controls: the trace kept in place of the ridge, and no correction; both exceed what is claimed.
 
 Not checked: other orthonormal functions, for which the floor holds and the closed form does not.
 """

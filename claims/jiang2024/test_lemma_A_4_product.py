@@ -7,7 +7,6 @@ a b - a^ b^ = a (b - b^) + b^ (a - a^), and |b^| <= |b| + |b - b^|: two triangle
 a = a^ or b (b^ - b) >= 0.
 
 Checked: both inequalities and both conditions for equality, for random rationals.
-Control: (32) without the product of the errors, which is (31) with |b| for |b^|.
 """
 
 from fractions import Fraction

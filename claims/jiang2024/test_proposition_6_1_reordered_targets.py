@@ -14,7 +14,6 @@ are convolutions on that horizon: those of the s_0! permutations that move the l
 which no output sees; and how many are causal: (s_0 + 1)^(tau - s_0) s_0!. For random permutations
 of a beginning of N none is a convolution once the horizon shows the rest.
 The exact distance from all convolutions, for all permutations of 5 times and rho = 2^-s.
-Controls: p = id; time invariance left out.
 
 Reading: times 0, 1, 2, ... without end, as in D.1. On a horizon it is false for some rho != 0.
 """

@@ -13,7 +13,6 @@ As printed it fails: (90) equates a function of x(p(t)) with one of x(t); for rh
 = id, tau = 3, p = (1 2) no coupling rho~ whatever gives H~, in rationals; and with rooms of
 different lengths the singular values change. (C_1 itself, an infimum over all representations, is 0
 before and after: finding-rank-one-degeneracy. C_FF of permuted pieces: section-D.2.)
-Controls: rho unpermuted, rho~ with p for p^-1, (90) taken literally.
 
 Not checked: trained networks (Table 2).
 """
@@ -141,13 +140,9 @@ def test_printed_content_couplings_do_not_follow(claim):
     claim.counterexample(
         "H~ has form (86) with F~ = F, f~ = f and some coupling rho~",
         input={"tau": 3, "p": "(1 2)", "rho": "u v log 2", "F, f": "identity", "y_1": 3},
-        measured=matrix.det(),
-        expected=0,
-        equation="(86)-(90)",
-        program=determinant,
-        y_2=[0, 1, 2],
+        measured=matrix.det(), expected=0, equation="(86)-(90)", program=determinant, y_2=[0, 1, 2],
         y_3=[5, 6],
-    )
+    )  # fmt: skip
 
 
 def mixed_second_difference(y_2, y_3, h):

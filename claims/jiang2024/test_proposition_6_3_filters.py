@@ -13,7 +13,6 @@ the printed C_RNN the bound is 1 + gamma, for gamma <= 1 only. Proofs in repro/j
 Checked, in rationals, for gamma = 1/log b, random kernels and random filters:
 b^t |theta * rho(t)| <= 1, and <= b^{l-1} for causal filters, with equality for the pure delay. The
 bound for gamma <= 1 in balls.
-Controls: a filter of norm 2, a kernel that decays half as fast.
 
 Readings: (99) prints e^{-beta s} for e^{-s/beta}, and = for <=. A causal filter can raise the
 printed C_RNN: e^{-s}, delayed by 4, from 2 to 2 e^2.

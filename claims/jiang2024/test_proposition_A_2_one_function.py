@@ -7,7 +7,6 @@ Checked, in rationals: g, which sees a number and not its index, against the f_s
 intervals and polynomials. Compact sets are a positive distance apart, and g is
 continuous, indeed Lipschitz: for affine pieces its constant, from all pairs of end points, is at
 most the larger of the slopes and of the largest difference over the gap.
-Control: rooms that share one point; there every g errs by half of |f_1 - f_2|.
 
 Not needed by the proposition, but by Theorem A.3: continuity of g does not follow from disjointness
 (reading below), it needs the compactness that (7) has.

@@ -17,7 +17,6 @@ f, both injective, see the finding on the gauge.
 
 Checked, in rationals: (1) for random targets and tokens; (2) for all pairs
 of strict orders on three letters, 216^2 of them, and all sequences of three; the counterexamples.
-Controls: (2) without injectivity, over the letters and at x = (-9/10, -2/5); (3) as repaired.
 
 Readings: F o rho in the proof of (2) is F o f. "Argmax" is the token, not its index.
 """

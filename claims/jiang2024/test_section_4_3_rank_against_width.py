@@ -14,7 +14,6 @@ pairs of orthonormal functions on tau rooms have C_2 >= pi^2 k^3 / (108 tau^(5/2
 second term is at least a multiple of m_h^2. Repaired: m_h and m_FF^beta / (C_2 m_h^(beta+1)) must
 tend to infinity. Then both terms of (17) tend to 0, by their form; for the sines and m_FF = m_h^4
 they are within sqrt2 pi^2 m_h^-2 and m_h^-3, for all m_h.
-Control: exact waves, where nothing rises.
 
 Readings: orthonormal bases, as (10) prints. With orthonormal systems that end with the rank a
 representation of finite rank has a bounded C_2, and for it the printed condition is enough; for

@@ -15,7 +15,6 @@ both sides make no continuous coupling: on the diagonal the sum diverges, and H_
 the rank grows (alpha = 1: exact and in balls), so that nothing of form (8) is there to be matched.
 Repaired: alpha > 1, for which the sum converges uniformly; and the truncation of the proof, whose
 exponent is 2 alpha - 2, corrected.
-Controls: m_h = r - 1; another frequency.
 """
 
 import math

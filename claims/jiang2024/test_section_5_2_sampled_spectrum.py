@@ -18,7 +18,6 @@ What averaging cannot cure: E |matrix|^2 / tau^2 exceeds |rho|^2 by (E rho(x,x)^
 an identity, checked on samples.
 False as printed is only that averages "approximate the singular values": without the division they
 grow like tau.
-Control: one token repeated, whose matrix has rank 1.
 
 Not checked: Braun's theorem, which has rates for symmetric positive semidefinite kernels; tokens
 that depend on each other, as those of images and sentences do.

@@ -10,7 +10,6 @@ holds for every target of form (8), and for the hard maximum too.
 Checked: in rationals, for random permutations, shapes and weights, and for all 24 permutations of 4
 tokens. In float64, where a sum does depend on the order, the two sides
 differ by no more than the derived round-off of both (repro/jiang2024/networks.py).
-Controls: the encoding (x, t) added after the shuffle; the inverse permutation on the right.
 """
 
 import itertools

@@ -15,7 +15,6 @@ Kalman's or the register, beside the Hankel floor and both rates. For a sum of e
 e^{-s/5}/(1+s) and a box the printed rate holds with much to spare; the networks come near the
 floor, and for the first two fall geometrically. For the rough kernel the floor
 itself is above the printed rate at m = 15, 16, 32, 67, 100 and 150.
-Controls: the constants of another kernel; a kernel outside the space (79).
 
 Not checked: other norms of kernels; d > 1, where the register's error is the same sum of norms;
 the infimum between floor and network, which are far apart for the rough kernel.

@@ -11,7 +11,6 @@ moved near 10/97 into 10. The derivative of every extension is at least as large
 order has an extension with 3/2. Repaired, for pieces of one length: C~ <= C (D/g)^alpha with
 diameter D and smallest gap g; the slopes do stay; McShane's extension keeps C; that of
 Tietze's theorem keeps the sup norm only, and turns 1 into 60/7 on a grid.
-Controls: pieces without a gap; pieces of different lengths.
 
 Not checked: other complexities C_FF, and networks.
 

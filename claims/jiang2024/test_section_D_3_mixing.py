@@ -10,7 +10,6 @@ matrix, so that the squared singular values are roots of a rational polynomial: 
 behind the matrix, in balls; independently, the singular values of the sampled matrix, for which the
 trapezoidal rule is exact from 5 points on. The printed 1.265 is not the value: a grid of 256 points
 with both ends of [0, 1], where two points are one, has it.
-Controls: no mixing, the constant 1 left out.
 
 Not checked: other representations of the same target; the paper leaves them open as well, and
 finding-rank-one-degeneracy has one of rank 1 if positions are encoded.

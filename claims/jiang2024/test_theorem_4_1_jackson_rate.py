@@ -33,7 +33,6 @@ alpha: floors of the mean square and of the L1 error over all couplings, beside 
 their exponents from m_h = 64 to 1024. (a) and (b) in balls, (b) at four m_h for alpha = 2 and 3.
 Encoded tokens, targets of Section 5.1: finding rate-with-diagonal. Networks with m_FF neurons,
 beside both forms of (17), with C_0, C_1 and C_2 as numbers: finding rate-with-networks.
-Controls: the truncation of the proof; 64 waves without the first.
 
 Not checked: (17) for m_v or F^ that make up for a poor coupling (finding rank-one-degeneracy: then
 C_1 = 0 for every H); trained networks (Figure 1).

@@ -10,7 +10,6 @@ meet, and the squares of ranks 1, 2, 3 have disjoint images. In float64, three s
 iteration that builds the outer functions, for three targets, at all points with four digits: a
 first step leaves at most 4/5 of the largest value and what f changes on a square, as the proof
 says, and three steps leave less than half of it. That is where float64 ends, not the theorem.
-Controls: no shifts (the largest error does not fall), lam = 1 (the squares' images coincide).
 
 Not checked: the limit. It needs images of length 1e-24 at the next rank. Nothing here uses it: the
 representation of width n = tau d does without (finding-representation-n-tau-d).

@@ -11,7 +11,6 @@ psi_qt(x_t), which is not a function of u, and the f of (26) has 2 tau d + 2 coo
 = 2 tau d + 1 and inner functions that are sines, the least distance of all u_t on a grid of k
 points per variable, times k - 1, stays bounded as k grows; for n = 1 it collapses. (That no two u_t
 coincide on a grid says nothing: it is so for n = 1 as well.)
-Controls: no encoding, (26) without the pairs (q, t'), the code of another t; n = 1.
 
 Not checked: Theorem A.1, on which the printed proof rests (see its claim). For Sprecher's inner
 functions lam_s psi_q the doubled sums of (27) are superpositions of the same kind, 2 lam_t for

@@ -75,9 +75,6 @@ SHIFTED = Encoding(encodings.shifted, _read_shifted)
 APPENDED = Encoding(encodings.appended, lambda x: (x[..., -1], x[..., :-1]))
 
 
-# --- attention by position -----------------------------------------------------------------------
-
-
 def doubled_diagonal(tau: int) -> np.ndarray:
     """(25): the weight 2/(tau + 1) for s = t, and 1/(tau + 1) for the others."""
     return (rationals(np.eye(tau, dtype=int)) + 1) / (tau + 1)
@@ -114,9 +111,6 @@ def _in_room(s: np.ndarray, tau: int) -> np.ndarray:
 
 LEAST, SPREAD = rational("3/5"), rational("1/5")
 ZERO, ONE = rationals([[0], [1]])
-
-
-# --- n = tau d -----------------------------------------------------------------------------------
 
 
 def gap(w: np.ndarray, a: Any, b: Any) -> flint.fmpq:
@@ -221,9 +215,6 @@ def _kernel_vector(linear: np.ndarray) -> np.ndarray:
     return kernel
 
 
-# --- the printed n -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Superposition:
     """(22) for every t at once: H_t(z) = sum_q g_q^(t)(sum_s psi_qs(z_s)).
@@ -287,9 +278,6 @@ class Superposed:
 
     def target(self) -> Target:
         return Target(self.F, self.f, by_position(self.w, self.encoding))
-
-
-# --- how far apart u_t keeps what it reads -------------------------------------------------------
 
 
 def on_a_grid(values: np.ndarray, w: np.ndarray) -> np.ndarray:
