@@ -3,18 +3,15 @@
 rho(u, v) = sum_k sigma_k phi_k(u) psi_k(v) with orthonormal phi_k, psi_k, and no rho^ of rank r has
 |rho - rho^|_2^2 below sum_{k > r} sigma_k^2, which the truncation attains.
 
-Checked: Gauss quadrature gives balls around the singular values, and these contain the known values
-of four kernels: min(u, v) with sigma_k = 1 / ((k - 1/2) pi)^2, sines and sines against cosines with
-chosen sigma_k, and the mixed kernel of D.3 with (sqrt 11 + sqrt 3)/4, 1/2, (sqrt 11 - sqrt 3)/4.
-The balls shrink at the order of interpolation, and for u^q their bound is within a factor 4 of the
-error. The functions are orthonormal and the truncation leaves the tail, to round-off. Best in
-class: alternating least squares from random starts ends at the tail and never below its ball.
+Checked: balls around the singular values, by Gauss quadrature, contain the known values of four
+kernels (min(u, v), two of waves, the mixed one of D.3) and shrink at the order of interpolation.
+The functions are orthonormal, the truncation leaves the tail, and alternating least squares from
+random starts ends at the tail and never below its ball.
 
 Not checked: kernels that are square integrable only. (11) for all rho^ is the theorem of Schmidt.
 
-Readings: Lebesgue measure; [0, 1] for I, a piece of unit length. Printed are orthonormal bases of
-L2(I): a system that ends with the rank can be continued to one, with singular values 0, and neither
-(10) nor (11) sees the difference. (14) and Section 4.3 do.
+Readings: Lebesgue measure; [0, 1] for I, a piece of unit length. A system that ends with the rank
+can be continued to an orthonormal basis, which is printed: only (14) and Section 4.3 see it.
 """
 
 import math

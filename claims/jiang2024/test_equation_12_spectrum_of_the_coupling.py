@@ -1,20 +1,18 @@
 """Equation (12) (jiang2024, Section 4.3): how fast the coupling's spectrum falls.
 
 C_1^(alpha)(H) is the least c with sigma_s <= c s^-alpha for s >= 1, that is max_s sigma_s s^alpha,
-minimised over all F, f, rho that represent H; it is finite exactly if some representation has
-sigma_s = O(s^-alpha). Complexity measures are to distinguish the targets that are approximated
-efficiently (Section 3), and C_1 those of a coupling with a fast-falling spectrum (Section 4.3).
+minimised over all F, f, rho that represent H. It is to distinguish the targets that are
+approximated efficiently.
 
-Checked: max_s sigma_s s^alpha in exact numbers, and for the spectrum 1/s that it stays bounded for
-alpha = 1. The minimum over all representations distinguishes no targets: it is 0 for every
-continuous one. One target is represented twice, both times with error exactly 0: by the weights of
-(25), with tau singular values log 2 and so C_1 = tau^alpha log 2, and by a coupling of rank one
-with sigma_1 < 1e-6. Repaired: C_1 belongs to a fixed representation (F, f, rho).
-One infimum of the product C_0 C_1 would do for alpha > 1 only. There it is positive: at least
+Checked: max_s sigma_s s^alpha in exact numbers. The minimum over all representations distinguishes
+no targets: it is 0 for every continuous one. One target is represented twice, exactly: by the
+weights of (25), with tau singular values log 2 and so C_1 = tau^alpha log 2, and by a coupling of
+rank one with sigma_1 < 1e-6. Repaired: C_1 belongs to a fixed representation (F, f, rho).
+One infimum of the product C_0 C_1 would do for alpha > 1 only. There it is at least
     4 sqrt2 E |H_t - H_t'| / (tau zeta(alpha)),
-which is checked on three representations and attained in the limit by two tokens. For 1/2 < alpha <
-1 it is 0 again: couplings that are narrow around the diagonal have the weights of (25), the same F
-and f, and C_1 as small as one likes. Proofs: repro/jiang2024/complexity.py.
+which two tokens attain in the limit. For 1/2 < alpha < 1 it is 0 again: couplings that are narrow
+around the diagonal have the weights of (25) and C_1 as small as one likes. Proofs:
+repro/jiang2024/complexity.py.
 
 Not checked: one infimum for alpha = 1.
 

@@ -3,10 +3,9 @@
 Assumed: networks of budget m_FF come within C_FF(f) m_FF^-beta of f, for some beta > 0, as Barron's
 theorem has it with beta = 1/2.
 
-Checked, two instances. Interpolation by w ReLU neurons has beta = 2 and C_FF(f) = sup |f''| / 8;
-certified for waves, where the constant is approached, equal to the bound for x(1 - x), and measured
-on networks. Averages of random neurons have beta = 1/2 in the supremum norm, for a piecewise linear
-wave.
+Checked: interpolation by w ReLU neurons has beta = 2 and C_FF(f) = sup |f''| / 8, certified for
+waves and for x(1 - x), and measured on networks. Averages of random neurons have beta = 1/2 in the
+supremum norm, for a piecewise linear wave.
 
 Not checked: that no better networks exist; other classes of networks.
 

@@ -3,14 +3,12 @@
 C_2(H, k) adds C_FF of F, of f and of the first k pairs of basis functions, and takes the infimum
 over all representations of H.
 
-Checked, for the representation of Section 5.1 (sines, F = f = id, so that only the pairs count):
-closed forms in balls, which grow like k^3 for interpolation and like k^2 for Barron's measure; the
-errors of 2k interpolated waves add up to at most C_2 / w^2, and to nearly as much. No k pairs of
-orthonormal functions on tau rooms have less than about pi^2 k^3 / (108 tau^(5/2)), equality at
-multiples of 3 tau (repro/jiang2024/complexity.py), and some have less than 13 times as much.
+Checked, for the sines of Section 5.1 (F = f = id, so that only the pairs count): closed forms,
+which grow like k^3 for interpolation and like k^2 for Barron's measure; the errors of 2k
+interpolated waves add up to C_2 / w^2, nearly. No k pairs of orthonormal functions on tau rooms
+have less than about pi^2 k^3 / (108 tau^(5/2)) (repro/jiang2024/complexity.py).
 "This measure takes into account all the components", it is printed; the infimum does not: rescaling
-(F, f) makes C_FF(f) as small as one likes. What is left out is not small: the best networks with
-one neuron per function miss a target with C_FF(f) < 2e-3 by as much as affine_networks.py, says.
+(F, f) makes C_FF(f) as small as one likes, and what is left out is not small (affine_networks.py).
 Repaired: C_2 of a fixed representation, with K_F C_FF(f) for C_FF(f), which no rescaling changes.
 
 Readings: H in the approximation space for the printed "H in H"; orthonormal bases, as (10) prints,

@@ -5,13 +5,12 @@ maps from X^(E) to Y, if n is large enough.
 
 Checked: on a target that is not Lipschitz, H_t(x) = sqrt(x_1) + (t - 1) x_2. The polynomials
 p_{k+1} = p_k + (x - p_k^2)/2, p_0 = 0, approximate sqrt x within 2/k with the Lipschitz constant
-k/2. With p_k for sqrt the target has, in rationals, an exact representation of width n = tau d
-whose coupling has tau singular values log 2 and whose F is Lipschitz with a constant of order k:
-C_0, C_1 are numbers, and F, f and the bases are Lipschitz, so C_2 is finite for every scheme that
-takes Lipschitz functions. Error and complexity are tabled against k.
+k/2. With p_k for sqrt the target has an exact representation of width n = tau d whose coupling has
+tau singular values log 2 and whose F has a Lipschitz constant of order k: C_0, C_1 and C_2 are
+finite.
 One reading of the argument in A.2 fails, while the statement stands: a continuous function on a
 compact set need not have a finite complexity. sqrt has no finite K_F, and neither have the inner
-functions of Theorem A.1: the difference quotients of Sprecher's grow with every digit.
+functions of Theorem A.1.
 
 Not checked: density for all targets, which is Weierstrass's theorem and the representation of width
 tau d (finding-representation-n-tau-d).

@@ -4,9 +4,9 @@ Printed: there are inner functions psi_qs and outer functions g_q "such that any
 the product is sum_q g_q(sum_s psi_qs(x_s)). The right side is then one function, and there are two.
 Repaired, as Ostrand has it: inner functions first, then f, then outer functions that depend on it.
 
-Checked: the counterexample; and the repaired order where it can be had exactly, on the 49 pairs of
-numbers k/6: Sprecher's inner sums are all different there, so that for every random f one outer
-function, the others being 0, has its values; no outer function has those of two f.
+Checked: the counterexample; and the repaired order on the 49 pairs of numbers k/6, where Sprecher's
+inner sums are all different: for every random f one outer function has its values, and none has
+those of two f.
 
 Not checked: Theorem A.1 itself, for all points at once: its own claim.
 """

@@ -8,10 +8,9 @@ second logit off: the right side is 0 and the left side is not; nor is the step 
 
 Repaired, and checked: with sup |f| before the sum, and one half to spare,
     |h_t - h^_t| <= 1/2 sup|f| sum_s |rho - rho^| + max_s |f - f^|
-(repro/jiang2024/softmax.py), in balls, for random cases; 1/2 cannot be lowered. In rationals: (40)
-and (41) as printed, and what takes the place of "Lipschitz", sum_s |sigma - sigma^| <=
-2 tanh(omega / 4), omega the oscillation of rho - rho^. The sum over s in (43) is not needed: a
-constant error of f moves the average by that error, not by tau times it.
+(repro/jiang2024/softmax.py), in balls; 1/2 cannot be lowered. In rationals: (40) and (41) as
+printed, and sum_s |sigma - sigma^| <= 2 tanh(omega / 4), omega the oscillation of rho - rho^, in
+place of "Lipschitz". The sum over s in (43) is not needed.
 """
 
 from fractions import Fraction

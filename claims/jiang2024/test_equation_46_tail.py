@@ -10,9 +10,8 @@ with delta = sum_i d_i phi_i psi_i this is tau (c sum d_i^2 + (sum d_i)^2), c = 
 on both sides, and tau c sum d_i^2 for sines against cosines. For encoded tokens on pieces of unit
 length the pairs s != t cost at most the tail itself, without tau^2.
 
-Checked: the two closed forms exactly, as constant terms of trigonometric polynomials, for random
-rational d_i; in balls for tails of i^-alpha; against sampled sequences. The encoded pairs in balls.
-The counterexamples in rationals.
+Checked: the two closed forms exactly, for random rational d_i; in balls for tails of i^-alpha;
+against sampled sequences. The encoded pairs in balls, the counterexamples in rationals.
 
 Reading: rho~ for the printed rho^ on the right; the integral over all x, of volume 1.
 """

@@ -11,7 +11,7 @@ arithmetic, show it. Repaired, for every sequence and t, with delta = rho - rho~
 (repro/jiang2024/rate.py, 1 and 5; the first term is at most (sum_s delta_ts^2)^(1/2) / (2 sqrt 2)).
 
 Checked: the repaired inequality in balls, on random rational tokens, with all four errors at once
-and one at a time; exactly, in rationals, on the three examples.
+and one at a time; in rationals on the three examples.
 """
 
 from typing import Any

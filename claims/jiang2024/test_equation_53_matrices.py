@@ -3,12 +3,10 @@
 H^(x) = F^( W_V f^(x) . sigma[(W_Q f^(x))^T W_K f^(x)] ), tokens as columns, sigma column by column.
 
 Refuted as printed: entry (i, j) of the matrix is the query of token i times the key of token j, so
-that a softmax of column j divides by a sum over the queries; column t of the product is then an
-average with the keys of t. Two tokens show it. Nor does a softmax along the rows help: the columns
-of weights then do not add up to 1.
+that a softmax of column j divides by a sum over the queries. Nor does a softmax along the rows
+help: the columns of weights then do not add up to 1. Two tokens show it.
 Repaired, and checked: with Q and K exchanged, (W_K f^)^T W_Q f^, column t is H^_t of (5), for
-random models, in rationals. Since exchanging W_Q and W_K maps the class (6) onto
-itself, the printed formula names the same set of models.
+random models, in rationals. The printed formula names the same set of models.
 """
 
 from fractions import Fraction

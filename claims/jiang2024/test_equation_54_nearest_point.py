@@ -4,12 +4,11 @@ Tokens x(t) = (u_t, v_t); y(t) is the point of V nearest to u(t), and
     y(t) = sum_s sigma_H[-|u(t) - v(.)|](s) v(s),
 of form (8) with the hard maximum sigma_H in the place of the softmax.
 
-Checked, in rationals: the hard maximum of the negative distance picks the nearest point, for random
-points (the order of squares is that of distances); F o f is the projection (u, v) -> v. The target
-jumps, so it is not in the space (9) of continuous ones and only a limit of targets of form (8):
-with softmax weights of -beta |u - v| and a gap g between the least and the next distance the error
-is at most (tau - 1) e^(-beta g) times the diameter of V, exactly for e^beta = 2^k on integers. The
-rate is not uniform: at beta g = log 2 a third of the diameter is left.
+Checked, in rationals: the hard maximum of the negative distance picks the nearest point; F o f is
+the projection (u, v) -> v. The target jumps, so it is only a limit of targets of form (8): with
+softmax weights of -beta |u - v| and a gap g between the least and the next distance the error is at
+most (tau - 1) e^(-beta g) times the diameter of V. The rate is not uniform: at beta g = log 2 a
+third of the diameter is left.
 
 Refuted as printed: "rho(u, v) = |u - v|" picks the farthest point, and F o f is not the identity.
 Readings: at a tie sigma_H shares its weight equally.

@@ -5,10 +5,9 @@ the norm of the mean of its segment, weighted by mass, at every other token the 
 (62): this is of form (8), with the normalised masses of the segment, or 1_{s=t}, as weights.
 
 Refuted as printed, if there are several segments. The quotient of two weights in row t of (8) is
-e^(rho(x(t), x(s)) - rho(x(t), x(s'))): three tokens fix it, and a token between them that ends the
-segment cannot change it. It must be 1 in one sequence and 0 in another below, although the three
-tokens are the same, their positions included. Without positions two prediction tokens are equal and
-have one output.
+e^(rho(x(t), x(s)) - rho(x(t), x(s'))): three tokens fix it, their positions included, and a token
+between them that ends the segment cannot change it. Without positions two prediction tokens are
+equal and have one output.
 Repaired, and checked: with the number of the segment in every token, (62) is a limit of targets of
 form (8): rho = log m - L (difference of labels)^2 for prediction tokens, -L |x - y|^2 for others
 (repro/jiang2024/tasks.py). In rationals, e^L = 2^k: the displayed weights are those of the

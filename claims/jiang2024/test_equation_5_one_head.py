@@ -4,10 +4,9 @@ h^(s) = f^(x(s)), and H^_t(x) = F^( sum_s sigma[(W_Q h^(t)) . W_K h^(.)](s) W_V 
 feed-forward networks f^ : R^d -> R^n and F^ : R^{d_v} -> R, W_Q, W_K in R^{m_h x n}, W_V in
 R^{d_v x n}, sigma the softmax; no residual, no normalisation.
 
-Checked: the forward pass of this package (repro/jiang2024/model.py), with ReLU networks of random
-shapes and weights, equals the displayed formula, written out number by number in rationals. The
-same for the hard maximum of Appendix B.1. In float64, batched, the outputs differ from the
-rationals by no more than a derived round-off.
+Checked: the forward pass of repro/jiang2024/model.py, with random ReLU networks, equals the
+displayed formula, written out number by number in rationals; also for the hard maximum of Appendix
+B.1. In float64, batched, the outputs differ by no more than a derived round-off.
 
 Not checked: feed-forward networks with other activations; model.py takes any functions.
 Readings: W_o is declared and never used: left out. m_v and d_v are one number.

@@ -3,11 +3,10 @@
 y(t) = 1/k sum_{s in s(t)} v_s, where the token x(t) = (v_t, s(t)) names k indices; of form (8) with
 F o f the projection to v and weights in {0, 1/k, ..., 1} that count how often an index is named.
 
-Checked, in rationals: the weights and the output for random indices, and the example (65); the
-weights of k indices are all the multiples of 1/k and nothing else. With the own index in the token
-it is a limit of targets of form (8): rho = log(count), and -L where an index is not named; the
-error is at most tau e^-L / k times the spread of v, exactly for e^L = 2^j. What the
-text says of the s of (66) is right if indices count from 0.
+Checked, in rationals: the weights, which are the multiples of 1/k, and the output for random
+indices, and the example (65). With the own index in the token it is a limit of targets of form (8):
+rho = log(count), and -L where an index is not named; the error is at most tau e^-L / k times the
+spread of v. What the text says of the s of (66) is right if indices count from 0.
 
 Refuted as printed: for k = 3 the set is not {0, 1/2, 2/3, 1}; (64) calls the weights rho, whose
 softmax they are not; [tau] = {1, ..., tau}, but (66) names index 0.

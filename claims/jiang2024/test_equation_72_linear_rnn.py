@@ -4,9 +4,9 @@ From a zero state, h(t) = W h(t-1) + U x(t), y(t) = c . h(t) gives
     y(t) = sum_{s <= t} c^T W^s U x(t-s),
 and the kernel c^T W^s U decays exponentially if W is stable.
 
-Checked, in rationals, for random networks: the steps (72), (73) give what (74) gives; for stable W,
-|c^T W^s U|^2 <= A q^s with the rational A and q < 1 of repro/jiang2024/recurrent.py (proof there).
-In float64 the same integers come out, to the bit.
+Checked, in rationals, for random networks: the steps (72), (73) give what (74) gives, in float64
+too, to the bit; for stable W, |c^T W^s U|^2 <= A q^s with the rational A and q < 1 of
+repro/jiang2024/recurrent.py.
 As printed, two things are false: that eigenvalues with a negative real part make W stable, and that
 h(0) = 0 leads to (74).
 

@@ -2,10 +2,9 @@
 
     H_t(x) = sum_{s=0}^{t} rho(s) . x(t-s),   t = 0, 1, ...,   and H determines rho.
 
-Checked, in rationals, for random kernels: the outputs for d unit impulses at time 0, which lie in
-[0, 1]^d, are rho; delayed inputs give delayed outputs; later inputs do not matter. Of all 3^9
-matrices of three times with entries -1, 0, 1 those that commute with the delay are those of
-convolutions, no more and no fewer.
+Checked, in rationals, for random kernels: the outputs for d unit impulses at time 0 are rho;
+delayed inputs give delayed outputs; later inputs do not matter. Of all 3^9 matrices of three times
+with entries -1, 0, 1 those that commute with the delay are those of convolutions.
 
 Reading: "the norm of rho(s) is at most infinity" is read as finite at every s. This does not make H
 bounded (rho = 1); exponential decay, (79), does.

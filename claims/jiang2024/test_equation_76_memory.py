@@ -4,10 +4,9 @@
     C_RNN = C_1 C_2.
 
 Checked: C_1, C_2 and C_RNN of e^{-t/gamma} in rationals: 1 + gamma, 1 and 1 + gamma; of delta_T and
-of sums of exponentials in balls, against the largest of the first 400 values. The infimum, in
-rationals, for random sums of exponentials: for factors b on either side of e^{1/beta} the products
-b^t |rho(t)| vanish or explode. The kernels of stable RNNs have a finite
-C_RNN.
+of sums of exponentials in balls. The infimum, for random sums of exponentials: for factors b on
+either side of e^{1/beta} the products b^t |rho(t)| vanish or explode. The kernels of stable RNNs
+have a finite C_RNN.
 
 Readings: the two numbers are not those of (12) and (14). "C_2 is small if rho has no large value
 far from the origin" is not so, and C_RNN is not monotone: a spike of height e^-10 at t = 20 has

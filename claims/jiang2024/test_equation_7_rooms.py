@@ -5,10 +5,9 @@ call rooms; any two are disjoint. Then no admissible sequence is a rearrangement
 equivariance no longer limits what can be represented.
 
 Checked, in rationals: for A = (I, 0), e(t) = (0, t) and for A = I, e(t) = 2t (1, ..., 1) every
-token tells its t, rooms are at least 1 apart, and of all rearrangements of a random encoded
-sequence only the identity is admissible. On encoded tokens a Transformer (5) gives
-H_t(x) = sum_s M_ts x(s) exactly, for any positive M with rows of sum 1: f^ carries a unit vector
-e_t, the logarithms of column s of M and the token; m_h = tau. This map is not equivariant.
+token tells its t, rooms are at least 1 apart, and of all rearrangements of an encoded sequence only
+the identity is admissible. On encoded tokens a Transformer (5) gives H_t(x) = sum_s M_ts x(s), for
+any positive M with rows of sum 1; this map is not equivariant.
 
 Readings: (7) is printed for all i, j, which for i = j would ask for empty sets; i != j is meant.
 An encoding that merely differs for every t, as e(t) = t/2, is not enough: e(t) - e(s) must leave

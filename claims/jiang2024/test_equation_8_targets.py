@@ -3,13 +3,11 @@
 H_t(x) = F( sum_s sigma[rho(x(t), x(.))](s) f(x(s)) ) with continuous F : [0, 1]^n -> R,
 f : I -> [0, 1]^n and rho : I x I -> R, the same for all t.
 
-Checked: repro/jiang2024/model.py evaluates this formula, in rationals, for random couplings e^rho =
-(a + b u + c v)^2 / (1 + v)^2, rational f and polynomial F, against the sum written out. Averages of
-f stay in [0, 1]^n, where F is given. A function of u added to rho changes nothing. Every
-Transformer (5) is of this form with rho = (W_Q f^) . (W_K f^) and f = W_V f^; conversely a target
-with rho = sum_k phi_k psi_k of m_h terms is a Transformer (5) with the rows of (18). Outputs are
-continuous: they move by no more than L_F (L_f + L_rho / 2) times the largest step of a token, with
-the Lipschitz constants of F, f and rho.
+Checked: repro/jiang2024/model.py evaluates this formula, in rationals, for random couplings, f and
+F, against the sum written out. Averages of f stay in [0, 1]^n; a function of u added to rho changes
+nothing. Every Transformer (5) is of this form; conversely a target with rho = sum_k phi_k psi_k of
+m_h terms is a Transformer (5) with the rows of (18). Outputs move by no more than
+L_F (L_f + L_rho / 2) times the largest step of a token.
 
 Readings: the values of (5) need not lie in [0, 1]; an affine change of f that F undoes puts them
 there.

@@ -12,9 +12,9 @@ sum_{s'} theta(s') rho(s-s'). (Put r = s + s': no term is lost, since x is 0 bef
 Checked, in rationals, for random kernels, filters and inputs: the repaired identity; what the
 printed filter gives, k_t(r) above; for length 1 both agree. In balls, for the kernel e^-s, 32 times
 and two filters of length 5: how near an RNN can come to H(theta * x), in the mean square over
-uniform inputs. Under the causal filter the least error is 0. Under the printed one it is positive,
-nearly all of it from inputs that are still to come (FILTERS below has the digits). So the 1.58e-7
-of Table 2 cannot come from the printed filter, unless |theta(1), ..., theta(4)| < 0.002.
+uniform inputs. Under the causal filter the least error is 0, under the printed one it is positive.
+So the 1.58e-7 of Table 2 cannot come from the printed filter, unless |theta(1), ..., theta(4)| <
+0.002.
 
 Not checked: which filter the paper drew, and what its program did at the last times; x is 0 there.
 

@@ -6,10 +6,9 @@ injective, F is injective on the convex hull of f(I), and all sequences of tau >
 admissible, then rho is determined up to a function of u, and so is where it is largest. Both proofs
 stand in repro/jiang2024/gauge.py.
 
-Checked, in rationals: H' = H, F' o f' = F o f and f' in [0, 1]^(n+1), for all targets, g and tokens
-in a random search; rho(u, v) - rho(u, u) recovered exactly from one output of
-(u, v, u, ..., u); in float64 too. For the nearest point (54) the gauge moves attention to a farther
-point while the output stays.
+Checked, in rationals: H' = H, F' o f' = F o f and f' in [0, 1]^(n+1), for random targets, g and
+tokens; rho(u, v) - rho(u, u) recovered exactly from one output of (u, v, u, ..., u); in float64
+too. For the nearest point (54) the gauge moves attention to a farther point.
 """
 
 from fractions import Fraction

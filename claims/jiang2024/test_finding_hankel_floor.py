@@ -7,11 +7,11 @@ for gamma = 50 the floor exceeds C_RNN/m for some m. No constant times C_RNN/m i
 over C_RNN/m is above 0.0124 sqrt(N) for gamma = 2N, m = N/16 and all powers N >= 128 of 2. Proofs
 in repro/jiang2024/hankel.py.
 
-Checked: ranks of Hankel matrices of networks in rationals; the flatness of the signs on the circle
-as an identity of integers; sigma_{m+1} certified in balls, and its quotient with the rate for gamma
-= 30, 50, 100 (200 at laptop scale) at the m where it is largest: above 1, and as float64 has it;
-the bound of the proof below the certified value, and above 2 from 2^15 on. Networks found by Ho and
-Kalman's method, and registers, stay above the floor.
+Checked: ranks of Hankel matrices of networks; the flatness of the signs on the circle as an
+identity of integers; sigma_{m+1} certified in balls, and its quotient with the rate for gamma = 30,
+50, 100 (200 at laptop scale) at the m where it is largest; the bound of the proof below the
+certified value, and above 2 from 2^15 on. Networks found by Ho and Kalman's method, and registers,
+stay above the floor.
 
 Not checked: that m units come near to the floor (finite sections only; the infimum is in general
 larger); random signs, which behave alike with a smaller quotient.

@@ -8,11 +8,11 @@ the means being those of the subdiagonals. Table 2 prints 3.57e-2 for the RNN. W
 floor is 0.0651, without any 0.0805; were the tens mirrored as well, 0.0752 with free offsets.
 Proofs in repro/jiang2024/ordering.py.
 
-Checked: the floors in balls, and their formula written out. In rationals, for all targets and
-deviations that a random search tries, the error of every other model is larger by a sum of squares.
-The floor is attained, by a register with 32 units and the inputs (y(t), 1): exactly for 2^-s, and
-in float64 for e^-s over random sequences. Which reorderings are compatible with the printed number:
-exchanges of at most 5, and moving the first k <= 11 inputs to the end.
+Checked: the floors in balls, and their formula written out. In rationals, for random targets and
+deviations, the error of every other model is larger by a sum of squares. The floor is attained, by
+a register with 32 units and the inputs (y(t), 1): exactly for 2^-s, and in float64 for e^-s over
+random sequences. Compatible with the printed number are exchanges of at most 5, and moving the
+first k <= 11 inputs to the end.
 
 Not checked: what the paper's program did. The text of Section 6.2 says that e^-s was permuted,
 which leaves a convolution, with floor 0; that of Table 1 has the first ten elements shifted to the

@@ -5,10 +5,9 @@ z) for the place z of a token in I_s, the weights 2/(tau + 1) and 1/(tau + 1) of
 all t. For n < tau d and any continuous f and rho, one of the tau d coordinates of the input is a
 target that no F meets better than the constant 1/2 does. Proofs: repro/jiang2024/representation.py.
 
-Checked: in rationals, for sorting, distances, products and a mixture that differs from t to t, with
-two encodings, the error is exactly 0; f stays in [0, 1]^n, the softmax of Log 2 and 0 is what (25)
-says, and any other positive weights with different rows serve as well. F is defined on all of R^n,
-within its Lipschitz bound. Below tau d: affine f of every smaller width confuse two antipodes,
+Checked: in rationals, for four targets and two encodings, the error is exactly 0; f stays in
+[0, 1]^n, and any other positive weights with different rows serve as well. F is defined on all of
+R^n, within its Lipschitz bound. Below tau d: affine f of every smaller width confuse two antipodes,
 exactly; for a nonlinear f of width 1 with a content coupling, the two are enclosed in balls.
 
 Not checked: Borsuk's theorem, by which every f and rho of smaller width fail. If f and rho may

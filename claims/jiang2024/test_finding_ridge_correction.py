@@ -9,9 +9,9 @@ has less than (tau - 1) (T_m + S_m^2 / (m + tau - 1)): the closed form is within
 
 Proof: repro/jiang2024/rate.py, 2 and 3; logit_floor.py.
 
-Checked: the minimum exactly, for random rational sigma and changes; the factor
-exactly, for the same; the bound in balls, with R = infinity (Hurwitz's zeta); least squares from
-two starts, for alpha = 1.5, 2, 3, which ends between floor and closed form; sampled sequences.
+Checked: the minimum and the factor exactly, for random rational sigma; the bound in balls, with
+R = infinity (Hurwitz's zeta); least squares from two starts, for alpha = 1.5, 2, 3, which ends
+between floor and closed form; sampled sequences.
 
 Not checked: other orthonormal functions, for which the floor holds and the closed form does not.
 """

@@ -10,9 +10,8 @@ printed argument, that H~ is no longer causal, needs rho(0) != 0. Proofs in
 repro/jiang2024/ordering.py.
 
 Checked, exactly: for all permutations of up to 5 or 6 times and kernels with every s_0, which H~
-are convolutions on that horizon: those of the s_0! permutations that move the last s_0 times alone,
-which no output sees; and how many are causal: (s_0 + 1)^(tau - s_0) s_0!. For random permutations
-of a beginning of N none is a convolution once the horizon shows the rest.
+are convolutions on that horizon (those of the s_0! permutations that move the last s_0 times alone)
+and how many are causal: (s_0 + 1)^(tau - s_0) s_0!. On N random permutations give no convolution.
 The exact distance from all convolutions, for all permutations of 5 times and rho = 2^-s.
 
 Reading: times 0, 1, 2, ... without end, as in D.1. On a horizon it is false for some rho != 0.

@@ -5,14 +5,13 @@ old output. Then H~ is said to have the same complexity measures C_0, C_1, C_2, 
 (8) with F~ = F, f~ = f and a coupling rho~ whose functions phi_i have their pieces permuted.
 
 Checked: that is right for couplings by position, rho(u, v) = R_ts for u in I_t, v in I_s: then rho~
-= R_(p^-1(t) s) does it, with error exactly 0 for all 24 permutations of 4 tokens and several
-targets, F and f unchanged. The spectrum is unchanged if all I_t have the same volume. The linear
-target with kernel e^-s, attended with logits clipped at -L, has the same mean square error before
-and after the exchange of Appendix C, in rationals for the kernel 2^-s.
+= R_(p^-1(t) s) does it, exactly, for all 24 permutations of 4 tokens, F and f unchanged. The
+spectrum is unchanged if all I_t have the same volume. The linear target with kernel e^-s, attended
+with logits clipped at -L, has the same mean square error before and after the exchange of
+Appendix C.
 As printed it fails: (90) equates a function of x(p(t)) with one of x(t); for rho = u v log 2, F = f
-= id, tau = 3, p = (1 2) no coupling rho~ whatever gives H~, in rationals; and with rooms of
-different lengths the singular values change. (C_1 itself, an infimum over all representations, is 0
-before and after: finding-rank-one-degeneracy. C_FF of permuted pieces: section-D.2.)
+= id, tau = 3, p = (1 2) no coupling rho~ whatever gives H~; and with rooms of different lengths the
+singular values change. (C_FF of permuted pieces: section-D.2.)
 
 Not checked: trained networks (Table 2).
 """

@@ -11,8 +11,7 @@ for the kernel theta * rho of (97); after a causal filter C* is at most gamma e^
 the printed C_RNN the bound is 1 + gamma, for gamma <= 1 only. Proofs in repro/jiang2024/memory.py.
 
 Checked, in rationals, for gamma = 1/log b, random kernels and random filters:
-b^t |theta * rho(t)| <= 1, and <= b^{l-1} for causal filters, with equality for the pure delay. The
-bound for gamma <= 1 in balls.
+b^t |theta * rho(t)| <= 1, and <= b^{l-1} for causal filters, with equality for the pure delay.
 
 Readings: (99) prints e^{-beta s} for e^{-s/beta}, and = for <=. A causal filter can raise the
 printed C_RNN: e^{-s}, delayed by 4, from 2 to 2 e^2.

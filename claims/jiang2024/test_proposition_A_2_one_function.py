@@ -4,9 +4,8 @@ If x_1, ..., x_tau live in pairwise disjoint sets I_1, ..., I_tau, then one g on
 g(x_s) = f_s(x_s) for all s and any prescribed f_s.
 
 Checked, in rationals: g, which sees a number and not its index, against the f_s, for random
-intervals and polynomials. Compact sets are a positive distance apart, and g is
-continuous, indeed Lipschitz: for affine pieces its constant, from all pairs of end points, is at
-most the larger of the slopes and of the largest difference over the gap.
+intervals and polynomials. For affine pieces g is Lipschitz; its constant is at most the larger of
+the slopes and of the largest difference over the gap.
 
 Not needed by the proposition, but by Theorem A.3: continuity of g does not follow from disjointness
 (reading below), it needs the compactness that (7) has.

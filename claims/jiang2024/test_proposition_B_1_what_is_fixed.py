@@ -8,15 +8,13 @@ token, both (2) with the hard maximum and (3) with the softmax and unbounded cou
 encoding (7) there are none, and it is false: two rooms, two tokens, below.
 (2) stands, with injectivity and uniqueness: H_t(x) is then F o f of the one token chosen, and one
 injection by (1). Under (7) too, if no room has an isolated point: where rho_1 chooses x(s) and
-rho_2 chooses x(s'), s != s', an open set, H_t would depend on x(s) alone and on x(s') alone, so on
-neither, against injectivity. (Hard maxima jump: few of them are in the space of the statement.)
+rho_2 chooses x(s'), s != s', an open set, H_t would depend on x(s) alone and on x(s') alone.
 (3) is false: adding log g(v) to rho is undone by f and F (the gauge of repro/jiang2024/gauge.py);
 the harmonic mean is the softmax average of v with e^rho = 1/v and with e^rho = 1/v + 8v. Both are
-unbounded on (0, 1] - on the compact sets of (7) no continuous rho is. Repaired: with the same F and
-f, both injective, see the finding on the gauge.
+unbounded on (0, 1]. Repaired: with the same F and f, both injective, see the finding on the gauge.
 
-Checked, in rationals: (1) for random targets and tokens; (2) for all pairs
-of strict orders on three letters, 216^2 of them, and all sequences of three; the counterexamples.
+Checked, in rationals: (1) for random targets and tokens; (2) for all pairs of strict orders on
+three letters, 216^2 of them, and all sequences of three; the counterexamples.
 
 Readings: F o rho in the proof of (2) is F o f. "Argmax" is the token, not its index.
 """

@@ -15,9 +15,9 @@ second term is at least a multiple of m_h^2. Repaired: m_h and m_FF^beta / (C_2 
 tend to infinity. Then both terms of (17) tend to 0, by their form; for the sines and m_FF = m_h^4
 they are within sqrt2 pi^2 m_h^-2 and m_h^-3, for all m_h.
 
-Readings: orthonormal bases, as (10) prints. With orthonormal systems that end with the rank a
-representation of finite rank has a bounded C_2, and for it the printed condition is enough; for
-infinite rank the bound above stands. C_FF is that of interpolation, w cells in each room.
+Readings: orthonormal bases, as (10) prints; with systems that end with the rank a representation of
+finite rank has a bounded C_2, and for it the printed condition is enough. C_FF is that of
+interpolation, w cells in each room.
 """
 
 import itertools

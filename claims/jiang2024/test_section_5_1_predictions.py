@@ -4,17 +4,15 @@ With m_FF large, a coupling of finite rank r is matched perfectly as soon as m_h
 sigma_k ~ k^-alpha the error falls like m_h^-(2 alpha - 1) down to a constant. F = f = id,
 phi_i, psi_i in {sqrt2 sin 2 pi i x}, tau = 16, equations (67) and (68).
 
-Checked: rank r = 1, 2, 6: all coefficients of rho - rho^ are 0 for m_h >= r, plain and with the
-ridge; in float64 the outputs agree to round-off; with ReLU networks the error is that of the
-networks. The error is read as a mean square; its exponent is that of Theorem 4.1's claim, for the
-ridge correction, and for sines against cosines without one. For one target on two encoded tokens
-and alpha >= 3/2 no couplings do better (output_floor.py); the floor itself is nearly attained, for
-three waves, by a coupling of rank 1.
+Checked: rank r = 1, 2, 6: all coefficients of rho - rho^ are 0 for m_h >= r; in float64 the outputs
+agree to round-off; with ReLU networks the error is that of the networks. The mean square has the
+exponent of Theorem 4.1, for the ridge correction, and for sines against cosines without one. The
+floor for one target on two encoded tokens (output_floor.py) is nearly attained, for three waves, by
+a coupling of rank 1.
 False as printed: any alpha > 1/2 is allowed, and for alpha <= 1 and r = infinity the same sines on
 both sides make no continuous coupling: on the diagonal the sum diverges, and H_t(x) tends to x_t as
-the rank grows (alpha = 1: exact and in balls), so that nothing of form (8) is there to be matched.
-Repaired: alpha > 1, for which the sum converges uniformly; and the truncation of the proof, whose
-exponent is 2 alpha - 2, corrected.
+the rank grows, so that nothing of form (8) is there to be matched. Repaired: alpha > 1; and the
+truncation of the proof, whose exponent is 2 alpha - 2, corrected.
 """
 
 import math

@@ -8,8 +8,8 @@ does not depend on the order of its terms. Nothing of f^, F^ and the coupling is
 holds for every target of form (8), and for the hard maximum too.
 
 Checked: in rationals, for random permutations, shapes and weights, and for all 24 permutations of 4
-tokens. In float64, where a sum does depend on the order, the two sides
-differ by no more than the derived round-off of both (repro/jiang2024/networks.py).
+tokens. In float64 the two sides differ by no more than the derived round-off of both
+(repro/jiang2024/networks.py).
 """
 
 import itertools

@@ -3,21 +3,19 @@
 Printed: the approximation rate of an RNN with m hidden units follows d C_RNN / m.
 
 Read: some W, U, c have sup_{t, x} |H_t(x) - H^_t(x)| <= d C_RNN(H) / m. False, already with half of
-the l1 error of the kernel, the least that this norm can be for inputs in [0, 1]: for Rudin and
-Shapiro's signs times e^{-s/100} and m = 67 no RNN does it. No constant repairs it (finding
-hankel-floor).
+the l1 error of the kernel: for Rudin and Shapiro's signs times e^{-s/100} and m = 67 no RNN does
+it. No constant repairs it (finding hankel-floor).
 Repaired: with m units the l1 error is at most (1 + C_1) C_2 e^{-m/C_1}, for every d without a
 factor, hence at most C_RNN/m times (1 + C_1)/e. Proof in repro/jiang2024/hankel.py.
 
-Checked: the repaired rate in balls, the register's whole error against it; that it is attained up
-to a factor. For four kernels and m = 1, ..., 16 the l1 error of the best network found, Ho and
-Kalman's or the register, beside the Hankel floor and both rates. For a sum of exponentials,
-e^{-s/5}/(1+s) and a box the printed rate holds with much to spare; the networks come near the
-floor, and for the first two fall geometrically. For the rough kernel the floor
-itself is above the printed rate at m = 15, 16, 32, 67, 100 and 150.
+Checked: the register's whole error against the repaired rate, which is attained up to a factor. For
+four kernels and m = 1, ..., 16 the l1 error of the best network found, Ho and Kalman's or the
+register, beside the Hankel floor and both rates. For three of them the printed rate holds with much
+to spare, and the networks come near the floor; for the rough kernel the floor itself is above the
+printed rate at m = 15, 16, 32, 67, 100 and 150.
 
-Not checked: other norms of kernels; d > 1, where the register's error is the same sum of norms;
-the infimum between floor and network, which are far apart for the rough kernel.
+Not checked: other norms of kernels; d > 1; the infimum between floor and network, which are far
+apart for the rough kernel.
 """
 
 from fractions import Fraction

@@ -4,13 +4,12 @@ Permuting the pieces of a function on disjoint sets is said to leave its feed-fo
 unchanged: for polynomials, measured by derivatives, and for ReLU networks on Hoelder functions,
 measured by C and alpha of (91); Tietze's theorem is said to extend with the same C and alpha.
 
-Checked: least Hoelder constants of piecewise linear functions, exactly (repro/jiang2024/pieces.py),
-against all pairs of a grid. False as printed: values 0, 1, 2 on rooms a distance 1 apart have C =
-1, in the order 0, 2, 1 they have C = 2; the exchange of Appendix C turns 1 into 21, a far piece
-moved near 10/97 into 10. The derivative of every extension is at least as large, while the original
-order has an extension with 3/2. Repaired, for pieces of one length: C~ <= C (D/g)^alpha with
-diameter D and smallest gap g; the slopes do stay; McShane's extension keeps C; that of
-Tietze's theorem keeps the sup norm only, and turns 1 into 60/7 on a grid.
+Checked: least Hoelder constants of piecewise linear functions, exactly (repro/jiang2024/pieces.py).
+False as printed: values 0, 1, 2 on rooms a distance 1 apart have C = 1, in the order 0, 2, 1 they
+have C = 2; the exchange of Appendix C turns 1 into 21, a far piece moved near 10/97 into 10.
+Repaired, for pieces of one length: C~ <= C (D/g)^alpha with diameter D and smallest gap g; the
+slopes do stay; McShane's extension keeps C; that of Tietze's theorem keeps the sup norm only, and
+turns 1 into 60/7 on a grid.
 
 Not checked: other complexities C_FF, and networks.
 

@@ -4,12 +4,10 @@ The coupling 1 + 2 sin(2 pi x_1) sin(2 pi x_2) on [0,1]^2 has rank 2 with both s
 After (x_1, x_2) -> (x_1, x_1 + x_2) its rank is 3, with singular values estimated as 1.265, 0.5,
 0.4.
 
-Checked: both spectra in closed form (repro/jiang2024/mixing.py): eigenvalues of a rational 3x3
-matrix, so that the squared singular values are roots of a rational polynomial: (sqrt 11 + sqrt
-3)/4, 1/2, (sqrt 11 - sqrt 3)/4, that is 1.2622, 0.5000, 0.3961, certified in balls. The expansion
-behind the matrix, in balls; independently, the singular values of the sampled matrix, for which the
-trapezoidal rule is exact from 5 points on. The printed 1.265 is not the value: a grid of 256 points
-with both ends of [0, 1], where two points are one, has it.
+Checked: both spectra in closed form (repro/jiang2024/mixing.py), as roots of rational polynomials:
+(sqrt 11 + sqrt 3)/4, 1/2, (sqrt 11 - sqrt 3)/4, that is 1.2622, 0.5000, 0.3961. The expansion
+behind them, in balls; independently, the singular values of the sampled matrix. The printed 1.265
+is not the value: a grid of 256 points with both ends of [0, 1], where two points are one, has it.
 
 Not checked: other representations of the same target; the paper leaves them open as well, and
 finding-rank-one-degeneracy has one of rank 1 if positions are encoded.

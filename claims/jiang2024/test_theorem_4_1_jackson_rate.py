@@ -29,10 +29,9 @@ affine_networks.py (a), output_floor.py (b).
 Checked: tau = 16, F = f = id, sigma_i = i^-alpha for all i, alpha = 1.5, 2, 3: mean square and L1
 errors of sampled sequences, m_h to 512, against the bound; the interval of each slope contains the
 exponent derived here and excludes its rival. Two and eight encoded tokens, one target for each
-alpha: floors of the mean square and of the L1 error over all couplings, beside the bound, with
-their exponents from m_h = 64 to 1024. (a) and (b) in balls, (b) at four m_h for alpha = 2 and 3.
-Encoded tokens, targets of Section 5.1: finding rate-with-diagonal. Networks with m_FF neurons,
-beside both forms of (17), with C_0, C_1 and C_2 as numbers: finding rate-with-networks.
+alpha: floors over all couplings, beside the bound, with their exponents from m_h = 64 to 1024. (a)
+and (b) in balls, (b) at four m_h for alpha = 2 and 3. Encoded tokens, targets of Section 5.1:
+finding rate-with-diagonal. Networks with m_FF neurons: finding rate-with-networks.
 
 Not checked: (17) for m_v or F^ that make up for a poor coupling (finding rank-one-degeneracy: then
 C_1 = 0 for every H); trained networks (Figure 1).

@@ -6,10 +6,9 @@ all targets, such that every continuous f on the product of tau of them is
 
 Checked: tau = 2, d = 1, so 5 terms, with Sprecher's inner function
 (repro/numerics/superposition.py). In rationals: it increases, the gaps of its five shifts never
-meet, and the squares of ranks 1, 2, 3 have disjoint images. In float64, three steps of the
-iteration that builds the outer functions, for three targets, at all points with four digits: a
-first step leaves at most 4/5 of the largest value and what f changes on a square, as the proof
-says, and three steps leave less than half of it. That is where float64 ends, not the theorem.
+meet, and the squares of ranks 1, 2, 3 have disjoint images. In float64, for three targets: a first
+step of the iteration leaves at most 4/5 of the largest value and what f changes on a square, and
+three steps leave less than half of it. That is where float64 ends, not the theorem.
 
 Not checked: the limit. It needs images of length 1e-24 at the next rank. Nothing here uses it: the
 representation of width n = tau d does without (finding-representation-n-tau-d).

@@ -3,18 +3,15 @@
 On d-dimensional encoded inputs of length tau, every continuous map equals a target of form (8) with
 n = tau (2 tau d + 1) + 1; the later version says n = 2 tau d + 1.
 
-Checked: the statement itself follows from finding-representation-n-tau-d (n = tau d, and zeros for
-further coordinates). Here the printed proof, repaired: for targets with a known superposition (22)
-of 2 tau d + 1 terms, the representation of the printed width has an error of exactly 0, for the
-weights of (25) and for random positive ones. As printed the proof fails: F_1 of (28) subtracts
-psi_qt(x_t), which is not a function of u, and the f of (26) has 2 tau d + 2 coordinates only. For n
-= 2 tau d + 1 and inner functions that are sines, the least distance of all u_t on a grid of k
-points per variable, times k - 1, stays bounded as k grows; for n = 1 it collapses. (That no two u_t
-coincide on a grid says nothing: it is so for n = 1 as well.)
+Checked: the statement itself follows from finding-representation-n-tau-d. Here the printed proof,
+repaired: for targets with a known superposition (22) of 2 tau d + 1 terms, the representation of
+the printed width has an error of exactly 0, for the weights of (25) and for random positive ones.
+As printed the proof fails: F_1 of (28) subtracts psi_qt(x_t), which is not a function of u, and the
+f of (26) has 2 tau d + 2 coordinates only. For n = 2 tau d + 1 and inner functions that are sines,
+the least distance of all u_t on a grid of k points per variable, times k - 1, stays bounded as k
+grows; for n = 1 it collapses.
 
-Not checked: Theorem A.1, on which the printed proof rests (see its claim). For Sprecher's inner
-functions lam_s psi_q the doubled sums of (27) are superpositions of the same kind, 2 lam_t for
-lam_t, so that n = 2 tau d + 2 would do without any subtraction.
+Not checked: Theorem A.1, on which the printed proof rests (see its claim).
 """
 
 import flint

@@ -7,9 +7,8 @@ The networks. Those of budget w are continuous and linear on each of w cells of 
 layers can be: (13) holds with beta = 2 and C_FF(f) = sup |f''| / 8 (`affine_complexity`). With
 m_FF = m_h = 1, (17) has the right side
     4 C_0 (0 + eps 2 pi^2 N^2 / 8),       C_0 <= 2,
-which is as small as one likes. For K_F |f| = 1, F is linear, and waves on the glued pieces, at most
-1, the first of them constant, are basis functions of rho = 0 (which needs none if they end with the
-rank). But for fixed x_1 and y = x_2 the logits of every such network are affine in y, and
+which is as small as one likes: K_F |f| = 1, F is linear, and waves at most 1 are basis functions of
+rho = 0. But for fixed x_1 and y = x_2 the logits of every such network are affine in y, and
     H^_1 = (A + B y + D e^{-d(y)}) / (1 + e^{-d(y)}),     d affine     (`affine_network`).
 What (51) lacks is the factor K_F = 1/eps.
 """

@@ -1,9 +1,8 @@
 """Equations (12)-(15): the complexity measures as numbers, for the representation at hand.
 
-Paper          Here                        Meaning
-C_FF(f)        Scheme.of_wave              constant of (13)
-beta           Scheme.beta                 exponent of (13)
-C_0, C_1, C_2  C_0, C_1, C_2               of couplings made of waves (repro/jiang2024/couplings.py)
+Paper          Here             Meaning
+C_FF(f)        Scheme.of_wave   constant of (13)
+C_0, C_1, C_2  C_0, narrow, C_2 of couplings made of waves (repro/jiang2024/couplings.py)
 
 Interpolation. A ReLU layer of w neurons interpolates f at k/w, k = 0, ..., w (`interpolant`). On a
 cell of length h the error is f''(xi) (x - a)(x - b) / 2, at most h^2/8 sup |f''|: so beta = 2 and
@@ -13,24 +12,20 @@ to sqrt2 (2 pi i)^2 / 8 (`error_at_a_crest`): no smaller constant serves all w.
 
 Barron. With the Fourier moment C_f = int |omega| |f^(omega)| and a ball of radius 1/2, one
 sigmoidal layer has an L2 error of at most C_f / sqrt(w): beta = 1/2 and C_FF = sqrt2 (2 pi i) for
-the same wave. In L2 only; the supremum norm needs another proof (repro/numerics/barron.py).
+the same wave. The supremum norm needs another proof (repro/numerics/barron.py).
 
-Orthonormal functions (`least_bill`). (10) has orthonormal bases of L2(I), k pairs of functions for
-every k, beyond the rank too; whatever represents H, they cost something. Let I be tau rooms of unit
-length, with w cells in each, and P project on the functions that are linear on each of p equal
-cells of a room, a space of 2 p tau dimensions. Of orthonormal phi_1, ..., phi_k,
+Orthonormal functions (`least_bill`). (10) has k pairs of orthonormal functions for every k, beyond
+the rank too. Let I be tau rooms of unit length, and P project on the functions that are linear on
+each of p equal cells of a room, a space of 2 p tau dimensions. Of orthonormal phi_1, ..., phi_k,
 sum |(1 - P) phi_i|^2 >= k - 2 p tau; each term is at most 1, so that sum |(1 - P) phi_i| is no
 smaller. By Wirtinger's inequality, twice, the error of interpolation, which is larger, is at most
 |phi''|_2 / (pi p)^2, and |phi''|_2 <= sqrt(tau) sup |phi''|. Hence, for INTERPOLATION,
     C_2(H, k) >= 2/8 sum_i sup |phi_i''| >= pi^2 p^2 (k - 2 p tau) / (4 sqrt(tau)),
-which is pi^2 k^3 / (108 tau^(5/2)) at p = k / (3 tau). Cosines of half the frequencies, stretched
-over all rooms, have the same powers of k and tau.
-   If one reads orthonormal systems, that end with the rank, only k pairs with sigma_k > 0 cost: a
-representation of finite rank has a bounded C_2, and those of infinite rank have the bound above.
+which is pi^2 k^3 / (108 tau^(5/2)) at p = k / (3 tau). (Of systems that end with the rank, only the
+k pairs with sigma_k > 0 cost: a representation of finite rank has a bounded C_2.)
 
-Infima. (12), (14), (15) take the infimum over all F, f, rho that represent H, each for itself. That
-of (12) is 0 (finding-rank-one-degeneracy); that of (14) does not see f, since (F(./eps), eps f) has
-the same K_F |f|, the same averages and eps C_FF(f). We take all three of one representation.
+Infima. (12), (14), (15) take the infimum over all F, f, rho that represent H, each for itself; we
+take all three of one representation.
 
 One infimum of C_0 C_1 for all three. Let tokens be independent and uniform on rooms of volume 1, f
 in [0, 1]^n, norms the largest coordinate, C_0 with the maximum.
@@ -44,8 +39,6 @@ squares around (u, u) tend to the left side, rho being continuous, and to the ri
 functions (Brislawn 1988). sum_s b_is <= sqrt(tau) and a_it + a_it' <= sqrt2. So
     E |H_t - H_t'| <= K_F diam(f) / 4 sqrt(2 tau) sum_i sigma_i,  sum_i sigma_i <= zeta(alpha) C_1,
 and diam(f) <= |f|, sup |psi_i| + sup |phi_i| >= 2 / sqrt(tau).                                 QED
-For tau = 2, phi_1 = psi_1 = +-1/sqrt2 on the two rooms, f = 1 and 0, F = id, all inequalities
-become equalities as sigma_1 -> 0 and alpha -> inf: no larger constant will do.
 (b) 1/2 < alpha < 1 (`narrow`): the infimum is 0, for every H that has a representation with the
 weights of (25). These need rho = log 2 at u = v and 0 between rooms, no more: log 2 times a hat of
 width eta around the diagonal of each room, periodic, has the waves of the rooms for basis functions

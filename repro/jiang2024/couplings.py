@@ -21,10 +21,9 @@ has the singular values sigma_i.
 
 alpha = 1, sines on both sides. From sum_i cos(2 pi i x) / i = -log |2 sin(pi x)|,
     sum_i 2 sin(2 pi i u) sin(2 pi i v) / i = log |sin pi(u + v) / sin pi(u - v)|,
-which is square integrable and not continuous: on the diagonal the sum of the first R terms is
-log R + O(1), at u = 1/4 it is 2 (1 + 1/3 + 1/5 + ...). Elsewhere Abel's summation bounds what is
-beyond R by 1/(R + 1) (1 / |sin pi(u + v)| + 1 / |sin pi(u - v)|) (`diagonal_at_quarter`,
-`logarithmic`).
+which is not continuous: on the diagonal at u = 1/4 the sum is 2 (1 + 1/3 + 1/5 + ...)
+(`diagonal_at_quarter`). Elsewhere Abel's summation bounds what is beyond R by
+1/(R + 1) (1 / |sin pi(u + v)| + 1 / |sin pi(u - v)|) (`logarithmic`, `beyond`).
 """
 
 import math

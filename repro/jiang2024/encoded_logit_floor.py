@@ -32,10 +32,6 @@ def encoded_floor(tail: Callable[[int], Any], m: int, tau: int) -> Any:
     T_m / 4 (Eckart and Young). Queries in B and keys in A leave as much. These are other pairs, and
     s != t in all of them: what rho^ is on I_t x I_t plays no part. The c_t are one function of the
     query, of rank 1 on either square.                                                       QED
-
-    For c_t of the whole sequence (1 - 2/tau) T_{m + tau/2} / 2 is a floor. For the mean of delta_ts
-    over the n = tau/2 keys s of one half is the best c_t; it leaves at least 1 - 1/n of the
-    variances of delta_ts for given x_t, and means over n rooms have rank n.
     """
     return tail(m + 1) / 2
 
@@ -53,8 +49,7 @@ def encoded_cost(alpha: Any, r: int, tau: int) -> flint.arb:
     integrated up to d_0 = sigma_{r+1} / (2 S_r), from there to 1/tau, and from 1/tau to 1/2. With
     l = log(1 / (tau d_0)), or 0 if that is negative, the integral is at most
         2 (tau - 2) sigma_{r+1}^2 (1/2 + l + 1 - 2/tau).
-    It is of order r^(-2 alpha) log r, so that the cost over the floor tends to 1: 2 alpha - 1 is
-    the exponent of the best couplings, from both sides.
+    It is of order r^(-2 alpha) log r, so that the cost over the floor tends to 1.
     """
     (S, T), next_one = infinite_tails(alpha, r), flint.arb(r + 1) ** -flint.arb(rational(alpha))
     steps = (2 * S / (tau * next_one)).log().max(flint.arb(0))

@@ -5,9 +5,8 @@ What they can. The register with m units (recurrent.py) leaves the tail, and by 
 
     sum_{s >= m} |rho(s)| <= C_2 e^{-m/C_1} / (1 - e^{-1/C_1}) <= (1 + C_1) C_2 e^{-m/C_1},
 
-since 1/(1 - e^{-x}) <= 1 + 1/x. So the error falls exponentially, and as e^{-m/C_1} <= C_1 / (e m),
-the printed rate C_1 C_2 / m holds with the constant (1 + C_1)/e. For rho(s) in R^d with the norm in
-which C_2 is taken nothing changes: no factor d is needed.
+since 1/(1 - e^{-x}) <= 1 + 1/x. As e^{-m/C_1} <= C_1 / (e m), the printed rate C_1 C_2 / m holds
+with the constant (1 + C_1)/e. For rho(s) in R^d nothing changes: no factor d is needed.
 
 What they cannot. Let G[rho] = [rho(i + j)], i, j >= 0. For m units G[c^T W^s U] has rank m at most
 (Kronecker), being the product of the column of all c^T W^i and the row of all W^j U. And
@@ -35,8 +34,7 @@ of it, and the rest is shared by N - m:
 
     sigma_{m+1}^2 >= ((1 - 1/e)^2 N^2 - 4Nm) / (N - m) > 0.1595 N     for m = N/16.
 
-So m sigma_{m+1} / C_RNN > 0.0124 sqrt(N) for N >= 128: it exceeds any constant, and 2 from N = 2^15
-on. (In fact it is about 0.22 sqrt(gamma) for some m, and above 1 for gamma = 30 already.)
+So m sigma_{m+1} / C_RNN > 0.0124 sqrt(N) for N >= 128: it exceeds any constant.
 """
 
 from collections.abc import Sequence

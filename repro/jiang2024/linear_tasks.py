@@ -12,17 +12,13 @@ theta * x                               theta; ahead = True as Section 6.2 print
 Every target is y(t) = sum_j M_tj x(j) with the matrix M of ordering.py: H of (75) is K_ti =
 rho(t-i), a filter makes it K Theta or K Theta^T, and an exchange permutes the columns.
 
-The factor 4 is ours: torch's first weights let the positions fade away from layer to layer, and
-training has to bring them back before it can begin.
-
 Signs (`minority`). In (5) one row of weights serves all channels, and weights are positive. If f
 passes on x(j), up to a sign that goes with j and one that F gives to the output t, then a row of M
 can be met where it has one sign, and the smaller part of it, that with the other sign, is lost:
 
     sum_t min( |M_t^+|^2, |M_t^-|^2 ) / |M|^2
 
-of the variance. It is an expectation of what training finds, not a floor: with n = tau channels (5)
-can hold every M (representation.py).
+of the variance. It is no floor: with n = tau channels (5) can hold every M (representation.py).
 """
 
 import functools
@@ -37,7 +33,7 @@ from torch import Tensor
 from repro.jiang2024 import ordering
 from repro.numerics.exact import rationals
 
-PLACE = 4.0  # setting: how large the positions are beside the inputs
+PLACE = 4.0  # setting: how large the positions are beside the inputs; ours, 1 fades in the layers
 ORDERS: dict[str, Callable[[int], list[int]]] = {
     "given": lambda tau: list(range(tau)),
     "exchanged": lambda tau: ordering.exchange(tau, 10 * tau // 32),  # Appendix C: ten of 32

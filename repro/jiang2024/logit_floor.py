@@ -1,10 +1,7 @@
 """What no coupling of rank m can do to the logits of tokens in [0, 1].
 
-Paper       Here               Meaning
-sigma_i     -                  singular values of rho
-m_h         m                  rank of rho^
--           delta              rho - rho^, the error of a logit
-S_m, T_m    couplings.tails    sums of sigma_i and of sigma_i^2 beyond m
+m is the rank of rho^, sigma_i are the singular values of rho, S_m and T_m the sums of sigma_i and
+of sigma_i^2 beyond m (couplings.py), and delta = rho - rho^ is the error of a logit.
 """
 
 from typing import Any

@@ -9,9 +9,7 @@ exponential: no sum of exponentials cancels for all large t, and one of them alo
 The supremum is enclosed in balls: beyond `first`, e^{ut} |rho(t)| <= sum |a_i| e^{-(b_i - u) t},
 which falls with t, so finitely many t decide.
 
-Three facts, all by C_1 >= 1 and C_1 > 1/min b_i.
-- C_2 is finite as soon as C_1 is. (79) is the space of exponentially decaying kernels.
-- C_RNN is homogeneous, and not monotone: the spike e^{-T/gamma} delta_T has C_1 = 1 and C_RNN =
+- C_RNN is not monotone: the spike e^{-T/gamma} delta_T has C_1 = 1 and C_RNN =
   e^{T(1 - 1/gamma)}; the larger kernel e^{-t/gamma} has C_1 = 1 + gamma and C_RNN = 1 + gamma.
 - If |rho(t)| <= e^{-t/gamma} and gamma <= 1, then C_RNN <= 1 + gamma: C_1 <= 1 + gamma, and
   e^{t/C_1} |rho(t)| <= e^{t - t/gamma} <= 1. For gamma > 1 the spikes leave no bound at all.

@@ -13,8 +13,7 @@ for by a factor 1.01). Errors of the factors add: with e(y) for the error of the
                        division for the weights, tau products for the average.
 Numbers are taken as computed, which is another u^2. W_Q may be of logarithms, right to an ulp.
 
-`Networks.roundoff` is this bound. Two orders of the same tokens give outputs that differ by at most
-the sum of two such bounds: that is what permutation equivariance means in floating point.
+`Networks.roundoff` is this bound.
 """
 
 from collections.abc import Sequence

@@ -23,12 +23,11 @@ and p(j) = j for j < tau - s_0.
 
 Causality alone says less: M is triangular if and only if p(j) >= j - s_0 for all j, and on a
 horizon (s_0 + 1)^(tau - s_0) s_0! permutations satisfy that (choose p(tau-1), p(tau-2), ...: from
-s_0 + 1 values each time, or from all that are left at the end). With rho(0) != 0 it is one.
+s_0 + 1 values each time, or from all that are left at the end).
 
 Filters. Let Theta be the triangular Toeplitz matrix of theta, followed by zeros. Seen through the
-causal filter, sum_s theta(s) x(t-s), H has M = K Theta, a convolution again. Seen through that of
-Section 6.2, sum_s theta(s) x(t+s), it has M = K Theta^T; if L is the last s with theta(s) != 0,
-then M_{t,t+L} = theta(L) rho(0), so that for rho(0) != 0 it is causal only if L = 0.
+causal filter, sum_s theta(s) x(t-s), H has M = K Theta, a convolution again; seen through that of
+Section 6.2, sum_s theta(s) x(t+s), it has M = K Theta^T.
 
 The floor under Table 2, for any M. For independent y(j), uniform on [0, 1], with mean 1/2 and
 variance 1/12, a model sum_j T_tj y(j) + b_t has the mean square error
@@ -150,11 +149,8 @@ def two_channel_kernel(model: Model) -> np.ndarray:
     return np.stack([model.k, steps], 1)
 
 
-# Proposition 6.2: attention by position
-
-
 def clipped(tau: int, base: Any, L: int) -> tuple[np.ndarray, np.ndarray]:
-    """M_ts = base^-(t-s) for s <= t, else 0; and K, the same but base^-L wherever that is more."""
+    """For Proposition 6.2: M_ts = base^-(t-s) for s <= t, else 0; and K, M but base^-L at least."""
 
     def matrix(entry: Callable[[int], Any]) -> np.ndarray:
         return np.array([[entry(t - s) for s in range(tau)] for t in range(tau)])

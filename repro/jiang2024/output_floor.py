@@ -11,8 +11,7 @@ enough for B_1 < S/2 and B_2 < T/4 in the proofs below. The slope stays away fro
 n T^(1/2) ~ m^(3/2 - alpha), or n S ~ m^(2 - alpha), is bounded. So for alpha >= 3/2 the least mean
 square falls like m^-(2 alpha - 1), neither faster nor slower. For alpha >= 2 the least L1 error
 falls no faster than m^-alpha, while the right side of (17) does: for tau = 2 and large m_FF it is
-8 sqrt2 C_1 m^-(2 alpha - 1). For smaller alpha the slope goes to 0, and what is left of the floors
-proves no rate: they refuse it.
+8 sqrt2 C_1 m^-(2 alpha - 1). For smaller alpha the floors prove no rate.
 """
 
 import math
@@ -120,13 +119,11 @@ class Pair:
             E |H_1 - H^_1| >= slope (S - B_1) / n,
             E |H_1 - H^_1|^2 >= slope^2 (T^(1/2) - B_2^(1/2))_+^2.                           QED
         """
-        self._check_alpha(2, "L1 error")
         S = self.left(m + 1, 1)
         return self.slope(self.n * S) * (S - self.beyond[0]) / self.n
 
     def mean_square_floor(self, m: int) -> flint.arb:
         """No coupling of rank m has a smaller E |H_1 - H^_1|^2; alpha >= 3/2."""
-        self._check_alpha("3/2", "mean square error")
         root = self.left(m + 1, 2).sqrt()
         left = (root - self.beyond[1].sqrt()).max(flint.arb(0))
         return (self.slope(self.n * root) * left) ** 2
@@ -134,8 +131,7 @@ class Pair:
     def mean_square_bound(self, m: int) -> flint.arb:
         """Of the truncation after m terms, which is exact for s < tau and has logits up to k_0.
 
-        It is l'(z)^2 T_m with z = max(b - k_0, 0), T_m with the waves beyond n; T_m / 16 for
-        tau = 2.
+        It is l'(z)^2 T_m with z = max(b - k_0, 0), T_m with the waves beyond n.
         """
         steepest = _logistic_slope((self.others - self.largest_logit).max(flint.arb(0)))
         return steepest**2 * (self.left(m, 2) + self.beyond[1])
@@ -166,22 +162,21 @@ class Pair:
             keys = torch.where(_in_room(v, 1) == 1, free, sigma[1] * e_2)
             return (_in_room(u, 1) * _waves(u, 2)[..., 1:]) @ keys.mT
 
-        return Target(first, self._in_the_last, rho)
+        return Target(first, self._f, rho)
 
     def _between_rooms(self, rho: Coupling) -> Target:
         """F and f, with the coupling rho for u in I_1 and v in I_tau, 0 elsewhere."""
 
         def coupling(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            between = (_in_room(u, 1) * self._in_the_last(v).mT).bool()
+            between = (_in_room(u, 1) * self._f(v).mT).bool()
             ends = (x.expand(between.shape)[between][:, None, None] for x in (u, v.mT))
             found = torch.zeros_like(between, dtype=u.dtype)
             found[between] = rho(*ends)[:, 0, 0]
             return found
 
-        return Target(first, self._in_the_last, coupling)
+        return Target(first, self._f, coupling)
 
-    def _in_the_last(self, x: torch.Tensor) -> torch.Tensor:
-        """f."""
+    def _f(self, x: torch.Tensor) -> torch.Tensor:
         return _in_room(x, self.tau)
 
     def _coupling(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -190,13 +185,6 @@ class Pair:
 
     def _terms(self, u: torch.Tensor, v: torch.Tensor, m: int) -> torch.Tensor:
         return (_waves(u, m) * torch.tensor(to_float(self.sigma[:m]))) @ _waves(v, m).mT
-
-    def _check_alpha(self, least: Any, error: str) -> None:
-        if rational(self.alpha) < rational(least):
-            raise ValueError(
-                f"Theorem 4.1: the floor of the {error} is proved for alpha >= {least}, "
-                f"got alpha = {self.alpha}"
-            )
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,14 @@ as f(x) - f(y) and |x - y| are linear there. So its largest values are taken at 
 
     C^p = max |f(x) - f(y)|^p / |x - y|  over ends x != y,        a rational number (`hoelder`).
 
-What is true of a permutation of pieces of one length. The sup norm and the slopes stay. Points of
-different pieces are at a distance of at least the smallest gap g and at most the diameter D of the
-whole, so
+A permutation of pieces of one length keeps the sup norm and the slopes. Points of different pieces
+are at a distance of at least the smallest gap g and at most the diameter D of the whole, so
 
-    C~ <= C (D/g)^alpha,
+    C~ <= C (D/g)^alpha.
 
-and a factor near D/g does occur. With pieces of different lengths the slopes change too, and the
-bound is lost. Every extension of f to the convex hull has at least the constant C; McShane's, min
-over y of f(y) + C |x - y|^alpha, has no larger one. Tietze's theorem speaks of the sup norm only.
-The extension of its proof for metric spaces (Dieudonne, Foundations of Modern Analysis, (4.5.1)),
+Every extension of f to the convex hull has at least the constant C; McShane's, min over y of
+f(y) + C |x - y|^alpha, has no larger one. The extension in the proof of Tietze's theorem for metric
+spaces (Dieudonne, Foundations of Modern Analysis, (4.5.1)),
 
     inf_y f(y) |x - y| / inf_y |x - y|,   f scaled to [1, 2],
 

@@ -40,9 +40,6 @@ what they stand for, in the supremum norm, a logit moves by at most
 an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-(51), which lack
 s_i and K_F; it adds to the root of the mean square. `separate` is such a network, with neurons of
 its own for every wave; `interpolated` computes the same with one layer that all waves share.
-   The constant 1/2 K_F diam f is the best: with tau = 2, logits off by +delta and -delta and
-f(x_1), f(x_2) at the ends of f(I), H_1 moves by diam f / 2 delta, to first order, where weights
-are equal. A sine and its interpolant are off by e at every crest, towards 0.
 
 6. Networks, encoded tokens (`encoded_networks`). One layer interpolates everything in 4 at w + 1
 knots of each room. Contents and 1{x in I_t} are linear on a room, hence exact; of the waves, g
@@ -54,9 +51,8 @@ which moves one logit of each row.
 
 7. Slopes, sigma_i = i^-alpha. With M = m + 1/2, T_m is M^(1 - 2 alpha) / (2 alpha - 1) and S_m is
 M^(1 - alpha) / (alpha - 1), by the midpoint rule, up to factors 1 + O(m^-2): so slopes are fitted
-against M. The ridge correction has one more factor, for 1 / (m + c) is 1/M times
-1 - (c - 1/2) / (m + c): beyond m = 2c it is a correction of the kind for which the intervals of
-numerics/rates.py allow. Plain truncation is off by S_m ~ m^(1 - alpha) on the diagonal, and
+against M. The ridge has one more factor, 1 - (c - 1/2) / (m + c): beyond m = 2c the intervals of
+numerics/rates.py allow for it. Plain truncation is off by S_m ~ m^(1 - alpha) on the diagonal, and
 softmax, of which this is the first order, adds a factor 1 + O(S_m). In L1, by Abel's summation,
 |delta| <= m^-alpha / |sin pi(u - v)| and the like, whose mean, cut off at S_m, is of order
 m^-alpha log m; Cauchy's inequality has m^-(alpha - 1/2).

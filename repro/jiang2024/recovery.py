@@ -7,15 +7,11 @@ Two statements are made of Figures 4-6, and each gets a number for every token o
                 trained attention A from the task's weights w; from 0 to 1
     right       whether A_t. is largest where w_t. is; asked only where that place is one (`unique`)
 "F o f recovers the identity, or the norm":
-    readout     F^(W_V f^(x(t))), which is the output on the sequence (x(t), ..., x(t)): a softmax
-                of equal logits averages equal values. Compared with the task's own F o f.
+    readout     F^(W_V f^(x(t))), which is the output on the sequence (x(t), ..., x(t)). Compared
+                with the task's own F o f.
 
-What a small loss does not say. For any g > 0 the coupling rho + log g(v) with the values
-(f / g, 1 / g) and F(z_1 / z_2) is the same map (gauge.py): attention is not fixed by the map. And
-what an output owes to its own token alone needs no value at all: a query that divides its weight
-between two kinds of keys, in a proportion of its choice, writes any number of [0, 1] into the
-average. F o f is fixed by the map where constant sequences are inputs (Proposition B.1 (1)); in the
-task on centres of gravity they are not.
+What a small loss does not say. Attention is not fixed by the map (gauge.py). F o f is fixed where
+constant sequences are inputs (Proposition B.1 (1)); in the task on centres of gravity they are not.
 """
 
 from collections.abc import Sequence

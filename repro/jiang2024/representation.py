@@ -24,9 +24,8 @@ small b ensures, the images of u_1, ..., u_tau are disjoint, and with z^t(u) = (
     F(u) = sum_t max(0, 1 - dist(z^t(u), [0, 1]^n) / delta) H_t(clip z^t(u))
 
 is continuous on R^n, with F(u_t(x)) = H_t(x). In sup norms its Lipschitz constant is at most
-tau (sup|H| / delta + Lip(H)) / (b min w), so F is Lipschitz if H is. For the weights of (25),
-2 and 1 over tau + 1, every b < a will do; for the rank-one coupling rho = eps t s, b must be of
-order eps.
+tau (sup|H| / delta + Lip(H)) / (b min w). For the weights of (25), 2 and 1 over tau + 1, every
+b < a will do; for the rank-one coupling rho = eps t s, b must be of order eps.
 
 **n < tau d is not.** For all continuous f and rho, u_t is continuous. On the boundary of the cube
 of all z, a sphere with the antipodes z and 1 - z, Borsuk and Ulam find a z with u_t(z) = u_t(1 - z)
@@ -195,10 +194,7 @@ def one_dimensional_head(form: Representation, growth: Any) -> Transformer:
 
 
 def antipodes(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """z and 1 - z on the boundary of [0, 1]^N that a linear map into R^n, n < N, confuses.
-
-    What Borsuk and Ulam find for every continuous map, linear algebra finds for this one.
-    """
+    """z and 1 - z on the boundary of [0, 1]^N that a linear map into R^n, n < N, confuses."""
     kernel = _kernel_vector(linear)
     z = (1 + kernel / abs(kernel).max()) / 2
     return z, 1 - z

@@ -19,8 +19,8 @@ sum_s (q_s - p_s) f_s is Q - P times the difference of two averages of f, one ov
 its complement, and two averages are no further apart than D. The other two steps are tanh z <= z
 and (a - b)^2 <= 2 (a^2 + b^2).                                                                 QED
 
-All constants are best possible: two tokens with values 0 and 1, logits +-omega/4 and delta
--+omega/2 give the first inequality with equality (`extremal`); omega -> 0 gives the others.
+Two tokens with values 0 and 1, logits +-omega/4 and delta -+omega/2 give the first inequality with
+equality (`extremal`); omega -> 0 gives the others.
 
 (40), repaired. omega is at most sum_s |delta_s| and at most 2 max |delta_s|, so that
     sum_s |q_s - p_s| = 2 (Q - P) <= omega / 2 <= min(1/2 sum_s |delta_s|, max_s |delta_s|),

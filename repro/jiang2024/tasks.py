@@ -12,11 +12,11 @@ tend to these as the sharpness grows: they may be 0, softmax weights never are. 
 a sharpness is the logarithm of a rational (numerics/logarithms.py), and what it multiplies must be
 an integer.
 
-All can be trained on (learner.Task). To a network integers are given as one-hot codes (`OneHot`).
+To a network integers are given as one-hot codes (`OneHot`).
 
-Readings. The label, the number of the segment, is not in the paper, and neither is the own index:
-without them the tasks are not of form (8) with the displayed weights (claims on (57) and (63)).
-Indices count from 0, as in (66); masses are drawn from [1/10, 1], points from [-1, 1]^d.
+Readings. The label, the number of the segment, and the own index are not in the paper: without them
+the tasks are not of form (8) with the displayed weights (claims on (57) and (63)). Indices count
+from 0, as in (66); masses are drawn from [1/10, 1], points from [-1, 1]^d.
 """
 
 from abc import ABC, abstractmethod
