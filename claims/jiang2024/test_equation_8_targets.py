@@ -153,9 +153,8 @@ def test_outputs_are_continuous(claim):
     for step in (1e-1, 1e-3, 1e-6):
         near = (x + step * way).clamp(0, 1)
         moved = (H(near.to(claim.device)) - H(x.to(claim.device))).abs().max()
-        claim.measured(
-            "largest move of an output", float(moved), equation="(9)", step=step
-        ).at_most(
+        move = claim.measured("largest move of an output", float(moved), equation="(9)", step=step)
+        move.at_most(
             theorem(3 * (2 + 6) * step, "L_F (L_f + 24/4) times the step, softmax.py")
             + rounding_error(1e-13, "a sine of an average of 8 numbers in [0, 1]")
         )
@@ -164,12 +163,11 @@ def test_outputs_are_continuous(claim):
 def test_control_the_hard_maximum_jumps(claim):
     """Tokens (0, 1/2, 1), rho = -(u - v - 1/4)^2 read by F = id: the query 1/2 sees 0 or 1/2."""
     quarter = exact.rational("1/4")
-    H = model.Target(
-        lambda z: z[..., 0],
-        lambda x: x,
-        lambda u, v: -((u - v[..., 0] - quarter) ** 2),
-        model.hard_max,
-    )
+
+    def rho(u, v):
+        return -((u - v[..., 0] - quarter) ** 2)
+
+    H = model.Target(lambda z: z[..., 0], lambda x: x, rho, model.hard_max)
     x, step = column([0, "1/2", 1]), column([0, "1/1000000", 0])
     jump = abs(H(x + step)[1] - H(x - step)[1])
     claim.measured("move of H_2", jump, equation="(8), σ_H of (55)", step=2e-6).at_least(

@@ -24,6 +24,7 @@ from repro.numerics import arrays, exact, logarithms
 
 unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
 coefficients = st.tuples(*[st.integers(1, 5)] * 3)
+RECOVERED = "D = log(w(τ − 1)/(1 − w))"
 cases = st.tuples(coefficients, coefficients, st.lists(unit, min_size=1, max_size=4))
 
 
@@ -60,9 +61,8 @@ def test_the_gauge_changes_neither_H_nor_F_of_f(claim):
         return outputs + int((H.F(H.f(x)) != moved.F(moved.f(x))).sum())
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(
-        "outputs and F(f(v)) that differ", cases, differ, equation="H′ = H", examples=examples
-    )
+    name = "outputs and F(f(v)) that differ"
+    claim.for_all(name, cases, differ, equation="H′ = H", examples=examples)
 
 
 @pytest.mark.exact
@@ -73,13 +73,8 @@ def test_the_gauged_values_stay_in_the_unit_cube(claim):
         return sum(not 0 <= v <= 1 for v in values.ravel()) + (values.shape[1] != 3)
 
     examples = claim.at_scale(smoke=20, laptop=150, paper=5000)
-    claim.for_all(
-        "values outside of [0, 1], n + 1 coordinates",
-        cases,
-        outside,
-        equation="f′ ∈ [0, 1]ⁿ⁺¹",
-        examples=examples,
-    )
+    name = "values outside of [0, 1], n + 1 coordinates"
+    claim.for_all(name, cases, outside, equation="f′ ∈ [0, 1]ⁿ⁺¹", examples=examples)
 
 
 def first_average(rho, x):
@@ -111,13 +106,8 @@ def test_the_coupling_is_recovered_up_to_a_function_of_u(claim):
     pairs = st.lists(unit, min_size=2, max_size=2, unique=True)
     cases = st.tuples(coefficients, pairs, st.integers(2, 5))
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(
-        "recovered differences that are wrong",
-        cases,
-        off,
-        equation="D = log(w(τ − 1)/(1 − w))",
-        examples=examples,
-    )
+    name = "recovered differences that are wrong"
+    claim.for_all(name, cases, off, equation=RECOVERED, examples=examples)
 
 
 @pytest.mark.construct
@@ -142,9 +132,8 @@ def test_the_coupling_is_recovered_in_float64(claim):
     found = (w * (tau - 1) / (1 - w)).log()
     off = (found - (rho(u, v) - rho(u, u))).abs().max()
     finite = bool(torch.isfinite(found).all())
-    claim.measured("all are finite", finite, equation="D = log(w(τ − 1)/(1 − w))").equals(True)
-    where = "D = log(w(τ − 1)/(1 − w))"
-    claim.measured("largest error of D", float(off), equation=where).at_most(
+    claim.measured("all are finite", finite, equation=RECOVERED).equals(True)
+    claim.measured("largest error of D", float(off), equation=RECOVERED).at_most(
         chosen(1e-12, "1/|u − v| < 10 and 1/w < 50 enlarge the rounding errors of h, some 1e-15")
     )
 
@@ -166,13 +155,11 @@ def test_reading_the_nearest_point_need_not_get_the_most_attention(claim):
     distances = [abs(U - v) for v in V]
     plain = [1 / d for d in distances]
     moved = [(1 + v) / d for v, d in zip(V, distances, strict=True)]
-    claim.measured(
-        "ρ is larger at the nearer point", plain[1] > plain[0], equation="e^ρ = 1/|u − v|"
-    ).equals(True)
+    nearer, coupling = plain[1] > plain[0], "e^ρ = 1/|u − v|"
+    claim.measured("ρ is larger at the nearer point", nearer, equation=coupling).equals(True)
     average = sum(e * v for e, v in zip(plain, V, strict=True)) / sum(plain)
-    quotient = sum(e * v / (1 + v) for e, v in zip(moved, V, strict=True)) / sum(
-        e / (1 + v) for e, v in zip(moved, V, strict=True)
-    )
+    shares = [e / (1 + v) for e, v in zip(moved, V, strict=True)]
+    quotient = sum(e * v for e, v in zip(shares, V, strict=True)) / sum(shares)
     claim.measured("output of both", quotient, equation="H′ = H").equals(average)
     claim.counterexample(
         "equal outputs and equal F ∘ f make attention largest at the nearest point",
@@ -224,11 +211,8 @@ def test_control_without_the_division(claim):
                      lambda u, v: arrays.each(log, 1 + 0 * u + 0 * v[..., 0]))  # fmt: skip
     moved = gauge.gauged(H, lambda x: 1 + x[..., 0])
     broken = model.Target(lambda z: z[..., 0], moved.f, moved.rho)
-    off = abs(broken(column([1]))[0] - 1)
-    least = exact.rational("1/2")
-    claim.measured("error of H", off, equation="F′(z, z′) = F(z)", v=1).at_least(
-        theorem(least, "1 − 1/2")
-    )
+    off, half = abs(broken(column([1]))[0] - 1), theorem(exact.rational("1/2"), "1 − 1/2")
+    claim.measured("error of H", off, equation="F′(z, z′) = F(z)", v=1).at_least(half)
 
 
 def test_control_F_not_injective_on_the_hull(claim):

@@ -63,12 +63,8 @@ def test_the_signs_are_flat_on_the_circle(claim):
         lags = np.correlate(first, first, "full") + np.correlate(second, second, "full")
         expected = np.zeros(2 * length - 1, dtype=int)
         expected[length - 1] = 2 * length
-        claim.measured(
-            "autocorrelations unlike",
-            int((lags != expected).sum()),
-            equation="|P|² + |P′|² = 4N",
-            length=length,
-        ).equals(0)
+        unlike, at = int((lags != expected).sum()), {"equation": "|P|² + |P′|² = 4N"}
+        claim.measured("autocorrelations unlike", unlike, length=length, **at).equals(0)
 
 
 def quotient(gamma):

@@ -123,13 +123,8 @@ def test_every_other_model_errs_more_by_a_sum_of_squares(offset, claim):
         return abs(gained - squares) + int(squares < 0)
 
     examples = claim.at_scale(smoke=60, laptop=200, paper=10000)
-    claim.for_all(
-        "gain of error unlike the sum of squares",
-        targets(),
-        differ,
-        equation="Pythagoras",
-        examples=examples,
-    )
+    name = "gain of error unlike the sum of squares"
+    claim.for_all(name, targets(), differ, equation="Pythagoras", examples=examples)
 
 
 @pytest.mark.best_in_class
@@ -142,14 +137,12 @@ def test_a_register_with_32_units_attains_the_floor(claim):
     inputs[1:, :, 0], inputs[:, :, 1] = np.eye(TAU), 1
     outputs = register(exact.rationals(inputs.tolist()))
     b, T = outputs[0], (outputs[1:] - outputs[0]).T
-    left = M - T
+    left, floor = M - T, ordering.floor(M, "free")
     rows = left.sum(1) - 2 * b
     error = ((left * left).sum() + 3 * (rows * rows).sum()) / (12 * TAU)
     claim.record("units", len(register.c))
     claim.record("error", float(exact.to_float(error)))
-    claim.measured("mean square error", error, equation="the floor").equals(
-        ordering.floor(M, "free")
-    )
+    claim.measured("mean square error", error, equation="the floor").equals(floor)
 
 
 @pytest.mark.best_in_class
@@ -163,11 +156,8 @@ def test_over_random_sequences_the_best_network_errs_as_computed(claim):
     n = claim.at_scale(smoke=4000, laptop=20_000, paper=200_000)
     y = torch.tensor(claim.rng("inputs").uniform(size=(n, TAU)), device=claim.device)
     inputs = torch.stack([y, torch.ones_like(y)], -1)
-    errors = (
-        (register(inputs) - y @ torch.tensor(M.T.astype(float), device=claim.device))
-        .square()
-        .mean(-1)
-    )
+    wanted = y @ torch.tensor(M.T.astype(float), device=claim.device)
+    errors = (register(inputs) - wanted).square().mean(-1)
     mean, deviation = errors.mean().item(), errors.std().item() / n**0.5
     expected = float(floors(p)["free"])
     claim.record("mean", mean)

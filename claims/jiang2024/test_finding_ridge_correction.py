@@ -66,13 +66,8 @@ def test_ridge_is_the_minimum_among_diagonal_couplings(claim):
         return rise - (c * (change**2).sum() + change.sum() ** 2)
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(
-        "cost minus its closed form",
-        cases(),
-        difference,
-        equation="(46), repaired",
-        examples=examples,
-    )
+    name, at = "cost minus its closed form", "(46), repaired"
+    claim.for_all(name, cases(), difference, equation=at, examples=examples)
 
 
 @pytest.mark.exact
@@ -87,9 +82,8 @@ def test_ridge_is_within_the_factor_of_the_floor(claim):
         return int(cost < floor) + int((2 * tau - 2) * cost > (2 * tau - 1) * floor)
 
     examples = claim.at_scale(smoke=40, laptop=200, paper=5000)
-    claim.for_all(
-        "inequalities violated", cases(), wrong, equation="logit_floor.py", examples=examples
-    )
+    name, at = "inequalities violated", "logit_floor.py"
+    claim.for_all(name, cases(), wrong, equation=at, examples=examples)
 
 
 @alphas
@@ -111,12 +105,8 @@ def test_bound_and_exponent_for_infinite_rank(alpha, claim):
             theorem(bound, "integrals for S_m and T_m")
         )
     two = 2 * exact.rational(alpha)
-    for kind, exponent in (
-        ("ridge", two - 1),
-        ("trace", two - 1),
-        ("floor", two - 1),
-        ("plain", two - 2),
-    ):
+    for kind in ("ridge", "trace", "floor", "plain"):
+        exponent = two - 2 if kind == "plain" else two - 1
         found = (costs[2**16][kind] / costs[2**20][kind]).log() / flint.arb(16).log()
         claim.measured("exponent", found, equation="2α − 1 or 2α − 2", kind=kind).within(
             exponent,

@@ -134,9 +134,8 @@ def least_error(rho, p):
 def test_printed_a_kernel_that_is_zero(claim):
     """rho = 0 has C_1 = 1, C_2 = 0 and lies in the space; so does H~ = 0, whatever p."""
     rho, p = [0, 0], [1, 0]
-    claim.measured(
-        "C_RNN of the zero kernel", memory.C_RNN(memory.Kernel(rho)), equation="(78)"
-    ).equals(0)
+    zero = memory.C_RNN(memory.Kernel(rho))
+    claim.measured("C_RNN of the zero kernel", zero, equation="(78)").equals(0)
     claim.counterexample(
         "the reordered target is not in the space of the RNN",
         input={"rho": rho, "p": "exchanges times 0 and 1"},

@@ -121,9 +121,8 @@ def test_printed_condition_forgets_that_the_complexity_grows(claim):
         terms = {m: complexity.least_bill(m, tau) / m for m in ms}
         for before, after in itertools.pairwise(ms):
             ratio = terms[after] / terms[before]
-            claim.measured(
-                "growth of the second term", ratio, equation="(17)", tau=tau, m_h=after
-            ).at_least(
+            where = {"equation": "(17)", "tau": tau, "m_h": after}
+            claim.measured("growth of the second term", ratio, **where).at_least(
                 theorem(
                     99, "π² m_h² / (108 τ^(5/2)), m_h ten times as large; 100 but for the balls"
                 )

@@ -40,18 +40,11 @@ def test_no_coefficient_is_left_once_the_head_is_large_enough(r, claim):
     """d_i = sigma_i - s_i in rationals, plain and with the ridge, since S_r = 0."""
     sigma = np.concatenate([of_rank(r), exact.rationals([0, 0])])
     for m in (r, r + 1, r + 2):
-        for how, kept in {
-            "plain": rate.plain(sigma, m),
-            "ridge": rate.ridge(sigma, m, TAU),
-        }.items():
+        networks = {"plain": rate.plain(sigma, m), "ridge": rate.ridge(sigma, m, TAU)}
+        for how, kept in networks.items():
             left = [s - k for s, k in zip(sigma, kept, strict=False)] + list(sigma[m:])
-            claim.measured(
-                "largest coefficient of ρ − ρ^",
-                max(map(abs, left)),
-                equation="(68)",
-                how=how,
-                m_h=m,
-            ).equals(0)
+            largest, at = max(map(abs, left)), {"equation": "(68)", "how": how, "m_h": m}
+            claim.measured("largest coefficient of ρ − ρ^", largest, **at).equals(0)
     cost = rate.row_error(sigma, rate.plain(sigma, r), TAU, "sin")
     claim.measured("E Σ_s δ_ts²", cost, equation="(68)", m_h=r).equals(0)
 
@@ -219,11 +212,7 @@ def test_with_alpha_one_the_target_tends_to_its_own_token(claim):
     """E |H_t - x_t| falls as R grows for alpha = 1, and stays for alpha = 2."""
     import torch
 
-    Rs = claim.at_scale(
-        smoke=(16, 64, 256, 1024),
-        laptop=(16, 64, 256, 1024, 4096),
-        paper=(16, 64, 256, 1024, 4096, 16384),
-    )
+    Rs = [4**k for k in range(2, claim.at_scale(smoke=6, laptop=7, paper=8))]
     x = torch.tensor(claim.rng("tokens").random((60, TAU, 1)), device=claim.device)
     found = {}
     for alpha in (1, 2):

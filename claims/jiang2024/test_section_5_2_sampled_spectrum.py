@@ -119,12 +119,9 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
     octaves = math.log(taus[-1] / taus[0])
     exponent = math.log(errors[-1] / errors[0]) / octaves
     error = 3 * math.hypot(relative[0], relative[-1]) / octaves + 0.1
-    claim.measured("exponent of τ", exponent, equation="Section 5.2").within(
-        power,
-        stderr(
-            error, f"3 standard errors of {draws} draws at both ends, and 0.1 for τ = {taus[0]}"
-        ),
-    )
+    why = f"3 standard errors of {draws} draws at both ends, and 0.1 for τ = {taus[0]}"
+    measured = claim.measured("exponent of τ", exponent, equation="Section 5.2")
+    measured.within(power, stderr(error, why))
     claim.measured("tolerance of this exponent", error, equation="Section 5.2").at_most(
         chosen(0.25, "half of what lies between −1/2 and −1: else both exponents could pass")
     )
@@ -148,17 +145,13 @@ def test_averaging_over_inputs_keeps_a_bias_of_one_over_tau(claim):
     total, square = sigma.sum(), (sigma * sigma).sum()
     bias = (total**2 - square / 2) / tau
     row = rate.row_error(sigma, sigma[:0], tau, "sin")
-    claim.measured(
-        "bias from the closed form of a row", row / tau - square, equation="Section 5.2"
-    ).equals(bias)
+    closed, where = row / tau - square, {"equation": "Section 5.2"}
+    claim.measured("bias from the closed form of a row", closed, **where).equals(bias)
     x = claim.rng("bias").random((draws, tau))
     squares = (sampled(x, "sin") ** 2).sum(-1)
     error = 4 * squares.std(ddof=1) / math.sqrt(draws)
-    found = claim.measured(
-        "mean of Σ σ_k² of the samples minus Σ σ_k²",
-        squares.mean() - float(square),
-        equation="Section 5.2",
-    )
+    name, excess = "mean of Σ σ_k² of the samples minus Σ σ_k²", squares.mean() - float(square)
+    found = claim.measured(name, excess, **where)
     found.within(float(bias), stderr(error, f"4 standard errors of {draws} inputs"))
     found.at_least(stderr(5 * error, f"20 standard errors of {draws} inputs: it is not 0"))
 

@@ -109,10 +109,9 @@ def test_the_best_network_found_beside_the_floor(name, claim):
 @pytest.mark.certified
 def test_the_floor_of_the_rough_kernel_is_above_the_printed_rate(claim):
     """In the l1 norm, without the factor 1/2."""
+    drawn = rnn_examples.curves("rough")
     for m in (15, 16, 32, rnn_examples.UNITS, 100, 150):
-        ratio = (
-            rnn_examples.curves("rough")["floor"][m] / rnn_examples.curves("rough")["printed"][m]
-        )
+        ratio = drawn["floor"][m] / drawn["printed"][m]
         claim.measured("σ_(m+1) / (C_RNN/m)", ratio, equation=PRINTED, m=m).at_least(
             as_printed(1, "it should be at most 1")
         )
@@ -143,20 +142,14 @@ def error_and_rate(gamma, rows, m):
 
 
 def test_printed_the_rate_fails_for_a_rough_kernel(claim):
-    floor, rate = (
-        rnn_examples.curves("rough")["floor"][rnn_examples.UNITS],
-        Fraction(rnn_examples.GAMMA + 1, rnn_examples.UNITS),
-    )
+    gamma, m = rnn_examples.GAMMA, rnn_examples.UNITS
+    floor, rate = rnn_examples.curves("rough")["floor"][m], Fraction(gamma + 1, m)
     claim.record("floor", floor)
     claim.counterexample(
         "RNNs with m units come as near as d C_RNN / m, in the largest error of an output",
-        input={
-            "rho(s)": "(-1)^(number of 11 in binary s) e^(-s/100)",
-            "C_RNN": rnn_examples.GAMMA + 1,
-        },
+        input={"rho(s)": "(-1)^(number of 11 in binary s) e^(-s/100)", "C_RNN": gamma + 1},
         measured=floor / 2, expected=rate, relation="<=", equation=PRINTED,
-        program=error_and_rate,
-        gamma=rnn_examples.GAMMA, rows=rnn_examples.ROWS, m=rnn_examples.UNITS,
+        program=error_and_rate, gamma=gamma, rows=rnn_examples.ROWS, m=m,
     )  # fmt: skip
 
 

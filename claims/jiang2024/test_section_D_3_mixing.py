@@ -66,10 +66,8 @@ def test_four_digits_and_more_beside_the_printed_ones(claim):
     rows = zip(spectrum(mixing.MIXED), ours, PRINTED, strict=True)
     for i, (value, digits, printed) in enumerate(rows, start=1):
         claim.cell(f"σ_{i}", "after the mixing", paper=printed, ours=f"{float(value):.6f}")
-        claim.measured("σ_i", value, equation="(101)", i=i).within(
-            Fraction(digits),
-            as_printed(Fraction(1, 20000), "half a unit of the fourth digit, in balls"),
-        )
+        half = as_printed(Fraction(1, 20000), "half a unit of the fourth digit, in balls")
+        claim.measured("σ_i", value, equation="(101)", i=i).within(Fraction(digits), half)
         claim.measured("radius of σ_i", float(value.rad()), equation="(101)", i=i).at_most(
             theorem(1e-12, "far below half a unit of the fourth digit")
         )

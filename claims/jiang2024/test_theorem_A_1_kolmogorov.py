@@ -33,6 +33,7 @@ TARGETS = {
 }  # f, and its Lipschitz constant in the largest coordinate
 LEFT = "largest |f − Σ g_q|"
 A_1 = "Theorem A.1"
+FOUR_FIFTHS = "2/5 |f| + 2/5 sup|f|, and what f changes from the centre of a square"
 
 
 def points(claim):
@@ -64,14 +65,11 @@ def test_the_inner_function_increases_and_its_gaps_do_not_meet(claim):
         covered = np.zeros(superposition.CELLS + 1, dtype=bool)
         for low, high in zip(first, last, strict=True):
             covered[low : high + 1] = True
-        moved = [
-            covered[q * superposition.SHIFT :][: superposition.TOP + 1]
-            for q in range(superposition.SHIFTS)
-        ]
+        starts = range(0, superposition.SHIFTS * superposition.SHIFT, superposition.SHIFT)
+        moved = [covered[start:][: superposition.TOP + 1] for start in starts]
         least = int(np.sum(moved, axis=0).min())
-        claim.measured("least number of blocks at a point", least, equation=A_1, rank=rank).equals(
-            4
-        )
+        found = claim.measured("least number of blocks at a point", least, equation=A_1, rank=rank)
+        found.equals(4)
 
 
 @pytest.mark.exact
@@ -93,10 +91,7 @@ def test_one_step_leaves_at_most_four_fifths(rank, claim):
         # A block is 4/5 of 6^-rank long in y = 5x/6; its centre is half of that away.
         change = lipschitz * 0.4 * 6.0**-rank * 6 / 5
         claim.measured(LEFT, largest[1], equation=A_1, target=name).at_most(
-            theorem(
-                0.8 * largest[0] + change,
-                "2/5 |f| + 2/5 sup|f|, and what f changes from the centre of a square",
-            )
+            theorem(0.8 * largest[0] + change, FOUR_FIFTHS)
         )
 
 
@@ -107,19 +102,15 @@ def test_three_steps_for_three_targets(claim):
     for name, ((largest, mean), _) in found.items():
         claim.record("largest", [float(e) for e in largest], target=name)
         claim.record("root mean square", [float(e) for e in mean], target=name)
-        claim.measured(
-            "largest |f − Σ g_q| over that of f",
-            largest[-1] / largest[0],
-            equation="(22)",
-            target=name,
-        ).at_most(chosen(0.45, "steps that leave 4/5 each, as proved, leave 0.51"))
+        at, over = {"equation": "(22)", "target": name}, "largest |f − Σ g_q| over that of f"
+        claim.measured(over, largest[-1] / largest[0], **at).at_most(
+            chosen(0.45, "steps that leave 4/5 each, as proved, leave 0.51")
+        )
         for before, after in itertools.pairwise(mean):
-            claim.measured(
-                "root mean square over that of the step before",
-                after / before,
-                equation="(22)",
-                target=name,
-            ).at_most(chosen(0.7, "less than the 4/5 of the largest value that a step may leave"))
+            over = "root mean square over that of the step before"
+            claim.measured(over, after / before, **at).at_most(
+                chosen(0.7, "less than the 4/5 of the largest value that a step may leave")
+            )
     f = next(iter(TARGETS.values()))[0]
     (control, _), _ = errors(f, superposition.RANKS, at, shift=0)
     outer = next(iter(found.values()))[1]
