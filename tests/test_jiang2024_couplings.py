@@ -32,9 +32,8 @@ def test_waves_against_numpy():
     x = torch.linspace(0, 1, 7, dtype=torch.float64)[:, None]
     angles = 2 * np.pi * x.numpy() * np.arange(1, 5)
     assert coupling.queries(x).numpy() == pytest.approx(np.sqrt(2) * np.sin(angles), abs=ROUNDED)
-    assert coupling.keys(x, slice(2)).numpy() == pytest.approx(
-        np.sqrt(2) * np.cos(angles[:, :2]), abs=ROUNDED
-    )
+    cosines = np.sqrt(2) * np.cos(angles[:, :2])
+    assert coupling.keys(x, slice(2)).numpy() == pytest.approx(cosines, abs=ROUNDED)
 
 
 @pytest.mark.parametrize(("key", "pieces"), [("sin", 0), ("cos", 0), ("sin", 3), ("cos", 3)])
@@ -91,11 +90,8 @@ def test_complexities_by_hand():
     tenth, half = rational("1/10"), rational("1/2")
     by_hand = 2 * math.sqrt(2) * 2 * math.pi * 3
     assert float(complexity.C_2(complexity.BARRON, 2)) == pytest.approx(by_hand)
-    assert [float(complexity.C_0(*c)) for c in ((tenth, 1, 2), (2, 3, 5), (tenth, half, 4))] == [
-        1,
-        30,
-        1,
-    ]
+    cases = (tenth, 1, 2), (2, 3, 5), (tenth, half, 4)
+    assert [float(complexity.C_0(*case)) for case in cases] == [1, 30, 1]
     assert float(complexity.C_0_as_printed(tenth, 1, 2)) == pytest.approx(0.2)
     assert float(complexity.C_0_as_printed(tenth, half, 4)) == pytest.approx(0.2)
     assert float(complexity.C_0_as_printed(2, 3, 5)) == 1
@@ -122,10 +118,8 @@ def test_floors_of_complexities_by_hand():
 def test_schemes_of_equation_13():
     """sup |f''| / 8 and the Fourier moment, of sqrt2 sin(2 pi 3 x)."""
     omega = 6 * math.pi
-    for scheme, constant in (
-        (complexity.INTERPOLATION, omega**2 / 8),
-        (complexity.BARRON, omega),
-    ):
+    cases = (complexity.INTERPOLATION, omega**2 / 8), (complexity.BARRON, omega)
+    for scheme, constant in cases:
         assert float(scheme.of_wave(3)) == pytest.approx(math.sqrt(2) * constant)
     first = complexity.BARRON.of_wave(1)
     assert float(complexity.C_2(complexity.BARRON, 1) / first) == pytest.approx(2)

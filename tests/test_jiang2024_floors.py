@@ -71,14 +71,10 @@ def test_encoded_floor_is_below_every_coupling_found(key, gauge):
     x = (torch.arange(k, dtype=torch.float64) + 0.5) / k
     x = encodings.shifted(x.expand(tau, k)).flatten()[:, None]
     A = couplings.Coupling(sigma, key, tau).rho(x, x).numpy() / k  # squares add up to E delta^2
-    rooms, halves = (
-        ~np.kron(np.eye(parts), np.ones((32 // parts, 32 // parts))).astype(bool)
-        for parts in (tau, 2)
-    )
-    T = couplings.tails(sigma)[1]
-    floor = float(
-        encoded_logit_floor.encoded_floor(lambda k: T[k], gauge, tau)
-    )  # the function is rank 1 more
+    places = np.arange(32)
+    rooms, halves = (places[:, None] // size != places // size for size in (k, 16))
+    T = couplings.tails(sigma)[1]  # the function is rank 1 more
+    floor = float(encoded_logit_floor.encoded_floor(T.__getitem__, gauge, tau))
     all_pairs, between = (
         min(best_apart(A, apart, 1, gauge, rng) for _ in range(6)) for apart in (rooms, halves)
     )
@@ -98,21 +94,18 @@ def test_encoded_cost_against_a_quadrature():
     integral = 4 * (np.minimum(2 * S, (r + 1) ** -1.5 / d) ** 2).mean() / tau**2
     beyond = 4 * (r + 1) ** -3 * (math.log(2) - 1 / 2)  # with 1/tau for 2/tau - d
     assert near == pytest.approx(integral + beyond, rel=2e-3)
-    assert float(encoded_logit_floor.encoded_cost("3/2", 4, tau)) == float(
-        couplings.infinite_tails("3/2", 4)[1]
-    )
+    few = encoded_logit_floor.encoded_cost("3/2", 4, tau)
+    assert float(few) == float(couplings.infinite_tails("3/2", 4)[1])
 
 
 def test_floors_by_hand():
     """4 (5 + 3^2 / (2 + 4)) for a row; half a tail for an even number of rooms."""
     assert logit_floor.least_cost(3, 5, 2, 4) == logit_floor.row_floor(3, 5, 2, tau=5) == 26
-    assert encoded_logit_floor.encoded_floor(
-        [9, 9, 9, rational("1/3"), 9].__getitem__, 2, 6
-    ) == rational("1/6")
-    assert encoded_logit_floor.encoded_floor([9, 9, 6].__getitem__, 1, 2) == 3
-    assert (
-        encoded_logit_floor.encoded_cost(2, 3, 2) < couplings.infinite_tails(2, 3)[1] * 0.51
-    )  # no other room
+    floor, third = encoded_logit_floor.encoded_floor, rational("1/3")
+    assert floor([9, 9, 9, third, 9].__getitem__, 2, 6) == third / 2
+    assert floor([9, 9, 6].__getitem__, 1, 2) == 3
+    T = couplings.infinite_tails(2, 3)[1]
+    assert encoded_logit_floor.encoded_cost(2, 3, 2) < T * 0.51  # no other room
 
 
 def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from repro.jiang2024 import encodings, gauge, model, networks, selection, softmax
+from repro.jiang2024 import encodings, gauge, model, networks, softmax
 from repro.numerics.exact import rational, rationals, vector
 from repro.numerics.logarithms import Log
 
@@ -25,10 +25,8 @@ def test_the_hard_maximum_shares_its_weight(kind):
     """Ties are exact: 2 log 2 = log 4; 0 is log 1."""
     logs = vector([Log(4), 2 * Log(2), q(0), Log(3), q(0), Log(q(1, 2))]).reshape(2, 3)
     floats = torch.tensor([[1.0, 1.0, 0.0], [2.0, -1.0, 0.0]])
-    found, half = (
-        model.hard_max(logs if kind == "exact" else floats),
-        q(1, 2) if kind == "exact" else 0.5,
-    )
+    logits, half = (logs, q(1, 2)) if kind == "exact" else (floats, 0.5)
+    found = model.hard_max(logits)
     assert found.tolist() == [[half, half, 0], [1, 0, 0]]
 
 
@@ -60,10 +58,8 @@ def test_round_off_is_the_bound_of_the_text_entry_by_entry():
     x = rng.normal(size=(tau, d))
     hidden = np.maximum(x @ A.T + a, 0)
     h = hidden @ B.T + b
-    e_h = [
-        affine_error(z, affine_error(token, [0] * d, A, a), B, b)
-        for token, z in zip(x, hidden, strict=True)
-    ]
+    pairs = zip(x, hidden, strict=True)
+    e_h = [affine_error(z, affine_error(token, [0] * d, A, a), B, b) for token, z in pairs]
     (Q, e_Q), (K, e_K), (V, e_V) = (
         (h @ W.T, e_h @ abs(W).T + (n + more) * UNIT * abs(h) @ abs(W).T)
         for W, more in ((W_Q, 2), (W_K, 0), (W_V, 0))
@@ -87,18 +83,6 @@ def test_round_off_is_the_bound_of_the_text_entry_by_entry():
     expected = [1.01 * value for value in expected]
     assert found.tolist() == pytest.approx(expected, rel=1e-9, abs=0)
     assert (first.neurons, last.neurons) == (6, 6)
-
-
-def test_selected_rows():
-    W_Q, W_K, W_V = selection.rows(2, 1)
-    assert W_Q.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0]]
-    assert W_K.tolist() == [[0, 0, 1, 0, 0], [0, 0, 0, 1, 0]]
-    assert W_V.tolist() == [[0, 0, 0, 0, 1]]
-    x = torch.zeros(7, 5, 1, dtype=torch.float64)
-    two = selection.transformer(
-        lambda u: u + torch.arange(2), lambda v: v + torch.arange(2), lambda v: v, lambda z: z, x
-    )
-    assert [tuple(W.shape) for W in (two.W_Q, two.W_K, two.W_V)] == [(2, 5), (2, 5), (1, 5)]
 
 
 def test_bounds_of_a_known_move():
@@ -127,16 +111,6 @@ def test_a_move_is_the_same_in_every_arithmetic():
     assert ball.overlaps(arb(rational("3/5")))
 
 
-def test_a_gauge_changes_weights_but_no_output_in_torch():
-    H = model.Target(
-        lambda z: z[..., 0], lambda x: x, lambda u, v: torch.sin(u * v[..., 0][..., None, :])
-    )
-    x = uniform(4, 5, 1)
-    moved = gauge.gauged(H, lambda x: 1 + 9 * x[..., 0])
-    assert torch.allclose(H(x), moved(x), atol=1e-14)
-    assert (H.weights(x) - moved.weights(x)).abs().max() > 0.05
-
-
 def test_a_gauge_divides_and_shows_by_how_much():
     """f' = (f/g, 1/g), which is at most 1 for g >= 1."""
     H = model.Target(lambda z: z[..., 0], lambda x: x, lambda u, v: 0 * u * v.T)
@@ -148,12 +122,9 @@ def test_a_gauge_divides_and_shows_by_how_much():
 
 def test_recovering_a_coupling():
     """Weights (1/4, 3/4) of 0 and 2: the average is 3/2, the odds are 3; e^D = 4, tau = 3: w = 2/3."""
-    for average, values, tau, odds in (
-        ("3/2", (0, 2), 2, 3),
-        ("1/2", (0, 2), 4, 1),
-        ("7/3", (1, 3), 3, 4),
+    for (*values, tau), odds in (
+        (("3/2", 0, 2, 2), 3),
+        (("1/2", 0, 2, 4), 1),
+        (("7/3", 1, 3, 3), 4),
     ):
-        assert (
-            gauge.recovered(rational(average), rational(values[0]), rational(values[1]), tau)
-            == odds
-        )
+        assert gauge.recovered(*map(rational, values), tau) == odds

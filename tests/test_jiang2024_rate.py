@@ -16,17 +16,6 @@ def fractions(*values):
     return rationals(list(values))
 
 
-def test_row_error_against_all_grid_points():
-    """One row of tau = 3 tokens, averaged over a grid that sees frequency 4R exactly."""
-    sigma, kept, n = fractions(3, 2, 1), fractions("7/2", "1/3"), 13
-    x = torch.arange(n, dtype=torch.float64)[:, None] / n
-    for key in ("sin", "cos"):
-        coupling = couplings.Coupling(sigma, key)
-        delta = coupling.rho(x, x) - rate.truncated(coupling, kept, x).target().logits(x)
-        by_grid = 2 * (delta**2).mean() + (delta.diagonal() ** 2).mean()
-        assert float(rate.row_error(sigma, kept, 3, key)) == pytest.approx(by_grid.item())
-
-
 def test_ridge_and_trace_by_hand():
     sigma = fractions(4, 2, 1)
     assert rate.ridge(sigma, 1, 2).tolist() == fractions("26/5").tolist()  # 4 + 3 / (1 + 3/2)

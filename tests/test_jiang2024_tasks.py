@@ -143,14 +143,6 @@ def test_selection_by_hand():
     assert x[:, -1].tolist() == [0, 1]
 
 
-def test_tasks_have_the_sizes_of_appendix_b():
-    """Points of the plane; tau = 8 and k = 3 in (66)."""
-    sizes = [(t.inputs, t.outputs) for t in (tasks.Nearest(), tasks.Gravity(), tasks.Selection())]
-    assert sizes == [(4, 2), (5, 1), (6, 2)]
-    assert (tasks.Selection().tau, tasks.Selection().k) == (8, 3)
-    assert tasks.Gravity().layouts(3) == [(2,)]
-
-
 def test_points_and_masses_are_drawn_as_the_readings_say():
     """Points from [-1, 1]^d, masses from [1/10, 1]; 4000 draws reach within 1/100 of every end."""
     generator = torch.Generator().manual_seed(0)

@@ -138,14 +138,12 @@ def test_functions_are_orthonormal_and_the_truncation_leaves_the_tail(name, clai
     found, r = decomposition(name, POINTS[name]), 2
     _, w = pod.gauss(*((16, 4) if name == "minimum" else (1, POINTS[name])))
     weights = np.array([float(value) for value in w])
+    why = "20 N u, an orthogonal U to N u and N products of 5 roundings"
+    rounded = rounding_error(20 * len(w) * roundoff.unit("float64"), why)
     for side, functions in (("φ", found.left[:, :4]), ("ψ", found.right[:, :4])):
         off = abs((functions * weights[:, None]).T @ functions - np.eye(4)).max()
-        claim.measured("distance from orthonormal", off, equation="(10)", side=side).at_most(
-            rounding_error(
-                20 * len(w) * roundoff.unit("float64"),
-                "20 N u, an orthogonal U to N u and N products of 5 roundings",
-            )
-        )
+        distance = claim.measured("distance from orthonormal", off, equation="(10)", side=side)
+        distance.at_most(rounded)
     sigma = np.array([float(s) for s in found.interpolant])
     kept = (found.left[:, :r] * sigma[:r]) @ found.right[:, :r].T
     whole = (found.left * sigma) @ found.right.T
@@ -171,17 +169,15 @@ def test_least_squares_from_random_starts_ends_at_the_tail(name, r, claim):
     claim.measured("least cost found", min(costs), equation="(11)").at_least(
         theorem(tail * (1 - 1e-9), "Eckart and Young; 1e-9 for rounding")
     )
+    why = "every other stationary point leaves a larger σ_k: its cost is far above"
     claim.measured("largest cost found", max(costs), equation="(11)").at_most(
-        chosen(
-            tail * (1 + 1e-6) + 1e-14,
-            "every other stationary point leaves a larger σ_k: its cost is far above",
-        )
+        chosen(tail * (1 + 1e-6) + 1e-14, why)
     )
     if name != "minimum":
         certified = decomposition(name, POINTS[name]).tail(r)
+        why = "N > 2R points see waves exactly; 1e-9 for rounding"
         claim.measured("tail on the grid", tail, equation="(11)").within(
-            certified,
-            theorem(certified.rad() + 1e-9, "N > 2R points see waves exactly; 1e-9 for rounding"),
+            certified, theorem(certified.rad() + 1e-9, why)
         )
 
 

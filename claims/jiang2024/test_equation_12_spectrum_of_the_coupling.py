@@ -48,12 +48,10 @@ def representations():
     forms, half = representation, flint.fmpq(1, 2)
     w = forms.rank_one(TAU, GROWTH)
     squares = sum(t**2 for t in range(1, TAU + 1))
+    rank_one = forms.Representation(H, w, a=half, b=forms.spread(w, half))
     return {
         "(25)": (forms.Representation(H, forms.doubled_diagonal(TAU)), [Log(2)] * TAU),
-        "rank one": (
-            forms.Representation(H, w, a=half, b=forms.spread(w, half)),
-            [Log(GROWTH) * squares],
-        ),
+        "rank one": (rank_one, [Log(GROWTH) * squares]),
     }
 
 
@@ -146,10 +144,8 @@ def test_two_tokens_attain_the_joint_floor_in_the_limit(claim):
     first, second = target(x)
     floor = complexity.joint_floor(first - second, 2, 12)
     product = flint.arb(2).sqrt() * 2 * logarithms.ball(half)
-    why = "ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01"
-    ratio = claim.measured(
-        "C_0 C_1 over its floor", product / floor, equation="(12), (15)", alpha=12
-    )
+    why, at = "ζ(12) σ/2 / tanh(σ/2), σ = 2 log 1.01", {"equation": "(12), (15)", "alpha": 12}
+    ratio = claim.measured("C_0 C_1 over its floor", product / floor, **at)
     ratio.at_least(theorem(1, why)).at_most(theorem(flint.fmpq(1001, 1000), why))
 
 

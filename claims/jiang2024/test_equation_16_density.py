@@ -121,11 +121,8 @@ def test_reading_compactness_does_not_bound_complexities(claim):
     claim.record("steepest quotient of psi, digits 1 to 4", [float(s) for s in slopes])
     for digits, (before, after) in enumerate(itertools.pairwise(slopes), start=2):
         growth = claim.measured("growth per digit", after / before, equation="(22)", digits=digits)
-        growth.at_least(
-            chosen(
-                Fraction(5, 2), "half of a jump on a sixth of a cell: 3; a Lipschitz ψ tends to 1"
-            )
-        )
+        why = "half of a jump on a sixth of a cell: 3; a Lipschitz ψ tends to 1"
+        growth.at_least(chosen(Fraction(5, 2), why))
 
 
 def test_control_the_square_root_itself_has_no_lipschitz_F(claim):

@@ -51,14 +51,9 @@ def compare(x, errors):
     cut = rate.truncated(coupling, sigma, x).target().logits(x)
     delta = target.logits(x) - cut
     moved = max((max(row, key=float) - min(row, key=float) for row in delta), key=float)
-    waves = rate.network_error(sigma, ROOT, [flint.arb(e)] * m)
-    bound = {
-        "terms": K * moved / 4,
-        "waves": K * waves,
-        "f": flint.arb(K * e_f),
-        "F": flint.arb(e_F),
-    }
-    return left, bound
+    waves = K * rate.network_error(sigma, ROOT, [flint.arb(e)] * m)
+    f, F = flint.arb(K * e_f), flint.arb(e_F)
+    return left, {"terms": K * moved / 4, "waves": waves, "f": f, "F": F}
 
 
 def tokens(claim, draws):
@@ -101,10 +96,9 @@ def test_control_every_term_is_needed(part, claim):
     claim.measured("the other terms", rest, equation="(48)-(51)").at_most(
         exactly(flint.fmpq(1, 10**12), "no other error; balls of 53 bits")
     )
+    why = "the other terms allow 1e-12; a part of its own term is far more"
     claim.measured("largest error", left, equation="(48)-(51)").at_least(
-        chosen(
-            total(bound) / 200, "the other terms allow 1e-12; a part of its own term is far more"
-        )
+        chosen(total(bound) / 200, why)
     )
 
 

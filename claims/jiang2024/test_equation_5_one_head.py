@@ -95,9 +95,8 @@ def test_the_hard_maximum_takes_the_place_of_the_softmax(claim):
 
     def wrong(case):
         net, xs = drawn(case)
-        return int(
-            (net.transformer(model.hard_max)(xs) != displayed(net, xs, "hard maximum")).sum()
-        )
+        ours = net.transformer(model.hard_max)(xs)
+        return int((ours != displayed(net, xs, "hard maximum")).sum())
 
     examples = claim.at_scale(smoke=15, laptop=120, paper=4000)
     claim.for_all("wrong outputs", cases, wrong, equation="(5), σ_H of B.1", examples=examples)

@@ -26,8 +26,12 @@ from repro.numerics import exact, logarithms
 Log = logarithms.Log
 
 
+def summed(*terms, first=()):
+    return memory.Kernel(first, tuple(memory.Exponential(*term) for term in terms))
+
+
 def geometric(gamma):
-    return memory.Kernel(terms=exponentials((1, 1 / exact.rational(gamma))))
+    return summed((1, 1 / exact.rational(gamma)))
 
 
 @pytest.mark.parametrize("gamma", ["1/2", "1", "2", "5", "50"], ids="gamma={}".format)
@@ -39,25 +43,15 @@ def test_of_one_exponential_in_rationals(gamma, claim):
     claim.measured("C_RNN", memory.C_RNN(kernel), equation="(78)").equals(expected)
 
 
-def exponentials(*terms):
-    return tuple(memory.Exponential(*term) for term in terms)
-
-
 SUMS = {  # the kernel and its slowest rate; where there is none the decay time is 0
     "box of 10": (memory.Kernel([1] * 10), None),
     "delta_3": (memory.spike(3), None),
-    "3 2^-t - 2 (-3)^-t": (
-        memory.Kernel(terms=exponentials((3, Log(2)), (-2, Log(3), -1))),
-        Log(2),
-    ),
+    "3 2^-t - 2 (-3)^-t": (summed((3, Log(2)), (-2, Log(3), -1)), Log(2)),
     "delayed": (
-        memory.Kernel([-1, 0, 4], exponentials((1, Fraction(1, 7)), (-1, Fraction(1, 3)))),
+        summed((1, Fraction(1, 7)), (-1, Fraction(1, 3)), first=[-1, 0, 4]),
         Fraction(1, 7),
     ),
-    "8 exponentials": (
-        memory.Kernel(terms=exponentials(*((1, Fraction(k, 8)) for k in range(1, 9)))),
-        Fraction(1, 8),
-    ),
+    "8 exponentials": (summed(*((1, Fraction(k, 8)) for k in range(1, 9))), Fraction(1, 8)),
 }
 
 
@@ -111,8 +105,8 @@ def test_the_infimum_separates_what_vanishes_from_what_explodes(claim):
     cases = st.tuples(st.tuples(a, a, a, a), r)
     name = "sides of the border on which b^400 |ρ(400)| is wrong"
     claim.for_all(name, cases, wrong, equation="(76)", examples=examples)
-    terms = exponentials((1, Log(Fraction(10, 9))), (5, Log(2), -1))
-    border = (1 / memory.decay_time(memory.Kernel(terms=terms))).exp()
+    kernel = summed((1, Log(Fraction(10, 9))), (5, Log(2), -1))
+    border = (1 / memory.decay_time(kernel)).exp()
     off = abs(border - logarithms.ball(Fraction(10, 9)))
     claim.measured("|e^(1/β) − 10/9|", off, equation="(76)").at_most(
         rounding_error(1e-14, "radii of balls of 53 bits")
@@ -127,7 +121,7 @@ def test_the_kernel_of_a_stable_network_is_in_the_space(claim):
     rnn = recurrent.LinearRNN(W, U, c)
     bound = recurrent.decay(rnn)
     slow, fast = exact.rational("-23/7"), exact.rational("37/7")
-    kernel = memory.Kernel(terms=exponentials((slow, Log("3/2"), -1), (fast, Log(2))))
+    kernel = summed((slow, Log("3/2"), -1), (fast, Log(2)))
     wrong = sum(
         value != slow * exact.rational("-2/3") ** s + fast / exact.rational(2) ** s
         for s, value in enumerate(rnn.kernel(20)[:, 0])

@@ -68,9 +68,8 @@ def test_the_only_singular_value_is_eps_times_204(claim):
     ones = [flint.fmpq(1)] * TAU
     x = flint.fmpq_poly([0, 1])
     found = mixing.squares(R, ones, ones)
-    claim.measured("squares of σ / ε", found, equation="(10)").equals(
-        x ** (TAU - 1) * (x - SQUARES**2)
-    )
+    stated = x ** (TAU - 1) * (x - SQUARES**2)
+    claim.measured("squares of σ / ε", found, equation="(10)").equals(stated)
 
 
 def lipschitz(k):
@@ -80,11 +79,8 @@ def lipschitz(k):
     """
     found, z = form(k), exact.rationals([[0]] * (TAU // 2) + [[1]] * (TAU // 2))
     u = found.target().averages(representation.SHIFTED.encode(z))
-    values = H(z)
-    quotients = [
-        abs(values[t] - values[t + 1]) / abs(u[t] - u[t + 1]).max() for t in range(TAU - 1)
-    ]
-    return max(quotients), found.lipschitz_bound(sup=1, lipschitz=3)
+    steps, apart = abs(np.diff(H(z))), abs(np.diff(u, axis=0)).max(-1)
+    return (steps / apart).max(), found.lipschitz_bound(sup=1, lipschitz=3)
 
 
 @pytest.mark.construct
@@ -97,27 +93,23 @@ def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
         claim.measured("K_F from below", low, equation="K_F", eps=f"1e-{k}").at_most(
             theorem(high, "the bound of lipschitz_bound")
         )
+        why = "|H_t − H_{t+1}| = 1 somewhere, diam f ≤ 1, osc = ε (τ − 1)"
         claim.measured("K_F from below", low, equation="K_F ≥ 4/7ε", eps=f"1e-{k}").at_least(
-            theorem(
-                4 / (e * (TAU - 1)), "|H_t − H_{t+1}| = 1 somewhere, diam f ≤ 1, osc = ε (τ − 1)"
-            )
+            theorem(4 / (e * (TAU - 1)), why)
         )
         claim.cell(f"ε = 1e-{k}", "σ₁", paper="—", ours=float(sigma[k - 1]))
         claim.cell(f"ε = 1e-{k}", "K_F", paper="—", ours=f"{float(low):.1e} to {float(high):.1e}")
     x = [float(e) for e in eps]
     for side, values in (("below", least), ("above", most)):
         rate = rates.slope(x, [float(v) for v in values], within=(0, 2e-3))
-        claim.measured("exponent of ε in K_F", rate.slope, equation="K_F ~ 1/ε", side=side).within(
-            -1,
-            chosen(0.02, "ε K_F changes by e^(±64ε) at most, 0.02 over the 4 decades below 1e-3"),
-        )
+        why = "ε K_F changes by e^(±64ε) at most, 0.02 over the 4 decades below 1e-3"
+        slope = claim.measured("exponent of ε in K_F", rate.slope, equation="K_F ~ 1/ε", side=side)
+        slope.within(-1, chosen(0.02, why))
     claim.measured("σ₁", sigma[-1], equation="C_1 = 0", eps=f"1e-{ks[-1]}").at_most(
         theorem(flint.fmpq(21, 10**6), "204 log(1 + 1e-7) < 204e-7")
     )
     claim.figure(
-        pictures.degeneracy(
-            x, [float(s) for s in sigma], [float(v) for v in least], [float(v) for v in most]
-        ),
+        pictures.degeneracy(x, *([float(v) for v in curve] for curve in (sigma, least, most))),
         "price",
         caption="The same target, τ = 8, always with error 0. The coupling may be as small as one "
         "likes; what it saves is charged to F.",

@@ -133,9 +133,8 @@ def determinant(y_2, y_3):
 
 def test_printed_content_couplings_do_not_follow(claim):
     matrix = system()
-    claim.measured("rank of 5 unknowns and the right side", matrix.rank(), equation="(86)").equals(
-        6
-    )
+    name = "rank of 5 unknowns and the right side"
+    claim.measured(name, matrix.rank(), equation="(86)").equals(6)
     claim.counterexample(
         "H~ has form (86) with F~ = F, f~ = f and some coupling rho~",
         input={"tau": 3, "p": "(1 2)", "rho": "u v log 2", "F, f": "identity", "y_1": 3},

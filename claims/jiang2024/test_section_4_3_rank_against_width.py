@@ -63,9 +63,8 @@ def test_one_shared_layer_levels_off(claim):
         chosen(2, "level: the second term of (17) has risen by far more than a factor of 2")
     )
     ratio = curve[-1] / errors(coupling, x, H, (32,))[0]
-    claim.measured(
-        "mean square error over that of exact waves", ratio, equation="(17)", m_h=32
-    ).at_least(
+    name = "mean square error over that of exact waves"
+    claim.measured(name, ratio, equation="(17)", m_h=32).at_least(
         chosen(5, "the networks, and no longer the rank, make most of the error: 1 if they did not")
     )
 
@@ -122,11 +121,8 @@ def test_printed_condition_forgets_that_the_complexity_grows(claim):
         for before, after in itertools.pairwise(ms):
             ratio = terms[after] / terms[before]
             where = {"equation": "(17)", "tau": tau, "m_h": after}
-            claim.measured("growth of the second term", ratio, **where).at_least(
-                theorem(
-                    99, "π² m_h² / (108 τ^(5/2)), m_h ten times as large; 100 but for the balls"
-                )
-            )
+            why = "π² m_h² / (108 τ^(5/2)), m_h ten times as large; 100 but for the balls"
+            claim.measured("growth of the second term", ratio, **where).at_least(theorem(99, why))
     least = complexity.least_bill(300) / 300
     found = second_term(300, 300**2)
     claim.measured("second term of the sines", found, equation="(17)", m_h=300).at_least(

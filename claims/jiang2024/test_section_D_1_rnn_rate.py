@@ -97,9 +97,8 @@ def test_the_best_network_found_beside_the_floor(name, claim):
         if name != "rough":
             error.at_most(as_printed(drawn["printed"][m], "d C_RNN/m, with the constant 1"))
         if floor > 1e-12:  # the networks are made in float64
-            claim.measured(
-                "this error over the floor", best[m] / floor, equation=PRINTED, m=m
-            ).at_most(
+            over = best[m] / floor
+            claim.measured("this error over the floor", over, equation=PRINTED, m=m).at_most(
                 chosen(30, "far less than what separates the floor from the repaired rate")
                 if name == "rough"
                 else chosen(10, "what one more unit gains where the floor falls geometrically")
@@ -163,13 +162,10 @@ TITLES = {
 
 @pytest.mark.best_in_class
 def test_figure_all_rates_beside_floors_and_networks(claim):
-    drawn = {
-        name: {
-            key: {m: float(v) for m, v in curve.items()}
-            for key, curve in rnn_examples.curves(name).items()
-        }
-        for name in rnn_examples.EXAMPLES
-    }
+    drawn = {name: {} for name in rnn_examples.EXAMPLES}
+    for name, found in drawn.items():
+        for key, curve in rnn_examples.curves(name).items():
+            found[key] = {m: float(v) for m, v in curve.items()}
     for name, found in drawn.items():
         for m, floor in found["floor"].items():
             error = found["register"][m]

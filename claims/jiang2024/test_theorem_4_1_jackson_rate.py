@@ -98,11 +98,9 @@ def test_mean_square_within_the_repaired_bound(alpha, key, claim):
         claim.measured("mean absolute error", means.mean(), **at).at_most(
             theorem(math.sqrt(bound), "Cauchy's inequality")
         )
-        claim.measured("bound over mean square error", bound / squares.mean(), **at).at_most(
-            chosen(
-                2000, "a bound with one power of m_h less would be 512 times looser at m_h = 512"
-            )
-        )
+        why = "a bound with one power of m_h less would be 512 times looser at m_h = 512"
+        over = claim.measured("bound over mean square error", bound / squares.mean(), **at)
+        over.at_most(chosen(2000, why))
 
 
 @keys

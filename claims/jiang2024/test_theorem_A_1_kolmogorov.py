@@ -102,13 +102,13 @@ def test_three_steps_for_three_targets(claim):
     for name, ((largest, mean), _) in found.items():
         claim.record("largest", [float(e) for e in largest], target=name)
         claim.record("root mean square", [float(e) for e in mean], target=name)
-        at, over = {"equation": "(22)", "target": name}, "largest |f − Σ g_q| over that of f"
-        claim.measured(over, largest[-1] / largest[0], **at).at_most(
+        where, over = {"equation": "(22)", "target": name}, "largest |f − Σ g_q| over that of f"
+        claim.measured(over, largest[-1] / largest[0], **where).at_most(
             chosen(0.45, "steps that leave 4/5 each, as proved, leave 0.51")
         )
         for before, after in itertools.pairwise(mean):
             over = "root mean square over that of the step before"
-            claim.measured(over, after / before, **at).at_most(
+            claim.measured(over, after / before, **where).at_most(
                 chosen(0.7, "less than the 4/5 of the largest value that a step may leave")
             )
     f = next(iter(TARGETS.values()))[0]

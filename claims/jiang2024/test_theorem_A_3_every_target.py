@@ -25,8 +25,6 @@ from repro.numerics import arrays, exact, logarithms
 
 ERROR = "largest |H_t − Ĥ_t|"
 SCALED = "distance of the u_t, times k − 1"
-
-
 SIZES = {"tau=2-d=1": (2, 1), "tau=3-d=1": (3, 1), "tau=2-d=2": (2, 2)}
 cases = pytest.mark.parametrize("case", SIZES)
 
@@ -144,11 +142,9 @@ def test_generic_functions_separate_from_two_tau_plus_one_on(tau, claim):
     claim.measured(f"least {SCALED}", bounded.min(), n=2 * tau + 1, **at).at_least(
         chosen(0.2, "of order 1 on every grid; if it collapsed it would fall by a hundred as below")
     )
-    claim.measured(f"last over first {SCALED}", collapse[-1] / collapse[0], n=1, **at).at_most(
-        chosen(
-            0.05, "1 if bounded; N = τ k^τ random numbers come as near as 1/N², which gives 0.004"
-        )
-    )
+    why = "1 if bounded; N = τ k^τ random numbers come as near as 1/N², which gives 0.004"
+    over = claim.measured(f"last over first {SCALED}", collapse[-1] / collapse[0], n=1, **at)
+    over.at_most(chosen(0.05, why))
     # Not 0 all the same: that no two points of a grid coincide says nothing.
     claim.measured(f"last {SCALED}", collapse[-1], n=1, **at).at_least(
         rounding_error(1e-12, "distances of numbers of size 1 are off by 1e-15")

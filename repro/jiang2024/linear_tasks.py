@@ -108,7 +108,7 @@ def _matrix(task: LinearTask) -> np.ndarray:
 
 
 def drawn_filter(seed: int) -> tuple[float, ...]:
-    """ "A randomly generated length 5 filter": normal values, of absolute values that sum to 1."""
+    """A "length 5 filter": normal values, of absolute values that sum to 1."""
     theta = np.random.default_rng(seed).normal(size=5)
     return tuple((theta / abs(theta).sum()).tolist())
 

@@ -30,6 +30,8 @@ from typing import Any
 import flint
 import numpy as np
 
+Matrix = Sequence[Sequence[int | flint.fmpq]]
+Norms = Sequence[flint.fmpq]  # squared
 HARMONICS = [flint.fmpq(1), flint.fmpq(1, 2), flint.fmpq(1, 2)]  # squared norms of 1, cos, sin
 ORIGINAL = [[1, 0, 0], [0, 0, 0], [0, 0, 2]]  # on 1, cos, sin of alpha and of beta
 MIXED = [[1, 1, 0], [0, -1, 0], [0, 0, 1]]  # on 1, cos, sin of 2 alpha and of beta
@@ -45,26 +47,16 @@ def mixed(alpha: Any, beta: Any) -> Any:
     return original(alpha, alpha + beta)
 
 
-def squares(
-    A: Sequence[Sequence[int | flint.fmpq]],
-    rows: Sequence[flint.fmpq],
-    columns: Sequence[flint.fmpq],
-) -> flint.fmpq_poly:
+def squares(A: Matrix, rows: Norms, columns: Norms) -> flint.fmpq_poly:
     """The polynomial whose roots are the squared singular values, 0 among them if A is singular."""
-    kernel = flint.fmpq_mat([list(row) for row in A])
-    return (kernel * _diagonal(columns) * kernel.transpose() * _diagonal(rows)).charpoly()
+    left, right = (
+        flint.fmpq_mat([[value * N for value, N in zip(row, norms, strict=True)] for row in M])
+        for M, norms in ((A, columns), (zip(*A, strict=True), rows))
+    )
+    return (left * right).charpoly()
 
 
-def _diagonal(entries: Sequence[flint.fmpq]) -> flint.fmpq_mat:
-    return flint.fmpq_mat([[x if i == j else 0 for j in range(len(entries))]
-                           for i, x in enumerate(entries)])  # fmt: skip
-
-
-def singular_values(
-    A: Sequence[Sequence[int | flint.fmpq]],
-    rows: Sequence[flint.fmpq],
-    columns: Sequence[flint.fmpq],
-) -> list[flint.arb]:
+def singular_values(A: Matrix, rows: Norms, columns: Norms) -> list[flint.arb]:
     """The nonzero ones, decreasing, in balls."""
     roots: Any = squares(A, rows, columns).complex_roots()  # with multiplicities
     found = [root.real.sqrt() for root, times in roots if root != 0 for _ in range(times)]

@@ -42,14 +42,11 @@ def softmax(logits: Array) -> Array:
 
 def hard_max(logits: Array) -> Array:
     """sigma_H: all weight at the maximum, in equal parts where there are several."""
-    top = logits == (logits.amax(-1, keepdim=True) if _torch(logits) else _largest(logits))
     if _torch(logits):
+        top = logits == logits.amax(-1, keepdim=True)
         return top.to(logits.dtype) / top.sum(-1, keepdim=True)
+    top = logits == np.maximum.reduce(logits, axis=-1, keepdims=True)
     return rationals(top.astype(int)) / rationals(top.sum(-1, keepdims=True))
-
-
-def _largest(logits: np.ndarray) -> np.ndarray:
-    return np.maximum.reduce(logits, axis=-1, keepdims=True)
 
 
 def _torch(array: Any) -> bool:
@@ -92,10 +89,9 @@ class Transformer:
     sigma: Weighing = softmax
 
     def __post_init__(self) -> None:
-        n = self.W_V.shape[1]
+        (m_h, _), (d_v, n) = self.W_Q.shape, self.W_V.shape
         found = {name: tuple(getattr(self, name).shape) for name in ("W_Q", "W_K", "W_V")}
-        m_h = self.W_Q.shape[0]
-        printed = {"W_Q": (m_h, n), "W_K": (m_h, n), "W_V": (self.W_V.shape[0], n)}
+        printed = {"W_Q": (m_h, n), "W_K": (m_h, n), "W_V": (d_v, n)}
         if found != printed:
             raise ValueError(f"equation (5) has shapes {printed}, got {found}")
 

@@ -53,6 +53,7 @@ from repro.jiang2024 import representation
 from repro.jiang2024.model import Target
 from repro.numerics.exact import rational, rationals, vector
 
+Values = Sequence[Any] | np.ndarray
 OFFSETS = ("free", "constant", "none")
 
 
@@ -67,24 +68,21 @@ def rotation(tau: int, k: int) -> list[int]:
     return [(j + k) % tau for j in range(tau)]
 
 
-def triangle(rho: Sequence[Any] | np.ndarray) -> np.ndarray:
+def triangle(rho: Values) -> np.ndarray:
     """K_ti = rho(t - i)."""
     zero = 0 * rho[0]
     rows = [[rho[t - i] if t >= i else zero for i in range(len(rho))] for t in range(len(rho))]
     return np.array([vector(row) for row in rows])
 
 
-def permuted(rho: Sequence[Any] | np.ndarray, p: Sequence[int]) -> np.ndarray:
+def permuted(rho: Values, p: Sequence[int]) -> np.ndarray:
     """M_tj = rho(t - p(j))."""
     return triangle(rho)[:, list(p)]
 
 
-def filtered(
-    rho: Sequence[Any] | np.ndarray, theta: Sequence[Any] | np.ndarray, *, ahead: bool
-) -> np.ndarray:
+def filtered(rho: Values, theta: Values, *, ahead: bool) -> np.ndarray:
     """M of H(theta * x): with x(t+s), as Section 6.2 prints it, or with x(t-s)."""
-    padded = [*theta, *[0 * theta[0]] * (len(rho) - len(theta))]
-    Theta = triangle(padded)
+    Theta = triangle([*theta, *[0 * theta[0]] * (len(rho) - len(theta))])
     return triangle(rho) @ (Theta.T if ahead else Theta)
 
 

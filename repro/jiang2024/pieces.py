@@ -23,8 +23,9 @@ has the constant 9 for the values 0, 1 on [2, 3], [4, 5], where C = 1: between 7
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import flint
 
@@ -39,22 +40,19 @@ class Pieces:
     @property
     def ends(self) -> list[tuple[flint.fmpq, flint.fmpq]]:
         """(x, f(x)) at all ends."""
-        both = zip(self.intervals, self.values, strict=True)
-        return [pair for xs, ys in both for pair in zip(xs, ys, strict=True)]
+        return [pair for xs, ys in self._both() for pair in zip(xs, ys, strict=True)]
+
+    def _both(self) -> Iterator[tuple[Any, Any]]:
+        return zip(self.intervals, self.values, strict=True)
 
     def on_a_grid(self, count: int) -> list[tuple[flint.fmpq, flint.fmpq]]:
         """(x, f(x)) at `count` + 1 equidistant places of every piece."""
-        both, steps = zip(self.intervals, self.values, strict=True), range(count + 1)
-        return [
-            (low + (high - low) * flint.fmpq(k, count), a + (b - a) * flint.fmpq(k, count))
-            for (low, high), (a, b) in both
-            for k in steps
-        ]
+        shares, both = [flint.fmpq(k, count) for k in range(count + 1)], self._both()
+        return [(x + (y - x) * k, fx + (fy - fx) * k) for (x, y), (fx, fy) in both for k in shares]
 
     def slopes(self) -> list[flint.fmpq]:
         """Of all pieces, in increasing order."""
-        both = zip(self.intervals, self.values, strict=True)
-        return sorted((b - a) / (high - low) for (low, high), (a, b) in both)
+        return sorted((b - a) / (high - low) for (low, high), (a, b) in self._both())
 
     def permuted(self, p: Sequence[int]) -> "Pieces":
         """Piece t shows what piece p[t] showed."""
@@ -75,7 +73,7 @@ class Pieces:
 
     def mcshane(self, x: flint.fmpq) -> flint.fmpq:
         """The extension with the same Lipschitz constant and, clipped, with the same sup norm."""
-        for (low, high), (at_low, at_high) in zip(self.intervals, self.values, strict=True):
+        for (low, high), (at_low, at_high) in self._both():
             if low <= x <= high:
                 return at_low + (at_high - at_low) * (x - low) / (high - low) if x > low else at_low
         C, sup = self.hoelder(), self.sup()
@@ -83,7 +81,7 @@ class Pieces:
 
     def tietze(self, x: flint.fmpq) -> flint.fmpq:
         """The extension of Tietze's theorem; for constants, where the nearest ends decide."""
-        for (low, high), (value, _) in zip(self.intervals, self.values, strict=True):
+        for (low, high), (value, _) in self._both():
             if low <= x <= high:
                 return value
         lowest = min(value for _, value in self.ends)

@@ -69,18 +69,9 @@ import flint
 import numpy as np
 import torch
 
-from repro.jiang2024 import selection
+from repro.jiang2024 import couplings, selection
 from repro.jiang2024.complexity import interpolant, linear_between
-from repro.jiang2024.couplings import (
-    Coupling,
-    Endless,
-    endless,
-    first,
-    floor,
-    infinite_tails,
-    numbers,
-    tails,
-)
+from repro.jiang2024.couplings import Coupling, Endless, endless, infinite_tails, numbers, tails
 from repro.jiang2024.model import Function, Transformer
 from repro.jiang2024.networks import Networks, beside
 from repro.numerics.arrays import Array, side_by_side
@@ -154,7 +145,7 @@ def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
     tau, terms = coupling.pieces, slice(r)
 
     def rooms(x: Array) -> Array:  # 1{x in I_t} for t = 1, ..., tau
-        inside = floor(x / 2) == numbers(np.arange(1, tau + 1), x)
+        inside = couplings.floor(x / 2) == numbers(np.arange(1, tau + 1), x)
         return inside.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(inside.astype(int))
 
     def queries(x: Array) -> Array:
@@ -197,7 +188,8 @@ def separate(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> N
 
 
 def _attention(coupling: Coupling, queries: Function, keys: Function, x: Array) -> Transformer:
-    return selection.transformer(queries, keys, coupling.content, first, x[..., :1, :])
+    f, F = coupling.content, couplings.first
+    return selection.transformer(queries, keys, f, F, x[..., :1, :])
 
 
 @cache

@@ -82,8 +82,7 @@ def after(spec: FitAttention, outcome: Outcome) -> Recovered:
 
 
 def _judged(spec: FitAttention, learner: Learner) -> Recovered:
-    if not isinstance(spec.task, Displayed):
-        raise TypeError(f"Appendix B.1: {spec.task} has no weights to compare attention with")
+    assert isinstance(spec.task, Displayed)
     return of_tokens(spec.task, learner, batch(spec, -2, JUDGED)[0])
 
 

@@ -47,29 +47,23 @@ class Example:
     what comes later is below 1e-6 of it."""
 
     rho: Callable[[int], flint.arb]
-    C: Callable[[], tuple[Any, Any]]
+    C: tuple[Any, Any]
     rows: int
     times: int
     units: tuple[int, ...] = tuple(range(1, 17))
 
 
-def _of(kernel: Kernel) -> tuple[Any, Any]:
-    return memory.C_1(kernel), memory.C_2(kernel)
+def _rough(s: int) -> flint.arb:
+    return hankel.sign(s) * (-flint.arb(s) / GAMMA).exp()
 
 
 EXAMPLES = {
-    "smooth": Example(lambda s: smooth().ball(s), lambda: _of(smooth()), 120, 400),
+    "smooth": Example(smooth().ball, (memory.C_1(smooth()), memory.C_2(smooth())), 120, 400),
     # e^(t/beta) rho(t) -> 0 for beta >= 5, and e^(t/6) rho(t) <= rho(0) = 1
-    "decaying": Example(lambda s: (-flint.arb(s) / 5).exp() / (1 + s), lambda: (6, 1), 120, 400),
-    "box": Example(lambda s: box().ball(s), lambda: _of(box()), 30, 60),
+    "decaying": Example(lambda s: (-flint.arb(s) / 5).exp() / (1 + s), (6, 1), 120, 400),
+    "box": Example(box().ball, (memory.C_1(box()), memory.C_2(box())), 30, 60),
     # |rho(s)| = e^(-s/gamma)
-    "rough": Example(
-        lambda s: hankel.sign(s) * (-flint.arb(s) / GAMMA).exp(),
-        lambda: (1 + GAMMA, 1),
-        ROWS,
-        2000,
-        (*range(1, 17), 32, UNITS, 100, 150),
-    ),
+    "rough": Example(_rough, (1 + GAMMA, 1), ROWS, 2000, (*range(1, 17), 32, UNITS, 100, 150)),
 }
 
 
@@ -77,7 +71,7 @@ EXAMPLES = {
 def curves(name: str) -> dict[str, dict[int, Any]]:
     """{m: number} for both rates and the floor, in balls, and for two networks, in float64."""
     example = EXAMPLES[name]
-    units, (C_1, C_2) = example.units, example.C()
+    units, (C_1, C_2) = example.units, example.C
     with flint.ctx.workprec(BITS):
         rho = [example.rho(s) for s in range(example.times)]
         floors = hankel.floors(rho[: 2 * example.rows - 1], units)
