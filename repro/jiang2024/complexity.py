@@ -76,8 +76,7 @@ BARRON = Scheme(lambda omega: omega)
 
 def C_0(K_F: Any, sup_f: Any, sup_bases: Any) -> Any:
     """(15) as it is meant: the larger of product and 1; sup_bases is sup_i |psi_i| + |phi_i|."""
-    product = flint.arb(K_F * sup_f * sup_bases)
-    return product.max(flint.arb(1))
+    return flint.arb(K_F * sup_f * sup_bases).max(flint.arb(1))
 
 
 def C_0_as_printed(K_F: Any, sup_f: Any, sup_bases: Any) -> Any:

@@ -8,8 +8,8 @@
     The normalisers cancel in the quotient of the two averages, g cancels in each of them, and
         sum_s e^rho g f/g / sum_s e^rho g 1/g = sum_s e^rho f / sum_s e^rho:
     H' = H, and F' o f' = F o f, for all sequences (`gauged`). f' takes its values in [0, 1]^(n+1),
-    and the last average is at least 1 / max g: F' is continuous there. But rho' is largest where
-    e^rho g is, and that may be another token.
+    and the last average is at least 1 / max g: F' is continuous there. But rho' may be largest at
+    another token.
 
 Repair of (3). Let H_1 = H_2 with the same F and f on all sequences of length tau >= 2, f injective,
 F injective on the convex hull of f(I). Then rho_1 - rho_2 depends on u alone, so that both are

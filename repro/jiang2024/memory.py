@@ -1,4 +1,4 @@
-"""Equations (76)-(79): how long and how loud a kernel remembers; and one infimum that repairs it.
+"""Equations (76)-(79): how long and how loud a kernel remembers; and a repair of Proposition 6.3.
 
     C_1 = 1 + inf{ beta > 0 : e^{t/beta} |rho(t)| -> 0 },   C_2 = sup_t e^{t/C_1} |rho(t)|,
     C_RNN = C_1 C_2.                                                                     (76)-(78)
@@ -18,11 +18,9 @@ The repair. C* = inf_{c>0} c sup_t e^{t/c} |rho(t)| is homogeneous and monotone.
 - |rho(t)| <= e^{-t/gamma} gives C* <= gamma, with equality for e^{-t/gamma} (no c < gamma will do);
 - so it is for sum_{s<l} theta(s) rho(t+s), (97), if |theta|_1 <= 1: it is no larger than
   sum |theta(s)| e^{-(t+s)/gamma};
-- a causal filter gives sum_s theta(s) rho(t-s), and for c >= gamma, t >= s
-  e^{t/c} e^{-(t-s)/gamma} <= e^{s/c}; so C* <= min_{c >= gamma} c e^{(l-1)/c}, which is
-  gamma e^{(l-1)/gamma} for l - 1 <= gamma and e (l-1) beyond. The delay theta = delta_{l-1} of
-  e^{-t/gamma} attains it: for c < gamma the supremum is infinite, and t = l-1 alone makes it
-  e^{(l-1)/c}.
+- a causal filter gives sum_s theta(s) rho(t-s), and for t >= s e^{t/gamma} e^{-(t-s)/gamma} =
+  e^{s/gamma}; so C* <= gamma e^{(l-1)/gamma}. The delay theta = delta_{l-1} of e^{-t/gamma} attains
+  the supremum.
 """
 
 from collections.abc import Sequence

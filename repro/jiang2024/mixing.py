@@ -9,9 +9,8 @@ kernel rho followed by its adjoint has the matrix
 so the squared singular values of the POD (10) are its eigenvalues, roots of a polynomial with
 rational coefficients. There are no others.
 
-The example, with alpha = 2 pi x_1 and beta = 2 pi x_2. Before the mixing, (100):
-    rho  = 1 + 2 sin(alpha) sin(beta),
-rank 2 with sigma = 1, 1. After it, (101) with x_1 + x_2 for the printed (x_1, x):
+The example, alpha = 2 pi x_1, beta = 2 pi x_2. Before the mixing, (100): rank 2, sigma = 1, 1.
+After it, (101) with x_1 + x_2 for the printed (x_1, x):
     rho~ = 1 + 2 sin(alpha) sin(alpha + beta)
          = 1 + cos(beta) - cos(2 alpha) cos(beta) + sin(2 alpha) sin(beta).
 On 1, cos(2 alpha), sin(2 alpha) and 1, cos(beta), sin(beta), of squared norms 1, 1/2, 1/2,

@@ -11,8 +11,7 @@ t = p(j) + s_0.
 
 On N, for rho != 0, this leaves only p = id, by time invariance. If M_tj = rho~(t - j), then column
 j begins at j + s_1 for the first s_1 with rho~(s_1) != 0; so p(j) - j = s_1 - s_0 for all j, and a
-permutation of N that adds a constant adds 0. (Every p != id of N has a t' with p(t') > t':
-otherwise p(t) <= t for all t, and p = id by induction.) For rho = 0 every p will do.
+permutation of N that adds a constant adds 0. For rho = 0 every p will do.
 
 On a horizon 0, ..., tau - 1, with s_0 < tau, the permutations that will do are those that move only
 the last s_0 times: s_0! of them. They leave M = K, as no output sees the last s_0 inputs.
@@ -130,8 +129,7 @@ def best(M: np.ndarray, offset: str) -> Model:
 
 
 def floor(M: np.ndarray, offset: str) -> Any:
-    """The least mean square error of a convolution against any M (tau, tau), rational or in balls,
-    whose model may have a free offset at each time, one for all ("constant"), or none."""
+    """The least mean square error of a convolution against any M, rational or in balls."""
     return mean_square(M, best(M, offset))
 
 

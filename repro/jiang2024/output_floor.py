@@ -152,8 +152,6 @@ class Pair:
             g(u, v) = sigma_1 e_2(u)^2 / (e_2(u)^2 + eps^2) + sigma_2 e_2(u) e_2(v).
         For n = 3 its mean square is nearly T / 16: the floor is sharp.
         """
-        if self.tau != 2:
-            raise ValueError(f"the coupling of rank 1 is for tau = 2, got tau = {self.tau}")
         sigma = to_float(self.sigma)
 
         def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -93,8 +93,8 @@ def trace(sigma: np.ndarray, m: int) -> np.ndarray:
 
 def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
     """The first m singular values, raised by S_m / (m + tau - 1/2); S_m if sigma has no end."""
-    S_m = tails(sigma)[0][m] if S_m is None else S_m
-    return plain(sigma, m) + S_m / (m + tau - HALF)
+    left = plain(sigma, m)
+    return left + (tails(sigma)[0][m] if S_m is None else S_m) / (m + tau - HALF)
 
 
 def kept(coupling: Endless, m: int, tau: int, how: str) -> np.ndarray:

@@ -115,11 +115,10 @@ ZERO, ONE = rationals([[0], [1]])
 def gap(w: np.ndarray, a: Any, b: Any) -> flint.fmpq:
     """delta: how far outside [0, 1] the images of other u_t are read, at least."""
     pairs = itertools.permutations(w, 2)
-    return min(max(_outside(r, a, b) for r in row / other) for row, other in pairs)
-
-
-def _outside(r: flint.fmpq, a: Any, b: Any) -> flint.fmpq:
-    return a * (r - 1) / b - 1 if r > 1 else a * (1 - r) / b - r
+    return min(
+        max(a * (r - 1) / b - 1 if r > 1 else a * (1 - r) / b - r for r in row / other)
+        for row, other in pairs
+    )
 
 
 def spread(w: np.ndarray, a: Any) -> flint.fmpq:

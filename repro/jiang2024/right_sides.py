@@ -1,9 +1,8 @@
 """Both right sides of (17), as printed and repaired, as numbers for networks of ReLU layers.
 
-tau = 16 tokens in [0, 1], as in Section 5.1, F = f = id, sigma_i = i^-alpha, sines against sines or
-cosines. Each of the 2 m_h waves has w = (m_FF - 1) / (2 m_h) neurons, which interpolate it: beta =
-2 and e_i = C_FF(phi_i) / w^2 (complexity.py). Equal sines are kept with the ridge correction,
-cosines as they are.
+tau = 16 tokens in [0, 1], F = f = id, sigma_i = i^-alpha, sines against sines, with the ridge
+correction, or cosines, without. Each of the 2 m_h waves has w = (m_FF - 1) / (2 m_h) neurons, which
+interpolate it: beta = 2 and e_i = C_FF(phi_i) / w^2 (complexity.py).
 """
 
 import functools
@@ -21,11 +20,7 @@ TAU, LARGEST = 16, 64  # and m_h at most
 
 @functools.cache
 def constants(alpha: Any) -> tuple[float, float, float]:
-    """C_0, C_1 and sup |phi_i| from values of F = id, f and 64 waves on a grid.
-
-    Singular values by decomposition of [rho(x_j, x_k)] / N, where N > 4 R makes the waves
-    orthonormal.
-    """
+    """C_0, C_1 and sup |phi_i| from values on a grid, where N > 4 R makes the waves orthonormal."""
     R, N = LARGEST, 260
     rho = couplings.Coupling(couplings.endless(alpha, R).sigma[:R])
     x = torch.arange(N, dtype=torch.float64)[:, None] / N

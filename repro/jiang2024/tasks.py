@@ -5,12 +5,10 @@ nearest point      u (d), v (d)                                    (u, v) -> v  
 centre of gravity  x (d), mass, 1 for a prediction token, label    its x, then |x|     (58), (62)
 selection          v (d), indices s (k), own index                 its v               (63)
 
-`weights` is the attention matrix that the text asks for, computed from the definition of the task,
-`wanted` the output with these weights, and `readout` F o f, the output on a constant sequence;
-`target(sharpness)` is of form (8) with couplings that are continuous on the tokens, and its weights
-tend to these as the sharpness grows: they may be 0, softmax weights never are. In exact arithmetic
-a sharpness is the logarithm of a rational (numerics/logarithms.py), and what it multiplies must be
-an integer.
+`weights` is the attention matrix that the text asks for, `wanted` the output with these weights,
+and `readout` F o f, the output on a constant sequence; `target(sharpness)` is of form (8), and its
+weights tend to these as the sharpness grows. In exact arithmetic a sharpness is the logarithm of a
+rational (numerics/logarithms.py), and what it multiplies must be an integer.
 
 To a network integers are given as one-hot codes (`OneHot`).
 
