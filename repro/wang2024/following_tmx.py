@@ -13,7 +13,7 @@ import torch
 
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, moving
+from repro.wang2024 import adaptive, following, moving
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import FOLLOW, TWO_POINTERS, shifted
@@ -24,8 +24,7 @@ BITS = 256
 
 
 def built(name: str, heads: list[Moving], *, tmx: bool, **changes: Any) -> Transformer:
-    target = TARGETS[name]
-    return adaptive.transformer(target, heads, adaptive.two_layers(target), tmx=tmx, **changes)
+    return following.two_layers(TARGETS[name], heads, tmx=tmx, **changes)
 
 
 @functools.cache
@@ -85,9 +84,6 @@ def disturbed(rpe: str, by: str) -> np.ndarray:
     off = shifted(FOLLOW.memories[0].lin, by)
     heads = exact_heads("FOLLOW", rpe)
     return last_outputs(built("FOLLOW", heads, tmx=True, memory_networks=[off]))
-
-
-# --- changed networks ----------------------------------------------------------------------------
 
 
 def reading(network: Transformer, place: int) -> Transformer:

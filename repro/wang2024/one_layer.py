@@ -9,9 +9,8 @@ linear function of u_t through the 8 points: seven hinges and a constant (`formu
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -73,8 +72,7 @@ def interpolated(rpe: str, n: int) -> tuple[Transformer, flint.arb]:
     return network(rpe, exponents, combined, n), 2 * flint.arb(errors[0]) + 4 * flint.arb(errors[1])
 
 
-@dataclass(frozen=True)
-class InFloat64:
+class InFloat64(NamedTuple):
     """The largest error of a fitted layer, the l1 error of its heads, and their floor eps A."""
 
     error: float
@@ -100,13 +98,9 @@ def in_float64(
     gap = np.array([float(head.W_V[1, 0]) for head in attention.heads])
     gap = gap @ attention.kernel(n).cpu().numpy()
     gap[[s for s, _ in past]] -= [w for _, w in past]
-    worst = [
-        np.concatenate([sign * np.where(gap > 0, 1.0, -1.0)[:2:-1], triple])
-        for sign in (1, -1)
-        for triple in target.windows(3)[..., 0]
-    ]
     recent = target.windows(8)
     older = target.draw(len(recent), n - 8, np.random.default_rng(seed))
-    tried = [np.concatenate([older, recent], axis=1), np.array(worst)[..., None]]
+    worst = target.continued(target.windows(3), gap)
+    tried = [np.concatenate([older, recent], axis=1), worst]
     error = max(fixed.errors(layer, target, some).max() for some in tried)
     return InFloat64(error, fit.error, fit.floor)

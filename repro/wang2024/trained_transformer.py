@@ -76,9 +76,7 @@ class Trainable(nn.Module):
 
     def network(self, *, checked: bool = True) -> Transformer:
         parts = iter(self.free.split(self.sizes))
-        return self.start.map(
-            lambda weight: self._bound(weight, next(parts, None)), checked=checked
-        )
+        return self.start.map(lambda w: self._bound(w, next(parts, None)), checked=checked)
 
     def _bound(self, weight: Tensor, free: Tensor | None) -> Tensor:
         if free is None:
@@ -180,15 +178,8 @@ def _judge(spec: FitTransformer, stack: Stack, tokens: np.ndarray) -> dict[str, 
     return found
 
 
-# --- where it begins -----------------------------------------------------------------------------
-
-
 def beginning(spec: FitTransformer, device: str = "cpu") -> list[Trainable]:
     """The runs before training."""
-    if spec.target not in TARGETS:
-        raise ValueError(f"no target {spec.target!r}: there are {', '.join(TARGETS)}")
-    if spec.start not in ("random", "construction"):
-        raise ValueError(f"training starts at random or at the construction, got {spec.start!r}")
     draw = generator_at(spec.seed, -1)
     if spec.start == "random":
         return [_at_random(spec, draw, device) for _ in range(spec.runs)]
@@ -219,12 +210,10 @@ def _random(spec: FitTransformer, draw: Generator) -> Transformer:
         return size * torch.randn(shape, generator=draw, dtype=torch.float64)
 
     def head() -> Head:
-        small = 0.5 * D**-0.5
         names = ("W_Q", "W_K") if spec.dot_product else ()
-        pair = {name: normal(1, D, size=small) for name in names}
-        return Head(
-            normal(D, D, size=0.5 * (D * spec.heads) ** -0.5), normal(size=0.5).exp(), **pair
-        )
+        pair = {name: normal(1, D, size=0.5 * D**-0.5) for name in names}
+        W_V = normal(D, D, size=0.5 * (D * spec.heads) ** -0.5)
+        return Head(W_V, normal(size=0.5).exp(), **pair)
 
     def layer(last: bool) -> Layer:
         heads, m = tuple(head() for _ in range(spec.heads)), spec.width
