@@ -27,7 +27,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, chains, depth, moving, nested, roles, targets
+from repro.wang2024 import adaptive, chains, depth, moving, nested, one_layer, roles, targets
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import nested as pictures
 
@@ -170,7 +170,7 @@ def layers_that_suffice(K):
 def test_printed_nesting_requires_as_many_layers(claim):
     """'requiring a K + 1 layer network for a nesting complexity of K': the example has K = 2."""
     target, n = targets.NESTED, 6
-    network, bound = roles.in_one_layer(n)
+    network, bound = one_layer.interpolated("lin", n)
     error = adaptive.exact_errors(network, target, target.windows(n))[:, -1].max()
     heads = "slope 1 in u, l1 error of the heads"
     claim.measured(ERROR, error, equation="L = 1").at_most(theorem(bound, heads))

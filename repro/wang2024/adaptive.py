@@ -41,14 +41,11 @@ since y_k^{n/(n+1)} >= y_k y_j^{-1/(n+1)} for k <= j and sum_{k<=j} y_k > H. So 
 for lin-RPE and all H, M, T_k with C(n) = c. In Theorem 5.4 a memory that is not fetched spoils
 those that depend on it: all M blocks may be 0, and the constant is c sqrt(M).
 
-Departures from the proofs:
-- W_Q and W_K are rows in R^{1 x D}. Printed are D x D matrices delta_(p,1), of which W x has x_1 in
-  row p, so that <W_Q x, W_K x> = 0 for p != D; and D x (D/H), which cannot be kept as H grows.
-- beta_h stands in W_Q and 1 in W_K (log: 1/log 2, which C.1 forgets); printed is sqrt(beta_h) in
-  both. The dot product is the same number, with less rounding.
-- C.1 reads the pointer at D-M+l, one too far; it is written at D-M+l-1.
+Departures from the proofs; those of C.1 stand in printed_weights.py.
+- W_Q and W_K are rows in R^{1 x D}; printed are D x D matrices, and D x (D/H).
+- beta_h stands in W_Q and 1 in W_K (log: 1/log 2); printed is sqrt(beta_h) in both. The dot product
+  is the same number, with less rounding.
 - Errors are measured against (x_t, x_{t-t_1}, ...), not against x_t^(0) as in (E3).
-- W_O^(2) = I in step III of B.1, printed W_O^(1), which step I made 0.
 - TMX, log (B.3): the pointer holds g_k itself, rounded plainly. Printed is log g_k, of which
   phi_log would be taken once more: -inf for g_k = 1, 2.
 - A layer may have fewer than H heads: the others have W_V = 0. The idle layer has one.
@@ -135,10 +132,9 @@ def transformer(
     memory_networks: Sequence[Network] | None = None,
     readout: Network | None = None,
 ) -> Transformer:
-    """The network of the proof, in the arithmetic of the heads.
+    """The network of the proof, with one set of heads for each memory, in their arithmetic.
 
-    `moving` has one set of heads for each memory. `memory_networks` and `readout` take the place
-    of the networks that equal g_k (log: log g_k) and f.
+    `memory_networks` and `readout` stand for the networks that equal g_k (log: log g_k) and f.
     """
     rpe, layout = moving[0].rpe, Layout(target.M, target.d)
     _check_stages(target, moving, stages)
@@ -264,7 +260,7 @@ def float_error(
 
 
 def attention_map(network: Transformer, number: int, x: torch.Tensor) -> np.ndarray:
-    """How much of x_key in block 0 the heads of layer `number` add to that block of token t; d = 1.
+    """How much of x_key the heads of layer `number` add to that block of token t; d = 1.
 
     `x` is what the layer reads, (n, D); numbers count from 0, as the blocks do.
     """

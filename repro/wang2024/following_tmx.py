@@ -74,16 +74,13 @@ def in_floats(name: str, rpe: str, H: int, tmx: bool, device: str) -> Floats:
     x = torch.tensor(target.windows(7), dtype=torch.float64, device=device)
     network = built(name, heads, tmx=tmx).to(torch.float64, device)
     found = network(x)[..., target.reach :, 0].cpu().numpy()
-    if not np.isfinite(found).all():
-        raise ArithmeticError(f"{name}, {rpe}, H = {H}: an output is not finite")
     return Floats(found, np.abs(found - target(target.windows(7))), heads)
 
 
 def disturbed(rpe: str, by: str) -> np.ndarray:
     """FOLLOW with TMX, the network for g being off by `by` at every token; exact outputs."""
-    off = shifted(FOLLOW.memories[0].lin, by)
-    heads = exact_heads("FOLLOW", rpe)
-    return last_outputs(built("FOLLOW", heads, tmx=True, memory_networks=[off]))
+    off, heads = [shifted(FOLLOW.memories[0].lin, by)], exact_heads("FOLLOW", rpe)
+    return last_outputs(built("FOLLOW", heads, tmx=True, memory_networks=off))
 
 
 def reading(network: Transformer, place: int) -> Transformer:

@@ -137,12 +137,10 @@ def any_pointer(
 
 def errors(layer: Attention, pointer: Pointer, x: np.ndarray) -> np.ndarray:
     """|output - y| at the last position of each window, in the arithmetic of the layer."""
-    if isinstance(layer.W_O, torch.Tensor):
-        tokens = torch.as_tensor(x, dtype=layer.W_O.dtype, device=layer.W_O.device)
-        outputs = layer(embedded(tokens), queries=1)[..., 0, 0].cpu().numpy()
-    else:
-        outputs = layer(embedded(x), queries=1)[..., 0, 0]
-    return abs(outputs - pointer(x))
+    torches = isinstance(layer.W_O, torch.Tensor)
+    tokens = torch.as_tensor(x, dtype=layer.W_O.dtype, device=layer.W_O.device) if torches else x
+    outputs = layer(embedded(tokens), queries=1)[..., 0, 0]
+    return abs((outputs.cpu().numpy() if torches else outputs) - pointer(x))
 
 
 def adversary(difference: np.ndarray, present: int) -> np.ndarray:
@@ -161,10 +159,8 @@ def float_errors(H: int, device: torch.device | str) -> tuple[float, float]:
     """lin, PRINTED, in float64: on all windows of 8 tokens; at the worst of 24 for each g(x)."""
     heads = moving.fitted("lin", 2, H)
     layer = attention(heads, 1).to(torch.float64, device)
-    differences = {x: heads.kernel(B, LONG) for x, B in PRINTED.g.items()}
-    for x, B in PRINTED.g.items():
-        differences[x][B] -= 1
-    worst = np.array([adversary(difference, x) for x, difference in differences.items()])
+    differences = [(heads.kernel(B, LONG) - np.eye(LONG)[B], x) for x, B in PRINTED.g.items()]
+    worst = np.array([adversary(*one) for one in differences])
     short, long = (errors(layer, PRINTED, x).max() for x in (PRINTED.windows(8), worst))
     return float(short), float(long)
 
@@ -190,17 +186,16 @@ def interpolating(
     The layer, in rationals; the interpolants; and the largest of their l1 errors.
     """
     if rpe == "log":
-        found = {v: powers.fixed(B, m, first=step, step=step) for v, B in pointer.g.items()}
-        exponents = [rational(p) for p in found[1].exponents]
-        coefficients = {v: phi.coefficients for v, phi in found.items()}
-        left = [phi.error() for phi in found.values()]
+        phis = [powers.fixed(B, m, first=step, step=step) for B in pointer.g.values()]
+        exponents = [rational(p) for p in phis[0].exponents]
+        coefficients, left = [phi.coefficients for phi in phis], [phi.error() for phi in phis]
     else:
         q = Fraction(1, 2**step)
-        found = {v: exponentials.Interpolant(B, m, q) for v, B in pointer.g.items()}
-        exponents, coefficients = found[1].exponents, {v: phi.alphas for v, phi in found.items()}
-        left = [ball(phi.error) for phi in found.values()]
-    layer = any_pointer(pointer, rpe, exponents, coefficients)
-    return layer, list(found.values()), functools.reduce(flint.arb.max, left)
+        phis = [exponentials.Interpolant(B, m, q) for B in pointer.g.values()]
+        exponents = phis[0].exponents
+        coefficients, left = [phi.alphas for phi in phis], [ball(phi.error) for phi in phis]
+    layer = any_pointer(pointer, rpe, exponents, dict(zip(pointer.g, coefficients, strict=True)))
+    return layer, phis, functools.reduce(flint.arb.max, left)
 
 
 def written_down(H: int, n: int, device: torch.device | str) -> float:
@@ -224,17 +219,11 @@ def columns(pointer: Pointer, x: np.ndarray, present: str) -> np.ndarray:
 
 def certificate(pointer: Pointer, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Four windows (4, n), and weights that annihilate h(x_t) + sum_{s >= 1} rho_s x_{t-s}."""
-    different = (
-        (u, v)
-        for u, v in itertools.combinations(pointer.tokens, 2)
-        if 0 < pointer.g[u] != pointer.g[v] > 0
-    )
-    pair = next(different)
+    g, pairs = pointer.g, itertools.combinations(pointer.tokens, 2)
+    u, v = next((u, v) for u, v in pairs if 0 < g[u] != g[v] > 0)
     x = np.full((4, n), pointer.tokens[0])
-    for row, (present, sign) in enumerate(itertools.product(pair, (1, -1))):
-        x[row, -1 - pointer.g[pair[0]]] = sign
-        x[row, -1 - pointer.g[pair[1]]] = -sign
-        x[row, -1] = present
+    for row, (present, sign) in enumerate(itertools.product((u, v), (1, -1))):
+        x[row, [-1 - g[u], -1 - g[v], -1]] = sign, -sign, present
     return x, vector([QUARTER, -QUARTER, -QUARTER, QUARTER])
 
 
@@ -242,10 +231,10 @@ FreeLayer = tuple[str, bool, Sequence[tuple[int, Any, Any]], Sequence[Any]]
 
 
 def free_error(pointer: Pointer, case: FreeLayer) -> Any:
-    """The largest error of a layer without dot product on the four windows of `certificate`.
+    """The largest error of a layer without dot product on the four windows of `certificate`; exact.
 
     The case: lin or log; softmax or not; (p, u, v) for each head, p + 1 being e^p for lin, with
-    values u x_1 + v x_2; and W_E, b_E, two numbers each, which embed the token. Exact.
+    values u x_1 + v x_2; and W_E, b_E, two numbers each, which embed the token.
     """
     rpe, normalised, parts, embedding = case
     x, _ = certificate(pointer, 6)

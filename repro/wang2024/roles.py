@@ -1,21 +1,19 @@
 """Section 5.3, after Theorem 5.4: what depth, heads and width are for; measured, not judged.
 
 Layers are cut from the construction; heads and width of the readout are varied for the length of
-three nested tokens; neurons of a memory function are drawn; one layer does the nested parity.
+three nested tokens; neurons of a memory function are drawn.
 """
 
 import functools
-from typing import Any
 
 import flint
 import numpy as np
 import torch
 
 from repro.numerics import barron
-from repro.numerics.exact import rational, rationals, to_float
-from repro.wang2024 import adaptive, chains, fixed, moving, one_layer, targets
+from repro.numerics.exact import rationals, to_float
+from repro.wang2024 import adaptive, chains, moving, targets
 from repro.wang2024.following import nested
-from repro.wang2024.model import Transformer
 from repro.wang2024.targets import Memory, Target
 
 PAIRS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
@@ -95,10 +93,3 @@ def outputs_that_differ(m: int, n: int, rng: np.random.Generator, device: str) -
         for networks in (own, [own[0], g_2, own[2]])
     ]
     return int((outputs[0] != outputs[1])[:, target.reach :].sum())
-
-
-def in_one_layer(n: int) -> tuple[Transformer, Any]:
-    """NESTED without dot product, 3 heads, 8 neurons (one_layer.py); and how far it can be off."""
-    exponents, alphas, errors = fixed.interpolated("lin", (1, 2), 3, rational("1/1000"))
-    u = 2 * alphas[:, 0] + 4 * alphas[:, 1]
-    return one_layer.network("lin", exponents, u, n), 2 * errors[0] + 4 * errors[1]

@@ -1,21 +1,18 @@
 """Sections 4 and 5, trained: does gradient descent find what the proofs write down?
 
-The weights of a Transformer of the shared model are fitted to a target by the mean square error
-over random windows. It starts at random, or at the construction of the proof, with or without
-noise. A training is of several runs, each with a start and windows of its own, stacked into one
-loop: what is said of training is said of all runs.
+A Transformer is fitted to a target by the mean square error over random windows. It starts at
+random, or at the construction of the proof, with or without noise. A training has several runs,
+each with a start and windows of its own, stacked into one loop.
 
-- The weights of a run are one vector. From a random start it holds them as they are, but log p for
-  p, which keeps slopes of the RPE positive.
+- From a random start the weights are free, with log p for p, which keeps the slopes positive.
+  The feed-forward layers do not round: (15) has no gradient.
 - From the construction weight w becomes w e^{u/A} and u moves: zeros stay zeros. A is the total
   weight of the heads. They cancel, so that a relative change of 1/A in each moves the output by up
-  to 1: steps in u, and noise, are measured by what they do.
-- At random starts the feed-forward layers do not round: (15) has no gradient. A start at the
-  construction keeps it, so that its pointers stay what they are and heads and readout move.
+  to 1: steps in u, and noise, are measured by what they do. (15) keeps the pointers what they are.
 - With softmax the normaliser depends on the position, and the constructions are meant for the last
   one: only this is trained and judged. Without, all positions are that the window determines.
-- `attention_only` freezes the readout at the last coordinate of the token: the class of
-  Proposition 5.2, which has no feed-forward network.
+- `attention_only` freezes the readout at the last coordinate of the token: Proposition 5.2 has no
+  feed-forward network.
 """
 
 from collections.abc import Mapping, Sequence
