@@ -57,13 +57,6 @@ def test_a_whole_network_in_float64(rpe, tmx):
     assert len(network.layers) == 3
 
 
-def test_tokens_of_three_numbers_have_a_block_of_three():
-    target = targets.Target.fixed("x_{t-2} in R^3", (2,), targets.coordinate(6, 4), np.eye(3))
-    psi = moving.interpolated("lin", 2, "1/100")
-    network = adaptive.transformer(target, [psi], adaptive.two_layers(target))
-    assert adaptive.exact_errors(network, target, target.windows(4)).max() <= psi.error
-
-
 def test_attention_errors_of_orthogonal_blocks_add_up_in_squares():
     """With the upper ends of their balls."""
     psi = moving.silent("lin", 1)

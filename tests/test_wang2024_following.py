@@ -80,14 +80,6 @@ def test_in_balls_another_pointer_is_counted():
     assert (wrong, float(error)) == (4, 2)
 
 
-def test_in_balls_every_position_is_looked_at():
-    """1, 1, 1, -1: at the third token t_1 = t_2 = 1 and y = 1, at the fourth t_1 = 2 and y = -1."""
-    windows = np.array([[[1.0], [1.0], [1.0], [-1.0]]])
-    wrong, error = following.in_balls(targets.NESTED, interpolated("log"), windows)
-    assert wrong == 0
-    assert error <= 2 * interpolated("log").error
-
-
 def test_the_map_of_a_layer_is_held_against_its_pointers():
     target, heads = targets.NESTED, moving.optimal("lin", 2, 5)
     x = np.array([1.0, -1, -1, 1, 1, -1])[:, None]

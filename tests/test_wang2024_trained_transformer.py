@@ -136,10 +136,6 @@ def test_weights_of_a_construction_are_measured_by_the_largest():
     exponents = moving.usual_exponents("lin", 8)
     fits = [heads.fit("lin", l1.indicator(T), exponents, 24).weight for T in target.distances]
     assert of_one == max(fits) > min(fits) > 1
-    _, of_layers = trained_transformer._layers(replace(NESTED, target="nested parity"))
-    nested = trained_transformer.TARGETS["nested parity"]
-    weights = [moving.fitted("lin", T, NESTED.heads).weight for T in nested.distances]
-    assert of_layers == max(weights)
 
 
 def test_first_weights_have_the_sizes_that_keep_three_layers_finite():

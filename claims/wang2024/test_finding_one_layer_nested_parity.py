@@ -18,7 +18,7 @@ from fractions import Fraction
 import pytest
 
 from repro.bounds import chosen, exactly, theorem
-from repro.numerics import barron, exact
+from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import adaptive, chains, one_layer, targets
 from repro.wang2024.pictures import nested as pictures
 
@@ -46,7 +46,8 @@ def test_the_formula_on_all_triples(claim):
 def test_the_layer_in_rationals(rpe, claim):
     """Dot-product-free, softmax, 8 neurons, every window; error at most 2 e_1 + 4 e_2."""
     target, n = targets.NESTED, claim.at_scale(smoke=6, laptop=7, paper=9)
-    network, allowed = one_layer.interpolated(rpe, n)
+    network, (e_1, e_2) = one_layer.interpolated(rpe, n)
+    allowed = 2 * logarithms.ball(e_1) + 4 * logarithms.ball(e_2)
     windows = target.windows(n)
     y = network(exact.rationals(windows.astype(int)))[:, -1, 0]
     error = abs(y - exact.rationals(target(windows)[:, -1].astype(int))).max()

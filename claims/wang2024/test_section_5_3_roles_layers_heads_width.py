@@ -170,7 +170,8 @@ def layers_that_suffice(K):
 def test_printed_nesting_requires_as_many_layers(claim):
     """'requiring a K + 1 layer network for a nesting complexity of K': the example has K = 2."""
     target, n = targets.NESTED, 6
-    network, bound = one_layer.interpolated("lin", n)
+    network, (e_1, e_2) = one_layer.interpolated("lin", n)
+    bound = 2 * e_1 + 4 * e_2
     error = adaptive.exact_errors(network, target, target.windows(n))[:, -1].max()
     heads = "slope 1 in u, l1 error of the heads"
     claim.measured(ERROR, error, equation="L = 1").at_most(theorem(bound, heads))

@@ -102,9 +102,6 @@ def test_neurons_of_the_built_networks(claim):
         claim.measured("neurons", found, equation="C.2", layers=len(network.layers)).equals(stated)
 
 
-# --- controls and errata -------------------------------------------------------------------------
-
-
 def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
     """sum b^2 >= (sum b)^2 / M for any b, while equal T have M^-(2n+1): no b_k would do."""
     M, n = 4, 1

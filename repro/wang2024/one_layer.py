@@ -58,12 +58,12 @@ def network(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, n: int) -> T
     return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, fixed.scalar_readout(readout())),))
 
 
-def interpolated(rpe: str, n: int) -> tuple[Transformer, flint.arb]:
-    """With 3 exact heads (lin) or 2 (log); and the bound 2 e_1 + 4 e_2 on its error."""
+def interpolated(rpe: str, n: int) -> tuple[Transformer, list[Any]]:
+    """With 3 exact heads (lin) or 2 (log); and e_1, e_2: it is off by 2 e_1 + 4 e_2 at most."""
     H, level = {"lin": (3, "1/1000"), "log": (2, "1/500")}[rpe]
     exponents, alphas, errors = fixed.interpolated(rpe, (1, 2), H, exact.rational(level))
     fetched = 2 * alphas[:, 0] + 4 * alphas[:, 1]
-    return network(rpe, exponents, fetched, n), 2 * flint.arb(errors[0]) + 4 * flint.arb(errors[1])
+    return network(rpe, exponents, fetched, n), errors
 
 
 class InFloat64(NamedTuple):
