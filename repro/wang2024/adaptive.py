@@ -290,7 +290,7 @@ def tried(
 
 def largest(errors: np.ndarray) -> flint.arb:
     """The largest absolute value of an array of balls."""
-    return functools.reduce(flint.arb.max, abs(errors).ravel(), flint.arb(0))
+    return functools.reduce(flint.arb.max, abs(errors).ravel().tolist(), flint.arb(0))
 
 
 def largest_error(network: Transformer, target: Target, windows: Sequence[np.ndarray]) -> float:

@@ -103,7 +103,9 @@ def heads(
 ) -> "Figure":
     """Largest error against heads for each memory, lin and log."""
     drawn = {
-        f"{rpe}-RPE": [Curve(role, *of[name], *look) for name, (role, *look) in LOOKS.items()]
+        f"{rpe}-RPE": [
+            Curve(role, *of[name], label, look) for name, (role, label, look) in LOOKS.items()
+        ]
         for rpe, of in panels.items()
     }
     x, y = "heads for each memory", "largest error found"
