@@ -179,6 +179,8 @@ class Target:
     K: int = 0
 
     def __post_init__(self) -> None:
+        if not self.memories:
+            raise ValueError("Section 5.1 needs M >= 1 memories, got M=0")
         if self.readout.size != (self.M + 1) * self.d:
             raise ValueError(f"f reads (M+1) d = {(self.M + 1) * self.d}, got {self.readout.size}")
         if not (np.linalg.norm(self.tokens, axis=-1) <= 1 + 1e-12).all():
@@ -251,7 +253,10 @@ class Target:
 
     def windows(self, n: int) -> np.ndarray:
         """Every window of n tokens there is: (count^n, n, d)."""
-        return self.tokens[np.indices((len(self.tokens),) * n).reshape(n, -1).T]
+        count = len(self.tokens)
+        if count**n > 1 << 20:  # setting: too many to look at
+            raise ValueError(f"{count}^{n} windows are too many to look at all")
+        return self.tokens[np.indices((count,) * n).reshape(n, -1).T]
 
 
 SPARSE_PARITY = Target.fixed("sparse parity", (1, 3), parity(3))
