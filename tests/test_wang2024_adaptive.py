@@ -29,17 +29,9 @@ def heads(target, rpe="lin"):
     return [moving.interpolated(rpe, T, "1/10") for T in target.distances]
 
 
-STAGES = [
-    ([[1]], "each of the M=2 memories is fetched once"),
-    ([[1], [2], [2]], "each of the M=2 memories is fetched once"),
-    ([[1, 2]], r"g_2 reads the memories \[1\], not fetched before"),
-    ([[2], [1]], r"g_2 reads the memories \[1\], not fetched before"),
-]
-
-
-@pytest.mark.parametrize(("stages", "message"), STAGES)
-def test_stages_that_cannot_be(stages, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("stages", [[[1, 2]], [[2], [1]]])
+def test_a_memory_that_is_not_fetched_yet_is_not_read(stages):
+    with pytest.raises(ValueError, match=r"g_2 reads the memories \[1\], not fetched before"):
         adaptive.transformer(targets.NESTED, heads(targets.NESTED), stages)
 
 
@@ -65,22 +57,12 @@ def test_a_whole_network_in_float64(rpe, tmx):
     assert len(network.layers) == 3
 
 
-def test_tokens_of_three_numbers_have_a_block_of_three():
-    target = targets.Target.fixed("x_{t-2} in R^3", (2,), targets.coordinate(6, 4), np.eye(3))
-    psi = moving.interpolated("lin", 2, "1/100")
-    network = adaptive.transformer(target, [psi], adaptive.two_layers(target))
-    assert adaptive.exact_errors(network, target, target.windows(4)).max() <= psi.error
-
-
 def test_attention_errors_of_orthogonal_blocks_add_up_in_squares():
     """With the upper ends of their balls."""
     psi = moving.silent("lin", 1)
     for errors in ((3.0, 4.0), (flint.arb(2, 1), flint.arb(3, 1))):
         pair = [dataclasses.replace(psi, error=e) for e in errors]
         assert adaptive.attention_error(pair) == pytest.approx(5.0)
-
-
-# --- what is tried, and parts of a network ---------------------------------------------------------
 
 
 def test_the_worst_windows_attain_the_l1_error_of_their_length():
@@ -113,15 +95,6 @@ def test_a_cut_network_reads_empty_blocks_and_an_unrounded_one_does_not_round():
     assert [layer.feed_forward.rounding for layer in plain.layers] == [None] * 3
 
 
-# --- constants and counts --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_constant_is_the_largest_term(n):
-    terms = [(T + 1) ** n * math.exp(-0.01 * (n + 1) * T) for T in range(1, 1000)]
-    assert float(adaptive.constant_lin(n)) == pytest.approx(max(terms), rel=1e-14)
-
-
 def test_the_chain_of_head_counts_by_hand():
     """n = 2, T = 3 and 2, H = 3: three heads serve T = 2, and T = 3 would need four; with H = 2
     neither is served, and both count with the first's three heads."""
@@ -130,13 +103,7 @@ def test_the_chain_of_head_counts_by_hand():
     assert bound == pytest.approx(largest * (math.exp(0.03) + math.exp(0.02)) ** 3 / 9, rel=1e-12)
     assert second == pytest.approx((4 ** (2 / 3) + 3 ** (2 / 3)) ** 3 / 9, rel=1e-12)
     assert third == pytest.approx((3 + 4) ** 3 / (4 * 9), rel=1e-12)
-    third = adaptive.head_counts(2, 2, [3, 2])[2]
+    *_, third, p = adaptive.head_counts(2, 2, [3, 2])
     assert float(third) == pytest.approx((0 + 2 * 3) ** 3 / (3 * 2**2), rel=1e-12)
-
-
-@pytest.mark.parametrize("H", [2, 3, 5, 6])
-def test_the_chain_of_head_counts_falls_to_the_memories_that_are_not_served(H):
-    bound, second, third, p = adaptive.head_counts(2, H, [3, 2])  # 4 + 3 heads are needed
-    assert p == (2 if H < 3 else 1)
-    assert bound >= second >= third >= p
+    assert p == 2
     assert adaptive.head_counts(2, 7, [3, 2]) == []

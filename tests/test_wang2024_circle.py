@@ -8,7 +8,6 @@ import pytest
 
 from repro.numerics import barron
 from repro.numerics.exact import rational, rationals
-from repro.numerics.logarithms import Log
 from repro.numerics.vertices import NotConverged
 from repro.wang2024 import circle
 
@@ -18,8 +17,6 @@ def test_steps_use_all_distances():
     assert circle.steps(8) == [1, 4, 7, 2, 5, 8, 3, 6]
     assert circle.steps(4) == [1, 2, 4, 1, 3, 4, 2, 3]
     assert [sorted(set(circle.steps(T))) for T in (1, 2)] == [[1], [1, 2]]
-    with pytest.raises(ValueError, match="1 <= T <= 8 steps apart, got T=9"):
-        circle.steps(9)
 
 
 def test_edges_of_two_tokens_by_hand():
@@ -51,12 +48,8 @@ def test_no_other_neuron_makes_the_norm_smaller():
     rays = np.concatenate([drawn, circle.edges(circle.EIGHT).astype(float)])
     x = np.column_stack([circle.EIGHT.astype(float), np.ones(8)])
     table = np.maximum(x @ rays.T, 0)
-    found = linprog(
-        np.ones(2 * len(rays)),
-        A_eq=np.hstack([table, -table]),
-        b_eq=circle.steps(8),
-        bounds=(0, None),
-    )
+    both, g = np.hstack([table, -table]), circle.steps(8)
+    found = linprog(np.ones(2 * len(rays)), A_eq=both, b_eq=g, bounds=(0, None))
     assert found.fun == pytest.approx(least.norm, rel=1e-9)
 
 
@@ -69,25 +62,9 @@ def test_least_norm_by_hand():
     assert y @ rationals([1, 2, 1, 2]) == 3
     least = circle.least_norm(tokens, [1, 2, 1, 2])
     assert (least.lower, least.upper) == (3, 3)
-    assert circle.COMPASS.memories[0].barron == 3
     assert barron.path_norm(circle.COMPASS.memories[0].lin) == 3
     ball = circle.Least(circle.COMPASS.memories[0].lin, flint.arb(2, 1), flint.arb(3, 1))
     assert ball.norm == pytest.approx(4), "a ball counts with its upper end"
-
-
-@pytest.mark.parametrize("T", [2, 8])
-def test_least_network_has_the_values(T):
-    g = circle.steps(T)
-    least = circle.least_norm(circle.EIGHT, g)
-    assert barron.value(least.network, circle.EIGHT).tolist() == g
-    assert barron.path_norm(least.network) == least.upper == least.lower
-    with flint.ctx.workprec(256):
-        log = circle.least_norm(circle.EIGHT, [Log(step) for step in g])
-        values = barron.value(log.network, circle.EIGHT)
-        assert all(
-            value.overlaps(flint.arb(step).log()) for value, step in zip(values, g, strict=True)
-        )
-        assert log.lower.overlaps(log.upper)
 
 
 def test_share_of_right_draws_agrees_with_the_networks_themselves():
@@ -115,15 +92,7 @@ def test_the_shares_of_right_draws_by_hand():
 def test_pointer_target(T):
     target = circle.pointer(T)
     windows = target.draw(20, T + 5, np.random.default_rng(0))
-    index = [[circle.EIGHT.astype(float).tolist().index(list(x)) for x in w] for w in windows]
-    y = target(windows)
+    index, y = (windows @ target.tokens.T).argmax(-1), target(windows)
     for w, places in enumerate(index):
         for t in range(T, T + 5):
-            stated = windows[w, t - circle.steps(T)[places[t]], 0]
-            assert y[w, t - T] == stated
-
-
-def test_compass_follows_its_token():
-    east, north, west = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
-    y = circle.COMPASS(np.array([east, west, north, west]))
-    assert y.tolist() == [1.0, 1.0]  # north: 2 back to east, |0 + 1|; west: 1 back, |-1 + 0|
+            assert y[w, t - T] == windows[w, t - circle.steps(T)[places[t]], 0]

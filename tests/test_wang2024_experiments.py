@@ -8,17 +8,8 @@ import numpy as np
 import pytest
 
 from repro.numerics import exact
-from repro.wang2024 import (
-    chains,
-    every_H,
-    fixed,
-    following,
-    moving,
-    necessity,
-    nested,
-    targets,
-    width,
-)
+from repro.wang2024 import chains, every_H, fixed, following, moving, necessity, nested, targets
+from repro.wang2024 import width as widths
 from repro.wang2024.pictures import words
 
 
@@ -30,7 +21,7 @@ def test_curves_are_told_by_their_ends_and_runs_by_their_median():
 
 
 def test_the_exponent_of_the_width_and_its_error_by_hand():
-    curves = width.Curves((32, 128))
+    curves = widths.Curves((32, 128))
     for error in (4.0, 12.0, 3.0, 5.0):  # two draws at each width
         curves.add("drawn", error, 2 * error)
     for m in (32, 128):
@@ -39,7 +30,7 @@ def test_the_exponent_of_the_width_and_its_error_by_hand():
     assert exponent == pytest.approx(-1 / 2)
     assert error == pytest.approx(3 * np.hypot(1 / 2, 1 / 4) / np.log(4))
     assert curves.means()["drawn"][1].tolist() == [16.0, 8.0]
-    kinds = [kind for kind, _, _ in width.networks((4, 8), 2, np.random.default_rng(0))]
+    kinds = [kind for kind, _, _ in widths.networks((4, 8), 2, np.random.default_rng(0))]
     assert kinds == ["drawn", "drawn", "spread"] * 2
 
 

@@ -50,11 +50,8 @@ def test_heads_of_half_the_weight_leave_half_of_each_token(rpe):
 
 def test_a_number_that_moves_elsewhere_is_counted():
     target = targets.NESTED
-    states = list(
-        following.nested(target, interpolated("lin")).states(
-            rationals(target.windows(3).astype(int))
-        )
-    )
+    network = following.nested(target, interpolated("lin"))
+    states = list(network.states(rationals(target.windows(3))))
     # t_1, the 1 and t_2 at all 24 places. Three exponentials see nothing nearer than their pointer:
     # block 1 is 0 at t = 0, and at t = 1 if t_1 = 2; block 2 also if block 1 is 0 or -1 there
     assert following.elsewhere(target, states) == (0, 3 * 24 + (0 + 4 + 8) + (0 + 2 + 8))
@@ -75,25 +72,12 @@ def test_in_balls_another_pointer_is_counted():
     wrong, error = following.in_balls(target, interpolated("log"), windows)
     assert wrong == 0
     assert error <= 2 * interpolated("log").error
-    worse = moving.Moving(
-        "log",
-        2,
-        interpolated("log").exponents,
-        (flint.fmpq(0),) * interpolated("log").H,
-        flint.arb(1),
-    )
+    heads = interpolated("log")
+    worse = replace(heads, alphas=(flint.fmpq(0),) * heads.H, error=flint.arb(1))
     # t_2 reads a block that is 0, [e^{log 2 / 2}] = 1, and half of the tokens fetched ask for 2;
     # the readout sees x_t alone, where the zigzag is -x_t
     wrong, error = following.in_balls(target, worse, windows)
     assert (wrong, float(error)) == (4, 2)
-
-
-def test_in_balls_every_position_is_looked_at():
-    """1, 1, 1, -1: at the third token t_1 = t_2 = 1 and y = 1, at the fourth t_1 = 2 and y = -1."""
-    windows = np.array([[[1.0], [1.0], [1.0], [-1.0]]])
-    wrong, error = following.in_balls(targets.NESTED, interpolated("log"), windows)
-    assert wrong == 0
-    assert error <= 2 * interpolated("log").error
 
 
 def test_the_map_of_a_layer_is_held_against_its_pointers():
@@ -117,29 +101,22 @@ def test_the_map_of_a_layer_is_held_against_its_pointers():
 
 
 def test_what_two_layers_leave_is_what_their_heads_leave():
-    target, far = targets.TWO_POINTERS, 20
-    found = following.sup_error(target, "lin", 5, far, np.random.default_rng(0), "cpu")
+    found, *parts = following.example_error("two pointers", "lin", 5, 0, "cpu")
     heads = [moving.fitted("lin", T, 5) for T in (3, 2)]
-    proved, seen, rounding = (
-        math.hypot(*parts)
-        for parts in (
-            [psi.proved_error() for psi in heads],
-            [psi.error for psi in heads],
-            [5 * psi.floor for psi in heads],
-        )
-    )
-    assert found[1:] == pytest.approx((proved, seen, rounding), rel=1e-12, abs=0)
-    # |f|_Lip = sqrt(3); windows of 20 tokens show most of the larger of the two errors
-    assert 0.9 * max(psi.error for psi in heads) <= found[0] <= math.sqrt(3) * proved + rounding
+    stated = [[psi.proved_error(), psi.error, 5 * psi.floor] for psi in heads]
+    slope = math.sqrt(3)  # |f|_Lip
+    together = [slope * math.hypot(*pair) for pair in zip(*stated, strict=True)]
+    assert parts == pytest.approx(together, rel=1e-12, abs=0)
+    # the windows show most of the larger of the two errors
+    assert 0.9 * max(psi.error for psi in heads) <= found <= together[0] + together[2]
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 @pytest.mark.parametrize("m", [5, 10**7])
 def test_drawn_pointers_are_those_of_the_network_that_was_drawn(rpe, m):
     heads = interpolated(rpe)
-    found = following.with_drawn_pointer(
-        2, heads, m, np.random.default_rng(7), np.random.default_rng(5), "cpu"
-    )
+    rngs = np.random.default_rng(7), np.random.default_rng(5)
+    found = following.with_drawn_pointer(2, heads, m, *rngs, "cpu")
     target = circle.pointer(2)
     drawn = circle.drawn(circle.least_of_steps(2, rpe), m, np.random.default_rng(7))
     values = barron.value(drawn, target.tokens)
@@ -157,8 +134,8 @@ def test_drawn_pointers_are_those_of_the_network_that_was_drawn(rpe, m):
 
 
 def test_errors_of_nested_networks_and_their_bounds_by_hand():
-    target, heads = targets.NESTED, moving.optimal("lin", 2, 5)
-    found = following.nested_errors(target, heads, 6, np.random.default_rng(0), "cpu")
+    heads = moving.optimal("lin", 2, 5)
+    found = following.nested_errors(heads, 6, 0, "cpu")
     error = float(heads.error.upper())
     assert found["bound"] == pytest.approx(math.sqrt(3) * math.sqrt(2) * error, rel=1e-12)
     assert found["floor"] == pytest.approx(error, rel=1e-6)
@@ -171,7 +148,7 @@ def test_errors_of_nested_networks_and_their_bounds_by_hand():
 
 def test_an_error_in_a_ball_gives_a_floor_from_below_and_a_bound_from_above():
     heads = replace(moving.optimal("lin", 2, 5), error=flint.arb(3, 1))
-    found = following.nested_errors(targets.NESTED, heads, 3, np.random.default_rng(0), "cpu")
+    found = following.nested_errors(heads, 3, 0, "cpu")
     assert found["floor"] == pytest.approx(3 - 1)
     assert found["bound"] == pytest.approx(math.sqrt(6) * (3 + 1))
 

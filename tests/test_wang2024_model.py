@@ -46,9 +46,6 @@ def network(rpe, normalised=True, L=2, D=3, d=2, m=4):
     return Transformer(random(D, d, seed=1), random(D, seed=2), [layer(n + 1) for n in range(L)])
 
 
-# --- phi -----------------------------------------------------------------------------------------
-
-
 def test_phi_is_the_printed_one_in_every_arithmetic():
     assert phi("lin", rationals([0, 1, "5/2"])).tolist() == [0, -1, q(-5, 2)]
     assert phi("log", rationals([1, 2, "5/2"])).tolist() == [Log(1), Log("1/2"), Log("2/5")]
@@ -73,9 +70,6 @@ def test_another_encoding_is_refused(rpe):
         phi(rpe, ONE)
     with pytest.raises(ValueError, match=r"Section 3\.2 has the RPE types lin and log"):
         Attention([Head(ONE, 1)], ONE, rpe)
-
-
-# --- attention -----------------------------------------------------------------------------------
 
 
 def test_attention_by_hand():
@@ -200,9 +194,6 @@ def test_keys_left_out_have_no_part_in_the_maximum_or_in_gradients():
     assert gradient.tolist() == [[0, 0, 0]]  # the only key has the share 1, whatever its logit
 
 
-# --- the whole network ---------------------------------------------------------------------------
-
-
 def test_networks_replace_add_and_embed():
     zero = rationals([[0]])
     idle = Attention(heads("lin", zero), ONE, "lin")
@@ -246,16 +237,11 @@ def test_products_and_relu_of_balls_and_zeros():
     assert relu(vector([q(-1), q(2), Log("1/2"), Log(2)])).tolist() == [0, 2, 0, Log(2)]
 
 
-# --- shapes that do not fit ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", [(5,), (5, 1), (2, 5, 3)], ids=str)
 def test_tokens_of_another_dimension_are_refused(shape):
     with pytest.raises(ValueError, match=r"tokens with d=2, got shape"):
         network("lin")(random(*shape))
 
-
-# --- rounding ------------------------------------------------------------------------------------
 
 TIES = {"1/2": 0, "3/2": 2, "5/2": 2, "-1/2": 0, "-3/2": -2, "7/3": 2, "8/3": 3, "-8/3": -3, 4: 4}
 
@@ -309,17 +295,12 @@ def test_both_sides_of_proposition_b_1():
     assert rounding.bound(3, arb(q(5, 2))).overlaps(arb(q(1, 5)))
 
 
-# --- T5 ------------------------------------------------------------------------------------------
-
-
 def test_the_staircase_of_t5_by_hand():
     """B = 2, D = 32: steps where n/2 is a power of 4."""
-    assert [t5.staircase(n, 2, 32) for n in (0, 1, 2, 7, 8, 31, 32, 10**9)] == [0, 1, 2, 2] + [
-        3
-    ] * 4
-    assert [t5.staircase(n, 8, 128) for n in (15, 16, 31, 32, 63, 64, 90, 91)] == [
-        9, 10, 11, 12, 13, 14, 14, 15,
-    ]  # fmt: skip
+    stairs = {0: 0, 1: 1, 2: 2, 7: 2, 8: 3, 31: 3, 32: 3, 10**9: 3}
+    assert {n: t5.staircase(n, 2, 32) for n in stairs} == stairs
+    stairs = {15: 9, 16: 10, 31: 11, 32: 12, 63: 13, 64: 14, 90: 14, 91: 15}
+    assert {n: t5.staircase(n, 8, 128) for n in stairs} == stairs
 
 
 @pytest.mark.parametrize("difference", [False, True])

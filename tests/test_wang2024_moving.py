@@ -8,7 +8,6 @@ import flint
 import numpy as np
 import pytest
 
-from repro.numerics import l1
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log, ball
 from repro.wang2024 import moving, powers
@@ -42,9 +41,6 @@ def test_heads_needed_and_usual_exponents_by_hand():
     assert [moving.heads_needed("log", T) for T in (1, 2, 3, 4)] == [1, 2, 4, 6]
     assert moving.usual_exponents("lin", 3) == (Fraction(3, 2), 3, Fraction(9, 2))
     assert moving.usual_exponents("log", 3) == (2, 4, 6)
-
-
-# --- interpolated, fitted, optimal -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -141,45 +137,7 @@ def test_optimal_heads_are_optimal_for_the_worst_pointer(rpe):
         assert error(other) > stated
 
 
-def test_for_T_1_moving_powers_are_those_of_one_instant():
-    best = l1.best(l1.indicator(1), l1.Powers((2, 4, 6)), window=60)
-    assert float(moving.optimal("log", 1, 3).error.upper()) == pytest.approx(best.error, rel=1e-9)
-    on_a_window = moving.fitted("log", 1, 3).error  # which sees a little less than all
-    assert 0.9 * best.floor <= on_a_window <= best.error
-
-
-# --- shares of heads -------------------------------------------------------------------------------
-
-
-def least_cost(costs, H, n):
-    """Over all ways to share out H heads, at least one for each; in rationals."""
-    ways = itertools.product(range(1, H + 1), repeat=len(costs))
-    return min(_cost(costs, way, n) for way in ways if sum(way) == H)
-
-
-def _cost(costs, shares, n):
-    pairs = zip(costs, shares, strict=True)
-    return sum(Fraction(cost) ** (n + 1) / share**n for cost, share in pairs)
-
-
-COSTS = [(1, 1, 1), (1, 2, 4), (7, 2, 3), (1, 30), (5, 6, 7, 8), (Fraction(1, 3), Fraction(1, 4))]
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize("costs", COSTS, ids=str)
-def test_no_other_way_to_share_out_heads_costs_less(costs, n):
-    for H in range(len(costs), 13):
-        shares = moving.allocate(H, costs, n)
-        assert sum(shares) == H
-        assert min(shares) >= 1
-        assert _cost(costs, shares, n) == least_cost(costs, H, n)
-        assert moving.split_cost([Fraction(c) for c in costs], shares, n) == _cost(costs, shares, n)
-
-
-def test_one_memory_has_all_heads_and_none_has_no_share():
+def test_one_memory_has_all_heads():
     assert moving.allocate(5, [2.0], 1) == [5]
     assert list(moving.splits(3, 1)) == [(3,)]
     assert list(moving.splits(4, 2)) == [(1, 3), (2, 2), (3, 1)]
-    for H, costs in ((2, []), (2, [1.0, 2.5, 4.0])):
-        with pytest.raises(ValueError, match=f"H >= M: got H={H}, M={len(costs)}"):
-            moving.allocate(H, costs, 2)

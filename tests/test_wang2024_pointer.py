@@ -42,11 +42,6 @@ def test_pointers_by_hand():
     assert (PRINTED.T, SHIFTED.T, BINARY.T) == (2, 3, 2)
     x = SHIFTED.windows(5)
     assert (SHIFTED(x) == targets.FOLLOW(x[..., None].astype(float))[:, -1]).all()
-    with pytest.raises(ValueError, match="g reaches 3 back: n=3 tokens"):
-        SHIFTED(np.zeros((1, 3), dtype=int))
-
-
-# --- (A) -------------------------------------------------------------------------------------------
 
 
 def test_the_layer_follows_in_rationals():
@@ -56,10 +51,6 @@ def test_the_layer_follows_in_rationals():
     assert max(errors(attention(heads, 1, dot_product=False), PRINTED, x)) > 1
     heads = moving.interpolated("lin", 3, "1/50")
     assert max(errors(attention(heads, 2), SHIFTED, SHIFTED.windows(4)[::5])) <= q(1, 50)
-    with pytest.raises(ValueError, match="for lin-RPE, got log"):
-        attention(moving.interpolated("log", 2, "1/2"), 1)
-    with pytest.raises(ValueError, match=r"g\(1\) = 3 needs heads for T >= 3, got T=2"):
-        attention(moving.interpolated("lin", 2, "1/2"), 2)
 
 
 def test_the_layer_is_the_same_in_float64():
@@ -69,12 +60,6 @@ def test_the_layer_is_the_same_in_float64():
     floats = errors(exact.to(torch.float64), PRINTED, x)
     apart = floats - np.array([float(e.p) / float(e.q) for e in errors(exact, PRINTED, x)])
     assert np.abs(apart).max() <= 5 * heads.floor  # eps A (1 + beta_max T), 5 for other roundings
-
-
-@pytest.mark.parametrize("heads", [moving.optimal("lin", 2, 5), moving.fitted("lin", 2, 5)])
-def test_the_layer_takes_heads_of_every_arithmetic(heads):
-    found = errors(attention(heads, 1).to(torch.float64), PRINTED, PRINTED.windows(4)).max()
-    assert 0 < found <= float(flint.arb(heads.error).upper()) + 5 * heads.floor
 
 
 def test_shifts_and_layers_have_the_shapes_of_the_proof():
@@ -112,9 +97,6 @@ def test_the_adversary_adds_up_every_error():
     assert abs(difference @ adversary(difference, 0)[::-1]) == 1.375
 
 
-# --- (B) -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("pointer", [PRINTED, SHIFTED, BINARY, Pointer({-1: 4, 1: 1, 2: 2})])
 def test_the_certificate_proves_1(pointer):
     x, weights = certificate(pointer, 7)
@@ -124,14 +106,11 @@ def test_the_certificate_proves_1(pointer):
     assert (len(x), sum(map(abs, weights), q(0))) == (4, 1)
 
 
-def test_columns_and_what_has_no_certificate():
+def test_columns_and_what_is_no_certificate():
     x = np.array([[5, 4, -1]])
     assert columns(SHIFTED, x, "unseen").tolist() == [[4, 5, 1]]
     assert columns(SHIFTED, x, "affine").tolist() == [[4, 5, 1, -1]]
     assert columns(SHIFTED, x, "any function").tolist() == [[4, 5, 1, 0, 0]]
-    for g in ({-1: 2, 0: 2, 1: 2}, {-1: 0, 1: 2}, {-1: 2, 1: 0}, {0: 1, 1: 2}):
-        with pytest.raises(ValueError, match="two tokens with different distances"):
-            certificate(Pointer(g), 6)
     x, _ = certificate(SHIFTED, 6)
     with pytest.raises(ValueError, match="annihilate every column"):
         lower_bound(vector([q(1)] * 4), columns(SHIFTED, x, "affine"), SHIFTED(x))
@@ -147,9 +126,6 @@ def test_least_mean_squares_by_hand():
     )
 
 
-# --- with a feed-forward network -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("pointer", [SHIFTED, BINARY, Pointer({-2: 1, 0: 3, 1: 3, 3: 2})])
 def test_the_chooser_chooses(pointer):
     sixths = np.random.default_rng(0).integers(-6, 7, (50, pointer.T)).tolist()
@@ -161,11 +137,6 @@ def test_looking_at_all_is_the_same_function():
     x, target = SHIFTED.windows(5), look_at_all(SHIFTED)
     assert target.distances == [1, 2, 3]
     assert (target(x[..., None].astype(float))[:, -1] == SHIFTED(x)).all()
-    with pytest.raises(ValueError, match=r"needs g >= 1, as class \(10\) does: got g\(-1\)=0"):
-        look_at_all(PRINTED)
-
-
-# --- depth -----------------------------------------------------------------------------------------
 
 
 def test_depth_by_hand():
@@ -174,7 +145,6 @@ def test_depth_by_hand():
     assert depth.one_by_one(a, 1) == 1 + 2**4
     assert depth.complexity([[1, 2], [3]], 2) == 3**6 + 3**6
     assert depth.ratio(a, 1) == q(17, 81)
-    assert depth.total_ratio(a, 1) == q(68, 81)
     assert depth.printed_ratio([1, 4]) == q(17, 25)
     assert float(depth.cost("lin", 100)) == pytest.approx(2.718281828459045, rel=1e-15)
     assert float(depth.cost("log", 10)) == pytest.approx(10**1.01, rel=1e-14)

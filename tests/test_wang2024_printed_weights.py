@@ -4,10 +4,9 @@ import functools
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from repro.numerics.exact import rationals
-from repro.wang2024 import adaptive, chains, moving, printed_weights
+from repro.wang2024 import adaptive, following, moving, printed_weights
 from repro.wang2024.targets import NESTED
 
 
@@ -17,9 +16,8 @@ def interpolated():
     return moving.interpolated("lin", 2, Fraction(1, 100))
 
 
-def network_for(target=NESTED, heads=None):
-    heads = heads or interpolated()
-    return adaptive.transformer(target, [heads] * target.M, adaptive.nested(target))
+def network_for(heads=None):
+    return following.nested(NESTED, heads or interpolated())
 
 
 def test_the_printed_forms_change_the_dot_product_and_nothing_else():
@@ -62,8 +60,3 @@ def test_without_log_2_the_key_is_the_constant_itself():
     assert head.W_K is not None
     assert head.W_K[0, 5] == 1
     assert all(value == 0 for value in head.W_K[0, :5])
-
-
-def test_a_pointer_beyond_T_is_refused():
-    with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
-        network_for(chains.relay(3))

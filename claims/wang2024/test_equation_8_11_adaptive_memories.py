@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.numerics import barron, exact, logarithms
-from repro.wang2024 import adaptive, model, moving, rounding, targets
+from repro.wang2024 import adaptive, chains, moving, rounding, targets
 
 
 def sign_step(*tokens):
@@ -42,10 +42,7 @@ MEMORIES = {  # name: K, and the g_i of all tokens that they may read, by hand
 
 
 def target(name):
-    if name == "THREE_DEEP":
-        memories = tuple(targets.by_last_sign(1 + i) for i in range(3))
-        return targets.Target(name, memories, targets.parity(4), targets.SIGNS, K=2)
-    return getattr(targets, name)
+    return chains.chain(2, 3) if name == "THREE_DEEP" else getattr(targets, name)
 
 
 def readout(name, tokens):
@@ -92,11 +89,8 @@ def test_memory_functions_and_their_logarithms_are_networks(name, claim):
     for i, memory in enumerate(one.memories, start=1):
         combinations = one.windows(one.reads(i))[..., 0]
         stated = [MEMORIES[name][1][i - 1](*map(int, tokens)) for tokens in combinations]
-        lin, log = (
-            [model.inner(relu(network, tokens), network.a[None])[0, 0]
-             for tokens in exact.rationals(combinations)]
-            for network in (memory.lin, memory.log)
-        )  # fmt: skip
+        at = exact.rationals(combinations)
+        lin, log = ([barron.value(f, x) for x in at] for f in (memory.lin, memory.log))
         wrong = sum(a != b for a, b in zip(lin, stated, strict=True))
         claim.measured("wrong values of g_i", wrong, equation="g_i ∈ B", i=i).equals(0)
         wrong = sum(a != Log(b) for a, b in zip(log, stated, strict=True))
@@ -104,11 +98,6 @@ def test_memory_functions_and_their_logarithms_are_networks(name, claim):
         outside = sum(not 1 <= value <= memory.T for value in stated)
         beyond = claim.measured("values beyond 1, ..., T_i", outside, equation="(10), (11)", i=i)
         beyond.equals(0)
-
-
-def relu(network, tokens):
-    """The activations of a network's neurons, (1, m)."""
-    return model.relu(model.inner(tokens[None], network.b) + network.c)
 
 
 small = st.fractions(min_value=-3, max_value=3, max_denominator=6)
@@ -143,14 +132,9 @@ def test_between_two_integers_every_network_passes_the_middle(claim):
         ends = abs(value(g, Fraction(-1)) - 2) + abs(value(g, Fraction(1)) - 1)
         return ends + abs(value(g, crossing(g, Fraction(3, 2))) - Fraction(3, 2))
 
+    name = "distance of g from 2, 1 and 3/2 where it must be that"
     examples = claim.at_scale(smoke=30, laptop=200, paper=10_000)
-    claim.for_all(
-        "distance of g from 2, 1 and 3/2 where it must be that",
-        networks,
-        away,
-        equation="(10)",
-        examples=examples,
-    )
+    claim.for_all(name, networks, away, equation="(10)", examples=examples)
 
 
 @pytest.mark.exact
@@ -187,14 +171,10 @@ def test_reading_the_tokens_may_fill_an_interval(claim):
     (nearest,) = rounding.nearest(exact.vector([at_zero]))
     claim.counterexample(
         "a Barron function with values in 1, 2, ... takes two of them on a connected set of tokens",
-        input={"g": "2 relu((3 - x)/4)", "g(-1)": 2, "g(1)": 1, "x": 0},
-        measured=at_zero,
-        expected=nearest,
-        equation="g(0) = [g(0)]",
-        printed=False,
-        program=value_and_nearest_integer,
-        x=0,
-    )
+        input={"g": "2 relu((3 - x)/4)", "g(-1)": 2, "g(1)": 1, "x": 0}, printed=False,
+        measured=at_zero, expected=nearest, equation="g(0) = [g(0)]",
+        program=value_and_nearest_integer, x=0,
+    )  # fmt: skip
 
 
 def first_distance_by_9_and_by_8(t):
@@ -212,13 +192,10 @@ def test_printed_nine_takes_the_token_number_i(claim):
     claim.measured("t_1 of the model", int(found[-1, 0]), equation="(8), K = 0").equals(by_eight)
     claim.counterexample(
         "(9), t_i = g(x_i), is (8) with K = 0",
-        input={"x_0, ..., x_4": x, "t": t, "g(x)": "x + 2", "i": 1},
-        measured=by_nine,
-        expected=by_eight,
-        equation="t_1 by (9) = t_1 by (8)",
-        program=first_distance_by_9_and_by_8,
-        t=t,
-    )
+        input={"x_0, ..., x_4": x, "t": t, "g(x)": "x + 2", "i": 1}, measured=by_nine,
+        expected=by_eight, equation="t_1 by (9) = t_1 by (8)",
+        program=first_distance_by_9_and_by_8, t=t,
+    )  # fmt: skip
 
 
 def second_distances():
@@ -237,11 +214,8 @@ def test_printed_index_of_class_ten_is_that_of_another_class(claim):
     claim.counterexample(
         "H_(1,M) of (10), K = 0, is H_(K,M) of (11) at K = 1",
         input={"target": "the parity of Section 5.1", "windows": list(pair), "t": 3},
-        measured=second[0],
-        expected=second[1],
-        equation="t_2 = g_2(x_t)",
-        program=second_distances,
-    )
+        measured=second[0], expected=second[1], equation="t_2 = g_2(x_t)", program=second_distances,
+    )  # fmt: skip
 
 
 def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim):
@@ -253,27 +227,21 @@ def test_control_a_pointer_that_reads_a_memory_is_no_function_of_the_token(claim
     windows = one.windows(one.reach + 1)
     present, second = windows[:, -1, 0], one.fetched(windows)[0][:, -1, 1]
     least = [Fraction(int(np.ptp(second[present == x])), 2) for x in (-1, 1)]
-    claim.measured(
-        "error of the best function of x_t for t_2", max(least), equation="(10), (11)"
-    ).at_least(
-        theorem(
-            Fraction(1, 2),
-            "t_2 takes both values 1 and 2 for the same x_t; (15) needs less than 1/2",
-        )
-    )
+    name = "error of the best function of x_t for t_2"
+    why = "t_2 takes both values 1 and 2 for the same x_t; (15) needs less than 1/2"
+    claim.measured(name, max(least), equation="(10), (11)").at_least(theorem(Fraction(1, 2), why))
 
 
 def test_control_distances_beyond_T_are_refused(claim):
     """g(x) = x + 2 with T = 2 for T = 3: the target says so, and so do heads for T = 2."""
-    short = dataclasses.replace(
-        targets.FOLLOW, memories=(dataclasses.replace(targets.by_value(), T=2),)
-    )
+    memory = dataclasses.replace(targets.by_value(), T=2)
+    short = dataclasses.replace(targets.FOLLOW, memories=(memory,))
     with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
         short.fetched(short.windows(4))
     heads = [moving.interpolated("lin", 2, "1/100")]
     with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
         adaptive.transformer(targets.FOLLOW, heads, [[1]])
     missed = abs(heads[0].kernel(3, 4) - np.eye(4)[3]).sum()
-    claim.measured("ℓ₁ error of these heads", missed, equation="g ≤ T", g=3).at_least(
-        theorem(8, "finding heads-equal-T, |psi(-3)| > q^-3 >= 8 for heads made for T = 2")
-    )
+    why = "finding heads-equal-T, |psi(-3)| > q^-3 >= 8 for heads made for T = 2"
+    off = claim.measured("ℓ₁ error of these heads", missed, equation="g ≤ T", g=3)
+    off.at_least(theorem(8, why))

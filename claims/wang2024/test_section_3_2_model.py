@@ -183,9 +183,8 @@ def test_the_forward_pass_is_the_displayed_formula(rpe, kind, normalised, claim)
         wrong += len(formula)
     claim.measured("outputs outside the balls", wrong, equation="(2)-(4)").equals(0)
     radius = flint.arb(DIGITS)
-    claim.measured("largest radius", widest, equation="(2)-(4)").at_most(
-        rounding_error(radius, "512 bits")
-    )
+    bits = rounding_error(radius, "512 bits")
+    claim.measured("largest radius", widest, equation="(2)-(4)").at_most(bits)
 
 
 def error_scale(network, xs):
@@ -248,9 +247,8 @@ def error_over_bound(claim, rpe, kind, normalised, dtype, seed):
 def test_float64_is_within_the_derived_round_off(rpe, kind, normalised, claim):
     seeds = range(claim.at_scale(smoke=1, laptop=8, paper=100))
     worst = max(error_over_bound(claim, rpe, kind, normalised, "float64", s) for s in seeds)
-    claim.measured("error over its bound", worst, equation="(2)-(4)").at_most(
-        rounding_error(1, "u K A, derived at error_scale")
-    )
+    derived = rounding_error(1, "u K A, derived at error_scale")
+    claim.measured("error over its bound", worst, equation="(2)-(4)").at_most(derived)
 
 
 @models
@@ -274,9 +272,8 @@ def test_a_token_attends_to_itself_under_lin_and_never_under_log(rpe, kind, norm
     diagonals = [np.diagonal(attention.scores(h, x), attention.first) for h in attention.heads]
     own = sum(int((share > 0).sum()) for share in diagonals)
     every = {"lin": H * n, "log": 0}[rpe]
-    claim.measured("positive shares of x_t in Attn(x_t)", own, equation="φ_log(0) = −∞").equals(
-        every
-    )
+    shares = claim.measured("positive shares of x_t in Attn(x_t)", own, equation="φ_log(0) = −∞")
+    shares.equals(every)
 
 
 def tmx_against_free(rpe, normalised):
@@ -294,9 +291,8 @@ def tmx_against_free(rpe, normalised):
 @pytest.mark.exact
 def test_the_softmax_cancels_the_second_term_of_tmx(rpe, claim):
     differ = sum(int((tmx != free).sum()) for tmx, free, _ in tmx_against_free(rpe, True))
-    claim.measured(
-        "shares that differ from those without w", differ, equation="Definition B.5"
-    ).equals(0)
+    name = "shares that differ from those without w"
+    claim.measured(name, differ, equation="Definition B.5").equals(0)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -307,17 +303,15 @@ def test_control_without_softmax_the_second_term_of_tmx_stays(rpe, claim):
         wrong = int((tmx != factors * free).sum())
         claim.measured("shares without the factor", wrong, equation="Definition B.5").equals(0)
         largest = max(largest, (tmx[free != 0] / free[free != 0]).max())
-    claim.measured("largest share, TMX/free", largest, equation="Definition B.5").at_least(
-        theorem(2, "u⁻ᵍ ≥ 2 for u ≤ 1/2, g ≥ 1; gᵖ ≥ 2 for g ≥ 2, p ≥ 1")
-    )
+    least = theorem(2, "u⁻ᵍ ≥ 2 for u ≤ 1/2, g ≥ 1; gᵖ ≥ 2 for g ≥ 2, p ≥ 1")
+    claim.measured("largest share, TMX/free", largest, equation="Definition B.5").at_least(least)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_control_float32_exceeds_the_bound_of_float64(kind, claim):
     worst = max(error_over_bound(claim, "lin", kind, True, "float32", seed) for seed in range(4))
-    claim.measured("error over the bound", worst, equation="(2)-(4)").at_least(
-        chosen(100, "float64 stays below 1; the units of the two differ by 2²⁹ = 5e8")
-    )
+    far = chosen(100, "float64 stays below 1; the units of the two differ by 2²⁹ = 5e8")
+    claim.measured("error over the bound", worst, equation="(2)-(4)").at_least(far)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -329,9 +323,8 @@ def test_control_tokens_of_the_past_matter(kind, claim):
         other = xs.copy()
         other[0] = other[0] + 3
         moved += bool((network(other)[1:] != network(xs)[1:]).any())
-    claim.measured("models whose later outputs move", moved, equation="(3)").at_least(
-        chosen(6, "most of 10 models; a ReLU readout may be 0 at every token")
-    )
+    most = chosen(6, "most of 10 models; a ReLU readout may be 0 at every token")
+    claim.measured("models whose later outputs move", moved, equation="(3)").at_least(most)
 
 
 BROKEN = ["a key from the future", "distance 0 under log", "no residual", "the readout adds"]
@@ -349,9 +342,9 @@ def test_control_another_formula_gives_other_outputs(broken, claim):
             formula = displayed(network, xs, broken)
             pairs = zip(range(network.first, n), network(xs), strict=True)
             outside += any(not formula[t][0].overlaps(flint.arb(y[0])) for t, y in pairs)
-    claim.measured("models out of 10 with another output", outside, equation="(2)-(4)").at_least(
-        chosen(6, "most of 10 models; the formula as printed gives 0")
-    )
+    most = chosen(6, "most of 10 models; the formula as printed gives 0")
+    moved = claim.measured("models out of 10 with another output", outside, equation="(2)-(4)")
+    moved.at_least(most)
 
 
 def weight_of_the_present_token(beta):
@@ -374,13 +367,8 @@ def test_reading_the_sums_of_log_heads_from_s_0_on(claim):
     w = layer(rationals([[0], [0], [1]]))[-1, 0]  # the present token alone is not 0
     claim.counterexample(
         "the sum over s of (s/g)^-beta in the proof of Theorem B.2 begins at s = 0",
-        input={"tokens": [0, 0, 1], "p": 2, "g": 1},
-        measured=w * 0**2,
-        expected=1,
-        equation="w 0^β = 1",
-        printed=False,
-        program=weight_of_the_present_token,
-        beta=2,
-    )
+        input={"tokens": [0, 0, 1], "p": 2, "g": 1}, measured=w * 0**2, expected=1,
+        equation="w 0^β = 1", printed=False, program=weight_of_the_present_token, beta=2,
+    )  # fmt: skip
     before = layer(rationals([[0], [1], [0]]))[-1, 0]
     claim.measured("weight of x_{t-s}", before, equation="(3)", s=1).equals(1)

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 
 from repro.bounds import exactly
 from repro.numerics import barron, exact, logarithms
-from repro.wang2024 import adaptive, moving, targets
+from repro.wang2024 import following, moving, targets
 
-M = 2
+FORMULA = "y_t = x_t x_(t−t₁) x_(t−t₂)"
 TRIPLES = list(itertools.product([-1, 1], repeat=3))  # x_{t-2}, x_{t-1}, x_t
 
 
@@ -50,24 +50,20 @@ def test_the_target_is_the_formula_on_all_windows(K, claim):
     stated = [[formula(x, t) for t in range(2, n)] for x in rows]
     wrong = int((target(windows).astype(int) != np.array(stated)).sum())
     claim.record("windows", len(rows))
-    claim.measured(
-        "positions with another y_t", wrong, equation="y_t = x_t x_(t−t₁) x_(t−t₂)"
-    ).equals(0)
+    claim.measured("positions with another y_t", wrong, equation=FORMULA).equals(0)
 
 
 @pytest.mark.parametrize("K", [1, 2])
 @pytest.mark.exact
 def test_two_descriptions_one_network_of_three_layers(K, claim):
     target = described(K)
-    heads = [moving.interpolated("lin", 2, "1/100")] * M
-    network = adaptive.transformer(target, heads, adaptive.nested(target))
+    heads = moving.interpolated("lin", 2, "1/100")
+    network, other = (following.nested(described(k), heads) for k in (K, 3 - K))
     claim.measured("layers L", len(network.layers), equation="K + 1 + I{M ≥ K + 1}").equals(3)
-    other = adaptive.transformer(described(3 - K), heads, adaptive.nested(described(3 - K)))
     tokens = exact.rationals(target.windows(4).astype(int))
     differ = int((network(tokens) != other(tokens)).sum())
-    claim.measured(
-        "outputs that differ from the other description's", differ, equation="(8)"
-    ).equals(0)
+    name = "outputs that differ from the other description's"
+    claim.measured(name, differ, equation="(8)").equals(0)
 
 
 @pytest.mark.exact
@@ -81,14 +77,14 @@ def test_g_is_a_network_of_norm_2(claim):
     claim.measured("|g|_B, at least", max(at_tokens), equation="sup |g| ≤ |g|_B").equals(2)
     half = abs(at_tokens[0] - at_tokens[1]) / 2
     slope = abs(memory.lin.a[0] * memory.lin.b[0, 0])
-    claim.measured(
+    least = claim.measured(
         "|g|_Lip, and no extension has less", slope, equation="|g(1) − g(−1)| / 2"
-    ).equals(half)
+    )
+    least.equals(half)
     logs = [value(memory.log, exact.rationals([x])) for x in (1, -1)]
     off = sum(log != logarithms.Log(g(x)) for log, x in zip(logs, (1, -1), strict=True))
-    claim.measured(
-        "tokens at which log g is another", off, equation="log 2 relu((1 − x)/2)"
-    ).equals(0)
+    name = "tokens at which log g is another"
+    claim.measured(name, off, equation="log 2 relu((1 − x)/2)").equals(0)
 
 
 def zigzag_network():
@@ -119,38 +115,31 @@ def test_the_readout_is_a_zigzag_of_the_sum(claim):
 
     points = st.tuples(*[st.fractions(min_value=-2, max_value=2, max_denominator=12)] * 3)
     examples = claim.at_scale(smoke=60, laptop=400, paper=5000)
-    claim.for_all(
-        "network less zigzag", points, difference, equation="f(x) = zigzag(Σ x)", examples=examples
-    )
+    zig = {"equation": "f(x) = zigzag(Σ x)", "examples": examples}
+    claim.for_all("network less zigzag", points, difference, **zig)
     x, y = [Fraction(1)] * 3, [Fraction(1, 3)] * 3
     rise = zigzag(sum(x)) - zigzag(sum(y))
     squares = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
-    claim.measured(
+    slope = claim.measured(
         "largest slope squared, attained", rise**2 / squares, equation="|f|_Lip = √3"
-    ).equals(3)
+    )
+    slope.equals(3)
     claim.record("path norm of the readout", barron.path_norm(network))
 
 
-def differing(other):
-    """Of the 8 triples, on how many another function differs."""
-    return sum(formula(x, 2) != other(x) for x in TRIPLES)
-
-
 def test_control_exchanged_values_of_g_are_another_target(claim):
-    swapped = differing(lambda x: formula(x, 2, lambda token: 3 - g(token)))
+    swapped = sum(formula(x, 2) != formula(x, 2, lambda token: 3 - g(token)) for x in TRIPLES)
     target = dataclasses.replace(targets.NESTED, memories=(swap(1), swap(2)))
     windows = target.windows(3)
     counted = int((target(windows) != targets.NESTED(windows)).sum())
-    claim.measured(
-        "triples that differ, by the target", counted, equation="g(1) = 1, g(−1) = 2"
-    ).equals(swapped)
-    claim.measured("triples that differ", swapped, equation="g(1) = 1, g(−1) = 2").at_least(
-        exactly(4, "counted over all 8 triples")
-    )
+    place = "g(1) = 1, g(−1) = 2"
+    claim.measured("triples that differ, by the target", counted, equation=place).equals(swapped)
+    differ = claim.measured("triples that differ", swapped, equation=place)
+    differ.at_least(exactly(4, "counted over all 8 triples"))
 
 
 def swap(reads):
-    memory = targets.by_last_sign(reads)
+    memory = targets.by_sign(reads)
     return dataclasses.replace(memory, g=lambda x: 3 - memory.g(x))
 
 
@@ -163,6 +152,5 @@ def test_control_steps_counted_from_the_token_fetched_are_another_target(claim):
         return x[t] * x[there] * x[there - g(x[there])]
 
     wrong = sum(formula(x, 4) != onward(x) for x in fives)
-    claim.measured("windows that differ", wrong, equation="y_t = x_t x_(t−t₁) x_(t−t₂)").at_least(
-        exactly(16, "counted over all 32 windows of 5")
-    )
+    half = exactly(16, "counted over all 32 windows of 5")
+    claim.measured("windows that differ", wrong, equation=FORMULA).at_least(half)

@@ -27,7 +27,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, chains, depth, moving, nested, roles, targets
+from repro.wang2024 import adaptive, chains, depth, moving, nested, one_layer, roles, targets
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import nested as pictures
 
@@ -54,7 +54,16 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
             else:
                 error.at_least(chosen(0.9, OPEN))
     tables = table, by_width(claim)
-    claim.figure(pictures.roles(*tables), "roles", **pictures.roles_told(*tables))
+    told = [f"{key}: {error:.1e}" for one in tables for key, error in one.items()]
+    claim.figure(
+        pictures.roles(*tables),
+        "roles",
+        caption="Largest error of the construction. Left: a chain of three memories, K = 2, cut "
+        "after L layers with the same readout. Right: two nested memories with the readout |x|₂, "
+        "whose m neurons are spread evenly; heads and width each leave a floor that only the other "
+        "removes.",
+        alt=f"Over (L, H), then over (m, H). {'; '.join(told)}.",
+    )
 
 
 @pytest.mark.parametrize("K", [1, 2, 3, 5], ids="K={}".format)
@@ -62,7 +71,7 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
 def test_the_same_heads_serve_every_depth(K, claim):
     """K = M: each layer adds at most e to the sum that the parity reads."""
     target, heads = chains.chain(K, K), moving.optimal("lin", 2, 5)
-    network, n = roles.built(target, heads), claim.at_scale(smoke=7, laptop=9, paper=12)
+    network, n = roles.nested(target, heads), claim.at_scale(smoke=7, laptop=9, paper=12)
     claim.measured("layers", len(network.layers), equation="K + 1, M = K").equals(K + 1)
     counted = max(len(layer.attention.heads) for layer in network.layers)
     claim.measured("most heads in a layer", counted, equation="H does not depend on K").equals(5)
@@ -161,7 +170,8 @@ def layers_that_suffice(K):
 def test_printed_nesting_requires_as_many_layers(claim):
     """'requiring a K + 1 layer network for a nesting complexity of K': the example has K = 2."""
     target, n = targets.NESTED, 6
-    network, bound = roles.one_layer(n)
+    network, (e_1, e_2) = one_layer.interpolated("lin", n)
+    bound = 2 * e_1 + 4 * e_2
     error = adaptive.exact_errors(network, target, target.windows(n))[:, -1].max()
     heads = "slope 1 in u, l1 error of the heads"
     claim.measured(ERROR, error, equation="L = 1").at_most(theorem(bound, heads))
@@ -191,7 +201,7 @@ def test_reading_the_construction_has_K_plus_1_layers(claim):
         measured=printed, expected=K + 1, equation="K + 1 + I{M ≥ K + 1} = K + 1",
         program=printed_layers, K=K, M=M,
     )  # fmt: skip
-    network = roles.built(target, nested.exact_heads("lin"))
+    network = roles.nested(target, nested.exact_heads("lin"))
     claim.measured("layers here", len(network.layers), equation="L of Theorem 5.4").equals(printed)
 
 

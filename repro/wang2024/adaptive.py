@@ -41,14 +41,11 @@ since y_k^{n/(n+1)} >= y_k y_j^{-1/(n+1)} for k <= j and sum_{k<=j} y_k > H. So 
 for lin-RPE and all H, M, T_k with C(n) = c. In Theorem 5.4 a memory that is not fetched spoils
 those that depend on it: all M blocks may be 0, and the constant is c sqrt(M).
 
-Departures from the proofs:
-- W_Q and W_K are rows in R^{1 x D}. Printed are D x D matrices delta_(p,1), of which W x has x_1 in
-  row p, so that <W_Q x, W_K x> = 0 for p != D; and D x (D/H), which cannot be kept as H grows.
-- beta_h stands in W_Q and 1 in W_K (log: 1/log 2, which C.1 forgets); printed is sqrt(beta_h) in
-  both. The dot product is the same number, with less rounding.
-- C.1 reads the pointer at D-M+l, one too far; it is written at D-M+l-1.
+Departures from the proofs; those of C.1 stand in printed_weights.py.
+- W_Q and W_K are rows in R^{1 x D}; printed are D x D matrices, and D x (D/H).
+- beta_h stands in W_Q and 1 in W_K (log: 1/log 2); printed is sqrt(beta_h) in both. The dot product
+  is the same number, with less rounding.
 - Errors are measured against (x_t, x_{t-t_1}, ...), not against x_t^(0) as in (E3).
-- W_O^(2) = I in step III of B.1, printed W_O^(1), which step I made 0.
 - TMX, log (B.3): the pointer holds g_k itself, rounded plainly. Printed is log g_k, of which
   phi_log would be taken once more: -inf for g_k = 1, 2.
 - A layer may have fewer than H heads: the others have W_V = 0. The idle layer has one.
@@ -56,7 +53,7 @@ Departures from the proofs:
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,7 +62,7 @@ import numpy as np
 import torch
 
 from repro.numerics.barron import Network
-from repro.numerics.exact import rational, rational_zeros, rationals
+from repro.numerics.exact import rational, rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
 from repro.wang2024.depth import extraction
 from repro.wang2024.fixed import scalar_readout
@@ -94,6 +91,10 @@ class Layout:
     def pointer(self, k: int) -> int:
         """Of memory k = 1, ..., M."""
         return (self.M + 1) * self.d + k - 1
+
+    @property
+    def pointers(self) -> slice:
+        return slice(self.pointer(1), self.pointer(1) + self.M)
 
     @property
     def last(self) -> int:
@@ -131,12 +132,11 @@ def transformer(
     memory_networks: Sequence[Network] | None = None,
     readout: Network | None = None,
 ) -> Transformer:
-    """The network of the proof, in the arithmetic of the heads.
+    """The network of the proof, with one set of heads for each memory, in their arithmetic.
 
-    `moving` has one set of heads for each memory. `memory_networks` and `readout` take the place
-    of the networks that equal g_k (log: log g_k) and f.
+    `memory_networks` and `readout` stand for the networks that equal g_k (log: log g_k) and f.
     """
-    rpe, layout = _one_type(moving), Layout(target.M, target.d)
+    rpe, layout = moving[0].rpe, Layout(target.M, target.d)
     _check_stages(target, moving, stages)
     stored = "lin" if tmx else rpe  # what the pointers hold: t_k, or log t_k
     g = memory_networks or [getattr(memory, stored) for memory in target.memories]
@@ -151,30 +151,20 @@ def transformer(
     return Transformer(W_E, W_E[:, 0] * 0, tuple(Layer(*pair) for pair in pairs))
 
 
-def _one_type(moving: Sequence[Moving]) -> str:
-    types = {one.rpe for one in moving}
-    if len(types) != 1:
-        raise ValueError(f"class (12) has one type of RPE, got {sorted(types)}")
-    return types.pop()
-
-
 def _check_stages(
     target: Target, moving: Sequence[Moving], stages: Sequence[Sequence[int]]
 ) -> None:
-    order = [k for stage in stages for k in stage]
-    if sorted(order) != list(range(1, target.M + 1)) or len(moving) != target.M:
-        found = f"stages {[list(s) for s in stages]} and {len(moving)} sets of heads"
-        raise ValueError(f"each of the M={target.M} memories is fetched once, got {found}")
-    for k, one in enumerate(moving, start=1):
-        if one.T < target.memories[k - 1].T:
-            found = f"heads for T={one.T}"
-            raise ValueError(f"memory {k} reaches T={target.memories[k - 1].T}, got {found}")
+    """Heads reach as far as their memories, and no g_k reads what is not fetched yet."""
+    for k, (memory, one) in enumerate(zip(target.memories, moving, strict=True), start=1):
+        if one.T < memory.T:
+            raise ValueError(f"memory {k} reaches T={memory.T}, got heads for T={one.T}")
+    before: set[int] = set()
     for stage in stages:
-        before = order[: order.index(stage[0])]
         for k in stage:
-            missing = set(range(1, target.reads(k))) - set(before)
+            missing = sorted(set(range(1, target.reads(k))) - before)
             if missing:
-                raise ValueError(f"g_{k} reads the memories {sorted(missing)}, not fetched before")
+                raise ValueError(f"g_{k} reads the memories {missing}, not fetched before")
+        before |= set(stage)
 
 
 def _idle(layout: Layout, rpe: str) -> Attention:
@@ -225,9 +215,8 @@ def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> At
 
 def _from_token(alpha: Any, k: int, layout: Layout) -> np.ndarray:
     """alpha delta_(k+1,1) of d x d blocks; the rows of pointers are 0."""
-    W = rational_zeros(layout.D, layout.D)
-    size = (layout.M + 1) * layout.d
-    exact = alpha if isinstance(alpha, (flint.arb, flint.fmpq)) else rational(alpha)
+    W, size = rational_zeros(layout.D, layout.D), (layout.M + 1) * layout.d
+    exact = alpha if isinstance(alpha, flint.arb) else rational(alpha)
     W[:size, :size] = block(exact, size, layout.d, k, 0)
     return W
 
@@ -237,9 +226,6 @@ def _read(layout: Layout, f: Network) -> FeedForward:
     of_blocks = scalar_readout(f)
     b = np.stack([_padded(row, layout) for row in of_blocks.b])
     return FeedForward(of_blocks.a, b, of_blocks.c)
-
-
-# --- what it does --------------------------------------------------------------------------------
 
 
 def pointed(network: Transformer, tokens: Any) -> Any:
@@ -270,11 +256,11 @@ def float_error(
     network: Transformer, target: Target, tokens: np.ndarray, device: torch.device | str = "cpu"
 ) -> float:
     """The largest error in float64."""
-    return float(errors(network.to(torch.float64, device), target, tokens).max())
+    return largest_error(network.to(torch.float64, device), target, [tokens])
 
 
 def attention_map(network: Transformer, number: int, x: torch.Tensor) -> np.ndarray:
-    """How much of x_key in block 0 the heads of layer `number` add to that block of token t; d = 1.
+    """How much of x_key the heads of layer `number` add to that block of token t; d = 1.
 
     `x` is what the layer reads, (n, D); numbers count from 0, as the blocks do.
     """
@@ -302,11 +288,13 @@ def tried(
     return [target.windows(near), target.draw(64, far, rng), worst]
 
 
+def largest(errors: np.ndarray) -> flint.arb:
+    """The largest absolute value of an array of balls."""
+    return functools.reduce(flint.arb.max, abs(errors).ravel().tolist(), flint.arb(0))
+
+
 def largest_error(network: Transformer, target: Target, windows: Sequence[np.ndarray]) -> float:
     return max(float(errors(network, target, some).max()) for some in windows)
-
-
-# --- parts of it ---------------------------------------------------------------------------------
 
 
 def cut(network: Transformer, L: int) -> Transformer:
@@ -318,12 +306,11 @@ def cut(network: Transformer, L: int) -> Transformer:
 
 def unrounded(network: Transformer) -> Transformer:
     """The same network without (15)."""
-    plain = [replace(layer.feed_forward, rounding=None) for layer in network.layers]
-    pairs = zip(network.layers, plain, strict=True)
-    return replace(network, layers=[replace(layer, feed_forward=ffn) for layer, ffn in pairs])
-
-
-# --- for every n and H ---------------------------------------------------------------------------
+    layers = [
+        replace(layer, feed_forward=replace(layer.feed_forward, rounding=None))
+        for layer in network.layers
+    ]
+    return replace(network, layers=layers)
 
 
 def head_counts(n: int, H: int, distances: Sequence[int]) -> list[flint.arb]:
@@ -359,8 +346,7 @@ def heads_promised(T: int) -> int:
 def constant_ratio(n: int, last: int) -> flint.arb:
     """`constant_lin` over the largest of its terms with T < last, all of them computed."""
     with flint.ctx.workprec(BITS):
-        terms = [(T + 1) ** n * (flint.arb(-(n + 1) * T) / 100).exp() for T in range(1, last)]
-        return constant_lin(n) / functools.reduce(flint.arb.max, terms)
+        return constant_lin(n) / largest(_terms(n, range(1, last)))
 
 
 @functools.cache
@@ -368,7 +354,8 @@ def constant_lin(n: int) -> flint.arb:
     """max over T >= 1 of (T + 1)^n e^{-0.01 (n+1) T}; the maximum is near T + 1 = 100 n / (n+1)."""
     top = 100 * n // (n + 1) - 1
     with flint.ctx.workprec(BITS):
-        near = [
-            flint.arb(T + 1) ** n * (-flint.arb((n + 1) * T) / 100).exp() for T in (top, top + 1)
-        ]
-        return near[0].max(near[1])
+        return largest(_terms(n, (top, top + 1)))
+
+
+def _terms(n: int, Ts: Iterable[int]) -> np.ndarray:
+    return vector([flint.arb(T + 1) ** n * (flint.arb(-(n + 1) * T) / 100).exp() for T in Ts])

@@ -16,55 +16,35 @@ The functions of `cliff(delta)` and of log g for `relay(T)` are straight between
 where for k = 1 there is nothing to subtract.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from repro.numerics.barron import Network, path_norm
+from repro.numerics.barron import Network
 from repro.numerics.exact import rational_zeros
 from repro.numerics.logarithms import Log
-from repro.wang2024.targets import (
-    SIGNS,
-    Memory,
-    Target,
-    by_last_sign,
-    coordinate,
-    neurons,
-    parity,
-)
-
-HINGES = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}
-"""The nested parity is -1 + sum of weight (u - node)_+ of u = x_t + 2 x_{t-1} + 4 x_{t-2}."""
+from repro.wang2024.targets import SIGNS, Memory, Target, by_sign, coordinate, neurons, parity
 
 
 def of_last(memory: Memory, reads: int) -> Memory:
     """The same function of the last of so many tokens, each of them one number."""
-    return replace(
-        memory,
-        g=lambda x: memory.g(x[..., -1:]),
-        lin=_after(reads - 1, memory.lin),
-        log=_after(reads - 1, memory.log),
-    )
 
+    def after(network: Network) -> Network:
+        nothing = rational_zeros(len(network.c), reads - 1)
+        return network._replace(b=np.concatenate([nothing, network.b], axis=1))
 
-def _after(count: int, network: Network) -> Network:
-    """The network that leaves out `count` numbers before those it reads."""
-    nothing = rational_zeros(len(network.c), count)
-    return network._replace(b=np.concatenate([nothing, network.b], axis=1))
+    return Memory(memory.T, lambda x: memory.g(x[..., -1:]), after(memory.lin), after(memory.log))
 
 
 def chain(K: int, M: int) -> Target:
     """Parity of M + 1 signs; each g_i reads the sign fetched last of those it may read."""
-    memories = tuple(by_last_sign(1 + min(i - 1, K)) for i in range(1, M + 1))
+    memories = tuple(by_sign(1 + min(i - 1, K)) for i in range(1, M + 1))
     return Target(f"chain, K = {K}, M = {M}", memories, parity(M + 1), SIGNS, K=K)
 
 
 def relay(T: int, M: int = 2) -> Target:
     """y_t = x_{t-t_M}, t_1 = T x_t, t_2 = T x_{t-t_1}, ...; K = M - 1."""
-    if T < 2:
-        raise ValueError(f"a relay has pointers 1, ..., T with T >= 2, got {T=}")
     tokens = np.arange(1, T + 1)[:, None] / T
     memories = tuple(of_last(_multiple(T), i) for i in range(1, M + 1))
     return Target(f"relay, T = {T}, M = {M}", memories, coordinate(M + 1, M), tokens, K=M - 1)
@@ -74,21 +54,13 @@ def _multiple(T: int) -> Memory:
     bends = [Log(Fraction(2))]
     bends += [Log(Fraction(k * k - 1, k * k)) for k in range(2, T)]  # (k+1)/k over k/(k-1)
     log = [(T * bend, [1], Fraction(-k, T)) for k, bend in enumerate(bends, start=1)]
-    return Memory(
-        T,
-        lambda x: np.rint(T * x[..., 0]).astype(int),
-        neurons((T, [1], 0)),
-        neurons(*log),
-        barron=float(T),
-        lipschitz=float(T),
-    )
+    lin = neurons((T, [1], 0))
+    return Memory(T, lambda x: np.rint(T * x[..., 0]).astype(int), lin, neurons(*log))
 
 
 def cliff(delta: Any) -> Target:
     """y_t = x_{t-t_2}; t_1 = 1 or 2 as |x_t| = 1 or delta, t_2 = 1 or 2 as x_{t-t_1} > 0 or < 0."""
     delta = Fraction(delta)
-    if not 0 < delta <= Fraction(1, 2):
-        raise ValueError(f"the tokens -1, -delta, delta, 1 need 0 < delta <= 1/2, got {delta}")
     tokens = np.array([[-1.0], [-float(delta)], [float(delta)], [1.0]])
     memories = (_by_size(delta), of_last(_by_steep_sign(delta), 2))
     return Target(f"cliff, delta = {delta}", memories, coordinate(3, 2), tokens, K=1)
@@ -96,25 +68,19 @@ def cliff(delta: Any) -> Target:
 
 def _by_size(delta: Fraction) -> Memory:
     slope, half = 1 / (1 - delta), (1 + delta) / 2
-    lin = neurons((1 + slope, [0], 1), (-slope, [1], 0), (-slope, [-1], 0))
     return Memory(
         2,
         lambda x: np.where(np.abs(x[..., 0]) > float(half), 1, 2),
-        lin,
+        neurons((1 + slope, [0], 1), (-slope, [1], 0), (-slope, [-1], 0)),
         neurons((Log(2), [0], slope), (-Log(2), [slope], 0), (-Log(2), [-slope], 0)),
-        barron=float(path_norm(lin)),
-        lipschitz=float(slope),
     )
 
 
 def _by_steep_sign(delta: Fraction) -> Memory:
     steep, half = 1 / (2 * delta), Fraction(1, 2)
-    lin = neurons((2, [0], 1), (-1, [steep], half), (1, [steep], -half))
     return Memory(
         2,
         lambda x: np.where(x[..., 0] > 0, 1, 2),
-        lin,
+        neurons((2, [0], 1), (-1, [steep], half), (1, [steep], -half)),
         neurons((Log(2), [0], 1), (-Log(2), [steep], half), (Log(2), [steep], -half)),
-        barron=float(path_norm(lin)),
-        lipschitz=float(steep),
     )

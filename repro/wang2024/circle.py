@@ -41,33 +41,18 @@ from repro.numerics.barron import Network
 from repro.numerics.exact import rational, rationals, to_float, vector
 from repro.numerics.logarithms import Log, ball
 from repro.numerics.vertices import NotConverged
-from repro.wang2024.targets import Memory, Readout, Target, coordinate, neurons
+from repro.wang2024.targets import Memory, Readout, Target, by_size, coordinate, neurons
 
 BITS = 256
 MEETS = 1e-7  # a constraint of the float64 program that is met to this is taken to be active
-LIN, LOG = 8, 32  # of the width law: 2 / delta^2, for log over T^2
-EIGHT = rationals(  # 20^2 + 21^2 = 29^2: almost eighths of a turn
-    [
-        [1, 0],
-        ["20/29", "21/29"],
-        [0, 1],
-        ["-20/29", "21/29"],
-        [-1, 0],
-        ["-20/29", "-21/29"],
-        [0, -1],
-        ["20/29", "-21/29"],
-    ]
-)
+HOEFFDING = {"lin": 8, "log": 32}  # 2 / delta^2, for log over T^2
+HALF_TURN = rationals([[1, 0], ["20/29", "21/29"], [0, 1], ["-20/29", "21/29"]])
+EIGHT = np.concatenate([HALF_TURN, -HALF_TURN])  # 20^2 + 21^2 = 29^2: almost eighths of a turn
 
 
 def steps(T: int) -> list[int]:
     """1 + floor(T (3j mod 8) / 8), j = 0, ..., 7: neighbours on the circle are far apart."""
-    if not 1 <= T <= 8:
-        raise ValueError(f"eight tokens can tell 1 <= T <= 8 steps apart, got T={T}")
     return [1 + T * (3 * j % 8) // 8 for j in range(8)]
-
-
-# --- the least norm ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -144,9 +129,6 @@ def _vertex(table: np.ndarray, values: np.ndarray) -> tuple[list[int], list[int]
     return chosen, [1 if hits[k] > 0 else -1 for k in chosen]
 
 
-# --- drawing -------------------------------------------------------------------------------------
-
-
 def drawn(least: Least, m: int, rng: np.random.Generator) -> Network:
     """m neurons from the measure |a_k| / S, in float64; equal ones are written once, added up."""
     a, b, c = (part.astype(float) for part in least.network)
@@ -199,8 +181,7 @@ def half_right(widths: Sequence[int], right: Sequence[float]) -> float:
 
 def enough(rpe: str, S: float, T: int, N: int, missed: float = 1.0) -> int:
     """So many neurons leave a share below `missed` of the draws with a wrong token."""
-    law = LIN * S**2 if rpe == "lin" else LOG * S**2 * T**2
-    return math.floor(law * math.log(2 * N / missed)) + 1
+    return math.floor(HOEFFDING[rpe] * law(rpe, S, T) * math.log(2 * N / missed)) + 1
 
 
 def at_enough(T: int, rpe: str, draws: int, rng: np.random.Generator) -> tuple[int, float, float]:
@@ -214,43 +195,27 @@ def at_enough(T: int, rpe: str, draws: int, rng: np.random.Generator) -> tuple[i
     return m, share_right(least, steps(T), rpe, m, draws, rng), by_lemma
 
 
-# --- targets -------------------------------------------------------------------------------------
-
-
 def pointer(T: int) -> Target:
     """x_{t-g(x_t)}, its first coordinate, for the eight tokens and g = steps(T)."""
     g, tokens = steps(T), to_float(EIGHT)
-    lin, log = least_of_steps(T, "lin"), least_of_steps(T, "log")
+    networks = [least_of_steps(T, rpe).network for rpe in ("lin", "log")]
 
     def lookup(x: np.ndarray) -> np.ndarray:
         return np.array(g)[(x @ tokens.T).argmax(-1)]
 
-    memory = Memory(T, lookup, lin.network, log.network, barron=lin.norm, lipschitz=lin.norm)
+    memory = Memory(T, lookup, *networks)
     return Target(f"eight tokens, {T} steps", (memory,), coordinate(4, 2), tokens)
-
-
-def _by_axis() -> Memory:
-    """g = 1 + |x_2|: 1 step from east and west, 2 from north and south."""
-    up, down = [0, 1], [0, -1]
-    return Memory(
-        2,
-        lambda x: np.rint(np.abs(x[..., 1])).astype(int) + 1,
-        neurons((1, [0, 0], 1), (1, up, 0), (1, down, 0)),
-        neurons((Log(2), up, 0), (Log(2), down, 0)),
-        barron=3.0,  # by least_norm
-        lipschitz=1.0,
-    )
 
 
 def _same_side() -> Readout:
     """f(x, x') = |x_1 + x'_1|."""
-    both = [1, 0, 1, 0]
-    network = neurons((1, both, 0), (1, [-b for b in both], 0))
-    return Readout(
-        "|x_1 + x'_1|", 4, lambda x: np.abs(x[..., 0] + x[..., 2]), math.sqrt(2), 4.0, network
-    )
+    network = neurons((1, [1, 0, 1, 0], 0), (1, [-1, 0, -1, 0], 0))
+
+    def function(x: np.ndarray) -> np.ndarray:
+        return np.abs(x[..., 0] + x[..., 2])
+
+    return Readout("|x_1 + x'_1|", 4, function, math.sqrt(2), network)
 
 
-COMPASS = Target(
-    "compass", (_by_axis(),), _same_side(), np.array([[1.0, 0], [0, 1.0], [-1.0, 0], [0, -1.0]])
-)
+TOKENS = np.array([[1.0, 0], [0, 1.0], [-1.0, 0], [0, -1.0]])
+COMPASS = Target("compass", (by_size(2),), _same_side(), TOKENS)  # 2 steps from north and south

@@ -24,10 +24,6 @@ The ratio. (H^(M+1) / H^(2))^(2n) = sum a^(2n+2) / (sum a)^(2n+2). With b = a^(n
 sum b^2, and sum b <= (sum a)^(n+1), with equality for M = 1 only: the printed sum b^2 / (sum b)^2
 is larger. No other positive b would do: sum b^2 / (sum b)^2 >= 1/M by Cauchy and Schwarz, while
 equal a_k give M^-(2n+1).
-
-In total. M H^(M+1) / H^(2) is M^(-1/2n) for equal a_k, and tends to M as one a_k outgrows the
-others: then M layers have as many heads each as two layers have for that memory alone. Its lower
-bound M^(-1/2n) holds for all a (the power mean inequality, exponents 1 and 2n + 2).
 """
 
 import functools
@@ -80,11 +76,6 @@ def ratio(costs: Sequence[Any], n: int) -> Any:
         return one_by_one(costs, n) / all_at_once(costs, n)
 
 
-def total_ratio(costs: Sequence[Any], n: int) -> Any:
-    """(M H_need^(M+1) / H_need^(2))^(2n): heads in the M layers that work, and in the one."""
-    return len(costs) ** (2 * n) * ratio(costs, n)
-
-
 def printed_ratio(b: Sequence[Any]) -> Any:
     """sum b^2 / (sum b)^2."""
     with flint.ctx.workprec(BITS):
@@ -101,9 +92,6 @@ def root(value: Any, n: int) -> flint.arb:
 def _sum(values: Iterable[Any]) -> Any:
     exact = (v if isinstance(v, flint.arb) else rational(v) for v in values)
     return sum(exact, flint.fmpq(0))
-
-
-# --- what the built networks have ----------------------------------------------------------------
 
 
 def heads(network: Transformer) -> list[int]:

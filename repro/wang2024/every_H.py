@@ -12,8 +12,7 @@ Proposition 5.5. A memory that is missing spoils no other: p of them cost |f|_Li
 constants need no factor sqrt(M).
 """
 
-from collections.abc import Iterator
-
+import flint
 import numpy as np
 
 from repro.wang2024 import adaptive, depth, moving
@@ -28,32 +27,24 @@ def most_heads(rpe: str, T: int) -> int:
 
 def above_most(last: int) -> int:
     """How many T <= last need more than `most_heads` for log: none, as |F_T| <= T(T-1)/2."""
-    Ts = range(1, last + 1)
-    return sum(moving.heads_needed("log", T) > most_heads("log", T) for T in Ts)
-
-
-def _nested(count: int, rng: np.random.Generator) -> Iterator[tuple[int, int, list[int], int]]:
-    """n, K, T_1, ..., T_M and H around the number of heads that is needed, and below."""
-    for _ in range(count):
-        M = int(rng.integers(1, 7))
-        K, n = int(rng.integers(0, M + 1)), int(rng.integers(1, 6))
-        T = rng.integers(1, rng.choice(REACHES), size=M).tolist()
-        yield n, K, T, int(rng.integers(1, 1 + sum(T) + M))
+    return sum(moving.heads_needed("log", T) > most_heads("log", T) for T in range(1, last + 1))
 
 
 def nested(rpe: str, count: int, rng: np.random.Generator) -> tuple[int, int]:
     """Random cases in which a stage lacks heads; and how many of them have a bound below sqrt(M).
 
-    Theorem 5.4; both sides are divided by sqrt(M).
+    Theorem 5.4, H around the number of heads that is needed, and below; both sides are divided by
+    sqrt(M).
     """
     wrong = lacking = 0
-    for n, K, T, H in _nested(count, rng):
-        needs = [most_heads(rpe, t) for t in T]
-        if all(need <= H for need in needs[:K]) and sum(needs[K:]) <= H:
-            continue
-        lacking += 1
-        n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
-        wrong += not C * depth.extraction(rpe, [*([t] for t in T[:K]), T[K:]], H, n) >= 1
+    for _ in range(count):
+        M = int(rng.integers(1, 7))
+        K, n = int(rng.integers(0, M + 1)), int(rng.integers(1, 6))
+        T = rng.integers(1, rng.choice(REACHES), size=M).tolist()
+        H, needs = int(rng.integers(1, 1 + sum(T) + M)), [most_heads(rpe, t) for t in T]
+        if any(need > H for need in needs[:K]) or sum(needs[K:]) > H:
+            lacking += 1
+            wrong += not _bound(rpe, [*([t] for t in T[:K]), T[K:]], H, n) >= 1
     return lacking, wrong
 
 
@@ -65,9 +56,13 @@ def one_by_one(rpe: str, count: int, rng: np.random.Generator) -> tuple[int, int
         T = rng.integers(1, rng.choice(REACHES), size=M).tolist()
         H = int(rng.integers(1, 2 + max(T)))
         p = sum(most_heads(rpe, t) > H for t in T)
-        if not p:
-            continue
-        lacking += 1
-        n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
-        wrong += not (C * depth.extraction(rpe, [[t] for t in T], H, n)) ** 2 >= p
+        if p:
+            lacking += 1
+            wrong += not _bound(rpe, [[t] for t in T], H, n) ** 2 >= p
     return lacking, wrong
+
+
+def _bound(rpe: str, layers: list[list[int]], H: int, n: int) -> flint.arb:
+    """C(n) E_Attn without sqrt(M); log: n = 1."""
+    n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
+    return C * depth.extraction(rpe, layers, H, n)

@@ -1,14 +1,11 @@
 """What a network of adaptive.py does with its pointers, in every arithmetic: measured, not judged.
 
-Each function runs a network over windows and returns numbers; claims compare them with what is
-proved. Pointers and tokens that should be there come from the caller, or from the target.
+Pointers and tokens that should be there come from the caller, or from the target.
 """
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -16,25 +13,28 @@ import flint
 import numpy as np
 import torch
 
+from repro.numerics.arrays import each
 from repro.numerics.exact import rational, rational_zeros, rationals
-from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, chains, circle, moving, printed_weights
+from repro.wang2024 import adaptive, chains, circle, depth, moving, printed_weights
 from repro.wang2024.model import Transformer, inner
 from repro.wang2024.moving import Moving
-from repro.wang2024.targets import FOLLOW, TWO_POINTERS, Target, shifted
+from repro.wang2024.targets import FOLLOW, NESTED, TWO_POINTERS, Target, shifted
 
 BITS = 256
-
-
-# --- two layers ----------------------------------------------------------------------------------
+POINTER = adaptive.Layout(1, 2).pointer(1)  # of one memory in the plane
 
 
 def two_layers(target: Target, heads: Sequence[Moving], **changes: Any) -> Transformer:
     return adaptive.transformer(target, heads, adaptive.two_layers(target), **changes)
 
 
-@dataclass(frozen=True)
-class Followed:
+def nested(target: Target, heads: Moving, **changes: Any) -> Transformer:
+    """The network of Theorem 5.4, with these heads for every memory."""
+    stages = adaptive.nested(target)
+    return adaptive.transformer(target, [heads] * target.M, stages, **changes)
+
+
+class Followed(NamedTuple):
     wrong: int  # pointers that are not g_k(x_t)
     blocks: list[Any]  # for each memory the largest |block - x_{t-g}|^2
     output: Any  # its largest error
@@ -48,43 +48,26 @@ def exactly(
 ) -> Followed:
     """Two layers at every position: in rationals (lin) or in balls (log); `steps` are the g_k."""
     layout, lin = adaptive.Layout(target.M, target.d), heads[0].rpe == "lin"
-    n, tokens, truth = windows.shape[1], windows.astype(int).tolist(), rationals(target(windows))
-    wrong, blocks, output = 0, [0] * target.M, 0
+    reach, x, y = target.reach, rationals(windows), rationals(target(windows))
+    tokens = windows.astype(int).tolist()
+    g = np.array([[[step(token) for step in steps] for token in window] for window in tokens])
     with flint.ctx.workprec(BITS):
         network = two_layers(target, heads)
         network = network if lin else network.balls(BITS)
-        states = list(network.states(rationals(windows)))
-        for w, t in itertools.product(range(len(windows)), range(n)):
-            for k, step in enumerate(steps):
-                g, found = step(tokens[w][t]), states[2][w, t, layout.pointer(k + 1)]
-                wrong += found != g if lin else found.exp().unique_fmpz() != g
-                if t >= target.reach:
-                    distance = states[3][w, t, layout.block(k + 1)] - rationals(tokens[w][t - g])
-                    blocks[k] = max(blocks[k], (distance**2).sum(), key=float)
-            if t >= target.reach:
-                error = abs(states[4][w, t, 0] - truth[w, t - target.reach])
-                output = max(output, error, key=float)
-    return Followed(wrong, blocks, output)
+        _, _, pointed, fetched, out = network.states(x)
+        held = pointed[..., layout.pointers]
+        found = held if lin else each(lambda pointer: pointer.exp().unique_fmpz(), held)
+        squares = []
+        for k in range(1, target.M + 1):
+            place = np.arange(reach, x.shape[1]) - g[:, reach:, k - 1]
+            memory = np.take_along_axis(x, place[..., None], axis=1)
+            off = ((fetched[:, reach:, layout.block(k)] - memory) ** 2).sum(-1)
+            squares.append(max(off.ravel(), key=float))
+        output = max(abs(out[:, reach:, 0] - y).ravel(), key=float)
+    return Followed(int((found != g).sum()), squares, output)
 
 
-def sup_error(
-    target: Target, rpe: str, H: int, far: int, rng: np.random.Generator, device: str
-) -> tuple[float, ...]:
-    """Of two float64 layers with H heads for each memory, and what the heads leave.
-
-    Largest error found on windows of up to `far` tokens; the root of the sum of squares of the
-    heads' errors over all sequences; of those on a window; and of what rounding may add.
-    """
-    heads = [moving.fitted(rpe, T, H) for T in target.distances]
-    network = two_layers(target, heads).to(torch.float64, device)
-    windows = adaptive.tried(target, heads, target.reach + 3, far, rng)  # setting: how long
-    error = adaptive.largest_error(network, target, windows)
-    parts = zip(*((psi.proved_error(), psi.error, 5 * psi.floor) for psi in heads), strict=True)
-    return error, *(float(np.linalg.norm(part)) for part in parts)
-
-
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     target: Target
     steps: Sequence[Callable[[list[int]], int]]  # g_k by hand
     lipschitz_squared: int  # of f
@@ -151,9 +134,14 @@ class SupError(NamedTuple):
 
 @functools.cache
 def example_error(name: str, rpe: str, H: int, seed: int, device: str) -> SupError:
-    example, rng = EXAMPLES[name], np.random.default_rng(seed)
-    found, *parts = sup_error(example.target, rpe, H, 60, rng, device)
-    return SupError(found, *(math.sqrt(example.lipschitz_squared) * part for part in parts))
+    target, slope = EXAMPLES[name].target, math.sqrt(EXAMPLES[name].lipschitz_squared)
+    heads = [moving.fitted(rpe, T, H) for T in target.distances]
+    network = two_layers(target, heads).to(torch.float64, device)
+    rng, near = np.random.default_rng(seed), target.reach + 3  # setting: how long
+    windows = adaptive.tried(target, heads, near, 60, rng)
+    parts = zip(*((psi.proved_error(), psi.error, 5 * psi.floor) for psi in heads), strict=True)
+    together = (slope * float(np.linalg.norm(part)) for part in parts)
+    return SupError(adaptive.largest_error(network, target, windows), *together)
 
 
 def error_curves(
@@ -169,24 +157,19 @@ def error_curves(
 
 def eight_pointers(T: int, rpe: str) -> tuple[list[int], int]:
     """Where the network of least norm points from each of the eight tokens, exactly; its width."""
-    heads = Moving(rpe, T, (rational(2),), (1,), 1)
+    network = two_layers(circle.pointer(T), [Moving(rpe, T, (rational(2),), (1,), 1)])
     with flint.ctx.workprec(BITS):
-        network = two_layers(circle.pointer(T), [heads])
-        states = adaptive.pointed(
-            network if rpe == "lin" else network.balls(BITS), circle.EIGHT[:, None, :]
-        )
-        held = states[:, 0, adaptive.Layout(1, 2).pointer(1)]
+        exact = network if rpe == "lin" else network.balls(BITS)
+        held = adaptive.pointed(exact, circle.EIGHT[:, None, :])[:, 0, POINTER]
         pointers = [int(flint.fmpq(p if rpe == "lin" else p.exp().unique_fmpz())) for p in held]
-    return pointers, network.layers[0].feed_forward.c.shape[0]
+    return pointers, depth.widths(network)[0]
 
 
 def printed_dot_products(target: Target, heads: Moving, n: int) -> np.ndarray:
     """<W_Q x_t, W_K x_t'> of the first head with W_Q and W_K as B.1 prints them; exact."""
     network = printed_weights.transposed(two_layers(target, [heads]))
-    x, head = (
-        adaptive.pointed(network, rationals(target.windows(n))),
-        network.layers[1].attention.heads[0],
-    )
+    x = adaptive.pointed(network, rationals(target.windows(n)))
+    head = network.layers[1].attention.heads[0]
     return inner(inner(x, head.W_Q), inner(x, head.W_K))
 
 
@@ -223,19 +206,11 @@ def with_drawn_pointer(
     target, network = drawn_pointer(T, psi, m, rng)
     network = network.to(torch.float64, device)
     windows = target.draw(200, 24, draw)
-    x, place = torch.as_tensor(windows, device=device), adaptive.Layout(1, 2).pointer(1)
-    held = adaptive.pointed(network, x)[..., T:, place].cpu().numpy()
+    x = torch.as_tensor(windows, device=device)
+    held = adaptive.pointed(network, x)[..., T:, POINTER].cpu().numpy()
     pointers = held if psi.rpe == "lin" else np.rint(np.exp(held))
     wrong = float((pointers != target.fetched(windows)[0][..., 0]).mean())
     return float(adaptive.errors(network, target, windows).max()), wrong
-
-
-# --- nested memories -----------------------------------------------------------------------------
-
-
-def nested(target: Target, heads: Moving) -> Transformer:
-    """The network of Theorem 5.4, with these heads for every memory."""
-    return adaptive.transformer(target, [heads] * target.M, adaptive.nested(target))
 
 
 def elsewhere(target: Target, states: Sequence[np.ndarray]) -> tuple[int, int]:
@@ -258,33 +233,26 @@ def elsewhere(target: Target, states: Sequence[np.ndarray]) -> tuple[int, int]:
 
 def in_balls(target: Target, heads: Moving, windows: np.ndarray) -> tuple[int, flint.arb]:
     """log: pointers that are not within 1e-30 of log t_l; and the largest error."""
-    place, (steps, _) = adaptive.Layout(target.M, target.d), target.fetched(windows)
-    y, wrong, error = target(windows).astype(int), 0, flint.arb(0)
+    steps, y = target.fetched(windows)[0], rationals(target(windows))
     with flint.ctx.workprec(BITS):
-        tokens = np.frompyfunc(ball, 1, 1)(rationals(windows.astype(int)))
-        *_, end, out = nested(target, heads).balls(BITS).states(tokens)
-        for w, t in np.ndindex(y.shape):
-            x = end[w, t + target.reach]
-            for k, step in enumerate(steps[w, t], start=1):
-                wrong += not abs(x[place.pointer(k)] - flint.arb(int(step)).log()) < 1e-30
-            error = error.max(abs(out[w, t + target.reach, 0] - int(y[w, t])))
-    return wrong, error
+        network = nested(target, heads).balls(BITS)
+        *_, end, out = (state[:, target.reach :] for state in network.states(rationals(windows)))
+        logs = each(lambda step: flint.arb(int(step)).log(), steps)
+        held = end[..., adaptive.Layout(target.M, target.d).pointers]
+        wrong = int((~(abs(held - logs) < 1e-30).astype(bool)).sum())
+        return wrong, adaptive.largest(out[..., 0] - y)
 
 
-def nested_errors(
-    target: Target, heads: Moving, near: int, rng: np.random.Generator, device: str
-) -> dict[str, float]:
-    """Of the float64 network and of one layer less; bound, floor for one block, rounding."""
-    network, all_heads = nested(target, heads).to(torch.float64, device), [heads] * target.M
-    tried = adaptive.tried(target, all_heads, near, 40, rng)  # setting: how long
-    less = adaptive.cut(network, len(network.layers) - 1)
-    squares = (target.M + 1) * target.M  # |f|_Lip^2 times the number of blocks
+def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str, float]:
+    """NESTED in float64, and with one layer less; bound, floor for one block, rounding."""
+    network, rng = nested(NESTED, heads).to(torch.float64, device), np.random.default_rng(seed)
+    tried = adaptive.tried(NESTED, [heads] * 2, near, 40, rng)  # setting: how long
     return {
-        "network": adaptive.largest_error(network, target, tried),
-        "bound": target.readout.lipschitz * adaptive.attention_error(all_heads),
+        "network": adaptive.largest_error(network, NESTED, tried),
+        "bound": NESTED.readout.lipschitz * adaptive.attention_error([heads] * 2),
         "floor": float(heads.error.lower()),
-        "less": adaptive.largest_error(less, target, tried),
-        "rounding": 5 * math.sqrt(squares) * heads.floor,
+        "less": adaptive.largest_error(adaptive.cut(network, 2), NESTED, tried),
+        "rounding": 5 * math.sqrt(6) * heads.floor,  # |f|_Lip^2 = 3, two blocks
     }
 
 

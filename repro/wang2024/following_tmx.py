@@ -13,7 +13,7 @@ import torch
 
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, moving
+from repro.wang2024 import adaptive, following, moving
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import FOLLOW, TWO_POINTERS, shifted
@@ -24,8 +24,7 @@ BITS = 256
 
 
 def built(name: str, heads: list[Moving], *, tmx: bool, **changes: Any) -> Transformer:
-    target = TARGETS[name]
-    return adaptive.transformer(target, heads, adaptive.two_layers(target), tmx=tmx, **changes)
+    return following.two_layers(TARGETS[name], heads, tmx=tmx, **changes)
 
 
 @functools.cache
@@ -75,19 +74,13 @@ def in_floats(name: str, rpe: str, H: int, tmx: bool, device: str) -> Floats:
     x = torch.tensor(target.windows(7), dtype=torch.float64, device=device)
     network = built(name, heads, tmx=tmx).to(torch.float64, device)
     found = network(x)[..., target.reach :, 0].cpu().numpy()
-    if not np.isfinite(found).all():
-        raise ArithmeticError(f"{name}, {rpe}, H = {H}: an output is not finite")
     return Floats(found, np.abs(found - target(target.windows(7))), heads)
 
 
 def disturbed(rpe: str, by: str) -> np.ndarray:
     """FOLLOW with TMX, the network for g being off by `by` at every token; exact outputs."""
-    off = shifted(FOLLOW.memories[0].lin, by)
-    heads = exact_heads("FOLLOW", rpe)
-    return last_outputs(built("FOLLOW", heads, tmx=True, memory_networks=[off]))
-
-
-# --- changed networks ----------------------------------------------------------------------------
+    off, heads = [shifted(FOLLOW.memories[0].lin, by)], exact_heads("FOLLOW", rpe)
+    return last_outputs(built("FOLLOW", heads, tmx=True, memory_networks=off))
 
 
 def reading(network: Transformer, place: int) -> Transformer:

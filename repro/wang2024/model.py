@@ -30,15 +30,11 @@ every logit is the logarithm of a rational:
 
 Readings and departures:
 - Sequences are infinite in the paper. Here the past of x_t is what the window holds, and the sums
-  over s and j end there. On a window every p >= 0 is allowed, as printed; the infinite denominator
-  of a dot-product-free head is finite for p > 0 (lin) and p > 1 (log) only.
-- phi = -inf is never computed with: the sums run over the keys where phi is finite.
+  over s and j end there; they run over the keys where phi is finite.
 - Under log-RPE no token attends to itself, so the first token of a window has no key. A softmax
   there is 0/0: a normalised log layer returns no token for it, and each such layer makes the window
   one shorter at its beginning. `first` counts the positions lost. Without normalisation the sum is
   empty and 0, and nothing is lost.
-- The proofs make beta g of sqrt(beta) in W_Q and sqrt(beta) in W_K. In exact arithmetic beta stands
-  in W_Q and 1 in W_K: the dot product is the same number.
 - Tokens are columns in the paper and rows here: x W^T for W x. Indices count from 0.
 - W_Q and W_K may have any common number r of rows.
 """

@@ -74,24 +74,21 @@ class Moving:
 
     def proved_error(self) -> float:
         """An upper bound of `error` for float64 heads: over all distances, and for every B."""
-        heads = l1.Exponentials if self.rpe == "lin" else l1.Powers
-        place = "shift" if self.rpe == "lin" else "scale"
+
+        def error(B: int) -> flint.arb:
+            lin, beta = self.rpe == "lin", self.exponents
+            heads = l1.Exponentials(beta, shift=B) if lin else l1.Powers(beta, scale=B)
+            return l1.l1_error(l1.indicator(B), heads, self.alphas, window=120)
+
         with flint.ctx.workprec(512):
-            errors = [
-                l1.l1_error(
-                    l1.indicator(B), heads(self.exponents, **{place: B}), self.alphas, window=120
-                )
-                for B in range(1, self.T + 1)
-            ]
+            errors = [error(B) for B in range(1, self.T + 1)]
         return max(float(error.upper()) for error in errors)
 
 
 def _total(rpe: str, beta: Any, T: int) -> flint.arb:
     """The sum over s of e^{-beta (s - T)}, or of (s / T)^-beta."""
     b = ball(beta)
-    if rpe == "lin":
-        return (b * T).exp() / (1 - (-b).exp())
-    return flint.arb(T) ** b * b.zeta()
+    return (b * T).exp() / (1 - (-b).exp()) if rpe == "lin" else flint.arb(T) ** b * b.zeta()
 
 
 def heads_needed(rpe: str, T: int) -> int:
@@ -106,12 +103,10 @@ def heads_of_proof(rpe: str, T: int, level: Any = 1) -> int:
 
 
 def interpolated(rpe: str, T: int, level: Any, H: int | None = None) -> Moving:
-    """Exact coefficients with an error of at most `level`; lin may use more heads than needed."""
+    """Exact coefficients with an error of at most `level`; for lin also with H > T + 1 heads."""
     if rpe == "lin":
         phi = exponentials.accurate(T, H or heads_needed(rpe, T), level)
         return Moving(rpe, T, phi.exponents, phi.moved(), phi.error)
-    if H not in (None, heads_needed(rpe, T)):
-        raise ValueError(f"this interpolant has {heads_needed(rpe, T)} powers for {T=}, not {H}")
     for step in itertools.count(2):
         phi = powers.adaptive(T, step=step)
         error = max((phi.error(B) for B in range(1, T + 1)), key=lambda e: float(e.upper()))
@@ -191,11 +186,8 @@ def allocate(H: int, costs: Sequence[float], n: int) -> list[int]:
     numbers. Over the integers it is found by giving one head after the other to the memory that
     gains most by it, since each term is convex in H_k.
     """
-    M = len(costs)
-    if not H >= M >= 1:
-        raise ValueError(f"Theorem A.1 needs a head for each memory, H >= M: got {H=}, {M=}")
-    shares = [1] * M
-    for _ in range(H - M):
+    shares = [1] * len(costs)
+    for _ in range(H - len(costs)):
         gains = [c ** (n + 1) * (h**-n - (h + 1) ** -n) for c, h in zip(costs, shares, strict=True)]
         shares[int(np.argmax(gains))] += 1
     return shares

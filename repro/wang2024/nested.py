@@ -1,8 +1,4 @@
-"""What the networks of Theorem 5.4 do with nested memories: measured, not judged.
-
-Each function builds a network of adaptive.py, or changes one, runs it over windows and returns
-numbers; the claims compare them with what is proved. More of them stand in following.py.
-"""
+"""What the networks of Theorem 5.4 do with nested memories: measured, not judged."""
 
 import functools
 import math
@@ -38,9 +34,8 @@ def exact_heads(rpe: str, level: Any = LEVEL) -> Moving:
     return moving.interpolated(rpe, 2, level)
 
 
-def _pointers(target: Target) -> list[int]:
-    layout = adaptive.Layout(target.M, target.d)
-    return [layout.pointer(k) for k in range(1, target.M + 1)]
+def _pointers(target: Target) -> slice:
+    return adaptive.Layout(target.M, target.d).pointers
 
 
 def in_floats(network: Transformer, windows: np.ndarray, device: str = "cpu") -> list[np.ndarray]:
@@ -64,15 +59,12 @@ def counted(most: int) -> tuple[int, int, int]:
     return len(pairs), wrong_L, wrong_m
 
 
-# --- in rationals --------------------------------------------------------------------------------
-
-
 @functools.cache
 def exact_states(name: str, n: int) -> list[np.ndarray]:
     """Of an example with T + 1 lin heads, for all windows of n tokens."""
     target = EXAMPLES[name]
     network = following.nested(target, exact_heads("lin"))
-    return list(network.states(rationals(target.windows(n).astype(int))))
+    return list(network.states(rationals(target.windows(n))))
 
 
 class Exactly(NamedTuple):
@@ -84,11 +76,9 @@ class Exactly(NamedTuple):
 def exactly(name: str, n: int) -> Exactly:
     target, (*_, end, out) = EXAMPLES[name], exact_states(name, n)
     windows = target.windows(n)
-    steps = rationals(target.fetched(windows)[0])
-    held = end[:, target.reach :, _pointers(target)]
-    wrong = [int(count) for count in (held != steps).sum((0, 1))]
-    y = rationals(target(windows).astype(int))
-    return Exactly(len(windows), wrong, abs(out[:, target.reach :, 0] - y).max())
+    held, steps = end[:, target.reach :, _pointers(target)], rationals(target.fetched(windows)[0])
+    error = abs(out[:, target.reach :, 0] - rationals(target(windows))).max()
+    return Exactly(len(windows), (held != steps).sum((0, 1)).tolist(), error)
 
 
 def estimate(name: str, n: int, l: int) -> tuple[Any, Any]:
@@ -99,7 +89,7 @@ def estimate(name: str, n: int, l: int) -> tuple[Any, Any]:
     target, states = EXAMPLES[name], exact_states(name, n)
     end, start = (states[i][:, target.reach :, : l + 1] for i in (2 * l + 1, 0))
     tokens = target.fetched(target.windows(n))[1][..., : l + 1]
-    off = end - rationals(tokens.astype(int))
+    off = end - rationals(tokens)
     return ((end - start) ** 2).sum(-1).min(), (off**2).sum(-1).max()
 
 
@@ -112,13 +102,15 @@ def log_in_balls(name: str, n: int) -> tuple[int, flint.arb, flint.arb, Moving]:
     return wrong, error, bound, heads
 
 
-# --- relays --------------------------------------------------------------------------------------
-
-
 def _relay_windows(T: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Random tokens k/T, as rationals, and t_2 at the positions that count."""
     k = rng.integers(1, T + 1, size=(count, 2 * T + 2, 1))
     return rationals(k) / T, chains.relay(T).fetched(k / T)[0]
+
+
+def _relayed(tokens: np.ndarray, steps: np.ndarray, T: int) -> np.ndarray:
+    places = np.arange(T, 2 * T + 2) - steps[..., 1]
+    return np.take_along_axis(tokens[..., 0], places, axis=-1)
 
 
 def relay_exactly(
@@ -132,23 +124,17 @@ def relay_exactly(
     tokens, steps = _relay_windows(T, count, rng)
     *_, end, out = following.nested(target, heads).states(tokens)
     wrong = int((end[:, T:, _pointers(target)] != rationals(steps)).sum())
-    places = np.arange(T, 2 * T + 2) - steps[..., 1]
-    y = np.take_along_axis(tokens[..., 0], places, axis=-1)
-    return heads.H, wrong, ball(abs(out[:, T:, 0] - y).max()), ball(heads.error)
+    error = abs(out[:, T:, 0] - _relayed(tokens, steps, T)).max()
+    return heads.H, wrong, ball(error), ball(heads.error)
 
 
 def relay_in_balls(T: int, count: int, rng: np.random.Generator) -> tuple[Moving, flint.arb]:
     """log heads of level 1/(16 T^2), and the largest error."""
     heads = moving.interpolated("log", T, Fraction(1, 16 * T**2))
     tokens, steps = _relay_windows(T, count, rng)
-    error, bits = flint.arb(0), 512
-    with flint.ctx.workprec(bits):
-        network = following.nested(chains.relay(T), heads).balls(bits)
-        out = network(np.frompyfunc(ball, 1, 1)(tokens))
-        for w, t in np.ndindex(steps.shape[:2]):
-            stated = tokens[w, t + T - steps[w, t, 1], 0]
-            error = error.max(abs(out[w, t + T, 0] - ball(stated)))
-    return heads, error
+    with flint.ctx.workprec(512):
+        out = following.nested(chains.relay(T), heads).balls(512)(tokens)[:, T:, 0]
+        return heads, adaptive.largest(out - _relayed(tokens, steps, T))
 
 
 def relay_in_floats(rpe: str, H: int, n: int, device: str) -> tuple[float, Moving, float]:
@@ -158,25 +144,21 @@ def relay_in_floats(rpe: str, H: int, n: int, device: str) -> tuple[float, Movin
     """
     target, heads = chains.relay(3), moving.fitted(rpe, 3, H)
     error = adaptive.float_error(following.nested(target, heads), target, target.windows(n), device)
-    slope = target.memories[1].lipschitz if rpe == "lin" else 3 * math.log(2) * 3
+    slope = 3.0 if rpe == "lin" else 3 * math.log(2) * 3
     return error, heads, heads.error * slope
-
-
-# --- steepness -----------------------------------------------------------------------------------
 
 
 class Cliff(NamedTuple):
     heads: Moving
     wrong: int  # t_2 that are not as they should be
     error: Any
-    windows: int
 
 
 def cliff(delta: Fraction, level: Fraction) -> Cliff:
     """|g_2|_Lip = 1/(2 delta), with lin heads of some level, on all windows of 3 tokens; exact."""
     heads = exact_heads("lin", level)
     found, stated, errors, _ = following.cliff_pointers(delta, heads)
-    return Cliff(heads, int((found != stated).sum()), errors.max(), len(found))
+    return Cliff(heads, int((found != stated).sum()), errors.max())
 
 
 def wrong_window(delta: Fraction) -> tuple[list[str], Any, Any]:
@@ -195,7 +177,7 @@ def steep(
     network = following.nested(target, moving.optimal("lin", 2, H))
     *_, end, out = in_floats(network, windows, device)
     error = np.abs(out[:, target.reach :, 0] - target(windows)).max()
-    held = end[:, target.reach :, _pointers(target)[1]]
+    held = end[:, target.reach :, _pointers(target)][..., 1]
     return float(error), float((held != target.fetched(windows)[0][..., 1]).mean())
 
 
@@ -220,15 +202,9 @@ def wrong_logs(last: int) -> int:
     return sum(rounded_log(T, off) != T for T, off in offs)
 
 
-# --- as printed ----------------------------------------------------------------------------------
-
-
 def printed_errors(weights: str, n: int) -> tuple[list[int], int, Any, Any]:
     """The worst window for weights of printed_weights.py; y_t; the error there, and as repaired."""
-    windows, network = (
-        NESTED.windows(n),
-        following.nested(NESTED, exact_heads("lin")),
-    )
+    windows, network = NESTED.windows(n), following.nested(NESTED, exact_heads("lin"))
     changed = getattr(printed_weights, weights)(network)
     errors = adaptive.exact_errors(changed, NESTED, windows)[:, -1]
     worst = int(np.argmax(errors))
@@ -268,9 +244,6 @@ def norms_of_by_value_and_constant() -> tuple[list[Any], list[int]]:
     return [path_norm(memory.lin) for memory in memories], values
 
 
-# --- changed networks ----------------------------------------------------------------------------
-
-
 def readout_floor(target: Target, fetched: int) -> Fraction:
     """The least error of any readout of x_t and the first memories: half the spread of y_t."""
     windows, values = target.windows(target.reach + 1), {}
@@ -289,8 +262,7 @@ def in_one_stage(heads: Moving) -> Transformer:
 def with_memories_off(heads: Moving, by: Any) -> Transformer:
     """NESTED with memory networks that are off by a constant."""
     near = [targets.shifted(getattr(memory, heads.rpe), by) for memory in NESTED.memories]
-    stages = adaptive.nested(NESTED)
-    return adaptive.transformer(NESTED, [heads] * 2, stages, memory_networks=near)
+    return following.nested(NESTED, heads, memory_networks=near)
 
 
 def not_moved(heads: Moving) -> Moving:
@@ -307,9 +279,10 @@ def fetched_size(network: Transformer, n: int, device: str) -> float:
     return float(np.abs(np.abs(fetched) - 1).max())
 
 
-def _example(
-    tokens: Sequence[int], H: int, device: str
-) -> tuple[Transformer, list[np.ndarray], np.ndarray]:
+Example = tuple[Transformer, list[np.ndarray], np.ndarray]
+
+
+def _example(tokens: Sequence[int], H: int, device: str) -> Example:
     """The network for NESTED with H lin heads, its states for one window, and t_1, t_2."""
     x = np.array(tokens, dtype=float)[:, None]
     network = following.nested(NESTED, moving.optimal("lin", 2, H)).to(torch.float64)
@@ -337,15 +310,10 @@ def walk(tokens: Sequence[int], H: int, device: str) -> Walk:
     return Walk(tokens, steps[-1].tolist(), stream, float(states[-1][-1, 0]))
 
 
-def attention_maps(
-    tokens: Sequence[int], H: int, device: str
-) -> tuple[list[np.ndarray], list[list[int]], list[float]]:
-    """For each layer what following.fetching_maps gives: maps, places, l1 distances of rows."""
-    network, states, steps = _example(tokens, H, device)
-    weights, places, off = zip(
-        *following.fetching_maps(network, states, steps, NESTED.reach), strict=True
-    )
-    return list(weights), list(places), list(off)
+def attention_maps(tokens: Sequence[int], H: int, device: str) -> list[tuple[Any, ...]]:
+    """What following.fetching_maps gives: maps, places and l1 distances of rows, of each layer."""
+    maps = following.fetching_maps(*_example(tokens, H, device), NESTED.reach)
+    return list(zip(*maps, strict=True))
 
 
 @functools.cache
@@ -353,9 +321,4 @@ def curve(
     rpe: str, Hs: tuple[int, ...], n: int, seed: int, device: str
 ) -> dict[int, dict[str, float]]:
     """H -> error, bound, floor for one block, error with one layer less, rounding; for NESTED."""
-    return {
-        H: following.nested_errors(
-            NESTED, moving.optimal(rpe, 2, H), n, np.random.default_rng(seed), device
-        )
-        for H in Hs
-    }
+    return {H: following.nested_errors(moving.optimal(rpe, 2, H), n, seed, device) for H in Hs}

@@ -1,6 +1,6 @@
 """Finding one-layer-nested: the nested parity of Section 5.1 in one layer without dot product.
 
-t_1, t_2 <= 2, so y_t is a function of x_t, x_{t-1}, x_{t-2}. u_t = x_t + 2 x_{t-1} + 4 x_{t-2}
+y_t is a function of x_t, x_{t-1}, x_{t-2}, as t_1, t_2 <= 2. u_t = x_t + 2 x_{t-1} + 4 x_{t-2}
 takes another odd value in -7, ..., 7 for each of the 8 triples of signs, and y_t is the piecewise
 linear function of u_t through the 8 points: seven hinges and a constant (`formula`). Its slopes are
 -1, 0, 1. So a layer whose heads make 2 I{s = 1} + 4 I{s = 2} within e in l1 errs by at most e.
@@ -9,9 +9,8 @@ linear function of u_t through the 8 points: seven hinges and a constant (`formu
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -19,7 +18,7 @@ import torch
 
 from repro.numerics import exact, l1
 from repro.numerics.barron import Network
-from repro.wang2024 import exponentials, fixed, heads, moving, powers, targets
+from repro.wang2024 import fixed, heads, moving, targets
 from repro.wang2024.model import Layer, Transformer
 
 FORMULA = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}  # the weight of (u - node)_+
@@ -59,22 +58,15 @@ def network(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, n: int) -> T
     return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, fixed.scalar_readout(readout())),))
 
 
-def interpolated(rpe: str, n: int) -> tuple[Transformer, flint.arb]:
-    """The network with exact heads, and the bound 2 e_1 + 4 e_2 on its error."""
-    if rpe == "lin":
-        ones = [exponentials.Interpolant(T, 3, "1/1024") for T in (1, 2)]
-        exponents, alphas = ones[0].exponents, [one.alphas for one in ones]
-        errors = [one.error for one in ones]
-    else:
-        ones = [powers.fixed(T, 2, first=16, step=16) for T in (1, 2)]
-        exponents = [exact.rational(b) for b in ones[0].exponents]
-        alphas, errors = [one.coefficients for one in ones], [one.error() for one in ones]
-    combined = 2 * exact.vector(alphas[0]) + 4 * exact.vector(alphas[1])
-    return network(rpe, exponents, combined, n), 2 * flint.arb(errors[0]) + 4 * flint.arb(errors[1])
+def interpolated(rpe: str, n: int) -> tuple[Transformer, list[Any]]:
+    """With 3 exact heads (lin) or 2 (log); and e_1, e_2: it is off by 2 e_1 + 4 e_2 at most."""
+    H, level = {"lin": (3, "1/1000"), "log": (2, "1/500")}[rpe]
+    exponents, alphas, errors = fixed.interpolated(rpe, (1, 2), H, exact.rational(level))
+    fetched = 2 * alphas[:, 0] + 4 * alphas[:, 1]
+    return network(rpe, exponents, fetched, n), errors
 
 
-@dataclass(frozen=True)
-class InFloat64:
+class InFloat64(NamedTuple):
     """The largest error of a fitted layer, the l1 error of its heads, and their floor eps A."""
 
     error: float
@@ -93,20 +85,15 @@ def in_float64(
         lambda start: flint.arb(sum(w for s, w in past if s >= start)),
     )
     fit = heads.fit(rpe, kernel, exponents, n)
-    sums = [float(s) for s in fixed.normalisers(rpe, exponents, n)]
-    layer = network(rpe, exponents, exact.rationals(fit.values / sums), n)
-    layer = layer.to(torch.float64, device)
-    attention, target = layer.layers[0].attention, targets.NESTED
+    alphas = exact.rationals(fit.values / fixed.normalisers(rpe, exponents, n).astype(float))
+    layer, target = network(rpe, exponents, alphas, n).to(torch.float64, device), targets.NESTED
+    attention = layer.layers[0].attention
     gap = np.array([float(head.W_V[1, 0]) for head in attention.heads])
     gap = gap @ attention.kernel(n).cpu().numpy()
     gap[[s for s, _ in past]] -= [w for _, w in past]
-    worst = [
-        np.concatenate([sign * np.where(gap > 0, 1.0, -1.0)[:2:-1], triple])
-        for sign in (1, -1)
-        for triple in target.windows(3)[..., 0]
-    ]
     recent = target.windows(8)
     older = target.draw(len(recent), n - 8, np.random.default_rng(seed))
-    tried = [np.concatenate([older, recent], axis=1), np.array(worst)[..., None]]
+    worst = target.continued(target.windows(3), gap)
+    tried = [np.concatenate([older, recent], axis=1), worst]
     error = max(fixed.errors(layer, target, some).max() for some in tried)
     return InFloat64(error, fit.error, fit.floor)

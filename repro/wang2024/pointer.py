@@ -81,8 +81,6 @@ class Pointer:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """y at the last position of windows (..., n)."""
-        if x.shape[-1] <= self.T:
-            raise ValueError(f"g reaches {self.T} back: n={x.shape[-1]} tokens are too few")
         back = np.vectorize(self.g.__getitem__, otypes=[int])(x[..., -1])
         return np.take_along_axis(x, -1 - back[..., None], axis=-1)[..., 0]
 
@@ -99,9 +97,6 @@ def shifted(by: int) -> Pointer:
 PRINTED, SHIFTED = shifted(1), shifted(2)
 
 
-# --- (A) -----------------------------------------------------------------------------------------
-
-
 def embedded(x: Any) -> Any:
     """Tokens (..., n) -> (x_t, 1), (..., n, 2)."""
     if isinstance(x, torch.Tensor):
@@ -112,11 +107,6 @@ def embedded(x: Any) -> Any:
 
 def attention(moving: Moving, shift: int, *, dot_product: bool = True) -> Attention:
     """Tokens (x_t, 1) -> sum_s psi(s; x_t + shift) x_{t-s}; lin, in the arithmetic of the heads."""
-    if moving.rpe != "lin":
-        raise ValueError(f"the proof of B.4 (A) is for lin-RPE, got {moving.rpe}")
-    T = 1 + shift
-    if moving.T < T:
-        raise ValueError(f"g(1) = {T} needs heads for T >= {T}, got T={moving.T}")
     heads = []
     for alpha, beta in zip(moving.alphas, moving.exponents, strict=True):
         pair = {"W_Q": vector([beta, shift * beta])[None], "W_K": rationals([[0, 1]])}
@@ -147,12 +137,10 @@ def any_pointer(
 
 def errors(layer: Attention, pointer: Pointer, x: np.ndarray) -> np.ndarray:
     """|output - y| at the last position of each window, in the arithmetic of the layer."""
-    if isinstance(layer.W_O, torch.Tensor):
-        tokens = torch.as_tensor(x, dtype=layer.W_O.dtype, device=layer.W_O.device)
-        outputs = layer(embedded(tokens), queries=1)[..., 0, 0].cpu().numpy()
-    else:
-        outputs = layer(embedded(x), queries=1)[..., 0, 0]
-    return abs(outputs - pointer(x))
+    torches = isinstance(layer.W_O, torch.Tensor)
+    tokens = torch.as_tensor(x, dtype=layer.W_O.dtype, device=layer.W_O.device) if torches else x
+    outputs = layer(embedded(tokens), queries=1)[..., 0, 0]
+    return abs((outputs.cpu().numpy() if torches else outputs) - pointer(x))
 
 
 def adversary(difference: np.ndarray, present: int) -> np.ndarray:
@@ -171,10 +159,8 @@ def float_errors(H: int, device: torch.device | str) -> tuple[float, float]:
     """lin, PRINTED, in float64: on all windows of 8 tokens; at the worst of 24 for each g(x)."""
     heads = moving.fitted("lin", 2, H)
     layer = attention(heads, 1).to(torch.float64, device)
-    differences = {x: heads.kernel(B, LONG) for x, B in PRINTED.g.items()}
-    for x, B in PRINTED.g.items():
-        differences[x][B] -= 1
-    worst = np.array([adversary(difference, x) for x, difference in differences.items()])
+    differences = [(heads.kernel(B, LONG) - np.eye(LONG)[B], x) for x, B in PRINTED.g.items()]
+    worst = np.array([adversary(*one) for one in differences])
     short, long = (errors(layer, PRINTED, x).max() for x in (PRINTED.windows(8), worst))
     return float(short), float(long)
 
@@ -200,17 +186,16 @@ def interpolating(
     The layer, in rationals; the interpolants; and the largest of their l1 errors.
     """
     if rpe == "log":
-        found = {v: powers.fixed(B, m, first=step, step=step) for v, B in pointer.g.items()}
-        exponents = [rational(p) for p in found[1].exponents]
-        coefficients = {v: phi.coefficients for v, phi in found.items()}
-        left = [phi.error() for phi in found.values()]
+        phis = [powers.fixed(B, m, first=step, step=step) for B in pointer.g.values()]
+        exponents = [rational(p) for p in phis[0].exponents]
+        coefficients, left = [phi.coefficients for phi in phis], [phi.error() for phi in phis]
     else:
         q = Fraction(1, 2**step)
-        found = {v: exponentials.Interpolant(B, m, q) for v, B in pointer.g.items()}
-        exponents, coefficients = found[1].exponents, {v: phi.alphas for v, phi in found.items()}
-        left = [ball(phi.error) for phi in found.values()]
-    layer = any_pointer(pointer, rpe, exponents, coefficients)
-    return layer, list(found.values()), functools.reduce(flint.arb.max, left)
+        phis = [exponentials.Interpolant(B, m, q) for B in pointer.g.values()]
+        exponents = phis[0].exponents
+        coefficients, left = [phi.alphas for phi in phis], [ball(phi.error) for phi in phis]
+    layer = any_pointer(pointer, rpe, exponents, dict(zip(pointer.g, coefficients, strict=True)))
+    return layer, phis, functools.reduce(flint.arb.max, left)
 
 
 def written_down(H: int, n: int, device: torch.device | str) -> float:
@@ -218,8 +203,6 @@ def written_down(H: int, n: int, device: torch.device | str) -> float:
     layer = attention(moving.fitted("lin", 3, H), 2).to(torch.float64, device)
     return float((errors(layer, SHIFTED, SHIFTED.windows(n)) ** 2).mean())
 
-
-# --- (B) -----------------------------------------------------------------------------------------
 
 PRESENT: dict[str, Callable[[Pointer, np.ndarray], list[np.ndarray]]] = {
     "unseen": lambda pointer, x: [np.ones_like(x)],  # log-RPE: no s = 0
@@ -236,20 +219,11 @@ def columns(pointer: Pointer, x: np.ndarray, present: str) -> np.ndarray:
 
 def certificate(pointer: Pointer, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Four windows (4, n), and weights that annihilate h(x_t) + sum_{s >= 1} rho_s x_{t-s}."""
-    different = (
-        (u, v)
-        for u, v in itertools.combinations(pointer.tokens, 2)
-        if 0 < pointer.g[u] != pointer.g[v] > 0
-    )
-    pair = next(different, None)
-    if pair is None or not {-1, 1} <= set(pointer.tokens):
-        needs = "needs the tokens -1 and 1, and two tokens with different distances >= 1"
-        raise ValueError(f"Proposition 5.2 (B) {needs}, got g={dict(pointer.g)}")
+    g, pairs = pointer.g, itertools.combinations(pointer.tokens, 2)
+    u, v = next((u, v) for u, v in pairs if 0 < g[u] != g[v] > 0)
     x = np.full((4, n), pointer.tokens[0])
-    for row, (present, sign) in enumerate(itertools.product(pair, (1, -1))):
-        x[row, -1 - pointer.g[pair[0]]] = sign
-        x[row, -1 - pointer.g[pair[1]]] = -sign
-        x[row, -1] = present
+    for row, (present, sign) in enumerate(itertools.product((u, v), (1, -1))):
+        x[row, [-1 - g[u], -1 - g[v], -1]] = sign, -sign, present
     return x, vector([QUARTER, -QUARTER, -QUARTER, QUARTER])
 
 
@@ -257,10 +231,10 @@ FreeLayer = tuple[str, bool, Sequence[tuple[int, Any, Any]], Sequence[Any]]
 
 
 def free_error(pointer: Pointer, case: FreeLayer) -> Any:
-    """The largest error of a layer without dot product on the four windows of `certificate`.
+    """The largest error of a layer without dot product on the four windows of `certificate`; exact.
 
     The case: lin or log; softmax or not; (p, u, v) for each head, p + 1 being e^p for lin, with
-    values u x_1 + v x_2; and W_E, b_E, two numbers each, which embed the token. Exact.
+    values u x_1 + v x_2; and W_E, b_E, two numbers each, which embed the token.
     """
     rpe, normalised, parts, embedding = case
     x, _ = certificate(pointer, 6)
@@ -292,9 +266,6 @@ def least_mean_square(pointer: Pointer, n: int, present: str) -> flint.fmpq:
     return (int(y @ y) - explained) / len(x)
 
 
-# --- with a feed-forward network -----------------------------------------------------------------
-
-
 def look_at_all(pointer: Pointer) -> Target:
     """The same function as one of x_t and the fixed memories x_{t-1}, ..., x_{t-T}."""
     T, network = pointer.T, chooser(pointer)
@@ -303,8 +274,8 @@ def look_at_all(pointer: Pointer) -> Target:
         back = np.vectorize(pointer.g.__getitem__, otypes=[int])(x[..., 0].astype(int))
         return np.take_along_axis(x, back[..., None], axis=-1)[..., 0]
 
-    norm = float(path_norm(network))
-    readout = Readout("the memory that x_t names", T + 1, choose, norm, norm, network)
+    steep = float(path_norm(network))  # a Barron function is Lipschitz
+    readout = Readout("the memory that x_t names", T + 1, choose, steep, network)
     tokens = np.array(pointer.tokens, dtype=float)[:, None]
     return Target.fixed("look at all", range(1, T + 1), readout, tokens)
 
@@ -313,8 +284,6 @@ def chooser(pointer: Pointer) -> Network:
     """f(x_t, z_1, ..., z_T) = z_{g(x_t)} at the tokens x_t and |z| <= 1."""
     rows = []
     for v, distance in pointer.g.items():
-        if distance < 1:
-            raise ValueError(f"look_at_all needs g >= 1, as class (10) does: got g({v})={distance}")
 
         def direction(of_x: int, of_z: int, at: int = distance) -> list[int]:
             return [of_x, *(of_z * (k == at) for k in range(1, pointer.T + 1))]

@@ -6,8 +6,7 @@ W_Q reads e_{D-M+l}, t_l is at e_{D-M+l-1}      the next pointer, or the constan
 W_Q = delta_(p,1), W_K = delta_(D,1), D x D     x_1 in row p, and x_1 in row D      transposed
 B.1: W_O^(1) = I once more, W_O^(2) not set     nothing is fetched, if it is 0      second_idle
 
-Printed is sqrt(beta) in both W_Q and W_K. Here beta stands in W_Q, as in adaptive.py: the dot
-product is the same number.
+sqrt(beta) in both, as printed, or beta in W_Q, as in adaptive.py: the dot product is the same.
 
 1. logit = -beta log(s / t^(log 2)): the heads are centred at t^0.693..., at 1.617 for t = 2.
 2. For l < M pointer l + 1 is still 0 when memory l is fetched; for l = M it is the constant 1.
@@ -28,11 +27,8 @@ from repro.wang2024.rounding import each
 
 def without_log_2(network: Transformer) -> Transformer:
     """W_K = e_D, as for lin; of a log network in balls."""
-
-    def change(W_Q: Array, W_K: Array) -> tuple[Array, Array]:
-        return W_Q, each(lambda weight: weight if weight == 0 else flint.arb(1), W_K)
-
-    return _changed(network, change)
+    one = flint.arb(1)
+    return _changed(network, lambda W_Q, W_K: (W_Q, each(lambda w: w if w == 0 else one, W_K)))
 
 
 def next_pointer(network: Transformer) -> Transformer:
@@ -61,14 +57,11 @@ def _changed(
         W_Q, W_K = change(head.W_Q, head.W_K)
         return replace(head, W_Q=W_Q, W_K=W_K)
 
-    attentions = [
-        replace(layer.attention, heads=tuple(map(changed, layer.attention.heads)))
-        for layer in network.layers
+    layers = [
+        replace(one, attention=replace(one.attention, heads=[*map(changed, one.attention.heads)]))
+        for one in network.layers
     ]
-    pairs = zip(network.layers, attentions, strict=True)
-    return replace(
-        network, layers=tuple(replace(layer, attention=attention) for layer, attention in pairs)
-    )
+    return replace(network, layers=layers)
 
 
 def second_idle(network: Transformer) -> Transformer:

@@ -1,21 +1,19 @@
 """Section 5.3, after Theorem 5.4: what depth, heads and width are for; measured, not judged.
 
 Layers are cut from the construction; heads and width of the readout are varied for the length of
-three nested tokens; neurons of a memory function are drawn; one layer does the nested parity.
+three nested tokens; neurons of a memory function are drawn.
 """
 
 import functools
-from typing import Any
 
 import flint
 import numpy as np
 import torch
 
 from repro.numerics import barron
-from repro.numerics.exact import rational, rationals, to_float
-from repro.wang2024 import adaptive, chains, fixed, moving, targets
-from repro.wang2024.model import Transformer
-from repro.wang2024.moving import Moving
+from repro.numerics.exact import rationals, to_float
+from repro.wang2024 import adaptive, chains, moving, targets
+from repro.wang2024.following import nested
 from repro.wang2024.targets import Memory, Target
 
 PAIRS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
@@ -29,11 +27,6 @@ LENGTH = Target(  # |(x_t, x_{t-t_1}, x_{t-t_2})|_2, t_i = 1 + |x| of the token 
 )
 
 
-def built(target: Target, heads: Moving, **changes: Any) -> Transformer:
-    stages = adaptive.nested(target)
-    return adaptive.transformer(target, [heads] * target.M, stages, **changes)
-
-
 @functools.cache
 def attention_error(M: int, H: int) -> float:
     """E_Attn of M memories with T = 2 and the best coefficients of H lin heads."""
@@ -42,12 +35,9 @@ def attention_error(M: int, H: int) -> float:
 
 def cut_errors(target: Target, H: int, n: int, device: str) -> dict[int, float]:
     """The largest error of the first L layers with the readout, all windows of n tokens; by L."""
-    network, windows = built(target, moving.optimal("lin", 2, H)), target.windows(n)
+    network, windows = nested(target, moving.optimal("lin", 2, H)), target.windows(n)
     cuts = {L: adaptive.cut(network, L) for L in range(1, len(network.layers) + 1)}
     return {L: adaptive.float_error(cut, target, windows, device) for L, cut in cuts.items()}
-
-
-# --- width ---------------------------------------------------------------------------------------
 
 
 def readout_error(m: int) -> float:
@@ -64,7 +54,7 @@ def by_width(Hs: tuple[int, ...], n: int, device: str) -> dict[tuple[int, int], 
     for m in WIDTHS:
         neurons = barron.norm_network(3, m)
         for H in Hs:
-            network = built(LENGTH, moving.optimal("lin", 2, H), readout=neurons)
+            network = nested(LENGTH, moving.optimal("lin", 2, H), readout=neurons)
             table[m, H] = adaptive.float_error(network, LENGTH, windows, device)
     return table
 
@@ -99,23 +89,7 @@ def outputs_that_differ(m: int, n: int, rng: np.random.Generator, device: str) -
             break
     windows = torch.as_tensor(target.windows(n), device=device)
     outputs = [
-        built(target, heads, memory_networks=networks).to(torch.float64, device)(windows)
+        nested(target, heads, memory_networks=networks).to(torch.float64, device)(windows)
         for networks in (own, [own[0], g_2, own[2]])
     ]
     return int((outputs[0] != outputs[1])[:, target.reach :].sum())
-
-
-# --- one layer -----------------------------------------------------------------------------------
-
-
-def one_layer(n: int) -> tuple[Transformer, Any]:
-    """y_t of NESTED as a function of x_t + 2 x_{t-1} + 4 x_{t-2}; and how far it can be off.
-
-    No dot product, 3 heads, 8 neurons; slope 1 in u, whose error is 2 E_1 + 4 E_2.
-    """
-    rows = [(weight, [1, 2, 4], -node) for node, weight in chains.HINGES.items()]
-    readout = targets.neurons((-1, [0] * 3, 1), *rows)
-    reads = Target.fixed("the last three", (1, 2), targets.parity(3))
-    exponents, alphas, errors = fixed.interpolated("lin", (1, 2), 3, rational("1/1000"))
-    network = fixed.transformer(reads, "lin", exponents, alphas, length=n, readout=readout)
-    return network, 2 * errors[0] + 4 * errors[1]

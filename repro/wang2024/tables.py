@@ -25,7 +25,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from repro.numerics.barron import Network, path_norm, value
+from repro.numerics.barron import Network, value
 from repro.numerics.exact import rational, rationals, to_float
 from repro.wang2024.targets import Readout, neurons
 
@@ -67,4 +67,4 @@ def readout(name: str, tokens: np.ndarray, values: Sequence[Any]) -> Readout:
     f = hats(tokens, size)._replace(a=rationals(list(values)))
     rounded = Network(*map(to_float, f))
     steep = float(abs(f.a).sum() / rational(gap(tokens))) * math.sqrt(size)
-    return Readout(name, f.b.shape[1], lambda x: value(rounded, x), steep, float(path_norm(f)), f)
+    return Readout(name, f.b.shape[1], lambda x: value(rounded, x), steep, f)

@@ -6,17 +6,12 @@ t_i = T_i                      Target.fixed          fixed distances, (5)
 t_i = g_i(x_t, x_{t-t_1}, ...) Memory, Target.K      distances that tokens choose, (8); g_i reads
                                                      x_t and the memories 1, ..., min(i - 1, K)
 T_i                            Memory.T              the largest distance, g_i <= T_i
-f, |f|_Lip, |f|_B              Readout               with the Euclidean norm and Definition F.1
+f, |f|_Lip                     Readout               with the Euclidean norm
+|f|_B                          Readout.barron        at most the path norm of a network that is f
 g_i, log g_i as networks       Memory.lin, .log      equal on the tokens that occur
 
 A target is called with tokens (..., n, d) and gives y_t for t = reach, ..., n - 1, where `reach` is
 the largest distance: from there on the window holds all that f reads.
-
-Barron norms. The path norm of a network that equals f bounds |f|_B from above; sup |f| over
-|x|_inf <= 1 bounds it from below, since |relu(b.x + c)| <= |b|_1 + |c| there. Where both agree, as
-for `by_sign`, `by_value` and `constant`, the norm is known.
-
-A Barron function is Lipschitz: |f(x) - f(y)| <= sum_k |a_k| |b_k|_1 |x - y|_inf.
 """
 
 import math
@@ -48,9 +43,6 @@ def shifted(network: Network, by: Any) -> Network:
     return Network(*(np.concatenate(pair) for pair in zip(network, constant, strict=True)))
 
 
-# --- readouts ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Readout:
     """f on R^size, `network` being f itself on |x|_inf <= 2 where f is a finite network."""
@@ -59,8 +51,12 @@ class Readout:
     size: int
     function: Function
     lipschitz: float  # in the Euclidean norm
-    barron: float  # an upper bound of the Barron norm
     network: Network | None = None
+
+    @property
+    def barron(self) -> float:
+        """An upper bound of the Barron norm; without a network f is |x|_2."""
+        return float(path_norm(self.network) if self.network else barron_norm_of_norm(self.size))
 
 
 def parity(size: int, d: int = 1) -> Readout:
@@ -85,44 +81,27 @@ def parity(size: int, d: int = 1) -> Readout:
         beyond = np.where(s > size, s - size, np.where(s < -size, first * (s + size), 0))
         return inside + beyond
 
-    return Readout(
-        f"parity of {size}",
-        size * d,
-        zigzag,
-        math.sqrt(size * d),
-        float(path_norm(network)),
-        network,
-    )
+    return Readout(f"parity of {size}", size * d, zigzag, math.sqrt(size * d), network)
 
 
 def majority(size: int) -> Readout:
     """The sign of the sum of an odd number of signs: -1 up to s = -1, 1 from s = 1 on."""
     one = [1] * size
     network = neurons((1, one, 1), (-1, one, -1), (-1, [0] * size, 1))
-    return Readout(
-        f"majority of {size}",
-        size,
-        lambda x: x.sum(-1).clip(-1, 1),
-        math.sqrt(size),
-        float(path_norm(network)),
-        network,
-    )
+    name, function = f"majority of {size}", lambda x: x.sum(-1).clip(-1, 1)
+    return Readout(name, size, function, math.sqrt(size), network)
 
 
 def coordinate(size: int, index: int) -> Readout:
-    """f(x) = x_index = relu(x_index) - relu(-x_index), of norm 2 = f(1) - f(-1)."""
+    """f(x) = x_index = relu(x_index + 2) - 2, for |x| <= 2."""
     unit = [int(i == index) for i in range(size)]
     network = neurons((1, unit, 2), (-2, [0] * size, 1))
-    return Readout(f"x_{index}", size, lambda x: x[..., index], 1.0, 2.0, network)
+    return Readout(f"x_{index}", size, lambda x: x[..., index], 1.0, network)
 
 
 def length(size: int) -> Readout:
     """f(x) = |x|_2, in R^2 or R^3: real-valued, and no finite network."""
-    bound = float(barron_norm_of_norm(size))
-    return Readout("|x|_2", size, lambda x: np.sqrt((x**2).sum(-1)), 1.0, bound)
-
-
-# --- memories ------------------------------------------------------------------------------------
+    return Readout("|x|_2", size, lambda x: np.sqrt((x**2).sum(-1)), 1.0)
 
 
 @dataclass(frozen=True)
@@ -133,37 +112,21 @@ class Memory:
     g: Function  # (..., reads d) -> integers in 1, ..., T
     lin: Network
     log: Network
-    barron: float  # an upper bound of the Barron norm of g, on the tokens
-    lipschitz: float  # of the network for g, in the Euclidean norm
 
 
-def by_sign() -> Memory:
-    """g(1) = 1, g(-1) = 2: (3 - x)/2, of norm 2 = sup g; log g = log 2 relu((1 - x)/2)."""
-    return Memory(
-        2,
-        lambda x: np.where(x[..., 0] > 0, 1, 2),
-        neurons((2, ["-1/4"], "3/4")),
-        neurons((Log(2), ["-1/2"], "1/2")),
-        barron=2.0,
-        lipschitz=0.5,
-    )
-
-
-def by_last_sign(reads: int) -> Memory:
-    """g of the last of the tokens read, as `by_sign`."""
+def by_sign(reads: int = 1) -> Memory:
+    """g(1) = 1, g(-1) = 2 of the last token read: (3 - x)/2; log g = log 2 relu((1 - x)/2)."""
     quarter, half = ([0] * (reads - 1) + [last] for last in ("-1/4", "-1/2"))
     return Memory(
         2,
         lambda x: np.where(x[..., -1] > 0, 1, 2),
         neurons((2, quarter, "3/4")),
         neurons((Log(2), half, "1/2")),
-        barron=2.0,
-        lipschitz=0.5,
     )
 
 
 def by_product() -> Memory:
-    """1 if two signs agree, else 2: 1 + |u|/2 with u = x - x', of norm at most 3.
+    """1 if two signs agree, else 2: 1 + |u|/2 with u = x - x'.
 
     1 + |u|/2 = relu(1) + relu(u)/2 + relu(-u)/2; log g = log 2 (relu(u/2) + relu(-u/2)).
     """
@@ -172,52 +135,37 @@ def by_product() -> Memory:
         lambda x: np.where(x[..., 0] * x[..., 1] > 0, 1, 2),
         neurons((1, [0, 0], 1), ("1/2", [1, -1], 0), ("1/2", [-1, 1], 0)),
         neurons((Log(2), ["1/2", "-1/2"], 0), (Log(2), ["-1/2", "1/2"], 0)),
-        barron=3.0,
-        lipschitz=math.sqrt(0.5),
     )
 
 
 def by_value() -> Memory:
     """g(x) = x + 2 for x in {-1, 0, 1}: the pointer of Proposition 5.2, moved into class (10).
 
-    x + 2 = 3 relu(x/3 + 2/3), of norm 3 = sup g. log g is log 2 - log 2 relu(-x) + log(3/2) relu(x)
-    at the three tokens.
+    log g is log 2 - log 2 relu(-x) + log(3/2) relu(x) at the three tokens.
     """
     return Memory(
         3,
         lambda x: np.rint(x[..., 0]).astype(int) + 2,
         neurons((3, ["1/3"], "2/3")),
         neurons((Log(2), [0], 1), (-Log(2), [-1], 0), (Log("3/2"), [1], 0)),
-        barron=3.0,
-        lipschitz=1.0,
     )
 
 
-def by_size() -> Memory:
-    """g(x) = 1 + |x| for x in {-1, 0, 1}, of norm at most 3."""
+def by_size(d: int = 1) -> Memory:
+    """g(x) = 1 + |x_d| for x_d in {-1, 0, 1}."""
+    up, down = ([0] * (d - 1) + [sign] for sign in (1, -1))
     return Memory(
         2,
-        lambda x: np.rint(np.abs(x[..., 0])).astype(int) + 1,
-        neurons((1, [0], 1), (1, [1], 0), (1, [-1], 0)),
-        neurons((Log(2), [1], 0), (Log(2), [-1], 0)),
-        barron=3.0,
-        lipschitz=1.0,
+        lambda x: np.rint(np.abs(x[..., d - 1])).astype(int) + 1,
+        neurons((1, [0] * d, 1), (1, up, 0), (1, down, 0)),
+        neurons((Log(2), up, 0), (Log(2), down, 0)),
     )
 
 
 def constant(T: int, d: int = 1) -> Memory:
     """g = T whatever the token: a fixed memory."""
-    return Memory(
-        T,
-        lambda x: np.full(x.shape[:-1], T),
-        neurons((T, [0] * d, 1)),
-        neurons((Log(T), [0] * d, 1)),
-        barron=float(T),
-        lipschitz=0.0,
-    )
-
-
-# --- targets -------------------------------------------------------------------------------------
+    lin, log = (neurons((value, [0] * d, 1)) for value in (T, Log(T)))
+    return Memory(T, lambda x: np.full(x.shape[:-1], T), lin, log)
 
 
 @dataclass(frozen=True)
@@ -233,8 +181,6 @@ class Target:
     def __post_init__(self) -> None:
         if not self.memories:
             raise ValueError("Section 5.1 needs M >= 1 memories, got M=0")
-        if not 0 <= self.K <= self.M:
-            raise ValueError(f"Section 5.1 needs 0 <= K <= M={self.M}, got K={self.K}")
         if self.readout.size != (self.M + 1) * self.d:
             raise ValueError(f"f reads (M+1) d = {(self.M + 1) * self.d}, got {self.readout.size}")
         if not (np.linalg.norm(self.tokens, axis=-1) <= 1 + 1e-12).all():
@@ -321,10 +267,8 @@ TRIGRAM = Target.fixed("trigram majority", (1, 2), majority(3))
 NEAR_AND_FAR = Target.fixed("length of two", (2,), length(2))
 FOLLOW = Target("follow the pointer", (by_value(),), coordinate(2, 1), THREE)
 TWO_POINTERS = Target("two pointers", (by_value(), by_size()), majority(3), THREE)
-NESTED = Target("nested parity", (by_sign(), by_last_sign(2)), parity(3), SIGNS, K=1)
-BRANCHED = Target(
-    "branched parity", (by_sign(), by_product(), by_last_sign(2)), parity(4), SIGNS, K=1
-)
+NESTED = Target("nested parity", (by_sign(), by_sign(2)), parity(3), SIGNS, K=1)
+BRANCHED = Target("branched parity", (by_sign(), by_product(), by_sign(2)), parity(4), SIGNS, K=1)
 
 
 def by_name() -> dict[str, Target]:

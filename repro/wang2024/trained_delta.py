@@ -41,12 +41,9 @@ class Kernel(nn.Module):
         self.W = nn.Parameter(torch.randn(m, generator=start, dtype=torch.float64) / m)
         self.register_buffer("s", torch.arange(length, dtype=torch.float64))
 
-    @property
-    def beta(self) -> Tensor:
-        return nn.functional.softplus(self.b)
-
     def forward(self) -> Tensor:
-        return self.W @ (-self.beta[:, None] * self.s).softmax(-1)
+        beta = nn.functional.softplus(self.b)
+        return self.W @ (-beta[:, None] * self.s).softmax(-1)
 
 
 def train(spec: DeltaFit, workspace: Workspace) -> Outcome:

@@ -1,21 +1,18 @@
 """Sections 4 and 5, trained: does gradient descent find what the proofs write down?
 
-The weights of a Transformer of the shared model are fitted to a target by the mean square error
-over random windows. It starts at random, or at the construction of the proof, with or without
-noise. A training is of several runs, each with a start and windows of its own, stacked into one
-loop: what is said of training is said of all runs.
+A Transformer is fitted to a target by the mean square error over random windows. It starts at
+random, or at the construction of the proof, with or without noise. A training has several runs,
+each with a start and windows of its own, stacked into one loop.
 
-- The weights of a run are one vector. From a random start it holds them as they are, but log p for
-  p, which keeps slopes of the RPE positive.
+- From a random start the weights are free, with log p for p, which keeps the slopes positive.
+  The feed-forward layers do not round: (15) has no gradient.
 - From the construction weight w becomes w e^{u/A} and u moves: zeros stay zeros. A is the total
   weight of the heads. They cancel, so that a relative change of 1/A in each moves the output by up
-  to 1: steps in u, and noise, are measured by what they do.
-- At random starts the feed-forward layers do not round: (15) has no gradient. A start at the
-  construction keeps it, so that its pointers stay what they are and heads and readout move.
+  to 1: steps in u, and noise, are measured by what they do. (15) keeps the pointers what they are.
 - With softmax the normaliser depends on the position, and the constructions are meant for the last
   one: only this is trained and judged. Without, all positions are that the window determines.
-- `attention_only` freezes the readout at the last coordinate of the token: the class of
-  Proposition 5.2, which has no feed-forward network.
+- `attention_only` freezes the readout at the last coordinate of the token: Proposition 5.2 has no
+  feed-forward network.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,9 +73,7 @@ class Trainable(nn.Module):
 
     def network(self, *, checked: bool = True) -> Transformer:
         parts = iter(self.free.split(self.sizes))
-        return self.start.map(
-            lambda weight: self._bound(weight, next(parts, None)), checked=checked
-        )
+        return self.start.map(lambda w: self._bound(w, next(parts, None)), checked=checked)
 
     def _bound(self, weight: Tensor, free: Tensor | None) -> Tensor:
         if free is None:
@@ -180,15 +175,8 @@ def _judge(spec: FitTransformer, stack: Stack, tokens: np.ndarray) -> dict[str, 
     return found
 
 
-# --- where it begins -----------------------------------------------------------------------------
-
-
 def beginning(spec: FitTransformer, device: str = "cpu") -> list[Trainable]:
     """The runs before training."""
-    if spec.target not in TARGETS:
-        raise ValueError(f"no target {spec.target!r}: there are {', '.join(TARGETS)}")
-    if spec.start not in ("random", "construction"):
-        raise ValueError(f"training starts at random or at the construction, got {spec.start!r}")
     draw = generator_at(spec.seed, -1)
     if spec.start == "random":
         return [_at_random(spec, draw, device) for _ in range(spec.runs)]
@@ -219,12 +207,10 @@ def _random(spec: FitTransformer, draw: Generator) -> Transformer:
         return size * torch.randn(shape, generator=draw, dtype=torch.float64)
 
     def head() -> Head:
-        small = 0.5 * D**-0.5
         names = ("W_Q", "W_K") if spec.dot_product else ()
-        pair = {name: normal(1, D, size=small) for name in names}
-        return Head(
-            normal(D, D, size=0.5 * (D * spec.heads) ** -0.5), normal(size=0.5).exp(), **pair
-        )
+        pair = {name: normal(1, D, size=0.5 * D**-0.5) for name in names}
+        W_V = normal(D, D, size=0.5 * (D * spec.heads) ** -0.5)
+        return Head(W_V, normal(size=0.5).exp(), **pair)
 
     def layer(last: bool) -> Layer:
         heads, m = tuple(head() for _ in range(spec.heads)), spec.width

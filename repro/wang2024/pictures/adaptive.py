@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repro import figures
-from repro.figures import decades
-from repro.wang2024.pictures import words
+from repro.figures import Curve, decades
+from repro.wang2024 import circle
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
-
-    from repro.wang2024.circle import Half
 
 TITLES = {
     "one head": "one head, $e^{\\mathrm{logit}}$ over the row's maximum",
@@ -31,9 +29,8 @@ def attention_maps(
     figure, panels = figures.panels(len(maps), width=3.5, height=4.1)
     image = None
     for axes, (part, table) in zip(panels, maps.items(), strict=True):
-        image = axes.imshow(
-            _by_row(table) if part in BY_ROW else table, cmap="RdBu", vmin=-1, vmax=1
-        )
+        shown = _by_row(table) if part in BY_ROW else table
+        image = axes.imshow(shown, cmap="RdBu", vmin=-1, vmax=1)
         for query, key in wanted:
             axes.add_patch(_square(key, query))
         axes.set_title(TITLES[part], fontsize=9)
@@ -67,11 +64,10 @@ def rounding(
     """Largest error of the output against an error of the network for g or log g."""
     figure, (axes,) = figures.panels(1, width=7.2, height=3.6)
     looks = {"lin": ("o", "lin: $g$ off by $d$"), "log": ("x", "log: $\\log g$ off by $d$")}
-    for rpe, (amounts, errors) in curves.items():
+    for rpe, curve in curves.items():
         marker, label = looks[rpe]
-        figures.draw(
-            axes, "construction", amounts, errors, label, marker=marker, linestyle="", markersize=4
-        )
+        look = {"marker": marker, "linestyle": "", "markersize": 4}
+        figures.draw(axes, "construction", *curve, label, **look)
     places = {
         "asked for: $1/(4T)$": asked,
         "needed: $\\log(1 + 1/(2T))$": needed,
@@ -86,56 +82,37 @@ def rounding(
     return figure
 
 
+LINE, CLOUD = {"linewidth": 6, "alpha": 0.4, "marker": ""}, {"linestyle": ""}
+LOOKS: dict[str, tuple[str, str, Mapping[str, Any]]] = {
+    "best": ("best in class", "the fetched token: no weights do better", LINE),
+    "bound": ("bound", "proved bound, two pointers", {}),
+    "two pointers": ("construction", "two pointers, majority", {"marker": "D"}),
+    "follow": ("construction", "the fetched token", {}),
+    "compass": ("construction", "tokens in the plane", {"marker": "v", "linestyle": ":"}),
+    "trained, random": ("trained", "trained from a random start", CLOUD),
+    "trained, construction": (
+        "trained",
+        "trained from the disturbed construction",
+        {"marker": "*", "markersize": 9, **CLOUD},
+    ),
+}
+
+
 def heads(
     panels: Mapping[str, Mapping[str, tuple[Sequence[int], Sequence[float]]]],
 ) -> "Figure":
     """Largest error against heads for each memory, lin and log."""
-    looks = {
-        "best": (
-            "best in class",
-            "the fetched token: no weights do better",
-            {"linewidth": 6, "alpha": 0.4, "marker": ""},
-        ),
-        "bound": ("bound", "proved bound, two pointers", {}),
-        "two pointers": ("construction", "two pointers, majority", {"marker": "D"}),
-        "follow": ("construction", "the fetched token", {}),
-        "compass": ("construction", "tokens in the plane", {"marker": "v", "linestyle": ":"}),
-        "trained, random": ("trained", "trained from a random start", {"linestyle": ""}),
-        "trained, construction": (
-            "trained",
-            "trained from the disturbed construction",
-            {"marker": "*", "markersize": 9, "linestyle": ""},
-        ),
+    drawn = {
+        f"{rpe}-RPE": [
+            Curve(role, *of[name], label, look) for name, (role, label, look) in LOOKS.items()
+        ]
+        for rpe, of in panels.items()
     }
-    figure, axes = figures.panels(len(panels), width=4.6, height=4.3)
-    for place, (rpe, curves) in zip(axes, panels.items(), strict=True):
-        for name, (role, label, changes) in looks.items():
-            Hs, errors = curves[name]
-            figures.draw(place, role, Hs, errors, label, **changes)
-        decades(place, xlabel="heads for each memory", title=f"{rpe}-RPE")
-        place.set_xticks(curves["follow"][0])
-    axes[0].set(ylabel="largest error found")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure
+    x, y = "heads for each memory", "largest error found"
+    return figures.curves(drawn, x=x, y=y, ticks=True, size=(4.6, 4.3), columns=3)
 
 
-def heads_told(
-    panels: Mapping[str, Mapping[str, tuple[Sequence[int], Sequence[float]]]],
-) -> dict[str, str]:
-    points = {
-        rpe: {name: zip(*curve, strict=True) for name, curve in curves.items()}
-        for rpe, curves in panels.items()
-    }
-    return {
-        "caption": "Two layers in float64, H heads for each memory: sup error over all short, "
-        "random long and worst windows of 60 tokens. Over infinite sequences no weights do better "
-        "than the green curve for the fetched token, with these exponents; trained networks, all "
-        "runs, choose theirs and see a few tokens.",
-        "alt": f"Largest error against heads, logarithmic. {words.panels(points)}.",
-    }
-
-
-def widths(found: "Mapping[tuple[str, int], Half]") -> "Figure":
+def widths(found: "Mapping[tuple[str, int], circle.Half]") -> "Figure":
     """Share of right networks against the width over its law, lin and log."""
     figure, panels = figures.panels(2, width=4.8, height=4)
     laws = {"lin": "$m / S^2$", "log": "$m / (S^2 T^2)$"}
@@ -143,11 +120,9 @@ def widths(found: "Mapping[tuple[str, int], Half]") -> "Figure":
         Ts = [T for kind, T in found if kind == rpe]
         for T, marker in zip(Ts, "os^", strict=True):
             S, (ms, right) = found[rpe, T].S, found[rpe, T].curve
-            unit = S**2 if rpe == "lin" else (S * T) ** 2
-            label = f"$T$ = {T}, $S$ = {S:.1f}"
-            x = [m / unit for m in ms]
+            x, label = [m / circle.law(rpe, S, T) for m in ms], f"$T$ = {T}, $S$ = {S:.1f}"
             figures.draw(axes, "construction", x, right, label, marker=marker, markersize=4)
-        rate = 8 if rpe == "lin" else 32
+        rate = circle.HOEFFDING[rpe]
         x = [rate * math.log(16) * 2 ** (k / 20) for k in range(1, 60)]
         figures.draw(axes, "bound", x, [1 - 16 * math.exp(-u / rate) for u in x], "proved")
         decades(axes, "x", xlabel=law, title=f"{rpe}-RPE", ylim=(-0.03, 1.03))
@@ -155,16 +130,3 @@ def widths(found: "Mapping[tuple[str, int], Half]") -> "Figure":
         axes.legend(loc="upper left")
     panels[0].set(ylabel="share of drawn networks, right at all tokens")
     return figure
-
-
-def widths_told(found: "Mapping[tuple[str, int], Half]") -> dict[str, str]:
-    return {
-        "caption": "Eight tokens on a circle, a pointer with T steps: share of the networks of m "
-        "drawn neurons that point right from every token. Over S² (lin) and S²T² (log) the curves "
-        "for different T are close; dashed, what Hoeffding's inequality promises.",
-        "alt": "; ".join(
-            f"{rpe}, T = {T}, S = {one.S:.1f}: half at m = {one.m:.0f}, "
-            f"{one.over_law:.2f} of the law"
-            for (rpe, T), one in found.items()
-        ),
-    }

@@ -1,5 +1,6 @@
 """Table 1: T5's staircase. Proposition B.1: how far rounding moves a number."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,18 @@ def staircases(
     distances: Sequence[int], stairs: Mapping[int, Sequence[int]], printed: Sequence[int]
 ) -> "Figure":
     """-r(n) for the D that fit the table, and for the next that do not; beside it -phi."""
-    import math
-
     figure, (left, right) = figures.panels(2, width=5.2, height=3.8)
     low, *fitting, high = stairs
     end = next(i for i, n in enumerate(distances) if n > 95)
     steps = {"marker": "", "drawstyle": "steps-post"}
-    for D, line in ((low, ":"), (high, "-.")):
-        label, drawn = f"control: D = {D}", stairs[D][:end]
-        figures.draw(left, "control", distances[:end], drawn, label, linestyle=line, **steps)
-    for D, line in ((fitting[0], "-"), (fitting[-1], "--")):
-        label, drawn = f"D = {D}", stairs[D][:end]
-        figures.draw(left, "construction", distances[:end], drawn, label, linestyle=line, **steps)
+    for role, D, line in (
+        ("control", low, ":"),
+        ("control", high, "-."),
+        ("construction", fitting[0], "-"),
+        ("construction", fitting[-1], "--"),
+    ):
+        label = f"control: D = {D}" if role == "control" else f"D = {D}"
+        figures.draw(left, role, distances[:end], stairs[D][:end], label, linestyle=line, **steps)
     left.plot(range(len(printed)), printed, "k.", markersize=4, label="Table 1, 31 entries")
     left.set(xlabel="distance n", ylabel="−r(n)", title="B = 8: ten values of D fit the table")
     left.legend(loc="lower right")
@@ -42,10 +43,7 @@ def staircases(
 
 
 def sawtooth(
-    z: Sequence[float],
-    fine: Sequence[float],
-    bound: Sequence[float],
-    plain: Sequence[float],
+    z: Sequence[float], fine: Sequence[float], bound: Sequence[float], plain: Sequence[float]
 ) -> "Figure":
     """How far log[exp(z)] and [z] move z, and Proposition B.1's bounds."""
     figure, (axes,) = figures.panels(1, width=7.4, height=3.8)

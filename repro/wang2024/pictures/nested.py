@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
-from repro.figures import decades
-from repro.wang2024.pictures import words
+from repro.figures import Curve, decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,20 +12,15 @@ if TYPE_CHECKING:
 
     from repro.wang2024.one_by_one import Point
 
-Curve = tuple[Sequence[float], Sequence[float]]
+Points = tuple[Sequence[float], Sequence[float]]
 PLUS, MINUS, GREY = "#56B4E9", "#E69F00", "#666666"
 NUMBERS = "#0072B2"
 TEXTS = {1: "+1", -1: "−1"}
-
-
-# --- the walk ------------------------------------------------------------------------------------
+CENTRE: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def walk(
-    tokens: Sequence[int],
-    steps: Sequence[int],
-    stream: Sequence[Sequence[float]],
-    output: float,
+    tokens: Sequence[int], steps: Sequence[int], stream: Sequence[Sequence[float]], output: float
 ) -> "Figure":
     """One position of the nested example: what is fetched in which layer, and all its numbers.
 
@@ -37,21 +31,6 @@ def walk(
     _fetches(left, tokens, steps, output)
     _stream(right, stream)
     return figure
-
-
-def walk_told(
-    tokens: Sequence[int], steps: Sequence[int], stream: Sequence[Sequence[float]], output: float
-) -> dict[str, str]:
-    first, second = steps
-    y_t = tokens[-1] * tokens[-1 - first] * tokens[-1 - second]
-    return {
-        "caption": "The nested parity, three layers of four heads (lin), followed at one position. "
-        "Layer 1 turns the sign of x_t into a pointer; layer 2 fetches what it points to and turns "
-        "that into the next pointer; layer 3 fetches again, and the readout multiplies.",
-        "alt": f"x_t = {tokens[-1]}, so t₁ = {first}; block 1 becomes {stream[3][1]:.4f}, so "
-        f"t₂ = {second}; block 2 becomes {stream[5][2]:.4f}; the output is {output:.4f} and "
-        f"y_t = {y_t}.",
-    }
 
 
 def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: float) -> None:
@@ -87,7 +66,7 @@ def _token(axes: "Axes", place: float, height: float, token: int, *, bright: boo
         linewidth=1.6 if bright else 0.0, alpha=1.0 if bright else 0.3,
     )  # fmt: skip
     axes.add_patch(square)
-    axes.text(place, height, TEXTS[token], ha="center", va="center", alpha=1 if bright else 0.5)
+    axes.text(place, height, TEXTS[token], **CENTRE, alpha=1 if bright else 0.5)
 
 
 def _arrow(axes: "Axes", start: float, end: float, height: float) -> None:
@@ -115,11 +94,9 @@ def _stream(axes: "Axes", stream: Sequence[Sequence[float]]) -> None:
             colour = (NUMBERS if row > 2 else sign) if new else "#f4f4f4"
             axes.add_patch(Rectangle(place, 0.92, 0.84, facecolor=colour, edgecolor="none"))
             shade = "white" if new and row > 2 else ("black" if number else "#bbbbbb")
-            axes.text(
-                column, -row, _shown(number), ha="center", va="center", fontsize=8.5, color=shade
-            )
-        axes.text(column, 1.25, times[column], ha="center", va="center")
-        axes.text(column, 0.78, names[column], ha="center", va="center", fontsize=7.5, color=GREY)
+            axes.text(column, -row, _shown(number), **CENTRE, fontsize=8.5, color=shade)
+        axes.text(column, 1.25, times[column], **CENTRE)
+        axes.text(column, 0.78, names[column], **CENTRE, fontsize=7.5, color=GREY)
     for row, name in enumerate(rows):
         axes.text(-0.6, -row, name, ha="right", va="center")
     axes.set(xlim=(-2.3, len(stream) - 0.4), ylim=(-len(rows), 1.7))
@@ -134,9 +111,6 @@ def _shown(number: float) -> str:
     return (f"{number:.0f}" if whole else f"{number:.4f}").replace("-", "−")
 
 
-# --- attention maps ------------------------------------------------------------------------------
-
-
 def maps(
     tokens: Sequence[int], weights: Sequence[Any], places: Sequence[Sequence[int]]
 ) -> "Figure":
@@ -146,12 +120,10 @@ def maps(
     """
     figure, panels = figures.panels(len(weights), width=4.1, height=4.5)
     images = []
-    for number, (axes, weight, place) in enumerate(
-        zip(panels, weights, places, strict=True), start=1
-    ):
+    ticks, labels = range(len(tokens)), [TEXTS[token][0] for token in tokens]
+    drawn = zip(panels, weights, places, strict=True)
+    for number, (axes, weight, place) in enumerate(drawn, start=1):
         images.append(axes.imshow(weight, cmap="RdBu", vmin=-1.0, vmax=1.0))
-        ticks = range(len(tokens))
-        labels = [TEXTS[token][0] for token in tokens]
         axes.set_xticks(ticks, labels)
         axes.set_yticks(ticks, labels if number == 1 else [])
         axes.grid(False)
@@ -165,55 +137,26 @@ def maps(
     return figure
 
 
-def maps_told(off: float) -> dict[str, str]:
-    """`off` is the largest l1 distance of a row from the indicator."""
-    return {
-        "caption": "Attention of each layer of the nested parity on one window of 14 signs (six "
-        "heads, lin, summed with their W_V). Rows attend, columns are attended to, circles are "
-        "t − t₁ and t − t₂; the first two rows lack the past they would need.",
-        "alt": "Layer 1 attends to nothing. In layers 2 and 3 every row has one dark square, at "
-        f"the circle; all other weights of a row add up to at most {off:.0e}.",
-    }
-
-
-# --- numbers -------------------------------------------------------------------------------------
-
-
 def heads(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> "Figure":
     """Errors against the number of heads, for lin and log: RPE -> H -> what was measured."""
-    figure, panels = figures.panels(2, width=4.8, height=4.4)
     looks = {
         "less": ("control", "control: one layer less"),
         "bound": ("bound", "proved bound |f|_Lip E_Attn"),
         "network": ("construction", "network, largest error found"),
         "floor": ("best in class", "one block: no coefficients do better"),
     }
-    for axes, (rpe, of_H) in zip(panels, found.items(), strict=True):
-        for name, (role, label) in looks.items():
-            figures.draw(axes, role, list(of_H), [one[name] for one in of_H.values()], label)
-        decades(axes, xlabel="heads H for each memory", title=f"{rpe}-RPE")
-        axes.set_xticks(list(of_H))
-    panels[0].set(ylabel="largest error")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return figure
-
-
-def heads_told(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> dict[str, str]:
-    names = {"network": "error", "bound": "bound", "less": "one layer less"}
-    points = {
-        rpe: {told: [(H, one[name]) for H, one in of_H.items()] for name, told in names.items()}
+    drawn = {
+        f"{rpe}-RPE": [
+            Curve(role, list(of_H), [one[name] for one in of_H.values()], label)
+            for name, (role, label) in looks.items()
+        ]
         for rpe, of_H in found.items()
     }
-    return {
-        "caption": "The nested parity of Section 5.1, three layers: largest error in float64 over "
-        "all windows of some length, random and worst ones, with the best coefficients for the "
-        "exponents 3/2, 3, ... (lin) and 2, 4, ... (log). With one layer less of the same network "
-        "the error stays.",
-        "alt": words.panels(points),
-    }
+    x, y = "heads H for each memory", "largest error"
+    return figures.curves(drawn, x=x, y=y, ticks=True, size=(4.8, 4.4))
 
 
-def steepness(curves: Mapping[int, Curve], errors: Mapping[int, float]) -> "Figure":
+def steepness(curves: Mapping[int, Points], errors: Mapping[int, float]) -> "Figure":
     """Largest error against |g_2|_Lip for some numbers of heads."""
     figure, (axes,) = figures.panels(1, width=7.2, height=3.9)
     for (H, curve), marker in zip(curves.items(), "os^D", strict=False):
@@ -229,17 +172,7 @@ def steepness(curves: Mapping[int, Curve], errors: Mapping[int, float]) -> "Figu
     return figure
 
 
-def steepness_told(curves: Mapping[int, Curve]) -> dict[str, str]:
-    points = {f"H = {H}": zip(*curve, strict=True) for H, curve in curves.items()}
-    return {
-        "caption": "The same three layers for ever steeper g₂, with the usual exponents. Beyond "
-        "|g₂|_Lip = 1/(4e) the proof says nothing, and soon after a pointer is wrong and the error "
-        "is about 1.",
-        "alt": words.curves(points, "|g₂|_Lip"),
-    }
-
-
-def one_layer(values: Mapping[int, int], curves: Mapping[str, Mapping[str, Curve]]) -> "Figure":
+def one_layer(values: Mapping[int, int], curves: Mapping[str, Mapping[str, Points]]) -> "Figure":
     """The nested parity as a function of u, and one layer without dot product that computes it."""
     figure, (left, right) = figures.panels(2, width=5.0, height=4.0)
     u, y = list(values), list(values.values())
@@ -272,23 +205,6 @@ def roles(
     return figure
 
 
-def roles_told(
-    layers: Mapping[tuple[int, int], float], widths: Mapping[tuple[int, int], float]
-) -> dict[str, str]:
-    names = {"L": layers, "m": widths}
-    return {
-        "caption": "Largest error of the construction. Left: a chain of three memories, K = 2, cut "
-        "after L layers with the same readout. Right: two nested memories with the readout |x|₂, "
-        "whose m neurons are spread evenly; heads and width each leave a floor that only the other "
-        "removes.",
-        "alt": "; ".join(
-            f"{name} = {row}, H = {H}: {error:.1e}"
-            for name, table in names.items()
-            for (row, H), error in table.items()
-        ),
-    }
-
-
 def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> Any:
     from matplotlib.colors import LogNorm
 
@@ -299,7 +215,7 @@ def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> 
         for j, number in enumerate(row):
             dark = number < 3e-3
             text = f"{number:.2g}" if number >= 1e-3 else f"{number:.0e}"
-            axes.text(j, i, text, ha="center", va="center", color="white" if dark else "black")
+            axes.text(j, i, text, **CENTRE, color="white" if dark else "black")
     axes.set_xticks(range(len(columns)), [str(column) for column in columns])
     axes.set_yticks(range(len(rows)), [str(row) for row in rows])
     axes.grid(False)
@@ -309,31 +225,21 @@ def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> 
 
 def depth(found: "Mapping[str, Mapping[int, tuple[Point, Point]]]") -> "Figure":
     """Two layers against one for each memory, with the same heads in each layer."""
-    figure, panels = figures.panels(2, width=4.6, height=3.9)
-    for axes, (rpe, of_H) in zip(panels, found.items(), strict=True):
-        H, (wide, deep) = list(of_H), ([pair[i].error for pair in of_H.values()] for i in (0, 1))
-        figures.draw(axes, "construction", H, wide, "2 layers, heads split", linestyle="--")
-        figures.draw(axes, "construction", H, deep, "3 layers, one memory each", marker="D")
-        decades(axes, xlabel="heads in each layer", title=f"{rpe}-RPE")
-        axes.set_xticks(H)
-        axes.set_ylim(3e-6, 4)
-    panels[0].set(ylabel="largest error")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return figure
-
-
-def depth_told(found: "Mapping[str, Mapping[int, tuple[Point, Point]]]") -> dict[str, str]:
-    rounding = max(one.rounding for pair in found["lin"].values() for one in pair)
-    points = {
-        rpe: {
-            name: [(H, pair[i].error) for H, pair in of_H.items()]
-            for i, name in enumerate(("two layers", "three layers"))
-        }
+    wide, deep = ("2 layers, heads split", "--", "o"), ("3 layers, one memory each", "-", "D")
+    drawn = {
+        f"{rpe}-RPE": [
+            Curve(
+                "construction",
+                list(of_H),
+                [pair[i].error for pair in of_H.values()],
+                label,
+                {"linestyle": line, "marker": marker},
+            )
+            for i, (label, line, marker) in enumerate((wide, deep))
+        ]
         for rpe, of_H in found.items()
     }
-    return {
-        "caption": "Two pointers, T = 3 and 2: largest error in float64 against the heads in each "
-        "layer. Two layers split them, three layers give all of them to one memory each; in total "
-        f"three layers have twice as many. Rounding in float64 may leave {rounding:.0e} (lin).",
-        "alt": words.panels(points),
-    }
+    figure = figures.curves(drawn, x="heads in each layer", y="largest error", ticks=True)
+    for axes in figure.axes:
+        axes.set_ylim(3e-6, 4)
+    return figure
