@@ -34,7 +34,7 @@ class Zero:
 def zero(monkeypatch):
     """A target for which PARABOLA counts as the best, with given points of alternation."""
     points = np.array([-1, -0.875, -0.5, 0, 0.25, 0.5, 0.75, 1])
-    found = Approximant(PARABOLA, points, 0.0, None)
+    found = Approximant(PARABOLA, points, 0.0)
     monkeypatch.setattr(approximation, "approximant", lambda target, q: found)
     return Zero()
 
@@ -117,7 +117,7 @@ def test_in_rationals_some_points_of_alternation_and_the_middles_before_them_are
 def test_in_rationals_the_error_is_that_of_the_exact_model(zero, monkeypatch):
     """q = 2, all four points and three middles; the largest |p| is p(3/4) = 19/16, not p at an end."""
     points = np.array([-0.0625, 0.25, 0.5, 0.75])
-    found = Approximant(PARABOLA, points, 0.0, None)
+    found = Approximant(PARABOLA, points, 0.0)
     monkeypatch.setattr(approximation, "approximant", lambda target, q: found)
     assert approximation.error_in_rationals(zero, 2) == pytest.approx(19 / 16, rel=1e-15)
     assert zero.asked == [-0.0625, 0.25, 0.5, 0.75, 0.09375, 0.375, 0.625]
@@ -273,7 +273,7 @@ def test_the_plane_in_rationals_is_looked_at_where_its_error_alternates(monkeypa
     """Of 9 points numbers 0, 2, 4, 6, 8 for checked = 4; x + 10 y against f."""
     points = np.array([[k / 8, (k % 3) / 2] for k in range(9)])
     p = Polynomial(2, {(1, 0): 1, (0, 1): 10})
-    found = approximation.PlaneApproximant(p, points, 0.0)
+    found = Approximant(p, points, 0.0)
     monkeypatch.setattr(approximation, "plane_approximant", lambda q, cells: found)
     asked = []
     values = approximation.plane_values
