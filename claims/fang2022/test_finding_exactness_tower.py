@@ -120,13 +120,14 @@ def test_the_digits_lost_as_a_picture(claim):
     """q = 5: error against B for three types, printed and roomy lifts, with the recursion."""
     Bs = [float(b) for b in np.geomspace(0.1, 100, claim.at_scale(smoke=7, laptop=13, paper=25))]
     both = ("printed", "roomy")
-    found = {d: {m: [stored(claim, d, B, 5, m)[0] for B in Bs] for m in both} for d in TYPES}
-    bounds = {d: {m: [bound(d, B, 5, m) for B in Bs] for m in both} for d in TYPES}
-    pairs = zip(found["float64"]["roomy"], bounds["float64"]["roomy"], strict=True)
+    found = {m: {d: [stored(claim, d, B, 5, m)[0] for B in Bs] for d in TYPES} for m in both}
+    bounds = {m: {d: [bound(d, B, 5, m) for B in Bs] for d in TYPES} for m in both}
+    roomy, printed = found["roomy"], found["printed"]["float32"]
+    pairs = zip(roomy["float64"], bounds["roomy"]["float64"], strict=True)
     claim.measured("error above its bound", max(a - b for a, b in pairs), equation="e_5").at_most(
         rounding_error(5 * roundoff.unit("float64"), "5 roundings of t^5 itself")
     )
-    middle, printed = len(Bs) // 3, found["float32"]["printed"]
+    middle = len(Bs) // 3
     claim.figure(
         pictures.digits(Bs, found, bounds),
         "digits",
@@ -136,8 +137,8 @@ def test_the_digits_lost_as_a_picture(claim):
         alt="Relative error of the stored t^5 against B from 0.1 to 100, one panel for each lift. "
         f"Printed: of order 1 below B = 1; then, in float32, from {printed[middle]:.1e} at "
         f"B = {Bs[middle]:.0f} up to {printed[-1]:.1e} at B = 100. Repaired with room: flat, at "
-        f"most {max(found['float32']['roomy']):.1e} in float32 and "
-        f"{max(found['float64']['roomy']):.1e} in float64, below the bounds.",
+        f"most {max(roomy['float32']):.1e} in float32 and {max(roomy['float64']):.1e} in float64, "
+        "below the bounds.",
     )
 
 
