@@ -59,8 +59,6 @@ def test_layers_and_parameters_are_those_of_the_degree():
     model = experiments.build("f_2*", "NN_depth", 4, seed=0)
     assert sum(isinstance(part, nn.ReLU) for part in model) == 6  # pyright: ignore
     assert experiments.build("f_1*", "NN_width", 4, seed=0)[0].weight.shape == (4, 2)  # pyright: ignore
-    with pytest.raises(ValueError, match="ATTENTION, NN_depth and NN_width"):
-        experiments.build("f_1*", "NN", 3, 0)
 
 
 def test_the_networks_start_as_torch_starts_them():
