@@ -147,17 +147,12 @@ def construction(
     if directions is None:
         F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)
     else:
-        _check_unit(directions)
+        for k, square in enumerate((directions * directions).sum(1), 1):
+            if square != 1:
+                raise ValueError(f"Lemma 3.3 needs ||xi_k|| = 1, got ||xi_{k}||^2 = {square}")
         F, beta = directions, ridge.solve(Q, directions, q)
     blocks = power_blocks(len(F), q, lifts(q, B))
     return Transformer(F, blocks, readout(beta), Q.at_zero())
-
-
-def _check_unit(directions: Array) -> None:
-    for k, xi in enumerate(directions, 1):
-        square = sum(c * c for c in xi)
-        if square != 1:
-            raise ValueError(f"Lemma 3.3 needs ||xi_k|| = 1, got ||xi_{k}||^2 = {square}")
 
 
 def slots_of(model: Transformer) -> Array:
@@ -168,9 +163,7 @@ def slots_of(model: Transformer) -> Array:
 
 def readout(beta: Array) -> Array:
     """beta_{k,s} (n, q) in their places in beta of Section 2.2 (n (n+q+2),), with (-1)^s."""
-    n, q = beta.shape
-    rows = Layout(n, q)
-    places = rational_zeros(n, rows.size)
-    for s in range(1, q + 1):
-        places[:, rows.slot(s)] = (-1) ** s * beta[:, s - 1]
+    rows = Layout(*beta.shape)
+    places = rational_zeros(rows.n, rows.size)
+    places[:, rows.slot(1) : rows.one] = beta * [(-1) ** s for s in range(1, rows.q + 1)]
     return places.ravel()
