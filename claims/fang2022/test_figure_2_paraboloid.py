@@ -80,9 +80,8 @@ def test_three_directions_do_as_well_as_ten(claim):
     note = f"13 parameters; {seeds} seeds, from {min(found):.3g} to {max(found):.3g}"
     ours = statistics.median(found)
     claim.cell("ATTENTION, n = 3", TEST, paper=ATTENTION, ours=ours, note=note)
-    claim.measured(TEST, max(found), equation="Theorem 3.5, n = n_q").at_most(
-        as_printed(ATTENTION, "0.02 in Figure 2 (a), with n = 10")
-    )
+    most = as_printed(ATTENTION, "0.02 in Figure 2 (a), with n = 10")
+    claim.measured(TEST, max(found), equation="Theorem 3.5, n = n_q").at_most(most)
 
 
 @pytest.mark.train
@@ -138,9 +137,8 @@ def test_the_surfaces_look_like_the_printed_ones(claim):
         alt=f"Three surfaces. {'; '.join(away)}.",
     )
     name, pieces = "largest error on the square", "eleven lines miss a square by 40²/(8·121)"
-    claim.measured(name, farthest["NN_width"], equation="Figure 2 (c)").at_least(
-        theorem(40**2 / (8 * 121), f"on a segment of length 40, {pieces}")
-    )
+    least = theorem(40**2 / (8 * 121), f"on a segment of length 40, {pieces}")
+    claim.measured(name, farthest["NN_width"], equation="Figure 2 (c)").at_least(least)
     apart = chosen(20, "over an order of magnitude: the surfaces differ to the eye, as printed")
     for model in ("NN_depth", "NN_width"):
         ratio = farthest[model] / farthest["ATTENTION"]

@@ -66,16 +66,13 @@ def test_at_the_first_small_change_the_error_is_far_from_its_end(claim):
         found["error ratio"] = early[-1]
         claim.record("epochs of three rules", found, clip=clip, seed=seed)
     error, median = "median of train MSE over the last one", statistics.median
-    claim.measured(error, median(early), equation=RULE, small_changes=1).at_least(
-        chosen(1.5, "a training that has a third of its error still to lose has not converged")
-    )
-    claim.measured(error, median(late), equation=RULE, small_changes=RUN).at_most(
-        chosen(1.25, "a rule that marks convergence leaves little to lose, below the 1.5 above")
-    )
+    least = chosen(1.5, "a training that has a third of its error still to lose has not converged")
+    claim.measured(error, median(early), equation=RULE, small_changes=1).at_least(least)
+    most = chosen(1.25, "a rule that marks convergence leaves little to lose, below the 1.5 above")
+    claim.measured(error, median(late), equation=RULE, small_changes=RUN).at_most(most)
     name = "median share of later epochs with changes of 0.01"
-    claim.measured(name, median(moving), equation=RULE).at_least(
-        chosen(0.25, "it would be near 0 if the rule marked convergence")
-    )
+    floor = chosen(0.25, "it would be near 0 if the rule marked convergence")
+    claim.measured(name, median(moving), equation=RULE).at_least(floor)
 
 
 @pytest.mark.train
@@ -84,9 +81,8 @@ def test_the_epoch_differs_between_trainings_and_between_rules(claim):
     first = {key: met(train) for key, train in found.items()}
     apart = statistics.median(met(train, run=RUN) / first[key] for key, train in found.items())
     name = "median of the epoch of 20 in a row over the first"
-    claim.measured(name, apart, equation=RULE).at_least(
-        chosen(1.5, "1 would mean that the rules agree")
-    )
+    least = chosen(1.5, "1 would mean that the rules agree")
+    claim.measured(name, apart, equation=RULE).at_least(least)
     clips = sorted({clip for clip, _ in found})
     for clip in clips:
         epochs = [epoch for (c, _), epoch in first.items() if c == clip]
@@ -95,9 +91,8 @@ def test_the_epoch_differs_between_trainings_and_between_rules(claim):
         claim.cell("ATTENTION", column, paper=212, ours=ours, note=note)
     if len(clips) > 1:
         factor = max(first.values()) / min(first.values())
-        claim.measured("latest over earliest epoch", factor, equation=RULE).at_least(
-            chosen(2, "the printed epochs of two models differ by less: 329 over 212")
-        )
+        floor = chosen(2, "the printed epochs of two models differ by less: 329 over 212")
+        claim.measured("latest over earliest epoch", factor, equation=RULE).at_least(floor)
 
 
 @pytest.mark.train
@@ -111,14 +106,12 @@ def test_small_steps_meet_the_rule_before_anything_is_learnt(claim):
     curve = small.curves["train"]
     epoch, row = met(curve), "NN_depth, clipped at 0.1"
     claim.cell(row, "# EPOCHS", paper="not readable", ours=epoch, note="60 epochs")
-    claim.measured("epoch at which the rule is met", epoch, equation=RULE, clip=0.1).at_most(
-        chosen(2, "the earliest possible: epoch 2 has the first change")
-    )
+    most = chosen(2, "the earliest possible: epoch 2 has the first change")
+    claim.measured("epoch at which the rule is met", epoch, equation=RULE, clip=0.1).at_most(most)
     ratio = curve[epoch - 1] / usual.numbers["MSE_Tr"]
     name = "train MSE at that epoch over what the bound 100 reaches"
-    claim.measured(name, ratio, equation=RULE, clip=0.1).at_least(
-        chosen(2, "half of the error or more could still be learnt in as many epochs")
-    )
+    least = chosen(2, "half of the error or more could still be learnt in as many epochs")
+    claim.measured(name, ratio, equation=RULE, clip=0.1).at_least(least)
 
 
 @pytest.mark.train

@@ -50,9 +50,8 @@ def test_balls_enclose_zero_for_irrational_directions(claim):
     """xi_k = (cos, sin)(k pi/4), k = 0..3, q = 3: beta solved in balls, x irrational, ||x|| < 2."""
     width, inside = tower.enclosure(bits=200)
     claim.measured("0 is in every enclosure of C − Q", inside, equation="C^q = Q").equals(True)
-    claim.measured("widest |C − Q| still possible", width, equation="C^q = Q").at_most(
-        theorem(1e-40, "200 bits are 60 digits, 20 of them left to the growth of radii")
-    )
+    most = theorem(1e-40, "200 bits are 60 digits, 20 of them left to the growth of radii")
+    claim.measured("widest |C − Q| still possible", width, equation="C^q = Q").at_most(most)
 
 
 def stored(claim, dtype, B, q, lifts):
@@ -109,9 +108,8 @@ def test_rate_the_printed_lifts_lose_q_minus_2_powers_of_B(q, claim):
         fit, at = rates.slope(Bs, errors), {"equation": "2uB^(q−2), or 4.25qu", "lifts": lifts}
         half = stderr(fit.half, "half the interval of the fit")
         claim.measured("exponent of B", fit.slope, **at).within(exponent, half)
-        claim.measured("half of its interval", fit.half, **at).at_most(
-            chosen(0.5, "tells q − 2 from the next integers")
-        )
+        most = chosen(0.5, "tells q − 2 from the next integers")
+        claim.measured("half of its interval", fit.half, **at).at_most(most)
         claim.record("digits lost", math.log10(errors[-1] / errors[0]), B=Bs[-1], lifts=lifts)
 
 
@@ -185,9 +183,8 @@ def test_bfloat16_carries_nothing(claim):
     """q = 3 at B = 1, where all lifts are small: u = 2^-8, and 1 % is two and a half of it."""
     error = stored(claim, "bfloat16", 1.0, 3, "roomy")[0]
     claim.record("bound", bound("bfloat16", 1.0, 3, "roomy"))
-    claim.measured("error of t³ over B³", error, equation="4.25qu").at_least(
-        chosen(0.01, "the 1 % up to which a type is said to carry t^q")
-    )
+    least = chosen(0.01, "the 1 % up to which a type is said to carry t^q")
+    claim.measured("error of t³ over B³", error, equation="4.25qu").at_least(least)
 
 
 @pytest.mark.construct
@@ -210,9 +207,8 @@ def test_the_experiment_of_section_5_in_float32(claim):
     printed = claim.measured(name, found["printed"], equation="step(G)/√12", lifts="printed")
     printed.at_least(rounding_error(rms / 2, step))
     printed.at_most(rounding_error(rms * 2, step))
-    claim.measured(name, found["roomy"], equation="step(G)/√12", lifts="roomy").at_most(
-        rounding_error(rms / 60, "G is 7³ · 8/9 = 305 times smaller, five blocks add up")
-    )
+    most = rounding_error(rms / 60, "G is 7³ · 8/9 = 305 times smaller, five blocks add up")
+    claim.measured(name, found["roomy"], equation="step(G)/√12", lifts="roomy").at_most(most)
 
 
 @pytest.mark.parametrize("B", [0.1, 0.5], ids="B={}".format)

@@ -98,9 +98,8 @@ def test_softmax_in_float64_stores_the_constant(tau, claim):
     # sum to 1 within (n+1)u; adding them costs (n-1)u; G - a is rounded once, u (2M^2 - 1) at most.
     allowed = (2 * n + 2 * M**2) * roundoff.unit("float64")
     error = (slot - (2 * M**2 - 1)).abs().max()
-    claim.measured("distance from 2M² − 1", error, equation=CONSTANT).at_most(
-        rounding_error(allowed, "2n u for the sum of the weights, u 2M² for the rest; see above")
-    )
+    most = rounding_error(allowed, "2n u for the sum of the weights, u 2M² for the rest; see above")
+    claim.measured("distance from 2M² − 1", error, equation=CONSTANT).at_most(most)
 
 
 def normalised(alpha):
@@ -187,9 +186,8 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
         at = {"equation": "weights softmax(τα)_j α_j", "tau": tau}
         derived = rounding_error(allowed, "(2n+6) u 3M², derived above")
         claim.measured("error beyond Σ g exp(−τg)", beyond, **at).at_most(derived)
-        claim.measured("largest error", errors[-1], **at).at_most(
-            theorem(bound, "(n−1)/(eτ), since g exp(−τg) ≤ 1/(eτ)")
-        )
+        most = theorem(bound, "(n−1)/(eτ), since g exp(−τg) ≤ 1/(eτ)")
+        claim.measured("largest error", errors[-1], **at).at_most(most)
     softmax = multiplication.stored(block, x, y, attend=lambda a: a.softmax(-1))
     plain = (softmax + x * y).abs().max().item()
     claim.figure(
@@ -215,9 +213,8 @@ def test_control_weights_that_do_not_sum_to_1_store_what_depends_on_the_data(tau
     block = multiplication.multiplication_block(2, 3, M).to(x.dtype)
     first, second = multiplication.stored(block, x, y, attend=kept).tolist()
     name = "difference of the stored values"
-    claim.measured(name, second - first, equation="Σ_j w_ij ≠ 1").at_least(
-        theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²")
-    )
+    least = theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²")
+    claim.measured(name, second - first, equation="Σ_j w_ij ≠ 1").at_least(least)
 
 
 def test_control_with_the_one_hot_maximum_the_model_is_not_affine(claim):
@@ -226,6 +223,5 @@ def test_control_with_the_one_hot_maximum_the_model_is_not_affine(claim):
     model = powers.construction(polynomials.Polynomial(1, {(2,): 1}), B)
     left, middle, right = (model(x) for x in exact.rationals([[-1], [0], [1]]) * B)
     bend = left - 2 * middle + right
-    claim.measured("second difference at −B, 0, B", bend, equation="Σ_j w_ij ≠ 1").at_least(
-        theorem(2 * B**2, "(−B)² − 2·0 + B² = 2B²")
-    )
+    least = theorem(2 * B**2, "(−B)² − 2·0 + B² = 2B²")
+    claim.measured("second difference at −B, 0, B", bend, equation="Σ_j w_ij ≠ 1").at_least(least)

@@ -144,17 +144,15 @@ def test_float64_attention_is_far_below_every_network(claim):
     out = square().to(torch.float64, claim.device)(t).cpu().numpy()
     attention = exact.to_float(abs(exact.rationals(out) - exact.rationals(x) ** 2)).max()
     bound = tower.output_bound(square(), 1, "float64", powers.roomy)
-    claim.measured("largest |x² − C²(x)|", attention, equation="Theorem 3.5").at_most(
-        rounding_error(bound, "tower.output_bound of Theorem 3.5's model, derived there")
-    )
+    most = rounding_error(bound, "tower.output_bound of Theorem 3.5's model, derived there")
+    claim.measured("largest |x² − C²(x)|", attention, equation="Theorem 3.5").at_most(most)
     points = {
         f"trained, {shape} units": [(k, error) for k, error, _ in trained(claim, widths)]
         for shape, widths in WIDTHS.items()
     }
     lowest = min(error for found in points.values() for _, error in found)
-    claim.measured("smallest error of a network", lowest, equation="1/(2k²)").at_least(
-        theorem(3.2e-5, "1/(2k²) ≥ 1/(2·125²) for these three shapes")
-    )
+    least = theorem(3.2e-5, "1/(2k²) ≥ 1/(2·125²) for these three shapes")
+    claim.measured("smallest error of a network", lowest, equation="1/(2k²)").at_least(least)
     largest = max(64, *(k for found in points.values() for k, _ in found))
     optimal = {
         "one layer, k units at most": [(k, 1 / (2 * k**2)) for k in LAYER],

@@ -152,9 +152,8 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
     right = exact.to_float(Q(exact.rationals(x.cpu().numpy())))
     off = abs(C.item() + float(exact.to_float(model.b)) - float(right))
     bound = tower.output_bound(model, B, "float64", powers.roomy)
-    claim.measured("|C(x) − f_2*(x)|", off, equation=ZERO, tokens=rows.n).at_most(
-        rounding_error(bound, f"{DERIVED}; the sum of |β| is large")
-    )
+    most = rounding_error(bound, f"{DERIVED}; the sum of |β| is large")
+    claim.measured("|C(x) − f_2*(x)|", off, equation=ZERO, tokens=rows.n).at_most(most)
     last = (Z[rows.slot(q)] - (-Z[0]) ** q).abs().max().item()
     relative = tower.error_bound("float64", B, q, powers.roomy)
     allowed = (relative + q * roundoff.unit("float64")) * B**q
