@@ -60,9 +60,6 @@ def value_and_gradients(function, x, *parameters, w):
     return [y.detach(), *torch.autograd.grad(y, leaves, w)]
 
 
-# --- memory (Linux) ------------------------------------------------------------------------------
-
-
 def extra_memory(backend, N, n):
     """Bytes of a step at its peak beyond what it began with, in a process of its own.
 

@@ -34,9 +34,6 @@ def table_1(N, n, d=10, q=5):
     return normal(N, d), F, beta, normal(N, seed=3) / N
 
 
-# --- the right numbers -----------------------------------------------------------------------------
-
-
 def integers(N, n, columns, seed, low=-1, high=2):
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(low, high, (N, columns), generator=generator), torch.randint(
@@ -149,9 +146,6 @@ def test_the_kernel_leaves_denormal_numbers_alone():
     assert ridge_polynomial(one * 1e-20, one, torch.tensor([[0.0, 1.0]]), backend="c").item() > 0
 
 
-# --- any tensor ------------------------------------------------------------------------------------
-
-
 @backends
 @pytest.mark.parametrize("function", [ridge_polynomial, ridge_relu])
 def test_an_empty_batch_has_no_values_and_no_gradient(backend, function):
@@ -177,21 +171,6 @@ def test_tensors_need_not_be_contiguous(backend):
             torch.testing.assert_close(a, b)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_short_floats_go_in_chunks_and_keep_their_type(dtype):
-    x, F = integers(40, 4, 2, seed=0)
-    w, beta = integers(40, 4, 2, seed=1)
-    w = w[:, 0] * (torch.arange(40) < 8)  # few terms: sums below 2^8 are exact
-    exact = value_and_gradients(plain_polynomial, *(a.double() for a in (x, F, beta)), w=w.double())
-    found = value_and_gradients(
-        ridge_polynomial, *(a.to(dtype) for a in (x, F, beta)), w=w.to(dtype)
-    )
-    assert fused.backend(dtype)[0] == "chunks"
-    for a, b in zip(found, exact, strict=True):
-        assert a.dtype == dtype
-        assert torch.equal(a.double(), b)
-
-
 @pytest.mark.parametrize("size", [1, 100, 10**6], ids="CHUNK={}".format)
 def test_the_size_of_a_chunk_does_not_matter(monkeypatch, size):
     x, F, beta, w = (a.double() for a in table_1(50, 7))
@@ -200,9 +179,6 @@ def test_the_size_of_a_chunk_does_not_matter(monkeypatch, size):
     monkeypatch.setattr(fused, "CHUNK", size)
     for a, b in zip(value_and_gradients(call, x, F, beta, w=w), expected, strict=True):
         assert relative(a, b) <= 32 * roundoff.unit("float64")
-
-
-# --- threads ---------------------------------------------------------------------------------------
 
 
 def parts(monkeypatch, threads, length, times, failing=()):
@@ -263,9 +239,6 @@ def test_the_kernel_gives_the_same_bits_with_any_number_of_threads(monkeypatch, 
     assert started == [threads, threads]
     for a, b in zip(found, expected, strict=True):
         assert torch.equal(a, b)
-
-
-# --- bad input -------------------------------------------------------------------------------------
 
 
 x, F, beta, c = torch.ones(4, 3), torch.ones(2, 3), torch.ones(2, 5), torch.ones(2)

@@ -74,9 +74,6 @@ def test_the_floor_of_table_1_is_that_of_lstsq():
     )
 
 
-# --- variable projection ---------------------------------------------------------------------------
-
-
 def small_problem(n=3, d=4, q=4, N=200):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(N, d))

@@ -82,9 +82,6 @@ def tabulate(claim, row, stored, printed, note):
         )
 
 
-# --- the floor -----------------------------------------------------------------------------------
-
-
 @pytest.mark.best_in_class
 def test_least_squares_ends_where_theory_says(claim):
     """A space of p columns that contains the target: MSE_Tr is chi², MSE_Te a quadratic form."""
@@ -105,9 +102,6 @@ def test_least_squares_ends_where_theory_says(claim):
                 row = f"least squares, seed {seed}"
                 claim.cell(row, cell, paper=printed, ours=found[cell], note=note)
                 claim.measured("printed error of ATTENTION", printed, **at).within(mean, four)
-
-
-# --- the comparison ------------------------------------------------------------------------------
 
 
 @pytest.mark.train
@@ -173,9 +167,6 @@ def test_attention_as_printed_with_n_q_directions(claim):
     tabulate(claim, "ATTENTION, n = 2002", stored, PRINTED["ATTENTION"], "as printed")
     twice = as_printed(2 * BEST.value, "twice MSE_Te of ATTENTION, since the clipping is not known")
     claim.measured(TEST, max(errors_on_test_data(stored)), equation=TABLE, n=2002).at_most(twice)
-
-
-# --- controls ------------------------------------------------------------------------------------
 
 
 def test_control_shuffled_targets_teach_nothing(claim):

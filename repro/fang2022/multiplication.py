@@ -86,9 +86,6 @@ def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
     return 4 * u * roundoff.rounded(M, dtype) ** 2 * (1 + 2 * u)
 
 
-# --- what a block stores, for claims -------------------------------------------------------------
-
-
 def stored(block: Block, x: Array, y: Array, **branch: Any) -> Array:
     """Slot 3 of all tokens, (..., n), for factors x, y (..., n) in any arithmetic; q = 3."""
     rows = Layout(x.shape[-1], 3)

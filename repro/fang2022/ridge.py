@@ -110,9 +110,6 @@ def _matrix(entries: np.ndarray) -> flint.fmpq_mat:
     return flint.fmpq_mat(*entries.shape, entries.ravel().tolist())
 
 
-# --- any directions ------------------------------------------------------------------------------
-
-
 def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
     """beta_{k,s} for the given rational directions (n, d) by Gauss elimination; (n, q).
 
