@@ -6,16 +6,14 @@ such that max |C^q - f| on [0, 1]^d tends to 0 as q grows.
 Checked: the error of the model of Theorem 3.5 with q blocks, in rationals and in float64, for a
 kink, Runge's function, a smooth function and a function of two variables, against the best
 polynomial of degree q, certified from both sides: no model with these blocks can be better. The
-errors fall as approximation theory predicts: like 1/q, like 0.8198^q (closed form), faster than
-geometrically, and below Jackson's bound. In float64 they fall until the predicted round-off passes
-them; in rationals they keep falling. Controls: the number of blocks stays 8; f has a jump.
+errors fall as approximation theory predicts, and in float64 until the predicted round-off passes
+them. Controls: the number of blocks stays 8; f has a jump.
 
 Not checked: all continuous f, and the limit itself, since finite computation cannot reach a limit;
 more than two variables. The proof, with a rate, is in repro/fang2022/approximation.py.
 
-Readings: q, fixed in the first line, is what tends to infinity; "bounded" adds nothing on a cube;
-Theorem 3.5 is applied with B = sqrt(d), the radius of a ball that holds the cube. We also use
-[-1, 1], because float64 gets twice as far there as on [0, 1].
+Readings: q, fixed in the first line, is what tends to infinity; Theorem 3.5 is applied with
+B = sqrt(d). We also use [-1, 1], because float64 gets twice as far there as on [0, 1].
 """
 
 import itertools
@@ -41,8 +39,7 @@ DEGREES = {  # of the models, at smoke scale and above it
 
 
 def degrees(claim, where):
-    few, many = DEGREES[where]
-    return claim.at_scale(smoke=few, laptop=many, paper=many)
+    return DEGREES[where][claim.scale != "smoke"]
 
 
 def best(name, q):

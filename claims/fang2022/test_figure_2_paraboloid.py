@@ -4,12 +4,10 @@ From 9000 noisy samples the attention model with 41 parameters reaches test MSE 
 NN_width of Table 2 reach 134.23 and 10237.27, "due to the nature of piece-wise linear output".
 
 Checked: the printed training (SGD, one cycle, 600 epochs of batches of 5000) for clipping bounds
-from 1 to 100, since the paper does not give its own. For each of them and every seed the attention
-model ends at 0.02 or below and each ReLU network at 100 or above, and the factor between them is at
-least the printed one. n_q = 3 directions, 13 parameters, do as well as 10. The reason given
-explains only a part: one hidden layer of 10 ReLU units cannot go below 0.22 (proved,
-`shallow_floor`), which keeps it above 0.02, but not at 10237. With L-BFGS the same 41 parameters
-reach a tenth of that: SGD has not finished. Control: the y in random order.
+from 1 to 100, since the paper does not give its own. n_q = 3 directions, 13 parameters, do as well
+as 10. The reason given explains only a part: one hidden layer of 10 ReLU units cannot go below 0.22
+(proved, `shallow_floor`), which keeps it above 0.02, but not at 10237. With L-BFGS the same 41
+parameters reach a tenth of that: SGD has not finished. Control: the y in random order.
 
 Not checked: which of the two ReLU networks is better; that depends on the clipping (the table).
 

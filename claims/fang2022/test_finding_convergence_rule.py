@@ -6,12 +6,10 @@ the change passes from one sign to the other it is small by chance. And small st
 changes, wherever the training is.
 
 Checked, on trainings of the attention model on f_2* (n = 64), several seeds and clipping bounds:
-- the rule is met at epochs that differ by a factor of two or more between the trainings;
-- the error at that epoch is 1.5 times the last one or more, in the median; a rule that asks for 20
-  small changes in a row stops within a factor 1.25 of it;
-- after the rule has been met, at least a quarter of the epochs change by 0.01 or more.
-And on NN_depth with a small clipping bound: the rule is met in epoch 2, with nothing learnt.
-Control: a curve that decays like an exponential, on which the first small change is the last word.
+the rule is met at epochs that differ by a factor of two or more, when the error is still 1.5 times
+the last one or more, in the median; a rule that asks for 20 small changes in a row stops within a
+factor 1.25 of it. On NN_depth with a small clipping bound the rule is met in epoch 2, with nothing
+learnt. Control: a curve that decays like an exponential, on which both rules agree.
 
 Not checked: that 20 is a good number. The epochs themselves are chaotic: another processor, which
 rounds sums in another order, gets others, so only medians and factors are asserted.

@@ -9,10 +9,9 @@ off, relative to B^q, by about (repro/fang2022/tower.py)
 For Section 5: t = xi . x is standard normal there and B must be 7 or more, so with the printed M in
 float32 the stored t^5 is off by more than 0.1 in the root mean square.
 
-Checked: the difference C - Q is 0 as a polynomial in x and in rationals. In balls of 200 bits, with
-irrational directions and x, its enclosure contains 0 and is narrower than 10^-40. In float64,
-float32 and bfloat16 the error is within the derived recursion, for all three lifts, and for printed
-and roomy ones not below a tenth of it; it grows like B^(q-2) for the printed M and not at all for
+Checked: C - Q is 0 as a polynomial in x and in rationals. In balls of 200 bits, with irrational
+directions and x, its enclosure contains 0. In float64, float32 and bfloat16 the error is within the
+derived recursion, for all three lifts; it grows like B^(q-2) for the printed M and not at all for
 the roomy one. The largest B that each type carries to 1 %, against (0.01/2u)^(1/(q-2)).
 Controls: the printed M with B < 1, where another token wins, is off by half of t^q and more.
 """
@@ -154,28 +153,23 @@ def test_the_largest_ball_that_a_type_carries(dtype, q, claim):
     for k in range(middle - 8, middle + 9):
         if stored(claim, dtype, 10 ** (k / 20), q, "printed")[0] <= 0.01:
             carried = 10 ** (k / 20)
-    row, note = f"q = {q}", f"predicted {predicted:.4g}"
-    column = f"largest B, {dtype}, printed M"
-    claim.cell(row, column, paper="not given", ours=carried, note=note)
+    row, column, note = f"q = {q}", f"largest B, {dtype}", f"predicted {predicted:.4g}"
+    claim.cell(row, f"{column}, printed M", paper="not given", ours=carried, note=note)
     low, high = tower.bounds_without_overflow(getattr(torch, dtype), q)
     error, lost = stored(claim, dtype, 0.9 * high, q, "roomy")
     note = f"above it B^q overflows; below {low:.2g} it underflows; error {error:.1e} of B^q"
-    claim.cell(row, f"largest B, {dtype}, roomy", paper="not given", ours=high, note=note)
+    claim.cell(row, f"{column}, roomy", paper="not given", ours=high, note=note)
     allowed = bound(dtype, 1.0, q, "roomy") + q * roundoff.unit("float64")
     at = {"equation": "4.25qu for every B", "share_of_largest_B": 0.9}
     any_B = rounding_error(allowed, "the recursion of tower.py, which does not depend on B")
     claim.measured(ERROR, error, **at).at_most(any_B)
     claim.measured("tokens that lost", lost, **at).equals(0)
     # e_q lies between a third and twice 2 u B^(q-2) B^q, by where G falls between powers of 2.
-    factor, step = (
-        10**0.05 * 3 ** (1 / (q - 2)),
-        "a step of 10^(1/20); a factor 3 for the place of G",
-    )
-    ratio = claim.measured(
-        "largest B over its prediction", carried / predicted, equation="(0.01/2u)^(1/(q−2))"
-    )
-    ratio.at_most(grid_error(factor, f"{step} between two powers of 2"))
-    ratio.at_least(grid_error(1 / factor, f"{step} between two powers of 2"))
+    factor = 10**0.05 * 3 ** (1 / (q - 2))
+    why = "a step of 10^(1/20); a factor 3 for the place of G between two powers of 2"
+    name, law = "largest B over its prediction", "(0.01/2u)^(1/(q−2))"
+    ratio = claim.measured(name, carried / predicted, equation=law)
+    ratio.at_most(grid_error(factor, why)).at_least(grid_error(1 / factor, why))
 
 
 @pytest.mark.construct

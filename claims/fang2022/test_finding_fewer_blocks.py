@@ -12,9 +12,8 @@ So the sentence of the abstract, "the number of transformer encoder blocks is th
 of the target polynomial", describes the construction, not what such blocks need.
 
 Checked: A in rationals for random samples, and in symbols; blocks and weights counted; whole models
-against random polynomials. B: exact ranks for random integer weights, never above the bound; the
-constructions attain it. C: exact ranks, exact values of whole models, degrees of random models.
-Controls: position scores too weak, one block fewer, two tokens where B speaks of one.
+against random polynomials. B: exact ranks for random integer weights. C: exact ranks and values,
+degrees of random models. Controls: position scores too weak, one block fewer, two tokens.
 
 Not checked: the least number of blocks for d >= 2 with the paper's n_q tokens; it lies between C's
 and A's.

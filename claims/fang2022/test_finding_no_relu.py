@@ -8,9 +8,9 @@ all it does is to change the sign. With W_2 = 0, z' = z-hat + b_2 holds x_i y_i.
 So Theorem 3.5 holds with the beta_{k,s} that its proof prints: its sign (-1)^s, which they lack,
 comes from the ReLU layer alone.
 
-Checked: in rationals, for random samples, the whole output; in symbols; the weights counted; in
-floating point the bound 4uM^2 of the lemma, whose proof needs no change: xy + G is rounded as
-there, and taking G away is exact (Sterbenz). Whole models with the printed beta.
+Checked: in rationals, for random samples, the whole output; in symbols; the weights counted; whole
+models with the printed beta; in floating point the bound 4uM^2 of the lemma, whose proof needs no
+change: xy + G is rounded as there, and taking G away is exact (Sterbenz).
 Controls: M too small, the sign of b_2, b_2 omitted.
 
 Not checked: that 2n + 4 is the least. It is not for n = 1, where G = 0 serves, with 3 weights.

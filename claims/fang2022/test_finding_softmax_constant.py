@@ -11,10 +11,9 @@ x^2 has 2B^2: the error against x^2 on [-B, B] is at least B^2/2 (and B^2/2 is r
 Contrast. The gated softmax, weights softmax(tau alpha)_j alpha_j, keeps the values: with the gaps
 g_j = alpha_ii - alpha_ij >= 0 it stores -xy up to sum_j g_j exp(-tau g_j), at most (n-1)/(e tau).
 
-Checked: arbitrary rational weights that sum to 1, negative ones too, for random samples; in
-symbols; softmax in float64 at several temperatures; whole models with data-dependent normalised
-attention have second differences 0, exactly; the gated softmax in float64.
-Controls: weights that do not sum to 1 (one-hot maximum, gated softmax) store what depends on data.
+Checked: arbitrary rational weights that sum to 1, for random samples and in symbols; softmax in
+float64 at several temperatures; whole models with data-dependent normalised attention have second
+differences 0, exactly; the gated softmax in float64. Controls: weights that do not sum to 1.
 
 Not checked: other constructions that might work with softmax. Nothing here says that none do.
 """

@@ -5,11 +5,10 @@ such that C^q(x) = Q(x) for all ||x|| <= B. It has fewer than d^(q+1) + q d^q + 
 and fewer than d^(q+1) + 3q d^q + 8q + 1 non-zero entries.
 
 Checked: the literal blocks, with the lifts G = 2M^2 and the signs repaired (repro/fang2022/
-powers.py). In rationals, for random d, q, B, Q and x, the surface of the ball included, the output
-is exactly Q(x). In symbols, it is the polynomial Q, and each token wins by exactly
-G + y_i t_i - y_j t_i; the lifts are the least possible, up to a factor 2, for every B. f_1* and
-f_2* of Section 5, the latter with all its 2002 tokens at laptop scale, in rationals and through the
-literal blocks in float64. As an ordinary module in float64, within a derived bound. Counts.
+powers.py). In rationals, for random d, q, B, Q and x, the output is exactly Q(x). In symbols, it is
+the polynomial Q, and each token wins by exactly G + y_i t_i - y_j t_i; the lifts are the least
+possible, up to a factor 2. f_1* and f_2* of Section 5, the latter with all its 2002 tokens at
+laptop scale. As an ordinary module in float64, within a derived bound. Counts.
 Controls: q - 1 of these blocks (best possible error 2 (B/2)^q), lifts 2 % below the least.
 
 False as printed, and repaired:
