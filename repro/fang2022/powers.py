@@ -24,7 +24,7 @@ Two departures, each forced by a counterexample in the claim:
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,16 +56,19 @@ def roomy(q: int, B: Any) -> list[Any]:
 
 def least(q: int, B: Any) -> list[Any]:
     """The smallest lifts with which every token keeps itself, for all |t| <= B."""
-    return [0 if i == 1 else (1 + (i + 1) % 2) * B**i for i in range(1, q + 1)]
+    return [0, *((1 + (i + 1) % 2) * B**i for i in range(2, q + 1))]
 
 
 def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     """One block for each lift; the i-th adds (-1)^i t^i to slot i."""
-    rows = Layout(n, q)
-    factors = [rows.one, *(rows.slot(i) for i in range(1, q))]
-    return tuple(
-        product_block(rows, 0, factors[i], rows.slot(i + 1), G) for i, G in enumerate(lifts)
-    )
+    return tuple(_power_blocks(Layout(n, q), lifts))
+
+
+def _power_blocks(rows: Layout, lifts: Sequence[Any]) -> Iterator[Block]:
+    factor = rows.one
+    for i, G in enumerate(lifts, 1):
+        yield product_block(rows, 0, factor, rows.slot(i), G)
+        factor = rows.slot(i)
 
 
 def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any) -> Array:
@@ -80,14 +83,14 @@ def tokens_after_sparse(
     rows: Layout, t: torch.Tensor, lifts: Sequence[Any], progress: Callable[[int, int], Any]
 ) -> torch.Tensor:
     """The same for the blocks of many tokens: one at a time, without the zeros in its matrices."""
-    Z = rows.tokens(t)
-    for i, G in enumerate(lifts):
-        progress(i, len(lifts))
-        factor = rows.one if i == 0 else rows.slot(i)
-        block = product_block(rows, 0, factor, rows.slot(i + 1), G).to(t.dtype, t.device)
-        weights = block.weights().items()
-        Z = Block(**{name: w.to_sparse() if w.ndim == 2 else w for name, w in weights})(Z)
-    return Z
+
+    def sparse() -> Iterator[Block]:
+        for i, block in enumerate(_power_blocks(rows, lifts)):
+            progress(i, len(lifts))
+            weights = block.to(t.dtype, t.device).weights().values()
+            yield Block(*(w.to_sparse() if w.ndim == 2 else w for w in weights))
+
+    return tokens_after(sparse(), rows, t)
 
 
 def wrong_pairs(q: int, B: Any, lifts: Lifts, half: int) -> int:
