@@ -83,9 +83,8 @@ def test_floating_point_error_within_the_recursion(dtype, q, lifts, claim):
         allowed, (found, lost) = bound(dtype, B, q, lifts), stored(claim, dtype, B, q, lifts)
         all_lost += lost
         error = claim.measured(ERROR, found, equation="e_q / B^q", B=B)
-        error.at_most(
-            rounding_error(allowed + q * u, "the recursion of tower.py, q roundings of t^q")
-        )
+        why = "the recursion of tower.py, q roundings of t^q"
+        error.at_most(rounding_error(allowed + q * u, why))
         if (lifts == "printed" and B >= 10) or (lifts == "roomy" and dtype != "bfloat16"):
             error.at_least(chosen(allowed / 10, "the bound is tight, up to one digit"))
     claim.record("tokens that lost by rounding", all_lost)
@@ -121,9 +120,8 @@ def test_the_digits_lost_as_a_picture(claim):
     bounds = {m: {d: [bound(d, B, 5, m) for B in Bs] for d in TYPES} for m in both}
     roomy, printed = found["roomy"], found["printed"]["float32"]
     pairs = zip(roomy["float64"], bounds["roomy"]["float64"], strict=True)
-    claim.measured("error above its bound", max(a - b for a, b in pairs), equation="e_5").at_most(
-        rounding_error(5 * roundoff.unit("float64"), "5 roundings of t^5 itself")
-    )
+    above = claim.measured("error above its bound", max(a - b for a, b in pairs), equation="e_5")
+    above.at_most(rounding_error(5 * roundoff.unit("float64"), "5 roundings of t^5 itself"))
     middle = len(Bs) // 3
     claim.figure(
         pictures.digits(Bs, found, bounds),

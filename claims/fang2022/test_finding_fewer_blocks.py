@@ -123,9 +123,8 @@ def test_one_token_stores_at_most_2_to_the_l_plus_1_functions(l, claim):
         )
         largest = max(few.dimension(few.functions(blocks, slots)) for blocks in networks)
         rank = 1 if rank_one else "any"
-        claim.measured(name, largest, equation="B", blocks="random", rank_of_W_V=rank).at_most(
-            theorem(most, "the dimension of S_l in the proof of B")
-        )
+        found = claim.measured(name, largest, equation="B", blocks="random", rank_of_W_V=rank)
+        found.at_most(theorem(most, "the dimension of S_l in the proof of B"))
     doubling = few.dimension(few.functions(few.doubling_blocks(1, q, 1), q))
     claim.measured(name, doubling, equation="B: 2^(l+1)", blocks="doubling").equals(q + 1)
     products = few.dimension(few.functions(few.printed_products(1, q, 1)[:l], q))

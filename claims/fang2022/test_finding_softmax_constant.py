@@ -51,9 +51,8 @@ def cases(draw):
 def test_any_normalised_weights_store_the_same_constant(claim):
     def wrong(case):
         M, x, y, weights = case
-        slot = multiplication.stored(
-            multiplication.multiplication_block(len(x), 3, M), x, y, attend=lambda alpha: weights
-        )
+        block = multiplication.multiplication_block(len(x), 3, M)
+        slot = multiplication.stored(block, x, y, attend=lambda alpha: weights)
         return int((slot != 2 * M**2 - 1).sum())
 
     examples = claim.at_scale(smoke=100, laptop=500, paper=20000)
@@ -153,9 +152,8 @@ def test_an_affine_model_misses_the_square_by_half_of_B_squared(claim):
     models = [random_model(rng, 1, 2, 2, B) for _ in range(draws)]
     smallest = min(error(model) for model in models)
     least, affine = B**2 / 2, "|C − x²| ≥ B²/2 for affine C"
-    claim.measured("smallest error against x² at −B, 0, B", smallest, equation=affine).at_least(
-        theorem(least, "x² has second difference 2B², an affine function 0")
-    )
+    found = claim.measured("smallest error against x² at −B, 0, B", smallest, equation=affine)
+    found.at_least(theorem(least, "x² has second difference 2B², an affine function 0"))
     best = dataclasses.replace(models[0], beta=0 * models[0].beta, b=least)
     claim.measured("error of the constant B²/2", error(best), equation=affine).equals(least)
 

@@ -56,12 +56,9 @@ def test_the_blocks_do_not_depend_on_the_polynomial(claim):
     drawn = [polynomials.random_polynomial(2, 3, rng) for _ in range(10)]
     models = [powers.construction(Q, 2) for Q in drawn]
     weights = [[[*b.weights().values()] for b in model.blocks] for model in models]
-    other = sum(
-        bool((ours != theirs).any())
-        for built in weights
-        for one, block in zip(built, weights[0], strict=True)
-        for ours, theirs in zip(one, block, strict=True)
-    )
+    pairs = [zip(built, weights[0], strict=True) for built in weights]
+    both = [weight for blocks in pairs for one in blocks for weight in zip(*one, strict=True)]
+    other = sum(bool((ours != theirs).any()) for ours, theirs in both)
     claim.measured("weights of blocks that differ", other, equation="Remark 3.6, fixed").equals(0)
     readouts = {tuple(map(str, (*model.beta, model.b))) for model in models}
     claim.measured("different β and b", len(readouts), equation="Remark 3.6, free").equals(10)
@@ -103,10 +100,8 @@ def test_no_choice_of_knots_does_better(k, claim):
     equal = claim.measured("least error", found, equation="1/(2k²)", knots="equal")
     equal.within(least, grid_error(off, program))
     rng, draws = claim.rng("knots"), claim.at_scale(smoke=10, laptop=50, paper=500)
-    others = min(
-        piecewise.best_with_knots(np.sort([-1, 1, *rng.uniform(-1, 1, k - 1)]), points)
-        for _ in range(draws)
-    )
+    knots = (np.sort([-1, 1, *rng.uniform(-1, 1, k - 1)]) for _ in range(draws))
+    others = min(piecewise.best_with_knots(some, points) for some in knots)
     drawn = claim.measured("least error", others, equation="1/(2k²)", knots="random", draws=draws)
     drawn.at_least(grid_error(least - off, program))
 
@@ -220,6 +215,5 @@ def test_control_with_softmax_the_attention_model_is_constant(claim):
     x = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
     out = square().to(torch.float64)(x, attend=lambda alpha: alpha.softmax(-1))
     error = (out - x[:, 0] ** 2).abs().max()
-    claim.measured("largest |x² − C²(x)|", error, equation="Section 2.2 with softmax").at_least(
-        theorem(0.5, "no constant is nearer to 0 and 1")
-    )
+    off = claim.measured("largest |x² − C²(x)|", error, equation="Section 2.2 with softmax")
+    off.at_least(theorem(0.5, "no constant is nearer to 0 and 1"))

@@ -221,7 +221,7 @@ def _largest(error: np.ndarray) -> float:
 def roundoff_estimate(model: Transformer, B: Any) -> float:
     """u times the sum of all |beta_{k,s}| B^s and |b|: no bound, but about what is seen (d = 1)."""
     sizes = np.abs(to_float(powers.slots_of(model))).sum(axis=0)  # of beta_{k,s}, s = 1, ..., q
-    held = sizes @ float(B) ** np.arange(1, len(sizes) + 1)
+    held = sum(size * float(B) ** s for s, size in enumerate(sizes, 1))
     return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
 
 

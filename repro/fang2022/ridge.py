@@ -107,7 +107,8 @@ def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
 
 
 def _matrix(entries: np.ndarray) -> flint.fmpq_mat:
-    return flint.fmpq_mat(*entries.shape, entries.ravel().tolist())
+    rows, columns = entries.shape
+    return flint.fmpq_mat(rows, columns, entries.ravel().tolist())
 
 
 def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:

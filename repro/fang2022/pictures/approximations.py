@@ -40,7 +40,8 @@ def convergence(panels: Mapping[str, Curves]) -> "Figure":
     for axes, (title, curves) in zip(grid.flat, panels.items(), strict=True):
         for name, (role, label, changes) in LOOKS.items():
             if name in curves:
-                figures.draw(axes, role, *zip(*curves[name], strict=True), label, **changes)
+                degrees, errors = zip(*curves[name], strict=True)
+                figures.draw(axes, role, degrees, errors, label, **changes)
         lowest = min(error for _, error in curves["best"])
         axes.set(yscale="log", ylim=(lowest / 4, HIGHEST), title=title)
         lines, labels = axes.get_legend_handles_labels()

@@ -18,14 +18,16 @@ def floor(
     figure, (whole,) = figures.panels(1, width=8.6, height=4.8)
     whole.remove()
     high, low = figure.subplots(2, 1, sharex=True, height_ratios=[5, 1])
-    figures.draw(high, "floor", *zip(*least, strict=True), "least error of k pieces, 1/(2k²)")
+    pieces, errors = zip(*least, strict=True)
+    figures.draw(high, "floor", pieces, errors, "least error of k pieces, 1/(2k²)")
     open_: dict[str, Any] = {"linestyle": "", "markerfacecolor": "none", "markersize": 7}
     pale: dict[str, Any] = {"linestyle": "", "markersize": 6, "alpha": 0.8}
     networks = ("best in class", optimal, "sD", open_), ("trained", trained, "^v>", pale)
     for role, found, markers, look in networks:
         for (label, points), marker in zip(found.items(), markers, strict=True):
-            figures.draw(high, role, *zip(*points, strict=True), label, marker=marker, **look)
-    ends = [least[0][0], least[-1][0]]
+            x, y = zip(*points, strict=True)
+            figures.draw(high, role, x, y, label, marker=marker, **look)
+    ends = [pieces[0], pieces[-1]]
     label = "attention, float64\n(0 in rationals)"
     figures.draw(low, "construction", ends, [attention] * 2, label, marker="", linewidth=2.5)
     high.set(yscale="log", ylabel="largest error against x²")
