@@ -3,16 +3,27 @@
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 
 from repro.fang2022 import fused
 from repro.fang2022.model import Layout, Transformer
-from repro.fang2022.multiplication import product_block
+from repro.fang2022.powers import power_blocks, repaired
 from tools.costs import sampling
+
+COMPILERS = [os.environ.get("CC"), "cc", "gcc", "clang"]
+COMPILER = fused.FORBIDDEN not in os.environ and any(map(shutil.which, filter(None, COMPILERS)))
+HAVE_KERNEL = pytest.mark.skipif(not COMPILER, reason="no C compiler, or forbidden")
+BACKENDS = [pytest.param("c", marks=HAVE_KERNEL), "chunks"]
+
+
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def plain_polynomial(x, F, beta):
@@ -29,14 +40,8 @@ def plain_relu(x, F, c, v):
 
 
 def literal_blocks(n, q, B, dtype):
-    """Theorem 3.5: block i puts (-1)^i t^i into slot i, the product of t and slot i-1; G_i = 2 B^i."""
-    rows = Layout(n, q)
-    factors = [rows.one, *map(rows.slot, range(1, q))]
-    blocks = [
-        product_block(rows, 0, factor, rows.slot(i), 2 * B**i).to(dtype)
-        for i, factor in enumerate(factors, 1)
-    ]
-    return tuple(blocks)
+    """Those of Theorem 3.5: the i-th puts (-1)^i t^i into slot i."""
+    return tuple(block.to(dtype) for block in power_blocks(n, q, repaired(q, B)))
 
 
 def literal_model(F, beta, B):
@@ -53,9 +58,6 @@ def value_and_gradients(function, x, *parameters, w):
     leaves = [parameter.detach().clone().requires_grad_() for parameter in parameters]
     y = function(x, *leaves)
     return [y.detach(), *torch.autograd.grad(y, leaves, w)]
-
-
-# --- memory (Linux) ------------------------------------------------------------------------------
 
 
 def extra_memory(backend, N, n):

@@ -33,9 +33,6 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-# --- models ----------------------------------------------------------------------------------------
-
-
 def test_models_compute_what_their_layers_compute():
     model = Width(3, 7, generator()).double()
     x = torch.randn(40, 3, generator=generator(1), dtype=torch.float64)
@@ -59,8 +56,6 @@ def test_layers_and_parameters_are_those_of_the_degree():
     model = experiments.build("f_2*", "NN_depth", 4, seed=0)
     assert sum(isinstance(part, nn.ReLU) for part in model) == 6  # pyright: ignore
     assert experiments.build("f_1*", "NN_width", 4, seed=0)[0].weight.shape == (4, 2)  # pyright: ignore
-    with pytest.raises(ValueError, match="ATTENTION, NN_depth and NN_width"):
-        experiments.build("f_1*", "NN", 3, 0)
 
 
 def test_the_networks_start_as_torch_starts_them():
@@ -86,9 +81,6 @@ def test_the_literal_model_is_the_trained_one(q):
     literal = model.literal(B=10)(rationals(x.tolist()))
     exact = torch.tensor([int(v.p) / int(v.q) for v in literal], dtype=torch.float64)
     assert torch.allclose(model.double()(x.double()), exact, rtol=1e-12)
-
-
-# --- data ------------------------------------------------------------------------------------------
 
 
 PRINTED = {"f_1*": (9000, 1000, 2, 10.0), "f_2*": (45000, 5000, 10, 1.0)}
@@ -151,9 +143,6 @@ def test_the_training_on_the_paraboloid_is_the_printed_one():
     assert FULL == {"train": 45000, "test": 5000, "batch": 25000, "epochs": 2000}
     for setting in (LIGHT, REDUCED):
         assert 9 * setting["batch"] == 5 * setting["train"], "the printed ratio"
-
-
-# --- training --------------------------------------------------------------------------------------
 
 
 class Counting:
@@ -251,12 +240,9 @@ def test_an_interrupted_training_ends_with_the_same_bits(tmp_path):
     assert same(resumed.outcome, experiments.train(spec, Workspace()))
 
 
-def test_curves_have_one_point_for_each_epoch_and_numbers_are_of_the_last_model():
+def test_numbers_are_of_the_last_model_and_curves_begin_with_the_first():
     spec = paraboloid("ATTENTION", 3, clip=10.0, seed=0, train=90, test=20, batch=50, epochs=7)
     outcome = experiments.train(spec, Workspace())
-    assert len(outcome.curves["train"]) == 7
-    assert outcome.curves["test_epoch"] == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert len(outcome.curves["test"]) == 8
     data = sample("f_1*", 90, 20, 0)
     model = experiments.trained(spec, outcome)
     with torch.no_grad():
@@ -268,21 +254,6 @@ def test_curves_have_one_point_for_each_epoch_and_numbers_are_of_the_last_model(
     # before the first update the model is 0, and the second step has seen one update only
     first = data.y.double().square().mean().item()
     assert outcome.curves["train"][0] == pytest.approx(first, rel=0.3)
-
-
-def test_an_epoch_sees_every_sample_once(monkeypatch):
-    seen = []
-    forward = Attention.forward
-    monkeypatch.setattr(Attention, "forward", lambda self, x: seen.append(x) or forward(self, x))
-    spec = paraboloid("ATTENTION", 2, clip=1.0, seed=0, train=9, test=2, batch=5, epochs=2)
-    experiments.train(spec, Workspace())
-    data = sample("f_1*", 9, 2, 0)
-    steps = [x for x in seen if len(x) in (4, 5)]
-    assert [len(x) for x in steps] == [5, 4, 5, 4]
-    epochs = [torch.cat(steps[:2]), torch.cat(steps[2:])]
-    assert not torch.equal(*epochs)
-    for epoch in epochs:
-        assert torch.equal(epoch.sort(0).values, data.x.sort(0).values)
 
 
 @pytest.mark.parametrize(("model", "size"), [("NN_width", 10), ("NN_depth", 4)])
@@ -322,9 +293,6 @@ def test_the_floor_of_the_shallow_network_is_below_the_best_of_many_pieces():
     weight = math.exp(-2.5) / (s * math.sqrt(2 * math.pi))
     assert shallow_floor(k - 1, s) == pytest.approx(left * weight, rel=1e-3)
     assert shallow_floor(3) == shallow_floor(3, 10.0)
-
-
-# --- convergence -----------------------------------------------------------------------------------
 
 
 def test_the_rule_of_table_1_takes_the_first_small_change(monkeypatch):

@@ -8,25 +8,13 @@ import pytest
 import torch
 
 from repro.fang2022 import fewer_blocks as few
-from repro.fang2022.model import Block, Layout
-from repro.fang2022.multiplication import product_block
+from repro.fang2022.inputs import random_block
+from repro.fang2022.model import Layout
 from repro.fang2022.polynomials import Polynomial
+from repro.fang2022.powers import tokens_after
 from repro.numerics.exact import rational, rationals
 
 HALF = flint.fmpq(1, 2)
-
-
-def integers(*shape, seed=0, low=-3, high=4):
-    return np.random.default_rng(seed).integers(low, high, shape).astype(object)
-
-
-def through(blocks, Z):
-    for block in blocks:
-        Z = block(Z)
-    return Z
-
-
-# --- one score, many products ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("h", [0, 2, -3])
@@ -48,31 +36,16 @@ def test_the_weights_of_a_products_block_are_counted():
     assert few.products_block(rows, 0, 0, [(0, rows.slot(1))], 2, 1).nonzeros() == 3 * 4 + 2 + 2
 
 
-# --- Theorem A -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("q", "blocks"), [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4)])
-def test_doubling_takes_as_many_blocks_as_q_has_further_binary_digits(q, blocks):
-    assert len(few.doubling_blocks(2, q, 1)) == blocks
-
-
 @pytest.mark.parametrize("make", [few.doubling_blocks, few.single_blocks])
 @pytest.mark.parametrize("q", [1, 2, 3, 6, 9])
 @pytest.mark.parametrize("B", ["1/10", "1", "5"])
 def test_the_powers_stand_in_their_rows(make, q, B):
     B, rows = rational(B), Layout(5, q)
     t = rationals([-1, 1, 0, HALF, -HALF]) * B
-    Z = through(make(5, q, B), rows.tokens(t))
+    Z = tokens_after(make(5, q, B), rows, t)
     for s, row in enumerate(few.power_rows(rows)):
         assert (Z[row] == t**s).all()
     assert len(make(5, q, B)) == (q - 1 if make is few.single_blocks else q.bit_length() - 1)
-
-
-@pytest.mark.parametrize("make", [few.doubling_blocks, few.single_blocks])
-@pytest.mark.parametrize(("q", "B"), [(0, 1), (3, 0), (3, -1), (3, float("nan"))])
-def test_a_degree_or_a_bound_that_is_not_positive_is_refused(make, q, B):
-    with pytest.raises(ValueError, match=rf"needs q >= 1 and B > 0, got q={q}, B={B}"):
-        make(2, q, B)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
@@ -95,21 +68,11 @@ def test_the_scores_of_other_tokens_are_lowered_as_stated():
         assert [block.W_Q[2, 2] for block in blocks] == c
 
 
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize(("q", "L"), [(2, 1), (5, 2), (8, 3), (9, 3)])
-def test_doubling_blocks_have_the_stated_number_of_weights(n, q, L):
-    blocks = few.doubling_blocks(n, q, 2)
-    assert sum(block.nonzeros() for block in blocks) == (3 * n + 2) * L + q - 1
-
-
-# --- Theorem C -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("l", [0, 1, 2, 3])
 def test_tripling_blocks_store_the_functions_held(l):
     rows = Layout(4, max(1, 2 ** (l + 1) - 2))
     t = rationals([2, -2, HALF, 0])
-    Z = through(few.tripling_blocks(rows, l, 2), rows.tokens(t))
+    Z = tokens_after(few.tripling_blocks(rows, l, 2), rows, t)
     places, held = few.held_rows(rows, l), few.held_functions(l)
     assert len(places) == len(set(places)) == len(held) == 2 ** (l + 1)
     for row, f in zip(places, held, strict=True):
@@ -140,16 +103,6 @@ def test_few_lengths_span_all_polynomials(l, tokens):
     assert all(0 < abs(length) <= 1 for length in r)
 
 
-@pytest.mark.parametrize(("d", "q"), [(1, 1), (1, 2), (1, 10), (2, 3), (2, 4), (3, 2)])
-@pytest.mark.parametrize("build", [few.doubling_transformer, few.tripling_transformer])
-def test_a_model_equals_its_polynomial(build, d, q):
-    Q = Polynomial(d, {(q, *[0] * (d - 1)): 3, (1,) * d: -2, (0,) * d: 5, (*[0] * (d - 1), q): 7})
-    model = build(Q, 2)
-    x = rationals([[2] + [0] * (d - 1), [-1] * d, [HALF, *[1] * (d - 1)]])
-    assert (model(x) == Q(x)).all()
-    assert all(sum(c * c for c in xi) <= 1 for xi in model.F)
-
-
 @pytest.mark.parametrize("build", [few.doubling_transformer, few.tripling_transformer])
 def test_linear_and_constant_polynomials_need_no_block(build):
     """d = 2: n_1 = 2 directions, and one slot that stays empty."""
@@ -160,33 +113,19 @@ def test_linear_and_constant_polynomials_need_no_block(build):
         assert model(rationals([5, 1])) == Polynomial(2, coefficients)(rationals([5, 1]))
 
 
-def test_too_few_slots_for_tripling_are_refused():
-    with pytest.raises(ValueError, match="2 tripling blocks fill 6 slots, the layout has q=5"):
-        few.tripling_blocks(Layout(1, 5), 2, 1)
-    with pytest.raises(ValueError, match="B > 0"):
-        few.tripling_blocks(Layout(1, 6), 2, 0)
-
-
-# --- polynomials near 0 ----------------------------------------------------------------------------
-
-
-def random_block(n, slots, seed):
-    size = n + slots + 2
-    shapes = [(n + 1, size), (n + 1, size), (size, size), (2, size), (size, 2), (2,), (size,)]
-    return Block(*(integers(*shape, seed=100 * seed + i) for i, shape in enumerate(shapes)))
-
-
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(6))
 def test_near_0_a_model_with_any_weights_is_its_polynomials(n, seed):
     """Integer weights: a coefficient that is not 0 is at least 1, all are far below 2^500."""
     rows, lengths = Layout(n, 3), [1, -2, 3][:n]
-    blocks = [random_block(n, 3, seed), random_block(n, 3, seed + 50)]
-    polynomials = few.germs(rows, [flint.fmpq_poly([0, r]) for r in lengths], blocks)
-    assert max(abs(c) for p in polynomials.ravel() for c in p.coeffs()) < 2**100
+    rng = np.random.default_rng(seed)
+    blocks = [random_block(rng, n, 3), random_block(rng, n, 3)]
+    one, *polynomials = few.functions(blocks, 3, lengths)
+    assert one == 1
+    assert max(abs(c) for p in polynomials for c in p.coeffs()) < 2**100
     x = flint.fmpq(1, 2**500)
-    Z = through(blocks, rows.tokens(rationals(lengths) * x))
-    assert Z.ravel().tolist() == [p(x) for p in polynomials.ravel()]
+    Z = tokens_after(blocks, rows, rationals(lengths) * x)
+    assert Z.ravel().tolist() == [p(x) for p in polynomials]
 
 
 def test_polynomials_near_0_by_hand():
@@ -211,22 +150,3 @@ def test_coefficients_and_spans_by_hand():
     assert few.dimension([one, x, one + x, 0 * x]) == 2
     assert few.dimension([one, one + tiny * x]) == 2
     assert few.dimension([0 * x]) == 0
-
-
-# --- no ReLU ---------------------------------------------------------------------------------------
-
-
-def test_without_relu_the_product_has_its_own_sign_and_four_weights_fewer():
-    rows = Layout(3, 4)
-    places = rows.slot(1), rows.slot(2), rows.slot(4)
-    x, y = rationals([3, -3, 1]), rationals([-3, 3, 2])
-    Z = rows.tokens(0 * x, x, y)
-    ours, printed = (
-        few.product_block_without_relu(rows, *places, 18),
-        product_block(rows, *places, 18),
-    )
-    assert (ours(Z)[rows.slot(4)] == x * y).all()
-    assert (printed(Z)[rows.slot(4)] == -x * y).all()
-    assert printed.nonzeros() - ours.nonzeros() == 4
-    assert not (ours.W_1 != 0).any()
-    assert not (ours.W_2 != 0).any()

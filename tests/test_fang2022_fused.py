@@ -1,52 +1,37 @@
 """The fused sums of Section 5: the same numbers as autograd, in less memory, with or without a compiler."""
 
 import functools
-import os
-import shutil
 
 import pytest
 import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from ridge_sums import plain_polynomial, plain_relu, value_and_gradients
+from ridge_sums import (
+    BACKENDS,
+    HAVE_KERNEL,
+    normal,
+    plain_polynomial,
+    plain_relu,
+    value_and_gradients,
+)
 
 from repro.fang2022 import fused
 from repro.fang2022.fused import ridge_polynomial, ridge_relu
 from repro.numerics import roundoff
 
-COMPILERS = [os.environ.get("CC"), "cc", "gcc", "clang"]
-COMPILER = fused.FORBIDDEN not in os.environ and any(map(shutil.which, filter(None, COMPILERS)))
-HAVE_KERNEL = pytest.mark.skipif(
-    not COMPILER, reason="no C compiler, or forbidden"
-)  # no other reason
-BACKENDS = [pytest.param("c", marks=HAVE_KERNEL), "chunks"]
 backends = pytest.mark.parametrize("backend", BACKENDS)
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
 
 
-#           N     n    d  q
-SHAPES = [
-    (1, 1, 1, 1),
-    (2, 1, 3, 10),
-    (31, 7, 1, 2),
-    (480, 64, 4, 3),
-    (481, 65, 10, 5),
-    (1500, 130, 10, 5),
-]
+#          N  n  d  q
+SHAPES = [(1, 1, 1, 1), (31, 7, 1, 2), (480, 64, 4, 3), (1500, 130, 10, 5)]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids="N={0[0]}-n={0[1]}-d={0[2]}-q={0[3]}".format)
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def table_1(N, n, d=10, q=5):
     """Data as in Table 1: x normal, |xi_k| about 1; values of order 1."""
     F, beta = normal(n, d, seed=1) / d**0.5, normal(n, q, seed=2) / n**0.5
     return normal(N, d), F, beta, normal(N, seed=3) / N
-
-
-# --- the right numbers -----------------------------------------------------------------------------
 
 
 def integers(N, n, columns, seed, low=-1, high=2):
@@ -154,14 +139,11 @@ def test_the_kernel_does_not_lose_small_terms_among_many_directions():
 
 @HAVE_KERNEL
 def test_the_kernel_leaves_denormal_numbers_alone():
-    assert fused.backend().name == "c"
+    assert fused.backend()[0] == "c"
     tiny = torch.full((3,), 1e-40)
     assert (tiny * 0.5 > 0).all()
     one = torch.ones(1, 1)
     assert ridge_polynomial(one * 1e-20, one, torch.tensor([[0.0, 1.0]]), backend="c").item() > 0
-
-
-# --- any tensor ------------------------------------------------------------------------------------
 
 
 @backends
@@ -189,21 +171,6 @@ def test_tensors_need_not_be_contiguous(backend):
             torch.testing.assert_close(a, b)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_short_floats_go_in_chunks_and_keep_their_type(dtype):
-    x, F = integers(40, 4, 2, seed=0)
-    w, beta = integers(40, 4, 2, seed=1)
-    w = w[:, 0] * (torch.arange(40) < 8)  # few terms: sums below 2^8 are exact
-    exact = value_and_gradients(plain_polynomial, *(a.double() for a in (x, F, beta)), w=w.double())
-    found = value_and_gradients(
-        ridge_polynomial, *(a.to(dtype) for a in (x, F, beta)), w=w.to(dtype)
-    )
-    assert fused.backend(dtype).name == "chunks"
-    for a, b in zip(found, exact, strict=True):
-        assert a.dtype == dtype
-        assert torch.equal(a.double(), b)
-
-
 @pytest.mark.parametrize("size", [1, 100, 10**6], ids="CHUNK={}".format)
 def test_the_size_of_a_chunk_does_not_matter(monkeypatch, size):
     x, F, beta, w = (a.double() for a in table_1(50, 7))
@@ -212,9 +179,6 @@ def test_the_size_of_a_chunk_does_not_matter(monkeypatch, size):
     monkeypatch.setattr(fused, "CHUNK", size)
     for a, b in zip(value_and_gradients(call, x, F, beta, w=w), expected, strict=True):
         assert relative(a, b) <= 32 * roundoff.unit("float64")
-
-
-# --- threads ---------------------------------------------------------------------------------------
 
 
 def parts(monkeypatch, threads, length, times, failing=()):
@@ -277,39 +241,25 @@ def test_the_kernel_gives_the_same_bits_with_any_number_of_threads(monkeypatch, 
         assert torch.equal(a, b)
 
 
-# --- bad input -------------------------------------------------------------------------------------
-
-
 x, F, beta, c = torch.ones(4, 3), torch.ones(2, 3), torch.ones(2, 5), torch.ones(2)
 
 
 MISTAKES = {
-    "x has other columns": (lambda: ridge_polynomial(x[:, :2], F, beta), "need x .N, d., F .n, d."),
-    "x is one sample": (lambda: ridge_polynomial(x[0], F, beta), "need x .N, d., F .n, d."),
+    "x has other columns": (
+        lambda: ridge_polynomial(x[:, :2], F, beta),
+        "needs x .N, d., F .n, d.",
+    ),
+    "x is one sample": (lambda: ridge_polynomial(x[0], F, beta), "needs x .N, d., F .n, d."),
     "beta has other rows": (lambda: ridge_polynomial(x, F, beta[:1]), "parameters .n, ...."),
-    "no directions": (lambda: ridge_polynomial(x, F[:0], beta[:0]), "n, d >= 1"),
-    "no coordinates": (lambda: ridge_polynomial(x[:, :0], F[:, :0], beta), "n, d >= 1"),
-    "no powers": (lambda: ridge_polynomial(x, F, beta[:, :0]), "q >= 1"),
-    "beta is flat": (lambda: ridge_polynomial(x, F, c), r"beta \(n, q\)"),
-    "c is a matrix": (lambda: ridge_relu(x, F, beta, c), r"c \(n,\) and v \(n,\)"),
-    "c has other entries": (lambda: ridge_relu(x, F, c[:1], c), r"c \(n,\) and v \(n,\)"),
+    "no directions": (lambda: ridge_polynomial(x, F[:0], beta[:0]), "got .*0, 3."),
+    "no powers": (lambda: ridge_polynomial(x, F, beta[:, :0]), "got .*2, 0."),
     "n of F and c differ": (lambda: ridge_relu(x, F[:1], c, c), "parameters .n, ...."),
-    "two types": (lambda: ridge_polynomial(x.double(), F, beta), "one float type.*float64"),
-    "integers": (
-        lambda: ridge_polynomial(x.long(), F.long(), beta.long()),
-        "one float type.*int64",
-    ),
-    "two devices": (lambda: ridge_polynomial(x, F.to("meta"), beta), "one device.*meta"),
-    "x has a gradient": (
-        lambda: ridge_polynomial(x.clone().requires_grad_(), F, beta),
-        "pass x.detach",
-    ),
-    "no such backend": (
-        lambda: ridge_polynomial(x, F, beta, backend="fortran"),
-        "'fortran' cannot",
-    ),
+    "two types": (lambda: ridge_polynomial(x.double(), F, beta), "of one type.*float64"),
+    "two devices": (lambda: ridge_polynomial(x, F.to("meta"), beta), "one type and device.*meta"),
+    "x has a gradient": (lambda: ridge_polynomial(x.clone().requires_grad_(), F, beta), "x.detach"),
+    "no such backend": (lambda: ridge_polynomial(x, F, beta, backend="no"), "'no' cannot"),
     "no kernel for it": (
-        lambda: ridge_polynomial(x.bfloat16(), F.bfloat16(), beta.bfloat16(), backend="c"),
+        lambda: ridge_polynomial(*(a.bfloat16() for a in (x, F, beta)), backend="c"),
         "float and double on a CPU",
     ),
 }
@@ -317,5 +267,5 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("call", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_bad_input_is_told_what_is_needed(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+    with pytest.raises(ValueError, match=message):
         call()

@@ -91,9 +91,6 @@ def test_the_recursion_is_what_the_docstring_says_to_leading_order():
     assert tower.error_bound("float64", 1e200, 9, powers.printed) == math.inf
 
 
-# --- the output ------------------------------------------------------------------------------------
-
-
 def gamma(j):
     return j * U / (1 - j * U)
 
@@ -126,9 +123,6 @@ def test_the_bound_on_the_output_in_two_variables():
     expected = (off + gamma(8) * (held + 7)) * (1 + Fraction(1, 1024))
     found = tower.output_bound(model, 3, "bfloat16", powers.roomy)
     assert found == pytest.approx(float(expected), rel=1e-13)
-
-
-# --- what a type carries ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("q", [1, 2, 5])

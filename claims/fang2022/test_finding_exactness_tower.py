@@ -9,10 +9,9 @@ off, relative to B^q, by about (repro/fang2022/tower.py)
 For Section 5: t = xi . x is standard normal there and B must be 7 or more, so with the printed M in
 float32 the stored t^5 is off by more than 0.1 in the root mean square.
 
-Checked: the difference C - Q is 0 as a polynomial in x and in rationals. In balls of 200 bits, with
-irrational directions and x, its enclosure contains 0 and is narrower than 10^-40. In float64,
-float32 and bfloat16 the error is within the derived recursion, for all three lifts, and for printed
-and roomy ones not below a tenth of it; it grows like B^(q-2) for the printed M and not at all for
+Checked: C - Q is 0 as a polynomial in x and in rationals. In balls of 200 bits, with irrational
+directions and x, its enclosure contains 0. In float64, float32 and bfloat16 the error is within the
+derived recursion, for all three lifts; it grows like B^(q-2) for the printed M and not at all for
 the roomy one. The largest B that each type carries to 1 %, against (0.01/2u)^(1/(q-2)).
 Controls: the printed M with B < 1, where another token wins, is off by half of t^q and more.
 """
@@ -50,9 +49,8 @@ def test_balls_enclose_zero_for_irrational_directions(claim):
     """xi_k = (cos, sin)(k pi/4), k = 0..3, q = 3: beta solved in balls, x irrational, ||x|| < 2."""
     width, inside = tower.enclosure(bits=200)
     claim.measured("0 is in every enclosure of C − Q", inside, equation="C^q = Q").equals(True)
-    claim.measured("widest |C − Q| still possible", width, equation="C^q = Q").at_most(
-        theorem(1e-40, "200 bits are 60 digits, 20 of them left to the growth of radii")
-    )
+    most = theorem(1e-40, "200 bits are 60 digits, 20 of them left to the growth of radii")
+    claim.measured("widest |C − Q| still possible", width, equation="C^q = Q").at_most(most)
 
 
 def stored(claim, dtype, B, q, lifts):
@@ -85,9 +83,8 @@ def test_floating_point_error_within_the_recursion(dtype, q, lifts, claim):
         allowed, (found, lost) = bound(dtype, B, q, lifts), stored(claim, dtype, B, q, lifts)
         all_lost += lost
         error = claim.measured(ERROR, found, equation="e_q / B^q", B=B)
-        error.at_most(
-            rounding_error(allowed + q * u, "the recursion of tower.py, q roundings of t^q")
-        )
+        why = "the recursion of tower.py, q roundings of t^q"
+        error.at_most(rounding_error(allowed + q * u, why))
         if (lifts == "printed" and B >= 10) or (lifts == "roomy" and dtype != "bfloat16"):
             error.at_least(chosen(allowed / 10, "the bound is tight, up to one digit"))
     claim.record("tokens that lost by rounding", all_lost)
@@ -109,9 +106,8 @@ def test_rate_the_printed_lifts_lose_q_minus_2_powers_of_B(q, claim):
         fit, at = rates.slope(Bs, errors), {"equation": "2uB^(q−2), or 4.25qu", "lifts": lifts}
         half = stderr(fit.half, "half the interval of the fit")
         claim.measured("exponent of B", fit.slope, **at).within(exponent, half)
-        claim.measured("half of its interval", fit.half, **at).at_most(
-            chosen(0.5, "tells q − 2 from the next integers")
-        )
+        most = chosen(0.5, "tells q − 2 from the next integers")
+        claim.measured("half of its interval", fit.half, **at).at_most(most)
         claim.record("digits lost", math.log10(errors[-1] / errors[0]), B=Bs[-1], lifts=lifts)
 
 
@@ -120,13 +116,13 @@ def test_the_digits_lost_as_a_picture(claim):
     """q = 5: error against B for three types, printed and roomy lifts, with the recursion."""
     Bs = [float(b) for b in np.geomspace(0.1, 100, claim.at_scale(smoke=7, laptop=13, paper=25))]
     both = ("printed", "roomy")
-    found = {d: {m: [stored(claim, d, B, 5, m)[0] for B in Bs] for m in both} for d in TYPES}
-    bounds = {d: {m: [bound(d, B, 5, m) for B in Bs] for m in both} for d in TYPES}
-    pairs = zip(found["float64"]["roomy"], bounds["float64"]["roomy"], strict=True)
-    claim.measured("error above its bound", max(a - b for a, b in pairs), equation="e_5").at_most(
-        rounding_error(5 * roundoff.unit("float64"), "5 roundings of t^5 itself")
-    )
-    middle, printed = len(Bs) // 3, found["float32"]["printed"]
+    found = {m: {d: [stored(claim, d, B, 5, m)[0] for B in Bs] for d in TYPES} for m in both}
+    bounds = {m: {d: [bound(d, B, 5, m) for B in Bs] for d in TYPES} for m in both}
+    roomy, printed = found["roomy"], found["printed"]["float32"]
+    pairs = zip(roomy["float64"], bounds["roomy"]["float64"], strict=True)
+    above = claim.measured("error above its bound", max(a - b for a, b in pairs), equation="e_5")
+    above.at_most(rounding_error(5 * roundoff.unit("float64"), "5 roundings of t^5 itself"))
+    middle = len(Bs) // 3
     claim.figure(
         pictures.digits(Bs, found, bounds),
         "digits",
@@ -136,8 +132,8 @@ def test_the_digits_lost_as_a_picture(claim):
         alt="Relative error of the stored t^5 against B from 0.1 to 100, one panel for each lift. "
         f"Printed: of order 1 below B = 1; then, in float32, from {printed[middle]:.1e} at "
         f"B = {Bs[middle]:.0f} up to {printed[-1]:.1e} at B = 100. Repaired with room: flat, at "
-        f"most {max(found['float32']['roomy']):.1e} in float32 and "
-        f"{max(found['float64']['roomy']):.1e} in float64, below the bounds.",
+        f"most {max(roomy['float32']):.1e} in float32 and {max(roomy['float64']):.1e} in float64, "
+        "below the bounds.",
     )
 
 
@@ -155,28 +151,23 @@ def test_the_largest_ball_that_a_type_carries(dtype, q, claim):
     for k in range(middle - 8, middle + 9):
         if stored(claim, dtype, 10 ** (k / 20), q, "printed")[0] <= 0.01:
             carried = 10 ** (k / 20)
-    row, note = f"q = {q}", f"predicted {predicted:.4g}"
-    column = f"largest B, {dtype}, printed M"
-    claim.cell(row, column, paper="not given", ours=carried, note=note)
+    row, column, note = f"q = {q}", f"largest B, {dtype}", f"predicted {predicted:.4g}"
+    claim.cell(row, f"{column}, printed M", paper="not given", ours=carried, note=note)
     low, high = tower.bounds_without_overflow(getattr(torch, dtype), q)
     error, lost = stored(claim, dtype, 0.9 * high, q, "roomy")
     note = f"above it B^q overflows; below {low:.2g} it underflows; error {error:.1e} of B^q"
-    claim.cell(row, f"largest B, {dtype}, roomy", paper="not given", ours=high, note=note)
+    claim.cell(row, f"{column}, roomy", paper="not given", ours=high, note=note)
     allowed = bound(dtype, 1.0, q, "roomy") + q * roundoff.unit("float64")
     at = {"equation": "4.25qu for every B", "share_of_largest_B": 0.9}
     any_B = rounding_error(allowed, "the recursion of tower.py, which does not depend on B")
     claim.measured(ERROR, error, **at).at_most(any_B)
     claim.measured("tokens that lost", lost, **at).equals(0)
     # e_q lies between a third and twice 2 u B^(q-2) B^q, by where G falls between powers of 2.
-    factor, step = (
-        10**0.05 * 3 ** (1 / (q - 2)),
-        "a step of 10^(1/20); a factor 3 for the place of G",
-    )
-    ratio = claim.measured(
-        "largest B over its prediction", carried / predicted, equation="(0.01/2u)^(1/(q−2))"
-    )
-    ratio.at_most(grid_error(factor, f"{step} between two powers of 2"))
-    ratio.at_least(grid_error(1 / factor, f"{step} between two powers of 2"))
+    factor = 10**0.05 * 3 ** (1 / (q - 2))
+    why = "a step of 10^(1/20); a factor 3 for the place of G between two powers of 2"
+    name, law = "largest B over its prediction", "(0.01/2u)^(1/(q−2))"
+    ratio = claim.measured(name, carried / predicted, equation=law)
+    ratio.at_most(grid_error(factor, why)).at_least(grid_error(1 / factor, why))
 
 
 @pytest.mark.construct
@@ -184,9 +175,8 @@ def test_bfloat16_carries_nothing(claim):
     """q = 3 at B = 1, where all lifts are small: u = 2^-8, and 1 % is two and a half of it."""
     error = stored(claim, "bfloat16", 1.0, 3, "roomy")[0]
     claim.record("bound", bound("bfloat16", 1.0, 3, "roomy"))
-    claim.measured("error of t³ over B³", error, equation="4.25qu").at_least(
-        chosen(0.01, "the 1 % up to which a type is said to carry t^q")
-    )
+    least = chosen(0.01, "the 1 % up to which a type is said to carry t^q")
+    claim.measured("error of t³ over B³", error, equation="4.25qu").at_least(least)
 
 
 @pytest.mark.construct
@@ -209,9 +199,8 @@ def test_the_experiment_of_section_5_in_float32(claim):
     printed = claim.measured(name, found["printed"], equation="step(G)/√12", lifts="printed")
     printed.at_least(rounding_error(rms / 2, step))
     printed.at_most(rounding_error(rms * 2, step))
-    claim.measured(name, found["roomy"], equation="step(G)/√12", lifts="roomy").at_most(
-        rounding_error(rms / 60, "G is 7³ · 8/9 = 305 times smaller, five blocks add up")
-    )
+    most = rounding_error(rms / 60, "G is 7³ · 8/9 = 305 times smaller, five blocks add up")
+    claim.measured(name, found["roomy"], equation="step(G)/√12", lifts="roomy").at_most(most)
 
 
 @pytest.mark.parametrize("B", [0.1, 0.5], ids="B={}".format)

@@ -8,9 +8,9 @@ all it does is to change the sign. With W_2 = 0, z' = z-hat + b_2 holds x_i y_i.
 So Theorem 3.5 holds with the beta_{k,s} that its proof prints: its sign (-1)^s, which they lack,
 comes from the ReLU layer alone.
 
-Checked: in rationals, for random samples, the whole output; in symbols; the weights counted; in
-floating point the bound 4uM^2 of the lemma, whose proof needs no change: xy + G is rounded as
-there, and taking G away is exact (Sterbenz). Whole models with the printed beta.
+Checked: in rationals, for random samples, the whole output; in symbols; the weights counted; whole
+models with the printed beta; in floating point the bound 4uM^2 of the lemma, whose proof needs no
+change: xy + G is rounded as there, and taking G away is exact (Sterbenz).
 Controls: M too small, the sign of b_2, b_2 omitted.
 
 Not checked: that 2n + 4 is the least. It is not for n = 1, where G = 0 serves, with 3 weights.
@@ -125,6 +125,5 @@ def test_control_another_b_2_leaves_the_lift_in_place(factor, share, claim):
     block.b_2[:] = factor * block.b_2
     x, y = exact.rationals([[1, -2, 3], [3, 2, -3]])
     error = min(abs(multiplication.stored(block, x, y) - x * y))
-    claim.measured("smallest error over the tokens", error, equation="z′ = ẑ + b₂").at_least(
-        theorem(share * M**2, "G + b₂ stays in the slot")
-    )
+    least = theorem(share * M**2, "G + b₂ stays in the slot")
+    claim.measured("smallest error over the tokens", error, equation="z′ = ẑ + b₂").at_least(least)

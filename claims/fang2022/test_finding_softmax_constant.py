@@ -11,10 +11,9 @@ x^2 has 2B^2: the error against x^2 on [-B, B] is at least B^2/2 (and B^2/2 is r
 Contrast. The gated softmax, weights softmax(tau alpha)_j alpha_j, keeps the values: with the gaps
 g_j = alpha_ii - alpha_ij >= 0 it stores -xy up to sum_j g_j exp(-tau g_j), at most (n-1)/(e tau).
 
-Checked: arbitrary rational weights that sum to 1, negative ones too, for random samples; in
-symbols; softmax in float64 at several temperatures; whole models with data-dependent normalised
-attention have second differences 0, exactly; the gated softmax in float64.
-Controls: weights that do not sum to 1 (one-hot maximum, gated softmax) store what depends on data.
+Checked: arbitrary rational weights that sum to 1, for random samples and in symbols; softmax in
+float64 at several temperatures; whole models with data-dependent normalised attention have second
+differences 0, exactly; the gated softmax in float64. Controls: weights that do not sum to 1.
 
 Not checked: other constructions that might work with softmax. Nothing here says that none do.
 """
@@ -52,9 +51,8 @@ def cases(draw):
 def test_any_normalised_weights_store_the_same_constant(claim):
     def wrong(case):
         M, x, y, weights = case
-        slot = multiplication.stored(
-            multiplication.multiplication_block(len(x), 3, M), x, y, attend=lambda alpha: weights
-        )
+        block = multiplication.multiplication_block(len(x), 3, M)
+        slot = multiplication.stored(block, x, y, attend=lambda alpha: weights)
         return int((slot != 2 * M**2 - 1).sum())
 
     examples = claim.at_scale(smoke=100, laptop=500, paper=20000)
@@ -98,9 +96,8 @@ def test_softmax_in_float64_stores_the_constant(tau, claim):
     # sum to 1 within (n+1)u; adding them costs (n-1)u; G - a is rounded once, u (2M^2 - 1) at most.
     allowed = (2 * n + 2 * M**2) * roundoff.unit("float64")
     error = (slot - (2 * M**2 - 1)).abs().max()
-    claim.measured("distance from 2M² − 1", error, equation=CONSTANT).at_most(
-        rounding_error(allowed, "2n u for the sum of the weights, u 2M² for the rest; see above")
-    )
+    most = rounding_error(allowed, "2n u for the sum of the weights, u 2M² for the rest; see above")
+    claim.measured("distance from 2M² − 1", error, equation=CONSTANT).at_most(most)
 
 
 def normalised(alpha):
@@ -155,9 +152,8 @@ def test_an_affine_model_misses_the_square_by_half_of_B_squared(claim):
     models = [random_model(rng, 1, 2, 2, B) for _ in range(draws)]
     smallest = min(error(model) for model in models)
     least, affine = B**2 / 2, "|C − x²| ≥ B²/2 for affine C"
-    claim.measured("smallest error against x² at −B, 0, B", smallest, equation=affine).at_least(
-        theorem(least, "x² has second difference 2B², an affine function 0")
-    )
+    found = claim.measured("smallest error against x² at −B, 0, B", smallest, equation=affine)
+    found.at_least(theorem(least, "x² has second difference 2B², an affine function 0"))
     best = dataclasses.replace(models[0], beta=0 * models[0].beta, b=least)
     claim.measured("error of the constant B²/2", error(best), equation=affine).equals(least)
 
@@ -187,9 +183,8 @@ def test_the_gated_softmax_tends_to_the_maximum(claim):
         at = {"equation": "weights softmax(τα)_j α_j", "tau": tau}
         derived = rounding_error(allowed, "(2n+6) u 3M², derived above")
         claim.measured("error beyond Σ g exp(−τg)", beyond, **at).at_most(derived)
-        claim.measured("largest error", errors[-1], **at).at_most(
-            theorem(bound, "(n−1)/(eτ), since g exp(−τg) ≤ 1/(eτ)")
-        )
+        most = theorem(bound, "(n−1)/(eτ), since g exp(−τg) ≤ 1/(eτ)")
+        claim.measured("largest error", errors[-1], **at).at_most(most)
     softmax = multiplication.stored(block, x, y, attend=lambda a: a.softmax(-1))
     plain = (softmax + x * y).abs().max().item()
     claim.figure(
@@ -215,9 +210,8 @@ def test_control_weights_that_do_not_sum_to_1_store_what_depends_on_the_data(tau
     block = multiplication.multiplication_block(2, 3, M).to(x.dtype)
     first, second = multiplication.stored(block, x, y, attend=kept).tolist()
     name = "difference of the stored values"
-    claim.measured(name, second - first, equation="Σ_j w_ij ≠ 1").at_least(
-        theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²")
-    )
+    least = theorem(M**2, "2M² less the leak 4M² exp(−4M²τ), below M²")
+    claim.measured(name, second - first, equation="Σ_j w_ij ≠ 1").at_least(least)
 
 
 def test_control_with_the_one_hot_maximum_the_model_is_not_affine(claim):
@@ -226,6 +220,5 @@ def test_control_with_the_one_hot_maximum_the_model_is_not_affine(claim):
     model = powers.construction(polynomials.Polynomial(1, {(2,): 1}), B)
     left, middle, right = (model(x) for x in exact.rationals([[-1], [0], [1]]) * B)
     bend = left - 2 * middle + right
-    claim.measured("second difference at −B, 0, B", bend, equation="Σ_j w_ij ≠ 1").at_least(
-        theorem(2 * B**2, "(−B)² − 2·0 + B² = 2B²")
-    )
+    least = theorem(2 * B**2, "(−B)² − 2·0 + B² = 2B²")
+    claim.measured("second difference at −B, 0, B", bend, equation="Σ_j w_ij ≠ 1").at_least(least)

@@ -4,10 +4,10 @@ For tokens z_i = [t_i, e_i, x_i, y_i, 0, ..., 0, 1] with |x_i|, |y_i| <= M there
 encoder block, with 2n + 8 non-zero weights, that puts -x_i y_i into the next slot of every token
 and leaves everything else as it was.
 
-Checked: the literal matrices of the proof. In rationals, for random samples, the whole output
-differs from the stated one by exactly 0. In symbols, it is the stated polynomial on both branches
-of the ReLU, and the diagonal wins by 2M^2 + x_i (y_i - y_j) >= 0. In floating point the error is
-within the derived 4 u M^2 and grows like M^2. The weights are counted.
+Checked: the literal matrices of the proof. In rationals, for random samples, the whole output is
+the stated one. In symbols, it is the stated polynomial on both branches of the ReLU, and the
+diagonal wins by 2M^2 + x_i (y_i - y_j) >= 0. In floating point the error is within the derived
+4 u M^2 and grows like M^2. The weights are counted.
 Controls: M too small, softmax, one sign of W_2, one index of W^V, no attention at all (trained).
 
 Not checked: that 2n + 8 is the least possible. Irrational numbers are covered by the identity in
@@ -22,7 +22,7 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.fang2022 import inputs, model, multiplication, without_attention
-from repro.fang2022.pictures import products as pictures
+from repro.fang2022.pictures import precision as pictures
 from repro.numerics import exact, rates, roundoff
 
 SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]
@@ -134,11 +134,8 @@ def stored_if_every_maximum_is_kept(M, x, y):
 def test_reading_that_keeps_every_maximum_fails_at_a_tie(claim):
     """Section 2.2 leaves m-hat open at a tie, and the lemma allows |x_i| = M, where ties happen."""
     at = {"M": 1, "x": [1, 1], "y": [-1, 1]}
-    block, x, y = (
-        multiplication.multiplication_block(2, 3, 1),
-        exact.rationals([1, 1]),
-        exact.rationals([-1, 1]),
-    )
+    block = multiplication.multiplication_block(2, 3, 1)
+    x, y = exact.rationals([at["x"], at["y"]])
 
     def keep_all(alpha):
         return np.where(alpha == alpha.max(-1, keepdims=True), alpha, 0 * alpha)
@@ -162,9 +159,8 @@ def test_control_a_bound_that_is_too_small_lets_another_token_win(r, claim):
     """M/r in place of M: the error is max_j x_i(y_j - y_i) - 2(M/r)^2, here 2M^2 (1 - 1/r^2)."""
     M, r = 3, exact.rational(r)
     x, y = exact.rationals([[M, -M], [-M, M]])
-    found = max(
-        abs(multiplication.stored(multiplication.multiplication_block(2, 3, M / r), x, y) + x * y)
-    )
+    block = multiplication.multiplication_block(2, 3, M / r)
+    found = max(abs(multiplication.stored(block, x, y) + x * y))
     error = claim.measured(ERROR, found, equation="Lemma 3.1 without |x|, |y| ≤ M")
     error.equals(2 * M**2 * (1 - 1 / r**2))
     error.at_least(theorem(exact.rational("1/10") * M**2, "r ≥ 1.1 costs M²/10"))
@@ -176,9 +172,8 @@ def test_control_softmax_makes_the_block_constant(claim):
 
     M = 2.0
     x, y = torch.tensor([[M, M, 1.0, 0.0], [M, -M, 0.5, M]], dtype=torch.float64)
-    slot = multiplication.stored(
-        multiplication.multiplication_block(4, 3, M).to(torch.float64), x, y, attend=softmax_of
-    )
+    block = multiplication.multiplication_block(4, 3, M).to(torch.float64)
+    slot = multiplication.stored(block, x, y, attend=softmax_of)
     off, error = (slot - (2 * M**2 - 1)).abs().max(), (slot + x * y).abs().max()
     # Whatever exp gives, e_j / S has S = sum e_j to 3u and one or two roundings: the weights sum to
     # 1 within 5u; adding them in W^V Z m-hat costs 3u; G - a is rounded once, u (2M^2 - 1) at most.
@@ -186,9 +181,8 @@ def test_control_softmax_makes_the_block_constant(claim):
     claim.measured("distance from 2M² − 1", off, equation="Σ softmax = 1").at_most(
         rounding_error(allowed, "8u for the sum of 4 weights and u 2M² for 2M² − 1, derived above")
     )
-    claim.measured(ERROR, error, equation="Lemma 3.1 with softmax").at_least(
-        theorem(M**2, "no constant is nearer than M² to both M² and −M²")
-    )
+    least = theorem(M**2, "no constant is nearer than M² to both M² and −M²")
+    claim.measured(ERROR, error, equation="Lemma 3.1 with softmax").at_least(least)
 
 
 @pytest.mark.parametrize("weight", ["W_2", "W_V"], ids=["sign of W_2", "index of W_V"])
@@ -213,9 +207,7 @@ def test_control_without_attention_a_trained_relu_layer_cannot_multiply(claim):
     steps = claim.at_scale(smoke=1000, laptop=4000, paper=4000)
     spec = without.WithoutAttention(M=M, steps=steps, seed=claim.seed() % 2**31)
     outcome, broken = claim.train(spec, without.train).outcome, "Lemma 3.1 without attention"
-    claim.measured("mean square error", outcome.curves["loss"][-1], equation=broken).at_most(
-        theorem(M**4 / 9, "E (xy)² = M⁴/9, the least of an affine map: the ReLUs have learnt")
-    )
-    claim.measured(ERROR, outcome.numbers["sup error"], equation=broken).at_least(
-        theorem(without.error_floor(M), "three linear pieces miss s² by M²/18")
-    )
+    most = theorem(M**4 / 9, "E (xy)² = M⁴/9, the least of an affine map: the ReLUs have learnt")
+    claim.measured("mean square error", outcome.curves["loss"][-1], equation=broken).at_most(most)
+    least = theorem(without.error_floor(M), "three linear pieces miss s² by M²/18")
+    claim.measured(ERROR, outcome.numbers["sup error"], equation=broken).at_least(least)

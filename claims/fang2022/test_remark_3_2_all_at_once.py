@@ -58,12 +58,10 @@ def test_control_factors_in_different_entries_are_not_multiplied(claim):
     """Token 2 keeps its first factor in slot 4; the block finds 0 in slot 1 and stores 0."""
     rows, broken = models.Layout(2, 4), "Remark 3.2 without 'the same two entries'"
     x, y, moved = exact.rationals([[3, 0], [2, 2], [0, 3]])
-    slot = multiplication.multiplication_block(2, 4, 4)(rows.tokens(0 * x, x, y, 0 * x, moved))[
-        rows.slot(3)
-    ]
-    claim.measured("error of token 2", abs(slot[1] + 6), equation=broken).at_least(
-        theorem(6, "|x_2 y_2| = 6, and 0 is stored")
-    )
+    block = multiplication.multiplication_block(2, 4, 4)
+    slot = block(rows.tokens(0 * x, x, y, 0 * x, moved))[rows.slot(3)]
+    least = theorem(6, "|x_2 y_2| = 6, and 0 is stored")
+    claim.measured("error of token 2", abs(slot[1] + 6), equation=broken).at_least(least)
     claim.measured("token 1, whose factors are in place", slot[0], equation="Lemma 3.1").equals(-6)
     right = sum(value == -6 for value in slot)
     claim.measured("tokens with the product", right, equation="Lemma 3.1").equals(1)

@@ -56,12 +56,9 @@ def test_the_blocks_do_not_depend_on_the_polynomial(claim):
     drawn = [polynomials.random_polynomial(2, 3, rng) for _ in range(10)]
     models = [powers.construction(Q, 2) for Q in drawn]
     weights = [[[*b.weights().values()] for b in model.blocks] for model in models]
-    other = sum(
-        bool((ours != theirs).any())
-        for built in weights
-        for one, block in zip(built, weights[0], strict=True)
-        for ours, theirs in zip(one, block, strict=True)
-    )
+    pairs = [zip(built, weights[0], strict=True) for built in weights]
+    both = [weight for blocks in pairs for one in blocks for weight in zip(*one, strict=True)]
+    other = sum(bool((ours != theirs).any()) for ours, theirs in both)
     claim.measured("weights of blocks that differ", other, equation="Remark 3.6, fixed").equals(0)
     readouts = {tuple(map(str, (*model.beta, model.b))) for model in models}
     claim.measured("different β and b", len(readouts), equation="Remark 3.6, free").equals(10)
@@ -103,10 +100,8 @@ def test_no_choice_of_knots_does_better(k, claim):
     equal = claim.measured("least error", found, equation="1/(2k²)", knots="equal")
     equal.within(least, grid_error(off, program))
     rng, draws = claim.rng("knots"), claim.at_scale(smoke=10, laptop=50, paper=500)
-    others = min(
-        piecewise.best_with_knots(np.sort([-1, 1, *rng.uniform(-1, 1, k - 1)]), points)
-        for _ in range(draws)
-    )
+    knots = (np.sort([-1, 1, *rng.uniform(-1, 1, k - 1)]) for _ in range(draws))
+    others = min(piecewise.best_with_knots(some, points) for some in knots)
     drawn = claim.measured("least error", others, equation="1/(2k²)", knots="random", draws=draws)
     drawn.at_least(grid_error(least - off, program))
 
@@ -144,17 +139,15 @@ def test_float64_attention_is_far_below_every_network(claim):
     out = square().to(torch.float64, claim.device)(t).cpu().numpy()
     attention = exact.to_float(abs(exact.rationals(out) - exact.rationals(x) ** 2)).max()
     bound = tower.output_bound(square(), 1, "float64", powers.roomy)
-    claim.measured("largest |x² − C²(x)|", attention, equation="Theorem 3.5").at_most(
-        rounding_error(bound, "tower.output_bound of Theorem 3.5's model, derived there")
-    )
+    most = rounding_error(bound, "tower.output_bound of Theorem 3.5's model, derived there")
+    claim.measured("largest |x² − C²(x)|", attention, equation="Theorem 3.5").at_most(most)
     points = {
         f"trained, {shape} units": [(k, error) for k, error, _ in trained(claim, widths)]
         for shape, widths in WIDTHS.items()
     }
     lowest = min(error for found in points.values() for _, error in found)
-    claim.measured("smallest error of a network", lowest, equation="1/(2k²)").at_least(
-        theorem(3.2e-5, "1/(2k²) ≥ 1/(2·125²) for these three shapes")
-    )
+    least = theorem(3.2e-5, "1/(2k²) ≥ 1/(2·125²) for these three shapes")
+    claim.measured("smallest error of a network", lowest, equation="1/(2k²)").at_least(least)
     largest = max(64, *(k for found in points.values() for k, _ in found))
     optimal = {
         "one layer, k units at most": [(k, 1 / (2 * k**2)) for k in LAYER],
@@ -222,6 +215,5 @@ def test_control_with_softmax_the_attention_model_is_constant(claim):
     x = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
     out = square().to(torch.float64)(x, attend=lambda alpha: alpha.softmax(-1))
     error = (out - x[:, 0] ** 2).abs().max()
-    claim.measured("largest |x² − C²(x)|", error, equation="Section 2.2 with softmax").at_least(
-        theorem(0.5, "no constant is nearer to 0 and 1")
-    )
+    off = claim.measured("largest |x² − C²(x)|", error, equation="Section 2.2 with softmax")
+    off.at_least(theorem(0.5, "no constant is nearer to 0 and 1"))

@@ -5,10 +5,9 @@ networks of Table 3, with as many parameters, are far worse.
 
 Checked:
 - Where the row of ATTENTION comes from: least squares over all 3003 polynomials of degree at most 5
-  must end, by theory, at 0.933 +- 0.006 and about 0.110 +- 0.009. It does, and so does the printed
-  row: 0.938 / 0.109 is the sampling error of that space.
-- The comparison, on equal data and with the same training for all three: ATTENTION is better than
-  both ReLU networks by a factor of ten or more in test MSE.
+  must end, by theory, at 0.933 +- 0.006 and about 0.110 +- 0.009. So does the printed row.
+- On equal data and with the same training, ATTENTION is better than both ReLU networks by a factor
+  of ten or more in test MSE.
 - ATTENTION with the printed data and schedule, and fitted by variable projection: both end below
   the printed 0.109, with a thirtieth of the parameters of n = 2002, or fewer.
 Controls: shuffled y; softmax in place of the one-hot maximum.
@@ -34,14 +33,8 @@ import numpy as np
 import pytest
 
 from repro.bounds import as_printed, chosen, stderr, theorem
-from repro.fang2022 import (
-    comparison,
-    experiments,
-    least_squares,
-    model,
-    powers,
-    variable_projection,
-)
+from repro.fang2022 import comparison, experiments, least_squares, model, powers
+from repro.fang2022 import variable_projection as projection
 
 COLUMNS = ("MSE_Tr", "MSE_Te", "# EPOCHS", "RUN TIME")
 PRINTED = {  # RUN TIME in minutes of an A100; None: not readable
@@ -82,9 +75,6 @@ def tabulate(claim, row, stored, printed, note):
         )
 
 
-# --- the floor -----------------------------------------------------------------------------------
-
-
 @pytest.mark.best_in_class
 def test_least_squares_ends_where_theory_says(claim):
     """A space of p columns that contains the target: MSE_Tr is chi², MSE_Te a quadratic form."""
@@ -105,9 +95,6 @@ def test_least_squares_ends_where_theory_says(claim):
                 row = f"least squares, seed {seed}"
                 claim.cell(row, cell, paper=printed, ours=found[cell], note=note)
                 claim.measured("printed error of ATTENTION", printed, **at).within(mean, four)
-
-
-# --- the comparison ------------------------------------------------------------------------------
 
 
 @pytest.mark.train
@@ -147,7 +134,7 @@ def test_attention_with_the_printed_schedule(claim):
 
 def projected(claim, seed):
     part, iterations = claim.at_scale(smoke=(4000, 150), laptop=(10000, 240), paper=(20000, 400))
-    return variable_projection.VariableProjection(
+    return projection.VariableProjection(
         n=32, seed=seed, train=45000, test=5000, part=part, iterations=iterations
     )
 
@@ -156,8 +143,7 @@ def projected(claim, seed):
 def test_variable_projection_needs_a_fiftieth_of_the_parameters(claim):
     """n = 32: 481 free parameters, where the printed sizes have 30031 or 65521."""
     seeds = claim.at_scale(smoke=1, laptop=3, paper=5)
-    train = variable_projection.train
-    stored = [claim.train(projected(claim, seed), train) for seed in range(seeds)]
+    stored = [claim.train(projected(claim, seed), projection.train) for seed in range(seeds)]
     note = "n = 32 directions by L-BFGS"
     tabulate(claim, "ATTENTION, fitted", stored, PRINTED["ATTENTION"][:2], note)
     claim.measured(TEST, max(errors_on_test_data(stored)), equation=TABLE, n=32).at_most(BEST)
@@ -173,9 +159,6 @@ def test_attention_as_printed_with_n_q_directions(claim):
     tabulate(claim, "ATTENTION, n = 2002", stored, PRINTED["ATTENTION"], "as printed")
     twice = as_printed(2 * BEST.value, "twice MSE_Te of ATTENTION, since the clipping is not known")
     claim.measured(TEST, max(errors_on_test_data(stored)), equation=TABLE, n=2002).at_most(twice)
-
-
-# --- controls ------------------------------------------------------------------------------------
 
 
 def test_control_shuffled_targets_teach_nothing(claim):
@@ -208,22 +191,19 @@ def test_control_softmax_stores_constants_and_fits_nothing(claim):
 
     spec = projected(claim, seed=0)
     attention = comparison.Attention(10, 5, spec.n)
-    attention.load_state_dict(claim.train(spec, variable_projection.train).outcome.tensors)
+    attention.load_state_dict(claim.train(spec, projection.train).outcome.tensors)
     data = experiments.sample("f_2*", train=1, test=1000, seed=0)
     x, truth = data.x_test.double(), data.truth.double()
     literal = attention.literal(B=2 * x.norm(dim=1).max().item()).to(torch.float64)
-    found = {
-        "error with the one-hot maximum": best_readout(literal, x, truth, model.one_hot_maximum),
-        "error with softmax": best_readout(literal, x, truth, lambda alpha: alpha.softmax(-1)),
-        "variance": truth.var(correction=0).item(),
-    }
-    for name, value in found.items():
-        claim.record(name, value)
-    hard, soft, variance = found.values()
+    hard = best_readout(literal, x, truth, model.one_hot_maximum)
+    soft = best_readout(literal, x, truth, lambda alpha: alpha.softmax(-1))
+    variance = truth.var(correction=0).item()
+    claim.record("error with the one-hot maximum", hard)
+    claim.record("error with softmax", soft)
+    claim.record("variance", variance)
     broken = "Section 2.2 with softmax"
     claim.measured("least error over the variance", soft / variance, equation=broken).at_least(
         theorem(1 - 1e-6, "the best constant misses f_2* by its variance; 1e-6 for round-off")
     )
-    claim.measured("least error over that of one-hot", soft / hard, equation=broken).at_least(
-        chosen(1000, "so the one-hot maximum leaves less than a thousandth of the variance")
-    )
+    least = chosen(1000, "so the one-hot maximum leaves less than a thousandth of the variance")
+    claim.measured("least error over that of one-hot", soft / hard, equation=broken).at_least(least)

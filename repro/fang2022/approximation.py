@@ -22,11 +22,9 @@ Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
     exp(sin 3x)     entire: E_q falls faster than every geometric sequence
 
 How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an error of about
-u sum_s |c_s|, never of more than `tower.output_bound`. The coefficients of polynomials bounded by
-1 can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do), and
-t = xi . x has no constant term that would centre the cube. So float64 ends where u sum |c_s| passes
-E_q. For coefficients that grow so fast and E_q of order 1 that is q = 21 on [0, 1] and q = 42 on
-[-1, 1]. Rationals have no end.
+u sum_s |c_s|, never of more than `tower.output_bound`: it ends where this passes E_q. The
+coefficients of polynomials bounded by 1 can grow like (1 + sqrt 2)^q on [-1, 1] and like
+(3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do). Rationals have no end.
 """
 
 import functools
@@ -94,16 +92,16 @@ def jackson_bound(q: int, radius: float, *lipschitz: float) -> float:
 
 @dataclass(frozen=True)
 class Approximant:
-    """The best polynomial of degree q for a target on [-1, 1], in rationals.
+    """A polynomial of degree q, in rationals, and the points at which its error is +-lower.
 
-    No polynomial of degree q has an error below `lower`; this one has none above `upper`, which is
-    None where that was not proved. At `points` its error alternates between +-lower.
+    No polynomial of degree q has an error below `lower`. This one has none above `upper`, if that
+    was proved: in one variable it is the best, in two within 2 % of the best on the grid.
     """
 
-    polynomial: flint.fmpq_poly
-    points: np.ndarray  # (q+2,)
+    polynomial: Any  # fmpq_poly on [-1, 1], or Polynomial in two variables
+    points: np.ndarray  # q + 2 numbers; in two variables one more than there are monomials
     lower: float
-    upper: float | None
+    upper: float | None = None
 
 
 @functools.cache
@@ -114,19 +112,26 @@ def approximant(target: Target, q: int) -> Approximant:
     except ArithmeticError:
         points = minimax.fine_alternation(target, q, bits=BITS)
         lower = minimax.lower_end(abs(minimax.level(target, points, bits=BITS)))
-        return Approximant(minimax.levelled(target, points, bits=BITS), points, lower, None)
+        return Approximant(minimax.levelled(target, points, bits=BITS), points, lower)
     return Approximant(best.polynomial(), best.points, best.lower, best.upper)
 
 
-def on_unit_interval(p: flint.fmpq_poly) -> flint.fmpq_poly:
+def on_unit_interval(p: flint.fmpq_poly) -> Polynomial:
     """p(2x - 1)."""
-    return p(flint.fmpq_poly([-1, 2]))
+    return _univariate(p(flint.fmpq_poly([-1, 2])))
 
 
-def transformer(p: flint.fmpq_poly, q: int) -> Transformer:
-    """Theorem 3.5's model of p for |x| <= 1, with q blocks."""
-    Q = Polynomial(1, {(s,): c for s, c in enumerate(p.coeffs())})
-    return powers.construction(Q, 1, q=q, lifts=powers.roomy)
+def _univariate(p: flint.fmpq_poly) -> Polynomial:
+    return Polynomial(1, {(s,): c for s, c in enumerate(p.coeffs())})
+
+
+def transformer(Q: Polynomial, q: int) -> Transformer:
+    """Theorem 3.5's model of Q with q blocks, for |x| <= 1 or for the unit square."""
+    return powers.construction(Q, _radius(Q.d), q=q, lifts=powers.roomy)
+
+
+def _radius(d: int) -> Any:
+    return 1 if d == 1 else PLANE_B
 
 
 @functools.cache
@@ -145,8 +150,8 @@ def error_in_rationals(target: Target, q: int) -> float:
 
 def error_at_the_jump(q: int) -> flint.fmpq:
     """A control: the larger distance of C^q(1/2) from the two limits of sign(2x - 1) there."""
-    sides = (lambda x: 0 * x - 1, lambda x: 0 * x + 1)
-    p = minimax.levelled(Target((-1.0, 0.0, 1.0), sides), minimax.chebyshev_points(q))
+    sign = Target((-1.0, 0.0, 1.0), (lambda x: 0 * x - 1, lambda x: 0 * x + 1))
+    p = minimax.levelled(sign, minimax.chebyshev_points(q))
     (C,) = transformer(on_unit_interval(p), q)(rationals([["1/2"]]))
     return max(abs(C + 1), abs(C - 1))
 
@@ -190,12 +195,19 @@ def in_float64(target: Target, q: int, cube: str, device: str, points: int = 256
     """On Chebyshev's grid of [0, 1] or [-1, 1], in multiples of 2^-20, so that no x is rounded."""
     p = approximant(target, q).polynomial
     y = np.round(2**20 * np.cos(np.arange(points + 1) * math.pi / points)) / 2**20
-    p, x = {"[0, 1]": (on_unit_interval(p), (1 + y) / 2), "[-1, 1]": (p, y)}[cube]
-    model = transformer(p, q)
-    out = _float64(model, x[:, None], device)
-    exact = to_float([p(value) for value in rationals(x[::4])])
-    sizes = _bound(model, 1), roundoff_estimate(model, 1)
-    return InFloat64(_largest(out - target(y)), _largest(out[::4] - exact), *sizes)
+    Q, x = {"[0, 1]": (on_unit_interval(p), (1 + y) / 2), "[-1, 1]": (_univariate(p), y)}[cube]
+    return _measured(Q, q, x[:, None], target(y), 4, device)
+
+
+def _measured(
+    Q: Polynomial, q: int, x: np.ndarray, f: np.ndarray, every: int, device: str
+) -> InFloat64:
+    """At x (N, d), where the target has the values f; the round-off at some of these points."""
+    model, B = transformer(Q, q), _radius(Q.d)
+    out = _float64(model, x, device)
+    rounding = _largest(out[::every] - to_float(Q(rationals(x[::every]))))
+    bound = tower.output_bound(model, B, "float64", powers.roomy)
+    return InFloat64(_largest(out - f), rounding, bound, roundoff_estimate(model, B))
 
 
 def _float64(model: Transformer, x: np.ndarray, device: str) -> np.ndarray:
@@ -206,17 +218,23 @@ def _largest(error: np.ndarray) -> float:
     return float(np.abs(error).max())
 
 
+def roundoff_estimate(model: Transformer, B: Any) -> float:
+    """u times the sum of all |beta_{k,s}| B^s and |b|: no bound, but about what is seen (d = 1)."""
+    sizes = np.abs(to_float(powers.slots_of(model))).sum(axis=0)  # of beta_{k,s}, s = 1, ..., q
+    held = sum(size * float(B) ** s for s, size in enumerate(sizes, 1))
+    return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
+
+
 Curves = dict[str, list[tuple[int, float]]]  # what pictures/approximations.py draws
 
 
 def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
     """All errors of one example, against the degrees that `qs` has for each kind of arithmetic."""
-    example = EXAMPLES[name]
-    target, cubes = example.target, ("[0, 1]", "[-1, 1]")
-    some = sorted({q for key in ("rationals", *cubes) for q in qs[key]})
-    fours = [q for q in some if q < 4 or q % 4 == 0]
+    target, cubes = EXAMPLES[name].target, ("[0, 1]", "[-1, 1]")
+    some = {q for key in ("rationals", *cubes) for q in qs[key]}
+    fours = sorted(q for q in some if q < 4 or q % 4 == 0)
     found: Curves = {
-        "jackson": [(q, jackson_bound(q, 1, example.lipschitz)) for q in fours],
+        "jackson": [(q, jackson_bound(q, 1, EXAMPLES[name].lipschitz)) for q in fours],
         "best": [(q, approximant(target, q).lower) for q in fours],
         "fixed": [(q, approximant(target, 8).lower) for q in fours if q >= 8],
         "rationals": [(q, error_in_rationals(target, q)) for q in qs["rationals"]],
@@ -251,21 +269,8 @@ def plane_grid(cells: int) -> np.ndarray:
     return np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-@dataclass(frozen=True)
-class PlaneApproximant:
-    """A polynomial of degree q in two variables, within 2 % of the best on the grid.
-
-    No polynomial of degree q has an error below `lower` on the square: at `points`, one more than
-    there are monomials, that of this one is +-lower.
-    """
-
-    polynomial: Polynomial
-    points: np.ndarray  # (n+1, 2)
-    lower: float
-
-
 @functools.cache
-def plane_approximant(q: int, cells: int) -> PlaneApproximant:
+def plane_approximant(q: int, cells: int) -> Approximant:
     """By linear programs; `lower` from the points that the last one found, in exact numbers."""
     points = plane_grid(cells)
     degrees = [(i, j) for i in range(q + 1) for j in range(q + 1 - i)]
@@ -276,18 +281,14 @@ def plane_approximant(q: int, cells: int) -> PlaneApproximant:
     found, rows = minimax.best_on_grid(columns, plane_values(points), coarse, close=0.02)
     active = points[rows[np.abs(found.weights) > 1e-9]]
     polynomial = _polynomial(found.coefficients, degrees, q)
-    return PlaneApproximant(polynomial, active, _certified(active, degrees))
+    return Approximant(polynomial, active, _certified(active, degrees))
 
 
 @functools.cache
 def plane_float64(q: int, cells: int, device: str) -> InFloat64:
     """The model of two variables in float64, on the grid."""
-    found, points = plane_approximant(q, cells), plane_grid(cells)
-    model = powers.construction(found.polynomial, PLANE_B, q=q, lifts=powers.roomy)
-    out = _float64(model, points, device)
-    exact = to_float(found.polynomial(rationals(points[::101])))
-    sizes = _bound(model, PLANE_B), roundoff_estimate(model, PLANE_B)
-    return InFloat64(_largest(out - plane_values(points)), _largest(out[::101] - exact), *sizes)
+    Q, points = plane_approximant(q, cells).polynomial, plane_grid(cells)
+    return _measured(Q, q, points, plane_values(points), 101, device)
 
 
 @functools.cache
@@ -295,8 +296,7 @@ def plane_error_in_rationals(q: int, cells: int) -> float:
     """max |C^q - f| for the exact model, at some of the points where the error alternates."""
     found = plane_approximant(q, cells)
     some = found.points[:: len(found.points) // 4]
-    model = powers.construction(found.polynomial, PLANE_B, q=q, lifts=powers.roomy)
-    out = model(rationals(some))
+    out = transformer(found.polynomial, q)(rationals(some))
     return _largest(to_float(out) - plane_values(some))
 
 
@@ -330,18 +330,3 @@ def _polynomial(coefficients: np.ndarray, degrees: list[tuple[int, int]], q: int
             for b, r in enumerate(T[j]):
                 total[a, b] = total.get((a, b), 0) + c * p * r
     return Polynomial(2, total)
-
-
-# --- round-off -----------------------------------------------------------------------------------
-
-
-def _bound(model: Transformer, B: Any) -> float:
-    return tower.output_bound(model, B, "float64", powers.roomy)
-
-
-def roundoff_estimate(model: Transformer, B: Any) -> float:
-    """u times the sum of all |beta_{k,s}| B^s and |b|: no bound, but about what is seen (d = 1)."""
-    rows = model.layout
-    sizes = np.abs(to_float(model.beta).reshape(rows.n, rows.size)).sum(axis=0)
-    held = sum(sizes[rows.slot(s)] * float(B) ** s for s in range(1, rows.q + 1))
-    return roundoff.unit("float64") * float(held + abs(to_float(model.b)))

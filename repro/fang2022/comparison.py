@@ -5,14 +5,13 @@ ATTENTION         Attention(d, q, n)       b + sum_k sum_s beta_{k,s} (xi_k . x)
 NN_width          Width(d, units)          b + sum_k v_k sigma(xi_k . x + c_k)
 NN_depth          Depth(d, units, hidden)  a linear layer on `hidden` ReLU layers, one on another
 
-ATTENTION is the model of Section 2 with the blocks of Theorem 3.5. These are fixed and store
-(-1)^s (xi_k . x)^s in slot s of token k, so what is trained is F = [xi_1, ..., xi_n]^T, the n q
-entries of beta that meet a stored power (their signs absorbed) and b: n (d + q) + 1 numbers. The
-sum above is what blocks and readout together give; `fused` evaluates it without building a token.
+ATTENTION is the model of Section 2 with the blocks of Theorem 3.5. These are fixed, so what is
+trained is F = [xi_1, ..., xi_n]^T, the n q entries of beta that meet a stored power (their signs
+absorbed) and b: n (d + q) + 1 numbers. The sum above is what blocks and readout together give;
+`fused` evaluates it without building a token.
 
 Readings:
-- Table 2 has 3 hidden layers ("x 2" at the inner pair). In Table 3 the number at that bracket is
-  damaged; Section 5 says q + 1 layers, and the last row is numbered 13 = 2 * 6 + 1: 6 hidden ones.
+- NN_depth has q + 1 hidden layers: the claims of Tables 2 and 3 say why.
 - The start is not printed. The xi_k start as independent uniform unit vectors, since Lemma 3.3 has
   unit vectors, beta and b at 0: the model starts as the zero function. The ReLU networks start as
   torch's nn.Linear does: weights and biases uniform in +-1/sqrt(inputs).
@@ -84,8 +83,8 @@ def _restart(network: nn.Sequential, start: torch.Generator | None) -> None:
     for layer in network:
         if isinstance(layer, nn.Linear):
             bound = 1 / math.sqrt(layer.in_features)
-            nn.init.uniform_(layer.weight, -bound, bound, generator=start)
-            nn.init.uniform_(layer.bias, -bound, bound, generator=start)
+            for parameter in layer.parameters():  # weight, bias
+                nn.init.uniform_(parameter, -bound, bound, generator=start)
 
 
 def layers(network: nn.Sequential) -> list[str]:

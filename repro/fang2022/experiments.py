@@ -111,17 +111,14 @@ def sample(target: str, train: int, test: int, seed: int, shuffled: bool = False
     return Data(x[chosen], y[chosen].float(), x[left], y[left].float(), truth[left].float())
 
 
-def build(target: str, model: str, size: int, seed: int) -> nn.Module:
+def build(target: str, model: str, size: int, seed: int) -> Any:
     """A model at its start."""
-    f, _ = TARGETS[target]
-    start = generator_at(seed, START)
+    (f, _), start = TARGETS[target], generator_at(seed, START)
     if model == "ATTENTION":
         return comparison.Attention(f.d, f.degree, size, start)
     if model == "NN_width":
         return comparison.Width(f.d, size, start)
-    if model == "NN_depth":
-        return comparison.Depth(f.d, size, f.degree + 1, start)
-    raise ValueError(f"Section 5 has ATTENTION, NN_depth and NN_width, not {model!r}")
+    return comparison.Depth(f.d, size, f.degree + 1, start)
 
 
 class _Watched(nn.Module):
@@ -130,15 +127,13 @@ class _Watched(nn.Module):
     def __init__(self, model: nn.Module, looks: int) -> None:
         super().__init__()
         self.model = model
-        self.test: Tensor
-        self.register_buffer("test", torch.full((looks,), math.nan))
+        self.test = nn.Buffer(torch.full((looks,), math.nan))
 
 
 def train(spec: Experiment, workspace: Workspace) -> Outcome:
     """Numbers: MSE_Tr, MSE_Te. Curves: train (per epoch), test (after the epochs in test_epoch)."""
-    data = _to(
-        sample(spec.target, spec.train, spec.test, spec.seed, spec.shuffled), workspace.device
-    )
+    drawn = sample(spec.target, spec.train, spec.test, spec.seed, spec.shuffled)
+    data = Data(**{name: tensor.to(workspace.device) for name, tensor in vars(drawn).items()})
     every = max(1, spec.epochs // TEST_LOOKS)
     model = build(spec.target, spec.model, spec.size, spec.seed)
     watched = _Watched(model, math.ceil(spec.epochs / every)).to(workspace.device)
@@ -167,16 +162,12 @@ def train(spec: Experiment, workspace: Workspace) -> Outcome:
         clip=spec.clip,
     )
     numbers = errors(model, data)
-    looked = [float(epoch) for epoch in range(0, spec.epochs, every)]
-    return Outcome(
-        numbers,
-        {
-            "train": _by_epoch(curves["loss"], spec),
-            "test": [*watched.test.tolist(), numbers["MSE_Te"]],
-            "test_epoch": [*looked, float(spec.epochs)],
-        },
-        dict(model.state_dict()),
-    )
+    by_epoch = {
+        "train": _by_epoch(curves["loss"], spec),
+        "test": [*watched.test.tolist(), numbers["MSE_Te"]],
+        "test_epoch": [*map(float, range(0, spec.epochs, every)), float(spec.epochs)],
+    }
+    return Outcome(numbers, by_epoch, dict(model.state_dict()))
 
 
 def trained(spec: Experiment, outcome: Outcome) -> nn.Module:
@@ -184,10 +175,6 @@ def trained(spec: Experiment, outcome: Outcome) -> nn.Module:
     model = build(spec.target, spec.model, spec.size, spec.seed)
     model.load_state_dict(outcome.tensors)
     return model
-
-
-def _to(data: Data, device: str) -> Data:
-    return Data(**{name: tensor.to(device) for name, tensor in vars(data).items()})
 
 
 def errors(model: nn.Module, data: Data) -> dict[str, float]:
@@ -208,11 +195,8 @@ def _by_epoch(losses: Sequence[float], spec: Experiment) -> list[float]:
     """The losses of the steps, averaged over each epoch, in proportion to their samples."""
     starts = range(0, spec.train, spec.batch)
     weights = [min(spec.batch, spec.train - start) / spec.train for start in starts]
-    steps = len(weights)
-    return [
-        sum(w * loss for w, loss in zip(weights, losses[e * steps : (e + 1) * steps], strict=True))
-        for e in range(spec.epochs)
-    ]
+    epochs = zip(*[iter(losses)] * len(weights), strict=True)
+    return [sum(w * loss for w, loss in zip(weights, one, strict=True)) for one in epochs]
 
 
 # --- how far the ReLU networks of Figure 2 can go ------------------------------------------------
@@ -260,11 +244,10 @@ def train_second_order(spec: SecondOrder, workspace: Workspace) -> Outcome:
         workspace.progress(len(losses), 2 * spec.iterations, loss=losses[-1])
         return loss
 
-    engine.step(closure)  # pyright: ignore[reportArgumentType]
-    first, *_, last = [part for part in model if isinstance(part, nn.Linear)]  # pyright: ignore
-    first.weight.data /= deviation
-    last.weight.data *= unit
-    last.bias.data *= unit
+    engine.step(closure)
+    model[0].weight.data /= deviation
+    model[-1].weight.data *= unit
+    model[-1].bias.data *= unit
     model = model.float()
     return Outcome(errors(model, data), {"loss": losses}, dict(model.state_dict()))
 
@@ -303,12 +286,8 @@ def first_still_epoch(train: Sequence[float], run: int = 1) -> int | None:
 
 def last_moving_epoch(train: Sequence[float]) -> int:
     """The last epoch whose MSE_Tr differs by STILL or more from the one before; 1 if none."""
-    moving = [
-        epoch
-        for epoch, (before, after) in enumerate(pairwise(train), start=2)
-        if abs(after - before) >= STILL
-    ]
-    return max(moving, default=1)
+    changes = enumerate(pairwise(train), start=2)
+    return max((e for e, (before, after) in changes if abs(after - before) >= STILL), default=1)
 
 
 def first_epoch_below(curve: Sequence[float], level: float) -> int | None:

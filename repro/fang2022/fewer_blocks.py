@@ -29,7 +29,7 @@ m-hat of one score is that score. Let S_k be spanned there by 1 and the rows aft
 z-hat = z + alpha_k W^V z and the ReLU layer is affine there, S_(k+1) is within S_k + alpha_k S_k:
 dim S_(k+1) <= 2 dim S_k, and S_0 = span(1, t). If beta . z + b = x^s for |x| <= B, then s = 0 or
 xi != 0, and t^s = xi^s x^s is in S_l (on a shorter interval, so on all of it, being polynomials).
-So 1, t, ..., t^q are in S_l, whose dimension is at most 2^(l+1). The free F does not help.
+So 1, t, ..., t^q are in S_l, whose dimension is at most 2^(l+1).
 A W^V of rank one, as printed, gives S_(k+1) within S_k + span(alpha_k v . z): one dimension for a
 block. Then q + 1 <= l + 2: q - 1 blocks are needed. They suffice, as t needs no block: the first of
 the q printed blocks, t times 1, can go.
@@ -46,9 +46,8 @@ of G_k^3 are 3 2^(k-1), ..., 3^k and those of G_k^2 are 2^k, ..., 2 3^(k-1), wit
 as 3 2^(k-1) <= 2 3^(k-1) + 1. Section 2.1 allows ||xi_i|| <= 1: give a direction xi several tokens,
 r xi for distinct r != 0 in [-1, 1]. A combination of the G_(k+1)(r t) = sum_s a_s r^s t^s singles
 out any of these t^s, by Vandermonde; and [2^k, 3^k], k = 0, ..., l, cover 1, ..., 3^l, since
-2^(k+1) <= 3^k + 1. So 3^l - 2^l + 1 tokens a direction do. Far fewer if each block moves all that
-is held, as here: 1, 2, 3, 4 for l = 1, 2, 3, 4 (exact ranks, `lengths`). They fill 2^(l+1) - 2
-slots; where that exceeds q, A has no more blocks.
+2^(k+1) <= 3^k + 1. So 3^l - 2^l + 1 tokens a direction do. If each block moves all that is held, as
+here, 1, 2, 3, 4 do for l = 1, 2, 3, 4 (exact ranks, `lengths`).
 Between A and C, for d >= 2 and the n_q tokens of the paper, the least number is open.
 
 Rounding. On the diagonal nothing is added to the products: alpha_ii = fl(t^p t^p) is one product,
@@ -71,7 +70,7 @@ import flint
 import numpy as np
 import torch
 
-from repro.fang2022 import ridge
+from repro.fang2022 import powers, ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
 from repro.fang2022.multiplication import product_block, zeros
 from repro.fang2022.polynomials import Polynomial
@@ -108,7 +107,6 @@ def power_rows(rows: Layout) -> list[int]:
 
 def doubling_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
     """floor(log2 q) blocks that store t^2, ..., t^q in the slots 2, ..., q of every token."""
-    _check(q, B)
     rows = Layout(n, q)
     row = power_rows(rows)
     blocks, p = [], 1
@@ -125,7 +123,6 @@ def single_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
     t_i (t_j^(s-1) - t_i^(s-1)) <= B^s, for the first term is at most |t_i| B^(s-1), and not
     positive where the second is: so the scores -2 B^s off the diagonal are enough.
     """
-    _check(q, B)
     rows = Layout(n, q)
     row = power_rows(rows)
     return tuple(
@@ -165,11 +162,6 @@ def held_rows(rows: Layout, l: int) -> list[int]:
 
 def tripling_blocks(rows: Layout, l: int, B: Any) -> tuple[Block, ...]:
     """The blocks of Theorem C. The last row held after k of them, k >= 0, is G_(k+1)."""
-    _check(rows.q, B)
-    if rows.q < 2 ** (l + 1) - 2:
-        raise ValueError(
-            f"{l} tripling blocks fill {2 ** (l + 1) - 2} slots, the layout has q={rows.q}"
-        )
     held = held_rows(rows, l)
     blocks, bound = [], B  # |G_k| <= bound
     for k in range(1, l + 1):
@@ -223,48 +215,38 @@ def _monomials_from_held(l: int) -> np.ndarray:
     stored = [f(_x(r)) for r in lengths(l) for f in held_functions(l)]
     table = coefficients(stored).T  # (3^l + 1, C 2^(l+1))
     chosen = ridge.independent(table)
-    inverse = flint.fmpq_mat(table[:, chosen].tolist()).inv()
     combine = rational_zeros(len(stored), len(chosen))
-    combine[chosen] = np.array(inverse.tolist(), dtype=object)
+    combine[chosen] = flint.fmpq_mat(table[:, chosen].tolist()).inv().tolist()
     return combine
 
 
 # --- Theorem B: polynomials on a short interval --------------------------------------------------
 
 
-def germs(rows: Layout, t: Sequence[flint.fmpq_poly], blocks: Iterable[Block]) -> Array:
-    """What the tokens hold on (0, delta) for a small delta, as polynomials in x; t_i = t[i](x).
-
-    There a polynomial has the sign of its lowest coefficient that is not 0: this decides m-hat and
-    the ReLU, so that the result is exact for any weights.
-    """
-    first = np.empty(rows.n, dtype=object)
-    first[:] = t
-    Z = rows.tokens(first)
-    for block in blocks:
-        Z = block(Z, attend=_largest_near_zero, activate=_relu_near_zero)
-    return Z
-
-
 def functions(
     blocks: Iterable[Block], slots: int, lengths: Sequence[Any] = (1,)
 ) -> list[flint.fmpq_poly]:
-    """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0."""
-    rows = Layout(len(lengths), slots)
-    return [flint.fmpq_poly([1]), *germs(rows, [_x(r) for r in lengths], blocks).ravel()]
+    """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0.
+
+    On (0, delta) a polynomial has the sign of its lowest coefficient that is not 0: this decides
+    m-hat and the ReLU, so that the result is exact for any weights.
+    """
+    rows, t = Layout(len(lengths), slots), np.empty(len(lengths), dtype=object)
+    t[:] = [_x(r) for r in lengths]
+    near_zero = {"attend": _largest_near_zero, "activate": _relu_near_zero}
+    return [flint.fmpq_poly([1]), *powers.tokens_after(blocks, rows, t, **near_zero).ravel()]
 
 
 def _positive_near_zero(p: flint.fmpq_poly) -> bool:
-    lowest = next((c for c in p.coeffs() if c != 0), 0)
-    return bool(lowest > 0)
+    return bool(next((c for c in p.coeffs() if c != 0), 0) > 0)
 
 
 def _largest_near_zero(alpha: Array) -> Array:
     kept = 0 * alpha
     for i, row in enumerate(alpha):
         best = 0
-        for j in range(1, len(row)):
-            best = j if _positive_near_zero(row[j] - row[best]) else best
+        for j, score in enumerate(row):
+            best = j if _positive_near_zero(score - row[best]) else best
         kept[i, best] = row[best]
     return kept
 
@@ -299,8 +281,3 @@ def product_block_without_relu(rows: Layout, x: int, y: int, product: int, G: An
     """
     block = product_block(rows, x, y, product, G)
     return replace(block, W_1=0 * block.W_1, W_2=0 * block.W_2, b_2=-block.b_2)
-
-
-def _check(q: int, B: Any) -> None:
-    if q < 1 or not B > 0:
-        raise ValueError(f"Theorem 3.5 needs q >= 1 and B > 0, got q={q}, B={B}")

@@ -11,9 +11,8 @@ with g_k(t) = v_k relu(t + c_k). Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Th
     dL/dc_k = sum_i u_ik,        dL/dv_k = sum_i w_i relu(t_ik + c_k).
 
 A literal block costs about n^2 (n+q+2) per sample. Autograd on the sum costs n (d+q), but keeps
-arrays of N x n numbers, 200 MB each in Table 1, for the sake of t, which d multiplications give
-back. Here t is computed in the forward pass and again in the backward pass, for a few samples at a
-time, and forgotten: beyond y and the gradients there are a chunk of fixed size and some sums.
+arrays of N x n numbers, 200 MB each in Table 1. Here t is computed in the forward pass and again in
+the backward pass, for a few samples at a time, and forgotten.
 
 Backend   What                                            Where
 c         fused.c, compiled at its first use; t never     float32 and float64 on a CPU, if there is
@@ -21,13 +20,10 @@ c         fused.c, compiled at its first use; t never     float32 and float64 on
 chunks    torch, for CHUNK entries of t at a time         every float type, every device
 
 Both give the same numbers up to round-off; `backend()` says which is used and why, and
-REPRO_NO_COMPILER=1 in the environment forbids the kernel. (torch.compile is no third: on a CPU it
-needs a compiler too, for 10 s and more, and what it made of a chunk was no faster.)
-
-The library lies in the user's cache folder, under a hash of the source, the flags and what the
-compiler says of itself and the processor. The flags leave out -ffast-math, which in older gcc
-flushes denormal numbers to zero in the whole process: fused.c writes the order of its sums down.
-So its bits do not depend on the number of threads.
+REPRO_NO_COMPILER=1 in the environment forbids the kernel. The library lies in the user's cache
+folder, under a hash of the source, the flags and what the compiler says of itself and the
+processor. The flags leave out -ffast-math, which in older gcc flushes denormal numbers to zero in
+the whole process: fused.c writes the order of its sums down, whatever the number of threads.
 """
 
 import ctypes
@@ -40,7 +36,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +60,6 @@ def ridge_polynomial(x: Tensor, F: Tensor, beta: Tensor, *, backend: str | None 
 
     x (N, d), F (n, d), beta (n, q) -> (N,)
     """
-    if beta.ndim != 2 or beta.shape[1] < 1:
-        raise ValueError(f"Section 5 needs beta (n, q) with q >= 1, got {_described(beta)}")
     return _ridge(x, F, beta, relu=False, backend=backend)
 
 
@@ -75,50 +68,40 @@ def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | Non
 
     x (N, d), F (n, d), c (n,), v (n,) -> (N,)
     """
-    if c.ndim != 1 or c.shape != v.shape:
-        raise ValueError(f"Table 3 needs c (n,) and v (n,), got {_described(c, v)}")
     return _ridge(x, F, torch.stack([c, v], 1), relu=True, backend=backend)
 
 
-@dataclass(frozen=True)
-class Backend:
-    name: str  # "c" or "chunks"
-    why: str
-
-
-def backend(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Backend:
-    """What computes for tensors of this kind; the first call compiles."""
+def backend(
+    dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+) -> tuple[str, str]:
+    """What computes for tensors of this kind, "c" or "chunks", and why; the first call compiles."""
     if torch.device(device).type != "cpu" or dtype not in REAL:
-        return Backend("chunks", f"the kernel is for {' and '.join(REAL.values())} on a CPU")
+        return "chunks", f"the kernel is for {' and '.join(REAL.values())} on a CPU"
     if os.environ.get(FORBIDDEN, "0") not in ("", "0"):
-        return Backend("chunks", f"{FORBIDDEN} is set")
+        return "chunks", f"{FORBIDDEN} is set"
     library, why = _library(dtype)
-    return Backend("c" if library else "chunks", why)
+    return "c" if library else "chunks", why
 
 
 def _ridge(x: Tensor, F: Tensor, p: Tensor, *, relu: bool, backend: str | None) -> Tensor:
     """The sum of g_k with parameters in row k of p: beta_k, or (c_k, v_k)."""
-    if x.ndim != 2 or F.ndim != 2 or x.shape[1] != F.shape[1] or len(F) != len(p) or not F.numel():
-        needed = "x (N, d), F (n, d), parameters (n, ...), n, d >= 1"
-        raise ValueError(f"need {needed}; got {_described(x, F, p)}")
-    if len({(a.dtype, a.device) for a in (x, F, p)}) > 1 or not x.dtype.is_floating_point:
-        raise TypeError(f"need one float type and one device, got {_described(x, F, p)}")
+    fit = x.ndim == F.ndim == p.ndim == 2 and x.shape[1] == F.shape[1] and len(F) == len(p)
+    if not fit or 0 in (*F.shape, *p.shape) or len({(a.dtype, a.device) for a in (x, F, p)}) > 1:
+        found = ", ".join(f"{tuple(a.shape)} {a.dtype} on {a.device}" for a in (x, F, p))
+        needed = "x (N, d), F (n, d) and parameters (n, ...) of one type and device"
+        raise ValueError(f"the fused sum needs {needed}, got {found}")
     if x.requires_grad:
         raise ValueError("x are the samples, there is no gradient in them: pass x.detach()")
     return _Ridge.apply(x, F, p, relu, _chosen(x, backend))  # pyright: ignore[reportReturnType]
 
 
-def _described(*tensors: Tensor) -> str:
-    return ", ".join(f"{tuple(a.shape)} {a.dtype} on {a.device}" for a in tensors)
-
-
 def _chosen(x: Tensor, asked: str | None) -> str:
     if asked == "chunks":
         return asked
-    best = backend(x.dtype, x.device)
-    if asked not in (None, best.name):
-        raise ValueError(f"backend={asked!r} cannot be had: this is {best.name!r}, as {best.why}")
-    return best.name
+    best, why = backend(x.dtype, x.device)
+    if asked not in (None, best):
+        raise ValueError(f"backend={asked!r} cannot be had: this is {best!r}, as {why}")
+    return best
 
 
 class _Ridge(torch.autograd.Function):

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from repro.fang2022 import powers
 from repro.fang2022.model import Block, Transformer
-from repro.fang2022.polynomials import (
-    Polynomial,
-    dimension,
-    exponents_up_to,
-    random_polynomial,
-)
+from repro.fang2022.polynomials import Polynomial, dimension, exponents_up_to, random_polynomial
 from repro.fang2022.ridge import directions, random_rational
 from repro.numerics.exact import rational, rationals
 
@@ -73,11 +68,7 @@ def _terms(d: int, q: int) -> Any:
 
 def random_block(rng: np.random.Generator, n: int, q: int, rank_one: bool = False) -> Block:
     """The printed shapes of Section 2.2, integer weights from -2 to 2: many scores tie."""
-    size = n + q + 2
-
-    def draw(*shape: int) -> np.ndarray:
-        return _integers(rng, *shape)
-
+    size, draw = n + q + 2, functools.partial(_integers, rng)
     return Block(
         W_Q=draw(n + 1, size),
         W_K=draw(n + 1, size),
@@ -92,8 +83,8 @@ def random_block(rng: np.random.Generator, n: int, q: int, rank_one: bool = Fals
 def random_model(rng: np.random.Generator, d: int, n: int, q: int, blocks: int) -> Transformer:
     """Random blocks, and integers from -2 to 2 for F, beta and b."""
     built = tuple(random_block(rng, n, q) for _ in range(blocks))
-    F, beta, b = (_integers(rng, *shape) for shape in ((n, d), (n * (n + q + 2),), (1,)))
-    return Transformer(F, built, beta, b[0])
+    F, beta = _integers(rng, n, d), _integers(rng, n * (n + q + 2))
+    return Transformer(F, built, beta, _integers(rng, 1)[0])
 
 
 def generic_model(rng: np.random.Generator, d: int, q: int, B: Any) -> Transformer:

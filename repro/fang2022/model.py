@@ -27,7 +27,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from repro.numerics.exact import same_arithmetic
+from repro.numerics.exact import same_arithmetic, to_float
 
 Array = Any  # a torch tensor, or a numpy array of objects
 
@@ -66,11 +66,10 @@ class Layout:
             raise ValueError(f"Section 2.1 has n={self.n} tokens, got {t.shape[-1:]} values")
         zero = 0 * t
         filled = [*slots, *[zero] * (self.q - len(slots))]
-        if isinstance(t, torch.Tensor):
-            e = torch.eye(self.n, dtype=t.dtype, device=t.device)
-            return torch.stack([t, *(zero + row for row in e), *filled, zero + 1], -2)
-        e = np.eye(self.n, dtype=int).astype(object)
-        return np.stack([t, *(zero + row for row in e), *filled, zero + 1], -2)  # (..., n+q+2, n)
+        tensor = isinstance(t, torch.Tensor)
+        e = torch.eye(self.n).to(t) if tensor else np.eye(self.n, dtype=int).astype(object)
+        rows = [t, *(zero + row for row in e), *filled, zero + 1]  # n + q + 2 of them
+        return torch.stack(rows, -2) if tensor else np.stack(rows, -2)
 
 
 def product(a: Array, b: Array) -> Array:
@@ -124,16 +123,8 @@ class Block:
 
     def __post_init__(self) -> None:
         heads, size = self.W_Q.shape
-        printed = {
-            "W_Q": (heads, size),
-            "W_K": (heads, size),
-            "W_V": (size, size),
-            "W_1": (2, size),
-            "W_2": (size, 2),
-            "b_1": (2,),
-            "b_2": (size,),
-        }
-        found = {name: tuple(weight.shape) for name, weight in self.weights().items()}
+        found = [tuple(weight.shape) for weight in self.weights().values()]
+        printed = [(heads, size), (heads, size), (size, size), (2, size), (size, 2), (2,), (size,)]
         if found != printed or size < heads + 2:
             raise ValueError(f"Section 2.2 has shapes {printed} with q >= 1, got {found}")
 
@@ -170,9 +161,7 @@ class Block:
 
     def to(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> Self:
         """The same block in floating point; every weight is rounded once."""
-        return type(self)(
-            **{name: rounded(weight, dtype, device) for name, weight in self.weights().items()}
-        )
+        return type(self)(*(rounded(weight, dtype, device) for weight in self.weights().values()))
 
 
 @dataclass(frozen=True)
@@ -186,17 +175,16 @@ class Transformer:
 
     @property
     def layout(self) -> Layout:
-        n = self.F.shape[0]
-        return Layout(n, self.beta.shape[0] // n - n - 2)
+        n = len(self.F)
+        return Layout(n, len(self.beta) // n - n - 2)
 
     def __post_init__(self) -> None:
-        n = self.F.shape[0]
-        if self.beta.shape[0] != n * self.layout.size:
-            found = self.beta.shape[0]
-            raise ValueError(f"Section 2.2 has beta in R^(n(n+q+2)), got {found} entries, n={n}")
-        sizes = {block.W_V.shape[0] for block in self.blocks} - {self.layout.size}
-        if sizes:
-            raise ValueError(f"tokens have {self.layout.size} rows, a block wants {min(sizes)}")
+        n, entries, size = len(self.F), len(self.beta), self.layout.size
+        if entries != n * size:
+            raise ValueError(f"Section 2.2 has beta in R^(n(n+q+2)), got {entries} entries, n={n}")
+        for block in self.blocks:
+            if len(block.W_V) != size:
+                raise ValueError(f"tokens have {size} rows, a block wants {len(block.W_V)}")
 
     def __call__(self, x: Array, **branch: Callable[[Array], Array]) -> Array:  # (..., d) -> (...)
         same_arithmetic(x, self.F)
@@ -216,16 +204,10 @@ class Transformer:
 
     def to(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> Self:
         """The same model in floating point; every weight is rounded once."""
-        return type(self)(
-            rounded(self.F, dtype, device),
-            tuple(block.to(dtype, device) for block in self.blocks),
-            rounded(self.beta, dtype, device),
-            rounded(self.b, dtype, device),
-        )
+        F, beta, b = (rounded(weight, dtype, device) for weight in (self.F, self.beta, self.b))
+        return type(self)(F, tuple(block.to(dtype, device) for block in self.blocks), beta, b)
 
 
 def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:
     """An array of exact numbers as a tensor; the entries must be convertible to float."""
-    from repro.numerics.exact import to_float
-
     return torch.from_numpy(to_float(exact, to_odd=dtype != torch.float64)).to(device, dtype)

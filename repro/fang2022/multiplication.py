@@ -49,23 +49,16 @@ def product_block(rows: Layout, x: int, y: int, product: int, G: Any) -> Block:
 
     The lemma has the first three slots and G = 2 M^2; Theorem 3.5 "adjusts the position".
     """
-    n = rows.n
-    W_Q = zeros(n + 1, rows.size)
-    W_Q[0, x] = 1
-    W_K = zeros(n + 1, rows.size)
-    W_K[0, y] = 1
+    n, size = rows.n, rows.size
+    W_Q, W_K = zeros(n + 1, size), zeros(n + 1, size)
+    W_Q[0, x] = W_K[0, y] = 1
     for i in range(1, n + 1):
         W_Q[i, i] = G
         W_K[i, i] = 1
-    W_V = zeros(rows.size, rows.size)
+    W_V, W_1, W_2, b_2 = zeros(size, size), zeros(2, size), zeros(size, 2), zeros(size)
     W_V[product, rows.one] = 1
-    W_1 = zeros(2, rows.size)
-    W_1[0, product] = 1
-    W_1[1, product] = -1
-    W_2 = zeros(rows.size, 2)
-    W_2[product, 0] = -2
-    W_2[product, 1] = 2
-    b_2 = zeros(rows.size)
+    W_1[:, product] = 1, -1
+    W_2[product] = -2, 2
     b_2[product] = G
     return Block(W_Q, W_K, W_V, W_1, W_2, zeros(2), b_2)
 
@@ -91,9 +84,6 @@ def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
     """
     u = roundoff.unit(dtype)
     return 4 * u * roundoff.rounded(M, dtype) ** 2 * (1 + 2 * u)
-
-
-# --- what a block stores, for claims -------------------------------------------------------------
 
 
 def stored(block: Block, x: Array, y: Array, **branch: Any) -> Array:

@@ -59,9 +59,8 @@ class PolynomialTransformer(nn.Module):
         self.b = nn.Parameter(rounded(exact.b, dtype, device))
         self.blocks = nn.ModuleList(FixedBlock(block.to(dtype, device)) for block in exact.blocks)
         if not all(weight.isfinite().all() for weight in self.state_dict().values()):
-            raise ValueError(
-                f"a coefficient of Lemma 3.3 is too large for {dtype}; take a wider type"
-            )
+            large = "a coefficient of Lemma 3.3 is too large"
+            raise ValueError(f"{large} for {dtype}; take a wider type")
 
     def forward(self, x: Tensor) -> Tensor:  # (..., d) -> (...)
         self._check(x)
@@ -70,9 +69,7 @@ class PolynomialTransformer(nn.Module):
     def transformer(self) -> Transformer:
         """The weights as Section 2 has them; beta with its zeros."""
         blocks = tuple(Block(**dict(fixed.named_buffers())) for fixed in self.blocks)
-        before = self.beta.new_zeros(self.n, self.layout.slot(1))
-        after = self.beta.new_zeros(self.n, 1)
-        places = torch.cat([before, self.beta, after], dim=1)
+        places = nn.functional.pad(self.beta, (self.layout.slot(1), 1))
         return Transformer(self.F, blocks, places.flatten(), self.b)
 
     def extra_repr(self) -> str:

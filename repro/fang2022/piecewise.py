@@ -28,6 +28,7 @@ pieces for their size: `sawtooth` (Telgarsky 2016, Yarotsky 2017) has 2^m of the
 """
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -39,7 +40,7 @@ from torch import Tensor, nn
 
 from repro.fang2022.model import relu
 from repro.numerics import minimax
-from repro.numerics.exact import rational, rationals, same_arithmetic, to_float, vector
+from repro.numerics.exact import rational, rationals, same_arithmetic, to_float
 from repro.training import Outcome, Spec, Workspace
 from repro.training.loop import generator_at
 
@@ -59,7 +60,7 @@ def least_mean_square(k: int) -> flint.fmpq:
 
 def most_pieces(widths: Sequence[int]) -> int:
     """No network with hidden layers of these widths has more linear pieces on a line."""
-    return int(np.prod([w + 1 for w in widths]))
+    return math.prod(w + 1 for w in widths)
 
 
 # --- networks in exact numbers -------------------------------------------------------------------
@@ -88,11 +89,8 @@ class ReluNetwork:
 def network_of(tensors: dict[str, Tensor]) -> ReluNetwork:
     """A trained network as it is, for floats are rational numbers; tensors: "0.weight", ..."""
     layers = sorted({int(name.partition(".")[0]) for name in tensors})
-    weights, biases = (
-        tuple(rationals(tensors[f"{layer}.{part}"].numpy()) for layer in layers)
-        for part in ("weight", "bias")
-    )
-    return ReluNetwork(weights, biases)
+    both = ([tensors[f"{layer}.{part}"] for layer in layers] for part in ("weight", "bias"))
+    return ReluNetwork(*(tuple(rationals(tensor.numpy()) for tensor in some) for some in both))
 
 
 def affine(slope: Number, offset: Number) -> ReluNetwork:
@@ -152,9 +150,8 @@ class Piece:
     def error(self) -> Number:
         """max |x^2 - slope x - offset| on the piece: at an end, or where 2x = slope."""
         inner = [self.slope / 2] if self.left < self.slope / 2 < self.right else []
-        return max(
-            abs(x * x - self.slope * x - self.offset) for x in (self.left, self.right, *inner)
-        )
+        places = self.left, self.right, *inner
+        return max(abs(x * x - self.slope * x - self.offset) for x in places)
 
     def square(self) -> Number:
         """The integral of (x^2 - slope x - offset)^2 over the piece."""
@@ -189,9 +186,7 @@ def _after_layer(W: np.ndarray, b: np.ndarray, part: Part) -> Iterator[Part]:
     zeros = {-c / a for a, c in zip(slopes, offsets, strict=True) if a != 0}
     ends = [left, *sorted(z for z in zeros if left < z < right), right]
     for begin, end in itertools.pairwise(ends):
-        active = vector(
-            [int(a * (begin + end) / 2 + c > 0) for a, c in zip(slopes, offsets, strict=True)]
-        )
+        active = (slopes * (begin + end) / 2 + offsets > 0).astype(int)
         yield begin, end, slopes * active, offsets * active
 
 
@@ -269,13 +264,11 @@ def train(spec: ReluFit, workspace: Workspace) -> Outcome:
 
 def _drawn(spec: ReluFit) -> nn.Sequential:
     """Weights uniform up to (6/inputs)^(1/2), as He et al. (2015), biases as torch draws them."""
-    generator, sizes = generator_at(spec.seed, -1), [1, *spec.widths, 1]
-    layers: list[nn.Module] = []
-    for before, after in itertools.pairwise(sizes):
+    generator, layers = generator_at(spec.seed, -1), []
+    for before, after in itertools.pairwise([1, *spec.widths, 1]):
         layer = nn.Linear(before, after, dtype=torch.float64)
-        with torch.no_grad():
-            for parameter, power in ((layer.weight, 6.0), (layer.bias, 1.0)):
-                most = (power / before) ** 0.5
-                parameter.uniform_(-most, most, generator=generator)
+        for parameter, power in ((layer.weight, 6.0), (layer.bias, 1.0)):
+            most = (power / before) ** 0.5
+            nn.init.uniform_(parameter, -most, most, generator=generator)
         layers += [layer, nn.ReLU()]
     return nn.Sequential(*layers[:-1])

@@ -97,16 +97,14 @@ def bombieri(a: Exponents) -> flint.fmpq:
 
 def monomials(x: np.ndarray, s: int) -> np.ndarray:
     """All monomials of degree s at the rows of x: (n, d) -> (n_s, n), in the order of exponents."""
-    one = 0 * x[:, 0] + 1
-    powers = [[one] for _ in range(x.shape[1])]
-    for i, row in enumerate(powers):
-        for _ in range(s):
-            row.append(row[-1] * x[:, i])
+    powers = [0 * x.T + 1]  # s + 1 arrays (d, n)
+    for _ in range(s):
+        powers.append(powers[-1] * x.T)
     rows = []
     for a in exponents(x.shape[1], s):
-        row = one
+        row = powers[0][0]
         for i, e in enumerate(a):
-            row = row * powers[i][e] if e else row
+            row = row * powers[e][i] if e else row
         rows.append(row)
     return np.stack(rows)
 

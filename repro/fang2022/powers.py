@@ -24,7 +24,7 @@ Two departures, each forced by a counterexample in the claim:
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,16 +56,19 @@ def roomy(q: int, B: Any) -> list[Any]:
 
 def least(q: int, B: Any) -> list[Any]:
     """The smallest lifts with which every token keeps itself, for all |t| <= B."""
-    return [0 if i == 1 else (1 + (i + 1) % 2) * B**i for i in range(1, q + 1)]
+    return [0, *((1 + (i + 1) % 2) * B**i for i in range(2, q + 1))]
 
 
 def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     """One block for each lift; the i-th adds (-1)^i t^i to slot i."""
-    rows = Layout(n, q)
-    factors = [rows.one, *(rows.slot(i) for i in range(1, q))]
-    return tuple(
-        product_block(rows, 0, factors[i], rows.slot(i + 1), G) for i, G in enumerate(lifts)
-    )
+    return tuple(_power_blocks(Layout(n, q), lifts))
+
+
+def _power_blocks(rows: Layout, lifts: Sequence[Any]) -> Iterator[Block]:
+    factor = rows.one
+    for i, G in enumerate(lifts, 1):
+        yield product_block(rows, 0, factor, rows.slot(i), G)
+        factor = rows.slot(i)
 
 
 def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any) -> Array:
@@ -80,14 +83,14 @@ def tokens_after_sparse(
     rows: Layout, t: torch.Tensor, lifts: Sequence[Any], progress: Callable[[int, int], Any]
 ) -> torch.Tensor:
     """The same for the blocks of many tokens: one at a time, without the zeros in its matrices."""
-    Z = rows.tokens(t)
-    for i, G in enumerate(lifts):
-        progress(i, len(lifts))
-        factor = rows.one if i == 0 else rows.slot(i)
-        block = product_block(rows, 0, factor, rows.slot(i + 1), G).to(t.dtype, t.device)
-        weights = block.weights().items()
-        Z = Block(**{name: w.to_sparse() if w.ndim == 2 else w for name, w in weights})(Z)
-    return Z
+
+    def sparse() -> Iterator[Block]:
+        for i, block in enumerate(_power_blocks(rows, lifts)):
+            progress(i, len(lifts))
+            weights = block.to(t.dtype, t.device).weights().values()
+            yield Block(*(w.to_sparse() if w.ndim == 2 else w for w in weights))
+
+    return tokens_after(sparse(), rows, t)
 
 
 def wrong_pairs(q: int, B: Any, lifts: Lifts, half: int) -> int:
@@ -147,17 +150,12 @@ def construction(
     if directions is None:
         F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)
     else:
-        _check_unit(directions)
+        for k, square in enumerate((directions * directions).sum(1), 1):
+            if square != 1:
+                raise ValueError(f"Lemma 3.3 needs ||xi_k|| = 1, got ||xi_{k}||^2 = {square}")
         F, beta = directions, ridge.solve(Q, directions, q)
     blocks = power_blocks(len(F), q, lifts(q, B))
     return Transformer(F, blocks, readout(beta), Q.at_zero())
-
-
-def _check_unit(directions: Array) -> None:
-    for k, xi in enumerate(directions, 1):
-        square = sum(c * c for c in xi)
-        if square != 1:
-            raise ValueError(f"Lemma 3.3 needs ||xi_k|| = 1, got ||xi_{k}||^2 = {square}")
 
 
 def slots_of(model: Transformer) -> Array:
@@ -168,9 +166,7 @@ def slots_of(model: Transformer) -> Array:
 
 def readout(beta: Array) -> Array:
     """beta_{k,s} (n, q) in their places in beta of Section 2.2 (n (n+q+2),), with (-1)^s."""
-    n, q = beta.shape
-    rows = Layout(n, q)
-    places = rational_zeros(n, rows.size)
-    for s in range(1, q + 1):
-        places[:, rows.slot(s)] = (-1) ** s * beta[:, s - 1]
+    rows = Layout(*beta.shape)
+    places = rational_zeros(rows.n, rows.size)
+    places[:, rows.slot(1) : rows.one] = beta * [(-1) ** s for s in range(1, rows.q + 1)]
     return places.ravel()

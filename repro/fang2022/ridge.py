@@ -28,22 +28,14 @@ For d = 10, q = 5 (2002 directions) this takes seconds and numbers of some 100 b
 import functools
 import math
 from collections.abc import Mapping
-from itertools import islice
 
 import flint
 import numpy as np
 
-from repro.fang2022.polynomials import (
-    Exponents,
-    Polynomial,
-    bombieri,
-    dimension,
-    exponents,
-    monomials,
-)
-from repro.numerics.exact import rational, rational_zeros, rationals, to_float, vector
+from repro.fang2022.polynomials import Polynomial, bombieri, dimension, exponents, monomials
+from repro.numerics.exact import rational_zeros, rationals, to_float, vector
 
-Moments = Mapping[Exponents, flint.fmpq]
+Moments = Mapping[tuple[int, ...], flint.fmpq]  # by exponents
 
 
 @functools.cache
@@ -96,29 +88,20 @@ def _solve(m: Moments, d: int, q: int) -> np.ndarray:
         return vector(list(m.values()))
     c, s = circle(q + 1)[q]
     off = directions(d, q - 1)
-    lower = {a: c * m[_raised(a, -1)] - s * m[_raised(a, -2)] for a in exponents(d, q - 1)}
+    lower = {
+        (*a, i, j): c * m[*a, i, j + 1] - s * m[*a, i + 1, j] for *a, i, j in exponents(d, q - 1)
+    }
     beta = _solve(lower, d, q - 1) / (c * off[:, -1] - s * off[:, -2])
-    left = {}
-    for a, taken in zip(exponents(d - 1, q), _moments_off(d, q, beta), strict=True):
-        left[a] = (m[(*a[:-1], 0, a[-1])] - taken) / s ** a[-1]
+    taken = _monomials_off(d, q) * flint.fmpq_mat(len(beta), 1, beta.tolist())
+    left = {}  # of the moments on H
+    for (*a, j), part in zip(exponents(d - 1, q), taken.entries(), strict=True):
+        left[*a, j] = (m[*a, 0, j] - part) / s**j
     return np.concatenate([beta, _solve(left, d - 1, q)])
-
-
-def _raised(a: Exponents, i: int) -> Exponents:
-    raised = list(a)
-    raised[i] += 1
-    return tuple(raised)
-
-
-def _moments_off(d: int, q: int, beta: np.ndarray) -> list[flint.fmpq]:
-    """sum_k beta_k xi_k^(a', 0, m) over the points off H, for all (a', m) of degree q."""
-    table = _monomials_off(d, q)
-    product = table * flint.fmpq_mat(len(beta), 1, beta.tolist())
-    return [product[row, 0] for row in range(table.nrows())]
 
 
 @functools.cache
 def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
+    """xi_k^(a', 0, j) at the points off H, for all (a', j) of degree q."""
     off = directions(d, q - 1)
     return _matrix(monomials(np.delete(off, -2, axis=1), q))
 
@@ -126,9 +109,6 @@ def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
 def _matrix(entries: np.ndarray) -> flint.fmpq_mat:
     rows, columns = entries.shape
     return flint.fmpq_mat(rows, columns, entries.ravel().tolist())
-
-
-# --- any directions ------------------------------------------------------------------------------
 
 
 def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
@@ -147,15 +127,19 @@ def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
             )
         right = [part.get(a, flint.fmpq(0)) * bombieri(a) for a in exponents(Q.d, s)]
         solved = _matrix(rows[:, chosen]).solve(flint.fmpq_mat(len(rows), 1, right))
-        beta[chosen, s - 1] = vector([solved[k, 0] for k in range(len(rows))])
+        beta[chosen, s - 1] = solved.entries()
     return beta
 
 
 def independent(rows: np.ndarray) -> list[int]:
     """Columns that form a basis of the column space, each as early as possible."""
+    return _reduced(rows)[1]
+
+
+def _reduced(rows: np.ndarray) -> tuple[flint.fmpq_mat, list[int]]:
+    """The reduced row echelon form, and the column in which each row begins."""
     reduced, rank = _matrix(rows).rref()
-    leading = (next(j for j in range(rows.shape[1]) if reduced[i, j] != 0) for i in range(rank))
-    return list(leading)
+    return reduced, [next(j for j, c in enumerate(reduced.tolist()[i]) if c) for i in range(rank)]
 
 
 def vanishing(columns: np.ndarray) -> np.ndarray:
@@ -163,10 +147,8 @@ def vanishing(columns: np.ndarray) -> np.ndarray:
 
     Needs n_q - 1 independent columns or fewer.
     """
-    reduced, rank = _matrix(columns.T).rref()
-    pivots = [next(j for j in range(len(columns)) if reduced[i, j] != 0) for i in range(rank)]
-    free = next(j for j in range(len(columns)) if j not in pivots)
-    p = rational_zeros(len(columns))
+    reduced, pivots = _reduced(columns.T)
+    p, free = rational_zeros(len(columns)), min({*range(len(columns))} - {*pivots})
     p[free] = flint.fmpq(1)
     for i, j in enumerate(pivots):
         p[j] = -reduced[i, free]
@@ -221,10 +203,9 @@ def random_rational(d: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """Distinct unit vectors (2u, |u|^2 - 1) / (|u|^2 + 1), u integer, |u_i| <= 4; (n, d)."""
     seen: dict[tuple[flint.fmpq, ...], None] = {}
     while len(seen) < n:
-        u = rng.integers(-4, 5, d - 1)
-        square = int((u * u).sum())
-        point = [rational(int(2 * v)) / (square + 1) for v in u]
-        point = (*point, flint.fmpq(square - 1, square + 1))
+        u = rng.integers(-4, 5, d - 1).tolist()
+        square = sum(v * v for v in u)
+        point = tuple(flint.fmpq(v, square + 1) for v in (*(2 * v for v in u), square - 1))
         if tuple(-v for v in point) not in seen:
             seen[point] = None
-    return np.stack([vector(list(point)) for point in islice(seen, n)])
+    return rationals(list(seen))

@@ -103,15 +103,13 @@ def enclosure(bits: int = 200) -> tuple[float, bool]:
     Q = Polynomial(2, {(3, 0): 1, (1, 2): -2, (1, 1): 3, (0, 1): 5, (0, 0): 7})
     with flint.ctx.workprec(bits):
         angles = [flint.arb(k) / n for k in range(n)]
-        xi = vector([f(a) for a in angles for f in (flint.arb.cos_pi, flint.arb.sin_pi)])
-        xi, beta = xi.reshape(n, 2), np.full((n, q), flint.arb(0), dtype=object)
+        xi = np.array([[a.cos_pi(), a.sin_pi()] for a in angles], dtype=object)
+        beta = np.full((n, q), flint.arb(0), dtype=object)
         for s in range(1, q + 1):
-            left = [
-                [u**a * v**b * math.comb(s, a) for u, v in xi[: s + 1]] for a, b in exponents(2, s)
-            ]
-            right = [[flint.arb(Q.coefficients.get(a, 0))] for a in exponents(2, s)]
-            solved = flint.arb_mat(left).solve(flint.arb_mat(right))
-            beta[: s + 1, s - 1] = [solved[k, 0] for k in range(s + 1)]
+            few, terms = xi[: s + 1], list(exponents(2, s))
+            left = [[u**a * v**b * math.comb(s, a) for u, v in few] for a, b in terms]
+            right = [[flint.arb(Q.coefficients.get(a, 0))] for a in terms]
+            beta[: s + 1, s - 1] = flint.arb_mat(left).solve(flint.arb_mat(right)).entries()
         blocks = powers.power_blocks(n, q, powers.repaired(q, flint.arb(2)))
         model = Transformer(xi, blocks, powers.readout(beta), flint.arb(7))
         first = vector([flint.arb(2).sqrt(), flint.arb.pi() / 3])
@@ -148,16 +146,13 @@ def bounds_without_overflow(dtype: torch.dtype, q: int) -> tuple[float, float]:
 
 def require(dtype: torch.dtype, B: Any, q: int) -> None:
     """Refuse a model whose rounding errors would swallow t^q, or whose numbers leave the range."""
-    name = str(dtype).removeprefix("torch.")
+    name, B = str(dtype).removeprefix("torch."), float(B)
     low, high = bounds_without_overflow(dtype, q)
-    if not low <= float(B) <= high:
-        raise ValueError(
-            f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: B^q leaves its range; it "
-            f"needs {low:.2g} <= B <= {high:.2g}, or a wider type"
-        )
+    refused = f"{name} does not carry Theorem 3.5 at B={B:g}, q={q}"
+    if not low <= B <= high:
+        needed = f"it needs {low:.2g} <= B <= {high:.2g}, or a wider type"
+        raise ValueError(f"{refused}: B^q leaves its range; {needed}")
     bound = error_bound(dtype, B, q, powers.roomy)
     if bound > CARRIED:
-        raise ValueError(
-            f"{name} does not carry Theorem 3.5 at B={float(B):g}, q={q}: t^q would be known to "
-            f"{bound:.1g} of B^q where {CARRIED:g} is needed; take a wider type"
-        )
+        known = f"t^q would be known to {bound:.1g} of B^q where {CARRIED:g} is needed"
+        raise ValueError(f"{refused}: {known}; take a wider type")

@@ -53,15 +53,8 @@ def train(spec: WithoutAttention, workspace: Workspace) -> Outcome:
         xy = ((2 * draw - 1) * spec.M).to(workspace.device)
         return (model(xy).squeeze(-1) + xy.prod(-1)).square().mean()
 
-    curves = fit(
-        model,
-        loss,
-        steps=spec.steps,
-        optimizer=Adam(lr=spec.lr),
-        schedule=Cosine(),
-        workspace=workspace,
-        every=50,
-    )
+    recipe = {"steps": spec.steps, "optimizer": Adam(lr=spec.lr), "schedule": Cosine()}
+    curves = fit(model, loss, workspace=workspace, every=50, **recipe)
     return Outcome({"sup error": sup_error(model, spec.M)}, curves, dict(model.state_dict()))
 
 
@@ -70,6 +63,5 @@ def sup_error(model: nn.Module, M: float, points: int = 201) -> float:
     """The largest error on a square grid; the true one is at least that."""
     axis = torch.linspace(-M, M, points)
     xy = torch.cartesian_prod(axis, axis)
-    device = next(model.parameters()).device
-    stored = model(xy.to(device)).squeeze(-1).cpu()
+    stored = model(xy.to(next(model.parameters()).device)).squeeze(-1).cpu()
     return (stored + xy.prod(-1)).abs().max().item()

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
+from repro.fang2022.pictures.precision import BESIDE
+from repro.figures import Curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,13 +17,14 @@ def counts(
     qs: Sequence[int], printed: Sequence[int], doubling: Sequence[int], tripling: Sequence[int]
 ) -> "Figure":
     """Blocks against the degree."""
-    figure, (axes,) = figures.panels(1, width=7, height=3.8)
     steps = {"drawstyle": "steps-mid", "markersize": 4}
-    figures.draw(axes, "control", qs, printed, "as printed: q", markersize=4)
-    figures.draw(axes, "construction", qs, doubling, "doubling: ⌊log₂ q⌋", **steps)
-    figures.draw(axes, "best in class", qs, tripling, "tripling: ⌈log₃ q⌉", **steps)
-    axes.set(xlabel="degree q", ylabel="transformer blocks", ylim=(-0.3, 12.3))
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    drawn = [
+        Curve("control", qs, printed, "as printed: q", {"markersize": 4}),
+        Curve("construction", qs, doubling, "doubling: ⌊log₂ q⌋", steps),
+        Curve("best in class", qs, tripling, "tripling: ⌈log₃ q⌉", steps),
+    ]
+    figure = figures.curves({"": drawn}, x="degree q", y="transformer blocks", log="", **BESIDE)
+    figure.axes[0].set(ylim=(-0.3, 12.3))
     return figure
 
 
@@ -33,25 +36,21 @@ KINDS = {
 
 
 def digits(
-    q: int,
-    Bs: Sequence[float],
-    by_B: Curves,
-    sizes: Sequence[float],
-    by_size: Curves,
-    bound: float,
+    q: int, Bs: Sequence[float], by_B: Curves, sizes: Sequence[float], by_size: Curves, bound: float
 ) -> "Figure":
     """Error of the stored t^q against B, and against |t| for B = 1."""
-    figure, (left, right) = figures.panels(2, height=4.2)
-    for kind, (role, label, changes) in KINDS.items():
-        figures.draw(left, role, Bs, by_B[kind], label, **changes)
-        if kind in by_size:
-            figures.draw(right, role, sizes, by_size[kind], "", **changes)
-    for axes, x in ((left, Bs), (right, sizes)):
-        figures.draw(axes, "bound", [min(x), max(x)], [bound, bound], "bound (1+u)^(q−1) − 1")
-        axes.set(xscale="log", yscale="log", ylim=(1e-17, 10))
-    left.set(xlabel="B, the known bound on |t|", ylabel=f"largest error of t^{q}, over B^{q}")
-    right.set(xlabel="|t|, for B = 1", ylabel=f"largest error of t^{q}, over |t|^{q}")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    panels = {}
+    for title, x, found in ("over $B^q$", Bs, by_B), ("over $|t|^q$, for B = 1", sizes, by_size):
+        panels[title] = [
+            Curve(KINDS[kind][0], x, errors, *KINDS[kind][1:]) for kind, errors in found.items()
+        ]
+        ends = [min(x), max(x)]
+        panels[title].append(Curve("bound", ends, [bound, bound], "bound (1+u)^(q−1) − 1"))
+    y = f"largest error of t^{q}"
+    figure = figures.curves(panels, x="B, the known bound on |t|", y=y, log="xy")
+    figure.axes[1].set(xlabel="|t|")
+    for axes in figure.axes:
+        axes.set(ylim=(1e-17, 10))
     return figure
 
 
@@ -59,12 +58,10 @@ def gated(
     taus: Sequence[float], errors: Sequence[float], bounds: Sequence[float], plain: float
 ) -> "Figure":
     """Error of the product with a gated softmax against its inverse temperature."""
-    figure, (axes,) = figures.panels(1, width=7, height=3.8)
-    ends = [taus[0], taus[-1]]
-    figures.draw(axes, "control", ends, [plain, plain], "softmax: constant 2M² − 1")
-    figures.draw(axes, "bound", taus, bounds, "bound (n − 1)/(eτ)")
-    figures.draw(axes, "construction", taus, errors, "gated softmax")
-    axes.set(xscale="log", yscale="log", xlabel="inverse temperature τ")
-    axes.set(ylabel="largest error of the stored −xy")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
+    drawn = [
+        Curve("control", [taus[0], taus[-1]], [plain, plain], "softmax: constant 2M² − 1"),
+        Curve("bound", taus, bounds, "bound (n − 1)/(eτ)"),
+        Curve("construction", taus, errors, "gated softmax"),
+    ]
+    x, y = "inverse temperature τ", "largest error of the stored −xy"
+    return figures.curves({"": drawn}, x=x, y=y, log="xy", **BESIDE)

@@ -73,14 +73,12 @@ def convergence_rule(
     for (seed, curve), color in zip(curves.items(), itertools.cycle(SEEDS), strict=False):
         epochs = range(1, len(curve) + 1)
         axes.plot(epochs, curve, color=color, linewidth=0.8, label=f"seed {seed}")
-    for role, label, epochs in (
-        ("control", "first change below 0.01", first),
-        ("best in class", "20 in a row", settled),
+    for role, label, edge, epochs in (
+        ("control", "first change below 0.01", 2.5, first),
+        ("best in class", "20 in a row", 1.0, settled),
     ):
         heights = [curves[seed][epoch - 1] for seed, epoch in epochs.items()]
-        marks = {"linestyle": "", "markersize": 9, "zorder": 5}
-        if role == "control":
-            marks["markeredgewidth"] = 2.5
+        marks = {"linestyle": "", "markersize": 9, "zorder": 5, "markeredgewidth": edge}
         figures.draw(axes, role, list(epochs.values()), heights, label, **marks)
     axes.set(xlabel="epoch", ylabel="train MSE", yscale="log")
     axes.legend(loc="upper right")

@@ -1,7 +1,7 @@
 """Remark 3.6: how near to x^2 a ReLU network comes, against its number of linear pieces."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repro import figures
 
@@ -11,10 +11,6 @@ if TYPE_CHECKING:
 Points = Sequence[tuple[int, float]]  # pieces, error
 
 
-def columns(points: Points) -> tuple[list[int], list[float]]:
-    return [k for k, _ in points], [error for _, error in points]
-
-
 def floor(
     least: Points, optimal: Mapping[str, Points], trained: Mapping[str, Points], attention: float
 ) -> "Figure":
@@ -22,14 +18,16 @@ def floor(
     figure, (whole,) = figures.panels(1, width=8.6, height=4.8)
     whole.remove()
     high, low = figure.subplots(2, 1, sharex=True, height_ratios=[5, 1])
-    figures.draw(high, "floor", *columns(least), "least error of k pieces, 1/(2k²)")
-    for (label, points), marker in zip(optimal.items(), "sD", strict=True):
-        look = {"linestyle": "", "marker": marker, "markerfacecolor": "none", "markersize": 7}
-        figures.draw(high, "best in class", *columns(points), label, **look)
-    for (label, points), marker in zip(trained.items(), "^v>", strict=True):
-        look = {"linestyle": "", "marker": marker, "markersize": 6, "alpha": 0.8}
-        figures.draw(high, "trained", *columns(points), label, **look)
-    ends = [least[0][0], least[-1][0]]
+    pieces, errors = zip(*least, strict=True)
+    figures.draw(high, "floor", pieces, errors, "least error of k pieces, 1/(2k²)")
+    open_: dict[str, Any] = {"linestyle": "", "markerfacecolor": "none", "markersize": 7}
+    pale: dict[str, Any] = {"linestyle": "", "markersize": 6, "alpha": 0.8}
+    networks = ("best in class", optimal, "sD", open_), ("trained", trained, "^v>", pale)
+    for role, found, markers, look in networks:
+        for (label, points), marker in zip(found.items(), markers, strict=True):
+            x, y = zip(*points, strict=True)
+            figures.draw(high, role, x, y, label, marker=marker, **look)
+    ends = [pieces[0], pieces[-1]]
     label = "attention, float64\n(0 in rationals)"
     figures.draw(low, "construction", ends, [attention] * 2, label, marker="", linewidth=2.5)
     high.set(yscale="log", ylabel="largest error against x²")
