@@ -118,7 +118,9 @@ def build(target: str, model: str, size: int, seed: int) -> Any:
         return comparison.Attention(f.d, f.degree, size, start)
     if model == "NN_width":
         return comparison.Width(f.d, size, start)
-    return comparison.Depth(f.d, size, f.degree + 1, start)
+    if model == "NN_depth":
+        return comparison.Depth(f.d, size, f.degree + 1, start)
+    raise ValueError(f"no model {model!r}: there is ATTENTION, NN_width, NN_depth")
 
 
 class _Watched(nn.Module):
