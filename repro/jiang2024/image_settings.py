@@ -123,3 +123,4 @@ PAPER = Setting(
     seeds=2,
     judged=10_000,
 )
+SCALES = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}

@@ -54,6 +54,7 @@ class Texts:
         return hashlib.sha256(repr((self.training, self.tests)).encode()).hexdigest()[:16]
 
 
+@functools.cache
 def load(folder: Path, selection: Selection) -> Texts:
     """A user's own train and newstest2014, if they are there, or else the help texts."""
     if (folder / "train.en").exists():
