@@ -7,22 +7,20 @@ m_h = 1, ..., 16 as fast as the singular values decay, and at fixed m_h it grows
 Checked, on fresh sequences: the error, mean square and L1, falls with m_h; faster for the faster
 decay; it grows with r; from m_h <= r/2 to the largest m_h >= r it drops by 10 or more, in every
 seed (at m_h = r = 6 a training from random may miss the weakest wave: what it finds is recorded).
-Beside it stand the construction (exact once m_h >= r), the same construction planted into the
-network and trained on, and the best coupling of rank m_h found for these outputs (spectra.py). Both
-trainings end near the latter, below the construction, which is made for logits; but from random to
-m_h = 16 and alpha = 2 training is too short, and ends above all three. Sines against SiLU.
+Beside it stand the construction (exact once m_h >= r), the same planted into the network and
+trained on, and the best coupling of rank m_h found for these outputs (spectra.py). Both trainings
+end near the latter, below the construction, which is made for logits; but from random to m_h = 16
+and alpha = 2 training is too short, and ends above all three. Sines against SiLU.
 Controls: the network before training; the head that fits rank 6, on a target of infinite rank.
 
-Not checked: an exponent. Widths up to 16 end where that of the construction begins, at
-m_h = tau - 1/2 (Theorem 4.1 has it, for larger m_h); local exponents are recorded. Nor are the
-printed curves, of which only the picture is there.
-
+Not checked: an exponent (widths up to 16 end where that of the construction begins, at
+m_h = tau - 1/2; Theorem 4.1 has it); the printed curves, of which only the picture is there.
 Readings: alpha stands only in the picture; 3/2 and 2 here, since with alpha = 1 and equal sines
 r = infinity is no continuous coupling (Section 5.1). The activation is not printed. "Adam" alone is
 slower than Muon with Adam, which we use; sequences are fresh at each step, so that training and
 test error are one. The error is a mean square.
 Reduced at laptop scale: some m_h, 1000 steps, and two seeds where the error drops, elsewhere one.
-At paper scale all of 1, ..., 16, 8000 steps and three seeds; that has not been run.
+Paper scale, all of 1, ..., 16, 8000 steps and three seeds, has not been run.
 """
 
 import functools
@@ -48,7 +46,6 @@ SINES = 60.0  # beyond 2 pi 6: frequencies of the first layer before training re
 
 
 def heads(claim, rank):
-    """The values of m_h."""
     small = {2: (1, 2), 6: (1, 8), None: (3, 8)}
     some = {2: (1, 2), 6: (1, 3, 6, 8), None: (1, 3, 8, 16)}
     return claim.at_scale(smoke=small, laptop=some, paper=dict.fromkeys(RANKS, range(1, 17)))[rank]
@@ -152,8 +149,8 @@ def test_the_error_drops_once_the_head_has_the_rank(alpha, rank, claim):
     both drops are recorded. From the construction the error drops at m_h = r already."""
     name = f"drop of the {SQUARE}"
     tenfold = chosen(10, "the control, at infinite rank from m_h = 3 to 8, falls by less")
-    few = max(m for m in heads(claim, rank) if 2 * m <= rank)
-    large = [m for m in heads(claim, rank) if m >= rank]
+    every = heads(claim, rank)
+    few, large = max(m for m in every if 2 * m <= rank), [m for m in every if m >= rank]
     for seed in seeds(claim, rank, few):
         errors = {m: error(claim, from_random(claim, alpha, rank, m, seed)) for m in (few, *large)}
         for m, e in errors.items():
@@ -178,16 +175,17 @@ def test_the_error_falls_faster_where_the_singular_values_do(claim):
     if claim.scale == "smoke":
         del starts["random"]
     few, *_, many = heads(claim, None)
-    least = chosen(1.3, "1 if the decay of the singular values did not matter")
+    name, where = "fall of the error, faster decay over slower", "Figure 1: (a) against (b)"
     for start, spec in starts.items():
         falls = []
         for alpha in ALPHAS:
             before, after = (error(claim, spec(claim, alpha, None, m)) for m in (few, many))
             claim.record("fall of the error", before / after, alpha=alpha, start=start)
             falls.append(before / after)
-        name, at = "fall of the error, faster decay over slower", {"few": few, "many": many}
-        ratio, place = falls[1] / falls[0], "Figure 1: (a) against (b)"
-        claim.measured(name, ratio, equation=place, **at, start=start).at_least(least)
+        ratio, at = falls[1] / falls[0], {"few": few, "many": many, "start": start}
+        claim.measured(name, ratio, equation=where, **at).at_least(
+            chosen(1.3, "1 if the decay of the singular values did not matter")
+        )
 
 
 @alphas
@@ -203,9 +201,6 @@ def test_the_error_grows_with_the_rank(alpha, claim):
             )
 
 
-# --- what a coupling of rank m_h can do ----------------------------------------------------------
-
-
 @alphas
 @finite_ranks
 @pytest.mark.construct
@@ -219,10 +214,8 @@ def test_the_construction_is_exact_once_the_head_has_the_rank(alpha, rank, claim
         )
     why = "2 ((r + 8) 2 Σ σ_i + τ + 4) u < 200 u, as in Section 5.1's claim"
     for m in (rank, 16):
-        largest = of_construction(alpha, rank, m)[ABSOLUTE]
-        claim.measured(ABSOLUTE, largest, equation=DROPS, m_h=m).at_most(
-            rounding_error(200 * 2**-53, why)
-        )
+        largest, most = of_construction(alpha, rank, m)[ABSOLUTE], rounding_error(200 * 2**-53, why)
+        claim.measured(ABSOLUTE, largest, equation=DROPS, m_h=m).at_most(most)
 
 
 @alphas
@@ -270,15 +263,14 @@ def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
 @pytest.mark.train
 def test_training_improves_the_construction_or_leaves_it_exact(alpha, rank, claim):
     """Both errors. An exact one it leaves to move by its steps of single precision."""
-    exact = {SQUARE: 1e-6, ABSOLUTE: 1e-3}
+    exact, name = {SQUARE: 1e-6, ABSOLUTE: 1e-3}, "{}, trained on from the construction"
     for kind, m in itertools.product(ERRORS, heads(claim, rank)):
         after = error(claim, from_construction(claim, alpha, rank, m), kind)
         if rank and m >= rank:
             allowed = chosen(exact[kind], "what steps in single precision move: 1e-3 in an output")
         else:
             allowed = chosen(of_construction(alpha, rank, m)[kind], "the error it starts with")
-        name = f"{kind}, trained on from the construction"
-        claim.measured(name, after, equation="Figure 1", m_h=m).at_most(allowed)
+        claim.measured(name.format(kind), after, equation="Figure 1", m_h=m).at_most(allowed)
 
 
 WAYS = {  # label: (role in the figure, frequency of the first layer, Adam alone)
@@ -293,14 +285,15 @@ WAYS = {  # label: (role in the figure, frequency of the first layer, Adam alone
 def test_sines_in_the_first_layer_learn_in_the_steps_where_silu_does_not(claim):
     """r = 6, m_h = 8, where the error could be 0; the same steps for all four."""
     curves, errors = {}, {}
-    ways = {way: given for way, given in WAYS.items() if claim.scale != "smoke" or not given[-1]}
-    for way, (role, sines, adam) in ways.items():
+    for way, (role, sines, adam) in WAYS.items():
+        if adam and claim.scale == "smoke":
+            continue
         spec = from_random(claim, "3/2", 6, 8, sines=sines, printed=adam)
         outcome = claim.train(spec, spectra.train).outcome
         curves[way] = (role, outcome.curves["step"], outcome.curves["loss"])
         errors[way] = outcome.numbers[SQUARE]
         claim.record(SQUARE, errors[way], way=way)
-    first, *others = ways
+    first, *others = errors
     for way in others:
         name, ratio = f"{SQUARE} over that with {first}", errors[way] / errors[first]
         claim.measured(name, ratio, equation="Appendix C", way=way).at_least(
@@ -309,16 +302,10 @@ def test_sines_in_the_first_layer_learn_in_the_steps_where_silu_does_not(claim):
     claim.figure(
         pictures.activations(curves),
         "activations",
-        caption="Learning a coupling of rank 6 with a head of 8, which could be exact. The paper "
-        "names Adam and no activation.",
+        caption="Learning a coupling of rank 6 with a head of 8, which could be exact.",
         alt="Loss against the step, logarithmic. On fresh sequences: "
-        + ", ".join(f"{way}: {value:.2g}" for way, value in errors.items())
-        + ".",
+        + ", ".join(f"{way}: {value:.2g}" for way, value in errors.items()),
     )
-
-
-def name_of(rank):
-    return f"$r = {rank or chr(92) + 'infty'}$"
 
 
 @alphas
@@ -328,14 +315,13 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
         panels, told, file = {}, [], kind.removesuffix(" error").replace(" ", "-")
         for rank in RANKS:
             random, ms = learnt(claim, alpha, rank, kind), heads(claim, rank)
+            after = {m: error(claim, from_construction(claim, alpha, rank, m), kind) for m in ms}
             references = {
                 "construction": {m: of_construction(alpha, rank, m)[kind] for m in ms},
                 "best": {m: best(claim, alpha, rank, m, kind) for m in ms},
-                "from construction": {
-                    m: error(claim, from_construction(claim, alpha, rank, m), kind) for m in ms
-                },
+                "from construction": after,
             }
-            panels[name_of(rank)] = (random, references)
+            panels[f"r = {rank or '∞'}"] = (random, references)
             for m in too_small(claim, rank):
                 ratio = references["construction"][m] / references["best"][m]
                 name, at = f"{kind}, construction over best coupling", {"r": rank or "∞", "m_h": m}
@@ -343,7 +329,7 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
                     chosen(1.1, "the caption says that the construction lies above")
                 )
             told += [
-                f"r = {rank or 'infinity'}, m_h = {m}: from random {random[m][0]:.2g}, "
+                f"r = {rank or '∞'}, m_h = {m}: from random {random[m][0]:.2g}, "
                 + ", ".join(f"{name} {curve[m]:.2g}" for name, curve in references.items())
                 for m in ms
             ]
@@ -351,8 +337,7 @@ def test_the_errors_are_drawn_beside_their_references(alpha, claim):
             pictures.beside_references(panels, kind, nothing=1e-9 if kind == SQUARE else 1e-5),
             f"{file}-{alpha.replace('/', '-')}",
             caption=f"σ_i = i^(−{alpha}), i ≤ r. What training finds lies near the best coupling "
-            "of rank m_h; the construction, which is made for logits, lies above it. Open marks: "
-            "another seed.",
+            "of rank m_h; the construction, made for logits, lies above. Open marks: other seeds.",
             alt="; ".join(told) + ".",
         )
 
@@ -362,17 +347,16 @@ def test_the_errors_are_drawn_as_printed(claim):
     """With the line m^-(2 alpha - 1), which is no fit, and the exponents between heads."""
     panels, told = {}, []
     for alpha in ALPHAS:
-        curves = {rank: learnt(claim, alpha, rank) for rank in RANKS}
-        pairs = itertools.pairwise(medians(curves[None]).items())
+        curves = {f"r = {rank or '∞'}": learnt(claim, alpha, rank) for rank in RANKS}
+        pairs = itertools.pairwise(medians(curves["r = ∞"]).items())
         steps = [math.log(e / f) / math.log(n / m) for (m, e), (n, f) in pairs]
         claim.record("local exponents", steps, alpha=alpha, r="∞")
         exponent = 2 * float(couplings.rational(alpha)) - 1
-        title = f"$\\sigma_i = i^{{-{alpha}}}$"
-        panels[title] = (exponent, {name_of(rank): curve for rank, curve in curves.items()})
+        panels[f"$\\sigma_i = i^{{-{alpha}}}$"] = (exponent, curves)
         told += [
-            f"alpha = {alpha}, r = {rank or 'infinity'}: "
+            f"α = {alpha}, {label}: "
             + ", ".join(f"{value:.2g} at m_h = {m}" for m, value in medians(curve).items())
-            for rank, curve in curves.items()
+            for label, curve in curves.items()
         ]
         at = {"equation": "Figure 1", "alpha": alpha, "r": "∞"}
         claim.measured("smallest local exponent", min(steps), **at).at_least(
