@@ -40,9 +40,6 @@ def small(seed=0):
     return minilm.MiniLM(SMALL, moved)
 
 
-# ---- words ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -72,9 +69,6 @@ def test_batches_and_texts_of_one_length(pieces):
     assert tokens.tolist() == [[2, 9, 9, 10, 3], [2, 9, 10, 9, 3]]
     with pytest.raises(LookupError, match="3 texts have 5 pieces or more, 4 are needed"):
         pieces.of_length(["a", "a a !", "a ! a a a", "a a a"], tau=5, count=4)
-
-
-# ---- the model -----------------------------------------------------------------------------------
 
 
 def torchs_layer(model, number):

@@ -121,7 +121,7 @@ def test_one_input_tells_the_effective_rank(kind, claim):
     """Deviation of the effective rank over inputs, relative to its mean, in the worst head."""
     heads = subject(claim, kind).heads("trained")
     ranks = effective_ranks(heads)
-    off = scores.spread_of_rank(ranks)
+    off = scores.spread(ranks, inputs=-1)
     by_layer(claim, "effective rank", ranks.mean(-1))
     by_layer(claim, "its spread over inputs", off)
     claim.measured(

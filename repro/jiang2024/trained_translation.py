@@ -17,11 +17,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from repro.jiang2024.learner import drawn, fitted
 from repro.jiang2024.sentences import Batch, Batches, Texts, padded
 from repro.jiang2024.subwords import PADDING, Subwords, learn
 from repro.jiang2024.translation import GIVEN, Shape, Translator, places
 from repro.training import Adam, Muon, Outcome, Spec, Trapezoid, Workspace
-from repro.training.loop import fit, generator_at
+from repro.training.loop import generator_at
 from repro.training.recipes import Pace
 
 PIECES = "subwords"  # the name of the tensor
@@ -78,15 +79,11 @@ def train(
     model = model.requires_grad_(True).to(workspace.device)
     batches = Batches(pairs(spec, texts), subwords, spec.recipe.tokens, spec.seed)
 
-    curves = fit(
+    curves = fitted(
         model,
         lambda model, step: loss(model, batches.at(step), spec, step),
-        steps=spec.recipe.steps,
-        optimizer=spec.recipe.optimizer,
-        schedule=spec.recipe.schedule,
-        workspace=workspace,
-        every=20,
-        clip=1.0,
+        spec.recipe,
+        workspace,
     )
     model.eval()
     tests = Batches(texts.tests, subwords, AT_ONCE, spec.seed)
@@ -103,9 +100,7 @@ def train(
 
 def _untrained(spec: FitTranslation, texts: Texts) -> tuple[Translator, Subwords]:
     subwords = learn([side for pair in texts.training for side in pair], spec.shape.pieces)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator_at(spec.seed, -1).initial_seed())
-        return Translator(spec.shape), subwords
+    return drawn(spec.seed, lambda: Translator(spec.shape)), subwords
 
 
 def trained(spec: FitTranslation, outcome: Outcome) -> tuple[Translator, Subwords]:

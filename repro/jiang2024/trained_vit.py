@@ -29,9 +29,9 @@ from torch.nn.functional import cross_entropy, interpolate
 from repro.data import cifar10
 from repro.data.download import checksum
 from repro.jiang2024 import convolution, vit, vit_weights
-from repro.jiang2024.learner import Recipe
+from repro.jiang2024.learner import Recipe, drawn, fitted
 from repro.training import Outcome, Spec, Stored, Workspace
-from repro.training.loop import fit, generator_at
+from repro.training.loop import generator_at
 
 AT_ONCE = 500  # images, where no gradient is needed: their orders are drawn together
 IN_CACHE = 50  # of them, whose tokens a processor keeps at hand
@@ -115,9 +115,7 @@ def order_of(
 
 def untrained(spec: FitImages) -> Classifier:
     """The network before training: the twin that controls compare with."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator_at(spec.seed, -1).initial_seed())
-        return spec.shape.build()
+    return drawn(spec.seed, spec.shape.build)
 
 
 def trained(spec: FitImages, outcome: Outcome) -> Any:
@@ -155,16 +153,8 @@ def train(
         raise ValueError("first weights are for a training that has a start, and needed there")
     model = untrained(spec)
     model.load_state_dict({**model.state_dict(), **first})
-    curves = fit(
-        model.to(workspace.device),
-        functools.partial(_loss, spec, images, workspace.device),
-        steps=spec.recipe.steps,
-        optimizer=spec.recipe.optimizer,
-        schedule=spec.recipe.schedule,
-        workspace=workspace,
-        every=20,
-        clip=1.0,
-    )
+    loss = functools.partial(_loss, spec, images, workspace.device)
+    curves = fitted(model.to(workspace.device), loss, spec.recipe, workspace)
     return Outcome(judge(spec, model, images), curves, dict(model.cpu().state_dict()))
 
 
