@@ -172,7 +172,9 @@ def test_judged_numbers_are_those_of_the_stored_network(images, tmp_path):
     said = trained_vit.answers(spec, model, images, images.pixels[:50])
     error = torch.nn.functional.cross_entropy(said, images.labels[:50]).item()
     assert outcome.numbers["training error"] == error
-    assert trained_vit.training_error(spec, model, images) == error
+    assert trained_vit.judge(spec, model, images, on=["training"]) == {
+        name: outcome.numbers[name] for name in ("training error", "training accuracy")
+    }
     assert error != outcome.numbers["test error"]
 
 

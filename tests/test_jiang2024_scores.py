@@ -40,12 +40,6 @@ def test_the_share_of_the_variance_that_the_index_explains():
     assert scores.index_share(logs.exp()).item() == pytest.approx(0.5)
 
 
-def test_no_measure_depends_on_the_scale():
-    spectra = torch.rand(2, 6, 5, generator=torch.Generator().manual_seed(0), **DOUBLE) + 0.1
-    for measure in (scores.spread, scores.index_share, scores.effective_rank):
-        torch.testing.assert_close(measure(8 * spectra), measure(spectra))
-
-
 @pytest.mark.parametrize("r", [1, 3, 8])
 def test_the_effective_rank_is_r_for_r_equal_values(r):
     spectrum = torch.cat([torch.full((r,), 0.3, **DOUBLE), torch.zeros(8 - r, **DOUBLE)])

@@ -49,10 +49,6 @@ def learnt(texts):
     return subwords.learn([side for pair in texts.training for side in pair], 120)
 
 
-def in_order(source):
-    return translation.places(GIVEN, (source != PADDING).sum(1), torch.Generator().manual_seed(0))
-
-
 def test_the_printed_schedule():
     schedule = trained_translation.InverseRoot(100)
     assert schedule.pace(99, 1000).factor == 1
@@ -107,7 +103,7 @@ def test_the_loss_is_that_of_real_pieces_only(spec, texts):
     found = learnt(texts)
     batch = sentences.Batches(texts.training, found, 300, seed=0).at(0)
     one = model()
-    logs = one(batch.source, batch.said, in_order(batch.source)).log_softmax(-1)
+    logs = one(batch.source, batch.said).log_softmax(-1)
     each = [
         -logs[i, t, piece]
         for i, row in enumerate(batch.wanted.tolist())
@@ -124,7 +120,7 @@ def test_the_loss_on_tests_is_the_mean_over_all_their_pieces(spec, texts):
     logs = []
     for source, target in zip(*map(found.encode, zip(*texts.training, strict=True)), strict=True):
         read, said = torch.tensor([source]), torch.tensor([[BEGIN, *target[:-1]]])
-        scores = one(read, said, in_order(read))[0].log_softmax(-1)
+        scores = one(read, said)[0].log_softmax(-1)
         logs += [scores[t, piece].item() for t, piece in enumerate(target)]
     batches = sentences.Batches(texts.training, found, 1000, seed=0)
     assert batches.count > 2

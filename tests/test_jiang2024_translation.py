@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from repro.jiang2024 import reordering, trained_translation, translation
+from repro.jiang2024 import reordering, translation
 from repro.jiang2024.subwords import BEGIN, END, PADDING
 from repro.jiang2024.translation import GIVEN, MOVED_TO_THE_END, RANDOM, WITHIN_SENTENCES
 
@@ -111,22 +111,6 @@ def test_the_model_is_made_of_torchs_own_layers():
     torch.testing.assert_close(one(source, target, in_order(source)), expected)
 
 
-@torch.no_grad()
-def test_tokens_one_after_the_other_are_those_of_the_whole():
-    one, source = model().double(), pieces(2, 7)
-    for parameter in one.parameters():
-        parameter.normal_(std=0.3)
-    read = one.read(source, in_order(source))
-    x = one.embedded(pieces(2, 5), torch.arange(5))
-    for layer, given in zip(one.decoder, read.source, strict=True):
-        whole, _ = layer(x, given, read.seen)
-        past, alone = None, []
-        for t in range(5):
-            y, past = layer(x[:, t : t + 1], given, read.seen, past)
-            alone.append(y)
-        torch.testing.assert_close(torch.cat(alone, dim=1), whole)
-
-
 @pytest.mark.parametrize("order", [GIVEN, MOVED_TO_THE_END])
 def test_decoding_with_kept_keys_is_decoding_anew(order):
     one, source = model(), pieces(4, 12)
@@ -189,9 +173,7 @@ def test_products_of_a_translator_are_its_matrices():
     model = translation.Translator(shape)
     matrices = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
     assert shape.products() == matrices + 50 * 12
-    recipe = trained_translation.Recipe(
-        reordering.SMALL.recipe.optimizer, trained_translation.InverseRoot(5), 30, 40
-    )
+    recipe = replace(reordering.SMALL.recipe, steps=30, tokens=40)
     setting = reordering.Setting(reordering.SMALL.selection, shape, recipe, 3, seed=5)
     assert setting.operations() == 2 * 3 * (30 * 20) * shape.products()
     tuned = setting.tuned("digest", translation.RANDOM)

@@ -104,7 +104,7 @@ def of_construction(alpha, rank, m) -> dict[str, float]:
     x = task.draw(learner.generator_at(0, -2), learner.JUDGED)
     off = spectra.construction(task, m, x)(x)[..., None] - task.wanted(x)
     assert off.isfinite().all()
-    return {SQUARE: off.square().mean().item(), ABSOLUTE: off.abs().mean().item()}
+    return learner.sizes(off)
 
 
 def best(claim, alpha, rank, m, kind=SQUARE):

@@ -169,7 +169,7 @@ def largest(claim):
 
 def error(claim, spec, model):
     """On the training images on which `model` was judged."""
-    return trained_vit.training_error(spec, model, images_of(claim))
+    return trained_vit.judge(spec, model, images_of(claim), on=["training"])[ERROR]
 
 
 def cut_errors(claim, sizes):

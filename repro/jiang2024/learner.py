@@ -181,12 +181,13 @@ def improve(
     tokens, wanted = batch(spec, -2, JUDGED)
     with torch.no_grad():
         errors = model.cpu()(tokens) - wanted
-    numbers = {
-        "mean square error": errors.square().mean().item(),
-        "mean absolute error": errors.abs().mean().item(),
-        "variance": wanted.var(dim=0).mean().item(),
-    }
+    numbers = {**sizes(errors), "variance": wanted.var(dim=0).mean().item()}
     return Outcome(numbers, curves, dict(model.state_dict()))
+
+
+def sizes(errors: Tensor) -> dict[str, float]:
+    square, absolute = errors.square().mean().item(), errors.abs().mean().item()
+    return {"mean square error": square, "mean absolute error": absolute}
 
 
 def trained(spec: FitAttention, outcome: Outcome) -> Learner:

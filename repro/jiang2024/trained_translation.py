@@ -1,13 +1,8 @@
 """Table 1, ENG-DE: a translator trained, trained on in another order, and judged.
 
-Paper                                          Here
-"initialize the model with parameters that     start: the training whose weights this one begins
-are trained on the original dataset"           with; with 0 steps it is only read in another order
-"apply it to all inputs while keeping the      order, in training and in tests
-output unchanged"
-label smoothing 0.1 (Vaswani et al.)           Recipe.smoothing
-
-The translations of the tests are kept with the weights and with the pieces.
+"Initialize the model with parameters that are trained on the original dataset": `start`. With 0
+steps the model is only read in another order. The translations of the tests are kept with the
+weights and with the pieces.
 """
 
 from collections.abc import Sequence
@@ -71,20 +66,14 @@ def train(
     spec: FitTranslation, workspace: Workspace, *, texts: Texts, start: Outcome | None = None
 ) -> Outcome:
     """`start` is the outcome of spec.start."""
-    if texts.digest != spec.texts:
-        raise ValueError(f"the spec is for texts {spec.texts}, given were {texts.digest}")
-    if (start is None) != (spec.start is None):
-        raise ValueError("a training with a start needs its outcome, one without has none")
     model, subwords = _untrained(spec, texts) if start is None else trained(spec, start)
     model = model.requires_grad_(True).to(workspace.device)
     batches = Batches(pairs(spec, texts), subwords, spec.recipe.tokens, spec.seed)
 
-    curves = fitted(
-        model,
-        lambda model, step: loss(model, batches.at(step), spec, step),
-        spec.recipe,
-        workspace,
-    )
+    def of_step(model: Translator, step: int) -> Tensor:
+        return loss(model, batches.at(step), spec, step)
+
+    curves = fitted(model, of_step, spec.recipe, workspace)
     model.eval()
     tests = Batches(texts.tests, subwords, AT_ONCE, spec.seed)
     most = 2 * max(len(row) for row in batches.targets)
@@ -145,9 +134,8 @@ def surprise(model: Translator, batches: Batches, spec: FitTranslation) -> float
     """Cross-entropy of a piece, over all batches once, in nats."""
     total, count = 0.0, 0
     for number in range(batches.count):
-        scores, wanted = _predicted(
-            model, batches.at(number), spec, generator_at(spec.seed, -10 - number)
-        )
+        generator = generator_at(spec.seed, -10 - number)
+        scores, wanted = _predicted(model, batches.at(number), spec, generator)
         total += nn.functional.cross_entropy(scores, wanted, reduction="sum").item()
         count += len(wanted)
     return total / count
