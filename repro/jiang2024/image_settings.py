@@ -11,6 +11,7 @@ Ours, on two cores: images of 64 patches, two layers; Muon between features, Ada
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from repro.data.download import checksum
 from repro.jiang2024 import convolution, vit, vit_weights
@@ -123,4 +124,4 @@ PAPER = Setting(
     seeds=2,
     judged=10_000,
 )
-SCALES = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}
+SCALES: dict[str, Any] = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}

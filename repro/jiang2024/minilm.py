@@ -124,7 +124,7 @@ class Shape:
         d = self.width
         embeddings = {"word": self.words, "position": self.positions, "token_type": 2}
         shapes = {f"embeddings.{name}_embeddings.weight": (n, d) for name, n in embeddings.items()}
-        affine = {"embeddings.LayerNorm": (d,)}
+        affine: dict[str, tuple[int, ...]] = {"embeddings.LayerNorm": (d,)}
         for layer in (f"encoder.layer.{number}" for number in range(self.depth)):
             for name in ("self.query", "self.key", "self.value", "output.dense"):
                 affine[f"{layer}.attention.{name}"] = (d, d)

@@ -60,8 +60,7 @@ class Spectrum:
 
     alpha: str
     rank: int | None
-    inputs: ClassVar[int] = 1
-    outputs: ClassVar[int] = 1
+    inputs = outputs = 1  # without annotations: no fields
 
     @property
     def coupling(self) -> Coupling:

@@ -103,8 +103,8 @@ class Attention(nn.Module):
 
 
 def perceptron(shape: Shape) -> nn.Sequential:
-    ends = shape.width, shape.hidden
-    return nn.Sequential(nn.Linear(*ends), nn.ReLU(), nn.Linear(*ends[::-1]))
+    first, last = nn.Linear(shape.width, shape.hidden), nn.Linear(shape.hidden, shape.width)
+    return nn.Sequential(first, nn.ReLU(), last)
 
 
 class EncoderLayer(nn.Module):
