@@ -15,6 +15,7 @@ from repro.jiang2024 import (
     convolution,
     head_pod,
     image_settings,
+    learner,
     scores,
     trained_vit,
     vit,
@@ -48,9 +49,6 @@ def jolted(shape, seed=0) -> Any:
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     return model.eval().requires_grad_(False)
-
-
-# --- images and orders ---------------------------------------------------------------------------
 
 
 def test_images_are_read_standardised_and_told_apart(images, tmp_path):
@@ -115,9 +113,6 @@ def test_a_convolution_adds_what_neighbours_say_to_what_is_there(images):
     assert torch.allclose(model(images), model.head(x.mean((2, 3))), rtol=1e-4, atol=1e-4)
 
 
-# --- training ------------------------------------------------------------------------------------
-
-
 def test_a_training_begins_where_its_start_ended(images, tmp_path):
     store = Store(tmp_path)
     original = QUICK.original(images.digest)
@@ -140,7 +135,7 @@ def test_gradients_are_clipped_as_dosovitskiy_et_al_do(images, monkeypatch):
         asked.update(options)
         return {"loss": [0.0]}
 
-    monkeypatch.setattr(trained_vit, "fit", fit)
+    monkeypatch.setattr(learner, "fit", fit)
     spec = QUICK.original(images.digest)
     trained_vit.train(spec, Workspace(), images=images, first={})
     recipe = spec.recipe
@@ -177,7 +172,9 @@ def test_judged_numbers_are_those_of_the_stored_network(images, tmp_path):
     said = trained_vit.answers(spec, model, images, images.pixels[:50])
     error = torch.nn.functional.cross_entropy(said, images.labels[:50]).item()
     assert outcome.numbers["training error"] == error
-    assert trained_vit.training_error(spec, model, images) == error
+    assert trained_vit.judge(spec, model, images, on=["training"]) == {
+        name: outcome.numbers[name] for name in ("training error", "training accuracy")
+    }
     assert error != outcome.numbers["test error"]
 
 
@@ -223,9 +220,6 @@ def test_a_users_own_weights_are_for_the_printed_network_alone(name, tmp_path, m
     monkeypatch.setenv(vit_weights.VARIABLE, str(file))
     known = hashlib.sha256(b"weights").hexdigest() if name == "PAPER" else ""
     assert getattr(image_settings, name).original("digest").pretrained == known
-
-
-# --- the POD of a head ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -29,17 +29,12 @@ SHAPE = learner.Shape(m_h=2, n=4, d_v=3, f=SMALL, F=SMALL)
 SPEC = learner.FitAttention(Mean(), SHAPE, learner.Recipe.ours(60, batch=16), seed=0)
 
 
-def shapes(model):
-    return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
-
-
 def test_the_printed_sizes():
     """Width 128, depth 3, n = d_v = 32."""
-    found = shapes(learner.Learner(Mean(), learner.Shape()))
-    assert [found[f"f.{name}.weight"] for name in ("first", "hidden_1", "hidden_2", "last")] == [
-        (128, 1), (128, 128), (128, 128), (32, 128),
-    ]  # fmt: skip
-    assert found["W_V"] == (32, 32)
+    found = dict(learner.Learner(Mean(), learner.Shape()).named_parameters())
+    names = ("f.first.weight", "f.hidden_1.weight", "f.hidden_2.weight", "f.last.weight", "W_V")
+    sizes = [(128, 1), (128, 128), (128, 128), (32, 128), (32, 32)]
+    assert [found[name].shape for name in names] == sizes
 
 
 def test_the_forward_pass_is_that_of_the_shared_model():

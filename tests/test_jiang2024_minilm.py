@@ -9,21 +9,7 @@ from repro.data.errors import BadData
 from repro.jiang2024 import minilm
 
 SMALL = minilm.Shape(words=20, positions=9, depth=3, width=12, heads=3, hidden=20)
-LIST = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "un",
-    "##aff",
-    "##able",
-    "##a",
-    "cafe",
-    "a",
-    "!",
-    "'",
-    "$",
-]
+LIST = "[PAD] [UNK] [CLS] [SEP] un ##aff ##able ##a cafe a ! ' $".split()  # noqa: SIM905
 
 
 @pytest.fixture
@@ -38,9 +24,6 @@ def small(seed=0):
     torch.manual_seed(seed)
     moved = {name: W + 0.3 * torch.randn_like(W) for name, W in start.weights.items()}
     return minilm.MiniLM(SMALL, moved)
-
-
-# ---- words ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -74,9 +57,6 @@ def test_batches_and_texts_of_one_length(pieces):
         pieces.of_length(["a", "a a !", "a ! a a a", "a a a"], tau=5, count=4)
 
 
-# ---- the model -----------------------------------------------------------------------------------
-
-
 def torchs_layer(model, number):
     """nn.TransformerEncoderLayer with the weights of a layer of the model."""
     found = nn.TransformerEncoderLayer(
@@ -101,13 +81,8 @@ def torchs_layer(model, number):
 
 
 def embedded(model, tokens):
-    word, position, kind, scale, shift = (
-        model.weights[f"embeddings.{name}"]
-        for name in (
-            "word_embeddings.weight", "position_embeddings.weight", "token_type_embeddings.weight",
-            "LayerNorm.weight", "LayerNorm.bias",
-        )
-    )  # fmt: skip
+    weights = {name: W for name, W in model.weights.items() if name.startswith("embeddings")}
+    word, position, kind, scale, shift = weights.values()
     x = word[tokens] + position[: tokens.shape[1]] + kind[0]
     x = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, correction=0)
     return x * scale + shift
@@ -159,8 +134,8 @@ def test_more_tokens_than_positions_are_refused():
 def test_the_untrained_twin_depends_on_its_seed_only():
     one, same, other = (minilm.MiniLM.untrained(seed, SMALL).weights for seed in (0, 0, 1))
     name = "encoder.layer.0.attention.self.query.weight"
-    assert (one[name] == same[name]).all()
-    assert (one[name] != other[name]).any()
+    assert torch.equal(one[name], same[name])
+    assert not torch.equal(one[name], other[name])
     assert one[name].std().item() == pytest.approx(0.02, rel=0.2)
     assert not one["encoder.layer.0.attention.self.query.bias"].any()
     assert (one["embeddings.LayerNorm.weight"] == 1).all()

@@ -21,27 +21,13 @@ def test_scores_and_their_rounding_by_hand():
     assert scores.rounding(Q, K).item() == 12 * 2.0**-53 * 7.5
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (torch.zeros(2, 3), r"tau x tau scores, got shape \(2, 3\)"),
-        (torch.tensor([[0.0, -math.inf], [0.0, 0.0]]), "before the softmax, unmasked"),
-    ],
-)
-def test_what_has_no_spectrum_is_refused(given, says):
-    with pytest.raises(ValueError, match=says):
-        scores.spectra(given)
-
-
 def test_a_spread_is_a_deviation_over_a_mean():
     """1 and 3: mean 2, deviation sqrt 2; equal spectra have none."""
     spread = scores.spread(torch.tensor([[1.0], [3.0]], **DOUBLE))
     assert spread.item() == pytest.approx(math.sqrt(2) / 2)
     same = FALL.expand(7, 3)
     assert scores.spread(same).tolist() == [0, 0, 0]
-    assert scores.spread_of_rank(scores.effective_rank(same)).item() == 0
-    with pytest.raises(ValueError, match="two inputs or more"):
-        scores.spread(FALL[None])
+    assert scores.spread(scores.effective_rank(same), inputs=-1).item() == 0
 
 
 def test_the_share_of_the_variance_that_the_index_explains():
@@ -52,14 +38,6 @@ def test_the_share_of_the_variance_that_the_index_explains():
     assert scores.index_share(flat).item() == pytest.approx(0, abs=1e-15)
     logs = torch.tensor([[2.0, 0.0], [0.0, -2.0]], **DOUBLE)
     assert scores.index_share(logs.exp()).item() == pytest.approx(0.5)
-    with pytest.raises(ValueError, match="logarithms need values above 0"):
-        scores.index_share(torch.tensor([[1.0, 0.0], [1.0, 2.0]]))
-
-
-def test_no_measure_depends_on_the_scale():
-    spectra = torch.rand(2, 6, 5, generator=torch.Generator().manual_seed(0), **DOUBLE) + 0.1
-    for measure in (scores.spread, scores.index_share, scores.effective_rank):
-        torch.testing.assert_close(measure(8 * spectra), measure(spectra))
 
 
 @pytest.mark.parametrize("r", [1, 3, 8])
@@ -85,8 +63,6 @@ def test_rounding_lies_above_what_follows_the_rank_and_far_below_the_rank():
     values, allowed = scores.spectra(scores.of(Q, K)), scores.rounding(Q, K)
     assert (values[:, 3] <= allowed).all()
     assert (values[:, 2] >= 1e6 * allowed).all()
-    with pytest.raises(ValueError, match="bounds double precision"):
-        scores.rounding(Q.float(), K.float())
 
 
 def test_heads_of_a_network_know_their_rank():

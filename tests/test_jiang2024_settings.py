@@ -82,16 +82,11 @@ def test_minilm_and_pixels_are_the_published_ones():
     assert vit_weights.TORCHVISION.deviation == (0.229, 0.224, 0.225)
 
 
-@pytest.mark.parametrize(
-    "setting", [image_settings.SMOKE, image_settings.LAPTOP], ids=["smoke", "laptop"]
-)
-def test_the_contrast_sees_the_same_patches_and_is_trained_as_long(setting):
-    network, contrast = setting.network, setting.contrast
+@pytest.mark.parametrize("scale", image_settings.SCALES)
+def test_the_contrast_sees_the_same_patches_and_is_trained_as_long(scale):
+    setting = image_settings.SCALES[scale]
     for size in ("image", "patch", "depth", "width", "classes", "patches"):
-        assert getattr(network, size) == getattr(contrast, size)
-    assert contrast.side**2 == contrast.patches
-    for ours, theirs in (
-        (setting.recipe, setting.contrast_recipe),
-        (setting.further, setting.contrast_further),
-    ):
-        assert (ours.steps, ours.batch) == (theirs.steps, theirs.batch)
+        assert getattr(setting.network, size) == getattr(setting.contrast, size)
+    recipes = (setting.recipe, setting.contrast_recipe, setting.further, setting.contrast_further)
+    one, other, further, other_further = [(recipe.steps, recipe.batch) for recipe in recipes]
+    assert (one, further) == (other, other_further)

@@ -79,11 +79,6 @@ def test_units_that_the_construction_does_not_use_stay_as_they_are_drawn():
         assert (now[:9] != drawn[:9]).all()
 
 
-def test_waves_cannot_be_planted_into_silu():
-    with pytest.raises(ValueError, match="sines in the first layer"):
-        spectra.planted(spec(2, 2, f=learner.Dense(64, 3)))
-
-
 def test_the_waves_of_the_best_coupling_are_orthonormal():
     """On a grid of 64 points sums of frequencies up to 16 are exact; eps for each of 64 terms."""
     given = spectra.BestCoupling(spectra.Spectrum("2", None), 1, 8, 100, 40, 0)

@@ -27,9 +27,6 @@ def model(shape=SMALL, seed=0):
     return made.requires_grad_(False)
 
 
-# ---- ViT-B/16 ------------------------------------------------------------------------------------
-
-
 def test_the_printed_model_has_85_8_million_parameters():
     """85.8 M count all but the head: 10 classes add 7690, and ImageNet's 1000 would make it 86.6."""
     with torch.device("meta"):
@@ -60,21 +57,6 @@ def test_positions_begin_with_the_deviation_of_the_vit():
     assert made.position.std().item() == pytest.approx(0.02, rel=3 / (2 * 65 * 96) ** 0.5)
 
 
-# ---- the forward pass ----------------------------------------------------------------------------
-
-
-def test_sizes_of_heads_are_free():
-    made = model(vit.Shape(image=8, patch=4, depth=1, width=6, heads=2, m_h=5, hidden=8, d_v=3))
-    attention = made.layers[0].attention
-    assert attention.W_Q.weight.shape == attention.W_K.weight.shape == (10, 6)
-    assert attention.W_V.weight.shape == (6, 6)
-    assert made(images(4)).shape == (4, 10)
-    assert [tuple(found.shape) for found in made.scores(images(4))] == [(4, 2, 5, 5)]
-
-
-# ---- order ---------------------------------------------------------------------------------------
-
-
 def test_orders_of_patches():
     made, x, order = model(), images(2), vit.first_to_the_end(16, moved=3)
     plain, moved = made.tokens(x), made.tokens(x, order)
@@ -86,9 +68,6 @@ def test_orders_of_patches():
     orders = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])
     one_by_one = [made(x[k : k + 1], orders[k]) for k in range(3)]
     torch.testing.assert_close(made(x, orders), torch.cat(one_by_one))
-
-
-# ---- a user's own weights ------------------------------------------------------------------------
 
 
 class Reference(nn.Module):
@@ -160,14 +139,6 @@ def test_weights_of_both_libraries_give_torchs_own_output(tmp_path, reference, l
     torch.testing.assert_close(read.model(x), reference(x))
 
 
-def test_a_file_in_a_layout_has_the_names_that_are_expected(reference):
-    with torch.device("meta"):
-        small = vit.VisionTransformer(vit.Shape(8, 2, 2, 12, 3, 4, 20, classes=4))
-    for layout in vit_weights.LAYOUTS:
-        shapes = {n: tuple(t.shape) for n, t in named(reference, layout.name).items()}
-        assert vit_weights.expected(layout, small) == shapes
-
-
 def test_pixels_are_enlarged_shifted_and_scaled(tmp_path, reference):
     """White and black are 1 and -1 for timm, 2.2489 and -2.1179 in torchvision's red."""
     for library, (black, white) in {"timm": (-1, 1), "torchvision": (-2.1179, 2.2489)}.items():
@@ -186,15 +157,14 @@ def test_pixels_are_enlarged_shifted_and_scaled(tmp_path, reference):
         ("blocks.1.attn.qkv.weight", torch.zeros(24, 12),
          r"expected 'blocks.1.attn.qkv.weight' of shape \(36, 12\), found \(24, 12\)"),
         ("pos_embed", torch.zeros(1, 37, 12),
-         r"'pos_embed' of shape \(1, 17, 12\), found \(1, 37, 12\) \(.* of 12 pixels .* not of 8\)"),
+         r"'pos_embed' of shape \(1, 17, 12\), found \(1, 37, 12\)"),
         ("norm.bias", None, r"expected a tensor 'norm.bias' of shape \(12,\), there is none"),
         ("head.weight", None, r"expected a tensor 'head.weight' of shape \(10, 12\), there is none"),
         ("head.weight", torch.zeros(4),
          r"expected 'head.weight' of shape \(10, 12\), found \(4,\)"),
-        ("pos_embed", None, r"expected a tensor 'pos_embed' of shape \(1, 17, 12\), there is none"),
         ("cls_token", None, r"expected a tensor 'cls_token' \(timm\) or 'class_token' \(torchv"),
     ],
-    ids=["shape", "resolution", "missing", "no head", "flat head", "no positions", "another model"],
+    ids=["shape", "resolution", "missing", "no head", "flat head", "another model"],
 )  # fmt: skip
 def test_another_model_is_named_with_both_shapes(tmp_path, reference, name, tensor, says):
     tensors = named(reference, "timm") | {name: tensor}
@@ -202,16 +172,3 @@ def test_another_model_is_named_with_both_shapes(tmp_path, reference, name, tens
     save_file({n: t for n, t in tensors.items() if t is not None}, file)
     with pytest.raises(BadData, match=rf"vit\.safetensors: .*{says}"):
         vit_weights.read(file, SMALL)
-
-
-def test_a_table_of_positions_tells_its_size_of_image():
-    layout, shape = vit_weights.TIMM, vit.Shape(32, 8, 1, 4, 1, 4, 4)
-    for side in (1, 2, 14):
-        table = {layout.position: torch.zeros(1, 1 + side**2, 4)}
-        said = vit_weights._other_size(table, layout, shape)
-        assert said == f"a table for images of {8 * side} pixels a side, not of 32"
-
-
-def test_a_network_without_layers_is_refused():
-    with pytest.raises(ValueError, match="a ViT needs one layer or more, got depth=0"):
-        vit.Shape(8, 2, 0, 12, 3, 4, 20)

@@ -7,23 +7,20 @@ m_h = 1, ..., 16 as fast as the singular values decay, and at fixed m_h it grows
 Checked, on fresh sequences: the error, mean square and L1, falls with m_h; faster for the faster
 decay; it grows with r; from m_h <= r/2 to the largest m_h >= r it drops by 10 or more, in every
 seed (at m_h = r = 6 a training from random may miss the weakest wave: what it finds is recorded).
-Beside it stand the construction (exact once m_h >= r), the same construction planted into the
-network and trained on, and the best coupling of rank m_h found for these outputs (spectra.py). Both
-trainings end near the latter, below the construction, which is made for logits; but from random to
-m_h = 16 and alpha = 2 training is not long enough, and ends above all three. Sines in the first
-layer, against SiLU.
+Beside it stand the construction (exact once m_h >= r), the same planted into the network and
+trained on, and the best coupling of rank m_h found for these outputs (spectra.py). Both trainings
+end near the latter, below the construction, which is made for logits; but from random to m_h = 16
+and alpha = 2 training is too short, and ends above all three. Sines against SiLU.
 Controls: the network before training; the head that fits rank 6, on a target of infinite rank.
 
-Not checked: an exponent. Widths up to 16 end where that of the construction begins, at
-m_h = tau - 1/2 (Theorem 4.1 has it, for larger m_h); local exponents are recorded. Nor are the
-printed curves, of which only the picture is there.
-
+Not checked: an exponent (widths up to 16 end where that of the construction begins, at
+m_h = tau - 1/2; Theorem 4.1 has it); the printed curves, of which only the picture is there.
 Readings: alpha stands only in the picture; 3/2 and 2 here, since with alpha = 1 and equal sines
-r = infinity is no continuous coupling (Section 5.1). r = infinity has every wave, in closed form.
-The activation is not printed. "Adam" alone is slower than Muon with Adam, which we use; sequences
-are fresh at each step, so that training and test error are one. The error is a mean square.
+r = infinity is no continuous coupling (Section 5.1). The activation is not printed. "Adam" alone is
+slower than Muon with Adam, which we use; sequences are fresh at each step, so that training and
+test error are one. The error is a mean square.
 Reduced at laptop scale: some m_h, 1000 steps, and two seeds where the error drops, elsewhere one.
-At paper scale all of 1, ..., 16, 8000 steps and three seeds; that has not been run.
+Paper scale, all of 1, ..., 16, 8000 steps and three seeds, has not been run.
 """
 
 import functools
@@ -37,7 +34,6 @@ from repro.bounds import chosen, rounding_error
 from repro.jiang2024 import couplings, learner, spectra
 from repro.jiang2024.pictures import trained_rate as pictures
 
-TAU = 16
 ALPHAS = ("3/2", "2")
 RANKS = (2, 6, None)
 alphas = pytest.mark.parametrize("alpha", ALPHAS, ids="alpha={}".format)
@@ -45,11 +41,11 @@ ranks = pytest.mark.parametrize("rank", RANKS, ids=["r=2", "r=6", "r=inf"])
 finite_ranks = pytest.mark.parametrize("rank", RANKS[:2], ids="r={}".format)
 SQUARE, ABSOLUTE = "mean square error", "mean absolute error"
 ERRORS = (SQUARE, ABSOLUTE)
+DROPS = "Figure 1, m_h ≥ r"
 SINES = 60.0  # beyond 2 pi 6: frequencies of the first layer before training reach up to it
 
 
 def heads(claim, rank):
-    """The values of m_h."""
     small = {2: (1, 2), 6: (1, 8), None: (3, 8)}
     some = {2: (1, 2), 6: (1, 3, 6, 8), None: (1, 3, 8, 16)}
     return claim.at_scale(smoke=small, laptop=some, paper=dict.fromkeys(RANKS, range(1, 17)))[rank]
@@ -60,10 +56,10 @@ def seeds(claim, rank, m):
     return range(claim.at_scale(smoke=1, laptop=2 if rank and 2 * m >= rank else 1, paper=3))
 
 
-def shape(claim, m, sines):
+def shape(claim, m, sines=SINES):
     """As printed, but narrower for smoke; `sines` or, with None, SiLU in the first layer of f^."""
-    Dense, width = learner.Dense, claim.at_scale(smoke=64, laptop=128, paper=128)
-    return learner.Shape(m, n=32, d_v=32, f=Dense(width, 3, sines), F=Dense(width, 3))
+    width = claim.at_scale(smoke=64, laptop=128, paper=128)
+    return learner.Shape(m, f=learner.Dense(width, sines=sines), F=learner.Dense(width))
 
 
 def from_random(claim, alpha, rank, m, seed=0, *, sines=SINES, printed=False):
@@ -80,9 +76,7 @@ def from_random(claim, alpha, rank, m, seed=0, *, sines=SINES, printed=False):
 def from_construction(claim, alpha, rank, m):
     steps = claim.at_scale(smoke=60, laptop=200, paper=2000)
     recipe = learner.Recipe.ours(steps, batch=32, lr=2e-3, rest=1e-4)
-    return spectra.FromConstruction(
-        spectra.Spectrum(alpha, rank), shape(claim, m, SINES), recipe, 0
-    )
+    return spectra.FromConstruction(spectra.Spectrum(alpha, rank), shape(claim, m), recipe, 0)
 
 
 def error(claim, spec, kind=SQUARE):
@@ -92,10 +86,8 @@ def error(claim, spec, kind=SQUARE):
 def learnt(claim, alpha, rank, kind=SQUARE):
     """{m_h: [error for each seed]}."""
     runs = [(m, seed) for m in heads(claim, rank) for seed in seeds(claim, rank, m)]
-    errors = claim.for_each(
-        runs, lambda run: error(claim, from_random(claim, alpha, rank, *run), kind)
-    )
-    found = {}
+    specs = [from_random(claim, alpha, rank, *run) for run in runs]
+    errors, found = claim.for_each(specs, lambda spec: error(claim, spec, kind)), {}
     for (m, _), value in zip(runs, errors, strict=True):
         found.setdefault(m, []).append(value)
     return found
@@ -112,7 +104,7 @@ def of_construction(alpha, rank, m) -> dict[str, float]:
     x = task.draw(learner.generator_at(0, -2), learner.JUDGED)
     off = spectra.construction(task, m, x)(x)[..., None] - task.wanted(x)
     assert off.isfinite().all()
-    return {SQUARE: off.square().mean().item(), ABSOLUTE: off.abs().mean().item()}
+    return learner.sizes(off)
 
 
 def best(claim, alpha, rank, m, kind=SQUARE):
@@ -126,7 +118,9 @@ def best(claim, alpha, rank, m, kind=SQUARE):
     return claim.train(spec, spectra.best_coupling).outcome.numbers[kind]
 
 
-# --- trained from random -------------------------------------------------------------------------
+def too_small(claim, rank):
+    """The heads that cannot have the rank."""
+    return [m for m in heads(claim, rank) if not rank or m < rank]
 
 
 @alphas
@@ -139,16 +133,11 @@ def test_a_larger_head_has_a_smaller_error(alpha, rank, claim):
         for m, errors in found.items():
             claim.record(kind, errors, m_h=m)
         middle = medians(found)
-        pairs = itertools.pairwise(middle)
-        for before, after in (pair for pair in pairs if not rank or pair[0] < rank):
-            found = claim.measured(kind, middle[after], equation="Figure 1", m_h=after)
-            found.at_most(
-                chosen(middle[before] / 1.1, "the error of the head before, less a tenth")
-            )
-
-
-DROP, DROPS = f"drop of the {SQUARE}", "Figure 1, m_h ≥ r"
-TENFOLD = chosen(10, "the control, at infinite rank from m_h = 3 to 8, falls by less")
+        for before, after in itertools.pairwise(middle):
+            if before in too_small(claim, rank):
+                most = chosen(middle[before] / 1.1, "the error of the head before, less a tenth")
+                found = claim.measured(kind, middle[after], equation="Figure 1", m_h=after)
+                found.at_most(most)
 
 
 @alphas
@@ -158,24 +147,25 @@ def test_the_error_drops_once_the_head_has_the_rank(alpha, rank, claim):
     """From the largest m_h <= r/2 to the largest of all, seed by seed. With m_h = r = 6 training
     from random finds the last wave for alpha = 3/2 and misses it for alpha = 2, where it is weaker;
     both drops are recorded. From the construction the error drops at m_h = r already."""
-    few, enough = max(m for m in heads(claim, rank) if 2 * m <= rank), heads(claim, rank)[-1]
+    name = f"drop of the {SQUARE}"
+    tenfold = chosen(10, "the control, at infinite rank from m_h = 3 to 8, falls by less")
+    every = heads(claim, rank)
+    few, large = max(m for m in every if 2 * m <= rank), [m for m in every if m >= rank]
     for seed in seeds(claim, rank, few):
-        errors = {
-            m: error(claim, from_random(claim, alpha, rank, m, seed))
-            for m in heads(claim, rank)
-            if m == few or m >= rank
-        }
+        errors = {m: error(claim, from_random(claim, alpha, rank, m, seed)) for m in (few, *large)}
         for m, e in errors.items():
-            claim.record("drop of the error", errors[few] / e, few=few, m_h=m, seed=seed)
-        drop = errors[few] / errors[enough]
-        claim.measured(DROP, drop, equation=DROPS, few=few, m_h=enough, seed=seed).at_least(TENFOLD)
+            at = {"few": few, "m_h": m, "seed": seed}
+            claim.record("drop of the error", errors[few] / e, **at)
+        drop = errors[few] / errors[large[-1]]
+        claim.measured(name, drop, equation=DROPS, **at).at_least(tenfold)
     left = error(claim, from_construction(claim, alpha, rank, few))
-    for m in (m for m in heads(claim, rank) if m >= rank):
-        drop = left / error(claim, from_construction(claim, alpha, rank, m))
-        found = claim.measured(
-            f"{DROP}, from the construction", drop, equation=DROPS, few=few, m_h=m
+    for m in large:
+        drop, at = (
+            left / error(claim, from_construction(claim, alpha, rank, m)),
+            {"few": few, "m_h": m},
         )
-        found.at_least(TENFOLD)
+        found = claim.measured(f"{name}, from the construction", drop, equation=DROPS, **at)
+        found.at_least(tenfold)
 
 
 @pytest.mark.train
@@ -185,22 +175,17 @@ def test_the_error_falls_faster_where_the_singular_values_do(claim):
     if claim.scale == "smoke":
         del starts["random"]
     few, *_, many = heads(claim, None)
+    name, where = "fall of the error, faster decay over slower", "Figure 1: (a) against (b)"
     for start, spec in starts.items():
-        slow, fast = (
-            error(claim, spec(claim, alpha, None, few))
-            / error(claim, spec(claim, alpha, None, many))
-            for alpha in ALPHAS
+        falls = []
+        for alpha in ALPHAS:
+            before, after = (error(claim, spec(claim, alpha, None, m)) for m in (few, many))
+            claim.record("fall of the error", before / after, alpha=alpha, start=start)
+            falls.append(before / after)
+        ratio, at = falls[1] / falls[0], {"few": few, "many": many, "start": start}
+        claim.measured(name, ratio, equation=where, **at).at_least(
+            chosen(1.3, "1 if the decay of the singular values did not matter")
         )
-        for a, f in zip(ALPHAS, (slow, fast), strict=True):
-            claim.record("fall of the error", f, alpha=a, start=start)
-        claim.measured(
-            "fall of the error, faster decay over slower",
-            fast / slow,
-            equation="Figure 1: (a) against (b)",
-            few=few,
-            many=many,
-            start=start,
-        ).at_least(chosen(1.3, "1 if the decay of the singular values did not matter"))
 
 
 @alphas
@@ -210,14 +195,10 @@ def test_the_error_grows_with_the_rank(alpha, claim):
     for r, more in ((2, 6), (2, None), (6, None)):
         for m in sorted(set(heads(claim, r)) & set(heads(claim, more))):
             small, large = (error(claim, from_random(claim, alpha, k, m)) for k in (r, more))
-            claim.measured(
-                SQUARE, small, equation="Figure 1", r=r, larger=more or "∞", m_h=m
-            ).at_most(
+            at = {"r": r, "larger": more or "∞", "m_h": m}
+            claim.measured(SQUARE, small, equation="Figure 1", **at).at_most(
                 chosen(large, "the error at the larger rank: the order of the printed curves")
             )
-
-
-# --- what a coupling of rank m_h can do ----------------------------------------------------------
 
 
 @alphas
@@ -231,13 +212,10 @@ def test_the_construction_is_exact_once_the_head_has_the_rank(alpha, rank, claim
         claim.measured(SQUARE, after, equation="Figure 1, m_h < r", m_h=m).at_most(
             chosen(before / 2, "half the error of the head before: each wave kept counts")
         )
+    why = "2 ((r + 8) 2 Σ σ_i + τ + 4) u < 200 u, as in Section 5.1's claim"
     for m in (rank, 16):
-        largest = of_construction(alpha, rank, m)[ABSOLUTE]
-        claim.measured(ABSOLUTE, largest, equation="Figure 1, m_h ≥ r", m_h=m).at_most(
-            rounding_error(
-                200 * 2**-53, "2 ((r + 8) 2 Σ σ_i + τ + 4) u < 200 u, as in Section 5.1's claim"
-            )
-        )
+        largest, most = of_construction(alpha, rank, m)[ABSOLUTE], rounding_error(200 * 2**-53, why)
+        claim.measured(ABSOLUTE, largest, equation=DROPS, m_h=m).at_most(most)
 
 
 @alphas
@@ -245,21 +223,18 @@ def test_the_construction_is_exact_once_the_head_has_the_rank(alpha, rank, claim
 @pytest.mark.best_in_class
 def test_the_best_coupling_for_outputs_is_far_below_the_construction(alpha, rank, claim):
     """The construction is nearly the best for logits; outputs forgive some of its errors."""
-    for m in (m for m in heads(claim, rank) if not rank or m < rank):
-        least, built = best(claim, alpha, rank, m), of_construction(alpha, rank, m)[SQUARE]
-        claim.record("construction over best", built / least, m_h=m)
-        claim.measured(
-            f"{SQUARE}, construction over best coupling found",
-            built / least,
-            equation="Figure 1, m_h < r",
-            m_h=m,
-        ).at_least(chosen(1.3, "1 if the best for logits were the best for outputs"))
-        claim.measured(
-            f"{SQUARE} on fresh sequences over that of the fit",
-            least / best(claim, alpha, rank, m, f"{SQUARE}, fitted"),
-            equation="Figure 1, m_h < r",
-            m_h=m,
-        ).at_most(chosen(2, "a fit to its own sequences alone would err far more on fresh ones"))
+    for m in too_small(claim, rank):
+        at = {"equation": "Figure 1, m_h < r", "m_h": m}
+        least, fitted = (best(claim, alpha, rank, m, k) for k in (SQUARE, f"{SQUARE}, fitted"))
+        ratio = of_construction(alpha, rank, m)[SQUARE] / least
+        claim.record("construction over best", ratio, m_h=m)
+        claim.measured(f"{SQUARE}, construction over best coupling found", ratio, **at).at_least(
+            chosen(1.3, "1 if the best for logits were the best for outputs")
+        )
+        name = f"{SQUARE} on fresh sequences over that of the fit"
+        claim.measured(name, least / fitted, **at).at_most(
+            chosen(2, "a fit to its own sequences alone would err far more on fresh ones")
+        )
 
 
 @alphas
@@ -268,7 +243,7 @@ def test_the_best_coupling_for_outputs_is_far_below_the_construction(alpha, rank
 def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
     """While m_h < r: never four times below it, though F^ and f^ help; from the construction not
     twice above. From random, m_h = 16 is left where training, not the rank, is the limit."""
-    for m in (m for m in heads(claim, rank) if not rank or m < rank):
+    for m in too_small(claim, rank):
         least = best(claim, alpha, rank, m)
         random = claim.at_scale(smoke=10, laptop=3 if m <= 8 else 10, paper=10)
         for start, spec, most in (
@@ -288,19 +263,15 @@ def test_both_starts_of_training_end_near_the_best_coupling(alpha, rank, claim):
 @pytest.mark.train
 def test_training_improves_the_construction_or_leaves_it_exact(alpha, rank, claim):
     """Both errors. An exact one it leaves to move by its steps of single precision."""
-    exact = {SQUARE: 1e-6, ABSOLUTE: 1e-3}
+    exact, name = {SQUARE: 1e-6, ABSOLUTE: 1e-3}, "{}, trained on from the construction"
     for kind, m in itertools.product(ERRORS, heads(claim, rank)):
         after = error(claim, from_construction(claim, alpha, rank, m), kind)
         if rank and m >= rank:
             allowed = chosen(exact[kind], "what steps in single precision move: 1e-3 in an output")
         else:
             allowed = chosen(of_construction(alpha, rank, m)[kind], "the error it starts with")
-        claim.measured(
-            f"{kind}, trained on from the construction", after, equation="Figure 1", m_h=m
-        ).at_most(allowed)
+        claim.measured(name.format(kind), after, equation="Figure 1", m_h=m).at_most(allowed)
 
-
-# --- what is not printed -------------------------------------------------------------------------
 
 WAYS = {  # label: (role in the figure, frequency of the first layer, Adam alone)
     "sines, Muon and Adam": ("trained", SINES, False),
@@ -314,75 +285,60 @@ WAYS = {  # label: (role in the figure, frequency of the first layer, Adam alone
 def test_sines_in_the_first_layer_learn_in_the_steps_where_silu_does_not(claim):
     """r = 6, m_h = 8, where the error could be 0; the same steps for all four."""
     curves, errors = {}, {}
-    ways = {way: given for way, given in WAYS.items() if claim.scale != "smoke" or not given[-1]}
-    for label, (role, sines, adam) in ways.items():
+    for way, (role, sines, adam) in WAYS.items():
+        if adam and claim.scale == "smoke":
+            continue
         spec = from_random(claim, "3/2", 6, 8, sines=sines, printed=adam)
         outcome = claim.train(spec, spectra.train).outcome
-        curves[label] = (role, outcome.curves["step"], outcome.curves["loss"])
-        errors[label] = outcome.numbers[SQUARE]
-    for way, value in errors.items():
-        claim.record(SQUARE, value, way=way)
-    first, *others = ways
+        curves[way] = (role, outcome.curves["step"], outcome.curves["loss"])
+        errors[way] = outcome.numbers[SQUARE]
+        claim.record(SQUARE, errors[way], way=way)
+    first, *others = errors
     for way in others:
-        ratio = errors[way] / errors[first]
-        claim.measured(
-            f"{SQUARE} over that with {first}", ratio, equation="Appendix C", way=way
-        ).at_least(chosen(2, "1 if activation and optimiser did not matter"))
+        name, ratio = f"{SQUARE} over that with {first}", errors[way] / errors[first]
+        claim.measured(name, ratio, equation="Appendix C", way=way).at_least(
+            chosen(2, "1 if activation and optimiser did not matter")
+        )
     claim.figure(
         pictures.activations(curves),
         "activations",
-        caption="Learning a coupling of rank 6 with a head of 8, which could be exact. The paper "
-        "names Adam and no activation.",
+        caption="Learning a coupling of rank 6 with a head of 8, which could be exact.",
         alt="Loss against the step, logarithmic. On fresh sequences: "
-        + ", ".join(f"{label}: {value:.2g}" for label, value in errors.items())
-        + ".",
+        + ", ".join(f"{way}: {value:.2g}" for way, value in errors.items()),
     )
-
-
-# --- figures -------------------------------------------------------------------------------------
-
-
-def name_of(rank):
-    return f"$r = {rank or chr(92) + 'infty'}$"
 
 
 @alphas
 @pytest.mark.train
 def test_the_errors_are_drawn_beside_their_references(alpha, claim):
-    for kind, file in ((SQUARE, "mean-square"), (ABSOLUTE, "mean-absolute")):
-        panels, told = {}, []
+    for kind in ERRORS:
+        panels, told, file = {}, [], kind.removesuffix(" error").replace(" ", "-")
         for rank in RANKS:
             random, ms = learnt(claim, alpha, rank, kind), heads(claim, rank)
+            after = {m: error(claim, from_construction(claim, alpha, rank, m), kind) for m in ms}
             references = {
                 "construction": {m: of_construction(alpha, rank, m)[kind] for m in ms},
                 "best": {m: best(claim, alpha, rank, m, kind) for m in ms},
-                "from construction": {
-                    m: error(claim, from_construction(claim, alpha, rank, m), kind) for m in ms
-                },
+                "from construction": after,
             }
-            panels[name_of(rank)] = (random, references)
-            for m in (m for m in ms if not rank or m < rank):
+            panels[f"r = {rank or '∞'}"] = (random, references)
+            for m in too_small(claim, rank):
                 ratio = references["construction"][m] / references["best"][m]
-                claim.measured(
-                    f"{kind}, construction over best coupling",
-                    ratio,
-                    equation="Figure 1",
-                    r=rank or "∞",
-                    m_h=m,
-                ).at_least(chosen(1.1, "the caption says that the construction lies above"))
+                name, at = f"{kind}, construction over best coupling", {"r": rank or "∞", "m_h": m}
+                claim.measured(name, ratio, equation="Figure 1", **at).at_least(
+                    chosen(1.1, "the caption says that the construction lies above")
+                )
             told += [
-                f"r = {rank or 'infinity'}, m_h = {m}: {random[m][0]:.2g} from random, "
-                f"{references['from construction'][m]:.2g} from the construction, "
-                f"{references['construction'][m]:.2g} before, best {references['best'][m]:.2g}."
+                f"r = {rank or '∞'}, m_h = {m}: from random {random[m][0]:.2g}, "
+                + ", ".join(f"{name} {curve[m]:.2g}" for name, curve in references.items())
                 for m in ms
             ]
         claim.figure(
             pictures.beside_references(panels, kind, nothing=1e-9 if kind == SQUARE else 1e-5),
             f"{file}-{alpha.replace('/', '-')}",
             caption=f"σ_i = i^(−{alpha}), i ≤ r. What training finds lies near the best coupling "
-            "of rank m_h; the construction, which is made for logits, lies above it. Open marks: "
-            "another seed.",
-            alt=" ".join(told),
+            "of rank m_h; the construction, made for logits, lies above. Open marks: other seeds.",
+            alt="; ".join(told) + ".",
         )
 
 
@@ -391,35 +347,27 @@ def test_the_errors_are_drawn_as_printed(claim):
     """With the line m^-(2 alpha - 1), which is no fit, and the exponents between heads."""
     panels, told = {}, []
     for alpha in ALPHAS:
-        curves = {rank: learnt(claim, alpha, rank) for rank in RANKS}
-        steps = exponents(medians(curves[None]))
+        curves = {f"r = {rank or '∞'}": learnt(claim, alpha, rank) for rank in RANKS}
+        pairs = itertools.pairwise(medians(curves["r = ∞"]).items())
+        steps = [math.log(e / f) / math.log(n / m) for (m, e), (n, f) in pairs]
         claim.record("local exponents", steps, alpha=alpha, r="∞")
         exponent = 2 * float(couplings.rational(alpha)) - 1
-        title = f"$\\sigma_i = i^{{-{alpha}}}$"
-        panels[title] = (exponent, {name_of(rank): curve for rank, curve in curves.items()})
+        panels[f"$\\sigma_i = i^{{-{alpha}}}$"] = (exponent, curves)
         told += [
-            f"alpha = {alpha}, r = {rank or 'infinity'}: "
+            f"α = {alpha}, {label}: "
             + ", ".join(f"{value:.2g} at m_h = {m}" for m, value in medians(curve).items())
-            for rank, curve in curves.items()
+            for label, curve in curves.items()
         ]
-        claim.measured(
-            "smallest local exponent", min(steps), equation="Figure 1", alpha=alpha, r="∞"
-        ).at_least(chosen(0.2, "0 if the error did not fall; no exponent is claimed"))
+        at = {"equation": "Figure 1", "alpha": alpha, "r": "∞"}
+        claim.measured("smallest local exponent", min(steps), **at).at_least(
+            chosen(0.2, "0 if the error did not fall; no exponent is claimed")
+        )
     claim.figure(
         pictures.as_printed(panels),
         "as-printed",
         caption="Figure 1 again: error of networks trained from random, and the printed line.",
         alt="; ".join(told) + ".",
     )
-
-
-def exponents(errors):
-    """- log(error ratio) / log(m_h ratio) between neighbours."""
-    pairs = itertools.pairwise(errors.items())
-    return [math.log(e / f) / math.log(n / m) for (m, e), (n, f) in pairs]
-
-
-# --- controls ------------------------------------------------------------------------------------
 
 
 @finite_ranks
@@ -439,12 +387,13 @@ def test_control_a_head_that_fits_rank_6_leaves_an_error_at_infinite_rank(alpha,
     """m_h = 8 with r = infinity: far above the same head with r = 6, and no drop from m_h = 3. At
     smoke scale training is too short for the second: there is no such drop with r = 6 either."""
     finite, infinite = (error(claim, from_random(claim, alpha, rank, 8)) for rank in (6, None))
-    claim.measured(
-        f"{SQUARE}, infinite rank over rank six", infinite / finite, equation=DROPS
-    ).at_least(chosen(claim.at_scale(smoke=1.2, laptop=3, paper=5), "1 if the rank did not matter"))
+    least = chosen(claim.at_scale(smoke=1.2, laptop=3, paper=5), "1 if the rank did not matter")
+    name = f"{SQUARE}, infinite rank over rank six"
+    claim.measured(name, infinite / finite, equation=DROPS).at_least(least)
     if claim.scale == "smoke":
         return
-    few = error(claim, from_random(claim, alpha, None, 3))
-    claim.measured(
-        f"{SQUARE}, infinite rank, large head over small", infinite / few, equation=DROPS
-    ).at_least(chosen(0.1, "no drop: a drop is tenfold or more"))
+    ratio = infinite / error(claim, from_random(claim, alpha, None, 3))
+    name = f"{SQUARE}, infinite rank, large head over small"
+    claim.measured(name, ratio, equation=DROPS).at_least(
+        chosen(0.1, "no drop: a drop is tenfold or more")
+    )

@@ -38,6 +38,7 @@ kinds_with_training = pytest.mark.parametrize(
     "kind", [pytest.param("images", marks=pytest.mark.needs(scale="laptop")), "sentences"]
 )
 TAU = 40  # pieces of a sentence: more than m_h = 32
+SHARE = "share of the variance of log σ_k that the index leaves to the inputs"
 TITLES = {"images": "Vision Transformer, CIFAR-10", "sentences": "MiniLM, English sentences"}
 
 
@@ -54,10 +55,8 @@ def subject(claim, kind):
             return _sentences(*folders, count(claim, kind), claim.seed("twin"))
         except LookupError as short:
             pytest.skip(f"needs longer sentences for minilm: {short}")
-    images = trained_vit.Images.read(claim.data("cifar-10"))
-    settings, of = image_settings, trained_vit
-    setting = claim.at_scale(smoke=settings.SMOKE, laptop=settings.LAPTOP, paper=settings.PAPER)
-    spec = setting.original(images.digest)
+    images, of = trained_vit.Images.read(claim.data("cifar-10")), trained_vit
+    spec = image_settings.SCALES[claim.scale].original(images.digest)
     outcome = of.stored(claim.train, spec, images).outcome
     for name, value in outcome.numbers.items():
         claim.record(name, value)
@@ -96,9 +95,6 @@ def by_layer(claim, name, numbers, **settings):
         claim.record(name, [round(number, 3) for number in row], layer=layer, **settings)
 
 
-# --- rank ----------------------------------------------------------------------------------------
-
-
 @kinds
 @pytest.mark.train
 def test_every_input_has_the_rank_of_the_size_of_the_head(kind, claim):
@@ -106,13 +102,10 @@ def test_every_input_has_the_rank_of_the_size_of_the_head(kind, claim):
     found = subject(claim, kind)
     for network in ("trained", "untrained"):
         heads = found.heads(network)
+        at = {"equation": "rank Q Kᵀ = m_h < τ", "network": network}
         for which, ranks in (("fewest", heads.ranks.min()), ("most", heads.ranks.max())):
-            claim.measured(
-                f"{which} values above round-off over inputs and heads",
-                ranks.item(),
-                equation="rank Q Kᵀ = m_h < τ",
-                network=network,
-            ).equals(heads.m_h)
+            name = f"{which} values above round-off over inputs and heads"
+            claim.measured(name, ranks.item(), **at).equals(heads.m_h)
 
 
 @kinds
@@ -121,19 +114,13 @@ def test_one_input_tells_the_effective_rank(kind, claim):
     """Deviation of the effective rank over inputs, relative to its mean, in the worst head."""
     heads = subject(claim, kind).heads("trained")
     ranks = effective_ranks(heads)
-    off = scores.spread_of_rank(ranks)
+    off = scores.spread(ranks, inputs=-1)
     by_layer(claim, "effective rank", ranks.mean(-1))
     by_layer(claim, "its spread over inputs", off)
-    claim.measured(
-        "spread of the effective rank over inputs, worst head",
-        off.max(),
-        equation="Section 5.2",
-    ).at_most(
+    name = "spread of the effective rank over inputs, worst head"
+    claim.measured(name, off.max(), equation="Section 5.2").at_most(
         chosen(0.4, "one input tells whether the rank of a head is small, not its value to a digit")
     )
-
-
-# --- concentration -------------------------------------------------------------------------------
 
 
 @kinds
@@ -146,21 +133,14 @@ def test_the_singular_values_are_concentrated(kind, claim):
         by_layer(claim, "spread, median over k", spreads(found.heads(network)), network=network)
     by_layer(claim, "share that the index leaves", unexplained(heads))
     claim.record("inputs for a standard error of 5 % of each value", (widest / 0.05) ** 2)
-    claim.measured(
-        "spread over inputs, median over k, worst head",
-        spreads(heads).max(),
-        equation="Figure 2",
-    ).at_most(
-        chosen(
-            {"images": 0.8, "sentences": 0.45}[kind],
-            "below 1: a singular value varies by less than its mean",
-        )
+    most = {"images": 0.8, "sentences": 0.45}[kind]
+    name = "spread over inputs, median over k, worst head"
+    claim.measured(name, spreads(heads).max(), equation="Figure 2").at_most(
+        chosen(most, "below 1: a singular value varies by less than its mean")
     )
-    claim.measured(
-        "share of the variance of log σ_k that the index leaves to the inputs, worst head",
-        unexplained(heads).max(),
-        equation="Figure 2",
-    ).at_most(chosen(0.2, "at one half the inputs would say as much as the index"))
+    claim.measured(f"{SHARE}, worst head", unexplained(heads).max(), equation="Figure 2").at_most(
+        chosen(0.2, "at one half the inputs would say as much as the index")
+    )
     drawn(claim, found, kind, TITLES[kind])
 
 
@@ -178,11 +158,10 @@ def test_control_inputs_of_two_kinds_are_not_concentrated(kind, claim):
         )
         claim.record(name, mixed, inputs="two kinds")
         claim.record(name, plain, inputs="one kind")
-        claim.measured(
-            f"{name}, inputs of two kinds over one",
-            mixed / plain,
-            equation="Figure 2",
-        ).at_least(chosen(least, "1 if the measure did not see that inputs are of two kinds"))
+        name = f"{name}, inputs of two kinds over one"
+        claim.measured(name, mixed / plain, equation="Figure 2").at_least(
+            chosen(least, "1 if the measure did not see that inputs are of two kinds")
+        )
 
 
 @pytest.mark.train
@@ -190,16 +169,11 @@ def test_concentration_is_no_sign_of_training(claim):
     """MiniLM before training is more concentrated than after it, in every layer."""
     found = subject(claim, "sentences")
     trained, twin = (spreads(found.heads(name)) for name in ("trained", "untrained"))
+    name = "spread over sentences, untrained over trained"
     for layer, ratio in enumerate((twin.mean(-1) / trained.mean(-1)).tolist(), start=1):
-        claim.measured(
-            "spread over sentences, untrained over trained",
-            ratio,
-            equation="Figure 2",
-            layer=layer,
-        ).at_most(chosen(0.8, "below 1 training spreads the values"))
-
-
-# --- what training does --------------------------------------------------------------------------
+        claim.measured(name, ratio, equation="Figure 2", layer=layer).at_most(
+            chosen(0.8, "below 1 training spreads the values")
+        )
 
 
 @kinds_with_training
@@ -209,11 +183,10 @@ def test_control_an_untrained_twin_has_a_higher_effective_rank(kind, claim):
     ranks = {name: last_rank(found.heads(name)) for name in ("trained", "untrained")}
     for network, rank in ranks.items():
         claim.record("effective rank, last layer", rank, network=network)
-    claim.measured(
-        "effective rank in the last layer, untrained over trained",
-        ranks["untrained"] / ranks["trained"],
-        equation="Figure 2",
-    ).at_least(chosen(1.3, "1 if training did not lower the rank"))
+    name = "effective rank in the last layer, untrained over trained"
+    claim.measured(name, ranks["untrained"] / ranks["trained"], equation="Figure 2").at_least(
+        chosen(1.3, "1 if training did not lower the rank")
+    )
 
 
 @kinds_with_training
@@ -223,14 +196,11 @@ def test_control_queries_and_keys_drawn_anew_have_a_higher_effective_rank(kind, 
     found = subject(claim, kind)
     for what, heads in (("scores", found.heads), ("what the softmax sees", found.seen)):
         ratio = last_rank(heads("redrawn")) / last_rank(heads("trained"))
-        claim.measured(
-            f"effective rank of {what} in the last layer, redrawn over trained",
-            ratio,
-            equation="Figure 2",
-        ).at_least(chosen(1.1, "1 if the tokens alone made the rank low"))
+        name = f"effective rank of {what} in the last layer, redrawn over trained"
+        claim.measured(name, ratio, equation="Figure 2").at_least(
+            chosen(1.1, "1 if the tokens alone made the rank low")
+        )
 
-
-# --- the networks --------------------------------------------------------------------------------
 
 SENTENCES = ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium.")
 SIMILARITIES = {(0, 1): 0.6660, (0, 2): 0.1046, (1, 2): 0.1411}
@@ -242,14 +212,15 @@ def test_the_language_model_gives_the_published_similarities(claim):
     folder = claim.data("minilm")
     model = minilm.MiniLM.read(folder / "model.safetensors")
     vectors = model.embedding(*minilm.Pieces.read(folder / "vocab.txt").batch(SENTENCES))
+    where = "documentation of sentence-transformers, all-MiniLM-L6-v2"
     for (a, b), printed in SIMILARITIES.items():
-        claim.measured(
-            "cosine of two sentences",
+        cosine, at = (
             (vectors[a] @ vectors[b]).item(),
-            equation="documentation of sentence-transformers, all-MiniLM-L6-v2",
-            first=SENTENCES[a],
-            second=SENTENCES[b],
-        ).within(printed, as_printed(0.00005, "half a unit of the fourth digit"))
+            {"first": SENTENCES[a], "second": SENTENCES[b]},
+        )
+        claim.measured("cosine of two sentences", cosine, equation=where, **at).within(
+            printed, as_printed(0.00005, "half a unit of the fourth digit")
+        )
 
 
 @pytest.mark.train
@@ -267,14 +238,11 @@ def test_a_users_own_vit_b16(claim):
     by_layer(claim, "effective rank", effective_ranks(heads).mean(-1))
     by_layer(claim, "share that the index leaves", unexplained(heads))
     claim.measured("size of a head", heads.m_h, equation="Appendix C").equals(64)
-    claim.measured(
-        "most values above round-off", heads.ranks.max().item(), equation="rank Q Kᵀ ≤ m_h"
-    ).equals(64)
-    claim.measured(
-        "share of the variance of log σ_k that the index leaves to the inputs, median over heads",
-        unexplained(heads).median(),
-        equation="Figure 2",
-    ).at_most(chosen(0.5, "at one half the inputs would say as much as the index"))
+    most, share = heads.ranks.max().item(), unexplained(heads).median()
+    claim.measured("most values above round-off", most, equation="rank Q Kᵀ ≤ m_h").equals(64)
+    claim.measured(f"{SHARE}, median over heads", share, equation="Figure 2").at_most(
+        chosen(0.5, "at one half the inputs would say as much as the index")
+    )
     drawn(claim, found, "vit-b-16", "ViT-B/16")
 
 

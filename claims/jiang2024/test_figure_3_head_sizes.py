@@ -43,8 +43,7 @@ LEFT, RIGHT = "Figure 3 (a)", "Figure 3 (b)"
 
 
 def setting(claim):
-    of = image_settings
-    return claim.at_scale(smoke=of.SMOKE, laptop=of.LAPTOP, paper=of.PAPER)
+    return image_settings.SCALES[claim.scale]
 
 
 def images_of(claim):
@@ -95,17 +94,12 @@ def test_a_larger_head_has_a_smaller_training_error(claim):
     middle, falls = means(found), chosen(0, "larger heads contain smaller ones")
     for a, b in itertools.pairwise(sizes):
         gain = middle[b] - middle[a]
-        claim.measured(
-            f"mean {ERROR}, larger head less smaller", gain, equation=RIGHT, smaller=a, larger=b
-        ).at_most(falls)
+        name, at = f"mean {ERROR}, larger head less smaller", {"smaller": a, "larger": b}
+        claim.measured(name, gain, equation=RIGHT, **at).at_most(falls)
     for a, b in zip(sizes, sizes[2:], strict=False):
-        claim.measured(
-            f"{ERROR}, worst of the larger head less best of the smaller",
-            max(found[b]) - min(found[a]),
-            equation=RIGHT,
-            smaller=a,
-            larger=b,
-        ).at_most(falls)
+        gain, at = max(found[b]) - min(found[a]), {"smaller": a, "larger": b}
+        name = f"{ERROR}, worst of the larger head less best of the smaller"
+        claim.measured(name, gain, equation=RIGHT, **at).at_most(falls)
 
 
 @pytest.mark.train
@@ -115,13 +109,10 @@ def test_the_training_error_is_where_the_losses_of_the_training_end(claim):
         losses = outcome.curves["loss"]
         last = losses[-max(1, len(losses) // 4) :]  # the last quarter of the training
         off = statistics.mean(last) - outcome.numbers[ERROR]
-        claim.measured(
-            f"last losses less the {ERROR}",
-            off,
-            equation=RIGHT,
-            m_h=spec.shape.m_h,
-            seed=spec.seed,
-        ).within(0, chosen(0.2, "at laptop scale less than what is gained over chance"))
+        at = {"equation": RIGHT, "m_h": spec.shape.m_h, "seed": spec.seed}
+        claim.measured(f"last losses less the {ERROR}", off, **at).within(
+            0, chosen(0.2, "at laptop scale less than what is gained over chance")
+        )
 
 
 @pytest.mark.train
@@ -138,10 +129,10 @@ def test_the_error_is_a_power_above_a_constant(claim):
     claim.record("a", fit.a)
     claim.record("deviation", fit.deviation)
     drop = max(means(found).values()) - min(means(found).values())
-    part = claim.at_scale(smoke=0.5, laptop=0.1, paper=0.1)
-    claim.measured(
-        "deviation from the fit over the whole gain", fit.deviation / drop, equation=RIGHT
-    ).at_most(chosen(part, "a fit that is off by the whole gain says nothing"))
+    part, name = claim.at_scale(smoke=0.5, laptop=0.1, paper=0.1), "deviation from the fit"
+    claim.measured(f"{name} over the whole gain", fit.deviation / drop, equation=RIGHT).at_most(
+        chosen(part, "a fit that is off by the whole gain says nothing")
+    )
 
 
 def fitted(found):
@@ -178,7 +169,7 @@ def largest(claim):
 
 def error(claim, spec, model):
     """On the training images on which `model` was judged."""
-    return trained_vit.training_error(spec, model, images_of(claim))
+    return trained_vit.judge(spec, model, images_of(claim), on=["training"])[ERROR]
 
 
 def cut_errors(claim, sizes):
@@ -197,9 +188,7 @@ def sample(claim):
     return images.prepared(images.test_pixels[:count], setting(claim).swept.image)
 
 
-FLOAT32 = rounding_error(
-    1e-4, "a hundred times 2^-23 of scores near 10; weights are kept in float32"
-)
+KEPT = "a hundred times 2^-23 of scores near 10; weights are kept in float32"
 
 
 @pytest.mark.construct
@@ -217,16 +206,15 @@ def test_few_terms_of_a_trained_coupling_are_enough(claim):
             (f"{ERROR}, judged again less what its training stored", whole - stored[seed], RIGHT),
             (f"{ERROR}, all terms less the network", cut[sizes[-1]][seed] - whole, "(9)"),
         ):
-            claim.measured(name, off, equation=equation, seed=seed).within(0, FLOAT32)
+            claim.measured(name, off, equation=equation, seed=seed).within(
+                0, rounding_error(1e-4, KEPT)
+            )
         lost = (cut[few][seed] - whole) / (chance - whole)
-        claim.measured(
-            "lost by keeping few terms, of all that was learnt",
-            lost,
-            equation=RIGHT,
-            seed=seed,
-            terms=few,
-            of=sizes[-1],
-        ).at_most(chosen(0.1, "a tenth; as many of the last terms lose more (control)"))
+        name = "lost by keeping few terms, of all that was learnt"
+        at = {"equation": RIGHT, "seed": seed, "terms": few, "of": sizes[-1]}
+        claim.measured(name, lost, **at).at_most(
+            chosen(0.1, "a tenth; as many of the last terms lose more (control)")
+        )
 
 
 def test_control_the_last_terms_are_worth_nothing(claim):
@@ -238,9 +226,10 @@ def test_control_the_last_terms_are_worth_nothing(claim):
             error(claim, spec, kept(model, terms, which))
             for which in (slice(few), slice(-few, None))
         )
-        claim.measured(
-            f"{ERROR}, last terms less the first", last - first, equation=RIGHT, terms=few
-        ).at_least(chosen(least, "0 if it did not matter which terms are kept"))
+        name = f"{ERROR}, last terms less the first"
+        claim.measured(name, last - first, equation=RIGHT, terms=few).at_least(
+            chosen(least, "0 if it did not matter which terms are kept")
+        )
 
 
 def test_control_with_values_of_one_size_less_is_gained(claim):
@@ -251,13 +240,10 @@ def test_control_with_values_of_one_size_less_is_gained(claim):
     claim.record("gained_by_both", both)
     claim.record("gained_by_the_coupling", one)
     part = claim.at_scale(smoke=0.9, laptop=0.5, paper=0.5)
-    claim.measured(
-        "gain, coupling alone over both",
-        one / both,
-        equation=RIGHT,
-        smallest=smallest,
-        largest=common,
-    ).at_most(chosen(part, "1 if only the rank of the coupling counted"))
+    at = {"equation": RIGHT, "smallest": smallest, "largest": common}
+    claim.measured("gain, coupling alone over both", one / both, **at).at_most(
+        chosen(part, "1 if only the rank of the coupling counted")
+    )
 
 
 # --- (a) spectra settle --------------------------------------------------------------------------
@@ -291,14 +277,11 @@ def test_spectra_settle_as_far_as_seeds_agree(claim):
     draw_spectra(claim, middle, steps, seeds)
     smallest = (middle[last] - middle[min(middle)]).norm().item() / seeds
     name = "distance of two sizes over that between seeds"
-    claim.measured(name, smallest, equation=LEFT, m_h=last, other=min(middle)).at_least(
-        chosen(2, "1 if sizes differed as seeds do; 2 divides settled from not")
-    )
-    if claim.scale == "smoke":
-        return  # sixty steps settle nothing
-    claim.measured(name, steps[last] / seeds, equation=LEFT, m_h=last, other=before).at_most(
-        chosen(2, "1 if sizes differed as seeds do; 2 divides settled from not")
-    )
+    twice = chosen(2, "1 if sizes differed as seeds do; 2 divides settled from not")
+    claim.measured(name, smallest, equation=LEFT, m_h=last, other=min(middle)).at_least(twice)
+    if claim.scale != "smoke":  # sixty steps settle nothing
+        ratio = steps[last] / seeds
+        claim.measured(name, ratio, equation=LEFT, m_h=last, other=before).at_most(twice)
 
 
 def draw_spectra(claim, middle, steps, seeds):

@@ -10,15 +10,14 @@ nearest point, the total variation distance of the rows from (55), the error of 
 largest, over the standard deviation of v. "Exactly" is a matter of the input: (54) jumps where two
 points are at one distance, (5) is continuous, and the wrong rows are those with a small gap.
 Training comes to this by a detour: it rests near the error of the best guess that sees u(t) alone,
-until its steps begin to shrink, and only then looks at the v. With d_v = 2, the least that a point
-of the plane needs, in the place of 32 it is the same.
+and only then looks at the v. With d_v = 2, the least that a point of the plane needs, it is the
+same as with 32.
 Controls: the untrained twin of every number; a training that ends on the detour.
 
-What this says of "the attention matrix recovers rho": it is an observation on trainings that ended
-well, not a property of the task and of (5) (Proposition B.1 (3) is refuted). A query can write a
-guess into the average by the way it divides its weight, whatever the v are; there attention is not
-that of (55), and F^ o f^ not the projection. With steps of 0.02 or 0.03 in the place of 0.01 some
-seeds and lengths of training did not leave this place.
+"The attention matrix recovers rho" is an observation on trainings that ended well, not a property
+of the task and of (5) (Proposition B.1 (3) is refuted). On the detour a query writes its guess into
+the average by the way it divides its weight, whatever the v are. With steps of 0.02 or 0.03 in the
+place of 0.01 some seeds and lengths of training did not leave this place.
 
 Readings: the paper gives no sizes, steps or optimiser for this figure. Points are uniform on
 [-1, 1]^2; n = m_h = d_v = 32 as in Section 6, networks of width 64, Muon and Adam
@@ -35,14 +34,14 @@ from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.pictures import tasks as pictures
 
 GAP = 0.1  # between the least and the next distance: a row that is easy to tell
+PROJECTION = chosen(0.5, "1 for a constant, 0 for the projection")
 
 
 def spec(claim, seed, d_v=32, steps=None):
-    from repro.jiang2024.learner import Dense, FitAttention, Recipe, Shape
-
     steps = steps or claim.at_scale(smoke=2000, laptop=2000, paper=4000)
-    shape = Shape(d_v=d_v, f=Dense(64), F=Dense(64))
-    return FitAttention(tasks.Nearest(), shape, Recipe.ours(steps, rest=3e-3), seed)
+    shape = learner.Shape(d_v=d_v, f=learner.Dense(64), F=learner.Dense(64))
+    recipe = learner.Recipe.ours(steps, rest=3e-3)
+    return learner.FitAttention(tasks.Nearest(), shape, recipe, seed)
 
 
 def seeds(claim):
@@ -50,8 +49,7 @@ def seeds(claim):
 
 
 def trained(claim, spec):
-    outcome = claim.train(spec, learner.train).outcome
-    return recovery.after(spec, outcome)
+    return recovery.after(spec, claim.train(spec, learner.train).outcome)
 
 
 def all_trained(claim):
@@ -59,9 +57,7 @@ def all_trained(claim):
 
 
 def shown(claim, row, found, control):
-    """The paper has pictures and no numbers."""
-    note = recovery.spread(found, control)
-    claim.cell(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
+    claim.cell(row, "fresh inputs", **recovery.cell(found, control))
 
 
 @pytest.mark.train
@@ -69,16 +65,16 @@ def test_every_green_point_finds_its_red_point(claim):
     found, before = all_trained(claim), recovery.before(spec(claim, 0))
     right = [r.agreement() for r in found]
     shown(claim, "rows with the right argmax", right, before.agreement())
-    claim.measured(
-        "share of rows with the largest weight at the nearest point",
-        min(right),
-        equation="Figure 4 (b)",
-    ).at_least(chosen(0.95, "one in six by chance"))
-    distances = [r.distance() for r in found]
-    shown(claim, "total variation of rows", distances, before.distance())
-    claim.measured(
-        "mean total variation distance from (55)", max(distances), equation="Figure 4 (a)"
-    ).at_most(chosen(0.1, "5/6 for equal weights"))
+    name = "share of rows with the largest weight at the nearest point"
+    claim.measured(name, min(right), equation="Figure 4 (b)").at_least(
+        chosen(0.95, "one in six by chance")
+    )
+    off = [r.distance() for r in found]
+    shown(claim, "total variation of rows", off, before.distance())
+    name = "mean total variation distance from (55)"
+    claim.measured(name, max(off), equation="Figure 4 (a)").at_most(
+        chosen(0.1, "5/6 for equal weights")
+    )
 
 
 def with_a_gap(result):
@@ -92,18 +88,18 @@ def test_the_wrong_rows_are_those_with_a_small_gap(claim):
     """The text says "exactly"; of all inputs, how many have six right rows?"""
     for seed in seeds(claim):
         result = trained(claim, spec(claim, seed))
-        clear = with_a_gap(result)
+        clear, at = with_a_gap(result), {"gap": GAP, "seed": seed}
         exactly = result.right.all(-1).double().mean().item()
         claim.record("inputs with all six rows right", exactly, seed=seed)
-        claim.record("rows with a gap", clear.double().mean().item(), gap=GAP, seed=seed)
+        claim.record("rows with a gap", clear.double().mean().item(), **at)
         easy, hard = result.agreement(clear), result.agreement(~clear)
-        claim.measured(
-            "share of right rows with a gap", easy, equation="(54)", gap=GAP, seed=seed
-        ).at_least(chosen(0.995, "one wrong row in two hundred; by chance it is five in six"))
-        times = (1 - hard) / max(1 - easy, 1e-4)
-        claim.measured(
-            "share of wrong rows, small gap over large", times, equation="(54)", gap=GAP, seed=seed
-        ).at_least(chosen(20, "1 if the gap did not matter; a share of 0 is taken as 1e-4"))
+        claim.measured("share of right rows with a gap", easy, equation="(54)", **at).at_least(
+            chosen(0.995, "one wrong row in two hundred; by chance it is five in six")
+        )
+        name, times = "share of wrong rows, small gap over large", (1 - hard) / max(1 - easy, 1e-4)
+        claim.measured(name, times, equation="(54)", **at).at_least(
+            chosen(20, "1 if the gap did not matter; a share of 0 is taken as 1e-4")
+        )
 
 
 @pytest.mark.train
@@ -112,13 +108,11 @@ def test_the_readout_is_the_projection_to_v(claim):
     rms, largest = zip(*(r.errors() for r in found), strict=True)
     shown(claim, "F∘f, RMS error over deviation", rms, before.errors()[0])
     shown(claim, "F∘f, largest error over deviation", largest, before.errors()[1])
-    where, constant = "Figure 4 (c)", "1 for a constant, 0 for the projection"
-    claim.measured("RMS error of F∘f over the deviation of v", max(rms), equation=where).at_most(
-        chosen(0.05, constant)
-    )
-    claim.measured(
-        "largest error of F∘f over the deviation of v", max(largest), equation=where
-    ).at_most(chosen(0.2, constant))
+    for name, off, most in (("RMS", rms, 0.05), ("largest", largest, 0.2)):
+        name = f"{name} error of F∘f over the deviation of v"
+        claim.measured(name, max(off), equation="Figure 4 (c)").at_most(
+            chosen(most, "1 for a constant, 0 for the projection")
+        )
 
 
 def guess_from_u(claim):
@@ -141,14 +135,14 @@ def test_training_rests_at_the_guess_from_u_alone(claim):
         outcome = claim.train(spec(claim, seed), learner.train).outcome
         losses = outcome.curves["loss"]
         curves[f"seed {seed}"] = outcome.curves["step"], losses
-        resting = statistics.median(losses[len(losses) // 5 : 2 * len(losses) // 5])
-        claim.measured(
-            "resting loss over that of the guess", resting / guess, equation="(54)", seed=seed
-        ).within(1, chosen(0.15, "near the guess, and far from the error at the end"))
-        ratio = outcome.numbers["mean square error"] / guess
-        claim.measured(
-            "last error over that of the guess", ratio, equation="(54)", seed=seed
-        ).at_most(chosen(0.1, "1 if the network did not look at the v"))
+        resting = statistics.median(losses[len(losses) // 5 : 2 * len(losses) // 5]) / guess
+        last, at = outcome.numbers["mean square error"] / guess, {"equation": "(54)", "seed": seed}
+        claim.measured("resting loss over that of the guess", resting, **at).within(
+            1, chosen(0.15, "near the guess, and far from the error at the end")
+        )
+        claim.measured("last error over that of the guess", last, **at).at_most(
+            chosen(0.1, "1 if the network did not look at the v")
+        )
     last = ", ".join(f"{name}: {losses[-1]:.3f}" for name, (_, losses) in curves.items())
     claim.figure(
         pictures.detour(curves, guess),
@@ -163,13 +157,13 @@ def test_training_rests_at_the_guess_from_u_alone(claim):
 @pytest.mark.needs(scale="laptop")
 @pytest.mark.train
 def test_two_value_coordinates_do_as_well(claim):
-    result = trained(claim, spec(claim, 0, d_v=2))
-    claim.measured(
-        "share of rows with the right argmax", result.agreement(), equation="(54)", d_v=2
-    ).at_least(chosen(0.95, "as for 32 coordinates"))
-    claim.measured(
-        "RMS error of F∘f over the deviation of v", result.errors()[0], equation="(54)", d_v=2
-    ).at_most(chosen(0.05, "as for 32 coordinates"))
+    result, at = trained(claim, spec(claim, 0, d_v=2)), {"equation": "(54)", "d_v": 2}
+    claim.measured("share of rows with the right argmax", result.agreement(), **at).at_least(
+        chosen(0.95, "as for 32 coordinates")
+    )
+    claim.measured("RMS error of F∘f over the deviation of v", result.errors()[0], **at).at_most(
+        chosen(0.05, "as for 32 coordinates")
+    )
 
 
 @pytest.mark.train
@@ -201,18 +195,13 @@ def test_figure_points_and_lines(claim):
 def test_control_the_untrained_twin(claim):
     """One of six by chance; weights 1/6; a readout that does not depend on v."""
     before = [recovery.before(spec(claim, seed)) for seed in seeds(claim)]
-    worst = max(b.agreement() for b in before)
-    where = "Figure 4"
-    claim.measured("share of wrong rows", 1 - worst, equation=where).at_least(
-        chosen(0.7, "5/6 by chance")
-    )
-    claim.measured("total variation", min(b.distance() for b in before), equation=where).at_least(
-        chosen(0.7, "5/6 for equal weights")
-    )
-    least = min(b.errors()[0] for b in before)
-    claim.measured("RMS error of F∘f over deviation", least, equation=where).at_least(
-        chosen(0.5, "1 for a constant, 0 for the projection")
-    )
+    wrong, off = 1 - max(b.agreement() for b in before), min(b.distance() for b in before)
+    for name, least, allowed in (
+        ("share of wrong rows", wrong, chosen(0.7, "5/6 by chance")),
+        ("total variation", off, chosen(0.7, "5/6 for equal weights")),
+        ("RMS error of F∘f over deviation", min(b.errors()[0] for b in before), PROJECTION),
+    ):
+        claim.measured(name, least, equation="Figure 4").at_least(allowed)
 
 
 def test_control_a_training_that_ends_on_the_detour(claim):
@@ -223,11 +212,9 @@ def test_control_a_training_that_ends_on_the_detour(claim):
     claim.measured("mean square error over variance", share, equation="(54)", **at).at_most(
         chosen(0.5, "1 for a constant: more than half is learnt")
     )
-    wrong = 1 - result.agreement()
+    wrong, off = 1 - result.agreement(), result.errors()[0]
     claim.measured("share of wrong rows", wrong, equation="Figure 4 (b)", **at).at_least(
         chosen(0.5, "5/6 by chance, 0 if attention found the nearest point")
     )
-    off = result.errors()[0]
-    claim.measured("RMS error of F∘f over deviation", off, equation="Figure 4 (c)", **at).at_least(
-        chosen(0.5, "1 for a constant, 0 for the projection")
-    )
+    name = "RMS error of F∘f over deviation"
+    claim.measured(name, off, equation="Figure 4 (c)", **at).at_least(PROJECTION)

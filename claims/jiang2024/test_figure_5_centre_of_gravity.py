@@ -28,8 +28,6 @@ Readings: every token carries the number of its segment, as a one-hot code; poin
 (repro/jiang2024/learner.py).
 """
 
-import statistics
-
 import pytest
 
 from repro.bounds import chosen, rounding_error
@@ -50,12 +48,10 @@ def task(claim, marks=("segment",)):
 
 
 def spec(claim, seed, marks=("segment",)):
-    from repro.jiang2024.learner import Dense, FitAttention, Recipe, Shape
-
     width, steps = claim.at_scale(smoke=(64, 800), laptop=(128, 1600), paper=(128, 3000))
-    shape = Shape(f=Dense(width), F=Dense(width))
-    recipe = Recipe.ours(steps, batch=128, rest=3e-3, apart=MUON_FOR_F)
-    return FitAttention(task(claim, marks), shape, recipe, seed)
+    shape = learner.Shape(f=learner.Dense(width), F=learner.Dense(width))
+    recipe = learner.Recipe.ours(steps, batch=128, rest=3e-3, apart=MUON_FOR_F)
+    return learner.FitAttention(task(claim, marks), shape, recipe, seed)
 
 
 def seeds(claim):
@@ -72,9 +68,7 @@ def predicts(result):
 
 
 def shown(claim, row, found, control):
-    """The paper has pictures and no numbers."""
-    note = recovery.spread(found, control)
-    claim.cell(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
+    claim.cell(row, "fresh inputs", **recovery.cell(found, control))
 
 
 def rows_near(claim, name, mask, most):
@@ -113,15 +107,13 @@ def test_the_readout_is_the_norm(claim):
     untrained = before.errors(~predicts(before))
     shown(claim, "F∘f, RMS error over deviation", rms, untrained[0])
     shown(claim, "F∘f, largest error over deviation", largest, untrained[1])
-    where = "Figure 5 (c)"
-    most = claim.at_scale(smoke=0.3, laptop=0.05, paper=0.05)
-    claim.measured("RMS error of F∘f over the deviation of |x|", max(rms), equation=where).at_most(
-        chosen(most, "1 for a constant, 0 for the norm; smoke trainings are short")
-    )
-    most = claim.at_scale(smoke=2.0, laptop=0.5, paper=0.5)
-    claim.measured(
-        "largest error of F∘f over the deviation of |x|", max(largest), equation=where
-    ).at_most(chosen(most, "a constant is off by more than 2 somewhere"))
+    least, most = claim.at_scale(smoke=(0.3, 2.0), laptop=(0.05, 0.5), paper=(0.05, 0.5))
+    for name, off, allowed in (
+        ("RMS", rms, chosen(least, "1 for a constant, 0 for the norm; smoke trainings are short")),
+        ("largest", largest, chosen(most, "a constant is off by more than 2 somewhere")),
+    ):
+        name = f"{name} error of F∘f over the deviation of |x|"
+        claim.measured(name, max(off), equation="Figure 5 (c)").at_most(allowed)
 
 
 def heaps(claim, seed):
@@ -146,32 +138,28 @@ def test_two_heaps_as_in_the_figure(claim):
         for place, end in ((0, 4), (4, 10)):
             mass = result.tokens[0, place + 1 : end, 2]
             given = result.weights[0, place, place + 1 : end]
-            off = (given - mass / mass.sum()).abs().max().item()
+            off, at = (given - mass / mass.sum()).abs().max().item(), {"place": place}
             claim.measured(
-                "weights less masses over their sum", off, equation="(62)", place=place
+                "weights less masses over their sum", off, equation="(62)", **at
             ).at_most(
                 rounding_error(
                     8 * 2**-53, "sums of at most five masses below 1, in double precision"
                 )
             )
         inside = (result.attention[0][places] * own).sum(-1).min().item()
-        claim.measured(
-            "weight of a prediction token in its segment",
-            inside,
-            equation="text on Figure 5",
-            seed=seed,
-        ).at_least(chosen(0.9, "at most 1/2 for equal weights over ten tokens"))
+        name, at = "weight of a prediction token in its segment", {"equation": "text on Figure 5"}
+        claim.measured(name, inside, **at, seed=seed).at_least(
+            chosen(0.9, "at most 1/2 for equal weights over ten tokens")
+        )
 
 
 @pytest.mark.needs(scale="laptop")
 @pytest.mark.train
 def test_a_small_loss_does_not_put_points_on_the_diagonal(claim):
     """Labels and positions in the token, narrower networks, larger steps."""
-    from repro.jiang2024.learner import Dense, FitAttention, Recipe, Shape
-
-    shape = Shape(f=Dense(64), F=Dense(64))
-    recipe = Recipe.ours(800, lr=0.02, rest=3e-3, apart=MUON_FOR_F)
-    other = FitAttention(task(claim, ("segment", "position")), shape, recipe, 0)
+    shape = learner.Shape(f=learner.Dense(64), F=learner.Dense(64))
+    recipe = learner.Recipe.ours(800, lr=0.02, rest=3e-3, apart=MUON_FOR_F)
+    other = learner.FitAttention(task(claim, ("segment", "position")), shape, recipe, 0)
     outcome = claim.train(other, learner.train).outcome
     result = recovery.after(other, outcome)
     loss = outcome.numbers["mean square error"] / outcome.numbers["variance"]
@@ -239,13 +227,12 @@ def place_of_the_second_prediction_token(points_before):
 def test_printed_the_second_prediction_token_is_not_the_sixth(claim):
     """Segments of 3 and 5 points and a prediction token before each: 0 and 4, ten tokens in all."""
     lengths = [3, 5]
-    places = [0, lengths[0] + 1]
     tokens = sum(lengths) + len(lengths)
     claim.measured("tokens", tokens, equation="text on Figure 5").equals(10)
     claim.counterexample(
         "x(0) and x(5) are the prediction tokens of segments of lengths 3 and 5",
         input={"lengths": lengths, "tokens": 10},
-        measured=places[1],
+        measured=lengths[0] + 1,
         expected=5,
         equation="text on Figure 5",
         program=place_of_the_second_prediction_token,
@@ -274,11 +261,10 @@ def test_control_labels_withheld_from_the_trained_network(claim):
     same[..., -1] = 0
     blind = recovery.of_tokens(told, learner.trained(first, outcome), told.coded(same))
     ratio = blind.distance(predicts(blind)) / seeing.distance(predicts(seeing))
-    claim.measured(
-        "total variation of prediction rows, over that with labels",
-        ratio,
-        equation="(62)",
-    ).at_least(chosen(4, "1 if the network did not use the labels"))
+    name = "total variation of prediction rows, over that with labels"
+    claim.measured(name, ratio, equation="(62)").at_least(
+        chosen(4, "1 if the network did not use the labels")
+    )
 
 
 @pytest.mark.needs(scale="laptop")

@@ -16,8 +16,6 @@ on (63)); indices are one-hot codes, as the paper does not say; d_v = 2; sizes, 
 are ours (repro/jiang2024/learner.py).
 """
 
-import statistics
-
 import pytest
 
 from repro.bounds import chosen
@@ -29,16 +27,10 @@ RESTS_ON = {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}  # text below (66)
 
 
 def spec(claim, seed, coded=True):
-    from repro.jiang2024.learner import Dense, FitAttention, Recipe, Shape
-
     width, steps = claim.at_scale(smoke=(64, 600), laptop=(64, 1000), paper=(128, 4000))
-    network = Dense(width)
-    return FitAttention(
-        one_hot() if coded else tasks.Selection(),
-        Shape(d_v=2, f=network, F=network),
-        Recipe.ours(steps, lr=0.03, rest=5e-3),
-        seed,
-    )
+    shape = learner.Shape(d_v=2, f=learner.Dense(width), F=learner.Dense(width))
+    recipe = learner.Recipe.ours(steps, lr=0.03, rest=5e-3)
+    return learner.FitAttention(one_hot() if coded else tasks.Selection(), shape, recipe, seed)
 
 
 def one_hot():
@@ -54,9 +46,7 @@ def trained(claim, spec):
 
 
 def shown(claim, row, found, control):
-    """The paper has pictures and no numbers."""
-    note = recovery.spread(found, control)
-    claim.cell(row, "fresh inputs", paper="a picture", ours=statistics.median(found), note=note)
+    claim.cell(row, "fresh inputs", **recovery.cell(found, control))
 
 
 @pytest.mark.train
@@ -67,14 +57,14 @@ def test_attention_counts_the_indices(claim):
     shown(claim, "total variation of rows", distances, before.distance())
     shown(claim, "rows with the right argmax, of those with one", right, before.agreement())
     most = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
-    claim.measured(
-        "mean total variation distance from the counts over k",
-        max(distances),
-        equation="Figure 6 (a), (64)",
-    ).at_most(chosen(most, "equal weights are more than 1/2 away; smoke trainings are short"))
-    claim.measured(
-        "share of rows with the right argmax", min(right), equation="Figure 6 (a)"
-    ).at_least(chosen(0.99, "one in eight by chance"))
+    name = "mean total variation distance from the counts over k"
+    claim.measured(name, max(distances), equation="Figure 6 (a), (64)").at_most(
+        chosen(most, "equal weights are more than 1/2 away; smoke trainings are short")
+    )
+    name = "share of rows with the right argmax"
+    claim.measured(name, min(right), equation="Figure 6 (a)").at_least(
+        chosen(0.99, "one in eight by chance")
+    )
 
 
 @pytest.mark.train
@@ -84,15 +74,12 @@ def test_the_readout_is_the_projection_to_v(claim):
     rms, largest = zip(*(r.errors() for r in found), strict=True)
     shown(claim, "F∘f, RMS error over deviation", rms, before.errors()[0])
     shown(claim, "F∘f, largest error over deviation", largest, before.errors()[1])
-    where, constant = "Figure 6 (c)", "1 for a constant, 0 for the projection"
-    most = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
-    claim.measured("RMS error of F∘f over the deviation of v", max(rms), equation=where).at_most(
-        chosen(most, constant)
-    )
-    most = claim.at_scale(smoke=0.4, laptop=0.2, paper=0.2)
-    claim.measured(
-        "largest error of F∘f over the deviation of v", max(largest), equation=where
-    ).at_most(chosen(most, constant))
+    small, large = claim.at_scale(smoke=(0.1, 0.4), laptop=(0.05, 0.2), paper=(0.05, 0.2))
+    for name, off, most in (("RMS", rms, small), ("largest", largest, large)):
+        name = f"{name} error of F∘f over the deviation of v"
+        claim.measured(name, max(off), equation="Figure 6 (c)").at_most(
+            chosen(most, "1 for a constant, 0 for the projection")
+        )
 
 
 def printed_input(claim, seed):
@@ -113,18 +100,13 @@ def test_the_printed_input_rests_where_the_text_says(claim):
     for seed in seeds(claim):
         result = printed_input(claim, seed)
         relied = (result.attention[0] > 1 / 6).sum(-1).tolist()
-        by_count = {n: [t for t in range(8) if relied[t] == n] for n in RESTS_ON}
-        claim.measured(
-            "outputs that rest on 1, 2, 3 inputs",
-            by_count,
-            equation="text below (66)",
-            seed=seed,
-        ).equals(RESTS_ON)
-        worst = (result.attention - result.weights).abs().max().item()
-        most = claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1)
-        claim.measured(
-            "largest |A − weight| of 64", worst, equation="Figure 6 (a)", seed=seed
-        ).at_most(chosen(most, NEAREST))
+        found = {n: [t for t in range(8) if relied[t] == n] for n in RESTS_ON}
+        name, at = "outputs that rest on 1, 2, 3 inputs", {"equation": "text below (66)"}
+        claim.measured(name, found, **at, seed=seed).equals(RESTS_ON)
+        worst, name = (result.attention - result.weights).abs().max(), "largest |A − weight| of 64"
+        claim.measured(name, worst.item(), equation="Figure 6 (a)", seed=seed).at_most(
+            chosen(claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1), NEAREST)
+        )
 
 
 @pytest.mark.train
@@ -133,13 +115,9 @@ def test_figure_eight_tokens_choose(claim):
     result, before = trained(claim, first), recovery.before(first)
     rms, worst = result.errors()[0], (example.attention - example.weights).abs().max().item()
 
+    matrices = example.attention[0].tolist(), example.weights[0].tolist()
     claim.figure(
-        pictures.selection(
-            example.attention[0].tolist(),
-            example.weights[0].tolist(),
-            result.pairs(60),
-            before.pairs(60),
-        ),
+        pictures.selection(*matrices, result.pairs(60), before.pairs(60)),
         "selection",
         caption="The indices of (66), from 0. (a) Attention of the trained network; written: how "
         "often row t names index s, over 3. (b) The same weights as lines from inputs to outputs. "
@@ -149,9 +127,10 @@ def test_figure_eight_tokens_choose(claim):
         f"on the diagonal with an RMS error of {rms:.1%} of the deviation; of the untrained "
         "network it is nearly constant.",
     )
-    claim.measured(
-        "largest |A − weight| of the matrix shown", worst, equation="Figure 6 (a)"
-    ).at_most(chosen(claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1), NEAREST))
+    name = "largest |A − weight| of the matrix shown"
+    claim.measured(name, worst, equation="Figure 6 (a)").at_most(
+        chosen(claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1), NEAREST)
+    )
 
 
 def test_control_the_untrained_twin(claim):

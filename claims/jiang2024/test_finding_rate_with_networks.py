@@ -20,10 +20,10 @@ alpha = 3 and enough neurons it is below.
 
 Checked: networks with up to 8193 neurons in the Transformer (5), all waves in the target; their
 errors within the repaired bound at every (m_h, m_FF), alpha = 1.5, 2, 3, equal sines and sines
-against cosines, encoded tokens; for alpha = 2 and equal sines, with the ratio of both right sides
-to the error, C_0, C_1 and C_2 as numbers, C_1 from singular values of sampled couplings; with m_FF
-neurons to share out, error and bound have a best m_h, which grows with m_FF; the outputs move like
-w^-2. Two tokens with errors of opposite sign nearly attain the second term.
+against cosines, encoded tokens; both right sides over the error, for alpha = 2, with C_1 from
+singular values of sampled couplings; with m_FF neurons to share out, error and bound have a best
+m_h, which grows with m_FF; the outputs move like w^-2. Two tokens with errors of opposite sign
+nearly attain the second term.
 Control: networks that have lost the first wave.
 
 Not checked: basis functions that are not waves; networks of other shapes.
@@ -80,10 +80,8 @@ def test_errors_of_networks_beside_both_right_sides(claim):
     claim.record("C_0", C_0)
     for m in (1, 8, 64):
         claim.record("C_2", right_sides.C_2(m), m_h=m)
-    claim.measured("C_1", C_1, equation="(12)").within(
-        1,
-        chosen(1e-12, "a few units of rounding u, times i² ≤ 64²; a wrong constant is off by more"),
-    )
+    why = "a few units of rounding u, times i² ≤ 64²; a wrong constant is off by more"
+    claim.measured("C_1", C_1, equation="(12)").within(1, chosen(1e-12, why))
     points = {(m, m_FF) for m, budgets in BUDGETS.items() for m_FF in budgets}
     found = {}
     for m, m_FF in sorted(points | {(m, m_FF) for m_FF in SHARED for m in RANKS}):
@@ -114,14 +112,13 @@ def check_the_best_rank(claim, found):
             curve = [found[m, m_FF][side] for m in RANKS]
             best[side, m_FF] = RANKS[curve.index(min(curve))]
             for m, value in ((RANKS[0], curve[0]), (RANKS[-1], curve[-1])):
-                at = {"side": side, "m_FF": m_FF, "m_h": m}
+                at = {"equation": "(17)", "side": side, "m_FF": m_FF, "m_h": m}
                 claim.measured(
-                    "ratio to the least over all m_h", value / min(curve), equation="(17)", **at
+                    "ratio to the least over all m_h", value / min(curve), **at
                 ).at_least(chosen(1.5, "it falls and rises by far more than sampling errors"))
     grows = [best["error", m_FF] for m_FF in SHARED]
-    claim.measured("best m_h, in increasing order", sorted(set(grows)), equation="(17)").equals(
-        grows
-    )
+    name = "best m_h, in increasing order"
+    claim.measured(name, sorted(set(grows)), equation="(17)").equals(grows)
     for (side, m_FF), m in best.items():
         claim.record("best m_h", m, side=side, m_FF=m_FF)
 
@@ -172,13 +169,10 @@ def test_more_neurons_for_each_wave(m, claim):
     fit = rates.slope_of_means(ws, np.stack(rows, axis=1))
     own = stderr(fit.half, f"the fit's own interval; {fit}")
     claim.measured("slope in w", fit.slope, equation="(13)").within(-2, own)
+    name = "distance of this slope from a rival"
     for rival in (-1, -3):
-        claim.measured(
-            "distance of this slope from a rival",
-            abs(fit.slope - rival),
-            equation="(13)",
-            rival=rival,
-        ).at_least(own)
+        off = abs(fit.slope - rival)
+        claim.measured(name, off, equation="(13)", rival=rival).at_least(own)
 
 
 def others(claim, few):
@@ -194,18 +188,13 @@ def test_other_exponents_and_cosines(claim):
         x, H, ideal = setting(claim, alpha, key)
         for m, w in ((4, 16), (4, 256), (16, 64), (16, 256)):
             m_FF, at = 2 * m * w + 1, {"alpha": alpha, "key": key, "m_h": m, "w": w}
-            ours, terms = (
-                network(x, m, m_FF, alpha, key)(x),
-                right_sides.repaired(alpha, m, m_FF, key),
-            )
+            ours = network(x, m, m_FF, alpha, key)(x)
+            terms = right_sides.repaired(alpha, m, m_FF, key)
             moved = (ours - ideal(m)).abs().max().item()
             check_both_terms(claim, at, (ours - H).abs(), moved, terms, right_sides.TAU)
-            claim.measured(
-                "second term over change", terms[1] / right_sides.TAU / moved, equation="(48)", **at
-            ).at_most(
-                chosen(
-                    30, "a factor m_h more, as (17) has it, would be 16 times as much at m_h = 16"
-                )
+            ratio = terms[1] / right_sides.TAU / moved
+            claim.measured("second term over change", ratio, equation="(48)", **at).at_most(
+                chosen(30, "a factor m_h more, as in (17), would be 16 times as much at m_h = 16")
             )
 
 
@@ -245,9 +234,10 @@ def test_encoded_tokens(claim):
             at = {"alpha": alpha, "key": key, "r": r, "w": w}
             check_both_terms(claim, at, (ours(x) - H).abs(), moved, (first, tau * second), tau)
             if alpha == "3":  # for a rough diagonal the second term is far too large
-                claim.measured(
-                    "second term over change", second / moved, equation="(48)", **at
-                ).at_most(chosen(60, "two orders of magnitude would say little about this network"))
+                name, ratio = "second term over change", second / moved
+                claim.measured(name, ratio, equation="(48)", **at).at_most(
+                    chosen(60, "two orders of magnitude would say little about this network")
+                )
 
 
 @pytest.mark.construct

@@ -7,13 +7,13 @@ f_1, ..., f_tau of diameter D (in any norm) by
 and sum_s |sigma[rho + delta](s) - sigma[rho](s)| <= omega / 2 <= min(|delta|_1 / 2, |delta|_inf).
 None of the constants can be lowered. Proof: repro/jiang2024/softmax.py.
 
-Checked: the first inequality exactly. With e^rho and e^delta rational the weights are, R = e^omega
-is, and M <= D tanh(omega / 4) reads ((D + M) / (D - M))^2 <= R, in the largest norm on R^n; for all
-random cases. It is an equality for two tokens, whatever omega. The others in
-balls, in the Euclidean norm. The constants 1/4, 1/(2 sqrt 2), 1/2, 1 are approached to 1e-8.
-Controls: a smaller constant (each is 1 % too low somewhere); exponentials that are not normalised.
+Checked: the first inequality exactly (for rational e^rho and e^delta it reads
+((D + M) / (D - M))^2 <= R = e^omega, M being the move), in the largest norm on R^n; for two tokens
+it is an equality. The others in balls, in the Euclidean norm; their constants are approached to
+1e-8. Controls: constants that are 1 % too low; exponentials that are not normalised.
 """
 
+import itertools
 from fractions import Fraction
 
 import flint
@@ -26,7 +26,7 @@ from repro.jiang2024 import softmax
 from repro.jiang2024.pictures import shape as pictures
 from repro.numerics import exact, logarithms
 
-arb = flint.arb
+arb, ball = flint.arb, logarithms.ball
 positive = st.integers(1, 60).map(lambda k: Fraction(k, 6))
 values = st.integers(-15, 15).map(lambda k: Fraction(k, 5))
 tokens = st.tuples(positive, positive, values, values)  # e^rho, e^delta, two coordinates of f
@@ -58,9 +58,8 @@ def test_the_move_is_at_most_the_diameter_times_tanh(claim):
         return ((D + M) ** 2 > R * (D - M) ** 2) + ((2 + total) ** 2 > R * (2 - total) ** 2)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=20000)
-    claim.for_all(
-        "moves above their bound", cases, excess, equation="D tanh(ω/4)", examples=examples
-    )
+    name = "moves above their bound"
+    claim.for_all(name, cases, excess, equation="D tanh(ω/4)", examples=examples)
 
 
 @pytest.mark.parametrize("a", ["11/10", "2", "100"], ids="a={}".format)
@@ -69,14 +68,8 @@ def test_two_tokens_attain_it(a, claim):
     """omega = 4 log a: the average of 0 and 1 moves by tanh(log a) = (a^2 - 1) / (a^2 + 1)."""
     quarter = logarithms.Log(a)
     (moved,) = softmax.moved(*softmax.extremal(quarter))
-    square = exact.rational(a) ** 2
-    claim.measured("move", moved, equation="D tanh(ω/4), attained").equals(
-        (square - 1) / (square + 1)
-    )
-
-
-def ball(value):
-    return logarithms.ball(value)
+    s = exact.rational(a) ** 2
+    claim.measured("move", moved, equation="D tanh(ω/4), attained").equals((s - 1) / (s + 1))
 
 
 def norm(values):
@@ -93,12 +86,9 @@ def test_the_bounds_by_oscillation_and_by_norms_in_balls(claim):
             delta = [ball(r).log() for _, r, *_ in case]
             top = max(r for _, r, *_ in case) / min(r for _, r, *_ in case)
             omega, M, total = ball(top).log(), norm(moves), ball(sum(abs(c) for c in change))
-            points = [f for _, _, *f in case]
-            D = max(
-                (norm([x - y for x, y in zip(p, q, strict=True)]) for p in points for q in points),
-                key=lambda distance: float(distance),
-            )
-            length = sum((d**2 for d in delta), arb(0)).sqrt()
+            pairs = itertools.product([f for _, _, *f in case], repeat=2)
+            distances = [norm([x - y for x, y in zip(p, q, strict=True)]) for p, q in pairs]
+            D, length = max(distances, key=float), norm(delta)
             one, largest = sum((abs(d) for d in delta), arb(0)), max(map(abs, delta), key=float)
             sides = [
                 (M, D * (omega / 4).tanh()), (M, D * omega / 4), (M, D * length / arb(8).sqrt()),
@@ -107,34 +97,27 @@ def test_the_bounds_by_oscillation_and_by_norms_in_balls(claim):
             return sum(not (low <= high or low - high < arb("1e-40")) for low, high in sides)
 
     examples = claim.at_scale(smoke=20, laptop=200, paper=5000)
-    claim.for_all(
-        "inequalities that fail by more than 1e-40",
-        cases,
-        undecided_or_false,
-        equation="D ω/4 and D |δ|₂/√8",
-        examples=examples,
-    )
+    name, where = "inequalities that fail by more than 1e-40", "D ω/4 and D |δ|₂/√8"
+    claim.for_all(name, cases, undecided_or_false, equation=where, examples=examples)
 
 
-CONSTANTS = {"D ω/4": "1/4", "D |δ|₂/√8": None, "Σ|σ − σ̂| ≤ |δ|₁/2": "1/2", "Σ|σ − σ̂| ≤ |δ|∞": "1"}
+CONSTANTS = {  # the square of each, and the size that it multiplies, of omega and delta
+    "D ω/4": ("1/16", lambda omega, delta: omega),
+    "D |δ|₂/√8": ("1/8", lambda omega, delta: norm(delta)),
+    "Σ|σ − σ̂| ≤ |δ|₁/2": ("1/4", lambda omega, delta: omega / 2),
+    "Σ|σ − σ̂| ≤ |δ|∞": ("1", lambda omega, delta: omega / 4),
+}
 
 
-def least_constant(name, omega):
-    """What the constant must be for the example with this omega, in balls."""
-    l1 = name.endswith("|δ|₁/2")  # delta = (0, omega) there, (-omega/2, omega/2) otherwise
-    if l1:
+def constants(name, omega):
+    """What the constant must be for the example with this omega, and what it is; in balls."""
+    logits, delta, values = softmax.extremal(omega / 4)  # delta = (-omega/2, omega/2)
+    if name.endswith("|δ|₁/2"):
         logits, delta = np.array([omega / 2, arb(0)]), np.array([arb(0), omega])
         values = np.array([[arb(0)], [arb(1)]])
-    else:
-        logits, delta, values = softmax.extremal(omega / 4)
     (moved,) = softmax.moved(logits, delta, values)
-    size = {
-        "D ω/4": omega,
-        "D |δ|₂/√8": norm(delta),
-        "Σ|σ − σ̂| ≤ |δ|₁/2": omega / 2,
-        "Σ|σ − σ̂| ≤ |δ|∞": omega / 4,
-    }[name]
-    return moved / size
+    square, size = CONSTANTS[name]
+    return moved / size(omega, delta), ball(square).sqrt()
 
 
 @pytest.mark.parametrize("name", list(CONSTANTS))
@@ -142,8 +125,7 @@ def least_constant(name, omega):
 def test_no_constant_can_be_lowered(name, claim):
     """omega = 1e-4: tanh z / z > 1 - z^2 / 3; sums of absolute values are twice the move."""
     with flint.ctx.workprec(200):
-        constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
-        found = least_constant(name, arb("1e-4"))
+        found, constant = constants(name, arb("1e-4"))
         allowed = constant * (1 - arb("1e-8"))
     why = "1 − ω²/12 times the constant is needed for ω = 1e-4"
     needed = claim.measured("constant needed", found, equation=name)
@@ -153,8 +135,7 @@ def test_no_constant_can_be_lowered(name, claim):
 @pytest.mark.parametrize("name", list(CONSTANTS))
 def test_control_a_constant_lower_by_one_percent_fails(name, claim):
     with flint.ctx.workprec(200):
-        constant = arb(8).sqrt() ** -1 if CONSTANTS[name] is None else ball(CONSTANTS[name])
-        found = least_constant(name, arb("1e-2"))
+        found, constant = constants(name, arb("1e-2"))
         allowed = constant * (1 - arb("1e-2"))
     claim.measured("constant needed", found, equation=name).at_least(
         theorem(allowed, "the constant is approached as ω → 0")
@@ -191,9 +172,8 @@ def test_figure_random_averages_stay_below(claim):
         "D |δ|₂/√8": softmax.by_norm(values, delta),
         "sup|f| |δ|₁/2": softmax.by_sum(values, delta),
     }
-    claim.measured("moves are finite", bool(moves.isfinite().all()), equation="D tanh(ω/4)").equals(
-        True
-    )
+    finite = bool(moves.isfinite().all())
+    claim.measured("moves are finite", finite, equation="D tanh(ω/4)").equals(True)
     for name, bound in bounds.items():
         worst = float(((moves - 1e-14) / bound.clamp(min=1e-300)).max())
         claim.measured("largest move over its bound", worst, equation=name).at_most(
@@ -203,15 +183,12 @@ def test_figure_random_averages_stay_below(claim):
     seen = (omega > 0) & (relative > 1e-5)
     grid = 10 ** np.linspace(-2.5, 1.3, 24)
     reached = [float(softmax.moved(*softmax.extremal(arb(w / 4)))[0]) for w in grid]
+    dots = omega[seen].tolist(), relative[seen].tolist()
     claim.figure(
-        pictures.softmax_moves(
-            (omega[seen].tolist(), relative[seen].tolist()), (grid.tolist(), reached)
-        ),
+        pictures.softmax_moves(dots, (grid.tolist(), reached)),
         "moves",
         caption="How far a softmax average moves, over the diameter of what is averaged, against "
-        "the oscillation of what is added to the logits. Two tokens reach tanh(osc/4); nothing "
-        "exceeds it.",
-        alt=f"{int(seen.sum())} random averages lie below the two-token curve, which is "
-        f"{reached[0]:.1e} at oscillation {grid[0]:.1e}, follows a quarter of the oscillation "
-        f"and levels off at 1 ({reached[-1]:.2f} at {grid[-1]:.0f}).",
+        "the oscillation of what is added to the logits. Two tokens reach tanh(osc/4).",
+        alt=f"{len(dots[0])} random averages lie below the two-token curve, which rises from "
+        f"{reached[0]:.1e} at oscillation {grid[0]:.1e} to {reached[-1]:.2f} at {grid[-1]:.0f}.",
     )

@@ -11,35 +11,28 @@ Checked for images:
 - Trained on for as many steps from the same weights, in the given order, in the printed one and in
   one drawn at random, a small ViT ends within 0.05.
 - A convolution on the same patches, which has places only as neighbours, loses more in the order
-  drawn at random; in the printed order, which leaves most neighbours neighbours, it is recorded.
+  drawn at random. The printed order leaves most neighbours neighbours: there it is recorded.
 Control: a fresh random order for every image.
 
 Checked for English-German, on sentences that were never trained on:
-- Trained on for as many steps from the same weights, in the given order and permuted, the two end
-  within two points.
+- Trained on alike, in the given order and permuted, the two end within two points.
 - Both are far above the source itself, taken as its translation.
 - Before it is trained on, the permuted model is worse: there is something to repair.
-Controls: a fresh random order for every sentence, in place of one permutation (it loses little: the
-words alone tell most of a help text); another permutation for each length of a sentence;
-the same training with the targets of other sources.
+Controls: a fresh random order for every sentence (it loses little: the words alone tell most of a
+help text); another permutation for each length of a sentence; targets of other sources.
 
-WMT2014 is in no package registry. Without a user's own copy (variable WMT14) the sentences are
-those of LibreOffice's help, a narrow and templated kind of text: their BLEU says nothing beside
-26.85 and has rows of its own. With a copy the same code runs on it.
+Without a user's own copy of WMT2014 (variable WMT14) the sentences are those of LibreOffice's help,
+a narrow and templated kind of text: their BLEU says nothing beside 26.85 and has rows of its own.
 Readings: one permutation for all needs one length for all. A sequence here has 512 places, padding
 behind its sentence, and the first ten places go to the end of the 512. In the other reading they go
-to the end of their sentence, which is another permutation for each length. We had that one first:
-after as many steps it was not within 2 points. So it is a control now, with a row of its own, and
-the reading that is checked was chosen after this was seen: it is the fixed permutation of Section
-6.1. Three times as many further steps, tried once outside of this run, did not repair the other.
-How long the permuted model was trained on is not printed. If the original was not trained on, it
-had the shorter training; here both are trained on.
-Reduced at laptop scale: images by two layers of width 96, patches of 4 x 4, 700 + 300 steps of 64,
-5000 test images; sentences of 4 to 14 words by 2 + 2 layers of width 128, 330 + 140 steps of 4000
-pieces; one seed each. At paper scale both as printed, which has not been run. At smoke scale help
-texts are not translated yet, and places of patches not learnt: less is compared.
-Not checked: a recurrent encoder under the same permutation; the printed 0.98, which needs weights
-that have seen ImageNet (variable VIT_B16).
+to the end of their sentence. We had that one first: after as many steps, or three times as many, it
+was not within 2 points. It is a control now; the reading that is checked, the fixed permutation of
+Section 6.1, was chosen after this was seen. How long the permuted model was trained on is not
+printed; here the original is trained on as long.
+Reduced at laptop scale: two layers of width 96 on patches of 4 x 4, 700 + 300 steps of 64 images;
+sentences of 4 to 14 words, 2 + 2 layers of width 128, 330 + 140 steps of 4000 pieces; one seed
+each. Paper scale, as printed, has not been run. At smoke scale less is compared.
+Not checked: the printed 0.98, which needs weights that have seen ImageNet (variable VIT_B16).
 """
 
 import functools
@@ -66,17 +59,14 @@ RANDOM = "a random order each"
 MISMATCHED, COPIED = "targets of other sources", "the source itself"
 GPU = 4e13  # operations a second that a training gets out of one GPU: assumed
 
+LOSS = "loss on tests"
+CIFAR10, ENG_DE = "Table 1, CIFAR10", "Table 1, ENG-DE"
+
 # --- images --------------------------------------------------------------------------------------
 
 DRAWN = "another order, drawn once"
 ACCURACY = {ORIGINAL: 0.98, PERMUTED: 0.96}  # as printed
-CIFAR10 = "Table 1, CIFAR10"
 ORDERS = {ORIGINAL: "given", PERMUTED: "ten to the end", DRAWN: "drawn once", RANDOM: "drawn anew"}
-
-
-def image_setting(claim):
-    of = image_settings
-    return claim.at_scale(smoke=of.SMOKE, laptop=of.LAPTOP, paper=of.PAPER)
 
 
 def images_of(claim):
@@ -84,8 +74,7 @@ def images_of(claim):
 
 
 def first_spec(claim, images, network="ViT"):
-    """Of the training in the given order."""
-    size = image_setting(claim)
+    size = image_settings.SCALES[claim.scale]
     return {"ViT": size.original, "convolution": size.convolutional}[network](images.digest)
 
 
@@ -96,16 +85,16 @@ def of_images(claim, images, spec):
 def accuracies(claim, images, network="ViT", names=tuple(ORDERS)):
     """On test images, of the network trained on in each of these orders."""
     first = first_spec(claim, images, network)
-    specs = [image_setting(claim).continued(first, ORDERS[name]) for name in names]
+    specs = [image_settings.SCALES[claim.scale].continued(first, ORDERS[name]) for name in names]
     outcomes = claim.for_each(specs, lambda spec: of_images(claim, images, spec))
     found = (outcome.numbers["test accuracy"] for outcome in outcomes)
     return dict(zip(names, found, strict=True))
 
 
-def not_trained_on(claim, images, network="ViT"):
+def not_trained_on(claim, images, network):
     """Of the original's weights, trained on in the given order, on permuted images."""
     of, first = trained_vit, first_spec(claim, images, network)
-    spec = image_setting(claim).continued(first, "given")
+    spec = image_settings.SCALES[claim.scale].continued(first, "given")
     model = of.trained(spec, of_images(claim, images, spec))
     moved = replace(spec, order=ORDERS[PERMUTED])
     return of.judge(moved, model, images, on=["test"])["test accuracy"]
@@ -113,11 +102,8 @@ def not_trained_on(claim, images, network="ViT"):
 
 @pytest.mark.construct
 def test_images_positions_in_another_order_undo_every_permutation(claim):
-    """No training: rows of the position encoding, reordered as the patches are.
-
-    Every token is the sum that it was, at another place, and attention does not see places: so the
-    permuted target has a network as good as the original has, in exact arithmetic the same one.
-    """
+    """Every token is the sum that it was, at another place, and attention does not see places: so
+    the permuted target has a network as good as the original has, in exact arithmetic the same."""
     images, of = images_of(claim), trained_vit
     spec = first_spec(claim, images)
     outcome = of_images(claim, images, spec)
@@ -136,11 +122,10 @@ def test_images_the_accuracy_is_kept(claim):
     found = accuracies(claim, images)
     for name, value in found.items():
         claim.record("accuracy", value, order=name)
-    least = claim.at_scale(smoke=0.2, laptop=0.45, paper=0.45)
+    least, allowed = claim.at_scale(smoke=(0.2, 0.1), laptop=(0.45, 0.05), paper=(0.45, 0.05))
     claim.measured("accuracy", found[ORIGINAL], equation=CIFAR10, order=ORIGINAL).at_least(
         chosen(least, "0.1 by chance: something is learnt that an order can spoil")
     )
-    allowed = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
     for other in (PERMUTED, DRAWN):
         lost = found[ORIGINAL] - found[other]
         claim.measured("accuracy lost", lost, equation=CIFAR10, order=other).at_most(
@@ -151,11 +136,12 @@ def test_images_the_accuracy_is_kept(claim):
 
 def tabulate_images(claim, images, found):
     """A small network has rows of its own."""
-    size, column = image_setting(claim), "CIFAR10 (Acc.)"
-    steps = f"{size.recipe.steps} + {size.further.steps} steps of {size.recipe.batch} images"
-    first = first_spec(claim, images)
-    run = trained_vit.stored(claim.train, first, images)
-    tell_cost(claim, "images", first.recipe.steps * first.recipe.batch / run.seconds)
+    size, column = image_settings.SCALES[claim.scale], "CIFAR10 (Acc.)"
+    recipe, further = size.recipe, size.further
+    steps = f"{recipe.steps} + {further.steps} steps of {recipe.batch} images"
+    run = trained_vit.stored(claim.train, first_spec(claim, images), images)
+    speed = recipe.steps * recipe.batch / run.seconds
+    tell_cost(claim, "images", image_settings.PAPER, speed)
     for name, paper in ACCURACY.items():
         row, ours = name.capitalize(), found[name]
         ends, count = interval(claim, images, ours), how_many(claim, images)
@@ -177,47 +163,37 @@ def test_images_a_convolution_minds_an_order_that_attention_does_not(claim):
         claim.record("accuracy of a convolution", value, order=name)
     draw_images(claim, images, theirs)
     lost, kept = (found[ORIGINAL] - found[DRAWN] for found in (theirs, ours))
-    claim.measured(
-        "accuracy lost by a convolution less that lost by a ViT",
-        lost - kept,
-        equation=CIFAR10,
-        order=DRAWN,
-    ).at_least(chosen(0.05, "what a ViT is allowed to lose; 0 if both lost alike"))
+    allowed = chosen(0.05, "what a ViT is allowed to lose; 0 if both lost alike")
+    name = "accuracy lost by a convolution less that lost by a ViT"
+    claim.measured(name, lost - kept, equation=CIFAR10, order=DRAWN).at_least(allowed)
 
 
 def draw_images(claim, images, convolution):
-    found = {"ViT": accuracies(claim, images), "convolution": dict(convolution)}
-    for network, values in found.items():
-        values[NOT_REPAIRED] = not_trained_on(claim, images, network)
-    shown = {
-        network: {
-            name: (ROLES.get(name, "trained"), interval(claim, images, a))
-            for name, a in values.items()
+    panels, told = {}, []
+    for network, found in {"ViT": accuracies(claim, images), "convolution": convolution}.items():
+        values = {**found, NOT_REPAIRED: not_trained_on(claim, images, network)}
+        panels[network] = {
+            name: (ROLES.get(name, "trained"), interval(claim, images, value))
+            for name, value in values.items()
         }
-        for network, values in found.items()
-    }
+        told += [f"{network}, {name}: {value:.3f}" for name, value in values.items()]
     claim.figure(
-        pictures.accuracies(shown),
+        pictures.accuracies(panels),
         "accuracy",
         caption="CIFAR-10. Every network is trained in the given order first, then for as many "
         "steps in each order. Permuted: the first ten patches go to the end.",
-        alt="Test accuracies: "
-        + "; ".join(
-            f"{network}, {name}: {value:.3f}"
-            for network, values in found.items()
-            for name, value in values.items()
-        ),
+        alt="Test accuracies: " + "; ".join(told),
     )
-
-
-def how_many(claim, images):
-    return min(image_setting(claim).judged, len(images.test_labels))
 
 
 def interval(claim, images, accuracy):
     """Two standard errors of the share of test images that are right."""
     error = 2 * (accuracy * (1 - accuracy) / how_many(claim, images)) ** 0.5
     return bleu.Estimate(accuracy, accuracy - error, accuracy + error)
+
+
+def how_many(claim, images):
+    return min(image_settings.SCALES[claim.scale].judged, len(images.test_labels))
 
 
 # --- English-German ------------------------------------------------------------------------------
@@ -232,42 +208,37 @@ ROLES = {
     COPIED: "floor",
 }
 PRINTED = {ORIGINAL: 26.85, PERMUTED: 25.91}
-ENG_DE = "Table 1, ENG-DE"
-LOSS, BLEU = "loss on tests", "BLEU"
-
-
-def setting(claim):
-    of = reordering
-    return claim.at_scale(smoke=of.SMALL, laptop=of.LAPTOP, paper=of.PAPER)
-
-
-@functools.cache
-def read_texts(folder, selection):
-    return sentences.load(folder, selection)
+PLACES = {
+    ORIGINAL: translation.GIVEN,
+    PERMUTED: translation.MOVED_TO_THE_END,
+    WITHIN: translation.WITHIN_SENTENCES,
+    RANDOM: translation.RANDOM,
+}
 
 
 def texts_of(claim):
-    texts = read_texts(claim.data("english-german"), setting(claim).selection)
-    counts = {"training_pairs": len(texts.training), "test_pairs": len(texts.tests)}
+    texts = sentences.load(claim.data("english-german"), reordering.SCALES[claim.scale].selection)
     claim.record("texts", texts.name)
-    for name, value in counts.items():
-        claim.record(name, value)
+    claim.record("training_pairs", len(texts.training))
+    claim.record("test_pairs", len(texts.tests))
+    return texts
+
+
+def texts_that_are_translated(claim):
+    """At smoke scale help texts are not translated yet, and not read in their order."""
+    texts = texts_of(claim)
+    if claim.scale == "smoke" and texts.name == sentences.HELP_TEXTS:
+        pytest.skip("needs --scale laptop: a shorter training does not translate help texts")
     return texts
 
 
 def spec_of(claim, texts, name):
-    size, orders = setting(claim), translation
+    size = reordering.SCALES[claim.scale]
     if name in (FIRST, MISMATCHED):
         return size.first(texts.digest, mismatched=name == MISMATCHED)
     if name == NOT_REPAIRED:
-        return size.only_read(texts.digest, orders.MOVED_TO_THE_END)
-    order = {
-        ORIGINAL: orders.GIVEN,
-        PERMUTED: orders.MOVED_TO_THE_END,
-        WITHIN: orders.WITHIN_SENTENCES,
-        RANDOM: orders.RANDOM,
-    }
-    return size.tuned(texts.digest, order[name])
+        return size.only_read(texts.digest, PLACES[PERMUTED])
+    return size.tuned(texts.digest, PLACES[name])
 
 
 def trained(claim, texts, spec):
@@ -290,35 +261,26 @@ def loss(claim, texts, name):
 def judged(claim, texts, name):
     sources, references = zip(*texts.tests, strict=True)
     if name == COPIED:
-        return counted(sources, references)
+        return bleu.judged(sources, references)
     said = outcome_of(claim, texts, name).numbers["translations"].split("\n")
-    return counted(tuple(said), references)
+    return bleu.judged(tuple(said), references)
 
 
-@functools.cache
-def counted(said, references):
-    """Several tests look at the same translations."""
-    return bleu.judged(said, references)
+def lead(claim, texts, one, other):
+    """How far one is ahead of the other."""
+    rivals = claim.for_each((one, other), lambda name: judged(claim, texts, name))
+    found, at = estimate(claim, *rivals), {"better": one, "worse": other}
+    claim.record("difference in BLEU", str(found), **at)
+    return claim.measured("difference in BLEU", found.value, equation=ENG_DE, **at)
 
 
 def is_ahead(claim, texts, one, other, by):
-    """In BLEU, by so many points; the interval is recorded."""
-    rivals = claim.for_each((one, other), lambda name: judged(claim, texts, name))
-    found = estimate(claim, *rivals)
-    claim.record(f"difference in {BLEU}", str(found), better=one, worse=other)
-    claim.measured(
-        f"difference in {BLEU}", found.value, equation=ENG_DE, better=one, worse=other
-    ).at_least(chosen(by, "0 if both were alike; an interval of resampled tests is recorded"))
+    allowed = chosen(by, "0 if both were alike; an interval of resampled tests is recorded")
+    lead(claim, texts, one, other).at_least(allowed)
 
 
 def estimate(claim, one, other=None):
     return bleu.estimate(one, claim.rng("samples"), other)
-
-
-def unless_too_short(claim, texts):
-    """At smoke scale help texts are not translated yet, and not read in their order."""
-    if claim.scale == "smoke" and texts.name == sentences.HELP_TEXTS:
-        pytest.skip("needs --scale laptop: a shorter training does not translate help texts")
 
 
 @pytest.mark.train
@@ -332,13 +294,8 @@ def test_sentences_the_permutation_costs_no_more_than_a_tenth_of_a_nat(claim):
 
 @pytest.mark.train
 def test_sentences_the_permutation_costs_at_most_two_points(claim):
-    texts = texts_of(claim)
-    unless_too_short(claim, texts)
-    rivals = claim.for_each((ORIGINAL, PERMUTED), lambda name: judged(claim, texts, name))
-    found = estimate(claim, *rivals)
-    name, at = f"difference in {BLEU}", {"better": ORIGINAL, "worse": PERMUTED}
-    claim.record(name, str(found), **at)
-    claim.measured(name, found.value, equation=ENG_DE, **at).within(
+    texts = texts_that_are_translated(claim)
+    lead(claim, texts, ORIGINAL, PERMUTED).within(
         0, chosen(2, "0.94 is printed; a random order each costs more (control)")
     )
     tabulate(claim, texts)
@@ -346,9 +303,11 @@ def test_sentences_the_permutation_costs_at_most_two_points(claim):
 
 def tabulate(claim, texts):
     """Scores on other texts stand in rows of their own: two data sets are not to be compared."""
-    size, words, column = setting(claim), setting(claim).selection, "ENG-DE (BLEU)"
+    size, column = reordering.SCALES[claim.scale], "ENG-DE (BLEU)"
+    words = size.selection
     first = trained(claim, texts, spec_of(claim, texts, FIRST))
-    tell_cost(claim, "tokens", first.outcome.numbers["tokens"] / first.seconds)
+    speed = first.outcome.numbers["tokens"] / first.seconds
+    tell_cost(claim, "tokens", reordering.PAPER, speed)
     as_printed = claim.scale == "paper" and texts.name == sentences.OWN
     text = "WMT14" if as_printed else f"{texts.name}, {words.least} to {words.most} words"
     if not as_printed:
@@ -358,15 +317,13 @@ def tabulate(claim, texts):
     for name in (*PRINTED, WITHIN):
         found = estimate(claim, judged(claim, texts, name))
         note = f"{found.low:.1f} to {found.high:.1f}; {size.recipe.steps} + {size.further} steps"
-        paper = PRINTED.get(name) if as_printed else None
-        row = f"{name.capitalize()}, {text}"
+        paper, row = PRINTED.get(name) if as_printed else None, f"{name.capitalize()}, {text}"
         claim.cell(row, column, paper=paper, ours=found.value, note=note)
 
 
 @pytest.mark.train
 def test_sentences_both_are_far_above_the_source_itself(claim):
-    texts = texts_of(claim)
-    unless_too_short(claim, texts)
+    texts = texts_that_are_translated(claim)
     for name in PRINTED:
         is_ahead(claim, texts, name, COPIED, 10)
 
@@ -374,13 +331,8 @@ def test_sentences_both_are_far_above_the_source_itself(claim):
 @pytest.mark.train
 def test_sentences_there_is_something_to_repair(claim):
     """The original's weights, permuted inputs, no further step."""
-    texts = texts_of(claim)
-    unless_too_short(claim, texts)
+    texts = texts_that_are_translated(claim)
     is_ahead(claim, texts, PERMUTED, NOT_REPAIRED, 3)
-    draw(claim, texts)
-
-
-def draw(claim, texts):
     found = {name: estimate(claim, judged(claim, texts, name)) for name in ROLES}
     rows = {name: (ROLES[name], one) for name, one in found.items()}
     claim.figure(
@@ -392,32 +344,25 @@ def draw(claim, texts):
     )
 
 
-# --- what it costs -------------------------------------------------------------------------------
-
-
 @pytest.mark.construct
 def test_the_printed_networks_have_the_known_sizes(claim):
-    large, base = vit.B16.weights(), translation.BASE.weights()
-    claim.measured("million weights, ViT-B/16", large / 1e6, equation="Appendix C").within(
-        85.8, as_printed(0.05, "85.8, three digits")
-    )
-    claim.measured("million weights, base model", base / 1e6, equation="Appendix C").within(
-        65,
-        as_printed(2.5, "65, for 'about 37000' pieces of 512 weights; 2000 pieces are 1 million"),
-    )
+    pieces = "65, for 'about 37000' pieces of 512 weights; 2000 pieces are 1 million"
+    for name, weights, printed, allowed in (
+        ("ViT-B/16", vit.B16.weights(), 85.8, as_printed(0.05, "85.8, three digits")),
+        ("base model", translation.BASE.weights(), 65, as_printed(2.5, pieces)),
+    ):
+        claim.measured(f"million weights, {name}", weights / 1e6, equation="Appendix C").within(
+            printed, allowed
+        )
 
 
-def tell_cost(claim, what, speed):
+def tell_cost(claim, what, printed, speed):
     """What is seen a second here, and the hours that the printed training would take on a GPU."""
-    of = {"images": image_settings, "tokens": reordering}[what]
-    hours, column = of.PAPER.operations() / GPU / 3600, "RUN TIME"
+    hours, column = printed.operations() / GPU / 3600, "RUN TIME"
     note = "the first training of this run's network, one thread"
     claim.cell(f"{what} a second here", column, paper=None, ours=speed, note=note)
-    note = f"one training, projected: one GPU at {GPU:g} operations a second; {of.PAPER.trainings}"
+    note = f"one training, projected: one GPU at {GPU:g} operations a second; {printed.trainings}"
     claim.cell(f"{what}, printed size: hours", column, paper=None, ours=hours, note=note)
-
-
-# --- controls ------------------------------------------------------------------------------------
 
 
 @pytest.mark.needs(scale="laptop")  # a shorter training does not know places yet
@@ -431,15 +376,13 @@ def test_control_images_a_random_order_for_each(claim):
 
 
 def test_control_sentences_a_random_order_for_each(claim):
-    texts = texts_of(claim)
-    unless_too_short(claim, texts)
+    texts = texts_that_are_translated(claim)
     is_ahead(claim, texts, PERMUTED, RANDOM, 2)
 
 
 def test_control_sentences_another_permutation_for_each_length(claim):
     """The ten go to the end of their own sentence: that is no fixed permutation any more."""
-    texts = texts_of(claim)
-    unless_too_short(claim, texts)
+    texts = texts_that_are_translated(claim)
     is_ahead(claim, texts, ORIGINAL, WITHIN, 1)
 
 

@@ -21,12 +21,11 @@ for the exchange that Appendix C describes (finding on the floor under Table 2).
 be had with the printed filter x(t+s) (claim on (92)): it must have been x(t-s).
 
 Not checked: that training must fail for mixed signs. (5) with n = 32 holds every such target
-(finding on tau d dimensions), so what is seen is about training, not about approximation, and a
-part of the filters is learnt. Nor that every recipe follows the exchange as well as the original:
-ours was chosen, among about fifteen, because it learns both; several that learn the original as
-well (fewer steps, smaller batches, larger first W_Q and W_K) left seeds of the exchanged target at
-a hundred times its error. The Transformer is not trained on the printed filter x(t+s), which for it
-is a convolution like the other.
+(finding on tau d dimensions), so what is seen is about training, and a part of the filters is
+learnt. Nor that every recipe follows the exchange as well as the original: ours was chosen, among
+about fifteen, because it learns both; several that learn the original as well left seeds of the
+exchanged target at a hundred times its error. The Transformer is not trained on the printed filter
+x(t+s), which for it is a convolution like the other.
 
 Readings: the text of Section 6.2 permutes e^-s, which would leave a convolution; Appendix C the
 inputs. Filters are drawn from N(0, 1) and divided by the sum of absolute values; of those drawn we
@@ -54,7 +53,7 @@ from repro.jiang2024 import (
     recurrent,
     trained_recurrent,
 )
-from repro.jiang2024.pictures import tables as tables_pictures
+from repro.jiang2024.pictures import tables as pictures
 from repro.numerics import exact
 
 ORIGINAL, EXCHANGED = "Original", "Altered, ordering"
@@ -69,8 +68,7 @@ TAU, TEN = 32, 10  # Appendix C
 
 
 def setting(claim):
-    of = comparison
-    return claim.at_scale(smoke=of.SMALL, laptop=of.LAPTOP_2, paper=of.PAPER_2)
+    return comparison.TABLE_2[claim.scale]
 
 
 def exponential(claim, **changes):
@@ -80,11 +78,9 @@ def exponential(claim, **changes):
 
 def tasks(claim):
     """The targets, one for each seed; with one sign: every other filter negative."""
-    seeds, tau = setting(claim).seeds, setting(claim).tau
-    filters = linear_tasks.of_mixed_signs(seeds, tau)
-    one_sign = [
-        tuple((-1) ** number * abs(v) for v in theta) for number, theta in enumerate(filters)
-    ]
+    seeds = setting(claim).seeds
+    filters = linear_tasks.of_mixed_signs(seeds, setting(claim).tau)
+    one_sign = [tuple((-1) ** n * abs(v) for v in theta) for n, theta in enumerate(filters)]
     return {
         ORIGINAL: [exponential(claim)] * seeds,
         EXCHANGED: [exponential(claim, order="exchanged")] * seeds,
@@ -113,9 +109,10 @@ def stay_above_the_floor(claim, targets, errors, offset, equation):
     floors = [linear_tasks.recurrent_floor(task, offset) for task in targets]
     claim.record("floors", floors, offset=offset)
     for seed, (error, floor) in enumerate(zip(errors, floors, strict=True)):
-        claim.measured(
-            f"{ERROR}, RNN", error, equation=equation, offset=offset, seed=seed
-        ).at_least(theorem(floor, "no convolution errs less (ordering.py), floor in rationals"))
+        at = {"equation": equation, "offset": offset, "seed": seed}
+        claim.measured(f"{ERROR}, RNN", error, **at).at_least(
+            theorem(floor, "no convolution errs less (ordering.py), floor in rationals")
+        )
     return floors
 
 
@@ -126,10 +123,10 @@ def test_another_order_breaks_the_rnn(claim):
         errors = errors_of_rnns(claim, EXCHANGED, offsets=offsets)
         targets = tasks(claim)[EXCHANGED]
         stay_above_the_floor(claim, targets, errors, offset, "Table 2, ordering")
-        ratio = min(errors) / max(original)
-        claim.measured(
-            "altered / original", ratio, equation="Table 2, RNN, ordering", offset=offset
-        ).at_least(chosen(1e3, "1 if the order did not matter; printed: 3.5e5"))
+        ratio, at = min(errors) / max(original), {"equation": "Table 2, RNN, ordering"}
+        claim.measured("altered / original", ratio, **at, offset=offset).at_least(
+            chosen(1e3, "1 if the order did not matter; printed: 3.5e5")
+        )
 
 
 @pytest.mark.train
@@ -170,22 +167,22 @@ def test_the_exchange_is_that_of_appendix_c(claim):
     for offset in ("none", "free"):
         found = linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], offset)
         described = float(floor_of_appendix_c(setting(claim).tau, offset))
-        claim.measured(
-            "least mean square error, RNN", found, equation="Appendix C", offset=offset
-        ).within(described, rounding_error(2**-50, "2 √floor Σ e^-s 2^-52 < 2^-50"))
+        at = {"equation": "Appendix C", "offset": offset}
+        claim.measured("least mean square error, RNN", found, **at).within(
+            described, rounding_error(2**-50, "2 √floor Σ e^-s 2^-52 < 2^-50")
+        )
 
 
 @pytest.mark.best_in_class
 def test_training_ends_near_the_best_rnn(claim):
     """Of all convolutions without offset, and with; what is left is slow, not impossible."""
     for offsets, offset in ((False, "none"), (True, "free")):
-        targets = tasks(claim)[EXCHANGED]
-        errors = trained_rnns(claim, targets, offsets=offsets)[1].numbers["mean square errors"]
-        floors = stay_above_the_floor(claim, targets, errors, offset, "Table 2, ordering")
-        ratio = max(errors) / floors[0]
-        claim.measured(
-            f"{ERROR} over the least possible", ratio, equation="Table 2, ordering", offset=offset
-        ).at_most(chosen(2, "near the floor: the floor, not training, makes the error"))
+        errors, where = errors_of_rnns(claim, EXCHANGED, offsets=offsets), "Table 2, ordering"
+        floors = stay_above_the_floor(claim, tasks(claim)[EXCHANGED], errors, offset, where)
+        name, ratio = f"{ERROR} over the least possible", max(errors) / floors[0]
+        claim.measured(name, ratio, equation=where, offset=offset).at_most(
+            chosen(2, "near the floor: the floor, not training, makes the error")
+        )
 
 
 @pytest.mark.train
@@ -207,8 +204,8 @@ def test_kernel_form_and_steps_agree(claim):
     claim.measured("difference over its bound", worst, equation="(72), (74)").at_most(
         rounding_error(1, "the sum of both bounds, trained_recurrent.py")
     )
-    found_errors = zip(outcome.numbers["mean square errors"], errors, strict=True)
-    for seed, (found, error) in enumerate(found_errors):
+    both = zip(outcome.numbers["mean square errors"], errors, strict=True)
+    for seed, (found, error) in enumerate(both):
         deviation = error.std().item() / len(error) ** 0.5
         claim.measured(f"{ERROR}, step by step", error.mean(), equation="(72)", seed=seed).within(
             found, stderr(5 * deviation, f"5 standard errors, {len(error)} sequences")
@@ -264,10 +261,10 @@ def test_the_transformer_follows_every_order(claim):
         chosen(near, "printed: 2.18e-5; more where trainings are shorter")
     )
     floor = linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], "free")
-    level = statistics.median(exchanged) / floor
-    claim.measured(
-        "Transformer over the least possible RNN", level, equation="Table 2, ordering"
-    ).at_most(chosen(0.01, "below 1 no linear RNN does as well; a hundredth leaves no doubt"))
+    name, level = "Transformer over the least possible RNN", statistics.median(exchanged) / floor
+    claim.measured(name, level, equation="Table 2, ordering").at_most(
+        chosen(0.01, "below 1 no linear RNN does as well; a hundredth leaves no doubt")
+    )
 
 
 @pytest.mark.train
@@ -280,15 +277,17 @@ def test_filters_of_mixed_signs_hurt_the_transformer_and_those_of_one_sign_do_no
     claim.record("minority", predicted)
     claim.record("missed", hurt)
     claim.record("missed_with_one_sign", fine)
-    allowed = claim.at_scale(smoke=0.01, laptop=1e-3, paper=1e-3)
-    claim.measured("part of the variance missed", max(fine), equation="Table 2, one sign").at_most(
+    allowed, name = (
+        claim.at_scale(smoke=0.01, laptop=1e-3, paper=1e-3),
+        "part of the variance missed",
+    )
+    claim.measured(name, max(fine), equation="Table 2, one sign").at_most(
         chosen(allowed, "near 0 where training succeeds, the smaller sign's part where not")
     )
     if len(hurt) > 1:  # of several, since now and then one is learnt
-        second = sorted(hurt)[-2]
-        claim.measured(
-            "part of the variance missed", second, equation="Table 2, mixed signs"
-        ).at_least(chosen(0.03, "thirty times what filters of one sign are allowed"))
+        claim.measured(name, sorted(hurt)[-2], equation="Table 2, mixed signs").at_least(
+            chosen(0.03, "thirty times what filters of one sign are allowed")
+        )
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -297,33 +296,25 @@ def test_filters_of_mixed_signs_hurt_the_transformer_and_those_of_one_sign_do_no
 @pytest.mark.train
 def test_neither_is_always_better(claim):
     """All cells; the RNN is better on convolutions, the Transformer on the exchanged order."""
+    both = (ORIGINAL, EXCHANGED, CAUSAL)
     found = {
-        "RNN": {row: errors_of_rnns(claim, row) for row in (ORIGINAL, EXCHANGED, CAUSAL, AHEAD)},
-        "Trans.": {
-            row: errors_of_transformers(claim, row)
-            for row in (ORIGINAL, EXCHANGED, CAUSAL, ONE_SIGN)
-        },
+        "RNN": {row: errors_of_rnns(claim, row) for row in (*both, AHEAD)},
+        "Trans.": {row: errors_of_transformers(claim, row) for row in (*both, ONE_SIGN)},
     }
     steps = {"RNN": setting(claim).recurrent_steps, "Trans.": setting(claim).recipe.steps}
+    medians = {}
     for column, rows in found.items():
         for row, errors in rows.items():
             told = comparison.told(errors, tasks(claim)[row])
             paper, ours = PRINTED[column].get(row, "not printed"), statistics.median(errors)
             claim.cell(row, column, paper=paper, ours=ours, note=f"{steps[column]} steps; {told}")
-    medians = {
-        (column, row): statistics.median(errors)
-        for column, rows in found.items()
-        for row, errors in rows.items()
-    }
-    for row, better, worse in (
-        (ORIGINAL, "RNN", "Trans."),
-        (EXCHANGED, "Trans.", "RNN"),
-        (CAUSAL, "RNN", "Trans."),
-    ):
-        ratio = medians[better, row] / medians[worse, row]
-        claim.measured(
-            "better error over worse", ratio, equation="Table 2", row=row, better=better
-        ).at_most(chosen(0.1, "1 if both did as well; a tenth is no matter of seeds"))
+            medians[column, row] = ours
+    for row in both:
+        better, worse = ("Trans.", "RNN") if row == EXCHANGED else ("RNN", "Trans.")
+        ratio, at = medians[better, row] / medians[worse, row], {"row": row, "better": better}
+        claim.measured("better error over worse", ratio, equation="Table 2", **at).at_most(
+            chosen(0.1, "1 if both did as well; a tenth is no matter of seeds")
+        )
     claim.figure(
         picture(claim, found),
         "errors",
@@ -336,22 +327,17 @@ def test_neither_is_always_better(claim):
 
 
 def picture(claim, found):
-    of, pictures = linear_tasks, tables_pictures
-    floor = of.recurrent_floor(tasks(claim)[EXCHANGED][0], "none")
-    panels = {
-        title: [
-            pictures.Cell(row, errors, PRINTED[column].get(row), under.get(row))
+    floor = linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], "none")
+    panels = {}
+    for title, column, floors in (
+        ("linear RNN", "RNN", {EXCHANGED: floor}),
+        ("Transformer", "Trans.", {}),
+    ):
+        panels[title] = [
+            pictures.Cell(row, errors, PRINTED[column].get(row), floors.get(row))
             for row, errors in found[column].items()
         ]
-        for title, column, under in (
-            ("linear RNN", "RNN", {EXCHANGED: floor}),
-            ("Transformer", "Trans.", {}),
-        )
-    }
     return pictures.cells(panels)
-
-
-# --- controls ------------------------------------------------------------------------------------
 
 
 def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
@@ -388,9 +374,7 @@ def test_control_a_transformer_without_position_encoding(claim):
     claim.measured("without places over with places", ratio, equation="Table 2").at_least(
         chosen(30, "1 if places were not needed")
     )
+    why = "the others in whatever order (floor_without_places), less a tenth: sampled"
     claim.measured(f"{ERROR}, Trans.", error, equation="Table 2").at_least(
-        theorem(
-            0.9 * least,
-            "the others in whatever order (floor_without_places), less a tenth: sampled",
-        )
+        theorem(0.9 * least, why)
     )

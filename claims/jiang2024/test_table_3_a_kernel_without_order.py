@@ -43,7 +43,7 @@ from repro.jiang2024 import (
     recurrent,
     trained_recurrent,
 )
-from repro.jiang2024.pictures import tables as tables_pictures
+from repro.jiang2024.pictures import tables as pictures
 from repro.numerics import exact
 
 TAU, UNITS = 32, 128  # Appendix C
@@ -54,12 +54,10 @@ PRINTED = {
     "Trans.": {GIVEN: 5.43e-4, EXCHANGED: 5.36e-4},
 }
 ERROR = "mean square error"
-NEAR_THE_FLOOR = "the floor, not training, makes the error"
 
 
 def setting(claim):
-    of = comparison
-    return claim.at_scale(smoke=of.SMALL, laptop=of.LAPTOP_3, paper=of.PAPER_3)
+    return comparison.TABLE_3[claim.scale]
 
 
 def targets(claim, row, **changes):
@@ -77,10 +75,8 @@ def targets(claim, row, **changes):
 def padded(rho, units):
     """The register of rho, (tau, 1), among `units` units, the others left at 0."""
     small, tau = recurrent.shift_register(rho), len(rho)
-    W, U, c = (
-        exact.rationals(np.zeros(shape, dtype=int))
-        for shape in ((units, units), (units, 1), (units,))
-    )
+    shapes = (units, units), (units, 1), (units,)
+    W, U, c = (exact.rationals(np.zeros(shape, dtype=int)) for shape in shapes)
     W[:tau, :tau], U[:tau], c[:tau] = small.W, small.U, small.c
     return recurrent.LinearRNN(W, U, c)
 
@@ -149,9 +145,8 @@ def test_the_printed_errors_are_those_of_a_constant(claim):
         level, rounding_error(1e-12 * level, "sums of 32² terms, 1024 u < 2e-13 of them")
     )
     low, middle, high = np.quantile(levels, [0.05, 0.5, 0.95]).tolist()
-    claim.record("constant_5_percent", low)
-    claim.record("constant_median", middle)
-    claim.record("constant_95_percent", high)
+    for name, value in (("5_percent", low), ("median", middle), ("95_percent", high)):
+        claim.record(f"constant_{name}", value)
     for row, value in PRINTED["RNN"].items():
         place = f"{row}, no network"
         claim.cell(place, "RNN", paper=value, ours=middle, note="best constant, median of kernels")
@@ -172,20 +167,22 @@ def errors_of_rnns(claim, row):
 def errors_of_transformers(claim, row):
     tasks, size = targets(claim, row, standardised=True), setting(claim)
     train = learner.train
-    stored = claim.for_each(size.attention(tasks), lambda spec: claim.train(spec, train))
-    return [
-        run.outcome.numbers[ERROR] * task.unit**2 for run, task in zip(stored, tasks, strict=True)
-    ]
+    runs = claim.for_each(size.attention(tasks), lambda spec: claim.train(spec, train))
+    pairs = zip(runs, tasks, strict=True)
+    return [run.outcome.numbers[ERROR] * task.unit**2 for run, task in pairs]
 
 
 def constants(claim, row):
     return [linear_tasks.error_of_a_constant(t.matrix()) for t in targets(claim, row)]
 
 
+def over_constants(claim, row, errors):
+    return [e / constant for e, constant in zip(errors, constants(claim, row), strict=True)]
+
+
 @pytest.mark.train
 def test_training_takes_the_rnn_far_below_a_constant(claim):
-    pairs = zip(errors_of_rnns(claim, GIVEN), constants(claim, GIVEN), strict=True)
-    ratios = [error / constant for error, constant in pairs]
+    ratios = over_constants(claim, GIVEN, errors_of_rnns(claim, GIVEN))
     claim.record("rnn_over_a_constant", ratios)
     claim.measured("RNN over a constant", max(ratios), equation="Table 3, original").at_most(
         chosen(0.1, "1 if an RNN could do no better than a constant")
@@ -197,21 +194,23 @@ def test_with_permuted_inputs_it_ends_near_its_floor(claim):
     errors = errors_of_rnns(claim, EXCHANGED)
     floors = [linear_tasks.recurrent_floor(t, "none") for t in targets(claim, EXCHANGED)]
     claim.record("floors", floors)
-    equation = "Table 3, permuted"
     for seed, (error, floor) in enumerate(zip(errors, floors, strict=True)):
-        claim.measured(f"{ERROR}, RNN", error, equation=equation, seed=seed).at_least(
-            theorem(floor, "no convolution errs less (ordering.py)")
-        )
-        claim.measured(
-            "RNN over the least possible", error / floor, equation=equation, seed=seed
-        ).at_most(chosen(2, NEAR_THE_FLOOR))
+        check_near_the_floor(claim, error, floor, equation="Table 3, permuted", seed=seed)
+
+
+def check_near_the_floor(claim, error, floor, **at):
+    claim.measured(f"{ERROR}, RNN", error, **at).at_least(
+        theorem(floor, "no convolution errs less (ordering.py)")
+    )
+    claim.measured("RNN over the least possible", error / floor, **at).at_most(
+        chosen(2, "the floor, not training, makes the error")
+    )
 
 
 @pytest.mark.train
 @pytest.mark.parametrize("row", ORDERS)
 def test_training_takes_the_transformer_far_below_a_constant(row, claim):
-    pairs = zip(errors_of_transformers(claim, row), constants(claim, row), strict=True)
-    ratios = [error / constant for error, constant in pairs]
+    ratios = over_constants(claim, row, errors_of_transformers(claim, row))
     claim.record("transformer_over_a_constant", ratios)
     claim.measured("Transformer over a constant", max(ratios), equation="Table 3, Trans.").at_most(
         chosen(0.01, "1 for a constant; printed: 1e-4")
@@ -240,7 +239,7 @@ def test_the_transformer_learns_both(claim):
 
 def tabulate(claim, found):
     """The trained cells, as numbers and as dots."""
-    pictures, size, panels = tables_pictures, setting(claim), {}
+    size, panels = setting(claim), {}
     steps = {"RNN": size.recurrent_steps, "Trans.": size.recipe.steps}
     for column, rows in found.items():
         for row, errors in rows.items():
@@ -250,11 +249,10 @@ def tabulate(claim, found):
         panels[{"RNN": "linear RNN", "Trans.": "Transformer"}[column]] = [
             pictures.Cell(row, errors, PRINTED[column][row]) for row, errors in rows.items()
         ]
-    rnn = panels["linear RNN"]
-    of, permuted = linear_tasks, targets(claim, EXCHANGED)
-    floors = [of.recurrent_floor(task, "none") for task in permuted]
+    given, permuted = panels["linear RNN"]
+    floors = [linear_tasks.recurrent_floor(t, "none") for t in targets(claim, EXCHANGED)]
     constant = pictures.Cell("no network", constants(claim, GIVEN), what="constant")
-    panels["linear RNN"] = [rnn[0], replace(rnn[1], floor=floors), constant]
+    panels["linear RNN"] = [given, replace(permuted, floor=floors), constant]
     medians = [
         f"{title}, {cell.label}: {statistics.median(cell.errors):.2g}"
         for title, cells in panels.items()
@@ -269,9 +267,6 @@ def tabulate(claim, found):
     )
 
 
-# --- controls ------------------------------------------------------------------------------------
-
-
 def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
     """Trained as the others, it ends near a floor that is most of the variance."""
     of, size = linear_tasks, setting(claim)
@@ -282,16 +277,10 @@ def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
     claim.record("reversed", error)
     claim.record("least_possible", floor)
     claim.record("variance", of.variance(task.matrix()))
-    equation = "Table 3, reversed"
-    claim.measured(f"{ERROR}, RNN", error, equation=equation).at_least(
-        theorem(floor, "no convolution errs less (ordering.py)")
-    )
+    check_near_the_floor(claim, error, floor, equation="Table 3, reversed")
     part = floor / of.variance(task.matrix())
-    claim.measured("least error over the variance", part, equation=equation).at_least(
+    claim.measured("least error over the variance", part, equation="Table 3, reversed").at_least(
         chosen(0.5, "half of the variance, which a constant misses")
-    )
-    claim.measured("RNN over the least possible", error / floor, equation=equation).at_most(
-        chosen(2, NEAR_THE_FLOOR)
     )
 
 
@@ -312,9 +301,7 @@ def test_control_a_transformer_without_position_encoding(claim):
     claim.measured("without places over with places", ratio, equation="Table 3").at_least(
         chosen(30, "1 if places were not needed")
     )
+    why = "the others in whatever order (floor_without_places), less a tenth: sampled"
     claim.measured(f"{ERROR}, Trans.", error, equation="Table 3").at_least(
-        theorem(
-            0.9 * least,
-            "the others in whatever order (floor_without_places), less a tenth: sampled",
-        )
+        theorem(0.9 * least, why)
     )

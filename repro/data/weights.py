@@ -48,22 +48,13 @@ def _state_dict(file: Path) -> "dict[str, Tensor]":
     return dict(found)
 
 
-def checked(
-    file: Path,
-    found: "Mapping[str, Tensor]",
-    expected: Shapes,
-    why: Mapping[str, str] | None = None,
-) -> "dict[str, Tensor]":
-    """Those of the tensors that are expected, in float32; BadData about the first that is amiss.
-
-    `why` may add to the message about a tensor what a wrong shape of it usually means.
-    """
+def checked(file: Path, found: "Mapping[str, Tensor]", expected: Shapes) -> "dict[str, Tensor]":
+    """Those of the tensors that are expected, in float32; BadData about the first that is amiss."""
     for name, shape in expected.items():
         if name not in found:
             raise BadData(file, f"expected a tensor {name!r} of shape {shape}, there is none")
         if (seen := tuple(found[name].shape)) != shape:
-            reason = f" ({why[name]})" if why and name in why else ""
-            raise BadData(file, f"expected {name!r} of shape {shape}, found {seen}{reason}")
+            raise BadData(file, f"expected {name!r} of shape {shape}, found {seen}")
         if not found[name].isfinite().all():
             raise BadData(file, f"expected finite numbers in {name!r}, some are not")
     return {name: found[name].float() for name in expected}

@@ -5,7 +5,7 @@ sentences, drawn with repetition, is a weight for each, and two systems are comp
 samples (Koehn 2004).
 """
 
-from collections.abc import Sequence
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +42,9 @@ class Judged:
         return np.array([_bleu(sums) for sums in weights @ self.counts])
 
 
-def judged(said: Sequence[str], references: Sequence[str]) -> Judged:
+@functools.cache
+def judged(said: tuple[str, ...], references: tuple[str, ...]) -> Judged:
     metric = BLEU(effective_order=True)  # for single sentences: it does not change their counts
-    if not said:
-        raise ValueError("BLEU needs one sentence or more, got none")
     rows = []
     for one, reference in zip(said, references, strict=True):
         found = metric.sentence_score(one, [reference])
@@ -55,17 +54,13 @@ def judged(said: Sequence[str], references: Sequence[str]) -> Judged:
 
 def estimate(one: Judged, rng: np.random.Generator, other: Judged | None = None) -> Estimate:
     """The score of one, or how far it is ahead of the other."""
-    weights = samples(rng, len(one.counts))
+    count = len(one.counts)  # a row of weights: how often each sentence is in a sample
+    weights = rng.multinomial(count, np.full(count, 1 / count), size=SAMPLES)
     value, found = one.score, one.resampled(weights)
     if other is not None:
         value, found = value - other.score, found - other.resampled(weights)
     low, high = np.quantile(found, [0.025, 0.975]).tolist()
     return Estimate(value, low, high)
-
-
-def samples(rng: np.random.Generator, sentences: int) -> np.ndarray:
-    """How often each sentence is in each sample; (SAMPLES, sentences)."""
-    return rng.multinomial(sentences, np.full(sentences, 1 / sentences), size=SAMPLES)
 
 
 def _bleu(sums: np.ndarray) -> float:

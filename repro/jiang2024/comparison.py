@@ -43,6 +43,8 @@ LAPTOP_2 = Setting(32, 5, _shape(128, 0.5), Recipe.ours(2000, 16, 0.02, 4e-3), 1
 PAPER_2 = Setting(32, 10, _shape(128, 0.5), Recipe.ours(8000, 32, 0.02, 4e-3), 128, 2000)
 LAPTOP_3 = Setting(32, 5, _shape(128, 3.0), Recipe.ours(1400, 16, rest=4e-3), 128, 500)
 PAPER_3 = Setting(32, 10, _shape(128, 3.0), Recipe.ours(8000, 32, rest=4e-3), 128, 2000)
+TABLE_2 = {"smoke": SMALL, "laptop": LAPTOP_2, "paper": PAPER_2}
+TABLE_3 = {"smoke": SMALL, "laptop": LAPTOP_3, "paper": PAPER_3}
 
 
 def parts(errors: Sequence[float], targets: Sequence[LinearTask]) -> list[float]:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from repro.jiang2024.vit import Layer, VisionTransformer
+from repro.jiang2024.vit import Attention, VisionTransformer
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,16 @@ def pod(model: VisionTransformer, images: Tensor) -> list[Terms]:
     """Of every layer, on the tokens of these images; in double precision."""
     x, found = model.tokens(images), []
     for layer in model.layers:
-        found.append(_pod(layer, layer.norm_1(x).flatten(0, 1).double(), model.shape.m_h))
+        found.append(_pod(layer.attention, layer.norm_1(x).flatten(0, 1).double(), model.shape.m_h))
         x = layer(x)
     return found
 
 
-def _pod(layer: Layer, tokens: Tensor, m_h: int) -> Terms:
+def _pod(attention: Attention, tokens: Tensor, m_h: int) -> Terms:
     """`tokens` (count, width)."""
-    attention = layer.attention
-    W_Q = torch.cat([attention.W_Q.weight, attention.W_Q.bias[:, None]], dim=1).double()
-    W_K = attention.W_K.weight.double()
-    W_Q, W_K = (W.unflatten(0, (attention.heads, m_h)) for W in (W_Q, W_K))
+    with_bias = torch.cat([attention.W_Q.weight, attention.W_Q.bias[:, None]], dim=1)
+    both = (with_bias, attention.W_K.weight)
+    W_Q, W_K = (W.double().unflatten(0, (attention.heads, m_h)) for W in both)
     A = W_Q.mT @ W_K / m_h**0.5  # (heads, width + 1, width)
     with_one = torch.cat([tokens, torch.ones_like(tokens[:, :1])], dim=1)
     centred = tokens - tokens.mean(0)

@@ -8,16 +8,16 @@ heads of other sizes, training begins anew.
 Ours, on two cores: images of 64 patches, two layers; Muon between features, Adam for the rest.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from repro.data.download import checksum
 from repro.jiang2024 import convolution, vit, vit_weights
 from repro.jiang2024.learner import Recipe
 from repro.jiang2024.trained_vit import FitImages, Order
 from repro.training import SGD, Adam, Cosine, Muon, Trapezoid
-
-APART = ("position", "head", "class_token")  # of vit.VisionTransformer, not for Muon
 
 
 @dataclass(frozen=True)
@@ -60,22 +60,23 @@ class Setting:
 
     def sweep(self, data: str) -> Iterator[FitImages]:
         """Every head size and seed; the size of values follows m_h, as in every ViT."""
-        for m_h in self.head_sizes:
-            yield from self._seeds(data, replace(self.swept, m_h=m_h))
+        return self._seeds(data, [replace(self.swept, m_h=m_h) for m_h in self.head_sizes])
 
     def couplings_alone(self, data: str) -> Iterator[FitImages]:
         """The head size alone varies; the size of values stays that of `swept`."""
-        for m_h in (self.head_sizes[0], self.swept.m_h, self.head_sizes[-1]):
-            d_v = None if m_h == self.swept.m_h else self.swept.m_h
-            yield from self._seeds(data, replace(self.swept, m_h=m_h, d_v=d_v))
+        own = self.swept.m_h
+        sizes = (self.head_sizes[0], own, self.head_sizes[-1])
+        values = {m: None if m == own else own for m in sizes}
+        return self._seeds(data, [replace(self.swept, m_h=m, d_v=values[m]) for m in sizes])
 
-    def _seeds(self, data: str, shape: vit.Shape) -> Iterator[FitImages]:
-        for seed in range(self.seeds):
+    def _seeds(self, data: str, shapes: list[vit.Shape]) -> Iterator[FitImages]:
+        for shape, seed in itertools.product(shapes, range(self.seeds)):
             yield FitImages(data, shape, self.sweep_recipe, seed, self.judged)
 
 
 def ours(steps: int, batch: int, lr: float = 0.01, rest: float = 1e-3) -> Recipe:
-    return Recipe(Muon(lr, Adam(rest), apart=APART), Trapezoid(), steps, batch)
+    apart = ("position", "head", "class_token")  # of vit.VisionTransformer, not for Muon
+    return Recipe(Muon(lr, Adam(rest), apart=apart), Trapezoid(), steps, batch)
 
 
 def plain(steps: int, batch: int, lr: float = 2e-3) -> Recipe:
@@ -123,3 +124,4 @@ PAPER = Setting(
     seeds=2,
     judged=10_000,
 )
+SCALES: dict[str, Any] = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}

@@ -3,43 +3,34 @@
 Paper                                Here
 f^, "width 128 and depth 3"          Dense: depth hidden layers of that width, then an affine one
 F^                                   another of the same size, d_v -> outputs
-n, d_v, m_h                          Shape
 "PyTorch default initialization"     of Dense, W_Q, W_K, W_V; W_Q and W_K times `sharpen`
 "Adam"                               Recipe.printed; ours, which is faster, is Recipe.ours
-
-A task says what tokens are drawn and what the outputs are; it is a frozen dataclass, so that a
-training is described by its spec alone and kept in the store under it.
 
 The paper names no activation. SiLU is smooth, like the targets. A first layer of sines of given
 frequencies learns waves that SiLU does not find in the steps of Figure 1 (claim on Figure 1).
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from repro.jiang2024.model import Transformer
-from repro.training import (
-    SGD,
-    Adam,
-    Constant,
-    Cosine,
-    Muon,
-    Outcome,
-    Spec,
-    Trapezoid,
-    Workspace,
-)
+from repro.training import SGD, Adam, Constant, Cosine, Muon, Outcome, Spec, Trapezoid, Workspace
 from repro.training.loop import fit, generator_at
 
 JUDGED = 2000  # fresh sequences, on which a trained network is judged
 
 
+M = TypeVar("M")
+
+
 class Task(Protocol):
-    """Sequences and what is to be made of them; tokens (count, tau, inputs)."""
+    """Sequences and what is to be made of them; tokens (count, tau, inputs). A frozen dataclass, so
+    that a training is described by its spec alone."""
 
     @property
     def inputs(self) -> int: ...
@@ -63,15 +54,13 @@ class Dense:
     sines: float | None = None
 
     def build(self, inputs: int, outputs: int) -> nn.Sequential:
+        network = nn.Sequential()
         sizes = [inputs, *[self.width] * self.depth]
-        layers: list[tuple[str, nn.Module]] = []
         for number, (a, b) in enumerate(itertools.pairwise(sizes)):
             sine = number == 0 and self.sines is not None
-            layers.append(("first" if number == 0 else f"hidden_{number}", nn.Linear(a, b)))
-            layers.append((f"bend_{number}", Sine(self.sines or 0.0) if sine else nn.SiLU()))
-        network = nn.Sequential()
-        for name, layer in [*layers, ("last", nn.Linear(sizes[-1], outputs))]:
-            network.add_module(name, layer)
+            network.add_module(f"hidden_{number}" if number else "first", nn.Linear(a, b))
+            network.add_module(f"bend_{number}", Sine(self.sines or 0.0) if sine else nn.SiLU())
+        network.add_module("last", nn.Linear(sizes[-1], outputs))
         return network
 
 
@@ -110,7 +99,6 @@ class Recipe:
         batch: int = 64,
         lr: float = 0.01,
         rest: float = 2e-3,
-        *,
         apart: tuple[str, ...] = ("first", "F"),
     ) -> "Recipe":
         """Muon for f^ and W_Q, W_K, W_V, Adam for F^ and first layers; warm-up, level, straight
@@ -141,13 +129,10 @@ class Learner(nn.Module):
         super().__init__()
         self.f = shape.f.build(task.inputs, shape.n)
         self.F = shape.F.build(shape.d_v, task.outputs)
+        queries = keys = (shape.m_h, shape.sharpen)
         self.W_Q, self.W_K, self.W_V = (
             nn.Parameter(nn.Linear(shape.n, rows, bias=False).weight.detach() * scale)
-            for rows, scale in (
-                (shape.m_h, shape.sharpen),
-                (shape.m_h, shape.sharpen),
-                (shape.d_v, 1.0),
-            )
+            for rows, scale in (queries, keys, (shape.d_v, 1.0))
         )
 
     def transformer(self) -> Transformer:
@@ -157,11 +142,25 @@ class Learner(nn.Module):
         return self.transformer()(tokens)
 
 
+def drawn(seed: int, build: Callable[[], M]) -> M:
+    """What `build` makes with the first weights of this seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator_at(seed, -1).initial_seed())
+        return build()
+
+
+def fitted(
+    model: Any, loss: Callable[[Any, int], Tensor], recipe: Any, workspace: Workspace, **others: Any
+) -> dict[str, list[float]]:
+    """Train as every recipe here is meant: clipped at norm 1, looked at every 20 steps."""
+    names = ("steps", "optimizer", "schedule")
+    chosen = {name: getattr(recipe, name) for name in names}
+    return fit(model, loss, **chosen, workspace=workspace, every=20, clip=1.0, **others)
+
+
 def untrained(spec: FitAttention) -> Learner:
     """The network before training: the twin that controls compare with."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator_at(spec.seed, -1).initial_seed())
-        return Learner(spec.task, spec.shape)
+    return drawn(spec.seed, lambda: Learner(spec.task, spec.shape))
 
 
 def train(spec: FitAttention, workspace: Workspace) -> Outcome:
@@ -178,26 +177,17 @@ def improve(
         tokens, wanted = batch(spec, step, spec.recipe.batch)
         return (model(tokens.to(workspace.device)) - wanted.to(workspace.device)).square().mean()
 
-    curves = fit(
-        model,
-        loss,
-        steps=spec.recipe.steps,
-        optimizer=spec.recipe.optimizer,
-        schedule=spec.recipe.schedule,
-        workspace=workspace,
-        every=20,
-        clip=1.0,
-        diverges_at=diverges_at,
-    )
+    curves = fitted(model, loss, spec.recipe, workspace, diverges_at=diverges_at)
     tokens, wanted = batch(spec, -2, JUDGED)
     with torch.no_grad():
         errors = model.cpu()(tokens) - wanted
-    numbers = {
-        "mean square error": errors.square().mean().item(),
-        "mean absolute error": errors.abs().mean().item(),
-        "variance": wanted.var(dim=0).mean().item(),
-    }
+    numbers = {**sizes(errors), "variance": wanted.var(dim=0).mean().item()}
     return Outcome(numbers, curves, dict(model.state_dict()))
+
+
+def sizes(errors: Tensor) -> dict[str, float]:
+    square, absolute = errors.square().mean().item(), errors.abs().mean().item()
+    return {"mean square error": square, "mean absolute error": absolute}
 
 
 def trained(spec: FitAttention, outcome: Outcome) -> Learner:

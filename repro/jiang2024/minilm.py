@@ -40,9 +40,6 @@ LONGEST = 100  # letters of a word; a longer one is not cut
 DEVIATION = 0.02  # of the weights of BERT before training
 
 
-# --- words ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Pieces:
     """The pieces of words, by number; '##ing' continues a word."""
@@ -109,9 +106,6 @@ def words(text: str) -> Iterator[str]:
     yield from filter(None, (word,))
 
 
-# --- the model -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Shape:
     words: int = 30522
@@ -130,18 +124,20 @@ class Shape:
         d = self.width
         embeddings = {"word": self.words, "position": self.positions, "token_type": 2}
         shapes = {f"embeddings.{name}_embeddings.weight": (n, d) for name, n in embeddings.items()}
-        norms = ["embeddings.LayerNorm"]
+        affine: dict[str, tuple[int, ...]] = {"embeddings.LayerNorm": (d,)}
         for layer in (f"encoder.layer.{number}" for number in range(self.depth)):
-            attention = ("self.query", "self.key", "self.value", "output.dense")
-            affine = {f"{layer}.attention.{name}": (d, d) for name in attention}
+            for name in ("self.query", "self.key", "self.value", "output.dense"):
+                affine[f"{layer}.attention.{name}"] = (d, d)
+            affine[f"{layer}.attention.output.LayerNorm"] = (d,)
             affine[f"{layer}.intermediate.dense"] = (self.hidden, d)
             affine[f"{layer}.output.dense"] = (d, self.hidden)
-            for name, shape in affine.items():
-                shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-            norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
-        for name in norms:
-            shapes |= {f"{name}.weight": (d,), f"{name}.bias": (d,)}
+            affine[f"{layer}.output.LayerNorm"] = (d,)
+        for name, shape in affine.items():
+            shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
         return shapes
+
+
+MINILM = Shape()
 
 
 @dataclass(frozen=True)
@@ -150,12 +146,12 @@ class MiniLM:
     weights: Mapping[str, Tensor]
 
     @classmethod
-    def read(cls, file: Path, shape: Shape = Shape()) -> "MiniLM":  # noqa: B008  (frozen)
+    def read(cls, file: Path, shape: Shape = MINILM) -> "MiniLM":
         """BadData that names file, tensor and both shapes, if it is not this model."""
         return cls(shape, weights.checked(file, weights.load(file), shape.tensors()))
 
     @classmethod
-    def untrained(cls, seed: int, shape: Shape = Shape()) -> "MiniLM":  # noqa: B008  (frozen)
+    def untrained(cls, seed: int, shape: Shape = MINILM) -> "MiniLM":
         """As BERT begins: normal weights of deviation 0.02, no biases, norms without scales."""
         generator = torch.Generator().manual_seed(seed)
         drawn: dict[str, Tensor] = {}

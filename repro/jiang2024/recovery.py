@@ -14,8 +14,10 @@ What a small loss does not say. Attention is not fixed by the map (gauge.py). F 
 constant sequences are inputs (Proposition B.1 (1)); in the task on centres of gravity they are not.
 """
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -97,7 +99,8 @@ def of_tokens(task: Displayed, learner: Learner, tokens: Tensor) -> Recovered:
     )
 
 
-def spread(found: Sequence[float], control: float) -> str:
-    """For the page: numbers of several seeds, and of the untrained twin."""
-    least, most = min(found), max(found)
-    return f"{len(found)} seeds, from {least:.3g} to {most:.3g}; untrained {control:.3g}"
+def cell(found: Sequence[float], control: float) -> dict[str, Any]:
+    """For the page: numbers of several seeds, and of the untrained twin. No number is printed."""
+    ends = f"from {min(found):.3g} to {max(found):.3g}"
+    note = f"{len(found)} seeds, {ends}; untrained {control:.3g}"
+    return {"paper": "a picture", "ours": statistics.median(found), "note": note}

@@ -1,11 +1,5 @@
 """Section D.1: the linear RNN of (72)-(74), the targets (75), and a register that holds any kernel.
 
-Paper                 Here             Meaning
-x(t) in [0, 1]^d      x  (..., tau, d) a sequence, t = 0, ..., tau - 1
-W, U, c               W (n, n), U (n, d), c (n,)
-h(t)                  states(x)        h(t) = W h(t-1) + U x(t), (72)
-rho^(s) = c^T W^s U   kernel(tau)      (tau, d), the rows rho^(s)
-
 In every arithmetic: torch tensors, numpy floats, numpy arrays of rationals.
 
 Departures. The state before x(0) is zero, h(-1) = 0: with the printed h(0) = 0 the input x(0) would
@@ -50,13 +44,8 @@ class LinearRNN:
     U: Array  # (n, d)
     c: Array  # (n,)
 
-    def __post_init__(self) -> None:
-        n, shapes = len(self.c), (tuple(self.W.shape), tuple(self.U.shape), tuple(self.c.shape))
-        if shapes != ((n, n), (n, shapes[1][-1]), (n,)):
-            raise ValueError(f"(72), (73) need W (n, n), U (n, d) and c (n,), got {shapes}")
-
     def states(self, x: Array) -> Array:
-        """h(0), h(1), ...; (..., tau, d) -> (..., tau, n)."""
+        """h(0), h(1), ...; x(0), x(1), ... (..., tau, d) -> (..., tau, n)."""
         same_arithmetic(x, self.U, "weights that are tensors")
         driven = x @ self.U.mT  # (..., tau, n)
         h = [driven[..., 0, :]]
@@ -110,13 +99,10 @@ def forward_filter(theta: Array, x: Array) -> Array:
 
 def shift_register(rho: Array) -> LinearRNN:
     """tau units whose kernel is rho (tau, d), and 0 after it."""
-    tau = len(rho)
-    return LinearRNN(_like(rho, np.eye(tau, k=1)), rho, _like(rho, np.eye(tau)[0]))
-
-
-def _like(rho: Array, integers: np.ndarray) -> Array:
-    integers = integers.astype(int)
-    return integers.astype(rho.dtype) if isinstance(rho, np.ndarray) else rho.new_tensor(integers)
+    W, c = np.eye(len(rho), k=1, dtype=int), np.eye(len(rho), dtype=int)[0]
+    if isinstance(rho, np.ndarray):
+        return LinearRNN(W.astype(rho.dtype), rho, c.astype(rho.dtype))
+    return LinearRNN(rho.new_tensor(W), rho, rho.new_tensor(c))
 
 
 @dataclass(frozen=True)
@@ -130,11 +116,8 @@ class Decay:
 def decay(rnn: LinearRNN) -> Decay:
     """The proof that a rational W is stable; an error if it is not."""
     n, d = rnn.U.shape
-    W, U = (
-        flint.fmpq_mat(n, n, rnn.W.ravel().tolist()),
-        flint.fmpq_mat(n, d, rnn.U.ravel().tolist()),
-    )
-    c, P = flint.fmpq_mat(n, 1, rnn.c.tolist()), _lyapunov(W)
+    U, c = flint.fmpq_mat(n, d, rnn.U.ravel().tolist()), flint.fmpq_mat(n, 1, rnn.c.tolist())
+    P = _lyapunov(flint.fmpq_mat(n, n, rnn.W.ravel().tolist()))
     trace = sum((P[i, i] for i in range(n)), flint.fmpq(0))
     energy = U.transpose() * P * U
     seen = (c.transpose() * P.solve(c))[0, 0]

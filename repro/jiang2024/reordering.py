@@ -67,3 +67,4 @@ PAPER = Setting(
     Recipe(Adam(BASE.width**-0.5 * 4000**-0.5, (0.9, 0.98)), InverseRoot(4000), 100_000, 50_000),
     10_000,
 )
+SCALES = {"smoke": SMALL, "laptop": LAPTOP, "paper": PAPER}

@@ -1,9 +1,6 @@
 """Spectra of score matrices, and how concentrated they are over inputs (Section 5.2, Figure 2).
 
-Paper                                   Here
-rho^(x), [rho^(x)]_ts = rho(x_t, x_s)   scores (..., tau, tau): Q K^T / sqrt(m_h), no softmax yet
-singular values of rho^(x)              spectra (..., inputs, tau), the largest first
-"concentrated"                          spread, index_share, and spread of a rank (below)
+Scores are rho^(x) = Q K^T / sqrt(m_h), (..., tau, tau), before the softmax.
 
 The paper has a violin for each index and no measure of how narrow it is. Here are three, none of
 which depends on the scale of the scores:
@@ -16,20 +13,19 @@ explains: 1 if all inputs have the same spectrum, 0 if the index says nothing;
 The rank itself is min(m_h, tau) for all inputs, unless weights or tokens are special: Q and K have
 m_h columns, biases or not, and what follows sigma_{m_h} is rounding (`rounding` bounds it). So the
 measures look at the first min(m_h, tau) values, and a rank that says more is one of a spectrum that
-falls without ending: `effective_rank` = exp(entropy of p), p = sigma^2 / sum sigma^2, and `needed`,
-how many values carry a share of sum sigma^2. Both are r for r equal values and zeros.
+falls without ending: `effective_rank` = exp(entropy of p), p = sigma^2 / sum sigma^2. It is r for r
+equal values and zeros.
 
 A score that is the same for all s changes no softmax; `seen` takes the mean of each row away, which
 leaves the smallest matrix of the same attention.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-
-UNIT = 2.0**-53
 
 
 def of(Q: Tensor, K: Tensor) -> Tensor:
@@ -39,10 +35,6 @@ def of(Q: Tensor, K: Tensor) -> Tensor:
 
 def spectra(scores: Tensor) -> Tensor:
     """Singular values (..., tau) of each matrix (..., tau, tau), the largest first, in double."""
-    if scores.ndim < 2 or scores.shape[-1] != scores.shape[-2]:
-        raise ValueError(f"Section 5.2 needs tau x tau scores, got shape {tuple(scores.shape)}")
-    if not scores.isfinite().all():
-        raise ValueError("Section 5.2 needs finite scores: take them before the softmax, unmasked")
     return torch.linalg.svdvals(scores.double())
 
 
@@ -59,10 +51,8 @@ def rounding(Q: Tensor, K: Tensor) -> Tensor:
     |Q|_F |K|_F; the singular values of what was computed by tau^2 units of sigma_1 at most.
     """
     tau, m_h = Q.shape[-2:]
-    if Q.dtype != torch.float64:
-        raise ValueError(f"rounding() bounds double precision, got {Q.dtype}")
     size = Q.norm(dim=(-1, -2)) * K.norm(dim=(-1, -2)) / m_h**0.5
-    return (m_h + 4 + tau**2) * UNIT * size
+    return (m_h + 4 + tau**2) * 2.0**-53 * size
 
 
 @dataclass(frozen=True)
@@ -76,8 +66,8 @@ class Heads:
     @classmethod
     def of(cls, pairs: Sequence[tuple[Tensor, Tensor]], see: bool = False) -> "Heads":
         """From queries and keys of every layer, in double; with `see` what the softmax sees."""
-        see_it = seen if see else (lambda matrix: matrix)
-        numbers = [(spectra(see_it(of(Q, K))), rounding(Q, K)) for Q, K in pairs]
+        matrices = [seen(of(Q, K)) if see else of(Q, K) for Q, K in pairs]
+        numbers = zip(map(spectra, matrices), itertools.starmap(rounding, pairs), strict=True)
         values, small = (torch.stack(part).transpose(1, 2) for part in zip(*numbers, strict=True))
         return cls(values, small, m_h=pairs[0][0].shape[-1])
 
@@ -92,44 +82,20 @@ class Heads:
         return (self.spectra > self.rounding[..., None]).sum(-1)
 
 
-# --- concentration -------------------------------------------------------------------------------
-
-
-def spread(values: Tensor) -> Tensor:
+def spread(values: Tensor, inputs: int = -2) -> Tensor:
     """Deviation over mean of each value over inputs, (..., inputs, k) -> (..., k)."""
-    _several(values)
-    return values.std(-2) / values.mean(-2)
-
-
-def spread_of_rank(ranks: Tensor) -> Tensor:
-    """By how much the rank taken from one input is off, relatively: (..., inputs) -> (...)."""
-    return spread(ranks[..., None].double())[..., 0]
+    return values.std(inputs) / values.mean(inputs)
 
 
 def index_share(spectra: Tensor) -> Tensor:
     """Of the variance of log sigma, what the index explains: (..., inputs, k) -> (...)."""
-    _several(spectra)
     logs = spectra.log()
-    if not logs.isfinite().all():
-        raise ValueError("logarithms need values above 0: cut the spectra at min(m_h, tau)")
     centre = logs.mean((-1, -2), keepdim=True)
     between = (logs.mean(-2, keepdim=True) - centre).square().mean((-1, -2))
     return between / (logs - centre).square().mean((-1, -2))
 
 
-def _several(spectra: Tensor) -> None:
-    if spectra.ndim < 2 or spectra.shape[-2] < 2:
-        raise ValueError(f"a spread needs two inputs or more, got shape {tuple(spectra.shape)}")
-
-
-# --- ranks ---------------------------------------------------------------------------------------
-
-
 def effective_rank(spectra: Tensor) -> Tensor:
     """(..., k) -> (...)."""
-    return torch.special.entr(_shares(spectra)).sum(-1).exp()
-
-
-def _shares(spectra: Tensor) -> Tensor:
     squares = spectra.square()
-    return squares / squares.sum(-1, keepdim=True)
+    return torch.special.entr(squares / squares.sum(-1, keepdim=True)).sum(-1).exp()

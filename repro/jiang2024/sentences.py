@@ -35,11 +35,10 @@ class Selection:
     tests: int
 
     def of(self, pairs: Sequence[Pair]) -> list[Pair]:
-        return [
-            pair
-            for pair in pairs
-            if all(self.least <= len(side.split()) <= self.most for side in pair)
-        ]
+        def fits(side: str) -> bool:
+            return self.least <= len(side.split()) <= self.most
+
+        return [pair for pair in pairs if all(map(fits, pair))]
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class Texts:
         return hashlib.sha256(repr((self.training, self.tests)).encode()).hexdigest()[:16]
 
 
+@functools.cache
 def load(folder: Path, selection: Selection) -> Texts:
     """A user's own train and newstest2014, if they are there, or else the help texts."""
     if (folder / "train.en").exists():
@@ -63,12 +63,11 @@ def load(folder: Path, selection: Selection) -> Texts:
     else:
         name, pairs = HELP_TEXTS, selection.of(parallel.read(folder, "all"))
         tests, training = pairs[: selection.tests], pairs[selection.tests :]
-    known = [{pair[side] for pair in tests} for side in (0, 1)]
-    training = [p for p in training if p[0] not in known[0] and p[1] not in known[1]]
+    english, german = ({pair[side] for pair in tests} for side in (0, 1))
+    training = [pair for pair in training if pair[0] not in english and pair[1] not in german]
     if not tests or not training:
-        raise BadData(
-            folder, f"expected pairs of {selection.least} to {selection.most} words, found none"
-        )
+        words = f"{selection.least} to {selection.most} words"
+        raise BadData(folder, f"expected pairs of {words}, found none")
     return Texts(name, tuple(training), tuple(tests))
 
 
@@ -93,9 +92,8 @@ class Batches:
         self.sources = subwords.encode([pair[0] for pair in pairs])
         self.targets = subwords.encode([pair[1] for pair in pairs])
         self.seed = seed
-        self._lengths = torch.tensor(
-            [[len(a), len(b)] for a, b in zip(self.sources, self.targets, strict=True)]
-        )
+        lengths = ([len(row) for row in rows] for rows in (self.sources, self.targets))
+        self._lengths = torch.tensor(list(lengths)).mT
         self.tokens = int(self._lengths.sum())  # of an epoch
         self.count = -(-self.tokens // tokens)
         self._epochs = functools.lru_cache(maxsize=1)(self._epoch)
@@ -103,14 +101,9 @@ class Batches:
     def at(self, step: int) -> Batch:
         epoch, number = divmod(step, self.count)
         members = self._epochs(epoch)[number]
-        source = [self.sources[i] for i in members]
-        target = [self.targets[i] for i in members]
-        return Batch(
-            padded(source),
-            torch.tensor([len(row) for row in source]),
-            padded([[BEGIN, *row[:-1]] for row in target]),
-            padded(target),
-        )
+        source, target = ([rows[i] for i in members] for rows in (self.sources, self.targets))
+        said = padded([[BEGIN, *row[:-1]] for row in target])
+        return Batch(padded(source), self._lengths[members, 0], said, padded(target))
 
     def _epoch(self, epoch: int) -> list[list[int]]:
         """Sorted by length, ties and near ties at random; cut where the count of tokens says."""
@@ -120,7 +113,6 @@ class Batches:
         order = (long[:, 1] + long[:, 0] / 2 + 2 * noise).argsort()
         before = long[order].sum(1).cumsum(0) - long[order].sum(1)
         cut = (before * self.count / self.tokens).long()
-        sizes = cut.bincount(minlength=self.count).tolist()
-        batches = [members.tolist() for members in order.split(sizes)]
+        batches = order.split(cut.bincount(minlength=self.count).tolist())
         shuffled = torch.randperm(self.count, generator=generator).tolist()
-        return [batches[k] for k in shuffled]
+        return [batches[k].tolist() for k in shuffled]

@@ -1,10 +1,7 @@
 """Figure 1: targets of Section 5.1 to be learnt, and three references for what is learnt.
 
-Paper                      Here
-tau = 16, uniform tokens   Spectrum.draw
-sigma_i = i^-alpha, i <= r Spectrum(alpha, rank); rank None is r = infinity, with no wave left out
-m_h                        m
-rho = sum sigma_i phi_i psi_i, phi_i = psi_i = sqrt2 sin(2 pi i x), F = f = id
+rho = sum sigma_i phi_i psi_i, phi_i = psi_i = sqrt2 sin(2 pi i x), F = f = id, tau = 16 uniform
+tokens; sigma_i = i^-alpha for i <= r. Rank None is r = infinity, with no wave left out.
 
 1. The construction (`kept`, `construction`): the first m waves, raised by the ridge of rate.py, 3;
 exact if m >= r, since nothing is left then.
@@ -18,9 +15,9 @@ phi_i = psi_i, f^ has n = m + 1 features; (18) has 2 m + 1, which for m_h = 16 a
 printed n = 32.
 
 3. The best coupling of rank m (`BestCoupling`): F = f = id, and rho^(u, v) = A w(u) . B w(v) with
-w = (1, sines, cosines) of `waves` frequencies, A and B of m rows, and the mean square error of the
-outputs on given sequences minimised by L-BFGS in double precision, from the construction. This is
-what was found, not a proof that there is no better; logit_floor.py has a proved floor, of logits.
+w = (1, sines, cosines) of `waves` frequencies, and the mean square error of the outputs on given
+sequences minimised by L-BFGS, from the construction. This is what was found, not a proof that there
+is no better; logit_floor.py has a proved floor, of logits.
 
 No floor holds for all networks (5), though: a large F^ may make up for the coupling. With m_h = 1,
 rho^(u, v) = u v / 1000 and the d_v = 31 averages of v, v^2, ..., v^31, every continuous H_t that
@@ -63,14 +60,7 @@ class Spectrum:
 
     alpha: str
     rank: int | None
-
-    @property
-    def inputs(self) -> int:
-        return 1
-
-    @property
-    def outputs(self) -> int:
-        return 1
+    inputs = outputs = 1  # without annotations: no fields
 
     @property
     def coupling(self) -> Coupling:
@@ -88,9 +78,6 @@ def _coupling(alpha: str, rank: int | None) -> Coupling:
     return endless(alpha, MOST) if rank is None else Coupling(powers(alpha, rank))
 
 
-# 1
-
-
 def kept(task: Spectrum, m: int) -> np.ndarray:
     """s_1, ..., s_min(m, r) of the construction, in balls."""
     sigma = task.coupling.sigma
@@ -100,15 +87,13 @@ def kept(task: Spectrum, m: int) -> np.ndarray:
 
 
 def construction(task: Spectrum, m: int, x: Tensor) -> Transformer:
+    """1."""
     return truncated(task.coupling, kept(task, m), x)
-
-
-# 2
 
 
 @dataclass(frozen=True)
 class FromConstruction(FitAttention):
-    """A training that starts at the construction; the shape needs sines in f^."""
+    """2: a training that starts at the construction; the shape needs sines in f^."""
 
     kind: ClassVar[str] = "jiang2024-from-construction"
 
@@ -116,16 +101,16 @@ class FromConstruction(FitAttention):
 def train(spec: FitAttention, workspace: Workspace) -> Outcome:
     if not isinstance(spec, FromConstruction):
         return learner.train(spec, workspace)
-    exact = {"diverges_at": math.inf}  # the first loss is round-off
-    return learner.improve(planted(spec), spec, workspace, **exact)
+    never = math.inf  # an exact construction's first loss is round-off
+    return learner.improve(planted(spec), spec, workspace, diverges_at=never)
 
 
 @torch.no_grad()
 def planted(spec: FitAttention) -> Learner:
     """The network whose weights are those of the construction."""
     task, frequency = spec.task, spec.shape.f.sines
-    if not isinstance(task, Spectrum) or frequency is None:
-        raise ValueError("Figure 1's construction needs a Spectrum and sines in the first layer")
+    assert isinstance(task, Spectrum)
+    assert frequency is not None
     model, s = learner.untrained(spec), torch.tensor(to_float(kept(task, spec.shape.m_h)))
     m = len(s)
     waves, slow = torch.arange(1, m + 1), torch.arange(1, len(DERIVATIVE) + 1)
@@ -161,11 +146,10 @@ def _write(W: Tensor, block: Tensor, all_rows: bool = False) -> None:
     W[:rows, :columns] = block
 
 
-# 3
-
-
 @dataclass(frozen=True)
 class BestCoupling(Spec):
+    """3."""
+
     kind: ClassVar[str] = "jiang2024-best-coupling"
     version: ClassVar[int] = 1
 
@@ -204,11 +188,7 @@ def best_coupling(spec: BestCoupling, workspace: Workspace) -> Outcome:
     fresh = spec.task.draw(generator_at(spec.seed, -2), learner.JUDGED)
     with torch.no_grad():
         errors = _outputs(A, B, _basis(spec, fresh), fresh) - spec.task.wanted(fresh)
-    numbers = {
-        "mean square error": errors.square().mean().item(),
-        "mean absolute error": errors.abs().mean().item(),
-        "mean square error, fitted": min(losses),
-    }
+    numbers = {**learner.sizes(errors), "mean square error, fitted": min(losses)}
     return Outcome(numbers, {"loss": losses}, {"A": A.detach(), "B": B.detach()})
 
 

@@ -7,25 +7,21 @@ redrawn      the trained network, but for W_Q and W_K of the last layer, which a
 mixed        inputs, every other of which is of another kind: one colour, or one word repeated
 """
 
-import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from torch import Tensor
 
 from repro.data import parallel
-from repro.jiang2024.minilm import MiniLM, Pieces, Shape
+from repro.jiang2024.minilm import MINILM, MiniLM, Pieces, Shape
 from repro.jiang2024.scores import Heads
 from repro.jiang2024.vit import VisionTransformer
 
 
 class Network(Protocol):
     def queries_and_keys(self, inputs: Tensor, /) -> list[tuple[Tensor, Tensor]]: ...
-
-
-Passed = tuple[Heads, list[tuple[Tensor, Tensor]]]  # all heads; Q and K of the last layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +33,7 @@ class Subject:
     redrawn: Network
     inputs: Tensor
     mixed: Tensor
+    _known: dict[tuple[str, str], tuple[Heads, Heads]] = field(default_factory=dict, init=False)
 
     def heads(self, network: str, inputs: str = "inputs") -> Heads:
         """Of the network and the inputs of these names."""
@@ -44,18 +41,13 @@ class Subject:
 
     def seen(self, network: str) -> Heads:
         """What the softmax of the last layer sees."""
-        return Heads.of(self._passed(network, "inputs")[1], see=True)
+        return self._passed(network, "inputs")[1]
 
-    def _passed(self, network: str, inputs: str) -> Passed:
+    def _passed(self, network: str, inputs: str) -> tuple[Heads, Heads]:
         if (network, inputs) not in self._known:
             pairs = getattr(self, network).queries_and_keys(getattr(self, inputs))
-            self._known[network, inputs] = Heads.of(pairs), pairs[-1:]
+            self._known[network, inputs] = Heads.of(pairs), Heads.of(pairs[-1:], see=True)
         return self._known[network, inputs]
-
-    @functools.cached_property
-    def _known(self) -> dict[tuple[str, str], Passed]:
-        """Kept as long as the subject is, no longer."""
-        return {}
 
 
 def of_images(trained: VisionTransformer, untrained: VisionTransformer, images: Tensor) -> Subject:
@@ -73,12 +65,7 @@ def of_images(trained: VisionTransformer, untrained: VisionTransformer, images: 
 
 
 def of_sentences(
-    folder: Path,
-    texts: Path,
-    count: int,
-    tau: int,
-    seed: int,
-    shape: Shape = Shape(),  # noqa: B008  (frozen)
+    folder: Path, texts: Path, count: int, tau: int, seed: int, shape: Shape = MINILM
 ) -> Subject:
     """MiniLM, on the first English sentences that have tau pieces, cut there."""
     name = "newstest2014" if (texts / "newstest2014.en").exists() else "all"

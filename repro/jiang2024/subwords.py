@@ -1,8 +1,7 @@
 """Pieces of words: one byte-pair encoding for both languages, by sentencepiece.
 
-Pieces 0, 1, 2, 3 are padding, begin, end and what has no piece. The model is a string of bytes, and
-as a tensor it is kept with the weights that were trained on its pieces. One thread, sentences in
-the order given: the same sentences give the same bytes.
+The model is a string of bytes, and as a tensor it is kept with the weights that were trained on its
+pieces. One thread, sentences in the order given: the same sentences give the same bytes.
 """
 
 import functools

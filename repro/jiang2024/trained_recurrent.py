@@ -4,7 +4,6 @@ Paper                                   Here
 "one-layer vanilla RNN", 128 units,     Recurrent: W, U, c from U(-1/sqrt n, 1/sqrt n), as torch
 "a linear activation function"          draws them
 biases of such a layer (not in (72))    offsets: the input is (x(t), 1) and has d = 2
-mean square error                       over all sequences, exactly (`PopulationLoss`)
 
 The network convolves with the kernel c^T W^s U (recurrent.py), and for independent uniform inputs
 ordering.py has the mean square error of a convolution with offsets against any matrix M. So it is
@@ -19,8 +18,6 @@ m_s is the sum of the diagonal s of M, on which T has w_s = tau - s times k(s),
 
 So for z = (k, u) it is |a - A z|^2 and what no kernel changes; A = Q R has 2 tau rows, and as many
 as z are left in |R z - Q^T a|^2 + |a - Q Q^T a|^2.
-
-All members of a spec, each with its target and its first weights, are trained side by side.
 
 Gradients (`Kernel`). Let r_s = c^T W^s, rho^(s) = r_s U, and g_s the gradient of the loss in
 rho^(s). What the loss changes with r_s, through rho^(s) and all that follow, is
@@ -53,12 +50,13 @@ import torch
 from torch import Tensor, nn
 
 from repro.jiang2024 import ordering
+from repro.jiang2024.learner import drawn
 from repro.jiang2024.linear_tasks import LinearTask
 from repro.jiang2024.networks import SECOND_ORDER
 from repro.jiang2024.recurrent import LinearRNN
 from repro.numerics import roundoff as rounding
 from repro.training import Adam, Outcome, Spec, Trapezoid, Workspace
-from repro.training.loop import fit, generator_at
+from repro.training.loop import fit
 from repro.training.stack import Stack
 
 
@@ -88,9 +86,6 @@ class Recurrent(nn.Module):
         )
         self.tau = tau
 
-    def rnn(self) -> LinearRNN:
-        return LinearRNN(self.W, self.U, self.c)
-
     def forward(self) -> Tensor:  # (tau, channels)
         return Kernel.apply(self.W, self.U, self.c, self.tau)
 
@@ -117,20 +112,15 @@ class Kernel(torch.autograd.Function):
         return r[..., :-1, :].mT @ v[..., 1:, :], r.mT @ g, v[..., 0, :], None
 
 
-def convolved(kernel: Tensor, x: Tensor) -> Tensor:
-    """y(t) = sum_s kernel(s) x(t-s), over the last axis of x."""
-    return x.flip(-1) @ _windows(kernel)
-
-
 def toeplitz(kernel: Tensor) -> Tensor:
-    """The matrix of that sum; (..., tau) -> (..., tau, tau)."""
-    return _windows(kernel).flip(-2).mT
-
-
-def _windows(kernel: Tensor) -> Tensor:
-    """Row i ends with kernel(i) and has kernel(i - 1), kernel(i - 2), ... before it, then zeros."""
+    """The matrix of y(t) = sum_s kernel(s) x(t-s); (..., tau) -> (..., tau, tau)."""
     tau = kernel.shape[-1]
-    return nn.functional.pad(kernel, (tau - 1, 0)).unfold(-1, tau, 1)
+    return nn.functional.pad(kernel, (tau - 1, 0)).unfold(-1, tau, 1).flip(-2).mT
+
+
+def convolved(kernel: Tensor, x: Tensor) -> Tensor:
+    """That sum, over the last axis of x."""
+    return x @ toeplitz(kernel).mT
 
 
 class PopulationLoss:
@@ -147,22 +137,18 @@ class PopulationLoss:
         beyond = M - toeplitz(torch.from_numpy(sums / weights)).numpy()
         floor = (beyond**2).sum((-2, -1)) + ((a - a @ Q @ Q.T) ** 2).sum(-1)
         scale = 12 * tau
-        self.R, self.b, self.floor = (
-            torch.tensor(part, **placed)
-            for part in (R / scale**0.5, a @ Q / scale**0.5, floor / scale)
-        )
+        parts = (R / scale**0.5, a @ Q / scale**0.5, floor / scale)
+        self.R, self.b, self.floor = (torch.tensor(part, **placed) for part in parts)
 
     def __call__(self, kernel: Tensor) -> Tensor:
         return (kernel.mT.flatten(-2) @ self.R.mT - self.b).square().sum(-1) + self.floor
 
 
 def untrained(spec: FitRecurrent) -> list[Recurrent]:
-    members = []
-    for task, seed in spec.members:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(generator_at(seed, -1).initial_seed())
-            members.append(Recurrent(spec.units, 1 + spec.offsets, task.tau))
-    return members
+    return [
+        drawn(seed, lambda tau=task.tau: Recurrent(spec.units, 1 + spec.offsets, tau))
+        for task, seed in spec.members
+    ]
 
 
 def train(spec: FitRecurrent, workspace: Workspace) -> Outcome:
@@ -191,7 +177,8 @@ def trained(spec: FitRecurrent, outcome: Outcome) -> list[LinearRNN]:
     """The members, in float64."""
     members = untrained(spec)
     Stack(members).load_state_dict(outcome.tensors)
-    return [member.requires_grad_(False).double().rnn() for member in members]
+    doubles = [member.requires_grad_(False).double() for member in members]
+    return [LinearRNN(member.W, member.U, member.c) for member in doubles]
 
 
 def mean_square(task: LinearTask, rnn: LinearRNN) -> float:

@@ -1,13 +1,8 @@
 """Table 1, ENG-DE: a translator trained, trained on in another order, and judged.
 
-Paper                                          Here
-"initialize the model with parameters that     start: the training whose weights this one begins
-are trained on the original dataset"           with; with 0 steps it is only read in another order
-"apply it to all inputs while keeping the      order, in training and in tests
-output unchanged"
-label smoothing 0.1 (Vaswani et al.)           Recipe.smoothing
-
-The translations of the tests are kept with the weights and with the pieces.
+"Initialize the model with parameters that are trained on the original dataset": `start`. With 0
+steps the model is only read in another order. The translations of the tests are kept with the
+weights and with the pieces.
 """
 
 from collections.abc import Sequence
@@ -17,11 +12,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from repro.jiang2024.learner import drawn, fitted
 from repro.jiang2024.sentences import Batch, Batches, Texts, padded
 from repro.jiang2024.subwords import PADDING, Subwords, learn
 from repro.jiang2024.translation import GIVEN, Shape, Translator, places
 from repro.training import Adam, Muon, Outcome, Spec, Trapezoid, Workspace
-from repro.training.loop import fit, generator_at
+from repro.training.loop import generator_at
 from repro.training.recipes import Pace
 
 PIECES = "subwords"  # the name of the tensor
@@ -70,24 +66,14 @@ def train(
     spec: FitTranslation, workspace: Workspace, *, texts: Texts, start: Outcome | None = None
 ) -> Outcome:
     """`start` is the outcome of spec.start."""
-    if texts.digest != spec.texts:
-        raise ValueError(f"the spec is for texts {spec.texts}, given were {texts.digest}")
-    if (start is None) != (spec.start is None):
-        raise ValueError("a training with a start needs its outcome, one without has none")
     model, subwords = _untrained(spec, texts) if start is None else trained(spec, start)
     model = model.requires_grad_(True).to(workspace.device)
     batches = Batches(pairs(spec, texts), subwords, spec.recipe.tokens, spec.seed)
 
-    curves = fit(
-        model,
-        lambda model, step: loss(model, batches.at(step), spec, step),
-        steps=spec.recipe.steps,
-        optimizer=spec.recipe.optimizer,
-        schedule=spec.recipe.schedule,
-        workspace=workspace,
-        every=20,
-        clip=1.0,
-    )
+    def of_step(model: Translator, step: int) -> Tensor:
+        return loss(model, batches.at(step), spec, step)
+
+    curves = fitted(model, of_step, spec.recipe, workspace)
     model.eval()
     tests = Batches(texts.tests, subwords, AT_ONCE, spec.seed)
     most = 2 * max(len(row) for row in batches.targets)
@@ -103,9 +89,7 @@ def train(
 
 def _untrained(spec: FitTranslation, texts: Texts) -> tuple[Translator, Subwords]:
     subwords = learn([side for pair in texts.training for side in pair], spec.shape.pieces)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator_at(spec.seed, -1).initial_seed())
-        return Translator(spec.shape), subwords
+    return drawn(spec.seed, lambda: Translator(spec.shape)), subwords
 
 
 def trained(spec: FitTranslation, outcome: Outcome) -> tuple[Translator, Subwords]:
@@ -150,9 +134,8 @@ def surprise(model: Translator, batches: Batches, spec: FitTranslation) -> float
     """Cross-entropy of a piece, over all batches once, in nats."""
     total, count = 0.0, 0
     for number in range(batches.count):
-        scores, wanted = _predicted(
-            model, batches.at(number), spec, generator_at(spec.seed, -10 - number)
-        )
+        generator = generator_at(spec.seed, -10 - number)
+        scores, wanted = _predicted(model, batches.at(number), spec, generator)
         total += nn.functional.cross_entropy(scores, wanted, reduction="sum").item()
         count += len(wanted)
     return total / count

@@ -2,11 +2,9 @@
 
 Paper                                   Here
 the permutation p, fixed                Order: where the patches of an image stand in its sequence
-"the first 10 elements are shifted"     "ten to the end"
 "initialize the model with parameters   FitImages.start: the training whose last weights are the
 that are trained on the original"       first of this one
-training error                          mean cross-entropy on the first `judged` training images
-accuracy                                on the first `judged` test images
+training error, accuracy                on the first `judged` training and test images
 
 The paper's permutation is mild: in raster order it rolls an image by a row and two patches. So two
 more orders are looked at: one drawn once ("drawn once", the same for all images) and, as a control,
@@ -29,9 +27,9 @@ from torch.nn.functional import cross_entropy, interpolate
 from repro.data import cifar10
 from repro.data.download import checksum
 from repro.jiang2024 import convolution, vit, vit_weights
-from repro.jiang2024.learner import Recipe
+from repro.jiang2024.learner import Recipe, drawn, fitted
 from repro.training import Outcome, Spec, Stored, Workspace
-from repro.training.loop import fit, generator_at
+from repro.training.loop import generator_at
 
 AT_ONCE = 500  # images, where no gradient is needed: their orders are drawn together
 IN_CACHE = 50  # of them, whose tokens a processor keeps at hand
@@ -93,9 +91,6 @@ class Images:
         return interpolate(images, (side, side), mode="bilinear", align_corners=False)
 
 
-# --- orders --------------------------------------------------------------------------------------
-
-
 def order_of(
     spec: FitImages, count: int = 1, generator: torch.Generator | None = None
 ) -> Tensor | None:
@@ -110,14 +105,9 @@ def order_of(
     return torch.rand(count, patches, generator=generator).argsort(dim=1)
 
 
-# --- training ------------------------------------------------------------------------------------
-
-
 def untrained(spec: FitImages) -> Classifier:
     """The network before training: the twin that controls compare with."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator_at(spec.seed, -1).initial_seed())
-        return spec.shape.build()
+    return drawn(spec.seed, spec.shape.build)
 
 
 def trained(spec: FitImages, outcome: Outcome) -> Any:
@@ -151,20 +141,10 @@ def train(
     spec: FitImages, workspace: Workspace, *, images: Images, first: Mapping[str, Tensor]
 ) -> Outcome:
     """From the weights `first`; what is not among them begins as in an untrained network."""
-    if bool(first) != bool(spec.start or spec.pretrained):
-        raise ValueError("first weights are for a training that has a start, and needed there")
     model = untrained(spec)
     model.load_state_dict({**model.state_dict(), **first})
-    curves = fit(
-        model.to(workspace.device),
-        functools.partial(_loss, spec, images, workspace.device),
-        steps=spec.recipe.steps,
-        optimizer=spec.recipe.optimizer,
-        schedule=spec.recipe.schedule,
-        workspace=workspace,
-        every=20,
-        clip=1.0,
-    )
+    loss = functools.partial(_loss, spec, images, workspace.device)
+    curves = fitted(model.to(workspace.device), loss, spec.recipe, workspace)
     return Outcome(judge(spec, model, images), curves, dict(model.cpu().state_dict()))
 
 
@@ -184,10 +164,8 @@ def judge(
     spec: FitImages, model: nn.Module, images: Images, on: Sequence[str] = ("training", "test")
 ) -> dict[str, float]:
     """Cross-entropy and accuracy on training and on test images, in the order of the spec."""
-    known = {
-        "training": (images.pixels, images.labels),
-        "test": (images.test_pixels, images.test_labels),
-    }
+    known = {"training": (images.pixels, images.labels)}
+    known["test"] = (images.test_pixels, images.test_labels)
     found = {}
     for name in on:
         pixels, labels = (part[: spec.judged] for part in known[name])
@@ -195,11 +173,6 @@ def judge(
         found[f"{name} error"] = cross_entropy(said, labels).item()
         found[f"{name} accuracy"] = (said.argmax(1) == labels).double().mean().item()
     return found
-
-
-def training_error(spec: FitImages, model: nn.Module, images: Images) -> float:
-    """Of this model, on the training images that judge the one of the spec."""
-    return judge(spec, model, images, on=["training"])["training error"]
 
 
 @torch.no_grad()

@@ -32,7 +32,6 @@ MOVED, PLACES = 10, 512
 GIVEN, RANDOM = "given", "random for every sentence"
 MOVED_TO_THE_END = "first ten of all places to the end"
 WITHIN_SENTENCES = "first ten to the end"  # of each sentence
-ORDERS = (GIVEN, MOVED_TO_THE_END, WITHIN_SENTENCES, RANDOM)
 KeysValues = tuple[Tensor, Tensor]  # each (batch, heads, tokens, size)
 
 
@@ -47,10 +46,6 @@ class Shape:
     hidden: int
     dropout: float = 0.0
 
-    def __post_init__(self) -> None:
-        if self.width % (2 * self.heads):
-            raise ValueError(f"a width of {self.width} does not divide into {self.heads} heads")
-
     def weights(self) -> int:
         with torch.device("meta"):
             return sum(p.numel() for p in Translator(self).parameters())
@@ -63,13 +58,8 @@ class Shape:
 BASE = Shape(pieces=37000, layers=6, width=512, heads=8, hidden=2048, dropout=0.1)
 
 
-# --- the order of the source ---------------------------------------------------------------------
-
-
 def places(order: str, lengths: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """(batch, longest): the place of each piece. Padding beyond a length may be anywhere."""
-    if order not in ORDERS:
-        raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {order!r}")
     longest = int(lengths.max())
     if longest > PLACES:
         raise ValueError(f"a sequence has {PLACES} places, got a sentence of {longest} pieces")
@@ -79,8 +69,6 @@ def places(order: str, lengths: Tensor, generator: torch.Generator | None = None
     if order == WITHIN_SENTENCES:
         return torch.where((own < length) & (length > MOVED), (own - MOVED) % length, own)
     if order == RANDOM:
-        if generator is None:
-            raise ValueError("a random order needs a generator")
         keys = torch.rand(len(lengths), longest, generator=generator)
         return torch.where(own < length, keys, 1.0 + own).argsort(dim=1)
     return own.expand(len(lengths), -1)
@@ -93,16 +81,12 @@ def positions(at: Tensor, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
-# --- layers --------------------------------------------------------------------------------------
-
-
 class Attention(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.heads = shape.heads
-        self.W_Q, self.W_K, self.W_V, self.W_O = (
-            nn.Linear(shape.width, shape.width) for _ in range(4)
-        )
+        size = shape.width
+        self.W_Q, self.W_K, self.W_V, self.W_O = (nn.Linear(size, size) for _ in range(4))
 
     def keys_and_values(self, y: Tensor) -> KeysValues:
         return self._split(self.W_K(y)), self._split(self.W_V(y))
@@ -118,18 +102,16 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (batch, heads, tokens, size)
 
 
-class Perceptron(nn.Sequential):
-    def __init__(self, shape: Shape) -> None:
-        super().__init__(
-            nn.Linear(shape.width, shape.hidden), nn.ReLU(), nn.Linear(shape.hidden, shape.width)
-        )
+def perceptron(shape: Shape) -> nn.Sequential:
+    first, last = nn.Linear(shape.width, shape.hidden), nn.Linear(shape.hidden, shape.width)
+    return nn.Sequential(first, nn.ReLU(), last)
 
 
 class EncoderLayer(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.norm_1, self.norm_2 = nn.LayerNorm(shape.width), nn.LayerNorm(shape.width)
-        self.attention, self.mlp = Attention(shape), Perceptron(shape)
+        self.attention, self.mlp = Attention(shape), perceptron(shape)
         self.drop = nn.Dropout(shape.dropout)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
@@ -143,8 +125,7 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.norm_1, self.norm_2, self.norm_3 = (nn.LayerNorm(shape.width) for _ in range(3))
         self.attention, self.reading = Attention(shape), Attention(shape)
-        self.mlp = Perceptron(shape)
-        self.drop = nn.Dropout(shape.dropout)
+        self.mlp, self.drop = perceptron(shape), nn.Dropout(shape.dropout)
 
     def forward(
         self, x: Tensor, source: KeysValues, seen: Tensor, past: KeysValues | None = None
@@ -157,9 +138,6 @@ class DecoderLayer(nn.Module):
         x = x + self.drop(self.attention(h, own, causal=past is None))
         x = x + self.drop(self.reading(self.norm_2(x), source, seen))
         return x + self.drop(self.mlp(self.norm_3(x))), own
-
-
-# --- the model -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -193,17 +171,12 @@ class Translator(nn.Module):
         x = self.embedding(pieces) * self.shape.width**0.5
         return self.drop(x + positions(at, self.shape.width))
 
-    def encoded(self, source: Tensor, at: Tensor) -> Tensor:
-        """(batch, tokens, width)."""
+    def read(self, source: Tensor, at: Tensor) -> Read:
         x, seen = self.embedded(source, at), (source != PADDING)[:, None, None]
         for layer in self.encoder:
             x = layer(x, seen)
-        return self.norm_source(x)
-
-    def read(self, source: Tensor, at: Tensor) -> Read:
-        x = self.encoded(source, at)
-        given = [layer.reading.keys_and_values(x) for layer in self.decoder]
-        return Read(given, (source != PADDING)[:, None, None])
+        x = self.norm_source(x)
+        return Read([layer.reading.keys_and_values(x) for layer in self.decoder], seen)
 
     def states(self, read: Read, target: Tensor) -> Tensor:
         """What the decoder makes of the target so far, (batch, tokens, width)."""
@@ -237,6 +210,6 @@ class Translator(nn.Module):
             best = self.scores(self.norm(x[:, -1])).argmax(-1)
             over = (said == END).any(1)
             said = torch.cat([said, torch.where(over, PADDING, best)[:, None]], dim=1)
-            if ((said == END).any(1)).all():
+            if (said == END).any(1).all():
                 break
         return said[:, 1:]

@@ -12,8 +12,6 @@ A layer adds attention of the normalised tokens, then an MLP (GELU) of the norma
 class is read off the class token, which is token 0. First weights are those of Dosovitskiy et al.:
 uniform of Glorot's variance, biases, class token and head 0, positions of deviation 0.02; the patch
 embedding has PyTorch's.
-
-Q and K have m_h columns, biases or not: the rank of the scores of one head is at most m_h.
 """
 
 from dataclasses import dataclass
@@ -41,12 +39,6 @@ class Shape:
     hidden: int
     classes: int = 10
     d_v: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.depth < 1:
-            raise ValueError(f"a ViT needs one layer or more, got depth={self.depth}")
-        if self.image % self.patch:
-            raise ValueError(f"patches of {self.patch} do not tile images of {self.image} pixels")
 
     @property
     def patches(self) -> int:
@@ -82,10 +74,9 @@ class Attention(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.heads = shape.heads
-        self.W_Q = nn.Linear(shape.width, shape.heads * shape.m_h)
-        self.W_K = nn.Linear(shape.width, shape.heads * shape.m_h)
-        self.W_V = nn.Linear(shape.width, shape.heads * shape.values)
-        self.W_O = nn.Linear(shape.heads * shape.values, shape.width)
+        sizes = (shape.m_h, shape.m_h, shape.values)
+        self.W_Q, self.W_K, self.W_V = (nn.Linear(shape.width, self.heads * m) for m in sizes)
+        self.W_O = nn.Linear(self.heads * shape.values, shape.width)
 
     def queries_and_keys(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return self._split(self.W_Q(x)), self._split(self.W_K(x))
@@ -142,9 +133,6 @@ class VisionTransformer(nn.Module):
         `order` is a permutation of the patches, one for all images or (batch, patches): place i
         gets patch order[i].
         """
-        side = self.shape.image
-        if images.shape[1:] != (3, side, side):
-            raise ValueError(f"needs images (batch, 3, {side}, {side}), got {tuple(images.shape)}")
         same_arithmetic(images, self.class_token)
         x = self.embedding(images).flatten(2).mT  # (batch, patches, width)
         if order is not None:
@@ -162,24 +150,20 @@ class VisionTransformer(nn.Module):
             x = x[:, :1]  # all that is read; gradients are sums over all tokens, zeros among them
         return self.head(self.norm(last.bent(x)[:, 0]))
 
-    def queries_and_keys(
-        self, images: Tensor, order: Tensor | None = None
-    ) -> list[tuple[Tensor, Tensor]]:
+    def queries_and_keys(self, images: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Of each layer, (batch, heads, tokens, m_h) each."""
-        x, found = self.tokens(images, order), []
+        x, found = self.tokens(images), []
         for before, layer in zip((nn.Identity(), *self.layers), self.layers, strict=False):
             x = before(x)
             found.append(layer.attention.queries_and_keys(layer.norm_1(x)))
         return found
 
-    def scores(self, images: Tensor, order: Tensor | None = None) -> list[Tensor]:
+    def scores(self, images: Tensor) -> list[Tensor]:
         """Before the softmax, for each layer: (batch, heads, tokens, tokens)."""
-        return [scores.of(Q, K) for Q, K in self.queries_and_keys(images, order)]
+        return [scores.of(Q, K) for Q, K in self.queries_and_keys(images)]
 
 
 def reordered(x: Tensor, order: Tensor) -> Tensor:
-    if order.shape not in (x.shape[1:2], x.shape[:2]):
-        raise ValueError(f"an order of {x.shape[1]} patches is needed, got {tuple(order.shape)}")
     if order.ndim == 1:
         return x[:, order]
     return x.gather(1, order[..., None].expand_as(x))

@@ -3,26 +3,15 @@
 The environment variable VIT_B16 names the file: safetensors, or a state_dict that torch.load reads
 with weights_only=True. Nothing is downloaded: no registry of packages holds these weights.
 
-                     timm                      torchvision
-class token          cls_token                 class_token                           (1, 1, d)
-positions            pos_embed                 encoder.pos_embedding                 (1, n, d)
-patch embedding      patch_embed.proj          conv_proj
-layer i              blocks.i.                 encoder.layers.encoder_layer_i.
-  norms              norm1, norm2              ln_1, ln_2
-  W_Q, W_K, W_V      attn.qkv                  self_attention.in_proj_             (3 h m_h, d)
-  W_O                attn.proj                 self_attention.out_proj
-  MLP                mlp.fc1, mlp.fc2          mlp.0, mlp.3; in its older files linear_1, linear_2
-last norm            norm                      encoder.ln
-head                 head                      heads.head
-
-Both fuse queries, keys and values, in this order, the heads of each one below the other, as vit.py
-has them. Pixels are shifted and scaled differently: by halves in timm, whose weights are those of
-the original authors, by the statistics of ImageNet in torchvision.
+Both layouts, TIMM and TORCHVISION below, fuse queries, keys and values, in this order, the heads of
+each one below the other, as vit.py has them. Pixels are shifted and scaled differently: by halves
+in timm, whose weights are those of the original authors, by the statistics of ImageNet in
+torchvision.
 """
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -49,12 +38,6 @@ class Layout:
     in_layer: Mapping[str, str]  # ours -> theirs
     mean: tuple[float, float, float]
     deviation: tuple[float, float, float]
-    older: Mapping[str, str] = field(default_factory=dict)  # parts of names -> what they are now
-
-    def renamed(self, name: str) -> str:
-        for old, new in self.older.items():
-            name = name.replace(old, new)
-        return name
 
 
 TIMM = Layout(
@@ -84,9 +67,9 @@ TORCHVISION = Layout(
     },
     mean=(0.485, 0.456, 0.406),
     deviation=(0.229, 0.224, 0.225),
-    older={".mlp.linear_1.": ".mlp.0.", ".mlp.linear_2.": ".mlp.3."},
 )  # fmt: skip
 LAYOUTS = (TIMM, TORCHVISION)
+OLDER = {".mlp.linear_1.": ".mlp.0.", ".mlp.linear_2.": ".mlp.3."}  # names in torchvision
 
 
 @dataclass(frozen=True)
@@ -96,14 +79,9 @@ class Pretrained:
 
     def prepared(self, pixels: Tensor) -> Tensor:
         """Bytes (count, 3, ., .) as this model wants them: enlarged, shifted and scaled."""
-        side = self.model.shape.image
-        images = interpolate(
-            pixels.float() / 255, (side, side), mode="bilinear", align_corners=False
-        )
-        mean, deviation = (
-            torch.tensor(numbers)[:, None, None]
-            for numbers in (self.layout.mean, self.layout.deviation)
-        )
+        side, layout = self.model.shape.image, self.layout
+        images = interpolate(pixels.float() / 255, (side, side), mode="bilinear")
+        mean, deviation = (torch.tensor(n)[:, None, None] for n in (layout.mean, layout.deviation))
         return (images - mean) / deviation
 
 
@@ -119,14 +97,14 @@ def read(file: Path, shape: Shape = B16) -> Pretrained:
     """The model of these sizes, with as many classes as the file has; BadData if it is another."""
     found = weights.load(file)
     layout = _layout(file, found)
-    found = {layout.renamed(name): tensor for name, tensor in found.items()}
+    for old, new in OLDER.items():
+        found = {name.replace(old, new): tensor for name, tensor in found.items()}
     head = found.get(f"{layout.affine['head']}.weight")
     if head is not None and head.ndim == 2:
         shape = replace(shape, classes=len(head))
     with torch.device("meta"):  # sizes only: the weights come from the file
         model = VisionTransformer(shape)
-    why = {layout.position: _other_size(found, layout, shape)}
-    tensors = weights.checked(file, found, expected(layout, model), why)
+    tensors = weights.checked(file, found, expected(layout, model))
     model.load_state_dict(_translated(tensors, layout, model), assign=True)
     return Pretrained(model.eval().requires_grad_(False), layout)
 
@@ -137,13 +115,6 @@ def _layout(file: Path, found: Mapping[str, Tensor]) -> Layout:
             return layout
     names = " or ".join(f"{layout.class_token!r} ({layout.name})" for layout in LAYOUTS)
     raise BadData(file, f"expected a tensor {names}: this is no Vision Transformer of either")
-
-
-def _other_size(found: Mapping[str, Tensor], layout: Layout, shape: Shape) -> str:
-    """What a table of positions of another length is made for."""
-    table = found.get(layout.position)
-    side = 0 if table is None or table.ndim != 3 else round((table.shape[1] - 1) ** 0.5)
-    return f"a table for images of {side * shape.patch} pixels a side, not of {shape.image}"
 
 
 def _pairs(layout: Layout, depth: int) -> Iterator[tuple[str, list[str]]]:
