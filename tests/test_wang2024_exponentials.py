@@ -11,6 +11,7 @@ from repro.numerics import l1, minimax
 from repro.numerics.exact import rational, rationals
 from repro.wang2024 import exponentials
 from repro.wang2024.exponentials import Interpolant
+from repro.wang2024.heads import Heads
 
 # --- the construction of the proof -----------------------------------------------------------------
 
@@ -148,40 +149,15 @@ def test_limit_and_bound_of_the_error():
             assert float(limit) == pytest.approx(float(Interpolant(T, T + j, q).error), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ((0, 3, "1/2"), "Lemma E.1 needs an integer T >= 1, got T = 0"),
-        ((3, 3, "1/2"), "needs T = 3 among the instants 0, ..., H - 1: H > T, got H = 3"),
-        ((3, 6, 1), "0 < q < 1, got q = 1"),
-        ((3, 6, 0), "0 < q < 1, got q = 0"),
-        ((3, 6, "-1/2"), "0 < q < 1, got q = -1/2"),
-    ],
-)
-def test_interpolants_refuse(wrong, message):
-    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+@pytest.mark.parametrize("wrong", [(0, 3, "1/2"), (3, 3, "1/2"), (3, 6, 1), (3, 6, 0)])
+def test_interpolants_refuse(wrong):
+    with pytest.raises(ValueError, match="needs 1 <= T < H and 0 < q < 1"):
         Interpolant(*wrong)
-
-
-def test_other_refusals():
-    with pytest.raises(ValueError, match="level must be positive, got 0"):
-        exponentials.accurate(3, 4, 0)
-    with pytest.raises(ValueError, match="j = H - T >= 1 and 0 < q < 1, got j = 0"):
-        exponentials.interpolation_bound(0, "1/2")
-    for q in (0, 1, "3/2", "-1/2"):
-        with pytest.raises(ValueError, match=f"0 < q < 1, got j = 1, q = {q}"):
-            exponentials.interpolation_bound(1, q)
-    assert exponentials.interpolation_bound(1, "1/2") > 0
-    for function in (exponentials.weight_bound, exponentials.error_bound):
-        with pytest.raises(ValueError, match="needs an integer T >= 1, got T = 0"):
-            function(0, "1/2")
-    with pytest.raises(ValueError, match="needs an integer T >= 1"):
-        exponentials.bump_error(0, 8)
 
 
 def test_moving_layer_reads_B_at_the_query_only():
     phi = Interpolant(2, 5, "1/2")
-    layer = exponentials.moving_attention(phi.exponents, phi.moved())
+    layer = Heads("lin", phi.exponents, phi.moved()).moving()
     x, B = [1, 2, -1, 3, 5], [0, 7, 9, 4, 2]  # only the last B counts for the last output
     (out,) = layer(rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]), queries=1)[:, 0]
     assert out == sum((phi(s) * x[4 - s] for s in range(5)), flint.fmpq(0)) == -1
@@ -231,5 +207,3 @@ def test_what_weight_0_has_needs_no_weights():
         for error in (1, "3/2"):
             found = exponentials.weight_bound(T, error)
             assert (found.weight, found.N) == (0, exponentials.degree(T))
-    with pytest.raises(ValueError, match="at least 0, got -1"):
-        exponentials.error_bound(1, -1)

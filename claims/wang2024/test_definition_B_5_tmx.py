@@ -97,7 +97,6 @@ def test_parameters_of_a_head(claim):
         "parameters",
         caption="What one head needs for its logits: TMX, dot products as printed, and dot "
         "products of rank one, which are all that the constructions use.",
-        alt="; ".join(f"{k}: {p[4]} at D = 4, {p[64]} at D = 64" for k, p in counts.items()),
     )
 
 

@@ -179,11 +179,6 @@ def test_figure_error_and_heads_against_T(claim):
         "heads",
         caption="Left: exact l1 error of T + j exponentials 2^-ht against the indicator of T; the "
         "dashed bounds do not depend on T. Right: heads for an error of 1/10.",
-        alt=f"Left: for j = 2 to 8 extra heads the error hardly changes from T = 1 to {Ts[-1]}: "
-        f"{errors[2][-1]:.3g} for j = 2, {errors[4][-1]:.2g} for j = 4, {errors[8][-1]:.2g} for "
-        f"j = 8, whose bound is {bounds[8]:.2g}. Right: heads needed rise from {needed[0]} at "
-        f"T = 1 to {needed[-1]} at T = {Ts[-1]}, along T + 4; the constants of the paper's proof, "
-        f"corrected, ask for {proof[Ts[0]]} to {proof[Ts[-1]]}.",
     )
 
 

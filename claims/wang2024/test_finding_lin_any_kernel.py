@@ -213,7 +213,6 @@ def draw(claim, Hs, stuck, floor):
     few = (4, 8) if claim.scale == "smoke" else (4, 6, 8, 10)
     window = claim.at_scale(smoke=600, laptop=2000, paper=4000)
     smooth = few, [geometric(H, window).error for H in few]
-    last = {name: errors[-1] for name, (errors, _) in curves.items()}
     claim.figure(
         pictures.any_kernel(
             heads,
@@ -226,8 +225,4 @@ def draw(claim, Hs, stuck, floor):
         caption="Interpolation by q^t, …, q^Ht, q = 1/2, with its bound: exponential kernels "
         "(left), polynomial ones (right). There also: geometric exponents for t^−2.5, and what "
         "weights of sum 10 or less can do for (−1)^t t^−2.5.",
-        alt=f"At H = {heads[-1]} the l1 error is "
-        + ", ".join(f"{error:.1e} for {name}" for name, error in last.items())
-        + f". Geometric exponents reach {smooth[1][-1]:.0e} for t^-2.5 with {few[-1]} heads. With "
-        f"weights of sum 10 the error stays near {stuck[-1]:.2f}, above the floor {floor:.2f}.",
     )

@@ -242,14 +242,6 @@ def test_figure_weights_and_errors(claim):
         "weights",
         caption="Left: the sum of |weights| for an l1 error of 1/2. Right: the least l1 error "
         "under a bound on that sum, and what the inequality forces (dashed).",
-        alt=f"Left: the proved bound rises from {bounds[1]:.0f} at T = 1 to {bounds[20]:.1g} at "
-        f"T = 20, the best coefficients from {needed[1]:.2g} to {needed[10]:.1g} at T = 10, "
-        f"interpolation to {built[20]:.1g} at T = 20; 1/eps of float64 is 9e15. Right: with "
-        f"weights up to 1000 the least error is {capped[2][1e3]:.2g} for T = 2, "
-        f"{capped[3][1e3]:.2g} for T = 3 and {capped[5][1e3]:.3g} for T = 5; the inequality "
-        + "forces "
-        + ", ".join(f"{float(exponentials.error_bound(T, 1000)):.2g}" for T in capped)
-        + ".",
     )
 
 

@@ -278,13 +278,6 @@ def test_figure_construction_best_in_class_trained_and_bound(claim):
         "errors",
         caption="Left: exponents 0.01 k as in the proof, T = 1. Right: k log(5/3), T = 3; the "
         "float64 layer stops at its floor eps A, and trained heads stay near the zero kernel.",
-        alt=f"Left: the optimum is {literal[few[0]]:.2g} at {few[0]} heads and "
-        f"{literal[few[-1]]:.1g} at {few[-1]}; the polynomial of the proof reaches "
-        f"{bumps[64]:.2g} at 64 and {bumps[512]:.1g} at 512; the corrected bound falls below 1 at "
-        f"{bounds[False].heads()} heads, the printed one at {bounds[True].heads()}. Right: at 8 and"
-        f" 13 heads the optimum is {optimum[8]:.1g} and {optimum[13]:.1g}, interpolation has "
-        f"{errors[8]:.1g} and {errors[13]:.1g}; the float64 layer follows down to "
-        f"{min(layers.values()):.1g}; trained heads stay at {descent[8]:.3g}.",
     )
 
 

@@ -117,7 +117,7 @@ def test_layer_whose_dot_product_carries_B_in_rationals(claim):
     """Tokens (x_t, B_t, 1), every position with its own B_t: the convolution, term by term."""
     T, n, rng = 4, 12, claim.rng("tokens")
     phi = exponentials.Interpolant(T, T + 3, "1/2")
-    layer = exponentials.moving_attention(phi.exponents, phi.moved())
+    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
     x = [int(v) for v in rng.choice([-1, 1], n)]
     B = [int(v) for v in rng.integers(0, T + 1, n)]
     out = layer(exact.rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]))[:, 0]
@@ -137,7 +137,7 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
     import torch
 
     phi, n = exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
-    layer = exponentials.moving_attention(phi.exponents, phi.moved())
+    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
     layer = layer.to(torch.float64, claim.device)
     A = float(sum(abs(value) for value in phi.heads().values()))
     floor, l1_error = heads.EPS * A * (1 + phi.H * math.log(2) * T), float(phi.error)
@@ -187,9 +187,6 @@ def test_figure_error_against_B(claim):
         "moving",
         caption=f"The {m} best coefficients for T = {T}, moved by B: no worse for any smaller B, "
         "useless beyond T. Not moved, they serve B = T alone.",
-        alt=f"Moved, the l1 error is {moved[0]:.2g} at B = 0, {moved[T]:.2g} at B = {T} and "
-        f"{moved[T + 1]:.3g} at B = {T + 1}. Not moved, it is {fixed[0]:.2g} at B = 0 and "
-        f"{fixed[T]:.2g} at B = {T} only.",
     )
 
 

@@ -285,14 +285,6 @@ def test_figure_errors_against_heads(claim):
         caption="Powers against the indicator of T. Left: exactly 1 with few heads, then a fall "
         "faster than every power of m. Right: with exponents that grow with T, T heads are enough; "
         "float64 follows until rounding, eps A, passes the error.",
-        alt="Left, the best error with the powers t^-2, t^-3, ..., certified: "
-        + "; ".join(
-            f"T = {T}: {e[min(e)]:.2g} at {min(e)} heads, {e[max(e)]:.1g} at {max(e)}"
-            for T, e in best.items()
-        )
-        + ". Right, T = 3: "
-        + "; ".join(f"{name} {min(e.values()):.1g} at {max(e)}" for name, e in built.items())
-        + f"; the float64 layer {sups[3]:.2g} at 3 heads and {sups[10]:.1g} at 10.",
     )
 
 

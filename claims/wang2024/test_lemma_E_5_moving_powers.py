@@ -141,7 +141,7 @@ def test_the_worst_B_of_an_interpolant_is_T(T, claim):
 def test_the_layer_follows_the_token_exactly(T, claim):
     """Tokens (x, log B, 1), B drawn anew for each: the output is sum_s phi(s/B) x_{t-s}."""
     phi = powers.adaptive(T, step=4 * T)
-    layer = powers.moving_attention(phi.exponents, phi.coefficients)
+    layer = heads.Heads("log", phi.exponents, phi.coefficients).moving()
     rng, n, rational = claim.rng("tokens"), 16, exact.rational
     x, B = rng.integers(-1, 2, n).tolist(), rng.integers(1, T + 1, n).tolist()
     rows = [[rational(v), logarithms.Log(b), rational(1)] for v, b in zip(x, B, strict=True)]
@@ -199,17 +199,11 @@ def test_figure_all_B_at_once(claim):
         claim.measured(LARGEST, together[T][m], equation=E5, T=T, m=m).at_least(
             theorem(0.999 * alone[T][m], "B = T is one of them")
         )
-    last = {T: max(errors) for T, errors in together.items()}
     claim.figure(
         pictures.moving(together, alone),
         "errors",
         caption="Least error with the powers (t/B)^-2, (t/B)^-4, ..., certified. One set of "
         "coefficients for all B ≤ T costs nothing for T = 2 and several heads from T = 3 on.",
-        alt="Least error against heads, logarithmic, all B at once and B = T alone. "
-        + " ".join(
-            f"T = {T}, {m} heads: {together[T][m]:.1g} and {alone[T][m]:.1g}."
-            for T, m in last.items()
-        ),
     )
 
 
@@ -250,7 +244,7 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
     ]
     kept = heads.lightest(problems)
     alphas = exact.rationals(kept.weights / total)
-    layer = powers.moving_attention(even(m), alphas).to(torch.float64, claim.device)
+    layer = heads.Heads("log", even(m), alphas).moving().to(torch.float64, claim.device)
     # The logit beta log B - beta log s is off by eps times each of its terms and a rounding.
     floor = 5 * kept.total * 2.0**-53 * (1 + 2 * beta[-1] * np.log(T))
     lost, worst = "5 eps A (1 + 2 β_max log T): the logits' roundings", "the worst signs attain it"

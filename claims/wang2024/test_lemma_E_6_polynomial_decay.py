@@ -187,20 +187,12 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
         claim.measured("log₂ of the fall", order, equation="m^−n", kernel=name, m=4, to=8).at_least(
             chosen(6, "four times the order β − 1 = 1.5 of (-1)^t t^-2.5, which no heads exceed")
         )
-    curves = rough_curves(claim)
-    last = {name: errors[-1] for name, (_, errors) in (curves | smooth).items()}
     claim.figure(
-        pictures.rough_and_smooth(ROUGH, curves, smooth),
+        pictures.rough_and_smooth(ROUGH, rough_curves(claim), smooth),
         "rough-and-smooth",
         caption=f"Left: l1 error of m powers against ρ(t) = {ROUGH}, which no m powers pass below "
         "its tail. Right: layers in float64 on smooth kernels, windows of 200 tokens, the "
         "largest error found.",
-        alt=f"Left: the proof's construction falls to {last['bumps']:.0e} at m = 256, "
-        f"interpolation at 1, …, m to {last['interpolation']:.0e} at m = 64, the best coefficients "
-        f"for exponents 1/2 + h to {last['best']:.0e} at m = {curves['best'][0][-1]}, all above "
-        f"the floor. Right: at m = {ms[-1]} the error is "
-        + " and ".join(f"{last[name]:.0e} for {name}" for name in SMOOTH)
-        + ".",
     )
 
 

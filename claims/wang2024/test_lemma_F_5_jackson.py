@@ -213,19 +213,11 @@ def test_balls_agree_with_the_closed_bounds(claim):
     small = {
         n: [float(jackson.power_ratio(n, m)[0]) for m in range(1, n + 1)] for n in (10, 37, 60)
     }
-    least = min(orders, key=lambda n: curves["lower"][n - 1])
-    first = next(n for n in orders if curves["lower"][n - 1] > 1)
     claim.figure(
         pictures.jackson(orders, curves, small),
         "ratios",
         caption="The largest mⁿE over the class with M(n) = 1 and m ≤ n. The lemma says that it is "
         "at most 1; it is for n ≤ 37.",
-        alt="Left: bounds of the largest ratio against n, logarithmic. They fall from "
-        f"{curves['lower'][0]:.2g} at n = 1 to {curves['lower'][least - 1]:.2g} at n = {least}, "
-        f"exceed 1 from n = {first} on, and reach {curves['lower'][-1]:.3g} and "
-        f"{curves['upper'][-1]:.3g} at n = {orders[-1]}; the repaired constant is above them, "
-        f"{curves['repaired'][-1]:.3g}. Right: lower bound against m/n for n = 10, 37 and 60, "
-        "largest near m = 0.65 n.",
     )
 
 

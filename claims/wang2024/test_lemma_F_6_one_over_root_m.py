@@ -211,14 +211,6 @@ def test_training_finds_better_networks_than_drawing(claim):
         "rates",
         caption="|y|₂ by m ReLU neurons on [−1, 1]^d. Neurons drawn from the right measure have "
         "the lemma's rate, well-spread ones a better one; from half a sphere there is no rate.",
-        alt="Error against m, two panels, logarithmic. "
-        + "; ".join(
-            f"d = {d}, {name}: from {errors[0]:.2g} at m = {sizes[0]} to {errors[-1]:.2g} at "
-            f"{sizes[-1]}"
-            for d, curves in ((2, plane), (3, space))
-            for name, (sizes, errors) in curves.items()
-        )
-        + ".",
     )
 
 

@@ -98,20 +98,9 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
         chosen(64**2 / 2, "m^-2, the rate of spread neurons, gives 64²; m^-1 would give 64")
     )
     if rpe == "lin":
-        draw(claim, whole, fetched[:, 0], read[0])
-
-
-def draw(claim, whole, fetched, read):
-    Hs = HEADS["lin"]
-    claim.figure(
-        pictures.roles(Hs, WIDTHS, whole, fetched, read),
-        "roles",
-        caption="|(x_t, x_{t−2})|₂ by one layer with lin-RPE: each error has its own remedy.",
-        alt=f"With H = {Hs[0]} heads the error goes from {whole[0, 0]:.1e} at m = 8 to "
-        f"{whole[0, -1]:.1e} at m = 512, with H = {Hs[-1]} from {whole[-1, 0]:.1e} to "
-        f"{whole[-1, -1]:.1e}. With f for the readout it is {fetched[0]:.1e} to "
-        f"{fetched[-1]:.1e}, with exact memories {read[0]:.1e} to {read[-1]:.1e}.",
-    )
+        figure = pictures.roles(Hs, WIDTHS, whole, fetched[:, 0], read[0])
+        told = "|(x_t, x_{t−2})|₂ by one layer with lin-RPE: each error has its own remedy."
+        claim.figure(figure, "roles", caption=told)
 
 
 @rpes

@@ -199,20 +199,12 @@ def test_figure_heads_against_T(claim):
         r: {T: h for T, h in LITERAL[r].items() if claim.scale != "smoke" or T == 1}
         for r in LITERAL
     }
-    numbers = {
-        rpe: ", ".join(f"{heads} at T = {T}" for T, heads in shown[rpe].items()) for rpe in shown
-    }
     claim.figure(
         pictures.heads_needed(Ts, proofs, shown),
         "heads",
         caption="Heads for an ℓ₁ error of 1/2 against the distance T. Necessary and enough are "
         "T + 1 (lin) and T (log). With the exponents of the proof and the best weights it takes "
         "more; the bounds of the proof need thousands.",
-        alt=f"Heads against T from 1 to {Ts[-1]}, both axes logarithmic. Two lines, T + 1 and T, "
-        f"rise from 2 and 1 to {Ts[-1] + 1} and {Ts[-1]}. The exponents of the proof need "
-        f"{numbers['lin']} (lin) and at least {numbers['log']} (log). The bounds of the proof need "
-        f"{proofs['lin'][0]} to {proofs['lin'][-1]} (lin) and {proofs['log'][0]} to "
-        f"{proofs['log'][-1]} (log).",
     )
 
 

@@ -167,12 +167,6 @@ def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(c
         "curse-of-memory",
         caption="Left: the alternating kernel (−1)^t t⁻⁴ by N heads or units. Middle: (1+t)⁻⁴ by a "
         "linear recurrence with positive weights of sum 1. Right: what bounded weights leave.",
-        alt=f"Left, from N = {Ns[0]} to {Ns[-1]}: log heads {curves['log'][0]:.1e} to "
-        f"{curves['log'][-1]:.1e}, lin heads {curves['lin'][0]:.1e} to {curves['lin'][-1]:.1e}, "
-        f"a shift {curves['shift'][0]:.1e} to {curves['shift'][-1]:.1e}, nothing below "
-        f"{curves['least'][0]:.1e} to {curves['least'][-1]:.1e}. Middle: {mixed[0]:.1e} to "
-        f"{mixed[-1]:.1e}. Right, A from {caps[0]:g} to {caps[-1]:g}: floor {floors[0]:.1e} to "
-        f"{floors[-1]:.1e}, reached {capped[0]:.1e} to {capped[-1]:.1e}.",
     )
 
 

@@ -92,8 +92,13 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
         (H, decaying.trained_error(trained(claim, target, H).tensors["phi"].numpy(), target))
         for H in claim.at_scale(smoke=(2, 4), laptop=(2, 4, 8), paper=(2, 4, 8))
     ]
-    figure, name = pictures.heads(target, curves), f"heads-{target.replace(', ', '-')}"
-    claim.figure(figure, name, **pictures.heads_told(target, curves, wide))
+    claim.figure(
+        pictures.heads(target, curves),
+        f"heads-{target.replace(', ', '-')}",
+        caption=f"Two kernels ({target}) and the readout |y|₂: error of the whole layer in float64 "
+        f"against the number of heads, m = {wide}. The trained layers choose their exponents, so "
+        "the floor for the shared ones does not bind them.",
+    )
 
 
 def trained(claim, target, H):
@@ -188,8 +193,8 @@ def test_rate_in_the_width(claim):
     fall = theorem(1.1 * (curves.widths[0] / curves.widths[-1]) ** 2, angles)
     claim.measured("E_FFN, largest over least width", last / first, equation="m^-2").at_most(fall)
     figure = pictures.width(curves, heads.attention_error, heads=16, target="$|y|_2$")
-    told = pictures.width_told(curves, heads.attention_error, "|y|₂, log-RPE, 16 heads")
-    claim.figure(figure, "width", **told)
+    layer = "|y|₂, log-RPE, 16 heads"
+    claim.figure(figure, "width", caption=f"Error against the width m of the readout: {layer}.")
 
 
 @pytest.mark.exact
@@ -349,7 +354,7 @@ def test_control_kernels_exchanged(target, claim):
     heads, n = decaying.construction(target, 8, False), length(claim, target)
     rho = heads.memories.values(n)[:, 1:]
     least = 2 * float(np.abs(rho[0] - rho[1]).sum()) - heads.attention_error
-    error = decaying.unlike(heads, n, alphas=heads.alphas[:, ::-1])
+    error = decaying.identity_errors(heads, n, alphas=heads.alphas[:, ::-1]).sum()
     far = theorem(least, "the triangle inequality")
     claim.measured("E_Attn", error, equation="D.1: block k from phi_k").at_least(far)
     apart = chosen(0.1, "the kernels differ, so that exchanging them is seen")
@@ -361,6 +366,6 @@ def test_control_a_head_too_many_for_the_first_kernel(target, claim):
     """The exponents moved by one head: kernel 2 begins with the last exponent of kernel 1."""
     heads, n = decaying.construction(target, 8, False), length(claim, target)
     p = heads.exponents
-    error = decaying.unlike(heads, n, exponents=[p[-1], *p[:-1]])
+    error = decaying.identity_errors(heads, n, exponents=[p[-1], *p[:-1]]).sum()
     ten = chosen(10 * heads.attention_error, "a factor of ten: the fit is lost, not only worse")
     claim.measured("E_Attn", error, equation="D.1: H_k heads for kernel k").at_least(ten)

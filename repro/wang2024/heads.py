@@ -38,8 +38,6 @@ ROOM = 1e4  # setting
 
 def family(rpe: str, exponents: Sequence[Any]) -> l1.Family:
     """The functions of the distance that heads with this RPE can weigh tokens by."""
-    if rpe not in SMALLEST:
-        raise ValueError(f"Section 3.2 has the RPE types lin and log, got {rpe!r}")
     return (l1.Exponentials if rpe == "lin" else l1.Powers)(tuple(exponents))
 
 
@@ -53,9 +51,6 @@ class Heads:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exponents", self.family.exponents)
-        if len(self.alphas) != len(self.exponents):
-            found = f"{len(self.alphas)} weights for {len(self.exponents)} exponents"
-            raise ValueError(f"Theorem A.1 has one alpha_h for each head, got {found}")
         exact = [a if isinstance(a, flint.arb) else rational(a) for a in self.alphas]
         object.__setattr__(self, "alphas", tuple(exact))
 
@@ -67,15 +62,12 @@ class Heads:
         """What softmax divides by at the last of `length` tokens; None: of infinitely many."""
         if length is None:
             return [self._exactly(beta) for beta in self.exponents]
-        distances = range(SMALLEST[self.rpe], length)
-        if not distances:
-            raise ValueError(f"{self.rpe}-RPE has no key in a window of {length} tokens")
-        return [_sum(self._weight(beta, s) for s in distances) for beta in self.exponents]
+        times, zero = range(SMALLEST[self.rpe], length), flint.fmpq(0)
+        return [sum((self._weight(p, s) for s in times), start=zero) for p in self.exponents]
 
     def values(self, length: int | None = None) -> list[Any]:
         """W_V^(h) = alpha_h sum_j e^{p_h phi(j)}."""
-        pairs = zip(self.alphas, self.normalisers(length), strict=True)
-        return [alpha * normaliser for alpha, normaliser in pairs]
+        return [a * z for a, z in zip(self.alphas, self.normalisers(length), strict=True)]
 
     def attention(
         self,
@@ -97,6 +89,20 @@ class Heads:
         ]
         return Attention(tuple(heads), rationals(np.eye(D, dtype=int)), self.rpe)
 
+    def moving(self) -> Attention:
+        """Lemmas E.2 and E.5: tokens (x_t, B_t, 1), or (x_t, log B_t, 1), -> sum_s psi x_{t-s}.
+
+        psi(s - B_t) = sum_h alpha_h e^{-beta_h (s - B_t)} for lin, psi(s / B_t) = sum_h alpha_h
+        (s / B_t)^-beta_h for log. Without normalisation, as class (12) has it: beta_h B_t or
+        beta_h log B_t is a dot product with 1.
+        """
+        zero, one = flint.fmpq(0), rationals([[0, 0, 1]])  # (1, D)
+        heads = [
+            Head(block(a, 3, 1, 0, 0), p, W_Q=np.array([[zero, p, zero]], dtype=object), W_K=one)
+            for p, a in zip(self.exponents, self.alphas, strict=True)
+        ]
+        return Attention(heads, rationals(np.eye(3, dtype=int)), self.rpe, normalised=False)
+
     def _exactly(self, beta: Any) -> Any:
         if self.rpe == "lin" and isinstance(beta, Log):
             return 1 / (1 - 1 / beta.of)
@@ -112,16 +118,10 @@ class Heads:
 
 def block(value: Any, D: int, d: int, to_block: int, from_block: int) -> np.ndarray:
     """value times delta^(to, from) in R^(D x D): the identity in one d x d block, 0 elsewhere."""
-    if D % d or not (0 <= to_block < D // d and 0 <= from_block < D // d):
-        raise ValueError(f"D={D} has no d x d blocks ({to_block}, {from_block}) with d={d}")
     W = rational_zeros(D, D)
     for i in range(d):
         W[to_block * d + i, from_block * d + i] = value
     return W
-
-
-def _sum(terms: Any) -> Any:
-    return sum(terms, start=flint.fmpq(0))
 
 
 # In float64
@@ -177,7 +177,7 @@ class Fit:
             Head(block(rational(value), D, d, to_block, from_block), rational(beta))
             for value, beta in zip(self.values, self.exponents, strict=True)
         ]
-        whole = Attention(tuple(exact), rationals(np.eye(D, dtype=int)), self.rpe)
+        whole = Attention(exact, rationals(np.eye(D, dtype=int)), self.rpe)
         return whole.to(torch.float64, device)
 
     def kernel(self) -> np.ndarray:
@@ -187,10 +187,7 @@ class Fit:
 
 def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
     """Rows of softmax, as columns: (length, H), the weight of distance s, of sum 1 over s."""
-    distances = range(SMALLEST[rpe], length)
-    if not distances:
-        raise ValueError(f"{rpe}-RPE has no key in a window of {length} tokens")
-    rows = family(rpe, exponents).values(distances)
+    rows = family(rpe, exponents).values(range(SMALLEST[rpe], length))
     table = np.zeros((length, len(exponents)))
     table[SMALLEST[rpe] :] = rows / [math.fsum(column) for column in rows.T]
     return table
@@ -217,9 +214,7 @@ def fit(
     """
     floats, first = tuple(float(ball(beta)) for beta in exponents), SMALLEST[rpe]
     if rpe == "log" and _at_zero(kernel) != 0:
-        raise ValueError(
-            "log-RPE does not see s = 0: the kernel has to vanish there, as the heads do"
-        )
+        raise ValueError("log-RPE does not see s = 0: the kernel has to vanish there")
     table = columns(rpe, floats, length)[first:]
     target = np.array([kernel(s) for s in range(first, length)])
     kept = lightest([(table, target)], caps)
@@ -292,9 +287,7 @@ def measure(
     errors = _errors(attention, inputs, kernel)
     difference = errors[:n][::-1]
     worst = abs(_errors(attention, worst_input(difference)[None], kernel)[0])
-    return Measured(
-        math.fsum(abs(error) for error in difference), float(np.abs(errors[n:]).max()), float(worst)
-    )
+    return Measured(math.fsum(abs(difference)), float(np.abs(errors[n:]).max()), float(worst))
 
 
 def _errors(attention: Attention, inputs: np.ndarray, kernel: np.ndarray) -> np.ndarray:

@@ -38,8 +38,7 @@ sum alpha_j ~ rho(0) with exponents that tend to 0.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -49,19 +48,12 @@ from repro.numerics.l1 import Kernel
 from repro.numerics.logarithms import ball
 
 
-@dataclass(frozen=True)
-class LinearRNN:
+class LinearRNN(NamedTuple):
     """h_t = Lambda h_{t-1} + B x_t, y_t = c . h_t, for each coordinate of the tokens alike."""
 
     Lambda: np.ndarray  # (N, N), or (N,) for a diagonal
     B: np.ndarray  # (N,)
     c: np.ndarray  # (N,)
-
-    def __post_init__(self) -> None:
-        N = len(self.c)
-        if self.Lambda.shape not in ((N,), (N, N)) or self.B.shape != (N,) or not N:
-            found = self.Lambda.shape, self.B.shape, self.c.shape
-            raise ValueError(f"N units have Lambda (N, N) or (N,), B and c (N,), got {found}")
 
     def __call__(self, X: np.ndarray) -> np.ndarray:  # (n, d) -> (n, d)
         same_arithmetic(X, self.c, "weights that are floats")
@@ -81,8 +73,6 @@ class LinearRNN:
 
 def diagonal(factors: Sequence[Any] | np.ndarray, alphas: Sequence[Any] | np.ndarray) -> LinearRNN:
     """The network of lin-RPE heads: factors e^{-p_h}, values alpha_h."""
-    if not all(0 < factor < 1 for factor in factors):
-        raise ValueError(f"lin-RPE with p > 0 has factors between 0 and 1, got {list(factors)}")
     c = np.array(alphas)
     return LinearRNN(np.array(factors), 0 * c + 1, c)
 
@@ -95,8 +85,6 @@ def shift(values: Sequence[Any] | np.ndarray) -> LinearRNN:
 
 def mixture(beta: float, N: int) -> tuple[list[float], list[float]]:
     """Exponents e^{y_j} and coefficients alpha_j > 0 of N units near (1 + t)^-beta."""
-    if not (beta > 1 and N >= 1):
-        raise ValueError(f"(1 + t)^-beta is summable for beta > 1, and N >= 1: {beta=}, {N=}")
     delta = math.pi / math.sqrt((beta - 1) * N)
     y = [math.log(math.pi * math.sqrt((beta - 1) * N)) - j * delta for j in range(N)]
     scale = delta / math.gamma(beta)
@@ -106,7 +94,5 @@ def mixture(beta: float, N: int) -> tuple[list[float], list[float]]:
 def floor(kernel: Kernel, A: Any, b: Any, *, window: int) -> flint.arb:
     """sum_s (|rho(s)| - A e^{-b s})_+ over the window, enclosed: no response within A e^{-b s} is
     nearer than its lower end."""
-    if not (ball(A) >= 0 and ball(b) > 0):
-        raise ValueError(f"the floor needs A >= 0 and b > 0, got A = {A}, b = {b}")
     excess = [abs(kernel.ball(s)) - ball(A) * (-ball(b) * s).exp() for s in range(window)]
     return sum((one.max(flint.arb(0)) for one in excess), flint.arb(0))

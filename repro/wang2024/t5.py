@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 def staircase(n: int, B: int, D: int) -> int:
     """-r(n) of Section F.1, exactly."""
-    _check(n, B, D)
     if n < B:
         return n
     if n >= D:
@@ -40,7 +39,6 @@ def floating(n: int, B: int, D: int, dtype: "torch.dtype", *, difference: bool =
     """
     import torch
 
-    _check(n, B, D)
     if not B <= n < D:
         return staircase(n, B, D)
     distance, first, last = (torch.tensor(float(value)).to(dtype) for value in (n, B, D))
@@ -49,10 +47,3 @@ def floating(n: int, B: int, D: int, dtype: "torch.dtype", *, difference: bool =
     else:
         quotient = (distance / first).log() / (last / first).log()
     return B + int((first * quotient).floor())
-
-
-def _check(n: int, B: int, D: int) -> None:
-    if not 1 <= B < D:
-        raise ValueError(f"Section F.1 needs integers 1 <= B < D, got B={B}, D={D}")
-    if n < 0:
-        raise ValueError(f"Section F.1 counts distances n >= 0, got n={n}")
