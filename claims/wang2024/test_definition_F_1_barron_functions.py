@@ -137,9 +137,8 @@ def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
     claim.measured("f(1) + f(−1) − 2f(0)", second, equation="||x||_B = 2").equals(both.moment(1))
     alone = measure((1, 1, [1], 0))
     same = [both(x) == alone(x) for x in ([0], ["1/3"], [1])]
-    claim.measured("equal at 0, 1/3, 1", same, equation="|x| = relu(x) on [0, 1]").equals(
-        [True] * 3
-    )
+    stated = [True] * 3
+    claim.measured("equal at 0, 1/3, 1", same, equation="|x| = relu(x) on [0, 1]").equals(stated)
     claim.counterexample(
         "the Barron norm of a function does not depend on the domain",
         input={"f": "|x|", "X": "[-1, 1]", "other X": "[0, 1], where the norm is 1"},
@@ -163,6 +162,5 @@ def test_control_the_square_root_has_no_norm(Q, claim):
     bends, each = np.diff(slopes, prepend=0), exact.rational(1) / len(slopes)
     rho = measure(*((each, a / each, [1], -x) for a, x in zip(bends, places[:-1], strict=True)))
     claim.measured("value at h", rho([places[1]]), equation="√h").equals(values[1])
-    claim.measured("B_1", rho.moment(1), equation="Lip f ≤ B_1 ≤ Q").at_least(
-        theorem(2 * Q, "|f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2")
-    )
+    least = theorem(2 * Q, "|f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2")
+    claim.measured("B_1", rho.moment(1), equation="Lip f ≤ B_1 ≤ Q").at_least(least)

@@ -54,9 +54,8 @@ def test_the_error_depends_on_H_minus_T_only(q, j, claim):
     errors = [interpolant(T, T + j, q).error for T in Ts]
     bound, q = exponentials.interpolation_bound(j, q), exact.rational(q)
     claim.record("smallest error", float(errors[0]))
-    claim.measured("largest l1 error over T", ball(max(errors)), equation=BOUND).at_most(
-        theorem(bound, "the bound of the finding, rounded up to 64 bits")
-    )
+    most = theorem(bound, "the bound of the finding, rounded up to 64 bits")
+    claim.measured("largest l1 error over T", ball(max(errors)), equation=BOUND).at_most(most)
     falls = sum(later < earlier for earlier, later in itertools.pairwise(errors))
     claim.measured("T at which the error falls", falls, equation="binom(T+j+s, T)_q").equals(0)
     limit = exponentials.interpolation_limit(j, q)
@@ -90,9 +89,8 @@ def test_heads_needed_are_T_plus_a_constant(accuracy, claim):
     extra = [needed(T) for T in Ts]
     claim.record("heads for the last T", Ts[-1] + extra[-1])
     claim.measured("most heads beyond T", max(extra), equation="E_j ≤ error").equals(constant)
-    claim.measured("heads beyond the last T", extra[-1], equation="E_(j−1) > error").equals(
-        constant
-    )
+    stated = constant
+    claim.measured("heads beyond the last T", extra[-1], equation="E_(j−1) > error").equals(stated)
 
 
 def gauss(n, k, q):
@@ -134,12 +132,10 @@ def test_error_against_a_plain_sum_of_absolute_values(T, j, claim):
     terms = enumerate(phi.alphas, start=1)
     rest = sum((abs(a) * phi.q ** (h * N) / (1 - phi.q**h) for h, a in terms), flint.fmpq(0))
     left = rest - abs(phi.error - inside)
-    claim.measured(
-        "rest less the difference of both sums", ball(left), equation="‖I − φ‖₁"
-    ).at_least(theorem(0, "the triangle inequality beyond 80 terms"))
-    claim.measured("rest over error", ball(rest / phi.error), equation="‖I − φ‖₁").at_most(
-        chosen(1e-6, "the rest cannot hide a wrong digit that we show")
-    )
+    found = claim.measured("rest less the difference of both sums", ball(left), equation="‖I − φ‖₁")
+    found.at_least(theorem(0, "the triangle inequality beyond 80 terms"))
+    most = chosen(1e-6, "the rest cannot hide a wrong digit that we show")
+    claim.measured("rest over error", ball(rest / phi.error), equation="‖I − φ‖₁").at_most(most)
 
 
 def worst_output(alphas, exponents, T, length):
@@ -215,9 +211,7 @@ def test_control_one_sign_changed_shows_in_the_layer(h, claim):
     changed = [-a if i == h else a for i, a in enumerate(phi.alphas, start=1)]
     error = worst_output(changed, phi.exponents, T, T + 16)
     least = 2 * abs(phi.alphas[h - 1])
-    claim.measured(ERROR, ball(error), equation="−α_h for α_h").at_least(
-        theorem(ball(least), "φ(0) = 0 becomes −2α_h")
-    )
-    claim.measured("2|α_h|", ball(least), equation="−α_h for α_h").at_least(
-        chosen(1, "the error of the zero kernel: one wrong sign is worse than no head")
-    )
+    limit = theorem(ball(least), "φ(0) = 0 becomes −2α_h")
+    claim.measured(ERROR, ball(error), equation="−α_h for α_h").at_least(limit)
+    limit = chosen(1, "the error of the zero kernel: one wrong sign is worse than no head")
+    claim.measured("2|α_h|", ball(least), equation="−α_h for α_h").at_least(limit)

@@ -115,9 +115,8 @@ def test_one_exponential_more_is_enough(T, claim):
     total = sum(a / (1 - v) for a, v in zip(alpha, u, strict=True))
     error = necessity.shortest_error(u)
     claim.measured("Σ φ(t) over t > T", total - 1, equation="Π 1/(1 − u_h) − 1").equals(error)
-    claim.measured(ERROR, error, equation="H = T + 1").at_most(
-        theorem(2 * q, "1/(q; q)∞ − 1 < 2q for every T")
-    )
+    most = theorem(2 * q, "1/(q; q)∞ − 1 < 2q for every T")
+    claim.measured(ERROR, error, equation="H = T + 1").at_most(most)
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 10], ids="T={}".format)
@@ -130,12 +129,10 @@ def test_one_power_more_is_enough(T, claim):
     values = [phi(s) for s in range(1, T + 1)]
     claim.measured("φ(1), ..., φ(T)", values, equation="H = T").equals([0] * (T - 1) + [1])
     bound = powers.error_bound(0, c)
-    claim.measured(ERROR, phi.error(), equation="H = T").at_most(
-        theorem(bound, "(2) in repro/wang2024/powers.py, for every T")
-    )
-    claim.measured("bound for every T", bound, equation="H = T").at_most(
-        chosen(TINY, "the infimum is 0: c = 22 gives less than a millionth")
-    )
+    most = theorem(bound, "(2) in repro/wang2024/powers.py, for every T")
+    claim.measured(ERROR, phi.error(), equation="H = T").at_most(most)
+    most = chosen(TINY, "the infimum is 0: c = 22 gives less than a millionth")
+    claim.measured("bound for every T", bound, equation="H = T").at_most(most)
 
 
 EXPONENTS = {
@@ -187,9 +184,8 @@ def test_a_kernel_better_than_silence_has_T_zeros_in_the_disc(T, claim):
     """Rouche: the best weights of T + 2 and T + 4 exponentials 3^-ht, as rationals nearby."""
     for heads in (T + 2, T + 4):
         found = optimum("lin", [logarithms.Log(3) * h for h in range(1, heads + 1)], T)
-        claim.measured(ERROR, found.error, equation="error < 1", H=heads).at_most(
-            chosen(0.9, "below 1, as Rouché needs, also for rationals near these weights")
-        )
+        most = chosen(0.9, "below 1, as Rouché needs, also for rationals near these weights")
+        claim.measured(ERROR, found.error, equation="error < 1", H=heads).at_most(most)
         u = [Fraction(1, 3**h) for h in range(1, heads + 1)]
         weights = [a.mid().fmpq() for a in found.coefficients]
         count = necessity.zeros_in_disc(u, weights)
@@ -204,9 +200,8 @@ def test_control_one_head_more_beats_silence(rpe, claim):
         error = necessity.shortest_error([Fraction(1, 100**h) for h in range(1, T + 2)])
     else:
         error = powers.fixed(T, T, first=40, step=40).error()
-    claim.measured("gain on the zero kernel", 1 - error, equation="H = T + 1, or T").at_least(
-        chosen(Fraction(98, 100), "nearly all of the 1 that the zero kernel leaves")
-    )
+    least = chosen(Fraction(98, 100), "nearly all of the 1 that the zero kernel leaves")
+    claim.measured("gain on the zero kernel", 1 - error, equation="H = T + 1, or T").at_least(least)
 
 
 def test_control_in_l2_a_single_head_beats_silence(claim):

@@ -156,13 +156,11 @@ def test_geometric_exponents_follow_a_smooth_tail_with_weights_of_sum_one(claim)
     few, more = geometric(4, window), geometric(8, window)
     claim.record("best error", few.error, H=4)
     claim.record("best error", more.error, H=8)
-    claim.measured("Σ|α_h|", more.weight, equation="∫ dμ = 1", H=8).at_most(
-        chosen(1.01, "the mixture has mass 1; 1 % for the quadrature")
-    )
+    most = chosen(1.01, "the mixture has mass 1; 1 % for the quadrature")
+    claim.measured("Σ|α_h|", more.weight, equation="∫ dμ = 1", H=8).at_most(most)
     order = math.log2(few.floor / more.error)
-    claim.measured("log₂ of the fall from 4 to 8 heads", order, equation="H^−(β−1)").at_least(
-        chosen(4, "more than twice β − 1 = 1.5, the order of interpolation")
-    )
+    least = chosen(4, "more than twice β − 1 = 1.5, the order of interpolation")
+    claim.measured("log₂ of the fall from 4 to 8 heads", order, equation="H^−(β−1)").at_least(least)
 
 
 def capped(kernel, exponents, weight, window):
@@ -178,13 +176,11 @@ def test_control_bounded_weights_and_exponents_meet_a_floor(claim):
     floor = kernels.bounded_weights_floor(kernel, 1, A) - kernel.tail(window)
     for H in (8, 32):
         error = capped(kernel, [1 + 5 * h / (H - 1) for h in range(H)], A, window)
-        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A, β_h ≥ 1", A=A, H=H).at_least(
-            theorem(floor, "|φ(t)| ≤ A e^−t, summed over the tail")
-        )
+        least = theorem(floor, "|φ(t)| ≤ A e^−t, summed over the tail")
+        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A, β_h ≥ 1", A=A, H=H).at_least(least)
     ratio = floor / interpolation("t^-2.5", 64).error()
-    claim.measured("floor over error of 64 free heads", ratio, equation="H^−(β−1)").at_least(
-        chosen(10, "both are proved: free weights are ten times below the floor")
-    )
+    least = chosen(10, "both are proved: free weights are ten times below the floor")
+    claim.measured("floor over error of 64 free heads", ratio, equation="H^−(β−1)").at_least(least)
 
 
 def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
@@ -194,12 +190,10 @@ def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
     Hs = claim.at_scale(smoke=(8, 16), laptop=(8, 16, 32, 64), paper=(8, 16, 32, 64))
     stuck = [capped(kernel, [6 * h / H for h in range(1, H + 1)], A, window) for H in Hs]
     for H, error in zip(Hs, stuck, strict=True):
-        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A", A=A, H=H).at_least(
-            theorem(floor - kernel.tail(window), "Chebyshev's polynomial, in balls")
-        )
-    claim.measured("floor", floor, equation="Σ|α_h| ≤ A", A=A).at_least(
-        chosen(0.05, "in balls; far above 0, the limit with free weights")
-    )
+        least = theorem(floor - kernel.tail(window), "Chebyshev's polynomial, in balls")
+        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A", A=A, H=H).at_least(least)
+    least = chosen(0.05, "in balls; far above 0, the limit with free weights")
+    claim.measured("floor", floor, equation="Σ|α_h| ≤ A", A=A).at_least(least)
     draw(claim, Hs, stuck, float(floor))
 
 

@@ -121,9 +121,8 @@ def test_with_the_repaired_constant_it_holds(claim):
     last = claim.at_scale(smoke=60, laptop=100, paper=200)
     ratios = {n: jackson.largest_power_ratio(n) for n in range(1, last + 1)}
     worst = max(upper / jackson.repaired_constant(n) for n, (_, upper) in ratios.items())
-    claim.measured("largest mⁿE/M(n) over 1.12ⁿ", worst, equation=F5, last_n=last).at_most(
-        theorem(Fraction(1), "Chernoff and Stirling, jackson.py")
-    )
+    most = theorem(Fraction(1), "Chernoff and Stirling, jackson.py")
+    claim.measured("largest mⁿE/M(n) over 1.12ⁿ", worst, equation=F5, last_n=last).at_most(most)
     grown = ratios[last][0] / ratios[last - 20][0]
     claim.measured("growth of the lower bound over 20 orders", grown, equation="1.1168ⁿ").at_least(
         chosen(Fraction(27, 25) ** 20, "1.08 per order: no constant independent of n is enough")
@@ -193,12 +192,10 @@ def test_balls_agree_with_the_closed_bounds(claim):
         f, place = pure_power(n), {"equation": "E_(m−1)(xⁿ)", "n": n, "m": m}
         found = minimax.best(f, m - 1)
         lower, upper = map(float, jackson.least_error_of_power(n, m))
-        claim.measured("E, from above", found.upper, **place).at_least(
-            theorem(lower, "2 of jackson.py: Σ_(j odd) C(2n, n−jm)")
-        )
-        claim.measured("E, from below", found.lower, **place).at_most(
-            theorem(upper, "2 of jackson.py: Σ_(k≥m) C(2n, n−k)")
-        )
+        least = theorem(lower, "2 of jackson.py: Σ_(j odd) C(2n, n−jm)")
+        claim.measured("E, from above", found.upper, **place).at_least(least)
+        most = theorem(upper, "2 of jackson.py: Σ_(k≥m) C(2n, n−k)")
+        claim.measured("E, from below", found.lower, **place).at_most(most)
         level = abs(minimax.level(f, (1 + minimax.chebyshev_points(m - 1)) / 2))
         claim.measured("E from the signs at the extrema of T_m", float(level), **place).within(
             lower, rounding_error(1e-9 * lower, "extrema moved by 1e-16, where f's share is flat")

@@ -66,9 +66,8 @@ def check_slope(claim, Ms, errors, expected, allowed, excludes):
     claim.measured("exponent of m", rate.slope, equation=F6).within(
         expected, stderr(width, "half of its own interval")
     )
-    claim.measured("half of its interval", width, equation=F6).at_most(
-        chosen(allowed, f"so narrow that it excludes {excludes}")
-    )
+    most = chosen(allowed, f"so narrow that it excludes {excludes}")
+    claim.measured("half of its interval", width, equation=F6).at_most(most)
     return rate
 
 
@@ -114,12 +113,10 @@ def test_in_the_plane_the_best_networks_have_slope_two(claim):
         least, place = barron.best_plane_error(m), {"equation": "tan²(π/(4m))", "m": m}
         enclosure = barron.sup_error(barron.best_plane_network(m), 1.0)
         found.append(enclosure.upper)
-        claim.measured("largest error, from above", enclosure.upper, **place).at_least(
-            theorem(least, "no network without biases is nearer on the disc inside the square")
-        )
-        claim.measured("largest error, from below", enclosure.lower, **place).at_most(
-            theorem(math.sqrt(2) * least, "homogeneous, and the square is within √2 discs")
-        )
+        limit = theorem(least, "no network without biases is nearer on the disc inside the square")
+        claim.measured("largest error, from above", enclosure.upper, **place).at_least(limit)
+        most = theorem(math.sqrt(2) * least, "homogeneous, and the square is within √2 discs")
+        claim.measured("largest error, from below", enclosure.lower, **place).at_most(most)
     check_slope(claim, Ms, found, -2, 0.25, "−1/2, the exponent of the lemma")
 
 
@@ -159,9 +156,8 @@ def test_well_spread_neurons_beat_the_rate_on_the_sphere(claim):
     Ms = [2**k for k in range(4, claim.at_scale(smoke=9, laptop=11, paper=11))]
     errors = [error_of_spread(m) for m in Ms]
     rate = check_slope(claim, Ms, errors, -1.25, 0.35, "−1/2, the exponent of the lemma")
-    claim.measured("upper end of the exponent", rate.high, equation=F6).at_most(
-        chosen(-0.75, "below −1/2, the exponent of the lemma, by half of it")
-    )
+    most = chosen(-0.75, "below −1/2, the exponent of the lemma, by half of it")
+    claim.measured("upper end of the exponent", rate.high, equation=F6).at_most(most)
 
 
 def fitted(m):
@@ -234,9 +230,8 @@ def test_what_m_neurons_cannot_see(claim):
             outside = sum(not 0 <= value <= 1 for value in x)
             claim.measured("coordinates outside [0, 1]", outside, equation=F6, **place).equals(0)
             apart = sum(abs(2 * x - 1)) / d
-            claim.measured("f(x) − f(x₀)", apart, equation="(d − m)/d", **place).at_least(
-                theorem(exact.rational(d - m) / d, "d − m coordinates are 0 or 1, barron.py")
-            )
+            limit = theorem(exact.rational(d - m) / d, "d − m coordinates are 0 or 1, barron.py")
+            claim.measured("f(x) − f(x₀)", apart, equation="(d − m)/d", **place).at_least(limit)
 
 
 def average_of_kinks(d):
@@ -320,21 +315,18 @@ def test_the_error_grows_with_the_domain(d, claim):
         return np.linalg.norm(points, axis=1) - barron.value(network, points)
 
     off = np.abs(error(2 * x) - 2 * error(x)).max()
-    claim.measured("error(2x) − 2 error(x)", off, equation="e(2y) = 2 e(y)").at_most(
-        exactly(0.0, "doubling is exact in binary arithmetic")
-    )
+    most = exactly(0.0, "doubling is exact in binary arithmetic")
+    claim.measured("error(2x) − 2 error(x)", off, equation="e(2y) = 2 e(y)").at_most(most)
     found, enclosure = np.abs(error(2 * x)).max(), barron.sup_error(network, 2.0)
     claim.measured("largest error at random points of [−2, 2]^d", found, equation="r = 2").at_most(
         theorem(enclosure.upper, "the enclosure is proved")
     ).at_least(chosen(enclosure.lower * 0.8, "so many points come near to the largest error"))
     cube = barron.sup_error(network, 1.0, positive=True)
-    claim.measured("largest error on [0, 1]^d", cube.lower, equation=F6).at_most(
-        theorem(enclosure.upper / 2, "[0, 1]^d is a part of [−2, 2]^d, half as wide")
-    )
+    most = theorem(enclosure.upper / 2, "[0, 1]^d is a part of [−2, 2]^d, half as wide")
+    claim.measured("largest error on [0, 1]^d", cube.lower, equation=F6).at_most(most)
     bound = barron.sampling_bound(barron.norm_constant(d) ** 2, d, m, 2.0)
-    claim.measured("largest error on [−2, 2]^d", enclosure.upper, equation="r = 2").at_most(
-        theorem(bound, "4 max(1, r) √((d+1)/m) c_d, barron.py")
-    )
+    most = theorem(bound, "4 max(1, r) √((d+1)/m) c_d, barron.py")
+    claim.measured("largest error on [−2, 2]^d", enclosure.upper, equation="r = 2").at_most(most)
 
 
 def half_sphere(claim, d, m):

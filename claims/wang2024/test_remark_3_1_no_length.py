@@ -61,9 +61,8 @@ def test_the_parameters_are_those_of_the_list_and_the_embedding_bias(L, claim):
     network = random_model(claim.rng("weights"), "lin", L)
     claim.record("parameters", network.parameters_count())
     claim.record("listed", listed(L))
-    claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(
-        listed(L) + D
-    )
+    stated = listed(L) + D
+    claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(stated)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])

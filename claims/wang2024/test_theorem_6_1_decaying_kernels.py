@@ -161,9 +161,8 @@ def test_shared_heads_gain_as_if_there_were_twice_as_many(target, claim):
     n = min(ADMITTED[target], 2)
     apart = sum(best.floor for best in decaying.construction(target, 8, False).best)
     gain = decaying.construction(target, 8, True).attention_error / apart
-    claim.measured("E_Attn, shared over apart", gain, equation="6.1", H=8).at_most(
-        theorem(float(M) ** -n, f"M^-n with n = {n}, admitted")
-    )
+    most = theorem(float(M) ** -n, f"M^-n with n = {n}, admitted")
+    claim.measured("E_Attn, shared over apart", gain, equation="6.1", H=8).at_most(most)
 
 
 @pytest.mark.construct
@@ -266,9 +265,8 @@ def test_printed_box_is_too_small_for_a_kernel_of_norm_three(claim):
         measured=max(y - 2, 0), expected=0, relation="<=", equation="D.1, the final bound",
         program=memory_of_ones, tokens=n, beyond=2, bound=0,
     )  # fmt: skip
-    claim.measured("half-width 1 + |rho|_1", essential.box([3]), equation="D.1").at_least(
-        theorem(y, "|X * rho| <= |rho|_1 = 3")
-    )
+    least = theorem(y, "|X * rho| <= |rho|_1 = 3")
+    claim.measured("half-width 1 + |rho|_1", essential.box([3]), equation="D.1").at_least(least)
 
 
 def memory_and_token(x):
@@ -289,9 +287,8 @@ def test_reading_with_the_residual_but_without_its_block_adds_the_token(claim):
         equation="D.1: x^(1/2) = X * rho", program=memory_and_token, x=X,
     )  # fmt: skip
     mended = decaying.exactly("lin", [logarithms.Log(2)], [[1]], [1], X)[0]
-    claim.measured("output, x_t in its own block", mended, equation="D.1").equals(
-        exact.rational("3/4")
-    )
+    stated = exact.rational("3/4")
+    claim.measured("output, x_t in its own block", mended, equation="D.1").equals(stated)
 
 
 def error_of_one_head(lam, u):
@@ -343,9 +340,8 @@ def test_control_without_the_present_the_error_stays(target, claim):
     heads, n = decaying.construction(target, 8, True), length(claim, target)
     at_zero = heads.alphas.sum(0) if target == "lin" else [0] * M
     error = decaying.without_present(heads, n, at_zero)
-    claim.measured("error at x = (1, 0, 0, ...)", error, equation="D.1 without r_k").at_least(
-        theorem(1.0, "phi(0) is free, for log it is 0; sqrt 2 is |rho(0)|")
-    )
+    least = theorem(1.0, "phi(0) is free, for log it is 0; sqrt 2 is |rho(0)|")
+    claim.measured("error at x = (1, 0, 0, ...)", error, equation="D.1 without r_k").at_least(least)
 
 
 @light
