@@ -104,10 +104,7 @@ def test_the_layer_is_of_class_7_and_its_attention_does_not_see_the_tokens(rpe, 
     claim.measured("H and m", size, equation="(7)").equals((3, 4))
     free = [head.dot_product_free for head in layer.attention.heads]
     claim.measured("heads without dot product", free, equation="(7)").equals([True] * 3)
-    one, other = (
-        exact.rationals([[1, 0, 0]] * n),
-        exact.rationals([[-1, 2, 7]] * n),
-    )
+    one, other = (exact.rationals([[1, 0, 0]] * n), exact.rationals([[-1, 2, 7]] * n))
     differ = sum(
         bool((layer.attention.scores(h, one) != layer.attention.scores(h, other)).any())
         for h in layer.attention.heads

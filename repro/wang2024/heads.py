@@ -194,11 +194,7 @@ def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
 
 
 def fit(
-    rpe: str,
-    kernel: l1.Kernel,
-    exponents: Sequence[Any],
-    length: int,
-    caps: Sequence[float] = CAPS,
+    rpe: str, kernel: l1.Kernel, exponents: Sequence[Any], length: int, caps: Sequence[float] = CAPS
 ) -> Fit:
     """The heads with least l1 error + eps A on a window, over the bounds on A.
 

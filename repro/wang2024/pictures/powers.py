@@ -33,11 +33,7 @@ def heads_needed(
 
 
 def collapse(
-    best: Mapping[int, Points],
-    T: int,
-    built: Mapping[str, Points],
-    layers: Points,
-    floors: Points,
+    best: Mapping[int, Points], T: int, built: Mapping[str, Points], layers: Points, floors: Points
 ) -> "Figure":
     """Error against heads: the best coefficients for several instants, constructions for one."""
     figure, (left, right) = figures.panels(2, width=5, height=4.2)
