@@ -86,7 +86,9 @@ def worst_output(found, T, length):
     """The error of a one-layer Transformer at the input of the worst signs, in a ball."""
     rationals = exact.rationals
     built = heads.Heads("lin", found.family.exponents, found.coefficients)
-    layer = built.attention(length, D=2, to_block=1, from_block=0)
+    pairs = zip(built.values(length), built.exponents, strict=True)
+    working = [model.Head(heads.block(value, 2, 1, 1, 0), p) for value, p in pairs]
+    layer = model.Attention(working, rationals([[1, 0], [0, 1]]), "lin")
     reads = model.FeedForward(rationals([[1, -1]]), rationals([[0, 1], [0, -1]]), rationals([0, 0]))
     layers = [model.Layer(layer, reads)]
     whole = model.Transformer(rationals([[1], [0]]), rationals([0, 0]), layers)

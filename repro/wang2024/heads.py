@@ -5,10 +5,9 @@ phi_m(s)                     Heads.kernel        sum_h alpha_h e^{p_h phi(s)}, t
 alpha_h, beta_h = p_h        alphas, exponents   e^{-beta_h s} with lin-RPE, s^{-beta_h} with log
 sum_j e^{-beta_h phi(j)}     normalisers         what the softmax divides by
 W_V^(h)                      values              alpha_h times the normaliser
-delta^(k,1)                  to_block            the d x d block into which the heads write
 
-A dot-product-free layer with these weights adds sum_s phi_m(s) x_{t-s} to block k of the token. For
-scalar tokens |x_t| <= 1 its distance from the target is the l1 distance of the kernels, attained at
+A dot-product-free layer with these weights adds sum_s phi_m(s) x_{t-s} to the token. For |x_t| <= 1
+its distance from the target is the l1 distance of the kernels, attained at
 x_{t-s} = sign of their difference (`worst_input`).
 
 In float64 the weights A = sum_h |W_V^(h)| decide: the heads cancel, and rounding leaves about
@@ -20,7 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -69,25 +68,15 @@ class Heads:
         """W_V^(h) = alpha_h sum_j e^{p_h phi(j)}."""
         return [a * z for a, z in zip(self.alphas, self.normalisers(length), strict=True)]
 
-    def attention(
-        self,
-        length: int | None = None,
-        *,
-        D: int = 1,
-        d: int = 1,
-        to_block: int = 0,
-        from_block: int = 0,
-    ) -> Attention:
-        """The layer that adds phi_m * x from one d x d block to another, with softmax.
+    def attention(self, length: int | None = None) -> Attention:
+        """The layer that adds phi_m * x to scalar tokens, with softmax.
 
         Its weights are exact if alphas are rational and the exponents logarithms (lin) or
         integers (log); balls otherwise.
         """
-        heads = [
-            Head(block(value, D, d, to_block, from_block), beta)
-            for value, beta in zip(self.values(length), self.exponents, strict=True)
-        ]
-        return Attention(tuple(heads), rationals(np.eye(D, dtype=int)), self.rpe)
+        pairs = zip(self.values(length), self.exponents, strict=True)
+        heads = [Head(block(value, 1, 1, 0, 0), p) for value, p in pairs]
+        return Attention(heads, rationals([[1]]), self.rpe)
 
     def moving(self) -> Attention:
         """Lemmas E.2 and E.5: tokens (x_t, B_t, 1), or (x_t, log B_t, 1), -> sum_s psi x_{t-s}.
@@ -163,22 +152,11 @@ class Fit:
             raise TooHeavy(f"{len(self.values)} {self.rpe} heads in float64: {found}")
         return self
 
-    def attention(
-        self,
-        *,
-        D: int = 1,
-        d: int = 1,
-        to_block: int = 0,
-        from_block: int = 0,
-        device: torch.device | str = "cpu",
-    ) -> Attention:
+    def attention(self, device: torch.device | str = "cpu") -> Attention:
         """The layer in float64: what is rounded is what was fitted."""
-        exact = [
-            Head(block(rational(value), D, d, to_block, from_block), rational(beta))
-            for value, beta in zip(self.values, self.exponents, strict=True)
-        ]
-        whole = Attention(exact, rationals(np.eye(D, dtype=int)), self.rpe)
-        return whole.to(torch.float64, device)
+        pairs = zip(self.values, self.exponents, strict=True)
+        exact = [Head(rationals([[value]]), rational(beta)) for value, beta in pairs]
+        return Attention(exact, rationals([[1]]), self.rpe).to(torch.float64, device)
 
     def kernel(self) -> np.ndarray:
         """The kernel that the values are meant to make, in float64; distance s = 0, ..., n-1."""
@@ -252,8 +230,7 @@ def lightest(
 # Measured through the layer itself
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """Errors of a layer against a kernel, at the last token of a window of scalar tokens."""
 
     impulses: float  # sum over s of the error on a unit impulse at distance s: l1, by measurement
@@ -270,16 +247,14 @@ def worst_input(difference: np.ndarray) -> np.ndarray:
     return np.where(difference[::-1] < 0, -1.0, 1.0)
 
 
-def measure(
-    attention: Attention, kernel: np.ndarray, rng: np.random.Generator, *, draws: int = 64
-) -> Measured:
-    """Drive a float64 layer (D = 1) with impulses, random signs and the worst signs.
+def measure(attention: Attention, kernel: np.ndarray, rng: np.random.Generator) -> Measured:
+    """Drive a float64 layer (D = 1) with impulses, 64 draws of signs and the worst signs.
 
     `kernel` has the target's values at s = 0, ..., n-1. The worst signs are those of the
     difference that the impulses show.
     """
     n = len(kernel)
-    inputs = np.vstack([np.eye(n), rng.choice([-1.0, 1.0], (draws, n))])
+    inputs = np.vstack([np.eye(n), rng.choice([-1.0, 1.0], (64, n))])
     errors = _errors(attention, inputs, kernel)
     difference = errors[:n][::-1]
     worst = abs(_errors(attention, worst_input(difference)[None], kernel)[0])
