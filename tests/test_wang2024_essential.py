@@ -21,9 +21,6 @@ def weight(rpe, p, s):
     return 1 / p.of**s if rpe == "lin" else 1 / rational(s) ** p
 
 
-# --- the construction ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_network_stores_the_convolutions_in_rationals(rpe, d):
@@ -99,9 +96,6 @@ def test_norms_of_kernels_are_whole_sums():
     norms = essential.Memories("lin", (squares, signs), lambda H: (Log(2),), 20).norms()
     assert norms == pytest.approx([math.pi**2 / 6, 1], rel=1e-12)
     assert norms[1] >= 1
-
-
-# --- the worst input -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -188,9 +182,6 @@ def test_convolutions_are_numpys():
     assert short == pytest.approx(x[1] * rho[0] + x[0] * rho[1]), "longer than the sequence"
 
 
-# --- training ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 def test_the_trained_layer_is_the_layer_of_the_model(rpe):
     spec = essential.TrainedHeads(example="log", rpe=rpe, H=3, steps=30, seed=1, length=20)
@@ -217,9 +208,6 @@ def test_a_layer_to_train_has_summable_heads_and_small_values(rpe, least):
     assert found[:, 0].tolist() == [1, -2, 0.5]
     assert torch.equal(found[:, 2], layer.V[7])
     assert not found[:, [1, 3]].any()
-
-
-# --- recurrent networks --------------------------------------------------------------------------
 
 
 def test_recurrences_by_hand():

@@ -13,8 +13,6 @@ from repro.wang2024 import exponentials
 from repro.wang2024.exponentials import Interpolant
 from repro.wang2024.heads import Heads
 
-# --- the construction of the proof -----------------------------------------------------------------
-
 
 def test_the_bump_by_hand():
     t = np.arange(12)
@@ -74,9 +72,6 @@ def test_instants_beyond_the_window_count_by_the_size_of_the_polynomial(monkeypa
     stated = 1 + 2e20 / (1 - math.exp(-0.5)) * left_out
     found = exponentials.bump_error(2, 1, alpha=0.5, gamma=0.5)
     assert found == pytest.approx(stated, rel=1e-9)
-
-
-# --- interpolation ---------------------------------------------------------------------------------
 
 
 def test_interpolant_solves_the_linear_system():
@@ -162,9 +157,6 @@ def test_moving_layer_reads_B_at_the_query_only():
     (out,) = layer(rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]), queries=1)[:, 0]
     assert out == sum((phi(s) * x[4 - s] for s in range(5)), flint.fmpq(0)) == -1
     assert not layer.normalised
-
-
-# --- weights ---------------------------------------------------------------------------------------
 
 
 def test_degree_is_the_largest_with_its_peak_at_T():

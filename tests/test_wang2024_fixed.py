@@ -12,8 +12,6 @@ from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 from repro.wang2024 import exponentials, fixed, fixed_heads, tables, targets
 
-# --- targets -------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
 def test_parity_is_the_product_of_signs(size):
@@ -72,9 +70,6 @@ def test_bad_targets_are_refused(make, match):
         make()
 
 
-# --- tables --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "tokens", [tables.BOOLEAN, tables.one_hot(3), rationals([["3/5", "4/5"], [1, 0], [-1, 0]])]
 )
@@ -93,9 +88,6 @@ def test_tables_know_their_norms():
     x = np.random.default_rng(2).uniform(-2, 2, (2, 400, 2))
     moved = np.abs(readout.function(x[0]) - readout.function(x[1]))
     assert (moved <= readout.lipschitz * np.linalg.norm(x[0] - x[1], axis=1) + 1e-12).all()
-
-
-# --- the layer -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -150,9 +142,6 @@ def test_fitted_coefficients_make_the_indicator(rpe):
     phi = (np.exp(-p * s) if rpe == "lin" else s.astype(float) ** -p) @ alphas
     assert np.abs(phi - (s[:, 0] == 2)).sum() == pytest.approx(error, rel=1e-9)
     assert error <= fixed.optimal(rpe, 2, exponents).error + 1e-12
-
-
-# --- heads in float64 ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])

@@ -67,9 +67,6 @@ def trained_error(phi: np.ndarray, example: str) -> float:
     return float(abs(norm(by_phi) - norm(by_rho)))
 
 
-# --- what the attention stores -------------------------------------------------------------------
-
-
 def stored(network: Transformer, n: int) -> np.ndarray:
     """phi_k(s) of a network with f(y) = y, as it has it in float64, from unit impulses; (M, n)."""
     impulses = torch.eye(n, dtype=torch.float64)[:, :, None]
@@ -94,9 +91,6 @@ def without_present(heads: Construction, n: int, at_zero: Sequence[Any]) -> floa
     """Error at x = (1, 0, 0, ...), the present being read as if rho(0) were `at_zero`."""
     found = changed(heads, n, at_zero=at_zero)[:, 0]
     return float(abs(norm(heads.memories.values(1)[:, 0]) - norm(found)))
-
-
-# --- in rationals --------------------------------------------------------------------------------
 
 
 def exact_network(

@@ -1,12 +1,7 @@
 """Theorem 6.1 (proof: D.1): heads add up to the kernels, one ReLU layer reads them out.
 
-Paper                 Here                    Meaning
-rho_1, ..., rho_M     rho (M, n), at_zero     kernels; their values at s = 0
-phi_k                 alphas (H, M)           phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
-p^(1,h)               exponents               slopes of the RPE
-D, P^(k)              D = (M + 1) d           the token x_t in block 0, memory k in block k
-f, FFN^(1)            readout                 f of the M d numbers, and its network with m neurons
-E_Attn, E_FFN         attention_error, ...    sum_k |rho_k - phi_k|_1, and sup |f - FFN| on a box
+phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}, p_h = exponents[h]; x_t in block 0, memory k
+in block k of D = (M + 1) d numbers; E_Attn = sum_k |rho_k - phi_k|_1, E_FFN = sup |f - FFN|.
 
 Proof, for both types of RPE.
 1. W_E puts x_t into block 0 and 0 elsewhere. Head h has p = p_h and W_V = (v_h1, ..., v_hM) as a
@@ -102,11 +97,8 @@ def network(
     return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, feed_forward),))
 
 
-# --- the readout ---------------------------------------------------------------------------------
-
-
 def identity_readout(size: int) -> FeedForward:
-    """f(y) = y = relu(y) - relu(-y), without error: shows what the attention has stored."""
+    """f(y) = y = relu(y) - relu(-y): shows what the attention has stored."""
     one = identity(size)
     a, b = np.concatenate([one, -one], axis=1), np.concatenate([one, -one])
     return FeedForward(a, b, b[:, 0] * 0)
@@ -115,9 +107,6 @@ def identity_readout(size: int) -> FeedForward:
 def box(norms: Sequence[Any], attention_error: Any = 1) -> Any:
     """Half-width of the box on which the readout is needed: E_Attn + max |rho_k|_1."""
     return attention_error + max(norms)
-
-
-# --- the kernels ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -229,9 +218,6 @@ class Construction:
             return float(values @ sums + present) + sum(self.memories.norms())
 
 
-# --- the worst input -----------------------------------------------------------------------------
-
-
 def convolutions(rho: Array, X: Array) -> Array:
     """(X * rho_k)(t) at the last token of X (..., n, d) for kernels rho (M, S); (..., M, d)."""
     n = min(rho.shape[1], X.shape[-2])
@@ -275,15 +261,11 @@ def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
     return (3 * n + H + 30) * unit(dtype) * total
 
 
-# --- the same layer, trained ---------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class TrainedHeads(Spec):
     """Least squares for rho_1, ..., rho_M of an example: exponents, values and r_k from a seed.
 
-    The mean square error over tokens that are independent signs is sum_s |rho(s) - phi(s)|^2, so
-    there is nothing to sample. With rpe = "lin" this is a diagonal linear recurrent network.
+    For tokens that are independent signs the mean square error is sum_s |rho(s) - phi(s)|^2.
     """
 
     kind: ClassVar[str] = "wang2024-heads"

@@ -1,11 +1,7 @@
 """Lemmas E.1 and E.2: sums of exponentials that single out one instant; two findings of our own.
 
-Paper                 Here                   Meaning
-T                     T                      the instant, at least 1
-m                     m, H                   number of exponentials: of heads with lin-RPE
-alpha, gamma          alpha, gamma           spacing of the exponents, and the first of them
-e^{-alpha}            q                      so that exponents h alpha give q^t, q^{2t}, ...
--                     j = H - T              heads beyond T
+T >= 1 is the instant, m or H the number of exponentials, alpha and gamma are the spacing of the
+exponents and the first of them, q = e^{-alpha}, and j = H - T.
 
 The construction of the proof (`bump_error`). Psi_T is a bump of height e^{gamma T} around
 mu_T = e^{-alpha T} that vanishes at all other e^{-alpha t}; with a polynomial Q_m for it,
@@ -65,9 +61,6 @@ BITS = 256
 LITERAL = 0.01  # alpha = gamma, chosen at the end of the proof of Lemma E.1
 
 
-# The construction of the proof
-
-
 def bump(x: np.ndarray, T: int, alpha: float, gamma: float) -> np.ndarray:
     """Psi_T: e^{gamma T} at mu_T = e^{-alpha T}, 0 from mu_T -+ sigma_T on."""
     mu = math.exp(-alpha * T)
@@ -103,9 +96,6 @@ def smallest_constant(n: int) -> flint.arb:
     with flint.ctx.workprec(BITS):
         near = [T**n * (-flint.arb((n + 1) * T) / 100).exp() for T in (top, top + 1)]
         return near[0].max(near[1])
-
-
-# Interpolation
 
 
 @dataclass(frozen=True)
@@ -210,9 +200,6 @@ def _factorials(q: flint.fmpq) -> list[flint.fmpq]:
 def _upto(value: flint.fmpq) -> flint.arb:
     """The ball of everything from 0 to the value."""
     return flint.arb(0).union(flint.arb(value))
-
-
-# Weights
 
 
 def chebyshev_coefficients(N: int) -> list[int]:

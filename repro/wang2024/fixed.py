@@ -1,12 +1,7 @@
 """Theorem 4.1 (proof: A.1): one dot-product-free layer remembers fixed distances.
 
-Paper                 Here                    Meaning
-T_1 < ... < T_M       Target.distances        where the memories are
-D = (M+1) d, P^(k)    block k of d numbers    x_t in block 0, memory k in block k
-phi_k(s)              alphas (H, M)           phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
-p^(1,h), W_V^(1,h)    exponents, extraction   slopes; alpha times the normaliser, from block 0 to k
-H_1, ..., H_M         moving.allocate, apart  heads of their own for each memory
-f, FFN^(1)            readout                 a network of (M+1) d numbers
+phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}, p_h = exponents[h]; the memories are at T_1 < ...
+< T_M (Target.distances), x_t in block 0 and memory k in block k of D = (M + 1) d numbers.
 
 Proof, for both types of RPE.
 I.  W_E puts x_t into block 0. Head h has p = p_h and v_hk I_d from block 0 to block k, with
@@ -145,9 +140,6 @@ def bound_below_p(rpe: str, case: tuple[int, int, Sequence[int]]) -> int:
         return int(not stated(rpe, distances, H, n) * attained > p)
 
 
-# --- coefficients --------------------------------------------------------------------------------
-
-
 def interpolated(
     rpe: str, distances: Sequence[int], H: int, level: Any
 ) -> tuple[Sequence[Any], np.ndarray, list[Any]]:
@@ -180,9 +172,6 @@ def fitted(rpe: str, T: int, exponents: Sequence[Any], *, length: int) -> tuple[
     found = fit(rpe, l1.indicator(T), exponents, length)
     sums = np.array([float(s) for s in normalisers(rpe, tuple(exponents), length)])
     return found.values / sums, found.error
-
-
-# --- what it does --------------------------------------------------------------------------------
 
 
 def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:

@@ -1,10 +1,8 @@
 """Heads that add up to a kernel: the attention step in the proofs of Theorems A.1 and D.1.
 
-Paper                        Here                Meaning
-phi_m(s)                     Heads.kernel        sum_h alpha_h e^{p_h phi(s)}, the kernel built
-alpha_h, beta_h = p_h        alphas, exponents   e^{-beta_h s} with lin-RPE, s^{-beta_h} with log
-sum_j e^{-beta_h phi(j)}     normalisers         what the softmax divides by
-W_V^(h)                      values              alpha_h times the normaliser
+The kernel is phi_m(s) = sum_h alpha_h e^{p_h phi(s)}: e^{-beta_h s} with lin-RPE, s^{-beta_h} with
+log, beta_h = p_h. The softmax divides by the `normalisers` sum_j e^{p_h phi(j)}, and the `values`
+W_V^(h) are alpha_h times these.
 
 A dot-product-free layer with these weights adds sum_s phi_m(s) x_{t-s} to the token. For |x_t| <= 1
 its distance from the target is the l1 distance of the kernels, attained at
@@ -111,9 +109,6 @@ def block(value: Any, D: int, d: int, to_block: int, from_block: int) -> np.ndar
     for i in range(d):
         W[to_block * d + i, from_block * d + i] = value
     return W
-
-
-# In float64
 
 
 class TooHeavy(ArithmeticError):
@@ -225,9 +220,6 @@ def lightest(
     if not found:
         raise l1.NotConverged("; ".join(refused))
     return min(found, key=lambda one: one.error + EPS * one.total)
-
-
-# Measured through the layer itself
 
 
 class Measured(NamedTuple):

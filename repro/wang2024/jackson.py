@@ -138,9 +138,6 @@ def member(family: str, n: int, m: int) -> Member:
     return others[family]()
 
 
-# --- what is proved ------------------------------------------------------------------------------
-
-
 def least_error_of_power(n: int, m: int) -> tuple[Fraction, Fraction]:
     """Bounds of E_(m-1)(x^n) on [0, 1], see 2."""
     lower, upper = (Fraction(2 * sum(_binomials(n)[m::step]), 4**n) for step in (2 * m, 1))

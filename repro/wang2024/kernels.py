@@ -151,9 +151,6 @@ POLYNOMIAL = {  # |rho(t)| <= t^-beta, t >= 1
 precisely = flint.ctx.workprec(BITS)
 
 
-# From below
-
-
 def certificate(u: Sequence[Any]) -> list[Any]:
     """z_1, ..., z_H of the text, for exact numbers or balls u; beyond H it is (-1)^t."""
     chances = [u[0] ** 0]  # of n successes
@@ -191,9 +188,6 @@ def chebyshev_floor(kernel: Kernel, weight: Any, N: int) -> flint.arb:
     p = chebyshev_coefficients(N)
     met = abs(sum((p_t * kernel.ball(t) for t, p_t in enumerate(p)), flint.arb(0)))
     return (met - ball(weight)) / max(abs(p_t) for p_t in p)
-
-
-# From above
 
 
 @dataclass(frozen=True)
@@ -300,9 +294,6 @@ def _series(q: flint.arb, g: Callable[[int], flint.arb], growth: flint.arb) -> f
 
 def _product(factors: Iterable[flint.arb]) -> flint.arb:
     return functools.reduce(operator.mul, factors, flint.arb(1))
-
-
-# The construction of the proofs
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,6 @@
 """Lemmas E.4 and E.5: sums of powers that single out one instant, in exact rationals.
 
-Paper                        Here                Meaning
-phi(t) = sum alpha_k t^-b_k  Interpolant         all coefficients and exponents are exact
-T, B                         T, B                the instant, and where it moves to, 1 <= B <= T
-m                            heads               number of powers
-alpha = gamma = 0.01         step, first - 1     integers here, so that everything is rational
-
+The paper's alpha = gamma = 0.01 are integers here, `step` and `first` - 1: everything is rational.
 Let p be the peak, Z a finite set of other positive rationals, and a >= 2, b >= 1 integers. Then
 
     phi(y) = (p / y)^a prod_{z in Z} (y^-b - z^-b) / (p^-b - z^-b)                            (1)

@@ -7,11 +7,8 @@ The floor is the largest integer k with k log(D/B) <= B log(n/B), that is, with 
     (D/B)^k <= (n/B)^B,    or    D^k B^B <= n^B B^k.
 
 At n = 16, 32 and 64 with B = 8 and D = 128 the quotient of logarithms is an integer exactly, and
-rounding decides on which side of the floor a computed one falls: `floating` shows it.
-
-Paper    Here    Meaning
-B, D     B, D    1 <= B < D; the first B distances have a step each, the last step ends at D
-n        n       the distance t - s >= 0
+rounding decides on which side of the floor a computed one falls: `floating` shows it. The first B
+distances n = t - s have a step each, the last step ends at D > B.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,6 @@
 """Section 4.1, examples (I) and (II): every function of finitely many tokens is a readout.
 
-Paper                         Here         Meaning
-x_t, x_{t-T_1}, ...           w            a word of M + 1 tokens
-sparse Boolean function       boolean      tokens -1 and 1
-n-gram model                  one_hot      tokens e_1, ..., e_q, and T_i = i
+(I) sparse Boolean functions: tokens -1, 1. (II) n-grams: `one_hot` tokens e_1, ..., e_q, T_i = i.
 
 Let the tokens v be unit vectors of R^d with u.v <= 1 - delta for u != v. For a word w of M + 1 of
 them, as a vector of R^{(M+1)d},
