@@ -148,9 +148,8 @@ def test_rate_the_best_coefficients_have_the_exponent_beta_minus_one(rpe, beta, 
     claim.record("exponent, high end", rate.high)
     claim.record("Σ|α_h|", best[-1].weight)
     allowed = claim.at_scale(smoke=0.6, laptop=0.15, paper=0.15)
-    claim.measured("exponent", rate.slope, equation="H^−(β−1)").within(
-        exponent, chosen(allowed, "less than the 1 between the exponents of β and β ± 1; finite H")
-    )
+    tolerance = chosen(allowed, "less than the 1 between the exponents of β and β ± 1; finite H")
+    claim.measured("exponent", rate.slope, equation="H^−(β−1)").within(exponent, tolerance)
 
 
 @betas
@@ -166,9 +165,8 @@ def test_the_certificate_is_the_optimum_for_sixteen_exponentials(beta, claim):
     stated = tuple(range(H))
     claim.measured("times of interpolation, from 0", found.times, equation="1, …, H").equals(stated)
     why = "the enclosure by numerics.l1, which does not use z"
-    claim.measured("Σ z_t ρ(t)", value, equation="E_H").at_most(theorem(found.error, why)).at_least(
-        theorem(found.floor, why)
-    )
+    number = claim.measured("Σ z_t ρ(t)", value, equation="E_H")
+    number.at_most(theorem(found.error, why)).at_least(theorem(found.floor, why))
 
 
 @pytest.mark.best_in_class
@@ -183,9 +181,8 @@ def test_three_curves_for_each_beta(claim):
             errors, name = [found.error for found in best], f"{float(Fraction(beta)):g}"
             panels[rpe][name] = pictures.Sandwich(Hs, least, ours, errors)
             ratio, place = errors[-1] / ours[-1], {"rpe": rpe, "beta": beta, "H": Hs[-1]}
-            claim.measured("best over interpolation", ratio, equation=FLOOR, **place).at_least(
-                theorem(0.96, "interpolation is less than 4 % above the tail")
-            )
+            number = claim.measured("best over interpolation", ratio, equation=FLOOR, **place)
+            number.at_least(theorem(0.96, "interpolation is less than 4 % above the tail"))
     claim.figure(
         pictures.alternating(panels),
         "alternating",

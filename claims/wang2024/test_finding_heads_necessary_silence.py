@@ -154,12 +154,10 @@ def test_the_best_weights_of_real_exponents_leave_exactly_1(rpe, name, T, claim)
     """All the heads that the finding allows; the dual solution is feasible in balls."""
     heads = T if rpe == "lin" else T - 1
     found = optimum(rpe, [EXPONENTS[rpe][name](h) for h in range(1, heads + 1)], T)
-    claim.measured("least ℓ₁ error, from below", found.floor, equation=FEW, H=heads).within(
-        1, SHOWN
-    )
-    claim.measured("least ℓ₁ error, from above", found.error, equation=FEW, H=heads).within(
-        1, SHOWN
-    )
+    number = claim.measured("least ℓ₁ error, from below", found.floor, equation=FEW, H=heads)
+    number.within(1, SHOWN)
+    number = claim.measured("least ℓ₁ error, from above", found.error, equation=FEW, H=heads)
+    number.within(1, SHOWN)
 
 
 @pytest.mark.parametrize("rpe", EXPONENTS)
@@ -173,9 +171,8 @@ def test_the_best_weights_of_random_exponents_leave_exactly_1(rpe, claim):
         heads, least = (T, 0) if rpe == "lin" else (T - 1, 1)
         drawn = 1 + np.ceil(1000 * rng.exponential(2, heads)).astype(int).cumsum()
         floors.append(optimum(rpe, [least + Fraction(int(k), 1000) for k in drawn], T).floor)
-    claim.measured("smallest of the least errors", min(floors), equation=FEW, sets=sets).within(
-        1, SHOWN
-    )
+    found = claim.measured("smallest of the least errors", min(floors), equation=FEW, sets=sets)
+    found.within(1, SHOWN)
 
 
 @pytest.mark.parametrize("T", [1, 3, 5], ids="T={}".format)

@@ -99,9 +99,8 @@ def test_error_and_bound_agree_with_other_ways_to_compute_them(name, claim):
     single = exponentials.interpolation_bound
     terms = (abs(phi.kernel.ball(T)) * single(H - T, Fraction(1, 2)) for T in range(H))
     whole = float(phi.kernel.tail(H) + sum(terms))
-    claim.measured("bound", phi.bound(), equation=BOUND).within(
-        whole, rounding_error(1e-12 * whole, "each term is rounded up to 64 bits")
-    )
+    found = claim.measured("bound", phi.bound(), equation=BOUND)
+    found.within(whole, rounding_error(1e-12 * whole, "each term is rounded up to 64 bits"))
 
 
 @pytest.mark.parametrize("name", POLYNOMIAL)
@@ -124,9 +123,8 @@ def test_rate_exponential_kernels_with_the_exponent_beta(name, claim):
     beta = float(example(name)[1])
     fall = interpolation(name, 16).error() / interpolation(name, 32).error()
     decay = math.log(float(fall)) / 16
-    claim.measured("decay per head, over β", decay / beta, equation="e^−βH").within(
-        1, chosen(0.1, "half or twice the rate would be 0.5 or 1 away; H is finite")
-    )
+    found = claim.measured("decay per head, over β", decay / beta, equation="e^−βH")
+    found.within(1, chosen(0.1, "half or twice the rate would be 0.5 or 1 away; H is finite"))
 
 
 @pytest.mark.parametrize("name", ["t^-2.5", "(-1)^t t^-4"])

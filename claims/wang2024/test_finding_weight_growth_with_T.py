@@ -99,9 +99,8 @@ def test_rate_of_growth(claim):
     claim.record("G, fitted", math.exp(rate))
     claim.record("G, expected", math.exp(expected))
     tolerance = 4 * math.sqrt(variance)
-    claim.measured("log of the growth", rate, equation="log G").within(
-        expected, stderr(tolerance, f"4 standard errors of the fit over {len(Ts)} values of T")
-    )
+    room = stderr(tolerance, f"4 standard errors of the fit over {len(Ts)} values of T")
+    claim.measured("log of the growth", rate, equation="log G").within(expected, room)
     most = chosen(0.05, "so narrow that it excludes growth by 11 or by 13, 0.09 and 0.07 away")
     claim.measured("4 standard errors", tolerance, equation="log G").at_most(most)
 
@@ -175,9 +174,8 @@ def test_least_error_under_a_bound_on_the_weights(T, claim):
     for cap in CAPS:
         forced = exponentials.error_bound(T, Fraction(cap) * Fraction(1000001, 1000000))
         error = under_cap(T, cap).error
-        claim.measured("least error", error, equation="(|p_T| − A) / max |p_t|", A=cap).at_least(
-            theorem(ball(forced), "the inequality; the solver keeps A to 1e-6 of it")
-        )
+        found = claim.measured("least error", error, equation="(|p_T| − A) / max |p_t|", A=cap)
+        found.at_least(theorem(ball(forced), "the inequality; the solver keeps A to 1e-6 of it"))
     if T >= 3:
         gap = max(under_cap(T, A).error - float(exponentials.error_bound(T, A)) for A in CAPS)
         most = chosen(0.45, "less than half of the 1 that the zero kernel leaves")

@@ -116,9 +116,8 @@ def test_optimum_enclosed_and_attained_by_a_transformer(T, m, claim):
         on_window = sum((abs(p - int(s == T)) for s, p in enumerate(phi)), flint.arb(0))
         error = worst_output(found, T, length)
         off = abs(error - on_window)
-    claim.measured("error of the Transformer less the l1 sum", off, equation="(2), (3)").at_most(
-        theorem(1e-30, f"{WORST}; 1e-30 for the balls' radii")
-    )
+    number = claim.measured("error of the Transformer less the l1 sum", off, equation="(2), (3)")
+    number.at_most(theorem(1e-30, f"{WORST}; 1e-30 for the balls' radii"))
     most = theorem(found.upper, WORST)
     claim.measured("error of the Transformer", error, equation="‖I − φ‖₁").at_most(most)
 

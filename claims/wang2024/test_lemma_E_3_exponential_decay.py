@@ -97,9 +97,8 @@ def test_rate_the_best_error_falls_like_e_to_the_minus_beta_m(name, claim):
             claim.measured("best error", best.lower, equation="Σ_{t≥m} e^−t", m=m).at_least(least)
     (*_, before, last), beta = [best.error for best in found], float(beta)
     decay = math.log(found[0].error / last) / (ms[-1] - ms[0])
-    claim.measured("decay per head, over β", decay / beta, equation="e^−βm").within(
-        1, chosen(0.15, "half or twice the rate would be 0.5 or 1 away; m is finite")
-    )
+    number = claim.measured("decay per head, over β", decay / beta, equation="e^−βm")
+    number.within(1, chosen(0.15, "half or twice the rate would be 0.5 or 1 away; m is finite"))
     order = math.log2(before / last)
     claim.measured("log₂ of the last fall", order, equation="m^−n", m=ms[-2], to=ms[-1]).at_least(
         chosen(
@@ -155,9 +154,8 @@ def test_rate_the_construction_converges_if_the_bumps_begin_at_zero(name, claim)
         most = rounding_error(1e-14, "balls of 53 bits")
         claim.measured("|Φ(t) − ρ(t)|", off, equation="Φ = ρ on ℕ", t=t).at_most(most)
         height = Phi(np.array([math.exp(-t / 4)]))[0]
-        claim.measured("Ψ_T at e^−αT", height, equation="Ψ_T = e^γT ρ(T)", T=t).within(
-            math.exp(t / 4) * kernel(t), rounding_error(1e-12, "float64, a few u")
-        )
+        found = claim.measured("Ψ_T at e^−αT", height, equation="Ψ_T = e^γT ρ(T)", T=t)
+        found.within(math.exp(t / 4) * kernel(t), rounding_error(1e-12, "float64, a few u"))
 
 
 @pytest.mark.best_in_class

@@ -142,9 +142,8 @@ def test_rate_the_construction_converges(name, claim):
         most = rounding_error(1e-14, "balls of 53 bits")
         claim.measured("|Φ(t) − ρ(t)|", off, equation="Φ = ρ on ℕ₊", t=t).at_most(most)
         height = Phi(np.array([t**-0.5]))[0]
-        claim.measured("Ψ_T at T^−α", height, equation="Ψ_T = T^{1+γ} ρ(T)", T=t).within(
-            t**1.5 * kernel(t), rounding_error(1e-12, "float64, a few u")
-        )
+        found = claim.measured("Ψ_T at T^−α", height, equation="Ψ_T = T^{1+γ} ρ(T)", T=t)
+        found.within(t**1.5 * kernel(t), rounding_error(1e-12, "float64, a few u"))
 
 
 def rough_curves(claim):

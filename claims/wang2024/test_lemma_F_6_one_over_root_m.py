@@ -63,9 +63,8 @@ def check_slope(claim, Ms, errors, expected, allowed, excludes):
     """The interval of the slope contains `expected` and is not wider than +-allowed."""
     rate = rates.slope(Ms, errors)
     width = (rate.high - rate.low) / 2
-    claim.measured("exponent of m", rate.slope, equation=F6).within(
-        expected, stderr(width, "half of its own interval")
-    )
+    found = claim.measured("exponent of m", rate.slope, equation=F6)
+    found.within(expected, stderr(width, "half of its own interval"))
     most = chosen(allowed, f"so narrow that it excludes {excludes}")
     claim.measured("half of its interval", width, equation=F6).at_most(most)
     return rate
@@ -100,9 +99,8 @@ def test_mean_square_at_one_point_is_known(d, claim):
     squares = m * (values / np.linalg.norm(y) - 1) ** 2
     error = squares.std() / math.sqrt(draws)
     known = barron.norm_constant(d) ** 2 / (2 * d) - 1
-    claim.measured("mean of m (relative error)²", squares.mean(), equation="c_d²/(2d) − 1").within(
-        known, stderr(4 * error, "4 standard errors of the mean")
-    )
+    found = claim.measured("mean of m (relative error)²", squares.mean(), equation="c_d²/(2d) − 1")
+    found.within(known, stderr(4 * error, "4 standard errors of the mean"))
 
 
 @pytest.mark.best_in_class
@@ -142,13 +140,11 @@ def test_no_directions_in_the_plane_are_better(m, claim):
         fitted = barron.with_best_weights(network, y)
         errors.append(np.abs(1 - barron.value(fitted, y)).max())
     claim.record("errors / tan²(π/(4m))", sorted(error / floor for error in errors))
-    claim.measured("least error on the circle", min(errors), equation="tan²(π/(4m))").at_least(
-        theorem(floor - 1e-12, "tan²(π/(4m)), and 1e-12 for rounding")
-    )
+    found = claim.measured("least error on the circle", min(errors), equation="tan²(π/(4m))")
+    found.at_least(theorem(floor - 1e-12, "tan²(π/(4m)), and 1e-12 for rounding"))
     if m % 2:
-        claim.measured("error of equispaced angles", errors[0], equation="tan²(π/(4m))").within(
-            floor, theorem(1e-6 * floor, "attained if m is odd; 1e-6 for the solver")
-        )
+        found = claim.measured("error of equispaced angles", errors[0], equation="tan²(π/(4m))")
+        found.within(floor, theorem(1e-6 * floor, "attained if m is odd; 1e-6 for the solver"))
 
 
 @pytest.mark.construct

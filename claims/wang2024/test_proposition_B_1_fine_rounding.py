@@ -106,9 +106,8 @@ def test_the_bound_is_sharp_and_finer_than_a_half(claim):
     for k, r in zip(ks, ratios, strict=True):
         claim.record("ratio", float(r), k=k)
     least = flint.fmpq(9999, 10_000)
-    claim.measured("left side over right side", ratios[-1], equation="(i)", k=ks[-1]).at_least(
-        theorem(least, "log(1 + x) > x (1 − x/2), x = 1/(2k), k = 10⁴")
-    )
+    number = claim.measured("left side over right side", ratios[-1], equation="(i)", k=ks[-1])
+    number.at_least(theorem(least, "log(1 + x) > x (1 − x/2), x = 1/(2k), k = 10⁴"))
     moved, _ = found[-1]
     most = flint.fmpq(1, 10_000)
     finer = claim.measured("|log[exp z] − z| over 1/2", 2 * moved, equation="(i), (ii)", k=ks[-1])

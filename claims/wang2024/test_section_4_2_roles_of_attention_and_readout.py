@@ -82,9 +82,8 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
         "change with H, readout of exact memories", spread[1], equation="Section 4.2"
     ).at_most(exactly(0.0, "the same operations on the same numbers"))
     ratio = whole / np.maximum(fetched, read)
-    claim.measured("least error over the worse part", ratio.min(), equation="Theorem 4.1").at_least(
-        chosen(0.9, "1 if the two errors do not cancel where the worse one is largest")
-    )
+    number = claim.measured("least error over the worse part", ratio.min(), equation="Theorem 4.1")
+    number.at_least(chosen(0.9, "1 if the two errors do not cancel where the worse one is largest"))
     found = claim.measured("largest error over the worse part", ratio.max(), equation="Theorem 4.1")
     found.at_most(chosen(2.0, "two errors add up to at most twice the larger one"))
     falls = whole[0, -1] / whole[-1, -1]

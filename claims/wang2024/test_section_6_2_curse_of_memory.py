@@ -154,9 +154,8 @@ def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(c
             ).at_least(theorem(least, "finding alternating-kernel"))
     for name in ("lin", "log", "shift"):
         exponent = np.log(curves[name][-1] / curves[name][1]) / np.log(Ns[-1] / Ns[1])
-        claim.measured("exponent of N", exponent, equation="N^-(β−1)", units=name).within(
-            1 - BETA, chosen(0.15, "tells β − 1 = 3 from the neighbouring half-integers")
-        )
+        found = claim.measured("exponent of N", exponent, equation="N^-(β−1)", units=name)
+        found.within(1 - BETA, chosen(0.15, "tells β − 1 = 3 from the neighbouring half-integers"))
     for lin, log, N in zip(curves["lin"], curves["log"], Ns, strict=True):
         most = chosen(log, "the least error of as many log heads: no separation in favour of log")
         claim.measured(ERROR, lin, equation="Section 6.2", rpe="lin", units=N).at_most(most)
@@ -249,9 +248,8 @@ def test_control_without_the_bound_on_the_weights(claim):
     family = l1.Exponentials(tuple(SLOWEST * (h + 1) for h in range(32)))
     found = l1.best(smooth(), family, window=300)
     claim.record("sum of the weights", float(found.weight))
-    claim.measured("floor over error", floor(1) / found.error, equation="Section 6.2").at_least(
-        chosen(10, "ten times below the floor for A = 1")
-    )
+    number = claim.measured("floor over error", floor(1) / found.error, equation="Section 6.2")
+    number.at_least(chosen(10, "ten times below the floor for A = 1"))
 
 
 def test_control_without_the_bound_on_the_exponents(claim):
