@@ -12,7 +12,6 @@ from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 from repro.training import Workspace
 from repro.wang2024 import essential, kernels, recurrent
-from repro.wang2024.model import Attention, Head
 
 EXPONENTS = {"lin": [Log(2), Log(3), Log(Fraction(3, 2))], "log": [2, 3, 5]}
 
@@ -43,10 +42,8 @@ def test_the_network_stores_the_convolutions_in_rationals(rpe, d):
 
 
 def test_heads_are_split_into_integers():
-    assert essential.split(7, 3) == [3, 2, 2]
-    assert essential.split(5, 1) == [5]
-    assert [sum(essential.split(H, 4)) for H in range(4, 20)] == list(range(4, 20))
-    assert essential.box([2, 3]) == 4
+    apart = essential.Construction.of(essential.EXAMPLES["lin"], 5, shared=False)
+    assert [len(best.family) for best in apart.best] == [3, 2]
 
 
 @pytest.mark.parametrize("example", list(essential.EXAMPLES))
@@ -211,11 +208,6 @@ def test_a_layer_to_train_has_summable_heads_and_small_values(rpe, least):
 
 
 def test_recurrences_by_hand():
-    u, alphas = rationals(["1/2", "1/3"]), rationals([3, -2])
-    X, one = rationals([[1], [-1], [4], [2]]), rationals([[1]])
-    heads = tuple(Head(one * a, Log(1 / f)) for a, f in zip(alphas, u, strict=True))
-    attention = Attention(heads, one, "lin", normalised=False)
-    assert np.all(attention(X) == recurrent.diagonal(u, alphas)(X))
     assert recurrent.shift([5, -7, 2]).response(5).tolist() == [5, -7, 2, 0, 0]
 
 

@@ -84,15 +84,6 @@ def test_interpolant_solves_the_linear_system():
     assert (small.alphas, small.weight) == ((4, -4), 8)
 
 
-def test_error_of_an_interpolant_against_balls():
-    phi = Interpolant(4, 9, "3/5")
-    family, zeros = l1.Exponentials(phi.exponents), [t for t in range(9) if t != 4]
-    with flint.ctx.workprec(256):
-        error = l1.l1_error(l1.indicator(4), family, phi.alphas, window=60, zeros=zeros)
-        assert abs(error - phi.error) < flint.fmpq(1, 10**60)
-    assert float(phi.weight) == pytest.approx(sum(abs(float(a)) for a in phi.alphas))
-
-
 def test_accurate_takes_the_largest_power_of_one_half_that_serves():
     phi = exponentials.accurate(6, 7, "1/10")
     assert phi.error <= rational("1/10") < Interpolant(6, 7, 2 * phi.q).error

@@ -106,25 +106,6 @@ def test_bad_interpolants_are_refused():
             powers.Interpolant(*bad)
 
 
-def test_a_test_sequence_proves_what_the_program_finds():
-    u = [rational(Fraction(1, 2)), rational(Fraction(2, 3)), rational(Fraction(3, 4))]
-    z = necessity.against_exponentials(3, u)
-    weights = [rational(w) for w in (-7, 11, "5/3")]
-    phi = {t: sum(w * v**t for w, v in zip(weights, u, strict=True)) for t in z}
-    assert sum(z[t] * ((t == 3) - phi[t]) for t in z) == 1
-
-
-@pytest.mark.parametrize(
-    ("T", "exponents"), [(2, [2]), (3, [2, 3]), (4, [3, 7]), (5, [2, 4, 5, 9])]
-)
-def test_a_test_sequence_is_orthogonal_to_powers(T, exponents):
-    z = necessity.against_powers(T, exponents)
-    assert (z[T], min(z)) == (1, T - len(exponents))
-    assert max(map(abs, z.values())) == 1
-    for beta in exponents:
-        assert sum(value / rational(s) ** beta for s, value in z.items()) == 0
-
-
 def test_one_exponential_has_a_test_sequence_too():
     """(x - 1/2) (1 - x/2) = -1/2 + 5/4 x - x^2/2."""
     assert necessity.against_exponentials(1, ["1/2"]) == {

@@ -142,7 +142,7 @@ def test_no_network_with_these_exponents_does_better_for_a_linear_readout(target
     """f(y) = y: what any width and any readout leave is enclosed with what the heads leave."""
     for H in (4, 8):
         heads, n = decaying.construction(target, H, True), length(claim, target)
-        errors = decaying.identity_errors(heads, n)
+        errors = decaying.gaps(heads, n).sum(1)
         rounding = rounding_error(essential.roundoff(heads.weight(n), n, H), HEADS)
         for k, best in enumerate(heads.best):
             at = {"equation": "6.1", "kernel": k + 1, "H": H}
@@ -350,7 +350,7 @@ def test_control_kernels_exchanged(target, claim):
     heads, n = decaying.construction(target, 8, False), length(claim, target)
     rho = heads.memories.values(n)[:, 1:]
     least = 2 * float(np.abs(rho[0] - rho[1]).sum()) - heads.attention_error
-    error = decaying.identity_errors(heads, n, alphas=heads.alphas[:, ::-1]).sum()
+    error = decaying.gaps(heads, n, alphas=heads.alphas[:, ::-1]).sum()
     far = theorem(least, "the triangle inequality")
     claim.measured("E_Attn", error, equation="D.1: block k from phi_k").at_least(far)
     apart = chosen(0.1, "the kernels differ, so that exchanging them is seen")
@@ -362,6 +362,6 @@ def test_control_a_head_too_many_for_the_first_kernel(target, claim):
     """The exponents moved by one head: kernel 2 begins with the last exponent of kernel 1."""
     heads, n = decaying.construction(target, 8, False), length(claim, target)
     p = heads.exponents
-    error = decaying.identity_errors(heads, n, exponents=[p[-1], *p[:-1]]).sum()
+    error = decaying.gaps(heads, n, exponents=[p[-1], *p[:-1]]).sum()
     ten = chosen(10 * heads.attention_error, "a factor of ten: the fit is lost, not only worse")
     claim.measured("E_Attn", error, equation="D.1: H_k heads for kernel k").at_least(ten)

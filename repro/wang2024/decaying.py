@@ -73,8 +73,8 @@ def stored(network: Transformer, n: int) -> np.ndarray:
     return network.to(torch.float64)(impulses)[:, -1, :].numpy()[::-1].T
 
 
-def changed(heads: Construction, n: int, **changes: Any) -> np.ndarray:
-    """phi_k(s) of the construction with other exponents, alphas or at_zero; (M, n)."""
+def kernels(heads: Construction, n: int, **changes: Any) -> np.ndarray:
+    """phi_k(s) of the construction, or with other exponents, alphas or at_zero; (M, n)."""
     memories, given = heads.memories, {"exponents": heads.exponents, "alphas": heads.alphas}
     given["at_zero"] = [kernel.ball(0) for kernel in memories.kernels]
     readout = essential.identity_readout(M)
@@ -82,14 +82,14 @@ def changed(heads: Construction, n: int, **changes: Any) -> np.ndarray:
     return stored(network, n)
 
 
-def identity_errors(heads: Construction, n: int, **changes: Any) -> np.ndarray:
-    """|rho_k - phi_k|_1: for f(y) = y the error at the worst input of n tokens; (M,)."""
-    return np.abs(changed(heads, n, **changes) - heads.memories.values(n)).sum(1)
+def gaps(heads: Construction, n: int, **changes: Any) -> np.ndarray:
+    """|rho_k(s) - phi_k(s)|; for f(y) = y sums over s are errors at the worst input; (M, n)."""
+    return np.abs(kernels(heads, n, **changes) - heads.memories.values(n))
 
 
 def without_present(heads: Construction, n: int, at_zero: Sequence[Any]) -> float:
     """Error at x = (1, 0, 0, ...), the present being read as if rho(0) were `at_zero`."""
-    found = changed(heads, n, at_zero=at_zero)[:, 0]
+    found = kernels(heads, n, at_zero=at_zero)[:, 0]
     return float(abs(norm(heads.memories.values(1)[:, 0]) - norm(found)))
 
 

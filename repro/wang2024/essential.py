@@ -68,11 +68,6 @@ DIRECTIONS = 64  # in which the adversary looks
 STEERING = (0.0, 0.01, 0.1, 1.0, 10.0, -0.01, -0.1, -1.0, -10.0)  # settings
 
 
-def split(H: int, M: int) -> list[int]:
-    """H_1, ..., H_M: integers with the sum H that differ by at most 1 (printed: H/M)."""
-    return [H // M + (k < H % M) for k in range(M)]
-
-
 def network(
     rpe: str,
     exponents: Sequence[Any],  # (H,)
@@ -128,11 +123,14 @@ class Memories:
         return [float(flint.arb(norm).upper()) for norm in inside]
 
     def best(self, k: int, H: int) -> Best:
-        """The phi_k nearest to rho_k in l1(N_+): s = 0 is the residual's."""
-        exponents, kernel = self.exponents(H), self.kernels[k]
-        if self.rpe == "lin":
-            return l1.best(later(kernel), Exponentials(exponents, shift=-1), window=self.window)
-        return l1.best(kernel, Powers(exponents), window=self.window)
+        return best(self.rpe, self.kernels[k], self.exponents(H), self.window)
+
+
+def best(rpe: str, kernel: Kernel, exponents: tuple[Any, ...], window: int) -> Best:
+    """The heads nearest to the kernel in l1(N_+): s = 0 is the residual's."""
+    if rpe == "lin":
+        return l1.best(later(kernel), Exponentials(exponents, shift=-1), window=window)
+    return l1.best(kernel, Powers(exponents), window=window)
 
 
 def starting_with(value: Any, kernel: Kernel) -> Kernel:
@@ -174,7 +172,7 @@ class Construction:
     @classmethod
     def of(cls, memories: Memories, H: int, *, shared: bool) -> "Construction":
         M = len(memories.kernels)
-        counts = [H] * M if shared else split(H, M)
+        counts = [H] * M if shared else [H // M + (k < H % M) for k in range(M)]
         best = tuple(memories.best(k, count) for k, count in enumerate(counts))
         return cls(memories, best, shared)
 

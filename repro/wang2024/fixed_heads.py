@@ -36,7 +36,6 @@ from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
 from repro.wang2024.depth import cost
 from repro.wang2024.heads import family
-from repro.wang2024.kernels import later
 from repro.wang2024.model import SMALLEST, Transformer
 from repro.wang2024.moving import WINDOW, allocate, usual_exponents
 from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
@@ -193,10 +192,7 @@ def parity_curves(
 @functools.cache
 def best_for_parity(rpe: str, distances: tuple[int, ...], H: int) -> l1.Best:
     """E, proved from both sides, with its coefficients."""
-    rho, exponents = _indicators(distances), usual_exponents(rpe, H)
-    if rpe == "lin":
-        return l1.best(later(rho), l1.Exponentials(exponents, shift=-1), window=WINDOW)
-    return l1.best(rho, l1.Powers(exponents), window=WINDOW)
+    return essential.best(rpe, _indicators(distances), usual_exponents(rpe, H), WINDOW)
 
 
 def _indicators(distances: Sequence[int]) -> l1.Kernel:
