@@ -4,12 +4,8 @@ At most T exponentials (lin-RPE), or at most T - 1 powers (log-RPE), of any expo
 differ from the indicator of T by at least 1 in l1; phi = 0 differs by exactly 1. One head more
 makes the error as small as one likes: T + 1 exponentials, or T powers.
 
-Proof (written out in repro/wang2024/necessity.py). For real u_1, ..., u_k, k <= N, the coefficients
-of x^(N-k) prod_i (x - u_i)(1 - u_i x) are the autocorrelation of those of prod_i (x - u_i), so the
-N-th is the largest. Divided by it they are a sequence z with z_N = 1 and |z| <= 1.
-Exponentials: with N = T and the u_h of phi, sum_t z_t phi(t) = 0, so the error is at least z_T = 1.
-Powers: phi(s) = int_0^1 v^(s-1) w(v) dv, where w changes sign at most H - 1 times. With N = T - 1,
-and the u_i at these places, and perhaps at 1, sum_s z_s phi(s) <= 0: the error is at least 1 again.
+Proof in repro/wang2024/necessity.py: a sequence z with z_T = 1, |z| <= 1 and sum_t z_t phi(t) <= 0
+shows that the error is at least z_T = 1.
 
 Checked: in rationals, such a sequence z for random sets of bases or integer exponents: orthogonal
 to all heads at once, whatever their weights. In balls, the best weights for real exponents: the
@@ -63,13 +59,9 @@ def test_no_weights_of_t_exponentials_beat_silence(claim):
         heads = [lambda t, v=v: v**t for v in exact.rationals(u)]
         return defects(z, T, heads) + (min(z) < 0)
 
-    claim.for_all(
-        "defects of the test sequence, lin",
-        few_exponentials(),
-        wrong,
-        equation="H ≤ T ⇒ ‖I − φ‖₁ ≥ 1",
-        examples=claim.at_scale(smoke=40, laptop=150, paper=5000),
-    )
+    what, place = "defects of the test sequence, lin", "H ≤ T ⇒ ‖I − φ‖₁ ≥ 1"
+    examples = claim.at_scale(smoke=40, laptop=150, paper=5000)
+    claim.for_all(what, few_exponentials(), wrong, equation=place, examples=examples)
 
 
 @pytest.mark.exact
@@ -80,13 +72,9 @@ def test_no_weights_of_t_minus_1_powers_beat_silence(claim):
         heads = [lambda s, b=b: 1 / exact.rational(s) ** b for b in exponents]
         return defects(z, T, heads) + (min(z) < 1)
 
-    claim.for_all(
-        "defects of the test sequence, log",
-        few_powers(),
-        wrong,
-        equation="H ≤ T − 1 ⇒ ‖I − φ‖₁ ≥ 1",
-        examples=claim.at_scale(smoke=30, laptop=150, paper=2000),
-    )
+    what, place = "defects of the test sequence, log", "H ≤ T − 1 ⇒ ‖I − φ‖₁ ≥ 1"
+    examples = claim.at_scale(smoke=30, laptop=150, paper=2000)
+    claim.for_all(what, few_powers(), wrong, equation=place, examples=examples)
 
 
 @pytest.mark.parametrize("T", [10, 20], ids="T={}".format)

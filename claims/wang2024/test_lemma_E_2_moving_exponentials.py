@@ -71,13 +71,10 @@ def test_from_B_minus_1_to_B_the_error_grows_by_one_term(claim):
 
         return error(B) - error(B - 1) - abs(psi(-B))
 
-    claim.for_all(
-        "growth of the error less |psi(−B)|",
-        st.tuples(terms, st.integers(1, 8)),
-        difference,
-        equation="Σ_{u≥−B} |I{u = 0} − ψ(u)|",
-        examples=claim.at_scale(smoke=25, laptop=150, paper=5000),
-    )
+    what, place = "growth of the error less |psi(−B)|", "Σ_{u≥−B} |I{u = 0} − ψ(u)|"
+    cases = st.tuples(terms, st.integers(1, 8))
+    examples = claim.at_scale(smoke=25, laptop=150, paper=5000)
+    claim.for_all(what, cases, difference, equation=place, examples=examples)
 
 
 JOINT = [(2, 4), (2, 6), (3, 6), (3, 8), (5, 10)]

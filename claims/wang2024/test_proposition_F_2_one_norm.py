@@ -65,13 +65,8 @@ def test_rebalancing_does_not_change_the_function(claim):
         moved = products(rho) != products(new) or rays(rho) != rays(new)
         return int(moved) + abs(rho(x) - new(x))
 
-    claim.for_all(
-        "neurons that moved, and f(x) after − before",
-        measures(),
-        changed,
-        equation="F.2",
-        examples=examples(claim),
-    )
+    what = "neurons that moved, and f(x) after − before"
+    claim.for_all(what, measures(), changed, equation="F.2", examples=examples(claim))
 
 
 @pytest.mark.exact
@@ -82,13 +77,8 @@ def test_after_rebalancing_all_norms_are_the_first(claim):
         unequal = sum(new.moment(p) != S**p for p in range(1, 7)) + (new.largest() != S)
         return unequal + (sum(new.probabilities) != 1)
 
-    claim.for_all(
-        "norms of the new measure that are not B_1 of the old",
-        measures(),
-        wrong,
-        equation="B_p = S",
-        examples=examples(claim),
-    )
+    what = "norms of the new measure that are not B_1 of the old"
+    claim.for_all(what, measures(), wrong, equation="B_p = S", examples=examples(claim))
 
 
 def example():

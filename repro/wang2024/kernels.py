@@ -1,11 +1,7 @@
 """Target kernels of Lemmas E.3, E.6 and Theorem 6.1, each with a proved bound on its tail.
 
 A kernel is made from an envelope, and what is done to it leaves |rho(t)| below the envelope:
-
-    log_cosine(power("5/2"))            t^-2.5 cos(log t)
-    alternating(power(4))               (-1)^t t^-4
-    later(power("5/2"))                 (1 + t)^-2.5, which exists at t = 0
-    cosine(exponential(1), 3)           e^-t cos 3t
+log_cosine(power(4)) is t^-4 cos(log t), later(power(4)) is (1 + t)^-4, which exists at t = 0.
 
 Few heads. Let 0 < u_h < 1, and let N be the number of successes in H independent trials, the h-th
 of which succeeds with probability u_h / (1 + u_h). Then z_t = (-1)^t P(N >= H + 1 - t), t >= 1, is

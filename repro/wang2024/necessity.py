@@ -1,18 +1,13 @@
 """Finding heads-necessary: few exponentials, or few powers, are no better than none.
 
 Let phi(t) = sum_h alpha_h u_h^t on t = 0, 1, ..., with H exponentials, 0 < u_h < 1, or phi(s) =
-sum_h alpha_h s^-beta_h on s = 1, 2, ..., with H powers, beta_h > 1. Against the indicator of T
-
-    exponentials, H <= T:       ||I(. = T) - phi||_1 >= 1,
-    powers,       H <= T - 1:   ||I(. = T) - phi||_1 >= 1,
-
-whatever the exponents and the weights, and phi = 0 attains it. One head more brings the error as
+sum_h alpha_h s^-beta_h on s = 1, 2, ..., with H powers, beta_h > 1. Then ||I(. = T) - phi||_1 >= 1
+if H <= T (exponentials) or H <= T - 1 (powers), whatever the exponents and the weights; phi = 0
+attains it. One head more brings the error as
 near to 0 as one likes: T + 1 exponentials (below), T powers (powers.py).
 
 Test sequences. For real u_1, ..., u_k let p(x) = prod_i (x - u_i) = sum_i p_i x^i. Then
-
     x^(N-k) prod_i (x - u_i) (1 - u_i x) = sum_j a_|j| x^(N+j),   a_j = sum_i p_i p_{i+j},       (1)
-
 since the second factors make x^k p(1/x). By Cauchy and Schwarz |a_j| <= a_0. So z_{N+j} = a_|j|/a_0
 is a sequence with z_N = 1 and |z| <= 1, whose generating function vanishes at every u_i; it begins
 at an index >= 0 if k <= N.

@@ -13,7 +13,7 @@ E.3       C e / (1 - e^{-gamma})        1 / (1 - e^-alpha)   2 / (1 - e^-alpha) 
 E.4, E.5  e T^{1+gamma} zeta(1+gamma)   2 T^{1+alpha}/alpha  (2T)^{1+alpha} / alpha    .01
 E.6       C e zeta(1 + 10^-4)           2^{2+alpha} / alpha  the same                  .01
 
-gamma is .01 in E.1, E.2, E.4, E.5, and .01 beta in E.3. What is corrected:
+gamma is .01 in E.1, E.2, E.4, E.5, and .01 beta in E.3. Corrected:
 E.1: sigma_T = e^{-alpha T} (1 - e^{-alpha}); 1 - 1/e is printed for its last factor.
 E.3: sigma_T is half of that; the 2^n is lost.
 E.4: (T + 1)^{n (1 + alpha)} <= (2T)^{n (1 + alpha)}; 2^n T^{n (1 + alpha)} is printed.

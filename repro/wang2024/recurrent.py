@@ -1,7 +1,6 @@
 """Section 6.2: linear recurrent networks, which the curse of memory is told of, beside heads.
 
 A linear recurrent network with N units is a convolution, from an empty state h_{-1} = 0:
-
     h_t = Lambda h_{t-1} + B x_t,   y_t = c . h_t;   so   y = X * rho,   rho(s) = c . Lambda^s B.
 
 Lin-RPE heads are such a network. Without normalisation H heads with exponents p_h and values
@@ -15,21 +14,17 @@ sum_{s >= N} |rho(s)|, for t^-beta of order N^-(beta-1). (With Lambda diagonal: 
 lin-any-kernel.)
 
 Positive weights and geometric exponents. With u = e^y
-
     (1 + t)^-beta = 1/Gamma(beta) int_0^inf u^{beta-1} e^{-u (1+t)} du
                   = 1/Gamma(beta) int_R exp(beta y - e^y) e^{-e^y t} dy,
-
 and the trapezoidal rule with step delta makes this a sum of exponentials, alpha_j > 0. It errs
 like e^{-pi^2 / delta}, since the integrand is analytic for |Im y| < pi/2; what is cut off below y
 costs e^{(beta-1) y} in l1, and what is cut off above, e^{-e^y}. With delta = pi / sqrt((beta-1) N)
 and N points downwards from y = log(pi sqrt((beta-1) N)) all three are of order
 e^{-pi sqrt((beta-1) N)}, up to powers of N.
 
-What is true of the curse. If |rho_N(s)| <= A e^{-b s} for the response rho_N, then
-
+What is true of the curse. If |rho_N(s)| <= A e^{-b s} for the response rho_N, then for every N
     ||rho - rho_N||_1 >= sum_s (|rho(s)| - A e^{-b s})_+,
-
-for every N: |rho - rho_N| >= |rho| - |rho_N| at every s. So it is with diagonal networks whose
+since |rho - rho_N| >= |rho| - |rho_N| at every s. So it is with diagonal networks whose
 exponents are at least b and whose sum |alpha_h| is at most A, and with any that has
 |c| |Lambda^s| |B| <= A e^{-b s}. Bounds on both are needed: the shift has weights
 c_s = rho(s) <= A e^{-b s} only if A grows like e^{b N} rho(N), and the trapezoidal rule has
