@@ -236,7 +236,7 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
     ]
     kept = heads.lightest(problems)
     alphas = exact.rationals(kept.weights / total)
-    layer = heads.Heads("log", even(m), alphas).moving().to(torch.float64, claim.device)
+    layer = heads.Heads("log", even(m), tuple(alphas)).moving().to(torch.float64, claim.device)
     # The logit beta log B - beta log s is off by eps times each of its terms and a rounding.
     floor = 5 * kept.total * 2.0**-53 * (1 + 2 * beta[-1] * np.log(T))
     lost, worst = "5 eps A (1 + 2 β_max log T): the logits' roundings", "the worst signs attain it"

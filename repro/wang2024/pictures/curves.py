@@ -1,6 +1,6 @@
 """What the pictures share: curves drawn by their names, or from a mapping of points."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Look = tuple[str, str, Mapping[str, Any]]  # the role, the label, what differs from the role's look
 
 
-def named(axes: "Axes", looks: Mapping[str, Look], curves: Mapping[str, tuple[Any, Any]]) -> None:
+def named(axes: "Axes", looks: Mapping[str, Look], curves: Mapping[str, Sequence[Any]]) -> None:
     """Draw the curves (x, y) that there are, each in its look."""
     for name, (role, label, changes) in looks.items():
         if name in curves:
