@@ -38,13 +38,8 @@ def test_infinite_normalisers_in_closed_form():
     assert 0 < np.pi**2 / 6 - float(to_float(long)) < 1 / 3999
 
 
-def test_the_layer_writes_from_one_block_to_another():
-    layer = heads.Heads("lin", (Log(2),), (1,)).attention(3, D=6, d=2, to_block=2, from_block=1)
-    tokens = rationals(np.arange(18).reshape(3, 6))
-    out = layer(tokens)[-1]
-    assert [int(x) for x in out[:4]] == [0] * 4
-    expected = [tokens[2, i] + tokens[1, i] / 2 + tokens[0, i] / 4 for i in (2, 3)]
-    assert list(out[4:]) == expected
+def test_a_block_is_written_from_another():
+    assert (heads.block(7, 6, 2, 2, 1) @ rationals(range(6))).tolist() == [0, 0, 0, 0, 14, 21]
 
 
 @pytest.mark.parametrize(("rpe", "step"), [("lin", Fraction(1)), ("log", Fraction(1))])
@@ -117,14 +112,12 @@ def test_what_is_measured_of_a_layer_by_hand():
     """One lin head of value 1 and slope log 2 on five tokens, against (2, 1, 0, 0, 0)."""
     layer = heads.Heads("lin", (Log(2),), (1,)).attention(5).to(torch.float64)
     kernel, rng = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16]), np.random.default_rng(3)
-    found = heads.measure(layer, np.array([2, 1.0, 0, 0, 0]), rng, draws=7)
+    found = heads.measure(layer, np.array([2, 1.0, 0, 0, 0]), rng)
     difference = kernel - [2, 1, 0, 0, 0]
-    signs = np.random.default_rng(3).choice([-1.0, 1.0], (7, 5))
+    signs = np.random.default_rng(3).choice([-1.0, 1.0], (64, 5))
     assert found.impulses == pytest.approx(np.abs(difference).sum())
     assert found.worst == pytest.approx(np.abs(difference).sum())
     assert found.random == pytest.approx(np.abs(signs[:, ::-1] @ difference).max())
-    single = heads.measure(layer, np.array([2, 1.0, 0, 0, 0]), np.random.default_rng(3), draws=1)
-    assert single.random == pytest.approx(abs(signs[0, ::-1] @ difference))
     assert heads.Measured(3.0, 1.0, 2.0).sup == heads.Measured(3.0, 2.0, 1.0).sup == 2
     difference = np.array([0.5, -0.25, 0.125])
     x = heads.worst_input(difference)
@@ -132,27 +125,14 @@ def test_what_is_measured_of_a_layer_by_hand():
 
 
 def test_bad_heads_are_named():
-    with pytest.raises(ValueError, match="RPE types lin and log"):
-        heads.family("sin", [1])
-    with pytest.raises(ValueError, match="one alpha_h for each head"):
-        heads.Heads("lin", (1, 2), (1,))
     with pytest.raises(ValueError, match="above 1"):
         heads.Heads("log", (1,), (1,))
-    with pytest.raises(ValueError, match="no key"):
-        heads.Heads("log", (2,), (1,)).normalisers(1)
-    with pytest.raises(ValueError, match="no key"):
-        heads.columns("log", [2.0], 1)
     for unseen in (
         l1.indicator(0),
         l1.Kernel(lambda t: flint.arb(2) ** -t, lambda t: flint.arb(2)),
     ):
         with pytest.raises(ValueError, match="does not see s = 0"):
             heads.fit("log", unseen, [2, 3], 30)
-    with pytest.raises(ValueError, match="no d x d blocks"):
-        heads.block(1, 4, 3, 0, 0)
-    for blocks in ((2, 0), (0, 2), (-1, 0), (0, -1)):
-        with pytest.raises(ValueError, match="no d x d blocks"):
-            heads.block(1, 4, 2, *blocks)
 
 
 def test_balls_when_the_weights_are_not_rational():

@@ -111,14 +111,3 @@ def test_for_large_m_the_bounds_tend_to_favards():
             math.pi / 2 / 2**n, rel=1e-4
         )
     assert jackson.elementary_ratio(3, 3) == Fraction(2 * 27, 64 * 6)
-
-
-def test_bad_input_is_named():
-    for call in (
-        lambda: jackson.least_error_of_power(0, 1),
-        lambda: jackson.least_error_of_power(3, 0),
-        lambda: jackson.power(0),
-        lambda: jackson.flat(0),
-    ):
-        with pytest.raises(ValueError, match=r"Lemma F\.5 needs n >= 1 and m >= 1"):
-            call()

@@ -86,18 +86,11 @@ def test_each_change_of_a_kernel_by_hand():
 
 
 BAD = {
-    "a flat exponential": (lambda: k.exponential(0), "summable for beta > 0"),
-    "a power too flat": (lambda: k.power(1), "summable for beta > 1, got beta = 1"),
     "a power at 0": (lambda: k.power(2)(0), "from t = 1 on, got t = 0"),
     "a power's tail from 0": (lambda: k.power(2).tail(0), "from t = 1 on"),
     "log 0": (lambda: k.log_cosine(k.exponential(1))(0), "from t = 1 on"),
-    "no such RPE": (lambda: k.Interpolation(k.power(2), "sin", 4, 1), "got 'sin'"),
-    "one power": (lambda: k.Interpolation(k.power(2), "log", 1, 1), "needs sH > 1 and H >= 2"),
-    "sH = 1": (lambda: k.Interpolation(k.power(2), "log", 2, Fraction(1, 2)), "needs sH > 1"),
-    "equal exponents": (lambda: k.Interpolation(k.power(2), "lin", 4, 0), "s > 0 and H >= 1"),
-    "no constant": (lambda: k.power_bound(2, 1, 1), "H >= 2 and s > 1/2"),
-    "s = 1/2": (lambda: k.power_bound(2, 4, Fraction(1, 2)), "H >= 2 and s > 1/2, got H = 4"),
-    "a bump at 0": (lambda: k.Bumps(k.power(2), "log", 1, 1, first=0).ball(1), "no bump at T = 0"),
+    "sH = 1": (lambda: k.Interpolation(k.power(2), "log", 2, Fraction(1, 2)), r"sH > 1 \(log\)"),
+    "equal exponents": (lambda: k.Interpolation(k.power(2), "lin", 4, 0), r"s > 0 \(lin\)"),
 }
 
 
@@ -233,9 +226,6 @@ def test_bounded_weights_floor_is_the_best_of_its_starts():
     assert float(nothing) == pytest.approx(math.pi**2 / 6)
     zero = l1.Kernel(lambda t: flint.arb(0), lambda start: flint.arb(0))
     assert k.bounded_weights_floor(zero, "1/2", 0) == 0
-    for exponent, weight in ((0, 5), ("1/2", -1)):
-        with pytest.raises(ValueError, match="an exponent > 0 and a weight >= 0"):
-            k.bounded_weights_floor(kernel, exponent, weight)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])

@@ -308,9 +308,3 @@ def test_in_float64_the_staircase_is_the_same(difference):
     for n in range(200):
         found = t5.floating(n, 8, 128, torch.float64, difference=difference)
         assert found == t5.staircase(n, 8, 128)
-
-
-@pytest.mark.parametrize(("B", "D"), [(0, 5), (5, 5), (8, 4), (-1, 3)])
-def test_t5_needs_b_below_d(B, D):
-    with pytest.raises(ValueError, match=rf"needs integers 1 <= B < D, got B={B}, D={D}"):
-        t5.staircase(3, B, D)

@@ -115,16 +115,8 @@ def test_heads_by_hand():
     assert [printed_bounds.power_delta(T, printed=True).heads() for T in (1, 10)] == [7415, 142137]
 
 
-def test_constants_refuse_what_the_lemmas_do_not_admit():
-    with pytest.raises(ValueError, match=r"E\.1 and E\.2 need an integer T >= 1, got T = 0"):
-        printed_bounds.exponential_delta(0)
-    with pytest.raises(ValueError, match=r"E\.4 and E\.5 need an integer T >= 1"):
-        printed_bounds.power_delta(0)
-    with pytest.raises(ValueError, match=r"Lemma E\.3 admits n <= 99 beta, none for beta = 1/100"):
+def test_a_lemma_that_admits_no_n_is_refused():
+    with pytest.raises(ValueError, match="admits no n"):
         printed_bounds.exponential_kernel(1, "1/100")
-    with pytest.raises(
-        ValueError, match=r"Lemma E\.6 admits n <= \.99 beta - 1, none for beta = 2"
-    ):
+    with pytest.raises(ValueError, match="admits no n"):
         printed_bounds.power_kernel(1, 2)
-    with pytest.raises(ValueError, match="1 <= n <= 3, got m=10, n=4"):
-        printed_bounds.power_kernel(1, 5)(10, 4)

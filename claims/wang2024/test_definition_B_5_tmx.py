@@ -97,7 +97,6 @@ def test_parameters_of_a_head(claim):
         "parameters",
         caption="What one head needs for its logits: TMX, dot products as printed, and dot "
         "products of rank one, which are all that the constructions use.",
-        alt="; ".join(f"{k}: {p[4]} at D = 4, {p[64]} at D = 64" for k, p in counts.items()),
     )
 
 
@@ -154,13 +153,11 @@ def errors_on_four_windows(rpe, normalised):
 @types
 def test_control_with_softmax_the_pointer_is_lost(rpe, claim):
     error = logarithms.ball(errors_on_four_windows(rpe, True))
-    claim.measured("largest error with softmax", error, equation="class (17)").at_least(
-        theorem(1, "it is a layer without dot product then, Proposition 5.2 (B)")
-    )
+    least = theorem(1, "it is a layer without dot product then, Proposition 5.2 (B)")
+    claim.measured("largest error with softmax", error, equation="class (17)").at_least(least)
     built = logarithms.ball(errors_on_four_windows(rpe, False))
-    claim.measured("largest error without softmax", built, equation="class (17)").at_most(
-        theorem(Fraction(1, 100), "Lemma E.2 or E.5, heads of level 1/100")
-    )
+    most = theorem(Fraction(1, 100), "Lemma E.2 or E.5, heads of level 1/100")
+    claim.measured("largest error without softmax", built, equation="class (17)").at_most(most)
 
 
 def change_of_the_shares(w_x, other):

@@ -73,18 +73,16 @@ def test_one_function_has_many_measures_and_the_infimum_is_attained(claim):
     points = exact.rationals([[-1], [0], ["1/3"], [1]])
     for name, rho in measures.items():
         values = [rho(x) for x in points]
-        claim.measured("values at −1, 0, 1/3, 1", values, equation="relu(x)", measure=name).equals(
-            [max(x[0], 0) for x in points]
-        )
+        found = claim.measured("values at −1, 0, 1/3, 1", values, equation="relu(x)", measure=name)
+        found.equals([max(x[0], 0) for x in points])
         first = claim.measured("B_1", rho.moment(1), equation="E|a|(|b|₁ + |c|)", measure=name)
         first.equals(norms[name])
         last = claim.measured("B_∞", rho.largest(), equation="sup |a|(|b|₁ + |c|)", measure=name)
         last.equals(largest[name])
     lower = measures["alone"]([1]) - measures["alone"]([0])
     least = min(rho.moment(1) for rho in measures.values())
-    claim.measured("f(1) − f(0), which no B_1 is below", lower, equation="|relu(x)|_B = 1").equals(
-        least
-    )
+    found = claim.measured("f(1) − f(0), which no B_1 is below", lower, equation="|relu(x)|_B = 1")
+    found.equals(least)
 
 
 @pytest.mark.exact
@@ -137,9 +135,8 @@ def test_reading_that_the_norm_does_not_depend_on_the_domain(claim):
     claim.measured("f(1) + f(−1) − 2f(0)", second, equation="||x||_B = 2").equals(both.moment(1))
     alone = measure((1, 1, [1], 0))
     same = [both(x) == alone(x) for x in ([0], ["1/3"], [1])]
-    claim.measured("equal at 0, 1/3, 1", same, equation="|x| = relu(x) on [0, 1]").equals(
-        [True] * 3
-    )
+    stated = [True] * 3
+    claim.measured("equal at 0, 1/3, 1", same, equation="|x| = relu(x) on [0, 1]").equals(stated)
     claim.counterexample(
         "the Barron norm of a function does not depend on the domain",
         input={"f": "|x|", "X": "[-1, 1]", "other X": "[0, 1], where the norm is 1"},
@@ -163,6 +160,5 @@ def test_control_the_square_root_has_no_norm(Q, claim):
     bends, each = np.diff(slopes, prepend=0), exact.rational(1) / len(slopes)
     rho = measure(*((each, a / each, [1], -x) for a, x in zip(bends, places[:-1], strict=True)))
     claim.measured("value at h", rho([places[1]]), equation="√h").equals(values[1])
-    claim.measured("B_1", rho.moment(1), equation="Lip f ≤ B_1 ≤ Q").at_least(
-        theorem(2 * Q, "|f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2")
-    )
+    least = theorem(2 * Q, "|f(x) − f(y)| ≤ B_1 |x − y|, here by a factor 2")
+    claim.measured("B_1", rho.moment(1), equation="Lip f ≤ B_1 ≤ Q").at_least(least)

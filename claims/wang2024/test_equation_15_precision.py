@@ -75,9 +75,8 @@ def test_within_a_quarter_of_1_over_T_the_exponential_rounds_to_g(claim):
             last = above
         first = flint.arb("1/4").expm1()
     claim.measured("T for which the error does not fall", wrong, equation="(15), log").equals(0)
-    claim.measured("largest |exp FFN(x) − g|", first, equation="(15), log", T=1).at_most(
-        theorem(half, "e^{1/4} − 1 < 1/2")
-    )
+    most = theorem(half, "e^{1/4} − 1 < 1/2")
+    claim.measured("largest |exp FFN(x) − g|", first, equation="(15), log", T=1).at_most(most)
 
 
 OFFSETS = {"above": Fraction(999_999, 1_000_000), "below": Fraction(-999_999, 1_000_000)}
@@ -99,9 +98,8 @@ def test_the_layer_gives_the_logarithm_in_every_arithmetic(side, T, claim):
         wrong = sum(not ball.overlaps(flint.arb(g).log()) for g, ball in enumerate(out, start=1))
         widest = max(ball.rad() for ball in out)
     claim.measured("g whose logarithm is another, balls", wrong, equation="(15), log").equals(0)
-    claim.measured("radius", widest, equation="(15), log").at_most(
-        rounding_error(flint.arb("1e-50"), "200 bits")
-    )
+    most = rounding_error(flint.arb("1e-50"), "200 bits")
+    claim.measured("radius", widest, equation="(15), log").at_most(most)
     floats = layer.to(torch.float64, claim.device)
     out = floats(model.rounded(z, torch.float64, claim.device))[:, 0]
     right = torch.arange(1, T + 1, dtype=torch.float64, device=claim.device).log()
@@ -114,17 +112,15 @@ def test_control_twice_the_distance_is_too_much(T, claim):
     """1/(2T) for 1/(4T): T e^{1/(2T)} > T + 1/2, and T + 1 comes out."""
     z = near(T, OFFSETS["above"] / (2 * T))
     out = identity("log")(exact.vector([z])[:, None])[0, 0]
-    claim.measured("|[exp FFN(x)] − T|", abs(out.of - T), equation="(15), log").at_least(
-        theorem(1, "T e^{1/(2T)} − T > 1/2 + 1/(8T)")
-    )
+    least = theorem(1, "T e^{1/(2T)} − T > 1/2 + 1/(8T)")
+    claim.measured("|[exp FFN(x)] − T|", abs(out.of - T), equation="(15), log").at_least(least)
 
 
 def test_control_at_a_half_another_integer_is_as_near(claim):
     """|FFN(x) - g| = 1/2 for "< 1/2", g = 1: both 1 and 2 are nearest, and 2 is taken."""
     out = identity("lin")(exact.rationals([["3/2"]]))[0, 0]
-    claim.measured("|[FFN(x)] − g|", abs(out - 1), equation="(15), lin").at_least(
-        exactly(1, "[3/2] = 2 where ties go to even")
-    )
+    least = exactly(1, "[3/2] = 2 where ties go to even")
+    claim.measured("|[FFN(x)] − g|", abs(out - 1), equation="(15), lin").at_least(least)
 
 
 @pytest.mark.parametrize("slope", [1, 10**3, 10**9], ids="slope={}".format)
@@ -137,6 +133,5 @@ def test_control_a_jump_on_an_interval_is_not_met(slope, claim):
     claim.measured(
         "of four tokens, those that are right", int((off == 0).sum()), equation="(15)"
     ).equals(3)
-    claim.measured("largest |[FFN(x)] − g|", off.max(), equation="(15)").at_least(
-        theorem(1, "a continuous function takes the value 3/2 near the jump")
-    )
+    least = theorem(1, "a continuous function takes the value 3/2 near the jump")
+    claim.measured("largest |[FFN(x)] − g|", off.max(), equation="(15)").at_least(least)

@@ -114,9 +114,8 @@ def test_the_window_leaves_out_no_more_than_the_tail(claim):
     beyond = sum(norms[-1] - part > tail for part, tail in zip(norms, tails, strict=True))
     claim.measured("windows whose norm misses more than the tail", beyond, equation="(1)").equals(0)
     quarter = Fraction(1, 4)
-    claim.measured("tail beyond 12 tokens", tails[0], equation="(1)").at_most(
-        theorem(quarter, "4 (3/4)¹² = 0.127 and two smaller terms")
-    )
+    most = theorem(quarter, "4 (3/4)¹² = 0.127 and two smaller terms")
+    claim.measured("tail beyond 12 tokens", tails[0], equation="(1)").at_most(most)
 
 
 def test_control_random_inputs_fall_short_of_the_norm(claim):
@@ -136,8 +135,7 @@ def test_control_random_inputs_fall_short_of_the_norm(claim):
     whole = exact.to_float(sum(u**s for s in range(length))).item()
     claim.record("norm", whole)
     claim.record("best", best)
+    least = theorem(whole / 3, "5‖c‖₂ = 25.1, exceeded with probability below 2e-4; ‖c‖₁ = 50.0")
     claim.measured(
         "norm less the largest of 20 random outputs", whole - best, equation="(1)"
-    ).at_least(
-        theorem(whole / 3, "5‖c‖₂ = 25.1, exceeded with probability below 2e-4; ‖c‖₁ = 50.0")
-    )
+    ).at_least(least)

@@ -4,12 +4,8 @@ At most T exponentials (lin-RPE), or at most T - 1 powers (log-RPE), of any expo
 differ from the indicator of T by at least 1 in l1; phi = 0 differs by exactly 1. One head more
 makes the error as small as one likes: T + 1 exponentials, or T powers.
 
-Proof (written out in repro/wang2024/necessity.py). For real u_1, ..., u_k, k <= N, the coefficients
-of x^(N-k) prod_i (x - u_i)(1 - u_i x) are the autocorrelation of those of prod_i (x - u_i), so the
-N-th is the largest. Divided by it they are a sequence z with z_N = 1 and |z| <= 1.
-Exponentials: with N = T and the u_h of phi, sum_t z_t phi(t) = 0, so the error is at least z_T = 1.
-Powers: phi(s) = int_0^1 v^(s-1) w(v) dv, where w changes sign at most H - 1 times. With N = T - 1,
-and the u_i at these places, and perhaps at 1, sum_s z_s phi(s) <= 0: the error is at least 1 again.
+Proof in repro/wang2024/necessity.py: a sequence z with z_T = 1, |z| <= 1 and sum_t z_t phi(t) <= 0
+shows that the error is at least z_T = 1.
 
 Checked: in rationals, such a sequence z for random sets of bases or integer exponents: orthogonal
 to all heads at once, whatever their weights. In balls, the best weights for real exponents: the
@@ -63,13 +59,9 @@ def test_no_weights_of_t_exponentials_beat_silence(claim):
         heads = [lambda t, v=v: v**t for v in exact.rationals(u)]
         return defects(z, T, heads) + (min(z) < 0)
 
-    claim.for_all(
-        "defects of the test sequence, lin",
-        few_exponentials(),
-        wrong,
-        equation="H ≤ T ⇒ ‖I − φ‖₁ ≥ 1",
-        examples=claim.at_scale(smoke=40, laptop=150, paper=5000),
-    )
+    what, place = "defects of the test sequence, lin", "H ≤ T ⇒ ‖I − φ‖₁ ≥ 1"
+    examples = claim.at_scale(smoke=40, laptop=150, paper=5000)
+    claim.for_all(what, few_exponentials(), wrong, equation=place, examples=examples)
 
 
 @pytest.mark.exact
@@ -80,13 +72,9 @@ def test_no_weights_of_t_minus_1_powers_beat_silence(claim):
         heads = [lambda s, b=b: 1 / exact.rational(s) ** b for b in exponents]
         return defects(z, T, heads) + (min(z) < 1)
 
-    claim.for_all(
-        "defects of the test sequence, log",
-        few_powers(),
-        wrong,
-        equation="H ≤ T − 1 ⇒ ‖I − φ‖₁ ≥ 1",
-        examples=claim.at_scale(smoke=30, laptop=150, paper=2000),
-    )
+    what, place = "defects of the test sequence, log", "H ≤ T − 1 ⇒ ‖I − φ‖₁ ≥ 1"
+    examples = claim.at_scale(smoke=30, laptop=150, paper=2000)
+    claim.for_all(what, few_powers(), wrong, equation=place, examples=examples)
 
 
 @pytest.mark.parametrize("T", [10, 20], ids="T={}".format)
@@ -115,9 +103,8 @@ def test_one_exponential_more_is_enough(T, claim):
     total = sum(a / (1 - v) for a, v in zip(alpha, u, strict=True))
     error = necessity.shortest_error(u)
     claim.measured("Σ φ(t) over t > T", total - 1, equation="Π 1/(1 − u_h) − 1").equals(error)
-    claim.measured(ERROR, error, equation="H = T + 1").at_most(
-        theorem(2 * q, "1/(q; q)∞ − 1 < 2q for every T")
-    )
+    most = theorem(2 * q, "1/(q; q)∞ − 1 < 2q for every T")
+    claim.measured(ERROR, error, equation="H = T + 1").at_most(most)
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 10], ids="T={}".format)
@@ -130,12 +117,10 @@ def test_one_power_more_is_enough(T, claim):
     values = [phi(s) for s in range(1, T + 1)]
     claim.measured("φ(1), ..., φ(T)", values, equation="H = T").equals([0] * (T - 1) + [1])
     bound = powers.error_bound(0, c)
-    claim.measured(ERROR, phi.error(), equation="H = T").at_most(
-        theorem(bound, "(2) in repro/wang2024/powers.py, for every T")
-    )
-    claim.measured("bound for every T", bound, equation="H = T").at_most(
-        chosen(TINY, "the infimum is 0: c = 22 gives less than a millionth")
-    )
+    most = theorem(bound, "(2) in repro/wang2024/powers.py, for every T")
+    claim.measured(ERROR, phi.error(), equation="H = T").at_most(most)
+    most = chosen(TINY, "the infimum is 0: c = 22 gives less than a millionth")
+    claim.measured("bound for every T", bound, equation="H = T").at_most(most)
 
 
 EXPONENTS = {
@@ -157,12 +142,10 @@ def test_the_best_weights_of_real_exponents_leave_exactly_1(rpe, name, T, claim)
     """All the heads that the finding allows; the dual solution is feasible in balls."""
     heads = T if rpe == "lin" else T - 1
     found = optimum(rpe, [EXPONENTS[rpe][name](h) for h in range(1, heads + 1)], T)
-    claim.measured("least ℓ₁ error, from below", found.floor, equation=FEW, H=heads).within(
-        1, SHOWN
-    )
-    claim.measured("least ℓ₁ error, from above", found.error, equation=FEW, H=heads).within(
-        1, SHOWN
-    )
+    number = claim.measured("least ℓ₁ error, from below", found.floor, equation=FEW, H=heads)
+    number.within(1, SHOWN)
+    number = claim.measured("least ℓ₁ error, from above", found.error, equation=FEW, H=heads)
+    number.within(1, SHOWN)
 
 
 @pytest.mark.parametrize("rpe", EXPONENTS)
@@ -176,9 +159,8 @@ def test_the_best_weights_of_random_exponents_leave_exactly_1(rpe, claim):
         heads, least = (T, 0) if rpe == "lin" else (T - 1, 1)
         drawn = 1 + np.ceil(1000 * rng.exponential(2, heads)).astype(int).cumsum()
         floors.append(optimum(rpe, [least + Fraction(int(k), 1000) for k in drawn], T).floor)
-    claim.measured("smallest of the least errors", min(floors), equation=FEW, sets=sets).within(
-        1, SHOWN
-    )
+    found = claim.measured("smallest of the least errors", min(floors), equation=FEW, sets=sets)
+    found.within(1, SHOWN)
 
 
 @pytest.mark.parametrize("T", [1, 3, 5], ids="T={}".format)
@@ -187,9 +169,8 @@ def test_a_kernel_better_than_silence_has_T_zeros_in_the_disc(T, claim):
     """Rouche: the best weights of T + 2 and T + 4 exponentials 3^-ht, as rationals nearby."""
     for heads in (T + 2, T + 4):
         found = optimum("lin", [logarithms.Log(3) * h for h in range(1, heads + 1)], T)
-        claim.measured(ERROR, found.error, equation="error < 1", H=heads).at_most(
-            chosen(0.9, "below 1, as Rouché needs, also for rationals near these weights")
-        )
+        most = chosen(0.9, "below 1, as Rouché needs, also for rationals near these weights")
+        claim.measured(ERROR, found.error, equation="error < 1", H=heads).at_most(most)
         u = [Fraction(1, 3**h) for h in range(1, heads + 1)]
         weights = [a.mid().fmpq() for a in found.coefficients]
         count = necessity.zeros_in_disc(u, weights)
@@ -204,9 +185,8 @@ def test_control_one_head_more_beats_silence(rpe, claim):
         error = necessity.shortest_error([Fraction(1, 100**h) for h in range(1, T + 2)])
     else:
         error = powers.fixed(T, T, first=40, step=40).error()
-    claim.measured("gain on the zero kernel", 1 - error, equation="H = T + 1, or T").at_least(
-        chosen(Fraction(98, 100), "nearly all of the 1 that the zero kernel leaves")
-    )
+    least = chosen(Fraction(98, 100), "nearly all of the 1 that the zero kernel leaves")
+    claim.measured("gain on the zero kernel", 1 - error, equation="H = T + 1, or T").at_least(least)
 
 
 def test_control_in_l2_a_single_head_beats_silence(claim):

@@ -99,9 +99,8 @@ def test_error_and_bound_agree_with_other_ways_to_compute_them(name, claim):
     single = exponentials.interpolation_bound
     terms = (abs(phi.kernel.ball(T)) * single(H - T, Fraction(1, 2)) for T in range(H))
     whole = float(phi.kernel.tail(H) + sum(terms))
-    claim.measured("bound", phi.bound(), equation=BOUND).within(
-        whole, rounding_error(1e-12 * whole, "each term is rounded up to 64 bits")
-    )
+    found = claim.measured("bound", phi.bound(), equation=BOUND)
+    found.within(whole, rounding_error(1e-12 * whole, "each term is rounded up to 64 bits"))
 
 
 @pytest.mark.parametrize("name", POLYNOMIAL)
@@ -124,9 +123,8 @@ def test_rate_exponential_kernels_with_the_exponent_beta(name, claim):
     beta = float(example(name)[1])
     fall = interpolation(name, 16).error() / interpolation(name, 32).error()
     decay = math.log(float(fall)) / 16
-    claim.measured("decay per head, over β", decay / beta, equation="e^−βH").within(
-        1, chosen(0.1, "half or twice the rate would be 0.5 or 1 away; H is finite")
-    )
+    found = claim.measured("decay per head, over β", decay / beta, equation="e^−βH")
+    found.within(1, chosen(0.1, "half or twice the rate would be 0.5 or 1 away; H is finite"))
 
 
 @pytest.mark.parametrize("name", ["t^-2.5", "(-1)^t t^-4"])
@@ -156,13 +154,11 @@ def test_geometric_exponents_follow_a_smooth_tail_with_weights_of_sum_one(claim)
     few, more = geometric(4, window), geometric(8, window)
     claim.record("best error", few.error, H=4)
     claim.record("best error", more.error, H=8)
-    claim.measured("Σ|α_h|", more.weight, equation="∫ dμ = 1", H=8).at_most(
-        chosen(1.01, "the mixture has mass 1; 1 % for the quadrature")
-    )
+    most = chosen(1.01, "the mixture has mass 1; 1 % for the quadrature")
+    claim.measured("Σ|α_h|", more.weight, equation="∫ dμ = 1", H=8).at_most(most)
     order = math.log2(few.floor / more.error)
-    claim.measured("log₂ of the fall from 4 to 8 heads", order, equation="H^−(β−1)").at_least(
-        chosen(4, "more than twice β − 1 = 1.5, the order of interpolation")
-    )
+    least = chosen(4, "more than twice β − 1 = 1.5, the order of interpolation")
+    claim.measured("log₂ of the fall from 4 to 8 heads", order, equation="H^−(β−1)").at_least(least)
 
 
 def capped(kernel, exponents, weight, window):
@@ -178,13 +174,11 @@ def test_control_bounded_weights_and_exponents_meet_a_floor(claim):
     floor = kernels.bounded_weights_floor(kernel, 1, A) - kernel.tail(window)
     for H in (8, 32):
         error = capped(kernel, [1 + 5 * h / (H - 1) for h in range(H)], A, window)
-        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A, β_h ≥ 1", A=A, H=H).at_least(
-            theorem(floor, "|φ(t)| ≤ A e^−t, summed over the tail")
-        )
+        least = theorem(floor, "|φ(t)| ≤ A e^−t, summed over the tail")
+        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A, β_h ≥ 1", A=A, H=H).at_least(least)
     ratio = floor / interpolation("t^-2.5", 64).error()
-    claim.measured("floor over error of 64 free heads", ratio, equation="H^−(β−1)").at_least(
-        chosen(10, "both are proved: free weights are ten times below the floor")
-    )
+    least = chosen(10, "both are proved: free weights are ten times below the floor")
+    claim.measured("floor over error of 64 free heads", ratio, equation="H^−(β−1)").at_least(least)
 
 
 def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
@@ -194,12 +188,10 @@ def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
     Hs = claim.at_scale(smoke=(8, 16), laptop=(8, 16, 32, 64), paper=(8, 16, 32, 64))
     stuck = [capped(kernel, [6 * h / H for h in range(1, H + 1)], A, window) for H in Hs]
     for H, error in zip(Hs, stuck, strict=True):
-        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A", A=A, H=H).at_least(
-            theorem(floor - kernel.tail(window), "Chebyshev's polynomial, in balls")
-        )
-    claim.measured("floor", floor, equation="Σ|α_h| ≤ A", A=A).at_least(
-        chosen(0.05, "in balls; far above 0, the limit with free weights")
-    )
+        least = theorem(floor - kernel.tail(window), "Chebyshev's polynomial, in balls")
+        claim.measured(ERROR, error, equation="Σ|α_h| ≤ A", A=A, H=H).at_least(least)
+    least = chosen(0.05, "in balls; far above 0, the limit with free weights")
+    claim.measured("floor", floor, equation="Σ|α_h| ≤ A", A=A).at_least(least)
     draw(claim, Hs, stuck, float(floor))
 
 
@@ -213,7 +205,6 @@ def draw(claim, Hs, stuck, floor):
     few = (4, 8) if claim.scale == "smoke" else (4, 6, 8, 10)
     window = claim.at_scale(smoke=600, laptop=2000, paper=4000)
     smooth = few, [geometric(H, window).error for H in few]
-    last = {name: errors[-1] for name, (errors, _) in curves.items()}
     claim.figure(
         pictures.any_kernel(
             heads,
@@ -226,8 +217,4 @@ def draw(claim, Hs, stuck, floor):
         caption="Interpolation by q^t, …, q^Ht, q = 1/2, with its bound: exponential kernels "
         "(left), polynomial ones (right). There also: geometric exponents for t^−2.5, and what "
         "weights of sum 10 or less can do for (−1)^t t^−2.5.",
-        alt=f"At H = {heads[-1]} the l1 error is "
-        + ", ".join(f"{error:.1e} for {name}" for name, error in last.items())
-        + f". Geometric exponents reach {smooth[1][-1]:.0e} for t^-2.5 with {few[-1]} heads. With "
-        f"weights of sum 10 the error stays near {stuck[-1]:.2f}, above the floor {floor:.2f}.",
     )

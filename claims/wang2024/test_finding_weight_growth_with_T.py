@@ -70,9 +70,8 @@ def test_explicit_form_of_the_bound_for_every_T(claim):
     claim.measured("T with |p_T| < T_N(3)/(N+1)", too_small, equation="Σ|p_t| = T_N(3)").equals(0)
     claim.measured("T for which N = T is as good", no_worse, equation="N > T").equals(0)
     smallest = min(least, key=float)
-    claim.measured("bound over the explicit form", smallest, equation="G^T / T").at_least(
-        theorem(1, "(1 − ε) G^T / (2 (1 + √2) (N + 1)), ε = 1/2")
-    )
+    limit = theorem(1, "(1 − ε) G^T / (2 (1 + √2) (N + 1)), ε = 1/2")
+    claim.measured("bound over the explicit form", smallest, equation="G^T / T").at_least(limit)
 
 
 @pytest.mark.exact
@@ -83,9 +82,8 @@ def test_bound_for_an_error_of_one_half(claim):
         claim.record("least Σ|α_h|", float(bound.weight), T=T)
     for T, weight in {1: 4, 3: 480, 5: 99840}.items():
         claim.measured("least Σ|α_h|", found[T].weight, equation=BOUND, T=T).equals(weight)
-    claim.measured("eps Σ|α_h|", found[15].weight / 2**53, equation=BOUND, T=15).at_least(
-        theorem(1, "the bound at T = 15; W_V is α_h times a normaliser above 1")
-    )
+    least = theorem(1, "the bound at T = 15; W_V is α_h times a normaliser above 1")
+    claim.measured("eps Σ|α_h|", found[15].weight / 2**53, equation=BOUND, T=15).at_least(least)
 
 
 @pytest.mark.exact
@@ -101,12 +99,10 @@ def test_rate_of_growth(claim):
     claim.record("G, fitted", math.exp(rate))
     claim.record("G, expected", math.exp(expected))
     tolerance = 4 * math.sqrt(variance)
-    claim.measured("log of the growth", rate, equation="log G").within(
-        expected, stderr(tolerance, f"4 standard errors of the fit over {len(Ts)} values of T")
-    )
-    claim.measured("4 standard errors", tolerance, equation="log G").at_most(
-        chosen(0.05, "so narrow that it excludes growth by 11 or by 13, 0.09 and 0.07 away")
-    )
+    room = stderr(tolerance, f"4 standard errors of the fit over {len(Ts)} values of T")
+    claim.measured("log of the growth", rate, equation="log G").within(expected, room)
+    most = chosen(0.05, "so narrow that it excludes growth by 11 or by 13, 0.09 and 0.07 away")
+    claim.measured("4 standard errors", tolerance, equation="log G").at_most(most)
 
 
 def best(T, m):
@@ -136,9 +132,8 @@ def test_best_coefficients_obey(T, m, claim):
     found = best(T, m)
     bound = exponentials.weight_bound(T, found.upper.upper().fmpq()).weight
     claim.record("l1 error", found.error)
-    claim.measured(WEIGHT, found.weight, equation=BOUND).at_least(
-        theorem(ball(bound), "the inequality, with the proved l1 error")
-    )
+    least = theorem(ball(bound), "the inequality, with the proved l1 error")
+    claim.measured(WEIGHT, found.weight, equation=BOUND).at_least(least)
 
 
 @functools.cache
@@ -154,9 +149,8 @@ def test_float64_fits_obey(T, claim):
     for H in (2 * T + 2, 2 * T + 4):
         fit = fitted(T, H)
         bound = exponentials.weight_bound(T, fit.error).weight
-        claim.measured("Σ|W_V|", fit.weight, equation=BOUND, H=H).at_least(
-            theorem(ball(bound), "the inequality")
-        )
+        least = theorem(ball(bound), "the inequality")
+        claim.measured("Σ|W_V|", fit.weight, equation=BOUND, H=H).at_least(least)
 
 
 CAPS = [10.0, 1e2, 1e3, 1e4, 1e5]
@@ -180,14 +174,12 @@ def test_least_error_under_a_bound_on_the_weights(T, claim):
     for cap in CAPS:
         forced = exponentials.error_bound(T, Fraction(cap) * Fraction(1000001, 1000000))
         error = under_cap(T, cap).error
-        claim.measured("least error", error, equation="(|p_T| − A) / max |p_t|", A=cap).at_least(
-            theorem(ball(forced), "the inequality; the solver keeps A to 1e-6 of it")
-        )
+        found = claim.measured("least error", error, equation="(|p_T| − A) / max |p_t|", A=cap)
+        found.at_least(theorem(ball(forced), "the inequality; the solver keeps A to 1e-6 of it"))
     if T >= 3:
         gap = max(under_cap(T, A).error - float(exponentials.error_bound(T, A)) for A in CAPS)
-        claim.measured("largest gap of least and forced error", gap, equation=BOUND).at_most(
-            chosen(0.45, "less than half of the 1 that the zero kernel leaves")
-        )
+        most = chosen(0.45, "less than half of the 1 that the zero kernel leaves")
+        claim.measured("largest gap of least and forced error", gap, equation=BOUND).at_most(most)
 
 
 def in_float64(T):
@@ -242,14 +234,6 @@ def test_figure_weights_and_errors(claim):
         "weights",
         caption="Left: the sum of |weights| for an l1 error of 1/2. Right: the least l1 error "
         "under a bound on that sum, and what the inequality forces (dashed).",
-        alt=f"Left: the proved bound rises from {bounds[1]:.0f} at T = 1 to {bounds[20]:.1g} at "
-        f"T = 20, the best coefficients from {needed[1]:.2g} to {needed[10]:.1g} at T = 10, "
-        f"interpolation to {built[20]:.1g} at T = 20; 1/eps of float64 is 9e15. Right: with "
-        f"weights up to 1000 the least error is {capped[2][1e3]:.2g} for T = 2, "
-        f"{capped[3][1e3]:.2g} for T = 3 and {capped[5][1e3]:.3g} for T = 5; the inequality "
-        + "forces "
-        + ", ".join(f"{float(exponentials.error_bound(T, 1000)):.2g}" for T in capped)
-        + ".",
     )
 
 
@@ -259,9 +243,8 @@ def test_control_alternating_exponentials_need_no_such_weights(claim):
     values = [u**t - (-u) ** t for t in range(N)]
     error = sum(abs(v - int(t == 1)) for t, v in enumerate(values)) + u ** (N - 1)
     bound = exponentials.weight_bound(1, error).weight
-    claim.measured("bound", bound, equation="u = ±1/2").at_least(
-        theorem(5, "8 − 8/3 with N = 2, against weights 2; u must lie in [0, 1]")
-    )
+    least = theorem(5, "8 − 8/3 with N = 2, against weights 2; u must lie in [0, 1]")
+    claim.measured("bound", bound, equation="u = ±1/2").at_least(least)
 
 
 def test_control_complex_exponentials_need_no_such_weights(claim):
@@ -276,15 +259,13 @@ def test_control_complex_exponentials_need_no_such_weights(claim):
     parts = [(abs(re - int(t == 3)), abs(im)) for t, (re, im) in enumerate(map(value, range(N)))]
     error, weights = sum(map(sum, parts)) + r ** (N - 4), 8  # the tail is below, r^-3
     bound = exponentials.weight_bound(3, error).weight
-    claim.measured("bound over weights", bound / weights, equation="u = r i^k").at_least(
-        theorem(100, "bound of 10^3 and more at an error of 1/15, against weights 8")
-    )
+    least = theorem(100, "bound of 10^3 and more at an error of 1/15, against weights 8")
+    claim.measured("bound over weights", bound / weights, equation="u = r i^k").at_least(least)
 
 
 def test_control_without_the_error_term_the_inequality_fails(claim):
     """|p_T| alone, N = 3T + 3: the best 6 heads for T = 3 have far smaller weights."""
     T, m = 3, 6
     ratio = abs(exponentials.chebyshev_coefficients(3 * T + 3)[T]) / best(T, m).weight
-    claim.measured("|p_T| over Σ|α_h|", ratio, equation="Σ|α_h| ≥ |p_T|").at_least(
-        chosen(10, "certified: the inequality without its error term allows 1 at most")
-    )
+    least = chosen(10, "certified: the inequality without its error term allows 1 at most")
+    claim.measured("|p_T| over Σ|α_h|", ratio, equation="Σ|α_h| ≥ |p_T|").at_least(least)

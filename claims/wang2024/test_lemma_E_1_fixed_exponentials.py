@@ -66,9 +66,8 @@ def test_the_statement_with_the_least_possible_constant(n, claim):
         for m in (T + 1, T + 2, T + 4, 2 * T + 8):
             bound = statement(T, m, n)
             worst = worst.max(exponentials.accurate(T, m, bound.lower().fmpq()).error / bound)
-    claim.measured("largest error over bound, m > T", worst, equation=E1).at_most(
-        theorem(1, "Lemma E.1 with C(n) = max T^n e^(−0.01(n+1)T)")
-    )
+    limit = theorem(1, "Lemma E.1 with C(n) = max T^n e^(−0.01(n+1)T)")
+    claim.measured("largest error over bound, m > T", worst, equation=E1).at_most(limit)
     C = exponentials.smallest_constant(n)
     needed = (T**n * (-flint.arb((n + 1) * T) / 100).exp() for T in range(1, 1001))
     larger = sum(c > C for c in needed)
@@ -87,7 +86,9 @@ def worst_output(found, T, length):
     """The error of a one-layer Transformer at the input of the worst signs, in a ball."""
     rationals = exact.rationals
     built = heads.Heads("lin", found.family.exponents, found.coefficients)
-    layer = built.attention(length, D=2, to_block=1, from_block=0)
+    pairs = zip(built.values(length), built.exponents, strict=True)
+    working = [model.Head(heads.block(value, 2, 1, 1, 0), p) for value, p in pairs]
+    layer = model.Attention(working, rationals([[1, 0], [0, 1]]), "lin")
     reads = model.FeedForward(rationals([[1, -1]]), rationals([[0, 1], [0, -1]]), rationals([0, 0]))
     layers = [model.Layer(layer, reads)]
     whole = model.Transformer(rationals([[1], [0]]), rationals([0, 0]), layers)
@@ -105,24 +106,20 @@ def test_optimum_enclosed_and_attained_by_a_transformer(T, m, claim):
     found, length = best(T, "1/5", m, 150), claim.at_scale(smoke=T + 20, laptop=T + 40, paper=150)
     claim.record("Σ|α_k|", float(found.weight))
     gap = (found.upper - found.lower) / found.lower
-    claim.measured("relative gap of the enclosure", gap, equation=E1).at_most(
-        chosen(1e-30, f"{DUAL}; far below the digits that we show")
-    )
-    claim.measured(UPPER, found.upper, equation=E1).at_most(
-        theorem(statement(T, m, 1), "Lemma E.1, n = 1, with its least constant")
-    )
+    most = chosen(1e-30, f"{DUAL}; far below the digits that we show")
+    claim.measured("relative gap of the enclosure", gap, equation=E1).at_most(most)
+    most = theorem(statement(T, m, 1), "Lemma E.1, n = 1, with its least constant")
+    claim.measured(UPPER, found.upper, equation=E1).at_most(most)
     with flint.ctx.workprec(512):
         table = flint.arb_mat(found.family.balls(range(length)))
         phi = (table * flint.arb_mat([[a] for a in found.coefficients])).entries()
         on_window = sum((abs(p - int(s == T)) for s, p in enumerate(phi)), flint.arb(0))
         error = worst_output(found, T, length)
         off = abs(error - on_window)
-    claim.measured("error of the Transformer less the l1 sum", off, equation="(2), (3)").at_most(
-        theorem(1e-30, f"{WORST}; 1e-30 for the balls' radii")
-    )
-    claim.measured("error of the Transformer", error, equation="‖I − φ‖₁").at_most(
-        theorem(found.upper, WORST)
-    )
+    number = claim.measured("error of the Transformer less the l1 sum", off, equation="(2), (3)")
+    number.at_most(theorem(1e-30, f"{WORST}; 1e-30 for the balls' radii"))
+    most = theorem(found.upper, WORST)
+    claim.measured("error of the Transformer", error, equation="‖I − φ‖₁").at_most(most)
 
 
 PLATEAUS = {  # T, spacing: m on the plateau, m beyond it
@@ -167,9 +164,8 @@ def test_construction_of_the_proof_falls_and_stays_below_the_corrected_bound(alp
     if alpha == 0.01:
         bound = printed_bounds.exponential_delta(1)
         for m, error in errors.items():
-            claim.measured(ERROR, error, equation=PROOF, m=m).at_most(
-                theorem(bound.least(m), "the proof with its constant corrected, at the best n")
-            )
+            most = theorem(bound.least(m), "the proof with its constant corrected, at the best n")
+            claim.measured(ERROR, error, equation=PROOF, m=m).at_most(most)
 
 
 @pytest.mark.parametrize("T", [1, 10, 20], ids="T={}".format)
@@ -186,9 +182,8 @@ def test_audit_heads_from_which_the_bound_of_the_proof_is_below_1(T, claim):
         m, below = first[printed], theorem(1, EVERY_N)
         claim.measured("bound", bound.least(m), m=m, **settings).at_most(below)
         claim.measured("bound", bound.least(m - 1), m=m - 1, **settings).at_least(below)
-    claim.measured("heads, corrected constant", first[False], equation=PROOF).at_least(
-        chosen(3000, "more than a hundred times the T + 4 heads that interpolation needs")
-    )
+    least = chosen(3000, "more than a hundred times the T + 4 heads that interpolation needs")
+    claim.measured("heads, corrected constant", first[False], equation=PROOF).at_least(least)
     level = exponentials.interpolation_bound(4, "1/2")
     claim.measured("l1 error of T + 4 heads by interpolation", level, equation="‖I − φ‖₁").at_most(
         theorem(Fraction(1, 40), "finding heads-equal-T: q^10 / ((1 − q) (q;q)²), q = 1/2")
@@ -223,9 +218,8 @@ def test_float64_layer_within_its_l1_error_and_5_eps_A(T, claim):
         if fit.error > 100 * fit.floor:
             error.at_least(theorem(fit.error, WORST) + chosen(-5 * fit.floor, FEW))
         sups.append(seen.sup)
-    claim.measured("least error of the three layers", min(sups), equation=E1).at_most(
-        chosen(USABLE[T], "of use: far below 1, the error of the zero kernel")
-    )
+    most = chosen(USABLE[T], "of use: far below 1, the error of the zero kernel")
+    claim.measured("least error of the three layers", min(sups), equation=E1).at_most(most)
 
 
 def trained(T, m, claim):
@@ -269,22 +263,14 @@ def test_figure_construction_best_in_class_trained_and_bound(claim):
         layers[H] = heads.measure(fit.attention(), np.eye(60)[T], claim.rng()).sup
         floors[H] = fit.floor
         ratio = errors[H] / optimum[H]
-        claim.measured("interpolant over optimum", ratio, equation=E1, H=H).at_least(
-            theorem(1, "the optimum is no more than any error")
-        )
+        least = theorem(1, "the optimum is no more than any error")
+        claim.measured("interpolant over optimum", ratio, equation=E1, H=H).at_least(least)
     descent = {m: trained(T, m, claim).error for m in (4, 8, 16)}
     claim.figure(
         pictures.singled_out(literal, bumps, lines, errors, optimum, layers, floors, descent),
         "errors",
         caption="Left: exponents 0.01 k as in the proof, T = 1. Right: k log(5/3), T = 3; the "
         "float64 layer stops at its floor eps A, and trained heads stay near the zero kernel.",
-        alt=f"Left: the optimum is {literal[few[0]]:.2g} at {few[0]} heads and "
-        f"{literal[few[-1]]:.1g} at {few[-1]}; the polynomial of the proof reaches "
-        f"{bumps[64]:.2g} at 64 and {bumps[512]:.1g} at 512; the corrected bound falls below 1 at "
-        f"{bounds[False].heads()} heads, the printed one at {bounds[True].heads()}. Right: at 8 and"
-        f" 13 heads the optimum is {optimum[8]:.1g} and {optimum[13]:.1g}, interpolation has "
-        f"{errors[8]:.1g} and {errors[13]:.1g}; the float64 layer follows down to "
-        f"{min(layers.values()):.1g}; trained heads stay at {descent[8]:.3g}.",
     )
 
 
@@ -324,9 +310,8 @@ def test_printed_constant_is_beaten_by_the_best_coefficients(claim):
         window=window,
     )
     repaired = printed_bounds.exponential_delta(T).least(m)
-    claim.measured(LOWER, lower, equation=PROOF).at_most(
-        theorem(repaired, "the proof with (1 − e^-0.01)^n")
-    )
+    most = theorem(repaired, "the proof with (1 − e^-0.01)^n")
+    claim.measured(LOWER, lower, equation=PROOF).at_most(most)
 
 
 def test_control_weights_that_are_not_negative_cannot_single_out(claim):
@@ -338,9 +323,8 @@ def test_control_weights_that_are_not_negative_cannot_single_out(claim):
     table, cost = np.hstack([columns, np.eye(60), -np.eye(60)]), np.r_[np.zeros(80), np.ones(120)]
     for T in (1, 3, 10):
         found = linprog(cost, A_eq=table, b_eq=1.0 * (times == T))
-        claim.measured("least l1 error", found.fun, equation="α_k ≥ 0", T=T).at_least(
-            theorem(1 - 1e-7, "complete monotonicity; the solver's tolerance 1e-7")
-        )
+        least = theorem(1 - 1e-7, "complete monotonicity; the solver's tolerance 1e-7")
+        claim.measured("least l1 error", found.fun, equation="α_k ≥ 0", T=T).at_least(least)
 
 
 def test_control_the_exponents_of_the_proof_do_nothing_with_few_heads(claim):
@@ -348,17 +332,15 @@ def test_control_the_exponents_of_the_proof_do_nothing_with_few_heads(claim):
     cases = claim.at_scale(smoke=[(1, 20)], laptop=[(1, 20), (10, 48)], paper=[(1, 20), (10, 48)])
     for T, m in cases:
         found = best(T, "1/100", m, 300)
-        claim.measured(LOWER, found.lower, equation="β_k = 0.01 k", T=T, m=m).at_least(
-            theorem(1, "a feasible dual")
-        )
+        least = theorem(1, "a feasible dual")
+        claim.measured(LOWER, found.lower, equation="β_k = 0.01 k", T=T, m=m).at_least(least)
 
 
 def test_control_a_constant_smaller_by_a_fifth_fails_at_m_equal_to_T(claim):
     """T = m = 30, n = 1: no 30 exponentials beat 1 (finding heads-necessary), here those of k/5."""
     found, smaller = best(30, "1/5", 30, 150), statement(30, 30, 1) * 4 / 5
-    claim.measured(LOWER, found.lower, equation="0.8 C(1)").at_least(
-        theorem(smaller * 11 / 10, "a tenth above the bound, 0.8 C(1) e^0.6 / 30 = 0.89")
-    )
+    least = theorem(smaller * 11 / 10, "a tenth above the bound, 0.8 C(1) e^0.6 / 30 = 0.89")
+    claim.measured(LOWER, found.lower, equation="0.8 C(1)").at_least(least)
 
 
 @pytest.mark.parametrize(

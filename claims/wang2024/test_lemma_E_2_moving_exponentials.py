@@ -49,9 +49,8 @@ def test_one_set_of_coefficients_serves_every_B(T, claim):
     for n in (1, 2, 3):
         growth = (flint.arb((n + 1) * T) / 100).exp()
         bound = exponentials.smallest_constant(n) * growth / phi.H**n
-        claim.measured("largest l1 error over B", ball(max(errors)), equation=E2, n=n).at_most(
-            theorem(bound, "Lemma E.2 with C(n) = max T^n e^(−0.01(n+1)T)")
-        )
+        most = theorem(bound, "Lemma E.2 with C(n) = max T^n e^(−0.01(n+1)T)")
+        claim.measured("largest l1 error over B", ball(max(errors)), equation=E2, n=n).at_most(most)
 
 
 @pytest.mark.exact
@@ -72,13 +71,10 @@ def test_from_B_minus_1_to_B_the_error_grows_by_one_term(claim):
 
         return error(B) - error(B - 1) - abs(psi(-B))
 
-    claim.for_all(
-        "growth of the error less |psi(−B)|",
-        st.tuples(terms, st.integers(1, 8)),
-        difference,
-        equation="Σ_{u≥−B} |I{u = 0} − ψ(u)|",
-        examples=claim.at_scale(smoke=25, laptop=150, paper=5000),
-    )
+    what, place = "growth of the error less |psi(−B)|", "Σ_{u≥−B} |I{u = 0} − ψ(u)|"
+    cases = st.tuples(terms, st.integers(1, 8))
+    examples = claim.at_scale(smoke=25, laptop=150, paper=5000)
+    claim.for_all(what, cases, difference, equation=place, examples=examples)
 
 
 JOINT = [(2, 4), (2, 6), (3, 6), (3, 8), (5, 10)]
@@ -107,9 +103,8 @@ def test_the_optimum_for_all_B_is_that_for_T_alone(T, m, claim):
     claim.measured("all B over T, from below", low, equation=E2).at_most(theorem(1 + 1e-9, why))
     claim.measured("all B over T, from above", high, equation=E2).at_least(theorem(1 - 1e-9, why))
     gap = (joint.upper - joint.lower) / joint.lower
-    claim.measured("relative gap of the enclosure", gap, equation=E2).at_most(
-        chosen(1e-6, "duality; the tolerance 1e-10 of the solver remains")
-    )
+    most = chosen(1e-6, "duality; the tolerance 1e-10 of the solver remains")
+    claim.measured("relative gap of the enclosure", gap, equation=E2).at_most(most)
 
 
 @pytest.mark.exact
@@ -117,7 +112,7 @@ def test_layer_whose_dot_product_carries_B_in_rationals(claim):
     """Tokens (x_t, B_t, 1), every position with its own B_t: the convolution, term by term."""
     T, n, rng = 4, 12, claim.rng("tokens")
     phi = exponentials.Interpolant(T, T + 3, "1/2")
-    layer = exponentials.moving_attention(phi.exponents, phi.moved())
+    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
     x = [int(v) for v in rng.choice([-1, 1], n)]
     B = [int(v) for v in rng.integers(0, T + 1, n)]
     out = layer(exact.rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]))[:, 0]
@@ -125,9 +120,8 @@ def test_layer_whose_dot_product_carries_B_in_rationals(claim):
     wrong = sum(a != b for a, b in zip(out, stated, strict=True))
     claim.measured("positions with another output", wrong, equation="(12)").equals(0)
     worst = max(abs(out[t] - x[t - B[t]]) for t in range(n) if B[t] <= t)
-    claim.measured("largest |output − x_(t−B)|", ball(worst), equation=E2).at_most(
-        theorem(ball(phi.error), "Lemma E.2, tokens in [−1, 1]")
-    )
+    most = theorem(ball(phi.error), "Lemma E.2, tokens in [−1, 1]")
+    claim.measured("largest |output − x_(t−B)|", ball(worst), equation=E2).at_most(most)
 
 
 @pytest.mark.parametrize("T", [1, 2, 3], ids="T={}".format)
@@ -137,7 +131,7 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
     import torch
 
     phi, n = exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
-    layer = exponentials.moving_attention(phi.exponents, phi.moved())
+    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
     layer = layer.to(torch.float64, claim.device)
     A = float(sum(abs(value) for value in phi.heads().values()))
     floor, l1_error = heads.EPS * A * (1 + phi.H * math.log(2) * T), float(phi.error)
@@ -178,18 +172,14 @@ def test_figure_error_against_B(claim):
     unmoved = [optimal_error(found, T, B, moved=False) for B in Bs]
     falls = sum(errors[B] < errors[B - 1] for B in Bs if B)
     claim.measured("B at which the error falls for certain", falls, equation=E2).equals(0)
-    claim.measured(ERROR, errors[T + 1], equation="B = T + 1").at_least(
-        chosen(100 * found.upper, "the condition B ≤ T matters: nothing bounds ψ(−T − 1)")
-    )
+    least = chosen(100 * found.upper, "the condition B ≤ T matters: nothing bounds ψ(−T − 1)")
+    claim.measured(ERROR, errors[T + 1], equation="B = T + 1").at_least(least)
     moved, fixed = ({B: float(e) for B, e in enumerate(es)} for es in (errors, unmoved))
     claim.figure(
         pictures.moving_instant(moved, fixed, T, found.error),
         "moving",
         caption=f"The {m} best coefficients for T = {T}, moved by B: no worse for any smaller B, "
         "useless beyond T. Not moved, they serve B = T alone.",
-        alt=f"Moved, the l1 error is {moved[0]:.2g} at B = 0, {moved[T]:.2g} at B = {T} and "
-        f"{moved[T + 1]:.3g} at B = {T + 1}. Not moved, it is {fixed[0]:.2g} at B = 0 and "
-        f"{fixed[T]:.2g} at B = {T} only.",
     )
 
 
@@ -198,24 +188,21 @@ def test_control_coefficients_that_are_not_moved_fail_for_B_below_T(B, claim):
     """phi(B) = 0 and phi(T) = 1: the l1 error against the indicator of B is 2 plus that for T."""
     phi = exponentials.Interpolant(10, 14, "1/2")
     before = sum((abs(phi(t) - int(t == B)) for t in range(phi.H)), flint.fmpq(0))
-    claim.measured(ERROR, ball(before + phi.error), equation="ψ(t) for ψ(t − B)").at_least(
-        theorem(2, "phi(B) = 0 and phi(T) = 1")
-    )
+    least = theorem(2, "phi(B) = 0 and phi(T) = 1")
+    claim.measured(ERROR, ball(before + phi.error), equation="ψ(t) for ψ(t − B)").at_least(least)
 
 
 @pytest.mark.parametrize("T", [1, 3, 10], ids="T={}".format)
 def test_control_beyond_T_the_error_explodes(T, claim):
     """B = T + 1 sees u = -T - 1, where |psi| = q^{-(T+1)} prod (q^{-1} - q^i) / |q^T - q^i|."""
     phi = exponentials.Interpolant(T, T + 4, "1/2")
-    claim.measured(ERROR, ball(phi.moved_error(T + 1)), equation="B = T + 1").at_least(
-        theorem(1 / phi.q ** (T + 1), "the product, whose factors are above 1")
-    )
+    least = theorem(1 / phi.q ** (T + 1), "the product, whose factors are above 1")
+    claim.measured(ERROR, ball(phi.moved_error(T + 1)), equation="B = T + 1").at_least(least)
 
 
 def test_control_the_wrong_direction_finds_nothing(claim):
     """psi(t + B) for psi(t - B): at t = B it sees u = 2B, where psi is small."""
     T, B = 10, 5
     at_B = abs(1 - exponentials.Interpolant(T, T + 4, "1/2")(T + 2 * B))
-    claim.measured(ERROR, ball(at_B), equation="ψ(t + B) for ψ(t − B)").at_least(
-        theorem(Fraction(98, 100), "|ψ(2B)| ≤ the l1 error ≤ E_4 < 0.02, finding heads-equal-T")
-    )
+    least = theorem(Fraction(98, 100), "|ψ(2B)| ≤ the l1 error ≤ E_4 < 0.02, finding heads-equal-T")
+    claim.measured(ERROR, ball(at_B), equation="ψ(t + B) for ψ(t − B)").at_least(least)

@@ -62,15 +62,13 @@ def test_interpolants_are_the_indicator_up_to_their_last_zero(T, m, scaled, clai
     phi = powers.fixed(T, m, first=max(step, 2), step=step)
     claim.measured("powers", len(phi.coefficients), equation="φ_m").equals(m)
     values = [phi(t) for t in range(1, m + 1)]
-    claim.measured("φ(1), ..., φ(m)", values, equation="I(t = T)").equals(
-        [int(t == T) for t in range(1, m + 1)]
-    )
+    stated = [int(t == T) for t in range(1, m + 1)]
+    claim.measured("φ(1), ..., φ(m)", values, equation="I(t = T)").equals(stated)
     changes = sum(a * b < 0 for a, b in itertools.pairwise(phi.coefficients))
     claim.measured("changes of sign of α", changes, equation="Descartes: m − 1 zeros").equals(m - 1)
     beyond = {(phi(t) > 0) for t in (m + 1, m + 2, 2 * m + 7, 10**6)}
-    claim.measured("positive beyond m", beyond, equation="sign φ(t) for t > m").equals(
-        {(m - T) % 2 == 0}
-    )
+    stated = {(m - T) % 2 == 0}
+    claim.measured("positive beyond m", beyond, equation="sign φ(t) for t > m").equals(stated)
 
 
 LITTLE = [(5, 20), (5, 25), (10, 44), (10, 50), (20, 100)]
@@ -124,19 +122,12 @@ def test_the_lemma_with_constant_1(n, claim):
 
     for T in range(1, 7):
         worst = max((ratio(T, m) for m in range(1, 13)), key=float)
-        claim.measured("largest error over bound, m ≤ 12", worst, equation=E4, T=T).at_most(
-            theorem(1, "Lemma E.4 with C(n) = 1")
-        )
+        most = theorem(1, "Lemma E.4 with C(n) = 1")
+        claim.measured("largest error over bound, m ≤ 12", worst, equation=E4, T=T).at_most(most)
 
 
 PLATEAU = {1: (), 2: (1, 2), 3: (2, 3, 4), 5: (4, 6, 8), 10: (9, 14, 18)}
-COLLAPSE = {
-    1: (4, 8),
-    2: (4, 6, 8, 12),
-    3: (6, 8, 12, 16),
-    5: (10, 12, 16, 20),
-    10: (20, 24, 28),
-}
+COLLAPSE = {1: (4, 8), 2: (4, 6, 8, 12), 3: (6, 8, 12, 16), 5: (10, 12, 16, 20), 10: (20, 24, 28)}
 
 
 @pytest.mark.parametrize("T", PLATEAU, ids="T={}".format)
@@ -152,14 +143,12 @@ def test_exactly_1_then_faster_than_every_power(T, claim):
     errors = {m: optimum(T, m).error for m in COLLAPSE[T] if m <= max(2 * T, last)}
     for m, error in errors.items():
         floor = optimum(T, m).floor
-        claim.measured(LOWER, floor, equation="‖I − φ‖₁", m=m).at_least(
-            chosen(0.99 * error, "1 % below the upper end; both ends are proved")
-        )
+        least = chosen(0.99 * error, "1 % below the upper end; both ends are proved")
+        claim.measured(LOWER, floor, equation="‖I − φ‖₁", m=m).at_least(least)
         if 2 * m in errors:
             ratio = errors[2 * m] / error
-            claim.measured("error of 2m over error of m", ratio, equation="m^-n", m=m).at_most(
-                theorem(2.0**-8, "the factor of m^-8")
-            )
+            most = theorem(2.0**-8, "the factor of m^-8")
+            claim.measured("error of 2m over error of m", ratio, equation="m^-n", m=m).at_most(most)
 
 
 def sums(T, exponents, alphas):
@@ -239,9 +228,8 @@ def test_float64_layers_are_within_l1_plus_5_eps_A(T, claim):
         state = {"l1": float(inside), "A": fit.weight, "beyond": beyond, "in float64": hidden}
         claim.record("fit", state, m=m)
     whole = measured.sup + beyond
-    claim.measured("error of the layer, and Σ|φ| beyond", whole, equation=E4, m=m).at_most(
-        chosen(1e-3, "a thousandth of what φ = 0 leaves, on the window and everywhere")
-    )
+    most = chosen(1e-3, "a thousandth of what φ = 0 leaves, on the window and everywhere")
+    claim.measured("error of the layer, and Σ|φ| beyond", whole, equation=E4, m=m).at_most(most)
 
 
 @pytest.mark.parametrize("T", [1, 10, 20], ids="T={}".format)
@@ -250,16 +238,13 @@ def test_where_the_bound_of_the_proof_falls_below_1(T, claim):
     """The explicit constants, corrected, minimised over all n: thousands of heads, where T do."""
     bound, printed = printed_bounds.power_delta(T), "C(n) T^{1.01(n+1)} / m^n"
     claim.cell(f"T = {T}", "heads for an error below 1", paper=bound.heads(), ours=T)
-    claim.measured("bound of the proof", bound.least(64), equation=printed, m=64).at_least(
-        theorem(1, "the constants of the proof")
-    )
-    claim.measured("heads until it is below 1", bound.heads(), equation=printed).at_least(
-        chosen(7000 * T, "thousands of times the T powers that are enough")
-    )
+    least = theorem(1, "the constants of the proof")
+    claim.measured("bound of the proof", bound.least(64), equation=printed, m=64).at_least(least)
+    least = chosen(7000 * T, "thousands of times the T powers that are enough")
+    claim.measured("heads until it is below 1", bound.heads(), equation=printed).at_least(least)
     error = powers.fixed(T, T, first=4 * T, step=4 * T).error()
-    claim.measured("ℓ₁ error of T powers", error, equation="(2)").at_most(
-        theorem(0.107, "(2) with c = 4 is 0.106, for every T")
-    )
+    most = theorem(0.107, "(2) with c = 4 is 0.106, for every T")
+    claim.measured("ℓ₁ error of T powers", error, equation="(2)").at_most(most)
 
 
 @pytest.mark.needs(scale="laptop")
@@ -276,23 +261,14 @@ def test_figure_errors_against_heads(claim):
     floors = {m: fit.floor for m, (fit, _) in layers.items()}
     for m, error in best[T].items():
         if m in slow:
-            claim.measured("error of the interpolant", slow[m], equation="φ_m", m=m).at_least(
-                theorem(error, "the optimum is no more")
-            )
+            least = theorem(error, "the optimum is no more")
+            claim.measured("error of the interpolant", slow[m], equation="φ_m", m=m).at_least(least)
     claim.figure(
         pictures.collapse(best, T, built, sups, floors),
         "errors",
         caption="Powers against the indicator of T. Left: exactly 1 with few heads, then a fall "
         "faster than every power of m. Right: with exponents that grow with T, T heads are enough; "
         "float64 follows until rounding, eps A, passes the error.",
-        alt="Left, the best error with the powers t^-2, t^-3, ..., certified: "
-        + "; ".join(
-            f"T = {T}: {e[min(e)]:.2g} at {min(e)} heads, {e[max(e)]:.1g} at {max(e)}"
-            for T, e in best.items()
-        )
-        + ". Right, T = 3: "
-        + "; ".join(f"{name} {min(e.values()):.1g} at {max(e)}" for name, e in built.items())
-        + f"; the float64 layer {sups[3]:.2g} at 3 heads and {sups[10]:.1g} at 10.",
     )
 
 
@@ -315,15 +291,13 @@ def test_reading_the_step_to_two_to_the_n_is_false_at_T_1(claim):
         T=1,
         n=1,
     )
-    claim.measured("(T+1)^{1+α}, to the power 100", left, equation="2^{n(1+α)}").at_most(
-        theorem(2**101, "T + 1 ≤ 2T at T = 1")
-    )
+    most = theorem(2**101, "T + 1 ≤ 2T at T = 1")
+    claim.measured("(T+1)^{1+α}, to the power 100", left, equation="2^{n(1+α)}").at_most(most)
     # The constant is right all the same: T^(1+alpha) sigma_T = T (1 - (1 + 1/T)^-alpha) increases
     # with T, so that 1 / sigma_T <= 2 T^(1+alpha) / alpha if 1 - 2^-alpha >= alpha / 2.
     powered, half = Fraction(199, 200) ** 100, Fraction(1, 2)
-    claim.measured("(1 − α/2)^{1/α}", powered, equation="M_T(n) with 2^n").at_least(
-        theorem(half, "1 − 2^-α ≥ α/2 to the power 1/α = 100")
-    )
+    least = theorem(half, "1 − 2^-α ≥ α/2 to the power 1/α = 100")
+    claim.measured("(1 − α/2)^{1/α}", powered, equation="M_T(n) with 2^n").at_least(least)
 
 
 @pytest.mark.parametrize("T", [3, 6], ids="T={}".format)
@@ -334,9 +308,8 @@ def test_control_with_fewer_than_T_powers_nothing_beats_silence(T, claim):
     hits = [sum(z[s] / flint.fmpq(s) ** b for s in z) for b in exponents]
     claim.measured("Σ z_s s^-β", hits, equation="m < T").equals([0] * (T - 1))
     least = z[T] / max(abs(entry) for entry in z.values())
-    claim.measured("least ℓ₁ error of T − 1 powers", least, equation="m < T").at_least(
-        theorem(1, "|z| ≤ 1, so that the error is at least z_T")
-    )
+    limit = theorem(1, "|z| ≤ 1, so that the error is at least z_T")
+    claim.measured("least ℓ₁ error of T − 1 powers", least, equation="m < T").at_least(limit)
 
 
 @pytest.mark.parametrize("T", [2, 3, 5], ids="T={}".format)
@@ -348,9 +321,8 @@ def test_control_coefficients_of_one_sign_leave_1(T, claim):
     table = np.hstack([times[:, None] ** -np.arange(2.0, 14), np.eye(100), -np.eye(100)])
     found = linprog(np.r_[np.zeros(12), np.ones(200)], A_eq=table, b_eq=(times == T).astype(float))
     assert found.success, found.message
-    claim.measured("least ℓ₁ error", found.fun, equation="α ≥ 0").at_least(
-        theorem(1 - 1e-6, "φ decreases; the solver's tolerance is 1e-7")
-    )
+    least = theorem(1 - 1e-6, "φ decreases; the solver's tolerance is 1e-7")
+    claim.measured("least ℓ₁ error", found.fun, equation="α ≥ 0").at_least(least)
 
 
 def test_control_one_zero_left_out(claim):

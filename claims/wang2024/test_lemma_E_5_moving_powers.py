@@ -91,9 +91,8 @@ def test_a_zero_at_every_fraction_and_a_small_error_for_every_B(T, claim):
         errors.append(max((phi.error(B) for B in range(1, T + 1)), key=float))
     claim.record("powers", len(phi.exponents))
     claim.record("errors", [float(error) for error in errors])
-    claim.measured(LARGEST, errors[-1], equation=E5, b=20 * T).at_most(
-        theorem(Fraction(1, 10**5), grows)
-    )
+    most = theorem(Fraction(1, 10**5), grows)
+    claim.measured(LARGEST, errors[-1], equation=E5, b=20 * T).at_most(most)
     for earlier, later in itertools.pairwise(errors):
         claim.measured(LARGEST, later, equation=E5).at_most(theorem(earlier / 10, grows))
 
@@ -109,9 +108,8 @@ def test_only_B_beyond_half_of_T_count(claim):
     for T in (2, 4, 6):
         phi = powers.adaptive(T, step=4 * T)
         for B in range(1, T // 2 + 1):
-            claim.measured(ERROR, phi.error(B), equation="‖I − φ(·/B)‖₁", T=T, B=B).at_most(
-                theorem(phi.error(2 * B), "all terms of the sum for B are terms of that for 2B")
-            )
+            most = theorem(phi.error(2 * B), "all terms of the sum for B are terms of that for 2B")
+            claim.measured(ERROR, phi.error(B), equation="‖I − φ(·/B)‖₁", T=T, B=B).at_most(most)
 
 
 @pytest.mark.parametrize("T", [2, 3, 4, 5, 6], ids="T={}".format)
@@ -127,13 +125,11 @@ def test_the_worst_B_of_an_interpolant_is_T(T, claim):
     for b in (2 * T, 3 * T, 4 * T, 10 * T):
         phi = powers.adaptive(T, step=b)
         largest = phi.error(T)
-        claim.measured(ERROR, largest, equation="‖I − φ(·/B)‖₁", B=T, b=b).at_most(
-            theorem(1, "what the argument assumes: no worse than φ = 0")
-        )
+        most = theorem(1, "what the argument assumes: no worse than φ = 0")
+        claim.measured(ERROR, largest, equation="‖I − φ(·/B)‖₁", B=T, b=b).at_most(most)
         for B in range(1, T):
-            claim.measured(ERROR, phi.error(B), equation="‖I − φ(·/B)‖₁", B=B, b=b).at_most(
-                theorem(largest, "that of B = T, term by term, as |φ| falls beyond 1 + 1/T")
-            )
+            most = theorem(largest, "that of B = T, term by term, as |φ| falls beyond 1 + 1/T")
+            claim.measured(ERROR, phi.error(B), equation="‖I − φ(·/B)‖₁", B=B, b=b).at_most(most)
 
 
 @pytest.mark.parametrize("T", [2, 3, 4], ids="T={}".format)
@@ -141,7 +137,7 @@ def test_the_worst_B_of_an_interpolant_is_T(T, claim):
 def test_the_layer_follows_the_token_exactly(T, claim):
     """Tokens (x, log B, 1), B drawn anew for each: the output is sum_s phi(s/B) x_{t-s}."""
     phi = powers.adaptive(T, step=4 * T)
-    layer = powers.moving_attention(phi.exponents, phi.coefficients)
+    layer = heads.Heads("log", phi.exponents, phi.coefficients).moving()
     rng, n, rational = claim.rng("tokens"), 16, exact.rational
     x, B = rng.integers(-1, 2, n).tolist(), rng.integers(1, T + 1, n).tolist()
     rows = [[rational(v), logarithms.Log(b), rational(1)] for v, b in zip(x, B, strict=True)]
@@ -153,9 +149,8 @@ def test_the_layer_follows_the_token_exactly(T, claim):
     claim.measured("outputs", output.tolist(), equation="Σ_s φ(s/B_t) x_{t−s}").equals(direct)
     worst = max(abs(output[t] - x[t - B[t]]) for t in range(n) if t >= B[t])
     bound = max((phi.error(b) for b in range(1, T + 1)), key=float)
-    claim.measured("error against x_{t−B}", worst, equation=E5).at_most(
-        theorem(bound, "|x| ≤ 1 and the certified ℓ₁ error")
-    )
+    most = theorem(bound, "|x| ≤ 1 and the certified ℓ₁ error")
+    claim.measured("error against x_{t−B}", worst, equation=E5).at_most(most)
 
 
 NOTED = [(2, 4), (2, 6), (2, 8), (3, 6), (3, 8), (3, 10), (4, 8), (4, 10), (4, 12)]
@@ -177,9 +172,8 @@ def test_all_B_at_once_is_harder_from_T_3_on(T, m, claim):
     claim.record("Σ|α_k|", float(found.weight))
     floor = claim.measured(LOWER, found.floor, equation=E5)
     floor.at_least(chosen(0.99 * found.error, "1 % below the upper end; both ends are proved"))
-    claim.measured(UPPER, found.error, equation=E5).at_least(
-        theorem(alone.floor, "B = T is one of them")
-    )
+    least = theorem(alone.floor, "B = T is one of them")
+    claim.measured(UPPER, found.error, equation=E5).at_least(least)
     if T == 2:
         relative = found.error / alone.error
         claim.measured("error for all B over that for B = T", relative, equation=E5).within(
@@ -196,20 +190,13 @@ def test_figure_all_B_at_once(claim):
     together, alone = {2: {}, 3: {}, 4: {}}, {2: {}, 3: {}, 4: {}}
     for T, m in NOTED:
         together[T][m], alone[T][m] = optimum(T, even(m)).error, fixed(T, even(m)).error
-        claim.measured(LARGEST, together[T][m], equation=E5, T=T, m=m).at_least(
-            theorem(0.999 * alone[T][m], "B = T is one of them")
-        )
-    last = {T: max(errors) for T, errors in together.items()}
+        least = theorem(0.999 * alone[T][m], "B = T is one of them")
+        claim.measured(LARGEST, together[T][m], equation=E5, T=T, m=m).at_least(least)
     claim.figure(
         pictures.moving(together, alone),
         "errors",
         caption="Least error with the powers (t/B)^-2, (t/B)^-4, ..., certified. One set of "
         "coefficients for all B ≤ T costs nothing for T = 2 and several heads from T = 3 on.",
-        alt="Least error against heads, logarithmic, all B at once and B = T alone. "
-        + " ".join(
-            f"T = {T}, {m} heads: {together[T][m]:.1g} and {alone[T][m]:.1g}."
-            for T, m in last.items()
-        ),
     )
 
 
@@ -229,9 +216,8 @@ def test_one_power_for_each_fraction_then_it_falls(T, m, claim):
     claim.measured(LOWER, few.floor, equation="φ = 0", m=m - 1).within(
         1, rounding_error(1e-9, "balls of 512 bits and more; 1e-9 for the program's weights of B")
     )
-    claim.measured(UPPER, enough.error, equation=E5, m=m).at_most(
-        chosen(0.5, "certified: half of the 1 that φ = 0, and one power less, leaves")
-    )
+    most = chosen(0.5, "certified: half of the 1 that φ = 0, and one power less, leaves")
+    claim.measured(UPPER, enough.error, equation=E5, m=m).at_most(most)
 
 
 FITS = [(2, 4), (2, 6), (3, 6), (3, 8)]
@@ -250,7 +236,7 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
     ]
     kept = heads.lightest(problems)
     alphas = exact.rationals(kept.weights / total)
-    layer = powers.moving_attention(even(m), alphas).to(torch.float64, claim.device)
+    layer = heads.Heads("log", even(m), tuple(alphas)).moving().to(torch.float64, claim.device)
     # The logit beta log B - beta log s is off by eps times each of its terms and a rounding.
     floor = 5 * kept.total * 2.0**-53 * (1 + 2 * beta[-1] * np.log(T))
     lost, worst = "5 eps A (1 + 2 β_max log T): the logits' roundings", "the worst signs attain it"
@@ -264,18 +250,15 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
         finite = int(np.isfinite(outputs).sum())
         claim.measured("finite outputs", finite, equation="(12)", B=B).equals(len(inputs))
         errors, l1_error = np.abs(outputs - inputs[:, N - 1 - B]), float(np.abs(wrong).sum())
-        claim.measured("largest error of the layer", errors.max(), equation=E5, B=B).at_most(
-            theorem(l1_error, "|x| ≤ 1") + rounding_error(floor, lost)
-        )
-        claim.measured("error at the worst signs", errors[0], equation=E5, B=B).at_least(
-            theorem(l1_error, worst) + rounding_error(-floor, lost)
-        )
+        most = theorem(l1_error, "|x| ≤ 1") + rounding_error(floor, lost)
+        claim.measured("largest error of the layer", errors.max(), equation=E5, B=B).at_most(most)
+        least = theorem(l1_error, worst) + rounding_error(-floor, lost)
+        claim.measured("error at the worst signs", errors[0], equation=E5, B=B).at_least(least)
     claim.record(ERROR, kept.error)
     claim.record("A", kept.total)
     claim.record("floor", floor)
-    claim.measured(
-        "largest ℓ₁ error over B, and rounding", kept.error + floor, equation=E5
-    ).at_most(chosen(0.5, "half of the 1 that φ = 0 leaves"))
+    found = claim.measured("largest ℓ₁ error over B, and rounding", kept.error + floor, equation=E5)
+    found.at_most(chosen(0.5, "half of the 1 that φ = 0 leaves"))
 
 
 def test_control_rescaling_by_the_wrong_B(claim):
@@ -284,9 +267,8 @@ def test_control_rescaling_by_the_wrong_B(claim):
     for B in (1, 2):
         values = [phi(flint.fmpq(t, B + 1)) for t in range(1, 60)]
         wrong = sum((abs(v - (t == B)) for t, v in enumerate(values, start=1)), flint.fmpq(0))
-        claim.measured(ERROR, wrong, equation="t/(B+1) for t/B", B=B).at_least(
-            theorem(2, "1 is missing at B, and 1 stands at B + 1")
-        )
+        least = theorem(2, "1 is missing at B, and 1 stands at B + 1")
+        claim.measured(ERROR, wrong, equation="t/(B+1) for t/B", B=B).at_least(least)
 
 
 def test_control_without_one_zero_the_worst_B_is_not_T(claim):
@@ -309,12 +291,10 @@ def test_control_an_instant_beyond_T(claim):
 def test_control_T_powers_are_enough_for_one_instant_only(claim):
     """Powers 6, 12, 18: enough for the fixed instant T = 3 (Lemma E.4), not for all B <= 3."""
     exponents = multiples(3, 3)
-    claim.measured(ERROR, fixed(3, exponents).error, equation="Lemma E.4", B=3).at_most(
-        chosen(0.3, "certified from above, far below the 1 that is left for all B")
-    )
-    claim.measured(LARGEST, optimum(3, exponents).floor, equation="m = T").at_least(
-        theorem(1 - 1e-9, "certified from below; 1e-9 for the program's weights of B")
-    )
+    most = chosen(0.3, "certified from above, far below the 1 that is left for all B")
+    claim.measured(ERROR, fixed(3, exponents).error, equation="Lemma E.4", B=3).at_most(most)
+    least = theorem(1 - 1e-9, "certified from below; 1e-9 for the program's weights of B")
+    claim.measured(LARGEST, optimum(3, exponents).floor, equation="m = T").at_least(least)
 
 
 @pytest.mark.parametrize("T", [3, 5], ids="T={}".format)
@@ -325,6 +305,5 @@ def test_control_with_fewer_than_T_powers_nothing_beats_silence(T, claim):
     hits = [sum(z[s] / flint.fmpq(s, T) ** b for s in z) for b in exponents]
     claim.measured("Σ z_s (s/T)^-β", hits, equation="m < T").equals([0] * (T - 1))
     least = z[T] / max(abs(entry) for entry in z.values())
-    claim.measured("least ℓ₁ error", least, equation="m < T", B=T).at_least(
-        theorem(1, "|z| ≤ 1, so that the error is at least z_T")
-    )
+    limit = theorem(1, "|z| ≤ 1, so that the error is at least z_T")
+    claim.measured("least ℓ₁ error", least, equation="m < T", B=T).at_least(limit)

@@ -97,14 +97,12 @@ def test_rate_the_best_error_falls_at_least_as_promised(name, claim):
     for m, best in zip(ms, found, strict=True):
         claim.record("best error", best.error, m=m)
         ratio = best.error / best.floor
-        claim.measured("upper end over lower end", ratio, equation="E_m", m=m).at_most(
-            chosen(1.25, "both ends are proved; a quarter is small beside the fall of the error")
-        )
+        most = chosen(1.25, "both ends are proved; a quarter is small beside the fall of the error")
+        claim.measured("upper end over lower end", ratio, equation="E_m", m=m).at_most(most)
     order = math.log(found[0].floor / found[-1].error) / math.log(ms[-1] / ms[0])
     n = math.floor(LITTLE_LESS * example(name)[1]) - 1
-    claim.measured("order of the fall", order, equation="m^−n", m=ms[0], to=ms[-1]).at_least(
-        theorem(n, "n = ⌊0.99 β⌋ − 1, the largest admitted")
-    )
+    least = theorem(n, "n = ⌊0.99 β⌋ − 1, the largest admitted")
+    claim.measured("order of the fall", order, equation="m^−n", m=ms[0], to=ms[-1]).at_least(least)
 
 
 FITS = {SMOOTH[0]: 1, SMOOTH[1]: 2}  # exponents 3/2 + h/spacing
@@ -137,18 +135,15 @@ def test_rate_the_construction_converges(name, claim):
     claim.record("exponent of m, high end", rate.high)
     claim.record("error at the last m", errors[-1])
     smoothness = float((beta - Fraction(3, 2)) / Fraction(3, 2))
-    claim.measured("exponent of m", rate.slope, equation="m^−n").at_most(
-        theorem(-smoothness, "(β − 1 − γ)/(1 + α) derivatives of φ are bounded")
-    )
+    most = theorem(-smoothness, "(β − 1 − γ)/(1 + α) derivatives of φ are bounded")
+    claim.measured("exponent of m", rate.slope, equation="m^−n").at_most(most)
     for t in range(1, 6):
         off = abs(Phi.ball(t) - kernel.ball(t))
-        claim.measured("|Φ(t) − ρ(t)|", off, equation="Φ = ρ on ℕ₊", t=t).at_most(
-            rounding_error(1e-14, "balls of 53 bits")
-        )
+        most = rounding_error(1e-14, "balls of 53 bits")
+        claim.measured("|Φ(t) − ρ(t)|", off, equation="Φ = ρ on ℕ₊", t=t).at_most(most)
         height = Phi(np.array([t**-0.5]))[0]
-        claim.measured("Ψ_T at T^−α", height, equation="Ψ_T = T^{1+γ} ρ(T)", T=t).within(
-            t**1.5 * kernel(t), rounding_error(1e-12, "float64, a few u")
-        )
+        found = claim.measured("Ψ_T at T^−α", height, equation="Ψ_T = T^{1+γ} ρ(T)", T=t)
+        found.within(t**1.5 * kernel(t), rounding_error(1e-12, "float64, a few u"))
 
 
 def rough_curves(claim):
@@ -175,32 +170,22 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
         claim.record("A", fit.weight, kernel=name, m=m)
         claim.record(ERROR, fit.error, kernel=name, m=m)
         place = {"equation": "sup = ‖ρ − φ‖₁", "kernel": name, "m": m}
-        claim.measured("largest error of the layer", seen.sup, **place).at_most(
-            theorem(fit.error, "|x| ≤ 1") + chosen(slack, FEW)
-        )
-        claim.measured("error at the worst signs", seen.worst, **place).at_least(
-            theorem(fit.error, "the worst signs attain it") + chosen(-slack, FEW)
-        )
+        most = theorem(fit.error, "|x| ≤ 1") + chosen(slack, FEW)
+        claim.measured("largest error of the layer", seen.sup, **place).at_most(most)
+        least = theorem(fit.error, "the worst signs attain it") + chosen(-slack, FEW)
+        claim.measured("error at the worst signs", seen.worst, **place).at_least(least)
         smooth[name][1].append(seen.sup)
     for name, (_, errors) in smooth.items():
         order = math.log2(errors[ms.index(4)] / errors[ms.index(8)])
         claim.measured("log₂ of the fall", order, equation="m^−n", kernel=name, m=4, to=8).at_least(
             chosen(6, "four times the order β − 1 = 1.5 of (-1)^t t^-2.5, which no heads exceed")
         )
-    curves = rough_curves(claim)
-    last = {name: errors[-1] for name, (_, errors) in (curves | smooth).items()}
     claim.figure(
-        pictures.rough_and_smooth(ROUGH, curves, smooth),
+        pictures.rough_and_smooth(ROUGH, rough_curves(claim), smooth),
         "rough-and-smooth",
         caption=f"Left: l1 error of m powers against ρ(t) = {ROUGH}, which no m powers pass below "
         "its tail. Right: layers in float64 on smooth kernels, windows of 200 tokens, the "
         "largest error found.",
-        alt=f"Left: the proof's construction falls to {last['bumps']:.0e} at m = 256, "
-        f"interpolation at 1, …, m to {last['interpolation']:.0e} at m = 64, the best coefficients "
-        f"for exponents 1/2 + h to {last['best']:.0e} at m = {curves['best'][0][-1]}, all above "
-        f"the floor. Right: at m = {ms[-1]} the error is "
-        + " and ".join(f"{last[name]:.0e} for {name}" for name in SMOOTH)
-        + ".",
     )
 
 
@@ -216,9 +201,8 @@ def test_the_arithmetic_of_the_proof_is_right(claim):
         claim.measured("second side", second, equation=place, beta=beta).equals(stated)
         claim.measured("third side", third, equation=place, beta=beta).equals(stated)
         room = (beta - (1 + gamma)) / (1 + alpha) - third
-        claim.measured("(β − 1 − γ)/(1 + α) less n", room, equation=place, beta=beta).equals(
-            alpha / (1 + alpha)
-        )
+        wanted = alpha / (1 + alpha)
+        claim.measured("(β − 1 − γ)/(1 + α) less n", room, equation=place, beta=beta).equals(wanted)
 
 
 @pytest.mark.certified
@@ -227,13 +211,11 @@ def test_audit_the_proofs_constants_promise_nothing_below_50000_heads(claim):
     for beta in (Fraction(5, 2), Fraction(4), Fraction(5)):
         norm = kernels.power(beta).tail(1)
         m = printed_bounds.power_kernel(1, beta).heads(norm)
-        claim.measured("least m", m, equation="C(n)/m^n < Σ|ρ|", beta=beta).at_least(
-            chosen(50_000, "ten thousand times the 4 heads of the repaired bound")
-        )
+        least = chosen(50_000, "ten thousand times the 4 heads of the repaired bound")
+        claim.measured("least m", m, equation="C(n)/m^n < Σ|ρ|", beta=beta).at_least(least)
         ours = kernels.power_bound(beta, 4, S)
-        claim.measured("repaired bound", ours, equation=REPAIRED, beta=beta, m=4).at_most(
-            theorem(norm / 2, f"half of Σ|ρ|; {PROVED}")
-        )
+        most = theorem(norm / 2, f"half of Σ|ρ|; {PROVED}")
+        claim.measured("repaired bound", ours, equation=REPAIRED, beta=beta, m=4).at_most(most)
 
 
 def error_of_one_power(C):
@@ -265,6 +247,5 @@ def test_control_a_rate_above_beta_minus_one_is_not_reached(claim):
     """(-1)^t t^-1.5 and n = 1 > beta - 1 = 1/2: m times the error grows, whatever the exponents."""
     kernel = example(SLOW)[0]
     growth = 128 * floor(kernel, 128) / (8 * floor(kernel, 8))
-    claim.measured("growth of m floor", growth, equation="m^−n, n = 1", m=8, to=128).at_least(
-        chosen(4, "the floor is the tail, about m^−1/2, so 16^½ = 4 from m = 8 to 128 and more")
-    )
+    least = chosen(4, "the floor is the tail, about m^−1/2, so 16^½ = 4 from m = 8 to 128 and more")
+    claim.measured("growth of m floor", growth, equation="m^−n, n = 1", m=8, to=128).at_least(least)

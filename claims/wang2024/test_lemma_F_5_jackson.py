@@ -51,9 +51,8 @@ def test_best_polynomials_keep_to_the_bound(family, n, claim):
         found = minimax.best(f.f, m - 1)
         error = f.f(found.points) - found(found.points)
         signs = int((np.sign(error[1:]) != np.sign(error[:-1])).sum()) + 1
-        claim.measured("signs of the error", signs, equation="Chebyshev's theorem", m=m).equals(
-            m + 1
-        )
+        number = claim.measured("signs of the error", signs, equation="Chebyshev's theorem", m=m)
+        number.equals(m + 1)
         proved = jackson.power_ratio(n, m)[1] if m <= n else jackson.ratio_by_sinwel(n, m)
         claim.measured(RATIO, found.upper * m**n / f.M, equation=F5, m=m).at_most(
             theorem(min(1.0, 1.002 * float(proved)), "1 to 3 of jackson.py, and 0.2 % for cells")
@@ -70,13 +69,12 @@ def test_a_linear_program_finds_the_same_errors(family, claim):
         x = np.union1d(grid, remez.points)
         powers = np.polynomial.chebyshev.chebvander(2 * x - 1, m - 1)
         found = minimax.best_on_points(powers, f.f(x)).error
+        least = theorem(
+            (1 - 1e-6) * remez.lower, "de la Vallée Poussin at Remez's points; 1e-6: solver"
+        )
         claim.measured("E by linear program", found, equation="E_(m−1)(f)", n=n, m=m).at_most(
             theorem((1 + 1e-6) * remez.upper, "points of [0, 1] have no larger E; 1e-6: solver")
-        ).at_least(
-            theorem(
-                (1 - 1e-6) * remez.lower, "de la Vallée Poussin at Remez's points; 1e-6: solver"
-            )
-        )
+        ).at_least(least)
 
 
 @pytest.mark.exact
@@ -121,9 +119,8 @@ def test_with_the_repaired_constant_it_holds(claim):
     last = claim.at_scale(smoke=60, laptop=100, paper=200)
     ratios = {n: jackson.largest_power_ratio(n) for n in range(1, last + 1)}
     worst = max(upper / jackson.repaired_constant(n) for n, (_, upper) in ratios.items())
-    claim.measured("largest mⁿE/M(n) over 1.12ⁿ", worst, equation=F5, last_n=last).at_most(
-        theorem(Fraction(1), "Chernoff and Stirling, jackson.py")
-    )
+    most = theorem(Fraction(1), "Chernoff and Stirling, jackson.py")
+    claim.measured("largest mⁿE/M(n) over 1.12ⁿ", worst, equation=F5, last_n=last).at_most(most)
     grown = ratios[last][0] / ratios[last - 20][0]
     claim.measured("growth of the lower bound over 20 orders", grown, equation="1.1168ⁿ").at_least(
         chosen(Fraction(27, 25) ** 20, "1.08 per order: no constant independent of n is enough")
@@ -193,12 +190,10 @@ def test_balls_agree_with_the_closed_bounds(claim):
         f, place = pure_power(n), {"equation": "E_(m−1)(xⁿ)", "n": n, "m": m}
         found = minimax.best(f, m - 1)
         lower, upper = map(float, jackson.least_error_of_power(n, m))
-        claim.measured("E, from above", found.upper, **place).at_least(
-            theorem(lower, "2 of jackson.py: Σ_(j odd) C(2n, n−jm)")
-        )
-        claim.measured("E, from below", found.lower, **place).at_most(
-            theorem(upper, "2 of jackson.py: Σ_(k≥m) C(2n, n−k)")
-        )
+        least = theorem(lower, "2 of jackson.py: Σ_(j odd) C(2n, n−jm)")
+        claim.measured("E, from above", found.upper, **place).at_least(least)
+        most = theorem(upper, "2 of jackson.py: Σ_(k≥m) C(2n, n−k)")
+        claim.measured("E, from below", found.lower, **place).at_most(most)
         level = abs(minimax.level(f, (1 + minimax.chebyshev_points(m - 1)) / 2))
         claim.measured("E from the signs at the extrema of T_m", float(level), **place).within(
             lower, rounding_error(1e-9 * lower, "extrema moved by 1e-16, where f's share is flat")
@@ -213,19 +208,11 @@ def test_balls_agree_with_the_closed_bounds(claim):
     small = {
         n: [float(jackson.power_ratio(n, m)[0]) for m in range(1, n + 1)] for n in (10, 37, 60)
     }
-    least = min(orders, key=lambda n: curves["lower"][n - 1])
-    first = next(n for n in orders if curves["lower"][n - 1] > 1)
     claim.figure(
         pictures.jackson(orders, curves, small),
         "ratios",
         caption="The largest mⁿE over the class with M(n) = 1 and m ≤ n. The lemma says that it is "
         "at most 1; it is for n ≤ 37.",
-        alt="Left: bounds of the largest ratio against n, logarithmic. They fall from "
-        f"{curves['lower'][0]:.2g} at n = 1 to {curves['lower'][least - 1]:.2g} at n = {least}, "
-        f"exceed 1 from n = {first} on, and reach {curves['lower'][-1]:.3g} and "
-        f"{curves['upper'][-1]:.3g} at n = {orders[-1]}; the repaired constant is above them, "
-        f"{curves['repaired'][-1]:.3g}. Right: lower bound against m/n for n = 10, 37 and 60, "
-        "largest near m = 0.65 n.",
     )
 
 

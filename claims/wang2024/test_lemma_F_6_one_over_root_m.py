@@ -63,12 +63,10 @@ def check_slope(claim, Ms, errors, expected, allowed, excludes):
     """The interval of the slope contains `expected` and is not wider than +-allowed."""
     rate = rates.slope(Ms, errors)
     width = (rate.high - rate.low) / 2
-    claim.measured("exponent of m", rate.slope, equation=F6).within(
-        expected, stderr(width, "half of its own interval")
-    )
-    claim.measured("half of its interval", width, equation=F6).at_most(
-        chosen(allowed, f"so narrow that it excludes {excludes}")
-    )
+    found = claim.measured("exponent of m", rate.slope, equation=F6)
+    found.within(expected, stderr(width, "half of its own interval"))
+    most = chosen(allowed, f"so narrow that it excludes {excludes}")
+    claim.measured("half of its interval", width, equation=F6).at_most(most)
     return rate
 
 
@@ -101,9 +99,8 @@ def test_mean_square_at_one_point_is_known(d, claim):
     squares = m * (values / np.linalg.norm(y) - 1) ** 2
     error = squares.std() / math.sqrt(draws)
     known = barron.norm_constant(d) ** 2 / (2 * d) - 1
-    claim.measured("mean of m (relative error)²", squares.mean(), equation="c_d²/(2d) − 1").within(
-        known, stderr(4 * error, "4 standard errors of the mean")
-    )
+    found = claim.measured("mean of m (relative error)²", squares.mean(), equation="c_d²/(2d) − 1")
+    found.within(known, stderr(4 * error, "4 standard errors of the mean"))
 
 
 @pytest.mark.best_in_class
@@ -114,12 +111,10 @@ def test_in_the_plane_the_best_networks_have_slope_two(claim):
         least, place = barron.best_plane_error(m), {"equation": "tan²(π/(4m))", "m": m}
         enclosure = barron.sup_error(barron.best_plane_network(m), 1.0)
         found.append(enclosure.upper)
-        claim.measured("largest error, from above", enclosure.upper, **place).at_least(
-            theorem(least, "no network without biases is nearer on the disc inside the square")
-        )
-        claim.measured("largest error, from below", enclosure.lower, **place).at_most(
-            theorem(math.sqrt(2) * least, "homogeneous, and the square is within √2 discs")
-        )
+        limit = theorem(least, "no network without biases is nearer on the disc inside the square")
+        claim.measured("largest error, from above", enclosure.upper, **place).at_least(limit)
+        most = theorem(math.sqrt(2) * least, "homogeneous, and the square is within √2 discs")
+        claim.measured("largest error, from below", enclosure.lower, **place).at_most(most)
     check_slope(claim, Ms, found, -2, 0.25, "−1/2, the exponent of the lemma")
 
 
@@ -145,13 +140,11 @@ def test_no_directions_in_the_plane_are_better(m, claim):
         fitted = barron.with_best_weights(network, y)
         errors.append(np.abs(1 - barron.value(fitted, y)).max())
     claim.record("errors / tan²(π/(4m))", sorted(error / floor for error in errors))
-    claim.measured("least error on the circle", min(errors), equation="tan²(π/(4m))").at_least(
-        theorem(floor - 1e-12, "tan²(π/(4m)), and 1e-12 for rounding")
-    )
+    found = claim.measured("least error on the circle", min(errors), equation="tan²(π/(4m))")
+    found.at_least(theorem(floor - 1e-12, "tan²(π/(4m)), and 1e-12 for rounding"))
     if m % 2:
-        claim.measured("error of equispaced angles", errors[0], equation="tan²(π/(4m))").within(
-            floor, theorem(1e-6 * floor, "attained if m is odd; 1e-6 for the solver")
-        )
+        found = claim.measured("error of equispaced angles", errors[0], equation="tan²(π/(4m))")
+        found.within(floor, theorem(1e-6 * floor, "attained if m is odd; 1e-6 for the solver"))
 
 
 @pytest.mark.construct
@@ -159,9 +152,8 @@ def test_well_spread_neurons_beat_the_rate_on_the_sphere(claim):
     Ms = [2**k for k in range(4, claim.at_scale(smoke=9, laptop=11, paper=11))]
     errors = [error_of_spread(m) for m in Ms]
     rate = check_slope(claim, Ms, errors, -1.25, 0.35, "−1/2, the exponent of the lemma")
-    claim.measured("upper end of the exponent", rate.high, equation=F6).at_most(
-        chosen(-0.75, "below −1/2, the exponent of the lemma, by half of it")
-    )
+    most = chosen(-0.75, "below −1/2, the exponent of the lemma, by half of it")
+    claim.measured("upper end of the exponent", rate.high, equation=F6).at_most(most)
 
 
 def fitted(m):
@@ -211,14 +203,6 @@ def test_training_finds_better_networks_than_drawing(claim):
         "rates",
         caption="|y|₂ by m ReLU neurons on [−1, 1]^d. Neurons drawn from the right measure have "
         "the lemma's rate, well-spread ones a better one; from half a sphere there is no rate.",
-        alt="Error against m, two panels, logarithmic. "
-        + "; ".join(
-            f"d = {d}, {name}: from {errors[0]:.2g} at m = {sizes[0]} to {errors[-1]:.2g} at "
-            f"{sizes[-1]}"
-            for d, curves in ((2, plane), (3, space))
-            for name, (sizes, errors) in curves.items()
-        )
-        + ".",
     )
 
 
@@ -242,9 +226,8 @@ def test_what_m_neurons_cannot_see(claim):
             outside = sum(not 0 <= value <= 1 for value in x)
             claim.measured("coordinates outside [0, 1]", outside, equation=F6, **place).equals(0)
             apart = sum(abs(2 * x - 1)) / d
-            claim.measured("f(x) − f(x₀)", apart, equation="(d − m)/d", **place).at_least(
-                theorem(exact.rational(d - m) / d, "d − m coordinates are 0 or 1, barron.py")
-            )
+            limit = theorem(exact.rational(d - m) / d, "d − m coordinates are 0 or 1, barron.py")
+            claim.measured("f(x) − f(x₀)", apart, equation="(d − m)/d", **place).at_least(limit)
 
 
 def average_of_kinks(d):
@@ -328,21 +311,18 @@ def test_the_error_grows_with_the_domain(d, claim):
         return np.linalg.norm(points, axis=1) - barron.value(network, points)
 
     off = np.abs(error(2 * x) - 2 * error(x)).max()
-    claim.measured("error(2x) − 2 error(x)", off, equation="e(2y) = 2 e(y)").at_most(
-        exactly(0.0, "doubling is exact in binary arithmetic")
-    )
+    most = exactly(0.0, "doubling is exact in binary arithmetic")
+    claim.measured("error(2x) − 2 error(x)", off, equation="e(2y) = 2 e(y)").at_most(most)
     found, enclosure = np.abs(error(2 * x)).max(), barron.sup_error(network, 2.0)
     claim.measured("largest error at random points of [−2, 2]^d", found, equation="r = 2").at_most(
         theorem(enclosure.upper, "the enclosure is proved")
     ).at_least(chosen(enclosure.lower * 0.8, "so many points come near to the largest error"))
     cube = barron.sup_error(network, 1.0, positive=True)
-    claim.measured("largest error on [0, 1]^d", cube.lower, equation=F6).at_most(
-        theorem(enclosure.upper / 2, "[0, 1]^d is a part of [−2, 2]^d, half as wide")
-    )
+    most = theorem(enclosure.upper / 2, "[0, 1]^d is a part of [−2, 2]^d, half as wide")
+    claim.measured("largest error on [0, 1]^d", cube.lower, equation=F6).at_most(most)
     bound = barron.sampling_bound(barron.norm_constant(d) ** 2, d, m, 2.0)
-    claim.measured("largest error on [−2, 2]^d", enclosure.upper, equation="r = 2").at_most(
-        theorem(bound, "4 max(1, r) √((d+1)/m) c_d, barron.py")
-    )
+    most = theorem(bound, "4 max(1, r) √((d+1)/m) c_d, barron.py")
+    claim.measured("largest error on [−2, 2]^d", enclosure.upper, equation="r = 2").at_most(most)
 
 
 def half_sphere(claim, d, m):

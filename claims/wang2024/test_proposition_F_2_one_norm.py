@@ -65,13 +65,8 @@ def test_rebalancing_does_not_change_the_function(claim):
         moved = products(rho) != products(new) or rays(rho) != rays(new)
         return int(moved) + abs(rho(x) - new(x))
 
-    claim.for_all(
-        "neurons that moved, and f(x) after − before",
-        measures(),
-        changed,
-        equation="F.2",
-        examples=examples(claim),
-    )
+    what = "neurons that moved, and f(x) after − before"
+    claim.for_all(what, measures(), changed, equation="F.2", examples=examples(claim))
 
 
 @pytest.mark.exact
@@ -82,13 +77,8 @@ def test_after_rebalancing_all_norms_are_the_first(claim):
         unequal = sum(new.moment(p) != S**p for p in range(1, 7)) + (new.largest() != S)
         return unequal + (sum(new.probabilities) != 1)
 
-    claim.for_all(
-        "norms of the new measure that are not B_1 of the old",
-        measures(),
-        wrong,
-        equation="B_p = S",
-        examples=examples(claim),
-    )
+    what = "norms of the new measure that are not B_1 of the old"
+    claim.for_all(what, measures(), wrong, equation="B_p = S", examples=examples(claim))
 
 
 def example():
@@ -105,9 +95,8 @@ def test_norms_before_and_after_of_an_example(claim):
         label = "∞" if p == math.inf else p
         claim.record("B_p before", rho.norm(p), p=label)
         claim.record("B_p after", new.norm(p), p=label)
-    claim.measured("sizes", rho.sizes().tolist(), equation="|a|(|b|₁ + |c|)").equals(
-        exact.rationals([2, "3/2", 9]).tolist()
-    )
+    stated = exact.rationals([2, "3/2", 9]).tolist()
+    claim.measured("sizes", rho.sizes().tolist(), equation="|a|(|b|₁ + |c|)").equals(stated)
     S = exact.rational("63/20")
     claim.measured("B_1 before", rho.moment(1), equation="|a|(|b|₁ + |c|)").equals(S)
     claim.measured("B_∞ after", new.largest(), equation="B_∞ = B_1").equals(S)
@@ -119,9 +108,8 @@ def test_norms_before_and_after_of_an_example(claim):
 def test_control_without_rebalancing_the_norms_differ(claim):
     """The measure as it is: B_inf = 9 and B_1 = 63/20, a factor of more than 2."""
     ratio, least = example().largest() / example().moment(1), exact.rational(2)
-    claim.measured("B_∞ / B_1", ratio, equation="B_∞ = B_1").at_least(
-        exactly(least, "9 / (63/20) = 20/7")
-    )
+    limit = exactly(least, "9 / (63/20) = 20/7")
+    claim.measured("B_∞ / B_1", ratio, equation="B_∞ = B_1").at_least(limit)
 
 
 def test_control_an_activation_that_is_not_homogeneous(claim):
@@ -133,6 +121,5 @@ def test_control_an_activation_that_is_not_homogeneous(claim):
 
     rho, x = example(), [1, -1]
     change = abs(squares(rho, x) - squares(rho.rebalanced(), x))
-    claim.measured("change of f(1, −1)", change, equation="F.2").at_least(
-        exactly(3, "387/80 becomes 21/20")
-    )
+    least = exactly(3, "387/80 becomes 21/20")
+    claim.measured("change of f(1, −1)", change, equation="F.2").at_least(least)

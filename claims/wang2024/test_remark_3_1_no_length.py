@@ -61,9 +61,8 @@ def test_the_parameters_are_those_of_the_list_and_the_embedding_bias(L, claim):
     network = random_model(claim.rng("weights"), "lin", L)
     claim.record("parameters", network.parameters_count())
     claim.record("listed", listed(L))
-    claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(
-        listed(L) + D
-    )
+    stated = listed(L) + D
+    claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(stated)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -80,9 +79,8 @@ def test_one_set_of_weights_runs_at_every_length(rpe, claim):
         counts.add(network.parameters_count())
         changed += len(y) != n - network.first or bool((y != whole[: len(y)]).any())
     claim.record("lengths", len(lengths))
-    claim.measured("lengths at which an output is another", changed, equation="Remark 3.1").equals(
-        0
-    )
+    found = claim.measured("lengths at which an output is another", changed, equation="Remark 3.1")
+    found.equals(0)
     claim.measured("numbers of parameters", len(counts), equation="Remark 3.1").equals(1)
 
 
@@ -99,9 +97,8 @@ def test_control_a_table_of_positions_grows_with_the_length(claim):
 
     (short, x), (long, more) = with_positions(3), with_positions(8)
     extra = long.parameters_count() - short.parameters_count()
-    claim.measured("parameters that 5 more tokens need", extra, equation="Remark 3.1").at_least(
-        theorem(5 * D, "D = 3 for each position")
-    )
+    found = claim.measured("parameters that 5 more tokens need", extra, equation="Remark 3.1")
+    found.at_least(theorem(5 * D, "D = 3 for each position"))
     claim.measured("outputs for 3 tokens", len(short(x)), equation="Remark 3.1").equals(3)
     with pytest.raises(ValueError, match="d=5, got shape"):
         short(more)

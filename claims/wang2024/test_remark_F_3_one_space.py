@@ -43,9 +43,8 @@ def test_after_rebalancing_one_number_serves_all_three_uses(K, claim):
         claim.measured("f(x)", new(x), equation="F.2", x=x[0]).equals(rho(x))
     claim.measured("slope of f", new([1]) - new([0]), equation="p = 1").equals(S)
     moment = second_moment(new, [1])
-    claim.measured("E (a relu(b·x + c))²", moment, equation="p = 2").at_most(
-        theorem(S**2, "F.2, the sizes are S")
-    )
+    most = theorem(S**2, "F.2, the sizes are S")
+    claim.measured("E (a relu(b·x + c))²", moment, equation="p = 2").at_most(most)
     claim.measured("largest neuron", new.largest(), equation="p = ∞").equals(S)
 
 

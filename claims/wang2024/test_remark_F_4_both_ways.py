@@ -88,14 +88,12 @@ def test_direct_neurons_drawn_from_the_measure(claim):
         networks = [barron.Network(*map(exact.to_float, one)) for one in drawn]
         off = np.array([barron.value(network, knots) - target for network in networks])
         mean, bound = np.abs(off).max(1).mean(), barron.sampling_bound(S**2, 1, n, 1.0)
-        claim.measured("mean of the largest error", mean, equation="F.6, d = 1", n=n).at_most(
-            theorem(bound, "4√(2/n) S, barron.py")
-        )
+        most = theorem(bound, "4√(2/n) S, barron.py")
+        claim.measured("mean of the largest error", mean, equation="F.6, d = 1", n=n).at_most(most)
         at_one = off[:, -1].mean()
         spread = 4 * off[:, -1].std() / math.sqrt(len(off))
-        claim.measured("mean of f_n(1) − f(1)", at_one, equation="E f_n = f", n=n).within(
-            0, stderr(spread, "4 standard errors of the mean")
-        )
+        found = claim.measured("mean of f_n(1) − f(1)", at_one, equation="E f_n = f", n=n)
+        found.within(0, stderr(spread, "4 standard errors of the mean"))
 
 
 @pytest.mark.parametrize("d", [2, 3], ids="d={}".format)
@@ -112,9 +110,8 @@ def test_networks_for_the_euclidean_norm(d, claim):
     claim.record("errors", errors)
     for m, error, miss in zip(sizes, errors, off, strict=True):
         # sum_k a_k |b_kj| is f_m(e_j) + f_m(-e_j), and both are within the error of 1.
-        claim.measured("|path norm − 2d|", miss, equation="c_d E|b|₁ = 2d", m=m).at_most(
-            theorem(2 * d * error, "Σ_j of the error at ±e_j, d terms")
-        )
+        most = theorem(2 * d * error, "Σ_j of the error at ±e_j, d terms")
+        claim.measured("|path norm − 2d|", miss, equation="c_d E|b|₁ = 2d", m=m).at_most(most)
     fall = claim.measured("error over the first", errors[-1] / errors[0], equation="|y|₂", m=255)
     fall.at_most(chosen(15 / 255, "1/m from m = 15 on; an error that does not tend to 0 has 1"))
 
@@ -131,11 +128,9 @@ def test_control_unbounded_path_norms_leave_the_space(m, claim):
     claim.measured("path norm", barron.path_norm(step), equation="3m + 1").equals(3 * m + 1)
     ends = barron.value(step, exact.vector([half, half + one / m])[:, None])
     slope = (ends[1] - ends[0]) * m
-    claim.measured("slope", slope, equation="Remark F.4").at_least(
-        theorem(m, "Lip f ≤ B_1; the limit has a jump")
-    )
+    limit = theorem(m, "Lip f ≤ B_1; the limit has a jump")
+    claim.measured("slope", slope, equation="Remark F.4").at_least(limit)
     # A function of norm Q = m/2 changes by 1/2 while the step changes by 1: it misses by 1/4.
     least = (ends[1] - ends[0] - half) / 2
-    claim.measured(
-        "error of every network of path norm m/2", least, equation="Remark F.4"
-    ).at_least(theorem(one / 4, "any g with Lip g ≤ m/2, at 1/2 and 1/2 + 1/m"))
+    found = claim.measured("error of every network of path norm m/2", least, equation="Remark F.4")
+    found.at_least(theorem(one / 4, "any g with Lip g ≤ m/2, at 1/2 and 1/2 + 1/m"))

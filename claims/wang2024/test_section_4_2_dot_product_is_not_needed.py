@@ -86,9 +86,8 @@ def test_the_rate_of_theorem_4_1_without_dot_product(rpe, claim):
         assert np.isfinite(errors).all()
         found[H] = errors.max()
         allowed = target.readout.lipschitz * heads.attention_error + heads.rounding(target, 10)
-        claim.measured(ERROR, found[H], equation="Theorem 4.1", H=H).at_most(
-            theorem(allowed, "|f|_Lip E_Attn, E_FFN = 0; and rounding (wang2024.fixed_heads.py)")
-        )
+        most = theorem(allowed, "|f|_Lip E_Attn, E_FFN = 0; and rounding (wang2024.fixed_heads.py)")
+        claim.measured(ERROR, found[H], equation="Theorem 4.1", H=H).at_most(most)
     for n in (1, 2, 3):
         ratio = found[2 * few] / found[few]
         fall = claim.measured(
@@ -139,13 +138,11 @@ def test_all_boolean_functions_of_three_bits_in_rationals(rpe, claim):
         wrong += sum(bool(y * int(c) <= 0) for y, c in zip(outputs, stated, strict=True))
     claim.measured("wrong signs", wrong, equation="Section 4.1, example I", tokens=n).equals(0)
     total = sum(errors, errors[0] * 0)
-    claim.measured(ERROR, worst, equation="Section 4.1, example I").at_most(
-        theorem(4 * total, "sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py")
-    )
+    most = theorem(4 * total, "sum |c(w)| |w|_∞ / δ = 4, repro/wang2024/tables.py")
+    claim.measured(ERROR, worst, equation="Section 4.1, example I").at_most(most)
     small = exact.rational(Fraction(1, 10**6))
-    claim.measured("4 (E_1 + E_2)", 4 * total, equation="Section 4.1, example I").at_most(
-        theorem(small, "the errors E_1, E_2 of the heads, in exact numbers")
-    )
+    most = theorem(small, "the errors E_1, E_2 of the heads, in exact numbers")
+    claim.measured("4 (E_1 + E_2)", 4 * total, equation="Section 4.1, example I").at_most(most)
 
 
 @rpes
@@ -224,9 +221,8 @@ def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention
     pasts = [(a, b, now) for a, b in itertools.product((-1, 1), repeat=2) for now in (0, -1)]
     windows = np.array([[0, 0, a, b, now] for a, b, now in pasts], dtype=float)[..., None]
     stated = np.rint(target(windows)[:, -1]).astype(int).tolist()
-    claim.measured("outputs", stated, equation="(8)").equals(
-        [a if now == 0 else b for a, b, now in pasts]
-    )
+    wanted = [a if now == 0 else b for a, b, now in pasts]
+    claim.measured("outputs", stated, equation="(8)").equals(wanted)
     least = []
     for *c, rho_1, rho_2 in itertools.product(steps, repeat=4):
         errors = [
@@ -234,6 +230,5 @@ def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention
             for y, (a, b, now) in zip(stated, pasts, strict=True)
         ]
         least.append(max(errors))
-    claim.measured(ERROR, min(least), equation="Proposition 5.2").at_least(
-        theorem(1, "two errors that add up to 2 or more, as the docstring shows")
-    )
+    limit = theorem(1, "two errors that add up to 2 or more, as the docstring shows")
+    claim.measured(ERROR, min(least), equation="Proposition 5.2").at_least(limit)

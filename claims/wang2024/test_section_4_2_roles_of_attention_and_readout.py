@@ -72,9 +72,8 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
     table = [[measured(rpe, H, m, claim.device) for m in WIDTHS] for H in Hs]
     whole, fetched, read, bound = np.moveaxis(np.array(table), -1, 0)  # (H, m) each
     for (i, j), error in np.ndenumerate(whole):
-        claim.measured(ERROR, error, equation="Theorem 4.1", H=Hs[i], m=WIDTHS[j]).at_most(
-            theorem(bound[i, j], "E_FFN + |f|_Lip E_Attn, both proved, and rounding")
-        )
+        most = theorem(bound[i, j], "E_FFN + |f|_Lip E_Attn, both proved, and rounding")
+        claim.measured(ERROR, error, equation="Theorem 4.1", H=Hs[i], m=WIDTHS[j]).at_most(most)
     spread = (np.ptp(fetched, axis=1).max(), np.ptp(read, axis=0).max())
     claim.measured(
         "change with m, f after the attention", spread[0], equation="Section 4.2"
@@ -83,35 +82,21 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
         "change with H, readout of exact memories", spread[1], equation="Section 4.2"
     ).at_most(exactly(0.0, "the same operations on the same numbers"))
     ratio = whole / np.maximum(fetched, read)
-    claim.measured("least error over the worse part", ratio.min(), equation="Theorem 4.1").at_least(
-        chosen(0.9, "1 if the two errors do not cancel where the worse one is largest")
-    )
-    claim.measured(
-        "largest error over the worse part", ratio.max(), equation="Theorem 4.1"
-    ).at_most(chosen(2.0, "two errors add up to at most twice the larger one"))
+    number = claim.measured("least error over the worse part", ratio.min(), equation="Theorem 4.1")
+    number.at_least(chosen(0.9, "1 if the two errors do not cancel where the worse one is largest"))
+    found = claim.measured("largest error over the worse part", ratio.max(), equation="Theorem 4.1")
+    found.at_most(chosen(2.0, "two errors add up to at most twice the larger one"))
     falls = whole[0, -1] / whole[-1, -1]
-    claim.measured(
-        "fall with H, from first to last", falls, equation="Theorem 4.1", m=512
-    ).at_least(chosen(1e3, "three orders of magnitude; 1 if the readout were in the way"))
+    found = claim.measured("fall with H, from first to last", falls, equation="Theorem 4.1", m=512)
+    found.at_least(chosen(1e3, "three orders of magnitude; 1 if the readout were in the way"))
     falls = whole[-1, 0] / whole[-1, -1]
     claim.measured("fall with m, from 8 to 512", falls, equation="Theorem 4.1", H=Hs[-1]).at_least(
         chosen(64**2 / 2, "m^-2, the rate of spread neurons, gives 64²; m^-1 would give 64")
     )
     if rpe == "lin":
-        draw(claim, whole, fetched[:, 0], read[0])
-
-
-def draw(claim, whole, fetched, read):
-    Hs = HEADS["lin"]
-    claim.figure(
-        pictures.roles(Hs, WIDTHS, whole, fetched, read),
-        "roles",
-        caption="|(x_t, x_{t−2})|₂ by one layer with lin-RPE: each error has its own remedy.",
-        alt=f"With H = {Hs[0]} heads the error goes from {whole[0, 0]:.1e} at m = 8 to "
-        f"{whole[0, -1]:.1e} at m = 512, with H = {Hs[-1]} from {whole[-1, 0]:.1e} to "
-        f"{whole[-1, -1]:.1e}. With f for the readout it is {fetched[0]:.1e} to "
-        f"{fetched[-1]:.1e}, with exact memories {read[0]:.1e} to {read[-1]:.1e}.",
-    )
+        figure = pictures.roles(Hs, WIDTHS, whole, fetched[:, 0], read[0])
+        told = "|(x_t, x_{t−2})|₂ by one layer with lin-RPE: each error has its own remedy."
+        claim.figure(figure, "roles", caption=told)
 
 
 @rpes
@@ -120,9 +105,8 @@ def test_control_width_does_not_help_few_heads(rpe, claim):
     few = HEADS[rpe][0]
     _, fetched, *_ = measured(rpe, few, WIDTHS[0], claim.device)
     error, *_ = measured(rpe, few, WIDTHS[-1], claim.device)
-    claim.measured(ERROR, error, equation="Theorem 4.1", m=512).at_least(
-        chosen(0.9 * fetched, "f itself in place of the readout leaves as much")
-    )
+    least = chosen(0.9 * fetched, "f itself in place of the readout leaves as much")
+    claim.measured(ERROR, error, equation="Theorem 4.1", m=512).at_least(least)
 
 
 def test_control_without_attention_nothing_is_fetched(claim):
@@ -138,9 +122,8 @@ def test_control_without_attention_nothing_is_fetched(claim):
     low, high = network(x)[:, -1, 0].tolist()
     claim.measured("one output for both", low == high, equation="W_O = 0").equals(True)
     error = max(abs(low - 0), abs(high - 1))
-    claim.measured(ERROR, error, equation="W_O = 0").at_least(
-        theorem(0.5, "one output for the values 0 and 1")
-    )
+    least = theorem(0.5, "one output for the values 0 and 1")
+    claim.measured(ERROR, error, equation="W_O = 0").at_least(least)
 
 
 def test_control_without_bends_the_readout_is_affine(claim):
@@ -151,6 +134,5 @@ def test_control_without_bends_the_readout_is_affine(claim):
     affine[0] = [0, 0, math.sqrt(0.5)]  # the best one
     errors = np.abs(points @ affine[:, :2].T + affine[:, 2] - stated[:, None]).max(0)
     least = math.sqrt(0.5) - 1e-12
-    claim.measured(ERROR, errors.min(), equation="Theorem 4.1").at_least(
-        theorem(least, "4 errors of at most e add up to 2√2; 1e-12 for rounding")
-    )
+    limit = theorem(least, "4 errors of at most e add up to 2√2; 1e-12 for rounding")
+    claim.measured(ERROR, errors.min(), equation="Theorem 4.1").at_least(limit)

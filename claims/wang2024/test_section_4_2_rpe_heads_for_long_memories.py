@@ -59,13 +59,11 @@ def test_lin_needs_exactly_T_plus_1_heads(accuracy, claim):
             claim.measured("Σ z_t u_h^t", hits, equation="H = T", T=T).equals({0})
             least = z[T] / max(map(abs, z.values()))
             claim.measured(LEAST, least, equation="H = T", T=T).equals(1)
-    claim.measured(LARGEST, flint.arb(worst), equation="H = T + 1", last_T=last).at_most(
-        theorem(level, "1/(q; q)∞ − 1, for every T")
-    )
+    most = theorem(level, "1/(q; q)∞ − 1, for every T")
+    claim.measured(LARGEST, flint.arb(worst), equation="H = T + 1", last_T=last).at_most(most)
     limit = 1 / powers.euler_product(flint.arb(q)) - 1
-    claim.measured("bound for every T", limit, equation="H = T + 1").at_most(
-        theorem(level, "1/(q; q)∞ − 1, for every T")
-    )
+    most = theorem(level, "1/(q; q)∞ − 1, for every T")
+    claim.measured("bound for every T", limit, equation="H = T + 1").at_most(most)
 
 
 @pytest.mark.exact
@@ -75,12 +73,10 @@ def test_lin_with_q_one_half_and_T_plus_3_heads(claim):
     worst = max(exponentials.Interpolant(T, T + 3, "1/2").error for T in range(1, last + 1))
     bound = exponentials.interpolation_limit(3, "1/2")
     fifth = Fraction(1, 5)
-    claim.measured(LARGEST, flint.arb(worst), equation="H = T + 3", last_T=last).at_most(
-        theorem(fifth, "the supremum over T, finding heads-equal-T")
-    )
-    claim.measured("bound for every T", bound, equation="H = T + 3").at_most(
-        theorem(fifth, "the supremum over T, finding heads-equal-T")
-    )
+    most = theorem(fifth, "the supremum over T, finding heads-equal-T")
+    claim.measured(LARGEST, flint.arb(worst), equation="H = T + 3", last_T=last).at_most(most)
+    most = theorem(fifth, "the supremum over T, finding heads-equal-T")
+    claim.measured("bound for every T", bound, equation="H = T + 3").at_most(most)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +88,12 @@ def test_lin_with_q_one_half_and_T_plus_3_heads(claim):
 def test_log_needs_exactly_T_heads(accuracy, c, claim):
     """Exponents cT, 2cT, ..., T cT; and that T - 1 of them leave 1."""
     level = exact.rational(accuracy)
-    claim.measured("bound for every T", powers.error_bound(0, c), equation="H = T").at_most(
-        theorem(level, "(2) in repro/wang2024/powers.py, for every T")
-    )
+    most = theorem(level, "(2) in repro/wang2024/powers.py, for every T")
+    claim.measured("bound for every T", powers.error_bound(0, c), equation="H = T").at_most(most)
     for T in (1, 2, 4, 8, 16):
         error = powers.fixed(T, T, first=c * T, step=c * T).error()
-        claim.measured(ERROR, error, equation="H = T", T=T).at_most(
-            theorem(level, "(2) in repro/wang2024/powers.py, for every T")
-        )
+        most = theorem(level, "(2) in repro/wang2024/powers.py, for every T")
+        claim.measured(ERROR, error, equation="H = T", T=T).at_most(most)
         if 1 < T <= 4:
             exponents = [c * T * (k + 1) for k in range(T - 1)]
             z = necessity.against_powers(T, exponents)
@@ -136,14 +130,12 @@ def test_with_the_exponents_of_the_proof(rpe, T, claim):
     """Far more than T + 1 heads, though the weights are the best."""
     heads = LITERAL[rpe][T]
     few = literal(rpe, T, heads - 1)
-    claim.measured(LEAST, few.floor, equation="proof of Theorem 4.1", H=heads - 1).at_least(
-        theorem(0.5, "certified from below (and, for lin, from above)")
-    )
+    least = theorem(0.5, "certified from below (and, for lin, from above)")
+    claim.measured(LEAST, few.floor, equation="proof of Theorem 4.1", H=heads - 1).at_least(least)
     if rpe == "lin":
         enough = literal(rpe, T, heads)
-        claim.measured(LEAST, enough.error, equation="proof of Theorem 4.1", H=heads).at_most(
-            theorem(0.5, "certified from below (and, for lin, from above)")
-        )
+        most = theorem(0.5, "certified from below (and, for lin, from above)")
+        claim.measured(LEAST, enough.error, equation="proof of Theorem 4.1", H=heads).at_most(most)
         claim.record("weight", float(enough.weight))
 
 
@@ -199,20 +191,12 @@ def test_figure_heads_against_T(claim):
         r: {T: h for T, h in LITERAL[r].items() if claim.scale != "smoke" or T == 1}
         for r in LITERAL
     }
-    numbers = {
-        rpe: ", ".join(f"{heads} at T = {T}" for T, heads in shown[rpe].items()) for rpe in shown
-    }
     claim.figure(
         pictures.heads_needed(Ts, proofs, shown),
         "heads",
         caption="Heads for an ℓ₁ error of 1/2 against the distance T. Necessary and enough are "
         "T + 1 (lin) and T (log). With the exponents of the proof and the best weights it takes "
         "more; the bounds of the proof need thousands.",
-        alt=f"Heads against T from 1 to {Ts[-1]}, both axes logarithmic. Two lines, T + 1 and T, "
-        f"rise from 2 and 1 to {Ts[-1] + 1} and {Ts[-1]}. The exponents of the proof need "
-        f"{numbers['lin']} (lin) and at least {numbers['log']} (log). The bounds of the proof need "
-        f"{proofs['lin'][0]} to {proofs['lin'][-1]} (lin) and {proofs['log'][0]} to "
-        f"{proofs['log'][-1]} (log).",
     )
 
 
@@ -220,9 +204,8 @@ def test_figure_heads_against_T(claim):
 def test_control_T_plus_1_heads_with_the_exponents_of_the_proof(T, claim):
     """0.01, ..., 0.01 (T + 1): exponents that are not free; the zero kernel is the best."""
     found = literal("lin", T, T + 1)
-    claim.measured(LEAST, found.floor, equation="H = T + 1").at_least(
-        theorem(1 - 1e-12, "certified from below; balls shown in double precision")
-    )
+    least = theorem(1 - 1e-12, "certified from below; balls shown in double precision")
+    claim.measured(LEAST, found.floor, equation="H = T + 1").at_least(least)
 
 
 @pytest.mark.parametrize("T", [2, 10], ids="T={}".format)
@@ -234,6 +217,5 @@ def test_control_T_heads(T, claim):
         "Σ z_t u_h^t", {sum(z[t] * v**t for t in z) for v in u}, equation="H = T"
     ).equals({0})
     least = z[T] / max(map(abs, z.values()))
-    claim.measured(LEAST, least, equation="H = T").at_least(
-        theorem(1, "|z| ≤ 1, so that the error is at least z_T")
-    )
+    limit = theorem(1, "|z| ≤ 1, so that the error is at least z_T")
+    claim.measured(LEAST, least, equation="H = T").at_least(limit)

@@ -50,11 +50,6 @@ def test_the_table_determines_B_and_not_D(claim):
         "staircase",
         caption="Table 1 fits B = 8 and each of ten values of D; they part after the table ends. "
         "Beside it the two encodings that the paper studies.",
-        alt=f"Left: minus the T5 bias against distance from 0 to {distances[-1]}: n up to 7, then "
-        f"steps that get longer, 8 to 15, constant from D on. The curves for D = 119 and D = 128 "
-        f"agree on the 31 printed points and first differ at distance {apart[0]}. Right: the "
-        "staircase, 15 at 128, between the straight line of minus phi_lin and minus phi_log, "
-        "which is 4.9 at 128.",
     )
 
 

@@ -67,42 +67,30 @@ def trained_error(phi: np.ndarray, example: str) -> float:
     return float(abs(norm(by_phi) - norm(by_rho)))
 
 
-# --- what the attention stores -------------------------------------------------------------------
-
-
 def stored(network: Transformer, n: int) -> np.ndarray:
     """phi_k(s) of a network with f(y) = y, as it has it in float64, from unit impulses; (M, n)."""
     impulses = torch.eye(n, dtype=torch.float64)[:, :, None]
     return network.to(torch.float64)(impulses)[:, -1, :].numpy()[::-1].T
 
 
-def identity_errors(heads: Construction, n: int) -> np.ndarray:
-    """For f(y) = y the error of each memory at its worst input of n tokens; (M,)."""
-    network = heads.transformer(essential.identity_readout(M), n)
-    return np.abs(stored(network, n) - heads.memories.values(n)).sum(1)
-
-
-def unlike(heads: Construction, n: int, **changes: Any) -> float:
-    """sum_k |rho_k - phi_k|_1 on a window, of the construction with other exponents or alphas."""
+def kernels(heads: Construction, n: int, **changes: Any) -> np.ndarray:
+    """phi_k(s) of the construction, or with other exponents, alphas or at_zero; (M, n)."""
     memories, given = heads.memories, {"exponents": heads.exponents, "alphas": heads.alphas}
-    at_zero, readout = [k.ball(0) for k in memories.kernels], essential.identity_readout(M)
-    network = essential.network(
-        memories.rpe, **{**given, **changes}, at_zero=at_zero, readout=readout, length=n
-    )
-    return float(np.abs(stored(network, n) - memories.values(n)).sum())
+    given["at_zero"] = [kernel.ball(0) for kernel in memories.kernels]
+    readout = essential.identity_readout(M)
+    network = essential.network(memories.rpe, **{**given, **changes}, readout=readout, length=n)
+    return stored(network, n)
+
+
+def gaps(heads: Construction, n: int, **changes: Any) -> np.ndarray:
+    """|rho_k(s) - phi_k(s)|; for f(y) = y sums over s are errors at the worst input; (M, n)."""
+    return np.abs(kernels(heads, n, **changes) - heads.memories.values(n))
 
 
 def without_present(heads: Construction, n: int, at_zero: Sequence[Any]) -> float:
     """Error at x = (1, 0, 0, ...), the present being read as if rho(0) were `at_zero`."""
-    network = essential.network(
-        heads.memories.rpe, heads.exponents, heads.alphas,
-        at_zero=at_zero, readout=essential.identity_readout(M), length=n,
-    ).to(torch.float64)  # fmt: skip
-    present = torch.eye(n, dtype=torch.float64)[:, -1:]
-    return float(abs(norm(heads.memories.values(1)[:, 0]) - norm(network(present)[-1].numpy())))
-
-
-# --- in rationals --------------------------------------------------------------------------------
+    found = kernels(heads, n, at_zero=at_zero)[:, 0]
+    return float(abs(norm(heads.memories.values(1)[:, 0]) - norm(found)))
 
 
 def exact_network(

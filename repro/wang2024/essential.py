@@ -1,12 +1,7 @@
 """Theorem 6.1 (proof: D.1): heads add up to the kernels, one ReLU layer reads them out.
 
-Paper                 Here                    Meaning
-rho_1, ..., rho_M     rho (M, n), at_zero     kernels; their values at s = 0
-phi_k                 alphas (H, M)           phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
-p^(1,h)               exponents               slopes of the RPE
-D, P^(k)              D = (M + 1) d           the token x_t in block 0, memory k in block k
-f, FFN^(1)            readout                 f of the M d numbers, and its network with m neurons
-E_Attn, E_FFN         attention_error, ...    sum_k |rho_k - phi_k|_1, and sup |f - FFN| on a box
+phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}, p_h = exponents[h]; x_t in block 0, memory k
+in block k of D = (M + 1) d numbers; E_Attn = sum_k |rho_k - phi_k|_1, E_FFN = sup |f - FFN|.
 
 Proof, for both types of RPE.
 1. W_E puts x_t into block 0 and 0 elsewhere. Head h has p = p_h and W_V = (v_h1, ..., v_hM) as a
@@ -73,13 +68,6 @@ DIRECTIONS = 64  # in which the adversary looks
 STEERING = (0.0, 0.01, 0.1, 1.0, 10.0, -0.01, -0.1, -1.0, -10.0)  # settings
 
 
-def split(H: int, M: int) -> list[int]:
-    """H_1, ..., H_M: integers with the sum H that differ by at most 1 (printed: H/M)."""
-    if not H >= M >= 1:
-        raise ValueError(f"Theorem 6.1 needs a head for each kernel, H >= M: got {H=}, {M=}")
-    return [H // M + (k < H % M) for k in range(M)]
-
-
 def network(
     rpe: str,
     exponents: Sequence[Any],  # (H,)
@@ -94,10 +82,7 @@ def network(
 
     The normalisers are those of the window, so it is meant for the last of `length` positions.
     """
-    H, M = alphas.shape
-    if len(exponents) != H or len(at_zero) != M:
-        found = f"{len(exponents)} exponents, {len(at_zero)} values at 0"
-        raise ValueError(f"Theorem 6.1: alphas of shape ({H}, {M}) need H and M of them: {found}")
+    M = alphas.shape[1]
     with flint.ctx.workprec(BITS):
         r = np.asarray(at_zero, dtype=object) - (alphas.sum(0) if rpe == "lin" else 0)
         reads = blocks(np.concatenate([r[:, None], identity(M)], axis=1), d)  # (M d, D)
@@ -107,11 +92,8 @@ def network(
     return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, feed_forward),))
 
 
-# --- the readout ---------------------------------------------------------------------------------
-
-
 def identity_readout(size: int) -> FeedForward:
-    """f(y) = y = relu(y) - relu(-y), without error: shows what the attention has stored."""
+    """f(y) = y = relu(y) - relu(-y): shows what the attention has stored."""
     one = identity(size)
     a, b = np.concatenate([one, -one], axis=1), np.concatenate([one, -one])
     return FeedForward(a, b, b[:, 0] * 0)
@@ -120,9 +102,6 @@ def identity_readout(size: int) -> FeedForward:
 def box(norms: Sequence[Any], attention_error: Any = 1) -> Any:
     """Half-width of the box on which the readout is needed: E_Attn + max |rho_k|_1."""
     return attention_error + max(norms)
-
-
-# --- the kernels ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -144,11 +123,14 @@ class Memories:
         return [float(flint.arb(norm).upper()) for norm in inside]
 
     def best(self, k: int, H: int) -> Best:
-        """The phi_k nearest to rho_k in l1(N_+): s = 0 is the residual's."""
-        exponents, kernel = self.exponents(H), self.kernels[k]
-        if self.rpe == "lin":
-            return l1.best(later(kernel), Exponentials(exponents, shift=-1), window=self.window)
-        return l1.best(kernel, Powers(exponents), window=self.window)
+        return best(self.rpe, self.kernels[k], self.exponents(H), self.window)
+
+
+def best(rpe: str, kernel: Kernel, exponents: tuple[Any, ...], window: int) -> Best:
+    """The heads nearest to the kernel in l1(N_+): s = 0 is the residual's."""
+    if rpe == "lin":
+        return l1.best(later(kernel), Exponentials(exponents, shift=-1), window=window)
+    return l1.best(kernel, Powers(exponents), window=window)
 
 
 def starting_with(value: Any, kernel: Kernel) -> Kernel:
@@ -163,24 +145,18 @@ def _halves(H: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(h + 1, 2) for h in range(H))
 
 
+def _waves(beta: Any) -> tuple[Kernel, ...]:
+    """(1 + t)^-beta, and t^-beta cos(log t) after rho(0) = 1."""
+    return later(power(beta)), starting_with(1, log_cosine(power(beta)))
+
+
+DAMPED = tuple(cosine(exponential(1), c) for c in (1, 3))  # e^-t cos t and e^-t cos 3t
 EXAMPLES = {
-    # e^-t cos t and e^-t cos 3t
-    "lin": Memories(
-        "lin", (cosine(exponential(1), 1), cosine(exponential(1), 3)), _halves, window=100
-    ),
-    # (1 + t)^-4, and t^-4 cos(log t) after rho(0) = 1
-    "log": Memories(
-        "log",
-        (later(power(4)), starting_with(1, log_cosine(power(4)))),
-        lambda H: tuple(range(2, 2 + H)),
-        window=1000,
-    ),
-    # the same with 5/2 for 4: a tail so heavy that only n = 1 is admitted
+    "lin": Memories("lin", DAMPED, _halves, window=100),
+    "log": Memories("log", _waves(4), lambda H: tuple(range(2, 2 + H)), window=1000),
+    # a tail so heavy that only n = 1 is admitted
     "log, heavy": Memories(
-        "log",
-        (later(power("5/2")), starting_with(1, log_cosine(power("5/2")))),
-        lambda H: tuple(1 + half for half in _halves(H)),
-        window=1000,
+        "log", _waves("5/2"), lambda H: tuple(1 + half for half in _halves(H)), window=1000
     ),
 }
 
@@ -196,7 +172,7 @@ class Construction:
     @classmethod
     def of(cls, memories: Memories, H: int, *, shared: bool) -> "Construction":
         M = len(memories.kernels)
-        counts = [H] * M if shared else split(H, M)
+        counts = [H] * M if shared else [H // M + (k < H % M) for k in range(M)]
         best = tuple(memories.best(k, count) for k, count in enumerate(counts))
         return cls(memories, best, shared)
 
@@ -240,9 +216,6 @@ class Construction:
             return float(values @ sums + present) + sum(self.memories.norms())
 
 
-# --- the worst input -----------------------------------------------------------------------------
-
-
 def convolutions(rho: Array, X: Array) -> Array:
     """(X * rho_k)(t) at the last token of X (..., n, d) for kernels rho (M, S); (..., M, d)."""
     n = min(rho.shape[1], X.shape[-2])
@@ -257,8 +230,6 @@ def adversary(
     For a small error e = found - rho the best past, if y = X * rho has the direction theta, is the
     sign of theta.e; adding a multiple of rho steers y. The best is improved one token at a time.
     """
-    if rho.shape != found.shape or rho.shape[0] != 2:
-        raise ValueError(f"the adversary knows M = 2 kernels, got {rho.shape} and {found.shape}")
 
     def gap(by_found: np.ndarray, by_rho: np.ndarray) -> np.ndarray:
         return np.abs(read(by_found) - np.linalg.norm(by_rho, axis=-1))
@@ -288,15 +259,11 @@ def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
     return (3 * n + H + 30) * unit(dtype) * total
 
 
-# --- the same layer, trained ---------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class TrainedHeads(Spec):
     """Least squares for rho_1, ..., rho_M of an example: exponents, values and r_k from a seed.
 
-    The mean square error over tokens that are independent signs is sum_s |rho(s) - phi(s)|^2, so
-    there is nothing to sample. With rpe = "lin" this is a diagonal linear recurrent network.
+    For tokens that are independent signs the mean square error is sum_s |rho(s) - phi(s)|^2.
     """
 
     kind: ClassVar[str] = "wang2024-heads"

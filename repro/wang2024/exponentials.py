@@ -1,11 +1,7 @@
 """Lemmas E.1 and E.2: sums of exponentials that single out one instant; two findings of our own.
 
-Paper                 Here                   Meaning
-T                     T                      the instant, at least 1
-m                     m, H                   number of exponentials: of heads with lin-RPE
-alpha, gamma          alpha, gamma           spacing of the exponents, and the first of them
-e^{-alpha}            q                      so that exponents h alpha give q^t, q^{2t}, ...
--                     j = H - T              heads beyond T
+T >= 1 is the instant, m or H the number of exponentials, alpha and gamma are the spacing of the
+exponents and the first of them, q = e^{-alpha}, and j = H - T.
 
 The construction of the proof (`bump_error`). Psi_T is a bump of height e^{gamma T} around
 mu_T = e^{-alpha T} that vanishes at all other e^{-alpha t}; with a polynomial Q_m for it,
@@ -30,7 +26,7 @@ for j = 1. So for m > T any accuracy is reached; for m <= T nothing beats 0, who
 (finding heads-necessary). Hence the lemma holds if and only if C(n) >= T^n e^{-0.01 (n+1) T} for
 every T.
 
-Lemma E.2 (`Interpolant.moved`, `moving_attention`). With psi(u) = sum_k alpha_k e^{-beta_k u} the
+Lemma E.2 (`Interpolant.moved`, `Heads.moving`). With psi(u) = sum_k alpha_k e^{-beta_k u} the
 error for B is the sum of |I{u = 0} - psi(u)| over u >= -B: it grows with B, the worst B is T, and
 the best psi is that of Lemma E.1 moved by T, alpha_k e^{-beta_k T}. B = 0 is covered.
 
@@ -49,30 +45,20 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
 from numpy.polynomial import Chebyshev
 
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log
-from repro.wang2024.heads import Heads, block
-from repro.wang2024.model import Attention, Head
+from repro.wang2024.heads import Heads
 
 BITS = 256
 LITERAL = 0.01  # alpha = gamma, chosen at the end of the proof of Lemma E.1
-
-
-def _check_instant(T: int) -> None:
-    if int(T) != T or T < 1:
-        raise ValueError(f"Lemma E.1 needs an integer T >= 1, got T = {T}")
-
-
-# The construction of the proof
 
 
 def bump(x: np.ndarray, T: int, alpha: float, gamma: float) -> np.ndarray:
@@ -86,7 +72,6 @@ def bump(x: np.ndarray, T: int, alpha: float, gamma: float) -> np.ndarray:
 
 def bump_polynomial(T: int, m: int, alpha: float, gamma: float) -> Chebyshev:
     """Q_m, of degree m - 1."""
-    _check_instant(T)
     return Chebyshev.interpolate(bump, m - 1, domain=[0, 1], args=(T, alpha, gamma))
 
 
@@ -113,9 +98,6 @@ def smallest_constant(n: int) -> flint.arb:
         return near[0].max(near[1])
 
 
-# Interpolation
-
-
 @dataclass(frozen=True)
 class Interpolant:
     """sum_h alpha_h q^{ht}, h = 1, ..., H, which is 1 at T and 0 at the other t < H; exact."""
@@ -125,13 +107,9 @@ class Interpolant:
     q: Any
 
     def __post_init__(self) -> None:
-        _check_instant(self.T)
         object.__setattr__(self, "q", rational(self.q))
-        if not 0 < self.q < 1:
-            raise ValueError(f"exponentials q^(ht) that decay need 0 < q < 1, got q = {self.q}")
-        if self.H <= self.T:
-            wanted = f"T = {self.T} among the instants 0, ..., H - 1"
-            raise ValueError(f"interpolation needs {wanted}: H > T, got H = {self.H}")
+        if not (1 <= self.T < self.H and 0 < self.q < 1):
+            raise ValueError(f"interpolation needs 1 <= T < H and 0 < q < 1, got {self}")
 
     @cached_property
     def alphas(self) -> tuple[flint.fmpq, ...]:
@@ -151,15 +129,14 @@ class Interpolant:
         return sum(map(abs, self.alphas), flint.fmpq(0))
 
     def __call__(self, t: int) -> flint.fmpq:
-        return sum((a * self.q ** (h * t) for h, a in self._terms()), flint.fmpq(0))
+        terms = enumerate(self.alphas, start=1)
+        return sum((a * self.q ** (h * t) for h, a in terms), flint.fmpq(0))
 
     def tail(self, start: int) -> flint.fmpq:
         """The sum of the values at t >= start; all have one sign if start >= H."""
-        sums = (a * self.q ** (h * start) / (1 - self.q**h) for h, a in self._terms())
+        terms = enumerate(self.alphas, start=1)
+        sums = (a * self.q ** (h * start) / (1 - self.q**h) for h, a in terms)
         return sum(sums, flint.fmpq(0))
-
-    def _terms(self) -> Sequence[tuple[int, flint.fmpq]]:
-        return list(enumerate(self.alphas, start=1))
 
     @property
     def exponents(self) -> tuple[Log, ...]:
@@ -171,37 +148,23 @@ class Interpolant:
 
     def moved(self) -> tuple[flint.fmpq, ...]:
         """alpha_h q^{hT}: the coefficients of Lemma E.2, for functions of t - B."""
-        return tuple(a * self.q ** (h * self.T) for h, a in self._terms())
+        return tuple(a * self.q ** (h * self.T) for h, a in enumerate(self.alphas, start=1))
 
     def moved_error(self, B: int) -> flint.fmpq:
-        """sum over t >= 0 of |I{t = B} - psi(t - B)|; psi has one sign from t = B + j on."""
-        terms, j = list(enumerate(self.moved(), start=1)), self.H - self.T
-
-        def psi(u: int) -> flint.fmpq:
-            return sum((a * self.q ** (h * u) for h, a in terms), flint.fmpq(0))
-
-        before = sum((abs(psi(t - B) - int(t == B)) for t in range(B + j)), flint.fmpq(0))
-        beyond = sum((a * self.q ** (h * j) / (1 - self.q**h) for h, a in terms), flint.fmpq(0))
-        return before + abs(beyond)
+        """sum over t >= 0 of |I{t = B} - psi(t - B)|, psi(u) = phi(u + T)."""
+        near = range(B + self.H - self.T)
+        return sum((abs(self(t - B + self.T) - int(t == B)) for t in near), self.error)
 
 
 def accurate(T: int, H: int, level: Any) -> Interpolant:
     """The interpolant with the largest q = 1/2, 1/4, 1/8, ... whose error is at most `level`."""
-    level = rational(level)
-    if not level > 0:
-        raise ValueError(f"an interpolant has some error: its level must be positive, got {level}")
-    for k in itertools.count(1):
-        found = Interpolant(T, H, flint.fmpq(1, 2**k))
-        if found.error <= level:
-            return found
-    raise AssertionError  # the error is at most 4q / (1 - q) as q -> 0
+    finer = (Interpolant(T, H, flint.fmpq(1, 2**k)) for k in itertools.count(1))
+    return next(found for found in finer if found.error <= rational(level))
 
 
 def interpolation_bound(j: int, q: Any) -> flint.fmpq:
     """q^{j(j+1)/2} / ((1 - q) (q; q)_inf^2), rounded up: for every T, with H = T + j heads."""
     q = rational(q)
-    if j < 1 or not 0 < q < 1:
-        raise ValueError(f"the bound needs j = H - T >= 1 and 0 < q < 1, got j = {j}, q = {q}")
     with flint.ctx.workprec(BITS):
         bound = flint.arb(q ** (j * (j + 1) // 2) / (1 - q)) / infinite_factorial(q) ** 2
     with flint.ctx.workprec(64):
@@ -230,41 +193,13 @@ def infinite_factorial(q: Any) -> flint.arb:
 def _factorials(q: flint.fmpq) -> list[flint.fmpq]:
     """(q; q)_k = (1 - q) ... (1 - q^k) for k = 0, ..., K, until the next factor is 1 - 2^-BITS."""
     K = next(K for K in itertools.count(1) if q ** (K + 1) < (1 - q) / 2**BITS)
-    return list(
-        itertools.accumulate(
-            (1 - q**k for k in range(1, K + 1)), operator.mul, initial=flint.fmpq(1)
-        )
-    )
+    factors = (1 - q**k for k in range(1, K + 1))
+    return list(itertools.accumulate(factors, operator.mul, initial=flint.fmpq(1)))
 
 
 def _upto(value: flint.fmpq) -> flint.arb:
     """The ball of everything from 0 to the value."""
     return flint.arb(0).union(flint.arb(value))
-
-
-# Lemma E.2 as a layer
-
-
-def moving_attention(exponents: Sequence[Any], alphas: Sequence[Any]) -> Attention:
-    """Tokens (x_t, B_t, 1) -> sum_s psi(s - B_t) x_{t-s}, psi(u) = sum_h alpha_h e^{-beta_h u}.
-
-    Without normalisation, as class (12) has it: the logit beta_h B_t - beta_h s is the dot product
-    of beta_h B_t and 1, and the lin-RPE.
-    """
-    instant, one = rationals([[0, 1, 0]]), rationals([[0, 0, 1]])  # (1, D)
-    heads = [
-        Head(block(alpha, 3, 1, 0, 0), beta, W_Q=_times(beta, instant), W_K=one)
-        for beta, alpha in zip(exponents, alphas, strict=True)
-    ]
-    return Attention(tuple(heads), rationals(np.eye(3, dtype=int)), "lin", normalised=False)
-
-
-def _times(beta: Any, row: np.ndarray) -> np.ndarray:
-    """beta times a row of zeros and ones, where 0 times a logarithm is 0."""
-    return np.where(row == 0, row, np.full(row.shape, beta, dtype=object))
-
-
-# Weights
 
 
 def chebyshev_coefficients(N: int) -> list[int]:
@@ -273,8 +208,7 @@ def chebyshev_coefficients(N: int) -> list[int]:
     return [1, *((-1) ** t * size for t, size in enumerate(sizes, start=1))]
 
 
-@dataclass(frozen=True)
-class WeightBound:
+class WeightBound(NamedTuple):
     """sum_h |alpha_h| is at least `weight` = |p_T| - error max |p_t|; N is the degree of p."""
 
     weight: flint.fmpq
@@ -290,7 +224,6 @@ def _extremes(T: int) -> dict[int, tuple[int, int]]:
 
 def weight_bound(T: int, error: Any) -> WeightBound:
     """The largest of the bounds over N, for an l1 error of at most `error` against I{t = T}."""
-    _check_instant(T)
     error = rational(error)
     if error >= 1:
         return WeightBound(flint.fmpq(0), degree(T))  # weight 0 has this error
@@ -301,15 +234,10 @@ def weight_bound(T: int, error: Any) -> WeightBound:
 
 def error_bound(T: int, weight: Any) -> flint.fmpq:
     """The other way round: the least l1 error that weights with this sum can have."""
-    _check_instant(T)
-    weight = rational(weight)
-    if weight < 0:
-        raise ValueError(f"a sum of |weights| is at least 0, got {weight}")
-    bounds = ((at_T - weight) / most for at_T, most in _extremes(T).values())
-    return max(itertools.chain([flint.fmpq(0)], bounds))
+    bounds = ((at_T - rational(weight)) / most for at_T, most in _extremes(T).values())
+    return max(flint.fmpq(0), *bounds)
 
 
 def degree(T: int) -> int:
     """The largest N for which p_T is the largest coefficient of T_N(1 - 2u)."""
-    _check_instant(T)
     return math.isqrt((4 * T**2 + 3 * T + 1) // 2)  # N^2 <= U

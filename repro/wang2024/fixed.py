@@ -1,12 +1,7 @@
 """Theorem 4.1 (proof: A.1): one dot-product-free layer remembers fixed distances.
 
-Paper                 Here                    Meaning
-T_1 < ... < T_M       Target.distances        where the memories are
-D = (M+1) d, P^(k)    block k of d numbers    x_t in block 0, memory k in block k
-phi_k(s)              alphas (H, M)           phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
-p^(1,h), W_V^(1,h)    exponents, extraction   slopes; alpha times the normaliser, from block 0 to k
-H_1, ..., H_M         moving.allocate, apart  heads of their own for each memory
-f, FFN^(1)            readout                 a network of (M+1) d numbers
+phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}, p_h = exponents[h]; the memories are at T_1 < ...
+< T_M (Target.distances), x_t in block 0 and memory k in block k of D = (M + 1) d numbers.
 
 Proof, for both types of RPE.
 I.  W_E puts x_t into block 0. Head h has p = p_h and v_hk I_d from block 0 to block k, with
@@ -69,10 +64,7 @@ def extraction(
     rpe: str, exponents: Sequence[Any], alphas: np.ndarray, *, length: int, d: int = 1
 ) -> Attention:
     """The attention of step I for windows of `length` tokens; alphas (H, M), D = (M + 1) d."""
-    H, M = alphas.shape
-    if len(exponents) != H:
-        found = f"{len(exponents)} exponents for {H} heads"
-        raise ValueError(f"Theorem 4.1 has one slope for each head, got {found}")
+    M = alphas.shape[1]
     with flint.ctx.workprec(BITS):
         sums = normalisers(rpe, tuple(exponents), length)
         values = each(_exact, alphas) * sums[:, None]  # v_hk
@@ -113,11 +105,8 @@ def transformer(
     readout: Network | None = None,
 ) -> Transformer:
     """The network of the proof; `readout` takes the place of a network that equals f."""
-    if alphas.shape[1] != target.M:
-        raise ValueError(f"{target.M} memories need as many columns of alphas: {alphas.shape}")
     neurons = readout or target.readout.network
-    if neurons is None:
-        raise ValueError(f"{target.readout.name} is no finite network: give one as readout")
+    assert neurons is not None, f"{target.readout.name} is no finite network: give one as readout"
     attention = extraction(rpe, exponents, alphas, length=length, d=target.d)
     W_E = blocks(identity(target.M + 1)[:, :1], target.d)
     return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, scalar_readout(neurons)),))
@@ -149,9 +138,6 @@ def bound_below_p(rpe: str, case: tuple[int, int, Sequence[int]]) -> int:
     with flint.ctx.workprec(BITS):
         attained = 1 + (flint.arb(2) ** -100 if len(distances) == p else 0)
         return int(not stated(rpe, distances, H, n) * attained > p)
-
-
-# --- coefficients --------------------------------------------------------------------------------
 
 
 def interpolated(
@@ -186,9 +172,6 @@ def fitted(rpe: str, T: int, exponents: Sequence[Any], *, length: int) -> tuple[
     found = fit(rpe, l1.indicator(T), exponents, length)
     sums = np.array([float(s) for s in normalisers(rpe, tuple(exponents), length)])
     return found.values / sums, found.error
-
-
-# --- what it does --------------------------------------------------------------------------------
 
 
 def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:

@@ -1,15 +1,10 @@
 """Theorem 4.1 in float64: heads for the distances T_1, ..., T_M, with errors that are proved.
 
-Paper                         Here               Meaning
-H_1, ..., H_M                 apart              heads of their own, shared out by moving.allocate
--                             shared             every head writes to every memory
-alpha_h, beta_h = p_h         alphas, exponents  phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}
-|phi_k - I{. = T_k}|_1        errors             over all of N, for the weights as they are stored
-E_Attn                        attention_error    the root of the sum of their squares
-
+Heads are `apart`, H_1, ..., H_M for the memories by moving.allocate, or `shared`: every head writes
+to every memory. E_Attn is the root of the sum of the squares of |phi_k - I{. = T_k}|_1 (`errors`).
 The coefficients are fitted on a window, in float64. What is fitted are rational numbers, and for
 these the l1 error over all integers is enclosed in balls (numerics/l1.py): E_Attn holds for
-sequences of any length, whatever the fit thought of itself.
+sequences of any length.
 
 The best layer for the parity of x_t, x_{t-T_1}, ..., x_{t-T_M} (`best_for_parity`). On M + 1 signs
 it is a zigzag of their sum s, with slopes 1 and -1. Let H exponents be given and let E be the l1
@@ -41,7 +36,6 @@ from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
 from repro.wang2024.depth import cost
 from repro.wang2024.heads import family
-from repro.wang2024.kernels import later
 from repro.wang2024.model import SMALLEST, Transformer
 from repro.wang2024.moving import WINDOW, allocate, usual_exponents
 from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
@@ -52,10 +46,10 @@ PROVED = 200  # setting: times at which an error is summed up; beyond them it is
 
 @dataclass(frozen=True)
 class FixedHeads:
-    """All heads of the layer, and how far each memory is from its token."""
+    """phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}, and how far each memory is off."""
 
     rpe: str
-    exponents: tuple[Any, ...]  # (H,)
+    exponents: tuple[Any, ...]  # p_h, (H,)
     alphas: np.ndarray  # (H, M), rational
     errors: tuple[float, ...]  # (M,)
 
@@ -163,8 +157,6 @@ def heads_for(rpe: str, T: int, level: float) -> tuple[int, float]:
     raise AssertionError  # the error tends to 0 as H grows
 
 
-# --- the parity of x_t, x_{t-1}, x_{t-3} ---------------------------------------------------------
-
 PARITIES = {1: (SPARSE_PARITY, 10), 2: (AXES, 6)}  # by d; all windows of so many tokens are tried
 
 
@@ -197,16 +189,10 @@ def parity_curves(
     return {name: [(H, value(H)) for H in Hs] for name, value in found.items()}
 
 
-# --- the best layer for the parity ---------------------------------------------------------------
-
-
 @functools.cache
 def best_for_parity(rpe: str, distances: tuple[int, ...], H: int) -> l1.Best:
     """E, proved from both sides, with its coefficients."""
-    rho, exponents = _indicators(distances), usual_exponents(rpe, H)
-    if rpe == "lin":
-        return l1.best(later(rho), l1.Exponentials(exponents, shift=-1), window=WINDOW)
-    return l1.best(rho, l1.Powers(exponents), window=WINDOW)
+    return essential.best(rpe, _indicators(distances), usual_exponents(rpe, H), WINDOW)
 
 
 def _indicators(distances: Sequence[int]) -> l1.Kernel:

@@ -1,14 +1,11 @@
 """Heads that add up to a kernel: the attention step in the proofs of Theorems A.1 and D.1.
 
-Paper                        Here                Meaning
-phi_m(s)                     Heads.kernel        sum_h alpha_h e^{p_h phi(s)}, the kernel built
-alpha_h, beta_h = p_h        alphas, exponents   e^{-beta_h s} with lin-RPE, s^{-beta_h} with log
-sum_j e^{-beta_h phi(j)}     normalisers         what the softmax divides by
-W_V^(h)                      values              alpha_h times the normaliser
-delta^(k,1)                  to_block            the d x d block into which the heads write
+The kernel is phi_m(s) = sum_h alpha_h e^{p_h phi(s)}: e^{-beta_h s} with lin-RPE, s^{-beta_h} with
+log, beta_h = p_h. The softmax divides by the `normalisers` sum_j e^{p_h phi(j)}, and the `values`
+W_V^(h) are alpha_h times these.
 
-A dot-product-free layer with these weights adds sum_s phi_m(s) x_{t-s} to block k of the token. For
-scalar tokens |x_t| <= 1 its distance from the target is the l1 distance of the kernels, attained at
+A dot-product-free layer with these weights adds sum_s phi_m(s) x_{t-s} to the token. For |x_t| <= 1
+its distance from the target is the l1 distance of the kernels, attained at
 x_{t-s} = sign of their difference (`worst_input`).
 
 In float64 the weights A = sum_h |W_V^(h)| decide: the heads cancel, and rounding leaves about
@@ -20,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -38,8 +35,6 @@ ROOM = 1e4  # setting
 
 def family(rpe: str, exponents: Sequence[Any]) -> l1.Family:
     """The functions of the distance that heads with this RPE can weigh tokens by."""
-    if rpe not in SMALLEST:
-        raise ValueError(f"Section 3.2 has the RPE types lin and log, got {rpe!r}")
     return (l1.Exponentials if rpe == "lin" else l1.Powers)(tuple(exponents))
 
 
@@ -53,9 +48,6 @@ class Heads:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exponents", self.family.exponents)
-        if len(self.alphas) != len(self.exponents):
-            found = f"{len(self.alphas)} weights for {len(self.exponents)} exponents"
-            raise ValueError(f"Theorem A.1 has one alpha_h for each head, got {found}")
         exact = [a if isinstance(a, flint.arb) else rational(a) for a in self.alphas]
         object.__setattr__(self, "alphas", tuple(exact))
 
@@ -67,35 +59,36 @@ class Heads:
         """What softmax divides by at the last of `length` tokens; None: of infinitely many."""
         if length is None:
             return [self._exactly(beta) for beta in self.exponents]
-        distances = range(SMALLEST[self.rpe], length)
-        if not distances:
-            raise ValueError(f"{self.rpe}-RPE has no key in a window of {length} tokens")
-        return [_sum(self._weight(beta, s) for s in distances) for beta in self.exponents]
+        times, zero = range(SMALLEST[self.rpe], length), flint.fmpq(0)
+        return [sum((self._weight(p, s) for s in times), start=zero) for p in self.exponents]
 
     def values(self, length: int | None = None) -> list[Any]:
         """W_V^(h) = alpha_h sum_j e^{p_h phi(j)}."""
-        pairs = zip(self.alphas, self.normalisers(length), strict=True)
-        return [alpha * normaliser for alpha, normaliser in pairs]
+        return [a * z for a, z in zip(self.alphas, self.normalisers(length), strict=True)]
 
-    def attention(
-        self,
-        length: int | None = None,
-        *,
-        D: int = 1,
-        d: int = 1,
-        to_block: int = 0,
-        from_block: int = 0,
-    ) -> Attention:
-        """The layer that adds phi_m * x from one d x d block to another, with softmax.
+    def attention(self, length: int | None = None) -> Attention:
+        """The layer that adds phi_m * x to scalar tokens, with softmax.
 
         Its weights are exact if alphas are rational and the exponents logarithms (lin) or
         integers (log); balls otherwise.
         """
+        pairs = zip(self.values(length), self.exponents, strict=True)
+        heads = [Head(block(value, 1, 1, 0, 0), p) for value, p in pairs]
+        return Attention(heads, rationals([[1]]), self.rpe)
+
+    def moving(self) -> Attention:
+        """Lemmas E.2 and E.5: tokens (x_t, B_t, 1), or (x_t, log B_t, 1), -> sum_s psi x_{t-s}.
+
+        psi(s - B_t) = sum_h alpha_h e^{-beta_h (s - B_t)} for lin, psi(s / B_t) = sum_h alpha_h
+        (s / B_t)^-beta_h for log. Without normalisation, as class (12) has it: beta_h B_t or
+        beta_h log B_t is a dot product with 1.
+        """
+        zero, one = flint.fmpq(0), rationals([[0, 0, 1]])  # (1, D)
         heads = [
-            Head(block(value, D, d, to_block, from_block), beta)
-            for value, beta in zip(self.values(length), self.exponents, strict=True)
+            Head(block(a, 3, 1, 0, 0), p, W_Q=np.array([[zero, p, zero]], dtype=object), W_K=one)
+            for p, a in zip(self.exponents, self.alphas, strict=True)
         ]
-        return Attention(tuple(heads), rationals(np.eye(D, dtype=int)), self.rpe)
+        return Attention(heads, rationals(np.eye(3, dtype=int)), self.rpe, normalised=False)
 
     def _exactly(self, beta: Any) -> Any:
         if self.rpe == "lin" and isinstance(beta, Log):
@@ -112,19 +105,10 @@ class Heads:
 
 def block(value: Any, D: int, d: int, to_block: int, from_block: int) -> np.ndarray:
     """value times delta^(to, from) in R^(D x D): the identity in one d x d block, 0 elsewhere."""
-    if D % d or not (0 <= to_block < D // d and 0 <= from_block < D // d):
-        raise ValueError(f"D={D} has no d x d blocks ({to_block}, {from_block}) with d={d}")
     W = rational_zeros(D, D)
     for i in range(d):
         W[to_block * d + i, from_block * d + i] = value
     return W
-
-
-def _sum(terms: Any) -> Any:
-    return sum(terms, start=flint.fmpq(0))
-
-
-# In float64
 
 
 class TooHeavy(ArithmeticError):
@@ -163,22 +147,11 @@ class Fit:
             raise TooHeavy(f"{len(self.values)} {self.rpe} heads in float64: {found}")
         return self
 
-    def attention(
-        self,
-        *,
-        D: int = 1,
-        d: int = 1,
-        to_block: int = 0,
-        from_block: int = 0,
-        device: torch.device | str = "cpu",
-    ) -> Attention:
+    def attention(self, device: torch.device | str = "cpu") -> Attention:
         """The layer in float64: what is rounded is what was fitted."""
-        exact = [
-            Head(block(rational(value), D, d, to_block, from_block), rational(beta))
-            for value, beta in zip(self.values, self.exponents, strict=True)
-        ]
-        whole = Attention(tuple(exact), rationals(np.eye(D, dtype=int)), self.rpe)
-        return whole.to(torch.float64, device)
+        pairs = zip(self.values, self.exponents, strict=True)
+        exact = [Head(rationals([[value]]), rational(beta)) for value, beta in pairs]
+        return Attention(exact, rationals([[1]]), self.rpe).to(torch.float64, device)
 
     def kernel(self) -> np.ndarray:
         """The kernel that the values are meant to make, in float64; distance s = 0, ..., n-1."""
@@ -187,21 +160,14 @@ class Fit:
 
 def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
     """Rows of softmax, as columns: (length, H), the weight of distance s, of sum 1 over s."""
-    distances = range(SMALLEST[rpe], length)
-    if not distances:
-        raise ValueError(f"{rpe}-RPE has no key in a window of {length} tokens")
-    rows = family(rpe, exponents).values(distances)
+    rows = family(rpe, exponents).values(range(SMALLEST[rpe], length))
     table = np.zeros((length, len(exponents)))
     table[SMALLEST[rpe] :] = rows / [math.fsum(column) for column in rows.T]
     return table
 
 
 def fit(
-    rpe: str,
-    kernel: l1.Kernel,
-    exponents: Sequence[Any],
-    length: int,
-    caps: Sequence[float] = CAPS,
+    rpe: str, kernel: l1.Kernel, exponents: Sequence[Any], length: int, caps: Sequence[float] = CAPS
 ) -> Fit:
     """The heads with least l1 error + eps A on a window, over the bounds on A.
 
@@ -217,9 +183,7 @@ def fit(
     """
     floats, first = tuple(float(ball(beta)) for beta in exponents), SMALLEST[rpe]
     if rpe == "log" and _at_zero(kernel) != 0:
-        raise ValueError(
-            "log-RPE does not see s = 0: the kernel has to vanish there, as the heads do"
-        )
+        raise ValueError("log-RPE does not see s = 0: the kernel has to vanish there")
     table = columns(rpe, floats, length)[first:]
     target = np.array([kernel(s) for s in range(first, length)])
     kept = lightest([(table, target)], caps)
@@ -258,11 +222,7 @@ def lightest(
     return min(found, key=lambda one: one.error + EPS * one.total)
 
 
-# Measured through the layer itself
-
-
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """Errors of a layer against a kernel, at the last token of a window of scalar tokens."""
 
     impulses: float  # sum over s of the error on a unit impulse at distance s: l1, by measurement
@@ -279,22 +239,18 @@ def worst_input(difference: np.ndarray) -> np.ndarray:
     return np.where(difference[::-1] < 0, -1.0, 1.0)
 
 
-def measure(
-    attention: Attention, kernel: np.ndarray, rng: np.random.Generator, *, draws: int = 64
-) -> Measured:
-    """Drive a float64 layer (D = 1) with impulses, random signs and the worst signs.
+def measure(attention: Attention, kernel: np.ndarray, rng: np.random.Generator) -> Measured:
+    """Drive a float64 layer (D = 1) with impulses, 64 draws of signs and the worst signs.
 
     `kernel` has the target's values at s = 0, ..., n-1. The worst signs are those of the
     difference that the impulses show.
     """
     n = len(kernel)
-    inputs = np.vstack([np.eye(n), rng.choice([-1.0, 1.0], (draws, n))])
+    inputs = np.vstack([np.eye(n), rng.choice([-1.0, 1.0], (64, n))])
     errors = _errors(attention, inputs, kernel)
     difference = errors[:n][::-1]
     worst = abs(_errors(attention, worst_input(difference)[None], kernel)[0])
-    return Measured(
-        math.fsum(abs(error) for error in difference), float(np.abs(errors[n:]).max()), float(worst)
-    )
+    return Measured(math.fsum(abs(difference)), float(np.abs(errors[n:]).max()), float(worst))
 
 
 def _errors(attention: Attention, inputs: np.ndarray, kernel: np.ndarray) -> np.ndarray:

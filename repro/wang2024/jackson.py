@@ -33,9 +33,8 @@ is concave, has its maximum 0.1105 at u = 0.648, and log 1.12 > 0.113.
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -48,8 +47,7 @@ FLAT = 2.0**-10  # setting: below it exp(-1/x) is less than 1e-200
 PI = Fraction(355, 113)  # above pi by 3e-7
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A function of the class, and its M(n)."""
 
     n: int
@@ -62,7 +60,6 @@ def spline(n: int, knots: Sequence[float], values: Sequence[float]) -> Member:
 
     f is multiplied by (n+1)!, so that its coefficients are the changes of slope of f^(n).
     """
-    check(n, 1)
     t, v = np.array([0.0, *knots]), np.array([0.0, *values])
     slopes = np.diff(v) / np.diff(t)
     changes = np.diff(slopes, prepend=0.0)
@@ -114,7 +111,6 @@ def wave(n: int, frequency: int) -> Member:
 
 def analytic(n: int, f: Target) -> Member:
     """M(n) from power series at some points: a lower bound, so that m^n E / M is no smaller."""
-    check(n, 1)
     cap, flint.ctx.cap = flint.ctx.cap, n + 1
     try:
         last = f.branches[-1]
@@ -128,35 +124,24 @@ def analytic(n: int, f: Target) -> Member:
 
 def member(family: str, n: int, m: int) -> Member:
     """One of each family; those named "perfect spline" are made for polynomials of degree m - 1."""
-    if family == "power":
-        return power(n)
-    if family == "ramp":
-        return ramp(n, 2.0**-6)
     if family == "perfect spline":  # m - n changes of sign, near the extrema of T_(m-n+1)
         angles = math.pi * np.arange(max(m - n, 0), 0, -1) / (max(m - n, 0) + 1)
         places = np.round(128 * (1 + np.cos(angles))) / 256
         return switching(n, places.tolist(), 2.0**-7)
-    if family == "bumps":
-        return spline(n, [1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0])
-    return {"exp(-1/x)": flat, "wave": lambda n: wave(n, 5)}[family](n)
-
-
-def check(n: int, m: int) -> None:
-    if n < 1 or m < 1:
-        raise ValueError(f"Lemma F.5 needs n >= 1 and m >= 1, got n={n}, m={m}")
-
-
-# --- what is proved ------------------------------------------------------------------------------
+    others: dict[str, Callable[[], Member]] = {
+        "power": lambda: power(n),
+        "ramp": lambda: ramp(n, 2.0**-6),
+        "bumps": lambda: spline(n, [1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0]),
+        "exp(-1/x)": lambda: flat(n),
+        "wave": lambda: wave(n, 5),
+    }
+    return others[family]()
 
 
 def least_error_of_power(n: int, m: int) -> tuple[Fraction, Fraction]:
     """Bounds of E_(m-1)(x^n) on [0, 1], see 2."""
-    check(n, m)
-    return _sum_of_every(2 * m, n, m), _sum_of_every(1, n, m)
-
-
-def _sum_of_every(step: int, n: int, m: int) -> Fraction:
-    return Fraction(2 * sum(_binomials(n)[m::step]), 4**n)
+    lower, upper = (Fraction(2 * sum(_binomials(n)[m::step]), 4**n) for step in (2 * m, 1))
+    return lower, upper
 
 
 @functools.cache

@@ -1,11 +1,6 @@
 """Lemmas E.4 and E.5: sums of powers that single out one instant, in exact rationals.
 
-Paper                        Here                Meaning
-phi(t) = sum alpha_k t^-b_k  Interpolant         all coefficients and exponents are exact
-T, B                         T, B                the instant, and where it moves to, 1 <= B <= T
-m                            heads               number of powers
-alpha = gamma = 0.01         step, first - 1     integers here, so that everything is rational
-
+The paper's alpha = gamma = 0.01 are integers here, `step` and `first` - 1: everything is rational.
 Let p be the peak, Z a finite set of other positive rationals, and a >= 2, b >= 1 integers. Then
 
     phi(y) = (p / y)^a prod_{z in Z} (y^-b - z^-b) / (p^-b - z^-b)                            (1)
@@ -38,16 +33,12 @@ most T - 1 or at least T + 1, and x -> x^-alpha is convex.
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import flint
-import numpy as np
 
 from repro.numerics import l1
-from repro.numerics.exact import rational, rationals
-from repro.wang2024.heads import block
-from repro.wang2024.model import Attention, Head
+from repro.numerics.exact import rational
 
 GOOD_BITS = 64  # of every enclosure
 
@@ -62,12 +53,8 @@ class Interpolant:
     step: int
 
     def __post_init__(self) -> None:
-        if self.first < 2 or self.step < 1:
-            found = f"first={self.first}, step={self.step}"
-            raise ValueError(f"Lemma E.4 needs exponents above 1, distinct: got {found}")
-        points = [self.peak, *self.zeros]
-        if min(points) <= 0 or len(set(points)) < len(points):
-            raise ValueError(f"Lemma E.4 interpolates at distinct positive points, got {points}")
+        if self.first < 2 or self.step < 1 or self.peak in self.zeros:
+            raise ValueError(f"(1) needs a >= 2, b >= 1 and p not in Z, got {self}")
 
     @property
     def exponents(self) -> tuple[int, ...]:
@@ -113,16 +100,12 @@ class Interpolant:
 
 def fixed(T: int, heads: int, *, first: int = 2, step: int = 1) -> Interpolant:
     """Lemma E.4: 1 at T and 0 at all other integers up to `heads`."""
-    if not 1 <= T <= heads:
-        raise ValueError(f"Lemma E.4 needs T >= 1, and this phi T heads or more: {T=}, {heads=}")
     zeros = tuple(flint.fmpq(t) for t in range(1, heads + 1) if t != T)
     return Interpolant(flint.fmpq(T), zeros, first, step)
 
 
 def error_bound(extra: int, c: int) -> flint.arb:
     """The right-hand side of (2): for every T, with T + extra powers cT, 2cT, 3cT, ..."""
-    if extra < 0 or c < 2:
-        raise ValueError(f"(2) needs extra >= 0 heads and c > 1, got {extra=}, {c=}")
     q = (-flint.arb(c)).exp()
     below = math.prod((1 + k) ** c - 1 for k in range(1, extra + 1))
     rest = flint.fmpq(1 + extra + c, (2 + extra) ** c * (c - 1))  # (2+j)^-c (1 + (j+2) / (c-1))
@@ -138,8 +121,6 @@ def euler_product(q: flint.arb, factors: int = 64) -> flint.arb:
 @functools.cache
 def farey(T: int) -> tuple[flint.fmpq, ...]:
     """The fractions t/B < 1 with B <= T, in increasing order."""
-    if T < 1:
-        raise ValueError(f"Lemma E.5 needs T >= 1, got T={T}")
     return tuple(sorted({flint.fmpq(t, B) for B in range(1, T + 1) for t in range(1, B)}))
 
 
@@ -156,17 +137,3 @@ class SlowPowers(l1.Powers):
         while starts[-1] < 10**170:  # setting: how far
             starts.append(3 * starts[-1])  # setting: how many blocks
         return starts
-
-
-def moving_attention(exponents: Sequence[int], alphas: Iterable[flint.fmpq]) -> Attention:
-    """Tokens (x_t, log B_t, 1) -> sum_s phi(s / B_t) x_{t-s}, phi(y) = sum_k alpha_k y^-beta_k.
-
-    Without normalisation, as class (12) has it: the logit beta_k log B_t - beta_k log s is the dot
-    product of beta_k log B_t and 1, and the log-RPE.
-    """
-    moved, one = rationals([[0, 1, 0]]), rationals([[0, 0, 1]])  # (1, D)
-    heads = [
-        Head(block(alpha, 3, 1, 0, 0), rational(beta), W_Q=beta * moved, W_K=one)
-        for beta, alpha in zip(exponents, alphas, strict=True)
-    ]
-    return Attention(tuple(heads), rationals(np.eye(3, dtype=int)), "log", normalised=False)

@@ -13,7 +13,7 @@ E.3       C e / (1 - e^{-gamma})        1 / (1 - e^-alpha)   2 / (1 - e^-alpha) 
 E.4, E.5  e T^{1+gamma} zeta(1+gamma)   2 T^{1+alpha}/alpha  (2T)^{1+alpha} / alpha    .01
 E.6       C e zeta(1 + 10^-4)           2^{2+alpha} / alpha  the same                  .01
 
-gamma is .01 in E.1, E.2, E.4, E.5, and .01 beta in E.3. What is corrected:
+gamma is .01 in E.1, E.2, E.4, E.5, and .01 beta in E.3. Corrected:
 E.1: sigma_T = e^{-alpha T} (1 - e^{-alpha}); 1 - 1/e is printed for its last factor.
 E.3: sigma_T is half of that; the 2^n is lost.
 E.4: (T + 1)^{n (1 + alpha)} <= (2T)^{n (1 + alpha)}; 2^n T^{n (1 + alpha)} is printed.
@@ -35,7 +35,7 @@ import functools
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -45,8 +45,6 @@ from repro.numerics.logarithms import ball
 
 BITS = 320  # of the balls; the twentieth derivative still has 200 good ones
 FEW = 8  # setting: values of n that bring the number of heads near enough to its minimum
-
-
 precisely = flint.ctx.workprec(BITS)
 
 
@@ -66,8 +64,7 @@ def bump(k: int, x: flint.arb) -> flint.arb:
     return numerator(k)(x) * (-1 / w).exp() / w ** (2 * k)
 
 
-@dataclass(frozen=True)
-class Peak:
+class Peak(NamedTuple):
     """max |Psi^(k)|, and the distance of a place where it is attained from the nearer end."""
 
     height: flint.arb
@@ -98,10 +95,12 @@ class Bound:
     growth: flint.arb
     last: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.last == 0:
+            raise ValueError("the lemma admits no n for so small a beta")
+
     @precisely
     def __call__(self, m: int, n: int) -> flint.arb:
-        if m < 1 or n < 1 or (self.last and n > self.last):
-            raise ValueError(f"the bound needs m >= 1 and 1 <= n <= {self.last}, got {m=}, {n=}")
         return self.front * largest_derivative(n) * (self.growth / m) ** n
 
     @precisely
@@ -155,20 +154,10 @@ def _least(balls: Iterable[flint.arb]) -> flint.arb:
     return functools.reduce(flint.arb.min, balls)
 
 
-def _hundredth() -> flint.arb:
-    return flint.arb(1) / 100
-
-
-def _check_instant(T: int, lemmas: str) -> None:
-    if int(T) != T or T < 1:
-        raise ValueError(f"{lemmas} need an integer T >= 1, got T = {T}")
-
-
 @precisely
 def exponential_delta(T: int, *, printed: bool = False) -> Bound:
     """Lemmas E.1 and E.2, for the indicator of T."""
-    _check_instant(T, "Lemmas E.1 and E.2")
-    alpha = gamma = _hundredth()
+    alpha = gamma = flint.arb(1) / 100
     step = 1 - (-(flint.arb(1) if printed else alpha)).exp()
     return Bound((1 + gamma * T).exp() / (1 - (-gamma).exp()), (alpha * T).exp() / step)
 
@@ -176,8 +165,7 @@ def exponential_delta(T: int, *, printed: bool = False) -> Bound:
 @precisely
 def power_delta(T: int, *, printed: bool = False) -> Bound:
     """Lemmas E.4 and E.5, for the indicator of T."""
-    _check_instant(T, "Lemmas E.4 and E.5")
-    alpha = gamma = _hundredth()
+    alpha = gamma = flint.arb(1) / 100
     two = flint.arb(2) if printed else flint.arb(2) ** (1 + alpha)
     front = flint.arb(1).exp() * flint.arb(T) ** (1 + gamma) * (1 + gamma).zeta()
     return Bound(front, two * flint.arb(T) ** (1 + alpha) / alpha)
@@ -186,8 +174,8 @@ def power_delta(T: int, *, printed: bool = False) -> Bound:
 @precisely
 def exponential_kernel(C: Any, beta: Any, *, printed: bool = False) -> Bound:
     """Lemma E.3, for |rho(t)| <= C e^{-beta t}, beta rational."""
-    alpha, gamma = _hundredth() / 2, _hundredth() * ball(beta)
-    last = _last(99 * rational(beta), f"Lemma E.3 admits n <= 99 beta, none for beta = {beta}")
+    alpha, gamma = flint.arb(1) / 200, ball(beta) / 100
+    last = int((99 * rational(beta)).floor())
     front = ball(C) * flint.arb(1).exp() / (1 - (-gamma).exp())
     return Bound(front, (1 if printed else 2) / (1 - (-alpha).exp()), last)
 
@@ -195,15 +183,6 @@ def exponential_kernel(C: Any, beta: Any, *, printed: bool = False) -> Bound:
 @precisely
 def power_kernel(C: Any, beta: Any) -> Bound:
     """Lemma E.6, for |rho(t)| <= C t^{-beta}, beta rational."""
-    alpha = _hundredth()
-    refused = f"Lemma E.6 admits n <= .99 beta - 1, none for beta = {beta}"
-    last = _last(99 * rational(beta) / 100 - 1, refused)
+    alpha, last = flint.arb(1) / 100, int((99 * rational(beta) / 100 - 1).floor())
     front = ball(C) * flint.arb(1).exp() * (1 + flint.arb(1) / 10**4).zeta()
     return Bound(front, flint.arb(2) ** (2 + alpha) / alpha, last)
-
-
-def _last(value: flint.fmpq, refused: str) -> int:
-    """The largest n <= value, if there is one."""
-    if value < 1:
-        raise ValueError(refused)
-    return int(value.floor())

@@ -1,7 +1,6 @@
 """Section 6.2: linear recurrent networks, which the curse of memory is told of, beside heads.
 
 A linear recurrent network with N units is a convolution, from an empty state h_{-1} = 0:
-
     h_t = Lambda h_{t-1} + B x_t,   y_t = c . h_t;   so   y = X * rho,   rho(s) = c . Lambda^s B.
 
 Lin-RPE heads are such a network. Without normalisation H heads with exponents p_h and values
@@ -15,21 +14,17 @@ sum_{s >= N} |rho(s)|, for t^-beta of order N^-(beta-1). (With Lambda diagonal: 
 lin-any-kernel.)
 
 Positive weights and geometric exponents. With u = e^y
-
     (1 + t)^-beta = 1/Gamma(beta) int_0^inf u^{beta-1} e^{-u (1+t)} du
                   = 1/Gamma(beta) int_R exp(beta y - e^y) e^{-e^y t} dy,
-
 and the trapezoidal rule with step delta makes this a sum of exponentials, alpha_j > 0. It errs
 like e^{-pi^2 / delta}, since the integrand is analytic for |Im y| < pi/2; what is cut off below y
 costs e^{(beta-1) y} in l1, and what is cut off above, e^{-e^y}. With delta = pi / sqrt((beta-1) N)
 and N points downwards from y = log(pi sqrt((beta-1) N)) all three are of order
 e^{-pi sqrt((beta-1) N)}, up to powers of N.
 
-What is true of the curse. If |rho_N(s)| <= A e^{-b s} for the response rho_N, then
-
+What is true of the curse. If |rho_N(s)| <= A e^{-b s} for the response rho_N, then for every N
     ||rho - rho_N||_1 >= sum_s (|rho(s)| - A e^{-b s})_+,
-
-for every N: |rho - rho_N| >= |rho| - |rho_N| at every s. So it is with diagonal networks whose
+since |rho - rho_N| >= |rho| - |rho_N| at every s. So it is with diagonal networks whose
 exponents are at least b and whose sum |alpha_h| is at most A, and with any that has
 |c| |Lambda^s| |B| <= A e^{-b s}. Bounds on both are needed: the shift has weights
 c_s = rho(s) <= A e^{-b s} only if A grows like e^{b N} rho(N), and the trapezoidal rule has
@@ -38,8 +33,7 @@ sum alpha_j ~ rho(0) with exponents that tend to 0.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -49,19 +43,12 @@ from repro.numerics.l1 import Kernel
 from repro.numerics.logarithms import ball
 
 
-@dataclass(frozen=True)
-class LinearRNN:
+class LinearRNN(NamedTuple):
     """h_t = Lambda h_{t-1} + B x_t, y_t = c . h_t, for each coordinate of the tokens alike."""
 
     Lambda: np.ndarray  # (N, N), or (N,) for a diagonal
     B: np.ndarray  # (N,)
     c: np.ndarray  # (N,)
-
-    def __post_init__(self) -> None:
-        N = len(self.c)
-        if self.Lambda.shape not in ((N,), (N, N)) or self.B.shape != (N,) or not N:
-            found = self.Lambda.shape, self.B.shape, self.c.shape
-            raise ValueError(f"N units have Lambda (N, N) or (N,), B and c (N,), got {found}")
 
     def __call__(self, X: np.ndarray) -> np.ndarray:  # (n, d) -> (n, d)
         same_arithmetic(X, self.c, "weights that are floats")
@@ -81,8 +68,6 @@ class LinearRNN:
 
 def diagonal(factors: Sequence[Any] | np.ndarray, alphas: Sequence[Any] | np.ndarray) -> LinearRNN:
     """The network of lin-RPE heads: factors e^{-p_h}, values alpha_h."""
-    if not all(0 < factor < 1 for factor in factors):
-        raise ValueError(f"lin-RPE with p > 0 has factors between 0 and 1, got {list(factors)}")
     c = np.array(alphas)
     return LinearRNN(np.array(factors), 0 * c + 1, c)
 
@@ -95,8 +80,6 @@ def shift(values: Sequence[Any] | np.ndarray) -> LinearRNN:
 
 def mixture(beta: float, N: int) -> tuple[list[float], list[float]]:
     """Exponents e^{y_j} and coefficients alpha_j > 0 of N units near (1 + t)^-beta."""
-    if not (beta > 1 and N >= 1):
-        raise ValueError(f"(1 + t)^-beta is summable for beta > 1, and N >= 1: {beta=}, {N=}")
     delta = math.pi / math.sqrt((beta - 1) * N)
     y = [math.log(math.pi * math.sqrt((beta - 1) * N)) - j * delta for j in range(N)]
     scale = delta / math.gamma(beta)
@@ -106,7 +89,5 @@ def mixture(beta: float, N: int) -> tuple[list[float], list[float]]:
 def floor(kernel: Kernel, A: Any, b: Any, *, window: int) -> flint.arb:
     """sum_s (|rho(s)| - A e^{-b s})_+ over the window, enclosed: no response within A e^{-b s} is
     nearer than its lower end."""
-    if not (ball(A) >= 0 and ball(b) > 0):
-        raise ValueError(f"the floor needs A >= 0 and b > 0, got A = {A}, b = {b}")
     excess = [abs(kernel.ball(s)) - ball(A) * (-ball(b) * s).exp() for s in range(window)]
     return sum((one.max(flint.arb(0)) for one in excess), flint.arb(0))

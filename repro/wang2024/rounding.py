@@ -1,12 +1,5 @@
 """Equation (15): the feed-forward layer with precision, and Proposition B.1 on how fine it is.
 
-Paper          Here                        Meaning
-[x]            nearest(x)                  the integer nearest to x
-log[exp(z)]    nearest_logarithm(z)        the logarithm of an integer nearest to z
-               PRECISION["lin" or "log"]   the two forms of (15)
-               movement(k, y)              |log k - log y|, in balls
-               bound(k, y)                 1 / (2 min{y, k}), the right side of (i)
-
 Proposition B.1. Let y = e^z and k = [y] >= 1. The mean value theorem for log between k and y gives
 
     |log [e^z] - z| = |log k - log y| <= |k - y| / min{k, y} <= 1 / (2 min{e^z, [e^z]}),
@@ -36,7 +29,7 @@ HALF = flint.fmpq(1, 2)
 
 
 def nearest(x: Array) -> Array:
-    """[x], entry by entry."""
+    """[x], the nearest integer, entry by entry."""
     return x.round() if isinstance(x, torch.Tensor) else each(_nearest, x)
 
 
@@ -60,6 +53,7 @@ def movement(k: int, y: flint.arb) -> flint.arb:
 
 
 def bound(k: int, y: flint.arb) -> flint.arb:
+    """The right side of (i)."""
     return 1 / (2 * y.min(flint.arb(k)))
 
 

@@ -7,11 +7,8 @@ The floor is the largest integer k with k log(D/B) <= B log(n/B), that is, with 
     (D/B)^k <= (n/B)^B,    or    D^k B^B <= n^B B^k.
 
 At n = 16, 32 and 64 with B = 8 and D = 128 the quotient of logarithms is an integer exactly, and
-rounding decides on which side of the floor a computed one falls: `floating` shows it.
-
-Paper    Here    Meaning
-B, D     B, D    1 <= B < D; the first B distances have a step each, the last step ends at D
-n        n       the distance t - s >= 0
+rounding decides on which side of the floor a computed one falls: `floating` shows it. The first B
+distances n = t - s have a step each, the last step ends at D > B.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
 
 def staircase(n: int, B: int, D: int) -> int:
     """-r(n) of Section F.1, exactly."""
-    _check(n, B, D)
     if n < B:
         return n
     if n >= D:
@@ -40,7 +36,6 @@ def floating(n: int, B: int, D: int, dtype: "torch.dtype", *, difference: bool =
     """
     import torch
 
-    _check(n, B, D)
     if not B <= n < D:
         return staircase(n, B, D)
     distance, first, last = (torch.tensor(float(value)).to(dtype) for value in (n, B, D))
@@ -49,10 +44,3 @@ def floating(n: int, B: int, D: int, dtype: "torch.dtype", *, difference: bool =
     else:
         quotient = (distance / first).log() / (last / first).log()
     return B + int((first * quotient).floor())
-
-
-def _check(n: int, B: int, D: int) -> None:
-    if not 1 <= B < D:
-        raise ValueError(f"Section F.1 needs integers 1 <= B < D, got B={B}, D={D}")
-    if n < 0:
-        raise ValueError(f"Section F.1 counts distances n >= 0, got n={n}")

@@ -7,14 +7,12 @@ import numpy as np
 
 from repro import figures
 from repro.figures import decades
-from repro.wang2024.pictures import words
+from repro.wang2024.pictures import curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Points = Sequence[tuple[float, float]]
-
-CURVES = {
+LOOKS: dict[str, curves.Look] = {
     "bound": ("bound", "proved bound, heads shared, exact arithmetic", {}),
     "apart": ("construction", "heads apart, as printed", {"marker": "v", "linestyle": ":"}),
     "shared": ("construction", "heads shared by the memories, $x_t = \\pm 1$", {}),
@@ -24,36 +22,23 @@ CURVES = {
 }
 
 
-def heads(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
+def heads(panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> "Figure":
     """For each RPE, errors of the layer against the number of heads."""
     from matplotlib.ticker import MaxNLocator
 
     figure, axes = figures.panels(len(panels), width=4.6, height=4.4)
-    for place, (rpe, curves) in zip(axes, panels.items(), strict=True):
-        for name, (role, label, changes) in CURVES.items():
-            if name in curves:
-                x, y = zip(*curves[name], strict=True)
-                figures.draw(place, role, x, y, label, **changes)
+    labels = {}
+    for place, (rpe, found) in zip(axes, panels.items(), strict=True):
+        split = {name: tuple(zip(*points, strict=True)) for name, points in found.items()}
+        curves.named(place, LOOKS, split)
         decades(place, xlabel="number of heads $H$", title=f"{rpe}-RPE")
         place.set_ylim(3e-8, 8)
         place.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    axes[0].set_ylabel("largest error found, parity of $x_t, x_{t-1}, x_{t-3}$")
-    labels = {}
-    for place in axes:
         handles, names = place.get_legend_handles_labels()
         labels |= dict(zip(names, handles, strict=True))
+    axes[0].set_ylabel("largest error found, parity of $x_t, x_{t-1}, x_{t-3}$")
     figure.legend(labels.values(), labels.keys(), loc="outside lower center", ncols=2)
     return figure
-
-
-def heads_told(panels: Mapping[str, Mapping[str, Points]]) -> dict[str, str]:
-    return {
-        "caption": "The parity of three tokens by one dot-product-free layer in float64, over all "
-        "windows of 10 tokens and the worst windows of 60. Best in class: tokens in [−1, 1], any "
-        "width and readout. The bound is without rounding, which rules at H = 8 (lin). Trained "
-        "layers, all runs, choose their exponents and are judged on random windows of 12 tokens.",
-        "alt": words.panels(panels),
-    }
 
 
 def roles(
@@ -70,26 +55,21 @@ def roles(
     left.set_xticks(range(len(ms)), [str(m) for m in ms])
     left.set_yticks(range(len(Hs)), [str(H) for H in Hs])
     left.set(xlabel="width $m$", ylabel="number of heads $H$", title="largest error of the layer")
+    middling = np.log10(whole).mean()
     for (i, j), error in np.ndenumerate(whole):
-        light = np.log10(error) > np.log10(whole).mean()
-        left.text(j, i, f"{error:.0e}".replace("e-0", "e-"), ha="center", va="center", fontsize=7,
-                  color="black" if light else "white")  # fmt: skip
-    looks = [(0, {"marker": "v", "linestyle": ":"}), (-1, {"marker": "o"})]
-    for index, look in looks:
-        figures.draw(
-            middle, "construction", Hs, whole[:, index], f"the layer, $m$ = {ms[index]}", **look
-        )
-        figures.draw(
-            right, "construction", ms, whole[index], f"the layer, $H$ = {Hs[index]}", **look
-        )
+        look = {"color": "black" if np.log10(error) > middling else "white", "fontsize": 7}
+        left.text(j, i, f"{error:.0e}".replace("e-0", "e-"), ha="center", va="center", **look)
+    for index, look in (0, {"marker": "v", "linestyle": ":"}), (-1, {"marker": "o"}):
+        of_m, of_H = f"the layer, $m$ = {ms[index]}", f"the layer, $H$ = {Hs[index]}"
+        figures.draw(middle, "construction", Hs, whole[:, index], of_m, **look)
+        figures.draw(right, "construction", ms, whole[index], of_H, **look)
     around = {"linestyle": "--", "markersize": 9, "markerfacecolor": "none"}
     figures.draw(middle, "best in class", Hs, fetched, "the readout replaced by $f$", **around)
     figures.draw(right, "best in class", ms, read, "the attention replaced by memories", **around)
     decades(middle, xlabel="number of heads $H$", title="heads: the attention's error")
     decades(right, "xy", xlabel="width $m$", title="width: the readout's error")
-    right.set_xticks(ms, [str(m) for m in ms])
-    middle.set_xticks(Hs)
-    for axes in (middle, right):
+    for axes, places in (middle, Hs), (right, ms):
+        curves.ticks(axes, places)
         axes.set_ylim(min(fetched) / 3, 3)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18))
     return figure
