@@ -171,8 +171,3 @@ def test_benchmarks_are_off_under_xdist_so_make_bench_runs_without_it(tmp_path):
         check=False,
     )
     assert "1 passed" in done.stdout
-
-
-@pytest.mark.parametrize("spent", [0.01, 3.0])
-def test_while_tests_run_the_page_takes_a_twentieth_of_the_time(spent):
-    assert spent / (spent + journal.pause(spent)) == pytest.approx(1 / 20)
