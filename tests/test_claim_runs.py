@@ -187,27 +187,6 @@ def test_a_result_is_stale_when_the_code_it_rests_on_changes(demo):
     assert "code changed since" in demo.page()
 
 
-def test_a_figure_is_kept_as_svg_and_png_with_the_same_bytes_each_time(demo):
-    body = """
-    import pytest
-    from repro import figures
-
-    @pytest.mark.construct
-    def test_holds(claim):
-        figure, (axes,) = figures.panels(1)
-        figures.draw(axes, "bound", [1, 2], [3, 4], "a bound")
-        claim.figure(figure, "line", caption="A line.", alt="A rising line.")
-        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
-    """
-    demo.claim("lemma-1", body)
-    demo.run()
-    svg = demo.artifacts / demo.result("lemma-1")["figures"][0]["svg"]
-    before = svg.read_bytes()
-    demo.run()
-    assert svg.read_bytes() == before
-    assert svg.with_suffix(".png").stat().st_size > 1000
-
-
 def test_global_generators_draw_the_same_in_any_order(demo):
     body = """
     import random, numpy as np, pytest
@@ -246,24 +225,6 @@ def test_results_of_a_newer_version_are_set_aside_and_not_written_over(demo):
     assert done.stdout.count("has schema 99, this version reads 2; set aside as") == 2
     assert len(list(demo.artifacts.rglob("result*.json.set-aside-*"))) == 2
     assert demo.result("lemma-1")["verdict"] == "holds"
-
-
-def test_a_training_that_a_readonly_store_lacks_is_not_run_and_says_so(demo):
-    body = """
-    @pytest.mark.train
-    def test_holds(claim):
-        stored = claim.train(Small(seed=3), lambda spec, workspace: Outcome({"value": spec.seed}))
-        claim.measured("value", stored.outcome.numbers["value"], equation="(1)").equals(3)
-    """
-    demo.claim("table-1", SMALL + dedent(body), evidence=["train"])
-    assert demo.run("--store-mode", "readonly").returncode == 0
-    assert demo.result("table-1")["verdict"] == "not-run"
-    assert "run without --store-mode readonly" in demo.result("table-1")["why"]
-    for said in ("computed: no entry", "reused: computed"):
-        assert demo.run().returncode == 0
-        assert demo.result("table-1")["tests"][0]["trainings"][0]["reason"].startswith(said)
-    assert demo.run("--store-mode", "readonly").returncode == 0
-    assert demo.result("table-1")["verdict"] == "holds"
 
 
 def test_two_tests_that_need_the_same_trainings_share_them(demo):

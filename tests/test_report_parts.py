@@ -10,7 +10,6 @@ from invented_results import sample
 
 from repro.bounds import Source
 from repro.report.errata import errata
-from repro.report.filters import Choice
 from repro.report.layout import ROW, layout
 from repro.report.mathematics import formula, prose
 from repro.report.measurements import Recorded, by_test, kinds, recorded
@@ -34,13 +33,6 @@ def test_counterexamples_to_the_same_sentence_are_told_once():
     assert erratum.examples == (example, again)
     assert entry.checks == 1
     assert errata({claim.id: replace(claim, kind="finding")}) == {}
-
-
-def test_a_name_that_is_no_word_makes_no_rule():
-    assert Choice("paper", [('x"]} </style>', "x"), ("fang2022", "fang2022")]).rules() == [
-        'main:has(#show-paper option[value="fang2022"]:checked) '
-        '[data-paper]:not([data-paper~="fang2022"]) { display: none; }'
-    ]
 
 
 def test_boxes_do_not_overlap_and_arrows_lead_to_the_right():

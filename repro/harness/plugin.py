@@ -41,9 +41,6 @@ NOTHING = (
 )
 
 
-# --- start ---------------------------------------------------------------------------------------
-
-
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
@@ -100,9 +97,6 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     ]
 
 
-# --- workers -------------------------------------------------------------------------------------
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return resources.automatic_workers(config.option.device)
@@ -113,9 +107,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     if config.stash.get(CONTEXT, None) and config.getoption("dist") == "load":
         return schedule.one_at_a_time(config, log)
     return None
-
-
-# --- collection ----------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -137,9 +128,6 @@ def pytest_collection_modifyitems(
         items.sort(
             key=lambda item: schedule.sort_key(item.nodeid, context.scale, context.durations)
         )
-
-
-# --- running a claim -----------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
