@@ -109,7 +109,9 @@ class Assembly:
         told = [check for check in _all(others, "checks") if not (check.refutes and check.ok)]
         return Result(
             **{name: getattr(statement, name) for name in FROM_LEDGER},
-            **{name: _all(tests, name) for name in ("cells", "counterexamples", "figures")},
+            cells=_all(tests, "cells"),
+            counterexamples=_all(tests, "counterexamples"),
+            figures=_all(tests, "figures"),
             aims=statement.evidence,
             verdict=found.verdict,
             why=found.why,

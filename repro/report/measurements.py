@@ -18,7 +18,8 @@ REDS = 8  # that are shown of a kind
 LINES, CELLS = 6, 36  # of recorded numbers that are shown in a table
 FEW = 12  # of those that are shown in a sentence
 TOLD = {"params": "at", "provenance": "source"}  # fields that a spreadsheet has in words
-T, K = TypeVar("T"), TypeVar("K")
+T = TypeVar("T")
+K = TypeVar("K")
 COLUMNS = ["role", *(TOLD.get(field.name, field.name) for field in fields(Check))]
 
 
