@@ -33,8 +33,8 @@ def prose(text: str) -> Markup:
     """A sentence: $formulas$ are set, `names` are code, everything else is escaped."""
     first, *rest = _INLINE.split(text)  # words; then again and again opening, latex, closing, words
     fours = zip(rest[::4], rest[1::4], rest[2::4], rest[3::4], strict=True)
-    set_ = (_inline(*formula) + _words(words) for *formula, words in fours)
-    return Markup(_words(first) + "".join(set_))
+    following = (_inline(*formula) + _words(words) for *formula, words in fours)
+    return Markup(_words(first) + "".join(following))
 
 
 def _inline(opening: str, latex: str, closing: str) -> str:
