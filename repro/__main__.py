@@ -58,15 +58,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = argparse.ArgumentParser(prog="python -m repro", description=__doc__)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-
     for name, run in COMMANDS.items():
         text = inspect.getdoc(run) or ""
-        one = commands.add_parser(
-            name,
-            help=text.partition("\n")[0],
-            description=text,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        one = commands.add_parser(name, help=text.partition("\n")[0], description=text)
+        one.formatter_class = argparse.RawDescriptionHelpFormatter
         one.set_defaults(run=run)
         if name != "diff":
             one.add_argument(
@@ -102,9 +97,6 @@ def _artifacts(options: Options, project: Project) -> Path:
 def _assembly(options: Options) -> Assembly:
     project = _project(options)
     return Assembly(project, project.read_ledger(), _artifacts(options, project))
-
-
-# --- results -------------------------------------------------------------------------------------
 
 
 def show_report(options: Options) -> int:
@@ -157,9 +149,7 @@ def list_statements(options: Options) -> int:
     for id, statement in assembly.ledger.statements.items():
         verdict = "pending" if statement.pending else verdicts[id]
         rows.append((verdict, id, statement.title, assembly.claim(id).file or "(no claim yet)"))
-    widths = [max((len(cell) for cell in column), default=0) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(map(str.ljust, row, widths)).rstrip())
+    print("\n".join(progress.aligned(rows)))
     return 0
 
 
@@ -183,19 +173,18 @@ def list_loose(options: Options) -> int:
     """
     project = _project(options)
     found = _read_results(_artifacts(options, project))
+    every = [(claim, check) for claim in found.claims for check in claim.every_check()]
     alike: dict[tuple[str, str, str], list[Check]] = {}
-    for claim in found.claims:
-        for check in claim.every_check():
-            if check.loose:
-                key = (claim.file or claim.id, check.test.partition("[")[0], check.name)
-                alike.setdefault(key, []).append(check)
+    for claim, check in every:
+        if check.loose:
+            key = (claim.file or claim.id, check.test.partition("[")[0], check.name)
+            alike.setdefault(key, []).append(check)
     for (file, test, name), checks in alike.items():
         tightest = min(checks, key=lambda check: float(check.margin or 0))
         why = " + ".join(source.why for source in tightest.provenance)
         print(f"{file}:{tightest.line} {test}: {name}")
         print(f"    {float(tightest.margin or 0):.0f}x, {len(checks)} checks: {why}")
-    every = sum(1 for claim in found.claims for _ in claim.every_check())
-    print(f"{sum(map(len, alike.values()))} of {every} checks are loose; kinds: {len(alike)}")
+    print(f"{sum(map(len, alike.values()))} of {len(every)} checks are loose; kinds: {len(alike)}")
     return 1 if alike else 0
 
 
@@ -248,13 +237,10 @@ def take_snapshot(options: Options) -> int:
     return 0
 
 
-# --- a run that goes on --------------------------------------------------------------------------
-
-
 def watch(options: Options) -> int:
     """Say every few seconds what is running, until the run has ended."""
     artifacts, run = _artifacts(options, _project(options)), None
-    while (now := _running(artifacts)) is not None:
+    while now := _running(artifacts):
         run = now
         print(" | ".join(_at_work(artifacts)) or "between two tests", flush=True)
         time.sleep(options.every)
@@ -283,19 +269,10 @@ def _at_work(artifacts: Path) -> list[str]:
         found = records.read(path)
         if found and found.state == "running":
             label = f"{found.worker} {found.claim} {found.test}"
-            since = _since(found.started)
-            lines.append(progress.line(label, since, path.with_suffix(".progress")))
+            began = calendar.timegm(time.strptime(found.started, "%Y-%m-%dT%H:%M:%SZ"))
+            sign = path.with_suffix(".progress")
+            lines.append(progress.line(label, time.time() - began, sign))
     return sorted(lines)
-
-
-def _since(moment: str) -> float:
-    try:
-        return time.time() - calendar.timegm(time.strptime(moment, "%Y-%m-%dT%H:%M:%SZ"))
-    except ValueError:  # no record of ours
-        return 0.0
-
-
-# --- what a run needs ----------------------------------------------------------------------------
 
 
 def fetch_data(options: Options) -> int:

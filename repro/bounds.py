@@ -4,7 +4,6 @@ Each term has a kind and a reason that a reader can check. Terms add up; the pag
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 KINDS = {
@@ -44,23 +43,29 @@ class Bound:
     def __add__(self, other: "Bound") -> "Bound":
         if not isinstance(other, Bound):
             return NotImplemented
-        return Bound(_sum(self.value, other.value), self.sources + other.sources)
+        a, b = in_one_library(self.value, other.value)
+        return Bound(a + b, self.sources + other.sources)
 
 
-def _sum(a: Any, b: Any) -> Any:
-    """python-flint adds none of Python's numbers but integers: those become rationals."""
-    if _of_flint(a) == _of_flint(b):
-        return a + b
-    import flint
-
-    def flints(value: Any) -> Any:
-        return value if _of_flint(value) else flint.fmpq(*Fraction(value).as_integer_ratio())
-
-    return flints(a) + flints(b)
+def in_one_library(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both in types that add and compare exactly: python-flint takes only integers of Python's."""
+    return (_to_flint(a), _to_flint(b)) if _of_flint(a) or _of_flint(b) else (a, b)
 
 
 def _of_flint(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_of_flint(item) for item in value)
     return type(value).__module__.startswith("flint")
+
+
+def _to_flint(value: Any) -> Any:
+    import flint
+
+    if isinstance(value, (list, tuple)):
+        return [_to_flint(item) for item in value]
+    if hasattr(value, "as_integer_ratio") and value - value == 0:  # finite
+        return flint.fmpq(*value.as_integer_ratio())
+    return flint.fmpq(value) if isinstance(value, flint.fmpz) else value
 
 
 def _bound(kind: str, value: Any, why: str) -> Bound:

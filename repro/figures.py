@@ -111,8 +111,6 @@ def curves(
     return figure
 
 
-# --- logarithmic axes ----------------------------------------------------------------------------
-
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -133,9 +131,6 @@ def power_of_ten(value: float, _: int | None = None) -> str:
     exponent = round(math.log10(value))
     exact = math.isclose(value, 10.0**exponent)
     return f"10{str(exponent).translate(SUPERSCRIPTS)}" if exact else f"{value:g}"
-
-
-# --- in words, and as files ----------------------------------------------------------------------
 
 
 def described(figure: "Figure") -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -158,34 +159,23 @@ def _not_ours(value: Any) -> str:
     layer = [value]
     for _ in range(DEEPEST):
         objects = [item for item in layer if isinstance(item, dict)]
-        texts = [item for item in layer if isinstance(item, str)]
+        lists = [item for item in layer if isinstance(item, list)]
+        texts = [item for item in layer if isinstance(item, str)] + [k for o in objects for k in o]
         if any(isinstance(item, float) and not math.isfinite(item) for item in layer):
             return "a number that is too large"
-        if not _is_unicode("".join([*texts, *(key for item in objects for key in item)])):
+        if any("\ud800" <= character <= "\udfff" for character in set("".join(texts))):
             return "half a character (a lone surrogate)"
-        layer = [inner for item in objects for inner in item.values()] + [
-            inner for item in layer if isinstance(item, list) for inner in item
-        ]
+        layer = [inner for one in [*lists, *(o.values() for o in objects)] for inner in one]
         if not layer:
             return ""
     return f"lists or objects more than {DEEPEST} deep"
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def set_aside(path: Path) -> Path:
     """Move a damaged file or folder out of the way, beside itself, and say where it went."""
-    aside = path.with_name(f"{path.name}.set-aside-{time.strftime('%Y%m%dT%H%M%S')}")
-    number = 1
-    while aside.exists():
-        number += 1
-        aside = path.with_name(f"{path.name}.set-aside-{time.strftime('%Y%m%dT%H%M%S')}-{number}")
+    name = f"{path.name}.set-aside-{time.strftime('%Y%m%dT%H%M%S')}"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    aside = next(one for one in map(path.with_name, names) if not one.exists())
     os.rename(path, aside)
     return aside
 

@@ -128,16 +128,10 @@ def test_a_training_that_is_asked_for_again_is_told_once_as_it_came_first(new, r
     assert told == [(first.key, "computed: no entry"), (other.key, "computed: no entry")]
 
 
-def test_the_time_of_a_training_is_told_to_a_tenth_of_a_second(new, record):
-    assert new(store=Elsewhere()).train(Small(1), train).seconds == 1.26
-    [entry] = record.record.trainings
-    assert entry == Training(kind="demo", key="1", reason="computed: no entry", seconds=1.3)
-
-
 # --- for each ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("busy", [(), (1,), (2,), (3,), (1, 3), (1, 2, 3)], ids=str)
+@pytest.mark.parametrize("busy", [(), (2,), (1, 3), (1, 2, 3)], ids=str)
 def test_each_result_stands_in_the_place_of_its_item_whichever_came_last(new, busy):
     claim = new(store=Elsewhere(*busy))
     found = claim.for_each([1, 2, 3], lambda value: claim.train(Small(value), train))
@@ -158,18 +152,15 @@ def test_a_missing_one_does_not_keep_the_others_from_being_asked_for(new, record
     assert [entry.reason for entry in record.record.trainings] == ["missing"] * 3
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_damaged_one_is_raised_before_those_that_are_missing(new, record, place):
+def test_a_damaged_one_is_raised_before_those_that_are_missing(new, record):
     key = damaged(new(), Small(0))
-    claim, values = new(mode="readonly"), [1, 2]
-    values.insert(place, 0)
+    claim = new(mode="readonly")
     with pytest.raises((DamagedEntry, SKIPPED)) as found:
-        claim.for_each(values, lambda value: claim.train(Small(value), train))
+        claim.for_each([1, 0, 2], lambda value: claim.train(Small(value), train))
     assert isinstance(found.value, DamagedEntry)
     assert found.value.key == key
-    reasons = ["missing", "missing"]
-    reasons.insert(place, "damaged")
-    assert [entry.reason for entry in record.record.trainings[1:]] == reasons
+    reasons = [entry.reason for entry in record.record.trainings[1:]]
+    assert reasons == ["missing", "damaged", "missing"]
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -201,14 +192,9 @@ def test_data_that_are_there_are_found_and_named_in_the_record(new, record, tmp_
 
 
 def test_a_search_that_finds_nothing_is_green_and_says_how_many_cases_it_tried(new, record):
-    tried = []
-    new(params={"n": 3}).for_all(
-        "nothing",
-        st.integers(0, 1000),
-        lambda case: tried.append(case) or 0,
-        equation="(1)",
-        examples=20,
-    )
+    tried, cases = [], st.integers(0, 1000)
+    claim = new(params={"n": 3})
+    claim.for_all("nothing", cases, lambda n: tried.append(n) or 0, equation="(1)", examples=20)
     [check] = record.record.checks
     assert (check.ok, check.measured, check.allowed) == (True, 0, 0)
     assert check.params == {"n": 3}
@@ -216,10 +202,8 @@ def test_a_search_that_finds_nothing_is_green_and_says_how_many_cases_it_tried(n
     assert len(tried) > 1
 
 
-@pytest.mark.parametrize("difference", [5, 1, -1])
-def test_a_search_ends_at_the_smallest_failing_case_with_its_own_difference(
-    new, record, difference
-):
+@pytest.mark.parametrize("difference", [5, -1])
+def test_a_search_ends_at_the_smallest_failing_case_with_its_difference(new, record, difference):
     tried = []
 
     def from_17_on(case):
@@ -277,11 +261,7 @@ def test_a_counterexample_is_stored_with_its_input_and_a_green_check(
         "left, right = both_sides(x=3)\nprint(left, '<=', right, 'is false')\n"
     )
     [check] = record.record.checks
-    assert (check.name, check.relation, check.ok) == (
-        "counterexample: x <= 2",
-        "not <=",
-        True,
-    )
+    assert (check.name, check.relation, check.ok) == ("counterexample: x <= 2", "not <=", True)
 
 
 # --- figures -------------------------------------------------------------------------------------
@@ -317,10 +297,21 @@ def test_panels_of_curves_tell_themselves_in_words(new, record):
     assert kept.alt == f"lin: {told}; two runs: 0.1 to 0.3 at 4. log: {told}."
 
 
-def test_a_figure_without_curves_is_told_by_its_author(new):
+@pytest.mark.parametrize("name", ["../../away", "a/b", "/tmp/a", "..", "", "a b", "a.svg"])
+def test_a_figure_whose_name_could_be_a_path_is_refused(new, tmp_path, name):
+    drawing, _ = figures.panels(1)
+    with pytest.raises(ValueError, match="a name has letters, digits, '-' and '_' only"):
+        new().figure(drawing, name, caption="A map.", alt="A map.")
+    assert not list(tmp_path.rglob("*.svg"))
+
+
+def test_a_figure_is_told_by_its_author_and_drawn_once(new):
     drawing, _ = figures.panels(1)
     with pytest.raises(ValueError, match="say in alt= what it shows"):
         new().figure(drawing, "map", caption="A map.")
+    new().figure(drawing, "map", caption="A map.", alt="A map.")
+    with pytest.raises(ValueError, match="has drawn a figure 'map' before"):
+        new().figure(drawing, "map", caption="Another.", alt="Another.")
 
 
 def test_a_figure_of_matplotlibs_own_is_drawn_as_well():
@@ -330,62 +321,24 @@ def test_a_figure_of_matplotlibs_own_is_drawn_as_well():
         assert figures.saved(drawing)["png"].startswith(b"\x89PNG")
 
 
-# --- how a red check is told ---------------------------------------------------------------------
-
-# The seed: the first eight bytes of sha256("7:demo2025/lemma-1:"), 20e7e45b6cc19042, halved.
-BOUND = """\
-demo2025/lemma-1, The bound: not as recorded: sup error
-  statement  It is so: $x = y$.
-  equation   (4.3)
-  measured   0.0625  (sup error)
-  allowed    <= 0.05  (theorem: (4.3))
-  ratio      1.25
-  setting    n=3, d=2
-  asked      test_lemma_1_demo.py, line 0
-  seed       --seed 7, so 1185557405075818529 for this claim
-  repeat     pytest 'that test'"""
-TOLERANCE = """\
-demo2025/lemma-1, The bound: not as recorded: slope
-  statement  It is so: $x = y$.
-  equation   (5)
-  measured   2.5  (slope)
-  allowed    ≈ 2.0 ± 0.25  (chosen: tells 2 from 3)
-  ratio      2
-  setting    no parameters
-  asked      test_lemma_1_demo.py, line 0
-  seed       --seed 7, so 1185557405075818529 for this claim
-  repeat     pytest 'that test'"""
-BROKEN = """\
-demo2025/lemma-1, The bound: the control did not fail as it must: rank
-  statement  It is so: $x = y$.
-  equation   (6)
-  measured   3  (rank)
-  allowed    = 4  (exact: equality, no tolerance)
-  ratio      no factor
-  setting    no parameters
-  asked      test_lemma_1_demo.py, line 0
-  seed       --seed 7, so 1185557405075818529 for this claim
-  repeat     pytest 'that test'"""
-
-
-def test_a_red_bound_is_told_with_its_setting_its_factor_and_how_to_repeat_it(new):
+def test_a_red_check_is_told_with_its_setting_its_factor_and_its_bound(new):
     error = new(params={"n": 3}).measured("sup error", 0.0625, equation="(4.3)", d=2)
     with pytest.raises(ClaimFailed) as red:
-        error.at_most(theorem(0.05, "(4.3)"))
-    assert str(red.value) == BOUND
-
-
-def test_a_tolerance_is_told_beside_what_was_expected(new):
-    slope = new().measured("slope", 2.5, equation="(5)")
-    with pytest.raises(ClaimFailed) as red:
-        slope.within(2.0, chosen(0.25, "tells 2 from 3"))
-    assert str(red.value) == TOLERANCE
+        error.within(0.0, theorem(0.05, "(4.3)") + chosen(0.0, "tells 2 from 3"))
+    for words in (
+        "demo2025/lemma-1, The bound: not as recorded: sup error",
+        "measured   0.0625  (sup error)",
+        "allowed    ≈ 0.0 ± 0.05  (theorem: (4.3) + chosen: tells 2 from 3)",
+        "ratio      1.25",
+        "setting    n=3, d=2",
+        "seed       --seed 7, so 1185557405075818529 for this claim",
+    ):
+        assert words in str(red.value).splitlines() or f"  {words}" in str(red.value).splitlines()
 
 
 def test_a_red_control_is_told_as_one_that_did_not_fail(new):
-    with pytest.raises(ClaimFailed) as red:
+    with pytest.raises(ClaimFailed, match="the control did not fail as it must: rank"):
         new("test_control_of_it").measured("rank", 3, equation="(6)").equals(4)
-    assert str(red.value) == BROKEN
 
 
 # --- names and bounds ----------------------------------------------------------------------------

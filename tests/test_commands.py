@@ -91,11 +91,6 @@ def watching(demo: Demo) -> subprocess.Popen[str]:
     return process
 
 
-def first_line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline()
-
-
 def test_loose_checks_are_listed_with_their_line_and_reason(demo, capsys):
     body = """
     import pytest
@@ -128,7 +123,8 @@ def test_watch_ends_with_the_run_or_at_ctrl_c(demo):
     wait_for(demo.root / "reached", run)
     stopped, patient = watching(demo), watching(demo)
     for process in (stopped, patient):
-        assert "demo2025/lemma-1 test_holds" in first_line(process)
+        assert process.stdout is not None
+        assert "main demo2025/lemma-1 test_holds" in process.stdout.readline()
     stopped.send_signal(signal.SIGINT)
     assert "Traceback" not in stopped.communicate(timeout=60)[0]
     assert stopped.returncode == 130

@@ -279,17 +279,6 @@ def next_run(demo, how):
     return f"exit code {done.returncode}: {', '.join(verdicts)}\n{done.stdout}"
 
 
-@pytest.mark.reliability
-@pytest.mark.parametrize("how", ["-n0", "no xdist"] if FULL else ["no xdist"])
-def test_without_workers_a_claim_runs_in_the_process_itself(demo, how):
-    """So a killed worker is a killed run, and the matrix has no such cell."""
-    demo.claim("lemma-1")
-    done = demo.start("-q", RUNS[how])
-    done.communicate(timeout=300)
-    (path,) = demo.artifacts.glob("claims/demo2025/lemma-1/tests/test_holds*.json")
-    assert getattr(records.read(path), "pid", None) == done.pid
-
-
 # --- what is told when something was not written or not run --------------------------------------
 
 

@@ -45,10 +45,8 @@ def test_a_file_is_made_with_its_folders_and_replaced_as_a_whole(content, tmp_pa
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
-@pytest.mark.parametrize("step", ["replace", "fsync", "chmod"])
-@pytest.mark.parametrize(
-    "error", [OSError(28, "No space left"), KeyboardInterrupt()], ids=["disk full", "Ctrl-C"]
-)
+@pytest.mark.parametrize("step", ["replace", "fsync"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()], ids=repr)
 @pytest.mark.parametrize("before", [None, b"old"], ids=["new file", "old file"])
 def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(
     step, error, before, tmp_path, monkeypatch
@@ -62,58 +60,11 @@ def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(
         raise error
 
     monkeypatch.setattr(os, step, fails)
-    with pytest.raises(type(error), match="No space left" if isinstance(error, OSError) else "^$"):
+    with pytest.raises(type(error)) as told:
         write_atomically(path, "new", lasting=True)
-    assert [found.read_bytes() for found in tmp_path.iterdir()] == (
-        [] if before is None else [b"old"]
-    )
-
-
-def test_a_full_disk_names_the_file_and_nothing_else(tmp_path, monkeypatch):
-    def full(source, target):
-        raise OSError(28, "No space left", str(source), None, str(target))
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space left") as told:
-        write_atomically(tmp_path / "file", "new")
-    assert str(told.value) == f"[Errno 28] No space left: '{tmp_path / 'file'}'"
-
-
-@pytest.mark.parametrize(
-    ("lasting", "steps"), [(True, ["fsync", "replace", "fsync"]), (False, ["replace"])]
-)
-def test_lasting_content_is_on_the_disk_before_it_gets_its_name(
-    lasting, steps, tmp_path, monkeypatch
-):
-    """The file, its name, the folder; and nothing waits for the disk unless it is asked to."""
-    done = []
-    for name in ("fsync", "replace"):
-        real = getattr(os, name)
-        monkeypatch.setattr(
-            os, name, lambda *a, name=name, real=real: (done.append(name), real(*a))
-        )
-    write_sealed(tmp_path / "file.txt", {"new": 1}, lasting=lasting)
-    assert done == steps
-
-
-def test_a_folder_that_cannot_be_synced_is_no_failure(tmp_path, monkeypatch):
-    steps = iter([None, OSError(22, "Invalid argument")])  # first the file, then the folder
-
-    def sync(handle):
-        if (error := next(steps)) is not None:
-            raise error
-
-    monkeypatch.setattr(os, "fsync", sync)
-    write_atomically(tmp_path / "file.txt", "new", lasting=True)
-    assert (tmp_path / "file.txt").read_text() == "new"
-    assert next(steps, "both were asked") == "both were asked"
-
-
-def test_a_folder_is_not_replaced_by_a_file(tmp_path):
-    (tmp_path / "file.txt").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"file\.txt"):
-        write_atomically(tmp_path / "file.txt", "new")
-    assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
+    assert isinstance(error, KeyboardInterrupt) or str(path) in str(told.value)
+    left = [found.read_bytes() for found in tmp_path.iterdir()]
+    assert left == ([] if before is None else [before])
 
 
 # --- plain values --------------------------------------------------------------------------------
@@ -123,47 +74,34 @@ class Size(enum.IntEnum):
     LARGE = 3
 
 
-class Number(int):
-    pass
-
-
 PLAIN = {
     "None": (None, None),
     "bool": (True, True),
     "int": (3, 3),
     "huge int": (10**400, 10**400),
     "int of an enumeration": (Size.LARGE, 3),
-    "int of a class": (Number(3), 3),
     "float": (0.1, 0.1),
     "nan": (nan, "nan"),
     "inf": (inf, "inf"),
-    "-inf": (-inf, "-inf"),
     "text": ("é\n", "é\n"),
     "Path": (PurePosixPath("a/b"), "a/b"),
     "Fraction": (Fraction(1, 3), "1/3"),
     "fmpq": (flint.fmpq(1, 3), "1/3"),
     "polynomial": (flint.fmpq_poly([1, 2]), "2*x + 1"),
-    "dtype": (torch.float64, "torch.float64"),
     "numpy float64": (np.float64(0.5), 0.5),
-    "numpy float32": (np.float32(0.5), 0.5),
     "numpy nan": (np.float32("nan"), "nan"),
+    "long double": (np.longdouble(0.5), 0.5),
+    "file name that is no text": (Path(os.fsdecode(b"caf\xe9")), r"caf\udce9"),
     "numpy int": (np.int64(3), 3),
     "numpy bool": (np.True_, True),
-    "numpy complex": (np.complex128(1 + 2j), "(1+2j)"),
     "numpy array": (np.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
-    "numpy 0-d array": (np.array(1.5), 1.5),
-    "numpy empty": (np.zeros((0, 2)), []),
     "numpy array with nan": (np.array([1.0, nan, -inf]), [1.0, "nan", "-inf"]),
     "numpy rationals": (np.array([flint.fmpq(1, 3), 2], dtype=object), ["1/3", 2]),
     "torch scalar": (torch.tensor(0.5), 0.5),
     "torch bfloat16": (torch.tensor(0.5, dtype=torch.bfloat16), 0.5),
-    "torch bool": (torch.tensor(True), True),
     "torch with gradient": (torch.ones(2, requires_grad=True), [1.0, 1.0]),
-    "torch nan": (torch.tensor([nan]), ["nan"]),
     "tuple": ((1, (2.0, nan)), [1, [2.0, "nan"]]),
     "set": ({3, 1, 2}, [1, 2, 3]),
-    "set of several types": ({1, "a", (2, 3)}, [1, [2, 3], "a"]),
-    "frozenset": (frozenset({inf}), ["inf"]),
     "mapping": (OrderedDict(b=1, a=np.int8(2)), {"b": 1, "a": 2}),
     "keys": ({1: 1, None: 2, (3, 4): 3}, {"1": 1, "None": 2, "(3, 4)": 3}),
     "nested": ({"a": [{"b": (np.ones(1), {nan})}]}, {"a": [{"b": [[1.0], ["nan"]]}]}),
@@ -212,26 +150,13 @@ values = st.recursive(
 )
 
 
-def no_constant(name):
-    raise AssertionError(f"{name} is not JSON")
-
-
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(values)
 def test_what_is_written_is_strict_json_and_reads_back_as_plain(value):
     text = to_json(value)
     text.encode()
-    assert json.loads(text, parse_constant=no_constant) == plain(value)
+    assert json.loads(text, parse_constant=pytest.fail) == plain(value)
     assert plain(plain(value)) == plain(value)
-
-
-def test_the_strict_reader_of_this_test_fires():
-    with pytest.raises(AssertionError, match="NaN is not JSON"):
-        json.loads('{"a": NaN}', parse_constant=no_constant)
-
-
-def test_a_long_double_becomes_a_number():
-    assert plain(np.longdouble(0.5)) == 0.5
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -242,11 +167,6 @@ def test_an_exact_number_may_be_very_long(sign):
     above, below = json.loads(to_json(Fraction(long, 3**9000))).split("/")
     assert Fraction(int(above, 16), int(below, 0)) == Fraction(long, 3**9000)
     assert json.loads(to_json(flint.fmpq(long, 3))).endswith("/3")
-
-
-def test_a_file_name_that_is_not_text_can_be_written(tmp_path):
-    write_json(tmp_path / "a.json", {"file": Path(os.fsdecode(b"caf\xe9"))})
-    assert read_json(tmp_path / "a.json") == {"file": r"caf\udce9"}
 
 
 def test_keys_that_look_alike_do_not_swallow_each_other():
@@ -260,21 +180,24 @@ def test_keys_that_look_alike_do_not_swallow_each_other():
 def test_what_was_written_is_read(tmp_path):
     write_json(tmp_path / "a.json", {"schema": 1, "x": [inf, "é"]})
     assert read_json(tmp_path / "a.json", schema=1) == {"schema": 1, "x": ["inf", "é"]}
-    assert (tmp_path / "a.json").read_text(encoding="utf-8").endswith("}\n")
+    write_sealed(tmp_path / "a.json", {"x": 1})
+    assert read_json(tmp_path / "a.json", sealed=True) == {"x": 1}
+    with pytest.raises(FileNotFoundError):
+        read_json(tmp_path / "b.json")
 
 
 DAMAGE = {
-    "empty": (b"", "is not JSON"),
     "truncated": (b'{"schema": 1, "x": [1, 2', "is not JSON"),
-    "two objects": (b'{"schema": 1}{"schema": 1}', "is not JSON"),
     "zeros": (b"\x00" * 64, "is not JSON"),
     "not UTF-8": (b'{"schema": 1, "x": "\xe9"}', "is not JSON"),
+    "nan": (b'{"schema": 1, "x": NaN}', "is not JSON"),
     "nested too deep": (b"[" * 100_000, "is not JSON"),
     "a list": (b"[1]", "does not hold an object"),
-    "a number": (b"1", "does not hold an object"),
     "no schema": (b"{}", "has schema None, this version reads 1"),
     "a newer schema": (b'{"schema": 2}', "has schema 2, this version reads 1"),
-    "a schema in words": (b'{"schema": "1"}', "has schema '1', this version reads 1"),
+    "true for a schema": (b'{"schema": true}', "has schema True, this version reads 1"),
+    "half a character": (b'{"schema": 1, "x": "\\ud800"}', "half a character"),
+    "changed": (b'{"schema": 1, "checksum": "0"}', "has changed: the checksum"),
 }
 
 
@@ -288,54 +211,17 @@ def test_damage_is_told_with_the_name_of_the_file(content, says, tmp_path):
     assert path.read_bytes() == content
 
 
-def test_a_file_that_is_not_there_is_not_damaged(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"a\.json"):
-        read_json(tmp_path / "a.json")
-
-
-def test_without_a_schema_any_object_is_read(tmp_path):
-    (tmp_path / "a.json").write_text('{"schema": 2}')
-    assert read_json(tmp_path / "a.json") == {"schema": 2}
-
-
-@pytest.mark.parametrize("content", ['{"schema": 1, "x": NaN}', '{"schema": true}'])
-def test_what_we_could_not_have_written_is_damage(content, tmp_path):
-    (tmp_path / "a.json").write_text(content)
-    with pytest.raises(DamagedFile, match=r"a\.json"):
-        read_json(tmp_path / "a.json", schema=1)
-
-
-# --- setting aside -------------------------------------------------------------------------------
-
-
-def test_setting_aside_never_overwrites(tmp_path, monkeypatch):
+@pytest.mark.parametrize("folder", [False, True])
+def test_setting_aside_never_overwrites(tmp_path, monkeypatch, folder):
     monkeypatch.setattr(time, "strftime", lambda *_: "20250101T000000")
     path = tmp_path / "a.json"
     asides = []
-    for number in range(4):
-        path.write_text(str(number))
+    for number in range(3):
+        (path / "weights" if folder else path).parent.mkdir(exist_ok=True)
+        (path / "weights" if folder else path).write_text(str(number))
         asides.append(set_aside(path))
         assert not path.exists()
-    assert [aside.read_text() for aside in asides] == ["0", "1", "2", "3"]
+    kept = [aside / "weights" if folder else aside for aside in asides]
+    assert [aside.read_text() for aside in kept] == ["0", "1", "2"]
     assert {aside.name for aside in tmp_path.iterdir()} == {aside.name for aside in asides}
-    assert asides[0].name == "a.json.set-aside-20250101T000000"
-
-
-def test_a_folder_is_set_aside_with_all_that_it_holds(tmp_path):
-    (tmp_path / "entry").mkdir()
-    (tmp_path / "entry/weights").write_text("1")
-    aside = set_aside(tmp_path / "entry")
-    assert aside.parent == tmp_path
-    assert [found.name for found in tmp_path.iterdir()] == [aside.name]
-    assert (aside / "weights").read_text() == "1"
-
-
-def test_what_is_set_aside_is_not_taken_for_a_record(tmp_path):
-    (tmp_path / "a.json").touch()
-    set_aside(tmp_path / "a.json")
-    assert list(tmp_path.glob("*.json")) == []
-
-
-def test_what_is_gone_cannot_be_set_aside(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"a\.json"):
-        set_aside(tmp_path / "a.json")
+    assert not list(tmp_path.glob("*.json")), "none is taken for a record"

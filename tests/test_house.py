@@ -60,24 +60,18 @@ def test_the_product_does_not_know_the_workshop_and_wings_know_no_claim():
     assert {name for name in names if name.partition(".")[0] in ("tools", "claims")} == set()
 
 
-@pytest.mark.parametrize("room", ["numerics", "training", "data", "report", "results"])
-def test_what_is_common_names_no_paper(room):
-    word = re.compile(rf"{'|'.join(WINGS)}|\b(Lemma|Theorem|Proposition) [A-Z0-9]+\.[0-9]")
-    found = [
-        f"{file.name}: {hit[0]}"
-        for file in (ROOT / "repro" / room).rglob("*.py")
-        for hit in word.finditer(file.read_text())
-    ]
-    assert found == []
+PAPERS = rf"{'|'.join(WINGS)}|\b(Lemma|Theorem|Proposition) [A-Z0-9]+\.[0-9]"
+PYTEST = r"^(import|from) pytest|--(store-mode|scale|device|seed|artifacts)\b"
 
 
 @pytest.mark.parametrize("room", ["numerics", "training", "data", "report", "results"])
-def test_only_the_harness_knows_pytest(room):
-    word = re.compile(r"^(import|from) pytest|--(store-mode|scale|device|seed|artifacts)\b", re.M)
+@pytest.mark.parametrize("words", [PAPERS, PYTEST], ids=["papers", "pytest"])
+def test_what_is_common_names_no_paper_and_only_the_harness_knows_pytest(room, words):
+    texts = {file.name: file.read_text() for file in (ROOT / "repro" / room).rglob("*.py")}
     found = [
-        f"{file.name}: {hit[0]}"
-        for file in (ROOT / "repro" / room).rglob("*.py")
-        for hit in word.finditer(file.read_text())
+        f"{name}: {hit[0]}"
+        for name, text in texts.items()
+        for hit in re.finditer(words, text, re.M)
     ]
     assert found == []
 

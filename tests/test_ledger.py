@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,13 +50,8 @@ def folder(tmp_path_factory):
 
 
 def test_a_good_ledger_is_read_as_it_stands(folder):
-    second = entry(
-        "demo2025/theorem-A.2",
-        uses=["demo2025/lemma-1"],
-        scope="limit",
-        also="B.1",
-        status="illustrated",
-    )
+    more = {"scope": "limit", "also": "B.1", "status": "illustrated"}
+    second = entry("demo2025/theorem-A.2", uses=["demo2025/lemma-1"], **more)
     ledger = read(write(folder, entry(), second))
     assert ledger.title == "Invented"
     assert ledger.papers["demo2025"].authors == "N. N."
@@ -114,29 +108,33 @@ def test_an_id_that_could_be_no_folder_or_file_name_is_refused(id, folder):
     assert str(caught.value).startswith(f"{path}: entry {id}: ")
 
 
-def test_an_unknown_kind_is_refused_even_if_the_id_agrees(folder):
-    path = write(folder, entry("demo2025/conjecture-1"))
-    with pytest.raises(LedgerError, match="entry demo2025/conjecture-1: field 'kind': unknown"):
-        read(path)
+TWICE = {"uses": ["demo2025/lemma-1"] * 2}
+LIMIT = {"scope": "limit", "reason": "it is not decided"}
+OF_SEVERAL = {
+    "an id twice": ([entry(), entry(title="Again")], "lemma-1: field 'id' stands twice"),
+    "no declared paper": ([entry("other2025/lemma-1")], "other2025/lemma-1: field 'id' names no"),
+    "no id": ([entry(), entry(id=GONE)], "number 2: field 'id' is missing"),
+    "unknown kind": ([entry("demo2025/conjecture-1")], "conjecture-1: field 'kind': unknown"),
+    "files of one name": (
+        [entry("demo2025/lemma-3.1"), entry("demo2025/lemma-3-1")],
+        "lemma-3-1: field 'id' reads like demo2025/lemma-3.1",
+    ),
+    "uses twice": (
+        [entry(), entry("demo2025/lemma-2", **TWICE)],
+        "lemma-2: field 'uses' names something twice",
+    ),
+    "a limit that holds": ([entry(**LIMIT)], "a limit statement is at most 'illustrated'"),
+    "a repaired limit": (
+        [entry(**LIMIT, status="holds-repaired")],
+        "a limit statement is at most 'illustrated'",
+    ),
+}
 
 
-def test_an_id_that_stands_twice_is_refused(folder):
-    path = write(folder, entry(), entry("demo2025/lemma-2"), entry(title="Again"))
-    says = f"{path}: entry demo2025/lemma-1: field 'id' stands twice"
-    with pytest.raises(LedgerError, match=re.escape(says)):
-        read(path)
-
-
-def test_an_entry_of_no_declared_paper_is_refused(folder):
-    path = write(folder, entry("other2025/lemma-1"))
-    says = f"{path}: entry other2025/lemma-1: field 'id' names no paper"
-    with pytest.raises(LedgerError, match=re.escape(says)):
-        read(path)
-
-
-def test_an_entry_without_id_is_named_by_its_position(folder):
-    path = write(folder, entry(), entry("demo2025/lemma-2", id=GONE))
-    with pytest.raises(LedgerError, match="entry number 2: field 'id' is missing"):
+@pytest.mark.parametrize(("entries", "says"), OF_SEVERAL.values(), ids=OF_SEVERAL)
+def test_entries_that_do_not_go_together_are_refused(entries, says, folder):
+    path = write(folder, *entries)
+    with pytest.raises(LedgerError, match=rf"{re.escape(str(path))}: entry .*{re.escape(says)}"):
         read(path)
 
 
@@ -144,6 +142,7 @@ OF_THE_FILE = {
     "unknown top-level field": ({"head": {**HEAD, "author": "me"}}, "unknown field 'author'"),
     "no schema": ({"head": {"title": "x"}}, "field 'schema' must be 1, found None"),
     "another schema": ({"head": {**HEAD, "schema": 2}}, "field 'schema' must be 1, found 2"),
+    "schema as a truth value": ({"head": {**HEAD, "schema": True}}, "field 'schema' must be 1"),
     "schema as a word": ({"head": {**HEAD, "schema": "1"}}, "field 'schema' must be 1, found '1'"),
     "no title": ({"head": {"schema": 1}}, "field 'title' must be a few words"),
     "statement no table": ({"head": {**HEAD, "statement": "x"}}, "field 'statement' must be an"),
@@ -179,43 +178,13 @@ def test_a_defect_of_the_file_or_a_paper_names_file_and_field(parts, says, folde
         read(path)
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"schema = ", "not a TOML file"),
-        (b"schema = 1\nschema = 1\n", "not a TOML file"),
-        (b'title = "caf\xe9"\n', "not a TOML file: 'utf-8' codec"),
-        (b"\x00\x01\x02", "not a TOML file"),
-    ],
-    ids=["half a line", "a field twice", "latin-1", "binary"],
-)
-def test_what_is_not_toml_is_refused(content, says, tmp_path):
+@pytest.mark.parametrize("content", [None, b"schema = ", b'title = "caf\xe9"\n'], ids=repr)
+def test_what_is_not_there_or_not_toml_is_refused(content, tmp_path):
     path = tmp_path / "ledger.toml"
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
+    says = "there is no ledger here" if content is None else "not a TOML file"
     with pytest.raises(LedgerError, match=re.escape(f"{path}: {says}")):
-        read(path)
-
-
-def test_a_missing_ledger_is_said(tmp_path):
-    with pytest.raises(LedgerError, match=r"ledger\.toml: there is no ledger here"):
-        read(tmp_path / "ledger.toml")
-
-
-def test_a_folder_in_the_place_of_the_ledger_is_said(tmp_path):
-    with pytest.raises(LedgerError, match="ledger"):
-        read(tmp_path)
-
-
-@pytest.mark.parametrize("schema", [True, 1.0], ids=repr)
-def test_a_schema_that_only_equals_one_is_refused(schema, folder):
-    path = write(folder, head={**HEAD, "schema": schema})
-    with pytest.raises(LedgerError, match="field 'schema' must be 1"):
-        read(path)
-
-
-def test_two_entries_that_want_the_same_claim_file_are_refused(folder):
-    path = write(folder, entry("demo2025/lemma-3.1"), entry("demo2025/lemma-3-1"))
-    with pytest.raises(LedgerError, match="lemma-3-1"):
         read(path)
 
 
@@ -265,27 +234,6 @@ def test_any_acyclic_ledger_is_read_and_ordered_after_what_it_uses(uses, folder)
     assert sorted(order) == sorted(ledger.statements)
     for id, statement in ledger.statements.items():
         assert all(order.index(used) < order.index(id) for used in statement.uses)
-
-
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
-@given(uses=graphs(), data=st.data())
-def test_any_edge_back_is_refused_as_a_cycle_of_edges_that_exist(uses, data, folder):
-    start = data.draw(st.integers(0, len(uses) - 1))
-    reached = {start}
-    while more := {used for lemma in reached for used in uses[lemma]} - reached:
-        reached |= more
-    uses = [list(used) for used in uses]
-    uses[data.draw(st.sampled_from(sorted(reached)))].append(start)
-    with pytest.raises(LedgerError, match="closes a cycle") as caught:
-        read(write(folder, *lemmas(*uses)))
-    cycle = [int(number) for number in re.findall(r"lemma-(\d+)(?: ->|$)", str(caught.value))]
-    assert cycle[0] == cycle[-1]
-    assert all(used in uses[lemma] for lemma, used in pairwise(cycle))
-
-
-def test_a_chain_longer_than_the_stack_is_ordered(folder):
-    ledger = read(write(folder, *lemmas(*[[i + 1] for i in range(1500)], [])))
-    assert ledger.order()[0] == "demo2025/lemma-1500"
 
 
 # --- files and entries ---------------------------------------------------------------------------
@@ -372,26 +320,13 @@ def test_our_ledger_has_the_numbered_statements_of(paper, ours):
     assert len(kinds) - kinds.count("finding") >= AT_LEAST[paper]
 
 
-def unwritten(ledger, files):
-    """Claim files whose entry is pending, and entries that are not pending and have no file."""
-    shown = {statement.id: file for file in files if (statement := ledger.of_file(file))}
-    too_modest = [file.name for id, file in shown.items() if ledger.statements[id].pending]
-    too_bold = [s.id for s in ledger.statements.values() if not s.pending and s.id not in shown]
-    return too_modest, too_bold
-
-
 def test_our_ledger_is_pending_exactly_where_there_is_no_claim_file(ours):
-    assert unwritten(ours, Project(ROOT).claim_files()) == ([], [])
-
-
-def test_pending_with_a_file_and_recorded_without_one_are_found(folder):
-    ledger = read(write(folder, entry(), entry("demo2025/lemma-2", status="pending")))
-    file = Path("claims/demo2025/test_lemma_2_words.py")
-    assert unwritten(ledger, [file]) == (["test_lemma_2_words.py"], ["demo2025/lemma-1"])
+    shown = {ours.of_file(file).id for file in Project(ROOT).claim_files()}
+    assert {id for id, statement in ours.statements.items() if not statement.pending} == shown
 
 
 def left_over(latex):
-    """Commands that the conversion to MathML passed on as text."""
+    """Commands that the conversion to MathML passed on as text, like \\nonsense."""
     return [text for text in convert_to_element(latex).itertext() if "\\" in text]
 
 
@@ -407,22 +342,4 @@ def test_every_formula_of_our_ledger_becomes_mathml(ours):
     found = [(s.id, latex) for s in ours.statements.values() for latex in formulas(s)]
     assert len(found) > 800
     assert [(id, latex) for id, latex in found if not latex.strip() or left_over(latex)] == []
-
-
-def test_a_command_that_mathml_does_not_know_is_found():
     assert left_over(r"\hat z_i + \nonsense x") == ["\\nonsense"]
-    assert left_over(r"\hat z_i + \frac{1}{2} x") == []
-
-
-@pytest.mark.parametrize("status", ["holds", "holds-repaired"])
-def test_a_record_that_no_run_could_reproduce_is_refused(status, folder):
-    for scope in ("limit", "qualitative"):
-        vague = entry(scope=scope, status=status, reason="it is not decided")
-        with pytest.raises(LedgerError, match=f"a {scope} statement is at most 'illustrated'"):
-            read(write(folder, vague))
-
-
-def test_naming_something_twice_is_refused(folder):
-    twice = entry("demo2025/lemma-2", uses=["demo2025/lemma-1"] * 2)
-    with pytest.raises(LedgerError, match="entry demo2025/lemma-2: field 'uses' names something"):
-        read(write(folder, entry(), twice))

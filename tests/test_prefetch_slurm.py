@@ -19,7 +19,6 @@ import torch
 from repro.__main__ import main
 from repro.cluster import job, prefetch
 from repro.cluster.listing import Missing
-from repro.cluster.queue import Submitted
 from repro.training import Store, Workspace
 
 SBATCH = """#!/usr/bin/env python3
@@ -263,11 +262,3 @@ def test_squeue_that_fails_ends_the_command_and_nothing_is_submitted_twice(call,
     code, _, submissions = call(stop)
     assert code == "squeue failed (no answer): give the same command later"
     assert submissions == 1
-
-
-def test_a_damaged_note_counts_as_none(tmp_path):
-    notes = Submitted(tmp_path)
-    notes.note("a", "77_0")
-    [path] = tmp_path.glob(".submitted/*")
-    path.write_text(path.read_text().replace("77_0", "77_1"))
-    assert notes.waiting(["a", "b"]) == {}

@@ -38,20 +38,5 @@ def test_examples_are_true(module):
     assert not done.failed
 
 
-def test_control_a_wrong_example_is_seen():
-    wrong = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, None)
-    assert doctest.DocTestRunner(verbose=False).run(wrong, out=lambda _: None).failed == 1
-
-
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "py.typed").exists()
-
-
-def test_the_common_rooms_name_no_paper_and_no_option_of_pytest():
-    told = re.compile(
-        r"fang2022|jiang2024|wang2024|pytest|--store|make data|(Lemma|Theorem) [A-Z\d]"
-    )
-    for room in ("numerics", "training", "data"):
-        for file in (ROOT / room).rglob("*.py"):
-            found = [line for line in file.read_text().splitlines() if told.search(line)]
-            assert not found, f"{file.name}: {found}"

@@ -336,8 +336,3 @@ def test_a_snapshot_is_shown_without_a_run(tmp_path, capsys):
     assert (page.path.parent / figure["src"]).read_text() == "<svg/>"
     assert "PNG" not in page.text, "the snapshot has none"
     assert capsys.readouterr().out.strip().endswith("artifacts/preview/index.html")
-
-
-def test_where_there_is_no_snapshot_the_way_to_one_is_told(tmp_path, capsys):
-    assert main(["preview", "--project", str(tmp_path)]) == 2
-    assert "python -m repro snapshot makes one" in capsys.readouterr().err

@@ -10,13 +10,11 @@ from invented_results import sample
 
 from repro.bounds import Source
 from repro.report.errata import errata
-from repro.report.filters import Choice
 from repro.report.layout import ROW, layout
 from repro.report.mathematics import formula, prose
-from repro.report.measurements import Recorded, by_test, kinds, recorded, spoken
-from repro.report.numbers import moment, number, origins, percent, printed, seconds
+from repro.report.measurements import Recorded, by_test, kinds, recorded
+from repro.report.numbers import moment, number, origins, printed, seconds
 from repro.report.spelling import spelled
-from repro.report.words import place
 from repro.results.types import Check, Number, Result
 from repro.results.types import Test as Tested
 
@@ -35,13 +33,6 @@ def test_counterexamples_to_the_same_sentence_are_told_once():
     assert erratum.examples == (example, again)
     assert entry.checks == 1
     assert errata({claim.id: replace(claim, kind="finding")}) == {}
-
-
-def test_a_name_that_is_no_word_makes_no_rule():
-    assert Choice("paper", [('x"]} </style>', "x"), ("fang2022", "fang2022")]).rules() == [
-        'main:has(#show-paper option[value="fang2022"]:checked) '
-        '[data-paper]:not([data-paper~="fang2022"]) { display: none; }'
-    ]
 
 
 def test_boxes_do_not_overlap_and_arrows_lead_to_the_right():
@@ -71,11 +62,6 @@ def test_of_each_kind_of_check_the_tightest_is_shown_and_what_is_red():
     assert len(kinds([CHECK, replace(CHECK, equation="(3.5)")])) == 2
 
 
-def test_the_name_of_a_test_is_a_sentence():
-    assert spoken("test_control_no_bias_at_all") == "Control: no bias at all"
-    assert spoken("test_error_within_bound") == "Error within bound"
-
-
 TYPED = {
     "E_(m-1)(f) <= |g_l|_B m^-1/2": "E<sub>m-1</sub>(f) ≤ |g<sub>l</sub>|<sub>B</sub> m<sup>−1/2</sup>",
     "x_(t−t_l) and beta_{k,s}": "x<sub>t−t<sub>l</sub></sub> and β<sub>k,s</sub>",
@@ -95,15 +81,6 @@ TYPED = {
 @pytest.mark.parametrize("text", TYPED)
 def test_mathematics_as_it_is_typed_gets_its_indices_and_letters(text):
     assert spelled(text) == TYPED[text]
-
-
-def test_a_place_is_not_told_twice():
-    claim = replace(CLAIM, kind="section", number="4.3", section="4.3")
-    assert place(claim) == ""
-    assert place(replace(claim, kind="lemma")) == "Section 4.3"
-    assert place(replace(claim, section="A.3")) == "Section A.3"
-    assert place(replace(claim, section="ours, on 4.3")) == "ours, on 4.3"
-    assert place(CLAIM) == ""
 
 
 HOSTILE_LATEX = r"""
@@ -206,11 +183,6 @@ def test_a_long_exact_number_is_shown_rounded_with_all_its_digits_at_hand():
     assert number("22/7") == "22/7"
     assert number("a text of more than forty-eight characters, which is no number") != ""
     assert "≈" not in number("a text of more than forty-eight characters, which is no number")
-
-
-def test_all_but_a_few_are_not_all():
-    shares = (1.0, 12869 / 12873, 0.93103, 0.57, None)
-    assert [percent(share) for share in shares] == ["100.0 %", "99.9 %", "93.1 %", "57.0 %", ""]  # fmt: skip
 
 
 def test_a_bound_is_told_with_the_kind_of_each_of_its_terms():

@@ -36,12 +36,3 @@ def test_a_label_is_words_and_a_colon():
     assert told("WMT2014: 26.85")[0][1] == ""
     assert told("Controls: two")[0][1] == "Controls:"
     assert told("- Controls: an item")[0] == ("item", "", "Controls: an item")
-
-
-def test_no_word_is_lost():
-    words = [word for _, label, rest in told(TEXT) for word in (label + rest).split()]
-    assert words == TEXT.replace("- ", " ").split()
-
-
-def test_nothing_gives_nothing():
-    assert prose.blocks("\n \n") == []

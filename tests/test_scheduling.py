@@ -1,13 +1,16 @@
-"""Many workers: order, threads, heartbeat, and what is known to break with these versions."""
+"""Many workers: seeds, order, threads, signs of life."""
 
 import json
-import subprocess
-import sys
+import time
+from dataclasses import replace
 
 import pytest
-from demo import wait_for
 
-from repro.harness import journal
+from repro.harness.progress import Heartbeat, Reporter, line
+from repro.harness.schedule import from_nothing, read_durations, sort_key
+from repro.harness.seeds import seed_for
+from repro.results.types import Result, Training
+from repro.results.types import Test as Tested
 
 SLEEPS = """
 import json, os, pathlib, time, pytest
@@ -114,65 +117,81 @@ def test_a_long_claim_gives_signs_of_life(demo):
     assert not list(demo.artifacts.glob("claims/*/*/tests/*.progress"))
 
 
-def test_watch_says_what_is_running_until_the_run_has_ended(demo):
-    body = """
-    import pathlib, time, pytest
-
-    @pytest.mark.construct
-    def test_holds(claim):
-        for step in range(40):
-            claim.progress(step, 40, loss=0.5)
-            pathlib.Path("reached").touch()
-            time.sleep(0.1)
-        claim.measured("error", 1, equation="(1)").at_most(theorem(2, "invented"))
-    """
-    demo.claim("lemma-1", body)
-    run = demo.start()
-    wait_for(demo.root / "reached", run)
-    command = [sys.executable, "-m", "repro", "watch", "--every", "0.1"]
-    command += ["--artifacts", str(demo.artifacts)]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    assert "main demo2025/lemma-1 test_holds" in said
-    assert "/40 loss=0.5" in said
-    assert "finished: 2 of 2 tests have reported" in said
-    run.communicate(timeout=60)
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    assert said == "nothing is running\n"
+def test_seeds_are_the_same_on_every_machine_and_differ_by_name():
+    assert seed_for(0, "fang2022/lemma-3.1") == 936518239035230644
+    names = [
+        (base, claim, stream)
+        for base in (0, 1)
+        for claim in ("a/b-1", "a/b-11")
+        for stream in ("", "x")
+    ]
+    assert len({seed_for(*name) for name in names}) == len(names)
+    assert all(0 <= seed_for(*name) < 2**63 for name in names)
 
 
-def test_the_groups_of_xdist_are_dead_so_we_do_not_use_them(tmp_path):
-    """With pytest 9.2 and xdist 3.8 two tests of one group land on two workers. When this fails, xdist
-    has been mended; until then one training is guarded by a lock, not by a group."""
-    (tmp_path / "test_groups.py").write_text(
-        "import os, pathlib, time, pytest\n"
-        "@pytest.mark.xdist_group('one')\n@pytest.mark.parametrize('k', range(4))\n"
-        "def test_k(k):\n    time.sleep(0.3)\n    pathlib.Path(f'worker-{os.environ[\"PYTEST_XDIST_WORKER\"]}').touch()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n2", "--dist", "loadgroup"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "4 passed" in done.stdout
-    assert len(list(tmp_path.glob("worker-*"))) == 2
+def test_the_slowest_comes_first_and_the_unknown_before_all():
+    durations = {"smoke a": 1.0, "smoke b": 5.0, "laptop a": 100.0, "smoke c": 5.0}
+    order = sorted(["a", "c", "b", "new"], key=lambda nodeid: sort_key(nodeid, "smoke", durations))
+    assert order == ["new", "b", "c", "a"]
 
 
-def test_benchmarks_are_off_under_xdist_so_make_bench_runs_without_it(tmp_path):
-    (tmp_path / "test_bench.py").write_text(
-        "def test_x(benchmark):\n    benchmark(lambda: 1)\n    assert benchmark.stats is None\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n2", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "1 passed" in done.stdout
+@pytest.mark.parametrize(
+    ("content", "known"),
+    [
+        (None, {}),
+        ("[]", {}),
+        ("{", {}),
+        ('{"smoke a": 1, "smoke b": "nan", "smoke c": null}', {"smoke a": 1.0}),
+    ],
+    ids=["none", "list", "damaged", "no numbers"],
+)
+def test_durations_that_are_no_numbers_are_left_out(content, known, tmp_path):
+    if content is not None:
+        (tmp_path / "durations.json").write_text(content)
+    assert read_durations(tmp_path) == known
 
 
-@pytest.mark.parametrize("spent", [0.01, 3.0])
-def test_while_tests_run_the_page_takes_a_twentieth_of_the_time(spent):
-    assert spent / (spent + journal.pause(spent)) == pytest.approx(1 / 20)
+def test_a_first_run_goes_by_what_tests_take_with_their_trainings():
+    made = Training(kind="relu", key="0f", reason="computed: no entry", seconds=30.0)
+    found = replace(made, reason="reused: computed yesterday")
+    known = {"state": "passed", "role": "claim", "evidence": "train", "run": "r", "scale": "laptop"}
+    tests = [
+        {**known, "test": "test_a", "seconds": 31.0, "trainings": [made]},
+        {**known, "test": "test_b[x]", "seconds": 1.0, "trainings": [found, found]},
+    ]
+    claim = Result(
+        id="p/lemma-1", paper="p", kind="lemma", number="1", verdict="holds",
+        file="claims/p/test_x.py", tests=[Tested(**test) for test in tests],
+    )  # fmt: skip
+    assert from_nothing([claim]) == {
+        "laptop claims/p/test_x.py::test_a": 31.0,
+        "laptop claims/p/test_x.py::test_b[x]": 61.0,
+    }
+
+
+def test_progress_is_written_at_most_five_times_a_second(tmp_path):
+    path = tmp_path / "a.progress"
+    Reporter(tmp_path / "no such folder" / "a.progress").say("a full disk costs this and no more")
+    report = Reporter(path)
+    for step in range(1000):
+        report(step, 1000, loss=0.123456)
+    assert line("x", 12.4, path).startswith("x 0/1000 loss=0.1235, 12 s")
+    assert [found.name for found in tmp_path.iterdir()] == ["a.progress"]
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"step": 1}'], ids=["none", "damaged", "foreign"])
+def test_a_line_says_what_it_can(content, tmp_path):
+    if content is not None:
+        (tmp_path / "a.progress").write_text(content)
+    assert line("x", 12.6, tmp_path / "a.progress") == "x, 13 s"
+
+
+def test_the_heart_beats_while_something_runs_and_then_stops(capfd):
+    running = [["one", "two"]]
+    heart = Heartbeat(0.02, lambda: running[0])
+    heart.start()
+    time.sleep(0.2)
+    heart.stop()
+    assert not heart.is_alive()
+    said = capfd.readouterr().err
+    assert said.count("\n[running] one | two\n") >= 2

@@ -50,11 +50,3 @@ def test_a_training_that_is_out_of_time_keeps_its_checkpoint(tmp_path):
     with pytest.raises(OutOfTime):
         Store(tmp_path).get(Slow(), train)
     assert [path.suffix for path in tmp_path.glob("slow/*.checkpoint.*")] == [".safetensors"]
-
-
-@pytest.mark.parametrize("given", ["-1", "soon"])
-def test_a_limit_that_is_no_time_is_refused(demo, given):
-    demo.claim("lemma-1")
-    done = demo.run(f"--time-limit={given}")
-    assert done.returncode == 4
-    assert "--time-limit" in done.stderr

@@ -72,10 +72,12 @@ def _positive(text: str) -> int:
 def run(project: Project, options: argparse.Namespace, rest: list[str]) -> int:
     """`rest` is what the parser did not know: paths and options for pytest."""
     paths = [] if any(not word.startswith("-") for word in rest) else files_that_train(project)
-    chosen = [
-        word for flag in "mk" if (value := getattr(options, flag)) for word in (f"-{flag}", value)
-    ]
-    listing = [*paths, *rest, *chosen, *_settings(options), *_store_device(options)]
+    given = {flag: value for flag in "mk" if (value := getattr(options, flag))}
+    chosen = [word for flag, value in given.items() for word in (f"-{flag}", value)]
+    listing = [*paths, *rest, *chosen, *_settings(options)]
+    device = _device(options)
+    if device not in (None, "auto"):  # of a device the listing needs only the kind
+        listing.append(f"--store-device={device.partition(':')[0]}")
     logs: Logs = {}
     while True:
         wanted = missing(project.root, listing)
@@ -110,9 +112,6 @@ def _counted(these: Collection[Any], what: str) -> str:
     return f"1 training is {what}" if len(these) == 1 else f"{len(these)} trainings are {what}"
 
 
-# --- the command of a job ------------------------------------------------------------------------
-
-
 def _command(one: Missing, project: Project, options: argparse.Namespace) -> list[str]:
     """One claim, which may make one training; its results go beside the logs and do not count."""
     device = _device(options)
@@ -134,20 +133,12 @@ def _device(options: argparse.Namespace) -> str | None:
     return options.device or ("cuda" if options.gpus else None)
 
 
-def _store_device(options: argparse.Namespace) -> list[str]:
-    """The listing needs no device, only the kind of device that is part of a training's key."""
-    device = _device(options)
-    return [f"--store-device={device.split(':')[0]}"] if device not in (None, "auto") else []
-
-
 def _logs(project: Project) -> Path:
     return project.root / project.artifacts / "jobs"
 
 
-# --- making the trainings: the logs by key -------------------------------------------------------
-
-
 def _here(wanted: list[Missing], project: Project, options: argparse.Namespace) -> Logs:
+    """Make them in processes of this machine; where the log of each is."""
     logs = {one.key: _logs(project) / f"{one.key}.log" for one in wanted}
     _logs(project).mkdir(parents=True, exist_ok=True)
 

@@ -34,9 +34,7 @@ class Assembly:
         for id in ids:
             statement = self.ledger.statements[id]
             self._read_at[id] = self._written_at(id)
-            self._claims[id] = result(
-                self.project, statement, self._files.get(id), self.artifacts, self.messages
-            )
+            self._claims[id] = self._result(statement, self._files.get(id))
         found = {id: claim.verdict for id, claim in self._claims.items()}
         for id, is_solid in verdicts.solid(self.ledger, found).items():
             self._claims[id].solid = is_solid
@@ -96,45 +94,39 @@ class Assembly:
                 files.put_away(path, damage, self.messages)
         codec.write(path, value)
 
-
-def result(
-    project: Project, statement: Statement, file: Path | None, artifacts: Path, messages: list[str]
-) -> Result:
-    folder = claim_folder(artifacts, statement.id)
-    tests, unseen = read_tests(folder, statement.id, file, messages) if file else ([], 0)
-    code = imports.fingerprint(file, project.root) if file else ""
-    for test in tests:
-        test.stale = test.code != code
-    found = verdicts.verdict(statement, tests, unseen)
-    where = str(file.relative_to(project.root)) if file else None
-    newest = max(tests, key=lambda test: test.started, default=None)
-    scale = newest.scale if newest else None
-    return Result(
-        **{name: getattr(statement, name) for name in FROM_LEDGER},
-        aims=statement.evidence,
-        verdict=found.verdict,
-        why=found.why,
-        evidence=verdicts.evidence(tests),
-        file=where,
-        description=imports.docstring(file) if file else "",
-        command=f"pytest {where} --scale {scale or 'laptop'}" if where else "",
-        scale=scale,
-        seconds=round(sum(test.seconds for test in tests), 3),
-        run=newest.run if newest else None,
-        stale=any(test.stale for test in tests),
-        checks=[
-            check
-            for test in tests
-            if test.role != "control"
-            for check in test.checks
-            if not (check.refutes and check.ok)  # told under counterexamples
-        ],
-        controls=[check for test in tests if test.role == "control" for check in test.checks],
-        cells=_all(tests, "cells"),
-        counterexamples=_all(tests, "counterexamples"),
-        figures=_all(tests, "figures"),
-        tests=[test.summary() for test in tests],
-    )
+    def _result(self, statement: Statement, file: Path | None) -> Result:
+        folder = claim_folder(self.artifacts, statement.id)
+        tests, unseen = read_tests(folder, statement.id, file, self.messages) if file else ([], 0)
+        code = imports.fingerprint(file, self.project.root) if file else ""
+        for test in tests:
+            test.stale = test.code != code
+        found = verdicts.verdict(statement, tests, unseen)
+        where = str(file.relative_to(self.project.root)) if file else None
+        newest = max(tests, key=lambda test: test.started, default=None)
+        scale = newest.scale if newest else None
+        controls = [test for test in tests if test.role == "control"]
+        others = [test for test in tests if test.role != "control"]
+        told = [check for check in _all(others, "checks") if not (check.refutes and check.ok)]
+        return Result(
+            **{name: getattr(statement, name) for name in FROM_LEDGER},
+            cells=_all(tests, "cells"),
+            counterexamples=_all(tests, "counterexamples"),
+            figures=_all(tests, "figures"),
+            aims=statement.evidence,
+            verdict=found.verdict,
+            why=found.why,
+            evidence=verdicts.evidence(tests),
+            file=where,
+            description=imports.docstring(file) if file else "",
+            command=f"pytest {where} --scale {scale or 'laptop'}" if where else "",
+            scale=scale,
+            seconds=round(sum(test.seconds for test in tests), 3),
+            run=newest.run if newest else None,
+            stale=any(test.stale for test in tests),
+            checks=told,  # green ones of counterexamples are told there
+            controls=_all(controls, "checks"),
+            tests=[test.summary() for test in tests],
+        )
 
 
 def _all(tests: list[Record], key: str) -> list[Any]:

@@ -14,10 +14,6 @@ from repro.results import codec
 from repro.results.types import Record, Run
 
 
-def name(claim: str, test: str) -> str:
-    return f"{claim}::{test}"
-
-
 def unchanged(context: Context) -> dict[str, str]:
     """Test -> when it was recorded; read once, by the process that the user started."""
     ledger, root = context.ledger, context.project.root
@@ -41,7 +37,7 @@ def unchanged(context: Context) -> dict[str, str]:
             versions[record.run] = _versions(context.artifacts, record.run)
         same_versions = versions[record.run] == provenance.versions()
         if same_run and same_device and same_versions and _same_data(record, registry):
-            found[name(record.claim, record.test)] = record.started
+            found[f"{record.claim}::{record.test}"] = record.started
     return found
 
 

@@ -8,11 +8,75 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from repro.bounds import in_one_library
 from repro.results.types import Check
 
 
 class ClaimFailed(AssertionError):
     """A check of a claim came out red; nothing else raises this."""
+
+
+def at_most(measured: Any, allowed: Any) -> Check:
+    measured, allowed = scalar(measured), _finite_bound(allowed)
+    a, b = in_one_library(measured, allowed)
+    ok = _is_finite(measured) and a <= b
+    return _check(measured, "<=", allowed, ok, margin=_factor(allowed, measured))
+
+
+def at_least(measured: Any, allowed: Any) -> Check:
+    measured, allowed = scalar(measured), _finite_bound(allowed)
+    a, b = in_one_library(measured, allowed)
+    ok = _is_finite(measured) and a >= b
+    return _check(measured, ">=", allowed, ok, margin=_factor(measured, allowed))
+
+
+def within(measured: Any, expected: Any, tolerance: Any) -> Check:
+    measured, expected = scalar(measured), _finite_bound(expected)
+    tolerance = _finite_bound(tolerance)
+    a, b = in_one_library(measured, expected)
+    near, tolerated = in_one_library(abs(a - b), tolerance)
+    ok = _is_finite(measured) and near <= tolerated
+    margin = _factor(tolerance, abs(a - b))
+    return _check(measured, "≈", expected, ok, margin=margin, tolerance=tolerance)
+
+
+def equals(measured: Any, expected: Any) -> Check:
+    measured, expected = _no_array(measured), _no_array(expected)
+    for value in (measured, expected):
+        if not is_exact(value):
+            raise TypeError(
+                f"equals compares exact values, got the {type(value).__name__} {value!r}; "
+                "a floating-point number needs `within` and the source of its tolerance"
+            )
+    return _check(measured, "=", expected, _same(measured, expected))
+
+
+def refutes(measured: Any, relation: str, expected: Any) -> Check:
+    """Whether `measured relation expected` is false; what a ball leaves undecided is not."""
+    if not (_is_finite(measured) and _is_finite(expected)):
+        raise ValueError(f"{measured} {relation} {expected}: what is not finite refutes nothing")
+    a, b = in_one_library(_no_array(measured), _no_array(expected))
+    false = {
+        "<": lambda: a >= b,
+        "<=": lambda: a > b,
+        "=": lambda: not _same(a, b) and a != b,  # overlapping balls are neither
+        ">=": lambda: a < b,
+        ">": lambda: a <= b,
+    }
+    return _check(measured, f"not {relation}", expected, false[relation]())
+
+
+def is_exact(value: Any) -> bool:
+    """Integers, rationals, polynomials and words are exact; floating-point numbers are not."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(is_exact(item) for item in value)
+    if isinstance(value, dict):
+        return all(is_exact(item) for item in value.values())
+    if type(value).__name__ in ("arf", "Decimal"):  # floating point by other names
+        return False
+    if hasattr(value, "dtype"):  # numpy and torch
+        return "int" in str(value.dtype) or "bool" in str(value.dtype)
+    return not isinstance(value, (float, complex))
 
 
 def scalar(value: Any) -> Any:
@@ -29,38 +93,14 @@ def _no_array(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _pair(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both in types that compare exactly: python-flint knows none of Python's but integers."""
-    if not (_of_flint(a) or _of_flint(b)):
-        return a, b
-    return _to_flint(a), _to_flint(b)
+def _finite_bound(value: Any) -> Any:
+    value = scalar(value)
+    if not _is_finite(value):
+        raise ValueError(f"allowed is {value}: such a check could not fail, or not pass")
+    return value
 
 
-def _of_flint(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_of_flint(item) for item in value)
-    return type(value).__module__.startswith("flint")
-
-
-def _to_flint(value: Any) -> Any:
-    import flint
-
-    if isinstance(value, (list, tuple)):
-        return [_to_flint(item) for item in value]
-    if isinstance(value, (int, float, Fraction)) and _finite(value):
-        return flint.fmpq(*value.as_integer_ratio())
-    return flint.fmpq(value) if isinstance(value, flint.fmpz) else value
-
-
-def _same(a: Any, b: Any) -> bool:
-    """a == b, where the two can be compared at all: what cannot is neither equal nor different."""
-    a, b = _pair(a, b)
-    if a.__eq__(b) is NotImplemented and b.__eq__(a) is NotImplemented:
-        raise TypeError(f"{type(a).__name__} and {type(b).__name__} cannot be compared")
-    return bool(a == b)
-
-
-def _finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     """An infinite or undefined measurement is never as recorded, not even beyond a lower bound."""
     if hasattr(value, "is_finite"):  # balls and decimals
         return bool(value.is_finite())
@@ -70,94 +110,16 @@ def _finite(value: Any) -> bool:
         return True
 
 
-def _check_allowed(*values: Any) -> None:
-    for value in values:
-        if not _finite(value):
-            raise ValueError(f"allowed is {value}: such a check could not fail, or not pass")
+def _same(a: Any, b: Any) -> bool:
+    """a == b, where the two can be compared at all: what cannot is neither equal nor different."""
+    a, b = in_one_library(a, b)
+    if a.__eq__(b) is NotImplemented and b.__eq__(a) is NotImplemented:
+        raise TypeError(f"{type(a).__name__} and {type(b).__name__} cannot be compared")
+    return bool(a == b)
 
 
-def is_exact(value: Any) -> bool:
-    """Integers, rationals, polynomials and words are exact; floating-point numbers are not."""
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return all(is_exact(item) for item in value)
-    if isinstance(value, dict):
-        return all(is_exact(item) for item in value.values())
-    if type(value).__name__ in ("arf", "Decimal"):  # floating point by other names
-        return False
-    if hasattr(value, "dtype"):  # numpy and torch
-        return "int" in str(value.dtype) or "bool" in str(value.dtype)
-    return not isinstance(value, (float, complex))
-
-
-def at_most(measured: Any, allowed: Any) -> Check:
-    measured, allowed = scalar(measured), scalar(allowed)
-    _check_allowed(allowed)
-    a, b = _pair(measured, allowed)
-    ok = _finite(measured) and a <= b
-    return _outcome(measured, "<=", allowed, ok, _factor(allowed, measured))
-
-
-def at_least(measured: Any, allowed: Any) -> Check:
-    measured, allowed = scalar(measured), scalar(allowed)
-    _check_allowed(allowed)
-    a, b = _pair(measured, allowed)
-    ok = _finite(measured) and a >= b
-    return _outcome(measured, ">=", allowed, ok, _factor(measured, allowed))
-
-
-def within(measured: Any, expected: Any, tolerance: Any) -> Check:
-    measured, expected, tolerance = scalar(measured), scalar(expected), scalar(tolerance)
-    _check_allowed(expected, tolerance)
-    a, b = _pair(measured, expected)
-    distance = abs(a - b)
-    near, tolerated = _pair(distance, tolerance)
-    ok = _finite(measured) and near <= tolerated
-    margin = _factor(tolerance, distance)
-    return _outcome(measured, "≈", expected, ok, margin, tolerance)
-
-
-def equals(measured: Any, expected: Any) -> Check:
-    measured, expected = _no_array(measured), _no_array(expected)
-    for value in (measured, expected):
-        if not is_exact(value):
-            raise TypeError(
-                f"equals compares exact values, got the {type(value).__name__} {value!r}; "
-                "a floating-point number needs `within` and the source of its tolerance"
-            )
-    return _outcome(measured, "=", expected, _same(measured, expected), None)
-
-
-def _different(a: Any, b: Any) -> bool:
-    """Certainly different: two overlapping balls are neither equal nor different."""
-    return not _same(a, b) and bool(a != b)
-
-
-def refutes(measured: Any, relation: str, expected: Any) -> Check:
-    """Whether `measured relation expected` is false; what a ball leaves undecided is not."""
-    if not (_finite(measured) and _finite(expected)):
-        raise ValueError(f"{measured} {relation} {expected}: what is not finite refutes nothing")
-    a, b = _pair(_no_array(measured), _no_array(expected))
-    false = {
-        "<": lambda: a >= b,
-        "<=": lambda: a > b,
-        "=": lambda: _different(a, b),
-        ">=": lambda: a < b,
-        ">": lambda: a <= b,
-    }
-    return _outcome(measured, f"not {relation}", expected, false[relation](), None)
-
-
-def _outcome(
-    measured: Any, relation: str, allowed: Any, ok: Any, margin: float | None, tolerance: Any = None
-) -> Check:
-    return Check(
-        measured=measured,
-        relation=relation,
-        allowed=allowed,
-        tolerance=tolerance,
-        ok=bool(ok),
-        margin=margin,
-    )
+def _check(measured: Any, relation: str, allowed: Any, ok: Any, **more: Any) -> Check:
+    return Check(measured=measured, relation=relation, allowed=allowed, ok=bool(ok), **more)
 
 
 def _factor(large: Any, small: Any) -> float | None:

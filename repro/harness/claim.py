@@ -71,8 +71,6 @@ class Claim:
         self._base_seed, self._lease, self._store, self._data = base_seed, lease, store, data
         self._waits = True  # for a training that another process has in hand
 
-    # --- what the test may ask for ---------------------------------------------------------------
-
     def at_scale(self, *, smoke: T, laptop: T, paper: T) -> T:
         """The setting for the scale of this run."""
         return (smoke, laptop, paper)[SCALES.index(self.scale)]
@@ -97,26 +95,24 @@ class Claim:
         from repro.training import NotComputed
         from repro.training.store import DamagedEntry
 
+        def used(key: str, reason: str, seconds: float = 0.0) -> None:
+            found = Training(kind=spec.kind, key=key, reason=reason, seconds=round(seconds, 1))
+            self._recorder.append("trainings", found)
+
         store = self._store(device=self.device.type, progress=self.progress, say=self.progress.say)
+        again = "run without --store-mode readonly"
         try:
             stored = store.get(spec, train, wait=self._waits)
-        except (NotComputed, DamagedEntry) as error:
-            damaged = isinstance(error, DamagedEntry)
-            self._used(spec.kind, error.key, "damaged" if damaged else "missing", 0.0)
-            again = "run without --store-mode readonly"
-            if damaged:
-                error.add_note(
-                    f"to set it aside and train it anew: {again}, or python -m repro prefetch"
-                )
-                raise
+        except NotComputed as error:
+            used(error.key, "missing")
             pytest.skip(f"{error}: {again}" if store.mode == "readonly" else str(error))
+        except DamagedEntry as error:
+            used(error.key, "damaged")
+            error.add_note(f"to train it anew: {again}, or python -m repro prefetch")
+            raise
         if stored.key not in (training.key for training in self._recorder.record.trainings):
-            self._used(spec.kind, stored.key, stored.reason, round(stored.seconds, 1))
+            used(stored.key, stored.reason, stored.seconds)
         return stored
-
-    def _used(self, kind: str, key: str, reason: str, seconds: float) -> None:
-        training = Training(kind=kind, key=key, reason=reason, seconds=seconds)
-        self._recorder.append("trainings", training)
 
     def for_each(self, items: Iterable[T], do: Callable[[T], U]) -> list[U]:
         """`do(item)` for every item; what another process is training just now comes last.
@@ -156,8 +152,6 @@ class Claim:
             self.record("data", told)
         return found
 
-    # --- what the test says ----------------------------------------------------------------------
-
     def record(self, name: str, value: Any, /, **settings: Any) -> None:
         """Keep a number that the page should show; nothing is compared."""
         number = Number(name=_plain(name), value=files.plain(value), params=self._at(settings))
@@ -191,9 +185,9 @@ class Claim:
         shown = {} if worst is None else {"smallest failing case": repr(worst[0])}
         self._check(
             checks.equals(0 if worst is None else worst[1], 0),
+            Source("exact", 0, "every sample that was tried"),
             name=_plain(name),
             equation=equation,
-            provenance=(Source("exact", 0, "every sample that was tried"),),
             params={**self._at(settings), **shown},
         )
 
@@ -219,9 +213,8 @@ class Claim:
         """
         __tracebackhide__ = True
         if printed and not (checks.is_exact(measured) and checks.is_exact(expected)):
-            raise TypeError(
-                f"counterexample to {refutes!r}: needs exact or certified numbers, not floats"
-            )
+            needs = "needs exact or certified numbers, not floats"
+            raise TypeError(f"counterexample to {refutes!r}: {needs}")
         found = Counterexample(
             refutes=refutes,
             printed=printed,
@@ -231,29 +224,21 @@ class Claim:
             expected=files.plain(expected),
             program=_shown(program, settings, relation) if program else "",
             params=self._at(settings),
-            test=self._name.test,
-            evidence=self._recorder.record.evidence,
+            **self._origin,
         )
         self._recorder.append("counterexamples", found)
         self._check(
             checks.refutes(measured, relation, expected),
+            Source("exact", expected, "one input refutes"),
             name=f"counterexample: {refutes}",
             equation=equation,
-            provenance=(Source("exact", expected, "one input refutes"),),
             params=self._at(settings),
         )
 
     def cell(self, row: str, column: str, *, paper: Any, ours: Any, note: str = "") -> None:
         """A printed cell beside ours; the comparison, if any, is a check of its own."""
-        cell = Cell(
-            row=row,
-            column=column,
-            paper=files.plain(paper),
-            ours=files.plain(ours),
-            note=note,
-            test=self._name.test,
-            evidence=self._recorder.record.evidence,
-        )
+        numbers = {"paper": files.plain(paper), "ours": files.plain(ours)}
+        cell = Cell(row=row, column=column, note=note, **numbers, **self._origin)
         self._recorder.append("cells", cell)
 
     def figure(self, figure: "Drawing", name: str, *, caption: str, alt: str = "") -> None:
@@ -268,40 +253,29 @@ class Claim:
             raise ValueError(f"this test has drawn a figure {name!r} before")
         alt = alt or figures.described(figure)
         if not alt:
-            raise ValueError(
-                f"the figure {name!r} has no labelled curve: say in alt= what it shows"
-            )
+            missing = "has no labelled curve: say in alt= what it shows"
+            raise ValueError(f"the figure {name!r} {missing}")
         folder = claim_folder(self._artifacts, self.statement.id)
         for suffix, drawn in figures.saved(figure).items():
             files.write_atomically(folder / f"{name}.{suffix}", drawn)
-        found = Figure(
-            svg=f"{place}.svg",
-            png=f"{place}.png",
-            caption=caption,
-            alt=alt,
-            test=self._name.test,
-            evidence=self._recorder.record.evidence,
-        )
+        both = {suffix: f"{place}.{suffix}" for suffix in ("svg", "png")}
+        found = Figure(**both, caption=caption, alt=alt, **self._origin)
         self._recorder.append("figures", found)
 
-    # --- how a check is kept and told ------------------------------------------------------------
+    @property
+    def _origin(self) -> dict[str, Any]:
+        """The test that says something, and its kind of evidence."""
+        return {"test": self._name.test, "evidence": self._recorder.record.evidence}
 
     def _at(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The values of the test and of this number."""
         return {**self.params, **files.plain(settings)}
 
-    def _check(self, decided: Check, **about: Any) -> None:
+    def _check(self, decided: Check, *sources: Source, **about: Any) -> None:
         __tracebackhide__ = True
-        values = {key: files.plain(getattr(decided, key)) for key in ("measured", "allowed")}
-        check = replace(
-            decided,
-            **values,
-            tolerance=files.plain(decided.tolerance),
-            **about,
-            test=self._name.test,
-            line=self._line(),
-            evidence=self._recorder.record.evidence,
-        )
+        values = ("measured", "allowed", "tolerance")
+        about |= {key: files.plain(getattr(decided, key)) for key in values}
+        check = replace(decided, provenance=sources, line=self._line(), **about, **self._origin)
         self._recorder.append("checks", check)
         if not check.ok:
             failure = self._failure(check)
@@ -346,36 +320,34 @@ class Measured:
 
     def at_most(self, bound: Bound) -> "Measured":
         __tracebackhide__ = True
-        return self._kept(checks.at_most(self.value, _known(bound).value), bound.sources)
+        return self._kept(checks.at_most(self.value, _known(bound).value), *bound.sources)
 
     def at_least(self, bound: Bound) -> "Measured":
         __tracebackhide__ = True
-        return self._kept(checks.at_least(self.value, _known(bound).value), bound.sources)
+        return self._kept(checks.at_least(self.value, _known(bound).value), *bound.sources)
 
     def within(self, expected: Any, tolerance: Bound) -> "Measured":
         """At most `tolerance` away from `expected`."""
         __tracebackhide__ = True
         found = checks.within(self.value, expected, _known(tolerance).value)
-        return self._kept(found, tolerance.sources)
+        return self._kept(found, *tolerance.sources)
 
     def equals(self, expected: Any) -> "Measured":
         """Exactly equal: integers, rationals, polynomials, words; a float is refused."""
         __tracebackhide__ = True
         source = Source("exact", expected, "equality, no tolerance")
-        return self._kept(checks.equals(self.value, expected), (source,))
+        return self._kept(checks.equals(self.value, expected), source)
 
-    def _kept(self, decided: Check, sources: tuple[Source, ...]) -> "Measured":
+    def _kept(self, decided: Check, *sources: Source) -> "Measured":
         __tracebackhide__ = True
-        self._claim._check(decided, provenance=sources, **self._about)
+        self._claim._check(decided, *sources, **self._about)
         return self
 
 
 def _known(bound: Bound) -> Bound:
     if not isinstance(bound, Bound):
-        raise TypeError(
-            f"{bound!r} does not say where it comes from: write theorem({bound!r}, 'why'), or "
-            "one of the others in repro.bounds"
-        )
+        advice = f"write theorem({bound!r}, 'why'), or one of the others in repro.bounds"
+        raise TypeError(f"{bound!r} does not say where it comes from: {advice}")
     return bound
 
 

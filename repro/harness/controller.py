@@ -14,9 +14,10 @@ import pytest
 from repro.harness import changed, options, provenance, schedule
 from repro.harness.journal import Journal
 from repro.harness.options import Context
-from repro.harness.progress import Heartbeat
+from repro.harness.progress import Heartbeat, aligned
 from repro.results.types import Result, Results
 
+SETTINGS = ("scale", "seed", "device", "threads", "workers")
 LOST = 3  # exit code when a collected claim never reported
 DISAGREES = 1
 FAILED = ("failed", "error")  # verdicts about this run, not about the paper
@@ -26,33 +27,20 @@ MAKE_ROOM = "make room and give the same command again: what was measured and tr
 
 class Controller:
     def __init__(self, config: pytest.Config, context: Context) -> None:
-        words = config.invocation_params.args
+        root, words = context.project.root, config.invocation_params.args
         run = provenance.run_header(
-            context.project.root,
+            root,
             context.run,
-            scale=context.scale,
-            seed=context.seed,
-            device=context.device,
-            threads=context.threads,
-            workers=context.workers,
-            argv=[provenance.without_folders(word, context.project.root) for word in words],
+            **{name: getattr(context, name) for name in SETTINGS},
+            argv=[provenance.without_folders(word, root) for word in words],
         )
         if config.option.changed:
             context.unchanged.update(changed.unchanged(context))
         self.config, self.context = config, context
-        self.journal = Journal(
-            context.project,
-            context.ledger,
-            context.artifacts,
-            context.rootpath,
-            run,
-            show=self._show,
-        )
-        reference = context.project.root / context.project.artifacts / "reference"
-        self.durations = {
-            **schedule.read_durations(reference),
-            **schedule.read_durations(context.artifacts),
-        }
+        self.journal = Journal(context, run, show=self._show)
+        reference = root / context.project.artifacts / "reference"
+        known = map(schedule.read_durations, (reference, context.artifacts))
+        self.durations = {test: seconds for one in known for test, seconds in one.items()}
         self.opened = False
         self.heartbeat: Heartbeat | None = None
         self.notices: list[str] = []
@@ -129,10 +117,8 @@ class Controller:
             self.notices.append(f"the page could not be written: {error}{advice}")
             disagreements = []
             session.exitstatus = session.exitstatus or LOST
-        if self.journal.publisher.failure:
-            self.notices.append(
-                f"while running, the page could not be made: {self.journal.publisher.failure!r}"
-            )
+        if failure := self.journal.publisher.failure:
+            self.notices.append(f"while running, the page could not be made: {failure!r}")
         if lost:
             self.notices += [f"{len(lost)} claim tests were collected and did not report:", *lost]
             session.exitstatus = session.exitstatus or LOST
@@ -181,5 +167,4 @@ def _table(claims: list[Result]) -> list[str]:
         )
         for claim in claims
     ]
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
+    return aligned(rows)

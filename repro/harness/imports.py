@@ -75,9 +75,8 @@ def closure(file: Path, root: Path) -> set[Path]:
 @functools.cache
 def packages(file: Path, root: Path) -> frozenset[str]:
     """All that a file can come to import, by the first word: "torch", "repro", ..."""
-    return frozenset(
-        name[0] for source in closure(file, root) for name in _names(source, root) if name
-    )
+    names = (name for source in closure(file, root) for name in _names(source, root))
+    return frozenset(name[0] for name in names if name)
 
 
 def uses_torch(file: Path, root: Path) -> bool:
@@ -86,7 +85,8 @@ def uses_torch(file: Path, root: Path) -> bool:
 
 
 def docstring(file: Path) -> str:
-    for load, store in itertools.pairwise(_instructions(_compiled(file))):
+    steps = _instructions(_compiled_from(file, file.read_bytes()))
+    for load, store in itertools.pairwise(steps):
         if (store.opname, store.argval) == ("STORE_NAME", "__doc__"):
             return inspect.cleandoc(load.argval)
     return ""
@@ -94,21 +94,18 @@ def docstring(file: Path) -> str:
 
 def test_functions(file: Path) -> set[str]:
     """Their names; how many tests each is, with its parameters, only pytest knows."""
-    found = (one.co_name for one in _compiled(file).co_consts if isinstance(one, CodeType))
-    return {name for name in found if name.startswith("test_")}
+    constants = _compiled_from(file, file.read_bytes()).co_consts
+    names = (one.co_name for one in constants if isinstance(one, CodeType))
+    return {name for name in names if name.startswith("test_")}
 
 
-def _compiled(file: Path) -> CodeType:
+@functools.cache
+def _compiled_from(file: Path, source: bytes) -> CodeType:
     """A file that does not compile is pytest's to complain about; here it is empty.
 
     Not the syntax tree: Python 3.11 counts its depth for all threads together. While the page is
     made in one thread, pytest and hypothesis may parse in another, with a SystemError for either.
     """
-    return _compiled_from(file, file.read_bytes())
-
-
-@functools.cache
-def _compiled_from(file: Path, source: bytes) -> CodeType:
     try:
         return compile(source, file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -127,19 +124,16 @@ def _all_code(code: CodeType) -> Iterator[CodeType]:
             yield from _all_code(constant)
 
 
-def _names(source: Path, root: Path) -> tuple[tuple[str, ...], ...]:
+def _names(source: Path, root: Path) -> list[tuple[str, ...]]:
     """Dotted names that a file imports; for `from a import b` that is a.b. Parsed once."""
-    return _names_of(source, root, hashlib.sha256(source.read_bytes()).digest())
+    return _names_of(source, root, source.read_bytes())
 
 
 @functools.cache
-def _names_of(source: Path, root: Path, content: bytes) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(name) for name in _each_name(source, root))
-
-
-def _each_name(source: Path, root: Path) -> Iterator[list[str]]:
+def _names_of(source: Path, root: Path, content: bytes) -> list[tuple[str, ...]]:
     """`from .a import b, c` is compiled to: load 1, load ("b", "c"), IMPORT_NAME a."""
-    for code in _all_code(_compiled(source)):
+    found: list[tuple[str, ...]] = []
+    for code in _all_code(_compiled_from(source, content)):
         if IMPORT_NAME not in code.co_code[::2]:
             continue  # most code imports nothing, and dis is slow
         steps = list(_instructions(code))
@@ -149,7 +143,8 @@ def _each_name(source: Path, root: Path) -> Iterator[list[str]]:
             base = step.argval.split(".") if step.argval else []
             if level.argval and source.is_relative_to(root):
                 base = [*source.relative_to(root).parts[: -level.argval], *base]
-            yield from ([*base, name] for name in names.argval) if names.argval else [base]
+            found += [(*base, name) for name in names.argval] if names.argval else [tuple(base)]
+    return found
 
 
 @functools.cache
@@ -169,12 +164,13 @@ def _files(root: Path, parts: tuple[str, ...], *, whole: bool = True) -> list[Pa
     if not parts:
         return []
     place = root.joinpath(*parts)
-    if (place / "__init__.py").is_file():
-        found = (
-            [f for s in SOURCES for f in place.rglob(f"*{s}")] if whole else [place / "__init__.py"]
-        )
+    package = place / "__init__.py"
+    if package.is_file() and whole:
+        found = [file for suffix in SOURCES for file in place.rglob(f"*{suffix}")]
+    elif package.is_file():
+        found = [package]
     elif place.with_suffix(".py").is_file():
-        found = [f for suffix in SOURCES if (f := place.with_suffix(suffix)).is_file()]
+        found = [file for suffix in SOURCES if (file := place.with_suffix(suffix)).is_file()]
     else:
         return []
     return found + [root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts))]

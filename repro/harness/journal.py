@@ -7,15 +7,14 @@ the workers write, never anything that crossed a process border except node ids 
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from filelock import FileLock
 
 from repro import files
 from repro.harness import progress, provenance, records, schedule, verdicts
 from repro.harness.assembly import Assembly
-from repro.harness.ledger import Ledger
-from repro.harness.project import ClaimTest, Project, claim_test
+from repro.harness.options import Context
+from repro.harness.project import ClaimTest, claim_test
 from repro.results import codec
 from repro.results.types import Result, Results, Run
 
@@ -25,30 +24,22 @@ PATIENCE = 60.0  # seconds for another run on the same folder to finish its page
 
 class Journal:
     def __init__(
-        self,
-        project: Project,
-        ledger: Ledger,
-        artifacts: Path,
-        rootpath: Path,
-        run: Run,
-        show: Callable[[Results, set[str] | None], None],
+        self, context: Context, run: Run, show: Callable[[Results, set[str] | None], None]
     ) -> None:
         """`show` makes the page of these results, of all claims or of some that changed."""
-        self.project, self.ledger, self.artifacts = project, ledger, artifacts
-        self.rootpath, self.run, self.show = rootpath, run, show
+        self.project, self.ledger = context.project, context.ledger
+        self.artifacts, self.rootpath = context.artifacts, context.rootpath
+        self.run, self.show = run, show
         self.expected: dict[str, ClaimTest] = {}
         self.reported: dict[str, str] = {}
         self.durations: dict[str, float] = {}
         self.running: dict[str, float] = {}
-        self.assembly = Assembly(project, ledger, artifacts)
+        self.assembly = Assembly(self.project, self.ledger, self.artifacts)
         self.publisher = Publisher(self)
-
-    # --- what the hooks tell ---------------------------------------------------------------------
 
     def collected(self, nodeids: list[str]) -> None:
         for nodeid in nodeids:
-            name = claim_test(self.project, self.ledger, self.rootpath, nodeid)
-            if name:
+            if name := claim_test(self.project, self.ledger, self.rootpath, nodeid):
                 self.expected[nodeid] = name
         self.run.collected = len(self.expected)
 
@@ -87,8 +78,6 @@ class Journal:
         touched = {name.statement.id for name in self.expected.values()}
         return [self.assembly.claim(id) for id in self.ledger.statements if id in touched]
 
-    # --- the end ---------------------------------------------------------------------------------
-
     def reconcile(self) -> list[str]:
         """Tests that were collected and never reported; their records get their last state."""
         lost = []
@@ -100,9 +89,8 @@ class Journal:
             found = records.read(path, self.assembly.messages)
             of_this_run = found is not None and found.run == self.run.id
             state = found.state if found and of_this_run else "not run"
-            lost.append(
-                f"{nodeid}: {state}" + (" (unreported)" if state in ("passed", "failed") else "")
-            )
+            ended = " (unreported)" if state in ("passed", "failed") else ""
+            lost.append(f"{nodeid}: {state}{ended}")
         return lost
 
     def close(self, *, interrupted: bool) -> list[str]:
@@ -119,11 +107,10 @@ class Journal:
 
     def _forget_old_runs(self) -> None:
         """Headers of runs of which nothing is shown any more."""
-        shown = {
-            test.run for id in self.ledger.statements for test in self.assembly.claim(id).tests
-        }
+        claims = map(self.assembly.claim, self.ledger.statements)
+        shown = {self.run.id, *(test.run for claim in claims for test in claim.tests)}
         for path in self.artifacts.glob("runs/*.json"):
-            if path.stem not in shown | {self.run.id}:
+            if path.stem not in shown:
                 path.unlink(missing_ok=True)
 
     def publish(self, changed: set[str] | None) -> None:
@@ -140,11 +127,6 @@ class Journal:
             ids = set(self.ledger.statements) if changed is None else changed
             self.assembly.refresh(ids)
             self.show(self.assembly.write(self.run, ids), changed)
-
-
-def pause(spent: float) -> float:
-    """Seconds to wait after a page that took so many."""
-    return spent * (1 - SHARE) / SHARE
 
 
 class Publisher(threading.Thread):
@@ -176,7 +158,8 @@ class Publisher(threading.Thread):
                     self.journal.publish(changed)
                 except Exception as failure:  # told at the end of the run, where it is seen
                     self.failure = failure
-                self._stopped.wait(pause(time.monotonic() - began))
+                spent = time.monotonic() - began
+                self._stopped.wait(spent * (1 - SHARE) / SHARE)
 
     def stop(self) -> None:
         self._stopped.set()

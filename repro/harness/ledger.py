@@ -13,18 +13,9 @@ from pathlib import Path
 from typing import Any
 
 KINDS = (
-    "theorem",
-    "lemma",
-    "proposition",
-    "corollary",
-    "remark",
-    "definition",
-    "equation",
-    "section",
-    "table",
-    "figure",
-    "finding",
-)
+    "theorem", "lemma", "proposition", "corollary", "remark", "definition", "equation", "section",
+    "table", "figure", "finding",
+)  # fmt: skip
 EVIDENCE = ("exact", "certified", "best-in-class", "construct", "train")  # strongest first
 RECORDED = ("holds", "holds-repaired", "refuted", "illustrated")
 STATUSES = (*RECORDED, "pending")
@@ -119,44 +110,35 @@ def read(path: Path) -> Ledger:
         raise LedgerError(f"{path}: the ledger cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:  # also from numbers and tables without end
         raise LedgerError(f"{path}: not a TOML file: {error}") from None
-    unknown = set(raw) - {"schema", "title", "papers", "statement"}
-    if unknown:
-        raise LedgerError(
-            f"{path}: unknown field {min(unknown)!r} (known: schema, title, papers, statement)"
-        )
+    known = ("schema", "title", "papers", "statement")
+    if unknown := set(raw) - set(known):
+        told = f"unknown field {min(unknown)!r} (known: {', '.join(known)})"
+        raise LedgerError(f"{path}: {told}")
     if type(raw.get("schema")) is not int or raw["schema"] != 1:
         raise LedgerError(f"{path}: field 'schema' must be 1, found {raw.get('schema')!r}")
     if not isinstance(raw.get("title"), str) or not raw["title"].strip():
         raise LedgerError(f"{path}: field 'title' must be a few words")
-    papers = {key: _paper(path, key, entry) for key, entry in _table(path, raw, "papers").items()}
-    statements: dict[str, Statement] = {}
-    stems: dict[tuple[str, str], str] = {}
-    entries = raw.get("statement", [])
+    tables, entries = raw.get("papers", {}), raw.get("statement", [])
+    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+        raise LedgerError(f"{path}: field 'papers' must hold tables ([papers.key])")
     if not isinstance(entries, list):
         raise LedgerError(f"{path}: field 'statement' must be an array of tables ([[statement]])")
+    papers = {key: _paper(path, key, entry) for key, entry in tables.items()}
+    statements: dict[str, Statement] = {}
+    stems: dict[tuple[str, str], str] = {}
     for position, entry in enumerate(entries, start=1):
         statement = _statement(path, position, entry)
+        where = f"{path}: entry {statement.id}: field 'id'"
         if statement.id in statements:
-            raise LedgerError(f"{path}: entry {statement.id}: field 'id' stands twice")
+            raise LedgerError(f"{where} stands twice")
         if statement.paper not in papers:
-            raise LedgerError(
-                f"{path}: entry {statement.id}: field 'id' names no paper of [papers]"
-            )
+            raise LedgerError(f"{where} names no paper of [papers]")
         twin = stems.setdefault((statement.paper, statement.stem), statement.id)
         if twin != statement.id:
-            raise LedgerError(
-                f"{path}: entry {statement.id}: field 'id' reads like {twin} in a file's name"
-            )
+            raise LedgerError(f"{where} reads like {twin} in a file's name")
         statements[statement.id] = statement
     _check_uses(path, statements)
     return Ledger(path, raw["title"], papers, statements)
-
-
-def _table(path: Path, raw: dict[str, Any], name: str) -> dict[str, Any]:
-    table = raw.get(name, {})
-    if not isinstance(table, dict) or not all(isinstance(entry, dict) for entry in table.values()):
-        raise LedgerError(f"{path}: field {name!r} must hold tables ([{name}.key])")
-    return table
 
 
 def _paper(path: Path, key: str, entry: dict[str, Any]) -> Paper:
@@ -178,9 +160,8 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
     if not matched or len(statement.id) > 80:
         raise LedgerError(f"{where}: field 'id' must read <paper>/<kind>-<number>")
     if matched["kind"] != statement.kind:
-        raise LedgerError(
-            f"{where}: field 'kind' is {statement.kind!r}, but the id says {matched['kind']!r}"
-        )
+        told = f"is {statement.kind!r}, but the id says {matched['kind']!r}"
+        raise LedgerError(f"{where}: field 'kind' {told}")
     for name, value, known in [
         ("kind", statement.kind, KINDS),
         ("status", statement.status, STATUSES),
@@ -188,19 +169,16 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
         *[("evidence", value, EVIDENCE) for value in statement.evidence],
     ]:
         if value not in known:
-            raise LedgerError(
-                f"{where}: field {name!r}: unknown value {value!r} (known: {', '.join(known)})"
-            )
+            told = f"unknown value {value!r} (known: {', '.join(known)})"
+            raise LedgerError(f"{where}: field {name!r}: {told}")
     if len(set(statement.uses)) < len(statement.uses):
         raise LedgerError(f"{where}: field 'uses' names something twice")
     if statement.scope != "finite" and statement.status in ("holds", "holds-repaired"):
-        raise LedgerError(
-            f"{where}: field 'status': a {statement.scope} statement is at most 'illustrated'"
-        )
+        told = f"a {statement.scope} statement is at most 'illustrated'"
+        raise LedgerError(f"{where}: field 'status': {told}")
     if statement.status in ("holds-repaired", "refuted") and not statement.reason:
-        raise LedgerError(
-            f"{where}: field 'reason' must say what is false as printed and how it is repaired"
-        )
+        told = "must say what is false as printed and how it is repaired"
+        raise LedgerError(f"{where}: field 'reason' {told}")
     return statement
 
 
@@ -215,30 +193,26 @@ def _check_fields(
         required = spec.default is spec.default_factory  # both MISSING
         if required and name not in entry:
             raise LedgerError(f"{where}: field {name!r} is missing")
-        if name in entry:
-            _check_type(f"{where}: field {name!r}", entry[name], many=name in ("evidence", "uses"))
-            if required and not entry[name]:
-                raise LedgerError(f"{where}: field {name!r} is empty")
-
-
-def _check_type(where: str, value: Any, *, many: bool) -> None:
-    if many and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-        raise LedgerError(f"{where} must be a list of strings, found {value!r}")
-    if not many and not isinstance(value, str):
-        raise LedgerError(f"{where} must be a string, found {value!r}")
+        if name not in entry:
+            continue
+        value, many = entry[name], name in ("evidence", "uses")
+        if many and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+            raise LedgerError(f"{where}: field {name!r} must be a list of strings, found {value!r}")
+        if not many and not isinstance(value, str):
+            raise LedgerError(f"{where}: field {name!r} must be a string, found {value!r}")
+        if required and not value:
+            raise LedgerError(f"{where}: field {name!r} is empty")
 
 
 def _check_uses(path: Path, statements: dict[str, Statement]) -> None:
     for statement in statements.values():
         for used in statement.uses:
             if used not in statements:
-                raise LedgerError(
-                    f"{path}: entry {statement.id}: field 'uses' names {used!r}, which is no entry"
-                )
+                told = f"field 'uses' names {used!r}, which is no entry"
+                raise LedgerError(f"{path}: entry {statement.id}: {told}")
     try:
         _sorted(statements).prepare()
     except graphlib.CycleError as error:
         cycle = error.args[1][::-1]  # from a statement to what it uses, and so on back to it
-        raise LedgerError(
-            f"{path}: entry {cycle[0]}: field 'uses' closes a cycle: {' -> '.join(cycle)}"
-        ) from None
+        told = f"field 'uses' closes a cycle: {' -> '.join(cycle)}"
+        raise LedgerError(f"{path}: entry {cycle[0]}: {told}") from None

@@ -20,13 +20,9 @@ OTHER_MARKERS = {
 
 
 def register(config: pytest.Config) -> None:
-    for kind in KINDS:
-        config.addinivalue_line(
-            "markers", f"{kind}: claims about statements of this kind (from the file's name)"
-        )
-    for marker, kind in EVIDENCE_MARKERS.items():
-        config.addinivalue_line("markers", f"{marker}: evidence of the kind {kind}")
-    for marker, meaning in OTHER_MARKERS.items():
+    kinds = dict.fromkeys(KINDS, "claims about statements of this kind (from the file's name)")
+    evidence = {marker: f"evidence of the kind {kind}" for marker, kind in EVIDENCE_MARKERS.items()}
+    for marker, meaning in (kinds | evidence | OTHER_MARKERS).items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
 
 
@@ -86,15 +82,13 @@ def identity(item: pytest.Item, name: ClaimTest, context: Context) -> dict[str, 
 def check_form(item: pytest.Item, name: ClaimTest) -> None:
     """A claim test uses `claim`, and one of the statement itself names its kind of evidence."""
     if "claim" not in getattr(item, "fixturenames", ()):
-        pytest.fail(
-            f"{name.test} does not use the fixture `claim`, so it can record nothing", pytrace=False
-        )
+        told = "does not use the fixture `claim`, so it can record nothing"
+        pytest.fail(f"{name.test} {told}", pytrace=False)
     named = [marker for marker in EVIDENCE_MARKERS if item.get_closest_marker(marker)]
     if len(named) > 1 or (name.role == "claim" and not named):
         marks = ", ".join(f"@pytest.mark.{marker}" for marker in EVIDENCE_MARKERS)
-        pytest.fail(
-            f"{name.test} must say what kind of evidence it gives: one of {marks}", pytrace=False
-        )
+        told = f"must say what kind of evidence it gives: one of {marks}"
+        pytest.fail(f"{name.test} {told}", pytrace=False)
 
 
 def unmet_needs(item: pytest.Item, context: Context) -> str:

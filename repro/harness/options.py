@@ -15,6 +15,11 @@ from repro.harness.project import SCALES, Project
 
 STORE_MODES = ("use", "refresh", "readonly")
 KINDS_OF_DEVICE = ("cpu", "cuda", "mps")
+FOLDERS = {
+    "artifacts": "results and the page go",
+    "store": "finished trainings are kept",
+    "data": "data sets are kept",
+}
 SENT = "attention_claims"  # what the controller tells its workers, one JSON string
 PROBE_BYTES = 2**20  # a disk with less room than this counts as full before the run begins
 
@@ -32,26 +37,12 @@ def add(parser: pytest.Parser) -> None:
         "--seed", type=int, default=0, help="base of the seeds of what claims draw (default 0)"
     )
     group.addoption(
-        "--threads",
-        default="1",
-        metavar="N",
+        "--threads", default="1", metavar="N",
         help="threads per process, or auto: cores / workers (default 1)",
-    )
-    group.addoption(
-        "--artifacts",
-        metavar="FOLDER",
-        help="where results and the page go (default: the project's)",
-    )
-    group.addoption(
-        "--store",
-        metavar="FOLDER",
-        help="where finished trainings are kept (default: the project's)",
-    )
-    group.addoption(
-        "--data",
-        metavar="FOLDER",
-        help="where data sets are kept (default: the project's)",
-    )
+    )  # fmt: skip
+    for name, what in FOLDERS.items():
+        where = f"where {what} (default: the project's)"
+        group.addoption(f"--{name}", metavar="FOLDER", help=where)
     group.addoption(
         "--store-mode", choices=STORE_MODES, default="use",
         help="use finished trainings (default), refresh them, or readonly: train nothing",
@@ -115,7 +106,7 @@ def refuse_values_that_look_like_paths(config: pytest.Config, root: Path) -> Non
     without_path = config.args_source is not pytest.Config.ArgsSource.ARGS
     for option, value in pairwise(config.invocation_params.args):
         outside = not Path(value).resolve().is_relative_to(root.resolve())
-        ours = option in ("--artifacts", "--store", "--data")
+        ours = option in [f"--{name}" for name in FOLDERS]
         if ours and outside and (without_path or elsewhere):
             raise pytest.UsageError(
                 f"write {option}={value}, with '=': pytest takes {value} for a test"
@@ -142,13 +133,15 @@ def read(config: pytest.Config, project: Project) -> Context:
             raise ValueError(f"--time-limit takes seconds, got {option.time_limit:g}")
     except (LedgerError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
+    here = config.invocation_params.dir
+    root = project.root
     return Context(
         project=project,
         ledger=ledger,
         rootpath=config.rootpath,
-        artifacts=_folder(config, option.artifacts, project.artifacts, project),
-        store=_folder(config, option.store, project.store, project),
-        data=_folder(config, option.data, project.data_folder, project),
+        artifacts=here / option.artifacts if option.artifacts else root / project.artifacts,
+        store=here / option.store if option.store else root / project.store,
+        data=here / option.data if option.data else root / project.data_folder,
         scale=option.scale,
         seed=option.seed,
         device=option.device,
@@ -188,7 +181,3 @@ def _check_device_name(name: str) -> None:
     kind, _, index = name.partition(":")
     if name not in ("auto", "cpu", "cuda", "mps") and not (kind == "cuda" and index.isdecimal()):
         raise ValueError(f"--device {name}: unknown; there is auto, cpu, cuda, cuda:N, mps")
-
-
-def _folder(config: pytest.Config, given: str | None, default: str, project: Project) -> Path:
-    return config.invocation_params.dir / given if given else project.root / default

@@ -14,7 +14,6 @@ import pytest
 from repro import files
 from repro.data.sets import Registry
 from repro.harness import (
-    changed,
     collected,
     hookspecs,
     imports,
@@ -33,16 +32,13 @@ from repro.harness.time_limit import OutOfTime, time_limit
 CONTEXT = pytest.StashKey[Context]()
 LEASE = pytest.StashKey[resources.Lease]()
 RECORDER = pytest.StashKey[Recorder]()
-MOST_RESTARTS = 4  # of workers in a run: a claim that kills its worker is not run again
 OLD_SIGTERM = pytest.StashKey[Any]()
+MOST_RESTARTS = 4  # of workers in a run: a claim that kills its worker is not run again
 OPEN = ("running", "passed", "not-run")  # states that a red check turns to failed
 NO_XFAIL = "state what is false as a counterexample, and what is not run as a skip"
 NOTHING = (
     "this claim checked nothing: use measured(...).at_most and the like, for_all or counterexample"
 )
-
-
-# --- start ---------------------------------------------------------------------------------------
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -59,10 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if project is None:
         return
     if pytest.version_tuple < (9,):
-        raise pytest.UsageError(
-            f"claims need pytest 9 or newer, this is {pytest.__version__}: "
-            "pip install 'pytest>=9,<10'"
-        )
+        told = f"claims need pytest 9 or newer, this is {pytest.__version__}"
+        raise pytest.UsageError(f"{told}: pip install 'pytest>=9,<10'")
     options.refuse_values_that_look_like_paths(config, project.root)
     marking.register(config)
     context = options.read(config, project)
@@ -103,9 +97,6 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     ]
 
 
-# --- workers -------------------------------------------------------------------------------------
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return resources.automatic_workers(config.option.device)
@@ -116,9 +107,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     if config.stash.get(CONTEXT, None) and config.getoption("dist") == "load":
         return schedule.one_at_a_time(config, log)
     return None
-
-
-# --- collection ----------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -132,24 +120,14 @@ def pytest_collection_modifyitems(
     if not context.listing and context.worker in (None, "gw0") and not session.testsfailed:
         collected.note(items, config, context)
     if context.unchanged:
-        _leave_out_unchanged(items, config, context)
+        names = {item: marking.name_of(item, context) for item in items}
+        known = [item for item, name in names.items() if name and name.key in context.unchanged]
+        items[:] = [item for item in items if item not in set(known)]
+        config.hook.pytest_deselected(items=known)
     if context.worker:
         items.sort(
             key=lambda item: schedule.sort_key(item.nodeid, context.scale, context.durations)
         )
-
-
-def _leave_out_unchanged(items: list[pytest.Item], config: pytest.Config, context: Context) -> None:
-    def is_recorded(item: pytest.Item) -> bool:
-        test = marking.name_of(item, context)
-        return test is not None and changed.name(test.statement.id, test.test) in context.unchanged
-
-    left_out = [item for item in items if is_recorded(item)]
-    items[:] = [item for item in items if not is_recorded(item)]
-    config.hook.pytest_deselected(items=left_out)
-
-
-# --- running a claim -----------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)

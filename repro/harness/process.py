@@ -30,7 +30,7 @@ def alive(who: Mapping[str, Any]) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # of another user
+    except PermissionError:  # it is another user's
         pass
     state, born = _state_and_birth(pid)
     return state != "Z" and who.get("born") == born  # Z: dead, and not yet buried

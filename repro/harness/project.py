@@ -24,12 +24,8 @@ class Project:
     data_folder: str = "data"
     data: Sequence[DataSet] = ()  # the sets that `claim.data` finds
 
-    @property
-    def claims_folder(self) -> Path:
-        return self.root / self.claims
-
     def claim_files(self) -> list[Path]:
-        return sorted(self.claims_folder.glob("*/test_*.py"))
+        return sorted((self.root / self.claims).glob("*/test_*.py"))
 
     def read_ledger(self) -> Ledger:
         """The ledger, after checking that every claim file shows one of its statements."""
@@ -44,15 +40,14 @@ class Project:
                     f"[[statement]] with an id such as {file.parent.name}/{_suggested(file)}, "
                     "or rename the file"
                 )
-            if statement.id in shown:
-                raise LedgerError(
-                    f"{where}: {shown[statement.id].name} already shows {statement.id}"
-                )
+            if other := shown.get(statement.id):
+                raise LedgerError(f"{where}: {other.name} already shows {statement.id}")
             shown[statement.id] = file
         return ledger
 
     def is_claim(self, path: Path) -> bool:
-        return path.parent.parent == self.claims_folder and path.name.startswith("test_")
+        inside = path.parent.parent == self.root / self.claims
+        return inside and path.name.startswith("test_")
 
 
 def _suggested(file: Path) -> str:
@@ -74,12 +69,15 @@ class ClaimTest:
         return self.test.split("[")[0].split("::")[-1]
 
     @property
+    def key(self) -> str:
+        return f"{self.statement.id}::{self.test}"
+
+    @property
     def role(self) -> str:
         if self.function.startswith("test_control_"):
             return "control"
-        return (
-            "erratum" if self.function.startswith(("test_printed_", "test_reading_")) else "claim"
-        )
+        erratum = self.function.startswith(("test_printed_", "test_reading_"))
+        return "erratum" if erratum else "claim"
 
     def record(self, artifacts: Path) -> Path:
         """Where this test writes: a readable name made safe, and a digest against clashes."""

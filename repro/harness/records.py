@@ -23,9 +23,8 @@ class Recorder:
 
     def __init__(self, path: Path, root: Path, **identity: Any) -> None:
         self.path, self.root = path, root
-        self.record = Record(
-            state="running", started=provenance.now(), **process.this(), **identity
-        )
+        identity |= {"state": "running", "started": provenance.now(), **process.this()}
+        self.record = Record(**identity)
         self.red = ""  # what the first red check said
         self._began = time.perf_counter()
         self._written = 0.0

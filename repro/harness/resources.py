@@ -9,7 +9,6 @@ worker dies; a worker's name would not do, since a replacement of gw0 is called 
 """
 
 import ctypes
-import functools
 import gc
 import os
 import re
@@ -18,18 +17,13 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import filelock
     import torch
 
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
+THREADED = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")  # each reads its ..._NUM_THREADS
 WORKER_BYTES = 2**30  # a torch worker on a CPU holds 330 MB before it works
 
 
@@ -39,9 +33,8 @@ class NoSuchDevice(ValueError):
 
 def cores() -> int:
     """Cores that this process may use: its affinity, and the quota of its control group."""
-    available = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    affinity = getattr(os, "sched_getaffinity", None)
+    available = len(affinity(0)) if affinity else os.cpu_count() or 1
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         return max(1, min(available, int(quota) // int(period)))
@@ -78,17 +71,17 @@ def thread_count(option: str, workers: int) -> int:
 
 def limit_threads(count: int) -> None:
     """For this process and its children; must come before numpy and torch are imported."""
-    for variable in THREAD_VARIABLES:
-        os.environ[variable] = str(count)
+    for library in THREADED:
+        os.environ[f"{library}_NUM_THREADS"] = str(count)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(count)
 
 
 def visible_gpus(device: str) -> list[str]:
     """The CUDA devices that `device` allows; torch is imported only where there may be one."""
-    if device in ("cpu", "mps") or (
-        device == "auto" and not list(Path("/dev").glob("nvidia[0-9]*"))
-    ):
+    if device in ("cpu", "mps"):
+        return []
+    if device == "auto" and not list(Path("/dev").glob("nvidia[0-9]*")):
         return []
     import torch
 
@@ -109,19 +102,16 @@ def check_device(device: str) -> None:
         present.append("mps")
     asked = "cuda:0" if device == "cuda" else device
     if asked not in present:
-        raise NoSuchDevice(
-            f"--device {device}: not on this machine; there is {', '.join(present)} (or auto)"
-        )
+        there = f"there is {', '.join(present)} (or auto)"
+        raise NoSuchDevice(f"--device {device}: not on this machine; {there}")
 
 
 class Lease:
     """The device of this process, taken when first asked for and kept until the process ends."""
 
     def __init__(self, option: str, folder: Path | None = None) -> None:
-        self.option = option
-        self.folder = (
-            folder or Path(tempfile.gettempdir()) / f"attention-claims-{os.getuid()}-devices"
-        )
+        ours = f"attention-claims-{os.getuid()}-devices"
+        self.option, self.folder = option, folder or Path(tempfile.gettempdir()) / ours
         self._device: torch.device | None = None
         self._lock: filelock.BaseFileLock | None = None
 
@@ -196,13 +186,7 @@ def return_memory() -> None:
     """Between claims: what is free goes back to the system.
 
     glibc keeps what is freed between pieces in use, hundreds of megabytes after a large network,
-    unless it is told to return it.
+    unless it is told to return it. Other libraries have no such call.
     """
-    if (trim := _malloc_trim()) is not None:
-        trim(0)
-
-
-@functools.cache
-def _malloc_trim() -> Any:
-    """Of glibc; None where another library hands out memory."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if os.name == "posix":
+        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)

@@ -19,15 +19,13 @@ LONGEST = 10**9  # seconds
 
 def from_nothing(claims: Iterable[Result]) -> dict[str, float]:
     """Seconds of each test if its trainings had to be made: for a first run, kept in a snapshot."""
-    return {
-        f"{test.scale} {claim.file}::{test.test}": round(
-            test.seconds
-            + sum(one.seconds for one in test.trainings if one.reason.startswith("reused")),
-            1,
-        )
-        for claim in claims
-        for test in claim.tests
-    }
+    found = {}
+    for claim in claims:
+        for test in claim.tests:
+            reused = (one for one in test.trainings if one.reason.startswith("reused"))
+            seconds = test.seconds + sum(one.seconds for one in reused)
+            found[f"{test.scale} {claim.file}::{test.test}"] = round(seconds, 1)
+    return found
 
 
 def read_durations(artifacts: Path) -> dict[str, float]:
@@ -42,10 +40,9 @@ def read_durations(artifacts: Path) -> dict[str, float]:
 
 def sort_key(nodeid: str, scale: str, durations: Mapping[str, float]) -> tuple[float, str]:
     """Slowest first, by this scale or else by another; what has never run may be slow: before."""
-    known = [
-        durations[key] for key in (f"{s} {nodeid}" for s in (scale, *SCALES)) if key in durations
-    ]
-    return (-known[0] if known else -float("inf"), nodeid)
+    keys = (f"{one} {nodeid}" for one in (scale, *SCALES))
+    known = next((durations[key] for key in keys if key in durations), float("inf"))
+    return (-known, nodeid)
 
 
 def one_at_a_time(config: Any, log: Any) -> Any:

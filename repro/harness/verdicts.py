@@ -6,7 +6,7 @@ counterexample that somebody stored, in exact or certified arithmetic, and that 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from repro.harness.ledger import EVIDENCE, RECORDED, Ledger, Statement
 from repro.results.types import Record, Result
@@ -21,8 +21,7 @@ UNDECIDED = {
 MEASUREMENTS = ("table", "figure")  # kinds for which training is the very thing shown
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     verdict: str
     why: str
 
@@ -64,8 +63,8 @@ def _of_passed(
     if not evidence(passed):
         if refuting and not any(test.role == "claim" for test in excused):
             return Verdict("refuted", f"counterexample: {refuting[0].refutes}{also}")
-        missing = excused[0].message if excused else "no test of the statement itself has run"
-        return Verdict("not-run", missing)
+        nothing = "no test of the statement itself has run"
+        return Verdict("not-run", excused[0].message if excused else nothing)
     checks = [check for test in passed if test.role != "control" for check in test.checks]
     count = sum(not check.refutes for check in checks)
     printed = f"printed, and false: {refuting[0].refutes}; repaired: " if refuting else ""

@@ -22,17 +22,15 @@ def sign(name: str) -> Markup:
     return _SIGN.format(name if name in SIGNS else "not-run")
 
 
-@lru_cache
 def badge(verdict: str, size: str = "") -> Markup:
     """A verdict: its colour, its glyph and, always, its word."""
-    return _badge(verdict, VERDICTS[verdict][0] if verdict in VERDICTS else verdict, size)
+    return _badge(verdict, VERDICTS.get(verdict, [verdict])[0], size)
 
 
-@lru_cache
 def state_badge(state: str) -> Markup:
     """The state of a test, in the colour of the verdict it is most like."""
     word, like = STATES.get(state, (state, "not-run"))
-    return _badge(like, word, "")
+    return _badge(like, word)
 
 
 def chips(claim: Result) -> Markup:
@@ -47,5 +45,6 @@ def _chips(shown: tuple[str, ...], aims: tuple[str, ...]) -> Markup:
     return Markup('<ul class="chips">{}</ul>').format(Markup("").join(items))
 
 
-def _badge(colour: str, word: str, size: str) -> Markup:
+@lru_cache
+def _badge(colour: str, word: str, size: str = "") -> Markup:
     return _BADGE.format(colour if colour in SIGNS else "not-run", size, sign(colour), word)

@@ -41,12 +41,8 @@ def left_open(claims: dict[str, Result]) -> dict[str, list[Open]]:
     """By paper."""
     found: dict[str, list[Open]] = {}
     for claim in claims.values():
-        blocks = prose.blocks(claim.description)
-        texts = [block for block in blocks if block.label in LEFT_OPEN]
-        skipped = [test for test in claim.tests if test.state == "not-run"]
-        reasons = [test.message for test in skipped]
+        texts = [one for one in prose.blocks(claim.description) if one.label in LEFT_OPEN]
+        reasons = dict.fromkeys(test.message for test in claim.tests if test.state == "not-run")
         if texts or reasons:
-            found.setdefault(claim.paper, []).append(
-                Open(claim, texts, list(dict.fromkeys(reasons)))
-            )
+            found.setdefault(claim.paper, []).append(Open(claim, texts, list(reasons)))
     return found

@@ -4,7 +4,6 @@ It works without a script: a row is hidden by the style sheet while a list has a
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from repro.report.rows import Row
@@ -33,16 +32,13 @@ class Choice:
         ]
 
 
-def choices(rows: Iterable[Row]) -> list[Choice]:
+def choices(rows: list[Row]) -> list[Choice]:
     """Only what at least one row has."""
-    rows = list(rows)
-    papers = dict.fromkeys(row.of for row in rows)
-    kinds = dict.fromkeys(row.kind for row in rows)
     verdicts = {row.verdict for row in rows}
     shown = {kind for row in rows for kind in row.shown.split()}
     return [
-        Choice("paper", [(paper, paper) for paper in papers]),
-        Choice("kind", [(kind, kind) for kind in kinds]),
+        Choice("paper", [(paper, paper) for paper in dict.fromkeys(row.of for row in rows)]),
+        Choice("kind", [(kind, kind) for kind in dict.fromkeys(row.kind for row in rows)]),
         Choice("verdict", [(v, word) for v, (word, _) in VERDICTS.items() if v in verdicts]),
         Choice("evidence", [(kind, kind) for kind in EVIDENCE if kind in shown]),
     ]

@@ -12,9 +12,8 @@ from markupsafe import Markup, escape
 from repro.report.mathml import written
 
 _CODE = re.compile(r"`([^`]+)`")
-_INLINE = re.compile(
-    r"""([(\["“]*)(?<!\\)\$([^$]+?)(?<!\\)\$([.,;:!?)\]"”]*)"""
-)  # with brackets and commas
+# With the brackets and commas beside it.
+_INLINE = re.compile(r"""([(\["“]*)(?<!\\)\$([^$]+?)(?<!\\)\$([.,;:!?)\]"”]*)""")
 _TAGS = re.compile(r"<[^>]*>")
 WIDE = 24  # signs: more may be too many for one line of a telephone
 
@@ -32,12 +31,10 @@ def formula(latex: str, *, display: bool = False) -> Markup:
 @lru_cache(maxsize=8192)
 def prose(text: str) -> Markup:
     """A sentence: $formulas$ are set, `names` are code, everything else is escaped."""
-    pieces = iter(
-        _INLINE.split(text)
-    )  # words, then again and again: opening, latex, closing, words
-    first = _words(next(pieces))
-    again = zip(pieces, pieces, pieces, pieces, strict=True)
-    return Markup(first + "".join(_inline(*formula) + _words(words) for *formula, words in again))
+    first, *rest = _INLINE.split(text)  # words; then again and again opening, latex, closing, words
+    fours = zip(rest[::4], rest[1::4], rest[2::4], rest[3::4], strict=True)
+    following = (_inline(*formula) + _words(words) for *formula, words in fours)
+    return Markup(_words(first) + "".join(following))
 
 
 def _inline(opening: str, latex: str, closing: str) -> str:

@@ -21,15 +21,8 @@ _ATTRIBUTE = re.compile(
     "accentunder|movablelimits|lspace|rspace|minsize|maxsize|linethickness|width|height|depth|"
     "columnalign"
 )
-_VARIANTS = {  # browsers know only `normal`; the other alphabets are characters of their own
-    "bold": "BOLD",
-    "bold-italic": "BOLD ITALIC",
-    "double-struck": "DOUBLE-STRUCK",
-    "script": "SCRIPT",
-    "fraktur": "FRAKTUR",
-    "sans-serif": "SANS-SERIF",
-    "monospace": "MONOSPACE",
-}
+# Browsers know only `normal`; the other alphabets are characters of their own.
+_VARIANTS = ("bold", "bold-italic", "double-struck", "script", "fraktur", "sans-serif", "monospace")
 _PLUS_MINUS, _CLOSING = set("+−-±"), set(")]}|‖⌋⌉⟩!")
 _ACCENTS = set("^~¯˙¨→ˇ˘")
 _LETTERS = set("∞∅⊤⊥∂…⋯′†•")  # no operators: they bring no space of their own
@@ -78,15 +71,17 @@ def _text(element: Element) -> str:
     if re.match(r"\\[A-Za-z]", raw) or raw == "&":  # a command or a tabulator left over
         raise Unconvertible(raw)
     text = html.unescape(raw)
-    alphabet = _VARIANTS.get(element.get("mathvariant", ""))
-    return "".join(_in_alphabet(c, alphabet) for c in text) if alphabet else text
+    variant = element.get("mathvariant", "")
+    if variant not in _VARIANTS:
+        return text
+    alphabet = variant.upper().replace("BOLD-", "BOLD ")
+    return "".join(_in_alphabet(character, alphabet) for character in text)
 
 
 def _in_alphabet(character: str, alphabet: str) -> str:
     """The character in one of Unicode's mathematical alphabets, where it has it."""
-    name = re.sub(
-        r"^(LATIN|GREEK) (SMALL|CAPITAL) LETTER ", r"\2 ", unicodedata.name(character, "")
-    )
+    name = unicodedata.name(character, "")
+    name = re.sub(r"^(LATIN|GREEK) (SMALL|CAPITAL) LETTER ", r"\2 ", name)
     try:
         return unicodedata.lookup(f"MATHEMATICAL {alphabet} {name}")
     except KeyError:

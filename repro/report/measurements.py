@@ -8,9 +8,9 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from repro.results.types import Check, Result, Test
 
@@ -18,6 +18,8 @@ REDS = 8  # that are shown of a kind
 LINES, CELLS = 6, 36  # of recorded numbers that are shown in a table
 FEW = 12  # of those that are shown in a sentence
 TOLD = {"params": "at", "provenance": "source"}  # fields that a spreadsheet has in words
+T = TypeVar("T")
+K = TypeVar("K")
 COLUMNS = ["role", *(TOLD.get(field.name, field.name) for field in fields(Check))]
 
 
@@ -90,7 +92,7 @@ class Tested:
     def seconds(self) -> float:
         return sum(test.seconds for test in self.tests)
 
-    @cached_property
+    @property
     def states(self) -> list[tuple[str, int]]:
         """Other than passed."""
         found = Counter(test.state for test in self.tests)
@@ -120,21 +122,22 @@ class Tested:
 def by_test(claim: Result, *, control: bool) -> list[Tested]:
     """The controls of a claim, or all its other tests, in the order of its file."""
     own = [t for t in claim.tests if (t.role == "control") == control]
-    checks: dict[str, list[Check]] = {}
-    for check in claim.controls if control else claim.checks:
-        checks.setdefault(base_name(check.test), []).append(check)
-    by_name: dict[str, list[Test]] = {}
-    for test in own:
-        by_name.setdefault(base_name(test.test), []).append(test)
-    names = dict.fromkeys([*by_name, *checks])
-    return [Tested(n, by_name.get(n, []), kinds(checks.get(n, []))) for n in names]
+    checks = alike(claim.controls if control else claim.checks, lambda one: base_name(one.test))
+    tests = alike(own, lambda test: base_name(test.test))
+    names = dict.fromkeys([*tests, *checks])
+    return [Tested(n, tests.get(n, []), kinds(checks.get(n, []))) for n in names]
 
 
 def kinds(checks: list[Check]) -> list[Kind]:
-    found: dict[tuple[str, str], list[Check]] = {}
-    for check in checks:
-        found.setdefault((check.name, check.equation), []).append(check)
-    return [Kind(members) for members in found.values()]
+    return [Kind(same) for same in alike(checks, lambda one: (one.name, one.equation)).values()]
+
+
+def alike(entries: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Those with the same key together, in the order in which they come."""
+    found: dict[K, list[T]] = {}
+    for entry in entries:
+        found.setdefault(key(entry), []).append(entry)
+    return found
 
 
 def _slack(check: Check) -> float:
@@ -254,6 +257,6 @@ class Recorded:
 
 def recorded(tests: list[Test]) -> list[Recorded]:
     """Of tests that wrote numbers down at several settings."""
-    names = dict.fromkeys(base_name(test.test) for test in tests)
-    tables = (Recorded.of(n, [t for t in tests if base_name(t.test) == n]) for n in names)
+    named = alike(tests, lambda test: base_name(test.test))
+    tables = (Recorded.of(name, some) for name, some in named.items())
     return [table for table in tables if len(table.rows) > 1]

@@ -23,8 +23,6 @@ _BALL = re.compile(rf"\[({_DECIMAL}) \+/- ({_DECIMAL})\]")  # as python-flint wr
 DIGITS = 16  # characters of a decimal number that nobody printed: a ball of radius 0
 _SPOKEN = {"nan": "not a number", "inf": "∞", "-inf": "−∞"}
 _SIGNS = {"<=": "≤", ">=": "≥", "not =": "≠"}
-
-
 _TITLE = re.compile(r'<span title="[^"]*">(.*?)</span>')
 
 
@@ -146,22 +144,18 @@ def _lines(value: Any, pad: str) -> str:
     if len(pad + flat) <= 80 or not nested:
         return flat
     inner = pad + "  "
-    names = (
-        [f"{json.dumps(name)}: " for name in value]
-        if isinstance(value, dict)
-        else [""] * len(value)
-    )
-    lines = [inner + name + _lines(item, inner) for name, item in zip(names, items, strict=True)]
+    if isinstance(value, dict):
+        named = [(f"{json.dumps(name)}: ", item) for name, item in value.items()]
+    else:
+        named = [("", item) for item in value]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
+    lines = [inner + name + _lines(item, inner) for name, item in named]
     return "\n".join([opening, ",\n".join(lines), pad + closing])
 
 
 def _integer(value: int) -> Markup:
-    if abs(value) < 10_000:
-        return Markup(str(value).replace("-", "−"))
-    if abs(value) < 10**12:
-        return Markup(f"{value:,}".replace(",", "\u202f").replace("-", "−"))
-    return Markup(str(value).replace("-", "−"))
+    shown = f"{value:,}" if 10_000 <= abs(value) < 10**12 else str(value)
+    return Markup(shown.replace(",", "\u202f").replace("-", "−"))
 
 
 @lru_cache(maxsize=16384)

@@ -6,7 +6,6 @@ are drawn with fixed seeds: the same graph is always drawn the same.
 """
 
 import random
-from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
 
@@ -68,17 +67,15 @@ def _exchanged(order: Order, left: Neighbours, right: Neighbours) -> Order:
         for nodes in order:
             for i in range(len(nodes) - 1):
                 a, b = nodes[i], nodes[i + 1]
-                if (
-                    sum(_gain(side.get(a, ()), side.get(b, ()), place) for side in (left, right))
-                    > 0
-                ):
+                gains = (_gain(side.get(a, []), side.get(b, []), place) for side in (left, right))
+                if sum(gains) > 0:
                     nodes[i], nodes[i + 1] = b, a
                     place[a], place[b] = i + 1, i
                     better = True
     return order
 
 
-def _gain(of_upper: Sequence[Node], of_lower: Sequence[Node], place: dict[Node, int]) -> int:
+def _gain(of_upper: list[Node], of_lower: list[Node], place: dict[Node, int]) -> int:
     """How many crossings fewer there are when the two nodes change places."""
     pairs = [(place[a], place[b]) for a in of_upper for b in of_lower]
     return sum((a > b) - (a < b) for a, b in pairs)

@@ -21,18 +21,12 @@ class Paper:
 
 
 def papers(results: Results, claims: dict[str, Result]) -> list[Paper]:
-    coverage, run = results.coverage, results.run
-    return [
-        Paper(
-            key=key,
-            about=about,
-            coverage=coverage[key],
-            tally=tally(coverage[key]),
-            rows=rows([c for c in claims.values() if c.paper == key and not _ours(c)], run),
-            graph=graph.of_paper(key, claims),
-        )
-        for key, about in results.papers.items()
-    ]
+    found = []
+    for key, about in results.papers.items():
+        coverage, drawn = results.coverage[key], graph.of_paper(key, claims)
+        own = [claim for claim in claims.values() if claim.paper == key and not _ours(claim)]
+        found.append(Paper(key, about, coverage, tally(coverage), rows(own, results.run), drawn))
+    return found
 
 
 def findings(results: Results, claims: dict[str, Result]) -> list[Row]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Set
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +32,11 @@ _TEMPLATES = Path(__file__).parent / "templates"
 STYLE = "style.css"
 _USE = re.compile(r'<use href="#(sign-[\w-]+)"')
 _SYMBOL = re.compile(r'<symbol id="(sign-[\w-]+)".*?</symbol>\n')
+OF_NUMBERS = (
+    numbers.brief, numbers.indented, numbers.margin, numbers.moment, numbers.number,
+    numbers.origins, numbers.percent, numbers.printed, numbers.recorded, numbers.relation,
+    numbers.seconds,
+)  # fmt: skip
 _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way out of artifacts/
 
 
@@ -40,12 +45,9 @@ class Site:
 
     def __init__(self, results: Results, headers: dict[str, Run]):
         self.results = results
-        self.headers = headers  # of earlier runs
+        self.headers = headers | {results.run.id: results.run}
         self.claims = {_checked(claim.id): claim for claim in results.claims}
-
-    @cached_property
-    def users(self) -> dict[str, list[str]]:
-        return overview.users(self.claims)
+        self.users = overview.users(self.claims)
 
     def index(self, others: Set[str] = frozenset()) -> str:
         """`others`: pages that are not about claims, to link to."""
@@ -102,15 +104,8 @@ class Site:
             errata=claim.errata,
             recorded=measurements.recorded(claim.tests),
             cost=measurements.cost(claim),
-            made=self.header(claim.run),
+            made=self.headers.get(claim.run) if claim.run else self.results.run,
         )
-
-    def header(self, run: str | None) -> Run | None:
-        """Of the run that measured a claim; nothing if it is not at hand."""
-        latest = self.results.run
-        if run is None or run == latest.id:
-            return latest
-        return self.headers.get(run)
 
     def numbers_table(self, id: str) -> str:
         return measurements.table(self.claims[id])
@@ -141,11 +136,6 @@ def _checked(id: str) -> str:
     return id
 
 
-def _path(path: str) -> str:
-    """A file below artifacts/ as part of an address."""
-    return quote(path, safe="/")
-
-
 def _anchor(id: str) -> str:
     return "claim-" + id.replace("/", "-")
 
@@ -171,26 +161,16 @@ def _environment() -> Environment:
     environment.filters |= {
         "anchor": _anchor,
         "badge": badges.badge,
+        **{one.__name__: one for one in OF_NUMBERS},
         "blocks": prose.blocks,
-        "brief": numbers.brief,
         "chips": badges.chips,
         "counted": words.counted,
         "drawn": _drawn,
         "formula": mathematics.formula,
-        "indented": numbers.indented,
         "label": words.label,
-        "margin": numbers.margin,
-        "moment": numbers.moment,
-        "number": numbers.number,
-        "origins": numbers.origins,
         "pairs": words.pairs,
-        "path": _path,
-        "percent": numbers.percent,
-        "printed": numbers.printed,
+        "path": quote,  # a file below artifacts/ as part of an address
         "prose": mathematics.prose,
-        "recorded": numbers.recorded,
-        "relation": numbers.relation,
-        "seconds": numbers.seconds,
         "solidity": rows.solidity,
         "place": words.place,
         "sentence": spelling.spelled,

@@ -35,20 +35,16 @@ def blocks(text: str) -> list[Block]:
         fresh = not content
         if fresh:
             continue
-        if kind == "kept":
-            if last and last.kind == "kept":
-                last.text += f"\n{line}"
-            else:
-                found.append(Block("kept", line))
+        if kind == "kept" and last and last.kind == "kept":
+            last.text += f"\n{line[4:]}"
+        elif kind == "kept":
+            found.append(Block("kept", line[4:]))
         elif kind == "item":
             found.append(Block("item", content[2:]))
         elif last and last.kind != "kept" and _continues(line, last):
             last.text += f" {content}"
         else:
             found.append(Block("text", content))
-    for block in found:
-        if block.kind == "kept":
-            block.text = "\n".join(line[4:] for line in block.text.splitlines())
     return found
 
 

@@ -64,23 +64,15 @@ def _found(claim: Result) -> str:
     """How many checks and controls, and the narrowest factor by which one of them holds."""
     margins = [m for c in claim.checks if isinstance(m := c.margin, (int, float))]
     narrowest = f", the narrowest by a factor of {min(margins):.2f}" if margins else ""
-    checks, controls = (
-        counted(len(claim.checks), "check"),
-        counted(len(claim.controls), "control"),
-    )
+    checks, controls = counted(len(claim.checks), "check"), counted(len(claim.controls), "control")
     hold = "holds" if len(claim.checks) == 1 else "hold"
     fail = "fails as it" if len(claim.controls) == 1 else "fail as they"
     return f"{checks} {hold}{narrowest}; {controls} {fail} must"
 
 
 def _figure(claims: list[Result], folder: str) -> list[str]:
-    for claim in claims:
-        for figure in claim.figures:
-            return [
-                f"![{_plain(figure.alt)}]({folder}/{figure.svg})",
-                "",
-                f"*{figure.caption}*",
-            ]
+    for figure in (figure for claim in claims for figure in claim.figures):
+        return [f"![{_plain(figure.alt)}]({folder}/{figure.svg})", "", f"*{figure.caption}*"]
     return []
 
 

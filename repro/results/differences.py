@@ -30,7 +30,8 @@ class Difference:
     matters: bool
 
     def __str__(self) -> str:
-        moved = _moved(self.before, self.after)
+        share = _share(self.before, self.after)
+        moved = "" if share is None else f" ({share:.2g} of it)"
         told = f"{self.claim}: {self.what}: {self.before} -> {self.after}{moved}"
         return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in told)
 
@@ -112,15 +113,15 @@ def _of_entry(id: str, name: str, old: dict[str, Any], new: dict[str, Any]) -> I
     """Of a number only the value may move; its outcome and its limits may not."""
     for key in old.keys() | new.keys():
         before, after = old.get(key), new.get(key)
-        if before != after:
-            moves = key == "value"
-            matters = (
-                _is_number(before) and not _is_number(after)
-                if moves
-                else not _nearly(before, after)
-            )
-            what = name if moves else f"{name}, {key}"
-            yield Difference(id, what, before, after, matters=matters)
+        if before == after:
+            continue
+        if key == "value":
+            lost = _is_number(before) and not _is_number(after)
+            yield Difference(id, name, before, after, matters=lost)
+        else:
+            share = _share(before, after)
+            moved = share is None or share > LITTLE
+            yield Difference(id, f"{name}, {key}", before, after, matters=moved)
 
 
 def _checks(claim: Result) -> Entries:
@@ -201,13 +202,3 @@ def _share(before: Any, after: Any) -> float | None:
         return abs(after - before) / size if size else 0.0
     except OverflowError:  # an integer beyond all floats, and a float
         return 1.0
-
-
-def _nearly(before: Any, after: Any) -> bool:
-    share = _share(before, after)
-    return share is not None and share <= LITTLE
-
-
-def _moved(before: Any, after: Any) -> str:
-    share = _share(before, after)
-    return "" if share is None else f" ({share:.2g} of it)"

@@ -15,11 +15,6 @@ SCHEMA = 2
 LOOSE = 10.0  # a chosen threshold that is passed by more decides little
 
 
-def _factor(margin: float | str | None) -> float:
-    """A margin as a number; "inf" in a file, none where no factor makes sense."""
-    return float(margin) if margin is not None else 0.0
-
-
 @dataclass(frozen=True, kw_only=True)
 class Check:
     """A measured number, what was allowed, and where the bound comes from."""
@@ -47,7 +42,7 @@ class Check:
     def loose(self) -> bool:
         """Whether a threshold that we chose is passed by more than a factor of ten."""
         only_chosen = {source.kind for source in self.provenance} == {"chosen"}
-        return only_chosen and self.ok and _factor(self.margin) > LOOSE
+        return only_chosen and self.ok and float(self.margin or 0) > LOOSE
 
     @property
     def ratio(self) -> float | None:
