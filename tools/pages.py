@@ -7,7 +7,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from repro.files import write_atomically
 
-
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True,
     lstrip_blocks=True, undefined=StrictUndefined,

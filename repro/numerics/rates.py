@@ -38,13 +38,9 @@ from scipy.special import stdtrit
 
 FLOOR_FACTOR = 10.0  # so high log y is known to 0.11: 0.02 in a slope over 5 octaves, were it last
 STANDARD_ERRORS = 2.0  # of the mean of draws, allowed for by slope_of_means
-LEAST_POINTS = 3  # for a slope: two fit any line and leave no residual
+MIN_POINTS, MIN_OCTAVES = 4, 2.0  # for a slope
 DIGITS = 9  # of octaves, so that from 3 to 12 are two of them in floating point as well
 EPS = float(np.finfo(np.float64).eps)
-
-
-class TooFewPoints(ValueError):
-    """What is left in the window is too little for a slope."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +86,6 @@ def slope(
     confidence: float = 0.95,
     bias: float = 0.0,
     correction: float = 1.0,
-    min_points: int = 4,
-    min_octaves: float = 2.0,
 ) -> Rate:
     """The exponent of y in x. `floor`: the error of y, one or per point.
 
@@ -107,13 +101,15 @@ def slope(
     if not (0 < confidence < 1 and 0 <= bias < math.inf and 0 < correction < math.inf):
         raise ValueError(f"need 0 < {confidence=} < 1, 0 <= {bias=} < inf, 0 < {correction=} < inf")
     x, y = _points(x, y)
-    floor = _floors(floor, len(y))
+    floor = np.broadcast_to(np.asarray(floor, dtype=np.float64), len(y))
+    if not np.all(np.isfinite(floor) & (floor >= 0)):
+        raise ValueError(f"floor must be finite and >= 0: got {floor}")
     used, reason = _window(x, y, floor, within)
     octaves = round(float(np.ptp(np.log2(x[used]))), DIGITS) if used.any() else 0.0
-    if not (used.sum() >= max(min_points, LEAST_POINTS) and octaves >= min_octaves):
-        raise TooFewPoints(
-            f"a slope needs {max(min_points, LEAST_POINTS)} points over {min_octaves:g} octaves "
-            f"of x: {used.sum()} of {len(x)} over {octaves:.3g} octaves left; {reason}"
+    if not (used.sum() >= MIN_POINTS and octaves >= MIN_OCTAVES):
+        raise ValueError(
+            f"a slope needs {MIN_POINTS} points over {MIN_OCTAVES:g} octaves of x: "
+            f"{used.sum()} of {len(x)} over {octaves:.3g} octaves left; {reason}"
         )
     i = np.flatnonzero(used)[np.argsort(x[used])]
     u, v, errors = np.log(x[i]), np.log(y[i]), -np.log1p(-floor[i] / y[i])
@@ -208,10 +204,3 @@ def _points(x, y) -> tuple[np.ndarray, np.ndarray]:
     if (counts > 1).any():
         raise ValueError(f"each x once, average repeated measurements first: {values[counts > 1]}")
     return x, y
-
-
-def _floors(floor, n) -> np.ndarray:
-    floor = np.asarray(floor, dtype=np.float64)
-    if floor.shape not in ((), (n,)) or not np.all(np.isfinite(floor) & (floor >= 0)):
-        raise ValueError(f"floor must be finite, >= 0, one or one per point ({n}): got {floor}")
-    return np.broadcast_to(floor, n)
