@@ -45,21 +45,18 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Rate:
-    """y ~ exp(intercept) x^slope; low and high are slope -+ (noise + drift + error + bias)."""
+    """y ~ C x^slope; low and high are slope -+ (noise + drift + error + bias)."""
 
     slope: float
     low: float
     high: float
     confidence: float
-    intercept: float
     noise: float
     drift: float
     error: float
     bias: float
     octaves: float  # of x, in the window
     used: tuple[bool, ...]  # the points in the window, in the caller's order
-    x: tuple[float, ...]
-    y: tuple[float, ...]
     reason: str  # why points were dropped, one clause per group
 
     @property
@@ -113,12 +110,11 @@ def slope(
         )
     i = np.flatnonzero(used)[np.argsort(x[used])]
     u, v, errors = np.log(x[i]), np.log(y[i]), -np.log1p(-floor[i] / y[i])
-    b, intercept, noise, error = _line(u, v, errors, confidence)
+    b, noise, error = _line(u, v, errors, confidence)
     drift, bias = _drift(u, v, correction), float(bias)
     half = noise + drift + error + bias
-    interval = b, b - half, b + half, confidence
-    points = tuple(used.tolist()), tuple(x.tolist()), tuple(y.tolist())
-    return Rate(*interval, intercept, noise, drift, error, bias, octaves, *points, reason)
+    interval, parts = (b, b - half, b + half, confidence), (noise, drift, error, bias)
+    return Rate(*interval, *parts, octaves, tuple(used.tolist()), reason)
 
 
 def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **options: Any) -> Rate:
@@ -127,7 +123,7 @@ def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **optio
     means = draws.mean(0)
     rate = slope(x, means, bias=bias, **options)
     used = np.asarray(rate.used)
-    influence = (draws / means)[:, used] @ _weights(np.log(np.asarray(rate.x)[used]))
+    influence = (draws / means)[:, used] @ _weights(np.log(np.asarray(x, dtype=np.float64)[used]))
     sampling = float(influence.std(ddof=1) / math.sqrt(len(draws)))
     return slope(x, means, bias=bias + STANDARD_ERRORS * sampling, **options)
 
@@ -148,15 +144,15 @@ def _weights(u) -> np.ndarray:
     return centred / (centred @ centred)
 
 
-def _line(u, v, errors, confidence) -> tuple[float, float, float, float]:
-    """Slope, intercept, noise and error of the line through (u, v), each of v within `errors`."""
+def _line(u, v, errors, confidence) -> tuple[float, float, float]:
+    """Slope, noise and error of the line through (u, v), each of v within `errors`."""
     w, free = _weights(u), len(u) - 2  # a line takes two degrees of freedom
     b = float(w @ v)
     intercept = float(v.mean() - b * u.mean())
     sigma = np.linalg.norm(v - intercept - b * u) / math.sqrt(free)
     noise = float(stdtrit(free, (1 + confidence) / 2) * sigma * np.linalg.norm(w))
     rounding = len(u) * EPS * (1 + np.abs(v) + abs(b) * np.abs(u))  # of n terms, u and v rounded
-    return b, intercept, noise, float(np.abs(w) @ (errors + rounding))
+    return b, noise, float(np.abs(w) @ (errors + rounding))
 
 
 def _drift(u, v, q) -> float:
