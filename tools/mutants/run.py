@@ -36,6 +36,9 @@ def modules(root: Path) -> list[str]:
     ]
 
 
+say = functools.partial(print, flush=True)
+
+
 @dataclass
 class Run:
     root: Path
@@ -43,7 +46,6 @@ class Run:
     workers: int = 2
     deadline: float = float("inf")
     patience: float = 20.0
-    say: Callable[[str], None] = print
     operator: str | None = None  # only this one
     listed: bool = False  # those that are listed as equivalent, and only they
     red: list[str] = field(default_factory=list)  # test files that do not pass as they are
@@ -62,7 +64,7 @@ class Run:
         places = [place for file in files for place in self._places(file)]
         before = results.read(self.results)
         left = [one for one in places if not results.confirmed(self.root, before.get(one.key))]
-        self.say(f"{len(places)} mutants, {len(left)} to settle")
+        say(f"{len(places)} mutants, {len(left)} to settle")
         for _, turn in itertools.groupby(sorted(left, key=_turn(before)), _turn(before)):
             self._settle(list(turn), tests)
         now = results.read(self.results)
@@ -119,7 +121,7 @@ class Run:
         """What these files reach, each run once if need be; None if there was no time for all."""
         children.warm_up({name for path in tests for name in self._imported(path)})
         if not self._look(tests):
-            self.say("the time was up before all of them had run")
+            say("the time was up before all of them had run")
             return None
         return reach.read(self.root, self.folder, tests)
 
@@ -133,7 +135,7 @@ class Run:
         """Whether there was time for all."""
         waiting = reach.missing(self.root, self.folder, tests)
         if waiting:
-            self.say(f"{len(waiting)} test files are run once as they are, to see what they reach")
+            say(f"{len(waiting)} test files are run once as they are, to see what they reach")
 
         def look(path: Path) -> int:
             said = reach.look(self.root, self.folder, path)
@@ -144,7 +146,7 @@ class Run:
         done = 0
         for path, code in self.parallel(waiting, look):
             done += 1
-            self.say(f"  {done}/{len(waiting)} {path.relative_to(self.root)}")
+            say(f"  {done}/{len(waiting)} {path.relative_to(self.root)}")
             if code:
                 self.red.append(str(path.relative_to(self.root)))
         return done == len(waiting)
@@ -173,7 +175,7 @@ class Run:
             for k in range(0, len(todo), AT_ONCE)
         ]
         total = sum(len(job.tasks) for job in jobs)
-        self.say(f"{total} to try")
+        say(f"{total} to try")
         for _ in self.parallel(jobs, _do, lambda: self._progress(before, total)):
             pass
 
@@ -186,7 +188,7 @@ class Run:
         now = results.read(self.results)
         new = [one for key, one in now.items() if before.get(key) != one]
         alive = sum(one.state not in results.SEEN for one in new)
-        self.say(f"  {len(new)}/{total} tried, {alive} survived")
+        say(f"  {len(new)}/{total} tried, {alive} survived")
 
     def parallel(
         self, work: Sequence, do: Callable, tell: Callable[[], None] = lambda: None
