@@ -66,10 +66,8 @@ def descend(loss, lr, **options):
 
 
 def test_a_loss_that_is_not_finite_is_divergence():
-    with pytest.raises(Diverged, match="diverged at step 3: the loss is nan") as caught:
+    with pytest.raises(Diverged, match="diverged at step 3: the loss is nan"):
         descend(lambda w, step: w * (math.nan if step == 3 else 1), lr=0.1, steps=9)
-    assert caught.value.step == 3
-    assert math.isnan(caught.value.value)
     with pytest.raises(Diverged, match="step 5: the last update"):
         descend(lambda w, step: (w - w if step == 4 else w**2) ** 0.5, lr=0.1, steps=5)
     # As when training starts from the weights of a proof.
@@ -78,9 +76,8 @@ def test_a_loss_that_is_not_finite_is_divergence():
 
 def test_a_loss_beyond_the_stated_factor_of_the_first_is_divergence():
     """w -> -2w: the loss w^2 is 1, 4, 16, 64, 256, ..."""
-    with pytest.raises(Diverged, match="step 4: the loss 256 exceeds 100 x 1, the first") as caught:
+    with pytest.raises(Diverged, match="step 4: the loss 256 exceeds 100 x 1, the first"):
         descend(lambda w, _: w**2, lr=1.5, steps=9, diverges_at=100.0)
-    assert (caught.value.step, caught.value.value) == (4, 256.0)
     assert descend(lambda w, _: w**2, lr=1.5, steps=9)["loss"][4] == 256.0
 
 

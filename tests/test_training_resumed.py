@@ -138,7 +138,7 @@ def test_control_a_checkpoint_that_lost_something_does_not_give_the_same_bits(tm
 def test_a_training_that_raises_is_not_kept_and_leaves_no_checkpoint(tmp_path):
     store = Store(tmp_path, checkpoint_every=0.0)
     with pytest.raises(Diverged):
-        store.get(Curve(), partial(train, stop_at=20, stop=Diverged(20, math.nan, "on purpose")))
+        store.get(Curve(), partial(train, stop_at=20, stop=Diverged(20, "on purpose")))
     assert [path.suffix for path in (tmp_path / "curve").iterdir()] == [".lock"]
     assert store.get(Curve(), train).reason == "computed: no entry"
 
