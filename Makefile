@@ -46,7 +46,6 @@ workshop: $(READY)
 
 bench: $(READY)
 	$(PYTEST) tools/benchmarks -m timing -p no:xdist -v --benchmark-enable --benchmark-quiet $(PYTEST_ARGS)
-	$(BIN)/python -m tools.benchmarks.page
 
 costs: $(READY)
 	$(BIN)/python -m tools.costs --run

@@ -66,7 +66,7 @@ PARSED = {  # why it is not run here; make says what it would do, pytest lists, 
     'pip install -e ".[dev]"': "needs a package index",
     "make test": "runs this test",
     "make bench": "ten minutes of timing",
-    'make bench PYTEST_ARGS="-k recurrent"': "minutes of timing",
+    'make bench PYTEST_ARGS="-k kernel_form"': "minutes of timing",
     "make costs": HOURS,
     "python -m tools.costs --cold": HOURS,
     "python -m tools.costs claims/fang2022/test_section_2_model.py": "test_costs.py does it with a "

@@ -143,23 +143,10 @@ def test_a_blind_vertex_looks_like_the_centre(m, more, seed):
 PLANE = Network(np.ones(2), np.eye(2), np.zeros(2))
 BAD = {
     "R^4": (lambda: barron.norm_network(4, 8), r"R\^2 and R\^3, got dimension=4"),
-    "no neurons": (lambda: barron.norm_network(3, 0), "needs m >= 1 neurons, got m=0"),
-    "a line": (lambda: barron.barron_norm_of_norm(1), "got dimension=1"),
-    "no draws": (lambda: barron.sampling_bound(1.0, 2, 0, 1.0), "got m=0"),
     "an even number": (lambda: barron.best_plane_network(6), "if m >= 3 is odd, got m=6"),
     "one angle": (lambda: barron.best_plane_network(1), "if m >= 3 is odd, got m=1"),
     "as many neurons": (lambda: barron.blind_vertex(rationals([[1, 0], [0, 1]])), "needs d > m"),
-    "a point": (lambda: barron.sup_error(PLANE, 0.0), "half-width above 0"),
-    "a box without end": (lambda: barron.sup_error(PLANE, math.inf), "half-width above 0"),
     "one bias": (lambda: barron.sup_error(PLANE._replace(c=np.array([0, 1.0])), 1.0), "biases"),
-    "one weight": (
-        lambda: barron.sup_error(PLANE._replace(a=np.array([1.0, math.nan])), 1.0),
-        "not finite",
-    ),
-    "one direction": (
-        lambda: barron.sup_error(PLANE._replace(b=np.array([[1.0, 0.0], [math.inf, 1.0]])), 1.0),
-        "not finite",
-    ),
 }
 
 

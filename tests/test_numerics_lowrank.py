@@ -45,37 +45,36 @@ def test_without_the_diagonal_it_is_eckart_and_youngs_problem():
             assert found.cost == Cost(7, 0)(A, found.left @ found.right.T)
 
 
-def test_every_round_lowers_the_cost_to_where_both_factors_are_best():
-    cost, costs = Cost(4, 3), []
-    start = lowrank.starts(A, 2, np.random.default_rng(4))[1]
-    for rounds in range(1, 9):
-        found = lowrank.fit(A, start, cost, rounds=rounds, close=-1.0)
-        assert found.rounds == rounds
-        costs.append(found.cost)
-    assert all(after <= before * (1 + 1e-12) for before, after in itertools.pairwise(costs))
-    found = lowrank.fit(A, start, cost, rounds=5000, close=1e-14)
-    off = weights(cost) * (A - found.left @ found.right.T)
+def after(rounds, monkeypatch):
+    """What so many rounds find, from random columns."""
+    monkeypatch.setattr(lowrank, "ROUNDS", rounds)
+    return lowrank.fit(A, lowrank.starts(A, 2, np.random.default_rng(4))[1], Cost(4, 3))
+
+
+def test_every_round_lowers_the_cost_to_where_both_factors_are_best(monkeypatch):
+    monkeypatch.setattr(lowrank, "CLOSE", -1.0)
+    costs = [after(rounds, monkeypatch).cost for rounds in range(1, 9)]
+    assert all(after < before for before, after in itertools.pairwise(costs))
+    monkeypatch.setattr(lowrank, "CLOSE", 1e-14)
+    found = after(5000, monkeypatch)
+    off = weights(Cost(4, 3)) * (A - found.left @ found.right.T)
     assert np.abs(off @ found.right).max() < 1e-6  # the gradients of the cost, up to a factor
     assert np.abs(off.T @ found.left).max() < 1e-6
     assert found.cost < 0.99 * costs[0]
 
 
-def test_one_round_makes_the_right_factor_best_for_the_left_one():
-    cost, start = Cost(4, 3), lowrank.starts(A, 2, np.random.default_rng(4))[1]
-    found = lowrank.fit(A, start, cost, rounds=1)
-    off = weights(cost) * (A - found.left @ found.right.T)
+def test_one_round_makes_the_right_factor_best_for_the_left_one(monkeypatch):
+    found = after(1, monkeypatch)
+    off = weights(Cost(4, 3)) * (A - found.left @ found.right.T)
     assert np.abs(off.T @ found.left).max() < 1e-12
     assert np.abs(off @ found.right).max() > 1e-3, "not yet the left one for the right one"
 
 
-def test_where_nothing_is_left_to_gain_a_fit_ends():
-    assert lowrank.fit(np.zeros((N, N)), np.ones((N, 1)), Cost(1, 1)).rounds == 2
-
-
-def test_a_fit_ends_at_the_first_round_that_gains_too_little():
-    start, cost, large = lowrank.starts(A, 2, np.random.default_rng(4))[1], Cost(4, 3), 30 * A
-    costs = [lowrank.fit(large, start, cost, rounds=k, close=-1.0).cost for k in range(1, 30)]
-    gains = [1 - after / before for before, after in itertools.pairwise(costs)]
-    close = 1e-3
-    first = next(k for k, gain in enumerate(gains) if gain <= close * (1 - gain))
-    assert lowrank.fit(large, start, cost, close=close).rounds == first + 2
+def test_a_fit_ends_at_the_first_round_that_gains_too_little(monkeypatch):
+    """Of a cost that is measured anew after every round, whatever its unit."""
+    monkeypatch.setattr(lowrank, "CLOSE", -1.0)
+    costs = [after(rounds, monkeypatch).cost for rounds in range(1, 30)]
+    gains = [before / now - 1 for before, now in itertools.pairwise(costs)]
+    first = next(k for k, gain in enumerate(gains) if gain <= 1e-3)
+    monkeypatch.setattr(lowrank, "CLOSE", 1e-3)
+    assert after(400, monkeypatch).cost == costs[first + 1]

@@ -161,16 +161,6 @@ def test_a_break_belongs_to_the_branch_on_its_left():
     assert (power(1, -3.0, 5.0).centre, power(1, -3.0, 5.0).radius) == (1, 4)
 
 
-@pytest.mark.parametrize(
-    ("breaks", "count"),
-    [((-1.0, 1.0), 2), ((0.0,), 0), ((1.0, -1.0), 1), ((0.0, 0.0, 1.0), 2)],
-    ids=str,
-)
-def test_a_target_with_other_branches_than_intervals_is_refused(breaks, count):
-    with pytest.raises(ValueError, match="one branch between neighbouring breaks"):
-        Target(breaks, (abs,) * count)
-
-
 def test_the_grid_holds_the_breaks_and_the_ends():
     shifted = Target((0.0, 0.75, 4.0), (lambda x: x, lambda x: x))
     grid = minimax._grid(shifted, 8)

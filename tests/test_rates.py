@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from repro.numerics.rates import FLOOR_FACTOR, TooFewPoints, slope, slope_of_means
+from repro.numerics.rates import FLOOR_FACTOR, slope, slope_of_means
 
 OCTAVES = 2.0 ** np.arange(6)  # the clean case of the design: 6 points over 5 octaves
 LONG = 2.0 ** np.arange(16)
@@ -33,7 +33,6 @@ def test_an_exact_law_is_recovered_and_its_neighbours_are_rejected(p):
     assert rate.slope == pytest.approx(p, abs=1e-13)
     assert rate.contains(p)
     assert rate.high - rate.low < 1e-11
-    assert math.exp(rate.intercept) == pytest.approx(7)
     for neighbour in (p - 0.5, p + 0.5):
         assert not rate.contains(neighbour)
 
@@ -98,10 +97,9 @@ def test_noisy_laws_are_covered_at_least_as_often_as_stated(n, confidence):
 @pytest.mark.parametrize("n", [4, 5, 10])
 def test_the_noise_term_is_the_textbook_interval(n):
     y = noisy(np.random.default_rng(n), LONG[:n])
-    (b, intercept), covariance = np.polyfit(np.log(LONG[:n]), np.log(y), 1, cov=True)
+    (b, _), covariance = np.polyfit(np.log(LONG[:n]), np.log(y), 1, cov=True)
     rate = slope(LONG[:n], y, confidence=0.9)
     assert rate.slope == pytest.approx(b)
-    assert rate.intercept == pytest.approx(intercept)
     assert rate.noise == pytest.approx(stats.t.ppf(0.95, n - 2) * math.sqrt(covariance[0, 0]))
 
 
@@ -136,7 +134,7 @@ def test_the_drift_by_hand(v, w, change):
     u = np.arange(len(v))
     heads = [np.log1p(np.exp(-2.0 * (u - u[0]))), np.log1p(np.exp(2.0 * (u - u[-1])))]
     miss = max(abs(np.dot(w, g) / np.dot(change, g)) for g in heads)
-    found = slope(np.exp(u), np.exp(v), correction=2.0, min_points=4).drift
+    found = slope(np.exp(u), np.exp(v), correction=2.0).drift
     assert found == pytest.approx(abs(np.dot(change, v)) * miss)
 
 
@@ -189,7 +187,7 @@ def test_the_two_ends_tell_in_which_direction_a_curve_falls():
     assert slope(LONG[:5], y, floor=1e-9).used == (False,) + (True,) * 4
     assert slope(LONG[:5], y[::-1], floor=1e-9).used == (True,) * 4 + (False,)
     y = np.array([0.5, 0.4, 0.3, 1e-9, 2.0])
-    with pytest.raises(TooFewPoints, match="1 of 5"):
+    with pytest.raises(ValueError, match="1 of 5"):
         slope(LONG[:5], y, floor=1e-9)
 
 
@@ -217,11 +215,6 @@ def test_a_floor_of_each_point_is_its_own():
     floor[5] = OCTAVES[5] ** -1 / 9
     assert slope(OCTAVES, 1 / OCTAVES, floor=floor).used == (True,) * 5 + (False,)
     assert slope(OCTAVES[::-1], 1 / OCTAVES[::-1], floor=floor[::-1]).used == (False,) + (True,) * 5
-    for bad in (math.nan, -1.0, math.inf):
-        floor = np.full(6, 1e-9)
-        floor[2] = bad
-        with pytest.raises(ValueError, match="floor must be finite"):
-            slope(OCTAVES, 1 / OCTAVES, floor=floor)
 
 
 def test_the_floor_above_which_points_stay_widens_the_interval_by_its_worst_case():
@@ -256,28 +249,23 @@ BAD = [
     *((LAW, {"bias": value}, f"bias={value}") for value in (-0.1, math.nan, math.inf)),
     *((LAW, {"correction": value}, f"correction={value}") for value in (0.0, math.inf)),
     *((LAW, {"floor": value}, "floor must be finite") for value in (math.nan, math.inf, -1e-16)),
-    (LAW, {"floor": [1e-16, 1e-16]}, r"one per point \(6\)"),
     # too few points or octaves: how many were left, and why
     (LAW, {"floor": 0.02}, r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 dropped within 10 "
      r"times the floor, from x=8 on \(y=0\.12, floor 0\.02\)"),
     (([2, 3, 4, 6], [6, 4, 3, 2]), {}, r"over 2 octaves .*: 4 of 4 over 1\.58 octaves left; no "),
     (LAW, {"within": (9, 1)}, r"0 of 6 over 0 octaves left; 6 dropped outside 9 <= x <= "),
-    (([1, 4], [4, 1]), {"min_points": 2}, "needs 3 points"),
-    (LAW, {"min_octaves": math.nan}, "nan octaves"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("points", "options", "message"), BAD)
 def test_points_and_options_that_make_no_sense_are_refused(points, options, message):
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises(ValueError, match=message):
         slope(*points, **options)
-    assert isinstance(caught.value, TooFewPoints) == ("octaves" in message or "points" in message)
 
 
-def test_few_points_and_octaves():
+def test_from_3_to_12_are_two_octaves_in_floating_point_as_well():
     for start in range(1, 200):
         assert slope(start * np.array([1.0, 2, 3, 4]), [4, 3, 2, 1]).octaves == 2
-    assert slope([1, 2, 3], [6, 3, 2], min_points=3, min_octaves=1).slope == pytest.approx(-1)
 
 
 # Invariance, and the record.
@@ -304,4 +292,4 @@ def test_the_order_of_the_points_does_not_matter(bumps, random):
     order = random.sample(range(len(x)), len(x))
     one, other = slope(x, y, floor=1e-5), slope(x[order], y[order], floor=1e-5)
     assert other.used == tuple(one.used[i] for i in order)
-    assert dataclasses.replace(other, used=one.used, x=one.x, y=one.y) == one
+    assert dataclasses.replace(other, used=one.used) == one

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -67,10 +66,8 @@ def descend(loss, lr, **options):
 
 
 def test_a_loss_that_is_not_finite_is_divergence():
-    with pytest.raises(Diverged, match="diverged at step 3: the loss is nan") as caught:
+    with pytest.raises(Diverged, match="diverged at step 3: the loss is nan"):
         descend(lambda w, step: w * (math.nan if step == 3 else 1), lr=0.1, steps=9)
-    assert caught.value.step == 3
-    assert math.isnan(caught.value.value)
     with pytest.raises(Diverged, match="step 5: the last update"):
         descend(lambda w, step: (w - w if step == 4 else w**2) ** 0.5, lr=0.1, steps=5)
     # As when training starts from the weights of a proof.
@@ -79,9 +76,8 @@ def test_a_loss_that_is_not_finite_is_divergence():
 
 def test_a_loss_beyond_the_stated_factor_of_the_first_is_divergence():
     """w -> -2w: the loss w^2 is 1, 4, 16, 64, 256, ..."""
-    with pytest.raises(Diverged, match="step 4: the loss 256 exceeds 100 x 1, the first") as caught:
+    with pytest.raises(Diverged, match="step 4: the loss 256 exceeds 100 x 1, the first"):
         descend(lambda w, _: w**2, lr=1.5, steps=9, diverges_at=100.0)
-    assert (caught.value.step, caught.value.value) == (4, 256.0)
     assert descend(lambda w, _: w**2, lr=1.5, steps=9)["loss"][4] == 256.0
 
 
@@ -159,19 +155,6 @@ def test_muon_leads_where_the_one_of_torch_leads(shape):
     assert (ours - theirs).norm() < 0.03 * travelled
 
 
-def test_equalised_takes_one_matrix_and_batches_of_batches():
-    G = torch.randn(2, 3, 5, 4, generator=generator_at(1, 0), dtype=torch.float64)
-    found = engine.equalised(G)
-    for place in np.ndindex(2, 3):
-        torch.testing.assert_close(found[place], engine.equalised(G[place]))
-
-
-@pytest.mark.parametrize(("lr", "momentum"), [(-1.0, 0.9), (0.1, 1.0), (0.1, -0.1)])
-def test_muon_refuses_steps_uphill_and_momentum_that_never_ends(lr, momentum):
-    with pytest.raises(ValueError, match="Muon needs lr >= 0 and 0 <= momentum < 1"):
-        engine.Muon([nn.Parameter(torch.zeros(2, 2))], lr=lr, momentum=momentum)
-
-
 def network(seed):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -206,8 +189,6 @@ def test_muon_takes_the_matrices_and_leaves_the_rest():
     assert shapes == [[(8, 8), (1, 8)], [(8, 3), (8,), (8,), (1,)]]
     with pytest.raises(ValueError, match="no matrix to move: parameters are 0"):
         Muon(lr=0.1, rest=SGD(lr=0.1)).build({"0": nn.Parameter(torch.zeros(3))})
-    with pytest.raises(ValueError, match="Muon moves matrices"):
-        engine.Muon([nn.Parameter(torch.zeros(3))], lr=0.1, momentum=0.9)
 
 
 def test_a_gradient_of_zero_is_no_direction():

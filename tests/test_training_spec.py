@@ -110,10 +110,9 @@ def test_kind_version_and_context_are_in_the_key():
         (math.inf, "Free.value = inf"),
         (np.float64(1), "numpy.float64"),
         ((0, Pair(b=(1, {2}))), r"Free.value\[1\].b\[1\] = \{2\} is a builtins.set"),
-        (Thawed(), "Thawed is a dataclass but not a frozen one"),
-        (Undecorated(), "Undecorated inherits from a dataclass but lacks @dataclass"),
+        (Thawed(), "Thawed needs a @dataclass"),
+        (Undecorated(), "Undecorated needs a @dataclass"),
         (Pair, "builtins.type"),
-        ("\ud800\udc00", "lone surrogate"),
     ],
     ids=str,
 )

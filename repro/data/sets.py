@@ -12,13 +12,13 @@ from there. What proves to be damaged is removed.
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.data.download import Say, checksum
 from repro.data.errors import BadData
-from repro.data.folders import appearing
 from repro.files import set_aside
 
 Fetch = Callable[[Path, Path, Say], None]
@@ -121,9 +121,11 @@ class Registry:
         say(f"{name}: {one.about}")
         scratch.mkdir(parents=True, exist_ok=True)
         try:
-            with appearing(place) as prepared:
+            with tempfile.TemporaryDirectory(dir=self.root, prefix=f".{place.name}-") as made:
+                (prepared := Path(made) / place.name).mkdir()
                 one.fetch(prepared, scratch, say)
                 one.verify(prepared)
+                prepared.rename(place)
         except BadData:
             shutil.rmtree(scratch)
             raise

@@ -18,6 +18,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 def load(file: Path) -> "dict[str, Tensor]":
     """Every tensor of the file, by name; whatever a pickle holds besides is refused, not run."""
+    if not file.is_file():
+        raise BadData(file, "expected a file of weights here, there is none")
     return _safetensors(file) if file.suffix == ".safetensors" else _state_dict(file)
 
 
@@ -27,8 +29,6 @@ def _safetensors(file: Path) -> "dict[str, Tensor]":
 
     try:
         return load_file(file)
-    except FileNotFoundError:
-        raise BadData(file, "expected a file of weights here, there is none") from None
     except SafetensorError as error:
         raise BadData(file, f"expected a whole safetensors file ({error})") from None
 
@@ -38,8 +38,6 @@ def _state_dict(file: Path) -> "dict[str, Tensor]":
 
     try:
         found = torch.load(file, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise BadData(file, "expected a file of weights here, there is none") from None
     except Exception as error:  # a damaged pickle can raise anything
         reason = str(error).partition("\n")[0]
         raise BadData(file, f"expected a state_dict of plain tensors ({reason})") from None

@@ -131,7 +131,6 @@ def sampling_bound(second_moment: float, d: int, m: int, half_width: float) -> f
     with w = (b, c) and independent signs e_k; the last root is at most B_2, and rebalanced atoms
     have B_2 = B_1. Some draw does as well as the mean.
     """
-    _check_width(m)
     return 4 * max(1.0, half_width) * math.sqrt((d + 1) / m) * math.sqrt(second_moment)
 
 
@@ -144,14 +143,12 @@ def norm_network(dimension: int, m: int, rng: np.random.Generator | None = None)
     Well spread are equispaced angles in the plane and Fibonacci's points on the sphere.
     """
     c_d = norm_constant(dimension)
-    _check_width(m)
-    b = _spread(dimension, m) if rng is None else uniform_directions(dimension, m, rng)
+    if rng is None:
+        b = _spread(dimension, m)
+    else:
+        b = rng.standard_normal((m, dimension))
+        b /= np.linalg.norm(b, axis=1, keepdims=True)
     return Network(np.full(m, c_d / m), b, np.zeros(m))
-
-
-def _check_width(m: int) -> None:
-    if m < 1:
-        raise ValueError(f"a network needs m >= 1 neurons, got m={m}")
 
 
 def norm_constant(dimension: int) -> float:
@@ -166,13 +163,7 @@ def barron_norm_of_norm(dimension: int) -> int:
 
     E|b_1| = 2 / c_d, since relu(b_1) is |b_1| half of the time; and E|b|_1 = d E|b_1|.
     """
-    norm_constant(dimension)
     return 2 * dimension
-
-
-def uniform_directions(dimension: int, m: int, rng: np.random.Generator) -> np.ndarray:
-    drawn = rng.standard_normal((m, dimension))
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
 def _spread(dimension: int, m: int) -> np.ndarray:
@@ -222,11 +213,6 @@ def sup_error(network: Network, half_width: float, *, positive: bool = False) ->
     _, b, c = network
     if np.any(c):
         raise ValueError("the error is homogeneous only without biases, got some c_k != 0")
-    if not 0 < half_width < math.inf:
-        raise ValueError(f"a box needs a half-width above 0, got {half_width}")
-    if not all(np.isfinite(weight).all() for weight in network):
-        raise ValueError("a network with weights that are not finite has no error")
-    norm_constant(b.shape[1])
     if b.shape[1] == 2:
         lower = upper = on_edges(network, positive=positive)
     else:

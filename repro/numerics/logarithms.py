@@ -8,6 +8,7 @@ rational r, then so are sums and integer multiples of logits, and the exponentia
 and logarithms compare as what they are logarithms of, exactly.
 """
 
+import functools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,6 +20,7 @@ from repro.numerics.exact import rational
 MOST_BITS = 1 << 26  # of a numerator or denominator
 
 
+@functools.total_ordering
 @dataclass(frozen=True, eq=False)
 class Log:
     """The real number log(of), where `of` is a positive rational.
@@ -71,15 +73,6 @@ class Log:
 
     def __lt__(self, other: Any) -> bool:
         return self.of < exp(other)
-
-    def __le__(self, other: Any) -> bool:
-        return self.of <= exp(other)
-
-    def __gt__(self, other: Any) -> bool:
-        return self.of > exp(other)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.of >= exp(other)
 
     def __float__(self) -> float:
         return float(ball(self))

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+ROUNDS, CLOSE = 400, 1e-8  # setting: where a fit ends
+
 
 class Cost(NamedTuple):
     """The weights of pairs and of the diagonal."""
@@ -30,30 +32,25 @@ class Cost(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """B = left right^T, what it costs, and how many rounds it took."""
+    """B = left right^T, and what it costs."""
 
     left: np.ndarray  # (N, m)
     right: np.ndarray  # (N, m)
     cost: float
-    rounds: int
 
 
-def fit(
-    A: np.ndarray, start: np.ndarray, cost: Cost, *, rounds: int = 400, close: float = 1e-8
-) -> Fit:
-    """From the columns of `start` (N, m) on, until a round gains less than `close`, relatively."""
+def fit(A: np.ndarray, start: np.ndarray, cost: Cost) -> Fit:
+    """From the columns of `start` (N, m) on, until a round gains less than CLOSE, relatively."""
     left = right = start
     before = np.inf
-    done = 0
-    while done < rounds:
-        done += 1
+    for _ in range(ROUNDS):
         left = np.linalg.qr(_best_rows(A, right, cost))[0]
         right = _best_rows(A.T, left, cost)
         now = cost(A, left @ right.T)
-        if before - now <= close * now:
+        if before - now <= CLOSE * now:
             break
         before = now
-    return Fit(left, right, cost(A, left @ right.T), done)
+    return Fit(left, right, cost(A, left @ right.T))
 
 
 def _best_rows(A: np.ndarray, V: np.ndarray, cost: Cost) -> np.ndarray:

@@ -45,10 +45,6 @@ class Target:
     branches: tuple[Callable[[Any], Any], ...]
 
     def __post_init__(self) -> None:
-        pairs = len(self.branches), len(self.breaks) - 1
-        if 0 in pairs or pairs[0] != pairs[1] or np.any(np.diff(self.breaks) <= 0):
-            found = f"{len(self.branches)} branches between {self.breaks}"
-            raise ValueError(f"a target has one branch between neighbouring breaks, got {found}")
         ends = self.breaks[0], self.breaks[-1]
         if (self.centre - self.radius, self.centre + self.radius) != ends:  # bounds need it exact
             near = tuple(round(end * 1024) / 1024 for end in ends)

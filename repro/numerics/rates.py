@@ -38,32 +38,25 @@ from scipy.special import stdtrit
 
 FLOOR_FACTOR = 10.0  # so high log y is known to 0.11: 0.02 in a slope over 5 octaves, were it last
 STANDARD_ERRORS = 2.0  # of the mean of draws, allowed for by slope_of_means
-LEAST_POINTS = 3  # for a slope: two fit any line and leave no residual
+MIN_POINTS, MIN_OCTAVES = 4, 2.0  # for a slope
 DIGITS = 9  # of octaves, so that from 3 to 12 are two of them in floating point as well
 EPS = float(np.finfo(np.float64).eps)
 
 
-class TooFewPoints(ValueError):
-    """What is left in the window is too little for a slope."""
-
-
 @dataclass(frozen=True)
 class Rate:
-    """y ~ exp(intercept) x^slope; low and high are slope -+ (noise + drift + error + bias)."""
+    """y ~ C x^slope; low and high are slope -+ (noise + drift + error + bias)."""
 
     slope: float
     low: float
     high: float
     confidence: float
-    intercept: float
     noise: float
     drift: float
     error: float
     bias: float
     octaves: float  # of x, in the window
     used: tuple[bool, ...]  # the points in the window, in the caller's order
-    x: tuple[float, ...]
-    y: tuple[float, ...]
     reason: str  # why points were dropped, one clause per group
 
     @property
@@ -90,8 +83,6 @@ def slope(
     confidence: float = 0.95,
     bias: float = 0.0,
     correction: float = 1.0,
-    min_points: int = 4,
-    min_octaves: float = 2.0,
 ) -> Rate:
     """The exponent of y in x. `floor`: the error of y, one or per point.
 
@@ -107,22 +98,23 @@ def slope(
     if not (0 < confidence < 1 and 0 <= bias < math.inf and 0 < correction < math.inf):
         raise ValueError(f"need 0 < {confidence=} < 1, 0 <= {bias=} < inf, 0 < {correction=} < inf")
     x, y = _points(x, y)
-    floor = _floors(floor, len(y))
+    floor = np.broadcast_to(np.asarray(floor, dtype=np.float64), len(y))
+    if not np.all(np.isfinite(floor) & (floor >= 0)):
+        raise ValueError(f"floor must be finite and >= 0: got {floor}")
     used, reason = _window(x, y, floor, within)
     octaves = round(float(np.ptp(np.log2(x[used]))), DIGITS) if used.any() else 0.0
-    if not (used.sum() >= max(min_points, LEAST_POINTS) and octaves >= min_octaves):
-        raise TooFewPoints(
-            f"a slope needs {max(min_points, LEAST_POINTS)} points over {min_octaves:g} octaves "
-            f"of x: {used.sum()} of {len(x)} over {octaves:.3g} octaves left; {reason}"
+    if not (used.sum() >= MIN_POINTS and octaves >= MIN_OCTAVES):
+        raise ValueError(
+            f"a slope needs {MIN_POINTS} points over {MIN_OCTAVES:g} octaves of x: "
+            f"{used.sum()} of {len(x)} over {octaves:.3g} octaves left; {reason}"
         )
     i = np.flatnonzero(used)[np.argsort(x[used])]
     u, v, errors = np.log(x[i]), np.log(y[i]), -np.log1p(-floor[i] / y[i])
-    b, intercept, noise, error = _line(u, v, errors, confidence)
+    b, noise, error = _line(u, v, errors, confidence)
     drift, bias = _drift(u, v, correction), float(bias)
     half = noise + drift + error + bias
-    interval = b, b - half, b + half, confidence
-    points = tuple(used.tolist()), tuple(x.tolist()), tuple(y.tolist())
-    return Rate(*interval, intercept, noise, drift, error, bias, octaves, *points, reason)
+    interval, parts = (b, b - half, b + half, confidence), (noise, drift, error, bias)
+    return Rate(*interval, *parts, octaves, tuple(used.tolist()), reason)
 
 
 def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **options: Any) -> Rate:
@@ -131,7 +123,7 @@ def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **optio
     means = draws.mean(0)
     rate = slope(x, means, bias=bias, **options)
     used = np.asarray(rate.used)
-    influence = (draws / means)[:, used] @ _weights(np.log(np.asarray(rate.x)[used]))
+    influence = (draws / means)[:, used] @ _weights(np.log(np.asarray(x, dtype=np.float64)[used]))
     sampling = float(influence.std(ddof=1) / math.sqrt(len(draws)))
     return slope(x, means, bias=bias + STANDARD_ERRORS * sampling, **options)
 
@@ -152,15 +144,15 @@ def _weights(u) -> np.ndarray:
     return centred / (centred @ centred)
 
 
-def _line(u, v, errors, confidence) -> tuple[float, float, float, float]:
-    """Slope, intercept, noise and error of the line through (u, v), each of v within `errors`."""
+def _line(u, v, errors, confidence) -> tuple[float, float, float]:
+    """Slope, noise and error of the line through (u, v), each of v within `errors`."""
     w, free = _weights(u), len(u) - 2  # a line takes two degrees of freedom
     b = float(w @ v)
     intercept = float(v.mean() - b * u.mean())
     sigma = np.linalg.norm(v - intercept - b * u) / math.sqrt(free)
     noise = float(stdtrit(free, (1 + confidence) / 2) * sigma * np.linalg.norm(w))
     rounding = len(u) * EPS * (1 + np.abs(v) + abs(b) * np.abs(u))  # of n terms, u and v rounded
-    return b, intercept, noise, float(np.abs(w) @ (errors + rounding))
+    return b, noise, float(np.abs(w) @ (errors + rounding))
 
 
 def _drift(u, v, q) -> float:
@@ -208,10 +200,3 @@ def _points(x, y) -> tuple[np.ndarray, np.ndarray]:
     if (counts > 1).any():
         raise ValueError(f"each x once, average repeated measurements first: {values[counts > 1]}")
     return x, y
-
-
-def _floors(floor, n) -> np.ndarray:
-    floor = np.asarray(floor, dtype=np.float64)
-    if floor.shape not in ((), (n,)) or not np.all(np.isfinite(floor) & (floor >= 0)):
-        raise ValueError(f"floor must be finite, >= 0, one or one per point ({n}): got {floor}")
-    return np.broadcast_to(floor, n)

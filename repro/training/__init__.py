@@ -18,37 +18,15 @@ if TYPE_CHECKING:
     from repro.training.stack import Stack
 
 __all__ = [
-    "SGD",
-    "Adam",
-    "Busy",
-    "Checkpoint",
-    "Constant",
-    "Cosine",
-    "Diverged",
-    "Muon",
-    "NotComputed",
-    "OneCycle",
-    "Outcome",
-    "Spec",
-    "Stack",
-    "Store",
-    "Stored",
-    "Trapezoid",
-    "Workspace",
-    "canonical",
-    "fit",
-    "generator_at",
-    "key",
-]
+    "SGD", "Adam", "Busy", "Checkpoint", "Constant", "Cosine", "Diverged", "Muon", "NotComputed",
+    "OneCycle", "Outcome", "Spec", "Stack", "Store", "Stored", "Trapezoid", "Workspace",
+    "canonical", "fit", "generator_at", "key",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"Diverged", "fit", "generator_at"}:
-        from repro.training import loop
+    if name in __all__:
+        from repro.training import loop, stack
 
-        return getattr(loop, name)
-    if name == "Stack":
-        from repro.training import stack
-
-        return stack.Stack
+        return getattr(stack if name == "Stack" else loop, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,10 +27,8 @@ Engines = list[torch.optim.Optimizer]
 class Diverged(ArithmeticError):
     """The loss is not a number any more, or has grown beyond what was allowed."""
 
-    def __init__(self, step: int, value: float, message: str) -> None:
+    def __init__(self, step: int, message: str) -> None:
         super().__init__(f"diverged at step {step}: {message}")
-        self.step = step
-        self.value = value
 
 
 def generator_at(seed: int, step: int) -> torch.Generator:
@@ -88,7 +86,7 @@ def fit(
             if workspace.due():
                 workspace.checkpoint(step + 1, steps, _state(model, engines), curves=curves)
     if not all(p.isfinite().all() for p in named.values()):
-        raise Diverged(steps, math.nan, "the last update left parameters that are not finite")
+        raise Diverged(steps, "the last update left parameters that are not finite")
     return curves
 
 
@@ -112,12 +110,12 @@ def _watch(curves: Curves, step: int, values: float | list[float], diverges_at: 
     curves.setdefault("step", []).append(float(step))
     for name, value in named.items():
         if not math.isfinite(value):
-            raise Diverged(step, value, f"the {name} is {value}")
+            raise Diverged(step, f"the {name} is {value}")
         curve = curves.setdefault(name, [])
         curve.append(value)
         if curve[0] and value > diverges_at * curve[0]:
             beyond = f"exceeds {diverges_at:g} x {curve[0]:.4g}, the first"
-            raise Diverged(step, value, f"the {name} {value:.4g} {beyond}")
+            raise Diverged(step, f"the {name} {value:.4g} {beyond}")
 
 
 def _state(model: nn.Module, engines: Engines) -> dict[str, Tensor]:

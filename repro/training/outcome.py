@@ -46,9 +46,7 @@ def pack(tensors: "Mapping[str, Tensor]", metadata: Mapping[str, str] | None = N
     copies = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, torch.Tensor):
-            raise TypeError(
-                f"only tensors can be packed, but {name!r} is a {type(tensor).__name__}"
-            )
+            raise TypeError(f"only tensors can be packed, {name!r} is a {type(tensor).__name__}")
         copies[name] = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
     return save(copies, dict(metadata) if metadata else None)
 

@@ -21,8 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from repro.files import LONGEST_INTEGER
-
 _KIND = re.compile(r"[a-z0-9][a-z0-9._-]*")  # it names a folder of the store
 
 
@@ -87,14 +85,7 @@ def _plain(value: Any, name: str) -> Any:
     cls = type(value)
     if value is None or cls is bool:
         return value
-    if cls is int and abs(value) < LONGEST_INTEGER:
-        return value
-    if cls is float and math.isfinite(value):
-        return value
-    if cls is str:
-        # Two lone surrogates and the character they would make together have the same JSON.
-        if any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise TypeError(f"{name} = {value!r} holds a lone surrogate")
+    if cls in (int, str) or (cls is float and math.isfinite(value)):
         return value
     if cls is tuple:
         return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
@@ -104,20 +95,12 @@ def _plain(value: Any, name: str) -> Any:
         content = {f.name: _plain(getattr(value, f.name), f"{name}.{f.name}") for f in fields}
         return {"class": cls.__name__, **content}  # no field can have this name: it is a keyword
     raise TypeError(
-        f"{name} = {_shown(value)} is a {cls.__module__}.{cls.__qualname__}; a spec is made of "
-        "int (not endless), finite float, str, bool, None, tuples and frozen dataclasses"
+        f"{name} = {value!r} is a {cls.__module__}.{cls.__qualname__}; a spec is made of "
+        "int, finite float, str, bool, None, tuples and frozen dataclasses"
     )
 
 
-def _shown(value: Any) -> str:
-    """An integer without end cannot even be written in decimal."""
-    return hex(value) if type(value) is int else repr(value)
-
-
 def _require_frozen(kind: type, name: str) -> None:
-    if "__dataclass_params__" not in vars(kind):  # its own annotations would be no fields
-        raise TypeError(
-            f"{name}: {kind.__name__} inherits from a dataclass but lacks @dataclass(frozen=True)"
-        )
-    if not vars(kind)["__dataclass_params__"].frozen:
-        raise TypeError(f"{name}: {kind.__name__} is a dataclass but not a frozen one")
+    own = vars(kind).get("__dataclass_params__")  # if inherited, its own annotations are no fields
+    if own is None or not own.frozen:
+        raise TypeError(f"{name}: {kind.__name__} needs a @dataclass(frozen=True) of its own")

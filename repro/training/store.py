@@ -111,15 +111,10 @@ class Store:
         """
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
-        self.root = Path(root)
-        self.mode = mode
-        self.device = device
+        self.root, self.mode, self.device, self.only = Path(root), mode, device, only
         self.run = run or uuid.uuid4().hex
-        self.only = only
-        self._say = say
-        self._progress = progress
-        self._say_every = say_every
-        self._checkpoint_every = checkpoint_every
+        self._say, self._progress = say, progress
+        self._say_every, self._checkpoint_every = say_every, checkpoint_every
 
     def get(
         self, spec: S, train: Callable[[S, Workspace], Outcome], *, wait: bool = True
@@ -169,13 +164,10 @@ class Store:
         if self.mode == "refresh":
             origin["run"] = self.run  # what an earlier run began is to be trained anew as well
         workspace = Workspace(
-            slot.beside("checkpoint.safetensors"),
-            device=self.device,
-            origin=origin,
-            pause=self._checkpoint_every,
-            progress=self._progress,
+            slot.beside("checkpoint.safetensors"), device=self.device, origin=origin,
+            pause=self._checkpoint_every, progress=self._progress,
             say=lambda message: self._say(f"{slot}: {message}"),
-        )
+        )  # fmt: skip
         with _signed(slot), _warned(workspace):
             try:
                 outcome = train(workspace)
@@ -258,9 +250,8 @@ def _holder(slot: Slot) -> str:
 @functools.cache
 def _trainer() -> str:
     """Hash of this package: the loop, the optimisers, the schedules."""
-    return sha256(
-        b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    )
+    modules = sorted(Path(__file__).parent.glob("*.py"))
+    return sha256(b"".join(path.read_bytes() for path in modules))
 
 
 def _source(train: Callable[..., Any]) -> str:

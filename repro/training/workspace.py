@@ -8,7 +8,6 @@ origin is dropped, not resumed: half a training by old code and half by new woul
 """
 
 import json
-import operator
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -119,13 +118,9 @@ class Workspace:
         if self._file is None:
             return
         note = {
-            "schema": SCHEMA,
-            "step": step,
-            "total": total,
-            "curves": curves or {},
-            "seconds": self.seconds,
-            "origin": self._origin,
-        }
+            "schema": SCHEMA, "step": step, "total": total, "curves": curves or {},
+            "seconds": self.seconds, "origin": self._origin,
+        }  # fmt: skip
         write_atomically(self._file, pack_sealed(tensors, to_json(note)), lasting=True)
         self._saved = time.monotonic()
         if self._stops:
@@ -143,22 +138,7 @@ class Workspace:
 
 def _read(file: Path) -> Checkpoint:
     tensors, text = unpack_sealed(file.read_bytes())
-    try:
-        return _checkpoint(tensors, json.loads(text))
-    except DamagedFile:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise DamagedFile(f"its note is not one of ours ({error!r})") from None
-
-
-def _checkpoint(tensors: "dict[str, Tensor]", note: dict[str, Any]) -> Checkpoint:
-    if note["schema"] != SCHEMA:
-        raise DamagedFile(f"it has schema {note['schema']}, this version reads {SCHEMA}")
-    return Checkpoint(
-        step=operator.index(note["step"]),
-        total=operator.index(note["total"]),
-        tensors=tensors,
-        curves=revive(note["curves"]),
-        seconds=float(note["seconds"]),
-        origin=dict(note["origin"]),
-    )
+    note = json.loads(text)
+    if (schema := note.pop("schema")) != SCHEMA:
+        raise DamagedFile(f"it has schema {schema}, this version reads {SCHEMA}")
+    return Checkpoint(tensors=tensors, **{**note, "curves": revive(note["curves"])})

@@ -4,7 +4,6 @@ from tools.benchmarks.measuring import (  # noqa: F401  (fixtures)
     in_rounds,
     measured,
     one_thread,
-    run,
     switched_on,
     write,
 )

@@ -1,54 +1,78 @@
-"""Fixtures of the benchmarks: two things timed in turns in one process, written as they are found.
+"""Two ways of doing the same thing, timed in turns in one process, and the table of what was found.
 
 No time is asserted. Without --benchmark-enable every body runs once, small, so that it cannot rot,
-and nothing is written.
+and nothing is written. `make bench` keeps the figures in artifacts/benchmarks.json and shows them
+in artifacts/benchmarks.html; one that is measured again replaces the one of its name.
 """
 
 import platform
 import re
 import statistics
-import subprocess
 import time
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from repro.harness import provenance, resources
-from tools.benchmarks import page
+from repro import files
+from repro.harness import provenance
+from tools import pages
 
 ARTIFACTS = Path(__file__).parents[2] / "artifacts"
+SCHEMA = 3
+NEAR = 0.25  # exponents are "about" a whole number within this: its neighbours are 1 away
+TIMES, EXPONENT = "×", "exponent"  # units; others are seconds and milliseconds
+SIGNS = {">=": "≥", "<=": "≤", "≈": "≈"}
 
 
-@pytest.fixture(scope="session")
-def run():
-    """The header of figures: which run, of what code, on which machine."""
-    state = provenance.git_state(ARTIFACTS.parent)
-    return {
-        "id": provenance.new_run(), "started": provenance.now(), **state, "machine": machine()
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    value: float
+    unit: str
+    against: str
+    relation: str = ">="
+    target: float | None = None
+    setting: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)  # its date, commit and processor
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is reached; None without one."""
+        if self.target is None:
+            return None
+        if self.relation == "≈":
+            return abs(self.value - self.target) <= NEAR
+        return self.value >= self.target if self.relation == ">=" else self.value <= self.target
+
+    @property
+    def told(self) -> str:
+        return self._amount(self.value)
+
+    @property
+    def aim(self) -> str:
+        return "" if self.target is None else f"{SIGNS[self.relation]} {self._amount(self.target)}"
+
+    def _amount(self, value: float) -> str:
+        digits = f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+        return digits + {TIMES: TIMES, EXPONENT: ""}.get(self.unit, f" {self.unit}")
 
 
-def machine():
-    names = re.findall(r"^model name\s*: (.+)$", _text(Path("/proc/cpuinfo")), flags=re.M)
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "cores": resources.cores(),
-        "memory": f"{resources.memory_bytes() / 2**30:.0f} GB",
-        **provenance.versions([*provenance.PACKAGES, "sympy", "pytest-benchmark"]),
-        "C compiler": _first_line("cc", "--version"),
-    }
-
-
-def _first_line(*command):
+def add(artifacts: Path, figure: Figure) -> Path:
+    """Write the table again, with this figure in it; its place is returned."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return "none"
-    return done.stdout.partition("\n")[0].strip()
+        kept = files.read_json(artifacts / "benchmarks.json", schema=SCHEMA)["figures"]
+    except (FileNotFoundError, files.DamagedFile):
+        kept = []
+    known = {one["name"]: Figure(**one) for one in kept} | {figure.name: figure}
+    figures = [known[name] for name in sorted(known)]
+    document = {"schema": SCHEMA, "figures": [asdict(one) for one in figures]}
+    files.write_json(artifacts / "benchmarks.json", document)
+    return pages.write(artifacts / "benchmarks.html", "benchmarks/page.html", figures=figures)
 
 
-def _text(file):
-    return file.read_text() if file.exists() else ""
+# --- fixtures ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -62,24 +86,18 @@ def in_rounds(benchmark):
 
 
 @pytest.fixture
-def write(run):
-    return lambda figure: page.add(ARTIFACTS, run, figure)
+def write():
+    return lambda figure: add(ARTIFACTS, figure)
 
 
 @pytest.fixture
-def measured(request, switched_on, write, capsys):
-    """Write down one figure, in its unit, beside its target if it has one.
+def measured(switched_on, write, capsys):
+    """Write down one figure, in its unit, beside its target if it has one."""
 
-    `at_least`: the figure is a lower bound, as something was given up before its end.
-    """
-
-    def measured(
-        name, value, *, unit, against, relation=">=", target=None, at_least=False, note="", **params
-    ):
-        part = (request.module.__doc__ or "").partition("\n")[0]
-        figure = page.Figure(
-            part, name, float(value), unit, against, relation, target, at_least, note, params
-        )
+    def measured(name, value, *, unit, against, relation=">=", target=None, **setting):
+        git = provenance.git_state(ARTIFACTS.parent)["git"]
+        run = {"started": provenance.now(), "git": git, "processor": processor()}
+        figure = Figure(name, float(value), unit, against, relation, target, setting, run)
         if switched_on:
             write(figure)
             with capsys.disabled():
@@ -88,26 +106,30 @@ def measured(request, switched_on, write, capsys):
     return measured
 
 
+def processor():
+    file = Path("/proc/cpuinfo")
+    named = re.search(r"^model name\s*: (.+)$", file.read_text(), re.M) if file.exists() else None
+    return named[1] if named else platform.processor()
+
+
 @pytest.fixture
 def compare(in_rounds, measured):
     """Time `slow` and `fast` in turns; how many times faster `fast` is, in the median turn.
 
     The first turn warms up and is not timed: in it `same(fast(), slow())` asserts that both compute
-    the same. A `fast` that is over too soon for the clock makes several `calls` in its turn; what
-    makes several steps in one call says so with `repeats`. Whatever else is given is the setting.
+    the same. A `fast` that is over too soon for the clock makes several `calls` in its turn.
+    Whatever else is given is the setting.
     """
 
-    def compare(
-        name, *, fast, slow, same, against, target=None, rounds=7, calls=1, repeats=1, **setting
-    ):
+    def compare(name, *, fast, slow, same, against, target=None, rounds=7, calls=1, **setting):
         same(fast(), slow())
         turns = []
         in_rounds(lambda: turns.append((seconds(fast, calls), seconds(slow))), rounds=rounds)
         ratios = [slow / fast for fast, slow in turns]
-        each = [statistics.median(times) / repeats for times in zip(*turns, strict=True)]
+        each = [f"{statistics.median(times):.3g}" for times in zip(*turns, strict=True)]
         measured(
-            name, statistics.median(ratios), unit=page.TIMES, target=target, against=against,
-            seconds=" against ".join(f"{one:.3g}" for one in each),
+            name, statistics.median(ratios), unit=TIMES, target=target, against=against,
+            seconds=" against ".join(each),
             turns=f"{len(ratios)}, from {min(ratios):.3g} to {max(ratios):.3g}", **setting,
         )  # fmt: skip
 
@@ -121,7 +143,7 @@ def growth(in_rounds, measured, switched_on):
     The first turn is not timed: in it `right(size, result)` asserts that the results are right.
     """
 
-    def growth(name, sizes, prepare, *, right, of, about=None, at_most=None, rounds=7, **params):
+    def growth(name, sizes, prepare, *, right, of, about, rounds):
         from repro.numerics import rates
 
         runs, turns = [prepare(size) for size in sizes], []
@@ -130,11 +152,10 @@ def growth(in_rounds, measured, switched_on):
         in_rounds(lambda: turns.append([seconds(run) for run in runs]), rounds=rounds)
         if switched_on:
             fastest = [min(times) for times in zip(*turns, strict=True)]
-            relation, target = ("≈", about) if at_most is None else ("<=", at_most)
             measured(
-                name, rates.slope(sizes, fastest).slope, unit=page.EXPONENT, relation=relation,
-                target=target, against=f"the exponent p in time ~ {of}^p", **{of: list(sizes)},
-                seconds=f"{fastest[0]:.3g} to {fastest[-1]:.3g}", **params,
+                name, rates.slope(sizes, fastest).slope, unit=EXPONENT, relation="≈", target=about,
+                against=f"the exponent p in time ~ {of}^p", **{of: list(sizes)},
+                seconds=f"{fastest[0]:.3g} to {fastest[-1]:.3g}",
             )  # fmt: skip
 
     return growth
@@ -147,21 +168,17 @@ def seconds(function, calls=1):
     return (time.perf_counter() - began) / calls
 
 
-def agree(found, wanted, allowed):
-    """No number is further from that of the other way than is allowed for it; and 0 would be.
-
-    Three lists: of tensors, of tensors, and of what the two may be apart, as tensors or numbers.
-    """
-    for a, b, most in zip(found, wanted, allowed, strict=True):
-        assert a.shape == b.shape
-        gap = (a - b).abs()
-        assert (gap <= most).all(), f"two ways are apart by up to {gap.max():.3g}"
-        assert (b.abs() > most).any(), "so much is allowed that zeros would agree"
-
-
 def within(part):
-    """For `compare`: no number of the one is further off than this part of that of the other."""
-    return lambda found, wanted: agree(found, wanted, [part * b.abs() for b in wanted])
+    """For `compare`: no number is further off than this part of the other; and 0 would be."""
+
+    def same(found, wanted):
+        for a, b in zip(found, wanted, strict=True):
+            assert a.shape == b.shape
+            gap, most = (a - b).abs(), part * b.abs()
+            assert (gap <= most).all(), f"two ways are apart by up to {gap.max():.3g}"
+            assert (b.abs() > most).any(), "so much is allowed that zeros would agree"
+
+    return same
 
 
 identical = within(0)

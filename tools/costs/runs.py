@@ -82,7 +82,7 @@ def claims(found: list[dict[str, Any]], tests: dict[str, dict[str, float]]) -> l
     """From what all processes of a run have left."""
     spent: dict[str, dict[tuple[str, str], float]] = defaultdict(lambda: defaultdict(float))
     for process in found:
-        for claim, ours, library, _, seconds in process["spent"]:
+        for claim, ours, library, seconds in process["spent"]:
             spent[claim][ours, library] += seconds
     by_file: dict[str, list[dict[str, float]]] = defaultdict(list)
     for name, test in tests.items():

@@ -4,7 +4,7 @@
 In each process that runs claims an alarm rings every 50 ms: the function that is at work then gets
 the time since the last look, for the claim that runs. While C code runs, the alarm waits, and the
 time goes to its caller. A function of a library counts for the function of ours that called it: a
-place is ours, the library, and the function that it is in.
+place is ours, and the library.
 
 (Another thread, looking from outside, would do without the alarm, but Python 3.11 does not bear
 that: frames that are looked at from another thread while they come and go are not always whole, and
@@ -77,7 +77,7 @@ class Watch:
         files.write_json(self.out, {"spent": spent, "tests": self.tests})
 
 
-Place = tuple[str, str, str]  # a function of ours, and a library with its function, or nothing
+Place = tuple[str, str]  # a function of ours, and a library or nothing
 
 
 class Sampler:
@@ -112,8 +112,7 @@ class Sampler:
         while frame and (_pretends(frame) or not self._known(frame.f_code.co_filename)):
             frame = frame.f_back
         ours = f"{self._known(frame.f_code.co_filename)}: {_function(frame)}" if frame else ""
-        called = library(inner.f_code.co_filename) if inner and inner is not frame else ""
-        return ours, called, _function(inner) if inner and called else ""
+        return ours, library(inner.f_code.co_filename) if inner and inner is not frame else ""
 
     def _named(self, file: str) -> str:
         """A file of ours by its path from the root; others have none."""

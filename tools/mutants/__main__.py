@@ -1,7 +1,7 @@
 """python -m tools.mutants [FILES]: change FILES in small wrong ways; do claims and tests see it?
 
     python -m tools.mutants repro/wang2024/moving.py
-    python -m tools.mutants repro/numerics/plateau.py --tests tests/test_plateau.py --only sign
+    python -m tools.mutants repro/numerics/plateau.py --only sign
     python -m tools.mutants --budget 28800            everything, for eight hours; again: goes on
     python -m tools.mutants --alone 8                 what does each claim see by itself?
 
@@ -17,7 +17,7 @@ import os
 import time
 from pathlib import Path
 
-from tools.mutants import alone, equivalents, operators, report, results, run, session
+from tools.mutants import alone, equivalents, operators, report, results, run
 from tools.mutants.results import Result
 
 
@@ -27,37 +27,31 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     deadline = time.time() + options.budget if options.budget else float("inf")
     files = [str(Path(file)) for file in options.files]
-    for file in (*files, *(options.tests or ())):
+    for file in files:
         if Path(file).suffix != ".py" or not (root / file).is_file():
             raise SystemExit(f"no such module here: {file} (run from the project's root)")
     job = run.Run(
-        root, root / options.folder, options.workers, deadline, options.patience,
-        options.enough, operator=options.only, listed=options.listed,
+        root, root / "artifacts/mutants", options.workers, deadline, options.patience,
+        operator=options.only, listed=options.listed,
     )  # fmt: skip
-    tests = [root / path for path in options.tests] if options.tests else None
     if options.report:
-        found = report.made(root, job.folder, run.modules(root), results.read(job.results))
-        print(report.write(found, root / "artifacts"))
+        print(report.write(root, job.folder, run.modules(root), results.read(job.results)))
         return 0
     try:
         if options.alone:
             claims = [root / file for file in files] or alone.claims(root)
             return 0 if alone.go(job, claims, options.alone) else 2
-        found = job.go(files or run.modules(root), tests)
+        chosen = files or run.modules(root)
+        found = job.go(chosen)
     except KeyboardInterrupt:
         print("interrupted: what is known is kept, and the same command goes on from here")
         return 130
     if job.red:
         print(f"not used, red as they are: {', '.join(job.red)}")
-    stale(root, files)
-    return _told(job, found)
-
-
-def stale(root: Path, files: list[str]) -> None:
-    """Say which entries of equivalents.txt stand for nothing any more in these files."""
-    for file in files:
+    for file in chosen:
         for same in equivalents.stale(root, results.places(root, file), equivalents.read()):
             print(f"equivalents.txt: gone from {file} {same.function}: {same.before}")
+    return _told(job, found)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -69,7 +63,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "files", nargs="*", metavar="FILES", help="modules of repro/; with --alone, claims"
     )
-    parser.add_argument("--tests", nargs="+", metavar="FILE", help="only these test files")
     parser.add_argument(
         "--only", choices=operators.NAMES, metavar="OPERATOR",
         help=f"one operator: {', '.join(operators.NAMES)}",
@@ -87,15 +80,10 @@ def _parser() -> argparse.ArgumentParser:
         "--patience", type=float, default=20, metavar="SECONDS",
         help="a mutant that takes five times as long and this is too slow (default 20)",
     )  # fmt: skip
-    parser.add_argument(
-        "--enough", type=float, default=session.ENOUGH, metavar="SECONDS",
-        help="of tests for one that survives (default 60); with less, survivors stay not settled",
-    )  # fmt: skip
     parser.add_argument("--workers", type=_count, default=os.cpu_count(), metavar="N")
     parser.add_argument(
         "--report", action="store_true", help="only write the page, artifacts/mutants.html"
     )
-    parser.add_argument("--folder", type=Path, default="artifacts/mutants", help="what is known")
     return parser
 
 

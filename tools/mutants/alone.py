@@ -17,7 +17,7 @@ from pathlib import Path
 from repro import files
 from tools.mutants import equivalents, reach, results, session
 from tools.mutants.results import Place
-from tools.mutants.run import Run, modules
+from tools.mutants.run import Run, modules, say
 
 FOLDER = "alone"
 
@@ -51,14 +51,14 @@ def go(run: Run, paths: Sequence[Path], count: int) -> bool:
     places = [place for file in mathematics for place in results.places(run.root, file)]
     listed = equivalents.standing_for(run.root, places, equivalents.read())
     mistakes = [place for place in places if place.key not in listed]
-    run.say(f"{len(paths)} claims, {len(waiting)} to try on {count} mutants each")
+    say(f"{len(paths)} claims, {len(waiting)} to try on {count} mutants each")
 
     def do(path: Path) -> int:
         _one(run, path, mistakes, count)
         return 0
 
     for done, (path, _) in enumerate(run.parallel(waiting, do), 1):
-        run.say(f"  {done}/{len(waiting)} {_told(run, path)}")
+        say(f"  {done}/{len(waiting)} {path.relative_to(run.root)}")
     return all(_fresh(run, path, count) for path in paths)
 
 
@@ -74,13 +74,8 @@ def _one(run: Run, path: Path, mistakes: list[Place], count: int) -> None:
     out.unlink(missing_ok=True)
     if len(found) < len(chosen):
         return  # the time was up
-    document = {
-        "claim": claim,
-        "digest": _digest(run, path),
-        "asked": count,
-        "states": found,
-    }
-    files.write_json(_place(run, path), document)
+    about = {"claim": claim, "digest": _digest(run, path), "asked": count}
+    files.write_json(_place(run, path), {**about, "states": found})
 
 
 def _place(run: Run, path: Path) -> Path:
@@ -101,14 +96,6 @@ def _fresh(run: Run, path: Path, count: int) -> bool:
         return False
     last = json.loads(place.read_text())
     return last["digest"] == digest and last["asked"] >= count
-
-
-def _told(run: Run, path: Path) -> str:
-    place, name = _place(run, path), path.relative_to(run.root)
-    if not place.exists():
-        return f"{name}: not tried"
-    states = json.loads(place.read_text())["states"].values()
-    return f"{name}: {sum(state in results.SEEN for state in states)} of {len(states)} seen"
 
 
 def read(root: Path, folder: Path) -> dict[str, dict[str, str]]:

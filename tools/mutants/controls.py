@@ -20,7 +20,6 @@ import argparse
 import ast
 import contextlib
 import io
-import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -33,7 +32,6 @@ import pytest
 
 from repro.files import write_atomically
 from repro.harness.checks import ClaimFailed
-from repro.harness.project import SCALES
 from tools.mutants import swap
 
 LAST = "artifacts/mutants/controls.txt"
@@ -99,7 +97,6 @@ class Mending:
 
     def __init__(self, entries: list[Entry]) -> None:
         self._entries = [entry for entry in entries if entry.mend]
-        self._out = sys.stdout  # pytest's own words go elsewhere
         self._tried: set[Entry] = set()
         self.red: list[str] = []
         self.passed: list[str] = []
@@ -125,13 +122,6 @@ class Mending:
             if entry not in fitting:
                 self.errors[entry.test] = f"no such test, or none with {entry.case!r} in its id"
         items[:] = [item for item in items if any(True for _ in self._of(item))]
-        self._files = list(dict.fromkeys(item.path for item in items))
-
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if item.path in self._files[:1]:  # the first one of its file
-            self._files.pop(0)
-            name = f"{item.path.parent.name}/{item.path.name}"
-            print(f"  {name}; {len(self._files)} files more", file=self._out, flush=True)
 
     def _of(self, item: pytest.Item) -> Iterator[Entry]:
         name = f"{item.path.parent.name}/{item.path.name}::{getattr(item, 'originalname', '')}"
@@ -188,7 +178,8 @@ def run(root: Path, entries: list[Entry], scale: str = "smoke") -> Mending:
         arguments = [*files, "-n0", "--scale", scale, *quiet, *places]
         with contextlib.redirect_stdout(io.StringIO()) as said:  # "passed" is not what it says
             code = pytest.main(arguments, plugins=[mending])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+    # The harness calls a test red if a check of it is, as most of these must be.
+    if code not in (0, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         mending.errors["pytest"] = f"ended with {code!r}\n{said.getvalue()}"
     return mending
 
@@ -205,7 +196,6 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("only", nargs="?", default="", metavar="PAPER", help="a paper, or a file")
-    parser.add_argument("--scale", choices=SCALES, default="smoke", help="default: smoke")
     options = parser.parse_args(arguments)
     root, only = Path.cwd(), options.only.removeprefix("claims/")
     entries = [entry for entry in read() if entry.test.startswith(only)]
@@ -213,8 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
     if not all_of_them:
         raise SystemExit(f"no control's name begins with {options.only}, such as wang2024/test_...")
     missing = sorted(set(all_of_them) - {entry.test for entry in entries})
-    done = run(root, entries, options.scale)
-    if options.scale == "smoke" and done.not_run:
+    done = run(root, entries)
+    if done.not_run:
         print("at laptop scale, with trainings of the store, what needs more than smoke scale:")
         done.join(run(root, done.not_run, "laptop"))
     for name in missing:
@@ -233,7 +223,7 @@ def main(arguments: list[str] | None = None) -> int:
         f"{len(missing)} without an entry, {len(done.errors)} errors, {len(not_run)} not run"
     )
     print(told)
-    if not only and options.scale == "smoke":
+    if not only:
         of_them = "".join(f"\n- not run: {name}" for name in not_run)
         write_atomically(root / LAST, f"{told}\n{of_them}".strip() + "\n")  # for the report
     return 1 if missing or done.passed or done.errors else 0

@@ -23,6 +23,7 @@ from tools.mutants.results import Place, Result
 PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
 LEFT_OUT = ("pictures", "__init__")  # they draw, or only import
 AT_ONCE = 80  # mutants in a job
+TELL_EVERY = 20  # seconds
 
 
 def modules(root: Path) -> list[str]:
@@ -35,6 +36,9 @@ def modules(root: Path) -> list[str]:
     ]
 
 
+say = functools.partial(print, flush=True)
+
+
 @dataclass
 class Run:
     root: Path
@@ -42,8 +46,6 @@ class Run:
     workers: int = 2
     deadline: float = float("inf")
     patience: float = 20.0
-    enough: float = session.ENOUGH
-    say: Callable[[str], None] = print
     operator: str | None = None  # only this one
     listed: bool = False  # those that are listed as equivalent, and only they
     red: list[str] = field(default_factory=list)  # test files that do not pass as they are
@@ -54,30 +56,30 @@ class Run:
     def results(self) -> Path:
         return self.folder / "results.jsonl"
 
-    def go(self, files: Sequence[str], tests: Sequence[Path] | None = None) -> list[Result]:
+    def go(self, files: Sequence[str]) -> list[Result]:
         """Results of all chosen mutants that are settled by now, in the order of the files."""
         self.folder.mkdir(parents=True, exist_ok=True)
         results.mend(self.results)
-        whole = tests is None and self.enough >= session.ENOUGH
-        if tests is None:
-            tests = reach.test_files(self.root, [self.root / file for file in files])
+        tests = reach.test_files(self.root, [self.root / file for file in files])
         places = [place for file in files for place in self._places(file)]
         before = results.read(self.results)
         left = [one for one in places if not results.confirmed(self.root, before.get(one.key))]
-        self.say(f"{len(places)} mutants, {len(left)} to settle")
+        say(f"{len(places)} mutants, {len(left)} to settle")
         for _, turn in itertools.groupby(sorted(left, key=_turn(before)), _turn(before)):
-            self._settle(list(turn), tests, whole=whole)
+            self._settle(list(turn), tests)
         now = results.read(self.results)
         self.asked = len(places)
         self.tried = sum(now.get(one.key) != before.get(one.key) for one in places)
-        return [now[one.key] for one in places if self._settled(now.get(one.key), whole=whole)]
+        return [now[one.key] for one in places if self._settled(now.get(one.key))]
 
-    def _settled(self, one: Result | None, *, whole: bool) -> bool:
-        if one is None or one.state in results.SEEN:
-            return results.confirmed(self.root, one)
-        return one.whole >= whole
+    def _settled(self, one: Result | None) -> bool:
+        return results.confirmed(self.root, one) or (one is not None and self._survives(one))
 
-    def _settle(self, places: list[Place], tests: Sequence[Path], *, whole: bool) -> None:
+    @staticmethod
+    def _survives(one: Result) -> bool:
+        return one.whole and one.state not in results.SEEN
+
+    def _settle(self, places: list[Place], tests: Sequence[Path]) -> None:
         """On the nearest tests first; what they do not see, on more; what none sees, on all."""
         for some in self._nearer(places, tests):
             left = self._for_units(places)
@@ -86,7 +88,7 @@ class Run:
         now = results.read(self.results)
         left = [one for one in places if not results.confirmed(self.root, now.get(one.key))]
         if left and (known := self.prepared(tests)):
-            self._try(left, known, whole=whole)
+            self._try(left, known, whole=True)
 
     def _nearer(self, places: list[Place], tests: Sequence[Path]) -> list[list[Path]]:
         """Parts of the tests, each larger than the one before: to look at all takes minutes.
@@ -119,7 +121,7 @@ class Run:
         """What these files reach, each run once if need be; None if there was no time for all."""
         children.warm_up({name for path in tests for name in self._imported(path)})
         if not self._look(tests):
-            self.say("the time was up before all of them had run")
+            say("the time was up before all of them had run")
             return None
         return reach.read(self.root, self.folder, tests)
 
@@ -133,7 +135,7 @@ class Run:
         """Whether there was time for all."""
         waiting = reach.missing(self.root, self.folder, tests)
         if waiting:
-            self.say(f"{len(waiting)} test files are run once as they are, to see what they reach")
+            say(f"{len(waiting)} test files are run once as they are, to see what they reach")
 
         def look(path: Path) -> int:
             said = reach.look(self.root, self.folder, path)
@@ -144,7 +146,7 @@ class Run:
         done = 0
         for path, code in self.parallel(waiting, look):
             done += 1
-            self.say(f"  {done}/{len(waiting)} {path.relative_to(self.root)}")
+            say(f"  {done}/{len(waiting)} {path.relative_to(self.root)}")
             if code:
                 self.red.append(str(path.relative_to(self.root)))
         return done == len(waiting)
@@ -155,7 +157,7 @@ class Run:
         for place in places:
             last = before.get(place.key)
             by = [last.by] if last and last.by else []
-            tests = session.chosen_tests(place, known, by, self.enough)
+            tests = session.chosen_tests(place, known, by)
             if last is not None and self._holds(last, tests, whole=whole):
                 continue
             if tests:
@@ -163,15 +165,17 @@ class Run:
             else:
                 out = results.result(place, "not reached", [], self.root, whole=whole)
                 results.append(self.results, out)
-        limits: dict[str, Any] = {"deadline": self.deadline, "patience": self.patience}
-        limits["whole"] = whole
+        job = functools.partial(
+            session.Job, self.root, self.results, reach=known, deadline=self.deadline,
+            patience=self.patience, whole=whole,
+        )  # fmt: skip
         jobs = [
-            session.Job(self.root, self.results, todo[k : k + AT_ONCE], known, **limits)
+            job(tasks=todo[k : k + AT_ONCE])
             for todo in sorted(tasks.values(), key=len, reverse=True)
             for k in range(0, len(todo), AT_ONCE)
         ]
         total = sum(len(job.tasks) for job in jobs)
-        self.say(f"{total} to try")
+        say(f"{total} to try")
         for _ in self.parallel(jobs, _do, lambda: self._progress(before, total)):
             pass
 
@@ -182,33 +186,23 @@ class Run:
 
     def _progress(self, before: dict[str, Result], total: int) -> None:
         now = results.read(self.results)
-        done = [one for key, one in now.items() if before.get(key) is not one]
-        new = [one for one in done if before.get(one.key) != one]
+        new = [one for key, one in now.items() if before.get(key) != one]
         alive = sum(one.state not in results.SEEN for one in new)
-        self.say(f"  {len(new)}/{total} tried, {alive} survived")
+        say(f"  {len(new)}/{total} tried, {alive} survived")
 
     def parallel(
-        self,
-        work: Sequence,
-        do: Callable,
-        every: Callable[[], None] = lambda: None,
-        seconds: float = 20.0,
+        self, work: Sequence, do: Callable, tell: Callable[[], None] = lambda: None
     ) -> Iterable[tuple]:
         """Each piece of work in a fork; yields (piece, exit code) as they end."""
         waiting, running = list(work)[::-1], {}
         try:
-            yield from self._shared_out(waiting, running, do, every, seconds)
+            yield from self._shared_out(waiting, running, do, tell)
         finally:
             for child in running:
                 children.end(child)
 
     def _shared_out(
-        self,
-        waiting: list,
-        running: dict[int, Any],
-        do: Callable,
-        every: Callable[[], None],
-        seconds: float,
+        self, waiting: list, running: dict[int, Any], do: Callable, tell: Callable[[], None]
     ) -> Iterable[tuple]:
         told = time.monotonic()
         while waiting or running:
@@ -221,9 +215,9 @@ class Run:
                 done, status = os.waitpid(child, os.WNOHANG)
                 if done:
                     yield running.pop(child), os.waitstatus_to_exitcode(status)
-            if time.monotonic() - told > seconds:
+            if time.monotonic() - told > TELL_EVERY:
                 told = time.monotonic()
-                every()
+                tell()
             time.sleep(0.05)
 
 

@@ -28,9 +28,7 @@ TWICE = 2.0  # as long as without the mutant at the same time: too slow
 ENOUGH = 60.0  # seconds of tests, as they are: what has survived so much is a survivor
 
 
-def chosen_tests(
-    place: Place, reach: Reach, first: Sequence[str] = (), enough: float = ENOUGH
-) -> list[str]:
+def chosen_tests(place: Place, reach: Reach, first: Sequence[str] = ()) -> list[str]:
     """What to try on a mutant: `first` what saw it before, then the fastest."""
     one = place.mutant
     found = (
@@ -41,7 +39,7 @@ def chosen_tests(
     chosen, time_of_all = [test for test in first if test in reach.seconds], 0.0
     for test in found:
         time_of_all += reach.seconds[test]
-        if time_of_all > enough and chosen:
+        if time_of_all > ENOUGH and chosen:
             break
         if test not in chosen:
             chosen.append(test)
@@ -185,9 +183,7 @@ class _Forks:
         if session.config.pluginmanager.has_plugin("claims-controller"):
             session.config.pluginmanager.unregister(name="claims-controller")
         self._items = {item.nodeid: item for item in session.items}
-        self._living = {
-            file: self._holders(file) for file in {place.file for place, _ in self._tasks}
-        }
+        self._living = {file: self._holders(file) for file in {one.file for one, _ in self._tasks}}
         for place, tests in self._tasks:
             if time.time() > self._job.deadline:
                 break

@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 import torch
 
+from repro.bounds import theorem
 from repro.training import Outcome, Spec
 
 HERE = Path(__file__).parents[2]
@@ -38,4 +39,5 @@ def train(spec, workspace):
 def test_holds(claim):
     note("asked.log", os.getpid())
     found = claim.train(Slow(), train).outcome
-    claim.at_most(found.numbers["value"], 1.0, "value", equation="(1)", source="theorem: invented")
+    bound = theorem(1.0, "invented")
+    claim.measured("value", found.numbers["value"], equation="(1)").at_most(bound)
