@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -153,6 +154,19 @@ def test_muon_leads_where_the_one_of_torch_leads(shape):
     travelled = (ours - start).norm()
     assert travelled > 0.5
     assert (ours - theirs).norm() < 0.03 * travelled
+
+
+def test_equalised_takes_one_matrix_and_batches_of_batches():
+    G = torch.randn(2, 3, 5, 4, generator=generator_at(1, 0), dtype=torch.float64)
+    found = engine.equalised(G)
+    for place in np.ndindex(2, 3):
+        torch.testing.assert_close(found[place], engine.equalised(G[place]))
+
+
+@pytest.mark.parametrize(("lr", "momentum"), [(-1.0, 0.9), (0.1, 1.0), (0.1, -0.1)])
+def test_muon_refuses_steps_uphill_and_momentum_that_never_ends(lr, momentum):
+    with pytest.raises(ValueError, match="Muon needs lr >= 0 and 0 <= momentum < 1"):
+        engine.Muon([nn.Parameter(torch.zeros(2, 2))], lr=lr, momentum=momentum)
 
 
 def network(seed):

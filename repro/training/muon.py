@@ -6,8 +6,8 @@ X <- a X + (b A + c A^2) X with A = X X^T acts on each singular value as s <- a 
 which for these a, b, c sends all of (0.02, 1] into (0.68, 1.21) in five rounds.
 
 torch.optim.Muon does the same in bfloat16, which is meant for GPUs: it keeps three digits. On a CPU
-without instructions for it a step took twenty times as long; with them it takes as long. Matrices
-of the same shape, in one model or in a stack of models, are iterated together.
+without instructions for it a step took twenty times as long; with them it takes as long.
+Matrices of the same shape, in one model or in a stack of models, are iterated together.
 """
 
 from collections import defaultdict
@@ -22,22 +22,28 @@ SMALLEST = 1e-7  # a gradient of norm 0 has no direction
 
 
 def equalised(G: Tensor) -> Tensor:
-    """About U V^T for each matrix G = U S V^T of (batch, rows, columns)."""
+    """About U V^T for each matrix G = U S V^T of (..., rows, columns)."""
     if G.shape[-2] > G.shape[-1]:  # the smaller Gram matrix
         return equalised(G.mT).mT
     a, b, c = COEFFICIENTS
-    X = G / G.norm(dim=(-2, -1), keepdim=True).clamp(min=SMALLEST)
+    X = G.reshape(-1, *G.shape[-2:])  # (batch, rows, columns)
+    X = X / X.norm(dim=(-2, -1), keepdim=True).clamp(min=SMALLEST)
     for _ in range(ROUNDS):
         A = X @ X.mT
         X = torch.baddbmm(X, torch.baddbmm(A, A, A, beta=b, alpha=c), X, beta=a)
-    return X
+    return X.reshape(G.shape)
 
 
 class Muon(torch.optim.Optimizer):
     """W <- W - lr sqrt(max(1, rows / columns)) equalised(Nesterov's momentum)."""
 
     def __init__(self, matrices: Iterable[Tensor], lr: float, momentum: float) -> None:
+        if not (lr >= 0 and 0 <= momentum < 1):
+            raise ValueError(f"Muon needs lr >= 0 and 0 <= momentum < 1, got {lr=}, {momentum=}")
         super().__init__(matrices, {"lr": lr, "momentum": momentum})
+        for matrix in (p for group in self.param_groups for p in group["params"]):
+            if matrix.ndim != 2:
+                raise ValueError(f"Muon moves matrices, got a parameter of shape {matrix.shape}")
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
