@@ -23,7 +23,7 @@ import pytest
 
 from repro.bounds import as_printed, chosen, theorem
 from repro.fang2022 import experiments
-from repro.fang2022.pictures import experiments as pictures
+from repro.fang2022.pictures import printed as pictures
 
 LEVEL = 192  # a tenth of Var f_2* = 1920
 NETWORKS = ("NN_depth", "NN_width")

@@ -116,29 +116,21 @@ def approximant(target: Target, q: int) -> Approximant:
     return Approximant(best.polynomial(), best.points, best.lower, best.upper)
 
 
-def on_unit_interval(p: flint.fmpq_poly) -> Polynomial:
-    """p(2x - 1)."""
-    return _univariate(p(flint.fmpq_poly([-1, 2])))
-
-
-def _univariate(p: flint.fmpq_poly) -> Polynomial:
-    return Polynomial(1, {(s,): c for s, c in enumerate(p.coeffs())})
+def composed(p: flint.fmpq_poly, inner: Sequence[int] = (-1, 2)) -> Polynomial:
+    """p of a polynomial; p(2x - 1), on [0, 1], unless told."""
+    return Polynomial(1, {(s,): c for s, c in enumerate(p(flint.fmpq_poly(list(inner))).coeffs())})
 
 
 def transformer(Q: Polynomial, q: int) -> Transformer:
     """Theorem 3.5's model of Q with q blocks, for |x| <= 1 or for the unit square."""
-    return powers.construction(Q, _radius(Q.d), q=q, lifts=powers.roomy)
-
-
-def _radius(d: int) -> Any:
-    return 1 if d == 1 else PLANE_B
+    return powers.construction(Q, RADIUS[Q.d], q=q, lifts=powers.roomy)
 
 
 @functools.cache
 def error_in_rationals(target: Target, q: int) -> float:
     """max |C^q - f(2x - 1)| for the exact model, at alternation points and between some of them."""
     found = approximant(target, q)
-    model = transformer(on_unit_interval(found.polynomial), q)
+    model = transformer(composed(found.polynomial), q)
     some = np.unique(np.linspace(0, q + 1, min(q + 2, 5)).astype(int))
     between = (found.points[some[1:]] + found.points[some[1:] - 1]) / 2
     y = np.concatenate([found.points[some], between])  # in [-1, 1]
@@ -152,7 +144,7 @@ def error_at_the_jump(q: int) -> flint.fmpq:
     """A control: the larger distance of C^q(1/2) from the two limits of sign(2x - 1) there."""
     sign = Target((-1.0, 0.0, 1.0), (lambda x: 0 * x - 1, lambda x: 0 * x + 1))
     p = minimax.levelled(sign, minimax.chebyshev_points(q))
-    (C,) = transformer(on_unit_interval(p), q)(rationals([["1/2"]]))
+    (C,) = transformer(composed(p), q)(rationals([["1/2"]]))
     return max(abs(C + 1), abs(C - 1))
 
 
@@ -164,8 +156,8 @@ def error_with_a_block_fewer(q: int, B: Any, x: np.ndarray) -> Any:
     """
     B = rational(B)
     T = minimax.chebyshev_polynomials(q, flint.fmpq_poly([0, 1 / B]))[q]
-    best = {(a,): -2 * (B / 2) ** q * T[a] for a in range(q)}
-    model = powers.construction(Polynomial(1, best), B, q=q)
+    best = Polynomial(1, {(a,): -2 * (B / 2) ** q * T[a] for a in range(q)})
+    model = powers.construction(best, B, q=q)
     return max(abs(replace(model, blocks=model.blocks[:-1])(x) - x[:, 0] ** q))
 
 
@@ -195,7 +187,7 @@ def in_float64(target: Target, q: int, cube: str, device: str, points: int = 256
     """On Chebyshev's grid of [0, 1] or [-1, 1], in multiples of 2^-20, so that no x is rounded."""
     p = approximant(target, q).polynomial
     y = np.round(2**20 * np.cos(np.arange(points + 1) * math.pi / points)) / 2**20
-    Q, x = {"[0, 1]": (on_unit_interval(p), (1 + y) / 2), "[-1, 1]": (_univariate(p), y)}[cube]
+    Q, x = {"[0, 1]": (composed(p), (1 + y) / 2), "[-1, 1]": (composed(p, (0, 1)), y)}[cube]
     return _measured(Q, q, x[:, None], target(y), 4, device)
 
 
@@ -203,15 +195,11 @@ def _measured(
     Q: Polynomial, q: int, x: np.ndarray, f: np.ndarray, every: int, device: str
 ) -> InFloat64:
     """At x (N, d), where the target has the values f; the round-off at some of these points."""
-    model, B = transformer(Q, q), _radius(Q.d)
-    out = _float64(model, x, device)
+    model, B = transformer(Q, q), RADIUS[Q.d]
+    out = model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
     rounding = _largest(out[::every] - to_float(Q(rationals(x[::every]))))
     bound = tower.output_bound(model, B, "float64", powers.roomy)
     return InFloat64(_largest(out - f), rounding, bound, roundoff_estimate(model, B))
-
-
-def _float64(model: Transformer, x: np.ndarray, device: str) -> np.ndarray:
-    return model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
 
 
 def _largest(error: np.ndarray) -> float:
@@ -254,7 +242,8 @@ PLANE_TITLE = "two variables, exp(xy − x² − 2y²) cos(2x + y)"
 # |f_x| <= e^g ((y - 2x)^2 + 4)^(1/2), g = -(y - 2x)^2/4 - 7 y^2/4, and e^-s (1 + s)^(1/2) <= 1;
 # |f_y| <= e^g ((x - 4y)^2 + 1)^(1/2), g = -(x - 4y)^2/8 - 7 x^2/8, is largest for (x - 4y)^2 = 3.
 PLANE_LIPSCHITZ = 2.0, 2 * math.exp(-3 / 8)
-PLANE_B = flint.fmpq(99, 70)  # the square root of 2, rounded up: [0, 1]^2 lies in the ball
+# By d: [0, 1]^d lies in the ball of this radius; 99/70 is the square root of 2, rounded up.
+RADIUS = {1: flint.fmpq(1), 2: flint.fmpq(99, 70)}
 
 
 def plane_values(points: np.ndarray) -> np.ndarray:

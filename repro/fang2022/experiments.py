@@ -18,6 +18,7 @@ Readings:
   evaluated after the training.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ DATA, START, SPLIT, SHUFFLE = -1, -2, -3, -4  # settings: streams of a seed; epo
 
 @dataclass(frozen=True)
 class Experiment(Spec):
-    """One training of Section 5; the functions below fill in the printed numbers."""
+    """One training of Section 5; `paraboloid` and `quintic` fill in the printed numbers."""
 
     kind: ClassVar[str] = "fang2022-section-5"
     version: ClassVar[int] = 1
@@ -65,15 +66,17 @@ FULL = {"train": 45000, "test": 5000, "batch": 25000, "epochs": 2000}  # as prin
 CLIP = 100.0  # tuned on test data for all three models alike: better than 10
 
 
-def paraboloid(model: str, size: int, *, clip: float, seed: int, **changes: Any) -> Experiment:
-    """The training on f_1* as printed, but for the fields in `changes`."""
-    printed = {"train": 9000, "test": 1000, "batch": 5000, "epochs": 600}
-    return Experiment("f_1*", model, size, clip, seed, **{**printed, **changes})
+PRINTED = {"f_1*": {"train": 9000, "test": 1000, "batch": 5000, "epochs": 600}, "f_2*": FULL}
 
 
-def quintic(model: str, size: int, *, clip: float, seed: int, **changes: Any) -> Experiment:
-    """The training on f_2* as printed, but for the fields in `changes`."""
-    return Experiment("f_2*", model, size, clip, seed, **{**FULL, **changes})
+def _as_printed(
+    target: str, model: str, size: int, *, clip: float, seed: int, **changes: Any
+) -> Experiment:
+    return Experiment(target, model, size, clip, seed, **{**PRINTED[target], **changes})
+
+
+paraboloid = functools.partial(_as_printed, "f_1*")  # as printed, but for the fields in `changes`
+quintic = functools.partial(_as_printed, "f_2*")
 
 
 def quintic_comparison(n: int, seeds: int, **setting: Any) -> dict[str, list[Experiment]]:
@@ -123,46 +126,33 @@ def build(target: str, model: str, size: int, seed: int) -> Any:
     raise ValueError(f"no model {model!r}: there is ATTENTION, NN_width, NN_depth")
 
 
-class _Watched(nn.Module):
-    """A model and its test curve: a buffer, so that a checkpoint keeps it."""
-
-    def __init__(self, model: nn.Module, looks: int) -> None:
-        super().__init__()
-        self.model = model
-        self.test = nn.Buffer(torch.full((looks,), math.nan))
-
-
 def train(spec: Experiment, workspace: Workspace) -> Outcome:
     """Numbers: MSE_Tr, MSE_Te. Curves: train (per epoch), test (after the epochs in test_epoch)."""
     drawn = sample(spec.target, spec.train, spec.test, spec.seed, spec.shuffled)
     data = Data(**{name: tensor.to(workspace.device) for name, tensor in vars(drawn).items()})
     every = max(1, spec.epochs // TEST_LOOKS)
-    model = build(spec.target, spec.model, spec.size, spec.seed)
-    watched = _Watched(model, math.ceil(spec.epochs / every)).to(workspace.device)
+    watched = nn.Module()
+    watched.model = model = build(spec.target, spec.model, spec.size, spec.seed)
+    test = torch.full((math.ceil(spec.epochs / every),), math.nan)
+    watched.test = nn.Buffer(test)  # the test curve: as a buffer it is in the checkpoints
+    watched.to(workspace.device)
     batches = math.ceil(spec.train / spec.batch)
-    orders: dict[int, Tensor] = {}  # of the current epoch only
+
+    @functools.lru_cache(maxsize=1)
+    def order(epoch: int) -> Tensor:
+        drawn = torch.randperm(spec.train, generator=generator_at(spec.seed, epoch))
+        return drawn.to(data.x.device)
 
     def loss(_: nn.Module, step: int) -> Tensor:
         epoch, part = divmod(step, batches)
-        if epoch not in orders:
-            orders.clear()
-            order = torch.randperm(spec.train, generator=generator_at(spec.seed, epoch))
-            orders[epoch] = order.to(data.x.device)
         if part == 0 and epoch % every == 0:
             watched.test[epoch // every] = mean_square(model, data.x_test, data.truth)
-        chosen = orders[epoch][part * spec.batch : (part + 1) * spec.batch]
+        chosen = order(epoch)[part * spec.batch : (part + 1) * spec.batch]
         x, y = (values.index_select(0, chosen) for values in (data.x, data.y))
         return (model(x) - y).square().mean()
 
-    curves = fit(
-        watched,
-        loss,
-        steps=spec.epochs * batches,
-        optimizer=SGD(lr=0.001),
-        schedule=OneCycle(start=0.1),
-        workspace=workspace,
-        clip=spec.clip,
-    )
+    recipe = {"optimizer": SGD(lr=0.001), "schedule": OneCycle(start=0.1), "clip": spec.clip}
+    curves = fit(watched, loss, steps=spec.epochs * batches, workspace=workspace, **recipe)
     numbers = errors(model, data)
     by_epoch = {
         "train": _by_epoch(curves["loss"], spec),
@@ -223,8 +213,7 @@ def train_second_order(spec: SecondOrder, workspace: Workspace) -> Outcome:
     The factors are then put into the first and the last layer: it is a network of Table 2.
     """
     data = sample("f_1*", 9000, 1000, spec.seed)
-    _, deviation = TARGETS["f_1*"]
-    unit = math.sqrt(VARIANCES["f_1*"])
+    deviation, unit = TARGETS["f_1*"][1], math.sqrt(VARIANCES["f_1*"])
     x, y = data.x.double() / deviation, data.y.double() / unit
     model = build("f_1*", spec.model, spec.size, spec.seed).double()
     engine = torch.optim.LBFGS(

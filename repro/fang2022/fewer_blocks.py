@@ -100,9 +100,9 @@ def products_block(
 # --- Theorem A -----------------------------------------------------------------------------------
 
 
-def power_rows(rows: Layout) -> list[int]:
-    """The rows of t^0, t^1, ..., t^q: the last, the first, and the slots 2 to q."""
-    return [rows.one, 0, *(rows.slot(s) for s in range(2, rows.q + 1))]
+def power_rows(rows: Layout, first: int = 2) -> list[int]:
+    """The rows of t^0, t^1, ..., t^q: the last, the first, and the slots from the second on."""
+    return [rows.one, 0, *(rows.slot(s) for s in range(first, rows.q + 1))]
 
 
 def doubling_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
@@ -157,7 +157,7 @@ def roundoff_bound(q: int, dtype: torch.dtype | str) -> float:
 
 def held_rows(rows: Layout, l: int) -> list[int]:
     """Where the 2^(l+1) functions held after l tripling blocks stand: 1, t, the slots in order."""
-    return [rows.one, 0, *(rows.slot(s) for s in range(1, 2 ** (l + 1) - 1))]
+    return power_rows(rows, first=1)[: 2 ** (l + 1)]
 
 
 def tripling_blocks(rows: Layout, l: int, B: Any) -> tuple[Block, ...]:
@@ -258,7 +258,7 @@ def _relu_near_zero(a: Array) -> Array:
 
 def dimension(polynomials: Iterable[flint.fmpq_poly]) -> int:
     """Of their span, exactly."""
-    return flint.fmpq_mat(coefficients(list(polynomials)).tolist()).rank()
+    return len(ridge.independent(coefficients(list(polynomials))))
 
 
 def coefficients(polynomials: Sequence[flint.fmpq_poly]) -> np.ndarray:

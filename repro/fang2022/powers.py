@@ -24,7 +24,7 @@ Two departures, each forced by a counterexample in the claim:
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,14 +61,11 @@ def least(q: int, B: Any) -> list[Any]:
 
 def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     """One block for each lift; the i-th adds (-1)^i t^i to slot i."""
-    return tuple(_power_blocks(Layout(n, q), lifts))
+    return tuple(_power_block(Layout(n, q), i, G) for i, G in enumerate(lifts, 1))
 
 
-def _power_blocks(rows: Layout, lifts: Sequence[Any]) -> Iterator[Block]:
-    factor = rows.one
-    for i, G in enumerate(lifts, 1):
-        yield product_block(rows, 0, factor, rows.slot(i), G)
-        factor = rows.slot(i)
+def _power_block(rows: Layout, i: int, G: Any) -> Block:
+    return product_block(rows, 0, rows.one if i == 1 else rows.slot(i - 1), rows.slot(i), G)
 
 
 def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any) -> Array:
@@ -83,14 +80,12 @@ def tokens_after_sparse(
     rows: Layout, t: torch.Tensor, lifts: Sequence[Any], progress: Callable[[int, int], Any]
 ) -> torch.Tensor:
     """The same for the blocks of many tokens: one at a time, without the zeros in its matrices."""
-
-    def sparse() -> Iterator[Block]:
-        for i, block in enumerate(_power_blocks(rows, lifts)):
-            progress(i, len(lifts))
-            weights = block.to(t.dtype, t.device).weights().values()
-            yield Block(*(w.to_sparse() if w.ndim == 2 else w for w in weights))
-
-    return tokens_after(sparse(), rows, t)
+    Z = rows.tokens(t)
+    for i, G in enumerate(lifts, 1):
+        progress(i - 1, len(lifts))
+        weights = _power_block(rows, i, G).to(t.dtype, t.device).weights().values()
+        Z = Block(*(w.to_sparse() if w.ndim == 2 else w for w in weights))(Z)
+    return Z
 
 
 def wrong_pairs(q: int, B: Any, lifts: Lifts, half: int) -> int:
@@ -145,8 +140,6 @@ def construction(
     B = rational(B)
     if type(q) is not int or q < 1 or B <= 0:
         raise ValueError(f"Theorem 3.5 needs B > 0 and q >= 1, got B={B}, q={q}")
-    if Q.degree > q:
-        raise ValueError(f"Theorem 3.5 with q={q} needs a Q of degree <= {q}, got {Q.degree}")
     if directions is None:
         F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)
     else:

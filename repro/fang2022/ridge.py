@@ -133,26 +133,8 @@ def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
 
 def independent(rows: np.ndarray) -> list[int]:
     """Columns that form a basis of the column space, each as early as possible."""
-    return _reduced(rows)[1]
-
-
-def _reduced(rows: np.ndarray) -> tuple[flint.fmpq_mat, list[int]]:
-    """The reduced row echelon form, and the column in which each row begins."""
     reduced, rank = _matrix(rows).rref()
-    return reduced, [next(j for j, c in enumerate(reduced.tolist()[i]) if c) for i in range(rank)]
-
-
-def vanishing(columns: np.ndarray) -> np.ndarray:
-    """A form that is 0 at points with these monomials, (n_q, n): its coefficients, (n_q,), not 0.
-
-    Needs n_q - 1 independent columns or fewer.
-    """
-    reduced, pivots = _reduced(columns.T)
-    p, free = rational_zeros(len(columns)), min({*range(len(columns))} - {*pivots})
-    p[free] = flint.fmpq(1)
-    for i, j in enumerate(pivots):
-        p[j] = -reduced[i, free]
-    return p
+    return [next(j for j, c in enumerate(reduced.tolist()[i]) if c) for i in range(rank)]
 
 
 def solve_float(Q: Polynomial, xi: np.ndarray, q: int) -> tuple[np.ndarray, float]:
