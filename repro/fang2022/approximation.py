@@ -1,7 +1,7 @@
 """Corollary 3.7: every continuous function on the cube is a uniform limit of such models.
 
 The corollary is Theorem 3.5 together with Weierstrass' theorem. Here is how fast, and how far
-floating point follows. Every polynomial goes through the weights of Theorem 3.5, never around them.
+floating point follows; every polynomial goes through the weights of Theorem 3.5.
 
 How fast (Jackson). Let f have Lipschitz constant L_i in x_i on a cube with edges of length 2r. Then
     d = 1:   E_q(f)  <= (pi/2) r L / (q + 1)                   (Favard; Akhiezer and Krein 1937),
@@ -22,9 +22,9 @@ Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
     exp(sin 3x)     entire: E_q falls faster than every geometric sequence
 
 How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an error of about
-u sum_s |c_s|, never of more than `tower.output_bound`: it ends where this passes E_q. The
-coefficients of polynomials bounded by 1 can grow like (1 + sqrt 2)^q on [-1, 1] and like
-(3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do). Rationals have no end.
+u sum_s |c_s|, never of more than `tower.output_bound`: it ends where this passes E_q. For
+polynomials bounded by 1 the c_s can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q
+on [0, 1] (Chebyshev's do).
 """
 
 import functools
@@ -50,7 +50,7 @@ BITS = 512  # for values of f where float64 has no digits left
 
 @dataclass(frozen=True)
 class Example:
-    """A continuous function on [-1, 1], in words for a figure, with its Lipschitz constant."""
+    """A continuous function on [-1, 1], its name in figures and its Lipschitz constant."""
 
     title: str
     target: Target
@@ -58,18 +58,14 @@ class Example:
 
 
 GOLDEN = (math.sqrt(5) - 1) / 2  # where cos y e^(sin y) is largest, cos^2 y = sin y = GOLDEN
+KINK = Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))
+RUNGE = Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),))
+SMOOTH = Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),))
+STEEPEST = 3 * math.sqrt(GOLDEN) * math.exp(GOLDEN)
 EXAMPLES = {
-    "kink": Example("a kink, |2x − 1|", Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x)), 1.0),
-    "Runge": Example(
-        "Runge, 1/(1 + 25(2x − 1)²)",
-        Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),)),
-        15 * math.sqrt(3) / 8,
-    ),
-    "smooth": Example(
-        "smooth, exp(sin 3(2x − 1))",
-        Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),)),
-        3 * math.sqrt(GOLDEN) * math.exp(GOLDEN),
-    ),
+    "kink": Example("a kink,\n|2x − 1|", KINK, 1.0),
+    "Runge": Example("Runge,\n1/(1 + 25(2x − 1)²)", RUNGE, 15 * math.sqrt(3) / 8),
+    "smooth": Example("smooth,\nexp(sin 3(2x − 1))", SMOOTH, STEEPEST),
 }
 RHO = (1 + math.sqrt(26)) / 5
 
@@ -87,21 +83,17 @@ def jackson_bound(q: int, radius: float, *lipschitz: float) -> float:
     return math.pi**2 / 2 * radius * sum(lipschitz) / (q // d + 2)
 
 
-# --- one variable --------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Approximant:
     """A polynomial of degree q, in rationals, and the points at which its error is +-lower.
 
-    No polynomial of degree q has an error below `lower`. This one has none above `upper`, if that
-    was proved: in one variable it is the best, in two within 2 % of the best on the grid.
+    In one variable it is the best, in two within 2 % of the best on the grid.
     """
 
     polynomial: Any  # fmpq_poly on [-1, 1], or Polynomial in two variables
-    points: np.ndarray  # q + 2 numbers; in two variables one more than there are monomials
-    lower: float
-    upper: float | None = None
+    points: np.ndarray  # one more than there are monomials
+    lower: float  # no polynomial of degree q has a smaller error
+    upper: float | None = None  # this one has no larger error, if that was proved
 
 
 @functools.cache
@@ -236,9 +228,7 @@ def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
     return found
 
 
-# --- two variables -------------------------------------------------------------------------------
-
-PLANE_TITLE = "two variables, exp(xy − x² − 2y²) cos(2x + y)"
+PLANE_TITLE = "two variables,\nexp(xy − x² − 2y²) cos(2x + y)"
 # |f_x| <= e^g ((y - 2x)^2 + 4)^(1/2), g = -(y - 2x)^2/4 - 7 y^2/4, and e^-s (1 + s)^(1/2) <= 1;
 # |f_y| <= e^g ((x - 4y)^2 + 1)^(1/2), g = -(x - 4y)^2/8 - 7 x^2/8, is largest for (x - 4y)^2 = 3.
 PLANE_LIPSCHITZ = 2.0, 2 * math.exp(-3 / 8)

@@ -5,17 +5,16 @@ f_1*        2   2   N(0, 100)   10000     9000 + 1000     5000      600
 f_2*       10   5   N(0, 1)     50000     45000 + 5000   25000     2000
 
 y = f*(x) + e, e ~ N(0, 1). SGD with one cycle of the learning rate, from 0.0001 to 0.001, and the
-gradient clipped. An epoch goes once through the training data in a new random order, in steps of
-`batch`, the last one smaller: 5000 + 4000 and 25000 + 20000.
+gradient clipped. An epoch goes through the training data in a new random order, in steps of 5000 +
+4000 or 25000 + 20000.
 
 Readings:
-- The bound of the clipping is not printed. It is a field of the spec, and claims vary it.
+- The bound of the clipping is not printed: claims vary it.
 - The one cycle is torch's OneCycleLR with its defaults: 30 % of the steps up, then down to almost
   0, the momentum from 0.95 to 0.85 and back.
 - MSE_Tr is against the noisy y, MSE_Te against f*(x): the printed 0.109 and 0.02 are below the
   variance 1 of the noise, which no prediction of a noisy y can be.
-- MSE_Tr of an epoch is the mean over its steps, each before its update; the last number is
-  evaluated after the training.
+- MSE_Tr of an epoch is the mean over its steps, each before its update; at the end it is exact.
 """
 
 import functools
@@ -58,8 +57,7 @@ class Experiment(Spec):
     shuffled: bool = False  # a control: the y of the training data in random order
 
 
-# The comparison on f_2*, equal for all three models: what smoke, laptop and paper scale can afford.
-# The batch stays 5/9 of the data; fewer steps end with larger errors, for all three.
+# f_2* at smoke, laptop and paper scale: the batch stays 5/9 of the data.
 LIGHT = {"train": 1800, "test": 1000, "batch": 1000, "epochs": 60}
 REDUCED = {"train": 4500, "test": 5000, "batch": 2500, "epochs": 400}
 FULL = {"train": 45000, "test": 5000, "batch": 25000, "epochs": 2000}  # as printed
@@ -93,10 +91,10 @@ class Data:
     """Samples of y = f*(x) + e, split at random; `truth` is f*(x) at the test points."""
 
     x: Tensor  # (train, d)
-    y: Tensor  # (train,)
-    x_test: Tensor  # (test, d)
-    y_test: Tensor  # (test,)
-    truth: Tensor  # (test,)
+    y: Tensor
+    x_test: Tensor
+    y_test: Tensor
+    truth: Tensor
 
 
 def sample(target: str, train: int, test: int, seed: int, shuffled: bool = False) -> Data:
@@ -153,9 +151,11 @@ def train(spec: Experiment, workspace: Workspace) -> Outcome:
 
     recipe = {"optimizer": SGD(lr=0.001), "schedule": OneCycle(start=0.1), "clip": spec.clip}
     curves = fit(watched, loss, steps=spec.epochs * batches, workspace=workspace, **recipe)
-    numbers = errors(model, data)
+    numbers, starts = errors(model, data), range(0, spec.train, spec.batch)
+    shares = [min(spec.batch, spec.train - start) / spec.train for start in starts]
+    steps = zip(*[iter(curves["loss"])] * batches, strict=True)  # of each epoch
     by_epoch = {
-        "train": _by_epoch(curves["loss"], spec),
+        "train": [sum(w * x for w, x in zip(shares, one, strict=True)) for one in steps],
         "test": [*watched.test.tolist(), numbers["MSE_Te"]],
         "test_epoch": [*map(float, range(0, spec.epochs, every)), float(spec.epochs)],
     }
@@ -183,17 +183,6 @@ def mean_square(model: nn.Module, x: Tensor, y: Tensor) -> float:
     return sum((model(a) - b).cpu().double().square().sum().item() for a, b in parts) / len(y)
 
 
-def _by_epoch(losses: Sequence[float], spec: Experiment) -> list[float]:
-    """The losses of the steps, averaged over each epoch, in proportion to their samples."""
-    starts = range(0, spec.train, spec.batch)
-    weights = [min(spec.batch, spec.train - start) / spec.train for start in starts]
-    epochs = zip(*[iter(losses)] * len(weights), strict=True)
-    return [sum(w * loss for w, loss in zip(weights, one, strict=True)) for one in epochs]
-
-
-# --- how far the ReLU networks of Figure 2 can go ------------------------------------------------
-
-
 @dataclass(frozen=True)
 class SecondOrder(Spec):
     """A network of Table 2 on the data of f_1*, trained by L-BFGS."""
@@ -216,15 +205,9 @@ def train_second_order(spec: SecondOrder, workspace: Workspace) -> Outcome:
     deviation, unit = TARGETS["f_1*"][1], math.sqrt(VARIANCES["f_1*"])
     x, y = data.x.double() / deviation, data.y.double() / unit
     model = build("f_1*", spec.model, spec.size, spec.seed).double()
-    engine = torch.optim.LBFGS(
-        model.parameters(),
-        max_iter=spec.iterations,
-        max_eval=2 * spec.iterations,
-        history_size=50,
-        tolerance_grad=1e-9,
-        tolerance_change=1e-12,
-        line_search_fn="strong_wolfe",
-    )
+    setting: Any = {"max_iter": spec.iterations, "max_eval": 2 * spec.iterations}
+    setting |= {"history_size": 50, "tolerance_grad": 1e-9, "tolerance_change": 1e-12}
+    engine = torch.optim.LBFGS(model.parameters(), line_search_fn="strong_wolfe", **setting)
     losses: list[float] = []
 
     def closure() -> Tensor:
@@ -247,26 +230,20 @@ def shallow_floor(units: int, deviation: float = 10.0) -> float:
     """No ReLU network with one hidden layer has a smaller E (f_1*(x) - NN(x))^2.
 
     For fixed x_2 it is linear in x_1 on each of k <= units + 1 pieces, and misses x_1^2 (plus a
-    constant) there: on an interval of length h a line misses x^2 by at least h^5 / 180 in the
-    integral of the square, and h^5 is convex, so k pieces miss it on [-R, R] by k (2R/k)^5 / 180 =
-    8 R^5 / (45 k^4) or more. The density is at least that at R, exp(-R^2/2s^2) / (s sqrt(2 pi)),
-    s the deviation; R = s sqrt(5) gives the most.
+    constant) on [-R, R] by 8 R^5 / (45 k^4) or more in the integral of the square (piecewise.py).
+    The density is at least that at R, exp(-R^2/2s^2) / (s sqrt(2 pi)), s the deviation;
+    R = s sqrt(5) gives the most.
     """
     R = deviation * math.sqrt(5)
     density = math.exp(-2.5) / (deviation * math.sqrt(2 * math.pi))
     return density * 8 * R**5 / (45 * (units + 1) ** 4)
 
 
-# --- convergence, by the rule of Table 1 and by others -------------------------------------------
-
 STILL = 0.01  # Table 1: "the absolute difference of MSE_Tr of two consecutive epochs"
 
 
 def first_still_epoch(train: Sequence[float], run: int = 1) -> int | None:
-    """The first epoch that ends a run of `run` changes below STILL; Table 1 has a run of one.
-
-    Epochs count from 1, so the earliest possible answer is 1 + run; None if there is no such run.
-    """
+    """The first epoch, from 1, that ends a run of `run` changes below STILL; Table 1 has one."""
     still = 0
     for epoch, (before, after) in enumerate(pairwise(train), start=2):
         still = still + 1 if abs(after - before) < STILL else 0
@@ -279,7 +256,3 @@ def last_moving_epoch(train: Sequence[float]) -> int:
     """The last epoch whose MSE_Tr differs by STILL or more from the one before; 1 if none."""
     changes = enumerate(pairwise(train), start=2)
     return max((e for e, (before, after) in changes if abs(after - before) >= STILL), default=1)
-
-
-def first_epoch_below(curve: Sequence[float], level: float) -> int | None:
-    return next((epoch for epoch, value in enumerate(curve, start=1) if value < level), None)

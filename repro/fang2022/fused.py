@@ -12,18 +12,14 @@ with g_k(t) = v_k relu(t + c_k). Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Th
 
 A literal block costs about n^2 (n+q+2) per sample. Autograd on the sum costs n (d+q), but keeps
 arrays of N x n numbers, 200 MB each in Table 1. Here t is computed in the forward pass and again in
-the backward pass, for a few samples at a time, and forgotten.
+the backward pass, for a few samples at a time, and forgotten: by the kernel fused.c, compiled at
+its first use (float32 and float64 on a CPU with a C compiler), or in chunks by torch (elsewhere).
+Both give the same numbers up to round-off; `backend()` says which is used and why.
 
-Backend   What                                            Where
-c         fused.c, compiled at its first use; t never     float32 and float64 on a CPU, if there is
-          leaves the registers                            a C compiler
-chunks    torch, for CHUNK entries of t at a time         every float type, every device
-
-Both give the same numbers up to round-off; `backend()` says which is used and why, and
-REPRO_NO_COMPILER=1 in the environment forbids the kernel. The library lies in the user's cache
-folder, under a hash of the source, the flags and what the compiler says of itself and the
-processor. The flags leave out -ffast-math, which in older gcc flushes denormal numbers to zero in
-the whole process: fused.c writes the order of its sums down, whatever the number of threads.
+The library lies in the user's cache folder, under a hash of the source, the flags and what the
+compiler says of itself and the processor. The flags leave out -ffast-math, which in older gcc
+flushes denormal numbers to zero in the whole process: fused.c writes the order of its sums down,
+whatever the number of threads.
 """
 
 import ctypes
@@ -52,7 +48,7 @@ SOURCE = Path(__file__).with_suffix(".c")
 # setting: which instructions a compiler may use
 NATIVE = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
 FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")
-FORBIDDEN = "REPRO_NO_COMPILER"
+FORBIDDEN = "REPRO_NO_COMPILER"  # set to 1 in the environment: only chunks
 
 
 def ridge_polynomial(x: Tensor, F: Tensor, beta: Tensor, *, backend: str | None = None) -> Tensor:
@@ -71,9 +67,7 @@ def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | Non
     return _ridge(x, F, torch.stack([c, v], 1), True, backend)
 
 
-def backend(
-    dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
-) -> tuple[str, str]:
+def backend(dtype: torch.dtype = torch.float32, device: Any = "cpu") -> tuple[str, str]:
     """What computes for tensors of this kind, "c" or "chunks", and why; the first call compiles."""
     if torch.device(device).type != "cpu" or dtype not in REAL:
         return "chunks", f"the kernel is for {' and '.join(REAL.values())} on a CPU"
@@ -116,9 +110,6 @@ class _Ridge(torch.autograd.Function):
         return None, grad_F.to(F), grad_p.to(p), None, None
 
 
-# --- chunks: in torch ----------------------------------------------------------------------------
-
-
 def _chunks_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
     p, rows = p.T.contiguous(), _rows(F)
     y = x.new_empty(len(x))
@@ -156,9 +147,6 @@ def _chunks_gradient(relu: bool, x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> 
 
 def _rows(F: Tensor) -> int:
     return max(1, CHUNK // len(F))
-
-
-# --- c: in fused.c -------------------------------------------------------------------------------
 
 
 def _c_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:

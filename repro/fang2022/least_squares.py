@@ -7,8 +7,7 @@ A (N, p), G = A^T A, and y = f* + e, e ~ N(0, I):
              mean 1 - p/N,  variance 2 (N - p) / N^2,  whatever the x_i are;
     MSE_Te = |C G^-1 A^T e|^2 / m              at m test points with columns C: given all x,
              mean tr(K) / m,  variance 2 |K|_F^2 / m^2,  K = G^-1/2 C^T C G^-1/2.
-(z^T K z with z ~ N(0, I) has mean tr K and variance 2 |K|_F^2.) With Gaussian columns tr(K)/m would
-be p/(N - p - 1); products of powers have heavier tails, so it is more. The columns are products of
+(z^T K z with z ~ N(0, I) has mean tr K and variance 2 |K|_F^2.) The columns are products of
 normalised Hermite polynomials, orthonormal under N(0, I): the same space as the monomials', and G
 is near N I.
 
@@ -125,9 +124,6 @@ def train(spec: LeastSquares, workspace: Workspace) -> Outcome:
             "MSE_Te, deviation": spread,
         }
     )
-
-
-# --- variable projection ---
 
 
 @dataclass(frozen=True)

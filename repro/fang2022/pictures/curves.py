@@ -125,28 +125,26 @@ LOOKS: dict[str, tuple[str, str, dict[str, Any]]] = {  # role, label, changes; i
     UNIT: ("construction", "in float64, on [0, 1]", {**PALE, "linestyle": "--", "marker": "D"}),
     BOTH: ("construction", "in float64, on [−1, 1]", {**PALE, "linestyle": "-.", "marker": "v"}),
     "floor [0, 1]": ("floor", "round-off predicted, u Σ|c|", {}),
-    "floor [-1, 1]": ("floor", "round-off predicted, u Σ|c|", {}),
+    "floor [-1, 1]": ("floor", "", {}),
     "fixed": ("control", "control: only 8 blocks", {"marker": "", "linestyle": (0, (1, 1))}),
     "jump": ("control", "control: f has a jump", {"linewidth": 1.2}),
 }
 
 
 def convergence(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
-    """Corollary 3.7: two by two panels, by their titles; one legend below."""
-    figure, (whole,) = figures.panels(1, width=10, height=8.2)
-    whole.remove()
-    grid, handles = figure.subplots(2, 2), {}
-    for axes, (title, curves) in zip(grid.flat, panels.items(), strict=True):
-        for name, (role, label, changes) in LOOKS.items():
-            if name in curves:
-                figures.draw(axes, role, *zip(*curves[name], strict=True), label, **changes)
-        lowest = min(error for _, error in curves["best"])
-        axes.set(yscale="log", ylim=(lowest / 4, 30), title=title)
-        axes.set(xlabel="degree $q$ = number of blocks", ylabel="largest error $|C^q - f|$")
-        axes.label_outer()
-        lines, labels = axes.get_legend_handles_labels()
-        handles |= dict(zip(labels, lines, strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    """Corollary 3.7: the errors of a function by the names in LOOKS, for each panel's title."""
+    drawn = {
+        title: [
+            Curve(role, *zip(*curves[name], strict=True), label, changes)
+            for name, (role, label, changes) in LOOKS.items()
+            if name in curves
+        ]
+        for title, curves in panels.items()
+    }
+    x, y = "degree $q$ = number of blocks", "largest error $|C^q - f|$"
+    figure = figures.curves(drawn, x=x, y=y, size=(3.2, 4.2), columns=4)
+    for axes, curves in zip(figure.axes, panels.values(), strict=True):
+        axes.set(ylim=(min(error for _, error in curves["best"]) / 4, 30))
     return figure
 
 
