@@ -54,8 +54,8 @@ class Depth(nn.Sequential):
     ) -> None:
         inner = [part for _ in range(hidden - 1) for part in (nn.Linear(units, units), nn.ReLU())]
         super().__init__(nn.Linear(d, units), nn.ReLU(), *inner, nn.Linear(units, 1))
-        for layer in [*self][::2]:  # torch's own start of nn.Linear, drawn from a generator of ours
-            bound = 1 / math.sqrt(layer.in_features)
+        for layer in (part for part in self if isinstance(part, nn.Linear)):
+            bound = 1 / math.sqrt(layer.in_features)  # torch's own start, from a generator of ours
             for parameter in layer.parameters():  # weight, bias
                 nn.init.uniform_(parameter, -bound, bound, generator=start)
 

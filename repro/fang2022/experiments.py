@@ -131,9 +131,8 @@ def train(spec: Experiment, workspace: Workspace) -> Outcome:
     every = max(1, spec.epochs // TEST_LOOKS)
     watched = nn.Module()
     watched.model = model = build(spec.target, spec.model, spec.size, spec.seed)
-    test = torch.full((math.ceil(spec.epochs / every),), math.nan)
-    watched.test = nn.Buffer(test)  # the test curve: as a buffer it is in the checkpoints
-    watched.to(workspace.device)
+    watched.test = nn.Buffer(torch.full((math.ceil(spec.epochs / every),), math.nan))
+    test = watched.to(workspace.device).get_buffer("test")  # buffers are in the checkpoints
     batches = math.ceil(spec.train / spec.batch)
 
     @functools.lru_cache(maxsize=1)
@@ -144,7 +143,7 @@ def train(spec: Experiment, workspace: Workspace) -> Outcome:
     def loss(_: nn.Module, step: int) -> Tensor:
         epoch, part = divmod(step, batches)
         if part == 0 and epoch % every == 0:
-            watched.test[epoch // every] = mean_square(model, data.x_test, data.truth)
+            test[epoch // every] = mean_square(model, data.x_test, data.truth)
         chosen = order(epoch)[part * spec.batch : (part + 1) * spec.batch]
         x, y = (values.index_select(0, chosen) for values in (data.x, data.y))
         return (model(x) - y).square().mean()
@@ -156,7 +155,7 @@ def train(spec: Experiment, workspace: Workspace) -> Outcome:
     steps = zip(*[iter(curves["loss"])] * batches, strict=True)  # of each epoch
     by_epoch = {
         "train": [sum(w * x for w, x in zip(shares, one, strict=True)) for one in steps],
-        "test": [*watched.test.tolist(), numbers["MSE_Te"]],
+        "test": [*test.tolist(), numbers["MSE_Te"]],
         "test_epoch": [*map(float, range(0, spec.epochs, every)), float(spec.epochs)],
     }
     return Outcome(numbers, by_epoch, dict(model.state_dict()))

@@ -97,20 +97,24 @@ def zero_error(
     return figure
 
 
+def _through(role: str, points: Points, label: str, look: Mapping[str, Any]) -> Curve:
+    x, y = zip(*points, strict=True)
+    return Curve(role, x, y, label, look)
+
+
 def floor(
     least: Points, optimal: Mapping[str, Points], trained: Mapping[str, Points], attention: float
 ) -> "Figure":
     """Remark 3.6: the least error of k pieces, networks that have it, trained ones, attention."""
-    pieces, errors = zip(*least, strict=True)
-    drawn = [Curve("floor", pieces, errors, "least error of k pieces, 1/(2k²)")]
+    drawn = [_through("floor", least, "least error of k pieces, 1/(2k²)", {})]
     hollow = {"linestyle": "", "markerfacecolor": "none", "markersize": 7}
     pale = {"linestyle": "", "markersize": 6, "alpha": 0.8}
     networks = ("best in class", optimal, "sD", hollow), ("trained", trained, "^v>", pale)
     for role, found, markers, look in networks:
         for (label, points), marker in zip(found.items(), markers, strict=True):
-            drawn.append(Curve(role, *zip(*points, strict=True), label, {**look, "marker": marker}))
-    ends, label = [pieces[0], pieces[-1]], "attention, float64\n(0 in rationals)"
-    drawn.append(Curve("construction", ends, [attention] * 2, label, {"marker": ""}))
+            drawn.append(_through(role, points, label, {**look, "marker": marker}))
+    level, label = [(k, attention) for k, _ in least], "attention, float64\n(0 in rationals)"
+    drawn.append(_through("construction", level, label, {"marker": ""}))
     x, y = "linear pieces on [−1, 1]", "largest error against x²"
     return figures.curves({"": drawn}, x=x, y=y, log="xy", **BESIDE)
 
@@ -135,14 +139,14 @@ def convergence(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
     """Corollary 3.7: the errors of a function by the names in LOOKS, for each panel's title."""
     drawn = {
         title: [
-            Curve(role, *zip(*curves[name], strict=True), label, changes)
+            _through(role, curves[name], label, changes)
             for name, (role, label, changes) in LOOKS.items()
             if name in curves
         ]
         for title, curves in panels.items()
     }
     x, y = "degree $q$ = number of blocks", "largest error $|C^q - f|$"
-    figure = figures.curves(drawn, x=x, y=y, size=(3.2, 4.2), columns=4)
+    figure = figures.curves(drawn, x=x, y=y, size=(2.9, 4.2), columns=4)
     for axes, curves in zip(figure.axes, panels.values(), strict=True):
         axes.set(ylim=(min(error for _, error in curves["best"]) / 4, 30))
     return figure
