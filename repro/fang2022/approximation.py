@@ -205,7 +205,7 @@ def roundoff_estimate(model: Transformer, B: Any) -> float:
     return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
 
 
-Curves = dict[str, list[tuple[int, float]]]  # what pictures/approximations.py draws
+Curves = dict[str, list[tuple[int, float]]]  # by the names in pictures/curves.py
 
 
 def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:

@@ -93,5 +93,5 @@ def differing_rows(network: nn.Sequential, printed: Mapping[int, str]) -> list[i
 
 
 def parameters(model: nn.Module) -> int:
-    """How many free parameters."""
+    """The number of free parameters."""
     return sum(parameter.numel() for parameter in model.parameters())

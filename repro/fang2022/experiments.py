@@ -67,13 +67,12 @@ CLIP = 100.0  # tuned on test data for all three models alike: better than 10
 PRINTED = {"f_1*": {"train": 9000, "test": 1000, "batch": 5000, "epochs": 600}, "f_2*": FULL}
 
 
-def _as_printed(
-    target: str, model: str, size: int, *, clip: float, seed: int, **changes: Any
-) -> Experiment:
-    return Experiment(target, model, size, clip, seed, **{**PRINTED[target], **changes})
+def _as_printed(target: str, model: str, size: int, **fields: Any) -> Experiment:
+    """`fields` are those that are not printed, clip and seed, and others that shall differ."""
+    return Experiment(target, model, size, **{**PRINTED[target], **fields})
 
 
-paraboloid = functools.partial(_as_printed, "f_1*")  # as printed, but for the fields in `changes`
+paraboloid = functools.partial(_as_printed, "f_1*")
 quintic = functools.partial(_as_printed, "f_2*")
 
 

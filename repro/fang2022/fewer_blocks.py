@@ -91,16 +91,13 @@ def products_block(
     return block
 
 
-# --- Theorem A -----------------------------------------------------------------------------------
-
-
 def power_rows(rows: Layout, first: int = 2) -> list[int]:
     """The rows of t^0, t^1, ..., t^q: the last, the first, and the slots from the second on."""
     return [rows.one, 0, *(rows.slot(s) for s in range(first, rows.q + 1))]
 
 
 def doubling_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
-    """floor(log2 q) blocks that store t^2, ..., t^q in the slots 2, ..., q of every token."""
+    """Theorem A: floor(log2 q) blocks that store t^2, ..., t^q in the slots of every token."""
     rows = Layout(n, q)
     row = power_rows(rows)
     blocks, p = [], 1
@@ -144,9 +141,6 @@ def doubling_transformer(Q: Polynomial, B: Any) -> Transformer:
 def roundoff_bound(q: int, dtype: torch.dtype | str) -> float:
     """Relative error of the stored t^q in floating point, derived above."""
     return math.expm1((q - 1) * math.log1p(roundoff.unit(dtype)))
-
-
-# --- Theorem C -----------------------------------------------------------------------------------
 
 
 def held_rows(rows: Layout, l: int) -> list[int]:
@@ -214,13 +208,10 @@ def _monomials_from_held(l: int) -> np.ndarray:
     return combine
 
 
-# --- Theorem B: polynomials on a short interval --------------------------------------------------
-
-
 def functions(
     blocks: Iterable[Block], slots: int, lengths: Sequence[Any] = (1,)
 ) -> list[flint.fmpq_poly]:
-    """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0.
+    """Theorem B: 1 and all entries of the tokens t_i = r_i x after these blocks, near x = 0.
 
     On (0, delta) a polynomial has the sign of its lowest coefficient that is not 0: this decides
     m-hat and the ReLU, so that the result is exact for any weights.

@@ -42,14 +42,9 @@ def polynomial_transformer(
 
 
 class PolynomialTransformer(nn.Module):
-    """The forward pass is that of model.Transformer; only F, beta and b can be trained.
+    """The forward pass is that of model.Transformer; only F, beta and b can be trained."""
 
-    Named dimensions: d, n, q (with `layout` for the rows of a token) and the bound B.
-    """
-
-    def __init__(
-        self, exact: Transformer, B: float, dtype: torch.dtype, device: torch.device | str = "cpu"
-    ) -> None:
+    def __init__(self, exact: Transformer, B: float, dtype: torch.dtype, device: Any = "cpu"):
         super().__init__()
         self.layout, self.B = exact.layout, B
         (self.n, self.d), self.q = exact.F.shape, exact.layout.q

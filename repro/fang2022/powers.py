@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from repro.fang2022 import ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
@@ -76,9 +75,7 @@ def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any)
     return Z
 
 
-def tokens_after_sparse(
-    rows: Layout, t: torch.Tensor, lifts: Sequence[Any], progress: Callable[[int, int], Any]
-) -> torch.Tensor:
+def tokens_after_sparse(rows: Layout, t: Array, lifts: Sequence[Any], progress: Any) -> Array:
     """The same with power blocks for many tokens: one at a time, without the zeros in it."""
     Z = rows.tokens(t)
     for i, G in enumerate(lifts, 1):

@@ -152,9 +152,7 @@ def convergence(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
     return figure
 
 
-def counts(
-    qs: Sequence[int], printed: Sequence[int], doubling: Sequence[int], tripling: Sequence[int]
-) -> "Figure":
+def counts(qs: Numbers, printed: Numbers, doubling: Numbers, tripling: Numbers) -> "Figure":
     """Blocks against the degree."""
     steps = {"drawstyle": "steps-mid", "markersize": 4}
     drawn = [

@@ -7,7 +7,6 @@ from repro import figures
 from repro.figures import Curve
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
 
 Table = Sequence[Sequence[float]]
@@ -35,9 +34,7 @@ def stages(tables: Mapping[str, Table], rows: Sequence[str], output: str) -> "Fi
     return figure
 
 
-def surfaces(
-    axis: "np.ndarray", truth: "np.ndarray", outputs: "Mapping[str, np.ndarray]"
-) -> "Figure":
+def surfaces(axis: Any, truth: Any, outputs: Mapping[str, Any]) -> "Figure":
     """Figure 2: a surface above the same square for each model, by name; f* as a wire frame."""
     import numpy as np
 
