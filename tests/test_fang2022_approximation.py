@@ -152,7 +152,7 @@ def test_the_plane_by_hand():
     first, second = approximation.PLANE_LIPSCHITZ
     assert first == 2
     assert second == pytest.approx(2 * math.exp(-3 / 8))
-    assert 2 < approximation.PLANE_B**2 < rational("2.001")
+    assert 2 < approximation.RADIUS[2] ** 2 < rational("2.001")
 
 
 def test_the_gradient_in_the_plane_is_bounded():
@@ -169,7 +169,7 @@ def test_the_grid_by_hand():
     axis = [0, 150 / 1024, 0.5, 874 / 1024, 1]
     grid = approximation.plane_grid(4)
     assert grid.tolist() == [[a, b] for a in axis for b in axis]
-    assert max(np.hypot(*point) for point in grid) <= float(approximation.PLANE_B)
+    assert max(np.hypot(*point) for point in grid) <= float(approximation.RADIUS[2])
 
 
 def test_chebyshev_products_are_multiplied_out():

@@ -14,7 +14,6 @@ from repro.fang2022.experiments import (
     LIGHT,
     REDUCED,
     SecondOrder,
-    first_epoch_below,
     first_still_epoch,
     last_moving_epoch,
     paraboloid,
@@ -301,7 +300,6 @@ def test_the_rule_of_table_1_takes_the_first_small_change(monkeypatch):
     assert first_still_epoch(train) == 3
     assert last_moving_epoch(train) == 8
     assert last_moving_epoch([1.0, 1.0]) == 1
-    assert [first_epoch_below(train, level) for level in (2.0, 0.5)] == [6, None]
     for curve, still, moving in (([1.0, 1.015, 1.006], 3, 2), ([1.0, 1.015, 1.03], None, 3)):
         assert (first_still_epoch(curve), last_moving_epoch(curve)) == (still, moving)
     monkeypatch.setattr(experiments, "STILL", 0.5)  # of which floats hold multiples exactly

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from repro.fang2022 import comparison, least_squares, variable_projection
+from repro.fang2022 import comparison, least_squares
 from repro.fang2022.experiments import sample
 from repro.training import Workspace
 from repro.training.loop import generator_at
@@ -82,7 +82,7 @@ def small_problem(n=3, d=4, q=4, N=200):
 
 def test_the_gradient_is_that_of_autograd_through_the_solution():
     W, x, y, q = small_problem()
-    loss, gradient = variable_projection.loss_and_gradient(W, x, y, q)
+    loss, gradient = least_squares.loss_and_gradient(W, x, y, q)
     w = torch.tensor(W, requires_grad=True)
     t = torch.tensor(x) @ (w / w.norm(dim=1, keepdim=True)).T
     columns = [torch.ones(len(x), 1, dtype=torch.float64), t]
@@ -93,9 +93,9 @@ def test_the_gradient_is_that_of_autograd_through_the_solution():
             else (t * t - 1) / math.sqrt(2)
         )
     Phi, target = torch.cat(columns, dim=1), torch.tensor(y)
-    ridge = variable_projection.LAM * torch.eye(Phi.shape[1], dtype=torch.float64)
+    ridge = least_squares.LAM * torch.eye(Phi.shape[1], dtype=torch.float64)
     c = torch.linalg.solve(Phi.T @ Phi / len(x) + ridge, Phi.T @ target / len(x))
-    expected = (Phi @ c - target).square().mean() + variable_projection.LAM * c.square().sum()
+    expected = (Phi @ c - target).square().mean() + least_squares.LAM * c.square().sum()
     expected.backward()
     assert loss == pytest.approx(expected.item(), rel=1e-12)
     assert w.grad is not None
@@ -105,9 +105,9 @@ def test_the_gradient_is_that_of_autograd_through_the_solution():
 def test_hermite_coefficients_become_an_attention_model():
     W, x, y, q = small_problem()
     xi = W / np.linalg.norm(W, axis=1, keepdims=True)
-    Phi = variable_projection.features(x, xi, q)
-    c = variable_projection.coefficients(Phi, y)
-    model = variable_projection.to_attention(xi, c, q)
+    Phi = least_squares.features(x, xi, q)
+    c = least_squares.coefficients(Phi, y)
+    model = least_squares.to_attention(xi, c, q)
     outputs = model(torch.tensor(x).float()).detach().numpy()
     assert np.allclose(outputs, Phi @ c, rtol=1e-4, atol=1e-4)
 
@@ -115,7 +115,7 @@ def test_hermite_coefficients_become_an_attention_model():
 def test_a_fitted_model_has_the_parameters_of_section_5():
     """n = 2 directions in R^3, q = 4: beta (n, q), and nothing for t^5."""
     xi, c = np.eye(2, 3), np.arange(1.0, 10.0)
-    model = variable_projection.to_attention(xi, c, 4)
+    model = least_squares.to_attention(xi, c, 4)
     assert model.beta.shape == (2, 4)
     assert comparison.parameters(model) == 2 * (3 + 4) + 1
 
@@ -126,10 +126,8 @@ def ridge_columns(x, F):
 
 
 def test_variable_projection_begins_on_a_part_and_ends_on_all():
-    spec = variable_projection.VariableProjection(
-        n=2, seed=3, train=300, test=50, part=100, iterations=4
-    )
-    outcome = variable_projection.train(spec, Workspace())
+    spec = least_squares.VariableProjection(n=2, seed=3, train=300, test=50, part=100, iterations=4)
+    outcome = least_squares.train_directions(spec, Workspace())
     data = sample("f_2*", 300, 50, 3)
     x, y = data.x.double().numpy(), data.y.double().numpy()
     start = torch.randn(2, 10, generator=generator_at(3, 2), dtype=torch.float64).numpy()

@@ -107,7 +107,7 @@ BAD = {
     "degree not positive": (lambda: powers.construction(PARABOLOID, 1, q=0), "Theorem 3.5 needs B > 0 and q >= 1, got B=1, q=0"),
     "bound not positive": (lambda: powers.construction(PARABOLOID, 0), "Theorem 3.5 needs B > 0 and q >= 1, got B=0"),
     "bound negative": (lambda: network.polynomial_transformer(PARABOLOID, -1), "Theorem 3.5 needs B > 0"),
-    "Q above q": (lambda: network.polynomial_transformer(F_2_STAR, 1, q=4), "Theorem 3.5 with q=4 needs a Q of degree <= 4, got 5"),
+    "Q above q": (lambda: network.polynomial_transformer(F_2_STAR, 1, q=4), "Lemma 3.3 with q=4 needs a Q of degree <= 4, got 5"),
     "not unit vectors": (
         lambda: powers.construction(PARABOLOID, 1, directions=rationals([[1, 0], [0, 1], [1, 1]])),
         r"Lemma 3.3 needs \|\|xi_k\|\| = 1, got \|\|xi_3\|\|\^2 = 2",

@@ -23,7 +23,7 @@ import pytest
 
 from repro.bounds import chosen, grid_error, rounding_error, stderr, theorem
 from repro.fang2022 import approximation
-from repro.fang2022.pictures import approximations as pictures
+from repro.fang2022.pictures import curves as pictures
 from repro.numerics import rates, roundoff
 
 NAMES = ["kink", "Runge", "smooth"]

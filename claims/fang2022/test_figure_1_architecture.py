@@ -20,7 +20,7 @@ import pytest
 
 from repro.bounds import chosen
 from repro.fang2022 import inputs, polynomials, powers
-from repro.fang2022.pictures import architecture as pictures
+from repro.fang2022.pictures import printed as pictures
 from repro.numerics import exact
 
 

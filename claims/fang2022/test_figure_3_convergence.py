@@ -23,7 +23,7 @@ import pytest
 
 from repro.bounds import as_printed, chosen, theorem
 from repro.fang2022 import experiments
-from repro.fang2022.pictures import experiments as pictures
+from repro.fang2022.pictures import printed as pictures
 
 LEVEL = 192  # a tenth of Var f_2* = 1920
 NETWORKS = ("NN_depth", "NN_width")
@@ -41,7 +41,7 @@ def comparison(claim):
 def epochs_to_the_level(stored):
     """The first epoch below LEVEL; all epochs, if there is none: then it is a lower bound."""
     curve = stored.outcome.curves["train"]
-    return experiments.first_epoch_below(curve, LEVEL) or len(curve)
+    return next((epoch for epoch, error in enumerate(curve, 1) if error < LEVEL), len(curve))
 
 
 def gap(stored):

@@ -23,7 +23,7 @@ import pytest
 
 from repro.bounds import chosen, theorem
 from repro.fang2022 import experiments
-from repro.fang2022.pictures import experiments as pictures
+from repro.fang2022.pictures import printed as pictures
 
 CLIPS = [1.0, 10.0, 100.0]
 RUN = 20

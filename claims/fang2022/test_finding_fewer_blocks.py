@@ -31,7 +31,7 @@ from repro.bounds import theorem
 from repro.fang2022 import fewer_blocks as few
 from repro.fang2022 import inputs, polynomials, powers, ridge
 from repro.fang2022 import model as models
-from repro.fang2022.pictures import blocks as pictures
+from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact
 
 SHAPES = [(1, 5), (2, 7), (3, 10), (2, 16)]

@@ -20,7 +20,7 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.fang2022 import fewer_blocks, model, powers
-from repro.fang2022.pictures import blocks as pictures
+from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact, roundoff
 
 BOUNDS = ["1/10", "1", "10", "100"]
@@ -121,7 +121,7 @@ def test_digits_against_the_bound_B_and_against_the_size_of_t(claim):
     values = [float(Fraction(B)) for B in Bs]
     printed, repaired = by_B["printed"], by_size["repaired"]
     claim.figure(
-        pictures.digits(q, values, by_B, sizes, by_size, bound.value),
+        pictures.cancellation(q, values, by_B, sizes, by_size, bound.value),
         "digits",
         caption="Without cancellation the error is round-off for every B and every t. Error of the "
         f"stored t^{q} in {dtype}. Left: over B^{q}, against B; as printed the wrong token wins "

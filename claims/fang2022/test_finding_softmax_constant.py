@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from repro.bounds import rounding_error, theorem
 from repro.fang2022 import model as models
 from repro.fang2022 import multiplication, polynomials, powers
-from repro.fang2022.pictures import blocks as pictures
+from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact, roundoff
 
 CONSTANT = "Σ_j w_ij = 1, so the slot holds 2M² − 1"

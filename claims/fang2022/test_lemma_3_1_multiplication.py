@@ -22,7 +22,7 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.fang2022 import inputs, model, multiplication, without_attention
-from repro.fang2022.pictures import precision as pictures
+from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact, rates, roundoff
 
 SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]

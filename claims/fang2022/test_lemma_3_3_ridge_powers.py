@@ -20,7 +20,7 @@ import pytest
 
 from repro.bounds import rounding_error, theorem
 from repro.fang2022 import inputs, polynomials, ridge
-from repro.fang2022.pictures import precision as pictures
+from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact, roundoff
 
 SHAPES = [(1, 4), (2, 2), (2, 7), (3, 5), (5, 3)]
@@ -178,7 +178,7 @@ def test_control_a_form_that_vanishes_at_all_directions_is_missed(d, q, broken, 
     columns = rows[:, ridge.independent(rows)]
     kept = len(columns[0])
     claim.measured("independent powers", kept, equation="n_q − 1").equals(len(rows) - 1)
-    p = ridge.vanishing(columns)
+    p = exact.annihilator(columns)
     weights = [polynomials.bombieri(a) for a in polynomials.exponents(d, q)]
     norm = sum(c * c * w for c, w in zip(p, weights, strict=True))
     gram = flint.fmpq_mat(kept, kept, [(u @ v) ** q for u in xi[:kept] for v in xi[:kept]])

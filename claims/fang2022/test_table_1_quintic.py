@@ -34,7 +34,6 @@ import pytest
 
 from repro.bounds import as_printed, chosen, stderr, theorem
 from repro.fang2022 import comparison, experiments, least_squares, model, powers
-from repro.fang2022 import variable_projection as projection
 
 COLUMNS = ("MSE_Tr", "MSE_Te", "# EPOCHS", "RUN TIME")
 PRINTED = {  # RUN TIME in minutes of an A100; None: not readable
@@ -134,7 +133,7 @@ def test_attention_with_the_printed_schedule(claim):
 
 def projected(claim, seed):
     part, iterations = claim.at_scale(smoke=(4000, 150), laptop=(10000, 240), paper=(20000, 400))
-    return projection.VariableProjection(
+    return least_squares.VariableProjection(
         n=32, seed=seed, train=45000, test=5000, part=part, iterations=iterations
     )
 
@@ -143,7 +142,9 @@ def projected(claim, seed):
 def test_variable_projection_needs_a_fiftieth_of_the_parameters(claim):
     """n = 32: 481 free parameters, where the printed sizes have 30031 or 65521."""
     seeds = claim.at_scale(smoke=1, laptop=3, paper=5)
-    stored = [claim.train(projected(claim, seed), projection.train) for seed in range(seeds)]
+    stored = [
+        claim.train(projected(claim, seed), least_squares.train_directions) for seed in range(seeds)
+    ]
     note = "n = 32 directions by L-BFGS"
     tabulate(claim, "ATTENTION, fitted", stored, PRINTED["ATTENTION"][:2], note)
     claim.measured(TEST, max(errors_on_test_data(stored)), equation=TABLE, n=32).at_most(BEST)
@@ -191,7 +192,7 @@ def test_control_softmax_stores_constants_and_fits_nothing(claim):
 
     spec = projected(claim, seed=0)
     attention = comparison.Attention(10, 5, spec.n)
-    attention.load_state_dict(claim.train(spec, projection.train).outcome.tensors)
+    attention.load_state_dict(claim.train(spec, least_squares.train_directions).outcome.tensors)
     data = experiments.sample("f_2*", train=1, test=1000, seed=0)
     x, truth = data.x_test.double(), data.truth.double()
     literal = attention.literal(B=2 * x.norm(dim=1).max().item()).to(torch.float64)

@@ -29,7 +29,7 @@ import pytest
 from repro.bounds import rounding_error, theorem
 from repro.fang2022 import approximation, inputs, network, polynomials, powers, ridge, tower
 from repro.fang2022 import model as models
-from repro.fang2022.pictures import precision as pictures
+from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact, roundoff
 
 ZERO = "C^q(x) = Q(x)"

@@ -1,7 +1,7 @@
 """Corollary 3.7: every continuous function on the cube is a uniform limit of such models.
 
 The corollary is Theorem 3.5 together with Weierstrass' theorem. Here is how fast, and how far
-floating point follows. Every polynomial goes through the weights of Theorem 3.5, never around them.
+floating point follows; every polynomial goes through the weights of Theorem 3.5.
 
 How fast (Jackson). Let f have Lipschitz constant L_i in x_i on a cube with edges of length 2r. Then
     d = 1:   E_q(f)  <= (pi/2) r L / (q + 1)                   (Favard; Akhiezer and Krein 1937),
@@ -22,9 +22,9 @@ Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
     exp(sin 3x)     entire: E_q falls faster than every geometric sequence
 
 How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an error of about
-u sum_s |c_s|, never of more than `tower.output_bound`: it ends where this passes E_q. The
-coefficients of polynomials bounded by 1 can grow like (1 + sqrt 2)^q on [-1, 1] and like
-(3 + 2 sqrt 2)^q on [0, 1] (Chebyshev's do). Rationals have no end.
+u sum_s |c_s|, never of more than `tower.output_bound`: it ends where this passes E_q. For
+polynomials bounded by 1 the c_s can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q
+on [0, 1] (Chebyshev's do).
 """
 
 import functools
@@ -50,7 +50,7 @@ BITS = 512  # for values of f where float64 has no digits left
 
 @dataclass(frozen=True)
 class Example:
-    """A continuous function on [-1, 1], in words for a figure, with its Lipschitz constant."""
+    """A continuous function on [-1, 1], its name in figures and its Lipschitz constant."""
 
     title: str
     target: Target
@@ -58,18 +58,14 @@ class Example:
 
 
 GOLDEN = (math.sqrt(5) - 1) / 2  # where cos y e^(sin y) is largest, cos^2 y = sin y = GOLDEN
+KINK = Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))
+RUNGE = Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),))
+SMOOTH = Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),))
+STEEPEST = 3 * math.sqrt(GOLDEN) * math.exp(GOLDEN)
 EXAMPLES = {
-    "kink": Example("a kink, |2x − 1|", Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x)), 1.0),
-    "Runge": Example(
-        "Runge, 1/(1 + 25(2x − 1)²)",
-        Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),)),
-        15 * math.sqrt(3) / 8,
-    ),
-    "smooth": Example(
-        "smooth, exp(sin 3(2x − 1))",
-        Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),)),
-        3 * math.sqrt(GOLDEN) * math.exp(GOLDEN),
-    ),
+    "kink": Example("a kink,\n|2x − 1|", KINK, 1.0),
+    "Runge": Example("Runge,\n1/(1 + 25(2x − 1)²)", RUNGE, 15 * math.sqrt(3) / 8),
+    "smooth": Example("smooth,\nexp(sin 3(2x − 1))", SMOOTH, STEEPEST),
 }
 RHO = (1 + math.sqrt(26)) / 5
 
@@ -87,21 +83,17 @@ def jackson_bound(q: int, radius: float, *lipschitz: float) -> float:
     return math.pi**2 / 2 * radius * sum(lipschitz) / (q // d + 2)
 
 
-# --- one variable --------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Approximant:
     """A polynomial of degree q, in rationals, and the points at which its error is +-lower.
 
-    No polynomial of degree q has an error below `lower`. This one has none above `upper`, if that
-    was proved: in one variable it is the best, in two within 2 % of the best on the grid.
+    In one variable it is the best, in two within 2 % of the best on the grid.
     """
 
     polynomial: Any  # fmpq_poly on [-1, 1], or Polynomial in two variables
-    points: np.ndarray  # q + 2 numbers; in two variables one more than there are monomials
-    lower: float
-    upper: float | None = None
+    points: np.ndarray  # one more than there are monomials
+    lower: float  # no polynomial of degree q has a smaller error
+    upper: float | None = None  # this one has no larger error, if that was proved
 
 
 @functools.cache
@@ -116,29 +108,21 @@ def approximant(target: Target, q: int) -> Approximant:
     return Approximant(best.polynomial(), best.points, best.lower, best.upper)
 
 
-def on_unit_interval(p: flint.fmpq_poly) -> Polynomial:
-    """p(2x - 1)."""
-    return _univariate(p(flint.fmpq_poly([-1, 2])))
-
-
-def _univariate(p: flint.fmpq_poly) -> Polynomial:
-    return Polynomial(1, {(s,): c for s, c in enumerate(p.coeffs())})
+def composed(p: flint.fmpq_poly, inner: Sequence[int] = (-1, 2)) -> Polynomial:
+    """p of a polynomial; p(2x - 1), on [0, 1], unless told."""
+    return Polynomial(1, {(s,): c for s, c in enumerate(p(flint.fmpq_poly(list(inner))).coeffs())})
 
 
 def transformer(Q: Polynomial, q: int) -> Transformer:
     """Theorem 3.5's model of Q with q blocks, for |x| <= 1 or for the unit square."""
-    return powers.construction(Q, _radius(Q.d), q=q, lifts=powers.roomy)
-
-
-def _radius(d: int) -> Any:
-    return 1 if d == 1 else PLANE_B
+    return powers.construction(Q, RADIUS[Q.d], q=q, lifts=powers.roomy)
 
 
 @functools.cache
 def error_in_rationals(target: Target, q: int) -> float:
     """max |C^q - f(2x - 1)| for the exact model, at alternation points and between some of them."""
     found = approximant(target, q)
-    model = transformer(on_unit_interval(found.polynomial), q)
+    model = transformer(composed(found.polynomial), q)
     some = np.unique(np.linspace(0, q + 1, min(q + 2, 5)).astype(int))
     between = (found.points[some[1:]] + found.points[some[1:] - 1]) / 2
     y = np.concatenate([found.points[some], between])  # in [-1, 1]
@@ -152,7 +136,7 @@ def error_at_the_jump(q: int) -> flint.fmpq:
     """A control: the larger distance of C^q(1/2) from the two limits of sign(2x - 1) there."""
     sign = Target((-1.0, 0.0, 1.0), (lambda x: 0 * x - 1, lambda x: 0 * x + 1))
     p = minimax.levelled(sign, minimax.chebyshev_points(q))
-    (C,) = transformer(on_unit_interval(p), q)(rationals([["1/2"]]))
+    (C,) = transformer(composed(p), q)(rationals([["1/2"]]))
     return max(abs(C + 1), abs(C - 1))
 
 
@@ -164,8 +148,8 @@ def error_with_a_block_fewer(q: int, B: Any, x: np.ndarray) -> Any:
     """
     B = rational(B)
     T = minimax.chebyshev_polynomials(q, flint.fmpq_poly([0, 1 / B]))[q]
-    best = {(a,): -2 * (B / 2) ** q * T[a] for a in range(q)}
-    model = powers.construction(Polynomial(1, best), B, q=q)
+    best = Polynomial(1, {(a,): -2 * (B / 2) ** q * T[a] for a in range(q)})
+    model = powers.construction(best, B, q=q)
     return max(abs(replace(model, blocks=model.blocks[:-1])(x) - x[:, 0] ** q))
 
 
@@ -195,7 +179,7 @@ def in_float64(target: Target, q: int, cube: str, device: str, points: int = 256
     """On Chebyshev's grid of [0, 1] or [-1, 1], in multiples of 2^-20, so that no x is rounded."""
     p = approximant(target, q).polynomial
     y = np.round(2**20 * np.cos(np.arange(points + 1) * math.pi / points)) / 2**20
-    Q, x = {"[0, 1]": (on_unit_interval(p), (1 + y) / 2), "[-1, 1]": (_univariate(p), y)}[cube]
+    Q, x = {"[0, 1]": (composed(p), (1 + y) / 2), "[-1, 1]": (composed(p, (0, 1)), y)}[cube]
     return _measured(Q, q, x[:, None], target(y), 4, device)
 
 
@@ -203,15 +187,11 @@ def _measured(
     Q: Polynomial, q: int, x: np.ndarray, f: np.ndarray, every: int, device: str
 ) -> InFloat64:
     """At x (N, d), where the target has the values f; the round-off at some of these points."""
-    model, B = transformer(Q, q), _radius(Q.d)
-    out = _float64(model, x, device)
+    model, B = transformer(Q, q), RADIUS[Q.d]
+    out = model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
     rounding = _largest(out[::every] - to_float(Q(rationals(x[::every]))))
     bound = tower.output_bound(model, B, "float64", powers.roomy)
     return InFloat64(_largest(out - f), rounding, bound, roundoff_estimate(model, B))
-
-
-def _float64(model: Transformer, x: np.ndarray, device: str) -> np.ndarray:
-    return model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
 
 
 def _largest(error: np.ndarray) -> float:
@@ -225,7 +205,7 @@ def roundoff_estimate(model: Transformer, B: Any) -> float:
     return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
 
 
-Curves = dict[str, list[tuple[int, float]]]  # what pictures/approximations.py draws
+Curves = dict[str, list[tuple[int, float]]]  # by the names in pictures/curves.py
 
 
 def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
@@ -248,13 +228,12 @@ def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
     return found
 
 
-# --- two variables -------------------------------------------------------------------------------
-
-PLANE_TITLE = "two variables, exp(xy − x² − 2y²) cos(2x + y)"
+PLANE_TITLE = "two variables,\nexp(xy − x² − 2y²) cos(2x + y)"
 # |f_x| <= e^g ((y - 2x)^2 + 4)^(1/2), g = -(y - 2x)^2/4 - 7 y^2/4, and e^-s (1 + s)^(1/2) <= 1;
 # |f_y| <= e^g ((x - 4y)^2 + 1)^(1/2), g = -(x - 4y)^2/8 - 7 x^2/8, is largest for (x - 4y)^2 = 3.
 PLANE_LIPSCHITZ = 2.0, 2 * math.exp(-3 / 8)
-PLANE_B = flint.fmpq(99, 70)  # the square root of 2, rounded up: [0, 1]^2 lies in the ball
+# By d: [0, 1]^d lies in the ball of this radius; 99/70 is the square root of 2, rounded up.
+RADIUS = {1: flint.fmpq(1), 2: flint.fmpq(99, 70)}
 
 
 def plane_values(points: np.ndarray) -> np.ndarray:

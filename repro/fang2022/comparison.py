@@ -1,14 +1,9 @@
-"""Section 5 and Appendix A.1: the three models that the experiments compare.
-
-Paper             Here                     Output
-ATTENTION         Attention(d, q, n)       b + sum_k sum_s beta_{k,s} (xi_k . x)^s
-NN_width          Width(d, units)          b + sum_k v_k sigma(xi_k . x + c_k)
-NN_depth          Depth(d, units, hidden)  a linear layer on `hidden` ReLU layers, one on another
+"""Section 5 and Appendix A.1: ATTENTION, NN_width and NN_depth, which the experiments compare.
 
 ATTENTION is the model of Section 2 with the blocks of Theorem 3.5. These are fixed, so what is
 trained is F = [xi_1, ..., xi_n]^T, the n q entries of beta that meet a stored power (their signs
-absorbed) and b: n (d + q) + 1 numbers. The sum above is what blocks and readout together give;
-`fused` evaluates it without building a token.
+absorbed) and b: n (d + q) + 1 numbers. Its output is b + sum_k sum_s beta_{k,s} (xi_k . x)^s;
+`fused` evaluates that without building a token.
 
 Readings:
 - NN_depth has q + 1 hidden layers: the claims of Tables 2 and 3 say why.
@@ -59,32 +54,25 @@ class Depth(nn.Sequential):
     ) -> None:
         inner = [part for _ in range(hidden - 1) for part in (nn.Linear(units, units), nn.ReLU())]
         super().__init__(nn.Linear(d, units), nn.ReLU(), *inner, nn.Linear(units, 1))
-        _restart(self, start)
+        for layer in (part for part in self if isinstance(part, nn.Linear)):
+            bound = 1 / math.sqrt(layer.in_features)  # torch's own start, from a generator of ours
+            for parameter in layer.parameters():  # weight, bias
+                nn.init.uniform_(parameter, -bound, bound, generator=start)
 
     def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
         same_arithmetic(x, self[-1].weight)
         return super().forward(x).squeeze(-1)
 
 
-class Width(nn.Sequential):
-    """NN_width: one ReLU layer; evaluated like the attention model, without an N x units array."""
+class Width(Depth):
+    """NN_width: b + sum_k v_k sigma(xi_k . x + c_k), without an N x units array."""
 
     def __init__(self, d: int, units: int, start: torch.Generator | None = None) -> None:
-        super().__init__(nn.Linear(d, units), nn.ReLU(), nn.Linear(units, 1))
-        _restart(self, start)
+        super().__init__(d, units, 1, start)
 
     def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
         (weight, bias), (readout, b) = self[0].parameters(), self[2].parameters()
         return fused.ridge_relu(x, weight, bias, readout[0]) + b
-
-
-def _restart(network: nn.Sequential, start: torch.Generator | None) -> None:
-    """torch's own start of nn.Linear, drawn from a generator of ours."""
-    for layer in network:
-        if isinstance(layer, nn.Linear):
-            bound = 1 / math.sqrt(layer.in_features)
-            for parameter in layer.parameters():  # weight, bias
-                nn.init.uniform_(parameter, -bound, bound, generator=start)
 
 
 def layers(network: nn.Sequential) -> list[str]:
@@ -105,5 +93,5 @@ def differing_rows(network: nn.Sequential, printed: Mapping[int, str]) -> list[i
 
 
 def parameters(model: nn.Module) -> int:
-    """Free parameters: everything that is trained."""
+    """The number of free parameters."""
     return sum(parameter.numel() for parameter in model.parameters())

@@ -1,15 +1,12 @@
 """Fewer blocks than the degree, and simpler ones: findings of our own, with their proofs.
 
-Theorem 3.5 spends one block on each power. The blocks of Section 2.2 can do more.
-
 One score, many products (`products_block`). The query reads row g and adds a constant h, the key
 reads row k, and the positions take c away from every other token:
     alpha_ij = (g_i + h) k_j - c [i != j].
 Below their first rows W^Q has c e_i and W^K has e_j - (1, ..., 1): <c e_i, e_j - (1, ..., 1)> is -c
 off the diagonal, and on it 0, without rounding. If the diagonal wins, token i receives
-alpha_ii W^V z_i: every row that W^V moves is multiplied by alpha_ii. The printed W^V moves one row,
-the constant; nothing forbids moving more. W_1 = W_2 = 0, b_1 = b_2 = 0. Non-zeros: 3n + 2, one if
-h != 0, one for each row moved.
+alpha_ii W^V z_i: alpha_ii times every row that W^V moves (the printed one moves the constant only).
+W_1 = W_2 = 0, b_1 = b_2 = 0. Non-zeros: 3n + 2, one if h != 0, one for each row moved.
 The diagonal wins, strictly, if k = g, |g_j| <= G and c > (G + |h|)^2 / 4, for ab <= (a + b)^2 / 4:
     alpha_ij - alpha_ii = (g_i + h)(g_j - g_i) - c <= (g_j + h)^2 / 4 - c < 0.
 Here c = (G + |h|)^2. (Less than a quarter of it fails: for h = 0, at g_j = G, g_i = G/2.)
@@ -72,41 +69,35 @@ import torch
 
 from repro.fang2022 import powers, ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
-from repro.fang2022.multiplication import product_block, zeros
+from repro.fang2022.multiplication import identity, product_block
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import roundoff
-from repro.numerics.exact import rational, rational_zeros, rationals
+from repro.numerics.exact import rational, rational_zeros, rationals, vector
 
 
 def products_block(
     rows: Layout, query: int, key: int, moves: Iterable[tuple[int, int]], c: Any, h: Any = 0
 ) -> Block:
     """Adds alpha_ii times row `source` to row `target` for all moves (source, target)."""
-    W_Q, W_K = zeros(rows.n + 1, rows.size), zeros(rows.n + 1, rows.size)
-    W_Q[0, query] = 1
-    W_Q[0, rows.one] += h
-    W_K[0, key] = 1
+    block = identity(rows)
+    block.W_Q[0, query] = block.W_K[0, key] = 1
+    block.W_Q[0, rows.one] += h
     for i in range(1, rows.n + 1):
-        W_Q[i, i] = c
-        W_K[i, i] = 1
-        W_K[i, rows.one] = -1
-    W_V = zeros(rows.size, rows.size)
+        block.W_Q[i, i] = c
+        block.W_K[i, i] = 1
+        block.W_K[i, rows.one] = -1
     for source, target in moves:
-        W_V[target, source] = 1
-    W_1, W_2 = zeros(2, rows.size), zeros(rows.size, 2)
-    return Block(W_Q, W_K, W_V, W_1, W_2, zeros(2), zeros(rows.size))
+        block.W_V[target, source] = 1
+    return block
 
 
-# --- Theorem A -----------------------------------------------------------------------------------
-
-
-def power_rows(rows: Layout) -> list[int]:
-    """The rows of t^0, t^1, ..., t^q: the last, the first, and the slots 2 to q."""
-    return [rows.one, 0, *(rows.slot(s) for s in range(2, rows.q + 1))]
+def power_rows(rows: Layout, first: int = 2) -> list[int]:
+    """The rows of t^0, t^1, ..., t^q: the last, the first, and the slots from the second on."""
+    return [rows.one, 0, *(rows.slot(s) for s in range(first, rows.q + 1))]
 
 
 def doubling_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
-    """floor(log2 q) blocks that store t^2, ..., t^q in the slots 2, ..., q of every token."""
+    """Theorem A: floor(log2 q) blocks that store t^2, ..., t^q in the slots of every token."""
     rows = Layout(n, q)
     row = power_rows(rows)
     blocks, p = [], 1
@@ -152,12 +143,9 @@ def roundoff_bound(q: int, dtype: torch.dtype | str) -> float:
     return math.expm1((q - 1) * math.log1p(roundoff.unit(dtype)))
 
 
-# --- Theorem C -----------------------------------------------------------------------------------
-
-
 def held_rows(rows: Layout, l: int) -> list[int]:
     """Where the 2^(l+1) functions held after l tripling blocks stand: 1, t, the slots in order."""
-    return [rows.one, 0, *(rows.slot(s) for s in range(1, 2 ** (l + 1) - 1))]
+    return power_rows(rows, first=1)[: 2 ** (l + 1)]
 
 
 def tripling_blocks(rows: Layout, l: int, B: Any) -> tuple[Block, ...]:
@@ -220,19 +208,15 @@ def _monomials_from_held(l: int) -> np.ndarray:
     return combine
 
 
-# --- Theorem B: polynomials on a short interval --------------------------------------------------
-
-
 def functions(
     blocks: Iterable[Block], slots: int, lengths: Sequence[Any] = (1,)
 ) -> list[flint.fmpq_poly]:
-    """1 and all entries of the tokens t_i = r_i x after these blocks: polynomials in x near 0.
+    """Theorem B: 1 and all entries of the tokens t_i = r_i x after these blocks, near x = 0.
 
     On (0, delta) a polynomial has the sign of its lowest coefficient that is not 0: this decides
     m-hat and the ReLU, so that the result is exact for any weights.
     """
-    rows, t = Layout(len(lengths), slots), np.empty(len(lengths), dtype=object)
-    t[:] = [_x(r) for r in lengths]
+    rows, t = Layout(len(lengths), slots), vector([_x(r) for r in lengths])
     near_zero = {"attend": _largest_near_zero, "activate": _relu_near_zero}
     return [flint.fmpq_poly([1]), *powers.tokens_after(blocks, rows, t, **near_zero).ravel()]
 
@@ -258,7 +242,7 @@ def _relu_near_zero(a: Array) -> Array:
 
 def dimension(polynomials: Iterable[flint.fmpq_poly]) -> int:
     """Of their span, exactly."""
-    return flint.fmpq_mat(coefficients(list(polynomials)).tolist()).rank()
+    return len(ridge.independent(coefficients(list(polynomials))))
 
 
 def coefficients(polynomials: Sequence[flint.fmpq_poly]) -> np.ndarray:
@@ -269,9 +253,6 @@ def coefficients(polynomials: Sequence[flint.fmpq_poly]) -> np.ndarray:
 
 def _x(r: flint.fmpq) -> flint.fmpq_poly:
     return flint.fmpq_poly([0, r])
-
-
-# --- no ReLU -------------------------------------------------------------------------------------
 
 
 def product_block_without_relu(rows: Layout, x: int, y: int, product: int, G: Any) -> Block:

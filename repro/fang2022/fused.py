@@ -12,18 +12,14 @@ with g_k(t) = v_k relu(t + c_k). Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Th
 
 A literal block costs about n^2 (n+q+2) per sample. Autograd on the sum costs n (d+q), but keeps
 arrays of N x n numbers, 200 MB each in Table 1. Here t is computed in the forward pass and again in
-the backward pass, for a few samples at a time, and forgotten.
+the backward pass, for a few samples at a time, and forgotten: by the kernel fused.c, compiled at
+its first use (float32 and float64 on a CPU with a C compiler), or in chunks by torch (elsewhere).
+Both give the same numbers up to round-off; `backend()` says which is used and why.
 
-Backend   What                                            Where
-c         fused.c, compiled at its first use; t never     float32 and float64 on a CPU, if there is
-          leaves the registers                            a C compiler
-chunks    torch, for CHUNK entries of t at a time         every float type, every device
-
-Both give the same numbers up to round-off; `backend()` says which is used and why, and
-REPRO_NO_COMPILER=1 in the environment forbids the kernel. The library lies in the user's cache
-folder, under a hash of the source, the flags and what the compiler says of itself and the
-processor. The flags leave out -ffast-math, which in older gcc flushes denormal numbers to zero in
-the whole process: fused.c writes the order of its sums down, whatever the number of threads.
+The library lies in the user's cache folder, under a hash of the source, the flags and what the
+compiler says of itself and the processor. The flags leave out -ffast-math, which in older gcc
+flushes denormal numbers to zero in the whole process: fused.c writes the order of its sums down,
+whatever the number of threads.
 """
 
 import ctypes
@@ -52,7 +48,7 @@ SOURCE = Path(__file__).with_suffix(".c")
 # setting: which instructions a compiler may use
 NATIVE = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
 FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")
-FORBIDDEN = "REPRO_NO_COMPILER"
+FORBIDDEN = "REPRO_NO_COMPILER"  # set to 1 in the environment: only chunks
 
 
 def ridge_polynomial(x: Tensor, F: Tensor, beta: Tensor, *, backend: str | None = None) -> Tensor:
@@ -60,7 +56,7 @@ def ridge_polynomial(x: Tensor, F: Tensor, beta: Tensor, *, backend: str | None 
 
     x (N, d), F (n, d), beta (n, q) -> (N,)
     """
-    return _ridge(x, F, beta, relu=False, backend=backend)
+    return _ridge(x, F, beta, False, backend)
 
 
 def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | None = None) -> Tensor:
@@ -68,12 +64,10 @@ def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | Non
 
     x (N, d), F (n, d), c (n,), v (n,) -> (N,)
     """
-    return _ridge(x, F, torch.stack([c, v], 1), relu=True, backend=backend)
+    return _ridge(x, F, torch.stack([c, v], 1), True, backend)
 
 
-def backend(
-    dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
-) -> tuple[str, str]:
+def backend(dtype: torch.dtype = torch.float32, device: Any = "cpu") -> tuple[str, str]:
     """What computes for tensors of this kind, "c" or "chunks", and why; the first call compiles."""
     if torch.device(device).type != "cpu" or dtype not in REAL:
         return "chunks", f"the kernel is for {' and '.join(REAL.values())} on a CPU"
@@ -83,7 +77,7 @@ def backend(
     return "c" if library else "chunks", why
 
 
-def _ridge(x: Tensor, F: Tensor, p: Tensor, *, relu: bool, backend: str | None) -> Tensor:
+def _ridge(x: Tensor, F: Tensor, p: Tensor, relu: bool, asked: str | None) -> Tensor:
     """The sum of g_k with parameters in row k of p: beta_k, or (c_k, v_k)."""
     fit = x.ndim == F.ndim == p.ndim == 2 and x.shape[1] == F.shape[1] and len(F) == len(p)
     if not fit or 0 in (*F.shape, *p.shape) or len({(a.dtype, a.device) for a in (x, F, p)}) > 1:
@@ -92,16 +86,12 @@ def _ridge(x: Tensor, F: Tensor, p: Tensor, *, relu: bool, backend: str | None) 
         raise ValueError(f"the fused sum needs {needed}, got {found}")
     if x.requires_grad:
         raise ValueError("x are the samples, there is no gradient in them: pass x.detach()")
-    return _Ridge.apply(x, F, p, relu, _chosen(x, backend))  # pyright: ignore[reportReturnType]
-
-
-def _chosen(x: Tensor, asked: str | None) -> str:
-    if asked == "chunks":
-        return asked
-    best, why = backend(x.dtype, x.device)
-    if asked not in (None, best):
-        raise ValueError(f"backend={asked!r} cannot be had: this is {best!r}, as {why}")
-    return best
+    if asked != "chunks":
+        best, why = backend(x.dtype, x.device)
+        if asked not in (None, best):
+            raise ValueError(f"backend={asked!r} cannot be had: this is {best!r}, as {why}")
+        asked = best
+    return _Ridge.apply(x, F, p, relu, asked)  # pyright: ignore[reportReturnType]
 
 
 class _Ridge(torch.autograd.Function):
@@ -120,64 +110,43 @@ class _Ridge(torch.autograd.Function):
         return None, grad_F.to(F), grad_p.to(p), None, None
 
 
-# --- chunks: in torch ----------------------------------------------------------------------------
-
-
 def _chunks_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
-    value, p, rows = _relu_value if relu else _polynomial_value, p.T.contiguous(), _rows(F)
+    p, rows = p.T.contiguous(), _rows(F)
     y = x.new_empty(len(x))
     for part, target in zip(x.split(rows), y.split(rows), strict=True):
-        target.copy_(value(part, F, p))
+        if relu:
+            target.copy_(torch.addmm(p[0], part, F.T).relu_() @ p[1])
+        else:
+            t, h = part @ F.T, p[-1].repeat(len(part), 1)
+            for row in reversed(p[:-1]):
+                torch.addcmul(row, h, t, out=h)
+            target.copy_(h.mul_(t).sum(1))
     return y
 
 
 def _chunks_gradient(relu: bool, x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> list[Tensor]:
-    gradient, p, rows = _relu_gradient if relu else _polynomial_gradient, p.T.contiguous(), _rows(F)
+    p, rows = p.T.contiguous(), _rows(F)
     wide = torch.float32 if x.device.type == "mps" else torch.float64  # which mps does not have
     grad_F, grad_p = (torch.zeros_like(a, dtype=wide) for a in (F, p))
     for part, weights in zip(x.split(rows), w.split(rows), strict=True):
-        u, sums = gradient(part, F, p, weights)
+        if relu:
+            a = torch.addmm(p[0], part, F.T).relu_()
+            u = torch.where(a > 0, weights[:, None], 0).mul_(p[1])
+            sums = [u.sum(0), weights @ a]
+        else:
+            t, sums = part @ F.T, []
+            power, u = torch.ones_like(t), torch.zeros_like(t)
+            for s, row in enumerate(p, 1):
+                u.addcmul_(power, s * row)
+                sums.append(weights @ power.mul_(t))
+            u.mul_(weights[:, None])
         grad_F += u.T @ part
-        grad_p += sums
+        grad_p += torch.stack(sums)
     return [grad_F, grad_p.T]
 
 
 def _rows(F: Tensor) -> int:
     return max(1, CHUNK // len(F))
-
-
-def _polynomial_value(x: Tensor, F: Tensor, beta: Tensor) -> Tensor:  # beta: (q, n)
-    t = x @ F.T
-    h = beta[-1].repeat(len(t), 1)
-    for row in reversed(beta[:-1]):
-        torch.addcmul(row, h, t, out=h)
-    return h.mul_(t).sum(1)
-
-
-def _polynomial_gradient(x: Tensor, F: Tensor, beta: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    t, q = x @ F.T, len(beta)
-    u = (q * beta[-1]).repeat(len(t), 1)
-    for s in range(q - 1, 0, -1):
-        torch.addcmul(s * beta[s - 1], u, t, out=u)
-    power, sums = t.clone(), [w @ t]
-    for _ in range(q - 1):
-        sums.append(w @ power.mul_(t))
-    return u.mul_(w[:, None]), torch.stack(sums)
-
-
-def _relu_value(x: Tensor, F: Tensor, p: Tensor) -> Tensor:  # p: (2, n)
-    c, v = p
-    return torch.addmm(c, x, F.T).relu_() @ v
-
-
-def _relu_gradient(x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    c, v = p
-    a = torch.addmm(c, x, F.T).relu_()
-    u = torch.where(a > 0, w[:, None], 0).mul_(v)
-    return u, torch.stack([u.sum(0), w @ a])
-
-
-# --- c: in fused.c -------------------------------------------------------------------------------
 
 
 def _c_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:

@@ -8,27 +8,25 @@ import numpy as np
 from hypothesis import strategies as st
 
 from repro.fang2022 import powers
-from repro.fang2022.model import Block, Transformer
+from repro.fang2022.model import Block, Transformer, shapes
 from repro.fang2022.polynomials import Polynomial, dimension, exponents_up_to, random_polynomial
 from repro.fang2022.ridge import directions, random_rational
 from repro.numerics.exact import rational, rationals
 
 
-def _quotients(largest: int, denominators: int, of: Any = Fraction) -> Any:
-    """Pairs of integers as rationals: st.fractions makes a new strategy for every number."""
+def _quotients(largest: int, denominators: int, below_one: bool = False) -> Any:
+    """Pairs of integers (p, q) as p/q, or as p/(q + |p|), which is any rational in (-1, 1).
+
+    st.fractions makes a new strategy for every number.
+    """
     pairs = st.tuples(st.integers(-largest, largest), st.integers(1, denominators))
-    return pairs.map(lambda pair: of(*pair))
-
-
-def _below_one(p: int, q: int) -> Fraction:
-    """Any a/b in (-1, 1), by p = a, q = b - |a|."""
-    return Fraction(p, q + abs(p))
+    return pairs.map(lambda pair: Fraction(pair[0], pair[1] + below_one * abs(pair[0])))
 
 
 bounds = st.tuples(st.integers(1, 100), st.integers(1, 100)).map(lambda pair: Fraction(*pair))
 half = Fraction(1, 2)  # setting: a value that is tried often
 # setting: which values are tried often; beside them every share is drawn
-shares = st.sampled_from([-1, 1, 0, half, -half]) | _quotients(1000, 1000, _below_one)
+shares = st.sampled_from([-1, 1, 0, half, -half]) | _quotients(1000, 1000, below_one=True)
 numbers = _quotients(10**6, 9)
 coefficients = _quotients(100, 30)
 
@@ -69,15 +67,11 @@ def _terms(d: int, q: int) -> Any:
 def random_block(rng: np.random.Generator, n: int, q: int, rank_one: bool = False) -> Block:
     """The printed shapes of Section 2.2, integer weights from -2 to 2: many scores tie."""
     size, draw = n + q + 2, functools.partial(_integers, rng)
-    return Block(
-        W_Q=draw(n + 1, size),
-        W_K=draw(n + 1, size),
-        W_V=draw(size, 1) * draw(1, size) if rank_one else draw(size, size),
-        W_1=draw(2, size),
-        W_2=draw(size, 2),
-        b_1=draw(2),
-        b_2=draw(size),
-    )
+    weights = [
+        draw(size, 1) * draw(1, size) if rank_one and shape == (size, size) else draw(*shape)
+        for shape in shapes(n + 1, size)
+    ]
+    return Block(*weights)
 
 
 def random_model(rng: np.random.Generator, d: int, n: int, q: int, blocks: int) -> Transformer:

@@ -1,16 +1,26 @@
-"""Table 1's floor: least squares over all polynomials of degree q in d variables.
+"""Section 5 without SGD: least squares over all polynomials, and over directions (L-BFGS).
 
-The target lies in this space, of dimension p = C(d+q, q) (3003 for f_2*), so the fit to N samples
-misses it by noise alone. With the columns A (N, p), G = A^T A, and y = f* + e, e ~ N(0, I):
+Table 1's floor. The target lies in the polynomials of degree q in d variables, a space of dimension
+p = C(d+q, q) (3003 for f_2*), so the fit to N samples misses it by noise alone. With the columns
+A (N, p), G = A^T A, and y = f* + e, e ~ N(0, I):
     MSE_Tr = |(I - A G^-1 A^T) e|^2 / N        is chi^2 with N - p degrees of freedom, over N:
              mean 1 - p/N,  variance 2 (N - p) / N^2,  whatever the x_i are;
     MSE_Te = |C G^-1 A^T e|^2 / m              at m test points with columns C: given all x,
              mean tr(K) / m,  variance 2 |K|_F^2 / m^2,  K = G^-1/2 C^T C G^-1/2.
-(z^T K z with z ~ N(0, I) has mean tr K and variance 2 |K|_F^2.) With Gaussian columns tr(K)/m would
-be p/(N - p - 1); products of powers have heavier tails, so it is more.
+(z^T K z with z ~ N(0, I) has mean tr K and variance 2 |K|_F^2.) The columns are products of
+normalised Hermite polynomials, orthonormal under N(0, I): the same space as the monomials', and G
+is near N I.
 
-The columns are products of normalised Hermite polynomials, orthonormal under N(0, I): the same
-space as the monomials', and G is near N I.
+Variable projection. For fixed directions the model b + sum_k sum_s beta_{k,s} (xi_k . x)^s is
+linear in beta and b, so
+    L(W) = min over c of |Phi(W) c - y|^2 / N + lam |c|^2,   xi_k = w_k / |w_k|,
+is a function of the directions alone. Phi (N, 1 + n q) holds 1 and the h_s(t_k) of t_k = xi_k . x,
+h_s the same Hermite polynomials. c solves the normal equations, and since it minimises, its own
+dependence on W drops out of the gradient (envelope theorem): with r = Phi c - y, h_s' = sqrt(s)
+h_(s-1), and P_k the projection onto the complement of xi_k,
+    dL/dxi_k = (2/N) sum_i r_i sum_s c_{k,s} sqrt(s) h_(s-1)(t_ik) x_i,
+    dL/dw_k  = P_k dL/dxi_k / |w_k|.
+L-BFGS does the rest. The directions are found on the first `part` samples, c is then fitted to all.
 """
 
 import math
@@ -18,12 +28,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import minimize
 
-from repro.fang2022.experiments import TARGETS, sample
-from repro.fang2022.polynomials import exponents
+from repro.fang2022 import comparison
+from repro.fang2022.experiments import TARGETS, mean_square, sample
+from repro.fang2022.polynomials import exponents_up_to, products
 from repro.training import Outcome, Spec, Workspace
+from repro.training.loop import generator_at
 
+LAM = 1e-6  # keeps the normal equations solvable where two directions meet
 CHUNK = 2500  # samples whose columns exist at one time: 60 MB at p = 3003
 
 
@@ -51,15 +66,7 @@ def hermite(t: np.ndarray, q: int) -> list[np.ndarray]:
 
 def columns(x: np.ndarray, q: int) -> np.ndarray:
     """All products of Hermite polynomials of total degree <= q: (N, d) -> (p, N)."""
-    factors = hermite(x.T, q)  # q + 1 arrays (d, N)
-    rows = []
-    for s in range(q + 1):
-        for a in exponents(x.shape[1], s):
-            row = np.ones(len(x))
-            for i, e in enumerate(a):
-                row = row * factors[e][i] if e else row
-            rows.append(row)
-    return np.stack(rows)
+    return products(hermite(x.T, q), exponents_up_to(x.shape[1], q))
 
 
 @dataclass(frozen=True)
@@ -117,3 +124,92 @@ def train(spec: LeastSquares, workspace: Workspace) -> Outcome:
             "MSE_Te, deviation": spread,
         }
     )
+
+
+@dataclass(frozen=True)
+class VariableProjection(Spec):
+    """n directions for f_2*, on the data that an Experiment with the same fields has."""
+
+    kind: ClassVar[str] = "fang2022-variable-projection"
+    version: ClassVar[int] = 1
+
+    n: int
+    seed: int
+    train: int
+    test: int
+    part: int  # of the training data, for the directions
+    iterations: int
+
+
+def features(x: np.ndarray, xi: np.ndarray, q: int) -> np.ndarray:
+    """1, then h_1 of all directions, then h_2, ...: (N, d), (n, d) -> (N, 1 + q n)."""
+    return np.concatenate([np.ones((len(x), 1)), *hermite(x @ xi.T, q)[1:]], axis=1)
+
+
+def coefficients(Phi: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The c that minimises |Phi c - y|^2 / N + lam |c|^2."""
+    G = Phi.T @ Phi + LAM * len(Phi) * np.eye(Phi.shape[1])
+    return cho_solve(cho_factor(G), Phi.T @ y)
+
+
+def loss_and_gradient(
+    W: np.ndarray, x: np.ndarray, y: np.ndarray, q: int
+) -> tuple[float, np.ndarray]:
+    """L and dL/dW of the docstring; W is (n, d)."""
+    n, norm = len(W), np.linalg.norm(W, axis=1, keepdims=True)
+    xi = W / norm
+    Phi = features(x, xi, q)
+    c = coefficients(Phi, y)
+    r = Phi @ c - y
+    loss = float(r @ r) / len(x) + LAM * float(c @ c)
+    of_degree = c[1:].reshape(q, n)
+    slopes = of_degree[0] + sum(
+        math.sqrt(s + 1) * of_degree[s] * Phi[:, 1 + (s - 1) * n : 1 + s * n] for s in range(1, q)
+    )  # (N, n)
+    gradient = 2 / len(x) * (slopes * r[:, None]).T @ x  # dL/dxi
+    along = (gradient * xi).sum(1, keepdims=True)
+    return loss, (gradient - along * xi) / norm
+
+
+def to_attention(xi: np.ndarray, c: np.ndarray, q: int) -> comparison.Attention:
+    """The same function as a model of Section 5: Hermite coefficients become those of powers."""
+    n, d = xi.shape
+    basis = np.zeros((q + 1, q + 1))  # row s: h_s in powers of t
+    for s in range(q + 1):
+        unit = np.eye(q + 1)[s] / math.sqrt(math.factorial(s))
+        basis[s, : s + 1] = np.polynomial.hermite_e.herme2poly(unit)[: s + 1]
+    by_power = c[1:].reshape(q, n).T @ basis[1:]  # (n, q + 1)
+    model = comparison.Attention(d, q, n)
+    model.F.data = torch.from_numpy(xi).float()
+    model.beta.data = torch.from_numpy(by_power[:, 1:]).float().contiguous()
+    model.b.data = torch.tensor(c[0] + by_power[:, 0].sum()).float()
+    return model
+
+
+def train_directions(spec: VariableProjection, workspace: Workspace) -> Outcome:
+    """MSE_Tr and MSE_Te of the attention model that is found, evaluated as in `experiments`."""
+    data = sample("f_2*", spec.train, spec.test, spec.seed)
+    f, _ = TARGETS["f_2*"]
+    d, q = f.d, f.degree
+    x, y = data.x.double().numpy(), data.y.double().numpy()
+    start = torch.randn(spec.n, d, generator=generator_at(spec.seed, spec.n), dtype=torch.float64)
+    losses: list[float] = []
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        W = flat.reshape(spec.n, d)
+        loss, gradient = loss_and_gradient(W, x[: spec.part], y[: spec.part], q)
+        losses.append(loss)
+        workspace.progress(len(losses), 2 * spec.iterations, loss=loss)
+        return loss, gradient.ravel()
+
+    options = {"maxiter": spec.iterations, "maxcor": 20}
+    found = minimize(objective, start.numpy().ravel(), jac=True, method="L-BFGS-B", options=options)
+    W = found.x.reshape(spec.n, d)
+    xi = W / np.linalg.norm(W, axis=1, keepdims=True)
+    model = to_attention(xi, coefficients(features(x, xi, q), y), q)
+    numbers = {
+        "MSE_Tr": mean_square(model, data.x, data.y),
+        "MSE_Te": mean_square(model, data.x_test, data.truth),
+        "iterations": int(found.nit),
+    }
+    return Outcome(numbers, {"loss": losses}, dict(model.state_dict()))

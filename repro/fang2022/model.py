@@ -8,15 +8,14 @@ alpha_i                alpha[..., i, :]  (n,)      attention vector of token i
 m-hat                  one_hot_maximum             keeps the largest value, sets the others to 0
 W_1, b_1, W_2, b_2     the same                    ReLU layer with two units
 
-There is one forward pass, for every arithmetic: torch tensors of any type on any device, and numpy
-arrays of objects (rationals, balls, polynomials), with any leading batch dimensions.
+One forward pass serves torch tensors of any type on any device, and numpy arrays of objects
+(rationals, balls, polynomials), with any leading batch dimensions.
 
 Readings and departures:
 - z'_i = z-hat_i + W_2 sigma(W_1 z-hat_i + b_1) + b_2; Section 2.2 and the proof of Lemma 3.1 print
   z-hat_1 inside sigma, which would give every token the product of the first.
 - k_i = W^K z_i, as Section 2.2 has it; the proof of Lemma 3.1 prints W^Q.
-- m-hat keeps ONE largest value, the first if there are several: "one hot". Section 2.2 does not
-  say what happens at a tie.
+- m-hat keeps ONE largest value, the first at a tie, of which Section 2.2 says nothing: "one hot".
 - Indices count from 0 here, from 1 in the paper; `Layout` translates.
 """
 
@@ -30,6 +29,7 @@ import torch
 from repro.numerics.exact import same_arithmetic, to_float
 
 Array = Any  # a torch tensor, or a numpy array of objects
+Branch = Callable[[Array], Array]  # a nonlinearity, or what it does where that is known
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,14 @@ def relu(a: Array) -> Array:
     return a.relu() if isinstance(a, torch.Tensor) else np.where(a > 0, a, 0 * a)
 
 
-def only_unit(active: int) -> Callable[[Array], Array]:
+def only_unit(active: int) -> Branch:
     """The ReLU layer where unit 1 or 2 is known to be active, and the other is not."""
     return lambda a: a * np.array([[int(active == 1)], [int(active == 2)]])
+
+
+def shapes(heads: int, size: int) -> list[tuple[int, ...]]:
+    """Of W_Q, ..., b_2 in Section 2.2, heads = n+1, size = n+q+2."""
+    return [(heads, size), (heads, size), (size, size), (2, size), (size, 2), (2,), (size,)]
 
 
 @dataclass(frozen=True)
@@ -124,21 +129,18 @@ class Block:
     def __post_init__(self) -> None:
         heads, size = self.W_Q.shape
         found = [tuple(weight.shape) for weight in self.weights().values()]
-        printed = [(heads, size), (heads, size), (size, size), (2, size), (size, 2), (2,), (size,)]
+        printed = shapes(heads, size)
         if found != printed or size < heads + 2:
             raise ValueError(f"Section 2.2 has shapes {printed} with q >= 1, got {found}")
 
     def __call__(
-        self,
-        Z: Array,  # (..., n+q+2, n)
-        attend: Callable[[Array], Array] = one_hot_maximum,
-        activate: Callable[[Array], Array] = relu,
+        self, Z: Array, attend: Branch = one_hot_maximum, activate: Branch = relu
     ) -> Array:
         """B(A(Z)). Another `attend` or `activate` is a control, or a known branch of these."""
         same_arithmetic(Z, self.W_V)
         return self.fully_connected(self.attention(Z, attend), activate)
 
-    def attention(self, Z: Array, attend: Callable[[Array], Array] = one_hot_maximum) -> Array:
+    def attention(self, Z: Array, attend: Branch = one_hot_maximum) -> Array:
         """A(Z) = [z-hat_1, ..., z-hat_n], z-hat_i = z_i + W^V Z m-hat(alpha_i)."""
         return Z + product(product(self.W_V, Z), attend(self.scores(Z)).mT)
 
@@ -147,7 +149,7 @@ class Block:
         Q, K = product(self.W_Q, Z), product(self.W_K, Z)  # (..., n+1, n)
         return product(Q.mT, K)
 
-    def fully_connected(self, Z_hat: Array, activate: Callable[[Array], Array] = relu) -> Array:
+    def fully_connected(self, Z_hat: Array, activate: Branch = relu) -> Array:
         """B(Z-hat) = [z'_1, ..., z'_n]."""
         hidden = activate(product(self.W_1, Z_hat) + self.b_1[:, None])  # (..., 2, n)
         return Z_hat + product(self.W_2, hidden) + self.b_2[:, None]
@@ -186,7 +188,7 @@ class Transformer:
             if len(block.W_V) != size:
                 raise ValueError(f"tokens have {size} rows, a block wants {len(block.W_V)}")
 
-    def __call__(self, x: Array, **branch: Callable[[Array], Array]) -> Array:  # (..., d) -> (...)
+    def __call__(self, x: Array, **branch: Branch) -> Array:  # (..., d) -> (...)
         same_arithmetic(x, self.F)
         Z = self.layout.tokens(x @ self.F.mT)  # F(x) = [z_1, ..., z_n], t_i = <xi_i, x>
         for block in self.blocks:

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from repro.fang2022.model import Array, Block, Layout
+from repro.fang2022.model import Array, Block, Layout, shapes
 from repro.numerics import roundoff
 
 
 def multiplication_block(n: int, q: int, M: Any) -> Block:
-    """The seven weights of the proof, in exact numbers; M may be any number, or a symbol.
+    """The seven weights of the proof, in exact numbers; M is any number, or a symbol.
 
     >>> import torch
     >>> from repro.fang2022.model import Layout
@@ -49,18 +49,21 @@ def product_block(rows: Layout, x: int, y: int, product: int, G: Any) -> Block:
 
     The lemma has the first three slots and G = 2 M^2; Theorem 3.5 "adjusts the position".
     """
-    n, size = rows.n, rows.size
-    W_Q, W_K = zeros(n + 1, size), zeros(n + 1, size)
-    W_Q[0, x] = W_K[0, y] = 1
-    for i in range(1, n + 1):
-        W_Q[i, i] = G
-        W_K[i, i] = 1
-    W_V, W_1, W_2, b_2 = zeros(size, size), zeros(2, size), zeros(size, 2), zeros(size)
-    W_V[product, rows.one] = 1
-    W_1[:, product] = 1, -1
-    W_2[product] = -2, 2
-    b_2[product] = G
-    return Block(W_Q, W_K, W_V, W_1, W_2, zeros(2), b_2)
+    block = identity(rows)
+    block.W_Q[0, x] = block.W_K[0, y] = 1
+    for i in range(1, rows.n + 1):
+        block.W_Q[i, i] = G
+        block.W_K[i, i] = 1
+    block.W_V[product, rows.one] = 1
+    block.W_1[:, product] = 1, -1
+    block.W_2[product] = -2, 2
+    block.b_2[product] = G
+    return block
+
+
+def identity(rows: Layout) -> Block:
+    """The block whose weights are all 0: it passes its tokens on."""
+    return Block(*(np.zeros(s, dtype=int).astype(object) for s in shapes(rows.n + 1, rows.size)))
 
 
 def _positive(M: Any) -> bool:
@@ -68,10 +71,6 @@ def _positive(M: Any) -> bool:
         return bool(M > 0)
     except TypeError:  # a symbol: its sign is the reader's
         return True
-
-
-def zeros(*shape: int) -> np.ndarray:
-    return np.zeros(shape, dtype=int).astype(object)
 
 
 def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:

@@ -42,28 +42,30 @@ def polynomial_transformer(
 
 
 class PolynomialTransformer(nn.Module):
-    """The forward pass is that of model.Transformer; only F, beta and b can be trained.
+    """The forward pass is that of model.Transformer; only F, beta and b can be trained."""
 
-    Named dimensions: d, n, q (with `layout` for the rows of a token) and the bound B.
-    """
-
-    def __init__(
-        self, exact: Transformer, B: float, dtype: torch.dtype, device: torch.device | str = "cpu"
-    ) -> None:
+    def __init__(self, exact: Transformer, B: float, dtype: torch.dtype, device: Any = "cpu"):
         super().__init__()
         self.layout, self.B = exact.layout, B
-        self.n, self.d = exact.F.shape
-        self.q = self.layout.q
+        (self.n, self.d), self.q = exact.F.shape, exact.layout.q
         self.F = nn.Parameter(rounded(exact.F, dtype, device))
         self.beta = nn.Parameter(rounded(powers.slots_of(exact), dtype, device))  # (n, q)
         self.b = nn.Parameter(rounded(exact.b, dtype, device))
         self.blocks = nn.ModuleList(FixedBlock(block.to(dtype, device)) for block in exact.blocks)
         if not all(weight.isfinite().all() for weight in self.state_dict().values()):
-            large = "a coefficient of Lemma 3.3 is too large"
-            raise ValueError(f"{large} for {dtype}; take a wider type")
+            raise ValueError(
+                f"a coefficient of Lemma 3.3 is too large for {dtype}; take a wider type"
+            )
 
     def forward(self, x: Tensor) -> Tensor:  # (..., d) -> (...)
-        self._check(x)
+        same_arithmetic(x, self.F)
+        if x.shape[-1:] != (self.d,):
+            raise ValueError(f"the model takes x of shape (..., {self.d}), got {tuple(x.shape)}")
+        room = 1 + 4 * torch.finfo(x.dtype).eps  # the norm itself is rounded
+        largest = torch.linalg.vector_norm(x.detach(), dim=-1).max().item() if x.numel() else 0.0
+        if not largest <= self.B * room:
+            told = f"Theorem 3.5 holds for ||x|| <= B = {self.B:g}, got ||x|| = {largest:g}"
+            raise ValueError(f"{told}; build the model with B >= {largest:g}")
         return self.transformer()(x)
 
     def transformer(self) -> Transformer:
@@ -74,18 +76,6 @@ class PolynomialTransformer(nn.Module):
 
     def extra_repr(self) -> str:
         return f"d={self.d}, n={self.n}, q={self.q}, B={self.B:g}"
-
-    def _check(self, x: Tensor) -> None:
-        same_arithmetic(x, self.F)
-        if x.shape[-1:] != (self.d,):
-            raise ValueError(f"the model takes x of shape (..., {self.d}), got {tuple(x.shape)}")
-        room = 1 + 4 * torch.finfo(x.dtype).eps  # the norm itself is rounded
-        largest = torch.linalg.vector_norm(x.detach(), dim=-1).max().item() if x.numel() else 0.0
-        if not largest <= self.B * room:
-            raise ValueError(
-                f"Theorem 3.5 holds for ||x|| <= B = {self.B:g}, got ||x|| = {largest:g}; "
-                f"build the model with B >= {largest:g}"
-            )
 
 
 class FixedBlock(nn.Module):

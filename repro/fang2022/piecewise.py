@@ -1,14 +1,13 @@
 """Remark 3.6: ReLU networks are piecewise linear, and how near to x^2 that lets them come.
 
-No ReLU network of any size equals a polynomial Q of degree s >= 2 on an open set. On a line through
-that set along which Q still has degree s (almost every direction will do) the network has finitely
-many linear pieces, one of them on an interval; there Q would be a polynomial in one variable equal
-to an affine one, so of degree <= 1. (The remark says "a polynomial", and for degree <= 1 that is
-false: x = relu(x) - relu(-x).)
+No ReLU network equals a polynomial Q of degree s >= 2 on an open set. On a line through that set
+along which Q still has degree s (almost every one) the network has finitely many linear pieces, one
+of them on an interval; there Q would be affine. (The remark says "a polynomial", and for degree
+<= 1 that is false: x = relu(x) - relu(-x).)
 
-How many pieces, k. Restricted to a line, the units of the first layer have one zero each, so w_1
-units cut it into at most w_1 + 1 pieces. On each of them every unit of the next layer is affine
-before its ReLU and has one zero at most. So k <= (w_1 + 1)(w_2 + 1) ... (w_L + 1).
+How many pieces, k. On a line the w_1 units of the first layer have one zero each and cut it into at
+most w_1 + 1 pieces. On each of them every unit of the next layer is affine before its ReLU and has
+one zero at most. So k <= (w_1 + 1)(w_2 + 1) ... (w_L + 1).
 
 How near to x^2 on [-1, 1] k pieces come, E_k. One piece covers a length h >= 2/k. On an interval of
 length h around c, let e = x^2 - (affine): then e(c - h/2) - 2 e(c) + e(c + h/2) = h^2/2, whatever
@@ -23,8 +22,8 @@ least for equal h, by convexity, and half of it is the mean:
     (1/2) integral |x^2 - p|^2 >= 4 / (45 k^4),
 attained by the same interpolant lowered by 2/(3 k^2): y^2 - 1/3 is 2/3 at both ends of a piece.
 
-Both optima are one hidden layer (`interpolant`): k - 1 units if k is odd. Deeper networks have more
-pieces for their size: `sawtooth` (Telgarsky 2016, Yarotsky 2017) has 2^m of them with 3m - 1 units.
+Both optima are one hidden layer, `interpolant`. Deeper networks have more pieces for their size:
+`sawtooth` (Telgarsky 2016, Yarotsky 2017) has 2^m of them with 3m - 1 units.
 """
 
 import itertools
@@ -63,9 +62,6 @@ def most_pieces(widths: Sequence[int]) -> int:
     return math.prod(w + 1 for w in widths)
 
 
-# --- networks in exact numbers -------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ReluNetwork:
     """From one number to one: hidden layers relu(W x + b), then W x + b; all weights rational."""
@@ -88,9 +84,9 @@ class ReluNetwork:
 
 def network_of(tensors: dict[str, Tensor]) -> ReluNetwork:
     """A trained network as it is, for floats are rational numbers; tensors: "0.weight", ..."""
-    layers = sorted({int(name.partition(".")[0]) for name in tensors})
-    both = ([tensors[f"{layer}.{part}"] for layer in layers] for part in ("weight", "bias"))
-    return ReluNetwork(*(tuple(rationals(tensor.numpy()) for tensor in some) for some in both))
+    layers = range(0, len(tensors), 2)  # linear ones, between them a ReLU each
+    both = ([tensors[f"{layer}.{part}"].numpy() for layer in layers] for part in ("weight", "bias"))
+    return ReluNetwork(*(tuple(map(rationals, some)) for some in both))
 
 
 def affine(slope: Number, offset: Number) -> ReluNetwork:
@@ -135,9 +131,6 @@ def sawtooth(m: int, lowered: Number) -> ReluNetwork:
     return ReluNetwork((*weights, read[2:]), (*biases, rationals([-lowered])))
 
 
-# --- linear pieces -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Piece:
     """slope x + offset for left <= x <= right."""
@@ -180,7 +173,7 @@ Part = tuple[Number, Number, np.ndarray, np.ndarray]  # ends; slopes and offsets
 
 
 def _after_layer(W: np.ndarray, b: np.ndarray, part: Part) -> Iterator[Part]:
-    """A part of the line after one more layer, cut where a unit begins or ends to be active."""
+    """A part of the line after one more layer, cut at the zeros of its units."""
     left, right, slopes, offsets = part
     slopes, offsets = W @ slopes, W @ offsets + b
     zeros = {-c / a for a, c in zip(slopes, offsets, strict=True) if a != 0}
@@ -222,9 +215,6 @@ def best_with_knots(knots: np.ndarray, points: int) -> float:
     return minimax.best_on_points(hats, x**2).error
 
 
-# --- training ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ReluFit(Spec):
     """Least squares for x^2 at equidistant points of [-1, 1], by L-BFGS in float64."""
@@ -241,13 +231,9 @@ class ReluFit(Spec):
 def train(spec: ReluFit, workspace: Workspace) -> Outcome:
     model = _drawn(spec).to(workspace.device)
     x = torch.linspace(-1, 1, spec.points, dtype=torch.float64, device=workspace.device)[:, None]
-    engine = torch.optim.LBFGS(
-        model.parameters(),
-        max_iter=ROUND,
-        tolerance_grad=1e-15,
-        tolerance_change=1e-15,
-        line_search_fn="strong_wolfe",
-    )
+    setting: Any = {"line_search_fn": "strong_wolfe", "max_iter": ROUND}
+    setting |= {"tolerance_grad": 1e-15, "tolerance_change": 1e-15}
+    engine = torch.optim.LBFGS(model.parameters(), **setting)
     losses: list[float] = []
 
     def loss() -> Tensor:

@@ -1,7 +1,7 @@
 """Polynomials Q in P_q(R^d) with rational coefficients, and the two targets of Section 5."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,30 +100,29 @@ def monomials(x: np.ndarray, s: int) -> np.ndarray:
     powers = [0 * x.T + 1]  # s + 1 arrays (d, n)
     for _ in range(s):
         powers.append(powers[-1] * x.T)
+    return products(powers, exponents(x.shape[1], s))
+
+
+def products(factors: Sequence[np.ndarray], terms: Iterable[Exponents]) -> np.ndarray:
+    """For each a the product over i of factors[a_i][i], (n,); factors[0] is 1; (terms, n)."""
     rows = []
-    for a in exponents(x.shape[1], s):
-        row = powers[0][0]
+    for a in terms:
+        row = factors[0][0]
         for i, e in enumerate(a):
-            row = row * powers[e][i] if e else row
+            row = row * factors[e][i] if e else row
         rows.append(row)
     return np.stack(rows)
 
 
 def _sparse(d: int, *terms: tuple[int, dict[int, int]]) -> Polynomial:
     """Terms (coefficient, {variable: power}), the variables counted from 1 as in the paper."""
-    return Polynomial(
-        d, {tuple(powers.get(i, 0) for i in range(1, d + 1)): c for c, powers in terms}
-    )
+    of = {tuple(powers.get(i, 0) for i in range(1, d + 1)): c for c, powers in terms}
+    return Polynomial(d, of)
 
 
 F_1_STAR = _sparse(2, (1, {1: 2}), (1, {2: 2}))  # Section 5: x_1^2 + x_2^2, d = q = 2
 F_2_STAR = _sparse(  # Section 5: d = 10, q = 5
     10,
-    (1, {1: 5}),
-    (3, {2: 4}),
-    (2, {3: 3}),
-    (5, {3: 1, 4: 1}),
-    (3, {5: 2}),
-    (2, {6: 1, 7: 1, 8: 1}),
-    (2, {9: 1}),
+    *((1, {1: 5}), (3, {2: 4}), (2, {3: 3}), (5, {3: 1, 4: 1})),
+    *((3, {5: 2}), (2, {6: 1, 7: 1, 8: 1}), (2, {9: 1})),
 )

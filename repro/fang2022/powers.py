@@ -13,22 +13,21 @@ The proof, in its own order:
 3. beta reads slot s of token k with weight (-1)^s beta_{k,s}; b = Q(0).
 
 Two departures, each forced by a counterexample in the claim:
-- The proof sets beta to the beta_{k,s} themselves; the sign (-1)^s is missing there.
+- In the proof the sign (-1)^s of beta is missing.
 - The proof takes M = B for i <= 2 and M = B^(i-1) for i >= 3. Token i keeps itself if and only if
   2 M^2 >= max over j of t_i (y_j - y_i), where |y| <= B^(i-1). That maximum, over |t| <= B, is
       2 B^i for even i (t_i = B, t_j = -B),  B^i for odd i >= 3 (t_i = -B, t_j = 0),  0 for i = 1,
   and M = B^(i-1) gives 2 B^(2i-2), less than that for q = 3 if B < 1/2 and for q >= 4 if B < 1.
-  M^2 = B^i, here `repaired`, is enough for every i and B. For B > 1 it is also far smaller than
-  the printed one, which in floating point is what counts (tower.py).
+  M^2 = B^i, here `repaired`, is enough for every i and B, and far smaller for B > 1: in floating
+  point that is what counts (tower.py).
 """
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from repro.fang2022 import ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
@@ -61,14 +60,11 @@ def least(q: int, B: Any) -> list[Any]:
 
 def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     """One block for each lift; the i-th adds (-1)^i t^i to slot i."""
-    return tuple(_power_blocks(Layout(n, q), lifts))
+    return tuple(_power_block(Layout(n, q), i, G) for i, G in enumerate(lifts, 1))
 
 
-def _power_blocks(rows: Layout, lifts: Sequence[Any]) -> Iterator[Block]:
-    factor = rows.one
-    for i, G in enumerate(lifts, 1):
-        yield product_block(rows, 0, factor, rows.slot(i), G)
-        factor = rows.slot(i)
+def _power_block(rows: Layout, i: int, G: Any) -> Block:
+    return product_block(rows, 0, rows.one if i == 1 else rows.slot(i - 1), rows.slot(i), G)
 
 
 def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any) -> Array:
@@ -79,18 +75,14 @@ def tokens_after(blocks: Iterable[Block], rows: Layout, t: Array, **branch: Any)
     return Z
 
 
-def tokens_after_sparse(
-    rows: Layout, t: torch.Tensor, lifts: Sequence[Any], progress: Callable[[int, int], Any]
-) -> torch.Tensor:
-    """The same for the blocks of many tokens: one at a time, without the zeros in its matrices."""
-
-    def sparse() -> Iterator[Block]:
-        for i, block in enumerate(_power_blocks(rows, lifts)):
-            progress(i, len(lifts))
-            weights = block.to(t.dtype, t.device).weights().values()
-            yield Block(*(w.to_sparse() if w.ndim == 2 else w for w in weights))
-
-    return tokens_after(sparse(), rows, t)
+def tokens_after_sparse(rows: Layout, t: Array, lifts: Sequence[Any], progress: Any) -> Array:
+    """The same with power blocks for many tokens: one at a time, without the zeros in it."""
+    Z = rows.tokens(t)
+    for i, G in enumerate(lifts, 1):
+        progress(i - 1, len(lifts))
+        weights = _power_block(rows, i, G).to(t.dtype, t.device).weights().values()
+        Z = Block(*(w.to_sparse() if w.ndim == 2 else w for w in weights))(Z)
+    return Z
 
 
 def wrong_pairs(q: int, B: Any, lifts: Lifts, half: int) -> int:
@@ -105,8 +97,8 @@ def wrong_pairs(q: int, B: Any, lifts: Lifts, half: int) -> int:
 def stored(t: Array, lifts: Sequence[Any]) -> Array:
     """What the slots 1, ..., q of all tokens hold after the blocks with these lifts; (q, ..., n).
 
-    Since m-hat keeps the largest score, slot i receives G - max over j of alpha_ij, right or wrong,
-    and t_i y_j is largest where y_j is largest, or smallest if t_i < 0. So no matrix is formed.
+    Slot i receives G - max over j of alpha_ij, right or wrong, and t_i y_j is largest where y_j is
+    largest, or smallest if t_i < 0. So no matrix is formed.
     """
     y, slots = 0 * t + 1, []
     for G in lifts:
@@ -145,8 +137,6 @@ def construction(
     B = rational(B)
     if type(q) is not int or q < 1 or B <= 0:
         raise ValueError(f"Theorem 3.5 needs B > 0 and q >= 1, got B={B}, q={q}")
-    if Q.degree > q:
-        raise ValueError(f"Theorem 3.5 with q={q} needs a Q of degree <= {q}, got {Q.degree}")
     if directions is None:
         F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)
     else:

@@ -69,17 +69,21 @@ def directions(d: int, q: int) -> np.ndarray:
 def coefficients(Q: Polynomial, q: int) -> np.ndarray:
     """beta_{k,s} for the directions N(d, q), exactly; (n_q, q)."""
     beta = rational_zeros(dimension(Q.d, q), q)
-    for s, part in _parts(Q, q):
-        moments = {a: part.get(a, flint.fmpq(0)) * bombieri(a) for a in exponents(Q.d, s)}
+    for s, moments in _moments(Q, q):
         beta[: dimension(Q.d, s), s - 1] = _solve(moments, Q.d, s)
     return beta
 
 
-def _parts(Q: Polynomial, q: int) -> list[tuple[int, Moments]]:
+def _moments(Q: Polynomial, q: int) -> list[tuple[int, Moments]]:
+    """The m_a of the part of degree s, for each s that has one."""
     if Q.degree > q:
         raise ValueError(f"Lemma 3.3 with q={q} needs a Q of degree <= {q}, got {Q.degree}")
     parts = [(s, Q.part(s).coefficients) for s in range(1, q + 1)]
-    return [(s, part) for s, part in parts if part]
+    return [
+        (s, {a: part.get(a, 0) * bombieri(a) for a in exponents(Q.d, s)})
+        for s, part in parts
+        if part
+    ]
 
 
 def _solve(m: Moments, d: int, q: int) -> np.ndarray:
@@ -92,7 +96,7 @@ def _solve(m: Moments, d: int, q: int) -> np.ndarray:
         (*a, i, j): c * m[*a, i, j + 1] - s * m[*a, i + 1, j] for *a, i, j in exponents(d, q - 1)
     }
     beta = _solve(lower, d, q - 1) / (c * off[:, -1] - s * off[:, -2])
-    taken = _monomials_off(d, q) * flint.fmpq_mat(len(beta), 1, beta.tolist())
+    taken = _monomials_off(d, q) * flint.fmpq_mat(beta[:, None].tolist())
     left = {}  # of the moments on H
     for (*a, j), part in zip(exponents(d - 1, q), taken.entries(), strict=True):
         left[*a, j] = (m[*a, 0, j] - part) / s**j
@@ -103,12 +107,7 @@ def _solve(m: Moments, d: int, q: int) -> np.ndarray:
 def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
     """xi_k^(a', 0, j) at the points off H, for all (a', j) of degree q."""
     off = directions(d, q - 1)
-    return _matrix(monomials(np.delete(off, -2, axis=1), q))
-
-
-def _matrix(entries: np.ndarray) -> flint.fmpq_mat:
-    rows, columns = entries.shape
-    return flint.fmpq_mat(rows, columns, entries.ravel().tolist())
+    return flint.fmpq_mat(monomials(np.delete(off, -2, axis=1), q).tolist())
 
 
 def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
@@ -117,7 +116,7 @@ def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
     Where n exceeds n_s, the first n_s independent directions carry the part of degree s.
     """
     beta = rational_zeros(len(xi), q)
-    for s, part in _parts(Q, q):
+    for s, moments in _moments(Q, q):
         rows = monomials(xi, s)  # (n_s, n)
         chosen = independent(rows)
         if len(chosen) < len(rows):
@@ -125,42 +124,23 @@ def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
                 f"Lemma 3.3 needs n_{s} = {len(rows)} directions whose powers of degree {s} are "
                 f"independent, got {len(xi)} of rank {len(chosen)}"
             )
-        right = [part.get(a, flint.fmpq(0)) * bombieri(a) for a in exponents(Q.d, s)]
-        solved = _matrix(rows[:, chosen]).solve(flint.fmpq_mat(len(rows), 1, right))
-        beta[chosen, s - 1] = solved.entries()
+        square, right = flint.fmpq_mat(rows[:, chosen].tolist()), [*moments.values()]
+        beta[chosen, s - 1] = square.solve(flint.fmpq_mat(len(rows), 1, right)).entries()
     return beta
 
 
 def independent(rows: np.ndarray) -> list[int]:
     """Columns that form a basis of the column space, each as early as possible."""
-    return _reduced(rows)[1]
-
-
-def _reduced(rows: np.ndarray) -> tuple[flint.fmpq_mat, list[int]]:
-    """The reduced row echelon form, and the column in which each row begins."""
-    reduced, rank = _matrix(rows).rref()
-    return reduced, [next(j for j, c in enumerate(reduced.tolist()[i]) if c) for i in range(rank)]
-
-
-def vanishing(columns: np.ndarray) -> np.ndarray:
-    """A form that is 0 at points with these monomials, (n_q, n): its coefficients, (n_q,), not 0.
-
-    Needs n_q - 1 independent columns or fewer.
-    """
-    reduced, pivots = _reduced(columns.T)
-    p, free = rational_zeros(len(columns)), min({*range(len(columns))} - {*pivots})
-    p[free] = flint.fmpq(1)
-    for i, j in enumerate(pivots):
-        p[j] = -reduced[i, free]
-    return p
+    reduced, rank = flint.fmpq_mat(rows.tolist()).rref()
+    return [next(j for j, c in enumerate(reduced.tolist()[i]) if c) for i in range(rank)]
 
 
 def solve_float(Q: Polynomial, xi: np.ndarray, q: int) -> tuple[np.ndarray, float]:
     """beta_{k,s} in float64, of least norm for each s, and the condition number for s = q."""
     beta = np.zeros((len(xi), q))
-    for s, part in _parts(Q, q):
+    for s, moments in _moments(Q, q):
         scale = _bombieri_scale(Q.d, s)
-        right = to_float([part.get(a, flint.fmpq(0)) for a in exponents(Q.d, s)]) / scale
+        right = to_float([m / bombieri(a) for a, m in moments.items()]) / scale
         beta[:, s - 1] = np.linalg.lstsq(monomials(xi, s) * scale[:, None], right)[0]
     return beta, condition(xi, q)
 

@@ -1,9 +1,9 @@
 """A control for Lemma 3.1: the block without its attention layer, and the ReLU layer trained.
 
 What is left of the block stores z-hat = W_2 sigma(W_1 z + b_1) + b_2 in the free slot: two ReLU
-units of x and y. It cannot multiply. On the diagonal x = y = s it is piecewise linear with at most
-three pieces, one of which covers a length h >= 2M/3 of [-M, M]; an affine function misses s^2 by at
-least h^2/8 on an interval of length h. So the error is at least M^2/18, however it is trained.
+units of x and y. On the diagonal x = y = s it has at most three linear pieces, one of a length
+h >= 2M/3 in [-M, M], and misses s^2 there by at least h^2/8 (piecewise.py). So the error is M^2/18
+or more, however it is trained.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class WithoutAttention(Spec):
 
 
 def error_floor(M: float) -> float:
-    """No choice of the weights comes closer to the product than this (see above)."""
+    """No choice of the weights comes closer to the product than this."""
     return M**2 / 18
 
 
