@@ -73,7 +73,8 @@ def largest_errors(k, w):
     coupling = couplings.Coupling(couplings.powers(2, k), "cos")
     x = torch.linspace(0, 1, 8 * w + 1, dtype=torch.float64)[:, None]
     kept = exact.vector([flint.fmpq(1)] * k)
-    waves, layer = rate.truncated(coupling, kept, x), rate.interpolated(coupling, kept, w, x)
+    waves = rate.truncated(coupling, kept, x)
+    layer = rate.interpolated(waves, w)
     return (layer.f(x) - waves.f(x)).abs().amax(0)[: 2 * k]
 
 

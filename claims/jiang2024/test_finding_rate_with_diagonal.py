@@ -156,11 +156,11 @@ def test_sequences_obey_both_bounds_and_fall_with_the_exponent(key, claim):
         claim.measured(name, flat.low, equation="(17)", alpha=alpha).at_least(
             stderr(1 - 2 * a, f"excludes −(2α − 1), the printed exponent; {flat}")
         )
-        panels[f"{a:g}"] = {**means, "bound": bounds}
+        panels[f"{a:g}"] = {"bound": bounds, "plain": means["plain"], "mended": means["mended"]}
     if key == "sin":
         last = panels["2"]
         claim.figure(
-            pictures.encoded(rs, panels, TAU),
+            pictures.encoded(rs, panels, "terms $r$", "mean square error, summed over $t$"),
             "encoded",
             caption=f"Encoded tokens, τ = {TAU}, the same waves on both sides: {TAU} more "
             "coordinates for the diagonal change the exponent.",
@@ -332,14 +332,14 @@ def test_cost_has_the_exponent_of_the_floor(key, claim):
             fit = rates.slope_of_means(rs, rows[name][:, far], confidence=CONFIDENCE, bias=bias)
             check_interval(claim, fit, p, p - 1, "slope of the cost", pairs=name, alpha=alpha)
         bounds = [rate.encoded_bound(alpha, m - TAU) for m in SIZES]
-        curves = {"cost": rows["all"].mean(0), "floor": known["floor"], "bound": bounds}
+        curves = {"mended": rows["all"].mean(0), "floor": known["floor"], "bound": bounds}
         panels[f"{a:g}"] = {
             name: [float(value) * m**p for m, value in zip(SIZES, curve, strict=True)]
             for name, curve in curves.items()
         }
-    words = [f"α = {a}: {c['cost'][-1] / c['floor'][-1]:.2f}" for a, c in panels.items()]
+    words = [f"α = {a}: {c['mended'][-1] / c['floor'][-1]:.2f}" for a, c in panels.items()]
     claim.figure(
-        pictures.encoded_logits(SIZES, panels, TAU),
+        pictures.encoded(SIZES, panels, pictures.HEAD, "errors of logits, $s \\neq t$"),
         f"logits_{key}",
         caption=f"Encoded tokens, τ = {TAU}, sines against {KEYS[key]}: errors of all logits with "
         "s ≠ t, times the power of m_h that Theorem 4.1 predicts for a mean square. With the "

@@ -222,7 +222,7 @@ def test_encoded_tokens(claim):
         rho, a = endless(alpha, key, tau), float(exact.rational(alpha))
         H = rho.target()(x)
         for r, w in ((4, 16), (16, 64), (64, 256)):
-            ours = rate.encoded_networks(rho, r, w, x)
+            ours = rate.interpolated(rate.with_diagonal(rho, r, x), w, rho.pieces)
             neurons = (w + 1) * tau - 1
             claim.measured("neurons", ours.f.neurons, equation="(5)", w=w).equals(neurons)
             moved = (ours(x) - rate.with_diagonal(rho, r, x)(x)).abs().max().item()
@@ -293,7 +293,7 @@ def test_control_networks_without_the_first_wave_exceed_the_bound(claim):
     x, H, _ = setting(claim, "2")
     s = right_sides.kept("2", m).copy()
     s[0] = 0 * s[0]
-    off = rate.interpolated(endless("2"), s, w, x)(x) - H
+    off = rate.interpolated(rate.truncated(endless("2"), s, x), w)(x) - H
     ratio = off.abs().sum(-1).mean().item() / sum(right_sides.repaired("2", m, 2 * m * w + 1))
     claim.measured(f"{ERROR}, over the repaired bound", ratio, equation=REPAIRED).at_least(
         chosen(3, "at most 1 with the first wave")

@@ -57,7 +57,8 @@ def difference(claim, r, m, w=None):
     x = torch.tensor(claim.rng("tokens").random((100, TAU, 1)), device=claim.device)
     H = coupling.target()(x)
     kept = coupling.sigma[:m]
-    network = rate.interpolated(coupling, kept, w, x) if w else rate.truncated(coupling, kept, x)
+    exact = rate.truncated(coupling, kept, x)
+    network = rate.interpolated(exact, w) if w else exact
     off = network(x) - H
     assert torch.isfinite(off).all()
     return off.abs().max().item(), (off**2).mean().item()

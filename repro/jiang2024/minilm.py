@@ -33,7 +33,6 @@ from torch.nn import functional
 
 from repro.data import weights
 from repro.data.errors import BadData
-from repro.jiang2024 import scores
 
 EPSILON = 1e-12  # of all norms
 LONGEST = 100  # letters of a word; a longer one is not cut
@@ -191,10 +190,6 @@ class MiniLM:
             x = self._passed(number - 1, x, *pairs[-1])
             pairs.append(self._queries_and_keys(number, x))
         return pairs
-
-    def scores(self, tokens: Tensor) -> list[Tensor]:
-        """Of every layer, (count, heads, tau, tau), before the softmax."""
-        return [scores.of(Q, K) for Q, K in self.queries_and_keys(tokens)]
 
     def _queries_and_keys(self, number: int, x: Tensor) -> tuple[Tensor, Tensor]:
         Q, K = (self._projected(number, part, x) for part in ("query", "key"))

@@ -41,7 +41,7 @@ an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-
 s_i and K_F; it adds to the root of the mean square. `separate` is such a network, with neurons of
 its own for every wave; `interpolated` computes the same with one layer that all waves share.
 
-6. Networks, encoded tokens (`encoded_networks`). One layer interpolates everything in 4 at w + 1
+6. Networks, encoded tokens (`interpolated`). One layer interpolates everything in 4 at w + 1
 knots of each room. Contents and 1{x in I_t} are linear on a room, hence exact; of the waves, g
 having the slope 1 / tau, e_i = sqrt(2 / tau) (2 pi i / tau)^2 / (8 w^2). The coordinates for the
 diagonal are (rho - rho~)(u, u), 1/tau times the sum over i > r of sigma_i (1 - cos 4 pi i g), or of
@@ -159,19 +159,11 @@ def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
     return _attention(coupling, queries, keys, x)
 
 
-def interpolated(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Transformer:
-    """`truncated` with one ReLU layer of w neurons for f^; tokens in [0, 1]."""
-    exact = truncated(coupling, kept, x)
-    knots = torch.arange(w + 1, dtype=x.dtype, device=x.device)[:, None] / w
-    return replace(exact, f=interpolant(exact.f(knots).mT))
-
-
-def encoded_networks(coupling: Coupling, r: int, w: int, x: torch.Tensor) -> Transformer:
-    """`with_diagonal` with one ReLU layer of (w + 1) tau - 1 neurons for f^, see 6."""
-    exact = with_diagonal(coupling, r, x)
-    places = torch.arange(w + 1, dtype=x.dtype, device=x.device) / w
-    rooms = 2 * torch.arange(1, coupling.pieces + 1, dtype=x.dtype, device=x.device)
-    knots = (rooms[:, None] + places).flatten()
+def interpolated(exact: Transformer, w: int, pieces: int = 0) -> Transformer:
+    """With one ReLU layer for f^, which has w cells on [0, 1] or on each of the rooms, see 6."""
+    rooms = torch.arange(min(1, pieces), pieces + 1).to(exact.W_V)
+    places = torch.arange(w + 1).to(exact.W_V) / w
+    knots = (2 * rooms[:, None] + places).flatten()
     return replace(exact, f=linear_between(knots, exact.f(knots[:, None]).mT))
 
 

@@ -10,7 +10,6 @@ mixed        inputs, every other of which is of another kind: one colour, or one
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from torch import Tensor
 
@@ -19,9 +18,7 @@ from repro.jiang2024.minilm import MINILM, MiniLM, Pieces, Shape
 from repro.jiang2024.scores import Heads
 from repro.jiang2024.vit import VisionTransformer
 
-
-class Network(Protocol):
-    def queries_and_keys(self, inputs: Tensor, /) -> list[tuple[Tensor, Tensor]]: ...
+Network = VisionTransformer | MiniLM
 
 
 @dataclass(frozen=True, eq=False)

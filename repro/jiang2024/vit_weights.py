@@ -105,7 +105,13 @@ def read(file: Path, shape: Shape = B16) -> Pretrained:
     with torch.device("meta"):  # sizes only: the weights come from the file
         model = VisionTransformer(shape)
     tensors = weights.checked(file, found, expected(layout, model))
-    model.load_state_dict(_translated(tensors, layout, model), assign=True)
+    sizes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    translated = {
+        name: part.reshape(sizes[name])
+        for theirs, ours in _pairs(layout, model.shape.depth)
+        for name, part in zip(ours, tensors[theirs].chunk(len(ours)), strict=True)
+    }
+    model.load_state_dict(translated, assign=True)
     return Pretrained(model.eval().requires_grad_(False), layout)
 
 
@@ -141,15 +147,3 @@ def expected(layout: Layout, model: VisionTransformer) -> dict[str, tuple[int, .
         rows, *others = sizes[ours[0]]
         shapes[theirs] = (*ones.get(ours[0], ()), len(ours) * rows, *others)
     return shapes
-
-
-def _translated(
-    tensors: Mapping[str, Tensor], layout: Layout, model: VisionTransformer
-) -> dict[str, Tensor]:
-    """The same tensors under the names and in the shapes of vit.VisionTransformer."""
-    sizes = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    return {
-        name: part.reshape(sizes[name])
-        for theirs, ours in _pairs(layout, model.shape.depth)
-        for name, part in zip(ours, tensors[theirs].chunk(len(ours)), strict=True)
-    }
