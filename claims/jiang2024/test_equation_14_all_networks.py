@@ -96,7 +96,7 @@ def test_no_orthonormal_pairs_cost_less_than_k_cubed(claim):
     scheme, root, pi = complexity.INTERPOLATION, flint.arb(2).sqrt(), flint.arb.pi()
     for k, tau in ((3, 1), (30, 1), (300, 1), (30, 2), (480, 16)):
         least, stretched = complexity.least_bill(k, tau), flint.arb(tau) ** flint.arb(2.5)
-        halves = sum((2 * root * scheme.of_sine(pi * i) for i in range(k)), flint.arb(0))
+        halves = sum((2 * root * scheme(pi * i) for i in range(k)), flint.arb(0))
         for basis, bill in (("sines", complexity.C_2(scheme, k)), ("cosines", halves)):
             over, where = bill / stretched / least, {"basis": basis, "k": k, "tau": tau}
             ratio = claim.measured("C_2 over the least bill", over, equation="(14)", **where)

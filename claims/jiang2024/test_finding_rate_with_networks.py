@@ -252,7 +252,7 @@ def test_two_tokens_with_opposite_errors_nearly_attain_the_second_term(claim):
     x = torch.tensor([[1 / 32], [31 / 32]], dtype=torch.float64, device=claim.device)
     ours = rate.separate(rho, sigma, w, x).transformer()
     moved = (ours(x) - rho.target()(x)).abs().max().item()
-    e = float(complexity.INTERPOLATION.of_wave(i)) / w**2
+    e = float(complexity.of_wave(complexity.INTERPOLATION, i)) / w**2
     bound = rate.network_error([float(sigma[-1])], math.sqrt(2), [e])
     claim.measured(SECOND, moved, equation="(48), repaired").at_most(theorem(bound, "rate.py, 5"))
     # 32/30 for f; sech^-2 of half the logits' difference 4/64; e against its bound, and e^2.

@@ -1,8 +1,7 @@
 """BLEU by sacrebleu, and how far chance in the choice of test sentences moves it.
 
-BLEU is a function of sums over sentences: matching n-grams, n-grams, lengths. So a sample of the
-sentences, drawn with repetition, is a weight for each, and two systems are compared on the same
-samples (Koehn 2004).
+BLEU is a function of sums over sentences, so a sample of them, drawn with repetition, is a weight
+for each; two systems are compared on the same samples (Koehn 2004).
 """
 
 import functools

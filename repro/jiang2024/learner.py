@@ -89,8 +89,7 @@ class Recipe:
         rest: float = 2e-3,
         apart: tuple[str, ...] = ("first", "F"),
     ) -> "Recipe":
-        """Muon for f^ and W_Q, W_K, W_V, Adam for F^ and first layers; warm-up, level, straight
-        to zero. Muon for F^ too makes a step a quarter dearer; only Figure 5 needs it."""
+        """Muon for f^ and W_Q, W_K, W_V, Adam for F^ and first layers (Figure 5: Muon for F^)."""
         return cls(Muon(lr, Adam(rest), apart=apart), Trapezoid(), steps, batch)
 
     @classmethod

@@ -16,9 +16,8 @@ W_Q and W_K have biases. They do not raise the rank, but they move the spectrum.
 
 the last term is the same for all s: no softmax can see it, but the first singular value can.
 
-A sentence is cut into pieces by WordPiece (Wu et al. 2016) on the list of words beside the weights:
-lower case, no accents, and of every word the longest beginning that is on the list, then the
-longest that continues it. Only for scripts with spaces between words: BERT cuts Chinese by letters.
+A sentence is cut by WordPiece (Wu et al. 2016): lower case, no accents, and of every word the
+longest beginning that is on the list, then the longest that continues it. Not for Chinese.
 """
 
 import itertools

@@ -1,13 +1,10 @@
 """Theorem 4.1: attention of rank m for a coupling of higher rank; what it costs, with constants.
 
-Paper          Here               Meaning
-sigma_i        sigma              singular values of the coupling, (R,)
-m_h            len(kept)          size of the head
--              kept, s_i          coefficients of the first m products phi_i psi_i in the network
--              delta, d_i         rho - rho^, error of a logit; sigma_i - s_i, s_i = 0 beyond m
-S_m, T_m       couplings.tails    sums of sigma_i and of sigma_i^2 beyond m
-K_F, diam f    K_F, diameter      Lipschitz constant of F, diameter of f(I)
--              c = tau - 1/2
+sigma_i, s_i   singular values of the coupling, (R,); coefficients `kept` of the first m products
+               phi_i psi_i in the network, m = m_h
+delta, d_i     rho - rho^, error of a logit; sigma_i - s_i, s_i = 0 beyond m
+S_m, T_m       sums of sigma_i and of sigma_i^2 beyond m (couplings.tails)
+K_F, diam f    Lipschitz constant of F, diameter of f(I);  c = tau - 1/2
 
 1. From logits to outputs. A row of softmax weights moves an average of f by at most
 diam f / (2 sqrt 2) (sum_s delta_ts^2)^(1/2), repro/jiang2024/softmax.py. Hence
@@ -97,11 +94,12 @@ def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
     return left + (tails(sigma)[0][m] if S_m is None else S_m) / (m + tau - HALF)
 
 
-def kept(coupling: Endless, m: int, tau: int, how: str) -> np.ndarray:
-    """Of all waves: the `plain` truncation or, if `how` says so, the "ridge"."""
+def kept(coupling: Coupling, m: int, tau: int, how: str = "ridge") -> np.ndarray:
+    """Of these waves, or of all: the `ridge` or, if `how` says so, the "plain" truncation."""
     if how == "plain":
         return plain(coupling.sigma, m)
-    return ridge(coupling.sigma, m, tau, infinite_tails(coupling.alpha, m)[0])
+    S_m = infinite_tails(coupling.alpha, m)[0] if isinstance(coupling, Endless) else None
+    return ridge(coupling.sigma, m, tau, S_m)
 
 
 def _check_rank(sigma: np.ndarray, m: int) -> None:

@@ -1,6 +1,5 @@
 """Figure 2: whose heads are looked at, on which inputs, and what they are compared with.
 
-trained      the network of the figure
 untrained    the same network before training, with the same inputs
 redrawn      the trained network, but for W_Q and W_K of the last layer, which are the untrained:
              the tokens that the last layer sees are those of the trained network

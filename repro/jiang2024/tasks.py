@@ -8,9 +8,7 @@ selection          v (d), indices s (k), own index                 its v        
 `weights` is the attention matrix that the text asks for, `wanted` the output with these weights,
 and `readout` F o f, the output on a constant sequence; `target(sharpness)` is of form (8), and its
 weights tend to these as the sharpness grows. In exact arithmetic a sharpness is the logarithm of a
-rational (numerics/logarithms.py), and what it multiplies must be an integer.
-
-To a network integers are given as one-hot codes (`OneHot`).
+rational, and what it multiplies an integer. Networks get integers as one-hot codes (`OneHot`).
 
 Readings. The label, the number of the segment, and the own index are not in the paper: without them
 the tasks are not of form (8) with the displayed weights (claims on (57) and (63)). Indices count

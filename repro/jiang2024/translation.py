@@ -9,11 +9,10 @@ position encoding                         sines and cosines, not trained
 10 elements are shifted to the end of     padding behind the shorter ones
 the sequence"
 
-A permutation between embedding and position encoding is done by the position encoding: the piece
-that would be moved to place t stays and gets that of t. Layers without a mask know no other places,
-and what the decoder reads is a sum over all pieces. WITHIN_SENTENCES is another reading, with real
-pieces only: the sequence is the sentence, so each length has a permutation of its own, and one of
-at most ten pieces stays as it is.
+A permutation between embedding and position encoding is done by the latter: the piece that would be
+moved to place t stays and gets the encoding of t; layers without a mask know no other places.
+WITHIN_SENTENCES is another reading: the sequence is the sentence, without padding, so each length
+has a permutation of its own, and one of at most ten pieces stays as it is.
 
 Departures: layers are normalised before, not after, attention and MLP, and once more at the end:
 that trains without a long warm-up. Sentences are decoded greedily, without a beam.

@@ -3,10 +3,8 @@
 The environment variable VIT_B16 names the file: safetensors, or a state_dict that torch.load reads
 with weights_only=True. Nothing is downloaded: no registry of packages holds these weights.
 
-Both layouts, TIMM and TORCHVISION below, fuse queries, keys and values, in this order, the heads of
-each one below the other, as vit.py has them. Pixels are shifted and scaled differently: by halves
-in timm, whose weights are those of the original authors, by the statistics of ImageNet in
-torchvision.
+Both layouts, TIMM (of the original authors) and TORCHVISION, fuse queries, keys and values, in this
+order, the heads of each one below the other, as vit.py has them.
 """
 
 import os
@@ -96,7 +94,10 @@ def place() -> Path | None:
 def read(file: Path, shape: Shape = B16) -> Pretrained:
     """The model of these sizes, with as many classes as the file has; BadData if it is another."""
     found = weights.load(file)
-    layout = _layout(file, found)
+    layout = next((one for one in LAYOUTS if one.class_token in found), None)
+    if layout is None:
+        names = " or ".join(f"{layout.class_token!r} ({layout.name})" for layout in LAYOUTS)
+        raise BadData(file, f"expected a tensor {names}: this is no Vision Transformer of either")
     for old, new in OLDER.items():
         found = {name.replace(old, new): tensor for name, tensor in found.items()}
     head = found.get(f"{layout.affine['head']}.weight")
@@ -113,14 +114,6 @@ def read(file: Path, shape: Shape = B16) -> Pretrained:
     }
     model.load_state_dict(translated, assign=True)
     return Pretrained(model.eval().requires_grad_(False), layout)
-
-
-def _layout(file: Path, found: Mapping[str, Tensor]) -> Layout:
-    for layout in LAYOUTS:
-        if layout.class_token in found:
-            return layout
-    names = " or ".join(f"{layout.class_token!r} ({layout.name})" for layout in LAYOUTS)
-    raise BadData(file, f"expected a tensor {names}: this is no Vision Transformer of either")
 
 
 def _pairs(layout: Layout, depth: int) -> Iterator[tuple[str, list[str]]]:
