@@ -177,7 +177,7 @@ def test_control_half_the_neurons_do_not_reach_the_same_bound(claim):
     """w/3 cells for w in the bound: 9 times the error, and the bound is missed by more than 8."""
     w = 54
     few = complexity.error_at_a_crest(1, w // 3)
-    bound = complexity.INTERPOLATION.of_wave(1) / w**2
+    bound = complexity.of_wave(complexity.INTERPOLATION, 1) / w**2
     claim.measured("error of w/3 cells", few, equation="(13)", w=w).at_least(
         theorem(8 * bound, "9 (1 − z²/12), z = π/18")
     )
