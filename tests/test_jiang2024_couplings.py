@@ -120,7 +120,7 @@ def test_schemes_of_equation_13():
     omega = 6 * math.pi
     cases = (complexity.INTERPOLATION, omega**2 / 8), (complexity.BARRON, omega)
     for scheme, constant in cases:
-        assert float(scheme.of_wave(3)) == pytest.approx(math.sqrt(2) * constant)
-    first = complexity.BARRON.of_wave(1)
+        assert float(complexity.of_wave(scheme, 3)) == pytest.approx(math.sqrt(2) * constant)
+    first = complexity.of_wave(complexity.BARRON, 1)
     assert float(complexity.C_2(complexity.BARRON, 1) / first) == pytest.approx(2)
     assert float(complexity.least_bill(3)) == pytest.approx(math.pi**2 / 4)  # p = 1, one room

@@ -10,7 +10,6 @@ import torch
 from repro.jiang2024 import (
     affine_networks,
     couplings,
-    encoded_logit_floor,
     encodings,
     logit_floor,
     output_floor,
@@ -74,7 +73,7 @@ def test_encoded_floor_is_below_every_coupling_found(key, gauge):
     places = np.arange(32)
     rooms, halves = (places[:, None] // size != places // size for size in (k, 16))
     T = couplings.tails(sigma)[1]  # the function is rank 1 more
-    floor = float(encoded_logit_floor.encoded_floor(T.__getitem__, gauge, tau))
+    floor = float(logit_floor.encoded_floor(T.__getitem__, gauge, tau))
     all_pairs, between = (
         min(best_apart(A, apart, 1, gauge, rng) for _ in range(6)) for apart in (rooms, halves)
     )
@@ -89,23 +88,23 @@ def test_encoded_cost_against_a_quadrature():
     beyond d = 1/tau more was counted."""
     r, tau, n = 400, 4, 1500
     S, T = map(float, couplings.infinite_tails("3/2", r))
-    near = float(encoded_logit_floor.encoded_cost("3/2", r, tau)) - T / 2
+    near = float(logit_floor.encoded_cost("3/2", r, tau)) - T / 2
     d = (np.arange(n)[:, None] + np.arange(n) + 1) / (tau * n)  # between two rooms side by side
     integral = 4 * (np.minimum(2 * S, (r + 1) ** -1.5 / d) ** 2).mean() / tau**2
     beyond = 4 * (r + 1) ** -3 * (math.log(2) - 1 / 2)  # with 1/tau for 2/tau - d
     assert near == pytest.approx(integral + beyond, rel=2e-3)
-    few = encoded_logit_floor.encoded_cost("3/2", 4, tau)
+    few = logit_floor.encoded_cost("3/2", 4, tau)
     assert float(few) == float(couplings.infinite_tails("3/2", 4)[1])
 
 
 def test_floors_by_hand():
     """4 (5 + 3^2 / (2 + 4)) for a row; half a tail for an even number of rooms."""
     assert logit_floor.least_cost(3, 5, 2, 4) == logit_floor.row_floor(3, 5, 2, tau=5) == 26
-    floor, third = encoded_logit_floor.encoded_floor, rational("1/3")
+    floor, third = logit_floor.encoded_floor, rational("1/3")
     assert floor([9, 9, 9, third, 9].__getitem__, 2, 6) == third / 2
     assert floor([9, 9, 6].__getitem__, 1, 2) == 3
     T = couplings.infinite_tails(2, 3)[1]
-    assert encoded_logit_floor.encoded_cost(2, 3, 2) < T * 0.51  # no other room
+    assert logit_floor.encoded_cost(2, 3, 2) < T * 0.51  # no other room
 
 
 def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():

@@ -148,7 +148,7 @@ def test_a_training_begins_with_the_users_own_weights(images, tmp_path, monkeypa
     model, layout = jolted(replace(SMALL, classes=7)), vit_weights.TIMM
     theirs, shapes = model.state_dict(), vit_weights.expected(layout, model)
     drawn = {name: torch.randn(shape) for name, shape in shapes.items()}
-    drawn[layout.class_token] = theirs["class_token"][None, None]
+    drawn[layout.names["class_token"]] = theirs["class_token"][None, None]
     save_file(drawn, file)
     monkeypatch.setenv(vit_weights.VARIABLE, str(file))
     recipe = image_settings.ours(1, 8, lr=0.0, rest=0.0)

@@ -6,7 +6,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from repro.data.errors import BadData
-from repro.jiang2024 import minilm
+from repro.jiang2024 import minilm, scores
 
 SMALL = minilm.Shape(words=20, positions=9, depth=3, width=12, heads=3, hidden=20)
 LIST = "[PAD] [UNK] [CLS] [SEP] un ##aff ##able ##a cafe a ! ' $".split()  # noqa: SIM905
@@ -92,7 +92,8 @@ def test_scores_and_states_are_those_of_torchs_own_layers():
     """The weights of nn.MultiheadAttention, head by head, in all three layers."""
     model = small()
     tokens = torch.randint(20, (4, 7), generator=torch.Generator().manual_seed(1))
-    x, every = embedded(model, tokens), model.scores(tokens)
+    x = embedded(model, tokens)
+    every = [scores.of(Q, K) for Q, K in model.queries_and_keys(tokens)]
     assert len(every) == 3
     for number, found in enumerate(every):
         layer = torchs_layer(model, number)

@@ -90,12 +90,10 @@ def test_bounds_of_a_known_move():
     values, delta = torch.tensor([[0.0], [3.0]]), torch.tensor([-1.0, 1.0])
     assert softmax.oscillation(delta) == 2
     assert softmax.diameter(values) == 3
-    assert softmax.by_tanh(values, delta) == pytest.approx(3 * math.tanh(0.5))
-    assert softmax.by_oscillation(values, delta) == pytest.approx(1.5)
-    assert softmax.by_norm(values, delta) == pytest.approx(1.5)
-    assert softmax.by_sum(values, delta) == pytest.approx(3)
+    found = [bound.item() for bound in softmax.bounds(values, delta).values()]
+    assert found == pytest.approx([3 * math.tanh(0.5), 1.5, 1.5, 3])
     values = torch.tensor([[3.0, 4.0], [0.0, 1.0]])  # |(3, 4)| = 5, times half of |1| + |-1|
-    assert softmax.by_sum(values, -delta).item() == pytest.approx(5)
+    assert [*softmax.bounds(values, -delta).values()][-1].item() == pytest.approx(5)
     values = uniform(4, 6, 2)
     pairs = [[(a - b).norm() for a in row for b in row] for row in values]
     assert softmax.diameter(values).tolist() == pytest.approx([float(max(row)) for row in pairs])

@@ -47,7 +47,7 @@ def test_interpolated_waves_are_exact_at_the_knots():
     coupling = couplings.Coupling(couplings.powers(2, 3))
     knots = torch.arange(9, dtype=torch.float64)[:, None] / 8
     exact = rate.truncated(coupling, coupling.sigma, knots)
-    layer = rate.interpolated(coupling, coupling.sigma, 8, knots)
+    layer = rate.interpolated(rate.truncated(coupling, coupling.sigma, knots), 8)
     assert layer.f(knots).numpy() == pytest.approx(exact.f(knots).numpy(), abs=ROUNDED)
     between = (layer.f(knots[:-1] + 1 / 16) - exact.f(knots[:-1] + 1 / 16)).abs().max()
     assert between > 0.1
@@ -57,20 +57,21 @@ def test_separate_networks_compute_what_a_shared_layer_does():
     coupling = couplings.Coupling(couplings.powers(2, 3), "cos")
     x = torch.rand((4, 5, 1), dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     nets = rate.separate(coupling, coupling.sigma[:2], 6, x)
-    shared = rate.interpolated(coupling, coupling.sigma[:2], 6, x)
+    shared = rate.interpolated(rate.truncated(coupling, coupling.sigma[:2], x), 6)
     assert nets.f.neurons == 2 * 2 * 6 + 1
     assert nets.transformer()(x).numpy() == pytest.approx(shared(x).numpy(), abs=ROUNDED)
     touched = (nets.f.W_2 != 0).sum(0)
     assert touched.max() == 1  # no neuron serves two coordinates
 
 
-def test_encoded_networks_are_exact_at_the_knots_and_near_between():
+def test_interpolated_rooms_are_exact_at_the_knots_and_near_between():
     tau, w, r = 3, 16, 2
     coupling = couplings.endless(3, 8, "sin", tau)
     rng = np.random.default_rng(0)
     x = encodings.shifted(torch.tensor(rng.random((50, tau, 1))))
     at_knots = encodings.shifted(torch.tensor(rng.integers(0, w + 1, (5, tau, 1)) / w))
-    exact, layer = rate.with_diagonal(coupling, r, x), rate.encoded_networks(coupling, r, w, x)
+    exact = rate.with_diagonal(coupling, r, x)
+    layer = rate.interpolated(exact, w, coupling.pieces)
     assert layer.f.neurons == (w + 1) * tau - 1
     assert layer.f(at_knots).numpy() == pytest.approx(exact.f(at_knots).numpy(), abs=ROUNDED)
     off = (layer.target().logits(x) - exact.target().logits(x)).abs().max().item()

@@ -46,7 +46,9 @@ def test_images_of_the_paper_are_trained_on_as_dosovitskiy_et_al_do():
     recipe = paper.recipe
     assert recipe.optimizer == SGD(0.03, momentum=0.9)
     assert (recipe.steps, recipe.batch) == (10_000, 512)
-    others = {paper.further, paper.contrast_recipe, paper.contrast_further, paper.sweep_recipe}
+    contrast = paper.convolutional("")
+    further = paper.continued(contrast, "given").recipe
+    others = {paper.further, contrast.recipe, further, paper.sweep_recipe}
     assert others == {recipe}
     assert {1, 3, 50, 55, 64} <= set(paper.head_sizes)
     assert paper.judged == 10_000  # the test images of CIFAR-10
@@ -80,13 +82,3 @@ def test_minilm_and_pixels_are_the_published_ones():
     assert vit_weights.TIMM.mean == vit_weights.TIMM.deviation == (1 / 2, 1 / 2, 1 / 2)
     assert vit_weights.TORCHVISION.mean == (0.485, 0.456, 0.406)
     assert vit_weights.TORCHVISION.deviation == (0.229, 0.224, 0.225)
-
-
-@pytest.mark.parametrize("scale", image_settings.SCALES)
-def test_the_contrast_sees_the_same_patches_and_is_trained_as_long(scale):
-    setting = image_settings.SCALES[scale]
-    for size in ("image", "patch", "depth", "width", "classes", "patches"):
-        assert getattr(setting.network, size) == getattr(setting.contrast, size)
-    recipes = (setting.recipe, setting.contrast_recipe, setting.further, setting.contrast_further)
-    one, other, further, other_further = [(recipe.steps, recipe.batch) for recipe in recipes]
-    assert (one, further) == (other, other_further)

@@ -158,7 +158,7 @@ def test_points_and_masses_are_drawn_as_the_readings_say():
 def test_every_task_can_be_trained_on(task: Any):
     outcome = learner.train(spec(task), Workspace())
     assert outcome.numbers["variance"] > 0
-    result = recovery.after(spec(task), outcome)
+    result = recovery.judged(spec(task), outcome)
     assert result.attention.shape == result.weights.shape
     assert result.readout.shape == result.displayed.shape
 
@@ -220,4 +220,4 @@ def test_pairs_are_of_the_first_token_of_so_many_sequences():
 def test_networks_are_looked_at_where_they_are_judged():
     given = spec(tasks.Nearest())
     judged = learner.batch(given, -2, learner.JUDGED)[0].double()
-    assert torch.equal(recovery.before(given).tokens, judged)
+    assert torch.equal(recovery.judged(given).tokens, judged)

@@ -32,7 +32,7 @@ waves = pytest.mark.parametrize("i", [1, 2, 5], ids="i={}".format)
 def test_error_of_an_interpolated_wave_approaches_its_bound(i, claim):
     """w = 2i, 6i, 18i, ...: at a crest it is sqrt2 (1 - cos z), z = pi i / w, and C_FF / w^2 is
     sqrt2 z^2 / 2, so that the ratio lies between 1 - z^2/12 and 1."""
-    C_FF = complexity.INTERPOLATION.of_wave(i)
+    C_FF = complexity.of_wave(complexity.INTERPOLATION, i)
     for w in (2 * i * 3**k for k in range(6)):
         ratio = complexity.error_at_a_crest(i, w) * w**2 / C_FF
         z = flint.arb.pi() * i / w
@@ -73,7 +73,7 @@ def test_relu_layers_have_the_error_of_the_bound(i, claim):
     ws = [2 * i * 3**k for k in range(1, claim.at_scale(smoke=5, laptop=6, paper=6))]
     errors = [measured(i, w) for w in ws]
     for w, error in zip(ws, errors, strict=True):
-        bound = float(complexity.INTERPOLATION.of_wave(i)) / w**2
+        bound = float(complexity.of_wave(complexity.INTERPOLATION, i)) / w**2
         least = 0.999 * float(complexity.error_at_a_crest(i, w))
         # A layer adds w products of at most |turns| ~ 4 sqrt2 (2 pi i)^2 / w: below 50 i^2 in all.
         rounding = 200 * i**2 * w * roundoff.unit("float64")
@@ -177,7 +177,7 @@ def test_control_half_the_neurons_do_not_reach_the_same_bound(claim):
     """w/3 cells for w in the bound: 9 times the error, and the bound is missed by more than 8."""
     w = 54
     few = complexity.error_at_a_crest(1, w // 3)
-    bound = complexity.INTERPOLATION.of_wave(1) / w**2
+    bound = complexity.of_wave(complexity.INTERPOLATION, 1) / w**2
     claim.measured("error of w/3 cells", few, equation="(13)", w=w).at_least(
         theorem(8 * bound, "9 (1 − z²/12), z = π/18")
     )

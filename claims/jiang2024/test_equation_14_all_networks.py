@@ -73,7 +73,8 @@ def largest_errors(k, w):
     coupling = couplings.Coupling(couplings.powers(2, k), "cos")
     x = torch.linspace(0, 1, 8 * w + 1, dtype=torch.float64)[:, None]
     kept = exact.vector([flint.fmpq(1)] * k)
-    waves, layer = rate.truncated(coupling, kept, x), rate.interpolated(coupling, kept, w, x)
+    waves = rate.truncated(coupling, kept, x)
+    layer = rate.interpolated(waves, w)
     return (layer.f(x) - waves.f(x)).abs().amax(0)[: 2 * k]
 
 
@@ -95,7 +96,7 @@ def test_no_orthonormal_pairs_cost_less_than_k_cubed(claim):
     scheme, root, pi = complexity.INTERPOLATION, flint.arb(2).sqrt(), flint.arb.pi()
     for k, tau in ((3, 1), (30, 1), (300, 1), (30, 2), (480, 16)):
         least, stretched = complexity.least_bill(k, tau), flint.arb(tau) ** flint.arb(2.5)
-        halves = sum((2 * root * scheme.of_sine(pi * i) for i in range(k)), flint.arb(0))
+        halves = sum((2 * root * scheme(pi * i) for i in range(k)), flint.arb(0))
         for basis, bill in (("sines", complexity.C_2(scheme, k)), ("cosines", halves)):
             over, where = bill / stretched / least, {"basis": basis, "k": k, "tau": tau}
             ratio = claim.measured("C_2 over the least bill", over, equation="(14)", **where)

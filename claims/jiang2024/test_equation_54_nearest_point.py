@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import chosen, theorem
 from repro.jiang2024 import model, tasks
-from repro.jiang2024.pictures import shape as pictures
+from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import exact, logarithms
 
 small = st.integers(-6, 6)

@@ -89,10 +89,10 @@ def test_a_stable_W_has_an_exponentially_decaying_kernel(claim):
         W = np.array([[a, above[0], above[1]], [zero, b, above[2]], [zero, zero, c]])
         U, readout = exact.rationals([[1], [-2], [3]]), exact.rationals([1, 1, 1])
         rnn = recurrent.LinearRNN(W, U, readout)
-        found = recurrent.decay(rnn)
+        A, q = recurrent.decay(rnn)
         squares = (row[0] ** 2 for row in rnn.kernel(40))
-        late = sum(square > found.A * found.q**s for s, square in enumerate(squares))
-        return late + (not 0 <= found.q < 1)
+        late = sum(square > A * q**s for s, square in enumerate(squares))
+        return late + (not 0 <= q < 1)
 
     examples = claim.at_scale(smoke=40, laptop=300, paper=5000)
     name = "times s < 40 with |c W^s U|² > A q^s"

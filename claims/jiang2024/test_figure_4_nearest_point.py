@@ -32,6 +32,7 @@ import pytest
 from repro.bounds import chosen
 from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.pictures import tasks as pictures
+from repro.jiang2024.pictures import trained_rate
 
 GAP = 0.1  # between the least and the next distance: a row that is easy to tell
 PROJECTION = chosen(0.5, "1 for a constant, 0 for the projection")
@@ -49,7 +50,7 @@ def seeds(claim):
 
 
 def trained(claim, spec):
-    return recovery.after(spec, claim.train(spec, learner.train).outcome)
+    return recovery.judged(spec, claim.train(spec, learner.train).outcome)
 
 
 def all_trained(claim):
@@ -62,7 +63,7 @@ def shown(claim, row, found, control):
 
 @pytest.mark.train
 def test_every_green_point_finds_its_red_point(claim):
-    found, before = all_trained(claim), recovery.before(spec(claim, 0))
+    found, before = all_trained(claim), recovery.judged(spec(claim, 0))
     right = [r.agreement() for r in found]
     shown(claim, "rows with the right argmax", right, before.agreement())
     name = "share of rows with the largest weight at the nearest point"
@@ -104,7 +105,7 @@ def test_the_wrong_rows_are_those_with_a_small_gap(claim):
 
 @pytest.mark.train
 def test_the_readout_is_the_projection_to_v(claim):
-    found, before = all_trained(claim), recovery.before(spec(claim, 0))
+    found, before = all_trained(claim), recovery.judged(spec(claim, 0))
     rms, largest = zip(*(r.errors() for r in found), strict=True)
     shown(claim, "F∘f, RMS error over deviation", rms, before.errors()[0])
     shown(claim, "F∘f, largest error over deviation", largest, before.errors()[1])
@@ -145,7 +146,7 @@ def test_training_rests_at_the_guess_from_u_alone(claim):
         )
     last = ", ".join(f"{name}: {losses[-1]:.3f}" for name, (_, losses) in curves.items())
     claim.figure(
-        pictures.detour(curves, guess),
+        trained_rate.losses(curves, guess),
         "detour",
         caption="The loss during training. Until it finds out about the v, the network guesses "
         "from u(t) alone.",
@@ -170,7 +171,7 @@ def test_two_value_coordinates_do_as_well(claim):
 def test_figure_points_and_lines(claim):
     """The second fresh input: in the first most points meet the one of their own number."""
     first = spec(claim, 0)
-    result, before = trained(claim, first), recovery.before(first)
+    result, before = trained(claim, first), recovery.judged(first)
     right = int(result.right[1].sum())
     rms, _ = result.errors()
     matrices = result.attention[1].tolist(), result.weights[1].tolist()
@@ -194,7 +195,7 @@ def test_figure_points_and_lines(claim):
 
 def test_control_the_untrained_twin(claim):
     """One of six by chance; weights 1/6; a readout that does not depend on v."""
-    before = [recovery.before(spec(claim, seed)) for seed in seeds(claim)]
+    before = [recovery.judged(spec(claim, seed)) for seed in seeds(claim)]
     wrong, off = 1 - max(b.agreement() for b in before), min(b.distance() for b in before)
     for name, least, allowed in (
         ("share of wrong rows", wrong, chosen(0.7, "5/6 by chance")),

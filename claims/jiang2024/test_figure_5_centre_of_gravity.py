@@ -59,7 +59,7 @@ def seeds(claim):
 
 
 def trained(claim, spec):
-    return recovery.after(spec, claim.train(spec, learner.train).outcome)
+    return recovery.judged(spec, claim.train(spec, learner.train).outcome)
 
 
 def predicts(result):
@@ -74,7 +74,7 @@ def shown(claim, row, found, control):
 def rows_near(claim, name, mask, most):
     """Total variation and argmax of some rows, for every seed; the first is checked."""
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = recovery.before(spec(claim, 0))
+    before = recovery.judged(spec(claim, 0))
     distances, right = zip(
         *((r.distance(mask(r)), r.agreement(mask(r))) for r in found), strict=True
     )
@@ -102,7 +102,7 @@ def test_prediction_tokens_weigh_their_segment(claim):
 @pytest.mark.train
 def test_the_readout_is_the_norm(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = recovery.before(spec(claim, 0))
+    before = recovery.judged(spec(claim, 0))
     rms, largest = zip(*(r.errors(~predicts(r)) for r in found), strict=True)
     untrained = before.errors(~predicts(before))
     shown(claim, "F∘f, RMS error over deviation", rms, untrained[0])
@@ -161,7 +161,7 @@ def test_a_small_loss_does_not_put_points_on_the_diagonal(claim):
     recipe = learner.Recipe.ours(800, lr=0.02, rest=3e-3, apart=MUON_FOR_F)
     other = learner.FitAttention(task(claim, ("segment", "position")), shape, recipe, 0)
     outcome = claim.train(other, learner.train).outcome
-    result = recovery.after(other, outcome)
+    result = recovery.judged(other, outcome)
     loss = outcome.numbers["mean square error"] / outcome.numbers["variance"]
     claim.measured("mean square error over variance", loss, equation="(58)").at_most(
         chosen(0.02, "98 % of the variance is explained: the training succeeded")
@@ -241,7 +241,7 @@ def test_printed_the_second_prediction_token_is_not_the_sixth(claim):
 
 
 def test_control_the_untrained_twin(claim):
-    before = [recovery.before(spec(claim, seed)) for seed in seeds(claim)]
+    before = [recovery.judged(spec(claim, seed)) for seed in seeds(claim)]
     least = min(b.distance() for b in before)
     claim.measured("total variation", least, equation="Figure 5 (a)").at_least(
         chosen(0.6, "1 − 1/τ for equal weights and a point, 0 after a perfect training")

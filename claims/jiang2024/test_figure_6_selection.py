@@ -42,7 +42,7 @@ def seeds(claim):
 
 
 def trained(claim, spec):
-    return recovery.after(spec, claim.train(spec, learner.train).outcome)
+    return recovery.judged(spec, claim.train(spec, learner.train).outcome)
 
 
 def shown(claim, row, found, control):
@@ -52,7 +52,7 @@ def shown(claim, row, found, control):
 @pytest.mark.train
 def test_attention_counts_the_indices(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = recovery.before(spec(claim, 0))
+    before = recovery.judged(spec(claim, 0))
     distances, right = [r.distance() for r in found], [r.agreement() for r in found]
     shown(claim, "total variation of rows", distances, before.distance())
     shown(claim, "rows with the right argmax, of those with one", right, before.agreement())
@@ -70,7 +70,7 @@ def test_attention_counts_the_indices(claim):
 @pytest.mark.train
 def test_the_readout_is_the_projection_to_v(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    before = recovery.before(spec(claim, 0))
+    before = recovery.judged(spec(claim, 0))
     rms, largest = zip(*(r.errors() for r in found), strict=True)
     shown(claim, "F∘f, RMS error over deviation", rms, before.errors()[0])
     shown(claim, "F∘f, largest error over deviation", largest, before.errors()[1])
@@ -112,7 +112,7 @@ def test_the_printed_input_rests_where_the_text_says(claim):
 @pytest.mark.train
 def test_figure_eight_tokens_choose(claim):
     first, example = spec(claim, 0), printed_input(claim, 0)
-    result, before = trained(claim, first), recovery.before(first)
+    result, before = trained(claim, first), recovery.judged(first)
     rms, worst = result.errors()[0], (example.attention - example.weights).abs().max().item()
 
     matrices = example.attention[0].tolist(), example.weights[0].tolist()
@@ -134,7 +134,7 @@ def test_figure_eight_tokens_choose(claim):
 
 
 def test_control_the_untrained_twin(claim):
-    before = [recovery.before(spec(claim, seed)) for seed in seeds(claim)]
+    before = [recovery.judged(spec(claim, seed)) for seed in seeds(claim)]
     least = min(b.distance() for b in before)
     claim.measured("total variation", least, equation="Figure 6 (a)").at_least(
         chosen(0.5, "equal weights are more than 1/2 away")

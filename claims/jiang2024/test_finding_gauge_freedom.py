@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import chosen, theorem
 from repro.jiang2024 import gauge, model
-from repro.jiang2024.pictures import shape as pictures
+from repro.jiang2024.pictures import tasks as pictures
 from repro.numerics import arrays, exact, logarithms
 
 unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
@@ -195,10 +195,12 @@ def test_figure_two_attentions_of_one_target(claim):
         chosen(1, "without an effect of the gauge it is 0; g prefers v = 1 to v = 0 by 256")
     )
     claim.figure(
-        pictures.two_attentions({name: w.numpy() for name, w in weights.items()}, largest),
+        pictures.attentions(
+            {name: (w.numpy(), np.eye(6)[largest[name]]) for name, w in weights.items()}
+        ),
         "attentions",
         caption="Two attention matrices of one target: the same outputs for all inputs and the "
-        "same F∘f, the largest weight of each row (framed) elsewhere.",
+        "same F∘f, the largest weight of each row (1) elsewhere.",
         alt=f"Six queries and six keys. In {rows} of 6 rows the largest weight is at another key; "
         f"the outputs differ by {off:.0e}.",
     )

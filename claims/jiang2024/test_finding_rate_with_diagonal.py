@@ -12,7 +12,7 @@ These are bounds of outputs; what follows is a floor of logits, and none of the 
 does better in logits: for the glued waves of couplings.py and even tau, every rho^ of rank m_h,
 whatever functions of x_t are added to its rows, has
     sum_{s != t} E delta_ts^2 >= T_{m_h + 1} / 2,
-and what these networks cost, at most T_r, over this floor tends to 1 (encoded_logit_floor.py).
+and what these networks cost, at most T_r, over this floor tends to 1 (logit_floor.py).
 
 The exponent. T_r is (r + 1/2)^(1 - 2 alpha) / (2 alpha - 1), up to a factor 1 + O(r^-2) (rate.py,
 7): slopes are fitted against r + 1/2. For the same sines on both sides the truncation alone is off
@@ -45,7 +45,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
-from repro.jiang2024 import couplings, encoded_logit_floor, encodings, rate
+from repro.jiang2024 import couplings, encodings, logit_floor, rate
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact, rates
 
@@ -156,11 +156,11 @@ def test_sequences_obey_both_bounds_and_fall_with_the_exponent(key, claim):
         claim.measured(name, flat.low, equation="(17)", alpha=alpha).at_least(
             stderr(1 - 2 * a, f"excludes −(2α − 1), the printed exponent; {flat}")
         )
-        panels[f"{a:g}"] = {**means, "bound": bounds}
+        panels[f"{a:g}"] = {"bound": bounds, "plain": means["plain"], "mended": means["mended"]}
     if key == "sin":
         last = panels["2"]
         claim.figure(
-            pictures.encoded(rs, panels, TAU),
+            pictures.encoded(rs, panels, "terms $r$", "mean square error, summed over $t$"),
             "encoded",
             caption=f"Encoded tokens, τ = {TAU}, the same waves on both sides: {TAU} more "
             "coordinates for the diagonal change the exponent.",
@@ -191,7 +191,7 @@ def tail(alpha, k):
 
 
 def floor(alpha, m):
-    return encoded_logit_floor.encoded_floor(lambda k: tail(alpha, k), m, TAU)
+    return logit_floor.encoded_floor(lambda k: tail(alpha, k), m, TAU)
 
 
 @both
@@ -212,7 +212,7 @@ def test_rank_m_leaves_the_floor_on_the_two_halves(key, claim):
         off = abs(found - half).max()
         claim.measured("largest error of σ_i/2, or 0", off, equation="(10)").at_most(tiny)
         for m in (4, 16, 32):
-            least = encoded_logit_floor.encoded_floor(lambda k: T[k], m, TAU)
+            least = logit_floor.encoded_floor(lambda k: T[k], m, TAU)
             left = 2 * (found[m + 1 :] ** 2).sum()
             twice = claim.measured("left by rank m + 1, twice", left, equation="(46)", m=m)
             twice.within(least, tiny)
@@ -225,12 +225,12 @@ def test_cost_over_the_floor_tends_to_1(alpha, claim):
     p = 2 * ALPHAS[alpha] - 1
     for m in (64, 2**8, 2**12, 2**16, 2**20):
         r = m - TAU
-        ratio = encoded_logit_floor.encoded_cost(alpha, r, TAU) / floor(alpha, m)
+        ratio = logit_floor.encoded_cost(alpha, r, TAU) / floor(alpha, m)
         steps = math.log(2 / TAU * (1 + 2 * (r + 1) / (p - 1)))  # S_r over the first of its terms
         near = 4 * (TAU - 2) * p / r * (1.5 - 2 / TAU + steps)
         most = ((m + 2) / r) ** p * min(2, 1 + near)
         over = claim.measured("cost over floor, at most", ratio, equation="(46)", m_h=m)
-        over.at_most(theorem(most, "encoded_logit_floor.py, with integrals for sums"))
+        over.at_most(theorem(most, "logit_floor.py, with integrals for sums"))
     over.at_most(chosen(flint.fmpq(1002, 1000), "what integrals allow here, rounded up: 1 is near"))
 
 
@@ -249,24 +249,24 @@ def test_near_pairs_cost_what_the_integral_says(alpha, claim):
     apart = rooms[:, None] != rooms
     most = np.minimum(2 * S, sigma / np.maximum(abs(g[:, None] - g), 1 / (TAU * N)))
     integral = 2 * (most[apart] ** 2).sum() / (TAU * N) ** 2
-    near = float(encoded_logit_floor.encoded_cost(alpha, r, TAU) - tail(alpha, r) / 2)
+    near = float(logit_floor.encoded_cost(alpha, r, TAU) - tail(alpha, r) / 2)
     over = (near - integral) / (2 * (TAU - 2) * sigma**2)
     excess = claim.measured("(encoded_cost − T_r/2 − integral) / 2(τ − 2)σ²", over, equation="(46)")
-    excess.at_least(theorem(0, "encoded_logit_floor.py"))
-    excess.at_most(theorem(1 - 2 / TAU, "encoded_logit_floor.py: pairs beyond 1/τ count too much"))
+    excess.at_least(theorem(0, "logit_floor.py"))
+    excess.at_most(theorem(1 - 2 / TAU, "logit_floor.py: pairs beyond 1/τ count too much"))
     few = claim.rng("near").choice(len(g), 400, replace=False)
     x = torch.tensor(TAU * g[few] + rooms[few] + 2)[:, None]  # glued(x) = g
     rho = couplings.endless(alpha, r, "sin", TAU)
     off = rate.with_diagonal(rho, r, x).target().rho(x, x) - rho.rho(x, x)
     ratio = (TAU * abs(off.numpy()) / most[np.ix_(few, few)])[apart[np.ix_(few, few)]].max()
     claim.measured("largest τ|δ| over its bound, rooms apart", ratio, equation="(46)").at_most(
-        theorem(1, "min(2 S_r, σ_(r+1)/d), by Abel's summation: encoded_logit_floor.py")
+        theorem(1, "min(2 S_r, σ_(r+1)/d), by Abel's summation: logit_floor.py")
     )
 
 
 def costs(claim, alpha, key):
     draws = claim.at_scale(smoke=20, laptop=40, paper=400)
-    return encoded_logit_floor.sampled_costs(alpha, key, TAU, SIZES, draws, claim.seed("places"))
+    return logit_floor.sampled_costs(alpha, key, TAU, SIZES, draws, claim.seed("places"))
 
 
 def sides(alpha):
@@ -274,7 +274,7 @@ def sides(alpha):
     return {
         "floor": [floor(alpha, m) for m in SIZES],
         "halves": [tail(alpha, m - TAU) / 2 for m in SIZES],
-        "most": [encoded_logit_floor.encoded_cost(alpha, m - TAU, TAU) for m in SIZES],
+        "most": [logit_floor.encoded_cost(alpha, m - TAU, TAU) for m in SIZES],
     }
 
 
@@ -293,11 +293,11 @@ def test_cost_is_between_floor_and_bound(alpha, key, claim):
         claim.measured(HALVES, mean, **at).within(halves, stderr(noise, "4 standard errors"))
         mean, noise = mean_and_noise(others[:, k])
         claim.measured("cost of the others, less 4 standard errors", mean - noise, **at).at_most(
-            theorem(most - halves, "encoded_logit_floor.py")
+            theorem(most - halves, "logit_floor.py")
         )
         mean, noise = mean_and_noise(rows["all"][:, k])
         claim.measured(f"{COST}, plus 4 standard errors", mean + noise, **at).at_least(
-            theorem(least, "encoded_logit_floor.py")
+            theorem(least, "logit_floor.py")
         )
         ratios[m] = mean / least, noise / least
     claim.record("cost over floor", [ratio for ratio, _ in ratios.values()])
@@ -332,14 +332,14 @@ def test_cost_has_the_exponent_of_the_floor(key, claim):
             fit = rates.slope_of_means(rs, rows[name][:, far], confidence=CONFIDENCE, bias=bias)
             check_interval(claim, fit, p, p - 1, "slope of the cost", pairs=name, alpha=alpha)
         bounds = [rate.encoded_bound(alpha, m - TAU) for m in SIZES]
-        curves = {"cost": rows["all"].mean(0), "floor": known["floor"], "bound": bounds}
+        curves = {"mended": rows["all"].mean(0), "floor": known["floor"], "bound": bounds}
         panels[f"{a:g}"] = {
             name: [float(value) * m**p for m, value in zip(SIZES, curve, strict=True)]
             for name, curve in curves.items()
         }
-    words = [f"α = {a}: {c['cost'][-1] / c['floor'][-1]:.2f}" for a, c in panels.items()]
+    words = [f"α = {a}: {c['mended'][-1] / c['floor'][-1]:.2f}" for a, c in panels.items()]
     claim.figure(
-        pictures.encoded_logits(SIZES, panels, TAU),
+        pictures.encoded(SIZES, panels, pictures.HEAD, "errors of logits, $s \\neq t$"),
         f"logits_{key}",
         caption=f"Encoded tokens, τ = {TAU}, sines against {KEYS[key]}: errors of all logits with "
         "s ≠ t, times the power of m_h that Theorem 4.1 predicts for a mean square. With the "

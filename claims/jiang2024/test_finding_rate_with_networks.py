@@ -222,7 +222,7 @@ def test_encoded_tokens(claim):
         rho, a = endless(alpha, key, tau), float(exact.rational(alpha))
         H = rho.target()(x)
         for r, w in ((4, 16), (16, 64), (64, 256)):
-            ours = rate.encoded_networks(rho, r, w, x)
+            ours = rate.interpolated(rate.with_diagonal(rho, r, x), w, rho.pieces)
             neurons = (w + 1) * tau - 1
             claim.measured("neurons", ours.f.neurons, equation="(5)", w=w).equals(neurons)
             moved = (ours(x) - rate.with_diagonal(rho, r, x)(x)).abs().max().item()
@@ -252,7 +252,7 @@ def test_two_tokens_with_opposite_errors_nearly_attain_the_second_term(claim):
     x = torch.tensor([[1 / 32], [31 / 32]], dtype=torch.float64, device=claim.device)
     ours = rate.separate(rho, sigma, w, x).transformer()
     moved = (ours(x) - rho.target()(x)).abs().max().item()
-    e = float(complexity.INTERPOLATION.of_wave(i)) / w**2
+    e = float(complexity.of_wave(complexity.INTERPOLATION, i)) / w**2
     bound = rate.network_error([float(sigma[-1])], math.sqrt(2), [e])
     claim.measured(SECOND, moved, equation="(48), repaired").at_most(theorem(bound, "rate.py, 5"))
     # 32/30 for f; sech^-2 of half the logits' difference 4/64; e against its bound, and e^2.
@@ -293,7 +293,7 @@ def test_control_networks_without_the_first_wave_exceed_the_bound(claim):
     x, H, _ = setting(claim, "2")
     s = right_sides.kept("2", m).copy()
     s[0] = 0 * s[0]
-    off = rate.interpolated(endless("2"), s, w, x)(x) - H
+    off = rate.interpolated(rate.truncated(endless("2"), s, x), w)(x) - H
     ratio = off.abs().sum(-1).mean().item() / sum(right_sides.repaired("2", m, 2 * m * w + 1))
     claim.measured(f"{ERROR}, over the repaired bound", ratio, equation=REPAIRED).at_least(
         chosen(3, "at most 1 with the first wave")

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.jiang2024 import softmax
-from repro.jiang2024.pictures import shape as pictures
+from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import exact, logarithms
 
 arb, ball = flint.arb, logarithms.ball
@@ -166,12 +166,7 @@ def test_figure_random_averages_stay_below(claim):
     sizes = 10 ** (3 * torch.rand((count, 1), generator=generator, dtype=torch.float64) - 2.5)
     delta = sizes * torch.where(normal(count, 6) > 0, 1.0, -1.0) * normal(count, 1).abs().sqrt()
     moves = softmax.moved(logits, delta, values).norm(dim=-1)
-    bounds = {
-        "D tanh(ω/4)": softmax.by_tanh(values, delta),
-        "D ω/4": softmax.by_oscillation(values, delta),
-        "D |δ|₂/√8": softmax.by_norm(values, delta),
-        "sup|f| |δ|₁/2": softmax.by_sum(values, delta),
-    }
+    bounds = softmax.bounds(values, delta)
     finite = bool(moves.isfinite().all())
     claim.measured("moves are finite", finite, equation="D tanh(ω/4)").equals(True)
     for name, bound in bounds.items():

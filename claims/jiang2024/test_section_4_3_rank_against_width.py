@@ -46,7 +46,7 @@ def errors(coupling, x, H, ms, w=None):
     for m in ms:
         kept = rate.ridge(coupling.sigma, m, TAU)
         exact = rate.truncated(coupling, kept, x)
-        network = rate.interpolated(coupling, kept, w, x) if w else exact
+        network = rate.interpolated(exact, w) if w else exact
         found.append(((network(x) - H) ** 2).mean().item())
     return found
 

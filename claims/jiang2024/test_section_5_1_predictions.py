@@ -57,7 +57,8 @@ def difference(claim, r, m, w=None):
     x = torch.tensor(claim.rng("tokens").random((100, TAU, 1)), device=claim.device)
     H = coupling.target()(x)
     kept = coupling.sigma[:m]
-    network = rate.interpolated(coupling, kept, w, x) if w else rate.truncated(coupling, kept, x)
+    exact = rate.truncated(coupling, kept, x)
+    network = rate.interpolated(exact, w) if w else exact
     off = network(x) - H
     assert torch.isfinite(off).all()
     return off.abs().max().item(), (off**2).mean().item()
@@ -83,7 +84,7 @@ def test_networks_leave_only_their_own_error(r, claim):
     scheme, sigma = complexity.INTERPOLATION, of_rank(r)
     found = {}
     for w in (64, 256):
-        e = [scheme.of_wave(i) / w**2 for i in range(1, r + 1)]
+        e = [complexity.of_wave(scheme, i) / w**2 for i in range(1, r + 1)]
         bound = float(rate.network_error(sigma, flint.arb(2).sqrt(), e))
         found[w] = difference(claim, r, r, w)[0]
         claim.measured("largest error", found[w], equation="(68)", m_h=r, w=w).at_most(

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.jiang2024 import encodings, model, networks
-from repro.jiang2024.pictures import shape as pictures
+from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import arrays, exact, logarithms
 
 EQUIVARIANCE = "(19)–(21)"

@@ -32,15 +32,11 @@ REPAIRED = "Section D.1, repaired"
 PRINTED = "Section D.1, last line"
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [rnn_examples.smooth, rnn_examples.alternating, rnn_examples.box],
-    ids=lambda kernel: kernel.__name__,
-)
+@pytest.mark.parametrize("kernel", rnn_examples.KERNELS)
 @pytest.mark.certified
 def test_the_register_has_the_repaired_rate(kernel, claim):
     """Where m = C_1, e^{-m/C_1} = C_1/(e m), and the two rates are one."""
-    rho = kernel()
+    rho = rnn_examples.KERNELS[kernel]
     C_1, C_2 = memory.C_1(rho), memory.C_2(rho)
     proved = "repro/jiang2024/hankel.py"
     for m in (1, 4, 16, 64):

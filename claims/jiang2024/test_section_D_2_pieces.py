@@ -230,10 +230,14 @@ def test_figure_the_exchange_of_appendix_C(claim):
     pieces = in_order()
     after = pieces.permuted(exchanged())
     constants = int(pieces.hoelder().p), int(after.hoelder().p)
+    orders = "in order", "first and last ten exchanged"
     claim.measured("Lipschitz constants", constants, equation="(91)").equals((1, 21))
     claim.figure(
         pictures.staircases(
-            [float(v) for v, _ in pieces.values], [float(v) for v, _ in after.values], constants
+            {
+                f"{order}: Lipschitz constant {C}": [float(v) for v, _ in f.values]
+                for order, f, C in zip(orders, (pieces, after), constants, strict=True)
+            }
         ),
         "pieces",
         caption="One function in pieces, before and after the exchange of Appendix C. What stands "

@@ -142,14 +142,10 @@ def test_where_the_printed_value_may_come_from(claim):
         )
     ours = [float(value) for value in spectrum(mixing.MIXED)]
     claim.figure(
-        pictures.spectra(
-            {"original": [1.0, 1.0], "mixed": ours},
-            [float(value) for value in PRINTED],
-            (sizes, [found[N][0] for N in sizes]),
-        ),
+        pictures.grids(sizes, [found[N][0] for N in sizes], ours[0], float(PRINTED[0])),
         "spectrum",
-        caption="Left: the mixing raises the rank from 2 to 3. Right: the first value from N "
-        "points of a grid with both ends of the period; at N = 256 it is the printed 1.265.",
+        caption="The first singular value after the mixing, from N points of a grid with both ends "
+        "of the period; at N = 256 it is the printed 1.265.",
         alt=f"Singular values before: 1, 1. After: {ours[0]:.4f}, {ours[1]:.4f}, {ours[2]:.4f}; "
         f"printed 1.265, 0.5, 0.4. On a grid with both ends the first is {found[32][0]:.3f} at "
         f"N = 32, {found[256][0]:.4f} at 256, {found[512][0]:.4f} at 512.",

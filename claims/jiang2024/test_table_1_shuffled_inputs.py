@@ -51,7 +51,7 @@ from repro.jiang2024 import (
     translation,
     vit,
 )
-from repro.jiang2024.pictures import reordered as pictures
+from repro.jiang2024.pictures import tables as pictures
 
 FIRST, ORIGINAL, PERMUTED = "first training", "original", "permuted"
 NOT_REPAIRED, WITHIN = "permuted, not trained on", "permuted within sentences"
@@ -168,17 +168,21 @@ def test_images_a_convolution_minds_an_order_that_attention_does_not(claim):
     claim.measured(name, lost - kept, equation=CIFAR10, order=DRAWN).at_least(allowed)
 
 
+def row(name, found):
+    role = ROLES.get(name, "trained")
+    return pictures.Cell(name, [found.value], role=role, dots="", interval=(found.low, found.high))
+
+
 def draw_images(claim, images, convolution):
     panels, told = {}, []
     for network, found in {"ViT": accuracies(claim, images), "convolution": convolution}.items():
         values = {**found, NOT_REPAIRED: not_trained_on(claim, images, network)}
-        panels[network] = {
-            name: (ROLES.get(name, "trained"), interval(claim, images, value))
-            for name, value in values.items()
-        }
+        panels[network] = [
+            row(name, interval(claim, images, value)) for name, value in values.items()
+        ]
         told += [f"{network}, {name}: {value:.3f}" for name, value in values.items()]
     claim.figure(
-        pictures.accuracies(panels),
+        pictures.cells(panels, "test accuracy, two standard errors", "linear"),
         "accuracy",
         caption="CIFAR-10. Every network is trained in the given order first, then for as many "
         "steps in each order. Permuted: the first ten patches go to the end.",
@@ -334,9 +338,9 @@ def test_sentences_there_is_something_to_repair(claim):
     texts = texts_that_are_translated(claim)
     is_ahead(claim, texts, PERMUTED, NOT_REPAIRED, 3)
     found = {name: estimate(claim, judged(claim, texts, name)) for name in ROLES}
-    rows = {name: (ROLES[name], one) for name, one in found.items()}
+    rows = [row(name, one) for name, one in found.items()]
     claim.figure(
-        pictures.translations(rows, texts.name),
+        pictures.cells({texts.name: rows}, "BLEU, 95 % intervals", "linear"),
         "bleu",
         caption=f"{texts.name}. Permuted: the first ten of 512 places go to the end; within "
         "sentences: to the end of the sentence. All rows but the last two share a first training.",

@@ -337,7 +337,7 @@ def picture(claim, found):
             pictures.Cell(row, errors, PRINTED[column].get(row), floors.get(row))
             for row, errors in found[column].items()
         ]
-    return pictures.cells(panels)
+    return pictures.cells(panels, "mean square error")
 
 
 def test_control_an_rnn_that_sees_the_sequence_reversed(claim):

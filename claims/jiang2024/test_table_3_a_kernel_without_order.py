@@ -251,15 +251,16 @@ def tabulate(claim, found):
         ]
     given, permuted = panels["linear RNN"]
     floors = [linear_tasks.recurrent_floor(t, "none") for t in targets(claim, EXCHANGED)]
-    constant = pictures.Cell("no network", constants(claim, GIVEN), what="constant")
+    dots = "the best constant, one kernel each"
+    constant = pictures.Cell("no network", constants(claim, GIVEN), role="construction", dots=dots)
     panels["linear RNN"] = [given, replace(permuted, floor=floors), constant]
     medians = [
-        f"{title}, {cell.label}: {statistics.median(cell.errors):.2g}"
+        f"{title}, {cell.label}: {statistics.median(cell.values):.2g}"
         for title, cells in panels.items()
         for cell in cells
     ]
     claim.figure(
-        pictures.cells(panels),
+        pictures.cells(panels, "mean square error"),
         "errors",
         caption="Table 3, one kernel for each seed. Bars: the printed cells. Last row: the best "
         "constant, which needs no training. Arrows: beside each dot, the floor of its kernel.",

@@ -143,21 +143,22 @@ def test_figure_which_exponent_is_right(claim):
         for name in ("sin, floor", "sin, plain", "sin, ridge"):
             closed = [float(logit_floor.row_costs(alpha, m, TAU)[name]) for m in far]
             logits[name] = [value * m**p for value, m in zip(closed, far, strict=True)]
-        outputs = {how: [found[how, m][0].mean() * m**p for m in ms] for how in SCHEMES["sin"]}
-        panels[f"{a:g}"] = {"logits": (far, logits), "outputs": (ms, outputs)}
-        parted = outputs["plain"][-1] / outputs["ridge"][-1]
+        outputs = {how: {m: found[how, m][0].mean() * m**p for m in ms} for how in SCHEMES["sin"]}
+        curves = {name: dict(zip(far, values, strict=True)) for name, values in logits.items()}
+        panels[f"{a:g}"] = {**curves, **outputs}
+        parted = outputs["plain"][ms[-1]] / outputs["ridge"][ms[-1]]
         claim.measured(
             "mean square, plain over ridge", parted, equation=REPAIRED, alpha=alpha, m_h=512
         ).at_least(chosen(10, "with equal exponents the ratio would stay near 1, as at m_h = 1"))
         words.append(f"α = {a:g}, outputs at m_h = 512: plain {parted:.0f} times ridge")
     claim.figure(
-        pictures.exponents(panels),
+        pictures.exponents(panels, far[::3]),
         "exponents",
         caption="Mean squares times m_h^(2α − 1): a level curve has the exponent 2α − 1, a curve "
         "of slope 1 has 2α − 2. The truncation of the proof rises for ever, since it forgets s = "
         "t; the ridge correction becomes level, and no coupling of rank m_h has smaller errors of "
-        f"its logits. τ = {TAU}, F = f = id, equal sines, all of them: above one row of logits, in "
-        "closed form, below the outputs, measured.",
+        f"its logits. τ = {TAU}, F = f = id, equal sines, all of them. Lines: a row of logits, "
+        "in closed form; marks: the outputs, measured.",
         alt="Mean square errors times m_h^(2α−1) against m_h, for three α. Logits: plain "
         "truncation rises with slope 1, the ridge correction levels off at the bound and lies on "
         "the floor. Outputs: the same. " + "; ".join(words) + ".",
@@ -324,25 +325,29 @@ def test_printed_exponent_is_out_of_reach_with_exact_F_and_f(alpha, claim):
 @pytest.mark.best_in_class
 def test_figure_two_encoded_tokens(claim):
     """alpha = 3: the mean square of the truncation is within what is proved, for every m_h."""
-    ms, curves = (4, 8, 16, 32, 64, 128), {}
+    ms, panels = (4, 8, 16, 32, 64, 128), {"L1": {}, "mean square": {}}
     for m in ms:
         narrow, wide = output_floor.narrow(3, m), output_floor.wide(3, m)
         square, mean = check_truncation(claim, wide, m)
         bound = wide.mean_square_bound(m)
         numbers = {
-            "printed": right_side(narrow, m), "mean floor": narrow.mean_floor(m), "mean": mean,
-            "mean bound": bound.sqrt(), "square floor": wide.mean_square_floor(m),
-            "square": square, "square bound": bound,
-        }  # fmt: skip
-        for name, value in numbers.items():
-            curves.setdefault(name, []).append(float(value))
-    ends = (f"{name} {c[0]:.1e} to {c[-1]:.1e}" for name, c in curves.items())
+            "L1": (bound.sqrt(), mean, narrow.mean_floor(m), right_side(narrow, m)),
+            "mean square": (bound, square, wide.mean_square_floor(m)),
+        }
+        for error, values in numbers.items():
+            for name, value in zip(pictures.PAIR, values, strict=False):
+                panels[error].setdefault(name, []).append(float(value))
+    ends = (
+        f"{error}, {name} {c[0]:.1e} to {c[-1]:.1e}"
+        for error, curves in panels.items()
+        for name, c in curves.items()
+    )
     claim.figure(
-        pictures.pair(ms, curves),
+        pictures.pair(ms, panels),
         "pair",
         caption="One target on two encoded tokens, σ_i = i⁻³/64 for all i, f = 0 on I_1 and 1 on "
         "I_2, F = id. Floors hold for every coupling of rank m_h, without regard to how it is "
-        "made; they are proved on grids of 16 m_h + 1 places (left) and about 2.4 m_h (right).",
+        "made; they are proved on grids of 16 m_h + 1 places (mean square) and about 2.4 m_h (L1).",
         alt=f"From m_h = {ms[0]} to {ms[-1]}: " + "; ".join(ends) + ".",
     )
 

@@ -12,8 +12,8 @@ Figure 1              spectra.py; what is trained in all figures and tables: lea
 Figures 2, 3, Table 1 vit.py; trained_vit.py, image_settings.py (what is trained)
 Figure 3              head_pod.py (the POD of a trained head); Table 1: convolution.py, the contrast
 Figure 2              scores.py; whose: subjects.py, minilm.py, vit_weights.py (a user's ViT-B/16)
-Theorem 4.1           rate.py; what no network can do: logit_floor.py, encoded_logit_floor.py,
-                      output_floor.py, affine_networks.py; (17) as numbers: right_sides.py
+Theorem 4.1           rate.py; what no network can do: logit_floor.py, output_floor.py,
+                      affine_networks.py; (17) as numbers: right_sides.py
 (5) in floating point networks.py
 (40)-(43)             softmax.py
 Proposition B.1       gauge.py

@@ -1,7 +1,7 @@
 """Equations (12)-(15): the complexity measures as numbers, for the representation at hand.
 
 Paper          Here             Meaning
-C_FF(f)        Scheme.of_wave   constant of (13)
+C_FF(f)        of_wave          constant of (13)
 C_0, C_1, C_2  C_0, narrow, C_2 of couplings made of waves (repro/jiang2024/couplings.py)
 
 Interpolation. A ReLU layer of w neurons interpolates f at k/w, k = 0, ..., w (`interpolant`). On a
@@ -49,7 +49,6 @@ while F, f and the basis functions stay.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import flint
@@ -58,20 +57,20 @@ import torch
 from repro.jiang2024.networks import FeedForward
 from repro.numerics.exact import rational
 
-
-@dataclass(frozen=True)
-class Scheme:
-    """One instance of (13): C_FF of sin(omega x)."""
-
-    of_sine: Callable[[flint.arb], flint.arb]
-
-    def of_wave(self, i: int) -> flint.arb:
-        """C_FF of sqrt2 sin(2 pi i x) and of sqrt2 cos(2 pi i x)."""
-        return flint.arb(2).sqrt() * self.of_sine(2 * flint.arb.pi() * i)
+Scheme = Callable[[flint.arb], flint.arb]  # an instance of (13): omega -> C_FF of sin(omega x)
 
 
-INTERPOLATION = Scheme(lambda omega: omega**2 / 8)
-BARRON = Scheme(lambda omega: omega)
+def INTERPOLATION(omega: flint.arb) -> flint.arb:
+    return omega**2 / 8
+
+
+def BARRON(omega: flint.arb) -> flint.arb:
+    return omega
+
+
+def of_wave(scheme: Scheme, i: int) -> flint.arb:
+    """C_FF of sqrt2 sin(2 pi i x) and of sqrt2 cos(2 pi i x)."""
+    return flint.arb(2).sqrt() * scheme(2 * flint.arb.pi() * i)
 
 
 def C_0(K_F: Any, sup_f: Any, sup_bases: Any) -> Any:
@@ -86,7 +85,7 @@ def C_0_as_printed(K_F: Any, sup_f: Any, sup_bases: Any) -> Any:
 
 def C_2(scheme: Scheme, k: int) -> flint.arb:
     """(14) for k pairs of waves; F and f of Section 5.1 cost nothing."""
-    return 2 * sum((scheme.of_wave(i) for i in range(1, k + 1)), flint.arb(0))
+    return 2 * sum((of_wave(scheme, i) for i in range(1, k + 1)), flint.arb(0))
 
 
 def least_bill(k: int, tau: int = 1) -> flint.arb:

@@ -22,12 +22,8 @@ class Shape:
     classes: int = 10
 
     @property
-    def side(self) -> int:
-        return self.image // self.patch
-
-    @property
     def patches(self) -> int:
-        return self.side**2
+        return (self.image // self.patch) ** 2
 
     def build(self) -> "Convolutional":
         return Convolutional(self)

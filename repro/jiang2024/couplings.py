@@ -1,6 +1,5 @@
 """Section 5.1: couplings whose decomposition (10) is known, as their singular values are chosen.
 
-Paper       Here                 Meaning
 sigma_i     Coupling.sigma       as one likes; i^-alpha by `powers`, R of them for infinitely many
 phi_i       Coupling.queries     sqrt2 sin(2 pi i u)
 psi_i       Coupling.keys        the same sine, or sqrt2 cos(2 pi i v)

@@ -23,16 +23,13 @@ from repro.training import SGD, Adam, Cosine, Muon, Trapezoid
 @dataclass(frozen=True)
 class Setting:
     network: vit.Shape
-    contrast: convolution.Shape
     recipe: Recipe
     further: Recipe  # from the weights of the original
-    contrast_recipe: Recipe
-    contrast_further: Recipe
     swept: vit.Shape  # with m_h in place of its own
     head_sizes: tuple[int, ...]
     sweep_recipe: Recipe
-    seeds: int
     judged: int
+    seeds = 2  # no field
 
     def operations(self) -> float:
         """Of the first training: two for each product, forwards and twice backwards."""
@@ -51,11 +48,15 @@ class Setting:
         return replace(first, pretrained=checksum(own)) if own else first
 
     def convolutional(self, data: str) -> FitImages:
-        return FitImages(data, self.contrast, self.contrast_recipe, 0, self.judged)
+        """The contrast, on the same patches and for as many steps."""
+        own = self.network
+        shape = convolution.Shape(own.image, own.patch, own.depth, own.width)
+        return FitImages(data, shape, _of_convolutions(self.recipe, 2e-3), 0, self.judged)
 
     def continued(self, start: FitImages, order: Order) -> FitImages:
         """From the last weights of `start`, with the patches in this order."""
-        recipe = self.further if start.shape == self.network else self.contrast_further
+        own = start.shape == self.network
+        recipe = self.further if own else _of_convolutions(self.further, 1e-3)
         return replace(start, recipe=recipe, order=order, start=start)
 
     def sweep(self, data: str) -> Iterator[FitImages]:
@@ -79,49 +80,37 @@ def ours(steps: int, batch: int, lr: float = 0.01, rest: float = 1e-3) -> Recipe
     return Recipe(Muon(lr, Adam(rest), apart=apart), Trapezoid(), steps, batch)
 
 
-def plain(steps: int, batch: int, lr: float = 2e-3) -> Recipe:
-    """For the convolutions, which are no matrices."""
-    return Recipe(Adam(lr), Trapezoid(), steps, batch)
+def _of_convolutions(recipe: Recipe, lr: float) -> Recipe:
+    """They are no matrices: Adam in place of Muon."""
+    return replace(recipe, optimizer=Adam(lr)) if isinstance(recipe.optimizer, Muon) else recipe
 
 
 SMOKE = Setting(
     network=vit.Shape(image=32, patch=8, depth=1, width=32, heads=2, m_h=8, hidden=64),
-    contrast=convolution.Shape(image=32, patch=8, depth=1, width=32),
     recipe=ours(150, 32, rest=2e-3),
     further=ours(80, 32, lr=0.005, rest=2e-3),
-    contrast_recipe=plain(150, 32),
-    contrast_further=plain(80, 32, lr=1e-3),
     swept=vit.Shape(image=32, patch=8, depth=1, width=32, heads=1, m_h=4, hidden=32),
     head_sizes=(1, 2, 4, 16),
     sweep_recipe=ours(60, 32),
-    seeds=2,
     judged=1000,
 )
 LAPTOP = Setting(
     network=vit.Shape(image=32, patch=4, depth=2, width=96, heads=2, m_h=32, hidden=192),
-    contrast=convolution.Shape(image=32, patch=4, depth=2, width=96),
     recipe=ours(700, 64),
     further=ours(300, 64, lr=0.005),
-    contrast_recipe=plain(700, 64),
-    contrast_further=plain(300, 64, lr=1e-3),
     swept=vit.Shape(image=32, patch=4, depth=2, width=64, heads=2, m_h=16, hidden=128),
     head_sizes=(1, 3, 8, 16, 32, 64),
     sweep_recipe=ours(500, 64),
-    seeds=2,
     judged=5000,
 )
 _PRINTED = Recipe(SGD(0.03, momentum=0.9), Cosine(), 10_000, 512)
 PAPER = Setting(
     network=vit.B16,
-    contrast=convolution.Shape(image=224, patch=16, depth=12, width=768),
     recipe=_PRINTED,
     further=_PRINTED,
-    contrast_recipe=_PRINTED,
-    contrast_further=_PRINTED,
     swept=vit.B16,
     head_sizes=(1, 3, 8, 16, 32, 50, 55, 64),
     sweep_recipe=_PRINTED,
-    seeds=2,
     judged=10_000,
 )
 SCALES: dict[str, Any] = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}

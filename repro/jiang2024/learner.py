@@ -13,7 +13,7 @@ frequencies learns waves that SiLU does not find in the steps of Figure 1 (claim
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -28,21 +28,9 @@ JUDGED = 2000  # fresh sequences, on which a trained network is judged
 M = TypeVar("M")
 
 
-class Task(Protocol):
-    """Sequences and what is to be made of them; tokens (count, tau, inputs). A frozen dataclass, so
-    that a training is described by its spec alone."""
-
-    @property
-    def inputs(self) -> int: ...
-
-    @property
-    def outputs(self) -> int: ...
-
-    def draw(self, generator: torch.Generator, count: int) -> Tensor: ...
-
-    def wanted(self, tokens: Tensor) -> Tensor:
-        """(count, tau, outputs)."""
-        ...
+# Sequences and what is wanted of them, a frozen dataclass with the sizes `inputs` and `outputs`:
+# draw(generator, count) gives tokens (count, tau, inputs), wanted(tokens) (count, tau, outputs).
+Task = Any
 
 
 @dataclass(frozen=True)
@@ -101,8 +89,7 @@ class Recipe:
         rest: float = 2e-3,
         apart: tuple[str, ...] = ("first", "F"),
     ) -> "Recipe":
-        """Muon for f^ and W_Q, W_K, W_V, Adam for F^ and first layers; warm-up, level, straight
-        to zero. Muon for F^ too makes a step a quarter dearer; only Figure 5 needs it."""
+        """Muon for f^ and W_Q, W_K, W_V, Adam for F^ and first layers (Figure 5: Muon for F^)."""
         return cls(Muon(lr, Adam(rest), apart=apart), Trapezoid(), steps, batch)
 
     @classmethod

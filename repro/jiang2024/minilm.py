@@ -16,9 +16,8 @@ W_Q and W_K have biases. They do not raise the rank, but they move the spectrum.
 
 the last term is the same for all s: no softmax can see it, but the first singular value can.
 
-A sentence is cut into pieces by WordPiece (Wu et al. 2016) on the list of words beside the weights:
-lower case, no accents, and of every word the longest beginning that is on the list, then the
-longest that continues it. Only for scripts with spaces between words: BERT cuts Chinese by letters.
+A sentence is cut by WordPiece (Wu et al. 2016): lower case, no accents, and of every word the
+longest beginning that is on the list, then the longest that continues it. Not for Chinese.
 """
 
 import itertools
@@ -33,7 +32,6 @@ from torch.nn import functional
 
 from repro.data import weights
 from repro.data.errors import BadData
-from repro.jiang2024 import scores
 
 EPSILON = 1e-12  # of all norms
 LONGEST = 100  # letters of a word; a longer one is not cut
@@ -191,10 +189,6 @@ class MiniLM:
             x = self._passed(number - 1, x, *pairs[-1])
             pairs.append(self._queries_and_keys(number, x))
         return pairs
-
-    def scores(self, tokens: Tensor) -> list[Tensor]:
-        """Of every layer, (count, heads, tau, tau), before the softmax."""
-        return [scores.of(Q, K) for Q, K in self.queries_and_keys(tokens)]
 
     def _queries_and_keys(self, number: int, x: Tensor) -> tuple[Tensor, Tensor]:
         Q, K = (self._projected(number, part, x) for part in ("query", "key"))

@@ -1,10 +1,6 @@
 """What no coupling of rank m can do to the outputs, for one target: the L1 rate of (17) fails.
 
-Paper       Here                Meaning
-sigma_i     Pair.sigma          C_1 i^-alpha
-C_1         Pair.size
-m_h         m                   rank of rho^
--           l                   the logistic function
+sigma_i = C_1 i^-alpha, m = m_h is the rank of rho^, and l the logistic function.
 
 Which exponents this leaves (`EndlessPair`, all waves, one target for every m). Take n ~ m large
 enough for B_1 < S/2 and B_2 < T/4 in the proofs below. The slope stays away from 0 if
@@ -56,9 +52,7 @@ class Pair:
 
     def __post_init__(self) -> None:
         if self.n % 2 == 0:
-            raise ValueError(
-                f"1, cos, sin, ... up to one frequency are an odd number: n = {self.n}"
-            )
+            raise ValueError(f"1, cos, sin, ... to one frequency: an odd number: n = {self.n}")
         if self.tau < 2:
             raise ValueError(f"a pair needs tau >= 2 tokens, got tau = {self.tau}")
 
@@ -160,22 +154,19 @@ class Pair:
             keys = torch.where(_in_room(v, 1) == 1, free, sigma[1] * e_2)
             return (_in_room(u, 1) * _waves(u, 2)[..., 1:]) @ keys.mT
 
-        return Target(first, self._f, rho)
+        return Target(first, lambda x: _in_room(x, self.tau), rho)
 
     def _between_rooms(self, rho: Coupling) -> Target:
         """F and f, with the coupling rho for u in I_1 and v in I_tau, 0 elsewhere."""
 
         def coupling(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            between = (_in_room(u, 1) * self._f(v).mT).bool()
+            between = (_in_room(u, 1) * _in_room(v, self.tau).mT).bool()
             ends = (x.expand(between.shape)[between][:, None, None] for x in (u, v.mT))
             found = torch.zeros_like(between, dtype=u.dtype)
             found[between] = rho(*ends)[:, 0, 0]
             return found
 
-        return Target(first, self._f, coupling)
-
-    def _f(self, x: torch.Tensor) -> torch.Tensor:
-        return _in_room(x, self.tau)
+        return Target(first, lambda x: _in_room(x, self.tau), coupling)
 
     def _coupling(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         """rho without regard to rooms."""

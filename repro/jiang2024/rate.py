@@ -1,13 +1,10 @@
 """Theorem 4.1: attention of rank m for a coupling of higher rank; what it costs, with constants.
 
-Paper          Here               Meaning
-sigma_i        sigma              singular values of the coupling, (R,)
-m_h            len(kept)          size of the head
--              kept, s_i          coefficients of the first m products phi_i psi_i in the network
--              delta, d_i         rho - rho^, error of a logit; sigma_i - s_i, s_i = 0 beyond m
-S_m, T_m       couplings.tails    sums of sigma_i and of sigma_i^2 beyond m
-K_F, diam f    K_F, diameter      Lipschitz constant of F, diameter of f(I)
--              c = tau - 1/2
+sigma_i, s_i   singular values of the coupling, (R,); coefficients `kept` of the first m products
+               phi_i psi_i in the network, m = m_h
+delta, d_i     rho - rho^, error of a logit; sigma_i - s_i, s_i = 0 beyond m
+S_m, T_m       sums of sigma_i and of sigma_i^2 beyond m (couplings.tails)
+K_F, diam f    Lipschitz constant of F, diameter of f(I);  c = tau - 1/2
 
 1. From logits to outputs. A row of softmax weights moves an average of f by at most
 diam f / (2 sqrt 2) (sum_s delta_ts^2)^(1/2), repro/jiang2024/softmax.py. Hence
@@ -41,7 +38,7 @@ an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-
 s_i and K_F; it adds to the root of the mean square. `separate` is such a network, with neurons of
 its own for every wave; `interpolated` computes the same with one layer that all waves share.
 
-6. Networks, encoded tokens (`encoded_networks`). One layer interpolates everything in 4 at w + 1
+6. Networks, encoded tokens (`interpolated`). One layer interpolates everything in 4 at w + 1
 knots of each room. Contents and 1{x in I_t} are linear on a room, hence exact; of the waves, g
 having the slope 1 / tau, e_i = sqrt(2 / tau) (2 pi i / tau)^2 / (8 w^2). The coordinates for the
 diagonal are (rho - rho~)(u, u), 1/tau times the sum over i > r of sigma_i (1 - cos 4 pi i g), or of
@@ -97,11 +94,12 @@ def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
     return left + (tails(sigma)[0][m] if S_m is None else S_m) / (m + tau - HALF)
 
 
-def kept(coupling: Endless, m: int, tau: int, how: str) -> np.ndarray:
-    """Of all waves: the `plain` truncation or, if `how` says so, the "ridge"."""
+def kept(coupling: Coupling, m: int, tau: int, how: str = "ridge") -> np.ndarray:
+    """Of these waves, or of all: the `ridge` or, if `how` says so, the "plain" truncation."""
     if how == "plain":
         return plain(coupling.sigma, m)
-    return ridge(coupling.sigma, m, tau, infinite_tails(coupling.alpha, m)[0])
+    S_m = infinite_tails(coupling.alpha, m)[0] if isinstance(coupling, Endless) else None
+    return ridge(coupling.sigma, m, tau, S_m)
 
 
 def _check_rank(sigma: np.ndarray, m: int) -> None:
@@ -159,19 +157,11 @@ def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
     return _attention(coupling, queries, keys, x)
 
 
-def interpolated(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Transformer:
-    """`truncated` with one ReLU layer of w neurons for f^; tokens in [0, 1]."""
-    exact = truncated(coupling, kept, x)
-    knots = torch.arange(w + 1, dtype=x.dtype, device=x.device)[:, None] / w
-    return replace(exact, f=interpolant(exact.f(knots).mT))
-
-
-def encoded_networks(coupling: Coupling, r: int, w: int, x: torch.Tensor) -> Transformer:
-    """`with_diagonal` with one ReLU layer of (w + 1) tau - 1 neurons for f^, see 6."""
-    exact = with_diagonal(coupling, r, x)
-    places = torch.arange(w + 1, dtype=x.dtype, device=x.device) / w
-    rooms = 2 * torch.arange(1, coupling.pieces + 1, dtype=x.dtype, device=x.device)
-    knots = (rooms[:, None] + places).flatten()
+def interpolated(exact: Transformer, w: int, pieces: int = 0) -> Transformer:
+    """With one ReLU layer for f^, which has w cells on [0, 1] or on each of the rooms, see 6."""
+    rooms = torch.arange(min(1, pieces), pieces + 1).to(exact.W_V)
+    places = torch.arange(w + 1).to(exact.W_V) / w
+    knots = (2 * rooms[:, None] + places).flatten()
     return replace(exact, f=linear_between(knots, exact.f(knots[:, None]).mT))
 
 

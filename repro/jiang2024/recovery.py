@@ -1,6 +1,4 @@
-"""What a trained network has recovered of a task of Appendix B.1, in numbers.
-
-Two statements are made of Figures 4-6, and each gets a number for every token of fresh sequences.
+"""What a trained network has recovered of a task of Appendix B.1, token by token.
 
 "The attention matrix recovers rho":
     variation   half the sum of |A_ts - w_ts| over s, the total variation distance of row t of the
@@ -10,8 +8,8 @@ Two statements are made of Figures 4-6, and each gets a number for every token o
     readout     F^(W_V f^(x(t))), which is the output on the sequence (x(t), ..., x(t)). Compared
                 with the task's own F o f.
 
-What a small loss does not say. Attention is not fixed by the map (gauge.py). F o f is fixed where
-constant sequences are inputs (Proposition B.1 (1)); in the task on centres of gravity they are not.
+A small loss implies neither: attention is not fixed by the map (gauge.py), and F o f only where
+constant sequences are inputs (Proposition B.1 (1)), which they are not for centres of gravity.
 """
 
 import statistics
@@ -73,18 +71,9 @@ class Recovered:
         return list(zip(asked, made, strict=True))
 
 
-def before(spec: FitAttention) -> Recovered:
-    """By the untrained twin, on the fresh sequences on which the training is judged."""
-    return _judged(spec, untrained(spec))
-
-
-def after(spec: FitAttention, outcome: Outcome) -> Recovered:
-    """By the trained network, on the same sequences."""
-    return _judged(spec, trained(spec, outcome))
-
-
-def _judged(spec: FitAttention, learner: Learner) -> Recovered:
-    assert isinstance(spec.task, Displayed)
+def judged(spec: FitAttention, outcome: Outcome | None = None) -> Recovered:
+    """On the fresh sequences of the training's judgement; the untrained twin, without outcome."""
+    learner = untrained(spec) if outcome is None else trained(spec, outcome)
     return of_tokens(spec.task, learner, batch(spec, -2, JUDGED)[0])
 
 

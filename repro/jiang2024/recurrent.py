@@ -105,23 +105,15 @@ def shift_register(rho: Array) -> LinearRNN:
     return LinearRNN(rho.new_tensor(W), rho, rho.new_tensor(c))
 
 
-@dataclass(frozen=True)
-class Decay:
-    """|rho^(s)|^2 <= A q^s for every s, in rationals."""
-
-    A: flint.fmpq
-    q: flint.fmpq
-
-
-def decay(rnn: LinearRNN) -> Decay:
-    """The proof that a rational W is stable; an error if it is not."""
+def decay(rnn: LinearRNN) -> tuple[flint.fmpq, flint.fmpq]:
+    """A and q of |rho^(s)|^2 <= A q^s, which prove a rational W stable; an error if it is not."""
     n, d = rnn.U.shape
     U, c = flint.fmpq_mat(n, d, rnn.U.ravel().tolist()), flint.fmpq_mat(n, 1, rnn.c.tolist())
     P = _lyapunov(flint.fmpq_mat(n, n, rnn.W.ravel().tolist()))
     trace = sum((P[i, i] for i in range(n)), flint.fmpq(0))
     energy = U.transpose() * P * U
     seen = (c.transpose() * P.solve(c))[0, 0]
-    return Decay(seen * sum((energy[i, i] for i in range(d)), flint.fmpq(0)), 1 - 1 / trace)
+    return seen * sum((energy[i, i] for i in range(d)), flint.fmpq(0)), 1 - 1 / trace
 
 
 def _lyapunov(W: flint.fmpq_mat) -> flint.fmpq_mat:

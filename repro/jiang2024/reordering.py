@@ -58,11 +58,7 @@ LAPTOP = Setting(
     Selection(4, 14, 500), Shape(3000, 2, 128, 4, 512), _muon(0.03, 8e-3, 330, 4000), 140
 )
 PAPER = Setting(
-    Selection(
-        1,
-        250,  # setting: the longest sentence, in words
-        3003,
-    ),
+    Selection(1, 250, 3003),  # setting: the longest sentence, in words
     BASE,
     Recipe(Adam(BASE.width**-0.5 * 4000**-0.5, (0.9, 0.98)), InverseRoot(4000), 100_000, 50_000),
     10_000,

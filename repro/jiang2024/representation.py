@@ -114,19 +114,17 @@ ZERO, ONE = rationals([[0], [1]])
 
 def gap(w: np.ndarray, a: Any, b: Any) -> flint.fmpq:
     """delta: how far outside [0, 1] the images of other u_t are read, at least."""
-    pairs = itertools.permutations(w, 2)
     return min(
         max(a * (r - 1) / b - 1 if r > 1 else a * (1 - r) / b - r for r in row / other)
-        for row, other in pairs
+        for row, other in itertools.permutations(w, 2)
     )
 
 
 def spread(w: np.ndarray, a: Any) -> flint.fmpq:
     """The b for which delta = 1, positive if the rows of w differ."""
-    pairs = itertools.permutations(w, 2)
     return a * min(
         max((r - 1) / 2 if r > 1 else (1 - r) / (1 + r) for r in row / other)
-        for row, other in pairs
+        for row, other in itertools.permutations(w, 2)
     )
 
 
@@ -194,12 +192,6 @@ def one_dimensional_head(form: Representation, growth: Any) -> Transformer:
 
 def antipodes(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """z and 1 - z on the boundary of [0, 1]^N that a linear map into R^n, n < N, confuses."""
-    kernel = _kernel_vector(linear)
-    z = (1 + kernel / abs(kernel).max()) / 2
-    return z, 1 - z
-
-
-def _kernel_vector(linear: np.ndarray) -> np.ndarray:
     reduced, rank = flint.fmpq_mat(linear.tolist()).rref()
     N = linear.shape[1]
     pivots = [next(j for j in range(N) if reduced[i, j] != 0) for i in range(rank)]
@@ -207,7 +199,8 @@ def _kernel_vector(linear: np.ndarray) -> np.ndarray:
     kernel = rationals([int(j == free) for j in range(N)])
     for i, j in enumerate(pivots):
         kernel[j] = -reduced[i, free]
-    return kernel
+    z = (1 + kernel / abs(kernel).max()) / 2
+    return z, 1 - z
 
 
 @dataclass(frozen=True)

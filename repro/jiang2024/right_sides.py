@@ -51,7 +51,7 @@ def repaired(alpha: Any, m: int, m_FF: int, key: str = "sin") -> tuple[float, fl
     """Its first and its second term, repaired (rate.py, 1 to 5)."""
     _, C_1, sup = constants(alpha)
     s, w = [float(value) for value in kept(alpha, m, key)], (m_FF - 1) / (2 * m)
-    e = [float(complexity.INTERPOLATION.of_wave(i)) / w**2 for i in range(1, m + 1)]
+    e = [float(complexity.of_wave(complexity.INTERPOLATION, i)) / w**2 for i in range(1, m + 1)]
     plain, ridge = (TAU - 0.5) * rate.encoded_bound(alpha, m), rate.ridge_bound(alpha, m, TAU)
     low_rank = C_1 * math.sqrt(rate.mean_square_bound(ridge if key == "sin" else plain))
     return TAU * low_rank, TAU * rate.network_error(s, sup, e)

@@ -17,19 +17,11 @@ BITS = 160
 GAMMA, ROWS, UNITS = 100, 200, 67  # of the rough kernel, and the units of the counterexample
 
 
-def smooth() -> Kernel:
-    """(1/8) sum_{k=1}^{8} e^{-ks/8}: C_1 = 9, C_2 = 1."""
-    return Kernel(terms=tuple(Exponential(Fraction(1, 8), Fraction(k, 8)) for k in range(1, 9)))
-
-
-def alternating() -> Kernel:
-    """(-1)^s e^{-s/5}: C_1 = 6, C_2 = 1."""
-    return Kernel(terms=(Exponential(1, Fraction(1, 5), -1),))
-
-
-def box() -> Kernel:
-    """1 for s < 10: C_1 = 1, C_2 = e^9."""
-    return Kernel([1] * 10)
+# (1/8) sum_{k=1}^{8} e^{-ks/8}: C_1 = 9, C_2 = 1
+SMOOTH = Kernel(terms=tuple(Exponential(Fraction(1, 8), Fraction(k, 8)) for k in range(1, 9)))
+ALTERNATING = Kernel(terms=(Exponential(1, Fraction(1, 5), -1),))  # C_1 = 6, C_2 = 1
+BOX = Kernel([1] * 10)  # C_1 = 1, C_2 = e^9
+KERNELS = {"smooth": SMOOTH, "alternating": ALTERNATING, "box": BOX}
 
 
 def tail(kernel: Kernel, m: int) -> flint.arb:
@@ -58,10 +50,10 @@ def _rough(s: int) -> flint.arb:
 
 
 EXAMPLES = {
-    "smooth": Example(smooth().ball, (memory.C_1(smooth()), memory.C_2(smooth())), 120, 400),
+    "smooth": Example(SMOOTH.ball, (memory.C_1(SMOOTH), memory.C_2(SMOOTH)), 120, 400),
     # e^(t/beta) rho(t) -> 0 for beta >= 5, and e^(t/6) rho(t) <= rho(0) = 1
     "decaying": Example(lambda s: (-flint.arb(s) / 5).exp() / (1 + s), (6, 1), 120, 400),
-    "box": Example(box().ball, (memory.C_1(box()), memory.C_2(box())), 30, 60),
+    "box": Example(BOX.ball, (memory.C_1(BOX), memory.C_2(BOX)), 30, 60),
     # |rho(s)| = e^(-s/gamma)
     "rough": Example(_rough, (1 + GAMMA, 1), ROWS, 2000, (*range(1, 17), 32, UNITS, 100, 150)),
 }

@@ -1,14 +1,12 @@
 """Spectra of score matrices, and how concentrated they are over inputs (Section 5.2, Figure 2).
 
-Scores are rho^(x) = Q K^T / sqrt(m_h), (..., tau, tau), before the softmax.
-
-The paper has a violin for each index and no measure of how narrow it is. Here are three, none of
-which depends on the scale of the scores:
+Scores are rho^(x) = Q K^T / sqrt(m_h), (..., tau, tau), before the softmax. The paper has a violin
+for each index and no measure of how narrow it is. Here are three, whatever the scale of the scores:
     the spread of sigma_k over inputs: its standard deviation, divided by its mean;
-    index_share, of the variance of log sigma_k(x) over indices and inputs the part that the index
-explains: 1 if all inputs have the same spectrum, 0 if the index says nothing;
-    the spread of a rank taken input by input: the use that the text makes of concentration, to
-"estimate the rank by evaluating it at sampled inputs".
+    index_share, the part of the variance of log sigma_k(x) that the index explains: 1 if all inputs
+have the same spectrum, 0 if the index says nothing;
+    the spread of a rank taken input by input, as the text would "estimate the rank by evaluating it
+at sampled inputs".
 
 The rank itself is min(m_h, tau) for all inputs, unless weights or tokens are special: Q and K have
 m_h columns, biases or not, and what follows sigma_{m_h} is rounding (`rounding` bounds it). So the
@@ -16,8 +14,7 @@ measures look at the first min(m_h, tau) values, and a rank that says more is on
 falls without ending: `effective_rank` = exp(entropy of p), p = sigma^2 / sum sigma^2. It is r for r
 equal values and zeros.
 
-A score that is the same for all s changes no softmax; `seen` takes the mean of each row away, which
-leaves the smallest matrix of the same attention.
+What is the same for all s changes no softmax: `seen` takes the mean of each row away.
 """
 
 import itertools

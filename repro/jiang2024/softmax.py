@@ -25,7 +25,7 @@ equality (`extremal`); omega -> 0 gives the others.
 (40), repaired. omega is at most sum_s |delta_s| and at most 2 max |delta_s|, so that
     sum_s |q_s - p_s| = 2 (Q - P) <= omega / 2 <= min(1/2 sum_s |delta_s|, max_s |delta_s|),
     |sum_s p_s f_s - q_s f^_s| <= sup|f| 1/2 sum_s |delta_s| + max_s |f_s - f^_s|,
-the second by Lemma A.4 and sum q_s = 1 (`by_sum`).
+the second by Lemma A.4 and sum q_s = 1 (`bounds`).
 """
 
 import math
@@ -53,24 +53,18 @@ def diameter(values: Tensor) -> Tensor:
     return (values[..., :, None, :] - values[..., None, :, :]).norm(dim=-1).amax((-1, -2))
 
 
-def by_tanh(values: Tensor, delta: Tensor) -> Tensor:
-    return diameter(values) * (oscillation(delta) / 4).tanh()
-
-
-def by_oscillation(values: Tensor, delta: Tensor) -> Tensor:
-    return diameter(values) * oscillation(delta) / 4
-
-
-def by_norm(values: Tensor, delta: Tensor) -> Tensor:
-    return diameter(values) * delta.norm(dim=-1) / math.sqrt(8)
-
-
-def by_sum(values: Tensor, delta: Tensor) -> Tensor:
-    """(42) without the error of f, and with sup |f| in front of half of the sum."""
-    return values.norm(dim=-1).amax(-1) * delta.abs().sum(-1) / 2
+def bounds(values: Tensor, delta: Tensor) -> dict[str, Tensor]:
+    """Of |moved|; the last is (42) without the error of f, and with sup |f| / 2 before the sum."""
+    D, omega = diameter(values), oscillation(delta)
+    return {
+        "D tanh(ω/4)": D * (omega / 4).tanh(),
+        "D ω/4": D * omega / 4,
+        "D |δ|₂/√8": D * delta.norm(dim=-1) / math.sqrt(8),
+        "sup|f| |δ|₁/2": values.norm(dim=-1).amax(-1) * delta.abs().sum(-1) / 2,
+    }
 
 
 def extremal(quarter: Any) -> tuple[Array, Array, Array]:
-    """Logits, delta and values, as objects, for which by_tanh is attained; quarter is omega/4."""
+    """Logits, delta and values, as objects, that attain D tanh(ω/4); quarter is omega/4."""
     pair = np.array([quarter, -quarter], dtype=object)
     return pair, -2 * pair, np.array([[0], [1]], dtype=object)

@@ -1,32 +1,29 @@
 """Figure 1: targets of Section 5.1 to be learnt, and three references for what is learnt.
 
-rho = sum sigma_i phi_i psi_i, phi_i = psi_i = sqrt2 sin(2 pi i x), F = f = id, tau = 16 uniform
-tokens; sigma_i = i^-alpha for i <= r. Rank None is r = infinity, with no wave left out.
+phi_i = psi_i = sqrt2 sin(2 pi i x), F = f = id, tau = 16 uniform tokens; sigma_i = i^-alpha for
+i <= r. Rank None is r = infinity, with no wave left out.
 
-1. The construction (`kept`, `construction`): the first m waves, raised by the ridge of rate.py, 3;
-exact if m >= r, since nothing is left then.
+1. The construction: the first m waves, raised by the ridge of rate.py, 3; exact if m >= r.
 
 2. The same as weights of the network to be trained (`planted`), for a training that starts there.
 The first layer of f^ has sines: 2 pi i x for i <= m, and x = 1/2 + sum_j c_j sin j(x - 1/2) with
 j <= 4 and the c of numerical differentiation of order 8, off by (1/2)^9 / 630 = 3.1e-6 at most.
 What follows has SiLU, through which z is carried by two units, silu(z) - silu(-z) = z (`carried`).
-All other units stay as they are drawn and are read by nobody until training has them read. Because
-phi_i = psi_i, f^ has n = m + 1 features; (18) has 2 m + 1, which for m_h = 16 are more than the
-printed n = 32.
+All other units stay as they are drawn, read by nobody. Because phi_i = psi_i, n = m + 1 features
+are enough; (18) has 2 m + 1, for m_h = 16 more than the printed n = 32.
 
-3. The best coupling of rank m (`BestCoupling`): F = f = id, and rho^(u, v) = A w(u) . B w(v) with
-w = (1, sines, cosines) of `waves` frequencies, and the mean square error of the outputs on given
-sequences minimised by L-BFGS, from the construction. This is what was found, not a proof that there
-is no better; logit_floor.py has a proved floor, of logits.
+3. The best coupling of rank m found (`BestCoupling`): F = f = id, rho^(u, v) = A w(u) . B w(v) with
+w = (1, sines, cosines), and the mean square error of the outputs on given sequences minimised by
+L-BFGS, from the construction. logit_floor.py has a proved floor, of logits.
 
-No floor holds for all networks (5), though: a large F^ may make up for the coupling. With m_h = 1,
+No floor holds for all networks (5): a large F^ may make up for the coupling. With m_h = 1,
 rho^(u, v) = u v / 1000 and the d_v = 31 averages of v, v^2, ..., v^31, every continuous H_t that
 depends on x(t) and the set of all 16 tokens can be read off by a continuous F^. For the averages
 are the moments of the weights e^{u x_s / 1000} / Z, u = x(t), at no more than 16 points, and 31
 moments determine 16 points and their weights. These are in proportion to k e^{u x / 1000} with the
 multiplicities k; two ratios of such k differ by a factor of 226/225 or more, so the weights tell k,
 and then u, unless there is one point only, which is u. So the averages are a continuous injective
-image of a compact space, and F^ is H_t on it. Such an F^ is very steep: that trained networks stay
+image of a compact space, and F^ is H_t on it, though a very steep one: that trained networks stay
 near 3 is a fact about training, not about (5).
 """
 
@@ -40,11 +37,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from repro.jiang2024 import learner
-from repro.jiang2024.couplings import Coupling, endless, infinite_tails, powers
+from repro.jiang2024 import learner, rate
+from repro.jiang2024.couplings import Coupling, endless, powers
 from repro.jiang2024.learner import FitAttention, Learner
 from repro.jiang2024.model import Transformer
-from repro.jiang2024.rate import ridge, truncated
 from repro.numerics.exact import to_float
 from repro.training import Outcome, Spec, Workspace
 from repro.training.loop import generator_at
@@ -80,15 +76,12 @@ def _coupling(alpha: str, rank: int | None) -> Coupling:
 
 def kept(task: Spectrum, m: int) -> np.ndarray:
     """s_1, ..., s_min(m, r) of the construction, in balls."""
-    sigma = task.coupling.sigma
-    if task.rank is None:
-        return ridge(sigma, m, TAU, infinite_tails(task.alpha, m)[0])
-    return ridge(sigma, min(m, task.rank), TAU)
+    return rate.kept(task.coupling, min(m, task.rank or m), TAU)
 
 
 def construction(task: Spectrum, m: int, x: Tensor) -> Transformer:
     """1."""
-    return truncated(task.coupling, kept(task, m), x)
+    return rate.truncated(task.coupling, kept(task, m), x)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Figure 2: whose heads are looked at, on which inputs, and what they are compared with.
 
-trained      the network of the figure
 untrained    the same network before training, with the same inputs
 redrawn      the trained network, but for W_Q and W_K of the last layer, which are the untrained:
              the tokens that the last layer sees are those of the trained network
@@ -10,7 +9,6 @@ mixed        inputs, every other of which is of another kind: one colour, or one
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from torch import Tensor
 
@@ -19,9 +17,7 @@ from repro.jiang2024.minilm import MINILM, MiniLM, Pieces, Shape
 from repro.jiang2024.scores import Heads
 from repro.jiang2024.vit import VisionTransformer
 
-
-class Network(Protocol):
-    def queries_and_keys(self, inputs: Tensor, /) -> list[tuple[Tensor, Tensor]]: ...
+Network = VisionTransformer | MiniLM
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 Every target comes as the superposition and as the function that it is, for tokens z in [0, 1]^d.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,19 +22,14 @@ def ridges(directions: Sequence[Any], outer: Function) -> Superposition:
     """
     D, d = np.array(directions), np.shape(directions)[-1]
 
-    def inner(s: int) -> Function:
-        return lambda z: (
-            sum(
-                z[..., [j]] * (D[:, s, j] == 1) + (1 - z[..., [j]]) * (D[:, s, j] == -1)
-                for j in range(d)
-            )
-            / rational(d)
-        )
+    def inner(s: int, z: np.ndarray) -> np.ndarray:
+        up, down = D[:, s] == 1, D[:, s] == -1  # (Q, d)
+        parts = (z[..., [j]] * up[:, j] + (1 - z[..., [j]]) * down[:, j] for j in range(d))
+        return sum(parts) / rational(d)
 
-    negative = (D == -1).sum((1, 2))
-    return Superposition(
-        [inner(s) for s in range(D.shape[1])], lambda v: outer(v * d - negative), len(D)
-    )
+    tokens, negative = range(D.shape[1]), (D == -1).sum((1, 2))
+    inners = [functools.partial(inner, s) for s in tokens]
+    return Superposition(inners, lambda v: outer(v * d - negative), len(D))
 
 
 def two_tokens() -> tuple[Superposition, Function]:

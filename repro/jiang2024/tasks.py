@@ -8,9 +8,7 @@ selection          v (d), indices s (k), own index                 its v        
 `weights` is the attention matrix that the text asks for, `wanted` the output with these weights,
 and `readout` F o f, the output on a constant sequence; `target(sharpness)` is of form (8), and its
 weights tend to these as the sharpness grows. In exact arithmetic a sharpness is the logarithm of a
-rational (numerics/logarithms.py), and what it multiplies must be an integer.
-
-To a network integers are given as one-hot codes (`OneHot`).
+rational, and what it multiplies an integer. Networks get integers as one-hot codes (`OneHot`).
 
 Readings. The label, the number of the segment, and the own index are not in the paper: without them
 the tasks are not of form (8) with the displayed weights (claims on (57) and (63)). Indices count
@@ -26,7 +24,7 @@ import torch
 from torch import Tensor
 
 from repro.jiang2024.encodings import appended
-from repro.jiang2024.model import Target, hard_max, softmax
+from repro.jiang2024.model import Target, hard_max
 from repro.numerics.arrays import Array, each, inner, side_by_side
 from repro.numerics.exact import rationals
 from repro.numerics.logarithms import Log
@@ -67,6 +65,13 @@ class Displayed(ABC):
     def F(self, z: Array) -> Array:
         return z
 
+    @abstractmethod
+    def logits(self, x: Array, keys: Array, sharpness: Any) -> Array: ...
+
+    def target(self, sharpness: Any) -> Target:
+        """Of form (8)."""
+        return Target(self.F, self.f, lambda x, keys: self.logits(x, keys, sharpness))
+
     def wanted(self, tokens: Array) -> Array:  # (..., tau, outputs)
         y = self.F(inner(self.weights(tokens), self.f(tokens).mT))
         return y.reshape(*tokens.shape[:-1], -1)
@@ -105,13 +110,9 @@ class Nearest(Displayed):
         """All weight on the nearest; squares have the same order."""
         return hard_max(-_squares(x[..., : self.d], x[..., self.d :]))
 
-    def target(self, sharpness: Any) -> Target:
-        """Softmax of -sharpness |u - v|, the sign of (55)."""
-
-        def rho(x: Array, keys: Array) -> Array:
-            return -self.distances(x, keys) * sharpness
-
-        return Target(self.F, self.f, rho, softmax)
+    def logits(self, x: Array, keys: Array, sharpness: Any) -> Array:
+        """-sharpness |u - v|, the sign of (55)."""
+        return -self.distances(x, keys) * sharpness
 
 
 @dataclass(frozen=True)
@@ -122,14 +123,11 @@ class Gravity(Displayed):
     length: int = 10
     shortest: int = 2
     marks: tuple[Literal["segment", "position"], ...] = ("segment",)  # what stands last, counted
+    outputs = 1  # without annotation: no field
 
     @property
     def inputs(self) -> int:
         return self.d + 2 + len(self.marks)
-
-    @property
-    def outputs(self) -> int:
-        return 1
 
     def draw(self, generator: torch.Generator, count: int) -> Tensor:
         """Every division of the length into segments is as likely as any other."""
@@ -175,20 +173,16 @@ class Gravity(Displayed):
         alone = x.new_tensor(own) if isinstance(x, Tensor) else rationals(own)
         return _where(flag[..., :, None] == 1, shared, alone)
 
-    def target(self, sharpness: Any) -> Target:
+    def logits(self, x: Array, keys: Array, sharpness: Any) -> Array:
         """With the label as the first mark. Prediction tokens: log m - sharpness (difference of
         labels)^2, and -sharpness for other prediction tokens; points: -sharpness |x - y|^2."""
         d = self.d
-
-        def rho(x: Array, keys: Array) -> Array:
-            predicts = x[..., d + 1][..., :, None] == 1
-            predicted = keys[..., d + 1][..., None, :] == 1
-            apart = _where(predicted, 1, _squares(x[..., d + 2 : d + 3], keys[..., d + 2 : d + 3]))
-            mass = keys[..., d] + keys[..., d + 1]  # of a prediction token: 1
-            shared = _log(mass)[..., None, :] - apart * sharpness
-            return _where(predicts, shared, -_squares(x, keys) * sharpness)
-
-        return Target(self.F, self.f, rho, softmax)
+        predicts = x[..., d + 1][..., :, None] == 1
+        predicted = keys[..., d + 1][..., None, :] == 1
+        apart = _where(predicted, 1, _squares(x[..., d + 2 : d + 3], keys[..., d + 2 : d + 3]))
+        mass = keys[..., d] + keys[..., d + 1]  # of a prediction token: 1
+        shared = _log(mass)[..., None, :] - apart * sharpness
+        return _where(predicts, shared, -_squares(x, keys) * sharpness)
 
 
 @dataclass(frozen=True)
@@ -229,15 +223,11 @@ class Selection(Displayed):
     def f(self, x: Array) -> Array:
         return x[..., : self.d]
 
-    def target(self, sharpness: Any) -> Target:
-        """Logits log(count), and -sharpness where the count is 0."""
-
-        def rho(x: Array, keys: Array) -> Array:
-            counts = self.counts(x, keys)
-            never = _where(counts == 0, 1, 0 * counts)
-            return _log(counts + never) - never * sharpness
-
-        return Target(self.F, self.f, rho, softmax)
+    def logits(self, x: Array, keys: Array, sharpness: Any) -> Array:
+        """log(count), and -sharpness where the count is 0."""
+        counts = self.counts(x, keys)
+        never = _where(counts == 0, 1, 0 * counts)
+        return _log(counts + never) - never * sharpness
 
 
 @dataclass(frozen=True)
@@ -274,6 +264,9 @@ class OneHot(Displayed):
 
     def f(self, x: Tensor) -> Tensor:
         return self.task.f(self.plain(x))
+
+    def logits(self, x: Tensor, keys: Tensor, sharpness: Any) -> Tensor:
+        return self.task.logits(self.plain(x), self.plain(keys), sharpness)
 
     def F(self, z: Tensor) -> Tensor:
         return self.task.F(z)

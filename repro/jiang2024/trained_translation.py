@@ -66,7 +66,11 @@ def train(
     spec: FitTranslation, workspace: Workspace, *, texts: Texts, start: Outcome | None = None
 ) -> Outcome:
     """`start` is the outcome of spec.start."""
-    model, subwords = _untrained(spec, texts) if start is None else trained(spec, start)
+    if start is None:
+        subwords = learn([side for pair in texts.training for side in pair], spec.shape.pieces)
+        model = drawn(spec.seed, lambda: Translator(spec.shape))
+    else:
+        model, subwords = trained(spec, start)
     model = model.requires_grad_(True).to(workspace.device)
     batches = Batches(pairs(spec, texts), subwords, spec.recipe.tokens, spec.seed)
 
@@ -85,11 +89,6 @@ def train(
         "translations": "\n".join(said),
     }
     return Outcome(numbers, curves, {**model.cpu().state_dict(), PIECES: subwords.tensor()})
-
-
-def _untrained(spec: FitTranslation, texts: Texts) -> tuple[Translator, Subwords]:
-    subwords = learn([side for pair in texts.training for side in pair], spec.shape.pieces)
-    return drawn(spec.seed, lambda: Translator(spec.shape)), subwords
 
 
 def trained(spec: FitTranslation, outcome: Outcome) -> tuple[Translator, Subwords]:

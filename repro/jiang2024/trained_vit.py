@@ -7,10 +7,8 @@ that are trained on the original"       first of this one
 training error, accuracy                on the first `judged` training and test images
 
 The paper's permutation is mild: in raster order it rolls an image by a row and two patches. So two
-more orders are looked at: one drawn once ("drawn once", the same for all images) and, as a control,
-one drawn anew for every image at every step ("drawn anew"), which no position encoding can follow.
-
-A user's own images are another training: the digest of all images is a part of the spec.
+more orders are looked at: one drawn once, the same for all images, and, as a control, one drawn
+anew for every image at every step, which no position encoding can follow.
 """
 
 import functools

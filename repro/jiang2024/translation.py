@@ -9,11 +9,10 @@ position encoding                         sines and cosines, not trained
 10 elements are shifted to the end of     padding behind the shorter ones
 the sequence"
 
-A permutation between embedding and position encoding is done by the position encoding: the piece
-that would be moved to place t stays and gets that of t. Layers without a mask know no other places,
-and what the decoder reads is a sum over all pieces. WITHIN_SENTENCES is another reading, with real
-pieces only: the sequence is the sentence, so each length has a permutation of its own, and one of
-at most ten pieces stays as it is.
+A permutation between embedding and position encoding is done by the latter: the piece that would be
+moved to place t stays and gets the encoding of t; layers without a mask know no other places.
+WITHIN_SENTENCES is another reading: the sequence is the sentence, without padding, so each length
+has a permutation of its own, and one of at most ten pieces stays as it is.
 
 Departures: layers are normalised before, not after, attention and MLP, and once more at the end:
 that trains without a long warm-up. Sentences are decoded greedily, without a beam.
@@ -33,6 +32,8 @@ GIVEN, RANDOM = "given", "random for every sentence"
 MOVED_TO_THE_END = "first ten of all places to the end"
 WITHIN_SENTENCES = "first ten to the end"  # of each sentence
 KeysValues = tuple[Tensor, Tensor]  # each (batch, heads, tokens, size)
+# of a source what each layer of the decoder attends to, and (batch, 1, 1, tokens), False at padding
+Read = tuple[list[KeysValues], Tensor]
 
 
 @dataclass(frozen=True)
@@ -140,14 +141,6 @@ class DecoderLayer(nn.Module):
         return x + self.drop(self.mlp(self.norm_3(x))), own
 
 
-@dataclass(frozen=True)
-class Read:
-    """A source that has been read: what each layer of the decoder attends to, and where."""
-
-    source: list[KeysValues]
-    seen: Tensor  # (batch, 1, 1, tokens), False at padding
-
-
 class Translator(nn.Module):
     encoder: list[EncoderLayer]  # type: ignore[assignment]
     decoder: list[DecoderLayer]  # type: ignore[assignment]
@@ -176,13 +169,14 @@ class Translator(nn.Module):
         for layer in self.encoder:
             x = layer(x, seen)
         x = self.norm_source(x)
-        return Read([layer.reading.keys_and_values(x) for layer in self.decoder], seen)
+        return [layer.reading.keys_and_values(x) for layer in self.decoder], seen
 
     def states(self, read: Read, target: Tensor) -> Tensor:
         """What the decoder makes of the target so far, (batch, tokens, width)."""
         x = self.embedded(target, torch.arange(target.shape[1], device=target.device))
-        for layer, source in zip(self.decoder, read.source, strict=True):
-            x, _ = layer(x, source, read.seen)
+        sources, seen = read
+        for layer, source in zip(self.decoder, sources, strict=True):
+            x, _ = layer(x, source, seen)
         return self.norm(x)
 
     def scores(self, states: Tensor) -> Tensor:
@@ -200,13 +194,13 @@ class Translator(nn.Module):
 
         Keys and values of what has been said are kept, so each step computes one token.
         """
-        read = self.read(source, at)
+        sources, seen = self.read(source, at)
         said = source.new_full((len(source), 1), BEGIN)
         past: list[KeysValues | None] = [None] * len(self.decoder)
         for step in range(most):
             x = self.embedded(said[:, -1:], torch.tensor([step], device=said.device))
             for number, layer in enumerate(self.decoder):
-                x, past[number] = layer(x, read.source[number], read.seen, past[number])
+                x, past[number] = layer(x, sources[number], seen, past[number])
             best = self.scores(self.norm(x[:, -1])).argmax(-1)
             over = (said == END).any(1)
             said = torch.cat([said, torch.where(over, PADDING, best)[:, None]], dim=1)

@@ -3,10 +3,8 @@
 The environment variable VIT_B16 names the file: safetensors, or a state_dict that torch.load reads
 with weights_only=True. Nothing is downloaded: no registry of packages holds these weights.
 
-Both layouts, TIMM and TORCHVISION below, fuse queries, keys and values, in this order, the heads of
-each one below the other, as vit.py has them. Pixels are shifted and scaled differently: by halves
-in timm, whose weights are those of the original authors, by the statistics of ImageNet in
-torchvision.
+Both layouts, TIMM (of the original authors) and TORCHVISION, fuse queries, keys and values, in this
+order, the heads of each one below the other, as vit.py has them.
 """
 
 import os
@@ -27,43 +25,36 @@ VARIABLE = "VIT_B16"
 
 @dataclass(frozen=True)
 class Layout:
-    """Names: of tensors that stand alone, of affine maps (weight and bias), of a layer's."""
+    """`names` of ours in the file: {} is a layer, and a last . or _ awaits "weight" and "bias"."""
 
     name: str
-    class_token: str
-    position: str
-    affine: Mapping[str, str]  # ours -> theirs
-    layer: str
-    qkv: str  # of W_Q, W_K, W_V, up to "weight" and "bias"
-    in_layer: Mapping[str, str]  # ours -> theirs
+    names: Mapping[str, str]
     mean: tuple[float, float, float]
     deviation: tuple[float, float, float]
 
 
 TIMM = Layout(
     "timm",
-    class_token="cls_token",
-    position="pos_embed",
-    affine={"embedding": "patch_embed.proj", "norm": "norm", "head": "head"},
-    layer="blocks.{}.",
-    qkv="attn.qkv.",
-    in_layer={
-        "norm_1": "norm1", "norm_2": "norm2", "attention.W_O": "attn.proj",
-        "mlp_in": "mlp.fc1", "mlp_out": "mlp.fc2",
+    {
+        "class_token": "cls_token", "position": "pos_embed", "embedding": "patch_embed.proj.",
+        "norm": "norm.", "head": "head.", "layers.{}.norm_1": "blocks.{}.norm1.",
+        "layers.{}.norm_2": "blocks.{}.norm2.", "layers.{}.attention.W_QKV": "blocks.{}.attn.qkv.",
+        "layers.{}.attention.W_O": "blocks.{}.attn.proj.",
+        "layers.{}.mlp_in": "blocks.{}.mlp.fc1.", "layers.{}.mlp_out": "blocks.{}.mlp.fc2.",
     },
     mean=(0.5, 0.5, 0.5),
     deviation=(0.5, 0.5, 0.5),
 )  # fmt: skip
+LAYER = "encoder.layers.encoder_layer_{}."
 TORCHVISION = Layout(
     "torchvision",
-    class_token="class_token",
-    position="encoder.pos_embedding",
-    affine={"embedding": "conv_proj", "norm": "encoder.ln", "head": "heads.head"},
-    layer="encoder.layers.encoder_layer_{}.",
-    qkv="self_attention.in_proj_",
-    in_layer={
-        "norm_1": "ln_1", "norm_2": "ln_2", "attention.W_O": "self_attention.out_proj",
-        "mlp_in": "mlp.0", "mlp_out": "mlp.3",
+    {
+        "class_token": "class_token", "position": "encoder.pos_embedding",
+        "embedding": "conv_proj.", "norm": "encoder.ln.", "head": "heads.head.",
+        "layers.{}.norm_1": f"{LAYER}ln_1.", "layers.{}.norm_2": f"{LAYER}ln_2.",
+        "layers.{}.attention.W_QKV": f"{LAYER}self_attention.in_proj_",
+        "layers.{}.attention.W_O": f"{LAYER}self_attention.out_proj.",
+        "layers.{}.mlp_in": f"{LAYER}mlp.0.", "layers.{}.mlp_out": f"{LAYER}mlp.3.",
     },
     mean=(0.485, 0.456, 0.406),
     deviation=(0.229, 0.224, 0.225),
@@ -96,40 +87,36 @@ def place() -> Path | None:
 def read(file: Path, shape: Shape = B16) -> Pretrained:
     """The model of these sizes, with as many classes as the file has; BadData if it is another."""
     found = weights.load(file)
-    layout = _layout(file, found)
+    layout = next((one for one in LAYOUTS if one.names["class_token"] in found), None)
+    if layout is None:
+        names = " or ".join(f"{one.names['class_token']!r} ({one.name})" for one in LAYOUTS)
+        raise BadData(file, f"expected a tensor {names}: this is no Vision Transformer of either")
     for old, new in OLDER.items():
         found = {name.replace(old, new): tensor for name, tensor in found.items()}
-    head = found.get(f"{layout.affine['head']}.weight")
+    head = found.get(f"{layout.names['head']}weight")
     if head is not None and head.ndim == 2:
         shape = replace(shape, classes=len(head))
     with torch.device("meta"):  # sizes only: the weights come from the file
         model = VisionTransformer(shape)
     tensors = weights.checked(file, found, expected(layout, model))
-    model.load_state_dict(_translated(tensors, layout, model), assign=True)
+    sizes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    translated = {
+        name: part.reshape(sizes[name])
+        for theirs, ours in _pairs(layout, model.shape.depth)
+        for name, part in zip(ours, tensors[theirs].chunk(len(ours)), strict=True)
+    }
+    model.load_state_dict(translated, assign=True)
     return Pretrained(model.eval().requires_grad_(False), layout)
-
-
-def _layout(file: Path, found: Mapping[str, Tensor]) -> Layout:
-    for layout in LAYOUTS:
-        if layout.class_token in found:
-            return layout
-    names = " or ".join(f"{layout.class_token!r} ({layout.name})" for layout in LAYOUTS)
-    raise BadData(file, f"expected a tensor {names}: this is no Vision Transformer of either")
 
 
 def _pairs(layout: Layout, depth: int) -> Iterator[tuple[str, list[str]]]:
     """A tensor of the file, and what it is here: one tensor, or three that are stacked in it."""
-    yield layout.class_token, ["class_token"]
-    yield layout.position, ["position"]
-    for part in ("weight", "bias"):
-        for ours, theirs in layout.affine.items():
-            yield f"{theirs}.{part}", [f"{ours}.{part}"]
-        for number in range(depth):
-            layer, prefix = f"layers.{number}", layout.layer.format(number)
-            fused = [f"{layer}.attention.{W}.{part}" for W in ("W_Q", "W_K", "W_V")]
-            yield f"{prefix}{layout.qkv}{part}", fused
-            for ours, theirs in layout.in_layer.items():
-                yield f"{prefix}{theirs}.{part}", [f"{layer}.{ours}.{part}"]
+    for ours, theirs in layout.names.items():
+        for number in range(depth if "{}" in ours else 1):
+            for part in ("weight", "bias") if theirs[-1] in "._" else ("",):
+                here = f"{ours}.{part}".rstrip(".").format(number)
+                parts = ("W_Q", "W_K", "W_V") if "W_QKV" in here else ("",)
+                yield theirs.format(number) + part, [here.replace("W_QKV", W) for W in parts]
 
 
 def expected(layout: Layout, model: VisionTransformer) -> dict[str, tuple[int, ...]]:
@@ -141,15 +128,3 @@ def expected(layout: Layout, model: VisionTransformer) -> dict[str, tuple[int, .
         rows, *others = sizes[ours[0]]
         shapes[theirs] = (*ones.get(ours[0], ()), len(ours) * rows, *others)
     return shapes
-
-
-def _translated(
-    tensors: Mapping[str, Tensor], layout: Layout, model: VisionTransformer
-) -> dict[str, Tensor]:
-    """The same tensors under the names and in the shapes of vit.VisionTransformer."""
-    sizes = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    return {
-        name: part.reshape(sizes[name])
-        for theirs, ours in _pairs(layout, model.shape.depth)
-        for name, part in zip(ours, tensors[theirs].chunk(len(ours)), strict=True)
-    }

@@ -1,18 +1,27 @@
 """Figure 1: errors against the size of the head, beside what a coupling of that rank can do."""
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repro import figures
+from repro.jiang2024.pictures import rate
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Points = Mapping[int, float]
 Seeds = Mapping[int, Sequence[float]]
 TICKS = (1, 2, 3, 6, 8, 16)
+LOOKS = {
+    "construction": ("construction", "construction", {}),
+    "best": ("floor", "best coupling of rank $m_h$ found, $F = f = $ id", {"linewidth": 2.4}),
+    "from construction": (
+        "trained",
+        "construction, trained on",
+        {"marker": "v", "linestyle": "--", "color": "#CC79A7"},
+    ),
+    "trained from random": ("trained", "trained from random", {}),
+}
 
 
 def beside_references(
@@ -20,82 +29,59 @@ def beside_references(
 ) -> "Figure":
     """One panel for each rank: trained from both starts, the construction, the best coupling.
 
-    Errors below `nothing`, which is round-off here, are drawn there, as 0.
+    Errors below `nothing`, which is round-off here, are drawn there.
     """
-    figure, all_axes = figures.panels(len(panels), width=4.0, height=4.4)
-    looks = {
-        "construction": ("construction", "construction", {}),
-        "best": ("floor", "best coupling of rank $m_h$ found, $F = f = $ id", {"linewidth": 2.4}),
-        "from construction": (
-            "trained",
-            "construction, trained on",
-            {"marker": "v", "linestyle": "--", "color": "#CC79A7"},
-        ),
-    }
-    for axes, (title, (random, curves)) in zip(all_axes, panels.items(), strict=True):
-        for name, (role, label, changes) in looks.items():
-            heights = [max(value, nothing) for value in curves[name].values()]
-            figures.draw(axes, role, list(curves[name]), heights, label, **changes)
-        _seeds(axes, random)
-        axes.set(yscale="log", title=title, ylim=(nothing / 2, None))
-        _heads(axes)
-    _share_height(all_axes, nothing)
-    all_axes[0].set_ylabel(error)
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    shown = {}
+    for title, (random, references) in panels.items():
+        first = {m: errors[0] for m, errors in random.items()}
+        shown[title] = {
+            name: {m: max(value, nothing) for m, value in curve.items()}
+            for name, curve in {**references, "trained from random": first}.items()
+        }
+    figure = rate.named(LOOKS, shown, x=rate.HEAD, y=error, columns=2, size=(4.0, 4.4))
+    for axes, (random, _) in zip(figure.axes, panels.values(), strict=True):
+        _other_seeds(axes, random)
+    top = max(axes.get_ylim()[1] for axes in figure.axes)
+    for axes in figure.axes:
+        axes.axhspan(nothing / 2, nothing * 2, color="#f2f2f2", zorder=0)
+        axes.set_ylim(nothing / 2, top)
     return figure
 
 
-def _share_height(all_axes: "Sequence[Axes]", nothing: float) -> None:
-    """The same decades everywhere, and 0 for the lowest."""
-    top = max(axes.get_ylim()[1] for axes in all_axes)
-    lowest, highest = round(math.log10(nothing)), math.floor(math.log10(top))
-    decades = range(lowest + 1, highest + 1)
-    labels = ["0", *[f"$10^{{{k}}}$" for k in decades]]
-    for axes in all_axes:
-        axes.set_ylim(top=top)
-        axes.axhspan(nothing / 2, nothing * 2, color="#f2f2f2", zorder=0)
-        axes.set_yticks([nothing, *[10.0**k for k in decades]], labels)
-        axes.set_yticks([], minor=True)
-
-
-def _seeds(axes: "Axes", random: Seeds, label: str = "trained from random", **changes: str) -> None:
-    """The first seed as a curve, the others as marks around it."""
-    figures.draw(axes, "trained", list(random), [e[0] for e in random.values()], label, **changes)
-    quiet = {**changes, "linestyle": "", "markerfacecolor": "none"}
-    for m, errors in random.items():
-        figures.draw(axes, "trained", [m] * len(errors[1:]), errors[1:], "", **quiet)
-
-
-def _heads(axes: "Axes") -> None:
-    axes.set(xscale="log", xlabel="size of the head $m_h$", xlim=(0.85, 19))
-    axes.set_xticks(TICKS, [str(m) for m in TICKS])
-    axes.set_xticks([], minor=True)
+def _other_seeds(axes: Any, random: Seeds, **look: str) -> None:
+    for m, (_, *errors) in random.items():
+        others = {**look, "linestyle": "", "markerfacecolor": "none"}
+        figures.draw(axes, "trained", [m] * len(errors), errors, "", **others)
 
 
 def as_printed(panels: Mapping[str, tuple[float, Mapping[str, Seeds]]]) -> "Figure":
     """The paper's own view: a panel for each alpha, a curve for each rank, and m^-(2 alpha - 1)."""
-    figure, all_axes = figures.panels(len(panels), width=4.8, height=4.0)
-    looks = ({"color": "#0072B2", "marker": "o"}, {"color": "#009E73", "marker": "s"}, {})
-    for axes, (title, (exponent, curves)) in zip(all_axes, panels.items(), strict=True):
-        for (label, random), look in zip(curves.items(), looks, strict=True):
-            _seeds(axes, random, label, **look)
-        start = max(errors[0] for random in curves.values() for errors in random.values())
-        label = f"$m_h^{{-(2\\alpha - 1)}} = m_h^{{-{exponent:g}}}$"
-        figures.draw(axes, "floor", TICKS, [start * m**-exponent for m in TICKS], label)
-        axes.set(yscale="log", title=title)
-        _heads(axes)
-        axes.legend(loc="upper right")
-    all_axes[0].set_ylabel("mean square error, trained from random")
+    colours, shown = ("#0072B2", "#009E73", "#E69F00"), {}
+    for title, (exponent, curves) in panels.items():
+        firsts = [[errors[0] for errors in random.values()] for random in curves.values()]
+        shown[title] = [
+            figures.Curve("trained", list(random), first, label, {"color": colour})
+            for (label, random), first, colour in zip(curves.items(), firsts, colours, strict=True)
+        ]
+        line = [max(map(max, firsts)) * m**-exponent for m in TICKS]
+        shown[title].append(figures.Curve("floor", TICKS, line, "$m_h^{-(2\\alpha - 1)}$"))
+    y = "mean square error, trained from random"
+    figure = figures.curves(shown, x=rate.HEAD, y=y, log="xy", ticks=True, columns=4)
+    for axes, (_, curves) in zip(figure.axes, panels.values(), strict=True):
+        for random, colour in zip(curves.values(), colours, strict=True):
+            _other_seeds(axes, random, color=colour)
     return figure
 
 
-def activations(curves: Mapping[str, tuple[str, Sequence[float], Sequence[float]]]) -> "Figure":
-    """Training losses of one target, by first layer and optimiser."""
-    figure, (axes,) = figures.panels(1, width=7.2, height=3.8)
-    for label, (role, steps, losses) in curves.items():
-        look = {"marker": "", "linestyle": ":" if "Adam alone" in label else "-"}
-        figures.draw(axes, role, steps, losses, label, **look)
-    axes.set(yscale="log", xlabel="step", ylabel="mean square error of the batch")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
+def losses(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], guess: float | None = None
+) -> "Figure":
+    """Of several trainings (steps, values), and the error of a guess that all of them can make."""
+    drawn = [
+        figures.Curve("trained", *curve, name, {"marker": "", "linewidth": 1, "color": f"C{k}"})
+        for k, (name, curve) in enumerate(curves.items())
+    ]
+    if guess is not None:
+        steps, _ = next(iter(curves.values()))
+        drawn.append(figures.Curve("floor", [0, steps[-1]], [guess] * 2, "best guess from u(t)"))
+    return figures.curves({"": drawn}, x="step", y="mean square error of a batch", size=(7.2, 4.0))
