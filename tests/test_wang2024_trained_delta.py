@@ -41,4 +41,3 @@ def test_a_training_is_judged_by_the_distance_from_the_indicator():
     distance = np.abs(found - [0, 0, 1, 0, 0]).sum()
     assert outcome.numbers["l1 error"] == pytest.approx(distance)
     assert outcome.curves["loss"][0] == pytest.approx(distance)
-    assert trained_delta.layer(spec, outcome).beyond == 0

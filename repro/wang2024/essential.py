@@ -21,10 +21,8 @@ Departures from D.1:
 - The box is printed with half-width 2: that needs |rho_k|_1 <= 1.
 - H_k = H/M is printed; here integers that differ by at most 1, and H >= M.
 - C depends on the kernels: for lambda rho it is lambda times as large.
-
-Heads can be shared. Nothing in (3) makes a head write to one block only. If the exponents do not
-depend on the kernel, as in Lemmas E.3 and E.6, all H heads serve all M kernels, and C M H^-n
-replaces the printed C M^{n+1} H^-n.
+Heads can be shared: if the exponents do not depend on the kernel, as in Lemmas E.3 and E.6, all H
+heads serve all M kernels, and C M H^-n replaces the printed C M^{n+1} H^-n.
 
 No network of class (7) with these exponents does better, whatever its values, its width and its
 readout. For d = 1 all it sees of the past are x_t and the sums of e^{p_h phi_type(s)} x_{t-s} over
@@ -34,6 +32,7 @@ length of the vector of these sums for f(y) = |y|_2. The largest sum_s rho(s) z_
 on N_+ of rho from the span of the heads (linear programming duality, numerics/l1.py).
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -122,9 +121,6 @@ class Memories:
         inside = [sum(abs(k.ball(t)) for t in range(100)) + k.beyond(100) for k in self.kernels]
         return [float(flint.arb(norm).upper()) for norm in inside]
 
-    def best(self, k: int, H: int) -> Best:
-        return best(self.rpe, self.kernels[k], self.exponents(H), self.window)
-
 
 def best(rpe: str, kernel: Kernel, exponents: tuple[Any, ...], window: int) -> Best:
     """The heads nearest to the kernel in l1(N_+): s = 0 is the residual's."""
@@ -169,13 +165,6 @@ class Construction:
     best: tuple[Best, ...]  # of each kernel
     shared: bool
 
-    @classmethod
-    def of(cls, memories: Memories, H: int, *, shared: bool) -> "Construction":
-        M = len(memories.kernels)
-        counts = [H] * M if shared else [H // M + (k < H % M) for k in range(M)]
-        best = tuple(memories.best(k, count) for k, count in enumerate(counts))
-        return cls(memories, best, shared)
-
     @property
     def attention_error(self) -> float:
         """E_Attn, the sum over k of |rho_k - phi_k|_1 on N_+, proved."""
@@ -200,12 +189,12 @@ class Construction:
             past = [t @ np.array(b.coefficients) for t, b in zip(tables, self.best, strict=True)]
         return np.hstack([present, np.array(past, dtype=float)])
 
-    def transformer(self, readout: FeedForward, length: int) -> Transformer:
-        """The network of the proof, with weights in balls."""
-        rpe, kernels = self.memories.rpe, self.memories.kernels
+    def transformer(self, readout: FeedForward, length: int, **changes: Any) -> Transformer:
+        """The network of the proof, in balls; or with other exponents, alphas or at_zero."""
         with flint.ctx.workprec(BITS):
-            at_zero = [kernel.ball(0) for kernel in kernels]
-        return network(rpe, self.exponents, self.alphas, at_zero, readout, length=length)
+            at_zero = [kernel.ball(0) for kernel in self.memories.kernels]
+        weights = {"exponents": self.exponents, "alphas": self.alphas, "at_zero": at_zero} | changes
+        return network(self.memories.rpe, **weights, readout=readout, length=length)
 
     def weight(self, length: int) -> float:
         """sum_h |v_h|_1, and the present's |r_k|: what rounding errors are proportional to."""
@@ -214,6 +203,17 @@ class Construction:
             values = np.abs(self.alphas).sum(1)
             present = np.abs(self.alphas.sum(0)).sum() if self.memories.rpe == "lin" else 0
             return float(values @ sums + present) + sum(self.memories.norms())
+
+
+@functools.cache
+def construction(example: str, H: int, shared: bool) -> Construction:
+    memories = EXAMPLES[example]
+    M = len(memories.kernels)
+    counts = [H] * M if shared else [H // M + (k < H % M) for k in range(M)]
+    exponents, window = map(memories.exponents, counts), memories.window
+    pairs = zip(memories.kernels, exponents, strict=True)
+    found = tuple(best(memories.rpe, kernel, p, window) for kernel, p in pairs)
+    return Construction(memories, found, shared)
 
 
 def convolutions(rho: Array, X: Array) -> Array:

@@ -31,7 +31,7 @@ chosen; the normaliser is that of the window, so the network is meant for its la
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
@@ -185,18 +185,13 @@ def largest_error(network: Transformer, target: Target, n: int) -> float:
     return float(errors(network.to(torch.float64), target, target.windows(n)).max())
 
 
-class Exactly(NamedTuple):
-    """The largest errors over windows, and what the heads leave."""
-
-    blocks: list[Any]  # |block k - x_{t-T_k}|, T_0 = 0
-    output: Any
-    errors: list[Any]  # l1 errors of the memories that are served
-
-
-def exactly(target: Target, rpe: str, H: int, level: Any, n: int, left_out: int = 0) -> Exactly:
+def exactly(
+    target: Target, rpe: str, H: int, level: Any, n: int, left_out: int = 0
+) -> tuple[list[Any], Any, list[Any]]:
     """The layer with exact heads, shared, on all windows of n tokens; d = 1, in rationals.
 
-    The last `left_out` memories have no heads: their blocks stay 0.
+    The largest |block k - x_{t-T_k}| for k = 0, ..., M, T_0 = 0; that of the output; and the l1
+    errors of the heads. The last `left_out` memories have none: their blocks stay 0.
     """
     served = target.distances[: target.M - left_out]
     exponents, alphas, errors = interpolated(rpe, served, H, level)
@@ -208,7 +203,7 @@ def exactly(target: Target, rpe: str, H: int, level: Any, n: int, left_out: int 
     places = enumerate([0, *target.distances])
     blocks = [abs(stream[:, -1, k] - tokens[:, -1 - T, 0]).max() for k, T in places]
     off = abs(outputs[:, -1, 0] - rationals(target(windows)[:, -1]))
-    return Exactly(blocks, off.max(), errors)
+    return blocks, off.max(), errors
 
 
 def look_alike(m: int, D: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -231,24 +226,12 @@ def look_alike(m: int, D: int, rng: np.random.Generator) -> tuple[Any, Any]:
     return outputs[0] - outputs[1], f[0] - f[1]
 
 
-def block_sums(
-    rpe: str, bases: Sequence[int], alphas: np.ndarray, x: Sequence[int] | np.ndarray
-) -> list[Any]:
-    """What the attention adds to the blocks at the last of the tokens x, for heads b^-s or s^-b."""
-    exponents = [Log(b) if rpe == "lin" else rational(b) for b in bases]
-    layer = extraction(rpe, exponents, rationals(alphas), length=len(x))
-    tokens = rational_zeros(len(x), alphas.shape[1] + 1)
-    tokens[:, 0] = rationals(x)
-    return layer(tokens, queries=1)[0].tolist()
-
-
-def at_impulses(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, length: int) -> np.ndarray:
-    """phi_k(s) as the attention shows it: block k for a token 1 at distance s; (length, M)."""
-    M = alphas.shape[1]
-    tokens = np.zeros((length, length, M + 1), dtype=int)
-    tokens[..., 0] = np.eye(length, dtype=int)[::-1]
-    layer = extraction(rpe, exponents, alphas, length=length)
-    return layer(rationals(tokens), queries=1)[:, 0, 1:]
+def attended(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """What the attention adds to the blocks at the last of the tokens x (..., n); (..., M + 1)."""
+    tokens = rational_zeros(*x.shape, alphas.shape[1] + 1)
+    tokens[..., 0] = rationals(x)
+    layer = extraction(rpe, exponents, alphas, length=x.shape[-1])
+    return layer(tokens, queries=1)[..., 0, :]
 
 
 def of_two_pasts(

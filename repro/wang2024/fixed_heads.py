@@ -2,9 +2,8 @@
 
 Heads are `apart`, H_1, ..., H_M for the memories by moving.allocate, or `shared`: every head writes
 to every memory. E_Attn is the root of the sum of the squares of |phi_k - I{. = T_k}|_1 (`errors`).
-The coefficients are fitted on a window, in float64. What is fitted are rational numbers, and for
-these the l1 error over all integers is enclosed in balls (numerics/l1.py): E_Attn holds for
-sequences of any length.
+The coefficients are fitted on a window, in float64. For these rational numbers the l1 error over
+all integers is enclosed in balls (numerics/l1.py): E_Attn holds for sequences of any length.
 
 The best layer for the parity of x_t, x_{t-T_1}, ..., x_{t-T_M} (`best_for_parity`). On M + 1 signs
 it is a zigzag of their sum s, with slopes 1 and -1. Let H exponents be given and let E be the l1
@@ -12,10 +11,9 @@ distance on N_+ of rho = sum_k I{. = T_k} from the span of the heads.
 - One block is enough: it holds sum_s phi(s) x_{t-s}, the readout adds (1 - phi(0)) x_t, and the
   error is at most E, as the zigzag moves no faster than s.
 - No network of class (7) with these exponents has an error below min(1, E), if M is even and the
-  tokens are all of [-1, 1]. By duality there is a z with z_0 = 0, |z_s| <= 1, orthogonal to all
-  heads, and sum_k z_{T_k} = E; divide it by E should E exceed 1. The pasts z and -z look alike to
-  the layer, and |s| <= 1 for both. There the zigzag is s or -s: the outputs wanted are 2 min(1, E)
-  apart.
+  tokens are all of [-1, 1]. As in essential.py there are pasts z and -z that look alike to it, with
+  sum_k z_{T_k} = E; divide z by E should E exceed 1. Then |s| <= 1, where the zigzag is s or -s:
+  the outputs wanted are 2 min(1, E) apart.
 """
 
 import functools

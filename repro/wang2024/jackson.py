@@ -45,6 +45,11 @@ from repro.numerics.minimax import Target, lower_end
 POINTS = 257
 FLAT = 2.0**-10  # setting: below it exp(-1/x) is less than 1e-200
 PI = Fraction(355, 113)  # above pi by 3e-7
+SPLINES = {  # knots and values of f^(n)
+    "power": ([1.0], [1.0]),  # x^(n+1)
+    "ramp": ([2.0**-6, 1.0], [1.0, 1.0]),
+    "bumps": ([1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0]),
+}
 
 
 class Member(NamedTuple):
@@ -74,16 +79,6 @@ def _truncated_powers(degree: int, knots: np.ndarray, changes: np.ndarray) -> Ca
     )
 
 
-def power(n: int) -> Member:
-    """x^(n+1)."""
-    return spline(n, [1.0], [1.0])
-
-
-def ramp(n: int, width: float) -> Member:
-    """f^(n) rises to 1 within `width` and stays: x^n, but for the zero of its last derivative."""
-    return spline(n, [width, 1.0], [1.0, 1.0])
-
-
 def switching(n: int, places: Sequence[float], width: float) -> Member:
     """f^(n) = +-1 with a change of sign, `width` wide, at each place: nearly a perfect spline."""
     knots, values, sign = [width], [1.0], 1.0
@@ -94,19 +89,9 @@ def switching(n: int, places: Sequence[float], width: float) -> Member:
     return spline(n, [*knots, 1.0], [*values, sign])
 
 
-def flat(n: int) -> Member:
-    """exp(-1/x), all of whose derivatives vanish at 0; below 2^-10 it is less than 1e-444."""
-    return analytic(n, Target((0.0, FLAT, 1.0), (lambda x: 0 * x, _flat)))
-
-
 def _flat(x: Any) -> Any:
     with np.errstate(divide="ignore"):  # at 0, where the other branch is taken
         return np.exp(-1 / x)
-
-
-def wave(n: int, frequency: int) -> Member:
-    """x^(n+1) cos(frequency x)."""
-    return analytic(n, Target((0.0, 1.0), (lambda x: x ** (n + 1) * np.cos(frequency * x),)))
 
 
 def analytic(n: int, f: Target) -> Member:
@@ -123,19 +108,19 @@ def analytic(n: int, f: Target) -> Member:
 
 
 def member(family: str, n: int, m: int) -> Member:
-    """One of each family; those named "perfect spline" are made for polynomials of degree m - 1."""
+    """One of each family; those named "perfect spline" are made for polynomials of degree m - 1.
+
+    "ramp": f^(n) rises to 1 and stays, so f is x^n but for the zero of its last derivative.
+    """
     if family == "perfect spline":  # m - n changes of sign, near the extrema of T_(m-n+1)
         angles = math.pi * np.arange(max(m - n, 0), 0, -1) / (max(m - n, 0) + 1)
         places = np.round(128 * (1 + np.cos(angles))) / 256
         return switching(n, places.tolist(), 2.0**-7)
-    others: dict[str, Callable[[], Member]] = {
-        "power": lambda: power(n),
-        "ramp": lambda: ramp(n, 2.0**-6),
-        "bumps": lambda: spline(n, [1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0]),
-        "exp(-1/x)": lambda: flat(n),
-        "wave": lambda: wave(n, 5),
-    }
-    return others[family]()
+    if family == "exp(-1/x)":  # all derivatives vanish at 0; below 2^-10 it is less than 1e-444
+        return analytic(n, Target((0.0, FLAT, 1.0), (lambda x: 0 * x, _flat)))
+    if family == "wave":
+        return analytic(n, Target((0.0, 1.0), (lambda x: x ** (n + 1) * np.cos(5 * x),)))
+    return spline(n, *SPLINES[family])
 
 
 def least_error_of_power(n: int, m: int) -> tuple[Fraction, Fraction]:

@@ -82,20 +82,14 @@ class Interpolant:
         S = int(last.p // last.q) + 1
         near = (abs(self(flint.fmpq(t, B)) - (self.peak * B == t)) for t in range(1, S))
         exact, bits = sum(near, flint.fmpq(0)), 2 * GOOD_BITS
+        pairs = list(zip(self.coefficients, self.exponents, strict=True))
         while True:
             with flint.ctx.workprec(bits):
-                found = exact + abs(self._tail(B, S))
+                terms = (a * flint.fmpq(B) ** b * flint.arb(b).zeta(flint.arb(S)) for a, b in pairs)
+                found = exact + abs(sum(terms, flint.arb(0)))
             if found.rel_accuracy_bits() >= GOOD_BITS:
                 return found
             bits *= 2
-
-    def _tail(self, B: int, S: int) -> flint.arb:
-        """The sum of phi(t/B) over t >= S; large terms cancel."""
-        terms = zip(self.coefficients, self.exponents, strict=True)
-        return sum(
-            (a * flint.fmpq(B) ** b * flint.arb(b).zeta(flint.arb(S)) for a, b in terms),
-            flint.arb(0),
-        )
 
 
 def fixed(T: int, heads: int, *, first: int = 2, step: int = 1) -> Interpolant:

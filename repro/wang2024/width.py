@@ -36,21 +36,16 @@ class Curves:
 
     def exponent(self) -> tuple[float, float]:
         """Of m for drawn networks, between the ends; and 3 standard errors of it."""
-        errors = self._by_width(self.errors["drawn"])
+        errors = np.reshape(self.errors["drawn"], (len(self.widths), -1))
         means, octaves = errors.mean(1), np.log(self.widths[-1] / self.widths[0])
         relative = errors.std(1, ddof=1) / means / math.sqrt(errors.shape[1])
         error = 3 * math.hypot(relative[0], relative[-1]) / octaves
         return float(np.log(means[-1] / means[0]) / octaves), float(error)
 
-    def means(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    def means(self, kind: str) -> list[np.ndarray]:
         """Errors and bounds at each width."""
-        pairs = {kind: (self.errors[kind], self.bounds[kind]) for kind in self.errors}
-        return {
-            kind: tuple(self._by_width(one).mean(1) for one in pair) for kind, pair in pairs.items()
-        }
-
-    def _by_width(self, values: list[float]) -> np.ndarray:
-        return np.reshape(values, (len(self.widths), -1))
+        both = self.errors[kind], self.bounds[kind]
+        return [np.reshape(one, (len(self.widths), -1)).mean(1) for one in both]
 
 
 def edge_windows(n: int, rng: np.random.Generator, points: int = 256) -> np.ndarray:
