@@ -140,12 +140,6 @@ def test_limit_and_bound_of_the_error():
             assert float(limit) == pytest.approx(float(Interpolant(T, T + j, q).error), rel=1e-6)
 
 
-@pytest.mark.parametrize("wrong", [(0, 3, "1/2"), (3, 3, "1/2"), (3, 6, 1), (3, 6, 0)])
-def test_interpolants_refuse(wrong):
-    with pytest.raises(ValueError, match="needs 1 <= T < H and 0 < q < 1"):
-        Interpolant(*wrong)
-
-
 def test_moving_layer_reads_B_at_the_query_only():
     phi = Interpolant(2, 5, "1/2")
     layer = Heads("lin", phi.exponents, phi.moved()).moving()

@@ -49,7 +49,8 @@ from repro.numerics.logarithms import ball
 from repro.numerics.roundoff import unit
 from repro.training import Adam, Cosine, Outcome, Spec, Workspace
 from repro.training.loop import fit, generator_at
-from repro.wang2024.fixed import apart, blocks, extraction, identity, normalisers
+from repro.wang2024 import fixed
+from repro.wang2024.fixed import apart, blocks, identity, normalisers
 from repro.wang2024.kernels import cosine, exponential, later, log_cosine, power
 from repro.wang2024.model import (
     SMALLEST,
@@ -57,7 +58,6 @@ from repro.wang2024.model import (
     Attention,
     FeedForward,
     Head,
-    Layer,
     Transformer,
     phi,
 )
@@ -81,14 +81,11 @@ def network(
 
     The normalisers are those of the window, so it is meant for the last of `length` positions.
     """
-    M = alphas.shape[1]
     with flint.ctx.workprec(BITS):
         r = np.asarray(at_zero, dtype=object) - (alphas.sum(0) if rpe == "lin" else 0)
-        reads = blocks(np.concatenate([r[:, None], identity(M)], axis=1), d)  # (M d, D)
+        reads = blocks(np.concatenate([r[:, None], identity(len(r))], axis=1), d)  # (M d, D)
         feed_forward = FeedForward(readout.a, readout.b @ reads, readout.c)
-    attention = extraction(rpe, exponents, alphas, length=length, d=d)
-    W_E = blocks(identity(M + 1)[:, :1], d)
-    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, feed_forward),))
+    return fixed.network(rpe, exponents, alphas, feed_forward, length=length, d=d)
 
 
 def identity_readout(size: int) -> FeedForward:
@@ -159,35 +156,23 @@ EXAMPLES = {
 
 @dataclass(frozen=True)
 class Construction:
-    """The heads of the proof: `shared` by all kernels, or H_k of their own for each, as printed."""
+    """The heads of the proof."""
 
     memories: Memories
     best: tuple[Best, ...]  # of each kernel
-    shared: bool
+    exponents: tuple[Any, ...]  # (H,)
+    alphas: np.ndarray  # (H, M)
 
     @property
     def attention_error(self) -> float:
         """E_Attn, the sum over k of |rho_k - phi_k|_1 on N_+, proved."""
         return sum(best.error for best in self.best)
 
-    @property
-    def exponents(self) -> list[Any]:
-        own = [p for best in self.best for p in best.family.exponents]
-        return own[: len(self.best[0].family)] if self.shared else own
-
-    @property
-    def alphas(self) -> np.ndarray:  # (H, M)
-        columns = [best.coefficients for best in self.best]
-        return np.array(columns, dtype=object).T if self.shared else apart(columns)
-
     def values(self, length: int) -> np.ndarray:
         """rho_k(0) and phi_k(s), s >= 1, in float64; (M, length)."""
-        present = self.memories.values(1)
-        times = range(length - 1) if self.memories.rpe == "lin" else range(1, length)
-        with flint.ctx.workprec(BITS):
-            tables = [np.array(best.family.balls(times), dtype=object) for best in self.best]
-            past = [t @ np.array(b.coefficients) for t, b in zip(tables, self.best, strict=True)]
-        return np.hstack([present, np.array(past, dtype=float)])
+        phi = fixed.kernel(self.memories.rpe, self.exponents, self.alphas, length)
+        phi[:, :1] = self.memories.values(1)
+        return phi
 
     def transformer(self, readout: FeedForward, length: int, **changes: Any) -> Transformer:
         """The network of the proof, in balls; or with other exponents, alphas or at_zero."""
@@ -199,7 +184,7 @@ class Construction:
     def weight(self, length: int) -> float:
         """sum_h |v_h|_1, and the present's |r_k|: what rounding errors are proportional to."""
         with flint.ctx.workprec(BITS):
-            sums = normalisers(self.memories.rpe, tuple(self.exponents), length)
+            sums = normalisers(self.memories.rpe, self.exponents, length)
             values = np.abs(self.alphas).sum(1)
             present = np.abs(self.alphas.sum(0)).sum() if self.memories.rpe == "lin" else 0
             return float(values @ sums + present) + sum(self.memories.norms())
@@ -207,13 +192,17 @@ class Construction:
 
 @functools.cache
 def construction(example: str, H: int, shared: bool) -> Construction:
+    """Heads `shared` by all kernels, or H_k of their own for each, as printed."""
     memories = EXAMPLES[example]
     M = len(memories.kernels)
     counts = [H] * M if shared else [H // M + (k < H % M) for k in range(M)]
     exponents, window = map(memories.exponents, counts), memories.window
     pairs = zip(memories.kernels, exponents, strict=True)
     found = tuple(best(memories.rpe, kernel, p, window) for kernel, p in pairs)
-    return Construction(memories, found, shared)
+    columns, families = zip(*((b.coefficients, b.family.exponents) for b in found), strict=True)
+    if shared:
+        return Construction(memories, found, families[0], np.array(columns, dtype=object).T)
+    return Construction(memories, found, sum(families, ()), apart(columns))
 
 
 def convolutions(rho: Array, X: Array) -> Array:
@@ -261,10 +250,7 @@ def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
 
 @dataclass(frozen=True)
 class TrainedHeads(Spec):
-    """Least squares for rho_1, ..., rho_M of an example: exponents, values and r_k from a seed.
-
-    For tokens that are independent signs the mean square error is sum_s |rho(s) - phi(s)|^2.
-    """
+    """Least squares for the kernels of an example: the mean square error for random signs."""
 
     kind: ClassVar[str] = "wang2024-heads"
     version: ClassVar[int] = 1
@@ -279,7 +265,7 @@ class TrainedHeads(Spec):
 
 
 class _Layer(nn.Module):
-    """H heads that all kernels share; p = e^theta, above 1 for log-RPE."""
+    """H heads that all kernels share, values and r_k; p = e^theta, above 1 for log-RPE."""
 
     def __init__(self, spec: TrainedHeads, M: int) -> None:
         super().__init__()
@@ -312,7 +298,6 @@ class _Layer(nn.Module):
 
 
 def train(spec: TrainedHeads, workspace: Workspace) -> Outcome:
-    """The layer after training, its kernels, and E_Attn on the window before and after."""
     rho = torch.from_numpy(EXAMPLES[spec.example].values(spec.length))
     model = _Layer(spec, len(rho))
     before = (model.judged() - rho).abs().sum().item()

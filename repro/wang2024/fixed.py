@@ -43,7 +43,7 @@ from repro.numerics.exact import rational, rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
 from repro.wang2024 import depth, exponentials, powers
 from repro.wang2024.heads import Heads, family, fit
-from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
+from repro.wang2024.model import SMALLEST, Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.rounding import each
 from repro.wang2024.targets import Target, coordinate, neurons, parity
 
@@ -79,6 +79,15 @@ def normalisers(rpe: str, exponents: tuple[Any, ...], length: int) -> np.ndarray
         return vector([Heads(rpe, (p,), (1,)).normalisers(length)[0] for p in exponents])
 
 
+def kernel(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, length: int) -> np.ndarray:
+    """phi_k(s) in float64, 0 at s = 0 for log; (M, length)."""
+    times, phi = range(SMALLEST[rpe], length), np.zeros((alphas.shape[1], length))
+    with flint.ctx.workprec(BITS):
+        rows = [family(rpe, [p]).balls(times) for p in exponents]  # (H, times, 1)
+        phi[:, SMALLEST[rpe] :] = (np.array(rows, dtype=object)[..., 0].T @ alphas).T
+    return phi
+
+
 def blocks(pattern: np.ndarray, d: int) -> np.ndarray:
     """Each entry times I_d."""
     return np.kron(pattern, identity(d))
@@ -107,9 +116,22 @@ def transformer(
     """The network of the proof; `readout` takes the place of a network that equals f."""
     neurons = readout or target.readout.network
     assert neurons is not None, f"{target.readout.name} is no finite network: give one as readout"
-    attention = extraction(rpe, exponents, alphas, length=length, d=target.d)
-    W_E = blocks(identity(target.M + 1)[:, :1], target.d)
-    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, scalar_readout(neurons)),))
+    return network(rpe, exponents, alphas, scalar_readout(neurons), length=length, d=target.d)
+
+
+def network(
+    rpe: str,
+    exponents: Sequence[Any],
+    alphas: np.ndarray,
+    reads: FeedForward,
+    *,
+    length: int,
+    d: int = 1,
+) -> Transformer:
+    """x_t in block 0, the attention of step I, and any feed-forward layer that reads the blocks."""
+    attention = extraction(rpe, exponents, alphas, length=length, d=d)
+    W_E = blocks(identity(alphas.shape[1] + 1)[:, :1], d)
+    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, reads),))
 
 
 def scalar_readout(neurons: Network) -> FeedForward:

@@ -34,7 +34,7 @@ from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
 from repro.wang2024.depth import cost
 from repro.wang2024.heads import family
-from repro.wang2024.model import SMALLEST, Transformer
+from repro.wang2024.model import Transformer
 from repro.wang2024.moving import WINDOW, allocate, usual_exponents
 from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
 
@@ -55,14 +55,6 @@ class FixedHeads:
     def attention_error(self) -> float:
         return math.hypot(*self.errors)
 
-    def kernel(self, length: int) -> np.ndarray:
-        """phi_k(s) in float64, 0 at s = 0 for log; (M, length)."""
-        times, phi = range(SMALLEST[self.rpe], length), np.zeros((self.alphas.shape[1], length))
-        with flint.ctx.workprec(BITS):
-            rows = [family(self.rpe, [p]).balls(times) for p in self.exponents]  # (H, times, 1)
-            phi[:, SMALLEST[self.rpe] :] = (np.array(rows, dtype=object)[..., 0].T @ self.alphas).T
-        return phi
-
     def transformer(
         self, target: Target, length: int, readout: Network | None = None
     ) -> Transformer:
@@ -78,7 +70,7 @@ class FixedHeads:
         rng: np.random.Generator,
         device: torch.device | str = "cpu",
     ) -> float:
-        """In float64, over all windows of `near` tokens; of `far` over 64 and over the worst.
+        """In float64: all windows of `near` tokens; of `far` 64, and the worst.
 
         These continue the 32 worst short windows so that the errors of all memories add up.
         """
@@ -89,7 +81,8 @@ class FixedHeads:
 
         windows = target.windows(near)
         short = found(windows)
-        gap = self.kernel(far).sum(0)  # beyond all distances, where the older tokens are
+        phi = fixed.kernel(self.rpe, self.exponents, self.alphas, far)
+        gap = phi.sum(0)  # beyond all distances, where the older tokens are
         # setting: how many are continued
         worst = target.continued(windows[np.argsort(short)[-32:]], gap)
         long = found(np.concatenate([worst, target.draw(64, far, rng)]))
@@ -106,10 +99,7 @@ class FixedHeads:
         return float(found), bound, self.rounding(target, n, neurons)
 
     def rounding(self, target: Target, length: int, readout: Network | None = None) -> float:
-        """How far rounding may move the output of the layer in float64.
-
-        In the memories as essential.py has it, times |f|_Lip; and in the sum of m neurons.
-        """
+        """In float64: of the memories (essential.py) times |f|_Lip, and of the sum of m neurons."""
         f = readout or target.readout.network
         assert f is not None
         with flint.ctx.workprec(BITS):
@@ -167,7 +157,6 @@ def for_parity(rpe: str, kind: str, H: int) -> FixedHeads:
 def parity_error(
     rpe: str, kind: str, H: int, d: int, seed: int, device: torch.device | str
 ) -> float:
-    """The largest error found, in float64."""
     target, near = PARITIES[d]
     rng = np.random.default_rng(seed)
     return for_parity(rpe, kind, H).largest_error(target, near, 60, rng, device)
@@ -201,20 +190,17 @@ def _indicators(distances: Sequence[int]) -> l1.Kernel:
     )
 
 
-def parity_transformer(best: l1.Best, M: int, length: int) -> Transformer:
-    """The layer that attains E: one block for the sum s, which the readout completes by x_t."""
+def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tuple[float, float]:
+    """The largest error of the layer that attains E, on windows, and what rounding may add to it.
+
+    One block for the sum s, which the readout completes by x_t; in float64.
+    """
     rpe = "lin" if isinstance(best.family, l1.Exponentials) else "log"
-    of_all = parity(M + 1).network
+    n, exponents, of_all = windows.shape[1], best.family.exponents, parity(target.M + 1).network
     assert of_all is not None
     zigzag = fixed.scalar_readout(of_all._replace(b=of_all.b[:, :1]))
     alphas = np.array(best.coefficients, dtype=object)[:, None]
-    return essential.network(rpe, best.family.exponents, alphas, [1], zigzag, length=length)
-
-
-def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tuple[float, float]:
-    """The largest error of that layer in float64, on windows, and what rounding may add to E."""
-    n, H = windows.shape[1], len(best.family.exponents)
-    network = parity_transformer(best, target.M, n).to(torch.float64)
+    network = essential.network(rpe, exponents, alphas, [1], zigzag, length=n).to(torch.float64)
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
-    rounding = 2 * essential.roundoff(2 * weight + 100, n, H)  # x_t gets as much
+    rounding = 2 * essential.roundoff(2 * weight + 100, n, len(exponents))  # x_t gets as much
     return float(fixed.errors(network, target, windows).max()), rounding

@@ -22,10 +22,10 @@ lemma says m^n E <= 1 for E = E_(m-1)(f), the best error. Here is what is true.
    (pi/4)^n.
 
 By 3 the constant 1 is right for m >= n: by the elementary steps for n <= 5, by Sinwel's for n > 5.
-By 1 and 2 it is right for m <= n as long as n <= 37, and wrong from n = 38 on: for m near 0.65 n
-both bounds of 2 grow like 1.1168^n. Repair: the constant 1.12^n. Indeed the upper bound of 2 is the
-chance that 2n coins miss n heads by m or more; with m = u n Chernoff's bound for it, and Stirling's
-n! >= sqrt(2 pi n) (n/e)^n, make m^n E / n! at most 2 / sqrt(2 pi n) exp(n g(u)), where
+By 1 and 2 it is right for m <= n <= 37, and wrong from n = 38 on: for m near 0.65 n both bounds
+grow like 1.1168^n. Repair: the constant 1.12^n. The upper bound of 2 is the chance that 2n coins
+miss n heads by m or more; with m = u n, Chernoff's bound for it and n! >= sqrt(2 pi n) (n/e)^n make
+m^n E / n! at most 2 / sqrt(2 pi n) exp(n g(u)), where
     g(u) = 1 + log u - (1 + u) log(1 + u) - (1 - u) log(1 - u)
 is concave, has its maximum 0.1105 at u = 0.648, and log 1.12 > 0.113.
 """
@@ -53,11 +53,8 @@ SPLINES = {  # knots and values of f^(n)
 
 
 class Member(NamedTuple):
-    """A function of the class, and its M(n)."""
-
-    n: int
     f: Target
-    M: float
+    M: float  # M(n)
 
 
 def spline(n: int, knots: Sequence[float], values: Sequence[float]) -> Member:
@@ -69,7 +66,7 @@ def spline(n: int, knots: Sequence[float], values: Sequence[float]) -> Member:
     slopes = np.diff(v) / np.diff(t)
     changes = np.diff(slopes, prepend=0.0)
     pieces = tuple(_truncated_powers(n + 1, t[:i], changes[:i]) for i in range(1, len(t)))
-    return Member(n, Target(tuple(t.tolist()), pieces), math.factorial(n + 1) * np.abs(v).max())
+    return Member(Target(tuple(t.tolist()), pieces), math.factorial(n + 1) * np.abs(v).max())
 
 
 def _truncated_powers(degree: int, knots: np.ndarray, changes: np.ndarray) -> Callable[[Any], Any]:
@@ -104,7 +101,7 @@ def analytic(n: int, f: Target) -> Member:
         largest = max(lower_end(abs(value[n])) for value in last(series))
     finally:
         flint.ctx.cap = cap
-    return Member(n, f, math.factorial(n) * largest)
+    return Member(f, math.factorial(n) * largest)
 
 
 def member(family: str, n: int, m: int) -> Member:

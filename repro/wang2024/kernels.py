@@ -17,8 +17,8 @@ So for an alternating kernel, rho(t) = (-1)^t |rho(t)|, t >= 1, and every phi = 
 The same holds for H powers t^-beta_h = int_0^1 u^(t-1) m_h(u) du, m_h a multiple of
 (log 1/u)^(beta_h - 1): put z_t = (-1)^t for t > H and solve sum_t z_t t^-beta_h = 0 for the others.
 Then R(u) = sum_t z_t u^(t-1), a polynomial of degree H over 1 + u, is orthogonal to all m_h. Sums
-of k of these have k - 1 zeros at most, and can have them anywhere (Descartes), so that R changes
-its sign at least H times; these are all its zeros u_1, ..., u_H, and z is the z above.
+of k of these have at most k - 1 zeros, anywhere (Descartes), so R changes its sign at least H
+times: at all its zeros u_1, ..., u_H, and z is the z above.
 
 Enough heads. Let x_t = q^t, t >= 0 (lin), or x_t = t^-(sH), t >= 1, and q = e^-s (log), and let phi
 be the sum of x_t, x_t^2, ..., x_t^H that equals rho at the first H times, phi = sum_T rho(T) l_T,
@@ -28,8 +28,7 @@ be the sum of x_t, x_t^2, ..., x_t^H that equals rho at the first H times, phi =
 In both cases x_i / x_j <= q^(i-j) for the nodes i > j. Beyond the last node 0 < x_t < x_i, so that
 a factor i < T is at most 1 / (1 - q^(T-i)), a factor i > T at most q^(i-T) / (1 - q^(i-T)). With k
 nodes after T, at most q^(k(k+1)/2) (q; q)^-2 is left beside x_t / x_T, the sum of which is at most
-q^(k+1) / (1 - q) (lin), or q^k H / (sH - 1), by an integral (log). Hence,
-if t_H is the last node,
+q^(k+1) / (1 - q) (lin), or q^k H / (sH - 1), by an integral (log). So, if t_H is the last node,
 
     sum_t |rho - phi| <= sum_{t > t_H} |rho(t)| + C sum_{k < H} q^(k(k+3)/2) |rho(t_H - k)|,
 

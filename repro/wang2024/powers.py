@@ -26,9 +26,9 @@ Lemma E.5. p = 1, Z = the fractions t/B < 1 with B <= T, all of which phi(t/B) m
 prod_z 1 / (1 - z^b) times the sum of (T/t)^b over t > T, which tends to 0 as b grows. These are
 1 + |Z| powers, about 3 T^2 / pi^2. The proof of the paper does with fewer when T is huge.
 
-What the proofs of the paper do is right: with x = (B / (tT))^alpha, the bump Psi_T, of half-width
-T^-alpha - (T+1)^-alpha around T^-alpha, vanishes for every integer t != B, because tT/B is then at
-most T - 1 or at least T + 1, and x -> x^-alpha is convex.
+The proofs of the paper are right: at x = (B / (tT))^alpha the bump Psi_T, of half-width T^-alpha -
+(T+1)^-alpha around T^-alpha, is 0 for every integer t != B, as tT/B is then at most T - 1 or at
+least T + 1, and x -> x^-alpha is convex.
 """
 
 import functools
@@ -51,10 +51,6 @@ class Interpolant:
     zeros: tuple[flint.fmpq, ...]
     first: int
     step: int
-
-    def __post_init__(self) -> None:
-        if self.first < 2 or self.step < 1 or self.peak in self.zeros:
-            raise ValueError(f"(1) needs a >= 2, b >= 1 and p not in Z, got {self}")
 
     @property
     def exponents(self) -> tuple[int, ...]:

@@ -25,10 +25,9 @@ absolute value is largest at a zero of P_{k+1}. These are isolated with proof, s
 to any precision, from above and from below.
 
 Every n. Let |Psi^(k)| be largest at the distance d from the nearer of -1 and 1. All derivatives
-vanish there, so by Taylor's theorem max |Psi^(k)| <= max |Psi^(k+l)| d^l / l!. Hence the bound for
-n = k + l is at least l! (growth / (d m))^l times the bound for k. The least of these factors is
-that of l = floor(d m / growth), and d falls with k: a minimum over all n is found among finitely
-many.
+vanish there, so by Taylor's theorem max |Psi^(k)| <= max |Psi^(k+l)| d^l / l!, and the bound for
+n = k + l is at least l! (growth / (d m))^l times that for k. The least of these factors is that of
+l = floor(d m / growth), and d falls with k: finitely many n decide.
 """
 
 import functools

@@ -48,12 +48,16 @@ class Curves:
         return [np.reshape(one, (len(self.widths), -1)).mean(1) for one in both]
 
 
-def edge_windows(n: int, rng: np.random.Generator, points: int = 256) -> np.ndarray:
-    """Windows with (x_t, x_{t-2}) on the boundary of the square and random signs elsewhere."""
-    side = np.linspace(-1, 1, points // 4, endpoint=False)
+def square(points: int) -> np.ndarray:
+    """So many points on each side of [-1, 1]^2; (4 points, 2)."""
+    side = np.linspace(-1, 1, points, endpoint=False)
     one = np.ones_like(side)
-    edges = ((side, one), (one, -side), (-side, -one), (-one, side))
-    square = np.concatenate([np.stack(edge, axis=1) for edge in edges])
-    windows = rng.choice([-1.0, 1.0], (len(square), n, 1))
-    windows[:, -1, 0], windows[:, -3, 0] = square.T
+    sides = (side, one), (one, -side), (-side, -one), (-one, side)
+    return np.concatenate([np.stack(pair, axis=1) for pair in sides])
+
+
+def edge_windows(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Windows with (x_t, x_{t-2}) on the boundary of the square and random signs elsewhere."""
+    windows = rng.choice([-1.0, 1.0], (256, n, 1))
+    windows[:, -1, 0], windows[:, -3, 0] = square(64).T
     return windows
