@@ -139,10 +139,7 @@ def test_a_proved_error_holds_however_few_times_are_added_up(monkeypatch):
     assert error * (1 + 1e-12) >= np.abs(phi - np.eye(60)[7]).sum()
 
 
-def test_indicators_and_heads_apart():
-    rho = fixed_heads._indicators((1, 3))
-    assert [rho(t) for t in range(5)] == [0, 1, 0, 1, 0]
-    assert [float(rho.tail(start)) for start in range(5)] == [2, 2, 1, 1, 0]
+def test_heads_apart_write_to_one_memory():
     heads = fixed_heads.apart("log", (1, 2), 6)
     assert (heads.alphas != 0).tolist() == [[True, False]] * 2 + [[False, True]] * 4
 

@@ -68,7 +68,9 @@ def extraction(
     with flint.ctx.workprec(BITS):
         sums = normalisers(rpe, tuple(exponents), length)
         values = each(_exact, alphas) * sums[:, None]  # v_hk
-    heads = [Head(blocks(_write(v), d), p) for v, p in zip(values, exponents, strict=True)]
+    W_V = np.stack([0 * identity(M + 1)] * len(values))
+    W_V[:, 1:, 0] = values  # from block 0 to block k
+    heads = [Head(blocks(W, d), p) for W, p in zip(W_V, exponents, strict=True)]
     return Attention(tuple(heads), blocks(identity(M + 1), d), rpe)
 
 
@@ -95,13 +97,6 @@ def blocks(pattern: np.ndarray, d: int) -> np.ndarray:
 
 def identity(size: int) -> np.ndarray:
     return rationals(np.eye(size, dtype=int))
-
-
-def _write(v: np.ndarray) -> np.ndarray:
-    """From block 0 to block k with weight v_k, for k = 1, ..., M."""
-    W_V = 0 * identity(len(v) + 1)
-    W_V[1:, 0] = v
-    return W_V
 
 
 def transformer(

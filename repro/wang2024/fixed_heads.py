@@ -138,11 +138,8 @@ def apart(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
 
 def heads_for(rpe: str, T: int, level: float) -> tuple[int, float]:
     """How many of the usual heads, T or more, are enough for one memory; and sum |alpha|."""
-    for H in itertools.count(T):
-        best = fixed.optimal(rpe, T, usual_exponents(rpe, H))
-        if best.error <= level:
-            return H, float(best.weight)
-    raise AssertionError  # the error tends to 0 as H grows
+    found = ((H, fixed.optimal(rpe, T, usual_exponents(rpe, H))) for H in itertools.count(T))
+    return next((H, float(best.weight)) for H, best in found if best.error <= level)
 
 
 PARITIES = {1: (SPARSE_PARITY, 10), 2: (AXES, 6)}  # by d; all windows of so many tokens are tried
@@ -179,15 +176,11 @@ def parity_curves(
 @functools.cache
 def best_for_parity(rpe: str, distances: tuple[int, ...], H: int) -> l1.Best:
     """E, proved from both sides, with its coefficients."""
-    return essential.best(rpe, _indicators(distances), usual_exponents(rpe, H), WINDOW)
-
-
-def _indicators(distances: Sequence[int]) -> l1.Kernel:
-    """The sum of I{. = T_k}."""
-    return l1.Kernel(
+    rho = l1.Kernel(
         lambda t: flint.arb(int(t in distances)),
         lambda start: flint.arb(sum(start <= T for T in distances)),
     )
+    return essential.best(rpe, rho, usual_exponents(rpe, H), WINDOW)
 
 
 def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tuple[float, float]:

@@ -135,10 +135,6 @@ class Fit:
         exact = [Head(rationals([[value]]), rational(beta)) for value, beta in pairs]
         return Attention(exact, rationals([[1]]), self.rpe).to(torch.float64, device)
 
-    def kernel(self) -> np.ndarray:
-        """The kernel that the values are meant to make, in float64; distance s = 0, ..., n-1."""
-        return columns(self.rpe, self.exponents, self.length) @ self.values
-
 
 def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
     """Rows of softmax, as columns: (length, H), the weight of distance s, of sum 1 over s."""

@@ -44,6 +44,7 @@ T_N(1 - 2u) = sum_t p_t u^t, at most 1 in size for 0 < u < 1, sum p_t phi(t) <= 
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -171,14 +172,8 @@ def bounded_weights_floor(kernel: Kernel, least_exponent: Any, weight: Any) -> f
     The kernel's tail must be the sum itself, not a bound.
     """
     heads = scaled(exponential(least_exponent), weight)
-
-    def floor(start: int) -> flint.arb:
-        return kernel.tail(start) - heads.tail(start)
-
-    start = 0
-    while not floor(start + 1) <= floor(start):
-        start += 1
-    return floor(start)
+    floors = (kernel.tail(start) - heads.tail(start) for start in itertools.count())
+    return next(one for one, after in itertools.pairwise(floors) if after <= one)
 
 
 def chebyshev_floor(kernel: Kernel, weight: Any, N: int) -> flint.arb:
