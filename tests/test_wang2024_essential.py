@@ -42,14 +42,14 @@ def test_the_network_stores_the_convolutions_in_rationals(rpe, d):
 
 
 def test_heads_are_split_into_integers():
-    apart = essential.Construction.of(essential.EXAMPLES["lin"], 5, shared=False)
+    apart = essential.construction("lin", 5, False)
     assert [len(best.family) for best in apart.best] == [3, 2]
 
 
 @pytest.mark.parametrize("example", list(essential.EXAMPLES))
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_layer_stores_what_the_construction_says(example, shared):
-    heads, n = essential.Construction.of(essential.EXAMPLES[example], 4, shared=shared), 40
+    heads, n = essential.construction(example, 4, shared), 40
     network = heads.transformer(essential.identity_readout(2), n).to(torch.float64)
     stored = network(torch.eye(n, dtype=torch.float64)[:, :, None])[:, -1].numpy()[::-1].T
     room = essential.roundoff(heads.weight(n), n, 4)
@@ -60,11 +60,11 @@ def test_the_layer_stores_what_the_construction_says(example, shared):
 
 def test_the_best_weights_do_not_pay_for_the_present():
     """rho(0) may be anything: E_Attn counts from s = 1 on."""
-    plain = essential.Memories("lin", (kernels.exponential(Log(2)),), lambda H: (Log(2),), 20)
-    moved = essential.starting_with(7, kernels.exponential(Log(2)))
-    other = essential.Memories("lin", (moved,), lambda H: (Log(2),), 20)
+    halves = kernels.exponential(Log(2))
+    moved = essential.starting_with(7, halves)
+    plain, other = (essential.best("lin", rho, (Log(2),), 20) for rho in (halves, moved))
     unknown = 2.01 * 2.0**-20  # the tails of kernel and head, which balls do not subtract
-    assert max(plain.best(0, 1).error, other.best(0, 1).error) <= unknown
+    assert max(plain.error, other.error) <= unknown
     assert [moved(t) for t in range(3)] == [7, 0.5, 0.25]
     assert float(moved.tail(0)) == pytest.approx(8.0)
 
@@ -151,7 +151,7 @@ def test_norms_weights_and_roundoff_by_hand():
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 def test_the_weight_of_a_construction_is_that_of_its_values_and_its_present(rpe):
-    built, n = essential.Construction.of(essential.EXAMPLES[rpe], 3, shared=True), 30
+    built, n = essential.construction(rpe, 3, True), 30
     alphas = np.array([[float(a) for a in row] for row in built.alphas])
     weights, p = np.abs(alphas).sum(1), np.array(built.exponents, dtype=float)
     present = np.abs(alphas.sum(0)).sum() if rpe == "lin" else 0

@@ -15,6 +15,10 @@ from repro.wang2024 import heads, kernels
 from repro.wang2024.model import Attention, Head
 
 
+def kernel(fit):
+    return heads.columns(fit.rpe, fit.exponents, fit.length) @ fit.values
+
+
 def test_exact_layers_make_the_sums_they_are_built_for():
     built = heads.Heads("lin", (Log(2), Log(3)), (5, -7))
     layer = built.attention(6)
@@ -28,12 +32,7 @@ def test_exact_layers_make_the_sums_they_are_built_for():
     assert [Fraction(int(x.p), int(x.q)) for x in outputs[::-1]] == expected
 
 
-def test_infinite_normalisers_in_closed_form():
-    assert heads.Heads("lin", (Log(4),), (1,)).normalisers() == [flint.fmpq(4, 3)]
-    (lin,) = heads.Heads("lin", (Fraction(1, 2),), (1,)).normalisers()
-    assert float(lin) == pytest.approx(1 / (1 - np.exp(-0.5)), rel=1e-14)
-    (log,) = heads.Heads("log", (2,), (1,)).normalisers()
-    assert float(log) == pytest.approx(np.pi**2 / 6, rel=1e-14)
+def test_the_normalisers_of_a_long_window():
     long = heads.Heads("log", (2,), (1,)).normalisers(4000)[0]
     assert 0 < np.pi**2 / 6 - float(to_float(long)) < 1 / 3999
 
@@ -47,12 +46,11 @@ def test_a_float64_fit_does_what_it_says(rpe, step):
     exponents = [2 + step * h for h in range(8)]
     fit = heads.fit(rpe, l1.indicator(2), exponents, 80)
     target = np.eye(80)[2]
-    found = np.abs(fit.kernel() - target)[1 - (rpe == "lin") :].sum()
+    found = np.abs(kernel(fit) - target)[1 - (rpe == "lin") :].sum()
     assert fit.error == pytest.approx(found, abs=0)
     measured = heads.measure(fit.attention(), target, np.random.default_rng(0))
     assert measured.worst == pytest.approx(fit.error, rel=1e-3, abs=5 * fit.floor)
     assert measured.random <= measured.impulses + 5 * fit.floor
-    assert fit.beyond == 0
     best = l1.best(l1.indicator(2), heads.family(rpe, exponents), window=80)
     assert fit.error >= best.floor - 2e-2  # the window cuts the sum off
 
@@ -62,17 +60,17 @@ def test_a_fit_that_float64_cannot_show_says_so():
     few = heads.fit("lin", l1.indicator(2), exponents[:4], 60)
     assert few.seen() is few
     many = heads.fit("lin", l1.indicator(2), exponents, 60)
-    with pytest.raises(heads.TooHeavy, match="16 lin heads in float64: eps A"):
+    with pytest.raises(ArithmeticError, match="16 lin heads in float64: eps A"):
         many.seen()
-    with pytest.raises(heads.TooHeavy, match="nan"):
+    with pytest.raises(ArithmeticError, match="nan"):
         replace(few, error=float("nan")).seen()
 
 
 def test_a_floor_that_is_not_above_the_error_hides_nothing():
     """Of the kernel 0: A = 0 and no error. And of one weight 1: eps A = 2^-53."""
-    nothing = heads.Fit("lin", (1.0,), np.zeros(1), 5, error=0.0, beyond=0.0)
+    nothing = heads.Fit("lin", (1.0,), np.zeros(1), 5, error=0.0)
     assert nothing.seen() is nothing
-    even = heads.Fit("lin", (1.0,), np.ones(1), 5, error=2.0**-53, beyond=0.0)
+    even = heads.Fit("lin", (1.0,), np.ones(1), 5, error=2.0**-53)
     assert even.seen() is even
 
 
@@ -146,16 +144,13 @@ def test_balls_when_the_weights_are_not_rational():
     assert floats[:, -1, 0].flip(0).numpy() == pytest.approx(expected, rel=1e-13)
 
 
-def test_what_lies_beyond_the_window():
+def test_the_weight_of_a_fit_is_that_of_its_values():
     fit = heads.fit("lin", kernels.exponential(1), [1, 2], 30)
     assert fit.error < 1e-9
-    assert fit.beyond == pytest.approx(np.exp(-30) / (1 - np.exp(-1)), rel=1e-12, abs=0)
     # W_V = the normaliser of the window, for the first head alone
     total = (1 - np.exp(-30)) / (1 - np.exp(-1))
     assert fit.weight == pytest.approx(total, rel=1e-6)
     assert fit.floor == pytest.approx(2.0**-53 * total, rel=1e-6, abs=0)
-    kernel = l1.Kernel(lambda t: flint.arb(2) ** -t, lambda start: flint.arb(3, 1))
-    assert heads.fit("lin", kernel, [1, 2], 10).beyond == pytest.approx(4)
     fit = heads.fit("log", kernels.power(2), [2, 3], 30)
-    assert fit.kernel()[1:] == pytest.approx(np.arange(1, 30) ** -2.0, rel=1e-9)
-    assert fit.kernel()[0] == 0
+    assert kernel(fit)[1:] == pytest.approx(np.arange(1, 30) ** -2.0, rel=1e-9)
+    assert kernel(fit)[0] == 0

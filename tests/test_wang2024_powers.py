@@ -99,13 +99,6 @@ def test_the_moving_layer_reads_B_at_the_query_only():
     assert not layer.normalised
 
 
-def test_bad_interpolants_are_refused():
-    two = rational(2)
-    for bad in ((two, (), 1, 1), (two, (), 2, 0), (two, (two,), 2, 1)):
-        with pytest.raises(ValueError, match="a >= 2, b >= 1 and p not in Z"):
-            powers.Interpolant(*bad)
-
-
 def test_one_exponential_has_a_test_sequence_too():
     """(x - 1/2) (1 - x/2) = -1/2 + 5/4 x - x^2/2."""
     assert necessity.against_exponentials(1, ["1/2"]) == {

@@ -62,7 +62,7 @@ def test_sparse_boolean_functions_are_barron(k, claim):
 @pytest.mark.exact
 def test_n_grams_have_T_equal_i(q, n, claim):
     """A random table over the last n letters, looked up letter by letter, against (5)."""
-    rng, letters = claim.rng("n-grams"), tables.one_hot(q)
+    rng, letters = claim.rng("n-grams"), fixed.identity(q)
     values = rng.integers(-9, 10, q**n).tolist()
     wrong, _ = wrong_values(letters, n, values)
     claim.measured("wrong values of the network", wrong, equation="(5), example II").equals(0)

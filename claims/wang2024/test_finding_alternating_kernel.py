@@ -179,7 +179,8 @@ def test_three_curves_for_each_beta(claim):
             least = [float(floor(beta, H)) for H in Hs]
             ours = [float(interpolation(rpe, beta, H).error()) for H in Hs]
             errors, name = [found.error for found in best], f"{float(Fraction(beta)):g}"
-            panels[rpe][name] = pictures.Sandwich(Hs, least, ours, errors)
+            found = {"floor": least, "interpolation": ours, "best": errors}
+            panels[rpe][name] = {curve: (Hs, values) for curve, values in found.items()}
             ratio, place = errors[-1] / ours[-1], {"rpe": rpe, "beta": beta, "H": Hs[-1]}
             number = claim.measured("best over interpolation", ratio, equation=FLOOR, **place)
             number.at_least(theorem(0.96, "interpolation is less than 4 % above the tail"))

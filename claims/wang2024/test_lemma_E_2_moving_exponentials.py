@@ -133,7 +133,7 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
     phi, n = exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
     layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
     layer = layer.to(torch.float64, claim.device)
-    A = float(sum(abs(value) for value in phi.heads().values()))
+    A = float(sum(abs(a) / (1 - phi.q**h) for h, a in enumerate(phi.alphas, start=1)))
     floor, l1_error = heads.EPS * A * (1 + phi.H * math.log(2) * T), float(phi.error)
     claim.record("floor", floor)
     claim.record(ERROR, l1_error)

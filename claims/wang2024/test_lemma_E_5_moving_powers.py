@@ -28,7 +28,7 @@ import pytest
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, l1, logarithms
 from repro.wang2024 import heads, necessity, powers
-from repro.wang2024.pictures import powers as pictures
+from repro.wang2024.pictures import exponentials as pictures
 
 E5, ERROR, LARGEST = "Lemma E.5", "ℓ₁ error", "largest ℓ₁ error over B"
 LOWER, UPPER = "least of the largest error, from below", "least of the largest error, from above"

@@ -23,7 +23,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import barron
-from repro.wang2024 import fixed_heads, targets
+from repro.wang2024 import fixed, fixed_heads, targets, width
 from repro.wang2024.pictures import fixed as pictures
 
 T, N = 2, 12  # the distance, and tokens in a window
@@ -34,10 +34,7 @@ ERROR = "largest error found"
 
 def windows(kernel, points=32):
     """(x_t, x_{t-2}) along the square, the rest of the past by the signs of the kernel, or -1."""
-    side = np.linspace(-1, 1, points, endpoint=False)
-    one = np.ones_like(side)
-    pairs = [(side, one), (one, -side), (-side, -one), (-one, side)]
-    square = np.concatenate([np.stack(pair, axis=1) for pair in pairs])  # (4 points, 2)
+    square = width.square(points)
     signs = np.where(kernel < 0, -1.0, 1.0)[::-1, None]  # (N, 1)
     both = np.repeat(np.stack([signs, -signs]), len(square), axis=0)
     both[:, -1, 0], both[:, -1 - T, 0] = np.concatenate([square, square]).T
@@ -52,7 +49,7 @@ def measured(rpe, H, m, device):
     target, heads = targets.NEAR_AND_FAR, fixed_heads.shared(rpe, (T,), H)
     neurons = barron.norm_network(2, m)
     network = heads.transformer(target, N, neurons).to(torch.float64, device)
-    x = windows(heads.kernel(N)[0])
+    x = windows(fixed.kernel(rpe, heads.exponents, heads.alphas, N)[0])
     _, stream, output = network.states(torch.tensor(x, device=device))
     exact = target.fetched(x)[1][:, -1]  # (windows, 2)
     stated, f = target(x)[:, -1], target.readout.function

@@ -21,6 +21,7 @@ import itertools
 from fractions import Fraction
 
 import flint
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -37,7 +38,6 @@ from repro.wang2024 import (
     trained_transformer,
     width,
 )
-from repro.wang2024.pictures import essential as width_pictures
 from repro.wang2024.pictures import fixed as pictures
 
 ERROR = "largest error"
@@ -70,10 +70,11 @@ def test_the_bound_admits_every_block_that_the_heads_do_not_reach(rpe, claim):
 @pytest.mark.exact
 def test_every_block_holds_its_own_token(rpe, H, claim):
     """Step I: x^(1/2) = (x_t, x_{t-1}, x_{t-3}) within E_k in block k, and exactly in block 0."""
-    found = fixed.exactly(targets.SPARSE_PARITY, rpe, H, exact.rational("1/100"), 5)
-    claim.measured("error of block 0", found.blocks[0], equation="A.1, step I").equals(0)
-    for k, error in enumerate(found.errors, start=1):
-        block = claim.measured("error of a block", found.blocks[k], equation="A.1, step I", block=k)
+    level = exact.rational("1/100")
+    (first, *blocks), _, errors = fixed.exactly(targets.SPARSE_PARITY, rpe, H, level, 5)
+    claim.measured("error of block 0", first, equation="A.1, step I").equals(0)
+    for k, (found, error) in enumerate(zip(blocks, errors, strict=True), start=1):
+        block = claim.measured("error of a block", found, equation="A.1, step I", block=k)
         block.at_most(theorem(error, "|φ_k − I{· = T_k}|₁, exactly"))
 
 
@@ -83,8 +84,8 @@ def test_every_block_holds_its_own_token(rpe, H, claim):
 def test_enough_heads_reach_every_accuracy_in_rationals(rpe, H, level, claim):
     """Parity moves no faster than the sum of its arguments: the error is at most E_1 + E_2."""
     n, level = claim.at_scale(smoke=5, laptop=7, paper=9), exact.rational(level)
-    found = fixed.exactly(targets.SPARSE_PARITY, rpe, H, level, n)
-    error, total = claim.measured(ERROR, found.output, equation="A.1", tokens=n), sum(found.errors)
+    _, output, errors = fixed.exactly(targets.SPARSE_PARITY, rpe, H, level, n)
+    error, total = claim.measured(ERROR, output, equation="A.1", tokens=n), sum(errors)
     error.at_most(theorem(total, "step I with l1 errors, |f(s) − f(s')| ≤ |s − s'|"))
     error.at_least(chosen(total / 2, SIZE))
     claim.measured("E_1 + E_2", total, equation="A.1").at_most(theorem(2 * level, "q → 0, b → ∞"))
@@ -94,12 +95,12 @@ def test_enough_heads_reach_every_accuracy_in_rationals(rpe, H, level, claim):
 def test_too_few_heads_leave_a_block_zero_and_keep_the_bound(claim):
     """lin, H = 2: T_1 = 1 is reached, T_2 = 3 is not. Error 1 + E_1, far below the bound."""
     n, target = claim.at_scale(smoke=5, laptop=7, paper=9), targets.SPARSE_PARITY
-    found = fixed.exactly(target, "lin", 2, exact.rational("1/100"), n, left_out=1)
-    error, why = claim.measured(ERROR, found.output, equation="A.1"), "0 in place of |x_{t−3}| = 1"
-    error.at_most(theorem(1 + found.errors[0], why)).at_least(theorem(1, why))
+    _, output, errors = fixed.exactly(target, "lin", 2, exact.rational("1/100"), n, left_out=1)
+    error, why = claim.measured(ERROR, output, equation="A.1"), "0 in place of |x_{t−3}| = 1"
+    error.at_most(theorem(1 + errors[0], why)).at_least(theorem(1, why))
     for n in (1, 2, 5):
         bound = target.readout.lipschitz * fixed.stated("lin", T, 2, n)
-        error = claim.measured(ERROR, flint.arb(found.output), equation="Theorem 4.1", n=n)
+        error = claim.measured(ERROR, flint.arb(output), equation="Theorem 4.1", n=n)
         error.at_most(theorem(bound, "|f|_Lip C(n) (Σ e^{0.01 T_i})ⁿ⁺¹ / Hⁿ"))
 
 
@@ -109,7 +110,9 @@ def test_each_block_holds_the_sum_over_its_kernel(rpe, claim):
     """Step I: block k gets sum_s phi_k(s) x_{t-s}, exactly; x_t is left to the residual."""
     rng, n, bases = claim.rng("weights"), 6, (2, 3, 5)
     alphas, x = rng.integers(-9, 10, (3, 2)), rng.integers(-3, 4, n)
-    found, wanted = fixed.block_sums(rpe, bases, alphas, x), [Fraction(0)] * 3
+    exponents = [logarithms.Log(b) if rpe == "lin" else exact.rational(b) for b in bases]
+    found = fixed.attended(rpe, exponents, exact.rationals(alphas), x).tolist()
+    wanted = [Fraction(0)] * 3
     for s, (h, b), k in itertools.product(range(rpe == "log", n), enumerate(bases), (1, 2)):
         share = Fraction(1, b**s if rpe == "lin" else s**b)
         wanted[k] += int(alphas[h, k - 1]) * share * int(x[n - 1 - s])
@@ -179,7 +182,7 @@ def test_trained_layers_and_the_figure(claim):
     steps, runs = claim.at_scale(smoke=(60, 2), laptop=(300, 5), paper=(4000, 20))
     for rpe, H in (("lin", 5), ("log", 6)):
         Hs, seed = some_heads(claim, rpe), claim.seed("windows")
-        curves = panels[rpe] = fixed_heads.parity_curves(rpe, Hs, seed, claim.device)
+        curves = panels[f"{rpe}-RPE"] = fixed_heads.parity_curves(rpe, Hs, seed, claim.device)
         for name, start in starts.items() if rpe == "lin" or claim.scale != "smoke" else ():
             spec = trained_transformer.FitTransformer(
                 target="sparse parity", rpe=rpe, layers=1, heads=H, steps=steps, runs=runs,
@@ -229,7 +232,7 @@ def test_rate_in_the_width(claim):
     claim.measured("3 standard errors of it", error, equation="m^-1/2").at_most(telling)
     small, share = chosen(0.2, "what falls is E_FFN"), E_Attn / min(curves.errors["spread"])
     claim.measured("E_Attn over the least error", share, equation="m^-1/2").at_most(small)
-    figure = width_pictures.width(curves, E_Attn, heads=6, target="$|(x_t, x_{t-2})|_2$")
+    figure = pictures.width(curves, E_Attn, heads=6, target="$|(x_t, x_{t-2})|_2$")
     claim.figure(figure, "width", caption="|(x_t, x_{t−2})|₂, lin-RPE, 6 heads: error against m.")
 
 
@@ -379,7 +382,8 @@ def test_control_coefficients_without_signs(claim):
         bases = 2 + rng.choice(58, 4, replace=False)
         exponents = [logarithms.Log(int(b)) for b in bases]
         alphas = exact.rationals(rng.integers(0, 50, (4, 1))) / 10
-        *_, two, three = fixed.at_impulses("lin", exponents, alphas, 4)[:, 0]
+        impulses = np.eye(4, dtype=int)[::-1]  # a token 1 at the distances 0, ..., 3
+        *_, two, three = fixed.attended("lin", exponents, alphas, impulses)[:, 1]
         least.append(abs(1 - three) + abs(two))
     ordered = theorem(1, "φ(2) ≥ φ(3) ≥ 0")
     claim.measured("part of the l1 error", min(least), equation="A.1, α ≥ 0").at_least(ordered)

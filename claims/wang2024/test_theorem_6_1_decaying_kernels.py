@@ -33,7 +33,7 @@ import pytest
 from repro.bounds import chosen, exactly, rounding_error, stderr, theorem
 from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import decaying, essential, width
-from repro.wang2024.pictures import essential as pictures
+from repro.wang2024.pictures import fixed as pictures
 
 targets = pytest.mark.parametrize("target", ["lin", "log", "log, heavy"])
 light = pytest.mark.parametrize("target", ["lin", "log"])
@@ -45,6 +45,11 @@ ADMITTED = {  # n, with beta = 1, 4 and 5/2
     "lin": math.floor(99 * 1),
     "log": math.floor(Fraction(99, 100) * 4) - 1,
     "log, heavy": math.floor(Fraction(99, 100) * Fraction(5, 2)) - 1,
+}
+TITLES = {
+    "lin": "lin-RPE: $e^{-t}\\cos t$ and $e^{-t}\\cos 3t$",
+    "log": "log-RPE: $(1+t)^{-4}$ and $t^{-4}\\cos(\\log t)$",
+    "log, heavy": "log-RPE: $(1+t)^{-2.5}$ and $t^{-2.5}\\cos(\\log t)$",
 }
 
 
@@ -68,12 +73,12 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
     wide = 1024 if heavy else claim.at_scale(smoke=1024, laptop=4096, paper=4096)
     neurons, curves = (
         barron.norm_network(M, wide),
-        {"apart": [], "shared": [], "bound": [], "floor": []},
+        {"apart": [], "shared": [], "bound": [], "best": []},
     )
     slack = 8 if heavy else 3
     size = f"the bound is at most {slack} times the error; a window sees less of a heavy tail"
     for kind, H in [("apart", H) for H in Hs] + [("shared", H // M) for H in Hs]:
-        heads = decaying.construction(target, H, kind == "shared")
+        heads = essential.construction(target, H, kind == "shared")
         random, worst = measure(claim, heads, n, neurons, decaying.norm)
         bound = decaying.readout_error(heads, neurons) + heads.attention_error  # |f|_Lip = 1
         claim.record("error over bound", worst / bound, kind=kind, H=H)
@@ -84,16 +89,16 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
         error = claim.measured("error at the worst input", worst, equation="6.1", kind=kind, H=H)
         error.at_least(chosen(bound / slack, size))
         curves[kind].append((H, worst))
-        floor = max(best.floor for best in heads.best) / 2
-        curves["bound" if kind == "apart" else "floor"].append(
-            (H, bound if kind == "apart" else floor)
-        )
+        if kind == "apart":
+            curves["bound"].append((H, bound))
+        else:
+            curves["best"].append((H, max(best.floor for best in heads.best) / 2))
     curves["trained"] = [
         (H, decaying.trained_error(trained(claim, target, H).tensors["phi"].numpy(), target))
         for H in claim.at_scale(smoke=(2, 4), laptop=(2, 4, 8), paper=(2, 4, 8))
     ]
     claim.figure(
-        pictures.heads(target, curves),
+        pictures.heads({TITLES[target]: curves}),
         f"heads-{target.replace(', ', '-')}",
         caption=f"Two kernels ({target}) and the readout |y|₂: error of the whole layer in float64 "
         f"against the number of heads, m = {wide}. The trained layers choose their exponents, so "
@@ -114,7 +119,7 @@ def trained(claim, target, H):
 def test_layers_trained_from_a_random_start_learn(target, claim):
     """Least squares with free exponents, H = 4; how far from the best weights is only recorded."""
     numbers = trained(claim, target, 4).numbers
-    best = decaying.construction(target, 4, True).attention_error
+    best = essential.construction(target, 4, True).attention_error
     claim.record("trained over construction", numbers["E_Attn"] / best)
     half = chosen(
         numbers["E_Attn at the start"] / 2, "a layer that does not learn stays at the start"
@@ -128,7 +133,7 @@ def test_rate_in_the_number_of_heads(target, claim):
     """Best weights, H_k = H/2: doubling H gains more than 2^n, for n = 1 and 2 if admitted."""
     n = min(ADMITTED[target], 2)
     for H in (4, 8) if target != "log, heavy" else (4,):
-        few, many = (decaying.construction(target, count, False) for count in (H, 2 * H))
+        few, many = (essential.construction(target, count, False) for count in (H, 2 * H))
         ratio = many.attention_error / sum(best.floor for best in few.best)
         gain = claim.measured("E_Attn at 2H over E_Attn at H", ratio, equation="6.1", H=H)
         gain.at_most(
@@ -141,7 +146,7 @@ def test_rate_in_the_number_of_heads(target, claim):
 def test_no_network_with_these_exponents_does_better_for_a_linear_readout(target, claim):
     """f(y) = y: what any width and any readout leave is enclosed with what the heads leave."""
     for H in (4, 8):
-        heads, n = decaying.construction(target, H, True), length(claim, target)
+        heads, n = essential.construction(target, H, True), length(claim, target)
         errors = decaying.gaps(heads, n).sum(1)
         rounding = rounding_error(essential.roundoff(heads.weight(n), n, H), HEADS)
         for k, best in enumerate(heads.best):
@@ -159,8 +164,8 @@ def test_no_network_with_these_exponents_does_better_for_a_linear_readout(target
 def test_shared_heads_gain_as_if_there_were_twice_as_many(target, claim):
     """C M H^-n for the printed C M^(n+1) H^-n: with the same 8 heads better by more than M^n."""
     n = min(ADMITTED[target], 2)
-    apart = sum(best.floor for best in decaying.construction(target, 8, False).best)
-    gain = decaying.construction(target, 8, True).attention_error / apart
+    apart = sum(best.floor for best in essential.construction(target, 8, False).best)
+    gain = essential.construction(target, 8, True).attention_error / apart
     most = theorem(float(M) ** -n, f"M^-n with n = {n}, admitted")
     claim.measured("E_Attn, shared over apart", gain, equation="6.1", H=8).at_most(most)
 
@@ -168,7 +173,7 @@ def test_shared_heads_gain_as_if_there_were_twice_as_many(target, claim):
 @pytest.mark.construct
 def test_rate_in_the_width(claim):
     """16 heads apart, log: like m^-1/2 for neurons drawn at random, like m^-2 for spread ones."""
-    heads, n = decaying.construction("log", 16, False), 60
+    heads, n = essential.construction("log", 16, False), 60
     # One draw scatters by about half of its mean: so many draws, from m = 32 to 512, keep three
     # standard errors of the exponent below 0.4; half as many, up to 128, could tell nothing.
     some, draws = (32, 64, 128, 256, 512), claim.at_scale(smoke=12, laptop=16, paper=48)
@@ -223,11 +228,10 @@ def test_printed_log_heads_without_the_residual_never_see_the_present(claim):
     """rho = I(s = 0) and f(y) = y: D.1 (B) has E_Attn = E_FFN = 0. Without the residual x_t = 1 and
     x_t = -1 give one output, and the error is at least 1 for every network; with it, 0."""
     pasts = {x_t: [0, 1, -1, x_t] for x_t in (1, -1)}
-    attended = [decaying.without_residual([2, 3], [[4], [-7]], [1], X) for X in pasts.values()]
+    alone = functools.partial(decaying.exactly, "log", [2, 3], residual=False)
+    attended = [alone([[4], [-7]], [1], X)[0] for X in pasts.values()]
     claim.measured("output without the residual", attended[0], equation="(3)").equals(attended[1])
-    errors = [
-        abs(decaying.without_residual([2, 3], [[0], [0]], [1], X) - x_t) for x_t, X in pasts.items()
-    ]
+    errors = [abs(alone([[0], [0]], [1], X)[0] - x_t) for x_t, X in pasts.items()]
     claim.counterexample(
         "Theorem D.1 (B) for its network without residual blocks",
         input={"rho": "I(s = 0)", "phi": 0, "f(y)": "y", "pasts": list(pasts.values())},
@@ -337,7 +341,7 @@ def test_no_rate_is_admitted_for_slow_decay(claim):
 @light
 def test_control_without_the_present_the_error_stays(target, claim):
     """r_k = 0: the past (1, 0, 0, ...) has the target |rho(0)|, and the layer stores phi(0)."""
-    heads, n = decaying.construction(target, 8, True), length(claim, target)
+    heads, n = essential.construction(target, 8, True), length(claim, target)
     at_zero = heads.alphas.sum(0) if target == "lin" else [0] * M
     error = decaying.without_present(heads, n, at_zero)
     least = theorem(1.0, "phi(0) is free, for log it is 0; sqrt 2 is |rho(0)|")
@@ -347,7 +351,7 @@ def test_control_without_the_present_the_error_stays(target, claim):
 @light
 def test_control_kernels_exchanged(target, claim):
     """Block 1 gets phi_2 and block 2 gets phi_1: off by 2 |rho_1 - rho_2|_1 on N_+."""
-    heads, n = decaying.construction(target, 8, False), length(claim, target)
+    heads, n = essential.construction(target, 8, False), length(claim, target)
     rho = heads.memories.values(n)[:, 1:]
     least = 2 * float(np.abs(rho[0] - rho[1]).sum()) - heads.attention_error
     error = decaying.gaps(heads, n, alphas=heads.alphas[:, ::-1]).sum()
@@ -360,7 +364,7 @@ def test_control_kernels_exchanged(target, claim):
 @light
 def test_control_a_head_too_many_for_the_first_kernel(target, claim):
     """The exponents moved by one head: kernel 2 begins with the last exponent of kernel 1."""
-    heads, n = decaying.construction(target, 8, False), length(claim, target)
+    heads, n = essential.construction(target, 8, False), length(claim, target)
     p = heads.exponents
     error = decaying.gaps(heads, n, exponents=[p[-1], *p[:-1]]).sum()
     ten = chosen(10 * heads.attention_error, "a factor of ten: the fit is lost, not only worse")

@@ -16,19 +16,14 @@ from repro.numerics.logarithms import Log
 from repro.numerics.roundoff import unit
 from repro.wang2024 import essential
 from repro.wang2024.essential import Construction
-from repro.wang2024.fixed import normalisers, scalar_readout
-from repro.wang2024.model import Attention, Head, Layer, Transformer
+from repro.wang2024.fixed import scalar_readout
+from repro.wang2024.heads import Heads
+from repro.wang2024.model import Layer, Transformer
 
 M = 2
 
 
-@functools.cache
-def construction(example: str, H: int, shared: bool) -> Construction:
-    return Construction.of(essential.EXAMPLES[example], H, shared=shared)
-
-
-def norm(y: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(y, axis=-1)
+norm = functools.partial(np.linalg.norm, axis=-1)
 
 
 def largest_errors(
@@ -67,19 +62,11 @@ def trained_error(phi: np.ndarray, example: str) -> float:
     return float(abs(norm(by_phi) - norm(by_rho)))
 
 
-def stored(network: Transformer, n: int) -> np.ndarray:
-    """phi_k(s) of a network with f(y) = y, as it has it in float64, from unit impulses; (M, n)."""
-    impulses = torch.eye(n, dtype=torch.float64)[:, :, None]
-    return network.to(torch.float64)(impulses)[:, -1, :].numpy()[::-1].T
-
-
 def kernels(heads: Construction, n: int, **changes: Any) -> np.ndarray:
-    """phi_k(s) of the construction, or with other exponents, alphas or at_zero; (M, n)."""
-    memories, given = heads.memories, {"exponents": heads.exponents, "alphas": heads.alphas}
-    given["at_zero"] = [kernel.ball(0) for kernel in memories.kernels]
-    readout = essential.identity_readout(M)
-    network = essential.network(memories.rpe, **{**given, **changes}, readout=readout, length=n)
-    return stored(network, n)
+    """phi_k(s) of the construction as unit impulses show it, for f(y) = y, in float64; (M, n)."""
+    network = heads.transformer(essential.identity_readout(M), n, **changes).to(torch.float64)
+    impulses = torch.eye(n, dtype=torch.float64)[:, :, None]
+    return network(impulses)[:, -1, :].numpy()[::-1].T
 
 
 def gaps(heads: Construction, n: int, **changes: Any) -> np.ndarray:
@@ -93,36 +80,26 @@ def without_present(heads: Construction, n: int, at_zero: Sequence[Any]) -> floa
     return float(abs(norm(heads.memories.values(1)[:, 0]) - norm(found)))
 
 
-def exact_network(
-    rpe: str, exponents: Sequence[Any], alphas: Any, at_zero: Sequence[Any], n: int
-) -> Transformer:
-    """With f(y) = y, for windows of n tokens."""
-    readout = essential.identity_readout(len(at_zero))
-    alphas, at_zero = rationals(alphas), rationals(at_zero).tolist()
-    return essential.network(rpe, exponents, alphas, at_zero, readout, length=n)
-
-
 def exactly(
-    rpe: str, exponents: Sequence[Any], alphas: Any, at_zero: Sequence[Any], X: Sequence[Any]
+    rpe: str,
+    exponents: Sequence[Any],
+    alphas: Any,
+    at_zero: Sequence[Any],
+    X: Sequence[Any],
+    *,
+    residual: bool = True,
 ) -> np.ndarray:
-    """The memories at the last token of X, as f(y) = y reads them."""
-    network = exact_network(rpe, exponents, alphas, at_zero, len(X))
-    return network(rationals(X)[:, None])[-1]
-
-
-def without_residual(
-    exponents: Sequence[Any], alphas: Any, at_zero: Sequence[Any], X: Sequence[Any]
-) -> Any:
-    """What the attention alone, with log-RPE, puts into block 1 at the last token of X."""
-    network = exact_network("log", exponents, alphas, at_zero, len(X))
-    embedded = rationals(X)[:, None] * network.W_E[:, 0]
-    return network.layers[0].attention(embedded)[-1, 1]
+    """The memories at the last token of X, as f(y) = y reads them, or the attention alone."""
+    readout, tokens = essential.identity_readout(len(at_zero)), rationals(X)[:, None]
+    weights = exponents, rationals(alphas), rationals(at_zero).tolist()
+    network = essential.network(rpe, *weights, readout, length=len(X))
+    if residual:
+        return network(tokens)[-1]
+    return network.layers[0].attention(tokens * network.W_E[:, 0])[-1, 1:]
 
 
 def with_token_in_block_1(X: Sequence[Any]) -> Any:
     """D = M d as printed, but with the residual: the output for rho(s) = 2^-s and f(y) = y."""
-    one, slope = rationals([[1]]), Log(2)
-    value = normalisers("lin", (slope,), len(X))[0]
-    attention = Attention((Head(one * value, slope),), one, "lin")
-    layer = Layer(attention, essential.identity_readout(1))
+    attention = Heads("lin", (Log(2),), (1,)).attention(len(X))
+    layer, one = Layer(attention, essential.identity_readout(1)), rationals([[1]])
     return Transformer(one, one[0] * 0, (layer,))(rationals(X)[:, None])[-1, 0]

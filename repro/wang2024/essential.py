@@ -21,10 +21,8 @@ Departures from D.1:
 - The box is printed with half-width 2: that needs |rho_k|_1 <= 1.
 - H_k = H/M is printed; here integers that differ by at most 1, and H >= M.
 - C depends on the kernels: for lambda rho it is lambda times as large.
-
-Heads can be shared. Nothing in (3) makes a head write to one block only. If the exponents do not
-depend on the kernel, as in Lemmas E.3 and E.6, all H heads serve all M kernels, and C M H^-n
-replaces the printed C M^{n+1} H^-n.
+Heads can be shared: if the exponents do not depend on the kernel, as in Lemmas E.3 and E.6, all H
+heads serve all M kernels, and C M H^-n replaces the printed C M^{n+1} H^-n.
 
 No network of class (7) with these exponents does better, whatever its values, its width and its
 readout. For d = 1 all it sees of the past are x_t and the sums of e^{p_h phi_type(s)} x_{t-s} over
@@ -34,6 +32,7 @@ length of the vector of these sums for f(y) = |y|_2. The largest sum_s rho(s) z_
 on N_+ of rho from the span of the heads (linear programming duality, numerics/l1.py).
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,7 +49,8 @@ from repro.numerics.logarithms import ball
 from repro.numerics.roundoff import unit
 from repro.training import Adam, Cosine, Outcome, Spec, Workspace
 from repro.training.loop import fit, generator_at
-from repro.wang2024.fixed import apart, blocks, extraction, identity, normalisers
+from repro.wang2024 import fixed
+from repro.wang2024.fixed import apart, blocks, identity, normalisers
 from repro.wang2024.kernels import cosine, exponential, later, log_cosine, power
 from repro.wang2024.model import (
     SMALLEST,
@@ -58,7 +58,6 @@ from repro.wang2024.model import (
     Attention,
     FeedForward,
     Head,
-    Layer,
     Transformer,
     phi,
 )
@@ -82,14 +81,11 @@ def network(
 
     The normalisers are those of the window, so it is meant for the last of `length` positions.
     """
-    M = alphas.shape[1]
     with flint.ctx.workprec(BITS):
         r = np.asarray(at_zero, dtype=object) - (alphas.sum(0) if rpe == "lin" else 0)
-        reads = blocks(np.concatenate([r[:, None], identity(M)], axis=1), d)  # (M d, D)
+        reads = blocks(np.concatenate([r[:, None], identity(len(r))], axis=1), d)  # (M d, D)
         feed_forward = FeedForward(readout.a, readout.b @ reads, readout.c)
-    attention = extraction(rpe, exponents, alphas, length=length, d=d)
-    W_E = blocks(identity(M + 1)[:, :1], d)
-    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, feed_forward),))
+    return fixed.network(rpe, exponents, alphas, feed_forward, length=length, d=d)
 
 
 def identity_readout(size: int) -> FeedForward:
@@ -121,9 +117,6 @@ class Memories:
         """Upper bounds of |rho_k|_1."""
         inside = [sum(abs(k.ball(t)) for t in range(100)) + k.beyond(100) for k in self.kernels]
         return [float(flint.arb(norm).upper()) for norm in inside]
-
-    def best(self, k: int, H: int) -> Best:
-        return best(self.rpe, self.kernels[k], self.exponents(H), self.window)
 
 
 def best(rpe: str, kernel: Kernel, exponents: tuple[Any, ...], window: int) -> Best:
@@ -163,57 +156,53 @@ EXAMPLES = {
 
 @dataclass(frozen=True)
 class Construction:
-    """The heads of the proof: `shared` by all kernels, or H_k of their own for each, as printed."""
+    """The heads of the proof."""
 
     memories: Memories
     best: tuple[Best, ...]  # of each kernel
-    shared: bool
-
-    @classmethod
-    def of(cls, memories: Memories, H: int, *, shared: bool) -> "Construction":
-        M = len(memories.kernels)
-        counts = [H] * M if shared else [H // M + (k < H % M) for k in range(M)]
-        best = tuple(memories.best(k, count) for k, count in enumerate(counts))
-        return cls(memories, best, shared)
+    exponents: tuple[Any, ...]  # (H,)
+    alphas: np.ndarray  # (H, M)
 
     @property
     def attention_error(self) -> float:
         """E_Attn, the sum over k of |rho_k - phi_k|_1 on N_+, proved."""
         return sum(best.error for best in self.best)
 
-    @property
-    def exponents(self) -> list[Any]:
-        own = [p for best in self.best for p in best.family.exponents]
-        return own[: len(self.best[0].family)] if self.shared else own
-
-    @property
-    def alphas(self) -> np.ndarray:  # (H, M)
-        columns = [best.coefficients for best in self.best]
-        return np.array(columns, dtype=object).T if self.shared else apart(columns)
-
     def values(self, length: int) -> np.ndarray:
         """rho_k(0) and phi_k(s), s >= 1, in float64; (M, length)."""
-        present = self.memories.values(1)
-        times = range(length - 1) if self.memories.rpe == "lin" else range(1, length)
-        with flint.ctx.workprec(BITS):
-            tables = [np.array(best.family.balls(times), dtype=object) for best in self.best]
-            past = [t @ np.array(b.coefficients) for t, b in zip(tables, self.best, strict=True)]
-        return np.hstack([present, np.array(past, dtype=float)])
+        phi = fixed.kernel(self.memories.rpe, self.exponents, self.alphas, length)
+        phi[:, :1] = self.memories.values(1)
+        return phi
 
-    def transformer(self, readout: FeedForward, length: int) -> Transformer:
-        """The network of the proof, with weights in balls."""
-        rpe, kernels = self.memories.rpe, self.memories.kernels
+    def transformer(self, readout: FeedForward, length: int, **changes: Any) -> Transformer:
+        """The network of the proof, in balls; or with other exponents, alphas or at_zero."""
         with flint.ctx.workprec(BITS):
-            at_zero = [kernel.ball(0) for kernel in kernels]
-        return network(rpe, self.exponents, self.alphas, at_zero, readout, length=length)
+            at_zero = [kernel.ball(0) for kernel in self.memories.kernels]
+        weights = {"exponents": self.exponents, "alphas": self.alphas, "at_zero": at_zero} | changes
+        return network(self.memories.rpe, **weights, readout=readout, length=length)
 
     def weight(self, length: int) -> float:
         """sum_h |v_h|_1, and the present's |r_k|: what rounding errors are proportional to."""
         with flint.ctx.workprec(BITS):
-            sums = normalisers(self.memories.rpe, tuple(self.exponents), length)
+            sums = normalisers(self.memories.rpe, self.exponents, length)
             values = np.abs(self.alphas).sum(1)
             present = np.abs(self.alphas.sum(0)).sum() if self.memories.rpe == "lin" else 0
             return float(values @ sums + present) + sum(self.memories.norms())
+
+
+@functools.cache
+def construction(example: str, H: int, shared: bool) -> Construction:
+    """Heads `shared` by all kernels, or H_k of their own for each, as printed."""
+    memories = EXAMPLES[example]
+    M = len(memories.kernels)
+    counts = [H] * M if shared else [H // M + (k < H % M) for k in range(M)]
+    exponents, window = map(memories.exponents, counts), memories.window
+    pairs = zip(memories.kernels, exponents, strict=True)
+    found = tuple(best(memories.rpe, kernel, p, window) for kernel, p in pairs)
+    columns, families = zip(*((b.coefficients, b.family.exponents) for b in found), strict=True)
+    if shared:
+        return Construction(memories, found, families[0], np.array(columns, dtype=object).T)
+    return Construction(memories, found, sum(families, ()), apart(columns))
 
 
 def convolutions(rho: Array, X: Array) -> Array:
@@ -261,10 +250,7 @@ def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
 
 @dataclass(frozen=True)
 class TrainedHeads(Spec):
-    """Least squares for rho_1, ..., rho_M of an example: exponents, values and r_k from a seed.
-
-    For tokens that are independent signs the mean square error is sum_s |rho(s) - phi(s)|^2.
-    """
+    """Least squares for the kernels of an example: the mean square error for random signs."""
 
     kind: ClassVar[str] = "wang2024-heads"
     version: ClassVar[int] = 1
@@ -279,7 +265,7 @@ class TrainedHeads(Spec):
 
 
 class _Layer(nn.Module):
-    """H heads that all kernels share; p = e^theta, above 1 for log-RPE."""
+    """H heads that all kernels share, values and r_k; p = e^theta, above 1 for log-RPE."""
 
     def __init__(self, spec: TrainedHeads, M: int) -> None:
         super().__init__()
@@ -312,7 +298,6 @@ class _Layer(nn.Module):
 
 
 def train(spec: TrainedHeads, workspace: Workspace) -> Outcome:
-    """The layer after training, its kernels, and E_Attn on the window before and after."""
     rho = torch.from_numpy(EXAMPLES[spec.example].values(spec.length))
     model = _Layer(spec, len(rho))
     before = (model.judged() - rho).abs().sum().item()

@@ -1,7 +1,7 @@
 """Lemmas E.1 and E.2: sums of exponentials that single out one instant; two findings of our own.
 
-T >= 1 is the instant, m or H the number of exponentials, alpha and gamma are the spacing of the
-exponents and the first of them, q = e^{-alpha}, and j = H - T.
+T >= 1 is the instant, m or H the number of exponentials, alpha the spacing of the exponents and
+gamma the first of them, q = e^{-alpha}, j = H - T.
 
 The construction of the proof (`bump_error`). Psi_T is a bump of height e^{gamma T} around
 mu_T = e^{-alpha T} that vanishes at all other e^{-alpha t}; with a polynomial Q_m for it,
@@ -47,7 +47,7 @@ import math
 import operator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
@@ -55,7 +55,6 @@ from numpy.polynomial import Chebyshev
 
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log
-from repro.wang2024.heads import Heads
 
 BITS = 256
 LITERAL = 0.01  # alpha = gamma, chosen at the end of the proof of Lemma E.1
@@ -70,18 +69,13 @@ def bump(x: np.ndarray, T: int, alpha: float, gamma: float) -> np.ndarray:
     return np.where(inside, np.exp(gamma * T + 1 - 1 / np.where(inside, w, 1)), 0.0)
 
 
-def bump_polynomial(T: int, m: int, alpha: float, gamma: float) -> Chebyshev:
-    """Q_m, of degree m - 1."""
-    return Chebyshev.interpolate(bump, m - 1, domain=[0, 1], args=(T, alpha, gamma))
-
-
 def bump_error(T: int, m: int, *, alpha: float = LITERAL, gamma: float = LITERAL) -> float:
-    """l1 distance of P_m from the indicator of T, in float64, rounded up by what is left out.
+    """l1 distance of P_m from the indicator of T, in float64, rounded up by what is omitted.
 
     Clenshaw's sum is off by at most 4 m^2 eps sum |c| (a generous count of its roundings), and
     |Q_m| <= sum |c| bounds the instants beyond the window.
     """
-    Q = bump_polynomial(T, m, alpha, gamma)
+    Q = Chebyshev.interpolate(bump, m - 1, domain=[0, 1], args=(T, alpha, gamma))  # Q_m
     t = np.arange(T + int(40 / gamma))  # setting: what is left out is below e^-40
     P = np.exp(-gamma * t) * Q(np.exp(-alpha * t))
     size, total = np.abs(Q.coef).sum(), 1 / -math.expm1(-gamma)
@@ -108,8 +102,6 @@ class Interpolant:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", rational(self.q))
-        if not (1 <= self.T < self.H and 0 < self.q < 1):
-            raise ValueError(f"interpolation needs 1 <= T < H and 0 < q < 1, got {self}")
 
     @cached_property
     def alphas(self) -> tuple[flint.fmpq, ...]:
@@ -143,9 +135,6 @@ class Interpolant:
         """beta_h = h log(1/q), exactly."""
         return tuple(Log(1 / self.q**h) for h in range(1, self.H + 1))
 
-    def heads(self) -> Heads:
-        return Heads("lin", self.exponents, self.alphas)
-
     def moved(self) -> tuple[flint.fmpq, ...]:
         """alpha_h q^{hT}: the coefficients of Lemma E.2, for functions of t - B."""
         return tuple(a * self.q ** (h * self.T) for h, a in enumerate(self.alphas, start=1))
@@ -177,7 +166,7 @@ def interpolation_limit(j: int, q: Any) -> flint.arb:
     q, factorials = rational(q), _factorials(rational(q))
     K = len(factorials)
     total = sum((flint.arb(q ** (j * k) * f) for k, f in enumerate(factorials)), flint.arb(0))
-    total += _upto(q ** (j * K) / (1 - q**j))
+    total += flint.arb(0).union(flint.arb(q ** (j * K) / (1 - q**j)))
     front = flint.arb(q ** (j * (j + 1) // 2)) / factorials[j - 1]
     return front * total / infinite_factorial(q)
 
@@ -186,7 +175,8 @@ def interpolation_limit(j: int, q: Any) -> flint.arb:
 def infinite_factorial(q: Any) -> flint.arb:
     """(q; q)_inf, between (q; q)_K (1 - q^{K+1} / (1 - q)) and (q; q)_K."""
     q, factorials = rational(q), _factorials(rational(q))
-    return flint.arb(factorials[-1]) * (1 - _upto(q ** len(factorials) / (1 - q)))
+    rest = flint.arb(0).union(flint.arb(q ** len(factorials) / (1 - q)))
+    return flint.arb(factorials[-1]) * (1 - rest)
 
 
 @functools.cache
@@ -197,44 +187,28 @@ def _factorials(q: flint.fmpq) -> list[flint.fmpq]:
     return list(itertools.accumulate(factors, operator.mul, initial=flint.fmpq(1)))
 
 
-def _upto(value: flint.fmpq) -> flint.arb:
-    """The ball of everything from 0 to the value."""
-    return flint.arb(0).union(flint.arb(value))
-
-
 def chebyshev_coefficients(N: int) -> list[int]:
     """The integers p_t of T_N(1 - 2u) = sum_t p_t u^t."""
     sizes = (4**t * N * math.comb(N + t, 2 * t) // (N + t) for t in range(1, N + 1))
     return [1, *((-1) ** t * size for t, size in enumerate(sizes, start=1))]
 
 
-class WeightBound(NamedTuple):
-    """sum_h |alpha_h| is at least `weight` = |p_T| - error max |p_t|; N is the degree of p."""
-
-    weight: flint.fmpq
-    N: int
-
-
 @functools.cache
-def _extremes(T: int) -> dict[int, tuple[int, int]]:
+def _extremes(T: int) -> list[tuple[int, int]]:
     """|p_T| and max |p_t| of each degree N that is tried."""
-    sizes = {N: [abs(p) for p in chebyshev_coefficients(N)] for N in range(T, 3 * T + 4)}
-    return {N: (some[T], max(some)) for N, some in sizes.items()}
+    sizes = ([abs(p) for p in chebyshev_coefficients(N)] for N in range(T, 3 * T + 4))
+    return [(some[T], max(some)) for some in sizes]
 
 
-def weight_bound(T: int, error: Any) -> WeightBound:
-    """The largest of the bounds over N, for an l1 error of at most `error` against I{t = T}."""
-    error = rational(error)
-    if error >= 1:
-        return WeightBound(flint.fmpq(0), degree(T))  # weight 0 has this error
-    bounds = {N: flint.fmpq(at_T) - error * most for N, (at_T, most) in _extremes(T).items()}
-    N = max(bounds, key=lambda N: bounds[N])
-    return WeightBound(bounds[N], N)
+def weight_bound(T: int, error: Any) -> flint.fmpq:
+    """sum_h |alpha_h| is no smaller if the l1 error is at most `error`; weight 0 has error 1."""
+    bounds = (flint.fmpq(at_T) - rational(error) * most for at_T, most in _extremes(T))
+    return max(flint.fmpq(0), *bounds)
 
 
 def error_bound(T: int, weight: Any) -> flint.fmpq:
-    """The other way round: the least l1 error that weights with this sum can have."""
-    bounds = ((at_T - rational(weight)) / most for at_T, most in _extremes(T).values())
+    """The other way round: no weights with this sum have a smaller l1 error."""
+    bounds = ((at_T - rational(weight)) / most for at_T, most in _extremes(T))
     return max(flint.fmpq(0), *bounds)
 
 

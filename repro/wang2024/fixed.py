@@ -31,7 +31,7 @@ chosen; the normaliser is that of the window, so the network is meant for its la
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
@@ -43,7 +43,7 @@ from repro.numerics.exact import rational, rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
 from repro.wang2024 import depth, exponentials, powers
 from repro.wang2024.heads import Heads, family, fit
-from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
+from repro.wang2024.model import SMALLEST, Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.rounding import each
 from repro.wang2024.targets import Target, coordinate, neurons, parity
 
@@ -68,7 +68,9 @@ def extraction(
     with flint.ctx.workprec(BITS):
         sums = normalisers(rpe, tuple(exponents), length)
         values = each(_exact, alphas) * sums[:, None]  # v_hk
-    heads = [Head(blocks(_write(v), d), p) for v, p in zip(values, exponents, strict=True)]
+    W_V = np.stack([0 * identity(M + 1)] * len(values))
+    W_V[:, 1:, 0] = values  # from block 0 to block k
+    heads = [Head(blocks(W, d), p) for W, p in zip(W_V, exponents, strict=True)]
     return Attention(tuple(heads), blocks(identity(M + 1), d), rpe)
 
 
@@ -79,6 +81,15 @@ def normalisers(rpe: str, exponents: tuple[Any, ...], length: int) -> np.ndarray
         return vector([Heads(rpe, (p,), (1,)).normalisers(length)[0] for p in exponents])
 
 
+def kernel(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, length: int) -> np.ndarray:
+    """phi_k(s) in float64, 0 at s = 0 for log; (M, length)."""
+    times, phi = range(SMALLEST[rpe], length), np.zeros((alphas.shape[1], length))
+    with flint.ctx.workprec(BITS):
+        rows = [family(rpe, [p]).balls(times) for p in exponents]  # (H, times, 1)
+        phi[:, SMALLEST[rpe] :] = (np.array(rows, dtype=object)[..., 0].T @ alphas).T
+    return phi
+
+
 def blocks(pattern: np.ndarray, d: int) -> np.ndarray:
     """Each entry times I_d."""
     return np.kron(pattern, identity(d))
@@ -86,13 +97,6 @@ def blocks(pattern: np.ndarray, d: int) -> np.ndarray:
 
 def identity(size: int) -> np.ndarray:
     return rationals(np.eye(size, dtype=int))
-
-
-def _write(v: np.ndarray) -> np.ndarray:
-    """From block 0 to block k with weight v_k, for k = 1, ..., M."""
-    W_V = 0 * identity(len(v) + 1)
-    W_V[1:, 0] = v
-    return W_V
 
 
 def transformer(
@@ -107,9 +111,22 @@ def transformer(
     """The network of the proof; `readout` takes the place of a network that equals f."""
     neurons = readout or target.readout.network
     assert neurons is not None, f"{target.readout.name} is no finite network: give one as readout"
-    attention = extraction(rpe, exponents, alphas, length=length, d=target.d)
-    W_E = blocks(identity(target.M + 1)[:, :1], target.d)
-    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, scalar_readout(neurons)),))
+    return network(rpe, exponents, alphas, scalar_readout(neurons), length=length, d=target.d)
+
+
+def network(
+    rpe: str,
+    exponents: Sequence[Any],
+    alphas: np.ndarray,
+    reads: FeedForward,
+    *,
+    length: int,
+    d: int = 1,
+) -> Transformer:
+    """x_t in block 0, the attention of step I, and any feed-forward layer that reads the blocks."""
+    attention = extraction(rpe, exponents, alphas, length=length, d=d)
+    W_E = blocks(identity(alphas.shape[1] + 1)[:, :1], d)
+    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, reads),))
 
 
 def scalar_readout(neurons: Network) -> FeedForward:
@@ -185,18 +202,13 @@ def largest_error(network: Transformer, target: Target, n: int) -> float:
     return float(errors(network.to(torch.float64), target, target.windows(n)).max())
 
 
-class Exactly(NamedTuple):
-    """The largest errors over windows, and what the heads leave."""
-
-    blocks: list[Any]  # |block k - x_{t-T_k}|, T_0 = 0
-    output: Any
-    errors: list[Any]  # l1 errors of the memories that are served
-
-
-def exactly(target: Target, rpe: str, H: int, level: Any, n: int, left_out: int = 0) -> Exactly:
+def exactly(
+    target: Target, rpe: str, H: int, level: Any, n: int, left_out: int = 0
+) -> tuple[list[Any], Any, list[Any]]:
     """The layer with exact heads, shared, on all windows of n tokens; d = 1, in rationals.
 
-    The last `left_out` memories have no heads: their blocks stay 0.
+    The largest |block k - x_{t-T_k}| for k = 0, ..., M, T_0 = 0; that of the output; and the l1
+    errors of the heads. The last `left_out` memories have none: their blocks stay 0.
     """
     served = target.distances[: target.M - left_out]
     exponents, alphas, errors = interpolated(rpe, served, H, level)
@@ -208,7 +220,7 @@ def exactly(target: Target, rpe: str, H: int, level: Any, n: int, left_out: int 
     places = enumerate([0, *target.distances])
     blocks = [abs(stream[:, -1, k] - tokens[:, -1 - T, 0]).max() for k, T in places]
     off = abs(outputs[:, -1, 0] - rationals(target(windows)[:, -1]))
-    return Exactly(blocks, off.max(), errors)
+    return blocks, off.max(), errors
 
 
 def look_alike(m: int, D: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -231,24 +243,12 @@ def look_alike(m: int, D: int, rng: np.random.Generator) -> tuple[Any, Any]:
     return outputs[0] - outputs[1], f[0] - f[1]
 
 
-def block_sums(
-    rpe: str, bases: Sequence[int], alphas: np.ndarray, x: Sequence[int] | np.ndarray
-) -> list[Any]:
-    """What the attention adds to the blocks at the last of the tokens x, for heads b^-s or s^-b."""
-    exponents = [Log(b) if rpe == "lin" else rational(b) for b in bases]
-    layer = extraction(rpe, exponents, rationals(alphas), length=len(x))
-    tokens = rational_zeros(len(x), alphas.shape[1] + 1)
-    tokens[:, 0] = rationals(x)
-    return layer(tokens, queries=1)[0].tolist()
-
-
-def at_impulses(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, length: int) -> np.ndarray:
-    """phi_k(s) as the attention shows it: block k for a token 1 at distance s; (length, M)."""
-    M = alphas.shape[1]
-    tokens = np.zeros((length, length, M + 1), dtype=int)
-    tokens[..., 0] = np.eye(length, dtype=int)[::-1]
-    layer = extraction(rpe, exponents, alphas, length=length)
-    return layer(rationals(tokens), queries=1)[:, 0, 1:]
+def attended(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """What the attention adds to the blocks at the last of the tokens x (..., n); (..., M + 1)."""
+    tokens = rational_zeros(*x.shape, alphas.shape[1] + 1)
+    tokens[..., 0] = rationals(x)
+    layer = extraction(rpe, exponents, alphas, length=x.shape[-1])
+    return layer(tokens, queries=1)[..., 0, :]
 
 
 def of_two_pasts(

@@ -2,9 +2,8 @@
 
 Heads are `apart`, H_1, ..., H_M for the memories by moving.allocate, or `shared`: every head writes
 to every memory. E_Attn is the root of the sum of the squares of |phi_k - I{. = T_k}|_1 (`errors`).
-The coefficients are fitted on a window, in float64. What is fitted are rational numbers, and for
-these the l1 error over all integers is enclosed in balls (numerics/l1.py): E_Attn holds for
-sequences of any length.
+The coefficients are fitted on a window, in float64. For these rational numbers the l1 error over
+all integers is enclosed in balls (numerics/l1.py): E_Attn holds for sequences of any length.
 
 The best layer for the parity of x_t, x_{t-T_1}, ..., x_{t-T_M} (`best_for_parity`). On M + 1 signs
 it is a zigzag of their sum s, with slopes 1 and -1. Let H exponents be given and let E be the l1
@@ -12,10 +11,9 @@ distance on N_+ of rho = sum_k I{. = T_k} from the span of the heads.
 - One block is enough: it holds sum_s phi(s) x_{t-s}, the readout adds (1 - phi(0)) x_t, and the
   error is at most E, as the zigzag moves no faster than s.
 - No network of class (7) with these exponents has an error below min(1, E), if M is even and the
-  tokens are all of [-1, 1]. By duality there is a z with z_0 = 0, |z_s| <= 1, orthogonal to all
-  heads, and sum_k z_{T_k} = E; divide it by E should E exceed 1. The pasts z and -z look alike to
-  the layer, and |s| <= 1 for both. There the zigzag is s or -s: the outputs wanted are 2 min(1, E)
-  apart.
+  tokens are all of [-1, 1]. As in essential.py there are pasts z and -z that look alike to it, with
+  sum_k z_{T_k} = E; divide z by E should E exceed 1. Then |s| <= 1, where the zigzag is s or -s:
+  the outputs wanted are 2 min(1, E) apart.
 """
 
 import functools
@@ -36,7 +34,7 @@ from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
 from repro.wang2024.depth import cost
 from repro.wang2024.heads import family
-from repro.wang2024.model import SMALLEST, Transformer
+from repro.wang2024.model import Transformer
 from repro.wang2024.moving import WINDOW, allocate, usual_exponents
 from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
 
@@ -57,14 +55,6 @@ class FixedHeads:
     def attention_error(self) -> float:
         return math.hypot(*self.errors)
 
-    def kernel(self, length: int) -> np.ndarray:
-        """phi_k(s) in float64, 0 at s = 0 for log; (M, length)."""
-        times, phi = range(SMALLEST[self.rpe], length), np.zeros((self.alphas.shape[1], length))
-        with flint.ctx.workprec(BITS):
-            rows = [family(self.rpe, [p]).balls(times) for p in self.exponents]  # (H, times, 1)
-            phi[:, SMALLEST[self.rpe] :] = (np.array(rows, dtype=object)[..., 0].T @ self.alphas).T
-        return phi
-
     def transformer(
         self, target: Target, length: int, readout: Network | None = None
     ) -> Transformer:
@@ -80,7 +70,7 @@ class FixedHeads:
         rng: np.random.Generator,
         device: torch.device | str = "cpu",
     ) -> float:
-        """In float64, over all windows of `near` tokens; of `far` over 64 and over the worst.
+        """In float64: all windows of `near` tokens; of `far` 64, and the worst.
 
         These continue the 32 worst short windows so that the errors of all memories add up.
         """
@@ -91,7 +81,8 @@ class FixedHeads:
 
         windows = target.windows(near)
         short = found(windows)
-        gap = self.kernel(far).sum(0)  # beyond all distances, where the older tokens are
+        phi = fixed.kernel(self.rpe, self.exponents, self.alphas, far)
+        gap = phi.sum(0)  # beyond all distances, where the older tokens are
         # setting: how many are continued
         worst = target.continued(windows[np.argsort(short)[-32:]], gap)
         long = found(np.concatenate([worst, target.draw(64, far, rng)]))
@@ -108,10 +99,7 @@ class FixedHeads:
         return float(found), bound, self.rounding(target, n, neurons)
 
     def rounding(self, target: Target, length: int, readout: Network | None = None) -> float:
-        """How far rounding may move the output of the layer in float64.
-
-        In the memories as essential.py has it, times |f|_Lip; and in the sum of m neurons.
-        """
+        """In float64: of the memories (essential.py) times |f|_Lip, and of the sum of m neurons."""
         f = readout or target.readout.network
         assert f is not None
         with flint.ctx.workprec(BITS):
@@ -150,11 +138,8 @@ def apart(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
 
 def heads_for(rpe: str, T: int, level: float) -> tuple[int, float]:
     """How many of the usual heads, T or more, are enough for one memory; and sum |alpha|."""
-    for H in itertools.count(T):
-        best = fixed.optimal(rpe, T, usual_exponents(rpe, H))
-        if best.error <= level:
-            return H, float(best.weight)
-    raise AssertionError  # the error tends to 0 as H grows
+    found = ((H, fixed.optimal(rpe, T, usual_exponents(rpe, H))) for H in itertools.count(T))
+    return next((H, float(best.weight)) for H, best in found if best.error <= level)
 
 
 PARITIES = {1: (SPARSE_PARITY, 10), 2: (AXES, 6)}  # by d; all windows of so many tokens are tried
@@ -169,7 +154,6 @@ def for_parity(rpe: str, kind: str, H: int) -> FixedHeads:
 def parity_error(
     rpe: str, kind: str, H: int, d: int, seed: int, device: torch.device | str
 ) -> float:
-    """The largest error found, in float64."""
     target, near = PARITIES[d]
     rng = np.random.default_rng(seed)
     return for_parity(rpe, kind, H).largest_error(target, near, 60, rng, device)
@@ -192,31 +176,24 @@ def parity_curves(
 @functools.cache
 def best_for_parity(rpe: str, distances: tuple[int, ...], H: int) -> l1.Best:
     """E, proved from both sides, with its coefficients."""
-    return essential.best(rpe, _indicators(distances), usual_exponents(rpe, H), WINDOW)
-
-
-def _indicators(distances: Sequence[int]) -> l1.Kernel:
-    """The sum of I{. = T_k}."""
-    return l1.Kernel(
+    rho = l1.Kernel(
         lambda t: flint.arb(int(t in distances)),
         lambda start: flint.arb(sum(start <= T for T in distances)),
     )
-
-
-def parity_transformer(best: l1.Best, M: int, length: int) -> Transformer:
-    """The layer that attains E: one block for the sum s, which the readout completes by x_t."""
-    rpe = "lin" if isinstance(best.family, l1.Exponentials) else "log"
-    of_all = parity(M + 1).network
-    assert of_all is not None
-    zigzag = fixed.scalar_readout(of_all._replace(b=of_all.b[:, :1]))
-    alphas = np.array(best.coefficients, dtype=object)[:, None]
-    return essential.network(rpe, best.family.exponents, alphas, [1], zigzag, length=length)
+    return essential.best(rpe, rho, usual_exponents(rpe, H), WINDOW)
 
 
 def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tuple[float, float]:
-    """The largest error of that layer in float64, on windows, and what rounding may add to E."""
-    n, H = windows.shape[1], len(best.family.exponents)
-    network = parity_transformer(best, target.M, n).to(torch.float64)
+    """The largest error of the layer that attains E, on windows, and what rounding may add to it.
+
+    One block for the sum s, which the readout completes by x_t; in float64.
+    """
+    rpe = "lin" if isinstance(best.family, l1.Exponentials) else "log"
+    n, exponents, of_all = windows.shape[1], best.family.exponents, parity(target.M + 1).network
+    assert of_all is not None
+    zigzag = fixed.scalar_readout(of_all._replace(b=of_all.b[:, :1]))
+    alphas = np.array(best.coefficients, dtype=object)[:, None]
+    network = essential.network(rpe, exponents, alphas, [1], zigzag, length=n).to(torch.float64)
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
-    rounding = 2 * essential.roundoff(2 * weight + 100, n, H)  # x_t gets as much
+    rounding = 2 * essential.roundoff(2 * weight + 100, n, len(exponents))  # x_t gets as much
     return float(fixed.errors(network, target, windows).max()), rounding

@@ -1,16 +1,14 @@
 """Heads that add up to a kernel: the attention step in the proofs of Theorems A.1 and D.1.
 
 The kernel is phi_m(s) = sum_h alpha_h e^{p_h phi(s)}: e^{-beta_h s} with lin-RPE, s^{-beta_h} with
-log, beta_h = p_h. The softmax divides by the `normalisers` sum_j e^{p_h phi(j)}, and the `values`
-W_V^(h) are alpha_h times these.
+log, beta_h = p_h. The softmax divides by the `normalisers` sum_j e^{p_h phi(j)}, and W_V^(h) is
+alpha_h times these (`values`). A dot-product-free layer with these weights adds sum_s phi_m(s)
+x_{t-s} to the token. For |x_t| <= 1 it misses the target by the l1 distance of the kernels at most,
+and by as much at x_{t-s} = sign of their difference (`worst_input`).
 
-A dot-product-free layer with these weights adds sum_s phi_m(s) x_{t-s} to the token. For |x_t| <= 1
-its distance from the target is the l1 distance of the kernels, attained at
-x_{t-s} = sign of their difference (`worst_input`).
-
-In float64 the weights A = sum_h |W_V^(h)| decide: the heads cancel, and rounding leaves about
-eps A. So `fit` bounds A from the start, for a row of bounds, and keeps the best of l1 error plus
-eps A. Its columns are rows of softmax, of sum 1, so that the program is well scaled.
+In float64 the heads cancel, and rounding leaves about eps A, A = sum_h |W_V^(h)|. So `fit` bounds A
+and keeps the best of l1 error plus eps A. Its columns are rows of softmax, of sum 1, so that the
+program is well scaled.
 """
 
 import math
@@ -55,18 +53,16 @@ class Heads:
     def family(self) -> l1.Family:
         return family(self.rpe, self.exponents)
 
-    def normalisers(self, length: int | None = None) -> list[Any]:
-        """What softmax divides by at the last of `length` tokens; None: of infinitely many."""
-        if length is None:
-            return [self._exactly(beta) for beta in self.exponents]
+    def normalisers(self, length: int) -> list[Any]:
+        """What softmax divides by at the last of `length` tokens."""
         times, zero = range(SMALLEST[self.rpe], length), flint.fmpq(0)
         return [sum((self._weight(p, s) for s in times), start=zero) for p in self.exponents]
 
-    def values(self, length: int | None = None) -> list[Any]:
+    def values(self, length: int) -> list[Any]:
         """W_V^(h) = alpha_h sum_j e^{p_h phi(j)}."""
         return [a * z for a, z in zip(self.alphas, self.normalisers(length), strict=True)]
 
-    def attention(self, length: int | None = None) -> Attention:
+    def attention(self, length: int) -> Attention:
         """The layer that adds phi_m * x to scalar tokens, with softmax.
 
         Its weights are exact if alphas are rational and the exponents logarithms (lin) or
@@ -90,11 +86,6 @@ class Heads:
         ]
         return Attention(heads, rationals(np.eye(3, dtype=int)), self.rpe, normalised=False)
 
-    def _exactly(self, beta: Any) -> Any:
-        if self.rpe == "lin" and isinstance(beta, Log):
-            return 1 / (1 - 1 / beta.of)
-        return family(self.rpe, [beta]).tails(SMALLEST[self.rpe])[0]
-
     def _weight(self, beta: Any, s: int) -> Any:
         if self.rpe == "lin" and isinstance(beta, Log):
             return (1 / beta.of) ** s
@@ -111,24 +102,15 @@ def block(value: Any, D: int, d: int, to_block: int, from_block: int) -> np.ndar
     return W
 
 
-class TooHeavy(ArithmeticError):
-    """The floor eps A of float64 is above the l1 error of the fit: more heads cannot be seen."""
-
-
 @dataclass(frozen=True)
 class Fit:
-    """Float64 heads for windows of `length` tokens, and what they leave.
-
-    `error` is the l1 distance of the kernels on the window; `beyond` bounds what the target kernel
-    has beyond it.
-    """
+    """Float64 heads for windows of `length` tokens; `error`: l1 distance of the kernels there."""
 
     rpe: str
     exponents: tuple[float, ...]
     values: np.ndarray
     length: int
     error: float
-    beyond: float
 
     @property
     def weight(self) -> float:
@@ -144,7 +126,7 @@ class Fit:
         """This fit, or an error if rounding hides its l1 error."""
         if not self.floor <= self.error:
             found = f"eps A = {self.floor:.2g} > l1 error {self.error:.2g}, A = {self.weight:.2g}"
-            raise TooHeavy(f"{len(self.values)} {self.rpe} heads in float64: {found}")
+            raise ArithmeticError(f"{len(self.values)} {self.rpe} heads in float64: {found}")
         return self
 
     def attention(self, device: torch.device | str = "cpu") -> Attention:
@@ -152,10 +134,6 @@ class Fit:
         pairs = zip(self.values, self.exponents, strict=True)
         exact = [Head(rationals([[value]]), rational(beta)) for value, beta in pairs]
         return Attention(exact, rationals([[1]]), self.rpe).to(torch.float64, device)
-
-    def kernel(self) -> np.ndarray:
-        """The kernel that the values are meant to make, in float64; distance s = 0, ..., n-1."""
-        return columns(self.rpe, self.exponents, self.length) @ self.values
 
 
 def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
@@ -187,8 +165,7 @@ def fit(
     table = columns(rpe, floats, length)[first:]
     target = np.array([kernel(s) for s in range(first, length)])
     kept = lightest([(table, target)], caps)
-    beyond = float(kernel.beyond(length).upper())
-    return Fit(rpe, floats, kept.weights, length, kept.error, beyond)
+    return Fit(rpe, floats, kept.weights, length, kept.error)
 
 
 def _at_zero(kernel: l1.Kernel) -> float:

@@ -22,10 +22,10 @@ lemma says m^n E <= 1 for E = E_(m-1)(f), the best error. Here is what is true.
    (pi/4)^n.
 
 By 3 the constant 1 is right for m >= n: by the elementary steps for n <= 5, by Sinwel's for n > 5.
-By 1 and 2 it is right for m <= n as long as n <= 37, and wrong from n = 38 on: for m near 0.65 n
-both bounds of 2 grow like 1.1168^n. Repair: the constant 1.12^n. Indeed the upper bound of 2 is the
-chance that 2n coins miss n heads by m or more; with m = u n Chernoff's bound for it, and Stirling's
-n! >= sqrt(2 pi n) (n/e)^n, make m^n E / n! at most 2 / sqrt(2 pi n) exp(n g(u)), where
+By 1 and 2 it is right for m <= n <= 37, and wrong from n = 38 on: for m near 0.65 n both bounds
+grow like 1.1168^n. Repair: the constant 1.12^n. The upper bound of 2 is the chance that 2n coins
+miss n heads by m or more; with m = u n, Chernoff's bound for it and n! >= sqrt(2 pi n) (n/e)^n make
+m^n E / n! at most 2 / sqrt(2 pi n) exp(n g(u)), where
     g(u) = 1 + log u - (1 + u) log(1 + u) - (1 - u) log(1 - u)
 is concave, has its maximum 0.1105 at u = 0.648, and log 1.12 > 0.113.
 """
@@ -45,14 +45,16 @@ from repro.numerics.minimax import Target, lower_end
 POINTS = 257
 FLAT = 2.0**-10  # setting: below it exp(-1/x) is less than 1e-200
 PI = Fraction(355, 113)  # above pi by 3e-7
+SPLINES = {  # knots and values of f^(n)
+    "power": ([1.0], [1.0]),  # x^(n+1)
+    "ramp": ([2.0**-6, 1.0], [1.0, 1.0]),
+    "bumps": ([1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0]),
+}
 
 
 class Member(NamedTuple):
-    """A function of the class, and its M(n)."""
-
-    n: int
     f: Target
-    M: float
+    M: float  # M(n)
 
 
 def spline(n: int, knots: Sequence[float], values: Sequence[float]) -> Member:
@@ -64,7 +66,7 @@ def spline(n: int, knots: Sequence[float], values: Sequence[float]) -> Member:
     slopes = np.diff(v) / np.diff(t)
     changes = np.diff(slopes, prepend=0.0)
     pieces = tuple(_truncated_powers(n + 1, t[:i], changes[:i]) for i in range(1, len(t)))
-    return Member(n, Target(tuple(t.tolist()), pieces), math.factorial(n + 1) * np.abs(v).max())
+    return Member(Target(tuple(t.tolist()), pieces), math.factorial(n + 1) * np.abs(v).max())
 
 
 def _truncated_powers(degree: int, knots: np.ndarray, changes: np.ndarray) -> Callable[[Any], Any]:
@@ -72,16 +74,6 @@ def _truncated_powers(degree: int, knots: np.ndarray, changes: np.ndarray) -> Ca
         float(change) * (x - float(knot)) ** degree
         for knot, change in zip(knots, changes, strict=True)
     )
-
-
-def power(n: int) -> Member:
-    """x^(n+1)."""
-    return spline(n, [1.0], [1.0])
-
-
-def ramp(n: int, width: float) -> Member:
-    """f^(n) rises to 1 within `width` and stays: x^n, but for the zero of its last derivative."""
-    return spline(n, [width, 1.0], [1.0, 1.0])
 
 
 def switching(n: int, places: Sequence[float], width: float) -> Member:
@@ -94,19 +86,9 @@ def switching(n: int, places: Sequence[float], width: float) -> Member:
     return spline(n, [*knots, 1.0], [*values, sign])
 
 
-def flat(n: int) -> Member:
-    """exp(-1/x), all of whose derivatives vanish at 0; below 2^-10 it is less than 1e-444."""
-    return analytic(n, Target((0.0, FLAT, 1.0), (lambda x: 0 * x, _flat)))
-
-
 def _flat(x: Any) -> Any:
     with np.errstate(divide="ignore"):  # at 0, where the other branch is taken
         return np.exp(-1 / x)
-
-
-def wave(n: int, frequency: int) -> Member:
-    """x^(n+1) cos(frequency x)."""
-    return analytic(n, Target((0.0, 1.0), (lambda x: x ** (n + 1) * np.cos(frequency * x),)))
 
 
 def analytic(n: int, f: Target) -> Member:
@@ -119,23 +101,23 @@ def analytic(n: int, f: Target) -> Member:
         largest = max(lower_end(abs(value[n])) for value in last(series))
     finally:
         flint.ctx.cap = cap
-    return Member(n, f, math.factorial(n) * largest)
+    return Member(f, math.factorial(n) * largest)
 
 
 def member(family: str, n: int, m: int) -> Member:
-    """One of each family; those named "perfect spline" are made for polynomials of degree m - 1."""
+    """One of each family; those named "perfect spline" are made for polynomials of degree m - 1.
+
+    "ramp": f^(n) rises to 1 and stays, so f is x^n but for the zero of its last derivative.
+    """
     if family == "perfect spline":  # m - n changes of sign, near the extrema of T_(m-n+1)
         angles = math.pi * np.arange(max(m - n, 0), 0, -1) / (max(m - n, 0) + 1)
         places = np.round(128 * (1 + np.cos(angles))) / 256
         return switching(n, places.tolist(), 2.0**-7)
-    others: dict[str, Callable[[], Member]] = {
-        "power": lambda: power(n),
-        "ramp": lambda: ramp(n, 2.0**-6),
-        "bumps": lambda: spline(n, [1 / 8, 1 / 4, 1 / 2, 1.0], [0, 1, -1, 0]),
-        "exp(-1/x)": lambda: flat(n),
-        "wave": lambda: wave(n, 5),
-    }
-    return others[family]()
+    if family == "exp(-1/x)":  # all derivatives vanish at 0; below 2^-10 it is less than 1e-444
+        return analytic(n, Target((0.0, FLAT, 1.0), (lambda x: 0 * x, _flat)))
+    if family == "wave":
+        return analytic(n, Target((0.0, 1.0), (lambda x: x ** (n + 1) * np.cos(5 * x),)))
+    return spline(n, *SPLINES[family])
 
 
 def least_error_of_power(n: int, m: int) -> tuple[Fraction, Fraction]:

@@ -17,8 +17,8 @@ So for an alternating kernel, rho(t) = (-1)^t |rho(t)|, t >= 1, and every phi = 
 The same holds for H powers t^-beta_h = int_0^1 u^(t-1) m_h(u) du, m_h a multiple of
 (log 1/u)^(beta_h - 1): put z_t = (-1)^t for t > H and solve sum_t z_t t^-beta_h = 0 for the others.
 Then R(u) = sum_t z_t u^(t-1), a polynomial of degree H over 1 + u, is orthogonal to all m_h. Sums
-of k of these have k - 1 zeros at most, and can have them anywhere (Descartes), so that R changes
-its sign at least H times; these are all its zeros u_1, ..., u_H, and z is the z above.
+of k of these have at most k - 1 zeros, anywhere (Descartes), so R changes its sign at least H
+times: at all its zeros u_1, ..., u_H, and z is the z above.
 
 Enough heads. Let x_t = q^t, t >= 0 (lin), or x_t = t^-(sH), t >= 1, and q = e^-s (log), and let phi
 be the sum of x_t, x_t^2, ..., x_t^H that equals rho at the first H times, phi = sum_T rho(T) l_T,
@@ -28,8 +28,7 @@ be the sum of x_t, x_t^2, ..., x_t^H that equals rho at the first H times, phi =
 In both cases x_i / x_j <= q^(i-j) for the nodes i > j. Beyond the last node 0 < x_t < x_i, so that
 a factor i < T is at most 1 / (1 - q^(T-i)), a factor i > T at most q^(i-T) / (1 - q^(i-T)). With k
 nodes after T, at most q^(k(k+1)/2) (q; q)^-2 is left beside x_t / x_T, the sum of which is at most
-q^(k+1) / (1 - q) (lin), or q^k H / (sH - 1), by an integral (log). Hence,
-if t_H is the last node,
+q^(k+1) / (1 - q) (lin), or q^k H / (sH - 1), by an integral (log). So, if t_H is the last node,
 
     sum_t |rho - phi| <= sum_{t > t_H} |rho(t)| + C sum_{k < H} q^(k(k+3)/2) |rho(t_H - k)|,
 
@@ -45,8 +44,9 @@ T_N(1 - 2u) = sum_t p_t u^t, at most 1 in size for 0 < u < 1, sum p_t phi(t) <= 
 """
 
 import functools
-import operator
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -59,6 +59,8 @@ from repro.numerics import l1
 from repro.numerics.l1 import Kernel
 from repro.numerics.logarithms import ball
 from repro.wang2024.exponentials import chebyshev_coefficients
+from repro.wang2024.heads import family
+from repro.wang2024.model import SMALLEST
 from repro.wang2024.powers import euler_product
 
 BITS = 192  # of the balls: nodes and their differences are known to nearly as many
@@ -145,6 +147,7 @@ POLYNOMIAL = {  # |rho(t)| <= t^-beta, t >= 1
     "(-1)^t t^-1.5": (alternating(power("3/2")), Fraction(3, 2)),
 }
 precisely = flint.ctx.workprec(BITS)
+product = functools.partial(math.prod, start=flint.arb(1))
 
 
 def certificate(u: Sequence[Any]) -> list[Any]:
@@ -169,14 +172,8 @@ def bounded_weights_floor(kernel: Kernel, least_exponent: Any, weight: Any) -> f
     The kernel's tail must be the sum itself, not a bound.
     """
     heads = scaled(exponential(least_exponent), weight)
-
-    def floor(start: int) -> flint.arb:
-        return kernel.tail(start) - heads.tail(start)
-
-    start = 0
-    while not floor(start + 1) <= floor(start):
-        start += 1
-    return floor(start)
+    floors = (kernel.tail(start) - heads.tail(start) for start in itertools.count())
+    return next(one for one, after in itertools.pairwise(floors) if after <= one)
 
 
 def chebyshev_floor(kernel: Kernel, weight: Any, N: int) -> flint.arb:
@@ -208,15 +205,9 @@ class Interpolation:
             raise ValueError(f"interpolation needs s > 0 (lin) or sH > 1 (log), got {found}")
 
     @property
-    def first(self) -> int:
-        return 0 if self.rpe == "lin" else 1
-
-    @property
-    def family(self) -> "l1.Exponentials | l1.Powers":
-        if self.rpe == "lin":
-            return l1.Exponentials(tuple(self.step * h for h in range(1, self.heads + 1)))
-        H = self.heads
-        return l1.Powers(tuple(self.step * (H * h) for h in range(1, H + 1)))
+    def family(self) -> l1.Family:
+        each = 1 if self.rpe == "lin" else self.heads
+        return family(self.rpe, [self.step * (each * h) for h in range(1, self.heads + 1)])
 
     def node(self, t: int) -> flint.arb:
         """x_t."""
@@ -228,28 +219,28 @@ class Interpolation:
         """The right-hand side of the bound from above."""
         q, H = (-ball(self.step)).exp(), self.heads
         C = H / (ball(self.step) * H - 1) if self.rpe == "log" else q / (1 - q)
-        last = self.first + H - 1
+        last = SMALLEST[self.rpe] + H - 1
         terms = (q ** (k * (k + 3) // 2) * abs(self.kernel.ball(last - k)) for k in range(H))
         return self.kernel.beyond(last + 1) + C / euler_product(q) ** 2 * sum(terms, flint.arb(0))
 
     @precisely
     def error(self) -> flint.arb:
         """A bound on sum |rho - phi| that is as sharp as the kernel's tail: phi from its l_T."""
-        nodes = range(self.first, self.first + self.heads)
+        nodes = range(SMALLEST[self.rpe], SMALLEST[self.rpe] + self.heads)
         x, rho = [self.node(t) for t in nodes], [self.kernel.ball(t) for t in nodes]
         weights = [
-            r / (x_T * _product(x_T - x_i for x_i in x if x_i is not x_T))
+            r / (x_T * product(x_T - x_i for x_i in x if x_i is not x_T))
             for x_T, r in zip(x, rho, strict=True)
         ]
 
         def phi(t: int) -> flint.arb:
             x_t = self.node(t)
             lagrange = (w / (x_t - x_T) for x_T, w in zip(x, weights, strict=True))
-            return x_t * _product(x_t - x_i for x_i in x) * sum(lagrange, flint.arb(0))
+            return x_t * product(x_t - x_i for x_i in x) * sum(lagrange, flint.arb(0))
 
         start = nodes.stop + max(WINDOW * self.heads, LEAST)
         inside = (abs(self.kernel.ball(t) - phi(t)) for t in range(nodes.stop, start))
-        largest = _product(x)  # 0 < x_i - x_t < x_i
+        largest = product(x)  # 0 < x_i - x_t < x_i
         beyond = sum(
             (abs(w) * largest / x_T for x_T, w in zip(x, weights, strict=True)), flint.arb(0)
         )
@@ -286,10 +277,6 @@ def _series(q: flint.arb, g: Callable[[int], flint.arb], growth: flint.arb) -> f
         if 2 * q ** (k + 2) * growth < 1 and term < flint.arb(2) ** -flint.ctx.prec:
             return total + (2 * term).union(flint.arb(0))
         total, k = total + term, k + 1
-
-
-def _product(factors: Iterable[flint.arb]) -> flint.arb:
-    return functools.reduce(operator.mul, factors, flint.arb(1))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 Let phi(t) = sum_h alpha_h u_h^t on t = 0, 1, ..., with H exponentials, 0 < u_h < 1, or phi(s) =
 sum_h alpha_h s^-beta_h on s = 1, 2, ..., with H powers, beta_h > 1. Then ||I(. = T) - phi||_1 >= 1
 if H <= T (exponentials) or H <= T - 1 (powers), whatever the exponents and the weights; phi = 0
-attains it. One head more brings the error as
-near to 0 as one likes: T + 1 exponentials (below), T powers (powers.py).
+attains it. One head more makes the error as small as one likes (below, and powers.py).
 
 Test sequences. For real u_1, ..., u_k let p(x) = prod_i (x - u_i) = sum_i p_i x^i. Then
     x^(N-k) prod_i (x - u_i) (1 - u_i x) = sum_j a_|j| x^(N+j),   a_j = sum_i p_i p_{i+j},       (1)
@@ -26,8 +25,7 @@ with z_s the coefficient of v^(s-1), and ||I(. = T) - phi||_1 >= z_T - sum_s z_s
 One sequence for all weights. There is also a z that is orthogonal to all H powers: choose p such
 that f is. For a given second factor v^k p(1/v) this is a linear system for the first one, so p is a
 fixed point (which exists, by Brouwer's theorem: the zeros of the solution lie in (0, 1) again).
-The iteration converges quickly. Its last step is left unrounded: then f is orthogonal exactly, and
-that |z| <= 1 is seen. For integer exponents everything is rational.
+The iteration converges quickly; its last step is not rounded, so that f is orthogonal exactly.
 
 The same by counting zeros. G(x) = sum_t phi(t) x^t = sum_h alpha_h / (1 - u_h x). An error below 1
 means |G(x) - x^T| < 1 = |x^T| on the unit circle, so that G has T zeros in the disc (Rouche), but

@@ -19,7 +19,7 @@ import torch
 from repro.numerics import exact, l1
 from repro.numerics.barron import Network
 from repro.wang2024 import fixed, heads, moving, targets
-from repro.wang2024.model import Layer, Transformer
+from repro.wang2024.model import Transformer
 
 FORMULA = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}  # the weight of (u - node)_+
 CONSTANT = -1
@@ -53,9 +53,8 @@ def readout(constant: int = CONSTANT, bends: Mapping[int, Any] = FORMULA) -> Net
 
 def network(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, n: int) -> Transformer:
     """x_t in block 0; heads of class (7) put sum_s phi(s) x_{t-s} into block 1."""
-    attention = fixed.extraction(rpe, exponents, alphas[:, None], length=n)
-    W_E = fixed.identity(2)[:, :1]
-    return Transformer(W_E, W_E[:, 0] * 0, (Layer(attention, fixed.scalar_readout(readout())),))
+    reads = fixed.scalar_readout(readout())
+    return fixed.network(rpe, exponents, alphas[:, None], reads, length=n)
 
 
 def interpolated(rpe: str, n: int) -> tuple[Transformer, list[Any]]:

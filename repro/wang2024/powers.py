@@ -26,9 +26,9 @@ Lemma E.5. p = 1, Z = the fractions t/B < 1 with B <= T, all of which phi(t/B) m
 prod_z 1 / (1 - z^b) times the sum of (T/t)^b over t > T, which tends to 0 as b grows. These are
 1 + |Z| powers, about 3 T^2 / pi^2. The proof of the paper does with fewer when T is huge.
 
-What the proofs of the paper do is right: with x = (B / (tT))^alpha, the bump Psi_T, of half-width
-T^-alpha - (T+1)^-alpha around T^-alpha, vanishes for every integer t != B, because tT/B is then at
-most T - 1 or at least T + 1, and x -> x^-alpha is convex.
+The proofs of the paper are right: at x = (B / (tT))^alpha the bump Psi_T, of half-width T^-alpha -
+(T+1)^-alpha around T^-alpha, is 0 for every integer t != B, as tT/B is then at most T - 1 or at
+least T + 1, and x -> x^-alpha is convex.
 """
 
 import functools
@@ -51,10 +51,6 @@ class Interpolant:
     zeros: tuple[flint.fmpq, ...]
     first: int
     step: int
-
-    def __post_init__(self) -> None:
-        if self.first < 2 or self.step < 1 or self.peak in self.zeros:
-            raise ValueError(f"(1) needs a >= 2, b >= 1 and p not in Z, got {self}")
 
     @property
     def exponents(self) -> tuple[int, ...]:
@@ -82,20 +78,14 @@ class Interpolant:
         S = int(last.p // last.q) + 1
         near = (abs(self(flint.fmpq(t, B)) - (self.peak * B == t)) for t in range(1, S))
         exact, bits = sum(near, flint.fmpq(0)), 2 * GOOD_BITS
+        pairs = list(zip(self.coefficients, self.exponents, strict=True))
         while True:
             with flint.ctx.workprec(bits):
-                found = exact + abs(self._tail(B, S))
+                terms = (a * flint.fmpq(B) ** b * flint.arb(b).zeta(flint.arb(S)) for a, b in pairs)
+                found = exact + abs(sum(terms, flint.arb(0)))
             if found.rel_accuracy_bits() >= GOOD_BITS:
                 return found
             bits *= 2
-
-    def _tail(self, B: int, S: int) -> flint.arb:
-        """The sum of phi(t/B) over t >= S; large terms cancel."""
-        terms = zip(self.coefficients, self.exponents, strict=True)
-        return sum(
-            (a * flint.fmpq(B) ** b * flint.arb(b).zeta(flint.arb(S)) for a, b in terms),
-            flint.arb(0),
-        )
 
 
 def fixed(T: int, heads: int, *, first: int = 2, step: int = 1) -> Interpolant:

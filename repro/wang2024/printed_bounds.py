@@ -25,17 +25,16 @@ absolute value is largest at a zero of P_{k+1}. These are isolated with proof, s
 to any precision, from above and from below.
 
 Every n. Let |Psi^(k)| be largest at the distance d from the nearer of -1 and 1. All derivatives
-vanish there, so by Taylor's theorem max |Psi^(k)| <= max |Psi^(k+l)| d^l / l!. Hence the bound for
-n = k + l is at least l! (growth / (d m))^l times the bound for k. The least of these factors is
-that of l = floor(d m / growth), and d falls with k: a minimum over all n is found among finitely
-many.
+vanish there, so by Taylor's theorem max |Psi^(k)| <= max |Psi^(k+l)| d^l / l!, and the bound for
+n = k + l is at least l! (growth / (d m))^l times that for k. The least of these factors is that of
+l = floor(d m / growth), and d falls with k: finitely many n decide.
 """
 
 import functools
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
@@ -64,27 +63,20 @@ def bump(k: int, x: flint.arb) -> flint.arb:
     return numerator(k)(x) * (-1 / w).exp() / w ** (2 * k)
 
 
-class Peak(NamedTuple):
-    """max |Psi^(k)|, and the distance of a place where it is attained from the nearer end."""
-
-    height: flint.arb
-    distance: flint.arb
-
-
 @functools.cache
 @precisely
-def peak(k: int) -> Peak:
+def peak(k: int) -> tuple[flint.arb, flint.arb]:
+    """max |Psi^(k)|, and the distance of a place where it is attained from the nearer end."""
     zeros: Any = numerator(k + 1).complex_roots()  # of each: a ball, and how often it is a zero
     inside = [zero.real for zero, _ in zeros if zero.imag == 0 and abs(zero.real) < 1]
     place = max(inside, key=lambda x: float(abs(bump(k, x))))
-    height = functools.reduce(flint.arb.max, (abs(bump(k, x)) for x in inside))
-    return Peak(height, 1 - abs(place))
+    return functools.reduce(flint.arb.max, (abs(bump(k, x)) for x in inside)), 1 - abs(place)
 
 
 @precisely
 def largest_derivative(n: int) -> flint.arb:
     """M(n)."""
-    return functools.reduce(flint.arb.max, (peak(k).height for k in range(n + 1)))
+    return functools.reduce(flint.arb.max, (peak(k)[0] for k in range(n + 1)))
 
 
 @dataclass(frozen=True)
@@ -141,12 +133,13 @@ class Bound:
 
     def _settled(self, m: Any, k: int, level: flint.arb) -> bool:
         """Whether no n beyond k has a bound below `level` for m heads (see above)."""
-        factor, reach = flint.arb(1), peak(k).distance * m / self.growth
+        height, distance = peak(k)
+        factor, reach = flint.arb(1), distance * m / self.growth
         for l in itertools.count(1):  # the least of l! / reach^l
             if l >= reach:
                 break
             factor = factor * l / reach
-        rises = largest_derivative(k - 1) <= peak(k).height
+        rises = largest_derivative(k - 1) <= height
         return rises and self(m, k) * factor >= level
 
 

@@ -4,14 +4,12 @@ A linear recurrent network with N units is a convolution, from an empty state h_
     h_t = Lambda h_{t-1} + B x_t,   y_t = c . h_t;   so   y = X * rho,   rho(s) = c . Lambda^s B.
 
 Lin-RPE heads are such a network. Without normalisation H heads with exponents p_h and values
-alpha_h add up to sum_h alpha_h sum_s e^{-p_h s} x_{t-s}: Lambda = diag(e^{-p_h}), B = (1, ..., 1),
-c = alpha. (Normalised heads: with alpha_h times the normaliser for a value.) So whatever lin-RPE
-heads do, N = H units do.
+alpha_h are that with Lambda = diag(e^{-p_h}), B = (1, ..., 1), c = alpha. (Normalised: with alpha_h
+times the normaliser for a value.) So whatever lin-RPE heads do, N = H units do.
 
 N units follow any kernel up to its tail. With Lambda the shift, B = e_1 and c = (rho(0), ...,
-rho(N-1)) the response is rho up to s = N - 1 and 0 from there on: the error is exactly
-sum_{s >= N} |rho(s)|, for t^-beta of order N^-(beta-1). (With Lambda diagonal: finding
-lin-any-kernel.)
+rho(N-1)) the response is rho up to s = N - 1 and 0 after that: the error is sum_{s >= N} |rho(s)|,
+for t^-beta of order N^-(beta-1). (With Lambda diagonal: finding lin-any-kernel.)
 
 Positive weights and geometric exponents. With u = e^y
     (1 + t)^-beta = 1/Gamma(beta) int_0^inf u^{beta-1} e^{-u (1+t)} du
@@ -87,7 +85,6 @@ def mixture(beta: float, N: int) -> tuple[list[float], list[float]]:
 
 
 def floor(kernel: Kernel, A: Any, b: Any, *, window: int) -> flint.arb:
-    """sum_s (|rho(s)| - A e^{-b s})_+ over the window, enclosed: no response within A e^{-b s} is
-    nearer than its lower end."""
+    """sum_s (|rho(s)| - A e^{-b s})_+ over the window, enclosed."""
     excess = [abs(kernel.ball(s)) - ball(A) * (-ball(b) * s).exp() for s in range(window)]
     return sum((one.max(flint.arb(0)) for one in excess), flint.arb(0))

@@ -64,17 +64,12 @@ def midpoint(x: flint.arb) -> flint.fmpq:
 
 
 def _nearest(x: Any) -> flint.fmpq | flint.arb:
-    """Of the arithmetic of x; a Log is enclosed first."""
-    if isinstance(x, flint.arb):
-        return flint.arb(_integer(x))
-    if isinstance(x, Log):
-        return flint.fmpq(_enclosed(lambda: flint.arb(x.of).log()))
-    return flint.fmpq(_integer_of_rational(x))
+    return (flint.arb if isinstance(x, flint.arb) else flint.fmpq)(_integer(x))
 
 
 def _nearest_logarithm(z: Any) -> Any:
     if isinstance(z, Log):
-        k = _integer_of_rational(z.of)
+        k = _integer(z.of)
     elif isinstance(z, flint.arb):
         k = _integer(z.exp())
     else:
@@ -86,25 +81,22 @@ def _nearest_logarithm(z: Any) -> Any:
     return flint.fmpq(0) if k == 1 else Log(k)
 
 
-def _integer_of_rational(x: flint.fmpq | int) -> flint.fmpz:
-    x = flint.fmpq(x)
+def _integer(x: Any) -> flint.fmpz:
+    """The integer nearest to a number, and to every point of a ball."""
+    if isinstance(x, Log):
+        return _enclosed(lambda: flint.arb(x.of).log())
+    if isinstance(x, flint.arb) and not (x.is_exact() and x.is_finite()):
+        k = (x + HALF).floor().unique_fmpz()
+        if k is None or not (k - HALF < x < k + HALF):
+            raise ValueError(f"(15): the ball {x} may be half an odd integer; more bits decide it")
+        return k
+    x = midpoint(x) if isinstance(x, flint.arb) else flint.fmpq(x)
     k = (x + HALF).floor()
     return k - 1 if x + HALF == k and k % 2 == 1 else k
-
-
-def _integer(x: flint.arb) -> flint.fmpz:
-    """The nearest integer of every point of a ball."""
-    if x.is_exact() and x.is_finite():
-        return _integer_of_rational(midpoint(x))
-    k = (x + HALF).floor().unique_fmpz()
-    if k is None or not (k - HALF < x < k + HALF):
-        raise ValueError(f"(15): the ball {x} may be half an odd integer; more bits decide it")
-    return k
 
 
 def _enclosed(irrational: Callable[[], flint.arb], bits: int = 128) -> flint.fmpz:
     """The integer nearest to a number that is not rational: some number of bits decides."""
     with flint.ctx.workprec(bits):
-        x = irrational()
-        k = (x + HALF).floor().unique_fmpz()
+        k = (irrational() + HALF).floor().unique_fmpz()
     return _enclosed(irrational, 2 * bits) if k is None else k

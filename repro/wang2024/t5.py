@@ -11,10 +11,7 @@ rounding decides on which side of the floor a computed one falls: `floating` sho
 distances n = t - s have a step each, the last step ends at D > B.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import torch
+from typing import Any
 
 
 def staircase(n: int, B: int, D: int) -> int:
@@ -29,7 +26,7 @@ def staircase(n: int, B: int, D: int) -> int:
     return B + k
 
 
-def floating(n: int, B: int, D: int, dtype: "torch.dtype", *, difference: bool = False) -> int:
+def floating(n: int, B: int, D: int, dtype: Any, *, difference: bool = False) -> int:
     """The same formula, every operation rounded to `dtype`.
 
     With `difference`, log n - log B and log D - log B stand for log(n/B) and log(D/B).

@@ -1,6 +1,6 @@
 """Section 4.1, examples (I) and (II): every function of finitely many tokens is a readout.
 
-(I) sparse Boolean functions: tokens -1, 1. (II) n-grams: `one_hot` tokens e_1, ..., e_q, T_i = i.
+(I) sparse Boolean functions: tokens -1, 1. (II) n-grams: tokens e_1, ..., e_q, T_i = i.
 
 Let the tokens v be unit vectors of R^d with u.v <= 1 - delta for u != v. For a word w of M + 1 of
 them, as a vector of R^{(M+1)d},
@@ -27,11 +27,6 @@ from repro.numerics.exact import rational, rationals, to_float
 from repro.wang2024.targets import Readout, neurons
 
 BOOLEAN = rationals([[-1], [1]])
-
-
-def one_hot(q: int) -> np.ndarray:
-    """e_1, ..., e_q, exactly; (q, q)."""
-    return rationals(np.eye(q, dtype=int))
 
 
 def words(tokens: np.ndarray, size: int) -> np.ndarray:

@@ -68,4 +68,4 @@ def layer(spec: DeltaFit, outcome: Outcome) -> Fit:
     W, b = (outcome.tensors[name].cpu() for name in ("W", "b"))
     beta = tuple(nn.functional.softplus(b).tolist())
     error = outcome.numbers["l1 error"]
-    return Fit("lin", beta, np.array(W.tolist()), spec.length, error, 0.0)
+    return Fit("lin", beta, np.array(W.tolist()), spec.length, error)

@@ -36,29 +36,28 @@ class Curves:
 
     def exponent(self) -> tuple[float, float]:
         """Of m for drawn networks, between the ends; and 3 standard errors of it."""
-        errors = self._by_width(self.errors["drawn"])
+        errors = np.reshape(self.errors["drawn"], (len(self.widths), -1))
         means, octaves = errors.mean(1), np.log(self.widths[-1] / self.widths[0])
         relative = errors.std(1, ddof=1) / means / math.sqrt(errors.shape[1])
         error = 3 * math.hypot(relative[0], relative[-1]) / octaves
         return float(np.log(means[-1] / means[0]) / octaves), float(error)
 
-    def means(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    def means(self, kind: str) -> list[np.ndarray]:
         """Errors and bounds at each width."""
-        pairs = {kind: (self.errors[kind], self.bounds[kind]) for kind in self.errors}
-        return {
-            kind: tuple(self._by_width(one).mean(1) for one in pair) for kind, pair in pairs.items()
-        }
-
-    def _by_width(self, values: list[float]) -> np.ndarray:
-        return np.reshape(values, (len(self.widths), -1))
+        both = self.errors[kind], self.bounds[kind]
+        return [np.reshape(one, (len(self.widths), -1)).mean(1) for one in both]
 
 
-def edge_windows(n: int, rng: np.random.Generator, points: int = 256) -> np.ndarray:
-    """Windows with (x_t, x_{t-2}) on the boundary of the square and random signs elsewhere."""
-    side = np.linspace(-1, 1, points // 4, endpoint=False)
+def square(points: int) -> np.ndarray:
+    """So many points on each side of [-1, 1]^2; (4 points, 2)."""
+    side = np.linspace(-1, 1, points, endpoint=False)
     one = np.ones_like(side)
-    edges = ((side, one), (one, -side), (-side, -one), (-one, side))
-    square = np.concatenate([np.stack(edge, axis=1) for edge in edges])
-    windows = rng.choice([-1.0, 1.0], (len(square), n, 1))
-    windows[:, -1, 0], windows[:, -3, 0] = square.T
+    sides = (side, one), (one, -side), (-side, -one), (-one, side)
+    return np.concatenate([np.stack(pair, axis=1) for pair in sides])
+
+
+def edge_windows(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Windows with (x_t, x_{t-2}) on the boundary of the square and random signs elsewhere."""
+    windows = rng.choice([-1.0, 1.0], (256, n, 1))
+    windows[:, -1, 0], windows[:, -3, 0] = square(64).T
     return windows

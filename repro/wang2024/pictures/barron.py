@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
-from repro.wang2024.pictures import curves
+from repro.figures import Curve
+from repro.wang2024.pictures.curves import Look, named, panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Curve = tuple[Sequence[float], Sequence[float]]
-LOOKS: dict[str, curves.Look] = {
+LOOKS: dict[str, Look] = {
     "bound": ("bound", "proved bound, like 1/√m", {}),
     "control": ("control", "control: half of the sphere", {}),
     "drawn": ("construction", "drawn neurons (mean)", {}),
@@ -18,18 +18,25 @@ LOOKS: dict[str, curves.Look] = {
     "best": ("best in class", "best in its class (see title)", {}),
     "trained": ("trained", "trained", {}),
 }
+RATIOS: dict[str, Look] = {
+    "lemma": ("floor", "the lemma: at most 1", {"color": "#D55E00"}),
+    "repaired": ("bound", "repaired: 1.12ⁿ", {}),
+    "upper": ("best in class", "largest ratio, upper bound", {"marker": ""}),
+    "lower": ("best in class", "largest ratio, lower bound", {"marker": "", "linestyle": "-."}),
+}
+Curves = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
-def rates(plane: Mapping[str, Curve], space: Mapping[str, Curve]) -> "Figure":
+def rates(plane: Curves, space: Curves) -> "Figure":
     """Largest error on the cube against the number of neurons, in R^2 and in R^3."""
     figure, panels = figures.panels(2, width=4.8, height=4.6)
     titles = "plane (best: without biases)", "space (best: weights for spread directions)"
     for axes, some, title in zip(panels, (plane, space), titles, strict=True):
-        curves.named(axes, LOOKS, some)
-        axes.set(xscale="log", yscale="log", xlabel="neurons m", title=title)
-        curves.ticks(axes, [4**k for k in range(2, 7) if 4**k <= max(some["drawn"][0])])
+        ticks = [4**k for k in range(2, 7) if 4**k <= max(some["drawn"][0])]
+        shown = named(LOOKS, some)
+        panel(axes, *shown, log="xy", legend="", ticks=ticks, xlabel="neurons m", title=title)
     panels[0].set(ylabel="largest error against |y|₂ on [−1, 1]ᵈ")
-    figure.legend(*panels[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figures.legend_below(figure, panels[1], 3)
     return figure
 
 
@@ -40,21 +47,12 @@ def jackson(
 ) -> "Figure":
     """Bounds of the largest ratio m^n E / M(n) against n, and one bound against m/n."""
     figure, (left, right) = figures.panels(2, width=4.8, height=4)
-    dashed = {"marker": "", "linestyle": "-."}
-    looks: dict[str, curves.Look] = {
-        "lemma": ("floor", "the lemma: at most 1", {"color": "#D55E00"}),
-        "repaired": ("bound", "repaired: 1.12ⁿ", {}),
-        "upper": ("best in class", "largest ratio, upper bound", {"marker": ""}),
-        "lower": ("best in class", "largest ratio, lower bound", dashed),
-    }
-    drawn = {"lemma": [1] * len(orders), **bounds}
-    curves.named(left, looks, {name: (orders, ratios) for name, ratios in drawn.items()})
-    left.set(yscale="log", xlabel="order n", ylabel="mⁿE / M(n), largest over f and m ≤ n")
-    figures.draw(right, "floor", [0, 1], [1, 1], "", color="#D55E00")
-    for (n, ratios), marker in zip(small.items(), "os^", strict=True):
+    ratios = {"lemma": [1] * len(orders), **bounds}
+    shown, label = {name: (orders, some) for name, some in ratios.items()}, "mⁿE / M(n)"
+    panel(left, *named(RATIOS, shown), xlabel="order n", ylabel=f"{label}, largest over f, m ≤ n")
+    lower = [Curve("floor", [0, 1], [1, 1], "", {"color": "#D55E00"})]
+    for (n, some), marker in zip(small.items(), "os^", strict=True):
         places = [m / n for m in range(1, n + 1)]
-        figures.draw(right, "best in class", places, ratios, f"n = {n}", marker=marker)
-    right.set(yscale="log", ylim=(1e-4, 30), xlabel="m / n", ylabel="mⁿE / M(n), lower bound")
-    for axes in (left, right):
-        axes.legend(loc="upper left")
+        lower.append(Curve("best in class", places, some, f"n = {n}", {"marker": marker}))
+    panel(right, *lower, ylim=(1e-4, 30), xlabel="m / n", ylabel=f"{label}, lower bound")
     return figure

@@ -1,30 +1,44 @@
-"""What the pictures share: curves drawn by their names, or from a mapping of points."""
+"""What the pictures share: a panel of curves, and curves by their names or from a mapping."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
+from repro.figures import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Look = tuple[str, str, Mapping[str, Any]]  # the role, the label, what differs from the role's look
+Points = Mapping[Any, float]
 
 
-def named(axes: "Axes", looks: Mapping[str, Look], curves: Mapping[str, Sequence[Any]]) -> None:
-    """Draw the curves (x, y) that there are, each in its look."""
-    for name, (role, label, changes) in looks.items():
-        if name in curves:
-            figures.draw(axes, role, *curves[name], label, **changes)
+def panel(
+    axes: "Axes",
+    *drawn: Curve,
+    log: str = "y",
+    legend: str = "best",
+    ticks: Sequence[Any] = (),
+    **settings: Any,
+) -> None:
+    """Draw these curves; `ticks` are the only x with a tick, and no `legend` is ""."""
+    for one in drawn:
+        figures.draw(axes, one.role, one.x, one.y, one.label, **one.look)
+    figures.decades(axes, log, **settings)
+    if ticks:
+        axes.set_xticks(ticks, [str(x) for x in ticks])
+        axes.set_xticks([], minor=True)
+    if legend:
+        axes.legend(loc=legend)
 
 
-def points(axes: "Axes", role: str, y_of: Mapping[Any, float], label: str, **changes: Any) -> None:
-    """Draw y against x; zeros, which a logarithmic axis does not have, are left out."""
+def named(looks: Mapping[str, Look], found: Mapping[str, Sequence[Any]]) -> list[Curve]:
+    """The curves (x, y) that there are, each in its look."""
+    looks = {name: look for name, look in looks.items() if name in found}
+    return [Curve(role, *found[name], label, look) for name, (role, label, look) in looks.items()]
+
+
+def points(role: str, y_of: Points, label: str, **look: Any) -> Curve:
+    """y against x; zeros, which a logarithmic axis does not have, are omitted."""
     shown = {x: y for x, y in y_of.items() if y > 0}
-    figures.draw(axes, role, list(shown), list(shown.values()), label, **changes)
-
-
-def ticks(axes: "Axes", places: Any) -> None:
-    """A tick at each of these x, and at no other."""
-    axes.set_xticks(places, [str(x) for x in places])
-    axes.set_xticks([], minor=True)
+    return Curve(role, list(shown), list(shown.values()), label, look)

@@ -1,109 +1,164 @@
-"""Lemmas E.1 and E.2 and the findings on them: errors, heads and weights."""
+"""Lemmas E.1, E.2, E.4, E.5 and the findings on them: errors, heads and weights."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
-from repro.wang2024.pictures.curves import points
+from repro.figures import Curve
+from repro.wang2024.pictures.curves import Points, panel, points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+STAR = {"linestyle": "", "marker": "*", "markersize": 9}
 
 
 def heads_equal_T(
     Ts: Sequence[int],
     errors: Mapping[int, Sequence[float]],
-    bounds: Mapping[int, float],
+    bounds: Points,
     heads: Sequence[int],
-    proof: Mapping[int, int],
+    proof: Points,
 ) -> "Figure":
     """The error of T + j heads against T, and the heads needed for an error of 1/10."""
     figure, (left, right) = figures.panels(2, width=4.8, height=4)
+    first = min(errors)
     for j, values in errors.items():
-        first = j == min(errors)
-        figures.draw(left, "construction", Ts, values, "exact error" if first else "", marker="")
-        figures.draw(left, "bound", Ts, [bounds[j]] * len(Ts), "bound" if first else "")
+        exact = Curve("construction", Ts, values, "exact error" * (j == first), {"marker": ""})
+        bound = Curve("bound", Ts, [bounds[j]] * len(Ts), "bound" * (j == first))
+        panel(left, exact, bound, legend="")
         left.text(Ts[-1] * 1.02, values[-1], f"j = {j}", va="center", fontsize=8)
-    left.set(yscale="log", xlabel="T", ylabel="l1 error of T + j heads, q = 1/2")
+    left.set(xlabel="T", ylabel="l1 error of T + j heads, q = 1/2")
     left.set(xlim=(0, Ts[-1] * 1.16), ylim=(1e-13, 10))
     left.legend(loc="lower right")
-    points(right, "bound", proof, "the proof's bound, corrected")
-    figures.draw(right, "construction", Ts, heads, "interpolation, exact", markersize=3)
-    figures.draw(right, "floor", Ts, [T + 1 for T in Ts], "fewer cannot: T + 1")
-    right.set(yscale="log", xlabel="T", ylabel="heads for an l1 error of 1/10", ylim=(1, 6e4))
-    right.legend(loc="center right", bbox_to_anchor=(1, 0.62))
+    needed = (
+        points("bound", proof, "the proof's bound, corrected"),
+        Curve("construction", Ts, heads, "interpolation, exact", {"markersize": 3}),
+        Curve("floor", Ts, [T + 1 for T in Ts], "fewer cannot: T + 1"),
+    )
+    panel(right, *needed, xlabel="T", ylabel="heads for an l1 error of 1/10")
     return figure
+
+
+def heads_needed(
+    Ts: Sequence[int], proofs: Mapping[str, Sequence[int]], literal: Mapping[str, Points]
+) -> "Figure":
+    """Heads for an error of 1/2 against T: necessary and enough, literal exponents, bounds."""
+    drawn = []
+    for rpe, marker, more, most in (("lin", "o", 1, ""), ("log", "D", 0, "at least, ")):
+        look, needed = {"marker": marker}, [T + more for T in Ts]
+        enough = f"{rpe}: necessary and enough, T{' + 1' * more}"
+        drawn += [
+            Curve("bound", Ts, proofs[rpe], f"{rpe}: bound of the proof", look),
+            points("best in class", literal[rpe], f"{rpe}: {most}exponents of the proof", **look),
+            Curve("construction", Ts, needed, enough, look),
+        ]
+    x, y = "distance T of the memory", "heads for an ℓ₁ error of 1/2"
+    return figures.curves({"": drawn}, x=x, y=y, log="xy", ticks=True, size=(7.4, 4.6))
 
 
 def singled_out(
-    literal: Mapping[int, float],
-    bumps: Mapping[int, float],
-    lines: Mapping[bool, Mapping[int, float]],
-    built: Mapping[int, float],
-    optimum: Mapping[int, float],
-    layers: Mapping[int, float],
-    floors: Mapping[int, float],
-    trained: Mapping[int, float],
+    literal: Points,
+    bumps: Points,
+    lines: Mapping[bool, Points],
+    built: Points,
+    optimum: Points,
+    layers: Points,
+    floors: Points,
+    trained: Points,
 ) -> "Figure":
     """Lemma E.1: error against heads, with the exponents of the proof, and with wider ones."""
     figure, (left, right) = figures.panels(2, width=5, height=4.2)
-    points(left, "construction", bumps, "polynomial of the proof")
-    points(left, "best in class", literal, "best coefficients, certified")
-    points(left, "bound", lines[False], "bound, corrected")
-    points(left, "control", lines[True], "bound, as printed (false)", marker="")
-    left.axhline(1, color="#bbbbbb", linewidth=0.8)
-    left.set(xscale="log", yscale="log", ylim=(1e-4, 1e6), title="exponents 0.01 k, T = 1")
-    left.set(xlabel="heads m", ylabel="l1 error")
-    left.legend(loc="upper right")
-    points(right, "construction", built, "interpolation, exact")
-    points(right, "best in class", optimum, "best coefficients, certified")
-    points(right, "trained", trained, "trained from random")
-    points(right, "control", layers, "float64 layer, worst signs", linestyle="", markersize=7)
-    points(right, "floor", floors, "its floor eps A")
-    right.set(yscale="log", ylim=(1e-14, 30), title="exponents k log(5/3), T = 3")
-    right.set(xlabel="heads m", ylabel="l1 error")
-    right.legend(loc="center right", bbox_to_anchor=(1.02, 0.74))
+    of_proof = (
+        points("construction", bumps, "polynomial of the proof"),
+        points("best in class", literal, "best coefficients, certified"),
+        points("bound", lines[False], "bound, corrected"),
+        points("control", lines[True], "bound, as printed (false)", marker=""),
+    )
+    panel(left, *of_proof, log="xy", ylim=(1e-4, 1e6), title="exponents 0.01 k, T = 1")
+    wider = (
+        points("construction", built, "interpolation, exact"),
+        points("best in class", optimum, "best coefficients, certified"),
+        points("trained", trained, "trained from random"),
+        points("control", layers, "float64 layer, worst signs", linestyle="", markersize=7),
+        points("floor", floors, "its floor eps A"),
+    )
+    panel(right, *wider, ylim=(1e-14, 30), title="exponents k log(5/3), T = 3")
+    for axes in (left, right):
+        axes.axhline(1, color="#bbbbbb", linewidth=0.8)
+        axes.set(xlabel="heads m", ylabel="l1 error")
     return figure
 
 
-def moving_instant(
-    errors: Mapping[int, float], unmoved: Mapping[int, float], T: int, optimum: float
+def collapse(
+    best: Mapping[int, Points], T: int, built: Mapping[str, Points], layers: Points, floors: Points
 ) -> "Figure":
-    """Lemma E.2: the error of one set of coefficients against B."""
-    figure, (axes,) = figures.panels(1, width=5.6, height=3.8)
-    points(axes, "best in class", errors, "best for T, moved by B")
-    points(axes, "control", unmoved, "not moved")
-    axes.axhline(optimum, **{**figures.ROLES["bound"], "linewidth": 1}, label="optimum for T")
-    axes.axvline(T, color="#bbbbbb", linewidth=0.8)
-    axes.text(T, axes.get_ylim()[1], " B = T", va="top", fontsize=9)
-    axes.set(yscale="log", xlabel="B", ylabel="l1 error against the indicator of B")
-    axes.legend(loc="upper left")
+    """Error against heads: the best coefficients for several instants, constructions for one."""
+    figure, (left, right) = figures.panels(2, width=5, height=4.2)
+    several = [points("best in class", errors, "") for errors in best.values()]
+    title, some = "best coefficients for t⁻², t⁻³, ..., certified", [1, 2, 5, 10, 20]
+    panel(left, *several, log="xy", legend="", ticks=some, ylim=(1e-10, 3), title=title)
+    for instant, errors in best.items():
+        place = {"xytext": (0, -15), "textcoords": "offset points", "ha": "center"}
+        left.annotate(f"T = {instant}", (max(errors), errors[max(errors)]), fontsize=9, **place)
+    shown = {m: error for m, error in best[T].items() if m >= T}
+    of_T = [points("best in class", shown, "t⁻²⁻ᵏ, best")]
+    for (label, errors), marker in zip(built.items(), "ov", strict=True):
+        of_T.append(points("construction", errors, label, marker=marker))
+    of_T.append(points("trained", layers, "float64 layer, t⁻⁶ᵏ or t⁻³ᵏ", **STAR))
+    of_T.append(points("floor", floors, "its floor eps A"))
+    panel(right, *of_T, ylim=(1e-18, 20), title=f"T = {T}")
+    for axes in (left, right):
+        axes.axhline(1, color="#bbbbbb", linewidth=0.8)
+        axes.set(xlabel="heads m", ylabel="ℓ₁ error over all integers")
     return figure
+
+
+def moving_instant(errors: Points, unmoved: Points, T: int, optimum: float) -> "Figure":
+    """Lemma E.2: the error of one set of coefficients against B."""
+    drawn = [
+        points("best in class", errors, "best for T, moved by B"),
+        points("control", unmoved, "not moved"),
+        points("bound", dict.fromkeys(errors, optimum), "optimum for T"),
+    ]
+    y = "l1 error against the indicator of B"
+    return figures.curves({f"T = {T}": drawn}, x="B", y=y, size=(5.6, 4.2))
+
+
+def moving(all_at_once: Mapping[int, Points], alone: Mapping[int, Points]) -> "Figure":
+    """Lemma E.5 beside Lemma E.4, with the same exponents: error against heads."""
+    drawn = {
+        f"T = {T}": [
+            points("best in class", errors, "all B ≤ T at once"),
+            points("floor", alone[T], "B = T alone", marker="+"),
+        ]
+        for T, errors in all_at_once.items()
+    }
+    return figures.curves(drawn, x="heads m", y="least ℓ₁ error, largest over B", size=(3.3, 3.6))
 
 
 def weights(
-    bounds: Mapping[int, float],
-    needed: Mapping[int, float],
-    built: Mapping[int, float],
-    capped: Mapping[int, Mapping[float, float]],
-    forced: Mapping[int, Mapping[float, float]],
+    bounds: Points,
+    needed: Points,
+    built: Points,
+    capped: Mapping[int, Points],
+    forced: Mapping[int, Points],
 ) -> "Figure":
     """The weights that an error of 1/2 costs, and the error under a cap on the weights."""
     figure, (left, right) = figures.panels(2, width=5, height=4.2)
-    points(left, "bound", bounds, "proved, any heads")
-    points(left, "best in class", needed, "best coefficients, error ≤ 1/2")
-    points(left, "construction", built, "interpolation with T + 3 heads", markersize=3)
-    left.axhline(2.0**53, **figures.ROLES["floor"], label="1 / eps in float64")
-    left.set(yscale="log", xlabel="T", xticks=range(0, max(built) + 1, 5))
-    left.set(ylabel="sum of |weights|")
-    left.legend(loc="upper left")
+    sums = (
+        points("bound", bounds, "proved, any heads"),
+        points("best in class", needed, "best coefficients, error ≤ 1/2"),
+        points("construction", built, "interpolation with T + 3 heads", markersize=3),
+        points("floor", dict.fromkeys(built, 2.0**53), "1 / eps in float64"),
+    )
+    panel(left, *sums, xlabel="T", ylabel="sum of |weights|", xticks=range(0, max(built) + 1, 5))
     for T, values in capped.items():
         first = min(capped) == T
-        points(right, "best in class", values, "least error" if first else "")
-        points(right, "bound", forced[T], "forced by the inequality" if first else "")
+        least = points("best in class", values, "least error" * first)
+        panel(right, least, points("bound", forced[T], "forced by the inequality" * first), log="x")
         cap = next((cap for cap, error in values.items() if error < 0.75), max(values))
         right.text(1.3 * cap, values[cap], f"T = {T}", fontsize=9)
-    right.set(xscale="log", ylim=(0, 1.05), xlabel="bound on the sum of |weights|")
-    right.set(ylabel="l1 error, any heads")
+    right.set(ylim=(0, 1.05), xlabel="bound on the sum of |weights|", ylabel="l1 error, any heads")
     right.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
     return figure

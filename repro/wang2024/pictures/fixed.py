@@ -1,4 +1,4 @@
-"""Theorem 4.1 end to end: heads, width, and what each of the two layers is responsible for."""
+"""Theorems 4.1 and 6.1 end to end, their two layers apart, and the curse of memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -6,39 +6,58 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repro import figures
-from repro.figures import decades
-from repro.wang2024.pictures import curves
+from repro.figures import Curve
+from repro.wang2024.pictures.curves import Look, named, panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOOKS: dict[str, curves.Look] = {
-    "bound": ("bound", "proved bound, heads shared, exact arithmetic", {}),
+    from repro.wang2024.width import Curves
+
+LOOKS: dict[str, Look] = {
+    "bound": ("bound", "proved bound, without rounding", {}),
     "apart": ("construction", "heads apart, as printed", {"marker": "v", "linestyle": ":"}),
-    "shared": ("construction", "heads shared by the memories, $x_t = \\pm 1$", {}),
-    "best": ("best in class", "no layer with these exponents errs less, $|x_t| \\leq 1$", {}),
+    "shared": ("construction", "heads shared by all memories", {}),
+    "best": ("best in class", "no layer with these exponents errs less", {}),
+    "trained": ("trained", "trained, heads shared", {}),
     "trained from the construction": ("trained", "trained from the construction", {"marker": "D"}),
     "trained from a random start": ("trained", "trained from a random start", {"linestyle": ""}),
+}
+MEMORY: dict[str, Look] = {
+    "log": ("best in class", "log heads, best weights", {}),
+    "lin": ("best in class", "lin heads = diagonal RNN, best weights", {"marker": "D"}),
+    "shift": ("construction", "RNN that shifts", {}),
+    "least": ("bound", "no heads of either type", {}),
 }
 
 
 def heads(panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> "Figure":
-    """For each RPE, errors of the layer against the number of heads."""
-    from matplotlib.ticker import MaxNLocator
+    """For each title, errors of the layer against the number of heads, as (H, error)."""
+    split = {
+        title: named(LOOKS, {name: [*zip(*some, strict=True)] for name, some in found.items()})
+        for title, found in panels.items()
+    }
+    size = (4.6, 4.4) if len(panels) > 1 else (5.6, 4.4)
+    return figures.curves(split, x="number of heads $H$", y="largest error found", size=size)
 
-    figure, axes = figures.panels(len(panels), width=4.6, height=4.4)
-    labels = {}
-    for place, (rpe, found) in zip(axes, panels.items(), strict=True):
-        split = {name: tuple(zip(*points, strict=True)) for name, points in found.items()}
-        curves.named(place, LOOKS, split)
-        decades(place, xlabel="number of heads $H$", title=f"{rpe}-RPE")
-        place.set_ylim(3e-8, 8)
-        place.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-        handles, names = place.get_legend_handles_labels()
-        labels |= dict(zip(names, handles, strict=True))
-    axes[0].set_ylabel("largest error found, parity of $x_t, x_{t-1}, x_{t-3}$")
-    figure.legend(labels.values(), labels.keys(), loc="outside lower center", ncols=2)
-    return figure
+
+def width(found: "Curves", attention_error: float, *, heads: int, target: str) -> "Figure":
+    """Error of the layer against the width of its readout."""
+    widths, drawn = found.widths, []
+    for kind, label, marker, proved in (
+        ("drawn", "neurons drawn at random (mean)", "o", "proved bounds"),
+        ("spread", "neurons spread evenly", "s", ""),
+    ):
+        errors, bounds = found.means(kind)
+        drawn += [
+            Curve("construction", widths, errors, label, {"marker": marker}),
+            Curve("bound", widths, bounds, proved),
+        ]
+    label = f"attention error, {heads} heads"
+    drawn.append(Curve("floor", widths, [attention_error] * len(widths), label))
+    y = f"largest error found, {target}"
+    x = "width $m$ of the readout"
+    return figures.curves({"": drawn}, x=x, y=y, log="xy", ticks=True, size=(5.6, 4.4))
 
 
 def roles(
@@ -59,17 +78,44 @@ def roles(
     for (i, j), error in np.ndenumerate(whole):
         look = {"color": "black" if np.log10(error) > middling else "white", "fontsize": 7}
         left.text(j, i, f"{error:.0e}".replace("e-0", "e-"), ha="center", va="center", **look)
-    for index, look in (0, {"marker": "v", "linestyle": ":"}), (-1, {"marker": "o"}):
-        of_m, of_H = f"the layer, $m$ = {ms[index]}", f"the layer, $H$ = {Hs[index]}"
-        figures.draw(middle, "construction", Hs, whole[:, index], of_m, **look)
-        figures.draw(right, "construction", ms, whole[index], of_H, **look)
     around = {"linestyle": "--", "markersize": 9, "markerfacecolor": "none"}
-    figures.draw(middle, "best in class", Hs, fetched, "the readout replaced by $f$", **around)
-    figures.draw(right, "best in class", ms, read, "the attention replaced by memories", **around)
-    decades(middle, xlabel="number of heads $H$", title="heads: the attention's error")
-    decades(right, "xy", xlabel="width $m$", title="width: the readout's error")
-    for axes, places in (middle, Hs), (right, ms):
-        curves.ticks(axes, places)
+    of_H = [Curve("best in class", Hs, fetched, "the readout replaced by $f$", around)]
+    of_m = [Curve("best in class", ms, read, "the attention replaced by memories", around)]
+    for index, look in (0, {"marker": "v", "linestyle": ":"}), (-1, {"marker": "o"}):
+        of_H.append(
+            Curve("construction", Hs, whole[:, index], f"the layer, $m$ = {ms[index]}", look)
+        )
+        of_m.append(Curve("construction", ms, whole[index], f"the layer, $H$ = {Hs[index]}", look))
+    title = "heads: the attention's error"
+    panel(middle, *of_H, legend="", ticks=Hs, xlabel="number of heads $H$", title=title)
+    title = "width: the readout's error"
+    panel(right, *of_m, log="xy", legend="", ticks=ms, xlabel="width $m$", title=title)
+    for axes in (middle, right):
         axes.set_ylim(min(fetched) / 3, 3)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    return figure
+
+
+def memory(
+    Ns: Sequence[int],
+    rough: Mapping[str, Sequence[float]],
+    mixed: Sequence[float],
+    caps: Sequence[float],
+    floors: Sequence[float],
+    capped: Sequence[float],
+) -> "Figure":
+    """Heads and linear recurrences: a rough kernel, a smooth one, and bounded weights."""
+    figure, (left, middle, right) = figures.panels(3, width=4.3, height=4.2)
+    both = named(MEMORY, {name: (Ns, errors) for name, errors in rough.items()})
+    title = "(−1)$^t$ $t^{-4}$: both like $N^{-3}$"
+    panel(left, *both, log="xy", ticks=Ns, xlabel="heads or units N", title=title)
+    left.set_ylabel("l1 error")
+    one = Curve("construction", Ns, mixed, "RNN, weights > 0 of sum 1")
+    panel(middle, one, ticks=Ns, xlabel="units N", title="$(1+t)^{-4}$: root-exponential")
+    bounded = (
+        Curve("floor", caps, floors, "proved floor, any number of units"),
+        Curve("best in class", caps, capped, "40 units, best weights"),
+    )
+    title = "$(1+t)^{-4}$: exponents at least 1"
+    panel(right, *bounded, log="xy", xlabel="bound A on the sum of |weights|", title=title)
     return figure
