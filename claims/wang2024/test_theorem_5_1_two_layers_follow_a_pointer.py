@@ -46,12 +46,13 @@ def follow_exactly(claim, name, rpe):
     """lin: T + 1 heads for each memory, in rationals. log: one for each t/B <= 1, in balls."""
     few, rng = claim.at_scale(smoke=40, laptop=None, paper=None), claim.rng(f"{name} {rpe}")
     found, heads, windows = following.example_exactly(name, rpe, LEVEL, few, rng)
-    claim.measured("wrong pointers", found.wrong, equation="B.1, II", windows=windows).equals(0)
+    wrong, target = sum(found.wrong), following.EXAMPLES[name]
+    claim.measured("wrong pointers", wrong, equation="B.1, II", windows=windows).equals(0)
     for off, one in zip(found.blocks, heads, strict=True):
         block = claim.measured("|block − x_(t−g)|²", off, equation="B.1, III", T=one.T, heads=one.H)
         block.at_most(theorem(one.error**2, "the l1 error of the heads"))
     squares = sum((one.error**2 for one in heads), flint.fmpq(0))
-    bound = theorem(following.EXAMPLES[name].lipschitz_squared * squares, "|f|_Lip² E_Attn²")
+    bound = theorem(round(target.readout.lipschitz**2) * squares, "|f|_Lip² E_Attn²")
     claim.measured(f"{ERROR}, squared", found.output**2, equation="B.1").at_most(bound)
     if rpe == "lin":
         size = chosen(max(one.error for one in heads) / 2, "the error is of the size of the heads'")

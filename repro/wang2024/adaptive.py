@@ -259,17 +259,6 @@ def float_error(
     return largest_error(network.to(torch.float64, device), target, [tokens])
 
 
-def attention_map(network: Transformer, number: int, x: torch.Tensor) -> np.ndarray:
-    """How much of x_key the heads of layer `number` add to that block of token t; d = 1.
-
-    `x` is what the layer reads, (n, D); numbers count from 0, as the blocks do.
-    """
-    attention = network.layers[number].attention
-    values = [float((attention.W_O @ head.W_V)[number, 0]) for head in attention.heads]
-    maps = [attention.scores(head, x).cpu().numpy() for head in attention.heads]
-    return np.tensordot(values, maps, axes=1)
-
-
 def tried(
     target: Target, moving: Sequence[Moving], near: int, far: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
@@ -288,9 +277,11 @@ def tried(
     return [target.windows(near), target.draw(64, far, rng), worst]
 
 
-def largest(errors: np.ndarray) -> flint.arb:
-    """The largest absolute value of an array of balls."""
-    return functools.reduce(flint.arb.max, abs(errors).ravel().tolist(), flint.arb(0))
+def largest(errors: np.ndarray) -> Any:
+    """The largest absolute value of an array of rationals, or of balls."""
+    values = abs(errors).ravel().tolist()
+    balls = any(isinstance(value, flint.arb) for value in values)
+    return functools.reduce(flint.arb.max, values, flint.arb(0)) if balls else max(values)
 
 
 def largest_error(network: Transformer, target: Target, windows: Sequence[np.ndarray]) -> float:

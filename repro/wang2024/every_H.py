@@ -12,7 +12,6 @@ Proposition 5.5. A memory that is missing spoils no other: p of them cost |f|_Li
 constants need no factor sqrt(M).
 """
 
-import flint
 import numpy as np
 
 from repro.wang2024 import adaptive, depth, moving
@@ -30,39 +29,23 @@ def above_most(last: int) -> int:
     return sum(moving.heads_needed("log", T) > most_heads("log", T) for T in range(1, last + 1))
 
 
-def nested(rpe: str, count: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Random cases in which a stage lacks heads; and how many of them have a bound below sqrt(M).
+def cases(rpe: str, nested: bool, count: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Random cases that lack heads; and how many of them have a bound below what that costs.
 
-    Theorem 5.4, H around the number of heads that is needed, and below; both sides are divided by
-    sqrt(M).
+    Theorem 5.4, with both sides divided by sqrt(M), or Proposition 5.5. H is around the number of
+    heads that is needed, and below; log: n = 1.
     """
     wrong = lacking = 0
     for _ in range(count):
         M = int(rng.integers(1, 7))
-        K, n = int(rng.integers(0, M + 1)), int(rng.integers(1, 6))
+        K, n = int(rng.integers(0, M + 1)) if nested else M, int(rng.integers(1, 6))
         T = rng.integers(1, rng.choice(REACHES), size=M).tolist()
-        H, needs = int(rng.integers(1, 1 + sum(T) + M)), [most_heads(rpe, t) for t in T]
-        if any(need > H for need in needs[:K]) or sum(needs[K:]) > H:
+        H = int(rng.integers(1, 1 + sum(T) + M if nested else 2 + max(T)))
+        layers = [*([t] for t in T[:K]), T[K:]]
+        lacks = sum(sum(most_heads(rpe, t) for t in layer) > H for layer in layers)
+        if lacks:
+            n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
+            bound = C * depth.extraction(rpe, layers, H, n)
             lacking += 1
-            wrong += not _bound(rpe, [*([t] for t in T[:K]), T[K:]], H, n) >= 1
+            wrong += not bound**2 >= (1 if nested else lacks)
     return lacking, wrong
-
-
-def one_by_one(rpe: str, count: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Random cases in which p > 0 memories lack heads; and how many have a bound below sqrt(p)."""
-    wrong = lacking = 0
-    for _ in range(count):
-        M, n = int(rng.integers(1, 7)), int(rng.integers(1, 6))
-        T = rng.integers(1, rng.choice(REACHES), size=M).tolist()
-        H = int(rng.integers(1, 2 + max(T)))
-        p = sum(most_heads(rpe, t) > H for t in T)
-        if p:
-            lacking += 1
-            wrong += not _bound(rpe, [[t] for t in T], H, n) ** 2 >= p
-    return lacking, wrong
-
-
-def _bound(rpe: str, layers: list[list[int]], H: int, n: int) -> flint.arb:
-    """C(n) E_Attn without sqrt(M); log: n = 1."""
-    n, C = (n, adaptive.constant_lin(n)) if rpe == "lin" else (1, 1)
-    return C * depth.extraction(rpe, layers, H, n)

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from repro import figures
 from repro.figures import Curve, decades
+from repro.wang2024.pictures import adaptive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from repro.wang2024.one_by_one import Point
+    from repro.wang2024.following import Point
 
 Points = tuple[Sequence[float], Sequence[float]]
 PLUS, MINUS, GREY = "#56B4E9", "#E69F00", "#666666"
@@ -118,42 +119,31 @@ def maps(
 
     `places` has t - t_l for each t, or -1 where there is none; all are -1 in the idle layer.
     """
-    figure, panels = figures.panels(len(weights), width=4.1, height=4.5)
-    images = []
-    ticks, labels = range(len(tokens)), [TEXTS[token][0] for token in tokens]
-    drawn = zip(panels, weights, places, strict=True)
-    for number, (axes, weight, place) in enumerate(drawn, start=1):
-        images.append(axes.imshow(weight, cmap="RdBu", vmin=-1.0, vmax=1.0))
-        axes.set_xticks(ticks, labels)
-        axes.set_yticks(ticks, labels if number == 1 else [])
-        axes.grid(False)
-        axes.set_xlabel("sign of the token attended to")
-        t = [row for row, goal in enumerate(place) if goal >= 0]
-        axes.set_title(f"layer {number}: t − t{'₁₂'[number - 2]}" if t else f"layer {number}: idle")
-        axes.scatter([place[row] for row in t], t, s=90, facecolors="none", edgecolors="#D55E00",
-                     linewidths=1.5, label="t − t_l")  # fmt: skip
-    panels[0].set_ylabel("sign of the token that attends")
-    figure.colorbar(images[-1], ax=panels, shrink=0.75, label="weight, summed over the heads")
-    return figure
+    names = [
+        "layer 1: idle",
+        *(f"layer {l + 1}: t − t{'₁₂'[l - 1]}" for l in range(1, len(weights))),
+    ]
+    wanted = [[(t, goal) for t, goal in enumerate(of) if goal >= 0] for of in places]
+    told = "sign of the token attended to", "sign of the token that attends"
+    shown, labels = dict(zip(names, weights, strict=True)), [TEXTS[token][0] for token in tokens]
+    return adaptive.maps_of_weights(shown, labels, wanted, told)
+
+
+LOOKS: dict[str, tuple[str, str, Mapping[str, Any]]] = {
+    "less": ("control", "control: one layer less", {}),
+    "bound": ("bound", "proved bound |f|_Lip E_Attn", {}),
+    "network": ("construction", "network, largest error found", {}),
+    "floor": ("best in class", "one block: no coefficients do better", {}),
+}
 
 
 def heads(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> "Figure":
     """Errors against the number of heads, for lin and log: RPE -> H -> what was measured."""
-    looks = {
-        "less": ("control", "control: one layer less"),
-        "bound": ("bound", "proved bound |f|_Lip E_Attn"),
-        "network": ("construction", "network, largest error found"),
-        "floor": ("best in class", "one block: no coefficients do better"),
-    }
-    drawn = {
-        f"{rpe}-RPE": [
-            Curve(role, list(of_H), [one[name] for one in of_H.values()], label)
-            for name, (role, label) in looks.items()
-        ]
+    panels = {
+        rpe: {name: (list(of_H), [one[name] for one in of_H.values()]) for name in LOOKS}
         for rpe, of_H in found.items()
     }
-    x, y = "heads H for each memory", "largest error"
-    return figures.curves(drawn, x=x, y=y, ticks=True, size=(4.8, 4.4))
+    return adaptive.heads(panels, LOOKS)
 
 
 def steepness(curves: Mapping[int, Points], errors: Mapping[int, float]) -> "Figure":
@@ -225,21 +215,12 @@ def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> 
 
 def depth(found: "Mapping[str, Mapping[int, tuple[Point, Point]]]") -> "Figure":
     """Two layers against one for each memory, with the same heads in each layer."""
-    wide, deep = ("2 layers, heads split", "--", "o"), ("3 layers, one memory each", "-", "D")
-    drawn = {
-        f"{rpe}-RPE": [
-            Curve(
-                "construction",
-                list(of_H),
-                [pair[i].error for pair in of_H.values()],
-                label,
-                {"linestyle": line, "marker": marker},
-            )
-            for i, (label, line, marker) in enumerate((wide, deep))
-        ]
-        for rpe, of_H in found.items()
-    }
-    figure = figures.curves(drawn, x="heads in each layer", y="largest error", ticks=True)
-    for axes in figure.axes:
-        axes.set_ylim(3e-6, 4)
-    return figure
+    ways = ("2 layers, heads split", "--", "o"), ("3 layers, one memory each", "-", "D")
+    drawn = {f"{rpe}-RPE": [] for rpe in found}
+    for rpe, of_H in found.items():
+        for (label, line, marker), points in zip(
+            ways, zip(*of_H.values(), strict=True), strict=True
+        ):
+            errors, look = [one.error for one in points], {"linestyle": line, "marker": marker}
+            drawn[f"{rpe}-RPE"].append(Curve("construction", list(of_H), errors, label, look))
+    return figures.curves(drawn, x="heads in each layer", y="largest error", ticks=True)
