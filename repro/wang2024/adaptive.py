@@ -66,7 +66,6 @@ from repro.numerics.exact import rational, rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
 from repro.wang2024.depth import extraction
 from repro.wang2024.fixed import scalar_readout
-from repro.wang2024.heads import block
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import Target
@@ -158,13 +157,11 @@ def _check_stages(
     for k, (memory, one) in enumerate(zip(target.memories, moving, strict=True), start=1):
         if one.T < memory.T:
             raise ValueError(f"memory {k} reaches T={memory.T}, got heads for T={one.T}")
-    before: set[int] = set()
-    for stage in stages:
+    for number, stage in enumerate(stages):
+        before = set(itertools.chain(*stages[:number]))
         for k in stage:
-            missing = sorted(set(range(1, target.reads(k))) - before)
-            if missing:
+            if missing := sorted(set(range(1, target.reads(k))) - before):
                 raise ValueError(f"g_{k} reads the memories {missing}, not fetched before")
-        before |= set(stage)
 
 
 def _idle(layout: Layout, rpe: str) -> Attention:
@@ -200,25 +197,17 @@ def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> At
     """Attention j + 1: the memories that the pointers name, into their blocks."""
     with flint.ctx.workprec(BITS):
         one = rational(1) if rpe == "lin" else 1 / flint.arb(2).log()
-    W_K, heads = layout.row(layout.last, one), []
+    W_K, w, heads = layout.row(layout.last, one), rational(1), []
     for k, psi in moving.items():
+        place = layout.pointer(k)
         for alpha, beta in zip(psi.alphas, psi.exponents, strict=True):
-            W_V = _from_token(alpha, k, layout)
-            if tmx:
-                heads.append(Head(W_V, beta, w=layout.row(layout.pointer(k), rational(1))[0]))
-            else:
-                W_Q = layout.row(layout.pointer(k), beta)
-                heads.append(Head(W_V, beta, W_Q=W_Q, W_K=W_K))
+            W_V = rational_zeros(layout.D, layout.D)
+            exact = alpha if isinstance(alpha, flint.arb) else rational(alpha)
+            np.fill_diagonal(W_V[layout.block(k), layout.block(0)], exact)
+            pair = {"W_Q": layout.row(place, beta), "W_K": W_K}
+            heads.append(Head(W_V, beta, **({"w": layout.row(place, w)[0]} if tmx else pair)))
     identity = rationals(np.eye(layout.D, dtype=int))
     return Attention(tuple(heads), identity, rpe, normalised=False)
-
-
-def _from_token(alpha: Any, k: int, layout: Layout) -> np.ndarray:
-    """alpha delta_(k+1,1) of d x d blocks; the rows of pointers are 0."""
-    W, size = rational_zeros(layout.D, layout.D), (layout.M + 1) * layout.d
-    exact = alpha if isinstance(alpha, flint.arb) else rational(alpha)
-    W[:size, :size] = block(exact, size, layout.d, k, 0)
-    return W
 
 
 def _read(layout: Layout, f: Network) -> FeedForward:
