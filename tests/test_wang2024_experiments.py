@@ -75,7 +75,7 @@ def test_bounds_for_every_H_are_seen_to_fail(monkeypatch):
         lacking, wrong = every_H.cases("lin", nests, 50, np.random.default_rng(0))
         assert lacking > 10
         assert wrong == 0
-    monkeypatch.setattr("repro.wang2024.adaptive.constant_lin", lambda n: flint.arb(1) / 10**9)
+    monkeypatch.setattr("repro.wang2024.every_H.constant_lin", lambda n: flint.arb(1) / 10**9)
     assert every_H.cases("lin", True, 50, np.random.default_rng(0))[1] > 5
     assert every_H.cases("lin", False, 50, np.random.default_rng(0))[1] > 5
 

@@ -97,14 +97,16 @@ def in_floats_wrong(
 
 def example_exactly(
     name: str, rpe: str, level: Any, few: int | None, rng: np.random.Generator
-) -> tuple[Followed, list[Moving], int]:
-    """With interpolating heads, on all windows or a few; the heads, and how many windows."""
+) -> tuple[Followed, list[Moving], int, Any]:
+    """On all windows or a few: also the heads, how many windows, and |f|_Lip^2 E_Attn^2."""
     target = EXAMPLES[name]
     windows = target.windows(target.reach + 2)
     windows = windows[rng.permutation(len(windows))[:few]]
     heads = exact_heads(target, rpe, level)
     states = rigorous(two_layers(target, heads)).states(rationals(windows))
-    return followed(target, states, windows), heads, len(windows)
+    squares = sum((one.error**2 for one in heads), flint.fmpq(0))
+    bound = round(target.readout.lipschitz**2) * squares
+    return followed(target, states, windows), heads, len(windows), bound
 
 
 def exact_heads(target: Target, rpe: str, level: Any = "1/100") -> list[Moving]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, following, moving
+from repro.wang2024 import adaptive, following, moving, printed_weights
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import FOLLOW, TWO_POINTERS, shifted
@@ -77,10 +77,7 @@ def disturbed(rpe: str, by: str) -> np.ndarray:
 def reading(network: Transformer, place: int) -> Transformer:
     """w = e_place in every head of the second layer."""
     w = adaptive.Layout(1, 1).row(place, rational(1))[0]
-    first, second = network.layers
-    heads = tuple(replace(head, w=w) for head in second.attention.heads)
-    attention = replace(second.attention, heads=heads)
-    return replace(network, layers=(first, replace(second, attention=attention)))
+    return printed_weights.changed(network, lambda _: {"w": w})
 
 
 def printed_log(heads: Moving) -> Transformer:

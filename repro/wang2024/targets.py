@@ -269,3 +269,8 @@ FOLLOW = Target("follow the pointer", (by_value(),), coordinate(2, 1), THREE)
 TWO_POINTERS = Target("two pointers", (by_value(), by_size()), majority(3), THREE)
 NESTED = Target("nested parity", (by_sign(), by_sign(2)), parity(3), SIGNS, K=1)
 BRANCHED = Target("branched parity", (by_sign(), by_product(), by_sign(2)), parity(4), SIGNS, K=1)
+
+
+def by_name() -> dict[str, Target]:
+    """All targets of this module."""
+    return {one.name: one for one in globals().values() if isinstance(one, Target)}

@@ -31,7 +31,7 @@ from repro.wang2024 import adaptive, fixed, moving, targets
 from repro.wang2024.heads import fit as fit_heads
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 
-TARGETS = {one.name: one for one in vars(targets).values() if isinstance(one, targets.Target)}
+TARGETS = targets.by_name()
 JUDGED = 512  # windows
 
 

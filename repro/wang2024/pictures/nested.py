@@ -35,6 +35,8 @@ def walk(
 
 
 def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: float) -> None:
+    from matplotlib.patches import Rectangle
+
     x, last = tokens[-1], len(tokens) - 1
     first, second = (tokens[last - step] for step in steps)
     told = [
@@ -46,38 +48,24 @@ def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: 
         height = 4.6 - 2.3 * row
         known = {last} | {last - s for s in steps[:row]}
         for place, token in enumerate(tokens):
-            _token(axes, place, height, token, bright=place in known)
+            look = {"linewidth": 1.6} if place in known else {"linewidth": 0.0, "alpha": 0.3}
+            colour, corner = PLUS if token > 0 else MINUS, (place - 0.42, height - 0.42)
+            square = Rectangle(corner, 0.84, 0.84, facecolor=colour, edgecolor="black", **look)
+            axes.add_patch(square)
+            axes.text(place, height, TEXTS[token], **CENTRE, alpha=1 if place in known else 0.5)
         axes.text(-0.42, height + 0.72, text)
-        if step is not None:
-            _arrow(axes, last, last - step, height)
+        if step is not None:  # down from the present token and back up to the one that is fetched
+            bend = f"arc3,rad=-{0.55 if step == 1 else 0.4}"
+            look = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4, "shrinkA": 0}
+            arrow = look | {"connectionstyle": bend, "shrinkB": 0}
+            ends = (last - step, height - 0.46), (last, height - 0.46)
+            axes.annotate("", *ends, arrowprops=arrow)
     for place in range(len(tokens)):
         name = "t" if place == last else f"t−{last - place}"
         axes.text(place, -1.15, name, ha="center", va="top", color=GREY)
     axes.set(xlim=(-0.8, last + 0.8), ylim=(-1.6, 6.1), title="the memory is fetched")
     axes.set_aspect("equal")
     axes.axis("off")
-
-
-def _token(axes: "Axes", place: float, height: float, token: int, *, bright: bool) -> None:
-    from matplotlib.patches import Rectangle
-
-    square = Rectangle(
-        (place - 0.42, height - 0.42), 0.84, 0.84,
-        facecolor=PLUS if token > 0 else MINUS, edgecolor="black",
-        linewidth=1.6 if bright else 0.0, alpha=1.0 if bright else 0.3,
-    )  # fmt: skip
-    axes.add_patch(square)
-    axes.text(place, height, TEXTS[token], **CENTRE, alpha=1 if bright else 0.5)
-
-
-def _arrow(axes: "Axes", start: float, end: float, height: float) -> None:
-    """From the present token down and back to the one that is fetched."""
-    look = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4}
-    bend = 0.55 if start - end == 1 else 0.4
-    axes.annotate(
-        "", (end, height - 0.46), (start, height - 0.46),
-        arrowprops={**look, "connectionstyle": f"arc3,rad=-{bend}", "shrinkA": 0, "shrinkB": 0},
-    )  # fmt: skip
 
 
 def _stream(axes: "Axes", stream: Sequence[Sequence[float]]) -> None:
