@@ -6,8 +6,6 @@ W_Q reads e_{D-M+l}, t_l is at e_{D-M+l-1}      the next pointer, or the constan
 W_Q = delta_(p,1), W_K = delta_(D,1), D x D     x_1 in row p, and x_1 in row D      transposed
 B.1: W_O^(1) = I once more, W_O^(2) not set     nothing is fetched, if it is 0      second_idle
 
-sqrt(beta) in both, as printed, or beta in W_Q, as in adaptive.py: the dot product is the same.
-
 1. logit = -beta log(s / t^(log 2)): the heads are centred at t^0.693..., at 1.617 for t = 2.
 2. For l < M pointer l + 1 is still 0 when memory l is fetched; for l = M it is the constant 1.
 3. <W_Q x_t, W_K x_{t-s}> = 0, as p != D: no head knows a pointer.

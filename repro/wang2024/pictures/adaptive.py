@@ -30,7 +30,7 @@ def attention_maps(
         largest = table.max(1, keepdims=True) if part in BY_ROW else 1
         shown[TITLES[part]] = table / (largest + (largest == 0))
     labels = [f"{token:+.0f}" if token else "0" for token in tokens]
-    told = "key: token $x_{t-s}$", "query: token $x_t$, which asks for $x_t + 2$ back"
+    told = "key: token $x_{t-s}$", "query: token $x_t$, asks for $x_t + 2$ back (circle)"
     return maps_of_weights(shown, labels, [wanted] * len(maps), told)
 
 
@@ -60,23 +60,24 @@ def rounding(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], asked: float, needed: float
 ) -> "Figure":
     """Largest error of the output against an error of the network for g or log g."""
-    figure, (axes,) = figures.panels(1, width=7.2, height=3.6)
-    looks = {"lin": ("o", "lin: $g$ off by $d$"), "log": ("x", "log: $\\log g$ off by $d$")}
-    for rpe, curve in curves.items():
-        marker, label = looks[rpe]
-        look = {"marker": marker, "linestyle": "", "markersize": 4}
-        figures.draw(axes, "construction", *curve, label, **look)
+    points = {"linestyle": "", "markersize": 4}
+    drawn = [
+        Curve("construction", *curves["lin"], "lin: $g$ off by $d$", points),
+        Curve(
+            "construction", *curves["log"], "log: $\\log g$ off by $d$", points | {"marker": "x"}
+        ),
+    ]
+    y = "largest error of the output"
+    figure = figures.curves({"": drawn}, x="$d$", y=y, size=(7.2, 3.6))
     places = {
         "asked for: $1/(4T)$": asked,
         "needed: $\\log(1 + 1/(2T))$": needed,
         "needed: 1/2": 0.5,
     }
     for label, place in places.items():
-        axes.axvline(place, **figures.ROLES["bound"] | {"linewidth": 0.9})
+        figure.axes[0].axvline(place, **figures.ROLES["bound"] | {"linewidth": 0.9})
         beside = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "rotation": 90}
-        axes.annotate(label, (place, 0.02), (-3, 0), **beside)
-    decades(axes, xlabel="$d$", ylabel="largest error of the output")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        figure.axes[0].annotate(label, (place, 0.02), (-3, 0), **beside)
     return figure
 
 

@@ -136,17 +136,18 @@ def heads(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> "Figure":
 
 def steepness(curves: Mapping[int, Points], errors: Mapping[int, float]) -> "Figure":
     """Largest error against |g_2|_Lip for some numbers of heads."""
-    figure, (axes,) = figures.panels(1, width=7.2, height=3.9)
-    for (H, curve), marker in zip(curves.items(), "os^D", strict=False):
-        label = f"H = {H}, e = {errors[H]:.1e}"
-        figures.draw(axes, "construction", *curve, label, marker=marker)
-        limit = 1 / (4 * errors[H])
-        axes.axvline(limit, color=GREY, linewidth=0.8, linestyle=":")
-        axes.annotate(f"1/(4e), H = {H}", (limit, 1.5e-6), (3, 0), textcoords="offset points",
-                      fontsize=8, color=GREY, va="bottom", rotation=90)  # fmt: skip
-    decades(axes, "xy", ylim=(1e-8, 5), xlabel="|g₂|_Lip = 1/(2δ)")
-    axes.set(ylabel="largest error")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    drawn = [
+        Curve("construction", *curve, f"H = {H}, e = {errors[H]:.1e}", {"marker": marker})
+        for (H, curve), marker in zip(curves.items(), "os^D", strict=False)
+    ]
+    x, y = "|g₂|_Lip = 1/(2δ)", "largest error"
+    figure = figures.curves({"": drawn}, x=x, y=y, log="xy", size=(7.2, 3.9), columns=4)
+    (axes,) = figure.axes
+    axes.set_ylim(1e-8, 5)
+    beside = {"textcoords": "offset points", "fontsize": 8, "va": "bottom", "rotation": 90}
+    for H, e in errors.items():
+        axes.axvline(1 / (4 * e), color=GREY, linewidth=0.8, linestyle=":")
+        axes.annotate(f"1/(4e), H = {H}", (1 / (4 * e), 1.5e-6), (3, 0), color=GREY, **beside)
     return figure
 
 
