@@ -48,7 +48,9 @@ def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: 
         height = 4.6 - 2.3 * row
         known = {last} | {last - s for s in steps[:row]}
         for place, token in enumerate(tokens):
-            look = {"linewidth": 1.6} if place in known else {"linewidth": 0.0, "alpha": 0.3}
+            look: dict[str, Any] = {"linewidth": 1.6}
+            if place not in known:
+                look = {"linewidth": 0.0, "alpha": 0.3}
             colour, corner = PLUS if token > 0 else MINUS, (place - 0.42, height - 0.42)
             square = Rectangle(corner, 0.84, 0.84, facecolor=colour, edgecolor="black", **look)
             axes.add_patch(square)
@@ -56,8 +58,8 @@ def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: 
         axes.text(-0.42, height + 0.72, text)
         if step is not None:  # down from the present token and back up to the one that is fetched
             bend = f"arc3,rad=-{0.55 if step == 1 else 0.4}"
-            look = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4, "shrinkA": 0}
-            arrow = look | {"connectionstyle": bend, "shrinkB": 0}
+            style = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4, "shrinkA": 0}
+            arrow = style | {"connectionstyle": bend, "shrinkB": 0}
             ends = (last - step, height - 0.46), (last, height - 0.46)
             axes.annotate("", *ends, arrowprops=arrow)
     for place in range(len(tokens)):
