@@ -141,8 +141,8 @@ def test_looking_at_all_is_the_same_function():
 
 def test_depth_by_hand():
     a = [1, 2]
-    assert depth.all_at_once(a, 1) == 3**4
-    assert depth.one_by_one(a, 1) == 1 + 2**4
+    assert depth.complexity([a], 1) == 3**4
+    assert depth.complexity([[x] for x in a], 1) == 1 + 2**4
     assert depth.complexity([[1, 2], [3]], 2) == 3**6 + 3**6
     assert depth.ratio(a, 1) == q(17, 81)
     assert depth.printed_ratio([1, 4]) == q(17, 25)

@@ -83,19 +83,19 @@ def head_counts(claim, rpe):
 def test_error_against_heads_is_that_of_the_dot_product(name, rpe, claim):
     lipschitz, errors = tmx.TARGETS[name].readout.lipschitz, []
     for H in head_counts(claim, rpe):
-        ours, theirs = (tmx.in_floats(name, rpe, H, one, claim.device) for one in (True, False))
-        largest = [float(one.errors.max()) for one in (ours, theirs)]
-        floor = sum(one.floor for one in ours.heads)
+        both = (tmx.in_floats(name, rpe, H, one, claim.device) for one in (True, False))
+        (ours, theirs), largest, (heads, _) = zip(*both, strict=True)
+        floor = sum(one.floor for one in heads)
         claim.record("dot product", largest[1], H=H)
         if rpe == "lin":  # β = 3k/2: every product is exact
-            differ = int((ours.outputs != theirs.outputs).sum())
+            differ = int((ours != theirs).sum())
             claim.measured("outputs that differ", differ, equation="B.6", H=H).equals(0)
         rounding = chosen(5 * floor, "5 eps A (1 + β_max T), five times the order of rounding")
-        apart = float(np.abs(ours.outputs - theirs.outputs).max())
+        apart = float(np.abs(ours - theirs).max())
         claim.measured("TMX less dot product", apart, equation="B.6", H=H).at_most(rounding)
         ratio = claim.measured("TMX over dot product", largest[0] / largest[1], equation="B.6", H=H)
         ratio.at_most(chosen(2, "the same up to rounding; another rate would show as more"))
-        bound = theorem(lipschitz * adaptive.attention_error(ours.heads), "|f|_Lip E_Attn")
+        bound = theorem(lipschitz * adaptive.attention_error(heads), "|f|_Lip E_Attn")
         errors.append(claim.measured(ERROR, largest[0], equation="Theorem 5.1", H=H))
         errors[-1].at_most(bound + rounding)
     small = {"lin": 1e-3, "log": 2e-2}[rpe]
@@ -109,7 +109,7 @@ def test_figure_both_ways_to_follow(claim):
         lines = curves[tmx.TARGETS[name].name] = {}
         for rpe, (way, one) in [(rpe, item) for rpe in HEADS for item in ways.items()]:
             lines[f"{rpe}, {way}"] = {
-                H: float(tmx.in_floats(name, rpe, H, one, claim.device).errors.max())
+                H: tmx.in_floats(name, rpe, H, one, claim.device)[1]
                 for H in head_counts(claim, rpe)
             }
     first = curves[tmx.TARGETS["FOLLOW"].name]
@@ -145,7 +145,7 @@ def test_control_w_reads_the_constant(claim):
     """Every head then points at s = 1, whatever the token."""
     network = tmx.built("FOLLOW", tmx.exact_heads("FOLLOW", "lin"), tmx=True)
     wrong = tmx.reading(network, adaptive.Layout(1, 1).last)
-    error = tmx.off_target("FOLLOW", tmx.last_outputs(wrong))
+    error = tmx.off_target("FOLLOW", tmx.outputs("FOLLOW", wrong))
     nearest = theorem(2 - LEVEL, "x_{t−1} for x_{t−2} or x_{t−3}, 2 away, to 1/100")
     claim.measured(ERROR, error, equation="w = e_D").at_least(nearest)
 

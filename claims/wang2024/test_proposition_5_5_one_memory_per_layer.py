@@ -19,7 +19,7 @@ import flint
 import pytest
 
 from repro.bounds import chosen, theorem
-from repro.wang2024 import adaptive, depth, every_H, moving, one_by_one, targets
+from repro.wang2024 import adaptive, depth, every_H, following, moving, targets
 from repro.wang2024.pictures import nested as pictures
 
 ERROR = "largest error"
@@ -28,40 +28,44 @@ NAMES = "2 layers", "M + 1 layers"
 both = pytest.mark.parametrize("rpe", ["lin", "log"])
 
 
+def exact_heads(rpe):
+    return following.exact_heads(targets.TWO_POINTERS, rpe)
+
+
 @pytest.mark.exact
 def test_both_networks_have_the_same_outputs(claim):
     """lin, in rationals, on all windows; both within |f|_Lip E_Attn."""
     n = claim.at_scale(smoke=4, laptop=5, paper=6)
-    found, errors = one_by_one.exactly(n), [one.error for one in one_by_one.exact_heads("lin")]
-    differ = claim.measured(
-        "outputs that differ", found.differ, equation=SAME, windows=found.windows
-    )
-    differ.equals(0)
+    heads = exact_heads("lin")
+    windows, differ, error = following.compared(heads, n)
+    claim.measured("outputs that differ", differ, equation=SAME, windows=windows).equals(0)
+    errors = [one.error for one in heads]
     squares, why = sum(e**2 for e in errors), "|f|_Lip² E_Attn², |f|_Lip² = 3, exact l1 errors"
     bound = theorem(3 * squares, why)
-    claim.measured(f"{ERROR}, squared", found.error**2, equation="5.5").at_most(bound)
+    claim.measured(f"{ERROR}, squared", error**2, equation="5.5").at_most(bound)
     size = chosen(sum(errors) / 2, "half of both l1 errors together: short windows see less")
-    claim.measured(ERROR, found.error, equation="5.5").at_least(size)
+    claim.measured(ERROR, error, equation="5.5").at_least(size)
 
 
 @pytest.mark.certified
 def test_log_in_balls(claim):
-    found, heads = one_by_one.in_balls(4, 384), one_by_one.exact_heads("log")
+    heads = exact_heads("log")
+    windows, differ, error = following.compared(heads, 4)
     counts = " + ".join(str(one.H) for one in heads)
-    at = {"windows": found.windows, "error": float(found.error), "heads": counts}
-    claim.measured("outputs 1e-30 apart", found.differ, equation=SAME, **at).equals(0)
+    at = {"windows": windows, "error": float(error), "heads": counts}
+    claim.measured("outputs 1e-30 apart", differ, equation=SAME, **at).equals(0)
     with flint.ctx.workprec(384):
         squares = sum((one.error**2 for one in heads), flint.arb(0))
         bound = theorem((3 * squares).sqrt(), "|f|_Lip E_Attn, |f|_Lip² = 3, errors in balls")
-    claim.measured(ERROR, found.error, equation="5.5").at_most(bound)
+    claim.measured(ERROR, error, equation="5.5").at_most(bound)
 
 
 @both
 @pytest.mark.exact
 def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
     """Counted. The first FFN has one neuron more, for the constant."""
-    target, heads = targets.TWO_POINTERS, one_by_one.exact_heads(rpe)
-    wide, deep = one_by_one.networks(heads)
+    target, heads = targets.TWO_POINTERS, exact_heads(rpe)
+    wide, deep = following.shallow_and_deep(heads)
     first, second = (len(getattr(memory, rpe).a) for memory in target.memories)
     counts = [one.H for one in heads]
     rows = [
@@ -79,7 +83,7 @@ def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
 
 def curves(claim, rpe):
     Hs, n = claim.at_scale(smoke=((6, 8), 6), laptop=((6, 8, 10), 7), paper=((6, 8, 10), 9))
-    return one_by_one.curves(rpe, Hs, n, claim.device)
+    return following.depth_curves(rpe, Hs, n, claim.device)
 
 
 @both
@@ -117,7 +121,7 @@ def test_figure_heads_per_layer(claim):
 def test_the_statement_for_every_H_with_its_constant(rpe, claim):
     """every_H.py: p memories lack heads: their blocks stay 0, which costs |f|_Lip sqrt(p)."""
     count = claim.at_scale(smoke=400, laptop=3000, paper=30000)
-    lacking, wrong = every_H.one_by_one(rpe, count, claim.rng("every H"))
+    lacking, wrong = every_H.cases(rpe, False, count, claim.rng("every H"))
     bounds = claim.measured("bounds below √p", wrong, equation="C(n) H⁻ⁿ √Σ ≥ √p", lacking=lacking)
     bounds.equals(0)
 
@@ -129,12 +133,12 @@ def bound_of_K_memories(error, K, M):
 
 def test_reading_the_sums_run_to_K(claim):
     """The warm-up case has K = 0: sums and maxima over [K] are empty, and the bound would be 0."""
-    target, heads = targets.TWO_POINTERS, one_by_one.exact_heads("lin")
+    target, heads = targets.TWO_POINTERS, exact_heads("lin")
     empty = sum((one.error**2 for one in heads[: target.K]), flint.fmpq(0))
     claim.counterexample(
         "E_Attn is a sum over l ≤ K, in the warm-up case K = 0",
         input={"K": target.K, "M": target.M, "heads": [one.H for one in heads]}, printed=False,
-        measured=one_by_one.exactly(4).error ** 2, expected=3 * empty, relation="<=",
+        measured=following.compared(heads, 4)[2] ** 2, expected=3 * empty, relation="<=",
         equation="|f|_Lip² Σ_{l ≤ K}", program=bound_of_K_memories, error=0.01, K=0, M=2,
     )  # fmt: skip
 
@@ -157,7 +161,7 @@ def test_control_two_layers_with_the_heads_of_one_memory(rpe, claim):
     """As many heads as the hardest memory needs, split between both: neither is fetched."""
     target = targets.TWO_POINTERS
     heads = [moving.fitted(rpe, T, 2) for T in target.distances]
-    network, _ = one_by_one.networks(heads)
+    network, _ = following.shallow_and_deep(heads)
     error = adaptive.float_error(network, target, target.windows(6), claim.device)
     few = chosen(0.9, "two heads fetch neither T = 2 nor T = 3 (lin), T = 3 (log)")
     claim.measured(ERROR, error, equation="H = 4 for 2 layers").at_least(few)

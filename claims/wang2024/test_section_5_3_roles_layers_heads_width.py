@@ -27,7 +27,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, chains, depth, moving, nested, one_layer, roles, targets
+from repro.wang2024 import adaptive, chains, depth, following, moving, nested, one_layer, targets
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import nested as pictures
 
@@ -37,7 +37,7 @@ OPEN = "0 in place of a sign leaves y_t open: 1, but for the heads' error"
 
 def by_width(claim):
     Hs = claim.at_scale(smoke=(3, 4, 6), laptop=(3, 4, 5, 6), paper=(3, 4, 5, 6))
-    return roles.by_width(Hs, claim.at_scale(smoke=5, laptop=6, paper=8), claim.device)
+    return nested.by_width(Hs, claim.at_scale(smoke=5, laptop=6, paper=8), claim.device)
 
 
 @pytest.mark.construct
@@ -45,8 +45,8 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
     """The chain K = 2, M = 3 has L = 4; lin, T = 2; every L and H, all windows of some length."""
     target, n, table = chains.chain(2, 3), claim.at_scale(smoke=7, laptop=9, paper=12), {}
     for H in claim.at_scale(smoke=(3, 4, 6), laptop=(3, 4, 5, 6), paper=(3, 4, 5, 6)):
-        bound = 2 * roles.attention_error(3, H) + 1e-7  # for rounding
-        for L, found in roles.cut_errors(target, H, n, claim.device).items():
+        bound = 2 * nested.attention_error(3, H) + 1e-7  # for rounding
+        for L, found in nested.cut_errors(target, H, n, claim.device).items():
             table[L, H] = found
             error = claim.measured(ERROR, found, equation="5.4", L=L, H=H)
             if L == 4:
@@ -71,7 +71,7 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
 def test_the_same_heads_serve_every_depth(K, claim):
     """K = M: each layer adds at most e to the sum that the parity reads."""
     target, heads = chains.chain(K, K), moving.optimal("lin", 2, 5)
-    network, n = roles.nested(target, heads), claim.at_scale(smoke=7, laptop=9, paper=12)
+    network, n = following.nested(target, heads), claim.at_scale(smoke=7, laptop=9, paper=12)
     claim.measured("layers", len(network.layers), equation="K + 1, M = K").equals(K + 1)
     counted = max(len(layer.attention.heads) for layer in network.layers)
     claim.measured("most heads in a layer", counted, equation="H does not depend on K").equals(5)
@@ -105,9 +105,9 @@ def test_heads_and_width_each_leave_a_floor(claim):
     errors = {}
     for (m, H), found in by_width(claim).items():
         errors[m, H] = claim.measured(ERROR, found, equation="5.4", m=m, H=H)
-        bound = roles.readout_error(m) + 4 * roles.attention_error(2, H) + 1e-7  # for rounding
+        bound = nested.readout_error(m) + 4 * nested.attention_error(2, H) + 1e-7  # for rounding
         errors[m, H].at_most(theorem(bound, "E_FFN at the tokens + 4 E_Attn"))
-    least = roles.readout_error(8) - 4 * roles.attention_error(2, 6) - 1e-7
+    least = nested.readout_error(8) - 4 * nested.attention_error(2, 6) - 1e-7
     errors[8, 6].at_least(theorem(least, "E_FFN at a triple that some window has, less 4 E_Attn"))
     errors[128, 3].at_least(chosen(0.3, "thirty times what width and heads together reach"))
     errors[128, 6].at_most(chosen(0.01, "far below what either of them alone leaves"))
@@ -121,7 +121,7 @@ def test_width_follows_the_memory_function(claim):
     Chebyshev all four pairs round right with probability at least 1 - 4 * 9 / (m / 4).
     """
     draws, rng = claim.at_scale(smoke=60, laptop=200, paper=2000), claim.rng("drawn")
-    shares = {m: roles.share_right(m, draws, rng) for m in (2, 16, 128, 1024)}
+    shares = {m: nested.share_right(m, draws, rng) for m in (2, 16, 128, 1024)}
     for m, share in shares.items():
         claim.record("share of right draws", share, m=m)
     least = 55 / 64 - 4 * math.sqrt(55 * 9 / 64**2 / draws)
@@ -134,7 +134,7 @@ def test_width_follows_the_memory_function(claim):
 @pytest.mark.construct
 def test_a_drawn_memory_function_that_points_right_changes_nothing(claim):
     """The branched example: with drawn neurons for g_2 that round right, the same outputs."""
-    differ = roles.outputs_that_differ(512, 7, claim.rng(), claim.device)
+    differ = nested.outputs_that_differ(512, 7, claim.rng(), claim.device)
     claim.measured("outputs that differ", differ, equation="(15)").equals(0)
 
 
@@ -201,7 +201,7 @@ def test_reading_the_construction_has_K_plus_1_layers(claim):
         measured=printed, expected=K + 1, equation="K + 1 + I{M ≥ K + 1} = K + 1",
         program=printed_layers, K=K, M=M,
     )  # fmt: skip
-    network = roles.nested(target, nested.exact_heads("lin"))
+    network = following.nested(target, nested.exact_heads("lin"))
     claim.measured("layers here", len(network.layers), equation="L of Theorem 5.4").equals(printed)
 
 
@@ -219,7 +219,7 @@ def trained(claim, layers, steps, start="random"):
 @pytest.mark.train
 def test_networks_of_one_two_and_three_layers_learn(claim):
     """Random starts, H = 4, m = 16; y_t is 1 or -1 equally often, so that no constant has < 1."""
-    target, built, squares, place = targets.NESTED, 2 * roles.attention_error(1, 4), {}, "5.4"
+    target, built, squares, place = targets.NESTED, 2 * nested.attention_error(1, 4), {}, "5.4"
     total = int(target(target.windows(3)).sum())
     claim.measured("sum of y_t over all windows of 3", total, equation="E y_t = 0").equals(0)
     for L in (1, 2, 3):
@@ -246,7 +246,7 @@ def test_from_the_construction_training_stays_there(claim):
     numbers = trained(claim, 3, steps, start="construction")
     for name, value in numbers.items():
         claim.record(name, value)
-    allowed = 2 * roles.attention_error(1, 4) + 1e-7  # for rounding
+    allowed = 2 * nested.attention_error(1, 4) + 1e-7  # for rounding
     start = max(numbers["largest error at the start"])
     claim.measured("largest error, as built", start, equation="5.4").at_most(theorem(allowed, "2e"))
     end = claim.measured("largest error, worst run", max(numbers["largest error"]), equation="5.4")
@@ -263,7 +263,7 @@ def test_control_no_readout_saves_a_layer(fetched, claim):
 
 def test_control_the_layers_of_the_construction_with_its_readout(claim):
     """The chain K = M = 3, H = 6: cut after 1, 2 or 3 of its 4 layers."""
-    errors = roles.cut_errors(chains.chain(3, 3), 6, 7, claim.device)
+    errors = nested.cut_errors(chains.chain(3, 3), 6, 7, claim.device)
     cut = {L: error for L, error in errors.items() if L < 4}
     for L, error in cut.items():
         claim.record(ERROR, error, L=L)

@@ -52,7 +52,8 @@ def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
             return sum(x ** (n + 1) / y**n for x, y in zip(a, shares, strict=True))
 
         squares = sum((x ** (n + 1)) ** 2 for x in a)
-        as_stated = error(a) ** 2 == depth.all_at_once(a, n) and squares == depth.one_by_one(a, n)
+        as_stated = error(a) ** 2 == depth.complexity([a], n)
+        as_stated &= squares == depth.complexity([[x] for x in a], n)
         return int(not (as_stated and error(parts) >= error(a)))
 
     share = st.integers(1, 12).map(Fraction)
@@ -119,7 +120,7 @@ def test_control_equal_shares_for_unequal_memories(claim):
     """H_k = H/M for T = (2, 200), lin, n = 1: 1.57 times the error of the best split."""
     a = [depth.cost("lin", T) for T in (2, 200)]
     equal = sum(x**2 for x in a) * 2
-    best = depth.root(depth.all_at_once(a, 1), 1)
+    best = depth.root(depth.complexity([a], 1), 1)
     worse = theorem(Fraction(3, 2), "2 (a² + b²) / (a + b)² for a = e^0.02, b = e²: 1.57")
     claim.measured("error over that of the best split", equal / best, equation="C.2").at_least(
         worse
@@ -137,7 +138,7 @@ def ratio_to_the_letter(n):
 def test_printed_conditions_on_the_heads_are_exchanged(claim):
     """To the letter two layers need (sum a^(2n+2))^(1/2n), M + 1 layers (sum a)^((n+1)/n)."""
     a, n = [1, 1], 1
-    letter = depth.all_at_once(a, n) / depth.one_by_one(a, n)
+    letter = depth.complexity([a], n) / depth.complexity([[1], [1]], n)
     claim.counterexample(
         "with the printed conditions (H^(M+1) / H^(2))^(2n) is at most 1",
         input={"a": a, "n": n}, measured=letter, expected=1, relation="<=",

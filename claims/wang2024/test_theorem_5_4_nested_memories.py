@@ -29,16 +29,15 @@ SIZE = "the worst windows see most of the l1 errors, added up over the blocks"
 SIGNS = "signs are 2 apart: this is not the sign of y_t, whatever the heads leave"
 ONE_BLOCK = "|f|_Lip = 1, and only block 2 is read"
 DELTA, FINE, COARSE = Fraction(1, 1000), Fraction(1, 2000), Fraction(1, 100)
-FEW = {"lin": (3, 4, 6), "log": (3, 5, 8)}
-MANY = {"lin": (3, 4, 5, 6), "log": (3, 4, 5, 6, 7, 8)}
+HEADS = {"lin": ((3, 4, 6), (3, 4, 5, 6)), "log": ((3, 5, 8), (3, 4, 5, 6, 7, 8))}  # smoke, above
 both = pytest.mark.parametrize("rpe", ["lin", "log"])
 names = pytest.mark.parametrize("name", ["K=1, M=2", "K=2, M=2", "K=1, M=3", "K=2, M=3"])
 
 
 def curve(claim, rpe):
-    n, seed = claim.at_scale(smoke=8, laptop=10, paper=14), claim.seed("windows")
-    Hs = claim.at_scale(smoke=FEW[rpe], laptop=MANY[rpe], paper=MANY[rpe])
-    return nested.curve(rpe, Hs, n, seed, claim.device)
+    (few, many), n = HEADS[rpe], claim.at_scale(smoke=8, laptop=10, paper=14)
+    Hs = claim.at_scale(smoke=few, laptop=many, paper=many)
+    return nested.curve(rpe, Hs, n, claim.seed("windows"), claim.device)
 
 
 @pytest.mark.exact
@@ -51,13 +50,13 @@ def test_layers_and_widths_are_those_of_the_statement(claim):
 @names
 @pytest.mark.exact
 def test_every_pointer_is_exact_and_the_error_within_the_bound(name, claim):
-    found = nested.exactly(name, claim.at_scale(smoke=5, laptop=6, paper=8))
-    e, M = nested.exact_heads("lin").error, len(found.wrong)
+    n, e = claim.at_scale(smoke=5, laptop=6, paper=8), nested.exact_heads("lin").error
+    found, M = nested.exactly(name, n), nested.EXAMPLES[name].M
     for k, wrong in enumerate(found.wrong, start=1):
         claim.measured("positions with another t_k", wrong, equation="(E1)", k=k).equals(0)
     bound = theorem((M + 1) * M * e**2, "|f|_Lip² E_Attn² = (M + 1) M e²")
-    claim.measured(f"{ERROR}, squared", found.error**2, equation="5.4").at_most(bound)
-    error = claim.measured(ERROR, found.error, equation="5.4", windows=found.windows, e=float(e))
+    claim.measured(f"{ERROR}, squared", found.output**2, equation="5.4").at_most(bound)
+    error = claim.measured(ERROR, found.output, equation="5.4", windows=2**n, e=float(e))
     error.at_least(chosen(M * e * 9 / 10, SIZE))
 
 
@@ -72,8 +71,9 @@ def test_nothing_else_of_the_stream_moves(name, claim):
 @names
 @pytest.mark.certified
 def test_log_pointers_and_error_in_balls(name, claim):
-    wrong, found, bound, heads = nested.log_in_balls(name, 4)
-    M, at = len(nested.EXAMPLES[name].memories), {"heads": heads.H, "error": float(found)}
+    target, heads = nested.EXAMPLES[name], nested.exact_heads("log")
+    wrong, found, bound = nested.in_balls(target, heads, 4)
+    M, at = target.M, {"heads": heads.H, "error": float(found)}
     claim.measured("t_l not within 1e-30", wrong, equation="(E1)", **at).equals(0)
     error = claim.measured(ERROR, found, equation="5.4").at_most(theorem(bound, "|f|_Lip E_Attn"))
     error.at_least(chosen(heads.error * M / 4, "a quarter of the errors: short windows see less"))
@@ -105,7 +105,7 @@ def test_no_coefficients_fetch_a_token_better(rpe, claim):
 
 @pytest.mark.construct
 def test_figure_error_against_heads(claim):
-    found = {rpe: curve(claim, rpe) for rpe in MANY}
+    found = {rpe: curve(claim, rpe) for rpe in HEADS}
     for rpe, of_H in found.items():
         ratio = of_H[min(of_H)]["network"] / of_H[max(of_H)]["network"]
         fall = claim.measured("fall of the error", ratio, equation="5.4", rpe=rpe)
@@ -127,7 +127,7 @@ def test_the_constants_of_the_proof_ask_for_thousands_of_heads(claim):
 def test_T_plus_1_heads_relay_over_every_distance(T, claim):
     """t_1 = T x_t, t_2 = T x_{t-t_1}, y_t = x_{t-t_2}; lin, level 1/(8T), |g|_Lip = T."""
     count = claim.at_scale(smoke=4, laptop=12, paper=100)
-    H, wrong, error, e = nested.relay_exactly(T, count, claim.rng(f"relay {T}"))
+    H, wrong, error, e = nested.relay("lin", T, count, claim.rng(f"relay {T}"))
     claim.measured("heads for each memory", H, equation="H = T + 1").equals(T + 1)
     claim.measured("pointers that differ", wrong, equation="(E1)").equals(0)
     claim.measured(ERROR, error, equation="5.4").at_most(theorem(e, ONE_BLOCK))
@@ -137,9 +137,9 @@ def test_T_plus_1_heads_relay_over_every_distance(T, claim):
 @pytest.mark.certified
 def test_log_heads_relay_over_every_distance(T, claim):
     """1 + |F_T| powers, F_T being the fractions t/B < 1 with B <= T; level 1/(16 T^2)."""
-    heads, error = nested.relay_in_balls(T, 4, claim.rng(f"relay {T}"))
-    claim.measured("heads", heads.H, equation="H = 1 + |F_T|").equals(1 + len(powers.farey(T)))
-    claim.measured(ERROR, error, equation="5.4").at_most(theorem(heads.error, ONE_BLOCK))
+    H, _, error, e = nested.relay("log", T, 4, claim.rng(f"relay {T}"))
+    claim.measured("heads", H, equation="H = 1 + |F_T|").equals(1 + len(powers.farey(T)))
+    claim.measured(ERROR, error, equation="5.4").at_most(theorem(e, ONE_BLOCK))
 
 
 @both
@@ -163,7 +163,7 @@ def test_the_relay_over_three_steps_in_float64(rpe, claim):
 def test_the_statement_for_every_H_with_its_constant(rpe, claim):
     """every_H.py: if a stage lacks heads, leave all blocks 0, and C(n) has sqrt(M)."""
     count, place = claim.at_scale(smoke=200, laptop=3000, paper=30000), "C(n) H⁻ⁿ √… ≥ √M"
-    lacking, wrong = every_H.nested(rpe, count, claim.rng("every H"))
+    lacking, wrong = every_H.cases(rpe, True, count, claim.rng("every H"))
     claim.measured("bounds below √M", wrong, equation=place, cases=count, lacking=lacking).equals(0)
     if rpe == "log":
         above = every_H.above_most(claim.at_scale(smoke=40, laptop=120, paper=400))
@@ -173,18 +173,20 @@ def test_the_statement_for_every_H_with_its_constant(rpe, claim):
 @pytest.mark.exact
 def test_better_heads_of_the_same_number_follow_a_steep_function(claim):
     """|g_2|_Lip = 500: with e <= 1/2000 all pointers are right, with e <= 1/100 some are not."""
-    fine, coarse = (nested.cliff(DELTA, level) for level in (FINE, COARSE))
-    counts, slope = [coarse.heads.H, fine.heads.H], exact.rational(1 / (2 * DELTA))
-    claim.measured("heads for each memory", counts, equation="T + 1").equals([3, 3])
-    steep = claim.measured("e |g₂|_Lip", fine.heads.error * slope, equation="C.1", level=FINE)
+    fine, coarse = (nested.exact_heads("lin", level) for level in (FINE, COARSE))
+    claim.measured("heads for each memory", [coarse.H, fine.H], equation="T + 1").equals([3, 3])
+    slope, wrong, error = exact.rational(1 / (2 * DELTA)), {}, {}
+    steep = claim.measured("e |g₂|_Lip", fine.error * slope, equation="C.1", level=FINE)
     steep.at_most(theorem(Fraction(1, 4), "C.1's condition, with l = 2"))
-    claim.measured("wrong pointers", fine.wrong, equation="(E1)", level=FINE).equals(0)
-    error = claim.measured(ERROR, fine.error, equation="5.4", level=FINE)
-    error.at_most(theorem(fine.heads.error, ONE_BLOCK))
-    pointers = claim.measured("wrong pointers", coarse.wrong, equation="(E1)", level=COARSE)
-    pointers.at_least(chosen(1, "one wrong pointer shows that the condition on e is needed"))
-    error = claim.measured(ERROR, coarse.error, equation="5.4", level=COARSE)
-    error.at_least(chosen(Fraction(9, 10), "a wrong pointer fetches another token, about 1 away"))
+    for level, one in ((FINE, fine), (COARSE, coarse)):
+        pointers, off = nested.cliff(DELTA, one)
+        wrong[level] = claim.measured("wrong pointers", pointers, equation="(E1)", level=level)
+        error[level] = claim.measured(ERROR, off, equation="5.4", level=level)
+    wrong[FINE].equals(0)
+    error[FINE].at_most(theorem(fine.error, ONE_BLOCK))
+    wrong[COARSE].at_least(chosen(1, "one wrong pointer shows that the condition on e is needed"))
+    another = chosen(Fraction(9, 10), "a wrong pointer fetches another token, about 1 away")
+    error[COARSE].at_least(another)
 
 
 @pytest.mark.construct
@@ -216,11 +218,13 @@ def test_reading_the_condition_on_the_heads_leaves_out_g_K(claim):
     """K = M = 2: [K-1] = {1}, and |g_1|_Lip = 1/(1 - delta) while |g_2|_Lip = 1/(2 delta)."""
     e_1 = nested.exact_heads("lin").error / exact.rational(1 - DELTA)
     claim.measured("e |g₁|_Lip", e_1, equation="C.1").at_most(theorem(Fraction(1, 4), "as printed"))
-    window, found, stated = nested.wrong_window(DELTA)
+    pointers, wanted, _, tokens = nested.cliff_pointers(DELTA, nested.exact_heads("lin"))
+    at = int((pointers != wanted).argmax())
     claim.counterexample(
         "E_Attn ≤ 1/(4 max over l in [K−1] of |g_l|_Lip) is enough for t_l to be exact",
-        input={"tokens": window, "delta": "1/1000"}, printed=False, measured=found, expected=stated,
-        equation="t₂ = g₂(x_t, x_(t−t₁))", program=second_pointer, x=-0.001, e=0.005, delta=0.001,
+        input={"tokens": [*map(str, tokens[at, :, 0])], "delta": "1/1000"}, printed=False,
+        measured=pointers[at], expected=wanted[at], equation="t₂ = g₂(x_t, x_(t−t₁))",
+        program=second_pointer, x=-0.001, e=0.005, delta=0.001,
     )  # fmt: skip
 
 
@@ -332,14 +336,13 @@ def test_printed_the_last_memory_function_is_the_hardest(claim):
 
 @pytest.mark.construct
 def test_figure_the_walk(claim):
-    walk = nested.walk([1, -1, 1, 1, -1, 1, -1, -1], 4, claim.device)
-    *blocks, output = walk.errors()
+    walk, (*blocks, output) = nested.walk([1, -1, 1, 1, -1, 1, -1, -1], 4, claim.device)
     e = theorem(float(moving.optimal("lin", 2, 4).error.upper()), "|block − x_(t−t_l)| ≤ e")
     for k, off in enumerate(blocks, start=1):
         claim.measured("error of a block", off, equation="(E3)", block=k).at_most(e)
     claim.measured("|output − y_t|", output, equation="5.4").at_most(e + e)
     caption = "A layer turns a sign into a pointer, the next one fetches what it points to."
-    alt = f"t₁, t₂ = {walk.steps}; the numbers of token t are {walk.stream}."
+    alt = f"t₁, t₂ = {walk[1]}; the numbers of token t are {walk[2]}."
     claim.figure(pictures.walk(*walk), "walk", caption=caption, alt=alt)
 
 
@@ -350,9 +353,8 @@ def test_figure_attention_of_each_layer(claim):
     e = theorem(float(moving.optimal("lin", 2, 6).error.upper()) + 1e-7, "e; 1e-7 for rounding")
     for layer, off in enumerate(offs, start=1):
         claim.measured("|row − I{· = t_l}|₁", off, equation="E.2", layer=layer).at_most(e)
-    caption = (
-        "Six heads, lin, summed. Rows attend, columns are attended to; circles: t − t₁, t − t₂."
-    )
+    caption = "Six heads, lin, summed. Rows attend, columns are attended to; "
+    caption += "circles: t − t₁, t − t₂."
     alt = f"Idle; then a dark square in each row, its other weights adding up to {offs[-1]:.0e}."
     claim.figure(pictures.maps(tokens, maps, places), "attention", caption=caption, alt=alt)
 
@@ -373,9 +375,8 @@ def test_control_no_readout_saves_the_layer(claim):
 @both
 def test_control_memories_that_depend_on_each_other_in_one_stage(rpe, claim):
     """g_2 reads block 1 before it is filled: 3/2 rounds to 2, and t_2 = 2 whatever was fetched."""
-    target, heads = nested.NESTED, moving.optimal(rpe, 2, MANY[rpe][-1])
-    windows = target.windows(8)
-    error = adaptive.float_error(nested.in_one_stage(heads), target, windows, claim.device)
+    heads, windows = moving.optimal(rpe, 2, HEADS[rpe][1][-1]), nested.NESTED.windows(8)
+    error = adaptive.float_error(nested.in_one_stage(heads), nested.NESTED, windows, claim.device)
     claim.measured(ERROR, error, equation="L = 2, K = 1").at_least(chosen(1.9, SIGNS))
 
 
@@ -395,6 +396,5 @@ def test_control_rounding_left_out(rpe, claim):
 
 def test_control_coefficients_that_are_not_moved(claim):
     """psi without e^{-beta T}: heads for the indicator of T in a layer that follows a pointer."""
-    wrong = nested.not_moved(moving.optimal("lin", 2, 6))
-    off = nested.fetched_size(following.nested(nested.NESTED, wrong), 6, claim.device)
+    off = nested.fetched_size(nested.not_moved(moving.optimal("lin", 2, 6)), 6, claim.device)
     claim.measured("| |block 1| − 1 |", off, equation="C.1").at_least(chosen(1, "tokens are signs"))

@@ -29,17 +29,7 @@ Proof, in the order of C.1 (of B.1 if there is one stage).
 4. The last FFN reads the M + 1 blocks: error at most E_FFN + |f|_Lip E_Attn with
    E_Attn^2 = sum_k (error of memory k)^2, the blocks being orthogonal.
 
-Head counts, for every n and H (`head_counts`, `constant_lin`). Let lin. With T_k + 1 heads for
-memory k its error is as small as one likes, so that also Lip(g) e <= 1/4: no threshold beyond
-H > T_k remains.
-If H < sum_k (T_k + 1) in one stage, serve memories by increasing T_k while heads last, and let the
-other p blocks be 0, which costs |f|_Lip sqrt(p). With y_k = T_k + 1, j the first memory not served
-and y_k <= c^{1/n} a_k^{(n+1)/n}, where a_k = e^{0.01 T_k} and c = max_T (T+1)^n e^{-0.01 (n+1) T},
-    c (sum_k a_k)^{n+1} / H^n >= (sum_k y_k^{n/(n+1)})^{n+1} / H^n
-                              >= (sum_{k<j} y_k + p y_j)^{n+1} / (y_j H^n) >= p,
-since y_k^{n/(n+1)} >= y_k y_j^{-1/(n+1)} for k <= j and sum_{k<=j} y_k > H. So Theorem 5.1 holds
-for lin-RPE and all H, M, T_k with C(n) = c. In Theorem 5.4 a memory that is not fetched spoils
-those that depend on it: all M blocks may be 0, and the constant is c sqrt(M).
+Head counts for every n and H: every_H.py.
 
 Departures from the proofs; those of C.1 stand in printed_weights.py.
 - W_Q and W_K are rows in R^{1 x D}; printed are D x D matrices, and D x (D/H).
@@ -53,7 +43,7 @@ Departures from the proofs; those of C.1 stand in printed_weights.py.
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,11 +52,9 @@ import numpy as np
 import torch
 
 from repro.numerics.barron import Network
-from repro.numerics.exact import rational, rational_zeros, rationals, vector
+from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import Log
-from repro.wang2024.depth import extraction
 from repro.wang2024.fixed import scalar_readout
-from repro.wang2024.heads import block
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import Target
@@ -158,13 +146,11 @@ def _check_stages(
     for k, (memory, one) in enumerate(zip(target.memories, moving, strict=True), start=1):
         if one.T < memory.T:
             raise ValueError(f"memory {k} reaches T={memory.T}, got heads for T={one.T}")
-    before: set[int] = set()
-    for stage in stages:
+    for number, stage in enumerate(stages):
+        before = set(itertools.chain(*stages[:number]))
         for k in stage:
-            missing = sorted(set(range(1, target.reads(k))) - before)
-            if missing:
+            if missing := sorted(set(range(1, target.reads(k))) - before):
                 raise ValueError(f"g_{k} reads the memories {missing}, not fetched before")
-        before |= set(stage)
 
 
 def _idle(layout: Layout, rpe: str) -> Attention:
@@ -200,25 +186,17 @@ def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> At
     """Attention j + 1: the memories that the pointers name, into their blocks."""
     with flint.ctx.workprec(BITS):
         one = rational(1) if rpe == "lin" else 1 / flint.arb(2).log()
-    W_K, heads = layout.row(layout.last, one), []
+    W_K, w, heads = layout.row(layout.last, one), rational(1), []
     for k, psi in moving.items():
+        place = layout.pointer(k)
         for alpha, beta in zip(psi.alphas, psi.exponents, strict=True):
-            W_V = _from_token(alpha, k, layout)
-            if tmx:
-                heads.append(Head(W_V, beta, w=layout.row(layout.pointer(k), rational(1))[0]))
-            else:
-                W_Q = layout.row(layout.pointer(k), beta)
-                heads.append(Head(W_V, beta, W_Q=W_Q, W_K=W_K))
+            W_V = rational_zeros(layout.D, layout.D)
+            exact = alpha if isinstance(alpha, flint.arb) else rational(alpha)
+            np.fill_diagonal(W_V[layout.block(k), layout.block(0)], exact)
+            pair = {"W_Q": layout.row(place, beta), "W_K": W_K}
+            heads.append(Head(W_V, beta, **({"w": layout.row(place, w)[0]} if tmx else pair)))
     identity = rationals(np.eye(layout.D, dtype=int))
     return Attention(tuple(heads), identity, rpe, normalised=False)
-
-
-def _from_token(alpha: Any, k: int, layout: Layout) -> np.ndarray:
-    """alpha delta_(k+1,1) of d x d blocks; the rows of pointers are 0."""
-    W, size = rational_zeros(layout.D, layout.D), (layout.M + 1) * layout.d
-    exact = alpha if isinstance(alpha, flint.arb) else rational(alpha)
-    W[:size, :size] = block(exact, size, layout.d, k, 0)
-    return W
 
 
 def _read(layout: Layout, f: Network) -> FeedForward:
@@ -259,17 +237,6 @@ def float_error(
     return largest_error(network.to(torch.float64, device), target, [tokens])
 
 
-def attention_map(network: Transformer, number: int, x: torch.Tensor) -> np.ndarray:
-    """How much of x_key the heads of layer `number` add to that block of token t; d = 1.
-
-    `x` is what the layer reads, (n, D); numbers count from 0, as the blocks do.
-    """
-    attention = network.layers[number].attention
-    values = [float((attention.W_O @ head.W_V)[number, 0]) for head in attention.heads]
-    maps = [attention.scores(head, x).cpu().numpy() for head in attention.heads]
-    return np.tensordot(values, maps, axes=1)
-
-
 def tried(
     target: Target, moving: Sequence[Moving], near: int, far: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
@@ -288,9 +255,11 @@ def tried(
     return [target.windows(near), target.draw(64, far, rng), worst]
 
 
-def largest(errors: np.ndarray) -> flint.arb:
-    """The largest absolute value of an array of balls."""
-    return functools.reduce(flint.arb.max, abs(errors).ravel().tolist(), flint.arb(0))
+def largest(errors: np.ndarray) -> Any:
+    """The largest absolute value of an array of rationals, or of balls."""
+    values = abs(errors).ravel().tolist()
+    balls = any(isinstance(value, flint.arb) for value in values)
+    return functools.reduce(flint.arb.max, values, flint.arb(0)) if balls else max(values)
 
 
 def largest_error(network: Transformer, target: Target, windows: Sequence[np.ndarray]) -> float:
@@ -311,51 +280,3 @@ def unrounded(network: Transformer) -> Transformer:
         for layer in network.layers
     ]
     return replace(network, layers=layers)
-
-
-def head_counts(n: int, H: int, distances: Sequence[int]) -> list[flint.arb]:
-    """The chain of inequalities above, from the printed bound to p; empty if all are served."""
-    y = sorted(T + 1 for T in distances)
-    served = sum(total <= H for total in itertools.accumulate(y))
-    p = len(y) - served
-    if p == 0:
-        return []
-    with flint.ctx.workprec(BITS):
-        bound = constant_lin(n) * extraction("lin", [distances], H, n)
-        powers = (flint.arb(v) ** flint.arb(flint.fmpq(n, n + 1)) for v in y)
-        second = sum(powers, flint.arb(0)) ** (n + 1) / flint.arb(H) ** n
-        third = flint.fmpq((sum(y[:served]) + p * y[served]) ** (n + 1), y[served] * H**n)
-        return [bound, second, flint.arb(third), flint.arb(p)]
-
-
-def unproved(case: tuple[int, int, Sequence[int]]) -> int:
-    """(n, H, T): how many inequalities of `head_counts` are not proved; equality up to 2^-100."""
-    with flint.ctx.workprec(BITS):
-        room = 1 + flint.fmpq(1, 2**100)
-        return sum(not a * room >= b for a, b in itertools.pairwise(head_counts(*case)))
-
-
-def heads_promised(T: int) -> int:
-    """From how many heads on the theorem, with this C(n), says less than 1 of one memory; lin."""
-    for H in itertools.count(1):
-        if any(constant_lin(n) * extraction("lin", [[T]], H, n) < 1 for n in range(1, 9)):
-            return H
-    raise AssertionError  # the bound tends to 0 as H grows
-
-
-def constant_ratio(n: int, last: int) -> flint.arb:
-    """`constant_lin` over the largest of its terms with T < last, all of them computed."""
-    with flint.ctx.workprec(BITS):
-        return constant_lin(n) / largest(_terms(n, range(1, last)))
-
-
-@functools.cache
-def constant_lin(n: int) -> flint.arb:
-    """max over T >= 1 of (T + 1)^n e^{-0.01 (n+1) T}; the maximum is near T + 1 = 100 n / (n+1)."""
-    top = 100 * n // (n + 1) - 1
-    with flint.ctx.workprec(BITS):
-        return largest(_terms(n, (top, top + 1)))
-
-
-def _terms(n: int, Ts: Iterable[int]) -> np.ndarray:
-    return vector([flint.arb(T + 1) ** n * (flint.arb(-(n + 1) * T) / 100).exp() for T in Ts])

@@ -5,8 +5,8 @@ M, T_k                costs                one cost for each memory:
                                            a_k = e^{0.01 T_k} (lin) or T_k^1.01 (log)
 E_Attn(type)          complexity           (E_Attn H^n / C(n))^2
                       extraction           E_Attn / C(n), from distances
-H_need^(2)            all_at_once          to the power 2n, up to a factor that both have
-H_need^(M+1)          one_by_one           the same
+H_need^(2)            complexity([a])      to the power 2n, up to (C(n)/eps)^2
+H_need^(M+1)          complexity([[a_1], ..., [a_M]])    the same
 b_k                   a_k^(n+1)            not defined in print: our reading
 m_need                widths               neurons in each layer of a built network
 
@@ -60,20 +60,10 @@ def extraction(rpe: str, layers: Iterable[Sequence[int]], H: int, n: int) -> fli
         return flint.arb(complexity(costs, n)).sqrt() / flint.arb(H) ** n
 
 
-def all_at_once(costs: Sequence[Any], n: int) -> Any:
-    """(H_need^(2))^(2n) of Theorem 5.1, up to (C(n)/eps)^2."""
-    return complexity([costs], n)
-
-
-def one_by_one(costs: Sequence[Any], n: int) -> Any:
-    """(H_need^(M+1))^(2n) of Proposition 5.5, up to (C(n)/eps)^2."""
-    return complexity([[a] for a in costs], n)
-
-
 def ratio(costs: Sequence[Any], n: int) -> Any:
     """(H_need^(M+1) / H_need^(2))^(2n): heads in each layer."""
     with flint.ctx.workprec(BITS):
-        return one_by_one(costs, n) / all_at_once(costs, n)
+        return complexity([[a] for a in costs], n) / complexity([costs], n)
 
 
 def printed_ratio(b: Sequence[Any]) -> Any:

@@ -1,12 +1,11 @@
-"""What a network of adaptive.py does with its pointers, in every arithmetic: measured, not judged.
+"""What networks of adaptive.py do with their pointers, in every arithmetic: measured, not judged.
 
-Pointers and tokens that should be there come from the caller, or from the target.
+Theorem 5.1's two layers, Proposition 5.5's M + 1 beside them; for nested memories see nested.py.
 """
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import flint
@@ -15,13 +14,13 @@ import torch
 
 from repro.numerics.arrays import each
 from repro.numerics.exact import rational, rational_zeros, rationals
-from repro.wang2024 import adaptive, chains, circle, depth, moving, printed_weights
+from repro.wang2024 import adaptive, circle, depth, moving, printed_weights
 from repro.wang2024.model import Transformer, inner
 from repro.wang2024.moving import Moving
-from repro.wang2024.targets import FOLLOW, NESTED, TWO_POINTERS, Target, shifted
+from repro.wang2024.targets import FOLLOW, TWO_POINTERS, Target, shifted
 
-BITS = 256
-POINTER = adaptive.Layout(1, 2).pointer(1)  # of one memory in the plane
+BITS = 512
+EXAMPLES = {"follow": FOLLOW, "two pointers": TWO_POINTERS, "compass": circle.COMPASS}
 
 
 def two_layers(target: Target, heads: Sequence[Moving], **changes: Any) -> Transformer:
@@ -34,61 +33,84 @@ def nested(target: Target, heads: Moving, **changes: Any) -> Transformer:
     return adaptive.transformer(target, [heads] * target.M, stages, **changes)
 
 
+def rigorous(network: Transformer) -> Transformer:
+    """What computes without rounding: lin in rationals, as it is; log in balls."""
+    return network if network.layers[0].attention.rpe == "lin" else network.balls(BITS)
+
+
+def in_floats(network: Transformer, windows: np.ndarray, device: str = "cpu") -> list[np.ndarray]:
+    """x^(0), x^(1/2), ..., and the outputs, in float64."""
+    states = network.to(torch.float64, device).states(torch.as_tensor(windows, device=device))
+    return [state.cpu().numpy() for state in states]
+
+
+def held(target: Target, states: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pointers, blocks and outputs in the end, at the positions that the window determines."""
+    *_, end, out = (state[..., target.reach :, :] for state in states)
+    layout = adaptive.Layout(target.M, target.d)
+    return end[..., layout.pointers], end[..., : layout.pointer(1)], out[..., 0]
+
+
 class Followed(NamedTuple):
-    wrong: int  # pointers that are not g_k(x_t)
-    blocks: list[Any]  # for each memory the largest |block - x_{t-g}|^2
+    wrong: list[int]  # for each memory the pointers that are not t_k; in balls, not within 1e-30
+    blocks: list[Any]  # for each memory the largest |block - x_{t-t_k}|^2
     output: Any  # its largest error
 
 
-def exactly(
+def followed(
     target: Target,
-    heads: Sequence[Moving],
-    steps: Sequence[Callable[[list[int]], int]],
+    states: Iterable[np.ndarray],
     windows: np.ndarray,
+    tokens: np.ndarray | None = None,
 ) -> Followed:
-    """Two layers at every position: in rationals (lin) or in balls (log); `steps` are the g_k."""
-    layout, lin = adaptive.Layout(target.M, target.d), heads[0].rpe == "lin"
-    reach, x, y = target.reach, rationals(windows), rationals(target(windows))
-    tokens = windows.astype(int).tolist()
-    g = np.array([[[step(token) for step in steps] for token in window] for window in tokens])
+    """Of states in rationals or balls; `tokens` are exact if floats are not, f picks one then."""
     with flint.ctx.workprec(BITS):
-        network = two_layers(target, heads)
-        network = network if lin else network.balls(BITS)
-        _, _, pointed, fetched, out = network.states(x)
-        held = pointed[..., layout.pointers]
-        found = held if lin else each(lambda pointer: pointer.exp().unique_fmpz(), held)
-        squares = []
-        for k in range(1, target.M + 1):
-            place = np.arange(reach, x.shape[1]) - g[:, reach:, k - 1]
-            memory = np.take_along_axis(x, place[..., None], axis=1)
-            off = ((fetched[:, reach:, layout.block(k)] - memory) ** 2).sum(-1)
-            squares.append(max(off.ravel(), key=float))
-        output = max(abs(out[:, reach:, 0] - y).ravel(), key=float)
-    return Followed(int((found != g).sum()), squares, output)
+        pointers, blocks, out = held(target, states)
+        x, steps = rationals(windows) if tokens is None else tokens, target.fetched(windows)[0]
+        places = np.arange(target.reach, windows.shape[1])[:, None] - steps
+        memories = [np.take_along_axis(x, places[..., [k]], axis=1) for k in range(target.M)]
+        off = [
+            adaptive.largest(
+                ((blocks[..., k * target.d : (k + 1) * target.d] - memory) ** 2).sum(-1)
+            )
+            for k, memory in enumerate(memories, start=1)
+        ]
+        y = rationals(target(windows)) if tokens is None else memories[-1][..., 0]
+        if isinstance(out.flat[0], flint.arb):
+            logs = each(lambda step: flint.arb(int(step)).log(), steps)
+            wrong = ~(abs(pointers - logs) < 1e-30).astype(bool)
+        else:
+            wrong = pointers != rationals(steps)
+        return Followed(wrong.sum((0, 1)).tolist(), off, adaptive.largest(out - y))
 
 
-class Example(NamedTuple):
-    target: Target
-    steps: Sequence[Callable[[list[int]], int]]  # g_k by hand
-    lipschitz_squared: int  # of f
-
-
-EXAMPLES = {
-    "follow": Example(FOLLOW, [lambda x: x[0] + 2], 1),
-    "two pointers": Example(TWO_POINTERS, [lambda x: x[0] + 2, lambda x: 1 + abs(x[0])], 3),
-    "compass": Example(circle.COMPASS, [lambda x: 1 + abs(x[1])], 2),
-}
+def in_floats_wrong(
+    target: Target, network: Transformer, windows: np.ndarray, device: str
+) -> tuple[float, np.ndarray]:
+    """The largest error in float64, and for each memory the share of wrong pointers."""
+    pointers, _, out = held(target, in_floats(network, windows, device))
+    log = network.layers[0].attention.rpe == "log"
+    found = np.rint(np.exp(pointers)) if log else pointers
+    wrong = (found != target.fetched(windows)[0]).mean((0, 1))
+    return float(np.abs(out - target(windows)).max()), wrong
 
 
 def example_exactly(
     name: str, rpe: str, level: Any, few: int | None, rng: np.random.Generator
-) -> tuple[Followed, list[Moving], int]:
-    """With interpolating heads, on all windows or a few; the heads, and how many windows."""
-    example = EXAMPLES[name]
-    target, windows = example.target, example.target.windows(example.target.reach + 2)
+) -> tuple[Followed, list[Moving], int, Any]:
+    """On all windows or a few: also the heads, how many windows, and |f|_Lip^2 E_Attn^2."""
+    target = EXAMPLES[name]
+    windows = target.windows(target.reach + 2)
     windows = windows[rng.permutation(len(windows))[:few]]
-    heads = [moving.interpolated(rpe, T, level) for T in target.distances]
-    return exactly(target, heads, example.steps, windows), heads, len(windows)
+    heads = exact_heads(target, rpe, level)
+    states = rigorous(two_layers(target, heads)).states(rationals(windows))
+    squares = sum((one.error**2 for one in heads), flint.fmpq(0))
+    bound = round(target.readout.lipschitz**2) * squares
+    return followed(target, states, windows), heads, len(windows), bound
+
+
+def exact_heads(target: Target, rpe: str, level: Any = "1/100") -> list[Moving]:
+    return [moving.interpolated(rpe, T, level) for T in target.distances]
 
 
 def after_zeros(target: Target, heads: Moving, count: int, rng: np.random.Generator) -> list[Any]:
@@ -104,7 +126,7 @@ def off_pointer(name: str, by: int, level: Any, every: int) -> Any:
 
     The heads are made for T + 1. Every so many of the windows are tried.
     """
-    target = EXAMPLES[name].target
+    target = EXAMPLES[name]
     networks = [shifted(target.memories[0].lin, by), *(other.lin for other in target.memories[1:])]
     heads = [moving.interpolated("lin", T + 1, level) for T in target.distances]
     network = two_layers(target, heads, memory_networks=networks)
@@ -134,13 +156,12 @@ class SupError(NamedTuple):
 
 @functools.cache
 def example_error(name: str, rpe: str, H: int, seed: int, device: str) -> SupError:
-    target, slope = EXAMPLES[name].target, math.sqrt(EXAMPLES[name].lipschitz_squared)
+    target, rng = EXAMPLES[name], np.random.default_rng(seed)
     heads = [moving.fitted(rpe, T, H) for T in target.distances]
     network = two_layers(target, heads).to(torch.float64, device)
-    rng, near = np.random.default_rng(seed), target.reach + 3  # setting: how long
-    windows = adaptive.tried(target, heads, near, 60, rng)
+    windows = adaptive.tried(target, heads, target.reach + 3, 60, rng)  # setting: how long
     parts = zip(*((psi.proved_error(), psi.error, 5 * psi.floor) for psi in heads), strict=True)
-    together = (slope * float(np.linalg.norm(part)) for part in parts)
+    together = (target.readout.lipschitz * float(np.linalg.norm(part)) for part in parts)
     return SupError(adaptive.largest_error(network, target, windows), *together)
 
 
@@ -159,8 +180,8 @@ def eight_pointers(T: int, rpe: str) -> tuple[list[int], int]:
     """Where the network of least norm points from each of the eight tokens, exactly; its width."""
     network = two_layers(circle.pointer(T), [Moving(rpe, T, (rational(2),), (1,), 1)])
     with flint.ctx.workprec(BITS):
-        exact = network if rpe == "lin" else network.balls(BITS)
-        held = adaptive.pointed(exact, circle.EIGHT[:, None, :])[:, 0, POINTER]
+        x = adaptive.pointed(rigorous(network), circle.EIGHT[:, None, :])
+        held = x[:, 0, adaptive.Layout(1, 2).pointer(1)]
         pointers = [int(flint.fmpq(p if rpe == "lin" else p.exp().unique_fmpz())) for p in held]
     return pointers, depth.widths(network)[0]
 
@@ -174,11 +195,10 @@ def printed_dot_products(target: Target, heads: Moving, n: int) -> np.ndarray:
 
 
 def blocks_error(target: Target, heads: Sequence[Moving], n: int) -> Any:
-    """The largest |blocks - memories|^2 at the last token of all windows of n; exact."""
+    """The largest |blocks - memories|^2 of all windows of n tokens; exact."""
     x = target.windows(n)
-    *_, stream, _ = two_layers(target, heads).states(rationals(x))
-    memories = rationals(target.fetched(x)[1][:, -1])
-    return max(((stream[:, -1, : memories.shape[1]] - memories) ** 2).sum(-1))
+    _, blocks, _ = held(target, two_layers(target, heads).states(rationals(x)))
+    return ((blocks - rationals(target.fetched(x)[1])) ** 2).sum(-1).max()
 
 
 def first_weights(target: Target, heads: Moving, tokens: Sequence[int]) -> list[flint.arb]:
@@ -204,13 +224,8 @@ def with_drawn_pointer(
 ) -> tuple[float, float]:
     """Largest error of such a network in float64, and its share of wrong pointers."""
     target, network = drawn_pointer(T, psi, m, rng)
-    network = network.to(torch.float64, device)
-    windows = target.draw(200, 24, draw)
-    x = torch.as_tensor(windows, device=device)
-    held = adaptive.pointed(network, x)[..., T:, POINTER].cpu().numpy()
-    pointers = held if psi.rpe == "lin" else np.rint(np.exp(held))
-    wrong = float((pointers != target.fetched(windows)[0][..., 0]).mean())
-    return float(adaptive.errors(network, target, windows).max()), wrong
+    error, (wrong,) = in_floats_wrong(target, network, target.draw(200, 24, draw), device)
+    return error, float(wrong)
 
 
 def elsewhere(target: Target, states: Sequence[np.ndarray]) -> tuple[int, int]:
@@ -231,55 +246,67 @@ def elsewhere(target: Target, states: Sequence[np.ndarray]) -> tuple[int, int]:
     return moved + int((states[1] != states[0]).sum()), written
 
 
-def in_balls(target: Target, heads: Moving, windows: np.ndarray) -> tuple[int, flint.arb]:
-    """log: pointers that are not within 1e-30 of log t_l; and the largest error."""
-    steps, y = target.fetched(windows)[0], rationals(target(windows))
-    with flint.ctx.workprec(BITS):
-        network = nested(target, heads).balls(BITS)
-        *_, end, out = (state[:, target.reach :] for state in network.states(rationals(windows)))
-        logs = each(lambda step: flint.arb(int(step)).log(), steps)
-        held = end[..., adaptive.Layout(target.M, target.d).pointers]
-        wrong = int((~(abs(held - logs) < 1e-30).astype(bool)).sum())
-        return wrong, adaptive.largest(out[..., 0] - y)
-
-
-def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str, float]:
-    """NESTED in float64, and with one layer less; bound, floor for one block, rounding."""
-    network, rng = nested(NESTED, heads).to(torch.float64, device), np.random.default_rng(seed)
-    tried = adaptive.tried(NESTED, [heads] * 2, near, 40, rng)  # setting: how long
-    return {
-        "network": adaptive.largest_error(network, NESTED, tried),
-        "bound": NESTED.readout.lipschitz * adaptive.attention_error([heads] * 2),
-        "floor": float(heads.error.lower()),
-        "less": adaptive.largest_error(adaptive.cut(network, 2), NESTED, tried),
-        "rounding": 5 * math.sqrt(6) * heads.floor,  # |f|_Lip^2 = 3, two blocks
-    }
-
-
-def cliff_pointers(
-    delta: Any, heads: Moving, n: int = 3
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """t_2 at the end of all windows of n tokens, and as it should be; errors; the tokens. Exact."""
-    target, delta = chains.cliff(delta), Fraction(delta)
-    places = np.indices((len(target.tokens),) * n).reshape(n, -1).T
-    exact = rationals([-1, -delta, delta, 1])[places][..., None]
-    *_, end, out = nested(target, heads).states(exact)
-    stated = target.fetched(target.tokens[places])[0][:, -1, 1]
-    found = end[:, -1, adaptive.Layout(target.M, target.d).pointer(2)]
-    y = exact[np.arange(len(exact)), n - 1 - stated, 0]
-    return found, rationals(stated), abs(out[:, -1, 0] - y), exact
-
-
 def fetching_maps(
     network: Transformer, states: Sequence[np.ndarray], steps: np.ndarray, reach: int
 ) -> Iterator[tuple[np.ndarray, list[int], float]]:
-    """For each layer its map of attention on one window, t - t_l (-1 where there is none), and the
-    largest l1 distance of a row from the indicator of that place."""
+    """For each layer how much of x_key its heads add to its block of token t, on one window, d = 1;
+    t - t_l, or -1; and the largest l1 distance of a row from the indicator of that place."""
     n = len(states[0])
     for l in range(len(network.layers)):
-        weight = adaptive.attention_map(network, l, torch.as_tensor(states[2 * l]))
+        attention, x = network.layers[l].attention, torch.as_tensor(states[2 * l])
+        values = [float((attention.W_O @ head.W_V)[l, 0]) for head in attention.heads]
+        scores = [attention.scores(head, x).numpy() for head in attention.heads]
+        weight = np.tensordot(values, scores, axes=1)
         wanted, places = np.zeros((n, n)), [-1] * n
         for t in range(reach, n if l else 0):
             places[t] = t - int(steps[t - reach, l - 1])
             wanted[t, places[t]] = 1
         yield weight, places, float(np.abs(weight - wanted)[reach:].sum(1).max())
+
+
+# --- Proposition 5.5: two pointers in two layers, and in M + 1 = 3 --------------------------------
+
+
+def shallow_and_deep(heads: Sequence[Moving]) -> list[Transformer]:
+    """Theorem 5.1's two layers and Proposition 5.5's M + 1."""
+    stages = (adaptive.two_layers, adaptive.one_by_one)
+    return [adaptive.transformer(TWO_POINTERS, heads, of(TWO_POINTERS)) for of in stages]
+
+
+def compared(heads: Sequence[Moving], n: int) -> tuple[int, int, Any]:
+    """How many windows of n tokens; outputs of both that differ, in balls by 1e-30; deep error."""
+    target, windows = TWO_POINTERS, TWO_POINTERS.windows(n)
+    with flint.ctx.workprec(BITS):
+        both = (rigorous(one)(rationals(windows)) for one in shallow_and_deep(heads))
+        wide, deep = (outputs[:, target.reach :, 0] for outputs in both)
+        differ = wide != deep if heads[0].rpe == "lin" else ~(abs(wide - deep) < 1e-30).astype(bool)
+        error = adaptive.largest(deep - rationals(target(windows)))
+    return len(windows), int(differ.sum()), error
+
+
+class Point(NamedTuple):
+    error: float
+    bound: float  # sqrt 3 E_Attn
+    rounding: float  # 5 eps A (1 + beta_max T), for each memory
+
+
+@functools.cache
+def depth_curves(
+    rpe: str, Hs: tuple[int, ...], n: int, device: str
+) -> dict[int, tuple[Point, Point]]:
+    """H heads in each layer, float64: split between both memories, or all for one.
+
+    Largest errors on all windows of n tokens, for two layers and for M + 1.
+    """
+    target, found = TWO_POINTERS, {}
+    costs = [float(depth.cost(rpe, T)) for T in target.distances]
+    for H in Hs:
+        points = []
+        for number, hs in enumerate((moving.allocate(H, costs, 2), [H] * target.M)):
+            heads = [moving.fitted(rpe, *pair) for pair in zip(target.distances, hs, strict=True)]
+            network = shallow_and_deep(heads)[number]
+            error = adaptive.float_error(network, target, target.windows(n), device)
+            bound = math.sqrt(3) * adaptive.attention_error(heads)
+            points.append(Point(error, bound, sum(5 * one.floor for one in heads)))
+        found[H] = tuple(points)
+    return found

@@ -5,21 +5,19 @@
 
 import functools
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
-import torch
 
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, following, moving
+from repro.wang2024 import adaptive, following, moving, printed_weights
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import FOLLOW, TWO_POINTERS, shifted
 
 TARGETS = {"FOLLOW": FOLLOW, "TWO_POINTERS": TWO_POINTERS}
-LEVEL = flint.fmpq(1, 100)
 BITS = 256
 
 
@@ -29,19 +27,17 @@ def built(name: str, heads: list[Moving], *, tmx: bool, **changes: Any) -> Trans
 
 @functools.cache
 def exact_heads(name: str, rpe: str) -> list[Moving]:
-    return [moving.interpolated(rpe, T, LEVEL) for T in TARGETS[name].distances]
+    return following.exact_heads(TARGETS[name], rpe)
+
+
+def outputs(name: str, network: Transformer) -> np.ndarray:
+    """At the last position of all windows of 4 tokens, in rationals."""
+    return network(rationals(TARGETS[name].windows(4)))[:, -1, 0]
 
 
 @functools.cache
 def exact_outputs(name: str, rpe: str, tmx: bool) -> np.ndarray:
-    """At the last position of all windows of 4 tokens, in rationals."""
-    network = built(name, exact_heads(name, rpe), tmx=tmx)
-    return network(rationals(TARGETS[name].windows(4)))[:, -1, 0]
-
-
-def last_outputs(network: Transformer) -> np.ndarray:
-    """Of a network for FOLLOW, at the last position of all windows of 4 tokens."""
-    return network(rationals(FOLLOW.windows(4)))[:, -1, 0]
+    return outputs(name, built(name, exact_heads(name, rpe), tmx=tmx))
 
 
 def off_target(name: str, outputs: np.ndarray) -> flint.arb:
@@ -61,35 +57,27 @@ def outside_balls(name: str, every: int) -> tuple[int, float]:
     return outside, max(float(b.rad()) for b in balls)
 
 
-class Floats(NamedTuple):
-    outputs: np.ndarray
-    errors: np.ndarray
-    heads: list[Moving]
-
-
 @functools.cache
-def in_floats(name: str, rpe: str, H: int, tmx: bool, device: str) -> Floats:
-    """In float64, at all positions that windows of 7 tokens determine."""
+def in_floats(
+    name: str, rpe: str, H: int, tmx: bool, device: str
+) -> tuple[np.ndarray, float, list[Moving]]:
+    """Outputs in float64 on windows of 7 tokens, their largest error, and the heads."""
     target, heads = TARGETS[name], [moving.fitted(rpe, T, H) for T in TARGETS[name].distances]
-    x = torch.tensor(target.windows(7), dtype=torch.float64, device=device)
-    network = built(name, heads, tmx=tmx).to(torch.float64, device)
-    found = network(x)[..., target.reach :, 0].cpu().numpy()
-    return Floats(found, np.abs(found - target(target.windows(7))), heads)
+    states = following.in_floats(built(name, heads, tmx=tmx), target.windows(7), device)
+    *_, found = following.held(target, states)
+    return found, float(np.abs(found - target(target.windows(7))).max()), heads
 
 
 def disturbed(rpe: str, by: str) -> np.ndarray:
     """FOLLOW with TMX, the network for g being off by `by` at every token; exact outputs."""
     off, heads = [shifted(FOLLOW.memories[0].lin, by)], exact_heads("FOLLOW", rpe)
-    return last_outputs(built("FOLLOW", heads, tmx=True, memory_networks=off))
+    return outputs("FOLLOW", built("FOLLOW", heads, tmx=True, memory_networks=off))
 
 
 def reading(network: Transformer, place: int) -> Transformer:
     """w = e_place in every head of the second layer."""
     w = adaptive.Layout(1, 1).row(place, rational(1))[0]
-    first, second = network.layers
-    heads = tuple(replace(head, w=w) for head in second.attention.heads)
-    attention = replace(second.attention, heads=heads)
-    return replace(network, layers=(first, replace(second, attention=attention)))
+    return printed_weights.changed(network, lambda _: {"w": w})
 
 
 def printed_log(heads: Moving) -> Transformer:

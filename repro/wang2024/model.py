@@ -43,7 +43,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, Self, cast
 
@@ -66,20 +66,16 @@ def phi(rpe: str, z: Any) -> Any:
         if not bool((z >= smallest).all()):
             raise ValueError(_minus_infinity(rpe, z.min().item()))
         return -z if rpe == "lin" else -z.log()
-    return each(_phi_lin if rpe == "lin" else _phi_log, z)
+    return each(partial(_phi, rpe), z)
 
 
-def _phi_lin(z: Any) -> Any:
-    if not (z == 0 or z > 0):
-        raise ValueError(_minus_infinity("lin", z))
-    return -z
-
-
-def _phi_log(z: Any) -> Any:
-    if isinstance(z, Log):
+def _phi(rpe: str, z: Any) -> Any:
+    if rpe == "log" and isinstance(z, Log):
         raise ValueError(f"phi_log({z}) is not the logarithm of a rational: use balls")
-    if not z >= 1:
-        raise ValueError(_minus_infinity("log", z))
+    if not z >= SMALLEST[rpe]:
+        raise ValueError(_minus_infinity(rpe, z))
+    if rpe == "lin":
+        return -z
     return -(z.log() if isinstance(z, flint.arb) else Log(z))
 
 

@@ -1,23 +1,29 @@
-"""What the networks of Theorem 5.4 do with nested memories: measured, not judged."""
+"""What the networks of Theorem 5.4 do with nested memories, and what layers, heads, width are for.
+
+Measured, not judged. Section 5.3, after the theorem: layers are cut from the construction; heads
+and width of the readout are varied for the length of three nested tokens; neurons of a memory
+function are drawn.
+"""
 
 import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
 import torch
 
-from repro.numerics.barron import path_norm
-from repro.numerics.exact import rationals
+from repro.numerics import barron
+from repro.numerics.exact import rationals, to_float
 from repro.numerics.logarithms import ball
 from repro.wang2024 import adaptive, chains, depth, following, moving, printed_weights, targets
+from repro.wang2024.following import Followed, followed, held, in_floats
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
-from repro.wang2024.targets import BRANCHED, NESTED, Target
+from repro.wang2024.targets import BRANCHED, NESTED, Memory, Target
 
 BITS = 256
 LEVEL = Fraction(1, 100)
@@ -32,16 +38,6 @@ EXAMPLES = {
 def exact_heads(rpe: str, level: Any = LEVEL) -> Moving:
     """Interpolating heads for T = 2."""
     return moving.interpolated(rpe, 2, level)
-
-
-def _pointers(target: Target) -> slice:
-    return adaptive.Layout(target.M, target.d).pointers
-
-
-def in_floats(network: Transformer, windows: np.ndarray, device: str = "cpu") -> list[np.ndarray]:
-    """x^(0), x^(1/2), ..., and the outputs, in float64."""
-    states = network.to(torch.float64, device).states(torch.as_tensor(windows, device=device))
-    return [state.cpu().numpy() for state in states]
 
 
 def counted(most: int) -> tuple[int, int, int]:
@@ -67,18 +63,8 @@ def exact_states(name: str, n: int) -> list[np.ndarray]:
     return list(network.states(rationals(target.windows(n))))
 
 
-class Exactly(NamedTuple):
-    windows: int
-    wrong: list[int]  # positions with another t_k, for each k
-    error: Any
-
-
-def exactly(name: str, n: int) -> Exactly:
-    target, (*_, end, out) = EXAMPLES[name], exact_states(name, n)
-    windows = target.windows(n)
-    held, steps = end[:, target.reach :, _pointers(target)], rationals(target.fetched(windows)[0])
-    error = abs(out[:, target.reach :, 0] - rationals(target(windows))).max()
-    return Exactly(len(windows), (held != steps).sum((0, 1)).tolist(), error)
+def exactly(name: str, n: int) -> Followed:
+    return followed(EXAMPLES[name], exact_states(name, n), EXAMPLES[name].windows(n))
 
 
 def estimate(name: str, n: int, l: int) -> tuple[Any, Any]:
@@ -93,48 +79,30 @@ def estimate(name: str, n: int, l: int) -> tuple[Any, Any]:
     return ((end - start) ** 2).sum(-1).min(), (off**2).sum(-1).max()
 
 
-def log_in_balls(name: str, n: int) -> tuple[int, flint.arb, flint.arb, Moving]:
-    """Pointers not within 1e-30 of log t_l; the largest error; |f|_Lip E_Attn; and the heads."""
-    target, heads = EXAMPLES[name], exact_heads("log")
-    wrong, error = following.in_balls(target, heads, target.windows(n))
+def in_balls(target: Target, heads: Moving, n: int) -> tuple[int, flint.arb, flint.arb]:
+    """log: pointers not within 1e-30 of log t_l; the largest error; and |f|_Lip E_Attn."""
+    windows, network = target.windows(n), following.nested(target, heads)
+    found = followed(target, following.rigorous(network).states(rationals(windows)), windows)
     with flint.ctx.workprec(BITS):
         bound = flint.arb((target.M + 1) * target.M).sqrt() * heads.error
-    return wrong, error, bound, heads
+    return sum(found.wrong), found.output, bound
 
 
-def _relay_windows(T: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Random tokens k/T, as rationals, and t_2 at the positions that count."""
-    k = rng.integers(1, T + 1, size=(count, 2 * T + 2, 1))
-    return rationals(k) / T, chains.relay(T).fetched(k / T)[0]
-
-
-def _relayed(tokens: np.ndarray, steps: np.ndarray, T: int) -> np.ndarray:
-    places = np.arange(T, 2 * T + 2) - steps[..., 1]
-    return np.take_along_axis(tokens[..., 0], places, axis=-1)
-
-
-def relay_exactly(
-    T: int, count: int, rng: np.random.Generator
+def relay(
+    rpe: str, T: int, count: int, rng: np.random.Generator
 ) -> tuple[int, int, flint.arb, flint.arb]:
-    """lin heads of level 1/(8T), |g|_Lip = T, in rationals.
+    """Heads of level 1/(8T) (lin; |g|_Lip = T), 1/(16 T^2) (log); random tokens k/T, exact.
 
     The number of heads; pointers that differ; the largest error, and e, in balls.
     """
-    target, heads = chains.relay(T), moving.interpolated("lin", T, Fraction(1, 8 * T))
-    tokens, steps = _relay_windows(T, count, rng)
-    *_, end, out = following.nested(target, heads).states(tokens)
-    wrong = int((end[:, T:, _pointers(target)] != rationals(steps)).sum())
-    error = abs(out[:, T:, 0] - _relayed(tokens, steps, T)).max()
-    return heads.H, wrong, ball(error), ball(heads.error)
-
-
-def relay_in_balls(T: int, count: int, rng: np.random.Generator) -> tuple[Moving, flint.arb]:
-    """log heads of level 1/(16 T^2), and the largest error."""
-    heads = moving.interpolated("log", T, Fraction(1, 16 * T**2))
-    tokens, steps = _relay_windows(T, count, rng)
-    with flint.ctx.workprec(512):
-        out = following.nested(chains.relay(T), heads).balls(512)(tokens)[:, T:, 0]
-        return heads, adaptive.largest(out - _relayed(tokens, steps, T))
+    target, level = chains.relay(T), Fraction(1, 8 * T if rpe == "lin" else 16 * T**2)
+    heads, k = (
+        moving.interpolated(rpe, T, level),
+        rng.integers(1, T + 1, size=(count, 2 * T + 2, 1)),
+    )
+    tokens, network = rationals(k) / T, following.rigorous(following.nested(target, heads))
+    found = followed(target, network.states(tokens), k / T, tokens)
+    return heads.H, sum(found.wrong), ball(found.output), ball(heads.error)
 
 
 def relay_in_floats(rpe: str, H: int, n: int, device: str) -> tuple[float, Moving, float]:
@@ -148,24 +116,23 @@ def relay_in_floats(rpe: str, H: int, n: int, device: str) -> tuple[float, Movin
     return error, heads, heads.error * slope
 
 
-class Cliff(NamedTuple):
-    heads: Moving
-    wrong: int  # t_2 that are not as they should be
-    error: Any
+def cliff_pointers(
+    delta: Any, heads: Moving, n: int = 3
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """t_2 at the end of all windows of n tokens, and as it should be; errors; the tokens. Exact."""
+    target, delta = chains.cliff(delta), Fraction(delta)
+    places = np.indices((len(target.tokens),) * n).reshape(n, -1).T
+    exact = rationals([-1, -delta, delta, 1])[places][..., None]
+    pointers, _, out = held(target, following.nested(target, heads).states(exact))
+    stated = target.fetched(target.tokens[places])[0][:, -1, 1]
+    y = exact[np.arange(len(exact)), n - 1 - stated, 0]
+    return pointers[:, -1, 1], rationals(stated), abs(out[:, -1] - y), exact
 
 
-def cliff(delta: Fraction, level: Fraction) -> Cliff:
-    """|g_2|_Lip = 1/(2 delta), with lin heads of some level, on all windows of 3 tokens; exact."""
-    heads = exact_heads("lin", level)
-    found, stated, errors, _ = following.cliff_pointers(delta, heads)
-    return Cliff(heads, int((found != stated).sum()), errors.max())
-
-
-def wrong_window(delta: Fraction) -> tuple[list[str], Any, Any]:
-    """The first window with a wrong t_2, that t_2, and as it should be."""
-    found, stated, _, tokens = following.cliff_pointers(delta, exact_heads("lin"))
-    first = int(np.flatnonzero(found != stated)[0])
-    return [str(x) for x in tokens[first, :, 0]], found[first], stated[first]
+def cliff(delta: Any, heads: Moving) -> tuple[int, Any]:
+    """Wrong t_2 at the end of all windows of 3 tokens, and the largest error; exact."""
+    found, stated, errors, _ = cliff_pointers(delta, heads)
+    return int((found != stated).sum()), errors.max()
 
 
 def steep(
@@ -173,12 +140,10 @@ def steep(
 ) -> tuple[float, float]:
     """|g_2|_Lip = slope: the largest error of the usual lin heads, and the share of wrong t_2."""
     target = chains.cliff(Fraction(1, 2 * slope))
-    windows = target.draw(count, 14, rng)
     network = following.nested(target, moving.optimal("lin", 2, H))
-    *_, end, out = in_floats(network, windows, device)
-    error = np.abs(out[:, target.reach :, 0] - target(windows)).max()
-    held = end[:, target.reach :, _pointers(target)][..., 1]
-    return float(error), float((held != target.fetched(windows)[0][..., 1]).mean())
+    windows = target.draw(count, 14, rng)
+    error, wrong = following.in_floats_wrong(target, network, windows, device)
+    return error, float(wrong[1])
 
 
 def log_centre(t: int) -> flint.arb:
@@ -230,8 +195,8 @@ def without_log_2(H: int, n: int, device: str) -> float:
 def block_error(heads: Moving, rng: np.random.Generator, device: str) -> float:
     """The largest error of a block of NESTED at the worst windows of 40 tokens."""
     *_, windows = adaptive.tried(NESTED, [heads] * 2, 3, 40, rng)
-    *_, end, _ = in_floats(following.nested(NESTED, heads), windows, device)
-    return float(np.abs(end[:, -1, :3] - NESTED.fetched(windows)[1][:, -1]).max())
+    _, blocks, _ = held(NESTED, in_floats(following.nested(NESTED, heads), windows, device))
+    return float(np.abs(blocks - NESTED.fetched(windows)[1])[:, -1].max())
 
 
 def norms_of_by_value_and_constant() -> tuple[list[Any], list[int]]:
@@ -241,7 +206,7 @@ def norms_of_by_value_and_constant() -> tuple[list[Any], list[int]]:
     """
     memories = targets.by_value(), targets.constant(1, 2)
     values = [int(m.g(np.ones(reads))) for m, reads in zip(memories, (1, 2), strict=True)]
-    return [path_norm(memory.lin) for memory in memories], values
+    return [barron.path_norm(memory.lin) for memory in memories], values
 
 
 def readout_floor(target: Target, fetched: int) -> Fraction:
@@ -273,47 +238,52 @@ def not_moved(heads: Moving) -> Moving:
     return replace(heads, alphas=alphas)
 
 
-def fetched_size(network: Transformer, n: int, device: str) -> float:
+def fetched_size(heads: Moving, n: int, device: str) -> float:
     """How far | |block 1| - 1 | is from 0 at most, for NESTED, whose tokens are signs."""
+    network = following.nested(NESTED, heads)
     fetched = in_floats(network, NESTED.windows(n), device)[3][:, 2:, 1]
     return float(np.abs(np.abs(fetched) - 1).max())
 
 
-Example = tuple[Transformer, list[np.ndarray], np.ndarray]
-
-
-def _example(tokens: Sequence[int], H: int, device: str) -> Example:
+def _example(
+    tokens: Sequence[int], H: int, device: str
+) -> tuple[Transformer, list[np.ndarray], np.ndarray]:
     """The network for NESTED with H lin heads, its states for one window, and t_1, t_2."""
     x = np.array(tokens, dtype=float)[:, None]
     network = following.nested(NESTED, moving.optimal("lin", 2, H)).to(torch.float64)
     return network, in_floats(network, x, device), NESTED.fetched(x)[0]
 
 
-class Walk(NamedTuple):
-    """One position of the nested example: t_1 and t_2, x^(0), x^(1/2), ..., and the output."""
-
-    tokens: Sequence[int]
-    steps: list[int]
-    stream: list[list[float]]
-    output: float
-
-    def errors(self) -> tuple[float, float, float]:
-        """Of block 1, of block 2 and of the output."""
-        t, fetched = self.tokens, [self.tokens[-1 - step] for step in self.steps]
-        first, second = (abs(self.stream[-1][k] - x) for k, x in enumerate(fetched, start=1))
-        return first, second, abs(self.output - t[-1] * fetched[0] * fetched[1])
+Walk = tuple[Sequence[int], list[int], list[list[float]], float]
 
 
-def walk(tokens: Sequence[int], H: int, device: str) -> Walk:
-    _, states, steps = _example(tokens, H, device)
-    stream = [state[-1].tolist() for state in states[:-1]]
-    return Walk(tokens, steps[-1].tolist(), stream, float(states[-1][-1, 0]))
+def walk(tokens: Sequence[int], H: int, device: str) -> tuple[Walk, list[float]]:
+    """The last token: t_1, t_2, x^(0), x^(1/2), ..., the output; errors of blocks and output."""
+    _, (*states, out), steps = _example(tokens, H, device)
+    stream, output = [state[-1].tolist() for state in states], float(out[-1, 0])
+    first, second = (tokens[-1 - step] for step in steps[-1])
+    off = stream[-1][1] - first, stream[-1][2] - second, output - tokens[-1] * first * second
+    return (tokens, steps[-1].tolist(), stream, output), [*map(abs, off)]
 
 
 def attention_maps(tokens: Sequence[int], H: int, device: str) -> list[tuple[Any, ...]]:
-    """What following.fetching_maps gives: maps, places and l1 distances of rows, of each layer."""
+    """What fetching_maps gives: maps, places and l1 distances of rows, of each layer."""
     maps = following.fetching_maps(*_example(tokens, H, device), NESTED.reach)
     return list(zip(*maps, strict=True))
+
+
+def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str, float]:
+    """NESTED in float64, and with one layer less; bound, floor for one block, rounding."""
+    network = following.nested(NESTED, heads).to(torch.float64, device)
+    rng = np.random.default_rng(seed)
+    tried = adaptive.tried(NESTED, [heads] * 2, near, 40, rng)  # setting: how long
+    return {
+        "network": adaptive.largest_error(network, NESTED, tried),
+        "bound": NESTED.readout.lipschitz * adaptive.attention_error([heads] * 2),
+        "floor": float(heads.error.lower()),
+        "less": adaptive.largest_error(adaptive.cut(network, 2), NESTED, tried),
+        "rounding": 5 * math.sqrt(6) * heads.floor,  # |f|_Lip^2 = 3, two blocks
+    }
 
 
 @functools.cache
@@ -321,4 +291,85 @@ def curve(
     rpe: str, Hs: tuple[int, ...], n: int, seed: int, device: str
 ) -> dict[int, dict[str, float]]:
     """H -> error, bound, floor for one block, error with one layer less, rounding; for NESTED."""
-    return {H: following.nested_errors(moving.optimal(rpe, 2, H), n, seed, device) for H in Hs}
+    return {H: nested_errors(moving.optimal(rpe, 2, H), n, seed, device) for H in Hs}
+
+
+# --- Section 5.3: layers, heads, width ------------------------------------------------------------
+
+PAIRS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+WIDTHS = (8, 32, 128)
+LENGTH = Target(  # |(x_t, x_{t-t_1}, x_{t-t_2})|_2, t_i = 1 + |x| of the token before; -1, 0, 1
+    "nested length",
+    (targets.by_size(), chains.of_last(targets.by_size(), 2)),
+    targets.length(3),
+    targets.THREE,
+    K=1,
+)
+
+
+@functools.cache
+def attention_error(M: int, H: int) -> float:
+    """E_Attn of M memories with T = 2 and the best coefficients of H lin heads."""
+    return adaptive.attention_error([moving.optimal("lin", 2, H)] * M)
+
+
+def cut_errors(target: Target, H: int, n: int, device: str) -> dict[int, float]:
+    """The largest error of the first L layers with the readout, all windows of n tokens; by L."""
+    network, windows = following.nested(target, moving.optimal("lin", 2, H)), target.windows(n)
+    cuts = {L: adaptive.cut(network, L) for L in range(1, len(network.layers) + 1)}
+    return {L: adaptive.float_error(cut, target, windows, device) for L, cut in cuts.items()}
+
+
+def readout_error(m: int) -> float:
+    """E_FFN of m evenly spread neurons at the triples of tokens that LENGTH fetches somewhere."""
+    x = LENGTH.fetched(LENGTH.windows(LENGTH.reach + 1))[1][:, 0]
+    values = barron.value(barron.norm_network(3, m), x)
+    return float(np.abs(values - np.linalg.norm(x, axis=1)).max())
+
+
+@functools.cache
+def by_width(Hs: tuple[int, ...], n: int, device: str) -> dict[tuple[int, int], float]:
+    """(m, H) -> the largest error for LENGTH, the readout's directions being spread evenly."""
+    windows, table = LENGTH.windows(n), {}
+    for m in WIDTHS:
+        neurons = barron.norm_network(3, m)
+        for H in Hs:
+            network = following.nested(LENGTH, moving.optimal("lin", 2, H), readout=neurons)
+            table[m, H] = adaptive.float_error(network, LENGTH, windows, device)
+    return table
+
+
+def _drawn(memory: Memory, m: int, rng: np.random.Generator) -> barron.Network:
+    """m neurons drawn from the measure of the memory's network: Maurey's network for g."""
+    count = len(memory.lin.a)
+    atoms = [(flint.fmpq(1, count), count * a, b, c) for a, b, c in zip(*memory.lin, strict=True)]
+    return barron.Measure.of(atoms).rebalanced().sample(m, rng)
+
+
+def _values(network: barron.Network) -> np.ndarray:
+    return to_float(barron.value(network, rationals(PAIRS)))
+
+
+def share_right(m: int, draws: int, rng: np.random.Generator) -> float:
+    """Of the draws of m neurons for by_product that round to g at all four pairs of signs."""
+    memory, right = targets.by_product(), 0
+    for _ in range(draws):
+        rounded = np.rint(_values(_drawn(memory, m, rng))).astype(int)
+        right += bool((rounded == memory.g(PAIRS)).all())
+    return right / draws
+
+
+def outputs_that_differ(m: int, n: int, rng: np.random.Generator, device: str) -> int:
+    """BRANCHED with m drawn neurons for g_2, off by less than 0.4, and with its own network."""
+    target, heads = targets.BRANCHED, moving.optimal("lin", 2, 6)
+    own, memory = [memory.lin for memory in target.memories], target.memories[1]
+    while True:
+        g_2 = _drawn(memory, m, rng)
+        if (np.abs(_values(g_2) - memory.g(PAIRS)) < 0.4).all():
+            break
+    windows = torch.as_tensor(target.windows(n), device=device)
+    outputs = [
+        following.nested(target, heads, memory_networks=networks).to(torch.float64, device)(windows)
+        for networks in (own, [own[0], g_2, own[2]])
+    ]
+    return int((outputs[0] != outputs[1])[:, target.reach :].sum())

@@ -11,7 +11,6 @@ from repro.wang2024 import circle
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 
 TITLES = {
     "one head": "one head, $e^{\\mathrm{logit}}$ over the row's maximum",
@@ -25,60 +24,60 @@ BY_ROW = "one head", "dot product alone"  # of which each row is shown over its 
 def attention_maps(
     maps: "Mapping[str, np.ndarray]", tokens: Sequence[float], wanted: Sequence[tuple[int, int]]
 ) -> "Figure":
-    """Query against key, for one head, all heads, and both halves of the logit."""
-    figure, panels = figures.panels(len(maps), width=3.5, height=4.1)
-    image = None
-    for axes, (part, table) in zip(panels, maps.items(), strict=True):
-        shown = _by_row(table) if part in BY_ROW else table
-        image = axes.imshow(shown, cmap="RdBu", vmin=-1, vmax=1)
-        for query, key in wanted:
-            axes.add_patch(_square(key, query))
-        axes.set_title(TITLES[part], fontsize=9)
-        axes.set(xlabel="key: token $x_{t-s}$")
-        labels = [f"{token:+.0f}" if token else "0" for token in tokens]
-        axes.set_xticks(range(len(tokens)), labels, fontsize=7)
-        axes.set_yticks(range(len(tokens)), labels if axes is panels[0] else [], fontsize=7)
+    """For one head, all heads, and both halves of the logit; a query without keys stays 0."""
+    shown = {}
+    for part, table in maps.items():
+        largest = table.max(1, keepdims=True) if part in BY_ROW else 1
+        shown[TITLES[part]] = table / (largest + (largest == 0))
+    labels = [f"{token:+.0f}" if token else "0" for token in tokens]
+    told = "key: token $x_{t-s}$", "query: token $x_t$, asks for $x_t + 2$ back (circle)"
+    return maps_of_weights(shown, labels, [wanted] * len(maps), told)
+
+
+def maps_of_weights(
+    maps: "Mapping[str, np.ndarray]",
+    labels: Sequence[str],
+    wanted: Sequence[Sequence[tuple[int, int]]],
+    told: tuple[str, str],
+) -> "Figure":
+    """Query against key; of each map the (query, key) that a token asks for are circled."""
+    figure, panels = figures.panels(len(maps), width=3.7, height=4.3)
+    images, places = [], range(len(labels))
+    for axes, (title, table), circled in zip(panels, maps.items(), wanted, strict=True):
+        images.append(axes.imshow(table, cmap="RdBu", vmin=-1, vmax=1))
+        look = {"s": 90, "facecolors": "none", "edgecolors": "#D55E00", "linewidths": 1.5}
+        axes.scatter([key for _, key in circled], [query for query, _ in circled], **look)
+        axes.set(title=title, xlabel=told[0])
+        axes.set_xticks(places, labels, fontsize=7)
+        axes.set_yticks(places, labels if axes is panels[0] else [], fontsize=7)
         axes.grid(visible=False)
-    panels[0].set(ylabel="query: token $x_t$, which asks for $x_t + 2$ back")
-    if image is not None:
-        figure.colorbar(image, ax=panels, shrink=0.7, pad=0.01, label="weight (clipped)")
-    figure.legend([_square(0, 0)], ["the key that the token names"], loc="outside lower center")
+    panels[0].set(ylabel=told[1])
+    figure.colorbar(images[-1], ax=panels, shrink=0.7, pad=0.01, label="weight (clipped)")
     return figure
-
-
-def _by_row(table: "np.ndarray") -> "np.ndarray":
-    """Each row over its largest entry; a query without keys stays 0."""
-    largest = table.max(1, keepdims=True)
-    return table / (largest + (largest == 0))
-
-
-def _square(x: float, y: float) -> "Rectangle":
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="#D55E00", linewidth=1.5)
 
 
 def rounding(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], asked: float, needed: float
 ) -> "Figure":
     """Largest error of the output against an error of the network for g or log g."""
-    figure, (axes,) = figures.panels(1, width=7.2, height=3.6)
-    looks = {"lin": ("o", "lin: $g$ off by $d$"), "log": ("x", "log: $\\log g$ off by $d$")}
-    for rpe, curve in curves.items():
-        marker, label = looks[rpe]
-        look = {"marker": marker, "linestyle": "", "markersize": 4}
-        figures.draw(axes, "construction", *curve, label, **look)
+    points = {"linestyle": "", "markersize": 4}
+    drawn = [
+        Curve("construction", *curves["lin"], "lin: $g$ off by $d$", points),
+        Curve(
+            "construction", *curves["log"], "log: $\\log g$ off by $d$", points | {"marker": "x"}
+        ),
+    ]
+    y = "largest error of the output"
+    figure = figures.curves({"": drawn}, x="$d$", y=y, size=(7.2, 3.6))
     places = {
         "asked for: $1/(4T)$": asked,
         "needed: $\\log(1 + 1/(2T))$": needed,
         "needed: 1/2": 0.5,
     }
     for label, place in places.items():
-        axes.axvline(place, **figures.ROLES["bound"] | {"linewidth": 0.9})
+        figure.axes[0].axvline(place, **figures.ROLES["bound"] | {"linewidth": 0.9})
         beside = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "rotation": 90}
-        axes.annotate(label, (place, 0.02), (-3, 0), **beside)
-    decades(axes, xlabel="$d$", ylabel="largest error of the output")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        figure.axes[0].annotate(label, (place, 0.02), (-3, 0), **beside)
     return figure
 
 
@@ -100,11 +99,12 @@ LOOKS: dict[str, tuple[str, str, Mapping[str, Any]]] = {
 
 def heads(
     panels: Mapping[str, Mapping[str, tuple[Sequence[int], Sequence[float]]]],
+    looks: Mapping[str, tuple[str, str, Mapping[str, Any]]] = LOOKS,
 ) -> "Figure":
     """Largest error against heads for each memory, lin and log."""
     drawn = {
         f"{rpe}-RPE": [
-            Curve(role, *of[name], label, look) for name, (role, label, look) in LOOKS.items()
+            Curve(role, *of[name], label, look) for name, (role, label, look) in looks.items()
         ]
         for rpe, of in panels.items()
     }

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from repro import figures
 from repro.figures import Curve, decades
+from repro.wang2024.pictures import adaptive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from repro.wang2024.one_by_one import Point
+    from repro.wang2024.following import Point
 
 Points = tuple[Sequence[float], Sequence[float]]
 PLUS, MINUS, GREY = "#56B4E9", "#E69F00", "#666666"
@@ -34,6 +35,8 @@ def walk(
 
 
 def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: float) -> None:
+    from matplotlib.patches import Rectangle
+
     x, last = tokens[-1], len(tokens) - 1
     first, second = (tokens[last - step] for step in steps)
     told = [
@@ -45,38 +48,26 @@ def _fetches(axes: "Axes", tokens: Sequence[int], steps: Sequence[int], output: 
         height = 4.6 - 2.3 * row
         known = {last} | {last - s for s in steps[:row]}
         for place, token in enumerate(tokens):
-            _token(axes, place, height, token, bright=place in known)
+            look: dict[str, Any] = {"linewidth": 1.6}
+            if place not in known:
+                look = {"linewidth": 0.0, "alpha": 0.3}
+            colour, corner = PLUS if token > 0 else MINUS, (place - 0.42, height - 0.42)
+            square = Rectangle(corner, 0.84, 0.84, facecolor=colour, edgecolor="black", **look)
+            axes.add_patch(square)
+            axes.text(place, height, TEXTS[token], **CENTRE, alpha=1 if place in known else 0.5)
         axes.text(-0.42, height + 0.72, text)
-        if step is not None:
-            _arrow(axes, last, last - step, height)
+        if step is not None:  # down from the present token and back up to the one that is fetched
+            bend = f"arc3,rad=-{0.55 if step == 1 else 0.4}"
+            style = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4, "shrinkA": 0}
+            arrow = style | {"connectionstyle": bend, "shrinkB": 0}
+            ends = (last - step, height - 0.46), (last, height - 0.46)
+            axes.annotate("", *ends, arrowprops=arrow)
     for place in range(len(tokens)):
         name = "t" if place == last else f"t−{last - place}"
         axes.text(place, -1.15, name, ha="center", va="top", color=GREY)
     axes.set(xlim=(-0.8, last + 0.8), ylim=(-1.6, 6.1), title="the memory is fetched")
     axes.set_aspect("equal")
     axes.axis("off")
-
-
-def _token(axes: "Axes", place: float, height: float, token: int, *, bright: bool) -> None:
-    from matplotlib.patches import Rectangle
-
-    square = Rectangle(
-        (place - 0.42, height - 0.42), 0.84, 0.84,
-        facecolor=PLUS if token > 0 else MINUS, edgecolor="black",
-        linewidth=1.6 if bright else 0.0, alpha=1.0 if bright else 0.3,
-    )  # fmt: skip
-    axes.add_patch(square)
-    axes.text(place, height, TEXTS[token], **CENTRE, alpha=1 if bright else 0.5)
-
-
-def _arrow(axes: "Axes", start: float, end: float, height: float) -> None:
-    """From the present token down and back to the one that is fetched."""
-    look = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4}
-    bend = 0.55 if start - end == 1 else 0.4
-    axes.annotate(
-        "", (end, height - 0.46), (start, height - 0.46),
-        arrowprops={**look, "connectionstyle": f"arc3,rad=-{bend}", "shrinkA": 0, "shrinkB": 0},
-    )  # fmt: skip
 
 
 def _stream(axes: "Axes", stream: Sequence[Sequence[float]]) -> None:
@@ -118,57 +109,47 @@ def maps(
 
     `places` has t - t_l for each t, or -1 where there is none; all are -1 in the idle layer.
     """
-    figure, panels = figures.panels(len(weights), width=4.1, height=4.5)
-    images = []
-    ticks, labels = range(len(tokens)), [TEXTS[token][0] for token in tokens]
-    drawn = zip(panels, weights, places, strict=True)
-    for number, (axes, weight, place) in enumerate(drawn, start=1):
-        images.append(axes.imshow(weight, cmap="RdBu", vmin=-1.0, vmax=1.0))
-        axes.set_xticks(ticks, labels)
-        axes.set_yticks(ticks, labels if number == 1 else [])
-        axes.grid(False)
-        axes.set_xlabel("sign of the token attended to")
-        t = [row for row, goal in enumerate(place) if goal >= 0]
-        axes.set_title(f"layer {number}: t − t{'₁₂'[number - 2]}" if t else f"layer {number}: idle")
-        axes.scatter([place[row] for row in t], t, s=90, facecolors="none", edgecolors="#D55E00",
-                     linewidths=1.5, label="t − t_l")  # fmt: skip
-    panels[0].set_ylabel("sign of the token that attends")
-    figure.colorbar(images[-1], ax=panels, shrink=0.75, label="weight, summed over the heads")
-    return figure
+    names = [
+        "layer 1: idle",
+        *(f"layer {l + 1}: t − t{'₁₂'[l - 1]}" for l in range(1, len(weights))),
+    ]
+    wanted = [[(t, goal) for t, goal in enumerate(of) if goal >= 0] for of in places]
+    told = "sign of the token attended to", "sign of the token that attends"
+    shown, labels = dict(zip(names, weights, strict=True)), [TEXTS[token][0] for token in tokens]
+    return adaptive.maps_of_weights(shown, labels, wanted, told)
+
+
+LOOKS: dict[str, tuple[str, str, Mapping[str, Any]]] = {
+    "less": ("control", "control: one layer less", {}),
+    "bound": ("bound", "proved bound |f|_Lip E_Attn", {}),
+    "network": ("construction", "network, largest error found", {}),
+    "floor": ("best in class", "one block: no coefficients do better", {}),
+}
 
 
 def heads(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> "Figure":
     """Errors against the number of heads, for lin and log: RPE -> H -> what was measured."""
-    looks = {
-        "less": ("control", "control: one layer less"),
-        "bound": ("bound", "proved bound |f|_Lip E_Attn"),
-        "network": ("construction", "network, largest error found"),
-        "floor": ("best in class", "one block: no coefficients do better"),
-    }
-    drawn = {
-        f"{rpe}-RPE": [
-            Curve(role, list(of_H), [one[name] for one in of_H.values()], label)
-            for name, (role, label) in looks.items()
-        ]
+    panels = {
+        rpe: {name: (list(of_H), [one[name] for one in of_H.values()]) for name in LOOKS}
         for rpe, of_H in found.items()
     }
-    x, y = "heads H for each memory", "largest error"
-    return figures.curves(drawn, x=x, y=y, ticks=True, size=(4.8, 4.4))
+    return adaptive.heads(panels, LOOKS)
 
 
 def steepness(curves: Mapping[int, Points], errors: Mapping[int, float]) -> "Figure":
     """Largest error against |g_2|_Lip for some numbers of heads."""
-    figure, (axes,) = figures.panels(1, width=7.2, height=3.9)
-    for (H, curve), marker in zip(curves.items(), "os^D", strict=False):
-        label = f"H = {H}, e = {errors[H]:.1e}"
-        figures.draw(axes, "construction", *curve, label, marker=marker)
-        limit = 1 / (4 * errors[H])
-        axes.axvline(limit, color=GREY, linewidth=0.8, linestyle=":")
-        axes.annotate(f"1/(4e), H = {H}", (limit, 1.5e-6), (3, 0), textcoords="offset points",
-                      fontsize=8, color=GREY, va="bottom", rotation=90)  # fmt: skip
-    decades(axes, "xy", ylim=(1e-8, 5), xlabel="|g₂|_Lip = 1/(2δ)")
-    axes.set(ylabel="largest error")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    drawn = [
+        Curve("construction", *curve, f"H = {H}, e = {errors[H]:.1e}", {"marker": marker})
+        for (H, curve), marker in zip(curves.items(), "os^D", strict=False)
+    ]
+    x, y = "|g₂|_Lip = 1/(2δ)", "largest error"
+    figure = figures.curves({"": drawn}, x=x, y=y, log="xy", size=(7.2, 3.9), columns=4)
+    (axes,) = figure.axes
+    axes.set_ylim(1e-8, 5)
+    beside = {"textcoords": "offset points", "fontsize": 8, "va": "bottom", "rotation": 90}
+    for H, e in errors.items():
+        axes.axvline(1 / (4 * e), color=GREY, linewidth=0.8, linestyle=":")
+        axes.annotate(f"1/(4e), H = {H}", (1 / (4 * e), 1.5e-6), (3, 0), color=GREY, **beside)
     return figure
 
 
@@ -225,21 +206,12 @@ def _table(axes: "Axes", errors: Mapping[tuple[int, int], float], name: str) -> 
 
 def depth(found: "Mapping[str, Mapping[int, tuple[Point, Point]]]") -> "Figure":
     """Two layers against one for each memory, with the same heads in each layer."""
-    wide, deep = ("2 layers, heads split", "--", "o"), ("3 layers, one memory each", "-", "D")
-    drawn = {
-        f"{rpe}-RPE": [
-            Curve(
-                "construction",
-                list(of_H),
-                [pair[i].error for pair in of_H.values()],
-                label,
-                {"linestyle": line, "marker": marker},
-            )
-            for i, (label, line, marker) in enumerate((wide, deep))
-        ]
-        for rpe, of_H in found.items()
-    }
-    figure = figures.curves(drawn, x="heads in each layer", y="largest error", ticks=True)
-    for axes in figure.axes:
-        axes.set_ylim(3e-6, 4)
-    return figure
+    ways = ("2 layers, heads split", "--", "o"), ("3 layers, one memory each", "-", "D")
+    drawn = {f"{rpe}-RPE": [] for rpe in found}
+    for rpe, of_H in found.items():
+        for (label, line, marker), points in zip(
+            ways, zip(*of_H.values(), strict=True), strict=True
+        ):
+            errors, look = [one.error for one in points], {"linestyle": line, "marker": marker}
+            drawn[f"{rpe}-RPE"].append(Curve("construction", list(of_H), errors, label, look))
+    return figures.curves(drawn, x="heads in each layer", y="largest error", ticks=True)

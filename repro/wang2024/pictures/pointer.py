@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repro import figures
-from repro.figures import decades
+from repro.figures import Curve, decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,33 +72,26 @@ def maps(tokens: Sequence[int], weights: Mapping[str, np.ndarray]) -> "Figure":
 
 def same_errors(curves: Mapping[str, Mapping[str, Points]]) -> "Figure":
     """One panel for each target: errors of DP and TMX against heads, for both RPEs."""
-    figure, panels = figures.panels(len(curves), width=4.6, height=3.8)
     looks = {
         "lin, dot product": ("construction", {"marker": "o"}),
         "lin, TMX": ("control", {"marker": "x", "linestyle": "", "markersize": 8}),
         "log, dot product": ("best in class", {"marker": "s"}),
         "log, TMX": ("control", {"marker": "+", "linestyle": "", "markersize": 10}),
     }
-    for axes, (title, lines) in zip(panels, curves.items(), strict=True):
-        for label, points in lines.items():
-            role, changes = looks[label]
-            _curve(axes, role, points, label, **changes)
-        decades(axes, xlabel="heads for each memory", title=title)
-        axes.set_xticks(sorted({H for points in lines.values() for H in points}))
-    panels[0].set_ylabel("largest error over all windows")
-    panels[-1].legend(loc="lower left")
-    return figure
+    drawn = {
+        title: [
+            Curve(role, list(lines[label]), list(lines[label].values()), label, look)
+            for label, (role, look) in looks.items()
+        ]
+        for title, lines in curves.items()
+    }
+    x, y = "heads for each memory", "largest error over all windows"
+    return figures.curves(drawn, x=x, y=y, ticks=True)
 
 
 def parameters(counts: Mapping[str, Points]) -> "Figure":
     """Parameters of one head besides W_V, against D."""
-    figure, (axes,) = figures.panels(1, width=5.6, height=3.8)
-    roles = ["control", "best in class", "construction"]
-    for role, (label, points) in zip(roles, counts.items(), strict=True):
-        _curve(axes, role, points, label)
-    decades(axes, "xy", xlabel="D")
-    axes.set_ylabel("parameters of a head, besides $W_V$")
-    Ds = list(next(iter(counts.values())))
-    axes.set_xticks(Ds, [str(D) for D in Ds])
-    axes.legend(loc="upper left")
-    return figure
+    roles, y = ["control", "best in class", "construction"], "parameters of a head, besides $W_V$"
+    named = zip(roles, counts.items(), strict=True)
+    drawn = [Curve(role, list(of), list(of.values()), label) for role, (label, of) in named]
+    return figures.curves({"": drawn}, x="D", y=y, log="xy", ticks=True, legend="upper left")
