@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -71,8 +72,8 @@ class Curve:
     """Points, the role that gives them their look, and what differs from that look."""
 
     role: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: "Sequence[float] | np.ndarray"
+    y: "Sequence[float] | np.ndarray"
     label: str
     look: Mapping[str, Any] = field(default_factory=dict)
 

@@ -27,7 +27,7 @@ def test_both_formats_give_the_same_tensors(tmp_path, name):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"b": torch.zeros(5)}, r"expected 'b' of shape \(4,\), found \(5,\) \(a longer one\)$"),
+        ({"b": torch.zeros(5)}, r"expected 'b' of shape \(4,\), found \(5,\)"),
         ({"b": None}, r"expected a tensor 'b' of shape \(4,\), there is none"),
         ({"a": torch.full((2, 3), torch.nan)}, r"expected finite numbers in 'a', some are not"),
     ],
@@ -37,7 +37,7 @@ def test_what_does_not_fit_is_named(tmp_path, change, says):
     found = {k: v for k, v in {**TENSORS, **change}.items() if v is not None}
     file = tmp_path / "w.safetensors"
     with pytest.raises(BadData, match=rf"w\.safetensors: {says}"):
-        weights.checked(file, found, SHAPES, {"b": "a longer one"})
+        weights.checked(file, found, SHAPES)
 
 
 class Evil:

@@ -120,9 +120,9 @@ def test_a_gauge_divides_and_shows_by_how_much():
 
 def test_recovering_a_coupling():
     """Weights (1/4, 3/4) of 0 and 2: the average is 3/2, the odds are 3; e^D = 4, tau = 3: w = 2/3."""
-    for (*values, tau), odds in (
-        (("3/2", 0, 2, 2), 3),
-        (("1/2", 0, 2, 4), 1),
-        (("7/3", 1, 3, 3), 4),
+    for average, low, high, tau, odds in (
+        ("3/2", 0, 2, 2, 3),
+        ("1/2", 0, 2, 4, 1),
+        ("7/3", 1, 3, 3, 4),
     ):
-        assert gauge.recovered(*map(rational, values), tau) == odds
+        assert gauge.recovered(rational(average), rational(low), rational(high), tau) == odds

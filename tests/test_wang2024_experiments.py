@@ -44,7 +44,7 @@ def test_a_past_that_two_heads_do_not_see(rpe):
     alphas = exact.rationals([[5], [-7]])
     plus, minus = fixed.of_two_pasts(rpe, slopes, alphas, z, 3)
     assert plus == minus
-    assert fixed.of_two_pasts(rpe, slopes, alphas, z | {2: z[2] + 1}, 3)[0] != plus
+    assert fixed.of_two_pasts(rpe, slopes, alphas, {**z, 2: z[2] + 1}, 3)[0] != plus
 
 
 def test_what_is_left_out_stays_0():

@@ -25,7 +25,7 @@ def ridges(directions: Sequence[Any], outer: Function) -> Superposition:
     def inner(s: int, z: np.ndarray) -> np.ndarray:
         up, down = D[:, s] == 1, D[:, s] == -1  # (Q, d)
         parts = (z[..., [j]] * up[:, j] + (1 - z[..., [j]]) * down[:, j] for j in range(d))
-        return sum(parts) / rational(d)
+        return np.add.reduce(list(parts)) / rational(d)
 
     tokens, negative = range(D.shape[1]), (D == -1).sum((1, 2))
     inners = [functools.partial(inner, s) for s in tokens]

@@ -17,7 +17,7 @@ def panel(
     axes: "Axes",
     *drawn: Curve,
     log: str = "y",
-    legend: str = "best",
+    legend: Any = "best",
     ticks: Sequence[Any] = (),
     **settings: Any,
 ) -> None:
@@ -35,7 +35,11 @@ def panel(
 def named(looks: Mapping[str, Look], found: Mapping[str, Sequence[Any]]) -> list[Curve]:
     """The curves (x, y) that there are, each in its look."""
     looks = {name: look for name, look in looks.items() if name in found}
-    return [Curve(role, *found[name], label, look) for name, (role, label, look) in looks.items()]
+    drawn = []
+    for name, (role, label, look) in looks.items():
+        x, y = found[name]
+        drawn.append(Curve(role, x, y, label, look))
+    return drawn
 
 
 def points(role: str, y_of: Points, label: str, **look: Any) -> Curve:
