@@ -82,7 +82,7 @@ def grids(points: Sequence[int], values: Values, first: float, printed: float) -
         figures.Curve("bound", ends, [first] * 2, "$(\\sqrt{11} + \\sqrt{3})/4$"),
         figures.Curve("control", ends, [printed] * 2, "printed", {"marker": ""}),
     ]
-    return figures.curves({"": drawn}, x="$N$", y="$\\sigma_1$", log="x", ticks=True, columns=3)
+    return figures.curves({"": drawn}, x="$N$", y="$\\sigma_1$", log="x", ticks=True, columns=1)
 
 
 def equivariance(
