@@ -27,12 +27,16 @@ ROOMS: dict[str, set[str]] = {  # room: the rooms that it may use
 }
 
 
-def imported(file: Path) -> set[str]:
-    """Dotted names of the product that a file imports, at any depth."""
+def imported(file: Path, *, at_once: bool = False) -> set[str]:
+    """Dotted names of the product that a file imports, at any depth, or when it is imported."""
     found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{name.name}" for name in node.names}
+    package = file.relative_to(ROOT).with_suffix("").parts
+    tree = ast.parse(file.read_text())
+    for node in tree.body if at_once else ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            above = package[: -node.level] if node.level else ()
+            module = ".".join((*above, *filter(None, [node.module])))
+            found |= {f"{module}.{name.name}" for name in node.names}
         elif isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
     return {name for name in found if name.partition(".")[0] in ("repro", "tools", "claims")}
@@ -60,7 +64,8 @@ def test_the_product_does_not_know_the_workshop_and_wings_know_no_claim():
     assert {name for name in names if name.partition(".")[0] in ("tools", "claims")} == set()
 
 
-PAPERS = rf"{'|'.join(WINGS)}|\b(Lemma|Theorem|Proposition) [A-Z0-9]+\.[0-9]"
+KINDS = "Lemma|Theorem|Proposition|Corollary|Remark|Definition|Section|Equation"
+PAPERS = rf"{'|'.join(WINGS)}|\b(?i:{KINDS}) \(?[A-Z0-9]+\.[0-9]"
 PYTEST = r"^(import|from) pytest|--(store-mode|scale|device|seed|artifacts)\b"
 
 
@@ -78,9 +83,18 @@ def test_what_is_common_names_no_paper_and_only_the_harness_knows_pytest(room, w
 
 def test_claims_import_modules_so_that_listing_them_loads_none():
     for file in (ROOT / "claims").rglob("*.py"):
-        for name in imported(file):
+        for name in imported(file, at_once=True):
             parts = name.split(".")
             assert parts[1] in (*WINGS, "numerics", "training", "bounds", "figures", "data"), file
+            module = ROOT.joinpath(*parts)
+            whole = module.is_dir() or module.with_suffix(".py").is_file()
+            assert whole or parts[1] in ("bounds", "numerics"), f"{file.name}: {name}"
+
+
+@pytest.mark.parametrize("folder", ["repro", "claims", "tests", "tools"])
+def test_no_file_is_longer_than_400_lines(folder):
+    lengths = {file: len(file.read_text().splitlines()) for file in (ROOT / folder).rglob("*.py")}
+    assert {str(file.relative_to(ROOT)): n for file, n in lengths.items() if n > 400} == {}
 
 
 # --- the plugin disturbs nobody ------------------------------------------------------------------

@@ -21,8 +21,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, theorem
-from repro.jiang2024 import model, representation
-from repro.jiang2024.couplings import first
+from repro.jiang2024 import couplings, model, representation
 from repro.numerics import arrays, exact, logarithms
 
 SHAPES = [(2, 1), (3, 1), (2, 3), (4, 2), (8, 1)]
@@ -151,7 +150,7 @@ def test_a_nonlinear_f_of_width_one_confuses_two_antipodes(claim):
         s = (x / 2).floor()
         return ((3 * s * (x - 2 * s)).sin() + s * (x - 2 * s).exp()) / 10
 
-    target = model.Target(first, lambda x: arrays.each(f, x), lambda u, v: u * v[:, 0])
+    target = model.Target(couplings.first, lambda x: arrays.each(f, x), lambda u, v: u * v[:, 0])
 
     def difference(step):  # from (0, 0) over (1, 0) to (1, 1)
         z = np.array([min(step, flint.fmpq(1)), max(step - 1, flint.fmpq(0))])
@@ -186,7 +185,7 @@ SAME = "one F, one value; half of the distance of the two targets"
 def test_control_without_encoding_two_sequences_are_confused(claim):
     """f and rho see tokens only: u_1(a, b) = u_2(b, a), whatever they are."""
     z = exact.rationals([["1/3"], ["2/3"]])
-    target = model.Target(first, lambda x: np.concatenate([x, 1 - x * x], -1), by_size)
+    target = model.Target(couplings.first, lambda x: np.concatenate([x, 1 - x * x], -1), by_size)
     u = abs(target.averages(z)[0] - target.averages(z[::-1])[1]).max()
     claim.measured("|u_1(a, b) − u_2(b, a)|", u, equation="(21)").equals(0)
     error, least = confused(products, z, 1, z[::-1], 2), theorem(flint.fmpq(1, 9), SAME)
@@ -206,7 +205,7 @@ def test_control_overlapping_rooms_confuse_two_sequences(claim):
     admissible = all(2 <= v <= 3 and flint.fmpq(5, 2) <= v <= flint.fmpq(7, 2) for v in (a, b))
     overlap = "(7), not disjoint"
     claim.measured("both orders are admissible", admissible, equation=overlap).equals(True)
-    target = model.Target(first, lambda x: x / 4, by_size)
+    target = model.Target(couplings.first, lambda x: x / 4, by_size)
     u = abs(target.averages(x)[0] - target.averages(x[::-1])[1]).max()
     claim.measured("|u_1(a, b) − u_2(b, a)|", u, equation="(21)").equals(0)
     ends = np.array([[2], [flint.fmpq(5, 2)]])  # of the rooms

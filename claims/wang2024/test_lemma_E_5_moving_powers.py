@@ -13,8 +13,8 @@ error is at most 1 only B = T. Float64 layers, with what rounding adds.
 Controls: rescaling by B + 1; no zero at 1/2; B > T; T powers for T = 3, fewer than T powers.
 
 Not checked: large T. The interpolants have about 3T^2/pi^2 powers; that T^{1.01 (n+1)/n}, and a
-constant, are enough is the paper's proof. With fewer powers than fractions we found no error below
-1 for T = 3, 4 (certified for the exponents tried); for huge T the lemma says that there is one.
+constant, are enough is the paper's proof: for huge T it gives an error below 1 with fewer powers
+than fractions, which no T that is tried here can show.
 """
 
 import functools

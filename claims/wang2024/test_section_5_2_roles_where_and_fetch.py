@@ -32,7 +32,10 @@ T = 3
 G = {-1: 1, 0: 2, 1: 3}  # g of FOLLOW, by hand
 TOKENS = list(G)
 HALF = Fraction(1, 2)
-POINTER = adaptive.Layout(1, 1).pointer(1)
+
+
+def pointer_row():
+    return adaptive.Layout(1, 1).pointer(1)
 
 
 def heads(rpe, reach=T):
@@ -55,7 +58,7 @@ def follow(rpe, changes, psi):
 def pointers(rpe, changes, psi):
     """What the first layer writes for the tokens -1, 0, 1, as integers."""
     tokens = exact.rationals(TOKENS)[:, None]
-    found = adaptive.pointed(follow(rpe, changes, psi), tokens)[:, POINTER]
+    found = adaptive.pointed(follow(rpe, changes, psi), tokens)[:, pointer_row()]
     values = found if rpe == "lin" else map(logarithms.exp, found)
     return [int(value.p) for value in values]
 
