@@ -117,7 +117,7 @@ def test_the_lemma_with_constant_1(n, claim):
         allowed = flint.arb(T) ** (flint.arb(101 * (n + 1)) / 100) / flint.arb(m) ** n
         if m < T:
             return 1 / allowed
-        c = next((c for c, bound in bounds.items() if bound < allowed), 32)
+        c = next(c for c, bound in bounds.items() if bound < allowed)
         return powers.fixed(T, T, first=c * T, step=c * T).error() / allowed
 
     for T in range(1, 7):
