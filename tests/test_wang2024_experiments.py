@@ -10,14 +10,6 @@ import pytest
 from repro.numerics import exact
 from repro.wang2024 import chains, every_H, fixed, following, moving, necessity, nested, targets
 from repro.wang2024 import width as widths
-from repro.wang2024.pictures import words
-
-
-def test_curves_are_told_by_their_ends_and_runs_by_their_median():
-    assert words.curve([(3, 0.5), (4, 0.2), (6, 1e-3)]) == "5.0e-01 at H = 3, 1.0e-03 at H = 6"
-    assert words.curve([(8, 0.25)], "m") == "2.5e-01 at m = 8"
-    runs = [(4, 3.0), (4, 1.0), (4, 2.0), (4, 10.0)]
-    assert words.panels({"lin": {"trained": runs}}) == "lin, trained: 2.5 (1 to 10) at H = 4"
 
 
 def test_the_exponent_of_the_width_and_its_error_by_hand():

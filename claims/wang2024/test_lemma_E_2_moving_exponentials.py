@@ -30,7 +30,6 @@ from repro.bounds import chosen, theorem
 from repro.numerics import exact, l1
 from repro.numerics.logarithms import ball
 from repro.wang2024 import exponentials, heads
-from repro.wang2024.pictures import exponentials as pictures
 
 E2, ERROR = "Lemma E.2", "l1 error"
 
@@ -169,18 +168,10 @@ def test_figure_error_against_B(claim):
     T, m = 5, 10
     found, Bs = alone(T, m), range(T + 3)
     errors = [optimal_error(found, T, B) for B in Bs]
-    unmoved = [optimal_error(found, T, B, moved=False) for B in Bs]
     falls = sum(errors[B] < errors[B - 1] for B in Bs if B)
     claim.measured("B at which the error falls for certain", falls, equation=E2).equals(0)
     least = chosen(100 * found.upper, "the condition B ≤ T matters: nothing bounds ψ(−T − 1)")
     claim.measured(ERROR, errors[T + 1], equation="B = T + 1").at_least(least)
-    moved, fixed = ({B: float(e) for B, e in enumerate(es)} for es in (errors, unmoved))
-    claim.figure(
-        pictures.moving_instant(moved, fixed, T, found.error),
-        "moving",
-        caption=f"The {m} best coefficients for T = {T}, moved by B: no worse for any smaller B, "
-        "useless beyond T. Not moved, they serve B = T alone.",
-    )
 
 
 @pytest.mark.parametrize("B", [1, 5, 9], ids="B={}".format)

@@ -32,7 +32,7 @@ from repro import figures
 from repro.bounds import as_printed, chosen, rounding_error, theorem
 from repro.numerics import exact, logarithms, minimax
 from repro.wang2024 import adaptive, exponentials, moving, pointer, targets, trained_transformer
-from repro.wang2024.pictures import pointer as pictures
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
@@ -238,8 +238,7 @@ def test_figure_trained_and_written_down(claim):
         "heads",
         caption="One attention layer follows a pointer. Left: error over all windows against the "
         "number of heads. Right: mean square error of four heads, g = 1, 2, 3, after training from "
-        "random starts (bar: median; dots: all runs), beside what is written down and what nothing "
-        "can beat.",
+        "random starts (all runs), beside what is written down and what nothing can beat.",
         alt=f"{figures.described(figure)} Mean squares: {runs}.",
     )
 
@@ -259,10 +258,10 @@ def test_figure_which_token_counts(claim):
     shown = {"with dot product, H = 6": fetched, "without: least squares": np.tile(row, (3, 1))}
     rows = {kind: np.abs(table).round(2).tolist() for kind, table in shown.items()}
     claim.figure(
-        pictures.maps(target.tokens, shown),
+        pictures.rows(target.tokens, shown),
         "maps",
         caption="How much the token at distance s counts, for g(x) = x + 2. The dot product moves "
-        "the peak to s = g(x_t); without it every token has the same row.",
+        "the peak to s = g(x_t); without it every token has the same curve.",
         alt="; ".join(f"{kind}: {table}" for kind, table in rows.items()),
     )
 

@@ -20,7 +20,6 @@ import pytest
 
 from repro.bounds import chosen, theorem
 from repro.wang2024 import adaptive, depth, every_H, following, moving, targets
-from repro.wang2024.pictures import nested as pictures
 
 ERROR = "largest error"
 SAME = "{1, 2} or {1}, {2}"  # the memories of each layer
@@ -106,14 +105,6 @@ def test_figure_heads_per_layer(claim):
         wide, deep = of_H[min(of_H)]
         gain = claim.measured("gain of depth", wide.error / deep.error, equation="C.2", rpe=rpe)
         gain.at_least(chosen(3, "well above 1: the two curves are apart at every H"))
-    rounding = max(one.rounding for pair in found["lin"].values() for one in pair)
-    claim.figure(
-        pictures.depth(found),
-        "depth",
-        caption="Two pointers, T = 3 and 2: largest error in float64 against the heads in each "
-        "layer. Two layers split them, three layers give all of them to one memory each; in total "
-        f"three layers have twice as many. Rounding may leave {rounding:.0e} (lin).",
-    )
 
 
 @both

@@ -29,7 +29,7 @@ from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import exact
 from repro.wang2024 import adaptive, chains, depth, following, moving, nested, one_layer, targets
 from repro.wang2024 import trained_transformer as fit
-from repro.wang2024.pictures import nested as pictures
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error"
 OPEN = "0 in place of a sign leaves y_t open: 1, but for the heads' error"
@@ -56,7 +56,7 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
     tables = table, by_width(claim)
     told = [f"{key}: {error:.1e}" for one in tables for key, error in one.items()]
     claim.figure(
-        pictures.roles(*tables),
+        pictures.roles(dict(zip(("L layers", "m neurons in the readout"), tables, strict=True))),
         "roles",
         caption="Largest error of the construction. Left: a chain of three memories, K = 2, cut "
         "after L layers with the same readout. Right: two nested memories with the readout |x|₂, "

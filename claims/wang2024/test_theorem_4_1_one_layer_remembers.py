@@ -35,6 +35,7 @@ from repro.wang2024 import (
     trained_transformer,
     width,
 )
+from repro.wang2024.pictures import curves as curves_of
 from repro.wang2024.pictures import fixed as pictures
 
 ERROR = "largest error"
@@ -204,7 +205,7 @@ def test_trained_layers_and_the_figure(claim):
         "class: tokens in [−1, 1], any width and readout. The bound is without rounding, which "
         "rules at H = 8 (lin). Trained layers are judged on random windows of 12 tokens."
     )
-    claim.figure(pictures.heads(panels), "heads", caption=caption)
+    claim.figure(curves_of.heads(panels), "heads", caption=caption)
 
 
 @pytest.mark.construct
@@ -228,7 +229,7 @@ def test_rate_in_the_width(claim):
     claim.measured("3 standard errors of it", error, equation="m^-1/2").at_most(telling)
     small, share = chosen(0.2, "what falls is E_FFN"), E_Attn / min(curves.errors["spread"])
     claim.measured("E_Attn over the least error", share, equation="m^-1/2").at_most(small)
-    figure = pictures.width(curves, E_Attn, heads=6, target="$|(x_t, x_{t-2})|_2$")
+    figure = pictures.width(curves, E_Attn, target="$|(x_t, x_{t-2})|_2$")
     claim.figure(figure, "width", caption="|(x_t, x_{t−2})|₂, lin-RPE, 6 heads: error against m.")
 
 

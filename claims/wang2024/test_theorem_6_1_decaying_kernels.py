@@ -33,6 +33,7 @@ import pytest
 from repro.bounds import chosen, exactly, rounding_error, stderr, theorem
 from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import decaying, essential, width
+from repro.wang2024.pictures import curves as curves_of
 from repro.wang2024.pictures import fixed as pictures
 
 targets = pytest.mark.parametrize("target", ["lin", "log", "log, heavy"])
@@ -98,7 +99,7 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
         for H in claim.at_scale(smoke=(2, 4), laptop=(2, 4, 8), paper=(2, 4, 8))
     ]
     claim.figure(
-        pictures.heads({TITLES[target]: curves}),
+        curves_of.heads({TITLES[target]: curves}),
         f"heads-{target.replace(', ', '-')}",
         caption=f"Two kernels ({target}) and the readout |y|₂: error of the whole layer in float64 "
         f"against the number of heads, m = {wide}. The trained layers choose their exponents, so "
@@ -196,7 +197,7 @@ def test_rate_in_the_width(claim):
     angles = "equispaced angles, 1 − (π/m) cot(π/m) ~ m^-2 times a constant"
     fall = theorem(1.1 * (curves.widths[0] / curves.widths[-1]) ** 2, angles)
     claim.measured("E_FFN, largest over least width", last / first, equation="m^-2").at_most(fall)
-    figure = pictures.width(curves, heads.attention_error, heads=16, target="$|y|_2$")
+    figure = pictures.width(curves, heads.attention_error, target="$|y|_2$")
     layer = "|y|₂, log-RPE, 16 heads"
     claim.figure(figure, "width", caption=f"Error against the width m of the readout: {layer}.")
 

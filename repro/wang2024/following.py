@@ -167,13 +167,14 @@ def example_error(name: str, rpe: str, H: int, seed: int, device: str) -> SupErr
 
 def error_curves(
     rpe: str, Hs: Sequence[int], seed: int, device: str
-) -> dict[str, tuple[Sequence[int], list[float]]]:
-    """Against H: errors of the examples, the bound of two pointers, and what no weights beat."""
-    errors = {name: [example_error(name, rpe, H, seed, device) for H in Hs] for name in EXAMPLES}
-    curves = {name: (Hs, [one.found for one in of_H]) for name, of_H in errors.items()}
-    curves["bound"] = Hs, [one.proved for one in errors["two pointers"]]
-    curves["best"] = Hs, [moving.least_error(rpe, 3, H) for H in Hs]
-    return curves
+) -> dict[str, list[tuple[int, float]]]:
+    """(H, errors) of the examples, the bound of two pointers, and what no weights beat."""
+    found = {
+        name: [(H, example_error(name, rpe, H, seed, device).found) for H in Hs]
+        for name in EXAMPLES
+    }
+    proved = [(H, example_error("two pointers", rpe, H, seed, device).proved) for H in Hs]
+    return found | {"bound": proved, "best": [(H, moving.least_error(rpe, 3, H)) for H in Hs]}
 
 
 def eight_pointers(T: int, rpe: str) -> tuple[list[int], int]:

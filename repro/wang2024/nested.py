@@ -254,16 +254,12 @@ def _example(
     return network, in_floats(network, x, device), NESTED.fetched(x)[0]
 
 
-Walk = tuple[Sequence[int], list[int], list[list[float]], float]
-
-
-def walk(tokens: Sequence[int], H: int, device: str) -> tuple[Walk, list[float]]:
-    """The last token: t_1, t_2, x^(0), x^(1/2), ..., the output; errors of blocks and output."""
-    _, (*states, out), steps = _example(tokens, H, device)
-    stream, output = [state[-1].tolist() for state in states], float(out[-1, 0])
-    first, second = (tokens[-1 - step] for step in steps[-1])
-    off = stream[-1][1] - first, stream[-1][2] - second, output - tokens[-1] * first * second
-    return (tokens, steps[-1].tolist(), stream, output), [*map(abs, off)]
+def walk(tokens: Sequence[int], H: int, device: str) -> tuple[list[int], float, list[float]]:
+    """The last token: t_1, t_2; the output; errors of both blocks and of the output."""
+    _, (*_, end, out), steps = _example(tokens, H, device)
+    output, (first, second) = float(out[-1, 0]), (tokens[-1 - step] for step in steps[-1])
+    off = end[-1, 1] - first, end[-1, 2] - second, output - tokens[-1] * first * second
+    return steps[-1].tolist(), output, [float(abs(one)) for one in off]
 
 
 def attention_maps(tokens: Sequence[int], H: int, device: str) -> list[tuple[Any, ...]]:

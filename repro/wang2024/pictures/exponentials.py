@@ -1,4 +1,4 @@
-"""Lemmas E.1, E.2, E.4, E.5 and the findings on them: errors, heads and weights."""
+"""Lemmas E.1, E.4 and the findings on them: errors, heads and weights."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -112,29 +112,6 @@ def collapse(
         axes.axhline(1, color="#bbbbbb", linewidth=0.8)
         axes.set(xlabel="heads m", ylabel="ℓ₁ error over all integers")
     return figure
-
-
-def moving_instant(errors: Points, unmoved: Points, T: int, optimum: float) -> "Figure":
-    """Lemma E.2: the error of one set of coefficients against B."""
-    drawn = [
-        points("best in class", errors, "best for T, moved by B"),
-        points("control", unmoved, "not moved"),
-        points("bound", dict.fromkeys(errors, optimum), "optimum for T"),
-    ]
-    y = "l1 error against the indicator of B"
-    return figures.curves({f"T = {T}": drawn}, x="B", y=y, size=(5.6, 4.2))
-
-
-def moving(all_at_once: Mapping[int, Points], alone: Mapping[int, Points]) -> "Figure":
-    """Lemma E.5 beside Lemma E.4, with the same exponents: error against heads."""
-    drawn = {
-        f"T = {T}": [
-            points("best in class", errors, "all B ≤ T at once"),
-            points("floor", alone[T], "B = T alone", marker="+"),
-        ]
-        for T, errors in all_at_once.items()
-    }
-    return figures.curves(drawn, x="heads m", y="least ℓ₁ error, largest over B", size=(3.3, 3.6))
 
 
 def weights(
