@@ -111,7 +111,7 @@ def test_layer_whose_dot_product_carries_B_in_rationals(claim):
     """Tokens (x_t, B_t, 1), every position with its own B_t: the convolution, term by term."""
     T, n, rng = 4, 12, claim.rng("tokens")
     phi = exponentials.Interpolant(T, T + 3, "1/2")
-    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
+    layer = heads.moving("lin", phi.exponents, phi.moved())
     x = [int(v) for v in rng.choice([-1, 1], n)]
     B = [int(v) for v in rng.integers(0, T + 1, n)]
     out = layer(exact.rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]))[:, 0]
@@ -130,7 +130,7 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
     import torch
 
     phi, n = exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
-    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
+    layer = heads.moving("lin", phi.exponents, phi.moved())
     layer = layer.to(torch.float64, claim.device)
     A = float(sum(abs(a) / (1 - phi.q**h) for h, a in enumerate(phi.alphas, start=1)))
     floor, l1_error = heads.EPS * A * (1 + phi.H * math.log(2) * T), float(phi.error)

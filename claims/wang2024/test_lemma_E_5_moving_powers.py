@@ -136,7 +136,7 @@ def test_the_worst_B_of_an_interpolant_is_T(T, claim):
 def test_the_layer_follows_the_token_exactly(T, claim):
     """Tokens (x, log B, 1), B drawn anew for each: the output is sum_s phi(s/B) x_{t-s}."""
     phi = powers.adaptive(T, step=4 * T)
-    layer = heads.Heads("log", phi.exponents, phi.coefficients).moving()
+    layer = heads.moving("log", phi.exponents, phi.coefficients)
     rng, n, rational = claim.rng("tokens"), 16, exact.rational
     x, B = rng.integers(-1, 2, n).tolist(), rng.integers(1, T + 1, n).tolist()
     rows = [[rational(v), logarithms.Log(b), rational(1)] for v, b in zip(x, B, strict=True)]
@@ -228,7 +228,7 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
     ]
     kept = heads.lightest(problems)
     alphas = exact.rationals(kept.weights / total)
-    layer = heads.Heads("log", even(m), tuple(alphas)).moving().to(torch.float64, claim.device)
+    layer = heads.moving("log", even(m), tuple(alphas)).to(torch.float64, claim.device)
     # The logit beta log B - beta log s is off by eps times each of its terms and a rounding.
     floor = 5 * kept.total * 2.0**-53 * (1 + 2 * beta[-1] * np.log(T))
     lost, worst = "5 eps A (1 + 2 β_max log T): the logits' roundings", "the worst signs attain it"

@@ -55,6 +55,7 @@ from repro.numerics.barron import Network
 from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import Log
 from repro.wang2024.fixed import scalar_readout
+from repro.wang2024.heads import exact
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import Target
@@ -191,8 +192,7 @@ def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> At
         place = layout.pointer(k)
         for alpha, beta in zip(psi.alphas, psi.exponents, strict=True):
             W_V = rational_zeros(layout.D, layout.D)
-            exact = alpha if isinstance(alpha, flint.arb) else rational(alpha)
-            np.fill_diagonal(W_V[layout.block(k), layout.block(0)], exact)
+            np.fill_diagonal(W_V[layout.block(k), layout.block(0)], exact(alpha))
             pair = {"W_Q": layout.row(place, beta), "W_K": W_K}
             heads.append(Head(W_V, beta, **({"w": layout.row(place, w)[0]} if tmx else pair)))
     identity = rationals(np.eye(layout.D, dtype=int))

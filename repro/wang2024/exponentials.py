@@ -26,7 +26,7 @@ for j = 1. So for m > T any accuracy is reached; for m <= T nothing beats 0, who
 (finding heads-necessary). Hence the lemma holds if and only if C(n) >= T^n e^{-0.01 (n+1) T} for
 every T.
 
-Lemma E.2 (`Interpolant.moved`, `Heads.moving`). With psi(u) = sum_k alpha_k e^{-beta_k u} the
+Lemma E.2 (`Interpolant.moved`, `heads.moving`). With psi(u) = sum_k alpha_k e^{-beta_k u} the
 error for B is the sum of |I{u = 0} - psi(u)| over u >= -B: it grows with B, the worst B is T, and
 the best psi is that of Lemma E.1 moved by T, alpha_k e^{-beta_k T}. B = 0 is covered.
 

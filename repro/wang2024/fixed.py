@@ -39,10 +39,10 @@ import torch
 
 from repro.numerics import l1
 from repro.numerics.barron import Network, blind_vertex
-from repro.numerics.exact import rational, rational_zeros, rationals, vector
+from repro.numerics.exact import rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
-from repro.wang2024 import depth, exponentials, powers
-from repro.wang2024.heads import Heads, family, fit
+from repro.wang2024 import depth, exponentials, heads, powers
+from repro.wang2024.heads import family, fit
 from repro.wang2024.model import SMALLEST, Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.rounding import each
 from repro.wang2024.targets import Target, coordinate, neurons, parity
@@ -67,18 +67,18 @@ def extraction(
     M = alphas.shape[1]
     with flint.ctx.workprec(BITS):
         sums = normalisers(rpe, tuple(exponents), length)
-        values = each(_exact, alphas) * sums[:, None]  # v_hk
+        values = each(heads.exact, alphas) * sums[:, None]  # v_hk
     W_V = np.stack([0 * identity(M + 1)] * len(values))
     W_V[:, 1:, 0] = values  # from block 0 to block k
-    heads = [Head(blocks(W, d), p) for W, p in zip(W_V, exponents, strict=True)]
-    return Attention(tuple(heads), blocks(identity(M + 1), d), rpe)
+    pairs = zip(W_V, exponents, strict=True)
+    return Attention([Head(blocks(W, d), p) for W, p in pairs], blocks(identity(M + 1), d), rpe)
 
 
 @functools.cache
 def normalisers(rpe: str, exponents: tuple[Any, ...], length: int) -> np.ndarray:
-    """sum_j e^{p_h phi_type(j)} over the window, for exponents of which some may be the same."""
+    """sum_j e^{p_h phi_type(j)} over the window."""
     with flint.ctx.workprec(BITS):
-        return vector([Heads(rpe, (p,), (1,)).normalisers(length)[0] for p in exponents])
+        return heads.normalisers(rpe, exponents, length)
 
 
 def kernel(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, length: int) -> np.ndarray:
@@ -131,12 +131,8 @@ def network(
 
 def scalar_readout(neurons: Network) -> FeedForward:
     """The m neurons of Lemma F.6 as a feed-forward network with one output."""
-    a, b, c = (each(_exact, np.asarray(weight, dtype=object)) for weight in neurons)
+    a, b, c = (each(heads.exact, np.asarray(weight, dtype=object)) for weight in neurons)
     return FeedForward(a[None, :], b, c)
-
-
-def _exact(weight: Any) -> Any:
-    return weight if isinstance(weight, (Log, flint.arb)) else rational(weight)
 
 
 def stated(rpe: str, distances: Sequence[int], H: int, n: int) -> flint.arb:
