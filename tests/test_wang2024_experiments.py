@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from repro.numerics import exact
-from repro.wang2024 import chains, every_H, fixed, following, moving, necessity, nested, targets
+from repro.wang2024 import budgets, chains, fixed, following, necessity, nested, targets
 from repro.wang2024 import width as widths
 
 
@@ -54,22 +54,24 @@ def test_impulses_show_the_kernel():
 
 def test_shares_of_heads_that_are_not_the_best_are_noticed(monkeypatch):
     case = ([1, 3], 4, 2)
-    assert moving.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
-    assert moving.allocation_faults(case) == 0
-    monkeypatch.setattr("repro.wang2024.moving.allocate", lambda H, costs, n: [H - 1, 1])
-    assert not moving.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
-    assert moving.allocation_faults(case) == 2  # not the best, and beyond the factor
+    assert budgets.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
+    assert budgets.allocation_faults(case) == 0
+    monkeypatch.setattr("repro.wang2024.budgets.allocate", lambda H, costs, n: [H - 1, 1])
+    assert not budgets.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
+    assert budgets.allocation_faults(case) == 2  # not the best, and beyond the factor
 
 
 def test_bounds_for_every_H_are_seen_to_fail(monkeypatch):
-    assert [every_H.most_heads(rpe, 4) for rpe in ("lin", "log")] == [5, 7]
+    assert [budgets.most_heads(rpe, 4) for rpe in ("lin", "log")] == [5, 7]
     for nests in (True, False):
-        lacking, wrong = every_H.cases("lin", nests, 50, np.random.default_rng(0))
+        lacking, wrong = budgets.cases("lin", nests, 50, np.random.default_rng(0))
         assert lacking > 10
         assert wrong == 0
-    monkeypatch.setattr("repro.wang2024.every_H.constant_lin", lambda n: flint.arb(1) / 10**9)
-    assert every_H.cases("lin", True, 50, np.random.default_rng(0))[1] > 5
-    assert every_H.cases("lin", False, 50, np.random.default_rng(0))[1] > 5
+    monkeypatch.setattr(
+        "repro.wang2024.budgets.smallest_constant", lambda n, more: flint.arb(1) / 10**9
+    )
+    assert budgets.cases("lin", True, 50, np.random.default_rng(0))[1] > 5
+    assert budgets.cases("lin", False, 50, np.random.default_rng(0))[1] > 5
 
 
 def test_pointers_are_rounded_in_balls():

@@ -27,7 +27,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, chains, depth, following, moving, nested, one_layer, targets
+from repro.wang2024 import adaptive, budgets, chains, following, moving, nested, one_layer, targets
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import pointers as pictures
 
@@ -149,7 +149,7 @@ def test_independent_memories_share_a_layer(claim):
     claim.measured("outputs that differ", differ, equation="{2, 3} or {2}, {3}").equals(0)
     layers = [len(network.layers) for network in (together, apart)]
     claim.measured("layers", layers, equation="K + 2 or M + 1").equals([3, 4])
-    widths = [depth.widths(network)[1:] for network in (together, apart)]
+    widths = [budgets.widths(network)[1:] for network in (together, apart)]
     claim.measured("neurons for g_2, g_3", widths, equation="sum or each").equals([[4], [3, 1]])
 
 

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.numerics import exact, logarithms, roundoff
 from repro.wang2024 import (
-    depth,
+    budgets,
     exponentials,
     fixed,
     fixed_heads,
@@ -56,7 +56,7 @@ def test_the_bound_admits_every_block_that_the_heads_do_not_reach(rpe, claim):
     distances = st.lists(number, min_size=1, max_size=8, unique=True).map(sorted)
     cases = st.tuples(st.integers(1, 8), number, distances)
     examples, last = claim.at_scale(smoke=(50, 31), laptop=(1000, 121), paper=(50_000, 501))
-    missed = functools.partial(fixed.bound_below_p, rpe)
+    missed = functools.partial(budgets.fixed_bound_below_p, rpe)
     claim.for_all("bounds below p", cases, missed, equation=place, examples=examples)
     near = itertools.product((1, 2, 4, 8), range(1, last), range(-1, 3))
     wrong = sum(missed((n, H, [H + k])) for n, H, k in near if H + k)
@@ -96,7 +96,7 @@ def test_too_few_heads_leave_a_block_zero_and_keep_the_bound(claim):
     error, why = claim.measured(ERROR, output, equation="A.1"), "0 in place of |x_{t−3}| = 1"
     error.at_most(theorem(1 + errors[0], why)).at_least(theorem(1, why))
     for n in (1, 2, 5):
-        bound = target.readout.lipschitz * fixed.stated("lin", T, 2, n)
+        bound = target.readout.lipschitz * budgets.fixed_bound("lin", T, 2, n)
         error = claim.measured(ERROR, flint.arb(output), equation="Theorem 4.1", n=n)
         error.at_most(theorem(bound, "|f|_Lip C(n) (Σ e^{0.01 T_i})ⁿ⁺¹ / Hⁿ"))
 
@@ -295,7 +295,7 @@ def printed_share(T, H):
 
 def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
     """For H = M = 2 the first memory has less than one head. Repaired: the best integers."""
-    costs, H = [depth.cost("lin", far) for far in T], 2
+    costs, H = [budgets.cost("lin", far) for far in T], 2
     claim.counterexample(
         "H_k as printed is a number of heads, at least 1",
         input={"T": T, "H": H, "k": 1}, program=printed_share, T=T, H=H,
@@ -305,7 +305,7 @@ def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
     rng, wrong = claim.rng("shares"), 0
     for n, M, H in itertools.product((1, 2, 3), (1, 2, 3), range(3, 9)):
         costs = [Fraction(int(v), 10) for v in rng.integers(10, 60, M)]
-        wrong += not moving.allocation_is_best(H, costs, n)
+        wrong += not budgets.allocation_is_best(H, costs, n)
     claim.measured("shares that are not the best integers", wrong, equation="A.1, H_k").equals(0)
 
 

@@ -9,7 +9,7 @@ an error of at most E_FFN + |f|_Lip E_Attn, with E_FFN ~ |f|_B m^-1/2 and E_Attn
 Checked, on three targets (one pointer of T = 3, two pointers, tokens in the plane): lin in
 rationals, log in balls: every pointer exact, blocks and output within what the heads leave. In
 float64 the sup error against H; the optimum of the weights. lin for every n, H and T_i, with C(n),
-by the inequalities of repro/wang2024/every_H.py in balls. Width: least norms S on eight tokens,
+by the inequalities of repro/wang2024/budgets.py in balls. Width: least norms S on eight tokens,
 with certificates; drawn networks point right at widths that follow S^2 (lin) and S^2 T^2 (log).
 Printed, and false: transposed W_Q and W_K, the log sum from s = 0, E_Attn without its sum over k.
 Controls: no rounding, pointers off by one, too narrow, H <= T heads.
@@ -27,7 +27,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, rounding_error, theorem
-from repro.wang2024 import adaptive, circle, every_H, following, moving, targets
+from repro.wang2024 import adaptive, budgets, circle, exponentials, following, moving, targets
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import curves as curves_of
 from repro.wang2024.pictures import pointers as pictures
@@ -165,12 +165,12 @@ def test_lin_the_printed_rate_for_every_H_with_one_constant(claim):
     """E_Attn <= sqrt(p) <= p <= C(n) (sum e^{0.01 T})^{n+1} / H^n; T + 1 heads reach any level."""
     distances = st.lists(st.integers(1, 300), min_size=1, max_size=6)
     cases = st.tuples(st.integers(1, 8), st.integers(1, 500), distances)
-    examples, faults = claim.at_scale(smoke=60, laptop=400, paper=20_000), every_H.unproved
+    examples, faults = claim.at_scale(smoke=60, laptop=400, paper=20_000), budgets.unproved
     claim.for_all("steps not proved", cases, faults, equation="E_Attn ≥ p", examples=examples)
     falls = theorem(Fraction(1, 10**60), "the terms fall beyond T = 100; 1e-60 for the balls")
     for n in (1, 2, 3, 8):
-        claim.record("C(n)", float(every_H.constant_lin(n)), n=n)
-        ratio = every_H.constant_ratio(n, 400)
+        claim.record("C(n)", float(exponentials.smallest_constant(n, 1)), n=n)
+        ratio = budgets.constant_ratio(n, 400)
         claim.measured("C(n) over the largest term", ratio, equation="C(n)", n=n).within(1, falls)
 
 
@@ -183,7 +183,7 @@ def test_with_too_few_heads_a_block_stays_0_and_the_bound_still_holds(H, claim):
     allowed = theorem(3 * (1 + served**2), "|f|_Lip² (1 + error²), as |x| ≤ 1")
     claim.measured(f"{ERROR}, squared", error**2, equation="p = 1").at_most(allowed)
     for n in (1, 2, 3):
-        bound = every_H.head_counts(n, H, [3, 2])[0] * flint.arb(3).sqrt()
+        bound = budgets.steps_to_p(n, H, [3, 2])[0] * flint.arb(3).sqrt()
         stated = theorem(bound, "|f|_Lip C(n) (Σ e^(0.01 T))^(n+1) / H^n")
         claim.measured(ERROR, error, equation="Theorem 5.1", n=n).at_most(stated)
 
@@ -192,7 +192,10 @@ def test_with_too_few_heads_a_block_stays_0_and_the_bound_still_holds(H, claim):
 def test_whole_numbers_of_heads(claim):
     """Integers H_k >= 1: the best of all, at most (H/(H-M))^n worse than the printed minimum."""
     costs = st.lists(st.integers(1, 40), min_size=1, max_size=3)
-    cases, faults = st.tuples(costs, st.integers(1, 9), st.integers(1, 4)), moving.allocation_faults
+    cases, faults = (
+        st.tuples(costs, st.integers(1, 9), st.integers(1, 4)),
+        budgets.allocation_faults,
+    )
     name, most = "allocations not the best", claim.at_scale(smoke=40, laptop=250, paper=5000)
     claim.for_all(name, cases, faults, equation="B.1, H_k", examples=most)
 
@@ -203,7 +206,7 @@ def printed_heads(H, M):
 
 
 def test_reading_the_printed_head_counts_are_whole(claim):
-    claim.measured("integer H_k", moving.allocate(5, [1, 1], 1), equation="B.1").equals([3, 2])
+    claim.measured("integer H_k", budgets.allocate(5, [1, 1], 1), equation="B.1").equals([3, 2])
     claim.counterexample(
         "H_k of the proof is a number of heads", input={"T_1": "T_2", "H": 5}, printed=False,
         measured=Fraction(5, 2), expected=2, equation="H_k ∈ ℕ", program=printed_heads, H=5, M=2,
@@ -213,7 +216,7 @@ def test_reading_the_printed_head_counts_are_whole(claim):
 @pytest.mark.certified
 def test_what_the_constants_of_the_proofs_promise(claim):
     """From how many heads on is E_Attn below 1, which weights 0 have? One memory, T = 3."""
-    claim.record("heads, the theorem with our C(n), lin", every_H.heads_promised(3))
+    claim.record("heads, the theorem with our C(n), lin", budgets.heads_promised(3))
     for rpe in ("lin", "log"):
         heads, enough = moving.heads_needed(rpe, 3), moving.interpolated(rpe, 3, "1/2")
         error = claim.measured("E_Attn", enough.error, equation="E.2, E.5", rpe=rpe, heads=heads)

@@ -20,7 +20,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, every_H, following, moving, nested, powers
+from repro.wang2024 import adaptive, budgets, following, moving, nested, powers
 from repro.wang2024.pictures import curves as pictures
 from repro.wang2024.pictures import pointers as pictures_of
 
@@ -169,12 +169,12 @@ def test_the_relay_over_three_steps_in_float64(rpe, claim):
 @both
 @pytest.mark.certified
 def test_the_statement_for_every_H_with_its_constant(rpe, claim):
-    """every_H.py: if a stage lacks heads, leave all blocks 0, and C(n) has sqrt(M)."""
+    """budgets.py: if a stage lacks heads, leave all blocks 0, and C(n) has sqrt(M)."""
     count, place = claim.at_scale(smoke=200, laptop=3000, paper=30000), "C(n) H⁻ⁿ √… ≥ √M"
-    lacking, wrong = every_H.cases(rpe, True, count, claim.rng("every H"))
+    lacking, wrong = budgets.cases(rpe, True, count, claim.rng("every H"))
     claim.measured("bounds below √M", wrong, equation=place, cases=count, lacking=lacking).equals(0)
     if rpe == "log":
-        above = every_H.above_most(claim.at_scale(smoke=40, laptop=120, paper=400))
+        above = budgets.above_most(claim.at_scale(smoke=40, laptop=120, paper=400))
         claim.measured("T that need more", above, equation="|F_T| ≤ T(T − 1)/2").equals(0)
 
 

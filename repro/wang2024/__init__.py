@@ -5,8 +5,8 @@ Equation (15), B.1    rounding.py
 Sections 4.1, 5.1     targets.py, tables.py (every finite function), chains.py (nested), circle.py
 Section 4, A.1        fixed.py (Theorem 4.1), fixed_heads.py
 Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), moving.py
-                      every_H.py (Theorems 5.1, 5.4, Proposition 5.5), printed_weights.py (C.1)
-                      pointer.py (Proposition 5.2), depth.py (C.2)
+                      printed_weights.py (C.1), pointer.py (Proposition 5.2)
+Appendix C.2          budgets.py: how many heads, and the theorems for every H
 What these do         following.py (Theorem 5.1, Proposition 5.5), following_tmx.py (Proposition
                       5.3), nested.py (Theorem 5.4, Section 5.3)
 Both, trained         trained_transformer.py

@@ -29,7 +29,7 @@ Proof, in the order of C.1 (of B.1 if there is one stage).
 4. The last FFN reads the M + 1 blocks: error at most E_FFN + |f|_Lip E_Attn with
    E_Attn^2 = sum_k (error of memory k)^2, the blocks being orthogonal.
 
-Head counts for every n and H: every_H.py.
+Head counts for every n and H: budgets.py.
 
 Departures from the proofs; those of C.1 stand in printed_weights.py.
 - W_Q and W_K are rows in R^{1 x D}; printed are D x D matrices, and D x (D/H).

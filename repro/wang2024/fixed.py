@@ -24,8 +24,8 @@ and for log, T_k > H gives (sum_i T_i^1.01)^{n+1} / H^n >= p with C(n) = 1. So
 E_Attn <= C(n) (...)^{n+1} / H^n holds for all n, H, M and T_1, ..., T_M, and C depends on n alone.
 E_FFN is Lemma F.6 on a box of half-width 2, with its factor sqrt(D + 1).
 
-Departures from A.1: H_k integers (moving.allocate), or heads shared; E_Attn <= 1 is not assumed but
-chosen; the normaliser is that of the window, so the network is meant for its last position.
+Departures from A.1: H_k integers (budgets.allocate), or heads shared; E_Attn <= 1 is not assumed
+but chosen; the normaliser is that of the window: the network is meant for its last position.
 """
 
 import functools
@@ -41,7 +41,7 @@ from repro.numerics import l1
 from repro.numerics.barron import Network, blind_vertex
 from repro.numerics.exact import rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
-from repro.wang2024 import depth, exponentials, heads, powers
+from repro.wang2024 import exponentials, heads, powers
 from repro.wang2024.heads import family, fit
 from repro.wang2024.model import SMALLEST, Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.rounding import each
@@ -133,24 +133,6 @@ def scalar_readout(neurons: Network) -> FeedForward:
     """The m neurons of Lemma F.6 as a feed-forward network with one output."""
     a, b, c = (each(heads.exact, np.asarray(weight, dtype=object)) for weight in neurons)
     return FeedForward(a[None, :], b, c)
-
-
-def stated(rpe: str, distances: Sequence[int], H: int, n: int) -> flint.arb:
-    """E_Attn of the theorem: C(n) (sum_i e^{0.01 T_i})^(n+1) / H^n; log: T_i^1.01 and C(n) = 1."""
-    C = exponentials.smallest_constant(n) if rpe == "lin" else 1
-    return C * depth.extraction(rpe, [distances], H, n)
-
-
-def bound_below_p(rpe: str, case: tuple[int, int, Sequence[int]]) -> int:
-    """1 unless `stated` exceeds p, the number of memories that H heads do not reach; (n, H, T).
-
-    If no memory is reached nothing is added to p, and equality will do (up to 2^-100).
-    """
-    n, H, distances = case
-    p = sum(T >= H if rpe == "lin" else T > H for T in distances)
-    with flint.ctx.workprec(BITS):
-        attained = 1 + (flint.arb(2) ** -100 if len(distances) == p else 0)
-        return int(not stated(rpe, distances, H, n) * attained > p)
 
 
 def interpolated(

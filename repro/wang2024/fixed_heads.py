@@ -1,6 +1,6 @@
 """Theorem 4.1 in float64: heads for the distances T_1, ..., T_M, with errors that are proved.
 
-Heads are `apart`, H_1, ..., H_M for the memories by moving.allocate, or `shared`: every head writes
+Heads are `apart`, H_1, ..., H_M for the memories (budgets.allocate), or `shared`: each head writes
 to every memory. E_Attn is the root of the sum of the squares of |phi_k - I{. = T_k}|_1 (`errors`).
 The coefficients are fitted on a window, in float64. For these rational numbers the l1 error over
 all integers is enclosed in balls (numerics/l1.py): E_Attn holds for sequences of any length.
@@ -32,10 +32,10 @@ from repro.numerics.barron import Network, path_norm, sup_error
 from repro.numerics.exact import rationals
 from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
-from repro.wang2024.depth import cost
+from repro.wang2024.budgets import allocate, cost
 from repro.wang2024.heads import family
 from repro.wang2024.model import Transformer
-from repro.wang2024.moving import WINDOW, allocate, usual_exponents
+from repro.wang2024.moving import WINDOW, usual_exponents
 from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
 
 BITS = 256

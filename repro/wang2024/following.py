@@ -14,7 +14,7 @@ import torch
 
 from repro.numerics.arrays import each
 from repro.numerics.exact import rational, rational_zeros, rationals
-from repro.wang2024 import adaptive, circle, depth, moving, printed_weights
+from repro.wang2024 import adaptive, budgets, circle, moving, printed_weights
 from repro.wang2024.model import Transformer, inner
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import FOLLOW, TWO_POINTERS, Target, shifted
@@ -184,7 +184,7 @@ def eight_pointers(T: int, rpe: str) -> tuple[list[int], int]:
         x = adaptive.pointed(rigorous(network), circle.EIGHT[:, None, :])
         held = x[:, 0, adaptive.Layout(1, 2).pointer(1)]
         pointers = [int(flint.fmpq(p if rpe == "lin" else p.exp().unique_fmpz())) for p in held]
-    return pointers, depth.widths(network)[0]
+    return pointers, budgets.widths(network)[0]
 
 
 def printed_dot_products(target: Target, heads: Moving, n: int) -> np.ndarray:
@@ -300,10 +300,10 @@ def depth_curves(
     Largest errors on all windows of n tokens, for two layers and for M + 1.
     """
     target, found = TWO_POINTERS, {}
-    costs = [float(depth.cost(rpe, T)) for T in target.distances]
+    costs = [float(budgets.cost(rpe, T)) for T in target.distances]
     for H in Hs:
         points = []
-        for number, hs in enumerate((moving.allocate(H, costs, 2), [H] * target.M)):
+        for number, hs in enumerate((budgets.allocate(H, costs, 2), [H] * target.M)):
             heads = [moving.fitted(rpe, *pair) for pair in zip(target.distances, hs, strict=True)]
             network = shallow_and_deep(heads)[number]
             error = adaptive.float_error(network, target, target.windows(n), device)

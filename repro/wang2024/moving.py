@@ -20,7 +20,6 @@ of the order eps A (1 + beta_max T), the `floor`.
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -167,52 +166,3 @@ def fitted(rpe: str, T: int, H: int, length: int = WINDOW) -> Moving:
     v = lightest(problems)
     alphas = v.weights / (totals + (rpe == "lin")) * moves[T]
     return Moving(rpe, T, tuple(map(rational, exponents)), tuple(alphas.tolist()), v.error)
-
-
-def split_cost(costs: Sequence[Any], shares: Sequence[Any], n: int) -> Any:
-    """sum_k costs_k^(n+1) / H_k^n."""
-    return sum(c ** (n + 1) / h**n for c, h in zip(costs, shares, strict=True))
-
-
-def splits(H: int, M: int) -> Iterator[tuple[int, ...]]:
-    """All H_1, ..., H_M >= 1 with the sum H."""
-    return (s for s in itertools.product(range(1, H + 1), repeat=M) if sum(s) == H)
-
-
-def allocate(H: int, costs: Sequence[float], n: int) -> list[int]:
-    """H_1, ..., H_M >= 1 with the sum H that make `split_cost` least.
-
-    The proof of Theorem A.1 takes H_k = H costs_k / sum(costs), which is the minimum over the real
-    numbers. Over the integers it is found by giving one head after the other to the memory that
-    gains most by it, since each term is convex in H_k.
-    """
-    shares = [1] * len(costs)
-    for _ in range(H - len(costs)):
-        gains = [c ** (n + 1) * (h**-n - (h + 1) ** -n) for c, h in zip(costs, shares, strict=True)]
-        shares[int(np.argmax(gains))] += 1
-    return shares
-
-
-def allocation_is_best(H: int, costs: Sequence[Any], n: int) -> bool:
-    """Whether no other integers cost less than `allocate`; all of them are tried."""
-    least = min(split_cost(costs, split, n) for split in splits(H, len(costs)))
-    return split_cost(costs, allocate(H, [*map(float, costs)], n), n) == least
-
-
-def allocation_faults(case: tuple[Sequence[int], int, int]) -> int:
-    """(costs, H - M, n): in how many ways `allocate` is not what is said of it.
-
-    H_k = ceil(c_k (H - M) / sum c) is admitted, so that the least cost over the integers is at most
-    (H / (H - M))^n times the printed minimum over the reals, (sum c)^(n+1) / H^n.
-    """
-    costs, n, M = [Fraction(c) for c in case[0]], case[2], len(case[0])
-    H, total = M + case[1], sum(costs)
-    shares = allocate(H, [float(c) for c in costs], n)
-    real = split_cost(costs, [H * c / total for c in costs], n)
-    faults = [
-        sum(shares) != H,
-        not allocation_is_best(H, costs, n),
-        split_cost(costs, shares, n) > real * Fraction(H, H - M) ** n,
-        real != total ** (n + 1) / Fraction(H) ** n,
-    ]
-    return sum(faults)

@@ -19,7 +19,7 @@ import torch
 from repro.numerics import barron
 from repro.numerics.exact import rationals, to_float
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, chains, depth, following, moving, printed_weights, targets
+from repro.wang2024 import adaptive, budgets, chains, following, moving, printed_weights, targets
 from repro.wang2024.following import Followed, followed, held, in_floats
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
@@ -51,7 +51,7 @@ def counted(most: int) -> tuple[int, int, int]:
         network = following.nested(chains.chain(K, M), heads)
         wrong_L += len(network.layers) != K + 1 + (M >= K + 1)
         first, *others = [1] * K + ([M - K] if M > K else [])
-        wrong_m += depth.widths(network) != [first + 1, *others]
+        wrong_m += budgets.widths(network) != [first + 1, *others]
     return len(pairs), wrong_L, wrong_m
 
 
