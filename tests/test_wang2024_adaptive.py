@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from repro.numerics.exact import rational, rationals
-from repro.wang2024 import adaptive, budgets, moving, targets
+from repro.wang2024 import adaptive, budgets, fixed, moving, targets
 
 
 def test_layout_and_stages():
@@ -49,7 +49,7 @@ def test_a_whole_network_in_float64(rpe, tmx):
     target = targets.NESTED
     fits = [moving.fitted(rpe, T, 6) for T in target.distances]
     network = adaptive.transformer(target, fits, adaptive.nested(target), tmx=tmx)
-    error = adaptive.errors(network.to(torch.float64), target, target.windows(6)).max()
+    error = fixed.errors(network.to(torch.float64), target, target.windows(6)).max()
     allowed = target.readout.lipschitz * (
         adaptive.attention_error(fits) + 5 * sum(f.floor for f in fits)
     )

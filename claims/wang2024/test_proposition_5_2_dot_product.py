@@ -31,7 +31,14 @@ from hypothesis import strategies as st
 from repro import figures
 from repro.bounds import as_printed, chosen, rounding_error, theorem
 from repro.numerics import exact, logarithms, minimax
-from repro.wang2024 import adaptive, exponentials, moving, pointer, targets, trained_transformer
+from repro.wang2024 import (
+    exponentials,
+    fixed,
+    moving,
+    pointer,
+    targets,
+    trained_transformer,
+)
 from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error"
@@ -181,7 +188,7 @@ def trained_errors(claim, dot_product):
         steps=claim.at_scale(smoke=120, laptop=400, paper=5000),
     )  # fmt: skip
     networks = fit.networks(spec, claim.train(spec, fit.train).outcome)
-    errors = [adaptive.errors(one, target, target.windows(6))[:, -1] for one in networks]
+    errors = [fixed.errors(one, target, target.windows(6))[:, -1] for one in networks]
     assert np.isfinite(errors).all()
     return np.square(errors).mean(1).tolist(), np.max(errors, axis=1).tolist()
 

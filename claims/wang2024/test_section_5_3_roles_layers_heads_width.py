@@ -27,7 +27,17 @@ import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, budgets, chains, following, moving, nested, one_layer, targets
+from repro.wang2024 import (
+    adaptive,
+    budgets,
+    chains,
+    fixed,
+    following,
+    moving,
+    nested,
+    one_layer,
+    targets,
+)
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import pointers as pictures
 
@@ -172,7 +182,7 @@ def test_printed_nesting_requires_as_many_layers(claim):
     target, n = targets.NESTED, 6
     network, (e_1, e_2) = one_layer.interpolated("lin", n)
     bound = 2 * e_1 + 4 * e_2
-    error = adaptive.exact_errors(network, target, target.windows(n))[:, -1].max()
+    error = fixed.errors(network, target, target.windows(n))[:, -1].max()
     heads = "slope 1 in u, l1 error of the heads"
     claim.measured(ERROR, error, equation="L = 1").at_most(theorem(bound, heads))
     small = theorem(Fraction(1, 50), heads)

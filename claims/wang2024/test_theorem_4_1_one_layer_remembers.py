@@ -202,8 +202,7 @@ def test_trained_layers_and_the_figure(claim):
                 claim.measured("mean square, after over before", found.left, **at).at_most(undone)
     caption = (
         "Parity of three tokens, float64, all windows of 10 tokens and the worst of 60. Best in "
-        "class: tokens in [−1, 1], any width and readout. The bound is without rounding, which "
-        "rules at H = 8 (lin). Trained layers are judged on random windows of 12 tokens."
+        "class: tokens in [−1, 1], any width and readout. Trained layers: windows of 12 tokens."
     )
     claim.figure(curves_of.heads(panels), "heads", caption=caption)
 

@@ -27,7 +27,16 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, rounding_error, theorem
-from repro.wang2024 import adaptive, budgets, circle, exponentials, following, moving, targets
+from repro.wang2024 import (
+    adaptive,
+    budgets,
+    circle,
+    exponentials,
+    fixed,
+    following,
+    moving,
+    targets,
+)
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import curves as curves_of
 from repro.wang2024.pictures import pointers as pictures
@@ -283,11 +292,11 @@ def test_a_drawn_network_that_is_wide_enough_leaves_only_the_heads_error(rpe, T,
 
 def error_with(weights, level):
     """y_t = x_{t-g(x_t)}, with weights as printed, on all windows of 4 tokens; and E_Attn."""
-    from repro.wang2024 import adaptive, following, moving, printed_weights, targets
+    from repro.wang2024 import following, moving, printed_weights, targets
 
     follow, heads = targets.FOLLOW, moving.interpolated("lin", 3, level)
     network = getattr(printed_weights, weights)(following.two_layers(follow, [heads]))
-    return adaptive.exact_errors(network, follow, follow.windows(4)).max(), heads.error
+    return fixed.errors(network, follow, follow.windows(4)).max(), heads.error
 
 
 def test_printed_query_and_key_matrices_have_dot_product_zero(claim):
@@ -305,7 +314,7 @@ def test_printed_query_and_key_matrices_have_dot_product_zero(claim):
     printed = claim.measured(f"{ERROR}, as printed", error, equation="B.1, III")
     printed.at_least(theorem(2 - 2 * level, "the heads follow B = 0 as well (Lemma E.2)"))
     network = following.two_layers(target, [heads])
-    mended = adaptive.exact_errors(network, target, target.windows(4)).max()
+    mended = fixed.errors(network, target, target.windows(4)).max()
     rows = claim.measured(f"{ERROR}, W_Q and W_K rows", mended, equation="B.1, III")
     rows.at_most(theorem(level, "|f|_Lip = 1 and the l1 error of the heads"))
 

@@ -54,7 +54,7 @@ import torch
 from repro.numerics.barron import Network
 from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import Log
-from repro.wang2024.fixed import scalar_readout
+from repro.wang2024.fixed import errors, scalar_readout
 from repro.wang2024.heads import exact
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.moving import Moving
@@ -215,19 +215,6 @@ def attention_error(moving: Sequence[Moving]) -> float:
     """E_Attn: the root of the sum of squares, since the blocks are orthogonal."""
     errors = [float(flint.arb(one.error).upper()) for one in moving]
     return float(np.sqrt(sum(error**2 for error in errors)))
-
-
-def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
-    """|output - target| in float64 at every position that the window determines."""
-    x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
-    outputs = network(x)[..., target.reach :, 0].cpu().numpy()
-    return np.abs(outputs - target(tokens))
-
-
-def exact_errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
-    """The same in the arithmetic of the network; tokens and values of the target are exact."""
-    outputs = network(rationals(tokens))[..., target.reach :, 0]
-    return abs(outputs - rationals(target(tokens)))
 
 
 def float_error(

@@ -170,14 +170,18 @@ def fitted(rpe: str, T: int, exponents: Sequence[Any], *, length: int) -> tuple[
 
 
 def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
-    """|output - target| in float64 at the last position of each window."""
-    x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
-    return np.abs(network(x)[..., -1, 0].cpu().numpy() - target(tokens)[..., -1])
+    """|output - target| wherever the window determines it, in the arithmetic of the network."""
+    if isinstance(network.W_E, torch.Tensor):
+        x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
+        outputs, wanted = network(x).cpu().numpy(), target(tokens)
+    else:
+        outputs, wanted = network(rationals(tokens)), rationals(target(tokens))
+    return abs(outputs[..., -wanted.shape[-1] :, 0] - wanted)
 
 
 def largest_error(network: Transformer, target: Target, n: int) -> float:
-    """In float64, over all windows of n tokens."""
-    return float(errors(network.to(torch.float64), target, target.windows(n)).max())
+    """In float64, at the last position of all windows of n tokens."""
+    return float(errors(network.to(torch.float64), target, target.windows(n))[..., -1].max())
 
 
 def exactly(

@@ -77,7 +77,7 @@ class FixedHeads:
 
         def found(windows: np.ndarray) -> np.ndarray:
             network = self.transformer(target, windows.shape[1]).to(torch.float64, device)
-            return fixed.errors(network, target, windows)
+            return fixed.errors(network, target, windows)[..., -1]
 
         windows = target.windows(near)
         short = found(windows)
@@ -94,7 +94,7 @@ class FixedHeads:
         """With m neurons for f = |y|_2: the largest error on windows; E_FFN + E_Attn; rounding."""
         n, E_Attn = windows.shape[1], self.attention_error
         network = self.transformer(target, n, neurons).to(torch.float64, device)
-        found = fixed.errors(network, target, windows).max()
+        found = fixed.errors(network, target, windows)[..., -1].max()
         bound = sup_error(neurons, 1 + E_Attn).upper + E_Attn
         return float(found), bound, self.rounding(target, n, neurons)
 
@@ -196,4 +196,4 @@ def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tup
     network = essential.network(rpe, exponents, alphas, [1], zigzag, length=n).to(torch.float64)
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
     rounding = 2 * essential.roundoff(2 * weight + 100, n, len(exponents))  # x_t gets as much
-    return float(fixed.errors(network, target, windows).max()), rounding
+    return float(fixed.errors(network, target, windows)[..., -1].max()), rounding

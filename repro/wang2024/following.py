@@ -14,7 +14,7 @@ import torch
 
 from repro.numerics.arrays import each
 from repro.numerics.exact import rational, rational_zeros, rationals
-from repro.wang2024 import adaptive, budgets, circle, moving, printed_weights
+from repro.wang2024 import adaptive, budgets, circle, fixed, moving, printed_weights
 from repro.wang2024.model import Transformer, inner
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import FOLLOW, TWO_POINTERS, Target, shifted
@@ -131,7 +131,7 @@ def off_pointer(name: str, by: int, level: Any, every: int) -> Any:
     heads = [moving.interpolated("lin", T + 1, level) for T in target.distances]
     network = two_layers(target, heads, memory_networks=networks)
     windows = target.windows(target.reach + 2)[::every]
-    return adaptive.exact_errors(network, target, windows)[:, -1].max()
+    return fixed.errors(network, target, windows)[:, -1].max()
 
 
 def second_served(H: int, few: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -142,7 +142,7 @@ def second_served(H: int, few: int, rng: np.random.Generator) -> tuple[Any, Any]
     served = moving.interpolated("lin", 2, "1/1000", H)
     network = two_layers(TWO_POINTERS, [moving.silent("lin", 3), served])
     windows = TWO_POINTERS.windows(5)[rng.permutation(243)[:few]]
-    return adaptive.exact_errors(network, TWO_POINTERS, windows).max(), served.error
+    return fixed.errors(network, TWO_POINTERS, windows).max(), served.error
 
 
 class SupError(NamedTuple):

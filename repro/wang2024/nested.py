@@ -19,7 +19,16 @@ import torch
 from repro.numerics import barron
 from repro.numerics.exact import rationals, to_float
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, budgets, chains, following, moving, printed_weights, targets
+from repro.wang2024 import (
+    adaptive,
+    budgets,
+    chains,
+    fixed,
+    following,
+    moving,
+    printed_weights,
+    targets,
+)
 from repro.wang2024.following import Followed, followed, held, in_floats
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
@@ -171,9 +180,9 @@ def printed_errors(weights: str, n: int) -> tuple[list[int], int, Any, Any]:
     """The worst window for weights of printed_weights.py; y_t; the error there, and as repaired."""
     windows, network = NESTED.windows(n), following.nested(NESTED, exact_heads("lin"))
     changed = getattr(printed_weights, weights)(network)
-    errors = adaptive.exact_errors(changed, NESTED, windows)[:, -1]
+    errors = fixed.errors(changed, NESTED, windows)[:, -1]
     worst = int(np.argmax(errors))
-    right = adaptive.exact_errors(network, NESTED, windows[worst])[-1]
+    right = fixed.errors(network, NESTED, windows[worst])[-1]
     tokens, y = windows[worst, :, 0].astype(int).tolist(), int(NESTED(windows)[worst, -1])
     return tokens, y, errors[worst], right
 
