@@ -35,7 +35,6 @@ from repro.wang2024 import (
     trained_transformer,
     width,
 )
-from repro.wang2024.pictures import curves as curves_of
 from repro.wang2024.pictures import fixed as pictures
 
 ERROR = "largest error"
@@ -175,19 +174,19 @@ def test_the_least_error_of_any_layer_with_these_exponents(rpe, claim):
 @pytest.mark.train
 def test_trained_layers_and_the_figure(claim):
     """From random starts no run comes near the construction; every disturbed one is led back."""
-    panels, starts = {}, {"a random start": "random", "the construction": "construction"}
+    panels, starts = {}, ("random", "construction")
     steps, runs = claim.at_scale(smoke=(60, 2), laptop=(300, 5), paper=(4000, 20))
     for rpe, H in (("lin", 5), ("log", 6)):
         Hs, seed = some_heads(claim, rpe), claim.seed("windows")
         curves = panels[f"{rpe}-RPE"] = fixed_heads.parity_curves(rpe, Hs, seed, claim.device)
-        for name, start in starts.items() if rpe == "lin" or claim.scale != "smoke" else ():
+        for start in starts if rpe == "lin" or claim.scale != "smoke" else ():
             spec = trained_transformer.FitTransformer(
                 target="sparse parity", rpe=rpe, layers=1, heads=H, steps=steps, runs=runs,
                 dot_product=False, normalised=True, seed=claim.seed("start") % 2**31, start=start,
                 noise=0.2 if start == "construction" else 0.0, length=12, lr=1e-2,
             )  # fmt: skip
             numbers = claim.train(spec, trained_transformer.train).outcome.numbers
-            curves[f"trained from {name}"] = [(H, error) for error in numbers["largest error"]]
+            curves[f"trained from {start}"] = [(H, error) for error in numbers["largest error"]]
             for key, values in numbers.items():
                 claim.record(key, values, rpe=rpe, start=start)
             at = {"equation": "Theorem 4.1", "rpe": rpe, "start": start}
@@ -204,7 +203,7 @@ def test_trained_layers_and_the_figure(claim):
         "Parity of three tokens, float64, all windows of 10 tokens and the worst of 60. Best in "
         "class: tokens in [−1, 1], any width and readout. Trained layers: windows of 12 tokens."
     )
-    claim.figure(curves_of.heads(panels), "heads", caption=caption)
+    claim.figure(pictures.heads(panels), "heads", caption=caption)
 
 
 @pytest.mark.construct

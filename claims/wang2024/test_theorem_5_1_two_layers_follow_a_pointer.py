@@ -27,18 +27,8 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, rounding_error, theorem
-from repro.wang2024 import (
-    adaptive,
-    budgets,
-    circle,
-    exponentials,
-    fixed,
-    following,
-    moving,
-    targets,
-)
+from repro.wang2024 import adaptive, budgets, circle, fixed, following, moving, targets
 from repro.wang2024 import trained_transformer as fit
-from repro.wang2024.pictures import curves as curves_of
 from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error of the output"
@@ -151,22 +141,17 @@ def test_gradient_descent_from_a_random_start_and_from_the_construction(rpe, cla
 def test_figure_error_against_heads(claim):
     panels, seed, device = {}, claim.seed("long windows"), claim.device
     for rpe, Hs in HEADS.items():
-        curves = panels[f"{rpe}-RPE"] = following.error_curves(
-            rpe, claim.at_scale(**Hs), seed, device
-        )
+        curves = following.error_curves(rpe, claim.at_scale(**Hs), seed, device)
         for start in ("random", "construction"):
             runs = trained(claim, rpe, start).numbers["largest error"]
-            name = "the construction" if start == "construction" else "a random start"
-            curves[f"trained from {name}"] = [(TRAINED[rpe], error) for error in runs]
+            curves[f"trained from {start}"] = [(TRAINED[rpe], error) for error in runs]
+        panels[f"{rpe}-RPE"] = curves
         gain = curves["follow"][-1][1] / curves["follow"][0][1]
         fall = claim.measured("error, most heads over fewest", gain, equation="5.1", rpe=rpe)
         fall.at_most(chosen(0.1, "a factor of ten: the error falls with H"))
-    caption = "Two layers in float64. Over infinite sequences no weights do better than the green "
-    caption += (
-        "curve; trained networks, all runs, choose their exponents. The proved bound is that "
-    )
-    caption += "of two pointers."
-    claim.figure(curves_of.heads(panels), "heads", caption=caption)
+    caption = "Two layers in float64; the bound is for two pointers. Over infinite sequences no "
+    caption += "weights do better than the green curve; trained networks choose their exponents."
+    claim.figure(pictures.heads(panels), "heads", caption=caption)
 
 
 @pytest.mark.certified
@@ -178,7 +163,7 @@ def test_lin_the_printed_rate_for_every_H_with_one_constant(claim):
     claim.for_all("steps not proved", cases, faults, equation="E_Attn ≥ p", examples=examples)
     falls = theorem(Fraction(1, 10**60), "the terms fall beyond T = 100; 1e-60 for the balls")
     for n in (1, 2, 3, 8):
-        claim.record("C(n)", float(exponentials.smallest_constant(n, 1)), n=n)
+        claim.record("C(n)", float(budgets.smallest_constant(n, 1)), n=n)
         ratio = budgets.constant_ratio(n, 400)
         claim.measured("C(n) over the largest term", ratio, equation="C(n)", n=n).within(1, falls)
 
@@ -201,12 +186,9 @@ def test_with_too_few_heads_a_block_stays_0_and_the_bound_still_holds(H, claim):
 def test_whole_numbers_of_heads(claim):
     """Integers H_k >= 1: the best of all, at most (H/(H-M))^n worse than the printed minimum."""
     costs = st.lists(st.integers(1, 40), min_size=1, max_size=3)
-    cases, faults = (
-        st.tuples(costs, st.integers(1, 9), st.integers(1, 4)),
-        budgets.allocation_faults,
-    )
+    cases = st.tuples(costs, st.integers(1, 9), st.integers(1, 4))
     name, most = "allocations not the best", claim.at_scale(smoke=40, laptop=250, paper=5000)
-    claim.for_all(name, cases, faults, equation="B.1, H_k", examples=most)
+    claim.for_all(name, cases, budgets.allocation_faults, equation="B.1, H_k", examples=most)
 
 
 def printed_heads(H, M):
@@ -292,7 +274,7 @@ def test_a_drawn_network_that_is_wide_enough_leaves_only_the_heads_error(rpe, T,
 
 def error_with(weights, level):
     """y_t = x_{t-g(x_t)}, with weights as printed, on all windows of 4 tokens; and E_Attn."""
-    from repro.wang2024 import following, moving, printed_weights, targets
+    from repro.wang2024 import fixed, following, moving, printed_weights, targets
 
     follow, heads = targets.FOLLOW, moving.interpolated("lin", 3, level)
     network = getattr(printed_weights, weights)(following.two_layers(follow, [heads]))

@@ -21,8 +21,7 @@ import pytest
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import exact
 from repro.wang2024 import adaptive, budgets, following, moving, nested, powers
-from repro.wang2024.pictures import curves as pictures
-from repro.wang2024.pictures import pointers as pictures_of
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
@@ -106,18 +105,14 @@ def test_no_coefficients_fetch_a_token_better(rpe, claim):
 
 @pytest.mark.construct
 def test_figure_error_against_heads(claim):
-    found = {rpe: curve(claim, rpe) for rpe in HEADS}
-    for rpe, of_H in found.items():
+    panels = {}
+    for rpe in HEADS:
+        of_H = curve(claim, rpe)
         ratio = of_H[min(of_H)]["network"] / of_H[max(of_H)]["network"]
         fall = claim.measured("fall of the error", ratio, equation="5.4", rpe=rpe)
         fall.at_least(chosen(1e4, "far more than H^-n with n = 1, 2, 3 would give"))
-    panels = {
-        f"{rpe}-RPE": {
-            name: [(H, one[name]) for H, one in of_H.items()]
-            for name in ("network", "bound", "less")
-        }
-        for rpe, of_H in found.items()
-    }
+        names = ("network", "bound", "less")
+        panels[f"{rpe}-RPE"] = {name: [(H, of_H[H][name]) for H in of_H] for name in names}
     caption = "The nested parity in float64, beside the proved bound and one layer less."
     claim.figure(pictures.heads(panels), "heads", caption=caption)
 
@@ -349,7 +344,7 @@ def test_figure_the_walk(claim):
     claim.measured("|output − y_t|", output, equation="5.4").at_most(e + e)
     caption = "A layer turns a sign into a pointer, the next one fetches what it points to."
     alt = f"Tokens {tokens}; t₁, t₂ = {steps}; output {shown:.4f}."
-    claim.figure(pictures_of.walk(tokens, steps, shown), "walk", caption=caption, alt=alt)
+    claim.figure(pictures.walk(tokens, steps, shown), "walk", caption=caption, alt=alt)
 
 
 @pytest.mark.construct
@@ -362,9 +357,8 @@ def test_figure_attention_of_each_layer(claim):
     caption = "Six heads, lin, summed. Rows attend, columns are attended to; "
     caption += "circles: t − t₁, t − t₂."
     alt = f"Idle; then a dark square in each row, its other weights adding up to {offs[-1]:.0e}."
-    claim.figure(
-        pictures_of.nested_maps(tokens, maps, places), "attention", caption=caption, alt=alt
-    )
+    figure = pictures.nested_maps(tokens, maps, places)
+    claim.figure(figure, "attention", caption=caption, alt=alt)
 
 
 @both

@@ -33,7 +33,6 @@ import pytest
 from repro.bounds import chosen, exactly, rounding_error, stderr, theorem
 from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import decaying, essential, width
-from repro.wang2024.pictures import curves as curves_of
 from repro.wang2024.pictures import fixed as pictures
 
 targets = pytest.mark.parametrize("target", ["lin", "log", "log, heavy"])
@@ -99,7 +98,7 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
         for H in claim.at_scale(smoke=(2, 4), laptop=(2, 4, 8), paper=(2, 4, 8))
     ]
     claim.figure(
-        curves_of.heads({TITLES[target]: curves}),
+        pictures.heads({TITLES[target]: curves}),
         f"heads-{target.replace(', ', '-')}",
         caption=f"Two kernels ({target}) and the readout |y|₂: error of the whole layer in float64 "
         f"against the number of heads, m = {wide}. The trained layers choose their exponents, so "

@@ -29,12 +29,12 @@ HEADS: dict[str, Look] = {
     "follow": ("construction", "the fetched token", {}),
     "compass": ("construction", "tokens in the plane", {"marker": "v", "linestyle": ":"}),
     "trained": ("trained", "trained, heads shared", {}),
-    "trained from the construction": (
+    "trained from construction": (
         "trained",
         "trained from the disturbed construction",
         {"marker": "*", "markersize": 9, "linestyle": ""},
     ),
-    "trained from a random start": ("trained", "trained from a random start", {"linestyle": ""}),
+    "trained from random": ("trained", "trained from a random start", {"linestyle": ""}),
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from repro import figures
 from repro.figures import Curve
 from repro.wang2024.pictures.curves import Look, named, panel
+from repro.wang2024.pictures.curves import heads as heads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,6 +8,7 @@ from repro import figures
 from repro.figures import Curve
 from repro.wang2024 import circle
 from repro.wang2024.pictures.curves import Points, panel, points
+from repro.wang2024.pictures.curves import heads as heads
 
 if TYPE_CHECKING:
     import numpy as np
