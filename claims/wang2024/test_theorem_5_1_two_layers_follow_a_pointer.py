@@ -141,11 +141,10 @@ def test_gradient_descent_from_a_random_start_and_from_the_construction(rpe, cla
 def test_figure_error_against_heads(claim):
     panels, seed, device = {}, claim.seed("long windows"), claim.device
     for rpe, Hs in HEADS.items():
-        curves = following.error_curves(rpe, claim.at_scale(**Hs), seed, device)
+        panels[rpe] = curves = following.error_curves(rpe, claim.at_scale(**Hs), seed, device)
         for start in ("random", "construction"):
             runs = trained(claim, rpe, start).numbers["largest error"]
             curves[f"trained from {start}"] = [(TRAINED[rpe], error) for error in runs]
-        panels[f"{rpe}-RPE"] = curves
         gain = curves["follow"][-1][1] / curves["follow"][0][1]
         fall = claim.measured("error, most heads over fewest", gain, equation="5.1", rpe=rpe)
         fall.at_most(chosen(0.1, "a factor of ten: the error falls with H"))

@@ -107,11 +107,10 @@ def test_no_coefficients_fetch_a_token_better(rpe, claim):
 def test_figure_error_against_heads(claim):
     panels = {}
     for rpe in HEADS:
-        of_H = curve(claim, rpe)
+        of_H, names = curve(claim, rpe), ("network", "bound", "less")
         ratio = of_H[min(of_H)]["network"] / of_H[max(of_H)]["network"]
         fall = claim.measured("fall of the error", ratio, equation="5.4", rpe=rpe)
         fall.at_least(chosen(1e4, "far more than H^-n with n = 1, 2, 3 would give"))
-        names = ("network", "bound", "less")
         panels[f"{rpe}-RPE"] = {name: [(H, of_H[H][name]) for H in of_H] for name in names}
     caption = "The nested parity in float64, beside the proved bound and one layer less."
     claim.figure(pictures.heads(panels), "heads", caption=caption)
@@ -357,8 +356,7 @@ def test_figure_attention_of_each_layer(claim):
     caption = "Six heads, lin, summed. Rows attend, columns are attended to; "
     caption += "circles: t − t₁, t − t₂."
     alt = f"Idle; then a dark square in each row, its other weights adding up to {offs[-1]:.0e}."
-    figure = pictures.nested_maps(tokens, maps, places)
-    claim.figure(figure, "attention", caption=caption, alt=alt)
+    claim.figure(pictures.nested_maps(tokens, maps, places), "attention", caption=caption, alt=alt)
 
 
 @both
