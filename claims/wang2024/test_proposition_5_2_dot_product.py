@@ -28,7 +28,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import figures
 from repro.bounds import as_printed, chosen, rounding_error, theorem
 from repro.numerics import exact, logarithms, minimax
 from repro.wang2024 import (
@@ -226,28 +225,14 @@ def test_trained_with_dot_product_gets_below_the_floor_of_those_without(claim):
 
 @pytest.mark.train
 def test_figure_trained_and_written_down(claim):
-    squares = {
-        "without, trained": trained_errors(claim, False)[0],
-        "without, the least": [float(FLOOR)],
-        "with, trained": trained_errors(claim, True)[0],
-        "with, written down": [pointer.written_down(4, 6, claim.device)],
-    }
     layers = {H: max(pointer.float_errors(H, claim.device)) for H in head_counts(claim)}
     best = {H: float(moving.optimal("lin", 2, H).error) for H in layers if H < 8}
     logs = {3 * m: pointer.log_errors(m, claim.device)[0] for m in power_counts(claim)}
-    factor = min(squares["with, trained"]) / squares["with, written down"][0]
+    factor = min(trained_errors(claim, True)[0]) / pointer.written_down(4, 6, claim.device)
     gap = claim.measured("mean square, the best run over written down", factor, equation="B.4 (A)")
     gap.at_least(chosen(2, "twice as much: no run comes to the layer of the proof"))
-    figure = pictures.followed(layers, best, logs, squares)
-    runs = "; ".join(f"{kind} {min(s):.2g} to {max(s):.2g}" for kind, s in squares.items())
-    claim.figure(
-        figure,
-        "heads",
-        caption="One attention layer follows a pointer. Left: error over all windows against the "
-        "number of heads. Right: mean square error of four heads, g = 1, 2, 3, after training from "
-        "random starts (all runs), beside what is written down and what nothing can beat.",
-        alt=f"{figures.described(figure)} Mean squares: {runs}.",
-    )
+    caption = "One attention layer follows a pointer: error over all windows."
+    claim.figure(pictures.followed(layers, best, logs), "heads", caption=caption)
 
 
 @pytest.mark.construct

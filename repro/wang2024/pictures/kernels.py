@@ -68,19 +68,11 @@ def bumps(x: Any, repaired: Any, literal: Any, curves: Curves) -> "Figure":
     return figure
 
 
-def rough_and_smooth(rough: str, curves: Curves, smooth: Curves) -> "Figure":
-    """Errors against one rough kernel, and of layers in float64 against smooth ones."""
-    figure, (left, right) = figures.panels(2, height=4.2)
-    y = f"$\\ell_1$ error against {formula(rough)}"
-    panel(left, *named(ROUGH_CURVES, curves), legend="", xlabel="number $m$ of powers", ylabel=y)
-    left.set_xscale("log", base=2)
-    layers = [
-        Curve("construction", *found, f"a layer in float64, {formula(name)}", {"marker": marker})
-        for (name, found), marker in zip(smooth.items(), "ov", strict=True)
-    ]
-    panel(right, *layers, xlabel="number of heads", ylabel="largest error of the layer")
-    figures.legend_below(figure, left, 2)
-    return figure
+def rough(kernel: str, curves: Curves) -> "Figure":
+    """Errors of powers against one rough kernel."""
+    x, y = "number $m$ of powers", f"$\\ell_1$ error against {formula(kernel)}"
+    drawn = {"": named(ROUGH_CURVES, curves)}
+    return figures.curves(drawn, x=x, y=y, log="xy", size=(5.6, 4.2))
 
 
 def any_kernel(

@@ -1,47 +1,29 @@
 """Table 1: T5's staircase. Proposition B.1: how far rounding moves a number."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
 from repro.figures import Curve
-from repro.wang2024.pictures.curves import panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def staircases(
-    distances: Sequence[int], stairs: Mapping[int, Sequence[int]], printed: Sequence[int]
-) -> "Figure":
-    """-r(n) for the D that fit the table, and for the next that do not; beside it -phi."""
-    figure, (left, right) = figures.panels(2, width=5.2, height=3.8)
+def staircases(stairs: Mapping[int, Sequence[int]], printed: Sequence[int]) -> "Figure":
+    """-r(n) for the least and largest D that fit the table, and for the next that do not."""
     low, first, *_, last, high = stairs
+    looks = {low: ("control", ":"), first: ("construction", "-")}
+    looks |= {last: ("construction", "--"), high: ("control", "-.")}
     steps = {"marker": "", "drawstyle": "steps-post"}
-    shown = [
-        Curve(role, distances[:96], stairs[D][:96], f"{words}D = {D}", {"linestyle": line, **steps})
-        for role, words, D, line in (
-            ("control", "control: ", low, ":"),
-            ("control", "control: ", high, "-."),
-            ("construction", "", first, "-"),
-            ("construction", "", last, "--"),
-        )
+    drawn = [
+        Curve(role, range(96), stairs[D][:96], f"D = {D}", {"linestyle": line, **steps})
+        for D, (role, line) in looks.items()
     ]
     dots = {"linestyle": "", "marker": ".", "color": "black"}
-    shown.append(Curve("floor", range(len(printed)), printed, "Table 1, 31 entries", dots))
-    panel(left, *shown, log="", xlabel="distance n", ylabel="−r(n)", title="B = 8")
-    logs = [math.log(n) for n in distances[1:]]
-    panel(
-        right,
-        Curve("construction", distances, stairs[last], f"T5, B = 8, D = {last}", steps),
-        Curve("bound", distances[:21], distances[:21], "−φ_lin(n) = n"),
-        Curve("floor", distances[1:], logs, "−φ_log(n) = log n"),
-        log="",
-        xlabel="distance n",
-        ylabel="minus the bias",
-    )
-    return figure
+    drawn.append(Curve("floor", range(len(printed)), printed, "Table 1, 31 entries", dots))
+    y, size = "−r(n), B = 8", (7.2, 3.8)
+    return figures.curves({"": drawn}, x="distance n", y=y, log="", size=size, columns=5)
 
 
 def sawtooth(

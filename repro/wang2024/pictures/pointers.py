@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from repro import figures
 from repro.figures import Curve
 from repro.wang2024 import circle
-from repro.wang2024.pictures.curves import Points, panel, points
+from repro.wang2024.pictures.curves import Points, points
 from repro.wang2024.pictures.curves import heads as heads
 
 if TYPE_CHECKING:
@@ -138,26 +138,17 @@ def roles(tables: Mapping[str, Mapping[tuple[int, int], float]]) -> "Figure":
     return figure
 
 
-def followed(
-    layers: Points, best: Points, any_g: Points, squares: Mapping[str, Sequence[float]]
-) -> "Figure":
-    """Error against heads, with dot product and without; mean squares of all runs of training."""
-    figure, (left, right) = figures.panels(2, width=5, height=4)
+def followed(layers: Points, best: Points, any_g: Points) -> "Figure":
+    """Error of one layer against heads, with dot product and without."""
     around = {"linestyle": "", "markerfacecolor": "none", "markersize": 10}
-    errors = (
+    drawn = (
         points("bound", dict.fromkeys([3, 30], 1.0), "no layer without dot product is below"),
         points("construction", any_g, "log, g = 1, 2, 3", marker="D"),
         points("construction", layers, "lin, g = 0, 1, 2"),
         points("best in class", best, "the same, best coefficients", **around),
     )
-    panel(left, *errors, log="xy", ticks=[3, 4, 6, 8, 12, 18, 24, 30], ylim=(1e-14, 10))
-    left.set(xlabel="number of heads H", ylabel="largest error over all windows")
-    for place, (kind, runs) in enumerate(squares.items()):
-        role = "trained" if "trained" in kind else "best in class"
-        figures.draw(right, role, runs, [place] * len(runs), "", linestyle="")
-    right.set_yticks(range(len(squares)), list(squares))
-    right.set(xlabel="mean square error, H = 4, g = 1, 2, 3", ylim=(len(squares) - 0.5, -0.5))
-    return figure
+    x, y = "number of heads H", "largest error over all windows"
+    return figures.curves({"": drawn}, x=x, y=y, log="xy", ticks=True, size=(6.4, 4.2))
 
 
 def one_layer(values: Mapping[int, int]) -> "Figure":
