@@ -224,11 +224,11 @@ def test_float64_layer_within_its_l1_error_and_5_eps_A(T, claim):
 
 
 def trained(T, m, claim):
-    from repro.wang2024 import trained_delta
+    from repro.wang2024 import trained_parts
 
     steps = claim.at_scale(smoke=100, laptop=1000, paper=20_000)
-    spec = trained_delta.DeltaFit(T=T, m=m, steps=steps, seed=claim.seed(f"m = {m}") % 2**31)
-    return trained_delta.layer(spec, claim.train(spec, trained_delta.train).outcome)
+    spec = trained_parts.DeltaFit(T=T, m=m, steps=steps, seed=claim.seed(f"m = {m}") % 2**31)
+    return trained_parts.layer(spec, claim.train(spec, trained_parts.train_delta).outcome)
 
 
 @pytest.mark.parametrize("m", [4, 8, 16], ids="m={}".format)

@@ -9,16 +9,16 @@ Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), mo
 Appendix C.2          budgets.py: how many heads, and the theorems for every H
 What these do         following.py (Theorem 5.1, Proposition 5.5), following_tmx.py (Proposition
                       5.3), nested.py (Theorem 5.4, Section 5.3)
-Both, trained         trained_transformer.py
+Trained               trained_transformer.py (4.1, 5.1, 5.4), trained_parts.py (E.1, F.6, 6.1)
 Section 6, D.1        essential.py (Theorem 6.1), decaying.py (what it does), recurrent.py (RNNs)
 Theorems 4.1, 6.1     width.py (the width of the readout)
-Lemmas E.1, E.2       exponentials.py, and trained: trained_delta.py
+Lemmas E.1, E.2       exponentials.py
 Lemmas E.4, E.5       powers.py
 Lemmas E.3, E.6       kernels.py
 All of E, as heads    heads.py; the constants of the proofs: printed_bounds.py
 Section F.1, Table 1  t5.py
 Lemma F.5             jackson.py
-Definition F.1, F.6   repro/numerics/barron.py, and trained: trained_norm.py
+Definition F.1, F.6   repro/numerics/barron.py
 Findings of our own   necessity.py, one_layer.py
 """
 

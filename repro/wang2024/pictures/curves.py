@@ -69,11 +69,11 @@ def panel(
 
 def named(looks: Mapping[str, Look], found: Curves) -> list[Curve]:
     """The curves that there are, each in its look."""
-    return [
-        Curve(role, *found[name], label, look)
-        for name, (role, label, look) in looks.items()
-        if name in found
-    ]
+    drawn = []
+    for name in (name for name in looks if name in found):
+        (role, label, look), (x, y) = looks[name], found[name]
+        drawn.append(Curve(role, x, y, label, look))
+    return drawn
 
 
 def points(role: str, y_of: Points, label: str, **look: Any) -> Curve:

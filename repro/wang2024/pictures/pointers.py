@@ -94,7 +94,8 @@ def walk(tokens: Sequence[int], steps: Sequence[int], output: float) -> "Figure"
     from matplotlib.patches import Rectangle
 
     figure, (axes,) = figures.panels(1, width=6.2, height=5.4)
-    last, centre = len(tokens) - 1, {"ha": "center", "va": "center"}
+    last = len(tokens) - 1
+    centre: dict[str, Any] = {"ha": "center", "va": "center"}
     first, second = (TEXTS[tokens[last - step]] for step in steps)
     told = [
         f"layer 1:  $x_t$ = {TEXTS[tokens[-1]]}, so $t_1$ = {steps[0]}",
