@@ -135,7 +135,9 @@ def transformer(
     attentions = [_idle(layout, rpe)]
     attentions += [_fetch(layout, rpe, {k: moving[k - 1] for k in ks}, tmx) for ks in stages]
     ffns = [_point(layout, {k: g[k - 1] for k in ks}, stored, ks is stages[0]) for ks in stages]
-    pairs = zip(attentions, [*ffns, _read(layout, f)], strict=True)
+    reads = scalar_readout(f)
+    b = np.stack([_padded(row, layout) for row in reads.b])
+    pairs = zip(attentions, [*ffns, FeedForward(reads.a, b, reads.c)], strict=True)
     W_E = rationals(np.eye(layout.D, target.d, dtype=int))
     return Transformer(W_E, W_E[:, 0] * 0, tuple(Layer(*pair) for pair in pairs))
 
@@ -197,13 +199,6 @@ def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> At
             heads.append(Head(W_V, beta, **({"w": layout.row(place, w)[0]} if tmx else pair)))
     identity = rationals(np.eye(layout.D, dtype=int))
     return Attention(tuple(heads), identity, rpe, normalised=False)
-
-
-def _read(layout: Layout, f: Network) -> FeedForward:
-    """The last FFN: f of the M + 1 blocks."""
-    of_blocks = scalar_readout(f)
-    b = np.stack([_padded(row, layout) for row in of_blocks.b])
-    return FeedForward(of_blocks.a, b, of_blocks.c)
 
 
 def pointed(network: Transformer, tokens: Any) -> Any:

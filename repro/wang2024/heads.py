@@ -152,20 +152,10 @@ def fit(
     1.0
     """
     floats, first = tuple(float(ball(beta)) for beta in exponents), SMALLEST[rpe]
-    if rpe == "log" and _at_zero(kernel) != 0:
-        raise ValueError("log-RPE does not see s = 0: the kernel has to vanish there")
     table = columns(rpe, floats, length)[first:]
     target = np.array([kernel(s) for s in range(first, length)])
     kept = lightest([(table, target)], caps)
     return Fit(rpe, floats, kept.weights, length, kept.error)
-
-
-def _at_zero(kernel: l1.Kernel) -> float:
-    """rho(0), or 0 for a kernel that begins at t = 1."""
-    try:
-        return kernel(0)
-    except (ValueError, ZeroDivisionError):
-        return 0.0
 
 
 def lightest(

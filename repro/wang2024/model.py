@@ -347,13 +347,6 @@ def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu"
     """Exact numbers, balls (their midpoints) or tensors as a tensor of this type."""
     if isinstance(exact, torch.Tensor):
         return exact.to(device, dtype)
-    with flint.ctx.workprec(256):
-        rationals = each(_rational, exact)
+    with flint.ctx.workprec(256):  # within 2^-250 of a logarithm: it rounds to the same number
+        rationals = each(lambda w: w if isinstance(w, flint.fmpq) else midpoint(ball(w)), exact)
     return torch.from_numpy(to_float(rationals, to_odd=dtype != torch.float64)).to(device, dtype)
-
-
-def _rational(value: Any) -> Any:
-    """Within 2^-250 of a logarithm: it then rounds as the logarithm does."""
-    if isinstance(value, (Log, flint.arb)):
-        return midpoint(ball(value))
-    return value

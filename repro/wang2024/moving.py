@@ -62,10 +62,16 @@ class Moving:
     @property
     def weight(self) -> float:
         """A: the sum over the heads of their largest total weight, that at B = T."""
-        sizes = zip(self.alphas, self.exponents, strict=True)
+
+        def total(b: flint.arb) -> flint.arb:
+            """The sum over s of e^{-beta (s - T)}, or of (s / T)^-beta."""
+            if self.rpe == "lin":
+                return (b * self.T).exp() / (1 - (-b).exp())
+            return flint.arb(self.T) ** b * b.zeta()
+
         with flint.ctx.workprec(256):
-            terms = [abs(ball(a)) * _total(self.rpe, b, self.T) for a, b in sizes]
-            return float(sum(terms, flint.arb(0)))
+            pairs = zip(map(ball, self.alphas), map(ball, self.exponents), strict=True)
+            return float(sum((abs(a) * total(b) for a, b in pairs), flint.arb(0)))
 
     @property
     def floor(self) -> float:
@@ -82,12 +88,6 @@ class Moving:
         with flint.ctx.workprec(512):
             errors = [error(B) for B in range(1, self.T + 1)]
         return max(float(error.upper()) for error in errors)
-
-
-def _total(rpe: str, beta: Any, T: int) -> flint.arb:
-    """The sum over s of e^{-beta (s - T)}, or of (s / T)^-beta."""
-    b = ball(beta)
-    return (b * T).exp() / (1 - (-b).exp()) if rpe == "lin" else flint.arb(T) ** b * b.zeta()
 
 
 def heads_needed(rpe: str, T: int) -> int:

@@ -278,14 +278,13 @@ def attention_maps(tokens: Sequence[int], H: int, device: str) -> list[tuple[Any
 
 
 def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str, float]:
-    """NESTED in float64, and with one layer less; bound, floor for one block, rounding."""
+    """NESTED in float64, and with one layer less; bound, and rounding."""
     network = following.nested(NESTED, heads).to(torch.float64, device)
     rng = np.random.default_rng(seed)
     tried = adaptive.tried(NESTED, [heads] * 2, near, 40, rng)  # setting: how long
     return {
         "network": adaptive.largest_error(network, NESTED, tried),
         "bound": NESTED.readout.lipschitz * adaptive.attention_error([heads] * 2),
-        "floor": float(heads.error.lower()),
         "less": adaptive.largest_error(adaptive.cut(network, 2), NESTED, tried),
         "rounding": 5 * math.sqrt(6) * heads.floor,  # |f|_Lip^2 = 3, two blocks
     }
@@ -295,7 +294,7 @@ def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str,
 def curve(
     rpe: str, Hs: tuple[int, ...], n: int, seed: int, device: str
 ) -> dict[int, dict[str, float]]:
-    """H -> error, bound, floor for one block, error with one layer less, rounding; for NESTED."""
+    """H -> `nested_errors` of the best heads."""
     return {H: nested_errors(moving.optimal(rpe, 2, H), n, seed, device) for H in Hs}
 
 
