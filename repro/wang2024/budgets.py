@@ -162,7 +162,6 @@ def allocation_faults(case: tuple[Sequence[int], int, int]) -> int:
 # --- every n and every H --------------------------------------------------------------------------
 
 
-@precisely
 def fixed_bound(rpe: str, distances: Sequence[int], H: int, n: int) -> flint.arb:
     """E_Attn of Theorem 4.1: C(n) (sum a)^(n+1) / H^n, with the C(n) of Lemma E.1; log: 1."""
     return (smallest_constant(n) if rpe == "lin" else 1) * extraction(rpe, [distances], H, n)
