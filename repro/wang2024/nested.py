@@ -32,6 +32,7 @@ from repro.wang2024 import (
 from repro.wang2024.following import Followed, followed, held, in_floats
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
+from repro.wang2024.rounding import nearest
 from repro.wang2024.targets import BRANCHED, NESTED, Memory, Target
 
 BITS = 256
@@ -162,12 +163,9 @@ def log_centre(t: int) -> flint.arb:
 
 
 def rounded_log(T: int, off: Any) -> int:
-    """[exp(log T + off)], the integer within 1/2 of every point of a ball."""
+    """[exp(log T + off)], decided by a ball."""
     with flint.ctx.workprec(BITS):
-        nearest = ((flint.arb(T).log() + ball(off)).exp() + flint.arb(1) / 2).floor().unique_fmpz()
-    if nearest is None:
-        raise ArithmeticError(f"exp(log {T} + {off}) is too near to the middle of two integers")
-    return int(nearest)
+        return int(nearest((flint.arb(T).log() + ball(off)).exp()).unique_fmpz())
 
 
 def wrong_logs(last: int) -> int:
