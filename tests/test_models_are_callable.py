@@ -26,7 +26,7 @@ from repro.wang2024 import heads, model
 from repro.wang2024 import recurrent as units
 
 Q = Polynomial(2, {(2, 0): 1, (1, 1): 3})
-HALF = heads.Heads("lin", (Log(2),), (1,))
+HALF = heads.summed("lin", [Log(2)], heads.normalisers("lin", [Log(2)], 4))
 RNN = rationals([["1/2"]]), rationals([[1]]), rationals([1])
 
 
@@ -37,7 +37,7 @@ def drawn(d=1):
 def one_layer():
     """Attention, then the sum of the token and of what it fetched."""
     a, b, c = map(rationals, ([[1, -1]], [[1], [-1]], [0, 0]))
-    layer = model.Layer(HALF.attention(4), model.FeedForward(a, b, c))
+    layer = model.Layer(HALF, model.FeedForward(a, b, c))
     return model.Transformer(rationals([[1]]), rationals([0]), [layer])
 
 
@@ -47,7 +47,7 @@ EXACT = {
     "fang2022: Theorem 3.5": (lambda: powers.construction(Q, 2), (1, 2)),
     "jiang2024: (5)": (drawn, (1, 3, 1)),
     "wang2024: one layer": (one_layer, (1, 4, 1)),
-    "wang2024: heads": (lambda: HALF.attention(4), (1, 4, 1)),
+    "wang2024: heads": (lambda: HALF, (1, 4, 1)),
 }
 PIXELS = (2, 3, 8, 8)
 MODULES = {

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from repro.numerics.exact import rational, rationals
-from repro.wang2024 import adaptive, every_H, moving, targets
+from repro.wang2024 import adaptive, budgets, fixed, moving, targets
 
 
 def test_layout_and_stages():
@@ -49,7 +49,7 @@ def test_a_whole_network_in_float64(rpe, tmx):
     target = targets.NESTED
     fits = [moving.fitted(rpe, T, 6) for T in target.distances]
     network = adaptive.transformer(target, fits, adaptive.nested(target), tmx=tmx)
-    error = adaptive.errors(network.to(torch.float64), target, target.windows(6)).max()
+    error = fixed.errors(network.to(torch.float64), target, target.windows(6)).max()
     allowed = target.readout.lipschitz * (
         adaptive.attention_error(fits) + 5 * sum(f.floor for f in fits)
     )
@@ -98,12 +98,12 @@ def test_a_cut_network_reads_empty_blocks_and_an_unrounded_one_does_not_round():
 def test_the_chain_of_head_counts_by_hand():
     """n = 2, T = 3 and 2, H = 3: three heads serve T = 2, and T = 3 would need four; with H = 2
     neither is served, and both count with the first's three heads."""
-    bound, second, third, _ = map(float, every_H.head_counts(2, 3, [3, 2]))
+    bound, second, third, _ = map(float, budgets.steps_to_p(2, 3, [3, 2]))
     largest = max((T + 1) ** 2 * math.exp(-0.03 * T) for T in range(1, 200))
     assert bound == pytest.approx(largest * (math.exp(0.03) + math.exp(0.02)) ** 3 / 9, rel=1e-12)
     assert second == pytest.approx((4 ** (2 / 3) + 3 ** (2 / 3)) ** 3 / 9, rel=1e-12)
     assert third == pytest.approx((3 + 4) ** 3 / (4 * 9), rel=1e-12)
-    *_, third, p = every_H.head_counts(2, 2, [3, 2])
+    *_, third, p = budgets.steps_to_p(2, 2, [3, 2])
     assert float(third) == pytest.approx((0 + 2 * 3) ** 3 / (3 * 2**2), rel=1e-12)
     assert p == 2
-    assert every_H.head_counts(2, 7, [3, 2]) == []
+    assert budgets.steps_to_p(2, 7, [3, 2]) == []

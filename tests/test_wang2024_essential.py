@@ -11,7 +11,7 @@ import torch
 from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 from repro.training import Workspace
-from repro.wang2024 import essential, kernels, recurrent
+from repro.wang2024 import essential, kernels, recurrent, trained_parts
 
 EXPONENTS = {"lin": [Log(2), Log(3), Log(Fraction(3, 2))], "log": [2, 3, 5]}
 
@@ -181,10 +181,10 @@ def test_convolutions_are_numpys():
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
 def test_the_trained_layer_is_the_layer_of_the_model(rpe):
-    spec = essential.TrainedHeads(example="log", rpe=rpe, H=3, steps=30, seed=1, length=20)
-    layer = essential._Layer(spec, 2)
+    spec = trained_parts.TrainedHeads(example="log", rpe=rpe, H=3, steps=30, seed=1, length=20)
+    layer = trained_parts.Kernels(spec, 2)
     assert torch.allclose(layer(), layer.judged(), rtol=0, atol=1e-14)
-    outcome = essential.train(spec, Workspace())
+    outcome = trained_parts.train_heads(spec, Workspace())
     assert outcome.numbers["E_Attn"] < outcome.numbers["E_Attn at the start"]
     assert outcome.tensors["phi"].shape == (2, 20)
     off = np.abs(layer().detach().numpy() - essential.EXAMPLES["log"].values(20))
@@ -193,8 +193,8 @@ def test_the_trained_layer_is_the_layer_of_the_model(rpe):
 
 @pytest.mark.parametrize(("rpe", "least"), [("lin", 0), ("log", 1)])
 def test_a_layer_to_train_has_summable_heads_and_small_values(rpe, least):
-    spec = essential.TrainedHeads(example="log", rpe=rpe, H=500, steps=1, seed=1, length=4)
-    layer = essential._Layer(spec, 3)
+    spec = trained_parts.TrainedHeads(example="log", rpe=rpe, H=500, steps=1, seed=1, length=4)
+    layer = trained_parts.Kernels(spec, 3)
     assert torch.allclose(layer.p, least + layer.theta.exp())
     assert layer.V.std().item() == pytest.approx(1 / 500, rel=0.1)
     with torch.no_grad():

@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from repro.numerics import exact
-from repro.wang2024 import chains, every_H, fixed, following, moving, necessity, nested, targets
+from repro.wang2024 import budgets, chains, fixed, following, necessity, nested, targets
 from repro.wang2024 import width as widths
-from repro.wang2024.pictures import words
-
-
-def test_curves_are_told_by_their_ends_and_runs_by_their_median():
-    assert words.curve([(3, 0.5), (4, 0.2), (6, 1e-3)]) == "5.0e-01 at H = 3, 1.0e-03 at H = 6"
-    assert words.curve([(8, 0.25)], "m") == "2.5e-01 at m = 8"
-    runs = [(4, 3.0), (4, 1.0), (4, 2.0), (4, 10.0)]
-    assert words.panels({"lin": {"trained": runs}}) == "lin, trained: 2.5 (1 to 10) at H = 4"
 
 
 def test_the_exponent_of_the_width_and_its_error_by_hand():
@@ -62,22 +54,24 @@ def test_impulses_show_the_kernel():
 
 def test_shares_of_heads_that_are_not_the_best_are_noticed(monkeypatch):
     case = ([1, 3], 4, 2)
-    assert moving.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
-    assert moving.allocation_faults(case) == 0
-    monkeypatch.setattr("repro.wang2024.moving.allocate", lambda H, costs, n: [H - 1, 1])
-    assert not moving.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
-    assert moving.allocation_faults(case) == 2  # not the best, and beyond the factor
+    assert budgets.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
+    assert budgets.allocation_faults(case) == 0
+    monkeypatch.setattr("repro.wang2024.budgets.allocate", lambda H, costs, n: [H - 1, 1])
+    assert not budgets.allocation_is_best(6, [Fraction(1), Fraction(3)], 2)
+    assert budgets.allocation_faults(case) == 2  # not the best, and beyond the factor
 
 
 def test_bounds_for_every_H_are_seen_to_fail(monkeypatch):
-    assert [every_H.most_heads(rpe, 4) for rpe in ("lin", "log")] == [5, 7]
+    assert [budgets.most_heads(rpe, 4) for rpe in ("lin", "log")] == [5, 7]
     for nests in (True, False):
-        lacking, wrong = every_H.cases("lin", nests, 50, np.random.default_rng(0))
+        lacking, wrong = budgets.cases("lin", nests, 50, np.random.default_rng(0))
         assert lacking > 10
         assert wrong == 0
-    monkeypatch.setattr("repro.wang2024.every_H.constant_lin", lambda n: flint.arb(1) / 10**9)
-    assert every_H.cases("lin", True, 50, np.random.default_rng(0))[1] > 5
-    assert every_H.cases("lin", False, 50, np.random.default_rng(0))[1] > 5
+    monkeypatch.setattr(
+        "repro.wang2024.budgets.smallest_constant", lambda n, more: flint.arb(1) / 10**9
+    )
+    assert budgets.cases("lin", True, 50, np.random.default_rng(0))[1] > 5
+    assert budgets.cases("lin", False, 50, np.random.default_rng(0))[1] > 5
 
 
 def test_pointers_are_rounded_in_balls():

@@ -9,9 +9,8 @@ import pytest
 
 from repro.numerics import l1, minimax
 from repro.numerics.exact import rational, rationals
-from repro.wang2024 import exponentials
+from repro.wang2024 import exponentials, heads
 from repro.wang2024.exponentials import Interpolant
-from repro.wang2024.heads import Heads
 
 
 def test_the_bump_by_hand():
@@ -142,7 +141,7 @@ def test_limit_and_bound_of_the_error():
 
 def test_moving_layer_reads_B_at_the_query_only():
     phi = Interpolant(2, 5, "1/2")
-    layer = Heads("lin", phi.exponents, phi.moved()).moving()
+    layer = heads.moving("lin", phi.exponents, phi.moved())
     x, B = [1, 2, -1, 3, 5], [0, 7, 9, 4, 2]  # only the last B counts for the last output
     (out,) = layer(rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]), queries=1)[:, 0]
     assert out == sum((phi(s) * x[4 - s] for s in range(5)), flint.fmpq(0)) == -1

@@ -10,7 +10,7 @@ import pytest
 
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log, ball
-from repro.wang2024 import moving, powers
+from repro.wang2024 import budgets, moving, powers
 
 
 def test_the_kernel_by_hand():
@@ -138,6 +138,4 @@ def test_optimal_heads_are_optimal_for_the_worst_pointer(rpe):
 
 
 def test_one_memory_has_all_heads():
-    assert moving.allocate(5, [2.0], 1) == [5]
-    assert list(moving.splits(3, 1)) == [(3,)]
-    assert list(moving.splits(4, 2)) == [(1, 3), (2, 2), (3, 1)]
+    assert budgets.allocate(5, [2.0], 1) == [5]

@@ -11,7 +11,7 @@ import torch
 
 from repro.numerics.barron import value
 from repro.numerics.exact import rationals, vector
-from repro.wang2024 import adaptive, depth, exponentials, moving, targets
+from repro.wang2024 import adaptive, budgets, exponentials, moving, targets
 from repro.wang2024.model import Attention
 from repro.wang2024.pointer import (
     PRINTED,
@@ -141,20 +141,22 @@ def test_looking_at_all_is_the_same_function():
 
 def test_depth_by_hand():
     a = [1, 2]
-    assert depth.complexity([a], 1) == 3**4
-    assert depth.complexity([[x] for x in a], 1) == 1 + 2**4
-    assert depth.complexity([[1, 2], [3]], 2) == 3**6 + 3**6
-    assert depth.ratio(a, 1) == q(17, 81)
-    assert depth.printed_ratio([1, 4]) == q(17, 25)
-    assert float(depth.cost("lin", 100)) == pytest.approx(2.718281828459045, rel=1e-15)
-    assert float(depth.cost("log", 10)) == pytest.approx(10**1.01, rel=1e-14)
-    assert depth.root(Fraction(1, 16), 2).overlaps(flint.arb(0.5))
+    assert budgets.complexity([a], 1) == 3**4
+    assert budgets.complexity([[x] for x in a], 1) == 1 + 2**4
+    assert budgets.complexity([[1, 2], [3]], 2) == 3**6 + 3**6
+    assert budgets.ratio(a, 1) == q(17, 81)
+    assert budgets.printed_ratio([1, 4]) == q(17, 25)
+    assert float(budgets.cost("lin", 100)) == pytest.approx(2.718281828459045, rel=1e-15)
+    assert float(budgets.cost("log", 10)) == pytest.approx(10**1.01, rel=1e-14)
+    assert budgets.root(Fraction(1, 16), 2).overlaps(flint.arb(0.5))
     a = [math.exp(T / 100) for T in (1, 40, 90)]
     stated = math.sqrt(a[0] ** 6 + (a[1] + a[2]) ** 6) / 5**2
-    assert float(depth.extraction("lin", [[1], [40, 90]], 5, 2)) == pytest.approx(stated, rel=1e-14)
+    assert float(budgets.extraction("lin", [[1], [40, 90]], 5, 2)) == pytest.approx(
+        stated, rel=1e-14
+    )
     stated = (3**1.01 + 4**1.01) ** 2 / 7
-    assert float(depth.extraction("log", [[3, 4]], 7, 1)) == pytest.approx(stated, rel=1e-14)
+    assert float(budgets.extraction("log", [[3, 4]], 7, 1)) == pytest.approx(stated, rel=1e-14)
     target = targets.TWO_POINTERS
     heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
     deep = adaptive.transformer(target, heads, adaptive.one_by_one(target))
-    assert (depth.heads(deep), depth.widths(deep)) == ([4, 3], [2, 3])
+    assert (budgets.heads(deep), budgets.widths(deep)) == ([4, 3], [2, 3])

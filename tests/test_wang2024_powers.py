@@ -10,8 +10,7 @@ import pytest
 from repro.numerics import l1
 from repro.numerics.exact import rational
 from repro.numerics.logarithms import Log
-from repro.wang2024 import necessity, powers
-from repro.wang2024.heads import Heads
+from repro.wang2024 import heads, necessity, powers
 
 
 def number(value):
@@ -89,7 +88,7 @@ def test_the_bound_covers_and_falls():
 
 def test_the_moving_layer_reads_B_at_the_query_only():
     phi = powers.adaptive(2, step=3)
-    layer = Heads("log", phi.exponents, phi.coefficients).moving()
+    layer = heads.moving("log", phi.exponents, phi.coefficients)
     x = [5, -1, 2, 3]
     for B in (1, 2):
         others = [Log(7), Log(3), Log(5)]

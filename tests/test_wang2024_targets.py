@@ -55,7 +55,7 @@ def test_the_majority_the_coordinate_and_the_length():
 
 
 def test_the_readout_of_the_compass_and_a_network_plus_a_constant():
-    readout, x = circle._same_side(), on_the_box(4)
+    readout, x = circle.SAME_SIDE, on_the_box(4)
     stated = np.abs(x[:, 0] + x[:, 2])
     assert readout.function(x) == pytest.approx(stated)
     assert barron.value(floats(readout.network), x) == pytest.approx(stated)

@@ -8,7 +8,7 @@ import torch
 
 from repro.numerics import l1
 from repro.training import Stack, Workspace
-from repro.wang2024 import adaptive, heads, moving, trained_transformer
+from repro.wang2024 import fixed, heads, moving, trained_transformer
 from repro.wang2024.trained_transformer import FitTransformer, beginning, networks, weights
 
 NESTED = FitTransformer("nested parity", "lin", layers=3, heads=4, steps=2, seed=0, runs=2, start="construction", noise=0.1)  # fmt: skip
@@ -25,7 +25,7 @@ def still(run):
 def test_a_start_at_the_construction_is_the_construction():
     target = trained_transformer.TARGETS["nested parity"]
     run, again = beginning(replace(NESTED, noise=0.0))
-    errors = adaptive.errors(still(run), target, target.windows(8))
+    errors = fixed.errors(still(run), target, target.windows(8))
     assert errors.max() == pytest.approx(0.0403, abs=1e-3)
     assert run.A is not None
     assert run.A > 1000
@@ -51,7 +51,7 @@ def test_a_start_at_theorem_4_1_errs_as_little_as_its_heads(rpe):
 def test_noise_is_measured_by_what_it_does_to_the_output():
     target = trained_transformer.TARGETS["nested parity"]
     errors = [
-        adaptive.errors(still(run), target, target.windows(8)).max() for run in beginning(NESTED)
+        fixed.errors(still(run), target, target.windows(8)).max() for run in beginning(NESTED)
     ]
     assert 0.05 < min(errors) < max(errors) < 5
 

@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from repro.bounds import theorem
 from repro.numerics import exact, logarithms
 from repro.wang2024 import adaptive, heads, model, moving, pointer, targets
-from repro.wang2024.pictures import pointer as pictures
 
 types = pytest.mark.parametrize("rpe", ["lin", "log"])
 DIMENSIONS = [4, 6, 8, 16, 32, 64]
@@ -92,12 +91,6 @@ def test_parameters_of_a_head(claim):
             "parameters less p", large, equation="O(D) or O(D²)", D=64, kind=label
         )
         grown.equals(2**order * small)
-    claim.figure(
-        pictures.parameters(counts),
-        "parameters",
-        caption="What one head needs for its logits: TMX, dot products as printed, and dot "
-        "products of rank one, which are all that the constructions use.",
-    )
 
 
 @pytest.mark.parametrize("name", ["FOLLOW", "TWO_POINTERS", "NESTED", "BRANCHED"])

@@ -139,9 +139,9 @@ def test_error_against_a_plain_sum_of_absolute_values(T, j, claim):
 
 def worst_output(alphas, exponents, T, length):
     """Output minus x_{t-T} at the last of `length` tokens, x being the worst signs; exact."""
-    built = heads.Heads("lin", exponents, alphas)
-    attention = built.attention(length)
-    kernel = exact.vector(built.values(length)) @ attention.kernel(length)
+    values = heads.values("lin", exponents, alphas, length)
+    attention = heads.summed("lin", exponents, values)
+    kernel = values @ attention.kernel(length)
     difference = [k - int(s == T) for s, k in enumerate(kernel)]
     x = [-1 if d < 0 else 1 for d in reversed(difference)]
     (output,) = attention(exact.rationals(x)[:, None], queries=1)[:, 0]

@@ -192,29 +192,25 @@ def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
         claim.measured(ERROR, error, equation="Σ|α_h| ≤ A", A=A, H=H).at_least(least)
     least = chosen(0.05, "in balls; far above 0, the limit with free weights")
     claim.measured("floor", floor, equation="Σ|α_h| ≤ A", A=A).at_least(least)
-    draw(claim, Hs, stuck, float(floor))
+    draw(claim)
 
 
-def draw(claim, Hs, stuck, floor):
-    """All kernels in one figure; the control beside the polynomial ones."""
+def draw(claim):
+    """All kernels in one figure."""
     heads = claim.at_scale(smoke=(8, 16), laptop=(8, 16, 32, 64), paper=(8, 16, 32, 64))
     curves = {}
     for name in [*EXPONENTIAL, *POLYNOMIAL]:
         phis = [interpolation(name, H) for H in heads]
         curves[name] = [float(phi.error()) for phi in phis], [float(phi.bound()) for phi in phis]
-    few = (4, 8) if claim.scale == "smoke" else (4, 6, 8, 10)
-    window = claim.at_scale(smoke=600, laptop=2000, paper=4000)
-    smooth = few, [geometric(H, window).error for H in few]
     claim.figure(
         pictures.any_kernel(
             heads,
-            {name: curves[name] for name in EXPONENTIAL},
-            {name: curves[name] for name in POLYNOMIAL},
-            smooth,
-            (Hs, stuck, floor),
+            {
+                "exponential kernels": {name: curves[name] for name in EXPONENTIAL},
+                "polynomial kernels": {name: curves[name] for name in POLYNOMIAL},
+            },
         ),
         "any-kernel",
         caption="Interpolation by q^t, …, q^Ht, q = 1/2, with its bound: exponential kernels "
-        "(left), polynomial ones (right). There also: geometric exponents for t^−2.5, and what "
-        "weights of sum 10 or less can do for (−1)^t t^−2.5.",
+        "(left), polynomial ones (right).",
     )

@@ -20,7 +20,7 @@ import pytest
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import adaptive, chains, one_layer, targets
-from repro.wang2024.pictures import nested as pictures
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR, FORMULA = "largest error", "y_t = −1 + (u + 7)₊ − …"
 SLOPE = "slope 1 in u, l1 error of the heads"
@@ -107,20 +107,17 @@ def test_error_falls_with_the_heads(rpe, claim):
 
 @pytest.mark.construct
 def test_figure_one_layer(claim):
-    curves = {}
     for rpe in HEADS:
         Hs = sizes(claim, rpe)
-        seen = [in_float64(claim, rpe, H).error for H in Hs]
-        blind = [in_float64(claim, rpe, H, blind=True).error for H in Hs]
-        curves[rpe] = {"network": (Hs, seen), "blind": (Hs, blind)}
+        seen = [in_float64(claim, rpe, H).error for H in (Hs[0], Hs[-1])]
         why = "five orders of magnitude; without x_(t−2) the error does not fall"
         fall = claim.measured("fall of the error", seen[0] / seen[-1], equation="L = 1", rpe=rpe)
         fall.at_least(chosen(1e5, why))
     claim.figure(
-        pictures.one_layer(one_layer.through(targets.NESTED), curves),
+        pictures.one_layer(one_layer.through(targets.NESTED)),
         "one-layer",
-        caption="The nested parity without nesting: as a function of u, and the largest error of "
-        "one dot-product-free layer with 8 neurons in float64.",
+        caption="The nested parity without nesting: a function of u with 7 hinges, which one "
+        "dot-product-free layer with 8 neurons computes.",
     )
 
 

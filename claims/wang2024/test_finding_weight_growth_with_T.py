@@ -187,9 +187,9 @@ def in_float64(T):
     length, fits = 3 * T + 30, []
     for m in range(T + 2, 2 * T + 5, 1 + T // 5):
         found = best(T, m)
-        built = heads.Heads("lin", found.family.exponents, found.coefficients)
-        values = np.array([float(value) for value in built.values(length)])
-        betas = tuple(float(Fraction(int(b.p), int(b.q))) for b in found.family.exponents)
+        exponents = found.family.exponents
+        values = heads.values("lin", exponents, found.coefficients, length).astype(float)
+        betas = tuple(float(Fraction(int(b.p), int(b.q))) for b in exponents)
         fits.append(heads.Fit("lin", betas, values, length, found.error))
     return min(fits, key=lambda fit: fit.error + fit.floor)
 

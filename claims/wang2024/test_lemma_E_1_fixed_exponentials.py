@@ -85,8 +85,9 @@ CERTIFIED = [(10, 20), (10, 24), (20, 28), (20, 32)]
 def worst_output(found, T, length):
     """The error of a one-layer Transformer at the input of the worst signs, in a ball."""
     rationals = exact.rationals
-    built = heads.Heads("lin", found.family.exponents, found.coefficients)
-    pairs = zip(built.values(length), built.exponents, strict=True)
+    exponents = found.family.exponents
+    values = heads.values("lin", exponents, found.coefficients, length)
+    pairs = zip(values, exponents, strict=True)
     working = [model.Head(heads.block(value, 2, 1, 1, 0), p) for value, p in pairs]
     layer = model.Attention(working, rationals([[1, 0], [0, 1]]), "lin")
     reads = model.FeedForward(rationals([[1, -1]]), rationals([[0, 1], [0, -1]]), rationals([0, 0]))
@@ -94,7 +95,7 @@ def worst_output(found, T, length):
     whole = model.Transformer(rationals([[1], [0]]), rationals([0, 0]), layers)
     whole = whole.balls(flint.ctx.prec)
     table = whole.layers[0].attention.kernel(length)  # (H, length)
-    kernel = exact.vector(built.values(length)) @ table
+    kernel = values @ table
     signs = [-1 if k - int(s == T) < 0 else 1 for s, k in enumerate(kernel)][::-1]
     return whole(rationals(signs)[:, None])[-1, 0] - signs[-1 - T]
 
@@ -223,11 +224,11 @@ def test_float64_layer_within_its_l1_error_and_5_eps_A(T, claim):
 
 
 def trained(T, m, claim):
-    from repro.wang2024 import trained_delta
+    from repro.wang2024 import trained_parts
 
     steps = claim.at_scale(smoke=100, laptop=1000, paper=20_000)
-    spec = trained_delta.DeltaFit(T=T, m=m, steps=steps, seed=claim.seed(f"m = {m}") % 2**31)
-    return trained_delta.layer(spec, claim.train(spec, trained_delta.train).outcome)
+    spec = trained_parts.DeltaFit(T=T, m=m, steps=steps, seed=claim.seed(f"m = {m}") % 2**31)
+    return trained_parts.layer(spec, claim.train(spec, trained_parts.train_delta).outcome)
 
 
 @pytest.mark.parametrize("m", [4, 8, 16], ids="m={}".format)

@@ -30,7 +30,6 @@ from repro.bounds import chosen, theorem
 from repro.numerics import exact, l1
 from repro.numerics.logarithms import ball
 from repro.wang2024 import exponentials, heads
-from repro.wang2024.pictures import exponentials as pictures
 
 E2, ERROR = "Lemma E.2", "l1 error"
 
@@ -112,7 +111,7 @@ def test_layer_whose_dot_product_carries_B_in_rationals(claim):
     """Tokens (x_t, B_t, 1), every position with its own B_t: the convolution, term by term."""
     T, n, rng = 4, 12, claim.rng("tokens")
     phi = exponentials.Interpolant(T, T + 3, "1/2")
-    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
+    layer = heads.moving("lin", phi.exponents, phi.moved())
     x = [int(v) for v in rng.choice([-1, 1], n)]
     B = [int(v) for v in rng.integers(0, T + 1, n)]
     out = layer(exact.rationals([[a, b, 1] for a, b in zip(x, B, strict=True)]))[:, 0]
@@ -131,7 +130,7 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
     import torch
 
     phi, n = exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
-    layer = heads.Heads("lin", phi.exponents, phi.moved()).moving()
+    layer = heads.moving("lin", phi.exponents, phi.moved())
     layer = layer.to(torch.float64, claim.device)
     A = float(sum(abs(a) / (1 - phi.q**h) for h, a in enumerate(phi.alphas, start=1)))
     floor, l1_error = heads.EPS * A * (1 + phi.H * math.log(2) * T), float(phi.error)
@@ -169,18 +168,10 @@ def test_figure_error_against_B(claim):
     T, m = 5, 10
     found, Bs = alone(T, m), range(T + 3)
     errors = [optimal_error(found, T, B) for B in Bs]
-    unmoved = [optimal_error(found, T, B, moved=False) for B in Bs]
     falls = sum(errors[B] < errors[B - 1] for B in Bs if B)
     claim.measured("B at which the error falls for certain", falls, equation=E2).equals(0)
     least = chosen(100 * found.upper, "the condition B ≤ T matters: nothing bounds ψ(−T − 1)")
     claim.measured(ERROR, errors[T + 1], equation="B = T + 1").at_least(least)
-    moved, fixed = ({B: float(e) for B, e in enumerate(es)} for es in (errors, unmoved))
-    claim.figure(
-        pictures.moving_instant(moved, fixed, T, found.error),
-        "moving",
-        caption=f"The {m} best coefficients for T = {T}, moved by B: no worse for any smaller B, "
-        "useless beyond T. Not moved, they serve B = T alone.",
-    )
 
 
 @pytest.mark.parametrize("B", [1, 5, 9], ids="B={}".format)

@@ -175,8 +175,9 @@ def test_the_layer_in_balls_has_the_best_error(T, m, claim):
         inside = sum(map(abs, wrong), flint.arb(0))
         signs = heads.worst_input(np.array([0.0, *map(float, wrong)]))
         x = exact.rationals(signs[:, None])
-        built = heads.Heads("log", found.family.exponents, found.coefficients)
-        output = built.attention(N).balls(640)(x, queries=1)[0, 0]
+        exponents = found.family.exponents
+        values = heads.values("log", exponents, found.coefficients, N)
+        output = heads.summed("log", exponents, values).balls(640)(x, queries=1)[0, 0]
         error = abs(output - x[N - 1 - T, 0])
     claim.record(OF_LAYER, float(error))
     claim.record(LOWER, found.floor)
@@ -202,12 +203,11 @@ def float64_layer(claim, T, m):
 
 def errors_in_balls(T, fit):
     """The l1 error of the float64 weights as they are, on the window and everywhere."""
-    built = heads.Heads("log", fit.exponents, (0,) * len(fit.exponents))
+    family = l1.Powers(fit.exponents)
     with flint.ctx.workprec(300):
-        values = exact.rationals(fit.values)
-        alphas = [value / z for value, z in zip(values, built.normalisers(N), strict=True)]
-        inside = sum(map(abs, sums(T, built.exponents, alphas)), flint.arb(0))
-        return inside, l1.l1_error(l1.indicator(T), built.family, alphas, window=N - 1)
+        alphas = list(exact.rationals(fit.values) / heads.normalisers("log", fit.exponents, N))
+        inside = sum(map(abs, sums(T, family.exponents, alphas)), flint.arb(0))
+        return inside, l1.l1_error(l1.indicator(T), family, alphas, window=N - 1)
 
 
 @pytest.mark.parametrize("T", HEADS, ids="T={}".format)

@@ -28,7 +28,6 @@ import pytest
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, l1, logarithms
 from repro.wang2024 import heads, necessity, powers
-from repro.wang2024.pictures import exponentials as pictures
 
 E5, ERROR, LARGEST = "Lemma E.5", "ℓ₁ error", "largest ℓ₁ error over B"
 LOWER, UPPER = "least of the largest error, from below", "least of the largest error, from above"
@@ -137,7 +136,7 @@ def test_the_worst_B_of_an_interpolant_is_T(T, claim):
 def test_the_layer_follows_the_token_exactly(T, claim):
     """Tokens (x, log B, 1), B drawn anew for each: the output is sum_s phi(s/B) x_{t-s}."""
     phi = powers.adaptive(T, step=4 * T)
-    layer = heads.Heads("log", phi.exponents, phi.coefficients).moving()
+    layer = heads.moving("log", phi.exponents, phi.coefficients)
     rng, n, rational = claim.rng("tokens"), 16, exact.rational
     x, B = rng.integers(-1, 2, n).tolist(), rng.integers(1, T + 1, n).tolist()
     rows = [[rational(v), logarithms.Log(b), rational(1)] for v, b in zip(x, B, strict=True)]
@@ -187,17 +186,10 @@ def test_all_B_at_once_is_harder_from_T_3_on(T, m, claim):
 @pytest.mark.best_in_class
 def test_figure_all_B_at_once(claim):
     """The table of these optima, drawn; B = T alone is Lemma E.4."""
-    together, alone = {2: {}, 3: {}, 4: {}}, {2: {}, 3: {}, 4: {}}
     for T, m in NOTED:
-        together[T][m], alone[T][m] = optimum(T, even(m)).error, fixed(T, even(m)).error
-        least = theorem(0.999 * alone[T][m], "B = T is one of them")
-        claim.measured(LARGEST, together[T][m], equation=E5, T=T, m=m).at_least(least)
-    claim.figure(
-        pictures.moving(together, alone),
-        "errors",
-        caption="Least error with the powers (t/B)^-2, (t/B)^-4, ..., certified. One set of "
-        "coefficients for all B ≤ T costs nothing for T = 2 and several heads from T = 3 on.",
-    )
+        least = theorem(0.999 * fixed(T, even(m)).error, "B = T is one of them")
+        together = optimum(T, even(m)).error
+        claim.measured(LARGEST, together, equation=E5, T=T, m=m).at_least(least)
 
 
 THRESHOLDS = [
@@ -236,7 +228,7 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
     ]
     kept = heads.lightest(problems)
     alphas = exact.rationals(kept.weights / total)
-    layer = heads.Heads("log", even(m), tuple(alphas)).moving().to(torch.float64, claim.device)
+    layer = heads.moving("log", even(m), tuple(alphas)).to(torch.float64, claim.device)
     # The logit beta log B - beta log s is off by eps times each of its terms and a rounding.
     floor = 5 * kept.total * 2.0**-53 * (1 + 2 * beta[-1] * np.log(T))
     lost, worst = "5 eps A (1 + 2 β_max log T): the logits' roundings", "the worst signs attain it"

@@ -181,11 +181,9 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
             chosen(6, "four times the order β − 1 = 1.5 of (-1)^t t^-2.5, which no heads exceed")
         )
     claim.figure(
-        pictures.rough_and_smooth(ROUGH, rough_curves(claim), smooth),
-        "rough-and-smooth",
-        caption=f"Left: l1 error of m powers against ρ(t) = {ROUGH}, which no m powers pass below "
-        "its tail. Right: layers in float64 on smooth kernels, windows of 200 tokens, the "
-        "largest error found.",
+        pictures.rough(ROUGH, rough_curves(claim)),
+        "rough",
+        caption=f"l1 error of m powers against ρ(t) = {ROUGH}: no m powers pass below its tail.",
     )
 
 

@@ -205,11 +205,8 @@ def test_balls_agree_with_the_closed_bounds(claim):
         "upper": [float(ratio) for ratio in upper],
         "repaired": [float(jackson.repaired_constant(n)) for n in orders],
     }
-    small = {
-        n: [float(jackson.power_ratio(n, m)[0]) for m in range(1, n + 1)] for n in (10, 37, 60)
-    }
     claim.figure(
-        pictures.jackson(orders, curves, small),
+        pictures.jackson(orders, curves),
         "ratios",
         caption="The largest mⁿE over the class with M(n) = 1 and m ≤ n. The lemma says that it is "
         "at most 1; it is for n ≤ 37.",

@@ -163,12 +163,12 @@ def fitted(m):
 
 
 def trained(claim, m):
-    from repro.wang2024 import trained_norm
+    from repro.wang2024 import trained_parts
 
     steps = claim.at_scale(smoke=120, laptop=500, paper=5000)
-    spec = trained_norm.NormFit(m=m, steps=steps, seed=claim.seed(f"trained, {m}") % 2**31)
-    outcome = claim.train(spec, trained_norm.train).outcome
-    return trained_norm.network_of(outcome.tensors), outcome.curves["loss"]
+    spec = trained_parts.NormFit(m=m, steps=steps, seed=claim.seed(f"trained, {m}") % 2**31)
+    outcome = claim.train(spec, trained_parts.train_norm).outcome
+    return trained_parts.network_of(outcome.tensors), outcome.curves["loss"]
 
 
 @pytest.mark.train

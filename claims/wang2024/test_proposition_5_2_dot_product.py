@@ -28,11 +28,17 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro import figures
 from repro.bounds import as_printed, chosen, rounding_error, theorem
 from repro.numerics import exact, logarithms, minimax
-from repro.wang2024 import adaptive, exponentials, moving, pointer, targets, trained_transformer
-from repro.wang2024.pictures import pointer as pictures
+from repro.wang2024 import (
+    exponentials,
+    fixed,
+    moving,
+    pointer,
+    targets,
+    trained_transformer,
+)
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
@@ -181,7 +187,7 @@ def trained_errors(claim, dot_product):
         steps=claim.at_scale(smoke=120, laptop=400, paper=5000),
     )  # fmt: skip
     networks = fit.networks(spec, claim.train(spec, fit.train).outcome)
-    errors = [adaptive.errors(one, target, target.windows(6))[:, -1] for one in networks]
+    errors = [fixed.errors(one, target, target.windows(6))[:, -1] for one in networks]
     assert np.isfinite(errors).all()
     return np.square(errors).mean(1).tolist(), np.max(errors, axis=1).tolist()
 
@@ -219,29 +225,14 @@ def test_trained_with_dot_product_gets_below_the_floor_of_those_without(claim):
 
 @pytest.mark.train
 def test_figure_trained_and_written_down(claim):
-    squares = {
-        "without, trained": trained_errors(claim, False)[0],
-        "without, the least": [float(FLOOR)],
-        "with, trained": trained_errors(claim, True)[0],
-        "with, written down": [pointer.written_down(4, 6, claim.device)],
-    }
     layers = {H: max(pointer.float_errors(H, claim.device)) for H in head_counts(claim)}
     best = {H: float(moving.optimal("lin", 2, H).error) for H in layers if H < 8}
     logs = {3 * m: pointer.log_errors(m, claim.device)[0] for m in power_counts(claim)}
-    factor = min(squares["with, trained"]) / squares["with, written down"][0]
+    factor = min(trained_errors(claim, True)[0]) / pointer.written_down(4, 6, claim.device)
     gap = claim.measured("mean square, the best run over written down", factor, equation="B.4 (A)")
     gap.at_least(chosen(2, "twice as much: no run comes to the layer of the proof"))
-    figure = pictures.followed(layers, best, logs, squares)
-    runs = "; ".join(f"{kind} {min(s):.2g} to {max(s):.2g}" for kind, s in squares.items())
-    claim.figure(
-        figure,
-        "heads",
-        caption="One attention layer follows a pointer. Left: error over all windows against the "
-        "number of heads. Right: mean square error of four heads, g = 1, 2, 3, after training from "
-        "random starts (bar: median; dots: all runs), beside what is written down and what nothing "
-        "can beat.",
-        alt=f"{figures.described(figure)} Mean squares: {runs}.",
-    )
+    caption = "One attention layer follows a pointer: error over all windows."
+    claim.figure(pictures.followed(layers, best, logs), "heads", caption=caption)
 
 
 @pytest.mark.construct
@@ -259,10 +250,10 @@ def test_figure_which_token_counts(claim):
     shown = {"with dot product, H = 6": fetched, "without: least squares": np.tile(row, (3, 1))}
     rows = {kind: np.abs(table).round(2).tolist() for kind, table in shown.items()}
     claim.figure(
-        pictures.maps(target.tokens, shown),
+        pictures.rows(target.tokens, shown),
         "maps",
         caption="How much the token at distance s counts, for g(x) = x + 2. The dot product moves "
-        "the peak to s = g(x_t); without it every token has the same row.",
+        "the peak to s = g(x_t); without it every token has the same curve.",
         alt="; ".join(f"{kind}: {table}" for kind, table in rows.items()),
     )
 

@@ -19,8 +19,7 @@ import flint
 import pytest
 
 from repro.bounds import chosen, theorem
-from repro.wang2024 import adaptive, depth, every_H, following, moving, targets
-from repro.wang2024.pictures import nested as pictures
+from repro.wang2024 import adaptive, budgets, following, moving, targets
 
 ERROR = "largest error"
 SAME = "{1, 2} or {1}, {2}"  # the memories of each layer
@@ -71,11 +70,11 @@ def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
     rows = [
         ("layers", "5.1", len(wide.layers), 2),
         ("layers", "5.5", len(deep.layers), target.M + 1),
-        ("neurons in each layer", "sum", depth.widths(wide), [first + second + 1]),
-        ("neurons in each layer", "max over the layers", depth.widths(deep), [first + 1, second]),
-        ("heads in each layer", "sum", depth.heads(wide), [sum(counts)]),
-        ("heads in each layer", "max over the layers", depth.heads(deep), counts),
-        ("heads in total", "sum = sum", sum(depth.heads(wide)), sum(depth.heads(deep))),
+        ("neurons in each layer", "sum", budgets.widths(wide), [first + second + 1]),
+        ("neurons in each layer", "max over the layers", budgets.widths(deep), [first + 1, second]),
+        ("heads in each layer", "sum", budgets.heads(wide), [sum(counts)]),
+        ("heads in each layer", "max over the layers", budgets.heads(deep), counts),
+        ("heads in total", "sum = sum", sum(budgets.heads(wide)), sum(budgets.heads(deep))),
     ]
     for name, place, found, stated in rows:
         claim.measured(name, found, equation=place).equals(stated)
@@ -106,22 +105,14 @@ def test_figure_heads_per_layer(claim):
         wide, deep = of_H[min(of_H)]
         gain = claim.measured("gain of depth", wide.error / deep.error, equation="C.2", rpe=rpe)
         gain.at_least(chosen(3, "well above 1: the two curves are apart at every H"))
-    rounding = max(one.rounding for pair in found["lin"].values() for one in pair)
-    claim.figure(
-        pictures.depth(found),
-        "depth",
-        caption="Two pointers, T = 3 and 2: largest error in float64 against the heads in each "
-        "layer. Two layers split them, three layers give all of them to one memory each; in total "
-        f"three layers have twice as many. Rounding may leave {rounding:.0e} (lin).",
-    )
 
 
 @both
 @pytest.mark.certified
 def test_the_statement_for_every_H_with_its_constant(rpe, claim):
-    """every_H.py: p memories lack heads: their blocks stay 0, which costs |f|_Lip sqrt(p)."""
+    """budgets.py: p memories lack heads: their blocks stay 0, which costs |f|_Lip sqrt(p)."""
     count = claim.at_scale(smoke=400, laptop=3000, paper=30000)
-    lacking, wrong = every_H.cases(rpe, False, count, claim.rng("every H"))
+    lacking, wrong = budgets.cases(rpe, False, count, claim.rng("every H"))
     bounds = claim.measured("bounds below √p", wrong, equation="C(n) H⁻ⁿ √Σ ≥ √p", lacking=lacking)
     bounds.equals(0)
 

@@ -26,7 +26,6 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import arrays, barron, exact, logarithms
 from repro.wang2024 import adaptive, moving, targets
-from repro.wang2024.pictures import adaptive as pictures
 
 T = 3
 G = {-1: 1, 0: 2, 1: 3}  # g of FOLLOW, by hand
@@ -227,9 +226,8 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
     some = claim.at_scale(smoke=20, laptop=50, paper=240)
     amounts = [Fraction(3 * k, 5 * some) for k in range(some + 1) if 6 * k != 5 * some]
     edge = {"lin": flint.arb(flint.fmpq(1, 2)), "log": flint.arb(flint.fmpq(7, 6)).log()}
-    curves = {}
     for rpe in ("lin", "log"):
-        psi, curves[rpe] = heads(rpe, reach), ([], [])
+        psi = heads(rpe, reach)
         for d in amounts if rpe == "lin" else [d for d in amounts if d <= Fraction(2, 5)]:
             networks = [shifted(getattr(target.memories[0], rpe), d)]
             network = adaptive.transformer(target, [psi], [[1]], memory_networks=networks)
@@ -237,20 +235,12 @@ def test_figure_a_growing_error_of_the_memory_function(claim):
                 network = network if rpe == "lin" else network.balls(bits)
                 outputs = network(exact.rationals(windows))[:, -1, 0]
                 error = max(abs(outputs - truth), key=float)
-            for curve, number in zip(curves[rpe], (d, error), strict=True):
-                curve.append(float(number))
             found = claim.measured("largest error", error, equation="Section 5.2", rpe=rpe, d=d)
             if exact.rational(d) < edge[rpe]:
                 found.at_most(theorem(psi.error, "the l1 error of the heads"))
             else:
                 why = "one step too far is a token 2 away, less the error of the heads"
                 found.at_least(theorem(2 - psi.error, why))
-    claim.figure(
-        pictures.rounding(curves, 1 / (4 * T), float(edge["log"])),
-        "accuracy",
-        caption="y_t = x_(t−g), g = 1, 2, 3. The network for g (lin) or log g (log) is off by d "
-        "at every token: no effect up to the accuracy of the rounding, a wrong token beyond it.",
-    )
 
 
 def shifted(network, d):

@@ -27,9 +27,19 @@ import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, chains, depth, following, moving, nested, one_layer, targets
+from repro.wang2024 import (
+    adaptive,
+    budgets,
+    chains,
+    fixed,
+    following,
+    moving,
+    nested,
+    one_layer,
+    targets,
+)
 from repro.wang2024 import trained_transformer as fit
-from repro.wang2024.pictures import nested as pictures
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error"
 OPEN = "0 in place of a sign leaves y_t open: 1, but for the heads' error"
@@ -56,7 +66,7 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
     tables = table, by_width(claim)
     told = [f"{key}: {error:.1e}" for one in tables for key, error in one.items()]
     claim.figure(
-        pictures.roles(*tables),
+        pictures.roles(dict(zip(("L layers", "m neurons in the readout"), tables, strict=True))),
         "roles",
         caption="Largest error of the construction. Left: a chain of three memories, K = 2, cut "
         "after L layers with the same readout. Right: two nested memories with the readout |x|₂, "
@@ -149,7 +159,7 @@ def test_independent_memories_share_a_layer(claim):
     claim.measured("outputs that differ", differ, equation="{2, 3} or {2}, {3}").equals(0)
     layers = [len(network.layers) for network in (together, apart)]
     claim.measured("layers", layers, equation="K + 2 or M + 1").equals([3, 4])
-    widths = [depth.widths(network)[1:] for network in (together, apart)]
+    widths = [budgets.widths(network)[1:] for network in (together, apart)]
     claim.measured("neurons for g_2, g_3", widths, equation="sum or each").equals([[4], [3, 1]])
 
 
@@ -172,7 +182,7 @@ def test_printed_nesting_requires_as_many_layers(claim):
     target, n = targets.NESTED, 6
     network, (e_1, e_2) = one_layer.interpolated("lin", n)
     bound = 2 * e_1 + 4 * e_2
-    error = adaptive.exact_errors(network, target, target.windows(n))[:, -1].max()
+    error = fixed.errors(network, target, target.windows(n))[:, -1].max()
     heads = "slope 1 in u, l1 error of the heads"
     claim.measured(ERROR, error, equation="L = 1").at_most(theorem(bound, heads))
     small = theorem(Fraction(1, 50), heads)

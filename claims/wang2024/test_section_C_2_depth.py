@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, depth, moving, targets
+from repro.wang2024 import adaptive, budgets, moving, targets
 
 costs = st.lists(st.integers(1, 24).map(lambda k: Fraction(k, 6)), min_size=1, max_size=5)
 powers = st.integers(1, 5)
@@ -52,8 +52,8 @@ def test_theorem_5_1_is_the_best_split_of_the_heads(claim):
             return sum(x ** (n + 1) / y**n for x, y in zip(a, shares, strict=True))
 
         squares = sum((x ** (n + 1)) ** 2 for x in a)
-        as_stated = error(a) ** 2 == depth.complexity([a], n)
-        as_stated &= squares == depth.complexity([[x] for x in a], n)
+        as_stated = error(a) ** 2 == budgets.complexity([a], n)
+        as_stated &= squares == budgets.complexity([[x] for x in a], n)
         return int(not (as_stated and error(parts) >= error(a)))
 
     share = st.integers(1, 12).map(Fraction)
@@ -70,7 +70,7 @@ def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
 
     def violated(case):
         a, n = rationals(case[0]), case[1]
-        ratio, printed = depth.ratio(a, n), depth.printed_ratio([x ** (n + 1) for x in a])
+        ratio, printed = budgets.ratio(a, n), budgets.printed_ratio([x ** (n + 1) for x in a])
         equal = ratio == printed
         return int(not (ratio <= printed <= 1 and equal == (len(a) == 1)))
 
@@ -83,10 +83,10 @@ def test_the_ratio_is_at_most_the_printed_one_and_at_most_1(claim):
 def test_equal_distances(n, claim):
     """(H^(M+1) / H^(2))^(2n) = M^-(2n+1), whatever the common distance; M = 4 to three digits."""
     for M, a in ((1, 3), (2, "7/3"), (4, "1/2"), (7, 5)):
-        ratio = depth.ratio(rationals([a] * M), n)
+        ratio = budgets.ratio(rationals([a] * M), n)
         stated = Fraction(1, M ** (2 * n + 1))
         claim.measured("ratio", ratio, equation="M^−(2n+1)", M=M).equals(stated)
-    found, digits = depth.root(depth.ratio([1] * 4, n), n), Fraction(1, 2000)
+    found, digits = budgets.root(budgets.ratio([1] * 4, n), n), Fraction(1, 2000)
     heads = claim.measured("heads", found, equation="M^−(1 + 1/(2n))", M=4)
     why = "M^−(1 + 1/(2n)), rounded to three digits"
     heads.within(Fraction(ROUNDED[n]), theorem(digits, why))
@@ -99,7 +99,7 @@ def test_neurons_of_the_built_networks(claim):
     heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
     for stages, stated in ((adaptive.two_layers, [1 + 3 + 1]), (adaptive.one_by_one, [1 + 1, 3])):
         network = adaptive.transformer(target, heads, stages(target))
-        found = depth.widths(network)
+        found = budgets.widths(network)
         claim.measured("neurons", found, equation="C.2", layers=len(network.layers)).equals(stated)
 
 
@@ -107,20 +107,20 @@ def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
     """sum b^2 >= (sum b)^2 / M for any b, while equal T have M^-(2n+1): no b_k would do."""
     M, n = 4, 1
     least = min(
-        depth.printed_ratio(rationals(b))
+        budgets.printed_ratio(rationals(b))
         for b in ([1, 1, 1, 1], [1, 2, 3, 4], [1, 1, 1, 100], ["1/7", 2, "5/3", 9])
     )
     printed = claim.measured("sum b² / (sum b)²", least, equation="C.2")
     printed.at_least(theorem(Fraction(1, M), "Cauchy and Schwarz, equality for equal b"))
-    over = claim.measured("over the true ratio", least / depth.ratio([1] * M, n), equation="C.2")
+    over = claim.measured("over the true ratio", least / budgets.ratio([1] * M, n), equation="C.2")
     over.at_least(theorem(M ** (2 * n), "M^(2n), 16 here"))
 
 
 def test_control_equal_shares_for_unequal_memories(claim):
     """H_k = H/M for T = (2, 200), lin, n = 1: 1.57 times the error of the best split."""
-    a = [depth.cost("lin", T) for T in (2, 200)]
+    a = [budgets.cost("lin", T) for T in (2, 200)]
     equal = sum(x**2 for x in a) * 2
-    best = depth.root(depth.complexity([a], 1), 1)
+    best = budgets.root(budgets.complexity([a], 1), 1)
     worse = theorem(Fraction(3, 2), "2 (a² + b²) / (a + b)² for a = e^0.02, b = e²: 1.57")
     claim.measured("error over that of the best split", equal / best, equation="C.2").at_least(
         worse
@@ -138,7 +138,7 @@ def ratio_to_the_letter(n):
 def test_printed_conditions_on_the_heads_are_exchanged(claim):
     """To the letter two layers need (sum a^(2n+2))^(1/2n), M + 1 layers (sum a)^((n+1)/n)."""
     a, n = [1, 1], 1
-    letter = depth.complexity([a], n) / depth.complexity([[1], [1]], n)
+    letter = budgets.complexity([a], n) / budgets.complexity([[1], [1]], n)
     claim.counterexample(
         "with the printed conditions (H^(M+1) / H^(2))^(2n) is at most 1",
         input={"a": a, "n": n}, measured=letter, expected=1, relation="<=",
@@ -161,6 +161,6 @@ def test_printed_equality_is_an_inequality(claim):
     a, b, n = [1, 1], [1, 1], 1  # b = a^(n+1)
     claim.counterexample(
         "(H^(M+1) / H^(2))^(2n) = sum b^2 / (sum b)^2",
-        input={"a": a, "n": n, "b": b}, measured=depth.ratio(a, n), equation="C.2",
-        expected=depth.printed_ratio(b), program=true_and_printed_ratio, n=n,
+        input={"a": a, "n": n, "b": b}, measured=budgets.ratio(a, n), equation="C.2",
+        expected=budgets.printed_ratio(b), program=true_and_printed_ratio, n=n,
     )  # fmt: skip

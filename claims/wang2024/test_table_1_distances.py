@@ -46,10 +46,9 @@ def test_the_table_determines_B_and_not_D(claim):
     apart = [n for n in distances if len({stairs[D][n] for D in range(119, 129)}) > 1]
     claim.record("first distance at which the ten differ", apart[0])
     claim.figure(
-        pictures.staircases(distances, stairs, PRINTED),
+        pictures.staircases(stairs, PRINTED),
         "staircase",
-        caption="Table 1 fits B = 8 and each of ten values of D; they part after the table ends. "
-        "Beside it the two encodings that the paper studies.",
+        caption="Table 1 fits B = 8 and each of ten values of D; they part after the table ends.",
     )
 
 

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.numerics import exact, logarithms, roundoff
 from repro.wang2024 import (
-    depth,
+    budgets,
     exponentials,
     fixed,
     fixed_heads,
@@ -55,7 +55,7 @@ def test_the_bound_admits_every_block_that_the_heads_do_not_reach(rpe, claim):
     distances = st.lists(number, min_size=1, max_size=8, unique=True).map(sorted)
     cases = st.tuples(st.integers(1, 8), number, distances)
     examples, last = claim.at_scale(smoke=(50, 31), laptop=(1000, 121), paper=(50_000, 501))
-    missed = functools.partial(fixed.bound_below_p, rpe)
+    missed = functools.partial(budgets.fixed_bound_below_p, rpe)
     claim.for_all("bounds below p", cases, missed, equation=place, examples=examples)
     near = itertools.product((1, 2, 4, 8), range(1, last), range(-1, 3))
     wrong = sum(missed((n, H, [H + k])) for n, H, k in near if H + k)
@@ -95,7 +95,7 @@ def test_too_few_heads_leave_a_block_zero_and_keep_the_bound(claim):
     error, why = claim.measured(ERROR, output, equation="A.1"), "0 in place of |x_{t−3}| = 1"
     error.at_most(theorem(1 + errors[0], why)).at_least(theorem(1, why))
     for n in (1, 2, 5):
-        bound = target.readout.lipschitz * fixed.stated("lin", T, 2, n)
+        bound = target.readout.lipschitz * budgets.fixed_bound("lin", T, 2, n)
         error = claim.measured(ERROR, flint.arb(output), equation="Theorem 4.1", n=n)
         error.at_most(theorem(bound, "|f|_Lip C(n) (Σ e^{0.01 T_i})ⁿ⁺¹ / Hⁿ"))
 
@@ -174,19 +174,19 @@ def test_the_least_error_of_any_layer_with_these_exponents(rpe, claim):
 @pytest.mark.train
 def test_trained_layers_and_the_figure(claim):
     """From random starts no run comes near the construction; every disturbed one is led back."""
-    panels, starts = {}, {"a random start": "random", "the construction": "construction"}
+    panels, starts = {}, ("random", "construction")
     steps, runs = claim.at_scale(smoke=(60, 2), laptop=(300, 5), paper=(4000, 20))
     for rpe, H in (("lin", 5), ("log", 6)):
         Hs, seed = some_heads(claim, rpe), claim.seed("windows")
         curves = panels[f"{rpe}-RPE"] = fixed_heads.parity_curves(rpe, Hs, seed, claim.device)
-        for name, start in starts.items() if rpe == "lin" or claim.scale != "smoke" else ():
+        for start in starts if rpe == "lin" or claim.scale != "smoke" else ():
             spec = trained_transformer.FitTransformer(
                 target="sparse parity", rpe=rpe, layers=1, heads=H, steps=steps, runs=runs,
                 dot_product=False, normalised=True, seed=claim.seed("start") % 2**31, start=start,
                 noise=0.2 if start == "construction" else 0.0, length=12, lr=1e-2,
             )  # fmt: skip
             numbers = claim.train(spec, trained_transformer.train).outcome.numbers
-            curves[f"trained from {name}"] = [(H, error) for error in numbers["largest error"]]
+            curves[f"trained from {start}"] = [(H, error) for error in numbers["largest error"]]
             for key, values in numbers.items():
                 claim.record(key, values, rpe=rpe, start=start)
             at = {"equation": "Theorem 4.1", "rpe": rpe, "start": start}
@@ -201,8 +201,7 @@ def test_trained_layers_and_the_figure(claim):
                 claim.measured("mean square, after over before", found.left, **at).at_most(undone)
     caption = (
         "Parity of three tokens, float64, all windows of 10 tokens and the worst of 60. Best in "
-        "class: tokens in [−1, 1], any width and readout. The bound is without rounding, which "
-        "rules at H = 8 (lin). Trained layers are judged on random windows of 12 tokens."
+        "class: tokens in [−1, 1], any width and readout. Trained layers: windows of 12 tokens."
     )
     claim.figure(pictures.heads(panels), "heads", caption=caption)
 
@@ -228,7 +227,7 @@ def test_rate_in_the_width(claim):
     claim.measured("3 standard errors of it", error, equation="m^-1/2").at_most(telling)
     small, share = chosen(0.2, "what falls is E_FFN"), E_Attn / min(curves.errors["spread"])
     claim.measured("E_Attn over the least error", share, equation="m^-1/2").at_most(small)
-    figure = pictures.width(curves, E_Attn, heads=6, target="$|(x_t, x_{t-2})|_2$")
+    figure = pictures.width(curves, E_Attn, target="$|(x_t, x_{t-2})|_2$")
     claim.figure(figure, "width", caption="|(x_t, x_{t−2})|₂, lin-RPE, 6 heads: error against m.")
 
 
@@ -294,7 +293,7 @@ def printed_share(T, H):
 
 def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
     """For H = M = 2 the first memory has less than one head. Repaired: the best integers."""
-    costs, H = [depth.cost("lin", far) for far in T], 2
+    costs, H = [budgets.cost("lin", far) for far in T], 2
     claim.counterexample(
         "H_k as printed is a number of heads, at least 1",
         input={"T": T, "H": H, "k": 1}, program=printed_share, T=T, H=H,
@@ -304,7 +303,7 @@ def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
     rng, wrong = claim.rng("shares"), 0
     for n, M, H in itertools.product((1, 2, 3), (1, 2, 3), range(3, 9)):
         costs = [Fraction(int(v), 10) for v in rng.integers(10, 60, M)]
-        wrong += not moving.allocation_is_best(H, costs, n)
+        wrong += not budgets.allocation_is_best(H, costs, n)
     claim.measured("shares that are not the best integers", wrong, equation="A.1, H_k").equals(0)
 
 

@@ -9,7 +9,7 @@ an error of at most E_FFN + |f|_Lip E_Attn, with E_FFN ~ |f|_B m^-1/2 and E_Attn
 Checked, on three targets (one pointer of T = 3, two pointers, tokens in the plane): lin in
 rationals, log in balls: every pointer exact, blocks and output within what the heads leave. In
 float64 the sup error against H; the optimum of the weights. lin for every n, H and T_i, with C(n),
-by the inequalities of repro/wang2024/every_H.py in balls. Width: least norms S on eight tokens,
+by the inequalities of repro/wang2024/budgets.py in balls. Width: least norms S on eight tokens,
 with certificates; drawn networks point right at widths that follow S^2 (lin) and S^2 T^2 (log).
 Printed, and false: transposed W_Q and W_K, the log sum from s = 0, E_Attn without its sum over k.
 Controls: no rounding, pointers off by one, too narrow, H <= T heads.
@@ -27,9 +27,9 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import chosen, rounding_error, theorem
-from repro.wang2024 import adaptive, circle, every_H, following, moving, targets
+from repro.wang2024 import adaptive, budgets, circle, fixed, following, moving, targets
 from repro.wang2024 import trained_transformer as fit
-from repro.wang2024.pictures import adaptive as pictures
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error of the output"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
@@ -141,15 +141,15 @@ def test_gradient_descent_from_a_random_start_and_from_the_construction(rpe, cla
 def test_figure_error_against_heads(claim):
     panels, seed, device = {}, claim.seed("long windows"), claim.device
     for rpe, Hs in HEADS.items():
-        curves = panels[rpe] = following.error_curves(rpe, claim.at_scale(**Hs), seed, device)
+        panels[rpe] = curves = following.error_curves(rpe, claim.at_scale(**Hs), seed, device)
         for start in ("random", "construction"):
             runs = trained(claim, rpe, start).numbers["largest error"]
-            curves[f"trained, {start}"] = [TRAINED[rpe]] * len(runs), runs
-        gain = curves["follow"][1][-1] / curves["follow"][1][0]
+            curves[f"trained from {start}"] = [(TRAINED[rpe], error) for error in runs]
+        gain = curves["follow"][-1][1] / curves["follow"][0][1]
         fall = claim.measured("error, most heads over fewest", gain, equation="5.1", rpe=rpe)
         fall.at_most(chosen(0.1, "a factor of ten: the error falls with H"))
-    caption = "Two layers in float64. Over infinite sequences no weights do better than the green "
-    caption += "curve, with these exponents; trained networks, all runs, choose theirs."
+    caption = "Two layers in float64; the bound is for two pointers. Over infinite sequences no "
+    caption += "weights do better than the green curve; trained networks choose their exponents."
     claim.figure(pictures.heads(panels), "heads", caption=caption)
 
 
@@ -158,12 +158,12 @@ def test_lin_the_printed_rate_for_every_H_with_one_constant(claim):
     """E_Attn <= sqrt(p) <= p <= C(n) (sum e^{0.01 T})^{n+1} / H^n; T + 1 heads reach any level."""
     distances = st.lists(st.integers(1, 300), min_size=1, max_size=6)
     cases = st.tuples(st.integers(1, 8), st.integers(1, 500), distances)
-    examples, faults = claim.at_scale(smoke=60, laptop=400, paper=20_000), every_H.unproved
+    examples, faults = claim.at_scale(smoke=60, laptop=400, paper=20_000), budgets.unproved
     claim.for_all("steps not proved", cases, faults, equation="E_Attn ≥ p", examples=examples)
     falls = theorem(Fraction(1, 10**60), "the terms fall beyond T = 100; 1e-60 for the balls")
     for n in (1, 2, 3, 8):
-        claim.record("C(n)", float(every_H.constant_lin(n)), n=n)
-        ratio = every_H.constant_ratio(n, 400)
+        claim.record("C(n)", float(budgets.smallest_constant(n, 1)), n=n)
+        ratio = budgets.constant_ratio(n, 400)
         claim.measured("C(n) over the largest term", ratio, equation="C(n)", n=n).within(1, falls)
 
 
@@ -176,7 +176,7 @@ def test_with_too_few_heads_a_block_stays_0_and_the_bound_still_holds(H, claim):
     allowed = theorem(3 * (1 + served**2), "|f|_Lip² (1 + error²), as |x| ≤ 1")
     claim.measured(f"{ERROR}, squared", error**2, equation="p = 1").at_most(allowed)
     for n in (1, 2, 3):
-        bound = every_H.head_counts(n, H, [3, 2])[0] * flint.arb(3).sqrt()
+        bound = budgets.steps_to_p(n, H, [3, 2])[0] * flint.arb(3).sqrt()
         stated = theorem(bound, "|f|_Lip C(n) (Σ e^(0.01 T))^(n+1) / H^n")
         claim.measured(ERROR, error, equation="Theorem 5.1", n=n).at_most(stated)
 
@@ -185,9 +185,9 @@ def test_with_too_few_heads_a_block_stays_0_and_the_bound_still_holds(H, claim):
 def test_whole_numbers_of_heads(claim):
     """Integers H_k >= 1: the best of all, at most (H/(H-M))^n worse than the printed minimum."""
     costs = st.lists(st.integers(1, 40), min_size=1, max_size=3)
-    cases, faults = st.tuples(costs, st.integers(1, 9), st.integers(1, 4)), moving.allocation_faults
+    cases = st.tuples(costs, st.integers(1, 9), st.integers(1, 4))
     name, most = "allocations not the best", claim.at_scale(smoke=40, laptop=250, paper=5000)
-    claim.for_all(name, cases, faults, equation="B.1, H_k", examples=most)
+    claim.for_all(name, cases, budgets.allocation_faults, equation="B.1, H_k", examples=most)
 
 
 def printed_heads(H, M):
@@ -196,7 +196,7 @@ def printed_heads(H, M):
 
 
 def test_reading_the_printed_head_counts_are_whole(claim):
-    claim.measured("integer H_k", moving.allocate(5, [1, 1], 1), equation="B.1").equals([3, 2])
+    claim.measured("integer H_k", budgets.allocate(5, [1, 1], 1), equation="B.1").equals([3, 2])
     claim.counterexample(
         "H_k of the proof is a number of heads", input={"T_1": "T_2", "H": 5}, printed=False,
         measured=Fraction(5, 2), expected=2, equation="H_k ∈ ℕ", program=printed_heads, H=5, M=2,
@@ -206,7 +206,7 @@ def test_reading_the_printed_head_counts_are_whole(claim):
 @pytest.mark.certified
 def test_what_the_constants_of_the_proofs_promise(claim):
     """From how many heads on is E_Attn below 1, which weights 0 have? One memory, T = 3."""
-    claim.record("heads, the theorem with our C(n), lin", every_H.heads_promised(3))
+    claim.record("heads, the theorem with our C(n), lin", budgets.heads_promised(3))
     for rpe in ("lin", "log"):
         heads, enough = moving.heads_needed(rpe, 3), moving.interpolated(rpe, 3, "1/2")
         error = claim.measured("E_Attn", enough.error, equation="E.2, E.5", rpe=rpe, heads=heads)
@@ -273,11 +273,11 @@ def test_a_drawn_network_that_is_wide_enough_leaves_only_the_heads_error(rpe, T,
 
 def error_with(weights, level):
     """y_t = x_{t-g(x_t)}, with weights as printed, on all windows of 4 tokens; and E_Attn."""
-    from repro.wang2024 import adaptive, following, moving, printed_weights, targets
+    from repro.wang2024 import fixed, following, moving, printed_weights, targets
 
     follow, heads = targets.FOLLOW, moving.interpolated("lin", 3, level)
     network = getattr(printed_weights, weights)(following.two_layers(follow, [heads]))
-    return adaptive.exact_errors(network, follow, follow.windows(4)).max(), heads.error
+    return fixed.errors(network, follow, follow.windows(4)).max(), heads.error
 
 
 def test_printed_query_and_key_matrices_have_dot_product_zero(claim):
@@ -295,7 +295,7 @@ def test_printed_query_and_key_matrices_have_dot_product_zero(claim):
     printed = claim.measured(f"{ERROR}, as printed", error, equation="B.1, III")
     printed.at_least(theorem(2 - 2 * level, "the heads follow B = 0 as well (Lemma E.2)"))
     network = following.two_layers(target, [heads])
-    mended = adaptive.exact_errors(network, target, target.windows(4)).max()
+    mended = fixed.errors(network, target, target.windows(4)).max()
     rows = claim.measured(f"{ERROR}, W_Q and W_K rows", mended, equation="B.1, III")
     rows.at_most(theorem(level, "|f|_Lip = 1 and the l1 error of the heads"))
 

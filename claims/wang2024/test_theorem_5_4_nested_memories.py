@@ -20,8 +20,8 @@ import pytest
 
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import exact
-from repro.wang2024 import adaptive, every_H, following, moving, nested, powers
-from repro.wang2024.pictures import nested as pictures
+from repro.wang2024 import adaptive, budgets, following, moving, nested, powers
+from repro.wang2024.pictures import pointers as pictures
 
 ERROR = "largest error"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
@@ -105,13 +105,15 @@ def test_no_coefficients_fetch_a_token_better(rpe, claim):
 
 @pytest.mark.construct
 def test_figure_error_against_heads(claim):
-    found = {rpe: curve(claim, rpe) for rpe in HEADS}
-    for rpe, of_H in found.items():
+    panels = {}
+    for rpe in HEADS:
+        of_H, names = curve(claim, rpe), ("network", "bound", "less")
         ratio = of_H[min(of_H)]["network"] / of_H[max(of_H)]["network"]
         fall = claim.measured("fall of the error", ratio, equation="5.4", rpe=rpe)
         fall.at_least(chosen(1e4, "far more than H^-n with n = 1, 2, 3 would give"))
+        panels[f"{rpe}-RPE"] = {name: [(H, of_H[H][name]) for H in of_H] for name in names}
     caption = "The nested parity in float64, beside the proved bound and one layer less."
-    claim.figure(pictures.heads(found), "heads", caption=caption)
+    claim.figure(pictures.heads(panels), "heads", caption=caption)
 
 
 @pytest.mark.certified
@@ -161,12 +163,12 @@ def test_the_relay_over_three_steps_in_float64(rpe, claim):
 @both
 @pytest.mark.certified
 def test_the_statement_for_every_H_with_its_constant(rpe, claim):
-    """every_H.py: if a stage lacks heads, leave all blocks 0, and C(n) has sqrt(M)."""
+    """budgets.py: if a stage lacks heads, leave all blocks 0, and C(n) has sqrt(M)."""
     count, place = claim.at_scale(smoke=200, laptop=3000, paper=30000), "C(n) H⁻ⁿ √… ≥ √M"
-    lacking, wrong = every_H.cases(rpe, True, count, claim.rng("every H"))
+    lacking, wrong = budgets.cases(rpe, True, count, claim.rng("every H"))
     claim.measured("bounds below √M", wrong, equation=place, cases=count, lacking=lacking).equals(0)
     if rpe == "log":
-        above = every_H.above_most(claim.at_scale(smoke=40, laptop=120, paper=400))
+        above = budgets.above_most(claim.at_scale(smoke=40, laptop=120, paper=400))
         claim.measured("T that need more", above, equation="|F_T| ≤ T(T − 1)/2").equals(0)
 
 
@@ -192,20 +194,17 @@ def test_better_heads_of_the_same_number_follow_a_steep_function(claim):
 @pytest.mark.construct
 def test_steeper_functions_need_better_heads(claim):
     slopes, count = [1, 5, 50, 500, 5000, 50000], claim.at_scale(smoke=96, laptop=256, paper=256)
-    e, curves = {H: float(moving.optimal("lin", 2, H).error.upper()) for H in (4, 5, 6)}, {}
+    e = {H: float(moving.optimal("lin", 2, H).error.upper()) for H in (4, 5, 6)}
     for H in e:
-        curves[H], floor = (slopes, []), moving.optimal("lin", 2, H).floor
+        floor = moving.optimal("lin", 2, H).floor
         for slope in slopes:
             found, wrong = nested.steep(H, slope, count, claim.rng("cliff"), claim.device)
-            curves[H][1].append(found)
             claim.record("share of wrong t₂", wrong, H=H, slope=slope)
             error = claim.measured(ERROR, found, equation="5.4", H=H, slope=slope)
             if slope * e[H] <= 0.25:
                 error.at_most(theorem(e[H], "e |g₂|_Lip ≤ 1/4") + chosen(5 * floor, ROUNDING))
             elif slope * e[H] >= 0.6:
                 error.at_least(chosen(0.9, "a wrong t₂ fetches another token, about 1 away"))
-    caption = "Beyond |g₂|_Lip = 1/(4e) the proof says nothing; soon after a pointer is wrong."
-    claim.figure(pictures.steepness(curves, e), "steepness", caption=caption)
 
 
 def second_pointer(x, e, delta):
@@ -336,14 +335,15 @@ def test_printed_the_last_memory_function_is_the_hardest(claim):
 
 @pytest.mark.construct
 def test_figure_the_walk(claim):
-    walk, (*blocks, output) = nested.walk([1, -1, 1, 1, -1, 1, -1, -1], 4, claim.device)
+    tokens = [1, -1, 1, 1, -1, 1, -1, -1]
+    steps, shown, (*blocks, output) = nested.walk(tokens, 4, claim.device)
     e = theorem(float(moving.optimal("lin", 2, 4).error.upper()), "|block − x_(t−t_l)| ≤ e")
     for k, off in enumerate(blocks, start=1):
         claim.measured("error of a block", off, equation="(E3)", block=k).at_most(e)
     claim.measured("|output − y_t|", output, equation="5.4").at_most(e + e)
     caption = "A layer turns a sign into a pointer, the next one fetches what it points to."
-    alt = f"t₁, t₂ = {walk[1]}; the numbers of token t are {walk[2]}."
-    claim.figure(pictures.walk(*walk), "walk", caption=caption, alt=alt)
+    alt = f"Tokens {tokens}; t₁, t₂ = {steps}; output {shown:.4f}."
+    claim.figure(pictures.walk(tokens, steps, shown), "walk", caption=caption, alt=alt)
 
 
 @pytest.mark.construct
@@ -356,7 +356,7 @@ def test_figure_attention_of_each_layer(claim):
     caption = "Six heads, lin, summed. Rows attend, columns are attended to; "
     caption += "circles: t − t₁, t − t₂."
     alt = f"Idle; then a dark square in each row, its other weights adding up to {offs[-1]:.0e}."
-    claim.figure(pictures.maps(tokens, maps, places), "attention", caption=caption, alt=alt)
+    claim.figure(pictures.nested_maps(tokens, maps, places), "attention", caption=caption, alt=alt)
 
 
 @both

@@ -32,7 +32,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, rounding_error, stderr, theorem
 from repro.numerics import barron, exact, logarithms
-from repro.wang2024 import decaying, essential, width
+from repro.wang2024 import decaying, essential, trained_parts, width
 from repro.wang2024.pictures import fixed as pictures
 
 targets = pytest.mark.parametrize("target", ["lin", "log", "log, heavy"])
@@ -108,10 +108,10 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
 
 def trained(claim, target, H):
     steps, seed = claim.at_scale(smoke=60, laptop=600, paper=6000), claim.seed("start") % 2**31
-    spec = essential.TrainedHeads(
+    spec = trained_parts.TrainedHeads(
         example=target, rpe=target[:3], H=H, steps=steps, seed=seed, lr=0.1
     )
-    return claim.train(spec, essential.train).outcome
+    return claim.train(spec, trained_parts.train_heads).outcome
 
 
 @light
@@ -196,7 +196,7 @@ def test_rate_in_the_width(claim):
     angles = "equispaced angles, 1 − (π/m) cot(π/m) ~ m^-2 times a constant"
     fall = theorem(1.1 * (curves.widths[0] / curves.widths[-1]) ** 2, angles)
     claim.measured("E_FFN, largest over least width", last / first, equation="m^-2").at_most(fall)
-    figure = pictures.width(curves, heads.attention_error, heads=16, target="$|y|_2$")
+    figure = pictures.width(curves, heads.attention_error, target="$|y|_2$")
     layer = "|y|₂, log-RPE, 16 heads"
     claim.figure(figure, "width", caption=f"Error against the width m of the readout: {layer}.")
 

@@ -29,7 +29,7 @@ Proof, in the order of C.1 (of B.1 if there is one stage).
 4. The last FFN reads the M + 1 blocks: error at most E_FFN + |f|_Lip E_Attn with
    E_Attn^2 = sum_k (error of memory k)^2, the blocks being orthogonal.
 
-Head counts for every n and H: every_H.py.
+Head counts for every n and H: budgets.py.
 
 Departures from the proofs; those of C.1 stand in printed_weights.py.
 - W_Q and W_K are rows in R^{1 x D}; printed are D x D matrices, and D x (D/H).
@@ -54,7 +54,8 @@ import torch
 from repro.numerics.barron import Network
 from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import Log
-from repro.wang2024.fixed import scalar_readout
+from repro.wang2024.fixed import errors, scalar_readout
+from repro.wang2024.heads import exact
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import Target
@@ -134,7 +135,9 @@ def transformer(
     attentions = [_idle(layout, rpe)]
     attentions += [_fetch(layout, rpe, {k: moving[k - 1] for k in ks}, tmx) for ks in stages]
     ffns = [_point(layout, {k: g[k - 1] for k in ks}, stored, ks is stages[0]) for ks in stages]
-    pairs = zip(attentions, [*ffns, _read(layout, f)], strict=True)
+    reads = scalar_readout(f)
+    b = np.stack([_padded(row, layout) for row in reads.b])
+    pairs = zip(attentions, [*ffns, FeedForward(reads.a, b, reads.c)], strict=True)
     W_E = rationals(np.eye(layout.D, target.d, dtype=int))
     return Transformer(W_E, W_E[:, 0] * 0, tuple(Layer(*pair) for pair in pairs))
 
@@ -191,19 +194,11 @@ def _fetch(layout: Layout, rpe: str, moving: dict[int, Moving], tmx: bool) -> At
         place = layout.pointer(k)
         for alpha, beta in zip(psi.alphas, psi.exponents, strict=True):
             W_V = rational_zeros(layout.D, layout.D)
-            exact = alpha if isinstance(alpha, flint.arb) else rational(alpha)
-            np.fill_diagonal(W_V[layout.block(k), layout.block(0)], exact)
+            np.fill_diagonal(W_V[layout.block(k), layout.block(0)], exact(alpha))
             pair = {"W_Q": layout.row(place, beta), "W_K": W_K}
             heads.append(Head(W_V, beta, **({"w": layout.row(place, w)[0]} if tmx else pair)))
     identity = rationals(np.eye(layout.D, dtype=int))
     return Attention(tuple(heads), identity, rpe, normalised=False)
-
-
-def _read(layout: Layout, f: Network) -> FeedForward:
-    """The last FFN: f of the M + 1 blocks."""
-    of_blocks = scalar_readout(f)
-    b = np.stack([_padded(row, layout) for row in of_blocks.b])
-    return FeedForward(of_blocks.a, b, of_blocks.c)
 
 
 def pointed(network: Transformer, tokens: Any) -> Any:
@@ -215,19 +210,6 @@ def attention_error(moving: Sequence[Moving]) -> float:
     """E_Attn: the root of the sum of squares, since the blocks are orthogonal."""
     errors = [float(flint.arb(one.error).upper()) for one in moving]
     return float(np.sqrt(sum(error**2 for error in errors)))
-
-
-def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
-    """|output - target| in float64 at every position that the window determines."""
-    x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
-    outputs = network(x)[..., target.reach :, 0].cpu().numpy()
-    return np.abs(outputs - target(tokens))
-
-
-def exact_errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
-    """The same in the arithmetic of the network; tokens and values of the target are exact."""
-    outputs = network(rationals(tokens))[..., target.reach :, 0]
-    return abs(outputs - rationals(target(tokens)))
 
 
 def float_error(

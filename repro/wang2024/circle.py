@@ -197,25 +197,18 @@ def at_enough(T: int, rpe: str, draws: int, rng: np.random.Generator) -> tuple[i
 
 def pointer(T: int) -> Target:
     """x_{t-g(x_t)}, its first coordinate, for the eight tokens and g = steps(T)."""
-    g, tokens = steps(T), to_float(EIGHT)
+    g, tokens = np.array(steps(T)), to_float(EIGHT)
     networks = [least_of_steps(T, rpe).network for rpe in ("lin", "log")]
-
-    def lookup(x: np.ndarray) -> np.ndarray:
-        return np.array(g)[(x @ tokens.T).argmax(-1)]
-
-    memory = Memory(T, lookup, *networks)
+    memory = Memory(T, lambda x: g[(x @ tokens.T).argmax(-1)], *networks)
     return Target(f"eight tokens, {T} steps", (memory,), coordinate(4, 2), tokens)
 
 
-def _same_side() -> Readout:
-    """f(x, x') = |x_1 + x'_1|."""
-    network = neurons((1, [1, 0, 1, 0], 0), (1, [-1, 0, -1, 0], 0))
-
-    def function(x: np.ndarray) -> np.ndarray:
-        return np.abs(x[..., 0] + x[..., 2])
-
-    return Readout("|x_1 + x'_1|", 4, function, math.sqrt(2), network)
-
-
+SAME_SIDE = Readout(
+    "|x_1 + x'_1|",
+    4,
+    lambda x: np.abs(x[..., 0] + x[..., 2]),
+    math.sqrt(2),
+    neurons((1, [1, 0, 1, 0], 0), (1, [-1, 0, -1, 0], 0)),
+)
 TOKENS = np.array([[1.0, 0], [0, 1.0], [-1.0, 0], [0, -1.0]])
-COMPASS = Target("compass", (by_size(2),), _same_side(), TOKENS)  # 2 steps from north and south
+COMPASS = Target("compass", (by_size(2),), SAME_SIDE, TOKENS)  # 2 steps from north and south

@@ -14,10 +14,9 @@ from repro.numerics import barron
 from repro.numerics.exact import rationals
 from repro.numerics.logarithms import Log
 from repro.numerics.roundoff import unit
-from repro.wang2024 import essential
+from repro.wang2024 import essential, heads
 from repro.wang2024.essential import Construction
 from repro.wang2024.fixed import scalar_readout
-from repro.wang2024.heads import Heads
 from repro.wang2024.model import Layer, Transformer
 
 M = 2
@@ -100,6 +99,7 @@ def exactly(
 
 def with_token_in_block_1(X: Sequence[Any]) -> Any:
     """D = M d as printed, but with the residual: the output for rho(s) = 2^-s and f(y) = y."""
-    attention = Heads("lin", (Log(2),), (1,)).attention(len(X))
+    values = heads.normalisers("lin", [Log(2)], len(X))  # alpha = 1
+    attention = heads.summed("lin", [Log(2)], values)
     layer, one = Layer(attention, essential.identity_readout(1)), rationals([[1]])
     return Transformer(one, one[0] * 0, (layer,))(rationals(X)[:, None])[-1, 0]

@@ -36,30 +36,22 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import flint
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from repro.numerics import l1
 from repro.numerics.l1 import Best, Exponentials, Kernel, Powers
 from repro.numerics.logarithms import ball
 from repro.numerics.roundoff import unit
-from repro.training import Adam, Cosine, Outcome, Spec, Workspace
-from repro.training.loop import fit, generator_at
 from repro.wang2024 import fixed
 from repro.wang2024.fixed import apart, blocks, identity, normalisers
 from repro.wang2024.kernels import cosine, exponential, later, log_cosine, power
 from repro.wang2024.model import (
-    SMALLEST,
     Array,
-    Attention,
     FeedForward,
-    Head,
     Transformer,
-    phi,
 )
 
 BITS = 256  # of the weights, before they are rounded
@@ -246,70 +238,3 @@ def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
     sum over the heads adds H.
     """
     return (3 * n + H + 30) * unit(dtype) * total
-
-
-@dataclass(frozen=True)
-class TrainedHeads(Spec):
-    """Least squares for the kernels of an example: the mean square error for random signs."""
-
-    kind: ClassVar[str] = "wang2024-heads"
-    version: ClassVar[int] = 1
-
-    example: str
-    rpe: str
-    H: int
-    steps: int
-    seed: int
-    length: int = 100
-    lr: float = 0.03
-
-
-class _Layer(nn.Module):
-    """H heads that all kernels share, values and r_k; p = e^theta, above 1 for log-RPE."""
-
-    def __init__(self, spec: TrainedHeads, M: int) -> None:
-        super().__init__()
-        start, dtype = generator_at(spec.seed, -1), torch.float64
-        self.rpe, self.length = spec.rpe, spec.length
-        self.theta = nn.Parameter(torch.randn(spec.H, generator=start, dtype=dtype))
-        self.V = nn.Parameter(torch.randn(spec.H, M, generator=start, dtype=dtype) / spec.H)
-        self.r = nn.Parameter(torch.zeros(M, dtype=dtype))
-        self.bias = phi(spec.rpe, torch.arange(SMALLEST[spec.rpe], spec.length, dtype=dtype))
-
-    @property
-    def p(self) -> Tensor:
-        return self.theta.exp() + SMALLEST[self.rpe]
-
-    def forward(self) -> Tensor:
-        """phi_k(s), with r_k at s = 0; (M, length)."""
-        table = torch.softmax(self.p[:, None] * self.bias, -1)  # (H, length), as (3) has it
-        return self.responses(nn.functional.pad(table, (SMALLEST[self.rpe], 0)))
-
-    def responses(self, table: Tensor) -> Tensor:
-        present = torch.eye(self.length, dtype=table.dtype)[0]
-        return self.V.mT @ table + self.r[:, None] * present
-
-    @torch.no_grad()
-    def judged(self) -> Tensor:
-        """The same through the shared model."""
-        one = torch.ones(1, 1, dtype=torch.float64)
-        attention = Attention(tuple(Head(one, p) for p in self.p), one, self.rpe)
-        return self.responses(attention.kernel(self.length))
-
-
-def train(spec: TrainedHeads, workspace: Workspace) -> Outcome:
-    rho = torch.from_numpy(EXAMPLES[spec.example].values(spec.length))
-    model = _Layer(spec, len(rho))
-    before = (model.judged() - rho).abs().sum().item()
-    curves = fit(
-        model,
-        lambda layer, step: (layer() - rho).square().sum(),
-        steps=spec.steps,
-        optimizer=Adam(lr=spec.lr),
-        schedule=Cosine(),
-        workspace=workspace,
-        every=50,
-    )
-    found = model.judged()
-    numbers = {"E_Attn at the start": before, "E_Attn": (found - rho).abs().sum().item()}
-    return Outcome(numbers, curves, {**model.state_dict(), "phi": found})

@@ -26,7 +26,7 @@ for j = 1. So for m > T any accuracy is reached; for m <= T nothing beats 0, who
 (finding heads-necessary). Hence the lemma holds if and only if C(n) >= T^n e^{-0.01 (n+1) T} for
 every T.
 
-Lemma E.2 (`Interpolant.moved`, `Heads.moving`). With psi(u) = sum_k alpha_k e^{-beta_k u} the
+Lemma E.2 (`Interpolant.moved`, `heads.moving`). With psi(u) = sum_k alpha_k e^{-beta_k u} the
 error for B is the sum of |I{u = 0} - psi(u)| over u >= -B: it grows with B, the worst B is T, and
 the best psi is that of Lemma E.1 moved by T, alpha_k e^{-beta_k T}. B = 0 is covered.
 
@@ -45,6 +45,7 @@ import functools
 import itertools
 import math
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -84,12 +85,16 @@ def bump_error(T: int, m: int, *, alpha: float = LITERAL, gamma: float = LITERAL
 
 
 @functools.cache
-def smallest_constant(n: int) -> flint.arb:
-    """max over T of T^n e^{-0.01 (n+1) T}: Lemma E.1 holds with this C(n), and with no smaller."""
-    top = 100 * n // (n + 1)  # T^n e^{-0.01 (n+1) T} is largest at T = 100 n / (n + 1)
-    with flint.ctx.workprec(BITS):
-        near = [T**n * (-flint.arb((n + 1) * T) / 100).exp() for T in (top, top + 1)]
-        return near[0].max(near[1])
+@flint.ctx.workprec(BITS)
+def smallest_constant(n: int, more: int = 0) -> flint.arb:
+    """max over T of (T + more)^n e^{-0.01 (n+1) T}; with `more` = 0 the least C(n) of Lemma E.1."""
+    top = 100 * n // (n + 1) - more  # the maximum is at T + more = 100 n / (n + 1)
+    return functools.reduce(flint.arb.max, constant_terms(n, (top, top + 1), more))
+
+
+def constant_terms(n: int, Ts: Iterable[int], more: int) -> list[flint.arb]:
+    """(T + more)^n e^{-0.01 (n+1) T} for each T."""
+    return [(T + more) ** n * (-flint.arb((n + 1) * T) / 100).exp() for T in Ts]
 
 
 @dataclass(frozen=True)

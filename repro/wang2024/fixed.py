@@ -24,8 +24,8 @@ and for log, T_k > H gives (sum_i T_i^1.01)^{n+1} / H^n >= p with C(n) = 1. So
 E_Attn <= C(n) (...)^{n+1} / H^n holds for all n, H, M and T_1, ..., T_M, and C depends on n alone.
 E_FFN is Lemma F.6 on a box of half-width 2, with its factor sqrt(D + 1).
 
-Departures from A.1: H_k integers (moving.allocate), or heads shared; E_Attn <= 1 is not assumed but
-chosen; the normaliser is that of the window, so the network is meant for its last position.
+Departures from A.1: H_k integers (budgets.allocate), or heads shared; E_Attn <= 1 is not assumed
+but chosen; the normaliser is that of the window: the network is meant for its last position.
 """
 
 import functools
@@ -39,10 +39,10 @@ import torch
 
 from repro.numerics import l1
 from repro.numerics.barron import Network, blind_vertex
-from repro.numerics.exact import rational, rational_zeros, rationals, vector
+from repro.numerics.exact import rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log
-from repro.wang2024 import depth, exponentials, powers
-from repro.wang2024.heads import Heads, family, fit
+from repro.wang2024 import exponentials, heads, powers
+from repro.wang2024.heads import family, fit
 from repro.wang2024.model import SMALLEST, Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.rounding import each
 from repro.wang2024.targets import Target, coordinate, neurons, parity
@@ -67,18 +67,18 @@ def extraction(
     M = alphas.shape[1]
     with flint.ctx.workprec(BITS):
         sums = normalisers(rpe, tuple(exponents), length)
-        values = each(_exact, alphas) * sums[:, None]  # v_hk
+        values = each(heads.exact, alphas) * sums[:, None]  # v_hk
     W_V = np.stack([0 * identity(M + 1)] * len(values))
     W_V[:, 1:, 0] = values  # from block 0 to block k
-    heads = [Head(blocks(W, d), p) for W, p in zip(W_V, exponents, strict=True)]
-    return Attention(tuple(heads), blocks(identity(M + 1), d), rpe)
+    pairs = zip(W_V, exponents, strict=True)
+    return Attention([Head(blocks(W, d), p) for W, p in pairs], blocks(identity(M + 1), d), rpe)
 
 
 @functools.cache
 def normalisers(rpe: str, exponents: tuple[Any, ...], length: int) -> np.ndarray:
-    """sum_j e^{p_h phi_type(j)} over the window, for exponents of which some may be the same."""
+    """sum_j e^{p_h phi_type(j)} over the window."""
     with flint.ctx.workprec(BITS):
-        return vector([Heads(rpe, (p,), (1,)).normalisers(length)[0] for p in exponents])
+        return heads.normalisers(rpe, exponents, length)
 
 
 def kernel(rpe: str, exponents: Sequence[Any], alphas: np.ndarray, length: int) -> np.ndarray:
@@ -131,30 +131,8 @@ def network(
 
 def scalar_readout(neurons: Network) -> FeedForward:
     """The m neurons of Lemma F.6 as a feed-forward network with one output."""
-    a, b, c = (each(_exact, np.asarray(weight, dtype=object)) for weight in neurons)
+    a, b, c = (each(heads.exact, np.asarray(weight, dtype=object)) for weight in neurons)
     return FeedForward(a[None, :], b, c)
-
-
-def _exact(weight: Any) -> Any:
-    return weight if isinstance(weight, (Log, flint.arb)) else rational(weight)
-
-
-def stated(rpe: str, distances: Sequence[int], H: int, n: int) -> flint.arb:
-    """E_Attn of the theorem: C(n) (sum_i e^{0.01 T_i})^(n+1) / H^n; log: T_i^1.01 and C(n) = 1."""
-    C = exponentials.smallest_constant(n) if rpe == "lin" else 1
-    return C * depth.extraction(rpe, [distances], H, n)
-
-
-def bound_below_p(rpe: str, case: tuple[int, int, Sequence[int]]) -> int:
-    """1 unless `stated` exceeds p, the number of memories that H heads do not reach; (n, H, T).
-
-    If no memory is reached nothing is added to p, and equality will do (up to 2^-100).
-    """
-    n, H, distances = case
-    p = sum(T >= H if rpe == "lin" else T > H for T in distances)
-    with flint.ctx.workprec(BITS):
-        attained = 1 + (flint.arb(2) ** -100 if len(distances) == p else 0)
-        return int(not stated(rpe, distances, H, n) * attained > p)
 
 
 def interpolated(
@@ -192,14 +170,18 @@ def fitted(rpe: str, T: int, exponents: Sequence[Any], *, length: int) -> tuple[
 
 
 def errors(network: Transformer, target: Target, tokens: np.ndarray) -> np.ndarray:
-    """|output - target| in float64 at the last position of each window."""
-    x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
-    return np.abs(network(x)[..., -1, 0].cpu().numpy() - target(tokens)[..., -1])
+    """|output - target| wherever the window determines it, in the arithmetic of the network."""
+    if isinstance(network.W_E, torch.Tensor):
+        x = torch.as_tensor(tokens, dtype=torch.float64, device=network.W_E.device)
+        outputs, wanted = network(x).cpu().numpy(), target(tokens)
+    else:
+        outputs, wanted = network(rationals(tokens)), rationals(target(tokens))
+    return abs(outputs[..., -wanted.shape[-1] :, 0] - wanted)
 
 
 def largest_error(network: Transformer, target: Target, n: int) -> float:
-    """In float64, over all windows of n tokens."""
-    return float(errors(network.to(torch.float64), target, target.windows(n)).max())
+    """In float64, at the last position of all windows of n tokens."""
+    return float(errors(network.to(torch.float64), target, target.windows(n))[..., -1].max())
 
 
 def exactly(

@@ -1,6 +1,6 @@
 """Theorem 4.1 in float64: heads for the distances T_1, ..., T_M, with errors that are proved.
 
-Heads are `apart`, H_1, ..., H_M for the memories by moving.allocate, or `shared`: every head writes
+Heads are `apart`, H_1, ..., H_M for the memories (budgets.allocate), or `shared`: each head writes
 to every memory. E_Attn is the root of the sum of the squares of |phi_k - I{. = T_k}|_1 (`errors`).
 The coefficients are fitted on a window, in float64. For these rational numbers the l1 error over
 all integers is enclosed in balls (numerics/l1.py): E_Attn holds for sequences of any length.
@@ -32,10 +32,10 @@ from repro.numerics.barron import Network, path_norm, sup_error
 from repro.numerics.exact import rationals
 from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
-from repro.wang2024.depth import cost
+from repro.wang2024.budgets import allocate, cost
 from repro.wang2024.heads import family
 from repro.wang2024.model import Transformer
-from repro.wang2024.moving import WINDOW, allocate, usual_exponents
+from repro.wang2024.moving import WINDOW, usual_exponents
 from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
 
 BITS = 256
@@ -77,7 +77,7 @@ class FixedHeads:
 
         def found(windows: np.ndarray) -> np.ndarray:
             network = self.transformer(target, windows.shape[1]).to(torch.float64, device)
-            return fixed.errors(network, target, windows)
+            return fixed.errors(network, target, windows)[..., -1]
 
         windows = target.windows(near)
         short = found(windows)
@@ -94,7 +94,7 @@ class FixedHeads:
         """With m neurons for f = |y|_2: the largest error on windows; E_FFN + E_Attn; rounding."""
         n, E_Attn = windows.shape[1], self.attention_error
         network = self.transformer(target, n, neurons).to(torch.float64, device)
-        found = fixed.errors(network, target, windows).max()
+        found = fixed.errors(network, target, windows)[..., -1].max()
         bound = sup_error(neurons, 1 + E_Attn).upper + E_Attn
         return float(found), bound, self.rounding(target, n, neurons)
 
@@ -196,4 +196,4 @@ def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tup
     network = essential.network(rpe, exponents, alphas, [1], zigzag, length=n).to(torch.float64)
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
     rounding = 2 * essential.roundoff(2 * weight + 100, n, len(exponents))  # x_t gets as much
-    return float(fixed.errors(network, target, windows).max()), rounding
+    return float(fixed.errors(network, target, windows)[..., -1].max()), rounding

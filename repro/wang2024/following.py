@@ -14,7 +14,7 @@ import torch
 
 from repro.numerics.arrays import each
 from repro.numerics.exact import rational, rational_zeros, rationals
-from repro.wang2024 import adaptive, circle, depth, moving, printed_weights
+from repro.wang2024 import adaptive, budgets, circle, fixed, moving, printed_weights
 from repro.wang2024.model import Transformer, inner
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import FOLLOW, TWO_POINTERS, Target, shifted
@@ -131,7 +131,7 @@ def off_pointer(name: str, by: int, level: Any, every: int) -> Any:
     heads = [moving.interpolated("lin", T + 1, level) for T in target.distances]
     network = two_layers(target, heads, memory_networks=networks)
     windows = target.windows(target.reach + 2)[::every]
-    return adaptive.exact_errors(network, target, windows)[:, -1].max()
+    return fixed.errors(network, target, windows)[:, -1].max()
 
 
 def second_served(H: int, few: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -142,7 +142,7 @@ def second_served(H: int, few: int, rng: np.random.Generator) -> tuple[Any, Any]
     served = moving.interpolated("lin", 2, "1/1000", H)
     network = two_layers(TWO_POINTERS, [moving.silent("lin", 3), served])
     windows = TWO_POINTERS.windows(5)[rng.permutation(243)[:few]]
-    return adaptive.exact_errors(network, TWO_POINTERS, windows).max(), served.error
+    return fixed.errors(network, TWO_POINTERS, windows).max(), served.error
 
 
 class SupError(NamedTuple):
@@ -167,13 +167,14 @@ def example_error(name: str, rpe: str, H: int, seed: int, device: str) -> SupErr
 
 def error_curves(
     rpe: str, Hs: Sequence[int], seed: int, device: str
-) -> dict[str, tuple[Sequence[int], list[float]]]:
-    """Against H: errors of the examples, the bound of two pointers, and what no weights beat."""
-    errors = {name: [example_error(name, rpe, H, seed, device) for H in Hs] for name in EXAMPLES}
-    curves = {name: (Hs, [one.found for one in of_H]) for name, of_H in errors.items()}
-    curves["bound"] = Hs, [one.proved for one in errors["two pointers"]]
-    curves["best"] = Hs, [moving.least_error(rpe, 3, H) for H in Hs]
-    return curves
+) -> dict[str, list[tuple[int, float]]]:
+    """(H, errors) of the examples, the bound of two pointers, and what no weights beat."""
+    found = {
+        name: [(H, example_error(name, rpe, H, seed, device).found) for H in Hs]
+        for name in EXAMPLES
+    }
+    proved = [(H, example_error("two pointers", rpe, H, seed, device).proved) for H in Hs]
+    return found | {"bound": proved, "best": [(H, moving.least_error(rpe, 3, H)) for H in Hs]}
 
 
 def eight_pointers(T: int, rpe: str) -> tuple[list[int], int]:
@@ -183,7 +184,7 @@ def eight_pointers(T: int, rpe: str) -> tuple[list[int], int]:
         x = adaptive.pointed(rigorous(network), circle.EIGHT[:, None, :])
         held = x[:, 0, adaptive.Layout(1, 2).pointer(1)]
         pointers = [int(flint.fmpq(p if rpe == "lin" else p.exp().unique_fmpz())) for p in held]
-    return pointers, depth.widths(network)[0]
+    return pointers, budgets.widths(network)[0]
 
 
 def printed_dot_products(target: Target, heads: Moving, n: int) -> np.ndarray:
@@ -299,10 +300,10 @@ def depth_curves(
     Largest errors on all windows of n tokens, for two layers and for M + 1.
     """
     target, found = TWO_POINTERS, {}
-    costs = [float(depth.cost(rpe, T)) for T in target.distances]
+    costs = [float(budgets.cost(rpe, T)) for T in target.distances]
     for H in Hs:
         points = []
-        for number, hs in enumerate((moving.allocate(H, costs, 2), [H] * target.M)):
+        for number, hs in enumerate((budgets.allocate(H, costs, 2), [H] * target.M)):
             heads = [moving.fitted(rpe, *pair) for pair in zip(target.distances, hs, strict=True)]
             network = shallow_and_deep(heads)[number]
             error = adaptive.float_error(network, target, target.windows(n), device)

@@ -12,9 +12,8 @@ program is well scaled.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import flint
@@ -22,7 +21,8 @@ import numpy as np
 import torch
 
 from repro.numerics import l1
-from repro.numerics.exact import rational, rational_zeros, rationals
+from repro.numerics.arrays import each
+from repro.numerics.exact import rational, rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log, ball
 from repro.wang2024.model import SMALLEST, Attention, Head
 
@@ -36,62 +36,56 @@ def family(rpe: str, exponents: Sequence[Any]) -> l1.Family:
     return (l1.Exponentials if rpe == "lin" else l1.Powers)(tuple(exponents))
 
 
-@dataclass(frozen=True)
-class Heads:
-    """sum_h alpha_h e^{p_h phi(s)}, with exact exponents, and exact weights or balls."""
+def exact(weight: Any) -> Any:
+    """A logarithm or a ball as it is; any other number as a rational."""
+    return weight if isinstance(weight, (Log, flint.arb)) else rational(weight)
 
-    rpe: str
-    exponents: tuple[Any, ...]
-    alphas: tuple[Any, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "exponents", self.family.exponents)
-        exact = [a if isinstance(a, flint.arb) else rational(a) for a in self.alphas]
-        object.__setattr__(self, "alphas", tuple(exact))
+def normalisers(rpe: str, exponents: Sequence[Any], length: int) -> np.ndarray:
+    """What softmax divides by at the last of `length` tokens, for each head; some may be the same.
 
-    @cached_property
-    def family(self) -> l1.Family:
-        return family(self.rpe, self.exponents)
+    Rational if the exponents are logarithms (lin) or integers (log); balls otherwise.
+    """
+    times, zero = range(SMALLEST[rpe], length), flint.fmpq(0)
+    single = [family(rpe, [p]) for p in exponents]
+    return vector([sum((_weight(rpe, one, s) for s in times), start=zero) for one in single])
 
-    def normalisers(self, length: int) -> list[Any]:
-        """What softmax divides by at the last of `length` tokens."""
-        times, zero = range(SMALLEST[self.rpe], length), flint.fmpq(0)
-        return [sum((self._weight(p, s) for s in times), start=zero) for p in self.exponents]
 
-    def values(self, length: int) -> list[Any]:
-        """W_V^(h) = alpha_h sum_j e^{p_h phi(j)}."""
-        return [a * z for a, z in zip(self.alphas, self.normalisers(length), strict=True)]
+def _weight(rpe: str, head: l1.Family, s: int) -> Any:
+    """e^{p phi(s)}."""
+    (p,) = head.exponents
+    if rpe == "lin" and isinstance(p, Log):
+        return (1 / p.of) ** s
+    if rpe == "log" and not isinstance(p, Log) and p.q == 1:
+        return 1 / rational(s) ** int(p.p)
+    return head.balls([s])[0][0]
 
-    def attention(self, length: int) -> Attention:
-        """The layer that adds phi_m * x to scalar tokens, with softmax.
 
-        Its weights are exact if alphas are rational and the exponents logarithms (lin) or
-        integers (log); balls otherwise.
-        """
-        pairs = zip(self.values(length), self.exponents, strict=True)
-        heads = [Head(block(value, 1, 1, 0, 0), p) for value, p in pairs]
-        return Attention(heads, rationals([[1]]), self.rpe)
+def values(rpe: str, exponents: Sequence[Any], alphas: Sequence[Any], length: int) -> np.ndarray:
+    """W_V^(h) = alpha_h sum_j e^{p_h phi(j)}."""
+    return each(exact, vector(alphas)) * normalisers(rpe, exponents, length)
 
-    def moving(self) -> Attention:
-        """Lemmas E.2 and E.5: tokens (x_t, B_t, 1), or (x_t, log B_t, 1), -> sum_s psi x_{t-s}.
 
-        psi(s - B_t) = sum_h alpha_h e^{-beta_h (s - B_t)} for lin, psi(s / B_t) = sum_h alpha_h
-        (s / B_t)^-beta_h for log. Without normalisation, as class (12) has it: beta_h B_t or
-        beta_h log B_t is a dot product with 1.
-        """
-        zero, one = flint.fmpq(0), rationals([[0, 0, 1]])  # (1, D)
-        heads = [
-            Head(block(a, 3, 1, 0, 0), p, W_Q=np.array([[zero, p, zero]], dtype=object), W_K=one)
-            for p, a in zip(self.exponents, self.alphas, strict=True)
-        ]
-        return Attention(heads, rationals(np.eye(3, dtype=int)), self.rpe, normalised=False)
+def summed(rpe: str, exponents: Sequence[Any], values: Iterable[Any]) -> Attention:
+    """The layer that adds phi_m * x to scalar tokens, with softmax."""
+    pairs = zip(family(rpe, exponents).exponents, values, strict=True)
+    heads = [Head(block(exact(value), 1, 1, 0, 0), p) for p, value in pairs]
+    return Attention(heads, rationals([[1]]), rpe)
 
-    def _weight(self, beta: Any, s: int) -> Any:
-        if self.rpe == "lin" and isinstance(beta, Log):
-            return (1 / beta.of) ** s
-        if self.rpe == "log" and not isinstance(beta, Log) and beta.q == 1:
-            return 1 / rational(s) ** int(beta.p)
-        return family(self.rpe, [beta]).balls([s])[0][0]
+
+def moving(rpe: str, exponents: Sequence[Any], alphas: Sequence[Any]) -> Attention:
+    """Lemmas E.2 and E.5: tokens (x_t, B_t, 1), or (x_t, log B_t, 1), -> sum_s psi x_{t-s}.
+
+    psi(s - B_t) = sum_h alpha_h e^{-beta_h (s - B_t)} for lin, psi(s / B_t) = sum_h alpha_h
+    (s / B_t)^-beta_h for log. Without normalisation, as class (12) has it: beta_h B_t or
+    beta_h log B_t is a dot product with 1.
+    """
+    zero, one = flint.fmpq(0), rationals([[0, 0, 1]])  # (1, D)
+    heads = [
+        Head(block(exact(a), 3, 1, 0, 0), p, W_Q=vector([zero, p, zero])[None], W_K=one)
+        for p, a in zip(family(rpe, exponents).exponents, alphas, strict=True)
+    ]
+    return Attention(heads, rationals(np.eye(3, dtype=int)), rpe, normalised=False)
 
 
 def block(value: Any, D: int, d: int, to_block: int, from_block: int) -> np.ndarray:
@@ -131,9 +125,7 @@ class Fit:
 
     def attention(self, device: torch.device | str = "cpu") -> Attention:
         """The layer in float64: what is rounded is what was fitted."""
-        pairs = zip(self.values, self.exponents, strict=True)
-        exact = [Head(rationals([[value]]), rational(beta)) for value, beta in pairs]
-        return Attention(exact, rationals([[1]]), self.rpe).to(torch.float64, device)
+        return summed(self.rpe, self.exponents, self.values).to(torch.float64, device)
 
 
 def columns(rpe: str, exponents: Sequence[float], length: int) -> np.ndarray:
@@ -160,20 +152,10 @@ def fit(
     1.0
     """
     floats, first = tuple(float(ball(beta)) for beta in exponents), SMALLEST[rpe]
-    if rpe == "log" and _at_zero(kernel) != 0:
-        raise ValueError("log-RPE does not see s = 0: the kernel has to vanish there")
     table = columns(rpe, floats, length)[first:]
     target = np.array([kernel(s) for s in range(first, length)])
     kept = lightest([(table, target)], caps)
     return Fit(rpe, floats, kept.weights, length, kept.error)
-
-
-def _at_zero(kernel: l1.Kernel) -> float:
-    """rho(0), or 0 for a kernel that begins at t = 1."""
-    try:
-        return kernel(0)
-    except (ValueError, ZeroDivisionError):
-        return 0.0
 
 
 def lightest(

@@ -174,22 +174,13 @@ class Head(Network):
     def logits(self, x: Array, rpe: str, distances: Array) -> Array:
         """logit(t, s) for keys at these distances, phi being finite there; (..., queries, n)."""
         n, queries = x.shape[-2], distances.shape[0]
-        at = distances.clip(0)  # the others are left out later
-        values, last = phi(rpe, self._steps(n, rpe, x)), x[..., n - queries :, :]  # (n,)
+        last = x[..., n - queries :, :]
+        values = phi(rpe, self._steps(n, rpe, x))[distances.clip(0)]  # the future is left out later
         if self.w is not None:
-            centre = inner(last, self.w[..., None, :])  # (..., queries, 1)
-            return (values[at] - phi(rpe, centre)) * self.p
+            return (values - phi(rpe, inner(last, self.w[..., None, :]))) * self.p
         if self.W_Q is None or self.W_K is None:
-            return self._bias(values, at)
-        q, k = inner(last, self.W_Q), inner(x, self.W_K)
-        if isinstance(x, torch.Tensor) or isinstance(self.p, flint.arb):
-            return inner(q, k) + self._bias(values, at)
-        return _each_sum_once(q, k, values * self.p, at)
-
-    def _bias(self, values: Array, at: Array) -> Array:
-        """p phi(s), (queries, n): the fewest products of objects, and no index in a gradient."""
-        torches = isinstance(values, torch.Tensor)
-        return values[at] * self.p if torches else (values * self.p)[at]
+            return values * self.p
+        return inner(inner(last, self.W_Q), inner(x, self.W_K)) + values * self.p
 
     def _steps(self, n: int, rpe: str, x: Array) -> Array:
         """The distances 0, ..., n-1 in the head's arithmetic; phi is not asked below its range."""
@@ -206,28 +197,6 @@ def _side_by_side(heads: Sequence[Head]) -> Head:
     every = copy.copy(heads[0])
     vars(every).update(stacked | {"p": stacked["p"][:, None, None]})
     return every
-
-
-def _each_sum_once(q: np.ndarray, k: np.ndarray, bias: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """inner(q, k) + bias[at] for exact numbers; equal rows of q and of k share one sum for each s.
-
-    Pointers take few values and W_K x_{t-s} one, while logarithms are slow to add.
-    """
-    (of_q, rows), (of_k, others) = _distinct(q), _distinct(k)
-    if len(rows) * len(others) > of_q.size:  # setting: which way is faster
-        return inner(q, k) + bias[at]
-    sums = inner(rows, others)[..., None] + bias  # (distinct q, distinct k, n)
-    return sums[of_q[..., :, None], of_k[..., None, :], at]
-
-
-def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each row its number among those that differ, and these."""
-    numbers: dict[tuple[Any, ...], int] = {}
-    flat = rows.reshape(-1, rows.shape[-1])
-    found = [numbers.setdefault(tuple(row), len(numbers)) for row in flat]
-    some = np.empty((len(numbers), rows.shape[-1]), dtype=object)
-    some[:] = list(numbers)
-    return np.reshape(found, rows.shape[:-1]), some
 
 
 @dataclass(frozen=True)
@@ -278,7 +247,8 @@ class Attention(Network):
         if asked < 1 or n < asked + self.first:
             least = f"needs n >= {max(asked, 1) + self.first} tokens, got n={n}"
             raise ValueError(f"Section 3.2: a softmax with {self.rpe}-RPE {least}")
-        distances = _distances(n, asked, x)
+        t = torch.arange(n, device=x.device) if isinstance(x, torch.Tensor) else np.arange(n)
+        distances = t[n - asked :, None] - t  # negative for the future
         logits = head.logits(x, self.rpe, distances)
         return exponentials(logits, distances >= SMALLEST[self.rpe], self.normalised)
 
@@ -373,23 +343,10 @@ class Transformer(Network):
             yield x
 
 
-def _distances(n: int, queries: int, x: Array) -> Array:
-    """t - key for the last positions t (rows) and all keys (columns); negative for the future."""
-    t = torch.arange(n, device=x.device) if isinstance(x, torch.Tensor) else np.arange(n)
-    return t[n - queries :, None] - t
-
-
 def rounded(exact: Array, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:
     """Exact numbers, balls (their midpoints) or tensors as a tensor of this type."""
     if isinstance(exact, torch.Tensor):
         return exact.to(device, dtype)
-    with flint.ctx.workprec(256):
-        rationals = each(_rational, exact)
+    with flint.ctx.workprec(256):  # within 2^-250 of a logarithm: it rounds to the same number
+        rationals = each(lambda w: w if isinstance(w, flint.fmpq) else midpoint(ball(w)), exact)
     return torch.from_numpy(to_float(rationals, to_odd=dtype != torch.float64)).to(device, dtype)
-
-
-def _rational(value: Any) -> Any:
-    """Within 2^-250 of a logarithm: it then rounds as the logarithm does."""
-    if isinstance(value, (Log, flint.arb)):
-        return midpoint(ball(value))
-    return value

@@ -20,7 +20,6 @@ of the order eps A (1 + beta_max T), the `floor`.
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -63,10 +62,16 @@ class Moving:
     @property
     def weight(self) -> float:
         """A: the sum over the heads of their largest total weight, that at B = T."""
-        sizes = zip(self.alphas, self.exponents, strict=True)
+
+        def total(b: flint.arb) -> flint.arb:
+            """The sum over s of e^{-beta (s - T)}, or of (s / T)^-beta."""
+            if self.rpe == "lin":
+                return (b * self.T).exp() / (1 - (-b).exp())
+            return flint.arb(self.T) ** b * b.zeta()
+
         with flint.ctx.workprec(256):
-            terms = [abs(ball(a)) * _total(self.rpe, b, self.T) for a, b in sizes]
-            return float(sum(terms, flint.arb(0)))
+            pairs = zip(map(ball, self.alphas), map(ball, self.exponents), strict=True)
+            return float(sum((abs(a) * total(b) for a, b in pairs), flint.arb(0)))
 
     @property
     def floor(self) -> float:
@@ -83,12 +88,6 @@ class Moving:
         with flint.ctx.workprec(512):
             errors = [error(B) for B in range(1, self.T + 1)]
         return max(float(error.upper()) for error in errors)
-
-
-def _total(rpe: str, beta: Any, T: int) -> flint.arb:
-    """The sum over s of e^{-beta (s - T)}, or of (s / T)^-beta."""
-    b = ball(beta)
-    return (b * T).exp() / (1 - (-b).exp()) if rpe == "lin" else flint.arb(T) ** b * b.zeta()
 
 
 def heads_needed(rpe: str, T: int) -> int:
@@ -167,52 +166,3 @@ def fitted(rpe: str, T: int, H: int, length: int = WINDOW) -> Moving:
     v = lightest(problems)
     alphas = v.weights / (totals + (rpe == "lin")) * moves[T]
     return Moving(rpe, T, tuple(map(rational, exponents)), tuple(alphas.tolist()), v.error)
-
-
-def split_cost(costs: Sequence[Any], shares: Sequence[Any], n: int) -> Any:
-    """sum_k costs_k^(n+1) / H_k^n."""
-    return sum(c ** (n + 1) / h**n for c, h in zip(costs, shares, strict=True))
-
-
-def splits(H: int, M: int) -> Iterator[tuple[int, ...]]:
-    """All H_1, ..., H_M >= 1 with the sum H."""
-    return (s for s in itertools.product(range(1, H + 1), repeat=M) if sum(s) == H)
-
-
-def allocate(H: int, costs: Sequence[float], n: int) -> list[int]:
-    """H_1, ..., H_M >= 1 with the sum H that make `split_cost` least.
-
-    The proof of Theorem A.1 takes H_k = H costs_k / sum(costs), which is the minimum over the real
-    numbers. Over the integers it is found by giving one head after the other to the memory that
-    gains most by it, since each term is convex in H_k.
-    """
-    shares = [1] * len(costs)
-    for _ in range(H - len(costs)):
-        gains = [c ** (n + 1) * (h**-n - (h + 1) ** -n) for c, h in zip(costs, shares, strict=True)]
-        shares[int(np.argmax(gains))] += 1
-    return shares
-
-
-def allocation_is_best(H: int, costs: Sequence[Any], n: int) -> bool:
-    """Whether no other integers cost less than `allocate`; all of them are tried."""
-    least = min(split_cost(costs, split, n) for split in splits(H, len(costs)))
-    return split_cost(costs, allocate(H, [*map(float, costs)], n), n) == least
-
-
-def allocation_faults(case: tuple[Sequence[int], int, int]) -> int:
-    """(costs, H - M, n): in how many ways `allocate` is not what is said of it.
-
-    H_k = ceil(c_k (H - M) / sum c) is admitted, so that the least cost over the integers is at most
-    (H / (H - M))^n times the printed minimum over the reals, (sum c)^(n+1) / H^n.
-    """
-    costs, n, M = [Fraction(c) for c in case[0]], case[2], len(case[0])
-    H, total = M + case[1], sum(costs)
-    shares = allocate(H, [float(c) for c in costs], n)
-    real = split_cost(costs, [H * c / total for c in costs], n)
-    faults = [
-        sum(shares) != H,
-        not allocation_is_best(H, costs, n),
-        split_cost(costs, shares, n) > real * Fraction(H, H - M) ** n,
-        real != total ** (n + 1) / Fraction(H) ** n,
-    ]
-    return sum(faults)

@@ -19,10 +19,20 @@ import torch
 from repro.numerics import barron
 from repro.numerics.exact import rationals, to_float
 from repro.numerics.logarithms import ball
-from repro.wang2024 import adaptive, chains, depth, following, moving, printed_weights, targets
+from repro.wang2024 import (
+    adaptive,
+    budgets,
+    chains,
+    fixed,
+    following,
+    moving,
+    printed_weights,
+    targets,
+)
 from repro.wang2024.following import Followed, followed, held, in_floats
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import Moving
+from repro.wang2024.rounding import nearest
 from repro.wang2024.targets import BRANCHED, NESTED, Memory, Target
 
 BITS = 256
@@ -51,7 +61,7 @@ def counted(most: int) -> tuple[int, int, int]:
         network = following.nested(chains.chain(K, M), heads)
         wrong_L += len(network.layers) != K + 1 + (M >= K + 1)
         first, *others = [1] * K + ([M - K] if M > K else [])
-        wrong_m += depth.widths(network) != [first + 1, *others]
+        wrong_m += budgets.widths(network) != [first + 1, *others]
     return len(pairs), wrong_L, wrong_m
 
 
@@ -153,12 +163,9 @@ def log_centre(t: int) -> flint.arb:
 
 
 def rounded_log(T: int, off: Any) -> int:
-    """[exp(log T + off)], the integer within 1/2 of every point of a ball."""
+    """[exp(log T + off)], decided by a ball."""
     with flint.ctx.workprec(BITS):
-        nearest = ((flint.arb(T).log() + ball(off)).exp() + flint.arb(1) / 2).floor().unique_fmpz()
-    if nearest is None:
-        raise ArithmeticError(f"exp(log {T} + {off}) is too near to the middle of two integers")
-    return int(nearest)
+        return int(nearest((flint.arb(T).log() + ball(off)).exp()).unique_fmpz())
 
 
 def wrong_logs(last: int) -> int:
@@ -171,9 +178,9 @@ def printed_errors(weights: str, n: int) -> tuple[list[int], int, Any, Any]:
     """The worst window for weights of printed_weights.py; y_t; the error there, and as repaired."""
     windows, network = NESTED.windows(n), following.nested(NESTED, exact_heads("lin"))
     changed = getattr(printed_weights, weights)(network)
-    errors = adaptive.exact_errors(changed, NESTED, windows)[:, -1]
+    errors = fixed.errors(changed, NESTED, windows)[:, -1]
     worst = int(np.argmax(errors))
-    right = adaptive.exact_errors(network, NESTED, windows[worst])[-1]
+    right = fixed.errors(network, NESTED, windows[worst])[-1]
     tokens, y = windows[worst, :, 0].astype(int).tolist(), int(NESTED(windows)[worst, -1])
     return tokens, y, errors[worst], right
 
@@ -254,16 +261,12 @@ def _example(
     return network, in_floats(network, x, device), NESTED.fetched(x)[0]
 
 
-Walk = tuple[Sequence[int], list[int], list[list[float]], float]
-
-
-def walk(tokens: Sequence[int], H: int, device: str) -> tuple[Walk, list[float]]:
-    """The last token: t_1, t_2, x^(0), x^(1/2), ..., the output; errors of blocks and output."""
-    _, (*states, out), steps = _example(tokens, H, device)
-    stream, output = [state[-1].tolist() for state in states], float(out[-1, 0])
-    first, second = (tokens[-1 - step] for step in steps[-1])
-    off = stream[-1][1] - first, stream[-1][2] - second, output - tokens[-1] * first * second
-    return (tokens, steps[-1].tolist(), stream, output), [*map(abs, off)]
+def walk(tokens: Sequence[int], H: int, device: str) -> tuple[list[int], float, list[float]]:
+    """The last token: t_1, t_2; the output; errors of both blocks and of the output."""
+    _, (*_, end, out), steps = _example(tokens, H, device)
+    output, (first, second) = float(out[-1, 0]), (tokens[-1 - step] for step in steps[-1])
+    off = end[-1, 1] - first, end[-1, 2] - second, output - tokens[-1] * first * second
+    return steps[-1].tolist(), output, [float(abs(one)) for one in off]
 
 
 def attention_maps(tokens: Sequence[int], H: int, device: str) -> list[tuple[Any, ...]]:
@@ -273,14 +276,13 @@ def attention_maps(tokens: Sequence[int], H: int, device: str) -> list[tuple[Any
 
 
 def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str, float]:
-    """NESTED in float64, and with one layer less; bound, floor for one block, rounding."""
+    """NESTED in float64, and with one layer less; bound, and rounding."""
     network = following.nested(NESTED, heads).to(torch.float64, device)
     rng = np.random.default_rng(seed)
     tried = adaptive.tried(NESTED, [heads] * 2, near, 40, rng)  # setting: how long
     return {
         "network": adaptive.largest_error(network, NESTED, tried),
         "bound": NESTED.readout.lipschitz * adaptive.attention_error([heads] * 2),
-        "floor": float(heads.error.lower()),
         "less": adaptive.largest_error(adaptive.cut(network, 2), NESTED, tried),
         "rounding": 5 * math.sqrt(6) * heads.floor,  # |f|_Lip^2 = 3, two blocks
     }
@@ -290,7 +292,7 @@ def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str,
 def curve(
     rpe: str, Hs: tuple[int, ...], n: int, seed: int, device: str
 ) -> dict[int, dict[str, float]]:
-    """H -> error, bound, floor for one block, error with one layer less, rounding; for NESTED."""
+    """H -> `nested_errors` of the best heads."""
     return {H: nested_errors(moving.optimal(rpe, 2, H), n, seed, device) for H in Hs}
 
 

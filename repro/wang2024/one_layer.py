@@ -94,5 +94,5 @@ def in_float64(
     older = target.draw(len(recent), n - 8, np.random.default_rng(seed))
     worst = target.continued(target.windows(3), gap)
     tried = [np.concatenate([older, recent], axis=1), worst]
-    error = max(fixed.errors(layer, target, some).max() for some in tried)
+    error = max(fixed.errors(layer, target, some)[..., -1].max() for some in tried)
     return InFloat64(error, fit.error, fit.floor)

@@ -56,7 +56,7 @@ from repro.numerics.barron import Network, path_norm
 from repro.numerics.exact import rational, rationals, vector
 from repro.numerics.logarithms import Log, ball
 from repro.wang2024 import exponentials, fixed, moving, powers
-from repro.wang2024.heads import EPS, block
+from repro.wang2024.heads import EPS, block, exact
 from repro.wang2024.model import Attention, Head, Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import Readout, Target, neurons
@@ -110,7 +110,7 @@ def attention(moving: Moving, shift: int, *, dot_product: bool = True) -> Attent
     heads = []
     for alpha, beta in zip(moving.alphas, moving.exponents, strict=True):
         pair = {"W_Q": vector([beta, shift * beta])[None], "W_K": rationals([[0, 1]])}
-        W_V = block(alpha if isinstance(alpha, flint.arb) else rational(alpha), 2, 1, 0, 0)
+        W_V = block(exact(alpha), 2, 1, 0, 0)
         heads.append(Head(W_V, beta, **(pair if dot_product else {})))
     return Attention(tuple(heads), rationals(np.eye(2, dtype=int)), "lin", normalised=False)
 

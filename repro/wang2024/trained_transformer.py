@@ -179,7 +179,10 @@ def beginning(spec: FitTransformer, device: str = "cpu") -> list[Trainable]:
     """The runs before training."""
     draw = generator_at(spec.seed, -1)
     if spec.start == "random":
-        return [_at_random(spec, draw, device) for _ in range(spec.runs)]
+        runs = [_random(spec, draw).to(torch.float64, device) for _ in range(spec.runs)]
+        free = [[w.log() if w.ndim == 0 else w for w in weights(run)] for run in runs]
+        fixed_ones = -3 if spec.attention_only else None  # the last a, b, c
+        return [Trainable(run, w[:fixed_ones]) for run, w in zip(runs, free, strict=True)]
     built, A = (_one_layer if spec.layers == 1 else _layers)(spec)
     if built.layers[-1].attention.normalised != spec.normalised:
         raise ValueError("Theorem 4.1 is built with a softmax, 5.1 and 5.4 are built without")
@@ -190,12 +193,6 @@ def beginning(spec: FitTransformer, device: str = "cpu") -> list[Trainable]:
         return [spec.noise * one.to(device) for one in noise]
 
     return [Trainable(start, disturbed(), A) for _ in range(spec.runs)]
-
-
-def _at_random(spec: FitTransformer, draw: Generator, device: str) -> Trainable:
-    start = _random(spec, draw).to(torch.float64, device)
-    free = [weight.log() if weight.ndim == 0 else weight for weight in weights(start)]
-    return Trainable(start, free[:-3] if spec.attention_only else free)  # all but a, b, c
 
 
 def _random(spec: FitTransformer, draw: Generator) -> Transformer:

@@ -1,11 +1,10 @@
-"""Lemmas F.5 and F.6: ratios to Jackson's bound, and networks of m neurons for |y|_2."""
+"""Lemma F.5: ratios to Jackson's bound. Lemma F.6: networks of m neurons for |y|_2."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repro import figures
-from repro.figures import Curve
-from repro.wang2024.pictures.curves import Look, named, panel
+from repro.wang2024.pictures.curves import Curves, Look, named, panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +23,6 @@ RATIOS: dict[str, Look] = {
     "upper": ("best in class", "largest ratio, upper bound", {"marker": ""}),
     "lower": ("best in class", "largest ratio, lower bound", {"marker": "", "linestyle": "-."}),
 }
-Curves = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def rates(plane: Curves, space: Curves) -> "Figure":
@@ -40,19 +38,9 @@ def rates(plane: Curves, space: Curves) -> "Figure":
     return figure
 
 
-def jackson(
-    orders: Sequence[int],
-    bounds: Mapping[str, Sequence[float]],
-    small: Mapping[int, Sequence[float]],
-) -> "Figure":
-    """Bounds of the largest ratio m^n E / M(n) against n, and one bound against m/n."""
-    figure, (left, right) = figures.panels(2, width=4.8, height=4)
+def jackson(orders: Sequence[int], bounds: Mapping[str, Sequence[float]]) -> "Figure":
+    """Bounds of the largest ratio m^n E / M(n) against n."""
     ratios = {"lemma": [1] * len(orders), **bounds}
-    shown, label = {name: (orders, some) for name, some in ratios.items()}, "mⁿE / M(n)"
-    panel(left, *named(RATIOS, shown), xlabel="order n", ylabel=f"{label}, largest over f, m ≤ n")
-    lower = [Curve("floor", [0, 1], [1, 1], "", {"color": "#D55E00"})]
-    for (n, some), marker in zip(small.items(), "os^", strict=True):
-        places = [m / n for m in range(1, n + 1)]
-        lower.append(Curve("best in class", places, some, f"n = {n}", {"marker": marker}))
-    panel(right, *lower, ylim=(1e-4, 30), xlabel="m / n", ylabel=f"{label}, lower bound")
-    return figure
+    drawn = named(RATIOS, {name: (orders, some) for name, some in ratios.items()})
+    y = "mⁿE / M(n), largest over f, m ≤ n"
+    return figures.curves({"": drawn}, x="order n", y=y, legend="upper left", size=(5.6, 4))

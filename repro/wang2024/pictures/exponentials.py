@@ -1,4 +1,4 @@
-"""Lemmas E.1, E.2, E.4, E.5 and the findings on them: errors, heads and weights."""
+"""Lemmas E.1, E.4 and the findings on them: errors, heads and weights."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -22,15 +22,12 @@ def heads_equal_T(
 ) -> "Figure":
     """The error of T + j heads against T, and the heads needed for an error of 1/10."""
     figure, (left, right) = figures.panels(2, width=4.8, height=4)
-    first = min(errors)
+    label = f"exact errors, j = {min(errors)}, ..., {max(errors)} downwards"
     for j, values in errors.items():
-        exact = Curve("construction", Ts, values, "exact error" * (j == first), {"marker": ""})
-        bound = Curve("bound", Ts, [bounds[j]] * len(Ts), "bound" * (j == first))
-        panel(left, exact, bound, legend="")
-        left.text(Ts[-1] * 1.02, values[-1], f"j = {j}", va="center", fontsize=8)
+        exact = Curve("construction", Ts, values, label * (j == min(errors)), {"marker": ""})
+        bound = Curve("bound", Ts, [bounds[j]] * len(Ts), "bounds" * (j == min(errors)))
+        panel(left, exact, bound, legend="lower right", ylim=(1e-13, 10))
     left.set(xlabel="T", ylabel="l1 error of T + j heads, q = 1/2")
-    left.set(xlim=(0, Ts[-1] * 1.16), ylim=(1e-13, 10))
-    left.legend(loc="lower right")
     needed = (
         points("bound", proof, "the proof's bound, corrected"),
         Curve("construction", Ts, heads, "interpolation, exact", {"markersize": 3}),
@@ -95,12 +92,12 @@ def collapse(
 ) -> "Figure":
     """Error against heads: the best coefficients for several instants, constructions for one."""
     figure, (left, right) = figures.panels(2, width=5, height=4.2)
-    several = [points("best in class", errors, "") for errors in best.values()]
+    several = [
+        points("best in class", errors, f"T = {instant}", marker=marker)
+        for (instant, errors), marker in zip(best.items(), "os^vD", strict=False)
+    ]
     title, some = "best coefficients for t⁻², t⁻³, ..., certified", [1, 2, 5, 10, 20]
-    panel(left, *several, log="xy", legend="", ticks=some, ylim=(1e-10, 3), title=title)
-    for instant, errors in best.items():
-        place = {"xytext": (0, -15), "textcoords": "offset points", "ha": "center"}
-        left.annotate(f"T = {instant}", (max(errors), errors[max(errors)]), fontsize=9, **place)
+    panel(left, *several, log="xy", ticks=some, ylim=(1e-10, 3), title=title)
     shown = {m: error for m, error in best[T].items() if m >= T}
     of_T = [points("best in class", shown, "t⁻²⁻ᵏ, best")]
     for (label, errors), marker in zip(built.items(), "ov", strict=True):
@@ -112,29 +109,6 @@ def collapse(
         axes.axhline(1, color="#bbbbbb", linewidth=0.8)
         axes.set(xlabel="heads m", ylabel="ℓ₁ error over all integers")
     return figure
-
-
-def moving_instant(errors: Points, unmoved: Points, T: int, optimum: float) -> "Figure":
-    """Lemma E.2: the error of one set of coefficients against B."""
-    drawn = [
-        points("best in class", errors, "best for T, moved by B"),
-        points("control", unmoved, "not moved"),
-        points("bound", dict.fromkeys(errors, optimum), "optimum for T"),
-    ]
-    y = "l1 error against the indicator of B"
-    return figures.curves({f"T = {T}": drawn}, x="B", y=y, size=(5.6, 4.2))
-
-
-def moving(all_at_once: Mapping[int, Points], alone: Mapping[int, Points]) -> "Figure":
-    """Lemma E.5 beside Lemma E.4, with the same exponents: error against heads."""
-    drawn = {
-        f"T = {T}": [
-            points("best in class", errors, "all B ≤ T at once"),
-            points("floor", alone[T], "B = T alone", marker="+"),
-        ]
-        for T, errors in all_at_once.items()
-    }
-    return figures.curves(drawn, x="heads m", y="least ℓ₁ error, largest over B", size=(3.3, 3.6))
 
 
 def weights(
@@ -153,12 +127,8 @@ def weights(
         points("floor", dict.fromkeys(built, 2.0**53), "1 / eps in float64"),
     )
     panel(left, *sums, xlabel="T", ylabel="sum of |weights|", xticks=range(0, max(built) + 1, 5))
-    for T, values in capped.items():
-        first = min(capped) == T
-        least = points("best in class", values, "least error" * first)
-        panel(right, least, points("bound", forced[T], "forced by the inequality" * first), log="x")
-        cap = next((cap for cap, error in values.items() if error < 0.75), max(values))
-        right.text(1.3 * cap, values[cap], f"T = {T}", fontsize=9)
-    right.set(ylim=(0, 1.05), xlabel="bound on the sum of |weights|", ylabel="l1 error, any heads")
-    right.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+    for (T, values), marker in zip(capped.items(), "os^", strict=True):
+        least = points("best in class", values, f"least error, T = {T}", marker=marker)
+        panel(right, least, points("bound", forced[T], ""), log="x", ylim=(0, 1.05))
+    right.set(xlabel="bound on the sum of |weights|", ylabel="l1 error, any heads")
     return figure

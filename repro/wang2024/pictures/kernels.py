@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from repro import figures
@@ -41,22 +42,16 @@ def formula(name: str) -> str:
 
 def alternating(panels: Mapping[str, Mapping[str, Curves]]) -> "Figure":
     """One panel for each RPE, in it the floor, interpolation and the optimum for each beta."""
-    figure, axes = figures.panels(len(panels), width=5.0, height=4.4)
-    titles = {"lin": "lin: $H$ exponentials", "log": "log: $H$ powers"}
-    for place, (rpe, of_beta) in zip(axes, panels.items(), strict=True):
-        for (beta, found), marker in zip(of_beta.items(), "os^", strict=True):
-            looks = {
-                name: (role, label * (marker == "o"), {**look, "marker": marker})
-                for name, (role, label, look) in ALTERNATING.items()
-            }
-            heads, best = found["best"]
-            panel(place, *named(looks, found), log="xy", legend="", ticks=heads)
-            place.text(heads[-1] * 1.08, best[-1], f"$\\beta$ = {beta}", va="center", fontsize=9)
-        place.set(xlabel="number of heads $H$", title=titles[rpe])
-        place.set_xlim(heads[0] / 1.1, heads[-1] * 1.45)
-    axes[0].set(ylabel="$\\ell_1$ error against $(-1)^t t^{-\\beta}$")
-    figures.legend_below(figure, axes[0], 3)
-    return figure
+    drawn = {
+        f"{rpe}-RPE": [
+            replace(one, label=f"{one.label}, β = {beta}", look={**one.look, "marker": marker})
+            for (beta, found), marker in zip(of_beta.items(), "os^", strict=True)
+            for one in named(ALTERNATING, found)
+        ]
+        for rpe, of_beta in panels.items()
+    }
+    x, y = "number of heads $H$", "$\\ell_1$ error against $(-1)^t t^{-\\beta}$"
+    return figures.curves(drawn, x=x, y=y, log="xy", ticks=True, size=(5, 4.8), columns=3)
 
 
 def bumps(x: Any, repaired: Any, literal: Any, curves: Curves) -> "Figure":
@@ -73,45 +68,27 @@ def bumps(x: Any, repaired: Any, literal: Any, curves: Curves) -> "Figure":
     return figure
 
 
-def rough_and_smooth(rough: str, curves: Curves, smooth: Curves) -> "Figure":
-    """Errors against one rough kernel, and of layers in float64 against smooth ones."""
-    figure, (left, right) = figures.panels(2, height=4.2)
-    y = f"$\\ell_1$ error against {formula(rough)}"
-    panel(left, *named(ROUGH_CURVES, curves), legend="", xlabel="number $m$ of powers", ylabel=y)
-    left.set_xscale("log", base=2)
-    layers = [
-        Curve("construction", *found, f"a layer in float64, {formula(name)}", {"marker": marker})
-        for (name, found), marker in zip(smooth.items(), "ov", strict=True)
-    ]
-    panel(right, *layers, xlabel="number of heads", ylabel="largest error of the layer")
-    figures.legend_below(figure, left, 2)
-    return figure
+def rough(kernel: str, curves: Curves) -> "Figure":
+    """Errors of powers against one rough kernel."""
+    x, y = "number $m$ of powers", f"$\\ell_1$ error against {formula(kernel)}"
+    drawn = {"": named(ROUGH_CURVES, curves)}
+    return figures.curves(drawn, x=x, y=y, log="xy", size=(5.6, 4.2))
 
 
 def any_kernel(
-    heads: Sequence[int],
-    exponential: Mapping[str, tuple[Values, Values]],
-    polynomial: Mapping[str, tuple[Values, Values]],
-    geometric: tuple[Sequence[int], Values],
-    capped: tuple[Sequence[int], Values, float],
+    heads: Sequence[int], panels: Mapping[str, Mapping[str, tuple[Values, Values]]]
 ) -> "Figure":
-    """Errors of interpolation and their bounds, kernel by kernel."""
-    figure, (left, right) = figures.panels(2, width=5.0, height=4.6)
-    for axes, kernels in ((left, exponential), (right, polynomial)):
-        markers = zip(kernels.items(), "osv^", strict=False)
-        for (name, (errors, bounds)), marker in markers:
+    """Errors of interpolation and their bounds, kernel by kernel; a panel for each title."""
+    drawn: dict[str, list[Curve]] = {}
+    for title, kernels in panels.items():
+        curves = drawn[title] = []
+        for (name, (errors, bounds)), marker in zip(kernels.items(), "osv^dp", strict=False):
             look = {"marker": marker, "markersize": 4}
-            error = Curve("construction", heads, errors, formula(name), look)
-            panel(axes, error, Curve("bound", heads, bounds, "", {"linewidth": 0.9}), legend="")
-        axes.set(xlabel="number of heads $H$")
-    left.set(ylabel="$\\ell_1$ error, and its bound (dashed)")
-    left.legend(loc="lower left")
-    Hs, errors, floor = capped
-    others = (
-        Curve("best in class", *geometric, "$t^{-2.5}$, geometric exponents"),
-        Curve("control", Hs, errors, "weights of sum 10, $(-1)^t t^{-2.5}$"),
-        Curve("floor", Hs, [floor] * len(Hs), "floor for these"),
-    )
-    panel(right, *others, log="xy", legend="", ticks=heads)
-    right.legend(loc="upper left", bbox_to_anchor=(1, 1))
+            curves.append(Curve("construction", heads, errors, formula(name), look))
+            curves.append(Curve("bound", heads, bounds, "", {"linewidth": 0.9}))
+    x, y = "number of heads $H$", "$\\ell_1$ error, and its bound (dashed)"
+    figure = figures.curves(drawn, x=x, y=y, size=(5, 4.6))
+    figure.legends.clear()
+    for axes in figure.axes:
+        axes.legend(loc="lower left")
     return figure
