@@ -31,7 +31,7 @@ import pytest
 
 from repro.bounds import as_printed, chosen
 from repro.jiang2024 import image_settings, minilm, scores, subjects, trained_vit, vit_weights
-from repro.jiang2024.pictures import attention as pictures
+from repro.jiang2024.pictures import trained as pictures
 
 kinds = pytest.mark.parametrize("kind", ["images", "sentences"])
 kinds_with_training = pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def drawn(claim, found, name, title):
         for network, heads in both.items()
     )
     claim.figure(
-        pictures.spectra(violins, dots, f"{title}: first head of the last layer"),
+        pictures.violins(violins, dots, f"{title}: first head of the last layer"),
         name,
         caption=f"{title}. Left: singular values of the scores over {len(found.inputs)} inputs, "
         f"τ = {tau}, m_h = {both['trained'].m_h}; bars are means. Right: all heads.",

@@ -25,7 +25,7 @@ import pytest
 
 from repro.bounds import as_printed, chosen, theorem
 from repro.jiang2024 import hankel, memory, recurrent, rnn_examples
-from repro.jiang2024.pictures import recurrent as pictures
+from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact
 
 REPAIRED = "Section D.1, repaired"

@@ -5,13 +5,9 @@ number should agree. (c) is over fresh tokens, with the untrained twin in grey.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repro import figures
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 GREEN, RED, BLUE = "#009E73", "#D55E00", "#0072B2"
 Matrix = Any  # (tau, tau)
@@ -20,7 +16,7 @@ Points = Any  # (tau, 2)
 
 def nearest(
     attention: Matrix, weights: Matrix, u: Points, v: Points, readout: Points, twin: Points
-) -> "Figure":
+) -> "figures.Figure":
     """Figure 4. `readout` and `twin` are pairs (coordinate of v, coordinate of F o f)."""
     figure, (matrix, plane, scatter) = figures.panels(3, width=4.2, height=3.9)
     _matrix(matrix, attention, weights, "v(s)", "u(t)")
@@ -40,7 +36,7 @@ def gravity(
     axis: Any,
     readout: Any,
     norm: Any,
-) -> "Figure":
+) -> "figures.Figure":
     """Figure 5. A heap: points (n, 2), masses, weights given to them, centre, centre found.
     `readout` and `norm` are over the square of `axis`."""
     figure, (matrix, points, contour) = figures.panels(3, width=4.2, height=3.9)
@@ -62,7 +58,9 @@ def gravity(
     return figure
 
 
-def selection(attention: Matrix, weights: Matrix, readout: Points, twin: Points) -> "Figure":
+def selection(
+    attention: Matrix, weights: Matrix, readout: Points, twin: Points
+) -> "figures.Figure":
     """Figure 6: rows are outputs, columns inputs."""
     figure, (matrix, graph, scatter) = figures.panels(3, width=4.2, height=3.9)
     _matrix(matrix, attention, weights, "input v(s)", "output y(t)")
@@ -76,7 +74,7 @@ def selection(attention: Matrix, weights: Matrix, readout: Points, twin: Points)
     return figure
 
 
-def attentions(panels: Mapping[str, tuple[Matrix, Matrix]]) -> "Figure":
+def attentions(panels: Mapping[str, tuple[Matrix, Matrix]]) -> "figures.Figure":
     """Attention of one target in several representations; a 1 is at the largest weights."""
     figure, all_axes = figures.panels(len(panels), width=4.3, height=3.8)
     for axes, (title, matrices) in zip(all_axes, panels.items(), strict=True):
@@ -88,7 +86,7 @@ WRITTEN = "(a) attention; written: the weight asked for"
 
 
 def _matrix(
-    axes: "Axes", attention: Matrix, weights: Matrix, x: str, y: str, title: str = WRITTEN
+    axes: "figures.Axes", attention: Matrix, weights: Matrix, x: str, y: str, title: str = WRITTEN
 ) -> None:
     """Colour: the trained weight. Number: the weight that is asked for, if it is not 0."""
     axes.imshow(attention, vmin=0, vmax=1, cmap="Blues")
@@ -104,21 +102,21 @@ def _matrix(
     )
 
 
-def _lines(axes: "Axes", keys: Points, queries: Points, attention: Matrix) -> None:
+def _lines(axes: "figures.Axes", keys: Points, queries: Points, attention: Matrix) -> None:
     """As dark as their weights."""
     for query, row in zip(queries, attention, strict=True):
         for key, weight in zip(keys, row, strict=True):
             axes.plot(*zip(query, key, strict=True), color=BLUE, alpha=float(weight), zorder=1)
 
 
-def _numbered(axes: "Axes", points: Points, colour: str, name: str) -> None:
+def _numbered(axes: "figures.Axes", points: Points, colour: str, name: str) -> None:
     axes.scatter(*zip(*points, strict=True), color=colour, s=45, label=name)
     look = {"textcoords": "offset points", "color": colour, "fontsize": 8}
     for number, point in enumerate(points):
         axes.annotate(str(number), point, (5, 6), **look)
 
 
-def _identity(axes: "Axes", readout: Points, twin: Points) -> None:
+def _identity(axes: "figures.Axes", readout: Points, twin: Points) -> None:
     small: dict[str, Any] = {"s": 4, "linewidths": 0}
     axes.scatter(*zip(*twin, strict=True), color="#aaaaaa", label="untrained", **small)
     axes.scatter(*zip(*readout, strict=True), color=BLUE, label="trained", **small)
