@@ -23,11 +23,7 @@ from repro.training import SGD, Adam, Constant, Cosine, Muon, Outcome, Spec, Tra
 from repro.training.loop import fit, generator_at
 
 JUDGED = 2000  # fresh sequences, on which a trained network is judged
-
-
 M = TypeVar("M")
-
-
 # Sequences and what is wanted of them, a frozen dataclass with the sizes `inputs` and `outputs`:
 # draw(generator, count) gives tokens (count, tau, inputs), wanted(tokens) (count, tau, outputs).
 Task = Any
@@ -140,8 +136,7 @@ def fitted(
     model: Any, loss: Callable[[Any, int], Tensor], recipe: Any, workspace: Workspace, **others: Any
 ) -> dict[str, list[float]]:
     """Train as every recipe here is meant: clipped at norm 1, looked at every 20 steps."""
-    names = ("steps", "optimizer", "schedule")
-    chosen = {name: getattr(recipe, name) for name in names}
+    chosen = {name: getattr(recipe, name) for name in ("steps", "optimizer", "schedule")}
     return fit(model, loss, **chosen, workspace=workspace, every=20, clip=1.0, **others)
 
 

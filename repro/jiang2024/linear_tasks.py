@@ -107,20 +107,16 @@ def _matrix(task: LinearTask) -> np.ndarray:
     return M[:, ORDERS[task.order](task.tau)].astype(float)
 
 
-def drawn_filter(seed: int) -> tuple[float, ...]:
-    """A "length 5 filter": normal values, of absolute values that sum to 1."""
-    theta = np.random.default_rng(seed).normal(size=5)
-    return tuple((theta / abs(theta).sum()).tolist())
-
-
 def of_mixed_signs(count: int, tau: int) -> list[tuple[float, ...]]:
-    """The first filters drawn that leave more than a tenth to the minority, in front of e^-s."""
+    """The first filters drawn that leave more than a tenth to the minority, in front of e^-s.
 
-    def is_mixed(theta: tuple[float, ...]) -> bool:
-        return minority(LinearTask(Exponential(), theta=theta, tau=tau).matrix()) > 0.1
-
-    drawn = (drawn_filter(seed) for seed in itertools.count())
-    return list(itertools.islice(filter(is_mixed, drawn), count))
+    A "length 5 filter" has normal values, scaled so that their absolute values sum to 1.
+    """
+    drawn = (np.random.default_rng(seed).normal(size=5) for seed in itertools.count())
+    filters = (tuple((theta / abs(theta).sum()).tolist()) for theta in drawn)
+    tasks = (LinearTask(Exponential(), theta=theta, tau=tau) for theta in filters)
+    mixed = (task.theta for task in tasks if minority(task.matrix()) > 0.1)
+    return list(itertools.islice(mixed, count))
 
 
 def variance(M: np.ndarray) -> float:

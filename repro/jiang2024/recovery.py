@@ -49,19 +49,20 @@ class Recovered:
     def right(self) -> Tensor:
         return self.attention.argmax(-1) == self.weights.argmax(-1)
 
-    def agreement(self, rows: Tensor | None = None) -> float:
+    def agreement(self, rows: Any = ...) -> float:
         """The share of right rows, of those with a unique maximum (and in `rows`)."""
-        asked = self.unique if rows is None else self.unique & rows
-        return self.right[asked].double().mean().item()
+        return self.right[rows][self.unique[rows]].double().mean().item()
 
-    def distance(self, rows: Tensor | None = None) -> float:
+    def distance(self, rows: Any = ...) -> float:
         """The mean of the variation over all rows, or some."""
-        return (self.variation if rows is None else self.variation[rows]).mean().item()
+        return self.variation[rows].mean().item()
 
-    def errors(self, rows: Tensor | None = None) -> tuple[float, float]:
+    def errors(self, rows: Any = ...) -> tuple[float, float]:
         """Of the readout over the standard deviation of the displayed: RMS, and largest."""
-        here = torch.ones_like(self.unique) if rows is None else rows
-        off, asked = (self.readout - self.displayed)[here], self.displayed[here]
+        shape = (-1, self.displayed.shape[-1])
+        off, asked = (
+            (z[rows]).reshape(shape) for z in (self.readout - self.displayed, self.displayed)
+        )
         spread = asked.var(dim=0).mean().sqrt()
         return (off.square().mean().sqrt() / spread).item(), (off.abs().max() / spread).item()
 

@@ -167,11 +167,9 @@ class Gravity(Displayed):
         """(62), from the flags alone: a segment reaches from a prediction token to the next."""
         mass, flag = x[..., self.d], x[..., self.d + 1]
         segment, own = flag.cumsum(-1), np.eye(x.shape[-2], dtype=int)
-        same = segment[..., :, None] == segment[..., None, :]
-        shared = _where(same, mass[..., None, :], 0)
-        shared = shared / shared.sum(-1)[..., None]
+        shared = _where(segment[..., :, None] == segment[..., None, :], mass[..., None, :], 0)
         alone = x.new_tensor(own) if isinstance(x, Tensor) else rationals(own)
-        return _where(flag[..., :, None] == 1, shared, alone)
+        return _where(flag[..., :, None] == 1, shared / shared.sum(-1)[..., None], alone)
 
     def logits(self, x: Array, keys: Array, sharpness: Any) -> Array:
         """With the label as the first mark. Prediction tokens: log m - sharpness (difference of
@@ -212,10 +210,8 @@ class Selection(Displayed):
     def counts(self, x: Array, keys: Array) -> Array:
         """How often x(t) names the index of key s."""
         named, own = x[..., self.d : self.d + self.k], keys[..., -1]
-        same = named[..., :, None, :] == own[..., None, :, None]
-        if isinstance(x, Tensor):
-            return same.sum(-1).to(x.dtype)
-        return rationals(same.astype(int).sum(-1))
+        same = (named[..., :, None, :] == own[..., None, :, None]).sum(-1)
+        return same.to(x.dtype) if isinstance(x, Tensor) else rationals(same)
 
     def weights(self, x: Array) -> Array:
         return self.counts(x, x) / self.k

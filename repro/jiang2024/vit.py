@@ -65,11 +65,6 @@ class Shape:
 B16 = Shape(image=224, patch=16, depth=12, width=768, heads=12, m_h=64, hidden=3072)
 
 
-def first_to_the_end(patches: int, moved: int = 10) -> Tensor:
-    """ "the first 10 elements are shifted to the end of the sequence" (Appendix C)."""
-    return torch.arange(patches).roll(-moved)
-
-
 class Attention(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
