@@ -1,24 +1,13 @@
 """Tables 2 and 3: linear targets on encoded tokens, altered as Appendix C alters them.
 
-Paper                                   Here
-rho(s) = e^-s, rho(s) ~ U[0, 1]         Exponential, Uniform
-x(t), uniform on [0, 1], tau = 32       draw
-"exchange the first 10 with the last"   order = "exchanged"
-theta * x                               theta; ahead = True as Section 6.2 prints it, x(t+s)
-(not printed)                           standardised: y less its mean over all sequences and times,
-                                        in units of its deviation; else F has to begin with that
-"with position encoding added"          encoded: tokens (x(t), 4 e_t), e_t a unit vector of R^tau
+Inputs x(t) are uniform on [0, 1], tau = 32; kernels are rho(s) = e^-s (`Exponential`) or drawn from
+U[0, 1] (`Uniform`). "Exchange the first 10 with the last" is order = "exchanged"; theta * x takes
+x(t-s), or x(t+s) as Section 6.2 prints it (`ahead`). "With position encoding added" (`encoded`),
+tokens are (x(t), 4 e_t), e_t a unit vector of R^tau. Not printed: `standardised` outputs, y less
+its mean over all sequences and times, in units of its deviation; else F has to begin with that.
 
 Every target is y(t) = sum_j M_tj x(j) with the matrix M of ordering.py: H of (75) is K_ti =
 rho(t-i), a filter makes it K Theta or K Theta^T, and an exchange permutes the columns.
-
-Signs (`minority`). In (5) one row of weights serves all channels, and weights are positive. If f
-passes on x(j), up to a sign that goes with j and one that F gives to the output t, then a row of M
-can be met where it has one sign, and the smaller part of it, that with the other sign, is lost:
-
-    sum_t min( |M_t^+|^2, |M_t^-|^2 ) / |M|^2
-
-of the variance. It is no floor: with n = tau channels (5) can hold every M (representation.py).
 """
 
 import functools
@@ -130,7 +119,14 @@ def error_of_a_constant(M: np.ndarray) -> float:
 
 
 def minority(M: np.ndarray) -> float:
-    """The part of the variance that rows of one sign must lose."""
+    """The part of the variance that rows of one sign must lose.
+
+    In (5) one row of weights serves all channels, and weights are positive. If f passes on x(j), up
+    to a sign that goes with j and one that F gives to the output t, then a row of M can be met
+    where it has one sign, and the smaller part of it, that with the other sign, is lost:
+        sum_t min( |M_t^+|^2, |M_t^-|^2 ) / |M|^2
+    of the variance. It is no floor: with n = tau channels (5) can hold every M (representation.py).
+    """
     positive, negative = (np.maximum(part, 0) for part in (M, -M))
     return float(np.minimum((positive**2).sum(1), (negative**2).sum(1)).sum() / (M * M).sum())
 

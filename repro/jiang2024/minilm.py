@@ -6,15 +6,11 @@ normalised; then in every layer, each head with queries, keys and values of its 
     x <- norm(x + W_O concat(softmax(Q K^T / sqrt(m_h)) V) + b_O),
     x <- norm(x + W_2 gelu(W_1 x + b_1) + b_2).
 
-Paper        Here
-m_h          Shape.m_h: 384 / 12 = 32
-rho^(x)      scores: Q K^T / sqrt(m_h); the paper's (5) does not divide, which changes no pattern
-
-W_Q and W_K have biases. They do not raise the rank, but they move the spectrum. In
+W_Q and W_K have biases. They do not raise the rank, but they move the spectrum: in
 
     q_t . k_s = (W_Q x_t) . (W_K x_s) + b_Q . (W_K x_s) + (W_Q x_t + b_Q) . b_K
 
-the last term is the same for all s: no softmax can see it, but the first singular value can.
+the last term is the same for all s. No softmax can see it, but the first singular value can.
 
 A sentence is cut by WordPiece (Wu et al. 2016): lower case, no accents, and of every word the
 longest beginning that is on the list, then the longest that continues it. Not for Chinese.

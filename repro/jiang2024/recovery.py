@@ -1,12 +1,10 @@
 """What a trained network has recovered of a task of Appendix B.1, token by token.
 
-"The attention matrix recovers rho":
-    variation   half the sum of |A_ts - w_ts| over s, the total variation distance of row t of the
-                trained attention A from the task's weights w; from 0 to 1
-    right       whether A_t. is largest where w_t. is; asked only where that place is one (`unique`)
-"F o f recovers the identity, or the norm":
-    readout     F^(W_V f^(x(t))), which is the output on the sequence (x(t), ..., x(t)). Compared
-                with the task's own F o f.
+"The attention matrix recovers rho": `variation` is half the sum of |A_ts - w_ts| over s, the total
+variation distance, from 0 to 1, of row t of the trained attention A from the task's weights w;
+`right` tells whether A_t. is largest where w_t. is; asked where that is one place (`unique`).
+"F o f recovers the identity, or the norm": `readout` is F^(W_V f^(x(t))), the output on the
+sequence (x(t), ..., x(t)), and is compared with the task's own F o f.
 
 A small loss implies neither: attention is not fixed by the map (gauge.py), and F o f only where
 constant sequences are inputs (Proposition B.1 (1)), which they are not for centres of gravity.

@@ -1,10 +1,8 @@
 """Table 1, ENG-DE: which pairs are trained on, which are for tests, and the batch of every step.
 
 Help texts are in the order of a hash: the first pairs are for tests, the others for training. A
-user's own text has a file for each. Sentences of the tests are left out of the training.
-
-A batch holds pairs of similar lengths, and about as many tokens as any other; an epoch sees all
-pairs once. The batch of a step depends on the step and the seed alone: trainings can be resumed.
+user's own text has a file for each. Sentences of the tests are left out of the training. The batch
+of a step depends on the step and the seed alone, so that trainings can be resumed.
 """
 
 import functools

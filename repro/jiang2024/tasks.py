@@ -5,10 +5,9 @@ nearest point      u (d), v (d)                                    (u, v) -> v  
 centre of gravity  x (d), mass, 1 for a prediction token, label    its x, then |x|     (58), (62)
 selection          v (d), indices s (k), own index                 its v               (63)
 
-`weights` is the attention matrix that the text asks for, `wanted` the output with these weights,
-and `readout` F o f, the output on a constant sequence; `target(sharpness)` is of form (8), and its
-weights tend to these as the sharpness grows. In exact arithmetic a sharpness is the logarithm of a
-rational, and what it multiplies an integer. Networks get integers as one-hot codes (`OneHot`).
+`weights` is the attention matrix that the text asks for, `wanted` the output with it, `readout` the
+output on a constant sequence, F o f. `target(sharpness)` is of form (8); its weights tend to these
+as the sharpness grows, in exact arithmetic the logarithm of a rational, with integers as factors.
 
 Readings. The label, the number of the segment, and the own index are not in the paper: without them
 the tasks are not of form (8) with the displayed weights (claims on (57) and (63)). Indices count
@@ -56,11 +55,13 @@ def _where(condition: Array, yes: Any, no: Any) -> Array:
 class Displayed(ABC):
     """A task with f, F, and the weights that its text displays."""
 
+    d: int
+
     @abstractmethod
     def weights(self, x: Array) -> Array: ...
 
-    @abstractmethod
-    def f(self, x: Array) -> Array: ...
+    def f(self, x: Array) -> Array:
+        return x[..., : self.d]
 
     def F(self, z: Array) -> Array:
         return z
@@ -156,9 +157,6 @@ class Gravity(Displayed):
         rows = [[float(place == 0) for n in row for place in range(n + 1)] for row in layouts]
         return torch.tensor(rows, dtype=torch.float64)
 
-    def f(self, x: Array) -> Array:
-        return x[..., : self.d]
-
     def F(self, z: Array) -> Array:
         """|z|; exact numbers have no square roots, and need d = 1."""
         return z.norm(dim=-1) if isinstance(z, Tensor) else abs(z[..., 0])
@@ -215,9 +213,6 @@ class Selection(Displayed):
 
     def weights(self, x: Array) -> Array:
         return self.counts(x, x) / self.k
-
-    def f(self, x: Array) -> Array:
-        return x[..., : self.d]
 
     def logits(self, x: Array, keys: Array, sharpness: Any) -> Array:
         """log(count), and -sharpness where the count is 0."""

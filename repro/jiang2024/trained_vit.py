@@ -1,10 +1,8 @@
 """Networks trained on images for Figures 2 and 3 and Table 1: what is trained, how it is judged.
 
-Paper                                   Here
-the permutation p, fixed                Order: where the patches of an image stand in its sequence
-"initialize the model with parameters   FitImages.start: the training whose last weights are the
-that are trained on the original"       first of this one
-training error, accuracy                on the first `judged` training and test images
+The fixed permutation is an Order: where the patches of an image stand in its sequence. "Initialize
+the model with parameters that are trained on the original" is FitImages.start, the training whose
+last weights are the first of this one. Errors are on the first `judged` training and test images.
 
 The paper's permutation is mild: in raster order it rolls an image by a row and two patches. So two
 more orders are looked at: one drawn once, the same for all images, and, as a control, one drawn

@@ -41,20 +41,18 @@ def gravity(
     `readout` and `norm` are over the square of `axis`."""
     figure, (matrix, points, contour) = figures.panels(3, width=4.2, height=3.9)
     _matrix(matrix, attention, weights, "x(s)", "x(t)")
-    for number, (x, masses, given, centre, found) in enumerate(heaps):
+    for (x, masses, given, centre, found), colour in zip(heaps, (GREEN, RED), strict=True):
         _lines(points, x, [centre], [given])
-        colour, heap = (GREEN, RED)[number], ("first", "second")[number]
-        points.scatter(*x.T, s=220 * masses, color=colour, label=f"{heap} heap", zorder=2)
+        points.scatter(*x.T, s=220 * masses, color=colour, zorder=2)
         points.scatter(*centre, marker="*", s=150, color="white", edgecolor=colour, zorder=3)
         points.scatter(*found, marker="+", s=60, color="black", zorder=4)
     points.set(title="(b) masses, centres (star), by attention (cross)", aspect="equal")
-    points.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
     levels = [0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
     contour.contour(axis, axis, norm, levels, colors="black", linestyles="dashed", linewidths=0.8)
     drawn = contour.contour(axis, axis, readout, levels, cmap="viridis", linewidths=1.6)
     contour.clabel(drawn, fontsize=8)
-    contour.set(xlabel="x₁", ylabel="x₂", aspect="equal")
-    contour.set_title("(c) F∘f; dashed: circles of these radii")
+    title = "(c) F∘f; dashed: circles of these radii"
+    contour.set(xlabel="x₁", ylabel="x₂", aspect="equal", title=title)
     return figure
 
 
@@ -97,9 +95,8 @@ def _matrix(
                 shown = "1" if weight == 1 else f"{weight:.2f}".removeprefix("0")
                 axes.text(s, t, shown, color=colour, fontsize=8, ha="center", va="center")
     axes.grid(False)
-    axes.set(
-        xlabel=x, ylabel=y, title=title, xticks=range(len(weights)), yticks=range(len(weights))
-    )
+    places = range(len(weights))
+    axes.set(xlabel=x, ylabel=y, title=title, xticks=places, yticks=places)
 
 
 def _lines(axes: "figures.Axes", keys: Points, queries: Points, attention: Matrix) -> None:
@@ -121,6 +118,6 @@ def _identity(axes: "figures.Axes", readout: Points, twin: Points) -> None:
     axes.scatter(*zip(*twin, strict=True), color="#aaaaaa", label="untrained", **small)
     axes.scatter(*zip(*readout, strict=True), color=BLUE, label="trained", **small)
     figures.draw(axes, "bound", [-1, 1], [-1, 1], "identity", linewidth=1)
-    axes.set(xlabel="coordinate of v", ylabel="the same of F∘f", aspect="equal")
-    axes.set_title("(c) F∘f, fresh tokens")
+    title = "(c) F∘f, fresh tokens"
+    axes.set(xlabel="coordinate of v", ylabel="the same of F∘f", aspect="equal", title=title)
     axes.legend(loc="upper left", markerscale=3)

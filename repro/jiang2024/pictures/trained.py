@@ -20,7 +20,7 @@ LOOKS = {
     "seed 1": ("trained", "", OPEN),
     "seed 2": ("trained", "", OPEN),
 }
-TWINS: Any = {"trained": ("trained", "low", "left"), "untrained": ("control", "high", "right")}
+TWINS: Any = {"trained": ("trained", "low", -0.45), "untrained": ("control", "high", 0.0)}
 
 
 def beside_references(
@@ -78,31 +78,24 @@ def losses(
     return figures.curves({"": drawn}, x="step", y="mean square error of a batch", size=(7.2, 4.0))
 
 
-def violins(
-    values: Mapping[str, Any], heads: Mapping[str, tuple[Any, Any]], head: str
-) -> "figures.Figure":
+def violins(values: Mapping[str, Any], head: str) -> "figures.Figure":
     """Figure 2: left halves are of the trained network, right halves of its twin.
 
     A violin: values (inputs, k), divided by tau, of the head that `head` names, with a bar at their
-    mean, the estimate of the paper. Heads: their effective ranks and spreads.
+    mean, the estimate of the paper.
     """
-    figure, (left, right) = figures.panels(2, width=5.6, height=4.4)
-    for name, (role, half, side) in TWINS.items():
+    figure, (axes,) = figures.panels(1, width=7.2, height=4.4)
+    for name, (role, half, start) in TWINS.items():
         found, colour = np.asarray(values[name]), figures.ROLES[role]["color"]
-        ks, means = np.arange(1, found.shape[1] + 1), np.log10(found.mean(0))
-        drawn = left.violinplot(np.log10(found), ks, widths=0.9, showextrema=False, side=half)
+        ks = np.arange(1, found.shape[1] + 1)
+        drawn = axes.violinplot(np.log10(found), ks, widths=0.9, showextrema=False, side=half)
         for body in drawn["bodies"]:  # type: ignore[union-attr]
             body.set(facecolor=colour, edgecolor=colour, alpha=0.55, linewidth=0.5)
-        start = ks - 0.45 if half == "low" else ks
-        left.hlines(means, start, start + 0.45, color=colour, linewidth=1.4)
-        figures.draw(right, role, *heads[name], f"{name} ({side} halves)", **rate.POINTS)
-    left.yaxis.set_major_formatter(lambda height, _: f"$10^{{{height:g}}}$")
-    left.set(title=head, xlabel="index $k$ of the singular value", ylabel="$\\sigma_k / \\tau$")
-    right.set(title="every head of every layer", xlabel="effective rank, mean over inputs")
-    right.set(ylabel="spread of $\\sigma_k$ over inputs, median over $k$")
-    right.margins(0.1)
-    right.set(xlim=(0, None), ylim=(0, None))
-    figures.legend_below(figure, right, 2)
+        look = {"color": colour, "linewidth": 1.4, "label": name}
+        axes.hlines(np.log10(found.mean(0)), ks + start, ks + start + 0.45, **look)
+    axes.yaxis.set_major_formatter(lambda height, _: f"$10^{{{height:g}}}$")
+    axes.set(title=head, xlabel="index $k$ of the singular value", ylabel="$\\sigma_k / \\tau$")
+    figures.legend_below(figure, axes, 2)
     return figure
 
 
