@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from repro.jiang2024.subwords import BEGIN, END, PADDING
+from repro.jiang2024.sentences import BEGIN, END, PADDING
 from repro.jiang2024.vit import Attention, glorot
 
 MOVED, PLACES = 10, 512
