@@ -14,8 +14,8 @@ are the moments of the weights e^{u x_s / 1000} / Z, u = x(t), at no more than 1
 moments determine 16 points and their weights. These are in proportion to k e^{u x / 1000} with the
 multiplicities k; two ratios of such k differ by a factor of 226/225 or more, so the weights tell k,
 and then u, unless there is one point only, which is u. So the averages are a continuous injective
-image of a compact space, and F^ is H_t on it, though a very steep one: that trained networks stay
-near 3 is a fact about training, not about (5).
+image of a compact space, and F^ is H_t on it, a very steep one. That trained networks stay near 3
+is a fact about training.
 """
 
 import math
@@ -203,9 +203,9 @@ def _basis(spec: BestCoupling, x: Tensor) -> Tensor:
 def _start(spec: BestCoupling) -> tuple[Tensor, Tensor]:
     """A and B of the construction, and a little noise: at a saddle point nothing would move."""
     s = torch.tensor(to_float(kept(spec.task, spec.m)))
-    exact = torch.zeros(spec.m, 1 + 2 * spec.waves, dtype=torch.float64)
-    exact[: len(s), 1 : 1 + len(s)] = torch.diag(s.sqrt())
-    generator = generator_at(spec.seed, -1)
-    noise = torch.randn(2, *exact.shape, generator=generator, dtype=torch.float64)
-    A, B = exact + 0.01 * noise
+    A, B = 0.01 * torch.randn(
+        2, spec.m, 1 + 2 * spec.waves, generator=generator_at(spec.seed, -1), dtype=torch.float64
+    )
+    for W in (A, B):
+        W[: len(s), 1 : 1 + len(s)] += torch.diag(s.sqrt())
     return A, B
