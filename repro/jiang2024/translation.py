@@ -95,7 +95,9 @@ class EncoderLayer(nn.Module):
         self.drop = nn.Dropout(shape.dropout)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        x = x + self.drop(self.attention(self.norm_1(x), attn_mask=seen))
+        h = self.norm_1(x)
+        own = self.attention.keys_and_values(h)
+        x = x + self.drop(self.attention(h, own, attn_mask=seen))
         return x + self.drop(self.mlp(self.norm_2(x)))
 
 

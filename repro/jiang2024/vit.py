@@ -83,8 +83,9 @@ class Attention(nn.Module):
         self, x: Tensor, keys_values: tuple[Tensor, Tensor] | None = None, **mask: Any
     ) -> Tensor:
         """To the tokens themselves, or to these keys and values."""
+        Q = self._split(self.W_Q(x))
         K, V = keys_values or self.keys_and_values(x)
-        mixed = scaled_dot_product_attention(self._split(self.W_Q(x)), K, V, **mask)
+        mixed = scaled_dot_product_attention(Q, K, V, **mask)
         return self.W_O(mixed.transpose(1, 2).flatten(2))
 
     def _split(self, x: Tensor) -> Tensor:
