@@ -117,9 +117,6 @@ def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
         assert (value / 9).overlaps(sigma)
     assert pair.mean_square_floor(3) < pair.mean_square_bound(3)
     assert pair.mean_floor(3) < pair.mean_square_bound(3).sqrt()
-    for n in (0, 2, 8):
-        with pytest.raises(ValueError, match=f"odd number: n = {n}"):
-            output_floor.Pair(2, n)
 
 
 def test_floors_of_a_pair_by_hand():

@@ -31,9 +31,6 @@ def test_weights_by_position():
     assert (rho(x, x) == [[Log(w[t, s]) for s in range(3)] for t in range(3)]).all()
     assert (rho(x[::-1], x)[0] == [Log(v) for v in w[2]]).all()
     assert w[1].tolist() == [flint.fmpq(4**s, 4 + 16 + 64) for s in (1, 2, 3)]
-    for first_row in (["1", "1"], ["1/2", "1/2"]):  # one wrong row is enough
-        with pytest.raises(ValueError, match="rows of sum 1"):
-            representation.by_position(rationals([first_row, [1, 1]]))
 
 
 def test_gaps_and_separations_by_hand():
@@ -89,15 +86,9 @@ def test_a_head_of_size_one_has_the_weights_of_rank_one():
 
 def test_bad_places_are_named():
     told = "needs delta > 0, which b = 1/5 has not; b = 1/10 has delta = 1"
-    for a, b, message in (
-        ("4/5", "2/5", "a \\+ b <= 1"),
-        ("3/5", 0, "b > 0"),
-        ("1/5", "1/5", told),
-    ):
-        with pytest.raises(ValueError, match=message):
-            representation.Representation(
-                first, representation.doubled_diagonal(2), a=rational(a), b=rational(b)
-            )
+    w, fifth = representation.doubled_diagonal(2), rational("1/5")
+    with pytest.raises(ValueError, match=told):
+        representation.Representation(first, w, a=fifth, b=fifth)
 
 
 def test_antipodes_of_a_singular_map():

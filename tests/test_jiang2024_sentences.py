@@ -9,8 +9,8 @@ import torch
 from generated_data import parallel_text
 
 from repro.data.errors import BadData
-from repro.jiang2024 import sentences, subwords
-from repro.jiang2024.subwords import BEGIN, END
+from repro.jiang2024 import sentences
+from repro.jiang2024.sentences import BEGIN, END
 
 SELECTION = sentences.Selection(least=3, most=20, tests=10)
 
@@ -58,16 +58,16 @@ def test_texts_without_a_training_and_texts_without_tests_are_refused(tmp_path):
 
 def test_pieces_go_round_and_are_the_same_each_time(texts):
     every = [side for pair in texts.training for side in pair]
-    found = subwords.learn(every, 120)
+    found = sentences.learn(every, 120)
     assert len(found) <= 120
     assert [found.decode(row) for row in found.encode(every)] == every
     assert all(row[-1] == END for row in found.encode(every))
-    assert found == subwords.learn(every, 120)
-    assert subwords.Subwords.of(found.tensor()) == found
+    assert found == sentences.learn(every, 120)
+    assert sentences.Subwords.of(found.tensor()) == found
 
 
 def test_an_epoch_has_every_pair_once_in_batches_of_similar_lengths(texts):
-    found = subwords.learn([side for pair in texts.training for side in pair], 40)
+    found = sentences.learn([side for pair in texts.training for side in pair], 40)
     batches = sentences.Batches(texts.training, found, 300, seed=0)
     assert batches.count > 5
     for epoch in (0, 1):

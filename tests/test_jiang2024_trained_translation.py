@@ -14,11 +14,10 @@ from repro.jiang2024 import (
     learner,
     reordering,
     sentences,
-    subwords,
     trained_translation,
     translation,
 )
-from repro.jiang2024.subwords import BEGIN, PADDING
+from repro.jiang2024.sentences import BEGIN, PADDING
 from repro.jiang2024.translation import GIVEN, MOVED_TO_THE_END, RANDOM
 from repro.training import Adam, Trapezoid, Workspace
 from repro.training.loop import generator_at
@@ -46,7 +45,7 @@ def model():
 
 
 def learnt(texts):
-    return subwords.learn([side for pair in texts.training for side in pair], 120)
+    return sentences.learn([side for pair in texts.training for side in pair], 120)
 
 
 def test_the_printed_schedule():
@@ -139,7 +138,7 @@ def test_what_a_training_tells_and_asks_of_its_texts(spec, texts, monkeypatch):
     spec = replace(spec, recipe=replace(RECIPE, steps=3))
     outcome = trained_translation.train(spec, Workspace(), texts=texts)
     assert outcome.numbers["translations"] == "one\ntwo"
-    found = subwords.Subwords.of(outcome.tensors[trained_translation.PIECES])
+    found = sentences.Subwords.of(outcome.tensors[trained_translation.PIECES])
     sources, targets = (
         [len(row) for row in found.encode(side)] for side in zip(*texts.training, strict=True)
     )

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from repro.jiang2024 import reordering, translation
-from repro.jiang2024.subwords import BEGIN, END, PADDING
+from repro.jiang2024.sentences import BEGIN, END, PADDING
 from repro.jiang2024.translation import GIVEN, MOVED_TO_THE_END, RANDOM, WITHIN_SENTENCES
 
 SHAPE = translation.Shape(pieces=120, layers=2, width=16, heads=2, hidden=32)

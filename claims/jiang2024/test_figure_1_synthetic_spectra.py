@@ -32,7 +32,7 @@ import pytest
 
 from repro.bounds import chosen, rounding_error
 from repro.jiang2024 import couplings, learner, spectra
-from repro.jiang2024.pictures import trained_rate as pictures
+from repro.jiang2024.pictures import trained as pictures
 
 ALPHAS = ("3/2", "2")
 RANKS = (2, 6, None)

@@ -31,7 +31,7 @@ import pytest
 
 from repro.bounds import as_printed, chosen
 from repro.jiang2024 import image_settings, minilm, scores, subjects, trained_vit, vit_weights
-from repro.jiang2024.pictures import attention as pictures
+from repro.jiang2024.pictures import trained as pictures
 
 kinds = pytest.mark.parametrize("kind", ["images", "sentences"])
 kinds_with_training = pytest.mark.parametrize(
@@ -247,23 +247,19 @@ def test_a_users_own_vit_b16(claim):
 
 
 def drawn(claim, found, name, title):
-    """Violins of one head beside its twin, and a dot for every head."""
+    """Violins of one head beside its twin."""
     both = {network: found.heads(network) for network in ("trained", "untrained")}
     tau = both["trained"].spectra.shape[-1]
     violins = {network: heads.values[-1, 0] / tau for network, heads in both.items()}
-    dots = {
-        network: (effective_ranks(heads).mean(-1).flatten(), spreads(heads).flatten())
-        for network, heads in both.items()
-    }
     said = "; ".join(
         f"{network}: effective rank {last_rank(heads):.1f} in the last layer, spread "
         f"{spreads(heads).min():.2f} to {spreads(heads).max():.2f}"
         for network, heads in both.items()
     )
     claim.figure(
-        pictures.spectra(violins, dots, f"{title}: first head of the last layer"),
+        pictures.violins(violins, f"{title}: first head of the last layer"),
         name,
-        caption=f"{title}. Left: singular values of the scores over {len(found.inputs)} inputs, "
-        f"τ = {tau}, m_h = {both['trained'].m_h}; bars are means. Right: all heads.",
+        caption=f"{title}. Singular values of the scores over {len(found.inputs)} inputs, "
+        f"τ = {tau}, m_h = {both['trained'].m_h}; bars are means. Right halves: untrained.",
         alt=f"Violins that fall with the index. {said}.",
     )

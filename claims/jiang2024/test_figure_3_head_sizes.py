@@ -34,7 +34,7 @@ import pytest
 
 from repro.bounds import chosen, rounding_error
 from repro.jiang2024 import head_pod, image_settings, scores, trained_vit
-from repro.jiang2024.pictures import head_sizes as pictures
+from repro.jiang2024.pictures import trained as pictures
 from repro.numerics import plateau
 
 PRINTED = {"b": 0.27, "c": 1.05}  # Figure 3 (b)
@@ -288,12 +288,10 @@ def draw_spectra(claim, middle, steps, seeds):
     shown = ", ".join(f"{m}: {distance:.3f}" for m, distance in steps.items())
     values = {m: spectrum.tolist() for m, spectrum in middle.items()}
     claim.figure(
-        pictures.spectra(values, steps, seeds),
+        pictures.spectra(values),
         "spectra",
-        caption="Left: singular values of the scores of the first head of the last layer, averaged "
-        "over inputs and seeds, for each size of the heads. Right: how far each spectrum is from "
-        "the size before, and two seeds of the largest sizes from each other (Euclidean; each "
-        "spectrum has length 1).",
+        caption="Singular values of the scores of the first head of the last layer, averaged over "
+        "inputs and seeds, for each size of the heads; each spectrum has length 1.",
         alt=f"Distances between averaged spectra of successive head sizes: {shown}; between seeds "
         f"{seeds:.3f}.",
     )

@@ -32,7 +32,7 @@ import pytest
 from repro.bounds import chosen
 from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.pictures import tasks as pictures
-from repro.jiang2024.pictures import trained_rate
+from repro.jiang2024.pictures import trained as curves_of
 
 GAP = 0.1  # between the least and the next distance: a row that is easy to tell
 PROJECTION = chosen(0.5, "1 for a constant, 0 for the projection")
@@ -146,7 +146,7 @@ def test_training_rests_at_the_guess_from_u_alone(claim):
         )
     last = ", ".join(f"{name}: {losses[-1]:.3f}" for name, (_, losses) in curves.items())
     claim.figure(
-        trained_rate.losses(curves, guess),
+        curves_of.losses(curves, guess),
         "detour",
         caption="The loss during training. Until it finds out about the v, the network guesses "
         "from u(t) alone.",

@@ -22,7 +22,6 @@ import pytest
 
 from repro.bounds import chosen, theorem
 from repro.jiang2024 import mixing, model, representation
-from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import exact, logarithms, rates
 
 TAU = 8
@@ -107,16 +106,6 @@ def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
         slope.within(-1, chosen(0.02, why))
     claim.measured("σ₁", sigma[-1], equation="C_1 = 0", eps=f"1e-{ks[-1]}").at_most(
         theorem(flint.fmpq(21, 10**6), "204 log(1 + 1e-7) < 204e-7")
-    )
-    claim.figure(
-        pictures.degeneracy(x, *([float(v) for v in curve] for curve in (sigma, least, most))),
-        "price",
-        caption="The same target, τ = 8, always with error 0. The coupling may be as small as one "
-        "likes; what it saves is charged to F.",
-        alt=f"Against ε from 0.095 to 1e-7, both axes logarithmic: σ₁ falls from "
-        f"{float(sigma[0]):.0f} to {float(sigma[-1]):.1e}; the Lipschitz constant of F rises from "
-        f"between {float(least[0]):.0f} and {float(most[0]):.1e} to between {float(least[-1]):.1e} "
-        f"and {float(most[-1]):.1e}.",
     )
 
 

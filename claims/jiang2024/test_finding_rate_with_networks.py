@@ -75,7 +75,7 @@ def network(x, m, m_FF, alpha="2", key="sin"):
 def test_errors_of_networks_beside_both_right_sides(claim):
     """alpha = 2. The repaired right side is above the error everywhere; so is that of (17), and by
     far, where so few neurons make its second term the larger one."""
-    x, H, ideal = setting(claim, "2")
+    x, H, _ = setting(claim, "2")
     C_0, C_1, _ = right_sides.constants("2")
     claim.record("C_0", C_0)
     for m in (1, 8, 64):
@@ -86,7 +86,7 @@ def test_errors_of_networks_beside_both_right_sides(claim):
     found = {}
     for m, m_FF in sorted(points | {(m, m_FF) for m_FF in SHARED for m in RANKS}):
         ours = network(x, m, m_FF)(x)
-        error, moved = ((ours - other).abs().sum(-1).mean().item() for other in (H, ideal(m)))
+        error = (ours - H).abs().sum(-1).mean().item()
         (first, second), at = right_sides.repaired("2", m, m_FF), {"m_h": m, "m_FF": m_FF}
         claim.measured(ERROR, error, equation=REPAIRED, **at).at_most(
             theorem(min(first + second, right_sides.TAU), "rate.py, 1, 3, 5; outputs in [0, 1]")
@@ -94,8 +94,8 @@ def test_errors_of_networks_beside_both_right_sides(claim):
         ratio = right_sides.printed("2", m, m_FF) / error
         claim.record("repaired right side over error", (first + second) / error, **at)
         claim.record("right side of (17) over error", ratio, **at)
-        found[m, m_FF] = {"error": error, "moved": moved, "most": second,
-                          "repaired": first + second, "printed": ratio * error}  # fmt: skip
+        sides = {"repaired": first + second, "printed": ratio * error}
+        found[m, m_FF] = {"error": error, **sides}
     least = min(point["printed"] / point["error"] for point in found.values())
     claim.measured("least right side of (17) over error", least, equation="(17)").at_least(
         chosen(100, "far above: two orders of magnitude, where a sharp bound has a small factor")
@@ -124,9 +124,9 @@ def check_the_best_rank(claim, found):
 
 
 def draw(claim, found):
-    names, m_FF = ("error", "repaired", "moved", "most"), SHARED[1]
+    m_FF = SHARED[1]
     curves = {
-        m: (budgets, {name: [found[m, b][name] for b in budgets] for name in names})
+        m: (budgets, {name: [found[m, b][name] for b in budgets] for name in ("error", "repaired")})
         for m, budgets in BUDGETS.items()
     }
     valley = {k: [found[m, m_FF][k] for m in RANKS] for k in ("error", "repaired", "printed")}
@@ -137,11 +137,10 @@ def draw(claim, found):
         "neurons",
         caption="Attention made of ReLU networks throughout, α = 2, ridge correction, m_FF neurons "
         "in all, as many for each of the 2 m_h waves. Left: more neurons help until the rank is "
-        "what limits. Middle: what they add to exact waves falls like m_FF⁻², below its bound. "
+        "what limits. "
         f"Right: m_FF = {m_FF}, and both forms of (17). τ = {right_sides.TAU}.",
         alt=f"Left: for m_h = 16 the error falls from {wide['error'][0]:.1e} to "
-        f"{wide['error'][-1]:.1e}. Middle: the networks' part of it falls from "
-        f"{wide['moved'][0]:.1e} to {wide['moved'][-1]:.1e}, with slope −2. Right: "
+        f"{wide['error'][-1]:.1e}. Right: "
         f"{valley['error'][0]:.1e} at m_h = 1, least {least:.1e} at m_h = {at}, "
         f"{valley['error'][-1]:.1e} at m_h = 64; the right side of (17) is at least "
         f"{min(valley['printed']):.1e}, the repaired one {min(valley['repaired']):.1e}.",

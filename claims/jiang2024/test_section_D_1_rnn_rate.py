@@ -24,24 +24,24 @@ import flint
 import pytest
 
 from repro.bounds import as_printed, chosen, theorem
-from repro.jiang2024 import hankel, memory, recurrent, rnn_examples
-from repro.jiang2024.pictures import recurrent as pictures
+from repro.jiang2024 import hankel, memory, recurrent
+from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact
 
 REPAIRED = "Section D.1, repaired"
 PRINTED = "Section D.1, last line"
 
 
-@pytest.mark.parametrize("kernel", rnn_examples.KERNELS)
+@pytest.mark.parametrize("kernel", hankel.KERNELS)
 @pytest.mark.certified
 def test_the_register_has_the_repaired_rate(kernel, claim):
     """Where m = C_1, e^{-m/C_1} = C_1/(e m), and the two rates are one."""
-    rho = rnn_examples.KERNELS[kernel]
+    rho = hankel.KERNELS[kernel]
     C_1, C_2 = memory.C_1(rho), memory.C_2(rho)
     proved = "repro/jiang2024/hankel.py"
     for m in (1, 4, 16, 64):
-        with flint.ctx.workprec(rnn_examples.BITS):
-            error, bound = rnn_examples.tail(rho, m), hankel.register_rate(C_1, C_2, m)
+        with flint.ctx.workprec(hankel.BITS):
+            error, bound = hankel.tail(rho, m), hankel.register_rate(C_1, C_2, m)
             implied = hankel.printed_rate(C_1, C_2, m) * (1 + C_1) / flint.arb(1).exp()
         claim.measured("l1 error of the register", error, equation=REPAIRED, m=m).at_most(
             theorem(bound, f"(1 + C_1) C_2 e^(−m/C_1), {proved}")
@@ -68,7 +68,7 @@ def test_the_register_leaves_exactly_the_tail(claim):
 def test_the_repaired_rate_is_attained_up_to_a_factor(claim):
     """e^{-s/gamma} with rough signs: the floor at m = gamma is near the repaired bound."""
     gamma = 30
-    with flint.ctx.workprec(rnn_examples.BITS):
+    with flint.ctx.workprec(hankel.BITS):
         floor = hankel.floor(hankel.rough(gamma, 6 * gamma - 1), gamma)
         bound = hankel.register_rate(1 + gamma, 1, gamma)
     claim.record("floor", floor)
@@ -78,10 +78,11 @@ def test_the_repaired_rate_is_attained_up_to_a_factor(claim):
     )
 
 
-@pytest.mark.parametrize("name", rnn_examples.EXAMPLES)
+@pytest.mark.parametrize("name", hankel.EXAMPLES)
 @pytest.mark.best_in_class
 def test_the_best_network_found_beside_the_floor(name, claim):
-    drawn, units = rnn_examples.curves(name), rnn_examples.EXAMPLES[name].units
+    drawn = hankel.curves(name)
+    units = tuple(drawn["floor"])
     best = {m: min(drawn["found"][m], drawn["register"][m]) for m in units}
     claim.record("units", units)
     claim.record("best found", list(best.values()))
@@ -104,8 +105,8 @@ def test_the_best_network_found_beside_the_floor(name, claim):
 @pytest.mark.certified
 def test_the_floor_of_the_rough_kernel_is_above_the_printed_rate(claim):
     """In the l1 norm, without the factor 1/2."""
-    drawn = rnn_examples.curves("rough")
-    for m in (15, 16, 32, rnn_examples.UNITS, 100, 150):
+    drawn = hankel.curves("rough")
+    for m in (15, 16, 32, hankel.UNITS, 100, 150):
         ratio = drawn["floor"][m] / drawn["printed"][m]
         claim.measured("σ_(m+1) / (C_RNN/m)", ratio, equation=PRINTED, m=m).at_least(
             as_printed(1, "it should be at most 1")
@@ -116,7 +117,7 @@ def test_the_floor_of_the_rough_kernel_is_above_the_printed_rate(claim):
 @pytest.mark.certified
 def test_smooth_kernels_have_floors_that_fall_geometrically(name, factor, claim):
     """From one unit to the next, while the printed rate falls by m/(m + 1)."""
-    floor = rnn_examples.curves(name)["floor"]
+    floor = hankel.curves(name)["floor"]
     for m in range(1, 7):
         ratio = floor[m] / floor[m + 1]
         claim.measured("floor over that of one more unit", ratio, equation=PRINTED, m=m).at_least(
@@ -137,14 +138,14 @@ def error_and_rate(gamma, rows, m):
 
 
 def test_printed_the_rate_fails_for_a_rough_kernel(claim):
-    gamma, m = rnn_examples.GAMMA, rnn_examples.UNITS
-    floor, rate = rnn_examples.curves("rough")["floor"][m], Fraction(gamma + 1, m)
+    gamma, m = hankel.GAMMA, hankel.UNITS
+    floor, rate = hankel.curves("rough")["floor"][m], Fraction(gamma + 1, m)
     claim.record("floor", floor)
     claim.counterexample(
         "RNNs with m units come as near as d C_RNN / m, in the largest error of an output",
         input={"rho(s)": "(-1)^(number of 11 in binary s) e^(-s/100)", "C_RNN": gamma + 1},
         measured=floor / 2, expected=rate, relation="<=", equation=PRINTED,
-        program=error_and_rate, gamma=gamma, rows=rnn_examples.ROWS, m=m,
+        program=error_and_rate, gamma=gamma, rows=hankel.ROWS, m=m,
     )  # fmt: skip
 
 
@@ -158,9 +159,9 @@ TITLES = {
 
 @pytest.mark.best_in_class
 def test_figure_all_rates_beside_floors_and_networks(claim):
-    drawn = {name: {} for name in rnn_examples.EXAMPLES}
+    drawn = {name: {} for name in hankel.EXAMPLES}
     for name, found in drawn.items():
-        for key, curve in rnn_examples.curves(name).items():
+        for key, curve in hankel.curves(name).items():
             found[key] = {m: float(v) for m, v in curve.items()}
     for name, found in drawn.items():
         for m, floor in found["floor"].items():
@@ -180,8 +181,8 @@ def test_figure_all_rates_beside_floors_and_networks(claim):
         f"from {first['printed'][1]:.2f} to {first['printed'][4]:.2f}. Decaying: alike, "
         f"{drawn['decaying']['found'][1]:.1e} to {drawn['decaying']['found'][8]:.1e} at 8. Box: "
         f"the floor is {drawn['box']['floor'][9]:.2f} at m = 9, then 0. Rough, m up to 150: it "
-        f"is {rough['floor'][rnn_examples.UNITS]:.2f} at m = {rnn_examples.UNITS}, the printed "
-        f"rate {rough['printed'][rnn_examples.UNITS]:.2f}; networks and the repaired rate lie "
+        f"is {rough['floor'][hankel.UNITS]:.2f} at m = {hankel.UNITS}, the printed "
+        f"rate {rough['printed'][hankel.UNITS]:.2f}; networks and the repaired rate lie "
         "above both.",
     )
 
@@ -189,7 +190,7 @@ def test_figure_all_rates_beside_floors_and_networks(claim):
 def test_control_the_constants_of_another_kernel(claim):
     """C_1 of e^{-s/5}, the tail of e^{-s/20}: the bound is missed by far at m = 60."""
     slow = memory.Kernel(terms=(memory.Exponential(1, Fraction(1, 20)),))
-    ratio = rnn_examples.tail(slow, 60) / hankel.register_rate(6, 1, 60)
+    ratio = hankel.tail(slow, 60) / hankel.register_rate(6, 1, 60)
     claim.measured("tail / bound", ratio, equation=REPAIRED, m=60).at_least(
         theorem(1000, "e^(−3)/(1 − e^(−1/20)) against 7 e^(−10)")
     )

@@ -152,7 +152,7 @@ def test_figure_which_exponent_is_right(claim):
         ).at_least(chosen(10, "with equal exponents the ratio would stay near 1, as at m_h = 1"))
         words.append(f"α = {a:g}, outputs at m_h = 512: plain {parted:.0f} times ridge")
     claim.figure(
-        pictures.exponents(panels, far[::3]),
+        pictures.exponents(panels),
         "exponents",
         caption="Mean squares times m_h^(2α − 1): a level curve has the exponent 2α − 1, a curve "
         "of slope 1 has 2α − 2. The truncation of the proof rises for ever, since it forgets s = "

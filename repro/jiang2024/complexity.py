@@ -1,8 +1,4 @@
-"""Equations (12)-(15): the complexity measures as numbers, for the representation at hand.
-
-Paper          Here             Meaning
-C_FF(f)        of_wave          constant of (13)
-C_0, C_1, C_2  C_0, narrow, C_2 of couplings made of waves (repro/jiang2024/couplings.py)
+"""Equations (12)-(15): the complexity measures as numbers, for couplings made of waves.
 
 Interpolation. A ReLU layer of w neurons interpolates f at k/w, k = 0, ..., w (`interpolant`). On a
 cell of length h the error is f''(xi) (x - a)(x - b) / 2, at most h^2/8 sup |f''|: so beta = 2 and
@@ -25,10 +21,8 @@ which is pi^2 k^3 / (108 tau^(5/2)) at p = k / (3 tau). (Of systems that end wit
 k pairs with sigma_k > 0 cost: a representation of finite rank has a bounded C_2.)
 
 Infima. (12), (14), (15) take the infimum over all F, f, rho that represent H, each for itself; we
-take all three of one representation.
-
-One infimum of C_0 C_1 for all three. Let tokens be independent and uniform on rooms of volume 1, f
-in [0, 1]^n, norms the largest coordinate, C_0 with the maximum.
+take all three of one representation. For the infimum of C_0 C_1 let tokens be independent and
+uniform on rooms of volume 1, f in [0, 1]^n, norms the largest coordinate, C_0 with the maximum.
 (a) alpha > 1 (`joint_floor`): for every representation and all t, t',
     C_0 C_1 >= 4 sqrt2 E |H_t - H_t'| / (tau zeta(alpha)).
 Proof. delta_s = rho(x_t, x_s) - rho(x_t', x_s) moves the average from t' to t, by at most

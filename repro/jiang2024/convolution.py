@@ -1,8 +1,8 @@
 """A convolutional network on embedded patches: the contrast to vit.py in Table 1.
 
 Patches are embedded as in vit.py and laid out on their grid, in the order given; then come residual
-3 x 3 convolutions of normalised features, a mean over the grid, and the class. There is no position
-encoding: what the network knows of places is which patches are neighbours.
+3 x 3 convolutions of normalised features, a mean over the grid, and the class. All that the network
+knows of places is which patches are neighbours.
 """
 
 from dataclasses import dataclass

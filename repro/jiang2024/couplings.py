@@ -7,22 +7,6 @@ I           Coupling.pieces      0: all tokens in [0, 1]. tau: token t in [2t, 2
 S_m, T_m    tails                sum_{i > m} sigma_i and sum_{i > m} sigma_i^2
 
     rho(u, v) = sum_{i <= R} sigma_i phi_i(u) psi_i(v).                                      (68)
-
-All of them (`Endless`). 2 sin a sin b = cos(a - b) - cos(a + b) and 2 sin a cos b = sin(a - b) +
-sin(a + b), so that for sigma_i = i^-alpha, alpha > 1, no wave left out, rho(u, v) is
-    C(u - v) - C(u + v)   for sines,    S(u - v) + S(u + v)   for sines against cosines,
-where C(x) and S(x) are the sums of cos(2 pi i x) / i^alpha and of sin(2 pi i x) / i^alpha, which
-have a closed form (repro/numerics/polylogarithms.py).
-
-Encoded tokens. g(x) = (t - 1 + x - 2t) / tau glues the pieces together and multiplies volumes by
-1 / tau. So phi_i(g(x)) / sqrt(tau) are orthonormal on I, and sum_i sigma_i phi_i(g) psi_i(g) / tau
-has the singular values sigma_i.
-
-alpha = 1, sines on both sides. From sum_i cos(2 pi i x) / i = -log |2 sin(pi x)|,
-    sum_i 2 sin(2 pi i u) sin(2 pi i v) / i = log |sin pi(u + v) / sin pi(u - v)|,
-which is not continuous: on the diagonal at u = 1/4 the sum is 2 (1 + 1/3 + 1/5 + ...)
-(`diagonal_at_quarter`). Elsewhere Abel's summation bounds what is beyond R by
-1/(R + 1) (1 / |sin pi(u + v)| + 1 / |sin pi(u - v)|) (`logarithmic`, `beyond`).
 """
 
 import math
@@ -51,7 +35,7 @@ def powers(alpha: Any, R: int) -> np.ndarray:
 
 def tails(sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """S_m and T_m for m = 0, ..., R."""
-    backwards = np.concatenate([sigma[:0], sigma[::-1]])
+    backwards = sigma[::-1]
     S, T = (np.concatenate([[0 * sigma[0]], np.cumsum(v)])[::-1] for v in (backwards, backwards**2))
     return S, T
 
@@ -82,10 +66,6 @@ class Coupling:
     key: str = "sin"
     pieces: int = 0
 
-    def __post_init__(self) -> None:
-        if self.key not in ("sin", "cos"):
-            raise ValueError(f"Section 5.1 has sines, we add 'cos': got key = {self.key!r}")
-
     def queries(self, x: Array, terms: slice = slice(None)) -> Array:
         """phi_i(x) for i in `terms`, (..., tau, 1) -> (..., tau, number of terms)."""
         return self._waves(x, "sin", terms)
@@ -110,7 +90,12 @@ class Coupling:
         return x - 2 * floor(x / 2) if self.pieces else x
 
     def glued(self, x: Array) -> Array:
-        """The coordinate g in [0, 1] that the waves are functions of."""
+        """The coordinate g in [0, 1] that the waves are functions of.
+
+        g(x) = (t - 1 + x - 2t) / tau glues the pieces together and multiplies volumes by 1 / tau.
+        So phi_i(g(x)) / sqrt(tau) are orthonormal on I, and sum_i sigma_i phi_i(g) psi_i(g) / tau
+        has the singular values sigma_i.
+        """
         return (floor(x / 2) - 1 + self.content(x)) / self.pieces if self.pieces else x
 
     def _waves(self, x: Array, name: str, terms: slice) -> Array:
@@ -127,7 +112,14 @@ class Coupling:
 
 @dataclass(frozen=True)
 class Endless(Coupling):
-    """sigma_i = i^-alpha for every i; `sigma` is the beginning, for networks to keep. Tensors."""
+    """sigma_i = i^-alpha for every i, alpha > 1; `sigma` is the beginning, for networks to keep.
+
+    2 sin a sin b = cos(a - b) - cos(a + b) and 2 sin a cos b = sin(a - b) + sin(a + b), so that
+    rho(u, v) is
+        C(u - v) - C(u + v)   for sines,    S(u - v) + S(u + v)   for sines against cosines,
+    where C(x) and S(x) are the sums of cos(2 pi i x) / i^alpha and of sin(2 pi i x) / i^alpha,
+    which have a closed form (repro/numerics/polylogarithms.py). For tensors.
+    """
 
     alpha: Any = 2  # setting: never taken, endless() gives it
 
@@ -165,16 +157,19 @@ def first(z: Array) -> Array:
 
 
 def diagonal_at_quarter(R: int) -> flint.fmpq:
-    """The sum of the first R terms of rho(1/4, 1/4) for alpha = 1, exactly."""
+    """The sum of the first R terms of rho(1/4, 1/4) for alpha = 1, 2 (1 + 1/3 + ...), exactly."""
     return sum((flint.fmpq(2, i) for i in range(1, R + 1, 2)), flint.fmpq(0))
 
 
 def logarithmic(u: flint.fmpq, v: flint.fmpq) -> flint.arb:
-    """log |sin pi(u + v) / sin pi(u - v)|: rho(u, v) for alpha = 1 and u != v."""
+    """rho(u, v) for alpha = 1 and u != v, sines on both sides, which is not continuous.
+
+    From sum_i cos(2 pi i x) / i = -log |2 sin(pi x)|,
+        sum_i 2 sin(2 pi i u) sin(2 pi i v) / i = log |sin pi(u + v) / sin pi(u - v)|.
+    """
     return abs(flint.arb(u + v).sin_pi() / flint.arb(u - v).sin_pi()).log()
 
 
 def beyond(R: int, u: flint.fmpq, v: flint.fmpq) -> flint.arb:
-    """Abel's bound for the terms beyond R of rho(u, v) for alpha = 1."""
-    sines = (flint.arb(u + v).sin_pi(), flint.arb(u - v).sin_pi())
-    return sum((1 / abs(s) for s in sines), flint.arb(0)) / (R + 1)
+    """Abel's bound for the terms beyond R: 1/(R + 1) (1/|sin pi(u + v)| + 1/|sin pi(u - v)|)."""
+    return sum((1 / abs(flint.arb(x).sin_pi()) for x in (u + v, u - v)), flint.arb(0)) / (R + 1)

@@ -1,7 +1,7 @@
 """The coupling of a trained head as a function: its POD, and a smaller head of its first terms.
 
-Section 5.2 takes singular values of the matrix [rho^(x_t, x_s)] of an input. The theory (9) has
-those of the function rho^ in L2. For a head of a layer both are at hand. With u~ = (u, 1),
+Section 5.2 takes singular values of the matrix [rho^(x_t, x_s)] of an input, the theory (9) those
+of the function rho^ in L2. For a head of a layer both are at hand. With u~ = (u, 1),
 
     rho^(u, v) = (W_Q u + b_Q) . (W_K v + b_K) / sqrt m_h = u~^T A v + a term in u alone,
     A = [W_Q b_Q]^T W_K / sqrt m_h.
@@ -15,8 +15,8 @@ is |G^(1/2) A C^(1/2)|_F: the map of A to this matrix keeps norms, and rank. So
 
 has the sigma_i, phi_i, psi_i of the POD of what softmax sees; G and C may be singular, tokens lie
 in the range of both. By Eckart and Young, the first m terms are the best coupling of rank m in this
-norm. They are a head of size m: queries sqrt(m) sigma_i phi_i, keys psi_i. This is the truncation
-of Theorem 4.1's proof, for weights that were not constructed but trained.
+norm: the truncation of Theorem 4.1's proof, for weights that were not constructed but trained. They
+are a head of size m, with queries sqrt(m) sigma_i phi_i and keys psi_i.
 
 All tokens of a set of images stand for the distribution; places and images are not told apart.
 """

@@ -9,7 +9,6 @@ Ours, on two cores: images of 64 patches, two layers; Muon between features, Ada
 """
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,20 +58,22 @@ class Setting:
         recipe = self.further if own else _of_convolutions(self.further, 1e-3)
         return replace(start, recipe=recipe, order=order, start=start)
 
-    def sweep(self, data: str) -> Iterator[FitImages]:
+    def sweep(self, data: str) -> list[FitImages]:
         """Every head size and seed; the size of values follows m_h, as in every ViT."""
-        return self._seeds(data, [replace(self.swept, m_h=m_h) for m_h in self.head_sizes])
+        return self._swept(data, dict.fromkeys(self.head_sizes))
 
-    def couplings_alone(self, data: str) -> Iterator[FitImages]:
+    def couplings_alone(self, data: str) -> list[FitImages]:
         """The head size alone varies; the size of values stays that of `swept`."""
-        own = self.swept.m_h
-        sizes = (self.head_sizes[0], own, self.head_sizes[-1])
-        values = {m: None if m == own else own for m in sizes}
-        return self._seeds(data, [replace(self.swept, m_h=m, d_v=values[m]) for m in sizes])
+        least, own, most = self.head_sizes[0], self.swept.m_h, self.head_sizes[-1]
+        return self._swept(data, {least: own, own: None, most: own})
 
-    def _seeds(self, data: str, shapes: list[vit.Shape]) -> Iterator[FitImages]:
-        for shape, seed in itertools.product(shapes, range(self.seeds)):
-            yield FitImages(data, shape, self.sweep_recipe, seed, self.judged)
+    def _swept(self, data: str, sizes: dict[int, int | None]) -> list[FitImages]:
+        """Of every m_h with its d_v, all seeds."""
+        shapes = [replace(self.swept, m_h=m_h, d_v=d_v) for m_h, d_v in sizes.items()]
+        both = itertools.product(shapes, range(self.seeds))
+        return [
+            FitImages(data, shape, self.sweep_recipe, seed, self.judged) for shape, seed in both
+        ]
 
 
 def ours(steps: int, batch: int, lr: float = 0.01, rest: float = 1e-3) -> Recipe:

@@ -1,10 +1,8 @@
 """(5) with trainable weights, and one training for all tasks: Figures 1, 4, 5, 6, Tables 2, 3.
 
-Paper                                Here
-f^, "width 128 and depth 3"          Dense: depth hidden layers of that width, then an affine one
-F^                                   another of the same size, d_v -> outputs
-"PyTorch default initialization"     of Dense, W_Q, W_K, W_V; W_Q and W_K times `sharpen`
-"Adam"                               Recipe.printed; ours, which is faster, is Recipe.ours
+f^, of "width 128 and depth 3", is `Dense`, depth hidden layers of that width and an affine one; F^
+is another, d_v -> outputs. Dense, W_Q, W_K and W_V have the "PyTorch default initialization", W_Q
+and W_K times `sharpen`. "Adam" is Recipe.printed; ours, which is faster, is Recipe.ours.
 
 The paper names no activation. SiLU is smooth, like the targets. A first layer of sines of given
 frequencies learns waves that SiLU does not find in the steps of Figure 1 (claim on Figure 1).
@@ -23,11 +21,7 @@ from repro.training import SGD, Adam, Constant, Cosine, Muon, Outcome, Spec, Tra
 from repro.training.loop import fit, generator_at
 
 JUDGED = 2000  # fresh sequences, on which a trained network is judged
-
-
 M = TypeVar("M")
-
-
 # Sequences and what is wanted of them, a frozen dataclass with the sizes `inputs` and `outputs`:
 # draw(generator, count) gives tokens (count, tau, inputs), wanted(tokens) (count, tau, outputs).
 Task = Any
@@ -140,8 +134,7 @@ def fitted(
     model: Any, loss: Callable[[Any, int], Tensor], recipe: Any, workspace: Workspace, **others: Any
 ) -> dict[str, list[float]]:
     """Train as every recipe here is meant: clipped at norm 1, looked at every 20 steps."""
-    names = ("steps", "optimizer", "schedule")
-    chosen = {name: getattr(recipe, name) for name in names}
+    chosen = {name: getattr(recipe, name) for name in ("steps", "optimizer", "schedule")}
     return fit(model, loss, **chosen, workspace=workspace, every=20, clip=1.0, **others)
 
 

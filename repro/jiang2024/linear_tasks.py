@@ -1,24 +1,13 @@
 """Tables 2 and 3: linear targets on encoded tokens, altered as Appendix C alters them.
 
-Paper                                   Here
-rho(s) = e^-s, rho(s) ~ U[0, 1]         Exponential, Uniform
-x(t), uniform on [0, 1], tau = 32       draw
-"exchange the first 10 with the last"   order = "exchanged"
-theta * x                               theta; ahead = True as Section 6.2 prints it, x(t+s)
-(not printed)                           standardised: y less its mean over all sequences and times,
-                                        in units of its deviation; else F has to begin with that
-"with position encoding added"          encoded: tokens (x(t), 4 e_t), e_t a unit vector of R^tau
+Inputs x(t) are uniform on [0, 1], tau = 32; kernels are rho(s) = e^-s (`Exponential`) or drawn from
+U[0, 1] (`Uniform`). "Exchange the first 10 with the last" is order = "exchanged"; theta * x takes
+x(t-s), or x(t+s) as Section 6.2 prints it (`ahead`). "With position encoding added" (`encoded`),
+tokens are (x(t), 4 e_t), e_t a unit vector of R^tau. Not printed: `standardised` outputs, y less
+its mean over all sequences and times, in units of its deviation; else F has to begin with that.
 
 Every target is y(t) = sum_j M_tj x(j) with the matrix M of ordering.py: H of (75) is K_ti =
 rho(t-i), a filter makes it K Theta or K Theta^T, and an exchange permutes the columns.
-
-Signs (`minority`). In (5) one row of weights serves all channels, and weights are positive. If f
-passes on x(j), up to a sign that goes with j and one that F gives to the output t, then a row of M
-can be met where it has one sign, and the smaller part of it, that with the other sign, is lost:
-
-    sum_t min( |M_t^+|^2, |M_t^-|^2 ) / |M|^2
-
-of the variance. It is no floor: with n = tau channels (5) can hold every M (representation.py).
 """
 
 import functools
@@ -107,20 +96,16 @@ def _matrix(task: LinearTask) -> np.ndarray:
     return M[:, ORDERS[task.order](task.tau)].astype(float)
 
 
-def drawn_filter(seed: int) -> tuple[float, ...]:
-    """A "length 5 filter": normal values, of absolute values that sum to 1."""
-    theta = np.random.default_rng(seed).normal(size=5)
-    return tuple((theta / abs(theta).sum()).tolist())
-
-
 def of_mixed_signs(count: int, tau: int) -> list[tuple[float, ...]]:
-    """The first filters drawn that leave more than a tenth to the minority, in front of e^-s."""
+    """The first filters drawn that leave more than a tenth to the minority, in front of e^-s.
 
-    def is_mixed(theta: tuple[float, ...]) -> bool:
-        return minority(LinearTask(Exponential(), theta=theta, tau=tau).matrix()) > 0.1
-
-    drawn = (drawn_filter(seed) for seed in itertools.count())
-    return list(itertools.islice(filter(is_mixed, drawn), count))
+    A "length 5 filter" has normal values, scaled so that their absolute values sum to 1.
+    """
+    drawn = (np.random.default_rng(seed).normal(size=5) for seed in itertools.count())
+    filters = (tuple((theta / abs(theta).sum()).tolist()) for theta in drawn)
+    tasks = (LinearTask(Exponential(), theta=theta, tau=tau) for theta in filters)
+    mixed = (task.theta for task in tasks if minority(task.matrix()) > 0.1)
+    return list(itertools.islice(mixed, count))
 
 
 def variance(M: np.ndarray) -> float:
@@ -134,7 +119,14 @@ def error_of_a_constant(M: np.ndarray) -> float:
 
 
 def minority(M: np.ndarray) -> float:
-    """The part of the variance that rows of one sign must lose."""
+    """The part of the variance that rows of one sign must lose.
+
+    In (5) one row of weights serves all channels, and weights are positive. If f passes on x(j), up
+    to a sign that goes with j and one that F gives to the output t, then a row of M can be met
+    where it has one sign, and the smaller part of it, that with the other sign, is lost:
+        sum_t min( |M_t^+|^2, |M_t^-|^2 ) / |M|^2
+    of the variance. It is no floor: with n = tau channels (5) can hold every M (representation.py).
+    """
     positive, negative = (np.maximum(part, 0) for part in (M, -M))
     return float(np.minimum((positive**2).sum(1), (negative**2).sum(1)).sum() / (M * M).sum())
 

@@ -6,15 +6,11 @@ normalised; then in every layer, each head with queries, keys and values of its 
     x <- norm(x + W_O concat(softmax(Q K^T / sqrt(m_h)) V) + b_O),
     x <- norm(x + W_2 gelu(W_1 x + b_1) + b_2).
 
-Paper        Here
-m_h          Shape.m_h: 384 / 12 = 32
-rho^(x)      scores: Q K^T / sqrt(m_h); the paper's (5) does not divide, which changes no pattern
-
-W_Q and W_K have biases. They do not raise the rank, but they move the spectrum. In
+W_Q and W_K have biases. They do not raise the rank, but they move the spectrum: in
 
     q_t . k_s = (W_Q x_t) . (W_K x_s) + b_Q . (W_K x_s) + (W_Q x_t + b_Q) . b_K
 
-the last term is the same for all s: no softmax can see it, but the first singular value can.
+the last term is the same for all s. No softmax can see it, but the first singular value can.
 
 A sentence is cut by WordPiece (Wu et al. 2016): lower case, no accents, and of every word the
 longest beginning that is on the list, then the longest that continues it. Not for Chinese.
@@ -22,13 +18,14 @@ longest beginning that is on the list, then the longest that continues it. Not f
 
 import itertools
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from repro.data import weights
 from repro.data.errors import BadData
@@ -59,26 +56,22 @@ class Pieces:
         return [self.numbers[piece] for piece in ("[CLS]", *inner, "[SEP]")]
 
     def _cut(self, word: str) -> list[str]:
-        pieces: list[str] = []
-        start = 0
-        while start < len(word) <= LONGEST:
-            marked = "##" if start else ""
-            ends = range(len(word), start, -1)
-            found = (end for end in ends if marked + word[start:end] in self.numbers)
-            end = next(found, None)
+        pieces, rest = [], word
+        while rest and len(word) <= LONGEST:
+            marked = "##" + rest if pieces else rest
+            ends = range(len(marked), len(marked) - len(rest), -1)
+            end = next((end for end in ends if marked[:end] in self.numbers), None)
             if end is None:
                 return ["[UNK]"]
-            pieces.append(marked + word[start:end])
-            start = end
+            pieces.append(marked[:end])
+            rest = marked[end:]
         return pieces or ["[UNK]"]
 
     def batch(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Numbers (count, longest), filled up with [PAD], and where they are real."""
-        rows = [self.of(text) for text in texts]
-        longest = max(map(len, rows))
-        filled = [row + [self.numbers["[PAD]"]] * (longest - len(row)) for row in rows]
-        real = torch.tensor([[True] * len(row) + [False] * (longest - len(row)) for row in rows])
-        return torch.tensor(filled), real
+        rows = [torch.tensor(self.of(text)) for text in texts]
+        real = pad_sequence([torch.ones_like(row, dtype=torch.bool) for row in rows], True)
+        return pad_sequence(rows, True, self.numbers["[PAD]"]), real
 
     def of_length(self, texts: Sequence[str], tau: int, count: int) -> Tensor:
         """The first `count` texts that have tau pieces or more, cut to tau: (count, tau)."""
@@ -90,18 +83,16 @@ class Pieces:
         return torch.tensor(long)
 
 
-def words(text: str) -> Iterator[str]:
+def words(text: str) -> list[str]:
     """Lower case, without accents; every sign of punctuation is a word."""
-    word = ""
+    spaced = ""
     for letter in unicodedata.normalize("NFD", text.lower()):
         kind = unicodedata.category(letter)
-        alone = kind.startswith("P") or (letter.isascii() and kind.startswith("S"))
-        if letter.isspace() or alone:
-            yield from filter(None, (word, letter.strip()))
-            word = ""
-        elif kind not in ("Mn", "Cc", "Cf"):
-            word += letter
-    yield from filter(None, (word,))
+        if kind[0] == "P" or (letter.isascii() and kind[0] == "S"):
+            spaced += f" {letter} "
+        elif letter.isspace() or kind not in ("Mn", "Cc", "Cf"):
+            spaced += letter
+    return spaced.split()
 
 
 @dataclass(frozen=True)
@@ -175,7 +166,7 @@ class MiniLM:
         """What the last layer says of every token, (count, tau, width)."""
         x = self._embedded(tokens)
         for number in range(self.shape.depth):
-            x = self._passed(number, x, *self._queries_and_keys(number, x), real)
+            x = self._passed(number, x, real)
         return x
 
     __call__ = states
@@ -183,23 +174,16 @@ class MiniLM:
     @torch.no_grad()
     def queries_and_keys(self, tokens: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Of every layer, (count, heads, tau, m_h) each; no token is padding."""
-        x = self._embedded(tokens)
-        pairs = [self._queries_and_keys(0, x)]
-        for number in range(1, self.shape.depth):
-            x = self._passed(number - 1, x, *pairs[-1])
-            pairs.append(self._queries_and_keys(number, x))
+        x, pairs = self._embedded(tokens), []
+        for number in range(self.shape.depth):
+            pairs.append((self._projected(number, "query", x), self._projected(number, "key", x)))
+            x = self._passed(number, x)
         return pairs
 
-    def _queries_and_keys(self, number: int, x: Tensor) -> tuple[Tensor, Tensor]:
-        Q, K = (self._projected(number, part, x) for part in ("query", "key"))
-        return Q, K
-
-    def _passed(
-        self, number: int, x: Tensor, Q: Tensor, K: Tensor, real: Tensor | None = None
-    ) -> Tensor:
+    def _passed(self, number: int, x: Tensor, real: Tensor | None = None) -> Tensor:
         """What a layer makes of x."""
         mask = None if real is None else real[:, None, None, :]
-        V = self._projected(number, "value", x)
+        Q, K, V = (self._projected(number, part, x) for part in ("query", "key", "value"))
         mixed = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
         mixed = mixed.transpose(1, 2).flatten(2)  # (count, tau, width)
         layer = f"encoder.layer.{number}"
@@ -209,13 +193,9 @@ class MiniLM:
         return self._norm(f"{layer}.output", x + self._affine(f"{layer}.output.dense", bent))
 
     def _embedded(self, tokens: Tensor) -> Tensor:
-        if (tau := tokens.shape[1]) > self.shape.positions:
-            raise ValueError(f"MiniLM has {self.shape.positions} positions, got {tau} tokens")
-        word, position, kind = (
-            self.weights[f"embeddings.{name}_embeddings.weight"]
-            for name in ("word", "position", "token_type")
-        )
-        return self._norm("embeddings", word[tokens] + position[:tau] + kind[0])
+        names = ("word", "position", "token_type")
+        word, position, kind = (self.weights[f"embeddings.{n}_embeddings.weight"] for n in names)
+        return self._norm("embeddings", word[tokens] + position[: tokens.shape[1]] + kind[0])
 
     def _projected(self, number: int, part: str, x: Tensor) -> Tensor:
         x = self._affine(f"encoder.layer.{number}.attention.self.{part}", x)

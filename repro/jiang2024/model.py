@@ -22,7 +22,6 @@ shares its weight equally among maxima.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -37,20 +36,18 @@ Weighing = Callable[[Array], Array]
 
 def softmax(logits: Array) -> Array:
     """sigma over the last axis."""
-    return logits.softmax(-1) if _torch(logits) else exponentials(logits, True, normalised=True)
+    if isinstance(logits, torch.Tensor):
+        return logits.softmax(-1)
+    return exponentials(logits, True, normalised=True)
 
 
 def hard_max(logits: Array) -> Array:
     """sigma_H: all weight at the maximum, in equal parts where there are several."""
-    if _torch(logits):
+    if isinstance(logits, torch.Tensor):
         top = logits == logits.amax(-1, keepdim=True)
         return top.to(logits.dtype) / top.sum(-1, keepdim=True)
     top = logits == np.maximum.reduce(logits, axis=-1, keepdims=True)
     return rationals(top.astype(int)) / rationals(top.sum(-1, keepdims=True))
-
-
-def _torch(array: Any) -> bool:
-    return isinstance(array, torch.Tensor)
 
 
 @dataclass(frozen=True)
@@ -87,13 +84,6 @@ class Transformer:
     W_V: Array  # (d_v, n)
     F: Function
     sigma: Weighing = softmax
-
-    def __post_init__(self) -> None:
-        (m_h, _), (d_v, n) = self.W_Q.shape, self.W_V.shape
-        found = {name: tuple(getattr(self, name).shape) for name in ("W_Q", "W_K", "W_V")}
-        printed = {"W_Q": (m_h, n), "W_K": (m_h, n), "W_V": (d_v, n)}
-        if found != printed:
-            raise ValueError(f"equation (5) has shapes {printed}, got {found}")
 
     @property
     def m_h(self) -> int:

@@ -41,7 +41,7 @@ sum_{j > t} M_tj^2 / (12 tau). Offsets cost an RNN nothing: with the input (y(t)
 and the kernel (k(s), b_s - b_{s-1}) makes T and b_t; tau units hold it (recurrent.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,12 +147,10 @@ def two_channel_kernel(model: Model) -> np.ndarray:
 
 def clipped(tau: int, base: Any, L: int) -> tuple[np.ndarray, np.ndarray]:
     """For Proposition 6.2: M_ts = base^-(t-s) for s <= t, else 0; and K, M but base^-L at least."""
-
-    def matrix(entry: Callable[[int], Any]) -> np.ndarray:
-        return np.array([[entry(t - s) for s in range(tau)] for t in range(tau)])
-
-    M = matrix(lambda lag: base**-lag if lag >= 0 else 0 * base)
-    return M, matrix(lambda lag: base ** -(lag if 0 <= lag < L else L))
+    lags = [[t - s for s in range(tau)] for t in range(tau)]
+    M = [[base**-lag if lag >= 0 else 0 * base for lag in row] for row in lags]
+    K = [[base ** -(lag if 0 <= lag < L else L) for lag in row] for row in lags]
+    return np.array(M), np.array(K)
 
 
 def attending(K: np.ndarray, p: Sequence[int]) -> Target:

@@ -50,12 +50,6 @@ class Pair:
     size: Any = "1/64"
     tau: int = 2
 
-    def __post_init__(self) -> None:
-        if self.n % 2 == 0:
-            raise ValueError(f"1, cos, sin, ... to one frequency: an odd number: n = {self.n}")
-        if self.tau < 2:
-            raise ValueError(f"a pair needs tau >= 2 tokens, got tau = {self.tau}")
-
     @property
     def C_1(self) -> flint.fmpq:
         return rational(self.size)
@@ -79,14 +73,10 @@ class Pair:
         """sum_{m < i <= n} sigma_i^power."""
         return flint.arb((self.sigma[m:] ** power).sum())
 
-    @property
-    def others(self) -> flint.arb:
-        """b, the logit of all keys but the last."""
-        return flint.arb(self.tau - 1).log()
-
-    def slope(self, eta: flint.arb) -> flint.arb:
-        """l'(k_0 + eta + b)."""
-        return _logistic_slope(self.largest_logit + eta + self.others)
+    def slope(self, logit: flint.arb) -> flint.arb:
+        """l'(max(logit + b, 0)); l' is even and falls from 0 on."""
+        e = (logit + flint.arb(self.tau - 1).log()).max(flint.arb(0)).exp()
+        return e / (1 + e) ** 2
 
     def mean_floor(self, m: int) -> flint.arb:
         """No coupling of rank m has a smaller E |H_1 - H^_1|; alpha >= 2.
@@ -114,21 +104,20 @@ class Pair:
             E |H_1 - H^_1|^2 >= slope^2 (T^(1/2) - B_2^(1/2))_+^2.                           QED
         """
         S = self.left(m + 1, 1)
-        return self.slope(self.n * S) * (S - self.beyond[0]) / self.n
+        return self.slope(self.largest_logit + self.n * S) * (S - self.beyond[0]) / self.n
 
     def mean_square_floor(self, m: int) -> flint.arb:
         """No coupling of rank m has a smaller E |H_1 - H^_1|^2; alpha >= 3/2."""
         root = self.left(m + 1, 2).sqrt()
         left = (root - self.beyond[1].sqrt()).max(flint.arb(0))
-        return (self.slope(self.n * root) * left) ** 2
+        return (self.slope(self.largest_logit + self.n * root) * left) ** 2
 
     def mean_square_bound(self, m: int) -> flint.arb:
         """Of the truncation after m terms, which is exact for s < tau and has logits up to k_0.
 
         It is l'(z)^2 T_m with z = max(b - k_0, 0), T_m with the waves beyond n.
         """
-        steepest = _logistic_slope((self.others - self.largest_logit).max(flint.arb(0)))
-        return steepest**2 * (self.left(m, 2) + self.beyond[1])
+        return self.slope(-self.largest_logit) ** 2 * (self.left(m, 2) + self.beyond[1])
 
     def target(self) -> Target:
         """H, for tokens as tensors."""
@@ -136,7 +125,7 @@ class Pair:
 
     def truncated(self, m: int) -> Target:
         """H^ with the first m terms."""
-        return self._between_rooms(lambda u, v: self._terms(u, v, m))
+        return self._between_rooms(lambda u, v: self._coupling(u, v, m))
 
     def rank_one(self, eps: float) -> Target:
         """H^ with a rho^ of rank 1 that is nearly the truncation after two terms; tau = 2.
@@ -168,11 +157,9 @@ class Pair:
 
         return Target(first, lambda x: _in_room(x, self.tau), coupling)
 
-    def _coupling(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        """rho without regard to rooms."""
-        return self._terms(u, v, self.n)
-
-    def _terms(self, u: torch.Tensor, v: torch.Tensor, m: int) -> torch.Tensor:
+    def _coupling(self, u: torch.Tensor, v: torch.Tensor, m: int | None = None) -> torch.Tensor:
+        """rho without regard to rooms, or its first m terms."""
+        m = self.n if m is None else m
         return (_waves(u, m) * torch.tensor(to_float(self.sigma[:m]))) @ _waves(v, m).mT
 
 
@@ -185,8 +172,10 @@ class EndlessPair(Pair):
         B_1, B_2 = infinite_tails(self.alpha, self.n)
         return self.C_1 * B_1, self.C_1**2 * B_2
 
-    def _coupling(self, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def _coupling(self, u: torch.Tensor, v: torch.Tensor, m: int | None = None) -> torch.Tensor:
         """2 cos cos and 2 sin sin are cosines of the difference plus or minus those of the sum."""
+        if m is not None:
+            return super()._coupling(u, v, m)
         (even, odd), (even_2, odd_2) = map(self._cosines, (u - v.mT, u + v.mT))
         return float(self.C_1) * (1 + even + even_2 + odd - odd_2)
 
@@ -251,9 +240,3 @@ def _waves(x: torch.Tensor, m: int) -> torch.Tensor:
 def _in_room(x: torch.Tensor, t: int) -> torch.Tensor:
     """1 on I_t = [2t, 2t + 1], 0 on the others."""
     return (rooms(x) == t).to(x.dtype)[..., None]
-
-
-def _logistic_slope(z: flint.arb) -> flint.arb:
-    """l'(z)."""
-    e = z.exp()
-    return e / (1 + e) ** 2

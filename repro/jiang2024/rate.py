@@ -6,53 +6,8 @@ delta, d_i     rho - rho^, error of a logit; sigma_i - s_i, s_i = 0 beyond m
 S_m, T_m       sums of sigma_i and of sigma_i^2 beyond m (couplings.tails)
 K_F, diam f    Lipschitz constant of F, diameter of f(I);  c = tau - 1/2
 
-1. From logits to outputs. A row of softmax weights moves an average of f by at most
-diam f / (2 sqrt 2) (sum_s delta_ts^2)^(1/2), repro/jiang2024/softmax.py. Hence
-    E |H_t - H^_t|^2 <= (K_F diam f)^2 / 8  E sum_s delta_ts^2                (`mean_square_bound`).
-The square has the exponent of T_m, which is 2 alpha - 1; an L1 error has half of it.
-
-2. Independent uniform tokens on [0, 1] (`row_error`). For s != t, E delta_ts^2 = sum d_i^2 by
-orthonormality. For s = t and sines on both sides, delta_tt = sum d_i (1 - cos 4 pi i u), for
-cosines delta_tt = sum d_i sin 4 pi i u, so that
-    E sum_s delta_ts^2 = c sum d_i^2 + (sum d_i)^2    (sines),        c sum d_i^2    (cosines).
-`plain` truncation, d_i = 0 for i <= m, costs c T_m + S_m^2 with sines: the exponent is 2 alpha - 2.
-
-3. The ridge correction (`ridge`). The sum above is convex in d_1, ..., d_m; at its minimum c d_i +
-sum_j d_j = 0, so all of them are -a with (c + m) a = S_m:
-    s_i = sigma_i + S_m / (m + c),      E sum_s delta_ts^2 = c (T_m + S_m^2 / (m + c)).
-If sigma_i <= C_1 i^-alpha, T_m <= C_1^2 m^(1 - 2 alpha) / (2 alpha - 1), and if alpha > 1,
-S_m <= C_1 m^(1 - alpha) / (alpha - 1): the exponent is 2 alpha - 1 again (`ridge_bound`). Keeping
-the trace, s_i = sigma_i + S_m / m, has it as well, with c (T_m + S_m^2 / m) (`trace`).
-
-4. Encoded tokens (`with_diagonal`). The blocks I_t x I_s partition I x I, so the pairs s != t of
-the truncation after r terms cost at most T_r in all, whatever tau is. A pair s = t needs delta on
-the diagonal only: tau more coordinates,
-    1{u in I_t} (rho - rho~)(u, u)   for queries,   1{v in I_t}   for keys,       t = 1, ..., tau,
-make it exact and change nothing else. With m_h = r + tau (`encoded_bound`)
-    sum_t E |H_t - H^_t|^2 <= (K_F diam f)^2 / 8  C_1^2 / ((2 alpha - 1) r^(2 alpha - 1)).
-
-5. Networks (`network_error`). If phi^_i, psi^_i, f^ and F^ are within e_phi, e_psi, e_f, e_F of
-what they stand for, in the supremum norm, a logit moves by at most
-    sum_i |s_i| (sup |phi_i| e_psi + sup |psi_i| e_phi + e_phi e_psi),
-an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-(51), which lack
-s_i and K_F; it adds to the root of the mean square. `separate` is such a network, with neurons of
-its own for every wave; `interpolated` computes the same with one layer that all waves share.
-
-6. Networks, encoded tokens (`interpolated`). One layer interpolates everything in 4 at w + 1
-knots of each room. Contents and 1{x in I_t} are linear on a room, hence exact; of the waves, g
-having the slope 1 / tau, e_i = sqrt(2 / tau) (2 pi i / tau)^2 / (8 w^2). The coordinates for the
-diagonal are (rho - rho~)(u, u), 1/tau times the sum over i > r of sigma_i (1 - cos 4 pi i g), or of
-sigma_i sin 4 pi i g, and a wave is off by (4 pi i / (tau w))^2 / 8, and never by more than 2:
-    e_diagonal <= 1/tau sum_{i > r} sigma_i min(2, (4 pi i / (tau w))^2 / 8)   (`diagonal_error`),
-which moves one logit of each row.
-
-7. Slopes, sigma_i = i^-alpha. With M = m + 1/2, T_m is M^(1 - 2 alpha) / (2 alpha - 1) and S_m is
-M^(1 - alpha) / (alpha - 1), by the midpoint rule, up to factors 1 + O(m^-2): so slopes are fitted
-against M. The ridge has one more factor, 1 - (c - 1/2) / (m + c): beyond m = 2c the intervals of
-numerics/rates.py allow for it. Plain truncation is off by S_m ~ m^(1 - alpha) on the diagonal, and
-softmax, of which this is the first order, adds a factor 1 + O(S_m). In L1, by Abel's summation,
-|delta| <= m^-alpha / |sin pi(u - v)| and the like, whose mean, cut off at S_m, is of order
-m^-alpha log m; Cauchy's inequality has m^-(alpha - 1/2).
+The proof has seven parts, each at the function that it is about: 1 mean_square_bound, 2 row_error,
+3 ridge, 4 with_diagonal, 5 network_error, 6 interpolated, 7 sampled_errors.
 """
 
 import math
@@ -69,7 +24,7 @@ import torch
 from repro.jiang2024 import couplings, selection
 from repro.jiang2024.complexity import interpolant, linear_between
 from repro.jiang2024.couplings import Coupling, Endless, endless, infinite_tails, numbers, tails
-from repro.jiang2024.model import Function, Transformer
+from repro.jiang2024.model import Transformer
 from repro.jiang2024.networks import Networks, beside
 from repro.numerics.arrays import Array, side_by_side
 from repro.numerics.exact import rational, rationals
@@ -77,21 +32,64 @@ from repro.numerics.exact import rational, rationals
 HALF = flint.fmpq(1, 2)
 
 
+def mean_square_bound(row_error: Any, K_F: Any = 1, diameter: Any = 1) -> Any:
+    """Of E |H_t - H^_t|^2, from E sum_s delta_ts^2.
+
+    1. A row of softmax weights moves an average of f by at most
+    diam f / (2 sqrt 2) (sum_s delta_ts^2)^(1/2), repro/jiang2024/softmax.py. Hence
+        E |H_t - H^_t|^2 <= (K_F diam f)^2 / 8  E sum_s delta_ts^2.
+    The square has the exponent of T_m, which is 2 alpha - 1; an L1 error has half of it.
+    """
+    return (K_F * diameter) ** 2 * row_error / 8
+
+
+def row_error(sigma: np.ndarray, kept: np.ndarray, tau: int, key: str) -> Any:
+    """E sum_s delta_ts^2 for independent uniform tokens on [0, 1]; exact, or a ball.
+
+    2. For s != t, E delta_ts^2 = sum d_i^2 by orthonormality. For s = t, delta_tt is
+    sum d_i (1 - cos 4 pi i u) with sines on both sides, sum d_i sin 4 pi i u with cosines. So
+        E sum_s delta_ts^2 = c sum d_i^2 + (sum d_i)^2    (sines),        c sum d_i^2    (cosines).
+    `plain` truncation, d_i = 0 for i <= m, costs c T_m + S_m^2 with sines: the exponent is
+    2 alpha - 2.
+    """
+    d = np.concatenate([sigma[: len(kept)] - kept, sigma[len(kept) :]])
+    squares = (tau - HALF) * (d * d).sum()  # a ball around 0 has no power
+    return squares + d.sum() * d.sum() if key == "sin" else squares
+
+
 def plain(sigma: np.ndarray, m: int) -> np.ndarray:
     """The proof's truncation."""
-    _check_rank(sigma, m)
     return sigma[:m]
 
 
+def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
+    """The first m singular values, raised by S_m / (m + c); S_m is given if sigma has no end.
+
+    3. The sum for sines in 2 is convex in d_1, ..., d_m. At its minimum c d_i + sum_j d_j = 0, so
+    all of them are -a with (c + m) a = S_m:
+        s_i = sigma_i + S_m / (m + c),      E sum_s delta_ts^2 = c (T_m + S_m^2 / (m + c)).
+    """
+    return plain(sigma, m) + (tails(sigma)[0][m] if S_m is None else S_m) / (m + tau - HALF)
+
+
 def trace(sigma: np.ndarray, m: int) -> np.ndarray:
-    """The first m singular values, raised so that the trace stays."""
+    """Raised so that the trace stays, by S_m / m: this costs c (T_m + S_m^2 / m), see 3."""
     return plain(sigma, m) + tails(sigma)[0][m] / m
 
 
-def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
-    """The first m singular values, raised by S_m / (m + tau - 1/2); S_m if sigma has no end."""
-    left = plain(sigma, m)
-    return left + (tails(sigma)[0][m] if S_m is None else S_m) / (m + tau - HALF)
+def ridge_bound(alpha: Any, m: int, tau: int, C_1: Any = 1) -> flint.arb:
+    """Of E sum_s delta_ts^2 with the ridge correction, alpha > 1; sines on both sides.
+
+    3, continued. If sigma_i <= C_1 i^-alpha, then T_m <= C_1^2 m^(1 - 2 alpha) / (2 alpha - 1) and
+    S_m <= C_1 m^(1 - alpha) / (alpha - 1): the exponent is 2 alpha - 1 again, as it is for `trace`.
+
+    >>> from repro.jiang2024.rate import mean_square_bound, ridge_bound
+    >>> [round(float(mean_square_bound(ridge_bound(2, m, tau=8))), 6) for m in (4, 8, 16)]
+    [0.019531, 0.002441, 0.000305]
+    """
+    alpha = rational(alpha)
+    constant = 1 / (2 * alpha - 1) + 1 / (alpha - 1) ** 2
+    return (tau - HALF) * C_1**2 * flint.arb(constant) * _power(m, 1 - 2 * alpha)
 
 
 def kept(coupling: Coupling, m: int, tau: int, how: str = "ridge") -> np.ndarray:
@@ -100,18 +98,6 @@ def kept(coupling: Coupling, m: int, tau: int, how: str = "ridge") -> np.ndarray
         return plain(coupling.sigma, m)
     S_m = infinite_tails(coupling.alpha, m)[0] if isinstance(coupling, Endless) else None
     return ridge(coupling.sigma, m, tau, S_m)
-
-
-def _check_rank(sigma: np.ndarray, m: int) -> None:
-    if not 1 <= m <= len(sigma):
-        raise ValueError(f"Theorem 4.1 needs 1 <= m_h <= R = {len(sigma)}, got m_h = {m}")
-
-
-def row_error(sigma: np.ndarray, kept: np.ndarray, tau: int, key: str) -> Any:
-    """E sum_s delta_ts^2 for independent uniform tokens on [0, 1], see 2; exact, or a ball."""
-    d = np.concatenate([sigma[: len(kept)] - kept, sigma[len(kept) :]])
-    squares = (tau - HALF) * (d * d).sum()  # a ball around 0 has no power
-    return squares + d.sum() * d.sum() if key == "sin" else squares
 
 
 def truncated(coupling: Coupling, kept: np.ndarray, x: Array) -> Transformer:
@@ -130,39 +116,61 @@ def truncated(coupling: Coupling, kept: np.ndarray, x: Array) -> Transformer:
     16 0.0034
     """
     terms = slice(len(kept))
-
-    def queries(x: Array) -> Array:
-        return coupling.queries(x, terms) * numbers(kept, x)
-
-    return _attention(coupling, queries, lambda x: coupling.keys(x, terms), x)
+    return selection.transformer(
+        lambda x: coupling.queries(x, terms) * numbers(kept, x),
+        lambda x: coupling.keys(x, terms),
+        coupling.content,
+        couplings.first,
+        x[..., :1, :],
+    )
 
 
 def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
-    """r terms, and one coordinate for each position that makes the diagonal exact, see 4."""
-    _check_rank(coupling.sigma, r)
-    tau, terms = coupling.pieces, slice(r)
+    """r terms, and one coordinate for each position that makes the diagonal exact.
+
+    4. Encoded tokens. The blocks I_t x I_s partition I x I, so the pairs s != t of the truncation
+    after r terms cost at most T_r in all, whatever tau is. A pair s = t needs delta on the diagonal
+    only: tau more coordinates, t = 1, ..., tau,
+        1{u in I_t} (rho - rho~)(u, u)   for queries,        1{v in I_t}   for keys,
+    make it exact and change nothing else: m_h = r + tau.
+    """
+    sigma, terms = plain(coupling.sigma, r), slice(r)
 
     def rooms(x: Array) -> Array:  # 1{x in I_t} for t = 1, ..., tau
-        inside = couplings.floor(x / 2) == numbers(np.arange(1, tau + 1), x)
+        inside = couplings.floor(x / 2) == numbers(np.arange(1, coupling.pieces + 1), x)
         return inside.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(inside.astype(int))
 
     def queries(x: Array) -> Array:
-        weighted = numbers(coupling.sigma[terms], x) * coupling.queries(x, terms)
+        weighted = numbers(sigma, x) * coupling.queries(x, terms)
         missing = coupling.diagonal(x) - (weighted * coupling.keys(x, terms)).sum(-1)[..., None]
         return side_by_side(weighted, rooms(x) * missing)
 
     def keys(x: Array) -> Array:
         return side_by_side(coupling.keys(x, terms), rooms(x))
 
-    return _attention(coupling, queries, keys, x)
+    return selection.transformer(queries, keys, coupling.content, couplings.first, x[..., :1, :])
 
 
-def interpolated(exact: Transformer, w: int, pieces: int = 0) -> Transformer:
-    """With one ReLU layer for f^, which has w cells on [0, 1] or on each of the rooms, see 6."""
-    rooms = torch.arange(min(1, pieces), pieces + 1).to(exact.W_V)
-    places = torch.arange(w + 1).to(exact.W_V) / w
-    knots = (2 * rooms[:, None] + places).flatten()
-    return replace(exact, f=linear_between(knots, exact.f(knots[:, None]).mT))
+def encoded_bound(alpha: Any, r: int, C_1: Any = 1) -> flint.arb:
+    """Of sum_{t,s} E delta_ts^2 with the diagonal mended, alpha > 1/2.
+
+    4, continued. It is at most T_r <= C_1^2 r^(1 - 2 alpha) / (2 alpha - 1), so that by 1
+        sum_t E |H_t - H^_t|^2 <= (K_F diam f)^2 / 8  C_1^2 / ((2 alpha - 1) r^(2 alpha - 1)).
+    """
+    alpha = rational(alpha)
+    return C_1**2 * _power(r, 1 - 2 * alpha) / flint.arb(2 * alpha - 1)
+
+
+def network_error(kept: Iterable[Any], sup: Any, errors: Iterable[Any]) -> Any:
+    """How far phi^_i and psi^_i, both within errors[i], move an output; K_F = diam f = 1.
+
+    5. If phi^_i, psi^_i, f^ and F^ are within e_phi, e_psi, e_f, e_F of what they stand for, in the
+    supremum norm, a logit moves by at most
+        sum_i |s_i| (sup |phi_i| e_psi + sup |psi_i| e_phi + e_phi e_psi),
+    an output by K_F diam f / 2 times that, and by K_F e_f + e_F. This repairs (48)-(51), which lack
+    s_i and K_F; it adds to the root of the mean square.
+    """
+    return sum(abs(s) * (2 * sup * e + e**2) for s, e in zip(kept, errors, strict=True)) / 2
 
 
 def separate(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> Networks:
@@ -177,9 +185,33 @@ def separate(coupling: Coupling, kept: np.ndarray, w: int, x: torch.Tensor) -> N
     return Networks(beside(*waves, identity), exact.W_Q, exact.W_K, exact.W_V, identity)
 
 
-def _attention(coupling: Coupling, queries: Function, keys: Function, x: Array) -> Transformer:
-    f, F = coupling.content, couplings.first
-    return selection.transformer(queries, keys, f, F, x[..., :1, :])
+def interpolated(exact: Transformer, w: int, pieces: int = 0) -> Transformer:
+    """With one ReLU layer for f^, which has w cells on [0, 1] or on each of the rooms.
+
+    Without rooms it computes what `separate` does, with neurons that all waves share.
+
+    6. Encoded tokens. The layer interpolates everything in 4 at w + 1 knots of each room. Contents
+    and 1{x in I_t} are linear on a room, hence exact; of the waves, g having the slope 1 / tau,
+        e_i = sqrt(2 / tau) (2 pi i / tau)^2 / (8 w^2).
+    """
+    rooms = torch.arange(min(1, pieces), pieces + 1).to(exact.W_V)
+    places = torch.arange(w + 1).to(exact.W_V) / w
+    knots = (2 * rooms[:, None] + places).flatten()
+    return replace(exact, f=linear_between(knots, exact.f(knots[:, None]).mT))
+
+
+def diagonal_error(alpha: Any, r: int, tau: int, w: int, terms: int = 10**5) -> float:
+    """A bound of e_diagonal for sigma_i = i^-alpha, alpha > 1; an integral beyond `terms`.
+
+    6, continued. The coordinates for the diagonal are (rho - rho~)(u, u), 1/tau times the sum over
+    i > r of sigma_i (1 - cos 4 pi i g), or of sigma_i sin 4 pi i g. A wave is off by
+    (4 pi i / (tau w))^2 / 8, and never by more than 2:
+        e_diagonal <= 1/tau sum_{i > r} sigma_i min(2, (4 pi i / (tau w))^2 / 8),
+    which moves one logit of each row.
+    """
+    alpha, i = float(rational(alpha)), np.arange(r + 1, terms + 1)
+    waves = i**-alpha * np.minimum(2, (4 * math.pi * i / (tau * w)) ** 2 / 8)
+    return float(waves.sum() + 2 * terms ** (1 - alpha) / (alpha - 1)) / tau
 
 
 @cache
@@ -189,16 +221,22 @@ def sampled_errors(
     """(how, m) -> means over t of (H_t - H^_t)^2 and of |H_t - H^_t|, for every sequence.
 
     All waves, truncated at m as `how` says. `tokens` is the number of sequences, tau and a seed.
+
+    7. Slopes to expect, sigma_i = i^-alpha. With M = m + 1/2, by the midpoint rule and up to
+    factors 1 + O(m^-2), T_m is M^(1 - 2 alpha) / (2 alpha - 1) and S_m is M^(1 - alpha) / (alpha -
+    1): so slopes are fitted against M. The ridge has one more factor, 1 - (c - 1/2) / (m + c):
+    beyond m = 2c the intervals of numerics/rates.py allow for it. Plain truncation is off by
+    S_m ~ m^(1 - alpha) on the diagonal, and softmax, of which this is the first order, adds a
+    factor 1 + O(S_m). In L1, by Abel's summation, |delta| <= m^-alpha / |sin pi(u - v)| and the
+    like, whose mean, cut off at S_m, is of order m^-alpha log m; Cauchy's inequality has
+    m^-(alpha - 1/2).
     """
     draws, tau, seed = tokens
     rho, found = endless(alpha, ms[-1], key), {}
     x = torch.tensor(np.random.default_rng(seed).random((draws, tau, 1)))
-    H = rho.target()(x)
     for how, m in product(hows, ms):
-        off = truncated(rho, kept(rho, m, tau, how), x)(x) - H
-        if not torch.isfinite(off).all():
-            raise ArithmeticError(f"an output at m_h = {m} is not a number")
-        found[how, m] = (off**2).mean(-1).numpy(), off.abs().mean(-1).numpy()
+        [(squares, means)] = summed_errors(rho, x, truncated(rho, kept(rho, m, tau, how), x))
+        found[how, m] = squares / tau, means / tau
     return found
 
 
@@ -209,42 +247,6 @@ def summed_errors(
     H = coupling.target()(x)
     offs = [network(x) - H for network in networks]
     return [((off**2).sum(-1).cpu().numpy(), off.abs().sum(-1).cpu().numpy()) for off in offs]
-
-
-def mean_square_bound(row_error: Any, K_F: Any = 1, diameter: Any = 1) -> Any:
-    """Of E |H_t - H^_t|^2, see 1."""
-    return (K_F * diameter) ** 2 * row_error / 8
-
-
-def ridge_bound(alpha: Any, m: int, tau: int, C_1: Any = 1) -> flint.arb:
-    """Of E sum_s delta_ts^2 with the ridge correction, see 3; sines on both sides.
-
-    >>> from repro.jiang2024.rate import mean_square_bound, ridge_bound
-    >>> [round(float(mean_square_bound(ridge_bound(2, m, tau=8))), 6) for m in (4, 8, 16)]
-    [0.019531, 0.002441, 0.000305]
-    """
-    alpha = _above(alpha, 1, "the ridge correction")
-    constant = 1 / (2 * alpha - 1) + 1 / (alpha - 1) ** 2
-    return (tau - HALF) * C_1**2 * flint.arb(constant) * _power(m, 1 - 2 * alpha)
-
-
-def encoded_bound(alpha: Any, r: int, C_1: Any = 1) -> flint.arb:
-    """Of sum_{t,s} E delta_ts^2 with the diagonal mended, m_h = r + tau, see 4."""
-    alpha = _above(alpha, HALF, "Theorem 4.1")
-    return C_1**2 * _power(r, 1 - 2 * alpha) / flint.arb(2 * alpha - 1)
-
-
-def network_error(kept: Iterable[Any], sup: Any, errors: Iterable[Any]) -> Any:
-    """How far phi^_i and psi^_i, both within errors[i], move an output, see 5; K_F = diam f = 1."""
-    return sum(abs(s) * (2 * sup * e + e**2) for s, e in zip(kept, errors, strict=True)) / 2
-
-
-def diagonal_error(alpha: Any, r: int, tau: int, w: int, terms: int = 10**5) -> float:
-    """A bound of e_diagonal for sigma_i = i^-alpha, see 6; an integral beyond `terms`."""
-    alpha = float(_above(alpha, 1, "a continuous diagonal"))
-    i = np.arange(r + 1, terms + 1)
-    waves = i**-alpha * np.minimum(2, (4 * math.pi * i / (tau * w)) ** 2 / 8)
-    return float(waves.sum() + 2 * terms ** (1 - alpha) / (alpha - 1)) / tau
 
 
 def printed_bound(
@@ -260,10 +262,3 @@ def printed_bound(
 
 def _power(base: int, exponent: flint.fmpq) -> flint.arb:
     return flint.arb(base) ** flint.arb(exponent)
-
-
-def _above(alpha: Any, least: Any, statement: str) -> flint.fmpq:
-    alpha = rational(alpha)
-    if not alpha > least:
-        raise ValueError(f"{statement} needs alpha > {least}, got alpha = {alpha}")
-    return alpha

@@ -1,12 +1,10 @@
 """What a trained network has recovered of a task of Appendix B.1, token by token.
 
-"The attention matrix recovers rho":
-    variation   half the sum of |A_ts - w_ts| over s, the total variation distance of row t of the
-                trained attention A from the task's weights w; from 0 to 1
-    right       whether A_t. is largest where w_t. is; asked only where that place is one (`unique`)
-"F o f recovers the identity, or the norm":
-    readout     F^(W_V f^(x(t))), which is the output on the sequence (x(t), ..., x(t)). Compared
-                with the task's own F o f.
+"The attention matrix recovers rho": `variation` is half the sum of |A_ts - w_ts| over s, the total
+variation distance, from 0 to 1, of row t of the trained attention A from the task's weights w;
+`right` tells whether A_t. is largest where w_t. is; asked where that is one place (`unique`).
+"F o f recovers the identity, or the norm": `readout` is F^(W_V f^(x(t))), the output on the
+sequence (x(t), ..., x(t)), and is compared with the task's own F o f.
 
 A small loss implies neither: attention is not fixed by the map (gauge.py), and F o f only where
 constant sequences are inputs (Proposition B.1 (1)), which they are not for centres of gravity.
@@ -49,19 +47,20 @@ class Recovered:
     def right(self) -> Tensor:
         return self.attention.argmax(-1) == self.weights.argmax(-1)
 
-    def agreement(self, rows: Tensor | None = None) -> float:
+    def agreement(self, rows: Any = ...) -> float:
         """The share of right rows, of those with a unique maximum (and in `rows`)."""
-        asked = self.unique if rows is None else self.unique & rows
-        return self.right[asked].double().mean().item()
+        return self.right[rows][self.unique[rows]].double().mean().item()
 
-    def distance(self, rows: Tensor | None = None) -> float:
+    def distance(self, rows: Any = ...) -> float:
         """The mean of the variation over all rows, or some."""
-        return (self.variation if rows is None else self.variation[rows]).mean().item()
+        return self.variation[rows].mean().item()
 
-    def errors(self, rows: Tensor | None = None) -> tuple[float, float]:
+    def errors(self, rows: Any = ...) -> tuple[float, float]:
         """Of the readout over the standard deviation of the displayed: RMS, and largest."""
-        here = torch.ones_like(self.unique) if rows is None else rows
-        off, asked = (self.readout - self.displayed)[here], self.displayed[here]
+        shape = (-1, self.displayed.shape[-1])
+        off, asked = (
+            (z[rows]).reshape(shape) for z in (self.readout - self.displayed, self.displayed)
+        )
         spread = asked.var(dim=0).mean().sqrt()
         return (off.square().mean().sqrt() / spread).item(), (off.abs().max() / spread).item()
 

@@ -30,6 +30,7 @@ from typing import Any
 
 import flint
 import numpy as np
+import torch
 
 from repro.numerics.exact import same_arithmetic
 
@@ -66,11 +67,7 @@ class LinearRNN:
 
 
 def _stack(rows: list[Array]) -> Array:
-    if isinstance(rows[0], np.ndarray):
-        return np.stack(rows, -2)
-    import torch
-
-    return torch.stack(rows, -2)
+    return (np if isinstance(rows[0], np.ndarray) else torch).stack(rows, -2)
 
 
 def convolution(rho: Array, x: Array) -> Array:

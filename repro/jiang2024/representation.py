@@ -65,12 +65,12 @@ class Encoding:
     read: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def _read_shifted(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _shifted(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     s = rationals(encodings.rooms(x))
     return s, x - 2 * s[..., None]
 
 
-SHIFTED = Encoding(encodings.shifted, _read_shifted)
+SHIFTED = Encoding(encodings.shifted, _shifted)
 APPENDED = Encoding(encodings.appended, lambda x: (x[..., -1], x[..., :-1]))
 
 
@@ -87,9 +87,7 @@ def rank_one(tau: int, growth: Any) -> np.ndarray:
 
 
 def by_position(w: np.ndarray, encoding: Encoding = SHIFTED) -> Coupling:
-    """rho(u, v) = log w_ts for u in I_t and v in I_s."""
-    if any(w.sum(-1) != 1):
-        raise ValueError(f"the softmax of (8) has rows of sum 1, got {w.sum(-1)}")
+    """rho(u, v) = log w_ts for u in I_t and v in I_s; the rows of w have the sum 1."""
     return by_rooms(each(Log, w), encoding)
 
 
@@ -140,10 +138,6 @@ class Representation:
     encoding: Encoding = SHIFTED
 
     def __post_init__(self) -> None:
-        if not (self.a >= 0 and self.b > 0 and self.a + self.b <= 1):
-            raise ValueError(
-                f"f maps into [0, 1]^n if a >= 0, b > 0, a + b <= 1: {self.a}, {self.b}"
-            )
         if not gap(self.w, self.a, self.b) > 0:
             enough = f"b = {spread(self.w, self.a)} has delta = 1"
             raise ValueError(f"n = tau d needs delta > 0, which b = {self.b} has not; {enough}")

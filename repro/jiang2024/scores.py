@@ -2,19 +2,15 @@
 
 Scores are rho^(x) = Q K^T / sqrt(m_h), (..., tau, tau), before the softmax. The paper has a violin
 for each index and no measure of how narrow it is. Here are three, whatever the scale of the scores:
-    the spread of sigma_k over inputs: its standard deviation, divided by its mean;
-    index_share, the part of the variance of log sigma_k(x) that the index explains: 1 if all inputs
-have the same spectrum, 0 if the index says nothing;
-    the spread of a rank taken input by input, as the text would "estimate the rank by evaluating it
-at sampled inputs".
+the `spread` of sigma_k over inputs; the part of the variance of log sigma_k(x) that the index
+explains (`index_share`), 1 if all inputs have the same spectrum; and the spread of a rank taken
+input by input, as the text would "estimate the rank by evaluating it at sampled inputs".
 
 The rank itself is min(m_h, tau) for all inputs, unless weights or tokens are special: Q and K have
 m_h columns, biases or not, and what follows sigma_{m_h} is rounding (`rounding` bounds it). So the
 measures look at the first min(m_h, tau) values, and a rank that says more is one of a spectrum that
 falls without ending: `effective_rank` = exp(entropy of p), p = sigma^2 / sum sigma^2. It is r for r
-equal values and zeros.
-
-What is the same for all s changes no softmax: `seen` takes the mean of each row away.
+equal values and zeros. What is the same for all s changes no softmax: `seen` takes it away.
 """
 
 import itertools

@@ -1,27 +1,28 @@
 """Table 1, ENG-DE: which pairs are trained on, which are for tests, and the batch of every step.
 
 Help texts are in the order of a hash: the first pairs are for tests, the others for training. A
-user's own text has a file for each. Sentences of the tests are left out of the training.
-
-A batch holds pairs of similar lengths, and about as many tokens as any other; an epoch sees all
-pairs once. The batch of a step depends on the step and the seed alone: trainings can be resumed.
+user's own text has a file for each. Sentences of the tests are left out of the training. The batch
+of a step depends on the step and the seed alone, so that trainings can be resumed.
 """
 
 import functools
 import hashlib
-from collections.abc import Sequence
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import sentencepiece
 import torch
 from torch import Tensor
 
 from repro.data import parallel
 from repro.data.errors import BadData
 from repro.data.parallel import Pair
-from repro.jiang2024.subwords import BEGIN, PADDING, Subwords
 from repro.training.loop import generator_at
 
+PADDING, BEGIN, END, UNKNOWN = range(4)
 HELP_TEXTS, OWN = "LibreOffice help texts", "a user's own text (WMT14)"
 
 
@@ -68,6 +69,62 @@ def load(folder: Path, selection: Selection) -> Texts:
         words = f"{selection.least} to {selection.most} words"
         raise BadData(folder, f"expected pairs of {words}, found none")
     return Texts(name, tuple(training), tuple(tests))
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """Pieces of words: one byte-pair encoding for both languages, by sentencepiece.
+
+    The model is a string of bytes; as a tensor it is kept with the weights trained on its pieces.
+    """
+
+    model: bytes
+
+    @functools.cached_property
+    def _processor(self) -> sentencepiece.SentencePieceProcessor:
+        return sentencepiece.SentencePieceProcessor(model_proto=self.model)
+
+    def __len__(self) -> int:
+        return self._processor.vocab_size()
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The pieces of each sentence, and the end."""
+        return [[*pieces, END] for pieces in self._processor.encode(list(sentences))]
+
+    def decode(self, pieces: Sequence[int]) -> str:
+        """The sentence up to the end."""
+        row = list(pieces)
+        return self._processor.decode(row[: row.index(END)] if END in row else row)
+
+    def tensor(self) -> Tensor:
+        return torch.from_numpy(np.frombuffer(self.model, dtype=np.uint8).copy())
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> "Subwords":
+        return cls(tensor.numpy().tobytes())
+
+
+def learn(sentences: Iterable[str], most: int) -> Subwords:
+    """At most that many pieces: fewer if the sentences do not have as many.
+
+    One thread, sentences in the order given: the same sentences give the same bytes.
+    """
+    made = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=made,
+        model_type="bpe",
+        vocab_size=most,
+        hard_vocab_limit=False,
+        character_coverage=1.0,
+        num_threads=1,
+        pad_id=PADDING,
+        bos_id=BEGIN,
+        eos_id=END,
+        unk_id=UNKNOWN,
+        minloglevel=2,
+    )
+    return Subwords(made.getvalue())
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:

@@ -3,18 +3,9 @@
 phi_i = psi_i = sqrt2 sin(2 pi i x), F = f = id, tau = 16 uniform tokens; sigma_i = i^-alpha for
 i <= r. Rank None is r = infinity, with no wave left out.
 
-1. The construction: the first m waves, raised by the ridge of rate.py, 3; exact if m >= r.
-
-2. The same as weights of the network to be trained (`planted`), for a training that starts there.
-The first layer of f^ has sines: 2 pi i x for i <= m, and x = 1/2 + sum_j c_j sin j(x - 1/2) with
-j <= 4 and the c of numerical differentiation of order 8, off by (1/2)^9 / 630 = 3.1e-6 at most.
-What follows has SiLU, through which z is carried by two units, silu(z) - silu(-z) = z (`carried`).
-All other units stay as they are drawn, read by nobody. Because phi_i = psi_i, n = m + 1 features
-are enough; (18) has 2 m + 1, for m_h = 16 more than the printed n = 32.
-
-3. The best coupling of rank m found (`BestCoupling`): F = f = id, rho^(u, v) = A w(u) . B w(v) with
-w = (1, sines, cosines), and the mean square error of the outputs on given sequences minimised by
-L-BFGS, from the construction. logit_floor.py has a proved floor, of logits.
+1. `construction`: the first m waves, raised by the ridge of rate.py, 3; exact if m >= r.
+2. `planted`: the same as weights of the network to be trained, for a training that starts there.
+3. `BestCoupling`: the best coupling of rank m found. logit_floor.py has a proved floor, of logits.
 
 No floor holds for all networks (5): a large F^ may make up for the coupling. With m_h = 1,
 rho^(u, v) = u v / 1000 and the d_v = 31 averages of v, v^2, ..., v^31, every continuous H_t that
@@ -23,8 +14,8 @@ are the moments of the weights e^{u x_s / 1000} / Z, u = x(t), at no more than 1
 moments determine 16 points and their weights. These are in proportion to k e^{u x / 1000} with the
 multiplicities k; two ratios of such k differ by a factor of 226/225 or more, so the weights tell k,
 and then u, unless there is one point only, which is u. So the averages are a continuous injective
-image of a compact space, and F^ is H_t on it, though a very steep one: that trained networks stay
-near 3 is a fact about training, not about (5).
+image of a compact space, and F^ is H_t on it, a very steep one. That trained networks stay near 3
+is a fact about training.
 """
 
 import math
@@ -100,7 +91,14 @@ def train(spec: FitAttention, workspace: Workspace) -> Outcome:
 
 @torch.no_grad()
 def planted(spec: FitAttention) -> Learner:
-    """The network whose weights are those of the construction."""
+    """2: the network whose weights are those of the construction.
+
+    The first layer of f^ has sines: 2 pi i x for i <= m, and x = 1/2 + sum_j c_j sin j(x - 1/2)
+    with j <= 4 and the c of numerical differentiation of order 8, off by (1/2)^9 / 630 = 3.1e-6 at
+    most. What follows has SiLU. All other units stay as they are drawn, read by nobody. Because
+    phi_i = psi_i, n = m + 1 features are enough; (18) has 2 m + 1, for m_h = 16 more than the
+    printed n = 32.
+    """
     task, frequency = spec.task, spec.shape.f.sines
     assert isinstance(task, Spectrum)
     assert frequency is not None
@@ -122,7 +120,10 @@ def planted(spec: FitAttention) -> Learner:
 
 
 def carried(layers: Sequence[nn.Linear], read: Tensor, shift: Tensor) -> None:
-    """Make read . x + shift the first rows of what these layers, SiLU between them, make of x."""
+    """Make read . x + shift the first rows of what these layers, SiLU between them, make of x.
+
+    Two units carry z through: silu(z) - silu(-z) = z.
+    """
     for layer in layers[:-1]:
         _write(layer.weight, torch.cat([read, -read]))
         layer.bias[: 2 * len(shift)] = torch.cat([shift, -shift])
@@ -141,7 +142,8 @@ def _write(W: Tensor, block: Tensor, all_rows: bool = False) -> None:
 
 @dataclass(frozen=True)
 class BestCoupling(Spec):
-    """3."""
+    """3: F = f = id, rho^(u, v) = A w(u) . B w(v) with w = (1, sines, cosines), such that the mean
+    square error of the outputs on given sequences is least; by L-BFGS, from the construction."""
 
     kind: ClassVar[str] = "jiang2024-best-coupling"
     version: ClassVar[int] = 1
@@ -201,9 +203,9 @@ def _basis(spec: BestCoupling, x: Tensor) -> Tensor:
 def _start(spec: BestCoupling) -> tuple[Tensor, Tensor]:
     """A and B of the construction, and a little noise: at a saddle point nothing would move."""
     s = torch.tensor(to_float(kept(spec.task, spec.m)))
-    exact = torch.zeros(spec.m, 1 + 2 * spec.waves, dtype=torch.float64)
-    exact[: len(s), 1 : 1 + len(s)] = torch.diag(s.sqrt())
-    generator = generator_at(spec.seed, -1)
-    noise = torch.randn(2, *exact.shape, generator=generator, dtype=torch.float64)
-    A, B = exact + 0.01 * noise
+    A, B = 0.01 * torch.randn(
+        2, spec.m, 1 + 2 * spec.waves, generator=generator_at(spec.seed, -1), dtype=torch.float64
+    )
+    for W in (A, B):
+        W[: len(s), 1 : 1 + len(s)] += torch.diag(s.sqrt())
     return A, B

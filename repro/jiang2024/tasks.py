@@ -5,10 +5,9 @@ nearest point      u (d), v (d)                                    (u, v) -> v  
 centre of gravity  x (d), mass, 1 for a prediction token, label    its x, then |x|     (58), (62)
 selection          v (d), indices s (k), own index                 its v               (63)
 
-`weights` is the attention matrix that the text asks for, `wanted` the output with these weights,
-and `readout` F o f, the output on a constant sequence; `target(sharpness)` is of form (8), and its
-weights tend to these as the sharpness grows. In exact arithmetic a sharpness is the logarithm of a
-rational, and what it multiplies an integer. Networks get integers as one-hot codes (`OneHot`).
+`weights` is the attention matrix that the text asks for, `wanted` the output with it, `readout` the
+output on a constant sequence, F o f. `target(sharpness)` is of form (8); its weights tend to these
+as the sharpness grows, in exact arithmetic the logarithm of a rational, with integers as factors.
 
 Readings. The label, the number of the segment, and the own index are not in the paper: without them
 the tasks are not of form (8) with the displayed weights (claims on (57) and (63)). Indices count
@@ -56,11 +55,13 @@ def _where(condition: Array, yes: Any, no: Any) -> Array:
 class Displayed(ABC):
     """A task with f, F, and the weights that its text displays."""
 
+    d: int
+
     @abstractmethod
     def weights(self, x: Array) -> Array: ...
 
-    @abstractmethod
-    def f(self, x: Array) -> Array: ...
+    def f(self, x: Array) -> Array:
+        return x[..., : self.d]
 
     def F(self, z: Array) -> Array:
         return z
@@ -156,9 +157,6 @@ class Gravity(Displayed):
         rows = [[float(place == 0) for n in row for place in range(n + 1)] for row in layouts]
         return torch.tensor(rows, dtype=torch.float64)
 
-    def f(self, x: Array) -> Array:
-        return x[..., : self.d]
-
     def F(self, z: Array) -> Array:
         """|z|; exact numbers have no square roots, and need d = 1."""
         return z.norm(dim=-1) if isinstance(z, Tensor) else abs(z[..., 0])
@@ -167,11 +165,9 @@ class Gravity(Displayed):
         """(62), from the flags alone: a segment reaches from a prediction token to the next."""
         mass, flag = x[..., self.d], x[..., self.d + 1]
         segment, own = flag.cumsum(-1), np.eye(x.shape[-2], dtype=int)
-        same = segment[..., :, None] == segment[..., None, :]
-        shared = _where(same, mass[..., None, :], 0)
-        shared = shared / shared.sum(-1)[..., None]
+        shared = _where(segment[..., :, None] == segment[..., None, :], mass[..., None, :], 0)
         alone = x.new_tensor(own) if isinstance(x, Tensor) else rationals(own)
-        return _where(flag[..., :, None] == 1, shared, alone)
+        return _where(flag[..., :, None] == 1, shared / shared.sum(-1)[..., None], alone)
 
     def logits(self, x: Array, keys: Array, sharpness: Any) -> Array:
         """With the label as the first mark. Prediction tokens: log m - sharpness (difference of
@@ -212,16 +208,11 @@ class Selection(Displayed):
     def counts(self, x: Array, keys: Array) -> Array:
         """How often x(t) names the index of key s."""
         named, own = x[..., self.d : self.d + self.k], keys[..., -1]
-        same = named[..., :, None, :] == own[..., None, :, None]
-        if isinstance(x, Tensor):
-            return same.sum(-1).to(x.dtype)
-        return rationals(same.astype(int).sum(-1))
+        same = (named[..., :, None, :] == own[..., None, :, None]).sum(-1)
+        return same.to(x.dtype) if isinstance(x, Tensor) else rationals(same)
 
     def weights(self, x: Array) -> Array:
         return self.counts(x, x) / self.k
-
-    def f(self, x: Array) -> Array:
-        return x[..., : self.d]
 
     def logits(self, x: Array, keys: Array, sharpness: Any) -> Array:
         """log(count), and -sharpness where the count is 0."""

@@ -1,13 +1,11 @@
 """Tables 2 and 3, RNN: (72), (73) with trainable weights.
 
-Paper                                   Here
-"one-layer vanilla RNN", 128 units,     Recurrent: W, U, c from U(-1/sqrt n, 1/sqrt n), as torch
-"a linear activation function"          draws them
-biases of such a layer (not in (72))    offsets: the input is (x(t), 1) and has d = 2
-
-The network convolves with the kernel c^T W^s U (recurrent.py), and for independent uniform inputs
-ordering.py has the mean square error of a convolution with offsets against any matrix M. So it is
-trained on that number itself, and no sample is drawn. With two channels the kernel (k(s), u(s)) has
+"One-layer vanilla RNN", 128 units, "a linear activation function": W, U and c are drawn from
+U(-1/sqrt n, 1/sqrt n), as torch does. Biases of such a layer, which (72) has not, are `offsets`:
+the input is (x(t), 1) and has d = 2. The network convolves with the kernel c^T W^s U
+(recurrent.py), and for independent uniform inputs ordering.py has the mean square error of a
+convolution with offsets against any matrix M. So it is trained on that number itself, and no sample
+is drawn. With two channels the kernel (k(s), u(s)) has
 the offsets b_t = sum_{s <= t} u(s).
 
 Least squares (`PopulationLoss`). 12 tau times the error is |M - T|^2 + 3 |rows of M - T - 2b|^2, T

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from repro.jiang2024.learner import drawn, fitted
-from repro.jiang2024.sentences import Batch, Batches, Texts, padded
-from repro.jiang2024.subwords import PADDING, Subwords, learn
+from repro.jiang2024.sentences import PADDING, Batch, Batches, Subwords, Texts, learn, padded
 from repro.jiang2024.translation import GIVEN, Shape, Translator, places
 from repro.training import Adam, Muon, Outcome, Spec, Trapezoid, Workspace
 from repro.training.loop import generator_at

@@ -1,10 +1,8 @@
 """Networks trained on images for Figures 2 and 3 and Table 1: what is trained, how it is judged.
 
-Paper                                   Here
-the permutation p, fixed                Order: where the patches of an image stand in its sequence
-"initialize the model with parameters   FitImages.start: the training whose last weights are the
-that are trained on the original"       first of this one
-training error, accuracy                on the first `judged` training and test images
+The fixed permutation is an Order: where the patches of an image stand in its sequence. "Initialize
+the model with parameters that are trained on the original" is FitImages.start, the training whose
+last weights are the first of this one. Errors are on the first `judged` training and test images.
 
 The paper's permutation is mild: in raster order it rolls an image by a row and two patches. So two
 more orders are looked at: one drawn once, the same for all images, and, as a control, one drawn
@@ -96,8 +94,8 @@ def order_of(
     patches = spec.shape.patches
     if spec.order == "given":
         return None
-    if spec.order == "ten to the end":
-        return vit.first_to_the_end(patches)
+    if spec.order == "ten to the end":  # "the first 10 elements are shifted to the end"
+        return torch.arange(patches).roll(-10)
     if spec.order == "drawn once":
         return torch.randperm(patches, generator=generator_at(0, 0))
     return torch.rand(count, patches, generator=generator).argsort(dim=1)
@@ -120,19 +118,14 @@ def stored(ask: Ask, spec: FitImages, images: Images) -> Stored:
     first = {}
     if spec.start is not None:
         first = stored(ask, spec.start, images).outcome.tensors
-    elif spec.pretrained:
-        first = _pretrained(spec)
+    elif spec.pretrained:  # all of the user's own weights but those of its classes
+        file, shape = vit_weights.place(), spec.shape
+        if file is None or checksum(file) != spec.pretrained:
+            raise ValueError(f"{vit_weights.VARIABLE} names other weights than this training has")
+        assert isinstance(shape, vit.Shape)
+        weights = vit_weights.read(file, shape).model.state_dict()
+        first = {name: W for name, W in weights.items() if not name.startswith("head.")}
     return ask(spec, functools.partial(train, images=images, first=first))
-
-
-def _pretrained(spec: FitImages) -> dict[str, Tensor]:
-    """All of the user's own weights but those of its classes."""
-    file = vit_weights.place()
-    if file is None or checksum(file) != spec.pretrained:
-        raise ValueError(f"{vit_weights.VARIABLE} names other weights than those of this training")
-    assert isinstance(spec.shape, vit.Shape)
-    weights = vit_weights.read(file, spec.shape).model.state_dict()
-    return {name: W for name, W in weights.items() if not name.startswith("head.")}
 
 
 def train(

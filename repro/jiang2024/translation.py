@@ -1,18 +1,13 @@
 """The Transformer of Vaswani et al. (2017), from sentences to sentences: Table 1, ENG-DE.
 
-Paper                                     Here
-"the base Transformer structure"          BASE, a Shape
-one embedding for both languages and      embedding (pieces, width), times sqrt(width) at the
-for the last layer                        entrance
-position encoding                         sines and cosines, not trained
-"fix a permutation such that the first    MOVED_TO_THE_END, of PLACES: the same for all sentences,
-10 elements are shifted to the end of     padding behind the shorter ones
-the sequence"
+"The base Transformer structure" is BASE: one embedding of the pieces of both languages, times
+sqrt(width) at the entrance and itself again as the last layer; places as sines and cosines, not
+trained. "Fix a permutation such that the first 10 elements are shifted to the end of the sequence"
+is MOVED_TO_THE_END, of all PLACES, with padding behind the shorter sentences. WITHIN_SENTENCES is
+another reading: the sequence is the sentence, so each length has a permutation of its own.
 
 A permutation between embedding and position encoding is done by the latter: the piece that would be
 moved to place t stays and gets the encoding of t; layers without a mask know no other places.
-WITHIN_SENTENCES is another reading: the sequence is the sentence, without padding, so each length
-has a permutation of its own, and one of at most ten pieces stays as it is.
 
 Departures: layers are normalised before, not after, attention and MLP, and once more at the end:
 that trains without a long warm-up. Sentences are decoded greedily, without a beam.
@@ -23,9 +18,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
-from repro.jiang2024.subwords import BEGIN, END, PADDING
+from repro.jiang2024.sentences import BEGIN, END, PADDING
+from repro.jiang2024.vit import Attention, glorot
 
 MOVED, PLACES = 10, 512
 GIVEN, RANDOM = "given", "random for every sentence"
@@ -82,25 +77,9 @@ def positions(at: Tensor, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
-class Attention(nn.Module):
-    def __init__(self, shape: Shape) -> None:
-        super().__init__()
-        self.heads = shape.heads
-        size = shape.width
-        self.W_Q, self.W_K, self.W_V, self.W_O = (nn.Linear(size, size) for _ in range(4))
-
-    def keys_and_values(self, y: Tensor) -> KeysValues:
-        return self._split(self.W_K(y)), self._split(self.W_V(y))
-
-    def forward(
-        self, x: Tensor, given: KeysValues, seen: Tensor | None = None, causal: bool = False
-    ) -> Tensor:
-        q = self._split(self.W_Q(x))
-        mixed = scaled_dot_product_attention(q, *given, attn_mask=seen, is_causal=causal)
-        return self.W_O(mixed.transpose(1, 2).flatten(2))
-
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (batch, heads, tokens, size)
+def attention(shape: Shape) -> Attention:
+    size = shape.width // shape.heads
+    return Attention(shape.width, shape.heads, size, size)
 
 
 def perceptron(shape: Shape) -> nn.Sequential:
@@ -112,12 +91,13 @@ class EncoderLayer(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.norm_1, self.norm_2 = nn.LayerNorm(shape.width), nn.LayerNorm(shape.width)
-        self.attention, self.mlp = Attention(shape), perceptron(shape)
+        self.attention, self.mlp = attention(shape), perceptron(shape)
         self.drop = nn.Dropout(shape.dropout)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
         h = self.norm_1(x)
-        x = x + self.drop(self.attention(h, self.attention.keys_and_values(h), seen))
+        own = self.attention.keys_and_values(h)
+        x = x + self.drop(self.attention(h, own, attn_mask=seen))
         return x + self.drop(self.mlp(self.norm_2(x)))
 
 
@@ -125,7 +105,7 @@ class DecoderLayer(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.norm_1, self.norm_2, self.norm_3 = (nn.LayerNorm(shape.width) for _ in range(3))
-        self.attention, self.reading = Attention(shape), Attention(shape)
+        self.attention, self.reading = attention(shape), attention(shape)
         self.mlp, self.drop = perceptron(shape), nn.Dropout(shape.dropout)
 
     def forward(
@@ -136,8 +116,8 @@ class DecoderLayer(nn.Module):
         own = self.attention.keys_and_values(h)
         if past is not None:
             own = torch.cat([past[0], own[0]], dim=2), torch.cat([past[1], own[1]], dim=2)
-        x = x + self.drop(self.attention(h, own, causal=past is None))
-        x = x + self.drop(self.reading(self.norm_2(x), source, seen))
+        x = x + self.drop(self.attention(h, own, is_causal=past is None))
+        x = x + self.drop(self.reading(self.norm_2(x), source, attn_mask=seen))
         return x + self.drop(self.mlp(self.norm_3(x))), own
 
 
@@ -154,10 +134,7 @@ class Translator(nn.Module):
         self.norm_source, self.norm = nn.LayerNorm(shape.width), nn.LayerNorm(shape.width)
         self.drop = nn.Dropout(shape.dropout)
         nn.init.normal_(self.embedding.weight, std=shape.width**-0.5)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+        glorot(self)
 
     def embedded(self, pieces: Tensor, at: Tensor) -> Tensor:
         """Pieces with the position encoding of their places, which are (tokens,) or of each row."""

@@ -1,20 +1,19 @@
 """The Vision Transformer (Dosovitskiy et al. 2020) with a free head size: Figures 2, 3, Table 1.
 
-Paper                                 Here
-"convolution embedding" of patches    embedding: patch x patch pixels -> width numbers, no overlap
-permutation of the inputs             order: "before the addition of position encoding and after
-                                      the convolution embedding"
-position encoding                     position: learnt, one row for each patch and the class token
-m_h, d_v of (5)                       sizes of a head's queries and keys, and of its values
-rho^(x), the attention matrix         scores: Q K^T / sqrt m_h before the softmax, Q = W_Q x + b_Q
+embedding    of patches, "convolution embedding": patch x patch pixels -> width numbers, no overlap
+order        the permutation "before the addition of position encoding and after the convolution
+             embedding"
+position     learnt, one row for each patch and for the class token, token 0, which is read
+m_h, d_v     of (5): sizes of a head's queries and keys, and of its values
+scores       rho^(x) = Q K^T / sqrt m_h before the softmax, Q = W_Q x + b_Q
 
-A layer adds attention of the normalised tokens, then an MLP (GELU) of the normalised tokens. The
-class is read off the class token, which is token 0. First weights are those of Dosovitskiy et al.:
-uniform of Glorot's variance, biases, class token and head 0, positions of deviation 0.02; the patch
-embedding has PyTorch's.
+A layer adds attention of the normalised tokens, then an MLP (GELU) of the normalised tokens. First
+weights are those of Dosovitskiy et al.: uniform of Glorot's variance, biases, class token and head
+0, positions of deviation 0.02; the patch embedding has PyTorch's.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -65,36 +64,47 @@ class Shape:
 B16 = Shape(image=224, patch=16, depth=12, width=768, heads=12, m_h=64, hidden=3072)
 
 
-def first_to_the_end(patches: int, moved: int = 10) -> Tensor:
-    """ "the first 10 elements are shifted to the end of the sequence" (Appendix C)."""
-    return torch.arange(patches).roll(-moved)
-
-
 class Attention(nn.Module):
-    def __init__(self, shape: Shape) -> None:
+    """Heads with queries and keys of size m_h and values of size d_v; also of translation.py."""
+
+    def __init__(self, width: int, heads: int, m_h: int, d_v: int) -> None:
         super().__init__()
-        self.heads = shape.heads
-        sizes = (shape.m_h, shape.m_h, shape.values)
-        self.W_Q, self.W_K, self.W_V = (nn.Linear(shape.width, self.heads * m) for m in sizes)
-        self.W_O = nn.Linear(self.heads * shape.values, shape.width)
+        self.heads = heads
+        self.W_Q, self.W_K, self.W_V = (nn.Linear(width, heads * m) for m in (m_h, m_h, d_v))
+        self.W_O = nn.Linear(heads * d_v, width)
 
     def queries_and_keys(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return self._split(self.W_Q(x)), self._split(self.W_K(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        Q, K = self.queries_and_keys(x)
-        mixed = scaled_dot_product_attention(Q, K, self._split(self.W_V(x)))
+    def keys_and_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self._split(self.W_K(x)), self._split(self.W_V(x))
+
+    def forward(
+        self, x: Tensor, keys_values: tuple[Tensor, Tensor] | None = None, **mask: Any
+    ) -> Tensor:
+        """To the tokens themselves, or to these keys and values."""
+        Q = self._split(self.W_Q(x))
+        K, V = keys_values or self.keys_and_values(x)
+        mixed = scaled_dot_product_attention(Q, K, V, **mask)
         return self.W_O(mixed.transpose(1, 2).flatten(2))
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (batch, heads, tokens, size)
 
 
+def glorot(network: nn.Module) -> None:
+    """First weights, uniform of Glorot's variance, and no biases."""
+    for module in network.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+
+
 class Layer(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.norm_1 = nn.LayerNorm(shape.width, eps=SMALLEST_DEVIATION)
-        self.attention = Attention(shape)
+        self.attention = Attention(shape.width, shape.heads, shape.m_h, shape.values)
         self.norm_2 = nn.LayerNorm(shape.width, eps=SMALLEST_DEVIATION)
         self.mlp_in = nn.Linear(shape.width, shape.hidden)
         self.mlp_out = nn.Linear(shape.hidden, shape.width)
@@ -121,10 +131,7 @@ class VisionTransformer(nn.Module):
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.depth))  # type: ignore
         self.norm = nn.LayerNorm(shape.width, eps=SMALLEST_DEVIATION)
         self.head = nn.Linear(shape.width, shape.classes)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+        glorot(self)
         nn.init.zeros_(self.head.weight)
 
     def tokens(self, images: Tensor, order: Tensor | None = None) -> Tensor:

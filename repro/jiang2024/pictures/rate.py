@@ -1,15 +1,12 @@
-"""Theorem 4.1: which exponent is right, what is possible at all, and what networks cost."""
+"""Theorem 4.1, Table 2, Sections 5.2 and D.1: exponents, floors, and what networks cost."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repro import figures
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Curves = Mapping[str, Sequence[float] | Mapping[int, float]]
-Looks = Mapping[str, tuple[str, str, dict[str, Any]]]
+Looks = Mapping[str, tuple[str, str, dict[str, Any]]]  # role, label, what differs from the role
 HEAD = "size of the head $m_h$"
 ALPHA = "$\\sigma_i = i^{{-{}}}$"
 POINTS = {"linestyle": "", "markersize": 6}
@@ -41,6 +38,34 @@ PAIR = {
     "floor": ("floor", FLOOR, {}),
     "printed": ("control", "(17) as printed promises", {"marker": ""}),
 }
+NEURONS = {
+    "printed": ("control", "right side of (17) as printed", {}),
+    "repaired": ("bound", "proved bound; left, same mark", {}),
+    "error": ("construction", "error of the network", {}),
+}
+ORDERS = {
+    "exchange": ("best in class", "first k and last k exchanged", {}),
+    "to the end": ("construction", "first k put last", {}),
+    "to the front": ("control", "last k put first", {}),
+    "printed": ("bound", "Table 2, RNN", {}),
+}
+RATES = {
+    "printed": ("bound", "printed rate $C_{RNN}/m$", {}),
+    "repaired": ("bound", "$(1 + C_1) C_2 e^{-m/C_1}$, proved", {"linestyle": "-."}),
+    "register": ("construction", "register of m units", {}),
+    "found": ("construction", "Ho and Kalman's m units", {"marker": "D", "linestyle": ":"}),
+    "floor": ("best in class", "Hankel floor, certified", {}),
+}
+
+
+def chosen(looks: Looks, curves: Curves, places: Sequence[int] = ()) -> list[figures.Curve]:
+    """The curves that `looks` names, over `places` or over places of their own."""
+    found = []
+    for name in (name for name in looks if name in curves):
+        (role, label, look), y = looks[name], curves[name]
+        x, y = (list(y), list(y.values())) if isinstance(y, Mapping) else (places, y)
+        found.append(figures.Curve(role, x, y, label, look))
+    return found
 
 
 def named(
@@ -49,102 +74,88 @@ def named(
     places: Sequence[int] = (),
     title: str = "{}",
     **axes: Any,
-) -> "Figure":
-    """The curves of every panel that `looks` names, over `places` or over places of their own."""
-
-    def curve(name: str, values: Any) -> figures.Curve:
-        role, label, look = looks[name]
-        own = isinstance(values, Mapping)
-        x, y = (list(values), list(values.values())) if own else (places, values)
-        return figures.Curve(role, x, y, label, look)
-
-    drawn = {
-        title.format(panel): [curve(name, curves[name]) for name in looks if name in curves]
-        for panel, curves in panels.items()
-    }
+) -> "figures.Figure":
+    """A panel of the curves that `looks` names, for each title."""
+    drawn = {title.format(panel): chosen(looks, curves, places) for panel, curves in panels.items()}
     return figures.curves(drawn, **{"log": "xy", "ticks": True, "columns": 3, **axes})
 
 
-def exponents(panels: Mapping[str, Curves], ticks: Sequence[int]) -> "Figure":
+def exponents(panels: Mapping[str, Curves]) -> "figures.Figure":
     """Mean squares times m^(2 alpha - 1): level where the exponent is 2 alpha - 1."""
     y = "mean square error × $m_h^{2\\alpha-1}$"
-    figure = named(EXPONENTS, panels, title=ALPHA, x=HEAD, y=y, ticks=False, size=(4.0, 5.0))
-    for axes in figure.axes:
-        axes.set_xticks(ticks, list(map(str, ticks)))
-    return figure
+    return named(EXPONENTS, panels, title=ALPHA, x=HEAD, y=y, ticks=False, size=(4.0, 5.0))
 
 
-def pair(ms: Sequence[int], panels: Mapping[str, Curves]) -> "Figure":
+def pair(ms: Sequence[int], panels: Mapping[str, Curves]) -> "figures.Figure":
     """Two encoded tokens, alpha = 3: (17) dives below what any coupling can do."""
     return named(PAIR, panels, ms, x=HEAD, y="mean error of $H_1$", columns=2, size=(5.0, 4.8))
 
 
-def over_floor(ms: Sequence[int], panels: Mapping[str, Curves], most: float) -> "Figure":
+def over_floor(
+    ms: Sequence[int], panels: Mapping[str, Mapping[str, Sequence[float]]], most: float
+) -> "figures.Figure":
     """By how much the cost of a row of logits exceeds the least possible, relatively."""
-    shown = {
-        title: {
-            name: [value - 1 for value in curve]
-            for name, curve in {**curves, "most": [most] * len(ms)}.items()
-        }
-        for title, curves in panels.items()
-    }
+    shown = {}
+    for title, curves in panels.items():
+        every = {**curves, "most": [most] * len(ms)}
+        shown[title] = {name: [value - 1 for value in curve] for name, curve in every.items()}
     figure = named(OVER_FLOOR, shown, ms, ALPHA, x="rank $m$", y="cost over floor, less 1")
     for axes in figure.axes:
         axes.set_ylim(2e-3, 12)
     return figure
 
 
-def encoded(sizes: Sequence[int], panels: Mapping[str, Curves], x: str, y: str) -> "Figure":
+def encoded(sizes: Sequence[int], panels: Mapping[str, Curves], x: str, y: str) -> "figures.Figure":
     """Encoded tokens: with the diagonal mended, and what it is compared with."""
     return named(ENCODED, panels, sizes, ALPHA, x=x, y=y, size=(4.0, 4.4))
 
 
 def neurons(
-    curves: Mapping[int, tuple[Sequence[int], Curves]],
+    curves: Mapping[int, tuple[Sequence[int], Mapping[str, Sequence[float]]]],
     valley: tuple[int, Sequence[int], Curves],
-) -> "Figure":
+) -> "figures.Figure":
     """Networks of m_FF neurons: against m_FF for some m_h, and against m_h for one m_FF."""
-    figure, (left, middle, right) = figures.panels(3, width=3.9, height=4.6)
-    for (m, (budgets, sides)), marker in zip(curves.items(), "oDs^", strict=True):
-        for axes, error, bound in ((left, "error", "repaired"), (middle, "moved", "most")):
-            look = {"marker": marker, "linewidth": 1.2, "markersize": 4}
-            figures.draw(axes, "construction", budgets, sides[error], f"$m_h = {m}$", **look)
-            figures.draw(axes, "bound", budgets, sides[bound], "", **look)
-    m_FF, ms, sides = valley
-    figures.draw(right, "control", ms, sides["printed"], "right side of (17) as printed")
-    figures.draw(right, "bound", ms, sides["repaired"], "proved bound; left, same mark")
-    figures.draw(right, "construction", ms, sides["error"], "error of the network")
-    for axes in (left, middle):
-        figures.decades(axes, "xy", xlabel="neurons $m_{FF}$")
-    left.set(title="error, all in all", ylabel="$L^1$ error, summed over $t$")
-    middle.set(title="what the networks add to exact waves")
-    figures.decades(right, "xy", xlabel=HEAD, title=f"$m_{{FF}} = {m_FF}$ neurons to share out")
-    right.set_xticks(ms, list(map(str, ms)))
-    right.legend(loc="upper center")
-    right.set_ylim(top=30 * max(sides["printed"]))
-    figures.legend_below(figure, left, 4)
+    drawn, (m_FF, ms, sides) = [], valley
+    for (m, (budgets, errors)), marker in zip(curves.items(), "oDs^", strict=True):
+        for role, side, label in (
+            ("construction", "error", f"$m_h = {m}$"),
+            ("bound", "repaired", ""),
+        ):
+            drawn.append(figures.Curve(role, budgets, errors[side], label, {"marker": marker}))
+    panels = {"": drawn, f"$m_{{FF}} = {m_FF}$ neurons to share out": chosen(NEURONS, sides, ms)}
+    x, y = "neurons $m_{FF}$", "$L^1$ error, summed over $t$"
+    figure = figures.curves(panels, x=x, y=y, log="xy", size=(4.6, 4.6), columns=4)
+    figure.axes[1].set_xlabel(HEAD)
+    figure.axes[1].legend(loc="upper center")
+    figure.axes[1].set_ylim(top=30 * max(sides["printed"]))
     return figure
 
 
-def spectrum(
-    taus: Sequence[int],
-    errors: Sequence[float],
-    bounds: Sequence[float],
-    sigma: Sequence[float],
-    seen: Mapping[int, Sequence[float]],
-) -> "Figure":
-    """Singular values of sampled score matrices, divided by tau, against those of the kernel."""
-    figure, (left, right) = figures.panels(2, width=4.8, height=4.0)
-    ks = range(1, len(sigma) + 1)
-    figures.draw(left, "bound", ks, sigma, "of the kernel", marker="s", linestyle="-")
-    for (tau, values), marker in zip(seen.items(), "^o", strict=True):
-        label, look = f"of a sample, τ = {tau}", {"marker": marker, "linestyle": ":"}
-        figures.draw(left, "construction", ks, values, label, **look)
-    figures.decades(left, "y", xlabel="k", ylabel="singular value / τ", xticks=ks)
-    figures.draw(right, "bound", taus, bounds, "bound from the samples' Gram matrices")
-    figures.draw(right, "construction", taus, errors, "largest relative error, mean")
-    figures.decades(right, "xy", xlabel="length τ", ylabel="relative error")
-    right.set_xticks(taus, list(map(str, taus)))
-    for axes in (left, right):
-        axes.legend(loc="best")
-    return figure
+def spectrum(sigma: Sequence[float], seen: Mapping[int, Sequence[float]]) -> "figures.Figure":
+    """Singular values of the kernel, and of sampled score matrices divided by tau."""
+    ks, look = range(1, len(sigma) + 1), {"linestyle": ":"}
+    drawn = [figures.Curve("bound", ks, sigma, "of the kernel", {"marker": "s", "linestyle": "-"})]
+    for (tau, values), role in zip(seen.items(), ("control", "construction"), strict=True):
+        drawn.append(figures.Curve(role, ks, values, f"of a sample, τ = {tau}", look))
+    y, size = "singular value / τ", (6.4, 4.2)
+    return figures.curves({"": drawn}, x="k", y=y, log="", ticks=True, size=size, columns=3)
+
+
+def orderings(
+    floors: Mapping[str, Sequence[tuple[int, float]]], printed: float
+) -> "figures.Figure":
+    """The least error of an RNN for many orders, and the printed one."""
+    shown = {name: dict(curve) for name, curve in floors.items()}
+    shown["printed"] = dict.fromkeys(shown["exchange"], printed)
+    y, size = "least mean square error", (6.4, 4.2)
+    return named(ORDERS, {"": shown}, x="k", y=y, log="", ticks=False, columns=2, size=size)
+
+
+def rates(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> "figures.Figure":
+    """l1 error of a kernel against the number of units, one panel for each kernel."""
+    shown = {
+        title: {name: {m: e for m, e in curve.items() if e > 0} for name, curve in curves.items()}
+        for title, curves in panels.items()
+    }
+    y = "l1 error of the kernel"
+    return named(RATES, shown, x="units m", y=y, ticks=False, columns=5, size=(3.5, 4.2))

@@ -5,13 +5,9 @@ number should agree. (c) is over fresh tokens, with the untrained twin in grey.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repro import figures
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 GREEN, RED, BLUE = "#009E73", "#D55E00", "#0072B2"
 Matrix = Any  # (tau, tau)
@@ -20,7 +16,7 @@ Points = Any  # (tau, 2)
 
 def nearest(
     attention: Matrix, weights: Matrix, u: Points, v: Points, readout: Points, twin: Points
-) -> "Figure":
+) -> "figures.Figure":
     """Figure 4. `readout` and `twin` are pairs (coordinate of v, coordinate of F o f)."""
     figure, (matrix, plane, scatter) = figures.panels(3, width=4.2, height=3.9)
     _matrix(matrix, attention, weights, "v(s)", "u(t)")
@@ -40,29 +36,29 @@ def gravity(
     axis: Any,
     readout: Any,
     norm: Any,
-) -> "Figure":
+) -> "figures.Figure":
     """Figure 5. A heap: points (n, 2), masses, weights given to them, centre, centre found.
     `readout` and `norm` are over the square of `axis`."""
     figure, (matrix, points, contour) = figures.panels(3, width=4.2, height=3.9)
     _matrix(matrix, attention, weights, "x(s)", "x(t)")
-    for number, (x, masses, given, centre, found) in enumerate(heaps):
+    for (x, masses, given, centre, found), colour in zip(heaps, (GREEN, RED), strict=True):
         _lines(points, x, [centre], [given])
-        colour, heap = (GREEN, RED)[number], ("first", "second")[number]
-        points.scatter(*x.T, s=220 * masses, color=colour, label=f"{heap} heap", zorder=2)
+        points.scatter(*x.T, s=220 * masses, color=colour, zorder=2)
         points.scatter(*centre, marker="*", s=150, color="white", edgecolor=colour, zorder=3)
         points.scatter(*found, marker="+", s=60, color="black", zorder=4)
     points.set(title="(b) masses, centres (star), by attention (cross)", aspect="equal")
-    points.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
     levels = [0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
     contour.contour(axis, axis, norm, levels, colors="black", linestyles="dashed", linewidths=0.8)
     drawn = contour.contour(axis, axis, readout, levels, cmap="viridis", linewidths=1.6)
     contour.clabel(drawn, fontsize=8)
-    contour.set(xlabel="x₁", ylabel="x₂", aspect="equal")
-    contour.set_title("(c) F∘f; dashed: circles of these radii")
+    title = "(c) F∘f; dashed: circles of these radii"
+    contour.set(xlabel="x₁", ylabel="x₂", aspect="equal", title=title)
     return figure
 
 
-def selection(attention: Matrix, weights: Matrix, readout: Points, twin: Points) -> "Figure":
+def selection(
+    attention: Matrix, weights: Matrix, readout: Points, twin: Points
+) -> "figures.Figure":
     """Figure 6: rows are outputs, columns inputs."""
     figure, (matrix, graph, scatter) = figures.panels(3, width=4.2, height=3.9)
     _matrix(matrix, attention, weights, "input v(s)", "output y(t)")
@@ -76,7 +72,7 @@ def selection(attention: Matrix, weights: Matrix, readout: Points, twin: Points)
     return figure
 
 
-def attentions(panels: Mapping[str, tuple[Matrix, Matrix]]) -> "Figure":
+def attentions(panels: Mapping[str, tuple[Matrix, Matrix]]) -> "figures.Figure":
     """Attention of one target in several representations; a 1 is at the largest weights."""
     figure, all_axes = figures.panels(len(panels), width=4.3, height=3.8)
     for axes, (title, matrices) in zip(all_axes, panels.items(), strict=True):
@@ -88,7 +84,7 @@ WRITTEN = "(a) attention; written: the weight asked for"
 
 
 def _matrix(
-    axes: "Axes", attention: Matrix, weights: Matrix, x: str, y: str, title: str = WRITTEN
+    axes: "figures.Axes", attention: Matrix, weights: Matrix, x: str, y: str, title: str = WRITTEN
 ) -> None:
     """Colour: the trained weight. Number: the weight that is asked for, if it is not 0."""
     axes.imshow(attention, vmin=0, vmax=1, cmap="Blues")
@@ -99,30 +95,29 @@ def _matrix(
                 shown = "1" if weight == 1 else f"{weight:.2f}".removeprefix("0")
                 axes.text(s, t, shown, color=colour, fontsize=8, ha="center", va="center")
     axes.grid(False)
-    axes.set(
-        xlabel=x, ylabel=y, title=title, xticks=range(len(weights)), yticks=range(len(weights))
-    )
+    places = range(len(weights))
+    axes.set(xlabel=x, ylabel=y, title=title, xticks=places, yticks=places)
 
 
-def _lines(axes: "Axes", keys: Points, queries: Points, attention: Matrix) -> None:
+def _lines(axes: "figures.Axes", keys: Points, queries: Points, attention: Matrix) -> None:
     """As dark as their weights."""
     for query, row in zip(queries, attention, strict=True):
         for key, weight in zip(keys, row, strict=True):
             axes.plot(*zip(query, key, strict=True), color=BLUE, alpha=float(weight), zorder=1)
 
 
-def _numbered(axes: "Axes", points: Points, colour: str, name: str) -> None:
+def _numbered(axes: "figures.Axes", points: Points, colour: str, name: str) -> None:
     axes.scatter(*zip(*points, strict=True), color=colour, s=45, label=name)
     look = {"textcoords": "offset points", "color": colour, "fontsize": 8}
     for number, point in enumerate(points):
         axes.annotate(str(number), point, (5, 6), **look)
 
 
-def _identity(axes: "Axes", readout: Points, twin: Points) -> None:
+def _identity(axes: "figures.Axes", readout: Points, twin: Points) -> None:
     small: dict[str, Any] = {"s": 4, "linewidths": 0}
     axes.scatter(*zip(*twin, strict=True), color="#aaaaaa", label="untrained", **small)
     axes.scatter(*zip(*readout, strict=True), color=BLUE, label="trained", **small)
     figures.draw(axes, "bound", [-1, 1], [-1, 1], "identity", linewidth=1)
-    axes.set(xlabel="coordinate of v", ylabel="the same of F∘f", aspect="equal")
-    axes.set_title("(c) F∘f, fresh tokens")
+    title = "(c) F∘f, fresh tokens"
+    axes.set(xlabel="coordinate of v", ylabel="the same of F∘f", aspect="equal", title=title)
     axes.legend(loc="upper left", markerscale=3)
