@@ -166,7 +166,7 @@ class MiniLM:
         """What the last layer says of every token, (count, tau, width)."""
         x = self._embedded(tokens)
         for number in range(self.shape.depth):
-            x = self._passed(number, x, real)
+            x, _, _ = self._passed(number, x, real)
         return x
 
     __call__ = states
@@ -176,12 +176,14 @@ class MiniLM:
         """Of every layer, (count, heads, tau, m_h) each; no token is padding."""
         x, pairs = self._embedded(tokens), []
         for number in range(self.shape.depth):
-            pairs.append((self._projected(number, "query", x), self._projected(number, "key", x)))
-            x = self._passed(number, x)
+            x, Q, K = self._passed(number, x)
+            pairs.append((Q, K))
         return pairs
 
-    def _passed(self, number: int, x: Tensor, real: Tensor | None = None) -> Tensor:
-        """What a layer makes of x."""
+    def _passed(
+        self, number: int, x: Tensor, real: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """What a layer makes of x, and its queries and keys."""
         mask = None if real is None else real[:, None, None, :]
         Q, K, V = (self._projected(number, part, x) for part in ("query", "key", "value"))
         mixed = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
@@ -190,7 +192,7 @@ class MiniLM:
         output = f"{layer}.attention.output"
         x = self._norm(output, x + self._affine(f"{output}.dense", mixed))
         bent = functional.gelu(self._affine(f"{layer}.intermediate.dense", x))
-        return self._norm(f"{layer}.output", x + self._affine(f"{layer}.output.dense", bent))
+        return self._norm(f"{layer}.output", x + self._affine(f"{layer}.output.dense", bent)), Q, K
 
     def _embedded(self, tokens: Tensor) -> Tensor:
         names = ("word", "position", "token_type")
