@@ -162,20 +162,10 @@ def _ends(line: Any) -> str:
 
 
 def saved(figure: "Figure") -> dict[str, bytes]:
-    """The figure as SVG and as PNG, laid out once and drawn twice; savefig would do both again."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    layout = figure.get_layout_engine()
-    if layout is not None:
+    """The figure as SVG and as PNG, laid out once for both."""
+    if layout := figure.get_layout_engine():
         layout.execute(figure)
     figure.set_layout_engine("none")
-    canvases = {
-        "svg": lambda file: FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None}),
-        "png": lambda file: FigureCanvasAgg(figure).print_png(file),
-    }
-    drawn = {suffix: io.BytesIO() for suffix in canvases}
-    for suffix, write in canvases.items():
-        figure.set_dpi(STYLE["savefig.dpi"])  # print_svg leaves another one
-        write(drawn[suffix])
-    return {suffix: file.getvalue() for suffix, file in drawn.items()}
+    figure.savefig(svg := io.BytesIO(), format="svg", metadata={"Date": None})
+    figure.savefig(png := io.BytesIO(), format="png")
+    return {"svg": svg.getvalue(), "png": png.getvalue()}
