@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from filelock import FileLock, Timeout
 
-from repro.files import DamagedFile, read_json, set_aside, write_json
+from repro.files import DamagedFile, set_aside, write_atomically
 from repro.training import entry as entries
 from repro.training.entry import Entry, Slot
 from repro.training.outcome import Outcome, sha256
@@ -206,9 +206,8 @@ def _stored(slot: Slot, entry: Entry, reason: str) -> Stored:
 
 
 def _reused(entry: Entry, source: str) -> str:
-    known = entry.source and source
-    changed = " although the training code has changed since (version not bumped)"
-    although = changed if known and entry.source != source else ""
+    changed = entry.source and source and entry.source != source
+    although = " although the training code has changed since (version not bumped)" * bool(changed)
     torch = minor(entry.versions["torch"])
     return f"reused{although}: computed {entry.when[:10]} by torch {torch} in {entry.seconds:.1f} s"
 
@@ -216,13 +215,13 @@ def _reused(entry: Entry, source: str) -> str:
 @contextlib.contextmanager
 def _signed(slot: Slot) -> Iterator[None]:
     """While we train, those who wait can read who we are."""
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    name = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-    write_json(slot.beside("holder.json"), name)
+    since = f"{time.strftime('%Y-%m-%d %H:%M:%S')} on {socket.gethostname()}"
+    signature = slot.beside("holder")
+    write_atomically(signature, f"process {os.getpid()}, which has it since {since}")
     try:
         yield
     finally:
-        slot.beside("holder.json").unlink(missing_ok=True)
+        signature.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -240,10 +239,8 @@ def _warned(workspace: Workspace) -> Iterator[None]:
 
 def _holder(slot: Slot) -> str:
     try:
-        content = read_json(slot.beside("holder.json"))
-        since = f"{content['since']} on {content['host']}"
-        return f"process {content['pid']}, which has it since {since}"
-    except (OSError, DamagedFile, KeyError):
+        return slot.beside("holder").read_text(errors="replace")
+    except OSError:
         return "another process"
 
 
