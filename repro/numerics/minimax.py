@@ -175,7 +175,7 @@ def _alternation(error: np.ndarray, count: int) -> np.ndarray:
     peaks = [run[np.argmax(np.abs(error[run]))] for run in runs]
     if len(peaks) < count:
         raise ArithmeticError(
-            f"Remez's exchange: the error alternates {len(peaks)} times, {count} are needed: f is a "
+            f"Remez's exchange: the error alternates {len(peaks)} times, not {count}: f is a "
             f"polynomial of degree {count - 2} or less, or round-off hides that it is not; then "
             "use `fine_alternation`"
         )
