@@ -135,9 +135,8 @@ def read_json(path: Path, *, schema: int | None = None, sealed: bool = False) ->
         raise DamagedFile(f"{path} is not a file")
     try:
         value = json.loads(path.read_bytes())
-        json.dumps(
-            value, ensure_ascii=False, allow_nan=False
-        ).encode()  # no nan, no infinity, no half characters
+        # neither nan nor infinity, nor half a character
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"{path} is not JSON of ours ({error})") from None
     if not isinstance(value, dict):

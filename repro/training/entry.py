@@ -6,8 +6,8 @@
     root/<kind>/<key>.lock, .holder, .checkpoint.safetensors            while it is being trained
     root/<kind>/.<key>.*                  unfinished; swept by the next who holds the lock
 
-A folder is prepared beside its final place and appears by one rename. Reading compares the
-checksums of the files, that of result.json itself, and the spec.
+A folder is prepared beside its final place and appears by one rename. Reading compares the spec and
+the checksums of all files.
 """
 
 import ctypes

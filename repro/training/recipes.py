@@ -42,10 +42,9 @@ class Adam:
 
 @dataclass(frozen=True)
 class Muon:
-    """Muon for the matrices, `rest` for vectors, numbers, and matrices that are set `apart`.
+    """Muon for matrices between features, `rest` for all other parameters.
 
-    A parameter is set apart if a part of its dotted name is in `apart`: Muon is meant for matrices
-    between features, not for the first layer, whose columns belong to coordinates of the input.
+    A matrix, such as the first layer's, is set apart if a part of its dotted name is in `apart`.
     """
 
     lr: float

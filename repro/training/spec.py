@@ -1,14 +1,11 @@
 """A training is a frozen dataclass; its key is a hash of everything that decides the result.
 
 Two specs share a key exactly if they have the same kind and version and the same fields, value
-and type alike. So 1, 1.0 and True are three specs, and so are 0.0 and -0.0, although Python calls
-them equal: a training may tell them apart, and to train twice is waste while to share wrongly is
-an error. For the same reason a nested dataclass carries the name of its class: SGD(lr=0.1) is not
-Adam(lr=0.1).
+and type alike: 1, 1.0 and True are three specs, and so are 0.0 and -0.0, which a training may tell
+apart. A nested dataclass carries the name of its class: SGD(lr=0.1) is not Adam(lr=0.1).
 
-Not in the key: the source of the training code (the store records it and says when it differs) and
-the modules that classes live in, so neither a comment nor a move costs a training. When the code
-changes meaning, raise `version` by hand.
+Not in the key: the source of the training code (the store says when it differs) and the modules
+that classes live in. When the code changes meaning, raise `version` by hand.
 """
 
 import dataclasses
@@ -83,9 +80,7 @@ def _plain(value: Any, name: str) -> Any:
     Types are exact: np.float64 is not float, though it inherits from it.
     """
     cls = type(value)
-    if value is None or cls is bool:
-        return value
-    if cls in (int, str) or (cls is float and math.isfinite(value)):
+    if value is None or cls in (bool, int, str) or (cls is float and math.isfinite(value)):
         return value
     if cls is tuple:
         return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]

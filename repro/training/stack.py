@@ -1,7 +1,7 @@
 """Several models of one shape, trained in one loop: one product of stacked matrices for all.
 
-The members keep parameters of their own: what is trained, saved and clipped is theirs, and a member
-can be taken out and used like any other model. Only the forward pass sees them stacked.
+The members keep parameters of their own, and can be taken out and used like any other model. Only
+the forward pass sees them stacked.
 """
 
 import copy

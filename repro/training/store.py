@@ -1,13 +1,12 @@
 """Finished trainings, kept by content: one training however many ask, and it says why it trained.
 
-An entry that is there and sound is read without a lock. Otherwise: lock, look again, train, rename
-into place. The lock is the operating system's, so it falls with its holder, and whoever waited
-goes on from the last checkpoint. Lock files are never unlinked: a waiter may have one open.
+A sound entry is read without a lock. Otherwise: lock, look again, train, rename into place. The
+lock is the operating system's: it falls with its holder, and whoever waited goes on from the last
+checkpoint. Lock files are never unlinked: a waiter may have one open.
 
-What `get` returns is always read from the disk, also right after training, so that a caller sees
-the same whether its model was trained or found. A training that raises is not kept; its checkpoint
-stays only if it was interrupted (KeyboardInterrupt and the like, a kill, a full disk), not if it
-failed.
+What `get` returns is always read from the disk, so a caller sees the same whether its model was
+trained or found. A training that raises is not kept, nor is its checkpoint, unless it was
+interrupted (KeyboardInterrupt and the like, a kill, a full disk).
 """
 
 import contextlib
@@ -103,11 +102,10 @@ class Store:
         say_every: float = 10.0,
         checkpoint_every: float = 30.0,
     ) -> None:
-        """`run` matters in mode refresh: an entry made by this run counts as fresh.
+        """`only`: the key of the one training that may be made; times are in seconds.
 
-        By default each Store is a run of its own; processes that work together pass one name.
-        `only`: the key of the one training that may be made.
-        `say_every` (while waiting) and `checkpoint_every` are in seconds.
+        In mode refresh an entry made by this `run` counts as fresh. Each Store is a run of its own,
+        unless processes that work together pass one name.
         """
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")

@@ -2,9 +2,9 @@
 
 `Workspace()` without arguments keeps no checkpoints and is silent, for training without a store.
 
-The checkpoint is ONE file, replaced atomically, so a kill at any moment leaves the previous one
-or the new one. It records its origin (spec, the file that trains, this package), and one of another
-origin is dropped, not resumed: half a training by old code and half by new would be neither.
+The checkpoint is ONE file, replaced atomically. It records its origin (spec, the file that trains,
+this package), and one of another origin is dropped: half a training by old code and half by new
+would be neither.
 """
 
 import json
