@@ -85,7 +85,11 @@ def _plain(value: Any, name: str) -> Any:
     if cls is tuple:
         return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
     if dataclasses.is_dataclass(cls):
-        _require_frozen(cls, name)
+        own = vars(cls).get(
+            "__dataclass_params__"
+        )  # if inherited, its own annotations are no fields
+        if own is None or not own.frozen:
+            raise TypeError(f"{name}: {cls.__name__} needs a @dataclass(frozen=True) of its own")
         fields = dataclasses.fields(value)
         content = {f.name: _plain(getattr(value, f.name), f"{name}.{f.name}") for f in fields}
         return {"class": cls.__name__, **content}  # no field can have this name: it is a keyword
@@ -93,9 +97,3 @@ def _plain(value: Any, name: str) -> Any:
         f"{name} = {value!r} is a {cls.__module__}.{cls.__qualname__}; a spec is made of "
         "int, finite float, str, bool, None, tuples and frozen dataclasses"
     )
-
-
-def _require_frozen(kind: type, name: str) -> None:
-    own = vars(kind).get("__dataclass_params__")  # if inherited, its own annotations are no fields
-    if own is None or not own.frozen:
-        raise TypeError(f"{name}: {kind.__name__} needs a @dataclass(frozen=True) of its own")
