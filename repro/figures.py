@@ -3,8 +3,7 @@
 Colours are those of Okabe and Ito, which colour-blind readers tell apart; line and marker differ
 as well. matplotlib is imported when the first figure is made.
 
-Most figures are panels of curves, and `curves` draws them; `panels`, `draw` and `decades` are for
-the others. `described` tells a figure in words, for readers who do not see it.
+`curves` draws panels of curves; `panels`, `draw` and `decades` are for other figures.
 """
 
 import io

@@ -11,10 +11,7 @@ import numpy as np
 
 
 def same_arithmetic(x: Any, weight: Any, floats: str = "model.to(torch.float64)") -> None:
-    """TypeError unless a model with this weight, an array or a tensor, takes x; says what to do.
-
-    `floats` is what takes floats instead of a model with exact weights.
-    """
+    """TypeError unless a model with this weight takes x; `floats` is what takes floats instead."""
     kind = getattr(x, "dtype", None)
     given = f"{type(x).__name__} of {kind}" if kind else type(x).__name__
     if not isinstance(weight, np.ndarray):

@@ -1,9 +1,8 @@
 """Best uniform approximation by polynomials: the least possible error, from below and from above.
 
 For a continuous f on [a, b], E_q(f) is the least of max |f - p| over all polynomials p of degree
-at most q. Remez's exchange finds it in floating point; what is then proved does not rest on that.
-
-From below: `level`, where the error alternates. From above: Taylor's theorem on cells (taylor.py).
+at most q. Remez's exchange finds it in floating point. What is proved does not rest on that: from
+below `level`, where the error alternates, from above Taylor's theorem on cells (taylor.py).
 
 Over finitely many points the minimum is a linear program (`best_on_points`): an independent check
 in one variable, and the method in several.

@@ -38,12 +38,7 @@ class Muon(torch.optim.Optimizer):
     """W <- W - lr sqrt(max(1, rows / columns)) equalised(Nesterov's momentum)."""
 
     def __init__(self, matrices: Iterable[Tensor], lr: float, momentum: float) -> None:
-        if not (lr >= 0 and 0 <= momentum < 1):
-            raise ValueError(f"Muon needs lr >= 0 and 0 <= momentum < 1, got {lr=}, {momentum=}")
         super().__init__(matrices, {"lr": lr, "momentum": momentum})
-        for matrix in (p for group in self.param_groups for p in group["params"]):
-            if matrix.ndim != 2:
-                raise ValueError(f"Muon moves matrices, got a parameter of shape {matrix.shape}")
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]

@@ -96,17 +96,13 @@ class Cosine:
 
 @dataclass(frozen=True)
 class Trapezoid:
-    """Up to lr, level, and down to 0, all straight; `rise` and `level` are where the first two end.
+    """Up to lr until `rise`, level until `level`, and down to 0, which would be reached at 1.
 
-    As parts of all steps; 0 would be reached at step `steps`, one after the last.
+    These are parts of all steps, 0 <= rise <= level < 1.
     """
 
     rise: float = 0.05
     level: float = 0.4
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rise <= self.level < 1:
-            raise ValueError(f"Trapezoid needs 0 <= rise <= level < 1: got {self}")
 
     def pace(self, step: int, steps: int) -> Pace:
         up = (step + 1) / (self.rise * steps) if self.rise else 1.0

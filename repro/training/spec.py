@@ -13,12 +13,9 @@ import hashlib
 import importlib.metadata
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-_KIND = re.compile(r"[a-z0-9][a-z0-9._-]*")  # it names a folder of the store
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Spec:
     Fields may be int, finite float, str, bool, None, and tuples and frozen dataclasses of these.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # it names a folder of the store
     version: ClassVar[int]
 
     def __post_init__(self) -> None:
@@ -42,14 +39,8 @@ def canonical(spec: Spec) -> str:
 
 def identity(spec: Spec, context: Mapping[str, str]) -> str:
     """The text whose hash is the key: kind, version, canonical spec and context."""
-    kind, version = getattr(spec, "kind", None), getattr(spec, "version", None)
-    name = type(spec).__name__
-    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-        raise TypeError(f"{name} needs a class variable kind that can name a folder, got {kind!r}")
-    if type(version) is not int:
-        raise TypeError(f"{name} needs a class variable version that is an int, got {version!r}")
-    content = json.loads(canonical(spec))
-    return dump({"kind": kind, "version": version, "spec": content, "context": dict(context)})
+    about = {"kind": spec.kind, "version": spec.version, "context": dict(context)}
+    return dump({**about, "spec": _plain(spec, type(spec).__name__)})
 
 
 def key(spec: Spec, context: Mapping[str, str]) -> str:

@@ -15,9 +15,6 @@ from torch import Tensor, nn
 class Stack(nn.Module):
     def __init__(self, models: Sequence[nn.Module]) -> None:
         super().__init__()
-        shapes = [{name: p.shape for name, p in model.named_parameters()} for model in models]
-        if not shapes or any(shape != shapes[0] for shape in shapes):
-            raise ValueError("a stack needs models with the same parameters of the same shapes")
         if any(list(model.buffers()) for model in models):
             raise ValueError("a stack cannot hold models with buffers: they would not be updated")
         for number, model in enumerate(models):  # a bare number could be the name of a layer

@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -107,8 +107,6 @@ class Store:
         In mode refresh an entry made by this `run` counts as fresh. Each Store is a run of its own,
         unless processes that work together pass one name.
         """
-        if mode not in get_args(Mode):
-            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
         self.root, self.mode, self.device, self.only = Path(root), mode, device, only
         self.run = run or uuid.uuid4().hex
         self._say, self._progress = say, progress
@@ -130,14 +128,16 @@ class Store:
         if entry is None and self.only not in (None, slot.key):
             told = f"{slot} is not in the store {self.root}"
             raise NotComputed(f"{told}, which may make {self.only} alone", slot.key)
+        reason = ""
         if entry is None:
             with self._hold(slot, wait):
                 entry, why = self._look(slot, clear=True)
                 if entry is None:
                     self._say(f"{slot}: training ({why})")
                     entry, notes = self._compute(slot, source, functools.partial(train, spec))
-                    return _stored(slot, entry, "; ".join([f"computed: {why}", *notes]))
-        return _stored(slot, entry, _reused(entry, source))
+                    reason = "; ".join([f"computed: {why}", *notes])
+        reason = reason or _reused(entry, source)
+        return Stored(entry.outcome, slot.key, slot.directory, reason, entry.seconds)
 
     def _look(self, slot: Slot, clear: bool = False) -> tuple[Entry | None, str]:
         """The entry if it can be reused, otherwise why not; `clear` sets a damaged one aside."""
@@ -197,10 +197,6 @@ class Store:
             yield
         finally:
             lock.release()
-
-
-def _stored(slot: Slot, entry: Entry, reason: str) -> Stored:
-    return Stored(entry.outcome, slot.key, slot.directory, reason, entry.seconds)
 
 
 def _reused(entry: Entry, source: str) -> str:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from repro.files import DamagedFile, set_aside, to_json, write_atomically
 from repro.training.outcome import pack_sealed, revive, unpack_sealed
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 SCHEMA = 2
 
 
-class Progress(Protocol):
-    def __call__(self, step: int, total: int, **numbers: float) -> None: ...
+Progress = Callable[..., None]  # of step, total, and numbers by name
 
 
 def silent(*_: Any, **__: Any) -> None:
