@@ -94,7 +94,8 @@ def slope(
     >>> rate.contains(-1.5), rate.contains(-2)
     (True, False)
     """
-    x, y = points = np.array([x, y], dtype=np.float64)
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    points = np.stack([x, y])
     if not (np.isfinite(points) & (points > 0)).all() or len(np.unique(x)) < len(x):
         raise ValueError(f"a slope needs positive finite numbers, each x once: {x=}, {y=}")
     floor = np.broadcast_to(np.asarray(floor, dtype=np.float64), len(y))
