@@ -238,8 +238,8 @@ def blind_vertex(b: np.ndarray) -> np.ndarray:
     m, d = b.shape
     x, free = rationals([1] * d) / 2, np.arange(d)
     while len(free) > m:
-        rows = rationals(b[:, free])
-        integers, _ = flint.fmpq_mat(*rows.shape, rows.ravel().tolist()).numer_denom()
+        rows = rationals(b[:, free]).ravel().tolist()
+        integers, _ = flint.fmpq_mat(m, len(free), rows).numer_denom()
         kernel, _ = integers.nullspace()
         y = vector([flint.fmpq(kernel[i, 0]) for i in range(len(free))])
         moving = y != 0

@@ -50,8 +50,6 @@ class Log:
         return (-self) + other
 
     def __mul__(self, factor: Any) -> "Log":
-        if isinstance(factor, Log):
-            raise TypeError("a product of two logarithms is not the logarithm of a rational")
         factor = rational(factor)
         if factor.q != 1:
             raise ValueError(f"{factor} log r is not the logarithm of a rational: use balls")

@@ -145,15 +145,13 @@ def fine_alternation(f: Target, q: int, *, bits: int = BITS) -> np.ndarray:
     that of the rest, sum_{k > q} a_k T_k, which float64 carries as well as anything once it is
     scaled to 1; the a_k come from balls, by Gauss's quadrature.
     """
-    if len(f.branches) != 1:
-        raise ValueError(f"the Chebyshev coefficients of an f with breaks {f.breaks} fall slowly")
+    (branch,) = f.branches  # with breaks, the a_k would fall slowly
     nodes = 2 * (q + TAIL)  # setting: how many
     with flint.ctx.workprec(bits):
         cosines = vector(
             [flint.arb.cos_pi_fmpq(flint.fmpq(m, 2 * nodes)) for m in range(4 * nodes)]
         )
         odd = 2 * np.arange(nodes) + 1
-        (branch,) = f.branches
         values = branch(f.centre + f.radius * cosines[odd])
         rest = [values @ cosines[k * odd % (4 * nodes)] for k in range(q + 1, q + 1 + TAIL)]
         scale = max(map(abs, rest), key=upper_end)
