@@ -7,7 +7,35 @@ import flint
 import pytest
 
 from repro.numerics import families, l1
-from repro.numerics.logarithms import Log
+from repro.numerics.exact import rational
+from repro.numerics.logarithms import Log, ball
+
+
+@pytest.mark.parametrize(
+    ("exponents", "step"),
+    [
+        ((Fraction(1, 2), 1, Fraction(3, 2)), Fraction(1, 2)),
+        ((3, 2, 1), -1),
+        ((1, 2, 3, 5), None),
+        ((1, 2, 4), None),
+        ((1, 2), None),
+        ((Log(2), Log(6), Log(18)), Log(3)),
+        ((1, Log(2), 2), None),
+    ],
+    ids=str,
+)
+def test_equal_steps_are_seen_and_change_nothing(exponents, step):
+    family = l1.Exponentials(exponents)
+    found = families._step(family.exponents)
+    assert (
+        found is None
+        if step is None
+        else found == (step if isinstance(step, Log) else rational(step))
+    )
+    for row, t in zip(family.balls([0, 1, 7]), (0, 1, 7), strict=True):
+        assert all(
+            f.overlaps((-ball(beta) * t).exp()) for f, beta in zip(row, exponents, strict=True)
+        )
 
 
 @pytest.mark.parametrize("kind", [l1.Exponentials, l1.Powers])

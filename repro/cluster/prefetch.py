@@ -47,13 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ours.add_argument("--device", metavar="NAME", help="default: cuda with --gpus, else auto")
     for name in SETTINGS:
         ours.add_argument(f"--{name}", metavar="VALUE")
-    slurm = parser.add_argument_group("SLURM")
-    slurm.add_argument("--partition", metavar="NAME")
-    slurm.add_argument("--account", metavar="NAME")
-    slurm.add_argument("--time", type=int, default=240, metavar="MINUTES", help="default 240")
-    slurm.add_argument("--gpus", type=int, default=0, metavar="N", help="for each job (default 0)")
-    slurm.add_argument("--memory", type=int, default=8, metavar="GB", help="default 8")
-    slurm.add_argument("--cpus", type=int, default=2, metavar="N", help="default 2")
+    queue = parser.add_argument_group("SLURM")
+    queue.add_argument("--partition", metavar="NAME")
+    queue.add_argument("--account", metavar="NAME")
+    queue.add_argument("--time", type=int, default=240, metavar="MINUTES", help="default 240")
+    queue.add_argument("--gpus", type=int, default=0, metavar="N", help="for each job (default 0)")
+    queue.add_argument("--memory", type=int, default=8, metavar="GB", help="default 8")
+    queue.add_argument("--cpus", type=int, default=2, metavar="N", help="default 2")
 
 
 def _positive(text: str) -> int:

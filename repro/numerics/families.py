@@ -6,7 +6,9 @@ with exact exponents: values in float64 and in balls, sums over all later times,
 phi = sum_h alpha_h f_h changes its sign.
 """
 
+import functools
 import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +23,15 @@ from repro.numerics.vertices import BITS, column, sign
 
 GROWTH, REACH = 1.12, 1e6  # settings of the blocks of powers: from the window to here
 FINER = 12  # setting: points between two times at which zeros are looked for, where they are missed
+
+
+@functools.cache
+def _step(exponents: tuple[Any, ...]) -> Any:
+    """The exact difference of neighbours if it is the same for all, else None."""
+    if len({isinstance(beta, Log) for beta in exponents}) > 1 or len(exponents) < 3:
+        return None
+    steps = [b - a for a, b in itertools.pairwise(exponents)]
+    return steps[0] if all(step == steps[0] for step in steps) else None
 
 
 @dataclass(frozen=True)
@@ -45,8 +56,11 @@ class _Family:
         return len(self.exponents)
 
     def _at(self, logarithm: flint.arb) -> list[flint.arb]:
-        """e^{-beta_h logarithm} for all h."""
-        return [(-ball(beta) * logarithm).exp() for beta in self.exponents]
+        """e^{-beta_h logarithm} for all h; by products if the exponents are equally spaced."""
+        if (step := _step(self.exponents)) is None:
+            return [(-ball(beta) * logarithm).exp() for beta in self.exponents]
+        first, factor = ((-ball(beta) * logarithm).exp() for beta in (self.exponents[0], step))
+        return list(itertools.accumulate([first, *[factor] * (len(self) - 1)], operator.mul))
 
 
 @dataclass(frozen=True)
