@@ -3,17 +3,18 @@
 Each term has a kind and a reason that a reader can check. Terms add up; the page lists them.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 KINDS = {
-    "exact": "no tolerance: exact arithmetic",
-    "theorem": "a bound that is proved",
+    "exact": "no tolerance: both sides are exact",
+    "theorem": "a bound that is proved: by the statement, or in the place that the reason names",
     "roundoff": "a derived bound on rounding errors",
-    "printed": "half a unit of the last printed digit",
+    "printed": "half a unit of the last digit that the paper prints, or a printed number itself",
     "stderr": "a stated number of standard errors",
-    "grid": "grid spacing times a Lipschitz constant",
-    "chosen": "a threshold that we set, and why it decides something",
+    "grid": "what a grid can miss: its spacing times a Lipschitz constant",
+    "chosen": "a threshold that we set; the reason says what it decides, never what was measured",
 }
 
 
@@ -72,36 +73,11 @@ def _bound(kind: str, value: Any, why: str) -> Bound:
     return Bound(value, (Source(kind, value, why),))
 
 
-def exactly(value: Any, why: str) -> Bound:
-    """No tolerance: both sides are exact."""
-    return _bound("exact", value, why)
-
-
-def theorem(value: Any, why: str) -> Bound:
-    """A bound that is proved: by the statement, or in the place that `why` names."""
-    return _bound("theorem", value, why)
-
-
-def rounding_error(value: Any, why: str) -> Bound:
-    """A derived bound on rounding errors."""
-    return _bound("roundoff", value, why)
-
-
-def as_printed(value: Any, why: str) -> Bound:
-    """Half a unit of the last digit that the paper prints, or a printed number itself."""
-    return _bound("printed", value, why)
-
-
-def stderr(value: Any, why: str) -> Bound:
-    """A stated number of standard errors."""
-    return _bound("stderr", value, why)
-
-
-def grid_error(value: Any, why: str) -> Bound:
-    """What a grid can miss: its spacing times a Lipschitz constant."""
-    return _bound("grid", value, why)
-
-
-def chosen(value: Any, why: str) -> Bound:
-    """A threshold that we set; `why` says what it decides, never what a run has measured."""
-    return _bound("chosen", value, why)
+# Each makes a bound from a value and a reason, of the kind that KINDS describes.
+exactly = functools.partial(_bound, "exact")
+theorem = functools.partial(_bound, "theorem")
+rounding_error = functools.partial(_bound, "roundoff")
+as_printed = functools.partial(_bound, "printed")
+stderr = functools.partial(_bound, "stderr")
+grid_error = functools.partial(_bound, "grid")
+chosen = functools.partial(_bound, "chosen")

@@ -3,8 +3,7 @@
 Colours are those of Okabe and Ito, which colour-blind readers tell apart; line and marker differ
 as well. matplotlib is imported when the first figure is made.
 
-Most figures are panels of curves, and `curves` draws them; `panels`, `draw` and `decades` are for
-the others. `described` tells a figure in words, for readers who do not see it.
+`curves` draws panels of curves; `panels`, `draw` and `decades` are for other figures.
 """
 
 import io
@@ -162,20 +161,10 @@ def _ends(line: Any) -> str:
 
 
 def saved(figure: "Figure") -> dict[str, bytes]:
-    """The figure as SVG and as PNG, laid out once and drawn twice; savefig would do both again."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    layout = figure.get_layout_engine()
-    if layout is not None:
+    """The figure as SVG and as PNG, laid out once for both."""
+    if layout := figure.get_layout_engine():
         layout.execute(figure)
     figure.set_layout_engine("none")
-    canvases = {
-        "svg": lambda file: FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None}),
-        "png": lambda file: FigureCanvasAgg(figure).print_png(file),
-    }
-    drawn = {suffix: io.BytesIO() for suffix in canvases}
-    for suffix, write in canvases.items():
-        figure.set_dpi(STYLE["savefig.dpi"])  # print_svg leaves another one
-        write(drawn[suffix])
-    return {suffix: file.getvalue() for suffix, file in drawn.items()}
+    figure.savefig(svg := io.BytesIO(), format="svg", metadata={"Date": None})
+    figure.savefig(png := io.BytesIO(), format="png")
+    return {"svg": svg.getvalue(), "png": png.getvalue()}

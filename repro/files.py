@@ -15,7 +15,6 @@ from types import FunctionType
 from typing import Any
 
 LONGEST_INTEGER = 10**4000  # Python writes and reads no longer ones in decimal
-DEEPEST = 100  # lists and objects in one another, in a file that we wrote
 
 
 class DamagedFile(ValueError):
@@ -135,40 +134,19 @@ def read_json(path: Path, *, schema: int | None = None, sealed: bool = False) ->
     if path.exists() and not path.is_file():  # reading a pipe or a device might never end
         raise DamagedFile(f"{path} is not a file")
     try:
-        value = json.loads(path.read_bytes(), parse_constant=_no_number)
+        value = json.loads(path.read_bytes())
+        # neither nan nor infinity, nor half a character
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
-        raise DamagedFile(f"{path} is not JSON ({error})") from None
+        raise DamagedFile(f"{path} is not JSON of ours ({error})") from None
     if not isinstance(value, dict):
         raise DamagedFile(f"{path} does not hold an object")
     if schema is not None and (type(value.get("schema")), value.get("schema")) != (int, schema):
         raise DamagedFile(f"{path} has schema {value.get('schema')!r}, this version reads {schema}")
-    if defect := _not_ours(value):
-        raise DamagedFile(f"{path} holds {defect}")
     seal = value.pop("checksum", None)
     if (sealed or seal is not None) and seal != _checksum(value):
         raise DamagedFile(f"{path} has changed: the checksum of {path.name} differs")
     return value
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
-
-
-def _not_ours(value: Any) -> str:
-    """What stands in `value` although `plain` writes no such thing, or nothing."""
-    layer = [value]
-    for _ in range(DEEPEST):
-        objects = [item for item in layer if isinstance(item, dict)]
-        lists = [item for item in layer if isinstance(item, list)]
-        texts = [item for item in layer if isinstance(item, str)] + [k for o in objects for k in o]
-        if any(isinstance(item, float) and not math.isfinite(item) for item in layer):
-            return "a number that is too large"
-        if any("\ud800" <= character <= "\udfff" for character in set("".join(texts))):
-            return "half a character (a lone surrogate)"
-        layer = [inner for one in [*lists, *(o.values() for o in objects)] for inner in one]
-        if not layer:
-            return ""
-    return f"lists or objects more than {DEEPEST} deep"
 
 
 def set_aside(path: Path) -> Path:

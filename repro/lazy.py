@@ -1,8 +1,7 @@
 """Packages whose modules are imported when first used.
 
-Claim files say `from repro.fang2022 import multiplication` and import by that a stand-in, which
-loads the module when something of it is asked for: so `pytest --co` lists every claim without
-waiting for torch.
+A claim file that says `from repro.fang2022 import multiplication` gets a stand-in, so that
+`pytest --co` lists every claim without waiting for torch.
 """
 
 import functools

@@ -190,11 +190,10 @@ def test_a_pickle_that_holds_more_than_plain_arrays_is_refused(python, content, 
     assert not (python / "evil").exists()
 
 
-def test_npms_copy_becomes_the_binary_layout(few, monkeypatch, tmp_path_factory):
+def test_npms_copy_becomes_the_binary_layout(few, tmp_path_factory):
     """One PNG of 1024 x 5 for each file, one image a row, and the labels in two lists."""
     from PIL import Image
 
-    monkeypatch.setattr(cifar10, "IMAGES", 5)
     members, labels, made = [], [], tmp_path_factory.mktemp("made")
     for name in cifar10.FILES:
         pixels, own = cifar10.read_binary(few / f"{name}.bin")
@@ -207,11 +206,6 @@ def test_npms_copy_becomes_the_binary_layout(few, monkeypatch, tmp_path_factory)
     cifar10.convert(tar(made / "cifar.tgz", *members), made)
     for name in cifar10.FILES:
         assert (made / f"{name}.bin").read_bytes() == (few / f"{name}.bin").read_bytes()
-    members[0] = (members[0][0], members[0][1][:900])
-    with pytest.raises(
-        BadData, match=r"cifar\.tgz: expected package/data_batch_1\.png to be a whole"
-    ):
-        cifar10.convert(tar(made / "cifar.tgz", *members), made)
 
 
 # ---- texts ---------------------------------------------------------------------------------------

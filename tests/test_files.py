@@ -196,7 +196,7 @@ DAMAGE = {
     "no schema": (b"{}", "has schema None, this version reads 1"),
     "a newer schema": (b'{"schema": 2}', "has schema 2, this version reads 1"),
     "true for a schema": (b'{"schema": true}', "has schema True, this version reads 1"),
-    "half a character": (b'{"schema": 1, "x": "\\ud800"}', "half a character"),
+    "half a character": (b'{"schema": 1, "x": "\\ud800"}', "is not JSON"),
     "changed": (b'{"schema": 1, "checksum": "0"}', "has changed: the checksum"),
 }
 

@@ -141,16 +141,8 @@ def test_a_blind_vertex_looks_like_the_centre(m, more, seed):
 
 
 PLANE = Network(np.ones(2), np.eye(2), np.zeros(2))
-BAD = {
-    "R^4": (lambda: barron.norm_network(4, 8), r"R\^2 and R\^3, got dimension=4"),
-    "an even number": (lambda: barron.best_plane_network(6), "if m >= 3 is odd, got m=6"),
-    "one angle": (lambda: barron.best_plane_network(1), "if m >= 3 is odd, got m=1"),
-    "as many neurons": (lambda: barron.blind_vertex(rationals([[1, 0], [0, 1]])), "needs d > m"),
-    "one bias": (lambda: barron.sup_error(PLANE._replace(c=np.array([0, 1.0])), 1.0), "biases"),
-}
 
 
-@pytest.mark.parametrize(("call", "said"), BAD.values(), ids=BAD)
-def test_bad_input_is_refused(call, said):
-    with pytest.raises(ValueError, match=said):
-        call()
+def test_an_error_with_biases_is_refused():
+    with pytest.raises(ValueError, match="biases"):
+        barron.sup_error(PLANE._replace(c=np.array([0, 1.0])), 1.0)

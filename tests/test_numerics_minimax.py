@@ -142,11 +142,11 @@ def test_no_points_give_a_level_above_the_best_error(points):
 
 
 def test_messages_say_what_to_do():
-    with pytest.raises(ArithmeticError, match=r"polynomial of degree 4 or less, its own best"):
+    with pytest.raises(ArithmeticError, match=r"polynomial of degree 4 or less"):
         minimax.best(power(2), 4)
     with pytest.raises(ArithmeticError, match=r"if the interval ends there, take a smaller one"):
         minimax.best(Target((0.0, 1.0), (np.sqrt,)), 4)
-    with pytest.raises(ValueError, match=r"take for example \(0\.099609375, 0\.7001953125\)"):
+    with pytest.raises(ValueError, match="round the ends"):
         Target((0.1, 0.7), (np.exp,))
     assert Target((0.099609375, 0.7001953125), (np.exp,)).centre == 0.39990234375
 
@@ -159,15 +159,6 @@ def test_a_break_belongs_to_the_branch_on_its_left():
     assert steps(np.array([-1.0, 0.0, 0.25, 0.5, 0.75, 1.0])).tolist() == [0, 0, 1, 1, 2, 2]
     assert (steps.centre, steps.radius) == (0, 1)
     assert (power(1, -3.0, 5.0).centre, power(1, -3.0, 5.0).radius) == (1, 4)
-
-
-def test_the_grid_holds_the_breaks_and_the_ends():
-    shifted = Target((0.0, 0.75, 4.0), (lambda x: x, lambda x: x))
-    grid = minimax._grid(shifted, 8)
-    assert len(grid) == 10
-    assert (grid[0], grid[-1]) == (-1, 1)
-    assert -0.625 in grid
-    assert np.diff(grid).max() <= 2 * math.sin(math.pi / 16)
 
 
 def test_weights_level_and_differences_by_hand():

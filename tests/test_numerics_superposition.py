@@ -36,12 +36,6 @@ def test_psi_by_hand(place, value):
     assert psi(*place) == value
 
 
-@pytest.mark.parametrize("N", [-1, 37])
-def test_psi_ends_where_the_interval_does(N):
-    with pytest.raises(ValueError, match=r"psi is given on \[0, 1\]"):
-        psi(2, N)
-
-
 def test_psi_increases_from_zero_to_one():
     values = superposition.table()
     assert len(values) == 6**4 + 1

@@ -17,7 +17,8 @@ import pytest
 import torch
 
 from repro.__main__ import main
-from repro.cluster import job, prefetch
+from repro.cluster import prefetch
+from repro.cluster import slurm as slurm_jobs
 from repro.cluster.listing import Missing
 from repro.training import Store, Workspace
 
@@ -134,7 +135,7 @@ def test_a_job_that_is_preempted_is_queued_again_and_ends_with_the_same_bits(
     """One array with the settings asked for; its second job is pre-empted in its sixth step."""
     file = demo.claim("table-1", LONG, evidence=["train"])
     monkeypatch.chdir(demo.root)
-    monkeypatch.setattr(prefetch, "POLL", 0.2)
+    monkeypatch.setattr(slurm_jobs, "POLL", 0.2)
     (demo.root / "hold").touch()
     preempting = threading.Thread(target=preempt, args=[demo.root], daemon=True)
     preempting.start()
@@ -190,8 +191,8 @@ def test_a_training_is_asked_to_end_and_killed_if_it_does_not(tmp_path, monkeypa
     child = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
     while not (tmp_path / "on").exists():
         time.sleep(0.01)
-    monkeypatch.setattr(job, "GRACE", 1.0 if deaf else 60.0)
-    again = job.Training(["true"], ".", child.pid).checkpoint()
+    monkeypatch.setattr(slurm_jobs, "GRACE", 1.0 if deaf else 60.0)
+    again = slurm_jobs.Training(["true"], ".", child.pid).checkpoint()
     assert child.wait() == -(signal.SIGKILL if deaf else signal.SIGUSR2)
     again.function()  # the same command
 
@@ -209,7 +210,7 @@ def call(slurm, capfd, monkeypatch, tmp_path):
         wanted = list(TWO)
         with monkeypatch.context() as patch:
             patch.setattr(prefetch, "missing", lambda *_: wanted)
-            patch.setattr(prefetch, "time", SimpleNamespace(sleep=lambda _: pause(wanted)))
+            patch.setattr(slurm_jobs, "time", SimpleNamespace(sleep=lambda _: pause(wanted)))
             try:
                 code = main(["prefetch", "claims", "--executor", "slurm"])
             except SystemExit as end:

@@ -230,25 +230,17 @@ def test_the_floor_above_which_points_stay_widens_the_interval_by_its_worst_case
 
 
 @pytest.mark.parametrize("bad", [math.nan, 0.0, -1e-3, math.inf, -math.inf])
-def test_a_value_that_has_no_logarithm_is_named(bad):
+def test_a_value_that_has_no_logarithm_is_refused(bad):
     y = 1 / OCTAVES
     y[4] = bad
-    with pytest.raises(ValueError, match=rf"y\[4\]={bad} at x=16: must be positive and finite"):
-        slope(OCTAVES, y)
-    with pytest.raises(ValueError, match=rf"x\[4\]={bad} at x="):
-        slope(y, OCTAVES)
+    for x in (OCTAVES, y):
+        with pytest.raises(ValueError, match="positive finite numbers"):
+            slope(x, y)
 
 
 LAW = (OCTAVES, 1 / OCTAVES)
 BAD = [
-    ((OCTAVES, OCTAVES[:5]), {}, r"one length: got shapes \(6,\) and \(5,\)"),
-    (([], []), {}, r"one length: got shapes \(0,\)"),
-    ((np.ones((2, 3)), np.ones((2, 3))), {}, r"one length: got shapes \(2, 3\)"),
-    (([1, 2, 4, 4, 8], [8, 4, 2, 2, 1]), {}, r"each x once.*\[4\.\]"),
-    *((LAW, {"confidence": value}, f"confidence={value}") for value in (1.0, 0.0, math.nan)),
-    *((LAW, {"bias": value}, f"bias={value}") for value in (-0.1, math.nan, math.inf)),
-    *((LAW, {"correction": value}, f"correction={value}") for value in (0.0, math.inf)),
-    *((LAW, {"floor": value}, "floor must be finite") for value in (math.nan, math.inf, -1e-16)),
+    (([1, 2, 4, 4, 8], [8, 4, 2, 2, 1]), {}, "each x once"),
     # too few points or octaves: how many were left, and why
     (LAW, {"floor": 0.02}, r"needs 4 points .*: 3 of 6 over 2 octaves left; 3 dropped within 10 "
      r"times the floor, from x=8 on \(y=0\.12, floor 0\.02\)"),

@@ -108,15 +108,9 @@ def test_one_cycle_leads_where_the_one_of_torch_leads(optimizer, steps):
 def test_schedules_by_hand():
     assert [Cosine().pace(step, 4).factor for step in (0, 2, 4)] == pytest.approx([1, 0.5, 0])
     assert Constant().pace(3, 4).factor == 1
-    assert OneCycle(rise=0.1).pace(0, 10).factor == 1  # the rise is over before it began
     paces = [Trapezoid(rise=0.2, level=0.5).pace(step, 10).factor for step in range(11)]
     assert paces == pytest.approx([0.5, 1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2, 0])
     assert Trapezoid(rise=0.0).pace(0, 10).factor == 1
-    with pytest.raises(ValueError, match="0 < rise < 1: got 1"):
-        OneCycle(rise=1.0)
-    for rise, level in ((0.5, 0.4), (-0.1, 0.4), (0.1, 1.0)):
-        with pytest.raises(ValueError, match="0 <= rise <= level < 1"):
-            Trapezoid(rise, level)
 
 
 # --- Muon ------------------------------------------------------------------------------------------
@@ -161,12 +155,6 @@ def test_equalised_takes_one_matrix_and_batches_of_batches():
     found = engine.equalised(G)
     for place in np.ndindex(2, 3):
         torch.testing.assert_close(found[place], engine.equalised(G[place]))
-
-
-@pytest.mark.parametrize(("lr", "momentum"), [(-1.0, 0.9), (0.1, 1.0), (0.1, -0.1)])
-def test_muon_refuses_steps_uphill_and_momentum_that_never_ends(lr, momentum):
-    with pytest.raises(ValueError, match="Muon needs lr >= 0 and 0 <= momentum < 1"):
-        engine.Muon([nn.Parameter(torch.zeros(2, 2))], lr=lr, momentum=momentum)
 
 
 def network(seed):
@@ -269,14 +257,6 @@ def test_a_stack_is_resumed_to_the_same_bits(tmp_path):
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
 
 
-@pytest.mark.parametrize(
-    ("models", "says"),
-    [
-        ([nn.Linear(1, 2), nn.Linear(2, 2)], "same shapes"),
-        ([], "same shapes"),
-        ([nn.BatchNorm1d(2)] * 2, "buffers"),
-    ],
-)
-def test_what_cannot_be_stacked_is_refused(models, says):
-    with pytest.raises(ValueError, match=says):
-        Stack(models)
+def test_models_with_buffers_cannot_be_stacked():
+    with pytest.raises(ValueError, match="buffers"):
+        Stack([nn.BatchNorm1d(2)] * 2)

@@ -119,22 +119,3 @@ def test_kind_version_and_context_are_in_the_key():
 def test_a_field_that_cannot_be_part_of_a_key_is_refused_by_name(value, message):
     with pytest.raises(TypeError, match=message):
         Free(value)
-
-
-def test_a_spec_needs_a_kind_and_a_version():
-    @dataclass(frozen=True)
-    class Nameless(Spec):
-        pass
-
-    @dataclass(frozen=True)
-    class Escaping(Spec):
-        kind: ClassVar[str] = "../up"
-        version: ClassVar[int] = 1
-
-    @dataclass(frozen=True)
-    class Unversioned(Spec):
-        kind: ClassVar[str] = "unversioned"
-
-    for spec, said in [(Nameless(), "kind"), (Escaping(), "'../up'"), (Unversioned(), "version")]:
-        with pytest.raises(TypeError, match=said):
-            key(spec, HERE)

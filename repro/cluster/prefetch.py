@@ -21,21 +21,14 @@ import argparse
 import os
 import shlex
 import subprocess
-import time
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from repro.cluster.job import Training
-from repro.cluster.listing import Missing, files_that_train, missing, pytest
-from repro.cluster.queue import Submitted
+from repro.cluster import slurm
+from repro.cluster.listing import files_that_train, missing, pytest
 from repro.harness.project import Project
 
-POLL = 10.0  # seconds between two questions to squeue
 SETTINGS = ("scale", "seed", "store", "data", "threads")  # pytest's, the same for every job
-
-Logs = dict[str, Path]  # by key
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -54,13 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ours.add_argument("--device", metavar="NAME", help="default: cuda with --gpus, else auto")
     for name in SETTINGS:
         ours.add_argument(f"--{name}", metavar="VALUE")
-    slurm = parser.add_argument_group("SLURM")
-    slurm.add_argument("--partition", metavar="NAME")
-    slurm.add_argument("--account", metavar="NAME")
-    slurm.add_argument("--time", type=int, default=240, metavar="MINUTES", help="default 240")
-    slurm.add_argument("--gpus", type=int, default=0, metavar="N", help="for each job (default 0)")
-    slurm.add_argument("--memory", type=int, default=8, metavar="GB", help="default 8")
-    slurm.add_argument("--cpus", type=int, default=2, metavar="N", help="default 2")
+    queue = parser.add_argument_group("SLURM")
+    queue.add_argument("--partition", metavar="NAME")
+    queue.add_argument("--account", metavar="NAME")
+    queue.add_argument("--time", type=int, default=240, metavar="MINUTES", help="default 240")
+    queue.add_argument("--gpus", type=int, default=0, metavar="N", help="for each job (default 0)")
+    queue.add_argument("--memory", type=int, default=8, metavar="GB", help="default 8")
+    queue.add_argument("--cpus", type=int, default=2, metavar="N", help="default 2")
 
 
 def _positive(text: str) -> int:
@@ -78,49 +71,47 @@ def run(project: Project, options: argparse.Namespace, rest: list[str]) -> int:
     device = _device(options)
     if device not in (None, "auto"):  # of a device the listing needs only the kind
         listing.append(f"--store-device={device.partition(':')[0]}")
-    logs: Logs = {}
+    folder, store = project.root / project.artifacts / "jobs", options.store or project.store
+    logs: dict[str, Path] = {}  # by key
     while True:
-        wanted = missing(project.root, listing)
-        new = [one for one in wanted if one.key not in logs]
+        wanted = {one.key: one for one in missing(project.root, listing)}
+        new = [one for key, one in wanted.items() if key not in logs]
+        commands = {one.key: _command(one.test, one.key, folder, options) for one in new}
         if options.dry_run:
-            return _show(new, project, options)
+            for one in new:
+                print(f"{one}\n    {shlex.join(commands[one.key])}")
+            print(f"{_counted(len(new), 'missing')}; nothing was submitted")
+            return 0
         if not new:
-            return _end(wanted, logs)
-        print(_counted(new, "missing"), flush=True)
-        logs |= MAKE[options.executor](new, project, options)
-
-
-def _show(wanted: list[Missing], project: Project, options: argparse.Namespace) -> int:
-    for one in wanted:
-        print(f"{one}\n    {shlex.join(_command(one, project, options))}")
-    print(f"{_counted(wanted, 'missing')}; nothing was submitted")
-    return 0
-
-
-def _end(failed: list[Missing], logs: Logs) -> int:
-    for one in failed:
-        print(f"FAILED {one}\n    its job has ended, see {logs[one.key]}")
-    if not failed:
+            break
+        print(_counted(len(new), "missing"), flush=True)
+        if options.executor == "slurm":
+            logs |= slurm.make(commands, project.root, project.root / store, folder, options)
+        else:
+            logs |= _make(commands, project.root, folder, options.jobs)
+    for key, one in wanted.items():
+        print(f"FAILED {one}\n    its job has ended, see {logs[key]}")
+    if not wanted:
         print("nothing is missing")
         return 0
-    print(_counted(failed, "still missing"))
+    print(_counted(len(wanted), "still missing"))
     print("If a log says that all went well: the jobs need the same store, torch and device.")
     return 1
 
 
-def _counted(these: Collection[Any], what: str) -> str:
-    return f"1 training is {what}" if len(these) == 1 else f"{len(these)} trainings are {what}"
+def _counted(count: int, what: str) -> str:
+    return f"1 training is {what}" if count == 1 else f"{count} trainings are {what}"
 
 
-def _command(one: Missing, project: Project, options: argparse.Namespace) -> list[str]:
+def _command(test: str, key: str, folder: Path, options: argparse.Namespace) -> list[str]:
     """One claim, which may make one training; its results go beside the logs and do not count."""
     device = _device(options)
     return pytest(
-        one.test,
+        test,
         *_settings(options),
         *([f"--device={device}"] if device else []),
-        f"--artifacts={_logs(project) / 'results' / one.key}",
-        f"--only-training={one.key}",
+        f"--artifacts={folder / 'results' / key}",
+        f"--only-training={key}",
     )
 
 
@@ -133,77 +124,19 @@ def _device(options: argparse.Namespace) -> str | None:
     return options.device or ("cuda" if options.gpus else None)
 
 
-def _logs(project: Project) -> Path:
-    return project.root / project.artifacts / "jobs"
-
-
-def _here(wanted: list[Missing], project: Project, options: argparse.Namespace) -> Logs:
+def _make(commands: slurm.Commands, root: Path, folder: Path, jobs: int) -> dict[str, Path]:
     """Make them in processes of this machine; where the log of each is."""
-    logs = {one.key: _logs(project) / f"{one.key}.log" for one in wanted}
-    _logs(project).mkdir(parents=True, exist_ok=True)
+    logs = {key: folder / f"{key}.log" for key in commands}
+    folder.mkdir(parents=True, exist_ok=True)
 
-    def make(one: Missing) -> None:
-        with logs[one.key].open("w") as log:
-            command = _command(one, project, options)
-            subprocess.run(command, cwd=project.root, stdout=log, stderr=log, check=False)
-        print(f"ended {one}", flush=True)
+    def make(key: str) -> None:
+        with logs[key].open("w") as log:
+            subprocess.run(commands[key], cwd=root, stdout=log, stderr=log, check=False)
+        print(f"ended {key}", flush=True)
 
-    pool = ThreadPoolExecutor(options.jobs)
+    pool = ThreadPoolExecutor(jobs)
     try:
-        list(pool.map(make, wanted))
+        list(pool.map(make, commands))
     finally:
         pool.shutdown(cancel_futures=True)
     return logs
-
-
-def _on_slurm(wanted: list[Missing], project: Project, options: argparse.Namespace) -> Logs:
-    """Submit what no earlier call has left in the queue, and wait for all of it."""
-    submitted = Submitted(project.root / (options.store or project.store))
-    jobs = submitted.waiting(one.key for one in wanted)
-    for key, job in jobs.items():
-        print(f"already in SLURM's queue, job {job}: {key}", flush=True)
-    new = [one for one in wanted if one.key not in jobs]
-    for one, job in _submit(new, project, options).items():
-        submitted.note(one.key, job)
-        jobs[one.key] = job
-    waiting = jobs
-    try:
-        while waiting := submitted.waiting(waiting):
-            time.sleep(POLL)
-    except KeyboardInterrupt:
-        told = f"interrupted: {len(waiting)} jobs go on; to end them: scancel "
-        raise SystemExit(told + " ".join(waiting.values())) from None
-    return {key: _logs(project) / f"{job}_0_log.out" for key, job in jobs.items()}
-
-
-def _submit(
-    wanted: list[Missing], project: Project, options: argparse.Namespace
-) -> dict[Missing, str]:
-    """One array of jobs; their ids."""
-    try:
-        import submitit
-    except ImportError:
-        needed = "SLURM jobs need submitit: pip install 'attention-claims[cluster]'"
-        raise SystemExit(needed) from None
-    if not wanted:
-        return {}
-    executor = submitit.AutoExecutor(folder=_logs(project), cluster="slurm")
-    named = {f"slurm_{name}": getattr(options, name) for name in ("partition", "account")}
-    executor.update_parameters(
-        name="claims",
-        timeout_min=options.time,
-        slurm_array_parallelism=options.jobs,
-        gpus_per_node=options.gpus,
-        cpus_per_task=options.cpus,
-        mem_gb=options.memory,
-        **{name: value for name, value in named.items() if value},
-    )
-    with executor.batch():
-        jobs = {
-            one: executor.submit(Training(_command(one, project, options), str(project.root)))
-            for one in wanted
-        }
-    return {one: job.job_id for one, job in jobs.items()}
-
-
-MAKE = {"local": _here, "slurm": _on_slurm}

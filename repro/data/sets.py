@@ -5,9 +5,8 @@
 
     DataSet("words", "a list of 1000 words", write_words, {"words.txt": "sha256:..."})
 
-A set is a folder of files that is there whole or not at all: it gets its name when all files have
-their checksums. An interrupted fetch keeps what has arrived in `scratch`, and the next one goes on
-from there. What proves to be damaged is removed.
+A set is a folder that gets its name when all files have their checksums. An interrupted fetch keeps
+what has arrived in `scratch`, and the next one goes on from there.
 """
 
 import os

@@ -1,7 +1,6 @@
-"""One arithmetic for models: torch tensors, and numpy arrays of exact objects.
+"""One arithmetic for models: torch tensors, and numpy arrays of objects.
 
-Objects are balls (flint.arb), or exact: rationals (flint.fmpq) and logarithms of rationals
-(numerics.logarithms.Log), of which the exponential is rational.
+Objects are balls (flint.arb), rationals (flint.fmpq) and logarithms of rationals.
 """
 
 from collections.abc import Callable

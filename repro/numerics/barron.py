@@ -153,9 +153,7 @@ def norm_network(dimension: int, m: int, rng: np.random.Generator | None = None)
 
 def norm_constant(dimension: int) -> float:
     """c_d with |y|_2 = c_d E relu(b.y) for b uniform on the sphere: c_2 = pi, c_3 = 4."""
-    if dimension not in (2, 3):
-        raise ValueError(f"|y|_2 is built in R^2 and R^3, got dimension={dimension}")
-    return math.pi if dimension == 2 else 4.0
+    return {2: math.pi, 3: 4.0}[dimension]
 
 
 def barron_norm_of_norm(dimension: int) -> int:
@@ -185,8 +183,6 @@ def best_plane_network(m: int) -> Network:
     (1 - cos h) / (1 + cos h) = tan^2(h/2). Equispaced angles t_k have just that: their sum of
     relu(cos(t - t_k)) is cos(u) / (2 sin h), |u| <= h.
     """
-    if m < 3 or m % 2 == 0:
-        raise ValueError(f"equispaced angles bend on 2m rays if m >= 3 is odd, got m={m}")
     h = math.pi / (2 * m)
     a = 4 * math.sin(h) / (1 + math.cos(h))
     return Network(np.full(m, a), _spread(2, m), np.zeros(m))
@@ -210,26 +206,22 @@ def sup_error(network: Network, half_width: float, *, positive: bool = False) ->
     Exact up to round-off in the plane. In R^3 cells are divided until the enclosure is 5 % wide, or
     it is too much work; either way it is proved.
     """
-    _, b, c = network
+    a, b, c = network
     if np.any(c):
         raise ValueError("the error is homogeneous only without biases, got some c_k != 0")
-    if b.shape[1] == 2:
+    d = b.shape[1]
+    if d == 2:
         lower = upper = on_edges(network, positive=positive)
     else:
         lower, upper = on_cells(network, positive=positive)
-    room = _rounding(network)
+    # of b.x, of the sum over m neurons and of |x|, on a box with r = 1
+    room = 2 * (len(a) + 3 * d + 8) * ROUNDOFF * (path_norm(network) + d)
     return Enclosure(half_width * max(float(lower - room), 0.0), half_width * float(upper + room))
 
 
 def surface(d: int, h: float) -> np.ndarray:
     """The centres of the cells of half-width h on all faces of [-1, 1]^d."""
     return np.concatenate([face.centres(d, h) for face in faces(d, positive=False)])
-
-
-def _rounding(network: Network) -> float:
-    """Of b.x, of the sum over m neurons and of |x|, on a box with r = 1."""
-    a, b, _ = network
-    return 2 * (len(a) + 3 * b.shape[1] + 8) * ROUNDOFF * (path_norm(network) + b.shape[1])
 
 
 # --- what no network sees ------------------------------------------------------------------------
@@ -244,21 +236,14 @@ def blind_vertex(b: np.ndarray) -> np.ndarray:
     most 6, whatever f_m is: the factor sqrt(d + 1) of `sampling_bound` is needed.
     """
     m, d = b.shape
-    if d <= m:
-        raise ValueError(f"{m} neurons can tell all points of R^{d} apart: needs d > m")
     x, free = rationals([1] * d) / 2, np.arange(d)
     while len(free) > m:
-        y = _null_vector(b[:, free])
+        rows = rationals(b[:, free]).ravel().tolist()
+        integers, _ = flint.fmpq_mat(m, len(free), rows).numer_denom()
+        kernel, _ = integers.nullspace()
+        y = vector([flint.fmpq(kernel[i, 0]) for i in range(len(free))])
         moving = y != 0
         steps = ((y[moving] > 0).astype(int) - x[free][moving]) / y[moving]
         x[free] += min(steps) * y
         free = np.array([j for j in free if 0 < x[j] < 1], dtype=int)
     return x
-
-
-def _null_vector(rows: np.ndarray) -> np.ndarray:
-    """y != 0 with rows @ y = 0, for fewer rows than columns."""
-    m, d = rows.shape
-    integers, _ = flint.fmpq_mat(m, d, rationals(rows).ravel().tolist()).numer_denom()
-    kernel, _ = integers.nullspace()
-    return vector([flint.fmpq(kernel[i, 0]) for i in range(d)])

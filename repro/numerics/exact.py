@@ -11,25 +11,19 @@ import numpy as np
 
 
 def same_arithmetic(x: Any, weight: Any, floats: str = "model.to(torch.float64)") -> None:
-    """TypeError unless a model with this weight, an array or a tensor, takes x; says what to do.
-
-    `floats` is what takes floats instead of a model with exact weights.
-    """
-    kind = getattr(x, "dtype", None)
-    given = f"{type(x).__name__} of {kind}" if kind else type(x).__name__
+    """TypeError unless a model with this weight takes x; `floats` is what takes floats instead."""
+    theirs, numpy = f"weights in {weight.dtype}", isinstance(x, np.ndarray)
     if not isinstance(weight, np.ndarray):
-        if type(kind) is type(weight.dtype) and kind == weight.dtype:
-            return
-        theirs, do = f"weights in {weight.dtype}", f"call it on a tensor, x.to({weight.dtype})"
+        fits = not numpy and getattr(x, "dtype", None) == weight.dtype
+        do = f"call it on a tensor, x.to({weight.dtype})"
     elif weight.dtype.kind == "f":
-        if isinstance(x, np.ndarray):
-            return
-        theirs, do = f"weights in numpy's {weight.dtype}", "call it on a numpy array"
+        fits, do = numpy, "call it on a numpy array"
     else:
-        if isinstance(x, np.ndarray) and x.dtype.kind != "f":
-            return
-        theirs, do = "exact weights", f"take {floats}, or call it on rationals(x)"
-    raise TypeError(f"the model has {theirs} and was called on a {given}: {do}")
+        fits, theirs = numpy and x.dtype.kind != "f", "exact weights"
+        do = f"take {floats}, or call it on rationals(x)"
+    if not fits:
+        given = f"{type(x).__name__} of {getattr(x, 'dtype', 'numbers')}"
+        raise TypeError(f"the model has {theirs} and was called on a {given}: {do}")
 
 
 def rational(value: Any) -> flint.fmpq:

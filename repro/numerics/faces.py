@@ -1,8 +1,8 @@
 """The largest distance of a ReLU network without biases from |y|_2 over a box around 0.
 
-The network sum_k a_k relu(b_k.y) and |y|_2 are homogeneous of degree 1. So is the error, and its
-supremum over a box around 0 is attained on the boundary, in proportion to the box: what is bounded
-here is |error| on the faces of [-1, 1]^d or of [0, 1]^d, in floating point, without its rounding.
+The network sum_k a_k relu(b_k.y) and |y|_2 are homogeneous of degree 1. So is the error: its
+supremum is attained on the boundary, in proportion to the box. What is bounded here is |error| on
+the faces of [-1, 1]^d or of [0, 1]^d, in floating point, without its rounding.
 """
 
 from typing import TYPE_CHECKING, NamedTuple

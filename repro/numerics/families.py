@@ -6,11 +6,13 @@ with exact exponents: values in float64 and in balls, sums over all later times,
 phi = sum_h alpha_h f_h changes its sign.
 """
 
+import functools
 import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import flint
 import numpy as np
@@ -23,17 +25,7 @@ GROWTH, REACH = 1.12, 1e6  # settings of the blocks of powers: from the window t
 FINER = 12  # setting: points between two times at which zeros are looked for, where they are missed
 
 
-def _checked(exponents: Sequence[Any], least: int, name: str) -> tuple[Any, ...]:
-    exact = tuple(beta if isinstance(beta, Log) else rational(beta) for beta in exponents)
-    with flint.ctx.workprec(BITS):
-        found = [ball(beta) for beta in exact]
-    if not found or not all(beta > least for beta in found):
-        raise ValueError(f"{name} need exponents above {least}, got {list(exponents)}")
-    if any(a.overlaps(b) for i, a in enumerate(found) for b in found[:i]):
-        raise ValueError(f"{name} need distinct exponents, got {list(exponents)}")
-    return exact
-
-
+@functools.cache
 def _step(exponents: tuple[Any, ...]) -> Any:
     """The exact difference of neighbours if it is the same for all, else None."""
     if len({isinstance(beta, Log) for beta in exponents}) > 1 or len(exponents) < 3:
@@ -42,34 +34,46 @@ def _step(exponents: tuple[Any, ...]) -> Any:
     return steps[0] if all(step == steps[0] for step in steps) else None
 
 
-def _powers(exponents: tuple[Any, ...], logarithm: flint.arb) -> list[flint.arb]:
-    """e^{-beta_h logarithm} for all h; by products if the exponents are equally spaced."""
-    step = _step(exponents)
-    if step is None:
-        return [(-ball(beta) * logarithm).exp() for beta in exponents]
-    row, factor = [(-ball(exponents[0]) * logarithm).exp()], (-ball(step) * logarithm).exp()
-    for _ in exponents[1:]:
-        row.append(row[-1] * factor)
-    return row
+@dataclass(frozen=True)
+class _Family:
+    """Exact real exponents, distinct and all above `least`; functions from the time `first` on."""
+
+    exponents: tuple[Any, ...]
+    least: ClassVar[int]
+    first: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        exact = tuple(beta if isinstance(beta, Log) else rational(beta) for beta in self.exponents)
+        with flint.ctx.workprec(BITS):
+            found = [ball(beta) for beta in exact]
+        if not found or not all(beta > self.least for beta in found):
+            raise ValueError(f"exponents must be above {self.least}, got {list(exact)}")
+        if any(a.overlaps(b) for a, b in itertools.combinations(found, 2)):
+            raise ValueError(f"exponents must be distinct, got {list(exact)}")
+        object.__setattr__(self, "exponents", exact)
+
+    def __len__(self) -> int:
+        return len(self.exponents)
+
+    def _at(self, logarithm: flint.arb) -> list[flint.arb]:
+        """e^{-beta_h logarithm} for all h; by products if the exponents are equally spaced."""
+        if (step := _step(self.exponents)) is None:
+            return [(-ball(beta) * logarithm).exp() for beta in self.exponents]
+        first, factor = ((-ball(beta) * logarithm).exp() for beta in (self.exponents[0], step))
+        return list(itertools.accumulate([first, *[factor] * (len(self) - 1)], operator.mul))
 
 
 @dataclass(frozen=True)
-class Exponentials:
-    """e^{-beta_h (t - shift)} on t = 0, 1, 2, ...; the exponents are exact real numbers.
+class Exponentials(_Family):
+    """e^{-beta_h (t - shift)} on t = 0, 1, 2, ...
 
     >>> Exponentials((Log(2), Log(4))).values([0, 1, 2])[:, 1].round(4).tolist()
     [1.0, 0.25, 0.0625]
     """
 
-    exponents: tuple[Any, ...]
     shift: int = 0
+    least = 0
     first = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "exponents", _checked(self.exponents, 0, "exponentials"))
-
-    def __len__(self) -> int:
-        return len(self.exponents)
 
     def values(self, times: Any) -> np.ndarray:
         """In float64: one row for each time, one column for each exponent."""
@@ -78,7 +82,7 @@ class Exponentials:
 
     def balls(self, times: Sequence[Any]) -> list[list[flint.arb]]:
         """The same, enclosed at the precision in force."""
-        return [_powers(self.exponents, ball(t) - self.shift) for t in times]
+        return [self._at(ball(t) - self.shift) for t in times]
 
     def moved(self, t: int, other: Self) -> int:
         """The time at which these functions have the values of the others at t."""
@@ -95,54 +99,34 @@ class Exponentials:
 
 
 @dataclass(frozen=True)
-class Powers:
-    """(t / scale)^{-beta_h} on t = 1, 2, 3, ...; the exponents are exact real numbers above 1."""
+class Powers(_Family):
+    """(t / scale)^{-beta_h} on t = 1, 2, 3, ...; the scale is a positive integer."""
 
-    exponents: tuple[Any, ...]
     scale: int = 1
+    least = 1
     first = 1
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "exponents", _checked(self.exponents, 1, "summable powers"))
-        if self.scale < 1:
-            raise ValueError(f"a scale is a positive integer, got {self.scale}")
-
-    def __len__(self) -> int:
-        return len(self.exponents)
-
     def values(self, times: Any) -> np.ndarray:
-        """In float64: one row for each time, one column for each exponent."""
-        _after_zero(times)
         beta = np.array([float(ball(b)) for b in self.exponents])
         return (np.asarray(times, dtype=float)[:, None] / self.scale) ** -beta
 
     def balls(self, times: Sequence[Any]) -> list[list[flint.arb]]:
-        """The same, enclosed at the precision in force."""
-        _after_zero(times)
-        logarithms = [(ball(t) / self.scale).log() for t in times]
-        return [_powers(self.exponents, logarithm) for logarithm in logarithms]
+        return [self._at((ball(t) / self.scale).log()) for t in times]
 
     def moved(self, t: int, other: Self) -> Fraction:
-        """The time at which these functions have the values of the others at t."""
         return Fraction(t * self.scale, other.scale)
 
     def blocks(self, start: int) -> list[int]:
-        """Where the blocks beyond the window begin: in geometric progression."""
+        """In geometric progression."""
         starts = [start]
         while starts[-1] < REACH:
             starts.append(max(starts[-1] + 1, int(GROWTH * starts[-1])))
         return starts
 
     def tails(self, start: int) -> list[flint.arb]:
-        """The sums over t >= start: Hurwitz's zeta function."""
-        _after_zero([start])
+        """By Hurwitz's zeta function."""
         beta = [ball(b) for b in self.exponents]
         return [flint.arb(self.scale) ** b * b.zeta(flint.arb(int(start))) for b in beta]
-
-
-def _after_zero(times: Sequence[Any]) -> None:
-    if min(times, default=1) < 1:
-        raise ValueError(f"a power t^-beta is defined from t = 1 on, got t = {min(times)}")
 
 
 Family = Exponentials | Powers

@@ -8,6 +8,7 @@ For a summable kernel rho and functions f_h of families.py, f_h(t) = e^{-beta_h 
 what given coefficients attain. `capped` is a linear program in float64 that bounds sum |alpha_h|.
 """
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Sequence
@@ -61,11 +62,7 @@ class Kernel:
 
 def indicator(T: int) -> Kernel:
     """1 at t = T and 0 elsewhere."""
-    if int(T) != T or T < 0:
-        raise ValueError(f"the indicator needs an integer T >= 0, got {T}")
-    return Kernel(
-        lambda t: flint.arb(1 if t == T else 0), lambda start: flint.arb(1 if start <= T else 0)
-    )
+    return Kernel(lambda t: flint.arb(int(t == T)), lambda start: flint.arb(int(start <= T)))
 
 
 # The optimum
@@ -126,23 +123,15 @@ def best(kernel: Kernel, family: Family, *, window: int) -> Best:
     times, bits = _times(family, window), 0
     while True:
         rows, basis = _independent(family, times, bits)
-        try:
-            with flint.ctx.workprec(basis.bits):
-                return _best(kernel, family, times, rows, basis)
-        except Undecided:
-            bits = 2 * basis.bits
-
-
-def _best(
-    kernel: Kernel, family: Family, times: range, rows: list[list[flint.arb]], basis: Basis
-) -> Best:
-    values = _values(kernel, times, len(rows))
-    chosen, alpha, z = optimum(rows, values, basis)
-    lower = dot(z, values) - kernel.beyond(times[-1] + 1)
-    met = [i for i in sorted(chosen) if i < len(times)]
-    zeros = [times[i] for i in met if values[i] == 0]
-    upper = l1_error(kernel, family, alpha, window=len(times), zeros=zeros)
-    return Best(family, tuple(alpha), lower, upper, tuple(times[i] for i in met))
+        bits = 2 * basis.bits
+        with contextlib.suppress(Undecided), flint.ctx.workprec(basis.bits):
+            values = _values(kernel, times, len(rows))
+            chosen, alpha, z = optimum(rows, values, basis)
+            lower = dot(z, values) - kernel.beyond(times[-1] + 1)
+            met = [i for i in sorted(chosen) if i < len(times)]
+            zeros = [times[i] for i in met if values[i] == 0]
+            upper = l1_error(kernel, family, alpha, window=window, zeros=zeros)
+            return Best(family, tuple(alpha), lower, upper, tuple(times[i] for i in met))
 
 
 def best_for_all(pairs: Sequence[tuple[Kernel, Family]], *, window: int) -> Best:

@@ -1,11 +1,8 @@
-"""Logarithms of rationals as exact numbers, so that a softmax of them is rational.
-
-The weights of an attention head are exponentials of its logits. If every logit is log r with a
-rational r, then so are sums and integer multiples of logits, and the exponentials are rational:
+"""Logarithms of rationals as exact numbers, so that a softmax of them is rational:
 
     log r + log s = log(r s),        n log r = log(r^n),        exp(log r) = r,
 
-and logarithms compare as what they are logarithms of, exactly.
+and logarithms compare as what they are logarithms of.
 """
 
 import functools
@@ -53,8 +50,6 @@ class Log:
         return (-self) + other
 
     def __mul__(self, factor: Any) -> "Log":
-        if isinstance(factor, Log):
-            raise TypeError("a product of two logarithms is not the logarithm of a rational")
         factor = rational(factor)
         if factor.q != 1:
             raise ValueError(f"{factor} log r is not the logarithm of a rational: use balls")

@@ -1,12 +1,11 @@
 """Best uniform approximation by polynomials: the least possible error, from below and from above.
 
 For a continuous f on [a, b], E_q(f) is the least of max |f - p| over all polynomials p of degree
-at most q. Remez's exchange finds it in floating point; what is then proved does not rest on that.
+at most q. Remez's exchange finds it in floating point. What is proved does not rest on that: from
+below `level`, where the error alternates, from above Taylor's theorem on cells (taylor.py).
 
-From below: `level`, where the error alternates. From above: Taylor's theorem on cells (taylor.py).
-
-The same minimum over finitely many points is a linear program (`best_on_points`): an independent
-check in one variable, and the method in several.
+Over finitely many points the minimum is a linear program (`best_on_points`): an independent check
+in one variable, and the method in several.
 """
 
 import math
@@ -47,9 +46,7 @@ class Target:
     def __post_init__(self) -> None:
         ends = self.breaks[0], self.breaks[-1]
         if (self.centre - self.radius, self.centre + self.radius) != ends:  # bounds need it exact
-            near = tuple(round(end * 1024) / 1024 for end in ends)
-            told = f"an interval needs a centre and a radius that are floats, {ends} has not"
-            raise ValueError(f"{told}: take for example {near}")
+            raise ValueError(f"centre and radius of {ends} are no floats: round the ends to 1/1024")
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         return self._pick(x, x)
@@ -120,9 +117,9 @@ def best(f: Target, q: int) -> Best:
 
 def remez(f: Target, q: int) -> tuple[np.ndarray, np.ndarray]:
     """Chebyshev coefficients (q+1,) of the best polynomial on a grid; its alternation (q+2,)."""
-    if q < 0:
-        raise ValueError(f"polynomials have a degree q >= 0, got q={q}")
-    grid = _grid(f, GRID * (q + 2))  # setting: how fine
+    breaks = (np.array(f.breaks) - f.centre) / f.radius
+    cosines = np.cos(np.linspace(math.pi, 0, GRID * (q + 2) + 1))  # setting: how fine
+    grid = np.union1d(cosines, breaks)
     x = f.centre + f.radius * grid
     values, powers = f(x), chebyshev.chebvander(grid, q)  # (N,), (N, q+1)
     signs, noise = (-1.0) ** np.arange(q + 2), 8 * ROUNDOFF * np.abs(values).max()
@@ -148,15 +145,13 @@ def fine_alternation(f: Target, q: int, *, bits: int = BITS) -> np.ndarray:
     that of the rest, sum_{k > q} a_k T_k, which float64 carries as well as anything once it is
     scaled to 1; the a_k come from balls, by Gauss's quadrature.
     """
-    if len(f.branches) != 1:
-        raise ValueError(f"the Chebyshev coefficients of an f with breaks {f.breaks} fall slowly")
+    (branch,) = f.branches  # with breaks, the a_k would fall slowly
     nodes = 2 * (q + TAIL)  # setting: how many
     with flint.ctx.workprec(bits):
         cosines = vector(
             [flint.arb.cos_pi_fmpq(flint.fmpq(m, 2 * nodes)) for m in range(4 * nodes)]
         )
         odd = 2 * np.arange(nodes) + 1
-        (branch,) = f.branches
         values = branch(f.centre + f.radius * cosines[odd])
         rest = [values @ cosines[k * odd % (4 * nodes)] for k in range(q + 1, q + 1 + TAIL)]
         scale = max(map(abs, rest), key=upper_end)
@@ -170,12 +165,6 @@ def chebyshev_points(q: int) -> np.ndarray:
     return np.cos(np.arange(q + 1, -1, -1) * math.pi / (q + 1))
 
 
-def _grid(f: Target, count: int) -> np.ndarray:
-    """Chebyshev's points on [-1, 1], increasing, together with the breaks of f."""
-    breaks = (np.array(f.breaks) - f.centre) / f.radius
-    return np.union1d(np.cos(np.linspace(math.pi, 0, count + 1)), breaks)
-
-
 def _alternation(error: np.ndarray, count: int) -> np.ndarray:
     """Where |error| is largest in each run of one sign; `count` of them, in a row."""
     ends = np.flatnonzero(np.diff(np.signbit(error))) + 1
@@ -183,9 +172,9 @@ def _alternation(error: np.ndarray, count: int) -> np.ndarray:
     peaks = [run[np.argmax(np.abs(error[run]))] for run in runs]
     if len(peaks) < count:
         raise ArithmeticError(
-            f"Remez's exchange: the error alternates {len(peaks)} times where {count} are needed: "
-            f"f is a polynomial of degree {count - 2} or less, its own best approximation, or only "
-            "seems so for round-off; then use `fine_alternation`"
+            f"Remez's exchange: the error alternates {len(peaks)} times, not {count}: f is a "
+            f"polynomial of degree {count - 2} or less, or round-off hides that it is not; then "
+            "use `fine_alternation`"
         )
     while len(peaks) > count:
         peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
@@ -259,8 +248,6 @@ def best_on_points(columns: np.ndarray, values: np.ndarray) -> BestOnPoints:
     start = np.linalg.lstsq(columns, values)[0]
     left = values - columns @ start
     scale = np.abs(left).max()
-    if not np.isfinite(scale):
-        raise ValueError("a best approximation needs finite columns and values")
     if scale == 0:
         return BestOnPoints(start, 0.0, np.zeros(len(values)))
     ones = np.ones((len(values), 1))

@@ -6,10 +6,9 @@ where that is least. The interval of b holds all b that an F-test does not rejec
     RSS(b) <= RSS(b^) (1 + F / (n - 3)),    F the quantile of F(1, n - 3),
 
 for n points with independent errors of one size. It is exact for linear models and good for others
-when n is not small (tests measure how good). c ranges over the fits of the b in the interval; that
-is an interval too, a little too narrow. As b -> 0 the model becomes y = c - a log x, and for large
-b only the first point differs from a constant: an end of the interval at 0 or infinity says that
-the points cannot tell the fit from one of these.
+when n is not small (tests measure how good). c ranges over the fits of the b in the interval, which
+is a little too narrow. An end of the interval at 0 says that the points cannot tell the fit from
+y = c - a log x, and at infinity, from a constant after the first point.
 """
 
 import math
@@ -40,8 +39,6 @@ class Plateau:
 
 def fit(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> Plateau:
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if len(np.unique(x)) < 4 or (x <= 0).any():
-        raise ValueError(f"a power above a constant needs four positive x or more, got {x}")
     residuals, _, _ = _least(EXPONENTS[:, None], x, y)
     middle = int(residuals.argmin())
     around = EXPONENTS[max(middle - 1, 0)], EXPONENTS[min(middle + 1, len(EXPONENTS) - 1)]

@@ -68,8 +68,6 @@ def decompose(kernel: Kernel, cells: int, q: int, error: flint.arb) -> Decomposi
         for u, a in zip(x, root, strict=True)
     ]
     A = flint.arb_mat(rows)
-    if not all(entry.is_finite() for entry in A.entries()):
-        raise ValueError("a kernel needs finite values at all points of the grid")
     s, U, V = singular_values(A)
     points, weights = (np.array([float(value) for value in part]) for part in (x, w))
     functions = (part / np.sqrt(weights)[:, None] for part in (U, V.T))
@@ -102,10 +100,8 @@ def smooth_error(cells: int, q: int, derivatives: tuple[Any, Any]) -> flint.arb:
 
 def minimum_error(cells: int, q: int) -> flint.arb:
     """|rho - rho_N|_2 for rho = min(u, v), q >= 2."""
-    if q < 2:
-        raise ValueError(f"off the diagonal min(u, v) has degree 1: needs q >= 2 points, got {q}")
     x, w = gauss(1, q)
-    L = [_primitive(_lagrange(x, i)) for i in range(q)]
+    L = [_from_t_to_1(_lagrange(x, i)) for i in range(q)]
     nodes, weights = gauss(1, q + 1)
     products = [
         [sum((a * f(t) * g(t) for t, a in zip(nodes, weights, strict=True)), flint.arb(0))
@@ -126,7 +122,7 @@ def _lagrange(x: list[flint.arb], i: int) -> flint.arb_poly:
     return product
 
 
-def _primitive(p: flint.arb_poly) -> flint.arb_poly:
+def _from_t_to_1(p: flint.arb_poly) -> flint.arb_poly:
     """t -> int_t^1 p."""
     P = p.integral()
     return flint.arb_poly([P(1)]) - P

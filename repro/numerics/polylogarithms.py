@@ -27,10 +27,6 @@ TERMS, BITS = 64, 128
 def fourier_sums(s: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     """The sum of cosines and the sum of sines at x, both of the shape of x."""
     s = rational(s)
-    if not s > 1:
-        raise ValueError(
-            f"a series of waves over i^s that converges everywhere needs s > 1, got {s}"
-        )
     x = x - x.round()
     t = 2 * math.pi * x.abs()  # mu = it for x >= 0; the rest is symmetry
     singular = _singular(s, t)

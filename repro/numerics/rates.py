@@ -18,14 +18,13 @@ bias   What the caller knows besides; for a factor log x it is `abs(slope(x, np.
 
 Measured (tests): 0.98 of noisy laws at confidence 0.95, and every curve of the model without
 noise. Both at once is the weak spot: 10 % noise and a = x_0, 0.82 (0.92 at confidence 0.99). Not
-covered: a window wholly before the asymptotic regime (a >> x_0 looks like another exponent); a
-correction slower than x^-q, such as 1/log x, without a `bias`.
+covered: a window wholly before the asymptotic regime (a >> x_0 looks like another exponent), and,
+without a `bias`, a correction slower than x^-q, such as 1/log x.
 
-Window: points leave it by two rules, neither of which knows the exponent hoped for: all from the
-first one at the floor on, in the direction in which y falls, and those outside `within`. No head
-is dropped automatically: to search over windows is to search for a result (the noise term of the
-narrowest of all tails covers 0.89, not 0.95), and the drift pays for a head that stays. A caller
-who drops one types `within`, and `reason` repeats it.
+Window: two rules drop points, and neither knows the exponent hoped for. Dropped are all points
+from the first one at the floor on, in the direction in which y falls, and those outside `within`;
+`reason` says so. No head is dropped automatically: to search over windows is to search for a
+result (the noise term of the narrowest of all tails covers 0.89, not 0.95).
 """
 
 import math
@@ -95,12 +94,11 @@ def slope(
     >>> rate.contains(-1.5), rate.contains(-2)
     (True, False)
     """
-    if not (0 < confidence < 1 and 0 <= bias < math.inf and 0 < correction < math.inf):
-        raise ValueError(f"need 0 < {confidence=} < 1, 0 <= {bias=} < inf, 0 < {correction=} < inf")
-    x, y = _points(x, y)
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    points = np.stack([x, y])
+    if not (np.isfinite(points) & (points > 0)).all() or len(np.unique(x)) < len(x):
+        raise ValueError(f"a slope needs positive finite numbers, each x once: {x=}, {y=}")
     floor = np.broadcast_to(np.asarray(floor, dtype=np.float64), len(y))
-    if not np.all(np.isfinite(floor) & (floor >= 0)):
-        raise ValueError(f"floor must be finite and >= 0: got {floor}")
     used, reason = _window(x, y, floor, within)
     octaves = round(float(np.ptp(np.log2(x[used]))), DIGITS) if used.any() else 0.0
     if not (used.sum() >= MIN_POINTS and octaves >= MIN_OCTAVES):
@@ -111,10 +109,9 @@ def slope(
     i = np.flatnonzero(used)[np.argsort(x[used])]
     u, v, errors = np.log(x[i]), np.log(y[i]), -np.log1p(-floor[i] / y[i])
     b, noise, error = _line(u, v, errors, confidence)
-    drift, bias = _drift(u, v, correction), float(bias)
-    half = noise + drift + error + bias
-    interval, parts = (b, b - half, b + half, confidence), (noise, drift, error, bias)
-    return Rate(*interval, *parts, octaves, tuple(used.tolist()), reason)
+    parts = noise, _drift(u, v, correction), error, float(bias)
+    interval = b - sum(parts), b + sum(parts)
+    return Rate(b, *interval, confidence, *parts, octaves, tuple(used.tolist()), reason)
 
 
 def slope_of_means(x: ArrayLike, draws: ArrayLike, *, bias: float = 0.0, **options: Any) -> Rate:
@@ -165,16 +162,12 @@ def _drift(u, v, q) -> float:
     return float(abs(d @ v) * max(abs(w @ g) / abs(d @ g) for g in heads))
 
 
-def _falling(x, y) -> np.ndarray:
-    """Indices along x in the direction in which y falls, judged by the two end points."""
-    order = np.argsort(x)
-    return order if y[order[0]] >= y[order[-1]] else order[::-1]
-
-
 def _window(x, y, floor, within) -> tuple[np.ndarray, str]:
     """The points to use, (n,) bool, and why the others are not."""
     inside = (within[0] <= x) & (x <= within[1])
-    order = _falling(x, y)
+    order = np.argsort(x)
+    if y[order[0]] < y[order[-1]]:
+        order = order[::-1]  # the direction in which y falls, judged by the two end points
     low = (inside & (y <= FLOOR_FACTOR * floor))[order]
     ended = np.zeros(len(x), dtype=bool)
     ended[order] = np.logical_or.accumulate(low)
@@ -186,17 +179,3 @@ def _window(x, y, floor, within) -> tuple[np.ndarray, str]:
         where = f"from x={x[k]:g} on (y={y[k]:.2g}, floor {floor[k]:.2g})"
         why.append(f"{count} dropped within {FLOOR_FACTOR:g} times the floor, {where}")
     return inside & ~ended, "; ".join(why) or "no point dropped"
-
-
-def _points(x, y) -> tuple[np.ndarray, np.ndarray]:
-    """Both as float64 (n,), every x and y positive and finite, no x twice."""
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.ndim != 1 or x.shape != y.shape or not x.size:
-        raise ValueError(f"x and y must be lists of one length: got shapes {x.shape} and {y.shape}")
-    for name, values in (("x", x), ("y", y)):
-        for i in np.flatnonzero(~(np.isfinite(values) & (values > 0))):
-            raise ValueError(f"{name}[{i}]={values[i]} at x={x[i]:g}: must be positive and finite")
-    values, counts = np.unique(x, return_counts=True)
-    if (counts > 1).any():
-        raise ValueError(f"each x once, average repeated measurements first: {values[counts > 1]}")
-    return x, y

@@ -19,8 +19,6 @@ def _type(dtype: torch.dtype | str) -> torch.dtype:
 
 def two_product(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """xy as high + low, exactly, in float64 (Dekker 1971); high is the rounded product."""
-    if x.dtype != torch.float64 or y.dtype != torch.float64:
-        raise TypeError(f"two_product splits float64, got {x.dtype} and {y.dtype}")
     high = x * y
     (a, b), (c, d) = _split(x), _split(y)
     return high, ((a * c - high) + a * d + b * c) + b * d

@@ -63,8 +63,6 @@ LAMBDA = sum((Fraction(1, BASE ** _beta(k)) for k in range(1, DIGITS + 1)), Frac
 @functools.cache
 def psi(k: int, N: int) -> Fraction:
     """psi(N / 6^k) for 0 <= N <= 6^k."""
-    if not 0 <= N <= BASE**k:
-        raise ValueError(f"psi is given on [0, 1], not at {N}/{BASE}^{k}")
     if k == 1:
         return Fraction(N, BASE)
     rest, digit = divmod(N, BASE)
@@ -91,13 +89,10 @@ def least_distance(rank: int, lam: Fraction = LAMBDA) -> Fraction:
     unit = math.lcm(*(value.denominator for value in (*ends[0], *ends[1])))  # integers are faster
     a, b = ([int(value * unit * lam.denominator) for value in values] for values in ends)
     c, d = ([int(value * unit * lam.numerator) for value in values] for values in ends)
-    pairs = zip(_sums(a, c), _sums(b, d), strict=True)
+    first, last = (map(sum, itertools.product(*both)) for both in ((a, c), (b, d)))
+    pairs = zip(first, last, strict=True)
     apart = min(after[0] - before[1] for before, after in itertools.pairwise(sorted(pairs)))
     return Fraction(apart, unit * lam.denominator)
-
-
-def _sums(first: list[int], second: list[int]) -> list[int]:
-    return [x + y for x in first for y in second]
 
 
 @dataclass

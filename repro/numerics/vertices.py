@@ -3,8 +3,7 @@
 Given rows (one for each time, one column for each function) and values, the sum of |values - rows
 alpha| is least at a vertex: at as many rows as there are functions the residual is 0, and there is
 a z, |z| <= 1, orthogonal to the columns, that is the sign of the residual at all others. `optimum`
-finds it for one sum, `least_worst` for the largest of several. repro/numerics/l1.py says what this
-is for, and proves what is to be proved from the alpha and z found here.
+finds it for one sum, `least_worst` for the largest of several; l1.py proves the rest.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,11 +3,11 @@
     root/<kind>/<key>/spec.json           what was trained; its hash is the key
     root/<kind>/<key>/result.json         numbers, curves, checksums, how it came about
     root/<kind>/<key>/state.safetensors   tensors
-    root/<kind>/<key>.lock, .holder.json, .checkpoint.safetensors       while it is being trained
+    root/<kind>/<key>.lock, .holder, .checkpoint.safetensors            while it is being trained
     root/<kind>/.<key>.*                  unfinished; swept by the next who holds the lock
 
-A folder is prepared beside its final place and appears by one rename. Reading compares the
-checksums of the files, that of result.json itself, and the spec.
+A folder is prepared beside its final place and appears by one rename. Reading compares the spec and
+the checksums of all files.
 """
 
 import ctypes
@@ -21,7 +21,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from repro.files import (
     DamagedFile,
@@ -88,10 +87,29 @@ class Entry:
 
 def write(slot: Slot, outcome: Outcome, *, seconds: float, source: str, run: str) -> None:
     """Put an entry in its place; one that is there is replaced (refresh)."""
+    import torch
+
     parent = slot.directory.parent
     prepared = Path(tempfile.mkdtemp(dir=parent, prefix=f".{slot.key}."))
     try:
-        _prepare(prepared, slot, outcome, {"seconds": seconds, "source": source, "run": run})
+        os.chmod(prepared, 0o755)  # mkdtemp makes it private
+        write_json(prepared / "spec.json", json.loads(slot.identity), lasting=True)
+        write_atomically(prepared / "state.safetensors", pack(outcome.tensors), lasting=True)
+        packages = ("torch", "numpy", "safetensors")
+        versions = {name: importlib.metadata.version(name) for name in packages}
+        result = {
+            "schema": SCHEMA,
+            "numbers": outcome.numbers,
+            "curves": {name: [float(x) for x in curve] for name, curve in outcome.curves.items()},
+            "files": {name: sha256((prepared / name).read_bytes()) for name in CONTENT},
+            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "versions": {"python": platform.python_version(), **versions},
+            "threads": torch.get_num_threads(),
+            "seconds": seconds,
+            "source": source,
+            "run": run,
+        }
+        write_sealed(prepared / "result.json", result, lasting=True)
         _swap_in(prepared, slot.directory)
         sync_folder(parent)
     finally:
@@ -118,26 +136,6 @@ def read(slot: Slot) -> Entry:
         Outcome(revive(result["numbers"]), revive(result["curves"]), tensors),
         **{name: result[name] for name in ("seconds", "when", "versions", "source", "run")},
     )
-
-
-def _prepare(folder: Path, slot: Slot, outcome: Outcome, about: dict[str, Any]) -> None:
-    import torch
-
-    os.chmod(folder, 0o755)  # mkdtemp makes it private
-    write_json(folder / "spec.json", json.loads(slot.identity), lasting=True)
-    write_atomically(folder / "state.safetensors", pack(outcome.tensors), lasting=True)
-    result = {
-        "schema": SCHEMA,
-        "numbers": outcome.numbers,
-        "curves": {name: [float(x) for x in curve] for name, curve in outcome.curves.items()},
-        "files": {name: sha256((folder / name).read_bytes()) for name in CONTENT},
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "versions": {"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in ("torch", "numpy", "safetensors")},
-        "threads": torch.get_num_threads(),
-        **about,
-    }
-    write_sealed(folder / "result.json", result, lasting=True)
 
 
 def _swap_in(prepared: Path, final: Path) -> None:

@@ -65,11 +65,13 @@ def fit(
     workspace = workspace or Workspace()
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
     engines = optimizer.build(named)
-    rates = [group["lr"] for group in _groups(engines)]
-    done, curves = _restore(workspace.resume(), model, engines)
+    checkpoint = workspace.resume()
+    done, curves = _restore(checkpoint, model, engines) if checkpoint else (0, {})
+    groups = [group for engine in engines for group in engine.param_groups]
+    rates = [group["lr"] for group in groups]
     for step in range(done, steps):
         look = step % every == 0 or step == steps - 1
-        _set_pace(engines, rates, schedule.pace(step, steps))
+        _set_pace(groups, rates, schedule.pace(step, steps))
         for engine in engines:
             engine.zero_grad()
         value = loss(model, step)
@@ -90,12 +92,8 @@ def fit(
     return curves
 
 
-def _groups(engines: Engines) -> list[dict[str, Any]]:
-    return [group for engine in engines for group in engine.param_groups]
-
-
-def _set_pace(engines: Engines, rates: list[float], pace: Pace) -> None:
-    for group, rate in zip(_groups(engines), rates, strict=True):
+def _set_pace(groups: list[dict[str, Any]], rates: list[float], pace: Pace) -> None:
+    for group, rate in zip(groups, rates, strict=True):
         group["lr"] = rate * pace.factor
         if pace.momentum is not None and "betas" in group:
             group["betas"] = (pace.momentum, group["betas"][1])
@@ -128,21 +126,18 @@ def _state(model: nn.Module, engines: Engines) -> dict[str, Tensor]:
     return state
 
 
-def _restore(
-    checkpoint: Checkpoint | None, model: nn.Module, engines: Engines
-) -> tuple[int, Curves]:
+def _restore(checkpoint: Checkpoint, model: nn.Module, engines: Engines) -> tuple[int, Curves]:
     """Undo `_state`; the number of steps done, and the curves so far."""
-    if checkpoint is None:
-        return 0, {}
-    parts: dict[str, dict[str, Tensor]] = defaultdict(dict)
-    for name, tensor in checkpoint.tensors.items():
-        part, _, rest = name.partition(".")
-        parts[part][rest] = tensor
-    model.load_state_dict(parts["model"])
+    weights: dict[str, Tensor] = {}
     memories: list[dict[int, dict[str, Tensor]]] = [defaultdict(dict) for _ in engines]
-    for place, tensor in parts["optimizer"].items():
-        number, index, name = place.split(".", 2)
-        memories[int(number)][int(index)][name] = tensor
+    for place, tensor in checkpoint.tensors.items():
+        part, rest = place.split(".", 1)
+        if part == "model":
+            weights[rest] = tensor
+        else:
+            number, index, name = rest.split(".", 2)
+            memories[int(number)][int(index)][name] = tensor
+    model.load_state_dict(weights)
     for engine, memory in zip(engines, memories, strict=True):
         groups = engine.state_dict()["param_groups"]
         engine.load_state_dict({"state": dict(memory), "param_groups": groups})

@@ -43,11 +43,8 @@ def pack(tensors: "Mapping[str, Tensor]", metadata: Mapping[str, str] | None = N
     import torch
     from safetensors.torch import save
 
-    copies = {}
-    for name, tensor in tensors.items():
-        if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"only tensors can be packed, {name!r} is a {type(tensor).__name__}")
-        copies[name] = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+    alone = torch.contiguous_format
+    copies = {name: t.detach().cpu().clone(memory_format=alone) for name, t in tensors.items()}
     return save(copies, dict(metadata) if metadata else None)
 
 

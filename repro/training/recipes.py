@@ -12,13 +12,9 @@ if TYPE_CHECKING:
     import torch
 
     Named = dict[str, torch.nn.Parameter]
-    Engines = list[torch.optim.Optimizer]
+    Engines = list[torch.optim.Optimizer]  # each parameter is in one of them
 
-
-class Optimizer(Protocol):
-    def build(self, parameters: "Named") -> "Engines":
-        """torch's optimisers for these parameters, each parameter in one of them."""
-        ...
+RISE, END, MOMENTA = 0.3, 1 / 25e4, (0.95, 0.85)  # defaults of torch's OneCycleLR
 
 
 @dataclass(frozen=True)
@@ -40,16 +36,15 @@ class Adam:
     def build(self, parameters: "Named") -> "Engines":
         import torch
 
-        fused = torch.optim.Adam(parameters.values(), lr=self.lr, betas=self.betas, fused=True)
-        return [fused]
+        engine = torch.optim.Adam(parameters.values(), lr=self.lr, betas=self.betas, fused=True)
+        return [engine]
 
 
 @dataclass(frozen=True)
 class Muon:
-    """Muon for the matrices, `rest` for vectors, numbers, and matrices that are set `apart`.
+    """Muon for matrices between features, `rest` for all other parameters.
 
-    A parameter is set apart if a part of its dotted name is in `apart`: Muon is meant for matrices
-    between features, not for the first layer, whose columns belong to coordinates of the input.
+    A matrix, such as the first layer's, is set apart if a part of its dotted name is in `apart`.
     """
 
     lr: float
@@ -60,16 +55,17 @@ class Muon:
     def build(self, parameters: "Named") -> "Engines":
         from repro.training import muon
 
-        matrices = {
-            name: parameter
-            for name, parameter in parameters.items()
-            if parameter.ndim == 2 and not set(name.split(".")) & set(self.apart)
-        }
-        others = {name: p for name, p in parameters.items() if name not in matrices}
+        matrices, others = {}, {}
+        for name, parameter in parameters.items():
+            apart = parameter.ndim != 2 or set(name.split(".")) & set(self.apart)
+            (others if apart else matrices)[name] = parameter
         if not matrices:
             raise ValueError(f"Muon has no matrix to move: parameters are {', '.join(parameters)}")
         ours = muon.Muon(matrices.values(), lr=self.lr, momentum=self.momentum)
         return [ours, *(self.rest.build(others) if others else [])]
+
+
+Optimizer = SGD | Adam | Muon
 
 
 @dataclass(frozen=True)
@@ -100,17 +96,13 @@ class Cosine:
 
 @dataclass(frozen=True)
 class Trapezoid:
-    """Up to lr, level, and down to 0, all straight; `rise` and `level` are where the first two end.
+    """Up to lr until `rise`, level until `level`, and down to 0, which would be reached at 1.
 
-    As parts of all steps; 0 would be reached at step `steps`, one after the last.
+    These are parts of all steps, 0 <= rise <= level < 1.
     """
 
     rise: float = 0.05
     level: float = 0.4
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rise <= self.level < 1:
-            raise ValueError(f"Trapezoid needs 0 <= rise <= level < 1: got {self}")
 
     def pace(self, step: int, steps: int) -> Pace:
         up = (step + 1) / (self.rise * steps) if self.rise else 1.0
@@ -119,29 +111,21 @@ class Trapezoid:
 
 @dataclass(frozen=True)
 class OneCycle:
-    """torch's OneCycleLR and its defaults: up to lr, down to almost nothing, momentum inversely.
+    """torch's OneCycleLR: from `start` times lr up to lr, down to almost nothing.
 
-    `start` and `end` are factors of lr, `rise` the part of the steps spent going up, `momenta` the
-    momentum at the ends and at the peak.
+    Momentum goes the other way, from 0.95 down to 0.85 and up again.
     """
 
     start: float = 1 / 25
-    end: float = 1 / 25e4
-    rise: float = 0.3
-    momenta: tuple[float, float] = (0.95, 0.85)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.rise < 1:
-            raise ValueError(f"OneCycle needs 0 < rise < 1: got {self.rise}")
 
     def pace(self, step: int, steps: int) -> Pace:
-        peak, last = self.rise * steps - 1, steps - 1
-        calm, quick = self.momenta
+        peak, last = RISE * steps - 1, steps - 1
+        calm, quick = MOMENTA
         if step < peak:
             way = step / peak
             return Pace(_cosine(self.start, 1.0, way), _cosine(calm, quick, way))
         way = (step - peak) / (last - peak)
-        return Pace(_cosine(1.0, self.end, way), _cosine(quick, calm, way))
+        return Pace(_cosine(1.0, END, way), _cosine(quick, calm, way))
 
 
 def _cosine(begin: float, end: float, way: float) -> float:

@@ -1,14 +1,11 @@
 """A training is a frozen dataclass; its key is a hash of everything that decides the result.
 
 Two specs share a key exactly if they have the same kind and version and the same fields, value
-and type alike. So 1, 1.0 and True are three specs, and so are 0.0 and -0.0, although Python calls
-them equal: a training may tell them apart, and to train twice is waste while to share wrongly is
-an error. For the same reason a nested dataclass carries the name of its class: SGD(lr=0.1) is not
-Adam(lr=0.1).
+and type alike: 1, 1.0 and True are three specs, and so are 0.0 and -0.0, which a training may tell
+apart. A nested dataclass carries the name of its class: SGD(lr=0.1) is not Adam(lr=0.1).
 
-Not in the key: the source of the training code (the store records it and says when it differs) and
-the modules that classes live in, so neither a comment nor a move costs a training. When the code
-changes meaning, raise `version` by hand.
+Not in the key: the source of the training code (the store says when it differs) and the modules
+that classes live in. When the code changes meaning, raise `version` by hand.
 """
 
 import dataclasses
@@ -16,12 +13,9 @@ import hashlib
 import importlib.metadata
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-_KIND = re.compile(r"[a-z0-9][a-z0-9._-]*")  # it names a folder of the store
 
 
 @dataclass(frozen=True)
@@ -31,7 +25,7 @@ class Spec:
     Fields may be int, finite float, str, bool, None, and tuples and frozen dataclasses of these.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # it names a folder of the store
     version: ClassVar[int]
 
     def __post_init__(self) -> None:
@@ -45,14 +39,8 @@ def canonical(spec: Spec) -> str:
 
 def identity(spec: Spec, context: Mapping[str, str]) -> str:
     """The text whose hash is the key: kind, version, canonical spec and context."""
-    kind, version = getattr(spec, "kind", None), getattr(spec, "version", None)
-    name = type(spec).__name__
-    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-        raise TypeError(f"{name} needs a class variable kind that can name a folder, got {kind!r}")
-    if type(version) is not int:
-        raise TypeError(f"{name} needs a class variable version that is an int, got {version!r}")
-    content = json.loads(canonical(spec))
-    return dump({"kind": kind, "version": version, "spec": content, "context": dict(context)})
+    about = {"kind": spec.kind, "version": spec.version, "context": dict(context)}
+    return dump({**about, "spec": _plain(spec, type(spec).__name__)})
 
 
 def key(spec: Spec, context: Mapping[str, str]) -> str:
@@ -83,14 +71,16 @@ def _plain(value: Any, name: str) -> Any:
     Types are exact: np.float64 is not float, though it inherits from it.
     """
     cls = type(value)
-    if value is None or cls is bool:
-        return value
-    if cls in (int, str) or (cls is float and math.isfinite(value)):
+    if value is None or cls in (bool, int, str) or (cls is float and math.isfinite(value)):
         return value
     if cls is tuple:
         return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
     if dataclasses.is_dataclass(cls):
-        _require_frozen(cls, name)
+        own = vars(cls).get(
+            "__dataclass_params__"
+        )  # if inherited, its own annotations are no fields
+        if own is None or not own.frozen:
+            raise TypeError(f"{name}: {cls.__name__} needs a @dataclass(frozen=True) of its own")
         fields = dataclasses.fields(value)
         content = {f.name: _plain(getattr(value, f.name), f"{name}.{f.name}") for f in fields}
         return {"class": cls.__name__, **content}  # no field can have this name: it is a keyword
@@ -98,9 +88,3 @@ def _plain(value: Any, name: str) -> Any:
         f"{name} = {value!r} is a {cls.__module__}.{cls.__qualname__}; a spec is made of "
         "int, finite float, str, bool, None, tuples and frozen dataclasses"
     )
-
-
-def _require_frozen(kind: type, name: str) -> None:
-    own = vars(kind).get("__dataclass_params__")  # if inherited, its own annotations are no fields
-    if own is None or not own.frozen:
-        raise TypeError(f"{name}: {kind.__name__} needs a @dataclass(frozen=True) of its own")

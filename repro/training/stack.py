@@ -1,7 +1,7 @@
 """Several models of one shape, trained in one loop: one product of stacked matrices for all.
 
-The members keep parameters of their own: what is trained, saved and clipped is theirs, and a member
-can be taken out and used like any other model. Only the forward pass sees them stacked.
+The members keep parameters of their own, and can be taken out and used like any other model. Only
+the forward pass sees them stacked.
 """
 
 import copy
@@ -15,9 +15,6 @@ from torch import Tensor, nn
 class Stack(nn.Module):
     def __init__(self, models: Sequence[nn.Module]) -> None:
         super().__init__()
-        shapes = [{name: p.shape for name, p in model.named_parameters()} for model in models]
-        if not shapes or any(shape != shapes[0] for shape in shapes):
-            raise ValueError("a stack needs models with the same parameters of the same shapes")
         if any(list(model.buffers()) for model in models):
             raise ValueError("a stack cannot hold models with buffers: they would not be updated")
         for number, model in enumerate(models):  # a bare number could be the name of a layer

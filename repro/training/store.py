@@ -1,13 +1,12 @@
 """Finished trainings, kept by content: one training however many ask, and it says why it trained.
 
-An entry that is there and sound is read without a lock. Otherwise: lock, look again, train, rename
-into place. The lock is the operating system's, so it falls with its holder, and whoever waited
-goes on from the last checkpoint. Lock files are never unlinked: a waiter may have one open.
+A sound entry is read without a lock. Otherwise: lock, look again, train, rename into place. The
+lock is the operating system's: it falls with its holder, and whoever waited goes on from the last
+checkpoint. Lock files are never unlinked: a waiter may have one open.
 
-What `get` returns is always read from the disk, also right after training, so that a caller sees
-the same whether its model was trained or found. A training that raises is not kept; its checkpoint
-stays only if it was interrupted (KeyboardInterrupt and the like, a kill, a full disk), not if it
-failed.
+What `get` returns is always read from the disk, so a caller sees the same whether its model was
+trained or found. A training that raises is not kept, nor is its checkpoint, unless it was
+interrupted (KeyboardInterrupt and the like, a kill, a full disk).
 """
 
 import contextlib
@@ -22,11 +21,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from filelock import FileLock, Timeout
 
-from repro.files import DamagedFile, read_json, set_aside, write_json
+from repro.files import DamagedFile, set_aside, write_atomically
 from repro.training import entry as entries
 from repro.training.entry import Entry, Slot
 from repro.training.outcome import Outcome, sha256
@@ -103,14 +102,11 @@ class Store:
         say_every: float = 10.0,
         checkpoint_every: float = 30.0,
     ) -> None:
-        """`run` matters in mode refresh: an entry made by this run counts as fresh.
+        """`only`: the key of the one training that may be made; times are in seconds.
 
-        By default each Store is a run of its own; processes that work together pass one name.
-        `only`: the key of the one training that may be made.
-        `say_every` (while waiting) and `checkpoint_every` are in seconds.
+        In mode refresh an entry made by this `run` counts as fresh. Each Store is a run of its own,
+        unless processes that work together pass one name.
         """
-        if mode not in get_args(Mode):
-            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
         self.root, self.mode, self.device, self.only = Path(root), mode, device, only
         self.run = run or uuid.uuid4().hex
         self._say, self._progress = say, progress
@@ -132,14 +128,16 @@ class Store:
         if entry is None and self.only not in (None, slot.key):
             told = f"{slot} is not in the store {self.root}"
             raise NotComputed(f"{told}, which may make {self.only} alone", slot.key)
+        reason = ""
         if entry is None:
             with self._hold(slot, wait):
                 entry, why = self._look(slot, clear=True)
                 if entry is None:
                     self._say(f"{slot}: training ({why})")
                     entry, notes = self._compute(slot, source, functools.partial(train, spec))
-                    return _stored(slot, entry, "; ".join([f"computed: {why}", *notes]))
-        return _stored(slot, entry, _reused(entry, source))
+                    reason = "; ".join([f"computed: {why}", *notes])
+        reason = reason or _reused(entry, source)
+        return Stored(entry.outcome, slot.key, slot.directory, reason, entry.seconds)
 
     def _look(self, slot: Slot, clear: bool = False) -> tuple[Entry | None, str]:
         """The entry if it can be reused, otherwise why not; `clear` sets a damaged one aside."""
@@ -201,14 +199,9 @@ class Store:
             lock.release()
 
 
-def _stored(slot: Slot, entry: Entry, reason: str) -> Stored:
-    return Stored(entry.outcome, slot.key, slot.directory, reason, entry.seconds)
-
-
 def _reused(entry: Entry, source: str) -> str:
-    known = entry.source and source
-    changed = " although the training code has changed since (version not bumped)"
-    although = changed if known and entry.source != source else ""
+    changed = entry.source and source and entry.source != source
+    although = " although the training code has changed since (version not bumped)" * bool(changed)
     torch = minor(entry.versions["torch"])
     return f"reused{although}: computed {entry.when[:10]} by torch {torch} in {entry.seconds:.1f} s"
 
@@ -216,13 +209,13 @@ def _reused(entry: Entry, source: str) -> str:
 @contextlib.contextmanager
 def _signed(slot: Slot) -> Iterator[None]:
     """While we train, those who wait can read who we are."""
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    name = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-    write_json(slot.beside("holder.json"), name)
+    since = f"{time.strftime('%Y-%m-%d %H:%M:%S')} on {socket.gethostname()}"
+    signature = slot.beside("holder")
+    write_atomically(signature, f"process {os.getpid()}, which has it since {since}")
     try:
         yield
     finally:
-        slot.beside("holder.json").unlink(missing_ok=True)
+        signature.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -240,10 +233,8 @@ def _warned(workspace: Workspace) -> Iterator[None]:
 
 def _holder(slot: Slot) -> str:
     try:
-        content = read_json(slot.beside("holder.json"))
-        since = f"{content['since']} on {content['host']}"
-        return f"process {content['pid']}, which has it since {since}"
-    except (OSError, DamagedFile, KeyError):
+        return slot.beside("holder").read_text(errors="replace")
+    except OSError:
         return "another process"
 
 

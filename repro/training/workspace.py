@@ -2,9 +2,9 @@
 
 `Workspace()` without arguments keeps no checkpoints and is silent, for training without a store.
 
-The checkpoint is ONE file, replaced atomically, so a kill at any moment leaves the previous one
-or the new one. It records its origin (spec, the file that trains, this package), and one of another
-origin is dropped, not resumed: half a training by old code and half by new would be neither.
+The checkpoint is ONE file, replaced atomically. It records its origin (spec, the file that trains,
+this package), and one of another origin is dropped: half a training by old code and half by new
+would be neither.
 """
 
 import json
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from repro.files import DamagedFile, set_aside, to_json, write_atomically
 from repro.training.outcome import pack_sealed, revive, unpack_sealed
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 SCHEMA = 2
 
 
-class Progress(Protocol):
-    def __call__(self, step: int, total: int, **numbers: float) -> None: ...
+Progress = Callable[..., None]  # of step, total, and numbers by name
 
 
 def silent(*_: Any, **__: Any) -> None:
