@@ -85,6 +85,12 @@ class Transformer:
     F: Function
     sigma: Weighing = softmax
 
+    def __post_init__(self) -> None:
+        (m_h, n), (d_v, _) = self.W_Q.shape, self.W_V.shape
+        found = [tuple(W.shape) for W in (self.W_Q, self.W_K, self.W_V)]
+        if found != [(m_h, n), (m_h, n), (d_v, n)]:
+            raise ValueError(f"(5) has W_Q, W_K of shape (m_h, n), W_V (d_v, n); got {found}")
+
     @property
     def m_h(self) -> int:
         return self.W_Q.shape[0]

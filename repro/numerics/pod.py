@@ -68,6 +68,8 @@ def decompose(kernel: Kernel, cells: int, q: int, error: flint.arb) -> Decomposi
         for u, a in zip(x, root, strict=True)
     ]
     A = flint.arb_mat(rows)
+    if not all(entry.is_finite() for entry in A.entries()):
+        raise ValueError("a kernel needs finite values at all points of the grid")
     s, U, V = singular_values(A)
     points, weights = (np.array([float(value) for value in part]) for part in (x, w))
     functions = (part / np.sqrt(weights)[:, None] for part in (U, V.T))

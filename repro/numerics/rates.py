@@ -99,6 +99,10 @@ def slope(
     if not (np.isfinite(points) & (points > 0)).all() or len(np.unique(x)) < len(x):
         raise ValueError(f"a slope needs positive finite numbers, each x once: {x=}, {y=}")
     floor = np.broadcast_to(np.asarray(floor, dtype=np.float64), len(y))
+    if not (0 < confidence < 1 and 0 <= bias < math.inf and 0 < correction < math.inf):
+        raise ValueError(f"need 0 < {confidence=} < 1, 0 <= {bias=} < inf, 0 < {correction=} < inf")
+    if not np.all(np.isfinite(floor) & (floor >= 0)):
+        raise ValueError(f"floor must be finite and >= 0: got {floor}")
     used, reason = _window(x, y, floor, within)
     octaves = round(float(np.ptp(np.log2(x[used]))), DIGITS) if used.any() else 0.0
     if not (used.sum() >= MIN_POINTS and octaves >= MIN_OCTAVES):

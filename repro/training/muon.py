@@ -38,6 +38,8 @@ class Muon(torch.optim.Optimizer):
     """W <- W - lr sqrt(max(1, rows / columns)) equalised(Nesterov's momentum)."""
 
     def __init__(self, matrices: Iterable[Tensor], lr: float, momentum: float) -> None:
+        if not (lr >= 0 and 0 <= momentum < 1):
+            raise ValueError(f"Muon needs lr >= 0 and 0 <= momentum < 1, got {lr=}, {momentum=}")
         super().__init__(matrices, {"lr": lr, "momentum": momentum})
 
     @torch.no_grad()

@@ -76,9 +76,7 @@ def _plain(value: Any, name: str) -> Any:
     if cls is tuple:
         return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
     if dataclasses.is_dataclass(cls):
-        own = vars(cls).get(
-            "__dataclass_params__"
-        )  # if inherited, its own annotations are no fields
+        own = vars(cls).get("__dataclass_params__")  # if inherited, it has fields of its own
         if own is None or not own.frozen:
             raise TypeError(f"{name}: {cls.__name__} needs a @dataclass(frozen=True) of its own")
         fields = dataclasses.fields(value)
