@@ -22,8 +22,7 @@ import statistics
 import pytest
 
 from repro.bounds import chosen, theorem
-from repro.fang2022 import experiments
-from repro.fang2022.pictures import printed as pictures
+from repro.fang2022 import experiments, pictures
 
 CLIPS = [1.0, 10.0, 100.0]
 RUN = 20

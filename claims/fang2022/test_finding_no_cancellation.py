@@ -19,8 +19,7 @@ from fractions import Fraction
 import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
-from repro.fang2022 import fewer_blocks, model, powers
-from repro.fang2022.pictures import curves as pictures
+from repro.fang2022 import fewer_blocks, model, pictures, powers
 from repro.numerics import exact, roundoff
 
 BOUNDS = ["1/10", "1", "10", "100"]

@@ -22,7 +22,6 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.fang2022 import inputs, model, multiplication, without_attention
-from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact, rates, roundoff
 
 SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]
@@ -103,8 +102,6 @@ def test_rate_the_error_grows_like_M_squared(claim):
     """The same x, y in [-1, 1], a larger M: digits are lost, for 2M^2 is added and taken away."""
     Ms, dtypes = [3.0**k for k in range(7)], ("float64", "float32")
     errors = {dtype: [floating_error(claim, M, dtype, 1.0) for M in Ms] for dtype in dtypes}
-    bounds = {d: [multiplication.roundoff_bound(M, d) for M in Ms] for d in dtypes}
-    softmax = [floating_error(claim, M, "float64", 1.0, attend=softmax_of) for M in Ms]
     flat, steep = chosen(1.5, "rules M out"), chosen(2.5, "rules M³ out")
     for dtype in dtypes:
         fit, at = rates.slope(Ms, errors[dtype]), {"equation": "error ~ uM²", "dtype": dtype}
@@ -112,17 +109,6 @@ def test_rate_the_error_grows_like_M_squared(claim):
         claim.measured("exponent of M", fit.slope, **at).within(2, half)
         claim.measured("lower end of its interval", fit.low, **at).at_least(flat)
         claim.measured("upper end of its interval", fit.high, **at).at_most(steep)
-    (low, high), top = errors["float64"][:: len(Ms) - 1], Ms[-1]
-    claim.figure(
-        pictures.roundoff(Ms, errors, bounds, softmax),
-        "round-off",
-        caption="In floating point the stored product of |x|, |y| ≤ 1 loses digits like M²; in "
-        "rationals its error is 0 (n = 4).",
-        alt=f"Error against M from 1 to {top:g}, both axes logarithmic. In float64 it rises from "
-        f"{low:.1e} to {high:.1e}, in float32 from {errors['float32'][0]:.1e} to "
-        f"{errors['float32'][-1]:.1e}, each just below its bound 4uM². The softmax control lies "
-        f"far above, from {softmax[0]:.1f} to {softmax[-1]:.1e}.",
-    )
 
 
 def stored_if_every_maximum_is_kept(M, x, y):

@@ -24,8 +24,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import grid_error, rounding_error, theorem
-from repro.fang2022 import piecewise, polynomials, powers, tower
-from repro.fang2022.pictures import curves as pictures
+from repro.fang2022 import pictures, piecewise, polynomials, powers, tower
 from repro.numerics import exact
 
 WIDTHS = {"1 x 10": (10,), "3 x 4": (4, 4, 4), "1 x 40": (40,)}  # layers x units

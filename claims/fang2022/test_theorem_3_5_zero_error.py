@@ -27,9 +27,17 @@ import numpy as np
 import pytest
 
 from repro.bounds import rounding_error, theorem
-from repro.fang2022 import approximation, inputs, network, polynomials, powers, ridge, tower
+from repro.fang2022 import (
+    approximation,
+    inputs,
+    network,
+    pictures,
+    polynomials,
+    powers,
+    ridge,
+    tower,
+)
 from repro.fang2022 import model as models
-from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact, roundoff
 
 ZERO = "C^q(x) = Q(x)"
