@@ -372,12 +372,13 @@ def test_the_printed_lifts_fail_exactly_below_the_thresholds(claim):
 def test_control_one_block_fewer_leaves_chebyshevs_error(q, claim):
     """With q - 1 of these blocks the slots hold t, ..., t^(q-1), so C is of degree < q, whatever
     beta is. For Q = x^q, d = 1, the least error is 2 (B/2)^q; rational nodes near Chebyshev's
-    extrema prove all but 1 % of it (approximation.floor_at).
+    extrema prove all but 1 % of it (approximation.distance).
     """
     B, law = exact.rational(3), "2(B/2)^q"
     optimum, cosines = 2 * (B / 2) ** q, [math.cos(k * math.pi / q) for k in range(q + 1)]
-    nodes = [B * exact.rational(round(1000 * c)) / 1000 for c in cosines]
-    floor, x = approximation.floor_at(nodes), exact.rationals(nodes)[:, None]
+    nodes = exact.rationals([round(1000 * c) for c in cosines]) * B / 1000
+    floor = approximation.distance(nodes**q, np.stack([nodes**s for s in range(q)], axis=1))
+    x = nodes[:, None]
     least = approximation.error_with_a_block_fewer(q, B, x)
     error = claim.measured("error with q − 1 blocks", least, equation=law)
     error.at_least(theorem(floor, "divided difference at q + 1 rational nodes, for all β"))

@@ -12,14 +12,13 @@ with g_k(t) = v_k relu(t + c_k). Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Th
 
 A literal block costs about n^2 (n+q+2) per sample. Autograd on the sum costs n (d+q), but keeps
 arrays of N x n numbers, 200 MB each in Table 1. Here t is computed in the forward pass and again in
-the backward pass, for a few samples at a time, and forgotten: by the kernel fused.c, compiled at
-its first use (float32 and float64 on a CPU with a C compiler), or in chunks by torch (elsewhere).
-Both give the same numbers up to round-off; `backend()` says which is used and why.
+the backward pass, for a few samples at a time, and forgotten: by the kernel fused.c (float32 and
+float64 on a CPU with a C compiler), or in chunks by torch (elsewhere). Both give the same numbers
+up to round-off; `backend()` says which is used and why.
 
-The library lies in the user's cache folder, under a hash of the source, the flags and what the
-compiler says of itself and the processor. The flags leave out -ffast-math, which in older gcc
-flushes denormal numbers to zero in the whole process: fused.c writes the order of its sums down,
-whatever the number of threads.
+The kernel is compiled at its first use, into the user's cache folder, under a hash of the source,
+the flags and what the compiler says of itself and the processor. The flags leave out -ffast-math,
+which in older gcc flushes denormal numbers to zero in the whole process.
 """
 
 import ctypes
@@ -178,11 +177,8 @@ def _in_threads(part: Callable[[int, int], int], length: int, times: int) -> Non
     """part(i, j) on parts of range(length), in torch's number of threads: ctypes lets them run."""
     threads = max(1, min(torch.get_num_threads(), length, length * times // PER_THREAD))
     cuts = [length * i // threads for i in range(threads + 1)]
-    if threads == 1:
-        failed = [part(0, length)]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            failed = list(pool.map(part, cuts[:-1], cuts[1:]))
+    with ThreadPoolExecutor(threads) as pool:
+        failed = list(pool.map(part, cuts[:-1], cuts[1:]))
     if any(failed):
         raise MemoryError("fused.c found no memory for a block of samples")
 
