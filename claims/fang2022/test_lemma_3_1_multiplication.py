@@ -73,14 +73,14 @@ def softmax_of(alpha):
     return alpha.softmax(-1)
 
 
-def floating_error(claim, M, dtype, spread, draws=5000, **branch):
+def floating_error(claim, M, dtype, spread, draws=5000):
     """Over random |x|, |y| <= spread, n = 4 tokens, in the type named `dtype`."""
     import torch
 
     factors = claim.rng("floating point").uniform(-spread, spread, (2, draws, 4))
     x, y = torch.tensor(factors, device=claim.device).to(getattr(torch, dtype))
     block = multiplication.multiplication_block(4, 3, roundoff.rounded(M, dtype))
-    return multiplication.floating_error(block, x, y, **branch)
+    return multiplication.floating_error(block, x, y)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])

@@ -103,7 +103,7 @@ def test_the_first_target_of_section_5(claim):
 def second_target(claim, smoke):
     """f_2*, 2002 tokens, and its model without the blocks; at smoke scale f_2* to this degree."""
     q = claim.at_scale(smoke=smoke, laptop=5, paper=5)
-    Q = polynomials.F_2_STAR.up_to(q)
+    Q = polynomials.F_2_STAR.part(*range(q + 1))
     beta = powers.readout(ridge.coefficients(Q, q))
     return q, Q, models.Transformer(ridge.directions(10, q), (), beta, Q.at_zero())
 

@@ -132,10 +132,8 @@ def doubling_transformer(Q: Polynomial, B: Any) -> Transformer:
     """Theorem A with Lemma 3.3: equal to Q for ||x|| <= B."""
     q = max(1, Q.degree)
     F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)  # (n_q, d), (n_q, q)
-    rows = Layout(len(F), q)
-    places = rational_zeros(rows.n, rows.size)
-    places[:, power_rows(rows)[1:]] = beta
-    return Transformer(F, doubling_blocks(rows.n, q, rational(B)), places.ravel(), Q.at_zero())
+    rows, blocks = Layout(len(F), q), doubling_blocks(len(F), q, rational(B))
+    return Transformer(F, blocks, rows.readout(power_rows(rows)[1:], beta), Q.at_zero())
 
 
 def roundoff_bound(q: int, dtype: torch.dtype | str) -> float:
@@ -191,10 +189,9 @@ def tripling_transformer(Q: Polynomial, B: Any) -> Transformer:
     r, combine = lengths(l), _monomials_from_held(l)  # (C,), (C 2^(l+1), 3^l + 1)
     F = np.concatenate([[length * one for length in r] for one in xi])  # (n_q C, d)
     rows = Layout(len(F), max(1, 2 ** (l + 1) - 2))
-    places = rational_zeros(rows.n, rows.size)
     read = beta @ combine[:, 1 : q + 1].T  # (n_q, C 2^(l+1))
-    places[:, held_rows(rows, l)] = read.reshape(rows.n, -1)
-    return Transformer(F, tripling_blocks(rows, l, rational(B)), places.ravel(), Q.at_zero())
+    readout = rows.readout(held_rows(rows, l), read.reshape(rows.n, -1))
+    return Transformer(F, tripling_blocks(rows, l, rational(B)), readout, Q.at_zero())
 
 
 @functools.cache

@@ -38,8 +38,6 @@ def multiplication_block(n: int, q: int, M: Any) -> Block:
     """
     if q < 3:
         raise ValueError(f"Lemma 3.1 stores x_i, y_i and -x_i y_i, so it needs q >= 3, got q={q}")
-    if not _positive(M):
-        raise ValueError(f"Lemma 3.1 needs M > 0, got M={M}")
     rows = Layout(n, q)
     return product_block(rows, rows.slot(1), rows.slot(2), rows.slot(3), 2 * (M * M))
 
@@ -66,13 +64,6 @@ def identity(rows: Layout) -> Block:
     return Block(*(np.zeros(s, dtype=int).astype(object) for s in shapes(rows.n + 1, rows.size)))
 
 
-def _positive(M: Any) -> bool:
-    try:
-        return bool(M > 0)
-    except TypeError:  # a symbol: its sign is the reader's
-        return True
-
-
 def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
     """How far the stored -x_i y_i may be off in floating point: 4 u M^2 (1 + 2u), M as rounded.
 
@@ -97,8 +88,8 @@ def wrong_entries(block: Block, t: Array, x: Array, y: Array, sign: int = -1, **
     return int((block(tokens(t, x, y), **branch) != tokens(t, x, y, sign * x * y)).sum())
 
 
-def floating_error(block: Block, x: Tensor, y: Tensor, sign: int = -1, **branch: Any) -> float:
+def floating_error(block: Block, x: Tensor, y: Tensor, sign: int = -1) -> float:
     """The largest error of the stored sign x y, in the type of x and y."""
-    product = stored(block.to(x.dtype, x.device), x, y, **branch).double()
+    product = stored(block.to(x.dtype, x.device), x, y).double()
     high, low = roundoff.two_product(x.double(), y.double())  # xy = high + low, exactly
     return ((product - sign * high) - sign * low).abs().max().item()

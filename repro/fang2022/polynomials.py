@@ -1,5 +1,6 @@
 """Polynomials Q in P_q(R^d) with rational coefficients, and the two targets of Section 5."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,13 +41,9 @@ class Polynomial:
         """The largest degree of a term; 0 for constants, the constant 0 included."""
         return max((sum(a) for a in self.coefficients), default=0)
 
-    def part(self, s: int) -> "Polynomial":
-        """The terms of degree s: Q is the sum of its parts."""
-        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) == s})
-
-    def up_to(self, q: int) -> "Polynomial":
-        """The terms of degree at most q."""
-        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) <= q})
+    def part(self, *degrees: int) -> "Polynomial":
+        """The terms of these degrees."""
+        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) in degrees})
 
     def at_zero(self) -> flint.fmpq:
         return self.coefficients.get((0,) * self.d, flint.fmpq(0))
@@ -66,11 +63,8 @@ class Polynomial:
 
 def exponents(d: int, s: int) -> Iterator[Exponents]:
     """All a in N^d with |a| = s: the monomials of P_s^h(R^d), n_s of them."""
-    if d == 1:
-        yield (s,)
-        return
-    for first in range(s, -1, -1):
-        yield from ((first, *rest) for rest in exponents(d - 1, s - first))
+    for factors in itertools.combinations_with_replacement(range(d), s):
+        yield tuple(map(factors.count, range(d)))
 
 
 def exponents_up_to(d: int, q: int) -> list[Exponents]:

@@ -33,7 +33,7 @@ from repro.fang2022 import ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
 from repro.fang2022.multiplication import product_block
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, rational_zeros, rationals
+from repro.numerics.exact import rational, rationals
 
 Lifts = Callable[[int, Any], list[Any]]
 
@@ -156,7 +156,6 @@ def slots_of(model: Transformer) -> Array:
 
 def readout(beta: Array) -> Array:
     """beta_{k,s} (n, q) in their places in beta of Section 2.2 (n (n+q+2),), with (-1)^s."""
-    rows = Layout(*beta.shape)
-    places = rational_zeros(rows.n, rows.size)
-    places[:, rows.slot(1) : rows.one] = beta * [(-1) ** s for s in range(1, rows.q + 1)]
-    return places.ravel()
+    n, q = beta.shape
+    signs = [(-1) ** s for s in range(1, q + 1)]
+    return Layout(n, q).readout(slice(n + 1, n + q + 1), beta * signs)
