@@ -14,7 +14,7 @@ A literal block costs about n^2 (n+q+2) per sample. Autograd on the sum costs n 
 arrays of N x n numbers, 200 MB each in Table 1. Here t is computed in the forward pass and again in
 the backward pass, for a few samples at a time, and forgotten: by the kernel fused.c (float32 and
 float64 on a CPU with a C compiler), or in chunks by torch (elsewhere). Both give the same numbers
-up to round-off; `backend()` says which is used and why.
+up to round-off; `backend` says which is used.
 
 The kernel is compiled at its first use, into the user's cache folder, under a hash of the source,
 the flags and what the compiler says of itself and the processor. The flags leave out -ffast-math,
@@ -66,31 +66,25 @@ def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | Non
     return _ridge(x, F, torch.stack([c, v], 1), True, backend)
 
 
-def backend(dtype: torch.dtype = torch.float32, device: Any = "cpu") -> tuple[str, str]:
-    """What computes for tensors of this kind, "c" or "chunks", and why; the first call compiles."""
+def backend(dtype: torch.dtype = torch.float32, device: Any = "cpu") -> str:
+    """What computes for tensors of this kind, "c" or "chunks"; the first call compiles."""
     if torch.device(device).type != "cpu" or dtype not in REAL:
-        return "chunks", f"the kernel is for {' and '.join(REAL.values())} on a CPU"
-    if os.environ.get(FORBIDDEN, "0") not in ("", "0"):
-        return "chunks", f"{FORBIDDEN} is set"
-    library, why = _library(dtype)
-    return "c" if library else "chunks", why
+        return "chunks"
+    forbidden = os.environ.get(FORBIDDEN, "0") not in ("", "0")
+    return "chunks" if forbidden or _library(dtype) is None else "c"
 
 
 def _ridge(x: Tensor, F: Tensor, p: Tensor, relu: bool, asked: str | None) -> Tensor:
     """The sum of g_k with parameters in row k of p: beta_k, or (c_k, v_k)."""
-    fit = x.ndim == F.ndim == p.ndim == 2 and x.shape[1] == F.shape[1] and len(F) == len(p)
-    if not fit or 0 in (*F.shape, *p.shape) or len({(a.dtype, a.device) for a in (x, F, p)}) > 1:
+    fit = x.ndim == F.ndim == 2 and x.shape[1] == F.shape[1] and len(F) == len(p)
+    if not fit or len({(a.dtype, a.device) for a in (x, F, p)}) > 1:
         found = ", ".join(f"{tuple(a.shape)} {a.dtype} on {a.device}" for a in (x, F, p))
         needed = "x (N, d), F (n, d) and parameters (n, ...) of one type and device"
         raise ValueError(f"the fused sum needs {needed}, got {found}")
     if x.requires_grad:
         raise ValueError("x are the samples, there is no gradient in them: pass x.detach()")
-    if asked != "chunks":
-        best, why = backend(x.dtype, x.device)
-        if asked not in (None, best):
-            raise ValueError(f"backend={asked!r} cannot be had: this is {best!r}, as {why}")
-        asked = best
-    return _Ridge.apply(x, F, p, relu, asked)  # pyright: ignore[reportReturnType]
+    name = asked or backend(x.dtype, x.device)
+    return _Ridge.apply(x, F, p, relu, name)  # pyright: ignore[reportReturnType]
 
 
 class _Ridge(torch.autograd.Function):
@@ -150,7 +144,7 @@ def _rows(F: Tensor) -> int:
 
 def _c_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
     x, F, p = (a.contiguous() for a in (x, F, p))
-    y, forward = x.new_empty(len(x)), _library(x.dtype)[0].forward
+    y, forward = x.new_empty(len(x)), _library(x.dtype).forward
 
     def part(i: int, j: int) -> int:
         places = (a.data_ptr() for a in (x[i:j], F, p, y[i:j]))
@@ -163,7 +157,7 @@ def _c_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
 def _c_gradient(relu: bool, x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> list[Tensor]:
     x, F, p, w = (a.contiguous() for a in (x, F, p, w))
     grads = [torch.zeros_like(a, dtype=torch.float64) for a in (F, p)]
-    backward = _library(x.dtype)[0].backward
+    backward = _library(x.dtype).backward
 
     def part(k: int, l: int) -> int:
         places = (a.data_ptr() for a in (x, F[k:l], p[k:l], w, *(grad[k:l] for grad in grads)))
@@ -184,23 +178,20 @@ def _in_threads(part: Callable[[int, int], int], length: int, times: int) -> Non
 
 
 @functools.cache
-def _library(dtype: torch.dtype) -> tuple[Any, str]:
-    """The compiled kernel, and where it is; or None, and why there is none."""
+def _library(dtype: torch.dtype) -> Any:
+    """The compiled kernel, or None where it cannot be had."""
     wanted = [name for name in (os.environ.get("CC"), "cc", "gcc", "clang") if name]
     compiler = next(filter(None, map(shutil.which, wanted)), None)
     if compiler is None:
-        return None, f"no C compiler is on PATH: {', '.join(wanted)}"
+        return None
     try:
-        path = _compiled(compiler, (*FLAGS, f"-DREAL={REAL[dtype]}"))
-        library = ctypes.CDLL(os.fspath(path))
-    except subprocess.CalledProcessError as error:
-        return None, f"{compiler} failed: {error.stderr.decode(errors='replace').strip()}"
-    except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
-        return None, f"the kernel cannot be kept or loaded ({error}); see XDG_CACHE_HOME"
+        library = ctypes.CDLL(os.fspath(_compiled(compiler, (*FLAGS, f"-DREAL={REAL[dtype]}"))))
+    except (OSError, RuntimeError, subprocess.SubprocessError):  # no folder, no home, no such flag
+        return None
     sizes = [ctypes.c_int, *[ctypes.c_long] * 4]
     library.forward.argtypes = [*sizes, *[ctypes.c_void_p] * 4]
     library.backward.argtypes = [*sizes, *[ctypes.c_void_p] * 6]
-    return library, f"{path}, compiled by {compiler}"
+    return library
 
 
 def _compiled(compiler: str, flags: tuple[str, ...]) -> Path:
