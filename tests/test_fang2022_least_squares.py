@@ -25,13 +25,15 @@ def test_least_squares_agrees_with_lstsq_on_monomials(monkeypatch):
     rng = np.random.default_rng(0)
     x, new = rng.normal(size=(300, 3)), rng.normal(size=(50, 3))
     y = rng.normal(size=300) + x[:, 0] ** 3
-    found = least_squares.fit(x, y, 3)
+    c, L = least_squares.fit(x, y, 3)
     A = monomial_matrix(x, 3)
-    assert A.shape[1] == len(found.coefficients) == math.comb(6, 3)
+    assert A.shape[1] == len(c) == math.comb(6, 3)
     expected, *_ = np.linalg.lstsq(A, y, rcond=None)
-    assert np.allclose(found(new), monomial_matrix(new, 3) @ expected, rtol=1e-9)
+    assert np.allclose(
+        least_squares.values_at(new, c, 3), monomial_matrix(new, 3) @ expected, rtol=1e-9
+    )
     leverage = monomial_matrix(new, 3) @ np.linalg.inv(A.T @ A) @ monomial_matrix(new, 3).T
-    mean, deviation = found.expected_test_error(new)
+    mean, deviation = least_squares.expected_test_error(new, L, 3)
     assert mean == pytest.approx(np.trace(leverage) / 50, rel=1e-8)
     assert deviation == pytest.approx(math.sqrt(2) * np.linalg.norm(leverage) / 50, rel=1e-8)
 

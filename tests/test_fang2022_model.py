@@ -1,6 +1,5 @@
 """Section 2 and Lemma 3.1: tokens, blocks in every arithmetic, round-off, and the control."""
 
-
 import flint
 import numpy as np
 import pytest

@@ -69,27 +69,8 @@ def columns(x: np.ndarray, q: int) -> np.ndarray:
     return products(hermite(x.T, q), exponents_up_to(x.shape[1], q))
 
 
-@dataclass(frozen=True)
-class Fit:
-    """Coefficients (p,), and the Cholesky factor L of G = L L^T."""
-
-    q: int
-    coefficients: np.ndarray
-    L: np.ndarray
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        return np.concatenate([self.coefficients @ columns(part, self.q) for part in chunks(x)])
-
-    def expected_test_error(self, x: np.ndarray) -> tuple[float, float]:
-        """Mean and standard deviation of MSE_Te at these points over the noise of the training."""
-        CC = sum(c @ c.T for c in (columns(part, self.q) for part in chunks(x)))
-        half = solve_triangular(self.L, CC, lower=True)
-        K = solve_triangular(self.L, half.T, lower=True)
-        return float(np.trace(K)) / len(x), math.sqrt(2) * float(np.linalg.norm(K)) / len(x)
-
-
-def fit(x: np.ndarray, y: np.ndarray, q: int) -> Fit:
-    """Normal equations, summed over chunks of the samples."""
+def fit(x: np.ndarray, y: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (p,), and the Cholesky factor L of G = L L^T, summed over chunks of samples."""
     p = math.comb(x.shape[1] + q, q)
     G, right = np.zeros((p, p)), np.zeros(p)
     for part, values in zip(chunks(x), chunks(y), strict=True):
@@ -97,7 +78,19 @@ def fit(x: np.ndarray, y: np.ndarray, q: int) -> Fit:
         G += A @ A.T
         right += A @ values
     L, _ = factor = cho_factor(G, lower=True)
-    return Fit(q, cho_solve(factor, right), L)
+    return cho_solve(factor, right), L
+
+
+def values_at(x: np.ndarray, c: np.ndarray, q: int) -> np.ndarray:
+    return np.concatenate([c @ columns(part, q) for part in chunks(x)])
+
+
+def expected_test_error(x: np.ndarray, L: np.ndarray, q: int) -> tuple[float, float]:
+    """Mean and standard deviation of MSE_Te at these points over the noise of the training."""
+    CC = sum(c @ c.T for c in (columns(part, q) for part in chunks(x)))
+    half = solve_triangular(L, CC, lower=True)
+    K = solve_triangular(L, half.T, lower=True)
+    return float(np.trace(K)) / len(x), math.sqrt(2) * float(np.linalg.norm(K)) / len(x)
 
 
 def chunks(values: np.ndarray) -> list[np.ndarray]:
@@ -110,16 +103,17 @@ def train(spec: LeastSquares, workspace: Workspace) -> Outcome:
     _, deviation = TARGETS[spec.target]
     x, x_test = (t.double().numpy() / deviation for t in (data.x, data.x_test))
     y, truth = data.y.double().numpy(), data.truth.double().numpy()
-    found = fit(x, y, spec.degree)
-    mean, spread = found.expected_test_error(x_test)
-    p, N = len(found.coefficients), spec.train
+    q, N = spec.degree, spec.train
+    c, L = fit(x, y, q)
+    mean, spread = expected_test_error(x_test, L, q)
+    p = len(c)
     return Outcome(
         {
             "columns": p,
-            "MSE_Tr": float(np.mean((found(x) - y) ** 2)),
+            "MSE_Tr": float(np.mean((values_at(x, c, q) - y) ** 2)),
             "MSE_Tr, mean": 1 - p / N,
             "MSE_Tr, deviation": math.sqrt(2 * (N - p)) / N,
-            "MSE_Te": float(np.mean((found(x_test) - truth) ** 2)),
+            "MSE_Te": float(np.mean((values_at(x_test, c, q) - truth) ** 2)),
             "MSE_Te, mean": mean,
             "MSE_Te, deviation": spread,
         }

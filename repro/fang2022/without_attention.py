@@ -15,8 +15,6 @@ from torch import Tensor, nn
 from repro.training import Adam, Cosine, Outcome, Spec, Workspace
 from repro.training.loop import fit, generator_at
 
-UNITS = 2  # rows of W_1, Section 2.2
-
 
 @dataclass(frozen=True)
 class WithoutAttention(Spec):
@@ -38,7 +36,8 @@ def error_floor(M: float) -> float:
 
 
 def network() -> nn.Sequential:
-    return nn.Sequential(nn.Linear(2, UNITS), nn.ReLU(), nn.Linear(UNITS, 1))
+    """W_1 of Section 2.2 has two rows."""
+    return nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
 
 
 def train(spec: WithoutAttention, workspace: Workspace) -> Outcome:
