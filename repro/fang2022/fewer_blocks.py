@@ -173,12 +173,14 @@ def held_functions(l: int) -> list[flint.fmpq_poly]:
 def lengths(l: int) -> tuple[flint.fmpq, ...]:
     """So many of 1, -1, 1/2, -1/2, ... that the functions held by tokens r t span P_(3^l)."""
     found: list[flint.fmpq] = []
-    for k in count(1):
-        for r in (flint.fmpq(1, k), flint.fmpq(-1, k)):
-            found.append(r)
-            if dimension(f(_x(r)) for r in found for f in held_functions(l)) == 3**l + 1:
-                return tuple(found)
-    raise AssertionError("Vandermonde")
+    while dimension(_held_by(found, l)) < 3**l + 1:
+        found.append(flint.fmpq((-1) ** len(found), len(found) // 2 + 1))
+    return tuple(found)
+
+
+def _held_by(lengths: Iterable[flint.fmpq], l: int) -> list[flint.fmpq_poly]:
+    """What tokens r t hold after l tripling blocks, token after token."""
+    return [f(flint.fmpq_poly([0, r])) for r in lengths for f in held_functions(l)]
 
 
 def tripling_transformer(Q: Polynomial, B: Any) -> Transformer:
@@ -197,10 +199,9 @@ def tripling_transformer(Q: Polynomial, B: Any) -> Transformer:
 @functools.cache
 def _monomials_from_held(l: int) -> np.ndarray:
     """Column s: how t^s is combined from what the tokens r t hold, r in lengths(l)."""
-    stored = [f(_x(r)) for r in lengths(l) for f in held_functions(l)]
-    table = coefficients(stored).T  # (3^l + 1, C 2^(l+1))
+    table = coefficients(_held_by(lengths(l), l)).T  # (3^l + 1, C 2^(l+1))
     chosen = ridge.independent(table)
-    combine = rational_zeros(len(stored), len(chosen))
+    combine = rational_zeros(table.shape[1], len(chosen))
     combine[chosen] = flint.fmpq_mat(table[:, chosen].tolist()).inv().tolist()
     return combine
 
@@ -213,7 +214,7 @@ def functions(
     On (0, delta) a polynomial has the sign of its lowest coefficient that is not 0: this decides
     m-hat and the ReLU, so that the result is exact for any weights.
     """
-    rows, t = Layout(len(lengths), slots), vector([_x(r) for r in lengths])
+    rows, t = Layout(len(lengths), slots), vector([flint.fmpq_poly([0, r]) for r in lengths])
     near_zero = {"attend": _largest_near_zero, "activate": _relu_near_zero}
     return [flint.fmpq_poly([1]), *powers.tokens_after(blocks, rows, t, **near_zero).ravel()]
 
@@ -244,12 +245,8 @@ def dimension(polynomials: Iterable[flint.fmpq_poly]) -> int:
 
 def coefficients(polynomials: Sequence[flint.fmpq_poly]) -> np.ndarray:
     """(number, largest degree + 1)"""
-    size = 1 + max(0, *(p.degree() for p in polynomials))
-    return rationals([[p[s] for s in range(size)] for p in polynomials])
-
-
-def _x(r: flint.fmpq) -> flint.fmpq_poly:
-    return flint.fmpq_poly([0, r])
+    degrees = range(1 + max([0, *(p.degree() for p in polynomials)]))
+    return rationals([[p[s] for s in degrees] for p in polynomials]).reshape(-1, len(degrees))
 
 
 def product_block_without_relu(rows: Layout, x: int, y: int, product: int, G: Any) -> Block:

@@ -96,21 +96,18 @@ def affine(slope: Number, offset: Number) -> ReluNetwork:
 
 
 def interpolant(k: int, lowered: Number) -> ReluNetwork:
-    """The interpolant of x^2 at k + 1 equidistant points of [-1, 1], lowered, as a ReLU network.
+    """The interpolant of x^2 at k + 1 >= 3 equidistant points of [-1, 1], lowered.
 
     Its slope grows by 4/k at each of the k - 1 inner points. A unit that looks outwards, away from
     0, starts at each of them; if 0 is one (k even), two units start there with half the weight.
     """
-    right = [flint.fmpq(2 * i - k, k) for i in range(k // 2 + 1, k)]
-    starts, jumps = [*right, *right], [flint.fmpq(4, k)] * (2 * len(right))
-    looks = [1] * len(right) + [-1] * len(right)
-    if k % 2 == 0:
-        starts, jumps, looks = [*starts, 0, 0], [*jumps, *[flint.fmpq(2, k)] * 2], [*looks, 1, -1]
+    units = []  # where each starts, to which side it looks, and how much the slope grows there
+    for x in (flint.fmpq(2 * i - k, k) for i in range(1, k)):
+        sides = [side for side in (1, -1) if side * x >= 0]
+        units += [(abs(x), side, flint.fmpq(4, k) / len(sides)) for side in sides]
+    starts, looks, jumps = (rationals(some) for some in zip(*units, strict=True))
     middle = flint.fmpq(k % 2, k**2)  # of the interpolant at 0
-    return ReluNetwork(
-        (rationals(looks)[:, None], rationals(jumps)[None, :]),
-        (-rationals(starts), rationals([middle - lowered])),
-    )
+    return ReluNetwork((looks[:, None], jumps[None]), (-starts, rationals([middle - lowered])))
 
 
 def sawtooth(m: int, lowered: Number) -> ReluNetwork:
@@ -120,9 +117,8 @@ def sawtooth(m: int, lowered: Number) -> ReluNetwork:
     g_0 = x and g_r = 2 relu(g_(r-1)) - 4 relu(g_(r-1) - 1/2) is a sawtooth. Layer 1 makes
     |x| = relu(x) + relu(-x); the layers after it hold relu(g), relu(g - 1/2), relu(p), and p >= 0.
     """
-    absolute = rationals([[1, 1], [1, 1], [1, 1]])
     weights, biases = [rationals([[1], [-1]])], [rationals([0, 0])]
-    read = absolute  # rows g, g, p in terms of the layer before
+    read = rationals([[1, 1]] * 3)  # rows g, g, p in terms of the layer before: |x|
     for s in range(1, m):
         weights.append(read)
         biases.append(rationals([0, "-1/2", 0]))
@@ -184,12 +180,10 @@ def _after_layer(W: np.ndarray, b: np.ndarray, part: Part) -> Iterator[Part]:
 
 
 def sup_error(pieces: Sequence[Piece]) -> Number:
-    """max |x^2 - p(x)| over all pieces, exactly."""
     return max(piece.error() for piece in pieces)
 
 
 def mean_square(pieces: Sequence[Piece]) -> Number:
-    """The mean of |x^2 - p(x)|^2 over all pieces, exactly."""
     return sum(piece.square() for piece in pieces) / (pieces[-1].right - pieces[0].left)
 
 
@@ -231,9 +225,8 @@ class ReluFit(Spec):
 def train(spec: ReluFit, workspace: Workspace) -> Outcome:
     model = _drawn(spec).to(workspace.device)
     x = torch.linspace(-1, 1, spec.points, dtype=torch.float64, device=workspace.device)[:, None]
-    setting: Any = {"line_search_fn": "strong_wolfe", "max_iter": ROUND}
-    setting |= {"tolerance_grad": 1e-15, "tolerance_change": 1e-15}
-    engine = torch.optim.LBFGS(model.parameters(), **setting)
+    setting: Any = {"max_iter": ROUND, "tolerance_grad": 1e-15, "tolerance_change": 1e-15}
+    engine = torch.optim.LBFGS(model.parameters(), line_search_fn="strong_wolfe", **setting)
     losses: list[float] = []
 
     def loss() -> Tensor:
@@ -242,9 +235,9 @@ def train(spec: ReluFit, workspace: Workspace) -> Outcome:
         value.backward()
         return value.detach()
 
-    for done in range(0, spec.steps, ROUND):
+    for done in range(ROUND, spec.steps + ROUND, ROUND):
         losses.append(engine.step(loss).item())
-        workspace.progress(done + ROUND, spec.steps, loss=losses[-1])
+        workspace.progress(done, spec.steps, loss=losses[-1])
     return Outcome({}, {"loss": losses}, dict(model.state_dict()))
 
 
