@@ -8,15 +8,19 @@ import torch
 from torch import nn
 
 from repro.fang2022 import experiments
-from repro.fang2022.comparison import Attention, Depth, Width, layers, parameters
 from repro.fang2022.experiments import (
     FULL,
     LIGHT,
     REDUCED,
+    Attention,
+    Depth,
     SecondOrder,
+    Width,
     first_still_epoch,
     last_moving_epoch,
+    layers,
     paraboloid,
+    parameters,
     quintic,
     sample,
     shallow_floor,

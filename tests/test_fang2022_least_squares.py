@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from repro.fang2022 import comparison, least_squares
+from repro.fang2022 import experiments, least_squares
 from repro.fang2022.experiments import sample
 from repro.training import Workspace
 from repro.training.loop import generator_at
@@ -119,7 +119,7 @@ def test_a_fitted_model_has_the_parameters_of_section_5():
     xi, c = np.eye(2, 3), np.arange(1.0, 10.0)
     model = least_squares.to_attention(xi, c, 4)
     assert model.beta.shape == (2, 4)
-    assert comparison.parameters(model) == 2 * (3 + 4) + 1
+    assert experiments.parameters(model) == 2 * (3 + 4) + 1
 
 
 def ridge_columns(x, F):

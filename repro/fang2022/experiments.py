@@ -1,4 +1,4 @@
-"""Section 5: the data, the trainings, and the convergence rule of Table 1.
+"""Section 5 and Appendix A.1: the three models, the data, the trainings, and Table 1's convergence.
 
             d   q   x           samples   train + test   batch   epochs
 f_1*        2   2   N(0, 100)   10000     9000 + 1000     5000      600
@@ -7,7 +7,16 @@ f_2*       10   5   N(0, 1)     50000     45000 + 5000   25000     2000
 y = f*(x) + e, e ~ N(0, 1). SGD with one cycle of the learning rate, from 0.0001 to 0.001, and the
 gradient clipped. An epoch goes through the data in a new random order, in two steps.
 
+ATTENTION is the model of Section 2 with the blocks of Theorem 3.5. These are fixed, so what is
+trained is F = [xi_1, ..., xi_n]^T, the n q entries of beta that meet a stored power (their signs
+absorbed) and b: n (d + q) + 1 numbers. Its output is b + sum_k sum_s beta_{k,s} (xi_k . x)^s;
+`fused` evaluates that without building a token.
+
 Readings:
+- NN_depth has q + 1 hidden layers: the claims of Tables 2 and 3 say why.
+- The start is not printed. The xi_k start as independent uniform unit vectors, since Lemma 3.3 has
+  unit vectors, and nothing keeps their norm; beta and b start at 0. The ReLU networks start as
+  torch's nn.Linear does: weights and biases uniform in +-1/sqrt(inputs).
 - The bound of the clipping is not printed: claims vary it.
 - The one cycle is torch's OneCycleLR with its defaults: 30 % of the steps up, then down to almost
   0, the momentum from 0.95 to 0.85 and back.
@@ -18,7 +27,7 @@ Readings:
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,8 +35,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from repro.fang2022 import comparison
+from repro.fang2022 import fused, powers
+from repro.fang2022.model import Transformer
 from repro.fang2022.polynomials import F_1_STAR, F_2_STAR
+from repro.numerics.exact import rational, rationals, same_arithmetic
 from repro.training import SGD, OneCycle, Outcome, Spec, Workspace
 from repro.training.loop import fit, generator_at
 
@@ -35,6 +46,77 @@ TARGETS = {"f_1*": (F_1_STAR, 10.0), "f_2*": (F_2_STAR, 1.0)}  # and the deviati
 VARIANCES = {"f_1*": 40000.0, "f_2*": 1920.0}  # of f*(x): the test error of the best constant
 TEST_LOOKS = 200  # points of a test curve, about
 DATA, START, SPLIT, SHUFFLE = -1, -2, -3, -4  # settings: streams of a seed; epochs count from 0
+
+
+class Attention(nn.Module):
+    """The model of Theorem 3.5 with n directions, as it is trained."""
+
+    def __init__(self, d: int, q: int, n: int, start: torch.Generator | None = None) -> None:
+        super().__init__()
+        directions = torch.randn(n, d, generator=start)
+        self.F = nn.Parameter(directions / directions.norm(dim=1, keepdim=True))  # rows xi_k
+        self.beta = nn.Parameter(torch.zeros(n, q))
+        self.b = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
+        return fused.ridge_polynomial(x, self.F, self.beta) + self.b
+
+    def literal(self, B: Any) -> Transformer:
+        """The same model as Section 2 has it, in exact numbers; right while |xi_k . x| <= B."""
+        n, q = self.beta.shape
+        F, beta, b = (rationals(p.detach().cpu().numpy()) for p in (self.F, self.beta, self.b))
+        blocks = powers.power_blocks(n, q, powers.repaired(q, rational(B)))
+        return Transformer(F, blocks, powers.readout(beta), b.item())
+
+
+class Depth(nn.Sequential):
+    """NN_depth: `hidden` ReLU layers of `units` units each, then the linear combination."""
+
+    def __init__(
+        self, d: int, units: int, hidden: int, start: torch.Generator | None = None
+    ) -> None:
+        inner = [part for _ in range(hidden - 1) for part in (nn.Linear(units, units), nn.ReLU())]
+        super().__init__(nn.Linear(d, units), nn.ReLU(), *inner, nn.Linear(units, 1))
+        for layer in (part for part in self if isinstance(part, nn.Linear)):
+            bound = 1 / math.sqrt(layer.in_features)  # torch's own start, from a generator of ours
+            for parameter in layer.parameters():  # weight, bias
+                nn.init.uniform_(parameter, -bound, bound, generator=start)
+
+    def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
+        same_arithmetic(x, self[-1].weight)
+        return super().forward(x).squeeze(-1)
+
+
+class Width(Depth):
+    """NN_width: b + sum_k v_k sigma(xi_k . x + c_k), without an N x units array."""
+
+    def __init__(self, d: int, units: int, start: torch.Generator | None = None) -> None:
+        super().__init__(d, units, 1, start)
+
+    def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
+        (weight, bias), (readout, b) = self[0].parameters(), self[2].parameters()
+        return fused.ridge_relu(x, weight, bias, readout[0]) + b
+
+
+def layers(network: nn.Sequential) -> list[str]:
+    """The rows of Tables 2 and 3: LINEAR(IN=2,OUT=4), RELU, ..."""
+    return [
+        f"LINEAR(IN={part.in_features},OUT={part.out_features})"
+        if isinstance(part, nn.Linear)
+        else type(part).__name__.upper()
+        for part in network
+    ]
+
+
+def differing_rows(network: nn.Sequential, printed: Mapping[int, str]) -> list[int]:
+    """Printed rows {number: layer} that are not ours, and rows of ours beyond the last of them."""
+    ours = dict(enumerate(layers(network), start=1))
+    wrong = [row for row, layer in printed.items() if ours.get(row) != layer]
+    return wrong + [row for row in ours if row > max(printed)]
+
+
+def parameters(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 @dataclass(frozen=True)
@@ -112,10 +194,10 @@ def build(target: str, model: str, size: int, seed: int) -> Any:
     """A model at its start."""
     (f, _), start = TARGETS[target], generator_at(seed, START)
     if model == "ATTENTION":
-        return comparison.Attention(f.d, f.degree, size, start)
+        return Attention(f.d, f.degree, size, start)
     if model == "NN_width":
-        return comparison.Width(f.d, size, start)
-    return comparison.Depth(f.d, size, f.degree + 1, start)
+        return Width(f.d, size, start)
+    return Depth(f.d, size, f.degree + 1, start)
 
 
 def train(spec: Experiment, workspace: Workspace) -> Outcome:

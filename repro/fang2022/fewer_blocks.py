@@ -68,7 +68,7 @@ import numpy as np
 import torch
 
 from repro.fang2022 import powers, ridge
-from repro.fang2022.model import Array, Block, Layout, Transformer
+from repro.fang2022.model import Array, Block, Layout, Transformer, keep_own, only_unit
 from repro.fang2022.multiplication import identity, product_block
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import roundoff
@@ -160,13 +160,10 @@ def tripling_blocks(rows: Layout, l: int, B: Any) -> tuple[Block, ...]:
 
 def held_functions(l: int) -> list[flint.fmpq_poly]:
     """What `held_rows` hold, as polynomials in t."""
-    G = flint.fmpq_poly([0, 1])
-    held = [flint.fmpq_poly([1]), G]
-    for _ in range(l):
-        alpha = G * (G + 1)
-        held += [alpha * f for f in held]
-        G = held[-1]
-    return held
+    rows, t = Layout(1, 2 ** (l + 1)), vector([flint.fmpq_poly([0, 1])])
+    known = {"attend": keep_own, "activate": only_unit(1)}
+    Z = powers.tokens_after(tripling_blocks(rows, l, 1), rows, t, **known)
+    return Z[held_rows(rows, l), 0].tolist()
 
 
 @functools.cache

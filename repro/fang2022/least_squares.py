@@ -32,8 +32,7 @@ import torch
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
-from repro.fang2022 import comparison
-from repro.fang2022.experiments import TARGETS, mean_square, sample
+from repro.fang2022.experiments import TARGETS, Attention, mean_square, sample
 from repro.fang2022.polynomials import exponents_up_to, products
 from repro.training import Outcome, Spec, Workspace
 from repro.training.loop import generator_at
@@ -165,7 +164,7 @@ def loss_and_gradient(
     return loss, (gradient - along * xi) / norm
 
 
-def to_attention(xi: np.ndarray, c: np.ndarray, q: int) -> comparison.Attention:
+def to_attention(xi: np.ndarray, c: np.ndarray, q: int) -> Attention:
     """The same function as a model of Section 5: Hermite coefficients become those of powers."""
     n, d = xi.shape
     basis = np.zeros((q + 1, q + 1))  # row s: h_s in powers of t
@@ -173,7 +172,7 @@ def to_attention(xi: np.ndarray, c: np.ndarray, q: int) -> comparison.Attention:
         unit = np.eye(q + 1)[s] / math.sqrt(math.factorial(s))
         basis[s, : s + 1] = np.polynomial.hermite_e.herme2poly(unit)[: s + 1]
     by_power = c[1:].reshape(q, n).T @ basis[1:]  # (n, q + 1)
-    model = comparison.Attention(d, q, n)
+    model = Attention(d, q, n)
     model.F.data = torch.from_numpy(xi).float()
     model.beta.data = torch.from_numpy(by_power[:, 1:]).float().contiguous()
     model.b.data = torch.tensor(c[0] + by_power[:, 0].sum()).float()
