@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, rounding_error, stderr, theorem
-from repro.fang2022 import inputs, model, multiplication, without_attention
+from repro.fang2022 import inputs, model, multiplication
 from repro.numerics import exact, rates, roundoff
 
 SHAPES = [(1, 3), (2, 3), (3, 4), (6, 5)]
@@ -189,11 +189,12 @@ def test_control_one_changed_weight_breaks_every_product(weight, claim):
 
 def test_control_without_attention_a_trained_relu_layer_cannot_multiply(claim):
     """The attention layer is omitted, its two ReLU units are trained: the floor is M^2/18."""
-    without, M = without_attention, 1.0
+    M = 1.0
     steps = claim.at_scale(smoke=1000, laptop=4000, paper=4000)
-    spec = without.WithoutAttention(M=M, steps=steps, seed=claim.seed() % 2**31)
-    outcome, broken = claim.train(spec, without.train).outcome, "Lemma 3.1 without attention"
+    spec = multiplication.WithoutAttention(M=M, steps=steps, seed=claim.seed() % 2**31)
+    outcome = claim.train(spec, multiplication.train_without_attention).outcome
+    broken = "Lemma 3.1 without attention"
     most = theorem(M**4 / 9, "E (xy)² = M⁴/9, the least of an affine map: the ReLUs have learnt")
     claim.measured("mean square error", outcome.curves["loss"][-1], equation=broken).at_most(most)
-    least = theorem(without.error_floor(M), "three linear pieces miss s² by M²/18")
+    least = theorem(M**2 / 18, "three linear pieces miss s² by M²/18")
     claim.measured(ERROR, outcome.numbers["sup error"], equation=broken).at_least(least)
