@@ -97,8 +97,8 @@ def families(claim, d, q):
     n, rng = polynomials.dimension(d, q), claim.rng("directions")
     named = {
         "ours": exact.to_float(ridge.directions(d, q)),
-        "lattice": ridge.lattice(d, q),
-        "random": ridge.random(d, n, rng),
+        "lattice": ridge.normalised(np.array([*polynomials.exponents(d, q)], dtype=float)),
+        "random": ridge.normalised(rng.normal(size=(n, d))),
     }
     return named | ({"equispaced": ridge.equispaced(n)} if d == 2 else {})
 

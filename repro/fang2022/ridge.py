@@ -69,21 +69,18 @@ def directions(d: int, q: int) -> np.ndarray:
 def coefficients(Q: Polynomial, q: int) -> np.ndarray:
     """beta_{k,s} for the directions N(d, q), exactly; (n_q, q)."""
     beta = rational_zeros(dimension(Q.d, q), q)
-    for s, moments in _moments(Q, q):
+    for s, moments in _moments(Q, q).items():
         beta[: dimension(Q.d, s), s - 1] = _solve(moments, Q.d, s)
     return beta
 
 
-def _moments(Q: Polynomial, q: int) -> list[tuple[int, Moments]]:
+def _moments(Q: Polynomial, q: int) -> dict[int, Moments]:
     """The m_a of the part of degree s, for each s that has one."""
     if Q.degree > q:
         raise ValueError(f"Lemma 3.3 with q={q} needs a Q of degree <= {q}, got {Q.degree}")
-    parts = [(s, Q.part(s).coefficients) for s in range(1, q + 1)]
-    return [
-        (s, {a: part.get(a, 0) * bombieri(a) for a in exponents(Q.d, s)})
-        for s, part in parts
-        if part
-    ]
+    degrees = sorted({sum(a) for a in Q.coefficients} - {0})
+    of = Q.coefficients
+    return {s: {a: of.get(a, 0) * bombieri(a) for a in exponents(Q.d, s)} for s in degrees}
 
 
 def _solve(m: Moments, d: int, q: int) -> np.ndarray:
@@ -116,7 +113,7 @@ def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
     Where n exceeds n_s, the first n_s independent directions carry the part of degree s.
     """
     beta = rational_zeros(len(xi), q)
-    for s, moments in _moments(Q, q):
+    for s, moments in _moments(Q, q).items():
         rows = monomials(xi, s)  # (n_s, n)
         chosen = independent(rows)
         if len(chosen) < len(rows):
@@ -138,7 +135,7 @@ def independent(rows: np.ndarray) -> list[int]:
 def solve_float(Q: Polynomial, xi: np.ndarray, q: int) -> tuple[np.ndarray, float]:
     """beta_{k,s} in float64, of least norm for each s, and the condition number for s = q."""
     beta = np.zeros((len(xi), q))
-    for s, moments in _moments(Q, q):
+    for s, moments in _moments(Q, q).items():
         scale = _bombieri_scale(Q.d, s)
         right = to_float([m / bombieri(a) for a, m in moments.items()]) / scale
         beta[:, s - 1] = np.linalg.lstsq(monomials(xi, s) * scale[:, None], right)[0]
@@ -167,15 +164,8 @@ def equispaced(n: int) -> np.ndarray:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def lattice(d: int, q: int) -> np.ndarray:
-    """The points of the simplex lattice |a| = q, normalised; (n_q, d). Good for many variables."""
-    points = np.array(list(exponents(d, q)), dtype=float)
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
-def random(d: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform on the sphere; (n, d). Almost surely n_q of them serve."""
-    points = rng.normal(size=(n, d))
+def normalised(points: np.ndarray) -> np.ndarray:
+    """Rows of norm 1: of normal points uniform on the sphere, n_q of them serve almost surely."""
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
