@@ -72,9 +72,7 @@ class Attention(nn.Module):
 class Depth(nn.Sequential):
     """NN_depth: `hidden` ReLU layers of `units` units each, then the linear combination."""
 
-    def __init__(
-        self, d: int, units: int, hidden: int, start: torch.Generator | None = None
-    ) -> None:
+    def __init__(self, d: int, units: int, hidden: int = 1, start: Any = None) -> None:
         inner = [part for _ in range(hidden - 1) for part in (nn.Linear(units, units), nn.ReLU())]
         super().__init__(nn.Linear(d, units), nn.ReLU(), *inner, nn.Linear(units, 1))
         for layer in (part for part in self if isinstance(part, nn.Linear)):
@@ -89,9 +87,6 @@ class Depth(nn.Sequential):
 
 class Width(Depth):
     """NN_width: b + sum_k v_k sigma(xi_k . x + c_k), without an N x units array."""
-
-    def __init__(self, d: int, units: int, start: torch.Generator | None = None) -> None:
-        super().__init__(d, units, 1, start)
 
     def forward(self, x: Tensor) -> Tensor:  # (N, d) -> (N,)
         (weight, bias), (readout, b) = self[0].parameters(), self[2].parameters()
@@ -196,7 +191,7 @@ def build(target: str, model: str, size: int, seed: int) -> Any:
     if model == "ATTENTION":
         return Attention(f.d, f.degree, size, start)
     if model == "NN_width":
-        return Width(f.d, size, start)
+        return Width(f.d, size, start=start)
     return Depth(f.d, size, f.degree + 1, start)
 
 
@@ -294,16 +289,14 @@ def train_second_order(spec: SecondOrder, workspace: Workspace) -> Outcome:
     return Outcome(errors(model, data), {"loss": losses}, dict(model.state_dict()))
 
 
-def shallow_floor(units: int, deviation: float = 10.0) -> float:
+def shallow_floor(units: int) -> float:
     """No ReLU network with one hidden layer has a smaller E (f_1*(x) - NN(x))^2.
 
     For fixed x_2 it is linear in x_1 on each of k <= units + 1 pieces, and misses x_1^2 (plus a
     constant) on [-R, R] by 8 R^5 / (45 k^4) or more in the integral of the square (piecewise.py).
-    The density is at least that at R, exp(-R^2/2s^2) / (s sqrt(2 pi)), s the deviation;
-    R = s sqrt(5) gives the most.
+    The density there is at least exp(-R^2/2s^2) / (s sqrt(2 pi)), s = 10; R = s sqrt(5) is best.
     """
-    R = deviation * math.sqrt(5)
-    density = math.exp(-2.5) / (deviation * math.sqrt(2 * math.pi))
+    R, density = 10 * math.sqrt(5), math.exp(-2.5) / (10 * math.sqrt(2 * math.pi))
     return density * 8 * R**5 / (45 * (units + 1) ** 4)
 
 

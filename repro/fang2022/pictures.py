@@ -180,25 +180,3 @@ def convergence(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
     for axes, curves in zip(figure.axes, panels.values(), strict=True):
         axes.set(ylim=(min(error for _, error in curves["best"]) / 4, 30))
     return figure
-
-
-KINDS = {
-    "printed": ("control", "as printed, 2M² = 2B^(2q−2)", {}),
-    "repaired": ("control", "repaired lift, 2M² = 2B^q", {"marker": "s", "linestyle": "-."}),
-    "doubling": ("construction", "no cancellation, −c off the diagonal", {}),
-}
-
-
-def cancellation(
-    q: int, Bs: Numbers, by_B: ByType, sizes: Numbers, by_size: ByType, bound: float
-) -> "Figure":
-    """Error of the stored t^q against B, and against |t| for B = 1, by the names in KINDS."""
-    panels = {}
-    for title, x, found in ("over $B^q$", Bs, by_B), ("over $|t|^q$, for B = 1", sizes, by_size):
-        drawn = [Curve(KINDS[kind][0], x, y, *KINDS[kind][1:]) for kind, y in found.items()]
-        limit = Curve("bound", [min(x), max(x)], [bound] * 2, "bound (1+u)^(q−1) − 1")
-        panels[title] = [*drawn, limit]
-    y = f"largest error of t^{q}"
-    figure = figures.curves(panels, x="B, the known bound on |t|", y=y, log="xy")
-    figure.axes[1].set(xlabel="|t|")
-    return figure
