@@ -198,9 +198,8 @@ def test_all_errors_lie_below_jacksons_bound(claim):
         "the degree of [−1, 1]. The model is that of Theorem 3.5, with the coefficients of the "
         "best polynomial in its weights.",
         alt="Largest error against degree, four panels, errors logarithmic. In rationals the model "
-        f"lies on the curve of the best polynomial: {'; '.join(map(ends, curves))}. In float64 the "
-        f"least errors on [0, 1] are {small}, on [−1, 1] {large}; beyond, they grow along the "
-        "predicted round-off.",
+        f"has the error of the best polynomial: {'; '.join(map(ends, curves))}. In float64 the "
+        f"least errors on [0, 1] are {small}, on [−1, 1] {large}; beyond, they grow.",
     )
 
 

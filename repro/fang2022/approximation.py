@@ -208,7 +208,7 @@ def roundoff_estimate(model: Transformer, B: Any) -> float:
     return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
 
 
-Curves = dict[str, list[tuple[int, float]]]  # by the names in pictures/curves.py
+Curves = dict[str, list[tuple[int, float]]]  # by the names in pictures.py
 
 
 def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
@@ -216,13 +216,11 @@ def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
     target, exact = EXAMPLES[name].target, qs["rationals"]
     found: Curves = {
         "jackson": [(q, jackson_bound(q, 1, EXAMPLES[name].lipschitz)) for q in exact],
-        "best": [(q, approximant(target, q).lower) for q in exact],
         "rationals": [(q, error_in_rationals(target, q)) for q in exact],
     }
     for cube in ("[0, 1]", "[-1, 1]"):
-        rounded = [(q, in_float64(target, q, cube, device)) for q in qs[cube]]
-        found[f"float64 {cube}"] = [(q, one.error) for q, one in rounded]
-        found[f"floor {cube}"] = [(q, one.estimate) for q, one in rounded]
+        errors = [(q, in_float64(target, q, cube, device).error) for q in qs[cube]]
+        found[f"float64 {cube}"] = errors
     return found
 
 
@@ -280,7 +278,6 @@ def plane_error_in_rationals(q: int, cells: int) -> float:
 def plane_curves(qs: Sequence[int], cells: int, device: str) -> Curves:
     return {
         "jackson": [(q, jackson_bound(q, 0.5, *PLANE_LIPSCHITZ)) for q in qs],
-        "best": [(q, plane_approximant(q, cells).lower) for q in qs],
         "rationals": [(q, plane_error_in_rationals(q, cells)) for q in qs],
         "float64 [0, 1]": [(q, plane_float64(q, cells, device).error) for q in qs],
     }

@@ -51,18 +51,12 @@ FORBIDDEN = "REPRO_NO_COMPILER"  # set to 1 in the environment: only chunks
 
 
 def ridge_polynomial(x: Tensor, F: Tensor, beta: Tensor, *, backend: str | None = None) -> Tensor:
-    """sum_k sum_s beta[k, s-1] <xi_k, x>^s, differentiable (once) in F and beta.
-
-    x (N, d), F (n, d), beta (n, q) -> (N,)
-    """
+    """sum_k sum_s beta[k, s-1] <xi_k, x>^s; x (N, d), F (n, d), beta (n, q) -> (N,)."""
     return _ridge(x, F, beta, False, backend)
 
 
 def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | None = None) -> Tensor:
-    """sum_k v_k relu(<xi_k, x> + c_k), differentiable (once) in F, c and v; relu'(0) = 0.
-
-    x (N, d), F (n, d), c (n,), v (n,) -> (N,)
-    """
+    """sum_k v_k relu(<xi_k, x> + c_k); x (N, d), F (n, d), c and v (n,) -> (N,)."""
     return _ridge(x, F, torch.stack([c, v], 1), True, backend)
 
 

@@ -29,11 +29,13 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.polynomial.hermite_e import herme2poly
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
 from repro.fang2022.experiments import TARGETS, Attention, mean_square, sample
 from repro.fang2022.polynomials import exponents_up_to, products
+from repro.fang2022.ridge import normalised
 from repro.training import Outcome, Spec, Workspace
 from repro.training.loop import generator_at
 
@@ -169,8 +171,7 @@ def to_attention(xi: np.ndarray, c: np.ndarray, q: int) -> Attention:
     n, d = xi.shape
     basis = np.zeros((q + 1, q + 1))  # row s: h_s in powers of t
     for s in range(q + 1):
-        unit = np.eye(q + 1)[s] / math.sqrt(math.factorial(s))
-        basis[s, : s + 1] = np.polynomial.hermite_e.herme2poly(unit)[: s + 1]
+        basis[s, : s + 1] = herme2poly([0] * s + [1 / math.sqrt(math.factorial(s))])
     by_power = c[1:].reshape(q, n).T @ basis[1:]  # (n, q + 1)
     model = Attention(d, q, n)
     model.F.data = torch.from_numpy(xi).float()
@@ -197,8 +198,7 @@ def train_directions(spec: VariableProjection, workspace: Workspace) -> Outcome:
 
     options = {"maxiter": spec.iterations, "maxcor": 20}
     found = minimize(objective, start.numpy().ravel(), jac=True, method="L-BFGS-B", options=options)
-    W = found.x.reshape(spec.n, d)
-    xi = W / np.linalg.norm(W, axis=1, keepdims=True)
+    xi = normalised(found.x.reshape(spec.n, d))
     model = to_attention(xi, coefficients(features(x, xi, q), y), q)
     numbers = {
         "MSE_Tr": mean_square(model, data.x, data.y),

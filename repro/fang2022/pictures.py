@@ -155,15 +155,11 @@ def floor(
     return figures.curves({"": drawn}, x=x, y=y, log="xy", **BESIDE)
 
 
-THIN: dict[str, Any] = {"alpha": 0.75, "linewidth": 1, "markerfacecolor": "white"}
 ERRORS: dict[str, tuple[str, str, dict[str, Any]]] = {  # role, label, changes; in drawing order
     "jackson": ("bound", "Jackson's bound", {}),
-    "best": ("best in class", "best polynomial, certified", {"markersize": 8}),
-    "rationals": ("construction", "the model, in rationals", {"markersize": 3.5}),
-    "float64 [0, 1]": ("construction", "in float64, on [0, 1]", {**THIN, "marker": "D"}),
-    "float64 [-1, 1]": ("construction", "in float64, on [−1, 1]", {**THIN, "marker": "v"}),
-    "floor [0, 1]": ("floor", "round-off predicted, u Σ|c|", {}),
-    "floor [-1, 1]": ("floor", "", {}),
+    "rationals": ("best in class", "in rationals: the least error", {}),
+    "float64 [0, 1]": ("construction", "in float64, on [0, 1]", {"marker": "D"}),
+    "float64 [-1, 1]": ("construction", "in float64, on [−1, 1]", {"marker": "v"}),
 }
 
 
@@ -178,5 +174,5 @@ def convergence(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
     x, y = "degree $q$ = number of blocks", "largest error $|C^q - f|$"
     figure = figures.curves(drawn, x=x, y=y, size=(2.9, 4.2), columns=4)
     for axes, curves in zip(figure.axes, panels.values(), strict=True):
-        axes.set(ylim=(min(error for _, error in curves["best"]) / 4, 30))
+        axes.set(ylim=(min(error for _, error in curves["rationals"]) / 4, 30))
     return figure

@@ -54,8 +54,6 @@ def circle(count: int) -> tuple[tuple[flint.fmpq, flint.fmpq], ...]:
 @functools.cache
 def directions(d: int, q: int) -> np.ndarray:
     """N(d, q): n_q rational unit vectors for every polynomial of degree at most q; (n_q, d)."""
-    if d < 1 or q < 0:
-        raise ValueError(f"Lemma 3.3 needs d >= 1 and a degree q >= 0, got d={d}, q={q}")
     if d == 1:
         return rationals([[1]])
     parts = []
@@ -171,11 +169,11 @@ def normalised(points: np.ndarray) -> np.ndarray:
 
 def random_rational(d: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """Distinct unit vectors (2u, |u|^2 - 1) / (|u|^2 + 1), u integer, |u_i| <= 4; (n, d)."""
-    seen: dict[tuple[flint.fmpq, ...], None] = {}
-    while len(seen) < n:
+    found: list[list[flint.fmpq]] = []
+    while len(found) < n:
         u = rng.integers(-4, 5, d - 1).tolist()
         square = sum(v * v for v in u)
-        point = tuple(flint.fmpq(v, square + 1) for v in (*(2 * v for v in u), square - 1))
-        if tuple(-v for v in point) not in seen:
-            seen[point] = None
-    return rationals(list(seen))
+        point = [flint.fmpq(v, square + 1) for v in (*(2 * v for v in u), square - 1)]
+        if point not in found and [-v for v in point] not in found:
+            found.append(point)
+    return rationals(found)
