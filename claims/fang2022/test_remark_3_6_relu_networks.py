@@ -137,7 +137,7 @@ def test_float64_attention_is_far_below_every_network(claim):
     t = torch.tensor(x[:, None], device=claim.device)
     out = square().to(torch.float64, claim.device)(t).cpu().numpy()
     attention = exact.to_float(abs(exact.rationals(out) - exact.rationals(x) ** 2)).max()
-    bound = tower.output_bound(square(), 1, "float64", powers.roomy)
+    bound = tower.output_bound(square(), 1, "float64")
     most = rounding_error(bound, "tower.output_bound of Theorem 3.5's model, derived there")
     claim.measured("largest |x² − C²(x)|", attention, equation="Theorem 3.5").at_most(most)
     points = {

@@ -193,7 +193,7 @@ def _measured(
     model, B = transformer(Q, q), RADIUS[Q.d]
     out = model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
     rounding = _largest(out[::every] - to_float(Q(rationals(x[::every]))))
-    bound = tower.output_bound(model, B, "float64", powers.roomy)
+    bound = tower.output_bound(model, B, "float64")
     return InFloat64(_largest(out - f), rounding, bound, roundoff_estimate(model, B))
 
 

@@ -52,10 +52,8 @@ def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -
         return math.inf
 
 
-def output_bound(
-    model: Transformer, B: Any, dtype: torch.dtype | str, lifts: powers.Lifts
-) -> float:
-    """|C in floating point - C| on ||x|| <= B, for an exact model of Theorem 3.5 with these lifts.
+def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
+    """|C in floating point - C| on ||x|| <= B, for an exact model of Theorem 3.5, roomy lifts.
 
     Let N = nq be the number of beta_{k,s} and g_j = j u / (1 - j u).
     1. t = xi . x is exact for d = 1 (xi = 1), and else off by g_(d+1) B: xi is rounded, and d
@@ -70,7 +68,7 @@ def output_bound(
     shift = 0.0 if d == 1 else _gamma(d + 1, u)
     off = held = 0.0
     for s in range(1, rows.q + 1):
-        stored = error_bound(dtype, B, s, lifts) + s * shift * (1 + shift) ** s
+        stored = error_bound(dtype, B, s, powers.roomy) + s * shift * (1 + shift) ** s
         size = sizes[s - 1] * float(B) ** s
         off, held = off + size * stored, held + size * (1 + stored)
     total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
