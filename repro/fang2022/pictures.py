@@ -78,18 +78,13 @@ def learning_curves(
     return figures.curves(panels, x="epoch", y="mean square error", size=(4.8, 3.9), columns=5)
 
 
-def convergence_rule(
-    curves: Mapping[int, Numbers], first: Mapping[int, int], settled: Mapping[int, int]
-) -> "Figure":
-    """Train error by epoch for several seeds, and where two rules say that it has converged."""
+def convergence_rule(curves: Mapping[int, Numbers], rules: Mapping[str, Any]) -> "Figure":
+    """Train error by epoch for some seeds; the epoch of each at which two rules say it is over."""
     drawn = []
     for seed, curve in curves.items():
         look = {**PLAIN, "linewidth": 0.8, "alpha": 1 - 0.3 * seed}
         drawn.append(Curve("trained", range(1, len(curve) + 1), curve, f"seed {seed}", look))
-    for role, label, epochs in (
-        ("control", "first change below 0.01", first),
-        ("best in class", "20 in a row", settled),
-    ):
+    for role, (label, epochs) in zip(("control", "best in class"), rules.items(), strict=True):
         heights = [curves[seed][epoch - 1] for seed, epoch in epochs.items()]
         look = {"linestyle": "", "markersize": 9, "zorder": 5}
         drawn.append(Curve(role, [*epochs.values()], heights, label, look))

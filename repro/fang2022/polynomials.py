@@ -54,10 +54,8 @@ class Polynomial:
         floating = isinstance(x, torch.Tensor)
         total = 0 * x[..., 0]
         for a, c in self.coefficients.items():
-            term = int(c.p) / int(c.q) if floating else c
-            for i, e in enumerate(a):
-                term = term * x[..., i] ** e if e else term
-            total = total + term
+            factor = int(c.p) / int(c.q) if floating else c
+            total = total + math.prod((x[..., i] ** e for i, e in enumerate(a) if e), start=factor)
         return total
 
 
@@ -99,13 +97,8 @@ def monomials(x: np.ndarray, s: int) -> np.ndarray:
 
 def products(factors: Sequence[np.ndarray], terms: Iterable[Exponents]) -> np.ndarray:
     """For each a the product over i of factors[a_i][i], (n,); factors[0] is 1; (terms, n)."""
-    rows = []
-    for a in terms:
-        row = factors[0][0]
-        for i, e in enumerate(a):
-            row = row * factors[e][i] if e else row
-        rows.append(row)
-    return np.stack(rows)
+    parts = ([factors[e][i] for i, e in enumerate(a) if e] for a in terms)
+    return np.stack([math.prod(some, start=factors[0][0]) for some in parts])
 
 
 def _sparse(d: int, *terms: tuple[int, dict[int, int]]) -> Polynomial:

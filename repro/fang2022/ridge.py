@@ -26,6 +26,7 @@ For d = 10, q = 5 (2002 directions) this takes seconds and numbers of some 100 b
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping
 
@@ -41,14 +42,10 @@ Moments = Mapping[tuple[int, ...], flint.fmpq]  # by exponents
 @functools.cache
 def circle(count: int) -> tuple[tuple[flint.fmpq, flint.fmpq], ...]:
     """(0, 1), and points (+-a/c, b/c) from Pythagorean triples, the smallest c first."""
-    points = [(flint.fmpq(0), flint.fmpq(1))]
-    c = 4
-    while len(points) < count:
-        c += 1
-        legs = [(a, math.isqrt(c * c - a * a)) for a in range(1, c)]
-        triples = [(a, b) for a, b in legs if a * a + b * b == c * c and math.gcd(a, b) == 1]
-        points += [(flint.fmpq(z, c), flint.fmpq(b, c)) for a, b in triples for z in (a, -a)]
-    return tuple(points[:count])
+    legs = ((a, math.isqrt(c * c - a * a), c) for c in itertools.count(5) for a in range(1, c))
+    triples = ((a, b, c) for a, b, c in legs if a * a + b * b == c * c and math.gcd(a, b) == 1)
+    points = ((flint.fmpq(z, c), flint.fmpq(b, c)) for a, b, c in triples for z in (a, -a))
+    return ((flint.fmpq(0), flint.fmpq(1)), *itertools.islice(points, count - 1))
 
 
 @functools.cache
@@ -56,12 +53,9 @@ def directions(d: int, q: int) -> np.ndarray:
     """N(d, q): n_q rational unit vectors for every polynomial of degree at most q; (n_q, d)."""
     if d == 1:
         return rationals([[1]])
-    parts = []
-    for k, (c, s) in enumerate(circle(q + 1)):
-        lower = directions(d - 1, k)
-        y = lower[:, -1:]
-        parts.append(np.concatenate([lower[:, :-1], y * c, y * s], axis=1))
-    return np.concatenate(parts)
+    lower = [directions(d - 1, k) for k in range(q + 1)]
+    turned = zip(lower, np.array(circle(q + 1)), strict=True)  # y becomes (c_k y, s_k y)
+    return np.concatenate([np.hstack([N[:, :-1], N[:, -1:] * point]) for N, point in turned])
 
 
 def coefficients(Q: Polynomial, q: int) -> np.ndarray:
