@@ -86,13 +86,10 @@ def jackson_bound(q: int, radius: float, *lipschitz: float) -> float:
 
 @dataclass(frozen=True)
 class Approximant:
-    """A polynomial of degree q, in rationals, and the points at which its error is +-lower.
-
-    In one variable it is the best, in two within 2 % of the best on the grid.
-    """
+    """The best polynomial of degree q, in rationals; in two variables within 2 % on the grid."""
 
     polynomial: Any  # fmpq_poly on [-1, 1], or Polynomial in two variables
-    points: np.ndarray  # one more than there are monomials
+    points: np.ndarray  # at which its error is +-lower, one more than there are monomials
     lower: float  # no polynomial of degree q has a smaller error
     upper: float | None = None  # this one has no larger error, if that was proved
 
@@ -192,13 +189,9 @@ def _measured(
     """At x (N, d), where the target has the values f; the round-off at some of these points."""
     model, B = transformer(Q, q), RADIUS[Q.d]
     out = model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
-    rounding = _largest(out[::every] - to_float(Q(rationals(x[::every]))))
+    rounding = float(np.abs(out[::every] - to_float(Q(rationals(x[::every])))).max())
     bound = tower.output_bound(model, B, "float64")
-    return InFloat64(_largest(out - f), rounding, bound, roundoff_estimate(model, B))
-
-
-def _largest(error: np.ndarray) -> float:
-    return float(np.abs(error).max())
+    return InFloat64(float(np.abs(out - f).max()), rounding, bound, roundoff_estimate(model, B))
 
 
 def roundoff_estimate(model: Transformer, B: Any) -> float:
@@ -272,7 +265,7 @@ def plane_error_in_rationals(q: int, cells: int) -> float:
     found = plane_approximant(q, cells)
     some = found.points[:: len(found.points) // 4]
     out = transformer(found.polynomial, q)(rationals(some))
-    return _largest(to_float(out) - plane_values(some))
+    return float(np.abs(to_float(out) - plane_values(some)).max())
 
 
 def plane_curves(qs: Sequence[int], cells: int, device: str) -> Curves:

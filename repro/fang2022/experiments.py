@@ -17,12 +17,10 @@ Readings:
 - The start is not printed. The xi_k start as independent uniform unit vectors, since Lemma 3.3 has
   unit vectors, and nothing keeps their norm; beta and b start at 0. The ReLU networks start as
   torch's nn.Linear does: weights and biases uniform in +-1/sqrt(inputs).
-- The bound of the clipping is not printed: claims vary it.
-- The one cycle is torch's OneCycleLR with its defaults: 30 % of the steps up, then down to almost
-  0, the momentum from 0.95 to 0.85 and back.
+- The bound of the clipping is not printed: claims vary it. The one cycle is torch's OneCycleLR with
+  its defaults: 30 % of the steps up, then down to almost 0; the momentum 0.95 to 0.85 and back.
 - MSE_Tr is against the noisy y, MSE_Te against f*(x): the printed 0.109 and 0.02 are below the
-  variance 1 of the noise, which no prediction of a noisy y can be.
-- MSE_Tr of an epoch is the mean over its steps, each before its update; at the end it is exact.
+  variance 1 of the noise. MSE_Tr of an epoch is the mean over its steps, at the end it is exact.
 """
 
 import functools
@@ -229,7 +227,6 @@ def train(spec: Experiment, workspace: Workspace) -> Outcome:
 
 
 def trained(spec: Experiment, outcome: Outcome) -> nn.Module:
-    """The model that `train` left."""
     model = build(spec.target, spec.model, spec.size, spec.seed)
     model.load_state_dict(outcome.tensors)
     return model

@@ -57,10 +57,10 @@ by u c for each of two products, u c for c itself, 2 u c for the sum, (2p - 2) u
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 import flint
@@ -100,11 +100,10 @@ def doubling_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
     """Theorem A: floor(log2 q) blocks that store t^2, ..., t^q in the slots of every token."""
     rows = Layout(n, q)
     row = power_rows(rows)
-    blocks, p = [], 1
-    while 2 * p <= q:
+    blocks = []
+    for p in (2**k for k in range(q.bit_length() - 1)):
         moves = zip(row[: 2 * p], row[2 * p :], strict=False)  # t^r to t^(2p+r)
         blocks.append(products_block(rows, row[p], row[p], moves, B ** (2 * p)))
-        p *= 2
     return tuple(blocks)
 
 
@@ -115,17 +114,15 @@ def single_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
     positive where the second is: so the scores -2 B^s off the diagonal are enough.
     """
     rows = Layout(n, q)
-    row = power_rows(rows)
-    return tuple(
-        products_block(rows, 0, row[s - 1], [(rows.one, row[s])], 2 * B**s) for s in range(2, q + 1)
-    )
+    steps = enumerate(itertools.pairwise(power_rows(rows)[1:]), 2)
+    return tuple(products_block(rows, 0, y, [(rows.one, ty)], 2 * B**s) for s, (y, ty) in steps)
 
 
 def printed_products(n: int, q: int, B: Any) -> list[Block]:
     """Blocks 2, ..., q of the paper, the second with t t for t (-t), so that the first can go."""
     rows = Layout(n, q)
-    factors = [0, *(rows.slot(s) for s in range(2, q))][: q - 1]
-    return [product_block(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factors, 2)]
+    steps = enumerate(itertools.pairwise(power_rows(rows)[1:]), 2)
+    return [product_block(rows, 0, y, ty, 2 * B**s) for s, (y, ty) in steps]
 
 
 def doubling_transformer(Q: Polynomial, B: Any) -> Transformer:
@@ -183,7 +180,7 @@ def _held_by(lengths: Iterable[flint.fmpq], l: int) -> list[flint.fmpq_poly]:
 def tripling_transformer(Q: Polynomial, B: Any) -> Transformer:
     """Theorem C: equal to Q for ||x|| <= B, with ceil(log3 q) fixed blocks."""
     q = max(1, Q.degree)
-    l = next(l for l in count() if 3**l >= q)
+    l = next(l for l in itertools.count() if 3**l >= q)
     xi, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)  # (n_q, d), (n_q, q)
     r, combine = lengths(l), _monomials_from_held(l)  # (C,), (C 2^(l+1), 3^l + 1)
     F = np.concatenate([[length * one for length in r] for one in xi])  # (n_q C, d)

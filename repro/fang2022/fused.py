@@ -5,7 +5,7 @@ The blocks of Theorem 3.5 are fixed and only compute powers, so what is trained 
     y_i = sum_k g_k(t_ik),   t_ik = <xi_k, x_i>,   g_k(t) = sum_s beta_{k,s} t^s,   s = 1, ..., q,
 
 for N samples x_i in R^d and n directions xi_k, the rows of F. NN_width of Table 3 is the same sum
-with g_k(t) = v_k relu(t + c_k). Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Then
+with g_k(t) = v_k relu(t + c_k), relu'(0) = 0. Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Then
 
     dL/dxi_k = sum_i u_ik x_i,   dL/dbeta_{k,s} = sum_i w_i t_ik^s,
     dL/dc_k = sum_i u_ik,        dL/dv_k = sum_i w_i relu(t_ik + c_k).
@@ -17,8 +17,7 @@ float64 on a CPU with a C compiler), or in chunks by torch (elsewhere). Both giv
 up to round-off; `backend` says which is used.
 
 The kernel is compiled at its first use, into the user's cache folder, under a hash of the source,
-the flags and what the compiler says of itself and the processor. The flags leave out -ffast-math,
-which in older gcc flushes denormal numbers to zero in the whole process.
+the flags and what the compiler says of itself and the processor.
 """
 
 import ctypes
@@ -46,7 +45,7 @@ REAL = {torch.float32: "float", torch.float64: "double"}
 SOURCE = Path(__file__).with_suffix(".c")
 # setting: which instructions a compiler may use
 NATIVE = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
-FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")
+FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")  # -ffast-math of older gcc would flush denormals
 FORBIDDEN = "REPRO_NO_COMPILER"  # set to 1 in the environment: only chunks
 
 
@@ -174,8 +173,7 @@ def _in_threads(part: Callable[[int, int], int], length: int, times: int) -> Non
 @functools.cache
 def _library(dtype: torch.dtype) -> Any:
     """The compiled kernel, or None where it cannot be had."""
-    wanted = [name for name in (os.environ.get("CC"), "cc", "gcc", "clang") if name]
-    compiler = next(filter(None, map(shutil.which, wanted)), None)
+    compiler = shutil.which(os.environ.get("CC") or "cc")
     if compiler is None:
         return None
     try:

@@ -106,8 +106,7 @@ def train(spec: LeastSquares, workspace: Workspace) -> Outcome:
     y, truth = data.y.double().numpy(), data.truth.double().numpy()
     q, N = spec.degree, spec.train
     c, L = fit(x, y, q)
-    mean, spread = expected_test_error(x_test, L, q)
-    p = len(c)
+    p, (mean, spread) = len(c), expected_test_error(x_test, L, q)
     return Outcome(
         {
             "columns": p,

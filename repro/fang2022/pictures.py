@@ -64,16 +64,15 @@ def learning_curves(
     curves: Mapping[str, Sequence[Mapping[str, Numbers]]], level: float
 ) -> "Figure":
     """Figure 3: errors by epoch; for each model the first seed, the others thin."""
-    train, test, ends = [], [], []
+    train, test = [], []
     for model, role in MODELS.items():
         for number, seed in enumerate(curves[model]):
             label, look = (model, PLAIN) if number == 0 else ("", {**PLAIN, "linewidth": 0.5})
             epochs = range(1, len(seed["train"]) + 1)
             train.append(Curve(role, epochs, seed["train"], label, look))
             test.append(Curve(role, seed["test_epoch"], seed["test"], label, look))
-            ends = [1, len(epochs)]
-    train.append(Curve("bound", ends, [1, 1], "variance of the noise"))
-    train.append(Curve("floor", ends, [level, level], "the level of the claim"))
+    for role, height, label in ("bound", 1, "variance of the noise"), ("floor", level, "our level"):
+        train.append(Curve(role, train[0].x, [height] * len(train[0].x), label))
     panels = {"training data, with noise": train, "test data, without noise": test}
     return figures.curves(panels, x="epoch", y="mean square error", size=(4.8, 3.9), columns=5)
 

@@ -186,10 +186,7 @@ def mean_square(pieces: Sequence[Piece]) -> Number:
 
 
 def sizes(tensors: dict[str, Tensor]) -> tuple[int, float, float]:
-    """Linear pieces, sup error and mean square of a trained network.
-
-    Exact numbers of a thousand digits, rounded down: what is still above a floor is above it.
-    """
+    """Linear pieces, sup error and mean square of a trained network, exact and rounded down."""
     pieces = linear_pieces(network_of(tensors))
     error, square = np.nextafter(to_float([sup_error(pieces), mean_square(pieces)]), 0)
     return len(pieces), float(error), float(square)

@@ -113,7 +113,7 @@ def construction(
     B: Any,
     *,
     q: int | None = None,
-    directions: Array | None = None,
+    directions: Array = None,
     lifts: Lifts = repaired,
 ) -> Transformer:
     """The model of the theorem, in exact numbers: C^q = Q for all ||x|| <= B.

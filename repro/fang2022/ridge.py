@@ -85,18 +85,12 @@ def _solve(m: Moments, d: int, q: int) -> np.ndarray:
         (*a, i, j): c * m[*a, i, j + 1] - s * m[*a, i + 1, j] for *a, i, j in exponents(d, q - 1)
     }
     beta = _solve(lower, d, q - 1) / (c * off[:, -1] - s * off[:, -2])
-    taken = _monomials_off(d, q) * flint.fmpq_mat(beta[:, None].tolist())
+    powers = monomials(np.delete(off, -2, axis=1), q)  # xi_k^(a', 0, j), for all (a', j)
+    taken = flint.fmpq_mat(powers.tolist()) * flint.fmpq_mat(beta[:, None].tolist())
     left = {}  # of the moments on H
     for (*a, j), part in zip(exponents(d - 1, q), taken.entries(), strict=True):
         left[*a, j] = (m[*a, 0, j] - part) / s**j
     return np.concatenate([beta, _solve(left, d - 1, q)])
-
-
-@functools.cache
-def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
-    """xi_k^(a', 0, j) at the points off H, for all (a', j) of degree q."""
-    off = directions(d, q - 1)
-    return flint.fmpq_mat(monomials(np.delete(off, -2, axis=1), q).tolist())
 
 
 def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:

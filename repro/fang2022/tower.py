@@ -18,6 +18,7 @@ rounding of G: E triples e in every other block. An eighth more, `powers.roomy`,
 and e_q / B^q about 4.25 q u.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -65,13 +66,13 @@ def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
     """
     (n, d), rows, u = model.F.shape, model.layout, roundoff.unit(dtype)
     sizes = np.abs(to_float(powers.slots_of(model))).sum(axis=0)
-    shift = 0.0 if d == 1 else _gamma(d + 1, u)
+    shift, summing = (j * u / (1 - j * u) for j in ((d + 1) * (d > 1), n * rows.q + 2))
     off = held = 0.0
     for s in range(1, rows.q + 1):
         stored = error_bound(dtype, B, s, powers.roomy) + s * shift * (1 + shift) ** s
         size = sizes[s - 1] * float(B) ** s
         off, held = off + size * stored, held + size * (1 + stored)
-    total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
+    total = off + summing * (held + abs(float(to_float(model.b))))
     return total * (1 + 2**-10)
 
 
@@ -118,14 +119,9 @@ def enclosure(bits: int = 200) -> tuple[float, bool]:
 
 def _certain(alpha: Array) -> Array:
     """m-hat, when every token is certain to keep itself; balls that overlap are an error."""
-    n = alpha.shape[-1]
-    if not all(bool(alpha[i, i] > alpha[i, j]) for i in range(n) for j in range(n) if i != j):
+    if not all(alpha[i, i] > alpha[i, j] for i, j in itertools.permutations(range(len(alpha)), 2)):
         raise ArithmeticError("a winner is not certain at this precision")
     return keep_own(alpha)
-
-
-def _gamma(j: int, u: float) -> float:
-    return j * u / (1 - j * u)
 
 
 def largest_bound(dtype: torch.dtype | str, q: int) -> float:
