@@ -40,7 +40,7 @@ import torch
 from numpy.polynomial import chebyshev
 
 from repro.fang2022 import powers, tower
-from repro.fang2022.model import Transformer
+from repro.fang2022.model import Array, Transformer
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import minimax, roundoff
 from repro.numerics.exact import annihilator, rational, rationals, to_float
@@ -51,22 +51,18 @@ BITS = 512  # for values of f where float64 has no digits left
 
 @dataclass(frozen=True)
 class Example:
-    """A continuous function on [-1, 1], its name in figures and its Lipschitz constant."""
+    """A continuous function on [-1, 1] and its Lipschitz constant."""
 
-    title: str
     target: Target
     lipschitz: float
 
 
-KINK = Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))
-RUNGE = Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),))
-SMOOTH = Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),))
 GOLDEN = (math.sqrt(5) - 1) / 2  # where cos y e^(sin y) is largest, cos^2 y = sin y = GOLDEN
 STEEPEST = 3 * math.sqrt(GOLDEN) * math.exp(GOLDEN)
 EXAMPLES = {
-    "kink": Example("a kink,\n|2x − 1|", KINK, 1.0),
-    "Runge": Example("Runge,\n1/(1 + 25(2x − 1)²)", RUNGE, 15 * math.sqrt(3) / 8),
-    "smooth": Example("smooth,\nexp(sin 3(2x − 1))", SMOOTH, STEEPEST),
+    "kink": Example(Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x)), 1.0),
+    "Runge": Example(Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),)), 15 * math.sqrt(3) / 8),
+    "smooth": Example(Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),)), STEEPEST),
 }
 RHO = (1 + math.sqrt(26)) / 5
 
@@ -183,9 +179,7 @@ def in_float64(target: Target, q: int, cube: str, device: str, points: int = 256
     return _measured(Q, q, x[:, None], target(y), 4, device)
 
 
-def _measured(
-    Q: Polynomial, q: int, x: np.ndarray, f: np.ndarray, every: int, device: str
-) -> InFloat64:
+def _measured(Q: Polynomial, q: int, x: Array, f: Array, every: int, device: str) -> InFloat64:
     """At x (N, d), where the target has the values f; the round-off at some of these points."""
     model, B = transformer(Q, q), RADIUS[Q.d]
     out = model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
@@ -212,12 +206,12 @@ def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
         "rationals": [(q, error_in_rationals(target, q)) for q in exact],
     }
     for cube in ("[0, 1]", "[-1, 1]"):
-        errors = [(q, in_float64(target, q, cube, device).error) for q in qs[cube]]
-        found[f"float64 {cube}"] = errors
+        found[f"float64 {cube}"] = [
+            (q, in_float64(target, q, cube, device).error) for q in qs[cube]
+        ]
     return found
 
 
-PLANE_TITLE = "two variables,\nexp(xy − x² − 2y²) cos(2x + y)"
 # |f_x| <= e^g ((y - 2x)^2 + 4)^(1/2), g = -(y - 2x)^2/4 - 7 y^2/4, and e^-s (1 + s)^(1/2) <= 1;
 # |f_y| <= e^g ((x - 4y)^2 + 1)^(1/2), g = -(x - 4y)^2/8 - 7 x^2/8, is largest for (x - 4y)^2 = 3.
 PLANE_LIPSCHITZ = 2.0, 2 * math.exp(-3 / 8)

@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Numbers = Sequence[float]
-Table = Sequence[Numbers]
 ByType = Mapping[str, Numbers]  # by the name of a type
 Points = Sequence[tuple[int, float]]  # degree or pieces, and an error
 BESIDE: dict[str, Any] = {"size": (7, 3.8), "legend": "outside right center", "columns": 1}
 PLAIN = {"marker": ""}
 
 
-def stages(tables: Mapping[str, Table], rows: Sequence[str], output: str) -> "Figure":
+def stages(tables: Mapping[str, Any], rows: Sequence[str], output: str) -> "Figure":
     """Figure 1: what the tokens (columns) hold after each box; changed entries are framed."""
     figure, panels = figures.panels(len(tables), width=2.1, height=3.7)
     before = next(iter(tables.values()))
@@ -60,9 +59,7 @@ def surfaces(axis: Any, truth: Any, outputs: Mapping[str, Any]) -> "Figure":
 MODELS = {"ATTENTION": "construction", "NN_depth": "trained", "NN_width": "control"}
 
 
-def learning_curves(
-    curves: Mapping[str, Sequence[Mapping[str, Numbers]]], level: float
-) -> "Figure":
+def learning_curves(curves: Mapping[str, Any], level: float) -> "Figure":
     """Figure 3: errors by epoch; for each model the first seed, the others thin."""
     train, test = [], []
     for model, role in MODELS.items():
@@ -166,7 +163,4 @@ def convergence(panels: Mapping[str, Mapping[str, Points]]) -> "Figure":
                 x, y = zip(*curves[name], strict=True)
                 drawn[title].append(Curve(role, x, y, label, changes))
     x, y = "degree $q$ = number of blocks", "largest error $|C^q - f|$"
-    figure = figures.curves(drawn, x=x, y=y, size=(2.9, 4.2), columns=4)
-    for axes, curves in zip(figure.axes, panels.values(), strict=True):
-        axes.set(ylim=(min(error for _, error in curves["rationals"]) / 4, 30))
-    return figure
+    return figures.curves(drawn, x=x, y=y, size=(2.9, 4.2), columns=4)

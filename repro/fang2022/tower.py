@@ -72,8 +72,7 @@ def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
         stored = error_bound(dtype, B, s, powers.roomy) + s * shift * (1 + shift) ** s
         size = sizes[s - 1] * float(B) ** s
         off, held = off + size * stored, held + size * (1 + stored)
-    total = off + summing * (held + abs(float(to_float(model.b))))
-    return total * (1 + 2**-10)
+    return (off + summing * (held + abs(float(to_float(model.b))))) * (1 + 2**-10)
 
 
 def measured(t: torch.Tensor, B: float, q: int, lifts: powers.Lifts) -> tuple[float, int]:
@@ -146,7 +145,6 @@ def require(dtype: torch.dtype, B: Any, q: int) -> None:
     if not low <= B <= high:
         needed = f"it needs {low:.2g} <= B <= {high:.2g}, or a wider type"
         raise ValueError(f"{refused}: B^q leaves its range; {needed}")
-    bound = error_bound(dtype, B, q, powers.roomy)
-    if bound > CARRIED:
+    if (bound := error_bound(dtype, B, q, powers.roomy)) > CARRIED:
         known = f"t^q would be known to {bound:.1g} of B^q where {CARRIED:g} is needed"
         raise ValueError(f"{refused}: {known}; take a wider type")
