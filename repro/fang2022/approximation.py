@@ -275,8 +275,8 @@ def _certified(active: np.ndarray, degrees: list[tuple[int, int]]) -> float:
     k, l = rationals(active * 1024).T
     columns = np.stack([k**i * l**j for i, j in degrees], axis=1)
     with flint.ctx.workprec(BITS):
-        balls = np.vectorize(flint.arb, otypes=[object])(active)
-        return minimax.lower_end(distance(plane_values(balls), columns))
+        bound = distance(plane_values(np.vectorize(flint.arb, otypes=[object])(active)), columns)
+    return minimax.lower_end(bound)
 
 
 def _polynomial(coefficients: np.ndarray, degrees: list[tuple[int, int]], q: int) -> Polynomial:
