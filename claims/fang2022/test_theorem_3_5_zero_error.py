@@ -29,7 +29,7 @@ import pytest
 from repro.bounds import rounding_error, theorem
 from repro.fang2022 import approximation, inputs, pictures, polynomials, powers, ridge, tower
 from repro.fang2022 import model as models
-from repro.fang2022.network import PolynomialTransformer, polynomial_transformer
+from repro.fang2022 import network as networks
 from repro.numerics import exact, roundoff
 
 ZERO = "C^q(x) = Q(x)"
@@ -168,7 +168,7 @@ def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     Q, B = polynomials.random_polynomial(d, q, claim.rng("module")), 2
     x = claim.rng("inputs").normal(size=(200, d))
     x *= B / np.linalg.norm(x, axis=1, keepdims=True) * claim.rng("radii").uniform(size=(200, 1))
-    model = polynomial_transformer(Q, B, device=claim.device)
+    model = networks.polynomial_transformer(Q, B, device=claim.device)
     points = torch.tensor(x, device=claim.device)
     ours = model(points).detach().cpu().numpy()
     off = max(abs(exact.rationals(ours) - Q(exact.rationals(x))))
@@ -176,7 +176,7 @@ def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     error = claim.measured("largest |C(x) − Q(x)|", off, equation=ZERO)
     error.at_most(rounding_error(bound, DERIVED))
     zero = polynomials.Polynomial(d, {})
-    again = polynomial_transformer(zero, B, q=q, device=claim.device)
+    again = networks.polynomial_transformer(zero, B, q=q, device=claim.device)
     again.load_state_dict(model.state_dict())
     differ = int((again(points).detach().cpu().numpy() != ours).sum())
     claim.measured("outputs changed by saving and loading", differ, equation=ZERO).equals(0)
@@ -198,7 +198,7 @@ def test_figure_the_error_against_the_degree(claim):
         claim.measured("largest |C(x) − x^q|", errors[-1], equation=ZERO, q=q).equals(0)
         for name in types:
             points = torch.tensor(drawn.astype(name))
-            C = polynomial_transformer(Q, B, dtype=points.dtype)(points).tolist()
+            C = networks.polynomial_transformer(Q, B, dtype=points.dtype)(points).tolist()
             off = max(abs(exact.rationals(C) - Q(exact.rationals(points.tolist()))))
             floating[name].append(float(exact.to_float(off)) / size)
             bounds[name].append(tower.output_bound(model, B, name) / size)
@@ -229,7 +229,7 @@ def test_counts_of_parameters_and_nonzero_entries(d, q, claim):
     import torch
 
     model = inputs.generic_model(claim.rng("counts"), d, q, B=2)
-    module = PolynomialTransformer(model, 2.0, torch.float64)
+    module = networks.PolynomialTransformer(model, 2.0, torch.float64)
     n = math.comb(d - 1 + q, q)
     unused = sum(n - polynomials.dimension(d, s) for s in range(1, q))  # zeros in beta
     claim.record("non-zero entries", model.nonzeros())
@@ -259,7 +259,7 @@ def test_printed_counts_are_reached(claim):
     import torch
 
     model = powers.construction(polynomials.Polynomial(1, {(0,): 1, (1,): 1}), 1)
-    module = PolynomialTransformer(model, 1.0, torch.float64)
+    module = networks.PolynomialTransformer(model, 1.0, torch.float64)
     free = sum(p.numel() for p in module.parameters())
     parameters = ("free parameters", free, 1 + 1 + 1, 1, 0)
     entries = ("non-zero entries", model.nonzeros(), 1 + 3 + 8 + 1, 3, 8)
