@@ -148,7 +148,7 @@ def floor(
 
 ERRORS: dict[str, tuple[str, str, dict[str, Any]]] = {  # role, label, changes; in drawing order
     "jackson": ("bound", "Jackson's bound", {}),
-    "rationals": ("best in class", "in rationals: the least error", {}),
+    "rationals": ("best in class", "in rationals: the least error", {"markersize": 9}),
     "float64 [0, 1]": ("construction", "in float64, on [0, 1]", {"marker": "D"}),
     "float64 [-1, 1]": ("construction", "in float64, on [−1, 1]", {"marker": "v"}),
 }
