@@ -124,7 +124,7 @@ def test_float64_is_measured_on_chebyshevs_grid(zero, cube):
     model = powers.construction(
         Polynomial(1, {(s,): v for s, v in enumerate(c)}), 1, q=3, lifts=powers.roomy
     )
-    assert found.bound == tower.output_bound(model, 1, "float64", powers.roomy)
+    assert found.bound == tower.output_bound(model, 1, "float64")
 
 
 def test_float64_is_measured_at_257_points(zero):
@@ -211,7 +211,7 @@ def test_the_plane_in_float64_is_measured_on_its_grid():
     assert found.error == pytest.approx(np.abs(error).max(), rel=1e-9)
     assert 0 < found.rounding <= found.bound
     model = powers.construction(best.polynomial, "99/70", q=2, lifts=powers.roomy)
-    assert found.bound == tower.output_bound(model, rational("99/70"), "float64", powers.roomy)
+    assert found.bound == tower.output_bound(model, rational("99/70"), "float64")
     beta = np.abs(to_float(model.beta)).reshape(3, 7).sum(0)
     sizes = beta[4] * 99 / 70 + beta[5] * (99 / 70) ** 2 + abs(to_float(model.b))
     assert found.estimate == pytest.approx(float(sizes) * U, rel=1e-12, abs=0)

@@ -8,15 +8,19 @@ import torch
 from torch import nn
 
 from repro.fang2022 import experiments
-from repro.fang2022.comparison import Attention, Depth, Width, layers, parameters
 from repro.fang2022.experiments import (
     FULL,
     LIGHT,
     REDUCED,
+    Attention,
+    Depth,
     SecondOrder,
+    Width,
     first_still_epoch,
     last_moving_epoch,
+    layers,
     paraboloid,
+    parameters,
     quintic,
     sample,
     shallow_floor,
@@ -33,7 +37,7 @@ def generator(seed=0):
 
 
 def test_models_compute_what_their_layers_compute():
-    model = Width(3, 7, generator()).double()
+    model = Width(3, 7, start=generator()).double()
     x = torch.randn(40, 3, generator=generator(1), dtype=torch.float64)
     assert torch.allclose(model(x), nn.Sequential.forward(model, x)[:, 0], rtol=1e-13)
     model = Attention(4, 3, 6, generator())
@@ -284,14 +288,13 @@ def test_the_floor_of_the_shallow_network_is_below_the_best_of_many_pieces():
             _, rest, *_ = np.linalg.lstsq(A, w * x[part] ** 2, rcond=None)
             total += rest.item() * (x[1] - x[0])
         best = min(best, total)
-    assert shallow_floor(k - 1, s) < best < 40 * shallow_floor(k - 1, s)
+    assert shallow_floor(k - 1) < best < 40 * shallow_floor(k - 1)
     # the formula itself, by another road: k equal pieces of [-R, R], each fitted, times the density at R
     R = s * math.sqrt(5)
     y = np.linspace(-R / k, R / k, 20001)
     left = np.mean((y**2 - np.mean(y**2)) ** 2) * 2 * R  # a line leaves y^2 minus its mean
     weight = math.exp(-2.5) / (s * math.sqrt(2 * math.pi))
-    assert shallow_floor(k - 1, s) == pytest.approx(left * weight, rel=1e-3)
-    assert shallow_floor(3) == shallow_floor(3, 10.0)
+    assert shallow_floor(k - 1) == pytest.approx(left * weight, rel=1e-3)
 
 
 def test_the_rule_of_table_1_takes_the_first_small_change(monkeypatch):

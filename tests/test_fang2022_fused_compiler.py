@@ -38,18 +38,16 @@ def compiler(folder: Path, name: str) -> None:
 
 
 MISSING = {
-    "forbidden": ({"REPRO_NO_COMPILER": "1"}, "REPRO_NO_COMPILER is set"),
-    "the user's own": ({"PATH": "{tmp_path}", "CC": "mine"}, "mine: unknown option"),
-    "no compiler": ({"PATH": ""}, "no C compiler is on PATH: cc, gcc, clang"),
-    "broken compiler": ({"PATH": "{tmp_path}"}, "cc failed: cc: unknown option"),
-    "no place to keep it": ({"XDG_CACHE_HOME": os.devnull}, "cannot be kept or loaded"),
+    "forbidden": {"REPRO_NO_COMPILER": "1"},
+    "the user's own": {"PATH": "{tmp_path}", "CC": "mine"},
+    "no compiler": {"PATH": ""},
+    "broken compiler": {"PATH": "{tmp_path}"},
+    "no place to keep it": {"XDG_CACHE_HOME": os.devnull},
 }
 
 
-@pytest.mark.parametrize(("environment", "why"), MISSING.values(), ids=MISSING)
-def test_without_the_kernel_chunks_take_over_and_say_why(
-    first_use, monkeypatch, tmp_path, environment, why
-):
+@pytest.mark.parametrize("environment", MISSING.values(), ids=MISSING)
+def test_without_the_kernel_chunks_take_over(first_use, monkeypatch, tmp_path, environment):
     if not COMPILER and "XDG_CACHE_HOME" in environment:
         pytest.skip("without a C compiler there is nothing to keep")
     fused._library.cache_clear()
@@ -57,9 +55,7 @@ def test_without_the_kernel_chunks_take_over_and_say_why(
     compiler(tmp_path, "mine")
     for name, value in environment.items():
         monkeypatch.setenv(name, value.format(tmp_path=tmp_path))
-    chosen, said = fused.backend()
-    assert chosen == "chunks"
-    assert why in said
+    assert fused.backend() == "chunks"
     a, b, w = normal(40, 3), normal(6, 3, seed=1), normal(40, seed=2)
     beta = normal(6, 4, seed=3)
     for one, other in zip(
@@ -68,8 +64,6 @@ def test_without_the_kernel_chunks_take_over_and_say_why(
         strict=True,
     ):
         assert torch.equal(one, other)
-    with pytest.raises(ValueError, match="backend='c' cannot be had: this is 'chunks', as "):
-        ridge_polynomial(a, b, beta, backend="c")
 
 
 @HAVE_KERNEL
@@ -103,7 +97,7 @@ import torch
 from repro.fang2022 import fused
 x = torch.linspace(-1, 1, 600).reshape(200, 3)
 y = fused.ridge_polynomial(x, x[:7], x[:7])
-print(fused.backend()[0], y.double().sum().item().hex())
+print(fused.backend(), y.double().sum().item().hex())
 """
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from repro.fang2022 import comparison, least_squares
+from repro.fang2022 import experiments, least_squares
 from repro.fang2022.experiments import sample
 from repro.training import Workspace
 from repro.training.loop import generator_at
@@ -25,13 +25,15 @@ def test_least_squares_agrees_with_lstsq_on_monomials(monkeypatch):
     rng = np.random.default_rng(0)
     x, new = rng.normal(size=(300, 3)), rng.normal(size=(50, 3))
     y = rng.normal(size=300) + x[:, 0] ** 3
-    found = least_squares.fit(x, y, 3)
+    c, L = least_squares.fit(x, y, 3)
     A = monomial_matrix(x, 3)
-    assert A.shape[1] == len(found.coefficients) == math.comb(6, 3)
+    assert A.shape[1] == len(c) == math.comb(6, 3)
     expected, *_ = np.linalg.lstsq(A, y, rcond=None)
-    assert np.allclose(found(new), monomial_matrix(new, 3) @ expected, rtol=1e-9)
+    assert np.allclose(
+        least_squares.values_at(new, c, 3), monomial_matrix(new, 3) @ expected, rtol=1e-9
+    )
     leverage = monomial_matrix(new, 3) @ np.linalg.inv(A.T @ A) @ monomial_matrix(new, 3).T
-    mean, deviation = found.expected_test_error(new)
+    mean, deviation = least_squares.expected_test_error(new, L, 3)
     assert mean == pytest.approx(np.trace(leverage) / 50, rel=1e-8)
     assert deviation == pytest.approx(math.sqrt(2) * np.linalg.norm(leverage) / 50, rel=1e-8)
 
@@ -117,7 +119,7 @@ def test_a_fitted_model_has_the_parameters_of_section_5():
     xi, c = np.eye(2, 3), np.arange(1.0, 10.0)
     model = least_squares.to_attention(xi, c, 4)
     assert model.beta.shape == (2, 4)
-    assert comparison.parameters(model) == 2 * (3 + 4) + 1
+    assert experiments.parameters(model) == 2 * (3 + 4) + 1
 
 
 def ridge_columns(x, F):

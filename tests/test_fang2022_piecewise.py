@@ -24,10 +24,9 @@ searched = settings(max_examples=80, deadline=None, derandomize=True, database=N
 def random_network(widths, seed=0):
     rng, sizes = np.random.default_rng(seed), [1, *widths, 1]
     shapes = list(itertools.pairwise(sizes))
-    return ReluNetwork(
-        tuple(rationals(rng.integers(-5, 6, (b, a)).tolist()) / 3 for a, b in shapes),
-        tuple(rationals(rng.integers(-5, 6, b).tolist()) / 4 for _, b in shapes),
-    )
+    weights = [rationals(rng.integers(-5, 6, (b, a)).tolist()) / 3 for a, b in shapes]
+    biases = [rationals(rng.integers(-5, 6, b).tolist()) / 4 for _, b in shapes]
+    return ReluNetwork(tuple(zip(weights, biases, strict=True)))
 
 
 @pytest.mark.parametrize("widths", [(1,), (5,), (3, 2), (4, 4, 4)], ids=str)
@@ -48,9 +47,7 @@ def test_the_pieces_are_the_network(widths, seed):
 
 def test_pieces_that_are_no_pieces_are_joined():
     """relu(x) - relu(-x) is x: its kink at 0 is none. An interval to the left of all kinks has one piece."""
-    network = ReluNetwork(
-        (rationals([[1], [-1]]), rationals([[1, -1]])), (rationals([0, 0]), rationals([0]))
-    )
+    network = piecewise.affine(1, 0)
     assert piecewise.linear_pieces(network) == [Piece(-1, 1, 1, 0)]
     assert len(piecewise.linear_pieces(piecewise.interpolant(5, 0), -9, -1)) == 1
 

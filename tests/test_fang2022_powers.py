@@ -102,7 +102,6 @@ BAD = {
     "short exponent": (lambda: Polynomial(2, {(1,): 1}), r"an exponent is 2 integers >= 0 here, got \(1,\)"),
     "negative exponent": (lambda: Polynomial(1, {(-1,): 1}), "an exponent is 1 integers >= 0"),
     "x too long": (lambda: PARABOLOID(rationals([1, 2, 3])), "Q has d=2 variables, x has 3"),
-    "no direction": (lambda: ridge.directions(0, 2), "Lemma 3.3 needs d >= 1 and a degree q >= 0, got d=0"),
     "degree too high": (lambda: ridge.coefficients(PARABOLOID, 1), "Lemma 3.3 with q=1 needs a Q of degree <= 1, got 2"),
     "degree not positive": (lambda: powers.construction(PARABOLOID, 1, q=0), "Theorem 3.5 needs B > 0 and q >= 1, got B=1, q=0"),
     "bound not positive": (lambda: powers.construction(PARABOLOID, 0), "Theorem 3.5 needs B > 0 and q >= 1, got B=0"),

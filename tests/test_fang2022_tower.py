@@ -100,7 +100,7 @@ def test_the_bound_on_the_output_in_one_variable():
     model = powers.construction(Polynomial(1, {(1,): 3, (0,): 7}), 2, lifts=powers.roomy)
     stored = first(Fraction(2), Fraction(9, 2)) / 2
     expected = (6 * stored + gamma(3) * (6 * (1 + stored) + 7)) * (1 + Fraction(1, 1024))
-    found = tower.output_bound(model, 2, "bfloat16", powers.roomy)
+    found = tower.output_bound(model, 2, "bfloat16")
     assert found == pytest.approx(float(expected), rel=1e-13)
 
 
@@ -121,7 +121,7 @@ def test_the_bound_on_the_output_in_two_variables():
         stored = e[s] + s * g * (1 + g) ** s
         off, held = off + size * stored, held + size * (1 + stored)
     expected = (off + gamma(8) * (held + 7)) * (1 + Fraction(1, 1024))
-    found = tower.output_bound(model, 3, "bfloat16", powers.roomy)
+    found = tower.output_bound(model, 3, "bfloat16")
     assert found == pytest.approx(float(expected), rel=1e-13)
 
 

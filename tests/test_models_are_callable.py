@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from repro.fang2022 import comparison, multiplication, network, piecewise, powers
+from repro.fang2022 import experiments, multiplication, network, piecewise, powers
 from repro.fang2022.polynomials import Polynomial
 from repro.jiang2024 import (
     convolution,
@@ -55,9 +55,9 @@ MODULES = {
         lambda kind: network.polynomial_transformer(Q, 2, dtype=kind),
         (1, 2),
     ),
-    "fang2022: attention": (lambda kind: comparison.Attention(2, 2, 3).to(kind), (4, 2)),
-    "fang2022: depth": (lambda kind: comparison.Depth(2, 3, 2).to(kind), (4, 2)),
-    "fang2022: width": (lambda kind: comparison.Width(2, 3).to(kind), (4, 2)),
+    "fang2022: attention": (lambda kind: experiments.Attention(2, 2, 3).to(kind), (4, 2)),
+    "fang2022: depth": (lambda kind: experiments.Depth(2, 3, 2).to(kind), (4, 2)),
+    "fang2022: width": (lambda kind: experiments.Width(2, 3).to(kind), (4, 2)),
     "jiang2024: ViT": (lambda kind: vit.Shape(8, 4, 1, 6, 2, 3, 5).build().to(kind), PIXELS),
     "jiang2024: convolution": (lambda kind: convolution.Shape(8, 4, 1, 6).build().to(kind), PIXELS),
 }

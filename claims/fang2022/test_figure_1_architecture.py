@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen
-from repro.fang2022 import inputs, polynomials, powers
-from repro.fang2022.pictures import printed as pictures
+from repro.fang2022 import inputs, pictures, polynomials, powers
 from repro.numerics import exact
 
 

@@ -20,8 +20,7 @@ import statistics
 import pytest
 
 from repro.bounds import as_printed, chosen, theorem
-from repro.fang2022 import experiments
-from repro.fang2022.pictures import printed as pictures
+from repro.fang2022 import experiments, pictures
 
 SIZES = {"ATTENTION": 10, "NN_depth": 4, "NN_width": 10}  # Table 2
 PRINTED = {"ATTENTION": 0.02, "NN_depth": 134.23, "NN_width": 10237.27}  # Figure 2

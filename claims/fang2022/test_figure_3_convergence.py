@@ -22,8 +22,7 @@ printed 50.282 / 35.662 of NN_width in Table 1 shows.
 import pytest
 
 from repro.bounds import as_printed, chosen, theorem
-from repro.fang2022 import experiments
-from repro.fang2022.pictures import printed as pictures
+from repro.fang2022 import experiments, pictures
 
 LEVEL = 192  # a tenth of Var f_2* = 1920
 NETWORKS = ("NN_depth", "NN_width")

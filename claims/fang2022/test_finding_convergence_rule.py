@@ -22,8 +22,7 @@ import statistics
 import pytest
 
 from repro.bounds import chosen, theorem
-from repro.fang2022 import experiments
-from repro.fang2022.pictures import printed as pictures
+from repro.fang2022 import experiments, pictures
 
 CLIPS = [1.0, 10.0, 100.0]
 RUN = 20
@@ -119,9 +118,10 @@ def test_the_rule_in_a_picture(claim):
     shown = {seed: train for (c, seed), train in found.items() if c == clip and seed < 3}
     first = {seed: met(train) for seed, train in shown.items()}
     settled = {seed: met(train, run=RUN) for seed, train in shown.items()}
+    rules = {"first change below 0.01": first, "20 in a row": settled}
     early = [f"{epoch} (error {shown[seed][epoch - 1]:.3g})" for seed, epoch in first.items()]
     claim.figure(
-        pictures.convergence_rule(shown, first, settled),
+        pictures.convergence_rule(shown, rules),
         "rule",
         caption="The error is still falling where Table 1's rule is met (crosses: the first change "
         f"below 0.01). Squares: 20 such changes in a row. The same training with {len(shown)} "

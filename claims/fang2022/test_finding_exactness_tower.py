@@ -22,8 +22,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, grid_error, rounding_error, stderr, theorem
-from repro.fang2022 import model, polynomials, powers, tower
-from repro.fang2022.pictures import curves as pictures
+from repro.fang2022 import model, pictures, polynomials, powers, tower
 from repro.numerics import exact, rates, roundoff
 
 TYPES = ("float64", "float32", "bfloat16")

@@ -31,7 +31,6 @@ from repro.bounds import theorem
 from repro.fang2022 import fewer_blocks as few
 from repro.fang2022 import inputs, polynomials, powers, ridge
 from repro.fang2022 import model as models
-from repro.fang2022.pictures import curves as pictures
 from repro.numerics import exact
 
 SHAPES = [(1, 5), (2, 7), (3, 10), (2, 16)]
@@ -201,16 +200,6 @@ def test_the_number_of_blocks_is_logarithmic_in_the_degree(claim):
     for q in (2, 5, 9, 16):
         claim.cell(f"degree {q}", "blocks, A", paper=q, ours=ours[q - 1])
         claim.cell(f"degree {q}", "blocks, C", paper=q, ours=triples[q - 1])
-    claim.figure(
-        pictures.counts(qs, [len(b) for b in printed], ours, triples),
-        "blocks",
-        caption="Far fewer blocks than the degree serve all polynomials of degree q: ⌊log₂ q⌋ with "
-        "the tokens of the paper, ⌈log₃ q⌉ with several tokens for a direction, where the paper "
-        "has q. No model whatever has fewer than ⌈log₃ q⌉.",
-        alt=f"Blocks against the degree q from 1 to {qs[-1]}. As printed the line y = q, which "
-        f"soon leaves the picture; the doubling steps reach {ours[-1]} blocks at q = {qs[-1]}, the "
-        f"tripling steps {triples[-1]}.",
-    )
 
 
 def first_block(c):

@@ -99,9 +99,8 @@ def test_theorem_3_5_holds_with_the_printed_beta(d, q, claim):
     blocks = tuple(product(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factors, 1))
     for _ in range(claim.at_scale(smoke=2, laptop=10, paper=100)):
         Q = polynomials.random_polynomial(d, q, rng)
-        places = exact.rational_zeros(rows.n, rows.size)
-        places[:, rows.slot(1) : rows.one] = ridge.coefficients(Q, q)
-        model = models.Transformer(F, blocks, places.ravel(), Q.at_zero())
+        beta = rows.readout(slice(rows.slot(1), rows.one), ridge.coefficients(Q, q))
+        model = models.Transformer(F, blocks, beta, Q.at_zero())
         x = exact.rationals(rng.integers(-6, 7, (4, d)).tolist()) / (6 * d) * B
         wrong += int((model(x) != Q(x)).sum())
     claim.measured("values unlike Q(x)", wrong, equation="Theorem 3.5, β as printed").equals(0)

@@ -24,8 +24,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import grid_error, rounding_error, theorem
-from repro.fang2022 import piecewise, polynomials, powers, tower
-from repro.fang2022.pictures import curves as pictures
+from repro.fang2022 import pictures, piecewise, polynomials, powers, tower
 from repro.numerics import exact
 
 WIDTHS = {"1 x 10": (10,), "3 x 4": (4, 4, 4), "1 x 40": (40,)}  # layers x units
@@ -138,7 +137,7 @@ def test_float64_attention_is_far_below_every_network(claim):
     t = torch.tensor(x[:, None], device=claim.device)
     out = square().to(torch.float64, claim.device)(t).cpu().numpy()
     attention = exact.to_float(abs(exact.rationals(out) - exact.rationals(x) ** 2)).max()
-    bound = tower.output_bound(square(), 1, "float64", powers.roomy)
+    bound = tower.output_bound(square(), 1, "float64")
     most = rounding_error(bound, "tower.output_bound of Theorem 3.5's model, derived there")
     claim.measured("largest |x² − C²(x)|", attention, equation="Theorem 3.5").at_most(most)
     points = {

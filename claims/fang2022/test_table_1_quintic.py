@@ -33,7 +33,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import as_printed, chosen, stderr, theorem
-from repro.fang2022 import comparison, experiments, least_squares, model, powers
+from repro.fang2022 import experiments, least_squares, model, powers
 
 COLUMNS = ("MSE_Tr", "MSE_Te", "# EPOCHS", "RUN TIME")
 PRINTED = {  # RUN TIME in minutes of an A100; None: not readable
@@ -191,7 +191,7 @@ def test_control_softmax_stores_constants_and_fits_nothing(claim):
     import torch
 
     spec = projected(claim, seed=0)
-    attention = comparison.Attention(10, 5, spec.n)
+    attention = experiments.Attention(10, 5, spec.n)
     attention.load_state_dict(claim.train(spec, least_squares.train_directions).outcome.tensors)
     data = experiments.sample("f_2*", train=1, test=1000, seed=0)
     x, truth = data.x_test.double(), data.truth.double()

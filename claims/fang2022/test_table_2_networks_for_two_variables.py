@@ -21,7 +21,7 @@ from math import comb
 import pytest
 
 from repro.bounds import chosen, theorem
-from repro.fang2022 import comparison
+from repro.fang2022 import experiments
 from repro.numerics import exact
 
 D, Q = 2, 2  # of f_1*, Section 5
@@ -44,8 +44,8 @@ PRINTED = {
 
 def networks(hidden=Q + 1):
     return {
-        "NN_width": comparison.Width(D, UNITS),
-        "NN_depth": comparison.Depth(D, DEPTH_UNITS, hidden),
+        "NN_width": experiments.Width(D, UNITS),
+        "NN_depth": experiments.Depth(D, DEPTH_UNITS, hidden),
     }
 
 
@@ -53,7 +53,7 @@ def networks(hidden=Q + 1):
 @pytest.mark.construct
 def test_every_printed_layer_is_ours(name, claim):
     network = networks()[name]
-    ours, wrong = comparison.layers(network), comparison.differing_rows(network, PRINTED[name])
+    ours, wrong = experiments.layers(network), experiments.differing_rows(network, PRINTED[name])
     for row, printed in PRINTED[name].items():
         claim.cell(f"layer {row}", name, paper=printed, ours=ours[row - 1])
     claim.measured("rows that differ", wrong, equation="Table 2").equals([])
@@ -61,10 +61,10 @@ def test_every_printed_layer_is_ours(name, claim):
 
 @pytest.mark.construct
 def test_the_three_models_have_41_41_and_57_free_parameters(claim):
-    models = {"ATTENTION": comparison.Attention(D, Q, UNITS), **networks()}
+    models = {"ATTENTION": experiments.Attention(D, Q, UNITS), **networks()}
     width, depth = 10 * 2 + 10 + 10 + 1, (2 * 4 + 4) + 2 * (4 * 4 + 4) + 4 + 1
     for (name, model), expected in zip(models.items(), (FREE, width, depth), strict=True):
-        ours, paper = comparison.parameters(model), FREE if name == "ATTENTION" else "comparable"
+        ours, paper = experiments.parameters(model), FREE if name == "ATTENTION" else "comparable"
         claim.cell("free parameters", name, paper=paper, ours=ours)
         claim.measured("free parameters", ours, equation="Table 2", model=name).equals(expected)
 
@@ -80,7 +80,7 @@ def integer_model_and_outputs(claim, n):
     """Small integers for all weights and 20 inputs: in float32 nothing is rounded."""
     import torch
 
-    model, rng = comparison.Attention(D, Q, n), claim.rng("integers")
+    model, rng = experiments.Attention(D, Q, n), claim.rng("integers")
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.tensor(rng.integers(-3, 4, tuple(parameter.shape))))
@@ -132,11 +132,11 @@ def test_reading_of_41_with_n_q_directions(claim):
     The third way: n = 4 tokens and every entry of beta counted, also those that meet no power.
     """
     at = {"d": D, "q": Q, "n": comb(D - 1 + Q, Q)}
-    model = comparison.Attention(D, Q, at["n"])
+    model = experiments.Attention(D, Q, at["n"])
     claim.counterexample(
         "the model has 41 free parameters if n = n_q",
         input=at,
-        measured=comparison.parameters(model),
+        measured=experiments.parameters(model),
         expected=FREE,
         equation="n(d + q) + 1",
         printed=False,
@@ -154,7 +154,7 @@ def test_reading_of_41_with_n_q_directions(claim):
 @pytest.mark.parametrize("hidden", [Q, Q + 2], ids="hidden={}".format)
 def test_control_another_number_of_hidden_layers_is_another_table(hidden, claim):
     """q, or q + 2, hidden layers in place of q + 1: at least two rows are not as printed."""
-    wrong = comparison.differing_rows(networks(hidden)["NN_depth"], PRINTED["NN_depth"])
+    wrong = experiments.differing_rows(networks(hidden)["NN_depth"], PRINTED["NN_depth"])
     least = theorem(2, "a layer more or less moves the last row by two")
     claim.measured("rows that differ", len(wrong), equation="Table 2, NN_depth").at_least(least)
 

@@ -19,7 +19,7 @@ from math import comb
 import pytest
 
 from repro.bounds import theorem
-from repro.fang2022 import comparison
+from repro.fang2022 import experiments
 
 D, Q = 10, 5  # of f_2*, Section 5
 UNITS, DEPTH_UNITS = 4368, 120  # Table 3
@@ -37,8 +37,8 @@ PRINTED = {
 
 def networks(units=UNITS, hidden=Q + 1):
     return {
-        "NN_width": comparison.Width(D, units),
-        "NN_depth": comparison.Depth(D, DEPTH_UNITS, hidden),
+        "NN_width": experiments.Width(D, units),
+        "NN_depth": experiments.Depth(D, DEPTH_UNITS, hidden),
     }
 
 
@@ -46,7 +46,7 @@ def networks(units=UNITS, hidden=Q + 1):
 @pytest.mark.construct
 def test_every_printed_layer_is_ours(name, claim):
     network = networks()[name]
-    ours, wrong = comparison.layers(network), comparison.differing_rows(network, PRINTED[name])
+    ours, wrong = experiments.layers(network), experiments.differing_rows(network, PRINTED[name])
     for row, printed in PRINTED[name].items():
         claim.cell(f"layer {row}", name, paper=printed, ours=ours[row - 1])
     claim.measured("rows that differ", wrong, equation="Table 3").equals([])
@@ -54,7 +54,7 @@ def test_every_printed_layer_is_ours(name, claim):
 
 def rows_that_differ(hidden):
     """Of NN_depth with so many hidden layers."""
-    return comparison.differing_rows(networks(hidden=hidden)["NN_depth"], PRINTED["NN_depth"])
+    return experiments.differing_rows(networks(hidden=hidden)["NN_depth"], PRINTED["NN_depth"])
 
 
 @pytest.mark.construct
@@ -66,14 +66,14 @@ def test_only_six_hidden_layers_end_in_row_13(claim):
 
 @pytest.mark.construct
 def test_the_three_models_have_65521_52417_and_74041_free_parameters(claim):
-    models = {"ATTENTION": comparison.Attention(D, Q, UNITS), **networks()}
+    models = {"ATTENTION": experiments.Attention(D, Q, UNITS), **networks()}
     expected = {
         "ATTENTION": 4368 * 10 + 4368 * 5 + 1,
         "NN_width": (10 * 4368 + 4368) + (4368 + 1),
         "NN_depth": (10 * 120 + 120) + 5 * (120 * 120 + 120) + (120 + 1),
     }
     for name, count in expected.items():
-        ours = comparison.parameters(models[name])
+        ours = experiments.parameters(models[name])
         claim.cell("free parameters", name, paper="comparable", ours=ours)
         claim.measured("free parameters", ours, equation="Table 3", model=name).equals(count)
 
@@ -81,7 +81,7 @@ def test_the_three_models_have_65521_52417_and_74041_free_parameters(claim):
 @pytest.mark.construct
 def test_the_width_is_the_binomial_of_table_2(claim):
     """Table 2's 10 is C(d+1+q, q) too (its claim): the same slip, d + 1 for d - 1."""
-    ours = comparison.layers(networks(units=comb(D + 1 + Q, Q))["NN_width"])[0]
+    ours = experiments.layers(networks(units=comb(D + 1 + Q, Q))["NN_width"])[0]
     printed = PRINTED["NN_width"][1]
     claim.measured("layer 1 of NN_width", ours, equation="C(d+1+q, q)").equals(printed)
 
@@ -103,7 +103,7 @@ def test_printed_number_of_units_is_not_n_q(claim):
         program=units_and_n_q,
         **{"units": UNITS, "d": D, "q": Q},
     )
-    free = comparison.parameters(comparison.Attention(D, Q, n_q))
+    free = experiments.parameters(experiments.Attention(D, Q, n_q))
     claim.cell("free parameters, n = n_q", "ATTENTION", paper="not printed", ours=free)
     claim.measured("free parameters, n = n_q", free, equation="n_q(d + q) + 1").equals(30031)
 

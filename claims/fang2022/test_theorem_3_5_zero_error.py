@@ -27,9 +27,9 @@ import numpy as np
 import pytest
 
 from repro.bounds import rounding_error, theorem
-from repro.fang2022 import approximation, inputs, network, polynomials, powers, ridge, tower
+from repro.fang2022 import approximation, inputs, pictures, polynomials, powers, ridge, tower
 from repro.fang2022 import model as models
-from repro.fang2022.pictures import curves as pictures
+from repro.fang2022 import network as networks
 from repro.numerics import exact, roundoff
 
 ZERO = "C^q(x) = Q(x)"
@@ -95,7 +95,7 @@ def test_the_first_target_of_section_5(claim):
 def second_target(claim, smoke):
     """f_2*, 2002 tokens, and its model without the blocks; at smoke scale f_2* to this degree."""
     q = claim.at_scale(smoke=smoke, laptop=5, paper=5)
-    Q = polynomials.F_2_STAR.up_to(q)
+    Q = polynomials.F_2_STAR.part(*range(q + 1))
     beta = powers.readout(ridge.coefficients(Q, q))
     return q, Q, models.Transformer(ridge.directions(10, q), (), beta, Q.at_zero())
 
@@ -150,7 +150,7 @@ def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
     C = (Z[rows.slot(1) : rows.one].mT * beta).sum()
     right = exact.to_float(Q(exact.rationals(x.cpu().numpy())))
     off = abs(C.item() + float(exact.to_float(model.b)) - float(right))
-    bound = tower.output_bound(model, B, "float64", powers.roomy)
+    bound = tower.output_bound(model, B, "float64")
     most = rounding_error(bound, f"{DERIVED}; the sum of |β| is large")
     claim.measured("|C(x) − f_2*(x)|", off, equation=ZERO, tokens=rows.n).at_most(most)
     last = (Z[rows.slot(q)] - (-Z[0]) ** q).abs().max().item()
@@ -168,15 +168,15 @@ def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     Q, B = polynomials.random_polynomial(d, q, claim.rng("module")), 2
     x = claim.rng("inputs").normal(size=(200, d))
     x *= B / np.linalg.norm(x, axis=1, keepdims=True) * claim.rng("radii").uniform(size=(200, 1))
-    model = network.polynomial_transformer(Q, B, device=claim.device)
+    model = networks.polynomial_transformer(Q, B, device=claim.device)
     points = torch.tensor(x, device=claim.device)
     ours = model(points).detach().cpu().numpy()
     off = max(abs(exact.rationals(ours) - Q(exact.rationals(x))))
-    bound = tower.output_bound(powers.construction(Q, B), B, "float64", powers.roomy)
+    bound = tower.output_bound(powers.construction(Q, B), B, "float64")
     error = claim.measured("largest |C(x) − Q(x)|", off, equation=ZERO)
     error.at_most(rounding_error(bound, DERIVED))
     zero = polynomials.Polynomial(d, {})
-    again = network.polynomial_transformer(zero, B, q=q, device=claim.device)
+    again = networks.polynomial_transformer(zero, B, q=q, device=claim.device)
     again.load_state_dict(model.state_dict())
     differ = int((again(points).detach().cpu().numpy() != ours).sum())
     claim.measured("outputs changed by saving and loading", differ, equation=ZERO).equals(0)
@@ -198,10 +198,10 @@ def test_figure_the_error_against_the_degree(claim):
         claim.measured("largest |C(x) − x^q|", errors[-1], equation=ZERO, q=q).equals(0)
         for name in types:
             points = torch.tensor(drawn.astype(name))
-            C = network.polynomial_transformer(Q, B, dtype=points.dtype)(points).tolist()
+            C = networks.polynomial_transformer(Q, B, dtype=points.dtype)(points).tolist()
             off = max(abs(exact.rationals(C) - Q(exact.rationals(points.tolist()))))
             floating[name].append(float(exact.to_float(off)) / size)
-            bounds[name].append(tower.output_bound(model, B, name, powers.roomy) / size)
+            bounds[name].append(tower.output_bound(model, B, name) / size)
             at = {"equation": ZERO, "q": q, "dtype": name}
             error = claim.measured("largest |C(x) − x^q| over B^q", floating[name][-1], **at)
             error.at_most(rounding_error(bounds[name][-1], DERIVED))
@@ -229,7 +229,7 @@ def test_counts_of_parameters_and_nonzero_entries(d, q, claim):
     import torch
 
     model = inputs.generic_model(claim.rng("counts"), d, q, B=2)
-    module = network.PolynomialTransformer(model, 2.0, torch.float64)
+    module = networks.PolynomialTransformer(model, 2.0, torch.float64)
     n = math.comb(d - 1 + q, q)
     unused = sum(n - polynomials.dimension(d, s) for s in range(1, q))  # zeros in beta
     claim.record("non-zero entries", model.nonzeros())
@@ -259,7 +259,7 @@ def test_printed_counts_are_reached(claim):
     import torch
 
     model = powers.construction(polynomials.Polynomial(1, {(0,): 1, (1,): 1}), 1)
-    module = network.PolynomialTransformer(model, 1.0, torch.float64)
+    module = networks.PolynomialTransformer(model, 1.0, torch.float64)
     free = sum(p.numel() for p in module.parameters())
     parameters = ("free parameters", free, 1 + 1 + 1, 1, 0)
     entries = ("non-zero entries", model.nonzeros(), 1 + 3 + 8 + 1, 3, 8)
@@ -364,12 +364,13 @@ def test_the_printed_lifts_fail_exactly_below_the_thresholds(claim):
 def test_control_one_block_fewer_leaves_chebyshevs_error(q, claim):
     """With q - 1 of these blocks the slots hold t, ..., t^(q-1), so C is of degree < q, whatever
     beta is. For Q = x^q, d = 1, the least error is 2 (B/2)^q; rational nodes near Chebyshev's
-    extrema prove all but 1 % of it (approximation.floor_at).
+    extrema prove all but 1 % of it (approximation.distance).
     """
     B, law = exact.rational(3), "2(B/2)^q"
     optimum, cosines = 2 * (B / 2) ** q, [math.cos(k * math.pi / q) for k in range(q + 1)]
-    nodes = [B * exact.rational(round(1000 * c)) / 1000 for c in cosines]
-    floor, x = approximation.floor_at(nodes), exact.rationals(nodes)[:, None]
+    nodes = exact.rationals([round(1000 * c) for c in cosines]) * B / 1000
+    floor = approximation.distance(nodes**q, np.stack([nodes**s for s in range(q)], axis=1))
+    x = nodes[:, None]
     least = approximation.error_with_a_block_fewer(q, B, x)
     error = claim.measured("error with q − 1 blocks", least, equation=law)
     error.at_least(theorem(floor, "divided difference at q + 1 rational nodes, for all β"))

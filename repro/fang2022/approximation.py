@@ -1,9 +1,10 @@
 """Corollary 3.7: every continuous function on the cube is a uniform limit of such models.
 
-The corollary is Theorem 3.5 together with Weierstrass' theorem. Here is how fast, and how far
-floating point follows; every polynomial goes through the weights of Theorem 3.5.
+The corollary is Theorem 3.5 together with Weierstrass' theorem. Every polynomial here goes through
+the weights of Theorem 3.5.
 
-How fast (Jackson). Let f have Lipschitz constant L_i in x_i on a cube with edges of length 2r. Then
+How fast the error falls (Jackson). Let f have Lipschitz constant L_i in x_i on a cube with edges of
+length 2r. Then
     d = 1:   E_q(f)  <= (pi/2) r L / (q + 1)                   (Favard; Akhiezer and Krein 1937),
     any d:   E_dm(f) <= (pi^2/2) r (L_1 + ... + L_d) / (m + 2).
 Proof of the second. The kernel K >= 0 of Fejer and Korovkin is an even trigonometric polynomial of
@@ -21,10 +22,10 @@ Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
                     E_m = (a - (a^2 - 1)^(1/2))^m / (a^2 - 1), a = 27/25, m = q/2
     exp(sin 3x)     entire: E_q falls faster than every geometric sequence
 
-How far. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and float64 makes an error of about
-u sum_s |c_s|, never of more than `tower.output_bound`: it ends where this passes E_q. For
-polynomials bounded by 1 the c_s can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q
-on [0, 1] (Chebyshev's do).
+How far float64 follows. For d = 1 Theorem 3.5 reads out sum_s c_s x^s, and the round-off is about
+u sum_s |c_s|, and at most `tower.output_bound`: float64 ends where this passes E_q. For polynomials
+bounded by 1 the c_s can grow like (1 + sqrt 2)^q on [-1, 1] and like (3 + 2 sqrt 2)^q on [0, 1]
+(Chebyshev's do).
 """
 
 import functools
@@ -39,10 +40,10 @@ import torch
 from numpy.polynomial import chebyshev
 
 from repro.fang2022 import powers, tower
-from repro.fang2022.model import Transformer
+from repro.fang2022.model import Array, Transformer
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import minimax, roundoff
-from repro.numerics.exact import annihilator, rational, rationals, to_float, vector
+from repro.numerics.exact import annihilator, rational, rationals, to_float
 from repro.numerics.minimax import Target
 
 BITS = 512  # for values of f where float64 has no digits left
@@ -50,22 +51,18 @@ BITS = 512  # for values of f where float64 has no digits left
 
 @dataclass(frozen=True)
 class Example:
-    """A continuous function on [-1, 1], its name in figures and its Lipschitz constant."""
+    """A continuous function on [-1, 1] and its Lipschitz constant."""
 
-    title: str
     target: Target
     lipschitz: float
 
 
 GOLDEN = (math.sqrt(5) - 1) / 2  # where cos y e^(sin y) is largest, cos^2 y = sin y = GOLDEN
-KINK = Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x))
-RUNGE = Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),))
-SMOOTH = Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),))
 STEEPEST = 3 * math.sqrt(GOLDEN) * math.exp(GOLDEN)
 EXAMPLES = {
-    "kink": Example("a kink,\n|2x − 1|", KINK, 1.0),
-    "Runge": Example("Runge,\n1/(1 + 25(2x − 1)²)", RUNGE, 15 * math.sqrt(3) / 8),
-    "smooth": Example("smooth,\nexp(sin 3(2x − 1))", SMOOTH, STEEPEST),
+    "kink": Example(Target((-1.0, 0.0, 1.0), (lambda x: -x, lambda x: x)), 1.0),
+    "Runge": Example(Target((-1.0, 1.0), (lambda x: 1 / (1 + 25 * x * x),)), 15 * math.sqrt(3) / 8),
+    "smooth": Example(Target((-1.0, 1.0), (lambda x: np.exp(np.sin(3 * x)),)), STEEPEST),
 }
 RHO = (1 + math.sqrt(26)) / 5
 
@@ -85,13 +82,10 @@ def jackson_bound(q: int, radius: float, *lipschitz: float) -> float:
 
 @dataclass(frozen=True)
 class Approximant:
-    """A polynomial of degree q, in rationals, and the points at which its error is +-lower.
-
-    In one variable it is the best, in two within 2 % of the best on the grid.
-    """
+    """The best polynomial of degree q, in rationals; in two variables within 2 % on the grid."""
 
     polynomial: Any  # fmpq_poly on [-1, 1], or Polynomial in two variables
-    points: np.ndarray  # one more than there are monomials
+    points: np.ndarray  # at which its error is +-lower, one more than there are monomials
     lower: float  # no polynomial of degree q has a smaller error
     upper: float | None = None  # this one has no larger error, if that was proved
 
@@ -108,9 +102,12 @@ def approximant(target: Target, q: int) -> Approximant:
     return Approximant(best.polynomial(), best.points, best.lower, best.upper)
 
 
-def composed(p: flint.fmpq_poly, inner: Sequence[int] = (-1, 2)) -> Polynomial:
-    """p of a polynomial; p(2x - 1), on [0, 1], unless told."""
-    return Polynomial(1, {(s,): c for s, c in enumerate(p(flint.fmpq_poly(list(inner))).coeffs())})
+SHIFT, X = flint.fmpq_poly([-1, 2]), flint.fmpq_poly([0, 1])  # 2x - 1, and x
+
+
+def composed(p: flint.fmpq_poly, inner: flint.fmpq_poly = SHIFT) -> Polynomial:
+    """p(inner(x)); on [0, 1], unless told."""
+    return Polynomial(1, {(s,): c for s, c in enumerate(p(inner).coeffs())})
 
 
 def transformer(Q: Polynomial, q: int) -> Transformer:
@@ -153,15 +150,14 @@ def error_with_a_block_fewer(q: int, B: Any, x: np.ndarray) -> Any:
     return max(abs(replace(model, blocks=model.blocks[:-1])(x) - x[:, 0] ** q))
 
 
-def floor_at(nodes: Sequence[flint.fmpq]) -> flint.fmpq:
-    """No polynomial of degree < q is nearer to x^q at q + 1 nodes than this.
+def distance(values: np.ndarray, columns: np.ndarray) -> Any:
+    """No combination of the n columns (n + 1, n) is nearer to the values (n + 1,) than this.
 
-    For any p of degree < q, sum_k w_k (x_k^q - p(x_k)) = 1 with the weights w of the divided
-    difference; so the error is at least 1 / sum |w_k|.
+    The one w that annihilates the columns has w . e = w . values for every error e, and
+    |w . e| <= |w|_1 max |e|.
     """
-    one = flint.fmpq(1)
-    weights = [1 / math.prod((a - b for b in nodes if b != a), start=one) for a in nodes]
-    return 1 / sum(map(abs, weights), start=0 * one)
+    w = annihilator(columns)
+    return abs(w @ values) / np.abs(w).sum()
 
 
 @dataclass(frozen=True)
@@ -179,23 +175,17 @@ def in_float64(target: Target, q: int, cube: str, device: str, points: int = 256
     """On Chebyshev's grid of [0, 1] or [-1, 1], in multiples of 2^-20, so that no x is rounded."""
     p = approximant(target, q).polynomial
     y = np.round(2**20 * np.cos(np.arange(points + 1) * math.pi / points)) / 2**20
-    Q, x = {"[0, 1]": (composed(p), (1 + y) / 2), "[-1, 1]": (composed(p, (0, 1)), y)}[cube]
+    Q, x = {"[0, 1]": (composed(p), (1 + y) / 2), "[-1, 1]": (composed(p, X), y)}[cube]
     return _measured(Q, q, x[:, None], target(y), 4, device)
 
 
-def _measured(
-    Q: Polynomial, q: int, x: np.ndarray, f: np.ndarray, every: int, device: str
-) -> InFloat64:
+def _measured(Q: Polynomial, q: int, x: Array, f: Array, every: int, device: str) -> InFloat64:
     """At x (N, d), where the target has the values f; the round-off at some of these points."""
     model, B = transformer(Q, q), RADIUS[Q.d]
     out = model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
-    rounding = _largest(out[::every] - to_float(Q(rationals(x[::every]))))
-    bound = tower.output_bound(model, B, "float64", powers.roomy)
-    return InFloat64(_largest(out - f), rounding, bound, roundoff_estimate(model, B))
-
-
-def _largest(error: np.ndarray) -> float:
-    return float(np.abs(error).max())
+    rounding = float(np.abs(out[::every] - to_float(Q(rationals(x[::every])))).max())
+    bound = tower.output_bound(model, B, "float64")
+    return InFloat64(float(np.abs(out - f).max()), rounding, bound, roundoff_estimate(model, B))
 
 
 def roundoff_estimate(model: Transformer, B: Any) -> float:
@@ -205,30 +195,23 @@ def roundoff_estimate(model: Transformer, B: Any) -> float:
     return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
 
 
-Curves = dict[str, list[tuple[int, float]]]  # by the names in pictures/curves.py
+Curves = dict[str, list[tuple[int, float]]]  # by the names in pictures.py
 
 
 def curves(name: str, qs: dict[str, Sequence[int]], device: str) -> Curves:
     """All errors of one example, against the degrees that `qs` has for each kind of arithmetic."""
-    target, cubes = EXAMPLES[name].target, ("[0, 1]", "[-1, 1]")
-    some = {q for key in ("rationals", *cubes) for q in qs[key]}
-    fours = sorted(q for q in some if q < 4 or q % 4 == 0)
+    target, exact = EXAMPLES[name].target, qs["rationals"]
     found: Curves = {
-        "jackson": [(q, jackson_bound(q, 1, EXAMPLES[name].lipschitz)) for q in fours],
-        "best": [(q, approximant(target, q).lower) for q in fours],
-        "fixed": [(q, approximant(target, 8).lower) for q in fours if q >= 8],
-        "rationals": [(q, error_in_rationals(target, q)) for q in qs["rationals"]],
+        "jackson": [(q, jackson_bound(q, 1, EXAMPLES[name].lipschitz)) for q in exact],
+        "rationals": [(q, error_in_rationals(target, q)) for q in exact],
     }
-    for cube in cubes:
-        rounded = [(q, in_float64(target, q, cube, device)) for q in qs[cube]]
-        found[f"float64 {cube}"] = [(q, one.error) for q, one in rounded]
-        found[f"floor {cube}"] = [(q, one.estimate) for q, one in rounded]
-    if name == "kink":
-        found["jump"] = [(q, to_float(error_at_the_jump(q)).item()) for q in (8, 16, 24, 32)]
+    for cube in ("[0, 1]", "[-1, 1]"):
+        found[f"float64 {cube}"] = [
+            (q, in_float64(target, q, cube, device).error) for q in qs[cube]
+        ]
     return found
 
 
-PLANE_TITLE = "two variables,\nexp(xy − x² − 2y²) cos(2x + y)"
 # |f_x| <= e^g ((y - 2x)^2 + 4)^(1/2), g = -(y - 2x)^2/4 - 7 y^2/4, and e^-s (1 + s)^(1/2) <= 1;
 # |f_y| <= e^g ((x - 4y)^2 + 1)^(1/2), g = -(x - 4y)^2/8 - 7 x^2/8, is largest for (x - 4y)^2 = 3.
 PLANE_LIPSCHITZ = 2.0, 2 * math.exp(-3 / 8)
@@ -276,36 +259,30 @@ def plane_error_in_rationals(q: int, cells: int) -> float:
     found = plane_approximant(q, cells)
     some = found.points[:: len(found.points) // 4]
     out = transformer(found.polynomial, q)(rationals(some))
-    return _largest(to_float(out) - plane_values(some))
+    return float(np.abs(to_float(out) - plane_values(some)).max())
 
 
 def plane_curves(qs: Sequence[int], cells: int, device: str) -> Curves:
-    lower = {q: plane_approximant(q, cells).lower for q in qs}
     return {
         "jackson": [(q, jackson_bound(q, 0.5, *PLANE_LIPSCHITZ)) for q in qs],
-        "best": list(lower.items()),
-        "fixed": [(q, lower[8]) for q in qs if q >= 8],
         "rationals": [(q, plane_error_in_rationals(q, cells)) for q in qs],
         "float64 [0, 1]": [(q, plane_float64(q, cells, device).error) for q in qs],
     }
 
 
 def _certified(active: np.ndarray, degrees: list[tuple[int, int]]) -> float:
-    """|sum w_i f(x_i)| / sum |w_i|, in balls, for the one w that annihilates all monomials."""
+    """The least error at these points over all polynomials with these degrees, f in balls."""
     k, l = rationals(active * 1024).T
-    w = annihilator(np.stack([k**i * l**j for i, j in degrees], axis=1))
+    columns = np.stack([k**i * l**j for i, j in degrees], axis=1)
     with flint.ctx.workprec(BITS):
-        balls = vector([flint.arb(value) for value in active.ravel().tolist()]).reshape(-1, 2)
-        bound = abs(w @ plane_values(balls)) / np.abs(w).sum()
+        bound = distance(plane_values(np.vectorize(flint.arb, otypes=[object])(active)), columns)
     return minimax.lower_end(bound)
 
 
 def _polynomial(coefficients: np.ndarray, degrees: list[tuple[int, int]], q: int) -> Polynomial:
     """sum c_ij T_i(2x - 1) T_j(2y - 1), multiplied out in rationals."""
-    T = [p.coeffs() for p in minimax.chebyshev_polynomials(q, flint.fmpq_poly([-1, 2]))]
-    total: dict[tuple[int, int], Any] = {}
-    for c, (i, j) in zip(rationals(coefficients), degrees, strict=True):
-        for a, p in enumerate(T[i]):
-            for b, r in enumerate(T[j]):
-                total[a, b] = total.get((a, b), 0) + c * p * r
-    return Polynomial(2, total)
+    shifted = minimax.chebyshev_polynomials(q, SHIFT)
+    T = rationals([[p[a] for a in range(q + 1)] for p in shifted])  # row i: T_i(2x - 1)
+    c = 0 * T
+    c[tuple(np.transpose(degrees))] = rationals(coefficients)
+    return Polynomial(2, dict(np.ndenumerate(T.T @ c @ T)))

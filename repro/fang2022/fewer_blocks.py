@@ -57,10 +57,10 @@ by u c for each of two products, u c for c itself, 2 u c for the sum, (2p - 2) u
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 import flint
@@ -68,7 +68,7 @@ import numpy as np
 import torch
 
 from repro.fang2022 import powers, ridge
-from repro.fang2022.model import Array, Block, Layout, Transformer
+from repro.fang2022.model import Array, Block, Layout, Transformer, keep_own, only_unit
 from repro.fang2022.multiplication import identity, product_block
 from repro.fang2022.polynomials import Polynomial
 from repro.numerics import roundoff
@@ -100,11 +100,10 @@ def doubling_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
     """Theorem A: floor(log2 q) blocks that store t^2, ..., t^q in the slots of every token."""
     rows = Layout(n, q)
     row = power_rows(rows)
-    blocks, p = [], 1
-    while 2 * p <= q:
+    blocks = []
+    for p in (2**k for k in range(q.bit_length() - 1)):
         moves = zip(row[: 2 * p], row[2 * p :], strict=False)  # t^r to t^(2p+r)
         blocks.append(products_block(rows, row[p], row[p], moves, B ** (2 * p)))
-        p *= 2
     return tuple(blocks)
 
 
@@ -115,27 +114,23 @@ def single_blocks(n: int, q: int, B: Any) -> tuple[Block, ...]:
     positive where the second is: so the scores -2 B^s off the diagonal are enough.
     """
     rows = Layout(n, q)
-    row = power_rows(rows)
-    return tuple(
-        products_block(rows, 0, row[s - 1], [(rows.one, row[s])], 2 * B**s) for s in range(2, q + 1)
-    )
+    steps = enumerate(itertools.pairwise(power_rows(rows)[1:]), 2)
+    return tuple(products_block(rows, 0, y, [(rows.one, ty)], 2 * B**s) for s, (y, ty) in steps)
 
 
 def printed_products(n: int, q: int, B: Any) -> list[Block]:
     """Blocks 2, ..., q of the paper, the second with t t for t (-t), so that the first can go."""
     rows = Layout(n, q)
-    factors = [0, *(rows.slot(s) for s in range(2, q))][: q - 1]
-    return [product_block(rows, 0, y, rows.slot(s), 2 * B**s) for s, y in enumerate(factors, 2)]
+    steps = enumerate(itertools.pairwise(power_rows(rows)[1:]), 2)
+    return [product_block(rows, 0, y, ty, 2 * B**s) for s, (y, ty) in steps]
 
 
 def doubling_transformer(Q: Polynomial, B: Any) -> Transformer:
     """Theorem A with Lemma 3.3: equal to Q for ||x|| <= B."""
     q = max(1, Q.degree)
     F, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)  # (n_q, d), (n_q, q)
-    rows = Layout(len(F), q)
-    places = rational_zeros(rows.n, rows.size)
-    places[:, power_rows(rows)[1:]] = beta
-    return Transformer(F, doubling_blocks(rows.n, q, rational(B)), places.ravel(), Q.at_zero())
+    rows, blocks = Layout(len(F), q), doubling_blocks(len(F), q, rational(B))
+    return Transformer(F, blocks, rows.readout(power_rows(rows)[1:], beta), Q.at_zero())
 
 
 def roundoff_bound(q: int, dtype: torch.dtype | str) -> float:
@@ -162,48 +157,45 @@ def tripling_blocks(rows: Layout, l: int, B: Any) -> tuple[Block, ...]:
 
 def held_functions(l: int) -> list[flint.fmpq_poly]:
     """What `held_rows` hold, as polynomials in t."""
-    G = flint.fmpq_poly([0, 1])
-    held = [flint.fmpq_poly([1]), G]
-    for _ in range(l):
-        alpha = G * (G + 1)
-        held += [alpha * f for f in held]
-        G = held[-1]
-    return held
+    rows, t = Layout(1, 2 ** (l + 1)), vector([flint.fmpq_poly([0, 1])])
+    known = {"attend": keep_own, "activate": only_unit(1)}
+    Z = powers.tokens_after(tripling_blocks(rows, l, 1), rows, t, **known)
+    return Z[held_rows(rows, l), 0].tolist()
 
 
 @functools.cache
 def lengths(l: int) -> tuple[flint.fmpq, ...]:
     """So many of 1, -1, 1/2, -1/2, ... that the functions held by tokens r t span P_(3^l)."""
     found: list[flint.fmpq] = []
-    for k in count(1):
-        for r in (flint.fmpq(1, k), flint.fmpq(-1, k)):
-            found.append(r)
-            if dimension(f(_x(r)) for r in found for f in held_functions(l)) == 3**l + 1:
-                return tuple(found)
-    raise AssertionError("Vandermonde")
+    while dimension(_held_by(found, l)) < 3**l + 1:
+        found.append(flint.fmpq((-1) ** len(found), len(found) // 2 + 1))
+    return tuple(found)
+
+
+def _held_by(lengths: Iterable[flint.fmpq], l: int) -> list[flint.fmpq_poly]:
+    """What tokens r t hold after l tripling blocks, token after token."""
+    return [f(flint.fmpq_poly([0, r])) for r in lengths for f in held_functions(l)]
 
 
 def tripling_transformer(Q: Polynomial, B: Any) -> Transformer:
     """Theorem C: equal to Q for ||x|| <= B, with ceil(log3 q) fixed blocks."""
     q = max(1, Q.degree)
-    l = next(l for l in count() if 3**l >= q)
+    l = next(l for l in itertools.count() if 3**l >= q)
     xi, beta = ridge.directions(Q.d, q), ridge.coefficients(Q, q)  # (n_q, d), (n_q, q)
     r, combine = lengths(l), _monomials_from_held(l)  # (C,), (C 2^(l+1), 3^l + 1)
     F = np.concatenate([[length * one for length in r] for one in xi])  # (n_q C, d)
     rows = Layout(len(F), max(1, 2 ** (l + 1) - 2))
-    places = rational_zeros(rows.n, rows.size)
     read = beta @ combine[:, 1 : q + 1].T  # (n_q, C 2^(l+1))
-    places[:, held_rows(rows, l)] = read.reshape(rows.n, -1)
-    return Transformer(F, tripling_blocks(rows, l, rational(B)), places.ravel(), Q.at_zero())
+    readout = rows.readout(held_rows(rows, l), read.reshape(rows.n, -1))
+    return Transformer(F, tripling_blocks(rows, l, rational(B)), readout, Q.at_zero())
 
 
 @functools.cache
 def _monomials_from_held(l: int) -> np.ndarray:
     """Column s: how t^s is combined from what the tokens r t hold, r in lengths(l)."""
-    stored = [f(_x(r)) for r in lengths(l) for f in held_functions(l)]
-    table = coefficients(stored).T  # (3^l + 1, C 2^(l+1))
+    table = coefficients(_held_by(lengths(l), l)).T  # (3^l + 1, C 2^(l+1))
     chosen = ridge.independent(table)
-    combine = rational_zeros(len(stored), len(chosen))
+    combine = rational_zeros(table.shape[1], len(chosen))
     combine[chosen] = flint.fmpq_mat(table[:, chosen].tolist()).inv().tolist()
     return combine
 
@@ -216,7 +208,7 @@ def functions(
     On (0, delta) a polynomial has the sign of its lowest coefficient that is not 0: this decides
     m-hat and the ReLU, so that the result is exact for any weights.
     """
-    rows, t = Layout(len(lengths), slots), vector([_x(r) for r in lengths])
+    rows, t = Layout(len(lengths), slots), vector([flint.fmpq_poly([0, r]) for r in lengths])
     near_zero = {"attend": _largest_near_zero, "activate": _relu_near_zero}
     return [flint.fmpq_poly([1]), *powers.tokens_after(blocks, rows, t, **near_zero).ravel()]
 
@@ -247,12 +239,8 @@ def dimension(polynomials: Iterable[flint.fmpq_poly]) -> int:
 
 def coefficients(polynomials: Sequence[flint.fmpq_poly]) -> np.ndarray:
     """(number, largest degree + 1)"""
-    size = 1 + max(0, *(p.degree() for p in polynomials))
-    return rationals([[p[s] for s in range(size)] for p in polynomials])
-
-
-def _x(r: flint.fmpq) -> flint.fmpq_poly:
-    return flint.fmpq_poly([0, r])
+    degrees = range(1 + max([0, *(p.degree() for p in polynomials)]))
+    return rationals([[p[s] for s in degrees] for p in polynomials]).reshape(-1, len(degrees))
 
 
 def product_block_without_relu(rows: Layout, x: int, y: int, product: int, G: Any) -> Block:

@@ -5,21 +5,19 @@ The blocks of Theorem 3.5 are fixed and only compute powers, so what is trained 
     y_i = sum_k g_k(t_ik),   t_ik = <xi_k, x_i>,   g_k(t) = sum_s beta_{k,s} t^s,   s = 1, ..., q,
 
 for N samples x_i in R^d and n directions xi_k, the rows of F. NN_width of Table 3 is the same sum
-with g_k(t) = v_k relu(t + c_k). Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Then
+with g_k(t) = v_k relu(t + c_k), relu'(0) = 0. Let w_i = dL/dy_i and u_ik = w_i g_k'(t_ik). Then
 
     dL/dxi_k = sum_i u_ik x_i,   dL/dbeta_{k,s} = sum_i w_i t_ik^s,
     dL/dc_k = sum_i u_ik,        dL/dv_k = sum_i w_i relu(t_ik + c_k).
 
 A literal block costs about n^2 (n+q+2) per sample. Autograd on the sum costs n (d+q), but keeps
 arrays of N x n numbers, 200 MB each in Table 1. Here t is computed in the forward pass and again in
-the backward pass, for a few samples at a time, and forgotten: by the kernel fused.c, compiled at
-its first use (float32 and float64 on a CPU with a C compiler), or in chunks by torch (elsewhere).
-Both give the same numbers up to round-off; `backend()` says which is used and why.
+the backward pass, for a few samples at a time, and forgotten: by the kernel fused.c (float32 and
+float64 on a CPU with a C compiler), or in chunks by torch (elsewhere). Both give the same numbers
+up to round-off; `backend` says which is used.
 
-The library lies in the user's cache folder, under a hash of the source, the flags and what the
-compiler says of itself and the processor. The flags leave out -ffast-math, which in older gcc
-flushes denormal numbers to zero in the whole process: fused.c writes the order of its sums down,
-whatever the number of threads.
+The kernel is compiled at its first use, into the user's cache folder, under a hash of the source,
+the flags and what the compiler says of itself and the processor.
 """
 
 import ctypes
@@ -47,51 +45,39 @@ REAL = {torch.float32: "float", torch.float64: "double"}
 SOURCE = Path(__file__).with_suffix(".c")
 # setting: which instructions a compiler may use
 NATIVE = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
-FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")
+FLAGS = ("-O3", NATIVE, "-fPIC", "-shared")  # -ffast-math of older gcc would flush denormals
 FORBIDDEN = "REPRO_NO_COMPILER"  # set to 1 in the environment: only chunks
 
 
 def ridge_polynomial(x: Tensor, F: Tensor, beta: Tensor, *, backend: str | None = None) -> Tensor:
-    """sum_k sum_s beta[k, s-1] <xi_k, x>^s, differentiable (once) in F and beta.
-
-    x (N, d), F (n, d), beta (n, q) -> (N,)
-    """
+    """sum_k sum_s beta[k, s-1] <xi_k, x>^s; x (N, d), F (n, d), beta (n, q) -> (N,)."""
     return _ridge(x, F, beta, False, backend)
 
 
 def ridge_relu(x: Tensor, F: Tensor, c: Tensor, v: Tensor, *, backend: str | None = None) -> Tensor:
-    """sum_k v_k relu(<xi_k, x> + c_k), differentiable (once) in F, c and v; relu'(0) = 0.
-
-    x (N, d), F (n, d), c (n,), v (n,) -> (N,)
-    """
+    """sum_k v_k relu(<xi_k, x> + c_k); x (N, d), F (n, d), c and v (n,) -> (N,)."""
     return _ridge(x, F, torch.stack([c, v], 1), True, backend)
 
 
-def backend(dtype: torch.dtype = torch.float32, device: Any = "cpu") -> tuple[str, str]:
-    """What computes for tensors of this kind, "c" or "chunks", and why; the first call compiles."""
+def backend(dtype: torch.dtype = torch.float32, device: Any = "cpu") -> str:
+    """What computes for tensors of this kind, "c" or "chunks"; the first call compiles."""
     if torch.device(device).type != "cpu" or dtype not in REAL:
-        return "chunks", f"the kernel is for {' and '.join(REAL.values())} on a CPU"
-    if os.environ.get(FORBIDDEN, "0") not in ("", "0"):
-        return "chunks", f"{FORBIDDEN} is set"
-    library, why = _library(dtype)
-    return "c" if library else "chunks", why
+        return "chunks"
+    forbidden = os.environ.get(FORBIDDEN, "0") not in ("", "0")
+    return "chunks" if forbidden or _library(dtype) is None else "c"
 
 
 def _ridge(x: Tensor, F: Tensor, p: Tensor, relu: bool, asked: str | None) -> Tensor:
     """The sum of g_k with parameters in row k of p: beta_k, or (c_k, v_k)."""
-    fit = x.ndim == F.ndim == p.ndim == 2 and x.shape[1] == F.shape[1] and len(F) == len(p)
-    if not fit or 0 in (*F.shape, *p.shape) or len({(a.dtype, a.device) for a in (x, F, p)}) > 1:
+    fit = x.ndim == F.ndim == 2 and x.shape[1] == F.shape[1] and len(F) == len(p)
+    if not fit or len({(a.dtype, a.device) for a in (x, F, p)}) > 1:
         found = ", ".join(f"{tuple(a.shape)} {a.dtype} on {a.device}" for a in (x, F, p))
         needed = "x (N, d), F (n, d) and parameters (n, ...) of one type and device"
         raise ValueError(f"the fused sum needs {needed}, got {found}")
     if x.requires_grad:
         raise ValueError("x are the samples, there is no gradient in them: pass x.detach()")
-    if asked != "chunks":
-        best, why = backend(x.dtype, x.device)
-        if asked not in (None, best):
-            raise ValueError(f"backend={asked!r} cannot be had: this is {best!r}, as {why}")
-        asked = best
-    return _Ridge.apply(x, F, p, relu, asked)  # pyright: ignore[reportReturnType]
+    name = asked or backend(x.dtype, x.device)
+    return _Ridge.apply(x, F, p, relu, name)  # pyright: ignore[reportReturnType]
 
 
 class _Ridge(torch.autograd.Function):
@@ -151,7 +137,7 @@ def _rows(F: Tensor) -> int:
 
 def _c_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
     x, F, p = (a.contiguous() for a in (x, F, p))
-    y, forward = x.new_empty(len(x)), _library(x.dtype)[0].forward
+    y, forward = x.new_empty(len(x)), _library(x.dtype).forward
 
     def part(i: int, j: int) -> int:
         places = (a.data_ptr() for a in (x[i:j], F, p, y[i:j]))
@@ -164,7 +150,7 @@ def _c_value(relu: bool, x: Tensor, F: Tensor, p: Tensor) -> Tensor:
 def _c_gradient(relu: bool, x: Tensor, F: Tensor, p: Tensor, w: Tensor) -> list[Tensor]:
     x, F, p, w = (a.contiguous() for a in (x, F, p, w))
     grads = [torch.zeros_like(a, dtype=torch.float64) for a in (F, p)]
-    backward = _library(x.dtype)[0].backward
+    backward = _library(x.dtype).backward
 
     def part(k: int, l: int) -> int:
         places = (a.data_ptr() for a in (x, F[k:l], p[k:l], w, *(grad[k:l] for grad in grads)))
@@ -178,33 +164,26 @@ def _in_threads(part: Callable[[int, int], int], length: int, times: int) -> Non
     """part(i, j) on parts of range(length), in torch's number of threads: ctypes lets them run."""
     threads = max(1, min(torch.get_num_threads(), length, length * times // PER_THREAD))
     cuts = [length * i // threads for i in range(threads + 1)]
-    if threads == 1:
-        failed = [part(0, length)]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            failed = list(pool.map(part, cuts[:-1], cuts[1:]))
+    with ThreadPoolExecutor(threads) as pool:
+        failed = list(pool.map(part, cuts[:-1], cuts[1:]))
     if any(failed):
         raise MemoryError("fused.c found no memory for a block of samples")
 
 
 @functools.cache
-def _library(dtype: torch.dtype) -> tuple[Any, str]:
-    """The compiled kernel, and where it is; or None, and why there is none."""
-    wanted = [name for name in (os.environ.get("CC"), "cc", "gcc", "clang") if name]
-    compiler = next(filter(None, map(shutil.which, wanted)), None)
+def _library(dtype: torch.dtype) -> Any:
+    """The compiled kernel, or None where it cannot be had."""
+    compiler = shutil.which(os.environ.get("CC") or "cc")
     if compiler is None:
-        return None, f"no C compiler is on PATH: {', '.join(wanted)}"
+        return None
     try:
-        path = _compiled(compiler, (*FLAGS, f"-DREAL={REAL[dtype]}"))
-        library = ctypes.CDLL(os.fspath(path))
-    except subprocess.CalledProcessError as error:
-        return None, f"{compiler} failed: {error.stderr.decode(errors='replace').strip()}"
-    except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
-        return None, f"the kernel cannot be kept or loaded ({error}); see XDG_CACHE_HOME"
+        library = ctypes.CDLL(os.fspath(_compiled(compiler, (*FLAGS, f"-DREAL={REAL[dtype]}"))))
+    except (OSError, RuntimeError, subprocess.SubprocessError):  # no folder, no home, no such flag
+        return None
     sizes = [ctypes.c_int, *[ctypes.c_long] * 4]
     library.forward.argtypes = [*sizes, *[ctypes.c_void_p] * 4]
     library.backward.argtypes = [*sizes, *[ctypes.c_void_p] * 6]
-    return library, f"{path}, compiled by {compiler}"
+    return library
 
 
 def _compiled(compiler: str, flags: tuple[str, ...]) -> Path:

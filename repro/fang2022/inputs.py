@@ -15,18 +15,15 @@ from repro.numerics.exact import rational, rationals
 
 
 def _quotients(largest: int, denominators: int, below_one: bool = False) -> Any:
-    """Pairs of integers (p, q) as p/q, or as p/(q + |p|), which is any rational in (-1, 1).
-
-    st.fractions makes a new strategy for every number.
-    """
+    """Pairs of integers (p, q) as p/q, or as p/(q + |p|), which is any rational in (-1, 1)."""
     pairs = st.tuples(st.integers(-largest, largest), st.integers(1, denominators))
     return pairs.map(lambda pair: Fraction(pair[0], pair[1] + below_one * abs(pair[0])))
 
 
 bounds = st.tuples(st.integers(1, 100), st.integers(1, 100)).map(lambda pair: Fraction(*pair))
-half = Fraction(1, 2)  # setting: a value that is tried often
 # setting: which values are tried often; beside them every share is drawn
-shares = st.sampled_from([-1, 1, 0, half, -half]) | _quotients(1000, 1000, below_one=True)
+often = st.sampled_from([-1, 1, 0, Fraction(1, 2), Fraction(-1, 2)])
+shares = often | _quotients(1000, 1000, below_one=True)
 numbers = _quotients(10**6, 9)
 coefficients = _quotients(100, 30)
 
@@ -45,7 +42,9 @@ def polynomials(draw: Any, largest: dict[int, int]) -> Any:
     """q and a polynomial of degree at most q, sparse or dense; for d variables q <= largest[d]."""
     d = draw(st.sampled_from(sorted(largest)))
     q = draw(st.integers(1, largest[d]))
-    return q, Polynomial(d, draw(_terms(d, q)))
+    terms = exponents_up_to(d, q)
+    some = st.dictionaries(st.sampled_from(terms), coefficients, max_size=len(terms))
+    return q, Polynomial(d, draw(some))
 
 
 @st.composite
@@ -56,12 +55,6 @@ def points_of_the_ball(draw: Any) -> Any:
     points = draw(st.lists(st.tuples(along, shares), min_size=1, max_size=4))
     rows = directions(Q.d, q)[[k for k, _ in points]]
     return q, Q, B, rows * rationals([[share] for _, share in points]) * rational(B)
-
-
-@functools.cache
-def _terms(d: int, q: int) -> Any:
-    terms = exponents_up_to(d, q)
-    return st.dictionaries(st.sampled_from(terms), coefficients, max_size=len(terms))
 
 
 def random_block(rng: np.random.Generator, n: int, q: int, rank_one: bool = False) -> Block:

@@ -29,12 +29,13 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.polynomial.hermite_e import herme2poly
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
-from repro.fang2022 import comparison
-from repro.fang2022.experiments import TARGETS, mean_square, sample
+from repro.fang2022.experiments import TARGETS, Attention, mean_square, sample
 from repro.fang2022.polynomials import exponents_up_to, products
+from repro.fang2022.ridge import normalised
 from repro.training import Outcome, Spec, Workspace
 from repro.training.loop import generator_at
 
@@ -69,27 +70,8 @@ def columns(x: np.ndarray, q: int) -> np.ndarray:
     return products(hermite(x.T, q), exponents_up_to(x.shape[1], q))
 
 
-@dataclass(frozen=True)
-class Fit:
-    """Coefficients (p,), and the Cholesky factor L of G = L L^T."""
-
-    q: int
-    coefficients: np.ndarray
-    L: np.ndarray
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        return np.concatenate([self.coefficients @ columns(part, self.q) for part in chunks(x)])
-
-    def expected_test_error(self, x: np.ndarray) -> tuple[float, float]:
-        """Mean and standard deviation of MSE_Te at these points over the noise of the training."""
-        CC = sum(c @ c.T for c in (columns(part, self.q) for part in chunks(x)))
-        half = solve_triangular(self.L, CC, lower=True)
-        K = solve_triangular(self.L, half.T, lower=True)
-        return float(np.trace(K)) / len(x), math.sqrt(2) * float(np.linalg.norm(K)) / len(x)
-
-
-def fit(x: np.ndarray, y: np.ndarray, q: int) -> Fit:
-    """Normal equations, summed over chunks of the samples."""
+def fit(x: np.ndarray, y: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (p,), and the Cholesky factor L of G = L L^T, summed over chunks of samples."""
     p = math.comb(x.shape[1] + q, q)
     G, right = np.zeros((p, p)), np.zeros(p)
     for part, values in zip(chunks(x), chunks(y), strict=True):
@@ -97,7 +79,19 @@ def fit(x: np.ndarray, y: np.ndarray, q: int) -> Fit:
         G += A @ A.T
         right += A @ values
     L, _ = factor = cho_factor(G, lower=True)
-    return Fit(q, cho_solve(factor, right), L)
+    return cho_solve(factor, right), L
+
+
+def values_at(x: np.ndarray, c: np.ndarray, q: int) -> np.ndarray:
+    return np.concatenate([c @ columns(part, q) for part in chunks(x)])
+
+
+def expected_test_error(x: np.ndarray, L: np.ndarray, q: int) -> tuple[float, float]:
+    """Mean and standard deviation of MSE_Te at these points over the noise of the training."""
+    CC = sum(c @ c.T for c in (columns(part, q) for part in chunks(x)))
+    half = solve_triangular(L, CC, lower=True)
+    K = solve_triangular(L, half.T, lower=True)
+    return float(np.trace(K)) / len(x), math.sqrt(2) * float(np.linalg.norm(K)) / len(x)
 
 
 def chunks(values: np.ndarray) -> list[np.ndarray]:
@@ -110,16 +104,16 @@ def train(spec: LeastSquares, workspace: Workspace) -> Outcome:
     _, deviation = TARGETS[spec.target]
     x, x_test = (t.double().numpy() / deviation for t in (data.x, data.x_test))
     y, truth = data.y.double().numpy(), data.truth.double().numpy()
-    found = fit(x, y, spec.degree)
-    mean, spread = found.expected_test_error(x_test)
-    p, N = len(found.coefficients), spec.train
+    q, N = spec.degree, spec.train
+    c, L = fit(x, y, q)
+    p, (mean, spread) = len(c), expected_test_error(x_test, L, q)
     return Outcome(
         {
             "columns": p,
-            "MSE_Tr": float(np.mean((found(x) - y) ** 2)),
+            "MSE_Tr": float(np.mean((values_at(x, c, q) - y) ** 2)),
             "MSE_Tr, mean": 1 - p / N,
             "MSE_Tr, deviation": math.sqrt(2 * (N - p)) / N,
-            "MSE_Te": float(np.mean((found(x_test) - truth) ** 2)),
+            "MSE_Te": float(np.mean((values_at(x_test, c, q) - truth) ** 2)),
             "MSE_Te, mean": mean,
             "MSE_Te, deviation": spread,
         }
@@ -171,15 +165,14 @@ def loss_and_gradient(
     return loss, (gradient - along * xi) / norm
 
 
-def to_attention(xi: np.ndarray, c: np.ndarray, q: int) -> comparison.Attention:
+def to_attention(xi: np.ndarray, c: np.ndarray, q: int) -> Attention:
     """The same function as a model of Section 5: Hermite coefficients become those of powers."""
     n, d = xi.shape
     basis = np.zeros((q + 1, q + 1))  # row s: h_s in powers of t
     for s in range(q + 1):
-        unit = np.eye(q + 1)[s] / math.sqrt(math.factorial(s))
-        basis[s, : s + 1] = np.polynomial.hermite_e.herme2poly(unit)[: s + 1]
+        basis[s, : s + 1] = herme2poly([0] * s + [1 / math.sqrt(math.factorial(s))])
     by_power = c[1:].reshape(q, n).T @ basis[1:]  # (n, q + 1)
-    model = comparison.Attention(d, q, n)
+    model = Attention(d, q, n)
     model.F.data = torch.from_numpy(xi).float()
     model.beta.data = torch.from_numpy(by_power[:, 1:]).float().contiguous()
     model.b.data = torch.tensor(c[0] + by_power[:, 0].sum()).float()
@@ -204,8 +197,7 @@ def train_directions(spec: VariableProjection, workspace: Workspace) -> Outcome:
 
     options = {"maxiter": spec.iterations, "maxcor": 20}
     found = minimize(objective, start.numpy().ravel(), jac=True, method="L-BFGS-B", options=options)
-    W = found.x.reshape(spec.n, d)
-    xi = W / np.linalg.norm(W, axis=1, keepdims=True)
+    xi = normalised(found.x.reshape(spec.n, d))
     model = to_attention(xi, coefficients(features(x, xi, q), y), q)
     numbers = {
         "MSE_Tr": mean_square(model, data.x, data.y),

@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from repro.numerics.exact import same_arithmetic, to_float
+from repro.numerics.exact import rational_zeros, same_arithmetic, to_float
 
 Array = Any  # a torch tensor, or a numpy array of objects
 Branch = Callable[[Array], Array]  # a nonlinearity, or what it does where that is known
@@ -38,10 +38,6 @@ class Layout:
 
     n: int
     q: int
-
-    def __post_init__(self) -> None:
-        if self.n < 1 or self.q < 1:
-            raise ValueError(f"Section 2.1 needs n >= 1 and q >= 1, got n={self.n}, q={self.q}")
 
     @property
     def size(self) -> int:
@@ -60,16 +56,18 @@ class Layout:
 
     def tokens(self, t: Array, *slots: Array) -> Array:
         """Z with t_i in the first row and the given values in the first slots; t: (..., n)."""
-        if len(slots) > self.q:
-            raise ValueError(f"there are q={self.q} slots, got values for {len(slots)}")
-        if any(values.shape[-1:] != (self.n,) for values in (t, *slots)):
-            raise ValueError(f"Section 2.1 has n={self.n} tokens, got {t.shape[-1:]} values")
         zero = 0 * t
         filled = [*slots, *[zero] * (self.q - len(slots))]
         tensor = isinstance(t, torch.Tensor)
         e = torch.eye(self.n).to(t) if tensor else np.eye(self.n, dtype=int).astype(object)
         rows = [t, *(zero + row for row in e), *filled, zero + 1]  # n + q + 2 of them
         return torch.stack(rows, -2) if tensor else np.stack(rows, -2)
+
+    def readout(self, rows: Any, values: Array) -> Array:
+        """beta of Section 2.2 that reads these rows of every token with these weights (n, ...)."""
+        beta = rational_zeros(self.n, self.size)
+        beta[:, rows] = values
+        return beta.ravel()
 
 
 def product(a: Array, b: Array) -> Array:
@@ -126,13 +124,6 @@ class Block:
     b_1: Array  # (2,)
     b_2: Array  # (n+q+2,)
 
-    def __post_init__(self) -> None:
-        heads, size = self.W_Q.shape
-        found = [tuple(weight.shape) for weight in self.weights().values()]
-        printed = shapes(heads, size)
-        if found != printed or size < heads + 2:
-            raise ValueError(f"Section 2.2 has shapes {printed} with q >= 1, got {found}")
-
     def __call__(
         self, Z: Array, attend: Branch = one_hot_maximum, activate: Branch = relu
     ) -> Array:
@@ -179,14 +170,6 @@ class Transformer:
     def layout(self) -> Layout:
         n = len(self.F)
         return Layout(n, len(self.beta) // n - n - 2)
-
-    def __post_init__(self) -> None:
-        n, entries, size = len(self.F), len(self.beta), self.layout.size
-        if entries != n * size:
-            raise ValueError(f"Section 2.2 has beta in R^(n(n+q+2)), got {entries} entries, n={n}")
-        for block in self.blocks:
-            if len(block.W_V) != size:
-                raise ValueError(f"tokens have {size} rows, a block wants {len(block.W_V)}")
 
     def __call__(self, x: Array, **branch: Branch) -> Array:  # (..., d) -> (...)
         same_arithmetic(x, self.F)

@@ -25,13 +25,6 @@ def polynomial_transformer(
     >>> from repro.fang2022.network import polynomial_transformer
     >>> from repro.fang2022.polynomials import Polynomial
     >>> model = polynomial_transformer(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)
-    >>> model
-    PolynomialTransformer(
-      d=2, n=3, q=2, B=2
-      (blocks): ModuleList(
-        (0-1): 2 x FixedBlock()
-      )
-    )
     >>> model(torch.tensor([[1.0, 0.5]], dtype=torch.float64)).detach()  # 1 + 3/2
     tensor([2.5000], dtype=torch.float64)
     """

@@ -66,51 +66,47 @@ def most_pieces(widths: Sequence[int]) -> int:
 class ReluNetwork:
     """From one number to one: hidden layers relu(W x + b), then W x + b; all weights rational."""
 
-    weights: tuple[np.ndarray, ...]  # (w_1, 1), (w_2, w_1), ..., (1, w_L)
-    biases: tuple[np.ndarray, ...]  # (w_1,), ..., (1,)
+    layers: tuple[tuple[np.ndarray, np.ndarray], ...]  # W (w_l, w_(l-1)) and b (w_l,)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        return tuple(len(b) for b in self.biases[:-1])
+        return tuple(len(b) for _, b in self.layers[:-1])
 
     def __call__(self, x: np.ndarray) -> np.ndarray:  # (N,) -> (N,)
-        same_arithmetic(x, self.weights[0], "layers of torch.nn")
+        *hidden, (W_out, b_out) = self.layers
+        same_arithmetic(x, W_out, "layers of torch.nn")
         rows = x[None, :]
-        *hidden, last = zip(self.weights, self.biases, strict=True)
         for W, b in hidden:
             rows = relu(W @ rows + b[:, None])
-        return (last[0] @ rows + last[1][:, None])[0]
+        return (W_out @ rows + b_out[:, None])[0]
 
 
 def network_of(tensors: dict[str, Tensor]) -> ReluNetwork:
     """A trained network as it is, for floats are rational numbers; tensors: "0.weight", ..."""
-    layers = range(0, len(tensors), 2)  # linear ones, between them a ReLU each
-    both = ([tensors[f"{layer}.{part}"].numpy() for layer in layers] for part in ("weight", "bias"))
-    return ReluNetwork(*(tuple(map(rationals, some)) for some in both))
+    linear = range(0, len(tensors), 2)  # between them a ReLU each
+    layers = ((tensors[f"{layer}.weight"], tensors[f"{layer}.bias"]) for layer in linear)
+    return ReluNetwork(tuple((rationals(W.numpy()), rationals(b.numpy())) for W, b in layers))
 
 
 def affine(slope: Number, offset: Number) -> ReluNetwork:
     """slope (relu(x) - relu(-x)) + offset."""
-    W, b = [[[1], [-1]], [[slope, -slope]]], [[0, 0], [offset]]
-    return ReluNetwork(tuple(map(rationals, W)), tuple(map(rationals, b)))
+    hidden = rationals([[1], [-1]]), rationals([0, 0])
+    return ReluNetwork((hidden, (rationals([[slope, -slope]]), rationals([offset]))))
 
 
 def interpolant(k: int, lowered: Number) -> ReluNetwork:
-    """The interpolant of x^2 at k + 1 equidistant points of [-1, 1], lowered, as a ReLU network.
+    """The interpolant of x^2 at k + 1 >= 3 equidistant points of [-1, 1], lowered.
 
     Its slope grows by 4/k at each of the k - 1 inner points. A unit that looks outwards, away from
     0, starts at each of them; if 0 is one (k even), two units start there with half the weight.
     """
-    right = [flint.fmpq(2 * i - k, k) for i in range(k // 2 + 1, k)]
-    starts, jumps = [*right, *right], [flint.fmpq(4, k)] * (2 * len(right))
-    looks = [1] * len(right) + [-1] * len(right)
-    if k % 2 == 0:
-        starts, jumps, looks = [*starts, 0, 0], [*jumps, *[flint.fmpq(2, k)] * 2], [*looks, 1, -1]
+    units = []  # where each starts, to which side it looks, and how much the slope grows there
+    for x in (flint.fmpq(2 * i - k, k) for i in range(1, k)):
+        sides = [side for side in (1, -1) if side * x >= 0]
+        units += [(abs(x), side, flint.fmpq(4, k) / len(sides)) for side in sides]
+    starts, looks, jumps = (rationals(some) for some in zip(*units, strict=True))
     middle = flint.fmpq(k % 2, k**2)  # of the interpolant at 0
-    return ReluNetwork(
-        (rationals(looks)[:, None], rationals(jumps)[None, :]),
-        (-rationals(starts), rationals([middle - lowered])),
-    )
+    return ReluNetwork(((looks[:, None], -starts), (jumps[None], rationals([middle - lowered]))))
 
 
 def sawtooth(m: int, lowered: Number) -> ReluNetwork:
@@ -120,15 +116,13 @@ def sawtooth(m: int, lowered: Number) -> ReluNetwork:
     g_0 = x and g_r = 2 relu(g_(r-1)) - 4 relu(g_(r-1) - 1/2) is a sawtooth. Layer 1 makes
     |x| = relu(x) + relu(-x); the layers after it hold relu(g), relu(g - 1/2), relu(p), and p >= 0.
     """
-    absolute = rationals([[1, 1], [1, 1], [1, 1]])
-    weights, biases = [rationals([[1], [-1]])], [rationals([0, 0])]
-    read = absolute  # rows g, g, p in terms of the layer before
+    layers = [(rationals([[1], [-1]]), rationals([0, 0]))]
+    read = rationals([[1, 1]] * 3)  # rows g, g, p in terms of the layer before: |x|
     for s in range(1, m):
-        weights.append(read)
-        biases.append(rationals([0, "-1/2", 0]))
+        layers.append((read, rationals([0, "-1/2", 0])))
         g, p = [2, -4, 0], [flint.fmpq(-2, 4**s), flint.fmpq(4, 4**s), 1]
         read = rationals([g, g, p])
-    return ReluNetwork((*weights, read[2:]), (*biases, rationals([-lowered])))
+    return ReluNetwork((*layers, (read[2:], rationals([-lowered]))))
 
 
 @dataclass(frozen=True)
@@ -157,7 +151,7 @@ def linear_pieces(network: ReluNetwork, left: Number = -1, right: Number = 1) ->
     """All pieces on [left, right], from left to right; neighbours differ as affine functions."""
     one, zero = rationals([1]), rationals([0])
     parts: list[Part] = [(rational(left), rational(right), one, zero)]
-    *hidden, (W_out, b_out) = zip(network.weights, network.biases, strict=True)
+    *hidden, (W_out, b_out) = network.layers
     for W, b in hidden:
         parts = [cut for part in parts for cut in _after_layer(W, b, part)]
     pieces: list[Piece] = []
@@ -184,20 +178,15 @@ def _after_layer(W: np.ndarray, b: np.ndarray, part: Part) -> Iterator[Part]:
 
 
 def sup_error(pieces: Sequence[Piece]) -> Number:
-    """max |x^2 - p(x)| over all pieces, exactly."""
     return max(piece.error() for piece in pieces)
 
 
 def mean_square(pieces: Sequence[Piece]) -> Number:
-    """The mean of |x^2 - p(x)|^2 over all pieces, exactly."""
     return sum(piece.square() for piece in pieces) / (pieces[-1].right - pieces[0].left)
 
 
 def sizes(tensors: dict[str, Tensor]) -> tuple[int, float, float]:
-    """Linear pieces, sup error and mean square of a trained network.
-
-    Exact numbers of a thousand digits, rounded down: what is still above a floor is above it.
-    """
+    """Linear pieces, sup error and mean square of a trained network, exact and rounded down."""
     pieces = linear_pieces(network_of(tensors))
     error, square = np.nextafter(to_float([sup_error(pieces), mean_square(pieces)]), 0)
     return len(pieces), float(error), float(square)
@@ -231,9 +220,8 @@ class ReluFit(Spec):
 def train(spec: ReluFit, workspace: Workspace) -> Outcome:
     model = _drawn(spec).to(workspace.device)
     x = torch.linspace(-1, 1, spec.points, dtype=torch.float64, device=workspace.device)[:, None]
-    setting: Any = {"line_search_fn": "strong_wolfe", "max_iter": ROUND}
-    setting |= {"tolerance_grad": 1e-15, "tolerance_change": 1e-15}
-    engine = torch.optim.LBFGS(model.parameters(), **setting)
+    setting: Any = {"max_iter": ROUND, "tolerance_grad": 1e-15, "tolerance_change": 1e-15}
+    engine = torch.optim.LBFGS(model.parameters(), line_search_fn="strong_wolfe", **setting)
     losses: list[float] = []
 
     def loss() -> Tensor:
@@ -242,9 +230,9 @@ def train(spec: ReluFit, workspace: Workspace) -> Outcome:
         value.backward()
         return value.detach()
 
-    for done in range(0, spec.steps, ROUND):
+    for done in range(ROUND, spec.steps + ROUND, ROUND):
         losses.append(engine.step(loss).item())
-        workspace.progress(done + ROUND, spec.steps, loss=losses[-1])
+        workspace.progress(done, spec.steps, loss=losses[-1])
     return Outcome({}, {"loss": losses}, dict(model.state_dict()))
 
 

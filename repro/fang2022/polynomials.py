@@ -1,5 +1,6 @@
 """Polynomials Q in P_q(R^d) with rational coefficients, and the two targets of Section 5."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,13 +41,9 @@ class Polynomial:
         """The largest degree of a term; 0 for constants, the constant 0 included."""
         return max((sum(a) for a in self.coefficients), default=0)
 
-    def part(self, s: int) -> "Polynomial":
-        """The terms of degree s: Q is the sum of its parts."""
-        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) == s})
-
-    def up_to(self, q: int) -> "Polynomial":
-        """The terms of degree at most q."""
-        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) <= q})
+    def part(self, *degrees: int) -> "Polynomial":
+        """The terms of these degrees."""
+        return Polynomial(self.d, {a: c for a, c in self.coefficients.items() if sum(a) in degrees})
 
     def at_zero(self) -> flint.fmpq:
         return self.coefficients.get((0,) * self.d, flint.fmpq(0))
@@ -57,20 +54,15 @@ class Polynomial:
         floating = isinstance(x, torch.Tensor)
         total = 0 * x[..., 0]
         for a, c in self.coefficients.items():
-            term = int(c.p) / int(c.q) if floating else c
-            for i, e in enumerate(a):
-                term = term * x[..., i] ** e if e else term
-            total = total + term
+            factor = int(c.p) / int(c.q) if floating else c
+            total = total + math.prod((x[..., i] ** e for i, e in enumerate(a) if e), start=factor)
         return total
 
 
 def exponents(d: int, s: int) -> Iterator[Exponents]:
     """All a in N^d with |a| = s: the monomials of P_s^h(R^d), n_s of them."""
-    if d == 1:
-        yield (s,)
-        return
-    for first in range(s, -1, -1):
-        yield from ((first, *rest) for rest in exponents(d - 1, s - first))
+    for factors in itertools.combinations_with_replacement(range(d), s):
+        yield tuple(map(factors.count, range(d)))
 
 
 def exponents_up_to(d: int, q: int) -> list[Exponents]:
@@ -105,13 +97,8 @@ def monomials(x: np.ndarray, s: int) -> np.ndarray:
 
 def products(factors: Sequence[np.ndarray], terms: Iterable[Exponents]) -> np.ndarray:
     """For each a the product over i of factors[a_i][i], (n,); factors[0] is 1; (terms, n)."""
-    rows = []
-    for a in terms:
-        row = factors[0][0]
-        for i, e in enumerate(a):
-            row = row * factors[e][i] if e else row
-        rows.append(row)
-    return np.stack(rows)
+    parts = ([factors[e][i] for i, e in enumerate(a) if e] for a in terms)
+    return np.stack([math.prod(some, start=factors[0][0]) for some in parts])
 
 
 def _sparse(d: int, *terms: tuple[int, dict[int, int]]) -> Polynomial:

@@ -33,7 +33,7 @@ from repro.fang2022 import ridge
 from repro.fang2022.model import Array, Block, Layout, Transformer
 from repro.fang2022.multiplication import product_block
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics.exact import rational, rational_zeros, rationals
+from repro.numerics.exact import rational, rationals
 
 Lifts = Callable[[int, Any], list[Any]]
 
@@ -60,10 +60,10 @@ def least(q: int, B: Any) -> list[Any]:
 
 def power_blocks(n: int, q: int, lifts: Sequence[Any]) -> tuple[Block, ...]:
     """One block for each lift; the i-th adds (-1)^i t^i to slot i."""
-    return tuple(_power_block(Layout(n, q), i, G) for i, G in enumerate(lifts, 1))
+    return tuple(power_block(Layout(n, q), i, G) for i, G in enumerate(lifts, 1))
 
 
-def _power_block(rows: Layout, i: int, G: Any) -> Block:
+def power_block(rows: Layout, i: int, G: Any) -> Block:
     return product_block(rows, 0, rows.one if i == 1 else rows.slot(i - 1), rows.slot(i), G)
 
 
@@ -80,7 +80,7 @@ def tokens_after_sparse(rows: Layout, t: Array, lifts: Sequence[Any], progress: 
     Z = rows.tokens(t)
     for i, G in enumerate(lifts, 1):
         progress(i - 1, len(lifts))
-        weights = _power_block(rows, i, G).to(t.dtype, t.device).weights().values()
+        weights = power_block(rows, i, G).to(t.dtype, t.device).weights().values()
         Z = Block(*(w.to_sparse() if w.ndim == 2 else w for w in weights))(Z)
     return Z
 
@@ -100,13 +100,12 @@ def stored(t: Array, lifts: Sequence[Any]) -> Array:
     Slot i receives G - max over j of alpha_ij, right or wrong, and t_i y_j is largest where y_j is
     largest, or smallest if t_i < 0. So no matrix is formed.
     """
-    y, slots = 0 * t + 1, []
+    slots = [0 * t + 1]
     for G in lifts:
-        top, low = y.max(-1, keepdims=True), y.min(-1, keepdims=True)
-        others = np.where(t > 0, t * top, t * low)
-        y = G - np.maximum(others, t * y + G)
-        slots.append(y)
-    return np.stack(slots)
+        y = slots[-1]
+        extreme = np.where(t > 0, y.max(-1, keepdims=True), y.min(-1, keepdims=True))
+        slots.append(G - np.maximum(t * extreme, t * y + G))
+    return np.stack(slots[1:])
 
 
 def construction(
@@ -114,22 +113,19 @@ def construction(
     B: Any,
     *,
     q: int | None = None,
-    directions: Array | None = None,
+    directions: Array = None,
     lifts: Lifts = repaired,
 ) -> Transformer:
     """The model of the theorem, in exact numbers: C^q = Q for all ||x|| <= B.
 
     Without `directions` those of ridge.py are taken; others must be unit vectors that serve.
 
-    >>> import torch
     >>> from repro.fang2022.polynomials import Polynomial
     >>> from repro.fang2022.powers import construction
     >>> from repro.numerics.exact import rationals
     >>> model = construction(Polynomial(2, {(2, 0): 1, (1, 1): 3}), B=2)  # x^2 + 3 x y
     >>> model(rationals([["1/3", "1/7"]]))
     array([16/63], dtype=object)
-    >>> model.to(torch.float64)(torch.tensor([[1.0, 0.5]], dtype=torch.float64))
-    tensor([2.5000], dtype=torch.float64)
     """
     q = max(1, Q.degree) if q is None else q
     if isinstance(B, float) and not math.isfinite(B):
@@ -156,7 +152,6 @@ def slots_of(model: Transformer) -> Array:
 
 def readout(beta: Array) -> Array:
     """beta_{k,s} (n, q) in their places in beta of Section 2.2 (n (n+q+2),), with (-1)^s."""
-    rows = Layout(*beta.shape)
-    places = rational_zeros(rows.n, rows.size)
-    places[:, rows.slot(1) : rows.one] = beta * [(-1) ** s for s in range(1, rows.q + 1)]
-    return places.ravel()
+    n, q = beta.shape
+    signs = [(-1) ** s for s in range(1, q + 1)]
+    return Layout(n, q).readout(slice(n + 1, n + q + 1), beta * signs)

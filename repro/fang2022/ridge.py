@@ -26,6 +26,7 @@ For d = 10, q = 5 (2002 directions) this takes seconds and numbers of some 100 b
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping
 
@@ -41,49 +42,37 @@ Moments = Mapping[tuple[int, ...], flint.fmpq]  # by exponents
 @functools.cache
 def circle(count: int) -> tuple[tuple[flint.fmpq, flint.fmpq], ...]:
     """(0, 1), and points (+-a/c, b/c) from Pythagorean triples, the smallest c first."""
-    points = [(flint.fmpq(0), flint.fmpq(1))]
-    c = 4
-    while len(points) < count:
-        c += 1
-        legs = [(a, math.isqrt(c * c - a * a)) for a in range(1, c)]
-        triples = [(a, b) for a, b in legs if a * a + b * b == c * c and math.gcd(a, b) == 1]
-        points += [(flint.fmpq(z, c), flint.fmpq(b, c)) for a, b in triples for z in (a, -a)]
-    return tuple(points[:count])
+    legs = ((a, math.isqrt(c * c - a * a), c) for c in itertools.count(5) for a in range(1, c))
+    triples = ((a, b, c) for a, b, c in legs if a * a + b * b == c * c and math.gcd(a, b) == 1)
+    points = ((flint.fmpq(z, c), flint.fmpq(b, c)) for a, b, c in triples for z in (a, -a))
+    return ((flint.fmpq(0), flint.fmpq(1)), *itertools.islice(points, count - 1))
 
 
 @functools.cache
 def directions(d: int, q: int) -> np.ndarray:
     """N(d, q): n_q rational unit vectors for every polynomial of degree at most q; (n_q, d)."""
-    if d < 1 or q < 0:
-        raise ValueError(f"Lemma 3.3 needs d >= 1 and a degree q >= 0, got d={d}, q={q}")
     if d == 1:
         return rationals([[1]])
-    parts = []
-    for k, (c, s) in enumerate(circle(q + 1)):
-        lower = directions(d - 1, k)
-        y = lower[:, -1:]
-        parts.append(np.concatenate([lower[:, :-1], y * c, y * s], axis=1))
-    return np.concatenate(parts)
+    lower = [directions(d - 1, k) for k in range(q + 1)]
+    turned = zip(lower, np.array(circle(q + 1)), strict=True)  # y becomes (c_k y, s_k y)
+    return np.concatenate([np.hstack([N[:, :-1], N[:, -1:] * point]) for N, point in turned])
 
 
 def coefficients(Q: Polynomial, q: int) -> np.ndarray:
     """beta_{k,s} for the directions N(d, q), exactly; (n_q, q)."""
     beta = rational_zeros(dimension(Q.d, q), q)
-    for s, moments in _moments(Q, q):
+    for s, moments in _moments(Q, q).items():
         beta[: dimension(Q.d, s), s - 1] = _solve(moments, Q.d, s)
     return beta
 
 
-def _moments(Q: Polynomial, q: int) -> list[tuple[int, Moments]]:
+def _moments(Q: Polynomial, q: int) -> dict[int, Moments]:
     """The m_a of the part of degree s, for each s that has one."""
     if Q.degree > q:
         raise ValueError(f"Lemma 3.3 with q={q} needs a Q of degree <= {q}, got {Q.degree}")
-    parts = [(s, Q.part(s).coefficients) for s in range(1, q + 1)]
-    return [
-        (s, {a: part.get(a, 0) * bombieri(a) for a in exponents(Q.d, s)})
-        for s, part in parts
-        if part
-    ]
+    degrees = sorted({sum(a) for a in Q.coefficients} - {0})
+    of = Q.coefficients
+    return {s: {a: of.get(a, 0) * bombieri(a) for a in exponents(Q.d, s)} for s in degrees}
 
 
 def _solve(m: Moments, d: int, q: int) -> np.ndarray:
@@ -96,18 +85,12 @@ def _solve(m: Moments, d: int, q: int) -> np.ndarray:
         (*a, i, j): c * m[*a, i, j + 1] - s * m[*a, i + 1, j] for *a, i, j in exponents(d, q - 1)
     }
     beta = _solve(lower, d, q - 1) / (c * off[:, -1] - s * off[:, -2])
-    taken = _monomials_off(d, q) * flint.fmpq_mat(beta[:, None].tolist())
+    powers = monomials(np.delete(off, -2, axis=1), q)  # xi_k^(a', 0, j), for all (a', j)
+    taken = flint.fmpq_mat(powers.tolist()) * flint.fmpq_mat(beta[:, None].tolist())
     left = {}  # of the moments on H
     for (*a, j), part in zip(exponents(d - 1, q), taken.entries(), strict=True):
         left[*a, j] = (m[*a, 0, j] - part) / s**j
     return np.concatenate([beta, _solve(left, d - 1, q)])
-
-
-@functools.cache
-def _monomials_off(d: int, q: int) -> flint.fmpq_mat:
-    """xi_k^(a', 0, j) at the points off H, for all (a', j) of degree q."""
-    off = directions(d, q - 1)
-    return flint.fmpq_mat(monomials(np.delete(off, -2, axis=1), q).tolist())
 
 
 def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
@@ -116,7 +99,7 @@ def solve(Q: Polynomial, xi: np.ndarray, q: int) -> np.ndarray:
     Where n exceeds n_s, the first n_s independent directions carry the part of degree s.
     """
     beta = rational_zeros(len(xi), q)
-    for s, moments in _moments(Q, q):
+    for s, moments in _moments(Q, q).items():
         rows = monomials(xi, s)  # (n_s, n)
         chosen = independent(rows)
         if len(chosen) < len(rows):
@@ -138,7 +121,7 @@ def independent(rows: np.ndarray) -> list[int]:
 def solve_float(Q: Polynomial, xi: np.ndarray, q: int) -> tuple[np.ndarray, float]:
     """beta_{k,s} in float64, of least norm for each s, and the condition number for s = q."""
     beta = np.zeros((len(xi), q))
-    for s, moments in _moments(Q, q):
+    for s, moments in _moments(Q, q).items():
         scale = _bombieri_scale(Q.d, s)
         right = to_float([m / bombieri(a) for a, m in moments.items()]) / scale
         beta[:, s - 1] = np.linalg.lstsq(monomials(xi, s) * scale[:, None], right)[0]
@@ -167,25 +150,18 @@ def equispaced(n: int) -> np.ndarray:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def lattice(d: int, q: int) -> np.ndarray:
-    """The points of the simplex lattice |a| = q, normalised; (n_q, d). Good for many variables."""
-    points = np.array(list(exponents(d, q)), dtype=float)
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
-def random(d: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform on the sphere; (n, d). Almost surely n_q of them serve."""
-    points = rng.normal(size=(n, d))
+def normalised(points: np.ndarray) -> np.ndarray:
+    """Rows of norm 1: of normal points uniform on the sphere, n_q of them serve almost surely."""
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def random_rational(d: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """Distinct unit vectors (2u, |u|^2 - 1) / (|u|^2 + 1), u integer, |u_i| <= 4; (n, d)."""
-    seen: dict[tuple[flint.fmpq, ...], None] = {}
-    while len(seen) < n:
+    found: list[list[flint.fmpq]] = []
+    while len(found) < n:
         u = rng.integers(-4, 5, d - 1).tolist()
         square = sum(v * v for v in u)
-        point = tuple(flint.fmpq(v, square + 1) for v in (*(2 * v for v in u), square - 1))
-        if tuple(-v for v in point) not in seen:
-            seen[point] = None
-    return rationals(list(seen))
+        point = [flint.fmpq(v, square + 1) for v in (*(2 * v for v in u), square - 1)]
+        if point not in found and [-v for v in point] not in found:
+            found.append(point)
+    return rationals(found)

@@ -18,6 +18,7 @@ rounding of G: E triples e in every other block. An eighth more, `powers.roomy`,
 and e_q / B^q about 4.25 q u.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -52,10 +53,8 @@ def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -
         return math.inf
 
 
-def output_bound(
-    model: Transformer, B: Any, dtype: torch.dtype | str, lifts: powers.Lifts
-) -> float:
-    """|C in floating point - C| on ||x|| <= B, for an exact model of Theorem 3.5 with these lifts.
+def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
+    """|C in floating point - C| on ||x|| <= B, for an exact model of Theorem 3.5, roomy lifts.
 
     Let N = nq be the number of beta_{k,s} and g_j = j u / (1 - j u).
     1. t = xi . x is exact for d = 1 (xi = 1), and else off by g_(d+1) B: xi is rounded, and d
@@ -67,14 +66,13 @@ def output_bound(
     """
     (n, d), rows, u = model.F.shape, model.layout, roundoff.unit(dtype)
     sizes = np.abs(to_float(powers.slots_of(model))).sum(axis=0)
-    shift = 0.0 if d == 1 else _gamma(d + 1, u)
+    shift, summing = (j * u / (1 - j * u) for j in ((d + 1) * (d > 1), n * rows.q + 2))
     off = held = 0.0
     for s in range(1, rows.q + 1):
-        stored = error_bound(dtype, B, s, lifts) + s * shift * (1 + shift) ** s
+        stored = error_bound(dtype, B, s, powers.roomy) + s * shift * (1 + shift) ** s
         size = sizes[s - 1] * float(B) ** s
         off, held = off + size * stored, held + size * (1 + stored)
-    total = off + _gamma(n * rows.q + 2, u) * (held + abs(float(to_float(model.b))))
-    return total * (1 + 2**-10)
+    return (off + summing * (held + abs(float(to_float(model.b))))) * (1 + 2**-10)
 
 
 def measured(t: torch.Tensor, B: float, q: int, lifts: powers.Lifts) -> tuple[float, int]:
@@ -120,14 +118,9 @@ def enclosure(bits: int = 200) -> tuple[float, bool]:
 
 def _certain(alpha: Array) -> Array:
     """m-hat, when every token is certain to keep itself; balls that overlap are an error."""
-    n = alpha.shape[-1]
-    if not all(bool(alpha[i, i] > alpha[i, j]) for i in range(n) for j in range(n) if i != j):
+    if not all(alpha[i, i] > alpha[i, j] for i, j in itertools.permutations(range(len(alpha)), 2)):
         raise ArithmeticError("a winner is not certain at this precision")
     return keep_own(alpha)
-
-
-def _gamma(j: int, u: float) -> float:
-    return j * u / (1 - j * u)
 
 
 def largest_bound(dtype: torch.dtype | str, q: int) -> float:
@@ -152,7 +145,6 @@ def require(dtype: torch.dtype, B: Any, q: int) -> None:
     if not low <= B <= high:
         needed = f"it needs {low:.2g} <= B <= {high:.2g}, or a wider type"
         raise ValueError(f"{refused}: B^q leaves its range; {needed}")
-    bound = error_bound(dtype, B, q, powers.roomy)
-    if bound > CARRIED:
+    if (bound := error_bound(dtype, B, q, powers.roomy)) > CARRIED:
         known = f"t^q would be known to {bound:.1g} of B^q where {CARRIED:g} is needed"
         raise ValueError(f"{refused}: {known}; take a wider type")
