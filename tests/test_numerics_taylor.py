@@ -116,11 +116,10 @@ def test_ten_derivatives_are_asked_for_and_the_cap_is_put_back():
     assert flint.ctx.cap == before
 
 
-def test_the_ends_of_a_ball_are_the_next_floats_outside_it():
-    for ball in (flint.arb(3), flint.arb(-2), flint.arb(0)):
-        value = float(ball)
-        assert minimax.lower_end(ball) == math.nextafter(value, -math.inf)
-        assert minimax.upper_end(ball) == math.nextafter(value, math.inf)
-    third, wide = flint.arb(1) / 3, flint.arb(1, 0.25)
-    assert minimax.lower_end(third) < Fraction(1, 3) < minimax.upper_end(third)
-    assert minimax.lower_end(wide) <= 0.75 < 1.25 <= minimax.upper_end(wide)
+def test_the_ends_of_a_ball_are_the_nearest_floats_outside_it():
+    for exact in (0.0, 3.0, -1e-300, 1e300):
+        assert minimax.lower_end(flint.arb(exact)) == minimax.upper_end(flint.arb(exact)) == exact
+    third = flint.arb(flint.fmpq(1, 3))  # float(1/3) is below it
+    low, high = minimax.lower_end(third), minimax.upper_end(third)
+    assert flint.arb(low) <= third.lower() < third.upper() <= flint.arb(high)
+    assert high <= math.nextafter(math.nextafter(low, 1), 1)

@@ -24,6 +24,7 @@ from repro.numerics.families import Exponentials as Exponentials
 from repro.numerics.families import Family, all_zeros_found, combined, sign_changes
 from repro.numerics.families import Powers as Powers
 from repro.numerics.logarithms import ball
+from repro.numerics.taylor import lower_end, upper_end
 from repro.numerics.vertices import (
     LP,
     Basis,
@@ -85,12 +86,12 @@ class Best:
     @property
     def error(self) -> float:
         """The proved bound from above, as a float."""
-        return float(self.upper.upper())
+        return upper_end(self.upper)
 
     @property
     def floor(self) -> float:
         """The proved bound from below, as a float."""
-        return float(self.lower.lower())
+        return lower_end(self.lower)
 
     @property
     def weight(self) -> flint.arb:

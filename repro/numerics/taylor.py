@@ -18,13 +18,15 @@ BITS = 256
 
 
 def lower_end(ball: flint.arb) -> float:
-    """A float that no number of the ball is below."""
-    return math.nextafter(float(ball.lower()), -math.inf)
+    """The largest float that no number of the ball is below; `float` alone rounds to nearest."""
+    near, end = float(ball.lower()), ball.lower()
+    return near if flint.arb(near) <= end else math.nextafter(near, -math.inf)
 
 
 def upper_end(ball: flint.arb) -> float:
-    """A float that no number of the ball exceeds."""
-    return math.nextafter(float(ball.upper()), math.inf)
+    """The least float that no number of the ball exceeds."""
+    near, end = float(ball.upper()), ball.upper()
+    return near if flint.arb(near) >= end else math.nextafter(near, math.inf)
 
 
 def upper_bound(f: "Target", coefficients: np.ndarray) -> flint.arb:
