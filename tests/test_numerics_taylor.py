@@ -122,4 +122,4 @@ def test_the_ends_of_a_ball_are_the_nearest_floats_outside_it():
     third = flint.arb(flint.fmpq(1, 3))  # float(1/3) is below it
     low, high = minimax.lower_end(third), minimax.upper_end(third)
     assert flint.arb(low) <= third.lower() < third.upper() <= flint.arb(high)
-    assert high <= math.nextafter(math.nextafter(low, 1), 1)
+    assert low < Fraction(1, 3) < high <= math.nextafter(math.nextafter(low, 1), 1)
