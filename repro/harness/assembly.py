@@ -13,7 +13,7 @@ from repro.results.types import Coverage, Paper, Record, Result, Results, Run
 
 FROM_LEDGER = (
     "id", "paper", "kind", "number", "also", "section", "title", "statement", "formula", "note",
-    "scope", "data", "reason", "uses", "status", "pending",
+    "data", "why_all", "open", "uses", "status", "pending",
 )  # fmt: skip
 
 
@@ -100,16 +100,20 @@ class Assembly:
         code = imports.fingerprint(file, self.project.root) if file else ""
         for test in tests:
             test.stale = test.code != code
-        found = verdicts.verdict(statement, tests, unseen)
+        errata = self.ledger.errata[statement.id]
+        found = verdicts.verdict(statement, tests, unseen, errata)
         where = str(file.relative_to(self.project.root)) if file else None
         newest = max(tests, key=lambda test: test.started, default=None)
         scale = newest.scale if newest else None
         controls = [test for test in tests if test.role == "control"]
         others = [test for test in tests if test.role != "control"]
         told = [check for check in _all(others, "checks") if not (check.refutes and check.ok)]
+        cells = _all(tests, "cells")
         return Result(
             **{name: getattr(statement, name) for name in FROM_LEDGER},
-            cells=_all(tests, "cells"),
+            errata=errata,
+            cells=cells,
+            reduced=any(cell.reduced for cell in cells),
             counterexamples=_all(tests, "counterexamples"),
             figures=_all(tests, "figures"),
             aims=statement.evidence,

@@ -66,6 +66,19 @@ def refutes(measured: Any, relation: str, expected: Any) -> Check:
     return _check(measured, f"not {relation}", expected, false[relation]())
 
 
+def outcome(paper: Any, ours: Any, tolerance: Any, order: bool) -> str:
+    """Of a printed cell: does ours match, does the comparison drawn from it come out, or not?"""
+    if ours is None:
+        return "not run"
+    if tolerance is None and not (is_exact(paper) and is_exact(ours)):
+        same = False  # a float matches within a tolerance that was stated beforehand
+    elif tolerance is None:
+        same = _same(paper, ours)
+    else:
+        same = within(ours, paper, tolerance).ok
+    return "matches" if same else "same order" if order else "differs"
+
+
 def is_exact(value: Any) -> bool:
     """Integers, rationals, polynomials and words are exact; floating-point numbers are not."""
     if isinstance(value, (list, tuple, set, frozenset)):

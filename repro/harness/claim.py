@@ -235,10 +235,37 @@ class Claim:
             params=self._at(settings),
         )
 
-    def cell(self, row: str, column: str, *, paper: Any, ours: Any, note: str = "") -> None:
-        """A printed cell beside ours; the comparison, if any, is a check of its own."""
-        numbers = {"paper": files.plain(paper), "ours": files.plain(ours)}
-        cell = Cell(row=row, column=column, note=note, **numbers, **self._origin)
+    def cell(
+        self,
+        row: str,
+        column: str,
+        *,
+        paper: Any,
+        ours: Any,
+        tolerance: Bound | None = None,
+        order: bool = False,
+        printed_size: str = "",
+        run_size: str = "",
+        note: str = "",
+    ) -> None:
+        """A printed cell of a table or figure beside ours, and how they compare.
+
+        `ours` None: not run. It matches within `tolerance`, or without one if both are exact and
+        equal. `order`: whether the comparison that the paper draws from the cell came out. No
+        outcome is red: the verdict of the table is made of them.
+        """
+        cell = Cell(
+            row=row,
+            column=column,
+            paper=files.plain(paper),
+            ours=files.plain(ours),
+            outcome=checks.outcome(paper, ours, tolerance and tolerance.value, order),
+            tolerance=tolerance.sources if tolerance else (),
+            printed_size=printed_size,
+            run_size=run_size,
+            note=note,
+            **self._origin,
+        )
         self._recorder.append("cells", cell)
 
     def figure(self, figure: "Drawing", name: str, *, caption: str, alt: str = "") -> None:

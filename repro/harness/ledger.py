@@ -1,6 +1,6 @@
-"""The ledger: every numbered statement of the papers, and what we recorded about it.
+"""The ledger: every statement of the papers, what we recorded about it, and the errata.
 
-The file is TOML; docs/ledger.md describes it for people. Reading it needs no torch, no numpy
+The files are TOML; docs/ledger.md describes them for people. Reading them needs no torch, no numpy
 and no pytest, so that listing stays quick.
 """
 
@@ -8,19 +8,27 @@ import functools
 import graphlib
 import re
 import tomllib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+from repro.results.types import GRADES, Erratum
 
 KINDS = (
     "theorem", "lemma", "proposition", "corollary", "remark", "definition", "equation", "section",
     "table", "figure", "finding",
 )  # fmt: skip
 EVIDENCE = ("exact", "certified", "best-in-class", "construct", "train")  # strongest first
-RECORDED = ("holds", "holds-repaired", "refuted", "illustrated")
+RECORDED = (
+    "holds", "corrected", "supported", "refuted",
+    "reproduced", "partly reproduced", "not reproduced",
+)  # fmt: skip
 STATUSES = (*RECORDED, "pending")
-SCOPES = ("finite", "limit", "qualitative")
+LISTS = ("evidence", "uses", "tests")  # fields that hold several words
+COVERS = ("definition", "identity", "proof", "certificate", "exhaustive", "machine-checked")
+PLACES = ("statement", "proof", "text", "experiment")
 
+_WHY_ALL = re.compile(rf"({'|'.join(COVERS)}): .+", re.DOTALL)
 _PAPER = re.compile(r"[a-z]+[0-9]{4}[a-z]?")
 _ID = re.compile(
     rf"(?P<paper>{_PAPER.pattern})/(?P<kind>[a-z]+)-(?P<name>[A-Za-z0-9]+([.-][A-Za-z0-9]+)*)"
@@ -54,10 +62,10 @@ class Statement:
     formula: str = ""
     uses: tuple[str, ...] = ()
     also: str = ""
-    scope: str = "finite"
     data: str = ""
     note: str = ""
-    reason: str = ""
+    why_all: str = ""
+    open: str = ""
 
     @property
     def paper(self) -> str:
@@ -66,6 +74,11 @@ class Statement:
     @property
     def pending(self) -> bool:
         return self.status == "pending"
+
+    @property
+    def finding(self) -> bool:
+        """Whether it is a result of our own."""
+        return self.kind == "finding"
 
     @property
     def stem(self) -> str:
@@ -79,6 +92,7 @@ class Ledger:
     title: str
     papers: dict[str, Paper]
     statements: dict[str, Statement] = field(repr=False)
+    errata: dict[str, tuple[Erratum, ...]] = field(repr=False)  # of a statement, by its id
 
     @functools.cached_property
     def _by_stem(self) -> dict[tuple[str, str], Statement]:
@@ -101,19 +115,8 @@ def _sorted(statements: dict[str, Statement]) -> graphlib.TopologicalSorter[str]
 
 
 def read(path: Path) -> Ledger:
-    """Read and check a ledger; every defect is a LedgerError that says where it is."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise LedgerError(f"{path}: there is no ledger here") from None
-    except OSError as error:
-        raise LedgerError(f"{path}: the ledger cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:  # also from numbers and tables without end
-        raise LedgerError(f"{path}: not a TOML file: {error}") from None
-    known = ("schema", "title", "papers", "statement")
-    if unknown := set(raw) - set(known):
-        told = f"unknown field {min(unknown)!r} (known: {', '.join(known)})"
-        raise LedgerError(f"{path}: {told}")
+    """Read and check a ledger, and the errata beside it; a LedgerError says where a defect is."""
+    raw = _toml(path, ("schema", "title", "papers", "statement"))
     if type(raw.get("schema")) is not int or raw["schema"] != 1:
         raise LedgerError(f"{path}: field 'schema' must be 1, found {raw.get('schema')!r}")
     if not isinstance(raw.get("title"), str) or not raw["title"].strip():
@@ -138,7 +141,30 @@ def read(path: Path) -> Ledger:
             raise LedgerError(f"{where} reads like {twin} in a file's name")
         statements[statement.id] = statement
     _check_uses(path, statements)
-    return Ledger(path, raw["title"], papers, statements)
+    errata = [
+        _erratum(beside, position, entry, statements)
+        for beside in sorted((path.parent / "errata").glob("*.toml"))
+        for position, entry in enumerate(_toml(beside, ("erratum",))["erratum"], start=1)
+    ]
+    of_statement = {id: tuple(one for one in errata if one.statement == id) for id in statements}
+    for id, statement in statements.items():
+        _check_grades(path, statement, of_statement[id])
+    return Ledger(path, raw["title"], papers, statements, of_statement)
+
+
+def _toml(path: Path, known: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LedgerError(f"{path}: there is no ledger here") from None
+    except OSError as error:
+        raise LedgerError(f"{path}: the ledger cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:  # also from numbers and tables without end
+        raise LedgerError(f"{path}: not a TOML file: {error}") from None
+    if unknown := set(raw) - set(known):
+        told = f"unknown field {min(unknown)!r} (known: {', '.join(known)})"
+        raise LedgerError(f"{path}: {told}")
+    return raw
 
 
 def _paper(path: Path, key: str, entry: dict[str, Any]) -> Paper:
@@ -154,7 +180,7 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
         raise LedgerError(f"{path}: entry number {position}: must be a table")
     where = f"{path}: entry {entry.get('id', f'number {position}')}"
     _check_fields(where, entry, Statement)
-    lists = {name: tuple(entry[name]) for name in ("evidence", "uses") if name in entry}
+    lists = {name: tuple(entry[name]) for name in LISTS if name in entry}
     statement = Statement(**{**entry, **lists})
     matched = _ID.fullmatch(statement.id)
     if not matched or len(statement.id) > 80:
@@ -165,7 +191,6 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
     for name, value, known in [
         ("kind", statement.kind, KINDS),
         ("status", statement.status, STATUSES),
-        ("scope", statement.scope, SCOPES),
         *[("evidence", value, EVIDENCE) for value in statement.evidence],
     ]:
         if value not in known:
@@ -173,13 +198,53 @@ def _statement(path: Path, position: int, entry: Any) -> Statement:
             raise LedgerError(f"{where}: field {name!r}: {told}")
     if len(set(statement.uses)) < len(statement.uses):
         raise LedgerError(f"{where}: field 'uses' names something twice")
-    if statement.scope != "finite" and statement.status in ("holds", "holds-repaired"):
-        told = f"a {statement.scope} statement is at most 'illustrated'"
-        raise LedgerError(f"{where}: field 'status': {told}")
-    if statement.status in ("holds-repaired", "refuted") and not statement.reason:
-        told = "must say what is false as printed and how it is repaired"
-        raise LedgerError(f"{where}: field 'reason' {told}")
+    if statement.why_all and not _WHY_ALL.fullmatch(statement.why_all):
+        told = f"begins with what covers every case, one of: {', '.join(COVERS)}; then a colon"
+        raise LedgerError(f"{where}: field 'why_all' {told}")
+    if statement.status in ("holds", "corrected") and not statement.why_all:
+        told = "must say what covers every case, or else the statement is 'supported'"
+        raise LedgerError(f"{where}: field 'why_all' {told}")
+    if statement.status == "supported" and not statement.open:
+        told = "must say what finite evidence leaves open"
+        raise LedgerError(f"{where}: field 'open' {told}")
     return statement
+
+
+def _erratum(path: Path, position: int, entry: Any, statements: dict[str, Statement]) -> Erratum:
+    if not isinstance(entry, dict):
+        raise LedgerError(f"{path}: entry number {position}: must be a table")
+    where = f"{path}: entry number {position} ({entry.get('statement', 'of no statement')})"
+    _check_fields(where, entry, Erratum, ignore=frozenset({"source"}))
+    erratum = Erratum(**{**entry, "tests": tuple(entry.get("tests", ()))})
+    for name, value, known in [
+        ("statement", erratum.statement, statements),
+        ("grade", erratum.grade, GRADES),
+        ("where", erratum.where, PLACES),
+    ]:
+        if value not in known:
+            raise LedgerError(f"{where}: field {name!r}: unknown value {value!r}")
+    if erratum.grade == "false" and not erratum.tests:
+        told = "must name the test that stores the counterexample"
+        raise LedgerError(f"{where}: field 'tests' {told}")
+    if erratum.grade != "misprint" and not (erratum.program or erratum.needs):
+        told = "a program, or what it needs where none of the standard library can show it"
+        raise LedgerError(f"{where}: field 'program' or 'needs' must say: {told}")
+    if not erratum.program:
+        return erratum
+    program = path.parent / path.stem / erratum.program
+    if not program.is_file():
+        raise LedgerError(f"{where}: field 'program': there is no {program}")
+    return replace(erratum, source=program.read_text(encoding="utf-8"))
+
+
+def _check_grades(path: Path, statement: Statement, errata: tuple[Erratum, ...]) -> None:
+    """A verdict changes by `false` alone; tables and figures are judged by their cells."""
+    false = any(erratum.grade == "false" for erratum in errata)
+    measured = statement.status.endswith("reproduced")
+    if false != (statement.status in ("corrected", "refuted")) and not (measured or statement.pending):
+        told = "an erratum of grade 'false'" if not false else "no erratum of grade 'false'"
+        where = f"{path}: entry {statement.id}: field 'status'"
+        raise LedgerError(f"{where}: {statement.status!r} goes with {told}")
 
 
 def _check_fields(
@@ -195,7 +260,7 @@ def _check_fields(
             raise LedgerError(f"{where}: field {name!r} is missing")
         if name not in entry:
             continue
-        value, many = entry[name], name in ("evidence", "uses")
+        value, many = entry[name], name in LISTS
         if many and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
             raise LedgerError(f"{where}: field {name!r} must be a list of strings, found {value!r}")
         if not many and not isinstance(value, str):

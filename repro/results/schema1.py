@@ -3,6 +3,7 @@
 from typing import Any
 
 _OLD_KINDS = {"spread": "chosen"}
+_OLD_VERDICTS = {"holds-repaired": "corrected", "illustrated": "supported"}
 
 
 def upgraded(results: dict[str, Any]) -> dict[str, Any]:
@@ -17,7 +18,8 @@ _RUN = (
 
 
 def _claim(claim: dict[str, Any]) -> dict[str, Any]:
-    claim = dict(claim)
+    claim = {key: value for key, value in claim.items() if key not in ("scope", "reason")}
+    claim |= {key: _OLD_VERDICTS.get(claim[key], claim[key]) for key in ("verdict", "status")}
     claim["cells"] = claim.pop("table", [])
     for key in ("checks", "controls"):
         claim[key] = [_check(one) for one in claim.get(key, [])]

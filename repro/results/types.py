@@ -13,6 +13,8 @@ from repro.bounds import Source
 
 SCHEMA = 2
 LOOSE = 10.0  # a chosen threshold that is passed by more decides little
+OUTCOMES = ("matches", "same order", "differs", "not run")  # of a cell
+GRADES = ("false", "proof gap", "edge case", "misprint")  # of an erratum, severest first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +69,18 @@ class Cell:
     column: str
     paper: Any
     ours: Any
+    outcome: str = ""  # one of OUTCOMES
+    tolerance: tuple[Source, ...] = ()  # within which it would match
+    printed_size: str = ""
+    run_size: str = ""
     note: str = ""
     test: str = ""
     evidence: str | None = None
+
+    @property
+    def reduced(self) -> bool:
+        """Whether it was run at another size than the printed one."""
+        return bool(self.run_size) and self.run_size != self.printed_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +101,25 @@ class Counterexample:
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
+    """Something wrong in a paper: what is printed, the correction, and what survives."""
+
+    statement: str
+    grade: str  # one of GRADES
+    where: str  # statement, proof, text or experiment
+    place: str
+    printed: str
+    corrected: str
+    survives: str
+    why: str  # the counterexample in two lines, or the line that has it right
+    tests: tuple[str, ...] = ()  # functions of the statement's claim that store a counterexample
+    program: str = ""  # a file that shows it with Python's standard library alone
+    needs: str = ""  # what it takes to show it, where no such program can
+    version: str = ""  # of the paper in which it was found
+    source: str = ""  # what stands in the program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refutation:
     """One sentence that fails, with every input for which it does."""
 
     refutes: str
@@ -178,9 +208,9 @@ class Result:
     statement: str = ""
     formula: str = ""
     note: str = ""
-    scope: str = "finite"
     data: str = ""
-    reason: str = ""
+    why_all: str = ""
+    open: str = ""
     uses: tuple[str, ...] = ()
     status: str = "pending"
     pending: bool = False
@@ -188,6 +218,8 @@ class Result:
     verdict: str
     why: str = ""
     solid: bool = False
+    reduced: bool = False
+    errata: tuple[Erratum, ...] = ()
     evidence: list[str] = field(default_factory=list)
     file: str | None = None
     description: str = ""
@@ -204,13 +236,13 @@ class Result:
     tests: list[Test] = field(default_factory=list)
 
     @property
-    def errata(self) -> list[Erratum]:
+    def refutations(self) -> list[Refutation]:
         """Counterexamples by the sentence that they refute."""
         alike: dict[tuple[str, bool], list[Counterexample]] = {}
         for example in self.counterexamples:
             alike.setdefault((example.refutes, example.printed), []).append(example)
         return [
-            Erratum(refutes=refutes, printed=printed, examples=tuple(examples))
+            Refutation(refutes=refutes, printed=printed, examples=tuple(examples))
             for (refutes, printed), examples in alike.items()
         ]
 
