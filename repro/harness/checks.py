@@ -70,12 +70,11 @@ def outcome(paper: Any, ours: Any, tolerance: Any, order: bool) -> str:
     """Of a printed cell: does ours match, does the comparison drawn from it come out, or not?"""
     if ours is None:
         return "not run"
-    if tolerance is None and not (is_exact(paper) and is_exact(ours)):
-        same = False  # a float matches within a tolerance that was stated beforehand
-    elif tolerance is None:
-        same = _same(paper, ours)
-    else:
+    if tolerance is not None:
         same = within(ours, paper, tolerance).ok
+    else:  # a float matches within a tolerance that was stated beforehand, or not at all
+        alike = isinstance(paper, str) == isinstance(ours, str)
+        same = alike and is_exact(paper) and is_exact(ours) and _same(paper, ours)
     return "matches" if same else "same order" if order else "differs"
 
 

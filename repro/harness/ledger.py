@@ -21,7 +21,7 @@ KINDS = (
 EVIDENCE = ("exact", "certified", "best-in-class", "construct", "train")  # strongest first
 RECORDED = (
     "holds", "corrected", "supported", "refuted",
-    "reproduced", "partly reproduced", "not reproduced",
+    "reproduced", "partly-reproduced", "not-reproduced",
 )  # fmt: skip
 STATUSES = (*RECORDED, "pending")
 LISTS = ("evidence", "uses", "tests")  # fields that hold several words
@@ -241,7 +241,9 @@ def _check_grades(path: Path, statement: Statement, errata: tuple[Erratum, ...])
     """A verdict changes by `false` alone; tables and figures are judged by their cells."""
     false = any(erratum.grade == "false" for erratum in errata)
     measured = statement.status.endswith("reproduced")
-    if false != (statement.status in ("corrected", "refuted")) and not (measured or statement.pending):
+    if false != (statement.status in ("corrected", "refuted")) and not (
+        measured or statement.pending
+    ):
         told = "an erratum of grade 'false'" if not false else "no erratum of grade 'false'"
         where = f"{path}: entry {statement.id}: field 'status'"
         raise LedgerError(f"{where}: {statement.status!r} goes with {told}")

@@ -123,7 +123,7 @@ def of_cells(cells: Iterable[Cell]) -> Verdict:
     if set(found) == {"matches"} and not smaller:
         return Verdict("reproduced", why)
     partly = found["matches"] or found["same order"]
-    return Verdict("partly reproduced" if partly else "not reproduced", why)
+    return Verdict("partly-reproduced" if partly else "not-reproduced", why)
 
 
 def function(test: str) -> str:

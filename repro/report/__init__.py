@@ -30,7 +30,8 @@ def render(results: Results, artifacts: Path, only: set[str] | None = None) -> P
             write_atomically(folder / "numbers.csv", site.numbers_table(id))
             write_atomically(folder / "index.html", site.claim_page(id))
     if only is None:
-        write_atomically(artifacts / "errata.html", site.errata())
+        for paper in results.papers:
+            write_atomically(artifacts / f"letter-{paper}.html", site.letter(paper))
         write_atomically(artifacts / "open.html", site.left_open())
     index = artifacts / "index.html"
     others = {name for name in WORKSHOP if (artifacts / name).exists()}

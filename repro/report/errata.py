@@ -1,20 +1,38 @@
-"""What is false or missing as printed, and what this project leaves open: from results.json."""
+"""What is wrong in a paper, by severity, for the letter to its authors; and what we left open."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from repro.report import prose
+from repro.report.words import GRADES, counted
 from repro.results.types import Erratum, Result
 
 LEFT_OPEN = ("Not checked:", "Reduced:", "Not done:")
+TOLD = {  # one, and several
+    "false": ("false statement", "false statements"),
+    "proof gap": ("gap in a proof", "gaps in proofs"),
+    "edge case": ("edge case", "edge cases"),
+    "misprint": ("misprint", "misprints"),
+}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is wrong with one statement."""
+    """One erratum and the claim of its statement."""
 
     claim: Result
-    errata: list[Erratum]  # of what is printed
-    checks: int  # that the repaired statement passed
+    erratum: Erratum
+
+    @property
+    def sure(self) -> str:
+        """How sure we are, from what shows it."""
+        if self.erratum.program:
+            return (
+                "Exact arithmetic. The program below needs Python's standard library alone, "
+                "and a test of this project runs it."
+            )
+        tests = ", ".join(self.erratum.tests)
+        return f"Needs {self.erratum.needs}." + (f" Shown by {tests}." if tests else "")
 
 
 @dataclass(frozen=True)
@@ -26,15 +44,21 @@ class Open:
     not_run: list[str]  # reasons
 
 
-def errata(claims: dict[str, Result]) -> dict[str, list[Entry]]:
-    """By paper; findings are ours and have none."""
-    found: dict[str, list[Entry]] = {}
-    for claim in claims.values():
-        refuted = [erratum for erratum in claim.errata if erratum.printed]
-        if claim.kind != "finding" and (refuted or claim.reason):
-            checks = sum(check.ok for check in claim.checks)
-            found.setdefault(claim.paper, []).append(Entry(claim, refuted, checks))
-    return found
+def of_paper(claims: dict[str, Result], paper: str) -> dict[str, list[Entry]]:
+    """By grade, severest first; within a grade in the order of the paper."""
+    found = [
+        Entry(claim, one) for claim in claims.values() if claim.paper == paper
+        for one in claim.errata
+    ]  # fmt: skip
+    graded = {grade: [one for one in found if one.erratum.grade == grade] for grade in GRADES}
+    return {grade: entries for grade, entries in graded.items() if entries}
+
+
+def count(claims: dict[str, Result]) -> tuple[int, list[tuple[str, str]]]:
+    """How many errata there are, and of each grade: `2 false statements`."""
+    found = Counter(one.grade for claim in claims.values() for one in claim.errata)
+    told = [(grade, counted(found[grade], *TOLD[grade])) for grade in GRADES if found[grade]]
+    return found.total(), told
 
 
 def left_open(claims: dict[str, Result]) -> dict[str, list[Open]]:

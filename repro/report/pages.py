@@ -37,6 +37,7 @@ OF_NUMBERS = (
     numbers.origins, numbers.percent, numbers.printed, numbers.recorded, numbers.relation,
     numbers.seconds,
 )  # fmt: skip
+HEADINGS = {"false": "False statements", "proof gap": "Gaps in proofs", "edge case": "Edge cases"}
 _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way out of artifacts/
 
 
@@ -63,29 +64,30 @@ class Site:
             papers=papers,
             total=overview.total(papers),
             claims=self.claims,
-            refuted=[one.claim for ones in errata.errata(self.claims).values() for one in ones],
+            errata=errata.count(self.claims),
             findings=findings,
             choices=filters.choices(rows_of_all),
             others=others,
         )
 
-    def errata(self) -> str:
-        found = errata.errata(self.claims)
+    def letter(self, paper: str) -> str:
+        """To the authors: the errata of their paper, severest first."""
         return page(
-            "errata.html",
-            papers=self.results.papers,
+            "letter.html",
+            key=paper,
+            paper=self.results.papers[paper],
             run=self.results.run,
-            errata=found,
-            count=sum(map(len, found.values())),
+            errata=errata.of_paper(self.claims, paper),
+            grades=words.GRADES,
+            headings=HEADINGS,
         )
 
     def left_open(self) -> str:
-        limits = [c for c in self.claims.values() if c.scope in ("limit", "qualitative")]
         return page(
             "open.html",
             papers=self.results.papers,
             left=errata.left_open(self.claims),
-            limits=limits,
+            limits=[claim for claim in self.claims.values() if claim.open],
         )
 
     def claim_page(self, id: str) -> str:
@@ -101,7 +103,8 @@ class Site:
             users=self.users[id],
             checks=measurements.by_test(claim, control=False),
             controls=measurements.by_test(claim, control=True),
-            errata=claim.errata,
+            errata=[errata.Entry(claim, one) for one in claim.errata],
+            refutations=claim.refutations,
             recorded=measurements.recorded(claim.tests),
             cost=measurements.cost(claim),
             made=self.headers.get(claim.run) if claim.run else self.results.run,
@@ -184,6 +187,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "filter_script": Markup((_TEMPLATES / "filter.js").read_text(encoding="utf-8")),
         "evidence_words": words.EVIDENCE,
+        "outcome_words": words.OUTCOMES,
         "few": measurements.FEW,
         "sign": badges.sign,
         "state_words": words.STATES,

@@ -75,7 +75,7 @@ def solidity(claim: Result) -> str:
     """`solid`, `hollow` for what holds on something that does not, and nothing for the rest."""
     if claim.solid:
         return "solid"
-    return "hollow" if claim.verdict in ("holds", "holds-repaired") else ""
+    return "hollow" if claim.verdict in ("holds", "corrected") else ""
 
 
 def marks(claim: Result, run: Run) -> tuple[Mark, ...]:

@@ -7,20 +7,38 @@ from typing import Any
 from repro.results.types import Result
 
 VERDICTS = {  # in the order of the bars and of the legend
-    "holds": ("holds", "Every check and every control passed, and nothing refutes the text."),
-    "holds-repaired": (
-        "holds, repaired",
-        "The printed form is false: a stored counterexample shows it. "
-        "A corrected form, stated on its page, passed every check.",
+    "holds": (
+        "holds",
+        "True as printed, misprints aside, for every case that it speaks of; its page says what "
+        "covers them all. Every check and every control passed.",
+    ),
+    "corrected": (
+        "corrected",
+        "False as printed: a stored counterexample shows it. A corrected form, stated on its "
+        "page, holds for every case.",
+    ),
+    "supported": (
+        "supported",
+        "Finite evidence only, and all of it agrees: a limit, an existence, an insight without a "
+        "number, or cases that we did not cover by a proof.",
     ),
     "refuted": (
         "refuted",
-        "A stored counterexample refutes the printed form, and no repaired form holds.",
+        "False as printed, by a stored counterexample, and no corrected form is known.",
     ),
-    "illustrated": (
-        "illustrated",
-        "Consistent evidence, not proof: a limit or an existence that finite computation cannot "
-        "decide, or a theorem whose only evidence is training.",
+    "reproduced": (
+        "reproduced",
+        "A table or figure of which every cell matches, at its printed size.",
+    ),
+    "partly-reproduced": (
+        "partly reproduced",
+        "Of the cells of a table or figure some match, or show the comparison that the paper "
+        "draws from them; others differ, were not run, or were run at a reduced size.",
+    ),
+    "not-reproduced": (
+        "not reproduced",
+        "No cell of the table or figure matches, and none shows the comparison that the paper "
+        "draws.",
     ),
     "failed": (
         "failed",
@@ -38,6 +56,18 @@ EVIDENCE = {  # strongest first
     "singular values, minimax), so that a rate has a floor to be compared with.",
     "construct": "The weights that the proof writes down, run through the ordinary forward pass.",
     "train": "Gradient descent found it: shows what happens, cannot show what is impossible.",
+}
+GRADES = {  # of an erratum, severest first
+    "false": "The statement itself is false, under every reading that we could find.",
+    "proof gap": "The statement stands; a step of its proof does not.",
+    "edge case": "True but for degenerate values.",
+    "misprint": "A reader mends it without thinking; other lines of the paper have it right.",
+}
+OUTCOMES = {  # of a cell of a table or figure
+    "matches": "Equal, or within a tolerance stated beforehand.",
+    "same order": "Another number; the comparison that the paper draws from it comes out.",
+    "differs": "Another number, and no comparison of the paper comes out.",
+    "not run": "Not run: its note says what it takes.",
 }
 STATES = {  # of a test: the word, and the verdict whose colour and sign it borrows
     "passed": ("passed", "holds"),
