@@ -9,11 +9,13 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+DIGITS = 20  # of the end of a ball
 LONGEST_INTEGER = 10**4000  # Python writes and reads no longer ones in decimal
 
 
@@ -62,7 +64,8 @@ def sync_folder(folder: Path) -> None:
 def plain(value: Any) -> Any:
     """The same value in what JSON has; what JSON lacks (nan, rationals, paths) becomes a string.
 
-    numpy and torch scalars are numbers, arrays and tensors are lists; a function is its name.
+    numpy and torch scalars are numbers, arrays and tensors are lists; a function is its name. A
+    ball is its two ends, rounded outwards, so that a reader can decide again what it decided.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -87,9 +90,20 @@ def plain(value: Any) -> Any:
             return plain(listed)
         if getattr(value, "dtype", None) is not None and value.dtype.kind == "f":
             return plain(float(value))  # numpy's long double is its own list
+    if type(value).__name__ == "arb" and value.is_finite():
+        ends = (value.lower(), ROUND_FLOOR), (value.upper(), ROUND_CEILING)
+        return "[{}, {}]".format(*(_decimal(end, towards) for end, towards in ends))
     if isinstance(value, FunctionType):  # its str has an address, another one in every process
         return value.__name__
     return plain(str(value))
+
+
+def _decimal(end: Any, rounding: str) -> str:
+    """The end m 2^e of a ball, in DIGITS digits at most."""
+    mantissa, exponent = map(int, end.man_exp())
+    context = Context(prec=DIGITS, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    whole = Decimal(mantissa << max(exponent, 0))
+    return str(context.divide(whole, Decimal(1 << max(-exponent, 0))).normalize(context))
 
 
 def _plain_mapping(mapping: Mapping[Any, Any]) -> dict[str, Any]:

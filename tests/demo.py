@@ -88,10 +88,26 @@ class Demo:
             "id": f"demo2025/{id}", "kind": kind, "number": number, "section": "1", "title": f"The {id}",
             "statement": "It is so: $x = y$.", "evidence": ["construct"], "status": "holds", **fields,
         }  # fmt: skip
+        if known["status"] in ("holds", "corrected"):
+            known.setdefault("why_all", "identity: x is y")
+        elif known["status"] == "supported":
+            known.setdefault("open", "all other numbers")
         self._entries[id] = "[[statement]]\n" + "".join(
             f"{key} = {json.dumps(value)}\n" for key, value in known.items()
         )
         self.ledger()
+
+    def erratum(self, id: str, grade: str, **fields: object) -> None:
+        """The one erratum of the paper."""
+        known = {
+            "statement": f"demo2025/{id}", "grade": grade, "where": "statement", "place": "(1)",
+            "printed": "It is so.", "corrected": "It is not.", "survives": "nothing", "why": "No.",
+            "needs": "nothing", **fields,
+        }  # fmt: skip
+        folder = self.root / "claims/errata"
+        folder.mkdir(exist_ok=True)
+        text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in known.items())
+        (folder / "demo2025.toml").write_text("[[erratum]]\n" + text)
 
     def ledger(self, text: str | None = None) -> None:
         (self.root / "claims/ledger.toml").write_text(

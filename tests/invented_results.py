@@ -35,44 +35,49 @@ SHAPE = json.loads(r"""{
   "records": {"condition": 1.2e9, "errors": [0.1, 0.01], "winner": {"a": [2]}},
   "store": [{"kind": "relu", "key": "0f5d", "reason": "reused: computed yesterday", "seconds": 3}],
   "description": "M/2 in place of M.", "message": "", "command": "pytest x", "stale": false},
-"claim": {"section": "3, proof in 6", "also": "Theorem 4.2 in v2", "reason": "", "stale": false,
+"claim": {"section": "3, proof in 6", "also": "Theorem 4.2 in v2", "stale": false,
   "statement": "For all $x < 1$ there is an $n$.", "note": "We read $\\hat z_1$ as $\\hat z_i$.",
   "formula": "\\lim_{q \\to \\infty} \\max_{\\lVert x \\rVert \\le 1} |C^q(x) - f(x)| = 0",
   "aims": ["exact", "construct", "train"], "scale": "laptop", "seconds": 4.2, "run": "now",
   "file": "claims/x.py", "command": "pytest claims/x.py", "evidence": [], "checks": [],
   "controls": [], "table": [], "counterexamples": [], "figures": [], "tests": []},
-"table": [{"row": "ATTENTION", "column": "MSE", "paper": 0.109, "ours": 0.1043, "note": ""},
-  {"row": "NN_width", "column": "MSE", "paper": 35.662, "ours": 36.1, "note": ""},
-  {"row": "NN_depth", "column": "MSE", "paper": 10237.27, "ours": 9.0, "note": ""}],
+"table": [{"row": "ATTENTION", "column": "MSE", "paper": 0.109, "ours": 0.1043, "outcome": "matches",
+   "printed_size": "45000 samples", "run_size": "4500 samples", "note": ""},
+  {"row": "NN_width", "column": "MSE", "paper": 35.662, "ours": 36.1, "outcome": "same order", "note": ""},
+  {"row": "NN_depth", "column": "MSE", "paper": 10237.27, "ours": 9.0, "outcome": "differs", "note": ""}],
 "counterexample": {"refutes": "the wrong token wins for $B < 1$", "printed": true, "measured": 2.8,
   "relation": "<=", "expected": 0, "input": {"B": 0.5, "x": [[0.3, 0.4], [1, 0]]}, "test": "x.py::test_y"},
+"erratum": {"grade": "false", "where": "statement", "place": "(3), second line",
+  "printed": "The lemma asks for $B > 0$.", "corrected": "It asks for $B \\ge 1$.",
+  "survives": "Everything for $B \\ge 1$.", "why": "For $B = 1/2$ the wrong token wins.",
+  "tests": ["test_y"], "program": "lemma-3.1.py", "source": "assert 2.8 > 0"},
 "figure": {"caption": "Error against $m_h$.", "alt": "A falling line", "test": "x.py::test_y"}
 }""")
 PAPERS = SHAPE["papers"]
 LEDGER = {  # name, what it uses, = verdict
     "fang2022": """section-2 = holds; lemma-3.1 section-2 = holds; remark-3.2 lemma-3.1 = holds;
         lemma-3.3 = holds; remark-3.4 lemma-3.3 = refuted; table-2 lemma-3.3 = refuted;
-        theorem-3.5 lemma-3.1 lemma-3.3 = holds-repaired; remark-3.6 theorem-3.5 = holds;
-        corollary-3.7 theorem-3.5 = illustrated; table-1 theorem-3.5 table-3 = holds;
-        table-3 lemma-3.3 = holds-repaired; figure-2 theorem-3.5 table-2 = failed;
+        theorem-3.5 lemma-3.1 lemma-3.3 = corrected; remark-3.6 theorem-3.5 = holds;
+        corollary-3.7 theorem-3.5 = supported; table-1 theorem-3.5 table-3 = partly-reproduced;
+        table-3 lemma-3.3 = corrected; figure-2 theorem-3.5 table-2 = failed;
         figure-3 table-1 = not-run; finding-fewer-blocks lemma-3.1 theorem-3.5 = holds""",
-    "jiang2024": """equation-5 = holds; equation-8-9 equation-5 = holds; theorem-A.1 = illustrated;
-        proposition-A.2 theorem-A.1 equation-8-9 = illustrated; equation-10-11 = holds;
-        theorem-A.3 proposition-A.2 = holds-repaired; lemma-A.4 = holds; lemma-A.5 = holds;
-        theorem-4.1 equation-5 equation-10-11 equation-12-15 lemma-A.4 = holds-repaired;
-        equation-12-15 equation-10-11 = holds; figure-1 theorem-4.1 = holds;
+    "jiang2024": """equation-5 = holds; equation-8-9 equation-5 = holds; theorem-A.1 = supported;
+        proposition-A.2 theorem-A.1 equation-8-9 = supported; equation-10-11 = holds;
+        theorem-A.3 proposition-A.2 = corrected; lemma-A.4 = holds; lemma-A.5 = holds;
+        theorem-4.1 equation-5 equation-10-11 equation-12-15 lemma-A.4 = corrected;
+        equation-12-15 equation-10-11 = holds; figure-1 theorem-4.1 = reproduced;
         figure-2 equation-10-11 = not-run; figure-3 figure-2 theorem-4.1 = pending;
         figure-4 theorem-4.1 = pending; figure-5 theorem-4.1 = pending; table-1 = pending;
-        proposition-B.1 equation-5 = refuted; proposition-6.2 equation-12-15 = holds-repaired;
+        proposition-B.1 equation-5 = refuted; proposition-6.2 equation-12-15 = corrected;
         proposition-6.1 equation-5 = holds; proposition-6.3 equation-12-15 = error;
-        table-2 proposition-6.1 proposition-6.3 = holds; table-3 proposition-6.3 = pending;
+        table-2 proposition-6.1 proposition-6.3 = not-reproduced; table-3 proposition-6.3 = pending;
         finding-trace theorem-4.1 equation-10-11 = holds""",
     "wang2024": "section-3.2 = holds; remark-5.9 = pending; lemma-E.0 section-3.2 = holds; "
-    + "".join(f"lemma-E.{i + 1} lemma-E.{i // 2} = illustrated;" for i in range(9))
+    + "".join(f"lemma-E.{i + 1} lemma-E.{i // 2} = supported;" for i in range(9))
     + "".join(f"theorem-5.{i} lemma-E.{i} lemma-E.{i + 1} = pending;" for i in range(9))
-    + "finding-constant-one theorem-5.4 = holds-repaired",
+    + "finding-constant-one theorem-5.4 = corrected",
 }
-FALSE = ("holds-repaired", "refuted")
+FALSE = ("corrected", "refuted")
 
 
 def what_ran(id, verdict, kind):
@@ -100,10 +105,17 @@ def a_claim(paper, entry):
     pending, id = verdict == "pending", f"{paper}/{name}"
     claim = SHAPE["claim"] | {"id": id, "paper": paper, "kind": kind, "number": place}
     claim |= {"title": f"About {place}", "uses": [f"{paper}/{used}" for used in uses]}
-    claim |= {"reason": "False for $B < 1$; take $M^2$."} if verdict in FALSE else {}
+    claim |= {"why_all": "proof: in `powers.py`"} if verdict in ("holds", "corrected") else {}
+    claim |= {"open": "every other $n$"} if verdict == "supported" else {}
+    claim |= {"errata": errata_of(id)} if verdict in FALSE and kind != "finding" else {}
     claim |= {"verdict": "not-run" if pending else verdict, "why": f"It {verdict}."}
     claim |= {"status": verdict, "pending": pending, "solid": verdict == "holds"}
     return claim if pending else claim | what_ran(id, verdict, kind)
+
+
+def errata_of(id):
+    misprint = SHAPE["erratum"] | {"grade": "misprint", "program": "", "source": "", "tests": []}
+    return [one | {"statement": id} for one in (SHAPE["erratum"], misprint)]
 
 
 def coverage_of(claims):

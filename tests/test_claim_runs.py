@@ -87,10 +87,45 @@ def test_a_verdict_that_differs_from_the_record_fails_the_run(demo):
     demo.claim("lemma-1", body, evidence=["exact"])
     done = demo.run()
     assert done.returncode == 1
-    assert "the ledger records 'holds', this run found 'holds-repaired'" in done.stdout
-    demo.entry("lemma-1", evidence=["exact"], status="holds-repaired", reason="one is not two")
+    assert "stores a counterexample to what is printed: no erratum grades it" in done.stdout
+    demo.erratum("lemma-1", "false", tests=["test_printed_form_fails"])
+    demo.entry("lemma-1", evidence=["exact"], status="corrected")
     assert demo.run().returncode == 0
-    assert demo.result("lemma-1")["verdict"] == "holds-repaired"
+    assert demo.result("lemma-1")["verdict"] == "corrected"
+    assert demo.result("lemma-1")["errata"][0]["grade"] == "false"
+    demo.erratum("lemma-1", "proof gap", tests=["test_printed_form_fails"])
+    told = "the ledger records 'supported', this run found 'holds'"
+    demo.entry("lemma-1", evidence=["exact"], status="supported", why_all="identity: x is y")
+    assert told in demo.run().stdout
+
+
+def test_cells_are_compared_and_decide_the_verdict_of_a_table(demo):
+    body = """
+    import pytest
+    from repro.bounds import as_printed
+
+    @pytest.mark.train
+    def test_holds(claim):
+        claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
+        half = as_printed(0.005, "two digits")
+        claim.cell("a", "exact", paper=3, ours=3)
+        claim.cell("a", "near", paper=0.25, ours=0.254, tolerance=half)
+        claim.cell("a", "far", paper=0.25, ours=0.26, tolerance=half)
+        claim.cell("a", "other", paper=0.25, ours=0.26, order=True, run_size="10")
+        claim.cell("a", "no tolerance", paper=0.25, ours=0.25)
+        claim.cell("a", "words", paper="falls", ours="falls")
+        claim.cell("a", "word and number", paper="falls", ours=3)
+        claim.cell("a", "later", paper=0.25, ours=None, note="needs a week")
+    """
+    demo.claim("table-1", body, evidence=["train"], status="partly-reproduced")
+    assert demo.run("--scale", "laptop").returncode == 0
+    found = demo.result("table-1")
+    outcomes = ["matches", "matches", "differs", "same order", "differs", "matches", "differs"]
+    assert [cell["outcome"] for cell in found["cells"]] == [*outcomes, "not run"]
+    assert found["reduced"]
+    assert found["why"] == (
+        "8 cells: 3 matches, 1 same order, 3 differs, 1 not run, some at a reduced size"
+    )
 
 
 def test_numpy_values_in_user_properties_do_not_make_a_claim_vanish(demo):
@@ -241,8 +276,9 @@ def test_two_tests_that_need_the_same_trainings_share_them(demo):
         runs = claim.for_each(specs, lambda spec: claim.train(spec, slow))
         values = [run.outcome.numbers["value"] for run in runs]
         claim.measured("values", values, equation="(1)").equals(list(range(8)))
+        claim.cell("seeds", who, paper=8, ours=len(set(values)))
     """
-    demo.claim("table-1", SMALL + dedent(body), evidence=["train"])
+    demo.claim("table-1", SMALL + dedent(body), evidence=["train"], status="reproduced")
     assert demo.run("-n2").returncode == 0
     tests = [test for test in demo.result("table-1")["tests"] if test["role"] == "claim"]
     made = [[run["reason"].startswith("computed") for run in test["trainings"]] for test in tests]

@@ -221,7 +221,7 @@ IDLE = "import pytest\n@pytest.mark.construct\ndef test_x(claim):\n    claim.rec
 def several_defects(demo):
     """One run for four claims, each with a defect of its own."""
     demo.claim("lemma-1", control="")
-    demo.claim("lemma-2", status="illustrated")
+    demo.claim("lemma-2", status="supported", why_all="identity: x is y")
     demo.claim("lemma-3", IDLE)
     demo.claim("lemma-4", IDLE.replace("record('n', 1)", 'data("cifar-10")'), data="cifar-10")
     return printed(demo.run("-rs", CIFAR10=""))

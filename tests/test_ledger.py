@@ -24,6 +24,7 @@ def entry(id="demo2025/lemma-1", /, **changes):
     good = {
         "id": id, "kind": kind, "number": number, "section": "1", "title": "A title",
         "statement": "It is so.", "evidence": ["exact"], "status": "holds",
+        "why_all": "identity: it is so",
     }  # fmt: skip
     return {name: value for name, value in {**good, **changes}.items() if value is not GONE}
 
@@ -50,7 +51,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_good_ledger_is_read_as_it_stands(folder):
-    more = {"scope": "limit", "also": "B.1", "status": "illustrated"}
+    more = {"open": "the limit", "also": "B.1", "status": "supported", "why_all": GONE}
     second = entry("demo2025/theorem-A.2", uses=["demo2025/lemma-1"], **more)
     ledger = read(write(folder, entry(), second))
     assert ledger.title == "Invented"
@@ -59,8 +60,9 @@ def test_a_good_ledger_is_read_as_it_stands(folder):
     found = ledger.statements["demo2025/theorem-A.2"]
     assert (found.paper, found.kind, found.number) == ("demo2025", "theorem", "A.2")
     assert (found.uses, found.evidence) == (("demo2025/lemma-1",), ("exact",))
-    assert (found.scope, found.also, found.formula) == ("limit", "B.1", "")
-    assert ledger.statements["demo2025/lemma-1"].scope == "finite"
+    assert (found.open, found.also, found.formula) == ("the limit", "B.1", "")
+    assert ledger.statements["demo2025/lemma-1"].why_all == "identity: it is so"
+    assert ledger.errata == {"demo2025/lemma-1": (), "demo2025/theorem-A.2": ()}
 
 
 REQUIRED = ["kind", "number", "section", "title", "statement", "evidence", "status"]
@@ -76,10 +78,11 @@ OF_AN_ENTRY = {
     "kind against id": ({"kind": "theorem"}, "kind", "is 'theorem', but the id says 'lemma'"),
     "unknown evidence": ({"evidence": ["exact", "luck"]}, "evidence", "unknown value 'luck'"),
     "unknown status": ({"status": "true"}, "status", "unknown value 'true'"),
-    "unknown scope": ({"scope": "infinite"}, "scope", "unknown value 'infinite'"),
-    "repaired, no reason": ({"status": "holds-repaired"}, "reason", "what is false as printed"),
-    "refuted, no reason": ({"status": "refuted"}, "reason", "what is false as printed"),
-    "empty reason": ({"status": "refuted", "reason": ""}, "reason", "what is false as printed"),
+    "holds, for no reason": ({"why_all": GONE}, "why_all", "must say what covers every case"),
+    "an odd reason": ({"why_all": "magic: it is so"}, "why_all", "begins with what covers every"),
+    "supported, nothing open": ({"status": "supported"}, "open", "must say what finite evidence"),
+    "corrected, nothing false": ({"status": "corrected"}, "status", "an erratum of grade 'false'"),
+    "refuted, nothing false": ({"status": "refuted"}, "status", "an erratum of grade 'false'"),
     "uses nothing": ({"uses": ["demo2025/lemma-9"]}, "uses", "'demo2025/lemma-9', which is no"),
 }
 
@@ -109,7 +112,6 @@ def test_an_id_that_could_be_no_folder_or_file_name_is_refused(id, folder):
 
 
 TWICE = {"uses": ["demo2025/lemma-1"] * 2}
-LIMIT = {"scope": "limit", "reason": "it is not decided"}
 OF_SEVERAL = {
     "an id twice": ([entry(), entry(title="Again")], "lemma-1: field 'id' stands twice"),
     "no declared paper": ([entry("other2025/lemma-1")], "other2025/lemma-1: field 'id' names no"),
@@ -123,11 +125,6 @@ OF_SEVERAL = {
         [entry(), entry("demo2025/lemma-2", **TWICE)],
         "lemma-2: field 'uses' names something twice",
     ),
-    "a limit that holds": ([entry(**LIMIT)], "a limit statement is at most 'illustrated'"),
-    "a repaired limit": (
-        [entry(**LIMIT, status="holds-repaired")],
-        "a limit statement is at most 'illustrated'",
-    ),
 }
 
 
@@ -136,6 +133,56 @@ def test_entries_that_do_not_go_together_are_refused(entries, says, folder):
     path = write(folder, *entries)
     with pytest.raises(LedgerError, match=rf"{re.escape(str(path))}: entry .*{re.escape(says)}"):
         read(path)
+
+
+# --- errata --------------------------------------------------------------------------------------
+
+ERRATUM = {
+    "statement": "demo2025/lemma-1", "grade": "false", "where": "statement", "place": "(1)",
+    "printed": "It is so.", "corrected": "It is not.", "survives": "nothing", "why": "0 = 1",
+    "tests": ["test_printed_form"], "program": "lemma-1.py",
+}  # fmt: skip
+
+
+def with_errata(folder, status="corrected", **changes):
+    path = write(folder, entry(status=status))
+    (folder / "errata/demo2025").mkdir(parents=True)
+    (folder / "errata/demo2025/lemma-1.py").write_text("assert 0 != 1")
+    fields = {k: v for k, v in {**ERRATUM, **changes}.items() if v is not GONE}
+    (folder / "errata/demo2025.toml").write_text("[[erratum]]\n" + toml(fields))
+    return path
+
+
+def test_errata_are_read_with_their_programs(tmp_path):
+    (found,) = read(with_errata(tmp_path)).errata["demo2025/lemma-1"]
+    assert (found.grade, found.tests) == ("false", ("test_printed_form",))
+    assert found.source == "assert 0 != 1"
+
+
+OF_ERRATA = {
+    "unknown grade": ({"grade": "wrong"}, "'grade': unknown value 'wrong'"),
+    "unknown place": ({"where": "margin"}, "'where': unknown value 'margin'"),
+    "no such statement": ({"statement": "demo2025/lemma-2"}, "'statement': unknown value"),
+    "false, shown by nothing": ({"tests": GONE}, "'tests' must name the test that stores"),
+    "no program": ({"program": GONE}, "'program' or 'needs' must say"),
+    "a program that is not there": ({"program": "other.py"}, "'program': there is no"),
+    "nothing survives to be told": ({"survives": GONE}, "'survives' is missing"),
+    "a source that nobody reads": ({"source": "x"}, "unknown field 'source'"),
+    "false, and said to hold": ({"status": "holds"}, "'holds' goes with no erratum of grade"),
+    "a gap, and said to be false": ({"grade": "proof gap"}, "'corrected' goes with an erratum of"),
+}
+
+
+@pytest.mark.parametrize(("changes", "says"), OF_ERRATA.values(), ids=OF_ERRATA)
+def test_a_defect_of_an_erratum_is_named(changes, says, tmp_path):
+    path = with_errata(tmp_path, changes.pop("status", "corrected"), **changes)
+    with pytest.raises(LedgerError, match=re.escape(says)):
+        read(path)
+
+
+def test_a_misprint_needs_neither_test_nor_program_and_changes_no_verdict(tmp_path):
+    more = {"grade": "misprint", "tests": GONE, "program": GONE}
+    assert len(read(with_errata(tmp_path, "holds", **more)).errata["demo2025/lemma-1"]) == 1
 
 
 OF_THE_FILE = {
@@ -332,7 +379,7 @@ def left_over(latex):
 
 def formulas(statement):
     """The displayed formula and every inline one; a lone dollar sign would swallow prose."""
-    prose = [statement.title, statement.statement, statement.note, statement.reason]
+    prose = [statement.title, statement.statement, statement.note, statement.why_all, statement.open]
     assert all(text.count("$") % 2 == 0 for text in prose), f"{statement.id}: a lone $"
     inline = [latex for text in prose for latex in re.findall(r"\$([^$]*)\$", text)]
     return [*filter(None, [statement.formula]), *inline]

@@ -69,11 +69,11 @@ def test_whatever_becomes_of_its_exception_a_red_check_is_red_and_the_run_goes_o
 
 
 def test_the_last_line_says_failed_if_only_the_ledger_disagrees(demo):
-    demo.claim("lemma-1", status="illustrated")
+    demo.claim("lemma-1", status="supported", why_all="identity: x is y")
     done = demo.run()
     assert done.returncode == 1
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("FAILED: demo2025/lemma-1: the ledger records 'illustrated'")
+    assert last.startswith("FAILED: demo2025/lemma-1: the ledger records 'supported'")
 
 
 def test_results_do_not_tell_where_they_were_made(demo):

@@ -7,13 +7,21 @@ import pytest
 
 from repro.harness.ledger import Ledger, Statement
 from repro.harness.verdicts import disagreements, evidence, solid, verdict
-from repro.results.types import Check, Counterexample, Figure, Record, Result, Test
+from repro.results.types import Cell, Check, Counterexample, Erratum, Figure, Record, Result, Test
+
+WHY_ALL = "identity: both sides are the same polynomial"
 
 
-def statement(id="demo2025/theorem-1", *, status="holds", scope="finite", uses=()):
+def statement(id="demo2025/theorem-1", *, status="holds", why_all=WHY_ALL, uses=()):
     kind, _, number = id.partition("/")[2].partition("-")
-    uses = tuple(uses)
-    return Statement(id, kind, number, "1", "It", "So.", ("exact",), status, uses=uses, scope=scope)
+    more = {"uses": tuple(uses), "why_all": why_all}
+    return Statement(id, kind, number, "1", "It", "So.", ("exact",), status, **more)
+
+
+def erratum(grade, *tests):
+    about = {"where": "statement", "place": "(1)", "corrected": "two", "survives": "all", "why": "1"}
+    about |= {"statement": "demo2025/theorem-1", "printed": "One is two."}
+    return Erratum(grade=grade, tests=tests or ("test_printed_form",), **about)
 
 
 NAMES = {"claim": "test_holds", "control": "test_control_of_it", "erratum": "test_printed_form"}
@@ -45,26 +53,32 @@ NO_GPU = record("not-run", "control", checks=0, message="needs --device cuda")
 TRAINED = record(evidence="train")
 REFUTES = record(refutes="one is two")
 DRAWS = replace(CLAIM, figures=[Figure(svg="a.svg", png="", caption="A", alt="A")])
-PRINTED = "printed, and false: one is two; repaired: 1 check passed"
+PRINTED = "false as printed: One is two. Corrected: 1 check passed"
+NONE_KNOWN = "false as printed: One is two. No corrected form is known"
+FALSE = erratum("false")
 
 
-def of(*tests, unseen=0, **changes):
-    return verdict(statement(**changes), tests, unseen)
+def of(*tests, unseen=0, errata=None, **changes):
+    """With an erratum of grade `false` wherever a test stores what it needs."""
+    if errata is None:
+        storing = [t.test for t in tests for e in t.counterexamples if e.printed]
+        errata = [erratum("false", *dict.fromkeys(storing))] if storing else []
+    return verdict(statement(**changes), tests, unseen, errata)
 
 
 VERDICTS = {
     "passed": ([CLAIM, CONTROL], "holds", "1 check passed"),
     "two checks": ([CLAIM, CLAIM, CONTROL], "holds", "2 checks passed"),
-    "erratum": ([CLAIM, CONTROL, ERRATUM], "holds-repaired", PRINTED),
+    "erratum": ([CLAIM, CONTROL, ERRATUM], "corrected", PRINTED),
     "another reading": ([CLAIM, CONTROL, READING], "holds", "1 check passed"),
-    "both": ([CLAIM, CONTROL, READING, ERRATUM], "holds-repaired", PRINTED),
-    "erratum alone": ([ERRATUM, CONTROL], "refuted", "counterexample: one is two"),
-    "counterexample in a claim": ([REFUTES, CONTROL], "refuted", "counterexample: one is two"),
+    "both": ([CLAIM, CONTROL, READING, ERRATUM], "corrected", PRINTED),
+    "erratum alone": ([ERRATUM, CONTROL], "refuted", NONE_KNOWN),
+    "counterexample in a claim": ([REFUTES, CONTROL], "refuted", NONE_KNOWN),
     "reading alone": ([READING, CONTROL], "not-run", "no test of the statement itself has run"),
     "theorem, trained only": (
-        [TRAINED, CONTROL], "illustrated", "1 check passed, all of them on trained models"),
+        [TRAINED, CONTROL], "supported", "1 check passed, all of them on trained models"),
     "theorem, trained only, erratum": (
-        [TRAINED, CONTROL, ERRATUM], "illustrated", f"{PRINTED}, all of them on trained models"),
+        [TRAINED, CONTROL, ERRATUM], "supported", "1 check passed, all of them on trained models"),
     "red check": (
         [record("failed", message="red\nand more"), CONTROL], "failed", "test_holds failed: red"),
     "red control": (
@@ -98,11 +112,11 @@ VERDICTS = {
     "some need more": (
         [CLAIM, NEEDS, NEEDS, CONTROL],
         "holds", "1 check passed; 2 tests not run (needs --scale paper)"),
-    "repaired form needs more": ([ERRATUM, CONTROL, NEEDS], "not-run", "needs --scale paper"),
+    "corrected form needs more": ([ERRATUM, CONTROL, NEEDS], "not-run", "needs --scale paper"),
     "control needs more": ([CLAIM, NO_GPU], "not-run", "needs --device cuda"),
     "one control needs more": (
         [ERRATUM, CONTROL, NO_GPU],
-        "refuted", "counterexample: one is two; 1 tests not run (needs --device cuda)"),
+        "refuted", f"{NONE_KNOWN}; 1 tests not run (needs --device cuda)"),
     "control alone": ([CONTROL], "not-run", "no test of the statement itself has run"),
     "nothing": ([], "not-run", "no test of the statement itself has run"),
 }  # fmt: skip
@@ -121,7 +135,7 @@ def test_a_pending_statement_is_judged_by_its_tests_if_it_has_any():
 
 
 @pytest.mark.parametrize("role", NAMES)
-@pytest.mark.parametrize("status", ["holds", "refuted", "holds-repaired"])
+@pytest.mark.parametrize("status", ["holds", "refuted", "corrected"])
 def test_a_red_check_never_refutes_whatever_the_ledger_recorded(status, role):
     red = record("failed", role, refutes="one is two")
     for others in ([], [ERRATUM], [READING]):
@@ -137,28 +151,94 @@ def test_what_is_worse_is_told_first():
     assert [v.why.split()[1] for v in found[:5]] == order[:5]
 
 
-SCOPES = {
-    "limit": "finitely many do not decide a limit or an existence",
-    "qualitative": "the statement names no number that would decide it",
+def test_without_what_covers_every_case_a_statement_is_only_supported():
+    found = of(CLAIM, CONTROL, why_all="")
+    told = "1 check passed; finite evidence for a statement about more"
+    assert (found.verdict, found.why) == ("supported", told)
+    assert of(CLAIM, CONTROL, ERRATUM, why_all="").verdict == "refuted"
+    for state in ("failed", "error", "not-run"):
+        assert of(record(state), CONTROL, why_all="").verdict == state
+
+
+@pytest.mark.parametrize("kind", ["theorem", "remark", "finding"])
+def test_training_alone_supports(kind):
+    assert of(TRAINED, CONTROL, id=f"demo2025/{kind}-1").verdict == "supported"
+    assert of(TRAINED, CLAIM, CONTROL, id=f"demo2025/{kind}-1").verdict == "holds"
+
+
+# --- errata --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grade", ["misprint", "edge case", "proof gap"])
+def test_nothing_but_false_changes_a_verdict(grade):
+    assert of(CLAIM, CONTROL, ERRATUM, errata=[erratum(grade)]).verdict == "holds"
+    assert of(CLAIM, CONTROL, ERRATUM, errata=[erratum(grade), FALSE]).verdict == "corrected"
+
+
+def test_what_is_false_is_shown_by_this_run():
+    excused = replace(ERRATUM, state="not-run", counterexamples=[], message="needs --scale paper")
+    found = of(CLAIM, CONTROL, excused, errata=[FALSE])
+    told = "the counterexample has not been run: One is two."
+    assert (found.verdict, found.why) == ("not-run", told)
+
+
+MATCHED = {
+    "no such test": ([CLAIM, CONTROL], [FALSE], "names test_printed_form, which is no test"),
+    "nothing stored": (
+        [CLAIM, CONTROL, replace(ERRATUM, counterexamples=[])], [FALSE],
+        "names test_printed_form, which stores no counterexample"),
+    "only a reading": ([CLAIM, CONTROL, READING], [FALSE], "which stores no counterexample"),
+    "not graded": (
+        [CLAIM, CONTROL, ERRATUM], [],
+        "test_printed_form stores a counterexample to what is printed: no erratum grades it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("tests", "errata", "told"), MATCHED.values(), ids=MATCHED)
+def test_errata_and_counterexamples_belong_together(tests, errata, told):
+    found = of(*tests, errata=errata)
+    assert found.verdict == "error"
+    assert told in found.why
+
+
+# --- tables and figures --------------------------------------------------------------------------
+
+
+def table(*outcomes, run_size="", **changes):
+    sizes = {"printed_size": "100", "run_size": run_size}
+    cells = [Cell(row="a", column="b", paper=1, ours=1, outcome=o, **sizes) for o in outcomes]
+    return of(replace(TRAINED, cells=cells), CONTROL, id="demo2025/table-1", **changes)
+
+
+CELLS = {
+    ("matches", "matches"): "reproduced",
+    ("matches", "same order"): "partly-reproduced",
+    ("matches", "not run"): "partly-reproduced",
+    ("same order",): "partly-reproduced",
+    ("differs", "matches"): "partly-reproduced",
+    ("differs", "not run"): "not-reproduced",
+    ("not run",): "not-reproduced",
+    (): "error",
 }
 
 
-@pytest.mark.parametrize("scope", SCOPES)
-def test_a_limit_or_a_statement_without_a_number_is_only_illustrated(scope):
-    found = of(CLAIM, CONTROL, scope=scope)
-    assert (found.verdict, found.why) == ("illustrated", f"1 check passed; {SCOPES[scope]}")
-    assert of(CLAIM, CONTROL, ERRATUM, scope=scope).why.startswith(PRINTED)
-    assert of(ERRATUM, CONTROL, scope=scope).verdict == "refuted"
-    for state in ("failed", "error", "not-run"):
-        assert of(record(state), CONTROL, scope=scope).verdict == state
+@pytest.mark.parametrize(("outcomes", "wanted"), CELLS.items(), ids=str)
+def test_the_verdict_of_a_table_is_that_of_its_cells(outcomes, wanted):
+    assert table(*outcomes).verdict == wanted
+    assert table(*outcomes, why_all="").verdict == wanted
 
 
-@pytest.mark.parametrize("kind", ["theorem", "remark", "finding", "table", "figure"])
-def test_training_alone_shows_a_table_and_illustrates_a_theorem(kind):
-    shows = kind in ("table", "figure")
-    found = of(TRAINED, CONTROL, id=f"demo2025/{kind}-1").verdict
-    assert found == ("holds" if shows else "illustrated")
-    assert of(TRAINED, CLAIM, CONTROL, id=f"demo2025/{kind}-1").verdict == "holds"
+def test_what_was_run_smaller_is_not_reproduced_in_full():
+    assert table("matches", run_size="100").verdict == "reproduced"
+    found = table("matches", run_size="10")
+    assert (found.verdict, found.why) == (
+        "partly-reproduced", "1 cells: 1 matches, some at a reduced size",
+    )  # fmt: skip
+
+
+def test_a_red_check_comes_before_the_cells():
+    red = replace(record("failed"), cells=[Cell(row="a", column="b", paper=1, ours=1)])
+    assert of(red, CONTROL, id="demo2025/figure-1").verdict == "failed"
 
 
 def test_evidence_comes_from_passing_claims_with_checks_strongest_first():
@@ -187,7 +267,7 @@ def solid_letters(uses, **verdicts):
     """Lemmas by letter: {"a": "", "b": "a"} has b use a; those that are solid."""
     name = "demo2025/lemma-{}".format
     made = [statement(name(key), uses=map(name, used)) for key, used in uses.items()]
-    book = Ledger(Path("ledger.toml"), "x", {}, {s.id: s for s in made})
+    book = Ledger(Path("ledger.toml"), "x", {}, {s.id: s for s in made}, {})
     found = solid(book, {name(key): verdict for key, verdict in verdicts.items()})
     return "".join(sorted(id[-1] for id, is_solid in found.items() if is_solid))
 
@@ -195,12 +275,12 @@ def solid_letters(uses, **verdicts):
 CHAIN = {"c": "b", "b": "a", "a": "", "d": ""}
 
 
-@pytest.mark.parametrize("a", ["holds", "holds-repaired"])
+@pytest.mark.parametrize("a", ["holds", "corrected"])
 def test_what_holds_on_what_holds_is_solid(a):
-    assert solid_letters(CHAIN, a=a, b="holds-repaired", c="holds", d="holds") == "abcd"
+    assert solid_letters(CHAIN, a=a, b="corrected", c="holds", d="holds") == "abcd"
 
 
-@pytest.mark.parametrize("a", ["refuted", "illustrated", "not-run", "failed", "error", None])
+@pytest.mark.parametrize("a", ["refuted", "supported", "not-run", "failed", "error", None])
 def test_whatever_does_not_hold_makes_all_that_uses_it_unsolid(a):
     known = {} if a is None else {"a": a}
     assert solid_letters(CHAIN, **known, b="holds", c="holds", d="holds") == "d"
@@ -208,7 +288,7 @@ def test_whatever_does_not_hold_makes_all_that_uses_it_unsolid(a):
 
 def test_what_holds_in_the_middle_of_a_diamond_does_not_save_the_top():
     uses = {"t": "lr", "l": "x", "r": "x", "x": ""}
-    assert solid_letters(uses, t="holds", l="holds", r="illustrated", x="holds") == "lx"
+    assert solid_letters(uses, t="holds", l="holds", r="supported", x="holds") == "lx"
 
 
 # --- disagreements -------------------------------------------------------------------------------
@@ -222,8 +302,8 @@ def claim(verdict="holds", status="holds", aims=("exact",), shown=("exact",), st
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("verdict", ["holds", "holds-repaired", "refuted", "illustrated"])
-@pytest.mark.parametrize("status", ["holds", "holds-repaired", "refuted", "illustrated", "pending"])
+@pytest.mark.parametrize("verdict", ["holds", "corrected", "refuted", "supported"])
+@pytest.mark.parametrize("status", ["holds", "corrected", "refuted", "supported", "pending"])
 def test_a_verdict_disagrees_with_every_other_record(verdict, status):
     said = f"demo2025/lemma-1: the ledger records {status!r}, this run found {verdict!r}"
     assert disagreements(claim(verdict, status)) == ([] if verdict == status else [said])
@@ -247,6 +327,13 @@ def test_what_came_to_no_verdict_disagrees_with_nothing(verdict):
 
 
 def test_while_a_test_is_excused_nothing_disagrees():
-    """An erratum needs --scale paper; without it the repaired form alone looks like `holds`."""
+    """An erratum needs --scale paper; without it the corrected form alone looks like `holds`."""
     assert disagreements(claim(shown=(), states=("passed", "not-run"))) == []
-    assert disagreements(claim("holds", "holds-repaired", states=("passed", "not-run"))) == []
+    assert disagreements(claim("holds", "corrected", states=("passed", "not-run"))) == []
+
+
+def test_tables_are_recorded_at_laptop_scale():
+    smaller = replace(claim("partly-reproduced", "reproduced"), kind="table", scale="smoke")
+    assert disagreements(smaller) == []
+    assert len(disagreements(replace(smaller, scale="laptop"))) == 1
+    assert len(disagreements(replace(smaller, kind="lemma"))) == 1

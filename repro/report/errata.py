@@ -55,8 +55,9 @@ def of_paper(claims: dict[str, Result], paper: str) -> dict[str, list[Entry]]:
 
 
 def count(claims: dict[str, Result]) -> tuple[int, list[tuple[str, str]]]:
-    """How many errata there are, and of each grade: `2 false statements`."""
-    found = Counter(one.grade for claim in claims.values() for one in claim.errata)
+    """How many errata the claims that ran have, and of each grade: `2 false statements`."""
+    ran = [claim for claim in claims.values() if claim.tests]
+    found = Counter(one.grade for claim in ran for one in claim.errata)
     told = [(grade, counted(found[grade], *TOLD[grade])) for grade in GRADES if found[grade]]
     return found.total(), told
 

@@ -19,7 +19,8 @@ MANY = 8  # numbers in a row that are shown
 EXACT = 24  # characters of an exact number beyond which it is shown rounded
 _EXACT = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
 _DECIMAL = r"-?[0-9]+\.[0-9]+(?:e[+-]?[0-9]{1,5})?"
-_BALL = re.compile(rf"\[({_DECIMAL}) \+/- ({_DECIMAL})\]")  # as python-flint writes it
+_END = r"-?[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]{1,9})?"
+_BALL = re.compile(rf"\[({_END}), ({_END})\]")  # the ends of a ball
 DIGITS = 16  # characters of a decimal number that nobody printed: a ball of radius 0
 _SPOKEN = {"nan": "not a number", "inf": "∞", "-inf": "−∞"}
 _SIGNS = {"<=": "≤", ">=": "≥", "not =": "≠"}
@@ -56,21 +57,36 @@ def number(value: Any) -> Markup:
     if len(text) > EXACT and _EXACT.fullmatch(text):
         return Markup('<span title="{}">≈ {}</span>').format(text, _nearly(text))
     if ball := _BALL.fullmatch(text):
-        middle, radius = map(_nearly, ball.groups())
-        return Markup('<span title="{}">{} ± {}</span>').format(text, middle, radius)
+        middle = Markup(_TITLE.sub(r"\1", str(_between(*ball.groups()))))
+        return Markup('<span title="{}">{}</span>').format(text, middle)
     if len(text) >= DIGITS and re.fullmatch(_DECIMAL, text):
         return Markup('<span title="{}">{}</span>').format(text, _nearly(text))
     return escape(text) if len(text) <= 24 else Markup('<span class="long">{}</span>').format(text)
 
 
+def _between(low: str, high: str) -> Markup:
+    """A number between two that are near each other, or else the two."""
+    a, b = Decimal(low), Decimal(high)
+    if a == b:
+        return _shown(a)
+    middle, radius = (a + b) / 2, (b - a) / 2
+    if abs(middle) > 100 * radius:
+        return _shown(middle) + " ± " + _shown(radius)
+    return Markup("{} to {}").format(_shown(a), _shown(b))
+
+
 def _nearly(exact: str) -> Markup:
     """Four digits of an exact number, which may be too large or too small for a float."""
     numerator, _, denominator = exact.partition("/")
-    value = Decimal(numerator) / Decimal(denominator or 1)
+    return _shown(Decimal(numerator) / Decimal(denominator or 1))
+
+
+def _shown(value: Decimal) -> Markup:
     if value == 0 or -300 < value.adjusted() < 300:
         return _real(float(value))
     factor, exponent = f"{value:.3e}".split("e")
-    return Markup("{}×10<sup>{}</sup>").format(factor.replace("-", "−"), int(exponent))
+    power = str(int(exponent)).replace("-", "−")
+    return Markup("{}×10<sup>{}</sup>").format(factor.replace("-", "−"), power)
 
 
 def printed(value: Any) -> Markup:

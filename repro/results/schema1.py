@@ -19,7 +19,11 @@ _RUN = (
 
 def _claim(claim: dict[str, Any]) -> dict[str, Any]:
     claim = {key: value for key, value in claim.items() if key not in ("scope", "reason")}
-    claim |= {key: _OLD_VERDICTS.get(claim[key], claim[key]) for key in ("verdict", "status")}
+    claim |= {
+        key: _OLD_VERDICTS.get(claim[key], claim[key])
+        for key in ("verdict", "status")
+        if key in claim
+    }
     claim["cells"] = claim.pop("table", [])
     for key in ("checks", "controls"):
         claim[key] = [_check(one) for one in claim.get(key, [])]

@@ -3,6 +3,9 @@
 With s_1 >= s_j + 1 for all j > 1, values in an interval of length D, and r = (n - 1) / b,
     |h - v_1| <= D r / (1 + r).                                                     (1)
 
+Proof. Let w_j = b^(s_j - s_1), so that w_1 = 1 and w_j <= 1/b. Their sum S over j > 1 is at most r,
+and |h - v_1| = |sum_j w_j (v_j - v_1)| / (1 + S) <= D S / (1 + S) <= D r / (1 + r).
+
 Checked: (1) for rational bases and values and integer scores, exactly, for random
 samples; that (1) is attained; that the base of (2) gives the error that was asked for, in
 float64. Control: a second score as large as the first.

@@ -1,0 +1,74 @@
+"""Every check of the committed snapshot, decided again from results.json and nothing else.
+
+The arithmetic here is its own: fractions of Python's standard library, a ball by its two ends.
+"""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from repro.results import codec
+
+RESULTS = Path(__file__).parents[1] / "artifacts/reference/results.json"
+BALL = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+)\]")
+RATIONAL = re.compile(r"-?\d+(/\d+)?|-?\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+def ends(value):
+    """The lower and the upper end of a stored number; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    if not isinstance(value, str):
+        return Fraction(value), Fraction(value)
+    if re.fullmatch("-?0x[0-9a-f]+(/.*)?", value):
+        over, _, under = value.partition("/")
+        return (Fraction(int(over, 16), int(under or "1", 0)),) * 2
+    if ball := BALL.fullmatch(value):
+        return Fraction(ball[1]), Fraction(ball[2])
+    return (Fraction(value),) * 2 if RATIONAL.fullmatch(value) else None
+
+
+def decided(measured, relation, allowed, tolerance=None):
+    a, b = ends(measured), ends(allowed)
+    if relation in ("=", "not ="):
+        if a is None or b is None:
+            same = measured == allowed
+        else:
+            same = a == b and a[0] == a[1]
+            if relation == "not =" and not same:  # balls that overlap are neither
+                return a[1] < b[0] or b[1] < a[0]
+        return same == (relation == "=")
+    assert a is not None
+    assert b is not None
+    if relation == "≈":
+        room = ends(tolerance)
+        return max(a[1] - b[0], b[1] - a[0]) <= room[0]
+    if relation.startswith("not "):
+        other = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
+        relation = other[relation.removeprefix("not ")]
+    return {
+        "<=": a[1] <= b[0],
+        "<": a[1] < b[0],
+        ">=": a[0] >= b[1],
+        ">": a[0] > b[1],
+    }[relation]
+
+
+@pytest.mark.parametrize("claim", codec.read_results(RESULTS).claims, ids=lambda claim: claim.id)
+def test_the_file_alone_decides_every_check(claim):
+    for check in claim.every_check():
+        again = decided(check.measured, check.relation, check.allowed, check.tolerance)
+        assert again == check.ok, (check.test, check.name, check.params)
+    for example in claim.counterexamples:
+        against = decided(example.measured, f"not {example.relation}", example.expected)
+        assert against, (example.test, example.refutes)
+
+
+def test_it_can_say_no():
+    assert not decided("[-0.1, 0.1]", "<=", 0.001)
+    assert not decided("[1, 2]", "not =", "[2, 3]")
+    assert decided("[1, 2]", "not =", "[2.5, 3]")
+    assert not decided("1/3", "=", 0.3333333333333333)
+    assert not decided(1.0, "≈", 2, "[0.5, 1.5]")
