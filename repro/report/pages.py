@@ -19,6 +19,7 @@ from repro.report import (
     measurements,
     numbers,
     overview,
+    placeholders,
     prose,
     rows,
     spelling,
@@ -47,7 +48,7 @@ class Site:
     def __init__(self, results: Results, headers: dict[str, Run]):
         self.results = results
         self.headers = headers | {results.run.id: results.run}
-        self.claims = {_checked(claim.id): claim for claim in results.claims}
+        self.claims = {_checked(claim.id): placeholders.filled(claim) for claim in results.claims}
         self.users = overview.users(self.claims)
 
     def index(self, others: Set[str] = frozenset()) -> str:
