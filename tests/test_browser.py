@@ -33,11 +33,11 @@ SCREENSHOTS = ROOT / "artifacts/screenshots"
 KINDS = {
     "claim": "claims/fang2022/theorem-3.5/index.html",
     "index": "index.html",
-    "errata": "errata.html",
+    "letter": "letter-jiang2024.html",
     "open": "open.html",
 }
 INVENTED = {"every verdict": "index.html"}
-FEW = ["claim", *INVENTED]  # index and errata are long: axe takes 20 seconds for either
+FEW = ["claim", *INVENTED]  # index and letters are long: axe takes 20 seconds for either
 PATIENCE = 180_000  # milliseconds: the machine may be busy
 TELEPHONE = {"width": 360, "height": 740}
 
@@ -309,12 +309,12 @@ def as_list(value):
 @SCRIPT
 def test_the_filter_shows_what_was_chosen(invented, window, script):
     claims = sample().claims
-    chosen = [c for c in claims if (c.paper, c.verdict) == ("fang2022", "holds-repaired")]
+    chosen = [c for c in claims if (c.paper, c.verdict) == ("fang2022", "corrected")]
     wanted = rows_of(chosen)
     page = window(invented / "index.html", java_script_enabled=script)
     assert len(shown(page)) == len(claims)
     choose(page, "paper", "fang2022")
-    choose(page, "verdict", "holds-repaired")
+    choose(page, "verdict", "corrected")
     assert shown(page) == wanted
     if script:
         assert page.inner_text("#shown") == f"{len(wanted)} of {len(claims)} shown"
@@ -325,7 +325,7 @@ def test_the_filter_shows_what_was_chosen(invented, window, script):
     assert len(shown(page)) == len(claims)
 
 
-def test_a_stranger_finds_a_theorem_its_command_and_the_errata(report, window):
+def test_a_stranger_finds_a_theorem_its_command_and_the_letter(report, window):
     page = window(report / "index.html")
     choose(page, "paper", "fang2022")
     choose(page, "kind", "theorem")
@@ -336,7 +336,7 @@ def test_a_stranger_finds_a_theorem_its_command_and_the_errata(report, window):
     assert program == "pytest"
     assert (ROOT / file).is_file()
     page.get_by_role("link", name="All statements", exact=True).click()
-    page.get_by_role("link", name="Errata", exact=True).click()
+    page.get_by_role("link", name="Letter to the authors of fang2022", exact=True).click()
     assert page.get_by_role("link", name="Theorem 3.5", exact=True).is_visible()
     assert page.complaints == []
 

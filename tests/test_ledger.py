@@ -379,7 +379,13 @@ def left_over(latex):
 
 def formulas(statement):
     """The displayed formula and every inline one; a lone dollar sign would swallow prose."""
-    prose = [statement.title, statement.statement, statement.note, statement.why_all, statement.open]
+    prose = [
+        statement.title,
+        statement.statement,
+        statement.note,
+        statement.why_all,
+        statement.open,
+    ]
     assert all(text.count("$") % 2 == 0 for text in prose), f"{statement.id}: a lone $"
     inline = [latex for text in prose for latex in re.findall(r"\$([^$]*)\$", text)]
     return [*filter(None, [statement.formula]), *inline]

@@ -19,7 +19,13 @@ def statement(id="demo2025/theorem-1", *, status="holds", why_all=WHY_ALL, uses=
 
 
 def erratum(grade, *tests):
-    about = {"where": "statement", "place": "(1)", "corrected": "two", "survives": "all", "why": "1"}
+    about = {
+        "where": "statement",
+        "place": "(1)",
+        "corrected": "two",
+        "survives": "all",
+        "why": "1",
+    }
     about |= {"statement": "demo2025/theorem-1", "printed": "One is two."}
     return Erratum(grade=grade, tests=tests or ("test_printed_form",), **about)
 

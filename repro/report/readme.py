@@ -7,7 +7,8 @@ it can drift from what was measured.
 import re
 from collections import Counter
 
-from repro.report.words import counted
+from repro.report import errata
+from repro.report.words import VERDICTS, counted
 from repro.results.types import Coverage, Result, Results
 
 BEGIN, END = "<!-- made by `python -m repro snapshot`: begin -->", "<!-- end -->"
@@ -25,8 +26,8 @@ def _generated(results: Results, figures: str) -> str:
     run = results.run
     shown = [claim for claim in results.claims if claim.file]
     lines = [
-        "| paper | statements with a claim | findings of ours | what we found |",
-        "|---|---|---|---|",
+        "| paper | statements | how they stand | errors found | new results |",
+        "|---|---|---|---|---|",
         *[_paper(paper, row, shown) for paper, row in results.coverage.items()],
         "",
         f"Scale {run.scale}, seed {run.seed}, torch {run.versions.get('torch', '?')} "
@@ -46,11 +47,12 @@ def _generated(results: Results, figures: str) -> str:
 
 
 def _paper(paper: str, row: Coverage, claims: list[Result]) -> str:
-    ours = [claim for claim in claims if claim.paper == paper]
-    findings = sum(claim.kind == "finding" for claim in ours)
-    verdicts = Counter(claim.verdict for claim in ours).most_common()
-    found = ", ".join(f"{count} **{verdict}**" for verdict, count in verdicts)
-    return f"| {paper} | {row.with_claims} of {row.statements} | {findings} | {found} |"
+    ours = {claim.id: claim for claim in claims if claim.paper == paper}
+    findings = sum(claim.kind == "finding" for claim in ours.values())
+    found = Counter(row.verdicts)
+    stand = ", ".join(f"{found[v]} {word}" for v, (word, _) in VERDICTS.items() if found[v])
+    wrong = ", ".join(told for _, told in errata.count(ours)[1])
+    return f"| {paper} | {row.with_claims} of {row.statements} | {stand} | {wrong} | {findings} |"
 
 
 def _row(claim: Result) -> str:

@@ -85,6 +85,14 @@ def marks(claim: Result, run: Run) -> tuple[Mark, ...]:
         for state, (word, sign) in words.STATES.items()
         if states[state] and state in ("running", "interrupted", "crashed")
     ]
+    graded = Counter(erratum.grade for erratum in claim.errata)
+    found += [
+        Mark(f"{graded[grade]} {grade}", why, kind=f"g-{grade.replace(' ', '-')}")
+        for grade, why in words.GRADES.items()
+        if graded[grade]
+    ]
+    if claim.reduced:
+        found.append(Mark("reduced size", "Some cells were run smaller than printed"))
     if claim.stale:
         why = "The code this result rests on has changed since it was measured"
         found.append(Mark("code changed since", why, kind="stale"))
