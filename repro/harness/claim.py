@@ -8,7 +8,6 @@ Every comparison is written into the test's record, with its equation, its setti
 bound is made of; a red one then raises ClaimFailed with all that is needed to judge it.
 """
 
-import contextlib
 import functools
 import inspect
 import re
@@ -30,6 +29,7 @@ from repro.harness.progress import Reporter
 from repro.harness.project import SCALES, ClaimTest, claim_folder
 from repro.harness.records import Recorder
 from repro.harness.resources import Lease
+from repro.harness.search import smallest_failure
 from repro.harness.seeds import seed_for
 from repro.results.types import Cell, Check, Counterexample, Figure, Number, Training
 
@@ -180,7 +180,7 @@ class Claim:
         The search is seeded from the claim; a failure is shrunk to the smallest case found.
         """
         __tracebackhide__ = True
-        tried, worst = _search(cases, difference, self.seed(name), examples, self.progress)
+        tried, worst = smallest_failure(cases, difference, self.seed(name), examples, self.progress)
         self.record(f"cases tried: {name}", tried, **settings)
         shown = {} if worst is None else {"smallest failing case": repr(worst[0])}
         self._check(
@@ -391,32 +391,3 @@ def _shown(program: Callable[..., Any], settings: Mapping[str, Any], relation: s
     given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
     call = f"left, right = {program.__name__}({given})"
     return f"{source}\n\n{call}\nprint(left, {relation!r}, right, 'is false')\n"
-
-
-def _search(
-    cases: Any, difference: Callable[[Any], Any], seed: int, examples: int, progress: Reporter
-) -> tuple[int, tuple[Any, Any] | None]:
-    """How many cases hypothesis tried, and the smallest failing one with its difference, if any."""
-    import hypothesis
-
-    tried = 0
-    worst: tuple[Any, Any] | None = None
-
-    class Found(Exception):
-        pass
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(max_examples=examples, deadline=None, database=None, print_blob=False)
-    @hypothesis.given(cases)
-    def search(case: Any) -> None:
-        nonlocal tried, worst
-        tried += 1
-        progress(tried, examples)
-        found = difference(case)
-        if found != 0:
-            worst = (case, found)
-            raise Found
-
-    with contextlib.suppress(Found):
-        search()
-    return tried, worst
