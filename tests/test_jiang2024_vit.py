@@ -163,8 +163,11 @@ def test_pixels_are_enlarged_shifted_and_scaled(tmp_path, reference):
         ("head.weight", torch.zeros(4),
          r"expected 'head.weight' of shape \(10, 12\), found \(4,\)"),
         ("cls_token", None, r"expected a tensor 'cls_token' \(timm\) or 'class_token' \(torchv"),
+        ("blocks.0.ls1.gamma", torch.ones(12), "found 'blocks.0.ls1.gamma' besides"),
+        ("dist_token", torch.zeros(1, 1, 12), "found 'dist_token' besides"),
     ],
-    ids=["shape", "resolution", "missing", "no head", "flat head", "another model"],
+    ids=["shape", "resolution", "missing", "no head", "flat head", "another model",
+         "layer scale", "distilled"],
 )  # fmt: skip
 def test_another_model_is_named_with_both_shapes(tmp_path, reference, name, tensor, says):
     tensors = named(reference, "timm") | {name: tensor}

@@ -3,6 +3,10 @@
 The environment variable VIT_B16 names the file: safetensors, or a state_dict that torch.load reads
 with weights_only=True. Nothing is downloaded: no registry of packages holds these weights.
 
+Other tensors than those of the plain model (layer scale, normalised queries, a second token of
+distilled models) are refused. A file does not say how its pixels are to be normalised: TIMM is for
+the weights of ViT's authors; for others, such as DeiT's, replace `mean` and `deviation`.
+
 Both layouts, TIMM (of the original authors) and TORCHVISION, fuse queries, keys and values, in this
 order, the heads of each one below the other, as vit.py has them.
 """
@@ -98,7 +102,11 @@ def read(file: Path, shape: Shape = B16) -> Pretrained:
         shape = replace(shape, classes=len(head))
     with torch.device("meta"):  # sizes only: the weights come from the file
         model = VisionTransformer(shape)
-    tensors = weights.checked(file, found, expected(layout, model))
+    known = expected(layout, model)
+    if unknown := sorted(found.keys() - known.keys()):
+        told = f"expected the tensors of a plain Vision Transformer, found {unknown[0]!r} besides"
+        raise BadData(file, f"{told}: its output would be another one")
+    tensors = weights.checked(file, found, known)
     sizes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     translated = {
         name: part.reshape(sizes[name])

@@ -63,11 +63,8 @@ def _dot(a: dict[int, Any], b: dict[int, Any]) -> Any:
 def exponentials(logits: Array, admissible: Array, normalised: bool) -> Array:
     """e^logit at the admissible keys, divided by their sum over the row if normalised; else 0."""
     if isinstance(logits, torch.Tensor):
-        if normalised:  # the same quotient, and no overflow
-            least = torch.finfo(logits.dtype).min
-            logits = logits - logits.masked_fill(~admissible, least).amax(-1, keepdim=True)
-        e = logits.masked_fill(~admissible, 0).exp().masked_fill(~admissible, 0)
-        return e / e.sum(-1, keepdim=True) if normalised else e
+        logits = logits.masked_fill(~admissible, -torch.inf)
+        return logits.softmax(-1) if normalised else logits.exp()
     e = np.where(admissible, each(_exp, np.where(admissible, logits, 0)), 0)
     return e / e.sum(-1, keepdims=True) if normalised else e
 
