@@ -113,6 +113,14 @@ NAMES = {
         "norm.": "encoder.ln.", "head.": "heads.head.",
     },
 }  # fmt: skip
+INSIDE = "vit.encoder.layer."
+NAMES["transformers"] = {
+    "class_token": "vit.embeddings.cls_token", "position": "vit.embeddings.position_embeddings",
+    "embedding.": "vit.embeddings.patch_embeddings.projection.", "layers.layers.": INSIDE,
+    "self_attn.out_proj.": "attention.output.dense.", "linear1.": "intermediate.dense.",
+    "linear2.": "output.dense.", "norm1.": "layernorm_before.", "norm2.": "layernorm_after.",
+    "norm.": "vit.layernorm.", "head.": "classifier.",
+}  # fmt: skip
 NAMES["torchvision, older"] = {
     **NAMES["torchvision"], "linear1.": "mlp.linear_1.", "linear2.": "mlp.linear_2.",
 }  # fmt: skip
@@ -123,19 +131,32 @@ def named(reference, library):
     for name, tensor in reference.state_dict().items():
         for old, new in NAMES[library].items():
             name = name.replace(old, new) if not name.startswith(new) else name
-        tensors[name] = tensor.clone()
+        if library == "transformers" and "in_proj_" in name:
+            for part, some in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
+                ours = f"attention.attention.{part}."
+                tensors[name.replace("self_attn.in_proj_", ours)] = some.clone()
+        else:
+            tensors[name] = tensor.clone()
     return tensors
 
 
 @pytest.mark.parametrize("library", NAMES)
 @pytest.mark.parametrize("suffix", ["safetensors", "pth"])
-def test_weights_of_both_libraries_give_torchs_own_output(tmp_path, reference, library, suffix):
+def test_weights_of_all_libraries_give_torchs_own_output(tmp_path, reference, library, suffix):
     file = tmp_path / f"vit.{suffix}"
     (save_file if suffix == "safetensors" else torch.save)(named(reference, library), file)
     read = vit_weights.read(file, SMALL)
     assert read.layout.name == library.partition(",")[0]
     assert read.model.shape.classes == 4
     x = images(3).float()
+    torch.testing.assert_close(read.model(x), reference(x))
+
+
+def test_a_checkpoint_of_a_training_has_the_model_in_it(tmp_path, reference):
+    tensors = named(reference, "timm")
+    torch.save({"model": tensors, "epoch": 3}, tmp_path / "vit.pth")
+    read = vit_weights.read(tmp_path / "vit.pth", SMALL)
+    x = images(1).float()
     torch.testing.assert_close(read.model(x), reference(x))
 
 

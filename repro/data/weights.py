@@ -41,6 +41,8 @@ def _state_dict(file: Path) -> "dict[str, Tensor]":
     except Exception as error:  # a damaged pickle can raise anything
         reason = str(error).partition("\n")[0]
         raise BadData(file, f"expected a state_dict of plain tensors ({reason})") from None
+    if isinstance(found, Mapping) and isinstance(found.get("model"), Mapping):
+        found = found["model"]  # a checkpoint of a training, beside its optimiser's state
     if not isinstance(found, Mapping) or not all(map(torch.is_tensor, found.values())):
         raise BadData(file, "expected a state_dict, names with their tensors, and nothing else")
     return dict(found)

@@ -1,4 +1,4 @@
-"""A user's own ViT-B/16: the two public layouts of its weights, read into vit.VisionTransformer.
+"""A user's own ViT-B/16: the three public layouts of its weights, read into vit.VisionTransformer.
 
 The environment variable VIT_B16 names the file: safetensors, or a state_dict that torch.load reads
 with weights_only=True. Nothing is downloaded: no registry of packages holds these weights.
@@ -7,8 +7,8 @@ Other tensors than those of the plain model (layer scale, normalised queries, a 
 distilled models) are refused. A file does not say how its pixels are to be normalised: TIMM is for
 the weights of ViT's authors; for others, such as DeiT's, replace `mean` and `deviation`.
 
-Both layouts, TIMM (of the original authors) and TORCHVISION, fuse queries, keys and values, in this
-order, the heads of each one below the other, as vit.py has them.
+TIMM (of the original authors) and TORCHVISION fuse queries, keys and values, in this order, the
+heads of each one below the other, as vit.py has them; TRANSFORMERS keeps the three apart.
 """
 
 import os
@@ -63,7 +63,25 @@ TORCHVISION = Layout(
     mean=(0.485, 0.456, 0.406),
     deviation=(0.229, 0.224, 0.225),
 )  # fmt: skip
-LAYOUTS = (TIMM, TORCHVISION)
+BLOCK = "vit.encoder.layer.{}."
+TRANSFORMERS = Layout(
+    "transformers",
+    {
+        "class_token": "vit.embeddings.cls_token", "position": "vit.embeddings.position_embeddings",
+        "embedding": "vit.embeddings.patch_embeddings.projection.", "norm": "vit.layernorm.",
+        "head": "classifier.", "layers.{}.norm_1": f"{BLOCK}layernorm_before.",
+        "layers.{}.norm_2": f"{BLOCK}layernorm_after.",
+        "layers.{}.attention.W_Q": f"{BLOCK}attention.attention.query.",
+        "layers.{}.attention.W_K": f"{BLOCK}attention.attention.key.",
+        "layers.{}.attention.W_V": f"{BLOCK}attention.attention.value.",
+        "layers.{}.attention.W_O": f"{BLOCK}attention.output.dense.",
+        "layers.{}.mlp_in": f"{BLOCK}intermediate.dense.",
+        "layers.{}.mlp_out": f"{BLOCK}output.dense.",
+    },
+    mean=(0.5, 0.5, 0.5),
+    deviation=(0.5, 0.5, 0.5),
+)  # fmt: skip
+LAYOUTS = (TIMM, TORCHVISION, TRANSFORMERS)
 OLDER = {".mlp.linear_1.": ".mlp.0.", ".mlp.linear_2.": ".mlp.3."}  # names in torchvision
 
 
@@ -94,7 +112,7 @@ def read(file: Path, shape: Shape = B16) -> Pretrained:
     layout = next((one for one in LAYOUTS if one.names["class_token"] in found), None)
     if layout is None:
         names = " or ".join(f"{one.names['class_token']!r} ({one.name})" for one in LAYOUTS)
-        raise BadData(file, f"expected a tensor {names}: this is no Vision Transformer of either")
+        raise BadData(file, f"expected a tensor {names}: this is no Vision Transformer of these")
     for old, new in OLDER.items():
         found = {name.replace(old, new): tensor for name, tensor in found.items()}
     head = found.get(f"{layout.names['head']}weight")

@@ -65,7 +65,10 @@ class Muon:
         return [ours, *(self.rest.build(others) if others else [])]
 
 
-Optimizer = SGD | Adam | Muon
+class Optimizer(Protocol):
+    """SGD, Adam, Muon, or a frozen dataclass of yours that builds engines of torch.optim."""
+
+    def build(self, parameters: "Named") -> "Engines": ...
 
 
 @dataclass(frozen=True)
