@@ -91,7 +91,7 @@ def _of_passed(
     shown = {function(test.test) for test in passed if test.counterexamples}
     if hidden := [one for one in false if not shown.intersection(one.tests)]:
         return Verdict("not-run", f"the counterexample has not been run: {hidden[0].printed}")
-    printed = f"false as printed: {false[0].printed} " if false else ""
+    printed = f"False as printed: {false[0].printed} " if false else ""
     shows = evidence(passed)
     if not shows:
         if false and not any(test.role == "claim" for test in excused):
