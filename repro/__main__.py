@@ -141,7 +141,7 @@ def list_statements(options: Options) -> int:
     """
     assembly = _assembly(options)
     verdicts = {id: assembly.claim(id).verdict for id in assembly.ledger.statements}
-    snapshot = assembly.artifacts / "reference/results.json"
+    snapshot = assembly.artifacts / "reference/results.json.gz"
     if not _has_run(assembly.artifacts) and snapshot.exists():
         print(f"Nothing has run here. The verdicts are those of the snapshot {snapshot}.\n")
         verdicts |= {claim.id: claim.verdict for claim in _read_results(snapshot).claims}
@@ -193,7 +193,7 @@ def _read_results(path: Path) -> Results:
     try:
         return codec.read_results(file)
     except FileNotFoundError:
-        advice = "a run writes artifacts/results.json, the snapshot is artifacts/reference"
+        advice = "a run writes artifacts/results.json, the snapshot is artifacts/reference/results.json.gz"
         raise Refused(f"{file}: there is no such file; {advice}") from None
     except files.DamagedFile as error:
         raise Refused(str(error)) from None
@@ -226,14 +226,14 @@ def take_snapshot(options: Options) -> int:
         said = f"not as the ledger records, or stale: {', '.join(unfinished)}"
         raise Refused(f"{said}; make claims first")
     reference = artifacts / "reference"
-    codec.write(reference / "results.json", results)
+    codec.write(reference / "results.json.gz", results)
     files.write_json(reference / schedule.FILE, schedule.from_nothing(results.claims))
     for figure in (figure for claim in results.claims for figure in claim.figures):
         files.write_atomically(reference / figure.svg, (artifacts / figure.svg).read_bytes())
     page = root / "README.md"
     folder = str(reference.relative_to(root))
     files.write_atomically(page, readme.filled(page.read_text(), results, folder))
-    print(f"{reference / 'results.json'}\n{page}")
+    print(f"{reference / 'results.json.gz'}\n{page}")
     return 0
 
 

@@ -1,6 +1,7 @@
 """Files that are whole or absent: atomic writes, strict JSON, damaged files set aside."""
 
 import contextlib
+import gzip
 import hashlib
 import itertools
 import json
@@ -8,6 +9,7 @@ import math
 import os
 import tempfile
 import time
+import zlib
 from collections.abc import Mapping
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -129,10 +131,14 @@ def write_json(path: Path, value: Any, *, lasting: bool = False) -> None:
 def write_sealed(
     path: Path, value: Mapping[str, Any], *, known: bool = False, lasting: bool = False
 ) -> None:
-    """`write_json` of an object, with a checksum of all the rest; `known`: it is plain already."""
+    """`write_json` of an object, with a checksum of all the rest; `known`: it is plain already.
+
+    A path that ends in .gz is compressed, the same content to the same bytes.
+    """
     value = value if known else plain(value)
-    sealed = {**value, "checksum": _checksum(value)}
-    write_atomically(path, _text(sealed) + "\n", lasting=lasting)
+    text = (_text({**value, "checksum": _checksum(value)}) + "\n").encode()
+    packed = gzip.compress(text, mtime=0) if path.suffix == ".gz" else text
+    write_atomically(path, packed, lasting=lasting)
 
 
 def _checksum(value: Mapping[str, Any]) -> str:
@@ -148,10 +154,11 @@ def read_json(path: Path, *, schema: int | None = None, sealed: bool = False) ->
     if path.exists() and not path.is_file():  # reading a pipe or a device might never end
         raise DamagedFile(f"{path} is not a file")
     try:
-        value = json.loads(path.read_bytes())
+        found = path.read_bytes()
+        value = json.loads(gzip.decompress(found) if path.suffix == ".gz" else found)
         # neither nan nor infinity, nor half a character
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DamagedFile(f"{path} is not JSON of ours ({error})") from None
     if not isinstance(value, dict):
         raise DamagedFile(f"{path} does not hold an object")

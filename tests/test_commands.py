@@ -60,7 +60,7 @@ def test_statements_are_listed_with_the_verdicts_of_the_snapshot_until_something
     demo.claim("lemma-1")
     demo.claim("lemma-2")
     demo.entry("lemma-3", status="pending")
-    file = demo.artifacts / "reference/results.json"
+    file = demo.artifacts / "reference/results.json.gz"
     file.parent.mkdir(parents=True)
     claim = Result(
         id="demo2025/lemma-1", paper="demo2025", kind="lemma", number="1", verdict="refuted"

@@ -11,7 +11,7 @@ import pytest
 
 from repro.results import codec
 
-RESULTS = Path(__file__).parents[1] / "artifacts/reference/results.json"
+RESULTS = Path(__file__).parents[1] / "artifacts/reference/results.json.gz"
 BALL = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+)\]")
 RATIONAL = re.compile(r"-?\d+(/\d+)?|-?\d+(\.\d+)?([eE][+-]?\d+)?")
 

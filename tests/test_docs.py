@@ -1,6 +1,5 @@
 """README and docs are executed, not trusted; what is only read through is named, with the reason."""
 
-import json
 import re
 import shlex
 import shutil
@@ -225,7 +224,7 @@ def test_the_example_of_the_ledger_page_is_a_ledger(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kind", [types.Check, types.Cell, types.Counterexample, types.Figure, types.Number, types.Test,
+    "kind", [types.Check, types.Cell, types.Counterexample, types.Erratum, types.Figure, types.Number, types.Test,
              types.Training, bounds.Source]
 )  # fmt: skip
 def test_the_page_on_results_has_the_fields_of_every_class(kind):
@@ -235,7 +234,7 @@ def test_the_page_on_results_has_the_fields_of_every_class(kind):
 
 
 def test_the_readme_shows_what_the_snapshot_holds():
-    results = codec.read_results(ROOT / "artifacts/reference/results.json")
+    results = codec.read_results(ROOT / "artifacts/reference/results.json.gz")
     text = (ROOT / "README.md").read_text()
     assert readme.filled(text, results, "artifacts/reference") == text, (
         "run: python -m repro snapshot"
@@ -243,7 +242,7 @@ def test_the_readme_shows_what_the_snapshot_holds():
 
 
 def test_the_snapshot_agrees_with_the_ledger():
-    results = json.loads((ROOT / "artifacts/reference/results.json").read_text())
+    results = codec.read_results(ROOT / "artifacts/reference/results.json.gz")
     ledger = read(ROOT / "claims/ledger.toml")
     recorded = {s.id: s.status for s in ledger.statements.values() if not s.pending}
-    assert {claim["id"]: claim["verdict"] for claim in results["claims"]} == recorded
+    assert {claim.id: claim.verdict for claim in results.claims} == recorded

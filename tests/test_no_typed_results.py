@@ -16,7 +16,7 @@ from repro.report import placeholders
 from repro.results import codec
 from repro.results.types import Check
 
-REFERENCE = Path(__file__).parents[1] / "artifacts/reference/results.json"
+REFERENCE = Path(__file__).parents[1] / "artifacts/reference/results.json.gz"
 CLAIMS = codec.read_results(REFERENCE).claims
 FIELDS = ("statement", "note", "why_all", "open", "description")
 # A decimal fraction with at least two digits that say something; not a part of 3.1.2 or T5.1

@@ -341,7 +341,7 @@ def test_a_snapshot_is_shown_without_a_run(tmp_path, capsys):
     results, reference = sample(), tmp_path / "artifacts/reference"
     for figure in (figure for claim in results.claims for figure in claim.figures):
         files.write_atomically(reference / figure.svg, "<svg/>")
-    codec.write(reference / "results.json", results)
+    codec.write(reference / "results.json.gz", results)
     assert main(["preview", "--project", str(tmp_path)]) == 0
     page = Page(tmp_path / "artifacts/preview/claims/fang2022/lemma-3.1/index.html")
     (figure,) = page.all("img")

@@ -16,6 +16,7 @@ import pytest
 from demo import FULL
 
 from repro.harness import schedule
+from repro.results import codec
 
 ROOT = Path(__file__).parent.parent
 LONGEST = 2.0  # seconds
@@ -120,8 +121,8 @@ def test_another_seed_gives_other_numbers(tmp_path, backward):
 
 def quick():
     """Claim files that take seconds at laptop scale once their trainings are made."""
-    claims = json.loads((ROOT / "artifacts/reference/results.json").read_text())["claims"]
-    return [claim["file"] for claim in claims if claim["file"] and claim["seconds"] <= LONGEST]
+    claims = codec.read_results(ROOT / "artifacts/reference/results.json.gz").claims
+    return [claim.file for claim in claims if claim.file and claim.seconds <= LONGEST]
 
 
 @pytest.mark.reliability

@@ -10,7 +10,7 @@ from repro.results import codec
 
 def preview(reference: Path, folder: Path) -> Path:
     """Write them into `folder`. A snapshot keeps figures as SVG only, so PNGs are not linked."""
-    results = codec.read_results(reference / "results.json")
+    results = codec.read_results(reference / "results.json.gz")
     for claim in results.claims:
         for figure in claim.figures:
             (folder / figure.svg).parent.mkdir(parents=True, exist_ok=True)
