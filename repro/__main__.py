@@ -193,7 +193,7 @@ def _read_results(path: Path) -> Results:
     try:
         return codec.read_results(file)
     except FileNotFoundError:
-        advice = "a run writes artifacts/results.json, the snapshot is artifacts/reference/results.json.gz"
+        advice = "a run writes artifacts/results.json; artifacts/reference has the snapshot"
         raise Refused(f"{file}: there is no such file; {advice}") from None
     except files.DamagedFile as error:
         raise Refused(str(error)) from None
