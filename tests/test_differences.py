@@ -9,11 +9,25 @@ import pytest
 
 from repro.results import codec
 from repro.results.differences import differences
-from repro.results.types import Cell, Check, Counterexample, Figure, Number, Result, Results, Run
+from repro.results.types import (
+    Cell,
+    Check,
+    Counterexample,
+    Erratum,
+    Figure,
+    Number,
+    Result,
+    Results,
+    Run,
+)
 from repro.results.types import Test as Tested
 
 CHECK = Check(test="test_a", name="error", params={"n": 2}, measured=0.5, relation="<=", allowed=1,
               ok=True, margin=2.0)  # fmt: skip
+BALL = Check(test="test_c", name="ball", measured="[0.5, 0.6]", relation="<=",
+             allowed="[1.0, 1.0002]", ok=True)  # fmt: skip
+SLIP = Erratum(statement="p/lemma-1", grade="misprint", where="statement", place="(1)",
+               printed="It is so.", corrected="It is not.", survives="all", why="0")  # fmt: skip
 PASSED = Tested(test="test_b", state="passed", role="claim", evidence="exact", run="r")
 CLAIM = Result(
     id="p/lemma-1",
@@ -23,10 +37,10 @@ CLAIM = Result(
     verdict="holds",
     solid=True,
     evidence=["exact"],
-    checks=[CHECK, replace(CHECK, measured=0.25)],
+    checks=[CHECK, replace(CHECK, measured=0.25), BALL],
     controls=[replace(CHECK, test="test_control_b", measured=7.0, relation=">=")],
     cells=[
-        Cell(row="A", column="MSE", paper=1.0, ours=1.1),
+        Cell(row="A", column="MSE", paper=1.0, ours=1.1, outcome="same order"),
         Cell(row="A", column="RUN TIME", paper=10, ours=3.0),
     ],
     counterexamples=[
@@ -34,6 +48,7 @@ CLAIM = Result(
             refutes="it", printed=True, input={}, measured="1/3", relation="=", expected="0"
         )
     ],
+    errata=[SLIP],
     figures=[Figure(svg="claims/p/lemma-1/a.svg", png="", caption="A", alt="A")],
     tests=[
         replace(PASSED, test="test_a", numbers=[Number(name="slope", value=-2.0)]),
@@ -79,7 +94,7 @@ MORE = [Number(name="slope", value=-2.0), Number(name="more", value=1)]
         (put("checks", 0, ok=False), (f"{ERROR}, ok", True)),
         (put("checks", 0, allowed=2), (f"{ERROR}, allowed", True)),
         (put("checks", 0, allowed=1.0001), (f"{ERROR}, allowed", False)),
-        (lambda c: c.checks.pop(), (f"check {ERROR} #2", True)),
+        (lambda c: c.checks.pop(1), (f"check {ERROR} #2", True)),
         (
             lambda c: c.checks.append(replace(CHECK, name="new")),
             ('check test_a: new {"n": 2}', False),
@@ -87,6 +102,11 @@ MORE = [Number(name="slope", value=-2.0), Number(name="more", value=1)]
         (lambda c: c.controls.pop(), ('check test_control_b: error {"n": 2}', True)),
         (put("cells", 0, ours=1.2), ("A, MSE", False)),
         (put("cells", 0, paper=1.2), ("A, MSE, paper", True)),
+        (put("cells", 0, outcome="differs"), ("A, MSE, outcome", True)),
+        (put("errata", 0, grade="false"), ("(1) (It is so.), grade", True)),
+        (lambda c: setattr(c, "errata", []), ("erratum (1) (It is so.)", True)),
+        (put("checks", 2, allowed="[1.0, 1.0001]"), ("test_c: ball {}, allowed", False)),
+        (put("checks", 2, allowed="[1.1, 1.1001]"), ("test_c: ball {}, allowed", True)),
         (lambda c: c.counterexamples.clear(), ("counterexample it", True)),
         (
             put("tests", 0, numbers=[Number(name="slope", value=-2.1)]),
@@ -162,7 +182,7 @@ def diff(*paths):
 
 def test_the_command_says_what_moved_and_ends_with_1_if_it_matters(tmp_path):
     old, near, far = (tmp_path / f"{name}.json" for name in ("old", "near", "far"))
-    moved = replace(CLAIM, checks=[replace(CHECK, measured=0.4), CLAIM.checks[1]])
+    moved = replace(CLAIM, checks=[replace(CHECK, measured=0.4), *CLAIM.checks[1:]])
     for path, claim in ((old, CLAIM), (near, moved), (far, replace(CLAIM, verdict="failed"))):
         codec.write(path, results(claim))
     assert diff(old, old).stdout == "0 that matter, 0 others\n"

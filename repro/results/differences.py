@@ -9,6 +9,7 @@ versions, machines and paths are not compared.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from repro.results.types import Check, Number, Result, Results
 
 LITTLE = 1e-3  # of a computed limit: more than rounding elsewhere does to it
 TIMES = ("RUN TIME",)  # columns of tables that hold times
+BALL = re.compile(r"\[(-?[0-9.]+(?:E[+-]?[0-9]+)?), (-?[0-9.]+(?:E[+-]?[0-9]+)?)\]")
 SETTINGS = ("scale", "seed", "device")
 
 
@@ -111,8 +113,8 @@ def _pairs(before: Entries, after: Entries) -> dict[str, str]:
 
 def _of_entry(id: str, name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
     """Of a number only the value may move; its outcome and its limits may not."""
-    for key in old.keys() | new.keys():
-        before, after = old.get(key), new.get(key)
+    for key in old.keys() & new.keys():
+        before, after = old[key], new[key]
         if before == after:
             continue
         if key == "value":
@@ -150,7 +152,8 @@ def _cells(claim: Result) -> Entries:
     for cell in claim.cells:
         if cell.column not in TIMES:
             name = _apart(f"{cell.row}, {cell.column}", found)
-            found[name] = Entry({"value": cell.ours, "paper": cell.paper})
+            said = {"outcome": cell.outcome} if cell.outcome else {}  # schema 1 had none
+            found[name] = Entry({"value": cell.ours, "paper": cell.paper, **said})
     return found
 
 
@@ -159,6 +162,13 @@ def _examples(claim: Result) -> Entries:
     for example in claim.counterexamples:
         values = {key: getattr(example, key) for key in ("measured", "relation", "expected")}
         found[_apart(example.refutes, found)] = Entry(values, example.test)
+    return found
+
+
+def _errata(claim: Result) -> Entries:
+    found: Entries = {}
+    for one in claim.errata:
+        found[_apart(f"{one.place} ({one.printed})", found)] = Entry({"grade": one.grade})
     return found
 
 
@@ -175,6 +185,7 @@ KINDS: dict[str, Callable[[Result], Entries]] = {
     "check": _checks,
     "cell": _cells,
     "counterexample": _examples,
+    "erratum": _errata,
     "number": _numbers,
     "figure": _figures,
 }
@@ -190,15 +201,23 @@ def _apart(name: str, taken: Entries) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return _number(value) is not None
+
+
+def _number(value: Any) -> int | float | None:
+    """A number, or the middle of a ball; None for what is neither."""
+    if isinstance(value, str) and (ends := BALL.fullmatch(value)):
+        return sum(map(float, ends.groups())) / 2
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _share(before: Any, after: Any) -> float | None:
     """How far a number moved, as a part of the larger one; None for what is no number."""
-    if not (_is_number(before) and _is_number(after)):
+    a, b = _number(before), _number(after)
+    if a is None or b is None:
         return None
-    size = max(abs(before), abs(after))
+    size = max(abs(a), abs(b))
     try:
-        return abs(after - before) / size if size else 0.0
+        return abs(b - a) / size if size else 0.0
     except OverflowError:  # an integer beyond all floats, and a float
         return 1.0
