@@ -34,7 +34,6 @@ from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, logarithms
 from repro.wang2024 import adaptive, following, moving, printed_weights, targets
 
-
 NAMES = ["FOLLOW", "TWO_POINTERS"]
 HEADS = {"lin": ((4, 6), (4, 5, 6, 7)), "log": ((6, 8), (6, 8, 10))}  # smoke, and above
 LAYERS = {"Proposition 5.3": 1, "class (17)": 1, "Proposition B.6": 2}  # as printed
