@@ -20,7 +20,7 @@ import pytest
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import adaptive, chains, one_layer, targets
-from repro.wang2024.pictures import pointers as pictures
+from repro.wang2024.pictures import networks as pictures
 
 ERROR, FORMULA = "largest error", "y_t = −1 + (u + 7)₊ − …"
 SLOPE = "slope 1 in u, l1 error of the heads"

@@ -42,7 +42,7 @@ from repro.wang2024 import (
     targets,
 )
 from repro.wang2024 import trained_transformer as fit
-from repro.wang2024.pictures import pointers as pictures
+from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
 OPEN = "0 in place of a sign leaves y_t open: 1, but for the heads' error"

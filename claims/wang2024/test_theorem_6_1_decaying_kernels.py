@@ -33,7 +33,7 @@ import pytest
 from repro.bounds import chosen, exactly, rounding_error, stderr, theorem
 from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import decaying, essential, trained_parts, width
-from repro.wang2024.pictures import fixed as pictures
+from repro.wang2024.pictures import networks as pictures
 
 targets = pytest.mark.parametrize("target", ["lin", "log", "log, heavy"])
 light = pytest.mark.parametrize("target", ["lin", "log"])
