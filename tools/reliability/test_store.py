@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import pytest
 
 from repro import files
-from repro.cluster import listing
+from repro.cluster import prefetch
 from repro.training import Outcome, Spec, Store, Workspace, entry
 from repro.training.store import DamagedEntry
 from tools.reliability.battle import (
@@ -228,7 +228,7 @@ def test_a_damaged_entry_makes_a_readonly_run_red_and_prefetch_makes_it_anew(dem
     assert "to set it aside and train it anew: run without --store-mode readonly" in done.stdout
     verdicts = [demo.result(id)["verdict"] for id in ("lemma-1", "lemma-2")]
     assert verdicts == ["error", "not-run"]
-    missing = listing.from_records(demo.artifacts)
+    missing = prefetch.from_records(demo.artifacts)
     assert entry.key in {one.key for one in missing}
     assert len(missing) == 2
 
