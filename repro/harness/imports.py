@@ -55,12 +55,6 @@ def code(file: Path, content: bytes) -> bytes:
     return "\0".join(words).encode()
 
 
-def forget() -> None:
-    """Look at the files anew: until then they are taken to be as they were found first."""
-    for known in (fingerprint, packages, imported, _files):
-        known.cache_clear()
-
-
 def closure(file: Path, root: Path) -> set[Path]:
     found: set[Path] = set()
     waiting = [file]
