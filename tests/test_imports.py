@@ -11,8 +11,9 @@ from repro.harness.project import ClaimTest, Project, claim_test
 
 def forget():
     """Files are taken to be as they were found first; here they change."""
-    for known in (fingerprint, imports.packages, imports.imported, imports._files):
-        known.cache_clear()
+    for known in vars(imports).values():
+        if hasattr(known, "cache_clear"):
+            known.cache_clear()
 
 
 @pytest.fixture(autouse=True)
