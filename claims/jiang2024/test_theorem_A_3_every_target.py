@@ -20,7 +20,6 @@ import pytest
 
 from repro.bounds import chosen, exactly, rounding_error, theorem
 from repro.jiang2024 import model, representation, superposed_targets
-from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import arrays, exact, logarithms
 
 ERROR = "largest |H_t − Ĥ_t|"
@@ -149,23 +148,6 @@ def test_generic_functions_separate_from_two_tau_plus_one_on(tau, claim):
     claim.measured(f"last {SCALED}", collapse[-1], n=1, **at).at_least(
         rounding_error(1e-12, "distances of numbers of size 1 are off by 1e-15")
     )
-    if tau == 2:
-        curves = {
-            "n = 1, sines": collapse.tolist(),
-            "n = 2 = τd, sines": found[2].tolist(),
-            "n = 2 = τd, affine f": ours,
-            "n = 5 = 2τd + 1, sines": bounded.tolist(),
-        }
-        claim.figure(
-            pictures.separations(grid, curves, "τ = 2, d = 1"),
-            "separation",
-            caption="How far apart f keeps all inputs and all t, scaled by the grid. A width of "
-            "2τd + 1 is safe for generic f, a width of τd for the right f, a width of 1 for none.",
-            alt=f"Against k = 5 to 33, both axes logarithmic: n = 1 falls from {collapse[0]:.0e} "
-            f"to {collapse[-1]:.0e}, two sines from {found[2][0]:.2f} to {found[2][-1]:.3f}; the "
-            f"affine f stays at {ours[0]:.3f}, five sines between {bounded.min():.2f} and "
-            f"{bounded.max():.2f}.",
-        )
 
 
 def affine_values(tau, k):
