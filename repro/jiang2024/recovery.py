@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from repro.jiang2024.learner import JUDGED, FitAttention, Learner, batch, trained, untrained
-from repro.jiang2024.tasks import Displayed
+from repro.jiang2024.tasks import Displayed, OneHot
 from repro.training import Outcome
 
 
@@ -76,7 +76,7 @@ def judged(spec: FitAttention, outcome: Outcome | None = None) -> Recovered:
     return of_tokens(spec.task, learner, batch(spec, -2, JUDGED)[0])
 
 
-def of_tokens(task: Displayed, learner: Learner, tokens: Tensor) -> Recovered:
+def of_tokens(task: Displayed | OneHot, learner: Learner, tokens: Tensor) -> Recovered:
     """The network in float32, the task's own numbers in double precision."""
     exact = tokens.double()
     with torch.no_grad():
