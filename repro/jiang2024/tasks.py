@@ -124,7 +124,7 @@ class Gravity(Displayed):
     length: int = 10
     shortest: int = 2
     marks: tuple[Literal["segment", "position"], ...] = ("segment",)  # what stands last, counted
-    outputs = 1  # without annotation: no field
+    outputs = 1  # type: ignore  # without annotation: no field
 
     @property
     def inputs(self) -> int:
