@@ -4,7 +4,7 @@ Equations (5), (8), (18)  model.py, selection.py; (5) in floating point: network
 Equation (7)              encodings.py
 Equations (12)-(15)       complexity.py; (40)-(43): softmax.py
 Theorem 4.1               rate.py; what no network can do: logit_floor.py, output_floor.py,
-                          affine_networks.py; (17) as numbers: right_sides.py
+                          affine_networks.py
 Section 5.1, (68)         couplings.py
 Figure 1                  spectra.py; what is trained in all figures and tables: learner.py
 Figure 2                  scores.py; whose: subjects.py, minilm.py, vit_weights.py (a user's ViT)
