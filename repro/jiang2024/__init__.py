@@ -14,7 +14,7 @@ Table 1, ENG-DE           translation.py, sentences.py, bleu.py; trained_transla
                          , reordering.py (what is trained)
 Propositions 6.1, 6.2     ordering.py, and the floor under Table 2; 6.3: memory.py
 Tables 2, 3               linear_tasks.py, trained_recurrent.py, comparison.py (what is trained)
-Theorem A.3, (12)         representation.py, superposed_targets.py
+Theorem A.3, (12)         representation.py
 Theorem A.1               repro/numerics/superposition.py
 Proposition B.1           gauge.py
 Appendix B.1              tasks.py; what training recovers of them: recovery.py
