@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from repro.jiang2024.couplings import first, infinite_tails, powers
-from repro.jiang2024.encodings import rooms
+from repro.jiang2024.encodings import inside
 from repro.jiang2024.model import Target
 from repro.numerics.exact import rational, to_float
 from repro.numerics.polylogarithms import fourier_sums
@@ -126,13 +126,13 @@ class Pair:
         """
 
         def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            between = (_in_room(u, 1) * _in_room(v, self.tau).mT).bool()
-            ends = (x.expand(between.shape)[between][:, None, None] for x in (u, v.mT))
+            between = (inside(u, 1) * inside(v, self.tau).mT).bool()
+            own, other = (x.expand(between.shape)[between][:, None, None] for x in (u, v.mT))
             found = torch.zeros_like(between, dtype=u.dtype)
-            found[between] = self._coupling(*ends, m)[:, 0, 0]
+            found[between] = self._coupling(own, other, m)[:, 0, 0]
             return found
 
-        return Target(first, lambda x: _in_room(x, self.tau), rho)
+        return Target(first, lambda x: inside(x, self.tau), rho)
 
     def rank_one(self, eps: float) -> Target:
         """H^ with a rho^ of rank 1 that is nearly the truncation after two terms; tau = 2.
@@ -147,10 +147,10 @@ class Pair:
         def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
             e_2 = _waves(v, 2)[..., 1:]
             free = -sigma[0] * e_2 / (e_2**2 + eps**2)
-            keys = torch.where(_in_room(v, 1) == 1, free, sigma[1] * e_2)
-            return (_in_room(u, 1) * _waves(u, 2)[..., 1:]) @ keys.mT
+            keys = torch.where(inside(v, 1) == 1, free, sigma[1] * e_2)
+            return (inside(u, 1) * _waves(u, 2)[..., 1:]) @ keys.mT
 
-        return Target(first, lambda x: _in_room(x, self.tau), rho)
+        return Target(first, lambda x: inside(x, self.tau), rho)
 
     def _coupling(self, u: torch.Tensor, v: torch.Tensor, m: int | None) -> torch.Tensor:
         """rho without regard to rooms, or its first m terms."""
@@ -230,8 +230,3 @@ def _waves(x: torch.Tensor, m: int) -> torch.Tensor:
     angles = 2 * math.pi * x * torch.arange(1, m // 2 + 1)
     pairs = math.sqrt(2) * torch.stack([angles.cos(), angles.sin()], -1).flatten(-2)
     return torch.cat([torch.ones_like(x), pairs], -1)[..., :m]
-
-
-def _in_room(x: torch.Tensor, t: int) -> torch.Tensor:
-    """1 on I_t = [2t, 2t + 1], 0 on the others."""
-    return (rooms(x) == t).to(x.dtype)[..., None]

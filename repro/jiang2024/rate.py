@@ -21,13 +21,13 @@ import flint
 import numpy as np
 import torch
 
-from repro.jiang2024 import couplings, selection
+from repro.jiang2024 import couplings, encodings, selection
 from repro.jiang2024.complexity import interpolant, linear_between
 from repro.jiang2024.couplings import Coupling, Endless, endless, infinite_tails, numbers, tails
 from repro.jiang2024.model import Transformer
 from repro.jiang2024.networks import Networks, beside
 from repro.numerics.arrays import Array, side_by_side
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational
 
 HALF = flint.fmpq(1, 2)
 
@@ -132,8 +132,7 @@ def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
     sigma, terms = coupling.sigma[:r], slice(r)
 
     def rooms(x: Array) -> Array:  # 1{x in I_t} for t = 1, ..., tau
-        inside = couplings.floor(x / 2) == numbers(np.arange(1, coupling.pieces + 1), x)
-        return inside.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(inside.astype(int))
+        return side_by_side(*(encodings.inside(x, t) for t in range(1, coupling.pieces + 1)))
 
     def queries(x: Array) -> Array:
         weighted = numbers(sigma, x) * coupling.queries(x, terms)

@@ -6,8 +6,7 @@ variation distance, from 0 to 1, of row t of the trained attention A from the ta
 "F o f recovers the identity, or the norm": `readout` is F^(W_V f^(x(t))), the output on the
 sequence (x(t), ..., x(t)), and is compared with the task's own F o f.
 
-A small loss implies neither: attention is not fixed by the map (gauge.py), and F o f only where
-constant sequences are inputs (Proposition B.1 (1)), which they are not for centres of gravity.
+A small loss implies neither (gauge.py, and the claim on Figure 5).
 """
 
 import statistics
