@@ -225,7 +225,7 @@ def test_a_damaged_entry_makes_a_readonly_run_red_and_prefetch_makes_it_anew(dem
     done = demo.run("--store-mode", "readonly", "-n0")
     assert done.returncode == 1, done.stdout
     assert "checksum of state.safetensors differs" in done.stdout
-    assert "to set it aside and train it anew: run without --store-mode readonly" in done.stdout
+    assert "to train it anew: run without --store-mode readonly" in done.stdout
     verdicts = [demo.result(id)["verdict"] for id in ("lemma-1", "lemma-2")]
     assert verdicts == ["error", "not-run"]
     missing = prefetch.from_records(demo.artifacts)
